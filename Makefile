@@ -1,0 +1,71 @@
+# The verbs of this repository. `make help` lists them.
+#
+# A verb that cannot do its work fails and says why: a check that did not run never counts as passed.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS   += --no-builtin-rules
+
+# What the tests need beyond Go, as Debian packages. `make test` installs what is missing (as root), or names it and
+# fails. The race detector links against libc, hence a C compiler.
+PACKAGES = gcc libc6-dev
+
+# Every package of every module in go.work.
+ALL = $$(go list -m -f '{{.Dir}}/...')
+
+# Limits. FUZZTIME is for one target; SMOKETIME is the same for the short pass inside `make test`.
+FUZZTIME  = 30s
+SMOKETIME = 2s
+TIMEOUT   = 12m
+
+# The packages whose goroutines share words with each other; `make test` runs them under the race detector. `make race`
+# runs everything there.
+RACY = . ./lease/...
+
+# The tools have their own modfile, so that their requirements reach no module of ours. -modfile and workspaces exclude
+# each other; -n prints the path of the built tool, which then runs inside the workspace.
+tool = $$(GOWORK=off go tool -n -modfile=tools.mod $(1))
+
+.DEFAULT_GOAL := help
+.PHONY: help test setup unit smoke race race-short lint bench fuzz gen
+
+help: ## list the verbs
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+
+test: ## everything a change must pass: installs what it needs, all tests of all modules, a fuzz smoke, a race run
+	@$(MAKE) --no-print-directory setup
+	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory race-short
+	@$(MAKE) --no-print-directory smoke
+	@echo "make test: passed"
+
+setup: ## install what the tests need (as root on Debian), or say what is missing and fail
+	@scripts/setup.sh $(PACKAGES)
+
+unit: ## the tests of all modules; a test that skips itself is a failure here
+	@echo "== tests"
+	@go run ./scripts/strict -count=1 -timeout=$(TIMEOUT) $(ALL)
+
+race-short:
+	@echo "== race detector, short"
+	@CGO_ENABLED=1 go test -race -short -count=1 -timeout=$(TIMEOUT) $(RACY)
+
+smoke:
+	@echo "== fuzz smoke, $(SMOKETIME) a target"
+	@scripts/fuzz.sh $(SMOKETIME)
+
+race: ## the whole test suite under the race detector (slow)
+	@CGO_ENABLED=1 go test -race -count=1 -timeout=60m $(ALL)
+
+fuzz: ## fuzz every target for FUZZTIME (30s)
+	@scripts/fuzz.sh $(FUZZTIME)
+
+lint: ## gofumpt (gofmt -s included), go vet, staticcheck, tidy go.mod files
+	@scripts/lint.sh "$(call tool,gofumpt)" "$(call tool,staticcheck)"
+
+bench: ## measure side by side with other libraries, print the table, write docs/benchmarks.md
+	@scripts/bench.sh
+
+gen: ## run every go:generate directive
+	@go generate $(ALL)
+	@n=$$(git grep -lE '^//go:generate ' -- '*.go' | wc -l); echo "make gen: ran the directives of $$n file(s)"

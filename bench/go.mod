@@ -1,0 +1,7 @@
+module github.com/snowfence/snowfence/bench
+
+go 1.26
+
+require github.com/snowfence/snowfence v0.0.0
+
+replace github.com/snowfence/snowfence => ../

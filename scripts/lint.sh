@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# lint.sh GOFUMPT STATICCHECK: runs all checks of all modules, then fails if any of them found something.
+set -euo pipefail
+
+gofumpt=$1 staticcheck=$2
+failed=0
+check() { # check NAME COMMAND...: the command must succeed
+	local name=$1
+	shift
+	echo "== $name"
+	"$@" || failed=1
+}
+
+# gofumpt applies gofmt -s and more. Versions differ in whether a diff is an exit code, so any output fails.
+formatted() {
+	local diff bad=0
+	diff=$("$gofumpt" -d . 2>&1) || bad=1
+	[ -z "$diff" ] || { printf '%s\n' "$diff" && bad=1; }
+	return $bad
+}
+
+# A module outside go.work would be checked by nothing.
+listed() {
+	local found known
+	found=$(find . -name go.mod -not -path '*/node_modules/*' -not -path '*/testdata/*' -printf '%h\n' | xargs realpath | sort)
+	known=$(go list -m -f '{{.Dir}}' | xargs realpath | sort)
+	diff <(echo "$found") <(echo "$known") || { echo "go.work does not list exactly the modules of this repository" && return 1; }
+}
+
+tidy() {
+	local dir packages bad=0
+	for dir in $(go list -m -f '{{.Dir}}'); do
+		# A module that has no package yet would lose the requirements that its first one needs.
+		packages=$(cd "$dir" && go list ./...) || bad=1
+		[ -z "$packages" ] || (cd "$dir" && go mod tidy -diff) || bad=1
+	done
+	return $bad
+}
+
+mapfile -t all < <(go list -m -f '{{.Dir}}/...')
+
+check gofumpt formatted
+check "go vet" go vet "${all[@]}"
+check staticcheck "$staticcheck" "${all[@]}"
+check modules listed
+check "go mod tidy" tidy
+[ $failed -eq 0 ] || { echo "make lint: failed" >&2 && exit 1; }
+echo "make lint: passed"
