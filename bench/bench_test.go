@@ -1,0 +1,103 @@
+package bench
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// An entry is one way to make IDs (or, for the bare limits, one thing that a way to make IDs cannot do without).
+type entry struct {
+	name string
+
+	// layout is "default" for a library as it comes, "wide" with the widest sequence that it allows while it can still
+	// tell two nodes apart. A layout with a short sequence caps the rate: what is measured then is waiting.
+	layout string
+
+	// perOp is the number of IDs in one operation of the benchmark, 1 if zero. Where the rate is capped it is the number
+	// of IDs after which the library waits: only whole periods, wait included, make a true average.
+	perOp int
+
+	// start makes a generator. What it returns is called once in each goroutine and makes its worker, and a worker makes
+	// n IDs in a loop of its own: a call through a function value for each ID would cost as much as the fastest of them.
+	start func(b *testing.B) (worker func() work)
+}
+
+type work func(n int) error
+
+// capped reports whether the entry starts with a burst that a steady state does not have.
+func (e entry) capped() bool { return e.layout == "default" && e.perOp > 1 }
+
+// sink keeps the compiler from leaving out work whose result nobody reads.
+var sink atomic.Uint64
+
+func BenchmarkID(b *testing.B) {
+	if runtime.GOMAXPROCS(0) < 2 || runtime.NumCPU() < 2 {
+		b.Fatal("needs two cores")
+	}
+	entries := limits
+	entries = append(entries, others...)
+	entries = append(entries, ours...)
+	for _, e := range entries {
+		for _, goroutines := range []int{1, 2} {
+			b.Run(fmt.Sprintf("name=%s/layout=%s/goroutines=%d", e.name, e.layout, goroutines), func(b *testing.B) {
+				e.measure(b, goroutines)
+			})
+		}
+	}
+}
+
+// measure reports the wall time of an ID, whichever goroutine made it, and its allocations.
+func (e entry) measure(b *testing.B, goroutines int) {
+	perOp := max(e.perOp, 1)
+	newWorker := e.start(b)
+	workers := make([]work, goroutines)
+	for i := range workers {
+		workers[i] = newWorker()
+	}
+
+	if e.capped() {
+		// Use up what a fresh generator has in store, and get in step with its periods.
+		if err := workers[0](2 * perOp); err != nil {
+			b.Fatal(err)
+		}
+	}
+
+	ids := b.N * perOp
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	b.ResetTimer()
+	err := together(workers, ids)
+	b.StopTimer()
+	runtime.ReadMemStats(&after)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(ids), "ns/ID")
+	b.ReportMetric(float64(after.Mallocs-before.Mallocs)/float64(ids), "allocs/ID")
+}
+
+// together makes n IDs with all workers at once.
+func together(workers []work, n int) error {
+	if len(workers) == 1 {
+		return workers[0](n)
+	}
+	var wg sync.WaitGroup
+	errs := make([]error, len(workers))
+	for i, w := range workers {
+		share := n / len(workers)
+		if i == 0 {
+			share += n % len(workers)
+		}
+		wg.Go(func() { errs[i] = w(share) })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strings"
+	"text/template"
+	"time"
+)
+
+var pageText = template.Must(template.New("page").Parse(`# Benchmarks
+
+Made by ` + "`make bench`" + ` and not edited by hand; run it to have your own machine's figures in this page.
+
+| | |
+|---|---|
+| CPU | {{.CPU}}, {{.Cores}} cores |
+| system | {{.System}} |
+| Go | {{.Go}} |
+| date | {{.Date}} |
+| command | ` + "`make bench`" + `: {{.Rounds}} rounds over all rows, one after the other, in one process each |
+
+{{.Table}}
+## How to read it
+
+- A figure is the median of {{.Rounds}} rounds and half the width of its 95 % confidence interval, as benchstat computes
+  them. It is wall time divided by the number of IDs, whichever goroutine made them: with two goroutines on two cores,
+  half of the figure with one is perfect scaling, and the same figure is none.
+- Two goroutines share one generator, or one word in the case of the bare limits. A handle (` + "`Generator.Local`" + `) belongs to
+  one goroutine, so that two goroutines have two handles of one generator.
+- *default* is a library as it comes, *widest* the longest sequence that its settings allow while one bit is left to tell
+  two nodes apart. A dash means that there is no such setting. Where the default is much slower than the widest, what was
+  measured is waiting: a layout with n sequence numbers a tick makes n IDs a tick and no more, in any library and in
+  this one. That is a property of the layout. The widest column shows the work.
+- Calls that fail because the sequence has run out are not IDs and are not counted; the benchmark waits and goes on, and
+  counts the time.
+- randflake's widths are constants. Its widest columns run it on a time source that goes on by a second whenever the
+  sequence has run out, and show what an ID costs without the wait.
+- yitter runs ahead of the clock by up to 2000 ms and then waits for all of it at once, holding its lock: its default
+  columns are averages over whole periods, calls of two seconds included. At its widest setting all workers make the same
+  IDs (` + "`TestYitterLosesWorker`" + `), so that its sequence of 21 bits is of no use; it is measured all the same.
+- wuid takes its upper 28 bits from a data store at each start, which is not measured here, and counts in the rest.
+- allocs is allocations for each ID. The random and the longer IDs, and wuid's and idutil's, are other kinds of promise:
+  no time in them, no node, or more bits. They are here to compare the price.
+
+## Repeats after a restart
+
+A row says *yes, shown* if a test of this module, ` + "`TestRestartRepeats`" + ` in ` + "`bench/restart_test.go`" + `, makes IDs, restarts the
+generator with the same settings and gets IDs that it had given out before. Nothing is said of the other rows: a
+test that shows no duplicate proves nothing.
+
+## Versions
+
+{{range .Modules}}- {{.}}
+{{end}}`))
+
+func page(r *results, table string) (string, error) {
+	modules, err := versions()
+	if err != nil {
+		return "", err
+	}
+	system, err := output("uname", "-srm")
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	err = pageText.Execute(&b, map[string]any{
+		"CPU": r.cpu, "Cores": runtime.NumCPU(), "System": system, "Go": runtime.Version(),
+		"Date": time.Now().UTC().Format(time.DateOnly), "Rounds": r.rounds, "Table": table, "Modules": modules,
+	})
+	return b.String(), err
+}
+
+// versions asks the go command which versions were measured.
+func versions() ([]string, error) {
+	args := []string{"list", "-m"}
+	for _, w := range rows {
+		if w.module != "" {
+			args = append(args, w.module)
+		}
+	}
+	s, err := output("go", args...)
+	if err != nil {
+		return nil, err
+	}
+	return strings.Split(s, "\n"), nil
+}
+
+func output(name string, args ...string) (string, error) {
+	out, err := exec.Command(name, args...).Output()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
