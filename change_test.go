@@ -1,0 +1,295 @@
+package snowfence
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// smallLayout draws a layout of few bits with any order of fields, so that all its IDs can be listed.
+func smallLayout(t *rapid.T, label string) Layout {
+	names := rapid.Permutation([]string{"node", "seq", "rollback", "rack"}).Draw(t, label+" order")
+	l := Layout{
+		Epoch:  time.Unix(1_700_000_000+rapid.Int64Range(-20, 20).Draw(t, label+" epoch"), 0),
+		Tick:   time.Duration(rapid.IntRange(1, 4).Draw(t, label+" tick")) * time.Second,
+		Fields: []Field{{FieldTime, rapid.IntRange(1, 5).Draw(t, label+" time")}},
+	}
+	for _, name := range names {
+		if bits := rapid.IntRange(0, 2).Draw(t, label+" "+name); bits > 0 {
+			if name == "seq" {
+				name = FieldSequence
+			}
+			l.Fields = append(l.Fields, Field{name, bits})
+		}
+	}
+	top := int64(1)<<l.Bits(FieldSequence) - 1
+	l.Last = rapid.Int64Range(0, top).Draw(t, label+" last")
+	if l.Last == 0 {
+		l.Last = top
+	}
+	l.First = rapid.Int64Range(0, l.Last).Draw(t, label+" first")
+	return l
+}
+
+// idsOf lists all IDs of a layout by composing them one by one: the slow oracle of Change.Check.
+func idsOf(t *rapid.T, l Layout, nodes NodeRange, keep func(start time.Time) bool) map[ID]Parts {
+	s, err := NewScheme(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l = s.Layout()
+	if nodes == (NodeRange{}) {
+		nodes.Until = s.Nodes()
+	}
+	ids := map[ID]Parts{}
+	for tick := int64(0); tick <= s.MaxTick(); tick++ {
+		if !keep(l.TimeOf(tick)) {
+			continue
+		}
+		for node := nodes.From; node < nodes.Until; node++ {
+			for seq := l.First; seq <= l.Last; seq++ {
+				for roll := int64(0); roll < 1<<l.Bits(FieldRollback); roll++ {
+					p := Parts{Tick: tick, Time: l.TimeOf(tick), Node: node, Sequence: seq, Rollback: roll}
+					id, err := s.ComposeParts(p)
+					if err != nil {
+						t.Fatal(err)
+					}
+					ids[id] = p
+				}
+			}
+		}
+	}
+	return ids
+}
+
+func drawNodes(t *rapid.T, l Layout, label string) NodeRange {
+	if rapid.Bool().Draw(t, label+" all nodes") {
+		return NodeRange{}
+	}
+	n := int64(1) << l.Bits(FieldNode)
+	from := rapid.Int64Range(0, n-1).Draw(t, label+" first node")
+	return NodeRange{from, rapid.Int64Range(from+1, n).Draw(t, label+" until node")}
+}
+
+func TestChangeAgainstAllIDs(t *testing.T) {
+	var refused, proven int
+	rapid.Check(t, func(t *rapid.T) {
+		c := Change{From: smallLayout(t, "A"), To: smallLayout(t, "B")}
+		c.At = time.Unix(1_700_000_000, rapid.Int64Range(-30, 120).Draw(t, "at")*int64(time.Second/2))
+		if rapid.Bool().Draw(t, "floor") {
+			c.Floor = c.At.Add(time.Duration(rapid.Int64Range(-20, 20).Draw(t, "floor")) * time.Second / 2)
+		}
+		c.FromNodes, c.ToNodes = drawNodes(t, c.From, "A"), drawNodes(t, c.To, "B")
+		floor := c.Floor
+		if floor.IsZero() {
+			floor = c.At
+		}
+		old := idsOf(t, c.From, c.FromNodes, func(start time.Time) bool { return start.Before(floor) })
+		fresh := idsOf(t, c.To, c.ToNodes, func(start time.Time) bool { return !start.Before(c.At) })
+
+		got, err := c.Check()
+		if len(fresh) == 0 {
+			if !errors.Is(err, ErrLifetime) {
+				t.Fatalf("no ID is left in B; got %v, %v", got, err)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		lowest, last, first := ID(-1), ID(math.MinInt64), ID(math.MaxInt64)
+		for id := range old {
+			if _, both := fresh[id]; both && (lowest < 0 || id < lowest) {
+				lowest = id
+			}
+			last = max(last, id)
+		}
+		for id := range fresh {
+			first = min(first, id)
+		}
+		switch {
+		case lowest < 0 && got.Collision != nil:
+			t.Fatalf("no ID is in both, but got %+v", *got.Collision)
+		case lowest >= 0 && got.Collision == nil:
+			t.Fatalf("%d is in both: %+v and %+v", lowest, old[lowest], fresh[lowest])
+		case lowest >= 0 && *got.Collision != (Collision{lowest, old[lowest], fresh[lowest]}):
+			t.Fatalf("got %+v, want the lowest: %d, %+v, %+v", *got.Collision, lowest, old[lowest], fresh[lowest])
+		}
+		if got.LastOld != last || got.FirstNew != first {
+			t.Fatalf("last old and first new are %d and %d, want %d and %d", got.LastOld, got.FirstNew, last, first)
+		}
+		if lowest < 0 {
+			proven++
+		} else {
+			refused++
+		}
+	})
+	if proven == 0 || refused == 0 {
+		t.Errorf("the layouts drawn do not show both outcomes: %d proven, %d refused", proven, refused)
+	}
+}
+
+func mustLayout(t *testing.T, spec string) Layout {
+	t.Helper()
+	l, err := ParseLayout(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// The rules people follow by hand: the epoch only gets older, no width shrinks, and if one does the sum grows.
+func TestChangeHandRules(t *testing.T) {
+	at := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name, from, to string
+		follows, safe  bool
+	}{
+		{
+			"same layout", "twitter", "twitter",
+			true, true,
+		},
+		{
+			"not enough: all widths grow, but the time moves up by less than the years grow",
+			"time=41,seq=12,node=10,epoch=2025-01-01", "time=42,seq=12,node=10,epoch=2025-01-01,tick=10ms",
+			true, false,
+		},
+		{
+			"not enough: an older epoch, and a sequence that grew at the cost of the node, with the sum one larger",
+			"time=39,node=16,seq=8,epoch=2020-01-01,tick=10ms", "time=39,node=10,seq=15,epoch=2019-12-31,tick=100ms",
+			true, false,
+		},
+		{
+			"not necessary: a younger epoch, made up for by more bits below the time",
+			"time=41,node=10,seq=11,epoch=2025-01-01", "time=41,node=10,seq=12,epoch=2025-06-01",
+			false, true,
+		},
+		{
+			"not necessary: bits move from the node to the sequence and the sum stays",
+			"time=41,node=10,seq=12,epoch=2025-01-01", "time=41,node=6,seq=16,epoch=2025-01-01",
+			false, true,
+		},
+		{
+			"not necessary: a node shrinks and the sum with it, on sequence numbers the old layout never used",
+			"time=41,node=10,seq=12,first=8,epoch=2025-01-01", "time=41,node=7,seq=12,last=7,epoch=2025-01-01",
+			false, true,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a, b := mustLayout(t, c.from), mustLayout(t, c.to)
+			if got := followsHandRules(a, b); got != c.follows {
+				t.Errorf("the pair follows the hand rules: %v, want %v", got, c.follows)
+			}
+			v, err := Change{From: a, To: b, At: at}.Check()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (v.Collision == nil) != c.safe {
+				t.Errorf("safe is %v, want %v (%+v)", v.Collision == nil, c.safe, v.Collision)
+			}
+			if v.Collision != nil {
+				checkCollision(t, a, b, at, *v.Collision)
+			}
+		})
+	}
+}
+
+func followsHandRules(a, b Layout) bool {
+	shrinks := false
+	for _, name := range []string{FieldTime, FieldNode, FieldSequence, FieldRollback} {
+		shrinks = shrinks || b.Bits(name) < a.Bits(name)
+	}
+	return !b.Epoch.After(a.Epoch) && (!shrinks || b.Width() > a.Width())
+}
+
+// checkCollision makes the ID of a counter-example on either side, as a generator would.
+func checkCollision(t *testing.T, a, b Layout, at time.Time, c Collision) {
+	t.Helper()
+	for _, side := range []struct {
+		layout Layout
+		parts  Parts
+		inTime bool
+	}{{a, c.From, c.From.Time.Before(at)}, {b, c.To, !c.To.Time.Before(at)}} {
+		s, err := NewScheme(side.layout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id := Must(s.ComposeParts(side.parts)); id != c.ID || !side.inTime {
+			t.Errorf("%+v makes %d, want %d, and lies in its time: %v", side.parts, id, c.ID, side.inTime)
+		}
+	}
+}
+
+func TestChangeOfPresets(t *testing.T) {
+	at := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		from, to      string
+		safe, ordered bool
+	}{
+		{"twitter", "bwmarrin", true, true},
+		{"twitter", "sonyflake", false, false},
+		{"sonyflake", "twitter", true, true},
+		{"sonyflake-v2", "twitter", true, true},
+		{"twitter", "instagram", true, true},
+		{"instagram", "twitter", false, false},
+		{"snowfence", "rollback", true, true},
+	} {
+		v, err := Change{From: mustLayout(t, c.from), To: mustLayout(t, c.to), At: at}.Check()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (v.Collision == nil) != c.safe || v.Ordered() != c.ordered {
+			t.Errorf("%s to %s: collision %+v, ordered %v (%d, %d); want safe %v, ordered %v",
+				c.from, c.to, v.Collision, v.Ordered(), v.LastOld, v.FirstNew, c.safe, c.ordered)
+		}
+	}
+}
+
+func TestChangeFloorAhead(t *testing.T) {
+	at := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	c := Change{From: Twitter(), To: Bwmarrin(), At: at, Floor: at.Add(time.Millisecond)}
+	v, err := c.Check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.Collision == nil || !v.Collision.From.Time.Equal(at) {
+		t.Errorf("the old layout may have run ahead into the first millisecond of the new one; got %+v", v.Collision)
+	}
+	c.FromNodes, c.ToNodes = NodeRange{0, 512}, NodeRange{512, 1024}
+	if v, err = c.Check(); err != nil || v.Collision != nil {
+		t.Errorf("with nodes apart nothing can collide; got %+v, %v", v.Collision, err)
+	}
+}
+
+func TestChangeErrors(t *testing.T) {
+	at := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		change Change
+		want   error
+	}{
+		"old layout":  {Change{From: Layout{}, To: Twitter(), At: at}, ErrInvalidLayout},
+		"new layout":  {Change{From: Twitter(), To: Layout{}, At: at}, ErrInvalidLayout},
+		"new is over": {Change{From: Twitter(), To: Baidu(), At: at}, ErrLifetime},
+		"nodes":       {Change{From: Twitter(), To: Twitter(), At: at, ToNodes: NodeRange{5, 1025}}, ErrInvalidID},
+		"empty nodes": {Change{From: Twitter(), To: Twitter(), At: at, ToNodes: NodeRange{5, 5}}, ErrInvalidID},
+	} {
+		if _, err := c.change.Check(); !errors.Is(err, c.want) {
+			t.Errorf("%s: got %v, want %v", name, err, c.want)
+		}
+	}
+	if _, err := (Change{From: Twitter(), To: Twitter()}).Check(); err == nil {
+		t.Error("a change at no time was accepted")
+	}
+}
+
+func BenchmarkChange(b *testing.B) {
+	c := Change{From: Twitter(), To: Sonyflake(), At: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)}
+	for b.Loop() {
+		if _, err := c.Check(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
