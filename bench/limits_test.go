@@ -111,9 +111,9 @@ func inBatches(fill func(dst []uint64, first uint64)) work {
 	dst := make([]uint64, batch)
 	return func(n int) error {
 		for i := 0; i < n; i += batch {
-			fill(dst, uint64(i))
+			fill(dst[:min(batch, n-i)], uint64(i))
 		}
-		sink.Store(dst[batch-1])
+		sink.Store(dst[0])
 		return nil
 	}
 }

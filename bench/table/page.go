@@ -33,6 +33,8 @@ Made by ` + "`make bench`" + ` and not edited by hand; run it to have your own m
   two nodes apart. A dash means that there is no such setting. Where the default is much slower than the widest, what was
   measured is waiting: a layout with n sequence numbers a tick makes n IDs a tick and no more, in any library and in
   this one. That is a property of the layout. The widest column shows the work.
+- Snowfence runs on a static node here. Where a generator has its grants from, a lease or a state file, costs nothing on
+  the way of an ID. Its widest layout is the one in ` + "`bench/snowfence_test.go`" + `; the default is ` + "`snowfence.Default`" + `.
 - Calls that fail because the sequence has run out are not IDs and are not counted; the benchmark waits and goes on, and
   counts the time.
 - randflake's widths are constants. Its widest columns run it on a time source that goes on by a second whenever the

@@ -20,6 +20,7 @@ var rows = []row{
 	{name: "exact", title: "Next, exact time"},
 	{name: "coarse", title: "Next, coarse time"},
 	{name: "local", title: "handle (Local), coarse time"},
+	{name: "exactlocal", title: "handle (Local), exact time"},
 	{name: "fill", title: "Fill of 1024"},
 	{title: "**64-bit, time and node**"},
 	{name: "bwmarrin", title: "bwmarrin/snowflake", module: "github.com/bwmarrin/snowflake"},
