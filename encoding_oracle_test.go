@@ -1,0 +1,199 @@
+package snowfence
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// allForms returns every encoding, fixed-width forms included.
+func allForms() []Encoding {
+	var all []Encoding
+	for _, e := range Encodings() {
+		all = append(all, e, e.Fixed())
+	}
+	return all
+}
+
+// drawID draws from all lengths of numbers, where rapid.Int64 alone prefers short ones.
+func drawID(t *rapid.T, label string) ID {
+	v := rapid.Uint64().Draw(t, label)
+	if rapid.Bool().Draw(t, label+" long") {
+		v = rapid.Uint64Range(1<<62, math.MaxUint64).Draw(t, label)
+	}
+	return ID(v)
+}
+
+// edgeIDs returns IDs around which an encoding may change its mind.
+func edgeIDs() []ID {
+	var ids []ID
+	around := func(v uint64) {
+		for d := range uint64(5) {
+			ids = append(ids, ID(v+d-2), -ID(v+d-2))
+		}
+	}
+	around(0)
+	around(1 << 63)
+	for _, base := range []uint64{2, 10, 36, 58, 62} {
+		for v := base; ; v *= base {
+			around(v)
+			if v > math.MaxUint64/base {
+				break
+			}
+		}
+	}
+	return ids
+}
+
+// numberByHand writes v with math/big.
+func numberByHand(v *big.Int, alphabet string) string {
+	v = new(big.Int).Set(v)
+	base, digit := big.NewInt(int64(len(alphabet))), new(big.Int)
+	text := ""
+	for {
+		v.DivMod(v, base, digit)
+		text = alphabet[digit.Int64():][:1] + text
+		if v.Sign() == 0 {
+			return text
+		}
+	}
+}
+
+// textByHand writes id in a slow and obvious way.
+func textByHand(e Encoding, id ID) string {
+	alphabet := codecs[e.form].digits
+	unsigned := new(big.Int).SetUint64(uint64(id))
+	switch {
+	case e == Decimal:
+		return strconv.FormatInt(int64(id), 10)
+	case e == Base64URL:
+		text := numberByHand(unsigned.Lsh(unsigned, 2), alphabet)
+		return strings.Repeat("A", 11-len(text)) + text
+	case e != e.Fixed():
+		return numberByHand(unsigned, alphabet)
+	}
+	sorted := []byte(alphabet)
+	slices.Sort(sorted)
+	sign, v := string(sorted[:1]), big.NewInt(int64(id))
+	if sign == "-" {
+		sign = "0"
+	}
+	if id < 0 {
+		sign = "-"
+		v.Add(v, new(big.Int).Lsh(big.NewInt(1), 63))
+	}
+	width := len(numberByHand(big.NewInt(math.MaxInt64), string(sorted)))
+	text := numberByHand(v, string(sorted))
+	return sign + strings.Repeat(string(sorted[:1]), width-len(text)) + text
+}
+
+// checkRoundTrip fails unless id is written as textByHand does, and read back.
+func checkRoundTrip(t interface{ Fatalf(string, ...any) }, e Encoding, id ID) {
+	text := e.Encode(id)
+	if want := textByHand(e, id); text != want {
+		t.Fatalf("%s of %d: got %s, want %s", e.Name(), id, text, want)
+	}
+	if got, err := e.Parse(text); got != id || err != nil {
+		t.Fatalf("%s %s: got %d, %v, want %d", e.Name(), text, got, err, id)
+	}
+	if got, err := e.ParseBytes([]byte(text)); got != id || err != nil {
+		t.Fatalf("%s %s as bytes: got %d, %v, want %d", e.Name(), text, got, err, id)
+	}
+	if got := string(e.Append([]byte("x"), id)); got != "x"+text {
+		t.Fatalf("%s of %d: appended %s, want x%s", e.Name(), id, got, text)
+	}
+}
+
+func TestEncodingRoundTrip(t *testing.T) {
+	for _, e := range allForms() {
+		t.Run(e.Name(), func(t *testing.T) {
+			for _, id := range edgeIDs() {
+				checkRoundTrip(t, e, id)
+			}
+			rapid.Check(t, func(t *rapid.T) {
+				checkRoundTrip(t, e, drawID(t, "id"))
+			})
+		})
+	}
+}
+
+func TestEncodingFixedOrder(t *testing.T) {
+	check := func(t interface{ Fatalf(string, ...any) }, e Encoding, a, b ID) {
+		x, y := e.Encode(a), e.Encode(b)
+		if strings.Compare(x, y) != cmp.Compare(a, b) {
+			t.Fatalf("%s: %d is %s, %d is %s", e.Name(), a, x, b, y)
+		}
+	}
+	for _, e := range Encodings() {
+		e = e.Fixed()
+		t.Run(e.Name(), func(t *testing.T) {
+			ids := edgeIDs()
+			slices.Sort(ids)
+			for i := range ids[1:] {
+				check(t, e, ids[i], ids[i+1])
+			}
+			rapid.Check(t, func(t *rapid.T) {
+				a := drawID(t, "a")
+				check(t, e, a, drawID(t, "b"))
+				check(t, e, a, a+ID(rapid.Int64Range(-1<<20, 1<<20).Draw(t, "step")))
+			})
+		})
+	}
+}
+
+// Where the alphabet is in order, fixed text is plain text with zeros in front,
+// and no text but that of negative decimals is both plain and fixed.
+func TestEncodingFixedIsPadded(t *testing.T) {
+	for _, e := range Encodings() {
+		ordered := codecs[e.form].digits == codecs[e.Fixed().form].digits
+		for _, id := range edgeIDs() {
+			fixed := e.Fixed().Encode(id)
+			zero := fixed[:1]
+			if ordered && id >= 0 && strings.TrimLeft(fixed, zero) != strings.TrimLeft(e.Encode(id), zero) {
+				t.Errorf("%s of %d: %s and %s", e.Name(), id, e.Encode(id), fixed)
+			}
+			if got, err := e.Parse(fixed); err == nil && got != id && (e != Decimal || id >= 0) {
+				t.Errorf("%s %s: read as %d, without complaint, is %d", e.Name(), fixed, got, id)
+			}
+		}
+	}
+	if got, want := Decimal.Fixed().Encode(42), fmt.Sprintf("%020d", 42); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestAppendDecimal(t *testing.T) {
+	for v := range uint64(10000) {
+		v += (9999 - v) * 10000
+		text := string(appendTrimmed(nil, v))
+		if want := strconv.FormatUint(v, 10); text != want {
+			t.Fatalf("got %s, want %s", text, want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		v := int64(drawID(t, "id")) >> rapid.IntRange(0, 63).Draw(t, "shift")
+		if got, want := string(appendDecimal(nil, v)), strconv.FormatInt(v, 10); got != want {
+			t.Fatalf("got %s, want %s", got, want)
+		}
+	})
+}
+
+// The inverse must divide exactly over the whole of a chunk, of which the
+// multiples of the base and their neighbours are the critical numbers.
+func TestEncodingChunkDivision(t *testing.T) {
+	for _, e := range []Encoding{Base36, Base58, Base62, Decimal.Fixed()} {
+		c := &codecs[e.form]
+		for v := uint64(0); v < c.chunk; v += c.base {
+			if v*c.inverse>>inverseShift != v/c.base || (v+c.base-1)*c.inverse>>inverseShift != v/c.base {
+				t.Fatalf("base %d: %d", c.base, v)
+			}
+		}
+	}
+}

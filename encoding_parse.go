@@ -1,0 +1,157 @@
+package snowfence
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// SyntaxError says what is wrong with text that should have been an ID. It unwraps to [ErrInvalidID].
+type SyntaxError struct {
+	Encoding string // name of the encoding in which the text was read
+	Input    string // the text, cut off if it is long
+	Offset   int    // of the first byte at fault, from 0
+	Reason   string // for people
+}
+
+// Error quotes the input and says where it fails and why.
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("%v: %q, read as %s, byte %d: %s", ErrInvalidID, e.Input, e.Encoding, e.Offset, e.Reason)
+}
+
+// Unwrap returns [ErrInvalidID].
+func (e *SyntaxError) Unwrap() error { return ErrInvalidID }
+
+// syntaxErrorf takes no more of s into the error than a person would read.
+func syntaxErrorf[T string | []byte](c *codec, s T, offset int, format string, args ...any) *SyntaxError {
+	return &SyntaxError{
+		Encoding: c.name,
+		Input:    shorten(string(s[:min(len(s), 64)])),
+		Offset:   offset,
+		Reason:   fmt.Sprintf(format, args...),
+	}
+}
+
+// parse reads all of s as text of e.
+func parse[T string | []byte](e Encoding, s T) (ID, *SyntaxError) {
+	c := &codecs[e.form]
+	switch {
+	case len(s) == 0:
+		return 0, syntaxErrorf(c, s, 0, "is empty")
+	case e.form&formFixed != 0:
+		return parseFixed(c, &codecs[e.form&^formFixed], s)
+	case len(s) > c.maxLen:
+		fixed := &codecs[e.form|formFixed]
+		return 0, syntaxErrorf(c, s, c.maxLen, "has %d bytes, more than the %d of the longest ID; if it is padded to a fixed width of %d, read it as %s",
+			len(s), c.maxLen, fixed.maxLen, fixed.name)
+	case e.form == formDecimal:
+		return parseDecimal(c, s)
+	case e.form == formBase64URL:
+		return parseBase64(c, s)
+	}
+	v, err := parseDigits(c, s, 0, len(s))
+	return ID(v), err
+}
+
+func parseFixed[T string | []byte](c, plain *codec, s T) (ID, *SyntaxError) {
+	if len(s) != c.maxLen {
+		return 0, syntaxErrorf(c, s, min(len(s), c.maxLen), "has %d bytes instead of %d; if it is not padded to a fixed width, read it as %s",
+			len(s), c.maxLen, plain.name)
+	}
+	var sign uint64
+	switch {
+	case s[0] == '-':
+		sign = 1 << 63
+	case c.values[s[0]] != c.values[c.plus]: // by value, so that O is 0 for Crockford here too
+		return 0, syntaxErrorf(c, s, 0, "%s is not the sign, which is '-' or %q", character(s[0]), c.plus)
+	}
+	v, err := parseDigits(c, s, 1, len(s))
+	if err != nil {
+		return 0, err
+	}
+	if v > math.MaxInt64 {
+		return 0, syntaxErrorf(c, s, len(s)-1, "is out of range: the digits after the sign are at most 2^63-1")
+	}
+	return ID(v | sign), nil
+}
+
+func parseDecimal[T string | []byte](c *codec, s T) (ID, *SyntaxError) {
+	if s[0] != '-' {
+		v, err := parseDigits(c, s, 0, len(s))
+		if err == nil && v > math.MaxInt64 {
+			err = syntaxErrorf(c, s, len(s)-1, "is out of range for a signed ID; if it comes from a program with unsigned IDs, it is the ID %d here", int64(v))
+		}
+		if err != nil {
+			return 0, err
+		}
+		return ID(v), nil
+	}
+	// Decimal is the one encoding whose plain and fixed text can have the same length. A zero here means
+	// fixed.
+	if len(s) > 1 && s[1] == '0' {
+		return 0, syntaxErrorf(c, s, 1, "has a zero after the '-'; if it is padded to a fixed width, read it as %s", codecs[formDecimal|formFixed].name)
+	}
+	v, err := parseDigits(c, s, 1, len(s))
+	if err == nil && v > 1<<63 {
+		err = syntaxErrorf(c, s, len(s)-1, "is out of range: the lowest ID is -2^63")
+	}
+	if err != nil {
+		return 0, err
+	}
+	return ID(-v), nil
+}
+
+// parseBase64 reads ten digits of six bits and one with four, see Append.
+func parseBase64[T string | []byte](c *codec, s T) (ID, *SyntaxError) {
+	if len(s) < c.maxLen {
+		return 0, syntaxErrorf(c, s, len(s), "has %d bytes, but the text of 8 bytes has %d", len(s), c.maxLen)
+	}
+	last := len(s) - 1
+	high, err := parseDigits(c, s, 0, last)
+	if err != nil {
+		return 0, err
+	}
+	low := c.values[s[last]]
+	switch {
+	case low == notDigit:
+		return 0, notADigit(c, s, last)
+	case low&3 != 0:
+		// Without this check four texts would be the same ID.
+		return 0, syntaxErrorf(c, s, last, "%s has bits beyond the 64 of an ID", character(s[last]))
+	}
+	return ID(high<<4 | uint64(low>>2)), nil
+}
+
+// parseDigits reads the number s[start:end].
+func parseDigits[T string | []byte](c *codec, s T, start, end int) (uint64, *SyntaxError) {
+	if start == end {
+		return 0, syntaxErrorf(c, s, start, "has no digits")
+	}
+	var v uint64
+	for i := start; i < end; i++ {
+		digit := c.values[s[i]]
+		if digit == notDigit {
+			return 0, notADigit(c, s, i)
+		}
+		high, low := bits.Mul64(v, c.base)
+		sum, carry := bits.Add64(low, uint64(digit), 0)
+		if high|carry != 0 {
+			return 0, syntaxErrorf(c, s, i, "is out of range: an ID has 64 bits")
+		}
+		v = sum
+	}
+	return v, nil
+}
+
+func notADigit[T string | []byte](c *codec, s T, i int) *SyntaxError {
+	return syntaxErrorf(c, s, i, "%s is not a digit of it", character(s[i]))
+}
+
+// character names a byte of the input; one of several that are a character together has no other name than
+// its number.
+func character(b byte) string {
+	if b < 0x80 {
+		return fmt.Sprintf("%q", b)
+	}
+	return fmt.Sprintf("0x%02x", b)
+}

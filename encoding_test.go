@@ -1,0 +1,246 @@
+package snowfence
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestEncodingVectors(t *testing.T) {
+	for _, v := range []struct {
+		id   ID
+		enc  Encoding
+		text string
+	}{
+		// Randflake's own.
+		{4594531474933654033, Base32Hex, "3vgoe12ccb8gh"},
+		{2111581968557607991, Base32Hex, "1qjeojjevu31n"},
+		{1072887061578045911, Base32Hex, "tot934enhmen"},
+
+		{0, Decimal, "0"},
+		{0, Hex, "0"},
+		{0, Base32Hex, "0"},
+		{0, Crockford, "0"},
+		{0, ZBase32, "y"},
+		{0, Base36, "0"},
+		{0, Base58, "1"},
+		{0, Base58Flickr, "1"},
+		{0, Base62, "0"},
+		{0, Base64URL, "AAAAAAAAAAA"},
+
+		{1, Decimal, "1"},
+		{1, ZBase32, "b"},
+		{1, Base58, "2"},
+		{1, Base64URL, "AAAAAAAAAAE"},
+
+		{-1, Decimal, "-1"},
+		{-1, Hex, "ffffffffffffffff"},
+		{-1, Base32Hex, "fvvvvvvvvvvvv"},
+		{-1, Crockford, "FZZZZZZZZZZZZ"},
+		{-1, ZBase32, "x999999999999"},
+		{-1, Base36, "3w5e11264sgsf"},
+		{-1, Base58, "jpXCZedGfVQ"},
+		{-1, Base58Flickr, "JPwcyDCgEup"},
+		{-1, Base62, "LygHa16AHYF"},
+		{-1, Base64URL, "__________8"},
+
+		{math.MaxInt64, Decimal, "9223372036854775807"},
+		{math.MaxInt64, Hex, "7fffffffffffffff"},
+		{math.MaxInt64, Base36, "1y2p0ij32e8e7"},
+		{math.MaxInt64, Base62, "AzL8n0Y58m7"},
+		{math.MinInt64, Decimal, "-9223372036854775808"},
+		{math.MinInt64, Hex, "8000000000000000"},
+		{math.MinInt64, Base64URL, "gAAAAAAAAAA"},
+
+		{0, Decimal.Fixed(), "00000000000000000000"},
+		{42, Decimal.Fixed(), "00000000000000000042"},
+		{math.MaxInt64, Decimal.Fixed(), "09223372036854775807"},
+		{-1, Decimal.Fixed(), "-9223372036854775807"},
+		{math.MinInt64, Decimal.Fixed(), "-0000000000000000000"},
+		{42, Hex.Fixed(), "0000000000000002a"},
+		{-1, Hex.Fixed(), "-7fffffffffffffff"},
+		{4594531474933654033, Base32Hex.Fixed(), "03vgoe12ccb8gh"},
+		{0, ZBase32.Fixed(), "11111111111111"},
+		{42, Base58.Fixed(), "11111111111j"},
+		{0, Base64URL.Fixed(), "0-----------"},
+		{1, Base64URL.Fixed(), "0----------0"},
+		{math.MinInt64, Base64URL.Fixed(), "------------"},
+		{-1, Base64URL.Fixed(), "-6zzzzzzzzzz"},
+	} {
+		if got := v.enc.Encode(v.id); got != v.text {
+			t.Errorf("%s of %d: got %s, want %s", v.enc.Name(), v.id, got, v.text)
+		}
+		if got, err := v.enc.Parse(v.text); got != v.id || err != nil {
+			t.Errorf("%s %s: got %d, %v, want %d", v.enc.Name(), v.text, got, err, v.id)
+		}
+	}
+}
+
+func TestEncodingParsesLikePeopleWrite(t *testing.T) {
+	for _, v := range []struct {
+		enc  Encoding
+		text string
+		want ID
+	}{
+		{Decimal, "00000000000000000042", 42},
+		{Hex, "00000000DEADbeef", 0xdeadbeef},
+		{Base32Hex, "3VGOE12CCB8GH", 4594531474933654033},
+		{Crockford, "oOiIlL1", 1<<20 | 1<<15 | 1<<10 | 1<<5 | 1},
+		{Crockford, "zz", 31<<5 | 31},
+		{Crockford.Fixed(), "OOOOOOOOOOOOOI", 1},
+		{ZBase32, "B9", 1<<5 | 31},
+		{Base36, "Zz", 35*36 + 35},
+	} {
+		if got, err := v.enc.Parse(v.text); got != v.want || err != nil {
+			t.Errorf("%s %s: got %d, %v, want %d", v.enc.Name(), v.text, got, err, v.want)
+		}
+	}
+}
+
+func TestEncodingErrors(t *testing.T) {
+	for _, v := range []struct {
+		enc    Encoding
+		text   string
+		offset int
+		reason string
+	}{
+		{Decimal, "-", 1, "no digits"},
+		{Decimal, "+1", 0, "'+' is not a digit"},
+		{Decimal, " 1", 0, "' ' is not a digit"},
+		{Decimal, "1\n", 1, `'\n' is not a digit`},
+		{Decimal, "12é", 2, "0xc3 is not a digit"},
+		{Decimal, "1e3", 1, "'e' is not a digit"},
+		{Decimal, "--1", 1, "'-' is not a digit"},
+		{Decimal, "-0", 1, "dec-fixed"},
+		{Decimal, "-0000000000000000001", 1, "dec-fixed"},
+		{Decimal, "9223372036854775808", 18, "unsigned IDs, it is the ID -9223372036854775808 here"},
+		{Decimal, "18446744073709551615", 19, "unsigned IDs, it is the ID -1 here"},
+		{Decimal, "18446744073709551616", 19, "64 bits"},
+		{Decimal, "99999999999999999999", 19, "64 bits"},
+		{Decimal, "-9223372036854775809", 19, "the lowest ID is -2^63"},
+		{Decimal, "000000000000000000042", 20, "more than the 20"},
+		{Hex, "0x1f", 1, "'x' is not a digit"},
+		{Hex, "00000000000000000", 16, "read it as hex-fixed"},
+		{Hex, "-1", 0, "'-' is not a digit"},
+		{Base32Hex, "g000000000000", 12, "64 bits"},
+		{Base32Hex, "1w", 1, "'w' is not a digit"},
+		{Base32Hex, "03vgoe12ccb8gh", 13, "read it as base32hex-fixed"},
+		{Crockford, "1U", 1, "'U' is not a digit"},
+		{Crockford, "G000000000000", 12, "64 bits"},
+		{ZBase32, "v", 0, "'v' is not a digit"},
+		{Base36, "3w5e11264sgsg", 12, "64 bits"},
+		{Base58, "0", 0, "'0' is not a digit"},
+		{Base58, "jpXCZedGfVR", 10, "64 bits"},
+		{Base58Flickr, "l", 0, "'l' is not a digit"},
+		{Base62, "LygHa16AHYG", 10, "64 bits"},
+		{Base62, "zzzzzzzzzzz", 10, "64 bits"},
+		{Base64URL, "AAAAAAAAAA", 10, "has 11"},
+		{Base64URL, "AAAAAAAAAAB", 10, "beyond the 64"},
+		{Base64URL, "AAAAAAAAAA=", 10, "'=' is not a digit"},
+		{Base64URL, "AAAA+AAAAAA", 4, "'+' is not a digit"},
+		{Base64URL, "0-----------", 11, "read it as base64url-fixed"},
+		{Decimal.Fixed(), "42", 2, "read it as dec"},
+		{Decimal.Fixed(), "+0000000000000000042", 0, "'+' is not the sign, which is '-' or '0'"},
+		{Decimal.Fixed(), "10000000000000000000", 0, "'1' is not the sign"},
+		{Decimal.Fixed(), "09223372036854775808", 19, "at most 2^63-1"},
+		{Decimal.Fixed(), "-9223372036854775808", 19, "at most 2^63-1"},
+		{Hex.Fixed(), "08000000000000000", 16, "at most 2^63-1"},
+		{Hex.Fixed(), "0000000000000000g", 16, "'g' is not a digit"},
+		{Base62.Fixed(), "0zzzzzzzzzzz", 11, "64 bits"},
+		{Base64URL.Fixed(), "A-----------", 0, "'A' is not the sign"},
+	} {
+		id, err := v.enc.Parse(v.text)
+		var syntax *SyntaxError
+		if !errors.As(err, &syntax) || !errors.Is(err, ErrInvalidID) {
+			t.Errorf("%s %q: got %d, %v", v.enc.Name(), v.text, id, err)
+			continue
+		}
+		if id != 0 || syntax.Encoding != v.enc.Name() || syntax.Input != v.text ||
+			syntax.Offset != v.offset || !strings.Contains(syntax.Reason, v.reason) {
+			t.Errorf("%s %q: got %d, %v, want %q at byte %d", v.enc.Name(), v.text, id, err, v.reason, v.offset)
+		}
+	}
+}
+
+func TestEncodingErrorsOfAnyEncoding(t *testing.T) {
+	garbage := strings.Repeat("0", 1<<20)
+	for _, e := range allForms() {
+		for text, want := range map[string]string{
+			"":      "is empty",
+			"\x00":  "",
+			"ä":     "",
+			garbage: "has 1048576 bytes",
+		} {
+			_, err := e.Parse(text)
+			if !errors.Is(err, ErrInvalidID) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s %.10q: got %v, want %q", e.Name(), text, err, want)
+			} else if n := len(err.Error()); n > 300 {
+				t.Errorf("%s %.10q: an error of %d bytes", e.Name(), text, n)
+			}
+			if _, err2 := e.ParseBytes([]byte(text)); err2.Error() != err.Error() {
+				t.Errorf("%s: bytes fail with %v, the string with %v", e.Name(), err2, err)
+			}
+		}
+	}
+}
+
+func TestEncodingNames(t *testing.T) {
+	if (Encoding{}) != Decimal {
+		t.Error("the zero value is not Decimal")
+	}
+	if got := len(Encodings()); got != 10 {
+		t.Errorf("%d encodings", got)
+	}
+	for _, e := range allForms() {
+		if got, err := ParseEncoding(e.Name()); got != e || err != nil {
+			t.Errorf("%s: got %s, %v", e.Name(), got.Name(), err)
+		}
+		if e.Fixed().Fixed() != e.Fixed() {
+			t.Errorf("%s: the fixed form of the fixed form is another", e.Name())
+		}
+	}
+	for _, name := range []string{"", "Dec", "fixed", "-fixed", "hex-fixed-fixed", strings.Repeat("x", 1<<20)} {
+		_, err := ParseEncoding(name)
+		if err == nil || len(err.Error()) > 300 || !strings.Contains(err.Error(), "dec, hex, base32hex") {
+			t.Errorf("%.20q: %v", name, err)
+		}
+	}
+}
+
+func TestEncodingMaxLen(t *testing.T) {
+	for _, e := range allForms() {
+		longest := 0
+		for _, id := range edgeIDs() {
+			n := len(e.Encode(id))
+			longest = max(longest, n)
+			if e == e.Fixed() && n != e.MaxLen() {
+				t.Errorf("%s of %d: %d bytes instead of %d", e.Name(), id, n, e.MaxLen())
+			}
+		}
+		if longest != e.MaxLen() {
+			t.Errorf("%s: MaxLen is %d, the longest text has %d", e.Name(), e.MaxLen(), longest)
+		}
+		if e != Decimal && e != e.Fixed() && e.MaxLen() >= e.Fixed().MaxLen() {
+			t.Errorf("%s: plain and fixed text can have the same length", e.Name())
+		}
+	}
+}
+
+func TestEncodingAllocs(t *testing.T) {
+	for _, e := range allForms() {
+		for _, id := range []ID{0, 7, 4594531474933654033, -1, math.MinInt64} {
+			dst := make([]byte, 0, e.MaxLen())
+			if n := testing.AllocsPerRun(100, func() { dst = e.Append(dst[:0], id) }); n != 0 {
+				t.Errorf("%s of %d: Append allocates %v times", e.Name(), id, n)
+			}
+			if n := testing.AllocsPerRun(100, func() { _, _ = e.ParseBytes(dst) }); n != 0 {
+				t.Errorf("%s of %d: ParseBytes allocates %v times", e.Name(), id, n)
+			}
+			// A text of one byte costs no allocation at all.
+			if n := testing.AllocsPerRun(100, func() { _ = e.Encode(id) }); n > 1 {
+				t.Errorf("%s of %d: Encode allocates %v times", e.Name(), id, n)
+			}
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package snowfence
+
+import (
+	"database/sql/driver"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"strconv"
+)
+
+// ID is a unique 64-bit number. What its bits mean is up to a [Layout]; this is Twitter's, and others differ
+// in widths, order and epoch:
+//
+//	63  62                                       22 21         12 11          0
+//	+---+-------------------------------------------+-------------+------------+
+//	| 0 | 41 bits: milliseconds since the epoch     | 10 bits:    | 12 bits:   |
+//	|   |                                           | node        | sequence   |
+//	+---+-------------------------------------------+-------------+------------+
+//
+// With the time on top, IDs compare as the times they were made. Encrypted IDs and those of layouts without a
+// sign bit can be negative. An ID is the same 64 bits however it is looked at, so convert from and to int64
+// and uint64 freely.
+//
+// JSON and text carry an ID as a decimal string, since JavaScript and many other readers of JSON round
+// numbers beyond 2^53. Other forms of text are an [Encoding], and a text with the kind of thing in front is a
+// [Prefix]. Binary is 8 bytes, big endian. In SQL an ID is a BIGINT.
+type ID int64
+
+// String returns the ID as a signed decimal number, which is what [Decimal] writes.
+func (id ID) String() string { return Encoding{formDecimal}.Encode(id) }
+
+// Format implements [fmt.Formatter] for one reason: without it, fmt would write %x of the characters of
+// String. The verbs x, X, o, O and b write the unsigned number, as [Hex] does; d, v and s the signed decimal.
+func (id ID) Format(f fmt.State, verb rune) {
+	var value any = int64(id)
+	switch verb {
+	case 's', 'q':
+		value = id.String()
+	case 'x', 'X', 'o', 'O', 'b':
+		value = uint64(id)
+	}
+	fmt.Fprintf(f, fmt.FormatString(f, verb), value)
+}
+
+// AppendText appends the decimal text of the ID to b. The error is always nil.
+func (id ID) AppendText(b []byte) ([]byte, error) { return appendDecimal(b, int64(id)), nil }
+
+// MarshalText returns the decimal text of the ID. The error is always nil.
+func (id ID) MarshalText() ([]byte, error) { return id.AppendText(make([]byte, 0, maxLen)) }
+
+// UnmarshalText reads decimal text, as [Decimal] does.
+func (id *ID) UnmarshalText(text []byte) error { return unmarshal(id, text) }
+
+func unmarshal[T string | []byte](id *ID, text T) error {
+	v, err := parse(Encoding{formDecimal}, text)
+	if err != nil {
+		return err
+	}
+	*id = v
+	return nil
+}
+
+// MarshalJSON returns the decimal text of the ID as a JSON string. The error is always nil.
+func (id ID) MarshalJSON() ([]byte, error) {
+	b := make([]byte, 0, maxLen+2)
+	b = append(b, '"')
+	b = appendDecimal(b, int64(id))
+	return append(b, '"'), nil
+}
+
+// UnmarshalJSON reads a decimal integer from a JSON string or a JSON number. It does not read fractions,
+// exponents or escapes, even those that would be an integer in the end. As is the convention, null leaves the
+// ID unchanged.
+func (id *ID) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		return nil
+	}
+	if n := len(data); n >= 2 && data[0] == '"' && data[n-1] == '"' {
+		data = data[1 : n-1]
+	}
+	return unmarshal(id, data)
+}
+
+// AppendBinary appends the 8 bytes of the ID to b, big endian. The error is always nil.
+func (id ID) AppendBinary(b []byte) ([]byte, error) {
+	return binary.BigEndian.AppendUint64(b, uint64(id)), nil
+}
+
+// MarshalBinary returns the 8 bytes of the ID, big endian. The error is always nil.
+func (id ID) MarshalBinary() ([]byte, error) { return id.AppendBinary(nil) }
+
+// UnmarshalBinary reads 8 bytes, big endian.
+func (id *ID) UnmarshalBinary(data []byte) error {
+	if len(data) != 8 {
+		return fmt.Errorf("%w: %d bytes of binary instead of 8", ErrInvalidID, len(data))
+	}
+	*id = ID(binary.BigEndian.Uint64(data))
+	return nil
+}
+
+// Value implements [driver.Valuer]: an ID is an int64 to a database.
+func (id ID) Value() (driver.Value, error) { return int64(id), nil }
+
+// Scan implements sql.Scanner for columns of integers, and for decimal text, which is how some drivers
+// deliver them. Floating-point numbers are refused, since they may have been rounded; so is uint64 beyond
+// 2^63-1, as Value could not write it back. NULL is an error: scan columns that allow it into a sql.Null[ID].
+func (id *ID) Scan(src any) error {
+	switch v := src.(type) {
+	case int64:
+		*id = ID(v)
+		return nil
+	case []byte:
+		return unmarshal(id, v)
+	case string:
+		return unmarshal(id, v)
+	case uint64: // unsigned columns of MySQL
+		return unmarshal(id, strconv.FormatUint(v, 10))
+	case nil:
+		return fmt.Errorf("%w: NULL; scan a column that allows it into a sql.Null[snowfence.ID]", ErrInvalidID)
+	default:
+		return fmt.Errorf("%w: a database value of type %T; want an integer or its decimal text", ErrInvalidID, src)
+	}
+}
+
+// LogValue implements [slog.LogValuer]. It is a string, because most of what reads logs in JSON rounds
+// numbers beyond 2^53.
+func (id ID) LogValue() slog.Value { return slog.StringValue(id.String()) }

@@ -1,0 +1,188 @@
+package snowfence_test
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/snowfence/snowfence"
+)
+
+// A kind of thing, and the type of its IDs.
+type order struct{}
+
+func (order) Prefix() snowfence.Prefix { return orderPrefix }
+
+var orderPrefix = snowfence.MustPrefix("ord", snowfence.Base32Hex)
+
+type OrderID = snowfence.Typed[order]
+
+var (
+	_ fmt.Stringer             = OrderID(0)
+	_ encoding.TextAppender    = OrderID(0)
+	_ encoding.TextMarshaler   = OrderID(0)
+	_ encoding.TextUnmarshaler = (*OrderID)(nil)
+	_ driver.Valuer            = OrderID(0)
+	_ sql.Scanner              = (*OrderID)(nil)
+	_ slog.LogValuer           = OrderID(0)
+)
+
+func ExampleTyped() {
+	type request struct{ Order OrderID }
+
+	text, _ := json.Marshal(request{4594531474933654033})
+	fmt.Println(string(text))
+
+	var r request
+	fmt.Println(json.Unmarshal([]byte(`{"Order":"usr_3vgoe12ccb8gh"}`), &r))
+
+	// Output:
+	// {"Order":"ord_3vgoe12ccb8gh"}
+	// invalid ID: "usr_3vgoe12ccb8gh", read as base32hex, byte 0: wrong prefix: expected "ord_", got "usr_"
+}
+
+func TestNewPrefix(t *testing.T) {
+	for _, name := range []string{"a", "ord", "line_item", "v2", "a__b", strings.Repeat("a", 63)} {
+		p, err := snowfence.NewPrefix(name, snowfence.Hex)
+		if err != nil || p.Name() != name || p.Encode(255) != name+"_ff" {
+			t.Errorf("%s: got %s, %s, %v", name, p.Name(), p.Encode(255), err)
+		}
+	}
+	for name, want := range map[string]string{
+		"":                        "is empty",
+		"Ord":                     "does not start",
+		"2nd":                     "does not start",
+		"_a":                      "does not start",
+		"a_":                      "ends with _",
+		"_":                       "does not start",
+		"a-b":                     "byte 1, '-'",
+		"aB":                      "byte 1, 'B'",
+		"aé":                      "byte 1, 0xc3",
+		strings.Repeat("a", 64):   "more than 63",
+		strings.Repeat("é", 1<<9): "more than 63",
+	} {
+		p, err := snowfence.NewPrefix(name, snowfence.Hex)
+		if err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 300 || p != (snowfence.Prefix{}) {
+			t.Errorf("%q: got %v, want %q", name, err, want)
+		}
+	}
+}
+
+func TestMustPrefixPanics(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	snowfence.MustPrefix("Ord", snowfence.Hex)
+}
+
+func TestPrefixRoundTrip(t *testing.T) {
+	for _, enc := range snowfence.Encodings() {
+		for _, enc := range []snowfence.Encoding{enc, enc.Fixed()} {
+			p := snowfence.MustPrefix("line_item", enc)
+			for _, id := range someIDs {
+				text := p.Encode(id)
+				if want := "line_item_" + enc.Encode(id); text != want {
+					t.Errorf("got %s, want %s", text, want)
+				}
+				if got, err := p.Parse(text); got != id || err != nil {
+					t.Errorf("%s: got %d, %v, want %d", text, got, err, id)
+				}
+				dst := make([]byte, 0, 64)
+				if n := testing.AllocsPerRun(10, func() { dst = p.Append(dst[:0], id) }); n != 0 || string(dst) != text {
+					t.Errorf("%s: appended %s with %v allocations", text, dst, n)
+				}
+			}
+		}
+	}
+	var zero snowfence.Prefix
+	if got, err := zero.Parse(zero.Encode(-42)); got != -42 || zero.Encode(-42) != "-42" || zero.Name() != "" || err != nil {
+		t.Errorf("the zero value: %d, %q, %q, %v", got, zero.Encode(-42), zero.Name(), err)
+	}
+}
+
+func TestPrefixParseErrors(t *testing.T) {
+	for _, v := range []struct {
+		text   string
+		offset int
+		reason string
+	}{
+		{"", 0, `expected "ord_", got none`},
+		{"3vgoe12ccb8gh", 0, `expected "ord_", got none`},
+		{"usr_3vgoe12ccb8gh", 0, `expected "ord_", got "usr_"`},
+		{"ORD_3vgoe12ccb8gh", 0, `expected "ord_", got "ORD_"`},
+		{"ord-3vgoe12ccb8gh", 0, `expected "ord_", got none`},
+		{"old_ord_3vgoe12ccb8gh", 0, `expected "ord_", got "old_ord_"`},
+		{"ord_", 4, "is empty"},
+		{"ord_x", 4, "'x' is not a digit"},
+		{"ord_1-", 5, "'-' is not a digit"},
+		{"ord__1", 4, "'_' is not a digit"},
+		{"ord_g000000000000", 16, "64 bits"},
+		{strings.Repeat("x", 1<<20) + "_1", 0, "got"},
+	} {
+		id, err := orderPrefix.Parse(v.text)
+		var syntax *snowfence.SyntaxError
+		if !errors.As(err, &syntax) || !errors.Is(err, snowfence.ErrInvalidID) || id != 0 {
+			t.Errorf("%.30q: got %d, %v", v.text, id, err)
+			continue
+		}
+		if syntax.Offset != v.offset || !strings.Contains(syntax.Reason, v.reason) || len(err.Error()) > 300 {
+			t.Errorf("%.30q: got %v, want %q at byte %d", v.text, err, v.reason, v.offset)
+		}
+	}
+}
+
+func TestTypedIDs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		type record struct {
+			Order OrderID
+			Opt   *OrderID `json:",omitempty"`
+			Count map[OrderID]int
+		}
+		id := OrderID(rapid.Int64().Draw(t, "id"))
+		in := record{Order: id, Count: map[OrderID]int{id: 1}}
+		text, err := json.Marshal(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "ord_" + snowfence.Base32Hex.Encode(snowfence.ID(id))
+		if string(text) != fmt.Sprintf(`{"Order":%q,"Count":{%[1]q:1}}`, want) || fmt.Sprint(id) != want {
+			t.Fatalf("%s, %v", text, id)
+		}
+		var out record
+		if err := json.Unmarshal(text, &out); err != nil || out.Order != id || out.Count[id] != 1 {
+			t.Fatalf("%s: got %v, %v", text, out, err)
+		}
+	})
+	id := OrderID(5)
+	if err := json.Unmarshal([]byte(`null`), &id); err != nil || id != 5 {
+		t.Errorf("null: got %d, %v", int64(id), err)
+	}
+	for _, text := range []string{`7`, `"7"`, `"usr_7"`, `""`, `"ord_w"`} {
+		if err := json.Unmarshal([]byte(text), &id); err == nil || id != 5 {
+			t.Errorf("%s: got %d, %v", text, int64(id), err)
+		}
+	}
+	if err := id.Scan(int64(math.MinInt64)); err != nil || id != math.MinInt64 {
+		t.Errorf("got %d, %v", int64(id), err)
+	}
+	if value, err := id.Value(); value != int64(math.MinInt64) || err != nil {
+		t.Errorf("got %v, %v", value, err)
+	}
+	if err := id.Scan(nil); !errors.Is(err, snowfence.ErrInvalidID) {
+		t.Errorf("NULL: %v", err)
+	}
+	if got := slog.AnyValue(OrderID(31)).Resolve().String(); got != "ord_v" {
+		t.Errorf("logged as %s", got)
+	}
+}
