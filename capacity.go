@@ -1,0 +1,128 @@
+package snowfence
+
+import (
+	"math"
+	"math/bits"
+	"time"
+)
+
+// Capacity is what a layout holds.
+type Capacity struct {
+	Ticks            uint64  // number of ticks in its life
+	Nodes            uint64  // number of nodes
+	PerTick          int64   // usable sequence numbers: IDs of one node in one tick
+	PerNodePerSecond float64 // IDs one node can make in a second, sustained
+	PerSecond        float64 // IDs all nodes together can make in a second, sustained
+}
+
+// Capacity returns what the layout holds. The layout must be valid.
+func (l Layout) Capacity() Capacity {
+	l = l.norm()
+	c := Capacity{
+		Ticks:   1 << l.Bits(FieldTime),
+		Nodes:   1 << l.Bits(FieldNode),
+		PerTick: l.Last - l.First + 1,
+	}
+	c.PerNodePerSecond = float64(c.PerTick) / l.Tick.Seconds()
+	c.PerSecond = c.PerNodePerSecond * float64(c.Nodes)
+	return c
+}
+
+// farFuture is what times past the years that RFC 3339 and most databases can write are cut to.
+func farFuture() time.Time { return time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC) }
+
+// EndOfLife returns the first instant for which the layout has no tick any more, at most the end of the year 9999.
+// A generator returns [ErrLifetime] from then on.
+func (l Layout) EndOfLife() time.Time {
+	return l.norm().timeOf(1 << l.Bits(FieldTime))
+}
+
+// NegativeFrom returns the instant from which IDs have the sign bit set and so are negative as signed numbers.
+// It is false for layouts of at most 63 bits, whose IDs never are.
+func (l Layout) NegativeFrom() (time.Time, bool) {
+	if l.Width() < 64 {
+		return time.Time{}, false
+	}
+	return l.norm().timeOf(1 << (l.Bits(FieldTime) - 1)), true
+}
+
+// JSSafeUntil returns the instant from which IDs can pass 2^53−1, the largest integer of JavaScript and of JSON readers that
+// use doubles. It is false when they never do.
+func (l Layout) JSSafeUntil() (time.Time, bool) {
+	below := l.Width() - l.Bits(FieldTime)
+	if l.Width() <= 53 {
+		return time.Time{}, false
+	}
+	if below >= 53 {
+		return l.norm().Epoch, true
+	}
+	return l.norm().timeOf(1 << (53 - below)), true
+}
+
+// TimeOf returns the start of a tick; times past the year 9999 are cut to its end. A negative tick lies before the epoch.
+func (l Layout) TimeOf(tick int64) time.Time {
+	l = l.norm()
+	if tick < 0 {
+		if tick < math.MinInt64/int64(l.Tick)+1 {
+			return time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+		}
+		return l.Epoch.Add(time.Duration(tick) * l.Tick)
+	}
+	return l.timeOf(uint64(tick))
+}
+
+func (l Layout) timeOf(tick uint64) time.Time {
+	hi, lo := bits.Mul64(tick, uint64(l.Tick))
+	if hi >= uint64(time.Second) {
+		return farFuture()
+	}
+	sec, nsec := bits.Div64(hi, lo, uint64(time.Second))
+	if sec > 1<<40 {
+		return farFuture()
+	}
+	t := time.Unix(l.Epoch.Unix()+int64(sec), int64(l.Epoch.Nanosecond())+int64(nsec)).UTC()
+	if t.After(farFuture()) {
+		return farFuture()
+	}
+	return t
+}
+
+// TickOf returns the tick that holds t: the number of whole ticks since the epoch, rounded down, and negative before it.
+// It does not check that the layout has bits for it.
+func (l Layout) TickOf(t time.Time) int64 {
+	l = l.norm()
+	sec := t.Unix() - l.Epoch.Unix()
+	nsec := int64(t.Nanosecond()) - int64(l.Epoch.Nanosecond())
+	if nsec < 0 {
+		sec, nsec = sec-1, nsec+int64(time.Second)
+	}
+	tick := uint64(l.Tick)
+	if sec < 0 {
+		if sec <= -math.MaxInt64/int64(time.Second) {
+			return math.MinInt64 / int64(l.Tick)
+		}
+		ns := sec*int64(time.Second) + nsec // negative
+		q := ns / int64(tick)
+		if ns%int64(tick) != 0 {
+			q--
+		}
+		return q
+	}
+	hi, lo := bits.Mul64(uint64(sec), uint64(time.Second))
+	lo, carry := bits.Add64(lo, uint64(nsec), 0)
+	hi += carry
+	if hi >= tick {
+		return math.MaxInt64
+	}
+	q, _ := bits.Div64(hi, lo, tick)
+	return int64(min(q, math.MaxInt64))
+}
+
+// tickAtOrAfter returns the first tick that starts at t or later.
+func (l Layout) tickAtOrAfter(t time.Time) int64 {
+	tick := l.TickOf(t)
+	if tick < math.MaxInt64 && l.TimeOf(tick).Before(t) {
+		tick++
+	}
+	return tick
+}

@@ -1,0 +1,82 @@
+package snowfence
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// The sentinels a caller can act on; test for them with [errors.Is].
+// Everything else is wrapped text that says what happened, to which thing, and what to do.
+var (
+	// ErrFenced means that no grant is held now, so that no ID may be made: the lease was lost,
+	// the store is away, or another process has the node. Generation resumes by itself once the fence gives a new grant.
+	ErrFenced = errors.New("no grant is held")
+
+	// ErrExhausted means that no ID can be made without waiting: the sequence of this tick and the allowed lead are
+	// used up, or the clock is behind the first tick of the grant.
+	ErrExhausted = errors.New("no ID can be made without waiting")
+
+	// ErrLifetime means that the time bits of the layout have run out, or that the time asked for lies outside them.
+	ErrLifetime = errors.New("outside the lifetime of the layout")
+
+	// ErrInvalidID means that a text or number is not an ID of the form or layout it was read as.
+	ErrInvalidID = errors.New("invalid ID")
+
+	// ErrInvalidLayout means that a layout, or its spec, contradicts itself; the text names the field.
+	ErrInvalidLayout = errors.New("invalid layout")
+
+	// ErrClosed means that the generator was used after Close.
+	ErrClosed = errors.New("generator is closed")
+)
+
+// WaitError says why a generator gave up, how long it had waited, and how much longer it would have had to.
+// It matches [ErrFenced] or [ErrExhausted], and what the fence or the context reported, with [errors.Is].
+type WaitError struct {
+	Reason  error         // ErrFenced or ErrExhausted
+	Node    int64         // the node of the grant that was in use; −1 when there was none
+	Waited  time.Duration // how long this call waited; 0 for TryNext
+	Missing time.Duration // how much longer the clock needs; 0 when it is not the clock that is waited for
+	Behind  bool          // the clock is behind the grant: a step back, or a predecessor's bound still lies ahead
+	Cause   error         // what the fence said last, or the context's error; may be nil
+}
+
+func (e *WaitError) Error() string {
+	s := "snowfence: "
+	switch {
+	case e.Behind:
+		s += fmt.Sprintf("node %d: the clock is behind the first tick this generator may use; it gets there in %v", e.Node, e.Missing.Round(time.Microsecond))
+	case e.Reason == ErrExhausted && e.Missing > 0:
+		s += fmt.Sprintf("node %d: sequence and lead are used up; the next tick comes in %v", e.Node, e.Missing.Round(time.Microsecond))
+	case e.Reason == ErrExhausted:
+		s += fmt.Sprintf("node %d: sequence and lead are used up", e.Node)
+	default:
+		s += e.Reason.Error()
+		if e.Node >= 0 {
+			s += fmt.Sprintf(" (last node: %d)", e.Node)
+		}
+	}
+	if e.Waited > 0 {
+		s += fmt.Sprintf("; waited %v", e.Waited.Round(time.Microsecond))
+	}
+	if e.Cause != nil {
+		s += ": " + e.Cause.Error()
+	}
+	return s
+}
+
+// Unwrap lets [errors.Is] and [errors.As] see the sentinel and the cause.
+func (e *WaitError) Unwrap() []error {
+	if e.Cause == nil {
+		return []error{e.Reason}
+	}
+	return []error{e.Reason, e.Cause}
+}
+
+// Must returns id, or panics if err is not nil. It is for tests and for program starts, where an error is a bug.
+func Must(id ID, err error) ID {
+	if err != nil {
+		panic(err)
+	}
+	return id
+}

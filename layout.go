@@ -1,0 +1,160 @@
+package snowfence
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Names of the fields with a meaning of their own. A field of any other name is a part of the node.
+const (
+	FieldTime     = "time"
+	FieldSequence = "sequence"
+	FieldRollback = "rollback"
+	FieldNode     = "node"
+)
+
+// maxRollbackBits bounds how many words a generator keeps for one grant: one per rollback value.
+const maxRollbackBits = 6
+
+// Field is one group of bits of a [Layout].
+type Field struct {
+	Name string // FieldTime, FieldSequence, FieldRollback, or the name of a node part: lower-case letters, digits and '-'
+	Bits int    // width, from 1 up
+}
+
+// Layout says how the bits of an ID are divided, when its time starts and how fast it runs.
+//
+//	 63                                                                  0
+//	┌─┬─────────────────────────────────────────┬──────────┬────────────┐
+//	│0│ time: 41 bits, ticks of 1 ms since epoch │ node: 10 │ sequence: 12│   Twitter, and most others
+//	└─┴─────────────────────────────────────────┴──────────┴────────────┘
+//
+// The fields stand from the highest bit down and end at bit 0; time comes first. All fields together have at most
+// 64 bits. With 64, the highest bit of the time is the sign bit, and IDs turn negative half-way through ([Layout.NegativeFrom]).
+//
+// A Layout is a plain value: build one by hand, take a preset such as [Twitter], or parse a spec with [ParseLayout].
+// Nothing checks it before [Layout.Validate], which [NewScheme] calls. Do not change Fields after handing it on.
+type Layout struct {
+	Epoch  time.Time     // start of tick 0; the zero time means the epoch of Default
+	Tick   time.Duration // length of a tick, from 1 µs up; zero means 1 ms
+	Fields []Field       // from the highest bit down
+	First  int64         // first sequence number a generator may use
+	Last   int64         // last one; zero means the highest the field holds
+}
+
+// norm returns l with its defaults filled in.
+func (l Layout) norm() Layout {
+	if l.Epoch.IsZero() {
+		l.Epoch = defaultEpoch()
+	}
+	l.Epoch = l.Epoch.UTC().Round(0)
+	if l.Tick == 0 {
+		l.Tick = time.Millisecond
+	}
+	if l.Last == 0 {
+		l.Last = int64(1)<<l.Bits(FieldSequence) - 1
+	}
+	return l
+}
+
+// Bits returns the width of the named field, and 0 if the layout has none. For [FieldNode] it is the width of all
+// node parts together, whatever they are called.
+func (l Layout) Bits(name string) int {
+	n := 0
+	for _, f := range l.Fields {
+		if f.Name == name || name == FieldNode && f.isNode() {
+			n += f.Bits
+		}
+	}
+	return n
+}
+
+func (f Field) isNode() bool {
+	return f.Name != FieldTime && f.Name != FieldSequence && f.Name != FieldRollback
+}
+
+// Width returns the number of bits of all fields together.
+func (l Layout) Width() int {
+	n := 0
+	for _, f := range l.Fields {
+		n += f.Bits
+	}
+	return n
+}
+
+// NodeParts returns the fields that make up the node, from the highest down. The node is their concatenation.
+func (l Layout) NodeParts() []Field {
+	var parts []Field
+	for _, f := range l.Fields {
+		if f.isNode() {
+			parts = append(parts, f)
+		}
+	}
+	return parts
+}
+
+// Equal reports whether both layouts give every ID the same meaning and use the same sequence numbers.
+func (l Layout) Equal(m Layout) bool {
+	l, m = l.norm(), m.norm()
+	return l.Epoch.Equal(m.Epoch) && l.Tick == m.Tick && l.First == m.First && l.Last == m.Last && slices.Equal(l.Fields, m.Fields)
+}
+
+// Validate reports the first thing that is wrong with the layout, with the name of the field, as an [ErrInvalidLayout].
+func (l Layout) Validate() error {
+	l = l.norm()
+	seen := map[string]bool{}
+	for i, f := range l.Fields {
+		switch {
+		case !validFieldName(f.Name):
+			return layoutErrorf(f.Name, "a name starts with a lower-case letter and has only lower-case letters, digits and '-', at most 32")
+		case reservedKey(f.Name):
+			return layoutErrorf(f.Name, "the spec uses this word for something else: choose another name for the field")
+		case seen[f.Name]:
+			return layoutErrorf(f.Name, "is there twice")
+		case f.Bits < 1 || f.Bits > 64:
+			return layoutErrorf(f.Name, "has %d bits; a field has 1 to 63 (leave it out for none)", f.Bits)
+		case (f.Name == FieldTime) != (i == 0):
+			return layoutErrorf(FieldTime, "must be the first and highest field, or IDs are not in the order of time")
+		}
+		seen[f.Name] = true
+	}
+	switch {
+	case len(l.Fields) == 0:
+		return layoutErrorf(FieldTime, "is missing")
+	case l.Fields[0].Bits > 63:
+		return layoutErrorf(FieldTime, "has %d bits, more than the 63 of a tick number", l.Fields[0].Bits)
+	case l.Width() > 64:
+		return layoutErrorf("all", "have %d bits together, more than the 64 of an ID: take %d away", l.Width(), l.Width()-64)
+	case l.Bits(FieldRollback) > maxRollbackBits:
+		return layoutErrorf(FieldRollback, "has %d bits, more than %d", l.Bits(FieldRollback), maxRollbackBits)
+	case l.Tick < time.Microsecond:
+		return layoutErrorf("tick", "is %v; the shortest is 1us", l.Tick)
+	case l.Epoch.Year() < 1700 || l.Epoch.Year() > 2200:
+		return layoutErrorf("epoch", "is %s; it must lie between the years 1700 and 2200", l.Epoch.Format(time.RFC3339Nano))
+	}
+	top := int64(1)<<l.Bits(FieldSequence) - 1
+	switch {
+	case l.First < 0 || l.First > top:
+		return layoutErrorf("first", "is %d; the sequence holds 0 to %d", l.First, top)
+	case l.Last < 0 || l.Last > top:
+		return layoutErrorf("last", "is %d; the sequence holds 0 to %d", l.Last, top)
+	case l.Last < l.First:
+		return layoutErrorf("last", "is %d, below first, which is %d: no sequence number would be left", l.Last, l.First)
+	}
+	return nil
+}
+
+func layoutErrorf(field, format string, args ...any) error {
+	return fmt.Errorf("%w: field %s: %s", ErrInvalidLayout, shorten(field), fmt.Sprintf(format, args...))
+}
+
+func validFieldName(s string) bool {
+	for i, c := range []byte(s) {
+		letter := c >= 'a' && c <= 'z'
+		if !letter && (i == 0 || c != '-' && (c < '0' || c > '9')) {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 32
+}

@@ -1,0 +1,193 @@
+package snowfence
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// reservedKey reports whether the spec uses a word for something that is not a field.
+func reservedKey(s string) bool {
+	switch s {
+	case "epoch", "tick", "first", "last", "order", "seq":
+		return true
+	}
+	return false
+}
+
+// String returns the layout's spec, its one canonical form: what [ParseLayout] and --layout read and what stores keep.
+//
+//	time=41,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=1ms
+//
+// Fields stand from the highest bit down; first and last follow where they are not the whole sequence.
+func (l Layout) String() string {
+	l = l.norm()
+	var b strings.Builder
+	for _, f := range l.Fields {
+		name := f.Name
+		if name == FieldSequence {
+			name = "seq"
+		}
+		fmt.Fprintf(&b, "%s=%d,", name, f.Bits)
+	}
+	fmt.Fprintf(&b, "epoch=%s,tick=%s", l.Epoch.Format(time.RFC3339Nano), formatTick(l.Tick))
+	if l.First != 0 {
+		fmt.Fprintf(&b, ",first=%d", l.First)
+	}
+	if l.Last != int64(1)<<l.Bits(FieldSequence)-1 {
+		fmt.Fprintf(&b, ",last=%d", l.Last)
+	}
+	return b.String()
+}
+
+// formatTick writes a duration as time.ParseDuration reads it, in ASCII and without the zero parts ("1m", not "1m0s").
+func formatTick(d time.Duration) string {
+	s := strings.Replace(d.String(), "µs", "us", 1)
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// MarshalText returns the spec.
+func (l Layout) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText reads what [ParseLayout] reads.
+func (l *Layout) UnmarshalText(text []byte) error {
+	p, err := ParseLayout(string(text))
+	if err == nil {
+		*l = p
+	}
+	return err
+}
+
+// ParseLayout reads the name of a preset ([Presets]), or a spec: key=value pairs with commas between them.
+//
+//   - time, seq, rollback, node, or any other name for a part of the node: the width of that field in bits.
+//     Fields stand from the highest bit down.
+//   - epoch: an RFC 3339 time or a date; that of [Default] when left out.
+//   - tick: a duration such as 1ms or 10ms; 1ms when left out.
+//   - first, last: the usable sequence numbers; all when left out.
+//   - order: node-first or node-last, to put the node parts above or below the sequence whatever their place in the spec.
+//
+// The result is valid; errors match [ErrInvalidLayout] and name the key.
+func ParseLayout(spec string) (Layout, error) {
+	if !strings.Contains(spec, "=") {
+		if l, ok := preset(spec); ok {
+			return l, nil
+		}
+		return Layout{}, fmt.Errorf("%w: %q is neither a preset (%s) nor a spec such as time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms",
+			ErrInvalidLayout, shorten(spec), strings.Join(presetNames(), ", "))
+	}
+	var l Layout
+	var order string
+	seen := map[string]bool{}
+	for pair := range strings.SplitSeq(spec, ",") {
+		key, value, ok := strings.Cut(strings.TrimSpace(pair), "=")
+		if !ok {
+			return Layout{}, layoutErrorf(key, "has no value: write key=value, with commas between the pairs")
+		}
+		if key == FieldSequence {
+			key = "seq"
+		}
+		if seen[key] {
+			return Layout{}, layoutErrorf(key, "is there twice")
+		}
+		seen[key] = true
+		if err := l.set(key, value, &order); err != nil {
+			return Layout{}, layoutErrorf(key, "%v", err)
+		}
+	}
+	switch order {
+	case "node-last":
+		slices.SortStableFunc(l.Fields, func(a, b Field) int { return nodeRank(a, 1) - nodeRank(b, 1) })
+	case "node-first":
+		slices.SortStableFunc(l.Fields, func(a, b Field) int { return nodeRank(a, -1) - nodeRank(b, -1) })
+	}
+	if err := l.Validate(); err != nil {
+		return Layout{}, err
+	}
+	return l.norm(), nil
+}
+
+// nodeRank orders fields for the key order: time, then nodes before (-1) or after (1) all others.
+func nodeRank(f Field, side int) int {
+	switch {
+	case f.Name == FieldTime:
+		return -2
+	case f.isNode():
+		return side
+	}
+	return 0
+}
+
+func (l *Layout) set(key, value string, order *string) (err error) {
+	switch key {
+	case "epoch":
+		l.Epoch, err = parseEpoch(value)
+	case "tick":
+		l.Tick, err = time.ParseDuration(value)
+		if err == nil && l.Tick < time.Microsecond {
+			err = fmt.Errorf("is %v; the shortest is 1us", l.Tick)
+		}
+	case "first":
+		l.First, err = parseNumber(value)
+	case "last":
+		l.Last, err = parseNumber(value)
+		if err == nil && l.Last == 0 {
+			err = errors.New("is 0, which would leave one ID a tick: leave seq out for that")
+		}
+	case "order":
+		if *order = value; value != "node-first" && value != "node-last" {
+			err = fmt.Errorf("is %q; it is node-first or node-last", shorten(value))
+		}
+	default:
+		var bits int64
+		bits, err = parseNumber(value)
+		if key == "seq" {
+			key = FieldSequence
+		}
+		if err == nil && bits == 0 && key != FieldTime {
+			return nil // the same as leaving the field out
+		}
+		if err == nil && bits > 64 {
+			err = fmt.Errorf("has %d bits, more than the 64 of an ID", bits)
+		}
+		l.Fields = append(l.Fields, Field{Name: key, Bits: int(bits)})
+	}
+	return err
+}
+
+func parseNumber(s string) (int64, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("is %q, not a whole number from 0 up", shorten(s))
+	}
+	return n, nil
+}
+
+func parseEpoch(s string) (time.Time, error) {
+	for _, form := range []string{time.RFC3339Nano, time.DateOnly} {
+		if t, err := time.Parse(form, s); err == nil {
+			if t.IsZero() {
+				break // the zero time would silently mean the default
+			}
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("is %q, not an RFC 3339 time such as 2025-01-01T00:00:00Z or a date", shorten(s))
+}
+
+// shorten cuts what an error quotes, so that garbage does not flood a log.
+func shorten(s string) string {
+	if len(s) > 48 {
+		return s[:45] + "..."
+	}
+	return s
+}

@@ -1,0 +1,279 @@
+package snowfence
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// vectorLayout is one entry of testdata/layouts.json: numbers that other implementations agree on.
+type vectorLayout struct {
+	EpochUnixMs int64            `json:"epoch_unix_ms"`
+	TickMs      int64            `json:"tick_ms"`
+	Fields      [][2]any         `json:"fields_high_to_low"`
+	Vectors     []map[string]any `json:"vectors"`
+}
+
+func readVectors(t *testing.T) map[string]vectorLayout {
+	t.Helper()
+	data, err := os.ReadFile("testdata/layouts.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m map[string]vectorLayout
+	if err := json.Unmarshal(data, &m); err != nil {
+		t.Fatal(err)
+	}
+	if len(m) == 0 {
+		t.Fatal("testdata/layouts.json holds no layouts")
+	}
+	return m
+}
+
+func TestVectors(t *testing.T) {
+	for name, v := range readVectors(t) {
+		t.Run(name, func(t *testing.T) {
+			l, err := ParseLayout(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l.Epoch.UnixMilli() != v.EpochUnixMs || l.Tick != time.Duration(v.TickMs)*time.Millisecond {
+				t.Fatalf("epoch %v tick %v, want %d ms and %d ms", l.Epoch, l.Tick, v.EpochUnixMs, v.TickMs)
+			}
+			for i, f := range v.Fields {
+				if want := (Field{f[0].(string), int(f[1].(float64))}); l.Fields[i] != want {
+					t.Fatalf("field %d is %v, want %v", i, l.Fields[i], want)
+				}
+			}
+			s, err := NewScheme(l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			num := func(m map[string]any, key string) int64 { n, _ := m[key].(float64); return int64(n) }
+			for _, vec := range v.Vectors {
+				n, err := strconv.ParseInt(vec["id"].(string), 10, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ms, _ := strconv.ParseInt(vec["unix_ms"].(string), 10, 64)
+				p, err := s.Decode(ID(n))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if p.Tick != num(vec, "tick") || p.Time.UnixMilli() != ms || p.Sequence != num(vec, "sequence") || p.Rollback != num(vec, "rollback") {
+					t.Errorf("%d decodes to %+v, want %v", n, p, vec)
+				}
+				values := s.NodeParts(p.Node)
+				for i, f := range l.NodeParts() {
+					if values[i] != num(vec, f.Name) {
+						t.Errorf("%d: %s is %d, want %v", n, f.Name, values[i], vec[f.Name])
+					}
+				}
+				if node, err := s.Node(values...); err != nil || node != p.Node {
+					t.Errorf("Node(%v) = %d, %v; want %d", values, node, err, p.Node)
+				}
+				if id, err := s.ComposeParts(p); err != nil || id != ID(n) {
+					t.Errorf("composed %d, %v; want %d", id, err, n)
+				}
+			}
+		})
+	}
+}
+
+func TestPresetsAreValidAndRoundTrip(t *testing.T) {
+	for _, p := range Presets() {
+		if err := p.Layout.Validate(); err != nil {
+			t.Errorf("%s: %v", p.Name, err)
+		}
+		l, err := ParseLayout(p.Layout.String())
+		if err != nil || !l.Equal(p.Layout) || l.String() != p.Layout.String() {
+			t.Errorf("%s: %q reads back as %q, %v", p.Name, p.Layout, l, err)
+		}
+		if byName, err := ParseLayout(p.Name); err != nil || !byName.Equal(p.Layout) {
+			t.Errorf("%s by its name: %v, %v", p.Name, byName, err)
+		}
+	}
+}
+
+func TestParseLayout(t *testing.T) {
+	for _, c := range []struct{ spec, want string }{
+		{"time=41,node=10,seq=12,epoch=2020-01-01T00:00:00Z,tick=1ms", "time=41,node=10,seq=12,epoch=2020-01-01T00:00:00Z,tick=1ms"},
+		{"time=41,node=10,seq=12,epoch=2020-01-01", "time=41,node=10,seq=12,epoch=2020-01-01T00:00:00Z,tick=1ms"},
+		{"tick=10ms, time=39, node=16, seq=8, order=node-last, epoch=2014-09-01", "time=39,seq=8,node=16,epoch=2014-09-01T00:00:00Z,tick=10ms"},
+		{"time=39,seq=8,node=16,order=node-first", "time=39,node=16,seq=8,epoch=2025-01-01T00:00:00Z,tick=1ms"},
+		{"time=41,datacenter=5,worker=5,seq=12", "time=41,datacenter=5,worker=5,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms"},
+		{"time=51,node=6,seq=6,first=5,last=63", "time=51,node=6,seq=6,epoch=2025-01-01T00:00:00Z,tick=1ms,first=5"},
+		{"time=51,node=6,seq=6,first=5,last=60", "time=51,node=6,seq=6,epoch=2025-01-01T00:00:00Z,tick=1ms,first=5,last=60"},
+		{"time=41,node=0,seq=22", "time=41,seq=22,epoch=2025-01-01T00:00:00Z,tick=1ms"},
+		{"time=41,node=8,rollback=2,sequence=12,tick=1us", "time=41,node=8,rollback=2,seq=12,epoch=2025-01-01T00:00:00Z,tick=1us"},
+		{"time=30,seq=10,tick=1m", "time=30,seq=10,epoch=2025-01-01T00:00:00Z,tick=1m"},
+		{"time=30,seq=10,tick=24h,epoch=2020-02-03T04:05:06.789+01:00", "time=30,seq=10,epoch=2020-02-03T03:05:06.789Z,tick=24h"},
+	} {
+		l, err := ParseLayout(c.spec)
+		if err != nil || l.String() != c.want {
+			t.Errorf("%q reads as %q, %v; want %q", c.spec, l, err, c.want)
+		}
+	}
+}
+
+func TestParseLayoutErrorsNameTheField(t *testing.T) {
+	for _, c := range []struct{ spec, want string }{
+		{"", "neither a preset"},
+		{"twiter", "neither a preset"},
+		{"time=41,node", "field node: has no value"},
+		{"node=10,seq=12,epoch=2020-01-01", "field time"},
+		{"node=10,time=41,seq=12", "field time: must be the first"},
+		{"time=42,node=11,seq=12", "field all: have 65 bits"},
+		{"time=64", "field time: has 64 bits"},
+		{"time=0,seq=3", "field time: has 0 bits"},
+		{"time=41,node=-1,seq=12", "field node"},
+		{"time=41,node=9999999999,seq=12", "field node"},
+		{"time=41,node=10,seq=12,node=3", "field node: is there twice"},
+		{"time=41,seq=12,sequence=3", "field seq: is there twice"},
+		{"time=41,Node=10,seq=12", "field Node"},
+		{"time=41,node=10,seq=12,epoch=yesterday", "field epoch"},
+		{"time=41,node=10,seq=12,epoch=0001-01-01", "field epoch"},
+		{"time=41,node=10,seq=12,epoch=1500-01-01", "field epoch"},
+		{"time=41,node=10,seq=12,tick=1ns", "field tick"},
+		{"time=41,node=10,seq=12,tick=-1ms", "field tick"},
+		{"time=41,node=10,seq=12,tick=0s", "field tick"},
+		{"time=41,node=10,seq=12,tick=soon", "field tick"},
+		{"time=41,node=10,seq=12,first=4096", "field first"},
+		{"time=41,node=10,seq=12,last=4096", "field last"},
+		{"time=41,node=10,seq=12,first=9,last=8", "field last"},
+		{"time=41,node=10,seq=12,last=0", "field last"},
+		{"time=41,node=10,seq=12,order=up", "field order"},
+		{"time=40,rollback=7,seq=12", "field rollback"},
+		{strings.Repeat("x", 1<<16), "neither a preset"},
+		{"time=41," + strings.Repeat("x", 1<<16) + "=3", "..."},
+	} {
+		_, err := ParseLayout(c.spec)
+		if !errors.Is(err, ErrInvalidLayout) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.60q: %v; want an ErrInvalidLayout with %q", c.spec, err, c.want)
+		} else if len(err.Error()) > 500 {
+			t.Errorf("%.60q: the error has %d bytes", c.spec, len(err.Error()))
+		}
+	}
+}
+
+func TestEndOfLife(t *testing.T) {
+	for _, c := range []struct {
+		spec, end, negative, js string
+	}{
+		// Where the instants have been published: Twitter's end 2080-07-10T17:30:30.208Z is its last tick, so life ends a tick later;
+		// uid-generator's users ran out on 2024-11-20 (uid-generator#100).
+		{"twitter", "2080-07-10T17:30:30.209Z", "", "2010-11-28T22:14:18.305Z"},
+		{"baidu", "2024-11-20T21:24:16+08:00", "", "2016-05-22T16:49:04Z"},
+		{"discord", "2154-05-15T07:35:11.104Z", "2084-09-06T15:47:35.552Z", "2015-01-25T20:31:23.648Z"},
+		{"time=63,tick=1s", "9999-12-31T23:59:59Z", "", "9999-12-31T23:59:59Z"},
+		{"time=53,tick=1us,epoch=2020-01-01", "2305-06-05T23:47:34.740992Z", "", ""},
+	} {
+		l, err := ParseLayout(c.spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(what string, got time.Time, ok bool, want string) {
+			if want == "" {
+				if ok {
+					t.Errorf("%s: %s %v, want none", c.spec, what, got)
+				}
+				return
+			}
+			w, err := time.Parse(time.RFC3339Nano, want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !ok || !got.Equal(w) {
+				t.Errorf("%s: %s %v %v, want %v", c.spec, what, got, ok, w)
+			}
+		}
+		check("end of life", l.EndOfLife(), true, c.end)
+		n, ok := l.NegativeFrom()
+		check("negative from", n, ok, c.negative)
+		j, ok := l.JSSafeUntil()
+		check("JS-safe until", j, ok, c.js)
+	}
+}
+
+// anyLayout draws a valid layout of any shape.
+func anyLayout(t *rapid.T) Layout {
+	var l Layout
+	l.Epoch = time.UnixMicro(rapid.Int64Range(-1e14, 7e15).Draw(t, "epoch"))
+	l.Tick = time.Duration(rapid.SampledFrom([]int64{1e3, 1024, 1e4, 123457, 1e6, 1e7, 1 << 23, 1e9, 60e9}).Draw(t, "tick"))
+	left := 64
+	draw := func(name string, lo, hi int) {
+		if hi = min(hi, left); hi >= lo {
+			if n := rapid.IntRange(lo, hi).Draw(t, name); n > 0 {
+				l.Fields = append(l.Fields, Field{name, n})
+				left -= n
+			}
+		}
+	}
+	draw(FieldTime, 1, 63)
+	rest := rapid.Permutation([]string{FieldNode, "zone", FieldRollback, FieldSequence}).Draw(t, "order")
+	for _, name := range rest {
+		if name == FieldRollback {
+			draw(name, 0, maxRollbackBits)
+		} else {
+			draw(name, 0, left)
+		}
+	}
+	top := int64(1)<<l.Bits(FieldSequence) - 1
+	l.First = rapid.Int64Range(0, top).Draw(t, "first")
+	l.Last = rapid.Int64Range(l.First, top).Draw(t, "last")
+	return l.norm()
+}
+
+func TestLayoutSpecRoundTrips(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := anyLayout(t)
+		got, err := ParseLayout(l.String())
+		if err != nil || !got.Equal(l) {
+			t.Fatalf("%q reads back as %q, %v", l, got, err)
+		}
+	})
+}
+
+func TestTickOfAndTimeOfAgree(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := anyLayout(t)
+		tick := rapid.Int64Range(-1<<40, 1<<52).Draw(t, "tick")
+		start := l.TimeOf(tick)
+		if start.Year() >= 9999 || start.Year() <= 1 {
+			return // cut to the years that can be written
+		}
+		if got := l.TickOf(start); got != tick {
+			t.Fatalf("tick %d starts at %v, which is in tick %d", tick, start, got)
+		}
+		if got := l.TickOf(start.Add(-1)); got != tick-1 {
+			t.Fatalf("the nanosecond before tick %d is in tick %d", tick, got)
+		}
+	})
+}
+
+func FuzzParseLayout(f *testing.F) {
+	for _, p := range Presets() {
+		f.Add(p.Name)
+		f.Add(p.Layout.String())
+	}
+	f.Add("time=41,node=10,seq=12,order=node-last,first=5,last=9,tick=3us,epoch=2020-01-01")
+	f.Fuzz(func(t *testing.T, spec string) {
+		l, err := ParseLayout(spec)
+		if err != nil {
+			if !errors.Is(err, ErrInvalidLayout) {
+				t.Fatalf("%q: %v is no ErrInvalidLayout", spec, err)
+			}
+			return
+		}
+		again, err := ParseLayout(l.String())
+		if err != nil || !again.Equal(l) {
+			t.Fatalf("%q reads as %q, which reads as %q, %v", spec, l, again, err)
+		}
+	})
+}

@@ -1,0 +1,210 @@
+package snowfence
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// Scheme composes and decodes the IDs of one layout. It is an immutable value without a lease or a clock, safe for any number of goroutines.
+// Two schemes of equal layouts are interchangeable.
+type Scheme struct {
+	layout Layout // normal form, own copy of Fields
+	placed []placedField
+	parts  []placedField // of the node, from the highest down
+
+	timeShift, seqShift, rollShift uint8
+	timeBits, seqBits, rollBits    uint8
+	nodeBits                       uint8
+}
+
+type placedField struct {
+	Field
+	shift uint8 // of the field's lowest bit inside the ID
+}
+
+func (f placedField) mask() uint64 { return 1<<f.Bits - 1 }
+
+// NewScheme checks the layout and returns its scheme. The error matches [ErrInvalidLayout] and names the field.
+func NewScheme(l Layout) (*Scheme, error) {
+	if err := l.Validate(); err != nil {
+		return nil, err
+	}
+	l = l.norm()
+	l.Fields = slices.Clone(l.Fields)
+	s := &Scheme{layout: l}
+	shift := l.Width()
+	for _, f := range l.Fields {
+		shift -= f.Bits
+		p := placedField{f, uint8(shift)}
+		s.placed = append(s.placed, p)
+		switch f.Name {
+		case FieldTime:
+			s.timeShift, s.timeBits = p.shift, uint8(f.Bits)
+		case FieldSequence:
+			s.seqShift, s.seqBits = p.shift, uint8(f.Bits)
+		case FieldRollback:
+			s.rollShift, s.rollBits = p.shift, uint8(f.Bits)
+		default:
+			s.parts = append(s.parts, p)
+			s.nodeBits += uint8(f.Bits)
+		}
+	}
+	return s, nil
+}
+
+// Layout returns the scheme's layout. Its Fields are the caller's to keep.
+func (s *Scheme) Layout() Layout {
+	l := s.layout
+	l.Fields = slices.Clone(l.Fields)
+	return l
+}
+
+// Fingerprint names everything that gives an ID of this scheme its meaning. Stores and state files keep it, so that
+// nobody continues with another scheme by mistake.
+func (s *Scheme) Fingerprint() string { return s.layout.String() }
+
+// MaxTick returns the last tick the layout can stamp.
+func (s *Scheme) MaxTick() int64 { return int64(1)<<s.timeBits - 1 }
+
+// Nodes returns the number of nodes; node numbers run from 0 to Nodes−1.
+func (s *Scheme) Nodes() int64 {
+	if s.nodeBits >= 63 {
+		return math.MaxInt64
+	}
+	return 1 << s.nodeBits
+}
+
+// Parts is an ID taken apart.
+type Parts struct {
+	Tick     int64     // ticks since the epoch
+	Time     time.Time // start of that tick, UTC; at most the end of the year 9999
+	Node     int64     // all node parts as one number; take it apart with Scheme.NodeParts
+	Sequence int64
+	Rollback int64 // 0 when the layout has no rollback bits
+}
+
+// Compose returns the ID of a tick, node and sequence number, with rollback value 0. It only checks that each number fits its field
+// (sequence numbers below Layout.First or above Last are left to IDs made by hand); whether an ID
+// is new is for a [Generator] to know. A tick that does not fit is an [ErrLifetime], another part an [ErrInvalidID].
+func (s *Scheme) Compose(tick int64, node, seq int64) (ID, error) {
+	return s.ComposeParts(Parts{Tick: tick, Node: node, Sequence: seq})
+}
+
+// ComposeParts is Compose with a rollback value. Parts.Time is not looked at.
+func (s *Scheme) ComposeParts(p Parts) (ID, error) {
+	if p.Tick < 0 || p.Tick > s.MaxTick() {
+		return 0, fmt.Errorf("%w: tick %d; the %d time bits hold 0 to %d", ErrLifetime, p.Tick, s.timeBits, s.MaxTick())
+	}
+	for _, f := range []struct {
+		name  string
+		value int64
+		bits  uint8
+	}{{FieldNode, p.Node, s.nodeBits}, {FieldSequence, p.Sequence, s.seqBits}, {FieldRollback, p.Rollback, s.rollBits}} {
+		if f.value < 0 || uint64(f.value)>>f.bits != 0 {
+			return 0, fmt.Errorf("%w: %s %d; its %d bits hold 0 to %d", ErrInvalidID, f.name, f.value, f.bits, uint64(1)<<f.bits-1)
+		}
+	}
+	return s.compose(p), nil
+}
+
+// compose places parts that are known to fit.
+func (s *Scheme) compose(p Parts) ID {
+	return ID(uint64(p.Tick)<<s.timeShift | uint64(p.Sequence)<<s.seqShift | uint64(p.Rollback)<<s.rollShift | s.placeNode(p.Node))
+}
+
+// placeNode spreads a node number over its parts.
+func (s *Scheme) placeNode(node int64) uint64 {
+	var id uint64
+	n := uint64(node)
+	for _, f := range slices.Backward(s.parts) {
+		id |= n & f.mask() << f.shift
+		n >>= f.Bits
+	}
+	return id
+}
+
+// Decode takes an ID apart. An ID with a bit above the layout's highest is an [ErrInvalidID]: it belongs to another layout.
+func (s *Scheme) Decode(id ID) (Parts, error) {
+	u := uint64(id)
+	if w := s.layout.Width(); u>>w != 0 {
+		return Parts{}, fmt.Errorf("%w: %d has bits above the %d of the layout %s", ErrInvalidID, int64(id), w, s.layout)
+	}
+	var p Parts
+	for _, f := range s.placed {
+		v := u >> f.shift & f.mask()
+		switch f.Name {
+		case FieldTime:
+			p.Tick = int64(v)
+		case FieldSequence:
+			p.Sequence = int64(v)
+		case FieldRollback:
+			p.Rollback = int64(v)
+		default:
+			p.Node = p.Node<<f.Bits | int64(v)
+		}
+	}
+	p.Time = s.layout.timeOf(uint64(p.Tick))
+	return p, nil
+}
+
+// Node joins node parts, from the highest field down, into a node number: for Twitter's layout, Node(datacenter, worker).
+// A single number for a layout with several parts is taken as the whole node.
+func (s *Scheme) Node(parts ...int64) (int64, error) {
+	if len(parts) == 1 && len(s.parts) != 1 {
+		if parts[0] < 0 || parts[0] >= s.Nodes() {
+			return 0, fmt.Errorf("%w: node %d; the layout has nodes 0 to %d", ErrInvalidID, parts[0], s.Nodes()-1)
+		}
+		return parts[0], nil
+	}
+	if len(parts) != len(s.parts) {
+		return 0, fmt.Errorf("%w: %d node parts given; the layout %s has %d", ErrInvalidID, len(parts), s.layout, len(s.parts))
+	}
+	var node int64
+	for i, f := range s.parts {
+		if parts[i] < 0 || uint64(parts[i]) > f.mask() {
+			return 0, fmt.Errorf("%w: %s %d; its %d bits hold 0 to %d", ErrInvalidID, f.Name, parts[i], f.Bits, f.mask())
+		}
+		node = node<<f.Bits | parts[i]
+	}
+	return node, nil
+}
+
+// NodeParts takes a node number apart, in the order of Layout.NodeParts.
+func (s *Scheme) NodeParts(node int64) []int64 {
+	values := make([]int64, len(s.parts))
+	n := uint64(node)
+	for i, f := range slices.Backward(s.parts) {
+		values[i] = int64(n & f.mask())
+		n >>= f.Bits
+	}
+	return values
+}
+
+// Range returns the half-open range of IDs whose time, as Decode gives it, lies in [from, to), for queries such as
+// WHERE id >= lo AND id < hi. Ranges that meet in time meet in IDs. Times outside the life of the layout are cut to it, and a hi that would be
+// above the highest ID is cut to it. A range over the instant at which IDs turn negative is no range of signed numbers and is an
+// [ErrLifetime]; ask for its two halves.
+func (s *Scheme) Range(from, to time.Time) (lo, hi ID, err error) {
+	if to.Before(from) {
+		return 0, 0, fmt.Errorf("snowfence: range ends at %s, before it starts at %s", to.Format(time.RFC3339Nano), from.Format(time.RFC3339Nano))
+	}
+	end := uint64(s.MaxTick()) + 1
+	clip := func(t time.Time) uint64 { return min(uint64(max(s.layout.tickAtOrAfter(t), 0)), end) }
+	a, b := clip(from), clip(to)
+	if s.layout.Width() < 64 {
+		return ID(a << s.timeShift), ID(min(b<<s.timeShift, math.MaxInt64)), nil
+	}
+	half := end / 2
+	switch {
+	case b < half || a >= half && b < end:
+		return ID(a << s.timeShift), ID(b << s.timeShift), nil
+	case b == half && a < half: // hi would be 2^63
+		return ID(a << s.timeShift), math.MaxInt64, nil
+	case a >= half: // b == end: hi would be 2^64, which is above every negative ID
+		return ID(a << s.timeShift), 0, nil
+	}
+	return 0, 0, fmt.Errorf("%w: IDs turn negative at %s, inside the range; ask for the times before and after it apart",
+		ErrLifetime, s.layout.timeOf(half).Format(time.RFC3339Nano))
+}

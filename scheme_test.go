@@ -1,0 +1,195 @@
+package snowfence
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func testScheme(t testing.TB, spec string) *Scheme {
+	t.Helper()
+	l, err := ParseLayout(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewScheme(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestComposeDecode(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, err := NewScheme(anyLayout(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := Parts{
+			Tick:     rapid.Int64Range(0, s.MaxTick()).Draw(t, "tick"),
+			Node:     rapid.Int64Range(0, s.Nodes()-1).Draw(t, "node"),
+			Sequence: rapid.Int64Range(0, 1<<s.seqBits-1).Draw(t, "seq"),
+			Rollback: rapid.Int64Range(0, 1<<s.rollBits-1).Draw(t, "rollback"),
+		}
+		id, err := s.ComposeParts(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Decode(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.Time = s.layout.TimeOf(want.Tick)
+		if got != want {
+			t.Fatalf("%+v composes to %d, which decodes to %+v", want, id, got)
+		}
+	})
+}
+
+func TestComposeRefusesWhatDoesNotFit(t *testing.T) {
+	s := testScheme(t, "rollback")
+	for _, c := range []struct {
+		p    Parts
+		want error
+	}{
+		{Parts{Tick: 1 << 41}, ErrLifetime},
+		{Parts{Tick: -1}, ErrLifetime},
+		{Parts{Node: 256}, ErrInvalidID},
+		{Parts{Node: -1}, ErrInvalidID},
+		{Parts{Sequence: 4096}, ErrInvalidID},
+		{Parts{Sequence: math.MinInt64}, ErrInvalidID},
+		{Parts{Rollback: 4}, ErrInvalidID},
+		{Parts{Tick: 1<<41 - 1, Node: 255, Sequence: 4095, Rollback: 3}, nil},
+	} {
+		if _, err := s.ComposeParts(c.p); !errors.Is(err, c.want) {
+			t.Errorf("%+v: %v, want %v", c.p, err, c.want)
+		}
+	}
+	if _, err := testScheme(t, "drift").Decode(-1); !errors.Is(err, ErrInvalidID) {
+		t.Errorf("a negative ID under 63 bits: %v", err)
+	}
+	if _, err := testScheme(t, "time=20,seq=4").Decode(1 << 24); !errors.Is(err, ErrInvalidID) {
+		t.Errorf("an ID with more bits than the layout: %v", err)
+	}
+}
+
+// Nodes that differ only in their highest bits make different IDs, for every preset: no bit of the node is cut off.
+func TestEveryNodeBitReachesTheID(t *testing.T) {
+	for _, p := range Presets() {
+		s := testScheme(t, p.Name)
+		seen := map[ID]int64{}
+		for bit := range s.nodeBits {
+			for _, node := range []int64{0, 1 << bit} {
+				id := Must(s.Compose(1, node, 0))
+				if other, ok := seen[id]; ok && other != node {
+					t.Errorf("%s: nodes %d and %d make the same ID", p.Name, node, other)
+				}
+				seen[id] = node
+			}
+		}
+		if len(seen) != int(s.nodeBits)+1 {
+			t.Errorf("%s: %d IDs from %d nodes", p.Name, len(seen), s.nodeBits+1)
+		}
+	}
+}
+
+func TestNode(t *testing.T) {
+	s := testScheme(t, "twitter")
+	if n, err := s.Node(3, 17); err != nil || n != 3<<5|17 {
+		t.Errorf("Node(3, 17) = %d, %v", n, err)
+	}
+	if got := s.NodeParts(3<<5 | 17); !slices.Equal(got, []int64{3, 17}) {
+		t.Errorf("NodeParts = %v", got)
+	}
+	if n, err := s.Node(113); err != nil || n != 113 {
+		t.Errorf("Node(113) = %d, %v", n, err)
+	}
+	for _, parts := range [][]int64{{}, {32, 0}, {0, 32}, {-1, 0}, {1, 2, 3}, {1024}, {-1}} {
+		if _, err := s.Node(parts...); !errors.Is(err, ErrInvalidID) {
+			t.Errorf("Node(%v): %v", parts, err)
+		}
+	}
+}
+
+func TestRange(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, err := NewScheme(anyLayout(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		base := s.layout.Epoch
+		from := base.Add(time.Duration(rapid.Int64Range(-1e12, 1e17).Draw(t, "from")))
+		to := from.Add(time.Duration(rapid.Int64Range(0, 1e16).Draw(t, "length")))
+		lo, hi, err := s.Range(from, to)
+		if err != nil {
+			if neg, ok := s.layout.NegativeFrom(); ok && errors.Is(err, ErrLifetime) && from.Before(neg) && to.After(neg) {
+				return
+			}
+			t.Fatal(err)
+		}
+		// Any ID whose time is near the ends must fall on the right side.
+		for _, at := range []time.Time{from, to, from.Add(s.layout.Tick), to.Add(-s.layout.Tick)} {
+			for d := int64(-1); d <= 1; d++ {
+				tick := s.layout.TickOf(at) + d
+				if tick < 0 || tick > s.MaxTick() {
+					continue
+				}
+				for _, rest := range []uint64{0, 1<<s.timeShift - 1} {
+					id := ID(uint64(tick)<<s.timeShift | rest)
+					p, _ := s.Decode(id)
+					in := !p.Time.Before(from) && p.Time.Before(to)
+					if got := id >= lo && id < hi; got != in && id != math.MaxInt64 {
+						t.Fatalf("%s: ID %d of %v: inside [%d, %d) is %v, inside [%v, %v) is %v", s.layout, id, p.Time, lo, hi, got, from, to, in)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestRangeEdges(t *testing.T) {
+	s := testScheme(t, "twitter")
+	epoch := s.layout.Epoch
+	if lo, hi, err := s.Range(time.Time{}, epoch.AddDate(1000, 0, 0)); err != nil || lo != 0 || hi != math.MaxInt64 {
+		t.Errorf("all of time: %d, %d, %v", lo, hi, err)
+	}
+	if _, _, err := s.Range(epoch.Add(1), epoch); err == nil {
+		t.Error("a range that ends before it starts is no error")
+	}
+	d := testScheme(t, "discord")
+	neg, _ := d.layout.NegativeFrom()
+	if _, _, err := d.Range(neg.Add(-time.Second), neg.Add(time.Second)); !errors.Is(err, ErrLifetime) {
+		t.Errorf("over the sign bit: %v", err)
+	}
+	lo, hi, err := d.Range(neg, neg.Add(time.Second))
+	if err != nil || lo != math.MinInt64 || hi >= 0 || hi <= lo {
+		t.Errorf("behind the sign bit: %d, %d, %v", lo, hi, err)
+	}
+}
+
+func FuzzComposeDecode(f *testing.F) {
+	f.Add("twitter", int64(1), int64(2), int64(3))
+	f.Add("discord", int64(1)<<41, int64(1023), int64(4095))
+	f.Fuzz(func(t *testing.T, spec string, tick, node, seq int64) {
+		l, err := ParseLayout(spec)
+		if err != nil {
+			return
+		}
+		s, err := NewScheme(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := s.Compose(tick, node, seq)
+		if err != nil {
+			return
+		}
+		p, err := s.Decode(id)
+		if err != nil || p.Tick != tick || p.Node != node || p.Sequence != seq {
+			t.Fatalf("%s: (%d, %d, %d) is %d, which is %+v, %v", l, tick, node, seq, id, p, err)
+		}
+	})
+}
