@@ -1,0 +1,83 @@
+package snowfence
+
+import (
+	"math"
+	"time"
+)
+
+const (
+	// parked is the coarse tick of a track nobody keeps the time of. No block of a handle is of that tick or later.
+	parked = math.MaxInt64
+
+	// A coarse generator looks at the clock after each coarseSpan of time, and also after as many IDs as it made in the last one,
+	// so that timestamps stay close when the ticker gets no processor.
+	coarseSpan = time.Millisecond
+	minQuota   = 64
+	maxQuota   = 1 << 17
+)
+
+// publish lets the fast path of a coarse generator know the time: up to which position it may go without another look at the clock.
+// before and after are the word before and after what the caller took.
+func (g *Generator) publish(t *track, tick int64, before, after, bound uint64) {
+	ns := int64(time.Since(g.start))
+	elapsed := max(ns-t.pubNs.Load(), 1)
+	made := int64(before) - int64(t.pubPos.Load())
+	quota := uint64(minQuota)
+	if made > 0 && made < math.MaxInt64/int64(coarseSpan) {
+		quota = min(max(uint64(made*int64(coarseSpan)/elapsed), minQuota), maxQuota)
+	}
+	limit := min(bound, t.softEnd.Load(), after+quota)
+	if tick-t.from >= int64(t.soft.Load()) {
+		limit = 0 // the next caller asks for what comes after this grant
+	}
+	t.pubPos.Store(after)
+	t.pubNs.Store(ns)
+	t.coarse.Store(tick - t.from)
+	t.limit.Store(limit)
+	// After the limit, never before: a ticker that parks takes the limit back last, so either it undoes this one or this starts another.
+	if !g.ticking.Load() && g.ticking.CompareAndSwap(false, true) {
+		go g.keepTime()
+	}
+}
+
+// keepTime is the ticker of a coarse generator. It runs while IDs are being made.
+func (g *Generator) keepTime() {
+	ticker := time.NewTicker(min(max(g.scheme.layout.Tick, coarseSpan), 10*coarseSpan))
+	defer ticker.Stop()
+	var last *track
+	var lastPos uint64
+	for idle := 0; ; {
+		select {
+		case <-ticker.C:
+		case <-g.life.Done():
+			return
+		}
+		t := g.cur.Load()
+		if t.hold == nil {
+			return
+		}
+		tick := g.clock.tick()
+		if stalling {
+			stall(afterTicker)
+		}
+		w := t.word.Load()
+		if t != last || w != lastPos {
+			idle = 0
+		} else if idle++; idle == 2 {
+			g.ticking.Store(false)
+			t.coarse.Store(parked)
+			t.limit.Store(0)
+			return
+		}
+		now, bound := t.window(tick, g.lead, t.end.Load())
+		before := w
+		for w < now && !t.word.CompareAndSwap(w, now) {
+			w = t.word.Load()
+		}
+		w = max(w, now)
+		if w < sealed {
+			g.publish(t, tick, before, w, bound)
+		}
+		last, lastPos = t, w
+	}
+}

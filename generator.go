@@ -1,0 +1,260 @@
+package snowfence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Config says how a [Generator] works. Only Fence is required.
+type Config struct {
+	Fence Fence // where the grants come from; it serves this generator alone
+
+	// Lead is how many ticks IDs may run ahead of the clock when a tick's sequence is used up, and how far the clock may
+	// step back unnoticed. 0 means none: wait for the next tick, as classic Snowflake does. Snow-drift uses 2000.
+	Lead int64
+
+	// MaxWait is how long Next and Fill wait for the clock or a grant before they return a [WaitError]. 0 means one second; negative means
+	// not at all. A ctx that ends earlier ends the wait.
+	MaxWait time.Duration
+
+	// Coarse makes Next and the handles read the clock about once a millisecond instead of on every call, which is several times faster. Timestamps
+	// are then late by about that much while IDs are made, more on an overloaded machine. The first ID after a pause is exact.
+	// Uniqueness and order do not depend on it.
+	Coarse bool
+
+	// Time replaces the system's clocks, for tests; nil means those.
+	Time TimeSource
+}
+
+// Generator makes IDs inside the grants of a fence. All methods are safe for concurrent use.
+//
+// IDs of one generator are strictly increasing in the order in which calls take them, and those of one node also over restarts and holders,
+// except with rollback bits, which stamp the true time after the clock stepped back.
+type Generator struct {
+	cur    atomic.Pointer[track]
+	coarse bool
+	clock  clock
+
+	scheme  *Scheme
+	fence   Fence
+	lead    int64
+	maxWait time.Duration
+	closed  *track // the terminal value of cur
+	unbind  func()
+
+	start   time.Time       // of the generator; monotonic
+	ticking atomic.Bool     // the coarse ticker runs
+	life    context.Context // ends with Close
+	end     context.CancelFunc
+
+	mu      sync.Mutex // guards what follows, and raising and replacing the hold
+	flight  *flight    // the question the fence is being asked, nil when none
+	revoked int64      // how often the fence took a grant back
+}
+
+// New starts a generator: it claims the fence and takes the first grant, for which it waits at most MaxWait.
+// An error says what is wrong with the configuration, that the fence serves another generator already ([ErrBound]), or why there is no grant.
+func New(c Config) (*Generator, error) {
+	switch {
+	case c.Fence == nil:
+		return nil, errors.New("snowfence: Config.Fence is nil: use a lease, StateFile or Static")
+	case c.Lead < 0:
+		return nil, fmt.Errorf("snowfence: Config.Lead is %d; it is a number of ticks from 0 up", c.Lead)
+	case c.Lead > 1<<40:
+		return nil, fmt.Errorf("snowfence: Config.Lead is %d ticks, more than %d", c.Lead, int64(1)<<40)
+	}
+	if c.MaxWait == 0 {
+		c.MaxWait = time.Second
+	}
+	g := &Generator{
+		coarse: c.Coarse, fence: c.Fence, scheme: c.Fence.Scheme(), lead: c.Lead, maxWait: c.MaxWait,
+		closed: &track{}, start: time.Now(),
+	}
+	g.life, g.end = context.WithCancel(context.Background())
+	if g.scheme == nil {
+		return nil, errors.New("snowfence: the fence has no scheme")
+	}
+	g.closed.word.Store(sealed)
+	g.clock.init(g.scheme.layout, c.Time, g.scheme.rollBits > 0)
+	g.unbind = func() {}
+	if b, ok := c.Fence.(Binder); ok {
+		unbind, err := b.Bind(g.revoke)
+		if err != nil {
+			return nil, fmt.Errorf("snowfence: %w", err)
+		}
+		g.unbind = unbind
+	}
+	if err := g.first(c.MaxWait); err != nil {
+		g.unbind()
+		return nil, err
+	}
+	return g, nil
+}
+
+// first takes the first grant.
+func (g *Generator) first(wait time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), max(wait, 0))
+	defer cancel()
+	now := max(g.clock.tick(), 0)
+	gr, err := g.fence.Grant(ctx, now)
+	if err != nil {
+		return fmt.Errorf("snowfence: no first grant: %w", err)
+	}
+	h, err := newHold(g.scheme, gr, gr.From, now, g.lead)
+	if err != nil {
+		return errors.Join(err, g.fence.Release(ctx, gr, gr.From))
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.revoked > 0 {
+		return &WaitError{Reason: ErrFenced, Node: gr.Node, Cause: errors.New("the fence took its first grant back at once")}
+	}
+	g.cur.Store(h.tracks[0])
+	return nil
+}
+
+// Scheme returns the scheme of the generator's fence.
+func (g *Generator) Scheme() *Scheme { return g.scheme }
+
+// Grant returns the grant in use, with its Until as of now, and false when there is none.
+func (g *Generator) Grant() (Grant, bool) {
+	t := g.cur.Load()
+	if t.hold == nil || t.hold.sealed() {
+		return Grant{}, false
+	}
+	gr := t.hold.grant
+	gr.Until = t.hold.until()
+	return gr, true
+}
+
+// Next returns a new ID. On the fast path it neither waits nor looks at ctx. Otherwise it waits for the next tick or for a grant, at most
+// Config.MaxWait and until ctx ends, and then returns a [WaitError], [ErrLifetime] or [ErrClosed].
+func (g *Generator) Next(ctx context.Context) (ID, error) {
+	if id, ok := g.try(); ok {
+		return id, nil
+	}
+	t, pos, _, err := g.reserve(ctx, 1)
+	if err != nil {
+		return 0, err
+	}
+	return t.id(pos), nil
+}
+
+// TryNext returns a new ID without waiting, or an error that says why there is none now ([ErrExhausted], [ErrFenced]).
+// It asks the fence for what the next call will need.
+func (g *Generator) TryNext() (ID, error) {
+	if id, ok := g.try(); ok {
+		return id, nil
+	}
+	t, pos, _, err := g.reserveNow(1)
+	if err != nil {
+		return 0, err
+	}
+	return t.id(pos), nil
+}
+
+// try is the fast path: one ID from the present grant, if nothing has to be waited for or asked.
+//
+// Invariant: a position becomes an ID at most once, since only the add or swap that moved the word past it may use it, and only below
+// the end of the track it was taken from. The clock decides where the word moves to, never who owns a position.
+func (g *Generator) try() (ID, bool) {
+	t := g.cur.Load()
+	if stalling {
+		stall(afterTrack)
+	}
+	if g.coarse {
+		pos := t.word.Add(1) - 1
+		if stalling {
+			stall(afterTake)
+		}
+		if pos < t.limit.Load() {
+			if stalling {
+				stall(afterLimit)
+			}
+			return t.id(pos), true
+		}
+		return 0, false
+	}
+	rel := uint64(g.clock.tick() - t.from)
+	if stalling {
+		stall(afterClock)
+	}
+	if rel >= t.soft.Load() { // also when the clock is before the grant: rel is huge then
+		return 0, false
+	}
+	now := rel * t.span
+	w := t.word.Load()
+	for w < now {
+		if stalling {
+			stall(afterWord)
+		}
+		if t.word.CompareAndSwap(w, now+1) {
+			if stalling {
+				stall(afterTake)
+			}
+			return t.id(now), true
+		}
+		w = t.word.Load()
+	}
+	bound := min(now+t.ahead, t.softEnd.Load())
+	if w >= bound {
+		return 0, false
+	}
+	if stalling {
+		stall(afterWord)
+	}
+	pos := t.word.Add(1) - 1
+	if stalling {
+		stall(afterTake)
+	}
+	return t.id(pos), pos < bound
+}
+
+// Close ends the generator and gives the unused part of its grant back to the fence. IDs that calls have taken already stay valid; calls that
+// wait, and all later ones, return [ErrClosed]. A second Close does nothing. When the fence is being asked something, Close waits for
+// the answer until ctx ends, and then leaves the grant to run out by itself.
+func (g *Generator) Close(ctx context.Context) error {
+	t := g.cur.Swap(g.closed)
+	if t == g.closed {
+		return nil
+	}
+	if stalling {
+		stall(afterClose)
+	}
+	g.end()
+	used := t.hold.seal()
+	g.mu.Lock()
+	f := g.flight
+	g.mu.Unlock()
+	if f != nil {
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return fmt.Errorf("snowfence: closing: the fence did not answer, so the grant of node %d runs out at %s: %w",
+				t.hold.grant.Node, g.scheme.layout.TimeOf(t.hold.until()), ctx.Err())
+		}
+	}
+	defer g.unbind()
+	gr := t.hold.grant
+	gr.Until = t.hold.until()
+	if err := g.fence.Release(ctx, gr, used); err != nil {
+		return fmt.Errorf("snowfence: closing: giving node %d back: %w", gr.Node, err)
+	}
+	return nil
+}
+
+// revoke is what the fence calls when its grant is gone: it seals what is in use and refuses what the fence may have said before.
+func (g *Generator) revoke() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.revoked++
+	t := g.cur.Load()
+	if t == nil || t.hold == nil {
+		return 0
+	}
+	return t.hold.seal()
+}

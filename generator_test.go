@@ -1,0 +1,386 @@
+package snowfence
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestNewRefusesABadConfig(t *testing.T) {
+	s := testScheme(t, "twitter")
+	for name, c := range map[string]Config{
+		"no fence":          {},
+		"negative lead":     {Fence: Static(s, 1), Lead: -1},
+		"huge lead":         {Fence: Static(s, 1), Lead: 1 << 50},
+		"no such node":      {Fence: Static(s, 1024)},
+		"negative node":     {Fence: Static(s, -1)},
+		"node of the fence": {Fence: newScript(s, Grant{Node: 1024, Until: 1 << 40})},
+		"block over nodes":  {Fence: newScript(s, Grant{Node: 1020, Nodes: 8, Until: 1 << 40})},
+		"sequence":          {Fence: newScript(s, Grant{FirstSeq: 5, LastSeq: 4096, Until: 1 << 40})},
+		"sequence reversed": {Fence: newScript(s, Grant{FirstSeq: 5, LastSeq: 4, Until: 1 << 40})},
+		"past the end":      {Fence: newScript(s, Grant{Until: 1<<41 + 1})},
+	} {
+		if g, err := New(c); err == nil {
+			t.Errorf("%s: no error", name)
+			g.Close(t.Context())
+		}
+	}
+	f := newScript(s, Grant{Node: 1024, Until: 1 << 40})
+	if _, err := New(Config{Fence: f}); err == nil || len(f.released) != 1 || f.released[0].used != 0 {
+		t.Errorf("a grant that cannot be used was not given back whole: %v, %+v", err, f.released)
+	}
+}
+
+func TestOneFenceServesOneGenerator(t *testing.T) {
+	s := testScheme(t, "twitter")
+	f := Static(s, 1)
+	g, err := New(Config{Fence: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(Config{Fence: f}); !errors.Is(err, ErrBound) {
+		t.Fatalf("a second generator on the fence: %v, want ErrBound", err)
+	}
+	clock := newFakeClock()
+	g.Close(t.Context())
+	g1 := newGenerator(t, Config{Fence: f, Time: clock.now, Lead: 100})
+	ids := take(t, g1, 5000)
+	g1.Close(t.Context())
+	clock.step(-time.Hour)
+	g2, err := New(Config{Fence: f, Time: clock.now, Lead: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g2.Close(t.Context())
+	_, err = g2.TryNext()
+	if w := isReason(t, err, ErrExhausted); !w.Behind {
+		t.Errorf("the fence forgot what was given out: %+v", w)
+	}
+	clock.step(time.Hour)
+	clock.advance(syncEvery)
+	ids = append(ids, take(t, g2, 5000)...)
+	checkIncreasing(t, ids)
+}
+
+func TestSequenceOverflowInMidTickAndAgain(t *testing.T) {
+	s := testScheme(t, "twitter")
+	clock := newFakeClock()
+	g := newGenerator(t, Config{Fence: Static(s, 7), Time: clock.now})
+	var ids []ID
+	for range 3 {
+		got, err := takeAll(t, g, 5000)
+		if len(got) != 4096 {
+			t.Fatalf("%d IDs in a tick, want 4096", len(got))
+		}
+		isReason(t, err, ErrExhausted)
+		ids = append(ids, got...)
+		// The same tick again, and a reader of a clock that stands still.
+		clock.advance(300 * time.Microsecond)
+		if more, err := takeAll(t, g, 1); len(more) != 0 {
+			t.Fatalf("%d more IDs in the same tick: %v", len(more), err)
+		}
+		clock.advance(700 * time.Microsecond)
+	}
+	checkIncreasing(t, ids)
+	checkUnique(t, ids)
+}
+
+// Steps back inside one process: no ID twice, IDs go on at once (the anchored clock does not step), and the time comes back to the truth.
+func TestClockStepsBackInTheProcess(t *testing.T) {
+	for _, back := range []time.Duration{40 * time.Millisecond, time.Second, time.Hour} {
+		for _, coarse := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				s := testScheme(t, bubbleSpec)
+				clock := newStepped()
+				g := newGenerator(t, Config{Fence: Static(s, 7), Time: clock.now, Coarse: coarse})
+				defer g.Close(t.Context())
+				ids := take(t, g, 1000)
+				clock.step(-back)
+				for range 200 {
+					time.Sleep(time.Millisecond)
+					ids = append(ids, take(t, g, 30)...)
+				}
+				for range 20 {
+					time.Sleep(back / 5) // at half speed it takes twice as long as the step
+					ids = append(ids, take(t, g, 1)...)
+				}
+				checkIncreasing(t, ids)
+				p, _ := s.Decode(ids[len(ids)-1])
+				wall, _ := clock.now()
+				if late := wall.Sub(p.Time); late < 0 || late > 2*time.Millisecond {
+					t.Errorf("%v back, coarse %v: the time did not come back: it is off by %v", back, coarse, -late)
+				}
+			})
+		}
+	}
+}
+
+func TestClockStepsForwardAndSuspends(t *testing.T) {
+	s := testScheme(t, "twitter")
+	clock := newFakeClock()
+	g := newGenerator(t, Config{Fence: Static(s, 7), Time: clock.now})
+	take(t, g, 1)
+	clock.step(time.Hour) // after a suspend monotonic time has stood still, too
+	clock.advance(syncEvery)
+	p, _ := s.Decode(take(t, g, 1)[0])
+	if off := clock.wall.Sub(p.Time); off < 0 || off >= time.Millisecond {
+		t.Errorf("the time is off by %v after a step forward", off)
+	}
+}
+
+func TestClockBeforeTheEpoch(t *testing.T) {
+	s := testScheme(t, "twitter")
+	clock := newFakeClock()
+	clock.wall = time.Unix(0, 0)
+	g := newGenerator(t, Config{Fence: Static(s, 7), Time: clock.now})
+	_, err := g.TryNext()
+	if w := isReason(t, err, ErrExhausted); !w.Behind {
+		t.Errorf("%+v", w)
+	}
+	clock.wall = s.Layout().Epoch.Add(time.Second)
+	take(t, g, 3)
+}
+
+func TestEndOfLifeOfTheTimeBits(t *testing.T) {
+	s := testScheme(t, "time=20,node=3,seq=4,epoch=2026-01-01")
+	clock := newFakeClock()
+	clock.wall = s.Layout().EndOfLife().Add(-time.Millisecond)
+	g := newGenerator(t, Config{Fence: Static(s, 7), Time: clock.now, Lead: 1000})
+	ids, err := takeAll(t, g, 100)
+	if len(ids) != 16 || !errors.Is(err, ErrLifetime) {
+		t.Fatalf("%d IDs in the last tick, then %v", len(ids), err)
+	}
+	checkIncreasing(t, ids)
+	clock.advance(time.Hour)
+	if _, err := g.Next(t.Context()); !errors.Is(err, ErrLifetime) {
+		t.Errorf("after the end: %v", err)
+	}
+	if _, err := New(Config{Fence: Static(s, 1), Time: clock.now}); !errors.Is(err, ErrLifetime) {
+		t.Errorf("a new generator after the end: %v", err)
+	}
+}
+
+// A generator that is used while its grant ends waits for the renewal, and makes nothing outside.
+func TestUsedWhileTheGrantEnds(t *testing.T) {
+	for _, coarse := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := testScheme(t, bubbleSpec)
+			now := s.Layout().TickOf(time.Now())
+			f := newScript(s, Grant{Node: 9, From: 0, Until: now + 30})
+			g := newGenerator(t, Config{Fence: f, Coarse: coarse})
+			defer g.Close(t.Context())
+			var ids []ID
+			next := func() error {
+				id, err := g.Next(t.Context())
+				if err == nil {
+					ids = append(ids, id)
+				}
+				return err
+			}
+			for range 20 {
+				if err := next(); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Millisecond)
+			}
+			go func() {
+				time.Sleep(300 * time.Millisecond)
+				f.set(Grant{Node: 9, From: 0, Until: now + 1000}, nil)
+			}()
+			start := time.Now()
+			for range 40 {
+				if err := next(); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Millisecond)
+			}
+			if waited := time.Since(start); waited < 290*time.Millisecond {
+				t.Errorf("did not wait for the renewal, but %v", waited)
+			}
+			time.Sleep(2 * time.Second)
+			before := time.Now()
+			w := isReason(t, next(), ErrFenced)
+			if waited := time.Since(before); waited != time.Second || w.Waited != time.Second {
+				t.Errorf("gave up after %v, says %v; want the default MaxWait", waited, w.Waited)
+			}
+			checkIncreasing(t, ids)
+			checkInside(t, s, ids, f.grants())
+		})
+	}
+}
+
+func TestNextEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := testScheme(t, "time=41,node=2,seq=1,tick=1500ms,epoch=1999-01-01")
+		g := newGenerator(t, Config{Fence: Static(s, 1)})
+		defer g.Close(t.Context())
+		take(t, g, 2)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+		defer cancel()
+		_, err := g.Next(ctx)
+		w := isReason(t, err, ErrExhausted)
+		if !errors.Is(err, context.DeadlineExceeded) || w.Waited != 5*time.Millisecond || w.Missing <= 0 || w.Missing > 1500*time.Millisecond {
+			t.Errorf("%v: %+v", err, w)
+		}
+		n, err := g.Fill(t.Context(), make([]ID, 5))
+		if w := isReason(t, err, ErrExhausted); n != 0 || w.Waited != time.Second || w.Missing != 495*time.Millisecond {
+			t.Errorf("Fill made %d: %+v; want to give up after a MaxWait of one second", n, w)
+		}
+		n, err = g.Fill(t.Context(), make([]ID, 5))
+		if n != 2 || err == nil {
+			t.Errorf("Fill made %d: %v; want the 2 of the next tick", n, err)
+		}
+		none, err := New(Config{Fence: Static(s, 2), MaxWait: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer none.Close(t.Context())
+		take(t, none, 2)
+		if _, err := none.Next(t.Context()); !errors.Is(err, ErrExhausted) {
+			t.Errorf("with a negative MaxWait: %v", err)
+		}
+	})
+}
+
+// A grant that is lost is followed by another, on another node, without the user's help; nothing is made in between.
+func TestLostGrantHeals(t *testing.T) {
+	for _, coarse := range []bool{false, true} {
+		s := testScheme(t, "twitter")
+		clock := newFakeClock()
+		now := s.Layout().TickOf(clock.wall)
+		f := newScript(s, Grant{Node: 900, From: 5, Until: now + 1000})
+		g := newGenerator(t, Config{Fence: f, Time: clock.now, Coarse: coarse})
+		ids := take(t, g, 100)
+		last, _ := s.Decode(ids[99])
+		f.set(Grant{}, nil) // it holds nothing now
+		if used := f.seal(); used <= last.Tick || used > now+2 {
+			t.Errorf("sealed at tick %d; the last ID has tick %d", used, last.Tick)
+		}
+		if _, ok := g.Grant(); ok {
+			t.Error("a sealed grant is still shown")
+		}
+		if _, err := g.TryNext(); !errors.Is(err, ErrFenced) {
+			t.Errorf("after the loss: %v", err)
+		}
+		clock.advance(3 * time.Millisecond)
+		f.set(Grant{Node: 3, From: now - 50, Until: now + 2000}, nil)
+		id, err := g.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+		ids = append(ids, take(t, g, 99)...)
+		if p, _ := s.Decode(ids[199]); p.Node != 3 {
+			t.Errorf("node %d, want the new one", p.Node)
+		}
+		checkIncreasing(t, ids) // though the new node's number is lower
+		checkInside(t, s, ids, f.grants())
+	}
+}
+
+// What the fence said before it took a grant back is not put to use afterwards.
+func TestGrantFromBeforeTheLossIsRefused(t *testing.T) {
+	s := testScheme(t, "twitter")
+	clock := newFakeClock()
+	now := s.Layout().TickOf(clock.wall)
+	f := newScript(s, Grant{Node: 900, Until: now + 10})
+	g := newGenerator(t, Config{Fence: f, Time: clock.now, MaxWait: -1})
+	take(t, g, 1)
+	g.mu.Lock()
+	before := g.revoked
+	g.mu.Unlock()
+	f.seal()
+	again, err := g.install(Grant{Node: 900, Until: now + 1000}, before)
+	if !again || err != nil {
+		t.Fatalf("a grant from before the loss was used: again %v, %v", again, err)
+	}
+}
+
+func TestClose(t *testing.T) {
+	s := testScheme(t, "twitter")
+	for _, taken := range []int{0, 1, 4096, 4097, 20000} {
+		clock := newFakeClock()
+		now := s.Layout().TickOf(clock.wall)
+		f := newScript(s, Grant{Node: 5, From: now - 9, Until: now + 1000})
+		g := newGenerator(t, Config{Fence: f, Time: clock.now, Lead: 10})
+		l := g.Local()
+		ids := take(t, g, taken)
+		g.Close(t.Context())
+		if len(f.released) != 1 {
+			t.Fatalf("released %d times", len(f.released))
+		}
+		used, want := f.released[0].used, now-9
+		if taken > 0 {
+			p, _ := s.Decode(ids[taken-1])
+			want = p.Tick + 1
+		}
+		if used != want {
+			t.Errorf("%d IDs: used up to %d, want %d", taken, used, want)
+		}
+		for _, next := range []func() (ID, error){g.TryNext, l.TryNext, func() (ID, error) { return g.Next(t.Context()) }, func() (ID, error) { return l.Next(t.Context()) }} {
+			if id, err := next(); !errors.Is(err, ErrClosed) {
+				t.Errorf("after Close: %d, %v", id, err)
+			}
+		}
+		if err := g.Close(t.Context()); err != nil || len(f.released) != 1 {
+			t.Errorf("a second Close: %v, released %d times", err, len(f.released))
+		}
+	}
+}
+
+func TestCloseWakesWaiters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := testScheme(t, "time=41,node=2,seq=1,tick=10s,epoch=1999-01-01")
+		f := newScript(s, Grant{Node: 1, Until: 1 << 30})
+		g := newGenerator(t, Config{Fence: f, MaxWait: time.Hour})
+		take(t, g, 2)
+		done := make(chan error)
+		go func() { _, err := g.Next(t.Context()); done <- err }() // waits for the clock
+		synctest.Wait()
+		g.Close(t.Context())
+		if err := <-done; !errors.Is(err, ErrClosed) {
+			t.Errorf("the waiter got %v", err)
+		}
+
+		f2 := newScript(s, Grant{Node: 1, Until: s.Layout().TickOf(time.Now()) + 1})
+		g2 := newGenerator(t, Config{Fence: f2, MaxWait: time.Hour})
+		take(t, g2, 2)
+		go func() { _, err := g2.Next(t.Context()); done <- err }() // waits for the fence
+		synctest.Wait()
+		g2.Close(t.Context())
+		if err := <-done; !errors.Is(err, ErrClosed) {
+			t.Errorf("the waiter got %v", err)
+		}
+		if len(f2.released) != 1 {
+			t.Errorf("released %d times", len(f2.released))
+		}
+	})
+}
+
+// The next grant is asked for ahead of its need, in the background, so that no call waits for it.
+func TestAsksAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := testScheme(t, bubbleSpec)
+		now := s.Layout().TickOf(time.Now())
+		f := newScript(s, Grant{Node: 1, Until: now + 300})
+		g := newGenerator(t, Config{Fence: f, MaxWait: -1})
+		defer g.Close(t.Context())
+		var ids []ID
+		for i := range int64(3000) {
+			if i%100 == 0 {
+				f.set(Grant{Node: 1, Until: now + i + 300}, nil) // the lease is renewed all the time
+			}
+			id, err := g.Next(t.Context())
+			if err != nil {
+				t.Fatalf("after %d ms: %v", i, err)
+			}
+			ids = append(ids, id)
+			time.Sleep(time.Millisecond)
+			synctest.Wait()
+		}
+		checkIncreasing(t, ids)
+		checkInside(t, s, ids, f.grants())
+	})
+}

@@ -1,0 +1,96 @@
+package snowfence
+
+import "context"
+
+const maxBlock = 256
+
+// Local is a handle on a generator for one goroutine. It takes positions in blocks, so that goroutines do not meet on one word; the IDs of
+// one handle are increasing, those of several are unique but not in the order of the calls. It is not safe for concurrent use.
+//
+// A handle drops what is left of its block when the tick moves on: with a handle per request instead of one per worker, sequence
+// numbers are lost. It needs no Close, and goes on over renewals and changes of the grant as the generator does.
+type Local struct {
+	g    *Generator
+	t    *track
+	tick int64 // of the IDs below, after t.from
+
+	id, step ID     // the next ID, and the distance to the one after
+	left     uint64 // IDs left in this piece
+
+	pos, end uint64 // the rest of the block behind the piece
+	size     uint64 // of the next block
+}
+
+// Local returns a new handle.
+func (g *Generator) Local() *Local { return &Local{g: g, t: g.closed, size: 1} }
+
+// Next returns a new ID, as [Generator.Next] does.
+func (l *Local) Next(ctx context.Context) (ID, error) {
+	if l.left > 0 && l.current() {
+		id := l.id
+		l.id += l.step
+		l.left--
+		return id, nil
+	}
+	if err := l.refill(func() (*track, uint64, uint64, error) { return l.g.reserve(ctx, l.size) }); err != nil {
+		return 0, err
+	}
+	return l.take(), nil
+}
+
+// TryNext returns a new ID, as [Generator.TryNext] does.
+func (l *Local) TryNext() (ID, error) {
+	if l.left > 0 && l.current() {
+		return l.take(), nil
+	}
+	if err := l.refill(func() (*track, uint64, uint64, error) { return l.g.reserveNow(l.size) }); err != nil {
+		return 0, err
+	}
+	return l.take(), nil
+}
+
+func (l *Local) take() ID {
+	id := l.id
+	l.id += l.step
+	l.left--
+	return id
+}
+
+// current reports whether the tick of the IDs in hand is not over. A coarse generator's tick is read from the grant the block is of:
+// when that was sealed, or nobody keeps the time, it says parked, which is later than any tick.
+func (l *Local) current() bool {
+	if l.g.coarse {
+		return l.t.coarse.Load() <= l.tick
+	}
+	return l.g.clock.tick()-l.t.from <= l.tick
+}
+
+// refill sets the next piece, from the block in hand or from a new one. It is called with no ID left, or with old ones.
+func (l *Local) refill(reserve func() (*track, uint64, uint64, error)) error {
+	if l.left == 0 && l.pos < l.end {
+		if l.next(); l.current() {
+			return nil
+		}
+	}
+	// The next block is larger when this one was used up in its tick, and smaller when most of it was lost.
+	if lost := l.left + l.end - l.pos; lost == 0 {
+		l.size = min(l.size*2, maxBlock)
+	} else if lost > l.size/2 {
+		l.size = max(l.size/2, 1)
+	}
+	l.left, l.pos, l.end = 0, 0, 0
+	t, pos, count, err := reserve()
+	if err != nil {
+		return err
+	}
+	l.t, l.pos, l.end = t, pos, pos+count
+	l.next()
+	return nil
+}
+
+// next makes a piece from the rest of the block.
+func (l *Local) next() {
+	l.tick = int64(l.pos / l.t.span)
+	l.id, l.step, l.left = l.t.piece(l.pos, l.end-l.pos)
+	l.pos += l.left
+}

@@ -1,0 +1,147 @@
+package snowfence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+func lifetimeError(s *Scheme) error {
+	return fmt.Errorf("%w: the time bits ran out at %s: change the layout", ErrLifetime, s.layout.EndOfLife().Format(time.RFC3339))
+}
+
+// flight is one question to the fence. Everybody who needs its answer waits for done.
+type flight struct {
+	done chan struct{}
+	err  error // valid when done
+}
+
+// ask asks the fence for a grant that reaches past the tick after, unless it is being asked already, and returns the question.
+// What the fence holds ready is in use when ask returns.
+func (g *Generator) ask(t *track, after int64) *flight {
+	g.mu.Lock()
+	if f := g.flight; f != nil {
+		g.mu.Unlock()
+		return f
+	}
+	f := &flight{done: make(chan struct{})}
+	g.flight = f
+	g.mu.Unlock()
+
+	ready, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := g.fetch(ready, t, after); err == nil {
+		g.land(f, nil)
+		return f
+	}
+	go func() { g.land(f, g.fetch(g.life, t, after)) }() // Close ends the question
+	return f
+}
+
+func (g *Generator) land(f *flight, err error) {
+	g.mu.Lock()
+	f.err = err
+	g.flight = nil
+	g.mu.Unlock()
+	close(f.done)
+}
+
+// fetch gets a grant and puts it to use. Only the owner of the flight calls it, so that the fence is asked by one goroutine at a time.
+func (g *Generator) fetch(ctx context.Context, t *track, after int64) error {
+	for {
+		g.mu.Lock()
+		revoked := g.revoked
+		g.mu.Unlock()
+		gr, err := g.fence.Grant(ctx, after)
+		if err != nil {
+			return err
+		}
+		if gr.Until <= after {
+			return fmt.Errorf("the fence granted node %d up to tick %d, not past %d", gr.Node, gr.Until, after)
+		}
+		if stalling {
+			stall(beforeSeal)
+		}
+		again, err := g.install(gr, revoked)
+		if err != nil && !t.hold.renewedBy(gr) {
+			// A new grant that cannot be used; what it renews is given back by Close.
+			err = errors.Join(err, g.fence.Release(context.WithoutCancel(ctx), gr, gr.From))
+		}
+		if !again {
+			return err
+		}
+	}
+}
+
+// install puts a grant to use: it raises the bound of the hold it renews, or seals the old hold and publishes a new one. It asks for
+// another try when the fence took grants back since it was asked for this one.
+func (g *Generator) install(gr Grant, revoked int64) (again bool, err error) {
+	now := max(g.clock.tick(), 0)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.revoked != revoked {
+		return true, nil
+	}
+	t := g.cur.Load()
+	if t.hold == nil {
+		return false, ErrClosed
+	}
+	old := t.hold
+	if old.renewedBy(gr) && !old.sealed() && old.raise(gr.Until, now) {
+		return false, nil
+	}
+	start := gr.From
+	if g.scheme.rollBits == 0 || old.overlaps(gr) {
+		// Order: nothing of the new grant stands before what the old one gave, whatever its node. For the fence's own promise From is enough.
+		start = max(start, old.seal())
+	}
+	h, err := newHold(g.scheme, gr, start, now, g.lead)
+	if err != nil {
+		return false, err
+	}
+	old.seal()
+	if stalling {
+		stall(afterSeal)
+	}
+	for {
+		if g.cur.CompareAndSwap(t, h.tracks[0]) {
+			return false, nil
+		}
+		// Another rollback value of the sealed hold, or the end.
+		if t = g.cur.Load(); t.hold == nil {
+			return false, ErrClosed
+		}
+	}
+}
+
+// renewedBy reports whether gr is the hold's own grant with perhaps another end.
+func (h *hold) renewedBy(gr Grant) bool {
+	if gr.FirstSeq == 0 && gr.LastSeq == 0 {
+		gr.FirstSeq, gr.LastSeq = h.scheme.layout.First, h.scheme.layout.Last
+	}
+	gr.Nodes, gr.Until = max(gr.Nodes, 1), h.grant.Until
+	return gr == h.grant
+}
+
+func (h *hold) overlaps(gr Grant) bool {
+	return gr.Node < h.grant.Node+h.grant.Nodes && h.grant.Node < gr.Node+max(gr.Nodes, 1)
+}
+
+// askAhead asks for the next grant in the background when the clock or the positions pass the soft bound, and opens the rest of this one.
+func (g *Generator) askAhead(t *track, tick int64, pos uint64) {
+	soft, until := t.soft.Load(), t.until.Load()
+	if tick-t.from < int64(soft) && pos < soft*t.span || soft >= until {
+		return
+	}
+	g.mu.Lock()
+	if t.soft.Load() != soft { // somebody was here, or it was raised
+		g.mu.Unlock()
+		return
+	}
+	t.setSoft(until)
+	g.mu.Unlock()
+	if after := t.from + int64(until); after <= g.scheme.MaxTick() {
+		go g.ask(t, after)
+	}
+}

@@ -1,0 +1,190 @@
+package snowfence
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// reserve takes between 1 and n positions that follow each other, as many as there are now, and waits when there are none.
+func (g *Generator) reserve(ctx context.Context, n uint64) (t *track, pos, count uint64, err error) {
+	if g.maxWait < 0 {
+		return g.reserveNow(n)
+	}
+	var start time.Time
+	var deadline <-chan time.Time
+	for {
+		t, pos, count, why := g.attempt(n)
+		if count > 0 {
+			return t, pos, count, nil
+		}
+		if why.err != nil {
+			return nil, 0, 0, why.err
+		}
+		if deadline == nil {
+			start = time.Now()
+			timer := time.NewTimer(g.maxWait)
+			defer timer.Stop()
+			deadline = timer.C
+		}
+		cause, over := g.pause(ctx, t, &why, deadline)
+		if over && g.cur.Load() != g.closed {
+			return nil, 0, 0, why.error(t, time.Since(start), cause)
+		}
+	}
+}
+
+// reserveNow is reserve without waiting.
+func (g *Generator) reserveNow(n uint64) (*track, uint64, uint64, error) {
+	for {
+		t, pos, count, why := g.attempt(n)
+		if count > 0 {
+			return t, pos, count, nil
+		}
+		if why.err != nil {
+			return nil, 0, 0, why.err
+		}
+		if why.ask {
+			// The fence may hold the next grant already. It answers at once, and if not, is asked in the background.
+			f := g.ask(t, why.after)
+			select {
+			case <-f.done:
+				if f.err == nil {
+					continue
+				}
+				return nil, 0, 0, why.error(t, 0, f.err)
+			default:
+			}
+		}
+		return nil, 0, 0, why.error(t, 0, nil)
+	}
+}
+
+// obstacle is why there is no position now.
+type obstacle struct {
+	err    error         // final: closed, or the end of the layout's life
+	ask    bool          // the grant is used up, over, or gone: ask the fence …
+	after  int64         // … for a grant that reaches past this tick
+	wait   time.Duration // otherwise: how long until the clock gets there
+	behind bool          // the clock is behind the grant, not just in a tick that is used up
+}
+
+func (o *obstacle) error(t *track, waited time.Duration, cause error) error {
+	e := &WaitError{Reason: ErrExhausted, Node: -1, Waited: waited, Missing: o.wait, Behind: o.behind, Cause: cause}
+	if o.ask {
+		e.Reason = ErrFenced
+	}
+	if t.hold != nil {
+		e.Node = t.hold.grant.Node
+	}
+	return e
+}
+
+// pause waits for what would remove the obstacle. It is over when waiting cannot help or took too long.
+func (g *Generator) pause(ctx context.Context, t *track, why *obstacle, deadline <-chan time.Time) (cause error, over bool) {
+	var answer <-chan struct{}
+	var tick <-chan time.Time
+	var f *flight
+	if why.ask {
+		f = g.ask(t, why.after)
+		answer = f.done
+	} else {
+		timer := time.NewTimer(why.wait)
+		defer timer.Stop()
+		tick = timer.C
+	}
+	select {
+	case <-answer:
+		return f.err, f.err != nil
+	case <-tick:
+		return nil, false
+	case <-g.life.Done():
+		return nil, false // the next attempt says that it is closed
+	case <-ctx.Done():
+		return ctx.Err(), true
+	case <-deadline:
+		return nil, true
+	}
+}
+
+// attempt takes up to n positions if any can be taken now. It reads the clock in both modes and does what try leaves to it: asking ahead
+// for the next grant, choosing a rollback value, letting the coarse mode know the time.
+func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle) {
+	t = g.cur.Load()
+	if stalling {
+		stall(afterTrack)
+	}
+	if t.hold == nil {
+		return t, 0, 0, obstacle{err: ErrClosed}
+	}
+	tick := g.clock.tick()
+	if stalling {
+		stall(afterClock)
+	}
+	end := t.end.Load()
+	now, bound := t.window(tick, g.lead, end)
+	if g.scheme.rollBits > 0 {
+		if g.switchRollback(t, tick, now, bound) {
+			return g.attempt(n)
+		}
+	}
+	w := t.word.Load()
+	before := w
+	for count == 0 && (w < bound && now < bound) {
+		if stalling {
+			stall(afterWord)
+		}
+		if w < now {
+			if k := min(n, bound-now); t.word.CompareAndSwap(w, now+k) {
+				pos, count = now, k
+				break
+			}
+			w = t.word.Load()
+			continue
+		}
+		k := min(n, bound-w)
+		pos = t.word.Add(k) - k
+		if pos >= bound {
+			break // others were faster: these positions are lost, and nobody else gets them
+		}
+		count = min(k, bound-pos)
+	}
+	if stalling {
+		stall(afterTake)
+	}
+	if count == 0 {
+		return t, 0, 0, g.obstacle(t, tick, now, end)
+	}
+	g.askAhead(t, tick, pos+count)
+	if g.coarse {
+		g.publish(t, tick, before, pos+count, bound)
+	}
+	return t, pos, count, obstacle{}
+}
+
+// window returns the position at which the current tick starts, cut to the grant, and the position that may not be reached now:
+// min(until, now + lead + 1) × span.
+func (t *track) window(tick, lead int64, end uint64) (now, bound uint64) {
+	rel := tick - t.from
+	until := int64(end / t.span)
+	now = uint64(min(max(rel, 0), until)) * t.span
+	bound = uint64(min(max(rel+lead+1, 0), until)) * t.span
+	return now, bound
+}
+
+// obstacle says why nothing could be taken from t.
+func (g *Generator) obstacle(t *track, tick int64, now, end uint64) obstacle {
+	next := max(t.word.Load(), now)
+	if next >= end { // sealed, or used up to the end of the grant, or the grant is over
+		after := max(tick, 0)
+		if next < sealed {
+			after = max(after, t.from+int64(next/t.span))
+		}
+		if after > g.scheme.MaxTick() {
+			return obstacle{err: fmt.Errorf("snowfence: %w", lifetimeError(g.scheme))}
+		}
+		return obstacle{ask: true, after: after}
+	}
+	need := t.from + int64(next/t.span) - g.lead // the first tick at which next is inside the window
+	return obstacle{wait: max(g.clock.until(need), 20*time.Microsecond), behind: tick < t.from || need > tick+1}
+}
