@@ -45,6 +45,7 @@ setup: ## install what the tests need (as root on Debian), or say what is missin
 unit: ## the tests of all modules; a test that skips itself is a failure here
 	@echo "== tests"
 	@go run ./scripts/strict -count=1 -timeout=$(TIMEOUT) $(ALL)
+	@scripts/tagged.sh test
 
 race-short:
 	@echo "== race detector, short"

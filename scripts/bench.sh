@@ -6,7 +6,7 @@
 # rounds have no 95 % confidence interval.
 set -euo pipefail
 
-rounds=${ROUNDS:-6} time=${TIME:-100ms}
+rounds=${ROUNDS:-10} time=${TIME:-100ms}
 mkdir -p bin docs
 raw=$PWD/bin/bench.txt
 cd bench

@@ -41,6 +41,7 @@ mapfile -t all < <(go list -m -f '{{.Dir}}/...')
 
 check gofumpt formatted
 check "go vet" go vet "${all[@]}"
+check "go vet, build tags" scripts/tagged.sh vet
 check staticcheck "$staticcheck" "${all[@]}"
 check modules listed
 check "go mod tidy" tidy

@@ -39,6 +39,13 @@ func run(out string, args []string) error {
 		return err
 	}
 	fmt.Print(t)
+	idle, err := r.idle()
+	if err != nil {
+		return err
+	}
+	if !idle {
+		fmt.Fprintln(os.Stderr, "table: the machine was busy with something else: do not rely on the columns with two goroutines")
+	}
 	if out == "" {
 		return nil
 	}

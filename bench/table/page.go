@@ -21,7 +21,10 @@ Made by ` + "`make bench`" + ` and not edited by hand; run it to have your own m
 | date | {{.Date}} |
 | command | ` + "`make bench`" + `: {{.Rounds}} rounds over all rows, one after the other, in one process each |
 
-{{.Table}}
+{{if not .Idle}}**The machine was busy with something else**: two goroutines that share nothing were not twice as fast as one. Do not
+rely on the columns with two goroutines.
+
+{{end}}{{.Table}}
 ## How to read it
 
 - A figure is the median of {{.Rounds}} rounds and half the width of its 95 % confidence interval, as benchstat computes
@@ -66,10 +69,14 @@ func page(r *results, table string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	idle, err := r.idle()
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
 	err = pageText.Execute(&b, map[string]any{
 		"CPU": r.cpu, "Cores": runtime.NumCPU(), "System": system, "Go": runtime.Version(),
-		"Date": time.Now().UTC().Format(time.DateOnly), "Rounds": r.rounds, "Table": table, "Modules": modules,
+		"Date": time.Now().UTC().Format(time.DateOnly), "Rounds": r.rounds, "Idle": idle, "Table": table, "Modules": modules,
 	})
 	return b.String(), err
 }

@@ -15,7 +15,7 @@ var rows = []row{
 	{name: "now", title: "time.Now"},
 	{name: "since", title: "time.Since"},
 	{name: "loop", title: "loop that stores 1024 uint64"},
-	{name: "unrolled", title: "the same loop unrolled by 8"},
+	{name: "unrolled", title: "the same loop unrolled"},
 	{title: "**Snowfence**"},
 	{name: "exact", title: "Next, exact time"},
 	{name: "coarse", title: "Next, coarse time"},

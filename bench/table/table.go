@@ -13,6 +13,20 @@ var header = []string{
 	"with 1: against (target)", "with 2: against (target)", "repeats after a restart",
 }
 
+// idle reports whether the machine had two cores to spare: reading the clock shares nothing, so that two goroutines take half
+// as long for it. Where something else was running the figures with two goroutines are too high, and vary.
+func (r *results) idle() (bool, error) {
+	one, err := r.median(key{"since", true, 1})
+	if err != nil {
+		return false, err
+	}
+	samples := r.ns[key{"since", true, 2}]
+	if len(samples) == 0 {
+		return false, fmt.Errorf("time.Since was not measured with two goroutines")
+	}
+	return summary(samples).Hi < 0.6*one, nil
+}
+
 // table writes all results as a Markdown table. A result that has no row is an error: nothing measured is left out.
 func (r *results) table() (string, error) {
 	shown := map[string]bool{}
@@ -55,7 +69,7 @@ func (r *results) line(w row) ([]string, error) {
 				continue
 			}
 			s := summary(r.ns[k])
-			line = append(line, figure(s.Center)+" "+s.PctRangeString())
+			line = append(line, figure(s.Center)+" ± "+s.PctRangeString())
 			allocs = max(allocs, summary(r.allocs[k]).Center)
 		}
 	}

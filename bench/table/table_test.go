@@ -52,6 +52,9 @@ func TestTable(t *testing.T) {
 			t.Errorf("table lacks %q:\n%s", want, got)
 		}
 	}
+	if idle, err := r.idle(); err != nil || idle {
+		t.Errorf("idle = %v, %v with a clock that does not scale", idle, err)
+	}
 	if n := strings.Count(got, "yes, shown"); n != 1 {
 		t.Errorf("%d rows are said to repeat, want 1", n)
 	}
@@ -76,5 +79,15 @@ func TestReadRefuses(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+func TestIdle(t *testing.T) {
+	r, err := read(strings.NewReader(raw(map[string]float64{"since/2": 5.1})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if idle, err := r.idle(); err != nil || !idle {
+		t.Errorf("idle = %v, %v with a clock that scales", idle, err)
 	}
 }
