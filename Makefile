@@ -13,9 +13,9 @@ PACKAGES = gcc libc6-dev
 # Every package of every module in go.work.
 ALL = $$(go list -m -f '{{.Dir}}/...')
 
-# Limits. FUZZTIME is for one target; SMOKETIME is the same for the short pass inside `make test`.
+# Limits. FUZZTIME is for one target; SMOKETIME is the same for the short pass inside `make test`, in inputs.
 FUZZTIME  = 30s
-SMOKETIME = 2s
+SMOKETIME = 20000x
 TIMEOUT   = 12m
 
 # The packages whose goroutines share words with each other; `make test` runs them under the race detector. `make race`
