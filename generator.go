@@ -225,9 +225,9 @@ func (g *Generator) Close(ctx context.Context) error {
 	if stalling {
 		stall(afterClose)
 	}
-	g.end()
 	used := t.hold.seal()
 	g.mu.Lock()
+	g.end() // no question is asked from here on
 	f := g.flight
 	g.mu.Unlock()
 	if f != nil {

@@ -11,16 +11,17 @@ import (
 func TestNewRefusesABadConfig(t *testing.T) {
 	s := testScheme(t, "twitter")
 	for name, c := range map[string]Config{
-		"no fence":          {},
-		"negative lead":     {Fence: Static(s, 1), Lead: -1},
-		"huge lead":         {Fence: Static(s, 1), Lead: 1 << 50},
-		"no such node":      {Fence: Static(s, 1024)},
-		"negative node":     {Fence: Static(s, -1)},
-		"node of the fence": {Fence: newScript(s, Grant{Node: 1024, Until: 1 << 40})},
-		"block over nodes":  {Fence: newScript(s, Grant{Node: 1020, Nodes: 8, Until: 1 << 40})},
-		"sequence":          {Fence: newScript(s, Grant{FirstSeq: 5, LastSeq: 4096, Until: 1 << 40})},
-		"sequence reversed": {Fence: newScript(s, Grant{FirstSeq: 5, LastSeq: 4, Until: 1 << 40})},
-		"past the end":      {Fence: newScript(s, Grant{Until: 1<<41 + 1})},
+		"no fence":                {},
+		"negative lead":           {Fence: Static(s, 1), Lead: -1},
+		"huge lead":               {Fence: Static(s, 1), Lead: 1 << 50},
+		"no such node":            {Fence: Static(s, 1024)},
+		"negative node":           {Fence: Static(s, -1)},
+		"node of the fence":       {Fence: newScript(s, Grant{Node: 1024, Until: 1 << 40})},
+		"block over nodes":        {Fence: newScript(s, Grant{Node: 1020, Nodes: 8, Until: 1 << 40})},
+		"sequence":                {Fence: newScript(s, Grant{FirstSeq: 5, LastSeq: 4096, Until: 1 << 40})},
+		"sequence reversed":       {Fence: newScript(s, Grant{FirstSeq: 5, LastSeq: 4, Until: 1 << 40})},
+		"past the end":            {Fence: newScript(s, Grant{Until: 1<<41 + 1})},
+		"block over the sequence": {Fence: newScript(testScheme(t, "time=41,zone=3,seq=8,node=4"), Grant{Node: 14, Nodes: 4, Until: 1 << 40})},
 	} {
 		if g, err := New(c); err == nil {
 			t.Errorf("%s: no error", name)

@@ -26,6 +26,12 @@ func (g *Generator) ask(t *track, after int64) *flight {
 		return f
 	}
 	f := &flight{done: make(chan struct{})}
+	if g.life.Err() != nil {
+		g.mu.Unlock()
+		f.err = ErrClosed
+		close(f.done)
+		return f
+	}
 	g.flight = f
 	g.mu.Unlock()
 

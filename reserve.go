@@ -29,6 +29,9 @@ func (g *Generator) reserve(ctx context.Context, n uint64) (t *track, pos, count
 		}
 		cause, over := g.pause(ctx, t, &why, deadline)
 		if over && g.cur.Load() != g.closed {
+			if !why.ask {
+				why.wait = g.clock.until(why.need)
+			}
 			return nil, 0, 0, why.error(t, time.Since(start), cause)
 		}
 	}
@@ -65,7 +68,8 @@ type obstacle struct {
 	err    error         // final: closed, or the end of the layout's life
 	ask    bool          // the grant is used up, over, or gone: ask the fence …
 	after  int64         // … for a grant that reaches past this tick
-	wait   time.Duration // otherwise: how long until the clock gets there
+	need   int64         // otherwise: the tick the clock has to reach …
+	wait   time.Duration // … and how long that takes
 	behind bool          // the clock is behind the grant, not just in a tick that is used up
 }
 
@@ -186,5 +190,5 @@ func (g *Generator) obstacle(t *track, tick int64, now, end uint64) obstacle {
 		return obstacle{ask: true, after: after}
 	}
 	need := t.from + int64(next/t.span) - g.lead // the first tick at which next is inside the window
-	return obstacle{wait: max(g.clock.until(need), 20*time.Microsecond), behind: tick < t.from || need > tick+1}
+	return obstacle{need: need, wait: max(g.clock.until(need), 20*time.Microsecond), behind: tick < t.from || need > tick+1}
 }

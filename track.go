@@ -86,6 +86,9 @@ func newHold(s *Scheme, gr Grant, start, now, lead int64) (*hold, error) {
 	case gr.From < 0 || gr.Until <= gr.From || gr.Until-1 > s.MaxTick():
 		return nil, fmt.Errorf("snowfence: the fence granted ticks %d to %d; the layout has ticks 0 to %d", gr.From, gr.Until-1, s.MaxTick())
 	}
+	if low := s.lowParts(); gr.Nodes > 1 && gr.Node>>low != (gr.Node+gr.Nodes-1)>>low {
+		return nil, fmt.Errorf("snowfence: the fence granted %d nodes from %d, which differ in bits above and below the sequence: IDs would not increase; align the block", gr.Nodes, gr.Node)
+	}
 	h := &hold{grant: gr, scheme: s, seqs: uint64(gr.LastSeq-gr.FirstSeq) + 1}
 	over, span := bits.Mul64(h.seqs, uint64(gr.Nodes))
 	if over != 0 || span > maxPosition>>8 || uint64(lead)+1 > maxPosition/span {
@@ -130,6 +133,19 @@ func (s *Scheme) nodeContiguous() bool {
 		}
 	}
 	return true
+}
+
+// lowParts returns the width of the node parts below the sequence where there are others above it, and otherwise that of the whole node.
+func (s *Scheme) lowParts() (bits int) {
+	for _, f := range s.parts {
+		if f.shift < s.seqShift {
+			bits += f.Bits
+		}
+	}
+	if bits == 0 {
+		return int(s.nodeBits)
+	}
+	return bits
 }
 
 // id returns the ID of a position.

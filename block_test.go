@@ -1,0 +1,87 @@
+package snowfence
+
+import (
+	"errors"
+	"testing"
+)
+
+// Several machines that share a node each have a slice of its sequence.
+func TestSlicesOfTheSequence(t *testing.T) {
+	s := testScheme(t, "twitter")
+	clock := newFakeClock()
+	var all []ID
+	for _, c := range []Grant{{FirstSeq: 0, LastSeq: 1023}, {FirstSeq: 1024, LastSeq: 1999}, {FirstSeq: 2000, LastSeq: 2000}, {FirstSeq: 2001, LastSeq: 4095}} {
+		c.Node, c.Until = 6, 1<<41
+		f := newScript(s, c)
+		g := newGenerator(t, Config{Fence: f, Time: clock.now, Lead: 2})
+		ids, err := takeAll(t, g, 1<<14)
+		if want := 3 * int(c.LastSeq-c.FirstSeq+1); len(ids) != want || !errors.Is(err, ErrExhausted) {
+			t.Fatalf("%+v: %d IDs in three ticks, want %d; %v", c, len(ids), want, err)
+		}
+		checkIncreasing(t, ids)
+		checkInside(t, s, ids, f.grants())
+		all = append(all, ids...)
+	}
+	checkUnique(t, all)
+	if len(all) != 3*4096 {
+		t.Errorf("%d IDs from all slices, want 3 × 4096", len(all))
+	}
+}
+
+// One generator over a block of nodes: as many more IDs in a tick, increasing, all inside.
+func TestBlocksOfNodes(t *testing.T) {
+	for _, c := range []struct {
+		spec  string
+		grant Grant
+	}{
+		{"twitter", Grant{Node: 8, Nodes: 4}},
+		{"twitter", Grant{Node: 5, Nodes: 3}},
+		{"twitter", Grant{Node: 30, Nodes: 4}}, // over the border between two datacenters
+		{"twitter", Grant{Node: 1023, Nodes: 1}},
+		{"twitter", Grant{Node: 16, Nodes: 2, FirstSeq: 100, LastSeq: 300}},
+		{"sonyflake", Grant{Node: 64, Nodes: 8}},
+		{"sonyflake", Grant{Node: 65533, Nodes: 3}},
+		{"drift", Grant{Node: 2, Nodes: 2}},
+		{"rollback", Grant{Node: 12, Nodes: 4}},
+		{"time=41,zone=3,seq=8,node=4", Grant{Node: 4, Nodes: 4}},
+		{"time=41,node=4,seq=8", Grant{Node: 0, Nodes: 16}},
+	} {
+		s := testScheme(t, c.spec)
+		clock := newFakeClock()
+		c.grant.Until = s.MaxTick()
+		f := newScript(s, c.grant)
+		g := newGenerator(t, Config{Fence: f, Time: clock.now, Lead: 1})
+		ids, err := takeAll(t, g, 1<<18)
+		l := s.Layout()
+		seqs := l.Last - l.First + 1
+		if c.grant.LastSeq > 0 {
+			seqs = c.grant.LastSeq - c.grant.FirstSeq + 1
+		}
+		if want := 2 * seqs * c.grant.Nodes; int64(len(ids)) != want || !errors.Is(err, ErrExhausted) {
+			t.Fatalf("%s %+v: %d IDs in two ticks, want %d: %v", c.spec, c.grant, len(ids), want, err)
+		}
+		checkIncreasing(t, ids)
+		checkInside(t, s, ids, f.grants())
+
+		// A batch and a handle make the same of the next two ticks.
+		clock.advance(2 * l.Tick)
+		dst := make([]ID, len(ids)/2+7)
+		if n, err := g.Fill(t.Context(), dst); n != len(dst) {
+			t.Fatalf("%s %+v: Fill made %d: %v", c.spec, c.grant, n, err)
+		}
+		h := g.Local()
+		for {
+			id, err := h.TryNext()
+			if err != nil {
+				break
+			}
+			dst = append(dst, id)
+		}
+		if len(dst) != len(ids) {
+			t.Errorf("%s %+v: %d IDs in the next two ticks, want %d", c.spec, c.grant, len(dst), len(ids))
+		}
+		all := append(ids, dst...)
+		checkIncreasing(t, all)
+		checkInside(t, s, all, f.grants())
+	}
+}

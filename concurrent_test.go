@@ -1,0 +1,289 @@
+package snowfence
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// ways are the ways to take IDs of a generator; each makes n for one goroutine, in the order in which it got them.
+var ways = []struct {
+	name   string
+	coarse bool
+	take   func(g *Generator, n int) ([]ID, error)
+}{
+	{"Next", false, takeNext},
+	{"NextCoarse", true, takeNext},
+	{"Fill", false, takeFill},
+	{"Local", false, takeLocal},
+	{"LocalCoarse", true, takeLocal},
+}
+
+func takeNext(g *Generator, n int) ([]ID, error) {
+	ids := make([]ID, n)
+	for i := range ids {
+		id, err := g.Next(context.Background())
+		if err != nil {
+			return nil, err
+		}
+		ids[i] = id
+	}
+	return ids, nil
+}
+
+func takeFill(g *Generator, n int) ([]ID, error) {
+	ids := make([]ID, n)
+	for i := 0; i < n; i += 100 {
+		if _, err := g.Fill(context.Background(), ids[i:min(i+100, n)]); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+func takeLocal(g *Generator, n int) ([]ID, error) {
+	l := g.Local()
+	ids := make([]ID, n)
+	for i := range ids {
+		id, err := l.Next(context.Background())
+		if err != nil {
+			return nil, err
+		}
+		ids[i] = id
+	}
+	return ids, nil
+}
+
+// runGoroutines takes total IDs with n goroutines, checks that those of each increase, and returns all.
+func runGoroutines(t *testing.T, g *Generator, n, total int, take func(*Generator, int) ([]ID, error)) []ID {
+	t.Helper()
+	parts := make([][]ID, n)
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { parts[i], errs[i] = take(g, total/n) })
+	}
+	wg.Wait()
+	for i := range n {
+		if errs[i] != nil {
+			t.Fatal(errs[i])
+		}
+		checkIncreasing(t, parts[i])
+	}
+	return slices.Concat(parts...)
+}
+
+// 50 million IDs by 1, 4 and 64 goroutines, in every way there is; fewer under -short. The layout is wide, so that the machine and not
+// the sequence is the limit, and the goroutines meet on the word as often as they can.
+func TestManyGoroutines(t *testing.T) {
+	total := 50_000_000
+	if testing.Short() {
+		total = 1_000_000
+	}
+	for _, w := range ways {
+		for _, n := range []int{1, 4, 64} {
+			t.Run(fmt.Sprintf("%s/%d", w.name, n), func(t *testing.T) {
+				s := testScheme(t, wide)
+				f := newScript(s, Grant{Node: 2, Until: s.MaxTick()})
+				g := newGenerator(t, Config{Fence: f, Coarse: w.coarse})
+				ids := runGoroutines(t, g, n, total/len(ways), w.take)
+				if len(ids) != total/len(ways)/n*n {
+					t.Fatalf("%d IDs", len(ids))
+				}
+				checkUnique(t, ids)
+				checkInside(t, s, slices.Concat(ids[:1000], ids[len(ids)-1000:]), f.grants())
+			})
+		}
+	}
+}
+
+// The same with a narrow sequence and a lead, where every tick overflows, while the grant is renewed, lost and replaced all the time.
+func TestManyGoroutinesWhileGrantsChange(t *testing.T) {
+	rounds := 200
+	if testing.Short() {
+		rounds = 50
+	}
+	for _, w := range ways {
+		t.Run(w.name, func(t *testing.T) {
+			s := testScheme(t, "time=41,node=4,seq=6,epoch=2020-01-01,tick=100us")
+			now := func() int64 { return s.Layout().TickOf(time.Now()) }
+			f := newScript(s, Grant{Node: 1, From: now() - 10, Until: now() + 200})
+			g := newGenerator(t, Config{Fence: f, Coarse: w.coarse, Lead: 3, MaxWait: 10 * time.Second})
+			done := make(chan struct{})
+			var changes sync.WaitGroup
+			changes.Go(func() {
+				defer close(done)
+				node, from := int64(1), now()-10
+				for i := range rounds {
+					time.Sleep(3 * time.Millisecond)
+					switch i % 4 {
+					case 3: // lost: another node, after the longest any clock can have run ahead
+						f.set(Grant{}, nil)
+						used := f.seal()
+						node, from = (node+1)%16, max(used, now()-20)
+						fallthrough
+					default:
+						f.set(Grant{Node: node, From: from, Until: now() + 200}, nil)
+					}
+				}
+				f.set(Grant{Node: node, From: from, Until: s.MaxTick()}, nil)
+			})
+			var mu sync.Mutex
+			var all []ID
+			var wg sync.WaitGroup
+			for range 4 {
+				wg.Go(func() {
+					for {
+						ids, err := w.take(g, 500)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						checkIncreasing(t, ids)
+						mu.Lock()
+						all = append(all, ids...)
+						mu.Unlock()
+						select {
+						case <-done:
+							return
+						default:
+						}
+					}
+				})
+			}
+			wg.Wait()
+			changes.Wait()
+			checkUnique(t, all)
+			checkInside(t, s, all, f.grants())
+			if len(f.grants()) < rounds/8 {
+				t.Errorf("only %d grants were used", len(f.grants()))
+			}
+		})
+	}
+}
+
+// Two generators that have one node after the other, each closed while goroutines use it: nothing at or above used comes out of the first.
+func TestCloseUnderLoad(t *testing.T) {
+	for _, w := range ways {
+		s := testScheme(t, "time=41,node=4,seq=10,epoch=2020-01-01")
+		fence := Static(s, 3)
+		var mu sync.Mutex
+		var all []ID
+		for range 20 {
+			g, err := New(Config{Fence: fence, Coarse: w.coarse, Lead: 5})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var wg sync.WaitGroup
+			for range 3 {
+				wg.Go(func() {
+					var mine []ID
+					for {
+						ids, err := w.take(g, 1)
+						if err != nil {
+							break
+						}
+						mine = append(mine, ids...)
+					}
+					mu.Lock()
+					all = append(all, mine...)
+					mu.Unlock()
+				})
+			}
+			time.Sleep(2 * time.Millisecond)
+			if err := g.Close(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			// The successor starts while calls of the first may still be running.
+			next, err := New(Config{Fence: fence, Coarse: w.coarse, Lead: 5})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids, err := w.take(next, 50)
+			if err != nil {
+				t.Fatal(err)
+			}
+			next.Close(context.Background())
+			wg.Wait()
+			all = append(all, ids...)
+		}
+		checkUnique(t, all)
+	}
+}
+
+// The coarse mode is exact after a pause, and close behind while IDs are made.
+func TestCoarseIsExactAfterAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := testScheme(t, bubbleSpec)
+		g := newGenerator(t, Config{Fence: Static(s, 7), Coarse: true})
+		defer g.Close(t.Context())
+		l := g.Local()
+		var ids []ID
+		for i := range 100 {
+			time.Sleep(time.Duration(i) * 333 * time.Microsecond)
+			id := must(g.Next(t.Context()))
+			if i%2 == 0 {
+				id = must(l.Next(t.Context()))
+			}
+			ids = append(ids, id)
+			p, _ := s.Decode(id)
+			late := time.Since(p.Time)
+			if limit := 3 * time.Millisecond; late < 0 || late > limit || i > 12 && late > time.Millisecond {
+				t.Errorf("ID %d after a pause of %v is %v late", i, time.Duration(i)*333*time.Microsecond, late)
+			}
+		}
+		checkUnique(t, ids)
+		time.Sleep(5 * time.Millisecond)
+		if g.ticking.Load() {
+			t.Error("the ticker runs on while nothing is made")
+		}
+	})
+}
+
+// A generator whose layout is used up at full speed is not late: each tick's limit makes somebody read the clock.
+func TestCoarseKeepsUpWithoutItsTicker(t *testing.T) {
+	s := testScheme(t, wide)
+	clock := newFakeClock()
+	g := newGenerator(t, Config{Fence: Static(s, 1), Time: clock.now, Coarse: true})
+	g.ticking.Store(true) // as if it got no processor
+	ids := take(t, g, 1)
+	for i := 0; ; i++ {
+		if i > 2*maxQuota {
+			t.Fatalf("%d IDs without a look at the clock", i)
+		}
+		if i == 10 {
+			clock.advance(time.Minute)
+		}
+		ids = append(ids, take(t, g, 1)...)
+		if p, _ := s.Decode(ids[len(ids)-1]); !p.Time.Before(clock.wall.Truncate(time.Millisecond)) && i > 10 {
+			break
+		}
+	}
+	checkIncreasing(t, ids)
+}
+
+func TestNothingAllocates(t *testing.T) {
+	s := testScheme(t, wide)
+	for _, coarse := range []bool{false, true} {
+		g := newGenerator(t, Config{Fence: Static(s, 1), Coarse: coarse})
+		l := g.Local()
+		dst := make([]ID, 1024)
+		ctx := t.Context()
+		take(t, g, 100)
+		for name, f := range map[string]func(){
+			"Next":    func() { must(g.Next(ctx)) },
+			"TryNext": func() { must(g.TryNext()) },
+			"Fill":    func() { must(g.Fill(ctx, dst)) },
+			"Local":   func() { must(l.Next(ctx)) },
+		} {
+			// The clock's new anchor each 10 ms is the one allocation there is.
+			if n := testing.AllocsPerRun(10000, f); n > 0.01 {
+				t.Errorf("%s, coarse %v: %v allocations", name, coarse, n)
+			}
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package snowfence
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// With rollback bits a step back shows in the timestamps, and every ID is still new: each step takes another value, until none is left whose
+// word is not ahead of the clock.
+func TestRollbackStampsTheTrueTime(t *testing.T) {
+	s := testScheme(t, "rollback")
+	clock := newFakeClock()
+	g := newGenerator(t, Config{Fence: Static(s, 200), Time: clock.now})
+	var all []ID
+	for round := range 4 {
+		ids := take(t, g, 6)
+		for i, id := range ids {
+			p, _ := s.Decode(id)
+			if p.Rollback != int64(round) || p.Time.UnixMilli() != clock.wall.UnixMilli() {
+				t.Fatalf("round %d, ID %d: %+v, want rollback %d at %v", round, i, p, round, clock.wall)
+			}
+		}
+		checkIncreasing(t, ids)
+		all = append(all, ids...)
+		clock.step(-time.Second)
+	}
+	_, err := g.TryNext()
+	if w := isReason(t, err, ErrExhausted); !w.Behind {
+		t.Errorf("after as many steps back as there are values: %+v", w)
+	}
+	// The first value whose word is not ahead is free again, and its ticks go on where they ended.
+	clock.step(time.Second + time.Millisecond)
+	ids := take(t, g, 6)
+	if p, _ := s.Decode(ids[0]); p.Rollback != 3 || p.Time.UnixMilli() != clock.wall.UnixMilli() {
+		t.Errorf("%+v, want rollback 3 at %v", p, clock.wall)
+	}
+	all = append(all, ids...)
+	clock.step(time.Hour)
+	all = append(all, take(t, g, 6)...)
+	clock.step(-time.Minute)
+	ids = take(t, g, 6)
+	if p, _ := s.Decode(ids[0]); p.Rollback != 0 {
+		t.Errorf("%+v, want the next value", p)
+	}
+	checkUnique(t, append(all, ids...))
+}
+
+func TestRollbackNeverGoesBelowTheGrant(t *testing.T) {
+	s := testScheme(t, "rollback")
+	clock := newFakeClock()
+	now := s.Layout().TickOf(clock.wall)
+	f := newScript(s, Grant{Node: 1, From: now, Until: now + 10000})
+	g := newGenerator(t, Config{Fence: f, Time: clock.now, MaxWait: -1})
+	ids := take(t, g, 5)
+	clock.step(-time.Millisecond)
+	if _, err := g.TryNext(); !errors.Is(err, ErrExhausted) {
+		t.Errorf("below from: %v", err)
+	}
+	clock.step(time.Second)
+	ids = append(ids, take(t, g, 5)...)
+	clock.step(-500 * time.Millisecond)
+	ids = append(ids, take(t, g, 5)...)
+	clock.step(-100 * time.Millisecond)
+	ids = append(ids, take(t, g, 5)...)
+	checkInside(t, s, ids, f.grants())
+	checkUnique(t, ids)
+	g.Close(t.Context())
+	// The give-back takes the highest of all values, not the present one.
+	if used, want := f.released[0].used, now+999+1; used != want {
+		t.Errorf("given back from tick %d, want %d", used, want)
+	}
+}
+
+func TestRollbackIgnoresAStepInsideTheLead(t *testing.T) {
+	s := testScheme(t, "rollback")
+	clock := newFakeClock()
+	g := newGenerator(t, Config{Fence: Static(s, 1), Time: clock.now, Lead: 50})
+	ids := take(t, g, 5)
+	clock.step(-40 * time.Millisecond)
+	ids = append(ids, take(t, g, 5)...)
+	checkIncreasing(t, ids)
+	if p, _ := s.Decode(ids[9]); p.Rollback != 0 {
+		t.Errorf("%+v: a rollback value was spent on a step the lead covers", p)
+	}
+}
+
+func TestRollbackAfterALossStartsAboveAllValues(t *testing.T) {
+	s := testScheme(t, "rollback")
+	clock := newFakeClock()
+	now := s.Layout().TickOf(clock.wall)
+	f := newScript(s, Grant{Node: 1, From: now - 5000, Until: now + 1000})
+	g := newGenerator(t, Config{Fence: f, Time: clock.now})
+	ids := take(t, g, 5)
+	clock.step(-time.Second)
+	ids = append(ids, take(t, g, 5)...)
+	f.set(Grant{}, nil)
+	f.seal()
+	// A fence that hands the same node out again from where it began is wrong, and no duplicate comes of it.
+	f.set(Grant{Node: 1, From: now - 4000, Until: now + 2000}, nil)
+	clock.step(2 * time.Second)
+	id, err := g.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock.step(-1500 * time.Millisecond)
+	ids = append(append(ids, id), takeSome(g, 5)...)
+	checkUnique(t, ids)
+}
+
+// takeSome returns up to n IDs from TryNext.
+func takeSome(g *Generator, n int) (ids []ID) {
+	for range n {
+		if id, err := g.TryNext(); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
