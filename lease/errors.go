@@ -1,0 +1,101 @@
+package lease
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+var (
+	// ErrEnded means that the lease was closed or orphaned, or that it cannot heal: see the error it is wrapped with.
+	ErrEnded = errors.New("the lease has ended")
+
+	// ErrNoNamespace means that the store has no such namespace, or no longer.
+	ErrNoNamespace = errors.New("no such namespace")
+
+	// ErrVetoed means that an operator, or Options.Check, does not want the node to be leased.
+	ErrVetoed = errors.New("the node is vetoed")
+
+	// ErrSkew means that the clock of this machine and that of the store differ by more than Options.MaxSkew.
+	ErrSkew = errors.New("the clock is off")
+)
+
+// MismatchError means that the namespace is for IDs of another scheme.
+type MismatchError struct {
+	Namespace string
+	Stored    string // what the namespace was made for: a fingerprint
+	Wanted    string // the fingerprint of the scheme given
+}
+
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("lease: namespace %q is for the layout %s, not for %s: use its layout, or another namespace", e.Namespace, e.Stored, e.Wanted)
+}
+
+// HeldError means that a fixed node is held by another label, and that it was not asked to be taken over (Options.Guard).
+type HeldError struct {
+	Namespace string
+	Node      int64
+	Label     string    // of the holder
+	Until     time.Time // when the lease ends if it is not renewed
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("lease: node %d of namespace %q is held by %q until %s: stop that process, take another node, or take this one over (without Guard)",
+		e.Node, e.Namespace, e.Label, e.Until.Format(time.RFC3339Nano))
+}
+
+// LabelCount says how many nodes a label holds.
+type LabelCount struct {
+	Label string
+	Nodes int
+}
+
+// TakenError means that all leasable nodes are taken.
+type TakenError struct {
+	Namespace   string
+	First, Last int64         // the leasable nodes
+	Block       int           // how many contiguous nodes were asked for
+	Held        int64         // nodes that somebody holds
+	Refused     int64         // nodes that are vetoed, or that Options.Check refused
+	Labels      []LabelCount  // who holds most, at most five
+	NextFree    time.Duration // until the next lease ends if it is not renewed; 0 when not known
+	Cause       error         // what Options.Check said last; may be nil
+}
+
+func (e *TakenError) Error() string {
+	var b strings.Builder
+	n := e.Last - e.First + 1
+	if e.Block > 1 {
+		fmt.Fprintf(&b, "lease: no %d contiguous nodes of the %d of namespace %q are free: %d are held", e.Block, n, e.Namespace, e.Held)
+	} else {
+		fmt.Fprintf(&b, "lease: all %d nodes of namespace %q are taken: %d are held", n, e.Namespace, e.Held)
+	}
+	for i, l := range e.Labels {
+		sep := ", "
+		if i == 0 {
+			sep = " by "
+		}
+		fmt.Fprintf(&b, "%s%s (%d)", sep, l.Label, l.Nodes)
+	}
+	if len(e.Labels) > 0 && int64(e.Labels[0].Nodes) < e.Held && len(e.Labels) == maxLabels {
+		b.WriteString(" and others")
+	}
+	if e.Refused > 0 {
+		fmt.Fprintf(&b, ", %d are refused", e.Refused)
+	}
+	if e.NextFree > 0 {
+		fmt.Fprintf(&b, "; the next one frees in %v if it is not renewed", e.NextFree.Round(time.Millisecond))
+	}
+	b.WriteString(": wait (Options.Wait), stop a holder, or make more nodes leasable")
+	if e.Cause != nil {
+		fmt.Fprintf(&b, " (%v)", e.Cause)
+	}
+	return b.String()
+}
+
+// Unwrap returns what Options.Check said last.
+func (e *TakenError) Unwrap() error { return e.Cause }
+
+// maxLabels is how many labels a TakenError names.
+const maxLabels = 5

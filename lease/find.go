@@ -1,0 +1,332 @@
+package lease
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+const (
+	sampled = 32   // nodes looked at in one go, at random or from the head of a list
+	paged   = 4096 // records read in one go when all are read
+)
+
+// finder finds nodes that are free. What a store lists is a hint: each block is read again before it is offered, and the swap decides.
+type finder struct {
+	l     *Lease
+	ns    Namespace
+	now   int64
+	seen  map[int64]bool // blocks offered or found taken, by first node
+	check error          // what Options.Check said last
+}
+
+// candidates yields the records of free blocks: what the lease itself still holds; what the same label held last; then at random among nodes that were
+// never leased, and among those free for the longest. An error ends the sequence.
+func (f *finder) candidates(ctx context.Context) iter.Seq2[[]Record, error] {
+	l := f.l
+	f.seen = map[int64]bool{}
+	const (
+		never = 0 // only nodes that were never leased
+		now   = 1 // only nodes whose floor is not ahead
+		later = 1 << 62
+	)
+	steps := []struct {
+		nodes func(context.Context) ([]int64, error)
+		wait  int64
+	}{{f.own, later}, {f.sticky, now}, {f.sample, never}, {f.oldest, now}, {f.vacant, later}, {f.gap, later}}
+	return func(yield func([]Record, error) bool) {
+		for _, step := range steps {
+			nodes, err := step.nodes(ctx)
+			if err != nil {
+				yield(nil, fmt.Errorf("lease: looking for a free node in namespace %q: %w", l.name, err))
+				return
+			}
+			blocks, err := f.free(ctx, nodes, step.wait)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, rs := range blocks {
+				if !f.allowed(ctx, rs[0].Node) {
+					continue
+				}
+				if !yield(rs, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// own is the block this lease held last, if its records still say so.
+func (f *finder) own(ctx context.Context) ([]int64, error) {
+	l := f.l
+	if l.own == nil {
+		return nil, nil
+	}
+	rs, err := l.st.Get(ctx, l.own)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rs {
+		if r.Holder != l.boot {
+			return nil, nil
+		}
+	}
+	return []int64{rs[0].Node}, nil
+}
+
+// sticky returns the nodes held last by the same label.
+func (f *finder) sticky(ctx context.Context) ([]int64, error) {
+	q := f.query()
+	q.Label = f.l.opts.Label
+	rs, err := f.l.st.List(ctx, q)
+	slices.SortFunc(rs, func(a, b Record) int { return cmp.Compare(b.At, a.At) })
+	return nodesOf(q, rs), err
+}
+
+// sample returns random nodes.
+func (f *finder) sample(context.Context) ([]int64, error) {
+	first, last := f.ns.First, f.ns.Last
+	if last-first < sampled {
+		var nodes []int64
+		for n := first; n <= last; n++ {
+			nodes = append(nodes, n)
+		}
+		rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
+		return nodes, nil
+	}
+	var nodes []int64
+	for range sampled {
+		nodes = append(nodes, first+rand.Int64N(last-first+1))
+	}
+	return nodes, nil
+}
+
+// oldest returns the nodes whose grants ended first.
+func (f *finder) oldest(ctx context.Context) ([]int64, error) {
+	q := f.query()
+	q.MaxUntil, q.ByUntil = max(f.now, 1), true
+	rs, err := f.l.st.List(ctx, q)
+	nodes := nodesOf(q, rs)
+	rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] }) // not everybody after the same one
+	return nodes, err
+}
+
+// vacant returns nodes that nobody holds, with the lowest floors first, since these may lie ahead of the clock.
+func (f *finder) vacant(ctx context.Context) ([]int64, error) {
+	q := f.query()
+	q.Vacant, q.ByUntil = true, true
+	rs, err := f.l.st.List(ctx, q)
+	return nodesOf(q, rs), err
+}
+
+// gap returns a node that has no record, found by counting; or, without a count or for blocks, some that are free, found by reading all.
+func (f *finder) gap(ctx context.Context) ([]int64, error) {
+	l := f.l
+	lo, hi := f.ns.First, f.ns.Last
+	if c, ok := l.st.(Counter); ok && l.opts.Nodes == 1 {
+		for {
+			n, err := c.Count(ctx, l.name, lo, hi)
+			if err != nil {
+				return nil, err
+			}
+			if n > hi-lo {
+				break // no gap, or none any more
+			}
+			if lo == hi {
+				return []int64{lo}, nil
+			}
+			mid := lo + (hi-lo)/2
+			if n, err = c.Count(ctx, l.name, lo, mid); err != nil {
+				return nil, err
+			}
+			if n <= mid-lo {
+				hi = mid
+			} else {
+				lo = mid + 1
+			}
+		}
+		if f.ns.Since == 1 {
+			return nil, nil
+		}
+		lo, hi = f.ns.First, f.ns.Last // the lists are in the order of ticks, and those of an older layout stand anywhere
+	}
+	taken := map[int64]bool{}
+	err := f.each(ctx, func(r Record) {
+		if f.unavailable(r) {
+			taken[f.block(r.Node)] = true
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	var nodes []int64
+	for b := f.block(lo); b <= hi && len(nodes) < sampled; b += int64(l.opts.Nodes) {
+		if !taken[b] && !f.seen[b] {
+			nodes = append(nodes, b)
+		}
+	}
+	return nodes, nil
+}
+
+func (f *finder) query() Query {
+	return Query{Namespace: f.l.name, First: f.ns.First, Last: f.ns.Last, Limit: sampled}
+}
+
+func nodesOf(q Query, rs []Record) []int64 {
+	var nodes []int64
+	for _, r := range rs {
+		if q.Match(r) {
+			nodes = append(nodes, r.Node)
+		}
+	}
+	return nodes
+}
+
+// block returns the first node of the block around a node.
+func (f *finder) block(node int64) int64 { return node &^ (int64(f.l.opts.Nodes) - 1) }
+
+// free reads the blocks around the nodes and returns the records of those that are free and rank at most as wait: the ones that can be used
+// soonest first. It offers no block twice.
+func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]Record, error) {
+	l, k := f.l, int64(f.l.opts.Nodes)
+	var ks []Key
+	asked := map[int64]bool{}
+	for _, n := range nodes {
+		b := f.block(n)
+		if f.seen[b] || asked[b] || b < f.ns.First || b+k-1 > f.ns.Last || int64(len(ks)) >= max(2*sampled, 2*k) {
+			continue
+		}
+		asked[b] = true
+		ks = append(ks, blockKeys(l.name, b, l.opts.Nodes)...)
+	}
+	if len(ks) == 0 {
+		return nil, nil
+	}
+	rs, err := l.st.Get(ctx, ks)
+	if err != nil {
+		return nil, fmt.Errorf("lease: reading nodes of namespace %q: %w", l.name, err)
+	}
+	var blocks [][]Record
+	for b := range slices.Chunk(rs, int(k)) {
+		if slices.ContainsFunc(b, f.unavailable) {
+			f.seen[b[0].Node] = true
+		} else if f.wait(b) <= wait {
+			f.seen[b[0].Node] = true
+			blocks = append(blocks, b)
+		}
+	}
+	slices.SortStableFunc(blocks, func(a, b []Record) int { return cmp.Compare(f.wait(a), f.wait(b)) })
+	return blocks, nil
+}
+
+// wait ranks a block: 0 if it was never leased, 1 if its floor is not ahead of the clock (or of what is the floor for all), and otherwise by how far it is.
+func (f *finder) wait(rs []Record) int64 {
+	var w int64
+	for _, r := range rs {
+		if r.Nonce != "" {
+			w = max(w, 1, 1+floor(f.ns, r)-max(f.now, f.ns.Floor))
+		}
+	}
+	return w
+}
+
+// unavailable reports whether a node cannot be leased now. A node that nobody holds but whose floor lies ahead by more than one lease is no use either.
+func (f *finder) unavailable(r Record) bool {
+	if r.Veto != "" {
+		return true
+	}
+	if r.Nonce == "" || r.Generation < f.ns.Since || r.Holder == f.l.boot {
+		return false
+	}
+	return r.Held(f.now) || r.Until > f.l.ticks.target(f.l.ticks.layout.TimeOf(f.now)) && floor(f.ns, r) > f.ns.Floor
+}
+
+// allowed asks Options.Check about a node, once in a lease's life if it refuses.
+func (f *finder) allowed(ctx context.Context, node int64) bool {
+	l := f.l
+	if l.opts.Check == nil {
+		return true
+	}
+	err := l.refused[node]
+	if err == nil {
+		if err = l.opts.Check(ctx, node); err != nil && ctx.Err() == nil {
+			l.refused[node] = err
+		}
+	}
+	if err != nil {
+		f.check = err
+	}
+	return err == nil
+}
+
+// each reads all records of the leasable nodes.
+func (f *finder) each(ctx context.Context, do func(Record)) error {
+	q := f.query()
+	q.Limit = paged
+	for {
+		rs, err := f.l.st.List(ctx, q)
+		if err != nil {
+			return err
+		}
+		next := q.First
+		for _, r := range rs {
+			if q.Match(r) {
+				do(r)
+				next = max(next, r.Node+1)
+			}
+		}
+		if len(rs) < paged || next > q.Last {
+			return nil
+		}
+		q.First = next
+	}
+}
+
+// taken returns the error that says who has the nodes.
+func (f *finder) taken(ctx context.Context) error {
+	l := f.l
+	e := &TakenError{Namespace: l.name, First: f.ns.First, Last: f.ns.Last, Block: l.opts.Nodes, Cause: f.check}
+	labels := map[string]int{}
+	next := int64(-1)
+	err := f.each(ctx, func(r Record) {
+		switch {
+		case r.Veto != "" || l.refused[r.Node] != nil:
+			e.Refused++
+		case r.Held(f.now) && r.Generation >= f.ns.Since:
+			e.Held++
+			labels[r.Label]++
+			fallthrough
+		case r.Until > f.now:
+			if next < 0 || r.Until < next {
+				next = r.Until
+			}
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("lease: no node of namespace %q is free, and who holds them cannot be read: %w", l.name, err)
+	}
+	for _, label := range slices.SortedFunc(maps.Keys(labels), func(a, b string) int {
+		return cmp.Or(cmp.Compare(labels[b], labels[a]), cmp.Compare(a, b))
+	})[:min(maxLabels, len(labels))] {
+		e.Labels = append(e.Labels, LabelCount{label, labels[label]})
+	}
+	if next > f.now {
+		e.NextFree = min(l.ticks.layout.TimeOf(next).Sub(l.ticks.layout.TimeOf(f.now)), 24*time.Hour)
+	}
+	return e
+}
+
+func blockKeys(namespace string, first int64, n int) []Key {
+	ks := make([]Key, n)
+	for i := range ks {
+		ks[i] = Key{namespace, first + int64(i)}
+	}
+	return ks
+}

@@ -1,0 +1,182 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// pace returns when to renew next: after a third of the ttl, give or take a tenth of that, so that holders do not fall into step.
+func (l *Lease) pace() time.Duration {
+	third := l.opts.TTL / 3
+	return third - third/10 + rand.N(third/5+1)
+}
+
+// backoff returns how long to wait after so many failures in a row: short at first, since callers of the generator wait.
+func (l *Lease) backoff(failures int) time.Duration {
+	d := min(10*time.Millisecond<<min(failures, 8), time.Second, l.opts.TTL/3)
+	return d/2 + rand.N(d/2+1)
+}
+
+// kick wakes the keeper.
+func (l *Lease) kick() {
+	select {
+	case l.kicked <- struct{}{}:
+	default:
+	}
+}
+
+// keep renews and heals the lease until its life ends. It is the only goroutine of a lease.
+func (l *Lease) keep() {
+	defer close(l.done)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for l.life.Err() == nil {
+		wait, ok := l.plan()
+		if ok && wait <= 0 {
+			l.attend()
+			continue
+		}
+		if !ok {
+			wait = time.Hour
+		}
+		timer.Reset(wait)
+		select {
+		case <-timer.C:
+		case <-l.kicked:
+		case <-l.life.Done():
+		}
+	}
+}
+
+// plan returns how long until something has to be done, and false when nothing has to be.
+func (l *Lease) plan() (time.Duration, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.want {
+		return 0, false
+	}
+	if l.opts.Idle > 0 && time.Since(l.used) >= l.opts.Idle {
+		return 0, false // the next Grant wakes us
+	}
+	at := l.renewAt
+	switch now, _ := l.opts.Time(); {
+	case l.cur == nil:
+		at = l.earliest
+	case l.need >= l.cur.Until:
+		// Somebody ran through the whole grant. A renewal helps once the clock is near enough for one ttl to reach past it.
+		ready := time.Now()
+		if ahead := l.need - l.ticks.target(now) + 1; ahead > 0 {
+			ready = ready.Add(l.ticks.layout.TimeOf(l.need + 1).Sub(now.Add(l.opts.TTL)))
+		}
+		if ready.Before(l.earliest) {
+			ready = l.earliest
+		}
+		if ready.Before(at) {
+			at = ready
+		}
+	}
+	return time.Until(at), true
+}
+
+// attend renews what is held, or acquires what is not, once.
+func (l *Lease) attend() {
+	select {
+	case l.ops <- struct{}{}:
+	case <-l.life.Done():
+		return
+	}
+	defer l.unlock()
+	ctx, cancel := context.WithTimeout(l.life, max(l.opts.TTL, time.Second))
+	defer cancel()
+	l.mu.Lock()
+	want, spent := l.want, l.spent
+	l.stopOp = cancel
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		l.stopOp = nil
+		l.mu.Unlock()
+	}()
+	if !want {
+		return // given back in the meantime
+	}
+	err := l.tend(ctx, spent)
+	if lost(err) && !fatal(err) {
+		err = l.tend(ctx, false) // heal at once
+	}
+	l.note(err)
+}
+
+// tend does what the present state asks for.
+func (l *Lease) tend(ctx context.Context, spent bool) error {
+	if spent {
+		if err := l.giveBack(ctx, 0, false); err != nil {
+			return err
+		}
+	}
+	switch {
+	case l.hold == nil:
+		return l.acquire(ctx, true)
+	case l.hold.pending:
+		return l.settle(ctx)
+	}
+	return l.renew(ctx)
+}
+
+// note remembers how the last attempt went and when the next is due.
+func (l *Lease) note(err error) {
+	if l.life.Err() != nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if err == nil {
+		l.trouble, l.failures = nil, 0
+		l.renewAt = now.Add(l.pace())
+		l.earliest = now.Add(min(l.opts.TTL/100, 100*time.Millisecond))
+		return
+	}
+	l.trouble = err
+	l.earliest = now.Add(l.backoff(l.failures))
+	l.renewAt = l.earliest
+	l.failures++
+	close(l.changed) // waiting callers learn of the trouble when they give up
+	l.changed = make(chan struct{})
+	l.opts.Logger.Warn("lease not renewed", "namespace", l.name, "label", l.opts.Label, "failures", l.failures, "cause", err)
+	if fatal(err) {
+		l.end(fmt.Errorf("lease: namespace %q: %w: %w", l.name, ErrEnded, err))
+	}
+}
+
+// fatal reports whether a lease cannot heal from err.
+func fatal(err error) bool {
+	var m *MismatchError
+	return errors.As(err, &m) || errors.Is(err, ErrReplaced) || errors.Is(err, snowfence.ErrLifetime) || errors.Is(err, errDeleted)
+}
+
+// publish makes what the store acknowledged available to Grant.
+func (l *Lease) publish(until int64) {
+	h := l.hold
+	g := snowfence.Grant{Node: h.records[0].Node, From: h.from, Until: until, Nodes: int64(len(h.records))}
+	l.known = max(l.known, until)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.spent {
+		return
+	}
+	if l.cur == nil || l.cur.Node != g.Node || l.cur.From != g.From {
+		l.handed = false
+	}
+	l.cur = &g
+	if until > l.need {
+		l.need = -1
+	}
+	close(l.changed)
+	l.changed = make(chan struct{})
+}

@@ -1,0 +1,294 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// Lease is a fence kept in a store: a node, renewed in the background, and another grant when it is lost. It is a lifetime: it begins with Open and
+// ends with Close, with Orphan, or when it cannot heal (Done). All methods are safe for concurrent use; the fence serves one generator at a time.
+type Lease struct {
+	st     Store
+	name   string
+	scheme *snowfence.Scheme
+	opts   Options
+	ticks  ticker
+	boot   string // identity of this holder
+
+	ops     chan struct{} // who has put a value in may talk to the store and touch the fields of ops below
+	hold    *hold         // nil when nothing is held
+	own     []Key         // held last, and perhaps still
+	lostTo  *hold         // lost, and not yet seen to whom
+	suspect *int64        // the store went back behind this generation: raise the floor before the next grant; nil when it did not
+	known   int64         // highest tick any grant of this process reached
+	refused map[int64]error
+
+	life   context.Context // ends with the lease
+	end    context.CancelCauseFunc
+	done   chan struct{} // closed when the keeper has stopped
+	kicked chan struct{} // wakes the keeper
+
+	mu           sync.Mutex
+	cur          *snowfence.Grant // what may be used; nil when nothing
+	handed       bool             // cur was given to somebody
+	spent        bool             // what is held was given to somebody who is gone: it must not be given out again
+	want         bool             // somebody needs a grant: keep one
+	need         int64            // highest tick somebody waits to get past, −1 when nobody does
+	used         time.Time        // last call of Grant
+	bound        bool
+	seal         func() int64
+	oneGenerator bool          // the lease ends with its generator
+	trouble      error         // what went wrong last; nil after a success
+	changed      chan struct{} // closed and replaced when cur or trouble change
+	stopOp       context.CancelFunc
+	failures     int
+	renewAt      time.Time // when the next renewal is due
+	earliest     time.Time // no attempt before, whatever the need
+}
+
+// hold is what the store is known to keep of ours.
+type hold struct {
+	records    []Record // of the block, as last acknowledged or adopted
+	unanswered map[string]bool
+	generation int64 // of the namespace
+	from       int64 // of the grant
+	pending    bool  // it is not known whether the acquisition was written
+}
+
+// Open acquires a lease in a namespace of a store and keeps it. It needs the namespace to exist unless Options.Create is set, and waits
+// for a free node only with Options.Wait. Errors worth telling apart are [TakenError], [HeldError], [MismatchError],
+// [ErrNoNamespace], [ErrSkew] and snowfence.ErrLifetime. ctx bounds Open alone.
+func Open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options) (*Lease, error) {
+	if err := checkName(namespace); err != nil {
+		return nil, err
+	}
+	opts, err := o.normal(s)
+	if err != nil {
+		return nil, err
+	}
+	l := &Lease{
+		st: st, name: namespace, scheme: s, opts: opts, boot: newNonce(),
+		ticks:   ticker{s.Layout(), s.MaxTick(), opts.TTL},
+		ops:     make(chan struct{}, 1),
+		refused: map[int64]error{},
+		done:    make(chan struct{}), kicked: make(chan struct{}, 1), changed: make(chan struct{}),
+		want: true, need: -1, used: time.Now(),
+	}
+	l.life, l.end = context.WithCancelCause(context.Background())
+	if err := l.register(ctx); err != nil {
+		return nil, err
+	}
+	if err := l.first(ctx); err != nil {
+		return nil, err
+	}
+	l.renewAt = time.Now().Add(l.pace())
+	go l.keep()
+	return l, nil
+}
+
+// Scheme implements [snowfence.Fence].
+func (l *Lease) Scheme() *snowfence.Scheme { return l.scheme }
+
+// Bind implements [snowfence.Binder].
+func (l *Lease) Bind(seal func() int64) (func(), error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.bound {
+		return nil, snowfence.ErrBound
+	}
+	l.bound, l.seal = true, seal
+	l.retire()
+	return sync.OnceFunc(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.bound, l.seal, l.want = false, nil, false
+		l.retire()
+		if l.oneGenerator {
+			l.Orphan()
+		}
+	}), nil
+}
+
+// retire drops a grant of which somebody may have used a part nobody told us of: another generator must not get it. mu is held.
+func (l *Lease) retire() {
+	if l.handed {
+		l.cur, l.handed, l.spent = nil, false, true
+	}
+}
+
+// Grant implements [snowfence.Fence]: it answers from memory when the store has acknowledged a grant past after, and otherwise waits for a
+// renewal or for another grant. What keeps it from getting one is in the error, which matches snowfence.ErrFenced, or [ErrEnded].
+func (l *Lease) Grant(ctx context.Context, after int64) (snowfence.Grant, error) {
+	if after > l.scheme.MaxTick() {
+		return snowfence.Grant{}, fmt.Errorf("lease: namespace %q: %w: it ended at %s", l.name, snowfence.ErrLifetime, l.ticks.layout.EndOfLife().Format(time.RFC3339))
+	}
+	for {
+		l.mu.Lock()
+		l.used, l.want = time.Now(), true
+		if l.cur != nil && l.cur.Until > after {
+			l.handed = true
+			g := *l.cur
+			l.mu.Unlock()
+			return g, nil
+		}
+		l.need = max(l.need, after)
+		changed, trouble := l.changed, l.trouble
+		l.mu.Unlock()
+		if l.life.Err() != nil {
+			return snowfence.Grant{}, context.Cause(l.life)
+		}
+		l.kick()
+		if ctx.Err() != nil {
+			return snowfence.Grant{}, l.fenced(trouble, ctx.Err())
+		}
+		select {
+		case <-changed:
+		case <-l.life.Done():
+		case <-ctx.Done():
+			l.mu.Lock()
+			trouble = l.trouble
+			l.mu.Unlock()
+			return snowfence.Grant{}, l.fenced(trouble, ctx.Err())
+		}
+	}
+}
+
+func (l *Lease) fenced(trouble, ctxErr error) error {
+	if trouble == nil {
+		return fmt.Errorf("lease: namespace %q: %w: the store has not acknowledged a later grant yet: %w", l.name, snowfence.ErrFenced, ctxErr)
+	}
+	return fmt.Errorf("lease: namespace %q: %w: %w (%w)", l.name, snowfence.ErrFenced, trouble, ctxErr)
+}
+
+// Release implements [snowfence.Fence]: it gives the node back, with used as the floor for the next holder. The lease stays open and
+// acquires again at the next call of Grant. A grant that is no longer the lease's own is left alone.
+func (l *Lease) Release(ctx context.Context, g snowfence.Grant, used int64) error {
+	if err := l.lock(ctx); err != nil {
+		return err
+	}
+	defer l.unlock()
+	l.mu.Lock()
+	if l.cur == nil || l.cur.Node != g.Node || l.cur.From != g.From {
+		l.mu.Unlock()
+		return nil
+	}
+	l.drop(nil)
+	l.want = false
+	l.mu.Unlock()
+	return l.giveBack(ctx, used, true)
+}
+
+// Close ends the lease and gives the node back. A generator that still uses it is sealed first.
+func (l *Lease) Close(ctx context.Context) error {
+	l.end(fmt.Errorf("lease: namespace %q: %w: it was closed", l.name, ErrEnded))
+	select {
+	case <-l.done:
+	case <-ctx.Done():
+		return fmt.Errorf("lease: namespace %q: closing: the store does not answer, so the node runs out by itself: %w", l.name, ctx.Err())
+	}
+	if err := l.lock(ctx); err != nil {
+		return err
+	}
+	defer l.unlock()
+	l.mu.Lock()
+	g, handed, seal := l.cur, l.handed, l.seal
+	l.drop(nil)
+	l.mu.Unlock()
+	var used int64
+	if seal != nil {
+		used = seal()
+	}
+	if g == nil {
+		return l.giveBack(ctx, 0, false)
+	}
+	return l.giveBack(ctx, used, seal != nil || !handed)
+}
+
+// Orphan stops renewing and leaves the node to run out: what was granted may still be used until its end, and the node is taken until then.
+func (l *Lease) Orphan() {
+	l.end(fmt.Errorf("lease: namespace %q: %w: it was orphaned", l.name, ErrEnded))
+}
+
+// Done returns a channel that is closed when the lease has ended: it was closed or orphaned, its namespace was deleted or got another layout,
+// or its store was replaced. A lease that is lost but heals is not done.
+func (l *Lease) Done() <-chan struct{} { return l.done }
+
+// Err returns why the lease ended, and nil while it has not. The error matches [ErrEnded].
+func (l *Lease) Err() error { return context.Cause(l.life) }
+
+// Status is a look at a lease.
+type Status struct {
+	Grant   snowfence.Grant // as acknowledged; all zero when there is none
+	Held    bool            // there is a grant
+	Trouble error           // what went wrong at the last attempt to renew or acquire; nil when it succeeded
+	Label   string
+}
+
+// Status returns what the lease holds now, without asking the store.
+func (l *Lease) Status() Status {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := Status{Trouble: l.trouble, Label: l.opts.Label}
+	if l.cur != nil {
+		s.Grant, s.Held = *l.cur, true
+	}
+	return s
+}
+
+// lock waits for the right to talk to the store, and interrupts the keeper if it is doing so.
+func (l *Lease) lock(ctx context.Context) error {
+	l.mu.Lock()
+	if l.stopOp != nil {
+		l.stopOp()
+	}
+	l.mu.Unlock()
+	select {
+	case l.ops <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("lease: namespace %q: the store is busy with a renewal: %w", l.name, ctx.Err())
+	}
+}
+
+func (l *Lease) unlock() { <-l.ops }
+
+// drop forgets the grant in memory and wakes who waits. mu is held.
+func (l *Lease) drop(cause error) {
+	l.cur, l.handed = nil, false
+	if cause != nil {
+		l.trouble = cause
+	}
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// lose is what happens first when the grant is lost: nothing of it is handed out any more, and the generator is sealed.
+// It needs ops.
+func (l *Lease) lose(cause error) error {
+	l.mu.Lock()
+	seal := l.seal
+	l.drop(cause)
+	l.mu.Unlock()
+	if seal != nil {
+		seal()
+	}
+	l.hold = nil
+	l.opts.Logger.Warn("lease lost", "namespace", l.name, "label", l.opts.Label, "cause", cause)
+	return &lostError{cause}
+}
+
+// lostError marks a cause for which the lease has already been sealed.
+type lostError struct{ cause error }
+
+func (e *lostError) Error() string { return e.cause.Error() }
+func (e *lostError) Unwrap() error { return e.cause }
+
+func lost(err error) bool {
+	var e *lostError
+	return errors.As(err, &e)
+}

@@ -1,0 +1,138 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// ListLeases returns the records of all nodes of a namespace that were ever leased, in the order of the nodes. Ticks are those of the namespace's layout,
+// except in records older than Namespace.Since, whose floor is Namespace.Floor.
+func ListLeases(ctx context.Context, st Store, namespace string) ([]Record, error) {
+	q := Query{Namespace: namespace, First: 0, Last: 1<<63 - 1, Limit: paged}
+	var out []Record
+	for {
+		rs, err := st.List(ctx, q)
+		if err != nil {
+			return nil, fmt.Errorf("lease: listing the leases of namespace %q: %w", namespace, err)
+		}
+		next := q.First
+		for _, r := range rs {
+			if q.Match(r) {
+				out = append(out, r)
+				next = max(next, r.Node+1)
+			}
+		}
+		if len(rs) < paged || next == q.First {
+			return out, nil
+		}
+		q.First = next
+	}
+}
+
+// ReleaseNode clears the holder of a node and leaves its floor alone. The holder, if it lives, is sealed at its next renewal and heals itself with
+// another grant. What was granted stays granted: the next holder starts above it.
+func ReleaseNode(ctx context.Context, st Store, namespace string, node int64) (Record, error) {
+	return edit(ctx, st, namespace, node, func(_ Namespace, r Record) (Record, error) { return r, nil })
+}
+
+// VetoNode keeps a node from being leased, and evicts its holder as [ReleaseNode] does. An empty reason lifts the veto.
+func VetoNode(ctx context.Context, st Store, namespace string, node int64, reason string) (Record, error) {
+	return edit(ctx, st, namespace, node, func(_ Namespace, r Record) (Record, error) {
+		r.Veto = reason
+		return r, nil
+	})
+}
+
+// RestoreNode is the way back for a node whose floor lies far ahead because a holder's clock was. The floor becomes what it was before
+// that holder; grants then end where those of that holder began, and resume after them when the time has come. That holder is evicted.
+// It refuses where it is not provable that the ticks in between were never granted.
+func RestoreNode(ctx context.Context, st Store, namespace string, node int64, now time.Time) (Record, error) {
+	return edit(ctx, st, namespace, node, func(ns Namespace, r Record) (Record, error) {
+		l, err := snowfence.ParseLayout(ns.Layout)
+		if err != nil {
+			return r, err
+		}
+		tick := l.TickOf(now)
+		switch {
+		case r.Generation < ns.Since || r.Nonce == "":
+			return r, errors.New("it was not leased since the layout was changed, so there is nothing to restore")
+		case r.Until <= tick:
+			return r, fmt.Errorf("its floor, %s, is not ahead", l.TimeOf(r.Until))
+		case r.From <= tick:
+			return r, fmt.Errorf("ticks from %s on were granted without a gap, so that none is provably unused: it can be leased from %s on", l.TimeOf(r.From), l.TimeOf(r.Until))
+		case r.PrevUntil >= r.From:
+			return r, errors.New("nothing is left out below its grant")
+		case r.SkipUntil > tick && r.PrevUntil < r.SkipUntil && r.From != r.SkipUntil:
+			return r, fmt.Errorf("it was restored before and %s to %s is still ahead: a second stretch is not kept", l.TimeOf(r.SkipFrom), l.TimeOf(r.SkipUntil))
+		}
+		r.SkipFrom, r.SkipUntil = r.From, r.Until
+		r.Until, r.From = r.PrevUntil, r.PrevUntil
+		return r, nil
+	})
+}
+
+// edit rewrites a node's record, without a holder.
+func edit(ctx context.Context, st Store, namespace string, node int64, change func(Namespace, Record) (Record, error)) (Record, error) {
+	fail := func(err error) (Record, error) {
+		return Record{}, fmt.Errorf("lease: node %d of namespace %q: %w", node, namespace, err)
+	}
+	for {
+		ns, err := readNamespace(ctx, st, namespace)
+		if err != nil {
+			return Record{}, err
+		}
+		if l, err := snowfence.ParseLayout(ns.Layout); err == nil && (node < 0 || node>>min(l.Bits(snowfence.FieldNode), 62) != 0) {
+			return fail(fmt.Errorf("the layout %s has no such node", ns.Layout))
+		}
+		rs, err := st.Get(ctx, []Key{{namespace, node}})
+		if err != nil {
+			return fail(err)
+		}
+		r, err := change(ns, rs[0])
+		if err != nil {
+			return fail(err)
+		}
+		if r.Nonce == "" && r.Veto == "" {
+			return r, nil // never leased
+		}
+		old := rs[0].Nonce
+		r = vacated(r)
+		if old == "" {
+			r.Generation, r.Until, r.From, r.PrevUntil = ns.Generation, ns.Floor, ns.Floor, ns.Floor
+		}
+		err = st.Swap(ctx, []Write{{old, r}})[0]
+		if err == nil {
+			return r, nil
+		}
+		if !errors.Is(err, ErrLost) {
+			return fail(err)
+		}
+	}
+}
+
+// ConfirmStore accepts a store that was moved on purpose, with all its data and while nobody used it: without it, the next lease sees another
+// identity and makes grants start above now plus the longest ttl.
+func ConfirmStore(ctx context.Context, st Store, namespace string) (Namespace, error) {
+	for {
+		ns, err := readNamespace(ctx, st, namespace)
+		if err != nil {
+			return Namespace{}, err
+		}
+		id, err := identity(ctx, st)
+		if err != nil {
+			return Namespace{}, fmt.Errorf("lease: asking the store who it is: %w", err)
+		}
+		if ns.Identity == id {
+			return ns, nil
+		}
+		ns.Identity = id
+		ns, err = ns.write(ctx, st)
+		if !errors.Is(err, ErrLost) {
+			return ns, err
+		}
+	}
+}

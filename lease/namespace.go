@@ -1,0 +1,198 @@
+package lease
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// State is what a namespace is doing.
+type State string
+
+// The states of a namespace. Grants are given out in Active ones only.
+const (
+	Active   State = "active"
+	Changing State = "changing" // its layout is being changed, or it is being deleted
+	Deleted  State = "deleted"  // a tombstone: the record stays for its floor
+)
+
+// Namespace is the scope of uniqueness: which IDs its leases are for, and which nodes can be leased.
+type Namespace struct {
+	Name        string        `json:"-"`
+	Generation  int64         `json:"-"`           // grants of another generation do not count
+	Layout      string        `json:"layout"`      // spec, for snowfence.ParseLayout
+	Fingerprint string        `json:"fingerprint"` // of the scheme
+	First       int64         `json:"first"`       // first node that can be leased
+	Last        int64         `json:"last"`        // last one; all others are reserved for numbers given by hand
+	State       State         `json:"state"`       //
+	Since       int64         `json:"since"`       // generation with which the layout began: ticks of older records count by other rules
+	Floor       int64         `json:"floor"`       // no grant starts below this tick
+	LongestTTL  time.Duration `json:"longest_ttl"` // the longest any lease used, in nanoseconds: how far ahead a grant can reach
+	Identity    string        `json:"identity"`    // of the store, where it has one
+	record      Record
+}
+
+// NamespaceOptions says which nodes of a new namespace can be leased. Nil and the zero value mean all nodes of the layout.
+type NamespaceOptions struct {
+	First, Last int64 // both included; Last 0 means the layout's last node
+}
+
+// CreateNamespace makes a namespace for IDs of the scheme. If there is one already, it must be the same: then nothing changes.
+// A deleted namespace comes back to life above its floor, which must be of the same layout.
+func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Scheme, o *NamespaceOptions) (Namespace, error) {
+	if err := checkName(name); err != nil {
+		return Namespace{}, err
+	}
+	if o == nil {
+		o = &NamespaceOptions{}
+	}
+	last := o.Last
+	if last == 0 {
+		last = s.Nodes() - 1
+	}
+	if o.First < 0 || o.First > last || last >= s.Nodes() {
+		return Namespace{}, fmt.Errorf("lease: leasable nodes %d to %d: the layout has nodes 0 to %d", o.First, last, s.Nodes()-1)
+	}
+	for {
+		ns, err := readNamespace(ctx, st, name)
+		switch {
+		case errors.Is(err, ErrNoNamespace):
+			ns = Namespace{Name: name, Generation: 1, Since: 1, record: Record{Key: Key{name, NamespaceNode}}}
+		case err != nil:
+			return Namespace{}, err
+		case ns.Fingerprint != s.Fingerprint():
+			return Namespace{}, &MismatchError{name, ns.Fingerprint, s.Fingerprint()}
+		case ns.State == Changing:
+			return Namespace{}, ns.notActive()
+		case ns.State == Active && *o != NamespaceOptions{} && (ns.First != o.First || ns.Last != last):
+			return Namespace{}, fmt.Errorf("lease: namespace %q exists with the leasable nodes %d to %d, not %d to %d", name, ns.First, ns.Last, o.First, last)
+		case ns.State == Active:
+			return ns, nil
+		default:
+			ns.Generation++
+		}
+		ns.Layout, ns.Fingerprint = s.Layout().String(), s.Fingerprint()
+		ns.First, ns.Last, ns.State = o.First, last, Active
+		if ns.Identity, err = identity(ctx, st); err != nil {
+			return Namespace{}, fmt.Errorf("lease: creating namespace %q: %w", name, err)
+		}
+		ns, err = ns.write(ctx, st)
+		if !errors.Is(err, ErrLost) {
+			return ns, err
+		}
+	}
+}
+
+// ShowNamespace returns a namespace, deleted ones too. It is an [ErrNoNamespace] if there is none of the name.
+func ShowNamespace(ctx context.Context, st Store, name string) (Namespace, error) {
+	return readNamespace(ctx, st, name)
+}
+
+// ListNamespaces returns all namespaces of a store in the order of their names, deleted ones too.
+func ListNamespaces(ctx context.Context, st Store) ([]Namespace, error) {
+	q := Query{First: NamespaceNode, Last: NamespaceNode}
+	rs, err := st.List(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("lease: listing namespaces: %w", err)
+	}
+	var out []Namespace
+	for _, r := range rs {
+		if !q.Match(r) {
+			continue
+		}
+		ns, err := decodeNamespace(r)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, ns)
+	}
+	return out, nil
+}
+
+func readNamespace(ctx context.Context, st Store, name string) (Namespace, error) {
+	rs, err := st.Get(ctx, []Key{{name, NamespaceNode}})
+	if err != nil {
+		return Namespace{}, fmt.Errorf("lease: reading namespace %q: %w", name, err)
+	}
+	if rs[0].Nonce == "" {
+		return Namespace{}, fmt.Errorf("lease: namespace %q: %w in this store: create it", name, ErrNoNamespace)
+	}
+	return decodeNamespace(rs[0])
+}
+
+func decodeNamespace(r Record) (Namespace, error) {
+	ns := Namespace{Name: r.Namespace, Generation: r.Generation, record: r}
+	if err := json.Unmarshal([]byte(r.Data), &ns); err != nil {
+		return Namespace{}, fmt.Errorf("lease: the record of namespace %q is damaged: restore the store from a backup: %w", r.Namespace, err)
+	}
+	return ns, nil
+}
+
+// write stores the namespace if nobody wrote it since it was read, which is an [ErrLost] otherwise.
+func (ns Namespace) write(ctx context.Context, st Store) (Namespace, error) {
+	data, err := json.Marshal(ns)
+	if err != nil {
+		return Namespace{}, fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
+	}
+	old := ns.record.Nonce
+	ns.record.Nonce = rand.Text()
+	ns.record.Revision++
+	ns.record.Generation = ns.Generation
+	ns.record.Until = ns.Floor
+	ns.record.At = time.Now().UnixMilli()
+	ns.record.Data = string(data)
+	if err := st.Swap(ctx, []Write{{old, ns.record}})[0]; err != nil {
+		return Namespace{}, fmt.Errorf("lease: writing namespace %q: %w", ns.Name, err)
+	}
+	return ns, nil
+}
+
+// usable reports why the namespace gives no grants for a scheme, if it does not.
+func (ns Namespace) usable(s *snowfence.Scheme) error {
+	switch {
+	case ns.State == Deleted:
+		return ns.notActive()
+	case ns.State == Active && ns.Fingerprint != s.Fingerprint():
+		return &MismatchError{ns.Name, ns.Fingerprint, s.Fingerprint()}
+	case ns.State != Active:
+		return ns.notActive()
+	}
+	return nil
+}
+
+func (ns Namespace) notActive() error {
+	if ns.State == Deleted {
+		return fmt.Errorf("lease: namespace %q: %w (%w): create it again, or use another one", ns.Name, ErrNoNamespace, errDeleted)
+	}
+	return fmt.Errorf("lease: namespace %q is being changed: wait, or have the operator finish the change", ns.Name)
+}
+
+// errDeleted tells a deleted namespace from one that never was.
+var errDeleted = errors.New("it was deleted")
+
+// identity returns the identity of the store, "" if it has none.
+func identity(ctx context.Context, st Store) (string, error) {
+	i, ok := st.(Identifier)
+	if !ok {
+		return "", nil
+	}
+	return i.Identity(ctx)
+}
+
+func checkName(name string) error {
+	for _, c := range []byte(name) {
+		ok := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.'
+		if !ok {
+			return fmt.Errorf("lease: namespace %q: a name has only letters, digits, '-', '_' and '.'", name)
+		}
+	}
+	if name == "" || len(name) > 64 {
+		return fmt.Errorf("lease: namespace %q: a name has 1 to 64 characters", name)
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package lease
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// Options says how a lease is held. Nil and the zero value are good for most.
+type Options struct {
+	// TTL is how far ahead of the clock grants are written: how long IDs are made while the store is away, and how long a node stays taken
+	// after a crash. 0 means 15 s; the least is 10 ms. It is renewed every third of it.
+	TTL time.Duration
+
+	// Node is the one node to lease, for example from snowfence.Scheme.Node; nil means any free one. A node that is held is taken over, safely: the
+	// grant starts where the holder's ends, and the holder loses its renewal.
+	Node *int64
+
+	// Guard makes a fixed Node an error ([HeldError]) instead while it is held by another Label.
+	Guard bool
+
+	// Nodes is the length of a block of contiguous nodes to lease together, a power of two; blocks start at a multiple of it. 0 means 1.
+	Nodes int
+
+	// Label says to people who holds the node, at most 128 bytes. The node last held by the same label is preferred. It is no identity: each
+	// lease has a random one. "" means host name and process ID.
+	Label string
+
+	// Wait makes Open wait while all nodes are taken, until its ctx ends. Otherwise that is a [TakenError].
+	Wait bool
+
+	// Create makes the namespace on first use, with all nodes leasable. It is meant for a store that belongs to one machine; on shared ones a
+	// misspelled name would be a second scope of uniqueness.
+	Create bool
+
+	// MaxSkew is how far the clock may be off from that of a store that has one, before the lease is no longer renewed. 0 means the TTL.
+	MaxSkew time.Duration
+
+	// Idle is how long a lease is renewed after the last call of Grant; it resumes with the next one. 0 means an hour, negative for ever.
+	Idle time.Duration
+
+	// Check may refuse a node before it is leased: an error is remembered for the node. Nil refuses none.
+	Check func(ctx context.Context, node int64) error
+
+	// Time replaces the system's clock in deciding which ticks to lease, for tests. Nil means that clock. The pace of renewals is always
+	// that of the system.
+	Time snowfence.TimeSource
+
+	// Logger is told what happens to the lease; nil means silence.
+	Logger *slog.Logger
+}
+
+// normal returns the options with their defaults, checked.
+func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
+	var n Options
+	if o != nil {
+		n = *o
+	}
+	if n.TTL == 0 {
+		n.TTL = 15 * time.Second
+	}
+	if n.Nodes == 0 {
+		n.Nodes = 1
+	}
+	if n.MaxSkew == 0 {
+		n.MaxSkew = n.TTL
+	}
+	if n.Idle == 0 {
+		n.Idle = time.Hour
+	}
+	if n.Label == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			host = "unknown" // only a label
+		}
+		n.Label = host[:min(len(host), 100)] + "/" + strconv.Itoa(os.Getpid())
+	}
+	if n.Time == nil {
+		start := time.Now()
+		n.Time = func() (time.Time, time.Duration) { return time.Now(), time.Since(start) }
+	}
+	if n.Logger == nil {
+		n.Logger = slog.New(slog.DiscardHandler)
+	}
+	switch k := int64(n.Nodes); {
+	case n.TTL < 10*time.Millisecond || n.TTL > 24*time.Hour:
+		return n, fmt.Errorf("lease: Options.TTL is %v; it must be from 10ms to 24h", n.TTL)
+	case n.MaxSkew < 0:
+		return n, fmt.Errorf("lease: Options.MaxSkew is %v; it must be positive", n.MaxSkew)
+	case len(n.Label) > 128:
+		return n, fmt.Errorf("lease: Options.Label has %d bytes, more than 128", len(n.Label))
+	case k < 0 || k&(k-1) != 0 || k > s.Nodes():
+		return n, fmt.Errorf("lease: Options.Nodes is %d; it must be a power of two, at most the %d nodes of the layout", k, s.Nodes())
+	case n.Node != nil && (*n.Node < 0 || *n.Node > s.Nodes()-k):
+		return n, fmt.Errorf("lease: Options.Node is %d; the layout has nodes 0 to %d", *n.Node, s.Nodes()-1)
+	case n.Node != nil && *n.Node%k != 0:
+		return n, fmt.Errorf("lease: Options.Node is %d; a block of %d nodes starts at a multiple of %d", *n.Node, k, k)
+	case n.Guard && n.Node == nil:
+		return n, fmt.Errorf("lease: Options.Guard needs Options.Node")
+	}
+	return n, nil
+}
+
+func newNonce() string { return rand.Text() }

@@ -1,0 +1,123 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// register makes sure that the namespace exists, is for this scheme, and knows how far ahead this lease may write.
+func (l *Lease) register(ctx context.Context) error {
+	if l.opts.Create {
+		if _, err := readNamespace(ctx, l.st, l.name); errors.Is(err, ErrNoNamespace) {
+			if _, err := CreateNamespace(ctx, l.st, l.name, l.scheme, nil); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := l.usable(ctx)
+	return err
+}
+
+// usable returns the namespace if it gives grants to this lease: active, for this scheme, in the store it was made in. What it does not know yet
+// is added: a longer ttl, and the identity of a store that was moved, which raises the floor.
+func (l *Lease) usable(ctx context.Context) (Namespace, error) {
+	for {
+		ns, err := readNamespace(ctx, l.st, l.name)
+		if err != nil {
+			return Namespace{}, err
+		}
+		if err := ns.usable(l.scheme); err != nil {
+			return Namespace{}, err
+		}
+		id, err := identity(ctx, l.st)
+		if err != nil {
+			return Namespace{}, fmt.Errorf("lease: asking the store who it is: %w", err)
+		}
+		if n := l.opts.Node; n == nil && (ns.Last-ns.First+1 < int64(l.opts.Nodes)) {
+			return Namespace{}, fmt.Errorf("lease: namespace %q has %d leasable nodes, fewer than a block of %d", l.name, ns.Last-ns.First+1, l.opts.Nodes)
+		}
+		switch {
+		case id != ns.Identity:
+			l.opts.Logger.Error("the store is not the one the namespace was made in", "namespace", l.name, "was", ns.Identity, "is", id)
+			if err := l.raiseFloor(ctx, func(ns Namespace, id string) bool { return ns.Identity == id }); err != nil {
+				return Namespace{}, err
+			}
+			continue
+		case ns.LongestTTL >= l.reach():
+			return ns, nil
+		}
+		ns.LongestTTL = l.reach()
+		ns, err = ns.write(ctx, l.st)
+		if !errors.Is(err, ErrLost) {
+			return ns, err
+		}
+	}
+}
+
+// reach is how far ahead of the true time this lease may write, as far as its clock is within the allowed skew.
+func (l *Lease) reach() time.Duration { return l.opts.TTL + l.opts.MaxSkew }
+
+// raiseFloor makes all grants from now on start above everything that can have been granted in a store that went back: now, plus the
+// longest ttl anybody used, plus the allowed skew. All holders lose their grants by the new generation. Nothing is done if, by the namespace and the store's
+// identity, somebody else has done it already.
+func (l *Lease) raiseFloor(ctx context.Context, done func(ns Namespace, id string) bool) error {
+	for {
+		ns, err := readNamespace(ctx, l.st, l.name)
+		if errors.Is(err, ErrNoNamespace) && !errors.Is(err, errDeleted) && l.opts.Create {
+			ns, err = CreateNamespace(ctx, l.st, l.name, l.scheme, nil)
+		}
+		if err != nil {
+			return err
+		}
+		if err := ns.usable(l.scheme); err != nil {
+			return err
+		}
+		id, err := identity(ctx, l.st)
+		if err != nil {
+			return fmt.Errorf("lease: asking the store who it is: %w", err)
+		}
+		if done(ns, id) {
+			return nil
+		}
+		now, _ := l.opts.Time()
+		longest := max(ns.LongestTTL, l.reach())
+		ns.Floor = max(ns.Floor, l.ticks.layout.TickOf(now.Add(longest))+1, l.known)
+		ns.LongestTTL, ns.Identity = longest, id
+		ns.Generation++
+		if _, err = ns.write(ctx, l.st); !errors.Is(err, ErrLost) {
+			if err == nil {
+				l.opts.Logger.Warn("floor raised", "namespace", l.name, "until", l.ticks.layout.TimeOf(ns.Floor))
+			}
+			return err
+		}
+	}
+}
+
+// clock returns the time by which ticks are leased. A clock that is off from the store's by more than allowed is an [ErrSkew].
+func (l *Lease) clock(ctx context.Context) (time.Time, error) {
+	before, _ := l.opts.Time()
+	c, ok := l.st.(Clock)
+	if !ok {
+		return before, nil
+	}
+	theirs, err := c.Now(ctx)
+	if err != nil {
+		return before, fmt.Errorf("lease: asking the store for its time: %w", err)
+	}
+	after, _ := l.opts.Time()
+	if theirs.IsZero() {
+		return after, nil
+	}
+	// The store read its clock between our two readings.
+	ahead, behind := before.Sub(theirs), theirs.Sub(after)
+	if off := max(ahead, behind); off > l.opts.MaxSkew {
+		word := "ahead of"
+		if behind > ahead {
+			word = "behind"
+		}
+		return after, fmt.Errorf("lease: %w: this machine's clock is %v %s the store's, more than %v: set it right", ErrSkew, off.Round(time.Millisecond), word, l.opts.MaxSkew)
+	}
+	return after, nil
+}

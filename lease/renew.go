@@ -1,0 +1,257 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// renew moves the until of what is held ahead. The order is the rule: write, then read the namespace, then use.
+func (l *Lease) renew(ctx context.Context) error {
+	h := l.hold
+	now, err := l.clock(ctx)
+	if err != nil {
+		return err
+	}
+	if len(h.unanswered) > 0 {
+		if err := l.resolve(ctx); err != nil {
+			return err
+		}
+	}
+	var lowest int64
+	for i, r := range h.records {
+		if i == 0 || r.Until < lowest {
+			lowest = r.Until
+		}
+	}
+	from := h.from
+	records := h.records
+	var until int64
+	if l.ticks.back(now) > lowest {
+		// The grant lapsed long ago, by the clock: a suspend, or a clock that jumped. What is left out stays provably unused.
+		ns, err := l.usable(ctx)
+		if err != nil {
+			return err
+		}
+		if from, until, err = l.ticks.grant(ns, records, now); err != nil {
+			return err
+		}
+		records = make([]Record, len(records))
+		for i, r := range h.records {
+			records[i] = granted(ns, r, from, until)
+		}
+	} else {
+		until = l.ticks.renewal(records, now)
+	}
+	if err := l.write(ctx, records, until); err != nil {
+		return err
+	}
+	h.from = from
+	return l.confirm(ctx, until)
+}
+
+// write swaps all records of the hold for ones with the given until and a fresh nonce.
+func (l *Lease) write(ctx context.Context, records []Record, until int64) error {
+	h := l.hold
+	nonce := newNonce()
+	writes := make([]Write, len(records))
+	for i, r := range records {
+		r.Until, r.Nonce, r.Revision, r.Generation = until, nonce, h.records[i].Revision+1, h.generation
+		r.At = time.Now().UnixMilli()
+		writes[i] = Write{h.records[i].Nonce, r}
+	}
+	doubt := len(h.unanswered) > 0
+	var gone int
+	var unknown error
+	for i, err := range l.st.Swap(ctx, writes) {
+		switch {
+		case err == nil:
+			h.records[i] = writes[i].New
+		case errors.Is(err, ErrLost):
+			gone++
+		default:
+			unknown = err
+		}
+	}
+	switch {
+	case gone > 0 && !doubt:
+		err := l.lose(fmt.Errorf("node %d was changed by somebody else", h.records[0].Node))
+		l.lostTo = h
+		return err
+	case gone > 0:
+		// One of our own writes whose reply was lost may have come in between.
+		h.answer(nonce, unknown)
+		if err := l.resolve(ctx); err != nil {
+			if !lost(err) {
+				err = l.lose(fmt.Errorf("node %d was changed, and it cannot be read by whom: %w", h.records[0].Node, err))
+			}
+			return err
+		}
+		return fmt.Errorf("lease: node %d: a late write of our own came in between", h.records[0].Node)
+	}
+	h.answer(nonce, unknown)
+	if unknown != nil {
+		return fmt.Errorf("lease: writing node %d: %w", h.records[0].Node, unknown)
+	}
+	return nil
+}
+
+// maxUnanswered bounds how many nonces are remembered. A forgotten one only means that its write, should it come in, is taken for somebody else's.
+const maxUnanswered = 64
+
+// answer keeps a nonce whose write may still come in, or forgets all when a newer one is known to stand.
+func (h *hold) answer(nonce string, unknown error) {
+	switch {
+	case unknown == nil:
+		clear(h.unanswered)
+	case len(h.unanswered) < maxUnanswered:
+		h.unanswered[nonce] = true
+	}
+}
+
+// resolve reads what is stored when replies were lost. It adopts what an own unanswered write left, as the base of the next
+// write: none of it is used before that next write is acknowledged. Anything of somebody else is the loss of the lease.
+func (l *Lease) resolve(ctx context.Context) error {
+	h := l.hold
+	stored, err := l.st.Get(ctx, keys(h.records))
+	if err != nil {
+		return fmt.Errorf("lease: reading node %d: %w", h.records[0].Node, err)
+	}
+	for i, r := range stored {
+		if r.Nonce != h.records[i].Nonce && !h.unanswered[r.Nonce] {
+			err := l.lose(fmt.Errorf("node %d was changed by somebody else while the store did not answer", r.Node))
+			l.judge(h, stored)
+			return err
+		}
+	}
+	h.records = stored
+	for _, r := range stored {
+		h.from = max(h.from, r.From) // a lapsed grant that was taken anew leaves out what lies between
+	}
+	return nil
+}
+
+// confirm decides whether a write that was acknowledged may be used: only if the namespace and the store are still the ones that it was made for.
+func (l *Lease) confirm(ctx context.Context, until int64) error {
+	h := l.hold
+	ns, err := readNamespace(ctx, l.st, l.name)
+	if errors.Is(err, ErrNoNamespace) {
+		l.suspect = &h.generation
+		return l.lose(err)
+	}
+	if err != nil {
+		return err
+	}
+	if ns.Generation != h.generation || ns.State != Active {
+		if ns.Generation < h.generation {
+			l.suspect = &h.generation
+		}
+		return l.lose(fmt.Errorf("namespace %q was changed: it is %s in generation %d, no longer %d", l.name, ns.State, ns.Generation, h.generation))
+	}
+	id, err := identity(ctx, l.st)
+	switch {
+	case errors.Is(err, ErrReplaced):
+		return l.lose(err)
+	case err != nil:
+		return fmt.Errorf("lease: asking the store who it is: %w", err)
+	case id != ns.Identity:
+		l.suspect = &h.generation
+		return l.lose(fmt.Errorf("the store was %q and is %q now", ns.Identity, id))
+	}
+	l.publish(until)
+	return nil
+}
+
+// diagnose reads what a lost swap met, to tell another holder from a store that was set back.
+func (l *Lease) diagnose(ctx context.Context) error {
+	h := l.lostTo
+	if h == nil {
+		return nil
+	}
+	stored, err := l.st.Get(ctx, keys(h.records))
+	if err != nil {
+		return fmt.Errorf("lease: reading node %d, which was lost: %w", h.records[0].Node, err)
+	}
+	l.judge(h, stored)
+	l.lostTo = nil
+	return nil
+}
+
+// judge sees whether the store went back behind what it had acknowledged.
+func (l *Lease) judge(h *hold, stored []Record) {
+	for i, r := range stored {
+		if r.Nonce == "" || r.Revision < h.records[i].Revision {
+			l.suspect = &h.generation
+			l.opts.Logger.Error("the store was set back", "namespace", l.name, "node", r.Node,
+				"revision", r.Revision, "acknowledged", h.records[i].Revision)
+		}
+	}
+}
+
+func keys(rs []Record) []Key {
+	out := make([]Key, len(rs))
+	for i, r := range rs {
+		out[i] = r.Key
+	}
+	return out
+}
+
+// giveBack clears the holder. With sealed it also lowers until to used: nobody can make an ID of that tick or a later one from the grant any more.
+// A node that somebody else has meanwhile is left alone. It needs ops.
+func (l *Lease) giveBack(ctx context.Context, used int64, sealed bool) error {
+	h := l.hold
+	switch {
+	case h == nil:
+		return nil
+	case h.pending:
+		return l.untake(ctx)
+	}
+	l.mu.Lock()
+	l.cur, l.handed, l.spent = nil, false, true // whatever becomes of this, it is not given out again
+	l.mu.Unlock()
+	for range 3 {
+		if len(h.unanswered) > 0 {
+			if err := l.resolve(ctx); lost(err) {
+				break
+			} else if err != nil {
+				return err
+			}
+		}
+		nonce := newNonce()
+		writes := make([]Write, len(h.records))
+		for i, r := range h.records {
+			w := vacated(r)
+			w.Nonce = nonce
+			if sealed {
+				w.Until = min(r.Until, max(used, h.from))
+			}
+			writes[i] = Write{r.Nonce, w}
+		}
+		var gone bool
+		var unknown error
+		for i, err := range l.st.Swap(ctx, writes) {
+			switch {
+			case err == nil:
+				h.records[i] = writes[i].New
+			case errors.Is(err, ErrLost):
+				gone = true
+			default:
+				unknown = err
+			}
+		}
+		if gone && len(h.unanswered) > 0 {
+			continue // a late write of our own
+		}
+		if unknown != nil {
+			h.unanswered[nonce] = true
+			return fmt.Errorf("lease: giving node %d of namespace %q back: %w", h.records[0].Node, l.name, unknown)
+		}
+		break
+	}
+	l.hold = nil
+	l.mu.Lock()
+	l.spent = false
+	l.mu.Unlock()
+	return nil
+}

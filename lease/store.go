@@ -1,0 +1,102 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// NamespaceNode is the node number of the record that describes a namespace itself.
+const NamespaceNode = -1
+
+// Key names a record: a node of a namespace, or with [NamespaceNode] the namespace itself.
+type Key struct {
+	Namespace string
+	Node      int64
+}
+
+// Record is what a store keeps under a [Key]. Ticks are those of the namespace's layout. A store compares Nonce and
+// filters and sorts by the key, Until, Holder and Label; all else it only keeps.
+type Record struct {
+	Key
+	Nonce      string // random, new with each write; "" means that there is no such record
+	Revision   int64  // number of writes so far; it only goes back when the store was set back
+	Generation int64  // of the namespace at the time of the write
+	From       int64  // first tick of the unbroken run of granted ticks that ends at Until
+	Until      int64  // first tick that is not granted: the floor of the next grant
+	PrevUntil  int64  // end of the run before: no tick of [PrevUntil, From) was ever granted
+	SkipFrom   int64  // ticks of [SkipFrom, SkipUntil) lie ahead and are used up; see RestoreNode
+	SkipUntil  int64  // 0 when there are none
+	Holder     string // random ID of the holding lease; "" when given back or cleared
+	Label      string // for people: who holds it, or held it last
+	Veto       string // why an operator does not want the node to be leased; "" when it may be
+	At         int64  // writer's wall clock, in Unix milliseconds
+	Data       string // of a namespace's record: its description as JSON
+}
+
+// Held reports whether somebody holds the record's node at tick now.
+func (r Record) Held(now int64) bool { return r.Holder != "" && r.Until > now }
+
+// Query selects records.
+type Query struct {
+	Namespace   string // "" means all namespaces
+	First, Last int64  // node numbers, both included
+	Label       string // "" means any
+	MaxUntil    int64  // highest Until; 0 means any
+	Vacant      bool   // only records without a holder
+	ByUntil     bool   // sorted by Until and then node; otherwise by namespace and then node
+	Limit       int    // at most so many records, the first in the order asked for; 0 means all
+}
+
+// Write is one compare-and-swap: the record under New.Key becomes New if its nonce is Old, or if there is none and Old is "".
+type Write struct {
+	Old string
+	New Record
+}
+
+// Store keeps records. It is all a lease needs to know of a database, and has no rules of its own.
+//
+// What it promises, and leasetest checks: a swap is atomic; once acknowledged it is durable; reads see every swap acknowledged before they began. It is
+// safe for concurrent use.
+type Store interface {
+	// Get returns the records of the keys, in their order; one that does not exist has its Key and no Nonce.
+	Get(ctx context.Context, keys []Key) ([]Record, error)
+
+	// List returns the records that match. The filters and the order save work; the lease looks at each record again, and so
+	// a store may return more than was asked for, but within the limit nothing else in place of a match.
+	List(ctx context.Context, q Query) ([]Record, error)
+
+	// Swap carries out the writes, each on its own and each atomic, and returns for each: nil when it is done and durable;
+	// [ErrLost] when the stored nonce was another, so that nothing was and will be done; any other error when it is not known
+	// whether it was done or still will be. Keys must not repeat. A store may split a large batch.
+	Swap(ctx context.Context, writes []Write) []error
+}
+
+// Identifier is a [Store] that can tell when it is no longer the one it was.
+type Identifier interface {
+	// Identity returns a text that stays the same over restarts and changes when the data may have been set back: a file was
+	// replaced, another server was promoted. It is asked for after each swap and before its use, so it should cost no round trip where that can be avoided.
+	// An error that matches [ErrReplaced] ends the lease; with others the swap is not used yet.
+	Identity(ctx context.Context) (string, error)
+}
+
+// Clock is a [Store] with a time of its own.
+type Clock interface {
+	// Now returns the store's time; the zero time means that it has none. It helps to choose nodes and to notice clocks that are off, and
+	// never decides safety.
+	Now(ctx context.Context) (time.Time, error)
+}
+
+// Counter is a [Store] that counts faster than it lists. With it, a node that never had a record is found quickly among many.
+type Counter interface {
+	// Count returns the number of records with a node from first to last, both included.
+	Count(ctx context.Context, namespace string, first, last int64) (int64, error)
+}
+
+var (
+	// ErrLost is the result of a swap whose record had another nonce.
+	ErrLost = errors.New("the record was changed by somebody else")
+
+	// ErrReplaced means that the store is no longer the one that was opened, and that its old self is out of reach: a file was deleted or replaced.
+	ErrReplaced = errors.New("the store was replaced")
+)
