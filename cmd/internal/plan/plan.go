@@ -1,0 +1,126 @@
+// Package plan answers what a layout holds and for how long, and which layouts meet a need.
+package plan
+
+import (
+	"math"
+	"math/bits"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// Summary is what a layout holds and when it changes its face.
+type Summary struct {
+	Spec             string     `json:"spec"`
+	Bits             int        `json:"bits"`
+	Fields           []Field    `json:"fields"`
+	Epoch            time.Time  `json:"epoch"`
+	Tick             string     `json:"tick"`
+	EndOfLife        time.Time  `json:"end_of_life"`
+	YearsLeft        float64    `json:"years_left"`
+	Nodes            uint64     `json:"nodes"`
+	PerTick          int64      `json:"ids_per_tick"`
+	PerNodePerSecond float64    `json:"ids_per_second_per_node"`
+	PerSecond        float64    `json:"ids_per_second"`
+	JSUnsafeFrom     *time.Time `json:"js_unsafe_from"` // null: never
+	NegativeFrom     *time.Time `json:"negative_from"`  // null: never
+	Lengths          []Length   `json:"decimal_lengths"`
+}
+
+// Field is one group of bits, from the highest down.
+type Field struct {
+	Name string `json:"name"`
+	Bits int    `json:"bits"`
+}
+
+// Length says from when on IDs can have so many decimal digits. Negative IDs, which have a sign as well, are not listed.
+type Length struct {
+	Digits int       `json:"digits"`
+	From   time.Time `json:"from"`
+}
+
+// year is the mean year of the Gregorian calendar.
+const year = 365.2425 * 24 * float64(time.Hour)
+
+// Of returns the summary of a valid layout.
+func Of(l snowfence.Layout, now time.Time) Summary {
+	c := l.Capacity()
+	s := Summary{
+		Spec:             l.String(),
+		Bits:             l.Width(),
+		Epoch:            l.TimeOf(0),
+		Tick:             l.Tick.String(),
+		EndOfLife:        l.EndOfLife(),
+		Nodes:            c.Nodes,
+		PerTick:          c.PerTick,
+		PerNodePerSecond: c.PerNodePerSecond,
+		PerSecond:        c.PerSecond,
+		Lengths:          lengths(l),
+	}
+	s.YearsLeft = yearsBetween(now, s.EndOfLife)
+	for _, f := range l.Fields {
+		s.Fields = append(s.Fields, Field{f.Name, f.Bits})
+	}
+	if t, ok := l.JSSafeUntil(); ok {
+		s.JSUnsafeFrom = &t
+	}
+	if t, ok := l.NegativeFrom(); ok {
+		s.NegativeFrom = &t
+	}
+	return s
+}
+
+// yearsBetween is to.Sub(from) in years; a time.Duration ends after 292 of them.
+func yearsBetween(from, to time.Time) float64 {
+	sec := float64(to.Unix()-from.Unix()) + float64(to.Nanosecond()-from.Nanosecond())/1e9
+	return math.Round(sec*float64(time.Second)/year*100) / 100
+}
+
+// lengths lists, for each number of decimal digits that the IDs of the layout reach, the first tick with such an ID, up to
+// the year 9998. The first entry is the length that IDs can have from the epoch on.
+func lengths(l snowfence.Layout) []Length {
+	below := l.Width() - l.Bits(snowfence.FieldTime)
+	first := digits(1<<below - 1) // within tick 0
+	list := []Length{{first, l.TimeOf(0)}}
+	top := uint64(1)<<min(l.Width(), 63) - 1
+	for n, power := 2, uint64(10); power <= top; n, power = n+1, power*10 {
+		from := l.TimeOf(int64(power >> below))
+		if from.Year() == 9999 {
+			break // times are cut there
+		}
+		if n > first {
+			list = append(list, Length{n, from})
+		}
+		if power > math.MaxUint64/10 {
+			break
+		}
+	}
+	return list
+}
+
+func digits(n uint64) int {
+	d := 1
+	for ; n >= 10; n /= 10 {
+		d++
+	}
+	return d
+}
+
+// DigitsAt returns the most decimal digits an ID of the layout can have at t, sign not counted.
+func DigitsAt(l snowfence.Layout, t time.Time) int {
+	d := 0
+	for _, e := range lengths(l) {
+		if !e.From.After(t) {
+			d = e.Digits
+		}
+	}
+	return d
+}
+
+// bitsFor returns how many bits are needed to number n things.
+func bitsFor(n uint64) int {
+	if n <= 1 {
+		return 0
+	}
+	return bits.Len64(n - 1)
+}

@@ -1,0 +1,190 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// Need is what a system asks of its layout.
+type Need struct {
+	Rate   float64   // IDs a second, all nodes together, spread evenly over them
+	Nodes  uint64    // generators at one time
+	Years  float64   // from Epoch
+	JSSafe bool      // no ID may pass 2^53−1
+	Epoch  time.Time // start of tick 0
+}
+
+// Proposal is a layout that meets a need, and what it costs.
+type Proposal struct {
+	Name   string           `json:"name"`
+	Layout snowfence.Layout `json:"layout"` // as its spec
+	Until  time.Time        `json:"end_of_life"`
+	Nodes  uint64           `json:"nodes"`
+
+	PerNodePerSecond float64 `json:"ids_per_second_per_node"`
+	PerSecond        float64 `json:"ids_per_second"`
+	Digits           int     `json:"digits"` // decimal digits at the end of the years asked for
+	OneNode          bool    `json:"one_node_reaches_the_rate"`
+
+	For     string `json:"for"`
+	Against string `json:"against"`
+}
+
+// Refusal says why no layout of one tick meets a need.
+type Refusal struct {
+	Tick   string `json:"tick"`
+	Reason string `json:"reason"`
+}
+
+// Check reports the first thing that is wrong with a need.
+func (n Need) Check() error {
+	switch {
+	case !(n.Rate > 0) || n.Rate > 1e18:
+		return errors.New("the rate must be above 0: IDs a second of all nodes together")
+	case n.Nodes < 1 || n.Nodes > 1<<62:
+		return errors.New("the nodes must be 1 or more: how many processes make IDs at one time")
+	case !(n.Years > 0) || n.Years > 7000:
+		return errors.New("the years must be above 0 and at most 7000: how long the layout has to last")
+	}
+	return nil
+}
+
+func (n Need) bits() int {
+	if n.JSSafe {
+		return 53
+	}
+	return 63
+}
+
+// shape is one way to divide the bits; the time gets all that node and sequence leave, since leading zeros are free.
+type shape struct {
+	tick      time.Duration
+	node, seq int
+}
+
+// Propose returns layouts that meet the need, each for another priority, and the reason for each tick that cannot. It returns no
+// proposal when none can.
+func Propose(n Need) ([]Proposal, []Refusal) {
+	var list []Proposal
+	var refused []Refusal
+	add := func(name string, s shape, pro, con string) {
+		for _, p := range list {
+			if p.Layout.Equal(n.layout(s)) {
+				return
+			}
+		}
+		list = append(list, n.proposal(name, s, pro, con))
+	}
+	for _, tick := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second} {
+		least := n.least(tick)
+		if !n.fits(least) {
+			refused = append(refused, Refusal{tick.String(), n.reason(least)})
+			continue
+		}
+		roomy := n.grow(least)
+		switch tick {
+		case time.Millisecond:
+			add("short", least, "the shortest IDs with times to the millisecond", "no room for more nodes or bursts than asked for")
+			add("roomy", roomy, "times to the millisecond; "+n.room(least, roomy), "longer IDs")
+		case 10 * time.Millisecond:
+			add("burst", roomy, "bursts of "+fmt.Sprint(int64(1)<<roomy.seq)+" IDs a node pass without waiting; "+n.room(least, roomy), "times to 10 ms")
+		case time.Second:
+			add("coarse", least, "a second's IDs may all come at once", "times to the second: within it, IDs of different nodes are in no order")
+		}
+	}
+	return list, refused
+}
+
+// least is the smallest shape for a tick.
+func (n Need) least(tick time.Duration) shape {
+	perTick := math.Ceil(n.Rate / float64(n.Nodes) * tick.Seconds())
+	return shape{tick, bitsFor(n.Nodes), bitsFor(uint64(perTick))}
+}
+
+// timeBits is how many bits of time the years need.
+func (n Need) timeBits(tick time.Duration) int {
+	return max(bitsFor(uint64(math.Ceil(n.Years*year/float64(tick)))), 1)
+}
+
+func (n Need) fits(s shape) bool { return n.timeBits(s.tick)+s.node+s.seq <= n.bits() }
+
+// grow spends spare bits: first until one node alone reaches the whole rate, then on a factor of four in nodes (restarts
+// and growth hold more nodes than are at work), then on a factor of four in rate.
+func (n Need) grow(s shape) shape {
+	alone := bitsFor(uint64(math.Ceil(n.Rate * s.tick.Seconds())))
+	for _, to := range []shape{{s.tick, s.node, alone}, {s.tick, s.node + 2, alone}, {s.tick, s.node + 2, alone + 2}} {
+		for s.seq < to.seq && n.fits(shape{s.tick, s.node, s.seq + 1}) {
+			s.seq++
+		}
+		for s.node < to.node && n.fits(shape{s.tick, s.node + 1, s.seq}) {
+			s.node++
+		}
+	}
+	return s
+}
+
+func (n Need) room(least, s shape) string {
+	if s == least {
+		return "nothing to spare"
+	}
+	var spare []string
+	if more := s.node - least.node; more > 0 {
+		spare = append(spare, fmt.Sprintf("%d × the nodes", uint64(1)<<more))
+	}
+	if more := s.seq - least.seq; more > 0 {
+		spare = append(spare, fmt.Sprintf("%d × the rate a node", uint64(1)<<more))
+	}
+	return strings.Join(spare, " and ") + " that were asked for"
+}
+
+func (n Need) layout(s shape) snowfence.Layout {
+	fields := []snowfence.Field{{Name: snowfence.FieldTime, Bits: n.bits() - s.node - s.seq}}
+	if s.node > 0 {
+		fields = append(fields, snowfence.Field{Name: snowfence.FieldNode, Bits: s.node})
+	}
+	if s.seq > 0 {
+		fields = append(fields, snowfence.Field{Name: snowfence.FieldSequence, Bits: s.seq})
+	}
+	return snowfence.Layout{Epoch: n.Epoch, Tick: s.tick, Fields: fields}
+}
+
+func (n Need) proposal(name string, s shape, pro, con string) Proposal {
+	l := n.layout(s)
+	c := l.Capacity()
+	end := time.Unix(n.Epoch.Unix()+int64(n.Years*year/float64(time.Second)), 0)
+	if n.JSSafe {
+		pro += "; never passes 2^53"
+	}
+	return Proposal{
+		Name: name, Layout: l, Until: l.EndOfLife(), Nodes: c.Nodes,
+		PerNodePerSecond: c.PerNodePerSecond, PerSecond: c.PerSecond,
+		Digits: DigitsAt(l, end), OneNode: c.PerNodePerSecond >= n.Rate,
+		For: pro, Against: con,
+	}
+}
+
+// reason says which bits are missing, and what the bits would be enough for.
+func (n Need) reason(s shape) string {
+	t := n.timeBits(s.tick)
+	years := math.Exp2(float64(n.bits()-s.node-s.seq)) * float64(s.tick) / year
+	return fmt.Sprintf("%d bits of time, %d of node and %d of sequence are %d, but there are %d; at this rate and number of nodes they last %s",
+		t, s.node, s.seq, t+s.node+s.seq, n.bits(), Years(years))
+}
+
+// Years formats a number of years for people.
+func Years(y float64) string {
+	switch {
+	case y < 1.0/365:
+		return "less than a day"
+	case y < 1:
+		return fmt.Sprintf("%.0f days", y*365.2425)
+	case y < 10:
+		return fmt.Sprintf("%.1f years", y)
+	}
+	return fmt.Sprintf("%.0f years", y)
+}

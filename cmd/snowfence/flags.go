@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// envName is the name of the environment variable of a flag.
+func envName(flag string) string {
+	return "SNOWFENCE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// applyEnv gives flags that are not on the command line their values from the environment. An empty variable counts as unset.
+func (p *program) applyEnv(cmd *cobra.Command) error {
+	var err error
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		value := p.env[envName(f.Name)]
+		if err != nil || f.Changed || value == "" || f.Name == "help" {
+			return
+		}
+		if setErr := cmd.Flags().Set(f.Name, value); setErr != nil {
+			err = fmt.Errorf("environment variable %s: %w", envName(f.Name), setErr)
+			return
+		}
+		p.fromEnv[f.Name] = true
+	})
+	return err
+}
+
+// given reports whether a flag is on the command line itself.
+func (p *program) given(cmd *cobra.Command, flag string) bool {
+	return cmd.Flags().Changed(flag) && !p.fromEnv[flag]
+}
+
+// takesIDs is the annotation of commands whose arguments are IDs, which may begin with a minus sign.
+const takesIDs = "takes-ids"
+
+// rearrange makes "decode -5 --json" mean what it says. The commands it is for have long flags only (and -h), so whatever else begins
+// with a single dash is an ID. IDs go behind "--", in their order.
+func (p *program) rearrange(root *cobra.Command, args []string) []string {
+	if len(args) == 0 {
+		return args
+	}
+	cmd, _, err := root.Find(args[:1])
+	if err != nil || cmd.Annotations[takesIDs] == "" {
+		return args
+	}
+	flags, ids := args[:1:1], []string{"--"}
+	for i := 1; i < len(args); i++ {
+		arg := args[i]
+		switch {
+		case arg == "--":
+			ids = append(ids, args[i+1:]...)
+			i = len(args)
+		case arg == "-h":
+			flags = append(flags, arg)
+		case strings.HasPrefix(arg, "--"):
+			flags = append(flags, arg)
+			if f := cmd.Flags().Lookup(arg[2:]); f != nil && f.NoOptDefVal == "" && i+1 < len(args) {
+				i++
+				flags = append(flags, args[i])
+			}
+		default:
+			ids = append(ids, arg)
+		}
+	}
+	return append(flags, ids...)
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/spf13/cobra"
+)
+
+// namespaceJSON is a namespace as namespace list and show print it.
+type namespaceJSON struct {
+	Namespace  string `json:"namespace"`
+	Layout     string `json:"layout"`
+	State      string `json:"state"`
+	Generation int64  `json:"generation"`
+	First      int64  `json:"first_node"`
+	Last       int64  `json:"last_node"`
+	Floor      int64  `json:"floor"` // no grant starts below this tick
+}
+
+func namespaceOut(ns lease.Namespace) namespaceJSON {
+	return namespaceJSON{ns.Name, ns.Layout, string(ns.State), ns.Generation, ns.First, ns.Last, ns.Floor}
+}
+
+func (p *program) namespaceCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "namespace",
+		Short: "Look at the namespaces of a store, or make one",
+		Long: `A namespace is the scope within which IDs are unique: a name in a store, with a layout
+and the nodes that can be leased.`,
+		Args: cobra.NoArgs,
+	}
+	cmd.AddCommand(p.namespaceList(), p.namespaceShow(), p.namespaceCreate())
+	return cmd
+}
+
+func (p *program) namespaceList() *cobra.Command {
+	var f storeFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the namespaces of a store", Args: cobra.NoArgs,
+		Example: "  snowfence namespace list\n  snowfence namespace list --json --store sqlite:ids.db",
+	}
+	f.registerStore(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	cmd.RunE = p.runs(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
+		st, err := p.openStore(cmd.Context(), &f)
+		if err != nil {
+			return err
+		}
+		defer st.Close()
+		list, err := lease.ListNamespaces(cmd.Context(), st.Leases)
+		if err != nil {
+			return err
+		}
+		rows := [][]string{{"NAMESPACE", "NODES", "STATE", "LAYOUT"}}
+		for _, ns := range list {
+			if asJSON {
+				if err := writeJSON(out, namespaceOut(ns)); err != nil {
+					return err
+				}
+				continue
+			}
+			rows = append(rows, []string{ns.Name, nodeRange(ns.First, ns.Last), string(ns.State), layoutText(ns.Layout)})
+		}
+		if asJSON {
+			return nil
+		}
+		if len(list) == 0 {
+			p.message("no namespace is in %s: \"snowfence namespace create NAME\" makes one", st.Name)
+			return nil
+		}
+		_, err = out.Write(appendTable(nil, rows))
+		return err
+	})
+	return cmd
+}
+
+func (p *program) namespaceShow() *cobra.Command {
+	var f storeFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show [NAME]", Short: "Show a namespace", Args: cobra.MaximumNArgs(1),
+		Example: "  snowfence namespace show default",
+	}
+	f.register(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
+		st, err := p.openStore(cmd.Context(), &f)
+		if err != nil {
+			return err
+		}
+		defer st.Close()
+		name := f.namespace
+		if len(args) > 0 {
+			name = args[0]
+		}
+		ns, err := lease.ShowNamespace(cmd.Context(), st.Leases, name)
+		if err != nil {
+			return err
+		}
+		return writeNamespace(out, ns, asJSON)
+	})
+	return cmd
+}
+
+func (p *program) namespaceCreate() *cobra.Command {
+	var f storeFlags
+	var o lease.NamespaceOptions
+	var layout, nodes string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "create NAME", Short: "Make a namespace", Args: cobra.ExactArgs(1),
+		Long: `Create makes a namespace for IDs of a layout. If it exists with the same layout and
+nodes, nothing changes. The nodes outside --nodes are left to numbers given by hand.`,
+		Example: `  snowfence namespace create orders --layout snowfence
+  snowfence namespace create users --layout twitter --nodes 512-1023`,
+	}
+	f.registerStore(cmd.Flags())
+	cmd.Flags().StringVar(&layout, "layout", "twitter", "`name` or spec of the layout")
+	cmd.Flags().StringVar(&nodes, "nodes", "", "the `range` of nodes that can be leased, as in 512-1023 (default: all)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
+		l, err := parseLayout(layout)
+		if err != nil {
+			return err
+		}
+		s, err := snowfence.NewScheme(l)
+		if err != nil {
+			return err
+		}
+		if nodes != "" {
+			if o.First, o.Last, err = parseRange(nodes); err != nil {
+				return err
+			}
+		}
+		st, err := p.openStore(cmd.Context(), &f)
+		if err != nil {
+			return err
+		}
+		defer st.Close()
+		ns, err := lease.CreateNamespace(cmd.Context(), st.Leases, args[0], s, &o)
+		if err != nil {
+			return err
+		}
+		return writeNamespace(out, ns, asJSON)
+	})
+	return cmd
+}
+
+func writeNamespace(out *bufio.Writer, ns lease.Namespace, asJSON bool) error {
+	if asJSON {
+		return writeJSON(out, namespaceOut(ns))
+	}
+	_, err := out.Write(appendRows(nil, [][2]string{
+		{"namespace", ns.Name},
+		{"layout", layoutText(ns.Layout)},
+		{"nodes", nodeRange(ns.First, ns.Last)},
+		{"state", fmt.Sprintf("%s, generation %d", ns.State, ns.Generation)},
+	}))
+	return err
+}
+
+// layoutText is a stored layout for people: its name too, if it has one.
+func layoutText(spec string) string {
+	l, err := snowfence.ParseLayout(spec)
+	if err != nil {
+		return spec
+	}
+	if name := layoutName(l); name != spec {
+		return name + "  " + spec
+	}
+	return spec
+}
+
+func nodeRange(first, last int64) string { return fmt.Sprintf("%d-%d", first, last) }
+
+func parseRange(text string) (first, last int64, err error) {
+	a, b, ok := strings.Cut(text, "-")
+	first, err1 := strconv.ParseInt(a, 10, 64)
+	last, err2 := strconv.ParseInt(b, 10, 64)
+	if !ok || err1 != nil || err2 != nil {
+		return 0, 0, usagef("--nodes: %q is not a range such as 512-1023", text)
+	}
+	return first, last, nil
+}
+
+// appendTable appends rows with their columns aligned.
+func appendTable(b []byte, rows [][]string) []byte {
+	var widths []int
+	for _, r := range rows {
+		for i, cell := range r {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], len(cell))
+		}
+	}
+	for _, r := range rows {
+		for i, cell := range r {
+			if i == len(r)-1 {
+				b = append(b, cell...)
+				continue
+			}
+			b = fmt.Appendf(b, "%-*s  ", widths[i], cell)
+		}
+		b = append(b, '\n')
+	}
+	return b
+}

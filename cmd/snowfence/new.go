@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/spf13/cobra"
+)
+
+// newFlags are the flags of new.
+type newFlags struct {
+	store     storeFlags
+	count     int64
+	layout    string
+	node      string
+	nodes     int
+	format    string
+	stateFile string
+	lead      int64
+	wait      time.Duration
+	json      bool
+}
+
+func (p *program) newCommand() *cobra.Command {
+	var f newFlags
+	cmd := &cobra.Command{
+		Use:   "new",
+		Short: "Print new IDs",
+		Long: `New prints IDs that are unique within one namespace of one store, whatever crashes and
+however clocks step. It leases a node from the store, makes the IDs, and gives the rest back.
+
+Without --store that is a file in your state folder, for all processes on this machine.
+Two machines with a file each are two stores: their IDs can be the same.
+
+The layout is that of the namespace. A namespace in a file is made on first use, with
+--layout or else with Twitter's; on a shared store "snowfence namespace create" makes it.`,
+		Example: `  snowfence new
+  snowfence new -n 5 --format dec,base32hex
+  snowfence new -n 1000000000 --namespace fast --layout time=41,node=2,seq=20 > ids.txt
+  snowfence new --node 5 --state-file /var/lib/app/node5`,
+		Args: cobra.NoArgs,
+	}
+	fs := cmd.Flags()
+	fs.Int64VarP(&f.count, "count", "n", 1, "how many `IDs`")
+	fs.StringVar(&f.layout, "layout", "", "`name` or spec of the layout (default: the namespace's)")
+	fs.StringVar(&f.node, "node", "", "lease this `node`, or parts as in 3,7 for datacenter and worker (default: any free one)")
+	fs.IntVar(&f.nodes, "nodes", 1, "lease `so many` neighbouring nodes, a power of two: as many times the rate")
+	fs.StringVar(&f.format, "format", "dec", "text `forms`, with tabs between them: "+encodingNames())
+	fs.BoolVar(&f.json, "json", false, "one JSON object a line")
+	fs.StringVar(&f.stateFile, "state-file", "", "no store: --node is this machine's alone and its `file` keeps it safe over restarts")
+	fs.Int64Var(&f.lead, "lead", -1, "how many `ticks` IDs may run ahead of the clock (default: 10ms worth; 2000 for drift)")
+	fs.DurationVar(&f.wait, "wait", 0, "how long to wait for a free node when all are taken")
+	f.store.register(fs)
+	cmd.RunE = p.runs(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
+		return p.newIDs(cmd.Context(), &f)
+	})
+	return cmd
+}
+
+// closeTimeout bounds how long the program waits at its end for the store to take a lease back.
+const closeTimeout = 5 * time.Second
+
+// newIDs prints IDs. Text goes past the buffer that other commands print to: a stream has its own.
+func (p *program) newIDs(ctx context.Context, f *newFlags) (err error) {
+	if f.count < 1 {
+		return usagef("-n %d: how many IDs to make, from 1 up", f.count)
+	}
+	format, err := newFormatter(f.format, f.json)
+	if err != nil {
+		return usageError{err}
+	}
+	fence, giveBack, err := p.openFence(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, giveBack()) }()
+	layout := fence.Scheme().Layout()
+	lead := f.lead
+	if lead < 0 {
+		lead = defaultLead(layout)
+	}
+	// A node that a crashed process held is granted from the end of its lease on: that, a lease's ttl, is the longest wait there should be.
+	g, err := snowfence.New(snowfence.Config{Fence: fence, Lead: lead, MaxWait: 30 * time.Second})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+		defer cancel()
+		err = errors.Join(err, g.Close(closing))
+	}()
+	p.explainWait(g, layout)
+	p.explainRate(layout, f)
+	return p.print(ctx, g, format, f.count)
+}
+
+// print streams IDs to standard output, with a bar where one can be seen.
+func (p *program) print(ctx context.Context, g *snowfence.Generator, format *formatter, n int64) error {
+	var done atomic.Int64
+	if n > 100_000 && isTerminal(p.stderr) && !isTerminal(p.stdout) {
+		bar := startProgress(p.stderr, n, &done)
+		defer bar.end()
+	}
+	return stream(ctx, g, format, io.Writer(p.stdout), n, &done)
+}
+
+// defaultLead lets a tick's worth of IDs be made before its time, so that short runs need not wait for ticks: nobody sees
+// that a timestamp is 10 ms early.
+func defaultLead(l snowfence.Layout) int64 {
+	if l.Equal(snowfence.Drift()) {
+		return 2000 // what generators of this layout do
+	}
+	return int64(10 * time.Millisecond / l.Tick)
+}
+
+// explainWait says why nothing happens for a while: the node's last holder did not give it back.
+func (p *program) explainWait(g *snowfence.Generator, l snowfence.Layout) {
+	grant, ok := g.Grant()
+	if !ok {
+		return
+	}
+	if ahead := l.TimeOf(grant.From).Sub(p.now()); ahead > time.Second {
+		p.message("node %d was not given back by its last holder (a crash, or it still runs): its IDs begin in %v", grant.Node, ahead.Round(100*time.Millisecond))
+	}
+}
+
+// explainRate says once, for long runs, that it is the layout that caps the rate.
+func (p *program) explainRate(l snowfence.Layout, f *newFlags) {
+	rate := l.Capacity().PerNodePerSecond * float64(f.nodes)
+	took := time.Duration(float64(f.count) / rate * float64(time.Second))
+	if took < 3*time.Second && float64(f.count) < 1e18 {
+		return
+	}
+	p.message("the layout allows %s per node, so this takes %v; more sequence bits (--namespace fast --layout time=41,node=2,seq=20) or --nodes make it faster",
+		perSecond(rate/float64(f.nodes)), took.Round(time.Second))
+}
+
+// parseNode reads a node number, or the numbers of its parts.
+func parseNode(s *snowfence.Scheme, text string) (int64, error) {
+	var parts []int64
+	for part := range strings.SplitSeq(text, ",") {
+		n, err := strconv.ParseInt(strings.TrimSpace(part), 10, 64)
+		if err != nil {
+			return 0, usagef("--node: %q is not a number, nor numbers such as 3,7", text)
+		}
+		parts = append(parts, n)
+	}
+	node, err := s.Node(parts...)
+	if err != nil {
+		return 0, usagef("--node: %s", strings.TrimPrefix(err.Error(), snowfence.ErrInvalidID.Error()+": "))
+	}
+	return node, nil
+}
+
+// layoutName names a layout as briefly as it can be given back to --layout.
+func layoutName(l snowfence.Layout) string {
+	for _, preset := range snowfence.Presets() {
+		if preset.Layout.Equal(l) {
+			return preset.Name
+		}
+	}
+	return fmt.Sprint(l)
+}

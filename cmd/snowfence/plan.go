@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/plan"
+	"github.com/spf13/cobra"
+)
+
+// planFlags are the flags of plan, which answers three questions.
+type planFlags struct {
+	layout           string
+	change           string
+	at, floor, epoch string
+	need             plan.Need
+	json             bool
+}
+
+func (p *program) planCommand() *cobra.Command {
+	var f planFlags
+	cmd := &cobra.Command{
+		Use:   "plan [flags] [B]",
+		Short: "See how long a layout lasts, find one, or check a change",
+		Long: `Plan answers three questions about layouts:
+
+  plan --layout L     how long it lasts, how many IDs it allows, how long they get
+  plan --rate …       which layouts hold so many IDs a second, nodes and years
+  plan --change A B   whether an ID of layout B can equal one of A; it proves that none
+                      can, or shows one that does and ends with 3
+
+A layout is a name or a spec. The names:
+` + presetTable() + `
+A spec gives the widths of the fields from the highest bit down; "node" may be any names:
+  time=41,node=10,seq=12,epoch=2020-01-01T00:00:00Z,tick=1ms
+  further keys: rollback, first, last (sequence numbers), order=node-first|node-last`,
+		Example: `  snowfence plan --layout twitter
+  snowfence plan --rate 500000 --nodes 64 --years 50 --js-safe
+  snowfence plan --change twitter sonyflake --at 2027-01-01T00:00:00Z`,
+		Args: cobra.MaximumNArgs(1),
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.layout, "layout", "twitter", "the layout to look at: `name` or spec")
+	fs.Float64Var(&f.need.Rate, "rate", 0, "find a layout: IDs a second, of all nodes together")
+	fs.Uint64Var(&f.need.Nodes, "nodes", 1, "find a layout: processes that make IDs at one time")
+	fs.Float64Var(&f.need.Years, "years", 50, "find a layout: how long it has to last")
+	fs.BoolVar(&f.need.JSSafe, "js-safe", false, "find a layout: no ID may pass 2^53-1")
+	fs.StringVar(&f.epoch, "epoch", "", "find a layout: its start `time` (default: today)")
+	fs.StringVar(&f.change, "change", "", "check the change from layout `A` to the layout in the argument")
+	fs.StringVar(&f.at, "at", "", "check a change: `time` from which B is used (default: now)")
+	fs.StringVar(&f.floor, "floor", "", "check a change: `time` up to which A may have run ahead (default: --at)")
+	fs.BoolVar(&f.json, "json", false, "one JSON object")
+	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
+		switch {
+		case f.change != "":
+			return p.planChange(&f, args, out)
+		case len(args) > 0:
+			return usagef("%q: a layout to look at goes behind --layout, a change is --change A B", args[0])
+		case cmd.Flags().Changed("rate"):
+			return p.planNeed(&f, out)
+		}
+		for _, name := range []string{"nodes", "years", "js-safe", "epoch"} {
+			if p.given(cmd, name) {
+				return usagef("--%s is for finding a layout: add --rate, the IDs a second of all nodes together", name)
+			}
+		}
+		for _, name := range []string{"at", "floor"} {
+			if p.given(cmd, name) {
+				return usagef("--%s is for checking a change: add --change A B", name)
+			}
+		}
+		return p.planLayout(&f, out)
+	})
+	return cmd
+}
+
+func presetTable() string {
+	var b []byte
+	var rows [][2]string
+	for _, preset := range snowfence.Presets() {
+		rows = append(rows, [2]string{"  " + preset.Name, preset.About})
+	}
+	return string(appendRows(b, rows))
+}
+
+func (p *program) planLayout(f *planFlags, out *bufio.Writer) error {
+	v, err := newView(f.layout)
+	if err != nil {
+		return usagef("--layout: %w", err)
+	}
+	s := plan.Of(v.layout, p.now())
+	if f.json {
+		return writeJSON(out, struct {
+			Layout string `json:"layout"`
+			plan.Summary
+		}{v.name, s})
+	}
+	_, err = out.Write(appendRows(nil, summaryRows(v, s, p.now())))
+	return err
+}
+
+func summaryRows(v *view, s plan.Summary, now time.Time) [][2]string {
+	rows := [][2]string{}
+	add := func(name, format string, args ...any) {
+		rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)})
+	}
+	if v.name != s.Spec {
+		add("layout", "%s", v.name)
+	}
+	add("spec", "%s", s.Spec)
+	var fields []string
+	for _, f := range s.Fields {
+		fields = append(fields, fmt.Sprintf("%s %d", f.Name, f.Bits))
+	}
+	add("bits", "%d: %s", s.Bits, strings.Join(fields, ", "))
+	add("epoch", "%s, ticks of %s", s.Epoch.Format(time.RFC3339Nano), s.Tick)
+	add("end of life", "%s (%s)", instant(s.EndOfLife), ago(s.EndOfLife, now))
+	add("nodes", "%s%s", thousands(s.Nodes), partRanges(v))
+	add("rate", "%s per node, %s in all", perSecond(s.PerNodePerSecond), perSecond(s.PerSecond))
+	switch {
+	case s.JSUnsafeFrom == nil:
+		add("past 2^53", "never: IDs are exact in JavaScript")
+	default:
+		add("past 2^53", "%s (%s): from then on JavaScript needs IDs as strings", instant(*s.JSUnsafeFrom), ago(*s.JSUnsafeFrom, now))
+	}
+	switch {
+	case s.NegativeFrom == nil:
+		add("negative", "never")
+	default:
+		add("negative", "%s (%s): from then on signed IDs are below 0", instant(*s.NegativeFrom), ago(*s.NegativeFrom, now))
+	}
+	name := "digits"
+	for i, l := range s.Lengths {
+		if i+1 < len(s.Lengths) && s.Lengths[i+1].From.Sub(l.From) < 24*time.Hour {
+			continue // IDs of the first hours are for JSON
+		}
+		add(name, "%2d from %s (%s)", l.Digits, instant(l.From), ago(l.From, now))
+		name = ""
+	}
+	return rows
+}
+
+// instant writes a time to the second; plans are about years.
+func instant(t time.Time) string {
+	if t.Year() == 9999 {
+		return "after the year 9998"
+	}
+	return t.Format("2006-01-02T15:04:05Z07:00")
+}
+
+func partRanges(v *view) string {
+	var parts []string
+	for _, f := range v.parts {
+		parts = append(parts, fmt.Sprintf("%s 0 to %s", f.Name, thousands(uint64(1)<<f.Bits-1)))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+func writeJSON(out *bufio.Writer, v any) error {
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// parseTime reads a time as people write it to a flag.
+func parseTime(flag, text string) (time.Time, error) {
+	for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, time.DateOnly} {
+		if t, err := time.Parse(form, text); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, usagef("--%s: %q is not a time such as 2027-01-01T00:00:00Z or 2027-01-01", flag, text)
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2   // bad flags, arguments or input
+	exitFindings    = 3   // the answer is no: a refused change, a need that cannot be met
+	exitInterrupted = 130 // Ctrl-C or SIGTERM, as shells have it; what was made is written and leases are given back
+)
+
+// program is what every subcommand has of the world.
+type program struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	env            map[string]string
+	now            func() time.Time
+	fromEnv        map[string]bool // flags of this run that were set by the environment
+}
+
+// run is the whole program but for its signals. It returns the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
+	p := &program{stdin: stdin, stdout: stdout, stderr: stderr, env: map[string]string{}, now: time.Now, fromEnv: map[string]bool{}}
+	for _, pair := range environ {
+		if name, value, ok := strings.Cut(pair, "="); ok {
+			p.env[name] = value
+		}
+	}
+	root := p.root()
+	root.SetArgs(p.rearrange(root, args))
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	return p.exitCode(cmd, err)
+}
+
+func (p *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "snowfence",
+		Short: "Unique 64-bit IDs: make them, take them apart, plan them",
+		Long: `Snowfence makes 64-bit IDs that are unique within one namespace of one store, over
+crashes and clock steps, takes IDs of any Snowflake-like system apart, and plans layouts.
+
+Every flag can be set in the environment: SNOWFENCE_STORE for --store, and so on.
+Data goes to standard output, messages to standard error.
+Exit codes: 0 ok, 1 failed, 2 usage or bad input, 3 findings (a refused change),
+130 interrupted.`,
+		Example: `  snowfence new -n 5
+  snowfence decode 2104672976770170879
+  snowfence plan --layout sonyflake`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return p.applyEnv(cmd) },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(p.newCommand(), p.decodeCommand(), p.planCommand(), p.leaseCommand(), p.namespaceCommand(), p.versionCommand(), p.manCommand())
+	return root
+}
+
+// usageError is a mistake in flags, arguments or input.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// runError marks what a subcommand itself returned; anything else comes from the parsing of its command line.
+type runError struct{ error }
+
+func (e runError) Unwrap() error { return e.error }
+
+// errFindings ends the program with exit code 3. What was found has been printed.
+var errFindings = errors.New("findings")
+
+// errBadInput ends the program with exit code 2 after a stream with bad lines, which were reported one by one.
+var errBadInput = errors.New("bad input")
+
+// runs adapts the work of a subcommand to cobra: standard output is buffered, and flushed whatever happens.
+func (p *program) runs(work func(cmd *cobra.Command, args []string, out *bufio.Writer) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		out := bufio.NewWriterSize(p.stdout, 64<<10)
+		err := work(cmd, args, out)
+		if flushErr := out.Flush(); flushErr != nil && (err == nil || errors.Is(flushErr, syscall.EPIPE)) {
+			err = fmt.Errorf("standard output: %w", flushErr)
+		}
+		if err != nil {
+			return runError{err}
+		}
+		return nil
+	}
+}
+
+// exitCode says what went wrong, on standard error, and with which code the program ends.
+func (p *program) exitCode(cmd *cobra.Command, err error) int {
+	var own runError
+	ours := errors.As(err, &own)
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errFindings):
+		return exitFindings
+	case errors.Is(err, errBadInput):
+		return exitUsage
+	case errors.Is(err, syscall.EPIPE):
+		return exitOK // the reader has what it wanted
+	case errors.Is(err, context.Canceled):
+		p.message("interrupted")
+		return exitInterrupted
+	}
+	p.message("%s", strings.TrimPrefix(err.Error(), "snowfence: "))
+	var usage usageError
+	switch {
+	case !ours || errors.As(err, &usage):
+		if cmd != nil {
+			p.message("try '%s --help'", cmd.CommandPath())
+		}
+		return exitUsage
+	case errors.Is(err, snowfence.ErrInvalidLayout), errors.Is(err, snowfence.ErrInvalidID):
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// message writes a line to standard error, behind the name of the program.
+func (p *program) message(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	fmt.Fprintln(p.stderr, "snowfence: "+strings.ReplaceAll(text, "\n", "\nsnowfence: "))
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/spf13/pflag"
+)
+
+// storeFlags say which namespace of which store.
+type storeFlags struct {
+	store     string
+	namespace string
+}
+
+func (f *storeFlags) register(fs *pflag.FlagSet) {
+	f.registerStore(fs)
+	fs.StringVar(&f.namespace, "namespace", "default", "the `name` within which IDs are unique")
+}
+
+func (f *storeFlags) registerStore(fs *pflag.FlagSet) {
+	fs.StringVar(&f.store, "store", "", "`URL` of the store: "+open.Schemes+" (default: a file in your state folder)")
+}
+
+// openStore opens the store of the flags, or the user's own.
+func (p *program) openStore(ctx context.Context, f *storeFlags) (*open.Store, error) {
+	if f.store != "" {
+		st, err := open.Open(ctx, f.store)
+		if errors.Is(err, open.ErrURL) {
+			return nil, usageError{err}
+		}
+		return st, err
+	}
+	path, err := open.StatePath(func(name string) string { return p.env[name] })
+	if err != nil {
+		return nil, err
+	}
+	return open.Embedded(ctx, path)
+}
+
+// openFence opens what the IDs are granted by, and returns how to give it back.
+func (p *program) openFence(ctx context.Context, f *newFlags) (snowfence.Fence, func() error, error) {
+	if f.stateFile != "" {
+		return p.openStateFile(f)
+	}
+	st, err := p.openStore(ctx, &f.store)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := p.openLease(ctx, st, f)
+	if err != nil {
+		return nil, nil, errors.Join(err, st.Close())
+	}
+	return l, func() error {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+		defer cancel()
+		return errors.Join(l.Close(closing), st.Close())
+	}, nil
+}
+
+func (p *program) openStateFile(f *newFlags) (snowfence.Fence, func() error, error) {
+	switch {
+	case f.node == "":
+		return nil, nil, usagef("--state-file keeps one node: add --node N, a number that no other machine uses")
+	case f.store.store != "":
+		return nil, nil, usagef("--state-file stands in place of a store: leave one of --store and --state-file out")
+	case f.nodes != 1:
+		return nil, nil, usagef("--state-file keeps one node: leave --nodes out, or lease them from a store")
+	}
+	l, err := parseLayout(f.layout)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := snowfence.NewScheme(l)
+	if err != nil {
+		return nil, nil, err
+	}
+	node, err := parseNode(s, f.node)
+	if err != nil {
+		return nil, nil, err
+	}
+	fence, err := snowfence.StateFile(f.stateFile, s, node)
+	if err != nil {
+		return nil, nil, err
+	}
+	return fence, func() error { return nil }, nil
+}
+
+// parseLayout reads --layout; "" is the layout of a new namespace.
+func parseLayout(spec string) (snowfence.Layout, error) {
+	if spec == "" {
+		return snowfence.Twitter(), nil
+	}
+	l, err := snowfence.ParseLayout(spec)
+	if err != nil {
+		return l, usagef("--layout: %w", err)
+	}
+	return l, nil
+}
+
+// openLease leases a node of the namespace.
+func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*lease.Lease, error) {
+	s, err := p.namespaceScheme(ctx, st, f)
+	if err != nil {
+		return nil, err
+	}
+	if f.nodes < 1 || f.nodes&(f.nodes-1) != 0 || int64(f.nodes) > s.Nodes() {
+		return nil, usagef("--nodes %d: a power of two, at most the %s of the layout", f.nodes, plural(s.Nodes(), "node"))
+	}
+	o := lease.Options{Nodes: f.nodes, Wait: f.wait > 0}
+	if f.node != "" {
+		node, err := parseNode(s, f.node)
+		if err != nil {
+			return nil, err
+		}
+		o.Node = &node
+	}
+	if st.Volatile {
+		p.message("a store in memory ends with this process: its IDs are unique among themselves only")
+	}
+	acquire := ctx
+	if f.wait > 0 {
+		var cancel context.CancelFunc
+		acquire, cancel = context.WithTimeout(ctx, f.wait)
+		defer cancel()
+	}
+	l, err := lease.Open(acquire, st.Leases, f.store.namespace, s, &o)
+	var taken *lease.TakenError
+	if errors.As(err, &taken) && f.wait == 0 {
+		return nil, fmt.Errorf("%s: or wait with --wait %v", strings.TrimPrefix(err.Error(), "lease: "), max(taken.NextFree, time.Second).Round(time.Second))
+	}
+	return l, err
+}
+
+// namespaceScheme returns the scheme of the namespace, and makes the namespace on first use where the store belongs to this machine.
+func (p *program) namespaceScheme(ctx context.Context, st *open.Store, f *newFlags) (*snowfence.Scheme, error) {
+	wanted, err := parseLayout(f.layout)
+	if err != nil {
+		return nil, err
+	}
+	ns, err := lease.ShowNamespace(ctx, st.Leases, f.store.namespace)
+	switch {
+	case errors.Is(err, lease.ErrNoNamespace) && st.Local:
+		s, err := snowfence.NewScheme(wanted)
+		if err != nil {
+			return nil, err
+		}
+		_, err = lease.CreateNamespace(ctx, st.Leases, f.store.namespace, s, nil)
+		var mismatch *lease.MismatchError
+		if errors.As(err, &mismatch) { // another process was first
+			return p.namespaceScheme(ctx, st, f)
+		}
+		return s, err
+	case errors.Is(err, lease.ErrNoNamespace):
+		return nil, fmt.Errorf("namespace %q does not exist in %s: create it with\n  snowfence namespace create %s --layout %s --store '%s'",
+			f.store.namespace, st.Name, f.store.namespace, layoutName(wanted), st.Name)
+	case err != nil:
+		return nil, err
+	}
+	l, err := snowfence.ParseLayout(ns.Layout)
+	if err != nil {
+		return nil, fmt.Errorf("namespace %q: %w", ns.Name, err)
+	}
+	if f.layout != "" && !l.Equal(wanted) {
+		return nil, f.mismatch(l, wanted)
+	}
+	return snowfence.NewScheme(l)
+}
+
+// mismatch says that a namespace has another layout, and shows a command that works.
+func (f *newFlags) mismatch(have, want snowfence.Layout) error {
+	name := layoutName(want)
+	other := name
+	if strings.Contains(name, "=") || other == f.store.namespace {
+		other = f.store.namespace + "-2"
+	}
+	command := fmt.Sprintf("snowfence new --namespace %s --layout %s", other, name)
+	if f.store.store != "" {
+		command += " --store '" + open.Redact(f.store.store) + "'"
+	}
+	return usagef("namespace %q has the layout %s, not %s: leave --layout out, or use another namespace:\n  %s",
+		f.store.namespace, layoutName(have), name, command)
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ago says how far a time lies from now, in one unit.
+func ago(t, now time.Time) string {
+	sec := float64(now.Unix()-t.Unix()) + float64(now.Nanosecond()-t.Nanosecond())/1e9
+	text := span(math.Abs(sec))
+	switch {
+	case text == "":
+		return "now"
+	case sec > 0:
+		return text + " ago"
+	}
+	return "in " + text
+}
+
+// span names a number of seconds in its largest unit.
+func span(sec float64) string {
+	for _, u := range []struct {
+		name    string
+		seconds float64
+	}{{"year", 365.2425 * 86400}, {"day", 86400}, {"hour", 3600}, {"minute", 60}, {"second", 1}} {
+		if n := sec / u.seconds; n >= 1 {
+			if u.name == "year" {
+				return fmt.Sprintf("%.1f years", n)
+			}
+			return plural(int64(n), u.name)
+		}
+	}
+	return ""
+}
+
+func plural(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return thousands(n) + " " + noun + "s"
+}
+
+// thousands writes a number with commas.
+func thousands[N int64 | uint64 | int](n N) string {
+	s := fmt.Sprint(n)
+	sign := ""
+	if strings.HasPrefix(s, "-") {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}
+
+// perSecond writes a rate.
+func perSecond(r float64) string {
+	if r >= 1e15 {
+		return strconv.FormatFloat(r, 'g', 3, 64) + " IDs/s"
+	}
+	if r < 10 && r != math.Trunc(r) {
+		return strconv.FormatFloat(r, 'g', 3, 64) + " IDs/s"
+	}
+	return thousands(int64(r)) + " IDs/s"
+}
