@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -46,8 +47,10 @@ rely on the columns with two goroutines.
   columns are averages over whole periods, calls of two seconds included. At its widest setting all workers make the same
   IDs (` + "`TestYitterLosesWorker`" + `), so that its sequence of 21 bits is of no use; it is measured all the same.
 - wuid takes its upper 28 bits from a data store at each start, which is not measured here, and counts in the rest.
-- allocs is allocations for each ID. The random and the longer IDs, and wuid's and idutil's, are other kinds of promise:
-  no time in them, no node, or more bits. They are here to compare the price.
+- wuid's and idutil's IDs say nothing, or nothing reliable, about when they were made, random ones nothing at all, and the
+  longer ones do not fit into 64 bits: these are other kinds of promise, here to compare the price. They have no widths
+  to set, and stand in the widest columns.
+- allocs is allocations for each ID.
 
 ## Repeats after a restart
 
@@ -93,7 +96,7 @@ func versions() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return strings.Split(s, "\n"), nil
+	return slices.Compact(strings.Split(s, "\n")), nil
 }
 
 func output(name string, args ...string) (string, error) {
