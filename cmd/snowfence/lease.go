@@ -29,10 +29,8 @@ func (p *program) leaseCommand() *cobra.Command {
 		Short: "Look at the leases of a namespace, or clear one",
 		Long: `A lease is the right of one process to make IDs with a node number up to a time. It is
 renewed while the process runs, given back at its end, and runs out after a crash.`,
-		Args: cobra.NoArgs,
 	}
-	cmd.AddCommand(p.leaseList(), p.leaseRelease())
-	return cmd
+	return group(cmd, p.leaseList(), p.leaseRelease())
 }
 
 func (p *program) leaseList() *cobra.Command {

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -25,7 +26,8 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits,
+			"exits":    exits,
+			"waitheld": waitHeld,
 		},
 	})
 }
@@ -46,4 +48,19 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(got) != args[0] {
 		ts.Fatalf("exit code %d, want %s", got, args[0])
 	}
+}
+
+// waitHeld waits until a node of the namespace is held.
+func waitHeld(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: waitheld NAMESPACE")
+	}
+	for range 200 {
+		ts.Check(ts.Exec("snowfence", "lease", "list", "--namespace", args[0]))
+		if ts.ReadFile("stdout") != "" {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	ts.Fatalf("no node of %s was held within 10 s", args[0])
 }

@@ -32,10 +32,8 @@ func (p *program) namespaceCommand() *cobra.Command {
 		Short: "Look at the namespaces of a store, or make one",
 		Long: `A namespace is the scope within which IDs are unique: a name in a store, with a layout
 and the nodes that can be leased.`,
-		Args: cobra.NoArgs,
 	}
-	cmd.AddCommand(p.namespaceList(), p.namespaceShow(), p.namespaceCreate())
-	return cmd
+	return group(cmd, p.namespaceList(), p.namespaceShow(), p.namespaceCreate())
 }
 
 func (p *program) namespaceList() *cobra.Command {

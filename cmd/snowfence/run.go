@@ -72,6 +72,19 @@ Exit codes: 0 ok, 1 failed, 2 usage or bad input, 3 findings (a refused change),
 	return root
 }
 
+// group makes a command that only holds others.
+func group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usagef("unknown command %q for %q", args[0], cmd.CommandPath())
+		}
+		return cmd.Help()
+	}
+	cmd.AddCommand(subcommands...)
+	return cmd
+}
+
 // usageError is a mistake in flags, arguments or input.
 type usageError struct{ error }
 

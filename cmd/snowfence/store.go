@@ -114,6 +114,10 @@ func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*
 		return nil, usagef("--nodes %d: a power of two, at most the %s of the layout", f.nodes, plural(s.Nodes(), "node"))
 	}
 	o := lease.Options{Nodes: f.nodes, Wait: f.wait > 0}
+	if st.Local {
+		// The store does not go away, and what a killed process held is free the sooner.
+		o.TTL = 5 * time.Second
+	}
 	if f.node != "" {
 		node, err := parseNode(s, f.node)
 		if err != nil {

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// start starts the program on a store, with its standard output to be read.
+func start(t *testing.T, store string, args ...string) (*exec.Cmd, io.ReadCloser, *bytes.Buffer) {
+	t.Helper()
+	cmd := exec.Command("snowfence", append(args, "--store", "sqlite:"+store)...)
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if cmd.ProcessState == nil {
+			_ = cmd.Process.Kill()
+		}
+	})
+	return cmd, stdout, &stderr
+}
+
+// readIDs reads whole lines until the end or until more are there than asked for. A process that is killed may leave half a line.
+func readIDs(r *bufio.Reader, most int) ([]int64, error) {
+	var ids []int64
+	for len(ids) < most {
+		line, err := r.ReadString('\n')
+		if err == io.EOF {
+			return ids, nil
+		}
+		if err != nil {
+			return ids, err
+		}
+		id, err := strconv.ParseInt(strings.TrimSuffix(line, "\n"), 10, 64)
+		if err != nil {
+			return ids, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// worker makes at least want IDs with as many runs of the program as it takes. With kill, the first run gets SIGKILL half-way.
+func worker(t *testing.T, store string, want int, kill bool, args ...string) ([]int64, error) {
+	var all []int64
+	for len(all) < want {
+		cmd, stdout, stderr := start(t, store, append([]string{"new", "-n", strconv.Itoa(want - len(all))}, args...)...)
+		r := bufio.NewReader(stdout)
+		if kill {
+			ids, err := readIDs(r, want/2)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, ids...)
+			if err := cmd.Process.Kill(); err != nil {
+				return nil, err
+			}
+		}
+		ids, err := readIDs(r, want)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, ids...)
+		if err := cmd.Wait(); err != nil && !kill {
+			return nil, fmt.Errorf("%w: %s", err, stderr.String())
+		}
+		kill = false
+	}
+	return all, nil
+}
+
+// The main promise: processes that share a store make no ID twice, whatever happens to them.
+func TestProcessesMakeNoDuplicate(t *testing.T) {
+	const processes, each = 8, 200_000
+	store := t.TempDir() + "/ids.db"
+	var results [processes][]int64
+	var errs [processes]error
+	var wg sync.WaitGroup
+	for i := range processes {
+		wg.Go(func() { results[i], errs[i] = worker(t, store, each, i%2 == 0) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs[:]...); err != nil {
+		t.Fatal(err)
+	}
+	expectUnique(t, processes*each, results[:]...)
+}
+
+// A fixed node whose holder was killed goes on where the killed one's lease ends.
+func TestFixedNodeAfterKill(t *testing.T) {
+	store := t.TempDir() + "/ids.db"
+	const each = 200_000
+	ids, err := worker(t, store, each, true, "--node", "5", "--layout", "time=41,node=4,seq=18,epoch=2025-01-01")
+	if err != nil {
+		t.Fatal(err)
+	}
+	expectUnique(t, each, ids)
+	if !slices.IsSorted(ids) {
+		t.Error("IDs of one node are not in order over a restart")
+	}
+}
+
+func expectUnique(t *testing.T, least int, results ...[]int64) {
+	t.Helper()
+	all := slices.Concat(results...)
+	if len(all) < least {
+		t.Errorf("%d IDs, want at least %d", len(all), least)
+	}
+	slices.Sort(all)
+	for i := 1; i < len(all); i++ {
+		if all[i] == all[i-1] {
+			t.Fatalf("%d was made twice", all[i])
+		}
+	}
+}
+
+// "snowfence new | head" is no error, says nothing, and gives the node back.
+func TestClosedPipe(t *testing.T) {
+	store := t.TempDir() + "/ids.db"
+	cmd, stdout, stderr := start(t, store, "new", "-n", "5000000")
+	if _, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if err := stdout.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil || stderr.Len() > 0 {
+		t.Errorf("after its reader left: %v, %q", err, stderr.String())
+	}
+	expectNoneHeld(t, store)
+}
+
+// Ctrl-C ends a run cleanly: with whole lines, the node given back, and the exit code that shells expect.
+func TestInterrupt(t *testing.T) {
+	store := t.TempDir() + "/ids.db"
+	cmd, stdout, stderr := start(t, store, "new", "-n", "1000000000000")
+	r := bufio.NewReader(stdout)
+	if _, err := readIDs(r, 1000); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rest) > 0 && rest[len(rest)-1] != '\n' {
+		t.Error("the last line is cut off")
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
+		t.Errorf("ended with %v", err)
+	}
+	if !strings.Contains(stderr.String(), "snowfence: interrupted\n") || strings.Count(stderr.String(), "so this takes") != 1 {
+		t.Errorf("messages: %q", stderr.String())
+	}
+	expectNoneHeld(t, store)
+}
+
+func expectNoneHeld(t *testing.T, store string) {
+	t.Helper()
+	out, err := exec.Command("snowfence", "lease", "list", "--store", "sqlite:"+store).Output()
+	if err != nil || len(out) > 0 {
+		t.Errorf("leases after the end: %v, %s", err, out)
+	}
+}
+
+// A stream decoded from a pipe answers each line as it comes.
+func TestDecodeAnswersAtOnce(t *testing.T) {
+	cmd := exec.Command("snowfence", "decode", "--json")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+	defer stop.Stop()
+	r := bufio.NewReader(stdout)
+	for _, id := range []string{"1", "2"} {
+		if _, err := io.WriteString(stdin, id+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		line, err := r.ReadString('\n')
+		if err != nil || !strings.HasPrefix(line, `{"id":"`+id+`",`) {
+			t.Fatalf("after %s: %q, %v", id, line, err)
+		}
+	}
+	if err := stdin.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
