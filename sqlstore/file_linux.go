@@ -1,0 +1,106 @@
+package sqlstore
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// identity is the file system and the inode, as text. Of the file system it takes the ID that is kept in it where there is one: device numbers change over
+// reboots, and each change would make everybody wait.
+func (f *file) identity() string {
+	st, ok := f.info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ""
+	}
+	dev := uint64(st.Dev)
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(f.path, &fs); err == nil && fs.Fsid.X__val != [2]int32{} {
+		dev = uint64(uint32(fs.Fsid.X__val[0]))<<32 | uint64(uint32(fs.Fsid.X__val[1]))
+	}
+	return fmt.Sprintf(":%x:%d", dev, st.Ino)
+}
+
+// remote returns the name of a file system that several machines may share, by the magic number that statfs gives; "" for all others.
+func remote(magic int64) string {
+	switch uint32(magic) {
+	case 0x6969:
+		return "NFS"
+	case 0x517b, 0xff534d42, 0xfe534d42:
+		return "SMB/CIFS"
+	case 0x01021997:
+		return "9P"
+	case 0x00c36400:
+		return "CephFS"
+	case 0x0bd00bd0:
+		return "Lustre"
+	case 0x47504653:
+		return "GPFS"
+	case 0x19830326:
+		return "BeeGFS"
+	case 0x5346414f, 0x6b414653:
+		return "AFS"
+	case 0x73757245:
+		return "Coda"
+	case 0x01161970:
+		return "GFS2"
+	case 0x7461636f:
+		return "OCFS2"
+	case 0x786f4256:
+		return "VirtualBox shared folder"
+	case 0xbacbacbc:
+		return "VMware shared folder"
+	}
+	return ""
+}
+
+const fuseMagic = 0x65735546
+
+// local refuses files on network file systems.
+func local(path string) error {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(path, &fs); err != nil {
+		return fmt.Errorf("asking for the file system of %s: %w", path, err)
+	}
+	name := remote(int64(fs.Type))
+	if name == "" && uint32(fs.Type) == fuseMagic {
+		name = remoteFuse(path)
+	}
+	if name == "" {
+		return nil
+	}
+	return fmt.Errorf("the file %s is on a network file system (%s), where the locks of SQLite do not hold: choose a file on a local disk, or a database server for several machines", path, name)
+}
+
+// remoteFuse returns the type of a FUSE file system that is known to be a network. Others, such as encrypted or NTFS disks, are local.
+func remoteFuse(path string) string {
+	f, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if abs, err := filepath.EvalSymlinks(path); err == nil {
+		path = abs
+	}
+	var kind, at string
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		before, after, ok := strings.Cut(lines.Text(), " - ")
+		fields, types := strings.Fields(before), strings.Fields(after)
+		if !ok || len(fields) < 5 || len(types) < 1 {
+			continue
+		}
+		mount := fields[4]
+		if under := mount == "/" || path == mount || strings.HasPrefix(path, mount+"/"); under && len(mount) >= len(at) {
+			at, kind = mount, types[0]
+		}
+	}
+	for _, known := range []string{"sshfs", "s3fs", "rclone", "gluster", "ceph", "gcsfuse", "goofys", "mountpoint-s3", "juicefs", "davfs", "blobfuse", "curlftpfs", "moosefs", "lizardfs"} {
+		if strings.Contains(kind, known) {
+			return kind
+		}
+	}
+	return ""
+}

@@ -1,0 +1,205 @@
+// Package sqlstore keeps leases in an SQL database: an implementation of [lease.Store] over the caller's *sql.DB.
+//
+// It imports no driver: open the database with the one you have. For a file that the processes of one machine share, with modernc.org/sqlite:
+//
+//	db, err := sql.Open("sqlite", "file:/var/lib/app/ids.db?_pragma=busy_timeout(10000)&_txlock=immediate")
+//	g, err := sqlstore.Generator(ctx, db, sqlstore.SQLite())
+//	id, err := g.Next(ctx)
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Store keeps leases in two tables, snowfence_lease and snowfence_meta, which the first use makes. It is safe for concurrent use, and
+// any number of processes may use the same database.
+type Store struct {
+	db      *sql.DB
+	dialect Dialect
+
+	mu    sync.Mutex // guards what follows, not the database
+	ready bool
+	id    string
+	file  *file // nil for databases that are no file
+}
+
+// New returns a store over db, which stays the caller's to close, after all leases. It does no I/O: what is wrong with the database shows at the first use.
+func New(db *sql.DB, d Dialect) (*Store, error) {
+	switch {
+	case db == nil:
+		return nil, errors.New("sqlstore: the *sql.DB is nil")
+	case d.name == "":
+		return nil, errors.New("sqlstore: the Dialect is empty: use SQLite()")
+	}
+	return &Store{db: db, dialect: d}, nil
+}
+
+const columns = "namespace, node, nonce, revision, generation, run_from, until, prev_until, skip_from, skip_until, holder, label, veto, written_at, data"
+
+// chunk bounds how many records one statement or transaction has, so that others get their turn and no limit of a database is met.
+const chunk = 500
+
+// Get implements [lease.Store].
+func (s *Store) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+	out := make([]lease.Record, len(keys))
+	at := make(map[lease.Key][]int, len(keys))
+	for i, k := range keys {
+		out[i].Key = k
+		at[k] = append(at[k], i)
+	}
+	for len(keys) > 0 {
+		n := 1 // keys of one namespace that follow each other
+		for n < min(chunk, len(keys)) && keys[n].Namespace == keys[0].Namespace {
+			n++
+		}
+		args := []any{keys[0].Namespace}
+		for _, k := range keys[:n] {
+			args = append(args, k.Node)
+		}
+		query := "SELECT " + columns + " FROM snowfence_lease WHERE namespace = ? AND node IN (?" + strings.Repeat(", ?", n-1) + ")"
+		rs, err := s.read(ctx, query, args)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rs {
+			for _, i := range at[r.Key] {
+				out[i] = r
+			}
+		}
+		keys = keys[n:]
+	}
+	return out, nil
+}
+
+// List implements [lease.Store].
+func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
+	query := "SELECT " + columns + " FROM snowfence_lease WHERE node BETWEEN ? AND ?"
+	args := []any{q.First, q.Last}
+	where := func(cond string, arg any) {
+		query += " AND " + cond
+		args = append(args, arg)
+	}
+	if q.Namespace != "" {
+		where("namespace = ?", q.Namespace)
+	}
+	if q.Label != "" {
+		where("label = ?", q.Label)
+	}
+	if q.MaxUntil != 0 {
+		where("until <= ?", q.MaxUntil)
+	}
+	if q.Vacant {
+		where("holder = ?", "")
+	}
+	if q.ByUntil {
+		query += " ORDER BY until, node"
+	} else {
+		query += " ORDER BY namespace, node"
+	}
+	if q.Limit > 0 {
+		query += " LIMIT ?"
+		args = append(args, q.Limit)
+	}
+	return s.read(ctx, query, args)
+}
+
+// Count implements [lease.Counter].
+func (s *Store) Count(ctx context.Context, namespace string, first, last int64) (n int64, err error) {
+	err = s.use(ctx, func(c *sql.Conn) error {
+		return c.QueryRowContext(ctx, "SELECT COUNT(*) FROM snowfence_lease WHERE namespace = ? AND node BETWEEN ? AND ?", namespace, first, last).Scan(&n)
+	})
+	return n, err
+}
+
+// Identity implements [lease.Identifier]. A file that is no longer at its path, or not the same one, is a [lease.ErrReplaced].
+func (s *Store) Identity(ctx context.Context) (string, error) {
+	if err := s.use(ctx, nil); err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file != nil {
+		if err := s.file.check(); err != nil {
+			return "", err
+		}
+	}
+	return s.id, nil
+}
+
+func (s *Store) read(ctx context.Context, query string, args []any) (out []lease.Record, err error) {
+	err = s.use(ctx, func(c *sql.Conn) error {
+		out = out[:0]
+		rows, err := c.QueryContext(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var r lease.Record
+			if err := rows.Scan(&r.Namespace, &r.Node, &r.Nonce, &r.Revision, &r.Generation, &r.From, &r.Until, &r.PrevUntil,
+				&r.SkipFrom, &r.SkipUntil, &r.Holder, &r.Label, &r.Veto, &r.At, &r.Data); err != nil {
+				return err
+			}
+			out = append(out, r)
+		}
+		return rows.Err()
+	})
+	return out, err
+}
+
+// patience bounds how long a busy database is asked again.
+const patience = 30 * time.Second
+
+// use runs do on one connection of a database that is ready, and again while the database is busy: busy means that nothing was done.
+// Between two attempts nothing is locked. A nil do only makes the database ready.
+func (s *Store) use(ctx context.Context, do func(*sql.Conn) error) error {
+	start := time.Now()
+	for attempt := 0; ; attempt++ {
+		err := s.once(ctx, do)
+		if err == nil || !s.dialect.busy(err) || time.Since(start) > patience {
+			if err != nil {
+				err = fmt.Errorf("sqlstore: %s: %w", s.dialect.name, err)
+			}
+			return err
+		}
+		timer := time.NewTimer(time.Millisecond + rand.N(time.Millisecond<<min(attempt, 5)))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("sqlstore: %s: %w: %w", s.dialect.name, err, ctx.Err())
+		}
+	}
+}
+
+func (s *Store) once(ctx context.Context, do func(*sql.Conn) error) error {
+	s.mu.Lock()
+	ready := s.ready
+	s.mu.Unlock()
+	if ready && do == nil {
+		return nil
+	}
+	c, err := s.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if !ready {
+		if err := s.prepare(ctx, c); err != nil {
+			return err
+		}
+	}
+	if do == nil {
+		return nil
+	}
+	return do(c)
+}

@@ -1,0 +1,52 @@
+// Package sqlite tests leases on real SQLite files, with one process and with many.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"testing"
+
+	_ "modernc.org/sqlite"
+
+	"github.com/snowfence/snowfence/sqlstore"
+)
+
+// dsn opens a file the way programs should.
+func dsn(path string) string {
+	return "file:" + path + "?_pragma=busy_timeout(10000)&_txlock=immediate"
+}
+
+func openFile(t *testing.T, path string) (*sql.DB, *sqlstore.Store) {
+	t.Helper()
+	db, err := sql.Open("sqlite", dsn(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	st, err := sqlstore.New(db, sqlstore.SQLite())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db, st
+}
+
+func TestGeneratorInOneLine(t *testing.T) {
+	ctx := context.Background()
+	db, _ := openFile(t, filepath.Join(t.TempDir(), "ids.db"))
+	g, err := sqlstore.Generator(ctx, db, sqlstore.SQLite())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := g.Next(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := g.Next(ctx)
+	if err != nil || b <= a {
+		t.Fatalf("second ID %d after %d, error %v", b, a, err)
+	}
+	if err := g.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
