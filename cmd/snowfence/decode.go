@@ -32,6 +32,7 @@ the rest goes on, and the exit code is 2.`,
 	cmd.Flags().StringVar(&from, "from", "dec", "text `form` of the IDs: "+encodingNames())
 	cmd.Flags().BoolVar(&d.json, "json", false, "one JSON object a line")
 	cmd.Flags().BoolVar(&d.guess, "guess", false, "list the layouts under which the time is plausible")
+	completeLayouts(cmd, "layout")
 	cmd.RunE = p.runs(func(cmd *cobra.Command, ids []string, out *bufio.Writer) error {
 		if d.guess && p.given(cmd, "layout") {
 			return usagef("--guess looks for the layout: leave --layout out, or --guess")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/snowfence/snowfence"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -33,6 +34,22 @@ func (p *program) applyEnv(cmd *cobra.Command) error {
 // given reports whether a flag is on the command line itself.
 func (p *program) given(cmd *cobra.Command, flag string) bool {
 	return cmd.Flags().Changed(flag) && !p.fromEnv[flag]
+}
+
+// completeLayouts lets the shell complete the names of layouts behind flags.
+func completeLayouts(cmd *cobra.Command, flags ...string) {
+	for _, name := range flags {
+		// It fails only for a flag that the command does not have.
+		_ = cmd.RegisterFlagCompletionFunc(name, presetCompletion)
+	}
+}
+
+func presetCompletion(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var list []cobra.Completion
+	for _, preset := range snowfence.Presets() {
+		list = append(list, cobra.CompletionWithDesc(preset.Name, preset.About))
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
 // takesIDs is the annotation of commands whose arguments are IDs, which may begin with a minus sign.

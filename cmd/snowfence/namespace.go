@@ -114,13 +114,14 @@ func (p *program) namespaceCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create NAME", Short: "Make a namespace", Args: cobra.ExactArgs(1),
 		Long: `Create makes a namespace for IDs of a layout. If it exists with the same layout and
-nodes, nothing changes. The nodes outside --nodes are left to numbers given by hand.`,
+nodes, nothing changes. The nodes outside --leasable are left to numbers given by hand.`,
 		Example: `  snowfence namespace create orders --layout snowfence
-  snowfence namespace create users --layout twitter --nodes 512-1023`,
+  snowfence namespace create users --layout twitter --leasable 512-1023`,
 	}
 	f.registerStore(cmd.Flags())
 	cmd.Flags().StringVar(&layout, "layout", "twitter", "`name` or spec of the layout")
-	cmd.Flags().StringVar(&nodes, "nodes", "", "the `range` of nodes that can be leased, as in 512-1023 (default: all)")
+	completeLayouts(cmd, "layout")
+	cmd.Flags().StringVar(&nodes, "leasable", "", "the `range` of nodes that can be leased, as in 512-1023 (default: all)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		l, err := parseLayout(layout)
@@ -182,7 +183,7 @@ func parseRange(text string) (first, last int64, err error) {
 	first, err1 := strconv.ParseInt(a, 10, 64)
 	last, err2 := strconv.ParseInt(b, 10, 64)
 	if !ok || err1 != nil || err2 != nil {
-		return 0, 0, usagef("--nodes: %q is not a range such as 512-1023", text)
+		return 0, 0, usagef("--leasable: %q is not a range such as 512-1023", text)
 	}
 	return first, last, nil
 }

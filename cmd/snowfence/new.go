@@ -21,7 +21,7 @@ type newFlags struct {
 	count     int64
 	layout    string
 	node      string
-	nodes     int
+	block     int
 	format    string
 	stateFile string
 	lead      int64
@@ -52,13 +52,15 @@ The layout is that of the namespace. A namespace in a file is made on first use,
 	fs.Int64VarP(&f.count, "count", "n", 1, "how many `IDs`")
 	fs.StringVar(&f.layout, "layout", "", "`name` or spec of the layout (default: the namespace's)")
 	fs.StringVar(&f.node, "node", "", "lease this `node`, or parts as in 3,7 for datacenter and worker (default: any free one)")
-	fs.IntVar(&f.nodes, "nodes", 1, "lease `so many` neighbouring nodes, a power of two: as many times the rate")
+	fs.IntVar(&f.block, "block", 1, "lease a block of `N` nodes, a power of two, for N times the rate")
 	fs.StringVar(&f.format, "format", "dec", "text `forms`, with tabs between them: "+encodingNames())
 	fs.BoolVar(&f.json, "json", false, "one JSON object a line")
 	fs.StringVar(&f.stateFile, "state-file", "", "no store: --node is this machine's alone and its `file` keeps it safe over restarts")
 	fs.Int64Var(&f.lead, "lead", -1, "how many `ticks` IDs may run ahead of the clock (default: 10ms worth; 2000 for drift)")
+	fs.Lookup("lead").DefValue = "0" // keeps "-1" out of the help text
 	fs.DurationVar(&f.wait, "wait", 0, "how long to wait for a free node when all are taken")
 	f.store.register(fs)
+	completeLayouts(cmd, "layout")
 	cmd.RunE = p.runs(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
 		return p.newIDs(cmd.Context(), &f)
 	})
@@ -134,13 +136,13 @@ func (p *program) explainWait(g *snowfence.Generator, l snowfence.Layout) {
 
 // explainRate says once, for long runs, that it is the layout that caps the rate.
 func (p *program) explainRate(l snowfence.Layout, f *newFlags) {
-	rate := l.Capacity().PerNodePerSecond * float64(f.nodes)
+	rate := l.Capacity().PerNodePerSecond * float64(f.block)
 	took := time.Duration(float64(f.count) / rate * float64(time.Second))
 	if took < 3*time.Second && float64(f.count) < 1e18 {
 		return
 	}
-	p.message("the layout allows %s per node, so this takes %v; more sequence bits (--namespace fast --layout time=41,node=2,seq=20) or --nodes make it faster",
-		perSecond(rate/float64(f.nodes)), took.Round(time.Second))
+	p.message("the layout allows %s per node, so this takes %v; more sequence bits (--namespace fast --layout time=41,node=2,seq=20) or --block make it faster",
+		perSecond(rate/float64(f.block)), took.Round(time.Second))
 }
 
 // parseNode reads a node number, or the numbers of its parts.

@@ -45,15 +45,17 @@ A spec gives the widths of the fields from the highest bit down; "node" may be a
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.layout, "layout", "twitter", "the layout to look at: `name` or spec")
-	fs.Float64Var(&f.need.Rate, "rate", 0, "find a layout: IDs a second, of all nodes together")
-	fs.Uint64Var(&f.need.Nodes, "nodes", 1, "find a layout: processes that make IDs at one time")
-	fs.Float64Var(&f.need.Years, "years", 50, "find a layout: how long it has to last")
+	fs.Float64Var(&f.need.Rate, "rate", 0, "find a layout: `IDs` a second, of all nodes together")
+	fs.Uint64Var(&f.need.Nodes, "nodes", 1, "find a layout: `number` of processes that make IDs at one time")
+	fs.Float64Var(&f.need.Years, "years", 50, "find a layout: how many `years` it has to last")
 	fs.BoolVar(&f.need.JSSafe, "js-safe", false, "find a layout: no ID may pass 2^53-1")
 	fs.StringVar(&f.epoch, "epoch", "", "find a layout: its start `time` (default: today)")
 	fs.StringVar(&f.change, "change", "", "check the change from layout `A` to the layout in the argument")
 	fs.StringVar(&f.at, "at", "", "check a change: `time` from which B is used (default: now)")
 	fs.StringVar(&f.floor, "floor", "", "check a change: `time` up to which A may have run ahead (default: --at)")
 	fs.BoolVar(&f.json, "json", false, "one JSON object")
+	completeLayouts(cmd, "layout", "change")
+	cmd.ValidArgsFunction = presetCompletion
 	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		switch {
 		case f.change != "":

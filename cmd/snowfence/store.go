@@ -70,8 +70,8 @@ func (p *program) openStateFile(f *newFlags) (snowfence.Fence, func() error, err
 		return nil, nil, usagef("--state-file keeps one node: add --node N, a number that no other machine uses")
 	case f.store.store != "":
 		return nil, nil, usagef("--state-file stands in place of a store: leave one of --store and --state-file out")
-	case f.nodes != 1:
-		return nil, nil, usagef("--state-file keeps one node: leave --nodes out, or lease them from a store")
+	case f.block != 1:
+		return nil, nil, usagef("--state-file keeps one node: leave --block out, or lease one from a store")
 	}
 	l, err := parseLayout(f.layout)
 	if err != nil {
@@ -110,10 +110,10 @@ func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*
 	if err != nil {
 		return nil, err
 	}
-	if f.nodes < 1 || f.nodes&(f.nodes-1) != 0 || int64(f.nodes) > s.Nodes() {
-		return nil, usagef("--nodes %d: a power of two, at most the %s of the layout", f.nodes, plural(s.Nodes(), "node"))
+	if f.block < 1 || f.block&(f.block-1) != 0 || int64(f.block) > s.Nodes() {
+		return nil, usagef("--block %d: a power of two, at most the %s of the layout", f.block, plural(s.Nodes(), "node"))
 	}
-	o := lease.Options{Nodes: f.nodes, Wait: f.wait > 0}
+	o := lease.Options{Nodes: f.block, Wait: f.wait > 0}
 	if st.Local {
 		// The store does not go away, and what a killed process held is free the sooner.
 		o.TTL = 5 * time.Second
@@ -136,10 +136,28 @@ func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*
 	}
 	l, err := lease.Open(acquire, st.Leases, f.store.namespace, s, &o)
 	var taken *lease.TakenError
-	if errors.As(err, &taken) && f.wait == 0 {
-		return nil, fmt.Errorf("%s: or wait with --wait %v", strings.TrimPrefix(err.Error(), "lease: "), max(taken.NextFree, time.Second).Round(time.Second))
+	if errors.As(err, &taken) {
+		return nil, takenError(taken)
 	}
 	return l, err
+}
+
+// takenError says in the words of the command line what lease.TakenError says in those of the library.
+func takenError(e *lease.TakenError) error {
+	text := fmt.Sprintf("all %s nodes of namespace %q are taken", thousands(e.Last-e.First+1), e.Namespace)
+	switch {
+	case e.Block > 1:
+		text = fmt.Sprintf("no block of %d nodes of namespace %q is free", e.Block, e.Namespace)
+	case e.First == e.Last:
+		text = fmt.Sprintf("node %d of namespace %q, the only one that can be leased, is taken", e.First, e.Namespace)
+	}
+	for i, l := range e.Labels {
+		text += map[bool]string{true: ", held by ", false: ", "}[i == 0] + fmt.Sprintf("%s (%d)", l.Label, l.Nodes)
+	}
+	if e.NextFree > 0 {
+		text += fmt.Sprintf("; the next one frees in %v, unless it is renewed", e.NextFree.Round(100*time.Millisecond))
+	}
+	return errors.New(text + ": wait with --wait 30s, stop a holder (snowfence lease list), or use a layout with more nodes in another namespace")
 }
 
 // namespaceScheme returns the scheme of the namespace, and makes the namespace on first use where the store belongs to this machine.

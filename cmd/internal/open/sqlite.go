@@ -34,23 +34,23 @@ const remedies = "name one with --store sqlite:/path/to/ids.db, or go without: "
 
 // Embedded opens the user's own store, and makes it and its folder on first use.
 func Embedded(ctx context.Context, path string) (*Store, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("the state folder cannot be made (%w): %s", err, remedies)
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = touch(path)
 	}
-	s, err := sqlite(ctx, path)
-	if err != nil && !writable(path) {
-		return nil, fmt.Errorf("%w: %s", err, remedies)
+	if err != nil {
+		return nil, fmt.Errorf("the store in the state folder cannot be made (%w): %s", err, remedies)
 	}
-	return s, err
+	return sqlite(ctx, path)
 }
 
-// writable reports whether a store can be kept at path.
-func writable(path string) bool {
+// touch makes sure that the file can be written; an empty one is an empty database.
+func touch(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return false
+		return err
 	}
-	return f.Close() == nil
+	return f.Close()
 }
 
 // sqlitePath reads what follows sqlite: in a URL: a path, as it is, or with // and an empty host before it.

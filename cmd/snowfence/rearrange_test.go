@@ -1,0 +1,30 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestRearrange(t *testing.T) {
+	p := &program{now: time.Now}
+	for args, want := range map[string]string{
+		"":                               "",
+		"decode":                         "decode --",
+		"decode -5":                      "decode -- -5",
+		"decode -5 --json":               "decode --json -- -5",
+		"decode 1 -5 --layout discord 2": "decode --layout discord -- 1 -5 2",
+		"decode --layout=discord -5":     "decode --layout=discord -- -5",
+		"decode --json -- --5":           "decode --json -- --5",
+		"decode -5 --layout":             "decode --layout -- -5",
+		"decode -h -5":                   "decode -h -- -5",
+		"decode - -x":                    "decode -- - -x",
+		"new -n 5":                       "new -n 5",
+		"nonsense -5":                    "nonsense -5",
+	} {
+		if got := p.rearrange(p.root(), strings.Fields(args)); !slices.Equal(got, strings.Fields(want)) {
+			t.Errorf("%q becomes %q, want %q", args, got, want)
+		}
+	}
+}
