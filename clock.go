@@ -36,16 +36,18 @@ type clock struct {
 	magic   uint64
 	shift   uint8
 
+	base     time.Time     // start of elapsed time, with its monotonic part
+	baseMono time.Duration // the same of a TimeSource
+
 	anchor atomic.Pointer[anchor]
 }
 
 // anchor is a point at which a clock compared itself with the wall clock.
 type anchor struct {
-	base  time.Time     // the system's reading there, with its monotonic part; unused with a TimeSource
-	mono  time.Duration // a TimeSource's reading there
-	ns    int64         // since the layout's epoch
-	slow  uint8         // 0: full speed, 1: half
-	fresh uint64        // elapsed nanoseconds up to which the anchor serves
+	at    int64 // elapsed time there
+	ns    int64 // since the layout's epoch there
+	slow  uint8 // 0: time runs at full speed from there, 1: at half
+	fresh int64 // how much later the next comparison is due; 0: at every reading
 }
 
 func (c *clock) init(l Layout, source TimeSource, raw bool) {
@@ -58,85 +60,92 @@ func (c *clock) init(l Layout, source TimeSource, raw bool) {
 		q, _ := bits.Div64(1<<n, 0, c.tickLen)
 		c.magic, c.shift = q+1, uint8(n)
 	}
-	a := &anchor{}
-	var wall time.Time
-	wall, a.mono = c.read()
-	a.base, a.ns = wall, c.sinceEpoch(wall)
-	if a.ns >= 0 && !raw {
-		a.fresh = uint64(syncEvery)
+	c.base = time.Now()
+	if source != nil {
+		_, c.baseMono = source()
 	}
-	c.anchor.Store(a)
+	c.anchor.Store(&anchor{ns: math.MinInt64 / 2})
+	c.tick()
 }
 
-// read returns both clocks. With the system's, the wall time carries the monotonic reading inside it.
-func (c *clock) read() (time.Time, time.Duration) {
+// elapsed returns the nanoseconds of monotonic time since init.
+func (c *clock) elapsed() int64 {
 	if c.source != nil {
-		wall, mono := c.source()
-		return wall.Round(0), mono
+		_, mono := c.source()
+		return int64(mono - c.baseMono)
 	}
-	return time.Now(), 0
+	return int64(time.Since(c.base))
 }
 
-func (c *clock) sinceEpoch(wall time.Time) int64 { return int64(wall.Sub(c.epoch)) }
+// both returns the elapsed time and the wall clock's nanoseconds since the epoch, read together.
+func (c *clock) both() (elapsed, wall int64) {
+	if c.source != nil {
+		now, mono := c.source()
+		return int64(mono - c.baseMono), int64(now.Round(0).Sub(c.epoch))
+	}
+	now := time.Now()
+	return int64(now.Sub(c.base)), int64(now.Round(0).Sub(c.epoch))
+}
 
 // tick returns the current tick, and −1 before the epoch.
 func (c *clock) tick() int64 {
-	a := c.anchor.Load()
-	var e uint64
-	if c.source == nil {
-		e = uint64(time.Since(a.base))
-	} else {
-		_, mono := c.source()
-		e = uint64(mono - a.mono)
-	}
-	if e >= a.fresh {
-		return c.sync()
-	}
-	hi, _ := bits.Mul64(uint64(a.ns)+e>>a.slow, c.magic)
-	return int64(hi >> c.shift)
+	tick, _ := c.read()
+	return tick
 }
 
-// now returns nanoseconds since the epoch, as tick sees them, and how fast they run (0 full, 1 half speed).
-func (c *clock) now() (ns int64, slow uint8) {
-	c.tick() // brings the anchor up to date
-	a := c.anchor.Load()
-	wall, mono := c.read()
+// read returns the current tick, and the elapsed time up to which it is sure to stay the current one for all who read the clock:
+// 0 where that is not known, because the wall clock itself is the time, or is a TimeSource.
+func (c *clock) read() (tick, sure int64) {
+	ns, slow, e, due := c.now()
+	tick = c.ticks(ns)
+	if due == 0 || slow != 0 || c.source != nil || tick < 0 {
+		return tick, 0
+	}
+	return tick, min(due, e+(tick+1)*int64(c.tickLen)-ns)
+}
+
+// sureUntil returns the elapsed time up to which a tick is sure not to be over, and 0 where that is not known.
+func (c *clock) sureUntil(tick int64) int64 {
+	ns, slow, e, due := c.now()
+	if due == 0 || slow != 0 || c.source != nil || tick >= math.MaxInt64/int64(c.tickLen) {
+		return 0
+	}
+	return min(due, e+(tick+1)*int64(c.tickLen)-ns)
+}
+
+// now returns nanoseconds since the epoch and how fast they run (0 full, 1 half speed), with the elapsed time of the reading
+// and the one at which the next comparison with the wall clock is due.
+func (c *clock) now() (ns int64, slow uint8, e, due int64) {
 	if c.raw {
-		return c.sinceEpoch(wall), 0
+		e, ns = c.both()
+		return ns, 0, e, 0
 	}
-	return a.ns + a.elapsed(c, wall, mono)>>a.slow, a.slow
-}
-
-func (a *anchor) elapsed(c *clock, wall time.Time, mono time.Duration) int64 {
-	if c.source != nil {
-		return int64(mono - a.mono)
-	}
-	return int64(wall.Sub(a.base)) // both carry monotonic readings
-}
-
-// sync compares with the wall clock and sets a new anchor.
-func (c *clock) sync() int64 {
 	a := c.anchor.Load()
-	wall, mono := c.read()
-	w := c.sinceEpoch(wall)
-	if c.raw {
-		return c.ticks(w)
+	e = c.elapsed()
+	if e-a.at >= a.fresh {
+		return c.sync(a)
 	}
-	cur := a.ns + max(a.elapsed(c, wall, mono), 0)>>a.slow
-	next := &anchor{base: wall, mono: mono, ns: cur, fresh: uint64(syncEvery)}
-	switch ahead := cur - w; {
+	return a.ns + (e-a.at)>>a.slow, a.slow, e, a.at + a.fresh
+}
+
+// sync compares with the wall clock, sets a new anchor, and returns what now does.
+func (c *clock) sync(a *anchor) (ns int64, slow uint8, e, due int64) {
+	e, wall := c.both()
+	cur := a.ns + max(e-a.at, 0)>>a.slow
+	next := &anchor{at: e, ns: cur, fresh: int64(syncEvery)}
+	switch ahead := cur - wall; {
 	case ahead <= 0:
-		next.ns = w
+		next.ns = wall
 	case ahead > int64(slewFrom):
 		next.slow = 1
-		next.fresh = min(next.fresh, max(2*uint64(ahead), uint64(slewFrom)))
+		next.fresh = min(next.fresh, 2*ahead)
 	}
 	if next.ns < 0 {
-		next.fresh = 0 // before the epoch: come here every time
+		next.fresh = 0
 	}
 	// When another goroutine was faster, its anchor is as good.
 	c.anchor.CompareAndSwap(a, next)
-	return c.ticks(next.ns)
+	return next.ns, next.slow, e, e + next.fresh
 }
 
 func (c *clock) ticks(ns int64) int64 {
@@ -149,7 +158,7 @@ func (c *clock) ticks(ns int64) int64 {
 
 // until returns how long it takes until the given tick starts; 0 when it has started.
 func (c *clock) until(tick int64) time.Duration {
-	ns, slow := c.now()
+	ns, slow, _, _ := c.now()
 	if tick > math.MaxInt64/int64(c.tickLen) {
 		return math.MaxInt64
 	}

@@ -16,18 +16,19 @@ const (
 	maxQuota   = 1 << 17
 )
 
-// publish lets the fast path of a coarse generator know the time: up to which position it may go without another look at the clock.
+// publishCoarse lets the fast path of a coarse generator know the time: up to which position it may go without another look at the clock.
 // before and after are the word before and after what the caller took.
-func (g *Generator) publish(t *track, tick int64, before, after, bound uint64) {
-	ns := int64(time.Since(g.start))
+func (g *Generator) publishCoarse(t *track, tick int64, before, after, bound uint64) {
+	ns := int64(time.Since(g.clock.base))
 	elapsed := max(ns-t.pubNs.Load(), 1)
 	made := int64(before) - int64(t.pubPos.Load())
 	quota := uint64(minQuota)
 	if made > 0 && made < math.MaxInt64/int64(coarseSpan) {
 		quota = min(max(uint64(made*int64(coarseSpan)/elapsed), minQuota), maxQuota)
 	}
-	limit := min(bound, t.softEnd.Load(), after+quota)
-	if tick-t.from >= int64(t.soft.Load()) {
+	soft := t.soft.Load()
+	limit := min(bound, soft*t.span, after+quota)
+	if tick-t.from >= int64(soft) {
 		limit = 0 // the next caller asks for what comes after this grant
 	}
 	t.pubPos.Store(after)
@@ -65,8 +66,7 @@ func (g *Generator) keepTime() {
 			idle = 0
 		} else if idle++; idle == 2 {
 			g.ticking.Store(false)
-			t.coarse.Store(parked)
-			t.limit.Store(0)
+			g.cur.Load().halt() // read after the store: whoever published on another track since then starts a new ticker
 			return
 		}
 		now, bound := t.window(tick, g.lead, t.end.Load())
@@ -76,7 +76,7 @@ func (g *Generator) keepTime() {
 		}
 		w = max(w, now)
 		if w < sealed {
-			g.publish(t, tick, before, w, bound)
+			g.publishCoarse(t, tick, before, w, bound)
 		}
 		last, lastPos = t, w
 	}

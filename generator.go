@@ -46,12 +46,12 @@ type Generator struct {
 	closed  *track // the terminal value of cur
 	unbind  func()
 
-	start   time.Time       // of the generator; monotonic
 	ticking atomic.Bool     // the coarse ticker runs
 	life    context.Context // ends with Close
 	end     context.CancelFunc
 
 	mu      sync.Mutex // guards what follows, and raising and replacing the hold
+	held    *hold      // the hold cur points into, or that Close took away
 	flight  *flight    // the question the fence is being asked, nil when none
 	revoked int64      // how often the fence took a grant back
 }
@@ -72,13 +72,14 @@ func New(c Config) (*Generator, error) {
 	}
 	g := &Generator{
 		coarse: c.Coarse, fence: c.Fence, scheme: c.Fence.Scheme(), lead: c.Lead, maxWait: c.MaxWait,
-		closed: &track{}, start: time.Now(),
+		closed: &track{},
 	}
 	g.life, g.end = context.WithCancel(context.Background())
 	if g.scheme == nil {
 		return nil, errors.New("snowfence: the fence has no scheme")
 	}
 	g.closed.word.Store(sealed)
+	g.closed.halt()
 	g.clock.init(g.scheme.layout, c.Time, g.scheme.rollBits > 0)
 	g.unbind = func() {}
 	if b, ok := c.Fence.(Binder); ok {
@@ -113,6 +114,7 @@ func (g *Generator) first(wait time.Duration) error {
 	if g.revoked > 0 {
 		return &WaitError{Reason: ErrFenced, Node: gr.Node, Cause: errors.New("the fence took its first grant back at once")}
 	}
+	g.held = h
 	g.cur.Store(h.tracks[0])
 	return nil
 }
@@ -134,113 +136,125 @@ func (g *Generator) Grant() (Grant, bool) {
 // Next returns a new ID. On the fast path it neither waits nor looks at ctx. Otherwise it waits for the next tick or for a grant, at most
 // Config.MaxWait and until ctx ends, and then returns a [WaitError], [ErrLifetime] or [ErrClosed].
 func (g *Generator) Next(ctx context.Context) (ID, error) {
-	if id, ok := g.try(); ok {
+	if g.coarse {
+		if id, ok := g.tryCoarse(); ok {
+			return id, nil
+		}
+	} else if id, ok := g.tryExact(); ok {
 		return id, nil
 	}
 	t, pos, _, err := g.reserve(ctx, 1)
-	if err != nil {
-		return 0, err
-	}
-	return t.id(pos), nil
+	return t.idUnless(pos, err)
 }
 
 // TryNext returns a new ID without waiting, or an error that says why there is none now ([ErrExhausted], [ErrFenced]).
 // It asks the fence for what the next call will need.
 func (g *Generator) TryNext() (ID, error) {
-	if id, ok := g.try(); ok {
+	if g.coarse {
+		if id, ok := g.tryCoarse(); ok {
+			return id, nil
+		}
+	} else if id, ok := g.tryExact(); ok {
 		return id, nil
 	}
 	t, pos, _, err := g.reserveNow(1)
+	return t.idUnless(pos, err)
+}
+
+func (t *track) idUnless(pos uint64, err error) (ID, error) {
 	if err != nil {
 		return 0, err
 	}
 	return t.id(pos), nil
 }
 
-// try is the fast path: one ID from the present grant, if nothing has to be waited for or asked.
+// tryExact and tryCoarse are the fast paths: one ID of the tick whose limit was published, if nothing has to be waited for or asked.
 //
 // Invariant: a position becomes an ID at most once, since only the add or swap that moved the word past it may use it, and only below
-// the end of the track it was taken from. The clock decides where the word moves to, never who owns a position.
-func (g *Generator) try() (ID, bool) {
+// an end of its own track that was read before. The clock decides where the word moves to, never who owns a position.
+func (g *Generator) tryExact() (ID, bool) {
 	t := g.cur.Load()
 	if stalling {
 		stall(afterTrack)
 	}
-	if g.coarse {
-		pos := t.word.Add(1) - 1
-		if stalling {
-			stall(afterTake)
-		}
-		if pos < t.limit.Load() {
-			if stalling {
-				stall(afterLimit)
-			}
-			return t.id(pos), true
-		}
+	if int64(time.Since(g.clock.base)) >= t.sure.Load() {
 		return 0, false
 	}
-	rel := uint64(g.clock.tick() - t.from)
 	if stalling {
 		stall(afterClock)
 	}
-	if rel >= t.soft.Load() { // also when the clock is before the grant: rel is huge then
-		return 0, false
-	}
-	now := rel * t.span
-	w := t.word.Load()
-	for w < now {
-		if stalling {
-			stall(afterWord)
-		}
-		if t.word.CompareAndSwap(w, now+1) {
-			if stalling {
-				stall(afterTake)
-			}
-			return t.id(now), true
-		}
-		w = t.word.Load()
-	}
-	bound := min(now+t.ahead, t.softEnd.Load())
-	if w >= bound {
+	limit := t.limit.Load()
+	if t.word.Load() >= limit { // cheap beside the clock, and the last position of a tick costs none of the next
 		return 0, false
 	}
 	if stalling {
-		stall(afterWord)
+		stall(afterLimit)
 	}
 	pos := t.word.Add(1) - 1
 	if stalling {
 		stall(afterTake)
 	}
-	return t.id(pos), pos < bound
+	if pos >= limit {
+		return 0, false
+	}
+	if t.form == shifts {
+		return t.shiftID(pos), true
+	}
+	return t.pieceID(pos), true
+}
+
+func (g *Generator) tryCoarse() (ID, bool) {
+	t := g.cur.Load()
+	if stalling {
+		stall(afterTrack)
+	}
+	limit := t.limit.Load()
+	if limit == 0 {
+		return 0, false
+	}
+	if stalling {
+		stall(afterLimit)
+	}
+	pos := t.word.Add(1) - 1
+	if stalling {
+		stall(afterTake)
+	}
+	if pos >= limit {
+		return 0, false
+	}
+	if t.form == shifts {
+		return t.shiftID(pos), true
+	}
+	return t.pieceID(pos), true
 }
 
 // Close ends the generator and gives the unused part of its grant back to the fence. IDs that calls have taken already stay valid; calls that
 // wait, and all later ones, return [ErrClosed]. A second Close does nothing. When the fence is being asked something, Close waits for
 // the answer until ctx ends, and then leaves the grant to run out by itself.
 func (g *Generator) Close(ctx context.Context) error {
-	t := g.cur.Swap(g.closed)
-	if t == g.closed {
+	g.mu.Lock()
+	if g.cur.Swap(g.closed) == g.closed {
+		g.mu.Unlock()
 		return nil
 	}
 	if stalling {
 		stall(afterClose)
 	}
-	used := t.hold.seal()
-	g.mu.Lock()
+	h, f := g.held, g.flight
+	used := h.seal()
 	g.end() // no question is asked from here on
-	f := g.flight
 	g.mu.Unlock()
 	if f != nil {
 		select {
 		case <-f.done:
 		case <-ctx.Done():
 			return fmt.Errorf("snowfence: closing: the fence did not answer, so the grant of node %d runs out at %s: %w",
-				t.hold.grant.Node, g.scheme.layout.TimeOf(t.hold.until()), ctx.Err())
+				h.grant.Node, g.scheme.layout.TimeOf(h.until()), ctx.Err())
 		}
 	}
 	defer g.unbind()
-	gr := t.hold.grant
-	gr.Until = t.hold.until()
+	gr := h.grant
+	gr.Until = h.until()
 	if err := g.fence.Release(ctx, gr, used); err != nil {
 		return fmt.Errorf("snowfence: closing: giving node %d back: %w", gr.Node, err)
 	}
@@ -252,9 +266,8 @@ func (g *Generator) revoke() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.revoked++
-	t := g.cur.Load()
-	if t == nil || t.hold == nil {
+	if g.held == nil {
 		return 0
 	}
-	return t.hold.seal()
+	return g.held.seal()
 }

@@ -1,8 +1,13 @@
 package snowfence
 
-import "context"
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
 
-const maxBlock = 256
+// maxBlock makes the share of a block's atomic step and clock reading in each ID small against the rest of the work.
+const maxBlock = 1024
 
 // Local is a handle on a generator for one goroutine. It takes positions in blocks, so that goroutines do not meet on one word; the IDs of
 // one handle are increasing, those of several are unique but not in the order of the calls. It is not safe for concurrent use.
@@ -10,27 +15,37 @@ const maxBlock = 256
 // A handle drops what is left of its block when the tick moves on: with a handle per request instead of one per worker, sequence
 // numbers are lost. It needs no Close, and goes on over renewals and changes of the grant as the generator does.
 type Local struct {
-	g    *Generator
-	t    *track
-	tick int64 // of the IDs below, after t.from
+	left     uint64        // IDs left in this piece
+	id, step ID            // the last ID, and the distance to the next
+	tick     int64         // of these IDs, after t.from
+	coarse   *atomic.Int64 // the tick a coarse generator keeps for t; always parked for an exact one
+	sure     int64         // of an exact one: while the clock has elapsed less, the tick is not over; 0 when that is not known
 
-	id, step ID     // the next ID, and the distance to the one after
-	left     uint64 // IDs left in this piece
+	g *Generator
+	t *track
 
 	pos, end uint64 // the rest of the block behind the piece
 	size     uint64 // of the next block
+
+	_ [64]byte // handles of different goroutines stay off each other's cache lines
 }
 
 // Local returns a new handle.
-func (g *Generator) Local() *Local { return &Local{g: g, t: g.closed, size: 1} }
+func (g *Generator) Local() *Local { return &Local{g: g, t: g.closed, coarse: &g.closed.coarse, size: 1} }
 
 // Next returns a new ID, as [Generator.Next] does.
 func (l *Local) Next(ctx context.Context) (ID, error) {
-	if l.left > 0 && l.current() {
-		id := l.id
-		l.id += l.step
-		l.left--
-		return id, nil
+	if l.left == 0 || l.coarse.Load() > l.tick {
+		return l.slow(ctx)
+	}
+	l.left--
+	l.id += l.step
+	return l.id, nil
+}
+
+func (l *Local) slow(ctx context.Context) (ID, error) {
+	if l.left != 0 && l.current() {
+		return l.take(), nil
 	}
 	if err := l.refill(func() (*track, uint64, uint64, error) { return l.g.reserve(ctx, l.size) }); err != nil {
 		return 0, err
@@ -40,7 +55,7 @@ func (l *Local) Next(ctx context.Context) (ID, error) {
 
 // TryNext returns a new ID, as [Generator.TryNext] does.
 func (l *Local) TryNext() (ID, error) {
-	if l.left > 0 && l.current() {
+	if l.left != 0 && l.current() {
 		return l.take(), nil
 	}
 	if err := l.refill(func() (*track, uint64, uint64, error) { return l.g.reserveNow(l.size) }); err != nil {
@@ -50,17 +65,19 @@ func (l *Local) TryNext() (ID, error) {
 }
 
 func (l *Local) take() ID {
-	id := l.id
-	l.id += l.step
 	l.left--
-	return id
+	l.id += l.step
+	return l.id
 }
 
 // current reports whether the tick of the IDs in hand is not over. A coarse generator's tick is read from the grant the block is of:
 // when that was sealed, or nobody keeps the time, it says parked, which is later than any tick.
 func (l *Local) current() bool {
 	if l.g.coarse {
-		return l.t.coarse.Load() <= l.tick
+		return l.coarse.Load() <= l.tick
+	}
+	if l.sure != 0 {
+		return int64(time.Since(l.g.clock.base)) < l.sure
 	}
 	return l.g.clock.tick()-l.t.from <= l.tick
 }
@@ -84,6 +101,7 @@ func (l *Local) refill(reserve func() (*track, uint64, uint64, error)) error {
 		return err
 	}
 	l.t, l.pos, l.end = t, pos, pos+count
+	l.coarse = &t.coarse
 	l.next()
 	return nil
 }
@@ -91,6 +109,8 @@ func (l *Local) refill(reserve func() (*track, uint64, uint64, error)) error {
 // next makes a piece from the rest of the block.
 func (l *Local) next() {
 	l.tick = int64(l.pos / l.t.span)
+	l.sure = l.g.clock.sureUntil(l.t.from + l.tick)
 	l.id, l.step, l.left = l.t.piece(l.pos, l.end-l.pos)
+	l.id -= l.step
 	l.pos += l.left
 }

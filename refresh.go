@@ -26,9 +26,12 @@ func (g *Generator) ask(t *track, after int64) *flight {
 		return f
 	}
 	f := &flight{done: make(chan struct{})}
-	if g.life.Err() != nil {
+	if g.life.Err() != nil || t.hold != g.held {
+		// Closed; or somebody got another grant since the caller looked, and it should look again.
+		if g.life.Err() != nil {
+			f.err = ErrClosed
+		}
 		g.mu.Unlock()
-		f.err = ErrClosed
 		close(f.done)
 		return f
 	}
@@ -71,7 +74,7 @@ func (g *Generator) fetch(ctx context.Context, t *track, after int64) error {
 		}
 		again, err := g.install(gr, revoked)
 		if err != nil && !t.hold.renewedBy(gr) {
-			// A new grant that cannot be used; what it renews is given back by Close.
+			// A new grant that cannot be used. What renews the present one is given back with it, by Close.
 			err = errors.Join(err, g.fence.Release(context.WithoutCancel(ctx), gr, gr.From))
 		}
 		if !again {
@@ -110,14 +113,12 @@ func (g *Generator) install(gr Grant, revoked int64) (again bool, err error) {
 	if stalling {
 		stall(afterSeal)
 	}
+	g.held = h
 	for {
 		if g.cur.CompareAndSwap(t, h.tracks[0]) {
 			return false, nil
 		}
-		// Another rollback value of the sealed hold, or the end.
-		if t = g.cur.Load(); t.hold == nil {
-			return false, ErrClosed
-		}
+		t = g.cur.Load() // another rollback value of the sealed hold; Close needs the mutex
 	}
 }
 
@@ -145,7 +146,7 @@ func (g *Generator) askAhead(t *track, tick int64, pos uint64) {
 		g.mu.Unlock()
 		return
 	}
-	t.setSoft(until)
+	t.soft.Store(until)
 	g.mu.Unlock()
 	if after := t.from + int64(until); after <= g.scheme.MaxTick() {
 		go g.ask(t, after)

@@ -121,7 +121,7 @@ func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle
 	if t.hold == nil {
 		return t, 0, 0, obstacle{err: ErrClosed}
 	}
-	tick := g.clock.tick()
+	tick, sure := g.clock.read()
 	if stalling {
 		stall(afterClock)
 	}
@@ -146,24 +146,44 @@ func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle
 			w = t.word.Load()
 			continue
 		}
-		k := min(n, bound-w)
-		pos = t.word.Add(k) - k
-		if pos >= bound {
-			break // others were faster: these positions are lost, and nobody else gets them
+		if n == 1 {
+			if pos = t.word.Add(1) - 1; pos >= bound {
+				break // others were faster: this position is lost, and nobody else gets it
+			}
+			count = 1
+			break
 		}
-		count = min(k, bound-pos)
+		// A batch takes by swap: an add would carry the word past the bound by a batch for each core.
+		if k := min(n, bound-w); t.word.CompareAndSwap(w, w+k) {
+			pos, count = w, k
+			break
+		}
+		w = t.word.Load()
 	}
 	if stalling {
 		stall(afterTake)
 	}
 	if count == 0 {
+		t.halt() // or whoever tries again and again without waiting carries the word away
 		return t, 0, 0, g.obstacle(t, tick, now, end)
 	}
 	g.askAhead(t, tick, pos+count)
 	if g.coarse {
-		g.publish(t, tick, before, pos+count, bound)
+		g.publishCoarse(t, tick, before, pos+count, bound)
+	} else if sure > 0 {
+		t.publish(tick, sure, bound)
 	}
 	return t, pos, count, obstacle{}
+}
+
+// publish opens the fast path of an exact generator for the rest of a tick. The word is at the start of that tick or above.
+func (t *track) publish(tick, sure int64, bound uint64) {
+	soft := t.soft.Load()
+	if tick-t.from >= int64(soft) {
+		return // every call asks for the next grant
+	}
+	t.limit.Store(min(bound, soft*t.span))
+	t.sure.Store(sure)
 }
 
 // window returns the position at which the current tick starts, cut to the grant, and the position that may not be reached now:

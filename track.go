@@ -26,24 +26,29 @@ type track struct {
 	span  uint64 // positions in a tick
 	ahead uint64 // (lead + 1) × span: how far positions may run past the start of the current tick
 
-	log2      uint8 // of span, where form is shifts
 	timeShift uint8
 	seqShift  uint8
 	form      form
 
-	// What the fast path is checked against: at most until and end, and below them where somebody should ask for the next
-	// grant ahead of time.
-	soft    atomic.Uint64 // ticks after from
-	softEnd atomic.Uint64 // soft × span
+	// Where form is shifts: the ID of a position is base + (its tick bits) × tickMul + (its slot bits) × slotMul. A product costs
+	// less than a shift by a variable.
+	slots   uint64 // span − 1
+	tickMul uint64
+	slotMul uint64
 
-	until atomic.Uint64 // ticks after from that are granted; only raised
+	// What is granted. Only raised.
+	until atomic.Uint64 // ticks after from
 	end   atomic.Uint64 // until × span
 
-	// Of a coarse generator only. What they say is about time, never about safety: end is checked when limit is set, and the word
-	// of a sealed track is above every limit.
-	limit  atomic.Uint64 // positions below it may be taken without a look at the clock
-	coarse atomic.Int64  // the tick after from, as of the last look; parked when nobody looks
-	pubPos atomic.Uint64 // the word at the last look
+	// Below until: where somebody should ask for the next grant ahead of time.
+	soft atomic.Uint64 // ticks after from
+
+	// What the fast path goes by, set by those who read the clock (publish). It is about time, never about safety: limit is at most end
+	// when it is set, whoever takes a position has read it before, and the word of a sealed track is above every limit.
+	limit  atomic.Uint64 // positions below it may be taken; 0 for none
+	sure   atomic.Int64  // of an exact generator: while the clock has elapsed less, the tick of the limit is the current one
+	coarse atomic.Int64  // of a coarse one: the current tick after from as of the last look; parked when nobody looks
+	pubPos atomic.Uint64 // of a coarse one: the word at the last look
 	pubNs  atomic.Int64  // and its time
 
 	_    [64]byte // the word is written by every call, the rest is read: keep them on different cache lines
@@ -121,7 +126,8 @@ func (t *track) setForm(s *Scheme, gr Grant) {
 		}
 	}
 	if t.span&(t.span-1) == 0 {
-		t.form, t.log2 = shifts, uint8(bits.Len64(t.span)-1)
+		t.form, t.slots, t.slotMul = shifts, t.span-1, 1<<t.seqShift
+		t.tickMul = 1 << (t.timeShift - uint8(bits.Len64(t.slots)))
 	}
 }
 
@@ -151,8 +157,18 @@ func (s *Scheme) lowParts() (bits int) {
 // id returns the ID of a position.
 func (t *track) id(pos uint64) ID {
 	if t.form == shifts {
-		return ID(t.base + pos>>t.log2<<t.timeShift + pos&(t.span-1)<<t.seqShift)
+		return t.shiftID(pos)
 	}
+	return t.pieceID(pos)
+}
+
+// shiftID is id where form is shifts; it is small enough to become part of the caller.
+func (t *track) shiftID(pos uint64) ID {
+	return ID(t.base + pos&^t.slots*t.tickMul + pos&t.slots*t.slotMul)
+}
+
+// pieceID is id for any form.
+func (t *track) pieceID(pos uint64) ID {
 	id, _, _ := t.piece(pos, 1)
 	return id
 }
@@ -191,15 +207,9 @@ func (h *hold) raise(until, now int64) bool {
 		raised = true
 		t.until.Store(n)
 		t.end.Store(n * t.span)
-		t.setSoft(n - (n-min(n, max(old, uint64(max(now-t.from, 0)))))/3)
+		t.soft.Store(n - (n-min(n, max(old, uint64(max(now-t.from, 0)))))/3)
 	}
 	return raised
-}
-
-// setSoft moves the fast path's bound; n is at most until.
-func (t *track) setSoft(n uint64) {
-	t.soft.Store(n)
-	t.softEnd.Store(n * t.span)
 }
 
 // until returns the first tick that is not granted.
@@ -218,14 +228,19 @@ func (h *hold) seal() int64 {
 	h.done, h.used = true, h.grant.From
 	for _, t := range h.tracks {
 		end := t.word.Swap(sealed)
-		t.limit.Store(0)
-		t.coarse.Store(parked)
+		t.halt()
 		if end > 0 {
 			// A word may stand above its bound by positions that were taken too late and never used.
 			h.used = max(h.used, min(t.from+int64((end-1)/t.span)+1, h.until()))
 		}
 	}
 	return h.used
+}
+
+// halt sends all takers to the slow path, until somebody publishes a limit again.
+func (t *track) halt() {
+	t.coarse.Store(parked)
+	t.limit.Store(0)
 }
 
 func (h *hold) sealed() bool {
