@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
 	"github.com/spf13/cobra"
 )
 
@@ -135,7 +136,7 @@ func (p *program) exitCode(cmd *cobra.Command, err error) int {
 		p.message("interrupted")
 		return exitInterrupted
 	}
-	p.message("%s", strings.TrimPrefix(err.Error(), "snowfence: "))
+	p.message("%s", withoutPackage(err))
 	var usage usageError
 	switch {
 	case !ours || errors.As(err, &usage):
@@ -145,8 +146,19 @@ func (p *program) exitCode(cmd *cobra.Command, err error) int {
 		return exitUsage
 	case errors.Is(err, snowfence.ErrInvalidLayout), errors.Is(err, snowfence.ErrInvalidID):
 		return exitUsage
+	case errors.Is(err, lease.ErrNoNamespace):
+		p.message("see 'snowfence namespace list'; 'snowfence namespace create NAME' makes one")
 	}
 	return exitFailed
+}
+
+// withoutPackage is the text of an error without the name of the package it comes from.
+func withoutPackage(err error) string {
+	text := err.Error()
+	for _, name := range []string{"snowfence: ", "lease: ", "sqlstore: "} {
+		text = strings.TrimPrefix(text, name)
+	}
+	return text
 }
 
 // message writes a line to standard error, behind the name of the program.

@@ -70,8 +70,18 @@ func TestOpenErrors(t *testing.T) {
 			t.Errorf("%q: the error shows the password: %v", rawURL, err)
 		}
 	}
-	if _, err := Open(t.Context(), "sqlite:"+t.TempDir()+"/no/such/ids.db"); err == nil || !strings.Contains(err.Error(), "its folder does not exist") {
-		t.Errorf("got %v", err)
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/text", []byte(strings.Repeat("no database\n", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"/no/such/ids.db": "its folder does not exist",
+		"":                "that is a folder",
+		"/text":           "store sqlite:" + dir + "/text: ",
+	} {
+		if _, err := Open(t.Context(), "sqlite:"+dir+path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q in it", path, err, want)
+		}
 	}
 }
 

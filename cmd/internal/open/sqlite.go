@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sqlstore"
 	_ "modernc.org/sqlite" // the driver
 )
@@ -76,6 +77,9 @@ func sqlite(ctx context.Context, path string) (*Store, error) {
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("store sqlite:%s: its folder does not exist: make it, or correct the path", path)
 	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("store sqlite:%s: that is a folder: add the name of the file", path)
+	}
 	dsn := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
 		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)"},
 		"_txlock": {"immediate"},
@@ -86,6 +90,10 @@ func sqlite(ctx context.Context, path string) (*Store, error) {
 	}
 	st, err := sqlstore.New(db, sqlstore.SQLite())
 	if err != nil {
+		return nil, errors.Join(fmt.Errorf("store sqlite:%s: %w", path, err), db.Close())
+	}
+	// The first read finds out whether this is a store, and makes one of an empty file.
+	if _, err := st.Get(ctx, []lease.Key{{Namespace: "default", Node: lease.NamespaceNode}}); err != nil {
 		return nil, errors.Join(fmt.Errorf("store sqlite:%s: %w", path, err), db.Close())
 	}
 	return &Store{Leases: st, Name: "sqlite:" + path, Local: true, close: db.Close}, nil
