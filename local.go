@@ -15,8 +15,8 @@ const maxBlock = 1024
 // A handle drops what is left of its block when the tick moves on: with a handle per request instead of one per worker, sequence
 // numbers are lost. It needs no Close, and goes on over renewals and changes of the grant as the generator does.
 type Local struct {
-	left     uint64        // IDs left in this piece
-	id, step ID            // the last ID, and the distance to the next
+	id, step ID            // the ID given out last, and the distance to the next
+	last     ID            // of this piece; id when nothing is left
 	tick     int64         // of these IDs, after t.from
 	coarse   *atomic.Int64 // the tick a coarse generator keeps for t; always parked for an exact one
 	sure     int64         // of an exact one: while the clock has elapsed less, the tick is not over; 0 when that is not known
@@ -31,20 +31,21 @@ type Local struct {
 }
 
 // Local returns a new handle.
-func (g *Generator) Local() *Local { return &Local{g: g, t: g.closed, coarse: &g.closed.coarse, size: 1} }
+func (g *Generator) Local() *Local {
+	return &Local{g: g, t: g.closed, coarse: &g.closed.coarse, step: 1, size: 1}
+}
 
 // Next returns a new ID, as [Generator.Next] does.
 func (l *Local) Next(ctx context.Context) (ID, error) {
-	if l.left == 0 || l.coarse.Load() > l.tick {
+	if l.id == l.last || l.coarse.Load() > l.tick {
 		return l.slow(ctx)
 	}
-	l.left--
 	l.id += l.step
 	return l.id, nil
 }
 
 func (l *Local) slow(ctx context.Context) (ID, error) {
-	if l.left != 0 && l.current() {
+	if l.id != l.last && l.current() {
 		return l.take(), nil
 	}
 	if err := l.refill(func() (*track, uint64, uint64, error) { return l.g.reserve(ctx, l.size) }); err != nil {
@@ -55,7 +56,7 @@ func (l *Local) slow(ctx context.Context) (ID, error) {
 
 // TryNext returns a new ID, as [Generator.TryNext] does.
 func (l *Local) TryNext() (ID, error) {
-	if l.left != 0 && l.current() {
+	if l.id != l.last && l.current() {
 		return l.take(), nil
 	}
 	if err := l.refill(func() (*track, uint64, uint64, error) { return l.g.reserveNow(l.size) }); err != nil {
@@ -65,7 +66,6 @@ func (l *Local) TryNext() (ID, error) {
 }
 
 func (l *Local) take() ID {
-	l.left--
 	l.id += l.step
 	return l.id
 }
@@ -84,18 +84,18 @@ func (l *Local) current() bool {
 
 // refill sets the next piece, from the block in hand or from a new one. It is called with no ID left, or with old ones.
 func (l *Local) refill(reserve func() (*track, uint64, uint64, error)) error {
-	if l.left == 0 && l.pos < l.end {
+	if l.id == l.last && l.pos < l.end {
 		if l.next(); l.current() {
 			return nil
 		}
 	}
 	// The next block is larger when this one was used up in its tick, and smaller when most of it was lost.
-	if lost := l.left + l.end - l.pos; lost == 0 {
+	if lost := uint64((l.last-l.id)/l.step) + l.end - l.pos; lost == 0 {
 		l.size = min(l.size*2, maxBlock)
 	} else if lost > l.size/2 {
 		l.size = max(l.size/2, 1)
 	}
-	l.left, l.pos, l.end = 0, 0, 0
+	l.id, l.pos, l.end = l.last, 0, 0
 	t, pos, count, err := reserve()
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (l *Local) refill(reserve func() (*track, uint64, uint64, error)) error {
 func (l *Local) next() {
 	l.tick = int64(l.pos / l.t.span)
 	l.sure = l.g.clock.sureUntil(l.t.from + l.tick)
-	l.id, l.step, l.left = l.t.piece(l.pos, l.end-l.pos)
-	l.id -= l.step
-	l.pos += l.left
+	id, step, count := l.t.piece(l.pos, l.end-l.pos)
+	l.id, l.step, l.last = id-step, step, id+ID(count-1)*step
+	l.pos += count
 }

@@ -190,7 +190,7 @@ func (t *track) piece(pos, n uint64) (id, step ID, count uint64) {
 	}
 	p.Node, p.Sequence = gr.Node+int64(slot%nodes), gr.FirstSeq+int64(slot/nodes)
 	if !s.nodeContiguous() {
-		return s.compose(p), 0, 1
+		return s.compose(p), 1, 1
 	}
 	return s.compose(p), 1 << low, min(n, nodes-slot%nodes)
 }
