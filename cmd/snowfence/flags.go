@@ -19,7 +19,7 @@ func (p *program) applyEnv(cmd *cobra.Command) error {
 	var err error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		value := p.env[envName(f.Name)]
-		if err != nil || f.Changed || value == "" || f.Name == "help" {
+		if err != nil || f.Changed || value == "" || f.Name == "help" || f.Name == "version" {
 			return
 		}
 		if setErr := cmd.Flags().Set(f.Name, value); setErr != nil {

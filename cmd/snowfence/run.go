@@ -64,10 +64,12 @@ Exit codes: 0 ok, 1 failed, 2 usage or bad input, 3 findings (a refused change),
 		Example: `  snowfence new -n 5
   snowfence decode 2104672976770170879
   snowfence plan --layout sonyflake`,
+		Version:           readVersion().Version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return p.applyEnv(cmd) },
 	}
+	root.SetVersionTemplate("snowfence {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(p.newCommand(), p.decodeCommand(), p.planCommand(), p.leaseCommand(), p.namespaceCommand(), p.versionCommand(), p.manCommand())
 	return root

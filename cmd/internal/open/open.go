@@ -49,7 +49,7 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	case scheme == "mem" && rest == "":
 		return &Store{Leases: lease.NewMemory(), Name: "mem:", Local: true, Volatile: true, close: func() error { return nil }}, nil
 	case scheme == "mem":
-		return nil, fmt.Errorf("%w %q: a store in memory has no name: write mem:", ErrURL, rawURL)
+		return nil, fmt.Errorf("%w %q: write mem: alone, since a store in memory has no name", ErrURL, rawURL)
 	case slices.Contains(later[:], scheme):
 		return nil, fmt.Errorf("%w %s: this version does not open %s stores yet: use %s", ErrURL, Redact(rawURL), scheme, Schemes)
 	}

@@ -56,10 +56,10 @@ func TestOpenErrors(t *testing.T) {
 		"sqlite::memory:":               "or mem:",
 		"sqlite://host/ids.db":          "a file has no host",
 		"sqlite:ids.db?_pragma=x":       "the settings are fixed",
-		"mem:x":                         "write mem:",
+		"mem:x":                         "write mem: alone",
 		"postgres://u:secret@h/d":       "does not open postgres stores yet",
 		"redis+sentinel://:secret@h":    "does not open redis+sentinel stores yet",
-		"etcd://u:secret%zz@h":               "does not open etcd stores yet",
+		"etcd://u:secret%zz@h":          "does not open etcd stores yet",
 		"oracle://scott:secret@tiger/x": "no kind of store called",
 	} {
 		_, err := Open(t.Context(), rawURL)
