@@ -292,12 +292,13 @@ func (f *finder) each(ctx context.Context, do func(Record)) error {
 // taken returns the error that says who has the nodes.
 func (f *finder) taken(ctx context.Context) error {
 	l := f.l
-	e := &TakenError{Namespace: l.name, First: f.ns.First, Last: f.ns.Last, Block: l.opts.Nodes, Cause: f.check}
+	e := &TakenError{Namespace: l.name, First: f.ns.First, Last: f.ns.Last, Block: l.opts.Nodes, Refused: int64(len(l.refused)), Cause: f.check}
 	labels := map[string]int{}
 	next := int64(-1)
 	err := f.each(ctx, func(r Record) {
 		switch {
-		case r.Veto != "" || l.refused[r.Node] != nil:
+		case l.refused[r.Node] != nil: // counted already
+		case r.Veto != "":
 			e.Refused++
 		case r.Held(f.now) && r.Generation >= f.ns.Since:
 			e.Held++

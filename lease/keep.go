@@ -139,7 +139,7 @@ func (l *Lease) note(err error) {
 	if err == nil {
 		l.trouble, l.failures = nil, 0
 		l.renewAt = now.Add(l.pace())
-		l.earliest = now.Add(min(l.opts.TTL/100, 100*time.Millisecond))
+		l.earliest = now.Add(min(l.opts.TTL/100, 20*time.Millisecond))
 		return
 	}
 	l.trouble = err

@@ -19,17 +19,10 @@ func (l *Lease) renew(ctx context.Context) error {
 			return err
 		}
 	}
-	var lowest int64
-	for i, r := range h.records {
-		if i == 0 || r.Until < lowest {
-			lowest = r.Until
-		}
-	}
 	from := h.from
 	records := h.records
 	var until int64
-	if l.ticks.back(now) > lowest {
-		// The grant lapsed long ago, by the clock: a suspend, or a clock that jumped. What is left out stays provably unused.
+	if l.ticks.lapsed(records, now) {
 		ns, err := l.usable(ctx)
 		if err != nil {
 			return err
@@ -81,7 +74,9 @@ func (l *Lease) write(ctx context.Context, records []Record, until int64) error 
 		return err
 	case gone > 0:
 		// One of our own writes whose reply was lost may have come in between.
-		h.answer(nonce, unknown)
+		if unknown != nil {
+			h.answer(nonce, unknown)
+		}
 		if err := l.resolve(ctx); err != nil {
 			if !lost(err) {
 				err = l.lose(fmt.Errorf("node %d was changed, and it cannot be read by whom: %w", h.records[0].Node, err))

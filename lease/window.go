@@ -51,7 +51,10 @@ func (t ticker) grant(ns Namespace, rs []Record, now time.Time) (from, until int
 	}
 	for range rs { // a skipped stretch of one record may end in that of another
 		for _, r := range rs {
-			from, _ = skip(r, from)
+			var limit int64
+			if from, limit = skip(r, from); limit > 0 && limit <= t.layout.TickOf(now) {
+				from = r.SkipUntil // what is left below it is in the past
+			}
 		}
 	}
 	if from > t.maxTick {
@@ -64,6 +67,17 @@ func (t ticker) grant(ns Namespace, rs []Record, now time.Time) (from, until int
 		}
 	}
 	return from, until, nil
+}
+
+// lapsed reports whether a grant of rs is better taken anew than renewed at time now: it ended long ago by the clock (a suspend, or a clock that
+// jumped), so that what is left out stays provably unused; or it ends at a stretch that is used up.
+func (t ticker) lapsed(rs []Record, now time.Time) bool {
+	for _, r := range rs {
+		if t.back(now) > r.Until || r.SkipUntil > 0 && r.Until <= r.SkipFrom && r.SkipFrom <= t.layout.TickOf(now) {
+			return true
+		}
+	}
+	return false
 }
 
 // renewal returns the until of a grant from rs that is renewed at time now.

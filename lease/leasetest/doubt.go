@@ -1,0 +1,364 @@
+package leasetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// other does to a record what another holder that knows its nonce would do, with until moved ahead by some ticks.
+func (w *world) other(node, ticks int64) lease.Record {
+	w.Helper()
+	r := w.record(node)
+	old := r.Nonce
+	r.Nonce, r.Revision, r.Until = fmt.Sprint("other-", r.Revision), r.Revision+1, r.Until+ticks
+	w.swapAll(lease.Write{Old: old, New: r})
+	return r
+}
+
+func testLostReply(w *world) {
+	u := w.on(4)
+	from := u.holds().from
+	for range 3 {
+		u.produce(50)
+		w.sleep(ttl / 3)
+		w.st.fail(nil, once("swap", errFault))
+		w.must(u.grant())
+		if u.holds().from != from || u.sealed() != 0 {
+			w.Fatalf("a renewal whose reply was lost cost the grant: %+v, sealed %d times", u.holds(), u.sealed())
+		}
+	}
+	// Of what an unanswered write left, nothing is used before a swap on top of it was acknowledged.
+	w.sleep(ttl / 3)
+	var mu sync.Mutex
+	lost := 0
+	w.st.fail(nil, func(op string, _ int) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if op == "swap" && lost < 3 {
+			lost++
+			return errFault
+		}
+		return nil
+	})
+	until := u.holds().until
+	ctx, cancel := context.WithTimeout(w.ctx, time.Millisecond)
+	defer cancel()
+	if err := u.ask(ctx, until); err == nil && func() bool { mu.Lock(); defer mu.Unlock(); return lost < 3 }() {
+		w.Error("a renewal was used though none was acknowledged")
+	}
+	w.must(u.grant())
+}
+
+// testLostReplyOther loses a reply and lets somebody else write after it: what stands there is nobody's to adopt.
+func testLostReplyOther(w *world) {
+	u := w.on(4)
+	u.produce(50)
+	w.sleep(ttl / 3)
+	var r lease.Record
+	var hit sync.Once
+	w.st.fail(nil, func(op string, _ int) (err error) {
+		if op == "swap" {
+			hit.Do(func() { r, err = w.other(4, 10), errFault })
+		}
+		return err
+	})
+	w.must(u.grant())
+	if u.sealed() != 1 {
+		w.Errorf("sealed %d times, want once", u.sealed())
+	}
+	if c := u.holds(); c.from < r.Until && c.node == 4 {
+		w.Errorf("the new grant begins at %d, inside what the other holder has: %d", c.from, r.Until)
+	}
+}
+
+// testLateRenewal lets a renewal that got no reply come in while the next one is on its way.
+func testLateRenewal(w *world) {
+	u := w.on(4)
+	from := u.holds().from
+	u.produce(50)
+	w.sleep(ttl / 3)
+	var swaps int
+	w.st.fail(func(op string, _ int) error {
+		if op != "swap" {
+			return nil
+		}
+		swaps++
+		switch swaps {
+		case 1:
+			return errLate
+		case 2:
+			for _, err := range w.st.land(w.ctx) {
+				if err != nil {
+					w.Errorf("the late renewal: %v", err)
+				}
+			}
+		}
+		return nil
+	}, nil)
+	w.must(u.grant())
+	if u.holds().from != from || u.sealed() != 0 {
+		w.Errorf("a late renewal of its own cost the grant: %+v, sealed %d times", u.holds(), u.sealed())
+	}
+}
+
+func testLateAfterGiveBack(w *world) {
+	u := w.on(4)
+	u.produce(50)
+	w.sleep(ttl / 3)
+	w.st.fail(once("swap", errLate), nil)
+	ctx, cancel := context.WithTimeout(w.ctx, 2*time.Millisecond)
+	defer cancel()
+	_ = u.ask(ctx, u.holds().until)
+	used := u.next
+	w.must(u.release())
+	for _, err := range w.st.land(w.ctx) {
+		if err == nil {
+			w.Error("a renewal came in after the node was given back")
+		}
+	}
+	if r := w.record(4); r.Until != used || r.Holder != "" {
+		w.Errorf("given back with %d used: %+v", used, r)
+	}
+	v := w.on(4)
+	if v.holds().from < used {
+		w.Errorf("the successor begins at %d, below %d", v.holds().from, used)
+	}
+}
+
+// testLostGiveBack loses the reply of a give-back, and later asks the same lease for a grant.
+func testLostGiveBack(w *world) {
+	for _, f := range []func(){
+		func() { w.st.fail(once("swap", errFault), nil) },
+		func() { w.st.fail(nil, once("swap", errFault)) },
+		func() { w.st.fail(once("swap", errLate), nil) },
+	} {
+		u := w.on(4)
+		u.produce(50)
+		f()
+		if err := u.release(); err == nil {
+			w.Error("a give-back without an answer is not an error")
+		}
+		w.st.land(w.ctx)
+		w.must(u.bind())
+		w.must(u.grant()) // the ledger sees whether it overlaps with what was used
+		u.produce(50)
+		w.must(u.l.Close(w.ctx))
+		w.sleep(2 * ttl)
+	}
+}
+
+// testAcquisitionInDoubt loses the replies of acquisitions when a lease heals, and lets them come in late.
+func testAcquisitionInDoubt(w *world) {
+	for i, f := range []func(){
+		func() { w.st.fail(once("swap", errFault), nil) },
+		func() { w.st.fail(nil, once("swap", errFault)) },
+		func() { w.st.fail(once("swap", errLate), nil) },
+	} {
+		u := w.open(nil)
+		w.must(u.grant())
+		u.produce(20)
+		w.must(u.release())
+		w.must(u.bind())
+		w.sleep(time.Minute)
+		f()
+		w.must(u.grant())
+		if c := u.holds(); c.from > w.tick() {
+			w.Errorf("case %d: an acquisition in doubt made the next one wait until %d, now is %d", i, c.from, w.tick())
+		}
+		w.st.land(w.ctx)
+		u.produce(20)
+		w.sleep(ttl / 3)
+		w.must(u.grant())
+		u.produce(20)
+		v := w.open(nil)
+		w.must(v.grant())
+		v.produce(20)
+		w.must(u.release())
+		w.must(v.release())
+	}
+	// And Open itself: what it leaves behind does not stay taken.
+	w.st.fail(nil, once("swap", errFault))
+	if _, err := w.try(nil); err == nil {
+		w.Error("Open without an answer to its acquisition is not an error")
+	}
+	rs, err := lease.ListLeases(w.ctx, w.st, name)
+	w.must(err)
+	for _, r := range rs {
+		if r.Held(w.tick()) {
+			w.Errorf("a failed Open left node %d taken", r.Node)
+		}
+	}
+}
+
+// life plays the life of a lease and ignores what fails.
+func (w *world) life(k int) {
+	o := w.options(0)
+	o.Nodes = k
+	node := int64(8)
+	if w.tick()%2 == 0 {
+		o.Node = &node
+	}
+	u, err := w.try(o)
+	if err != nil {
+		return
+	}
+	step := func() {
+		ctx, cancel := context.WithTimeout(w.ctx, 50*time.Millisecond)
+		defer cancel()
+		u.mu.Lock()
+		after := u.tick()
+		if u.claim != nil {
+			after = max(after, u.claim.until)
+		}
+		u.mu.Unlock()
+		_ = u.ask(ctx, after)
+		u.produce(30)
+		w.sleep(ttl / 3)
+	}
+	step()
+	step()
+	step()
+	_ = u.release()
+	if u.bind() == nil {
+		step()
+	}
+	_ = u.l.Close(w.ctx)
+}
+
+func testEveryStep(w *world)        { w.everyStep(1) }
+func testEveryStepOfBlock(w *world) { w.everyStep(4) }
+
+// everyStep fails each call to the store in turn, before and after it is done, once or for three calls, and late.
+func (w *world) everyStep(k int) {
+	start := w.st.count()
+	w.life(k)
+	steps := w.st.count() - start
+	for step := 1; step <= steps; step++ {
+		for kind := range 5 {
+			at := w.st.count() + step
+			fault := func(length int, err error) func(string, int) error {
+				return func(_ string, call int) error {
+					if call >= at && call < at+length {
+						return err
+					}
+					return nil
+				}
+			}
+			switch kind {
+			case 0:
+				w.st.fail(fault(1, errFault), nil)
+			case 1:
+				w.st.fail(nil, fault(1, errFault))
+			case 2:
+				w.st.fail(fault(1, errLate), nil)
+			case 3:
+				w.st.fail(fault(3, errFault), nil)
+			case 4:
+				w.st.fail(nil, fault(3, errFault))
+			}
+			w.life(k)
+			w.st.fail(nil, nil)
+			w.st.land(w.ctx)
+			w.sleep(3 * ttl)
+		}
+	}
+	// When the faults are over, everything works again.
+	o := w.options(0)
+	o.Nodes = k
+	u := w.open(o)
+	w.must(u.grant())
+	if u.produce(10) != 10 {
+		w.Errorf("after the faults the grant is %+v, and now is %d", u.holds(), w.tick())
+	}
+	w.must(u.release())
+}
+
+// testRace renews from one side while the other gives back, and lets a successor come in between.
+func testRace(w *world) {
+	for range 10 {
+		u := w.on(6)
+		u.produce(20)
+		ctx, cancel := context.WithCancel(w.ctx)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for ctx.Err() == nil {
+				w.sleep(10 * time.Second)
+				// The lease itself is asked, so that renewals go on; the generator asks no more.
+				short, end := context.WithTimeout(ctx, 2*time.Millisecond)
+				_, _ = u.l.Grant(short, w.tick()+ttl.Milliseconds()-20000)
+				end()
+			}
+		}()
+		time.Sleep(3 * time.Millisecond)
+		w.must(u.release())
+		cancel()
+		<-done
+		u.crash()
+		v := w.on(6)
+		v.produce(20)
+		w.must(v.l.Close(w.ctx))
+	}
+}
+
+// testTwoHolders has somebody else renew with the same token: the next renewal is lost, and the generator is sealed before anything else.
+func testTwoHolders(w *world) {
+	u := w.on(4)
+	u.produce(50)
+	w.sleep(ttl / 3)
+	w.other(4, 1000)
+	var lostAt int
+	w.st.fail(nil, func(op string, call int) error {
+		if op == "swap" && lostAt == 0 {
+			lostAt = call
+		}
+		return nil
+	})
+	w.must(u.grant())
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.seals != 1 {
+		w.Fatalf("a lost swap sealed the generator %d times, want once", u.seals)
+	}
+	if u.callsAt != lostAt {
+		w.Errorf("the generator was sealed after call %d to the store; the swap was lost in call %d", u.callsAt, lostAt)
+	}
+	if r := w.record(4); u.claim.node == 4 && u.claim.from < r.PrevUntil {
+		w.Errorf("the new grant %+v lies inside the other holder's", *u.claim)
+	}
+}
+
+// testClone has a clone give the node back: whoever did not seal everything must not lower the floor afterwards.
+func testClone(w *world) {
+	u := w.on(4)
+	u.produce(50)
+	r := w.other(4, 0)
+	if err := u.release(); err != nil {
+		w.Errorf("giving back what somebody else has: %v", err)
+	}
+	if got := w.record(4); got != r {
+		w.Errorf("a holder that lost its node changed the record to %+v", got)
+	}
+}
+
+// testSecondGenerator lets a generator end without giving its grant back. The next one must not get the same.
+func testSecondGenerator(w *world) {
+	u := w.open(nil)
+	if _, err := u.l.Bind(u.seal); err == nil {
+		w.Fatal("two generators at once on one lease")
+	}
+	for range 3 {
+		w.must(u.grant())
+		u.produce(100)
+		u.mu.Lock()
+		u.claim = nil // its claim stays in the ledger in full
+		u.mu.Unlock()
+		u.unbind()
+		w.must(u.bind())
+	}
+	w.must(u.grant())
+}

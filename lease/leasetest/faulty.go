@@ -1,0 +1,213 @@
+package leasetest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// errFault is what a failing store returns.
+var errFault = errors.New("the store does not answer")
+
+// errLate makes a write wait: the caller gets an error, and land carries it out.
+var errLate = errors.New("the write is late")
+
+// faulty is a store between which and its users anything can go wrong.
+type faulty struct {
+	lease.Store
+
+	mu     sync.Mutex
+	calls  int
+	before func(op string, call int) error // an error: nothing is done; nil function: all is well
+	after  func(op string, call int) error // an error: it is done, but nobody learns of it
+	late   [][]lease.Write
+	gone   map[lease.Key]string // records that vanished, with the nonce they had
+	id     func() (string, error)
+	clock  func() time.Time
+}
+
+func newFaulty(st lease.Store) *faulty { return &faulty{Store: st, gone: map[lease.Key]string{}} }
+
+// fail sets what goes wrong from now on.
+func (f *faulty) fail(before, after func(op string, call int) error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.before, f.after = before, after
+}
+
+// once returns a fault that happens at the next operation of the kind and then never again.
+func once(op string, err error) func(string, int) error {
+	var done sync.Once
+	return func(o string, _ int) (out error) {
+		if o == op {
+			done.Do(func() { out = err })
+		}
+		return out
+	}
+}
+
+func (f *faulty) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls
+}
+
+// start counts a call and returns its number, whether it fails, and what happens after it.
+func (f *faulty) start(op string) (err error, finish func() error) {
+	f.mu.Lock()
+	f.calls++
+	call, before, after := f.calls, f.before, f.after
+	f.mu.Unlock()
+	if before != nil {
+		if err := before(op, call); err != nil {
+			return err, nil
+		}
+	}
+	return nil, func() error {
+		if after == nil {
+			return nil
+		}
+		return after(op, call)
+	}
+}
+
+func (f *faulty) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+	err, finish := f.start("get")
+	if err != nil {
+		return nil, err
+	}
+	rs, err := f.Store.Get(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range rs {
+		if f.vanished(r) {
+			rs[i] = lease.Record{Key: r.Key}
+		}
+	}
+	return rs, finish()
+}
+
+func (f *faulty) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
+	err, finish := f.start("list")
+	if err != nil {
+		return nil, err
+	}
+	rs, err := f.Store.List(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	out := rs[:0]
+	for _, r := range rs {
+		if !f.vanished(r) {
+			out = append(out, r)
+		}
+	}
+	return out, finish()
+}
+
+func (f *faulty) Swap(ctx context.Context, writes []lease.Write) []error {
+	all := func(err error) []error {
+		errs := make([]error, len(writes))
+		for i := range errs {
+			errs[i] = err
+		}
+		return errs
+	}
+	err, finish := f.start("swap")
+	if errors.Is(err, errLate) {
+		f.mu.Lock()
+		f.late = append(f.late, writes)
+		f.mu.Unlock()
+	}
+	if err != nil {
+		return all(err)
+	}
+	errs := f.swap(ctx, writes)
+	if err := finish(); err != nil {
+		return all(err)
+	}
+	return errs
+}
+
+func (f *faulty) swap(ctx context.Context, writes []lease.Write) []error {
+	writes = append([]lease.Write(nil), writes...)
+	for i, w := range writes {
+		f.mu.Lock()
+		nonce, ok := f.gone[w.New.Key]
+		f.mu.Unlock()
+		if ok && w.Old == "" {
+			writes[i].Old = nonce
+		} else if ok && w.Old == nonce {
+			writes[i].Old = "no such record"
+		}
+	}
+	return f.Store.Swap(ctx, writes)
+}
+
+// land carries out the late writes.
+func (f *faulty) land(ctx context.Context) (errs []error) {
+	f.mu.Lock()
+	late := f.late
+	f.late = nil
+	f.mu.Unlock()
+	for _, writes := range late {
+		errs = append(errs, f.swap(ctx, writes)...)
+	}
+	return errs
+}
+
+// vanish makes a record be as if it had never been there.
+func (f *faulty) vanish(r lease.Record) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.gone[r.Key] = r.Nonce
+}
+
+func (f *faulty) vanished(r lease.Record) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	nonce, ok := f.gone[r.Key]
+	return ok && nonce == r.Nonce
+}
+
+// be sets the store's identity; nil means its own.
+func (f *faulty) be(id func() (string, error)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.id = id
+}
+
+func (f *faulty) Identity(ctx context.Context) (string, error) {
+	f.mu.Lock()
+	id := f.id
+	f.mu.Unlock()
+	if id != nil {
+		return id()
+	}
+	if i, ok := f.Store.(lease.Identifier); ok {
+		return i.Identity(ctx)
+	}
+	return "", nil
+}
+
+func (f *faulty) Now(context.Context) (time.Time, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.clock == nil {
+		return time.Time{}, nil // the store's own clock is not that of the test
+	}
+	return f.clock(), nil
+}
+
+// Count counts with the store where it can, so that both ways of finding a node are tested.
+func (f *faulty) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
+	if c, ok := f.Store.(lease.Counter); ok {
+		return c.Count(ctx, namespace, first, last)
+	}
+	rs, err := f.List(ctx, lease.Query{Namespace: namespace, First: first, Last: last})
+	return int64(len(rs)), err
+}

@@ -1,0 +1,73 @@
+// Package leasetest checks that a [lease.Store] is one, and that leases kept in it never overlap, whatever goes wrong between them and the store.
+//
+//	func TestStore(t *testing.T) {
+//		leasetest.Run(t, func(t *testing.T) lease.Store { return openEmptyStore(t) })
+//	}
+package leasetest
+
+import (
+	"testing"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Run runs the suite. open returns a store without records each time, and t.Cleanup closes it; the subtests run at the same time. Leases in
+// the suite have a clock of their own, so that nothing waits for real time except short pauses after faults.
+func Run(t *testing.T, open func(t *testing.T) lease.Store) {
+	for _, c := range []struct {
+		name string
+		test func(w *world)
+	}{
+		// What a store is.
+		{"get", testGet},
+		{"list", testList},
+		{"swap", testSwap},
+		{"swap of a batch", testBatch},
+		{"one swap of many wins", testContention},
+		{"concurrent batches", testConcurrentBatches},
+		// What a lease makes of it.
+		{"renewal and give-back", testLife},
+		{"restart after a crash", testCrash},
+		{"skewed clocks", testSkew},
+		{"clock against the store's", testStoreClock},
+		{"lost reply of a renewal", testLostReply},
+		{"lost reply and another holder", testLostReplyOther},
+		{"late write of a renewal", testLateRenewal},
+		{"late write after the give-back", testLateAfterGiveBack},
+		{"lost reply of a give-back", testLostGiveBack},
+		{"lost and late acquisition", testAcquisitionInDoubt},
+		{"errors at every step", testEveryStep},
+		{"errors at every step of a block", testEveryStepOfBlock},
+		{"renewals racing with give-back", testRace},
+		{"two holders of one token", testTwoHolders},
+		{"clone that lowers the floor", testClone},
+		{"generators one after another", testSecondGenerator},
+		{"all nodes taken", testTaken},
+		{"take-over of a fixed node", testTakeOver},
+		{"guarded node", testGuard},
+		{"release and veto by an operator", testOperator},
+		{"check of nodes", testCheck},
+		{"blocks", testBlocks},
+		{"change of layout during renewals", testChange},
+		{"change of layout between swap and use", testChangeBetween},
+		{"refused change of layout", testRefusedChange},
+		{"deleted namespace", testDeleted},
+		{"namespace mismatch", testMismatch},
+		{"store set back", testSetBack},
+		{"store set back before a restart", testSetBackRestart},
+		{"vanished record", testVanished},
+		{"vanished namespace", testVanishedNamespace},
+		{"other store", testOtherStore},
+		{"replaced store", testReplacedStore},
+		{"clock far ahead", testFarAhead},
+		{"end of the layout's life", testLifetime},
+		{"everything at once", testStorm},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, open(t))
+			c.test(w)
+			w.ledger.check(t)
+		})
+	}
+}

@@ -1,0 +1,85 @@
+package leasetest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/snowfence/snowfence"
+)
+
+// claim is a rectangle somebody could make IDs in.
+type claim struct {
+	who         *user
+	node, nodes int64
+	from, until int64
+}
+
+// ledger remembers all claims ever and sees whether two overlap. A claim shrinks only when its user was sealed, to what it had used.
+type ledger struct {
+	mu       sync.Mutex
+	claims   []*claim
+	problems []string
+	clones   bool // the test makes two holders of one grant: overlaps are what it is about
+}
+
+func (l *ledger) begin(u *user, g snowfence.Grant) *claim {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := &claim{u, g.Node, max(g.Nodes, 1), g.From, g.Until}
+	if g.From >= g.Until {
+		l.problems = append(l.problems, fmt.Sprintf("an empty grant: node %d, ticks [%d, %d)", g.Node, g.From, g.Until))
+	}
+	l.claims = append(l.claims, c)
+	l.compare(c)
+	return c
+}
+
+func (l *ledger) raise(c *claim, until int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if until < c.until {
+		l.problems = append(l.problems, fmt.Sprintf("a grant of node %d was lowered from %d to %d", c.node, c.until, until))
+	}
+	c.until = max(c.until, until)
+	l.compare(c)
+}
+
+func (l *ledger) end(c *claim, used int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.until = min(c.until, max(used, c.from))
+}
+
+func (l *ledger) compare(c *claim) {
+	for _, d := range l.claims {
+		if c != d && c.node < d.node+d.nodes && d.node < c.node+c.nodes && c.from < d.until && d.from < c.until {
+			l.problems = append(l.problems, fmt.Sprintf("two grants overlap: node %d, ticks [%d, %d), and node %d, ticks [%d, %d)",
+				c.node, c.from, c.until, d.node, d.from, d.until))
+		}
+	}
+}
+
+// top returns the tick below which everything granted on a node lies; with a negative node, on any.
+func (l *ledger) top(node int64) (until int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.claims {
+		if node < 0 || c.node <= node && node < c.node+c.nodes {
+			until = max(until, c.until)
+		}
+	}
+	return until
+}
+
+func (l *ledger) check(t *testing.T) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.clones {
+		return
+	}
+	for _, p := range l.problems[:min(5, len(l.problems))] {
+		t.Error(p)
+	}
+}

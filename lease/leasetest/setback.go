@@ -1,0 +1,300 @@
+package leasetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// backup reads everything there is.
+func (w *world) backup() []lease.Record {
+	w.Helper()
+	rs, err := w.st.Store.List(w.ctx, lease.Query{First: math.MinInt64, Last: math.MaxInt64})
+	w.must(err)
+	return rs
+}
+
+// restore puts a backup back. What was written since is gone, and what was new has vanished.
+func (w *world) restore(backup []lease.Record) {
+	w.Helper()
+	old := map[lease.Key]bool{}
+	for _, r := range backup {
+		old[r.Key] = true
+		rs, err := w.st.Store.Get(w.ctx, []lease.Key{r.Key})
+		w.must(err)
+		if rs[0] != r {
+			w.swapAll(lease.Write{Old: rs[0].Nonce, New: r})
+		}
+	}
+	for _, r := range w.backup() {
+		if !old[r.Key] {
+			w.st.vanish(r)
+		}
+	}
+}
+
+func testSetBack(w *world) {
+	u, v := w.on(4), w.on(9)
+	u.produce(10)
+	backup := w.backup()
+	for range 3 {
+		w.sleep(ttl / 3)
+		w.must(u.grant())
+		w.must(v.grant())
+		u.produce(10)
+		v.produce(10)
+	}
+	x := w.on(2) // not in the backup
+	top := w.ledger.top(-1)
+	w.restore(backup)
+	w.sleep(ttl / 6)
+	now := w.tick()
+	for i, y := range []*user{u, v, x} {
+		ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
+		w.must(y.ask(ctx, y.holds().until))
+		cancel()
+		if y.sealed() == 0 {
+			w.Errorf("holder %d was not sealed when the store was set back", i)
+		}
+	}
+	for range 8 {
+		y := w.open(nil)
+		w.must(y.grant())
+		if c := y.holds(); c.from < top || c.from < now+ttl.Milliseconds() {
+			w.Errorf("a new grant begins at %d; granted were ticks to %d, and one ttl from now is %d", c.from, top, now+ttl.Milliseconds())
+		}
+	}
+	ns, err := lease.ShowNamespace(w.ctx, w.st, name)
+	w.must(err)
+	if ns.Generation > 3 {
+		w.Errorf("three holders saw the store set back and raised its floor again and again, to generation %d", ns.Generation)
+	}
+}
+
+// testSetBackRestart sets the store back while nobody looks. Its identity tells.
+func testSetBackRestart(w *world) {
+	u := w.on(4)
+	backup := w.backup()
+	w.sleep(ttl / 3)
+	w.must(u.grant())
+	u.produce(100)
+	u.crash()
+	w.restore(backup)
+	w.st.be(func() (string, error) { return "restored", nil })
+	v := w.on(4)
+	if ns, err := lease.ShowNamespace(w.ctx, w.st, name); err != nil || ns.Identity != "restored" {
+		w.Errorf("the namespace after it: %+v, %v", ns, err)
+	}
+	// An operator who knows better says so.
+	w.st.be(func() (string, error) { return "moved", nil })
+	ns, err := lease.ConfirmStore(w.ctx, w.st, name)
+	w.must(err)
+	w.must(v.release())
+	w.sleep(time.Second)
+	w.must(w.open(nil).grant())
+	if after, err := lease.ShowNamespace(w.ctx, w.st, name); err != nil || after.Floor != ns.Floor {
+		w.Errorf("a confirmed store raised its floor: %+v, %v", after, err)
+	}
+}
+
+func testVanished(w *world) {
+	u := w.on(4)
+	u.produce(10)
+	top := w.ledger.top(-1)
+	w.st.vanish(w.record(4))
+	w.sleep(ttl / 3)
+	w.must(u.grant())
+	if u.sealed() != 1 {
+		w.Errorf("sealed %d times when its record vanished", u.sealed())
+	}
+	if c := u.holds(); c.from < top || c.from < w.tick()+ttl.Milliseconds() {
+		w.Errorf("the next grant begins at %d; granted were ticks to %d", c.from, top)
+	}
+}
+
+func testVanishedNamespace(w *world) {
+	o := w.options(0)
+	o.Create = true
+	u := w.open(o)
+	w.must(u.grant())
+	u.produce(10)
+	top := w.ledger.top(-1)
+	for _, r := range w.backup() {
+		w.st.vanish(r)
+	}
+	w.sleep(ttl / 3)
+	w.must(u.grant())
+	if u.sealed() != 1 {
+		w.Errorf("sealed %d times when everything vanished", u.sealed())
+	}
+	for range 3 {
+		v := w.open(o)
+		w.must(v.grant())
+		if v.holds().from < top {
+			w.Errorf("a grant begins at %d; granted were ticks to %d", v.holds().from, top)
+		}
+	}
+}
+
+func testOtherStore(w *world) {
+	u := w.on(4)
+	u.produce(10)
+	top := w.ledger.top(-1)
+	w.sleep(ttl / 3)
+	w.st.be(func() (string, error) { return "promoted", nil })
+	w.must(u.grant())
+	if u.sealed() != 1 {
+		w.Errorf("sealed %d times when the store became another one", u.sealed())
+	}
+	if c := u.holds(); c.from < top || c.from < w.tick()+ttl.Milliseconds() {
+		w.Errorf("the next grant begins at %d; granted were ticks to %d", c.from, top)
+	}
+}
+
+func testReplacedStore(w *world) {
+	u := w.on(4)
+	u.produce(10)
+	w.sleep(ttl / 3)
+	w.st.be(func() (string, error) { return "", fmt.Errorf("gone: %w", lease.ErrReplaced) })
+	if err := u.grant(); !errors.Is(err, lease.ErrReplaced) || !errors.Is(err, lease.ErrEnded) {
+		w.Errorf("a renewal in a store that was replaced: %v", err)
+	}
+	<-u.l.Done()
+	if u.sealed() != 1 {
+		w.Errorf("sealed %d times", u.sealed())
+	}
+}
+
+// testFarAhead has a clock of next year lease a node, and then sets the node back.
+func testFarAhead(w *world) {
+	const year = 365 * 24 * time.Hour
+	u := w.on(4)
+	u.produce(10)
+	w.must(u.release())
+	old := w.record(4).Until
+	w.sleep(time.Second)
+
+	node := int64(4)
+	o := w.options(year)
+	o.Node = &node
+	p := w.open(o)
+	w.must(p.grant())
+	p.produce(10)
+	poisoned := p.holds()
+	// Others are not kept from working: they take another node.
+	v := w.open(nil)
+	w.must(v.grant())
+	if v.holds().from > w.tick() {
+		w.Errorf("a grant beside a poisoned node begins at %d, now is %d", v.holds().from, w.tick())
+	}
+	if _, err := lease.RestoreNode(w.ctx, w.st, name, v.holds().node, w.time()); err == nil {
+		w.Error("a node without a gap was restored")
+	}
+	r, err := lease.RestoreNode(w.ctx, w.st, name, 4, w.time())
+	w.must(err)
+	if r.Until != old || r.SkipFrom > poisoned.from || r.SkipUntil < poisoned.until {
+		w.Errorf("restored: %+v; before it was %d, the poisoned grant %+v", r, old, poisoned)
+	}
+	x := w.on(4)
+	if c := x.holds(); c.from > w.tick() || c.until > w.tick()+ttl.Milliseconds() {
+		w.Errorf("a grant of the restored node: %+v, now is %d", c, w.tick())
+	}
+	if n := x.produce(10); n != 10 {
+		w.Errorf("%d IDs on the restored node", n)
+	}
+	w.must(x.release())
+	// A year later the used ticks are left out.
+	w.sleep(year - ttl/2)
+	for range 6 {
+		y := w.on(4)
+		y.produce(10)
+		w.must(y.release())
+		w.sleep(ttl / 3)
+	}
+}
+
+// testStorm has many leases of all kinds, faults of all kinds and operators at once; the ledger is the judge.
+func testStorm(w *world) {
+	var mu sync.Mutex
+	rnd := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
+	chance := func(percent int) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return rnd.IntN(100) < percent
+	}
+	w.st.fail(func(op string, _ int) error {
+		switch {
+		case chance(3):
+			return errFault
+		case op == "swap" && chance(3):
+			return errLate
+		}
+		return nil
+	}, func(string, int) error {
+		if chance(3) {
+			return errFault
+		}
+		return nil
+	})
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for range 6 {
+				o := w.options(time.Duration(i-4) * time.Minute)
+				switch i % 3 {
+				case 0:
+					o.Nodes = 2
+				case 1:
+					node := int64(i)
+					o.Node = &node
+				}
+				u, err := w.try(o)
+				if err != nil {
+					continue
+				}
+				for range 6 {
+					ctx, cancel := context.WithTimeout(w.ctx, 20*time.Millisecond)
+					_ = u.ask(ctx, max(u.holds().until, u.tick()))
+					cancel()
+					u.produce(100)
+					w.sleep(ttl / 20)
+					if chance(20) {
+						w.st.land(w.ctx)
+					}
+				}
+				switch {
+				case chance(30):
+					u.crash()
+				case chance(50):
+					_ = u.l.Close(w.ctx)
+				default:
+					_ = u.release()
+					u.l.Orphan()
+				}
+			}
+		})
+	}
+	wg.Go(func() {
+		for range 10 {
+			time.Sleep(10 * time.Millisecond)
+			_, _ = lease.ReleaseNode(w.ctx, w.st, name, 5)
+		}
+	})
+	wg.Wait()
+	w.st.fail(nil, nil)
+	w.st.land(w.ctx)
+	w.sleep(2 * ttl)
+	u := w.open(nil)
+	w.must(u.grant())
+	if u.produce(10) != 10 {
+		w.Errorf("after the storm: %+v, now is %d", u.holds(), w.tick())
+	}
+	var _ snowfence.Fence = u.l
+}

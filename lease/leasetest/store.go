@@ -1,0 +1,246 @@
+package leasetest
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// sample returns a record whose every field says something.
+func sample(namespace string, node, n int64) lease.Record {
+	return lease.Record{
+		Key:   lease.Key{Namespace: namespace, Node: node},
+		Nonce: fmt.Sprintf("nonce-%d-%d", node, n), Revision: n, Generation: 7,
+		From: math.MaxInt64 - 5, Until: n, PrevUntil: 3, SkipFrom: 4, SkipUntil: 5,
+		Holder: "holder", Label: "läbel 'with\" \\ 日本", Veto: "no", At: 1772366400000, Data: `{"a": "b"}`,
+	}
+}
+
+func (w *world) swapAll(writes ...lease.Write) {
+	w.Helper()
+	for i, err := range w.st.Store.Swap(w.ctx, writes) {
+		if err != nil {
+			w.Fatalf("write %d of %d: %v", i, len(writes), err)
+		}
+	}
+}
+
+func testGet(w *world) {
+	r := sample("get", 3, 1)
+	w.swapAll(lease.Write{New: r})
+	keys := []lease.Key{{Namespace: "get", Node: 4}, r.Key, {Namespace: "other", Node: 3}, r.Key, {Namespace: "get", Node: lease.NamespaceNode}}
+	rs, err := w.st.Store.Get(w.ctx, keys)
+	w.must(err)
+	want := []lease.Record{{Key: keys[0]}, r, {Key: keys[2]}, r, {Key: keys[4]}}
+	if !slices.Equal(rs, want) {
+		w.Errorf("Get:\n got %+v\nwant %+v", rs, want)
+	}
+	if rs, err := w.st.Store.Get(w.ctx, nil); err != nil || len(rs) != 0 {
+		w.Errorf("Get of nothing: %v, %v", rs, err)
+	}
+}
+
+func testList(w *world) {
+	w.swapAll(lease.Write{New: sample("a", lease.NamespaceNode, 1)}, lease.Write{New: sample("b", lease.NamespaceNode, 1)})
+	for node := range int64(20) {
+		r := sample("a", node, 100-node)
+		if node%3 == 0 {
+			r.Holder = ""
+		}
+		if node%4 == 0 {
+			r.Label = "four"
+		}
+		w.swapAll(lease.Write{New: r}, lease.Write{New: sample("b", node, 1)})
+	}
+	everything, err := w.st.Store.List(w.ctx, lease.Query{First: math.MinInt64, Last: math.MaxInt64})
+	w.must(err)
+	if len(everything) != 43 { // and the namespace of this world
+		w.Fatalf("List of everything: %d records, want 43", len(everything))
+	}
+	for _, q := range []lease.Query{
+		{First: -1, Last: -1},
+		{Namespace: "a", First: 0, Last: math.MaxInt64},
+		{Namespace: "a", First: 5, Last: 5},
+		{Namespace: "a", First: 0, Last: 19, Limit: 7},
+		{Namespace: "a", First: 8, Last: 19, ByUntil: true, Limit: 3},
+		{Namespace: "a", First: 0, Last: 19, Vacant: true},
+		{Namespace: "a", First: 0, Last: 19, Vacant: true, ByUntil: true, Limit: 2},
+		{Namespace: "a", First: 0, Last: 19, Label: "four"},
+		{Namespace: "a", First: 0, Last: 19, MaxUntil: 90},
+		{Namespace: "a", First: 0, Last: 19, MaxUntil: 90, ByUntil: true, Limit: 5},
+		{Namespace: "nothing", First: 0, Last: 19},
+	} {
+		var want []lease.Record
+		for _, r := range everything {
+			if q.Match(r) {
+				want = append(want, r)
+			}
+		}
+		slices.SortFunc(want, q.Compare)
+		if q.Limit > 0 {
+			want = want[:min(len(want), q.Limit)]
+		}
+		got, err := w.st.Store.List(w.ctx, q)
+		w.must(err)
+		if q.Limit == 0 { // a store may return more, but must not miss any
+			got = slices.DeleteFunc(got, func(r lease.Record) bool { return !q.Match(r) })
+		}
+		if !slices.Equal(got, want) {
+			w.Errorf("List(%+v):\n got %d records %+v\nwant %d records %+v", q, len(got), got, len(want), want)
+		}
+	}
+}
+
+func testSwap(w *world) {
+	first, second := sample("swap", 1, 1), sample("swap", 1, 2)
+	second.Holder, second.Data = "", ""
+	expect := func(what string, write lease.Write, want error, stored lease.Record) {
+		w.Helper()
+		if err := w.st.Store.Swap(w.ctx, []lease.Write{write})[0]; !errors.Is(err, want) {
+			w.Errorf("%s: %v, want %v", what, err, want)
+		}
+		rs, err := w.st.Store.Get(w.ctx, []lease.Key{write.New.Key})
+		w.must(err)
+		if rs[0] != stored {
+			w.Errorf("%s left %+v, want %+v", what, rs[0], stored)
+		}
+	}
+	expect("a swap of a record that is not there", lease.Write{Old: "x", New: first}, lease.ErrLost, lease.Record{Key: first.Key})
+	expect("the first write", lease.Write{New: first}, nil, first)
+	expect("a first write of a record that is there", lease.Write{New: second}, lease.ErrLost, first)
+	expect("a swap with a wrong nonce", lease.Write{Old: "x", New: second}, lease.ErrLost, first)
+	expect("a swap", lease.Write{Old: first.Nonce, New: second}, nil, second)
+	expect("the same swap again", lease.Write{Old: first.Nonce, New: second}, lease.ErrLost, second)
+	expect("a swap of what did not change but for the nonce", lease.Write{Old: second.Nonce, New: first}, nil, first)
+}
+
+func testBatch(w *world) {
+	var writes []lease.Write
+	for node := range int64(1200) {
+		writes = append(writes, lease.Write{New: sample("batch", node, 1)})
+	}
+	w.swapAll(writes...)
+	for i := range writes {
+		writes[i].Old = writes[i].New.Nonce
+		if i%3 == 0 {
+			writes[i].Old = "wrong"
+		}
+		writes[i].New = sample("batch", int64(i), 2)
+	}
+	for i, err := range w.st.Store.Swap(w.ctx, writes) {
+		if want := i%3 == 0; errors.Is(err, lease.ErrLost) != want || err != nil && !want {
+			w.Fatalf("write %d of a batch: %v, lost wanted: %v", i, err, want)
+		}
+	}
+	var keys []lease.Key
+	for _, x := range writes {
+		keys = append(keys, x.New.Key)
+	}
+	rs, err := w.st.Store.Get(w.ctx, keys)
+	w.must(err)
+	for i, r := range rs {
+		want := int64(2)
+		if i%3 == 0 {
+			want = 1
+		}
+		if r != sample("batch", int64(i), want) {
+			w.Fatalf("record %d after the batch: %+v", i, r)
+		}
+	}
+	twice := []lease.Write{{New: sample("batch", 5000, 1)}, {New: sample("batch", 5000, 2)}}
+	for i, err := range w.st.Store.Swap(w.ctx, twice) {
+		if err == nil {
+			w.Errorf("write %d of a batch with the same key twice was done", i)
+		}
+	}
+	if errs := w.st.Store.Swap(w.ctx, nil); len(errs) != 0 {
+		w.Errorf("a batch of nothing: %v", errs)
+	}
+}
+
+// testContention lets many swap one record: of each nonce exactly one may win, and reads never go back.
+func testContention(w *world) {
+	const rounds, clients = 20, 8
+	key := lease.Key{Namespace: "contention", Node: 1}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	won := map[string]int{} // by the nonce that was replaced
+	for c := range clients {
+		wg.Go(func() {
+			last := int64(0)
+			for i := range rounds {
+				rs, err := w.st.Store.Get(w.ctx, []lease.Key{key})
+				if err != nil {
+					w.Error(err)
+					return
+				}
+				if rs[0].Revision < last {
+					w.Errorf("a read went back from revision %d to %d", last, rs[0].Revision)
+				}
+				last = rs[0].Revision
+				next := rs[0]
+				next.Nonce, next.Revision = fmt.Sprint(c, "/", i), last+1
+				switch err := w.st.Store.Swap(w.ctx, []lease.Write{{Old: rs[0].Nonce, New: next}})[0]; {
+				case err == nil:
+					mu.Lock()
+					won[rs[0].Nonce]++
+					mu.Unlock()
+					last++
+				case !errors.Is(err, lease.ErrLost):
+					w.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	rs, err := w.st.Store.Get(w.ctx, []lease.Key{key})
+	w.must(err)
+	if int(rs[0].Revision) != len(won) {
+		w.Errorf("%d swaps were acknowledged, and the revision is %d", len(won), rs[0].Revision)
+	}
+	for nonce, n := range won {
+		if n != 1 {
+			w.Errorf("nonce %q was replaced %d times", nonce, n)
+		}
+	}
+}
+
+// testConcurrentBatches lets batches with common keys run at once, in opposite orders.
+func testConcurrentBatches(w *world) {
+	const nodes = 50
+	var wg sync.WaitGroup
+	for c := range 4 {
+		wg.Go(func() {
+			for range 5 {
+				var keys []lease.Key
+				for n := range int64(nodes) {
+					if c%2 == 0 {
+						n = nodes - 1 - n
+					}
+					keys = append(keys, lease.Key{Namespace: "batches", Node: n})
+				}
+				rs, err := w.st.Store.Get(w.ctx, keys)
+				if err != nil {
+					w.Error(err)
+					return
+				}
+				writes := make([]lease.Write, len(rs))
+				for i, r := range rs {
+					next := sample("batches", r.Node, r.Revision+1)
+					next.Nonce += fmt.Sprint("by", c)
+					writes[i] = lease.Write{Old: r.Nonce, New: next}
+				}
+				for _, err := range w.st.Store.Swap(w.ctx, writes) {
+					if err != nil && !errors.Is(err, lease.ErrLost) {
+						w.Error(err)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
