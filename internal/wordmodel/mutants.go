@@ -1,0 +1,50 @@
+package wordmodel
+
+// mutant is one rule broken in one place.
+type mutant uint8
+
+const (
+	correct mutant = iota
+
+	lowersBound // rule 1
+	secondWord
+	raisesEarly
+
+	publishesFirst // rule 2
+	sealsNothing
+	sealsBeforeClose
+	storesPointer
+
+	sealsLow // rule 3
+	sealsHigh
+	readsBeforeSwap
+	roundsDown
+
+	storesWord // rule 4
+	tickerStores
+	subtracts
+	givesBackMore
+
+	presentBound // rule 5
+	presentBase
+
+	secondGenerator // rule 6
+	forgets
+
+	tickerWrites // rule 7
+	keepsBlock
+
+	clockOutside // the clock belongs inside the step
+	rollWraps    // rollback values
+	oneRollback
+
+	closesOutside // the ends of a generator
+	revokesBlind
+	asksAfterClose
+	staleAskReleases
+	trustsOldAnswer
+	parksOld
+
+	// givesBack is no mutant but the one way down that rule 4 allows; the real code does not use it.
+	givesBack
+)

@@ -1,0 +1,159 @@
+package wordmodel
+
+// pc is the next step of an actor. Each is one atomic operation on what is shared, with the local work before the next.
+type pc uint8
+
+const (
+	idle pc = iota
+
+	tryClock
+	tryWord
+	tryCAS
+	tryBound
+	tryAdd
+	tryMake
+	coarseLimit
+	coarseAdd
+	coarseLimitLate
+
+	takeTrack
+	takeClock
+	takeEnd
+	rollWord
+	rollOther
+	rollSwitch
+	takeWord
+	takeCAS
+	takeAdd
+	pubCoarse
+	pubLimit
+	pubTicking
+
+	localClock
+
+	waitTicking
+	tickClock
+	tickWord
+	tickEnd
+	tickCAS
+	parkTicking
+	parkCoarse
+	parkLimit
+	parkTrack
+
+	askLock
+	fetchRevoked
+	fetchGrant
+	installLock
+	installTrack
+	installSealed
+	raiseUntil
+	raiseEnd
+	installNew
+	installFirst
+	landFlight
+
+	sealLock
+	sealRead
+	sealSwap0
+	sealSwap1
+	sealLimit
+	sealUsed
+
+	closeSwap
+	closeUnlock
+	closeFlight
+	closeRelease
+	revokeTrack
+	revokeDone
+)
+
+var steps = [...]string{
+	idle: "idle", tryClock: "try: clock", tryWord: "try: word.Load", tryCAS: "try: word.CAS(w, now+1)", tryBound: "try: softEnd.Load", tryAdd: "try: word.Add(1)",
+	tryMake: "try: id", coarseLimit: "try: limit.Load", coarseAdd: "try: word.Add(1) coarse", coarseLimitLate: "try: limit.Load after the add",
+	takeTrack: "attempt: cur.Load", takeClock: "attempt: clock", takeEnd: "attempt: end.Load", rollWord: "switchRollback: word.Load", rollOther: "switchRollback: other word",
+	rollSwitch: "switchRollback: cur.CAS", takeWord: "attempt: word.Load", takeCAS: "attempt: word.CAS(w, now+k)", takeAdd: "attempt: word.Add(k)",
+	pubCoarse: "publish: coarse.Store", pubLimit: "publish: limit.Store", pubTicking: "publish: ticking",
+	localClock:  "handle: current",
+	waitTicking: "waits for work", tickClock: "keepTime: clock", tickWord: "keepTime: word.Load", tickEnd: "keepTime: end.Load", tickCAS: "keepTime: word.CAS(w, now)",
+	parkTicking: "keepTime: ticking.Store(false)", parkCoarse: "keepTime: coarse.Store(parked)", parkLimit: "keepTime: limit.Store(0)", parkTrack: "keepTime: cur.Load to park",
+	askLock: "ask: lock", fetchRevoked: "fetch: revoked", fetchGrant: "fetch: fence.Grant", installLock: "install: lock, revoked", installTrack: "install: cur.Load",
+	installSealed: "install: sealed()", raiseUntil: "raise: until.Store", raiseEnd: "raise: end.Store", installNew: "install: cur.CAS to the new hold",
+	installFirst: "install: publishes before the seal", landFlight: "land",
+	sealLock: "seal: lock", sealRead: "seal: word.Load", sealSwap0: "seal: word.Swap", sealSwap1: "seal: word.Swap of rollback 1", sealLimit: "seal: limit.Store(0)", sealUsed: "seal: used",
+	closeSwap: "Close: cur.Swap(closed)", closeUnlock: "Close: unlock", closeFlight: "Close: flight", closeRelease: "Close: fence.Release",
+	revokeTrack: "revoke: cur.Load", revokeDone: "revoke: returns",
+}
+
+func (p pc) String() string { return steps[p] }
+
+// publishes reports whether an actor that stands here is about to set or to take back the coarse limit, or to start the ticker.
+func (p pc) publishes() bool {
+	return p >= pubCoarse && p <= pubTicking || p >= parkTicking && p <= parkTrack
+}
+
+// step lets actor i take its next step, and reports false when it cannot: it waits, or is done.
+func (m *model) step(s *state, i int) bool {
+	p := &s.procs[i]
+	switch {
+	case p.pc == idle:
+		if p.calls == 0 {
+			return false
+		}
+		return m.begin(s, i)
+	case m.actors[i].kind == keeper:
+		return m.keepTime(s, i)
+	case p.pc <= coarseLimitLate:
+		m.try(s, i)
+	case p.pc <= pubTicking:
+		m.attempt(s, i)
+	case p.pc <= localClock:
+		m.local(s, i)
+	case p.pc <= landFlight:
+		return m.ask(s, i)
+	case p.pc <= sealUsed:
+		return m.seal(s, i)
+	default:
+		return m.finish(s, i)
+	}
+	return true
+}
+
+// begin starts a call with its first step.
+func (m *model) begin(s *state, i int) bool {
+	p := &s.procs[i]
+	switch m.actors[i].kind {
+	case next:
+		p.calls--
+		m.beginTry(s, i)
+	case fill:
+		p.calls--
+		p.n = m.actors[i].n
+		m.beginAttempt(s, i)
+	case handle:
+		p.calls--
+		if p.lpos < p.lend {
+			p.pc = localClock
+			m.local(s, i)
+			return true
+		}
+		p.n = m.actors[i].n
+		m.beginAttempt(s, i)
+	case keeper:
+		p.pc = waitTicking
+		return m.keepTime(s, i)
+	case asker:
+		return m.beginAsk(s, i)
+	case closer:
+		return m.beginClose(s, i)
+	case revoke:
+		return m.beginRevoke(s, i)
+	}
+	return true
+}
+
+// end ends a call. What a handle or the ticker keeps from call to call stays; the rest is forgotten, so that states are the same.
+func (m *model) end(s *state, i int) {
+	p := &s.procs[i]
+	s.procs[i] = proc{calls: p.calls, lt: p.lt, lpos: p.lpos, lend: p.lend}
+}
