@@ -1,0 +1,90 @@
+package snowfence
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// The multiplication by a reciprocal is the division, for every tick length and the whole range.
+func TestTicksIsADivision(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var c clock
+		length := rapid.Int64Range(1000, math.MaxInt64/2).Draw(t, "tick")
+		if rapid.Bool().Draw(t, "power") {
+			length = 1 << rapid.IntRange(10, 61).Draw(t, "exponent")
+		}
+		c.init(Layout{Epoch: defaultEpoch(), Tick: time.Duration(length)}, newFakeClock().now, false)
+		ns := rapid.Int64Range(0, math.MaxInt64).Draw(t, "ns")
+		if rapid.Bool().Draw(t, "edge") {
+			ns = max(ns/length*length-rapid.Int64Range(0, 1).Draw(t, "below"), 0)
+		}
+		if got, want := c.ticks(ns), ns/length; got != want {
+			t.Fatalf("%d / %d = %d, want %d", ns, length, got, want)
+		}
+	})
+}
+
+// Whatever the wall clock does, the anchored clock never goes back, runs at least at half speed, follows forward within syncEvery, and comes back to the truth.
+func TestAnchoredClock(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		fake := newFakeClock()
+		var c clock
+		c.init(Layout{Epoch: defaultEpoch(), Tick: time.Millisecond}, fake.now, false)
+		wall := func() int64 { return int64(fake.wall.Sub(defaultEpoch())) }
+		last, _, _, _ := c.now()
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			if rapid.IntRange(0, 4).Draw(t, "step?") == 0 {
+				fake.step(time.Duration(rapid.Int64Range(-int64(time.Hour), int64(time.Hour)).Draw(t, "step")))
+			}
+			d := time.Duration(rapid.Int64Range(0, int64(30*time.Millisecond)).Draw(t, "advance"))
+			fake.advance(d)
+			now, _, _, _ := c.now()
+			if now < last {
+				t.Fatalf("went back by %d ns", last-now)
+			}
+			if now < last+int64(d)/2-1 {
+				t.Fatalf("%v went by and the clock made %d ns", d, now-last)
+			}
+			if d >= syncEvery && now < wall() {
+				t.Fatalf("did not follow: %d ns behind", wall()-now)
+			}
+			last = now
+		}
+		ahead := max(last-wall(), 0)
+		for range 4 {
+			fake.advance(time.Duration(ahead)/2 + syncEvery)
+			c.now()
+		}
+		now, _, _, _ := c.now()
+		if off := now - wall(); off < 0 || off > 2*int64(slewFrom) {
+			t.Fatalf("was %d ns ahead and is off by %d ns after twice that", ahead, off)
+		}
+	})
+}
+
+// A tick is sure for no longer than it lasts, and never over a comparison with the wall clock that is due.
+func TestSureUntil(t *testing.T) {
+	var c clock
+	c.init(Layout{Epoch: defaultEpoch(), Tick: time.Millisecond}, nil, false)
+	for range 2000 {
+		tick, sure := c.read()
+		if sure == 0 {
+			continue // the clocks of this machine are being adjusted
+		}
+		ns, _, e, due := c.now()
+		if c.ticks(ns) == tick && sure > e+(tick+1)*int64(time.Millisecond)-ns+int64(slewFrom) {
+			t.Fatalf("tick %d is said to be sure until %d; it ends at %d", tick, sure, e+(tick+1)*int64(time.Millisecond)-ns)
+		}
+		if sure > due {
+			t.Fatalf("sure until %d, though a comparison is due at %d", sure, due)
+		}
+	}
+	var raw clock
+	raw.init(Layout{Epoch: defaultEpoch(), Tick: time.Millisecond}, nil, true)
+	if _, sure := raw.read(); sure != 0 {
+		t.Error("a clock with steps back is never sure")
+	}
+}

@@ -1,0 +1,28 @@
+package snowfence_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// The library promises to bring nothing along: no package of the root module needs more than the standard library and golang.org/x/sys/cpu.
+func TestRootModuleNeedsOnlyTheStandardLibrary(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	own := 0
+	for _, path := range strings.Fields(string(out)) {
+		switch {
+		case path == "github.com/snowfence/snowfence" || strings.HasPrefix(path, "github.com/snowfence/snowfence/"):
+			own++
+		case path == "golang.org/x/sys/cpu":
+		default:
+			t.Errorf("the root module needs %s", path)
+		}
+	}
+	if own == 0 {
+		t.Error("go list named no package of this module")
+	}
+}
