@@ -11,17 +11,21 @@ import (
 func (l *Lease) first(ctx context.Context) error {
 	l.ops <- struct{}{}
 	defer l.unlock()
+	var before error // that all nodes were taken
 	for failures := 0; ; failures++ {
 		err := l.acquire(ctx, false)
 		if err == nil {
 			return nil
+		}
+		if before != nil && ctx.Err() != nil {
+			return fmt.Errorf("%w (%w)", before, ctx.Err())
 		}
 		var taken *TakenError
 		if errors.As(err, &taken) {
 			if !l.opts.Wait {
 				return err
 			}
-			failures = 0
+			before, failures = err, 0
 		} else if !lost(err) && !errors.Is(err, ErrLost) || failures > 20 {
 			return errors.Join(err, l.undo(ctx))
 		}

@@ -47,7 +47,7 @@ func testTaken(w *world) {
 	// With Wait it waits, for ctx or a node.
 	o := w.options(0)
 	o.Wait = true
-	ctx, cancel := context.WithTimeout(w.ctx, 30*time.Millisecond)
+	ctx, cancel := context.WithTimeout(w.ctx, 2*time.Second)
 	defer cancel()
 	if _, err := lease.Open(ctx, w.st, name, w.scheme, o); !errors.As(err, &taken) || !errors.Is(err, context.DeadlineExceeded) {
 		w.Errorf("waiting for a node until ctx ended: %v", err)

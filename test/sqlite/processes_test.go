@@ -1,0 +1,173 @@
+package sqlite
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/sqlstore"
+)
+
+// TestMain is also the program that the tests start many times: it leases a node and prints IDs, one a line, as it makes them.
+func TestMain(m *testing.M) {
+	if path := os.Getenv("SNOWFENCE_TEST_FILE"); path != "" {
+		if err := child(path, os.Getenv("SNOWFENCE_TEST_NODE"), os.Getenv("SNOWFENCE_TEST_COUNT")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func child(path, node, count string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	db, err := sql.Open("sqlite", dsn(path))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	st, err := sqlstore.New(db, sqlstore.SQLite())
+	if err != nil {
+		return err
+	}
+	s, err := snowfence.NewScheme(snowfence.Default())
+	if err != nil {
+		return err
+	}
+	o := &lease.Options{Create: true, TTL: 300 * time.Millisecond, Wait: true}
+	if node != "" {
+		n, err := strconv.ParseInt(node, 10, 64)
+		if err != nil {
+			return err
+		}
+		o.Node = &n
+	}
+	g, err := lease.Generator(ctx, st, "default", s, o, snowfence.Config{MaxWait: 10 * time.Second})
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(count)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(os.Stdout, 1<<16)
+	defer out.Flush()
+	ids := make([]snowfence.ID, 500)
+	for made := 0; made < n; {
+		k, err := g.Fill(ctx, ids)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids[:k] {
+			fmt.Fprintln(out, int64(id))
+		}
+		made += k
+		time.Sleep(time.Millisecond) // long enough in all for renewals to happen
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	return g.Close(ctx)
+}
+
+// start runs the child and sends what it printed, complete lines only, when it has ended.
+func start(t *testing.T, path, node string, count int) (*exec.Cmd, chan []int64) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "SNOWFENCE_TEST_FILE="+path, "SNOWFENCE_TEST_NODE="+node, "SNOWFENCE_TEST_COUNT="+strconv.Itoa(count))
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out := make(chan []int64, 1)
+	go func() {
+		var ids []int64
+		r := bufio.NewReader(stdout)
+		for {
+			line, err := r.ReadString('\n')
+			if err != nil {
+				break
+			}
+			id, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
+			if err != nil {
+				t.Errorf("the child wrote %q", line)
+			}
+			ids = append(ids, id)
+		}
+		err := cmd.Wait()
+		if err != nil && errs.Len() > 0 {
+			t.Errorf("the child: %v: %s", err, errs.String())
+		}
+		out <- ids
+	}()
+	return cmd, out
+}
+
+// TestProcesses lets many processes make IDs from one file at once. Some are killed half-way and started again. No ID appears twice.
+func TestProcesses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ids.db")
+	each, restarts := 100_000, 4
+	if testing.Short() {
+		each, restarts = 20_000, 2
+	}
+	seen := map[int64]bool{}
+	var mu sync.Mutex
+	total, kills := 0, 0
+	var wg sync.WaitGroup
+	for p := range 8 {
+		wg.Go(func() {
+			node := ""
+			if p < 2 {
+				node = "7" // two of them want the same node all the time
+			}
+			for r := range restarts {
+				n := each
+				if node != "" {
+					n = 2000
+				}
+				cmd, out := start(t, path, node, n)
+				if p%2 == 1 && r < restarts-1 {
+					time.Sleep(50*time.Millisecond + rand.N(400*time.Millisecond))
+					_ = cmd.Process.Kill()
+				}
+				ids := <-out
+				mu.Lock()
+				for _, id := range ids {
+					if seen[id] {
+						t.Errorf("ID %d was made twice", id)
+					}
+					seen[id] = true
+				}
+				total += len(ids)
+				if !cmd.ProcessState.Success() {
+					kills++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("%d IDs of 8 processes, %d of %d runs killed", total, kills, 8*restarts)
+	if kills == 0 {
+		t.Error("no process was killed")
+	}
+}
