@@ -77,7 +77,7 @@ func (c Change) Check() (Verdict, error) {
 	}
 	v.LastOld = from.highest()
 	a := &overlap{from: from, to: to}
-	if !a.search(63, state(tightAll)) {
+	if !a.search(63, tight(tightAll)) {
 		return v, nil
 	}
 	v.Collision = &Collision{ID: ID(a.id)}
@@ -169,7 +169,7 @@ type overlap struct {
 	dead     [64][tightAll + 1]bool // states from which no ID is left
 }
 
-type state uint16
+type tight uint16
 
 const (
 	flagsPerSide = 2 * fields
@@ -177,7 +177,7 @@ const (
 )
 
 // search reports whether the bits from the given one down can be chosen, zeros first, and leaves them in id.
-func (o *overlap) search(bit int, s state) bool {
+func (o *overlap) search(bit int, s tight) bool {
 	if bit < 0 {
 		return true
 	}
@@ -203,7 +203,7 @@ func (o *overlap) search(bit int, s state) bool {
 
 // step reads one bit of an ID with the value v. It returns the next state, or false if the ID is not in the side. The side's flags
 // start at the given one.
-func (d *side) step(bit int, v uint64, s state, flags int) (state, bool) {
+func (d *side) step(bit int, v uint64, s tight, flags int) (tight, bool) {
 	b := d.bits[bit]
 	switch b.field {
 	case sideFree:
@@ -211,7 +211,7 @@ func (d *side) step(bit int, v uint64, s state, flags int) (state, bool) {
 	case sideZero:
 		return s, v == 0
 	}
-	low := state(1) << (flags + 2*int(b.field))
+	low := tight(1) << (flags + 2*int(b.field))
 	high := low << 1
 	if s&low != 0 {
 		if bound := d.lo[b.field] >> b.bit & 1; v < bound {
