@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -89,7 +90,12 @@ func (p *program) openStateFile(f *newFlags) (snowfence.Fence, func() error, err
 	if err != nil {
 		return nil, nil, err
 	}
-	return fence, func() error { return nil }, nil
+	return fence, func() error {
+		if c, ok := fence.(io.Closer); ok {
+			return c.Close()
+		}
+		return nil
+	}, nil
 }
 
 // parseLayout reads --layout; "" is the layout of a new namespace.
