@@ -1,0 +1,338 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// The tests here run in bubbles of fake time, which begin in the year 2000: hours of renewals take no time.
+
+const ttl = 15 * time.Second
+
+func newScheme(t *testing.T, spec string) *snowfence.Scheme {
+	t.Helper()
+	l, err := snowfence.ParseLayout(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := snowfence.NewScheme(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func thousand(t *testing.T) *snowfence.Scheme {
+	return newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01,tick=1ms")
+}
+
+func open(t *testing.T, st lease.Store, s *snowfence.Scheme, o lease.Options) *lease.Lease {
+	t.Helper()
+	o.Create = true
+	l, err := lease.Open(t.Context(), st, "default", s, &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func records(t *testing.T, st lease.Store) []lease.Record {
+	t.Helper()
+	rs, err := lease.ListLeases(t.Context(), st, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rs
+}
+
+// outage is a store that is away from time to time.
+type outage struct {
+	lease.Store
+	away atomic.Bool
+}
+
+var errAway = errors.New("away")
+
+func (o *outage) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+	if o.away.Load() {
+		return nil, errAway
+	}
+	return o.Store.Get(ctx, keys)
+}
+
+func (o *outage) Swap(ctx context.Context, writes []lease.Write) []error {
+	if o.away.Load() {
+		errs := make([]error, len(writes))
+		for i := range errs {
+			errs[i] = errAway
+		}
+		return errs
+	}
+	return o.Store.Swap(ctx, writes)
+}
+
+func TestRenewsByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := lease.NewMemory(), thousand(t)
+		l := open(t, st, s, lease.Options{})
+		defer l.Close(t.Context())
+		first := l.Status().Grant
+		writes := records(t, st)[0].Revision
+		for range 600 {
+			time.Sleep(time.Second)
+			now := s.Layout().TickOf(time.Now())
+			if g := l.Status().Grant; g.From != first.From || g.Until < now+ttl.Milliseconds()/2 {
+				t.Fatalf("at tick %d the grant is %+v; the first was %+v", now, g, first)
+			}
+		}
+		// 600 s are 120 thirds of 15 s, give or take a tenth.
+		if n := records(t, st)[0].Revision - writes; n < 108 || n > 134 {
+			t.Errorf("%d renewals in 600 s", n)
+		}
+	})
+}
+
+func TestIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := lease.NewMemory(), thousand(t)
+		l := open(t, st, s, lease.Options{Idle: 10 * time.Minute})
+		defer l.Close(t.Context())
+		node := l.Status().Grant.Node
+		time.Sleep(9 * time.Minute)
+		if _, err := l.Grant(t.Context(), s.Layout().TickOf(time.Now())); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(9 * time.Minute) // used nine minutes ago
+		if now := s.Layout().TickOf(time.Now()); !records(t, st)[0].Held(now) {
+			t.Fatal("not renewed within the idle limit")
+		}
+		time.Sleep(2*time.Minute + ttl)
+		if now := s.Layout().TickOf(time.Now()); records(t, st)[0].Held(now) {
+			t.Fatal("renewed beyond the idle limit")
+		}
+		now := s.Layout().TickOf(time.Now())
+		g, err := l.Grant(t.Context(), now)
+		if err != nil || g.Node != node || g.From > now {
+			t.Fatalf("the first use after idling: %+v, %v; now is %d", g, err, now)
+		}
+	})
+}
+
+// TestCrashLoopWithProbe starts a process on a fixed node 50 times and kills it 30 s after each start, as an orchestrator does whose probe fails.
+func TestCrashLoopWithProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := lease.NewMemory(), thousand(t)
+		node := int64(5)
+		good := 0
+		last := snowfence.ID(0)
+		for run := range 50 {
+			l := open(t, st, s, lease.Options{Node: &node})
+			g, err := snowfence.New(snowfence.Config{Fence: l})
+			if err != nil {
+				t.Fatalf("run %d: %v", run, err)
+			}
+			made := 0
+			for start := time.Now(); time.Since(start) < 30*time.Second; {
+				id, err := g.Next(t.Context())
+				if err != nil {
+					continue // it waited a second
+				}
+				if id <= last {
+					t.Fatalf("run %d: ID %d after %d", run, id, last)
+				}
+				last = id
+				made++
+				time.Sleep(100 * time.Millisecond)
+			}
+			if made > 0 {
+				good++
+			}
+			l.Orphan() // a kill: nothing is given back
+		}
+		if good < 49 {
+			t.Errorf("IDs were made in %d of 50 runs", good)
+		}
+	})
+}
+
+// TestCrashLoopAtOnce starts processes that crash at once.
+func TestCrashLoopAtOnce(t *testing.T) {
+	node := int64(5)
+	for name, c := range map[string]struct {
+		spec string
+		node *int64
+	}{
+		"any of 1024 nodes": {"time=41,node=10,seq=12,epoch=1999-01-01,tick=1ms", nil},
+		"any of 64 nodes":   {"time=41,node=6,seq=12,epoch=1999-01-01,tick=1ms", nil},
+		"one node":          {"time=41,node=10,seq=12,epoch=1999-01-01,tick=1ms", &node},
+		"ticks of a second": {"time=31,node=10,seq=12,epoch=1999-01-01,tick=1s", &node},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				st, s := lease.NewMemory(), newScheme(t, c.spec)
+				for range 50 {
+					l := open(t, st, s, lease.Options{Node: c.node})
+					if c.node == nil {
+						if g := l.Status().Grant; g.From > s.Layout().TickOf(time.Now()) {
+							t.Fatalf("a fresh process has to wait for its first tick: %+v", g)
+						}
+					}
+					time.Sleep(50 * time.Millisecond)
+					l.Orphan()
+				}
+				limit := s.Layout().TickOf(time.Now().Add(ttl)) + 50 // each start takes at least one tick
+				for _, r := range records(t, st) {
+					if r.Until > limit {
+						t.Errorf("node %d has the floor %d, more than one ttl ahead, %d", r.Node, r.Until, limit)
+					}
+				}
+				l := open(t, st, s, lease.Options{Node: c.node})
+				time.Sleep(ttl + 50*s.Layout().Tick)
+				now := s.Layout().TickOf(time.Now())
+				if g := l.Status().Grant; g.From > now || g.Until <= now {
+					t.Errorf("one ttl after the last crash the grant is %+v, and now is %d", g, now)
+				}
+				l.Orphan()
+			})
+		})
+	}
+}
+
+func TestOpenWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := lease.NewMemory(), newScheme(t, "time=41,node=2,seq=12,epoch=1999-01-01,tick=1ms")
+		for range 4 {
+			open(t, st, s, lease.Options{}).Orphan()
+		}
+		start := time.Now()
+		l := open(t, st, s, lease.Options{Wait: true})
+		defer l.Close(t.Context())
+		if d := time.Since(start); d < ttl-time.Second || d > ttl+2*time.Second {
+			t.Errorf("waited %v for nodes that free in %v", d, ttl)
+		}
+		if g, now := l.Status().Grant, s.Layout().TickOf(time.Now()); g.From > now {
+			t.Errorf("the grant begins at %d, now is %d", g.From, now)
+		}
+	})
+}
+
+// TestStoreAway takes the store away for less than the ttl, which nobody notices, and for longer.
+func TestStoreAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := &outage{Store: lease.NewMemory()}, thousand(t)
+		l := open(t, st, s, lease.Options{})
+		defer l.Close(t.Context())
+		g, err := snowfence.New(snowfence.Config{Fence: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := func(d time.Duration) (failed int, back time.Duration) {
+			start := time.Now()
+			for time.Since(start) < d {
+				if _, err := g.Next(t.Context()); err != nil {
+					if !errors.Is(err, snowfence.ErrFenced) {
+						t.Fatal(err)
+					}
+					failed++
+					back = time.Since(start)
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			return failed, back
+		}
+		run(time.Minute)
+		st.away.Store(true)
+		if failed, _ := run(9 * time.Second); failed > 0 {
+			t.Errorf("%d calls failed while the store was away for less than two thirds of the ttl", failed)
+		}
+		st.away.Store(false)
+		run(time.Minute)
+		st.away.Store(true)
+		if failed, _ := run(time.Minute); failed < 40 {
+			t.Errorf("%d calls failed in a minute without the store", failed)
+		}
+		if !errors.Is(l.Status().Trouble, errAway) {
+			t.Errorf("the trouble is %v", l.Status().Trouble)
+		}
+		st.away.Store(false)
+		if failed, back := run(time.Minute); back > 2*time.Second {
+			t.Errorf("after the store came back, %d calls failed, the last after %v", failed, back)
+		}
+		if err := g.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestSuspend lets the wall clock jump by eight hours, as after a suspend, while another holder takes the node, and while nobody does.
+func TestSuspend(t *testing.T) {
+	for _, taken := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			st, s := lease.NewMemory(), thousand(t)
+			var ahead atomic.Int64
+			start := time.Now()
+			clock := func() (time.Time, time.Duration) {
+				return time.Now().Add(time.Duration(ahead.Load())), time.Since(start)
+			}
+			l := open(t, st, s, lease.Options{Time: clock})
+			defer l.Close(t.Context())
+			g, err := snowfence.New(snowfence.Config{Fence: l, Time: clock})
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := snowfence.Must(g.Next(t.Context()))
+			ahead.Store(int64(8 * time.Hour))
+			if taken {
+				node := l.Status().Grant.Node
+				open(t, st, s, lease.Options{Time: clock, Node: &node}).Orphan()
+			}
+			for range 100 {
+				id, err := g.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if id <= last {
+					t.Fatalf("ID %d after %d", id, last)
+				}
+				last = id
+				time.Sleep(time.Second)
+			}
+			p, err := s.Decode(last)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if now, _ := clock(); now.Sub(p.Time) > 2*time.Second {
+				t.Errorf("an ID is stamped %v, and now is %v", p.Time, now)
+			}
+			if err := g.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// TestGeneratorEndsItsLease: with Generator there is one thing to close.
+func TestGeneratorEndsItsLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := lease.NewMemory()
+		g, err := lease.Generator(t.Context(), st, "default", thousand(t), &lease.Options{Create: true}, snowfence.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		snowfence.Must(g.Next(t.Context()))
+		if err := g.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if r := records(t, st)[0]; r.Holder != "" {
+			t.Errorf("after Close: %+v", r)
+		}
+		// The bubble fails if the lease's goroutine lives on.
+	})
+}
