@@ -46,32 +46,40 @@ func (m *model) attempt(s *state, i int) {
 		p.w = *s.word(p.t)
 		switch {
 		case p.w >= p.bound || p.now >= p.bound:
-			m.end(s, i) // an obstacle
-		case p.w < p.now:
-			p.pc = takeCAS
-		default:
+			p.pc = halt
+		case p.w >= p.now && p.n == 1:
 			p.pc = takeAdd
+		default:
+			p.pc = takeCAS
 		}
 	case takeCAS:
-		w, k := s.word(p.t), min(p.n, p.bound-p.now)
-		if *w != p.w {
+		w, pos := s.word(p.t), max(p.w, p.now)
+		if *w != p.w && m.mutant != storesWord {
 			p.w, p.pc = 0, takeWord
 			return
 		}
-		*w = p.now + k
-		m.took(s, i, p.now, k)
+		k := min(p.n, p.bound-pos)
+		*w = pos + k
+		m.took(s, i, pos, k)
 	case takeAdd:
-		k := min(p.n, p.bound-p.w)
-		pos := s.add(p.t, k) - k
-		if pos >= p.bound {
-			if m.mutant == subtracts {
-				s.add(p.t, -k)
-			}
-			m.end(s, i)
-			return
+		pos := s.add(p.t, 1) - 1
+		switch {
+		case pos < p.bound && m.mutant == clockOutside:
+			m.took(s, i, p.now+pos%span, 1) // the time as read before, the number from the counter
+		case pos < p.bound:
+			m.took(s, i, pos, 1)
+		case m.mutant == subtracts:
+			p.pc = takeUndo
+		default:
+			p.pc = halt
 		}
-		m.took(s, i, pos, min(k, p.bound-pos))
-	case pubCoarse, pubLimit, pubTicking:
+	case takeUndo:
+		s.add(p.t, -1)
+		p.pc = halt
+	case halt:
+		*s.coarse(p.t), *s.limit(p.t) = parked, 0
+		m.end(s, i) // an obstacle
+	case pubCoarse, pubLimit, pubTicking, pubSure:
 		if m.publish(s, i) {
 			m.done(s, i)
 		}
@@ -81,6 +89,9 @@ func (m *model) attempt(s *state, i int) {
 func (m *model) takeEnd(s *state, i int) {
 	p := &s.procs[i]
 	m.window(p, s.holdOf(p.t).end)
+	if m.mutant == opensEarly && p.now < p.bound {
+		*s.sure(p.t), *s.limit(p.t) = p.tick, p.bound
+	}
 	if p.pc = takeWord; m.rolls > 1 {
 		p.pc = rollWord
 	}
@@ -98,8 +109,11 @@ func (m *model) took(s *state, i int, pos, k int8) {
 	}
 	p.n -= k
 	p.w, p.now, p.pc = pos+k, 0, pubCoarse
-	if !m.coarse {
-		m.done(s, i)
+	switch {
+	case !m.coarse && m.backs > 0:
+		m.done(s, i) // a clock that can step back is sure of nothing
+	case !m.coarse:
+		p.w, p.pc = 0, pubLimit
 	}
 }
 
@@ -119,7 +133,7 @@ func (m *model) window(p *proc, end int8) {
 	p.bound = min(max(p.tick+m.lead+1, 0), until) * span
 }
 
-// publish is Generator.publish; p.w is the word after what the caller took. It reports the end.
+// publish is track.publish and Generator.publishCoarse; p.w is the word after what the caller took. It reports the end.
 func (m *model) publish(s *state, i int) bool {
 	p := &s.procs[i]
 	t := p.t
@@ -138,6 +152,9 @@ func (m *model) publish(s *state, i int) bool {
 	case pubTicking:
 		s.ticking = 1
 		return true
+	case pubSure:
+		*s.sure(t) = p.tick
+		return true
 	}
 	return false
 }
@@ -145,6 +162,11 @@ func (m *model) publish(s *state, i int) bool {
 func (m *model) publishLimit(s *state, i int, t int8) {
 	const quota = 2
 	p := &s.procs[i]
+	if !m.coarse {
+		*s.limit(t) = p.bound
+		p.bound, p.pc = 0, pubSure
+		return
+	}
 	*s.limit(t) = min(p.bound, p.w+quota)
 	p.bound, p.pc = 0, pubTicking
 }

@@ -3,7 +3,7 @@
 //
 // The model repeats the structure of the real code, one step for each atomic operation, and steps are named after it:
 //
-//	try.go     Generator.try (exact and coarse)
+//	try.go     Generator.tryExact and tryCoarse
 //	attempt.go Generator.attempt, switchRollback, publish; what Fill and the handles do with what it takes
 //	ticker.go  Generator.keepTime
 //	owner.go   Generator.ask, fetch and install, hold.raise, hold.seal, Generator.revoke, Generator.Close

@@ -12,7 +12,7 @@ var models = []model{
 		answers: []answer{{renewed, 0, 0, 2}},
 	},
 	{
-		name: "batch over a renewal", ticks: 2, until: 2, succ: 4, rolls: 1, lead: 1,
+		name: "batch over a renewal", long: true, ticks: 2, until: 2, succ: 4, rolls: 1, lead: 1,
 		actors:  []actor{{next, 1, 2}, {fill, 3, 1}, {asker, 0, 1}, {closer, 0, 1}},
 		answers: []answer{{renewed, 0, 0, 3}},
 	},
@@ -22,7 +22,7 @@ var models = []model{
 		answers: []answer{{other, 1, 1, 3}},
 	},
 	{
-		name: "batch and handle over another node", ticks: 2, until: 2, succ: 4, rolls: 1,
+		name: "batch and handle over another node", long: true, ticks: 2, until: 2, succ: 4, rolls: 1,
 		actors:  []actor{{fill, 3, 1}, {handle, 2, 3}, {asker, 0, 1}, {closer, 0, 1}},
 		answers: []answer{{other, 1, 0, 3}},
 	},
@@ -42,14 +42,18 @@ var models = []model{
 		answers: []answer{{other, 1, 0, 3}, {again, 1, 0, 3}},
 	},
 	{
-		name: "coarse callers over a renewal", ticks: 1, until: 1, succ: 4, rolls: 1, coarse: true,
+		name: "coarse callers over a renewal", long: true, ticks: 1, until: 1, succ: 4, rolls: 1, coarse: true,
 		actors:  []actor{{next, 1, 2}, {next, 1, 1}, {keeper, 0, 1}, {asker, 0, 1}, {closer, 0, 1}},
 		answers: []answer{{renewed, 0, 0, 2}},
 	},
 	{
 		name: "coarse handle over another node", long: true, ticks: 1, until: 2, succ: 4, rolls: 1, coarse: true,
-		actors:  []actor{{next, 1, 1}, {handle, 2, 2}, {keeper, 0, 1}, {asker, 0, 1}, {closer, 0, 1}},
+		actors:  []actor{{next, 1, 1}, {handle, 2, 2}, {keeper, 0, 1}, {asker, 0, 1}},
 		answers: []answer{{other, 1, 0, 3}},
+	},
+	{
+		name: "coarse handle and Close", ticks: 2, until: 2, succ: 4, rolls: 1, coarse: true,
+		actors: []actor{{handle, 2, 2}, {next, 1, 1}, {keeper, 0, 1}, {closer, 0, 1}},
 	},
 	{
 		name: "parking", long: true, ticks: 1, until: 3, succ: 4, rolls: 1, coarse: true,
@@ -68,8 +72,8 @@ var models = []model{
 	},
 	{
 		// Rule 4 allows this; no handle does it. It costs freshness: a caller that has read the clock can be given a position from before it.
-		name: "giving back from the exact end", ticks: 2, until: 2, succ: 4, rolls: 1, mutant: givesBack, ignore: 1 << late,
-		actors: []actor{{handle, 2, 3}, {handle, 2, 2}, {next, 1, 1}, {closer, 0, 1}},
+		name: "giving back from the exact end", long: true, ticks: 2, until: 2, succ: 4, rolls: 1, mutant: givesBack, ignore: 1 << late,
+		actors: []actor{{handle, 2, 3}, {handle, 2, 1}, {next, 1, 1}, {closer, 0, 1}},
 	},
 	{
 		name: "rollback values", long: true, ticks: 2, until: 3, succ: 4, rolls: 2, backs: 1,

@@ -35,7 +35,8 @@ const (
 	keepsBlock
 
 	clockOutside // the clock belongs inside the step
-	rollWraps    // rollback values
+	opensEarly
+	rollWraps // rollback values
 	oneRollback
 
 	closesOutside // the ends of a generator

@@ -6,7 +6,7 @@ import "testing"
 var (
 	overRenewal = model{
 		ticks: 2, until: 1, succ: 4, rolls: 1,
-		actors:  []actor{{next, 1, 2}, {next, 1, 2}, {asker, 0, 2}, {closer, 0, 1}},
+		actors:  []actor{{next, 1, 3}, {asker, 0, 2}, {closer, 0, 1}},
 		answers: []answer{{renewed, 0, 0, 3}, {renewed, 0, 0, 1}},
 	}
 	overOther = model{
@@ -113,6 +113,7 @@ var mutants = []struct {
 	{"7: a handle keeps its block when the tick moved on", keepsBlock, handles, []violation{late}},
 
 	{"clock: the ID's time is the clock, its number the counter", clockOutside, closing, []violation{duplicate}},
+	{"clock: the fast path opens before the word is at the tick", opensEarly, closing, []violation{late}},
 	{"rollback: a value wraps onto used ticks", rollWraps, stepsBack, []violation{duplicate}},
 	{"rollback: one value alone says what was used", oneRollback, stepsBack, []violation{afterRelease, duplicate}},
 

@@ -22,9 +22,10 @@ type hold struct {
 	until, end       int8 // in ticks and in positions; raise stores them one after the other
 	word             [maxRolls]int8
 	limit, coarse    [maxRolls]int8
-	lock, done, used int8 // used is a tick
-	acked            int8 // the tick up to which the fence's store has acknowledged the grant
-	bar              int8 // what the fence was told: nothing of this tick or later was or will be made; free when it was told nothing
+	sure             [maxRolls]int8 // the tick that is sure to be the current one while the clock says so; −1 for none
+	lock, done, used int8           // used is a tick
+	acked            int8           // the tick up to which the fence's store has acknowledged the grant
+	bar              int8           // what the fence was told: nothing of this tick or later was or will be made; free when it was told nothing
 }
 
 const free = 100
@@ -73,6 +74,7 @@ func trackOf(h, roll int8) int8 { return h*maxRolls + roll }
 func (s *state) holdOf(t int8) *hold { return &s.holds[t/maxRolls] }
 func (s *state) word(t int8) *int8   { return &s.holds[t/maxRolls].word[t%maxRolls] }
 func (s *state) limit(t int8) *int8  { return &s.holds[t/maxRolls].limit[t%maxRolls] }
+func (s *state) sure(t int8) *int8   { return &s.holds[t/maxRolls].sure[t%maxRolls] }
 func (s *state) coarse(t int8) *int8 { return &s.holds[t/maxRolls].coarse[t%maxRolls] }
 
 // add is an atomic add; it returns the new value.

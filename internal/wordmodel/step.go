@@ -6,15 +6,12 @@ type pc uint8
 const (
 	idle pc = iota
 
-	tryClock
+	trySure
+	tryLimit
 	tryWord
-	tryCAS
-	tryBound
 	tryAdd
+	tryLimitLate
 	tryMake
-	coarseLimit
-	coarseAdd
-	coarseLimitLate
 
 	takeTrack
 	takeClock
@@ -25,9 +22,12 @@ const (
 	takeWord
 	takeCAS
 	takeAdd
+	takeUndo
 	pubCoarse
 	pubLimit
 	pubTicking
+	pubSure
+	halt
 
 	localClock
 
@@ -37,9 +37,8 @@ const (
 	tickEnd
 	tickCAS
 	parkTicking
-	parkCoarse
-	parkLimit
 	parkTrack
+	parkHalt
 
 	askLock
 	fetchRevoked
@@ -69,14 +68,14 @@ const (
 )
 
 var steps = [...]string{
-	idle: "idle", tryClock: "try: clock", tryWord: "try: word.Load", tryCAS: "try: word.CAS(w, now+1)", tryBound: "try: softEnd.Load", tryAdd: "try: word.Add(1)",
-	tryMake: "try: id", coarseLimit: "try: limit.Load", coarseAdd: "try: word.Add(1) coarse", coarseLimitLate: "try: limit.Load after the add",
+	idle: "idle", trySure: "try: clock, sure.Load", tryLimit: "try: limit.Load", tryWord: "try: word.Load", tryAdd: "try: word.Add(1)",
+	tryLimitLate: "try: limit.Load after the add", tryMake: "try: id",
 	takeTrack: "attempt: cur.Load", takeClock: "attempt: clock", takeEnd: "attempt: end.Load", rollWord: "switchRollback: word.Load", rollOther: "switchRollback: other word",
-	rollSwitch: "switchRollback: cur.CAS", takeWord: "attempt: word.Load", takeCAS: "attempt: word.CAS(w, now+k)", takeAdd: "attempt: word.Add(k)",
-	pubCoarse: "publish: coarse.Store", pubLimit: "publish: limit.Store", pubTicking: "publish: ticking",
+	rollSwitch: "switchRollback: cur.CAS", takeWord: "attempt: word.Load", takeCAS: "attempt: word.CAS", takeAdd: "attempt: word.Add(1)", takeUndo: "attempt: word.Add(-1)",
+	pubCoarse: "publish: coarse.Store", pubLimit: "publish: limit.Store", pubTicking: "publish: ticking", pubSure: "publish: sure.Store", halt: "halt: limit.Store(0)",
 	localClock:  "handle: current",
 	waitTicking: "waits for work", tickClock: "keepTime: clock", tickWord: "keepTime: word.Load", tickEnd: "keepTime: end.Load", tickCAS: "keepTime: word.CAS(w, now)",
-	parkTicking: "keepTime: ticking.Store(false)", parkCoarse: "keepTime: coarse.Store(parked)", parkLimit: "keepTime: limit.Store(0)", parkTrack: "keepTime: cur.Load to park",
+	parkTicking: "keepTime: ticking.Store(false)", parkTrack: "keepTime: cur.Load to park", parkHalt: "keepTime: halt",
 	askLock: "ask: lock", fetchRevoked: "fetch: revoked", fetchGrant: "fetch: fence.Grant", installLock: "install: lock, revoked", installTrack: "install: cur.Load",
 	installSealed: "install: sealed()", raiseUntil: "raise: until.Store", raiseEnd: "raise: end.Store", installNew: "install: cur.CAS to the new hold",
 	installFirst: "install: publishes before the seal", landFlight: "land",
@@ -89,7 +88,7 @@ func (p pc) String() string { return steps[p] }
 
 // publishes reports whether an actor that stands here is about to set or to take back the coarse limit, or to start the ticker.
 func (p pc) publishes() bool {
-	return p >= pubCoarse && p <= pubTicking || p >= parkTicking && p <= parkTrack
+	return p >= pubCoarse && p <= pubTicking || p >= parkTicking && p <= parkHalt
 }
 
 // step lets actor i take its next step, and reports false when it cannot: it waits, or is done.
@@ -103,9 +102,9 @@ func (m *model) step(s *state, i int) bool {
 		return m.begin(s, i)
 	case m.actors[i].kind == keeper:
 		return m.keepTime(s, i)
-	case p.pc <= coarseLimitLate:
+	case p.pc <= tryMake:
 		m.try(s, i)
-	case p.pc <= pubTicking:
+	case p.pc <= halt:
 		m.attempt(s, i)
 	case p.pc <= localClock:
 		m.local(s, i)

@@ -52,22 +52,19 @@ func (m *model) keepTime(s *state, i int) bool {
 
 	case parkTicking:
 		s.ticking = 0
-		p.pc = parkCoarse
-	case parkCoarse:
-		*s.coarse(p.t) = parked
-		p.pc = parkLimit
-	case parkLimit:
-		*s.limit(p.t) = 0
-		if p.pc = parkTrack; m.mutant == parksOld || p.n == 1 {
-			m.parked(s, i)
+		if p.pc = parkTrack; m.mutant == parksOld {
+			p.pc = parkHalt
 		}
 	case parkTrack:
-		// The pointer is read after ticking was set: whoever publishes a grant later, and a limit on it, starts a new ticker.
-		if s.cur == p.t || s.cur == closedTrack {
+		// The pointer is read after ticking was set: whoever publishes on another track later starts a new ticker.
+		if s.cur == closedTrack {
 			m.parked(s, i)
 			return true
 		}
-		p.t, p.n, p.pc = s.cur, 1, parkCoarse
+		p.t, p.pc = s.cur, parkHalt
+	case parkHalt:
+		*s.coarse(p.t), *s.limit(p.t) = parked, 0
+		m.parked(s, i)
 	}
 	return true
 }

@@ -1,6 +1,6 @@
 package wordmodel
 
-// beginTry is Generator.try up to the load of the pointer.
+// beginTry is Generator.tryExact or tryCoarse up to the load of the pointer.
 func (m *model) beginTry(s *state, i int) {
 	p := &s.procs[i]
 	if s.cur == closedTrack {
@@ -11,11 +11,11 @@ func (m *model) beginTry(s *state, i int) {
 	p.t = s.cur
 	switch {
 	case !m.coarse:
-		p.pc = tryClock
+		p.pc = trySure
 	case m.limitLate():
-		p.pc = coarseAdd
+		p.pc = tryAdd
 	default:
-		p.pc = coarseLimit
+		p.pc = tryLimit
 	}
 }
 
@@ -23,81 +23,47 @@ func (m *model) try(s *state, i int) {
 	p := &s.procs[i]
 	h := s.holdOf(p.t)
 	switch p.pc {
-	case coarseLimit:
-		p.bound = *s.limit(p.t)
-		p.pc = coarseAdd
-		if p.bound == 0 {
+	case trySure:
+		p.tick = s.clock - h.from
+		if p.pc = tryLimit; p.tick > *s.sure(p.t) {
 			m.slow(s, i)
 		}
-	case coarseAdd:
+	case tryLimit:
+		p.bound = *s.limit(p.t)
+		switch {
+		case p.bound == 0:
+			m.slow(s, i)
+		case m.coarse:
+			p.pc = tryAdd
+		default:
+			p.pc = tryWord
+		}
+	case tryWord:
+		if p.pc = tryAdd; *s.word(p.t) >= p.bound {
+			m.slow(s, i)
+		}
+	case tryAdd:
 		p.pos = s.add(p.t, 1) - 1
 		if m.limitLate() {
 			m.take(s, p.t, p.pos, 1)
-			p.pc = coarseLimitLate
+			p.pc = tryLimitLate
 			return
 		}
+		if p.pos < p.bound {
+			m.take(s, p.t, p.pos, 1)
+		}
 		m.tryTook(s, i)
-	case coarseLimitLate:
+	case tryLimitLate:
 		p.bound = *s.limit(p.t)
 		m.tryMake(s, i)
-
-	case tryClock:
-		p.tick = s.clock - h.from
-		if p.tick < 0 || p.tick*span >= h.end {
-			m.slow(s, i)
-			return
-		}
-		p.now = p.tick * span
-		p.pc = tryWord
-	case tryWord:
-		p.w = *s.word(p.t)
-		switch {
-		case p.w < p.now:
-			p.pc = tryCAS
-		case m.raises():
-			p.pc = tryBound
-		default:
-			m.tryBound(s, i) // the end is what it is for ever: no step
-		}
-	case tryCAS:
-		w := s.word(p.t)
-		switch {
-		case *w == p.w || m.mutant == storesWord:
-			*w = p.now + 1
-			p.pos, p.bound, p.w = p.now, p.now+1, 0
-			m.tryTook(s, i)
-		default:
-			p.w, p.pc = 0, tryWord
-		}
-	case tryBound:
-		m.tryBound(s, i)
-	case tryAdd:
-		p.pos = s.add(p.t, 1) - 1
-		if m.mutant == clockOutside {
-			p.pos = p.now + p.pos%span // the time as read before, the sequence from the counter
-		}
-		m.tryTook(s, i)
 	case tryMake:
 		m.tryMake(s, i)
 	}
 }
 
-func (m *model) tryBound(s *state, i int) {
-	p := &s.procs[i]
-	p.bound = min(p.now+(m.lead+1)*span, s.holdOf(p.t).end)
-	if p.pc = tryAdd; p.w >= p.bound {
-		m.slow(s, i)
-	}
-	p.w = 0
-}
-
 // tryTook is the end of the step that took a position.
 func (m *model) tryTook(s *state, i int) {
-	p := &s.procs[i]
-	if p.pos < p.bound {
-		m.take(s, p.t, p.pos, 1)
-	}
-	switch m.mutant {
+	switch p := &s.procs[i]; m.mutant {
 	case presentBound, presentBase, subtracts:
 		p.pc = tryMake // what these do next is another step
 	default:
