@@ -1,0 +1,30 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package snowfence
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// lockFile opens a file, made if needed, and locks it for as long as it stays open. The kernel takes the lock back when the process ends, however.
+func lockFile(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil {
+		// Who deletes lock files may have done so between the two calls.
+		err = sameFile(file)
+	} else if errors.Is(err, syscall.EWOULDBLOCK) {
+		err = fmt.Errorf("another process uses it: stop that one, or give this one another node and file (%w)", ErrBound)
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}

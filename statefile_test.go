@@ -1,0 +1,294 @@
+package snowfence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func openState(t testing.TB, path string, s *Scheme, node int64) Fence {
+	t.Helper()
+	f, err := StateFile(path, s, node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.(io.Closer).Close() })
+	return f
+}
+
+// kill ends a fence as SIGKILL would: the lock goes, and nothing is given back.
+func kill(t testing.TB, f Fence) {
+	t.Helper()
+	if err := f.(io.Closer).Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A process that is killed in the middle of a burst, or whose clock stepped back before it starts again, makes nothing twice; nor does one that
+// is stopped properly.
+func TestStateFileOverRestarts(t *testing.T) {
+	for _, back := range []time.Duration{0, 40 * time.Millisecond, time.Second, time.Hour} {
+		for _, lead := range []int64{0, 2000} {
+			for _, clean := range []bool{false, true} {
+				t.Run(fmt.Sprintf("back %v lead %d clean %v", back, lead, clean), func(t *testing.T) {
+					s := testScheme(t, "twitter")
+					path := filepath.Join(t.TempDir(), "node")
+					clock := newFakeClock()
+					var all []ID
+					for range 4 {
+						f := openState(t, path, s, 77)
+						g, err := New(Config{Fence: f, Lead: lead, Time: clock.now})
+						if err != nil {
+							t.Fatal(err)
+						}
+						for range 5 { // a burst over the end of the sequence
+							all = append(all, takeSome(g, 5000)...)
+							clock.advance(time.Millisecond)
+						}
+						if clean {
+							if err := g.Close(t.Context()); err != nil {
+								t.Fatal(err)
+							}
+						}
+						kill(t, f)
+						clock.step(-back)
+					}
+					n := len(all)
+					f := openState(t, path, s, 77)
+					g := newGenerator(t, Config{Fence: f, Lead: lead, Time: clock.now})
+					if back > 0 {
+						clock.step(4 * back)
+					}
+					clock.advance(stateWindow + 3*time.Second) // the longest a kill can cost, and the lead
+					id, err := g.Next(t.Context()) // the grant has run out meanwhile, and is renewed
+					if err != nil {
+						t.Fatal(err)
+					}
+					all = append(append(all, id), take(t, g, 100)...)
+					if n < 4096 {
+						t.Errorf("only %d IDs before the last start", n)
+					}
+					checkIncreasing(t, all) // over restarts too
+				})
+			}
+		}
+	}
+}
+
+// After a kill the next process can go on within the window, and after a proper end at once.
+func TestStateFileCostsOfARestart(t *testing.T) {
+	s := testScheme(t, "twitter")
+	path := filepath.Join(t.TempDir(), "node")
+	clock := newFakeClock()
+	f := openState(t, path, s, 1)
+	g := newGenerator(t, Config{Fence: f, Time: clock.now})
+	take(t, g, 10)
+	g.Close(t.Context())
+	kill(t, f)
+	clock.advance(time.Millisecond)
+
+	f = openState(t, path, s, 1)
+	killed, err := New(Config{Fence: f, Time: clock.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	take(t, killed, 10) // at once
+	kill(t, f)
+
+	f = openState(t, path, s, 1)
+	g = newGenerator(t, Config{Fence: f, Time: clock.now})
+	_, err = g.TryNext()
+	w := isReason(t, err, ErrExhausted)
+	if !w.Behind || w.Missing <= 0 || w.Missing > stateWindow+2*time.Millisecond {
+		t.Errorf("after a kill: %+v", w)
+	}
+	clock.advance(w.Missing)
+	take(t, g, 10)
+}
+
+// A second user of one file is refused, in this process and in another; the file of another node or layout too.
+func TestStateFileIsForOne(t *testing.T) {
+	s := testScheme(t, "twitter")
+	path := filepath.Join(t.TempDir(), "node")
+	f := openState(t, path, s, 5)
+	if _, err := StateFile(path, s, 5); !errors.Is(err, ErrBound) {
+		t.Errorf("a second fence on the file: %v", err)
+	}
+	g := newGenerator(t, Config{Fence: f})
+	if _, err := New(Config{Fence: f}); !errors.Is(err, ErrBound) {
+		t.Errorf("a second generator on the fence: %v", err)
+	}
+	out, err := exec.Command(os.Args[0], "-test.run=^TestStateFileChild$", "-test.v", "--", path).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "child: refused") {
+		t.Errorf("a second process: %v: %s", err, out)
+	}
+	take(t, g, 3)
+	g.Close(t.Context())
+	kill(t, f)
+	for _, c := range []struct {
+		spec string
+		node int64
+	}{{"twitter", 6}, {"sonyflake", 5}, {"bwmarrin", 5}} {
+		if _, err := StateFile(path, testScheme(t, c.spec), c.node); !errors.Is(err, ErrStateFile) {
+			t.Errorf("%s, node %d: %v", c.spec, c.node, err)
+		}
+	}
+	if _, err := StateFile(path, s, 1024); err == nil {
+		t.Error("a node the layout does not have")
+	}
+	if _, err := StateFile(filepath.Join(path, "below", "a", "file"), s, 5); err == nil {
+		t.Error("a folder that does not exist")
+	}
+	openState(t, path, s, 5)
+}
+
+// TestStateFileChild is the other process of TestStateFileIsForOne; run by itself it has nothing to do.
+func TestStateFileChild(t *testing.T) {
+	args := os.Args
+	if len(args) < 2 || args[len(args)-2] != "--" {
+		return
+	}
+	if _, err := StateFile(args[len(args)-1], testScheme(t, "twitter"), 5); errors.Is(err, ErrBound) {
+		fmt.Println("child: refused")
+	} else {
+		t.Errorf("not refused: %v", err)
+	}
+}
+
+// Every way in which a file can be torn or damaged is an error, and never the floor 0.
+func TestStateFileDamaged(t *testing.T) {
+	s := testScheme(t, "twitter")
+	good := fileState{layout: s.Fingerprint(), node: 5, until: 123456789}.encode()
+	path := filepath.Join(t.TempDir(), "node")
+	try := func(data []byte) error {
+		t.Helper()
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		f, err := StateFile(path, s, 5)
+		if err == nil {
+			defer f.(io.Closer).Close()
+			if from := f.(*stateFile).from; from != 123456789 {
+				t.Fatalf("%q gives the floor %d", data, from)
+			}
+		}
+		return err
+	}
+	if err := try(good); err != nil {
+		t.Fatal(err)
+	}
+	for n := range good {
+		if err := try(good[:n]); !errors.Is(err, ErrStateFile) {
+			t.Errorf("cut off after %d bytes: %v", n, err)
+		}
+		bad := append([]byte(nil), good...)
+		bad[n] ^= 1
+		if err := try(bad); !errors.Is(err, ErrStateFile) {
+			t.Errorf("byte %d changed: %v", n, err)
+		}
+		bad[n] = 0
+		if err := try(bad); !errors.Is(err, ErrStateFile) {
+			t.Errorf("byte %d zero: %v", n, err)
+		}
+	}
+	for _, data := range []string{"", "\n", "0", strings.Repeat("\x00", len(good)), string(good) + "\n", string(good) + string(good)} {
+		if err := try([]byte(data)); !errors.Is(err, ErrStateFile) || len(err.Error()) > 1000 {
+			t.Errorf("%q: %v", data, err)
+		}
+	}
+	os.Remove(path)
+	if err := os.Mkdir(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := StateFile(path, s, 5); err == nil {
+		t.Error("a folder in the file's place is no error")
+	}
+}
+
+// A write that fails changes nothing, in memory or in the file; a crash between its steps leaves the old or the new content.
+func TestStateFileWriteFails(t *testing.T) {
+	s := testScheme(t, "twitter")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "node")
+	f := openState(t, path, s, 5).(*stateFile)
+	ctx := t.Context()
+	g1, err := f.Grant(ctx, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _ := os.ReadFile(path)
+	if err := os.Mkdir(path+".new", 0o755); err != nil { // what is in the way of the temporary file
+		t.Fatal(err)
+	}
+	if g, err := f.Grant(ctx, g1.Until+5000); err == nil {
+		t.Errorf("a grant that was not written: %+v", g)
+	}
+	if g, err := f.Grant(ctx, g1.Until-1); err != nil || g != g1 {
+		t.Errorf("what was granted before: %+v, %v", g, err)
+	}
+	if after, _ := os.ReadFile(path); string(after) != string(before) {
+		t.Errorf("the file changed from %q to %q", before, after)
+	}
+	os.Remove(path + ".new")
+	// A crash before the rename leaves a temporary file of any content.
+	if err := os.WriteFile(path+".new", []byte("half"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if g, err := f.Grant(ctx, g1.Until+5000); err != nil || g.From != g1.From || g.Until <= g1.Until+5000 {
+		t.Errorf("after the way was free: %+v, %v", g, err)
+	}
+	// Its lock file is gone: somebody else can have the node by now.
+	os.Remove(path + ".lock")
+	if g, err := f.Grant(ctx, 1<<40); !errors.Is(err, ErrStateFile) {
+		t.Errorf("without its lock file: %+v, %v", g, err)
+	}
+	other := openState(t, path, s, 5)
+	if g, err := f.Grant(ctx, 1<<40); !errors.Is(err, ErrStateFile) {
+		t.Errorf("with another's lock file: %+v, %v", g, err)
+	}
+	if g, err := other.Grant(ctx, 10); err != nil || g.From <= g1.Until {
+		t.Errorf("the other starts at %+v, %v; below what was granted", g, err)
+	}
+}
+
+func TestStateFileAnswersAtOnce(t *testing.T) {
+	s := testScheme(t, "twitter")
+	f := openState(t, filepath.Join(t.TempDir(), "node"), s, 5)
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := f.Grant(done, 0); !errors.Is(err, ErrFenced) || !errors.Is(err, context.Canceled) {
+		t.Errorf("nothing held: %v", err)
+	}
+	g, err := f.Grant(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := f.Grant(done, g.Until-1); err != nil || again != g {
+		t.Errorf("held: %+v, %v", again, err)
+	}
+	if _, err := f.Grant(t.Context(), s.MaxTick()+1); !errors.Is(err, ErrLifetime) {
+		t.Errorf("after the end: %v", err)
+	}
+	last, err := f.Grant(t.Context(), s.MaxTick())
+	if err != nil || last.Until != s.MaxTick()+1 {
+		t.Errorf("the last grant: %+v, %v", last, err)
+	}
+}
+
+func FuzzStateFile(f *testing.F) {
+	f.Add(fileState{layout: "x", node: 5, until: 7}.encode())
+	f.Add([]byte(""))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := decodeState(data)
+		if err == nil && string(s.encode()) != string(data) {
+			t.Fatalf("%q reads as %+v", data, s)
+		}
+	})
+}
