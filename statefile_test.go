@@ -129,7 +129,9 @@ func TestStateFileIsForOne(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "child: refused") {
 		t.Errorf("a second process: %v: %s", err, out)
 	}
-	take(t, g, 3)
+	if _, err := g.Next(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	g.Close(t.Context())
 	kill(t, f)
 	for _, c := range []struct {
