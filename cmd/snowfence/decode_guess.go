@@ -3,34 +3,56 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence"
 )
 
-// guessSlack is how far in the future a time may lie and still be plausible: clocks are off, and IDs run ahead of them.
-const guessSlack = 24 * time.Hour
+// guessSlack is how far in the future a time may lie and still be listed, after those of the past: clocks are off, and people
+// make test data.
+const guessSlack = 90 * 24 * time.Hour
 
-// knownViews returns a view of every preset; presets with the same layout are one view, named "a, b".
+// knownViews returns a view of every preset; presets whose bits are the same are one view.
 func knownViews() ([]*view, error) {
 	var views []*view
 	for _, preset := range snowfence.Presets() {
-		i := slices.IndexFunc(views, func(v *view) bool { return v.layout.Equal(preset.Layout) })
-		name := preset.Name
-		if i >= 0 {
-			name = views[i].name + ", " + name
+		i := slices.IndexFunc(views, func(v *view) bool { return sameBits(v.layout, preset.Layout) })
+		if i >= 0 { // the first one's parts have the most to tell: datacenter and worker
+			views[i].same = append(views[i].same, preset.Name)
+			continue
 		}
-		v, err := viewOf(name, preset.Layout)
+		v, err := viewOf(preset.Name, preset.Layout)
 		if err != nil {
 			return nil, err
 		}
-		if i >= 0 {
-			views[i] = v
-		} else {
-			views = append(views, v)
-		}
+		views = append(views, v)
 	}
 	return views, nil
+}
+
+// sameBits reports whether two layouts give every ID the same time, node number and sequence number, whatever the parts of the node are called.
+func sameBits(a, b snowfence.Layout) bool {
+	a.Fields, b.Fields = joinNode(a.Fields), joinNode(b.Fields)
+	return a.Equal(b)
+}
+
+// joinNode makes one field of node parts that stand side by side.
+func joinNode(fields []snowfence.Field) []snowfence.Field {
+	var joined []snowfence.Field
+	for _, f := range fields {
+		switch f.Name {
+		case snowfence.FieldTime, snowfence.FieldSequence, snowfence.FieldRollback:
+		default:
+			f.Name = snowfence.FieldNode
+			if n := len(joined) - 1; n >= 0 && joined[n].Name == f.Name {
+				joined[n].Bits += f.Bits
+				continue
+			}
+		}
+		joined = append(joined, f)
+	}
+	return joined
 }
 
 // guess is an ID read under one layout.
@@ -40,8 +62,8 @@ type guess struct {
 	unused bool // its sequence number is one that no generator of the layout makes
 }
 
-// guesses returns the readings of an ID whose time lies between the layout's epoch and now, the most plausible first: those
-// with a sequence number that generators make, then the most recent ones, since most IDs one meets are young.
+// guesses returns the readings of an ID whose time lies between the layout's epoch and now or soon, the most plausible first: those
+// with a sequence number that generators make, then those of the past, the most recent first, since most IDs one meets are young.
 func (d *decoder) guesses(id snowfence.ID) []guess {
 	var list []guess
 	for _, v := range d.known {
@@ -52,15 +74,26 @@ func (d *decoder) guesses(id snowfence.ID) []guess {
 		list = append(list, guess{v, p, p.Sequence < v.layout.First || p.Sequence > v.layout.Last})
 	}
 	slices.SortStableFunc(list, func(a, b guess) int {
-		if a.unused != b.unused {
-			if a.unused {
-				return 1
-			}
-			return -1
+		if c := order(a.unused, b.unused); c != 0 {
+			return c
+		}
+		if c := order(a.parts.Time.After(d.now), b.parts.Time.After(d.now)); c != 0 {
+			return c
 		}
 		return b.parts.Time.Compare(a.parts.Time)
 	})
 	return list
+}
+
+// order puts what holds less often last.
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
 }
 
 // appendGuesses appends what the layouts known make of an ID.
@@ -72,7 +105,11 @@ func (d *decoder) appendGuesses(id snowfence.ID) error {
 			if i > 0 {
 				d.buf = append(d.buf, ',')
 			}
-			d.buf = append(g.view.appendJSONParts(append(d.buf, '{'), g.parts), '}')
+			d.buf = g.view.appendJSONParts(append(d.buf, '{'), g.parts)
+			if len(g.view.same) > 0 {
+				d.buf = fmt.Appendf(d.buf, `,"same_bits":["%s"]`, strings.Join(g.view.same, `","`))
+			}
+			d.buf = append(d.buf, '}')
 		}
 		d.buf = append(d.buf, "]}\n"...)
 		return nil
@@ -95,7 +132,7 @@ func (d *decoder) appendGuesses(id snowfence.ID) error {
 		if g.unused {
 			text += " (which its generators do not make)"
 		}
-		rows = append(rows, [2]string{"  " + g.view.name, text})
+		rows = append(rows, [2]string{"  " + strings.Join(append([]string{g.view.name}, g.view.same...), ", "), text})
 	}
 	d.buf = appendRows(d.buf, rows)
 	return nil

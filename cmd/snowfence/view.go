@@ -19,6 +19,7 @@ type view struct {
 	layout snowfence.Layout
 	parts  []snowfence.Field // named parts of the node; none when the node has no parts but itself
 	jsonID string            // the layout's name, quoted
+	same   []string          // other presets with the same bits, in a list of guesses
 }
 
 func newView(spec string) (*view, error) {
