@@ -69,9 +69,9 @@ func (b *binding) Bind(func() int64) (func(), error) {
 	}), nil
 }
 
-// Static returns a fence for a node number that somebody else keeps unique. It is not safe over restarts: a process that
-// starts again within the time its predecessor used, or after the clock stepped back, repeats IDs. The remedy is one line:
-// [StateFile] instead, or a lease.
+// Static returns a fence for a bare node number, which is not safe over restarts: use [StateFile](path, s, node) instead, or a lease. A
+// process that starts again within the time its predecessor used, or after the clock stepped back, repeats IDs; and that no other
+// process has the number is for somebody else to know.
 //
 // Inside one process it keeps the promise, over generators made one after the other too. A node outside the layout shows as an error of New.
 func Static(s *Scheme, node int64) Fence { return &static{scheme: s, node: node} }

@@ -22,8 +22,8 @@ type Config struct {
 	MaxWait time.Duration
 
 	// Coarse makes Next and the handles read the clock about once a millisecond instead of on every call, which is several times faster. Timestamps
-	// are then late by about that much while IDs are made, more on an overloaded machine. The first ID after a pause is exact.
-	// Uniqueness and order do not depend on it.
+	// are then late by up to about a millisecond while IDs are made, and by a few when other programs take the processors away
+	// (BenchmarkCoarseLateness measures it). The first ID after a pause is exact. Uniqueness and order do not depend on it.
 	Coarse bool
 
 	// Time replaces the system's clocks, for tests; nil means those.

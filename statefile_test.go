@@ -67,7 +67,7 @@ func TestStateFileOverRestarts(t *testing.T) {
 						clock.step(4 * back)
 					}
 					clock.advance(stateWindow + 3*time.Second) // the longest a kill can cost, and the lead
-					id, err := g.Next(t.Context()) // the grant has run out meanwhile, and is renewed
+					id, err := g.Next(t.Context())             // the grant has run out meanwhile, and is renewed
 					if err != nil {
 						t.Fatal(err)
 					}
