@@ -318,6 +318,25 @@ func TestSuspend(t *testing.T) {
 	}
 }
 
+// TestClockStepsBack lets the clock of a holder step back by an hour, while renewals go on.
+func TestClockStepsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := lease.NewMemory(), thousand(t)
+		var off atomic.Int64
+		clock := func() (time.Time, time.Duration) { return time.Now().Add(time.Duration(off.Load())), 0 }
+		l := open(t, st, s, lease.Options{Time: clock})
+		defer l.Close(t.Context())
+		time.Sleep(time.Minute)
+		before := l.Status().Grant
+		off.Store(-int64(time.Hour))
+		time.Sleep(time.Minute)
+		after := l.Status().Grant
+		if r := records(t, st)[0]; after.From != before.From || after.Until < before.Until || r.Until < before.Until {
+			t.Errorf("before the step the grant was %+v, after it %+v, stored is %+v", before, after, r)
+		}
+	})
+}
+
 // TestGeneratorEndsItsLease: with Generator there is one thing to close.
 func TestGeneratorEndsItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -31,26 +31,75 @@ func testLostReply(w *world) {
 			w.Fatalf("a renewal whose reply was lost cost the grant: %+v, sealed %d times", u.holds(), u.sealed())
 		}
 	}
-	// Of what an unanswered write left, nothing is used before a swap on top of it was acknowledged.
+	// Of what unanswered writes left, nothing is used before a swap on top of it was acknowledged.
 	w.sleep(ttl / 3)
-	var mu sync.Mutex
-	lost := 0
 	w.st.fail(nil, func(op string, _ int) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if op == "swap" && lost < 3 {
-			lost++
+		if op == "swap" {
 			return errFault
 		}
 		return nil
 	})
-	until := u.holds().until
-	ctx, cancel := context.WithTimeout(w.ctx, time.Millisecond)
+	ctx, cancel := context.WithTimeout(w.ctx, 300*time.Millisecond)
 	defer cancel()
-	if err := u.ask(ctx, until); err == nil && func() bool { mu.Lock(); defer mu.Unlock(); return lost < 3 }() {
+	if err := u.ask(ctx, u.holds().until); err == nil {
 		w.Error("a renewal was used though none was acknowledged")
 	}
+	if w.record(4).Until <= u.holds().until {
+		w.Error("the test did not do what it says: no renewal is stored")
+	}
+	w.st.fail(nil, nil)
 	w.must(u.grant())
+	if u.holds().from != from || u.sealed() != 0 {
+		w.Errorf("renewals whose replies were lost cost the grant: %+v, sealed %d times", u.holds(), u.sealed())
+	}
+}
+
+// testLapsed lets a grant run out long ago, and loses the reply of its renewal. What lies between was left out for good.
+func testLapsed(w *world) {
+	for _, lose := range []bool{false, true} {
+		u := w.on(4)
+		u.produce(10)
+		old := u.holds()
+		w.sleep(5 * ttl)
+		if lose {
+			w.st.fail(nil, once("swap", errFault))
+		}
+		w.must(u.grant())
+		c, r := u.holds(), w.record(4)
+		if c.from < r.From || c.from < w.tick()-ttl.Milliseconds() || r.PrevUntil < old.until {
+			w.Errorf("after a lapse of five ttl the grant is %+v, the one before was %+v, stored is %+v", c, old, r)
+		}
+		w.must(u.l.Close(w.ctx))
+	}
+}
+
+// testStepBack lets the clock of a holder step back: what was granted stays granted.
+func testStepBack(w *world) {
+	u := w.on(4)
+	for _, d := range []time.Duration{ttl / 2, 3 * ttl} {
+		w.sleep(ttl / 3)
+		w.must(u.grant())
+		until := u.holds().until
+		w.sleep(-d)
+		ctx, cancel := context.WithTimeout(w.ctx, 50*time.Millisecond)
+		if err := u.ask(ctx, until); err == nil {
+			w.Errorf("a grant past tick %d, more than one ttl ahead of the clock", until)
+		}
+		cancel()
+		if r := w.record(4); r.Until < until {
+			w.Errorf("a clock that stepped back by %v lowered until from %d to %d", d, until, r.Until)
+		}
+		w.sleep(d)
+	}
+	w.sleep(ttl / 3)
+	w.must(u.grant())
+	// Renewed in the background, with the clock behind.
+	w.sleep(-2 * ttl)
+	w.st.fail(nil, nil)
+	v := w.on(4)
+	if v.holds().from < u.holds().until {
+		w.Errorf("a successor whose clock is behind begins at %d, inside the grant to %d", v.holds().from, u.holds().until)
+	}
 }
 
 // testLostReplyOther loses a reply and lets somebody else write after it: what stands there is nobody's to adopt.

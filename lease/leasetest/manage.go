@@ -300,7 +300,6 @@ func testChangeBetween(w *world) {
 		if op == "swap" {
 			hit.Do(func() {
 				w.st.fail(nil, nil)
-				// The floors were read before the renewal was written, as far as the change can tell: the record is put back for it.
 				ns, err = lease.ChangeLayout(w.ctx, w.st, name, to, nil, true)
 			})
 		}
@@ -316,6 +315,36 @@ func testChangeBetween(w *world) {
 	}
 	if ns.Floor < until {
 		w.Errorf("the floor %d is below what was granted, %d", ns.Floor, until)
+	}
+}
+
+// testChangeFloors lets a holder renew after the floors were read for a change, before it is done: it must not use what it wrote.
+func testChangeFloors(w *world) {
+	u := w.on(4)
+	u.produce(10)
+	w.sleep(ttl / 3)
+	until := u.holds().until
+	to := w.layout("time=41,node=6,seq=8,epoch=2025-01-01,tick=1ms")
+	var hit sync.Once
+	w.st.fail(nil, func(op string, _ int) error {
+		if op == "list" {
+			hit.Do(func() {
+				ctx, cancel := context.WithTimeout(w.ctx, 200*time.Millisecond)
+				defer cancel()
+				if err := u.ask(ctx, until); err == nil {
+					w.Errorf("a renewal was used while the layout was changing: %+v", u.holds())
+				}
+			})
+		}
+		return nil
+	})
+	ns, err := lease.ChangeLayout(w.ctx, w.st, name, to, nil, true)
+	w.must(err)
+	if u.sealed() != 1 {
+		w.Errorf("sealed %d times", u.sealed())
+	}
+	if top := w.ledger.top(-1); ns.Floor < top {
+		w.Errorf("the new layout begins at %d, and the old one was granted to %d", ns.Floor, top)
 	}
 }
 

@@ -119,7 +119,11 @@ func testVanished(w *world) {
 	}
 }
 
-func testVanishedNamespace(w *world) {
+func testVanishedNamespace(w *world)  { w.vanishedNamespace(lease.NamespaceNode) }
+func testVanishedEverything(w *world) { w.vanishedNamespace(15) }
+
+// vanishedNamespace lets the records up to a node vanish.
+func (w *world) vanishedNamespace(last int64) {
 	o := w.options(0)
 	o.Create = true
 	u := w.open(o)
@@ -127,7 +131,9 @@ func testVanishedNamespace(w *world) {
 	u.produce(10)
 	top := w.ledger.top(-1)
 	for _, r := range w.backup() {
-		w.st.vanish(r)
+		if r.Node <= last {
+			w.st.vanish(r)
+		}
 	}
 	w.sleep(ttl / 3)
 	w.must(u.grant())

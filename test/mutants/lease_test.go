@@ -1,0 +1,289 @@
+// Package mutants breaks the safety rules of leases one at a time, in a copy of the code, and checks that the test suite notices each. A rule whose
+// mutant survives is a rule that nothing tests.
+package mutants
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mutant is one broken rule: in a file of the module, old becomes now, and then the named subtest has to fail.
+type mutant struct {
+	rule     string
+	file     string
+	old, now string
+	pkg      string // "./lease" when empty
+	test     string
+}
+
+var leaseMutants = []mutant{
+	{
+		rule: "a swap is lost when the nonce is another", file: "lease/mem.go",
+		old: `m.records[w.New.Key].Nonce != w.Old`, now: `false`, test: "TestMemory/^swap$",
+	},
+	{
+		rule: "a lost swap is no success", file: "lease/renew.go",
+		old: `			gone++`, now: `			h.records[i] = writes[i].New`, test: "TestMemory/two_holders",
+	},
+	{
+		rule: "a lost swap seals", file: "lease/lease.go",
+		old: `		seal()
+	}
+	l.hold = nil`, now: `		_ = seal
+	}
+	l.hold = nil`, test: "TestMemory/two_holders",
+	},
+	{
+		rule: "a lost swap seals before anything else", file: "lease/renew.go",
+		old: `	case gone > 0 && !doubt:
+`, now: `	case gone > 0 && !doubt:
+		_, _ = l.st.Get(ctx, keys(h.records))
+`, test: "TestMemory/two_holders",
+	},
+	{
+		rule: "a stored nonce of somebody else is not adopted", file: "lease/renew.go",
+		old: `!h.unanswered[r.Nonce] {`, now: `!h.unanswered[r.Nonce] && false {`, test: "TestMemory/lost_reply_and_another_holder",
+	},
+	{
+		rule: "a stored nonce of our own is adopted", file: "lease/renew.go",
+		old: `r.Nonce != h.records[i].Nonce && !h.unanswered[r.Nonce]`, now: `r.Nonce != h.records[i].Nonce`, test: "TestMemory/lost_reply_of_a_renewal",
+	},
+	{
+		rule: "a late write of our own is no loss", file: "lease/renew.go",
+		old: `doubt := len(h.unanswered) > 0`, now: `doubt := false`, test: "TestMemory/late_write_of_a_renewal",
+	},
+	{
+		rule: "what was adopted is used only after a swap on top of it", file: "lease/renew.go",
+		old: `	h.records = stored
+	for`, now: `	h.records = stored
+	l.publish(stored[0].Until)
+	for`, test: "TestMemory/lost_reply_of_a_renewal",
+	},
+	{
+		rule: "until is written before it is used", file: "lease/renew.go",
+		old: `	if err := l.write(ctx, records, until); err != nil {`, now: `	l.publish(until)
+	if err := l.write(ctx, records, until); err != nil {`, test: "TestMemory/lost_reply_of_a_renewal",
+	},
+	{
+		rule: "the namespace is read after the swap and before the use", file: "lease/renew.go",
+		old: `	return l.confirm(ctx, until)
+}
+
+// write`, now: `	l.publish(until)
+	return nil
+}
+
+// write`, test: "TestMemory/change_of_layout_between",
+	},
+	{
+		rule: "a grant of another generation does not count", file: "lease/renew.go",
+		old: `ns.Generation != h.generation || ns.State != Active`, now: `ns.State != Active`, test: "TestMemory/change_of_layout_between",
+	},
+	{
+		rule: "nothing is granted while the floors are read", file: "lease/change.go",
+		old: `		ns.State = Changing
+		ns.Generation++
+`, now: ``, test: "TestMemory/renewal_while_the_floors",
+	},
+	{
+		rule: "a new layout begins above the floors of the old one", file: "lease/change.go",
+		old: `top = max(top, r.Until, r.SkipUntil)`, now: `top = max(top, r.From)`, test: "TestMemory/change_of_layout_during",
+	},
+	{
+		rule: "a tombstone keeps the floors", file: "lease/change.go",
+		old: `	if ns.Floor, err = highest(ctx, st, ns); err != nil {`, now: `	if _, err = highest(ctx, st, ns); err != nil {`, test: "TestMemory/deleted_namespace",
+	},
+	{
+		rule: "only who sealed lowers until", file: "lease/renew.go",
+		old: `			if sealed {`, now: `			if sealed || true {`, test: "TestMemory/generators_one_after_another",
+	},
+	{
+		rule: "until is not lowered below what was used", file: "lease/renew.go",
+		old: `max(used, h.from)`, now: `h.from`, test: "TestMemory/renewal_and_give-back",
+	},
+	{
+		rule: "an operator's release leaves until alone", file: "lease/manage.go",
+		old: `		r = vacated(r)
+`, now: `		r = vacated(r)
+		r.Until = r.From
+`, test: "TestMemory/release_and_veto",
+	},
+	{
+		rule: "a grant that nobody gave back is not given out again", file: "lease/lease.go",
+		old: `	if l.handed {
+		l.cur`, now: `	if l.handed && false {
+		l.cur`, test: "TestMemory/generators_one_after_another",
+	},
+	{
+		rule: "a give-back without an answer ends the grant", file: "lease/renew.go",
+		old: `l.cur, l.handed, l.spent = nil, false, true`, now: `l.cur, l.handed, l.spent = nil, false, false`, test: "TestMemory/lost_reply_of_a_give-back",
+	},
+	{
+		rule: "a grant starts at the floor", file: "lease/window.go",
+		old: `		from = max(from, floor(ns, r))
+`, now: `		_ = r
+`, test: "TestMemory/take-over",
+	},
+	{
+		rule: "a record without a holder is still a floor", file: "lease/window.go",
+		old: `r.Nonce != "" && r.Generation >= ns.Since {
+		f =`, now: `r.Holder != "" && r.Generation >= ns.Since {
+		f =`, test: "TestMemory/renewals_racing",
+	},
+	{
+		rule: "an acquisition adds no ttl to a floor ahead of the clock", file: "lease/window.go",
+		old: `max(from+1, t.target(now))`, now: `max(from+t.target(now)-t.layout.TickOf(now), t.target(now))`, test: "TestMemory/restart_after_a_crash",
+	},
+	{
+		rule: "the same, in crash loops", file: "lease/window.go",
+		old: `max(from+1, t.target(now))`, now: `max(from+t.target(now)-t.layout.TickOf(now), t.target(now))`, test: "TestCrashLoopAtOnce",
+	},
+	{
+		rule: "a renewal never lowers until", file: "lease/window.go",
+		old: `		until = max(until, r.Until)
+	}
+	until`, now: `		_ = r
+	}
+	until`, test: "TestClockStepsBack",
+	},
+	{
+		rule: "a clock that is off stops renewals", file: "lease/register.go",
+		old: `off > l.opts.MaxSkew`, now: `off < 0`, test: "TestMemory/clock_against",
+	},
+	{
+		rule: "healing leaves a live holder of a fixed node alone", file: "lease/acquire.go",
+		old: `(healing || `, now: `(`, test: "TestMemory/take-over",
+	},
+	{
+		rule: "an acquisition in doubt is settled first", file: "lease/keep.go",
+		old: `		return l.settle(ctx)`, now: `		return l.renew(ctx)`, test: "TestMemory/(lost_and_late_acquisition|errors_at_every_step)",
+	},
+	{
+		rule: "a vanished record or a revision that went back means a store that was set back", file: "lease/renew.go",
+		old: `r.Nonce == "" || r.Revision < h.records[i].Revision`, now: `false`, test: "TestMemory/(store_set_back$|vanished_record)",
+	},
+	{
+		rule: "a vanished namespace too", file: "lease/renew.go",
+		old: `		l.suspect = &h.generation
+		return l.lose(err)`, now: `		return l.lose(err)`, test: "TestMemory/vanished_namespace",
+	},
+	{
+		rule: "the identity of the store is compared before the use", file: "lease/renew.go",
+		old: `case id != ns.Identity:`, now: `case false:`, test: "TestMemory/other_store",
+	},
+	{
+		rule: "a replaced store ends the lease", file: "lease/renew.go",
+		old: `	case errors.Is(err, ErrReplaced):
+		return l.lose(err)
+`, now: ``, test: "TestMemory/replaced_store",
+	},
+	{
+		rule: "after a set-back grants start above all that can have been granted", file: "lease/register.go",
+		old: `l.ticks.layout.TickOf(now.Add(longest))+1, l.known`, now: `l.ticks.layout.TickOf(now)`, test: "TestMemory/(store_set_back$|vanished_record)",
+	},
+	{
+		rule: "one holder raises the floor, not each", file: "lease/acquire.go",
+		old: `return ns.Generation > after && ns.Floor >= l.known && ns.Identity == id`, now: `return ns.Generation > after+100`, test: "TestMemory/store_set_back$",
+	},
+	{
+		rule: "a lapsed grant is taken anew", file: "lease/window.go",
+		old: `if t.back(now) > r.Until || `, now: `if `, test: "TestMemory/lapsed",
+	},
+	{
+		rule: "also when the reply is lost", file: "lease/renew.go",
+		old: `		h.from = max(h.from, r.From)`, now: `		_ = r`, test: "TestMemory/lapsed",
+	},
+	{
+		rule: "a restored node leaves out what was used ahead", file: "lease/manage.go",
+		old: `		r.SkipFrom, r.SkipUntil = r.From, r.Until
+`, now: ``, test: "TestMemory/clock_far_ahead",
+	},
+	{
+		rule: "a node is restored only where there is a gap", file: "lease/manage.go",
+		old: `case r.From <= tick:`, now: `case false:`, test: "TestMemory/clock_far_ahead",
+	},
+	{
+		rule: "a block is lost with each of its nodes", file: "lease/renew.go",
+		old: `	case gone > 0 && !doubt:`, now: `	case gone > 0 && gone < len(records):
+	case gone > 0 && !doubt:`, test: "TestMemory/blocks",
+	},
+	{
+		rule: "an idle lease is not renewed", file: "lease/keep.go",
+		old: `l.opts.Idle > 0 && `, now: `false && `, test: "TestIdle",
+	},
+	{
+		rule: "a swap compares in the database", file: "sqlstore/swap.go",
+		old: `	if n == 0 {`, now: `	if n < 0 {`, pkg: "./test/sqlite", test: "TestConformance/^swap$",
+	},
+	{
+		rule: "a result counts only after the commit", file: "sqlstore/swap.go",
+		old: `c.ExecContext(ctx, "COMMIT")`, now: `c.ExecContext(ctx, "ROLLBACK")`, pkg: "./test/sqlite", test: "TestConformance/swap_of_a_batch",
+	},
+	{
+		rule: "a replaced file is noticed", file: "sqlstore/file.go",
+		old: `!os.SameFile(f.info, info)`, now: `info == nil`, pkg: "./test/sqlite", test: "TestReplacedFile",
+	},
+	{
+		rule: "commits wait for the disk", file: "sqlstore/dialect.go",
+		old: `	if level >= 2 {`, now: `	if level >= 0 {`, pkg: "./test/sqlite", test: "TestDurable",
+	},
+}
+
+func TestLeaseMutants(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range leaseMutants {
+		t.Run(strings.ReplaceAll(m.rule, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			m.check(t, root)
+		})
+	}
+}
+
+func (m mutant) check(t *testing.T, root string) {
+	path := filepath.Join(root, m.file)
+	code, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(code, []byte(m.old)); n != 1 {
+		t.Fatalf("%s has the text to break %d times, not once: %q", m.file, n, m.old)
+	}
+	dir := t.TempDir()
+	broken := filepath.Join(dir, "broken.go")
+	if err := os.WriteFile(broken, bytes.Replace(code, []byte(m.old), []byte(m.now), 1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{path: broken}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlayPath := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(overlayPath, overlay, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	pkg := m.pkg
+	if pkg == "" {
+		pkg = "./lease"
+	}
+	cmd := exec.Command("go", "test", "-vet=off", "-short", "-count=1", "-timeout=100s", "-overlay="+overlayPath, "-run="+m.test, pkg)
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		t.Errorf("the mutant survived %s: nothing tests the rule", m.test)
+	case !errors.As(err, &exit):
+		t.Fatal(err)
+	case !bytes.Contains(out, []byte("--- FAIL")) && !bytes.Contains(out, []byte("panic:")):
+		t.Errorf("the mutant was not tested:\n%s", out)
+	}
+}
