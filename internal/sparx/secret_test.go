@@ -1,0 +1,97 @@
+package sparx
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+func TestKeySize(t *testing.T) {
+	for _, n := range []int{0, 1, 15, 17, 32} {
+		var size KeySizeError
+		if _, err := New(make([]byte, n)); !errors.As(err, &size) || int(size) != n || !strings.Contains(err.Error(), fmt.Sprint(n)) {
+			t.Errorf("a key of %d bytes: %v", n, err)
+		}
+	}
+}
+
+func TestVariable(t *testing.T) {
+	paths := Available()
+	t.Setenv(Variable, "")
+	c, err := New(make([]byte, KeySize))
+	if err != nil || c.Path() != paths[len(paths)-1] {
+		t.Errorf("unset: %v, %v; want the last of %v", c, err, paths)
+	}
+	for _, p := range paths {
+		t.Setenv(Variable, string(p))
+		c, err := New(make([]byte, KeySize))
+		if err != nil || c.Path() != p {
+			t.Errorf("%s: %v, %v", p, c, err)
+		}
+	}
+	t.Setenv(Variable, "sse9")
+	if _, err := New(make([]byte, KeySize)); err == nil || !strings.Contains(err.Error(), "sse9") || !strings.Contains(err.Error(), "generic, swar") {
+		t.Errorf("sse9: %v", err)
+	}
+}
+
+// TestWipe looks into the memory that held the keys, in all their forms.
+func TestWipe(t *testing.T) {
+	_, key := random(3)
+	c := mustCipher(t, SWAR, key)
+	keys := c.keys()
+	if *keys == (schedule{}) {
+		t.Fatal("no keys before Wipe")
+	}
+	c.Wipe()
+	if *keys != (schedule{}) {
+		t.Error("keys are left")
+	}
+}
+
+// TestNeverPrinted prints ciphers in all ways and looks for any number of the key schedule.
+func TestNeverPrinted(t *testing.T) {
+	_, key := random(4)
+	c := mustCipher(t, SWAR, key)
+	type holder struct {
+		hidden   *Cipher
+		hiddenBy Cipher
+		Shown    *Cipher
+		ShownBy  Cipher
+	}
+	h := holder{c, *c, c, *c}
+	var out bytes.Buffer
+	for _, v := range []any{c, *c, h, &h, []Cipher{*c}, []*Cipher{c}, map[string]*Cipher{"c": c}, map[string]Cipher{"c": *c}, [1]holder{h}} {
+		for _, verb := range strings.Fields("%v %+v %#v %s %q %x %X %d %o %b %U %c %t %T %p") {
+			fmt.Fprintf(&out, verb+"\n", v)
+		}
+		b, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Write(b)
+		slog.New(slog.NewTextHandler(&out, nil)).Info("m", "c", v)
+		slog.New(slog.NewJSONHandler(&out, nil)).Info("m", "c", v)
+	}
+	if got := fmt.Sprintf("%+v", c); got != "sparx.Cipher[redacted]" {
+		t.Errorf("%%+v is %q", got)
+	}
+	printed := strings.ToLower(out.String())
+	for _, w := range c.keys().plain {
+		if w == 0 {
+			continue
+		}
+		for _, s := range []string{fmt.Sprint(w), fmt.Sprintf("%x", w), fmt.Sprintf("%o", w), fmt.Sprintf("%b", w)} {
+			if strings.Contains(printed, s) {
+				t.Fatalf("%s of the keys was printed", s)
+			}
+		}
+	}
+	if strings.Contains(printed, fmt.Sprintf("%x", key)) || strings.Contains(printed, fmt.Sprint(key)) {
+		t.Error("the key was printed")
+	}
+}

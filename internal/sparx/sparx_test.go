@@ -1,0 +1,123 @@
+package sparx
+
+import (
+	"bytes"
+	"crypto/cipher"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"strconv"
+	"testing"
+)
+
+var _ cipher.Block = (*Cipher)(nil)
+
+// eachPath runs a test on every path that this CPU has.
+func eachPath(t *testing.T, test func(t *testing.T, p Path)) {
+	t.Helper()
+	for _, p := range Available() {
+		t.Run(string(p), func(t *testing.T) { test(t, p) })
+	}
+}
+
+func mustCipher(t testing.TB, p Path, key []byte) *Cipher {
+	t.Helper()
+	c, err := newOn(p, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func unhex(t testing.TB, s string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestPaper has the vector that stands in the cipher's paper.
+func TestPaper(t *testing.T) {
+	key := unhex(t, "00112233445566778899aabbccddeeff")
+	plain := unhex(t, "0123456789abcdef")
+	want := unhex(t, "2bbef15201f55f98")
+	eachPath(t, func(t *testing.T, p Path) {
+		var c cipher.Block = mustCipher(t, p, key)
+		if c.BlockSize() != len(plain) {
+			t.Errorf("BlockSize = %d", c.BlockSize())
+		}
+		got := make([]byte, BlockSize)
+		c.Encrypt(got, plain)
+		if !bytes.Equal(got, want) {
+			t.Errorf("Encrypt = %x, want %x", got, want)
+		}
+		c.Decrypt(got, got)
+		if !bytes.Equal(got, plain) {
+			t.Errorf("Decrypt = %x, want %x", got, plain)
+		}
+	})
+}
+
+// TestRandflake has IDs that the Randflake library made.
+func TestRandflake(t *testing.T) {
+	data, err := os.ReadFile("testdata/randflake.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vectors []struct {
+		Secret    string
+		Raw       string `json:"raw_id"`
+		Encrypted string `json:"encrypted_id"`
+	}
+	if err := json.Unmarshal(data, &vectors); err != nil || len(vectors) == 0 {
+		t.Fatal(err, len(vectors))
+	}
+	eachPath(t, func(t *testing.T, p Path) {
+		for _, v := range vectors {
+			c := mustCipher(t, p, unhex(t, v.Secret))
+			raw, err1 := strconv.ParseInt(v.Raw, 10, 64)
+			want, err2 := strconv.ParseInt(v.Encrypted, 10, 64)
+			if err1 != nil || err2 != nil {
+				t.Fatal(err1, err2)
+			}
+			if got := int64(c.Encrypt64(uint64(raw))); got != want {
+				t.Errorf("Encrypt64(%d) = %d, want %d", raw, got, want)
+			}
+			if got := int64(c.Decrypt64(uint64(want))); got != raw {
+				t.Errorf("Decrypt64(%d) = %d, want %d", want, got, raw)
+			}
+			batch := make([]uint64, 300)
+			for i := range batch {
+				batch[i] = uint64(raw)
+			}
+			c.EncryptBlocks(batch, batch)
+			for i, got := range batch {
+				if int64(got) != want {
+					t.Fatalf("EncryptBlocks: [%d] = %d, want %d", i, int64(got), want)
+				}
+			}
+		}
+	})
+}
+
+func TestShortBlocksPanic(t *testing.T) {
+	c := mustCipher(t, SWAR, make([]byte, KeySize))
+	for _, f := range []func(dst, src []byte){c.Encrypt, c.Decrypt} {
+		for _, size := range [][2]int{{7, 8}, {8, 7}, {0, 0}} {
+			dst, src := make([]byte, size[0]), make([]byte, size[1])
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("no panic with %d and %d bytes", size[0], size[1])
+					}
+				}()
+				f(dst, src)
+			}()
+			if !bytes.Equal(dst, make([]byte, size[0])) {
+				t.Error("wrote before it panicked")
+			}
+		}
+	}
+}

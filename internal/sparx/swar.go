@@ -1,0 +1,118 @@
+package sparx
+
+import "math/bits"
+
+// Four blocks at once, in plain Go: a uint64 is four lanes of 16 bits, and holds the same word of four blocks.
+//
+// A sum of lanes must not carry into the next lane. Adding without the top bits of the lanes cannot, and what belongs into a top bit is the
+// xor of the two top bits and the carry that has arrived there.
+const (
+	everyLane = 0x0001_0001_0001_0001
+	top       = 0x8000 * everyLane
+	low15     = 0x7fff * everyLane
+	low14     = 0x3fff * everyLane
+	low10     = 0x03ff * everyLane
+	low9      = 0x01ff * everyLane
+	low8      = 0x00ff * everyLane
+	low7      = 0x007f * everyLane
+	low6      = 0x003f * everyLane
+	low2      = 0x0003 * everyLane
+	from9to14 = low15 &^ low9
+)
+
+// addRotated returns rotl(l, 9) + r in each lane: the two parts of the rotated l have no bit in common and need not be put together before.
+func addRotated(l, r uint64) uint64 {
+	return (l>>7&low9 + r&low15 + l<<9&from9to14) ^ (l<<9^r)&top
+}
+
+// subtract returns l - r in each lane: a top bit that is set first lends what is needed, and is put right afterwards.
+func subtract(l, r uint64) uint64 {
+	return ((l | top) - r&low15) ^ (l^^r)&top
+}
+
+func rotl2(v uint64) uint64  { return v&low14<<2 | v>>14&low2 }
+func rotl7(v uint64) uint64  { return v<<7&^low7 | v>>9&low7 }
+func rotl8(v uint64) uint64  { return v&low8<<8 | v>>8&low8 }
+func rotl10(v uint64) uint64 { return v&low6<<10 | v>>6&low10 }
+func rotl14(v uint64) uint64 { return v&low2<<14 | v>>2&low14 }
+
+// encryptFour encrypts four numbers. It is encryptOne with other words for the same operations.
+func (k *schedule) encryptFour(dst, src *[4]uint64) {
+	l0, r0, l1, r1 := gather(src)
+	w := &k.plain
+	l0, r0, l1, r1 = l0^w[0], r0^w[1], l1^w[6], r1^w[7]
+	for i := 0; i < steps*stepWords; i += stepWords {
+		s := (*[stepWords + 8]uint64)(w[i:])
+
+		l0 = addRotated(l0, r0)
+		l1 = addRotated(l1, r1)
+		r0 = rotl2(r0) ^ s[3] ^ l0
+		r1 = rotl2(r1) ^ s[9] ^ l1
+		l0 = addRotated(l0^s[2], r0)
+		l1 = addRotated(l1^s[8], r1)
+		r0 = rotl2(r0) ^ s[5] ^ l0
+		r1 = rotl2(r1) ^ s[11] ^ l1
+
+		early, t := rotl2(r0), rotl10(r0)
+		earlyL := t ^ s[12]
+		earlyR := early ^ rotl2(r1) ^ t ^ s[13]
+		x0 := addRotated(l0^s[4], r0)
+		x2 := addRotated(l1^s[10], r1)
+		both := x0 ^ x2
+		l0, r0, l1, r1 = both^earlyL, both^earlyR, x0^s[18], x0^early^s[19]
+	}
+	scatter(dst, l0, r0, l1, r1)
+}
+
+// decryptFour is the inverse of encryptFour.
+func (k *schedule) decryptFour(dst, src *[4]uint64) {
+	l0, r0, l1, r1 := gather(src)
+	w := &k.plain
+	for i := (steps - 1) * stepWords; i >= 0; i -= stepWords {
+		s := (*[stepWords + 8]uint64)(w[i:])
+
+		y0, x0 := l0^s[12], l1^s[18]
+		d0 := x0 ^ r1 ^ s[19]
+		d1 := y0 ^ r0 ^ s[13] ^ d0
+		x2 := y0 ^ x0 ^ rotl8(d0)
+
+		r0 = rotl14(d0)
+		r1 = rotl14(d1)
+		l0 = rotl7(subtract(x0, r0)) ^ s[4]
+		l1 = rotl7(subtract(x2, r1)) ^ s[10]
+		r0 = rotl14(l0 ^ r0 ^ s[5])
+		r1 = rotl14(l1 ^ r1 ^ s[11])
+		l0 = rotl7(subtract(l0, r0)) ^ s[2]
+		l1 = rotl7(subtract(l1, r1)) ^ s[8]
+		r0 = rotl14(l0 ^ r0 ^ s[3])
+		r1 = rotl14(l1 ^ r1 ^ s[9])
+		l0 = rotl7(subtract(l0, r0))
+		l1 = rotl7(subtract(l1, r1))
+	}
+	scatter(dst, l0^w[0], r0^w[1], l1^w[6], r1^w[7])
+}
+
+// gather brings the same words of four numbers together. Reversing all bytes of a number exchanges the bytes of its words and makes x0 its
+// highest; the rest is two exchanges, of halves and of the words in them. Which lane a number has does not matter, as long as scatter knows.
+func gather(src *[4]uint64) (x0, x1, x2, x3 uint64) {
+	a, b := bits.ReverseBytes64(src[0]), bits.ReverseBytes64(src[1])
+	c, d := bits.ReverseBytes64(src[2]), bits.ReverseBytes64(src[3])
+	return exchange(a, b, c, d)
+}
+
+// scatter is the inverse of gather.
+func scatter(dst *[4]uint64, x0, x1, x2, x3 uint64) {
+	a, b, c, d := exchange(x0, x1, x2, x3)
+	dst[0], dst[1] = bits.ReverseBytes64(a), bits.ReverseBytes64(b)
+	dst[2], dst[3] = bits.ReverseBytes64(c), bits.ReverseBytes64(d)
+}
+
+// exchange turns a matrix of 4 × 4 words over: the first row is a, and its first column the highest word.
+func exchange(a, b, c, d uint64) (_, _, _, _ uint64) {
+	const low32, odd = 1<<32 - 1, 0x0000_ffff_0000_ffff
+	a, c = a&^low32|c>>32, a<<32|c&low32
+	b, d = b&^low32|d>>32, b<<32|d&low32
+	a, b = a&^odd|b>>16&odd, a&odd<<16|b&odd
+	c, d = c&^odd|d>>16&odd, c&odd<<16|d&odd
+	return a, b, c, d
+}
