@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// first acquires for Open: it takes a fixed node over, and waits if it may.
+// first acquires for Open: it takes a fixed node over, and waits for a free one if it may.
 func (l *Lease) first(ctx context.Context) error {
 	l.ops <- struct{}{}
 	defer l.unlock()
@@ -21,7 +21,8 @@ func (l *Lease) first(ctx context.Context) error {
 			return fmt.Errorf("%w (%w)", before, ctx.Err())
 		}
 		var taken *TakenError
-		if errors.As(err, &taken) {
+		var held *HeldError
+		if errors.As(err, &taken) || errors.As(err, &held) {
 			if !l.opts.Wait {
 				return err
 			}
@@ -30,8 +31,11 @@ func (l *Lease) first(ctx context.Context) error {
 			return errors.Join(err, l.undo(ctx))
 		}
 		wait := l.backoff(failures)
-		if taken != nil {
-			wait = l.backoff(8) + min(taken.NextFree, l.opts.TTL/3)
+		if taken != nil || held != nil {
+			wait = l.opts.TTL/10 + l.backoff(8) // somebody may give back any time
+			if taken != nil && taken.NextFree < wait {
+				wait = taken.NextFree + l.backoff(0)
+			}
 			l.opts.Logger.Info("waiting for a free node", "namespace", l.name, "label", l.opts.Label, "cause", err)
 		}
 		timer := time.NewTimer(wait)
@@ -193,37 +197,4 @@ func (l *Lease) settle(ctx context.Context) error {
 	}
 	h.records, h.pending = stored, false
 	return l.renew(ctx)
-}
-
-// untake gives back what an acquisition that never counted has written. Nothing of it can have been used.
-func (l *Lease) untake(ctx context.Context) error {
-	h := l.hold
-	stored, err := l.st.Get(ctx, keys(h.records))
-	if err != nil {
-		return fmt.Errorf("lease: reading node %d: %w", h.records[0].Node, err)
-	}
-	var writes []Write
-	for _, r := range stored {
-		if h.unanswered[r.Nonce] {
-			w := vacated(r)
-			w.Until = h.from
-			writes = append(writes, Write{r.Nonce, w})
-		}
-	}
-	l.hold = nil
-	if len(writes) == 0 {
-		return nil
-	}
-	for _, err := range l.st.Swap(ctx, writes) {
-		if err != nil && !errors.Is(err, ErrLost) {
-			return fmt.Errorf("lease: giving node %d back: %w", writes[0].New.Node, err)
-		}
-	}
-	return nil
-}
-
-// vacated returns r as it is written when its holder is cleared.
-func vacated(r Record) Record {
-	r.Holder, r.Nonce, r.Revision, r.At = "", newNonce(), r.Revision+1, time.Now().UnixMilli()
-	return r
 }

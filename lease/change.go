@@ -15,6 +15,9 @@ import (
 // The change is proven before it counts: no ID of the new layout can equal one of the old (snowfence.Change). The error says if one can, and the
 // namespace then is as before. force accepts even that: for namespaces of which no ID was kept.
 func ChangeLayout(ctx context.Context, st Store, namespace string, to *snowfence.Scheme, o *NamespaceOptions, force bool) (Namespace, error) {
+	if err := check(st, namespace, to); err != nil {
+		return Namespace{}, err
+	}
 	if o == nil {
 		o = &NamespaceOptions{}
 	}

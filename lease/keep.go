@@ -148,7 +148,9 @@ func (l *Lease) note(err error) {
 	l.failures++
 	close(l.changed) // waiting callers learn of the trouble when they give up
 	l.changed = make(chan struct{})
-	l.opts.Logger.Warn("lease not renewed", "namespace", l.name, "label", l.opts.Label, "failures", l.failures, "cause", err)
+	if l.failures&(l.failures-1) == 0 { // the 1st, 2nd, 4th, …: an outage does not flood the log
+		l.opts.Logger.Warn("lease not renewed", "namespace", l.name, "label", l.opts.Label, "failures", l.failures, "cause", err)
+	}
 	if fatal(err) {
 		l.end(fmt.Errorf("lease: namespace %q: %w: %w", l.name, ErrEnded, err))
 	}

@@ -45,7 +45,7 @@ type NamespaceOptions struct {
 // CreateNamespace makes a namespace for IDs of the scheme. If there is one already, it must be the same: then nothing changes.
 // A deleted namespace comes back to life above its floor, which must be of the same layout.
 func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Scheme, o *NamespaceOptions) (Namespace, error) {
-	if err := checkName(name); err != nil {
+	if err := check(st, name, s); err != nil {
 		return Namespace{}, err
 	}
 	if o == nil {
@@ -184,7 +184,14 @@ func identity(ctx context.Context, st Store) (string, error) {
 	return i.Identity(ctx)
 }
 
-func checkName(name string) error {
+// check refuses what no call can work with.
+func check(st Store, name string, s *snowfence.Scheme) error {
+	switch {
+	case st == nil:
+		return errors.New("lease: the Store is nil")
+	case s == nil:
+		return errors.New("lease: the Scheme is nil")
+	}
 	for _, c := range []byte(name) {
 		ok := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.'
 		if !ok {

@@ -32,7 +32,7 @@ type Options struct {
 	// lease has a random one. "" means host name and process ID.
 	Label string
 
-	// Wait makes Open wait while all nodes are taken, until its ctx ends. Otherwise that is a [TakenError].
+	// Wait makes Open wait while all nodes are taken, or the guarded one is held, until its ctx ends. Otherwise that is a [TakenError] or a [HeldError].
 	Wait bool
 
 	// Create makes the namespace on first use, with all nodes leasable. It is meant for a store that belongs to one machine; on shared ones a

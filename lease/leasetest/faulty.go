@@ -56,26 +56,26 @@ func (f *faulty) count() int {
 }
 
 // start counts a call and returns its number, whether it fails, and what happens after it.
-func (f *faulty) start(op string) (err error, finish func() error) {
+func (f *faulty) start(op string) (finish func() error, err error) {
 	f.mu.Lock()
 	f.calls++
 	call, before, after := f.calls, f.before, f.after
 	f.mu.Unlock()
 	if before != nil {
 		if err := before(op, call); err != nil {
-			return err, nil
+			return nil, err
 		}
 	}
-	return nil, func() error {
+	return func() error {
 		if after == nil {
 			return nil
 		}
 		return after(op, call)
-	}
+	}, nil
 }
 
 func (f *faulty) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
-	err, finish := f.start("get")
+	finish, err := f.start("get")
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (f *faulty) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, err
 }
 
 func (f *faulty) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
-	err, finish := f.start("list")
+	finish, err := f.start("list")
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (f *faulty) Swap(ctx context.Context, writes []lease.Write) []error {
 		}
 		return errs
 	}
-	err, finish := f.start("swap")
+	finish, err := f.start("swap")
 	if errors.Is(err, errLate) {
 		f.mu.Lock()
 		f.late = append(f.late, writes)

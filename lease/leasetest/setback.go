@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
-	"sync"
 	"time"
 
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -224,83 +221,4 @@ func testFarAhead(w *world) {
 		w.must(y.release())
 		w.sleep(ttl / 3)
 	}
-}
-
-// testStorm has many leases of all kinds, faults of all kinds and operators at once; the ledger is the judge.
-func testStorm(w *world) {
-	var mu sync.Mutex
-	rnd := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
-	chance := func(percent int) bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return rnd.IntN(100) < percent
-	}
-	w.st.fail(func(op string, _ int) error {
-		switch {
-		case chance(3):
-			return errFault
-		case op == "swap" && chance(3):
-			return errLate
-		}
-		return nil
-	}, func(string, int) error {
-		if chance(3) {
-			return errFault
-		}
-		return nil
-	})
-	var wg sync.WaitGroup
-	for i := range 8 {
-		wg.Go(func() {
-			for range 6 {
-				o := w.options(time.Duration(i-4) * time.Minute)
-				switch i % 3 {
-				case 0:
-					o.Nodes = 2
-				case 1:
-					node := int64(i)
-					o.Node = &node
-				}
-				u, err := w.try(o)
-				if err != nil {
-					continue
-				}
-				for range 6 {
-					ctx, cancel := context.WithTimeout(w.ctx, 20*time.Millisecond)
-					_ = u.ask(ctx, max(u.holds().until, u.tick()))
-					cancel()
-					u.produce(100)
-					w.sleep(ttl / 20)
-					if chance(20) {
-						w.st.land(w.ctx)
-					}
-				}
-				switch {
-				case chance(30):
-					u.crash()
-				case chance(50):
-					_ = u.l.Close(w.ctx)
-				default:
-					_ = u.release()
-					u.l.Orphan()
-				}
-			}
-		})
-	}
-	wg.Go(func() {
-		for range 10 {
-			time.Sleep(10 * time.Millisecond)
-			_, _ = lease.ReleaseNode(w.ctx, w.st, name, 5)
-		}
-	})
-	wg.Wait()
-	w.st.fail(nil, nil)
-	w.st.land(w.ctx)
-	w.sleep(2 * ttl)
-	u := w.open(nil)
-	w.must(u.grant())
-	if u.produce(10) != 10 {
-		w.Errorf("after the storm: %+v, now is %d", u.holds(), w.tick())
-	}
-	var _ snowfence.Fence = u.l
 }

@@ -1,0 +1,100 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// giveBack clears the holder. With sealed it also lowers until to used: nobody can make an ID of that tick or a later one from the grant any more.
+// A node that somebody else has meanwhile is left alone. It needs ops.
+func (l *Lease) giveBack(ctx context.Context, used int64, sealed bool) error {
+	h := l.hold
+	switch {
+	case h == nil:
+		return nil
+	case h.pending:
+		return l.untake(ctx)
+	}
+	l.mu.Lock()
+	l.cur, l.handed, l.spent = nil, false, true // whatever becomes of this, it is not given out again
+	l.mu.Unlock()
+	for range 3 {
+		if len(h.unanswered) > 0 {
+			if err := l.resolve(ctx); lost(err) {
+				break
+			} else if err != nil {
+				return err
+			}
+		}
+		nonce := newNonce()
+		writes := make([]Write, len(h.records))
+		for i, r := range h.records {
+			w := vacated(r)
+			w.Nonce = nonce
+			if sealed {
+				w.Until = min(r.Until, max(used, h.from))
+			}
+			writes[i] = Write{r.Nonce, w}
+		}
+		var gone bool
+		var unknown error
+		for i, err := range l.st.Swap(ctx, writes) {
+			switch {
+			case err == nil:
+				h.records[i] = writes[i].New
+			case errors.Is(err, ErrLost):
+				gone = true
+			default:
+				unknown = err
+			}
+		}
+		if gone && len(h.unanswered) > 0 {
+			continue // a late write of our own
+		}
+		if unknown != nil {
+			h.unanswered[nonce] = true
+			return fmt.Errorf("lease: giving node %d of namespace %q back: %w", h.records[0].Node, l.name, unknown)
+		}
+		break
+	}
+	l.hold = nil
+	l.mu.Lock()
+	l.spent = false
+	l.mu.Unlock()
+	return nil
+}
+
+// untake gives back what an acquisition that never counted has written. Nothing of it can have been used.
+func (l *Lease) untake(ctx context.Context) error {
+	h := l.hold
+	stored, err := l.st.Get(ctx, keys(h.records))
+	if err != nil {
+		return fmt.Errorf("lease: reading node %d: %w", h.records[0].Node, err)
+	}
+	var writes []Write
+	for _, r := range stored {
+		if h.unanswered[r.Nonce] {
+			w := vacated(r)
+			w.Until = h.from
+			writes = append(writes, Write{r.Nonce, w})
+		}
+	}
+	l.hold = nil
+	if len(writes) == 0 {
+		return nil
+	}
+	for _, err := range l.st.Swap(ctx, writes) {
+		if err != nil && !errors.Is(err, ErrLost) {
+			return fmt.Errorf("lease: giving node %d back: %w", writes[0].New.Node, err)
+		}
+	}
+	return nil
+}
+
+// vacated returns r as it is written when its holder is cleared.
+func vacated(r Record) Record {
+	r.Holder, r.Nonce, r.Revision, r.At = "", newNonce(), r.Revision+1, time.Now().UnixMilli()
+	return r
+}

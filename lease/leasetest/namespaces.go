@@ -1,0 +1,202 @@
+package leasetest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// testChange changes the layout while others renew: nothing of the old one is granted beyond where the new one begins.
+func testChange(w *world) {
+	var users []*user
+	for range 6 {
+		u := w.open(nil)
+		w.must(u.grant())
+		users = append(users, u)
+	}
+	to := w.layout("time=39,seq=8,node=16,epoch=2024-01-01,tick=10ms")
+	var wg sync.WaitGroup
+	for _, u := range users {
+		wg.Go(func() {
+			for u.l.Err() == nil {
+				w.sleep(time.Minute)
+				ctx, cancel := context.WithTimeout(w.ctx, 5*time.Millisecond)
+				_ = u.ask(ctx, max(u.holds().until, u.tick()))
+				cancel()
+				u.produce(10)
+			}
+		})
+	}
+	time.Sleep(20 * time.Millisecond)
+	ns, err := lease.ChangeLayout(w.ctx, w.st, name, to, nil, true)
+	w.must(err)
+	wg.Wait()
+	var mismatch *lease.MismatchError
+	for _, u := range users {
+		if err := u.l.Err(); !errors.As(err, &mismatch) || !errors.Is(err, lease.ErrEnded) {
+			w.Errorf("a lease of the old layout ended with %v", err)
+		}
+	}
+	if got, old := to.Layout().TimeOf(ns.Floor), w.scheme.Layout().TimeOf(w.ledger.top(-1)); got.Before(old) {
+		w.Errorf("the new layout begins at %v, and the old one was granted to %v", got, old)
+	}
+	w.scheme, w.ledger.claims = to, nil // ticks and nodes are others now
+	node := int64(3)
+	o := w.options(0)
+	o.Node = &node
+	u := w.open(o)
+	w.must(u.ask(w.ctx, ns.Floor))
+	if u.holds().from < ns.Floor {
+		w.Errorf("a grant of the new layout begins at %d, below the floor %d", u.holds().from, ns.Floor)
+	}
+	if _, err := w.try(nil); err != nil {
+		w.Errorf("any node of the new layout: %v", err)
+	}
+}
+
+// testChangeBetween changes the layout after a renewal was written and before it is used.
+func testChangeBetween(w *world) {
+	u := w.on(4)
+	u.produce(10)
+	w.sleep(ttl / 3)
+	until := u.holds().until
+	to := w.layout("time=41,node=6,seq=8,epoch=2025-01-01,tick=1ms")
+	var ns lease.Namespace
+	var hit sync.Once
+	w.st.fail(nil, func(op string, _ int) (err error) {
+		if op == "swap" {
+			hit.Do(func() {
+				w.st.fail(nil, nil)
+				ns, err = lease.ChangeLayout(w.ctx, w.st, name, to, nil, true)
+			})
+		}
+		return err
+	})
+	ctx, cancel := context.WithTimeout(w.ctx, 200*time.Millisecond)
+	defer cancel()
+	if err := u.ask(ctx, until); err == nil {
+		w.Errorf("a renewal was used after the namespace changed: %+v", u.holds())
+	}
+	if u.sealed() != 1 {
+		w.Errorf("sealed %d times", u.sealed())
+	}
+	if ns.Floor < until {
+		w.Errorf("the floor %d is below what was granted, %d", ns.Floor, until)
+	}
+}
+
+// testChangeFloors lets a holder renew after the floors were read for a change, before it is done: it must not use what it wrote.
+func testChangeFloors(w *world) {
+	u := w.on(4)
+	u.produce(10)
+	w.sleep(ttl / 3)
+	until := u.holds().until
+	to := w.layout("time=41,node=6,seq=8,epoch=2025-01-01,tick=1ms")
+	var hit sync.Once
+	w.st.fail(nil, func(op string, _ int) error {
+		if op == "list" {
+			hit.Do(func() {
+				ctx, cancel := context.WithTimeout(w.ctx, 200*time.Millisecond)
+				defer cancel()
+				if err := u.ask(ctx, until); err == nil {
+					w.Errorf("a renewal was used while the layout was changing: %+v", u.holds())
+				}
+			})
+		}
+		return nil
+	})
+	ns, err := lease.ChangeLayout(w.ctx, w.st, name, to, nil, true)
+	w.must(err)
+	if u.sealed() != 1 {
+		w.Errorf("sealed %d times", u.sealed())
+	}
+	if top := w.ledger.top(-1); ns.Floor < top {
+		w.Errorf("the new layout begins at %d, and the old one was granted to %d", ns.Floor, top)
+	}
+}
+
+func testRefusedChange(w *world) {
+	u := w.on(4)
+	u.produce(10)
+	to := w.layout("time=41,node=4,seq=10,epoch=2025-06-01,tick=1ms") // a later epoch: the same IDs again
+	_, err := lease.ChangeLayout(w.ctx, w.st, name, to, nil, false)
+	if err == nil || !strings.Contains(err.Error(), "can be made by both") {
+		w.Fatalf("a change that repeats IDs: %v", err)
+	}
+	ns, err := lease.ShowNamespace(w.ctx, w.st, name)
+	w.must(err)
+	if ns.State != lease.Active || ns.Fingerprint != w.scheme.Fingerprint() {
+		w.Errorf("after a refused change: %+v", ns)
+	}
+	w.sleep(ttl / 3)
+	w.must(u.grant()) // it heals
+	older := w.layout("time=41,node=4,seq=10,epoch=2024-01-01,tick=1ms")
+	_, err = lease.ChangeLayout(w.ctx, w.st, name, older, nil, false)
+	w.must(err)
+}
+
+func testDeleted(w *world) {
+	u := w.on(4)
+	u.produce(10)
+	until := u.holds().until
+	ns, err := lease.DeleteNamespace(w.ctx, w.st, name)
+	w.must(err)
+	if ns.Floor < until {
+		w.Errorf("the tombstone's floor is %d, granted were ticks to %d", ns.Floor, until)
+	}
+	w.sleep(ttl / 3)
+	if err := u.grant(); !errors.Is(err, lease.ErrNoNamespace) || !errors.Is(err, lease.ErrEnded) {
+		w.Errorf("a renewal in a deleted namespace: %v", err)
+	}
+	<-u.l.Done()
+	if u.sealed() != 1 {
+		w.Errorf("sealed %d times", u.sealed())
+	}
+	o := w.options(0)
+	o.Create = true
+	if _, err := w.try(o); !errors.Is(err, lease.ErrNoNamespace) {
+		w.Errorf("Open in a deleted namespace: %v", err)
+	}
+	_, err = lease.CreateNamespace(w.ctx, w.st, name, w.scheme, nil)
+	w.must(err)
+	for range 15 { // all but the one whose holder has not run out
+		v := w.open(nil)
+		w.must(v.ask(w.ctx, ns.Floor))
+		if v.holds().from < until {
+			w.Errorf("a grant in the new namespace begins at %d, below %d", v.holds().from, until)
+		}
+	}
+}
+
+func testMismatch(w *world) {
+	other := w.layout("twitter")
+	var mismatch *lease.MismatchError
+	if _, err := lease.Open(w.ctx, w.st, name, other, w.options(0)); !errors.As(err, &mismatch) || mismatch.Stored != w.scheme.Fingerprint() {
+		w.Errorf("Open with another layout: %v", err)
+	}
+	if _, err := lease.CreateNamespace(w.ctx, w.st, name, other, nil); !errors.As(err, &mismatch) {
+		w.Errorf("CreateNamespace with another layout: %v", err)
+	}
+	if _, err := lease.Open(w.ctx, w.st, "missing", other, w.options(0)); !errors.Is(err, lease.ErrNoNamespace) {
+		w.Errorf("Open of a namespace that is not there: %v", err)
+	}
+	ns, err := lease.CreateNamespace(w.ctx, w.st, "second", other, &lease.NamespaceOptions{First: 30, Last: 63})
+	w.must(err)
+	for range 5 {
+		l, err := lease.Open(w.ctx, w.st, "second", other, w.options(0))
+		w.must(err)
+		if n := l.Status().Grant.Node; n < ns.First || n > ns.Last {
+			w.Errorf("leased node %d outside %d to %d", n, ns.First, ns.Last)
+		}
+		w.must(l.Close(w.ctx))
+	}
+	list, err := lease.ListNamespaces(w.ctx, w.st)
+	w.must(err)
+	if len(list) != 2 || list[0].Name != name || list[1].Name != "second" {
+		w.Errorf("ListNamespaces: %+v", list)
+	}
+}

@@ -1,0 +1,60 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// lock waits for the right to talk to the store, and interrupts the keeper if it is doing so.
+func (l *Lease) lock(ctx context.Context) error {
+	l.mu.Lock()
+	if l.stopOp != nil {
+		l.stopOp()
+	}
+	l.mu.Unlock()
+	select {
+	case l.ops <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("lease: namespace %q: the store is busy with a renewal: %w", l.name, ctx.Err())
+	}
+}
+
+func (l *Lease) unlock() { <-l.ops }
+
+// drop forgets the grant in memory and wakes who waits. mu is held.
+func (l *Lease) drop(cause error) {
+	l.cur, l.handed = nil, false
+	if cause != nil {
+		l.trouble = cause
+	}
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// lose is what happens first when the grant is lost: nothing of it is handed out any more, and the generator is sealed.
+// It needs ops.
+func (l *Lease) lose(cause error) error {
+	l.mu.Lock()
+	seal := l.seal
+	l.drop(cause)
+	l.mu.Unlock()
+	if seal != nil {
+		seal()
+	}
+	l.hold = nil
+	l.opts.Logger.Warn("lease lost", "namespace", l.name, "label", l.opts.Label, "cause", cause)
+	return &lostError{cause}
+}
+
+// lostError marks a cause for which the lease has already been sealed.
+type lostError struct{ cause error }
+
+func (e *lostError) Error() string { return e.cause.Error() }
+func (e *lostError) Unwrap() error { return e.cause }
+
+func lost(err error) bool {
+	var e *lostError
+	return errors.As(err, &e)
+}

@@ -1,0 +1,122 @@
+package lease
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"slices"
+)
+
+// The steps of a finder, in its order. Each returns node numbers that may be free.
+
+// own is the block this lease held last, if its records still say so.
+func (f *finder) own(ctx context.Context) ([]int64, error) {
+	l := f.l
+	if l.own == nil {
+		return nil, nil
+	}
+	rs, err := l.st.Get(ctx, l.own)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rs {
+		if r.Holder != l.boot {
+			return nil, nil
+		}
+	}
+	return []int64{rs[0].Node}, nil
+}
+
+// sticky returns the nodes held last by the same label.
+func (f *finder) sticky(ctx context.Context) ([]int64, error) {
+	q := f.query()
+	q.Label = f.l.opts.Label
+	rs, err := f.l.st.List(ctx, q)
+	slices.SortFunc(rs, func(a, b Record) int { return cmp.Compare(b.At, a.At) })
+	return nodesOf(q, rs), err
+}
+
+// sample returns random nodes.
+func (f *finder) sample(context.Context) ([]int64, error) {
+	first, last := f.ns.First, f.ns.Last
+	if last-first < sampled {
+		var nodes []int64
+		for n := first; n <= last; n++ {
+			nodes = append(nodes, n)
+		}
+		rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
+		return nodes, nil
+	}
+	var nodes []int64
+	for range sampled {
+		nodes = append(nodes, first+rand.Int64N(last-first+1))
+	}
+	return nodes, nil
+}
+
+// oldest returns the nodes whose grants ended first.
+func (f *finder) oldest(ctx context.Context) ([]int64, error) {
+	q := f.query()
+	q.MaxUntil, q.ByUntil = max(f.now, 1), true
+	rs, err := f.l.st.List(ctx, q)
+	nodes := nodesOf(q, rs)
+	rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] }) // not everybody after the same one
+	return nodes, err
+}
+
+// vacant returns nodes that nobody holds, with the lowest floors first, since these may lie ahead of the clock.
+func (f *finder) vacant(ctx context.Context) ([]int64, error) {
+	q := f.query()
+	q.Vacant, q.ByUntil = true, true
+	rs, err := f.l.st.List(ctx, q)
+	return nodesOf(q, rs), err
+}
+
+// gap returns a node that has no record, found by counting; or, without a count or for blocks, some that are free, found by reading all.
+func (f *finder) gap(ctx context.Context) ([]int64, error) {
+	l := f.l
+	lo, hi := f.ns.First, f.ns.Last
+	if c, ok := l.st.(Counter); ok && l.opts.Nodes == 1 {
+		for {
+			n, err := c.Count(ctx, l.name, lo, hi)
+			if err != nil {
+				return nil, err
+			}
+			if n > hi-lo {
+				break // no gap, or none any more
+			}
+			if lo == hi {
+				return []int64{lo}, nil
+			}
+			mid := lo + (hi-lo)/2
+			if n, err = c.Count(ctx, l.name, lo, mid); err != nil {
+				return nil, err
+			}
+			if n <= mid-lo {
+				hi = mid
+			} else {
+				lo = mid + 1
+			}
+		}
+		if f.ns.Since == 1 {
+			return nil, nil
+		}
+		lo, hi = f.ns.First, f.ns.Last // the lists are in the order of ticks, and those of an older layout stand anywhere
+	}
+	taken := map[int64]bool{}
+	err := f.each(ctx, func(r Record) {
+		if f.unavailable(r) {
+			taken[f.block(r.Node)] = true
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	var nodes []int64
+	for b := f.block(lo); b <= hi && len(nodes) < sampled; b += int64(l.opts.Nodes) {
+		if !taken[b] && !f.seen[b] {
+			nodes = append(nodes, b)
+		}
+	}
+	return nodes, nil
+}
