@@ -77,26 +77,21 @@ func (f *finder) gap(ctx context.Context) ([]int64, error) {
 	l := f.l
 	lo, hi := f.ns.First, f.ns.Last
 	if c, ok := l.st.(Counter); ok && l.opts.Nodes == 1 {
-		for {
-			n, err := c.Count(ctx, l.name, lo, hi)
-			if err != nil {
-				return nil, err
-			}
-			if n > hi-lo {
-				break // no gap, or none any more
-			}
+		n, err := c.Count(ctx, l.name, lo, hi)
+		for err == nil && n <= hi-lo { // fewer records than nodes
 			if lo == hi {
 				return []int64{lo}, nil
 			}
 			mid := lo + (hi-lo)/2
-			if n, err = c.Count(ctx, l.name, lo, mid); err != nil {
-				return nil, err
-			}
-			if n <= mid-lo {
-				hi = mid
+			var left int64
+			if left, err = c.Count(ctx, l.name, lo, mid); left <= mid-lo {
+				hi, n = mid, left
 			} else {
-				lo = mid + 1
+				lo, n = mid+1, n-left
 			}
+		}
+		if err != nil {
+			return nil, err
 		}
 		if f.ns.Since == 1 {
 			return nil, nil

@@ -40,9 +40,10 @@ func SQLite() Dialect {
 				run_from INTEGER NOT NULL, until INTEGER NOT NULL, prev_until INTEGER NOT NULL, skip_from INTEGER NOT NULL, skip_until INTEGER NOT NULL,
 				holder TEXT NOT NULL, label TEXT NOT NULL, veto TEXT NOT NULL, written_at INTEGER NOT NULL, data TEXT NOT NULL,
 				PRIMARY KEY (namespace, node)) WITHOUT ROWID`,
+			`CREATE INDEX IF NOT EXISTS snowfence_lease_node ON snowfence_lease (namespace, node)`, // narrow, to be counted
 			`CREATE INDEX IF NOT EXISTS snowfence_lease_until ON snowfence_lease (namespace, until, node)`,
 			`CREATE INDEX IF NOT EXISTS snowfence_lease_vacant ON snowfence_lease (namespace, holder, until, node)`,
-			`CREATE INDEX IF NOT EXISTS snowfence_lease_label ON snowfence_lease (namespace, label)`,
+			`CREATE INDEX IF NOT EXISTS snowfence_lease_label ON snowfence_lease (namespace, label, node)`,
 		},
 	}
 }

@@ -49,20 +49,38 @@ func (s *Store) swap(ctx context.Context, c *sql.Conn, writes []lease.Write, err
 	}
 	if len(writes) == 1 { // a statement is a transaction of its own
 		var err error
-		errs[0], err = swapOne(ctx, c, writes[0])
+		errs[0], err = swapOne(ctx, c.ExecContext, writes[0])
 		return err
 	}
 	if _, err := c.ExecContext(ctx, s.dialect.begin); err != nil {
 		return err
 	}
-	for i, w := range writes {
-		var err error
-		if errs[i], err = swapOne(ctx, c, w); err != nil {
-			return errors.Join(err, rollback(ctx, c))
-		}
+	if err := swapEach(ctx, c, writes, errs); err != nil {
+		return errors.Join(err, rollback(ctx, c))
 	}
 	if _, err := c.ExecContext(ctx, "COMMIT"); err != nil {
 		return errors.Join(&commitError{err}, rollback(ctx, c))
+	}
+	return nil
+}
+
+// swapEach carries the writes out inside a transaction.
+func swapEach(ctx context.Context, c *sql.Conn, writes []lease.Write, errs []error) error {
+	update, err := c.PrepareContext(ctx, updateSQL)
+	if err != nil {
+		return err
+	}
+	defer update.Close()
+	for i, w := range writes {
+		do := c.ExecContext
+		if w.Old != "" {
+			do = func(ctx context.Context, _ string, args ...any) (sql.Result, error) {
+				return update.ExecContext(ctx, args...)
+			}
+		}
+		if errs[i], err = swapOne(ctx, do, w); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -73,7 +91,7 @@ type commitError struct{ err error }
 func (e *commitError) Error() string { return fmt.Sprintf("committing: %v", e.err) }
 
 // swapOne returns what became of a write, or the error of the database.
-func swapOne(ctx context.Context, c *sql.Conn, w lease.Write) (result, err error) {
+func swapOne(ctx context.Context, do func(context.Context, string, ...any) (sql.Result, error), w lease.Write) (result, err error) {
 	r := w.New
 	args := []any{
 		r.Nonce, r.Revision, r.Generation, r.From, r.Until, r.PrevUntil, r.SkipFrom, r.SkipUntil,
@@ -84,7 +102,7 @@ func swapOne(ctx context.Context, c *sql.Conn, w lease.Write) (result, err error
 		query = updateSQL
 		args = append(args, w.Old)
 	}
-	res, err := c.ExecContext(ctx, query, args...)
+	res, err := do(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ var leaseMutants = []mutant{
 		old: `			gone++`, now: `			h.records[i] = writes[i].New`, test: "TestMemory/two_holders",
 	},
 	{
-		rule: "a lost swap seals", file: "lease/lease.go",
+		rule: "a lost swap seals", file: "lease/lose.go",
 		old: `		seal()
 	}
 	l.hold = nil`, now: `		_ = seal
@@ -100,11 +100,11 @@ var leaseMutants = []mutant{
 		old: `	if ns.Floor, err = highest(ctx, st, ns); err != nil {`, now: `	if _, err = highest(ctx, st, ns); err != nil {`, test: "TestMemory/deleted_namespace",
 	},
 	{
-		rule: "only who sealed lowers until", file: "lease/renew.go",
+		rule: "only who sealed lowers until", file: "lease/giveback.go",
 		old: `			if sealed {`, now: `			if sealed || true {`, test: "TestMemory/generators_one_after_another",
 	},
 	{
-		rule: "until is not lowered below what was used", file: "lease/renew.go",
+		rule: "until is not lowered below what was used", file: "lease/giveback.go",
 		old: `max(used, h.from)`, now: `h.from`, test: "TestMemory/renewal_and_give-back",
 	},
 	{
@@ -121,7 +121,7 @@ var leaseMutants = []mutant{
 		l.cur`, test: "TestMemory/generators_one_after_another",
 	},
 	{
-		rule: "a give-back without an answer ends the grant", file: "lease/renew.go",
+		rule: "a give-back without an answer ends the grant", file: "lease/giveback.go",
 		old: `l.cur, l.handed, l.spent = nil, false, true`, now: `l.cur, l.handed, l.spent = nil, false, false`, test: "TestMemory/lost_reply_of_a_give-back",
 	},
 	{

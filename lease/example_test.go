@@ -1,0 +1,42 @@
+package lease_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Two generators that share a store get different nodes. With a store in a database they may be anywhere.
+func Example() {
+	ctx := context.Background()
+	store := lease.NewMemory()
+	scheme, err := snowfence.NewScheme(snowfence.Default())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var nodes []int64
+	for range 2 {
+		g, err := lease.Generator(ctx, store, "orders", scheme, &lease.Options{Create: true}, snowfence.Config{})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		defer g.Close(ctx)
+		id, err := g.Next(ctx)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		p, err := scheme.Decode(id)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		nodes = append(nodes, p.Node)
+	}
+	fmt.Println(nodes[0] != nodes[1])
+	// Output: true
+}
