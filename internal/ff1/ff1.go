@@ -1,0 +1,118 @@
+package ff1
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"sync"
+)
+
+const (
+	// MinBits and MaxBits are the shortest and the longest numbers, in bits. 2^20 is the first power of two above the million possible inputs
+	// that the standard's revision requires.
+	MinBits = 20
+	MaxBits = 64
+
+	// MaxTweak is the longest tweak in bytes. The standard leaves the limit to the implementation, up to 2^32 - 1.
+	MaxTweak = 1 << 16
+
+	rounds = 10
+)
+
+// A Cipher is FF1 for numbers of one length under one key and one tweak. It prints as [redacted] with every verb. All methods may be called at the
+// same time by many goroutines, except Wipe.
+type Cipher struct {
+	// The keys stand behind two pointers because fmt cannot call Format where a cipher is in a field that is not exported. It prints the field
+	// itself then, and follows one pointer when the verb is wrong, but never two.
+	hidden **state
+}
+
+// state is what a cipher knows. Only Wipe changes it.
+type state struct {
+	block cipher.Block
+
+	// What AES encrypts in each round, as two big-endian numbers: the chain of all blocks of P || Q before the last, xored with the bytes of the last
+	// one that are always the same. Round i xors i << shift and the half's number into low.
+	high, low uint64
+	shift     uint
+
+	// The left half at the start and at the end has the upper u bits of a number, the right half the lower v.
+	v            uint
+	maskU, maskV uint64 // 2^u - 1, 2^v - 1
+	top          uint64 // 2^bits - 1
+	bits         int
+
+	// What is passed to an interface cannot stay on the stack, so that blocks without this would be one allocation each.
+	scratch sync.Pool
+}
+
+// New makes a cipher for numbers below 2^bits. The length of the key chooses AES-128, AES-192 or AES-256: 16, 24 or 32 bytes. The tweak is no secret
+// and may be empty: one key with two tweaks, or for two lengths, makes two permutations that have nothing to do with each other. The caller may
+// overwrite both slices afterwards.
+func New(key []byte, bits int, tweak []byte) (*Cipher, error) {
+	if bits < MinBits || bits > MaxBits {
+		return nil, fmt.Errorf("ff1: numbers of %d bits, want %d to %d", bits, MinBits, MaxBits)
+	}
+	if len(tweak) > MaxTweak {
+		return nil, fmt.Errorf("ff1: a tweak of %d bytes, want at most %d", len(tweak), MaxTweak)
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, fmt.Errorf("ff1: a key of %d bytes, want 16, 24 or 32: %w", len(key), err)
+	}
+	n := uint(bits)
+	u := n / 2
+	s := &state{block: block, v: n - u, maskU: mask(u), maskV: mask(n - u), top: mask(n), bits: bits}
+	s.scratch.New = func() any { return new(scratch) }
+	s.absorb(u, tweak)
+	return &Cipher{hidden: &s}, nil
+}
+
+// mask is 2^n - 1, for n from 1 to 64.
+func mask(n uint) uint64 { return ^uint64(0) >> (64 - n) }
+
+// absorb works out the constant part of the round function.
+func (s *state) absorb(u uint, tweak []byte) {
+	b := (s.v + 7) / 8
+	s.shift = 8 * b
+
+	p := []byte{1, 2, 1, 0, 0, 2, rounds, byte(u)}
+	p = binary.BigEndian.AppendUint32(p, uint32(s.bits))
+	p = binary.BigEndian.AppendUint32(p, uint32(len(tweak)))
+	p = append(p, tweak...)
+	// The zeros of the padding, and zeros where the number of the round and the half will be.
+	p = append(p, make([]byte, int(b)+1)...)
+	if over := len(p) % aes.BlockSize; over != 0 {
+		p = append(p, make([]byte, aes.BlockSize-over)...)
+	}
+
+	chain := make([]byte, aes.BlockSize)
+	defer clear(chain)
+	for ; len(p) > aes.BlockSize; p = p[aes.BlockSize:] {
+		for i := range chain {
+			chain[i] ^= p[i]
+		}
+		s.block.Encrypt(chain, chain)
+	}
+	s.high = binary.BigEndian.Uint64(chain) ^ binary.BigEndian.Uint64(p)
+	s.low = binary.BigEndian.Uint64(chain[8:]) ^ binary.BigEndian.Uint64(p[8:])
+}
+
+// Bits is the length of the numbers, 0 if the cipher has no key.
+func (c *Cipher) Bits() int {
+	s, err := c.state()
+	if err != nil {
+		return 0
+	}
+	return s.bits
+}
+
+// checkRange tells whether a number has no more bits than the cipher. It does not print the number, which may be what is to be hidden.
+func (s *state) checkRange(x uint64) error {
+	if x > s.top {
+		return fmt.Errorf("ff1: a number of %d bits, want at most %d", bits.Len64(x), s.bits)
+	}
+	return nil
+}

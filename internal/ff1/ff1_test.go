@@ -1,0 +1,241 @@
+package ff1
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func mustCipher(t interface{ Fatal(...any) }, key []byte, bits int, tweak []byte) *Cipher {
+	c, err := New(key, bits, tweak)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// check compares all forms, in both directions, with the oracle and with each other.
+func check(t interface {
+	Fatal(...any)
+	Errorf(string, ...any)
+}, key []byte, bits int, tweak []byte, src []uint64,
+) {
+	c, o := mustCipher(t, key, bits, tweak), newOracle(t, key, 2, tweak)
+	encrypted, decrypted := make([]uint64, len(src)), make([]uint64, len(src))
+	for i, x := range src {
+		encrypted[i], decrypted[i] = o.number(o.encrypt, bits, x), o.number(o.decrypt, bits, x)
+		if y, err := c.Encrypt(x); err != nil || y != encrypted[i] {
+			t.Errorf("%d bits, key %x, tweak %x: %#x encrypts to %#x (%v), want %#x", bits, key, tweak, x, y, err, encrypted[i])
+		}
+		if y, err := c.Decrypt(x); err != nil || y != decrypted[i] {
+			t.Errorf("%d bits, key %x, tweak %x: %#x decrypts to %#x (%v), want %#x", bits, key, tweak, x, y, err, decrypted[i])
+		}
+		if back, err := c.Decrypt(encrypted[i]); err != nil || back != x {
+			t.Errorf("%d bits, key %x, tweak %x: %#x came back as %#x (%v)", bits, key, tweak, x, back, err)
+		}
+	}
+	// One number more in dst, which must stay as it is.
+	dst := append(slices.Clone(src), 7)
+	if err := c.EncryptAll(dst, src); err != nil || !slices.Equal(dst[:len(src)], encrypted) || dst[len(src)] != 7 {
+		t.Errorf("%d bits, key %x, tweak %x: all of %x encrypt to %x (%v), want %x", bits, key, tweak, src, dst, err, encrypted)
+	}
+	dst = append(slices.Clone(src), 7)
+	if err := c.DecryptAll(dst[:len(src)], dst[:len(src)]); err != nil || !slices.Equal(dst[:len(src)], decrypted) || dst[len(src)] != 7 {
+		t.Errorf("%d bits, key %x, tweak %x: all of %x decrypt to %x (%v), want %x", bits, key, tweak, src, dst, err, decrypted)
+	}
+}
+
+func TestOracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.SampledFrom([]int{16, 24, 32}).Draw(t, "key size")
+		key := rapid.SliceOfN(rapid.Byte(), size, size).Draw(t, "key")
+		bits := rapid.IntRange(MinBits, MaxBits).Draw(t, "bits")
+		tweak := rapid.SliceOfN(rapid.Byte(), 0, 70).Draw(t, "tweak")
+		src := rapid.SliceOfN(rapid.Uint64Max(mask(uint(bits))), 0, 2*lanes+3).Draw(t, "numbers")
+		check(t, key, bits, tweak, src)
+	})
+}
+
+// TestEveryLength is there because the bytes that a half fills and the padding of the tweak change with both lengths.
+func TestEveryLength(t *testing.T) {
+	r := rand.NewChaCha8([32]byte{1})
+	for bits := MinBits; bits <= MaxBits; bits++ {
+		for length := range 34 {
+			key, tweak := make([]byte, 16+8*(length%3)), make([]byte, length)
+			_, _ = r.Read(key)
+			_, _ = r.Read(tweak)
+			top := mask(uint(bits))
+			check(t, key, bits, tweak, []uint64{0, 1, top, top >> 1, r.Uint64() & top})
+		}
+	}
+}
+
+// TestPermutation encrypts all numbers there are, of an even and of an odd length.
+func TestPermutation(t *testing.T) {
+	for _, bits := range []int{20, 21} {
+		c := mustCipher(t, []byte("0123456789abcdef"), bits, []byte("all"))
+		x := make([]uint64, 1<<bits)
+		for i := range x {
+			x[i] = uint64(i)
+		}
+		if err := c.EncryptAll(x, x); err != nil {
+			t.Fatal(err)
+		}
+		seen, fixed := make([]bool, len(x)), 0
+		for i, y := range x {
+			if y >= uint64(len(seen)) || seen[y] {
+				t.Fatalf("%d bits: %d is too large or came twice", bits, y)
+			}
+			seen[y] = true
+			if y == uint64(i) {
+				fixed++
+			}
+		}
+		// A random permutation has one fixed point on average, and more than 20 once in 10^20.
+		if fixed > 20 {
+			t.Errorf("%d bits: %d numbers encrypt to themselves", bits, fixed)
+		}
+		if err := c.DecryptAll(x, x); err != nil {
+			t.Fatal(err)
+		}
+		for i, y := range x {
+			if y != uint64(i) {
+				t.Fatalf("%d bits: %d came back as %d", bits, i, y)
+			}
+		}
+	}
+}
+
+// TestSeparation: another tweak, key or length is another permutation.
+func TestSeparation(t *testing.T) {
+	key := make([]byte, 16)
+	other := append(make([]byte, 15), 1)
+	ciphers := map[string]*Cipher{
+		"no tweak":        mustCipher(t, key, 40, nil),
+		"a zero":          mustCipher(t, key, 40, []byte{0}),
+		"two zeros":       mustCipher(t, key, 40, []byte{0, 0}),
+		"another key":     mustCipher(t, other, 40, nil),
+		"a longer key":    mustCipher(t, make([]byte, 32), 40, nil),
+		"another length":  mustCipher(t, key, 41, nil),
+		"16 bytes":        mustCipher(t, key, 40, make([]byte, 16)),
+		"the last byte 1": mustCipher(t, key, 40, append(make([]byte, 15), 1)),
+	}
+	seen := map[uint64]string{}
+	for name, c := range ciphers {
+		y, err := c.Encrypt(12345)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if was, ok := seen[y]; ok {
+			t.Errorf("%s and %s are the same", name, was)
+		}
+		seen[y] = name
+	}
+}
+
+func TestNewErrors(t *testing.T) {
+	for _, v := range []struct {
+		key, bits, tweak int
+		want             string
+	}{
+		{16, 19, 0, "19 bits, want 20 to 64"},
+		{16, 65, 0, "65 bits, want 20 to 64"},
+		{16, -1, 0, "-1 bits"},
+		{0, 32, 0, "a key of 0 bytes, want 16, 24 or 32"},
+		{17, 32, 0, "a key of 17 bytes"},
+		{16, 32, MaxTweak + 1, "65537 bytes, want at most 65536"},
+	} {
+		if c, err := New(make([]byte, v.key), v.bits, make([]byte, v.tweak)); c != nil || err == nil || !strings.Contains(err.Error(), v.want) {
+			t.Errorf("New(%d, %d, %d): %v, %v; want an error with %q", v.key, v.bits, v.tweak, c, err, v.want)
+		}
+	}
+	if _, err := New(make([]byte, 16), 32, make([]byte, MaxTweak)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRange also looks whether a batch that fails leaves dst alone, and whether the error keeps the number to itself.
+func TestRange(t *testing.T) {
+	for bits := MinBits; bits < MaxBits; bits++ {
+		c := mustCipher(t, make([]byte, 16), bits, nil)
+		if c.Bits() != bits {
+			t.Errorf("%d bits, want %d", c.Bits(), bits)
+		}
+		for _, x := range []uint64{1 << bits, 1<<bits + 12345, ^uint64(0)} {
+			dst := make([]uint64, 12)
+			src := []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, x, 12}
+			_, err1 := c.Encrypt(x)
+			_, err2 := c.Decrypt(x)
+			err3, err4 := c.EncryptAll(dst, src), c.DecryptAll(dst, src)
+			for _, err := range []error{err1, err2, err3, err4} {
+				if err == nil || strings.Contains(err.Error(), fmt.Sprint(x)) || !strings.Contains(err.Error(), fmt.Sprintf("want at most %d", bits)) {
+					t.Errorf("%d bits: %v", bits, err)
+				}
+			}
+			if !strings.Contains(fmt.Sprint(err3), "number 11 of 12") {
+				t.Error(err3)
+			}
+			if slices.Max(dst) != 0 {
+				t.Error("a batch that failed was written in part")
+			}
+		}
+	}
+	c := mustCipher(t, make([]byte, 16), 40, nil)
+	if err := c.EncryptAll(make([]uint64, 2), make([]uint64, 3)); err == nil || !strings.Contains(err.Error(), "room for 2 numbers, want 3") {
+		t.Error(err)
+	}
+	if err := errors.Join(c.EncryptAll(nil, nil), c.DecryptAll(make([]uint64, 1), nil)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestConcurrent is for the race detector: the ciphers of an ID service are shared.
+func TestConcurrent(t *testing.T) {
+	c := mustCipher(t, make([]byte, 16), 63, []byte("t"))
+	want, err := c.Encrypt(5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			x := make([]uint64, 19)
+			for range 200 {
+				for i := range x {
+					x[i] = 5
+				}
+				one, err := c.Encrypt(5)
+				if err := errors.Join(err, c.EncryptAll(x, x)); err != nil || one != want || slices.Min(x) != want || slices.Max(x) != want {
+					t.Errorf("%v: %d and %d, want %d", err, one, x, want)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestNoAllocation(t *testing.T) {
+	c := mustCipher(t, make([]byte, 16), 63, []byte("t"))
+	x := make([]uint64, 100)
+	for name, f := range map[string]func() error{
+		"Encrypt":    func() (err error) { x[0], err = c.Encrypt(x[0]); return err },
+		"Decrypt":    func() (err error) { x[0], err = c.Decrypt(x[0]); return err },
+		"EncryptAll": func() error { return c.EncryptAll(x, x) },
+		"DecryptAll": func() error { return c.DecryptAll(x, x) },
+	} {
+		if n := testing.AllocsPerRun(200, func() {
+			if err := f(); err != nil {
+				t.Error(err)
+			}
+		}); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package ff1
+
+import (
+	"crypto/aes"
+	"encoding/binary"
+)
+
+// scratch is the memory that AES works in, a block for each number that goes through a round together with others.
+type scratch [lanes][aes.BlockSize]byte
+
+// Encrypt encrypts a number. It is an error if the number has more bits than the cipher.
+func (c *Cipher) Encrypt(x uint64) (uint64, error) {
+	s, err := c.state()
+	if err != nil {
+		return 0, err
+	}
+	if err := s.checkRange(x); err != nil {
+		return 0, err
+	}
+	buf := s.scratch.Get().(*scratch)
+	y := s.encrypt(x, buf[0][:])
+	clear(buf[0][:])
+	s.scratch.Put(buf)
+	return y, nil
+}
+
+// Decrypt is the inverse of Encrypt.
+func (c *Cipher) Decrypt(y uint64) (uint64, error) {
+	s, err := c.state()
+	if err != nil {
+		return 0, err
+	}
+	if err := s.checkRange(y); err != nil {
+		return 0, err
+	}
+	buf := s.scratch.Get().(*scratch)
+	x := s.decrypt(y, buf[0][:])
+	clear(buf[0][:])
+	s.scratch.Put(buf)
+	return x, nil
+}
+
+// encrypt takes two rounds at a time, because then the halves are back in their places and every mask is a constant of the cipher.
+func (s *state) encrypt(x uint64, buf []byte) uint64 {
+	a, b := x>>s.v, x&s.maskV
+	for i := uint64(0); i < rounds; i += 2 {
+		a = (a + s.round(i, b, buf)) & s.maskU
+		b = (b + s.round(i+1, a, buf)) & s.maskV
+	}
+	return a<<s.v | b
+}
+
+func (s *state) decrypt(y uint64, buf []byte) uint64 {
+	a, b := y>>s.v, y&s.maskV
+	for i := uint64(rounds); i > 0; i -= 2 {
+		b = (b - s.round(i-1, a, buf)) & s.maskV
+		a = (a - s.round(i-2, b, buf)) & s.maskU
+	}
+	return a<<s.v | b
+}
+
+// round is y of a round, as far as it is needed: modulo 2^32.
+func (s *state) round(i, half uint64, buf []byte) uint64 {
+	binary.BigEndian.PutUint64(buf, s.high)
+	binary.BigEndian.PutUint64(buf[8:], s.low^i<<s.shift^half)
+	s.block.Encrypt(buf, buf)
+	return uint64(binary.BigEndian.Uint32(buf[4:]))
+}

@@ -1,0 +1,102 @@
+package ff1
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+func TestWipe(t *testing.T) {
+	c := mustCipher(t, []byte("0123456789abcdef"), 40, []byte("t"))
+	same := *c
+	s, err := c.state()
+	if err != nil || s.high == 0 || s.low == 0 {
+		t.Fatal("no keys before Wipe:", err)
+	}
+	c.Wipe()
+	c.Wipe()
+	if s.block != nil || s.high != 0 || s.low != 0 {
+		t.Error("keys are left")
+	}
+	var empty *Cipher
+	for name, c := range map[string]*Cipher{"wiped": c, "a copy": &same, "not made by New": {}, "nil": empty} {
+		_, err1 := c.Encrypt(1)
+		_, err2 := c.Decrypt(1)
+		for _, err := range []error{err1, err2, c.EncryptAll(nil, nil), c.DecryptAll(nil, nil)} {
+			if !errors.Is(err, ErrNoKey) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if c.Bits() != 0 {
+			t.Errorf("%s: %d bits", name, c.Bits())
+		}
+		c.Wipe()
+	}
+}
+
+// TestScratchIsCleared: numbers on their way through the rounds do not wait in memory for others to read.
+func TestScratchIsCleared(t *testing.T) {
+	c := mustCipher(t, []byte("0123456789abcdef"), 40, nil)
+	s, err := c.state()
+	if err != nil {
+		t.Fatal(err)
+	}
+	buf := new(scratch)
+	s.scratch.New = func() any { return buf }
+	x := make([]uint64, 100)
+	for name, f := range map[string]func() error{
+		"Encrypt":    func() error { _, err := c.Encrypt(1); return err },
+		"Decrypt":    func() error { _, err := c.Decrypt(1); return err },
+		"EncryptAll": func() error { return c.EncryptAll(x, x) },
+		"DecryptAll": func() error { return c.DecryptAll(x, x) },
+	} {
+		if err := f(); err != nil || *buf != (scratch{}) {
+			t.Errorf("after %s: %x, %v", name, *buf, err)
+		}
+	}
+}
+
+// TestNeverPrinted prints ciphers in all ways and looks for the key and for what was worked out from it.
+func TestNeverPrinted(t *testing.T) {
+	key := []byte("\xc3\x5a\x91\xe7 a key of 16"[:16])
+	c := mustCipher(t, key, 53, []byte("t"))
+	type holder struct {
+		hidden   *Cipher
+		hiddenBy Cipher
+		Shown    *Cipher
+		ShownBy  Cipher
+	}
+	h := holder{c, *c, c, *c}
+	var out bytes.Buffer
+	for _, v := range []any{c, *c, h, &h, []Cipher{*c}, []*Cipher{c}, map[string]*Cipher{"c": c}, [1]holder{h}} {
+		for _, verb := range strings.Fields("%v %+v %#v %s %q %x %X %d %o %b %U %c %t %T %p") {
+			fmt.Fprintf(&out, verb+"\n", v)
+		}
+		b, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Write(b)
+		slog.New(slog.NewTextHandler(&out, nil)).Info("m", "c", v)
+		slog.New(slog.NewJSONHandler(&out, nil)).Info("m", "c", v)
+	}
+	if got := fmt.Sprintf("%+v", c); got != "ff1.Cipher[redacted]" {
+		t.Errorf("%%+v is %q", got)
+	}
+	printed := strings.ToLower(out.String())
+	s, err := c.state()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []any{s.high, s.low, key} {
+		for _, verb := range []string{"%v", "%x", "%o", "%b", "%s"} {
+			if strings.Contains(printed, strings.ToLower(fmt.Sprintf(verb, w))) {
+				t.Errorf("%s of the keys was printed", verb)
+			}
+		}
+	}
+}
