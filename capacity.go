@@ -38,8 +38,11 @@ func (l Layout) EndOfLife() time.Time {
 }
 
 // NegativeFrom returns the instant from which IDs have the sign bit set and so are negative as signed numbers.
-// It is false for layouts of at most 63 bits, whose IDs never are.
+// It is false for layouts whose IDs never are: those of at most 63 bits. Where all 64 bits are encrypted, half of the IDs are negative from the epoch on.
 func (l Layout) NegativeFrom() (time.Time, bool) {
+	if l.Cipher == SPARX || l.Cipher == FF1 && l.Width() == 64 {
+		return l.norm().Epoch, true
+	}
 	if l.Width() < 64 {
 		return time.Time{}, false
 	}
@@ -50,10 +53,10 @@ func (l Layout) NegativeFrom() (time.Time, bool) {
 // use doubles. It is false when they never do.
 func (l Layout) JSSafeUntil() (time.Time, bool) {
 	below := l.Width() - l.Bits(FieldTime)
-	if l.Width() <= 53 {
+	if l.Width() <= 53 && l.Cipher != SPARX {
 		return time.Time{}, false
 	}
-	if below >= 53 {
+	if below >= 53 || l.Cipher != Plain {
 		return l.norm().Epoch, true
 	}
 	return l.norm().timeOf(1 << (53 - below)), true

@@ -55,6 +55,9 @@ func (c Change) Check() (Verdict, error) {
 	if c.Floor.IsZero() {
 		c.Floor = c.At
 	}
+	if c.From.Cipher != Plain || c.To.Cipher != Plain {
+		return Verdict{}, fmt.Errorf("%w: nothing can be proven of encrypted IDs, which can be any number: use another namespace and keep its IDs apart", ErrInvalidLayout)
+	}
 	from, err := newSide(c.From, c.FromNodes)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("layout changed from: %w", err)

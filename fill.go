@@ -20,7 +20,11 @@ func (g *Generator) Fill(ctx context.Context, dst []ID) (n int, err error) {
 func (t *track) write(dst []ID, pos, count uint64) int {
 	for n := uint64(0); n < count; {
 		id, step, k := t.piece(pos+n, count-n)
-		count64(dst[n:n+k], id, step)
+		if p := t.hold.scheme.current; p != nil {
+			p.encryptRun(words(dst[n:n+k]), uint64(id), uint64(step))
+		} else {
+			count64(dst[n:n+k], id, step)
+		}
 		n += k
 	}
 	return int(count)

@@ -36,8 +36,13 @@ type Config struct {
 // except with rollback bits, which stamp the true time after the clock stepped back.
 type Generator struct {
 	cur    atomic.Pointer[track]
+	mode   mode
 	coarse bool
 	clock  clock
+
+	batch    atomic.Pointer[batch] // of an encrypted scheme: IDs made ahead
+	batchMu  sync.Mutex            // held by who makes the next batch, never while waiting
+	batchLen uint64                // of the next batch; guarded by batchMu
 
 	scheme  *Scheme
 	fence   Fence
@@ -55,6 +60,15 @@ type Generator struct {
 	flight  *flight    // the question the fence is being asked, nil when none
 	revoked int64      // how often the fence took a grant back
 }
+
+// mode is which fast path a generator has.
+type mode uint8
+
+const (
+	exact mode = iota
+	coarse
+	batched // encrypted IDs, made ahead
+)
 
 // New starts a generator: it claims the fence and takes the first grant, for which it waits at most MaxWait.
 // An error says what is wrong with the configuration, that the fence serves another generator already ([ErrBound]), or why there is no grant.
@@ -80,6 +94,12 @@ func New(c Config) (*Generator, error) {
 	}
 	g.closed.word.Store(sealed)
 	g.closed.halt()
+	switch {
+	case g.scheme.Encrypted():
+		g.mode = batched
+	case g.coarse:
+		g.mode = coarse
+	}
 	g.clock.init(g.scheme.layout, c.Time, g.scheme.rollBits > 0)
 	g.unbind = func() {}
 	if b, ok := c.Fence.(Binder); ok {
@@ -136,12 +156,19 @@ func (g *Generator) Grant() (Grant, bool) {
 // Next returns a new ID. On the fast path it neither waits nor looks at ctx. Otherwise it waits for the next tick or for a grant, at most
 // Config.MaxWait and until ctx ends, and then returns a [WaitError], [ErrLifetime] or [ErrClosed].
 func (g *Generator) Next(ctx context.Context) (ID, error) {
-	if g.coarse {
+	switch g.mode {
+	case exact:
+		if id, ok := g.tryExact(); ok {
+			return id, nil
+		}
+	case coarse:
 		if id, ok := g.tryCoarse(); ok {
 			return id, nil
 		}
-	} else if id, ok := g.tryExact(); ok {
-		return id, nil
+	default:
+		if id, ok := g.tryBatch(); ok {
+			return id, nil
+		}
 	}
 	t, pos, _, err := g.reserve(ctx, 1)
 	return t.idUnless(pos, err)
@@ -150,12 +177,19 @@ func (g *Generator) Next(ctx context.Context) (ID, error) {
 // TryNext returns a new ID without waiting, or an error that says why there is none now ([ErrExhausted], [ErrFenced]).
 // It asks the fence for what the next call will need.
 func (g *Generator) TryNext() (ID, error) {
-	if g.coarse {
+	switch g.mode {
+	case exact:
+		if id, ok := g.tryExact(); ok {
+			return id, nil
+		}
+	case coarse:
 		if id, ok := g.tryCoarse(); ok {
 			return id, nil
 		}
-	} else if id, ok := g.tryExact(); ok {
-		return id, nil
+	default:
+		if id, ok := g.tryBatch(); ok {
+			return id, nil
+		}
 	}
 	t, pos, _, err := g.reserveNow(1)
 	return t.idUnless(pos, err)

@@ -87,3 +87,38 @@ func BenchmarkFill1024(b *testing.B) {
 		}
 	}
 }
+
+// benchEncrypted is benchGenerator with a cipher.
+func benchEncrypted(b *testing.B, spec string, coarse bool) *Generator {
+	b.Helper()
+	g, err := New(Config{Fence: Static(testScheme(b, spec), 1), Coarse: coarse})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { g.Close(context.Background()) })
+	b.ReportAllocs()
+	b.ResetTimer()
+	return g
+}
+
+const (
+	wideSPARX = wide + ",cipher=sparx"
+	wideFF1   = wide + ",cipher=ff1"
+)
+
+func BenchmarkNextSPARX(b *testing.B)       { benchNext(b, benchEncrypted(b, wideSPARX, false)) }
+func BenchmarkNextCoarseSPARX(b *testing.B) { benchNext(b, benchEncrypted(b, wideSPARX, true)) }
+func BenchmarkNextFF1(b *testing.B)         { benchNext(b, benchEncrypted(b, wideFF1, false)) }
+func BenchmarkLocalCoarseSPARX(b *testing.B) {
+	benchLocal(b, benchEncrypted(b, wideSPARX, true))
+}
+
+func BenchmarkFill1024SPARX(b *testing.B) {
+	g := benchEncrypted(b, wideSPARX, false)
+	dst := make([]ID, 1024)
+	for range b.N {
+		if _, err := g.Fill(context.Background(), dst); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

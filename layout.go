@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/snowfence/snowfence/internal/ff1"
 )
 
 // Names of the fields with a meaning of their own. A field of any other name is a part of the node.
@@ -12,6 +14,24 @@ const (
 	FieldSequence = "sequence"
 	FieldRollback = "rollback"
 	FieldNode     = "node"
+	FieldKey      = "key" // number of the key, outside of the cipher; see Cipher
+)
+
+// Cipher is how the IDs of a layout are encrypted.
+type Cipher string
+
+const (
+	// Plain IDs are not encrypted.
+	Plain Cipher = ""
+
+	// SPARX encrypts all 64 bits with SPARX-64/128, as Randflake does. Half of all IDs are negative. There is one key for the life of a namespace:
+	// under two, different raw IDs can become one.
+	SPARX Cipher = "sparx"
+
+	// FF1 encrypts the layout's own width with NIST's format-preserving FF1 over AES, so that IDs stay within it: positive
+	// with 63 bits, safe for JavaScript with 53. Bits of a key field stand highest and are not encrypted: they say which key an ID is under, so
+	// IDs of two keys are never the same, and keys can be rotated.
+	FF1 Cipher = "ff1"
 )
 
 // maxRollbackBits bounds how many words a generator keeps for one grant: one per rollback value.
@@ -41,6 +61,7 @@ type Layout struct {
 	Fields []Field       // from the highest bit down
 	First  int64         // first sequence number a generator may use
 	Last   int64         // last one; zero means the highest the field holds
+	Cipher Cipher        // how IDs are encrypted; zero means not at all
 }
 
 // norm returns l with its defaults filled in.
@@ -71,7 +92,7 @@ func (l Layout) Bits(name string) int {
 }
 
 func (f Field) isNode() bool {
-	return f.Name != FieldTime && f.Name != FieldSequence && f.Name != FieldRollback
+	return f.Name != FieldTime && f.Name != FieldSequence && f.Name != FieldRollback && f.Name != FieldKey
 }
 
 // Width returns the number of bits of all fields together.
@@ -97,7 +118,7 @@ func (l Layout) NodeParts() []Field {
 // Equal reports whether both layouts give every ID the same meaning and use the same sequence numbers.
 func (l Layout) Equal(m Layout) bool {
 	l, m = l.norm(), m.norm()
-	return l.Epoch.Equal(m.Epoch) && l.Tick == m.Tick && l.First == m.First && l.Last == m.Last && slices.Equal(l.Fields, m.Fields)
+	return l.Epoch.Equal(m.Epoch) && l.Tick == m.Tick && l.First == m.First && l.Last == m.Last && l.Cipher == m.Cipher && slices.Equal(l.Fields, m.Fields)
 }
 
 // Validate reports the first thing that is wrong with the layout, with the name of the field, as an [ErrInvalidLayout].
@@ -114,16 +135,18 @@ func (l Layout) Validate() error {
 			return layoutErrorf(f.Name, "is there twice")
 		case f.Bits < 1 || f.Bits > 64:
 			return layoutErrorf(f.Name, "has %d bits; a field has 1 to 63 (leave it out for none)", f.Bits)
-		case (f.Name == FieldTime) != (i == 0):
+		case f.Name == FieldKey && i > 0:
+			return layoutErrorf(FieldKey, "must be the first and highest field")
+		case (f.Name == FieldTime) != (i == 0 && f.Name != FieldKey || i == 1 && l.Fields[0].Name == FieldKey):
 			return layoutErrorf(FieldTime, "must be the first and highest field, or IDs are not in the order of time")
 		}
 		seen[f.Name] = true
 	}
 	switch {
-	case len(l.Fields) == 0:
+	case !seen[FieldTime]:
 		return layoutErrorf(FieldTime, "is missing")
-	case l.Fields[0].Bits > 63:
-		return layoutErrorf(FieldTime, "has %d bits, more than the 63 of a tick number", l.Fields[0].Bits)
+	case l.Bits(FieldTime) > 63:
+		return layoutErrorf(FieldTime, "has %d bits, more than the 63 of a tick number", l.Bits(FieldTime))
 	case l.Width() > 64:
 		return layoutErrorf("all", "have %d bits together, more than the 64 of an ID: take %d away", l.Width(), l.Width()-64)
 	case l.Bits(FieldRollback) > maxRollbackBits:
@@ -133,6 +156,9 @@ func (l Layout) Validate() error {
 	case l.Epoch.Year() < 1700 || l.Epoch.Year() > 2200:
 		return layoutErrorf("epoch", "is %s; it must lie between the years 1700 and 2200", l.Epoch.Format(time.RFC3339Nano))
 	}
+	if err := l.validateCipher(); err != nil {
+		return err
+	}
 	top := int64(1)<<l.Bits(FieldSequence) - 1
 	switch {
 	case l.First < 0 || l.First > top:
@@ -141,6 +167,21 @@ func (l Layout) Validate() error {
 		return layoutErrorf("last", "is %d; the sequence holds 0 to %d", l.Last, top)
 	case l.Last < l.First:
 		return layoutErrorf("last", "is %d, below first, which is %d: no sequence number would be left", l.Last, l.First)
+	}
+	return nil
+}
+
+func (l Layout) validateCipher() error {
+	key := l.Bits(FieldKey)
+	switch inside := l.Width() - key; {
+	case l.Cipher != Plain && l.Cipher != SPARX && l.Cipher != FF1:
+		return layoutErrorf("cipher", "is %q; it is sparx or ff1", shorten(string(l.Cipher)))
+	case key > 0 && l.Cipher != FF1:
+		return layoutErrorf(FieldKey, "needs cipher=ff1: sparx encrypts all 64 bits, and plain IDs have no key")
+	case key > 16:
+		return layoutErrorf(FieldKey, "has %d bits, more than 16", key)
+	case l.Cipher == FF1 && inside < ff1.MinBits:
+		return layoutErrorf("cipher", "is ff1, which needs %d bits beside the key's; here are %d", ff1.MinBits, inside)
 	}
 	return nil
 }

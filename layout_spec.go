@@ -12,7 +12,7 @@ import (
 // reservedKey reports whether the spec uses a word for something that is not a field.
 func reservedKey(s string) bool {
 	switch s {
-	case "epoch", "tick", "first", "last", "order", "seq":
+	case "epoch", "tick", "first", "last", "order", "seq", "cipher":
 		return true
 	}
 	return false
@@ -22,7 +22,7 @@ func reservedKey(s string) bool {
 //
 //	time=41,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=1ms
 //
-// Fields stand from the highest bit down; first and last follow where they are not the whole sequence.
+// Fields stand from the highest bit down; first, last and cipher follow where the sequence is not all usable and where IDs are encrypted.
 func (l Layout) String() string {
 	l = l.norm()
 	var b strings.Builder
@@ -39,6 +39,9 @@ func (l Layout) String() string {
 	}
 	if l.Last != int64(1)<<l.Bits(FieldSequence)-1 {
 		fmt.Fprintf(&b, ",last=%d", l.Last)
+	}
+	if l.Cipher != Plain {
+		fmt.Fprintf(&b, ",cipher=%s", l.Cipher)
 	}
 	return b.String()
 }
@@ -74,6 +77,7 @@ func (l *Layout) UnmarshalText(text []byte) error {
 //   - epoch: an RFC 3339 time or a date; that of [Default] when left out.
 //   - tick: a duration such as 1ms or 10ms; 1ms when left out.
 //   - first, last: the usable sequence numbers; all when left out.
+//   - cipher: sparx or ff1, for encrypted IDs; key is then the width of the number of the key.
 //   - order: node-first or node-last, to put the node parts above or below the sequence whatever their place in the spec.
 //
 // The result is valid; errors match [ErrInvalidLayout] and name the key.
@@ -119,6 +123,8 @@ func ParseLayout(spec string) (Layout, error) {
 // nodeRank orders fields for the key order: time, then nodes before (-1) or after (1) all others.
 func nodeRank(f Field, side int) int {
 	switch {
+	case f.Name == FieldKey:
+		return -3
 	case f.Name == FieldTime:
 		return -2
 	case f.isNode():
@@ -142,6 +148,10 @@ func (l *Layout) set(key, value string, order *string) (err error) {
 		l.Last, err = parseNumber(value)
 		if err == nil && l.Last == 0 {
 			err = errors.New("is 0, which would leave one ID a tick: leave seq out for that")
+		}
+	case "cipher":
+		if l.Cipher = Cipher(value); value == "" {
+			err = errors.New("is empty: leave it out for plain IDs")
 		}
 	case "order":
 		if *order = value; value != "node-first" && value != "node-last" {

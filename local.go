@@ -24,6 +24,9 @@ type Local struct {
 	g *Generator
 	t *track
 
+	buf    []ID // behind sealed
+	sealed []ID // of an encrypted scheme: the rest of the piece, encrypted; id is last then, so that Next comes here
+
 	pos, end uint64 // the rest of the block behind the piece
 	size     uint64 // of the next block
 
@@ -45,7 +48,7 @@ func (l *Local) Next(ctx context.Context) (ID, error) {
 }
 
 func (l *Local) slow(ctx context.Context) (ID, error) {
-	if l.id != l.last && l.current() {
+	if l.some() && l.current() {
 		return l.take(), nil
 	}
 	if err := l.refill(func() (*track, uint64, uint64, error) { return l.g.reserve(ctx, l.size) }); err != nil {
@@ -56,7 +59,7 @@ func (l *Local) slow(ctx context.Context) (ID, error) {
 
 // TryNext returns a new ID, as [Generator.TryNext] does.
 func (l *Local) TryNext() (ID, error) {
-	if l.id != l.last && l.current() {
+	if l.some() && l.current() {
 		return l.take(), nil
 	}
 	if err := l.refill(func() (*track, uint64, uint64, error) { return l.g.reserveNow(l.size) }); err != nil {
@@ -65,7 +68,15 @@ func (l *Local) TryNext() (ID, error) {
 	return l.take(), nil
 }
 
+// some reports whether the piece in hand has an ID left.
+func (l *Local) some() bool { return l.id != l.last || len(l.sealed) > 0 }
+
 func (l *Local) take() ID {
+	if len(l.sealed) > 0 {
+		id := l.sealed[0]
+		l.sealed = l.sealed[1:]
+		return id
+	}
 	l.id += l.step
 	return l.id
 }
@@ -84,18 +95,18 @@ func (l *Local) current() bool {
 
 // refill sets the next piece, from the block in hand or from a new one. It is called with no ID left, or with old ones.
 func (l *Local) refill(reserve func() (*track, uint64, uint64, error)) error {
-	if l.id == l.last && l.pos < l.end {
+	if !l.some() && l.pos < l.end {
 		if l.next(); l.current() {
 			return nil
 		}
 	}
 	// The next block is larger when this one was used up in its tick, and smaller when most of it was lost.
-	if lost := uint64((l.last-l.id)/l.step) + l.end - l.pos; lost == 0 {
+	if lost := uint64((l.last-l.id)/l.step) + uint64(len(l.sealed)) + l.end - l.pos; lost == 0 {
 		l.size = min(l.size*2, maxBlock)
 	} else if lost > l.size/2 {
 		l.size = max(l.size/2, 1)
 	}
-	l.id, l.pos, l.end = l.last, 0, 0
+	l.id, l.sealed, l.pos, l.end = l.last, nil, 0, 0
 	t, pos, count, err := reserve()
 	if err != nil {
 		return err
@@ -113,4 +124,12 @@ func (l *Local) next() {
 	id, step, count := l.t.piece(l.pos, l.end-l.pos)
 	l.id, l.step, l.last = id-step, step, id+ID(count-1)*step
 	l.pos += count
+	if p := l.g.scheme.current; p != nil {
+		if l.buf == nil {
+			l.buf = make([]ID, maxBlock)
+		}
+		l.sealed = l.buf[:count]
+		p.encryptRun(words(l.sealed), uint64(id), uint64(step))
+		l.id = l.last
+	}
 }

@@ -22,6 +22,7 @@ func Presets() []Preset {
 		{"discord", Discord(), "Discord: worker and process, 64 bits"},
 		{"instagram", Instagram(), "Instagram: a shard per database"},
 		{"baidu", Baidu(), "Baidu uid-generator, seconds"},
+		{"randflake", Randflake(), "gosuda.org/randflake: encrypted, seconds"},
 		{"randflake-raw", RandflakeRaw(), "a Randflake before encryption, seconds"},
 		{"rollback", Rollback(), "41+8+2+12 with rollback bits"},
 	}
@@ -138,6 +139,13 @@ func Baidu() Layout {
 		{FieldNode, 22},
 		{FieldSequence, 13},
 	}}.norm()
+}
+
+// Randflake returns the layout of Randflake: [RandflakeRaw], encrypted with SPARX-64/128. A scheme of it needs a key.
+func Randflake() Layout {
+	l := RandflakeRaw()
+	l.Cipher = SPARX
+	return l
 }
 
 // RandflakeRaw returns the layout of a Randflake before it is encrypted: 30 bits of seconds since 2024-10-27T03:33:20Z, 17 of node, 17 of sequence.

@@ -21,6 +21,10 @@ func (g *Generator) reserve(ctx context.Context, n uint64) (t *track, pos, count
 		if why.err != nil {
 			return nil, 0, 0, why.err
 		}
+		if (why.ask || why.behind) && g.scheme.layout.Cipher == SPARX {
+			// Outside of its lease a Randflake generator refuses at once, as its authors ask.
+			return g.reserveNow(n)
+		}
 		if deadline == nil {
 			start = time.Now()
 			timer := time.NewTimer(g.maxWait)

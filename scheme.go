@@ -14,9 +14,13 @@ type Scheme struct {
 	placed []placedField
 	parts  []placedField // of the node, from the highest down
 
-	timeShift, seqShift, rollShift uint8
-	timeBits, seqBits, rollBits    uint8
-	nodeBits                       uint8
+	timeShift, seqShift, rollShift, keyShift uint8
+	timeBits, seqBits, rollBits, keyBits     uint8
+	nodeBits                                 uint8
+
+	keyIDs  []string
+	perms   []permutation // by number of the key; nil for one that is gone
+	current permutation   // of the last key, nil when IDs are plain
 }
 
 type placedField struct {
@@ -26,14 +30,30 @@ type placedField struct {
 
 func (f placedField) mask() uint64 { return 1<<f.Bits - 1 }
 
-// NewScheme checks the layout and returns its scheme. The error matches [ErrInvalidLayout] and names the field.
-func NewScheme(l Layout) (*Scheme, error) {
+// NewScheme checks the layout and returns its scheme. Encrypted layouts need a key. Those with a key field take several: the keys in the order in which
+// they came into use, of which the last one makes new IDs and nil stands for one that is gone. The error matches
+// [ErrInvalidLayout] and names the field, or [ErrKey].
+func NewScheme(l Layout, keys ...*Key) (*Scheme, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
 	}
 	l = l.norm()
 	l.Fields = slices.Clone(l.Fields)
 	s := &Scheme{layout: l}
+	perms, err := newPermutations(l, keys)
+	if err != nil {
+		return nil, err
+	}
+	if s.perms = perms; len(perms) > 0 {
+		s.current = perms[len(perms)-1]
+	}
+	for _, k := range keys {
+		id := ""
+		if k != nil {
+			id = k.ID()
+		}
+		s.keyIDs = append(s.keyIDs, id)
+	}
 	shift := l.Width()
 	for _, f := range l.Fields {
 		shift -= f.Bits
@@ -46,6 +66,8 @@ func NewScheme(l Layout) (*Scheme, error) {
 			s.seqShift, s.seqBits = p.shift, uint8(f.Bits)
 		case FieldRollback:
 			s.rollShift, s.rollBits = p.shift, uint8(f.Bits)
+		case FieldKey:
+			s.keyShift, s.keyBits = p.shift, uint8(f.Bits)
 		default:
 			s.parts = append(s.parts, p)
 			s.nodeBits += uint8(f.Bits)
@@ -61,9 +83,17 @@ func (s *Scheme) Layout() Layout {
 	return l
 }
 
-// Fingerprint names everything that gives an ID of this scheme its meaning. Stores and state files keep it, so that
-// nobody continues with another scheme by mistake.
-func (s *Scheme) Fingerprint() string { return s.layout.String() }
+// Fingerprint names everything that gives an ID of this scheme its meaning: the layout and, where there can be only one, the key. Stores and state files
+// keep it, so that nobody continues with another scheme by mistake. Keys of a layout with a key field are not in it, since they come and go: see KeyIDs.
+func (s *Scheme) Fingerprint() string {
+	if len(s.keyIDs) == 1 && s.keyBits == 0 {
+		return s.layout.String() + " key " + s.keyIDs[0]
+	}
+	return s.layout.String()
+}
+
+// KeyIDs returns what [Key.ID] says of each of the scheme's keys, in their order, and "" for one that is gone.
+func (s *Scheme) KeyIDs() []string { return slices.Clone(s.keyIDs) }
 
 // MaxTick returns the last tick the layout can stamp.
 func (s *Scheme) MaxTick() int64 { return int64(1)<<s.timeBits - 1 }
@@ -83,11 +113,12 @@ type Parts struct {
 	Node     int64     // all node parts as one number; take it apart with Scheme.NodeParts
 	Sequence int64
 	Rollback int64 // 0 when the layout has no rollback bits
+	Key      int   // number of the key, in the order of NewScheme; 0 when there is one or none
 }
 
 // Compose returns the ID of a tick, node and sequence number, with rollback value 0. It only checks that each number fits its field
 // (sequence numbers below Layout.First or above Last are left to IDs made by hand); whether an ID
-// is new is for a [Generator] to know. A tick that does not fit is an [ErrLifetime], another part an [ErrInvalidID].
+// is new is for a [Generator] to know. With keys, the ID is encrypted with the last one. A tick that does not fit is an [ErrLifetime], another part an [ErrInvalidID].
 func (s *Scheme) Compose(tick int64, node, seq int64) (ID, error) {
 	return s.ComposeParts(Parts{Tick: tick, Node: node, Sequence: seq})
 }
@@ -106,12 +137,13 @@ func (s *Scheme) ComposeParts(p Parts) (ID, error) {
 			return 0, fmt.Errorf("%w: %s %d; its %d bits hold 0 to %d", ErrInvalidID, f.name, f.value, f.bits, uint64(1)<<f.bits-1)
 		}
 	}
-	return s.compose(p), nil
+	return s.seal(s.compose(p)), nil
 }
 
-// compose places parts that are known to fit.
+// compose places parts that are known to fit, in a raw ID: one that is not encrypted yet, with the number of the present key.
 func (s *Scheme) compose(p Parts) ID {
-	return ID(uint64(p.Tick)<<s.timeShift | uint64(p.Sequence)<<s.seqShift | uint64(p.Rollback)<<s.rollShift | s.placeNode(p.Node))
+	key := uint64(max(len(s.perms)-1, 0))
+	return ID(key<<s.keyShift | uint64(p.Tick)<<s.timeShift | uint64(p.Sequence)<<s.seqShift | uint64(p.Rollback)<<s.rollShift | s.placeNode(p.Node))
 }
 
 // placeNode spreads a node number over its parts.
@@ -125,9 +157,14 @@ func (s *Scheme) placeNode(node int64) uint64 {
 	return id
 }
 
-// Decode takes an ID apart. An ID with a bit above the layout's highest is an [ErrInvalidID]: it belongs to another layout.
+// Decode takes an ID apart, and decrypts it first if need be. An ID with a bit above the layout's highest is an [ErrInvalidID]: it belongs to another layout,
+// or was encrypted with another key or by nobody; see [Scheme.Check] for more that can be seen.
 func (s *Scheme) Decode(id ID) (Parts, error) {
-	u := uint64(id)
+	raw, err := s.open(id)
+	if err != nil {
+		return Parts{}, err
+	}
+	u := uint64(raw)
 	if w := s.layout.Width(); u>>w != 0 {
 		return Parts{}, fmt.Errorf("%w: %d has bits above the %d of the layout %s", ErrInvalidID, int64(id), w, s.layout)
 	}
@@ -141,6 +178,8 @@ func (s *Scheme) Decode(id ID) (Parts, error) {
 			p.Sequence = int64(v)
 		case FieldRollback:
 			p.Rollback = int64(v)
+		case FieldKey:
+			p.Key = int(v)
 		default:
 			p.Node = p.Node<<f.Bits | int64(v)
 		}
@@ -187,6 +226,9 @@ func (s *Scheme) NodeParts(node int64) []int64 {
 // above the highest ID is cut to it. A range over the instant at which IDs turn negative is no range of signed numbers and is an
 // [ErrLifetime]; ask for its two halves.
 func (s *Scheme) Range(from, to time.Time) (lo, hi ID, err error) {
+	if s.Encrypted() {
+		return 0, 0, fmt.Errorf("snowfence: encrypted IDs are in no order, so that no range of them is a span of time: keep plain ones inside and show masked ones")
+	}
 	if to.Before(from) {
 		return 0, 0, fmt.Errorf("snowfence: range ends at %s, before it starts at %s", to.Format(time.RFC3339Nano), from.Format(time.RFC3339Nano))
 	}

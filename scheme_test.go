@@ -16,7 +16,11 @@ func testScheme(t testing.TB, spec string) *Scheme {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := NewScheme(l)
+	var keys []*Key
+	if l.Cipher != Plain {
+		keys = append(keys, must(NewKey([]byte("0123456789abcdef"))))
+	}
+	s, err := NewScheme(l, keys...)
 	if err != nil {
 		t.Fatal(err)
 	}

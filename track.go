@@ -72,6 +72,8 @@ type hold struct {
 	seqs   uint64 // sequence numbers of one node in one tick
 	tracks []*track
 
+	gone atomic.Bool // sealed; for readers who need not know since when
+
 	mu   sync.Mutex
 	done bool
 	used int64 // first tick of which nothing was taken; valid when done
@@ -155,25 +157,20 @@ func (s *Scheme) lowParts() (bits int) {
 }
 
 // id returns the ID of a position.
-func (t *track) id(pos uint64) ID {
-	if t.form == shifts {
-		return t.shiftID(pos)
-	}
-	return t.pieceID(pos)
-}
+func (t *track) id(pos uint64) ID { return t.hold.scheme.seal(t.pieceID(pos)) }
 
-// shiftID is id where form is shifts; it is small enough to become part of the caller.
+// shiftID is the raw ID where form is shifts; it is small enough to become part of the caller.
 func (t *track) shiftID(pos uint64) ID {
 	return ID(t.base + pos&^t.slots*t.tickMul + pos&t.slots*t.slotMul)
 }
 
-// pieceID is id for any form.
+// pieceID is the raw ID for any form.
 func (t *track) pieceID(pos uint64) ID {
 	id, _, _ := t.piece(pos, 1)
 	return id
 }
 
-// piece returns the ID of a position, and how many of the next n positions have IDs that follow in equal steps.
+// piece returns the raw ID of a position, and how many of the next n positions have raw IDs that follow in equal steps.
 // All of them are in one tick.
 func (t *track) piece(pos, n uint64) (id, step ID, count uint64) {
 	tick, slot := pos/t.span, pos%t.span
@@ -226,6 +223,7 @@ func (h *hold) seal() int64 {
 		return h.used
 	}
 	h.done, h.used = true, h.grant.From
+	h.gone.Store(true)
 	for _, t := range h.tracks {
 		end := t.word.Swap(sealed)
 		t.halt()

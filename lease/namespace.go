@@ -24,16 +24,17 @@ const (
 // Namespace is the scope of uniqueness: which IDs its leases are for, and which nodes can be leased.
 type Namespace struct {
 	Name        string        `json:"-"`
-	Generation  int64         `json:"-"`           // grants of another generation do not count
-	Layout      string        `json:"layout"`      // spec, for snowfence.ParseLayout
-	Fingerprint string        `json:"fingerprint"` // of the scheme
-	First       int64         `json:"first"`       // first node that can be leased
-	Last        int64         `json:"last"`        // last one; all others are reserved for numbers given by hand
-	State       State         `json:"state"`       //
-	Since       int64         `json:"since"`       // generation with which the layout began: ticks of older records count by other rules
-	Floor       int64         `json:"floor"`       // no grant starts below this tick
-	LongestTTL  time.Duration `json:"longest_ttl"` // the longest any lease used, in nanoseconds: how far ahead a grant can reach
-	Identity    string        `json:"identity"`    // of the store, where it has one
+	Generation  int64         `json:"-"`              // grants of another generation do not count
+	Layout      string        `json:"layout"`         // spec, for snowfence.ParseLayout
+	Fingerprint string        `json:"fingerprint"`    // of the scheme
+	First       int64         `json:"first"`          // first node that can be leased
+	Last        int64         `json:"last"`           // last one; all others are reserved for numbers given by hand
+	State       State         `json:"state"`          //
+	Since       int64         `json:"since"`          // generation with which the layout began: ticks of older records count by other rules
+	Floor       int64         `json:"floor"`          // no grant starts below this tick
+	LongestTTL  time.Duration `json:"longest_ttl"`    // the longest any lease used, in nanoseconds: how far ahead a grant can reach
+	Identity    string        `json:"identity"`       // of the store, where it has one
+	Keys        []string      `json:"keys,omitempty"` // of a layout with a key field: snowfence.Key.ID of each, by number
 	record      Record
 }
 

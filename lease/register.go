@@ -45,10 +45,15 @@ func (l *Lease) usable(ctx context.Context) (Namespace, error) {
 				return Namespace{}, err
 			}
 			continue
-		case ns.LongestTTL >= l.reach():
+		}
+		keys, added, err := ns.rotated(l.scheme)
+		switch {
+		case err != nil:
+			return Namespace{}, err
+		case !added && ns.LongestTTL >= l.reach():
 			return ns, nil
 		}
-		ns.LongestTTL = l.reach()
+		ns.Keys, ns.LongestTTL = keys, max(ns.LongestTTL, l.reach())
 		ns, err = ns.write(ctx, l.st)
 		if !errors.Is(err, ErrLost) {
 			return ns, err
@@ -81,7 +86,10 @@ func (l *Lease) raiseFloor(ctx context.Context, done func(ns Namespace, id strin
 		if done(ns, id) {
 			return nil
 		}
-		now, _ := l.opts.Time()
+		now, err := l.clock(ctx) // a clock that is known to be off must not move everybody's floor
+		if err != nil {
+			return err
+		}
 		longest := max(ns.LongestTTL, l.reach())
 		ns.Floor = max(ns.Floor, l.ticks.layout.TickOf(now.Add(longest))+1, l.known)
 		ns.LongestTTL, ns.Identity = longest, id

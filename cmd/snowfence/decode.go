@@ -14,6 +14,7 @@ import (
 func (p *program) decodeCommand() *cobra.Command {
 	var d decoder
 	var layout, from string
+	var secret secretFlag
 	cmd := &cobra.Command{
 		Use:   "decode [ID]...",
 		Short: "Take IDs apart",
@@ -29,7 +30,8 @@ the rest goes on, and the exit code is 2.`,
 		Annotations: map[string]string{takesIDs: "yes"},
 	}
 	cmd.Flags().StringVar(&layout, "layout", "twitter", "layout of the IDs: `name` or spec (snowfence plan --help lists them)")
-	cmd.Flags().StringVar(&from, "from", "dec", "text `form` of the IDs: "+encodingNames())
+	cmd.Flags().StringVar(&from, "from", "dec", "text `form` of the IDs: "+encodingNames()+"; of encrypted ones also base32hex unless it is given")
+	secret.register(cmd.Flags())
 	cmd.Flags().BoolVar(&d.json, "json", false, "one JSON object a line")
 	cmd.Flags().BoolVar(&d.guess, "guess", false, "list the layouts under which the time is plausible")
 	completeLayouts(cmd, "layout")
@@ -41,10 +43,14 @@ the rest goes on, and the exit code is 2.`,
 		if d.encoding, err = snowfence.ParseEncoding(from); err != nil {
 			return usagef("--from: %w", err)
 		}
-		view, err := newView(layout)
-		if err != nil {
+		view, err := newViewWith(layout, func(l snowfence.Layout) (*snowfence.Scheme, error) { return p.scheme(l, &secret) })
+		if errors.Is(err, snowfence.ErrInvalidLayout) {
 			return usagef("--layout: %w", err)
 		}
+		if err != nil {
+			return err
+		}
+		d.either = view.layout.Cipher != snowfence.Plain && !p.given(cmd, "from")
 		d.view, d.now, d.out = view, p.now(), out
 		if d.guess {
 			if d.known, err = knownViews(); err != nil {
@@ -117,6 +123,7 @@ type decoder struct {
 	view        *view
 	known       []*view // for guess
 	json, guess bool
+	either      bool // what is no decimal may be base32hex, as new prints encrypted IDs
 	now         time.Time
 	out         *bufio.Writer
 	buf         []byte
@@ -126,6 +133,11 @@ type decoder struct {
 // one decodes one text. What it returns is for the reader of the messages; a failure to write shows when out is flushed.
 func (d *decoder) one(text []byte) error {
 	id, err := d.encoding.ParseBytes(text)
+	if err != nil && d.either {
+		if other, otherErr := snowfence.Base32Hex.ParseBytes(text); otherErr == nil {
+			id, err = other, nil
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,14 @@ func knownViews() ([]*view, error) {
 			views[i].same = append(views[i].same, preset.Name)
 			continue
 		}
-		v, err := viewOf(preset.Name, preset.Layout)
+		if preset.Layout.Cipher != snowfence.Plain {
+			continue // every number is one of its IDs under some key
+		}
+		s, err := snowfence.NewScheme(preset.Layout)
+		if err != nil {
+			return nil, err
+		}
+		v, err := viewOf(preset.Name, s)
 		if err != nil {
 			return nil, err
 		}

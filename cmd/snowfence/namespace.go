@@ -109,6 +109,7 @@ func (p *program) namespaceShow() *cobra.Command {
 func (p *program) namespaceCreate() *cobra.Command {
 	var f storeFlags
 	var o lease.NamespaceOptions
+	var secret secretFlag
 	var layout, nodes string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -119,6 +120,7 @@ nodes, nothing changes. The nodes outside --leasable are left to numbers given b
   snowfence namespace create users --layout twitter --leasable 512-1023`,
 	}
 	f.registerStore(cmd.Flags())
+	secret.register(cmd.Flags())
 	cmd.Flags().StringVar(&layout, "layout", "twitter", "`name` or spec of the layout")
 	completeLayouts(cmd, "layout")
 	cmd.Flags().StringVar(&nodes, "leasable", "", "the `range` of nodes that can be leased, as in 512-1023 (default: all)")
@@ -128,7 +130,7 @@ nodes, nothing changes. The nodes outside --leasable are left to numbers given b
 		if err != nil {
 			return err
 		}
-		s, err := snowfence.NewScheme(l)
+		s, err := p.scheme(l, &secret)
 		if err != nil {
 			return err
 		}

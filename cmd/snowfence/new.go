@@ -18,6 +18,7 @@ import (
 // newFlags are the flags of new.
 type newFlags struct {
 	store     storeFlags
+	secret    secretFlag
 	count     int64
 	layout    string
 	node      string
@@ -45,7 +46,8 @@ The layout is that of the namespace. A namespace in a file is made on first use,
 		Example: `  snowfence new
   snowfence new -n 5 --format dec,base32hex
   snowfence new -n 1000000000 --namespace fast --layout time=41,node=2,seq=20 > ids.txt
-  snowfence new --node 5 --state-file /var/lib/app/node5`,
+  snowfence new --node 5 --state-file /var/lib/app/node5
+  snowfence new --namespace users --layout randflake --secret-file id.key`,
 		Args: cobra.NoArgs,
 	}
 	fs := cmd.Flags()
@@ -53,13 +55,14 @@ The layout is that of the namespace. A namespace in a file is made on first use,
 	fs.StringVar(&f.layout, "layout", "", "`name` or spec of the layout (default: the namespace's)")
 	fs.StringVar(&f.node, "node", "", "lease this `node`, or parts as in 3,7 for datacenter and worker (default: any free one)")
 	fs.IntVar(&f.block, "block", 1, "lease a block of `N` nodes, a power of two, for N times the rate")
-	fs.StringVar(&f.format, "format", "dec", "text `forms`, with tabs between them: "+encodingNames())
+	fs.StringVar(&f.format, "format", "", "text `forms`, with tabs between them: "+encodingNames()+" (default: dec, and base32hex for encrypted IDs)")
 	fs.BoolVar(&f.json, "json", false, "one JSON object a line")
 	fs.StringVar(&f.stateFile, "state-file", "", "no store: --node is this machine's alone and its `file` keeps it safe over restarts")
 	fs.Int64Var(&f.lead, "lead", -1, "how many `ticks` IDs may run ahead of the clock (default: 10ms worth; 2000 for drift)")
 	fs.Lookup("lead").DefValue = "0" // keeps "-1" out of the help text
 	fs.DurationVar(&f.wait, "wait", 0, "how long to wait for a free node when all are taken")
 	f.store.register(fs)
+	f.secret.register(fs)
 	completeLayouts(cmd, "layout")
 	cmd.RunE = p.runs(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
 		return p.newIDs(cmd.Context(), &f)
@@ -75,7 +78,11 @@ func (p *program) newIDs(ctx context.Context, f *newFlags) (err error) {
 	if f.count < 1 {
 		return usagef("-n %d: how many IDs to make, from 1 up", f.count)
 	}
-	format, err := newFormatter(f.format, f.json)
+	list := f.format
+	if list == "" {
+		list = snowfence.Decimal.Name()
+	}
+	format, err := newFormatter(list, f.json)
 	if err != nil {
 		return usageError{err}
 	}
@@ -85,6 +92,9 @@ func (p *program) newIDs(ctx context.Context, f *newFlags) (err error) {
 	}
 	defer func() { err = errors.Join(err, giveBack()) }()
 	layout := fence.Scheme().Layout()
+	if f.format == "" && layout.Cipher != snowfence.Plain && !f.json {
+		format.encodings[0] = snowfence.Base32Hex // half of them are negative as decimals
+	}
 	lead := f.lead
 	if lead < 0 {
 		lead = defaultLead(layout)

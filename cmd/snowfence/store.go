@@ -78,7 +78,7 @@ func (p *program) openStateFile(f *newFlags) (snowfence.Fence, func() error, err
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := snowfence.NewScheme(l)
+	s, err := p.scheme(l, &f.secret)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -175,7 +175,7 @@ func (p *program) namespaceScheme(ctx context.Context, st *open.Store, f *newFla
 	ns, err := lease.ShowNamespace(ctx, st.Leases, f.store.namespace)
 	switch {
 	case errors.Is(err, lease.ErrNoNamespace) && st.Local:
-		s, err := snowfence.NewScheme(wanted)
+		s, err := p.scheme(wanted, &f.secret)
 		if err != nil {
 			return nil, err
 		}
@@ -198,7 +198,7 @@ func (p *program) namespaceScheme(ctx context.Context, st *open.Store, f *newFla
 	if f.layout != "" && !l.Equal(wanted) {
 		return nil, f.mismatch(l, wanted)
 	}
-	return snowfence.NewScheme(l)
+	return p.scheme(l, &f.secret)
 }
 
 // mismatch says that a namespace has another layout, and shows a command that works.

@@ -22,7 +22,17 @@ type view struct {
 	same   []string          // other presets with the same bits, in a list of guesses
 }
 
+// newView returns the view of a layout that may be encrypted: it has a key of no importance then, to plan with and not to decode.
 func newView(spec string) (*view, error) {
+	return newViewWith(spec, func(l snowfence.Layout) (*snowfence.Scheme, error) {
+		if l.Cipher != snowfence.Plain {
+			return snowfence.NewScheme(l, snowfence.GenerateKey())
+		}
+		return snowfence.NewScheme(l)
+	})
+}
+
+func newViewWith(spec string, scheme func(snowfence.Layout) (*snowfence.Scheme, error)) (*view, error) {
 	l, err := snowfence.ParseLayout(spec)
 	if err != nil {
 		return nil, err
@@ -30,14 +40,14 @@ func newView(spec string) (*view, error) {
 	if strings.Contains(spec, "=") {
 		spec = l.String()
 	}
-	return viewOf(spec, l)
-}
-
-func viewOf(name string, l snowfence.Layout) (*view, error) {
-	s, err := snowfence.NewScheme(l)
+	s, err := scheme(l)
 	if err != nil {
 		return nil, err
 	}
+	return viewOf(spec, s)
+}
+
+func viewOf(name string, s *snowfence.Scheme) (*view, error) {
 	v := &view{name: name, scheme: s, layout: s.Layout()}
 	if parts := v.layout.NodeParts(); len(parts) != 1 || parts[0].Name != snowfence.FieldNode {
 		v.parts = parts
@@ -70,6 +80,9 @@ func (v *view) appendJSONParts(b []byte, p snowfence.Parts) []byte {
 		b = appendNumber(b, jsonKey(f.Name), values[i])
 	}
 	b = appendNumber(b, snowfence.FieldSequence, p.Sequence)
+	if v.layout.Bits(snowfence.FieldKey) > 0 {
+		b = appendNumber(b, snowfence.FieldKey, int64(p.Key))
+	}
 	if v.layout.Bits(snowfence.FieldRollback) > 0 {
 		b = appendNumber(b, snowfence.FieldRollback, p.Rollback)
 	}
@@ -101,7 +114,11 @@ func jsonKey(name string) string {
 //	datacenter  31
 func (v *view) appendPicture(b []byte, id snowfence.ID, p snowfence.Parts, now time.Time) []byte {
 	b = fmt.Appendf(b, "%d  %s\n", int64(id), v.name)
-	b = v.appendBits(b, uint64(id))
+	if v.layout.Cipher == snowfence.Plain { // the bits of an encrypted ID say nothing
+		b = v.appendBits(b, uint64(id))
+	} else {
+		b = fmt.Appendf(b, "%s, encrypted\n", snowfence.Base32Hex.Encode(id))
+	}
 	rows := [][2]string{{"time", fmt.Sprintf("%s  (%s, tick %d)", p.Time.Format(time.RFC3339Nano), ago(p.Time, now), p.Tick)}}
 	values := v.scheme.NodeParts(p.Node)
 	for i, f := range v.parts {
@@ -112,6 +129,9 @@ func (v *view) appendPicture(b []byte, id snowfence.ID, p snowfence.Parts, now t
 	}
 	if v.layout.Bits(snowfence.FieldRollback) > 0 {
 		rows = append(rows, [2]string{"rollback", strconv.FormatInt(p.Rollback, 10)})
+	}
+	if v.layout.Bits(snowfence.FieldKey) > 0 {
+		rows = append(rows, [2]string{"key", strconv.Itoa(p.Key)})
 	}
 	if v.layout.Bits(snowfence.FieldSequence) > 0 {
 		rows = append(rows, [2]string{"sequence", strconv.FormatInt(p.Sequence, 10)})

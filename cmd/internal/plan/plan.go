@@ -81,6 +81,13 @@ func yearsBetween(from, to time.Time) float64 {
 func lengths(l snowfence.Layout) []Length {
 	below := l.Width() - l.Bits(snowfence.FieldTime)
 	first := digits(1<<below - 1) // within tick 0
+	if l.Cipher != snowfence.Plain {
+		width := l.Width()
+		if l.Cipher == snowfence.SPARX || width == 64 {
+			width = 63 // and a sign
+		}
+		return []Length{{digits(1<<width - 1), l.TimeOf(0)}}
+	}
 	list := []Length{{first, l.TimeOf(0)}}
 	top := uint64(1)<<min(l.Width(), 63) - 1
 	for n, power := 2, uint64(10); power <= top; n, power = n+1, power*10 {

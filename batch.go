@@ -1,0 +1,97 @@
+package snowfence
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// batchSize is how many IDs an encrypted generator makes ahead at most: enough to spread the cost of a batch. Batches grow to it while they are used up
+// in their tick, and shrink when most of one is lost.
+const batchSize = 256
+
+// batch is a run of positions taken from the word, encrypted at once, since that is many times faster than one by one. It is used up only in the tick its
+// positions are of, so timestamps are those of the calls, and only while its grant is in use, so that a loss or Close ends it.
+//
+// Invariant: each ID of a batch is given out at most once, by the add that moved next past it.
+type batch struct {
+	t    *track
+	tick int64        // of its first position, after t.from; the others are not before it
+	sure atomic.Int64 // while the clock has elapsed less, that tick is not over
+
+	_    [64]byte
+	next atomic.Uint64
+	_    [64]byte
+
+	count uint64
+	ids   [batchSize]ID
+}
+
+// tryBatch is the fast path of an encrypted scheme.
+func (g *Generator) tryBatch() (ID, bool) {
+	b := g.batch.Load()
+	if b == nil || g.cur.Load() != b.t || b.t.hold.gone.Load() {
+		return g.newBatch(b)
+	}
+	if stalling {
+		stall(afterTrack)
+	}
+	var over bool // whether the tick may be
+	if g.coarse {
+		over = b.t.coarse.Load() > b.tick
+	} else {
+		over = int64(time.Since(g.clock.base)) >= b.sure.Load()
+	}
+	if over && !b.renew(g) {
+		return g.newBatch(b)
+	}
+	if stalling {
+		stall(afterClock)
+	}
+	if i := b.next.Add(1) - 1; i < b.count {
+		return b.ids[i], true
+	}
+	return g.newBatch(b)
+}
+
+// renew looks at the clock and reports whether the batch's tick is still the present one.
+func (b *batch) renew(g *Generator) bool {
+	tick, sure := g.clock.read()
+	if tick-b.t.from > b.tick {
+		return false
+	}
+	if sure > 0 {
+		b.sure.Store(sure)
+	}
+	return true
+}
+
+// newBatch makes the batch that follows old and takes its first ID. Without positions to be had now it reports false.
+func (g *Generator) newBatch(old *batch) (ID, bool) {
+	g.batchMu.Lock()
+	defer g.batchMu.Unlock()
+	if b := g.batch.Load(); b != old {
+		// Somebody else was here. Its IDs are not looked at again by who came late: one more attempt with one position is as good.
+		if i := b.next.Add(1) - 1; i < b.count && g.cur.Load() == b.t && !b.t.hold.gone.Load() && b.renew(g) {
+			return b.ids[i], true
+		}
+	}
+	if old != nil {
+		switch lost := old.count - min(old.next.Load(), old.count); {
+		case lost == 0:
+			g.batchLen = min(2*g.batchLen, batchSize)
+		case lost > g.batchLen/2:
+			g.batchLen = max(g.batchLen/2, 1)
+		}
+	}
+	t, pos, count, _ := g.attempt(max(g.batchLen, 1))
+	if count == 0 {
+		return 0, false
+	}
+	b := &batch{t: t, tick: int64(pos / t.span), count: count}
+	b.sure.Store(g.clock.sureUntil(t.from + b.tick))
+	t.write(b.ids[:], pos, count)
+	b.next.Store(1)
+	g.batchLen = max(g.batchLen, 1)
+	g.batch.Store(b)
+	return b.ids[0], true
+}

@@ -1,0 +1,60 @@
+package snowfence
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Plausible says which IDs can be real. Its zero value allows every time and node.
+type Plausible struct {
+	Now   time.Time     // real IDs are not younger; the zero time means that any time will do
+	Ahead time.Duration // how far clocks and leads may be ahead of Now
+	First int64         // lowest node that was ever used
+	Last  int64         // highest one; 0 with First 0 means all of the layout's
+}
+
+// Check takes an ID apart, as Decode does, and refuses one that cannot be real: of a time to come, of a node that was never used, or with a sequence
+// number no generator makes. The error matches [ErrInvalidID]. For encrypted IDs that tells forged ones from real ones; [Scheme.Odds] says how
+// reliably.
+func (s *Scheme) Check(id ID, p Plausible) (Parts, error) {
+	parts, err := s.Decode(id)
+	if err != nil {
+		return Parts{}, err
+	}
+	first, last, ticks := s.plausible(p)
+	switch l := s.layout; {
+	case uint64(parts.Tick) >= ticks:
+		return Parts{}, fmt.Errorf("%w: %d would be of %s, which is yet to come", ErrInvalidID, int64(id), parts.Time.Format(time.RFC3339))
+	case parts.Node < first || parts.Node > last:
+		return Parts{}, fmt.Errorf("%w: %d would be of node %d; used were %d to %d", ErrInvalidID, int64(id), parts.Node, first, last)
+	case parts.Sequence < l.First || parts.Sequence > l.Last:
+		return Parts{}, fmt.Errorf("%w: %d would have the sequence number %d; usable are %d to %d", ErrInvalidID, int64(id), parts.Sequence, l.First, l.Last)
+	}
+	return parts, nil
+}
+
+// Odds returns the probability with which [Scheme.Check] lets a random 64-bit number through, or for an FF1 layout one of the layout's width: the share of
+// plausible IDs among all. An attacker who tries n numbers hits about n × Odds plausible ones; how many of those exist is for a database to say.
+func (s *Scheme) Odds(p Plausible) float64 {
+	first, last, ticks := s.plausible(p)
+	real := float64(ticks) * float64(last-first+1) * float64(s.layout.Last-s.layout.First+1) * math.Exp2(float64(s.rollBits))
+	width := 64
+	if s.layout.Cipher == FF1 {
+		width = s.layout.Width()
+		real *= float64(len(s.perms))
+	}
+	return real / math.Exp2(float64(width))
+}
+
+// plausible returns the nodes and the number of ticks that p allows.
+func (s *Scheme) plausible(p Plausible) (first, last int64, ticks uint64) {
+	ticks = uint64(s.MaxTick()) + 1
+	if !p.Now.IsZero() {
+		ticks = min(ticks, uint64(max(s.layout.TickOf(p.Now.Add(p.Ahead))+1, 0)))
+	}
+	if first, last = p.First, p.Last; first == 0 && last == 0 {
+		last = s.Nodes() - 1
+	}
+	return first, last, ticks
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+
+	"github.com/snowfence/snowfence"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// secretFlag names the files of the keys of an encrypted layout, oldest first. There is no flag for a secret itself: everybody on a machine can
+// read the command lines of others.
+type secretFlag struct{ files []string }
+
+func (f *secretFlag) register(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&f.files, "secret-file", nil, "`file` with the secret of an encrypted layout; of one with rotated keys, all of them, oldest first")
+}
+
+// scheme makes the scheme of a layout with the keys of the flag.
+func (p *program) scheme(l snowfence.Layout, f *secretFlag) (*snowfence.Scheme, error) {
+	keys, err := p.keys(f)
+	if err != nil {
+		return nil, err
+	}
+	s, err := snowfence.NewScheme(l, keys...)
+	switch {
+	case errors.Is(err, snowfence.ErrKey) && len(keys) == 0:
+		return nil, usagef("%w: add --secret-file FILE (snowfence secret new FILE makes one)", err)
+	case errors.Is(err, snowfence.ErrKey):
+		return nil, usageError{err}
+	}
+	return s, err
+}
+
+func (p *program) keys(f *secretFlag) ([]*snowfence.Key, error) {
+	var keys []*snowfence.Key
+	for _, name := range f.files {
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, fmt.Errorf("--secret-file: %w", err)
+		}
+		if info.Size() > 1024 {
+			return nil, usagef("--secret-file %s: it has %d bytes, too many for a secret", name, info.Size())
+		}
+		if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+			p.message("warning: %s can be read by others: chmod 600 %s", name, name)
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("--secret-file: %w", err)
+		}
+		key, err := snowfence.ParseKey(data)
+		clear(data)
+		if err != nil {
+			return nil, usagef("--secret-file %s: %w", name, err)
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+func (p *program) secretCommand() *cobra.Command {
+	create := &cobra.Command{
+		Use: "new [FILE]", Short: "Make a secret", Args: cobra.MaximumNArgs(1),
+		Long: `New makes a random secret for encrypted layouts: 32 hexadecimal digits, written to a new FILE that
+only you can read, or to standard output. Its ID, which is no secret, goes to standard error.`,
+		Example: `  snowfence secret new /etc/app/id.key
+  snowfence new --layout randflake --secret-file /etc/app/id.key --namespace users`,
+	}
+	create.RunE = p.runs(func(_ *cobra.Command, args []string, out *bufio.Writer) error {
+		key := snowfence.GenerateKey()
+		text := append(key.AppendSecret(nil), '\n')
+		defer clear(text)
+		if len(args) == 0 {
+			_, err := out.Write(text)
+			return err
+		}
+		file, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = file.Write(text)
+		if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+			return err
+		}
+		p.message("key %s is in %s: keep a copy where you keep other secrets", key.ID(), args[0])
+		return nil
+	})
+	return group(&cobra.Command{Use: "secret", Short: "Make a secret for encrypted IDs"}, create)
+}

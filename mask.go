@@ -1,0 +1,80 @@
+package snowfence
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"log/slog"
+
+	"github.com/snowfence/snowfence/internal/sparx"
+)
+
+// Mask makes public IDs of private ones and back, with SPARX-64/128: a permutation of all 64-bit numbers. Inside, in tables and indexes, IDs stay plain,
+// sorted by time; at the edge of an API they tell nothing and cannot be guessed. Changing the key changes every public ID, and no private one.
+// Safe for concurrent use, except Wipe.
+type Mask struct{ c *sparx.Cipher }
+
+// NewMask returns the mask of a key. Use another key than for encrypted layouts.
+func NewMask(k *Key) (*Mask, error) {
+	c, err := sparx.New(k.secret[:])
+	if err != nil {
+		return nil, fmt.Errorf("snowfence: %w", err)
+	}
+	return &Mask{c}, nil
+}
+
+// Public returns the public form of a private ID. Half of all public IDs are negative: show them as [Base32Hex] or another unsigned form.
+func (m *Mask) Public(id ID) ID { return ID(m.c.Encrypt64(uint64(id))) }
+
+// Private returns the private ID of a public one. Every number has one; that it was ever given out is for a look-up, or
+// [Scheme.Check], to say.
+func (m *Mask) Private(public ID) ID { return ID(m.c.Decrypt64(uint64(public))) }
+
+// Wipe overwrites the keys. It must be the last use.
+func (m *Mask) Wipe() { m.c.Wipe() }
+
+// Masker names the mask of a [Masked] type; its zero value is all that is used.
+//
+//	type orders struct{}
+//
+//	func (orders) Mask() *snowfence.Mask { return orderMask }
+//
+//	type OrderID = snowfence.Masked[orders]
+type Masker interface{ Mask() *Mask }
+
+// Masked is an ID that is private in the program and in databases and public everywhere else: it marshals and prints masked, as
+// base32hex, and reads that form; Scan and Value leave it as it is. So no handler can forget to mask it.
+type Masked[M Masker] ID
+
+func (Masked[M]) mask() *Mask {
+	var m M
+	return m.Mask()
+}
+
+// String returns the public form.
+func (id Masked[M]) String() string { return Base32Hex.Encode(id.mask().Public(ID(id))) }
+
+// AppendText appends the public form.
+func (id Masked[M]) AppendText(b []byte) ([]byte, error) {
+	return Base32Hex.Append(b, id.mask().Public(ID(id))), nil
+}
+
+// MarshalText returns the public form, and so JSON has it as a string.
+func (id Masked[M]) MarshalText() ([]byte, error) { return id.AppendText(nil) }
+
+// UnmarshalText reads the public form. The error matches [ErrInvalidID].
+func (id *Masked[M]) UnmarshalText(text []byte) error {
+	public, err := Base32Hex.ParseBytes(text)
+	if err == nil {
+		*id = Masked[M](id.mask().Private(public))
+	}
+	return err
+}
+
+// Value returns the private ID for a database.
+func (id Masked[M]) Value() (driver.Value, error) { return ID(id).Value() }
+
+// Scan reads the private ID from a database.
+func (id *Masked[M]) Scan(src any) error { return (*ID)(id).Scan(src) }
+
+// LogValue returns the public form: logs leave the house too.
+func (id Masked[M]) LogValue() slog.Value { return slog.StringValue(id.String()) }

@@ -1,0 +1,151 @@
+package snowfence
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func testMask() *Mask { return must(NewMask(must(NewKey([]byte("a mask's own key"))))) }
+
+type customers struct{}
+
+func (customers) Mask() *Mask { return testMask() }
+
+func TestMask(t *testing.T) {
+	m := testMask()
+	rapid.Check(t, func(t *rapid.T) {
+		id := ID(rapid.Int64().Draw(t, "id"))
+		if got := m.Private(m.Public(id)); got != id {
+			t.Fatalf("%d comes back as %d", id, got)
+		}
+	})
+	type row struct {
+		ID    Masked[customers]
+		Other Masked[customers] `json:",omitempty"`
+	}
+	in := row{ID: 2083727055179621056}
+	text, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"ID":"` + Base32Hex.Encode(m.Public(ID(in.ID))) + `"}`; string(text) != want {
+		t.Errorf("%s, want %s", text, want)
+	}
+	var out row
+	if err := json.Unmarshal(text, &out); err != nil || out != in {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if v, err := in.ID.Value(); err != nil || v != int64(2083727055179621056) {
+		t.Errorf("the database gets %v, %v", v, err)
+	}
+	if err := out.Other.Scan(int64(77)); err != nil || out.Other != 77 {
+		t.Errorf("scanned %d, %v", int64(out.Other), err)
+	}
+	if in.ID.LogValue().String() != in.ID.String() {
+		t.Error("logs get another form")
+	}
+	if err := out.ID.UnmarshalText([]byte("not an ID!")); !errors.Is(err, ErrInvalidID) {
+		t.Error(err)
+	}
+}
+
+// A random number passes Check about as often as Odds says.
+func TestCheckTellsForgedFromReal(t *testing.T) {
+	s := testScheme(t, "randflake")
+	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	p := Plausible{Now: now, Ahead: time.Minute, First: 100, Last: 355}
+	for _, node := range []int64{100, 200, 355} {
+		id := must(s.Compose(s.Layout().TickOf(now), node, 7))
+		if parts, err := s.Check(id, p); err != nil || parts.Node != node {
+			t.Errorf("a real one: %+v, %v", parts, err)
+		}
+	}
+	for _, c := range []struct{ tick, node int64 }{{s.Layout().TickOf(now) + 61, 200}, {1, 99}, {1, 356}} {
+		if _, err := s.Check(must(s.Compose(c.tick, c.node, 0)), p); !errors.Is(err, ErrInvalidID) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	passed, n := 0, 2_000_000
+	wide := Plausible{Now: now, Last: 1<<14 - 1} // one random number in about 131
+	for i := range n {
+		if _, err := s.Check(ID(uint64(i+1)*0x9e3779b97f4a7c15), wide); err == nil {
+			passed++
+		}
+	}
+	want := s.Odds(wide) * float64(n)
+	if math.Abs(float64(passed)-want) > 6*math.Sqrt(want) {
+		t.Errorf("%d of %d random numbers passed; Odds says %.1f", passed, n, want)
+	}
+}
+
+// IDs under different keys are never the same, exhaustively for a small layout: the number of the key stands outside of the cipher.
+func TestRotatedKeysDoNotCollide(t *testing.T) {
+	l, err := ParseLayout("key=2,time=12,node=3,seq=5,cipher=ff1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []*Key
+	seen := make([]bool, 1<<22)
+	for n := range 3 {
+		keys = append(keys, must(NewKey([]byte{byte(n), 15: 9})))
+		s, err := NewScheme(l, keys...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for raw := range int64(1 << 20) {
+			id := must(s.Compose(raw>>8, raw>>5&7, raw&31))
+			if id < 0 || id >= 1<<22 || seen[id] {
+				t.Fatalf("key %d, raw %d: %d is there already", n, raw, id)
+			}
+			seen[id] = true
+			if raw%1009 != 0 {
+				continue
+			}
+			p, err := s.Decode(id)
+			if err != nil || p.Tick<<8|p.Node<<5|p.Sequence != raw || p.Key != n {
+				t.Fatalf("key %d, raw %d: decodes to %+v, %v", n, raw, p, err)
+			}
+		}
+	}
+	// Decode picks the key by itself, and says when it is gone.
+	all, _ := NewScheme(l, keys...)
+	gone, _ := NewScheme(l, nil, keys[1], keys[2])
+	old, _ := NewScheme(l, keys[0])
+	id := must(old.Compose(77, 5, 3))
+	if p, err := all.Decode(id); err != nil || p.Tick != 77 || p.Key != 0 {
+		t.Errorf("an old ID: %+v, %v", p, err)
+	}
+	if _, err := gone.Decode(id); !errors.Is(err, ErrKey) || !errors.Is(err, ErrInvalidID) {
+		t.Errorf("an ID of a key that is gone: %v", err)
+	}
+}
+
+// As a shard key: by remainder and by range, over 2 to 1024 shards, encrypted IDs spread evenly, though they are of a few milliseconds and one node.
+func TestEncryptedIDsShardEvenly(t *testing.T) {
+	s := testScheme(t, "randflake")
+	g := newGenerator(t, Config{Fence: Static(s, 9), Lead: 1000})
+	ids := must(takeFill(g, 1_000_000))
+	for _, shards := range []uint64{2, 3, 7, 16, 100, 256, 1000, 1024} {
+		byRemainder, byRange := make([]int, shards), make([]int, shards)
+		for _, id := range ids {
+			byRemainder[uint64(id)%shards]++
+			byRange[uint64(id)/(math.MaxUint64/shards+1)]++
+		}
+		mean := float64(len(ids)) / float64(shards)
+		for name, counts := range map[string][]int{"remainder": byRemainder, "range": byRange} {
+			var chi float64
+			for _, n := range counts {
+				chi += (float64(n) - mean) * (float64(n) - mean) / mean
+			}
+			// Chi-square has mean k−1 and variance 2(k−1); the key is fixed and so is the result, up to the start time.
+			if k := float64(shards - 1); chi > k+8*math.Sqrt(2*k) {
+				t.Errorf("%d shards by %s: chi-square %.1f, expected about %.0f", shards, name, chi, k)
+			}
+		}
+	}
+}

@@ -1,0 +1,300 @@
+package snowfence
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestRandflakeVectors(t *testing.T) {
+	data, err := os.ReadFile("testdata/randflake.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vectors []struct {
+		Secret    string `json:"secret"`
+		Node      int64  `json:"node_id"`
+		Timestamp int64  `json:"timestamp"`
+		Sequence  int64  `json:"sequence"`
+		Raw       string `json:"raw_id"`
+		ID        string `json:"encrypted_id"`
+		Text      string `json:"encoded_id"`
+	}
+	if err := json.Unmarshal(data, &vectors); err != nil || len(vectors) == 0 {
+		t.Fatal(err, len(vectors))
+	}
+	for _, v := range vectors {
+		key, err := ParseKey([]byte(v.Secret + "\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := NewScheme(Randflake(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tick := s.Layout().TickOf(time.Unix(v.Timestamp, 0))
+		id, err := s.Compose(tick, v.Node, v.Sequence)
+		if want, _ := strconv.ParseInt(v.ID, 10, 64); err != nil || id != ID(want) || Base32Hex.Encode(id) != v.Text {
+			t.Errorf("%d %s, %v; want %s %s", id, Base32Hex.Encode(id), err, v.ID, v.Text)
+		}
+		p, err := s.Decode(id)
+		if err != nil || p.Time.Unix() != v.Timestamp || p.Node != v.Node || p.Sequence != v.Sequence {
+			t.Errorf("%s decodes to %+v, %v", v.ID, p, err)
+		}
+		raw := testScheme(t, "randflake-raw")
+		if r, err := raw.Compose(tick, v.Node, v.Sequence); err != nil || strconv.FormatInt(int64(r), 10) != v.Raw {
+			t.Errorf("raw %d, %v; want %s", r, err, v.Raw)
+		}
+	}
+}
+
+// The reference implementation fails after 17 of its 34 years, when the raw value turns negative. Here they all work.
+func TestRandflakeWholeLife(t *testing.T) {
+	s := testScheme(t, "randflake")
+	for _, tick := range []int64{0, 1<<29 - 1, 1 << 29, 1<<29 + 12345, s.MaxTick()} {
+		id, err := s.Compose(tick, 131071, 131071)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, err := s.Decode(id); err != nil || p.Tick != tick || p.Node != 131071 || p.Sequence != 131071 {
+			t.Errorf("tick %d decodes to %+v, %v", tick, p, err)
+		}
+	}
+	if end := s.Layout().EndOfLife().Year(); end != 2058 {
+		t.Errorf("life ends in %d", end)
+	}
+}
+
+// Encrypted generators make what their raw ones would: decrypted, IDs are unique, inside the grant, and those of one caller increase.
+func TestEncryptedGenerator(t *testing.T) {
+	specs := []string{"randflake", "time=40,node=2,seq=21,cipher=sparx", "twitter,cipher=ff1", "time=41,node=4,seq=8,cipher=ff1", "key=3,time=40,node=4,seq=6,first=5,cipher=ff1"}
+	for _, spec := range specs {
+		spec = strings.Replace(spec, "twitter", Twitter().String(), 1)
+		for _, w := range ways {
+			t.Run(spec+" "+w.name, func(t *testing.T) {
+				s := testScheme(t, spec)
+				f := newScript(s, Grant{Node: 2, Until: s.MaxTick()})
+				g := newGenerator(t, Config{Fence: f, Coarse: w.coarse, Lead: 100})
+				ids := make([]ID, 0, 4000)
+				for range 4 {
+					got, err := w.take(g, 1000)
+					if err != nil {
+						t.Fatal(err)
+					}
+					ids = append(ids, got...)
+				}
+				var plain []ID
+				for _, id := range ids {
+					if s.Layout().Cipher == FF1 && uint64(id)>>s.Layout().Width() != 0 {
+						t.Fatalf("%d is wider than the layout", id)
+					}
+					plain = append(plain, must(s.open(id)))
+				}
+				if w.name != "Local" && w.name != "LocalCoarse" { // handles drop blocks, but each of these is one caller
+					checkIncreasing(t, plain)
+				}
+				checkInside(t, s, ids, f.grants())
+				checkUnique(t, ids)
+			})
+		}
+	}
+}
+
+// Many goroutines share batches of IDs made ahead, while grants are lost and the generator is closed.
+func TestEncryptedGoroutines(t *testing.T) {
+	for _, coarse := range []bool{false, true} {
+		s := testScheme(t, "randflake")
+		fence := Static(s, 3)
+		var all []ID
+		for range 5 {
+			g, err := New(Config{Fence: fence, Coarse: coarse, Lead: 60})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, runEncrypted(t, g)...)
+			if err := g.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if id, err := g.TryNext(); !errors.Is(err, ErrClosed) {
+				t.Fatalf("after Close: %d, %v", id, err)
+			}
+		}
+		checkUnique(t, all)
+	}
+}
+
+func runEncrypted(t *testing.T, g *Generator) []ID {
+	t.Helper()
+	done := make(chan []ID)
+	for range 4 {
+		go func() {
+			ids, err := takeNext(g, 20000)
+			if err != nil {
+				t.Error(err)
+			}
+			done <- ids
+		}()
+	}
+	var all []ID
+	for range 4 {
+		all = append(all, <-done...)
+	}
+	return all
+}
+
+// The ways in which the reference makes duplicates: the sequence overflows inside a second and starts again in the same second; the clock steps back inside
+// the lease; a goroutine stalls between the clock and the sequence (the last one is stalled at every point in stall_test.go).
+func TestRandflakeReferenceDuplicates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := testScheme(t, "time=30,node=17,seq=6,epoch=1999-01-01,tick=1s,cipher=sparx")
+		clock := newStepped()
+		now := s.Layout().TickOf(time.Now())
+		f := newScript(s, Grant{Node: 7, From: now, Until: now + 3600})
+		g := newGenerator(t, Config{Fence: f, Time: clock.now, MaxWait: -1})
+		defer g.Close(t.Context())
+		var ids []ID
+		overflow := func() {
+			got, err := takeAll(t, g, 1000)
+			isReason(t, err, ErrExhausted)
+			ids = append(ids, got...)
+		}
+		overflow()
+		for range 9 {
+			time.Sleep(100 * time.Millisecond)
+			overflow() // the same second again
+		}
+		if len(ids) != 64 {
+			t.Errorf("%d IDs in a second that has 64", len(ids))
+		}
+		time.Sleep(time.Second)
+		overflow()
+		clock.step(-time.Second) // inside the lease
+		overflow()
+		for range 5 {
+			time.Sleep(500 * time.Millisecond)
+			overflow()
+		}
+		checkInside(t, s, ids, f.grants())
+		checkUnique(t, ids)
+	})
+}
+
+// Outside of its grant a Randflake generator refuses and does not wait.
+func TestRandflakeRefusesOutsideItsGrant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := testScheme(t, "time=30,node=17,seq=17,epoch=1999-01-01,tick=1s,cipher=sparx")
+		now := s.Layout().TickOf(time.Now())
+		f := newScript(s, Grant{Node: 7, From: now + 2, Until: now + 5})
+		g := newGenerator(t, Config{Fence: f, MaxWait: time.Hour})
+		defer g.Close(t.Context())
+		start := time.Now()
+		_, err := g.Next(t.Context())
+		if w := isReason(t, err, ErrExhausted); !w.Behind || time.Since(start) != 0 {
+			t.Errorf("before the start: %v after %v", err, time.Since(start))
+		}
+		time.Sleep(3 * time.Second)
+		must(g.Next(t.Context()))
+		time.Sleep(3 * time.Second)
+		start = time.Now()
+		_, err = g.Next(t.Context())
+		if isReason(t, err, ErrFenced); time.Since(start) != 0 {
+			t.Errorf("after the end: %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+func TestKeysShowThemselvesNowhere(t *testing.T) {
+	const secret = "dffd6021bb2bd5b0af676290809ec3a5"
+	key, err := ParseKey([]byte(secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewScheme(Randflake(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newGenerator(t, Config{Fence: Static(s, 1)})
+	m, err := NewMask(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	logger := slog.New(slog.NewJSONHandler(&log, nil))
+	logger.Info("x", "key", key, "scheme", s, "generator", g, "mask", m, "value", *key)
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "key", key, "value", *key, "any", slog.AnyValue(struct{ K *Key }{key}))
+	text, _ := json.Marshal(map[string]any{"a": key, "b": *key, "c": struct{ K Key }{*key}})
+	log.Write(text)
+	for _, v := range []any{key, *key, &key, s, *s, m, *m, struct{ k *Key }{key}, struct{ K Key }{*key}, []*Key{key}} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%X", "%q", "%d"} {
+			fmt.Fprintf(&log, verb+"\n", v)
+		}
+	}
+	out := strings.ToLower(log.String())
+	raw, _ := hex.DecodeString(secret)
+	for _, bad := range []string{secret, secret[:8], secret[24:], hex.EncodeToString([]byte(secret))[:16], fmt.Sprint(raw)[1:20], fmt.Sprintf("%#v", raw)[8:30], string(raw[:4])} {
+		if strings.Contains(out, strings.ToLower(bad)) {
+			t.Errorf("the secret shows as %q", bad)
+		}
+	}
+	if string(key.AppendSecret(nil)) != secret {
+		t.Error("AppendSecret is for writing the file, and does not say the secret")
+	}
+	for _, bad := range []string{"", "00", secret + "0", secret[1:], "zz" + secret[2:], strings.Repeat("x", 15)} {
+		if _, err := ParseKey([]byte(bad)); !errors.Is(err, ErrKey) || len(bad) > 4 && strings.Contains(err.Error(), bad) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	key.Wipe()
+	if string(key.AppendSecret(nil)) != strings.Repeat("0", 32) {
+		t.Error("a wiped key still has its secret")
+	}
+}
+
+func TestSchemesAndKeysFit(t *testing.T) {
+	a, b := GenerateKey(), GenerateKey()
+	for _, c := range []struct {
+		spec string
+		keys []*Key
+		want error
+	}{
+		{"twitter", nil, nil},
+		{"twitter", []*Key{a}, ErrKey},
+		{"randflake", nil, ErrKey},
+		{"randflake", []*Key{nil}, ErrKey},
+		{"randflake", []*Key{a, b}, ErrKey},
+		{"time=41,seq=12,cipher=ff1", []*Key{a, b}, ErrKey},
+		{"key=1,time=41,seq=12,cipher=ff1", []*Key{a, b}, nil},
+		{"key=1,time=41,seq=12,cipher=ff1", []*Key{nil, b}, nil},
+		{"key=1,time=41,seq=12,cipher=ff1", []*Key{a, nil}, ErrKey},
+		{"key=1,time=41,seq=12,cipher=ff1", []*Key{a, b, a}, ErrKey},
+	} {
+		l, err := ParseLayout(c.spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := NewScheme(l, c.keys...); !errors.Is(err, c.want) {
+			t.Errorf("%s with %d keys: %v", c.spec, len(c.keys), err)
+		}
+	}
+	for _, spec := range []string{"key=1,time=41,seq=12", "key=1,time=41,seq=12,cipher=sparx", "time=41,key=1,seq=12,cipher=ff1", "time=10,seq=9,cipher=ff1", "time=41,seq=3,cipher=aes", "key=17,time=41,seq=2,cipher=ff1"} {
+		if _, err := ParseLayout(spec); !errors.Is(err, ErrInvalidLayout) {
+			t.Errorf("%s: %v", spec, err)
+		}
+	}
+	one, _ := NewScheme(Randflake(), a)
+	two, _ := NewScheme(Randflake(), b)
+	if one.Fingerprint() == two.Fingerprint() {
+		t.Error("a changed secret has the same fingerprint")
+	}
+	if _, _, err := one.Range(time.Unix(0, 0), time.Now()); err == nil {
+		t.Error("a range of encrypted IDs")
+	}
+}
