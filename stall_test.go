@@ -260,9 +260,9 @@ var scenes = []struct {
 	{roles: []string{"Local", "Fill", "Close"}, lead: 1000, time: []time.Duration{time.Second}},
 	{roles: []string{"TryNext", "Fill", "Close"}, source: true, time: []time.Duration{-time.Millisecond, -time.Second}},
 
-	{roles: []string{"TryNext", "Fill", "Close"}, coarse: true, time: []time.Duration{2 * time.Millisecond}},
-	{roles: []string{"TryNext", "TryNext", "renew"}, coarse: true, time: []time.Duration{2 * time.Millisecond}},
-	{roles: []string{"TryNext", "Local", "replace"}, coarse: true, time: []time.Duration{2 * time.Millisecond}},
+	{roles: []string{"Next", "Fill", "Close"}, coarse: true, time: []time.Duration{2 * time.Millisecond}},
+	{roles: []string{"Next", "TryNext", "renew"}, coarse: true, time: []time.Duration{2 * time.Millisecond}},
+	{roles: []string{"Next", "Local", "replace"}, coarse: true, time: []time.Duration{2 * time.Millisecond}},
 	{roles: []string{"Local", "replace", "Close"}, coarse: true, lead: 1, time: []time.Duration{2 * time.Millisecond}},
 	{roles: []string{"TryNext", "revoke", "Close"}, coarse: true, time: []time.Duration{2 * time.Millisecond}},
 
@@ -276,7 +276,7 @@ var scenes = []struct {
 // the promises after each.
 func TestStallSchedules(t *testing.T) {
 	var seen [numPoints]int
-	total := 0
+	total, played := 0, 0
 	for _, sc := range scenes {
 		t.Run(fmt.Sprint(sc.roles, " coarse=", sc.coarse, " ", sc.spec), func(t *testing.T) {
 			preemptions := 1
@@ -328,11 +328,12 @@ func TestStallSchedules(t *testing.T) {
 			})
 			t.Logf("%d schedules", n)
 			total += n
+			played++
 		})
 	}
 	t.Logf("%d schedules in all; stopped at the points %v times", total, seen)
 	for p, n := range seen {
-		if n == 0 {
+		if n == 0 && played == len(scenes) {
 			t.Errorf("nobody was ever stopped at point %d", p)
 		}
 	}
