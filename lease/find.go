@@ -85,7 +85,7 @@ func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]Recor
 	asked := map[int64]bool{}
 	for _, n := range nodes {
 		b := f.block(n)
-		if f.seen[b] || asked[b] || b < f.ns.First || b+k-1 > f.ns.Last || int64(len(ks)) >= max(2*sampled, 2*k) {
+		if f.seen[b] || asked[b] || b < f.ns.First || b+k-1 > f.ns.Last || int64(len(ks)) >= max(2*sampled, min(sampled*k, paged), k) {
 			continue
 		}
 		asked[b] = true

@@ -94,7 +94,7 @@ func (l *Lease) attend() {
 	ctx, cancel := context.WithTimeout(l.life, max(l.opts.TTL, time.Second))
 	defer cancel()
 	l.mu.Lock()
-	want, spent := l.want, l.spent
+	want, spent, before := l.want, l.spent, l.cur
 	l.stopOp = cancel
 	l.mu.Unlock()
 	defer func() {
@@ -109,7 +109,9 @@ func (l *Lease) attend() {
 	if lost(err) && !fatal(err) {
 		err = l.tend(ctx, false) // heal at once
 	}
-	l.note(err)
+	if err == nil || !errors.Is(ctx.Err(), context.Canceled) || fatal(err) { // unless Release or Close wanted the store, which is no trouble
+		l.note(err, before)
+	}
 }
 
 // tend does what the present state asks for.
@@ -128,8 +130,8 @@ func (l *Lease) tend(ctx context.Context, spent bool) error {
 	return l.renew(ctx)
 }
 
-// note remembers how the last attempt went and when the next is due.
-func (l *Lease) note(err error) {
+// note remembers how the last attempt went, with before as the grant until then, and when the next is due.
+func (l *Lease) note(err error, before *snowfence.Grant) {
 	if l.life.Err() != nil {
 		return
 	}
@@ -140,6 +142,9 @@ func (l *Lease) note(err error) {
 		l.trouble, l.failures = nil, 0
 		l.renewAt = now.Add(l.pace())
 		l.earliest = now.Add(min(l.opts.TTL/100, 20*time.Millisecond))
+		if l.cur != nil && before != nil && *l.cur == *before {
+			l.earliest = now.Add(l.opts.TTL / 10) // nothing was gained: a stretch that is used up lies ahead, or the clock is behind
+		}
 		return
 	}
 	l.trouble = err

@@ -13,7 +13,7 @@ import (
 // TestLastNode has 131,071 of 131,072 nodes held in one file and leases the last one: one that was never leased, and one that was given back.
 func TestLastNode(t *testing.T) {
 	nodes := int64(1 << 17)
-	if testing.Short() {
+	if testing.Short() || raced {
 		nodes = 1 << 12
 	}
 	_, st := openFile(t, filepath.Join(t.TempDir(), "ids.db"))
