@@ -10,8 +10,8 @@ MAKEFLAGS   += --no-builtin-rules
 # fails. The race detector links against libc, hence a C compiler.
 PACKAGES = gcc libc6-dev
 
-# Every package of every module in go.work.
-ALL = $$(go list -m -f '{{.Dir}}/...')
+# Every package of every module in go.work. By import path, since patterns of folders leave out those that begin with _.
+ALL = $$(go list -m -f '{{.Path}}/...')
 
 # Limits. FUZZTIME is for one target; SMOKETIME is the same for the short pass inside `make test`, in inputs.
 FUZZTIME  = 30s

@@ -5,7 +5,7 @@
 set -euo pipefail
 
 time=${1:?usage: fuzz.sh TIME}
-mapfile -t patterns < <(go list -m -f '{{.Dir}}/...')
+mapfile -t patterns < <(go list -m -f '{{.Path}}/...')
 
 # go test -list prints the names of a package, then its "ok" line.
 targets=$(go test -list '^Fuzz' "${patterns[@]}" |

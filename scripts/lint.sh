@@ -37,7 +37,7 @@ tidy() {
 	return $bad
 }
 
-mapfile -t all < <(go list -m -f '{{.Dir}}/...')
+mapfile -t all < <(go list -m -f '{{.Path}}/...')
 
 check gofumpt formatted
 check "go vet" go vet "${all[@]}"

@@ -1,16 +1,33 @@
 package sparx
 
+// maxGroup is the number of blocks in the largest group of a path.
+const maxGroup = 32
+
+// worthGroup is the number of blocks from which on an incomplete group is filled up with others and done at once: that takes as long as two or three
+// single blocks.
+const worthGroup = 4
+
 // EncryptBlocks encrypts the numbers of src into dst, as many as fit, and returns how many those were, as copy does. The two may be the same; when
 // they overlap in any other way the result is undefined.
 func (c *Cipher) EncryptBlocks(dst, src []uint64) int {
 	n := min(len(dst), len(src))
 	dst, src = dst[:n], src[:n]
-	if done := c.encryptVector(dst, src); done > 0 {
-		dst, src = dst[done:], src[done:]
-	}
-	if c.path != Generic {
+	k := c.keys()
+	if group := groupOf(c.path); group > 0 {
+		if whole := n / group * group; whole > 0 {
+			k.encryptGroups(c.path, dst[:whole], src[:whole])
+			dst, src = dst[whole:], src[whole:]
+		}
+		if len(src) >= worthGroup {
+			var buf [maxGroup]uint64
+			copy(buf[:], src)
+			k.encryptGroups(c.path, buf[:group], buf[:group])
+			copy(dst, buf[:])
+			return n
+		}
+	} else if c.path == SWAR {
 		for len(src) >= 4 && len(dst) >= 4 {
-			c.keys().encryptFour((*[4]uint64)(dst), (*[4]uint64)(src))
+			k.encryptFour((*[4]uint64)(dst), (*[4]uint64)(src))
 			dst, src = dst[4:], src[4:]
 		}
 	}
@@ -24,12 +41,22 @@ func (c *Cipher) EncryptBlocks(dst, src []uint64) int {
 func (c *Cipher) DecryptBlocks(dst, src []uint64) int {
 	n := min(len(dst), len(src))
 	dst, src = dst[:n], src[:n]
-	if done := c.decryptVector(dst, src); done > 0 {
-		dst, src = dst[done:], src[done:]
-	}
-	if c.path != Generic {
+	k := c.keys()
+	if group := groupOf(c.path); group > 0 {
+		if whole := n / group * group; whole > 0 {
+			k.decryptGroups(c.path, dst[:whole], src[:whole])
+			dst, src = dst[whole:], src[whole:]
+		}
+		if len(src) >= worthGroup {
+			var buf [maxGroup]uint64
+			copy(buf[:], src)
+			k.decryptGroups(c.path, buf[:group], buf[:group])
+			copy(dst, buf[:])
+			return n
+		}
+	} else if c.path == SWAR {
 		for len(src) >= 4 && len(dst) >= 4 {
-			c.keys().decryptFour((*[4]uint64)(dst), (*[4]uint64)(src))
+			k.decryptFour((*[4]uint64)(dst), (*[4]uint64)(src))
 			dst, src = dst[4:], src[4:]
 		}
 	}
@@ -37,13 +64,4 @@ func (c *Cipher) DecryptBlocks(dst, src []uint64) int {
 		dst[i] = c.Decrypt64(src[i])
 	}
 	return n
-}
-
-// EncryptCounter fills dst with the encryptions of start, start + step, start + 2 × step and so on, modulo 2^64. It is faster than EncryptBlocks
-// where the step is small, since then only the lowest 16 bits change from one number to the next, most of the time.
-func (c *Cipher) EncryptCounter(dst []uint64, start, step uint64) {
-	for i := range dst {
-		dst[i] = start + uint64(i)*step
-	}
-	c.EncryptBlocks(dst, dst)
 }

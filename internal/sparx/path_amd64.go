@@ -1,8 +1,63 @@
-//go:build amd64 && !purego
+//go:build !purego
 
 package sparx
 
-func vectorPaths() []Path { return nil }
+//go:generate go run -C _asm .
 
-func (c *Cipher) encryptVector(dst, src []uint64) int { return 0 }
-func (c *Cipher) decryptVector(dst, src []uint64) int { return 0 }
+// These read and write groups × 16 or groups × 32 numbers, and there must be one group at least. The keys are a whole lanes.
+
+//go:noescape
+func encryptAVX2(dst, src *uint64, groups int, keys *uint64)
+
+//go:noescape
+func decryptAVX2(dst, src *uint64, groups int, keys *uint64)
+
+//go:noescape
+func counterAVX2(dst, seed *uint64, groups int, keys *uint64)
+
+//go:noescape
+func encryptAVX512(dst, src *uint64, groups int, keys *uint64)
+
+//go:noescape
+func decryptAVX512(dst, src *uint64, groups int, keys *uint64)
+
+//go:noescape
+func counterAVX512(dst, seed *uint64, groups int, keys *uint64)
+
+// groupOf is the number of blocks in a group of a path, and 0 for a path without groups.
+func groupOf(p Path) int {
+	switch p {
+	case AVX512:
+		return 32
+	case AVX2:
+		return 16
+	}
+	return 0
+}
+
+// encryptGroups encrypts whole groups, one or more.
+func (k *schedule) encryptGroups(p Path, dst, src []uint64) {
+	if p == AVX512 {
+		encryptAVX512(&dst[0], &src[0], len(src)/32, &k.enc[0])
+	} else {
+		encryptAVX2(&dst[0], &src[0], len(src)/16, &k.enc[0])
+	}
+}
+
+// decryptGroups is the inverse of encryptGroups.
+func (k *schedule) decryptGroups(p Path, dst, src []uint64) {
+	if p == AVX512 {
+		decryptAVX512(&dst[0], &src[0], len(src)/32, &k.dec[0])
+	} else {
+		decryptAVX2(&dst[0], &src[0], len(src)/16, &k.dec[0])
+	}
+}
+
+// counterGroups fills whole groups, one or more, with encrypted numbers of a counter. Only their lowest words count, and go on from 0 at their end.
+func (k *schedule) counterGroups(p Path, dst []uint64, s *seed) {
+	if p == AVX512 {
+		counterAVX512(&dst[0], &s[0], len(dst)/32, &k.enc[0])
+	} else {
+		counterAVX2(&dst[0], &s[0], len(dst)/16, &k.enc[0])
+	}
+}

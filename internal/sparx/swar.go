@@ -39,7 +39,7 @@ func rotl14(v uint64) uint64 { return v&low2<<14 | v>>2&low14 }
 // encryptFour encrypts four numbers. It is encryptOne with other words for the same operations.
 func (k *schedule) encryptFour(dst, src *[4]uint64) {
 	l0, r0, l1, r1 := gather(src)
-	w := &k.plain
+	w := &k.enc
 	l0, r0, l1, r1 = l0^w[0], r0^w[1], l1^w[6], r1^w[7]
 	for i := 0; i < steps*stepWords; i += stepWords {
 		s := (*[stepWords + 8]uint64)(w[i:])
@@ -53,41 +53,43 @@ func (k *schedule) encryptFour(dst, src *[4]uint64) {
 		r0 = rotl2(r0) ^ s[5] ^ l0
 		r1 = rotl2(r1) ^ s[11] ^ l1
 
-		early, t := rotl2(r0), rotl10(r0)
-		earlyL := t ^ s[12]
-		earlyR := early ^ rotl2(r1) ^ t ^ s[13]
+		early, t := rotl2(r0), rotl10(r0)^s[12]
+		both := early ^ rotl2(r1) ^ s[13]
 		x0 := addRotated(l0^s[4], r0)
 		x2 := addRotated(l1^s[10], r1)
-		both := x0 ^ x2
-		l0, r0, l1, r1 = both^earlyL, both^earlyR, x0^s[18], x0^early^s[19]
+		l0 = x0 ^ x2 ^ t
+		r0 = l0 ^ both
+		l1 = x0 ^ s[18]
+		r1 = x0 ^ early ^ s[19]
 	}
 	scatter(dst, l0, r0, l1, r1)
 }
 
-// decryptFour is the inverse of encryptFour.
+// decryptFour is the inverse of encryptFour, and decryptOne with other words.
 func (k *schedule) decryptFour(dst, src *[4]uint64) {
 	l0, r0, l1, r1 := gather(src)
-	w := &k.plain
+	w := &k.dec
 	for i := (steps - 1) * stepWords; i >= 0; i -= stepWords {
 		s := (*[stepWords + 8]uint64)(w[i:])
 
-		y0, x0 := l0^s[12], l1^s[18]
-		d0 := x0 ^ r1 ^ s[19]
-		d1 := y0 ^ r0 ^ s[13] ^ d0
-		x2 := y0 ^ x0 ^ rotl8(d0)
+		r1 ^= l1 ^ s[19]
+		r0 ^= l0 ^ s[13] ^ r1
+		l1 ^= s[18]
+		l0 ^= s[12] ^ l1 ^ rotl8(r1)
+		l0, r0, l1, r1 = l1, r1, l0, r0
 
-		r0 = rotl14(d0)
-		r1 = rotl14(d1)
-		l0 = rotl7(subtract(x0, r0)) ^ s[4]
-		l1 = rotl7(subtract(x2, r1)) ^ s[10]
-		r0 = rotl14(l0 ^ r0 ^ s[5])
-		r1 = rotl14(l1 ^ r1 ^ s[11])
-		l0 = rotl7(subtract(l0, r0)) ^ s[2]
-		l1 = rotl7(subtract(l1, r1)) ^ s[8]
-		r0 = rotl14(l0 ^ r0 ^ s[3])
-		r1 = rotl14(l1 ^ r1 ^ s[9])
+		r0 = rotl14(r0)
+		r1 = rotl14(r1)
 		l0 = rotl7(subtract(l0, r0))
 		l1 = rotl7(subtract(l1, r1))
+		r0 = rotl14(l0 ^ r0 ^ s[5])
+		r1 = rotl14(l1 ^ r1 ^ s[11])
+		l0 = rotl7(subtract(l0^s[4], r0))
+		l1 = rotl7(subtract(l1^s[10], r1))
+		r0 = rotl14(l0 ^ r0 ^ s[3])
+		r1 = rotl14(l1 ^ r1 ^ s[9])
+		l0 = rotl7(subtract(l0^s[2], r0))
+		l1 = rotl7(subtract(l1^s[8], r1))
 	}
 	scatter(dst, l0^w[0], r0^w[1], l1^w[6], r1^w[7])
 }

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+type register = reg.VecPhysical
+
+// A group is some blocks on their way, one of their four words in a register each. The steps are those of one.go; how an instruction set does
+// what they need is its own business.
+type group struct {
+	isa
+	s stream
+
+	l0, r0, l1, r1 register // the words
+	t, u           register // free; u only where the instruction set asks for it
+}
+
+func (g *group) add(x, to register) { g.emit(func() { g.code().VPADDW(x, to, to) }) }
+func (g *group) sub(x, to register) { g.emit(func() { g.code().VPSUBW(x, to, to) }) }
+
+func (g *group) emit(instruction func()) { g.s = append(g.s, instruction) }
+
+// whiten xors with the words of the first round of all.
+func (g *group) whiten() {
+	g.xorWord(g, key(0), g.l0, g.l0)
+	g.xorWord(g, key(1), g.r0, g.r0)
+	g.xorWord(g, key(second), g.l1, g.l1)
+	g.xorWord(g, key(second+1), g.r1, g.r1)
+}
+
+// branch is a branch and the place of its words in the key schedule.
+type branch struct {
+	l, r register
+	i    int
+}
+
+func (g *group) branches(i int) [2]branch {
+	return [2]branch{{g.l0, g.r0, i}, {g.l1, g.r1, i + second}}
+}
+
+// round is a round of both branches, and then the keys of the round after it, which begin at word i.
+func (g *group) round(i int) {
+	for _, b := range g.branches(i) {
+		g.rotate(g, 9, b.l)
+		g.add(b.r, b.l)
+		g.rotate(g, 2, b.r)
+		g.xorWordAnd(g, key(b.i+1), b.l, b.r)
+		g.xorWord(g, key(b.i), b.l, b.l)
+	}
+}
+
+// mix is the third round of a step and the mixing, and then the keys of the step after it, which begin at word i.
+func (g *group) mix(i int) {
+	g.rotate(g, 9, g.l0)
+	g.rotate(g, 9, g.l1)
+	g.add(g.r0, g.l0)
+	g.add(g.r1, g.l1)
+	g.rotate2And10(g, g.r0, g.t)
+	g.rotate(g, 2, g.r1)
+	g.xorWord(g, key(i), g.t, g.t)
+	g.xorWordAnd(g, key(i+1), g.r0, g.r1)
+	g.xorBoth(g, g.t, g.l0, g.l1)
+	g.xorWordAnd(g, key(i+second+1), g.l0, g.r0)
+	g.xorWord(g, key(i+second), g.l0, g.l0)
+	g.xor(g, g.l1, g.r1)
+	g.l0, g.r0, g.l1, g.r1 = g.l1, g.r1, g.l0, g.r0
+}
+
+// unmix is the inverse of the mixing before the step whose words begin at i. The second word of each branch becomes the two words xored, which is
+// what the inverse of a round wants of it.
+func (g *group) unmix(i int) {
+	for _, b := range g.branches(i) {
+		g.xorWordAnd(g, key(b.i+1), b.l, b.r)
+		g.xorWord(g, key(b.i), b.l, b.l)
+	}
+	g.rotate8(g, g.r1, g.t)
+	g.xor(g, g.r1, g.r0)
+	g.xorBoth(g, g.t, g.l1, g.l0)
+	g.l0, g.r0, g.l1, g.r1 = g.l1, g.r1, g.l0, g.r0
+}
+
+// unround is the inverse of a round whose words begin at i. Where another round comes before it in the step, its keys follow.
+func (g *group) unround(i int, more bool) {
+	for _, b := range g.branches(i) {
+		g.rotate(g, 14, b.r)
+		g.sub(b.r, b.l)
+		g.rotate(g, 7, b.l)
+		if more {
+			g.xorWordAnd(g, key(b.i+1), b.l, b.r)
+			g.xorWord(g, key(b.i), b.l, b.l)
+		}
+	}
+}
+
+// count makes the first words of the next numbers of a counter and takes them through the first step. What else there is in it is in the seed.
+func (g *group) count(position register) {
+	g.rotate8(g, position, g.l0)
+	g.add(stride(g), position)
+	g.xorWord(g, key(0), g.l0, g.l0)
+
+	g.rotate(g, 9, g.l0)
+	g.add(added(g), g.l0)
+	g.xorWord(g, at(seed, seedXor), g.l0, g.r0)
+	g.xorWord(g, key(2), g.l0, g.l0)
+
+	g.rotate(g, 9, g.l0)
+	g.add(g.r0, g.l0)
+	g.rotate(g, 2, g.r0)
+	g.xorWordAnd(g, key(5), g.l0, g.r0)
+	g.xorWord(g, key(4), g.l0, g.l0)
+
+	g.rotate(g, 9, g.l0)
+	g.add(g.r0, g.l0)
+	g.rotate2And10(g, g.r0, g.t)
+	g.xorWord(g, key(stepWords), g.t, g.t)
+	g.xorWord(g, at(seed, seedBoth), g.r0, g.r1)
+	g.xorWordAnd(g, at(seed, seedMixed), g.l0, g.t)
+	g.xorWordAnd(g, key(stepWords+second+1), g.l0, g.r0)
+	g.xorWord(g, key(stepWords+second), g.l0, g.l0)
+	g.xor(g, g.t, g.r1)
+	g.l0, g.r0, g.l1, g.r1, g.t = g.t, g.r1, g.l0, g.r0, g.l1
+}
+
+// The registers of a counter, above those of the groups.
+func positions(m isa) []register { return m.registers()[m.sets()*m.each():][:m.sets()] }
+func stride(m isa) register      { return m.registers()[m.sets()*(m.each()+1)] }
+func added(m isa) register       { return m.registers()[m.sets()*(m.each()+1)+1] }
+
+// startCounter fills the registers of a counter: the position of each set, how far they go each time, and what is added in the first round.
+func startCounter(m isa) {
+	c, p := m.code(), positions(m)
+	lanes := added(m) // for now
+	c.VPBROADCASTQ(at(seed, seedStep), stride(m))
+	c.VPMULLW(m.lanes(), stride(m), lanes)
+	c.VPSLLW(log2(m.blocks()), stride(m), stride(m))
+	c.VPBROADCASTQ(at(seed, seedStart), p[0])
+	c.VPADDW(lanes, p[0], p[0])
+	for i := 1; i < m.sets(); i++ {
+		c.VPADDW(stride(m), p[i-1], p[i])
+	}
+	c.VPSLLW(log2(m.sets()), stride(m), stride(m))
+	c.VPBROADCASTQ(at(seed, seedAdd), added(m))
+}
+
+// singleCounter makes the first set go on by a group.
+func singleCounter(m isa) {
+	c := m.code()
+	c.VPBROADCASTQ(at(seed, seedStep), stride(m))
+	c.VPSLLW(log2(m.blocks()), stride(m), stride(m))
+}
+
+func log2(n int) operand.U8 {
+	l := operand.U8(0)
+	for ; n > 1; n /= 2 {
+		l++
+	}
+	return l
+}
