@@ -54,7 +54,7 @@ func testSetBack(w *world) {
 	w.sleep(ttl / 6)
 	now := w.tick()
 	for i, y := range []*user{u, v, x} {
-		ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
+		ctx, cancel := context.WithTimeout(w.ctx, patience())
 		w.must(y.ask(ctx, y.holds().until))
 		cancel()
 		if y.sealed() == 0 {

@@ -1,0 +1,192 @@
+package leasetest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// user is a lease with the simplest generator there can be: one ID a tick.
+type user struct {
+	w    *world
+	l    *lease.Lease
+	skew time.Duration
+
+	mu      sync.Mutex
+	claim   *claim // what it may use; nil when nothing
+	next    int64  // tick of the next ID
+	seals   int
+	unbind  func()
+	callsAt int // calls the store had seen when the seal came
+}
+
+// options of a lease in this world whose clock is off by skew.
+func (w *world) options(skew time.Duration) *lease.Options {
+	return &lease.Options{TTL: ttl, Label: "test", Idle: -1, Time: func() (time.Time, time.Duration) { return w.time().Add(skew), 0 }}
+}
+
+func (w *world) try(o *lease.Options) (*user, error) {
+	if o == nil {
+		o = w.options(0)
+	}
+	l, err := lease.Open(w.ctx, w.st, name, w.scheme, o)
+	if err != nil {
+		return nil, err
+	}
+	u := &user{w: w, l: l}
+	now, _ := o.Time()
+	u.skew = now.Sub(w.time())
+	w.Cleanup(l.Orphan)
+	return u, u.bind()
+}
+
+func (w *world) open(o *lease.Options) *user {
+	w.Helper()
+	u, err := w.try(o)
+	w.must(err)
+	return u
+}
+
+// on opens a lease on a fixed node and takes its first grant.
+func (w *world) on(node int64) *user {
+	w.Helper()
+	o := w.options(0)
+	o.Node = &node
+	u := w.open(o)
+	w.must(u.grant())
+	return u
+}
+
+func (u *user) bind() (err error) {
+	u.unbind, err = u.l.Bind(u.seal)
+	return err
+}
+
+// seal is what the lease calls: it counts what was used and ends it.
+func (u *user) seal() int64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.seals++
+	u.callsAt = u.w.st.count()
+	if u.claim == nil {
+		return 0
+	}
+	used := u.next
+	u.w.ledger.end(u.claim, used)
+	u.claim = nil
+	return used
+}
+
+// patience is how long a grant may take that has to come. It takes milliseconds, unless something is broken.
+func patience() time.Duration {
+	if testing.Short() {
+		return 3 * time.Second
+	}
+	return 10 * time.Second
+}
+
+// grant asks for the first grant, or one that reaches further than the present one.
+func (u *user) grant() error {
+	u.mu.Lock()
+	after := max(u.tick(), 0)
+	if u.claim != nil {
+		after = max(after, u.claim.until)
+	}
+	u.mu.Unlock()
+	ctx, cancel := context.WithTimeout(u.w.ctx, patience())
+	defer cancel()
+	return u.ask(ctx, after)
+}
+
+func (u *user) ask(ctx context.Context, after int64) error {
+	for {
+		u.mu.Lock()
+		seals := u.seals
+		u.mu.Unlock()
+		g, err := u.l.Grant(ctx, after)
+		if err != nil {
+			return err
+		}
+		u.mu.Lock()
+		if u.seals != seals {
+			u.mu.Unlock()
+			continue // it was taken back in the meantime
+		}
+		defer u.mu.Unlock()
+		if g.Until <= after {
+			return errors.New("a grant that does not reach as far as asked")
+		}
+		if u.claim != nil && u.claim.from == g.From && u.claim.node == g.Node {
+			u.w.ledger.raise(u.claim, g.Until)
+			return nil
+		}
+		if u.claim != nil {
+			u.w.ledger.end(u.claim, u.next)
+		}
+		u.claim = u.w.ledger.begin(u, g)
+		u.next = g.From
+		return nil
+	}
+}
+
+func (u *user) tick() int64 { return u.w.scheme.Layout().TickOf(u.w.time().Add(u.skew)) }
+
+// produce makes up to n IDs, as the clock stands, and reports how many it made.
+func (u *user) produce(n int) int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	made := 0
+	for ; made < n && u.claim != nil; made++ {
+		t := max(u.next, u.tick())
+		if t >= u.claim.until {
+			break
+		}
+		u.next = t + 1
+	}
+	return made
+}
+
+// release gives the grant back as a generator's Close does.
+func (u *user) release() error {
+	u.mu.Lock()
+	c, used := u.claim, u.next
+	if c != nil {
+		u.w.ledger.end(c, used)
+		u.claim = nil
+	}
+	u.mu.Unlock()
+	defer u.unbind()
+	if c == nil {
+		return nil
+	}
+	return u.l.Release(u.w.ctx, snowfence.Grant{Node: c.node, From: c.from, Until: c.until, Nodes: c.nodes}, used)
+}
+
+// crash ends the lease as the end of its process would: nothing is given back.
+func (u *user) crash() {
+	u.l.Orphan()
+	<-u.l.Done()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.claim = nil // its claim stays in the ledger in full
+}
+
+func (u *user) sealed() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.seals
+}
+
+func (u *user) holds() claim {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.claim == nil {
+		return claim{node: -1}
+	}
+	return *u.claim
+}
