@@ -27,7 +27,7 @@ RACY = . ./lease/...
 tool = $$(GOWORK=off go tool -n -modfile=tools.mod $(1))
 
 .DEFAULT_GOAL := help
-.PHONY: help test setup unit smoke race race-short lint bench fuzz gen
+.PHONY: help test setup unit smoke cross race race-short lint bench fuzz gen
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -37,6 +37,7 @@ test: ## everything a change must pass: installs what it needs, all tests of all
 	@$(MAKE) --no-print-directory unit
 	@$(MAKE) --no-print-directory race-short
 	@$(MAKE) --no-print-directory smoke
+	@$(MAKE) --no-print-directory cross
 	@echo "make test: passed"
 
 setup: ## install what the tests need (as root on Debian), or say what is missing and fail
@@ -54,6 +55,11 @@ race-short:
 smoke:
 	@echo "== fuzz smoke, $(SMOKETIME) a target"
 	@scripts/fuzz.sh $(SMOKETIME)
+
+cross: ## the cipher's tests on other architectures, emulated (installs qemu-user-static)
+	@scripts/setup.sh qemu-user-static
+	@echo "== other architectures"
+	@scripts/cross.sh ./internal/sparx
 
 race: ## the whole test suite under the race detector (slow)
 	@CGO_ENABLED=1 go test -race -count=1 -timeout=60m $(ALL)

@@ -6,6 +6,8 @@ import "math/bits"
 // the step is small: then all numbers but for their lowest 16 bits are the same for a while, and so is most of the first step of the cipher.
 func (c *Cipher) EncryptCounter(dst []uint64, start, step uint64) {
 	group := groupOf(c.path)
+
+	// With a larger step the runs would be shorter than a group.
 	if group == 0 || step > 1<<16/uint64(group) {
 		next := start
 		for i := range dst {
@@ -16,7 +18,7 @@ func (c *Cipher) EncryptCounter(dst []uint64, start, step uint64) {
 		return
 	}
 	for len(dst) > 0 {
-		n := len(dst)
+		n := min(len(dst), maxCall)
 		if step > 0 {
 			n = int(min(uint64(n), (0xffff-start&0xffff)/step+1))
 		}

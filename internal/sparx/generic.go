@@ -37,15 +37,17 @@
 //
 //	one.go         one block, unrolled
 //	swar.go        four blocks in the lanes of uint64, in plain Go
-//	amd64, AVX2    sixteen blocks in the lanes of four registers
-//	amd64, AVX-512 thirty-two blocks, with the rotations of VBMI2
+//	avx2_amd64.s   sixteen blocks in the lanes of four registers, and two such groups at once
+//	avx512_amd64.s thirty-two blocks, with the rotations of VBMI2, and four groups at once
+//
+// The last two are written by the program in _asm.
 //
 // # Constant time
 //
-// No instruction here has a time that depends on a key or on a block: there are additions, xors, masks, and rotations and shifts by constants; no
-// tables, no multiplications, no branches and no addresses that depend on secrets. Branches and addresses depend on the number of blocks alone
-// and, in EncryptCounter, on the start and the step, of which the low 16 bits decide where a run ends. It must stay so: whoever changes this
-// package keeps to these operations.
+// No instruction here has a time that depends on a key or on a block: there are additions, subtractions, xors, masks, shuffles of bytes in a fixed
+// order, and rotations and shifts by constants; no tables, no branches and no addresses that depend on secrets. Branches and addresses depend on
+// the number of blocks alone and, in EncryptCounter, on the start and the step, whose low 16 bits decide where a run ends. It must stay so: whoever
+// changes this package keeps to these operations.
 package sparx
 
 import "math/bits"

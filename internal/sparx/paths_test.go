@@ -90,6 +90,14 @@ func TestBlocks(t *testing.T) {
 			}
 			checkBlocks(t, p, key, src)
 		}
+
+		// More than a call of the vector code takes, with a rest of every kind.
+		_, key := random(1)
+		src := make([]uint64, 2*maxCall+5*maxGroup+maxGroup/2+worthGroup+1)
+		for i := range src {
+			src[i] = r.Uint64()
+		}
+		checkBlocks(t, p, key, src)
 	})
 }
 

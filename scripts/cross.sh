@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Runs the tests of the packages named as arguments on other architectures, emulated by qemu-user: with ARM's 64 bits, a big-endian machine, one of
+# 32 bits, and this one without vector instructions, with AVX2 alone, and without assembly. As everywhere in make test, a test that skips itself fails the run.
+#
+# It takes the emulators by name, so binfmt_misc need not be set up. What is left out under x86_64 compares the emulated CPU with /proc/cpuinfo,
+# which is that of the real one.
+set -euo pipefail
+
+[ $# -gt 0 ] || { echo "usage: cross.sh PACKAGE..." >&2 && exit 1; }
+
+mkdir -p bin
+go build -o bin/strict ./scripts/strict
+
+run() { # run GOARCH EMULATOR [FLAG...]
+	local arch=$1 emulator=$2
+	shift 2
+	command -v "${emulator%% *}" >/dev/null || { echo "make cross: ${emulator%% *} is missing (Debian: qemu-user-static)" >&2 && exit 1; }
+	echo "-- $arch, $emulator"
+	CGO_ENABLED=0 GOARCH=$arch bin/strict -exec "$emulator" -count=1 "$@" "${packages[@]}"
+}
+
+packages=("$@")
+run arm64 qemu-aarch64-static
+run s390x qemu-s390x-static
+run arm qemu-arm-static
+run amd64 "qemu-x86_64-static -cpu Nehalem" -skip '^TestEveryPathIsTested$'
+# Asked for by name, so that it fails where the emulator has no AVX2.
+SNOWFENCE_SPARX=avx2 run amd64 "qemu-x86_64-static -cpu max" -skip '^TestEveryPathIsTested$'
+
+echo "-- $(go env GOARCH), tag purego"
+bin/strict -tags purego -count=1 "${packages[@]}"
