@@ -12,6 +12,19 @@ import (
 // It must be safe for concurrent use.
 type TimeSource func() (wall time.Time, mono time.Duration)
 
+// Anchored returns a source whose wall time is that of a generator's clock: it never goes back, follows source forward within 10 ms, and runs at half
+// speed while source is behind. A fence that decides how far ahead to grant uses it, so that after a step back it still grants the ticks its generator is at.
+// The system's clocks are meant where source is nil. Safe for concurrent use.
+func Anchored(source TimeSource) TimeSource {
+	epoch := time.Unix(0, 0)
+	c := &clock{}
+	c.init(Layout{Epoch: epoch, Tick: time.Microsecond}, source, false)
+	return func() (time.Time, time.Duration) {
+		ns, _, e, _ := c.now()
+		return epoch.Add(time.Duration(ns)), time.Duration(e)
+	}
+}
+
 const (
 	// syncEvery is how often an anchored clock looks at the wall clock: how late a forward step or the end of a suspend is followed.
 	syncEvery = 10 * time.Millisecond

@@ -88,3 +88,23 @@ func TestSureUntil(t *testing.T) {
 		t.Error("a clock with steps back is never sure")
 	}
 }
+
+func TestAnchored(t *testing.T) {
+	fake := newFakeClock()
+	now := Anchored(fake.now)
+	wall, mono := now()
+	if !wall.Equal(fake.wall) {
+		t.Fatalf("starts at %v, not at %v", wall, fake.wall)
+	}
+	fake.step(-time.Hour)
+	fake.advance(time.Minute)
+	back, mono2 := now()
+	if back.Before(wall.Add(30*time.Second)) || mono2-mono != time.Minute {
+		t.Errorf("a minute after a step back it is %v later, and %v by monotonic time", back.Sub(wall), mono2-mono)
+	}
+	fake.step(3 * time.Hour)
+	fake.advance(syncEvery)
+	if wall, _ = now(); !wall.Equal(fake.wall) {
+		t.Errorf("after a step forward it is %v, not %v", wall, fake.wall)
+	}
+}
