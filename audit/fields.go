@@ -1,0 +1,118 @@
+package audit
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// fields takes words apart as a scheme does, without the cost of its general way.
+type fields struct {
+	scheme *snowfence.Scheme
+	layout snowfence.Layout
+	width  int
+
+	timeShift int
+	seqShift  int
+	timeMask  uint64
+	seqMask   uint64
+	seqBits   int
+	node      []bitRun
+	nodeBits  int
+
+	// encrypted means that the words hide the fields, and that only the scheme can take them apart.
+	encrypted bool
+	plain     *snowfence.Scheme // the same layout without encryption
+}
+
+// bitRun is bits of the node that lie together.
+type bitRun struct {
+	shift int
+	bits  int
+}
+
+func newFields(s *snowfence.Scheme) (*fields, error) {
+	f := &fields{scheme: s, layout: s.Layout()}
+	f.width = f.layout.Width()
+	f.nodeBits = f.layout.Bits(snowfence.FieldNode)
+	shift := f.width
+	for _, field := range f.layout.Fields {
+		shift -= field.Bits
+		mask := uint64(1)<<field.Bits - 1
+		switch field.Name {
+		case snowfence.FieldTime:
+			f.timeShift, f.timeMask = shift, mask
+		case snowfence.FieldSequence:
+			f.seqShift, f.seqMask, f.seqBits = shift, mask, field.Bits
+		case snowfence.FieldRollback:
+		default:
+			if n := len(f.node); n > 0 && f.node[n-1].shift == shift+field.Bits {
+				f.node[n-1] = bitRun{shift, f.node[n-1].bits + field.Bits}
+			} else {
+				f.node = append(f.node, bitRun{shift, field.Bits})
+			}
+		}
+	}
+	plain, err := snowfence.NewScheme(f.layout)
+	if err != nil {
+		return nil, fmt.Errorf("audit: %w", err)
+	}
+	f.plain = plain
+	f.encrypted = !f.agree()
+	return f, nil
+}
+
+// agree reports whether the scheme takes IDs apart by their bits. Shifting and masking is linear, so that IDs with a single bit set say
+// it for all IDs; a cipher that leaves all of them alone would be none.
+func (f *fields) agree() bool {
+	for i := range f.width {
+		w := uint64(1) << i
+		p, err := f.scheme.Decode(snowfence.ID(w))
+		if err != nil || uint64(p.Tick) != f.tick(w) || uint64(p.Node) != f.nodeOf(w) || uint64(p.Sequence) != f.seq(w) {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *fields) tick(w uint64) uint64 { return w >> f.timeShift & f.timeMask }
+func (f *fields) seq(w uint64) uint64  { return w >> f.seqShift & f.seqMask }
+
+func (f *fields) nodeOf(w uint64) uint64 {
+	var node uint64
+	for _, r := range f.node {
+		node = node<<r.bits | w>>r.shift&(1<<r.bits-1)
+	}
+	return node
+}
+
+// foreign reports whether a word has bits above the layout's.
+func (f *fields) foreign(w uint64) bool { return w>>f.width != 0 }
+
+// decryptAll counts encrypted words and looks at their order before encryption. It returns how many are not of the layout.
+func (f *fields) decryptAll(at int64, words []uint64, t *tally, o *order, limit int) (foreign int64) {
+	for i, w := range words {
+		parts, err := f.scheme.Decode(snowfence.ID(w))
+		if err != nil {
+			foreign++
+			continue
+		}
+		id, err := f.plain.ComposeParts(parts)
+		if err != nil {
+			foreign++
+			continue
+		}
+		t.one(uint64(id))
+		o.next(at+int64(i), uint64(id), limit)
+	}
+	return foreign
+}
+
+// second returns the number of ticks in a second, or 1 if a tick is longer or no whole part of one.
+func (f *fields) second() uint64 {
+	if f.layout.Tick > time.Second || time.Second%f.layout.Tick != 0 {
+		return 1
+	}
+	return uint64(time.Second / f.layout.Tick)
+}

@@ -1,0 +1,112 @@
+package audit
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/snowfence/snowfence"
+)
+
+// Format says how IDs stand in a stream. The zero value is one decimal ID a line.
+type Format struct {
+	// Encoding is the form of text. Decimal numbers may be signed or unsigned here: 18446744073709551615 is the same ID as -1.
+	Encoding snowfence.Encoding
+
+	// Column selects a column of comma-, semicolon- or tab-separated values: by its name in the first line, or by its number from 1 up.
+	// With a number, the first line is taken for a heading if it has no ID there.
+	Column string
+
+	// Field selects a field of JSON lines: one object a line, with the ID as a string, or as a number, which is decimal.
+	Field string
+
+	// Raw means 8 bytes an ID, the lowest first, and nothing between them.
+	Raw bool
+}
+
+// Validate reports what contradicts itself.
+func (f Format) Validate() error {
+	n := 0
+	for _, set := range []bool{f.Column != "", f.Field != "", f.Raw} {
+		if set {
+			n++
+		}
+	}
+	if n > 1 {
+		return errors.New("audit: IDs are in a column, in a field or raw: choose one")
+	}
+	if f.Raw && f.Encoding != snowfence.Decimal {
+		return errors.New("audit: raw IDs have no form of text")
+	}
+	return nil
+}
+
+// Batch is IDs that were read.
+type Batch struct {
+	IDs   []snowfence.ID
+	Lines []LineRun // where they stand; none for raw IDs
+	Bad   []BadLine // lines that have no ID, up to some for each batch
+	BadN  int64     // how many there are
+}
+
+// LineRun says that the IDs from Index on stand on consecutive lines from Line on, until the next run.
+type LineRun struct {
+	Index int
+	Line  int64 // counted from 1
+}
+
+// BadLine is a line without an ID.
+type BadLine struct {
+	Line int64 // counted from 1
+	Err  error
+}
+
+// maxBad is how many bad lines a batch describes.
+const maxBad = 64
+
+func (b *Batch) reset() {
+	b.IDs, b.Lines, b.Bad, b.BadN = b.IDs[:0], b.Lines[:0], b.Bad[:0], 0
+}
+
+// add appends the ID on a line.
+func (b *Batch) add(id snowfence.ID, line int64) {
+	b.mark(line)
+	b.IDs = append(b.IDs, id)
+}
+
+// mark says that the next ID stands on a line.
+func (b *Batch) mark(line int64) {
+	if n := len(b.Lines); n > 0 {
+		if last := b.Lines[n-1]; last.Line+int64(len(b.IDs)-last.Index) == line {
+			return
+		}
+	}
+	b.Lines = append(b.Lines, LineRun{len(b.IDs), line})
+}
+
+func (b *Batch) bad(line int64, err error) {
+	b.BadN++
+	if len(b.Bad) < maxBad {
+		b.Bad = append(b.Bad, BadLine{line, err})
+	}
+}
+
+// shift moves all lines down.
+func (b *Batch) shift(lines int64) {
+	for i := range b.Lines {
+		b.Lines[i].Line += lines
+	}
+	for i := range b.Bad {
+		b.Bad[i].Line += lines
+	}
+}
+
+// parse reads text in the form of the format.
+func (f Format) parse(text []byte) (snowfence.ID, error) {
+	id, err := f.Encoding.ParseBytes(text)
+	if err != nil && f.Encoding == snowfence.Decimal {
+		if v, unsignedErr := strconv.ParseUint(string(text), 10, 64); unsignedErr == nil {
+			return snowfence.ID(v), nil
+		}
+	}
+	return id, err
+}

@@ -1,0 +1,95 @@
+package audit
+
+// axis divides numbers that are not known beforehand into a fixed number of bins of equal width. The width is a power of two and
+// doubles when numbers lie too far apart. Bins start at multiples of their width, so that two axes of one width agree.
+type axis struct {
+	bins  uint64
+	shift int    // log2 of the width
+	base  uint64 // the first bin, counted in widths from zero
+}
+
+func (a axis) start(bin int) uint64 { return (a.base + uint64(bin)) << a.shift }
+
+// fit returns the axis that has bins for numbers from v to w, and for the bins of a from lo to hi (none if lo > hi), with a width of at
+// least 2 to the power of shift.
+func (a axis) fit(v, w uint64, lo, hi int, shift int) axis {
+	first, last := v>>a.shift, w>>a.shift
+	if lo <= hi {
+		first, last = min(first, a.base+uint64(lo)), max(last, a.base+uint64(hi))
+	}
+	for a.shift < shift || last-first >= a.bins {
+		first, last = first>>1, last>>1
+		a.shift++
+	}
+	// Most of the room that is left is above, since time goes up.
+	spare := a.bins - (last - first + 1)
+	a.base = first - min(spare/4, first)
+	return a
+}
+
+// grid counts pairs of numbers in cells. With a single row it is a histogram.
+type grid struct {
+	x, y  axis
+	cells []int64 // row by row
+}
+
+func newGrid(columns, rows int) *grid {
+	return &grid{x: axis{bins: uint64(columns)}, y: axis{bins: uint64(rows)}, cells: make([]int64, columns*rows)}
+}
+
+func (g *grid) add(x, y uint64, n int64) {
+	i, j := x>>g.x.shift-g.x.base, y>>g.y.shift-g.y.base
+	if i >= g.x.bins || j >= g.y.bins {
+		left, right, low, high := g.used()
+		g.resize(g.x.fit(x, x, left, right, 0), g.y.fit(y, y, low, high, 0))
+		i, j = x>>g.x.shift-g.x.base, y>>g.y.shift-g.y.base
+	}
+	g.cells[j*g.x.bins+i] += n
+}
+
+// resize changes the axes to others that have bins for all counts.
+func (g *grid) resize(x, y axis) {
+	if g.x == x && g.y == y {
+		return
+	}
+	old := *g
+	g.x, g.y = x, y
+	g.cells = make([]int64, len(old.cells))
+	g.copy(&old)
+}
+
+// copy adds the counts of a grid whose bins are no wider, and for which there is room.
+func (g *grid) copy(q *grid) {
+	for k, n := range q.cells {
+		if n != 0 {
+			x, y := q.x.start(k%int(q.x.bins)), q.y.start(k/int(q.x.bins))
+			g.cells[(y>>g.y.shift-g.y.base)*g.x.bins+x>>g.x.shift-g.x.base] += n
+		}
+	}
+}
+
+// used returns the first and last column and row with a count; nothing is from 0 to −1.
+func (g *grid) used() (left, right, low, high int) {
+	columns := int(g.x.bins)
+	left, right, low, high = columns, -1, len(g.cells)/columns, -1
+	for k, n := range g.cells {
+		if n != 0 {
+			left, right = min(left, k%columns), max(right, k%columns)
+			low, high = min(low, k/columns), max(high, k/columns)
+		}
+	}
+	if right < 0 {
+		return 0, -1, 0, -1
+	}
+	return left, right, low, high
+}
+
+func (g *grid) join(q *grid) {
+	left, right, low, high := q.used()
+	if right < 0 {
+		return
+	}
+	l, r, lo, hi := g.used()
+	g.resize(g.x.fit(q.x.start(left), q.x.start(right), l, r, q.x.shift), g.y.fit(q.y.start(low), q.y.start(high), lo, hi, q.y.shift))
+	g.copy(q)
+}

@@ -1,0 +1,304 @@
+package audit
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/snowfence/snowfence"
+	"pgregory.net/rapid"
+)
+
+// oracle is the slow and simple way to find what an audit finds.
+type oracle struct {
+	keys  []uint64 // in order as IDs are
+	where map[uint64][]int64
+	steps []Step
+	deep  uint64
+}
+
+func newOracle(ids []snowfence.ID, flip uint64) *oracle {
+	o := &oracle{where: map[uint64][]int64{}}
+	for i, id := range ids {
+		k := uint64(id) ^ flip
+		o.where[k] = append(o.where[k], int64(i))
+		if i > 0 {
+			if before := uint64(ids[i-1]) ^ flip; k < before {
+				o.steps = append(o.steps, Step{int64(i), ids[i-1], id})
+				o.deep = max(o.deep, before-k)
+			}
+		}
+	}
+	for k := range o.where {
+		o.keys = append(o.keys, k)
+	}
+	slices.Sort(o.keys)
+	return o
+}
+
+func (o *oracle) duplicates(flip uint64) []Duplicate {
+	var list []Duplicate
+	for _, k := range o.keys {
+		if at := o.where[k]; len(at) > 1 {
+			list = append(list, Duplicate{snowfence.ID(k ^ flip), int64(len(at)), at[:min(len(at), maxPositions)]})
+		}
+	}
+	return list
+}
+
+func (o *oracle) gaps(flip uint64) (list []Gap, missing uint64) {
+	for i := 1; i < len(o.keys); i++ {
+		if a, b := o.keys[i-1], o.keys[i]; b-a > 1 {
+			list = append(list, Gap{After: snowfence.ID(a ^ flip), Before: snowfence.ID(b ^ flip), Missing: b - a - 1})
+			missing += b - a - 1
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Gap) int { return cmp.Compare(b.Missing, a.Missing) })
+	return list, missing
+}
+
+// streams draws IDs of many kinds: those that come from one generator, from several, from none, and such as make trouble when words
+// are divided by their highest bits.
+func drawIDs(t *rapid.T) []snowfence.ID {
+	n := rapid.IntRange(0, 3000).Draw(t, "n")
+	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+	ids := make([]snowfence.ID, n)
+	kind := rapid.SampledFrom([]string{"random", "narrow", "sorted", "nearly", "equal", "few", "skewed", "merged"}).Draw(t, "kind")
+	base := r.Uint64()
+	for i := range ids {
+		var v uint64
+		switch kind {
+		case "random":
+			v = r.Uint64()
+		case "narrow":
+			v = base + r.Uint64N(2000)
+		case "sorted", "nearly":
+			v = 1<<60 + uint64(i)*7
+		case "equal":
+			v = base
+		case "few":
+			v = base + r.Uint64N(3)<<50
+		case "skewed": // all in one bucket of one bucket, but for a few far away
+			if v = 1<<61 + r.Uint64N(1<<20); r.IntN(100) == 0 {
+				v = r.Uint64()
+			}
+		case "merged":
+			v = 1<<60 + uint64(i/2)<<12 + uint64(i%2)<<40
+		}
+		ids[i] = snowfence.ID(v)
+	}
+	if kind != "sorted" && n > 1 {
+		for range rapid.IntRange(0, 4).Draw(t, "copies") {
+			ids[r.IntN(n)] = ids[r.IntN(n)]
+		}
+	}
+	return ids
+}
+
+func TestAgainstOracle(t *testing.T) {
+	dir := t.TempDir()
+	for _, size := range []struct {
+		name string
+		sizes
+	}{
+		{"memory", sizes{chunk: 64, piece: 16, memory: 1 << 20, scratch: 32, heavy: 20}},
+		{"memory in rounds", sizes{chunk: 64, piece: 16, memory: 4200, scratch: 32, heavy: 20}},
+		{"file", sizes{chunk: 64, piece: 16, memory: 128, scratch: 32, heavy: 20}},
+		{"file, large parts", sizes{chunk: 128, piece: 16, memory: 1200, scratch: 1 << 10, heavy: 1 << 10}},
+	} {
+		for _, layout := range []string{"", "twitter", "discord"} {
+			t.Run(size.name+" "+layout, func(t *testing.T) {
+				rapid.Check(t, func(t *rapid.T) {
+					ids := drawIDs(t)
+					o := Options{TempDir: dir, Limit: rapid.SampledFrom([]int{0, 1, 20, 5000}).Draw(t, "limit")}
+					if layout != "" {
+						o.Scheme = schemeOf(t, layout)
+					}
+					a, err := newAuditor(o, size.sizes)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer a.Close()
+					addAll(t, a, ids)
+					got, err := a.Result(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					compare(t, got, ids, a.flip, o.Limit)
+				})
+			})
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("%d temporary files were left behind, %v", len(left), err)
+	}
+}
+
+type fataler interface {
+	Fatal(...any)
+	Helper()
+}
+
+func schemeOf(t fataler, spec string) *snowfence.Scheme {
+	t.Helper()
+	l, err := snowfence.ParseLayout(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := snowfence.NewScheme(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// addAll adds IDs in portions of odd sizes.
+func addAll(t *rapid.T, a *Auditor, ids []snowfence.ID) {
+	for rest := ids; len(rest) > 0; {
+		n := min(len(rest), rapid.IntRange(1, 300).Draw(t, "portion"))
+		if err := a.Add(rest[:n]...); err != nil {
+			t.Fatal(err)
+		}
+		rest = rest[n:]
+	}
+}
+
+func compare(t *rapid.T, got *Result, ids []snowfence.ID, flip uint64, limit int) {
+	want := newOracle(ids, flip)
+	if got.Count != int64(len(ids)) || got.Distinct != int64(len(want.keys)) {
+		t.Fatalf("%d IDs, %d distinct; want %d, %d", got.Count, got.Distinct, len(ids), len(want.keys))
+	}
+	if len(ids) == 0 {
+		return
+	}
+	if lo, hi := snowfence.ID(want.keys[0]^flip), snowfence.ID(want.keys[len(want.keys)-1]^flip); got.Lowest != lo || got.Highest != hi {
+		t.Fatalf("from %d to %d; want %d, %d", got.Lowest, got.Highest, lo, hi)
+	}
+	list := want.duplicates(flip)
+	if got.Duplicates.IDs != int64(len(list)) || got.Duplicates.Extra != int64(len(ids)-len(want.keys)) {
+		t.Fatalf("%d duplicates, %d too many; want %d, %d", got.Duplicates.IDs, got.Duplicates.Extra, len(list), len(ids)-len(want.keys))
+	}
+	if !slices.EqualFunc(got.Duplicates.List, list[:min(len(list), limit)], func(a, b Duplicate) bool {
+		return a.ID == b.ID && a.Count == b.Count && slices.Equal(a.Positions, b.Positions)
+	}) {
+		t.Fatalf("duplicates %v; want %v", got.Duplicates.List, list)
+	}
+	if got.Order.Violations != int64(len(want.steps)) || got.Order.Deepest != want.deep || !slices.Equal(got.Order.List, want.steps[:min(len(want.steps), limit)]) {
+		t.Fatalf("order %v; want %v", got.Order, want.steps)
+	}
+	gaps, missing := want.gaps(flip)
+	if got.Gaps.Count != int64(len(gaps)) || got.Gaps.Missing != missing || !slices.EqualFunc(got.Gaps.Largest, gaps[:min(len(gaps), maxGaps)], func(a, b Gap) bool {
+		a.Time = 0
+		return a == b
+	}) {
+		t.Fatalf("gaps %v; want %v", got.Gaps, gaps)
+	}
+	compareEvenness(t, got, ids, flip)
+	if got.Fields != nil {
+		compareFields(t, got.Fields, ids)
+	}
+}
+
+// compareEvenness checks the counts behind the tests of evenness; the tests themselves have tests of their own.
+func compareEvenness(t *rapid.T, got *Result, ids []snowfence.ID, flip uint64) {
+	u := got.Uniformity
+	var or uint64
+	for _, id := range ids {
+		or |= uint64(id)
+	}
+	if u.Bits != nil {
+		for i, share := range u.Bits.Shares {
+			n := 0
+			for _, id := range ids {
+				n += int(uint64(id) >> i & 1)
+			}
+			if want := float64(n) / float64(len(ids)); math.Abs(share-want) > 1e-12 {
+				t.Fatalf("bit %d is set in %v of the IDs; want %v", i, share, want)
+			}
+		}
+	}
+	for _, c := range u.ChiSquare {
+		table := make([]float64, c.Buckets)
+		for _, id := range ids {
+			table[uint64(id)>>c.Lowest&uint64(c.Buckets-1)]++
+		}
+		sum, expected := 0.0, float64(len(ids))/float64(c.Buckets)
+		for _, n := range table {
+			sum += (n - expected) * (n - expected) / expected
+		}
+		if math.Abs(sum-c.Value) > 1e-9*(1+sum) {
+			t.Fatalf("%d buckets of %s bits: chi-square %v; want %v", c.Buckets, c.Bits, c.Value, sum)
+		}
+	}
+	if u.Serial != nil {
+		keys := make([]uint64, len(ids))
+		for i, id := range ids {
+			keys[i] = uint64(id) ^ flip
+		}
+		if want := slowCorrelation(keys); math.Abs(u.Serial.Correlation-want) > 1e-6 {
+			t.Fatalf("serial correlation %v; want %v", u.Serial.Correlation, want)
+		}
+	}
+}
+
+// slowCorrelation is the circular serial correlation by its definition, around the mean.
+func slowCorrelation(keys []uint64) float64 {
+	v := make([]float64, len(keys))
+	mean := 0.0
+	for i, k := range keys {
+		v[i] = distance(k, keys[0])
+		mean += v[i] / float64(len(keys))
+	}
+	var up, down float64
+	for i := range v {
+		up += (v[i] - mean) * (v[(i+1)%len(v)] - mean)
+		down += (v[i] - mean) * (v[i] - mean)
+	}
+	return up / down
+}
+
+func compareFields(t *rapid.T, got *Fields, ids []snowfence.ID) {
+	scheme := schemeOf(t, got.Layout.String())
+	nodes, seconds := map[int64]int64{}, map[int64]int64{}
+	var foreign, full, highest, peak int64
+	var series int64
+	for _, id := range ids {
+		p, err := scheme.Decode(id)
+		if err != nil {
+			foreign++
+			continue
+		}
+		nodes[p.Node]++
+		second := p.Tick / int64(1000)
+		seconds[second]++
+		peak = max(peak, seconds[second])
+		highest = max(highest, p.Sequence)
+		if p.Sequence == got.Layout.Last {
+			full++
+		}
+	}
+	for _, n := range got.Series.Counts {
+		series += n
+	}
+	heat := int64(0)
+	for _, row := range got.Heat.Counts {
+		for _, n := range row {
+			heat += n
+		}
+	}
+	inLayout := int64(len(ids)) - foreign
+	if got.Foreign != foreign || series != inLayout || heat != inLayout || got.Nodes.Seen != int64(len(nodes)) || got.Sequence.Highest != highest || got.Sequence.Full != full {
+		t.Fatalf("fields %+v; want %d foreign, %d nodes, sequence %d, full %d", got, foreign, len(nodes), highest, full)
+	}
+	if inLayout > 0 && (got.Peak == nil || got.Peak.Count != peak) {
+		t.Fatalf("peak %+v; want %d", got.Peak, peak)
+	}
+	for _, n := range got.Nodes.List {
+		if nodes[n.Node] != n.Count {
+			t.Fatalf("node %d made %d; want %d", n.Node, n.Count, nodes[n.Node])
+		}
+	}
+}

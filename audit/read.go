@@ -1,0 +1,60 @@
+package audit
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"github.com/snowfence/snowfence"
+)
+
+const (
+	blockSize = 1 << 20
+	maxLine   = 16 << 20 // far more than any line with an ID in it should have
+)
+
+// Read takes the IDs out of a stream and hands them to yield in their order, some at a time. A batch is good until yield returns. Lines
+// without an ID do not end it: they are in the batch. It returns the first error of yield or of r. Text is read on several goroutines;
+// yield is called on this one.
+func Read(r io.Reader, f Format, yield func(*Batch) error) error {
+	if err := f.Validate(); err != nil {
+		return err
+	}
+	if f.Raw {
+		return readRaw(r, yield)
+	}
+	in := &blocks{r: r}
+	if f.Column != "" {
+		return f.readTable(in, yield)
+	}
+	_, err := readBlocks(in, f.parser(), 0, yield)
+	return err
+}
+
+// readRaw reads 8 bytes an ID.
+func readRaw(r io.Reader, yield func(*Batch) error) error {
+	buf := make([]byte, blockSize)
+	ids := make([]snowfence.ID, blockSize/8)
+	b := &Batch{}
+	for {
+		n, err := io.ReadFull(r, buf)
+		for i := range n / 8 {
+			ids[i] = snowfence.ID(binary.LittleEndian.Uint64(buf[8*i:]))
+		}
+		if b.IDs = ids[:n/8]; n >= 8 {
+			if err := yield(b); err != nil {
+				return err
+			}
+		}
+		switch {
+		case err == io.EOF:
+			return nil
+		case err == io.ErrUnexpectedEOF && n%8 == 0:
+			return nil
+		case err == io.ErrUnexpectedEOF:
+			return fmt.Errorf("audit: %w: the last ID has %d bytes instead of 8", snowfence.ErrInvalidID, n%8)
+		case err != nil:
+			return err
+		}
+	}
+}
