@@ -71,7 +71,7 @@ func (m *model) start() state {
 }
 
 func (m *model) newHold(node, from, until, start int8) hold {
-	h := hold{live: 1, node: node, from: from, until: until - from, end: (until - from) * span, acked: until, bar: free}
+	h := hold{live: 1, node: node, from: from, start: max(from, start), until: until - from, end: (until - from) * span, acked: until, bar: free}
 	for r := range m.rolls {
 		h.coarse[r], h.sure[r] = parked, -1
 		h.word[r] = max(start-from, 0) * span

@@ -39,6 +39,7 @@ const (
 	rollWraps // rollback values
 	oneRollback
 
+	forgetsStart  // what came before the start of a hold counts as unused when its end is lower
 	closesOutside // the ends of a generator
 	revokesBlind
 	asksAfterClose

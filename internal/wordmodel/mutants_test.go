@@ -117,6 +117,7 @@ var mutants = []struct {
 	{"rollback: a value wraps onto used ticks", rollWraps, stepsBack, []violation{duplicate}},
 	{"rollback: one value alone says what was used", oneRollback, stepsBack, []violation{afterRelease, duplicate}},
 
+	{"end: a shorter grant forgets what the longer one used", forgetsStart, overRenewal, []violation{afterRelease}},
 	{"end: a bound is raised after its word was sealed", closesOutside, coarseRenewal, []violation{afterRelease, duplicate}},
 	{"end: revoke does not seal what Close has taken", revokesBlind, revoking, []violation{afterRelease}},
 	{"end: the fence is asked after Close", asksAfterClose, twoAskers, []violation{fenceAfterClose}},

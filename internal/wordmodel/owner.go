@@ -162,13 +162,17 @@ func (m *model) replace(s *state, i int) {
 	}
 	node, from, until := a.node, a.from, a.until
 	if a.kind != other {
-		node, from, until = old.node, old.from, max(a.until, old.acked)
+		node, from, until = old.node, old.from, a.until
 	}
 	start := from
 	if m.rolls == 1 || node == old.node {
 		start = max(start, p.used)
 	}
+	acked := old.acked
 	s.holds[n] = m.newHold(node, from, until, start)
+	if a.kind != other {
+		s.holds[n].acked = max(acked, until) // a lower end changes nothing for what was made
+	}
 	if a.kind != other {
 		s.holds[n].bar = old.bar
 	}

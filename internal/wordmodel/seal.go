@@ -19,7 +19,9 @@ func (m *model) seal(s *state, i int) bool {
 			return true
 		}
 		h.lock = 1
-		p.used, p.pc = h.from, sealSwap0
+		if p.used, p.pc = h.start, sealSwap0; m.mutant == forgetsStart {
+			p.used = h.from
+		}
 		if m.mutant == readsBeforeSwap {
 			p.pc = sealRead
 		}
@@ -46,7 +48,7 @@ func (m *model) seal(s *state, i int) bool {
 		h.coarse = [maxRolls]int8{parked, parked}
 		p.pc = sealUsed
 	case sealUsed:
-		h.used = min(p.used, h.from+h.until)
+		h.used = p.used
 		h.done, h.lock = 1, 0
 		p.used, p.pc = h.used, pc(p.ret)
 	}
@@ -62,7 +64,7 @@ func (m *model) ended(p *proc, h *hold, end int8) {
 	if m.mutant == roundsDown {
 		used--
 	}
-	p.used = max(p.used, used)
+	p.used = max(p.used, min(used, h.from+h.until))
 }
 
 func (m *model) sealed() int8 {

@@ -19,6 +19,7 @@ const (
 // hold is a grant in the generator's hands, with a word for each rollback value. Ticks after from, except where noted.
 type hold struct {
 	live, node, from int8 // from is a tick
+	start            int8 // the first tick that may be used
 	until, end       int8 // in ticks and in positions; raise stores them one after the other
 	word             [maxRolls]int8
 	limit, coarse    [maxRolls]int8
