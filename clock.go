@@ -100,7 +100,7 @@ func (c *clock) both() (elapsed, wall int64) {
 	return int64(now.Sub(c.base)), int64(now.Round(0).Sub(c.epoch))
 }
 
-// tick returns the current tick, and −1 before the epoch.
+// tick returns the current tick, which is negative before the epoch.
 func (c *clock) tick() int64 {
 	tick, _ := c.read()
 	return tick
@@ -162,8 +162,8 @@ func (c *clock) sync(a *anchor) (ns int64, slow uint8, e, due int64) {
 }
 
 func (c *clock) ticks(ns int64) int64 {
-	if ns < 0 {
-		return -1
+	if ns < 0 { // before the epoch; too rare for a fast way
+		return -1 - (-1-ns)/int64(c.tickLen)
 	}
 	hi, _ := bits.Mul64(uint64(ns), c.magic)
 	return int64(hi >> c.shift)

@@ -2,6 +2,7 @@ package snowfence
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -264,6 +265,23 @@ func TestCoarseKeepsUpWithoutItsTicker(t *testing.T) {
 		}
 	}
 	checkIncreasing(t, ids)
+}
+
+func TestHandlesEndWithTheirGenerator(t *testing.T) {
+	for _, coarse := range []bool{false, true} {
+		g, err := New(Config{Fence: Static(testScheme(t, "time=30,node=5,seq=20,tick=1h,epoch=2020-01-01"), 0), Coarse: coarse})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := g.Local()
+		for range 3000 {
+			must(l.Next(t.Context()))
+		}
+		g.Close(t.Context())
+		if id, err := l.Next(t.Context()); !errors.Is(err, ErrClosed) {
+			t.Errorf("coarse %v: %d, %v after Close", coarse, id, err)
+		}
+	}
 }
 
 func TestNothingAllocates(t *testing.T) {

@@ -120,7 +120,12 @@ func New(c Config) (*Generator, error) {
 func (g *Generator) first(wait time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), max(wait, 0))
 	defer cancel()
-	now := max(g.clock.tick(), 0)
+	now := g.clock.tick()
+	if l := g.scheme.layout; now+g.lead < 0 {
+		return fmt.Errorf("snowfence: the clock says %s, which is before the epoch of the layout, %s: set the clock, or use a layout with an earlier epoch",
+			l.TimeOf(now).Format(time.RFC3339), l.Epoch.Format(time.RFC3339))
+	}
+	now = max(now, 0)
 	gr, err := g.fence.Grant(ctx, now)
 	if err != nil {
 		return fmt.Errorf("snowfence: no first grant: %w", err)

@@ -3,6 +3,8 @@ package snowfence
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -135,13 +137,91 @@ func TestClockBeforeTheEpoch(t *testing.T) {
 	s := testScheme(t, "twitter")
 	clock := newFakeClock()
 	clock.wall = time.Unix(0, 0)
-	g := newGenerator(t, Config{Fence: Static(s, 7), Time: clock.now})
-	_, err := g.TryNext()
-	if w := isReason(t, err, ErrExhausted); !w.Behind {
-		t.Errorf("%+v", w)
+	f := Static(s, 7)
+	if _, err := New(Config{Fence: f, Time: clock.now, Lead: 1000}); err == nil || !strings.Contains(err.Error(), "before the epoch") {
+		t.Errorf("a clock in 1970: %v", err)
 	}
-	clock.wall = s.Layout().Epoch.Add(time.Second)
+	// Inside the lead of the epoch it is as with any other first tick.
+	clock.wall = s.Layout().Epoch.Add(-5 * time.Millisecond)
+	g := newGenerator(t, Config{Fence: f, Time: clock.now, Lead: 5})
+	ids, err := takeAll(t, g, 5000)
+	if w := isReason(t, err, ErrExhausted); len(ids) != 4096 || !w.Behind || w.Missing != time.Millisecond {
+		t.Errorf("5 ms before the epoch: %d IDs and %+v", len(ids), w)
+	}
+	clock.advance(time.Second)
 	take(t, g, 3)
+}
+
+// A call that waits sees it when the clock is set right.
+func TestWaitingCallsLookAtTheClockAgain(t *testing.T) {
+	for _, spec := range []string{bubbleSpec, "time=41,node=8,rollback=1,seq=12,epoch=1999-01-01"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := testScheme(t, spec)
+			clock := newStepped()
+			now := s.Layout().TickOf(time.Now())
+			f := newScript(s, Grant{Node: 1, From: now, Until: now + 100000})
+			clock.step(-10 * time.Second)
+			g := newGenerator(t, Config{Fence: f, Time: clock.now, MaxWait: time.Minute})
+			defer g.Close(t.Context())
+			go func() {
+				time.Sleep(100 * time.Millisecond)
+				clock.step(10 * time.Second)
+			}()
+			start := time.Now()
+			if _, err := g.Next(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if waited := time.Since(start); waited > 200*time.Millisecond {
+				t.Errorf("%s: slept on for %v after the clock was right again", spec, waited)
+			}
+		})
+	}
+}
+
+// Between the fence's answer and its use the clock may move by years: nothing is made outside of the grant for that.
+func TestClockLeapsWhileTheFenceAnswers(t *testing.T) {
+	s := testScheme(t, "time=33,seq=30,tick=100ms,epoch=2020-01-01")
+	now := s.Layout().TickOf(newFakeClock().wall)
+	h, err := newHold(s, Grant{From: now, Until: now + 10}, now, now+3_000_000_000, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := h.until(); got > now+10 {
+		t.Errorf("the hold ends at %d, and the grant at %d", got, now+10)
+	}
+	if h.raise(now+5, now) || h.raise(0, now) {
+		t.Error("a lower until raised the bound")
+	}
+}
+
+// What the fence says about why there is no grant is in the error, and the error is not the end of a context the caller does not have.
+func TestWaitErrorSaysWhatTheFenceSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := testScheme(t, bubbleSpec)
+		now := s.Layout().TickOf(time.Now())
+		f := &sayingFence{script: newScript(s, Grant{Node: 5, Until: now + 10})}
+		g := newGenerator(t, Config{Fence: f})
+		defer g.Close(t.Context())
+		time.Sleep(time.Second)
+		_, err := g.Next(t.Context())
+		w := isReason(t, err, ErrFenced)
+		if !errors.Is(err, errTaken) || errors.Is(err, context.Canceled) || w.Waited != time.Second {
+			t.Errorf("%v after %v", err, w.Waited)
+		}
+	})
+}
+
+var errTaken = errors.New("taken by somebody")
+
+// sayingFence says more than the end of the context when it is stopped.
+type sayingFence struct{ *script }
+
+func (f *sayingFence) Grant(ctx context.Context, after int64) (Grant, error) {
+	g, err := f.script.Grant(ctx, after)
+	if err != nil {
+		err = fmt.Errorf("%w (%w)", errTaken, err)
+	}
+	return g, err
 }
 
 func TestEndOfLifeOfTheTimeBits(t *testing.T) {

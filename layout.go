@@ -34,8 +34,16 @@ const (
 	FF1 Cipher = "ff1"
 )
 
-// maxRollbackBits bounds how many words a generator keeps for one grant: one per rollback value.
-const maxRollbackBits = 6
+const (
+	// maxTimeBits leaves room for the end of the last tick in a signed number.
+	maxTimeBits = 62
+
+	// maxSequenceBits leaves room for some ticks in the word of a generator.
+	maxSequenceBits = 53
+
+	// maxRollbackBits bounds how many words a generator keeps for one grant: one per rollback value.
+	maxRollbackBits = 6
+)
 
 // Field is one group of bits of a [Layout].
 type Field struct {
@@ -145,16 +153,18 @@ func (l Layout) Validate() error {
 	switch {
 	case !seen[FieldTime]:
 		return layoutErrorf(FieldTime, "is missing")
-	case l.Bits(FieldTime) > 63:
-		return layoutErrorf(FieldTime, "has %d bits, more than the 63 of a tick number", l.Bits(FieldTime))
+	case l.Bits(FieldTime) > maxTimeBits:
+		return layoutErrorf(FieldTime, "has %d bits, more than %d", l.Bits(FieldTime), maxTimeBits)
+	case l.Bits(FieldSequence) > maxSequenceBits:
+		return layoutErrorf(FieldSequence, "has %d bits, more than %d", l.Bits(FieldSequence), maxSequenceBits)
 	case l.Width() > 64:
 		return layoutErrorf("all", "have %d bits together, more than the 64 of an ID: take %d away", l.Width(), l.Width()-64)
 	case l.Bits(FieldRollback) > maxRollbackBits:
 		return layoutErrorf(FieldRollback, "has %d bits, more than %d", l.Bits(FieldRollback), maxRollbackBits)
 	case l.Tick < time.Microsecond:
 		return layoutErrorf("tick", "is %v; the shortest is 1us", l.Tick)
-	case l.Epoch.Year() < 1700 || l.Epoch.Year() > 2200:
-		return layoutErrorf("epoch", "is %s; it must lie between the years 1700 and 2200", l.Epoch.Format(time.RFC3339Nano))
+	case l.Epoch.Year() < 1900 || l.Epoch.Year() > 2200:
+		return layoutErrorf("epoch", "is %s; it must lie between the years 1900 and 2200", l.Epoch.Format(time.RFC3339Nano))
 	}
 	if err := l.validateCipher(); err != nil {
 		return err

@@ -131,6 +131,9 @@ func TestParseLayoutErrorsNameTheField(t *testing.T) {
 		{"node=10,time=41,seq=12", "field time: must be the first"},
 		{"time=42,node=11,seq=12", "field all: have 65 bits"},
 		{"time=64", "field time: has 64 bits"},
+		{"time=63", "field time: has 63 bits, more than 62"},
+		{"time=1,seq=54", "field sequence: has 54 bits, more than 53"},
+		{"time=41,node=10,seq=12,epoch=1899-12-31", "field epoch"},
 		{"time=0,seq=3", "field time: has 0 bits"},
 		{"time=41,node=-1,seq=12", "field node"},
 		{"time=41,node=9999999999,seq=12", "field node"},
@@ -171,7 +174,7 @@ func TestEndOfLife(t *testing.T) {
 		{"twitter", "2080-07-10T17:30:30.209Z", "", "2010-11-28T22:14:18.305Z"},
 		{"baidu", "2024-11-20T21:24:16+08:00", "", "2016-05-22T16:49:04Z"},
 		{"discord", "2154-05-15T07:35:11.104Z", "2084-09-06T15:47:35.552Z", "2015-01-25T20:31:23.648Z"},
-		{"time=63,tick=1s", "9999-12-31T23:59:59Z", "", "9999-12-31T23:59:59Z"},
+		{"time=62,tick=1s", "9999-12-31T23:59:59Z", "", "9999-12-31T23:59:59Z"},
 		{"time=53,tick=1us,epoch=2020-01-01", "2305-06-05T23:47:34.740992Z", "", ""},
 	} {
 		l, err := ParseLayout(c.spec)
@@ -215,12 +218,15 @@ func anyLayout(t *rapid.T) Layout {
 			}
 		}
 	}
-	draw(FieldTime, 1, 63)
+	draw(FieldTime, 1, maxTimeBits)
 	rest := rapid.Permutation([]string{FieldNode, "zone", FieldRollback, FieldSequence}).Draw(t, "order")
 	for _, name := range rest {
-		if name == FieldRollback {
+		switch name {
+		case FieldRollback:
 			draw(name, 0, maxRollbackBits)
-		} else {
+		case FieldSequence:
+			draw(name, 0, maxSequenceBits)
+		default:
 			draw(name, 0, left)
 		}
 	}

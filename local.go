@@ -84,6 +84,9 @@ func (l *Local) take() ID {
 // current reports whether the tick of the IDs in hand is not over. A coarse generator's tick is read from the grant the block is of:
 // when that was sealed, or nobody keeps the time, it says parked, which is later than any tick.
 func (l *Local) current() bool {
+	if l.t.hold == nil || l.t.hold.gone.Load() {
+		return false // what is left is safe to use, but a closed generator should make nothing
+	}
 	if l.g.coarse {
 		return l.coarse.Load() <= l.tick
 	}

@@ -15,7 +15,26 @@ func lifetimeError(s *Scheme) error {
 type flight struct {
 	done chan struct{}
 	err  error // valid when done
+	stop context.CancelFunc
 }
+
+// stopped reports whether the question was ended by somebody who could wait no longer, rather than answered. It is to be asked again then.
+func (f *flight) stopped() bool { return errors.Is(f.err, context.Canceled) }
+
+// answered is what a fence said when it was stopped, without the stopping itself: the caller's own context did not end.
+func answered(err error) error {
+	if err == nil || err == context.Canceled {
+		return nil
+	}
+	return stoppedError{err}
+}
+
+type stoppedError struct{ error }
+
+func (e stoppedError) Is(target error) bool {
+	return target != context.Canceled && errors.Is(e.error, target)
+}
+func (e stoppedError) As(target any) bool { return errors.As(e.error, target) }
 
 // ask asks the fence for a grant that reaches past the tick after, unless it is being asked already, and returns the question.
 // What the fence holds ready is in use when ask returns.
@@ -26,12 +45,15 @@ func (g *Generator) ask(t *track, after int64) *flight {
 		return f
 	}
 	f := &flight{done: make(chan struct{})}
+	var ctx context.Context
+	ctx, f.stop = context.WithCancel(g.life)
 	if g.life.Err() != nil || t.hold != g.held {
 		// Closed; or somebody got another grant since the caller looked, and it should look again.
 		if g.life.Err() != nil {
 			f.err = ErrClosed
 		}
 		g.mu.Unlock()
+		f.stop()
 		close(f.done)
 		return f
 	}
@@ -44,7 +66,7 @@ func (g *Generator) ask(t *track, after int64) *flight {
 		g.land(f, nil)
 		return f
 	}
-	go func() { g.land(f, g.fetch(g.life, t, after)) }() // Close ends the question
+	go func() { g.land(f, g.fetch(ctx, t, after)) }() // Close ends the question, too
 	return f
 }
 
@@ -53,6 +75,7 @@ func (g *Generator) land(f *flight, err error) {
 	f.err = err
 	g.flight = nil
 	g.mu.Unlock()
+	f.stop()
 	close(f.done)
 }
 

@@ -88,6 +88,9 @@ func (o *obstacle) error(t *track, waited time.Duration, cause error) error {
 	return e
 }
 
+// lookAgain is how long a call waits for the clock at most before it looks at it again: the clock may have been set right.
+const lookAgain = 50 * time.Millisecond
+
 // pause waits for what would remove the obstacle. It is over when waiting cannot help or took too long.
 func (g *Generator) pause(ctx context.Context, t *track, why *obstacle, deadline <-chan time.Time) (cause error, over bool) {
 	var answer <-chan struct{}
@@ -97,13 +100,13 @@ func (g *Generator) pause(ctx context.Context, t *track, why *obstacle, deadline
 		f = g.ask(t, why.after)
 		answer = f.done
 	} else {
-		timer := time.NewTimer(why.wait)
+		timer := time.NewTimer(min(why.wait, lookAgain))
 		defer timer.Stop()
 		tick = timer.C
 	}
 	select {
 	case <-answer:
-		return f.err, f.err != nil
+		return f.err, f.err != nil && !f.stopped()
 	case <-tick:
 		return nil, false
 	case <-g.life.Done():
@@ -111,7 +114,13 @@ func (g *Generator) pause(ctx context.Context, t *track, why *obstacle, deadline
 	case <-ctx.Done():
 		return ctx.Err(), true
 	case <-deadline:
-		return nil, true
+		if f == nil {
+			return nil, true
+		}
+		// The fence knows why there is no grant, and says it when it is asked no longer.
+		f.stop()
+		<-f.done
+		return answered(f.err), f.err != nil
 	}
 }
 

@@ -32,7 +32,7 @@ func StateFile(path string, s *Scheme, node int64) (Fence, error) {
 	if node < 0 || node >= s.Nodes() {
 		return nil, fmt.Errorf("snowfence: state file %s: node %d: the layout has nodes 0 to %d", path, node, s.Nodes()-1)
 	}
-	abs, err := filepath.Abs(path)
+	abs, err := realPath(path)
 	if err != nil {
 		return nil, fmt.Errorf("snowfence: state file %s: %w", path, err)
 	}
@@ -47,6 +47,23 @@ func StateFile(path string, s *Scheme, node int64) (Fence, error) {
 	}
 	f.from = f.state.until
 	return f, nil
+}
+
+// realPath returns the one path that all symbolic links to a file end at, so that there is one lock. A file that does not exist yet is looked for in its folder.
+func realPath(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Lstat(abs); errors.Is(err, fs.ErrNotExist) {
+		dir, err := filepath.EvalSymlinks(filepath.Dir(abs))
+		return filepath.Join(dir, filepath.Base(abs)), err
+	} else if err != nil {
+		return "", err
+	} else if links(info) > 1 {
+		return "", fmt.Errorf("%w: it has another name too (a hard link), under which somebody else can have it: keep one name", ErrStateFile)
+	}
+	return filepath.EvalSymlinks(abs)
 }
 
 type stateFile struct {

@@ -5,9 +5,18 @@ package snowfence
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 )
+
+// links returns how many names a file has.
+func links(info fs.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && info.Mode().IsRegular() {
+		return uint64(st.Nlink)
+	}
+	return 1
+}
 
 // lockFile opens a file, made if needed, and locks it for as long as it stays open. The kernel takes the lock back when the process ends, however.
 func lockFile(path string) (*os.File, error) {

@@ -151,6 +151,47 @@ func TestStateFileIsForOne(t *testing.T) {
 	openState(t, path, s, 5)
 }
 
+// A file with several names has one lock: symbolic links lead to it, and a hard link is refused.
+func TestStateFileUnderOtherNames(t *testing.T) {
+	s := testScheme(t, "twitter")
+	dir := t.TempDir()
+	path, link := filepath.Join(dir, "node"), filepath.Join(dir, "link")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(dir, "folder")
+	if err := os.Symlink(dir, other); err != nil {
+		t.Fatal(err)
+	}
+	f := openState(t, path, s, 5)
+	if _, err := f.Grant(t.Context(), 1000); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{link, filepath.Join(other, "node"), filepath.Join(other, "link")} {
+		if _, err := StateFile(name, s, 5); !errors.Is(err, ErrBound) {
+			t.Errorf("under the name %s: %v", name, err)
+		}
+	}
+	kill(t, f)
+	g := openState(t, link, s, 5).(*stateFile)
+	if g.from <= 1000 {
+		t.Errorf("through the link it starts at %d", g.from)
+	}
+	if _, err := g.Grant(t.Context(), 5000); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link was replaced: %v, %v", info.Mode(), err)
+	}
+	kill(t, g)
+	if err := os.Link(path, filepath.Join(dir, "hard")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := StateFile(path, s, 5); !errors.Is(err, ErrStateFile) {
+		t.Errorf("with a hard link: %v", err)
+	}
+}
+
 // TestStateFileChild is the other process of TestStateFileIsForOne; run by itself it has nothing to do.
 func TestStateFileChild(t *testing.T) {
 	args := os.Args

@@ -102,7 +102,7 @@ func newHold(s *Scheme, gr Grant, start, now, lead int64) (*hold, error) {
 		return nil, fmt.Errorf("snowfence: %d sequence numbers × %d nodes with a lead of %d ticks are more positions than a word holds", h.seqs, gr.Nodes, lead)
 	}
 	// Positions start late enough for the present to be among them, whatever the span.
-	from := max(gr.From, now-int64(maxPosition/2/span))
+	from := min(max(gr.From, now-int64(maxPosition/2/span)), gr.Until-1)
 	for r := range int64(1) << s.rollBits {
 		t := &track{hold: h, from: from, span: span, ahead: (uint64(lead) + 1) * span, timeShift: s.timeShift, seqShift: s.seqShift}
 		t.base = uint64(s.compose(Parts{Tick: from, Node: gr.Node, Sequence: gr.FirstSeq, Rollback: r}))
@@ -197,7 +197,7 @@ func (t *track) piece(pos, n uint64) (id, step ID, count uint64) {
 func (h *hold) raise(until, now int64) bool {
 	raised := false
 	for _, t := range h.tracks {
-		n, old := min(uint64(until-t.from), maxPosition/t.span), t.until.Load()
+		n, old := min(uint64(max(until-t.from, 0)), maxPosition/t.span), t.until.Load()
 		if n <= old {
 			continue
 		}
