@@ -22,9 +22,16 @@ var ours = []entry{
 	{name: "exactlocal", layout: "wide", start: startLocal(wideLayout, false)},
 	{name: "fill", layout: "default", perOp: defaultBurst, start: startFill(defaultLayout)},
 	{name: "fill", layout: "wide", perOp: batch, start: startFill(wideLayout)},
+	{name: "randexact", layout: "default", perOp: randBurst, start: startNext(randflakeLayout, false)},
+	{name: "randexact", layout: "wide", start: startNext(wideRandflakeLayout, false)},
+	{name: "randcoarse", layout: "wide", start: startNext(wideRandflakeLayout, true)},
+	{name: "randfill", layout: "wide", perOp: batch, start: startFill(wideRandflakeLayout)},
 }
 
-const defaultBurst = 1 << 12 // sequence numbers in a millisecond
+const (
+	defaultBurst = 1 << 12 // sequence numbers in a millisecond
+	randBurst    = 1 << 17 // and of a Randflake in a second
+)
 
 func defaultLayout() (snowfence.Layout, error) { return snowfence.Default(), nil }
 
@@ -34,12 +41,25 @@ func wideLayout() (snowfence.Layout, error) {
 	return snowfence.ParseLayout(fmt.Sprintf("time=37,node=1,seq=25,epoch=%d-01-01T00:00:00Z,tick=1ms", time.Now().UTC().Year()))
 }
 
+func randflakeLayout() (snowfence.Layout, error) { return snowfence.Randflake(), nil }
+
+// wideRandflakeLayout is wideLayout under Randflake's cipher, since Randflake itself has 131,072 IDs a second.
+func wideRandflakeLayout() (snowfence.Layout, error) {
+	l, err := wideLayout()
+	l.Cipher = snowfence.SPARX
+	return l, err
+}
+
 func startGenerator(b *testing.B, layout func() (snowfence.Layout, error), coarse bool) *snowfence.Generator {
 	l, err := layout()
 	if err != nil {
 		b.Fatal(err)
 	}
-	s, err := snowfence.NewScheme(l)
+	var keys []*snowfence.Key
+	if l.Cipher != snowfence.Plain {
+		keys = append(keys, snowfence.GenerateKey())
+	}
+	s, err := snowfence.NewScheme(l, keys...)
 	if err != nil {
 		b.Fatal(err)
 	}

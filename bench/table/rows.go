@@ -22,6 +22,9 @@ var rows = []row{
 	{name: "local", title: "handle (Local), coarse time"},
 	{name: "exactlocal", title: "handle (Local), exact time"},
 	{name: "fill", title: "Fill of 1024"},
+	{name: "randexact", title: "encrypted (Randflake), exact time"},
+	{name: "randcoarse", title: "encrypted, coarse time"},
+	{name: "randfill", title: "encrypted, Fill of 1024"},
 	{title: "**64-bit, time and node**"},
 	{name: "bwmarrin", title: "bwmarrin/snowflake", module: "github.com/bwmarrin/snowflake"},
 	{name: "sonyflake1", title: "sony/sonyflake", module: "github.com/sony/sonyflake"},
@@ -68,4 +71,8 @@ var targets = map[string][2]*target{
 		{limit: 0.9, of: "loop", ofTitle: "loop", goroutines: 1},
 		nil,
 	},
+	// Of the encrypted ones in nanoseconds, with AVX-512; other CPUs have others.
+	"randexact":  {{limit: 42}, nil},
+	"randcoarse": {{limit: 20}, nil},
+	"randfill":   {{limit: 1.5}, nil},
 }
