@@ -69,6 +69,7 @@ const (
 type hold struct {
 	grant  Grant // as first given; tracks know the current until
 	scheme *Scheme
+	start  int64  // first tick it may use: what lies before it in the grant may be used up by an earlier hold
 	seqs   uint64 // sequence numbers of one node in one tick
 	tracks []*track
 
@@ -96,7 +97,7 @@ func newHold(s *Scheme, gr Grant, start, now, lead int64) (*hold, error) {
 	if low := s.lowParts(); gr.Nodes > 1 && gr.Node>>low != (gr.Node+gr.Nodes-1)>>low {
 		return nil, fmt.Errorf("snowfence: the fence granted %d nodes from %d, which differ in bits above and below the sequence: IDs would not increase; align the block", gr.Nodes, gr.Node)
 	}
-	h := &hold{grant: gr, scheme: s, seqs: uint64(gr.LastSeq-gr.FirstSeq) + 1}
+	h := &hold{grant: gr, scheme: s, start: max(start, gr.From), seqs: uint64(gr.LastSeq-gr.FirstSeq) + 1}
 	over, span := bits.Mul64(h.seqs, uint64(gr.Nodes))
 	if over != 0 || span > maxPosition>>8 || uint64(lead)+1 > maxPosition/span {
 		return nil, fmt.Errorf("snowfence: %d sequence numbers × %d nodes with a lead of %d ticks are more positions than a word holds", h.seqs, gr.Nodes, lead)
@@ -222,7 +223,7 @@ func (h *hold) seal() int64 {
 	if h.done {
 		return h.used
 	}
-	h.done, h.used = true, h.grant.From
+	h.done, h.used = true, h.start
 	h.gone.Store(true)
 	for _, t := range h.tracks {
 		end := t.word.Swap(sealed)
