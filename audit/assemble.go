@@ -39,21 +39,9 @@ func (a *Auditor) order() Order {
 	}
 	r := Order{Violations: o.falls, Deepest: o.deepest, List: []Step{}}
 	for _, f := range o.list {
-		r.List = append(r.List, Step{f.at, a.id(f.before), a.id(f.after)})
+		r.List = append(r.List, Step{f.at, snowfence.ID(f.before ^ a.flip), snowfence.ID(f.after ^ a.flip)})
 	}
 	return r
-}
-
-// id returns the ID of a word in whose order IDs were compared.
-func (a *Auditor) id(w uint64) snowfence.ID {
-	if a.fields != nil && a.fields.encrypted {
-		if parts, err := a.fields.plain.Decode(snowfence.ID(w)); err == nil {
-			if id, err := a.fields.scheme.ComposeParts(parts); err == nil {
-				return id
-			}
-		}
-	}
-	return snowfence.ID(w ^ a.flip)
 }
 
 func (a *Auditor) gaps(t *tidy) Gaps {

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -23,7 +24,7 @@ type fields struct {
 
 	// encrypted means that the words hide the fields, and that only the scheme can take them apart.
 	encrypted bool
-	plain     *snowfence.Scheme // the same layout without encryption
+	plain     *snowfence.Scheme // the same layout without encryption; nil for others
 }
 
 // bitRun is bits of the node that lie together.
@@ -45,7 +46,7 @@ func newFields(s *snowfence.Scheme) (*fields, error) {
 			f.timeShift, f.timeMask = shift, mask
 		case snowfence.FieldSequence:
 			f.seqShift, f.seqMask, f.seqBits = shift, mask, field.Bits
-		case snowfence.FieldRollback:
+		case snowfence.FieldRollback, snowfence.FieldKey:
 		default:
 			if n := len(f.node); n > 0 && f.node[n-1].shift == shift+field.Bits {
 				f.node[n-1] = bitRun{shift, f.node[n-1].bits + field.Bits}
@@ -54,26 +55,25 @@ func newFields(s *snowfence.Scheme) (*fields, error) {
 			}
 		}
 	}
-	plain, err := snowfence.NewScheme(f.layout)
-	if err != nil {
-		return nil, fmt.Errorf("audit: %w", err)
+	if f.encrypted = s.Encrypted(); f.encrypted {
+		bare := s.Layout() // fields of its own
+		bare.Cipher = snowfence.Plain
+		bare.Fields = slices.DeleteFunc(bare.Fields, func(field snowfence.Field) bool { return field.Name == snowfence.FieldKey })
+		plain, err := snowfence.NewScheme(bare)
+		if err != nil {
+			return nil, fmt.Errorf("audit: %w", err)
+		}
+		f.plain = plain
 	}
-	f.plain = plain
-	f.encrypted = !f.agree()
 	return f, nil
 }
 
-// agree reports whether the scheme takes IDs apart by their bits. Shifting and masking is linear, so that IDs with a single bit set say
-// it for all IDs; a cipher that leaves all of them alone would be none.
-func (f *fields) agree() bool {
-	for i := range f.width {
-		w := uint64(1) << i
-		p, err := f.scheme.Decode(snowfence.ID(w))
-		if err != nil || uint64(p.Tick) != f.tick(w) || uint64(p.Node) != f.nodeOf(w) || uint64(p.Sequence) != f.seq(w) {
-			return false
-		}
+// evenWidth is the number of bits of an ID, from the lowest up, without a number of the key above them.
+func (f *fields) evenWidth() int {
+	if f.layout.Cipher == snowfence.SPARX {
+		return 64 // whatever the layout leaves free
 	}
-	return true
+	return f.width - f.layout.Bits(snowfence.FieldKey)
 }
 
 func (f *fields) tick(w uint64) uint64 { return w >> f.timeShift & f.timeMask }
@@ -98,13 +98,14 @@ func (f *fields) decryptAll(at int64, words []uint64, t *tally, o *order, limit 
 			foreign++
 			continue
 		}
-		id, err := f.plain.ComposeParts(parts)
+		parts.Key = 0
+		raw, err := f.plain.ComposeParts(parts)
 		if err != nil {
 			foreign++
 			continue
 		}
-		t.one(uint64(id))
-		o.next(at+int64(i), uint64(id), limit)
+		t.one(uint64(raw))
+		o.next(at+int64(i), word{uint64(raw), w}, limit)
 	}
 	return foreign
 }

@@ -133,7 +133,7 @@ func TestReadFails(t *testing.T) {
 
 // Lines that are far too long are bad lines, and their neighbours are read.
 func TestReadLongLines(t *testing.T) {
-	long := strings.Repeat("9", maxLine+blockSize)
+	long := strings.Repeat("9", 3*maxLine)
 	for _, c := range []struct {
 		f    Format
 		text string

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"slices"
 	"sync/atomic"
+
+	"github.com/snowfence/snowfence"
 )
 
 // survey is what is counted while IDs come in. A chunk of words is divided into pieces for several goroutines. What depends on the
@@ -17,6 +19,7 @@ type survey struct {
 
 	n     int64
 	first uint64
+	low   uint64 // the bits that are not the number of a key
 	total partial
 	tally []*tally // by worker; nil without fields
 	ones  []*ones  // by worker
@@ -33,7 +36,11 @@ type partial struct {
 }
 
 func newSurvey(f *fields, flip uint64, piece, limit int) *survey {
-	return &survey{fields: f, flip: flip, piece: piece, limit: limit}
+	s := &survey{fields: f, flip: flip, piece: piece, limit: limit, low: math.MaxUint64}
+	if f != nil && f.layout.Bits(snowfence.FieldKey) > 0 {
+		s.low = 1<<f.evenWidth() - 1
+	}
+	return s
 }
 
 // add looks at words, the first of which has the given position.
@@ -74,7 +81,7 @@ func (s *survey) look(worker int, at int64, words []uint64) partial {
 		p.or |= w ^ s.flip
 	}
 	p.words.look(at, words, s.limit)
-	p.serial.look(words, s.first)
+	p.serial.look(words, s.first, s.low)
 	s.ones[worker].add(words)
 	if s.fields == nil {
 		return p
@@ -101,10 +108,10 @@ func (p *partial) join(q *partial, first bool, limit int) {
 	p.foreign += q.foreign
 }
 
-// width is the number of bits that IDs have: the layout's, or as many as are in use.
+// width is the number of bits that have to look random: those that a layout has or a cipher makes, or as many as are in use.
 func (s *survey) width() int {
 	if s.fields != nil {
-		return s.fields.width
+		return s.fields.evenWidth()
 	}
 	return bits.Len64(s.total.or)
 }
@@ -113,48 +120,49 @@ func (s *survey) width() int {
 type order struct {
 	n           int64
 	at          int64 // position of the first word
-	first, last uint64
+	first, last word
 	falls       int64
 	deepest     uint64
 	list        []fall
 }
 
+// word is what is compared, and the ID as it came, which is another one if it is encrypted.
+type word struct{ key, id uint64 }
+
 // fall is a word that is lower than the one before it.
 type fall struct {
 	at            int64
-	before, after uint64
+	before, after uint64 // as they came
 }
 
 func (o *order) look(at int64, words []uint64, limit int) {
-	if len(words) == 0 {
-		return
-	}
-	o.n, o.at, o.first, o.last = int64(len(words)), at, words[0], words[len(words)-1]
+	o.n, o.at = int64(len(words)), at
+	o.first, o.last = word{words[0], words[0]}, word{words[len(words)-1], words[len(words)-1]}
 	before := words[0]
 	for i, w := range words {
 		if w < before {
-			o.fall(fall{at + int64(i), before, w}, limit)
+			o.fall(at+int64(i), word{before, before}, word{w, w}, limit)
 		}
 		before = w
 	}
 }
 
 // next takes one more word in.
-func (o *order) next(at int64, w uint64, limit int) {
+func (o *order) next(at int64, w word, limit int) {
 	if o.n == 0 {
 		o.at, o.first = at, w
-	} else if w < o.last {
-		o.fall(fall{at, o.last, w}, limit)
+	} else if w.key < o.last.key {
+		o.fall(at, o.last, w, limit)
 	}
 	o.n++
 	o.last = w
 }
 
-func (o *order) fall(f fall, limit int) {
+func (o *order) fall(at int64, before, after word, limit int) {
 	o.falls++
-	o.deepest = max(o.deepest, f.before-f.after)
+	o.deepest = max(o.deepest, before.key-after.key)
 	if len(o.list) < limit {
-		o.list = append(o.list, f)
+		o.list = append(o.list, fall{at, before.id, after.id})
 	}
 }
 
@@ -167,8 +175,8 @@ func (o *order) join(q *order, limit int) {
 		*o = *q
 		return
 	}
-	if q.first < o.last {
-		o.fall(fall{q.at, o.last, q.first}, limit)
+	if q.first.key < o.last.key {
+		o.fall(q.at, o.last, q.first, limit)
 	}
 	o.n += q.n
 	o.falls += q.falls
@@ -185,10 +193,10 @@ type serial struct {
 	x, xx, xy   float64
 }
 
-func (s *serial) look(words []uint64, origin uint64) {
+func (s *serial) look(words []uint64, origin, mask uint64) {
 	before := 0.0
 	for i, w := range words {
-		v := distance(w, origin)
+		v := distance(w&mask, origin&mask)
 		s.x += v
 		s.xx += v * v
 		if i == 0 {
