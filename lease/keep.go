@@ -33,6 +33,7 @@ func (l *Lease) kick() {
 // keep renews and heals the lease until its life ends. It is the only goroutine of a lease.
 func (l *Lease) keep() {
 	defer close(l.done)
+	defer l.unpin()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for l.life.Err() == nil {
@@ -108,6 +109,9 @@ func (l *Lease) attend() {
 	err := l.tend(ctx, spent)
 	if lost(err) && !fatal(err) {
 		err = l.tend(ctx, false) // heal at once
+	}
+	if err != nil && !lost(err) {
+		err = l.replaced(ctx, err)
 	}
 	if err == nil || !errors.Is(ctx.Err(), context.Canceled) || fatal(err) { // unless Release or Close wanted the store, which is no trouble
 		l.note(err, before)

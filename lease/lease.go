@@ -30,6 +30,7 @@ type Lease struct {
 	life   context.Context // ends with the lease
 	end    context.CancelCauseFunc
 	done   chan struct{} // closed when the keeper has stopped
+	unpin  func()        // lets the store close what it keeps open for this lease
 	kicked chan struct{} // wakes the keeper
 
 	mu           sync.Mutex
@@ -77,12 +78,20 @@ func Open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, 
 		refused: map[int64]error{},
 		done:    make(chan struct{}), kicked: make(chan struct{}, 1), changed: make(chan struct{}),
 		want: true, need: -1, used: time.Now(),
+		unpin: func() {},
 	}
 	l.life, l.end = context.WithCancelCause(context.Background())
-	if err := l.register(ctx); err != nil {
-		return nil, err
+	if p, ok := st.(Pinner); ok {
+		if l.unpin, err = p.Pin(ctx); err != nil {
+			return nil, fmt.Errorf("lease: namespace %q: %w", namespace, err)
+		}
 	}
-	if err := l.first(ctx); err != nil {
+	err = l.register(ctx)
+	if err == nil {
+		err = l.first(ctx)
+	}
+	if err != nil {
+		l.unpin()
 		return nil, err
 	}
 	l.renewAt = time.Now().Add(l.pace())
@@ -211,6 +220,7 @@ func (l *Lease) Close(ctx context.Context) error {
 // Orphan stops renewing and leaves the node to run out: what was granted may still be used until its end, and the node is taken until then.
 func (l *Lease) Orphan() {
 	l.end(fmt.Errorf("lease: namespace %q: %w: it was orphaned", l.name, ErrEnded))
+	l.unpin() // so that the store can be closed at once
 }
 
 // Done returns a channel that is closed when the lease has ended: it was closed or orphaned, its namespace was deleted or got another layout,

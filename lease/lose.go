@@ -48,6 +48,20 @@ func (l *Lease) lose(cause error) error {
 	return &lostError{cause}
 }
 
+// replaced looks whether an error of the store comes from its being another one by now. Then what was granted by the old one protects nobody, and is
+// lost at once; otherwise it returns err, and the grant may be used to its end.
+func (l *Lease) replaced(ctx context.Context, err error) error {
+	if !errors.Is(err, ErrReplaced) {
+		if _, why := identity(ctx, l.st); errors.Is(why, ErrReplaced) {
+			err = why
+		}
+	}
+	if errors.Is(err, ErrReplaced) {
+		return l.lose(err)
+	}
+	return err
+}
+
 // lostError marks a cause for which the lease has already been sealed.
 type lostError struct{ cause error }
 

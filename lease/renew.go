@@ -146,8 +146,6 @@ func (l *Lease) confirm(ctx context.Context, until int64) error {
 	}
 	id, err := identity(ctx, l.st)
 	switch {
-	case errors.Is(err, ErrReplaced):
-		return l.lose(err)
 	case err != nil:
 		return fmt.Errorf("lease: asking the store who it is: %w", err)
 	case id != ns.Identity:

@@ -76,8 +76,14 @@ type Store interface {
 type Identifier interface {
 	// Identity returns a text that stays the same over restarts and changes when the data may have been set back: a file was
 	// replaced, another server was promoted. It is asked for after each swap and before its use, so it should cost no round trip where that can be avoided.
-	// An error that matches [ErrReplaced] ends the lease; with others the swap is not used yet.
+	// An error that matches [ErrReplaced] ends the lease, as it does from any other method; with others the swap is not used yet.
 	Identity(ctx context.Context) (string, error)
+}
+
+// Pinner is a [Store] that has to keep something open while leases are held in it, to notice when it is replaced.
+type Pinner interface {
+	// Pin is called when a lease is opened, and unpin once when it has ended.
+	Pin(ctx context.Context) (unpin func(), err error)
 }
 
 // Clock is a [Store] with a time of its own.

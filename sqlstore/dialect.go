@@ -25,7 +25,13 @@ type Dialect struct {
 // SQLite is the dialect of SQLite files, for any number of processes on one machine. The driver may be any; the connections that
 // the store uses are set to synchronous=FULL, and the file to WAL mode. Give the *sql.DB a busy timeout.
 //
-// The file must be on a local file system. It is refused on network file systems, where locks and shared memory do not work.
+// The file must be on a local file system, under one name: it is refused on network file systems, where locks and shared memory do not work, and
+// with hard links or mounted as a single file, since SQLite keeps the last commits in files beside it (-wal, -shm), which each name has its own of.
+// Symbolic links are safe.
+//
+// While programs use the file, neither it nor the files beside it may be deleted, moved or copied over. Each use looks whether somebody did, and ends
+// the lease if so. Programs that open the file afterwards cannot know; so where the file or its -wal was deleted, both the old and the new may make the same IDs
+// until the old one's next renewal, about a third of the ttl at most. The lease keeps one connection of the pool open.
 func SQLite() Dialect {
 	return Dialect{
 		name:     "sqlite",

@@ -11,9 +11,15 @@ import (
 
 // file is a database file as it was when the store was first used.
 type file struct {
-	path string
+	path string // with symbolic links resolved, as SQLite does it: the names of the side files come from it
 	info os.FileInfo
 }
+
+// sides are the files beside a database that its connections use: the log with what was committed last, and the memory that its processes share.
+// A nil one did not exist.
+type sides [2]os.FileInfo
+
+var suffixes = [len(sides{})]string{"-wal", "-shm"}
 
 func openFile(path string) (*file, error) {
 	// Only looked at, never opened: closing a second descriptor of a file drops the locks that SQLite holds in this process.
@@ -27,19 +33,64 @@ func openFile(path string) (*file, error) {
 	if err := local(path); err != nil {
 		return nil, err
 	}
+	if err := oneName(path, links(info), mounted(path)); err != nil {
+		return nil, err
+	}
 	return &file{path, info}, nil
 }
 
-// check reports whether the path still leads to the same file. Grants written into any other file protect nobody.
-func (f *file) check() error {
-	info, err := os.Stat(f.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("sqlstore: %w: the file %s was deleted while in use: restart the programs that use it, so that all use the same one", lease.ErrReplaced, f.path)
-	case err != nil:
-		return fmt.Errorf("sqlstore: %w", err)
-	case !os.SameFile(f.info, info):
-		return fmt.Errorf("sqlstore: %w: the file %s is another one than the one that was opened: restart the programs that use it, so that all use the same one", lease.ErrReplaced, f.path)
+// oneName refuses a file that can be reached by several names, each with side files of its own.
+func oneName(path string, names uint64, mounted bool) error {
+	if names > 1 {
+		return fmt.Errorf("the file %s has %d names (hard links), and SQLite keeps the last commits beside each name, where users of another name do not see them:"+
+			" delete the other names (find them with: find DIR -samefile %s), or use symbolic links, which are safe", path, names, path)
+	}
+	if mounted {
+		return fmt.Errorf("the file %s is a mount point of its own, and SQLite keeps the last commits in a file beside it, where those outside of the mount do not see them:"+
+			" mount the folder that contains the file instead (for containers: -v /data:/data, not -v /data/ids.db:/ids.db)", path)
 	}
 	return nil
+}
+
+// sides returns the side files that the path leads to now.
+func (f *file) sides() (s sides, err error) {
+	for i, suffix := range suffixes {
+		if s[i], err = os.Stat(f.path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return s, fmt.Errorf("sqlstore: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// check reports whether the path still leads to the same file and side files. Grants written into any others protect nobody: who opens the path now does not
+// see them.
+func (f *file) check(s sides) error {
+	info, err := os.Stat(f.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("sqlstore: %w", err)
+	}
+	if err := unchanged(f.path, f.info, info); err != nil {
+		return err
+	}
+	now, err := f.sides()
+	if err != nil {
+		return err
+	}
+	for i, suffix := range suffixes {
+		if err := unchanged(f.path+suffix, s[i], now[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func unchanged(path string, before, now os.FileInfo) error {
+	what := "is another one than the one that was opened"
+	switch {
+	case before == nil && now == nil, before != nil && now != nil && os.SameFile(before, now):
+		return nil
+	case now == nil:
+		what = "was deleted while in use"
+	}
+	return fmt.Errorf("sqlstore: %w: the file %s %s: restart the programs that use it, so that all use the same one", lease.ErrReplaced, path, what)
 }

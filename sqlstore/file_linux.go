@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -77,26 +76,10 @@ func local(path string) error {
 
 // remoteFuse returns the type of a FUSE file system that is known to be a network. Others, such as encrypted or NTFS disks, are local.
 func remoteFuse(path string) string {
-	f, err := os.Open("/proc/self/mountinfo")
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
 	if abs, err := filepath.EvalSymlinks(path); err == nil {
 		path = abs
 	}
-	var kind, at string
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		before, after, ok := strings.Cut(lines.Text(), " - ")
-		fields, types := strings.Fields(before), strings.Fields(after)
-		if !ok || len(fields) < 5 || len(types) < 1 {
-			continue
-		}
-		mount := fields[4]
-		if under := mount == "/" || path == mount || strings.HasPrefix(path, mount+"/"); under && len(mount) >= len(at) {
-			at, kind = mount, types[0]
-		}
-	}
+	_, kind := mountOf(mountTable(), path)
 	for _, known := range []string{"sshfs", "s3fs", "rclone", "gluster", "ceph", "gcsfuse", "goofys", "mountpoint-s3", "juicefs", "davfs", "blobfuse", "curlftpfs", "moosefs", "lizardfs"} {
 		if strings.Contains(kind, known) {
 			return kind
@@ -104,3 +87,36 @@ func remoteFuse(path string) string {
 	}
 	return ""
 }
+
+// mounted reports whether a file itself, and not a folder above it, is mounted, as containers do with single files. Where the system does not tell, it is not known.
+func mounted(path string) bool {
+	at, _ := mountOf(mountTable(), path)
+	return at == path
+}
+
+func mountTable() string {
+	table, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return "" // nothing is known of mounts
+	}
+	return string(table)
+}
+
+// mountOf returns where the file system of an absolute path is mounted, and its type, by a table in the format of mountinfo.
+func mountOf(table, path string) (at, kind string) {
+	for line := range strings.Lines(table) {
+		before, after, ok := strings.Cut(line, " - ")
+		fields, types := strings.Fields(before), strings.Fields(after)
+		if !ok || len(fields) < 5 || len(types) < 1 {
+			continue
+		}
+		mount := unescape.Replace(fields[4])
+		if under := mount == "/" || path == mount || strings.HasPrefix(path, mount+"/"); under && len(mount) >= len(at) {
+			at, kind = mount, types[0] // the last of several is on top
+		}
+	}
+	return at, kind
+}
+
+// unescape undoes what the kernel does to names in mountinfo.
+var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)

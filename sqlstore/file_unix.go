@@ -18,3 +18,6 @@ func (f *file) identity() string {
 
 // local cannot tell network file systems here.
 func local(string) error { return nil }
+
+// mounted cannot tell mount points here.
+func mounted(string) bool { return false }

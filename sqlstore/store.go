@@ -26,10 +26,15 @@ type Store struct {
 	db      *sql.DB
 	dialect Dialect
 
-	mu    sync.Mutex // guards what follows, not the database
-	ready bool
-	id    string
-	file  *file // nil for databases that are no file
+	mu       sync.Mutex // guards what follows, not the database
+	ready    bool
+	id       string
+	file     *file         // nil for databases that are no file
+	pinned   *sql.Conn     // nil when there are no leases, or no connection to spare
+	pins     int           // leases that pinned it
+	sides    sides         // of the pinned connection, and so of all while it is open
+	seen     map[any]sides // otherwise, those of connections, by what the driver calls a connection
+	replaced error         // what was noticed once
 }
 
 // New returns a store over db, which stays the caller's to close, after all leases. It does no I/O: what is wrong with the database shows at the first use.
@@ -124,18 +129,13 @@ func (s *Store) Count(ctx context.Context, namespace string, first, last int64) 
 	return n, err
 }
 
-// Identity implements [lease.Identifier]. A file that is no longer at its path, or not the same one, is a [lease.ErrReplaced].
+// Identity implements [lease.Identifier]. A file that is no longer at its path, or not the same one, is a [lease.ErrReplaced], here and in all other methods.
 func (s *Store) Identity(ctx context.Context) (string, error) {
-	if err := s.use(ctx, nil); err != nil {
+	if err := s.use(ctx, func(*sql.Conn) error { return nil }); err != nil { // compares the files
 		return "", err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.file != nil {
-		if err := s.file.check(); err != nil {
-			return "", err
-		}
-	}
 	return s.id, nil
 }
 
@@ -164,7 +164,7 @@ func (s *Store) read(ctx context.Context, query string, args []any) (out []lease
 const patience = 30 * time.Second
 
 // use runs do on one connection of a database that is ready, and again while the database is busy: busy means that nothing was done.
-// Between two attempts nothing is locked. A nil do only makes the database ready.
+// Between two attempts nothing is locked.
 func (s *Store) use(ctx context.Context, do func(*sql.Conn) error) error {
 	start := time.Now()
 	for attempt := 0; ; attempt++ {
@@ -185,13 +185,12 @@ func (s *Store) use(ctx context.Context, do func(*sql.Conn) error) error {
 	}
 }
 
+// once runs do on a connection whose files are compared before, so that nothing is written into files that nobody else sees, and afterwards, before
+// what was read or written is used; also after an error, which may come from files that are gone.
 func (s *Store) once(ctx context.Context, do func(*sql.Conn) error) error {
 	s.mu.Lock()
 	ready := s.ready
 	s.mu.Unlock()
-	if ready && do == nil {
-		return nil
-	}
 	c, err := s.db.Conn(ctx)
 	if err != nil {
 		return err
@@ -202,8 +201,17 @@ func (s *Store) once(ctx context.Context, do func(*sql.Conn) error) error {
 			return err
 		}
 	}
-	if do == nil {
-		return nil
+	used, err := s.joined(ctx, c)
+	if err != nil {
+		return err
 	}
-	return do(c)
+	err = do(c)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if changed := s.compare(used); changed != nil {
+		return changed
+	}
+	return err
 }
+
+func isReplaced(err error) bool { return errors.Is(err, lease.ErrReplaced) }

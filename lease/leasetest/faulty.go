@@ -49,6 +49,16 @@ func once(op string, err error) func(string, int) error {
 	}
 }
 
+// always returns a fault that happens at each operation of the kind.
+func always(op string, err error) func(string, int) error {
+	return func(o string, _ int) error {
+		if o == op {
+			return err
+		}
+		return nil
+	}
+}
+
 func (f *faulty) count() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -192,6 +202,14 @@ func (f *faulty) Identity(ctx context.Context) (string, error) {
 		return i.Identity(ctx)
 	}
 	return "", nil
+}
+
+// Pin pins the store where it wants that.
+func (f *faulty) Pin(ctx context.Context) (func(), error) {
+	if p, ok := f.Store.(lease.Pinner); ok {
+		return p.Pin(ctx)
+	}
+	return func() {}, nil
 }
 
 func (f *faulty) Now(context.Context) (time.Time, error) {

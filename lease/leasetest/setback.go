@@ -162,16 +162,32 @@ func testOtherStore(w *world) {
 }
 
 func testReplacedStore(w *world) {
-	u := w.on(4)
-	u.produce(10)
-	w.sleep(ttl / 3)
-	w.st.be(func() (string, error) { return "", fmt.Errorf("gone: %w", lease.ErrReplaced) })
-	if err := u.grant(); !errors.Is(err, lease.ErrReplaced) || !errors.Is(err, lease.ErrEnded) {
-		w.Errorf("a renewal in a store that was replaced: %v", err)
-	}
-	<-u.l.Done()
-	if u.sealed() != 1 {
-		w.Errorf("sealed %d times", u.sealed())
+	gone := func() (string, error) { return "", fmt.Errorf("gone: %w", lease.ErrReplaced) }
+	for what, fault := range map[string]func(string, int) error{
+		"that answers":         nil,
+		"that fails to read":   always("get", errFault),
+		"that fails to write":  always("swap", errFault),
+		"that says so on read": always("get", lease.ErrReplaced),
+	} {
+		w.st.be(nil)
+		u := w.open(nil)
+		w.must(u.grant())
+		u.produce(10)
+		w.sleep(ttl / 3)
+		w.st.be(gone)
+		w.st.fail(fault, nil)
+		if err := u.grant(); !errors.Is(err, lease.ErrReplaced) || !errors.Is(err, lease.ErrEnded) {
+			w.Errorf("a renewal in a store %s and was replaced: %v", what, err)
+		}
+		select {
+		case <-u.l.Done():
+		case <-time.After(patience()):
+			w.Errorf("a store %s was replaced: the lease lives on", what)
+		}
+		if u.sealed() != 1 {
+			w.Errorf("a store %s was replaced: sealed %d times", what, u.sealed())
+		}
+		w.st.fail(nil, nil)
 	}
 }
 

@@ -178,10 +178,14 @@ var leaseMutants = []mutant{
 		old: `case id != ns.Identity:`, now: `case false:`, test: "TestMemory/other_store",
 	},
 	{
-		rule: "a replaced store ends the lease", file: "lease/renew.go",
-		old: `	case errors.Is(err, ErrReplaced):
-		return l.lose(err)
-`, now: ``, test: "TestMemory/replaced_store",
+		rule: "a replaced store ends the lease", file: "lease/lose.go",
+		old: `	if errors.Is(err, ErrReplaced) {
+		return`, now: `	if false {
+		return`, test: "TestMemory/replaced_store",
+	},
+	{
+		rule: "an error of a store may mean that it was replaced", file: "lease/lose.go",
+		old: `	if !errors.Is(err, ErrReplaced) {`, now: `	if false {`, test: "TestMemory/replaced_store",
 	},
 	{
 		rule: "after a set-back grants start above all that can have been granted", file: "lease/register.go",
@@ -227,7 +231,33 @@ var leaseMutants = []mutant{
 	},
 	{
 		rule: "a replaced file is noticed", file: "sqlstore/file.go",
-		old: `!os.SameFile(f.info, info)`, now: `info == nil`, pkg: "./test/sqlite", test: "TestReplacedFile",
+		old: `os.SameFile(before, now):`, now: `true:`, pkg: "./test/sqlite", test: "TestReplacedFile",
+	},
+	{
+		rule: "so are files beside it", file: "sqlstore/file.go",
+		old: `	for i, suffix := range suffixes {
+		if err := unchanged(`, now: `	for i, suffix := range suffixes[:0] {
+		if err := unchanged(`, pkg: "./test/sqlite", test: "TestDeletedSideFiles/^(shm|wal_and_shm)$",
+	},
+	{
+		rule: "they are compared before a write", file: "sqlstore/pin.go",
+		old: `	return used, s.compare(used)`, now: `	return used, nil`, pkg: "./test/sqlite", test: "TestComparedBeforeWrites",
+	},
+	{
+		rule: "and after it, before its use", file: "sqlstore/store.go",
+		old: `changed := s.compare(used); changed != nil`, now: `changed := s.compare(used); changed != nil && false`, pkg: "./test/sqlite", test: "TestComparedAfterWrites",
+	},
+	{
+		rule: "a connection stays open while there are leases", file: "sqlstore/pin.go",
+		old: `	case s.file == nil || !spare:`, now: `	case s.file == nil || !spare || true:`, pkg: "./test/sqlite", test: "TestPin",
+	},
+	{
+		rule: "a file with two names is refused", file: "sqlstore/file.go",
+		old: `names > 1 {`, now: `names > 2 {`, pkg: "./test/sqlite", test: "TestNames",
+	},
+	{
+		rule: "a mounted file is refused", file: "sqlstore/file.go",
+		old: `	if mounted {`, now: `	if false {`, pkg: "./sqlstore", test: "TestMounts",
 	},
 	{
 		rule: "commits wait for the disk", file: "sqlstore/dialect.go",

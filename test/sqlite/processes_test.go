@@ -84,8 +84,29 @@ func child(path, node, count string) error {
 	return g.Close(ctx)
 }
 
-// start runs the child and sends what it printed, complete lines only, when it has ended.
+// printed is what a child wrote: complete lines only.
+type printed struct {
+	ids    []int64
+	stderr string
+}
+
+// start runs the child and sends the IDs it printed when it has ended. It must not fail.
 func start(t *testing.T, path, node string, count int) (*exec.Cmd, chan []int64) {
+	t.Helper()
+	cmd, all := startFailing(t, path, node, count)
+	out := make(chan []int64, 1)
+	go func() {
+		p := <-all
+		if p.stderr != "" {
+			t.Errorf("the child: %s", p.stderr)
+		}
+		out <- p.ids
+	}()
+	return cmd, out
+}
+
+// startFailing runs the child, which may fail, and sends what it printed when it has ended.
+func startFailing(t *testing.T, path, node string, count int) (*exec.Cmd, chan printed) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "SNOWFENCE_TEST_FILE="+path, "SNOWFENCE_TEST_NODE="+node, "SNOWFENCE_TEST_COUNT="+strconv.Itoa(count))
@@ -98,7 +119,7 @@ func start(t *testing.T, path, node string, count int) (*exec.Cmd, chan []int64)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	out := make(chan []int64, 1)
+	out := make(chan printed, 1)
 	go func() {
 		var ids []int64
 		r := bufio.NewReader(stdout)
@@ -113,11 +134,8 @@ func start(t *testing.T, path, node string, count int) (*exec.Cmd, chan []int64)
 			}
 			ids = append(ids, id)
 		}
-		err := cmd.Wait()
-		if err != nil && errs.Len() > 0 {
-			t.Errorf("the child: %v: %s", err, errs.String())
-		}
-		out <- ids
+		_ = cmd.Wait() // why it failed is in stderr
+		out <- printed{ids, errs.String()}
 	}()
 	return cmd, out
 }

@@ -1,0 +1,294 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/sqlstore"
+)
+
+// TestDeletedSideFiles deletes files of a database that a process has open, and starts a second process on what is left. The first one notices at a renewal,
+// and where the file with the last commits is still there, no ID is made twice even until then.
+func TestDeletedSideFiles(t *testing.T) {
+	for name, c := range map[string]struct {
+		suffixes []string
+		overlap  bool // what the first process had committed is out of reach for the second one
+		works    bool // the second process can use what is left while the first one still has it open
+	}{
+		"shm":         {[]string{"-shm"}, false, true},
+		"wal":         {[]string{"-wal"}, true, false},
+		"wal and shm": {[]string{"-wal", "-shm"}, true, true},
+		"database":    {[]string{""}, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "ids.db")
+			first, out := startFailing(t, path, "5", 1<<30)
+			time.Sleep(time.Second)
+			for _, suffix := range c.suffixes {
+				if err := os.Remove(path + suffix); err != nil {
+					t.Fatal(err)
+				}
+			}
+			second, out2 := startFailing(t, path, "5", 200_000)
+			defer func() { _ = second.Process.Kill() }()
+			var a printed
+			select {
+			case a = <-out:
+			case <-time.After(10 * time.Second):
+				_ = first.Process.Kill()
+				t.Fatal("the first process lives on with files that nobody else sees")
+			}
+			if !strings.Contains(a.stderr, "deleted") && !strings.Contains(a.stderr, "another one") {
+				t.Errorf("the first process ended with %q", a.stderr)
+			}
+			b := <-out2
+			if len(a.ids) == 0 || len(b.ids) == 0 && c.works {
+				t.Fatalf("%d and %d IDs: %s", len(a.ids), len(b.ids), b.stderr)
+			}
+			seen := map[int64]bool{}
+			for _, id := range a.ids {
+				seen[id] = true
+			}
+			twice := 0
+			for _, id := range b.ids {
+				if seen[id] {
+					twice++
+				}
+			}
+			if twice > 0 && !c.overlap {
+				t.Errorf("%d IDs were made twice", twice)
+			}
+			t.Logf("%d and %d IDs, %d of them twice", len(a.ids), len(b.ids), twice)
+		})
+	}
+}
+
+// TestSideFilesComeAndGo has other processes open and close the file, and a checkpoint that begins the log anew: none of it ends a lease.
+func TestSideFilesComeAndGo(t *testing.T) {
+	for name, set := range map[string]func(*sql.DB){
+		"pool":                func(*sql.DB) {},
+		"one connection":      func(db *sql.DB) { db.SetMaxOpenConns(1) },
+		"two connections":     func(db *sql.DB) { db.SetMaxOpenConns(2) },
+		"none kept":           func(db *sql.DB) { db.SetMaxIdleConns(0) },
+		"one, none kept":      func(db *sql.DB) { db.SetMaxOpenConns(1); db.SetMaxIdleConns(0) },
+		"short-lived":         func(db *sql.DB) { db.SetConnMaxLifetime(20 * time.Millisecond) },
+		"one and short-lived": func(db *sql.DB) { db.SetMaxOpenConns(1); db.SetConnMaxLifetime(20 * time.Millisecond) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "ids.db")
+			db, st := openFile(t, path)
+			set(db)
+			scheme, err := snowfence.NewScheme(snowfence.Default()) // that of the other processes
+			if err != nil {
+				t.Fatal(err)
+			}
+			other, err := sqlstore.New(db, sqlstore.SQLite()) // of the same pool
+			if err != nil {
+				t.Fatal(err)
+			}
+			var leases []*lease.Lease
+			for _, st := range []lease.Store{st, st, other} {
+				l, err := lease.Open(t.Context(), st, "default", scheme, &lease.Options{Create: true, TTL: 150 * time.Millisecond})
+				if err != nil {
+					t.Fatal(err)
+				}
+				leases = append(leases, l)
+			}
+			for range 3 {
+				_, out := start(t, path, "9", 2000)
+				if ids := <-out; len(ids) == 0 {
+					t.Error("another process made no IDs")
+				}
+				if _, err := db.ExecContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(200 * time.Millisecond)
+			}
+			for _, l := range leases {
+				if err := l.Err(); err != nil {
+					t.Errorf("the lease ended: %v", err)
+				}
+				if s := l.Status(); !s.Held || s.Trouble != nil {
+					t.Errorf("the lease: %+v", s)
+				}
+				if err := l.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+			if n := db.Stats().InUse; n != 0 {
+				t.Errorf("%d connections are in use after all leases were closed", n)
+			}
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(path + "-wal"); err == nil {
+				t.Error("the log is still there after everything was closed: a connection leaked")
+			}
+		})
+	}
+}
+
+// TestNames: each name of a file has side files of its own, except symbolic links, which lead to one name.
+func TestNames(t *testing.T) {
+	dir := t.TempDir()
+	path, hard, soft := filepath.Join(dir, "ids.db"), filepath.Join(dir, "hard.db"), filepath.Join(dir, "soft.db")
+	node := int64(5)
+	lend := func(path string) (*lease.Lease, error) {
+		_, st := openFile(t, path)
+		return lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{Create: true, TTL: 300 * time.Millisecond, Node: &node})
+	}
+	first, err := lend(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(path, soft); err != nil {
+		t.Fatal(err)
+	}
+	second, err := lend(soft)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Orphan()
+	if a, b := first.Status().Grant, second.Status().Grant; b.From < a.Until {
+		t.Errorf("by a symbolic link [%d, %d) is granted beside [%d, %d)", b.From, b.Until, a.From, a.Until)
+	}
+	if _, err := os.Stat(soft + "-wal"); err == nil {
+		t.Error("the symbolic link has side files of its own")
+	}
+	first.Orphan()
+	second.Orphan()
+	if err := os.Link(path, hard); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, soft, hard} {
+		l, err := lend(name)
+		if err == nil {
+			l.Orphan()
+			t.Errorf("%s was leased from, and has two names", name)
+		} else if !strings.Contains(err.Error(), "hard link") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := os.Remove(hard); err != nil {
+		t.Fatal(err)
+	}
+	l, err := lend(path)
+	if err != nil {
+		t.Fatalf("with one name again: %v", err)
+	}
+	l.Orphan()
+}
+
+// TestReplacedForGood: a store that noticed once works no more, whoever puts other files in the place of those that are gone.
+func TestReplacedForGood(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ids.db")
+	db, st := openFile(t, path)
+	db.SetMaxOpenConns(1)
+	l, err := lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{Create: true, TTL: 300 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := snowfence.New(snowfence.Config{Fence: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path + "-shm"); err != nil {
+		t.Fatal(err)
+	}
+	<-l.Done()
+	if err := l.Err(); !errors.Is(err, lease.ErrReplaced) || !strings.Contains(err.Error(), "-shm") {
+		t.Errorf("the lease ended with %v", err)
+	}
+	if id, err := g.Next(t.Context()); err == nil {
+		t.Errorf("ID %d was made after the file was gone", id)
+	}
+	if err := os.WriteFile(path+"-shm", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.ListNamespaces(t.Context(), st); !errors.Is(err, lease.ErrReplaced) {
+		t.Errorf("the store goes on: %v", err)
+	}
+}
+
+// TestComparedBeforeWrites: nothing is written into files that nobody else sees.
+func TestComparedBeforeWrites(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ids.db")
+	db, st := openFile(t, path)
+	unpin, err := st.Pin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unpin()
+	if err := os.Remove(path + "-shm"); err != nil {
+		t.Fatal(err)
+	}
+	w := lease.Write{New: lease.Record{Key: lease.Key{Namespace: "n", Node: 1}, Nonce: "x"}}
+	if err := st.Swap(t.Context(), []lease.Write{w})[0]; !errors.Is(err, lease.ErrReplaced) {
+		t.Errorf("a write: %v", err)
+	}
+	var n int
+	if err := db.QueryRow("SELECT COUNT(*) FROM snowfence_lease").Scan(&n); err != nil || n != 0 {
+		t.Errorf("%d records were written, %v", n, err)
+	}
+}
+
+// TestComparedAfterWrites replaces a file while a write waits for its turn: the write is done, and does not count.
+func TestComparedAfterWrites(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ids.db")
+	db, st := openFile(t, path)
+	unpin, err := st.Pin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unpin()
+	c, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(300*time.Millisecond, func() {
+		err := os.Remove(path + "-shm")
+		if _, err2 := c.ExecContext(context.Background(), "COMMIT"); err != nil || err2 != nil {
+			t.Error(err, err2)
+		}
+	})
+	w := lease.Write{New: lease.Record{Key: lease.Key{Namespace: "n", Node: 1}, Nonce: "x"}}
+	if err = st.Swap(t.Context(), []lease.Write{w})[0]; !errors.Is(err, lease.ErrReplaced) {
+		t.Errorf("a write while the file beside was deleted: %v", err)
+	}
+}
+
+// TestPin: with a pool that keeps no connections, the side files are still there while a lease is.
+func TestPin(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ids.db")
+	db, st := openFile(t, path)
+	db.SetMaxIdleConns(0)
+	l, err := lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if _, err := os.Stat(path + suffix); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := l.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path + "-wal"); err == nil {
+		t.Error("the connection is still open after the lease was closed")
+	}
+}
