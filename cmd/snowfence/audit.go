@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/audit"
+	"github.com/spf13/cobra"
+)
+
+// auditFlags are the flags of snowfence audit.
+type auditFlags struct {
+	layout, from, column, field string
+	raw, json                   bool
+	html, png                   string
+	memory, tempDir             string
+	limit                       int
+	secret                      secretFlag
+}
+
+func (p *program) auditCommand() *cobra.Command {
+	var f auditFlags
+	cmd := &cobra.Command{
+		Use:   "audit [FILE]...",
+		Short: "Check a stream of IDs for duplicates, order and evenness",
+		Long: `Audit reads IDs of this or any other system and says whether each is there once, whether
+they are in order, and how evenly they are spread. Every answer is exact. With a layout it
+also shows IDs over time, nodes and sequence numbers.
+
+It reads the files, or standard input ("-"): one ID a line, a column of comma- or
+tab-separated values, a field of JSON lines, or raw bytes; compressed by gzip or zstd or
+not, which it sees by itself. What does not fit into --memory goes to a temporary file.
+
+The exit code is 3 when an ID is there twice, also if there were bad lines; else 2 when a
+line was no ID. Such lines are reported with their number, and the rest goes on.`,
+		Example: `  snowfence audit --layout twitter ids.txt
+  psql -c 'copy (select id from orders) to stdout' | snowfence audit
+  snowfence audit --column id --json orders-*.csv.gz
+  snowfence audit --raw --memory 12GiB --html report.html ids.bin`,
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.layout, "layout", "", "layout of the IDs: `name` or spec (snowfence plan --help lists them)")
+	fs.StringVar(&f.from, "from", "dec", "text `form` of the IDs: "+encodingNames())
+	fs.StringVar(&f.column, "column", "", "`name` or number of the column of comma- or tab-separated values")
+	fs.StringVar(&f.field, "field", "", "`name` of the field of JSON lines")
+	fs.BoolVar(&f.raw, "raw", false, "8 bytes an ID, the lowest first")
+	fs.BoolVar(&f.json, "json", false, "the result as one JSON object")
+	fs.StringVar(&f.html, "html", "", "write a report with pictures to `FILE`")
+	fs.StringVar(&f.png, "png", "", "write the pictures to `FILE`")
+	fs.StringVar(&f.memory, "memory", "2GiB", "`size` of the memory for IDs")
+	fs.StringVar(&f.tempDir, "temp-dir", "", "`folder` for IDs that do not fit into it (default: that of the system)")
+	fs.IntVar(&f.limit, "limit", 20, "list at most so many duplicates, steps back and nodes")
+	f.secret.register(fs)
+	completeLayouts(cmd, "layout")
+	cmd.RunE = p.runs(func(cmd *cobra.Command, files []string, out *bufio.Writer) error {
+		return p.audit(cmd.Context(), &f, files, out)
+	})
+	return cmd
+}
+
+func (p *program) audit(ctx context.Context, f *auditFlags, files []string, out *bufio.Writer) error {
+	o, format, err := f.options()
+	if err != nil {
+		return usageError{err}
+	}
+	var v *view
+	if f.layout != "" {
+		v, err = newViewWith(f.layout, func(l snowfence.Layout) (*snowfence.Scheme, error) { return p.scheme(l, &f.secret) })
+		if err != nil {
+			return usagef("--layout: %w", err)
+		}
+		o.Scheme = v.scheme
+	}
+	bar := newAuditProgress(p.stderr)
+	defer bar.end()
+	o.Progress = bar.checking
+	a, err := audit.New(o)
+	if err != nil {
+		return usageError{err}
+	}
+	defer a.Close()
+
+	in := &auditInput{p: p, format: format, auditor: a, progress: bar}
+	if err := in.readAll(ctx, files); err != nil {
+		return err
+	}
+	result, err := a.Result(ctx)
+	bar.end()
+	if err != nil {
+		return err
+	}
+	in.reportBad()
+	r := &auditReport{result: result, view: v, places: in.places, bad: in.bad, now: p.now()}
+	if err := r.writeFiles(f.html, f.png); err != nil {
+		return err
+	}
+	if f.json {
+		err = r.writeJSON(out)
+	} else {
+		r.writeText(out, isTerminal(p.stdout))
+	}
+	switch {
+	case err != nil:
+		return err
+	case result.Duplicates.IDs > 0:
+		return errFindings
+	case in.bad > 0:
+		return errBadInput
+	}
+	return nil
+}
+
+// options are what the flags say of the IDs and of what may be used.
+func (f *auditFlags) options() (o audit.Options, format audit.Format, err error) {
+	format = audit.Format{Column: f.column, Field: f.field, Raw: f.raw}
+	if format.Encoding, err = snowfence.ParseEncoding(f.from); err != nil {
+		return o, format, fmt.Errorf("--from: %w", err)
+	}
+	if err := format.Validate(); err != nil {
+		return o, format, fmt.Errorf("--column, --field, --raw: %w", err)
+	}
+	if o.Memory, err = parseSize(f.memory); err != nil {
+		return o, format, fmt.Errorf("--memory: %w", err)
+	}
+	if f.limit < 0 {
+		return o, format, errors.New("--limit: a number from 0 up")
+	}
+	if o.Limit = f.limit; f.limit == 0 {
+		o.Limit = -1
+	}
+	if o.TempDir = f.tempDir; f.tempDir != "" {
+		if info, err := os.Stat(f.tempDir); err != nil {
+			return o, format, fmt.Errorf("--temp-dir: %w", err)
+		} else if !info.IsDir() {
+			return o, format, fmt.Errorf("--temp-dir: %s is no folder", f.tempDir)
+		}
+	}
+	return o, format, nil
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/snowfence/snowfence/audit"
+)
+
+// auditInput reads files into an audit.
+type auditInput struct {
+	p        *program
+	format   audit.Format
+	auditor  *audit.Auditor
+	progress *auditProgress
+	places   places
+	bad      int64
+	shown    int64 // bad lines that were reported
+}
+
+// maxShownBad is how many bad lines are reported one by one.
+const maxShownBad = 20
+
+// readAll reads all files one after the other. When ctx ends it does not wait for a pipe that has nothing to give.
+func (in *auditInput) readAll(ctx context.Context, files []string) error {
+	if len(files) == 0 {
+		files = []string{"-"}
+	}
+	var total int64
+	for _, name := range files {
+		if info, err := os.Stat(name); name != "-" && err == nil && info.Mode().IsRegular() {
+			total += info.Size()
+		} else {
+			total = 0 // how much a pipe has is not known
+			break
+		}
+	}
+	in.progress.start(total)
+	done := make(chan error, 1)
+	go func() {
+		for _, name := range files {
+			if err := in.read(ctx, name); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (in *auditInput) read(ctx context.Context, name string) error {
+	stream := in.p.stdin
+	if name == "-" {
+		name = "standard input"
+	} else {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if info, err := f.Stat(); err == nil && info.IsDir() {
+			return &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("is a folder")}
+		}
+		stream = f
+	}
+	plain, closeStream, err := decompress(&countingReader{stream, &in.progress.bytes})
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer closeStream()
+	in.places.open(name)
+	err = audit.Read(plain, in.format, func(b *audit.Batch) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		in.places.add(b)
+		in.count(name, b)
+		in.progress.ids.Add(int64(len(b.IDs)))
+		return in.auditor.Add(b.IDs...)
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// count reports the bad lines of a batch, up to a limit.
+func (in *auditInput) count(name string, b *audit.Batch) {
+	in.bad += b.BadN
+	for _, bad := range b.Bad {
+		if in.shown < maxShownBad {
+			in.shown++
+			in.p.message("%s: line %d: %v", name, bad.Line, bad.Err)
+		}
+	}
+}
+
+// reportBad says how many bad lines were not reported.
+func (in *auditInput) reportBad() {
+	if more := in.bad - in.shown; more > 0 {
+		in.p.message("and %s more", plural(more, "bad line"))
+	}
+}
+
+// decompress looks at the first bytes of a stream and returns it uncompressed.
+func decompress(r io.Reader) (io.Reader, func(), error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	start, err := in.Peek(4)
+	if err != nil && err != io.EOF {
+		return nil, nil, err
+	}
+	switch {
+	case bytes.HasPrefix(start, []byte{0x1f, 0x8b, 8}) && len(start) == 4 && start[3] < 0x20: // method and flags of gzip
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, nil, err
+		}
+		return z, func() { _ = z.Close() }, nil
+	case bytes.Equal(start, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		z, err := zstd.NewReader(in)
+		if err != nil {
+			return nil, nil, err
+		}
+		return z, z.Close, nil
+	}
+	return in, func() {}, nil
+}
+
+// countingReader counts what is read.
+type countingReader struct {
+	r io.Reader
+	n *atomic.Int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/audit"
+)
+
+// rows are the findings in a table of two columns.
+func (r *auditReport) rows() [][2]string {
+	a := r.result
+	rows := [][2]string{{"IDs", thousands(a.Count)}}
+	add := func(name, format string, args ...any) {
+		rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)})
+	}
+	if r.bad > 0 {
+		add("bad lines", "%s", thousands(r.bad))
+	}
+	if a.Count == 0 {
+		return rows
+	}
+	if d := a.Duplicates; d.IDs == 0 {
+		add("duplicates", "none")
+	} else {
+		add("duplicates", "%s came more than once, %s too many", plural(d.IDs, "ID"), thousands(d.Extra))
+	}
+	if o := a.Order; o.Violations == 0 {
+		add("order", "never falls")
+	} else {
+		text := plural(o.Violations, "step") + " back"
+		if len(o.List) > 0 {
+			text += ", the first at " + r.places.name(o.List[0].Position)
+		}
+		add("order", "%s", text)
+	}
+	add("from, to", "%d, %d", int64(a.Lowest), int64(a.Highest))
+	if a.Fields != nil {
+		rows = append(rows, fieldRows(a.Fields)...)
+	}
+	if gap := gapText(a); gap != "" {
+		add("gaps", "%s", gap)
+	}
+	if f := a.Fields; f != nil && f.Peak != nil {
+		return rows // IDs with a time that can be read are not even, and need not be
+	}
+	return append(rows, evenRows(a.Uniformity)...)
+}
+
+func fieldRows(f *audit.Fields) [][2]string {
+	var rows [][2]string
+	add := func(name, format string, args ...any) {
+		rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)})
+	}
+	if f.Foreign > 0 {
+		add("foreign", "%s not of the layout", plural(f.Foreign, "ID"))
+	}
+	if len(f.Series.Counts) == 0 {
+		return rows
+	}
+	add("time", "%s to %s", f.First.Format(time.RFC3339Nano), f.Last.Format(time.RFC3339Nano))
+	total := int64(0)
+	for _, n := range f.Series.Counts {
+		total += n
+	}
+	if sec := f.Last.Sub(f.First).Seconds(); sec > 1 {
+		add("rate", "%s on average", perSecond(math.Round(float64(total)/sec)))
+	}
+	if p := f.Peak; p != nil {
+		add("peak", "%s IDs in %v from %s on", thousands(p.Count), p.Width, p.Start.Format(time.RFC3339Nano))
+	}
+	if f.Layout.Bits(snowfence.FieldNode) > 0 {
+		add("nodes", "%s of %s", thousands(f.Nodes.Seen), thousands(f.Nodes.Of)+busiest(f.Nodes, total))
+	}
+	if f.Layout.Bits(snowfence.FieldSequence) > 0 {
+		text := fmt.Sprintf("highest %s of %s", thousands(f.Sequence.Highest), thousands(f.Sequence.Last))
+		if f.Sequence.Full > 0 {
+			text += fmt.Sprintf("; %s used up", plural(f.Sequence.Full, "tick"))
+		}
+		add("sequence", "%s", text)
+	}
+	return rows
+}
+
+// busiest names the nodes with the most IDs.
+func busiest(n audit.Nodes, total int64) string {
+	var list []string
+	for i, node := range n.List {
+		if i == 3 {
+			list = append(list, "…")
+			break
+		}
+		list = append(list, fmt.Sprintf("%d (%.3g%%)", node.Node, 100*float64(node.Count)/float64(total)))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(list, ", ")
+}
+
+// gapText says what is missing: numbers of a sequence, or time.
+func gapText(a *audit.Result) string {
+	g := a.Gaps
+	if a.Fields == nil {
+		if g.Count == 0 {
+			return "none: every number is there"
+		}
+		return fmt.Sprintf("numbers missing: %s, in %s, the most (%s) after %d",
+			thousands(g.Missing), plural(g.Count, "place"), thousands(g.Largest[0].Missing), int64(g.Largest[0].After))
+	}
+	if a.Fields.Peak == nil || len(g.Largest) == 0 || g.Largest[0].Time == 0 {
+		return ""
+	}
+	return fmt.Sprintf("longest time without an ID: %v, after %d", g.Largest[0].Time, int64(g.Largest[0].After))
+}
+
+// evenAlpha is below which probability a test is failed: with a dozen tests, random IDs fail about once in a hundred thousand audits.
+const evenAlpha = 1e-6
+
+func evenRows(u audit.Uniformity) [][2]string {
+	if !u.Tested() {
+		return [][2]string{{"evenness", "too few IDs to tell"}}
+	}
+	text := fmt.Sprintf("the %d bits look random", u.Width)
+	if !u.Even(evenAlpha) {
+		text = fmt.Sprintf("the %d bits do not look random, which is right for IDs that hold a time or count", u.Width)
+	}
+	rows := [][2]string{{"evenness", text}}
+	for _, c := range u.ChiSquare {
+		if c.Weak() {
+			continue
+		}
+		rows = append(rows, [2]string{"", fmt.Sprintf("%s bits, %s buckets: chi-square %.6g, p %.4g", c.Bits, thousands(c.Buckets), c.Value, c.P)})
+	}
+	if u.Serial != nil {
+		rows = append(rows, [2]string{"", fmt.Sprintf("serial correlation %.3g, p %.4g", u.Serial.Correlation, u.Serial.P)})
+	}
+	if u.Bits != nil {
+		rows = append(rows, [2]string{"", fmt.Sprintf("bit balance: farthest is bit %d, set in %.6g%%, p %.4g", u.Bits.Worst, 100*u.Bits.Shares[u.Bits.Worst], u.Bits.P)})
+	}
+	return rows
+}

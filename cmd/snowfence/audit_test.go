@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/audit"
+)
+
+// writeInput writes a file, compressed if its name says so.
+func writeInput(t *testing.T, name string, data []byte) string {
+	t.Helper()
+	name = filepath.Join(t.TempDir(), name)
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var w io.WriteCloser = f
+	switch filepath.Ext(name) {
+	case ".gz":
+		w = gzip.NewWriter(f)
+	case ".zst":
+		if w, err = zstd.NewWriter(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// Compressed or not, as text or raw, from a file or a pipe: the same IDs.
+func TestAuditInputs(t *testing.T) {
+	const n = 300_000
+	var text, raw bytes.Buffer
+	for i := range uint64(n) {
+		id := 2104672976770170879 + i<<20
+		fmt.Fprintln(&text, id)
+		raw.Write(binary.LittleEndian.AppendUint64(nil, id))
+	}
+	for _, c := range []struct {
+		file string
+		data []byte
+		args []string
+	}{
+		{"ids.txt", text.Bytes(), nil},
+		{"ids.txt.gz", text.Bytes(), nil},
+		{"ids.txt.zst", text.Bytes(), nil},
+		{"ids.bin", raw.Bytes(), []string{"--raw"}},
+		{"ids.bin.zst", raw.Bytes(), []string{"--raw"}},
+	} {
+		name := writeInput(t, c.file, c.data)
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"audit", name}, {"audit"}, {"audit", "-"}} {
+			var out, errs bytes.Buffer
+			code := run(t.Context(), append(args, c.args...), bytes.NewReader(data), &out, &errs, nil)
+			if code != exitOK || !strings.Contains(out.String(), "IDs         300,000\nduplicates  none\norder       never falls\n") {
+				t.Errorf("%s, %v: exit code %d\n%s%s", c.file, args, code, out.String(), errs.String())
+			}
+		}
+		// Twice the same file: every ID is there twice, and nothing about the second half is guessed.
+		var out, errs bytes.Buffer
+		code := run(t.Context(), append([]string{"audit", "--limit", "1", name, name}, c.args...), nil, &out, &errs, nil)
+		if code != exitFindings || !strings.Contains(out.String(), "300,000 IDs came more than once, 300,000 too many") {
+			t.Errorf("%s twice: exit code %d\n%s%s", c.file, code, out.String(), errs.String())
+		}
+	}
+}
+
+func TestAuditBrokenInputs(t *testing.T) {
+	whole := writeInput(t, "ids.txt.gz", []byte(strings.Repeat("12345\n", 10_000)))
+	data, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		data []byte
+		args []string
+		want string
+	}{
+		{data[:len(data)-9], nil, "unexpected EOF"},
+		{[]byte{0x28, 0xb5, 0x2f, 0xfd, 0xff, 0xff, 0xff}, nil, "standard input: "},
+		{[]byte("123456789"), []string{"--raw"}, "the last ID has 1 bytes instead of 8"},
+	} {
+		var out, errs bytes.Buffer
+		code := run(t.Context(), append([]string{"audit"}, c.args...), bytes.NewReader(c.data), &out, &errs, nil)
+		if code == exitOK || code == exitFindings || !strings.Contains(errs.String(), c.want) {
+			t.Errorf("want %s: exit code %d, %s", c.want, code, errs.String())
+		}
+	}
+}
+
+// A pipe that gives nothing does not keep the program from ending.
+func TestAuditInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	in, w := io.Pipe()
+	defer w.Close()
+	time.AfterFunc(50*time.Millisecond, cancel)
+	var errs bytes.Buffer
+	if code := run(ctx, []string{"audit"}, in, io.Discard, &errs, nil); code != exitInterrupted {
+		t.Errorf("exit code %d, %s", code, errs.String())
+	}
+}
+
+func TestParseSize(t *testing.T) {
+	for text, want := range map[string]int64{"0": 0, "512": 512, "1k": 1024, "16MiB": 16 << 20, "12GiB": 12 << 30, "12g": 12 << 30, "1.5 GB": 1_500_000_000, "2TiB": 2 << 40, "7b": 7} {
+		if got, err := parseSize(text); got != want || err != nil {
+			t.Errorf("%q: %d, %v; want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "x", "1x", "-1", "1GiBB", "1bb", "1bg", "inf", "nan", "1e30", "GiB"} {
+		if got, err := parseSize(text); err == nil {
+			t.Errorf("%q is %d", text, got)
+		}
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	var p places
+	p.open("a")
+	p.add(&audit.Batch{IDs: ids(3), Lines: []audit.LineRun{{Index: 0, Line: 1}, {Index: 2, Line: 5}}})
+	p.add(&audit.Batch{IDs: ids(2), Lines: []audit.LineRun{{Index: 0, Line: 6}}})
+	p.open("b")
+	p.add(&audit.Batch{IDs: ids(2)})
+	for at, want := range []string{"a:1", "a:2", "a:5", "a:6", "a:7", "b, ID 1", "b, ID 2"} {
+		if got := p.name(int64(at)); got != want {
+			t.Errorf("position %d: %s; want %s", at, got, want)
+		}
+	}
+}
+
+func TestTextHistogram(t *testing.T) {
+	lines := drawBars([]int64{0, 1, 8, 16, 1000}, 2)
+	if want := "    █ 1,000\n ▁▁▁█"; strings.Join(lines, "\n") != want {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(lines, "\n"), want)
+	}
+	bars, each := squeeze([]int64{1, 2, 3, 4, 5}, 2)
+	if fmt.Sprint(bars, each) != "[6 9] 3" {
+		t.Errorf("got %v, %d", bars, each)
+	}
+}
+
+func TestAuditProgressLine(t *testing.T) {
+	p := newAuditProgress(io.Discard)
+	p.ids.Store(2000)
+	if got := p.line(2 * time.Second); got != "reading 2,000, 1,000 IDs/s" {
+		t.Error(got)
+	}
+	p.total = 400
+	p.bytes.Store(100)
+	if got := p.line(2 * time.Second); got != "reading  25% ███████░░░░░░░░░░░░░░░░░░░░░░░ 6s left, 2,000, 1,000 IDs/s" {
+		t.Error(got)
+	}
+	p.checking(50, 100)
+	if got := p.line(2 * time.Second); !strings.HasPrefix(got, "checking  50% ███████████████░") || !strings.HasSuffix(got, " of 2,000") {
+		t.Error(got)
+	}
+	p.end()
+	p.end()
+}
+
+func ids(n int) []snowfence.ID { return make([]snowfence.ID, n) }
