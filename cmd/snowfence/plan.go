@@ -57,23 +57,15 @@ A spec gives the widths of the fields from the highest bit down; "node" may be a
 	completeLayouts(cmd, "layout", "change")
 	cmd.ValidArgsFunction = presetCompletion
 	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
-		switch {
-		case f.change != "":
+		question, err := p.question(cmd, args)
+		if err != nil {
+			return err
+		}
+		switch question {
+		case "change":
 			return p.planChange(&f, args, out)
-		case len(args) > 0:
-			return usagef("%q: a layout to look at goes behind --layout, a change is --change A B", args[0])
-		case cmd.Flags().Changed("rate"):
+		case "rate":
 			return p.planNeed(&f, out)
-		}
-		for _, name := range []string{"nodes", "years", "js-safe", "epoch"} {
-			if p.given(cmd, name) {
-				return usagef("--%s is for finding a layout: add --rate, the IDs a second of all nodes together", name)
-			}
-		}
-		for _, name := range []string{"at", "floor"} {
-			if p.given(cmd, name) {
-				return usagef("--%s is for checking a change: add --change A B", name)
-			}
 		}
 		return p.planLayout(&f, out)
 	})

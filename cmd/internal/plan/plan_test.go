@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -64,9 +65,9 @@ func TestLengths(t *testing.T) {
 func TestProposalsMeetTheNeed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := Need{
-			Rate:   math.Exp2(rapid.Float64Range(-3, 40).Draw(t, "rate")),
-			Nodes:  uint64(math.Exp2(rapid.Float64Range(0, 20).Draw(t, "nodes"))),
-			Years:  rapid.Float64Range(0.1, 500).Draw(t, "years"),
+			Rate:   math.Exp2(rapid.Float64Range(-10, 59.7).Draw(t, "rate")),
+			Nodes:  uint64(math.Exp2(rapid.Float64Range(0, 62).Draw(t, "nodes"))),
+			Years:  math.Exp2(rapid.Float64Range(-40, 12.7).Draw(t, "years")),
 			JSSafe: rapid.Bool().Draw(t, "js"),
 			Epoch:  time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		}
@@ -78,9 +79,7 @@ func TestProposalsMeetTheNeed(t *testing.T) {
 			t.Fatal("neither a proposal nor a reason")
 		}
 		for _, p := range proposals {
-			if err := p.Layout.Validate(); err != nil {
-				t.Fatalf("%s: %v", p.Name, err)
-			}
+			use(t, p.Layout, n)
 			end := time.Unix(n.Epoch.Unix()+int64(n.Years*year/1e9), 0)
 			switch {
 			case p.Nodes < n.Nodes:
@@ -99,6 +98,87 @@ func TestProposalsMeetTheNeed(t *testing.T) {
 	})
 }
 
+// use makes IDs of a layout in the middle of the time it is needed for.
+func use(t *rapid.T, l snowfence.Layout, n Need) {
+	s, err := snowfence.NewScheme(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sec := int64(min(n.Years, 280) * year / 1e9 / 2) // a generator's clock counts nanoseconds from the epoch, in 63 bits
+	now := time.Unix(n.Epoch.Unix()+sec, 0)
+	g, err := snowfence.New(snowfence.Config{
+		Fence: snowfence.Static(s, s.Nodes()-1),
+		Time:  func() (time.Time, time.Duration) { return now, 0 },
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", l, err)
+	}
+	id, err := g.TryNext()
+	if err != nil {
+		t.Fatalf("%s at %v: %v", l, now, err)
+	}
+	parts, err := s.Decode(id)
+	if err != nil || id < 0 || n.JSSafe && id >= 1<<53 || parts.Node != s.Nodes()-1 || parts.Tick != l.TickOf(now) {
+		t.Errorf("%s: made %d, which is %+v, %v", l, id, parts, err)
+	}
+	if err := g.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// One shape after another that no generator could use was proposed once: time bits alone, and a sequence of more than its word holds.
+func TestProposalsAtTheLimits(t *testing.T) {
+	epoch := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	list, _ := Propose(Need{Rate: 1, Nodes: 1, Years: 50, Epoch: epoch})
+	if len(list) == 0 || list[0].Layout.Bits(snowfence.FieldTime) != 62 {
+		t.Errorf("%+v", list)
+	}
+	for _, n := range []Need{{Rate: 1e18, Nodes: 1, Years: 1e-9, Epoch: epoch}, {Rate: 1, Nodes: 1 << 62, Years: 1e-9, Epoch: epoch}} {
+		list, refused := Propose(n)
+		if len(list)+len(refused) == 0 {
+			t.Errorf("%+v: no answer", n)
+		}
+		for _, p := range list {
+			if err := p.Layout.Validate(); err != nil {
+				t.Errorf("%+v: %v", n, err)
+			}
+		}
+	}
+}
+
+// Figures of the widest layouts are as positive as those of others.
+func TestNoFigureIsNegative(t *testing.T) {
+	var specs []string
+	for seq := 1; seq <= 63; seq++ {
+		specs = append(specs, fmt.Sprintf("time=1,seq=%d,tick=1us", seq))
+	}
+	for bits := 1; bits <= 63; bits++ {
+		specs = append(specs, fmt.Sprintf("time=%d", bits), fmt.Sprintf("time=%d,node=%d", bits, 64-bits), fmt.Sprintf("time=%d,seq=%d,tick=1us", bits, 64-bits),
+			fmt.Sprintf("time=1,node=%d,seq=%d", bits, 63-bits))
+	}
+	now := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	valid := 0
+	for _, spec := range specs {
+		l, err := snowfence.ParseLayout(spec)
+		if err != nil {
+			continue // wider than a layout may be
+		}
+		valid++
+		s := Of(l, now)
+		if s.PerTick < 1 || s.PerNodePerSecond <= 0 || s.PerSecond <= 0 || s.Nodes < 1 || s.YearsLeft < 0 || len(s.Lengths) == 0 || s.EndOfLife.Before(s.Epoch) {
+			t.Errorf("%s: %+v", spec, s)
+		}
+		for _, length := range s.Lengths {
+			if length.Digits < 1 || length.Digits > 19 || length.From.Before(s.Epoch) {
+				t.Errorf("%s: %+v", spec, length)
+			}
+		}
+	}
+	if valid < 200 {
+		t.Errorf("only %d of %d layouts are valid", valid, len(specs))
+	}
+}
+
 func TestNeedCheck(t *testing.T) {
 	for _, n := range []Need{
 		{Rate: 0, Nodes: 1, Years: 1},
@@ -108,6 +188,8 @@ func TestNeedCheck(t *testing.T) {
 		{Rate: 1, Nodes: 1 << 63, Years: 1},
 		{Rate: 1, Nodes: 1, Years: 0},
 		{Rate: 1, Nodes: 1, Years: 1e9},
+		{Rate: 1e300, Nodes: 1, Years: 1},
+		{Rate: 1, Nodes: 1, Years: 1, Epoch: time.Date(1500, 1, 1, 0, 0, 0, 0, time.UTC)},
 	} {
 		if n.Check() == nil {
 			t.Errorf("%+v was accepted", n)

@@ -45,13 +45,15 @@ type Refusal struct {
 func (n Need) Check() error {
 	switch {
 	case !(n.Rate > 0) || n.Rate > 1e18:
-		return errors.New("the rate must be above 0: IDs a second of all nodes together")
+		return errors.New("the rate must be above 0 and at most 1e18: IDs a second of all nodes together")
 	case n.Nodes < 1 || n.Nodes > 1<<62:
-		return errors.New("the nodes must be 1 or more: how many processes make IDs at one time")
+		return errors.New("the nodes must be 1 or more, and at most 2^62: how many processes make IDs at one time")
 	case !(n.Years > 0) || n.Years > 7000:
 		return errors.New("the years must be above 0 and at most 7000: how long the layout has to last")
 	}
-	return nil
+	// A layout of one bit has nothing wrong but its epoch.
+	l := snowfence.Layout{Epoch: n.Epoch, Fields: []snowfence.Field{{Name: snowfence.FieldTime, Bits: 1}}}
+	return l.Validate()
 }
 
 func (n Need) bits() int {
@@ -60,6 +62,9 @@ func (n Need) bits() int {
 	}
 	return 63
 }
+
+// maxTimeBits is the most a layout may have: leading zeros are not wanted beyond.
+const maxTimeBits = 62
 
 // shape is one way to divide the bits; the time gets all that node and sequence leave, since leading zeros are free.
 type shape struct {
@@ -111,7 +116,9 @@ func (n Need) timeBits(tick time.Duration) int {
 	return max(bitsFor(uint64(math.Ceil(n.Years*year/float64(tick)))), 1)
 }
 
-func (n Need) fits(s shape) bool { return n.timeBits(s.tick)+s.node+s.seq <= n.bits() }
+func (n Need) fits(s shape) bool {
+	return n.timeBits(s.tick)+s.node+s.seq <= n.bits() && n.layout(s).Validate() == nil
+}
 
 // grow spends spare bits: first until one node alone reaches the whole rate, then on a factor of four in nodes (restarts
 // and growth hold more nodes than are at work), then on a factor of four in rate.
@@ -143,7 +150,7 @@ func (n Need) room(least, s shape) string {
 }
 
 func (n Need) layout(s shape) snowfence.Layout {
-	fields := []snowfence.Field{{Name: snowfence.FieldTime, Bits: n.bits() - s.node - s.seq}}
+	fields := []snowfence.Field{{Name: snowfence.FieldTime, Bits: min(n.bits()-s.node-s.seq, maxTimeBits)}}
 	if s.node > 0 {
 		fields = append(fields, snowfence.Field{Name: snowfence.FieldNode, Bits: s.node})
 	}
@@ -171,6 +178,9 @@ func (n Need) proposal(name string, s shape, pro, con string) Proposal {
 // reason says which bits are missing, and what the bits would be enough for.
 func (n Need) reason(s shape) string {
 	t := n.timeBits(s.tick)
+	if t+s.node+s.seq <= n.bits() {
+		return n.layout(s).Validate().Error()
+	}
 	years := math.Exp2(float64(n.bits()-s.node-s.seq)) * float64(s.tick) / year
 	return fmt.Sprintf("%d bits of time, %d of node and %d of sequence are %d, but there are %d; at this rate and number of nodes they last %s",
 		t, s.node, s.seq, t+s.node+s.seq, n.bits(), Years(years))
