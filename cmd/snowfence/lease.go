@@ -2,11 +2,13 @@ package main
 
 import (
 	"bufio"
-	"fmt"
+	"context"
+	"errors"
 	"strconv"
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/spf13/cobra"
 )
@@ -21,16 +23,20 @@ type leaseJSON struct {
 	UntilTick int64     `json:"until_tick"`
 	Written   time.Time `json:"written"` // by the holder's clock
 	Veto      string    `json:"veto,omitempty"`
+
+	// A stretch that lies ahead and is used up; see lease restore.
+	SkipFrom  *time.Time `json:"skip_from,omitempty"`
+	SkipUntil *time.Time `json:"skip_until,omitempty"`
 }
 
 func (p *program) leaseCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lease",
-		Short: "Look at the leases of a namespace, or clear one",
+		Short: "Look at the leases of a namespace, clear one, or keep a node from being leased",
 		Long: `A lease is the right of one process to make IDs with a node number up to a time. It is
 renewed while the process runs, given back at its end, and runs out after a crash.`,
 	}
-	return group(cmd, p.leaseList(), p.leaseRelease())
+	return group(cmd, p.leaseList(), p.leaseRelease(), p.leaseVeto(), p.leaseRestore())
 }
 
 func (p *program) leaseList() *cobra.Command {
@@ -44,15 +50,11 @@ func (p *program) leaseList() *cobra.Command {
 	cmd.Flags().BoolVar(&all, "all", false, "nodes that were held once, too")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
 	cmd.RunE = p.runs(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
-		st, err := p.openStore(cmd.Context(), &f)
+		st, ns, err := p.openNamespace(cmd.Context(), &f)
 		if err != nil {
 			return err
 		}
 		defer st.Close()
-		layout, err := namespaceLayout(lease.ShowNamespace(cmd.Context(), st.Leases, f.namespace))
-		if err != nil {
-			return err
-		}
 		records, err := lease.ListLeases(cmd.Context(), st.Leases, f.namespace)
 		if err != nil {
 			return err
@@ -60,7 +62,7 @@ func (p *program) leaseList() *cobra.Command {
 		now := p.now()
 		rows := [][]string{{"NODE", "STATE", "UNTIL", "HOLDER"}}
 		for _, r := range records {
-			l := leaseOut(r, layout, now)
+			l := leaseOut(r, ns, now)
 			switch {
 			case !all && !l.Held:
 			case asJSON:
@@ -84,18 +86,48 @@ func (p *program) leaseList() *cobra.Command {
 	return cmd
 }
 
-func namespaceLayout(ns lease.Namespace, err error) (snowfence.Layout, error) {
-	if err != nil {
-		return snowfence.Layout{}, err
-	}
-	return snowfence.ParseLayout(ns.Layout)
+// openedNamespace is a namespace with its layout.
+type openedNamespace struct {
+	lease.Namespace
+	layout snowfence.Layout
 }
 
-func leaseOut(r lease.Record, l snowfence.Layout, now time.Time) leaseJSON {
-	return leaseJSON{
-		Namespace: r.Namespace, Node: r.Node, Held: r.Held(l.TickOf(now)), Label: r.Label,
-		Until: l.TimeOf(r.Until), UntilTick: r.Until, Written: time.UnixMilli(r.At).UTC(), Veto: r.Veto,
+// openNamespace opens the store of the flags and reads their namespace. The store is to be closed when there is no error.
+func (p *program) openNamespace(ctx context.Context, f *storeFlags) (*open.Store, openedNamespace, error) {
+	var ns openedNamespace
+	if err := checkName(f.namespace); err != nil {
+		return nil, ns, err
 	}
+	st, err := p.openStore(ctx, f)
+	if err != nil {
+		return nil, ns, err
+	}
+	if ns.Namespace, err = lease.ShowNamespace(ctx, st.Leases, f.namespace); err == nil {
+		ns.layout, err = snowfence.ParseLayout(ns.Layout)
+	}
+	if err != nil {
+		return nil, ns, errors.Join(err, st.Close())
+	}
+	return st, ns, nil
+}
+
+// leaseOut is a record for printing. One from before a change of layout counts ticks of the old one: all that is left of it is that the
+// namespace's floor is above them.
+func leaseOut(r lease.Record, ns openedNamespace, now time.Time) leaseJSON {
+	l, until := ns.layout, max(r.Until, ns.Floor)
+	old := r.Generation < ns.Since
+	if old {
+		until = ns.Floor
+	}
+	out := leaseJSON{
+		Namespace: r.Namespace, Node: r.Node, Held: r.Held(l.TickOf(now)) && !old, Label: r.Label,
+		Until: l.TimeOf(until), UntilTick: until, Written: time.UnixMilli(r.At).UTC(), Veto: r.Veto,
+	}
+	if r.SkipUntil > 0 && !old {
+		from, to := l.TimeOf(r.SkipFrom), l.TimeOf(r.SkipUntil)
+		out.SkipFrom, out.SkipUntil = &from, &to
+	}
+	return out
 }
 
 func (l leaseJSON) state(now time.Time) string {
@@ -106,44 +138,4 @@ func (l leaseJSON) state(now time.Time) string {
 		return "held, " + ago(l.Until, now)
 	}
 	return "free"
-}
-
-func (p *program) leaseRelease() *cobra.Command {
-	var f storeFlags
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "release NODE", Short: "Clear the holder of a node", Args: cobra.ExactArgs(1),
-		Long: `Release makes a node free for another process at once. It is for holders that are known
-to be gone; it is safe also when they are not: the next holder starts above everything the
-old one was granted, and the old one loses its lease at its next renewal and takes another.`,
-		Example: "  snowfence lease release 5",
-	}
-	f.register(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
-	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
-		node, err := strconv.ParseInt(args[0], 10, 64)
-		if err != nil || node < 0 {
-			return usagef("%q is not a node number", args[0])
-		}
-		st, err := p.openStore(cmd.Context(), &f)
-		if err != nil {
-			return err
-		}
-		defer st.Close()
-		layout, err := namespaceLayout(lease.ShowNamespace(cmd.Context(), st.Leases, f.namespace))
-		if err != nil {
-			return err
-		}
-		r, err := lease.ReleaseNode(cmd.Context(), st.Leases, f.namespace, node)
-		if err != nil {
-			return err
-		}
-		l := leaseOut(r, layout, p.now())
-		if asJSON {
-			return writeJSON(out, l)
-		}
-		_, err = fmt.Fprintf(out, "node %d of namespace %q is free; its next IDs begin at %s\n", l.Node, l.Namespace, l.Until.Format(time.RFC3339Nano))
-		return err
-	})
-	return cmd
 }

@@ -1,13 +1,18 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"io"
 	"os/exec"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/lease"
 )
 
 // TestMain makes the test binary the program itself, for the scripts and for tests that start processes.
@@ -26,8 +31,10 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":    exits,
-			"waitheld": waitHeld,
+			"exits":     exits,
+			"waitheld":  waitHeld,
+			"ahead":     ahead,
+			"statefile": stateFile,
 		},
 	})
 }
@@ -63,4 +70,60 @@ func waitHeld(ts *testscript.TestScript, neg bool, args []string) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	ts.Fatalf("no node of %s was held within 10 s", args[0])
+}
+
+// ahead leases a node of the namespace in ids.db with a clock that is an hour ahead, and gives it back or, with crash, does not.
+func ahead(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 || args[2] != "close" && args[2] != "crash" {
+		ts.Fatalf("usage: ahead NAMESPACE NODE close|crash")
+	}
+	ctx := context.Background()
+	node, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	st, err := open.Open(ctx, "sqlite:"+ts.MkAbs("ids.db"))
+	ts.Check(err)
+	ns, err := lease.ShowNamespace(ctx, st.Leases, args[0])
+	ts.Check(err)
+	layout, err := snowfence.ParseLayout(ns.Layout)
+	ts.Check(err)
+	s, err := snowfence.NewScheme(layout)
+	ts.Check(err)
+	source := func() (time.Time, time.Duration) { return time.Now().Add(time.Hour), time.Since(began) }
+	l, err := lease.Open(ctx, st.Leases, args[0], s, &lease.Options{Node: &node, Time: source})
+	ts.Check(err)
+	g, err := snowfence.New(snowfence.Config{Fence: l, Time: source})
+	ts.Check(err)
+	_, err = g.Next(ctx)
+	ts.Check(err)
+	if args[2] == "crash" {
+		l.Orphan()
+	} else {
+		ts.Check(g.Close(ctx))
+		ts.Check(l.Close(ctx))
+	}
+	ts.Check(st.Close())
+}
+
+var began = time.Now()
+
+// stateFile uses a state file of Twitter's layout with a clock that is ahead.
+func stateFile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: statefile FILE NODE AHEAD")
+	}
+	node, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	by, err := time.ParseDuration(args[2])
+	ts.Check(err)
+	s, err := snowfence.NewScheme(snowfence.Twitter())
+	ts.Check(err)
+	fence, err := snowfence.StateFile(ts.MkAbs(args[0]), s, node)
+	ts.Check(err)
+	source := func() (time.Time, time.Duration) { return time.Now().Add(by), time.Since(began) }
+	g, err := snowfence.New(snowfence.Config{Fence: fence, Time: source})
+	ts.Check(err)
+	_, err = g.Next(context.Background())
+	ts.Check(err)
+	ts.Check(g.Close(context.Background()))
+	ts.Check(fence.(io.Closer).Close())
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
@@ -29,11 +27,11 @@ func namespaceOut(ns lease.Namespace) namespaceJSON {
 func (p *program) namespaceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "namespace",
-		Short: "Look at the namespaces of a store, or make one",
+		Short: "Look at the namespaces of a store, make, change or delete one",
 		Long: `A namespace is the scope within which IDs are unique: a name in a store, with a layout
 and the nodes that can be leased.`,
 	}
-	return group(cmd, p.namespaceList(), p.namespaceShow(), p.namespaceCreate())
+	return group(cmd, p.namespaceList(), p.namespaceShow(), p.namespaceCreate(), p.namespaceChange(), p.namespaceDelete(), p.namespaceConfirm())
 }
 
 func (p *program) namespaceList() *cobra.Command {
@@ -88,67 +86,18 @@ func (p *program) namespaceShow() *cobra.Command {
 	f.register(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
-		st, err := p.openStore(cmd.Context(), &f)
-		if err != nil {
-			return err
-		}
-		defer st.Close()
-		name := f.namespace
 		if len(args) > 0 {
-			name = args[0]
-		}
-		ns, err := lease.ShowNamespace(cmd.Context(), st.Leases, name)
-		if err != nil {
-			return err
-		}
-		return writeNamespace(out, ns, asJSON)
-	})
-	return cmd
-}
-
-func (p *program) namespaceCreate() *cobra.Command {
-	var f storeFlags
-	var o lease.NamespaceOptions
-	var secret secretFlag
-	var layout, nodes string
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "create NAME", Short: "Make a namespace", Args: cobra.ExactArgs(1),
-		Long: `Create makes a namespace for IDs of a layout. If it exists with the same layout and
-nodes, nothing changes. The nodes outside --leasable are left to numbers given by hand.`,
-		Example: `  snowfence namespace create orders --layout snowfence
-  snowfence namespace create users --layout twitter --leasable 512-1023`,
-	}
-	f.registerStore(cmd.Flags())
-	secret.register(cmd.Flags())
-	cmd.Flags().StringVar(&layout, "layout", "twitter", "`name` or spec of the layout")
-	completeLayouts(cmd, "layout")
-	cmd.Flags().StringVar(&nodes, "leasable", "", "the `range` of nodes that can be leased, as in 512-1023 (default: all)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
-	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
-		l, err := parseLayout(layout)
-		if err != nil {
-			return err
-		}
-		s, err := p.scheme(l, &secret)
-		if err != nil {
-			return err
-		}
-		if nodes != "" {
-			if o.First, o.Last, err = parseRange(nodes); err != nil {
-				return err
+			if p.given(cmd, "namespace") && f.namespace != args[0] {
+				return usagef("%q and --namespace %s: show one of them", args[0], f.namespace)
 			}
+			f.namespace = args[0]
 		}
-		st, err := p.openStore(cmd.Context(), &f)
+		st, ns, err := p.openNamespace(cmd.Context(), &f)
 		if err != nil {
 			return err
 		}
 		defer st.Close()
-		ns, err := lease.CreateNamespace(cmd.Context(), st.Leases, args[0], s, &o)
-		if err != nil {
-			return err
-		}
-		return writeNamespace(out, ns, asJSON)
+		return writeNamespace(out, ns.Namespace, asJSON)
 	})
 	return cmd
 }
@@ -179,16 +128,6 @@ func layoutText(spec string) string {
 }
 
 func nodeRange(first, last int64) string { return fmt.Sprintf("%d-%d", first, last) }
-
-func parseRange(text string) (first, last int64, err error) {
-	a, b, ok := strings.Cut(text, "-")
-	first, err1 := strconv.ParseInt(a, 10, 64)
-	last, err2 := strconv.ParseInt(b, 10, 64)
-	if !ok || err1 != nil || err2 != nil {
-		return 0, 0, usagef("--leasable: %q is not a range such as 512-1023", text)
-	}
-	return first, last, nil
-}
 
 // appendTable appends rows with their columns aligned.
 func appendTable(b []byte, rows [][]string) []byte {

@@ -53,18 +53,21 @@ The layout is that of the namespace. A namespace in a file is made on first use,
 	fs := cmd.Flags()
 	fs.Int64VarP(&f.count, "count", "n", 1, "how many `IDs`")
 	fs.StringVar(&f.layout, "layout", "", "`name` or spec of the layout (default: the namespace's)")
-	fs.StringVar(&f.node, "node", "", "lease this `node`, or parts as in 3,7 for datacenter and worker (default: any free one)")
+	fs.StringVar(&f.node, "node", "", "this `node`, or parts as in 3,7 for datacenter and worker (default: any free one)")
 	fs.IntVar(&f.block, "block", 1, "lease a block of `N` nodes, a power of two, for N times the rate")
-	fs.StringVar(&f.format, "format", "", "text `forms`, with tabs between them: "+encodingNames()+" (default: dec, and base32hex for encrypted IDs)")
+	fs.StringVar(&f.format, "format", "", "text `forms`, with commas between them: "+encodingNames()+" (default: dec; of encrypted IDs base32hex)")
 	fs.BoolVar(&f.json, "json", false, "one JSON object a line")
-	fs.StringVar(&f.stateFile, "state-file", "", "no store: --node is this machine's alone and its `file` keeps it safe over restarts")
-	fs.Int64Var(&f.lead, "lead", -1, "how many `ticks` IDs may run ahead of the clock (default: 10ms worth; 2000 for drift)")
+	fs.StringVar(&f.stateFile, "state-file", "", "no store: --node belongs to this machine alone, and this `file` keeps it safe over restarts")
+	fs.Int64Var(&f.lead, "lead", -1, "how many `ticks` IDs may run ahead of the clock (default: 10 ms of them; 2000 for drift)")
 	fs.Lookup("lead").DefValue = "0" // keeps "-1" out of the help text
 	fs.DurationVar(&f.wait, "wait", 0, "how long to wait for a free node when all are taken")
 	f.store.register(fs)
 	f.secret.register(fs)
 	completeLayouts(cmd, "layout")
-	cmd.RunE = p.runs(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
+	cmd.RunE = p.runs(func(cmd *cobra.Command, _ []string, _ *bufio.Writer) error {
+		if err := p.checkNew(cmd, &f); err != nil {
+			return err
+		}
 		return p.newIDs(cmd.Context(), &f)
 	})
 	return cmd
@@ -73,11 +76,12 @@ The layout is that of the namespace. A namespace in a file is made on first use,
 // closeTimeout bounds how long the program waits at its end for the store to take a lease back.
 const closeTimeout = 5 * time.Second
 
+// maxWait is how long a run waits for the clock. A node that a crashed process held is granted from the end of its lease on: that, a
+// lease's ttl, is the longest wait there should be.
+const maxWait = 30 * time.Second
+
 // newIDs prints IDs. Text goes past the buffer that other commands print to: a stream has its own.
 func (p *program) newIDs(ctx context.Context, f *newFlags) (err error) {
-	if f.count < 1 {
-		return usagef("-n %d: how many IDs to make, from 1 up", f.count)
-	}
 	list := f.format
 	if list == "" {
 		list = snowfence.Decimal.Name()
@@ -86,12 +90,12 @@ func (p *program) newIDs(ctx context.Context, f *newFlags) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
-	fence, giveBack, err := p.openFence(ctx, f)
+	src, err := p.openSource(ctx, f)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, giveBack()) }()
-	layout := fence.Scheme().Layout()
+	defer func() { err = errors.Join(err, src.giveBack()) }()
+	layout := src.fence.Scheme().Layout()
 	if f.format == "" && layout.Cipher != snowfence.Plain && !f.json {
 		format.encodings[0] = snowfence.Base32Hex // half of them are negative as decimals
 	}
@@ -99,8 +103,7 @@ func (p *program) newIDs(ctx context.Context, f *newFlags) (err error) {
 	if lead < 0 {
 		lead = defaultLead(layout)
 	}
-	// A node that a crashed process held is granted from the end of its lease on: that, a lease's ttl, is the longest wait there should be.
-	g, err := snowfence.New(snowfence.Config{Fence: fence, Lead: lead, MaxWait: 30 * time.Second})
+	g, err := snowfence.New(snowfence.Config{Fence: src.fence, Lead: lead, MaxWait: maxWait})
 	if err != nil {
 		return err
 	}
@@ -109,7 +112,9 @@ func (p *program) newIDs(ctx context.Context, f *newFlags) (err error) {
 		defer cancel()
 		err = errors.Join(err, g.Close(closing))
 	}()
-	p.explainWait(g, layout)
+	if err := p.explainWait(ctx, g, src, lead); err != nil {
+		return err
+	}
 	p.explainRate(layout, f)
 	return p.print(ctx, g, format, f.count)
 }
@@ -133,26 +138,15 @@ func defaultLead(l snowfence.Layout) int64 {
 	return int64(10 * time.Millisecond / l.Tick)
 }
 
-// explainWait says why nothing happens for a while: the node's last holder did not give it back.
-func (p *program) explainWait(g *snowfence.Generator, l snowfence.Layout) {
-	grant, ok := g.Grant()
-	if !ok {
-		return
-	}
-	if ahead := l.TimeOf(grant.From).Sub(p.now()); ahead > time.Second {
-		p.message("node %d was not given back by its last holder (a crash, or it still runs): its IDs begin in %v", grant.Node, ahead.Round(100*time.Millisecond))
-	}
-}
-
 // explainRate says once, for long runs, that it is the layout that caps the rate.
 func (p *program) explainRate(l snowfence.Layout, f *newFlags) {
 	rate := l.Capacity().PerNodePerSecond * float64(f.block)
-	took := time.Duration(float64(f.count) / rate * float64(time.Second))
-	if took < 3*time.Second && float64(f.count) < 1e18 {
+	took := float64(f.count) / rate
+	if took < 3 {
 		return
 	}
-	p.message("the layout allows %s per node, so this takes %v; more sequence bits (--namespace fast --layout time=41,node=2,seq=20) or --block make it faster",
-		perSecond(rate/float64(f.block)), took.Round(time.Second))
+	p.message("the layout allows %s per node, so this takes %s; more sequence bits (--namespace fast --layout time=41,node=2,seq=20) or --block make it faster",
+		perSecond(rate/float64(f.block)), howLong(took))
 }
 
 // parseNode reads a node number, or the numbers of its parts.

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/snowfence/snowfence"
 )
 
 func TestProgressLine(t *testing.T) {
@@ -16,6 +18,7 @@ func TestProgressLine(t *testing.T) {
 	}{
 		{0, 100, time.Second, "  0% ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 0 of 100, 0 IDs/s, ? left"},
 		{500_000, 2_000_000, 2 * time.Second, " 25% ███████░░░░░░░░░░░░░░░░░░░░░░░ 500,000 of 2,000,000, 250,000 IDs/s, 6s left"},
+		{1, 1<<63 - 1, time.Second, "  0% ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 1 of 9,223,372,036,854,775,807, 1 IDs/s, 292277024626.9 years left"},
 		{100, 100, 10 * time.Second, "100% ██████████████████████████████ 100 of 100, 10 IDs/s, 0s left"},
 	} {
 		if got := progressLine(c.done, c.total, c.took); got != c.want {
@@ -37,5 +40,21 @@ func TestProgressCleansUp(t *testing.T) {
 	bar.end()
 	if !strings.Contains(out.String(), "0 of 10") || !strings.HasSuffix(out.String(), "\r\x1b[K") {
 		t.Errorf("a long run drew %q", out.String())
+	}
+}
+
+// The longest run has a length that one can read.
+func TestExplainRate(t *testing.T) {
+	for n, want := range map[int64]string{
+		1<<63 - 1:     "so this takes 71356.7 years;",
+		4_096_000:     "",
+		3 * 4_096_000: "so this takes 3s;",
+	} {
+		var stderr bytes.Buffer
+		p := &program{stderr: &stderr}
+		p.explainRate(snowfence.Twitter(), &newFlags{count: n, block: 1})
+		if got := stderr.String(); !strings.Contains(got, want) || (want == "") != (got == "") {
+			t.Errorf("%d IDs: %q", n, got)
+		}
 	}
 }

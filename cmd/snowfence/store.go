@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -45,59 +43,6 @@ func (p *program) openStore(ctx context.Context, f *storeFlags) (*open.Store, er
 	return open.Embedded(ctx, path)
 }
 
-// openFence opens what the IDs are granted by, and returns how to give it back.
-func (p *program) openFence(ctx context.Context, f *newFlags) (snowfence.Fence, func() error, error) {
-	if f.stateFile != "" {
-		return p.openStateFile(f)
-	}
-	st, err := p.openStore(ctx, &f.store)
-	if err != nil {
-		return nil, nil, err
-	}
-	l, err := p.openLease(ctx, st, f)
-	if err != nil {
-		return nil, nil, errors.Join(err, st.Close())
-	}
-	return l, func() error {
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
-		defer cancel()
-		return errors.Join(l.Close(closing), st.Close())
-	}, nil
-}
-
-func (p *program) openStateFile(f *newFlags) (snowfence.Fence, func() error, error) {
-	switch {
-	case f.node == "":
-		return nil, nil, usagef("--state-file keeps one node: add --node N, a number that no other machine uses")
-	case f.store.store != "":
-		return nil, nil, usagef("--state-file stands in place of a store: leave one of --store and --state-file out")
-	case f.block != 1:
-		return nil, nil, usagef("--state-file keeps one node: leave --block out, or lease one from a store")
-	}
-	l, err := parseLayout(f.layout)
-	if err != nil {
-		return nil, nil, err
-	}
-	s, err := p.scheme(l, &f.secret)
-	if err != nil {
-		return nil, nil, err
-	}
-	node, err := parseNode(s, f.node)
-	if err != nil {
-		return nil, nil, err
-	}
-	fence, err := snowfence.StateFile(f.stateFile, s, node)
-	if err != nil {
-		return nil, nil, err
-	}
-	return fence, func() error {
-		if c, ok := fence.(io.Closer); ok {
-			return c.Close()
-		}
-		return nil
-	}, nil
-}
-
 // parseLayout reads --layout; "" is the layout of a new namespace.
 func parseLayout(spec string) (snowfence.Layout, error) {
 	if spec == "" {
@@ -110,26 +55,33 @@ func parseLayout(spec string) (snowfence.Layout, error) {
 	return l, nil
 }
 
-// openLease leases a node of the namespace.
-func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*lease.Lease, error) {
+// openLease leases a node of the namespace. With a fixed node it also returns its record from before, nil without one.
+func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*lease.Lease, *lease.Record, error) {
 	s, err := p.namespaceScheme(ctx, st, f)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if f.block < 1 || f.block&(f.block-1) != 0 || int64(f.block) > s.Nodes() {
-		return nil, usagef("--block %d: a power of two, at most the %s of the layout", f.block, plural(s.Nodes(), "node"))
+		return nil, nil, usagef("--block %d: a power of two, at most the %s of the layout", f.block, plural(s.Nodes(), "node"))
 	}
 	o := lease.Options{Nodes: f.block, Wait: f.wait > 0}
 	if st.Local {
 		// The store does not go away, and what a killed process held is free the sooner.
 		o.TTL = 5 * time.Second
 	}
+	var before *lease.Record
 	if f.node != "" {
 		node, err := parseNode(s, f.node)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		if k := int64(f.block); node%k != 0 {
+			return nil, nil, usagef("--node %s: a block of %d nodes starts at a multiple of %d: take %d, or leave --block out", f.node, k, k, node-node%k)
 		}
 		o.Node = &node
+		if before, err = latest(ctx, st, f, node); err != nil {
+			return nil, nil, err
+		}
 	}
 	if st.Volatile {
 		p.message("a store in memory ends with this process: its IDs are unique among themselves only")
@@ -143,9 +95,9 @@ func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*
 	l, err := lease.Open(acquire, st.Leases, f.store.namespace, s, &o)
 	var taken *lease.TakenError
 	if errors.As(err, &taken) {
-		return nil, takenError(taken)
+		return nil, nil, takenError(taken)
 	}
-	return l, err
+	return l, before, err
 }
 
 // takenError says in the words of the command line what lease.TakenError says in those of the library.
@@ -157,8 +109,15 @@ func takenError(e *lease.TakenError) error {
 	case e.First == e.Last:
 		text = fmt.Sprintf("node %d of namespace %q, the only one that can be leased, is taken", e.First, e.Namespace)
 	}
+	if e.Held == 0 && e.NextFree > 0 { // used up ahead of time by clocks that were ahead, and given back
+		return fmt.Errorf("no node of namespace %q can be used before %v from now, though none is held: the clock was ahead when they were leased, or is behind now; "+
+			"if it is right, \"snowfence lease restore NODE\" brings one back (snowfence lease list --all)", e.Namespace, e.NextFree.Round(time.Second))
+	}
 	for i, l := range e.Labels {
 		text += map[bool]string{true: ", held by ", false: ", "}[i == 0] + fmt.Sprintf("%s (%d)", l.Label, l.Nodes)
+	}
+	if e.Refused > 0 {
+		text += fmt.Sprintf(", %d vetoed", e.Refused)
 	}
 	if e.NextFree > 0 {
 		text += fmt.Sprintf("; the next one frees in %v, unless it is renewed", e.NextFree.Round(100*time.Millisecond))
@@ -204,14 +163,7 @@ func (p *program) namespaceScheme(ctx context.Context, st *open.Store, f *newFla
 // mismatch says that a namespace has another layout, and shows a command that works.
 func (f *newFlags) mismatch(have, want snowfence.Layout) error {
 	name := layoutName(want)
-	other := name
-	if strings.Contains(name, "=") || other == f.store.namespace {
-		other = f.store.namespace + "-2"
-	}
-	command := fmt.Sprintf("snowfence new --namespace %s --layout %s", other, name)
-	if f.store.store != "" {
-		command += " --store '" + open.Redact(f.store.store) + "'"
-	}
 	return usagef("namespace %q has the layout %s, not %s: leave --layout out, or use another namespace:\n  %s",
-		f.store.namespace, layoutName(have), name, command)
+		f.store.namespace, layoutName(have), name,
+		f.store.command("snowfence new --namespace %s --layout %s", otherName(f.store.namespace, name), name))
 }

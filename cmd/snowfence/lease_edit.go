@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/spf13/cobra"
+)
+
+// leaseEdit gives a subcommand that changes the record of one node its flags and its work. Its message is for people, about the record as
+// it is now; one without a nonce was never written.
+func (p *program) leaseEdit(cmd *cobra.Command, edit func(context.Context, lease.Store, string, int64) (lease.Record, error),
+	message func(lease.Record, leaseJSON) (string, error),
+) *cobra.Command {
+	var f storeFlags
+	var asJSON bool
+	f.register(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
+		node, err := strconv.ParseInt(args[0], 10, 64)
+		if err != nil || node < 0 {
+			return usagef("%q is not a node number", args[0])
+		}
+		st, ns, err := p.openNamespace(cmd.Context(), &f)
+		if err != nil {
+			return err
+		}
+		defer st.Close()
+		if nodes := ns.layout.Capacity().Nodes; uint64(node) >= nodes {
+			return usagef("node %d: the layout of namespace %q has nodes 0 to %d", node, f.namespace, nodes-1)
+		}
+		r, err := edit(cmd.Context(), st.Leases, f.namespace, node)
+		if err != nil {
+			return err
+		}
+		l := leaseOut(r, ns, p.now())
+		text, err := message(r, l)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return writeJSON(out, l)
+		}
+		_, err = fmt.Fprintf(out, "node %d of namespace %q %s\n", l.Node, l.Namespace, text)
+		return err
+	})
+	return cmd
+}
+
+// nextIDs says where the next holder of a node begins.
+func (l leaseJSON) nextIDs() string {
+	return "its next IDs begin at " + l.Until.Format(time.RFC3339Nano)
+}
+
+func (p *program) leaseRelease() *cobra.Command {
+	return p.leaseEdit(&cobra.Command{
+		Use: "release NODE", Short: "Clear the holder of a node",
+		Long: `Release makes a node free for another process at once. It is for holders that are known
+to be gone; it is safe also when they are not: the next holder starts above everything the
+old one was granted, and the old one loses its lease at its next renewal and takes another.`,
+		Example: "  snowfence lease release 5",
+	}, lease.ReleaseNode, func(r lease.Record, l leaseJSON) (string, error) {
+		switch {
+		case r.Nonce == "":
+			return "", fmt.Errorf("node %d of namespace %q was never leased", r.Node, r.Namespace)
+		case r.Veto != "":
+			return "has no holder, and stays vetoed: " + r.Veto, nil
+		}
+		return "is free; " + l.nextIDs(), nil
+	})
+}
+
+func (p *program) leaseVeto() *cobra.Command {
+	var reason string
+	var lift bool
+	cmd := &cobra.Command{
+		Use: "veto NODE", Short: "Keep a node from being leased",
+		Long: `Veto keeps a node from being leased until the veto is lifted. Whoever holds the node loses
+it at the next renewal and takes another one. Others see the reason.`,
+		Example: `  snowfence lease veto 5 --reason "its number was given to the old cluster"
+  snowfence lease veto 5 --lift`,
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "`text` that says to people why")
+	cmd.Flags().BoolVar(&lift, "lift", false, "allow the node to be leased again")
+	cmd = p.leaseEdit(cmd, func(ctx context.Context, st lease.Store, namespace string, node int64) (lease.Record, error) {
+		return lease.VetoNode(ctx, st, namespace, node, reason)
+	}, func(r lease.Record, l leaseJSON) (string, error) {
+		switch {
+		case r.Nonce == "":
+			return "", fmt.Errorf("node %d of namespace %q was never vetoed", r.Node, r.Namespace)
+		case r.Veto == "":
+			return "can be leased again; " + l.nextIDs(), nil
+		}
+		return "is vetoed: " + r.Veto, nil
+	})
+	work := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case lift && p.given(cmd, "reason"):
+			return usagef("--lift ends a veto and needs no --reason: leave one of them out")
+		case lift:
+			reason = ""
+		case reason == "":
+			return usagef("a veto needs --reason TEXT, for those who meet it; --lift ends one")
+		}
+		return work(cmd, args)
+	}
+	return cmd
+}
+
+func (p *program) leaseRestore() *cobra.Command {
+	return p.leaseEdit(&cobra.Command{
+		Use: "restore NODE", Short: "Make a node usable again after a clock that was far ahead",
+		Long: `Restore is the way back for a node that is used up to a time far ahead, because the clock of
+a holder was. It starts again where it stood before that holder; the stretch which that
+holder used is left out when its time comes. Whoever holds the node loses it.
+
+It refuses when it cannot prove that the ticks in between were never granted.`,
+		Example: "  snowfence lease restore 7",
+	}, func(ctx context.Context, st lease.Store, namespace string, node int64) (lease.Record, error) {
+		records, err := st.Get(ctx, []lease.Key{{Namespace: namespace, Node: node}})
+		if err != nil {
+			return lease.Record{}, err
+		}
+		if records[0].Nonce == "" {
+			return lease.Record{}, fmt.Errorf("node %d of namespace %q was never leased", node, namespace)
+		}
+		return lease.RestoreNode(ctx, st, namespace, node, p.now())
+	}, func(_ lease.Record, l leaseJSON) (string, error) {
+		text := "starts again: " + l.nextIDs()
+		if l.SkipFrom != nil {
+			text += fmt.Sprintf("; %s to %s is used up and left out", l.SkipFrom.Format(time.RFC3339Nano), l.SkipUntil.Format(time.RFC3339Nano))
+		}
+		return text, nil
+	})
+}

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// The command line refuses the names that the library refuses, and no other.
+func TestNamesAreThoseOfTheLibrary(t *testing.T) {
+	s, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"", "a\n", strings.Repeat("a", 64), strings.Repeat("a", 65), "ü", "..", "-"}
+	for c := range 256 {
+		names = append(names, "a"+string([]byte{byte(c)}))
+	}
+	for _, name := range names {
+		_, want := lease.CreateNamespace(t.Context(), lease.NewMemory(), name, s, nil)
+		if got := checkName(name); (got == nil) != (want == nil) {
+			t.Errorf("%q: %v, but the library says %v", name, got, want)
+		}
+	}
+}

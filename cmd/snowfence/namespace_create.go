@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/spf13/cobra"
+)
+
+// namespaceFlags describe a namespace that is made or changed.
+type namespaceFlags struct {
+	store    storeFlags
+	secret   secretFlag
+	layout   string
+	leasable string
+	json     bool
+}
+
+func (f *namespaceFlags) register(cmd *cobra.Command, layout string) {
+	f.store.registerStore(cmd.Flags())
+	f.secret.register(cmd.Flags())
+	cmd.Flags().StringVar(&f.layout, "layout", layout, "`name` or spec of the layout")
+	completeLayouts(cmd, "layout")
+	cmd.Flags().StringVar(&f.leasable, "leasable", "", "the `range` of nodes that can be leased, as in 512-1023 (default: all)")
+	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object")
+}
+
+// scheme returns the scheme of the flags, and the nodes that can be leased.
+func (f *namespaceFlags) scheme(p *program) (*snowfence.Scheme, lease.NamespaceOptions, error) {
+	var o lease.NamespaceOptions
+	if err := checkName(f.store.namespace); err != nil {
+		return nil, o, err
+	}
+	l, err := parseLayout(f.layout)
+	if err != nil {
+		return nil, o, err
+	}
+	s, err := p.scheme(l, &f.secret)
+	if err != nil || f.leasable == "" {
+		return s, o, err
+	}
+	o.First, o.Last, err = parseRange(f.leasable)
+	switch {
+	case err != nil:
+	case o.First > o.Last || o.Last >= s.Nodes():
+		err = usagef("--leasable %s: the layout has nodes 0 to %d", f.leasable, s.Nodes()-1)
+	case o.Last == 0 && s.Nodes() > 1: // the library takes these two zeros for all nodes
+		err = usagef("--leasable %s: node 0 cannot be the only one: take another, or 0-1", f.leasable)
+	}
+	return s, o, err
+}
+
+func (p *program) namespaceCreate() *cobra.Command {
+	var f namespaceFlags
+	cmd := &cobra.Command{
+		Use: "create NAME", Short: "Make a namespace", Args: cobra.ExactArgs(1),
+		Long: `Create makes a namespace for IDs of a layout. If it exists with the same layout and
+nodes, nothing changes. The nodes outside --leasable are left to numbers given by hand.`,
+		Example: `  snowfence namespace create orders --layout snowfence
+  snowfence namespace create users --layout twitter --leasable 512-1023`,
+	}
+	f.register(cmd, "twitter")
+	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
+		f.store.namespace = args[0]
+		s, o, err := f.scheme(p)
+		if err != nil {
+			return err
+		}
+		st, err := p.openStore(cmd.Context(), &f.store)
+		if err != nil {
+			return err
+		}
+		defer st.Close()
+		ns, err := lease.CreateNamespace(cmd.Context(), st.Leases, args[0], s, &o)
+		if err != nil {
+			return f.exists(cmd.Context(), st, s.Layout(), o, err)
+		}
+		return writeNamespace(out, ns, f.json)
+	})
+	return cmd
+}
+
+// exists says in the words of the command line why a namespace that is there already is not the one asked for, and what to do.
+func (f *namespaceFlags) exists(ctx context.Context, st *open.Store, want snowfence.Layout, o lease.NamespaceOptions, err error) error {
+	ns, showErr := lease.ShowNamespace(ctx, st.Leases, f.store.namespace)
+	if showErr != nil {
+		return err // it is not the namespace that is in the way
+	}
+	have, parseErr := snowfence.ParseLayout(ns.Layout)
+	if parseErr != nil {
+		return err
+	}
+	var mismatch *lease.MismatchError
+	switch {
+	case errors.As(err, &mismatch) && !have.Equal(want):
+		name := layoutName(want)
+		return usagef("namespace %q has the layout %s, not %s: make another namespace, or change this one:\n  %s\n  %s",
+			ns.Name, layoutName(have), name,
+			f.store.command("snowfence namespace create %s --layout %s", otherName(ns.Name, name), name),
+			f.store.command("snowfence namespace change %s --layout %s", ns.Name, name))
+	case errors.As(err, &mismatch):
+		return usagef("namespace %q has this layout with other keys: give its own with --secret-file, or make another namespace", ns.Name)
+	case ns.State == lease.Active && o != lease.NamespaceOptions{} && (ns.First != o.First || ns.Last != o.Last):
+		return usagef("namespace %q has the leasable nodes %s, not %s: leave --leasable out, or change them:\n  %s", ns.Name,
+			nodeRange(ns.First, ns.Last), nodeRange(o.First, o.Last),
+			f.store.command("snowfence namespace change %s --layout %s --leasable %s", ns.Name, layoutName(have), nodeRange(o.First, o.Last)))
+	}
+	return err
+}
+
+// command returns a command on the same store.
+func (f *storeFlags) command(format string, args ...any) string {
+	text := fmt.Sprintf(format, args...)
+	if f.store != "" {
+		text += " --store '" + open.Redact(f.store) + "'"
+	}
+	return text
+}
+
+// otherName returns the name of a namespace for a layout, other than the one that is taken.
+func otherName(taken, layout string) string {
+	if strings.Contains(layout, "=") || layout == taken {
+		return taken + "-2"
+	}
+	return layout
+}
+
+func parseRange(text string) (first, last int64, err error) {
+	a, b, ok := strings.Cut(text, "-")
+	first, err1 := strconv.ParseInt(a, 10, 64)
+	last, err2 := strconv.ParseInt(b, 10, 64)
+	if !ok || err1 != nil || err2 != nil || first < 0 {
+		return 0, 0, usagef("--leasable: %q is not a range such as 512-1023", text)
+	}
+	return first, last, nil
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/spf13/cobra"
+)
+
+// maxLead is the most ticks that a generator lets IDs run ahead.
+const maxLead = 1 << 40
+
+// source is what IDs are granted by.
+type source struct {
+	fence    snowfence.Fence
+	giveBack func() error
+	whyLater func(ctx context.Context, g snowfence.Grant) string // why a grant begins later than now, and what helps
+}
+
+// checkNew refuses flags of new that are wrong whatever the store says, and those that have no meaning together. What stands on the
+// command line beats the environment.
+func (p *program) checkNew(cmd *cobra.Command, f *newFlags) error {
+	switch {
+	case f.count < 1:
+		return usagef("-n %d: how many IDs to make, from 1 up", f.count)
+	case cmd.Flags().Changed("lead") && f.lead < 0:
+		return usagef("--lead %d: a number of ticks from 0 up", f.lead)
+	case f.lead > maxLead:
+		return usagef("--lead %d: at most %d ticks", f.lead, int64(maxLead))
+	case f.wait < 0:
+		return usagef("--wait %v: how long to wait, from 0 up", f.wait)
+	}
+	if err := p.stateFileOrStore(cmd, f); err != nil {
+		return err
+	}
+	switch {
+	case f.stateFile != "" && f.node == "":
+		return usagef("--state-file keeps one node: add --node N, a number that no other machine uses")
+	case f.stateFile == "":
+		if err := checkName(f.store.namespace); err != nil {
+			return err
+		}
+	}
+	return p.stdoutOpen()
+}
+
+// stateFileAlone are the flags that mean nothing with a state file.
+var stateFileAlone = [...]struct{ flag, why string }{
+	{"store", "stands in place of a store"},
+	{"namespace", "stands in place of a store and its namespaces"},
+	{"wait", "waits for nobody, since its node is this machine's alone"},
+	{"block", "keeps one node"},
+}
+
+// stateFileOrStore decides between flags that contradict each other.
+func (p *program) stateFileOrStore(cmd *cobra.Command, f *newFlags) error {
+	if f.stateFile == "" {
+		return nil
+	}
+	file := p.given(cmd, "state-file")
+	for _, c := range stateFileAlone {
+		switch {
+		case !p.given(cmd, c.flag):
+		case file:
+			return usagef("--state-file %s: leave one of --state-file and --%s out", c.why, c.flag)
+		default:
+			f.stateFile = "" // from the environment: this run is for a store
+			return nil
+		}
+	}
+	for _, c := range stateFileAlone {
+		flag := cmd.Flags().Lookup(c.flag)
+		switch {
+		case !flag.Changed:
+		case !file:
+			return usagef("--state-file %s: leave one of %s and %s out of the environment", c.why, envName("state-file"), envName(c.flag))
+		default:
+			if err := flag.Value.Set(flag.DefValue); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// openSource opens what the IDs are granted by.
+func (p *program) openSource(ctx context.Context, f *newFlags) (*source, error) {
+	if f.stateFile != "" {
+		return p.openStateFile(f)
+	}
+	st, err := p.openStore(ctx, &f.store)
+	if err != nil {
+		return nil, err
+	}
+	l, before, err := p.openLease(ctx, st, f)
+	if err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	return &source{
+		fence: l,
+		giveBack: func() error {
+			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+			defer cancel()
+			return errors.Join(l.Close(closing), st.Close())
+		},
+		whyLater: func(ctx context.Context, g snowfence.Grant) string { return p.whyLeasedLater(ctx, st, f, before, g) },
+	}, nil
+}
+
+func (p *program) openStateFile(f *newFlags) (*source, error) {
+	l, err := parseLayout(f.layout)
+	if err != nil {
+		return nil, err
+	}
+	s, err := p.scheme(l, &f.secret)
+	if err != nil {
+		return nil, err
+	}
+	node, err := parseNode(s, f.node)
+	if err != nil {
+		return nil, err
+	}
+	fence, err := snowfence.StateFile(f.stateFile, s, node)
+	if err != nil {
+		return nil, err
+	}
+	return &source{
+		fence: fence,
+		giveBack: func() error {
+			if c, ok := fence.(io.Closer); ok {
+				return c.Close()
+			}
+			return nil
+		},
+		whyLater: func(_ context.Context, g snowfence.Grant) string {
+			return fmt.Sprintf("node %d is used up to %s by its state file: the clock was ahead then, or is behind now: set it right, or use another node with a new file",
+				g.Node, stamp(l.TimeOf(g.From)))
+		},
+	}, nil
+}
+
+// latest returns the record of a block of nodes that reaches furthest; nil if none was leased.
+func latest(ctx context.Context, st *open.Store, f *newFlags, node int64) (*lease.Record, error) {
+	keys := make([]lease.Key, f.block)
+	for i := range keys {
+		keys[i] = lease.Key{Namespace: f.store.namespace, Node: node + int64(i)}
+	}
+	records, err := st.Leases.Get(ctx, keys)
+	if err != nil {
+		return nil, fmt.Errorf("reading node %d of namespace %q: %w", node, f.store.namespace, err)
+	}
+	var last *lease.Record
+	for i, r := range records {
+		if r.Nonce != "" && (last == nil || r.Until > last.Until) {
+			last = &records[i]
+		}
+	}
+	return last, nil
+}

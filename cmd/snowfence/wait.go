@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// explainWait says why nothing happens for a while, and ends a run that would wait for nothing.
+func (p *program) explainWait(ctx context.Context, g *snowfence.Generator, src *source, lead int64) error {
+	grant, ok := g.Grant()
+	if !ok {
+		return nil
+	}
+	layout := src.fence.Scheme().Layout()
+	ahead := layout.TimeOf(grant.From - lead).Sub(p.now())
+	if ahead <= time.Second {
+		return nil
+	}
+	text := fmt.Sprintf("the first ID can be made in %s: %s", howLong(ahead.Seconds()), src.whyLater(ctx, grant))
+	if ahead > maxWait {
+		return errors.New(text)
+	}
+	p.message("%s", text)
+	return nil
+}
+
+// whyLeasedLater says what is known of the node and its last holder; before is the node's record as it was before this run leased it, if the
+// node was asked for.
+func (p *program) whyLeasedLater(ctx context.Context, st *open.Store, f *newFlags, before *lease.Record, g snowfence.Grant) string {
+	unknown := fmt.Sprintf("node %d was leased up to there", g.Node)
+	ns, err := lease.ShowNamespace(ctx, st.Leases, f.store.namespace)
+	if err != nil {
+		return unknown
+	}
+	l, err := snowfence.ParseLayout(ns.Layout)
+	if err != nil {
+		return unknown
+	}
+	now := p.now()
+	until := stamp(l.TimeOf(g.From))
+	switch {
+	case ns.Floor >= g.From:
+		return fmt.Sprintf("all nodes of namespace %q begin at %s, since its layout was changed or its store set back or moved", ns.Name, until)
+	case before == nil:
+		return fmt.Sprintf("no other node is free, and node %d is used up to %s", g.Node, until)
+	}
+	fast := time.UnixMilli(before.At).After(now.Add(time.Second)) || l.TimeOf(g.From).Sub(now) > time.Minute
+	held := before.Holder != ""
+	text := fmt.Sprintf("node %d was cleared while it was leased", g.Node)
+	switch {
+	case held && fast:
+		text = fmt.Sprintf("node %d was not given back by its last holder (a crash, or it still runs), whose clock was ahead, or this one is behind", g.Node)
+	case held:
+		text = fmt.Sprintf("node %d was not given back by its last holder (a crash, or it still runs)", g.Node)
+	case fast:
+		text = fmt.Sprintf("node %d was given back, used up to %s: the clock was ahead then, or is behind now", g.Node, until)
+	}
+	text += "; another node begins at once (leave --node out)"
+	if fast && f.block == 1 && restorable(before, ns, l.TickOf(now)) {
+		text += "; if this clock is right, this brings the node back:\n  " +
+			f.store.command("snowfence lease restore %d --namespace %s", g.Node, ns.Name)
+	}
+	return text
+}
+
+// restorable reports whether a stretch that was never granted lies below what a node was granted ahead of time, as lease.RestoreNode needs it.
+func restorable(r *lease.Record, ns lease.Namespace, now int64) bool {
+	return r.Generation >= ns.Since && r.From > now && r.PrevUntil < r.From && r.SkipUntil <= now
+}
+
+// stamp writes a time to the second.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
