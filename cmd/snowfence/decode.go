@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -22,15 +21,20 @@ func (p *program) decodeCommand() *cobra.Command {
 and no store. Without arguments it reads IDs from standard input, one a line.
 
 Negative IDs are arguments, not flags. A line that is no ID is reported with its number;
-the rest goes on, and the exit code is 2.`,
+the rest goes on, and the exit code is 2.
+
+The forms of text, here and for --format of the other commands:
+` + encodingTable() + `
+Each of them with -fixed behind its name has all IDs of one length, and texts in the order
+of the IDs. IDs of encrypted layouts are read as base32hex too, unless --from is given.`,
 		Example: `  snowfence decode 2104672976770170879
   snowfence decode --layout discord --json -5
   snowfence decode --guess 605846670390853632
   snowfence decode --from base32hex --json < ids.txt`,
 		Annotations: map[string]string{takesIDs: "yes"},
 	}
-	cmd.Flags().StringVar(&layout, "layout", "twitter", "layout of the IDs: `name` or spec (snowfence plan --help lists them)")
-	cmd.Flags().StringVar(&from, "from", "dec", "text `form` of the IDs: "+encodingNames()+"; of encrypted ones also base32hex unless it is given")
+	cmd.Flags().StringVar(&layout, "layout", "twitter", "`name` or spec of the layout (snowfence plan --help lists them)")
+	cmd.Flags().StringVar(&from, "from", "dec", "text `form` of the IDs: "+encodingNames())
 	secret.register(cmd.Flags())
 	cmd.Flags().BoolVar(&d.json, "json", false, "one JSON object a line")
 	cmd.Flags().BoolVar(&d.guess, "guess", false, "list the layouts under which the time is plausible")
@@ -65,12 +69,25 @@ the rest goes on, and the exit code is 2.`,
 	return cmd
 }
 
-func encodingNames() string {
-	var names []string
-	for _, e := range snowfence.Encodings() {
-		names = append(names, e.Name())
+// encodingNames says to the flags of all commands where the forms of text are listed.
+func encodingNames() string { return "dec, hex, base32hex … (all: snowfence decode --help)" }
+
+// encodingTable lists the forms of text, several in a line.
+func encodingTable() string {
+	text, width := "", 0
+	for i, e := range snowfence.Encodings() {
+		name := e.Name()
+		switch {
+		case i == 0:
+			text, width = "  ", 2
+		case width+len(name) > 85:
+			text, width = text+",\n  ", 2
+		default:
+			text, width = text+", ", width+2
+		}
+		text, width = text+name, width+len(name)
 	}
-	return strings.Join(names, ", ") + ", or one of these with -fixed"
+	return text + "\n"
 }
 
 func (p *program) decodeArgs(d *decoder, ids []string) error {

@@ -17,7 +17,7 @@ import (
 type secretFlag struct{ files []string }
 
 func (f *secretFlag) register(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&f.files, "secret-file", nil, "`file` with the secret of an encrypted layout; of one with rotated keys, all of them, oldest first")
+	fs.StringSliceVar(&f.files, "secret-file", nil, "`file` with the secret of an encrypted layout; with rotated keys, all their files, oldest first")
 }
 
 // scheme makes the scheme of a layout with the keys of the flag.
@@ -66,8 +66,9 @@ func (p *program) keys(f *secretFlag) ([]*snowfence.Key, error) {
 func (p *program) secretCommand() *cobra.Command {
 	create := &cobra.Command{
 		Use: "new [FILE]", Short: "Make a secret", Args: cobra.MaximumNArgs(1),
-		Long: `New makes a random secret for encrypted layouts: 32 hexadecimal digits, written to a new FILE that
-only you can read, or to standard output. Its ID, which is no secret, goes to standard error.`,
+		Long: `New makes a random secret for encrypted layouts: 32 hexadecimal digits, written to a
+new FILE that only you can read, or to standard output. With a FILE, the ID of the key,
+which is no secret, goes to standard error.`,
 		Example: `  snowfence secret new /etc/app/id.key
   snowfence new --layout randflake --secret-file /etc/app/id.key --namespace users`,
 	}
