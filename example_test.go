@@ -1,0 +1,108 @@
+package snowfence_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// A fixed node on one machine: the file makes the number safe over restarts.
+func ExampleStateFile() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+
+	scheme, err := snowfence.NewScheme(snowfence.Default())
+	if err != nil {
+		panic(err)
+	}
+	fence, err := snowfence.StateFile(filepath.Join(dir, "node"), scheme, 5)
+	if err != nil {
+		panic(err)
+	}
+	ids, err := snowfence.New(snowfence.Config{Fence: fence})
+	if err != nil {
+		panic(err)
+	}
+	defer ids.Close(context.Background())
+
+	a := snowfence.Must(ids.Next(context.Background()))
+	b := snowfence.Must(ids.Next(context.Background()))
+	parts, err := scheme.Decode(b)
+	fmt.Println(a < b, parts.Node, err)
+	// Output: true 5 <nil>
+}
+
+func ExampleScheme_Decode() {
+	scheme, _ := snowfence.NewScheme(snowfence.Twitter())
+	parts, err := scheme.Decode(2083727055179621056)
+	fmt.Println(parts.Time.Format(time.RFC3339Nano), scheme.NodeParts(parts.Node), parts.Sequence, err)
+	// Output: 2026-08-02T01:30:18.388Z [13 2] 704 <nil>
+}
+
+// The IDs of a day, for WHERE id >= lo AND id < hi.
+func ExampleScheme_Range() {
+	scheme, _ := snowfence.NewScheme(snowfence.Twitter())
+	day := time.Date(2026, 8, 2, 0, 0, 0, 0, time.UTC)
+	lo, hi, err := scheme.Range(day, day.AddDate(0, 0, 1))
+	fmt.Println(lo, hi, err)
+	// Output: 2083704328811446272 2084066716677046272 <nil>
+}
+
+// Text forms are values, as in encoding/base64.
+func ExampleEncoding() {
+	const id snowfence.ID = 2083727055179621056
+	order, _ := snowfence.NewPrefix("ord", snowfence.Base32Hex)
+	fmt.Println(snowfence.Base58.Encode(id), snowfence.Crockford.Encode(id), snowfence.Decimal.Fixed().Encode(id), order.Encode(id))
+	// Output: 5qY6jMw9N8P 1STQ2PXTDM8P0 02083727055179621056 ord_1pqn2mtqdk8m0
+}
+
+type customers struct{}
+
+func (customers) Mask() *snowfence.Mask {
+	key, err := snowfence.ParseKey([]byte("dffd6021bb2bd5b0af676290809ec3a5")) // from a file, in a real program, and once
+	if err != nil {
+		panic(err)
+	}
+	mask, err := snowfence.NewMask(key)
+	if err != nil {
+		panic(err)
+	}
+	return mask
+}
+
+// A type that is plain inside and encrypted outside.
+func ExampleMasked() {
+	type CustomerID = snowfence.Masked[customers]
+	out, _ := json.Marshal(map[string]CustomerID{"id": 63673697622556673})
+	fmt.Println(string(out))
+
+	var in struct{ ID CustomerID }
+	err := json.Unmarshal([]byte(`{"ID":"3vgoe12ccb8gh"}`), &in)
+	fmt.Println(int64(in.ID), err)
+	// Output:
+	// {"id":"3vgoe12ccb8gh"}
+	// 63673697622556673 <nil>
+}
+
+// Encrypted IDs spread evenly over shards, by remainder as well as by range; take them as unsigned numbers.
+func Example_shardKey() {
+	key, _ := snowfence.NewKey(make([]byte, snowfence.KeySize))
+	scheme, _ := snowfence.NewScheme(snowfence.Randflake(), key)
+	shards := [4]int{}
+	for seq := range int64(100_000) {
+		id := snowfence.Must(scheme.Compose(1, 0, seq)) // one second, one node
+		shards[uint64(id)%4]++
+	}
+	for _, n := range shards {
+		fmt.Print(n > 24_000 && n < 26_000, " ")
+	}
+	// Output: true true true true
+}
