@@ -48,8 +48,9 @@ type Options struct {
 	// Check may refuse a node before it is leased: an error is remembered for the node. Nil refuses none.
 	Check func(ctx context.Context, node int64) error
 
-	// Time replaces the system's clock in deciding which ticks to lease, for tests. Nil means that clock. The pace of renewals is always
-	// that of the system.
+	// Time replaces the system's clock in deciding which ticks to lease, for tests; the generator then needs the same one. Nil means that clock. As a generator
+	// does, the lease never lets it go back (snowfence.Anchored), except for layouts with rollback bits, which stamp the wall clock itself.
+	// The pace of renewals is always that of the system.
 	Time snowfence.TimeSource
 
 	// Logger is told what happens to the lease; nil means silence.
@@ -81,8 +82,10 @@ func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 		}
 		n.Label = host[:min(len(host), 100)] + "/" + strconv.Itoa(os.Getpid())
 	}
-	if n.Time == nil {
-		start := time.Now()
+	switch start := time.Now(); {
+	case s.Layout().Bits(snowfence.FieldRollback) == 0:
+		n.Time = snowfence.Anchored(n.Time)
+	case n.Time == nil:
 		n.Time = func() (time.Time, time.Duration) { return time.Now(), time.Since(start) }
 	}
 	if n.Logger == nil {

@@ -318,17 +318,16 @@ func TestSuspend(t *testing.T) {
 	}
 }
 
-// TestClockStepsBack lets the clock of a holder step back by an hour, while renewals go on.
+// TestClockStepsBack lets the clock of a holder step back by an hour, while renewals go on. With rollback bits the lease sees it.
 func TestClockStepsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := lease.NewMemory(), thousand(t)
-		var off atomic.Int64
-		clock := func() (time.Time, time.Duration) { return time.Now().Add(time.Duration(off.Load())), 0 }
+		st, s := lease.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")
+		clock, step := stepped()
 		l := open(t, st, s, lease.Options{Time: clock})
 		defer l.Close(t.Context())
 		time.Sleep(time.Minute)
 		before := l.Status().Grant
-		off.Store(-int64(time.Hour))
+		step(-time.Hour)
 		time.Sleep(time.Minute)
 		after := l.Status().Grant
 		if r := records(t, st)[0]; after.From != before.From || after.Until < before.Until || r.Until < before.Until {

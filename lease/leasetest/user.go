@@ -27,7 +27,7 @@ type user struct {
 
 // options of a lease in this world whose clock is off by skew.
 func (w *world) options(skew time.Duration) *lease.Options {
-	return &lease.Options{TTL: ttl, Label: "test", Idle: -1, Time: func() (time.Time, time.Duration) { return w.time().Add(skew), 0 }}
+	return &lease.Options{TTL: ttl, Label: "test", Idle: -1, Time: w.source(skew)}
 }
 
 func (w *world) try(o *lease.Options) (*user, error) {

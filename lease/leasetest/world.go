@@ -23,8 +23,9 @@ type world struct {
 	scheme *snowfence.Scheme
 	ledger ledger
 
-	mu  sync.Mutex
-	now time.Time
+	mu   sync.Mutex
+	now  time.Time
+	mono time.Duration // how long the world exists
 }
 
 func newWorld(t *testing.T, st lease.Store) *world {
@@ -54,11 +55,27 @@ func (w *world) must(err error) {
 	}
 }
 
-// sleep moves the clock of the world.
+// sleep lets time pass.
 func (w *world) sleep(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.now, w.mono = w.now.Add(d), w.mono+d
+}
+
+// step sets the wall clock.
+func (w *world) step(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.now = w.now.Add(d)
+}
+
+// source is a clock of the world that is off by skew.
+func (w *world) source(skew time.Duration) snowfence.TimeSource {
+	return func() (time.Time, time.Duration) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.now.Add(skew), w.mono
+	}
 }
 
 func (w *world) time() time.Time {

@@ -153,6 +153,18 @@ var leaseMutants = []mutant{
 	until`, test: "TestClockStepsBack",
 	},
 	{
+		rule: "grants follow the clock that stamps IDs after a step back", file: "lease/options.go",
+		old: `s.Layout().Bits(snowfence.FieldRollback) == 0:`, now: `n.Time == nil:`, test: "TestGeneratorStepsBack",
+	},
+	{
+		rule: "the skew is that of the clock that stamps IDs", file: "lease/options.go",
+		old: `s.Layout().Bits(snowfence.FieldRollback) == 0:`, now: `n.Time == nil:`, test: "TestSkewAfterStepBack",
+	},
+	{
+		rule: "with rollback bits it is the wall clock", file: "lease/options.go",
+		old: `s.Layout().Bits(snowfence.FieldRollback) == 0:`, now: `start.IsZero() == false:`, test: "TestRollbackHeals",
+	},
+	{
 		rule: "a clock that is off stops renewals", file: "lease/register.go",
 		old: `off > l.opts.MaxSkew`, now: `off < 0`, test: "TestMemory/clock_against",
 	},

@@ -1,0 +1,214 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// stepped is a clock that steps when it is told to.
+func stepped() (clock snowfence.TimeSource, step func(time.Duration)) {
+	var off atomic.Int64
+	start := time.Now()
+	return func() (time.Time, time.Duration) {
+		return time.Now().Add(time.Duration(off.Load())), time.Since(start)
+	}, func(d time.Duration) { off.Add(int64(d)) }
+}
+
+// TestGeneratorStepsBack lets the clock of a process step back: IDs are made without a gap, inside the grants, and never twice; also by the process after it.
+func TestGeneratorStepsBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		steps []time.Duration
+		lead  int64
+	}{
+		"one second":      {[]time.Duration{-time.Second}, 0},
+		"half a minute":   {[]time.Duration{-30 * time.Second}, 0},
+		"an hour":         {[]time.Duration{-time.Hour}, 0},
+		"with lead":       {[]time.Duration{-time.Hour}, 1000},
+		"again and again": {[]time.Duration{-time.Second, -30 * time.Second, -time.Minute, -time.Hour, -time.Second}, 0},
+		"there and back":  {[]time.Duration{time.Hour, -time.Hour, time.Second, -2 * time.Second}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				clock, step := stepped()
+				st, s := lease.NewMemory(), thousand(t)
+				l := open(t, st, s, lease.Options{Time: clock})
+				g, err := snowfence.New(snowfence.Config{Fence: l, Time: clock, Lead: c.lead})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var last snowfence.ID
+				run := func(d time.Duration) {
+					t.Helper()
+					for start := time.Now(); time.Since(start) < d; time.Sleep(10 * time.Millisecond) {
+						id, err := g.Next(t.Context()) // waits a second at most
+						if err != nil {
+							t.Fatalf("%v after the step: %v", time.Since(start), err)
+						}
+						if id <= last {
+							t.Fatalf("ID %d after %d", id, last)
+						}
+						last = id
+						p, err := s.Decode(id)
+						if err != nil {
+							t.Fatal(err)
+						}
+						if r := records(t, st)[0]; p.Node != r.Node || p.Tick < r.From || p.Tick >= r.Until {
+							t.Fatalf("ID %d has tick %d of node %d, and granted is %+v", id, p.Tick, p.Node, r)
+						}
+					}
+				}
+				run(time.Minute)
+				for _, d := range c.steps {
+					step(d)
+					run(2 * time.Minute)
+				}
+				if err := errors.Join(g.Close(t.Context()), l.Close(t.Context())); err != nil {
+					t.Fatal(err)
+				}
+				// A process that starts now trusts the clock as it is. The same node has to wait for it; others do not.
+				l = open(t, st, s, lease.Options{Time: clock, Label: "another"})
+				if g, err = snowfence.New(snowfence.Config{Fence: l, Time: clock}); err != nil {
+					t.Fatal(err)
+				}
+				id, err := g.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				now, _ := clock()
+				if p, err := s.Decode(id); err != nil || p.Time.Sub(now).Abs() > time.Second {
+					t.Errorf("the next process stamps %v, and now is %v: %v", p.Time, now, err)
+				}
+				if err := errors.Join(g.Close(t.Context()), l.Close(t.Context())); err != nil {
+					t.Fatal(err)
+				}
+				node := int64(records(t, st)[0].Node)
+				l = open(t, st, s, lease.Options{Time: clock, Node: &node})
+				defer l.Orphan()
+				if g := l.Status().Grant; g.Node == node && g.From < records(t, st)[0].PrevUntil {
+					t.Errorf("the same node begins at %d", g.From)
+				}
+			})
+		})
+	}
+}
+
+// TestRollbackStepsBack does the same with bits for steps back: the true time is stamped, from inside the grant.
+func TestRollbackStepsBack(t *testing.T) {
+	for _, back := range []time.Duration{time.Second, 10 * time.Second, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			clock, step := stepped()
+			st, s := lease.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")
+			l := open(t, st, s, lease.Options{Time: clock})
+			defer l.Close(t.Context())
+			g, err := snowfence.New(snowfence.Config{Fence: l, Time: clock})
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := map[snowfence.ID]bool{}
+			run := func(d time.Duration) (failed int) {
+				for start := time.Now(); time.Since(start) < d; time.Sleep(10 * time.Millisecond) {
+					id, err := g.Next(t.Context())
+					if errors.Is(err, snowfence.ErrExhausted) || errors.Is(err, context.DeadlineExceeded) {
+						failed++
+						continue
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					if seen[id] {
+						t.Fatalf("ID %d twice", id)
+					}
+					seen[id] = true
+					p, err := s.Decode(id)
+					if err != nil {
+						t.Fatal(err)
+					}
+					r := records(t, st)[0]
+					if now, _ := clock(); p.Tick < r.From || p.Tick >= r.Until || p.Time.Sub(now).Abs() > 10*time.Millisecond {
+						t.Fatalf("at %v ID %d is stamped %v; granted is %+v", now, id, p.Time, r)
+					}
+				}
+				return failed
+			}
+			run(time.Minute)
+			step(-back)
+			failed := run(3 * time.Minute)
+			if failed > 0 && back < time.Minute {
+				t.Errorf("%d calls failed after a step back by %v", failed, back)
+			}
+			if failed == 0 && back > time.Minute {
+				t.Error("IDs were made below the first tick of the grant")
+			}
+			step(back)
+			if failed := run(3 * time.Minute); failed > 0 {
+				t.Errorf("%d calls failed after the clock was right again", failed)
+			}
+			if err := g.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// TestRollbackHeals evicts a holder after its clock stepped back by an hour: with bits for that the next grant is at the true time.
+func TestRollbackHeals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock, step := stepped()
+		st, s := lease.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")
+		l := open(t, st, s, lease.Options{Time: clock})
+		defer l.Close(t.Context())
+		node := l.Status().Grant.Node
+		time.Sleep(time.Minute)
+		step(-time.Hour)
+		if _, err := lease.ReleaseNode(t.Context(), st, "default", node); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(ttl)
+		now, _ := clock()
+		tick := s.Layout().TickOf(now)
+		if g := l.Status().Grant; g.Node == node || tick < g.From || tick >= g.Until {
+			t.Errorf("now is %d, and after node %d the grant is %+v", tick, node, g)
+		}
+	})
+}
+
+// serverTime is a store with a clock of its own.
+type serverTime struct{ lease.Store }
+
+func (serverTime) Now(context.Context) (time.Time, error) { return time.Now(), nil }
+
+// TestSkewAfterStepBack: what is held against the store's clock is the clock that stamps IDs, which does not go back.
+func TestSkewAfterStepBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock, step := stepped()
+		st, s := serverTime{lease.NewMemory()}, thousand(t)
+		l := open(t, st, s, lease.Options{Time: clock})
+		defer l.Close(t.Context())
+		step(10 * time.Second)
+		time.Sleep(time.Minute)
+		if err := l.Status().Trouble; err != nil {
+			t.Errorf("off by less than allowed: %v", err)
+		}
+		step(10 * time.Second)
+		time.Sleep(ttl)
+		if err := l.Status().Trouble; !errors.Is(err, lease.ErrSkew) {
+			t.Errorf("20 s ahead: %v", err)
+		}
+		step(-20 * time.Second)
+		time.Sleep(time.Second)
+		if err := l.Status().Trouble; !errors.Is(err, lease.ErrSkew) {
+			t.Errorf("the clock is right again, and IDs would be stamped 20 s ahead: %v", err)
+		}
+		time.Sleep(time.Minute)
+		if err := l.Status().Trouble; err != nil {
+			t.Errorf("when IDs are stamped right again: %v", err)
+		}
+	})
+}
