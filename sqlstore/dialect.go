@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 )
 
 // Dialect is what differs between databases. Get one from [SQLite].
@@ -18,6 +17,7 @@ type Dialect struct {
 	embedded bool // the database belongs to one machine, so that namespaces may be made on first use
 
 	busy    func(error) bool                                // nothing was done since others are at work
+	advice  func(error) error                               // an error with what to do about it
 	open    func(context.Context, *sql.Conn) (*file, error) // checks a database at its first use
 	durable func(context.Context, *sql.Conn) error          // makes sure that a connection's commits are durable
 }
@@ -38,6 +38,7 @@ func SQLite() Dialect {
 		begin:    "BEGIN IMMEDIATE",
 		embedded: true,
 		busy:     sqliteBusy,
+		advice:   sqliteAdvice,
 		open:     sqliteOpen,
 		durable:  sqliteDurable,
 		schema: []string{
@@ -121,22 +122,6 @@ func meta(ctx context.Context, c *sql.Conn, name string) (value string, err erro
 		return "", nil
 	}
 	return value, err
-}
-
-// sqliteBusy reports whether another connection was at work. Drivers have their own error types; those with a Code method, and the text
-// of the library itself, cover them.
-func sqliteBusy(err error) bool {
-	var undone *commitError
-	if errors.As(err, &undone) {
-		return false
-	}
-	var coded interface{ Code() int }
-	if errors.As(err, &coded) {
-		primary := coded.Code() & 0xff
-		return primary == 5 || primary == 6 // SQLITE_BUSY, SQLITE_LOCKED
-	}
-	text := err.Error()
-	return strings.Contains(text, "database is locked") || strings.Contains(text, "database table is locked")
 }
 
 func sqliteOpen(ctx context.Context, c *sql.Conn) (*file, error) {

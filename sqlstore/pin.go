@@ -24,7 +24,7 @@ func (s *Store) Pin(ctx context.Context) (unpin func(), err error) {
 	}
 	c, err := s.db.Conn(ctx) // before mu, which is taken by those who have one
 	if err != nil {
-		return nil, fmt.Errorf("sqlstore: %s: %w", s.dialect.name, err)
+		return nil, fmt.Errorf("sqlstore: %s: %w", s.dialect.name, s.dialect.advice(err))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,7 +40,7 @@ func (s *Store) Pin(ctx context.Context) (unpin func(), err error) {
 		used, err := s.join(ctx, c)
 		if err != nil {
 			_ = c.Close()
-			return nil, fmt.Errorf("sqlstore: %s: %w", s.dialect.name, err)
+			return nil, fmt.Errorf("sqlstore: %s: %w", s.dialect.name, s.dialect.advice(err))
 		}
 		s.pinned, s.sides = c, used
 	}

@@ -171,7 +171,7 @@ func (s *Store) use(ctx context.Context, do func(*sql.Conn) error) error {
 		err := s.once(ctx, do)
 		if err == nil || !s.dialect.busy(err) || time.Since(start) > patience {
 			if err != nil {
-				err = fmt.Errorf("sqlstore: %s: %w", s.dialect.name, err)
+				err = fmt.Errorf("sqlstore: %s: %w", s.dialect.name, s.dialect.advice(err))
 			}
 			return err
 		}
@@ -180,7 +180,7 @@ func (s *Store) use(ctx context.Context, do func(*sql.Conn) error) error {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return fmt.Errorf("sqlstore: %s: %w: %w", s.dialect.name, err, ctx.Err())
+			return fmt.Errorf("sqlstore: %s: %w: %w", s.dialect.name, s.dialect.advice(err), ctx.Err())
 		}
 	}
 }
@@ -206,8 +206,12 @@ func (s *Store) once(ctx context.Context, do func(*sql.Conn) error) error {
 		return err
 	}
 	err = do(c)
+	open := c.Raw(func(any) error { return nil }) == nil
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err != nil && !open && s.pinned == nil {
+		return err // the connection was given up, and SQLite may have removed its files for good reason
+	}
 	if changed := s.compare(used); changed != nil {
 		return changed
 	}

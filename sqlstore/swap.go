@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
@@ -85,11 +86,6 @@ func swapEach(ctx context.Context, c *sql.Conn, writes []lease.Write, errs []err
 	return nil
 }
 
-// commitError is a failed commit: not known to be undone, so never tried again, even if the database was busy.
-type commitError struct{ err error }
-
-func (e *commitError) Error() string { return fmt.Sprintf("committing: %v", e.err) }
-
 // swapOne returns what became of a write, or the error of the database.
 func swapOne(ctx context.Context, do func(context.Context, string, ...any) (sql.Result, error), w lease.Write) (result, err error) {
 	r := w.New
@@ -120,7 +116,11 @@ func swapOne(ctx context.Context, do func(context.Context, string, ...any) (sql.
 func rollback(ctx context.Context, c *sql.Conn) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if _, err := c.ExecContext(ctx, "ROLLBACK"); err != nil {
+	_, err := c.ExecContext(ctx, "ROLLBACK")
+	if err != nil && strings.Contains(err.Error(), "no transaction is active") {
+		return nil // SQLite has rolled back by itself, as it does when the disk is full
+	}
+	if err != nil {
 		_ = c.Raw(func(any) error { return driver.ErrBadConn }) // closes the connection
 		return fmt.Errorf("rolling back: %w", err)
 	}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"os"
 	"path/filepath"
@@ -268,6 +269,36 @@ func TestComparedAfterWrites(t *testing.T) {
 	w := lease.Write{New: lease.Record{Key: lease.Key{Namespace: "n", Node: 1}, Nonce: "x"}}
 	if err = st.Swap(t.Context(), []lease.Write{w})[0]; !errors.Is(err, lease.ErrReplaced) {
 		t.Errorf("a write while the file beside was deleted: %v", err)
+	}
+}
+
+// TestGivenUpConnection has the only connection of a pool given up after a failure, whereupon SQLite removes the side files: the store goes on.
+func TestGivenUpConnection(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ids.db")
+	db, st := openFile(t, path)
+	db.SetMaxOpenConns(1)
+	l, err := lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{Create: true, TTL: 300 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		c, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Raw(func(any) error { return driver.ErrBadConn }); !errors.Is(err, driver.ErrBadConn) {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(path + "-wal"); err == nil {
+			t.Error("the log is still there: the test shows nothing")
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	if s := l.Status(); l.Err() != nil || !s.Held || s.Trouble != nil {
+		t.Errorf("the lease: %+v, %v", s, l.Err())
+	}
+	if err := l.Close(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 
