@@ -24,7 +24,7 @@ If it is interrupted, nothing is granted in the namespace until it was run again
 		Example: `  snowfence namespace change orders --layout time=42,node=10,seq=12,epoch=2025-01-01
   snowfence namespace change users --layout twitter --leasable 0-511`,
 	}
-	f.register(cmd, "")
+	f.register(cmd, "", "as before")
 	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.store.namespace = args[0]
 		if f.layout == "" {
@@ -39,7 +39,12 @@ If it is interrupted, nothing is granted in the namespace until it was run again
 			return err
 		}
 		defer st.Close()
-		if err := p.proveChange(cmd.Context(), st, ns, to.Layout(), f.json, out); err != nil {
+		if f.leasable == "" {
+			if o, err = keptNodes(ns, to); err != nil {
+				return err
+			}
+		}
+		if err := p.proveChange(cmd.Context(), st, ns, to, f.json, out); err != nil {
 			return err
 		}
 		changed, err := lease.ChangeLayout(cmd.Context(), st.Leases, args[0], to, &o, false)
@@ -54,11 +59,28 @@ If it is interrupted, nothing is granted in the namespace until it was run again
 	return cmd
 }
 
+// keptNodes returns the nodes that can be leased, as they were: numbers that are given by hand stay out of it.
+func keptNodes(ns openedNamespace, to *snowfence.Scheme) (lease.NamespaceOptions, error) {
+	all := uint64(ns.Last)+1 == ns.layout.Capacity().Nodes && ns.First == 0
+	switch {
+	case all:
+		return lease.NamespaceOptions{}, nil
+	case ns.Last >= to.Nodes():
+		return lease.NamespaceOptions{}, usagef("nodes %s of namespace %q can be leased, and the new layout has nodes 0 to %d: add --leasable",
+			nodeRange(ns.First, ns.Last), ns.Name, to.Nodes()-1)
+	}
+	return lease.NamespaceOptions{First: ns.First, Last: ns.Last}, nil
+}
+
 // proveChange shows an ID that both layouts can make, if there is one, before anybody loses a lease. lease.ChangeLayout proves it again, when
 // nothing is granted any more.
-func (p *program) proveChange(ctx context.Context, st *open.Store, ns openedNamespace, to snowfence.Layout, asJSON bool, out *bufio.Writer) error {
-	if ns.layout.Equal(to) {
+func (p *program) proveChange(ctx context.Context, st *open.Store, ns openedNamespace, scheme *snowfence.Scheme, asJSON bool, out *bufio.Writer) error {
+	to := scheme.Layout()
+	switch {
+	case ns.layout.Equal(to) && ns.Fingerprint == scheme.Fingerprint():
 		return nil // only the nodes change
+	case ns.layout.Equal(to):
+		return usagef("namespace %q has this layout with another key: an ID under one key can equal one under another: use another namespace", ns.Name)
 	}
 	records, err := lease.ListLeases(ctx, st.Leases, ns.Name)
 	if err != nil {

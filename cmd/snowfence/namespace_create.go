@@ -23,12 +23,13 @@ type namespaceFlags struct {
 	json     bool
 }
 
-func (f *namespaceFlags) register(cmd *cobra.Command, layout string) {
+// register adds the flags, with the defaults of the layout and, in words, of the nodes.
+func (f *namespaceFlags) register(cmd *cobra.Command, layout, nodes string) {
 	f.store.registerStore(cmd.Flags())
 	f.secret.register(cmd.Flags())
 	cmd.Flags().StringVar(&f.layout, "layout", layout, "`name` or spec of the layout")
 	completeLayouts(cmd, "layout")
-	cmd.Flags().StringVar(&f.leasable, "leasable", "", "the `range` of nodes that can be leased, as in 512-1023 (default: all)")
+	cmd.Flags().StringVar(&f.leasable, "leasable", "", "the `range` of nodes that can be leased, as in 512-1023 (default: "+nodes+")")
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object")
 }
 
@@ -66,7 +67,7 @@ nodes, nothing changes. The nodes outside --leasable are left to numbers given b
 		Example: `  snowfence namespace create orders --layout snowfence
   snowfence namespace create users --layout twitter --leasable 512-1023`,
 	}
-	f.register(cmd, "twitter")
+	f.register(cmd, "twitter", "all")
 	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.store.namespace = args[0]
 		s, o, err := f.scheme(p)
