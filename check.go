@@ -11,7 +11,7 @@ type Plausible struct {
 	Now   time.Time     // real IDs are not younger; the zero time means that any time will do
 	Ahead time.Duration // how far clocks and leads may be ahead of Now
 	First int64         // lowest node that was ever used
-	Last  int64         // highest one; 0 with First 0 means all of the layout's
+	End   int64         // first node above all that were ever used; 0 means that all of the layout's may have been
 }
 
 // Check takes an ID apart, as Decode does, and refuses one that cannot be real: of a time to come, of a node that was never used, or with a sequence
@@ -22,12 +22,12 @@ func (s *Scheme) Check(id ID, p Plausible) (Parts, error) {
 	if err != nil {
 		return Parts{}, err
 	}
-	first, last, ticks := s.plausible(p)
+	first, end, ticks := s.plausible(p)
 	switch l := s.layout; {
 	case uint64(parts.Tick) >= ticks:
 		return Parts{}, fmt.Errorf("%w: %d would be of %s, which is yet to come", ErrInvalidID, int64(id), parts.Time.Format(time.RFC3339))
-	case parts.Node < first || parts.Node > last:
-		return Parts{}, fmt.Errorf("%w: %d would be of node %d; used were %d to %d", ErrInvalidID, int64(id), parts.Node, first, last)
+	case parts.Node < first || parts.Node >= end:
+		return Parts{}, fmt.Errorf("%w: %d would be of node %d; used were %d to %d", ErrInvalidID, int64(id), parts.Node, first, end-1)
 	case parts.Sequence < l.First || parts.Sequence > l.Last:
 		return Parts{}, fmt.Errorf("%w: %d would have the sequence number %d; usable are %d to %d", ErrInvalidID, int64(id), parts.Sequence, l.First, l.Last)
 	}
@@ -37,8 +37,8 @@ func (s *Scheme) Check(id ID, p Plausible) (Parts, error) {
 // Odds returns the probability with which [Scheme.Check] lets a random 64-bit number through, or for an FF1 layout one of the layout's width: the share of
 // plausible IDs among all. An attacker who tries n numbers hits about n × Odds plausible ones; how many of those exist is for a database to say.
 func (s *Scheme) Odds(p Plausible) float64 {
-	first, last, ticks := s.plausible(p)
-	real := float64(ticks) * float64(last-first+1) * float64(s.layout.Last-s.layout.First+1) * math.Exp2(float64(s.rollBits))
+	first, end, ticks := s.plausible(p)
+	real := float64(ticks) * float64(end-first) * float64(s.layout.Last-s.layout.First+1) * math.Exp2(float64(s.rollBits))
 	width := 64
 	if s.layout.Cipher == FF1 {
 		width = s.layout.Width()
@@ -48,13 +48,13 @@ func (s *Scheme) Odds(p Plausible) float64 {
 }
 
 // plausible returns the nodes and the number of ticks that p allows.
-func (s *Scheme) plausible(p Plausible) (first, last int64, ticks uint64) {
+func (s *Scheme) plausible(p Plausible) (first, end int64, ticks uint64) {
 	ticks = uint64(s.MaxTick()) + 1
 	if !p.Now.IsZero() {
 		ticks = min(ticks, uint64(max(s.layout.TickOf(p.Now.Add(p.Ahead))+1, 0)))
 	}
-	if first, last = p.First, p.Last; first == 0 && last == 0 {
-		last = s.Nodes() - 1
+	if first, end = p.First, p.End; end == 0 {
+		end = s.Nodes()
 	}
-	return first, last, ticks
+	return first, end, ticks
 }

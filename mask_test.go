@@ -58,7 +58,7 @@ func TestMask(t *testing.T) {
 func TestCheckTellsForgedFromReal(t *testing.T) {
 	s := testScheme(t, "randflake")
 	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
-	p := Plausible{Now: now, Ahead: time.Minute, First: 100, Last: 355}
+	p := Plausible{Now: now, Ahead: time.Minute, First: 100, End: 356}
 	for _, node := range []int64{100, 200, 355} {
 		id := must(s.Compose(s.Layout().TickOf(now), node, 7))
 		if parts, err := s.Check(id, p); err != nil || parts.Node != node {
@@ -71,7 +71,7 @@ func TestCheckTellsForgedFromReal(t *testing.T) {
 		}
 	}
 	passed, n := 0, 2_000_000
-	wide := Plausible{Now: now, Last: 1<<14 - 1} // one random number in about 131
+	wide := Plausible{Now: now, End: 1 << 14} // one random number in about 131
 	for i := range n {
 		if _, err := s.Check(ID(uint64(i+1)*0x9e3779b97f4a7c15), wide); err == nil {
 			passed++

@@ -14,6 +14,7 @@ func (p *program) decodeCommand() *cobra.Command {
 	var d decoder
 	var layout, from string
 	var secret secretFlag
+	var check checkFlags
 	cmd := &cobra.Command{
 		Use:   "decode [ID]...",
 		Short: "Take IDs apart",
@@ -36,6 +37,7 @@ of the IDs. IDs of encrypted layouts are read as base32hex too, unless --from is
 	cmd.Flags().StringVar(&layout, "layout", "twitter", "`name` or spec of the layout (snowfence plan --help lists them)")
 	cmd.Flags().StringVar(&from, "from", "dec", "text `form` of the IDs: "+encodingNames())
 	secret.register(cmd.Flags())
+	check.register(cmd.Flags())
 	cmd.Flags().BoolVar(&d.json, "json", false, "one JSON object a line")
 	cmd.Flags().BoolVar(&d.guess, "guess", false, "list the layouts under which the time is plausible")
 	completeLayouts(cmd, "layout")
@@ -60,6 +62,9 @@ of the IDs. IDs of encrypted layouts are read as base32hex too, unless --from is
 			if d.known, err = knownViews(); err != nil {
 				return err
 			}
+		}
+		if d.plausible, err = p.plausible(cmd, &check, view.scheme); err != nil {
+			return err
 		}
 		if len(ids) > 0 {
 			return p.decodeArgs(&d, ids)
@@ -140,7 +145,8 @@ type decoder struct {
 	view        *view
 	known       []*view // for guess
 	json, guess bool
-	either      bool // what is no decimal may be base32hex, as new prints encrypted IDs
+	plausible   *snowfence.Plausible // with --check
+	either      bool                 // what is no decimal may be base32hex, as new prints encrypted IDs
 	now         time.Time
 	out         *bufio.Writer
 	buf         []byte
@@ -172,7 +178,7 @@ func (d *decoder) one(text []byte) error {
 }
 
 func (d *decoder) appendParts(id snowfence.ID) error {
-	parts, err := d.view.scheme.Decode(id)
+	parts, err := d.parts(id)
 	if err != nil {
 		return err
 	}
