@@ -146,21 +146,11 @@ func (l *Lease) take(ctx context.Context, ns Namespace, rs []Record, now time.Ti
 		h.records = append(h.records, w)
 	}
 	l.hold = h
-	var gone bool
-	var unknown error
-	for _, err := range l.st.Swap(ctx, writes) {
-		switch {
-		case err == nil:
-		case errors.Is(err, ErrLost):
-			gone = true
-		default:
-			unknown = err
-		}
-	}
+	gone, unknown := l.swap(ctx, h, writes)
 	switch {
 	case unknown != nil: // perhaps it was written, perhaps not, perhaps it still will be
 		return fmt.Errorf("lease: acquiring node %d: %w", rs[0].Node, unknown)
-	case gone:
+	case gone > 0:
 		if len(rs) > 1 {
 			if err := l.untake(ctx); err != nil {
 				return err

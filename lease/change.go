@@ -18,15 +18,9 @@ func ChangeLayout(ctx context.Context, st Store, namespace string, to *snowfence
 	if err := check(st, namespace, to); err != nil {
 		return Namespace{}, err
 	}
-	if o == nil {
-		o = &NamespaceOptions{}
-	}
-	last := o.Last
-	if last == 0 {
-		last = to.Nodes() - 1
-	}
-	if o.First < 0 || o.First > last || last >= to.Nodes() {
-		return Namespace{}, fmt.Errorf("lease: leasable nodes %d to %d: the layout has nodes 0 to %d", o.First, last, to.Nodes()-1)
+	first, last, err := o.nodes(to)
+	if err != nil {
+		return Namespace{}, err
 	}
 	ns, err := freeze(ctx, st, namespace)
 	if err != nil {
@@ -61,7 +55,7 @@ func ChangeLayout(ctx context.Context, st Store, namespace string, to *snowfence
 		return err
 	}()
 	if refused == nil {
-		ns.Layout, ns.Fingerprint, ns.First, ns.Last = layout.String(), to.Fingerprint(), o.First, last
+		ns.Layout, ns.Fingerprint, ns.First, ns.Last = layout.String(), to.Fingerprint(), first, last
 		ns.Floor, ns.Since = max(start, 0), ns.Generation+1
 	}
 	ns.State = Active

@@ -38,19 +38,8 @@ func (l *Lease) giveBack(ctx context.Context, used int64, sealed bool) error {
 			}
 			writes[i] = Write{r.Nonce, w}
 		}
-		var gone bool
-		var unknown error
-		for i, err := range l.st.Swap(ctx, writes) {
-			switch {
-			case err == nil:
-				h.records[i] = writes[i].New
-			case errors.Is(err, ErrLost):
-				gone = true
-			default:
-				unknown = err
-			}
-		}
-		if gone && len(h.unanswered) > 0 {
+		gone, unknown := l.swap(ctx, h, writes)
+		if gone > 0 && len(h.unanswered) > 0 {
 			continue // a late write of our own
 		}
 		if unknown != nil {

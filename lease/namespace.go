@@ -43,22 +43,31 @@ type NamespaceOptions struct {
 	First, Last int64 // both included; Last 0 means the layout's last node
 }
 
+// nodes returns the leasable nodes of a scheme's namespace.
+func (o *NamespaceOptions) nodes(s *snowfence.Scheme) (first, last int64, err error) {
+	if o != nil {
+		first, last = o.First, o.Last
+	}
+	if last == 0 {
+		last = s.Nodes() - 1
+	}
+	if first < 0 || first > last || last >= s.Nodes() {
+		return 0, 0, fmt.Errorf("lease: leasable nodes %d to %d: the layout has nodes 0 to %d", first, last, s.Nodes()-1)
+	}
+	return first, last, nil
+}
+
 // CreateNamespace makes a namespace for IDs of the scheme. If there is one already, it must be the same: then nothing changes.
 // A deleted namespace comes back to life above its floor, which must be of the same layout.
 func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Scheme, o *NamespaceOptions) (Namespace, error) {
 	if err := check(st, name, s); err != nil {
 		return Namespace{}, err
 	}
-	if o == nil {
-		o = &NamespaceOptions{}
+	first, last, err := o.nodes(s)
+	if err != nil {
+		return Namespace{}, err
 	}
-	last := o.Last
-	if last == 0 {
-		last = s.Nodes() - 1
-	}
-	if o.First < 0 || o.First > last || last >= s.Nodes() {
-		return Namespace{}, fmt.Errorf("lease: leasable nodes %d to %d: the layout has nodes 0 to %d", o.First, last, s.Nodes()-1)
-	}
+	given := o != nil && *o != NamespaceOptions{}
 	for {
 		ns, err := readNamespace(ctx, st, name)
 		switch {
@@ -70,15 +79,15 @@ func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Sc
 			return Namespace{}, &MismatchError{name, ns.Fingerprint, s.Fingerprint()}
 		case ns.State == Changing:
 			return Namespace{}, ns.notActive()
-		case ns.State == Active && *o != NamespaceOptions{} && (ns.First != o.First || ns.Last != last):
-			return Namespace{}, fmt.Errorf("lease: namespace %q exists with the leasable nodes %d to %d, not %d to %d", name, ns.First, ns.Last, o.First, last)
+		case ns.State == Active && given && (ns.First != first || ns.Last != last):
+			return Namespace{}, fmt.Errorf("lease: namespace %q exists with the leasable nodes %d to %d, not %d to %d", name, ns.First, ns.Last, first, last)
 		case ns.State == Active:
 			return ns, nil
 		default:
 			ns.Generation++
 		}
 		ns.Layout, ns.Fingerprint = s.Layout().String(), s.Fingerprint()
-		ns.First, ns.Last, ns.State = o.First, last, Active
+		ns.First, ns.Last, ns.State = first, last, Active
 		if ns.Identity, err = identity(ctx, st); err != nil {
 			return Namespace{}, fmt.Errorf("lease: creating namespace %q: %w", name, err)
 		}

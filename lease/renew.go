@@ -55,18 +55,7 @@ func (l *Lease) write(ctx context.Context, records []Record, until int64) error 
 		writes[i] = Write{h.records[i].Nonce, r}
 	}
 	doubt := len(h.unanswered) > 0
-	var gone int
-	var unknown error
-	for i, err := range l.st.Swap(ctx, writes) {
-		switch {
-		case err == nil:
-			h.records[i] = writes[i].New
-		case errors.Is(err, ErrLost):
-			gone++
-		default:
-			unknown = err
-		}
-	}
+	gone, unknown := l.swap(ctx, h, writes)
 	switch {
 	case gone > 0 && !doubt:
 		err := l.lose(fmt.Errorf("node %d was changed by somebody else", h.records[0].Node))
@@ -90,6 +79,22 @@ func (l *Lease) write(ctx context.Context, records []Record, until int64) error 
 		return fmt.Errorf("lease: writing node %d: %w", h.records[0].Node, unknown)
 	}
 	return nil
+}
+
+// swap writes the records of a hold and keeps those that the store acknowledged. It returns how many were lost to other writes, and why it is not known
+// what became of the others.
+func (l *Lease) swap(ctx context.Context, h *hold, writes []Write) (gone int, unknown error) {
+	for i, err := range l.st.Swap(ctx, writes) {
+		switch {
+		case err == nil:
+			h.records[i] = writes[i].New
+		case errors.Is(err, ErrLost):
+			gone++
+		default:
+			unknown = err
+		}
+	}
+	return gone, unknown
 }
 
 // maxUnanswered bounds how many nonces are remembered. A forgotten one only means that its write, should it come in, is taken for somebody else's.

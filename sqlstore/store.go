@@ -5,6 +5,8 @@
 //	db, err := sql.Open("sqlite", "file:/var/lib/app/ids.db?_pragma=busy_timeout(10000)&_txlock=immediate")
 //	g, err := sqlstore.Generator(ctx, db, sqlstore.SQLite())
 //	id, err := g.Next(ctx)
+//
+// IDs are unique within one database. What must not happen to an SQLite file while programs use it is said at [SQLite].
 package sqlstore
 
 import (

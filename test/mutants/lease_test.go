@@ -1,26 +1,4 @@
-// Package mutants breaks the safety rules of leases one at a time, in a copy of the code, and checks that the test suite notices each. A rule whose
-// mutant survives is a rule that nothing tests.
 package mutants
-
-import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
-	"testing"
-)
-
-// mutant is one broken rule: in a file of the module, old becomes now, and then the named subtest has to fail.
-type mutant struct {
-	rule     string
-	file     string
-	old, now string
-	pkg      string // "./lease" when empty
-	test     string
-}
 
 var leaseMutants = []mutant{
 	{
@@ -29,7 +7,9 @@ var leaseMutants = []mutant{
 	},
 	{
 		rule: "a lost swap is no success", file: "lease/renew.go",
-		old: `			gone++`, now: `			h.records[i] = writes[i].New`, test: "TestMemory/two_holders",
+		old: `			gone++
+`, now: `			h.records[i] = writes[i].New
+`, test: "TestMemory/two_holders",
 	},
 	{
 		rule: "a lost swap seals", file: "lease/lose.go",
@@ -233,99 +213,4 @@ var leaseMutants = []mutant{
 		rule: "an idle lease is not renewed", file: "lease/keep.go",
 		old: `l.opts.Idle > 0 && `, now: `false && `, test: "TestIdle",
 	},
-	{
-		rule: "a swap compares in the database", file: "sqlstore/swap.go",
-		old: `	if n == 0 {`, now: `	if n < 0 {`, pkg: "./test/sqlite", test: "TestConformance/^swap$",
-	},
-	{
-		rule: "a result counts only after the commit", file: "sqlstore/swap.go",
-		old: `c.ExecContext(ctx, "COMMIT")`, now: `c.ExecContext(ctx, "ROLLBACK")`, pkg: "./test/sqlite", test: "TestConformance/swap_of_a_batch",
-	},
-	{
-		rule: "a replaced file is noticed", file: "sqlstore/file.go",
-		old: `os.SameFile(before, now):`, now: `true:`, pkg: "./test/sqlite", test: "TestReplacedFile",
-	},
-	{
-		rule: "so are files beside it", file: "sqlstore/file.go",
-		old: `	for i, suffix := range suffixes {
-		if err := unchanged(`, now: `	for i, suffix := range suffixes[:0] {
-		if err := unchanged(`, pkg: "./test/sqlite", test: "TestDeletedSideFiles/^(shm|wal_and_shm)$",
-	},
-	{
-		rule: "they are compared before a write", file: "sqlstore/pin.go",
-		old: `	return used, s.compare(used)`, now: `	return used, nil`, pkg: "./test/sqlite", test: "TestComparedBeforeWrites",
-	},
-	{
-		rule: "and after it, before its use", file: "sqlstore/store.go",
-		old: `changed := s.compare(used); changed != nil`, now: `changed := s.compare(used); changed != nil && false`, pkg: "./test/sqlite", test: "TestComparedAfterWrites",
-	},
-	{
-		rule: "a connection stays open while there are leases", file: "sqlstore/pin.go",
-		old: `	case s.file == nil || !spare:`, now: `	case s.file == nil || !spare || true:`, pkg: "./test/sqlite", test: "TestPin",
-	},
-	{
-		rule: "a file with two names is refused", file: "sqlstore/file.go",
-		old: `names > 1 {`, now: `names > 2 {`, pkg: "./test/sqlite", test: "TestNames",
-	},
-	{
-		rule: "a mounted file is refused", file: "sqlstore/file.go",
-		old: `	if mounted {`, now: `	if false {`, pkg: "./sqlstore", test: "TestMounts",
-	},
-	{
-		rule: "commits wait for the disk", file: "sqlstore/dialect.go",
-		old: `	if level >= 2 {`, now: `	if level >= 0 {`, pkg: "./test/sqlite", test: "TestDurable",
-	},
-}
-
-func TestLeaseMutants(t *testing.T) {
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range leaseMutants {
-		t.Run(strings.ReplaceAll(m.rule, " ", "_"), func(t *testing.T) {
-			t.Parallel()
-			m.check(t, root)
-		})
-	}
-}
-
-func (m mutant) check(t *testing.T, root string) {
-	path := filepath.Join(root, m.file)
-	code, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := bytes.Count(code, []byte(m.old)); n != 1 {
-		t.Fatalf("%s has the text to break %d times, not once: %q", m.file, n, m.old)
-	}
-	dir := t.TempDir()
-	broken := filepath.Join(dir, "broken.go")
-	if err := os.WriteFile(broken, bytes.Replace(code, []byte(m.old), []byte(m.now), 1), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{path: broken}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	overlayPath := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(overlayPath, overlay, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	pkg := m.pkg
-	if pkg == "" {
-		pkg = "./lease"
-	}
-	cmd := exec.Command("go", "test", "-vet=off", "-short", "-count=1", "-timeout=100s", "-overlay="+overlayPath, "-run="+m.test, pkg)
-	cmd.Dir = root
-	out, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		t.Errorf("the mutant survived %s: nothing tests the rule", m.test)
-	case !errors.As(err, &exit):
-		t.Fatal(err)
-	case !bytes.Contains(out, []byte("--- FAIL")) && !bytes.Contains(out, []byte("panic:")):
-		t.Errorf("the mutant was not tested:\n%s", out)
-	}
 }

@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"os"
 	"path/filepath"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/sqlstore"
 )
 
 // TestDeletedSideFiles deletes files of a database that a process has open, and starts a second process on what is left. The first one notices at a renewal,
@@ -69,72 +66,6 @@ func TestDeletedSideFiles(t *testing.T) {
 				t.Errorf("%d IDs were made twice", twice)
 			}
 			t.Logf("%d and %d IDs, %d of them twice", len(a.ids), len(b.ids), twice)
-		})
-	}
-}
-
-// TestSideFilesComeAndGo has other processes open and close the file, and a checkpoint that begins the log anew: none of it ends a lease.
-func TestSideFilesComeAndGo(t *testing.T) {
-	for name, set := range map[string]func(*sql.DB){
-		"pool":                func(*sql.DB) {},
-		"one connection":      func(db *sql.DB) { db.SetMaxOpenConns(1) },
-		"two connections":     func(db *sql.DB) { db.SetMaxOpenConns(2) },
-		"none kept":           func(db *sql.DB) { db.SetMaxIdleConns(0) },
-		"one, none kept":      func(db *sql.DB) { db.SetMaxOpenConns(1); db.SetMaxIdleConns(0) },
-		"short-lived":         func(db *sql.DB) { db.SetConnMaxLifetime(20 * time.Millisecond) },
-		"one and short-lived": func(db *sql.DB) { db.SetMaxOpenConns(1); db.SetConnMaxLifetime(20 * time.Millisecond) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			path := filepath.Join(t.TempDir(), "ids.db")
-			db, st := openFile(t, path)
-			set(db)
-			scheme, err := snowfence.NewScheme(snowfence.Default()) // that of the other processes
-			if err != nil {
-				t.Fatal(err)
-			}
-			other, err := sqlstore.New(db, sqlstore.SQLite()) // of the same pool
-			if err != nil {
-				t.Fatal(err)
-			}
-			var leases []*lease.Lease
-			for _, st := range []lease.Store{st, st, other} {
-				l, err := lease.Open(t.Context(), st, "default", scheme, &lease.Options{Create: true, TTL: 150 * time.Millisecond})
-				if err != nil {
-					t.Fatal(err)
-				}
-				leases = append(leases, l)
-			}
-			for range 3 {
-				_, out := start(t, path, "9", 2000)
-				if ids := <-out; len(ids) == 0 {
-					t.Error("another process made no IDs")
-				}
-				if _, err := db.ExecContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
-					t.Error(err)
-				}
-				time.Sleep(200 * time.Millisecond)
-			}
-			for _, l := range leases {
-				if err := l.Err(); err != nil {
-					t.Errorf("the lease ended: %v", err)
-				}
-				if s := l.Status(); !s.Held || s.Trouble != nil {
-					t.Errorf("the lease: %+v", s)
-				}
-				if err := l.Close(t.Context()); err != nil {
-					t.Error(err)
-				}
-			}
-			if n := db.Stats().InUse; n != 0 {
-				t.Errorf("%d connections are in use after all leases were closed", n)
-			}
-			if err := db.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := os.Stat(path + "-wal"); err == nil {
-				t.Error("the log is still there after everything was closed: a connection leaked")
-			}
 		})
 	}
 }
@@ -269,57 +200,5 @@ func TestComparedAfterWrites(t *testing.T) {
 	w := lease.Write{New: lease.Record{Key: lease.Key{Namespace: "n", Node: 1}, Nonce: "x"}}
 	if err = st.Swap(t.Context(), []lease.Write{w})[0]; !errors.Is(err, lease.ErrReplaced) {
 		t.Errorf("a write while the file beside was deleted: %v", err)
-	}
-}
-
-// TestGivenUpConnection has the only connection of a pool given up after a failure, whereupon SQLite removes the side files: the store goes on.
-func TestGivenUpConnection(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ids.db")
-	db, st := openFile(t, path)
-	db.SetMaxOpenConns(1)
-	l, err := lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{Create: true, TTL: 300 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		c, err := db.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Raw(func(any) error { return driver.ErrBadConn }); !errors.Is(err, driver.ErrBadConn) {
-			t.Fatal(err)
-		}
-		if _, err := os.Stat(path + "-wal"); err == nil {
-			t.Error("the log is still there: the test shows nothing")
-		}
-		time.Sleep(200 * time.Millisecond)
-	}
-	if s := l.Status(); l.Err() != nil || !s.Held || s.Trouble != nil {
-		t.Errorf("the lease: %+v, %v", s, l.Err())
-	}
-	if err := l.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestPin: with a pool that keeps no connections, the side files are still there while a lease is.
-func TestPin(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ids.db")
-	db, st := openFile(t, path)
-	db.SetMaxIdleConns(0)
-	l, err := lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{Create: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, suffix := range []string{"-wal", "-shm"} {
-		if _, err := os.Stat(path + suffix); err != nil {
-			t.Error(err)
-		}
-	}
-	if err := l.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(path + "-wal"); err == nil {
-		t.Error("the connection is still open after the lease was closed")
 	}
 }

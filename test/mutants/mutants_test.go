@@ -1,0 +1,77 @@
+// Package mutants breaks the safety rules of leases one at a time, in a copy of the code, and checks that the test suite notices each. A rule whose
+// mutant survives is a rule that nothing tests.
+package mutants
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// mutant is one broken rule: in a file of the module, old becomes now, and then the named subtest has to fail.
+type mutant struct {
+	rule     string
+	file     string
+	old, now string
+	pkg      string // "./lease" when empty
+	test     string
+}
+
+func TestLeaseMutants(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range slices.Concat(leaseMutants, storeMutants) {
+		t.Run(strings.ReplaceAll(m.rule, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			m.check(t, root)
+		})
+	}
+}
+
+func (m mutant) check(t *testing.T, root string) {
+	path := filepath.Join(root, m.file)
+	code, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(code, []byte(m.old)); n != 1 {
+		t.Fatalf("%s has the text to break %d times, not once: %q", m.file, n, m.old)
+	}
+	dir := t.TempDir()
+	broken := filepath.Join(dir, "broken.go")
+	if err := os.WriteFile(broken, bytes.Replace(code, []byte(m.old), []byte(m.now), 1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{path: broken}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlayPath := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(overlayPath, overlay, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	pkg := m.pkg
+	if pkg == "" {
+		pkg = "./lease"
+	}
+	cmd := exec.Command("go", "test", "-vet=off", "-short", "-count=1", "-timeout=100s", "-overlay="+overlayPath, "-run="+m.test, pkg)
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		t.Errorf("the mutant survived %s: nothing tests the rule", m.test)
+	case !errors.As(err, &exit):
+		t.Fatal(err)
+	case !bytes.Contains(out, []byte("--- FAIL")) && !bytes.Contains(out, []byte("panic:")):
+		t.Errorf("the mutant was not tested:\n%s", out)
+	}
+}

@@ -1,0 +1,73 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/sqlstore"
+)
+
+// TestAdvice provokes errors of the database: each says what to do.
+func TestAdvice(t *testing.T) {
+	use := func(t *testing.T, dsn string) error {
+		db, err := sql.Open("sqlite", dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		st, err := sqlstore.New(db, sqlstore.SQLite())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if _, err := lease.CreateNamespace(ctx, st, "default", twitter(t), nil); err != nil {
+			return err
+		}
+		ws := make([]lease.Write, 5000)
+		for i := range ws {
+			ws[i].New = lease.Record{Key: lease.Key{Namespace: "default", Node: int64(i)}, Nonce: "x", Label: strings.Repeat("x", 100)}
+		}
+		return errors.Join(st.Swap(ctx, ws)...)
+	}
+	for want, c := range map[string]struct {
+		content string
+		options string
+	}{
+		"make room":              {"", "?_pragma=max_page_count(50)"},
+		"name another path":      {strings.Repeat("no database\n", 1000), ""},
+		"may not write the file": {"", "?_pragma=query_only(1)"},
+	} {
+		path := filepath.Join(t.TempDir(), "ids.db")
+		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := use(t, "file:"+path+c.options); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error should say %q: %.300v", want, err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "ids.db")
+	if err := use(t, "file:"+path); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 4096; i < len(data); i++ {
+		data[i] = 0xa5
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := use(t, "file:"+path); err == nil || !strings.Contains(err.Error(), "put a backup in its place") {
+		t.Errorf("a damaged file: %.300v", err)
+	}
+}
