@@ -77,8 +77,11 @@ func (c *clock) init(l Layout, source TimeSource, raw bool) {
 	if source != nil {
 		_, c.baseMono = source()
 	}
-	c.anchor.Store(&anchor{ns: math.MinInt64 / 2})
-	c.tick()
+	a := &anchor{fresh: int64(syncEvery)}
+	if a.at, a.ns = c.both(); a.ns < 0 {
+		a.fresh = 0
+	}
+	c.anchor.Store(a)
 }
 
 // elapsed returns the nanoseconds of monotonic time since init.

@@ -89,6 +89,25 @@ func TestSureUntil(t *testing.T) {
 	}
 }
 
+// The clock is right for as long as a duration from the epoch fits its number, with the earliest epoch until 2192.
+func TestClockFarFromItsEpoch(t *testing.T) {
+	for _, epoch := range []int{1900, 1970, 2025, 2200} {
+		for _, year := range []int{1971, 2026, 2047, 2100, 2191} {
+			l := Layout{Epoch: time.Date(epoch, 1, 1, 0, 0, 0, 0, time.UTC), Tick: time.Millisecond}
+			fake := newFakeClock()
+			fake.wall = time.Date(year, 7, 1, 0, 0, 0, 0, time.UTC)
+			var c clock
+			c.init(l, fake.now, false)
+			for range 3 {
+				if got, want := c.tick(), l.TickOf(fake.wall); got != want {
+					t.Errorf("epoch %d, year %d: tick %d, want %d", epoch, year, got, want)
+				}
+				fake.advance(time.Hour)
+			}
+		}
+	}
+}
+
 func TestAnchored(t *testing.T) {
 	fake := newFakeClock()
 	now := Anchored(fake.now)

@@ -46,7 +46,7 @@ func (p *program) checkNew(cmd *cobra.Command, f *newFlags) error {
 			return err
 		}
 	}
-	return p.stdoutOpen()
+	return nil
 }
 
 // stateFileAlone are the flags that mean nothing with a state file.
