@@ -56,7 +56,7 @@ func oneName(path string, names uint64, mounted bool) error {
 func (f *file) sides() (s sides, err error) {
 	for i, suffix := range suffixes {
 		if s[i], err = os.Stat(f.path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return s, fmt.Errorf("sqlstore: %w", err)
+			return s, err
 		}
 	}
 	return s, nil
@@ -67,7 +67,7 @@ func (f *file) sides() (s sides, err error) {
 func (f *file) check(s sides) error {
 	info, err := os.Stat(f.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("sqlstore: %w", err)
+		return err
 	}
 	if err := unchanged(f.path, f.info, info); err != nil {
 		return err
@@ -92,5 +92,5 @@ func unchanged(path string, before, now os.FileInfo) error {
 	case now == nil:
 		what = "was deleted while in use"
 	}
-	return fmt.Errorf("sqlstore: %w: the file %s %s: restart the programs that use it, so that all use the same one", lease.ErrReplaced, path, what)
+	return fmt.Errorf("%w: the file %s %s: restart the programs that use it, so that all use the same one", lease.ErrReplaced, path, what)
 }
