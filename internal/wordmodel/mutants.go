@@ -4,7 +4,7 @@ package wordmodel
 type mutant uint8
 
 const (
-	correct mutant = iota
+	_ mutant = iota // the rules as they are
 
 	lowersBound // rule 1
 	secondWord

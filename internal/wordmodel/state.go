@@ -36,8 +36,8 @@ type proc struct {
 	pc    pc
 	calls int8 // left to make
 
-	t, tick, now, bound, w, pos, k int8
-	n                              int8 // still to fill
+	t, tick, now, bound, w, pos int8
+	n                           int8 // still to fill
 
 	lt, lpos, lend int8 // the block of a handle
 
