@@ -27,6 +27,7 @@ var scenes = []struct {
 	{roles: []string{"TryNext", "Fill", "Close"}, time: []time.Duration{time.Millisecond}},
 	{roles: []string{"TryNext", "TryNext", "renew"}, time: []time.Duration{time.Millisecond}},
 	{roles: []string{"TryNext", "Local", "replace"}, time: []time.Duration{time.Millisecond}},
+	{roles: []string{"Next", "TryNext", "replace"}, time: []time.Duration{time.Millisecond}},
 	{roles: []string{"Next", "replace", "Close"}, lead: 1, time: []time.Duration{time.Second}, deep: true},
 	{roles: []string{"Next", "ask", "replace", "Close"}},
 	{roles: []string{"Next", "Next", "Close"}, time: []time.Duration{time.Millisecond}},
@@ -40,6 +41,7 @@ var scenes = []struct {
 
 	{roles: []string{"Next", "Fill", "Close"}, coarse: true, time: []time.Duration{2 * time.Millisecond}},
 	{roles: []string{"Next", "TryNext", "renew"}, coarse: true, time: []time.Duration{2 * time.Millisecond}},
+	{roles: []string{"Next", "TryNext", "replace"}, coarse: true, time: []time.Duration{2 * time.Millisecond}},
 	{roles: []string{"Next", "Local", "replace"}, coarse: true, time: []time.Duration{2 * time.Millisecond}},
 	{roles: []string{"Local", "replace", "Close"}, coarse: true, lead: 1, time: []time.Duration{2 * time.Millisecond}},
 	{roles: []string{"TryNext", "revoke", "Close"}, coarse: true, time: []time.Duration{2 * time.Millisecond}},
