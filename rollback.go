@@ -19,6 +19,7 @@ func (g *Generator) switchRollback(t *track, tick int64, now, bound uint64) bool
 		}
 		for j := 1; j < n; j++ {
 			if s := tracks[(i+j)%n]; s.word.Load() <= now {
+				s.halt() // what was published on it is of an earlier time
 				g.cur.CompareAndSwap(t, s)
 				return true
 			}
