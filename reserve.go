@@ -23,7 +23,10 @@ func (g *Generator) reserve(ctx context.Context, n uint64) (t *track, pos, count
 		}
 		if (why.ask || why.behind) && g.scheme.layout.Cipher == SPARX {
 			// Outside of its lease a Randflake generator refuses at once, as its authors ask.
-			return g.reserveNow(n)
+			if err := g.refuse(t, &why); err != nil {
+				return nil, 0, 0, err
+			}
+			continue
 		}
 		if deadline == nil {
 			start = time.Now()
@@ -51,19 +54,27 @@ func (g *Generator) reserveNow(n uint64) (*track, uint64, uint64, error) {
 		if why.err != nil {
 			return nil, 0, 0, why.err
 		}
-		if why.ask {
-			// The fence may hold the next grant already. It answers at once, and if not, is asked in the background.
-			f := g.ask(t, why.after)
-			select {
-			case <-f.done:
-				if f.err == nil {
-					continue
-				}
-				return nil, 0, 0, why.error(t, 0, f.err)
-			default:
-			}
+		if err := g.refuse(t, &why); err != nil {
+			return nil, 0, 0, err
 		}
-		return nil, 0, 0, why.error(t, 0, nil)
+	}
+}
+
+// refuse returns the error of a caller who does not wait, and nil if the fence held the next grant ready, so that another attempt may
+// succeed. The fence answers at once, and if it cannot, is asked in the background.
+func (g *Generator) refuse(t *track, why *obstacle) error {
+	if !why.ask {
+		return why.error(t, 0, nil)
+	}
+	f := g.ask(t, why.after)
+	select {
+	case <-f.done:
+		if f.err == nil {
+			return nil
+		}
+		return why.error(t, 0, f.err)
+	default:
+		return why.error(t, 0, nil)
 	}
 }
 
