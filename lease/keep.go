@@ -147,7 +147,9 @@ func (l *Lease) note(err error, before *snowfence.Grant) {
 		l.renewAt = now.Add(l.pace())
 		l.earliest = now.Add(min(l.opts.TTL/100, 20*time.Millisecond))
 		if l.cur != nil && before != nil && *l.cur == *before {
-			l.earliest = now.Add(l.opts.TTL / 10) // nothing was gained: a stretch that is used up lies ahead, or the clock is behind
+			// Nothing was gained: a stretch that is used up lies ahead, or the clock is behind. It may be set right at any moment, and callers wait for
+			// a second by default.
+			l.earliest = now.Add(min(l.opts.TTL/10, 400*time.Millisecond))
 		}
 		return
 	}
