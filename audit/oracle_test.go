@@ -60,13 +60,13 @@ func (o *oracle) gaps(flip uint64) (list []Gap, missing uint64) {
 	return list, missing
 }
 
-// streams draws IDs of many kinds: those that come from one generator, from several, from none, and such as make trouble when words
+// drawIDs draws IDs of many kinds: those that come from one generator, from several, from none, and such as make trouble when words
 // are divided by their highest bits.
 func drawIDs(t *rapid.T) []snowfence.ID {
 	n := rapid.IntRange(0, 3000).Draw(t, "n")
 	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	ids := make([]snowfence.ID, n)
-	kind := rapid.SampledFrom([]string{"random", "narrow", "sorted", "nearly", "equal", "few", "skewed", "merged"}).Draw(t, "kind")
+	kind := rapid.SampledFrom([]string{"random", "narrow", "sorted", "nearly", "equal", "few", "skewed", "clumps", "merged"}).Draw(t, "kind")
 	base := r.Uint64()
 	for i := range ids {
 		var v uint64
@@ -85,6 +85,8 @@ func drawIDs(t *rapid.T) []snowfence.ID {
 			if v = 1<<61 + r.Uint64N(1<<20); r.IntN(100) == 0 {
 				v = r.Uint64()
 			}
+		case "clumps": // buckets that do not fit, and are still no large part of all
+			v = r.Uint64N(12)<<50 + r.Uint64N(1000)
 		case "merged":
 			v = 1<<60 + uint64(i/2)<<12 + uint64(i%2)<<40
 		}

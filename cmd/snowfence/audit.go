@@ -78,6 +78,7 @@ func (p *program) audit(ctx context.Context, f *auditFlags, files []string, out 
 	bar := newAuditProgress(p.stderr)
 	defer bar.end()
 	o.Progress = bar.checking
+	defer limitHeap(o.Memory)()
 	a, err := audit.New(o)
 	if err != nil {
 		return usageError{err}

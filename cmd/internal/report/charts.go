@@ -71,7 +71,7 @@ func nodes(f *audit.Fields) chart {
 	low, high := float64(h.Node), float64(h.Node+h.NodeWidth*int64(len(h.Counts)))
 	p.Y.Min, p.Y.Max = low-float64(h.NodeWidth)/2, high-float64(h.NodeWidth)/2
 	p.Y.Tick.Marker = wholeTicks{}
-	about := fmt.Sprintf("The darker or stronger, the more IDs: up to %s in %v", amount(float64(most)), h.Width)
+	about := fmt.Sprintf("The stronger the colour, the more IDs: up to %s in %v", amount(float64(most)), h.Width)
 	if h.NodeWidth > 1 {
 		about += fmt.Sprintf(" and %d nodes", h.NodeWidth)
 	}
