@@ -44,8 +44,8 @@ func ChangeLayout(ctx context.Context, st Store, namespace string, to *snowfence
 		if start > to.MaxTick() {
 			return fmt.Errorf("%w: it would have no tick left at %s", snowfence.ErrLifetime, at)
 		}
-		if force || old.Equal(layout) {
-			return nil
+		if force || old.Equal(layout) && to.Fingerprint() == ns.Fingerprint {
+			return nil // the same, under the same key
 		}
 		v, err := snowfence.Change{From: old, To: layout, At: layout.TimeOf(max(start, 0)), Floor: at}.Check()
 		if err == nil && v.Collision != nil {
@@ -57,6 +57,9 @@ func ChangeLayout(ctx context.Context, st Store, namespace string, to *snowfence
 	if refused == nil {
 		ns.Layout, ns.Fingerprint, ns.First, ns.Last = layout.String(), to.Fingerprint(), first, last
 		ns.Floor, ns.Since = max(start, 0), ns.Generation+1
+		if !old.Equal(layout) {
+			ns.Keys = nil // the numbers of keys begin anew with the layout
+		}
 	}
 	ns.State = Active
 	ns.Generation++
