@@ -29,3 +29,17 @@ FAIL	q	0.500s
 		t.Errorf("report = %d, %v, %q; want 1, nil, %q", skipped, err, got.String(), want)
 	}
 }
+
+func TestLeftOut(t *testing.T) {
+	const stream = `{"Action":"output","Package":"p","Test":"TestA","Output":"mysql: left out as asked by SNOWFENCE_LEAVE_OUT\n"}
+{"Action":"skip","Package":"p","Test":"TestA"}
+`
+	for value, want := range map[string]int{"": 1, "mysql": 0} {
+		t.Setenv("SNOWFENCE_LEAVE_OUT", value)
+		var got strings.Builder
+		skipped, err := report(&got, strings.NewReader(stream))
+		if err != nil || skipped != want || !strings.Contains(got.String(), "left out") {
+			t.Errorf("SNOWFENCE_LEAVE_OUT=%q: report = %d, %v, %q; want %d skipped and the reason", value, skipped, err, got.String(), want)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package servers
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// LeaveOut is the environment variable that names the servers, by comma, that whoever runs the tests does without.
+const LeaveOut = "SNOWFENCE_LEAVE_OUT"
+
+// Need returns the paths of programs, which belong to a server of the given name. Without one the test ends as skipped: installed
+// servers that do not start are failures, those left out by [LeaveOut] are neither.
+func Need(t testing.TB, server string, programs ...string) []string {
+	t.Helper()
+	if slices.Contains(strings.Split(os.Getenv(LeaveOut), ","), server) {
+		t.Skipf("%s: left out as asked by %s", server, LeaveOut)
+	}
+	paths := make([]string, len(programs))
+	for i, p := range programs {
+		path, err := exec.LookPath(p)
+		if err != nil {
+			t.Skipf("%s: %v; make setup installs it, %s=%s leaves it out", server, err, LeaveOut, server)
+		}
+		paths[i] = path
+	}
+	return paths
+}
+
+// Ports returns n free ports on loopback. They are free until somebody else takes one, which is why servers that do not start are tried again with others.
+func Ports(t testing.TB, n int) []int {
+	t.Helper()
+	ports := make([]int, n)
+	for i := range ports {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close() // all at the end, so that none comes twice
+		ports[i] = l.Addr().(*net.TCPAddr).Port
+	}
+	return ports
+}
+
+// Process is a server, or any other program, that runs beside a test. It is killed when the test ends. Not safe for concurrent use.
+type Process struct {
+	Name string
+	Log  string // path of what it wrote to stdout and stderr
+	path string
+	args []string
+	env  []string
+	cmd  *exec.Cmd
+	done chan struct{}
+}
+
+// Start starts a program. The log goes to a temporary folder, and into the test's output if the test fails. env is added to the test's own.
+func Start(t testing.TB, name, path string, args, env []string) *Process {
+	t.Helper()
+	p := &Process{Name: name, Log: filepath.Join(t.TempDir(), name+".log"), path: path, args: args, env: env}
+	p.Restart(t)
+	t.Cleanup(func() {
+		p.Kill()
+		if t.Failed() {
+			b, err := os.ReadFile(p.Log)
+			t.Logf("%s wrote (%v):\n%s", p.Name, err, b[max(0, len(b)-4000):])
+		}
+	})
+	return p
+}
+
+// Restart starts the program again, as it was started first.
+func (p *Process) Restart(t testing.TB) {
+	t.Helper()
+	log, err := os.OpenFile(p.Log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	p.cmd = exec.Command(p.path, p.args...)
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	p.cmd.Env = append(os.Environ(), p.env...)
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatalf("%s: %v", p.Name, err)
+	}
+	p.done = make(chan struct{})
+	go func(cmd *exec.Cmd, done chan struct{}) {
+		_ = cmd.Wait() // how it ended is in the log
+		close(done)
+	}(p.cmd, p.done)
+}
+
+// Pid is the process's number.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
+// Done is closed when the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Signal sends a signal; a process that is gone already is no error.
+func (p *Process) Signal(t testing.TB, s syscall.Signal) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Fatalf("%s: %v", p.Name, err)
+	}
+}
+
+// Kill ends the process at once, also a stopped one, and waits until it is gone.
+func (p *Process) Kill() {
+	_ = p.cmd.Process.Kill() // it may be gone
+	<-p.done
+}
+
+// Stop asks the process to end with a signal and waits; it is killed, and the test fails, if it does not within 20 s.
+func (p *Process) Stop(t testing.TB, s syscall.Signal) {
+	t.Helper()
+	p.Signal(t, s)
+	select {
+	case <-p.done:
+	case <-time.After(20 * time.Second):
+		p.Kill()
+		t.Fatalf("%s did not stop", p.Name)
+	}
+}
+
+// Ready waits until ask succeeds, as long as the process runs and 30 s at most.
+func (p *Process) Ready(t testing.TB, ask func() error) {
+	t.Helper()
+	if err := p.ready(ask); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p *Process) ready(ask func() error) error {
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		err := ask()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-p.done:
+			b, _ := os.ReadFile(p.Log)
+			return fmt.Errorf("%s ended: %s", p.Name, b[max(0, len(b)-2000):])
+		case <-time.After(20 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s is not ready after 30 s: %w", p.Name, err)
+		}
+	}
+}
+
+// Address is a loopback address.
+func Address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
