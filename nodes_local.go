@@ -1,0 +1,144 @@
+package snowfence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+)
+
+// NodeFromEnv finds the number in an environment variable, in decimal. It is for numbers that somebody gives out, one for each process: the number of a
+// zone, the index of an indexed job (JOB_COMPLETION_INDEX), a template of a unit file. Nothing keeps two processes from being started
+// with one environment.
+func NodeFromEnv(name string) NodeSource {
+	return NodeFunc("environment variable "+name, func(context.Context) (int64, error) {
+		text, ok := os.LookupEnv(name)
+		switch {
+		case !ok:
+			return 0, errors.New("it is not set: set it to a number that no other process has")
+		case text == "":
+			return 0, errors.New("it is empty: set it to a number that no other process has")
+		}
+		return nodeNumber(text)
+	})
+}
+
+// NodeFromFile finds the number in a file that holds nothing else, in decimal, with or without an end of line: one that an installer wrote, a mounted
+// ConfigMap, a label of the pod by the downward API. A file that is copied with the image of a machine gives its number to two.
+func NodeFromFile(path string) NodeSource {
+	return NodeFunc("file "+path, func(context.Context) (int64, error) {
+		data, err := readShort(path)
+		if err != nil {
+			return 0, fmt.Errorf("it cannot be read: %w", err)
+		}
+		text := strings.TrimSpace(string(data))
+		if text == "" {
+			return 0, errors.New("it is empty: write a number into it that no other machine has")
+		}
+		return nodeNumber(text)
+	})
+}
+
+// readShort reads a file, up to a little more than a number takes.
+func readShort(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data := make([]byte, 128)
+	n, err := f.Read(data)
+	if n > 0 {
+		return data[:n], nil
+	}
+	if info, statErr := f.Stat(); statErr == nil && info.Size() == 0 && !info.IsDir() {
+		return nil, nil
+	}
+	return nil, err
+}
+
+func nodeNumber(text string) (int64, error) {
+	n, err := parseNumber(text)
+	if err != nil {
+		return 0, fmt.Errorf("it %w", err)
+	}
+	return n, nil
+}
+
+// NodeFromOrdinal finds the number that a Kubernetes StatefulSet gives to each of its pods, which is the end of the host name: 7 of web-7. The pods of one
+// StatefulSet never share an ordinal while all nodes of the cluster answer; one that is cut off may still run while its
+// successor starts (a forced deletion), two StatefulSets begin at 0 each, and outside of Kubernetes a name such as host-2 means nothing.
+func NodeFromOrdinal() NodeSource { return ordinalOf(os.Hostname) }
+
+func ordinalOf(hostname func() (string, error)) NodeSource {
+	return NodeFunc("the ordinal in the host name", func(context.Context) (int64, error) {
+		host, err := hostname()
+		if err != nil {
+			return 0, fmt.Errorf("the host name cannot be read: %w", err)
+		}
+		return ordinal(host)
+	})
+}
+
+// ordinal reads the number at the end of the first label of a host name.
+func ordinal(host string) (int64, error) {
+	label, _, _ := strings.Cut(host, ".")
+	const remedy = "run as a StatefulSet, whose pods have names such as web-0, or lease the node"
+	i := strings.LastIndexByte(label, '-')
+	digits := label[i+1:]
+	switch {
+	case i < 1 || digits == "" || strings.Trim(digits, "0123456789") != "":
+		return 0, fmt.Errorf("host name %q has no ordinal: %s", shorten(host), remedy)
+	case len(digits) > 1 && digits[0] == '0':
+		return 0, fmt.Errorf("host name %q ends in %s, which no StatefulSet gives: ordinals have no leading zeros: %s", shorten(host), digits, remedy)
+	}
+	return nodeNumber(digits)
+}
+
+// NodeFromIPv4 finds the number in the lowest bits, 1 to 32, of this machine's private IPv4 address. With 16 it is bit for bit the rule of Sonyflake 1.3 and
+// 2: the first address, in the order in which the system lists those of its interfaces, that is not loopback and is private (10/8,
+// 172.16/12, 192.168/16) or link-local (169.254/16). Sonyflake up to 1.2 passes link-local ones over.
+//
+// It is for those who have such IDs already. Two machines have one number when their networks are larger than the bits (10.1.0.7 and
+// 10.2.0.7 with 16), when containers of two hosts sit behind bridges of the same range, and when an address is given to another machine; and so have all
+// processes of a machine. Add a [NodeSource.Check], and better, lease the number (Options.Guard of the package lease).
+func NodeFromIPv4(bits int) NodeSource { return ipv4Of(bits, net.InterfaceAddrs) }
+
+func ipv4Of(bits int, addrs func() ([]net.Addr, error)) NodeSource {
+	return NodeFunc(fmt.Sprintf("the lowest %d bits of the private IPv4 address", bits), func(context.Context) (int64, error) {
+		if bits < 1 || bits > 32 {
+			return 0, errors.New("an address has 32 bits: take 1 to 32")
+		}
+		ip, err := privateIPv4(addrs)
+		if err != nil {
+			return 0, err
+		}
+		n := int64(ip[0])<<24 | int64(ip[1])<<16 | int64(ip[2])<<8 | int64(ip[3])
+		return n & (1<<bits - 1), nil
+	})
+}
+
+// privateIPv4 returns the address that Sonyflake takes.
+func privateIPv4(addrs func() ([]net.Addr, error)) (net.IP, error) {
+	list, err := addrs()
+	if err != nil {
+		return nil, fmt.Errorf("the addresses of this machine cannot be read: %w", err)
+	}
+	var others []string
+	for _, a := range list {
+		n, ok := a.(*net.IPNet)
+		if !ok || n.IP.IsLoopback() {
+			continue
+		}
+		if ip := n.IP.To4(); ip != nil && (ip.IsPrivate() || ip.IsLinkLocalUnicast()) {
+			return ip, nil
+		}
+		others = append(others, n.IP.String())
+	}
+	if len(others) == 0 {
+		return nil, errors.New("this machine has no address but loopback: lease the node, or give a number by hand")
+	}
+	return nil, fmt.Errorf("none of its addresses (%s) is a private IPv4 address: lease the node, or give a number by hand", shorten(strings.Join(others, ", ")))
+}
