@@ -19,7 +19,7 @@ const (
 // publishCoarse lets the fast path of a coarse generator know the time: up to which position it may go without another look at the clock.
 // before and after are the word before and after what the caller took.
 func (g *Generator) publishCoarse(t *track, tick int64, before, after, bound uint64) {
-	ns := int64(time.Since(g.clock.base))
+	ns := g.clock.elapsed()
 	elapsed := max(ns-t.pubNs.Load(), 1)
 	made := int64(before) - int64(t.pubPos.Load())
 	quota := uint64(minQuota)
@@ -37,20 +37,23 @@ func (g *Generator) publishCoarse(t *track, tick int64, before, after, bound uin
 	t.limit.Store(limit)
 	// After the limit, never before: a ticker that parks takes the limit back last, so either it undoes this one or this starts another.
 	if !g.ticking.Load() && g.ticking.CompareAndSwap(false, true) {
-		go g.keepTime()
+		g.world.Go(g.keepTime)
 	}
 }
 
 // keepTime is the ticker of a coarse generator. It runs while IDs are being made.
 func (g *Generator) keepTime() {
-	ticker := time.NewTicker(min(max(g.scheme.layout.Tick, coarseSpan), 10*coarseSpan))
-	defer ticker.Stop()
+	period := min(max(g.scheme.layout.Tick, coarseSpan), 10*coarseSpan)
+	next := g.world.Now()
 	var last *track
 	var lastPos uint64
 	for idle := 0; ; {
-		select {
-		case <-ticker.C:
-		case <-g.life.Done():
+		wait := next.Add(period).Sub(g.world.Now())
+		if wait < 0 {
+			wait = period // it got no processor for a while
+		}
+		next = g.world.Now().Add(wait)
+		if g.world.Wait(wait, g.life.Done()) == 0 {
 			return
 		}
 		t := g.cur.Load()

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/snowfence/snowfence/internal/world"
 )
 
 // Config says how a [Generator] works. Only Fence is required.
@@ -46,6 +48,7 @@ type Generator struct {
 
 	scheme  *Scheme
 	fence   Fence
+	world   world.World
 	lead    int64
 	maxWait time.Duration
 	closed  *track // the terminal value of cur
@@ -86,7 +89,10 @@ func New(c Config) (*Generator, error) {
 	}
 	g := &Generator{
 		coarse: c.Coarse, fence: c.Fence, scheme: c.Fence.Scheme(), lead: c.Lead, maxWait: c.MaxWait,
-		closed: &track{},
+		closed: &track{}, world: world.Real(),
+	}
+	if f, ok := c.Fence.(interface{ World() world.World }); ok { // a simulation
+		g.world = f.World()
 	}
 	g.life, g.end = context.WithCancel(context.Background())
 	if g.scheme == nil {
@@ -118,7 +124,7 @@ func New(c Config) (*Generator, error) {
 
 // first takes the first grant.
 func (g *Generator) first(wait time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.Background(), max(wait, 0))
+	ctx, cancel := g.world.WithTimeout(context.Background(), max(wait, 0))
 	defer cancel()
 	now := g.clock.tick()
 	if l := g.scheme.layout; now+g.lead < 0 {
@@ -284,9 +290,7 @@ func (g *Generator) Close(ctx context.Context) error {
 	g.end() // no question is asked from here on
 	g.mu.Unlock()
 	if f != nil {
-		select {
-		case <-f.done:
-		case <-ctx.Done():
+		if g.world.Wait(-1, f.done, ctx.Done()) != 0 {
 			return fmt.Errorf("snowfence: closing: the fence did not answer, so the grant of node %d runs out at %s: %w",
 				h.grant.Node, g.scheme.layout.TimeOf(h.until()), ctx.Err())
 		}

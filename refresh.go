@@ -66,7 +66,7 @@ func (g *Generator) ask(t *track, after int64) *flight {
 		g.land(f, nil)
 		return f
 	}
-	go func() { g.land(f, g.fetch(ctx, t, after)) }() // Close ends the question, too
+	g.world.Go(func() { g.land(f, g.fetch(ctx, t, after)) }) // Close ends the question, too
 	return f
 }
 
@@ -172,6 +172,6 @@ func (g *Generator) askAhead(t *track, tick int64, pos uint64) {
 	t.soft.Store(until)
 	g.mu.Unlock()
 	if after := t.from + int64(until); after <= g.scheme.MaxTick() {
-		go g.ask(t, after)
+		g.world.Go(func() { g.ask(t, after) })
 	}
 }

@@ -11,8 +11,7 @@ func (g *Generator) reserve(ctx context.Context, n uint64) (t *track, pos, count
 	if g.maxWait < 0 {
 		return g.reserveNow(n)
 	}
-	var start time.Time
-	var deadline <-chan time.Time
+	var start time.Time // of the waiting
 	for {
 		t, pos, count, why := g.attempt(n)
 		if count > 0 {
@@ -28,18 +27,15 @@ func (g *Generator) reserve(ctx context.Context, n uint64) (t *track, pos, count
 			}
 			continue
 		}
-		if deadline == nil {
-			start = time.Now()
-			timer := time.NewTimer(g.maxWait)
-			defer timer.Stop()
-			deadline = timer.C
+		if start.IsZero() {
+			start = g.world.Now()
 		}
-		cause, over := g.pause(ctx, t, &why, deadline)
+		cause, over := g.pause(ctx, t, &why, start.Add(g.maxWait))
 		if over && g.cur.Load() != g.closed {
 			if !why.ask {
 				why.wait = g.clock.until(why.need)
 			}
-			return nil, 0, 0, why.error(t, time.Since(start), cause)
+			return nil, 0, 0, why.error(t, g.world.Now().Sub(start), cause)
 		}
 	}
 }
@@ -103,36 +99,34 @@ func (o *obstacle) error(t *track, waited time.Duration, cause error) error {
 const lookAgain = 50 * time.Millisecond
 
 // pause waits for what would remove the obstacle. It is over when waiting cannot help or took too long.
-func (g *Generator) pause(ctx context.Context, t *track, why *obstacle, deadline <-chan time.Time) (cause error, over bool) {
+func (g *Generator) pause(ctx context.Context, t *track, why *obstacle, deadline time.Time) (cause error, over bool) {
 	var answer <-chan struct{}
-	var tick <-chan time.Time
+	wait := deadline.Sub(g.world.Now())
 	var f *flight
 	if why.ask {
 		f = g.ask(t, why.after)
 		answer = f.done
 	} else {
-		timer := time.NewTimer(min(why.wait, lookAgain))
-		defer timer.Stop()
-		tick = timer.C
+		wait = min(wait, why.wait, lookAgain)
 	}
-	select {
-	case <-answer:
+	switch g.world.Wait(max(wait, 0), answer, g.life.Done(), ctx.Done()) {
+	case 0:
 		return f.err, f.err != nil && !f.stopped()
-	case <-tick:
-		return nil, false
-	case <-g.life.Done():
+	case 1:
 		return nil, false // the next attempt says that it is closed
-	case <-ctx.Done():
+	case 2:
 		return ctx.Err(), true
-	case <-deadline:
-		if f == nil {
-			return nil, true
-		}
-		// The fence knows why there is no grant, and says it when it is asked no longer.
-		f.stop()
-		<-f.done
-		return answered(f.err), f.err != nil
 	}
+	switch {
+	case g.world.Now().Before(deadline):
+		return nil, false
+	case f == nil:
+		return nil, true
+	}
+	// The fence knows why there is no grant, and says it when it is asked no longer.
+	f.stop()
+	g.world.Wait(-1, f.done)
+	return answered(f.err), f.err != nil
 }
 
 // attempt takes up to n positions if any can be taken now. It reads the clock in both modes and does what try leaves to it: asking ahead

@@ -9,7 +9,7 @@ import (
 
 // first acquires for Open: it takes a fixed node over, and waits for a free one if it may.
 func (l *Lease) first(ctx context.Context) error {
-	l.ops <- struct{}{}
+	<-l.ops
 	defer l.unlock()
 	var before error // that all nodes were taken
 	for failures := 0; ; failures++ {
@@ -38,11 +38,7 @@ func (l *Lease) first(ctx context.Context) error {
 			}
 			l.opts.Logger.Info("waiting for a free node", "namespace", l.name, "label", l.opts.Label, "cause", err)
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if l.world.Wait(wait, ctx.Done()) == 0 {
 			return fmt.Errorf("%w (%w)", err, ctx.Err())
 		}
 	}
@@ -135,13 +131,13 @@ func (l *Lease) take(ctx context.Context, ns Namespace, rs []Record, now time.Ti
 	if err != nil {
 		return err
 	}
-	nonce := newNonce()
+	nonce := l.world.Text()
 	h := &hold{unanswered: map[string]bool{nonce: true}, generation: ns.Generation, from: from, pending: true}
 	writes := make([]Write, len(rs))
 	for i, r := range rs {
 		w := granted(ns, r, from, until)
 		w.Nonce, w.Revision, w.Generation = nonce, r.Revision+1, ns.Generation
-		w.Holder, w.Label, w.At = l.boot, l.opts.Label, time.Now().UnixMilli()
+		w.Holder, w.Label, w.At = l.boot, l.opts.Label, l.world.Now().UnixMilli()
 		writes[i] = Write{r.Nonce, w}
 		h.records = append(h.records, w)
 	}

@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
+
+	"github.com/snowfence/snowfence/internal/world"
 )
 
 // giveBack clears the holder. With sealed it also lowers until to used: nobody can make an ID of that tick or a later one from the grant any more.
@@ -28,10 +29,10 @@ func (l *Lease) giveBack(ctx context.Context, used int64, sealed bool) error {
 				return err
 			}
 		}
-		nonce := newNonce()
+		nonce := l.world.Text()
 		writes := make([]Write, len(h.records))
 		for i, r := range h.records {
-			w := vacated(r)
+			w := vacated(l.world, r)
 			w.Nonce = nonce
 			if sealed {
 				w.Until = min(r.Until, max(used, h.from))
@@ -65,7 +66,7 @@ func (l *Lease) untake(ctx context.Context) error {
 	var writes []Write
 	for _, r := range stored {
 		if h.unanswered[r.Nonce] {
-			w := vacated(r)
+			w := vacated(l.world, r)
 			w.Until = h.from
 			writes = append(writes, Write{r.Nonce, w})
 		}
@@ -83,7 +84,7 @@ func (l *Lease) untake(ctx context.Context) error {
 }
 
 // vacated returns r as it is written when its holder is cleared.
-func vacated(r Record) Record {
-	r.Holder, r.Nonce, r.Revision, r.At = "", newNonce(), r.Revision+1, time.Now().UnixMilli()
+func vacated(w world.World, r Record) Record {
+	r.Holder, r.Nonce, r.Revision, r.At = "", w.Text(), r.Revision+1, w.Now().UnixMilli()
 	return r
 }

@@ -4,22 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
 )
 
 // pace returns when to renew next: after a third of the ttl, give or take a tenth of that, so that holders do not fall into step.
 func (l *Lease) pace() time.Duration {
 	third := l.opts.TTL / 3
-	return third - third/10 + rand.N(third/5+1)
+	return third - third/10 + l.random(third/5+1)
 }
 
 // backoff returns how long to wait after so many failures in a row: short at first, since callers of the generator wait.
 func (l *Lease) backoff(failures int) time.Duration {
 	d := min(10*time.Millisecond<<min(failures, 8), time.Second, l.opts.TTL/3)
-	return d/2 + rand.N(d/2+1)
+	return d/2 + l.random(d/2+1)
+}
+
+func (l *Lease) random(n time.Duration) time.Duration {
+	return time.Duration(world.Rand(l.world).Int64N(int64(n)))
 }
 
 // kick wakes the keeper.
@@ -34,8 +38,6 @@ func (l *Lease) kick() {
 func (l *Lease) keep() {
 	defer close(l.done)
 	defer l.unpin()
-	timer := time.NewTimer(0)
-	defer timer.Stop()
 	for l.life.Err() == nil {
 		wait, ok := l.plan()
 		if ok && wait <= 0 {
@@ -45,12 +47,7 @@ func (l *Lease) keep() {
 		if !ok {
 			wait = time.Hour
 		}
-		timer.Reset(wait)
-		select {
-		case <-timer.C:
-		case <-l.kicked:
-		case <-l.life.Done():
-		}
+		l.world.Wait(wait, l.kicked, l.life.Done())
 	}
 }
 
@@ -61,7 +58,7 @@ func (l *Lease) plan() (time.Duration, bool) {
 	if !l.want {
 		return 0, false
 	}
-	if l.opts.Idle > 0 && time.Since(l.used) >= l.opts.Idle {
+	if l.opts.Idle > 0 && l.world.Now().Sub(l.used) >= l.opts.Idle {
 		return 0, false // the next Grant wakes us
 	}
 	at := l.renewAt
@@ -70,7 +67,7 @@ func (l *Lease) plan() (time.Duration, bool) {
 		at = l.earliest
 	case l.need >= l.cur.Until:
 		// Somebody ran through the whole grant. A renewal helps once the clock is near enough for one ttl to reach past it.
-		ready := time.Now()
+		ready := l.world.Now()
 		if ahead := l.need - l.ticks.target(now) + 1; ahead > 0 {
 			ready = ready.Add(l.ticks.layout.TimeOf(l.need + 1).Sub(now.Add(l.opts.TTL)))
 		}
@@ -81,18 +78,16 @@ func (l *Lease) plan() (time.Duration, bool) {
 			at = ready
 		}
 	}
-	return time.Until(at), true
+	return at.Sub(l.world.Now()), true
 }
 
 // attend renews what is held, or acquires what is not, once.
 func (l *Lease) attend() {
-	select {
-	case l.ops <- struct{}{}:
-	case <-l.life.Done():
+	if l.world.Wait(-1, l.ops, l.life.Done()) != 0 {
 		return
 	}
 	defer l.unlock()
-	ctx, cancel := context.WithTimeout(l.life, max(l.opts.TTL, time.Second))
+	ctx, cancel := l.world.WithTimeout(l.life, max(l.opts.TTL, time.Second))
 	defer cancel()
 	l.mu.Lock()
 	want, spent, before := l.want, l.spent, l.cur
@@ -141,7 +136,7 @@ func (l *Lease) note(err error, before *snowfence.Grant) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := time.Now()
+	now := l.world.Now()
 	if err == nil {
 		l.trouble, l.failures = nil, 0
 		l.renewAt = now.Add(l.pace())

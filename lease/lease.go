@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
 )
 
 // Lease is a fence kept in a store: a node, renewed in the background, and another grant when it is lost. It is a lifetime: it begins with Open and
@@ -19,7 +20,8 @@ type Lease struct {
 	ticks  ticker
 	boot   string // identity of this holder
 
-	ops     chan struct{} // who has put a value in may talk to the store and touch the fields of ops below
+	world   world.World
+	ops     chan struct{} // who has taken the one value out may talk to the store and touch the fields of ops below
 	hold    *hold         // nil when nothing is held
 	own     []Key         // held last, and perhaps still
 	lostTo  *hold         // lost, and not yet seen to whom
@@ -71,16 +73,18 @@ func Open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, 
 	if err != nil {
 		return nil, err
 	}
+	w := world.From(ctx)
 	l := &Lease{
-		st: st, name: namespace, scheme: s, opts: opts, boot: newNonce(),
+		st: st, name: namespace, scheme: s, opts: opts, boot: w.Text(), world: w,
 		ticks:   ticker{s.Layout(), s.MaxTick(), opts.TTL},
 		ops:     make(chan struct{}, 1),
 		refused: map[int64]error{},
 		done:    make(chan struct{}), kicked: make(chan struct{}, 1), changed: make(chan struct{}),
-		want: true, need: -1, used: time.Now(),
+		want: true, need: -1, used: w.Now(),
 		unpin: func() {},
 	}
-	l.life, l.end = context.WithCancelCause(context.Background())
+	l.unlock()
+	l.life, l.end = context.WithCancelCause(world.With(context.Background(), w))
 	if p, ok := st.(Pinner); ok {
 		if l.unpin, err = p.Pin(ctx); err != nil {
 			return nil, fmt.Errorf("lease: namespace %q: %w", namespace, err)
@@ -94,8 +98,8 @@ func Open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, 
 		l.unpin()
 		return nil, err
 	}
-	l.renewAt = time.Now().Add(l.pace())
-	go l.keep()
+	l.renewAt = w.Now().Add(l.pace())
+	w.Go(l.keep)
 	return l, nil
 }
 
@@ -137,7 +141,7 @@ func (l *Lease) Grant(ctx context.Context, after int64) (snowfence.Grant, error)
 	}
 	for {
 		l.mu.Lock()
-		l.used, l.want = time.Now(), true
+		l.used, l.want = l.world.Now(), true
 		if l.cur != nil && l.cur.Until > after {
 			l.handed = true
 			g := *l.cur
@@ -154,10 +158,7 @@ func (l *Lease) Grant(ctx context.Context, after int64) (snowfence.Grant, error)
 		if ctx.Err() != nil {
 			return snowfence.Grant{}, l.fenced(trouble, ctx.Err())
 		}
-		select {
-		case <-changed:
-		case <-l.life.Done():
-		case <-ctx.Done():
+		if l.world.Wait(-1, changed, l.life.Done(), ctx.Done()) == 2 {
 			l.mu.Lock()
 			trouble = l.trouble
 			l.mu.Unlock()
@@ -194,9 +195,7 @@ func (l *Lease) Release(ctx context.Context, g snowfence.Grant, used int64) erro
 // Close ends the lease and gives the node back. A generator that still uses it is sealed first.
 func (l *Lease) Close(ctx context.Context) error {
 	l.end(fmt.Errorf("lease: namespace %q: %w: it was closed", l.name, ErrEnded))
-	select {
-	case <-l.done:
-	case <-ctx.Done():
+	if l.world.Wait(-1, l.done, ctx.Done()) != 0 {
 		return fmt.Errorf("lease: namespace %q: closing: the store does not answer, so the node runs out by itself: %w", l.name, ctx.Err())
 	}
 	if err := l.lock(ctx); err != nil {

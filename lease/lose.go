@@ -13,15 +13,13 @@ func (l *Lease) lock(ctx context.Context) error {
 		l.stopOp()
 	}
 	l.mu.Unlock()
-	select {
-	case l.ops <- struct{}{}:
-		return nil
-	case <-ctx.Done():
+	if l.world.Wait(-1, l.ops, ctx.Done()) != 0 {
 		return fmt.Errorf("lease: namespace %q: the store is busy with a renewal: %w", l.name, ctx.Err())
 	}
+	return nil
 }
 
-func (l *Lease) unlock() { <-l.ops }
+func (l *Lease) unlock() { l.ops <- struct{}{} }
 
 // drop forgets the grant in memory and wakes who waits. mu is held.
 func (l *Lease) drop(cause error) {

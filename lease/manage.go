@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
 )
 
 // ListLeases returns the records of all nodes of a namespace that were ever leased, in the order of the nodes. Ticks are those of the namespace's layout,
@@ -100,7 +101,7 @@ func edit(ctx context.Context, st Store, namespace string, node int64, change fu
 			return r, nil // never leased
 		}
 		old := rs[0].Nonce
-		r = vacated(r)
+		r = vacated(world.From(ctx), r)
 		if old == "" {
 			r.Generation, r.Until, r.From, r.PrevUntil = ns.Generation, ns.Floor, ns.Floor, ns.Floor
 		}

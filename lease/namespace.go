@@ -2,13 +2,13 @@ package lease
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
 )
 
 // State is what a namespace is doing.
@@ -150,11 +150,12 @@ func (ns Namespace) write(ctx context.Context, st Store) (Namespace, error) {
 		return Namespace{}, fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
 	}
 	old := ns.record.Nonce
-	ns.record.Nonce = rand.Text()
+	w := world.From(ctx)
+	ns.record.Nonce = w.Text()
 	ns.record.Revision++
 	ns.record.Generation = ns.Generation
 	ns.record.Until = ns.Floor
-	ns.record.At = time.Now().UnixMilli()
+	ns.record.At = w.Now().UnixMilli()
 	ns.record.Data = string(data)
 	if err := st.Swap(ctx, []Write{{old, ns.record}})[0]; err != nil {
 		return Namespace{}, fmt.Errorf("lease: writing namespace %q: %w", ns.Name, err)

@@ -2,7 +2,6 @@ package lease
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"os"
@@ -109,5 +108,3 @@ func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 	}
 	return n, nil
 }
-
-func newNonce() string { return rand.Text() }

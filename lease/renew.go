@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 )
 
 // renew moves the until of what is held ahead. The order is the rule: write, then read the namespace, then use.
@@ -47,11 +46,11 @@ func (l *Lease) renew(ctx context.Context) error {
 // write swaps all records of the hold for ones with the given until and a fresh nonce.
 func (l *Lease) write(ctx context.Context, records []Record, until int64) error {
 	h := l.hold
-	nonce := newNonce()
+	nonce := l.world.Text()
 	writes := make([]Write, len(records))
 	for i, r := range records {
 		r.Until, r.Nonce, r.Revision, r.Generation = until, nonce, h.records[i].Revision+1, h.generation
-		r.At = time.Now().UnixMilli()
+		r.At = l.world.Now().UnixMilli()
 		writes[i] = Write{h.records[i].Nonce, r}
 	}
 	doubt := len(h.unanswered) > 0

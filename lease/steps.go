@@ -3,8 +3,9 @@ package lease
 import (
 	"cmp"
 	"context"
-	"math/rand/v2"
 	"slices"
+
+	"github.com/snowfence/snowfence/internal/world"
 )
 
 // The steps of a finder, in its order. Each returns node numbers that may be free.
@@ -44,12 +45,13 @@ func (f *finder) sample(context.Context) ([]int64, error) {
 		for n := first; n <= last; n++ {
 			nodes = append(nodes, n)
 		}
-		rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
+		world.Rand(f.l.world).Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
 		return nodes, nil
 	}
 	var nodes []int64
+	choose := world.Rand(f.l.world)
 	for range sampled {
-		nodes = append(nodes, first+rand.Int64N(last-first+1))
+		nodes = append(nodes, first+choose.Int64N(last-first+1))
 	}
 	return nodes, nil
 }
@@ -60,7 +62,7 @@ func (f *finder) oldest(ctx context.Context) ([]int64, error) {
 	q.MaxUntil, q.ByUntil = max(f.now, 1), true
 	rs, err := f.l.st.List(ctx, q)
 	nodes := nodesOf(q, rs)
-	rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] }) // not everybody after the same one
+	world.Rand(f.l.world).Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] }) // not everybody after the same one
 	return nodes, err
 }
 

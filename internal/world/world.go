@@ -1,0 +1,89 @@
+// Package world is what leases and generators need of the machine besides their clocks and their memory: time to pace themselves by, random numbers,
+// goroutines, and waiting. It exists so that a simulation can run the real code in virtual time, with every choice made by one seed. Nobody outside
+// this module can set it.
+package world
+
+import (
+	"context"
+	"crypto/rand"
+	mrand "math/rand/v2"
+	"time"
+)
+
+// World is what the code that uses it may not get in any other way, or a run in a simulation would not be repeatable. The methods are safe for concurrent use.
+type World interface {
+	// Now is the time by which work is paced. Only differences count; it never goes back.
+	Now() time.Time
+
+	// Uint64 returns 64 random bits for choices that nothing depends on.
+	Uint64() uint64
+
+	// Text returns a random text that nobody else has: at least 128 bits, as [rand.Text].
+	Text() string
+
+	// Go runs f in a goroutine of its own.
+	Go(f func())
+
+	// Wait waits until one of at most three channels can be received from, receives from it and returns its index; or until d is over, and returns −1.
+	// A negative d waits for ever. Nil channels are never ready.
+	Wait(d time.Duration, chans ...<-chan struct{}) int
+
+	// WithTimeout is [context.WithTimeout].
+	WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
+}
+
+// Real is the world of ordinary programs.
+func Real() World { return realWorld{} }
+
+type realWorld struct{}
+
+func (realWorld) Now() time.Time { return time.Now() }
+func (realWorld) Uint64() uint64 { return mrand.Uint64() }
+func (realWorld) Text() string   { return rand.Text() }
+func (realWorld) Go(f func())    { go f() }
+
+func (realWorld) Wait(d time.Duration, chans ...<-chan struct{}) int {
+	var timeout <-chan time.Time
+	if d >= 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	var c [3]<-chan struct{}
+	copy(c[:], chans)
+	select {
+	case <-c[0]:
+		return 0
+	case <-c[1]:
+		return 1
+	case <-c[2]:
+		return 2
+	case <-timeout:
+		return -1
+	}
+}
+
+func (realWorld) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, d)
+}
+
+type key struct{}
+
+// With returns a ctx whose calls take place in w.
+func With(ctx context.Context, w World) context.Context {
+	if _, ok := w.(realWorld); ok {
+		return ctx
+	}
+	return context.WithValue(ctx, key{}, w)
+}
+
+// From returns the world of a ctx: the real one unless [With] set another.
+func From(ctx context.Context) World {
+	if w, ok := ctx.Value(key{}).(World); ok {
+		return w
+	}
+	return realWorld{}
+}
+
+// Rand returns a source of choices for math/rand/v2, safe for concurrent use.
+func Rand(w World) *mrand.Rand { return mrand.New(w) }
