@@ -1,0 +1,190 @@
+package lease
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Group returns a store that gathers the calls of many leases into few round trips: what is asked of it while a round trip to st is under way goes
+// into the next one, together. So one process can hold as many leases as a store can write in large batches; a single lease gains nothing and
+// loses nothing. Use one Group for all leases of a process:
+//
+//	st = lease.Group(st)
+//	l, err := lease.Open(ctx, st, "default", scheme, nil)
+//
+// Concurrent swaps become one Swap, in which a key is written at most once: a second write of it waits for a later batch. Concurrent reads become one Get of
+// distinct keys, and concurrent questions for the store's identity or time one question. A call only ever shares a round trip that begins
+// after it was called, so that what [Store] and [Identifier] promise holds as it does without Group. Results come for each write; an error of a whole
+// round trip goes to all who shared it. List and Count are handed through.
+//
+// A caller whose ctx ends leaves at once and hurts nobody: a write of its that has not begun is not done any more, and of one that has it does not
+// know. A round trip is cancelled when all its callers have left. One that takes longer than a second no longer keeps others waiting.
+//
+// It is safe for concurrent use, counts ([Counter]) if st does, and pins ([Pinner]) where st wants it. There is nothing to close: goroutines run only while
+// there are calls. Nil gives nil.
+func Group(st Store) Store {
+	if st == nil {
+		return nil
+	}
+	g := &group{Store: st}
+	g.swaps = lane[[]Write, []error]{trips: groupTrips, limit: groupLimit, weigh: weighWrites, clash: clash, do: g.swap}
+	g.gets = lane[[]Key, []Record]{trips: groupTrips, limit: groupLimit, weigh: weighKeys, do: g.get}
+	g.names = lane[struct{}, string]{trips: 1, do: share(func(ctx context.Context) (string, error) { return identity(ctx, st) })}
+	if c, ok := st.(Clock); ok {
+		g.times = lane[struct{}, time.Time]{trips: 1, do: share(c.Now)}
+	}
+	if c, ok := st.(Counter); ok {
+		return &countingGroup{g, c}
+	}
+	return g
+}
+
+const (
+	// groupTrips is how many round trips of a kind are under way at a time.
+	groupTrips = 1
+
+	// groupLimit bounds the writes, or keys, of a round trip, so that of very many the first ones are answered while the last ones wait.
+	groupLimit = 1000
+
+	// groupPatience is after how long a round trip no longer counts among groupTrips: with a connection that hangs, the others are not
+	// worse off than if each had its own.
+	groupPatience = time.Second
+)
+
+// group is a store over which calls are gathered. A store without an identity or a time has the empty one, which means the same; what it cannot count it must
+// not seem to.
+type group struct {
+	Store
+	swaps lane[[]Write, []error]
+	gets  lane[[]Key, []Record]
+	names lane[struct{}, string]
+	times lane[struct{}, time.Time]
+}
+
+type countingGroup struct {
+	*group
+	Counter
+}
+
+// Get implements [Store].
+func (g *group) Get(ctx context.Context, keys []Key) ([]Record, error) {
+	if len(keys) == 0 {
+		return nil, ctx.Err()
+	}
+	return g.gets.ask(ctx, slices.Clone(keys))
+}
+
+// Swap implements [Store].
+func (g *group) Swap(ctx context.Context, writes []Write) []error {
+	if len(writes) == 0 {
+		return nil
+	}
+	err := Distinct(writes)
+	if err == nil {
+		var errs []error
+		if errs, err = g.swaps.ask(ctx, slices.Clone(writes)); err == nil {
+			return errs
+		}
+	}
+	return slices.Repeat([]error{err}, len(writes))
+}
+
+// Identity implements [Identifier].
+func (g *group) Identity(ctx context.Context) (string, error) {
+	return g.names.ask(ctx, struct{}{})
+}
+
+// Now implements [Clock].
+func (g *group) Now(ctx context.Context) (time.Time, error) {
+	if g.times.do == nil {
+		return time.Time{}, nil
+	}
+	return g.times.ask(ctx, struct{}{})
+}
+
+// Pin implements [Pinner].
+func (g *group) Pin(ctx context.Context) (unpin func(), err error) {
+	if p, ok := g.Store.(Pinner); ok {
+		return p.Pin(ctx)
+	}
+	return func() {}, nil
+}
+
+// swap carries out the writes of many calls as one batch.
+func (g *group) swap(ctx context.Context, asked [][]Write) ([][]error, error) {
+	writes := slices.Concat(asked...)
+	errs := g.Store.Swap(ctx, writes)
+	if len(errs) != len(writes) {
+		return nil, fmt.Errorf("lease: the store gave %d results for %d writes", len(errs), len(writes))
+	}
+	answers := make([][]error, len(asked))
+	for i, a := range asked {
+		answers[i], errs = errs[:len(a):len(a)], errs[len(a):]
+	}
+	return answers, nil
+}
+
+// get reads the keys of many calls at once, each key once.
+func (g *group) get(ctx context.Context, asked [][]Key) ([][]Record, error) {
+	at := map[Key]int{}
+	var keys []Key
+	for _, a := range asked {
+		for _, k := range a {
+			if _, ok := at[k]; !ok {
+				at[k] = len(keys)
+				keys = append(keys, k)
+			}
+		}
+	}
+	rs, err := g.Store.Get(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	if len(rs) != len(keys) {
+		return nil, fmt.Errorf("lease: the store gave %d records for %d keys", len(rs), len(keys))
+	}
+	answers := make([][]Record, len(asked))
+	for i, a := range asked {
+		answers[i] = make([]Record, len(a))
+		for j, k := range a {
+			answers[i][j] = rs[at[k]]
+		}
+	}
+	return answers, nil
+}
+
+// share makes one answer that of all who asked.
+func share[A any](do func(context.Context) (A, error)) func(context.Context, []struct{}) ([]A, error) {
+	return func(ctx context.Context, asked []struct{}) ([]A, error) {
+		a, err := do(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return slices.Repeat([]A{a}, len(asked)), nil
+	}
+}
+
+func weighWrites(ws []Write) int { return len(ws) }
+
+func weighKeys(ks []Key) int { return len(ks) }
+
+// clash reports whether one of the writes is of a key that is taken, and takes their keys otherwise.
+func clash(writes []Write, taken map[Key]bool) bool {
+	for _, w := range writes {
+		if taken[w.New.Key] {
+			return true
+		}
+	}
+	for _, w := range writes {
+		taken[w.New.Key] = true
+	}
+	return false
+}
+
+var (
+	_ Identifier = (*group)(nil)
+	_ Clock      = (*group)(nil)
+	_ Pinner     = (*group)(nil)
+)

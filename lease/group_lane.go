@@ -1,0 +1,162 @@
+package lease
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// lane gathers calls of one kind into round trips. Calls wait in a queue, and goroutines that run only while there are any take as many as fit into
+// a round trip, which is closed to others from then on. Its mutex is never held while the store is asked.
+type lane[Q, A any] struct {
+	trips int                                                           // at most so many at a time, but for slow ones
+	limit int                                                           // weight of a round trip that has more than one call; 0 means any
+	weigh func(Q) int                                                   // nil where there is no limit
+	clash func(asked Q, taken map[Key]bool) bool                        // whether a call cannot share a round trip that has taken these keys; nil if all can
+	do    func(ctx context.Context, asked []Q) (answers []A, err error) // one round trip
+
+	mu      sync.Mutex
+	queue   []*call[Q, A]
+	running int // round trips that keep others waiting
+}
+
+// call is what one caller waits for.
+type call[Q, A any] struct {
+	asked  Q
+	answer A
+	err    error
+	done   chan struct{} // closed when answer and err are there
+	trip   *trip[Q, A]   // nil while it waits
+	left   bool
+}
+
+// trip is a round trip.
+type trip[Q, A any] struct {
+	calls   []*call[Q, A]
+	waiting int // callers who have not left
+	cancel  context.CancelFunc
+	slow    bool // no longer counted as running
+}
+
+// ask waits for the answer to a call, until ctx ends.
+func (l *lane[Q, A]) ask(ctx context.Context, asked Q) (A, error) {
+	var none A
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	c := &call[Q, A]{asked: asked, done: make(chan struct{})}
+	l.mu.Lock()
+	l.queue = append(l.queue, c)
+	l.start()
+	l.mu.Unlock()
+	select {
+	case <-c.done:
+		return c.answer, c.err
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case <-c.done: // at the last moment: to know is better
+		return c.answer, c.err
+	default:
+	}
+	c.left = true
+	if t := c.trip; t != nil {
+		if t.waiting--; t.waiting == 0 {
+			t.cancel()
+		}
+	}
+	return none, fmt.Errorf("lease: waiting for the store, together with others: %w", ctx.Err())
+}
+
+// start sees to it that somebody works on the queue. mu is held.
+func (l *lane[Q, A]) start() {
+	if len(l.queue) > 0 && l.running < l.trips {
+		l.running++
+		go l.run()
+	}
+}
+
+// run makes round trips until nobody waits.
+func (l *lane[Q, A]) run() {
+	for {
+		ctx, cancel := context.WithCancel(context.Background())
+		l.mu.Lock()
+		t := l.next()
+		if t == nil {
+			l.running--
+			l.mu.Unlock()
+			cancel()
+			return
+		}
+		t.cancel = cancel
+		l.mu.Unlock()
+		patience := time.AfterFunc(groupPatience, func() { l.overtake(t) })
+		asked := make([]Q, len(t.calls))
+		for i, c := range t.calls {
+			asked[i] = c.asked
+		}
+		answers, err := l.do(ctx, asked)
+		patience.Stop()
+		for i, c := range t.calls {
+			if c.err = err; err == nil {
+				c.answer = answers[i]
+			}
+			close(c.done)
+		}
+		l.mu.Lock()
+		slow := t.slow
+		t.slow = true // a timer that fires now finds nothing to do
+		l.mu.Unlock()
+		cancel()
+		if slow {
+			return
+		}
+	}
+}
+
+// overtake lets others go when a round trip takes long.
+func (l *lane[Q, A]) overtake(t *trip[Q, A]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !t.slow {
+		t.slow = true
+		l.running--
+		l.start()
+	}
+}
+
+// next takes calls out of the queue, in their order, for one round trip; nil when there are none. mu is held.
+func (l *lane[Q, A]) next() *trip[Q, A] {
+	t := &trip[Q, A]{}
+	var later []*call[Q, A]
+	taken := map[Key]bool{}
+	weight, n := 0, 0
+	for _, c := range l.queue {
+		if !c.left {
+			w := 0
+			if l.limit > 0 {
+				w = l.weigh(c.asked)
+			}
+			if len(t.calls) > 0 && weight+w > l.limit {
+				break
+			}
+			if l.clash != nil && l.clash(c.asked, taken) {
+				later = append(later, c)
+			} else {
+				weight += w
+				c.trip = t
+				t.calls = append(t.calls, c)
+			}
+		}
+		n++
+	}
+	l.queue = append(later, l.queue[n:]...)
+	t.waiting = len(t.calls)
+	if len(t.calls) == 0 {
+		return nil
+	}
+	return t
+}

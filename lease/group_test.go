@@ -1,0 +1,306 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/leasetest"
+)
+
+func TestGroup(t *testing.T) {
+	leasetest.Run(t, func(*testing.T) lease.Store { return lease.Group(lease.NewMemory()) })
+}
+
+// gate is a store whose round trips wait until they are let through, and are written down as they begin.
+type gate struct {
+	lease.Store
+	mu    sync.Mutex
+	began []string
+	swaps [][]lease.Write
+	gets  [][]lease.Key
+	open  chan struct{} // one receive a round trip; closed for all
+	end   func() error  // after a swap or get was carried out
+}
+
+func newGate() *gate { return &gate{Store: lease.NewMemory(), open: make(chan struct{})} }
+
+func (g *gate) pass(ctx context.Context, what string) error {
+	g.mu.Lock()
+	g.began = append(g.began, what)
+	g.mu.Unlock()
+	select {
+	case <-g.open:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (g *gate) trips() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return append([]string(nil), g.began...)
+}
+
+// Get reads before it waits: the answer is that of the moment at which the round trip began.
+func (g *gate) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+	g.mu.Lock()
+	g.gets = append(g.gets, keys)
+	g.mu.Unlock()
+	rs, err := g.Store.Get(ctx, keys)
+	return rs, errors.Join(err, g.pass(ctx, fmt.Sprintf("get %d", len(keys))))
+}
+
+func (g *gate) Swap(ctx context.Context, writes []lease.Write) []error {
+	g.mu.Lock()
+	g.swaps = append(g.swaps, writes)
+	g.mu.Unlock()
+	errs := g.Store.Swap(ctx, writes)
+	if err := g.pass(ctx, fmt.Sprintf("swap %d", len(writes))); err != nil {
+		for i := range errs {
+			errs[i] = err
+		}
+	}
+	return errs
+}
+
+func (g *gate) Identity(ctx context.Context) (string, error) {
+	n := len(g.trips())
+	return fmt.Sprint("after ", n), g.pass(ctx, "identity")
+}
+
+func (g *gate) Now(ctx context.Context) (time.Time, error) {
+	now := time.Now()
+	return now, g.pass(ctx, "now")
+}
+
+func record(node int64, nonce string) lease.Record {
+	return lease.Record{Key: lease.Key{Namespace: "group", Node: node}, Nonce: nonce, Revision: 1}
+}
+
+func put(node int64, old, nonce string) []lease.Write {
+	return []lease.Write{{Old: old, New: record(node, nonce)}}
+}
+
+// TestGroupBatches: while a swap is under way, others gather, and go together, each with its own result; the same key goes later.
+func TestGroupBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		st := lease.Group(g)
+		results := make([]error, 12)
+		swap := func(i int, node int64, old, nonce string) {
+			go func() { results[i] = st.Swap(t.Context(), put(node, old, nonce))[0] }()
+			synctest.Wait()
+		}
+		swap(0, 0, "", "a")
+		for i := 1; i < 10; i++ {
+			swap(i, int64(i), map[bool]string{true: "wrong"}[i == 5], "a")
+		}
+		swap(10, 3, "a", "b") // of a key that waits already
+		swap(11, 3, "b", "c")
+		if got := fmt.Sprint(g.trips()); got != "[swap 1]" {
+			t.Fatalf("while the first round trip is under way: %s", got)
+		}
+		for _, want := range []string{"[swap 1 swap 9]", "[swap 1 swap 9 swap 1]", "[swap 1 swap 9 swap 1 swap 1]", "[swap 1 swap 9 swap 1 swap 1]"} {
+			g.open <- struct{}{}
+			synctest.Wait()
+			if got := fmt.Sprint(g.trips()); got != want {
+				t.Fatalf("round trips: %s, want %s", got, want)
+			}
+		}
+		for i, err := range results {
+			if i == 5 && !errors.Is(err, lease.ErrLost) || i != 5 && err != nil {
+				t.Errorf("call %d: %v", i, err)
+			}
+		}
+		if errs := st.Swap(t.Context(), append(put(7, "a", "b"), put(7, "b", "c")...)); errs[0] == nil || errs[1] == nil {
+			t.Errorf("a key twice in one call: %v", errs)
+		}
+	})
+}
+
+// TestGroupFreshness: whoever asks after a round trip has begun gets the answer of a later one: of Get, Identity and Now.
+func TestGroupFreshness(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		st := lease.Group(g)
+		got := make([]string, 3)
+		get := func(i int) {
+			go func() {
+				rs, err := st.Get(t.Context(), []lease.Key{{Namespace: "group", Node: 1}})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				got[i] = rs[0].Nonce
+			}()
+			synctest.Wait()
+		}
+		get(0) // reads, and waits for its answer
+		if err := g.Store.Swap(t.Context(), put(1, "", "new"))[0]; err != nil {
+			t.Fatal(err)
+		}
+		get(1)
+		get(2)
+		close(g.open)
+		synctest.Wait()
+		if got[0] != "" || got[1] != "new" || got[2] != "new" {
+			t.Errorf("read %q; the second and third began after the swap was acknowledged", got)
+		}
+		if n := len(g.gets); n != 2 {
+			t.Errorf("%d round trips for three reads, want 2", n)
+		}
+		if n := len(g.gets[1]); n != 1 {
+			t.Errorf("%d keys were asked for, want one", n)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		st := lease.Group(g)
+		ids := make([]string, 3)
+		identity := func(i int) {
+			go func() {
+				id, err := st.(lease.Identifier).Identity(t.Context())
+				if err != nil {
+					t.Error(err)
+				}
+				ids[i] = id
+			}()
+			synctest.Wait()
+		}
+		for i := range ids {
+			identity(i)
+		}
+		close(g.open)
+		synctest.Wait()
+		if ids[0] != "after 0" || ids[1] != "after 1" || ids[2] != "after 1" {
+			t.Errorf("identities %q: a later question shared an earlier round trip", ids)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		st := lease.Group(g)
+		var late atomic.Int64
+		now := func() {
+			asked := time.Now()
+			at, err := st.(lease.Clock).Now(t.Context())
+			if err != nil || at.Before(asked) {
+				late.Add(1)
+			}
+		}
+		go now()
+		synctest.Wait()
+		time.Sleep(time.Millisecond)
+		go now()
+		synctest.Wait()
+		close(g.open)
+		synctest.Wait()
+		if late.Load() != 0 {
+			t.Error("a time from before the question")
+		}
+	})
+}
+
+// TestGroupLeaving: a caller who leaves hurts nobody, and learns neither that its write was done nor that it was lost.
+func TestGroupLeaving(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		st := lease.Group(g)
+		results := make([]error, 5)
+		swap := func(ctx context.Context, i int) {
+			go func() { results[i] = st.Swap(ctx, put(int64(i), "", "a"))[0] }()
+			synctest.Wait()
+		}
+		swap(t.Context(), 0)
+		impatient, leave := context.WithCancel(t.Context())
+		early, leaveEarly := context.WithCancel(t.Context())
+		swap(impatient, 1)
+		swap(t.Context(), 2)
+		swap(early, 3)
+		leaveEarly() // before its round trip
+		synctest.Wait()
+		g.open <- struct{}{}
+		synctest.Wait()
+		leave() // during it
+		synctest.Wait()
+		for _, i := range []int{1, 3} {
+			if results[i] == nil || errors.Is(results[i], lease.ErrLost) || !errors.Is(results[i], context.Canceled) {
+				t.Errorf("call %d, which left: %v", i, results[i])
+			}
+		}
+		close(g.open)
+		synctest.Wait()
+		if results[0] != nil || results[2] != nil {
+			t.Errorf("those who stayed: %v, %v", results[0], results[2])
+		}
+		if err := st.Swap(early, put(9, "", "a"))[0]; !errors.Is(err, context.Canceled) {
+			t.Errorf("with a ctx that has ended: %v", err)
+		}
+		for node, want := range map[int64]string{1: "a", 2: "a", 3: "", 9: ""} {
+			rs, err := g.Store.Get(t.Context(), []lease.Key{{Namespace: "group", Node: node}})
+			if err != nil || rs[0].Nonce != want {
+				t.Errorf("node %d: %q, %v; want %q", node, rs[0].Nonce, err, want)
+			}
+		}
+	})
+}
+
+// TestGroupHangs: a round trip nobody waits for any more is cancelled, and one that hangs does not keep others waiting.
+func TestGroupHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		st := lease.Group(g)
+		ctx, leave := context.WithCancel(t.Context())
+		go st.Swap(ctx, put(1, "", "a"))
+		synctest.Wait()
+		leave()
+		synctest.Wait() // the round trip has ended, or else the next one could not begin
+		done := make(chan error, 2)
+		go func() { done <- st.Swap(t.Context(), put(2, "", "a"))[0] }()
+		synctest.Wait()
+		if got := fmt.Sprint(g.trips()); got != "[swap 1 swap 1]" {
+			t.Fatalf("after the only caller left: %s", got)
+		}
+		go func() { done <- st.Swap(t.Context(), put(3, "", "a"))[0] }()
+		time.Sleep(5 * time.Second)
+		if got := fmt.Sprint(g.trips()); got != "[swap 1 swap 1 swap 1]" {
+			t.Errorf("while one hangs: %s", got)
+		}
+		close(g.open)
+		if err := errors.Join(<-done, <-done); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// bare is a store with nothing but the methods of [lease.Store].
+type bare struct{ lease.Store }
+
+func TestGroupKinds(t *testing.T) {
+	if lease.Group(nil) != nil {
+		t.Error("a group over no store")
+	}
+	if _, ok := lease.Group(bare{lease.NewMemory()}).(lease.Counter); ok {
+		t.Error("it counts, and its store does not")
+	}
+	if c, ok := lease.Group(lease.NewMemory()).(lease.Counter); !ok {
+		t.Error("it does not count, and its store does")
+	} else if n, err := c.Count(t.Context(), "default", 0, 9); n != 0 || err != nil {
+		t.Error(n, err)
+	}
+	st := lease.Group(bare{lease.NewMemory()})
+	id, err := st.(lease.Identifier).Identity(t.Context())
+	now, err2 := st.(lease.Clock).Now(t.Context())
+	unpin, err3 := st.(lease.Pinner).Pin(t.Context())
+	if err := errors.Join(err, err2, err3); err != nil || id != "" || !now.IsZero() {
+		t.Error(id, now, err)
+	}
+	unpin()
+}
