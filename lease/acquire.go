@@ -87,7 +87,11 @@ func (l *Lease) acquire(ctx context.Context, healing bool) error {
 		}
 		return l.take(ctx, ns, rs, now)
 	}
-	f := &finder{l: l, ns: ns, now: l.ticks.layout.TickOf(now)}
+	among, err := l.within(ns)
+	if err != nil {
+		return err
+	}
+	f := &finder{l: l, ns: among, now: l.ticks.layout.TickOf(now)}
 	for rs, err := range f.candidates(ctx) {
 		if err != nil {
 			return err
@@ -161,6 +165,7 @@ func (l *Lease) take(ctx context.Context, ns Namespace, rs []Record, now time.Ti
 		return err
 	}
 	l.own = keys(h.records)
+	l.remember(rs[0].Node)
 	l.opts.Logger.Info("lease acquired", "namespace", l.name, "label", l.opts.Label, "node", rs[0].Node, "nodes", len(rs), "from", from, "until", until)
 	return nil
 }

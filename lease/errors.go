@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/snowfence/snowfence"
 )
 
 var (
@@ -54,22 +56,28 @@ type LabelCount struct {
 // TakenError means that all leasable nodes are taken.
 type TakenError struct {
 	Namespace   string
-	First, Last int64         // the leasable nodes
-	Block       int           // how many contiguous nodes were asked for
-	Held        int64         // nodes that somebody holds
-	Refused     int64         // nodes that are vetoed, or that Options.Check refused
-	Labels      []LabelCount  // who holds most, at most five
-	NextFree    time.Duration // until the next lease ends if it is not renewed; 0 when not known
-	Cause       error         // what Options.Check said last; may be nil
+	First, Last int64               // the leasable nodes, narrowed by Options.Within
+	Within      snowfence.NodeRange // Options.Within
+	Block       int                 // how many contiguous nodes were asked for
+	Held        int64               // nodes that somebody holds
+	Refused     int64               // nodes that are vetoed, or that Options.Check refused
+	Labels      []LabelCount        // who holds most, at most five
+	NextFree    time.Duration       // until the next lease ends if it is not renewed; 0 when not known
+	Cause       error               // what Options.Check said last; may be nil
 }
 
 func (e *TakenError) Error() string {
 	var b strings.Builder
-	n := e.Last - e.First + 1
+	among := fmt.Sprintf("%d nodes", e.Last-e.First+1)
+	more := "make more nodes leasable"
+	if e.Within != (snowfence.NodeRange{}) {
+		among += fmt.Sprintf(" from %d to %d", e.First, e.Last)
+		more += ", or widen Options.Within"
+	}
 	if e.Block > 1 {
-		fmt.Fprintf(&b, "lease: no %d contiguous nodes of the %d of namespace %q are free: %d are held", e.Block, n, e.Namespace, e.Held)
+		fmt.Fprintf(&b, "lease: no %d contiguous ones of the %s of namespace %q are free: %d are held", e.Block, among, e.Namespace, e.Held)
 	} else {
-		fmt.Fprintf(&b, "lease: all %d nodes of namespace %q are taken: %d are held", n, e.Namespace, e.Held)
+		fmt.Fprintf(&b, "lease: all %s of namespace %q are taken: %d are held", among, e.Namespace, e.Held)
 	}
 	for i, l := range e.Labels {
 		sep := ", "
@@ -87,7 +95,7 @@ func (e *TakenError) Error() string {
 	if e.NextFree > 0 {
 		fmt.Fprintf(&b, "; the next one frees in %v if it is not renewed", e.NextFree.Round(time.Millisecond))
 	}
-	b.WriteString(": wait (Options.Wait), stop a holder, or make more nodes leasable")
+	b.WriteString(": wait (Options.Wait), stop a holder, or " + more)
 	if e.Cause != nil {
 		fmt.Fprintf(&b, " (%v)", e.Cause)
 	}

@@ -16,14 +16,14 @@ const (
 // finder finds nodes that are free. What a store lists is a hint: each block is read again before it is offered, and the swap decides.
 type finder struct {
 	l     *Lease
-	ns    Namespace
+	ns    Namespace // with the leasable nodes narrowed to those this lease may have
 	now   int64
 	seen  map[int64]bool // blocks offered or found taken, by first node
 	check error          // what Options.Check said last
 }
 
-// candidates yields the records of free blocks: what the lease itself still holds; what the same label held last; then at random among nodes that were
-// never leased, and among those free for the longest. An error ends the sequence.
+// candidates yields the records of free blocks: what the lease itself still holds; what its sticky file names; what the same label held last; then at
+// random among nodes that were never leased, and among those free for the longest. An error ends the sequence.
 func (f *finder) candidates(ctx context.Context) iter.Seq2[[]Record, error] {
 	l := f.l
 	f.seen = map[int64]bool{}
@@ -35,7 +35,7 @@ func (f *finder) candidates(ctx context.Context) iter.Seq2[[]Record, error] {
 	steps := []struct {
 		nodes func(context.Context) ([]int64, error)
 		wait  int64
-	}{{f.own, later}, {f.sticky, now}, {f.sample, never}, {f.oldest, now}, {f.vacant, later}, {f.gap, later}}
+	}{{f.own, later}, {f.remembered, now}, {f.sticky, now}, {f.sample, never}, {f.oldest, now}, {f.vacant, later}, {f.gap, later}}
 	return func(yield func([]Record, error) bool) {
 		for _, step := range steps {
 			nodes, err := step.nodes(ctx)

@@ -24,6 +24,15 @@ type Options struct {
 	// Guard makes a fixed Node an error ([HeldError]) instead while it is held by another Label.
 	Guard bool
 
+	// Within narrows the nodes that may be leased, beside what the namespace allows: to the workers of one datacenter, by snowfence.Scheme.NodesWith. The
+	// zero value means all that the namespace allows. It is for leases without a fixed Node.
+	Within snowfence.NodeRange
+
+	// StickyFile is the path of a local file that remembers the node held last, so that the next lease with this file prefers it under any Label. It is a
+	// hint and decides nothing else: a file that is missing, damaged or of another namespace is passed over, and one that cannot be written is
+	// logged. Give each process its own. "" means none. It is for leases without a fixed Node.
+	StickyFile string
+
 	// Nodes is the length of a block of contiguous nodes to lease together, a power of two; blocks start at a multiple of it. 0 means 1.
 	Nodes int
 
@@ -103,6 +112,10 @@ func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 		return n, fmt.Errorf("lease: Options.Node is %d; the layout has nodes 0 to %d", *n.Node, s.Nodes()-1)
 	case n.Node != nil && *n.Node%k != 0:
 		return n, fmt.Errorf("lease: Options.Node is %d; a block of %d nodes starts at a multiple of %d", *n.Node, k, k)
+	case n.Within != snowfence.NodeRange{} && (n.Within.From < 0 || n.Within.From >= n.Within.Until || n.Within.Until > s.Nodes()):
+		return n, fmt.Errorf("lease: Options.Within is nodes %d to %d; the layout has nodes 0 to %d", n.Within.From, n.Within.Until-1, s.Nodes()-1)
+	case n.Node != nil && (n.Within != snowfence.NodeRange{} || n.StickyFile != ""):
+		return n, fmt.Errorf("lease: Options.Within and Options.StickyFile choose a free node; Options.Node is one already: leave one of them out")
 	case n.Guard && n.Node == nil:
 		return n, fmt.Errorf("lease: Options.Guard needs Options.Node")
 	}

@@ -12,7 +12,7 @@ import (
 // taken returns the error that says who has the nodes.
 func (f *finder) taken(ctx context.Context) error {
 	l := f.l
-	e := &TakenError{Namespace: l.name, First: f.ns.First, Last: f.ns.Last, Block: l.opts.Nodes, Refused: int64(len(l.refused)), Cause: f.check}
+	e := &TakenError{Namespace: l.name, First: f.ns.First, Last: f.ns.Last, Block: l.opts.Nodes, Within: l.opts.Within, Refused: int64(len(l.refused)), Cause: f.check}
 	labels := map[string]int{}
 	next := int64(-1)
 	err := f.each(ctx, func(r Record) {

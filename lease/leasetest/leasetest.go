@@ -50,6 +50,7 @@ func Run(t *testing.T, open func(t *testing.T) lease.Store) {
 		{"release and veto by an operator", testOperator},
 		{"check of nodes", testCheck},
 		{"blocks", testBlocks},
+		{"nodes narrowed by the lease", testWithin},
 		{"change of layout during renewals", testChange},
 		{"change of layout between swap and use", testChangeBetween},
 		{"renewal while the floors are read", testChangeFloors},

@@ -1,0 +1,102 @@
+package lease_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// A datacenter that the platform gives, and a leased worker below it.
+func TestWithinDatacenter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := lease.NewMemory(), newScheme(t, "time=41,datacenter=5,worker=5,seq=12,epoch=1999-01-01")
+		within, err := s.NodesWith(map[string]int64{"datacenter": 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		workers := map[int64]bool{}
+		for range 32 {
+			l := open(t, st, s, lease.Options{Within: within})
+			defer l.Orphan()
+			parts := s.NodeParts(l.Status().Grant.Node)
+			if parts[0] != 3 || workers[parts[1]] {
+				t.Errorf("leased datacenter %d, worker %d", parts[0], parts[1])
+			}
+			workers[parts[1]] = true
+		}
+		_, err = lease.Open(t.Context(), st, "default", s, &lease.Options{Within: within})
+		if err == nil || !strings.Contains(err.Error(), `all 32 nodes from 96 to 127 of namespace "default" are taken: 32 are held`) || !strings.Contains(err.Error(), "Options.Within") {
+			t.Errorf("the 33rd worker: %v", err)
+		}
+		open(t, st, s, lease.Options{}).Orphan() // other datacenters have some
+	})
+}
+
+// A lease that is lost heals inside its range.
+func TestWithinHeals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := lease.NewMemory(), thousand(t)
+		l := open(t, st, s, lease.Options{Within: snowfence.NodeRange{From: 500, Until: 502}})
+		defer l.Orphan()
+		before := l.Status().Grant
+		if _, err := lease.VetoNode(t.Context(), st, "default", before.Node, "maintenance"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(ttl)
+		if g := l.Status().Grant; g.Node == before.Node || g.Node < 500 || g.Node > 501 {
+			t.Errorf("healed from node %d with node %d", before.Node, g.Node)
+		}
+	})
+}
+
+// A few nodes of a namespace as large as Randflake's are found by counting, whatever is leased elsewhere.
+func TestWithinGap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := lease.NewMemory(), newScheme(t, "time=41,node=17,seq=5,epoch=1999-01-01")
+		within := snowfence.NodeRange{From: 70_000, Until: 70_100}
+		nodes := map[int64]bool{}
+		for range 100 {
+			l := open(t, st, s, lease.Options{Within: within})
+			defer l.Orphan()
+			n := l.Status().Grant.Node
+			if n < within.From || n >= within.Until || nodes[n] {
+				t.Fatalf("leased node %d", n)
+			}
+			nodes[n] = true
+		}
+	})
+}
+
+func TestWithinRefused(t *testing.T) {
+	st, s := lease.NewMemory(), newScheme(t, "time=41,node=6,seq=12")
+	if _, err := lease.CreateNamespace(t.Context(), st, "default", s, &lease.NamespaceOptions{First: 30, Last: 63}); err != nil {
+		t.Fatal(err)
+	}
+	five := int64(5)
+	for want, o := range map[string]lease.Options{
+		"layout has nodes 0 to 63":        {Within: snowfence.NodeRange{From: 60, Until: 65}},
+		"is nodes 9 to 8":                 {Within: snowfence.NodeRange{From: 9, Until: 9}},
+		"leave one of them out":           {Within: snowfence.NodeRange{From: 30, Until: 40}, Node: &five},
+		"Options.StickyFile choose":       {StickyFile: t.TempDir() + "/node", Node: &five},
+		"can lease the nodes 30 to 63":    {Within: snowfence.NodeRange{From: 0, Until: 30}},
+		"fewer than 4 of them are in 0 t": {Within: snowfence.NodeRange{From: 0, Until: 32}, Nodes: 4},
+	} {
+		if _, err := lease.Open(t.Context(), st, "default", s, &o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: got %v, want %q in it", o, err, want)
+		}
+	}
+	for range 2 { // 30 and 31 are what is in both
+		l, err := lease.Open(t.Context(), st, "default", s, &lease.Options{Within: snowfence.NodeRange{From: 0, Until: 32}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Orphan()
+		if n := l.Status().Grant.Node; n != 30 && n != 31 {
+			t.Errorf("leased node %d", n)
+		}
+	}
+}
