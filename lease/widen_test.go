@@ -1,0 +1,177 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/audit"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// running is a process of a fleet: a generator and how it ends.
+type running struct {
+	t *testing.T
+	g *snowfence.Generator
+	s *snowfence.Scheme
+}
+
+// static starts a process with a number given by hand, whose clock is off.
+func static(t *testing.T, s *snowfence.Scheme, node int64, off time.Duration) *running {
+	t.Helper()
+	g, err := snowfence.New(snowfence.Config{Fence: snowfence.Static(s, node), Time: clockOff(off), MaxWait: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &running{t, g, s}
+}
+
+// leased starts a process with a leased number.
+func leased(t *testing.T, st lease.Store, s *snowfence.Scheme, o lease.Options, off time.Duration) *running {
+	t.Helper()
+	o.Time = clockOff(off)
+	g, err := lease.Generator(t.Context(), st, "default", s, &o, snowfence.Config{Time: o.Time, MaxWait: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &running{t, g, s}
+}
+
+// clockOff is a clock that is off.
+func clockOff(off time.Duration) snowfence.TimeSource {
+	start := time.Now()
+	return func() (time.Time, time.Duration) { return time.Now().Add(off), time.Since(start) }
+}
+
+func (r *running) next() (snowfence.ID, snowfence.Parts) {
+	r.t.Helper()
+	id, err := r.g.Next(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	p, err := r.s.Decode(id)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return id, p
+}
+
+func (r *running) stop() {
+	r.t.Helper()
+	if err := r.g.Close(context.Background()); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// TestFromStaticToLeased walks the way that docs/nodes.md describes: a running fleet with the numbers 0 to 3 given by hand moves, process by process, to leased
+// numbers from 30 on, and in the end the old numbers become leasable too. IDs are made all the time, some by a clock that is four seconds
+// ahead and, at the end, by one that is behind; the audit sees them all.
+func TestFromStaticToLeased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := lease.NewMemory(), newScheme(t, "time=41,node=6,seq=12,epoch=1999-01-01,tick=1ms")
+		a, err := audit.New(audit.Options{Scheme: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		made := 0
+		var last time.Time // timestamp of the last ID of a number given by hand
+		run := func(fleet []*running, rounds int) {
+			t.Helper()
+			for range rounds {
+				for _, r := range fleet {
+					id, p := r.next()
+					if made++; p.Node < 30 && p.Time.After(last) {
+						last = p.Time
+					}
+					if err := a.Add(id); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+		}
+
+		fleet := []*running{static(t, s, 0, 0), static(t, s, 1, 0), static(t, s, 2, 0), static(t, s, 3, 4*time.Second)}
+		run(fleet, 200)
+
+		// 1. A namespace in which only numbers can be leased that nobody was given.
+		if _, err := lease.CreateNamespace(t.Context(), st, "default", s, &lease.NamespaceOptions{First: 30, Last: 63}); err != nil {
+			t.Fatal(err)
+		}
+		// 2. Process by process, while the others go on.
+		for i := range fleet {
+			fleet[i].stop()
+			fleet[i] = leased(t, st, s, lease.Options{}, 0)
+			if _, p := fleet[i].next(); p.Node < 30 {
+				t.Fatalf("leased node %d", p.Node)
+			}
+			run(fleet, 50)
+		}
+		// 3. Nobody has a number given by hand any more: they become leasable, above what they were used for.
+		if _, err := lease.WidenNamespace(t.Context(), st, "default", 0, 63, last.Add(time.Millisecond), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		run(fleet, 50) // those who hold leases go on
+		for range 4 {
+			fleet = append(fleet, leased(t, st, s, lease.Options{Within: snowfence.NodeRange{From: 0, Until: 4}}, -4*time.Second))
+		}
+		run(fleet, 600)
+		for _, r := range fleet {
+			r.stop()
+		}
+		r, err := a.Result(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Count != int64(made) || r.Distinct != int64(made) || r.Duplicates.IDs != 0 || r.Fields.Nodes.Seen != 8 {
+			t.Errorf("%d IDs of %d nodes, %d distinct, want %d of 8", r.Count, r.Fields.Nodes.Seen, r.Distinct, made)
+		}
+	})
+}
+
+func TestWidenRefused(t *testing.T) {
+	st, s := lease.NewMemory(), newScheme(t, "time=41,node=6,seq=12")
+	now := time.Now()
+	widen := func(first, last int64, unused time.Time) error {
+		_, err := lease.WidenNamespace(t.Context(), st, "default", first, last, unused, now)
+		return err
+	}
+	if err := widen(0, 63, now); !errors.Is(err, lease.ErrNoNamespace) {
+		t.Errorf("without a namespace: %v", err)
+	}
+	if _, err := lease.CreateNamespace(t.Context(), st, "default", s, &lease.NamespaceOptions{First: 30, Last: 40}); err != nil {
+		t.Fatal(err)
+	}
+	for want, err := range map[string]error{
+		"layout has nodes 0 to 63":  widen(0, 64, now),
+		"would take some away":      widen(31, 63, now),
+		"more than 1h0m0s ahead":    widen(0, 63, now.Add(2*time.Hour)),
+		"0 to 39 would take some a": widen(0, 39, now),
+		"nodes -1 to 63":            widen(-1, 63, now),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q in it", err, want)
+		}
+	}
+	if ns, err := lease.ShowNamespace(t.Context(), st, "default"); err != nil || ns.First != 30 || ns.Last != 40 || ns.Floor != 0 {
+		t.Errorf("a refused call changed the namespace: %+v, %v", ns, err)
+	}
+	if err := widen(20, 40, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	ns, err := lease.ShowNamespace(t.Context(), st, "default")
+	if err != nil || ns.First != 20 || ns.Last != 40 || ns.Floor != s.Layout().TickOf(now)+1 {
+		t.Errorf("%+v, %v", ns, err)
+	}
+	if _, err := lease.DeleteNamespace(t.Context(), st, "default"); err != nil {
+		t.Fatal(err)
+	}
+	if err := widen(0, 63, now); !errors.Is(err, lease.ErrNoNamespace) {
+		t.Errorf("of a deleted namespace: %v", err)
+	}
+}
