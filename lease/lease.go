@@ -28,6 +28,7 @@ type Lease struct {
 	suspect *int64        // the store went back behind this generation: raise the floor before the next grant; nil when it did not
 	known   int64         // highest tick any grant of this process reached
 	refused map[int64]error
+	offers  *offers // nodes for leases that are opened together; nil for one opened alone
 
 	life   context.Context // ends with the lease
 	end    context.CancelCauseFunc
@@ -73,6 +74,10 @@ func Open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, 
 	if err != nil {
 		return nil, err
 	}
+	return open(ctx, st, namespace, s, opts, nil)
+}
+
+func open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, opts Options, together *offers) (_ *Lease, err error) {
 	w := world.From(ctx)
 	l := &Lease{
 		st: st, name: namespace, scheme: s, opts: opts, boot: w.Text(), world: w,
@@ -81,7 +86,7 @@ func Open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, 
 		refused: map[int64]error{},
 		done:    make(chan struct{}), kicked: make(chan struct{}, 1), changed: make(chan struct{}),
 		want: true, need: -1, used: w.Now(),
-		unpin: func() {},
+		unpin: func() {}, offers: together,
 	}
 	l.unlock()
 	l.life, l.end = context.WithCancelCause(world.With(context.Background(), w))
@@ -98,6 +103,7 @@ func Open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, 
 		l.unpin()
 		return nil, err
 	}
+	l.offers = nil
 	l.renewAt = w.Now().Add(l.pace())
 	w.Go(l.keep)
 	return l, nil

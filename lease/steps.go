@@ -10,11 +10,11 @@ import (
 
 // The steps of a finder, in its order. Each returns node numbers that may be free.
 
-// own is the block this lease held last, if its records still say so.
+// own is the block this lease held last, if its records still say so; before it held any, one that was found for leases opened together.
 func (f *finder) own(ctx context.Context) ([]int64, error) {
 	l := f.l
 	if l.own == nil {
-		return nil, nil
+		return f.offered(ctx)
 	}
 	rs, err := l.st.Get(ctx, l.own)
 	if err != nil {

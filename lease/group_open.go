@@ -1,0 +1,219 @@
+package lease
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
+)
+
+// openers is how many leases are opened, or closed, at a time: enough to fill the round trips of a [Group].
+const openers = groupLimit
+
+// OpenAll opens n leases with the same options, as [Open] does, and keeps each by itself; only much faster: what is free is read once, and the leases
+// share round trips ([Group], which st need not be yet). It opens all or none: after an error, those that were opened are closed. Options.Node and
+// Options.StickyFile are for one lease. ctx bounds OpenAll alone.
+func OpenAll(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, n int, o *Options) ([]*Lease, error) {
+	if err := check(st, namespace, s); err != nil {
+		return nil, err
+	}
+	opts, err := o.normal(s)
+	switch {
+	case err != nil:
+		return nil, err
+	case n < 0:
+		return nil, fmt.Errorf("lease: opening %d leases: the number must not be negative", n)
+	case n > 1 && opts.Node != nil:
+		return nil, fmt.Errorf("lease: opening %d leases: Options.Node is for one", n)
+	}
+	switch st.(type) {
+	case *group, *countingGroup:
+	default:
+		st = Group(st)
+	}
+	together := &offers{want: n}
+	leases := make([]*Lease, n)
+	first := min(n, 1) // alone: it reads what is free, for all
+	err = each(ctx, first, func(ctx context.Context, i int) (err error) {
+		leases[i], err = open(ctx, st, namespace, s, opts, together)
+		return err
+	})
+	if err == nil {
+		err = each(ctx, n-first, func(ctx context.Context, i int) (err error) {
+			leases[first+i], err = open(ctx, st, namespace, s, opts, together)
+			return err
+		})
+	}
+	if err != nil {
+		opened := slices.DeleteFunc(leases, func(l *Lease) bool { return l == nil })
+		return nil, errors.Join(err, CloseAll(ctx, opened))
+	}
+	return leases, nil
+}
+
+// CloseAll closes leases as [Lease.Close] does, many at a time. It tries to close them all, and returns the first error.
+func CloseAll(ctx context.Context, leases []*Lease) error {
+	for _, l := range leases {
+		l.end(fmt.Errorf("lease: namespace %q: %w: it was closed", l.name, ErrEnded)) // so that none renews while others are closed
+	}
+	var mu sync.Mutex
+	var first error
+	_ = each(ctx, len(leases), func(_ context.Context, i int) error {
+		if err := leases[i].Close(ctx); err != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			if first == nil {
+				first = err
+			}
+		}
+		return nil
+	})
+	return first
+}
+
+// each calls do for 0 to n−1, at most openers at a time. After an error it ends the ctx of the others, and returns the error when all have returned.
+func each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var mu sync.Mutex
+	var first error
+	next := 0
+	var wg sync.WaitGroup
+	for range min(n, openers) {
+		wg.Go(func() {
+			for {
+				mu.Lock()
+				i := next
+				next++
+				stop := first != nil
+				mu.Unlock()
+				if stop || i >= n {
+					return
+				}
+				if err := do(ctx, i); err != nil {
+					mu.Lock()
+					if first == nil {
+						first = err
+					}
+					mu.Unlock()
+					cancel()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return first
+}
+
+// offers are blocks that were free when they were read, for leases that are opened together. As all that a finder finds they are hints: the records are read
+// again, and the swap decides.
+type offers struct {
+	want int
+
+	mu   sync.Mutex
+	read bool
+	free []int64 // first nodes
+}
+
+// offered takes a block out of the offers, which the first lease reads. There is none when others were faster, or when they are used up.
+func (f *finder) offered(ctx context.Context) ([]int64, error) {
+	o := f.l.offers
+	if o == nil {
+		return nil, nil
+	}
+	o.mu.Lock()
+	read := o.read
+	o.mu.Unlock()
+	if !read { // only the first lease, before the others are opened
+		free, err := f.vacancies(ctx, o.want)
+		if err != nil {
+			return nil, err
+		}
+		o.mu.Lock()
+		o.read, o.free = true, free
+		o.mu.Unlock()
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.free) == 0 {
+		return nil, nil
+	}
+	b := o.free[0]
+	o.free = o.free[1:]
+	return []int64{b}, nil
+}
+
+// vacancies reads all records and returns up to n free blocks in the order in which a finder prefers them: what the same label held last; at random,
+// what was never leased; and what is free for the longest.
+func (f *finder) vacancies(ctx context.Context, n int) ([]int64, error) {
+	l, k := f.l, int64(f.l.opts.Nodes)
+	type block struct {
+		first, wait  int64
+		taken, label bool
+	}
+	known := map[int64]*block{}
+	err := f.each(ctx, func(r Record) {
+		b := known[f.block(r.Node)]
+		if b == nil {
+			b = &block{first: f.block(r.Node)}
+			known[b.first] = b
+		}
+		b.taken = b.taken || f.unavailable(r)
+		b.label = b.label || r.Label == l.opts.Label
+		b.wait = max(b.wait, f.wait([]Record{r}))
+	})
+	if err != nil {
+		return nil, err
+	}
+	var mine, fresh, rest []*block
+	for _, b := range known {
+		switch {
+		case b.taken || b.first < f.ns.First || b.first+k-1 > f.ns.Last:
+		case b.label:
+			mine = append(mine, b)
+		default:
+			rest = append(rest, b)
+		}
+	}
+	// Numbers start, start + step, start + 2 step, … modulo their count: each once if step and count have no common divisor.
+	lowest := f.block(f.ns.First + k - 1)
+	count := (f.ns.Last + 1 - lowest) / k
+	var start, step int64
+	if count > 0 {
+		choose := world.Rand(l.world)
+		start, step = choose.Int64N(count), 1+choose.Int64N(count)
+	}
+	for divisor(step, count) > 1 {
+		step = 1 + step%count
+	}
+	for i, at := int64(0), start; i < count && len(mine)+len(fresh) < n; i++ {
+		if b := lowest + at*k; known[b] == nil {
+			fresh = append(fresh, &block{first: b})
+		}
+		if at += step; at >= count {
+			at -= count
+		}
+	}
+	byWait := func(a, b *block) int { return cmp.Or(cmp.Compare(a.wait, b.wait), cmp.Compare(a.first, b.first)) }
+	slices.SortFunc(mine, byWait)
+	slices.SortFunc(rest, byWait)
+	all := slices.Concat(mine, fresh, rest)
+	var out []int64
+	for _, b := range all[:min(n, len(all))] {
+		out = append(out, b.first)
+	}
+	return out, nil
+}
+
+// divisor returns the greatest common one.
+func divisor(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
