@@ -1,0 +1,32 @@
+package bench
+
+import (
+	"testing"
+
+	sonyflake2 "github.com/sony/sonyflake/v2"
+
+	"github.com/snowfence/snowfence"
+)
+
+// TestSonyflakeMachineID compares the machine number that Sonyflake takes by default, on the machine of the test, with NodeFromIPv4(16).
+func TestSonyflakeMachineID(t *testing.T) {
+	s, err := snowfence.NewScheme(snowfence.Sonyflake())
+	if err != nil {
+		t.Fatal(err)
+	}
+	node, err := s.NodeFrom(t.Context(), snowfence.NodeFromIPv4(16))
+	sf, theirErr := sonyflake2.New(sonyflake2.Settings{})
+	if err != nil || theirErr != nil {
+		if err == nil || theirErr == nil {
+			t.Fatalf("here: %v; Sonyflake: %v", err, theirErr)
+		}
+		return // there is no private address, for either
+	}
+	id, err := sf.NextID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if theirs := sf.Decompose(id)["machine"]; theirs != node {
+		t.Errorf("node %d, and Sonyflake's machine %d", node, theirs)
+	}
+}
