@@ -1,0 +1,254 @@
+package resp
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// The commands that every Redis client expects of a server.
+
+func ping(c *conn, args [][]byte) {
+	switch len(args) {
+	case 1:
+		c.out = appendSimple(c.out, "PONG")
+	case 2:
+		c.out = appendBulk(c.out, args[1])
+	default:
+		c.err("wrong number of arguments for 'ping' command")
+	}
+}
+
+func echo(c *conn, args [][]byte) { c.out = appendBulk(c.out, args[1]) }
+
+func quit(c *conn, _ [][]byte) {
+	c.out = appendSimple(c.out, "OK")
+	c.quit = true
+}
+
+func reset(c *conn, _ [][]byte) {
+	c.count()
+	c.proto, c.name, c.space, c.id = 2, "", nil, c.srv.cfg.Auth().Anyone()
+	c.out = appendSimple(c.out, "RESET")
+}
+
+func choose(c *conn, args [][]byte) {
+	if string(args[1]) != "0" {
+		c.err("DB index is out of range: there is only 0")
+		return
+	}
+	c.out = appendSimple(c.out, "OK")
+}
+
+// auth is AUTH [user] token. The user may be anything.
+func auth(c *conn, args [][]byte) {
+	if len(args) > 3 {
+		c.err("syntax error: AUTH [username] token")
+		return
+	}
+	if c.login(args[len(args)-1]) {
+		c.out = appendSimple(c.out, "OK")
+	}
+}
+
+// login takes a token, or writes the error reply.
+func (c *conn) login(token []byte) bool {
+	a := c.srv.cfg.Auth()
+	if a.Anyone() != nil {
+		c.err("AUTH called without any token configured: this server knows nobody, and lets everybody in")
+		return false
+	}
+	id, err := a.Who(string(token))
+	if err != nil {
+		c.out = appendError(c.out, "WRONGPASS", "invalid username-password pair or user is disabled.")
+		c.id = nil // who failed to be somebody else is nobody
+		return false
+	}
+	c.id = id
+	return true
+}
+
+// hello is HELLO [version [AUTH user token] [SETNAME name]].
+func hello(c *conn, args [][]byte) {
+	proto := c.proto
+	rest := args[1:]
+	if len(rest) > 0 {
+		v, err := strconv.Atoi(string(rest[0]))
+		if err != nil || v < 2 || v > 3 {
+			c.out = appendError(c.out, "NOPROTO", "unsupported protocol version")
+			return
+		}
+		proto, rest = v, rest[1:]
+	}
+	name := c.name
+	for len(rest) > 0 {
+		switch {
+		case equalFold(rest[0], "AUTH") && len(rest) >= 3:
+			if !c.login(rest[2]) {
+				return
+			}
+			rest = rest[3:]
+		case equalFold(rest[0], "SETNAME") && len(rest) >= 2:
+			if !validName(rest[1]) {
+				c.err("Client names cannot contain spaces, newlines or special characters.")
+				return
+			}
+			name, rest = string(rest[1]), rest[2:]
+		default:
+			c.err("syntax error in HELLO option '" + clip(rest[0]) + "'")
+			return
+		}
+	}
+	if c.id == nil {
+		c.out = appendError(c.out, "NOAUTH", "HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used")
+		return
+	}
+	c.proto, c.name = proto, name
+	c.out = appendMap(c.out, 7, proto)
+	for _, pair := range [][2]string{{"server", "snowfence"}, {"version", c.srv.cfg.Version}} {
+		c.out = appendBulk(c.out, pair[0])
+		c.out = appendBulk(c.out, pair[1])
+	}
+	c.out = appendBulk(c.out, "proto")
+	c.out = appendInt(c.out, int64(proto))
+	c.out = appendBulk(c.out, "id")
+	c.out = appendInt(c.out, c.number)
+	for _, pair := range [][2]string{{"mode", "standalone"}, {"role", "master"}} {
+		c.out = appendBulk(c.out, pair[0])
+		c.out = appendBulk(c.out, pair[1])
+	}
+	c.out = appendBulk(c.out, "modules")
+	c.out = appendArray(c.out, 0)
+}
+
+func validName(b []byte) bool {
+	for _, ch := range b {
+		if ch < '!' || ch > '~' {
+			return false
+		}
+	}
+	return len(b) <= 256
+}
+
+// client is CLIENT with the subcommands that clients send by themselves.
+func client(c *conn, args [][]byte) {
+	sub := strings.ToUpper(clip(args[1]))
+	if c.id == nil && sub != "SETINFO" && sub != "SETNAME" {
+		c.noAuth()
+		return
+	}
+	switch {
+	case sub == "SETNAME" && len(args) == 3:
+		if !validName(args[2]) {
+			c.err("Client names cannot contain spaces, newlines or special characters.")
+			return
+		}
+		c.name = string(args[2])
+		c.out = appendSimple(c.out, "OK")
+	case sub == "GETNAME" && len(args) == 2:
+		if c.name == "" {
+			c.out = appendNull(c.out, c.proto)
+			return
+		}
+		c.out = appendBulk(c.out, c.name)
+	case sub == "SETINFO" && len(args) == 4, sub == "NO-EVICT" && len(args) == 3, sub == "NO-TOUCH" && len(args) == 3:
+		c.out = appendSimple(c.out, "OK")
+	case sub == "ID" && len(args) == 2:
+		c.out = appendInt(c.out, c.number)
+	case (sub == "INFO" || sub == "LIST") && len(args) == 2:
+		c.out = appendBulk(c.out, fmt.Sprintf("id=%d addr=%s name=%s user=%s resp=%d\n", c.number, c.c.RemoteAddr(), c.name, c.id.Name, c.proto))
+	default:
+		c.err("unknown subcommand or wrong number of arguments for 'client|" + strings.ToLower(sub) + "'")
+	}
+}
+
+// describe is COMMAND.
+func describe(c *conn, args [][]byte) {
+	table := c.srv.table
+	if len(args) == 1 {
+		c.out = appendArray(c.out, len(table))
+		for i := range table {
+			c.describeOne(&table[i])
+		}
+		return
+	}
+	switch strings.ToUpper(clip(args[1])) {
+	case "COUNT":
+		c.out = appendInt(c.out, int64(len(table)))
+	case "LIST":
+		c.out = appendArray(c.out, len(table))
+		for _, cmd := range table {
+			c.out = appendBulk(c.out, strings.ToLower(cmd.name))
+		}
+	case "INFO":
+		c.out = appendArray(c.out, len(args)-2)
+		for _, name := range args[2:] {
+			c.describeOne(c.srv.find(name))
+		}
+	case "DOCS":
+		c.docs(args[2:])
+	default:
+		c.err("unknown subcommand '" + clip(args[1]) + "': COMMAND [COUNT|LIST|INFO|DOCS]")
+	}
+}
+
+// describeOne is what COMMAND INFO says: no command here has keys.
+func (c *conn) describeOne(cmd *command) {
+	if cmd == nil {
+		c.out = appendNull(c.out, c.proto)
+		return
+	}
+	c.out = appendArray(c.out, 6)
+	c.out = appendBulk(c.out, strings.ToLower(cmd.name))
+	c.out = appendInt(c.out, int64(cmd.arity))
+	c.out = appendArray(c.out, 1)
+	c.out = appendSimple(c.out, "fast")
+	for range 3 {
+		c.out = appendInt(c.out, 0)
+	}
+}
+
+// docs is COMMAND DOCS, which redis-cli asks for when it starts.
+func (c *conn) docs(names [][]byte) {
+	var list []*command
+	for i := range c.srv.table {
+		if len(names) == 0 {
+			list = append(list, &c.srv.table[i])
+		}
+	}
+	for _, name := range names {
+		if cmd := c.srv.find(name); cmd != nil {
+			list = append(list, cmd)
+		}
+	}
+	c.out = appendMap(c.out, len(list), c.proto)
+	for _, cmd := range list {
+		c.out = appendBulk(c.out, strings.ToLower(cmd.name))
+		c.out = appendMap(c.out, 2, c.proto)
+		c.out = appendBulk(c.out, "summary")
+		c.out = appendBulk(c.out, cmd.about)
+		c.out = appendBulk(c.out, "group")
+		c.out = appendBulk(c.out, cmd.group)
+	}
+}
+
+// info is INFO, in the form of Redis; loading:0 is what clients look for before they begin.
+func info(c *conn, _ [][]byte) {
+	s := c.srv
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Server\r\nserver:snowfence\r\nsnowfence_version:%s\r\ngo_version:%s\r\nuptime_in_seconds:%d\r\n",
+		s.cfg.Version, runtime.Version(), int64(time.Since(s.started).Seconds()))
+	fmt.Fprintf(&b, "\r\n# Clients\r\nconnected_clients:%d\r\nmaxclients:%d\r\n", s.Connections.Load(), s.cfg.MaxConns)
+	fmt.Fprintf(&b, "\r\n# Persistence\r\nloading:0\r\n\r\n# Stats\r\ntotal_commands_processed:%d\r\nrejected_connections:%d\r\n", s.Commands.Load(), s.Refused.Load())
+	b.WriteString("\r\n# Replication\r\nrole:master\r\n\r\n# Namespaces\r\n")
+	for _, sp := range s.cfg.Service.Spaces() {
+		if c.id.May(server.VerbRead, sp.Name) == nil {
+			fmt.Fprintf(&b, "%s:ids=%d\r\n", sp.Name, sp.Made.Load())
+		}
+	}
+	c.out = appendBulk(c.out, b.String())
+}

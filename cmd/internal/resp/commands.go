@@ -1,0 +1,261 @@
+package resp
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// code is the table from kinds of errors to the first word of an error reply. TRYAGAIN is one that Redis clients know, and some repeat by themselves.
+func code(k server.Kind) string {
+	switch k {
+	case server.NoNamespace:
+		return "NONAMESPACE"
+	case server.NoNodes:
+		return "NONODES"
+	case server.Exhausted, server.Unavailable:
+		return "TRYAGAIN"
+	case server.Anonymous:
+		return "NOAUTH"
+	case server.Denied:
+		return "NOPERM"
+	case server.TooMuch:
+		return "LIMIT"
+	case server.Refused:
+		return "REFUSED"
+	case server.Lifetime:
+		return "LIFETIME"
+	case server.Lost:
+		return "LOST"
+	case server.Exists:
+		return "EXISTS"
+	}
+	return "ERR"
+}
+
+func (c *conn) fail(err error) {
+	c.out = appendError(c.out, code(server.KindOf(err)), err.Error())
+}
+
+func (c *conn) err(text string) { c.out = appendError(c.out, "ERR", text) }
+
+// command is one entry of the table of commands.
+type command struct {
+	name  string // upper case
+	arity int    // as COMMAND says it: number of words, the name included; negative for at least
+	open  bool   // needs no authentication
+	about string
+	group string
+	run   func(c *conn, args [][]byte)
+}
+
+// do carries out one command.
+func (c *conn) do(args [][]byte) {
+	if len(args[0]) == len("SNOWFENCE.NEXT") && equalFold(args[0], "SNOWFENCE.NEXT") {
+		c.next(args)
+		return
+	}
+	cmd := c.srv.find(args[0])
+	switch {
+	case cmd == nil:
+		c.err("unknown command '" + clip(args[0]) + "': try COMMAND LIST")
+	case cmd.arity > 0 && len(args) != cmd.arity, len(args) < -cmd.arity:
+		c.err("wrong number of arguments for '" + strings.ToLower(cmd.name) + "' command")
+	case c.id == nil && !cmd.open:
+		c.noAuth()
+	default:
+		cmd.run(c, args)
+	}
+}
+
+func (c *conn) noAuth() { c.out = appendError(c.out, "NOAUTH", "Authentication required.") }
+
+// clip is what an error repeats of an argument.
+func clip(b []byte) string {
+	return strings.ToValidUTF8(string(b[:min(len(b), 64)]), "?")
+}
+
+// equalFold compares an argument with a word in upper case.
+func equalFold(b []byte, word string) bool {
+	if len(b) != len(word) {
+		return false
+	}
+	for i, c := range b {
+		if c >= 'a' && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		if c != word[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// in finds the namespace of a command, most often that of the one before, and checks that the caller may.
+func (c *conn) in(name []byte, v server.Verb) (*server.Space, bool) {
+	if c.id == nil {
+		c.noAuth()
+		return nil, false
+	}
+	sp := c.space
+	if sp == nil || string(name) != sp.Name || sp.Over() {
+		if err := c.id.May(v, string(name)); err != nil {
+			c.fail(err)
+			return nil, false
+		}
+		var err error
+		if sp, err = c.srv.cfg.Service.Space(c.srv.life, string(name)); err != nil {
+			c.fail(err)
+			return nil, false
+		}
+		c.count() // of the one before
+		c.space = sp
+	} else if err := c.id.May(v, sp.Name); err != nil {
+		c.fail(err)
+		return nil, false
+	}
+	return sp, true
+}
+
+// next is SNOWFENCE.NEXT namespace [COUNT n [RUNS]].
+func (c *conn) next(args [][]byte) {
+	if len(args) < 2 {
+		c.err("wrong number of arguments for 'snowfence.next' command")
+		return
+	}
+	sp, ok := c.in(args[1], server.VerbIDs)
+	if !ok {
+		return
+	}
+	if len(args) > 2 {
+		c.nextMany(sp, args)
+		return
+	}
+	if c.id.Limited() {
+		if err := c.id.Spend(1); err != nil {
+			c.fail(err)
+			return
+		}
+	}
+	id, err := sp.Next(c.srv.life)
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	c.made++
+	c.out = appendID(c.out, id)
+}
+
+func (c *conn) nextMany(sp *server.Space, args [][]byte) {
+	runs := len(args) == 5 && equalFold(args[4], "RUNS")
+	if !equalFold(args[2], "COUNT") || len(args) != 4 && !runs {
+		c.err("syntax error: SNOWFENCE.NEXT namespace [COUNT n [RUNS]]")
+		return
+	}
+	n, err := strconv.ParseInt(string(args[3]), 10, 64)
+	if err != nil {
+		c.err("COUNT is not an integer")
+		return
+	}
+	if err := server.CheckCount(n); err != nil {
+		c.fail(err)
+		return
+	}
+	if err := c.id.Spend(n); err != nil {
+		c.fail(err)
+		return
+	}
+	if runs {
+		c.nextRuns(sp, n)
+		return
+	}
+	err = sp.Batch(c.srv.life, int(n), func(ids []snowfence.ID) {
+		c.made += n
+		c.out = appendArray(c.out, len(ids))
+		for len(ids) > 0 && !c.quit {
+			k := min(len(ids), flushAt/32)
+			for _, id := range ids[:k] {
+				c.out = appendID(c.out, id)
+			}
+			ids = ids[k:]
+			if len(c.out) >= flushAt && !c.flush() {
+				c.quit = true
+			}
+		}
+	})
+	if err != nil {
+		c.fail(err)
+	}
+}
+
+func (c *conn) nextRuns(sp *server.Space, n int64) {
+	runs, err := sp.Runs(c.srv.life, n)
+	for _, r := range runs {
+		c.made += r.Len()
+	}
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	c.out = appendArray(c.out, len(runs))
+	for _, r := range runs {
+		c.out = appendArray(c.out, 3)
+		c.out = appendID(c.out, r.First)
+		c.out = appendID(c.out, r.Last)
+		c.out = appendInt(c.out, r.Step)
+	}
+}
+
+// decode is SNOWFENCE.DECODE namespace id.
+func decode(c *conn, args [][]byte) {
+	sp, ok := c.in(args[1], server.VerbRead)
+	if !ok {
+		return
+	}
+	id, err := snowfence.Decimal.ParseBytes(args[2])
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	p, err := sp.Decode(id)
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	fields := sp.Fields(p)
+	c.out = appendMap(c.out, 2+len(fields), c.proto)
+	c.out = appendBulk(c.out, "id")
+	c.out = appendID(c.out, id)
+	c.out = appendBulk(c.out, "time")
+	c.out = appendBulk(c.out, p.Time.Format(time.RFC3339Nano))
+	for _, f := range fields {
+		c.out = appendBulk(c.out, f.Name)
+		c.out = appendInt(c.out, f.Value)
+	}
+}
+
+// spanOf is SNOWFENCE.RANGE namespace from to. Times are RFC 3339, or milliseconds since 1970.
+func spanOf(c *conn, args [][]byte) {
+	sp, ok := c.in(args[1], server.VerbRead)
+	if !ok {
+		return
+	}
+	from, err := server.ParseTime(string(args[2]))
+	to, err2 := server.ParseTime(string(args[3]))
+	if err = errors.Join(err, err2); err != nil {
+		c.fail(err)
+		return
+	}
+	lo, hi, err := sp.Range(from, to)
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	c.out = appendArray(c.out, 2)
+	c.out = appendID(c.out, lo)
+	c.out = appendID(c.out, hi)
+}

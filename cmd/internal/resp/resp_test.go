@@ -1,0 +1,102 @@
+package resp
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// start serves a new service with the namespace default on a loopback port.
+func start(t testing.TB, cfg Config) (*Server, string) {
+	t.Helper()
+	if cfg.Service == nil {
+		st := lease.NewMemory()
+		s, err := snowfence.NewScheme(snowfence.Twitter())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := lease.CreateNamespace(context.Background(), st, "default", s, nil); err != nil {
+			t.Fatal(err)
+		}
+		cfg.Service = server.New(st, server.Options{})
+		t.Cleanup(func() {
+			if err := cfg.Service.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if cfg.Auth == nil {
+		a := server.Open()
+		cfg.Auth = func() *server.Auth { return a }
+	}
+	cfg.Version = "test"
+	s := New(cfg)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ln) }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := s.Shutdown(ctx); err != nil {
+			t.Error("shutdown:", err)
+		}
+		if err := <-served; err != nil {
+			t.Error("serve:", err)
+		}
+	})
+	return s, ln.Addr().String()
+}
+
+// talk sends a text and returns what comes back until the server closes the connection.
+func talk(t *testing.T, addr, text string) string {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.WriteString(c, text) }()
+	b, err := io.ReadAll(bufio.NewReader(c))
+	if err != nil {
+		t.Fatalf("after %q: %v", b, err)
+	}
+	return string(b)
+}
+
+func TestInlineCommands(t *testing.T) {
+	_, addr := start(t, Config{})
+	for text, want := range map[string]string{
+		"ping\r\nquit\r\n":                         "+PONG\r\n+OK\r\n",
+		"PING hello\nQUIT\n":                       "$5\r\nhello\r\n+OK\r\n",
+		"select 0\r\nselect 1\r\nquit\r\n":         "+OK\r\n-ERR DB index is out of range: there is only 0\r\n+OK\r\n",
+		"\r\n\r\nquit\r\n":                         "+OK\r\n",
+		"get x\r\nquit\r\n":                        "-ERR unknown command 'get': try COMMAND LIST\r\n+OK\r\n",
+		"snowfence.next nowhere\r\nquit\r\n":       "-NONAMESPACE lease: reading namespace",
+		"snowfence.next\r\nquit\r\n":               "-ERR wrong number of arguments for 'snowfence.next' command\r\n+OK\r\n",
+		"snowfence.next default count\r\nquit\r\n": "-ERR syntax error",
+		"*1\r\n$4\r\nPING\r\n*1\r\n$4\r\nQUIT\r\n": "+PONG\r\n+OK\r\n",
+		"*1\r\n$-1\r\n":                            "-ERR protocol error: a negative number",
+		"*x\r\n":                                   "-ERR protocol error: a number of arguments has the character",
+		"*1\r\n$99999\r\n":                         "-ERR protocol error: more than 4096 bytes",
+		"*100\r\n":                                 "-ERR protocol error: more than 64 arguments",
+		strings.Repeat("x", 5000):                  "-ERR protocol error: a line has more than",
+	} {
+		if got := talk(t, addr, text); !strings.HasPrefix(got, want) && !(strings.HasPrefix(want, "-NO") && strings.HasPrefix(got, "-NONAMESPACE")) {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

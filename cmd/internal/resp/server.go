@@ -1,0 +1,161 @@
+// Package resp is the service over the Redis protocol, versions 2 and 3, so that every Redis client in every language is a client.
+package resp
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// Config says how a Server works.
+type Config struct {
+	Service *server.Service
+	Auth    func() *server.Auth // who callers are; asked at each AUTH, so that tokens can be reloaded
+	Version string              // of the program, for HELLO and INFO
+
+	// MaxConns bounds how many clients there are at a time; 0 means 20,000.
+	MaxConns int
+
+	// Slow is how long a client may take to send the rest of a command or to take its replies; 0 means 10 s.
+	Slow time.Duration
+
+	// Idle is how long a client may be silent; 0 means for ever.
+	Idle time.Duration
+
+	Logger *slog.Logger // nil means silence
+}
+
+// Server serves connections. All methods are safe for concurrent use.
+type Server struct {
+	cfg     Config
+	table   []command // sorted by name
+	started time.Time
+	life    context.Context
+	end     context.CancelFunc
+
+	Commands    atomic.Int64 // carried out
+	Connections atomic.Int64 // open
+	Refused     atomic.Int64 // connections beyond the limit
+
+	lastID atomic.Int64
+	mu     sync.Mutex
+	conns  map[*conn]struct{}
+	ln     map[net.Listener]struct{}
+	done   sync.WaitGroup
+}
+
+// New returns a server.
+func New(cfg Config) *Server {
+	if cfg.MaxConns == 0 {
+		cfg.MaxConns = 20_000
+	}
+	if cfg.Slow == 0 {
+		cfg.Slow = 10 * time.Second
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{cfg: cfg, table: newTable(), started: time.Now(), conns: map[*conn]struct{}{}, ln: map[net.Listener]struct{}{}}
+	s.life, s.end = context.WithCancel(context.Background())
+	return s
+}
+
+// Serve accepts connections until the listener or the server is closed, and closes the listener. It returns nil when Shutdown was the reason.
+func (s *Server) Serve(ln net.Listener) error {
+	defer ln.Close()
+	s.mu.Lock()
+	if s.life.Err() != nil {
+		s.mu.Unlock()
+		return nil
+	}
+	s.ln[ln] = struct{}{}
+	s.mu.Unlock()
+	for pause := time.Duration(0); ; {
+		c, err := ln.Accept()
+		if err == nil {
+			pause = 0
+			s.take(c)
+			continue
+		}
+		if s.life.Err() != nil {
+			return nil
+		}
+		if errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		// Out of file descriptors, for instance: those who are connected go on.
+		pause = min(max(5*time.Millisecond, 2*pause), time.Second)
+		s.cfg.Logger.Warn("accepting a connection failed", "wire", "resp", "cause", err)
+		select {
+		case <-time.After(pause):
+		case <-s.life.Done():
+			return nil
+		}
+	}
+}
+
+// take serves a connection in a goroutine of its own, or refuses it.
+func (s *Server) take(nc net.Conn) {
+	c := &conn{srv: s, c: nc, proto: 2, id: s.cfg.Auth().Anyone(), number: s.lastID.Add(1)}
+	s.mu.Lock()
+	full, ended := len(s.conns) >= s.cfg.MaxConns, s.life.Err() != nil
+	if !full && !ended {
+		s.conns[c] = struct{}{}
+		s.done.Add(1)
+	}
+	s.mu.Unlock()
+	if full || ended {
+		s.Refused.Add(1)
+		go func() { // a TLS handshake may come first
+			_ = nc.SetDeadline(time.Now().Add(s.cfg.Slow))
+			_, _ = nc.Write([]byte("-ERR max number of clients reached\r\n"))
+			_ = nc.Close()
+		}()
+		return
+	}
+	s.Connections.Add(1)
+	go func() {
+		defer s.done.Done()
+		c.serve()
+		s.Connections.Add(-1)
+		s.mu.Lock()
+		delete(s.conns, c)
+		s.mu.Unlock()
+	}()
+}
+
+// Shutdown stops accepting, lets the commands that have arrived finish, and closes all connections, by force when ctx ends.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.end()
+	for ln := range s.ln {
+		_ = ln.Close() // it is closed by Serve, too
+	}
+	for c := range s.conns {
+		_ = c.c.SetReadDeadline(time.Unix(1, 0)) // wakes those who wait for a command; replies still go out
+	}
+	s.mu.Unlock()
+	over := make(chan struct{})
+	go func() {
+		s.done.Wait()
+		close(over)
+	}()
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	for c := range s.conns {
+		_ = c.c.Close()
+	}
+	s.mu.Unlock()
+	<-over
+	return ctx.Err()
+}

@@ -1,0 +1,156 @@
+package server
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Verb is a group of requests that a token may be allowed to make.
+type Verb string
+
+// The verbs.
+const (
+	VerbIDs    Verb = "ids"    // new IDs
+	VerbRead   Verb = "read"   // decode, ranges, and looking at namespaces and leases
+	VerbLease  Verb = "lease"  // leases of the caller's own
+	VerbManage Verb = "manage" // namespaces, vetoes, releases
+)
+
+// verbs are all of them.
+var verbs = [...]Verb{VerbIDs, VerbRead, VerbLease, VerbManage}
+
+// Token is who may do what. The secret itself is kept nowhere.
+type Token struct {
+	Name       string   `yaml:"name"`       // for logs and metrics
+	SHA256     string   `yaml:"sha256"`     // of the secret, as 64 hexadecimal digits
+	Namespaces []string `yaml:"namespaces"` // names, or beginnings with a * behind; none means all
+	Verbs      []Verb   `yaml:"verbs"`      // none means ids and read
+	Rate       float64  `yaml:"rate"`       // IDs and other requests a second; 0 means no limit
+	Burst      int      `yaml:"burst"`      // how many at once; 0 means those of a second
+}
+
+// Auth knows who callers are. It is immutable; a reload makes another.
+type Auth struct {
+	anyone *Identity // nil when a token is needed
+	tokens []*Identity
+}
+
+// Identity is a caller who is known. Safe for concurrent use.
+type Identity struct {
+	Name    string
+	hash    [sha256.Size]byte
+	token   Token
+	limiter *rate.Limiter // nil when there is no limit
+}
+
+// Open lets everybody do everything, which is for listeners that only this machine reaches.
+func Open() *Auth { return &Auth{anyone: &Identity{Name: "anyone", token: Token{Verbs: verbs[:]}}} }
+
+// NewAuth returns an Auth that wants one of the tokens.
+func NewAuth(tokens []Token) (*Auth, error) {
+	a := &Auth{}
+	names := map[string]bool{}
+	for i, t := range tokens {
+		sum, err := hex.DecodeString(t.SHA256)
+		switch {
+		case t.Name == "":
+			return nil, fmt.Errorf("token %d has no name", i+1)
+		case names[t.Name]:
+			return nil, fmt.Errorf("token %q is there twice", t.Name)
+		case err != nil || len(sum) != sha256.Size:
+			return nil, fmt.Errorf("token %q: sha256 must be 64 hexadecimal digits, as \"snowfence token new\" prints them", t.Name)
+		case t.Rate < 0 || t.Burst < 0:
+			return nil, fmt.Errorf("token %q: rate and burst must not be negative", t.Name)
+		}
+		for _, v := range t.Verbs {
+			if !slices.Contains(verbs[:], v) {
+				return nil, fmt.Errorf("token %q: there is no verb %q: use ids, read, lease, manage", t.Name, v)
+			}
+		}
+		if len(t.Verbs) == 0 {
+			t.Verbs = []Verb{VerbIDs, VerbRead}
+		}
+		names[t.Name] = true
+		id := &Identity{Name: t.Name, token: t}
+		copy(id.hash[:], sum)
+		if t.Rate > 0 {
+			if t.Burst == 0 {
+				t.Burst = max(1, int(t.Rate))
+			}
+			id.limiter = rate.NewLimiter(rate.Limit(t.Rate), t.Burst)
+		}
+		a.tokens = append(a.tokens, id)
+	}
+	return a, nil
+}
+
+// Anyone returns who callers without a token are; nil means that they have to have one.
+func (a *Auth) Anyone() *Identity { return a.anyone }
+
+// Who returns the identity of a secret. It takes as long for a wrong one as for a right one.
+func (a *Auth) Who(secret string) (*Identity, error) {
+	sum := sha256.Sum256([]byte(secret))
+	var found *Identity
+	for _, t := range a.tokens {
+		if subtle.ConstantTimeCompare(sum[:], t.hash[:]) == 1 {
+			found = t
+		}
+	}
+	if found == nil {
+		return nil, kindError{Anonymous, errors.New("the token is not known")}
+	}
+	return found, nil
+}
+
+// May returns why the caller may not do something in a namespace; "" is something that belongs to none.
+func (id *Identity) May(v Verb, namespace string) error {
+	if id == nil {
+		return kindError{Anonymous, errors.New("a token is needed")}
+	}
+	if !slices.Contains(id.token.Verbs, v) {
+		return kindError{Denied, fmt.Errorf("token %q has not the verb %q", id.Name, v)}
+	}
+	if !id.Sees(namespace) {
+		return kindError{Denied, fmt.Errorf("token %q is not for namespace %q", id.Name, namespace)}
+	}
+	return nil
+}
+
+// Sees reports whether the caller may know of a namespace.
+func (id *Identity) Sees(namespace string) bool {
+	if id == nil {
+		return false
+	}
+	if len(id.token.Namespaces) == 0 || namespace == "" {
+		return true
+	}
+	return slices.ContainsFunc(id.token.Namespaces, func(p string) bool {
+		prefix, wild := strings.CutSuffix(p, "*")
+		return p == namespace || wild && strings.HasPrefix(namespace, prefix)
+	})
+}
+
+// Limited reports whether Spend ever refuses.
+func (id *Identity) Limited() bool { return id.limiter != nil }
+
+// Spend takes n from what the caller may have at present.
+func (id *Identity) Spend(n int64) error {
+	if id.limiter == nil {
+		return nil
+	}
+	if n > int64(id.limiter.Burst()) {
+		return kindError{TooMuch, fmt.Errorf("token %q may have %d at once: ask for fewer", id.Name, id.limiter.Burst())}
+	}
+	if !id.limiter.AllowN(time.Now(), int(n)) {
+		return kindError{TooMuch, fmt.Errorf("token %q may have %g a second: ask more slowly", id.Name, id.token.Rate)}
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package server
+
+import (
+	"context"
+	"errors"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Kind says what a caller can do about an error. Each wire has one table from kinds to its own statuses.
+type Kind int
+
+// The kinds of errors.
+const (
+	Internal    Kind = iota // a bug, or damaged data: the server's log says more
+	Invalid                 // the request is wrong: change it
+	NoNamespace             // there is no such namespace: create it
+	Exists                  // there is one already, and it is different
+	Lost                    // a lease that is no longer the caller's: acquire another
+	NoNodes                 // all nodes are taken: wait, or stop a holder
+	Exhausted               // no ID can be made right now: ask again in a moment
+	Unavailable             // the store is away, or the server has no grant: ask again, or another server
+	Refused                 // the server will not: a plan check, a missing secret, a veto
+	Anonymous               // who are you?
+	Denied                  // you may not
+	TooMuch                 // a limit: ask for less, or more slowly
+	Lifetime                // the time bits of the layout have run out
+)
+
+// Name is the kind in words that programs can compare: those of the problem documents and error details.
+func (k Kind) Name() string {
+	names := [...]string{
+		"internal", "invalid", "no-namespace", "exists", "lost", "no-nodes", "exhausted", "unavailable", "refused", "unauthenticated",
+		"denied", "limit", "lifetime",
+	}
+	if k < 0 || int(k) >= len(names) {
+		return "internal"
+	}
+	return names[k]
+}
+
+// kindError is an error of the server itself.
+type kindError struct {
+	kind Kind
+	error
+}
+
+func (e kindError) Unwrap() error { return e.error }
+
+// NewError returns an error of a kind.
+func NewError(k Kind, err error) error { return kindError{k, err} }
+
+var errStopping = kindError{Unavailable, errors.New("the server is stopping: ask another one")}
+
+// KindOf returns the kind of any error that a Service returns.
+func KindOf(err error) Kind {
+	var own kindError
+	var taken *lease.TakenError
+	var held *lease.HeldError
+	var mismatch *lease.MismatchError
+	switch {
+	case errors.As(err, &own):
+		return own.kind
+	case errors.Is(err, lease.ErrNoNamespace):
+		return NoNamespace
+	case errors.As(err, &taken), errors.As(err, &held):
+		return NoNodes
+	case errors.As(err, &mismatch):
+		return Exists
+	case errors.Is(err, snowfence.ErrLifetime):
+		return Lifetime
+	case errors.Is(err, lease.ErrVetoed), errors.Is(err, lease.ErrSkew):
+		return Refused
+	case errors.Is(err, lease.ErrLost):
+		return Lost
+	case errors.Is(err, snowfence.ErrInvalidID), errors.Is(err, snowfence.ErrInvalidLayout):
+		return Invalid
+	case errors.Is(err, snowfence.ErrExhausted):
+		return Exhausted
+	case errors.Is(err, snowfence.ErrFenced), errors.Is(err, snowfence.ErrClosed), errors.Is(err, lease.ErrEnded), errors.Is(err, context.DeadlineExceeded):
+		return Unavailable
+	}
+	return Unavailable // what stores return when they are away has no type of its own
+}

@@ -1,0 +1,137 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// Next returns a new ID.
+func (sp *Space) Next(ctx context.Context) (snowfence.ID, error) {
+	g, err := sp.Generator(ctx)
+	if err != nil {
+		return 0, err
+	}
+	id, err := g.Next(ctx)
+	if err != nil {
+		return 0, sp.trouble(err)
+	}
+	return id, nil
+}
+
+// Fill writes new IDs to dst. On an error the first n are good, and the caller decides whether to hand them out: they are used up.
+func (sp *Space) Fill(ctx context.Context, dst []snowfence.ID) (n int, err error) {
+	g, err := sp.Generator(ctx)
+	if err != nil {
+		return 0, err
+	}
+	n, err = g.Fill(ctx, dst)
+	return n, sp.trouble(err)
+}
+
+// Runs returns n new IDs as runs. On an error the runs are good all the same.
+func (sp *Space) Runs(ctx context.Context, n int64) ([]snowfence.Run, error) {
+	g, err := sp.Generator(ctx)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := g.Runs(ctx, nil, n)
+	if err != nil && sp.Scheme().Encrypted() {
+		return nil, kindError{Invalid, err}
+	}
+	return runs, sp.trouble(err)
+}
+
+// trouble replaces the error of a generator that was closed since its namespace ended.
+func (sp *Space) trouble(err error) error {
+	if errors.Is(err, snowfence.ErrClosed) && sp.over.Load() {
+		return kindError{Unavailable, fmt.Errorf("namespace %q has just been closed or changed: ask again", sp.Name)}
+	}
+	return err
+}
+
+// CheckCount refuses counts that no answer can have.
+func CheckCount(n int64) error {
+	if n < 1 || n > MaxBatch {
+		return kindError{Invalid, fmt.Errorf("%d IDs: ask for 1 to %d at a time", n, MaxBatch)}
+	}
+	return nil
+}
+
+// Range returns the half-open range of IDs of a span of time.
+func (sp *Space) Range(from, to time.Time) (lo, hi snowfence.ID, err error) {
+	lo, hi, err = sp.Scheme().Range(from, to)
+	if err != nil {
+		err = kindError{Invalid, err}
+	}
+	return lo, hi, err
+}
+
+// Decode takes an ID apart.
+func (sp *Space) Decode(id snowfence.ID) (snowfence.Parts, error) { return sp.Scheme().Decode(id) }
+
+// Over reports whether the namespace was closed or changed: ask the service for it again.
+func (sp *Space) Over() bool { return sp.over.Load() }
+
+// Batch makes n IDs and calls use with all of them, once. The slice is not to be kept. How many IDs wait for slow callers at a time is bounded.
+func (sp *Space) Batch(ctx context.Context, n int, use func([]snowfence.ID)) error {
+	if err := CheckCount(int64(n)); err != nil {
+		return err
+	}
+	s := sp.service
+	if s.waiting.Add(int64(n)) > maxWaiting {
+		s.waiting.Add(int64(-n))
+		return kindError{TooMuch, errors.New("too many large batches are on their way already: ask again, or for fewer")}
+	}
+	defer s.waiting.Add(int64(-n))
+	ids := make([]snowfence.ID, n)
+	if got, err := sp.Fill(ctx, ids); err != nil {
+		return fmt.Errorf("after %d of %d IDs: %w", got, n, err)
+	}
+	use(ids)
+	return nil
+}
+
+// maxWaiting bounds the memory of batches, 8 bytes an ID.
+const maxWaiting = 32 * MaxBatch
+
+// FieldValue is one field of an ID.
+type FieldValue struct {
+	Name  string
+	Value int64
+}
+
+// Fields returns the parts of an ID but for its time, by the names that the layout gives them.
+func (sp *Space) Fields(p snowfence.Parts) []FieldValue {
+	l := sp.Scheme().Layout()
+	fields := []FieldValue{{"unix_ms", p.Time.UnixMilli()}, {"tick", p.Tick}, {snowfence.FieldNode, p.Node}}
+	if parts := l.NodeParts(); len(parts) != 1 || parts[0].Name != snowfence.FieldNode {
+		for i, v := range sp.Scheme().NodeParts(p.Node) {
+			fields = append(fields, FieldValue{parts[i].Name, v})
+		}
+	}
+	fields = append(fields, FieldValue{snowfence.FieldSequence, p.Sequence})
+	if l.Bits(snowfence.FieldKey) > 0 {
+		fields = append(fields, FieldValue{snowfence.FieldKey, int64(p.Key)})
+	}
+	if l.Bits(snowfence.FieldRollback) > 0 {
+		fields = append(fields, FieldValue{snowfence.FieldRollback, p.Rollback})
+	}
+	return fields
+}
+
+// ParseTime reads a time as RFC 3339, or as milliseconds since 1970.
+func ParseTime(s string) (time.Time, error) {
+	if ms, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return time.UnixMilli(ms).UTC(), nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return t, kindError{Invalid, fmt.Errorf("time %q: write it as 2026-01-02T15:04:05Z, or as milliseconds since 1970", s)}
+	}
+	return t, nil
+}

@@ -1,0 +1,188 @@
+// Package server is the service behind every wire: IDs, leases and namespaces over a store, for callers that are somewhere else.
+//
+// The wires (HTTP, gRPC and Connect, the Redis protocol) are packages of their own. They read requests, call a [Service], and turn the [Kind] of an
+// error into a status of theirs. No rule about IDs or leases is theirs.
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// MaxBatch is the largest number of IDs in one answer.
+const MaxBatch = 1_000_000
+
+// Options say how a Service works. The zero value is good for most.
+type Options struct {
+	// Block is how many contiguous nodes the server leases in each namespace it makes IDs for, a power of two. 0 means a 64th of those that can be
+	// leased, at most 16.
+	Block int
+
+	// Lead is how many ticks IDs may run ahead of the clock in a burst.
+	Lead int64
+
+	// TTL is that of the server's own leases; 0 means 15 s.
+	TTL time.Duration
+
+	// MaxWait is how long a request waits for the clock or a grant; 0 means a second.
+	MaxWait time.Duration
+
+	// Label is what people see as the holder of the server's nodes; "" means the host's name.
+	Label string
+
+	// Keys returns the secrets of an encrypted namespace, oldest first. Nil means that there are none.
+	Keys func(namespace string) ([]*snowfence.Key, error)
+
+	// Spaces bounds how many namespaces are kept open; 0 means 1000. Beyond it, requests for others fail.
+	Spaces int
+
+	// Logger is told what happens; nil means silence.
+	Logger *slog.Logger
+}
+
+// Service makes IDs and keeps leases for callers. All methods are safe for concurrent use.
+type Service struct {
+	store lease.Store
+	opts  Options
+	now   func() time.Time
+
+	ready atomic.Pointer[map[string]*Space] // what the fast path reads; replaced, never changed
+	mu    sync.Mutex                        // guards what follows, and is never held while the store is asked
+	all   map[string]*Space
+	ended bool
+
+	waiting atomic.Int64 // IDs of batches that are on their way to callers
+
+	// Events are what people want to know of.
+	Events *Events
+}
+
+// New returns a service over a store, which stays the caller's to close, after the service. Wrap the store with lease.Group first: callers arrive
+// together.
+func New(st lease.Store, o Options) *Service {
+	o.Spaces = cmp.Or(o.Spaces, 1000)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Label == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			host = "unknown" // only a label
+		}
+		o.Label = fmt.Sprintf("server %s/%d", host[:min(len(host), 80)], os.Getpid())
+	}
+	s := &Service{store: st, opts: o, now: time.Now, all: map[string]*Space{}, Events: newEvents()}
+	s.ready.Store(&map[string]*Space{})
+	return s
+}
+
+// Store returns the store, for leases that callers keep themselves.
+func (s *Service) Store() lease.Store { return s.store }
+
+// Space returns the namespace of a name. It reads its record from the store at the first use, and makes no lease before the first ID.
+func (s *Service) Space(ctx context.Context, name string) (*Space, error) {
+	if sp := (*s.ready.Load())[name]; sp != nil && !sp.over.Load() {
+		return sp, nil
+	}
+	return s.open(ctx, name)
+}
+
+func (s *Service) open(ctx context.Context, name string) (*Space, error) {
+	s.mu.Lock()
+	switch {
+	case s.ended:
+		s.mu.Unlock()
+		return nil, errStopping
+	case s.all[name] != nil && !s.all[name].over.Load():
+		sp := s.all[name]
+		s.mu.Unlock()
+		return sp, sp.load(ctx)
+	case len(s.all) >= s.opts.Spaces:
+		s.mu.Unlock()
+		return nil, kindError{TooMuch, fmt.Errorf("the server has %d namespaces open, its limit: ask another one, or raise the limit", s.opts.Spaces)}
+	}
+	s.mu.Unlock()
+	// It is added only when it is known to exist, so that wrong names cost no memory.
+	sp := &Space{Name: name, service: s, opening: make(chan struct{}, 1)}
+	if err := sp.load(ctx); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if other := s.all[name]; other != nil && !other.over.Load() {
+		return other, nil
+	}
+	if s.ended {
+		return nil, errStopping
+	}
+	s.all[name] = sp
+	s.publish()
+	return sp, nil
+}
+
+// publish makes the namespaces visible to the fast path. mu is held.
+func (s *Service) publish() {
+	view := make(map[string]*Space, len(s.all))
+	for name, sp := range s.all {
+		view[name] = sp
+	}
+	s.ready.Store(&view)
+}
+
+// forget drops a namespace whose lease has ended: it was deleted, or has another layout now. The next request opens it anew.
+func (s *Service) forget(sp *Space) {
+	sp.over.Store(true)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all[sp.Name] == sp {
+		delete(s.all, sp.Name)
+		s.publish()
+	}
+}
+
+// Spaces returns the open namespaces in the order of their names.
+func (s *Service) Spaces() []*Space {
+	view := *s.ready.Load()
+	out := make([]*Space, 0, len(view))
+	for _, sp := range view {
+		out = append(out, sp)
+	}
+	slices.SortFunc(out, func(a, b *Space) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Ping asks the store for something small. The error says why it is away.
+func (s *Service) Ping(ctx context.Context) error {
+	_, err := s.store.Get(ctx, []lease.Key{{Namespace: "default", Node: lease.NamespaceNode}})
+	return err
+}
+
+// Close ends all generators and gives their nodes back, as far as the store answers until ctx ends. Requests fail from then on.
+func (s *Service) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.ended = true
+	spaces := s.all
+	s.all = map[string]*Space{}
+	s.publish()
+	s.mu.Unlock()
+	errs := make(chan error, len(spaces))
+	for _, sp := range spaces {
+		go func() { errs <- sp.close(ctx) }()
+	}
+	var all []error
+	for range spaces {
+		all = append(all, <-errs)
+	}
+	return errors.Join(all...)
+}
