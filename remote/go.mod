@@ -1,0 +1,10 @@
+module github.com/snowfence/snowfence/remote
+
+go 1.26.0
+
+require (
+	connectrpc.com/connect v1.21.1
+	google.golang.org/protobuf v1.36.12
+)
+
+replace github.com/snowfence/snowfence => ../
