@@ -97,6 +97,7 @@ var faults = []fault{
 // TestFaults lets processes make IDs from each kind of store while one fault after the other befalls it. No ID is made twice over all of it,
 // generation stops where the store can no longer be asked, at what it had acknowledged, and goes on by itself after the fault.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	for _, kind := range slices.Sorted(maps.Keys(targets)) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

@@ -32,7 +32,15 @@ var seen report
 func (r *report) add(x row) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.rows = append(r.rows, x)
+	x.said = short(strings.TrimSpace(x.said))
+	i := slices.IndexFunc(r.rows, func(y row) bool { return y.fault == x.fault && y.store == x.store })
+	if i < 0 {
+		r.rows = append(r.rows, x)
+		return
+	}
+	y := &r.rows[i] // it came more than once
+	y.ids, y.twice = y.ids+x.ids, max(y.twice, x.twice)
+	y.silence, y.healed, y.said = max(y.silence, x.silence), max(y.healed, x.healed), cmp.Or(y.said, x.said)
 }
 
 func (r *report) write(path string) error {
@@ -54,7 +62,7 @@ func (r *report) write(path string) error {
 	b.WriteString("| fault | store | processes | IDs | duplicates | longest silence | IDs again after | what a user reads |\n|---|---|---|---|---|---|---|---|\n")
 	for _, x := range r.rows {
 		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %s | %s | %s |\n",
-			x.fault, x.store, x.processes, x.ids, x.twice, seconds(x.silence), seconds(x.healed), strings.ReplaceAll(short(x.said), "|", "\\|"))
+			x.fault, x.store, x.processes, x.ids, x.twice, seconds(x.silence), seconds(x.healed), strings.ReplaceAll(x.said, "|", "\\|"))
 	}
 	return os.WriteFile(path, []byte(b.String()), 0o644)
 }

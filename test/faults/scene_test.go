@@ -16,17 +16,18 @@ import (
 // target is a store of one kind that runs, and the ways to hurt it. Ways that a kind does not have are nil.
 type target struct {
 	kind     string
-	url      string                          // as workers reach it
-	store    lease.Store                     // as the test reaches it, past what is between the workers and the server
-	link     *link                           // between the workers and the server
-	disk     *disk                           // that holds the data
-	pids     func() []int                    // the processes of the server; nil when the workers write the files themselves
-	kill     func()                          // the server, at once
-	restart  func(t testing.TB)              // the server, until it answers
-	readOnly func(t testing.TB, on bool)     // nil when only the disk can be
-	empty    func(t testing.TB)              // gives up room that was taken before, so that a full disk is felt
-	press    func(t testing.TB)              // writes until a full disk is felt, where the server has room in reserve
-	lock     func(t testing.TB) (end func()) // holds what writers need
+	url      string                                     // as workers reach it
+	store    lease.Store                                // as the test reaches it, past what is between the workers and the server
+	fresh    func(t testing.TB, round int) (url string) // an empty store beside the other, another one each round
+	link     *link                                      // between the workers and the server
+	disk     *disk                                      // that holds the data
+	pids     func() []int                               // the processes of the server; nil when the workers write the files themselves
+	kill     func()                                     // the server, at once
+	restart  func(t testing.TB)                         // the server, until it answers
+	readOnly func(t testing.TB, on bool)                // nil when only the disk can be
+	empty    func(t testing.TB)                         // gives up room that was taken before, so that a full disk is felt
+	press    func(t testing.TB)                         // writes until a full disk is felt, where the server has room in reserve
+	lock     func(t testing.TB) (end func())            // holds what writers need
 }
 
 const (

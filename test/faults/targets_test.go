@@ -2,6 +2,7 @@ package faults
 
 import (
 	"database/sql"
+	"fmt"
 	"path/filepath"
 	"testing"
 )
@@ -53,5 +54,6 @@ func sqliteTarget(t testing.TB) *target {
 			_ = c.Close()
 		}
 	}
+	tg.fresh = func(_ testing.TB, round int) string { return fmt.Sprintf("sqlite:%s.%d", path, round) }
 	return tg
 }

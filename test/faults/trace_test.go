@@ -2,9 +2,11 @@ package faults
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,7 +20,8 @@ import (
 // and works for Go's, which no preloaded library reaches.
 func tamper(t testing.TB, pids []int, calls, how string) (end func()) {
 	t.Helper()
-	args := []string{"-f", "-o", "/dev/null", "-e", "trace=" + calls, "-e", "inject=" + calls + ":" + how}
+	log := filepath.Join(t.TempDir(), "strace")
+	args := []string{"-f", "-o", log, "-e", "trace=" + calls, "-e", "inject=" + calls + ":" + how}
 	for _, pid := range pids {
 		args = append(args, "-p", strconv.Itoa(pid))
 	}
@@ -51,6 +54,9 @@ func tamper(t testing.TB, pids []int, calls, how string) (end func()) {
 	end = sync.OnceFunc(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM) // it lets go of the processes
 		<-gone
+		if b, err := os.ReadFile(log); err != nil || !bytes.Contains(b, []byte("(DELAYED)")) && !bytes.Contains(b, []byte("(INJECTED)")) {
+			t.Errorf("strace changed no %s of %d processes (%v)", calls, len(pids), err)
+		}
 	})
 	t.Cleanup(end)
 	within(t, patience, "strace is attached", func() bool {

@@ -1,0 +1,34 @@
+package faults
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestReadOnlyFile starts programs on a file that nobody can write, because its file system is mounted read-only: they end at once and say why.
+func TestReadOnlyFile(t *testing.T) {
+	t.Parallel()
+	d := newDisk(t, "16m")
+	path := filepath.Join(d.dir, "ids.db")
+	made := launch(t, "before", nil, snowfencePath(t), "new", "-n", "10", "--store", "sqlite:"+path)
+	<-made.gone
+	if len(made.ids) != 10 {
+		t.Fatalf("%d IDs: %s", len(made.ids), last(made.log, 5))
+	}
+	d.readOnly(t)
+	for name, path := range map[string]string{"there": path, "not there": filepath.Join(d.dir, "other.db")} {
+		w := launch(t, name, nil, snowfencePath(t), "new", "--store", "sqlite:"+path)
+		<-w.gone
+		text := last(w.log, 9)
+		if code := w.cmd.ProcessState.ExitCode(); code != 1 || len(w.ids) > 0 || !strings.Contains(text, path) ||
+			!strings.Contains(text, "allowed to write there") && !strings.Contains(text, "may not write") {
+			t.Errorf("a file that is %s: exit code %d, %d IDs: %s", name, code, len(w.ids), text)
+		}
+		seen.add(row{fault: "a program starts on a file that is read-only", store: "SQLite", processes: 1, said: strings.TrimPrefix(strings.ReplaceAll(last(w.log, 1), d.dir, "DIR"), "snowfence: ")})
+		if _, err := os.Stat(filepath.Join(d.dir, "other.db")); err == nil {
+			t.Error("a file was made where nothing can be written")
+		}
+	}
+}
