@@ -1,0 +1,84 @@
+package etcdstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// fewest is the least number of operations in a transaction that the store can do with.
+const fewest = opsPerWrite
+
+// fewer reports whether a server refused a transaction for its length, so that nothing was done, and notes that shorter ones are to be made.
+func (s *Store) fewer(err error) bool {
+	switch {
+	case errors.Is(err, rpctypes.ErrTooManyOps):
+		limit := s.limit.Load()
+		if limit <= fewest {
+			return false
+		}
+		s.limit.CompareAndSwap(limit, max(fewest, limit/2))
+		return true
+	case errors.Is(err, rpctypes.ErrRequestTooLarge):
+		return true
+	}
+	return false
+}
+
+// passing reports whether an error may be gone in a moment without anybody doing something.
+func passing(err error) bool {
+	switch code(err) {
+	case codes.Unavailable:
+		return true
+	}
+	return false
+}
+
+// code returns the status of an error of the client, and OK if it is none.
+func code(err error) codes.Code {
+	var known rpctypes.EtcdError
+	if errors.As(err, &known) {
+		return known.Code()
+	}
+	var coded interface{ GRPCStatus() *status.Status }
+	if errors.As(err, &coded) {
+		return coded.GRPCStatus().Code()
+	}
+	return codes.OK
+}
+
+// advice puts what to do before an error, where that is known.
+func (s *Store) advice(err error) error {
+	text := ""
+	switch {
+	case errors.Is(err, rpctypes.ErrNoSpace):
+		text = "the database has reached its limit, and etcd refuses writes: compact it (etcdctl compact REVISION), etcdctl defrag on each member, then etcdctl alarm disarm;" +
+			" and start etcd with --auto-compaction-retention=5m, and with a larger --quota-backend-bytes if need be"
+	case errors.Is(err, rpctypes.ErrPermissionDenied):
+		text = fmt.Sprintf("the user may not read or write the keys that begin with %q: etcdctl role grant-permission ROLE readwrite --prefix=true %s", string(s.keys), s.keys)
+	case errors.Is(err, rpctypes.ErrUserEmpty):
+		text = "the cluster wants a user and a password: give them to the client"
+	case errors.Is(err, rpctypes.ErrAuthFailed):
+		text = "the cluster does not know the user, or the password is wrong"
+	case errors.Is(err, rpctypes.ErrTooManyOps):
+		text = fmt.Sprintf("the server allows fewer than %d operations in a transaction: raise --max-txn-ops", fewest)
+	case errors.Is(err, rpctypes.ErrRequestTooLarge):
+		text = "a record is too large for the server: raise --max-request-bytes, or shorten the label"
+	case errors.Is(err, rpctypes.ErrCorrupt):
+		text = "members of the cluster differ, and etcd refuses writes: replace the one that is wrong (etcdctl alarm list)"
+	case errors.Is(err, rpctypes.ErrNoLeader):
+		text = "the member has no leader: a majority of the cluster is away"
+	case errors.Is(err, context.DeadlineExceeded), code(err) == codes.DeadlineExceeded:
+		text = fmt.Sprintf("no answer within %v (Options.Timeout) or the time the caller gave: the members are not reached, or a majority of the cluster is away", s.timeout)
+	case code(err) == codes.Unavailable:
+		text = "no member answers, or they are choosing a leader"
+	}
+	if text == "" {
+		return fmt.Errorf("etcdstore: %w", err)
+	}
+	return fmt.Errorf("etcdstore: %s: %w", text, err)
+}

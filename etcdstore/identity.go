@@ -1,0 +1,177 @@
+package etcdstore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+)
+
+// version is the one of the keys and values below the prefix.
+const version = "1"
+
+// seen is what answers said about who answers. A store that answers as another one makes the operation fail that learns of it, so that nothing is used that one store
+// acknowledged and another one confirmed.
+type seen struct {
+	ready    bool
+	cluster  uint64
+	id       string // value of the id key
+	revision int64  // highest revision of the cluster that was seen
+	setBack  bool   // the revision fell: the id has to be changed
+}
+
+// Identity implements [lease.Identifier]. It costs no round trip once the store was used, since every answer says who gave it.
+func (s *Store) Identity(ctx context.Context) (string, error) {
+	if _, err := s.ready(ctx); err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fmt.Sprintf("etcd:%x:%s", s.seen.cluster, strings.TrimPrefix(s.seen.id, version+" ")), nil
+}
+
+// ready returns what was seen so far. At the first use, and after the data was set back, it finds or writes the id.
+func (s *Store) ready(ctx context.Context) (seen, error) {
+	if now := s.look(); now.ready {
+		return now, nil
+	}
+	select {
+	case s.preparing <- struct{}{}:
+		defer func() { <-s.preparing }()
+	case <-ctx.Done():
+		return seen{}, fmt.Errorf("etcdstore: waiting for the first answer: %w", ctx.Err())
+	}
+	now := s.look()
+	if now.ready {
+		return now, nil
+	}
+	key := s.keys.id()
+	fresh := version + " " + rand.Text()
+	get, put := clientv3.OpGet(key), clientv3.OpPut(key, fresh)
+	ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(ctx), s.timeout)
+	defer cancel()
+	// Reading comes first, so that those who may only read can do that much.
+	resp, err := s.kv.Txn(ctx).Then(get).Commit()
+	if err == nil {
+		var found string
+		if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
+			found = string(kvs[0].Value)
+		}
+		switch {
+		case found == "":
+			resp, err = s.kv.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(key), "=", 0)).Then(put, get).Else(get).Commit()
+		case now.setBack && found == now.id: // nobody else has changed it yet
+			resp, err = s.kv.Txn(ctx).If(clientv3.Compare(clientv3.Value(key), "=", found)).Then(put, get).Else(get).Commit()
+		}
+	}
+	if err != nil {
+		return seen{}, s.advice(err)
+	}
+	last := resp.Responses[len(resp.Responses)-1].GetResponseRange()
+	if len(last.Kvs) == 0 {
+		return seen{}, fmt.Errorf("etcdstore: the key %q vanished: somebody deletes it", key)
+	}
+	id := string(last.Kvs[0].Value)
+	if v, _, _ := strings.Cut(id, " "); v != version {
+		return seen{}, fmt.Errorf("etcdstore: the keys below %q have version %q, and this program knows version %q: use a newer program, or another prefix", string(s.keys), v, version)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = seen{ready: true, cluster: resp.Header.ClusterId, id: id, revision: resp.Header.Revision}
+	return s.seen, nil
+}
+
+func (s *Store) look() seen {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen
+}
+
+// observe compares who answered with who was asked. The answer is of no use if that is somebody else. A revision is compared with the highest one that was seen before
+// the question: answers to questions asked at the same time come in any order.
+func (s *Store) observe(before seen, h *pb.ResponseHeader, id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := &s.seen
+	var err error
+	switch {
+	case h.ClusterId != before.cluster:
+		err = fmt.Errorf("etcdstore: the cluster %x answered where %x had: it was restored from a snapshot, or the endpoints are those of two clusters", h.ClusterId, before.cluster)
+	case h.Revision < before.revision:
+		err = fmt.Errorf("etcdstore: the cluster went back from revision %d to %d: its data was set back", before.revision, h.Revision)
+		now.setBack = now.setBack || now.id == before.id
+	case id != before.id:
+		err = fmt.Errorf("etcdstore: the key %q was changed or deleted: this counts as another store", s.keys.id())
+	default:
+		now.revision = max(now.revision, h.Revision)
+		return nil
+	}
+	if now.cluster == before.cluster && now.id == before.id {
+		now.ready = false // unless somebody else has seen to it
+	}
+	return err
+}
+
+// answer is what a transaction of reads returned.
+type answer struct {
+	revision int64
+	ranges   []*pb.RangeResponse
+}
+
+// read carries out reads, and again while no leader answers, which is safe for reads and what they have to wait out when members come and go.
+func (s *Store) read(ctx context.Context, ops ...clientv3.Op) (answer, error) {
+	for start := time.Now(); ; {
+		before, err := s.ready(ctx)
+		if err == nil {
+			var resp *clientv3.TxnResponse
+			if resp, err = s.commit(ctx, nil, append([]clientv3.Op{clientv3.OpGet(s.keys.id())}, ops...), nil); err == nil {
+				return s.answer(before, resp)
+			}
+			if s.fewer(err) {
+				return answer{}, errFewerOps
+			}
+			err = s.advice(err)
+		}
+		if !passing(err) || time.Since(start) > s.timeout {
+			return answer{}, err
+		}
+		timer := time.NewTimer(s.timeout / 50)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return answer{}, fmt.Errorf("%w (%w)", err, ctx.Err())
+		}
+	}
+}
+
+// errFewerOps means that the server refused a transaction for its length, and that limit was lowered.
+var errFewerOps = errors.New("etcdstore: the transaction has too many operations for the server")
+
+func (s *Store) answer(before seen, resp *clientv3.TxnResponse) (answer, error) {
+	ranges := make([]*pb.RangeResponse, len(resp.Responses))
+	for i, r := range resp.Responses {
+		ranges[i] = r.GetResponseRange()
+	}
+	return answer{resp.Header.Revision, ranges[1:]}, s.observe(before, resp.Header, valueOf(ranges[0]))
+}
+
+func valueOf(r *pb.RangeResponse) string {
+	if len(r.Kvs) == 0 {
+		return ""
+	}
+	return string(r.Kvs[0].Value)
+}
+
+// commit runs one transaction within the time of one request, on a member that has a leader.
+func (s *Store) commit(ctx context.Context, cmps []clientv3.Cmp, then, other []clientv3.Op) (*clientv3.TxnResponse, error) {
+	ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(ctx), s.timeout)
+	defer cancel()
+	return s.kv.Txn(ctx).If(cmps...).Then(then...).Else(other...).Commit()
+}

@@ -1,0 +1,123 @@
+package etcdstore
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// keyspace is the prefix of all keys. Below it are
+//
+//	id                          who this store is: the version of this layout, a space, and a random text
+//	r/namespace/node            a record
+//	h/namespace/until/node      for each held record: an empty value
+//	v/namespace/until/node      for each record without a holder
+//	l/namespace/label/node      for each record with a label
+//
+// Namespaces and labels are percent-encoded. The last three are an index, written in the transaction that writes the record: there is exactly one entry of h and v
+// for a record.
+type keyspace string
+
+func (p keyspace) id() string { return string(p) + "id" }
+
+func (p keyspace) record(k lease.Key) string {
+	return string(p) + "r/" + escape(k.Namespace) + "/" + ordered(k.Node)
+}
+
+// records returns the range of the records of nodes first to last.
+func (p keyspace) records(namespace string, first, last int64) (from, end string) {
+	base := string(p) + "r/" + escape(namespace) + "/"
+	return base + ordered(first), base + ordered(last) + "\x00"
+}
+
+// namespaces returns the range of the records of all namespaces whose keys come after those of one; "" means all.
+func (p keyspace) namespaces(after string, any bool) (from, end string) {
+	from = string(p) + "r/"
+	if !any {
+		from += escape(after) + "0" // what follows a slash
+	}
+	return from, string(p) + "r0"
+}
+
+// namespaceOf returns the namespace of a record's key.
+func (p keyspace) namespaceOf(key string) (string, error) {
+	name, _, ok := strings.Cut(strings.TrimPrefix(key, string(p)+"r/"), "/")
+	if ok {
+		if ns, err := url.PathUnescape(name); err == nil {
+			return ns, nil
+		}
+	}
+	return "", fmt.Errorf("the key %q is none of this program's: give leases a prefix of their own", key)
+}
+
+const (
+	held   = "h/"
+	vacant = "v/"
+)
+
+// due returns the entry of a record in the index by until.
+func (p keyspace) due(k lease.Key, holder string, until int64) string {
+	kind := held
+	if holder == "" {
+		kind = vacant
+	}
+	return string(p) + kind + escape(k.Namespace) + "/" + ordered(until) + "/" + ordered(k.Node)
+}
+
+// dues returns the range of the entries of a kind with until at most max, which is not limited if it is 0.
+func (p keyspace) dues(kind, namespace string, max int64) (from, end string) {
+	base := string(p) + kind + escape(namespace)
+	if max == 0 {
+		return base + "/", base + "0"
+	}
+	return base + "/", base + "/" + ordered(max) + "0"
+}
+
+// label returns the entry of a record in the index of labels, "" if it has none.
+func (p keyspace) label(k lease.Key, label string) string {
+	if label == "" {
+		return ""
+	}
+	return p.labels(k.Namespace, label) + ordered(k.Node)
+}
+
+func (p keyspace) labels(namespace, label string) string {
+	return string(p) + "l/" + escape(namespace) + "/" + escape(label) + "/"
+}
+
+// nodeOf returns the node at the end of a key.
+func nodeOf(key string) (int64, error) {
+	text := key[strings.LastIndexByte(key, '/')+1:]
+	if len(text) > 1 {
+		if n, err := strconv.ParseUint(text[1:], 16, 64); err == nil && ordered(int64(n)) == text {
+			return int64(n), nil
+		}
+	}
+	return 0, fmt.Errorf("the key %q is none of this program's: give leases a prefix of their own", key)
+}
+
+// ordered writes a number so that texts sort as the numbers do: how many digits as a letter, and hexadecimal digits.
+func ordered(n int64) string {
+	digits := strconv.FormatUint(uint64(n), 16)
+	if n < 0 {
+		return "-" + digits // always 16
+	}
+	return string(rune('a'+len(digits)-1)) + digits
+}
+
+// escape percent-encodes everything but letters, digits, '-', '_' and '.'. It must never change, since stored keys are compared with it.
+func escape(text string) string {
+	const digits = "0123456789ABCDEF"
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.' {
+			b.WriteByte(c)
+			continue
+		}
+		b.Write([]byte{'%', digits[c>>4], digits[c&15]})
+	}
+	return b.String()
+}

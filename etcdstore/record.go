@@ -1,0 +1,80 @@
+package etcdstore
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// A record's value is a line of fields, separated by tabs. First come those that a swap compares or that the index has: nonce, until, holder, label. So
+// that the swap can compare them: the values that begin with a text are those between it and the next greater text of its length, and etcd compares
+// values as bytes, also with less and greater. No other field needs to be known, nor a revision.
+//
+// Tabs, newlines and backslashes in texts are escaped. The encoding must never change, since stored values are compared with what it gives.
+
+var (
+	textEncoder = strings.NewReplacer("\\", `\\`, "\t", `\t`, "\n", `\n`)
+	textDecoder = strings.NewReplacer(`\\`, "\\", `\t`, "\t", `\n`, "\n")
+)
+
+// place is what a swap has to know of a record to replace it.
+type place struct {
+	nonce, holder, label string
+	until                int64
+}
+
+func placeOf(r lease.Record) place { return place{r.Nonce, r.Holder, r.Label, r.Until} }
+
+// prefix returns how the record's value begins; a value never ends there.
+func (p place) prefix() string {
+	return textEncoder.Replace(p.nonce) + "\t" + strconv.FormatInt(p.until, 10) + "\t" + textEncoder.Replace(p.holder) + "\t" + textEncoder.Replace(p.label) + "\t"
+}
+
+// beyond returns the least text that is greater than all that begin with p.prefix().
+func beyond(prefix string) string { return prefix[:len(prefix)-1] + "\n" } // a tab is 9, a newline 10
+
+// encode returns the value of a record, written by the call of Swap that mark tells from all others.
+func encode(r lease.Record, mark string) string {
+	b := []byte(placeOf(r).prefix())
+	b = append(b, mark...)
+	for _, n := range []int64{r.Revision, r.Generation, r.From, r.PrevUntil, r.SkipFrom, r.SkipUntil, r.At} {
+		b = strconv.AppendInt(append(b, '\t'), n, 10)
+	}
+	for _, text := range []string{r.Veto, r.Data} {
+		b = append(append(b, '\t'), textEncoder.Replace(text)...)
+	}
+	return string(b)
+}
+
+const fields = 14
+
+// decode returns the record of a value, and the mark of the call that wrote it.
+func decode(k lease.Key, value []byte) (r lease.Record, mark string, err error) {
+	r.Key = k
+	part := strings.Split(string(value), "\t")
+	if len(part) != fields {
+		return r, "", fmt.Errorf("the record of node %d of namespace %q is damaged: it has %d fields, not %d: restore a backup", k.Node, k.Namespace, len(part), fields)
+	}
+	ints := [...]*int64{1: &r.Until, 5: &r.Revision, 6: &r.Generation, 7: &r.From, 8: &r.PrevUntil, 9: &r.SkipFrom, 10: &r.SkipUntil, 11: &r.At}
+	texts := [fields]*string{0: &r.Nonce, 2: &r.Holder, 3: &r.Label, 4: &mark, 12: &r.Veto, 13: &r.Data}
+	for i, text := range part {
+		if texts[i] != nil {
+			*texts[i] = textDecoder.Replace(text)
+			continue
+		}
+		var bad error
+		if *ints[i], bad = strconv.ParseInt(text, 10, 64); bad != nil {
+			err = bad
+		}
+	}
+	if err == nil && r.Nonce == "" {
+		err = errors.New("it has no nonce")
+	}
+	if err != nil {
+		err = fmt.Errorf("the record of node %d of namespace %q is damaged: restore a backup: %w", k.Node, k.Namespace, err)
+	}
+	return r, mark, err
+}

@@ -1,0 +1,37 @@
+package etcd
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/snowfence/snowfence/etcdstore"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/leasetest"
+	"github.com/snowfence/snowfence/test/servers"
+)
+
+// stores returns a function that opens empty stores: each has a prefix of its own.
+func stores(c *clientv3.Client) func(*testing.T) lease.Store {
+	var n atomic.Int64
+	return func(t *testing.T) lease.Store { return openStore(t, c, fmt.Sprint("test", n.Add(1))) }
+}
+
+func openStore(t testing.TB, c *clientv3.Client, prefix string) *etcdstore.Store {
+	t.Helper()
+	st, err := etcdstore.New(c, &etcdstore.Options{Prefix: prefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+func TestConformance(t *testing.T) {
+	leasetest.Run(t, stores(servers.EtcdClient(t, servers.StartEtcd(t))))
+}
+
+func TestConformanceCluster(t *testing.T) {
+	leasetest.Run(t, stores(servers.EtcdClient(t, servers.StartEtcdCluster(t, 3)...)))
+}

@@ -1,0 +1,132 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+)
+
+// Etcd is one member of an etcd cluster, or a cluster of one.
+type Etcd struct {
+	*Process
+	Port, PeerPort int
+	Dir            string // the data, which outlives the process
+}
+
+// URL is where clients reach the member, without a user.
+func (e *Etcd) URL() string { return "http://" + Address(e.Port) }
+
+// StartEtcd starts a cluster of one member, with more of etcd's flags, and waits until it has a leader.
+func StartEtcd(t testing.TB, flags ...string) *Etcd {
+	t.Helper()
+	return StartEtcdCluster(t, 1, flags...)[0]
+}
+
+// StartEtcdCluster starts a cluster of n members and waits until it has a leader.
+func StartEtcdCluster(t testing.TB, n int, flags ...string) []*Etcd {
+	t.Helper()
+	path := Need(t, "etcd", "etcd")[0]
+	var err error
+	for range 3 { // ports may be taken by others in the meantime
+		var members []*Etcd
+		if members, err = startEtcd(t, path, n, flags); err == nil {
+			return members
+		}
+		for _, e := range members {
+			e.Kill()
+		}
+	}
+	t.Fatal(err)
+	return nil
+}
+
+func startEtcd(t testing.TB, path string, n int, flags []string) ([]*Etcd, error) {
+	ports := Ports(t, 2*n)
+	members := make([]*Etcd, n)
+	var all []string
+	for i := range members {
+		members[i] = &Etcd{Port: ports[i], PeerPort: ports[n+i], Dir: filepath.Join(t.TempDir(), fmt.Sprint("etcd", i))}
+		all = append(all, fmt.Sprintf("m%d=http://%s", i, Address(members[i].PeerPort)))
+	}
+	for i, e := range members {
+		name, peer := fmt.Sprint("m", i), "http://"+Address(e.PeerPort)
+		args := append([]string{
+			"--name=" + name, "--data-dir=" + e.Dir, "--listen-client-urls=" + e.URL(), "--advertise-client-urls=" + e.URL(),
+			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=" + strings.Join(all, ","),
+			"--log-level=error", "--logger=zap",
+		}, flags...)
+		e.Process = Start(t, fmt.Sprint("etcd", i), path, args, nil)
+	}
+	for _, e := range members {
+		if err := e.ready(e.Healthy); err != nil {
+			return members, err
+		}
+	}
+	return members, nil
+}
+
+// Healthy returns nil when the member knows a leader and can commit. It asks without TLS and without a user, which the health page needs neither of.
+func (e *Etcd) Healthy() error {
+	c := http.Client{Timeout: 3 * time.Second}
+	resp, err := c.Get(e.URL() + "/health")
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return errors.New(resp.Status)
+	}
+	return nil
+}
+
+// AwaitHealthy waits until the member is healthy.
+func (e *Etcd) AwaitHealthy(t testing.TB) {
+	t.Helper()
+	e.Ready(t, e.Healthy)
+}
+
+// EtcdConfig is that of a client which soon notices members that come and go.
+func EtcdConfig(endpoints ...string) clientv3.Config {
+	return clientv3.Config{
+		Endpoints: endpoints, DialTimeout: 5 * time.Second,
+		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 2 * time.Second,
+		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: time.Second},
+			MinConnectTimeout: 2 * time.Second,
+		})},
+	}
+}
+
+// EtcdClient returns a client of a cluster's members, which is closed when the test ends.
+func EtcdClient(t testing.TB, members ...*Etcd) *clientv3.Client {
+	t.Helper()
+	var urls []string
+	for _, e := range members {
+		urls = append(urls, e.URL())
+	}
+	return EtcdClientOf(t, EtcdConfig(urls...))
+}
+
+// EtcdClientOf returns a client as configured, which is closed when the test ends.
+func EtcdClientOf(t testing.TB, cfg clientv3.Config) *clientv3.Client {
+	t.Helper()
+	c, err := clientv3.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
+	return c
+}
