@@ -70,7 +70,7 @@ func (s *Scheme) NodeFrom(ctx context.Context, parts ...NodeSource) (int64, erro
 	}
 	var node int64
 	for i, f := range fields {
-		n, err := parts[i].number(ctx, f)
+		n, err := parts[i].number(ctx, &f)
 		if err != nil {
 			return 0, fmt.Errorf("snowfence: %s from %s: %w: %w", f.Name, parts[i].name, ErrNoNode, err)
 		}
@@ -79,8 +79,17 @@ func (s *Scheme) NodeFrom(ctx context.Context, parts ...NodeSource) (int64, erro
 	return node, nil
 }
 
-// number asks the source for the number of a field.
-func (s NodeSource) number(ctx context.Context, f placedField) (int64, error) {
+// Number asks the source alone, for example for the datacenter whose workers [Scheme.NodesWith] names. Errors are as those of NodeFrom.
+func (s NodeSource) Number(ctx context.Context) (int64, error) {
+	n, err := s.number(ctx, nil)
+	if err != nil {
+		return 0, fmt.Errorf("snowfence: %s: %w: %w", s.name, ErrNoNode, err)
+	}
+	return n, nil
+}
+
+// number asks the source, for a field if there is one.
+func (s NodeSource) number(ctx context.Context, f *placedField) (int64, error) {
 	if s.find == nil {
 		return 0, errors.New("it is the zero NodeSource: make one with NodeFromEnv or one of its kind")
 	}
@@ -88,7 +97,9 @@ func (s NodeSource) number(ctx context.Context, f placedField) (int64, error) {
 	switch {
 	case err != nil:
 		return 0, err
-	case n < 0 || f.Bits < 63 && n>>f.Bits != 0:
+	case n < 0:
+		return 0, fmt.Errorf("it is %d: numbers go from 0 up", n)
+	case f != nil && f.Bits < 63 && n>>f.Bits != 0:
 		return 0, fmt.Errorf("it is %d, and %s has %d bits, which hold 0 to %d: give a smaller one, or use a layout with more", n, f.Name, f.Bits, int64(f.mask()))
 	case s.check == nil:
 		return n, nil

@@ -170,6 +170,17 @@ func TestNodeFromParts(t *testing.T) {
 	}
 }
 
+func TestNodeSourceNumber(t *testing.T) {
+	if n, err := NodeNumber(5000).Number(t.Context()); n != 5000 || err != nil {
+		t.Errorf("got %d, %v", n, err)
+	}
+	for _, src := range []NodeSource{NodeNumber(-1), NodeFromEnv("SNOWFENCE_TEST_NOT_SET"), {}} {
+		if n, err := src.Number(t.Context()); !errors.Is(err, ErrNoNode) || !strings.Contains(err.Error(), src.String()) {
+			t.Errorf("%s: got %d, %v", src, n, err)
+		}
+	}
+}
+
 // The hook sees what the source found, once it is known to fit, and its word is last.
 func TestNodeSourceCheck(t *testing.T) {
 	s := twitterScheme(t)

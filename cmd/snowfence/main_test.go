@@ -35,6 +35,7 @@ func TestScripts(t *testing.T) {
 			"waitheld":  waitHeld,
 			"ahead":     ahead,
 			"statefile": stateFile,
+			"holds":     holds,
 		},
 	})
 }
@@ -101,6 +102,24 @@ func ahead(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(g.Close(ctx))
 		ts.Check(l.Close(ctx))
 	}
+	ts.Check(st.Close())
+}
+
+// holds leases a node of the namespace in ids.db under a label, as a process does that is killed while it holds it.
+func holds(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: holds NAMESPACE NODE LABEL")
+	}
+	ctx := context.Background()
+	node, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	st, err := open.Open(ctx, "sqlite:"+ts.MkAbs("ids.db"))
+	ts.Check(err)
+	s, err := snowfence.NewScheme(snowfence.Twitter())
+	ts.Check(err)
+	l, err := lease.Open(ctx, st.Leases, args[0], s, &lease.Options{Node: &node, Label: args[2], TTL: 5 * time.Minute})
+	ts.Check(err)
+	l.Orphan()
 	ts.Check(st.Close())
 }
 

@@ -31,7 +31,7 @@ func (p *program) namespaceCommand() *cobra.Command {
 		Long: `A namespace is the scope within which IDs are unique: a name in a store, with a layout
 and the nodes that can be leased.`,
 	}
-	return group(cmd, p.namespaceList(), p.namespaceShow(), p.namespaceCreate(), p.namespaceChange(), p.namespaceDelete(), p.namespaceConfirm())
+	return group(cmd, p.namespaceList(), p.namespaceShow(), p.namespaceCreate(), p.namespaceChange(), p.namespaceWiden(), p.namespaceDelete(), p.namespaceConfirm())
 }
 
 func (p *program) namespaceList() *cobra.Command {

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -21,7 +19,7 @@ type newFlags struct {
 	secret    secretFlag
 	count     int64
 	layout    string
-	node      string
+	node      nodeFlags
 	block     int
 	format    string
 	stateFile string
@@ -47,13 +45,14 @@ The layout is that of the namespace. A namespace in a file is made on first use,
   snowfence new -n 5 --format dec,base32hex
   snowfence new -n 1000000000 --namespace fast --layout time=41,node=2,seq=20 > ids.txt
   snowfence new --node 5 --state-file /var/lib/app/node5
+  snowfence new --within datacenter=env:ZONE --label web-3
   snowfence new --namespace users --layout randflake --secret-file id.key`,
 		Args: cobra.NoArgs,
 	}
 	fs := cmd.Flags()
 	fs.Int64VarP(&f.count, "count", "n", 1, "how many `IDs`")
 	fs.StringVar(&f.layout, "layout", "", "`name` or spec of the layout (default: the namespace's)")
-	fs.StringVar(&f.node, "node", "", "this `node`, or parts as in 3,7 for datacenter and worker (default: any free one)")
+	f.node.register(fs)
 	fs.IntVar(&f.block, "block", 1, "lease a block of `N` nodes, a power of two, for N times the rate")
 	fs.StringVar(&f.format, "format", "", "text `forms`, with commas between them: "+encodingNames()+" (default: dec; of encrypted IDs base32hex)")
 	fs.BoolVar(&f.json, "json", false, "one JSON object a line")
@@ -147,23 +146,6 @@ func (p *program) explainRate(l snowfence.Layout, f *newFlags) {
 	}
 	p.message("the layout allows %s per node, so this takes %s; more sequence bits (--namespace fast --layout time=41,node=2,seq=20) or --block make it faster",
 		perSecond(rate/float64(f.block)), howLong(took))
-}
-
-// parseNode reads a node number, or the numbers of its parts.
-func parseNode(s *snowfence.Scheme, text string) (int64, error) {
-	var parts []int64
-	for part := range strings.SplitSeq(text, ",") {
-		n, err := strconv.ParseInt(strings.TrimSpace(part), 10, 64)
-		if err != nil {
-			return 0, usagef("--node: %q is not a number, nor numbers such as 3,7", text)
-		}
-		parts = append(parts, n)
-	}
-	node, err := s.Node(parts...)
-	if err != nil {
-		return 0, usagef("--node: %s", strings.TrimPrefix(err.Error(), snowfence.ErrInvalidID.Error()+": "))
-	}
-	return node, nil
 }
 
 // layoutName names a layout as briefly as it can be given back to --layout.

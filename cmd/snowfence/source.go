@@ -38,8 +38,11 @@ func (p *program) checkNew(cmd *cobra.Command, f *newFlags) error {
 	if err := p.stateFileOrStore(cmd, f); err != nil {
 		return err
 	}
+	if err := f.node.check(); err != nil {
+		return err
+	}
 	switch {
-	case f.stateFile != "" && f.node == "":
+	case f.stateFile != "" && f.node.node == "":
 		return usagef("--state-file keeps one node: add --node N, a number that no other machine uses")
 	case f.stateFile == "":
 		if err := checkName(f.store.namespace); err != nil {
@@ -55,6 +58,11 @@ var stateFileAlone = [...]struct{ flag, why string }{
 	{"namespace", "stands in place of a store and its namespaces"},
 	{"wait", "waits for nobody, since its node is this machine's alone"},
 	{"block", "keeps one node"},
+	{"within", "keeps one node"},
+	{"sticky-file", "keeps one node"},
+	{"label", "is its own memory, without labels"},
+	{"guard", "keeps other processes of this machine out by a lock"},
+	{"take-over", "keeps other processes of this machine out by a lock"},
 }
 
 // stateFileOrStore decides between flags that contradict each other.
@@ -91,7 +99,7 @@ func (p *program) stateFileOrStore(cmd *cobra.Command, f *newFlags) error {
 // openSource opens what the IDs are granted by.
 func (p *program) openSource(ctx context.Context, f *newFlags) (*source, error) {
 	if f.stateFile != "" {
-		return p.openStateFile(f)
+		return p.openStateFile(ctx, f)
 	}
 	st, err := p.openStore(ctx, &f.store)
 	if err != nil {
@@ -112,7 +120,7 @@ func (p *program) openSource(ctx context.Context, f *newFlags) (*source, error) 
 	}, nil
 }
 
-func (p *program) openStateFile(f *newFlags) (*source, error) {
+func (p *program) openStateFile(ctx context.Context, f *newFlags) (*source, error) {
 	l, err := parseLayout(f.layout)
 	if err != nil {
 		return nil, err
@@ -121,7 +129,7 @@ func (p *program) openStateFile(f *newFlags) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	node, err := parseNode(s, f.node)
+	node, _, err := parseNode(ctx, s, f.node.node)
 	if err != nil {
 		return nil, err
 	}

@@ -70,16 +70,14 @@ func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*
 		o.TTL = 5 * time.Second
 	}
 	var before *lease.Record
-	if f.node != "" {
-		node, err := parseNode(s, f.node)
-		if err != nil {
-			return nil, nil, err
+	if err := f.node.options(ctx, s, &o); err != nil {
+		return nil, nil, err
+	}
+	if o.Node != nil {
+		if node, k := *o.Node, int64(f.block); node%k != 0 {
+			return nil, nil, usagef("--node %s: a block of %d nodes starts at a multiple of %d: take %d, or leave --block out", f.node.node, k, k, node-node%k)
 		}
-		if k := int64(f.block); node%k != 0 {
-			return nil, nil, usagef("--node %s: a block of %d nodes starts at a multiple of %d: take %d, or leave --block out", f.node, k, k, node-node%k)
-		}
-		o.Node = &node
-		if before, err = latest(ctx, st, f, node); err != nil {
+		if before, err = latest(ctx, st, f, *o.Node); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -93,17 +91,21 @@ func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*
 		defer cancel()
 	}
 	l, err := lease.Open(acquire, st.Leases, f.store.namespace, s, &o)
-	var taken *lease.TakenError
-	if errors.As(err, &taken) {
-		return nil, nil, takenError(taken)
+	if err != nil {
+		return nil, nil, leaseError(err)
 	}
-	return l, before, err
+	return l, before, nil
 }
 
 // takenError says in the words of the command line what lease.TakenError says in those of the library.
 func takenError(e *lease.TakenError) error {
 	text := fmt.Sprintf("all %s nodes of namespace %q are taken", thousands(e.Last-e.First+1), e.Namespace)
+	narrowed := e.Within != snowfence.NodeRange{}
 	switch {
+	case narrowed && e.Block > 1:
+		text = fmt.Sprintf("no block of %d nodes from %d to %d of namespace %q is free", e.Block, e.First, e.Last, e.Namespace)
+	case narrowed:
+		text = fmt.Sprintf("all nodes from %d to %d of namespace %q are taken", e.First, e.Last, e.Namespace)
 	case e.Block > 1:
 		text = fmt.Sprintf("no block of %d nodes of namespace %q is free", e.Block, e.Namespace)
 	case e.First == e.Last:
@@ -122,7 +124,9 @@ func takenError(e *lease.TakenError) error {
 	if e.NextFree > 0 {
 		text += fmt.Sprintf("; the next one frees in %v, unless it is renewed", e.NextFree.Round(100*time.Millisecond))
 	}
-	return errors.New(text + ": wait with --wait 30s, stop a holder (snowfence lease list), or use a layout with more nodes in another namespace")
+	return errors.New(text + ": wait with --wait 30s, stop a holder (snowfence lease list), or " + map[bool]string{
+		true: "ask for others with --within", false: "use a layout with more nodes in another namespace",
+	}[narrowed])
 }
 
 // namespaceScheme returns the scheme of the namespace, and makes the namespace on first use where the store belongs to this machine.

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"bufio"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/spf13/cobra"
+)
+
+func (p *program) namespaceWiden() *cobra.Command {
+	var f storeFlags
+	var leasable, unused string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "widen NAME --leasable RANGE", Short: "Make more nodes leasable", Args: cobra.ExactArgs(1),
+		Long: `Widen makes nodes leasable that were left to numbers given by hand, when no program uses
+them of its own accord any more. Leases that are held go on. Leases that begin from now on
+make no ID from before --unused, so that a clock that was ahead makes none twice.`,
+		Example: "  snowfence namespace widen orders --leasable 0-63",
+	}
+	f.registerStore(cmd.Flags())
+	cmd.Flags().StringVar(&leasable, "leasable", "", "the `range` of nodes that can be leased then, as in 0-63")
+	cmd.Flags().StringVar(&unused, "unused", "", "a `time` after every ID that was made with the numbers given by hand, as in 2026-08-02T12:00:00Z (default: now)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
+		f.namespace = args[0]
+		if leasable == "" {
+			return usagef("which nodes can be leased then: add --leasable 0-63")
+		}
+		first, last, err := parseRange(leasable)
+		if err != nil {
+			return err
+		}
+		var at time.Time
+		if unused != "" {
+			if at, err = time.Parse(time.RFC3339, unused); err != nil {
+				return usagef("--unused: %q is not a time such as 2026-08-02T12:00:00Z", unused)
+			}
+		}
+		st, _, err := p.openNamespace(cmd.Context(), &f)
+		if err != nil {
+			return err
+		}
+		defer st.Close()
+		ns, err := lease.WidenNamespace(cmd.Context(), st.Leases, args[0], first, last, at, p.now())
+		if err != nil {
+			return err
+		}
+		return writeNamespace(out, ns, asJSON)
+	})
+	return cmd
+}

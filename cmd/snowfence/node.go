@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/spf13/pflag"
+)
+
+// nodeFlags say which node is wanted, and how it is leased.
+type nodeFlags struct {
+	node     string
+	within   string
+	sticky   string
+	label    string
+	guard    bool
+	takeOver bool
+}
+
+func (f *nodeFlags) register(fs *pflag.FlagSet) {
+	fs.StringVar(&f.node, "node", "", "this `node`, or parts as in 3,7 for datacenter and worker; each a number, env:NAME, file:PATH, ordinal (web-7 is 7) "+
+		"or ipv4:BITS (default: any free one)")
+	fs.StringVar(&f.within, "within", "", "any free node among `these`: datacenter=3, datacenter=env:ZONE, or a range as in 30-63")
+	fs.StringVar(&f.sticky, "sticky-file", "", "a `file` that remembers the node, which the next run prefers; a hint only")
+	fs.StringVar(&f.label, "label", "", "who holds the node, for people; a `name` that restarts keep brings them the same node (default: host/process ID)")
+	fs.BoolVar(&f.guard, "guard", false, "refuse --node while it is held under another label (always so with env:, file:, ordinal and ipv4:)")
+	fs.BoolVar(&f.takeOver, "take-over", false, "take --node over from whoever holds it (always so with numbers)")
+}
+
+// check refuses flags that are wrong whatever the layout and the store say.
+func (f *nodeFlags) check() error {
+	switch {
+	case f.node != "" && f.within != "":
+		return usagef("--within is for any free node, and --node is one: leave one of them out")
+	case f.node != "" && f.sticky != "":
+		return usagef("--sticky-file is for any free node, and --node is one: leave one of them out")
+	case f.node == "" && f.guard:
+		return usagef("--guard is for one node: add --node")
+	case f.node == "" && f.takeOver:
+		return usagef("--take-over is for one node: add --node")
+	case f.guard && f.takeOver:
+		return usagef("--guard refuses what --take-over takes: leave one of them out")
+	case len(f.label) > 128:
+		return usagef("--label has %d bytes, more than 128", len(f.label))
+	}
+	return nil
+}
+
+// options sets what the flags say of a lease.
+func (f *nodeFlags) options(ctx context.Context, s *snowfence.Scheme, o *lease.Options) (err error) {
+	o.Label, o.StickyFile = f.label, f.sticky
+	if f.within != "" {
+		o.Within, err = parseWithin(ctx, s, f.within)
+		return err
+	}
+	if f.node == "" {
+		return nil
+	}
+	node, found, err := parseNode(ctx, s, f.node)
+	o.Node, o.Guard = &node, (found || f.guard) && !f.takeOver
+	return err
+}
+
+// parseNode reads a node number, or the numbers of its parts, each as it is or from where it is to be found. found tells the latter.
+func parseNode(ctx context.Context, s *snowfence.Scheme, text string) (node int64, found bool, err error) {
+	var parts []int64
+	var sources []snowfence.NodeSource
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		src, err := nodeSource(part)
+		if err != nil {
+			return 0, false, usagef("--node: %q is not a number, nor numbers such as 3,7, nor env:NAME, file:PATH, ordinal or ipv4:BITS", text)
+		}
+		sources = append(sources, src)
+		if n, err := strconv.ParseInt(part, 10, 64); err == nil {
+			parts = append(parts, n)
+		}
+	}
+	if len(parts) == len(sources) {
+		if node, err = s.Node(parts...); err != nil {
+			return 0, false, usagef("--node: %s", strings.TrimPrefix(err.Error(), snowfence.ErrInvalidID.Error()+": "))
+		}
+		return node, false, nil
+	}
+	if node, err = s.NodeFrom(ctx, sources...); err != nil {
+		return 0, true, usagef("--node: %s", withoutPackage(err))
+	}
+	return node, true, nil
+}
+
+// nodeSource reads where a number is to be found.
+func nodeSource(text string) (snowfence.NodeSource, error) {
+	kind, arg, _ := strings.Cut(text, ":")
+	switch {
+	case kind == "env" && arg != "":
+		return snowfence.NodeFromEnv(arg), nil
+	case kind == "file" && arg != "":
+		return snowfence.NodeFromFile(arg), nil
+	case text == "ordinal":
+		return snowfence.NodeFromOrdinal(), nil
+	case kind == "ipv4":
+		bits, err := strconv.Atoi(arg)
+		return snowfence.NodeFromIPv4(bits), err
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	return snowfence.NodeNumber(n), err
+}
+
+// parseWithin reads a range of nodes, or numbers of the highest parts of the node.
+func parseWithin(ctx context.Context, s *snowfence.Scheme, text string) (snowfence.NodeRange, error) {
+	none := snowfence.NodeRange{}
+	if !strings.Contains(text, "=") {
+		first, last, err := parseRange(text)
+		switch {
+		case err != nil:
+			return none, usagef("--within: %q is neither a range such as 30-63 nor a part such as datacenter=3", text)
+		case first > last || last >= s.Nodes():
+			return none, usagef("--within %s: the layout has nodes 0 to %d", text, s.Nodes()-1)
+		}
+		return snowfence.NodeRange{From: first, Until: last + 1}, nil
+	}
+	parts := map[string]int64{}
+	for pair := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
+		src, err := nodeSource(value)
+		if err != nil {
+			return none, usagef("--within: %q is not a part and its number, such as datacenter=3 or datacenter=env:ZONE", pair)
+		}
+		if parts[name], err = src.Number(ctx); err != nil {
+			return none, usagef("--within: %s from %s", name, withoutPackage(err))
+		}
+	}
+	within, err := s.NodesWith(parts)
+	if err != nil {
+		return none, usagef("--within: %s", withoutPackage(err))
+	}
+	return within, nil
+}
+
+// leaseError says in the words of the command line what the library says of a node that cannot be leased.
+func leaseError(err error) error {
+	var taken *lease.TakenError
+	var held *lease.HeldError
+	switch {
+	case errors.As(err, &taken):
+		return takenError(taken)
+	case errors.As(err, &held):
+		return fmt.Errorf("node %d of namespace %q is held by %q until %s: stop that process, use another node, or take this one over with --take-over",
+			held.Node, held.Namespace, held.Label, held.Until.UTC().Format(time.RFC3339))
+	}
+	return err
+}
