@@ -2,8 +2,11 @@ module github.com/snowfence/snowfence/redisstore
 
 go 1.26.0
 
-require github.com/redis/rueidis v1.0.79
+require (
+	github.com/redis/rueidis v1.0.79
+	github.com/snowfence/snowfence v0.0.0
+)
 
-require golang.org/x/sys v0.47.0 // indirect
+require golang.org/x/sys v0.49.0 // indirect
 
 replace github.com/snowfence/snowfence => ../

@@ -1,9 +1,188 @@
-// Package redisstore keeps leases in Redis: an implementation of [lease.Store] over the caller's rueidis client.
+// Package redisstore keeps leases in Redis, as a best effort: an implementation of [lease.Store] over the caller's rueidis client.
 package redisstore
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
 	"github.com/redis/rueidis"
+
+	"github.com/snowfence/snowfence/lease"
 )
 
-// Store keeps leases in Redis.
-type Store struct{ client rueidis.Client }
+// Options says how a store uses Redis. Nil and the zero value are good for a single server that syncs its append-only file.
+type Options struct {
+	// Prefix begins the names of all keys. "" means "snowfence". Stores with other prefixes share nothing.
+	Prefix string
+
+	// Replicas is how many replicas must have acknowledged a write (WAIT) before it counts. With fewer the result is an error, and the holder
+	// goes on with what was acknowledged before. 0 waits for none: then the grants of the last moments are lost with the master.
+	Replicas int
+
+	// AOF makes a write count only when the master, and the Replicas, have synced it to their append-only files. From Redis 7.2 on that is
+	// WAITAOF; before, the master must have appendfsync always, and replicas are asked for what they received only.
+	AOF bool
+
+	// Timeout is how long to wait for the acknowledgements of one write. 0 means a second.
+	Timeout time.Duration
+
+	// Logger is told what was found out about a server that is new to the store; nil means silence. See [Store.Server].
+	Logger *slog.Logger
+}
+
+// Store keeps leases in Redis. It is safe for concurrent use, and any number of processes may use the same server.
+type Store struct {
+	client rueidis.Client
+	opts   Options
+
+	mu      sync.Mutex
+	started uint64              // calls of a script
+	seen    map[string]seen     // by namespace
+	listed  map[string]string   // namespaces that were put on the list, with what they were then
+	servers map[string]*checked // by run ID
+}
+
+// seen is what the answer of the latest started call said.
+type seen struct {
+	started uint64
+	id      string
+	run     string
+}
+
+// New returns a store over c, which stays the caller's to close, after all leases. It does no I/O: what is wrong with the server shows at the first use.
+func New(c rueidis.Client, o *Options) (*Store, error) {
+	var opts Options
+	if o != nil {
+		opts = *o
+	}
+	if opts.Prefix == "" {
+		opts.Prefix = "snowfence"
+	}
+	if opts.Timeout == 0 {
+		opts.Timeout = time.Second
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	switch {
+	case c == nil:
+		return nil, errors.New("redisstore: the rueidis.Client is nil")
+	case strings.ContainsAny(opts.Prefix, "{}"):
+		return nil, fmt.Errorf("redisstore: Options.Prefix is %q; braces are kept for the hash tag of a namespace", opts.Prefix)
+	case opts.Replicas < 0:
+		return nil, fmt.Errorf("redisstore: Options.Replicas is %d; it must be 0 or more", opts.Replicas)
+	case opts.Timeout < time.Millisecond:
+		return nil, fmt.Errorf("redisstore: Options.Timeout is %v; it must be at least 1ms (to Redis, 0 means for ever)", opts.Timeout)
+	}
+	return &Store{
+		client: c, opts: opts,
+		seen: map[string]seen{}, listed: map[string]string{}, servers: map[string]*checked{},
+	}, nil
+}
+
+// chunk bounds how many records one script reads or writes: the server does nothing else meanwhile, some milliseconds.
+const chunk = 500
+
+// Get implements [lease.Store].
+func (s *Store) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+	out := make([]lease.Record, len(keys))
+	for namespace, at := range byNamespace(keys, func(k lease.Key) string { return k.Namespace }) {
+		for len(at) > 0 {
+			n := min(chunk, len(at))
+			args := []string{"get"}
+			for _, i := range at[:n] {
+				args = append(args, order(keys[i].Node))
+			}
+			a, err := s.read(ctx, namespace, args...)
+			if err != nil {
+				return nil, err
+			}
+			for j, i := range at[:n] {
+				if out[i], err = a.record(j, keys[i]); err != nil {
+					return nil, err
+				}
+			}
+			at = at[n:]
+		}
+	}
+	return out, nil
+}
+
+// byNamespace groups the places of a slice.
+func byNamespace[T any](of []T, namespace func(T) string) map[string][]int {
+	out := map[string][]int{}
+	for i, x := range of {
+		n := namespace(x)
+		out[n] = append(out[n], i)
+	}
+	return out
+}
+
+// Count implements [lease.Counter].
+func (s *Store) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
+	a, err := s.read(ctx, namespace, "count", order(first), order(last))
+	if err != nil {
+		return 0, err
+	}
+	n, err := a.body[0].AsInt64()
+	if err != nil {
+		return 0, s.fail(namespace, err)
+	}
+	return n, nil
+}
+
+// Identity implements [lease.Identifier] for stores of one server. It is that of the server with the list of namespaces; in a cluster each namespace has
+// one of its own, which [Store.NamespaceIdentity] returns.
+func (s *Store) Identity(ctx context.Context) (string, error) {
+	return s.NamespaceIdentity(ctx, listName)
+}
+
+// NamespaceIdentity implements [lease.NamespaceIdentifier]. It is what the script answered that was started last, so that it costs no round trip after a swap.
+func (s *Store) NamespaceIdentity(ctx context.Context, namespace string) (string, error) {
+	s.mu.Lock()
+	last := s.seen[namespace]
+	s.mu.Unlock()
+	if last.id == "" {
+		a, err := s.read(ctx, namespace, "count", order(0), order(0))
+		if err != nil {
+			return "", err
+		}
+		last.id = a.id
+	}
+	return "redis:" + last.id, nil
+}
+
+// Now implements [lease.Clock]. In a cluster it is the time of any of its servers.
+func (s *Store) Now(ctx context.Context) (time.Time, error) {
+	t, err := s.client.Do(ctx, s.client.B().Time().Build().ToRetryable()).AsStrSlice()
+	if err != nil {
+		return time.Time{}, fmt.Errorf("redisstore: %w", advise(err))
+	}
+	if len(t) != 2 {
+		return time.Time{}, fmt.Errorf("redisstore: TIME answered %q", t)
+	}
+	sec, err1 := strconv.ParseInt(t[0], 10, 64)
+	micro, err2 := strconv.ParseInt(t[1], 10, 64)
+	if err1 != nil || err2 != nil {
+		return time.Time{}, fmt.Errorf("redisstore: TIME answered %q", t)
+	}
+	return time.Unix(sec, micro*1000), nil
+}
+
+// fail says where an error comes from and what to do about it.
+func (s *Store) fail(namespace string, err error) error {
+	return fmt.Errorf("redisstore: namespace %q: %w", namespace, advise(err))
+}
+
+var (
+	_ lease.Store      = (*Store)(nil)
+	_ lease.Identifier = (*Store)(nil)
+	_ lease.Clock      = (*Store)(nil)
+	_ lease.Counter    = (*Store)(nil)
+)

@@ -1,0 +1,24 @@
+-- Both scripts begin with this. KEYS: 1 who the data is, 2 records by node, 3 nodes, 4 by until, 5 vacant ones by until, 6 by label.
+-- ARGV[1] is a fresh random name for the data, used when it has none yet or may have been set back.
+
+local function field(info, name)
+  local _, last = string.find(info, name .. ':', 1, true)
+  return string.sub(info, last + 1, string.find(info, '\r', last, true) - 1)
+end
+
+local replication = redis.call('INFO', 'replication')
+if field(replication, 'role') ~= 'master' then
+  return redis.error_reply('READONLY this server is a replica, whose data may be old')
+end
+local run = field(redis.call('INFO', 'server'), 'run_id')
+local second = field(replication, 'master_replid2')
+local known = redis.call('HMGET', KEYS[1], 'id', 'run', 'second')
+local id = known[1]
+local cleared = second == string.rep('0', 40)
+if not id or known[2] ~= run or (second ~= known[3] and not cleared) then
+  id = ARGV[1]
+  redis.call('HSET', KEYS[1], 'id', id, 'run', run, 'second', second)
+elseif second ~= known[3] then
+  redis.call('HSET', KEYS[1], 'second', second)
+end
+local head = {id, run, field(replication, 'master_replid'), field(replication, 'master_repl_offset')}

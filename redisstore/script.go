@@ -1,0 +1,162 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha1"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/redis/rueidis"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+//go:embed head.lua
+var head string
+
+//go:embed read.lua
+var readBody string
+
+//go:embed swap.lua
+var swapBody string
+
+var (
+	readScript = newScript(head + readBody)
+	swapScript = newScript(head + swapBody)
+)
+
+// script is a Lua script, which servers keep by the SHA-1 of its text.
+type script struct{ text, sha string }
+
+func newScript(text string) script {
+	sum := sha1.Sum([]byte(text))
+	return script{text, hex.EncodeToString(sum[:])}
+}
+
+// Indexes of the keys that scripts get, from 1 as in Lua.
+const (
+	keyMeta = 1 + iota
+	keyRecords
+	keyNodes
+	keyUntil
+	keyVacant
+	keyLabels
+)
+
+// keys returns the keys of a namespace. The name in braces keeps them together on one server of a cluster.
+func (s *Store) keys(namespace string) []string {
+	base := s.opts.Prefix + ":{" + namespace + "}:"
+	return []string{base + "meta", base + "records", base + "nodes", base + "until", base + "vacant", base + "labels"}
+}
+
+// call builds the command that runs a script: by its SHA-1, or with its text for a server that does not know it yet.
+func (s *Store) call(sc script, known bool, namespace string, args []string) rueidis.Completed {
+	keys := s.keys(namespace)
+	args = append([]string{rand.Text()}, args...)
+	if known {
+		return s.client.B().Evalsha().Sha1(sc.sha).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
+	}
+	return s.client.B().Eval().Script(sc.text).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
+}
+
+// noScript reports whether a server refused to run a script that it does not know, so that nothing was done.
+func noScript(err error) bool {
+	e, ok := rueidis.IsRedisErr(err)
+	return ok && e.IsNoScript()
+}
+
+// answer is what a script returned.
+type answer struct {
+	id     string // the name of the data
+	run    string // of the server's process
+	replID string
+	offset string
+	body   []rueidis.RedisMessage
+}
+
+var errShort = errors.New("a script answered with fewer values than it should: something between here and the server changes answers")
+
+func parse(res rueidis.RedisResult) (a answer, err error) {
+	all, err := res.ToArray()
+	if err != nil {
+		return a, err
+	}
+	if len(all) < 5 {
+		return a, errShort
+	}
+	for i, to := range []*string{&a.id, &a.run, &a.replID, &a.offset} {
+		if *to, err = all[i].ToString(); err != nil {
+			return a, err
+		}
+	}
+	a.body = all[4:]
+	return a, nil
+}
+
+// record decodes the i-th record of an answer.
+func (a answer) record(i int, k lease.Key) (lease.Record, error) {
+	values, err := a.body[0].ToArray()
+	if err != nil || i >= len(values) {
+		return lease.Record{}, fmt.Errorf("redisstore: namespace %q: %w", k.Namespace, errShort)
+	}
+	value, err := values[i].ToString()
+	if rueidis.IsRedisNil(err) {
+		return lease.Record{Key: k}, nil
+	}
+	var r lease.Record
+	if err == nil {
+		r, err = decode(k, value)
+	}
+	if err != nil {
+		return r, fmt.Errorf("redisstore: node %d of namespace %q: %w", k.Node, k.Namespace, err)
+	}
+	return r, nil
+}
+
+// start numbers a call before it is sent.
+func (s *Store) start() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.started++
+	return s.started
+}
+
+// saw keeps what an answer says of the data and the server. Of answers that cross, the one to the call that was started later counts: whoever made a call
+// before that one knows that its own was answered earlier.
+func (s *Store) saw(ctx context.Context, namespace string, started uint64, a answer) error {
+	s.mu.Lock()
+	if s.seen[namespace].started < started {
+		s.seen[namespace] = seen{started, a.id, a.run}
+	}
+	s.mu.Unlock()
+	return s.check(ctx, namespace, a.run)
+}
+
+// read runs the script that reads. It may be sent again after a failed connection: all it can write is what it then would find.
+func (s *Store) read(ctx context.Context, namespace string, args ...string) (answer, error) {
+	if err := plain(namespace); err != nil {
+		return answer{}, err
+	}
+	started := s.start()
+	a, err := parse(s.client.Do(ctx, s.call(readScript, true, namespace, args).ToRetryable()))
+	if noScript(err) {
+		a, err = parse(s.client.Do(ctx, s.call(readScript, false, namespace, args).ToRetryable()))
+	}
+	if err != nil {
+		return a, s.fail(namespace, err)
+	}
+	return a, s.saw(ctx, namespace, started, a)
+}
+
+// plain refuses names that would end the hash tag early.
+func plain(namespace string) error {
+	for _, c := range namespace {
+		if c == '{' || c == '}' {
+			return fmt.Errorf("redisstore: namespace %q: a name has no braces", namespace)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// Server is what was found out about the server that keeps a namespace.
+type Server struct {
+	RunID   string // of its process
+	ReplID  string // of its stream of replication
+	Version string // of Redis
+	Policy  string // maxmemory-policy
+	AOF     bool   // appendonly yes
+	Fsync   string // appendfsync; "" when it may not be asked for, as with most hosted servers
+}
+
+// Loses says what of the acknowledged writes is gone after a crash of the server, by its persistence; "" when nothing is. A failover is another matter: see Options.Replicas.
+func (v Server) Loses() string {
+	switch {
+	case !v.AOF:
+		return "appendonly is no: a restart goes back to the last snapshot, or to nothing: set appendonly yes and appendfsync always"
+	case v.Fsync == "always":
+		return ""
+	case v.Fsync == "everysec":
+		return "appendfsync is everysec: a crash loses up to two seconds of grants: set appendfsync always, or use Options.AOF"
+	case v.Fsync == "no":
+		return "appendfsync is no: a crash of the machine loses what its system had not written, often 30 s: set appendfsync always"
+	}
+	return "appendfsync is not known (CONFIG GET is not allowed): unless it is always, a crash may lose seconds of grants"
+}
+
+// checked is what is known about a server, and since when.
+type checked struct {
+	server Server
+	at     time.Time
+	err    error // why it cannot be used
+}
+
+// recheck is after how long a server is looked at again: its settings can be changed while it runs.
+const recheck = time.Minute
+
+// Server returns what the server of a namespace is now.
+func (s *Store) Server(ctx context.Context, namespace string) (Server, error) {
+	if err := plain(namespace); err != nil {
+		return Server{}, err
+	}
+	v, err := s.look(ctx, namespace)
+	if err != nil {
+		return v, s.fail(namespace, err)
+	}
+	return v, nil
+}
+
+// check makes sure that the server with a run ID was looked at, and that it does not evict.
+func (s *Store) check(ctx context.Context, namespace, run string) error {
+	s.mu.Lock()
+	c := s.servers[run]
+	if c != nil && time.Since(c.at) < recheck {
+		s.mu.Unlock()
+		return c.err
+	}
+	if c != nil { // the others go on with what is known
+		s.servers[run] = &checked{c.server, time.Now(), c.err}
+	}
+	s.mu.Unlock()
+	v, err := s.look(ctx, namespace)
+	if err == nil && v.RunID != run {
+		err = errors.New("the server became another one while it was looked at")
+	}
+	if err != nil {
+		s.mu.Lock()
+		delete(s.servers, run)
+		s.mu.Unlock()
+	}
+	return err
+}
+
+// look asks the server of a namespace for its settings, and refuses one that evicts.
+func (s *Store) look(ctx context.Context, namespace string) (v Server, err error) {
+	c, release := s.client.Dedicate()
+	defer release()
+	build := func(known bool) []rueidis.Completed {
+		return []rueidis.Completed{s.call(readScript, known, namespace, []string{"server"})}
+	}
+	a, err := parse(s.again(ctx, c, c.DoMulti(ctx, build(true)...), build)[0])
+	if err != nil {
+		return v, err
+	}
+	info, err := a.body[0].ToString()
+	if err != nil {
+		return v, err
+	}
+	facts := map[string]string{}
+	for line := range strings.Lines(info) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		facts[name] = value
+	}
+	v = Server{RunID: a.run, ReplID: a.replID, Version: facts["redis_version"], Policy: facts["maxmemory_policy"], AOF: facts["aof_enabled"] == "1"}
+	fsync, err := c.Do(ctx, s.client.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()
+	if _, refused := rueidis.IsRedisErr(err); err != nil && !refused {
+		return v, err
+	}
+	v.Fsync = fsync["appendfsync"] // hosted servers do not allow CONFIG
+	if v.Policy != "noeviction" {
+		err = fmt.Errorf("maxmemory-policy is %q, with which Redis may throw grants away: set it to noeviction, or use another server", v.Policy)
+	} else if err = nil; s.opts.AOF && !v.AOF {
+		err = errors.New("appendonly is no, and Options.AOF asks for it: set appendonly yes")
+	} else if s.opts.AOF && !v.waits() && v.Fsync != "always" {
+		err = fmt.Errorf("Options.AOF needs WAITAOF, of Redis 7.2 or later, or appendfsync always; this is Redis %s with appendfsync %q", v.Version, v.Fsync)
+	}
+	s.mu.Lock()
+	before := s.servers[v.RunID]
+	s.servers[v.RunID] = &checked{v, time.Now(), err}
+	s.mu.Unlock()
+	if before == nil || before.server != v {
+		s.opts.Logger.Info("redis server", "namespace", namespace, "version", v.Version, "run", v.RunID,
+			"appendonly", v.AOF, "appendfsync", v.Fsync, "policy", v.Policy)
+		if loses := v.Loses(); loses != "" {
+			s.opts.Logger.Warn("redis may lose grants", "namespace", namespace, "cause", loses)
+		}
+	}
+	return v, err
+}
+
+// waits reports whether the server knows WAITAOF.
+func (v Server) waits() bool {
+	major, rest, _ := strings.Cut(v.Version, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	a, err1 := strconv.Atoi(major)
+	b, err2 := strconv.Atoi(minor)
+	return err1 == nil && err2 == nil && (a > 7 || a == 7 && b >= 2)
+}

@@ -1,0 +1,207 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Swap implements [lease.Store]. Each write is sent to the server once: a second time only if the server said that it had not run the script. So a
+// result of ErrLost is never met because the first try was done. Writes of one namespace go together, some hundred a script.
+//
+// Results are nil only with the acknowledgements that [Options] ask for.
+func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
+	errs := make([]error, len(writes))
+	if err := lease.Distinct(writes); err != nil {
+		return slices.Repeat([]error{err}, len(writes))
+	}
+	for namespace, at := range byNamespace(writes, func(w lease.Write) string { return w.New.Namespace }) {
+		if err := s.list(ctx, namespace); err != nil {
+			for _, i := range at {
+				errs[i] = err
+			}
+			continue
+		}
+		s.swap(ctx, namespace, writes, at, errs)
+	}
+	return errs
+}
+
+// list puts a namespace on the list of all before its first record is written, since in a cluster the list lives on another server: so
+// none with records is missing. It does so again when the data may have been set back.
+func (s *Store) list(ctx context.Context, namespace string) error {
+	if err := plain(namespace); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	id, done := s.seen[namespace].id, s.listed[namespace]
+	s.mu.Unlock()
+	if done != "" && done == id {
+		return nil
+	}
+	id, err := s.NamespaceIdentity(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Identity(ctx); err != nil { // looks at the server of the list
+		return err
+	}
+	results, err := s.commit(ctx, listName, func(bool) []rueidis.Completed {
+		return []rueidis.Completed{s.client.B().Sadd().Key(s.namespaces()).Member(namespace).Build()}
+	})
+	if failed := results[0].Error(); failed != nil {
+		err = failed
+	}
+	if err != nil {
+		return s.fail(namespace, fmt.Errorf("putting it on the list of namespaces: %w", err))
+	}
+	s.mu.Lock()
+	s.listed[namespace] = id[len("redis:"):]
+	s.mu.Unlock()
+	return nil
+}
+
+// listName stands for the list of namespaces where a namespace is asked for; lease allows no such name.
+const listName = "@"
+
+func (s *Store) namespaces() string { return s.opts.Prefix + ":{" + listName + "}:namespaces" }
+
+// window is how many scripts of a large batch are sent in one go.
+const window = 8
+
+// swap carries out the writes of one namespace, which stand at those places.
+func (s *Store) swap(ctx context.Context, namespace string, writes []lease.Write, at []int, errs []error) {
+	var calls [][]string
+	parts := slices.Collect(slices.Chunk(at, chunk))
+	for _, part := range parts {
+		args := make([]string, 0, 3*len(part))
+		for _, i := range part {
+			w := writes[i]
+			args = append(args, order(w.New.Node), w.Old, encode(w.New))
+		}
+		calls = append(calls, args)
+	}
+	for len(calls) > 0 {
+		n := min(window, len(calls))
+		started := s.start()
+		results, unacknowledged := s.commit(ctx, namespace, func(known bool) []rueidis.Completed {
+			cmds := make([]rueidis.Completed, n)
+			for i, args := range calls[:n] {
+				cmds[i] = s.call(swapScript, known, namespace, args)
+			}
+			return cmds
+		})
+		for i, part := range parts[:n] {
+			s.settle(ctx, namespace, started, results[i], unacknowledged, part, errs)
+		}
+		calls, parts = calls[n:], parts[n:]
+	}
+}
+
+// settle writes the results of one script, whose writes stand at those places.
+func (s *Store) settle(ctx context.Context, namespace string, started uint64, res rueidis.RedisResult, unacknowledged error, part []int, errs []error) {
+	var done string
+	a, err := parse(res)
+	if err == nil {
+		done, err = a.body[0].ToString()
+	}
+	if err == nil && len(done) != len(part) {
+		err = errShort
+	}
+	if err == nil {
+		err = s.saw(ctx, namespace, started, a)
+	}
+	for j, i := range part {
+		switch {
+		case err != nil:
+			errs[i] = s.fail(namespace, err)
+		case done[j] == '0':
+			errs[i] = lease.ErrLost
+		case unacknowledged != nil:
+			errs[i] = s.fail(namespace, unacknowledged)
+		}
+	}
+}
+
+// commit sends commands of one namespace and waits for the acknowledgements of what they wrote: with an error nothing of it counts yet. build is called again for a server that does not know the script: then none of the scripts has run.
+func (s *Store) commit(ctx context.Context, namespace string, build func(known bool) []rueidis.Completed) ([]rueidis.RedisResult, error) {
+	s.mu.Lock()
+	aof := s.opts.AOF
+	if c := s.servers[s.seen[namespace].run]; aof && c != nil && !c.server.waits() {
+		aof = false // it was made sure that this one syncs before it answers
+	}
+	s.mu.Unlock()
+	if s.opts.Replicas == 0 && !aof {
+		results := s.client.DoMulti(ctx, build(true)...)
+		return s.again(ctx, s.client, results, build), nil
+	}
+	c, release := s.client.Dedicate()
+	defer release()
+	results := s.again(ctx, c, c.DoMulti(ctx, build(true)...), build)
+	for _, r := range results {
+		if r.NonRedisError() != nil {
+			return results, nil // the connection is gone, and each result says so
+		}
+	}
+	return results, s.wait(ctx, c, aof)
+}
+
+type doer interface {
+	DoMulti(ctx context.Context, multi ...rueidis.Completed) []rueidis.RedisResult
+}
+
+// again sends those commands again that were not run since the server did not know the script.
+func (s *Store) again(ctx context.Context, c doer, results []rueidis.RedisResult, build func(known bool) []rueidis.Completed) []rueidis.RedisResult {
+	var cmds, all []rueidis.Completed
+	var at []int
+	for i, r := range results {
+		if noScript(r.Error()) {
+			if all == nil {
+				all = build(false)
+			}
+			cmds, at = append(cmds, all[i]), append(at, i)
+		}
+	}
+	if len(cmds) == 0 {
+		return results
+	}
+	for j, r := range c.DoMulti(ctx, cmds...) {
+		results[at[j]] = r
+	}
+	return results
+}
+
+var errUnacknowledged = errors.New("fewer acknowledgements than asked for")
+
+// wait asks, on the connection that has written, how far the writes have got. On another connection the answer would be about nothing.
+func (s *Store) wait(ctx context.Context, c rueidis.DedicatedClient, aof bool) error {
+	b, n, ms := s.client.B(), int64(s.opts.Replicas), int64((s.opts.Timeout+time.Millisecond-1)/time.Millisecond)
+	if aof {
+		got, err := c.Do(ctx, b.Waitaof().Numlocal(1).Numreplicas(n).Timeout(ms).Build()).AsIntSlice()
+		switch {
+		case err != nil:
+			return fmt.Errorf("waiting for the append-only file: %w", err)
+		case len(got) != 2:
+			return fmt.Errorf("WAITAOF answered %v", got)
+		case got[0] < 1:
+			return fmt.Errorf("%w: the master has not synced its append-only file within %v: set appendonly yes", errUnacknowledged, s.opts.Timeout)
+		case got[1] < n:
+			return fmt.Errorf("%w: %d of %d replicas have synced the write within %v", errUnacknowledged, got[1], n, s.opts.Timeout)
+		}
+		return nil
+	}
+	got, err := c.Do(ctx, b.Wait().Numreplicas(n).Timeout(ms).Build()).AsInt64()
+	if err != nil {
+		return fmt.Errorf("waiting for replicas: %w", err)
+	}
+	if got < n {
+		return fmt.Errorf("%w: %d of %d replicas have the write within %v", errUnacknowledged, got, n, s.opts.Timeout)
+	}
+	return nil
+}

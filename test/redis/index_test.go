@@ -1,0 +1,68 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/redis/rueidis"
+)
+
+// sameIndexes reads all records of a store as they lie in Redis, makes the indexes anew by a second implementation, and compares.
+func sameIndexes(t testing.TB, c rueidis.Client, prefix string) {
+	t.Helper()
+	ctx := context.Background()
+	names, err := c.Do(ctx, c.B().Smembers().Key(prefix+":{@}:namespaces").Build()).AsStrSlice()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		base := prefix + ":{" + name + "}:"
+		records, err := c.Do(ctx, c.B().Hgetall().Key(base+"records").Build()).AsStrMap()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string][]string{}
+		for node, value := range records {
+			nonce, err1 := strconv.ParseInt(value[18:26], 16, 64)
+			label, err2 := strconv.ParseInt(value[26:34], 16, 64)
+			if err1 != nil || err2 != nil {
+				t.Fatalf("%s%s: %q", base, node, value)
+			}
+			until := value[1:17]
+			want["nodes"] = append(want["nodes"], node)
+			want["until"] = append(want["until"], until+node)
+			if value[17] == 'v' {
+				want["vacant"] = append(want["vacant"], until+node)
+			}
+			want["labels"] = append(want["labels"], value[26:34]+value[34+nonce:34+nonce+label]+node)
+		}
+		for _, index := range []string{"nodes", "until", "vacant", "labels"} {
+			slices.Sort(want[index])
+			got, err := c.Do(ctx, c.B().Zrange().Key(base+index).Min("0").Max("-1").Build()).AsStrSlice()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got, want[index]) {
+				t.Errorf("%s%s of %d records: %s", base, index, len(records), difference(got, want[index]))
+			}
+		}
+	}
+}
+
+func difference(got, want []string) string {
+	var extra, missing []string
+	for _, m := range got {
+		if !slices.Contains(want, m) {
+			extra = append(extra, m)
+		}
+	}
+	for _, m := range want {
+		if !slices.Contains(got, m) {
+			missing = append(missing, m)
+		}
+	}
+	return fmt.Sprintf("%d members for %d; extra %q, missing %q", len(got), len(want), extra, missing)
+}

@@ -1,0 +1,71 @@
+// Package redis tests leases in real Redis servers: single ones, behind Sentinel, and in a cluster.
+package redis
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/redis/rueidis"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/leasetest"
+	"github.com/snowfence/snowfence/redisstore"
+	"github.com/snowfence/snowfence/test/servers"
+)
+
+// client connects to servers.
+func client(t testing.TB, o rueidis.ClientOption) rueidis.Client {
+	t.Helper()
+	o.DisableCache = true
+	c, err := rueidis.NewClient(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func single(t testing.TB, r *servers.Redis) rueidis.Client {
+	t.Helper()
+	return client(t, rueidis.ClientOption{InitAddress: []string{r.Address()}, ForceSingleClient: true})
+}
+
+func sentinel(t testing.TB, s *servers.Sentinel) rueidis.Client {
+	t.Helper()
+	return client(t, rueidis.ClientOption{InitAddress: s.Addresses(), Sentinel: rueidis.SentinelOption{MasterSet: servers.SentinelMaster}})
+}
+
+func newStore(t testing.TB, c rueidis.Client, o *redisstore.Options) *redisstore.Store {
+	t.Helper()
+	st, err := redisstore.New(c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+var prefixes atomic.Int64
+
+// conform runs the suite in many stores of the same servers, and then looks at their indexes.
+func conform(t *testing.T, c rueidis.Client, o redisstore.Options) {
+	leasetest.Run(t, func(t *testing.T) lease.Store {
+		o := o
+		o.Prefix = fmt.Sprint("test", prefixes.Add(1))
+		t.Cleanup(func() { sameIndexes(t, c, o.Prefix) })
+		return newStore(t, c, &o)
+	})
+}
+
+func TestSingle(t *testing.T) {
+	conform(t, single(t, servers.StartRedis(t)), redisstore.Options{})
+}
+
+func TestSentinel(t *testing.T) {
+	conform(t, sentinel(t, servers.StartSentinel(t, 2)), redisstore.Options{Replicas: 1})
+}
+
+func TestCluster(t *testing.T) {
+	c := servers.StartRedisCluster(t)
+	conform(t, client(t, rueidis.ClientOption{InitAddress: c.Addresses()}), redisstore.Options{Replicas: 1})
+}
