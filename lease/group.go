@@ -31,7 +31,7 @@ func Group(st Store) Store {
 	g := &group{Store: st}
 	g.swaps = lane[[]Write, []error]{trips: groupTrips, limit: groupLimit, weigh: weighWrites, clash: clash, do: g.swap}
 	g.gets = lane[[]Key, []Record]{trips: groupTrips, limit: groupLimit, weigh: weighKeys, do: g.get}
-	g.names = lane[struct{}, string]{trips: 1, do: share(func(ctx context.Context) (string, error) { return identity(ctx, st) })}
+	g.names = lane[struct{}, string]{trips: 1, do: share(func(ctx context.Context) (string, error) { return storeIdentity(ctx, st) })}
 	if c, ok := st.(Clock); ok {
 		g.times = lane[struct{}, time.Time]{trips: 1, do: share(c.Now)}
 	}
@@ -94,6 +94,14 @@ func (g *group) Swap(ctx context.Context, writes []Write) []error {
 // Identity implements [Identifier].
 func (g *group) Identity(ctx context.Context) (string, error) {
 	return g.names.ask(ctx, struct{}{})
+}
+
+// NamespaceIdentity implements [NamespaceIdentifier]. A store that has one for each namespace is asked for each.
+func (g *group) NamespaceIdentity(ctx context.Context, namespace string) (string, error) {
+	if i, ok := g.Store.(NamespaceIdentifier); ok {
+		return i.NamespaceIdentity(ctx, namespace)
+	}
+	return g.Identity(ctx)
 }
 
 // Now implements [Clock].
@@ -184,7 +192,8 @@ func clash(writes []Write, taken map[Key]bool) bool {
 }
 
 var (
-	_ Identifier = (*group)(nil)
-	_ Clock      = (*group)(nil)
-	_ Pinner     = (*group)(nil)
+	_ Identifier          = (*group)(nil)
+	_ NamespaceIdentifier = (*group)(nil)
+	_ Clock               = (*group)(nil)
+	_ Pinner              = (*group)(nil)
 )

@@ -50,7 +50,7 @@ func (l *Lease) lose(cause error) error {
 // lost at once; otherwise it returns err, and the grant may be used to its end.
 func (l *Lease) replaced(ctx context.Context, err error) error {
 	if !errors.Is(err, ErrReplaced) {
-		if _, why := identity(ctx, l.st); errors.Is(why, ErrReplaced) {
+		if _, why := identity(ctx, l.st, l.name); errors.Is(why, ErrReplaced) {
 			err = why
 		}
 	}

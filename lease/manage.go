@@ -123,7 +123,7 @@ func ConfirmStore(ctx context.Context, st Store, namespace string) (Namespace, e
 		if err != nil {
 			return Namespace{}, err
 		}
-		id, err := identity(ctx, st)
+		id, err := identity(ctx, st, namespace)
 		if err != nil {
 			return Namespace{}, fmt.Errorf("lease: asking the store who it is: %w", err)
 		}

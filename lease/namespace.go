@@ -88,7 +88,7 @@ func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Sc
 		}
 		ns.Layout, ns.Fingerprint = s.Layout().String(), s.Fingerprint()
 		ns.First, ns.Last, ns.State = first, last, Active
-		if ns.Identity, err = identity(ctx, st); err != nil {
+		if ns.Identity, err = identity(ctx, st, name); err != nil {
 			return Namespace{}, fmt.Errorf("lease: creating namespace %q: %w", name, err)
 		}
 		ns, err = ns.write(ctx, st)
@@ -186,8 +186,16 @@ func (ns Namespace) notActive() error {
 // errDeleted tells a deleted namespace from one that never was.
 var errDeleted = errors.New("it was deleted")
 
-// identity returns the identity of the store, "" if it has none.
-func identity(ctx context.Context, st Store) (string, error) {
+// identity returns the identity of what keeps a namespace, "" if the store has none.
+func identity(ctx context.Context, st Store, name string) (string, error) {
+	if i, ok := st.(NamespaceIdentifier); ok {
+		return i.NamespaceIdentity(ctx, name)
+	}
+	return storeIdentity(ctx, st)
+}
+
+// storeIdentity returns the identity of the store, "" if it has none.
+func storeIdentity(ctx context.Context, st Store) (string, error) {
 	i, ok := st.(Identifier)
 	if !ok {
 		return "", nil

@@ -31,7 +31,7 @@ func (l *Lease) usable(ctx context.Context) (Namespace, error) {
 		if err := ns.usable(l.scheme); err != nil {
 			return Namespace{}, err
 		}
-		id, err := identity(ctx, l.st)
+		id, err := identity(ctx, l.st, l.name)
 		if err != nil {
 			return Namespace{}, fmt.Errorf("lease: asking the store who it is: %w", err)
 		}
@@ -79,7 +79,7 @@ func (l *Lease) raiseFloor(ctx context.Context, done func(ns Namespace, id strin
 		if err := ns.usable(l.scheme); err != nil {
 			return err
 		}
-		id, err := identity(ctx, l.st)
+		id, err := identity(ctx, l.st, l.name)
 		if err != nil {
 			return fmt.Errorf("lease: asking the store who it is: %w", err)
 		}

@@ -148,7 +148,7 @@ func (l *Lease) confirm(ctx context.Context, until int64) error {
 		}
 		return l.lose(fmt.Errorf("namespace %q was changed: it is %s in generation %d, no longer %d", l.name, ns.State, ns.Generation, h.generation))
 	}
-	id, err := identity(ctx, l.st)
+	id, err := identity(ctx, l.st, l.name)
 	switch {
 	case err != nil:
 		return fmt.Errorf("lease: asking the store who it is: %w", err)

@@ -80,6 +80,12 @@ type Identifier interface {
 	Identity(ctx context.Context) (string, error)
 }
 
+// NamespaceIdentifier is an [Identifier] that keeps namespaces in different places, one of which may be set back while the others are not.
+type NamespaceIdentifier interface {
+	// NamespaceIdentity is asked instead of Identity, with the same rules.
+	NamespaceIdentity(ctx context.Context, namespace string) (string, error)
+}
+
 // Pinner is a [Store] that has to keep something open while leases are held in it, to notice when it is replaced.
 type Pinner interface {
 	// Pin is called when a lease is opened, and unpin once when it has ended.

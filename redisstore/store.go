@@ -181,8 +181,9 @@ func (s *Store) fail(namespace string, err error) error {
 }
 
 var (
-	_ lease.Store      = (*Store)(nil)
-	_ lease.Identifier = (*Store)(nil)
-	_ lease.Clock      = (*Store)(nil)
-	_ lease.Counter    = (*Store)(nil)
+	_ lease.Store               = (*Store)(nil)
+	_ lease.Identifier          = (*Store)(nil)
+	_ lease.NamespaceIdentifier = (*Store)(nil)
+	_ lease.Clock               = (*Store)(nil)
+	_ lease.Counter             = (*Store)(nil)
 )

@@ -204,6 +204,17 @@ func (f *faulty) Identity(ctx context.Context) (string, error) {
 	return "", nil
 }
 
+// NamespaceIdentity is what the test wants, or else what the store says.
+func (f *faulty) NamespaceIdentity(ctx context.Context, namespace string) (string, error) {
+	f.mu.Lock()
+	id := f.id
+	f.mu.Unlock()
+	if i, ok := f.Store.(lease.NamespaceIdentifier); ok && id == nil {
+		return i.NamespaceIdentity(ctx, namespace)
+	}
+	return f.Identity(ctx)
+}
+
 // Pin pins the store where it wants that.
 func (f *faulty) Pin(ctx context.Context) (func(), error) {
 	if p, ok := f.Store.(lease.Pinner); ok {

@@ -60,4 +60,6 @@ func NewCerts(t testing.TB) *Certs {
 }
 
 // Client is a configuration for clients, which trust the authority.
-func (c *Certs) Client() *tls.Config { return &tls.Config{RootCAs: c.pool, MinVersion: tls.VersionTLS12} }
+func (c *Certs) Client() *tls.Config {
+	return &tls.Config{RootCAs: c.pool, MinVersion: tls.VersionTLS12}
+}
