@@ -75,3 +75,97 @@ func sqliteAdvice(err error) error {
 	}
 	return err
 }
+
+// sqlState returns the SQLSTATE of a PostgreSQL error, "" where it has none.
+func sqlState(err error) string {
+	var coded interface{ SQLState() string }
+	if errors.As(err, &coded) {
+		return coded.SQLState()
+	}
+	return ""
+}
+
+// postgresBusy reports whether a transaction was rolled back for the sake of others.
+func postgresBusy(err error) bool {
+	var undone *commitError
+	if errors.As(err, &undone) {
+		return false
+	}
+	switch sqlState(err) {
+	case "40001", "40P01", "55P03": // serialization failure, deadlock, lock not available
+		return true
+	}
+	return false
+}
+
+var postgresErrors = map[string]string{
+	"25006": "the server or the connection is read-only: connect to the primary, and leave default_transaction_read_only off",
+	"42501": "this user lacks a right: let it SELECT, INSERT and UPDATE on snowfence_lease and snowfence_meta, and CREATE in the schema at the first use",
+	"42P01": "the tables are not there: they were dropped, or the search_path is another one; restart this program to make them, or restore them",
+	"42703": "a table of the name snowfence_lease is another program's: use a schema of your own (search_path)",
+	"42809": "something that is no table has the name of one of the tables: use a schema of your own (search_path)",
+	"53100": "the disk is full: make room, and leases go on by themselves",
+	"53300": "the server has too many connections: let this program use fewer (SetMaxOpenConns), or allow more",
+	"26000": "a pooler between takes prepared statements away: for pgx set default_query_exec_mode=exec in the URL",
+	"08P01": "a pooler between takes prepared statements away, perhaps: for pgx set default_query_exec_mode=exec in the URL",
+	"42P05": "a pooler between mixes prepared statements up: for pgx set default_query_exec_mode=exec in the URL",
+	"57P01": "the server is being shut down: what was written last is not known, and is asked for when it is back",
+}
+
+// postgresAdvice puts what to do before an error, where that is known.
+func postgresAdvice(err error) error {
+	if advice := postgresErrors[sqlState(err)]; advice != "" {
+		return fmt.Errorf("%s: %w", advice, err)
+	}
+	return err
+}
+
+// mysqlCode returns the number of a MySQL error, which the driver's text begins with, and 0 where it has none.
+func mysqlCode(err error) (code int) {
+	for err != nil {
+		if n, _ := fmt.Sscanf(err.Error(), "Error %d", &code); n == 1 {
+			return code
+		}
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, e := range joined.Unwrap() {
+				if code := mysqlCode(e); code != 0 {
+					return code
+				}
+			}
+			return 0
+		}
+		err = errors.Unwrap(err)
+	}
+	return 0
+}
+
+// mysqlBusy reports whether a statement or transaction was rolled back for the sake of others.
+func mysqlBusy(err error) bool {
+	var undone *commitError
+	if errors.As(err, &undone) {
+		return false
+	}
+	code := mysqlCode(err)
+	return code == 1213 || code == 1205 // deadlock, lock wait timeout
+}
+
+var mysqlErrors = map[int]string{
+	1044: "this user lacks a right: let it SELECT, INSERT and UPDATE the tables snowfence_lease and snowfence_meta, and CREATE at the first use",
+	1142: "this user lacks a right: let it SELECT, INSERT and UPDATE the tables snowfence_lease and snowfence_meta, and CREATE at the first use",
+	1054: "a table of the name snowfence_lease is another program's: use a database of your own",
+	1146: "the tables are not there: they were dropped; restart this program to make them, or restore them",
+	1290: "the server is read_only, as replicas are: connect to the primary",
+	1836: "the server is read-only: connect to the primary",
+	1021: "the disk is full: make room, and leases go on by themselves",
+	1114: "the disk is full, perhaps: make room, and leases go on by themselves",
+	1040: "the server has too many connections: let this program use fewer (SetMaxOpenConns), or allow more",
+	1053: "the server is being shut down: what was written last is not known, and is asked for when it is back",
+}
+
+// mysqlAdvice puts what to do before an error, where that is known.
+func mysqlAdvice(err error) error {
+	if advice := mysqlErrors[mysqlCode(err)]; advice != "" {
+		return fmt.Errorf("%s: %w", advice, err)
+	}
+	return err
+}

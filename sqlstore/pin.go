@@ -19,7 +19,7 @@ const maxSeen = 16
 
 // Pin implements [lease.Pinner]: it keeps one connection open. A pool without one to spare is left alone: there each connection is compared with itself.
 func (s *Store) Pin(ctx context.Context) (unpin func(), err error) {
-	if err := s.use(ctx, func(*sql.Conn) error { return nil }); err != nil {
+	if err := s.use(ctx, nothing); err != nil {
 		return nil, err
 	}
 	c, err := s.db.Conn(ctx) // before mu, which is taken by those who have one
@@ -89,7 +89,7 @@ func (s *Store) join(ctx context.Context, c *sql.Conn) (used sides, err error) {
 	if used, ok := s.seen[id]; ok && id != nil {
 		return used, nil
 	}
-	if _, err := meta(ctx, c, "id"); err != nil { // the first read opens the side files
+	if _, err := s.meta(ctx, c, "id"); err != nil { // the first read opens the side files
 		return sides{}, err
 	}
 	if used, err = s.file.sides(); err != nil {

@@ -14,7 +14,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,7 +32,11 @@ type Store struct {
 
 	mu       sync.Mutex // guards what follows, not the database
 	ready    bool
-	id       string
+	id       string        // of the database, as told last
+	system   string        // of the server that told it; see answer
+	term     int64         // the same
+	uses     int64         // begun so far
+	since    int64         // the use that was told id first
 	file     *file         // nil for databases that are no file
 	pinned   *sql.Conn     // nil when there are no leases, or no connection to spare
 	pins     int           // leases that pinned it
@@ -45,7 +51,7 @@ func New(db *sql.DB, d Dialect) (*Store, error) {
 	case db == nil:
 		return nil, errors.New("sqlstore: the *sql.DB is nil")
 	case d.name == "":
-		return nil, errors.New("sqlstore: the Dialect is empty: use SQLite()")
+		return nil, errors.New("sqlstore: the Dialect is empty: use SQLite(), PostgreSQL() or MySQL()")
 	}
 	return &Store{db: db, dialect: d}, nil
 }
@@ -69,11 +75,11 @@ func (s *Store) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, erro
 			n++
 		}
 		args := []any{keys[0].Namespace}
-		for _, k := range keys[:n] {
-			args = append(args, k.Node)
+		for i := range 1 << bits.Len(uint(n-1)) { // few lengths, so that prepared statements are used again
+			args = append(args, keys[min(i, n-1)].Node)
 		}
-		query := "SELECT " + columns + " FROM snowfence_lease WHERE namespace = ? AND node IN (?" + strings.Repeat(", ?", n-1) + ")"
-		rs, err := s.read(ctx, query, args)
+		where := "namespace = ? AND node IN (?" + strings.Repeat(", ?", len(args)-2) + ")"
+		rs, err := s.read(ctx, where, args)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +99,7 @@ func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error)
 	if q.Label != "" || q.Vacant || q.ByUntil {
 		node = "+node" // no index on nodes: the other filters and the order have better ones, which planners without statistics do not see
 	}
-	query := "SELECT " + columns + " FROM snowfence_lease WHERE " + node + " BETWEEN ? AND ?"
+	query := node + " BETWEEN ? AND ?"
 	args := []any{q.First, q.Last}
 	where := func(cond string, arg any) {
 		query += " AND " + cond
@@ -120,46 +126,66 @@ func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error)
 		query += " LIMIT ?"
 		args = append(args, q.Limit)
 	}
-	return s.read(ctx, query, args)
+	rs, err := s.read(ctx, query, args)
+	slices.SortFunc(rs, q.Compare) // which a UNION does not promise
+	return rs, err
 }
 
 // Count implements [lease.Counter].
 func (s *Store) Count(ctx context.Context, namespace string, first, last int64) (n int64, err error) {
-	err = s.use(ctx, func(c *sql.Conn) error {
-		return c.QueryRowContext(ctx, "SELECT COUNT(*) FROM snowfence_lease WHERE namespace = ? AND node BETWEEN ? AND ?", namespace, first, last).Scan(&n)
+	query, args := s.dialect.bind("SELECT COUNT(*) FROM snowfence_lease WHERE namespace = ? AND node BETWEEN ? AND ?", []any{namespace, first, last})
+	err = s.use(ctx, func(c *sql.Conn) (answer, error) {
+		return answer{}, c.QueryRowContext(ctx, query, args...).Scan(&n)
 	})
 	return n, err
 }
 
-// Identity implements [lease.Identifier]. A file that is no longer at its path, or not the same one, is a [lease.ErrReplaced], here and in all other methods.
-func (s *Store) Identity(ctx context.Context) (string, error) {
-	if err := s.use(ctx, func(*sql.Conn) error { return nil }); err != nil { // compares the files
-		return "", err
+// Now implements [lease.Clock]: a server's time. SQLite has none of its own.
+func (s *Store) Now(ctx context.Context) (now time.Time, err error) {
+	if s.dialect.now == "" {
+		return now, nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.id, nil
+	err = s.use(ctx, func(c *sql.Conn) (answer, error) {
+		var micros int64
+		err := c.QueryRowContext(ctx, s.dialect.now).Scan(&micros)
+		now = time.UnixMicro(micros)
+		return answer{}, err
+	})
+	return now, err
 }
 
-func (s *Store) read(ctx context.Context, query string, args []any) (out []lease.Record, err error) {
-	err = s.use(ctx, func(c *sql.Conn) error {
-		out = out[:0]
-		rows, err := c.QueryContext(ctx, query, args...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var r lease.Record
-			if err := rows.Scan(&r.Namespace, &r.Node, &r.Nonce, &r.Revision, &r.Generation, &r.From, &r.Until, &r.PrevUntil,
-				&r.SkipFrom, &r.SkipUntil, &r.Holder, &r.Label, &r.Veto, &r.At, &r.Data); err != nil {
-				return err
-			}
-			out = append(out, r)
-		}
-		return rows.Err()
+func (s *Store) read(ctx context.Context, where string, args []any) (out []lease.Record, err error) {
+	query, args := s.dialect.bind("SELECT "+columns+" FROM snowfence_lease WHERE "+where, args)
+	if s.dialect.probe != "" {
+		query = "(" + query + ") UNION ALL " + s.dialect.probe
+	}
+	err = s.use(ctx, func(c *sql.Conn) (word answer, err error) {
+		out, word, err = records(ctx, c, query, args)
+		return word, err
 	})
 	return out, err
+}
+
+// records runs a query for records, and takes the row of the probe out of its result.
+func records(ctx context.Context, c *sql.Conn, query string, args []any) (out []lease.Record, word answer, err error) {
+	rows, err := c.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, word, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r lease.Record
+		if err := rows.Scan(&r.Namespace, &r.Node, &r.Nonce, &r.Revision, &r.Generation, &r.From, &r.Until, &r.PrevUntil,
+			&r.SkipFrom, &r.SkipUntil, &r.Holder, &r.Label, &r.Veto, &r.At, &r.Data); err != nil {
+			return nil, word, err
+		}
+		if r.Namespace == "" {
+			word = answer{id: r.Holder, system: r.Nonce, term: r.Revision, refusal: r.Veto}
+		} else {
+			out = append(out, r)
+		}
+	}
+	return out, word, errors.Join(rows.Err(), rows.Close())
 }
 
 // patience bounds how long a busy database is asked again.
@@ -167,7 +193,7 @@ const patience = 30 * time.Second
 
 // use runs do on one connection of a database that is ready, and again while the database is busy: busy means that nothing was done.
 // Between two attempts nothing is locked.
-func (s *Store) use(ctx context.Context, do func(*sql.Conn) error) error {
+func (s *Store) use(ctx context.Context, do func(*sql.Conn) (answer, error)) error {
 	start := time.Now()
 	for attempt := 0; ; attempt++ {
 		err := s.once(ctx, do)
@@ -189,9 +215,11 @@ func (s *Store) use(ctx context.Context, do func(*sql.Conn) error) error {
 
 // once runs do on a connection whose files are compared before, so that nothing is written into files that nobody else sees, and afterwards, before
 // what was read or written is used; also after an error, which may come from files that are gone.
-func (s *Store) once(ctx context.Context, do func(*sql.Conn) error) error {
+func (s *Store) once(ctx context.Context, do func(*sql.Conn) (answer, error)) error {
 	s.mu.Lock()
 	ready := s.ready
+	s.uses++
+	began := s.uses
 	s.mu.Unlock()
 	c, err := s.db.Conn(ctx)
 	if err != nil {
@@ -207,7 +235,7 @@ func (s *Store) once(ctx context.Context, do func(*sql.Conn) error) error {
 	if err != nil {
 		return err
 	}
-	err = do(c)
+	word, err := do(c)
 	open := c.Raw(func(any) error { return nil }) == nil
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,7 +245,10 @@ func (s *Store) once(ctx context.Context, do func(*sql.Conn) error) error {
 	if changed := s.compare(used); changed != nil {
 		return changed
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return s.hear(word, began)
 }
 
 func isReplaced(err error) bool { return errors.Is(err, lease.ErrReplaced) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,89 +17,39 @@ const (
 	updateSQL = "UPDATE snowfence_lease SET nonce = ?, revision = ?, generation = ?, run_from = ?, until = ?, prev_until = ?, skip_from = ?, skip_until = ?," +
 		" holder = ?, label = ?, veto = ?, written_at = ?, data = ? WHERE namespace = ? AND node = ? AND nonce = ?"
 	insertSQL = "INSERT INTO snowfence_lease (nonce, revision, generation, run_from, until, prev_until, skip_from, skip_until," +
-		" holder, label, veto, written_at, data, namespace, node) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+		" holder, label, veto, written_at, data, namespace, node) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
-// Swap implements [lease.Store]. A batch is split into transactions; each one is durable before any of its results is nil.
-func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
-	errs := make([]error, len(writes))
-	if err := lease.Distinct(writes); err != nil {
-		fill(errs, err)
-		return errs
-	}
-	for i := 0; i < len(writes); i += chunk {
-		end := min(i+chunk, len(writes))
-		part := errs[i:end]
-		err := s.use(ctx, func(c *sql.Conn) error { return s.swap(ctx, c, writes[i:end], part) })
-		if err != nil {
-			fill(part, err)
-		}
-	}
-	return errs
-}
-
-func fill(errs []error, err error) {
-	for i := range errs {
-		errs[i] = err
-	}
-}
-
-// swap writes one chunk in one transaction, and the results of a transaction that was committed to errs.
-func (s *Store) swap(ctx context.Context, c *sql.Conn, writes []lease.Write, errs []error) error {
-	if err := s.dialect.durable(ctx, c); err != nil {
-		return err
-	}
-	if len(writes) == 1 { // a statement is a transaction of its own
-		var err error
-		errs[0], err = swapOne(ctx, c.ExecContext, writes[0])
-		return err
-	}
-	if _, err := c.ExecContext(ctx, s.dialect.begin); err != nil {
-		return err
-	}
-	if err := swapEach(ctx, c, writes, errs); err != nil {
-		return errors.Join(err, rollback(ctx, c))
-	}
-	if _, err := c.ExecContext(ctx, "COMMIT"); err != nil {
-		return errors.Join(&commitError{err}, rollback(ctx, c))
-	}
-	return nil
-}
-
-// swapEach carries the writes out inside a transaction.
-func swapEach(ctx context.Context, c *sql.Conn, writes []lease.Write, errs []error) error {
-	update, err := c.PrepareContext(ctx, updateSQL)
-	if err != nil {
-		return err
-	}
-	defer update.Close()
-	for i, w := range writes {
-		do := c.ExecContext
-		if w.Old != "" {
-			do = func(ctx context.Context, _ string, args ...any) (sql.Result, error) {
-				return update.ExecContext(ctx, args...)
-			}
-		}
-		if errs[i], err = swapOne(ctx, do, w); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// swapOne returns what became of a write, or the error of the database.
-func swapOne(ctx context.Context, do func(context.Context, string, ...any) (sql.Result, error), w lease.Write) (result, err error) {
+// values are those of a write, in the order of the columns in updateSQL and insertSQL.
+func values(w lease.Write) []any {
 	r := w.New
-	args := []any{
+	return []any{
 		r.Nonce, r.Revision, r.Generation, r.From, r.Until, r.PrevUntil, r.SkipFrom, r.SkipUntil,
 		r.Holder, r.Label, r.Veto, r.At, r.Data, r.Namespace, r.Node,
 	}
-	query := insertSQL
-	if w.Old != "" {
-		query = updateSQL
-		args = append(args, w.Old)
+}
+
+// batch is some writes as a JSON array of objects, with short names since there are many. Servers take it as a table.
+func batch(writes []lease.Write) (string, error) {
+	type item struct {
+		O, S, C, H, L, V, D    string
+		N, R, G, F, U, P, X, Y int64
+		T                      int64
 	}
-	res, err := do(ctx, query, args...)
+	items := make([]item, len(writes))
+	for i, w := range writes {
+		r := w.New
+		items[i] = item{
+			O: w.Old, S: r.Namespace, N: r.Node, C: r.Nonce, R: r.Revision, G: r.Generation, F: r.From, U: r.Until, P: r.PrevUntil,
+			X: r.SkipFrom, Y: r.SkipUntil, H: r.Holder, L: r.Label, V: r.Veto, T: r.At, D: r.Data,
+		}
+	}
+	text, err := json.Marshal(items)
+	return string(text), err
+}
+
+// outcome returns what became of a statement that writes one record or none, or the error of the database.
+func outcome(res sql.Result, err error) (result, _ error) {
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +61,56 @@ func swapOne(ctx context.Context, do func(context.Context, string, ...any) (sql.
 		return lease.ErrLost, nil
 	}
 	return nil, nil
+}
+
+// Swap implements [lease.Store]. A batch is split into transactions; each one is durable before any of its results is nil.
+func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
+	errs := make([]error, len(writes))
+	err := lease.Distinct(writes)
+	if err == nil {
+		err = fits(writes)
+	}
+	if err != nil {
+		fill(errs, err)
+		return errs
+	}
+	order := ordered(writes)
+	for len(order) > 0 {
+		n := min(chunk, len(order))
+		part, results := make([]lease.Write, n), make([]error, n)
+		for i, at := range order[:n] {
+			part[i] = writes[at]
+		}
+		err := s.use(ctx, func(c *sql.Conn) (answer, error) { return s.dialect.swap(ctx, c, part, results) })
+		if err != nil {
+			fill(results, err)
+		}
+		for i, at := range order[:n] {
+			errs[at] = results[i]
+		}
+		order = order[n:]
+	}
+	return errs
+}
+
+func fill(errs []error, err error) {
+	for i := range errs {
+		errs[i] = err
+	}
+}
+
+// transaction runs do between begin and COMMIT.
+func transaction(ctx context.Context, c *sql.Conn, begin string, do func() error) error {
+	if _, err := c.ExecContext(ctx, begin); err != nil {
+		return err
+	}
+	if err := do(); err != nil {
+		return errors.Join(err, rollback(ctx, c))
+	}
+	if _, err := c.ExecContext(ctx, "COMMIT"); err != nil {
+		return errors.Join(&commitError{err}, rollback(ctx, c))
+	}
+	return nil
 }
 
 // rollback ends a transaction even when ctx is done, or else the connection, which would keep the database locked.

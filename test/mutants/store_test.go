@@ -40,7 +40,7 @@ var storeMutants = []mutant{
 		old: `	if mounted {`, now: `	if false {`, pkg: "./sqlstore", test: "TestMounts",
 	},
 	{
-		rule: "commits wait for the disk", file: "sqlstore/dialect.go",
+		rule: "commits wait for the disk", file: "sqlstore/sqlite.go",
 		old: `	if level >= 2 {`, now: `	if level >= 0 {`, pkg: "./test/sqlite", test: "TestDurable",
 	},
 }

@@ -1,0 +1,98 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// answer is what a server says about itself, within the statement or transaction that read or wrote something, so that it is the word of the very server
+// that did so: pools and proxies change servers at any time. Its row has the columns of a record; Namespace is "", which no record has.
+type answer struct {
+	id      string // who it is, with the tables: Holder
+	system  string // what servers with copies of the same data have in common: Nonce
+	term    int64  // number of the server among these, higher for later ones: Revision; 0 where they have none
+	refusal string // why it must not be used: Veto
+}
+
+// Identity implements [lease.Identifier]. A server's is what the last statement was told, at no cost: who a server is, and the random ID of its tables. A file that is
+// no longer at its path, or not the same one, is a [lease.ErrReplaced], here and in all other methods.
+func (s *Store) Identity(ctx context.Context) (string, error) {
+	s.mu.Lock()
+	id := s.id
+	s.mu.Unlock()
+	var err error
+	switch {
+	case s.dialect.probe == "":
+		err = s.use(ctx, nothing) // compares the files
+	case id == "":
+		_, err = s.Get(ctx, []lease.Key{{Namespace: "-", Node: lease.NamespaceNode}}) // hears who answers
+	}
+	if err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.id, nil
+}
+
+// nothing is a use for what comes with each.
+func nothing(*sql.Conn) (answer, error) { return answer{}, nil }
+
+// hear takes note of what a server said in a use that began as the given one. An error means that what was read or written must not be used. mu is held.
+func (s *Store) hear(word answer, began int64) error {
+	id := s.dialect.name + ":" + word.id
+	switch {
+	case word == answer{}:
+		return nil
+	case word.refusal != "":
+		return errors.New(word.refusal)
+	case id == s.id:
+		return nil
+	case began < s.since:
+		return fmt.Errorf("the server changed from %s to %s meanwhile: try again", id, s.id)
+	case word.system == s.system && word.term < s.term:
+		return fmt.Errorf("a server of timeline %d answers (%s), after one of timeline %d (%s): stop the old one, or, if it was set back on purpose, restart this program",
+			word.term, id, s.term, s.id)
+	}
+	s.id, s.system, s.term, s.since = id, word.system, word.term, s.uses+1
+	return nil
+}
+
+// longest are the lengths, in bytes, up to which texts are kept. A database that cuts longer ones off without an error would keep another record than was written.
+const (
+	longestName  = 64
+	longestLabel = 255
+	longestText  = 60_000
+)
+
+func fits(writes []lease.Write) error {
+	for _, w := range writes {
+		r := w.New
+		if max(len(r.Namespace), len(r.Nonce), len(r.Holder)) > longestName || len(r.Label) > longestLabel || max(len(r.Veto), len(r.Data)) > longestText {
+			return fmt.Errorf("sqlstore: node %d of namespace %.80q: a text of the record is too long: names and nonces may have %d bytes, labels %d, all else %d",
+				r.Node, r.Namespace, longestName, longestLabel, longestText)
+		}
+	}
+	return nil
+}
+
+// ordered returns the indexes of the writes in the order of their keys: who locks rows in one order cannot wait for each other in a ring.
+func ordered(writes []lease.Write) []int {
+	order := make([]int, len(writes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		x, y := writes[a].New, writes[b].New
+		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Node, y.Node))
+	})
+	return order
+}
+
+var _ lease.Identifier = (*Store)(nil)

@@ -1,0 +1,233 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// MySQL is the dialect of MySQL 8.0 and later and of MariaDB 10.6 and later. The driver is go-sql-driver/mysql, or another whose errors begin with "Error 1062".
+// Its settings (parseTime, clientFoundRows, interpolateParams, collation, …) do not matter. The tables are made in the connection's database, with keys compared byte by byte.
+//
+// After each statement the server is asked, on the same connection, who it is and whether it may be used: it is refused while it is read_only, or when commits are not on the disk:
+// innodb_flush_log_at_trx_commit must be 1 (or MariaDB's 3), and sync_binlog 1 where there is a binary log, without which the server rolls back what it does not find there
+// after a power failure. READ UNCOMMITTED and autocommit=0 are refused, too.
+//
+// A server is known by server_uuid (MariaDB: server_id, which differs between replicas), so a failover is noticed, and then grants start above everything that the old server
+// can have granted. A restored dump is noticed as other tables. It is the failover's business to stop the old server first: two that are written at once
+// make the same IDs, whatever the store does. In a Galera cluster and in group replication, let all programs connect to one and the same member: others may answer with what was
+// true a moment ago. What cannot be seen is a copy of the data folder that is put back while no program runs, with the dates of its files: then wait for the
+// longest ttl in use (lease.Options.TTL and MaxSkew together, 30 s unless set) before the first program starts.
+func MySQL() Dialect {
+	return Dialect{
+		name: "mysql",
+		schema: []string{
+			"CREATE TABLE IF NOT EXISTS snowfence_lease (" +
+				"namespace VARBINARY(64) NOT NULL, node BIGINT NOT NULL, nonce VARBINARY(64) NOT NULL, revision BIGINT NOT NULL, generation BIGINT NOT NULL, " +
+				"run_from BIGINT NOT NULL, until BIGINT NOT NULL, prev_until BIGINT NOT NULL, skip_from BIGINT NOT NULL, skip_until BIGINT NOT NULL, " +
+				"holder VARBINARY(64) NOT NULL, label VARBINARY(255) NOT NULL, veto BLOB NOT NULL, written_at BIGINT NOT NULL, data BLOB NOT NULL, " +
+				"PRIMARY KEY (namespace, node), KEY snowfence_lease_until (namespace, until, node), " +
+				"KEY snowfence_lease_vacant (namespace, holder, until, node), KEY snowfence_lease_label (namespace, label, node)) ENGINE=InnoDB",
+		},
+		mark:      "SELECT CONCAT(MAX(create_time), '') FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'snowfence_lease'",
+		probe:     mysqlProbe,
+		now:       "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
+		bind:      mysqlBind,
+		exclusive: mysqlExclusive,
+		open:      mysqlOpen,
+		swap:      mysqlSwap,
+		report:    mysqlReport,
+		busy:      mysqlBusy,
+		noTable:   func(err error) bool { return mysqlCode(err) == 1146 },
+		advice:    mysqlAdvice,
+	}
+}
+
+// mysqlProbe is an answer. What stands in the comment is for MySQL alone; MariaDB has no server_uuid.
+const mysqlProbe = "SELECT '', 0, '', 0, 0, 0, 0, 0, 0, 0," +
+	" CONCAT(@@server_id /*!80000 , ':', @@server_uuid */, ':', COALESCE((SELECT value FROM snowfence_meta WHERE name = 'id'), 'no id')), '', CASE" +
+	" WHEN CAST(@@read_only AS CHAR) NOT IN ('0', 'OFF') THEN 'the server is read_only, as replicas are, which do not know what was granted last: connect to the primary'" +
+	" WHEN @@innodb_flush_log_at_trx_commit NOT IN (1, 3) THEN" +
+	"  'a crash forgets grants, since innodb_flush_log_at_trx_commit is not 1: SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the configuration'" +
+	" WHEN @@log_bin = 1 AND @@sync_binlog <> 1 THEN" +
+	"  'a power failure forgets grants, since there is a binary log and sync_binlog is not 1: SET GLOBAL sync_binlog = 1, and in the configuration'" +
+	" WHEN @@autocommit = 0 THEN 'the connection has autocommit=0, so that nothing is committed: leave autocommit on'" +
+	" ELSE '' END, 0, ''"
+
+// mysqlBind writes the parameters into the query: the driver would prepare, execute and close a statement for each. Texts are written as hexadecimal
+// numbers, which mean the same in every sql_mode and character set.
+func mysqlBind(query string, args []any) (string, []any) {
+	var b strings.Builder
+	rest := query
+	for _, arg := range args {
+		var part string
+		part, rest, _ = strings.Cut(rest, "?")
+		b.WriteString(part)
+		switch v := arg.(type) {
+		case string:
+			b.WriteString("x'" + hex.EncodeToString([]byte(v)) + "'")
+		case int:
+			b.WriteString(strconv.Itoa(v))
+		case int64:
+			b.WriteString(strconv.FormatInt(v, 10))
+		}
+	}
+	b.WriteString(rest)
+	return b.String(), nil
+}
+
+// mysqlItems is a batch as a table.
+const mysqlItems = "JSON_TABLE(CONVERT(? USING utf8mb4), '$[*]' COLUMNS (o VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.O', s VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.S', n BIGINT PATH '$.N', c VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.C'," +
+	" r BIGINT PATH '$.R', g BIGINT PATH '$.G', f BIGINT PATH '$.F', u BIGINT PATH '$.U', p BIGINT PATH '$.P', x BIGINT PATH '$.X', y BIGINT PATH '$.Y'," +
+	" h VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.H', l VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.L', v TEXT CHARACTER SET utf8mb4 PATH '$.V', t BIGINT PATH '$.T', d TEXT CHARACTER SET utf8mb4 PATH '$.D')) w"
+
+// The order of the locks is that of the array, since the join goes through it from its begin.
+const mysqlUpdate = "UPDATE " + mysqlItems + " STRAIGHT_JOIN snowfence_lease l FORCE INDEX (PRIMARY) ON l.namespace = CAST(w.s AS BINARY) AND l.node = w.n" +
+	" SET l.nonce = w.c, l.revision = w.r, l.generation = w.g, l.run_from = w.f, l.until = w.u, l.prev_until = w.p, l.skip_from = w.x, l.skip_until = w.y," +
+	" l.holder = w.h, l.label = w.l, l.veto = w.v, l.written_at = w.t, l.data = w.d WHERE w.o <> '' AND l.nonce = CAST(w.o AS BINARY)"
+
+const mysqlInsert = "INSERT INTO snowfence_lease (" + columns + ")" +
+	" SELECT s, n, c, r, g, f, u, p, x, y, h, l, v, t, d FROM " + mysqlItems + " WHERE o = '' ON DUPLICATE KEY UPDATE node = snowfence_lease.node"
+
+func mysqlSwap(ctx context.Context, c *sql.Conn, writes []lease.Write, errs []error) (word answer, err error) {
+	if len(writes) == 1 {
+		if errs[0], err = mysqlSwapOne(ctx, c, writes[0]); err != nil {
+			return word, err
+		}
+		_, word, err = records(ctx, c, mysqlProbe, nil)
+		return word, err
+	}
+	return word, transaction(ctx, c, "START TRANSACTION", func() error {
+		items, err := batch(writes)
+		if err != nil {
+			return err
+		}
+		for _, query := range []string{mysqlUpdate, mysqlInsert} {
+			query, _ := mysqlBind(query, []any{items})
+			if _, err := c.ExecContext(ctx, query); err != nil {
+				return err
+			}
+		}
+		word, err = mysqlDone(ctx, c, writes, errs)
+		return err
+	})
+}
+
+// mysqlDone finds out which writes of a transaction were done: the nonces are there. How many rows were affected depends on the connection's settings.
+func mysqlDone(ctx context.Context, c *sql.Conn, writes []lease.Write, errs []error) (answer, error) {
+	var b strings.Builder
+	b.WriteString("(SELECT " + columns + " FROM snowfence_lease WHERE (namespace, node) IN (")
+	var args []any
+	for i, w := range writes {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString("(?, ?)")
+		args = append(args, w.New.Namespace, w.New.Node)
+	}
+	query, _ := mysqlBind(b.String()+")) UNION ALL "+mysqlProbe, args)
+	rs, word, err := records(ctx, c, query, nil)
+	if err != nil {
+		return word, err
+	}
+	nonces := make(map[lease.Key]string, len(rs))
+	for _, r := range rs {
+		nonces[r.Key] = r.Nonce
+	}
+	for i, w := range writes {
+		if errs[i] = nil; nonces[w.New.Key] != w.New.Nonce {
+			errs[i] = lease.ErrLost
+		}
+	}
+	return word, nil
+}
+
+// mysqlSwapOne needs no transaction. The nonce is a new one, so that a row that is found is also changed.
+func mysqlSwapOne(ctx context.Context, c *sql.Conn, w lease.Write) (result, err error) {
+	query, args := insertSQL, values(w)
+	if w.Old != "" {
+		query, args = updateSQL, append(args, w.Old)
+	}
+	query, _ = mysqlBind(query, args)
+	res, err := c.ExecContext(ctx, query)
+	if w.Old == "" && mysqlCode(err) == 1062 {
+		return lease.ErrLost, nil // there is a record
+	}
+	return outcome(res, err)
+}
+
+// mysqlExclusive has no use for a transaction, which CREATE TABLE would end. The server's DDL is atomic.
+func mysqlExclusive(ctx context.Context, c *sql.Conn, do func() error) (err error) {
+	var got int
+	if err := c.QueryRowContext(ctx, "SELECT COALESCE(GET_LOCK('snowfence_schema', 30), 0)").Scan(&got); err != nil {
+		return err
+	}
+	if got != 1 {
+		return errors.New("another process has been making the tables for 30 s: end it (SELECT IS_USED_LOCK('snowfence_schema') names its connection)")
+	}
+	defer func() {
+		_, unlock := c.ExecContext(ctx, "DO RELEASE_LOCK('snowfence_schema')")
+		err = errors.Join(err, unlock)
+	}()
+	return do()
+}
+
+func mysqlOpen(ctx context.Context, c *sql.Conn) (*file, error) {
+	var version string
+	var schema, engine sql.NullString
+	err := c.QueryRowContext(ctx, "SELECT VERSION(), DATABASE(), (SELECT engine FROM information_schema.tables"+
+		" WHERE table_schema = DATABASE() AND table_name = 'snowfence_lease')").Scan(&version, &schema, &engine)
+	switch {
+	case err != nil:
+		return nil, err
+	case !schema.Valid:
+		return nil, errors.New("the connection has no database: name one in the DSN (user@tcp(host)/database)")
+	case !newEnough(version):
+		return nil, fmt.Errorf("the server has version %s, and MySQL 8.0 or MariaDB 10.6 is needed, or a later one", version)
+	case engine.Valid && engine.String != "InnoDB":
+		return nil, fmt.Errorf("the table snowfence_lease has the engine %s, which forgets grants: ALTER TABLE snowfence_lease ENGINE=InnoDB", engine.String)
+	}
+	var isolation, value string
+	if err := c.QueryRowContext(ctx, "SHOW VARIABLES WHERE variable_name IN ('transaction_isolation', 'tx_isolation')").Scan(&isolation, &value); err != nil {
+		return nil, err
+	}
+	if value == "READ-UNCOMMITTED" {
+		return nil, fmt.Errorf("the connection has %s=%s, and reads what may never be committed: set REPEATABLE-READ", isolation, value)
+	}
+	return nil, nil
+}
+
+func newEnough(version string) bool {
+	var major, minor int
+	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
+		return false
+	}
+	if strings.Contains(version, "MariaDB") {
+		return major > 10 || major == 10 && minor >= 6
+	}
+	return major >= 8
+}
+
+func mysqlReport(ctx context.Context, c *sql.Conn) ([]Finding, error) {
+	const query = "SHOW VARIABLES WHERE variable_name IN ('version', 'innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', 'innodb_doublewrite', 'innodb_flush_method'," +
+		" 'read_only', 'super_read_only', 'transaction_isolation', 'tx_isolation', 'wsrep_on', 'server_id', 'server_uuid')"
+	return findings(ctx, c, query, func(name, value string) string {
+		switch {
+		case name == "innodb_doublewrite" && strings.EqualFold(value, "off"):
+			return "a power failure may damage pages, and so forget grants, unless the file system writes pages whole (ZFS): set it to on elsewhere"
+		case name == "innodb_flush_method" && strings.EqualFold(value, "nosync"):
+			return "nothing is written to the disk, and a power failure forgets grants: leave innodb_flush_method at its default"
+		case name == "wsrep_on" && strings.EqualFold(value, "on"):
+			return "this is a Galera cluster: let all programs connect to the same member"
+		case name == "log_bin" && strings.EqualFold(value, "on"):
+			return "replicas that read the binary log are behind, unless replication is semi-synchronous: a failover may forget grants, which is noticed and keeps everybody from new IDs for a ttl"
+		}
+		return ""
+	})
+}

@@ -1,0 +1,38 @@
+// Package mysql tests leases on real MariaDB servers.
+package mysql
+
+import (
+	"database/sql"
+	"testing"
+
+	_ "github.com/go-sql-driver/mysql"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/leasetest"
+	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/servers"
+)
+
+// connect returns a store over connections to a DSN.
+func connect(t testing.TB, dsn string) (*sql.DB, *sqlstore.Store) {
+	t.Helper()
+	db, err := sql.Open("mysql", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	st, err := sqlstore.New(db, sqlstore.MySQL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db, st
+}
+
+func TestConformance(t *testing.T) {
+	m := servers.StartMariaDB(t)
+	leasetest.Run(t, func(t *testing.T) lease.Store {
+		db, st := connect(t, m.DSN(m.NewDatabase(t)))
+		db.SetMaxOpenConns(4) // many tests at once
+		return st
+	})
+}

@@ -1,0 +1,119 @@
+package servers
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+)
+
+// MariaDB is a MariaDB server with data in a folder of its own. It has the user root, who needs no password. Restart, Kill and Stop are those of its process; after a
+// restart wait with Up.
+type MariaDB struct {
+	*Process
+	Port int
+	Dir  string // its data
+
+	client string
+	dbs    atomic.Int32
+}
+
+// StartMariaDB starts a server; settings are further ones, as --name=value.
+func StartMariaDB(t testing.TB, settings ...string) *MariaDB {
+	t.Helper()
+	found := Need(t, "mysql", "mariadb-install-db", "mariadbd", "mariadb")
+	m := &MariaDB{Dir: filepath.Join(t.TempDir(), "data"), client: found[2]}
+	install := exec.Command(found[0], append(m.user(), "--no-defaults", "--datadir="+m.Dir, "--auth-root-authentication-method=normal", "--skip-test-db")...)
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("mariadb-install-db: %v: %s", err, out)
+	}
+	m.start(t, found[1], settings)
+	return m
+}
+
+// user lets the server run as root where the test does: it asks for that to be said.
+func (m *MariaDB) user() []string {
+	if os.Getuid() == 0 {
+		return []string{"--user=root"}
+	}
+	return nil
+}
+
+func (m *MariaDB) start(t testing.TB, path string, settings []string) {
+	t.Helper()
+	for attempt := 0; ; attempt++ {
+		m.Port = Ports(t, 1)[0]
+		args := append([]string{"--no-defaults"}, m.user()...)
+		args = append(args, "--datadir="+m.Dir, "--port="+strconv.Itoa(m.Port), "--bind-address=127.0.0.1", "--max-connections=500",
+			"--socket="+m.Dir+"/s", "--pid-file="+m.Dir+"/pid", "--skip-name-resolve")
+		m.Process = Start(t, "mariadbd", path, append(args, settings...), nil)
+		if err := m.ready(m.ask); err == nil {
+			return
+		} else if attempt == 2 {
+			t.Fatal(err)
+		}
+		m.Kill()
+	}
+}
+
+func (m *MariaDB) sql(database, statements string) (string, error) {
+	args := []string{"--no-defaults", "--protocol=tcp", "-uroot", "-h127.0.0.1", "-P" + strconv.Itoa(m.Port), "-N", "-B", "-e", statements}
+	if database != "" {
+		args = append(args, database)
+	}
+	out, err := exec.Command(m.client, args...).CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("mariadb: %w: %s", err, out)
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+func (m *MariaDB) ask() error {
+	_, err := m.sql("", "SELECT 1")
+	return err
+}
+
+// Up waits until the server answers.
+func (m *MariaDB) Up(t testing.TB) {
+	t.Helper()
+	m.Ready(t, m.ask)
+}
+
+// SQL runs statements in a database ("" for none), as root, and returns what the client prints.
+func (m *MariaDB) SQL(t testing.TB, database, statements string) string {
+	t.Helper()
+	out, err := m.sql(database, statements)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// DSN is that of a database, for github.com/go-sql-driver/mysql.
+func (m *MariaDB) DSN(database string) string {
+	return fmt.Sprintf("root@tcp(127.0.0.1:%d)/%s", m.Port, database)
+}
+
+// URL is that of a database.
+func (m *MariaDB) URL(database string) string {
+	return fmt.Sprintf("mysql://root@127.0.0.1:%d/%s", m.Port, database)
+}
+
+// NewDatabase makes an empty database and returns its name. It is safe for concurrent use.
+func (m *MariaDB) NewDatabase(t testing.TB) string {
+	t.Helper()
+	name := fmt.Sprint("db", m.dbs.Add(1))
+	m.SQL(t, "", "CREATE DATABASE "+name)
+	return name
+}
+
+// StopCleanly ends the server as at a shutdown of the machine.
+func (m *MariaDB) StopCleanly(t testing.TB) {
+	t.Helper()
+	m.Stop(t, syscall.SIGTERM)
+}

@@ -1,0 +1,161 @@
+package servers
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+)
+
+// Postgres is a PostgreSQL server with data in a folder of its own. It has the user postgres, who needs no password. Restart, Kill and Stop are those of its process; after a
+// restart wait with Up.
+type Postgres struct {
+	*Process
+	Port int
+	Dir  string // its data
+
+	bin string
+	dbs atomic.Int32
+}
+
+// StartPostgres starts a server; settings are further ones, as name=value.
+func StartPostgres(t testing.TB, settings ...string) *Postgres {
+	t.Helper()
+	p := newPostgres(t)
+	p.Run(t, "initdb", "-D", p.Dir, "-A", "trust", "-U", "postgres", "--no-sync", "-E", "UTF8")
+	p.start(t, settings)
+	return p
+}
+
+func newPostgres(t testing.TB) *Postgres {
+	t.Helper()
+	Need(t, "postgres") // left out?
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres") // Debian's, which are not on the PATH
+	path := ""
+	if len(found) > 0 {
+		path = found[len(found)-1]
+	} else {
+		path = Need(t, "postgres", "postgres")[0]
+	}
+	// Not t.TempDir, which nobody but the user of the test can enter; as root the server runs as another one.
+	dir, err := os.MkdirTemp("", "snowfence-postgres-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	p := &Postgres{Dir: filepath.Join(dir, "data"), bin: filepath.Dir(path)}
+	if os.Getuid() == 0 {
+		u, err := user.Lookup("postgres")
+		if err != nil {
+			t.Fatalf("postgres refuses to run as root, and there is no other user for it: %v", err)
+		}
+		uid, _ := strconv.Atoi(u.Uid)
+		gid, _ := strconv.Atoi(u.Gid)
+		if err := os.Chown(dir, uid, gid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+// as returns the command line of one of PostgreSQL's programs, under a user that is not root.
+func (p *Postgres) as(program string, args []string) (path string, all []string) {
+	path = filepath.Join(p.bin, program)
+	if os.Getuid() != 0 {
+		return path, args
+	}
+	return "setpriv", append([]string{"--reuid=postgres", "--regid=postgres", "--clear-groups", "--pdeathsig=KILL", "--", path}, args...)
+}
+
+func (p *Postgres) start(t testing.TB, settings []string) {
+	t.Helper()
+	for attempt := 0; ; attempt++ {
+		p.Port = Ports(t, 1)[0]
+		args := []string{"-D", p.Dir, "-p", strconv.Itoa(p.Port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200"}
+		for _, s := range settings {
+			args = append(args, "-c", s)
+		}
+		path, args := p.as("postgres", args)
+		path, err := exec.LookPath(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Process = Start(t, "postgres", path, args, nil)
+		if err := p.ready(p.ask); err == nil {
+			return
+		} else if attempt == 2 {
+			t.Fatal(err)
+		}
+		p.Kill()
+	}
+}
+
+func (p *Postgres) ask() error {
+	return exec.Command(filepath.Join(p.bin, "pg_isready"), "-q", "-h", "127.0.0.1", "-p", strconv.Itoa(p.Port)).Run()
+}
+
+// Up waits until the server answers.
+func (p *Postgres) Up(t testing.TB) {
+	t.Helper()
+	p.Ready(t, p.ask)
+}
+
+// Run runs one of PostgreSQL's programs as the server's user, and returns what it wrote. It must not fail.
+func (p *Postgres) Run(t testing.TB, program string, args ...string) string {
+	t.Helper()
+	path, args := p.as(program, args)
+	cmd := exec.Command(path, args...)
+	cmd.Dir = filepath.Dir(p.Dir)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v: %s", program, err, out)
+	}
+	return string(out)
+}
+
+// SQL runs statements in a database, as the superuser, and returns what psql prints of the results, unaligned.
+func (p *Postgres) SQL(t testing.TB, database, statements string) string {
+	t.Helper()
+	return strings.TrimSpace(p.Run(t, "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p", strconv.Itoa(p.Port),
+		"-U", "postgres", "-d", database, "-c", statements))
+}
+
+// URL is that of a database.
+func (p *Postgres) URL(database string) string {
+	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", p.Port, database)
+}
+
+// NewDatabase makes an empty database and returns its name. It is safe for concurrent use.
+func (p *Postgres) NewDatabase(t testing.TB) string {
+	t.Helper()
+	name := fmt.Sprint("db", p.dbs.Add(1))
+	p.SQL(t, "postgres", "CREATE DATABASE "+name)
+	return name
+}
+
+// Standby starts a second server that follows p as an asynchronous replica and answers reads.
+func (p *Postgres) Standby(t testing.TB, settings ...string) *Postgres {
+	t.Helper()
+	s := newPostgres(t)
+	s.Run(t, "pg_basebackup", "-h", "127.0.0.1", "-p", strconv.Itoa(p.Port), "-U", "postgres", "-D", s.Dir, "-R", "-c", "fast", "--no-sync")
+	s.start(t, settings)
+	return s
+}
+
+// Promote makes a standby a primary, and waits until it is one.
+func (p *Postgres) Promote(t testing.TB) {
+	t.Helper()
+	p.Run(t, "pg_ctl", "promote", "-D", p.Dir, "-w")
+}
+
+// StopCleanly ends the server after its connections, as at a shutdown of the machine.
+func (p *Postgres) StopCleanly(t testing.TB) {
+	t.Helper()
+	p.Stop(t, syscall.SIGINT)
+}
