@@ -89,6 +89,7 @@ func (l *Lease) plan() (time.Duration, bool) {
 
 // attend renews what is held, or acquires what is not, once.
 func (l *Lease) attend() {
+	began := l.world.Now()
 	if l.world.Wait(-1, l.ops, l.life.Done()) != 0 {
 		return
 	}
@@ -115,7 +116,7 @@ func (l *Lease) attend() {
 		err = l.replaced(ctx, err)
 	}
 	if err == nil || !errors.Is(ctx.Err(), context.Canceled) || fatal(err) { // unless Release or Close wanted the store, which is no trouble
-		l.note(err, before)
+		l.note(err, before, began)
 	}
 }
 
@@ -135,8 +136,8 @@ func (l *Lease) tend(ctx context.Context, spent bool) error {
 	return l.renew(ctx)
 }
 
-// note remembers how the last attempt went, with before as the grant until then, and when the next is due.
-func (l *Lease) note(err error, before *snowfence.Grant) {
+// note remembers how the last attempt went, with before as the grant until then and began as its begin, and when the next is due.
+func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
 	if l.life.Err() != nil {
 		return
 	}
@@ -145,6 +146,10 @@ func (l *Lease) note(err error, before *snowfence.Grant) {
 	now := l.world.Now()
 	if err == nil {
 		l.trouble, l.failures = nil, 0
+		if before != nil && l.renewAt.Before(began) {
+			began = l.renewAt
+		}
+		l.renewed, l.took = now, now.Sub(began)
 		l.renewAt = now.Add(l.pace())
 		l.earliest = now.Add(min(l.opts.TTL/100, 20*time.Millisecond))
 		if l.cur != nil && before != nil && *l.cur == *before {

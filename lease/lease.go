@@ -51,6 +51,8 @@ type Lease struct {
 	stopOp       context.CancelFunc
 	failures     int
 	renewAt      time.Time // when the next renewal is due
+	renewed      time.Time // when the store acknowledged the last one
+	took         time.Duration
 	earliest     time.Time // no attempt before, whatever the need
 }
 
@@ -79,17 +81,8 @@ func Open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, 
 
 func open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, opts Options, together *offers) (_ *Lease, err error) {
 	w := world.From(ctx)
-	l := &Lease{
-		st: st, name: namespace, scheme: s, opts: opts, boot: w.Text(), world: w,
-		ticks:   ticker{s.Layout(), s.MaxTick(), opts.TTL},
-		ops:     make(chan struct{}, 1),
-		refused: map[int64]error{},
-		done:    make(chan struct{}), kicked: make(chan struct{}, 1), changed: make(chan struct{}),
-		want: true, need: -1, used: w.Now(),
-		unpin: func() {}, offers: together,
-	}
-	l.unlock()
-	l.life, l.end = context.WithCancelCause(world.With(context.Background(), w))
+	l := newLease(w, st, namespace, s, opts)
+	l.offers = together
 	if p, ok := st.(Pinner); ok {
 		if l.unpin, err = p.Pin(ctx); err != nil {
 			return nil, fmt.Errorf("lease: namespace %q: %w", namespace, err)
@@ -104,9 +97,26 @@ func open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, 
 		return nil, err
 	}
 	l.offers = nil
-	l.renewAt = w.Now().Add(l.pace())
+	l.renewed = w.Now()
+	l.renewAt = l.renewed.Add(l.pace())
 	w.Go(l.keep)
 	return l, nil
+}
+
+// newLease returns a lease that holds nothing yet.
+func newLease(w world.World, st Store, namespace string, s *snowfence.Scheme, opts Options) *Lease {
+	l := &Lease{
+		st: st, name: namespace, scheme: s, opts: opts, boot: w.Text(), world: w,
+		ticks:   ticker{s.Layout(), s.MaxTick(), opts.TTL},
+		ops:     make(chan struct{}, 1),
+		refused: map[int64]error{},
+		done:    make(chan struct{}), kicked: make(chan struct{}, 1), changed: make(chan struct{}),
+		want: true, need: -1, used: w.Now(),
+		unpin: func() {},
+	}
+	l.unlock()
+	l.life, l.end = context.WithCancelCause(world.With(context.Background(), w))
+	return l
 }
 
 // Scheme implements [snowfence.Fence].
@@ -241,13 +251,15 @@ type Status struct {
 	Held    bool            // there is a grant
 	Trouble error           // what went wrong at the last attempt to renew or acquire; nil when it succeeded
 	Label   string
+	Renewed time.Time     // when the store last acknowledged a grant
+	Took    time.Duration // from when that renewal was due until then; 0 when there was none yet
 }
 
 // Status returns what the lease holds now, without asking the store.
 func (l *Lease) Status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := Status{Trouble: l.trouble, Label: l.opts.Label}
+	s := Status{Trouble: l.trouble, Label: l.opts.Label, Renewed: l.renewed, Took: l.took}
 	if l.cur != nil {
 		s.Grant, s.Held = *l.cur, true
 	}
