@@ -1066,7 +1066,6 @@ type AcquireRequest struct {
 	Node          *int64                 `protobuf:"varint,4,opt,name=node,proto3,oneof" json:"node,omitempty"` // this one; otherwise any
 	Guard         bool                   `protobuf:"varint,5,opt,name=guard,proto3" json:"guard,omitempty"`     // refuse the node while another label holds it, instead of taking it over
 	Nodes         uint32                 `protobuf:"varint,6,opt,name=nodes,proto3" json:"nodes,omitempty"`     // how many contiguous ones, a power of two; 0 means 1
-	Attempt       string                 `protobuf:"bytes,7,opt,name=attempt,proto3" json:"attempt,omitempty"`  // random; repeat the request with the same one when the answer was lost
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1141,13 +1140,6 @@ func (x *AcquireRequest) GetNodes() uint32 {
 		return x.Nodes
 	}
 	return 0
-}
-
-func (x *AcquireRequest) GetAttempt() string {
-	if x != nil {
-		return x.Attempt
-	}
-	return ""
 }
 
 type Lease struct {
@@ -2445,15 +2437,14 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x16DeleteNamespaceRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aconfirm\x18\x02 \x01(\tR\aconfirm\"\x19\n" +
-	"\x17DeleteNamespaceResponse\"\xd9\x01\n" +
+	"\x17DeleteNamespaceResponse\"\xbf\x01\n" +
 	"\x0eAcquireRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x12+\n" +
 	"\x03ttl\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x03ttl\x12\x17\n" +
 	"\x04node\x18\x04 \x01(\x03H\x00R\x04node\x88\x01\x01\x12\x14\n" +
 	"\x05guard\x18\x05 \x01(\bR\x05guard\x12\x14\n" +
-	"\x05nodes\x18\x06 \x01(\rR\x05nodes\x12\x18\n" +
-	"\aattempt\x18\a \x01(\tR\aattemptB\a\n" +
+	"\x05nodes\x18\x06 \x01(\rR\x05nodesB\a\n" +
 	"\x05_node\"\xba\x02\n" +
 	"\x05Lease\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +

@@ -1,0 +1,196 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
+)
+
+// Ticket is a lease as a value: for holders in other processes, or other languages, on whose behalf a server talks to the store. Nobody keeps it: its holder
+// sends it with each renewal and keeps what comes back, so that any server over the same store can renew it. It names the holder's last write; only who has
+// the latest ticket can renew, and a copy of the holder is noticed as it is for a [Lease].
+//
+// A holder has to do itself what a [Lease] does: renew every third of the TTL, stop at Until, and stop at once when a renewal is an [ErrLost].
+// With a ticket one can write its node's record, so it is to be kept as a secret of its namespace.
+type Ticket struct {
+	Namespace  string        `json:"namespace"`
+	Node       int64         `json:"node"`
+	Nodes      int           `json:"nodes"` // length of the block
+	From       int64         `json:"from"`  // first tick granted
+	Until      int64         `json:"until"` // first tick not granted
+	TTL        time.Duration `json:"ttl"`
+	Label      string        `json:"label"`
+	Holder     string        `json:"holder"`
+	Nonce      string        `json:"nonce"` // of the last write
+	Revision   int64         `json:"revision"`
+	Generation int64         `json:"generation"`
+}
+
+// Grant returns what the holder may use.
+func (t Ticket) Grant() snowfence.Grant {
+	return snowfence.Grant{Node: t.Node, From: t.From, Until: t.Until, Nodes: int64(t.Nodes)}
+}
+
+// Acquire acquires a lease and returns it as a ticket; the errors are those of [Open]. The node of an answer that was lost runs out by itself.
+func Acquire(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options) (Ticket, error) {
+	l, err := ticketLease(ctx, st, namespace, s, world.From(ctx), o)
+	if err != nil {
+		return Ticket{}, err
+	}
+	defer l.unpin()
+	if err = l.register(ctx); err == nil {
+		err = l.first(ctx)
+	}
+	if err != nil {
+		return Ticket{}, err
+	}
+	return l.ticket(), nil
+}
+
+// Renew moves the end of a ticket's grant ahead and returns the ticket that takes its place. attempt is a random text of 16 to 64
+// letters, digits, '-' and '_' of the holder's: a new one for each renewal, and the same one to repeat a renewal whose answer was lost. An error that matches [ErrLost] means that the lease is somebody else's by now, and ErrNoNamespace that its
+// namespace is gone: stop at once. With any other error the old ticket stays good until its end.
+func (t Ticket) Renew(ctx context.Context, st Store, s *snowfence.Scheme, attempt string, o *Options) (Ticket, error) {
+	if err := checkAttempt(attempt); err != nil {
+		return t, err
+	}
+	l, err := t.resume(ctx, st, s, attemptWorld{world.From(ctx), attempt}, o)
+	if err != nil {
+		return t, err
+	}
+	defer l.unpin()
+	err = l.adopt(ctx, t, attempt)
+	if err == nil {
+		err = l.renew(ctx)
+	}
+	if err == nil {
+		return l.ticket(), nil
+	}
+	if l.lostTo != nil {
+		err = errors.Join(err, l.diagnose(ctx))
+	}
+	if lost(err) {
+		err = fmt.Errorf("lease: node %d of namespace %q: %w: %w", t.Node, t.Namespace, ErrLost, err)
+	}
+	return t, errors.Join(err, l.warn(ctx))
+}
+
+// Release gives the node back. used is the tick after the last one that was stamped, by a holder that has stopped for good; a negative one means that
+// it is not known, and that all of the grant counts as used. A lease that is somebody else's by now is left alone.
+func (t Ticket) Release(ctx context.Context, st Store, s *snowfence.Scheme, used int64, o *Options) error {
+	l, err := t.resume(ctx, st, s, world.From(ctx), o)
+	if err != nil {
+		return err
+	}
+	defer l.unpin()
+	if err := l.adopt(ctx, t, ""); lost(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return l.giveBack(ctx, used, used >= 0)
+}
+
+// ticketLease returns a lease that nobody keeps.
+func ticketLease(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, w world.World, o *Options) (*Lease, error) {
+	if err := check(st, namespace, s); err != nil {
+		return nil, err
+	}
+	opts, err := o.normal(s)
+	if err != nil {
+		return nil, err
+	}
+	l := newLease(w, st, namespace, s, opts)
+	if p, ok := st.(Pinner); ok {
+		if l.unpin, err = p.Pin(ctx); err != nil {
+			return nil, fmt.Errorf("lease: namespace %q: %w", namespace, err)
+		}
+	}
+	return l, nil
+}
+
+// resume returns the lease of a ticket.
+func (t Ticket) resume(ctx context.Context, st Store, s *snowfence.Scheme, w world.World, o *Options) (*Lease, error) {
+	var with Options
+	if o != nil {
+		with = *o
+	}
+	with.TTL, with.Nodes, with.Label, with.Node = t.TTL, t.Nodes, t.Label, &t.Node
+	l, err := ticketLease(ctx, st, t.Namespace, s, w, &with)
+	if err != nil {
+		return nil, err
+	}
+	l.boot, l.known = t.Holder, t.Until
+	return l, nil
+}
+
+// adopt takes up what the ticket's holder has in the store: its own last write, or one of this very attempt whose answer was lost. Of the latter nothing is used
+// before there is a write on top of it, as for a lost reply of a Lease.
+func (l *Lease) adopt(ctx context.Context, t Ticket, attempt string) error {
+	stored, err := l.st.Get(ctx, blockKeys(t.Namespace, t.Node, t.Nodes))
+	if err != nil {
+		return fmt.Errorf("lease: reading node %d: %w", t.Node, err)
+	}
+	h := &hold{unanswered: map[string]bool{}, generation: t.Generation, from: t.From}
+	for _, r := range stored {
+		r.Revision = t.Revision
+		h.records = append(h.records, r)
+	}
+	l.hold = h
+	for _, r := range stored {
+		own := r.Nonce == t.Nonce || attempt != "" && r.Holder == t.Holder && strings.HasPrefix(r.Nonce, attempt+".")
+		if !own {
+			l.judge(h, stored)
+			return l.lose(fmt.Errorf("node %d was changed by somebody else", r.Node))
+		}
+	}
+	h.records = stored
+	for _, r := range stored {
+		h.from = max(h.from, r.From)
+	}
+	return nil
+}
+
+// warn raises the floor if the store was set back behind what the ticket says, as the lease of a living holder does before its next grant.
+func (l *Lease) warn(ctx context.Context) error {
+	if l.suspect == nil {
+		return nil
+	}
+	after := *l.suspect
+	return l.raiseFloor(ctx, func(ns Namespace, id string) bool {
+		return ns.Generation > after && ns.Floor >= l.known && ns.Identity == id
+	})
+}
+
+func (l *Lease) ticket() Ticket {
+	h := l.hold
+	r := h.records[0]
+	return Ticket{
+		Namespace: l.name, Node: r.Node, Nodes: len(h.records), From: h.from, Until: r.Until, TTL: l.opts.TTL, Label: l.opts.Label,
+		Holder: l.boot, Nonce: r.Nonce, Revision: r.Revision, Generation: h.generation,
+	}
+}
+
+// attemptWorld marks what is written with the attempt that it was written for.
+type attemptWorld struct {
+	world.World
+	attempt string
+}
+
+func (w attemptWorld) Text() string { return w.attempt + "." + w.World.Text() }
+
+func checkAttempt(s string) error {
+	ok := len(s) >= 16 && len(s) <= 64
+	for _, c := range []byte(s) {
+		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_')
+	}
+	if !ok {
+		return fmt.Errorf("lease: the attempt must be 16 to 64 random letters, digits, '-' and '_'")
+	}
+	return nil
+}
