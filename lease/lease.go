@@ -98,7 +98,11 @@ func open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, 
 	}
 	l.offers = nil
 	l.renewed = w.Now()
-	l.renewAt = l.renewed.Add(l.pace())
+	wait := l.pace()
+	if together != nil {
+		wait = l.random(wait) // those that were opened together shall not be renewed together
+	}
+	l.renewAt = l.renewed.Add(wait)
 	w.Go(l.keep)
 	return l, nil
 }
