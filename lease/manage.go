@@ -67,11 +67,20 @@ func RestoreNode(ctx context.Context, st Store, namespace string, node int64, no
 			return r, fmt.Errorf("ticks from %s on were granted without a gap, so that none is provably unused: it can be leased from %s on", l.TimeOf(r.From), l.TimeOf(r.Until))
 		case r.PrevUntil >= r.From:
 			return r, errors.New("nothing is left out below its grant")
-		case r.SkipUntil > tick && r.PrevUntil < r.SkipUntil && r.From != r.SkipUntil:
-			return r, fmt.Errorf("it was restored before and %s to %s is still ahead: a second stretch is not kept", l.TimeOf(r.SkipFrom), l.TimeOf(r.SkipUntil))
 		}
-		r.SkipFrom, r.SkipUntil = r.From, r.Until
-		r.Until, r.From = r.PrevUntil, r.PrevUntil
+		back, ahead := r.PrevUntil, r.From
+		if r.SkipUntil > back { // it was restored before, and that stretch is not below the floor yet
+			switch {
+			case r.From == r.SkipUntil:
+				ahead = r.SkipFrom // the two stretches are one
+			case r.SkipUntil > tick:
+				return r, fmt.Errorf("it was restored before and %s to %s is still ahead: a second stretch is not kept", l.TimeOf(r.SkipFrom), l.TimeOf(r.SkipUntil))
+			default:
+				back = r.SkipUntil
+			}
+		}
+		r.SkipFrom, r.SkipUntil = ahead, r.Until
+		r.Until, r.From = back, back
 		return r, nil
 	})
 }
