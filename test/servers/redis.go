@@ -131,13 +131,16 @@ func infoField(info, name string) string {
 	return ""
 }
 
-// Follow makes the server a replica of another one, and waits until it has its data.
+// Follow makes the server a replica of another one, and waits until it has its data and acknowledges what comes.
 func (r *Redis) Follow(t testing.TB, master *Redis) {
 	t.Helper()
 	r.Do(t, "REPLICAOF", "127.0.0.1", strconv.Itoa(master.Port))
 	r.Ready(t, func() error {
 		if up := r.Field("master_link_status"); up != "up" {
 			return fmt.Errorf("the replica's link is %q", up)
+		}
+		if info := master.Do(t, "INFO", "replication"); !strings.Contains(info, fmt.Sprintf("port=%d,state=online", r.Port)) {
+			return errors.New(info)
 		}
 		return nil
 	})
@@ -317,9 +320,8 @@ func (c *RedisCluster) Addresses() []string {
 // URL is what the program calls the cluster.
 func (c *RedisCluster) URL() string { return "redis+cluster://" + strings.Join(c.Addresses(), ",") }
 
-// Owner returns the master that has a key.
-func (c *RedisCluster) Owner(t testing.TB, key string) *Redis {
-	t.Helper()
+// Owner returns the master that has a key, and nil while none has it.
+func (c *RedisCluster) Owner(key string) *Redis {
 	for _, r := range c.Servers {
 		if r.Field("role") != "master" {
 			continue
@@ -328,6 +330,5 @@ func (c *RedisCluster) Owner(t testing.TB, key string) *Redis {
 			return r
 		}
 	}
-	t.Fatalf("no master has the key %s", key)
 	return nil
 }

@@ -1,0 +1,140 @@
+package redis
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/redisstore"
+	"github.com/snowfence/snowfence/test/servers"
+)
+
+func record(node, revision int64) lease.Record {
+	return lease.Record{
+		Key: lease.Key{Namespace: namespace, Node: node}, Nonce: fmt.Sprint("nonce", node, "/", revision), Revision: revision,
+		Until: 1000 * revision, Holder: "holder", Label: "label",
+	}
+}
+
+// known reports whether the result of a swap says what became of it.
+func known(err error) bool { return err == nil || errors.Is(err, lease.ErrLost) }
+
+// TestUnacknowledged stops the replica whose acknowledgement a swap needs.
+func TestUnacknowledged(t *testing.T) {
+	master, replica := servers.StartRedis(t), servers.StartRedis(t)
+	replica.Follow(t, master)
+	st := newStore(t, single(t, master), &redisstore.Options{Replicas: 1, Timeout: 50 * time.Millisecond})
+	swap := func(writes ...lease.Write) []error { return st.Swap(t.Context(), writes) }
+	one, two, three := record(1, 1), record(1, 2), record(1, 3)
+	if err := swap(lease.Write{New: one})[0]; err != nil {
+		t.Fatal(err)
+	}
+	replica.Signal(t, syscall.SIGSTOP)
+	errs := swap(lease.Write{Old: one.Nonce, New: two}, lease.Write{Old: "wrong", New: record(2, 1)})
+	if known(errs[0]) || !strings.Contains(errs[0].Error(), "0 of 1 replicas") {
+		t.Errorf("a swap that no replica has: %v", errs[0])
+	}
+	if !errors.Is(errs[1], lease.ErrLost) { // nothing was done and nothing will be, whoever is promoted
+		t.Errorf("a swap with a wrong nonce: %v", errs[1])
+	}
+	rs, err := st.Get(t.Context(), []lease.Key{one.Key})
+	if err != nil || rs[0] != two {
+		t.Errorf("stored is %+v, %v", rs, err)
+	}
+	replica.Signal(t, syscall.SIGCONT)
+	eventually(t, "an acknowledged swap", func() error { return swap(lease.Write{Old: two.Nonce, New: three})[0] })
+}
+
+// TestGate stops the replica while a generator runs: it goes to the end of what was acknowledged and no further, though the master has more.
+func TestGate(t *testing.T) {
+	master, replica := servers.StartRedis(t), servers.StartRedis(t)
+	replica.Follow(t, master)
+	f := newFleet(t, newStore(t, single(t, master), &redisstore.Options{Replicas: 1, Timeout: 50 * time.Millisecond}))
+	f.create()
+	l := f.open(lease.Options{})
+	f.run(l)
+	f.working()
+	replica.Signal(t, syscall.SIGSTOP)
+	var until int64
+	f.until("a renewal that is not used", func() error {
+		s := l.Status()
+		until = s.Grant.Until
+		if s.Trouble == nil || !strings.Contains(s.Trouble.Error(), "replicas have the write") {
+			return fmt.Errorf("trouble is %v", s.Trouble)
+		}
+		return nil
+	})
+	f.until("the end of the grant, and a later one that is stored", func() error {
+		rs, err := f.st.Get(t.Context(), []lease.Key{{Namespace: namespace, Node: l.Status().Grant.Node}})
+		if now := f.scheme.Layout().TickOf(time.Now()); err != nil || rs[0].Until <= until || now <= until+200 {
+			return fmt.Errorf("now is %d, %d are acknowledged, stored is %+v, %w", now, until, rs, err)
+		}
+		return nil
+	})
+	if s := l.Status(); s.Grant.Until != until {
+		t.Errorf("granted are ticks to %d, and acknowledged to %d", s.Grant.Until, until)
+	}
+	f.mu.Lock()
+	for id := range f.from {
+		if p, err := f.scheme.Decode(id); err != nil || p.Tick >= until {
+			t.Errorf("an ID of tick %d, and acknowledged are ticks to %d, %v", p.Tick, until, err)
+		}
+	}
+	f.mu.Unlock()
+	replica.Signal(t, syscall.SIGCONT)
+	f.working()
+}
+
+// TestLostReply closes the connection when the server has swapped and before anybody learns of it. It must not be sent again: the second try
+// would be lost to the first.
+func TestLostReply(t *testing.T) {
+	r, replica := servers.StartRedis(t), servers.StartRedis(t)
+	replica.Follow(t, r)
+	for _, o := range []*redisstore.Options{nil, {Replicas: 1}} {
+		t.Run(fmt.Sprint("dedicated ", o != nil), func(t *testing.T) {
+			r.Do(t, "FLUSHALL")
+			way := newRelay(t, r.Address())
+			st := newStore(t, client(t, rueidis.ClientOption{InitAddress: []string{way.address()}, ForceSingleClient: true}), o)
+			one, two := record(1, 1), record(1, 2)
+			if err := st.Swap(t.Context(), []lease.Write{{New: one}})[0]; err != nil {
+				t.Fatal(err)
+			}
+			way.deafen()
+			if err := st.Swap(short(t), []lease.Write{{Old: one.Nonce, New: two}})[0]; known(err) {
+				t.Errorf("a swap without an answer: %v", err)
+			}
+			way.turn(r.Address(), false)
+			rs, err := st.Get(short(t), []lease.Key{one.Key})
+			if err != nil || rs[0] != two {
+				t.Errorf("stored is %+v, %v", rs, err)
+			}
+		})
+	}
+}
+
+func TestForgottenScripts(t *testing.T) {
+	r := servers.StartRedis(t)
+	st := newStore(t, single(t, r), nil)
+	for i := range int64(3) {
+		r.Do(t, "SCRIPT", "FLUSH")
+		var writes []lease.Write
+		for node := range int64(1500) { // several scripts
+			writes = append(writes, lease.Write{New: record(node+2000*i, 1)})
+		}
+		for _, err := range st.Swap(t.Context(), writes) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Do(t, "SCRIPT", "FLUSH")
+		if n, err := st.Count(t.Context(), namespace, 0, 1<<62); err != nil || n != 1500*(i+1) {
+			t.Errorf("%d records, %v", n, err)
+		}
+	}
+}

@@ -1,0 +1,255 @@
+package redis
+
+import (
+	"crypto/tls"
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/redis/rueidis"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/redisstore"
+	"github.com/snowfence/snowfence/test/servers"
+)
+
+// TestIdentity changes what may have set the data back, and what has not.
+func TestIdentity(t *testing.T) {
+	a, b := servers.StartRedis(t), servers.StartRedis(t)
+	st := newStore(t, single(t, a), nil)
+	if err := st.Swap(t.Context(), []lease.Write{{New: record(1, 1)}})[0]; err != nil {
+		t.Fatal(err)
+	}
+	var last string
+	seen := map[string]bool{}
+	look := func(what string, changed bool) {
+		t.Helper()
+		if _, err := st.Get(short(t), []lease.Key{{Namespace: namespace, Node: 1}}); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		id, err := st.NamespaceIdentity(t.Context(), namespace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (id != last) != changed || changed && seen[id] {
+			t.Errorf("%s: the identity was %s and is %s", what, last, id)
+		}
+		last, seen[id] = id, true
+	}
+	look("first use", true)
+	look("second use", false)
+	replID := a.Field("master_replid")
+	b.Follow(t, a)
+	if a.Field("master_replid") == replID {
+		t.Error("the first replica did not change the replid, as Redis does")
+	}
+	look("first replica", false)
+	a.Do(t, "FLUSHALL")
+	look("flush", true)
+	a.End(t)
+	a.Again(t)
+	look("restart", true)
+	b.Follow(t, a)
+	eventually(t, "the replica has all", func() error {
+		if a.Field("master_repl_offset") != b.Field("slave_repl_offset") {
+			return errors.New("it lags")
+		}
+		return nil
+	})
+	b.Do(t, "REPLICAOF", "NO", "ONE")
+	a.Follow(t, b)
+	if _, err := st.Get(short(t), []lease.Key{{Namespace: namespace, Node: 1}}); err == nil || !strings.Contains(err.Error(), "connect to the master") {
+		t.Errorf("a replica: %v", err)
+	}
+	if err := st.Swap(short(t), []lease.Write{{New: record(2, 1)}})[0]; known(err) {
+		t.Errorf("a swap on a replica: %v", err)
+	}
+	a.Do(t, "REPLICAOF", "NO", "ONE") // the same process as before, with data that came from elsewhere
+	look("promotion of the server that was the master before", true)
+	a.Do(t, "CONFIG", "SET", "repl-backlog-ttl", "1")
+	eventually(t, "the backlog is freed", func() error {
+		if a.Field("master_replid2") != strings.Repeat("0", 40) {
+			return errors.New("it is there")
+		}
+		return nil
+	})
+	look("end of the backlog", false)
+}
+
+func TestEviction(t *testing.T) {
+	r := servers.StartRedis(t, "--maxmemory-policy", "allkeys-lru")
+	refused := func(what string, err error) {
+		t.Helper()
+		if known(err) || !strings.Contains(err.Error(), "noeviction") {
+			t.Errorf("%s on a server that evicts: %v", what, err)
+		}
+	}
+	st := newStore(t, single(t, r), nil)
+	_, err := st.Get(t.Context(), []lease.Key{{Namespace: namespace, Node: 1}})
+	refused("Get", err)
+	refused("Swap", st.Swap(t.Context(), []lease.Write{{New: record(1, 1)}})[0])
+	r.Do(t, "CONFIG", "SET", "maxmemory-policy", "noeviction")
+	v, err := newStore(t, single(t, r), nil).Server(t.Context(), namespace)
+	if err != nil || v.Policy != "noeviction" || v.Loses() != "" || !v.AOF {
+		t.Errorf("%+v, %v", v, err)
+	}
+	// A server that comes later is looked at too.
+	way := newRelay(t, r.Address())
+	st = newStore(t, client(t, rueidis.ClientOption{InitAddress: []string{way.address()}, ForceSingleClient: true}), nil)
+	if err := st.Swap(t.Context(), []lease.Write{{New: record(1, 1)}})[0]; err != nil {
+		t.Fatal(err)
+	}
+	way.turn(servers.StartRedis(t, "--maxmemory-policy", "volatile-ttl").Address(), false)
+	_, err = st.Get(short(t), []lease.Key{{Namespace: namespace, Node: 1}})
+	refused("Get", err)
+}
+
+func TestPersistence(t *testing.T) {
+	for fsync, loses := range map[string]string{"always": "", "everysec": "two seconds", "no": "30 s"} {
+		r := servers.StartRedis(t, "--appendfsync", fsync)
+		v, err := newStore(t, single(t, r), nil).Server(t.Context(), namespace)
+		if err != nil || v.Fsync != fsync || !strings.Contains(v.Loses(), loses) || loses == "" && v.Loses() != "" {
+			t.Errorf("appendfsync %s: %+v loses %q, %v", fsync, v, v.Loses(), err)
+		}
+		err = newStore(t, single(t, r), &redisstore.Options{AOF: true}).Swap(t.Context(), []lease.Write{{New: record(1, 1)}})[0]
+		if waits := !strings.HasPrefix(v.Version, "7.0"); waits || fsync == "always" {
+			if err != nil {
+				t.Errorf("AOF with appendfsync %s and Redis %s: %v", fsync, v.Version, err)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), "WAITAOF") {
+			t.Errorf("AOF with appendfsync %s and Redis %s: %v", fsync, v.Version, err)
+		}
+	}
+	r := servers.StartRedis(t, "--appendonly", "no")
+	v, err := newStore(t, single(t, r), nil).Server(t.Context(), namespace)
+	if err != nil || !strings.Contains(v.Loses(), "appendonly is no") {
+		t.Errorf("without a file: %+v loses %q, %v", v, v.Loses(), err)
+	}
+	if _, err := newStore(t, single(t, r), &redisstore.Options{AOF: true}).Server(t.Context(), namespace); err == nil {
+		t.Error("AOF without a file was accepted")
+	}
+}
+
+// acl is the rule of the package comment.
+const acl = "resetkeys ~snowfence:* nocommands +eval +evalsha +info +hget +hset +hmget +zadd +zrem +zrangebylex +zlexcount +sadd +smembers +time " +
+	"+wait +config|get +hello +auth +ping +client"
+
+const password = "correct-horse-battery-staple"
+
+func TestUser(t *testing.T) {
+	r := servers.StartRedis(t)
+	r.Do(t, append([]string{"ACL", "SETUSER", "ids", "on", ">" + password}, strings.Fields(acl)...)...)
+	as := func(user, password string) (rueidis.Client, error) {
+		return rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{r.Address()}, ForceSingleClient: true, DisableCache: true, Username: user, Password: password})
+	}
+	silent := func(err error) {
+		t.Helper()
+		if strings.Contains(err.Error(), password) {
+			t.Errorf("the password is in %v", err)
+		}
+	}
+	c, err := as("ids", password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	st := newStore(t, c, nil)
+	f := newFleet(t, st)
+	f.create()
+	l := f.open(lease.Options{})
+	f.run(l)
+	f.working()
+	f.end()
+	if _, err := lease.ListNamespaces(t.Context(), st); err != nil {
+		t.Error(err)
+	}
+	if v, err := st.Server(t.Context(), namespace); err != nil || v.Fsync != "always" {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if err := newStore(t, c, &redisstore.Options{AOF: true}).Swap(t.Context(), []lease.Write{{New: record(60, 1)}})[0]; err != nil {
+		t.Error(err)
+	}
+	other := newStore(t, c, &redisstore.Options{Prefix: "other"})
+	if _, err := other.Get(t.Context(), []lease.Key{{Namespace: namespace, Node: 1}}); err == nil || !strings.Contains(err.Error(), "ACL SETUSER") {
+		t.Errorf("keys that the user may not touch: %v", err)
+	}
+	// Each right that is missing fails before anything is written, and the indexes stay as they should be.
+	for _, right := range []string{"hset", "zadd", "zrem", "hget", "info", "evalsha"} {
+		r.Do(t, "ACL", "SETUSER", "ids", "-"+right)
+		err := st.Swap(t.Context(), []lease.Write{{New: record(61, 1)}})[0]
+		if known(err) || !strings.Contains(err.Error(), "+"+right) {
+			t.Errorf("without %s: %v", right, err)
+		} else {
+			silent(err)
+		}
+		r.Do(t, "ACL", "SETUSER", "ids", "+"+right)
+	}
+	sameIndexes(t, single(t, r), "snowfence")
+	if rs, err := st.Get(t.Context(), []lease.Key{record(61, 1).Key}); err != nil || rs[0].Nonce != "" {
+		t.Errorf("without rights was written: %+v, %v", rs, err)
+	}
+	if _, err := as("ids", password+"!"); err == nil {
+		t.Error("a wrong password")
+	} else {
+		silent(err)
+	}
+	r.Do(t, "CONFIG", "SET", "requirepass", password)
+	if c, err := as("", ""); err == nil {
+		defer c.Close()
+		_, err = newStore(t, c, nil).Get(t.Context(), []lease.Key{{Namespace: namespace, Node: 1}})
+		if err == nil || !strings.Contains(err.Error(), "password") {
+			t.Errorf("without a password: %v", err)
+		}
+	}
+}
+
+func TestTLS(t *testing.T) {
+	r := servers.StartRedisTLS(t)
+	open := func(config *tls.Config) (rueidis.Client, error) {
+		return rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{r.Address()}, ForceSingleClient: true, DisableCache: true, TLSConfig: config})
+	}
+	c, err := open(r.Certs().Client())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	f := newFleet(t, newStore(t, c, nil))
+	f.create()
+	f.run(f.open(lease.Options{}))
+	f.working()
+	if _, err := open(&tls.Config{MinVersion: tls.VersionTLS12}); err == nil {
+		t.Error("a server with a certificate of nobody was trusted")
+	}
+}
+
+func TestClaim(t *testing.T) {
+	c := single(t, servers.StartRedis(t))
+	one, two := redisstore.Claim(c, "nodes"), redisstore.Claim(c, "nodes")
+	for range 2 {
+		if err := one(t.Context(), 7); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := two(t.Context(), 7); err == nil || !strings.Contains(err.Error(), "node 7 is claimed") {
+		t.Errorf("a number that somebody has: %v", err)
+	}
+	if err := redisstore.Unclaim(t.Context(), c, "nodes", 7); err != nil {
+		t.Fatal(err)
+	}
+	if err := two(t.Context(), 7); err != nil {
+		t.Errorf("a number that was released: %v", err)
+	}
+	// A lease takes another number than those that others have.
+	st := newStore(t, c, nil)
+	f := newFleet(t, st)
+	f.create()
+	for node := range int64(63) {
+		if err := c.Do(t.Context(), c.B().Sadd().Key("nodes").Member(strconv.FormatInt(node, 10)).Build()).Error(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := f.open(lease.Options{Check: redisstore.Claim(c, "nodes")}).Status().Grant.Node; n != 63 {
+		t.Errorf("leased node %d, and only 63 was not claimed", n)
+	}
+}
