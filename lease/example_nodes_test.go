@@ -1,0 +1,118 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+func twitter() *snowfence.Scheme {
+	scheme, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		panic(err)
+	}
+	return scheme
+}
+
+// A number that two processes have derived: the second is refused, and told who has it.
+func ExampleOpen_guard() {
+	ctx, store, scheme := context.Background(), lease.NewMemory(), twitter()
+	node, err := scheme.NodeFrom(ctx, snowfence.NodeNumber(7)) // or NodeFromOrdinal, NodeFromIPv4, …
+	if err != nil {
+		panic(err)
+	}
+	open := func(label string) (*lease.Lease, error) {
+		return lease.Open(ctx, store, "orders", scheme, &lease.Options{Node: &node, Guard: true, Label: label, Create: true})
+	}
+	l, err := open("web-7")
+	if err != nil {
+		panic(err)
+	}
+	defer l.Close(ctx)
+
+	_, err = open("batch-7")
+	var held *lease.HeldError
+	fmt.Println(errors.As(err, &held), held.Node, held.Label)
+	// Output: true 7 web-7
+}
+
+// The platform says which datacenter this is, and a worker below it is leased.
+func ExampleOpen_within() {
+	os.Setenv("ZONE", "3")
+	defer os.Unsetenv("ZONE")
+	ctx, store, scheme := context.Background(), lease.NewMemory(), twitter()
+
+	zone, err := snowfence.NodeFromEnv("ZONE").Number(ctx)
+	if err != nil {
+		panic(err)
+	}
+	workers, err := scheme.NodesWith(map[string]int64{"datacenter": zone})
+	if err != nil {
+		panic(err)
+	}
+	l, err := lease.Open(ctx, store, "orders", scheme, &lease.Options{Within: workers, Create: true})
+	if err != nil {
+		panic(err)
+	}
+	defer l.Close(ctx)
+	fmt.Println(workers, scheme.NodeParts(l.Status().Grant.Node)[0])
+	// Output: {96 128} 3
+}
+
+// Any free node, with all defaults.
+func ExampleOpen() {
+	ctx, store, scheme := context.Background(), lease.NewMemory(), twitter()
+	if _, err := lease.CreateNamespace(ctx, store, "orders", scheme, nil); err != nil {
+		panic(err)
+	}
+	l, err := lease.Open(ctx, store, "orders", scheme, nil)
+	if err != nil {
+		panic(err)
+	}
+	defer l.Close(ctx)
+	fmt.Println(l.Status().Held)
+	// Output: true
+}
+
+// The node held last is found again by the label, which the store remembers, or by a local file.
+func ExampleOpen_sticky() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx, store, scheme, path := context.Background(), lease.NewMemory(), twitter(), filepath.Join(dir, "node")
+
+	var nodes []int64
+	for range 3 {
+		l, err := lease.Open(ctx, store, "orders", scheme, &lease.Options{StickyFile: path, Create: true})
+		if err != nil {
+			panic(err)
+		}
+		nodes = append(nodes, l.Status().Grant.Node)
+		l.Close(ctx)
+	}
+	fmt.Println(nodes[0] == nodes[1] && nodes[1] == nodes[2])
+	// Output: true
+}
+
+// Nodes 0 to 29 stay for numbers given by hand; in the end they become leasable too.
+func ExampleWidenNamespace() {
+	ctx, store, scheme := context.Background(), lease.NewMemory(), twitter()
+
+	ns, err := lease.CreateNamespace(ctx, store, "orders", scheme, &lease.NamespaceOptions{First: 30, Last: 63})
+	fmt.Println(ns.First, ns.Last, err)
+	// … all processes lease by now, and the last one with a number of its own has stopped:
+	stopped := time.Now()
+	ns, err = lease.WidenNamespace(ctx, store, "orders", 0, 63, stopped.Add(time.Second), time.Now())
+	fmt.Println(ns.First, ns.Last, err)
+	// Output:
+	// 30 63 <nil>
+	// 0 63 <nil>
+}
