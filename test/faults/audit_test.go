@@ -22,7 +22,7 @@ type verdict struct {
 // of the same node; and each ID lies below an end that the store had acknowledged to its process, where the process says so.
 func judge(t testing.TB, s *snowfence.Scheme, ws []*worker) verdict {
 	t.Helper()
-	a, err := audit.New(audit.Options{Scheme: s, TempDir: t.TempDir()})
+	a, err := audit.New(audit.Options{Scheme: s, TempDir: tempDir(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

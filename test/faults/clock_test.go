@@ -32,7 +32,7 @@ func launchStepped(t testing.TB, name string, args ...string) *stepped {
 	if err != nil || len(lib) == 0 {
 		t.Skipf("libfaketime is not installed; make setup installs it")
 	}
-	p := &stepped{file: filepath.Join(t.TempDir(), "offset")}
+	p := &stepped{file: filepath.Join(tempDir(t), "offset")}
 	p.step(t, 0)
 	p.worker = launch(t, name, []string{
 		"LD_PRELOAD=" + lib[0], "FAKETIME_TIMESTAMP_FILE=" + p.file, "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1", "DONT_FAKE_MONOTONIC=1",

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -11,19 +12,56 @@ import (
 // disk is a small file system of a test's own.
 type disk struct{ dir string }
 
-// newDisk mounts a file system of some size, such as "16m". It needs the namespace that TestMain makes, or root.
-func newDisk(t testing.TB, size string) *disk {
+// newDisk mounts a file system of some size, such as "16m", and lets the temporary folders of this test be there, as long as they are asked for while start runs. It
+// needs the namespace that TestMain makes, or root.
+func newDisk(t testing.TB, size string, start func(d *disk)) *disk {
 	t.Helper()
-	d := &disk{t.TempDir()}
+	temporary.Lock()
+	defer temporary.Unlock()
+	dir, err := os.MkdirTemp("", "snowfence-disk-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &disk{dir}
 	if err := syscall.Mount("tmpfs", d.dir, "tmpfs", 0, "mode=0755,size="+size); err != nil {
+		_ = os.Remove(dir) // what counts is that the test cannot run
 		t.Skipf("mounting a small file system: %v; run as root, or allow user namespaces: sysctl kernel.unprivileged_userns_clone=1", err)
 	}
 	t.Cleanup(func() {
-		if err := syscall.Unmount(d.dir, syscall.MNT_DETACH); err != nil {
+		if err := errors.Join(syscall.Unmount(d.dir, syscall.MNT_DETACH), os.Remove(d.dir)); err != nil {
 			t.Error(err)
 		}
 	})
+	if err := os.Chmod(dir, 0o755); err != nil { // servers may run as other users
+		t.Fatal(err)
+	}
+	before, set := os.LookupEnv("TMPDIR")
+	if err := os.Setenv("TMPDIR", dir); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if set {
+			err = os.Setenv("TMPDIR", before)
+		} else {
+			err = os.Unsetenv("TMPDIR")
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}()
+	start(d)
 	return d
+}
+
+// temporary is held while the process's folder for temporary files is that of a test, and by those who make one there.
+var temporary sync.Mutex
+
+// tempDir is t.TempDir on the machine's own disk.
+func tempDir(t testing.TB) string {
+	t.Helper()
+	temporary.Lock()
+	defer temporary.Unlock()
+	return t.TempDir()
 }
 
 // fill leaves no byte of room, until the function that it returns is called.

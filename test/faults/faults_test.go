@@ -48,7 +48,11 @@ var faults = []fault{
 		},
 	},
 	{
-		name: "partition: connections are refused", fits: hasLink, stops: true, words: regexp.MustCompile(`refused|reset|EOF|closed|unavailable|Unavailable`),
+		name: "partition: connections are refused", fits: hasLink, stops: true, words: regexp.MustCompile(`refused|reset|EOF|closed|[Uu]navailable|no answer`),
+		begin: func(t testing.TB, sc *scene) func() { return sc.link.cut(t) },
+	},
+	{
+		name: "partition: connections are refused for a minute", fits: hasLink, stops: true, words: notRenewed, holds: time.Minute, long: true,
 		begin: func(t testing.TB, sc *scene) func() { return sc.link.cut(t) },
 	},
 	{
@@ -80,7 +84,8 @@ var faults = []fault{
 		begin: func(t testing.TB, sc *scene) func() { return sc.slow(t, 5*time.Second) },
 	},
 	{
-		name: "the disk is full", fits: hasDisk, stops: true, words: regexp.MustCompile(`(?i)full|space|refused|EOF`),
+		name: "the disk is full", fits: hasDisk, stops: true, calm: []string{"MariaDB", "etcd"}, slow: []string{"PostgreSQL"}, // which take room ahead of time
+		words: regexp.MustCompile(`\bfull\b|[Nn]o space|refused|EOF|closed`),
 		begin: func(t testing.TB, sc *scene) func() {
 			if sc.empty != nil {
 				sc.empty(t)
@@ -89,7 +94,12 @@ var faults = []fault{
 			if sc.press != nil {
 				sc.press(t)
 			}
-			return free
+			return func() {
+				free()
+				if sc.dead != nil && sc.dead() {
+					sc.restart(t)
+				}
+			}
 		},
 	},
 }

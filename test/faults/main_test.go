@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"sync"
 	"syscall"
 	"testing"
 )
@@ -77,9 +76,8 @@ func again() (int, error) {
 	return 0, err
 }
 
-// built are the programs that the tests start, each built once.
+// built are the programs that the tests start, each built once. It is guarded by temporary.
 type built struct {
-	mu  sync.Mutex
 	dir string
 	ok  map[string]string
 }
@@ -89,8 +87,8 @@ var programs built
 // path builds the program of a package, if that was not done, and returns where it is.
 func (b *built) path(t testing.TB, pkg string) string {
 	t.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	temporary.Lock() // the compiler needs room
+	defer temporary.Unlock()
 	if p := b.ok[pkg]; p != "" {
 		return p
 	}

@@ -5,12 +5,21 @@ package faults
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
+	"github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver
+	"github.com/redis/rueidis"
+	"github.com/snowfence/snowfence/etcdstore"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/redisstore"
 	"github.com/snowfence/snowfence/sqlstore"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 	_ "modernc.org/sqlite" // the driver
 )
 
@@ -28,8 +37,67 @@ func Open(_ context.Context, rawURL string) (lease.Store, func() error, error) {
 			return nil, nil, err
 		}
 		return overSQL(db, sqlstore.SQLite())
+	case "postgres":
+		db, err := sql.Open("pgx", rawURL)
+		if err != nil {
+			return nil, nil, err
+		}
+		return overSQL(db, sqlstore.PostgreSQL())
+	case "mysql":
+		u, err := url.Parse(rawURL)
+		if err != nil {
+			return nil, nil, err
+		}
+		c := mysql.NewConfig()
+		c.User, c.Net, c.Addr, c.DBName = u.User.Username(), "tcp", u.Host, strings.Trim(u.Path, "/")
+		c.Logger = &mysql.NopLogger{} // what it says is in the errors
+		connector, err := mysql.NewConnector(c)
+		if err != nil {
+			return nil, nil, err
+		}
+		return overSQL(sql.OpenDB(connector), sqlstore.MySQL())
+	case "redis":
+		return overRedis(rawURL)
+	case "etcd":
+		return overEtcd(rawURL)
 	}
 	return nil, nil, fmt.Errorf("there is no kind of store called %q", scheme)
+}
+
+func overRedis(rawURL string) (lease.Store, func() error, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{u.Host}, ForceSingleClient: true, DisableCache: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := redisstore.New(c, &redisstore.Options{Prefix: strings.Trim(u.Path, "/")})
+	if err != nil {
+		c.Close()
+		return nil, nil, err
+	}
+	return st, func() error { c.Close(); return nil }, nil
+}
+
+func overEtcd(rawURL string) (lease.Store, func() error, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := clientv3.New(clientv3.Config{
+		Endpoints: strings.Split(u.Host, ","), DialTimeout: 5 * time.Second, DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: 3 * time.Second,
+		Logger: zap.NewNop(),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := etcdstore.New(c, &etcdstore.Options{Prefix: strings.Trim(u.Path, "/"), Timeout: time.Second})
+	if err != nil {
+		return nil, nil, errors.Join(err, c.Close())
+	}
+	return st, c.Close, nil
 }
 
 func overSQL(db *sql.DB, d sqlstore.Dialect) (lease.Store, func() error, error) {

@@ -10,7 +10,7 @@ import (
 // TestReadOnlyFile starts programs on a file that nobody can write, because its file system is mounted read-only: they end at once and say why.
 func TestReadOnlyFile(t *testing.T) {
 	t.Parallel()
-	d := newDisk(t, "16m")
+	d := newDisk(t, "16m", func(*disk) {})
 	path := filepath.Join(d.dir, "ids.db")
 	made := launch(t, "before", nil, snowfencePath(t), "new", "-n", "10", "--store", "sqlite:"+path)
 	<-made.gone

@@ -20,7 +20,7 @@ import (
 // and works for Go's, which no preloaded library reaches.
 func tamper(t testing.TB, pids []int, calls, how string) (end func()) {
 	t.Helper()
-	log := filepath.Join(t.TempDir(), "strace")
+	log := filepath.Join(tempDir(t), "strace")
 	args := []string{"-f", "-o", log, "-e", "trace=" + calls, "-e", "inject=" + calls + ":" + how}
 	for _, pid := range pids {
 		args = append(args, "-p", strconv.Itoa(pid))
