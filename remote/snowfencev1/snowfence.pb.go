@@ -1805,7 +1805,6 @@ func (x *Record) GetData() string {
 type Records struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Records       []*Record              `protobuf:"bytes,1,rep,name=records,proto3" json:"records,omitempty"`
-	Identity      string                 `protobuf:"bytes,2,opt,name=identity,proto3" json:"identity,omitempty"` // of the store, after the read
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1845,13 +1844,6 @@ func (x *Records) GetRecords() []*Record {
 		return x.Records
 	}
 	return nil
-}
-
-func (x *Records) GetIdentity() string {
-	if x != nil {
-		return x.Identity
-	}
-	return ""
 }
 
 type GetRequest struct {
@@ -2209,7 +2201,6 @@ func (x *Write) GetNew() *Record {
 type SwapResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Results       []SwapResult           `protobuf:"varint,1,rep,packed,name=results,proto3,enum=snowfence.v1.SwapResult" json:"results,omitempty"` // one for each write, in their order
-	Identity      string                 `protobuf:"bytes,2,opt,name=identity,proto3" json:"identity,omitempty"`                                    // of the store, after the swap
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2251,16 +2242,10 @@ func (x *SwapResponse) GetResults() []SwapResult {
 	return nil
 }
 
-func (x *SwapResponse) GetIdentity() string {
-	if x != nil {
-		return x.Identity
-	}
-	return ""
-}
-
 type DescribeRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Secrets       bool                   `protobuf:"varint,2,opt,name=secrets,proto3" json:"secrets,omitempty"` // with those of an encrypted namespace
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2300,6 +2285,13 @@ func (x *DescribeRequest) GetNamespace() string {
 		return x.Namespace
 	}
 	return ""
+}
+
+func (x *DescribeRequest) GetSecrets() bool {
+	if x != nil {
+		return x.Secrets
+	}
+	return false
 }
 
 type DescribeResponse struct {
@@ -2506,10 +2498,9 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x05label\x18\f \x01(\tR\x05label\x12\x12\n" +
 	"\x04veto\x18\r \x01(\tR\x04veto\x12\x0e\n" +
 	"\x02at\x18\x0e \x01(\x03R\x02at\x12\x12\n" +
-	"\x04data\x18\x0f \x01(\tR\x04data\"U\n" +
+	"\x04data\x18\x0f \x01(\tR\x04data\"9\n" +
 	"\aRecords\x12.\n" +
-	"\arecords\x18\x01 \x03(\v2\x14.snowfence.v1.RecordR\arecords\x12\x1a\n" +
-	"\bidentity\x18\x02 \x01(\tR\bidentity\"@\n" +
+	"\arecords\x18\x01 \x03(\v2\x14.snowfence.v1.RecordR\arecords\"@\n" +
 	"\n" +
 	"GetRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
@@ -2533,12 +2524,12 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x06writes\x18\x01 \x03(\v2\x13.snowfence.v1.WriteR\x06writes\"A\n" +
 	"\x05Write\x12\x10\n" +
 	"\x03old\x18\x01 \x01(\tR\x03old\x12&\n" +
-	"\x03new\x18\x02 \x01(\v2\x14.snowfence.v1.RecordR\x03new\"^\n" +
+	"\x03new\x18\x02 \x01(\v2\x14.snowfence.v1.RecordR\x03new\"B\n" +
 	"\fSwapResponse\x122\n" +
-	"\aresults\x18\x01 \x03(\x0e2\x18.snowfence.v1.SwapResultR\aresults\x12\x1a\n" +
-	"\bidentity\x18\x02 \x01(\tR\bidentity\"/\n" +
+	"\aresults\x18\x01 \x03(\x0e2\x18.snowfence.v1.SwapResultR\aresults\"I\n" +
 	"\x0fDescribeRequest\x12\x1c\n" +
-	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"v\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x18\n" +
+	"\asecrets\x18\x02 \x01(\bR\asecrets\"v\n" +
 	"\x10DescribeResponse\x12\x1a\n" +
 	"\bidentity\x18\x01 \x01(\tR\bidentity\x12,\n" +
 	"\x03now\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\x12\x18\n" +

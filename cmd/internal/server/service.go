@@ -44,6 +44,9 @@ type Options struct {
 	// Keys returns the secrets of an encrypted namespace, oldest first. Nil means that there are none.
 	Keys func(namespace string) ([]*snowfence.Key, error)
 
+	// HandOut gives the secrets of encrypted namespaces to those who hold leases in them. Otherwise only the server makes and decodes their IDs.
+	HandOut bool
+
 	// Spaces bounds how many namespaces are kept open; 0 means 1000. Beyond it, requests for others fail.
 	Spaces int
 
@@ -56,6 +59,8 @@ type Service struct {
 	store lease.Store
 	opts  Options
 	now   func() time.Time
+
+	anchored snowfence.TimeSource // by which tickets are leased: it does not go back
 
 	ready atomic.Pointer[map[string]*Space] // what the fast path reads; replaced, never changed
 	mu    sync.Mutex                        // guards what follows, and is never held while the store is asked
@@ -82,7 +87,7 @@ func New(st lease.Store, o Options) *Service {
 		}
 		o.Label = fmt.Sprintf("server %s/%d", host[:min(len(host), 80)], os.Getpid())
 	}
-	s := &Service{store: st, opts: o, now: time.Now, all: map[string]*Space{}, Events: newEvents()}
+	s := &Service{store: st, opts: o, now: time.Now, anchored: snowfence.Anchored(nil), all: map[string]*Space{}, Events: newEvents()}
 	s.ready.Store(&map[string]*Space{})
 	return s
 }

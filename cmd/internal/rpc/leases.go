@@ -1,0 +1,157 @@
+package rpc
+
+import (
+	"context"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+type leases struct{ *rpc }
+
+func (r leases) Acquire(ctx context.Context, req *connect.Request[pb.AcquireRequest]) (*connect.Response[pb.Lease], error) {
+	m := req.Msg
+	name, id, err := r.may(ctx, server.VerbLease, m.Namespace)
+	if err == nil {
+		err = id.Spend(1)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t, sp, err := r.s.Acquire(ctx, name, lease.Options{
+		TTL: m.Ttl.AsDuration(), Node: m.Node, Guard: m.Guard && m.Node != nil, Nodes: int(m.Nodes), Label: m.Label,
+	})
+	if err != nil {
+		return nil, err
+	}
+	res, err := r.lease(t, sp)
+	if err == nil && sp.Scheme().Encrypted() {
+		res.Msg.Secrets, err = r.s.Secrets(sp)
+	}
+	return res, err
+}
+
+func (r leases) Renew(ctx context.Context, req *connect.Request[pb.RenewRequest]) (*connect.Response[pb.Lease], error) {
+	t, err := r.ticket(ctx, req.Msg.Ticket)
+	if err != nil {
+		return nil, err
+	}
+	t, sp, err := r.s.Renew(ctx, t, req.Msg.Attempt)
+	if err != nil {
+		return nil, err
+	}
+	return r.lease(t, sp)
+}
+
+func (r leases) Release(ctx context.Context, req *connect.Request[pb.ReleaseRequest]) (*connect.Response[pb.ReleaseResponse], error) {
+	t, err := r.ticket(ctx, req.Msg.Ticket)
+	if err != nil {
+		return nil, err
+	}
+	used := int64(-1)
+	if req.Msg.Used != nil {
+		used = max(*req.Msg.Used, 0)
+	}
+	if err := r.s.Release(ctx, t, used); err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&pb.ReleaseResponse{}), nil
+}
+
+// ticket reads a ticket that the caller may use.
+func (r leases) ticket(ctx context.Context, b []byte) (lease.Ticket, error) {
+	id, err := r.who(ctx)
+	if err != nil {
+		return lease.Ticket{}, err
+	}
+	t, err := server.ParseTicket(b)
+	if err != nil {
+		return t, err
+	}
+	if err := id.May(server.VerbLease, t.Namespace); err != nil {
+		return t, err
+	}
+	return t, id.Spend(1)
+}
+
+func (r leases) lease(t lease.Ticket, sp *server.Space) (*connect.Response[pb.Lease], error) {
+	ticket, err := server.MarshalTicket(t)
+	if err != nil {
+		return nil, err
+	}
+	l := sp.Scheme().Layout()
+	return connect.NewResponse(&pb.Lease{
+		Namespace: t.Namespace, Node: t.Node, Nodes: uint32(t.Nodes), From: t.From, Until: t.Until,
+		UntilTime: timestamppb.New(l.TimeOf(t.Until)), RenewAfter: durationpb.New(t.TTL / 3), Layout: l.String(), Ticket: ticket,
+	}), nil
+}
+
+func (r leases) List(ctx context.Context, req *connect.Request[pb.ListLeasesRequest]) (*connect.Response[pb.ListLeasesResponse], error) {
+	name, _, err := r.may(ctx, server.VerbRead, req.Msg.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	list, err := r.s.Leases(ctx, name, max(req.Msg.After, -1), int(req.Msg.Limit), req.Msg.Held)
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&pb.ListLeasesResponse{Leases: infos(list)}), nil
+}
+
+func infos(list []server.LeaseInfo) []*pb.LeaseInfo {
+	out := make([]*pb.LeaseInfo, len(list))
+	for i, l := range list {
+		out[i] = &pb.LeaseInfo{
+			Node: l.Node, Label: l.Label, Held: l.Held, FromTime: timestamppb.New(l.From), UntilTime: timestamppb.New(l.Until),
+			Written: timestamppb.New(l.Written), Veto: l.Veto,
+		}
+	}
+	return out
+}
+
+// watchEvery is how often a watcher's picture is compared with the store.
+const watchEvery = 2 * time.Second
+
+func (r leases) Watch(ctx context.Context, req *connect.Request[pb.WatchLeasesRequest], out *connect.ServerStream[pb.ListLeasesResponse]) error {
+	name, _, err := r.may(ctx, server.VerbRead, req.Msg.Namespace)
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	seen := map[int64]server.LeaseInfo{}
+	for first := true; ; first = false {
+		var news []server.LeaseInfo
+		for after := int64(-1); ; {
+			list, err := r.s.Leases(ctx, name, after, 4096, false)
+			if err != nil {
+				return err
+			}
+			for _, l := range list {
+				after = l.Node
+				if seen[l.Node] != l {
+					seen[l.Node] = l
+					news = append(news, l)
+				}
+			}
+			if len(list) < 4096 {
+				break
+			}
+		}
+		if first || len(news) > 0 {
+			if err := out.Send(&pb.ListLeasesResponse{Leases: infos(news)}); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}

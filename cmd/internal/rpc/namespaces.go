@@ -1,0 +1,80 @@
+package rpc
+
+import (
+	"context"
+
+	"connectrpc.com/connect"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+type namespaces struct{ *rpc }
+
+func namespace(n server.NamespaceInfo) *pb.Namespace {
+	return &pb.Namespace{
+		Name: n.Name, Layout: n.Layout, Fingerprint: n.Fingerprint, FirstNode: n.First, LastNode: n.Last, State: n.State,
+		Generation: n.Generation, EndOfLife: timestamppb.New(n.EndOfLife),
+	}
+}
+
+func answer(n server.NamespaceInfo, err error) (*connect.Response[pb.Namespace], error) {
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(namespace(n)), nil
+}
+
+func (r namespaces) Create(ctx context.Context, req *connect.Request[pb.CreateNamespaceRequest]) (*connect.Response[pb.Namespace], error) {
+	name, _, err := r.may(ctx, server.VerbManage, req.Msg.Name)
+	if err != nil {
+		return nil, err
+	}
+	return answer(r.s.CreateNamespace(ctx, name, req.Msg.Layout, req.Msg.FirstNode, req.Msg.LastNode))
+}
+
+func (r namespaces) Show(ctx context.Context, req *connect.Request[pb.ShowNamespaceRequest]) (*connect.Response[pb.Namespace], error) {
+	name, _, err := r.may(ctx, server.VerbRead, req.Msg.Name)
+	if err != nil {
+		return nil, err
+	}
+	return answer(r.s.ShowNamespace(ctx, name))
+}
+
+func (r namespaces) List(ctx context.Context, _ *connect.Request[pb.ListNamespacesRequest]) (*connect.Response[pb.ListNamespacesResponse], error) {
+	id, err := r.who(ctx)
+	if err == nil {
+		err = id.May(server.VerbRead, "")
+	}
+	if err != nil {
+		return nil, err
+	}
+	list, err := r.s.Namespaces(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	res := &pb.ListNamespacesResponse{}
+	for _, n := range list {
+		res.Namespaces = append(res.Namespaces, namespace(n))
+	}
+	return connect.NewResponse(res), nil
+}
+
+func (r namespaces) Change(ctx context.Context, req *connect.Request[pb.ChangeNamespaceRequest]) (*connect.Response[pb.Namespace], error) {
+	name, _, err := r.may(ctx, server.VerbManage, req.Msg.Name)
+	if err != nil {
+		return nil, err
+	}
+	return answer(r.s.ChangeNamespace(ctx, name, req.Msg.Layout, req.Msg.FirstNode, req.Msg.LastNode))
+}
+
+func (r namespaces) Delete(ctx context.Context, req *connect.Request[pb.DeleteNamespaceRequest]) (*connect.Response[pb.DeleteNamespaceResponse], error) {
+	name, _, err := r.may(ctx, server.VerbManage, req.Msg.Name)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.s.DeleteNamespace(ctx, name, req.Msg.Confirm); err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&pb.DeleteNamespaceResponse{}), nil
+}

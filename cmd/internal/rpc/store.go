@@ -1,0 +1,164 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"connectrpc.com/connect"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// store hands the server's store through to holders that run the lease algorithm themselves. They may touch what their token's namespaces hold, but for the
+// record of a namespace, which VerbManage is for: there they may only raise what every holder raises.
+type store struct{ *rpc }
+
+const maxRecords = 10_000 // in one request
+
+func (r store) Get(ctx context.Context, req *connect.Request[pb.GetRequest]) (*connect.Response[pb.Records], error) {
+	name, _, err := r.may(ctx, server.VerbLease, req.Msg.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(req.Msg.Nodes); n > maxRecords {
+		return nil, server.NewError(server.TooMuch, fmt.Errorf("%d records: ask for %d at most", n, maxRecords))
+	}
+	keys := make([]lease.Key, len(req.Msg.Nodes))
+	for i, n := range req.Msg.Nodes {
+		keys[i] = lease.Key{Namespace: name, Node: n}
+	}
+	rs, err := r.s.Store().Get(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&pb.Records{Records: records(rs)}), nil
+}
+
+func (r store) Find(ctx context.Context, req *connect.Request[pb.FindRequest]) (*connect.Response[pb.Records], error) {
+	m := req.Msg
+	name, _, err := r.may(ctx, server.VerbLease, m.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	limit := int(m.Limit)
+	if limit == 0 || limit > maxRecords {
+		limit = maxRecords
+	}
+	rs, err := r.s.Store().List(ctx, lease.Query{
+		Namespace: name, First: m.First, Last: m.Last, Label: m.Label, MaxUntil: m.MaxUntil, Vacant: m.Vacant, ByUntil: m.ByUntil, Limit: limit,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&pb.Records{Records: records(rs)}), nil
+}
+
+func (r store) Count(ctx context.Context, req *connect.Request[pb.CountRequest]) (*connect.Response[pb.CountResponse], error) {
+	name, _, err := r.may(ctx, server.VerbLease, req.Msg.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	c, ok := r.s.Store().(lease.Counter)
+	if !ok {
+		return nil, connect.NewError(connect.CodeUnimplemented, errors.New("the server's store does not count"))
+	}
+	n, err := c.Count(ctx, name, req.Msg.First, req.Msg.Last)
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&pb.CountResponse{Count: n}), nil
+}
+
+func (r store) Swap(ctx context.Context, req *connect.Request[pb.SwapRequest]) (*connect.Response[pb.SwapResponse], error) {
+	id, err := r.who(ctx)
+	if err != nil {
+		return nil, err
+	}
+	n := len(req.Msg.Writes)
+	if n == 0 || n > maxRecords {
+		return nil, server.NewError(server.Invalid, fmt.Errorf("%d writes: send 1 to %d", n, maxRecords))
+	}
+	writes := make([]lease.Write, n)
+	for i, w := range req.Msg.Writes {
+		rec := record(w.New)
+		if rec.Nonce == "" || rec.Nonce == w.Old || rec.Node < lease.NamespaceNode {
+			return nil, server.NewError(server.Invalid, fmt.Errorf("write %d has no new nonce, or no node", i))
+		}
+		if err := id.May(server.VerbLease, rec.Namespace); err != nil {
+			return nil, err
+		}
+		writes[i] = lease.Write{Old: w.Old, New: rec}
+	}
+	if err := id.Spend(int64(n)); err != nil {
+		return nil, err
+	}
+	res := &pb.SwapResponse{Results: make([]pb.SwapResult, n)}
+	for i, err := range r.s.Store().Swap(ctx, writes) {
+		switch {
+		case err == nil:
+			res.Results[i] = pb.SwapResult_SWAP_RESULT_DONE
+		case errors.Is(err, lease.ErrLost):
+			res.Results[i] = pb.SwapResult_SWAP_RESULT_LOST
+		case n == 1:
+			return nil, err // with its words
+		}
+	}
+	return connect.NewResponse(res), nil
+}
+
+func (r store) Describe(ctx context.Context, req *connect.Request[pb.DescribeRequest]) (*connect.Response[pb.DescribeResponse], error) {
+	name, _, err := r.may(ctx, server.VerbLease, req.Msg.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	res := &pb.DescribeResponse{}
+	switch st := r.s.Store().(type) {
+	case lease.NamespaceIdentifier:
+		res.Identity, err = st.NamespaceIdentity(ctx, name)
+	case lease.Identifier:
+		res.Identity, err = st.Identity(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := r.s.Store().(lease.Clock); ok {
+		now, err := c.Now(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !now.IsZero() {
+			res.Now = timestamppb.New(now)
+		}
+	}
+	if !req.Msg.Secrets {
+		return connect.NewResponse(res), nil
+	}
+	sp, err := r.s.Space(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	res.Secrets, err = r.s.Secrets(sp)
+	return connect.NewResponse(res), err
+}
+
+func records(rs []lease.Record) []*pb.Record {
+	out := make([]*pb.Record, len(rs))
+	for i, r := range rs {
+		out[i] = &pb.Record{
+			Namespace: r.Namespace, Node: r.Node, Nonce: r.Nonce, Revision: r.Revision, Generation: r.Generation, From: r.From, Until: r.Until,
+			PrevUntil: r.PrevUntil, SkipFrom: r.SkipFrom, SkipUntil: r.SkipUntil, Holder: r.Holder, Label: r.Label, Veto: r.Veto, At: r.At, Data: r.Data,
+		}
+	}
+	return out
+}
+
+func record(r *pb.Record) lease.Record {
+	return lease.Record{
+		Key: lease.Key{Namespace: r.GetNamespace(), Node: r.GetNode()}, Nonce: r.GetNonce(), Revision: r.GetRevision(), Generation: r.GetGeneration(),
+		From: r.GetFrom(), Until: r.GetUntil(), PrevUntil: r.GetPrevUntil(), SkipFrom: r.GetSkipFrom(), SkipUntil: r.GetSkipUntil(),
+		Holder: r.GetHolder(), Label: r.GetLabel(), Veto: r.GetVeto(), At: r.GetAt(), Data: r.GetData(),
+	}
+}

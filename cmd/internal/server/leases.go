@@ -1,0 +1,144 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// maxTTL bounds how far ahead callers may lease: a node of a caller that is gone stays taken for so long.
+const maxTTL = 10 * time.Minute
+
+// Acquire leases a node to a caller, who renews it with the ticket. The service keeps nothing of it.
+func (s *Service) Acquire(ctx context.Context, namespace string, o lease.Options) (lease.Ticket, *Space, error) {
+	if o.TTL < 0 || o.TTL > maxTTL {
+		return lease.Ticket{}, nil, kindError{Invalid, fmt.Errorf("a ttl of %v: ask for %v at most", o.TTL, maxTTL)}
+	}
+	if o.Label == "" {
+		return lease.Ticket{}, nil, kindError{Invalid, errors.New("the label is missing: say who will hold the node, for the people who look after it")}
+	}
+	o.Time, o.Logger = s.anchored, s.opts.Logger
+	return withSpace(ctx, s, namespace, func(sp *Space) (lease.Ticket, error) {
+		return lease.Acquire(ctx, s.store, namespace, sp.Scheme(), &o)
+	})
+}
+
+// Renew renews what a ticket stands for.
+func (s *Service) Renew(ctx context.Context, t lease.Ticket, attempt string) (lease.Ticket, *Space, error) {
+	next, sp, err := withSpace(ctx, s, t.Namespace, func(sp *Space) (lease.Ticket, error) {
+		return t.Renew(ctx, s.store, sp.Scheme(), attempt, &lease.Options{Time: s.anchored, Logger: s.opts.Logger})
+	})
+	if errors.Is(err, lease.ErrLost) {
+		s.Events.Add(Event{Kind: "lost", Namespace: t.Namespace, Text: fmt.Sprintf("node %d: %q lost its lease", t.Node, t.Label)})
+	}
+	return next, sp, err
+}
+
+// Release gives back what a ticket stands for. A negative used means that all of the grant counts as used.
+func (s *Service) Release(ctx context.Context, t lease.Ticket, used int64) error {
+	_, _, err := withSpace(ctx, s, t.Namespace, func(sp *Space) (lease.Ticket, error) {
+		return t, t.Release(ctx, s.store, sp.Scheme(), used, &lease.Options{Time: s.anchored, Logger: s.opts.Logger})
+	})
+	return err
+}
+
+// withSpace does something with a namespace, and once more if its layout was changed since the server read it.
+func withSpace[T any](ctx context.Context, s *Service, namespace string, do func(*Space) (T, error)) (T, *Space, error) {
+	for again := true; ; again = false {
+		var zero T
+		sp, err := s.Space(ctx, namespace)
+		if err != nil {
+			return zero, nil, err
+		}
+		out, err := do(sp)
+		var mismatch *lease.MismatchError
+		if errors.As(err, &mismatch) && again {
+			s.forget(sp)
+			continue
+		}
+		return out, sp, err
+	}
+}
+
+// MarshalTicket writes a ticket for its holder.
+func MarshalTicket(t lease.Ticket) ([]byte, error) { return json.Marshal(t) }
+
+// ParseTicket reads what MarshalTicket wrote.
+func ParseTicket(b []byte) (lease.Ticket, error) {
+	var t lease.Ticket
+	if len(b) > 4096 || json.Unmarshal(b, &t) != nil || t.Namespace == "" || t.Holder == "" || t.Nonce == "" || t.TTL <= 0 || t.TTL > maxTTL || t.Nodes < 1 {
+		return lease.Ticket{}, kindError{Invalid, errors.New("the ticket is damaged: send back the bytes of the last answer as they are")}
+	}
+	return t, nil
+}
+
+// LeaseInfo is a node as people see it.
+type LeaseInfo struct {
+	Node    int64     `json:"node"`
+	Label   string    `json:"label"`
+	Held    bool      `json:"held"`
+	From    time.Time `json:"from"`
+	Until   time.Time `json:"until"`
+	Written time.Time `json:"written"` // by the holder's clock
+	Veto    string    `json:"veto,omitempty"`
+}
+
+// Leases lists the nodes above after that were ever leased, at most limit of them.
+func (s *Service) Leases(ctx context.Context, namespace string, after int64, limit int, held bool) ([]LeaseInfo, error) {
+	sp, err := s.Space(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	if limit <= 0 || limit > 4096 {
+		limit = 4096
+	}
+	l := sp.Scheme().Layout()
+	now := l.TickOf(s.now())
+	var out []LeaseInfo
+	for {
+		q := lease.Query{Namespace: namespace, First: after + 1, Last: sp.Scheme().Nodes() - 1, Limit: 4096}
+		rs, err := s.store.List(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rs {
+			after = max(after, r.Node)
+			if !q.Match(r) || held && !r.Held(now) {
+				continue
+			}
+			out = append(out, LeaseInfo{
+				Node: r.Node, Label: r.Label, Held: r.Held(now), From: l.TimeOf(r.From), Until: l.TimeOf(r.Until),
+				Written: time.UnixMilli(r.At).UTC(), Veto: r.Veto,
+			})
+			if len(out) == limit {
+				return out, nil
+			}
+		}
+		if len(rs) < q.Limit {
+			return out, nil
+		}
+	}
+}
+
+// Secrets returns the secrets of an encrypted namespace, for holders who make its IDs themselves; an error of the kind Refused where the server keeps them to itself.
+func (s *Service) Secrets(sp *Space) ([][]byte, error) {
+	if !sp.Scheme().Encrypted() {
+		return nil, nil
+	}
+	if !s.opts.HandOut {
+		return nil, kindError{Refused, fmt.Errorf("namespace %q is encrypted, and this server keeps its secrets: ask it for IDs instead, or have it set to hand secrets out", sp.Name)}
+	}
+	keys, err := s.opts.Keys(sp.Name)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]byte, len(keys))
+	for i, k := range keys {
+		out[i] = k.AppendSecret(nil)
+	}
+	return out, nil
+}
