@@ -8,7 +8,7 @@ MAKEFLAGS   += --no-builtin-rules
 
 # What the tests need beyond Go, as Debian packages. `make test` installs what is missing (as root), or names it and
 # fails. The race detector links against libc, hence a C compiler. The servers are started by the tests themselves.
-PACKAGES = gcc libc6-dev protobuf-compiler libprotobuf-dev redis-server redis-sentinel postgresql mariadb-server etcd-server spin
+PACKAGES = gcc libc6-dev protobuf-compiler libprotobuf-dev redis-server redis-sentinel postgresql mariadb-server etcd-server spin qemu-user libfaketime strace
 
 # Every package of every module in go.work. By import path, since patterns of folders leave out those that begin with _.
 ALL = $$(go list -m -f '{{.Path}}/...')
@@ -27,7 +27,7 @@ RACY = . ./lease/...
 tool = $$(GOWORK=off go tool -n -modfile=tools.mod $(1))
 
 .DEFAULT_GOAL := help
-.PHONY: help test setup unit smoke cross race race-short lint bench fuzz gen
+.PHONY: help test setup unit smoke cross race race-short lint bench fuzz gen faults
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -63,6 +63,10 @@ cross: ## the cipher's tests on other architectures, emulated (installs qemu-use
 
 race: ## the whole test suite under the race detector (slow)
 	@CGO_ENABLED=1 go test -race -count=1 -timeout=60m $(ALL)
+
+faults: ## hurt real stores and processes in every way, for some minutes, and print what was seen as a table
+	@scripts/setup.sh $(PACKAGES)
+	@seen=$$(mktemp); ended=0; (cd test && go test ./faults -count=1 -timeout=60m -long -table "$$seen") || ended=$$?; cat "$$seen"; rm -f "$$seen"; exit $$ended
 
 fuzz: ## fuzz every target for FUZZTIME (30s)
 	@scripts/fuzz.sh $(FUZZTIME)
