@@ -1,0 +1,84 @@
+package simulate
+
+import "fmt"
+
+// Fault is a kind of thing that goes wrong.
+type Fault int
+
+// The kinds of faults. Most happen to one process or one message; the last ones to the store, and by the hand of its operator.
+const (
+	faultLostRequest Fault = iota
+	faultLateRequest
+	faultDoubled
+	faultLostReply
+	faultLateReply
+	faultRefused
+	faultCut
+	faultCrashBefore
+	faultCrashAfter
+	faultCrash
+	faultStall
+	faultPause
+	faultPartition
+	faultJump
+	faultFreeze
+	faultDrift
+	faultTwins
+	faultOutage
+	faultSetBack
+	faultMoved
+	faultVanished
+	faultRelease
+	faultVeto
+	faultRestore
+	faultChange
+	faultDelete
+	faultConfirm
+	numFaults
+)
+
+var faultNames = [numFaults]string{
+	"requests lost", "requests late", "requests doubled", "replies lost", "replies late", "calls refused", "batches cut",
+	"crashes before a call", "crashes after a call", "crashes", "stalls", "pauses", "partitions",
+	"clock jumps", "clocks frozen", "clocks drifting", "snapshots resumed twice", "store outages", "stores set back",
+	"stores replaced by a backup", "records vanished", "nodes released", "nodes vetoed", "nodes restored", "layouts changed",
+	"namespaces deleted", "stores moved and confirmed",
+}
+
+// String returns what happened, in the plural.
+func (f Fault) String() string {
+	if f < 0 || f >= numFaults {
+		return fmt.Sprintf("Fault(%d)", int(f))
+	}
+	return faultNames[f]
+}
+
+// fault decides whether a fault happens now. The choice is drawn in any case, so that leaving some faults out changes nothing before them.
+func (s *sim) fault(f Fault, p *process, node int64) bool {
+	if s.rates[f] == 0 || p.env.IntN(1_000_000) >= s.rates[f] || s.calm || p.replaying {
+		return false
+	}
+	return s.inject(f, p, node)
+}
+
+// inject counts a fault that was decided on, unless the plan leaves it out.
+func (s *sim) inject(f Fault, p *process, node int64) bool {
+	n := s.injected
+	s.injected++
+	if s.plan.dropped(n, f) {
+		return false
+	}
+	s.hit(f, p)
+	s.trace("fault %d: %v, node %d", n, f, node)
+	return true
+}
+
+// hit counts a fault.
+func (s *sim) hit(f Fault, p *process) {
+	s.figures.Faults[f]++
+	who := ""
+	if p != nil {
+		who = p.name
+	}
+	s.mark("fault", who, int64(f), 0)
+}

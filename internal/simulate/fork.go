@@ -1,0 +1,3 @@
+package simulate
+
+func (s *sim) twins(p *process) {}

@@ -1,0 +1,158 @@
+package simulate
+
+import (
+	"slices"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// run is a number of IDs that follow each other, in a form in which they are neighbours whatever the layout.
+type run struct {
+	first, last int64
+	tick        int64
+	claim       *claim
+}
+
+// reader knows how to see the IDs of a scheme as runs.
+type reader struct {
+	scheme    *snowfence.Scheme
+	step      uint64 // between the raw IDs of neighbouring sequence numbers
+	packed    bool   // raw IDs are repacked with the sequence lowest
+	encrypted bool
+	seqBits   int
+	timeBits  int
+	rollBits  int
+}
+
+func newReader(s *snowfence.Scheme) *reader {
+	l := s.Layout()
+	r := &reader{scheme: s, encrypted: s.Encrypted(), seqBits: l.Bits(snowfence.FieldSequence), timeBits: l.Bits(snowfence.FieldTime), rollBits: l.Bits(snowfence.FieldRollback)}
+	below := 0
+	for _, f := range slices.Backward(l.Fields) {
+		if f.Name == snowfence.FieldSequence {
+			break
+		}
+		below += f.Bits
+	}
+	r.step, r.packed = 1<<below, below > 0 || r.encrypted
+	return r
+}
+
+// place is the position of an ID's parts among all others of its layout.
+func (r *reader) place(id snowfence.ID, p snowfence.Parts) int64 {
+	if !r.packed {
+		return int64(id)
+	}
+	v := uint64(p.Node)<<r.rollBits | uint64(p.Rollback)
+	return int64(v<<(r.timeBits+r.seqBits) | uint64(p.Tick)<<r.seqBits | uint64(p.Sequence))
+}
+
+// order is what increases from call to call.
+func (r *reader) order(p snowfence.Parts) uint64 {
+	return uint64(p.Tick)<<r.seqBits | uint64(p.Sequence)
+}
+
+// caller is who makes IDs: all goroutines on a generator together, or one with a handle.
+type caller struct {
+	highest int64 // what has been returned so far, before encryption
+}
+
+// lowest is below all IDs.
+const lowest = -1 << 63
+
+// check looks at the IDs of one call, each of them: that they increase, that each is inside one grant of this lease, and that the grant had not been lost
+// when the call began. What they are goes to the list in which duplicates are looked for at the end.
+func (s *sim) check(h *holding, c *caller, ids []snowfence.ID, began time.Duration, highest int64) {
+	r := h.reader
+	if h.p.replaying {
+		// The other process made them. What they are need not be looked at again, but the order goes on from here.
+		p, _ := r.scheme.Decode(ids[len(ids)-1])
+		c.highest = max(c.highest, h.raw(p, ids[len(ids)-1]))
+		return
+	}
+	s.figures.IDs += int64(len(ids))
+	for i := 0; i < len(ids); {
+		first, err := r.scheme.Decode(ids[i])
+		if err != nil {
+			s.violate("%s made %d, which is no ID: %v", h.p.name, ids[i], err)
+			return
+		}
+		n, most := 1, 1 // as many as there are sequence numbers left: the next one up would change other bits
+		if !r.encrypted {
+			most = min(len(ids)-i, 1<<r.seqBits-int(first.Sequence))
+		}
+		for n < most && uint64(ids[i+n]-ids[i+n-1]) == r.step {
+			n++
+		}
+		last := first
+		last.Sequence += int64(n - 1)
+		s.member(h, r, ids[i], first, last, began)
+		if s.bad != nil {
+			return
+		}
+		raw := h.raw(first, ids[i])
+		if r.rollBits == 0 && raw <= highest {
+			s.violate("%s made ID %d after %d", h.p.name, raw, highest)
+			return
+		}
+		highest = h.raw(last, ids[i+n-1])
+		i += n
+	}
+	c.highest = max(c.highest, highest)
+	h.p.slot.madeAt = s.now
+	s.mark("made", h.p.name, int64(len(ids)), int64(ids[len(ids)-1]))
+}
+
+// raw is the ID before encryption, as far as order goes.
+func (h *holding) raw(p snowfence.Parts, id snowfence.ID) int64 {
+	if !h.reader.encrypted {
+		return int64(id)
+	}
+	return int64(h.reader.order(p))
+}
+
+// member finds the grant of a run.
+func (s *sim) member(h *holding, r *reader, id snowfence.ID, first, last snowfence.Parts, began time.Duration) {
+	for _, cl := range slices.Backward(h.claims) {
+		if first.Node < cl.node || first.Node >= cl.node+cl.nodes || first.Tick < cl.from || first.Tick >= cl.end() {
+			continue
+		}
+		if cl.lost && began > cl.lostAt {
+			s.violate("%s made an ID of node %d, tick %d, after the store had said that somebody else wrote to the node", h.p.name, first.Node, first.Tick)
+			return
+		}
+		at := r.place(id, first)
+		s.runs = append(s.runs, run{at, at + last.Sequence - first.Sequence, first.Tick, cl})
+		return
+	}
+	s.violate("%s made an ID outside of its grants: node %d, tick %d, sequence %d", h.p.name, first.Node, first.Tick, first.Sequence)
+}
+
+// duplicates looks for an ID that was made twice, among all.
+func (s *sim) duplicates() {
+	slices.SortFunc(s.runs, func(a, b run) int {
+		switch {
+		case a.first < b.first:
+			return -1
+		case a.first > b.first:
+			return 1
+		}
+		return 0
+	})
+	var top *run // the run that reaches furthest so far
+	for i := range s.runs {
+		r := &s.runs[i]
+		if top != nil && r.first <= top.last {
+			if r.claim == top.claim || !s.excused(r.claim, top.claim, r.tick+1) {
+				s.violate("an ID was made twice: by %s and by %s, node %d, tick %d", top.claim.owner.name, r.claim.owner.name, r.claim.node, r.tick)
+				return
+			}
+			s.figures.Unseen += min(r.last, top.last) - r.first + 1
+		}
+		if top == nil || r.last > top.last {
+			top = r
+		}
+	}
+	s.runs = nil
+}

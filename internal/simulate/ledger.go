@@ -1,0 +1,194 @@
+package simulate
+
+import (
+	"errors"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// claim is a grant as a generator has it: the ledger's own account, which knows nothing of how leases work.
+type claim struct {
+	owner       *process
+	era         int // how often the layout was changed before
+	node, nodes int64
+	from, until int64
+	begun       time.Duration
+
+	ended bool // sealed or given back: nothing of used or later was made
+	used  int64
+
+	lost   bool // the store said that somebody else wrote: nothing more may be made
+	lostAt time.Duration
+
+	forgotten bool          // the store was set back behind it
+	since     time.Duration // when
+	raises    int           // how often the floor of all had been raised by then
+
+	twin   *claim // the same grant in the hands of the other process that was resumed from one snapshot
+	shared int64  // its until at the snapshot
+	forked time.Duration
+}
+
+// end returns the first tick that the claim does not stand for.
+func (c *claim) end() int64 {
+	if c.ended {
+		return min(c.until, max(c.used, c.from))
+	}
+	return c.until
+}
+
+// acked is what the store has acknowledged to a process about a node.
+type acked struct {
+	nonce string
+	until int64
+	doubt bool // a write since then was not answered
+}
+
+// acknowledge is told of each answer to a swap that reached a process, at the moment it did.
+func (s *sim) acknowledge(h *holding, writes []lease.Write, errs []error) {
+	if h == nil {
+		return
+	}
+	for i, w := range writes {
+		node := w.New.Node
+		if node < 0 {
+			continue
+		}
+		a := h.acked[node]
+		switch err := errs[i]; {
+		case err == nil:
+			h.acked[node] = acked{nonce: w.New.Nonce, until: w.New.Until}
+		case errors.Is(err, lease.ErrLost):
+			if a.nonce == w.Old && !a.doubt {
+				s.lost(h, node)
+			}
+		default:
+			a.doubt = true
+			h.acked[node] = a
+		}
+	}
+}
+
+// doubt is told of each swap that was not answered.
+func (s *sim) doubt(h *holding, writes []lease.Write) {
+	if h == nil {
+		return
+	}
+	for _, w := range writes {
+		if a, ok := h.acked[w.New.Node]; ok {
+			a.doubt = true
+			h.acked[w.New.Node] = a
+		}
+	}
+}
+
+// lost marks the claims of a lease on a node that somebody else wrote to: from now on nothing may be made from them.
+func (s *sim) lost(h *holding, node int64) {
+	if h.p.replaying {
+		return
+	}
+	for _, c := range h.claims {
+		if !c.ended && !c.lost && c.node <= node && node < c.node+c.nodes {
+			c.lost, c.lostAt = true, s.now
+			s.mark("lost", h.p.name, node, c.until)
+			s.trace("%s lost node %d", h.p.name, node)
+		}
+	}
+}
+
+// granted is told of each grant that a lease hands to its generator.
+func (s *sim) granted(h *holding, g snowfence.Grant) {
+	nodes := max(g.Nodes, 1)
+	for _, c := range h.claims {
+		if c.node == g.Node && c.from == g.From && !c.ended {
+			if g.Until > c.until {
+				c.until = g.Until
+				s.figures.Renewals++
+				s.mark("renewed", h.p.name, g.Node, g.Until)
+				s.trace("%s renewed node %d until %d", h.p.name, g.Node, g.Until)
+				s.compare(c)
+			}
+			s.written(h, c)
+			return
+		}
+	}
+	c := &claim{owner: h.p, era: s.eraFor(h.p), node: g.Node, nodes: nodes, from: g.From, until: g.Until, begun: s.now, raises: s.raises()}
+	h.claims = append(h.claims, c)
+	if len(h.claims) > 16 {
+		h.claims = h.claims[len(h.claims)-16:]
+	}
+	s.figures.Grants++
+	s.mark("granted", h.p.name, g.Node, g.From)
+	s.trace("%s granted node %d (%d nodes), ticks %d to %d", h.p.name, g.Node, nodes, g.From, g.Until)
+	s.written(h, c)
+	for n := c.node; n < c.node+nodes; n++ {
+		s.claims[n] = append(s.claims[n], c)
+	}
+	s.compare(c)
+}
+
+// eraFor returns the era of a grant: the present one if the process's layout is the present one, perhaps again.
+func (s *sim) eraFor(p *process) int {
+	if s.schemes[p.era].Fingerprint() == s.schemes[s.era].Fingerprint() {
+		return s.era
+	}
+	return p.era
+}
+
+// written checks that the store had acknowledged what a generator is given.
+func (s *sim) written(h *holding, c *claim) {
+	for n := c.node; n < c.node+c.nodes; n++ {
+		if a := h.acked[n]; a.until < c.until {
+			s.violate("%s uses node %d until tick %d, and the store acknowledged %d", h.p.name, n, c.until, a.until)
+		}
+	}
+}
+
+// compare checks a claim against all others of its nodes.
+func (s *sim) compare(c *claim) {
+	for n := c.node; n < c.node+c.nodes; n++ {
+		for _, o := range s.claims[n] {
+			lo, hi := max(c.from, o.from), min(c.end(), o.end())
+			if o != c && o.era == c.era && lo < hi && !s.excused(c, o, hi) {
+				s.violate("two grants of node %d overlap in ticks %d to %d: of %s [%d, %d) and of %s [%d, %d)",
+					n, lo, hi, o.owner.name, o.from, o.end(), c.owner.name, c.from, c.end())
+			}
+		}
+	}
+	if floor := s.floors[c.era:]; len(floor) > 0 {
+		// The layout was changed: what is granted of the old one must lie before the new one's beginning.
+		if end := h2time(s, c); end.After(floor[0]) {
+			s.violate("%s uses node %d of the earlier layout until %v, and the later layout began at %v", c.owner.name, c.node, end, floor[0])
+		}
+	}
+}
+
+// h2time returns the end of a claim as a time.
+func h2time(s *sim, c *claim) time.Time { return s.schemes[c.era].Layout().TimeOf(c.end()) }
+
+// excused reports whether two claims may overlap below a tick, because no lease can see it. These are the only cases:
+//
+//   - One of them was resumed twice from a snapshot, both begin there or later, and the ticks lie below what was acknowledged before the snapshot. Its loser is
+//     caught by its next renewal (lost), and what it makes afterwards is a violation in any case.
+//   - One of them was acknowledged by a store that was then set back behind it while it kept its identity, and the other was granted afterwards and before anybody
+//     raised the floor.
+func (s *sim) excused(a, b *claim, hi int64) bool {
+	for _, c := range [2]*claim{a, b} {
+		o := a
+		if c == a {
+			o = b
+		}
+		if c.twin != nil && hi <= c.shared && (o == c.twin || o.begun >= c.forked || o.twin != nil) {
+			return true
+		}
+		if c.forgotten && o.begun >= c.since && o.raises == c.raises {
+			return true
+		}
+	}
+	return false
+}
+
+// raises returns how often the floor of all nodes was raised by those who saw that the store went back.
+func (s *sim) raises() int { return int(s.namespace().Generation) }

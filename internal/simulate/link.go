@@ -1,0 +1,215 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// errUnanswered is what a client gets when the store's answer does not come.
+var errUnanswered = errors.New("the store did not answer")
+
+// link is the store as one process reaches it. Each call is a message there and a message back, and anything can happen to either.
+type link struct {
+	p *process
+	h *holding // whose lease uses it; nil for the operator
+}
+
+// call is one request of a process.
+type call struct {
+	done chan struct{}
+	out  any
+	err  error
+	over bool // answered, or given up
+}
+
+// ask sends a request. do is what the store does when the request arrives; it is done twice when the request is doubled.
+func (k link) ask(ctx context.Context, what string, do func() any, got func(any)) (any, error) {
+	p := k.p
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	c := &call{done: make(chan struct{})}
+	n := len(p.calls)
+	p.calls = append(p.calls, c)
+	if !p.replaying {
+		p.send(n, c, what, do)
+	}
+	ended := p.Wait(-1, c.done, ctx.Done())
+	p.calls[n] = nil
+	if c.over = true; ended == 1 {
+		return nil, ctx.Err()
+	}
+	if c.err == nil && got != nil {
+		got(c.out)
+	}
+	return c.out, c.err
+}
+
+// send is the way of a request to the store and back.
+func (p *process) send(n int, c *call, what string, do func() any) {
+	s := p.s
+	s.figures.Calls++
+	there, back := p.latency(), p.latency()
+	answer := func(after time.Duration, out any, err error) {
+		s.after(after, func() { p.answer(n, c, out, err) })
+	}
+	fail := func() { answer(p.patience(), nil, fmt.Errorf("%s: %w", what, errUnanswered)) }
+	switch {
+	case p.apart > s.now || s.store.down > s.now:
+		s.hit(faultRefused, p)
+		fail()
+		return
+	case s.fault(faultLostRequest, p, 0):
+		fail()
+		return
+	case s.fault(faultLateRequest, p, 0): // the caller has long given up when it is carried out
+		s.after(time.Duration(p.env.Int64N(int64(3*s.ttl))), func() { do() })
+		fail()
+		return
+	case s.fault(faultCrashBefore, p, 0):
+		p.crashSoon(0)
+	}
+	if s.fault(faultDoubled, p, 0) {
+		s.after(there+time.Duration(p.env.Int64N(int64(s.ttl))), func() { do() })
+	}
+	s.after(there, func() {
+		if s.store.down > s.now {
+			fail()
+			return
+		}
+		out := do()
+		switch {
+		case p.dead:
+		case p.apart > s.now || s.fault(faultLostReply, p, 0):
+			fail()
+		case s.fault(faultCrashAfter, p, 0):
+			p.crashSoon(0)
+		case s.fault(faultLateReply, p, 0):
+			answer(time.Duration(p.env.Int64N(int64(2*s.ttl))), out, nil)
+		default:
+			answer(back, out, nil)
+		}
+	})
+}
+
+// answer delivers a reply, unless nobody waits for it any more.
+func (p *process) answer(n int, c *call, out any, err error) {
+	switch {
+	case p.dead || c.over:
+		return
+	case p.pausedUntil > p.s.now:
+		p.s.at(p.pausedUntil, func() { p.answer(n, c, out, err) })
+		return
+	}
+	c.over, c.out, c.err = true, out, err
+	if p.logging {
+		p.note(entry{what: replied, index: n})
+		p.replies = append(p.replies, reply{out, err})
+	}
+	close(c.done)
+	p.serve()
+}
+
+// latency is the time of a message on its way.
+func (p *process) latency() time.Duration {
+	d := time.Duration(50_000 + p.env.IntN(500_000))
+	if d%16 == 0 {
+		d *= 20
+	}
+	return d
+}
+
+// patience is the time until a client gives up: at once when the connection is refused, or after a while.
+func (p *process) patience() time.Duration {
+	if p.env.IntN(2) == 0 {
+		return p.latency()
+	}
+	return time.Duration(p.env.Int64N(int64(p.s.ttl)))
+}
+
+func (p *process) crashSoon(d time.Duration) {
+	p.s.after(d, func() { p.s.kill(p) })
+}
+
+// Get implements lease.Store.
+func (k link) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+	out, err := k.ask(ctx, "get", func() any { return k.p.s.store.get(keys) }, nil)
+	if err != nil {
+		return nil, err
+	}
+	return append([]lease.Record(nil), out.([]lease.Record)...), nil
+}
+
+// List implements lease.Store.
+func (k link) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
+	out, err := k.ask(ctx, "list", func() any { return k.p.s.store.list(q) }, nil)
+	if err != nil {
+		return nil, err
+	}
+	return append([]lease.Record(nil), out.([]lease.Record)...), nil
+}
+
+// Swap implements lease.Store. A batch may be cut in two, of which the second part is lost or comes late.
+func (k link) Swap(ctx context.Context, writes []lease.Write) []error {
+	p := k.p
+	cut := len(writes)
+	if cut > 1 && !p.replaying && p.s.fault(faultCut, p, 0) {
+		cut = p.env.IntN(cut)
+	}
+	do := func() any {
+		errs := make([]error, len(writes))
+		for i, w := range writes {
+			if i >= cut {
+				errs[i] = errUnanswered
+				p.s.after(p.latency(), func() { p.s.swap(p, w) })
+				continue
+			}
+			errs[i] = p.s.swap(p, w)
+		}
+		return errs
+	}
+	out, err := k.ask(ctx, "swap", do, func(out any) { p.s.acknowledge(k.h, writes, out.([]error)) })
+	if err != nil {
+		errs := make([]error, len(writes))
+		for i := range errs {
+			errs[i] = err
+		}
+		p.s.doubt(k.h, writes)
+		return errs
+	}
+	return append([]error(nil), out.([]error)...)
+}
+
+// Count implements lease.Counter.
+func (k link) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
+	out, err := k.ask(ctx, "count", func() any { return k.p.s.store.count(namespace, first, last) }, nil)
+	if err != nil {
+		return 0, err
+	}
+	return out.(int64), nil
+}
+
+// Identity implements lease.Identifier.
+func (k link) Identity(ctx context.Context) (string, error) {
+	out, err := k.ask(ctx, "identity", func() any { return k.p.s.store.name() }, nil)
+	if err != nil {
+		return "", err
+	}
+	return out.(string), nil
+}
+
+// Now implements lease.Clock.
+func (k link) Now(ctx context.Context) (time.Time, error) {
+	if !k.p.s.store.clock {
+		return time.Time{}, nil
+	}
+	out, err := k.ask(ctx, "time", func() any { return start().Add(k.p.s.now) }, nil)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return out.(time.Time), nil
+}

@@ -1,0 +1,153 @@
+package simulate
+
+import (
+	"time"
+)
+
+// safeguard keeps to what a store can promise: grants after a set-back start above what a clock can have written only if all clocks are within the allowed
+// skew. A store with a clock of its own sees to that; where it has none, a run has either good clocks or a store that is not set back.
+func (s *sim) safeguard() {
+	switch {
+	case s.store.clock:
+	case s.chance.IntN(2) == 0:
+		s.jump = min(s.jump, s.skew/2)
+		s.rates[faultFreeze] = 0
+	default:
+		s.rates[faultMoved], s.rates[faultSetBack], s.rates[faultVanished] = 0, 0, 0
+	}
+}
+
+// pause is the time until the next larger fault.
+func (s *sim) pause() time.Duration {
+	return time.Duration(s.chance.ExpFloat64() * float64(s.nature))
+}
+
+// strike lets one of the larger faults happen, and plans the next.
+func (s *sim) strike() {
+	if s.calm {
+		return
+	}
+	s.after(s.pause(), s.strike)
+	if s.chance.IntN(40) == 0 {
+		s.store.save()
+	}
+	var sum int
+	for f := faultCrash; f < numFaults; f++ {
+		if f != faultStall {
+			sum += s.rates[f]
+		}
+	}
+	x, slots := s.chance.IntN(sum), s.chance.Perm(len(s.slots))
+	var f Fault
+	for f = faultCrash; ; f++ {
+		if f == faultStall {
+			continue
+		}
+		if x -= s.rates[f]; x < 0 {
+			break
+		}
+	}
+	amount := s.chance.Int64N(1 << 40)
+	chance := float64(amount) / (1 << 40)
+	switch f {
+	case faultOutage, faultSetBack, faultMoved, faultVanished:
+		s.strikeStore(f, chance)
+	case faultRelease, faultVeto, faultRestore, faultChange, faultDelete, faultConfirm:
+		s.command(f, chance)
+	default:
+		for _, i := range slots {
+			if p := s.slots[i].process; p != nil {
+				if s.inject(f, p, 0) {
+					s.strikeProcess(f, p, chance)
+				}
+				return
+			}
+		}
+	}
+}
+
+// strikeProcess does something to a process or the clock of its machine.
+func (s *sim) strikeProcess(f Fault, p *process, chance float64) {
+	long := time.Duration(chance * chance * float64(4*s.ttl))
+	sl := p.slot
+	switch f {
+	case faultCrash:
+		s.kill(p)
+	case faultPause:
+		p.pausedUntil = max(p.pausedUntil, s.now+long)
+	case faultPartition:
+		p.apart = max(p.apart, s.now+long)
+	case faultTwins:
+		s.twins(p)
+	case faultJump:
+		off := time.Duration((2*chance - 1) * float64(s.jump))
+		s.ahead = max(s.ahead, off)
+		sl.clock.set(s.now, off, 0, false)
+	case faultFreeze:
+		sl.clock.set(s.now, sl.clock.off(s.now), 0, true)
+	case faultDrift:
+		sl.clock.set(s.now, sl.clock.off(s.now), int64((2*chance-1)*500), false)
+	}
+	if f == faultFreeze || f == faultDrift || f == faultJump {
+		p.clock = sl.clock
+		n := sl.clock
+		s.after(time.Duration((0.1+chance)*float64(10*s.ttl)), func() {
+			if sl.clock == n && !s.calm { // set right again
+				sl.clock = clock{}
+				if p := sl.process; p != nil {
+					p.clock = clock{}
+				}
+			}
+		})
+	}
+}
+
+// strikeStore does something to the store.
+func (s *sim) strikeStore(f Fault, chance float64) {
+	st := s.store
+	if f != faultOutage && st.backup == nil || !s.inject(f, nil, 0) {
+		return
+	}
+	switch f {
+	case faultOutage:
+		st.down = max(st.down, s.now+time.Duration(chance*chance*float64(2*s.ttl)))
+	case faultMoved: // another server with the data of an older moment
+		st.identity++
+		s.setBack()
+	case faultSetBack:
+		s.setBack()
+		s.forget(nil)
+	case faultVanished:
+		for _, r := range st.list(anyNode) {
+			if chance -= 1 / float64(s.last+1); chance < 0 {
+				delete(st.records, r.Key)
+				s.forget(&r.Node)
+				return
+			}
+		}
+	}
+}
+
+// setBack brings the store to its backup.
+func (s *sim) setBack() {
+	eras := s.eraOf(s.store.backup)
+	if eras != s.era { // a backup from before a change of layout is of no use
+		return
+	}
+	s.store.restore()
+}
+
+// forget marks the grants that the store no longer knows: of one node, or of all.
+func (s *sim) forget(node *int64) {
+	for n, cs := range s.claims {
+		if node != nil && n != *node {
+			continue
+		}
+		r := s.store.get(keysOf(n))[0]
+		for _, c := range cs {
+			if r.Until < c.until {
+				c.forgotten, c.since, c.raises = true, s.now, s.raises()
+			}
+		}
+	}
+}

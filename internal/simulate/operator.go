@@ -1,0 +1,225 @@
+package simulate
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease"
+)
+
+var anyNode = lease.Query{Namespace: namespace, First: 0, Last: 1<<63 - 1}
+
+func keysOf(node int64) []lease.Key { return []lease.Key{{Namespace: namespace, Node: node}} }
+
+// calmly runs f in the operator's process as if the store were at hand: nothing fails and no time passes. It is how a run begins and is put right at its end.
+func (s *sim) calmly(f func(ctx context.Context, st lease.Store) error) error {
+	return f(world.With(context.Background(), s.operator), direct{s.store, s})
+}
+
+// direct is the store without a network.
+type direct struct {
+	st *store
+	s  *sim
+}
+
+func (d direct) Get(_ context.Context, keys []lease.Key) ([]lease.Record, error) {
+	return d.st.get(keys), nil
+}
+
+func (d direct) List(_ context.Context, q lease.Query) ([]lease.Record, error) {
+	return d.st.list(q), nil
+}
+
+func (d direct) Swap(_ context.Context, writes []lease.Write) []error {
+	errs := make([]error, len(writes))
+	for i, w := range writes {
+		errs[i] = d.s.swap(d.s.operator, w)
+	}
+	return errs
+}
+
+func (d direct) Identity(context.Context) (string, error) { return d.st.name(), nil }
+
+// swap is a write that has reached the store.
+func (s *sim) swap(p *process, w lease.Write) error {
+	err := s.store.swap(w)
+	if err == nil && w.New.Node == lease.NamespaceNode {
+		s.changed()
+	}
+	if s.plan.Trace {
+		s.trace("  store: %s writes node %d, until %d, holder %q, %q over %q: %v", p.name, w.New.Node, w.New.Until, w.New.Holder, w.New.Nonce, w.Old, err)
+	}
+	return err
+}
+
+// namespace reads the namespace's record, which has no form of its own here.
+func (s *sim) namespace() lease.Record { return s.store.get(keysOf(lease.NamespaceNode))[0] }
+
+func (s *sim) create() error {
+	return s.calmly(func(ctx context.Context, st lease.Store) error {
+		_, err := lease.CreateNamespace(ctx, st, namespace, s.schemes[0], s.leasable())
+		s.store.save()
+		return err
+	})
+}
+
+// operate starts the operator's program, which does what command tells it.
+func (s *sim) operate() {
+	s.operator.programs = 1
+}
+
+// command has the operator do something, over a network that fails as everybody's.
+func (s *sim) command(f Fault, chance float64) {
+	rs := s.store.list(anyNode)
+	if len(rs) == 0 {
+		return
+	}
+	node := rs[int(chance*float64(len(rs)))].Node
+	p := s.operator
+	if !s.inject(f, p, node) {
+		return
+	}
+	p.Go(func() {
+		ctx, cancel := p.WithTimeout(world.With(context.Background(), p), 4*s.ttl)
+		defer cancel()
+		switch f {
+		case faultRelease:
+			_, _ = lease.ReleaseNode(ctx, link{p, nil}, namespace, node)
+		case faultVeto:
+			_, _ = lease.VetoNode(ctx, link{p, nil}, namespace, node, "maintenance")
+			p.sleep(2 * s.ttl)
+			_, _ = lease.VetoNode(ctx, link{p, nil}, namespace, node, "")
+		case faultRestore:
+			s.restoreNode(ctx, link{p, nil}, rs)
+		case faultChange:
+			s.change(ctx, link{p, nil})
+		case faultDelete:
+			for range 5 {
+				_, _ = lease.DeleteNamespace(ctx, link{p, nil}, namespace)
+				_, _ = lease.CreateNamespace(ctx, link{p, nil}, namespace, s.schemes[s.era], s.leasable())
+			}
+		case faultConfirm:
+			s.confirm()
+		}
+	})
+}
+
+// restoreNode takes the node whose floor is furthest ahead back to where it was.
+func (s *sim) restoreNode(ctx context.Context, st lease.Store, rs []lease.Record) {
+	far := slices.MaxFunc(rs, func(a, b lease.Record) int { return int(min(max(a.Until-b.Until, -1), 1)) })
+	_, _ = lease.RestoreNode(ctx, st, namespace, far.Node, start().Add(s.now))
+}
+
+// change makes the namespace be for the next layout: the same fields with another split between node and sequence.
+func (s *sim) change(ctx context.Context, st lease.Store) {
+	l := s.schemes[s.era].Layout()
+	fields := slices.Clone(l.Fields)
+	n := len(fields)
+	if l.Cipher != snowfence.Plain || n != 3 || fields[n-1].Name != snowfence.FieldSequence || fields[n-2].Bits < 7 {
+		return
+	}
+	if s.era%2 == 0 {
+		fields[n-2].Bits--
+		fields[n-1].Bits++
+	} else {
+		fields[n-2].Bits++
+		fields[n-1].Bits--
+	}
+	l.Fields, l.Last = fields, 0
+	to, err := snowfence.NewScheme(l)
+	if err != nil {
+		return
+	}
+	s.target = to
+	for range 5 {
+		_, err = lease.ChangeLayout(ctx, st, namespace, to, s.leasable(), false)
+		if err == nil || s.namespaceState() != lease.Changing {
+			return
+		}
+	}
+}
+
+func (s *sim) leasable() *lease.NamespaceOptions {
+	return &lease.NamespaceOptions{First: s.first, Last: s.last}
+}
+
+// shown is the namespace as it stands in the store.
+func (s *sim) shown() (lease.Namespace, error) {
+	return lease.ShowNamespace(context.Background(), direct{s.store, s}, namespace)
+}
+
+func (s *sim) namespaceState() lease.State {
+	ns, err := s.shown()
+	if err != nil {
+		return ""
+	}
+	return ns.State
+}
+
+// changed sees whether a write to the namespace was the last step of a change of its layout, which nobody may have been told.
+func (s *sim) changed() {
+	ns, err := s.shown()
+	if err != nil || s.target == nil || ns.Fingerprint != s.target.Fingerprint() || ns.Fingerprint == s.schemes[s.era].Fingerprint() {
+		return
+	}
+	to := s.target
+	s.trace("the layout is now %v, from tick %d", to.Layout(), ns.Floor)
+	s.schemes, s.readers = append(s.schemes, to), append(s.readers, newReader(to))
+	s.floors = append(s.floors, to.Layout().TimeOf(ns.Floor))
+	s.era++
+	s.store.save()
+	for _, cs := range s.claims {
+		for _, c := range cs {
+			if c.era == s.era-1 {
+				s.compare(c)
+			}
+		}
+	}
+}
+
+// eraOf returns which layout the namespace has in a copy of the records.
+func (s *sim) eraOf(records map[lease.Key]lease.Record) int {
+	ns, err := lease.ShowNamespace(context.Background(), direct{&store{records: maps.Clone(records)}, s}, namespace)
+	if err == nil {
+		for i, sch := range slices.Backward(s.schemes) {
+			if sch.Fingerprint() == ns.Fingerprint {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// confirm moves the store with all its data while nobody uses it, and says so.
+func (s *sim) confirm() {
+	for _, p := range slices.Clone(s.procs) {
+		s.kill(p)
+	}
+	s.store.identity++
+	_ = s.calmly(func(ctx context.Context, st lease.Store) error {
+		_, err := lease.ConfirmStore(ctx, st, namespace)
+		return err
+	})
+}
+
+// repair is what an operator does when everything is over: lifts vetoes and ends what was left half done.
+func (s *sim) repair() {
+	_ = s.calmly(func(ctx context.Context, st lease.Store) error {
+		for _, r := range s.store.list(anyNode) {
+			if r.Veto != "" {
+				_, _ = lease.VetoNode(ctx, st, namespace, r.Node, "")
+			}
+		}
+		ns, err := lease.ShowNamespace(ctx, st, namespace)
+		if err == nil && ns.State == lease.Changing {
+			_, err = lease.ChangeLayout(ctx, st, namespace, s.schemes[s.era], s.leasable(), false)
+		}
+		if err == nil && ns.State == lease.Deleted {
+			_, err = lease.CreateNamespace(ctx, st, namespace, s.schemes[s.era], s.leasable())
+		}
+		return err
+	})
+}

@@ -1,0 +1,160 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// process is a simulated process, and the world its leases and generators live in.
+type process struct {
+	s    *sim
+	name string
+	slot *slot
+
+	seed uint64
+	own  *rand.Rand // choices of the program itself
+	env  *rand.Rand // what happens to it
+
+	tasks       []*task // that are not over
+	started     int
+	programs    int // of the tasks that use leases, how many go on
+	era         int // the layout it was built for
+	clock       clock
+	dead        bool
+	pausedUntil time.Duration
+	apart       time.Duration // no message passes between it and the store until then
+	contexts    []*timeout
+	calls       []*call
+	holdings    []*holding
+	nonces      int
+
+	// What it learned from outside, so that a snapshot of it can be resumed a second time: the simulation feeds the same to another process.
+	log       []entry
+	replies   []reply
+	logging   bool
+	replaying bool
+	at        time.Duration // of the entry that is fed
+}
+
+// entry is one thing a process learned from outside.
+type entry struct {
+	what  what
+	index int // of a task, a context or a call
+	value int // index of the channel that ended a task's wait
+	at    time.Duration
+	clock clock
+}
+
+type reply struct {
+	out any
+	err error
+}
+
+type what uint8
+
+const (
+	ran     what = iota // a task ran until it waited
+	gave                // a task's wait was ended
+	expired             // a context's time was over
+	replied             // the store's reply came in
+)
+
+// longestLog is how old a process that is resumed twice may be, in entries.
+const longestLog = 20_000
+
+func (p *process) note(e entry) {
+	if !p.logging {
+		return
+	}
+	if len(p.log) == longestLog {
+		p.logging, p.log = false, nil
+		return
+	}
+	e.at, e.clock = p.s.now, p.clock
+	p.log = append(p.log, e)
+}
+
+// now is the virtual time, as the process sees it.
+func (p *process) now() time.Duration {
+	if p.replaying {
+		return p.at
+	}
+	return p.s.now
+}
+
+// Uint64 implements world.World.
+func (p *process) Uint64() uint64 { return p.own.Uint64() }
+
+// Text implements world.World.
+func (p *process) Text() string {
+	p.nonces++
+	return fmt.Sprintf("%s.%d", p.name, p.nonces)
+}
+
+// timeout is a context with a deadline in virtual time. Whoever derives from it is told at once, since its Done is that of a standard context.
+type timeout struct {
+	context.Context
+	cancel  context.CancelFunc
+	until   time.Duration
+	expired bool
+}
+
+func (c *timeout) Err() error {
+	if c.expired {
+		return context.DeadlineExceeded
+	}
+	return c.Context.Err()
+}
+
+// WithTimeout implements world.World.
+func (p *process) WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	c := &timeout{until: p.now() + d}
+	c.Context, c.cancel = context.WithCancel(parent)
+	k := len(p.contexts)
+	p.contexts = append(p.contexts, c)
+	switch {
+	case d <= 0:
+		c.expire()
+	case !p.replaying:
+		p.s.after(d, func() { p.expireContext(k) })
+	}
+	return c, c.cancel
+}
+
+func (c *timeout) expire() {
+	if c.Context.Err() == nil {
+		c.expired = true
+		c.cancel()
+	}
+}
+
+func (p *process) expireContext(k int) {
+	if p.dead {
+		return
+	}
+	if c := p.contexts[k]; c != nil {
+		p.contexts[k] = nil
+		if c.Context.Err() == nil {
+			p.note(entry{what: expired, index: k})
+			c.expire()
+			p.serve()
+		}
+	}
+}
+
+// kill ends a process where it stands.
+func (s *sim) kill(p *process) {
+	if p.dead {
+		return
+	}
+	p.dead = true
+	for _, t := range p.tasks {
+		if t != s.running {
+			t.stop()
+		}
+	}
+	p.tasks, p.log, p.contexts, p.calls = nil, nil, nil, nil
+	s.ended(p)
+}

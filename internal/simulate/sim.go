@@ -1,0 +1,294 @@
+// Package simulate runs fleets of generators over a store in virtual time, with everything that goes wrong drawn from one seed, and checks every ID. What
+// runs is the code of the packages snowfence and lease themselves; only clocks, goroutines, waiting and random numbers are the simulation's (package world), and
+// the store behind them. One seed is one run: nothing in it depends on real time or on how goroutines are scheduled.
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// namespace is the one of all runs.
+const namespace = "sim"
+
+// sim is one run.
+type sim struct {
+	*scenario
+	plan     Plan
+	now      time.Duration
+	seq      uint64
+	queue    queue
+	running  *task
+	chance   *rand.Rand // what happens in the world at large
+	store    *store
+	procs    []*process
+	operator *process
+	era      int
+	target   *snowfence.Scheme // of the last change of layout
+	floors   []time.Time       // of each layout after the first
+	claims   map[int64][]*claim
+	runs     []run
+	calm     bool // nothing goes wrong any more
+	injected int
+	ahead    time.Duration // how far any clock was ahead at most
+
+	figures Figures
+	hash    uint64
+	lines   []string
+	bad     *Collision
+}
+
+// Figures say what a simulation did.
+type Figures struct {
+	Seeds     int              // runs
+	Virtual   time.Duration    // simulated time
+	Processes int64            // started
+	Grants    int64            // each a rectangle of its own
+	Renewals  int64            // of grants
+	Calls     int64            // to the store
+	IDs       int64            // made and checked
+	Unseen    int64            // made twice where no lease can see it: see excused
+	Faults    [numFaults]int64 // by kind
+}
+
+// Injected is the number of all faults.
+func (f *Figures) Injected() (n int64) {
+	for _, k := range f.Faults {
+		n += k
+	}
+	return n
+}
+
+func (f *Figures) add(o *Figures) {
+	f.Seeds += o.Seeds
+	f.Virtual += o.Virtual
+	f.Processes += o.Processes
+	f.Grants += o.Grants
+	f.Renewals += o.Renewals
+	f.Calls += o.Calls
+	f.IDs += o.IDs
+	f.Unseen += o.Unseen
+	for i, n := range o.Faults {
+		f.Faults[i] += n
+	}
+}
+
+// Collision is a promise that was broken.
+type Collision struct {
+	Seed  uint64
+	At    time.Duration
+	What  string
+	Steps []string // what led to it
+}
+
+func (c *Collision) Error() string {
+	return fmt.Sprintf("seed %d, after %v: %s", c.Seed, c.At, c.What)
+}
+
+func (s *sim) violate(format string, args ...any) {
+	if s.bad == nil {
+		s.bad = &Collision{Seed: s.plan.Seed, At: s.now, What: fmt.Sprintf(format, args...)}
+		s.trace("VIOLATION: %s", s.bad.What)
+	}
+}
+
+// trace keeps a line of what happens, if somebody wants to read it.
+func (s *sim) trace(format string, args ...any) {
+	if s.plan.Trace {
+		s.lines = append(s.lines, fmt.Sprintf("%12.6fs  ", s.now.Seconds())+fmt.Sprintf(format, args...))
+	}
+}
+
+// mark takes what happens into the hash by which two runs are told apart (FNV-1a).
+func (s *sim) mark(what, who string, a, b int64) {
+	for _, text := range [2]string{what, who} {
+		for i := range len(text) {
+			s.hash = (s.hash ^ uint64(text[i])) * 1099511628211
+		}
+	}
+	for _, v := range [3]uint64{uint64(s.now), uint64(a), uint64(b)} {
+		s.hash = (s.hash ^ v) * 1099511628211
+		s.hash ^= s.hash >> 29
+	}
+}
+
+func (s *sim) at(t time.Duration, do func()) {
+	s.seq++
+	s.queue.push(event{t, s.seq, do})
+}
+
+func (s *sim) after(d time.Duration, do func()) { s.at(s.now+max(d, 0), do) }
+
+// advance lets everything happen up to a moment.
+func (s *sim) advance(ctx context.Context, until time.Duration) {
+	for n := 0; s.bad == nil && len(s.queue) > 0 && s.queue[0].at <= until; n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return
+		}
+		e := s.queue.pop()
+		s.now = e.at
+		e.do()
+	}
+	if s.bad == nil {
+		s.now = max(s.now, until)
+	}
+}
+
+// Run simulates one seed.
+func Run(ctx context.Context, plan Plan) (*Figures, uint64, *Collision, error) {
+	chance := rand.New(rand.NewPCG(plan.Seed, 1))
+	sc, err := newScenario(chance)
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	s := &sim{
+		scenario: sc, plan: plan, chance: rand.New(rand.NewPCG(plan.Seed, 2)), claims: map[int64][]*claim{}, hash: 14695981039346656037,
+		store: &store{records: map[lease.Key]lease.Record{}, clock: chance.IntN(2) == 0},
+	}
+	s.safeguard()
+	if plan.tampered != nil {
+		plan.tampered(s)
+	}
+	defer s.stop()
+	if err := s.begin(); err != nil {
+		return nil, 0, nil, err
+	}
+	long := time.Duration(plan.Hours * float64(time.Hour))
+	if plan.limit > 0 {
+		long = min(long, plan.limit)
+	}
+	s.advance(ctx, long)
+	if s.bad == nil && ctx.Err() == nil && plan.limit == 0 {
+		s.recover(ctx)
+	}
+	if s.bad == nil {
+		s.duplicates()
+	}
+	if s.bad != nil {
+		s.bad.Steps = s.lines
+	}
+	s.figures.Seeds, s.figures.Virtual = 1, s.now
+	return &s.figures, s.hash, s.bad, ctx.Err()
+}
+
+// stop ends all coroutines.
+func (s *sim) stop() {
+	s.running = nil
+	for _, p := range s.procs {
+		s.kill(p)
+	}
+	s.kill(s.operator)
+}
+
+// start runs a process in a slot.
+func (s *sim) start(sl *slot) {
+	sl.starts++
+	p := s.spawn(fmt.Sprintf("%s%d", sl.label, sl.starts))
+	p.slot, p.clock, p.programs, p.logging = sl, sl.clock, sl.leases, s.rates[faultTwins] > 0
+	sl.process = p
+	s.procs = append(s.procs, p)
+	s.figures.Processes++
+	s.trace("%s starts", p.name)
+	for range sl.leases {
+		p.Go(p.program)
+	}
+}
+
+func (s *sim) spawn(name string) *process {
+	seed := s.chance.Uint64()
+	p := &process{s: s, name: name, era: s.era}
+	p.own, p.env = rand.New(rand.NewPCG(seed, 3)), rand.New(rand.NewPCG(seed, 4))
+	p.seed = seed
+	return p
+}
+
+// ended starts the successor of a process some time after its end.
+func (s *sim) ended(p *process) {
+	s.mark("ended", p.name, 0, 0)
+	for i, o := range s.procs {
+		if o == p {
+			s.procs = append(s.procs[:i:i], s.procs[i+1:]...)
+			break
+		}
+	}
+	if sl := p.slot; sl != nil && sl.process == p {
+		sl.process = nil
+		d := time.Duration(s.chance.Int64N(int64(s.ttl)))
+		if s.chance.IntN(2) == 0 {
+			d /= 100
+		}
+		s.after(d, func() {
+			if sl.process == nil && !s.plan.noSlots[sl.index] {
+				s.start(sl)
+			}
+		})
+	}
+}
+
+// begin makes the namespace and starts everything.
+func (s *sim) begin() error {
+	s.operator = s.spawn("operator")
+	s.operator.slot = &slot{label: "operator", index: -1}
+	s.operator.slot.process = nil
+	s.operate()
+	if err := s.create(); err != nil {
+		return err
+	}
+	for _, sl := range s.slots {
+		if s.plan.noSlots[sl.index] {
+			continue
+		}
+		s.after(time.Duration(s.chance.Int64N(int64(s.ttl))), func() { s.start(sl) })
+	}
+	s.after(s.pause(), s.strike)
+	return nil
+}
+
+// bound is how long after the last fault generation may take to resume, in every process: until the floors that a fast clock or a floor raised for
+// all have left ahead are reached, plus what it takes to notice and to acquire.
+func (s *sim) bound() time.Duration {
+	tick := s.schemes[s.era].Layout().Tick
+	return s.ahead + 4*s.ttl + 2*s.skew + 4*tick + 10*time.Second
+}
+
+// recover ends all faults, and checks that every process makes IDs again within the bound.
+func (s *sim) recover(ctx context.Context) {
+	s.calm = true
+	s.store.down = 0
+	for _, sl := range s.slots {
+		sl.clock = clock{}
+	}
+	for _, p := range s.procs {
+		p.apart, p.pausedUntil = 0, 0
+		p.clock = clock{}
+	}
+	s.operator.apart = 0
+	s.repair()
+	from := s.now + s.bound()
+	s.advance(ctx, from)
+	s.advance(ctx, from+4*s.ttl+10*time.Second)
+	if s.bad != nil || ctx.Err() != nil {
+		return
+	}
+	for _, sl := range s.slots {
+		if sl.madeAt < from && !s.plan.noSlots[sl.index] && !s.shared(sl) {
+			s.violate("%s made no ID in %v after all faults had ended %v before; its last one was at %v",
+				sl.label, 4*s.ttl+10*time.Second, s.bound(), sl.madeAt)
+		}
+	}
+}
+
+// shared reports whether two slots are configured with the same node: only one of them can have it.
+func (s *sim) shared(sl *slot) bool {
+	for _, o := range s.slots {
+		if o != sl && o.node != nil && sl.node != nil && *o.node == *sl.node {
+			return true
+		}
+	}
+	return false
+}

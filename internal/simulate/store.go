@@ -1,0 +1,61 @@
+package simulate
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// store is the data behind all links: linearizable and durable, except when the simulation sets it back.
+type store struct {
+	records  map[lease.Key]lease.Record
+	identity int
+	clock    bool // it has a time of its own, the true one
+	down     time.Duration
+	backup   map[lease.Key]lease.Record
+}
+
+func (st *store) get(keys []lease.Key) []lease.Record {
+	out := make([]lease.Record, len(keys))
+	for i, k := range keys {
+		out[i] = st.records[k]
+		out[i].Key = k
+	}
+	return out
+}
+
+func (st *store) list(q lease.Query) []lease.Record {
+	var out []lease.Record
+	for _, r := range st.records {
+		if q.Match(r) {
+			out = append(out, r)
+		}
+	}
+	slices.SortFunc(out, q.Compare)
+	if q.Limit > 0 && len(out) > q.Limit {
+		out = out[:q.Limit]
+	}
+	return out
+}
+
+func (st *store) swap(w lease.Write) error {
+	if st.records[w.New.Key].Nonce != w.Old {
+		return lease.ErrLost
+	}
+	st.records[w.New.Key] = w.New
+	return nil
+}
+
+func (st *store) count(namespace string, first, last int64) int64 {
+	return int64(len(st.list(lease.Query{Namespace: namespace, First: first, Last: last})))
+}
+
+func (st *store) name() string { return "store " + strconv.Itoa(st.identity) }
+
+// save takes a backup, and restore goes back to it.
+func (st *store) save() { st.backup = maps.Clone(st.records) }
+
+func (st *store) restore() { st.records = maps.Clone(st.backup) }

@@ -1,0 +1,176 @@
+package simulate
+
+import (
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"time"
+)
+
+// task is a goroutine of a simulated process. It is a coroutine: it runs until it waits, and then the simulation goes on with the next event.
+type task struct {
+	p     *process
+	id    int
+	yield func(struct{}) bool
+	next  func() (struct{}, bool)
+	stop  func()
+	over  bool
+
+	waits int // how many waits began: tells a timer whether it is still wanted
+	chans []<-chan struct{}
+	free  bool          // it waits, and nothing has ended the wait yet
+	ended int           // what ended the wait: the index of a channel, or −1
+	until time.Duration // when the wait ends by itself; 0 for never
+}
+
+// killed is what a task of a dead process panics with, so that it ends where it stands.
+type killed struct{}
+
+// Go implements world.World.
+func (p *process) Go(f func()) {
+	t := &task{p: p, id: p.started}
+	p.started++
+	p.tasks = append(p.tasks, t)
+	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
+		t.yield = yield
+		defer func() {
+			switch r := recover().(type) {
+			case nil, killed:
+			default:
+				panic(fmt.Sprintf("task %d of process %s: %v", t.id, p.name, r))
+			}
+		}()
+		f()
+	})
+	if !p.replaying {
+		p.later(t)
+	}
+}
+
+// later lets a task run soon: goroutines wait for a processor, and now and then for a long time.
+func (p *process) later(t *task) {
+	d := time.Duration(1 + p.env.IntN(50_000))
+	if d%64 == 0 && p.s.fault(faultStall, p, 0) {
+		d = time.Duration(p.env.Int64N(int64(p.s.ttl)))
+	}
+	p.s.after(d, func() { p.s.run(t) })
+}
+
+// run lets a task go on until it waits again.
+func (s *sim) run(t *task) {
+	p := t.p
+	switch {
+	case p.dead || t.over:
+		return
+	case p.pausedUntil > s.now:
+		s.at(p.pausedUntil+time.Duration(p.env.IntN(1000)), func() { s.run(t) })
+		return
+	}
+	p.note(entry{what: ran, index: t.id})
+	p.step(t)
+	p.serve()
+}
+
+// step is run without its conditions.
+func (p *process) step(t *task) {
+	s := p.s
+	outer := s.running
+	s.running = t
+	if _, ok := t.next(); !ok {
+		t.over = true
+		p.forget(t)
+	}
+	s.running = outer
+}
+
+func (p *process) forget(t *task) {
+	for i, o := range p.tasks {
+		if o == t {
+			p.tasks = append(p.tasks[:i], p.tasks[i+1:]...)
+			return
+		}
+	}
+}
+
+// serve gives what has become ready to the tasks that wait for it.
+func (p *process) serve() {
+	if p.dead || p.replaying {
+		return
+	}
+	for _, t := range p.tasks {
+		if t.free {
+			if i := poll(p.env, t.chans); i >= 0 {
+				p.note(entry{what: gave, index: t.id, value: i})
+				t.free, t.ended = false, i
+				p.later(t)
+			}
+		}
+	}
+}
+
+// poll receives from the first channel that is ready, in an order of chance, and returns its index; −1 when none is.
+func poll(chance *rand.Rand, chans []<-chan struct{}) int {
+	n := len(chans)
+	if n == 0 {
+		return -1
+	}
+	start := 0
+	if n > 1 {
+		start = chance.IntN(n)
+	}
+	for k := range n {
+		i := (start + k) % n
+		select {
+		case <-chans[i]:
+			return i
+		default:
+		}
+	}
+	return -1
+}
+
+// Wait implements world.World.
+func (p *process) Wait(d time.Duration, chans ...<-chan struct{}) int {
+	if p.dead {
+		panic(killed{})
+	}
+	t := p.s.running
+	if t == nil || t.p != p {
+		panic("a wait outside of the process's tasks")
+	}
+	if i := poll(p.own, chans); i >= 0 {
+		return i
+	}
+	if d == 0 {
+		return -1
+	}
+	t.waits++
+	t.chans, t.free, t.ended = chans, true, -1
+	t.until = 0
+	if d > 0 {
+		t.until = p.now() + d
+		if !p.replaying {
+			p.expire(t, d)
+		}
+	}
+	if !t.yield(struct{}{}) {
+		panic(killed{})
+	}
+	t.chans = nil
+	return t.ended
+}
+
+// expire ends the present wait of a task after d.
+func (p *process) expire(t *task, d time.Duration) {
+	n := t.waits
+	p.s.after(d, func() {
+		if t.free && t.waits == n && !p.dead {
+			p.note(entry{what: gave, index: t.id, value: -1})
+			t.free, t.ended = false, -1
+			p.later(t)
+		}
+	})
+}
+
+// sleep waits for d and for nothing else.
+func (p *process) sleep(d time.Duration) { p.Wait(max(d, 1)) }

@@ -1,0 +1,225 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// slot is where a process runs, again and again: what its configuration says.
+type slot struct {
+	index   int
+	label   string
+	node    *int64 // fixed
+	nodes   int    // length of a block
+	leases  int    // in one process
+	lead    int64
+	coarse  bool
+	guard   bool
+	idle    time.Duration
+	process *process
+	clock   clock // of its machine
+	starts  int
+	madeAt  time.Duration // last ID
+}
+
+// holding is one lease of a process with the generator on it. It stands between the two as their fence, and tells the ledger what it sees.
+type holding struct {
+	p      *process
+	l      *lease.Lease
+	g      *snowfence.Generator
+	reader *reader
+	claims []*claim
+	acked  map[int64]acked // by node: what the store acknowledged last
+}
+
+// World lets the generator run in the simulation.
+func (h *holding) World() world.World { return h.p }
+
+// Scheme implements snowfence.Fence.
+func (h *holding) Scheme() *snowfence.Scheme { return h.l.Scheme() }
+
+// Grant implements snowfence.Fence.
+func (h *holding) Grant(ctx context.Context, after int64) (snowfence.Grant, error) {
+	g, err := h.l.Grant(ctx, after)
+	if err == nil && !h.p.replaying {
+		h.p.s.granted(h, g)
+	}
+	return g, err
+}
+
+// Release implements snowfence.Fence.
+func (h *holding) Release(ctx context.Context, g snowfence.Grant, used int64) error {
+	for _, c := range slices.Backward(h.claims) {
+		if c.node == g.Node && c.from == g.From {
+			c.ended, c.used = true, used
+			break // an earlier one that began at the same tick was given back before
+		}
+	}
+	return h.l.Release(ctx, g, used)
+}
+
+// Bind implements snowfence.Binder.
+func (h *holding) Bind(seal func() int64) (func(), error) {
+	return h.l.Bind(func() int64 {
+		used := seal()
+		for _, c := range h.claims {
+			if !c.ended {
+				c.ended, c.used = true, used
+			}
+		}
+		return used
+	})
+}
+
+// program is what a process does with one of its leases: it opens it, makes IDs in every way there is, closes, and begins again.
+func (p *process) program() {
+	ctx := world.With(context.Background(), p)
+	var mismatch *lease.MismatchError
+	for p.own.IntN(6) > 0 {
+		h := &holding{p: p, acked: map[int64]acked{}}
+		p.holdings = append(p.holdings, h)
+		err := p.open(ctx, h)
+		if err == nil {
+			for p.own.IntN(3) > 0 {
+				p.session(ctx, h)
+			}
+			p.leave(ctx, h)
+		}
+		p.holdings = without(p.holdings, h)
+		if errors.As(err, &mismatch) {
+			break // this program is of an earlier layout
+		}
+		p.sleep(time.Duration(p.own.Int64N(int64(p.s.ttl))))
+	}
+	if p.programs--; p.programs == 0 && !p.replaying {
+		p.s.after(0, func() { p.s.kill(p) })
+	}
+}
+
+func without(hs []*holding, h *holding) []*holding {
+	var out []*holding
+	for _, o := range hs {
+		if o != h {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// open opens the lease.
+func (p *process) open(ctx context.Context, h *holding) error {
+	s, sl := p.s, p.slot
+	scheme := s.schemes[p.era]
+	h.reader = s.readers[p.era]
+	o := &lease.Options{
+		TTL: s.ttl, Label: sl.label, Node: sl.node, Nodes: sl.nodes, Guard: sl.guard, Wait: p.own.IntN(2) == 0,
+		MaxSkew: s.skew, Idle: sl.idle, Time: p.source(),
+	}
+	octx, cancel := p.WithTimeout(ctx, 2*s.ttl)
+	defer cancel()
+	var err error
+	h.l, err = lease.Open(octx, link{p, h}, namespace, scheme, o)
+	return err
+}
+
+// session is the life of one generator on the lease.
+func (p *process) session(ctx context.Context, h *holding) {
+	s, sl := p.s, p.slot
+	c := snowfence.Config{Fence: h, Lead: sl.lead, Coarse: sl.coarse, Time: p.stalling(), MaxWait: time.Duration(1 + p.own.Int64N(int64(s.ttl)))}
+	g, err := snowfence.New(c)
+	if err != nil {
+		p.sleep(time.Duration(p.own.Int64N(int64(s.ttl / 4))))
+		return
+	}
+	h.g = g
+	shared := &caller{highest: lowest}
+	if p.own.IntN(4) == 0 {
+		if _, err := snowfence.New(c); !errors.Is(err, snowfence.ErrBound) {
+			s.violate("%s has two generators on one lease: %v", p.name, err)
+		}
+	}
+	rounds := 1 + p.own.IntN(30)
+	others := 0
+	if !h.reader.encrypted {
+		others = p.own.IntN(3)
+	}
+	for range others {
+		p.Go(func() { p.work(ctx, h, g, shared, rounds) })
+	}
+	p.work(ctx, h, g, shared, rounds)
+	if p.own.IntN(16) == 0 {
+		h.l.Orphan()
+	}
+	cctx, cancel := p.WithTimeout(ctx, s.ttl)
+	defer cancel()
+	_ = g.Close(cctx) // without an answer the grant runs out by itself
+	if _, err := g.TryNext(); !errors.Is(err, snowfence.ErrClosed) {
+		s.violate("%s: a closed generator says %v", p.name, err)
+	}
+}
+
+// leave ends the lease, in one of the ways in which programs end.
+func (p *process) leave(ctx context.Context, h *holding) {
+	if p.own.IntN(4) == 0 {
+		h.l.Orphan()
+		return
+	}
+	cctx, cancel := p.WithTimeout(ctx, p.s.ttl)
+	defer cancel()
+	_ = h.l.Close(cctx)
+}
+
+// work makes IDs for a number of rounds.
+func (p *process) work(ctx context.Context, h *holding, g *snowfence.Generator, shared *caller, rounds int) {
+	s := p.s
+	local := g.Local()
+	handle, filled := &caller{highest: lowest}, shared
+	if h.reader.encrypted {
+		filled = &caller{highest: lowest} // single IDs come from batches made ahead, and the two ways are in order each on its own
+	}
+	for range rounds {
+		wctx, cancel := p.WithTimeout(ctx, time.Duration(p.own.Int64N(int64(s.ttl))))
+		switch n := 1 + p.own.IntN(1<<p.own.IntN(7)); p.own.IntN(4) {
+		case 0:
+			ids := make([]snowfence.ID, n*n)
+			began, highest := p.now(), filled.highest
+			k, _ := g.Fill(wctx, ids)
+			s.made(h, filled, ids[:k], began, highest)
+		case 1:
+			for range n {
+				began, highest := p.now(), shared.highest
+				if id, err := g.Next(wctx); err == nil {
+					s.made(h, shared, []snowfence.ID{id}, began, highest)
+				}
+			}
+		case 2:
+			for range n {
+				began, highest := p.now(), shared.highest
+				if id, err := g.TryNext(); err == nil {
+					s.made(h, shared, []snowfence.ID{id}, began, highest)
+				}
+			}
+		default:
+			for range n {
+				began := p.now()
+				if id, err := local.Next(wctx); err == nil {
+					s.made(h, handle, []snowfence.ID{id}, began, handle.highest)
+				}
+			}
+		}
+		cancel()
+		p.sleep(time.Duration(1 + p.own.Int64N(int64(1+p.own.Int64N(int64(s.ttl))))))
+	}
+}
+
+func (s *sim) made(h *holding, c *caller, ids []snowfence.ID, began time.Duration, highest int64) {
+	if len(ids) > 0 && s.bad == nil {
+		s.check(h, c, ids, began, highest)
+	}
+}
