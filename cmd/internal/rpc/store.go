@@ -110,7 +110,11 @@ func (r store) Swap(ctx context.Context, req *connect.Request[pb.SwapRequest]) (
 }
 
 func (r store) Describe(ctx context.Context, req *connect.Request[pb.DescribeRequest]) (*connect.Response[pb.DescribeResponse], error) {
-	name, _, err := r.may(ctx, server.VerbLease, req.Msg.Namespace)
+	name := req.Msg.Namespace // "" is the store as a whole
+	id, err := r.who(ctx)
+	if err == nil {
+		err = id.May(server.VerbLease, name)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,77 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"connectrpc.com/connect"
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// ask makes a request that may be repeated: of the server that answered last, and of the others while one is away.
+func ask[T any](ctx context.Context, c *Client, do func(context.Context, *peer) (T, error)) (T, error) {
+	var away []error
+	first := int(c.good.Load())
+	for i := range c.servers {
+		n := (first + i) % len(c.servers)
+		out, err := once(ctx, c, c.servers[n], do)
+		if err == nil {
+			c.good.Store(int64(n))
+			return out, nil
+		}
+		if !isAway(err) || ctx.Err() != nil {
+			var zero T
+			return zero, err
+		}
+		away = append(away, err)
+	}
+	var zero T
+	return zero, errors.Join(away...)
+}
+
+// askOnce makes a request that must not be repeated: it may have been carried out although no answer came. The next request goes to another server then.
+func askOnce[T any](ctx context.Context, c *Client, do func(context.Context, *peer) (T, error)) (T, error) {
+	n := c.good.Load()
+	out, err := once(ctx, c, c.servers[n], do)
+	if err != nil && isAway(err) {
+		c.good.CompareAndSwap(n, (n+1)%int64(len(c.servers)))
+	}
+	return out, err
+}
+
+func once[T any](ctx context.Context, c *Client, p *peer, do func(context.Context, *peer) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	out, err := do(ctx, p)
+	return out, p.explain(err)
+}
+
+// isAway reports whether another server may answer what this one did not.
+func isAway(err error) bool {
+	switch connect.CodeOf(err) {
+	case connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeUnknown, connect.CodeInternal:
+		return true
+	}
+	return false
+}
+
+// explain names the server, and gives errors of the wire the meaning that package lease and snowfence have for them.
+func (p *peer) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	var meaning error
+	switch connect.CodeOf(err) {
+	case connect.CodeNotFound:
+		meaning = lease.ErrNoNamespace
+	case connect.CodeAborted:
+		meaning = lease.ErrLost
+	case connect.CodeResourceExhausted:
+		meaning = snowfence.ErrExhausted
+	default:
+		return fmt.Errorf("remote: %s: %w", p.address, err)
+	}
+	return fmt.Errorf("remote: %s: %w (%w)", p.address, err, meaning)
+}

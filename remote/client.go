@@ -1,0 +1,170 @@
+// Package remote is the client of a Snowfence server, "snowfence serve", for Go.
+//
+// The usual way is to lease a node from the server and make IDs in the process, without a round trip for each:
+//
+//	c, err := remote.Dial(remote.Options{Servers: []string{"https://ids-1:8080", "https://ids-2:8080"}, Token: token})
+//	g, err := c.Generator(ctx, "orders", nil, snowfence.Config{})
+//	id, err := g.Next(ctx)
+//
+// [Client.Store] is the server's store as a [lease.Store], so that all of package lease works through it. Where a process cannot have a node of its own,
+// [Client.Source] asks the server for IDs and keeps some ahead.
+package remote
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
+)
+
+// Options say how servers are reached.
+type Options struct {
+	// Servers are the addresses of servers over one store, as in http://127.0.0.1:8080. While one does not answer, the others are asked.
+	Servers []string
+
+	// Token says who the client is; "" for servers that do not ask.
+	Token string
+
+	// TLS is the configuration for https; nil means the system's roots.
+	TLS *tls.Config
+
+	// Timeout bounds a request; 0 means 5 s.
+	Timeout time.Duration
+}
+
+// Client talks to servers. All methods are safe for concurrent use.
+type Client struct {
+	servers []*peer
+	timeout time.Duration
+	good    atomic.Int64 // index of the server that answered last
+	http    *http.Transport
+}
+
+// peer is one server.
+type peer struct {
+	address string
+	ids     snowfencev1connect.IDServiceClient
+	names   snowfencev1connect.NamespaceServiceClient
+	store   snowfencev1connect.StoreServiceClient
+}
+
+// Dial returns a client. It does no I/O: whether a server answers shows at the first request.
+func Dial(o Options) (*Client, error) {
+	if len(o.Servers) == 0 {
+		return nil, errors.New("remote: Options.Servers is empty: name at least one server, as in http://127.0.0.1:8080")
+	}
+	c := &Client{timeout: o.Timeout}
+	if c.timeout == 0 {
+		c.timeout = 5 * time.Second
+	}
+	c.http = http.DefaultTransport.(*http.Transport).Clone()
+	c.http.TLSClientConfig = o.TLS.Clone()
+	c.http.MaxIdleConnsPerHost = 64
+	c.http.Protocols = new(http.Protocols)
+	c.http.Protocols.SetHTTP2(true)
+	c.http.Protocols.SetUnencryptedHTTP2(true) // many requests share one connection
+	client := &http.Client{Transport: c.http}
+	for _, address := range o.Servers {
+		u, err := url.Parse(address)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+			return nil, fmt.Errorf("remote: server %q: write it as http://host:port or https://host:port, and give the token in Options.Token", hide(address))
+		}
+		address = strings.TrimSuffix(address, "/")
+		opt := connect.WithInterceptors(&header{token: o.Token})
+		c.servers = append(c.servers, &peer{
+			address: address,
+			ids:     snowfencev1connect.NewIDServiceClient(client, address, opt),
+			names:   snowfencev1connect.NewNamespaceServiceClient(client, address, opt),
+			store:   snowfencev1connect.NewStoreServiceClient(client, address, opt),
+		})
+	}
+	return c, nil
+}
+
+// hide leaves what may be a password out of an address.
+func hide(address string) string {
+	if i := strings.LastIndexByte(address, '@'); i >= 0 {
+		return "…" + address[i:]
+	}
+	return address
+}
+
+// Close closes connections that are not in use. Generators and sources are to be closed first.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Scheme returns the scheme of a namespace, with its secrets if it is encrypted and the server hands them out.
+func (c *Client) Scheme(ctx context.Context, namespace string) (*snowfence.Scheme, error) {
+	ns, err := ask(ctx, c, func(ctx context.Context, p *peer) (*connect.Response[pb.Namespace], error) {
+		return p.names.Show(ctx, connect.NewRequest(&pb.ShowNamespaceRequest{Name: namespace}))
+	})
+	if err != nil {
+		return nil, err
+	}
+	l, err := snowfence.ParseLayout(ns.Msg.Layout)
+	if err != nil {
+		return nil, fmt.Errorf("remote: namespace %q has a layout that this program does not know: %w", namespace, err)
+	}
+	var keys []*snowfence.Key
+	if l.Cipher != snowfence.Plain {
+		d, err := ask(ctx, c, func(ctx context.Context, p *peer) (*connect.Response[pb.DescribeResponse], error) {
+			return p.store.Describe(ctx, connect.NewRequest(&pb.DescribeRequest{Namespace: namespace, Secrets: true}))
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, secret := range d.Msg.Secrets {
+			k, err := snowfence.ParseKey(secret)
+			clear(secret)
+			if err != nil {
+				return nil, fmt.Errorf("remote: namespace %q: %w", namespace, err)
+			}
+			keys = append(keys, k)
+		}
+	}
+	s, err := snowfence.NewScheme(l, keys...)
+	if err != nil {
+		return nil, fmt.Errorf("remote: namespace %q: %w", namespace, err)
+	}
+	return s, nil
+}
+
+// Generator leases a node of a namespace through the server and starts a generator on it. The generator goes on for as long as its grant lasts while no
+// server answers. Nil options are good for most; cfg.Fence is set here.
+func (c *Client) Generator(ctx context.Context, namespace string, o *lease.Options, cfg snowfence.Config) (*snowfence.Generator, error) {
+	s, err := c.Scheme(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	return lease.Generator(ctx, c.Store(), namespace, s, o, cfg)
+}
+
+// header adds the token to requests.
+type header struct{ token string }
+
+func (h *header) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
+		if h.token != "" {
+			req.Header().Set("Authorization", "Bearer "+h.token)
+		}
+		return next(ctx, req)
+	}
+}
+
+func (h *header) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
+}
+
+func (h *header) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return next
+}

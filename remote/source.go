@@ -1,0 +1,160 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/snowfence/snowfence"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+)
+
+// SourceOptions say how a Source keeps IDs ahead. The zero value is good for most.
+type SourceOptions struct {
+	// Batch is the most IDs in one request; 0 means 1000. A source begins with few and asks for more as they are used.
+	Batch int
+
+	// MaxAge is how old an ID may be when it is handed out, by the time it waited here; 0 means a second. Older ones are thrown away, so that
+	// their timestamps stay near the truth.
+	MaxAge time.Duration
+}
+
+// Source makes IDs by asking a server for them, some ahead. It is for processes that should have no node of their own; a [Client.Generator] is
+// faster and goes on while no server answers. IDs of one source are increasing, unless servers take turns. All methods are safe for concurrent use.
+type Source struct {
+	c         *Client
+	namespace string
+	batch     int
+	maxAge    time.Duration
+	life      context.Context
+	end       context.CancelFunc
+
+	mu    sync.Mutex
+	ids   []snowfence.ID // in hand, made at born
+	born  time.Time
+	next  []snowfence.ID // made ahead
+	made  time.Time
+	size  int         // of the next request
+	asked *sourceTrip // the request under way; nil when there is none
+}
+
+// sourceTrip is one request. Everybody who needs its answer waits for done.
+type sourceTrip struct {
+	done chan struct{}
+	err  error // valid when done
+}
+
+// Source returns a source of IDs of a namespace. It asks for nothing before the first ID. The token needs the verb ids.
+func (c *Client) Source(namespace string, o SourceOptions) (*Source, error) {
+	s := &Source{c: c, namespace: namespace, batch: o.Batch, maxAge: o.MaxAge, size: 1}
+	switch {
+	case o.Batch < 0 || o.Batch > 1_000_000:
+		return nil, fmt.Errorf("remote: SourceOptions.Batch is %d; it must be at most 1,000,000", o.Batch)
+	case o.MaxAge < 0:
+		return nil, fmt.Errorf("remote: SourceOptions.MaxAge is %v; it must not be negative", o.MaxAge)
+	}
+	if s.batch == 0 {
+		s.batch = 1000
+	}
+	if s.maxAge == 0 {
+		s.maxAge = time.Second
+	}
+	s.life, s.end = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// Next returns a new ID, from memory while there are some. It waits for a server until ctx ends.
+func (s *Source) Next(ctx context.Context) (snowfence.ID, error) {
+	for {
+		id, trip := s.take()
+		if trip == nil {
+			return id, nil
+		}
+		select {
+		case <-trip.done:
+			if trip.err != nil {
+				return 0, trip.err
+			}
+		case <-ctx.Done():
+			return 0, fmt.Errorf("remote: waiting for IDs of namespace %q: %w", s.namespace, ctx.Err())
+		}
+	}
+}
+
+// take returns an ID in hand, or the request to wait for.
+func (s *Source) take() (snowfence.ID, *sourceTrip) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if len(s.ids) > 0 && now.Sub(s.born) > s.maxAge {
+		s.drop(len(s.ids))
+		s.ids = nil
+	}
+	if len(s.ids) == 0 && s.next != nil {
+		s.ids, s.born, s.next = s.next, s.made, nil
+		if now.Sub(s.born) > s.maxAge {
+			s.drop(len(s.ids))
+			s.ids = nil
+		} else {
+			s.size = min(2*s.size, s.batch) // all of the batch before was used in time
+		}
+	}
+	if len(s.ids) == 0 {
+		return 0, s.ask()
+	}
+	id := s.ids[0]
+	s.ids = s.ids[1:]
+	if len(s.ids) < s.size/2 && s.next == nil {
+		s.ask()
+	}
+	return id, nil
+}
+
+// drop makes the next request smaller after n IDs were thrown away. mu is held.
+func (s *Source) drop(n int) {
+	if n > s.size/2 {
+		s.size = max(s.size/2, 1)
+	}
+}
+
+// ask asks a server, unless one is being asked. mu is held.
+func (s *Source) ask() *sourceTrip {
+	if s.asked != nil {
+		return s.asked
+	}
+	trip := &sourceTrip{done: make(chan struct{})}
+	s.asked = trip
+	n := s.size
+	go func() {
+		res, err := ask(s.life, s.c, func(ctx context.Context, p *peer) (*connect.Response[pb.NextResponse], error) {
+			return p.ids.Next(ctx, connect.NewRequest(&pb.NextRequest{Namespace: s.namespace, Count: uint32(n)}))
+		})
+		if s.life.Err() != nil {
+			err = fmt.Errorf("remote: the source of namespace %q: %w", s.namespace, snowfence.ErrClosed)
+		}
+		if err == nil && len(res.Msg.Ids) == 0 {
+			err = fmt.Errorf("remote: the server gave no IDs")
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.asked, trip.err = nil, err
+		if err == nil {
+			s.next, s.made = make([]snowfence.ID, len(res.Msg.Ids)), time.Now()
+			for i, id := range res.Msg.Ids {
+				s.next[i] = snowfence.ID(id)
+			}
+		}
+		close(trip.done)
+	}()
+	return trip
+}
+
+// Close ends the source: the IDs in hand are lost, and calls of Next fail.
+func (s *Source) Close() {
+	s.end()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ids, s.next = nil, nil
+}

@@ -1,0 +1,186 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/snowfence/snowfence/lease"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+)
+
+// Store is the store of a server. It does for leases what the store itself would, at one round trip more; leases that share a Client share round trips.
+type Store struct{ c *Client }
+
+// Store returns the server's store, for the functions of package lease. The token needs the verb lease.
+func (c *Client) Store() lease.Store { return lease.Group(&Store{c}) }
+
+// perRequest bounds the records of one request.
+const perRequest = 5000
+
+// Get implements [lease.Store].
+func (s *Store) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+	out := make([]lease.Record, len(keys))
+	byName := map[string][]int{}
+	var names []string
+	for i, k := range keys {
+		if byName[k.Namespace] == nil {
+			names = append(names, k.Namespace)
+		}
+		byName[k.Namespace] = append(byName[k.Namespace], i)
+	}
+	for _, name := range names {
+		for at := range slices.Chunk(byName[name], perRequest) {
+			req := &pb.GetRequest{Namespace: name}
+			for _, i := range at {
+				req.Nodes = append(req.Nodes, keys[i].Node)
+			}
+			res, err := ask(ctx, s.c, func(ctx context.Context, p *peer) (*connect.Response[pb.Records], error) {
+				return p.store.Get(ctx, connect.NewRequest(req))
+			})
+			if err != nil {
+				return nil, err
+			}
+			if len(res.Msg.Records) != len(at) {
+				return nil, fmt.Errorf("remote: the server gave %d records for %d nodes", len(res.Msg.Records), len(at))
+			}
+			for j, i := range at {
+				out[i] = fromWire(res.Msg.Records[j])
+			}
+		}
+	}
+	return out, nil
+}
+
+// List implements [lease.Store]. A query over all namespaces is the operator's and is not handed through.
+func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
+	if q.Namespace == "" {
+		return nil, errors.New("remote: a query over all namespaces does not go through a server: ask its NamespaceService")
+	}
+	var out []lease.Record
+	for {
+		req := &pb.FindRequest{
+			Namespace: q.Namespace, First: q.First, Last: q.Last, Label: q.Label, MaxUntil: q.MaxUntil, Vacant: q.Vacant, ByUntil: q.ByUntil, Limit: perRequest,
+		}
+		if q.Limit > 0 {
+			req.Limit = uint32(min(perRequest, q.Limit-len(out)))
+		}
+		res, err := ask(ctx, s.c, func(ctx context.Context, p *peer) (*connect.Response[pb.Records], error) {
+			return p.store.Find(ctx, connect.NewRequest(req))
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range res.Msg.Records {
+			out = append(out, fromWire(r))
+			q.First = max(q.First, r.Node+1)
+		}
+		got := len(res.Msg.Records)
+		if got < int(req.Limit) || q.Limit > 0 && len(out) >= q.Limit || q.First > q.Last {
+			return out, nil
+		}
+		if q.ByUntil { // the next page of this order cannot be asked for
+			return nil, fmt.Errorf("remote: more than %d records in the order of their ends: ask for fewer", perRequest)
+		}
+	}
+}
+
+// Count implements [lease.Counter].
+func (s *Store) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
+	res, err := ask(ctx, s.c, func(ctx context.Context, p *peer) (*connect.Response[pb.CountResponse], error) {
+		return p.store.Count(ctx, connect.NewRequest(&pb.CountRequest{Namespace: namespace, First: first, Last: last}))
+	})
+	if err != nil {
+		return 0, err
+	}
+	return res.Msg.Count, nil
+}
+
+// Swap implements [lease.Store]. It is sent once: where no answer comes, the outcome is not known, and the lease finds it out.
+func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
+	errs := make([]error, 0, len(writes))
+	if err := lease.Distinct(writes); err != nil {
+		return slices.Repeat([]error{err}, len(writes))
+	}
+	for part := range slices.Chunk(writes, perRequest) {
+		errs = append(errs, s.swap(ctx, part)...)
+	}
+	return errs
+}
+
+func (s *Store) swap(ctx context.Context, writes []lease.Write) []error {
+	req := &pb.SwapRequest{Writes: make([]*pb.Write, len(writes))}
+	for i, w := range writes {
+		req.Writes[i] = &pb.Write{Old: w.Old, New: toWire(w.New)}
+	}
+	res, err := askOnce(ctx, s.c, func(ctx context.Context, p *peer) (*connect.Response[pb.SwapResponse], error) {
+		return p.store.Swap(ctx, connect.NewRequest(req))
+	})
+	if err == nil && len(res.Msg.Results) != len(writes) {
+		err = fmt.Errorf("remote: the server gave %d results for %d writes", len(res.Msg.Results), len(writes))
+	}
+	if err != nil {
+		// Whatever it is, an error of the whole request is not the answer to a compare-and-swap: none that it wraps may be taken for that.
+		return slices.Repeat([]error{fmt.Errorf("it is not known whether it was written: %v", err)}, len(writes))
+	}
+	errs := make([]error, len(writes))
+	for i, r := range res.Msg.Results {
+		switch r {
+		case pb.SwapResult_SWAP_RESULT_DONE:
+		case pb.SwapResult_SWAP_RESULT_LOST:
+			errs[i] = lease.ErrLost
+		default:
+			errs[i] = fmt.Errorf("remote: the server does not know what became of the write of node %d", writes[i].New.Node)
+		}
+	}
+	return errs
+}
+
+// NamespaceIdentity implements [lease.NamespaceIdentifier]: the identity is that of the server's store, so that servers over one store are one.
+func (s *Store) NamespaceIdentity(ctx context.Context, namespace string) (string, error) {
+	d, err := s.describe(ctx, namespace)
+	if err != nil {
+		return "", err
+	}
+	return d.Identity, nil
+}
+
+// Identity implements [lease.Identifier].
+func (s *Store) Identity(ctx context.Context) (string, error) { return s.NamespaceIdentity(ctx, "") }
+
+// Now implements [lease.Clock]: the time is that of the server's store.
+func (s *Store) Now(ctx context.Context) (time.Time, error) {
+	d, err := s.describe(ctx, "")
+	if err != nil || d.Now == nil {
+		return time.Time{}, err
+	}
+	return d.Now.AsTime(), nil
+}
+
+func (s *Store) describe(ctx context.Context, namespace string) (*pb.DescribeResponse, error) {
+	res, err := ask(ctx, s.c, func(ctx context.Context, p *peer) (*connect.Response[pb.DescribeResponse], error) {
+		return p.store.Describe(ctx, connect.NewRequest(&pb.DescribeRequest{Namespace: namespace}))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return res.Msg, nil
+}
+
+func fromWire(r *pb.Record) lease.Record {
+	return lease.Record{
+		Key: lease.Key{Namespace: r.Namespace, Node: r.Node}, Nonce: r.Nonce, Revision: r.Revision, Generation: r.Generation,
+		From: r.From, Until: r.Until, PrevUntil: r.PrevUntil, SkipFrom: r.SkipFrom, SkipUntil: r.SkipUntil,
+		Holder: r.Holder, Label: r.Label, Veto: r.Veto, At: r.At, Data: r.Data,
+	}
+}
+
+func toWire(r lease.Record) *pb.Record {
+	return &pb.Record{
+		Namespace: r.Namespace, Node: r.Node, Nonce: r.Nonce, Revision: r.Revision, Generation: r.Generation, From: r.From, Until: r.Until,
+		PrevUntil: r.PrevUntil, SkipFrom: r.SkipFrom, SkipUntil: r.SkipUntil, Holder: r.Holder, Label: r.Label, Veto: r.Veto, At: r.At, Data: r.Data,
+	}
+}
