@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
@@ -13,15 +14,15 @@ import (
 // fewest is the least number of operations in a transaction that the store can do with.
 const fewest = opsPerWrite
 
-// fewer reports whether a server refused a transaction for its length, so that nothing was done, and notes that shorter ones are to be made.
-func (s *Store) fewer(err error) bool {
+// fewer reports whether a server refused a transaction of so many operations for its length, so that nothing was done, and notes that shorter ones are to
+// be made: of the next lower power of two, which those in flight at the same time do not lower further.
+func (s *Store) fewer(err error, ops int) bool {
 	switch {
-	case errors.Is(err, rpctypes.ErrTooManyOps):
-		limit := s.limit.Load()
-		if limit <= fewest {
-			return false
+	case errors.Is(err, rpctypes.ErrTooManyOps) && ops > fewest:
+		lower := int64(max(fewest, 1<<(bits.Len(uint(ops-1))-1)))
+		for limit := s.limit.Load(); limit > lower && !s.limit.CompareAndSwap(limit, lower); {
+			limit = s.limit.Load()
 		}
-		s.limit.CompareAndSwap(limit, max(fewest, limit/2))
 		return true
 	case errors.Is(err, rpctypes.ErrRequestTooLarge):
 		return true
@@ -31,11 +32,7 @@ func (s *Store) fewer(err error) bool {
 
 // passing reports whether an error may be gone in a moment without anybody doing something.
 func passing(err error) bool {
-	switch code(err) {
-	case codes.Unavailable:
-		return true
-	}
-	return false
+	return code(err) == codes.Unavailable
 }
 
 // code returns the status of an error of the client, and OK if it is none.

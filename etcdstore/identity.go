@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -133,7 +134,7 @@ func (s *Store) read(ctx context.Context, ops ...clientv3.Op) (answer, error) {
 			if resp, err = s.commit(ctx, nil, append([]clientv3.Op{clientv3.OpGet(s.keys.id())}, ops...), nil); err == nil {
 				return s.answer(before, resp)
 			}
-			if s.fewer(err) {
+			if errors.Is(err, rpctypes.ErrTooManyOps) && s.fewer(err, 1+len(ops)) {
 				return answer{}, errFewerOps
 			}
 			err = s.advice(err)

@@ -156,7 +156,7 @@ func (b *batch) transact(ctx context.Context, items []item) (again []int) {
 			}
 			resp, err = s.commit(ctx, []clientv3.Cmp{same}, ops, []clientv3.Op{id})
 		}
-		if err != nil && len(items) > 1 && s.fewer(err) {
+		if err != nil && len(items) > 1 && s.fewer(err, len(items)+opsPerWrite) {
 			half := len(items) / 2
 			return append(b.transact(ctx, items[:half]), b.transact(ctx, items[half:])...)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 )
@@ -38,7 +39,7 @@ func StartEtcdCluster(t testing.TB, n int, flags ...string) []*Etcd {
 	var err error
 	for range 3 { // ports may be taken by others in the meantime
 		var members []*Etcd
-		if members, err = startEtcd(t, path, n, flags); err == nil {
+		if members, err = startEtcd(t, path, n, "", flags); err == nil {
 			return members
 		}
 		for _, e := range members {
@@ -49,7 +50,8 @@ func StartEtcdCluster(t testing.TB, n int, flags ...string) []*Etcd {
 	return nil
 }
 
-func startEtcd(t testing.TB, path string, n int, flags []string) ([]*Etcd, error) {
+// startEtcd starts members that listen at more, too: a comma and a URL.
+func startEtcd(t testing.TB, path string, n int, more string, flags []string) ([]*Etcd, error) {
 	ports := Ports(t, 2*n)
 	members := make([]*Etcd, n)
 	var all []string
@@ -60,7 +62,7 @@ func startEtcd(t testing.TB, path string, n int, flags []string) ([]*Etcd, error
 	for i, e := range members {
 		name, peer := fmt.Sprint("m", i), "http://"+Address(e.PeerPort)
 		args := append([]string{
-			"--name=" + name, "--data-dir=" + e.Dir, "--listen-client-urls=" + e.URL(), "--advertise-client-urls=" + e.URL(),
+			"--name=" + name, "--data-dir=" + e.Dir, "--listen-client-urls=" + e.URL() + more, "--advertise-client-urls=" + e.URL(),
 			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=" + strings.Join(all, ","),
 			"--log-level=error", "--logger=zap",
 		}, flags...)
@@ -72,6 +74,18 @@ func startEtcd(t testing.TB, path string, n int, flags []string) ([]*Etcd, error
 		}
 	}
 	return members, nil
+}
+
+// StartEtcdTLS starts a cluster of one member that clients reach over TLS too, and returns where.
+func StartEtcdTLS(t testing.TB, c *Certs) string {
+	t.Helper()
+	url := "https://" + Address(Ports(t, 1)[0])
+	members, err := startEtcd(t, Need(t, "etcd", "etcd")[0], 1, ","+url, []string{"--cert-file=" + c.Cert, "--key-file=" + c.Key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	members[0].AwaitHealthy(t)
+	return url
 }
 
 // Healthy returns nil when the member knows a leader and can commit. It asks without TLS and without a user, which the health page needs neither of.
@@ -97,7 +111,7 @@ func (e *Etcd) AwaitHealthy(t testing.TB) {
 // EtcdConfig is that of a client which soon notices members that come and go.
 func EtcdConfig(endpoints ...string) clientv3.Config {
 	return clientv3.Config{
-		Endpoints: endpoints, DialTimeout: 5 * time.Second,
+		Endpoints: endpoints, DialTimeout: 5 * time.Second, Logger: zap.NewNop(), // otherwise each attempt of a request is logged
 		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 2 * time.Second,
 		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: time.Second},

@@ -1,0 +1,145 @@
+package etcd
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/snowfence/snowfence/test/servers"
+)
+
+// snapshot saves a member's data, as an operator would.
+func snapshot(t *testing.T, m *servers.Etcd) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "snapshot.db")
+	etcdctl(t, "--endpoints="+m.URL(), "snapshot", "save", file)
+	return file
+}
+
+// restore puts a snapshot in place of a member's data. The member does not run.
+func restore(t *testing.T, m *servers.Etcd, file, token string) {
+	t.Helper()
+	if err := os.RemoveAll(m.Dir); err != nil {
+		t.Fatal(err)
+	}
+	peer := "http://" + servers.Address(m.PeerPort)
+	etcdctl(t, "snapshot", "restore", file, "--data-dir="+m.Dir, "--name=m0", "--initial-cluster=m0="+peer,
+		"--initial-advertise-peer-urls="+peer, "--initial-cluster-token="+token)
+}
+
+func etcdctl(t *testing.T, args ...string) {
+	t.Helper()
+	cmd := exec.Command(servers.Need(t, "etcd", "etcdctl")[0], args...)
+	cmd.Env = append(os.Environ(), "ETCDCTL_API=3")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("etcdctl %v: %v\n%s", args, err, out)
+	}
+}
+
+// defaultToken is etcd's own --initial-cluster-token: a snapshot restored with it, and with the same addresses, has the old cluster ID.
+const defaultToken = "etcd-cluster"
+
+// TestSetBackWhileHeld restores old data under living holders, in all ways: they are sealed and go on above all that was granted.
+func TestSetBackWhileHeld(t *testing.T) {
+	t.Parallel()
+	for name, back := range map[string]func(t *testing.T, m *servers.Etcd) (finish func()){
+		"snapshot of another token": func(t *testing.T, m *servers.Etcd) func() {
+			file := snapshot(t, m)
+			return func() { m.Kill(); restore(t, m, file, "another"); m.Restart(t) }
+		},
+		"snapshot of the same token": func(t *testing.T, m *servers.Etcd) func() {
+			file := snapshot(t, m)
+			return func() { m.Kill(); restore(t, m, file, defaultToken); m.Restart(t) }
+		},
+		"copied folder": func(t *testing.T, m *servers.Etcd) func() {
+			m.Kill()
+			backup := t.TempDir()
+			if err := os.CopyFS(backup, os.DirFS(m.Dir)); err != nil {
+				t.Fatal(err)
+			}
+			m.Restart(t)
+			m.AwaitHealthy(t)
+			return func() {
+				m.Kill()
+				if err := os.RemoveAll(m.Dir); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.CopyFS(m.Dir, os.DirFS(backup)); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Chmod(m.Dir, 0o700); err != nil {
+					t.Fatal(err)
+				}
+				m.Restart(t)
+			}
+		},
+		"all keys deleted": func(t *testing.T, m *servers.Etcd) func() {
+			return func() { remove(t, m, "fleet/", clientv3.WithPrefix()) }
+		},
+		"id deleted": func(t *testing.T, m *servers.Etcd) func() {
+			return func() { remove(t, m, "fleet/id") }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, servers.StartEtcd(t))
+			f.start(4)
+			f.renewed()
+			before := f.identity()
+			finish := back(t, f.members[0])
+			f.renewed()
+			f.start(1) // not in the backup
+			f.renewed()
+			finish()
+			f.renewed()
+			f.start(2)
+			f.renewed()
+			if after := f.identity(); after == before {
+				t.Errorf("it is still the store %q", before)
+			}
+		})
+	}
+}
+
+// TestSetBackBetween restores old data while no process runs.
+func TestSetBackBetween(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		token string
+		after func(t *testing.T, m *servers.Etcd)
+	}{
+		"another token":              {"another", func(*testing.T, *servers.Etcd) {}},
+		"same token, and id deleted": {defaultToken, func(t *testing.T, m *servers.Etcd) { remove(t, m, "fleet/id") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, servers.StartEtcd(t))
+			f.start(8)
+			file := snapshot(t, f.members[0])
+			before := f.identity()
+			f.renewed()
+			f.crash()
+			f.members[0].Kill()
+			restore(t, f.members[0], file, c.token)
+			f.members[0].Restart(t)
+			f.members[0].AwaitHealthy(t)
+			c.after(t, f.members[0])
+			f.start(8)
+			f.renewed()
+			if after := f.identity(); after == before {
+				t.Errorf("it is still the store %q", before)
+			}
+		})
+	}
+}
+
+func remove(t *testing.T, m *servers.Etcd, key string, opts ...clientv3.OpOption) {
+	t.Helper()
+	resp, err := servers.EtcdClient(t, m).Delete(t.Context(), key, opts...)
+	if err != nil || resp.Deleted == 0 {
+		t.Fatalf("deleting %q: %d keys, %v", key, resp.Deleted, err)
+	}
+}

@@ -1,0 +1,179 @@
+package linear
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+var errAway = errors.New("no answer")
+
+// unreliable is a network before a store: it loses requests and replies, and delivers some requests late. What it does to the results is right.
+type unreliable struct {
+	lease.Store
+	late *sync.WaitGroup
+}
+
+func (u unreliable) Swap(ctx context.Context, writes []lease.Write) []error {
+	switch rand.IntN(20) {
+	case 0:
+		return all(writes, errAway)
+	case 1:
+		u.Store.Swap(ctx, writes)
+		return all(writes, errAway)
+	case 2:
+		wait := time.Duration(rand.IntN(20)) * time.Millisecond
+		u.late.Go(func() {
+			time.Sleep(wait)
+			u.Store.Swap(context.WithoutCancel(ctx), writes)
+		})
+		return all(writes, errAway)
+	}
+	return u.Store.Swap(ctx, writes)
+}
+
+func all(writes []lease.Write, err error) []error {
+	errs := make([]error, len(writes))
+	for i := range errs {
+		errs[i] = err
+	}
+	return errs
+}
+
+func newUnreliable(t *testing.T, st lease.Store) unreliable {
+	u := unreliable{st, &sync.WaitGroup{}}
+	t.Cleanup(u.late.Wait)
+	return u
+}
+
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	u := newUnreliable(t, slow{lease.NewMemory()})
+	check(t, subject{open: func(*testing.T) lease.Store { return u }})
+}
+
+// slow takes as long as a store on this machine, so that histories are not longer than need be.
+type slow struct{ lease.Store }
+
+func (s slow) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+	time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond)
+	defer time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond)
+	return s.Store.Get(ctx, keys)
+}
+
+func (s slow) Swap(ctx context.Context, writes []lease.Write) []error {
+	time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond)
+	defer time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond)
+	return s.Store.Swap(ctx, writes)
+}
+
+// broken is a store that does something wrong now and then.
+type broken struct {
+	lease.Store
+	swap func(ctx context.Context, st lease.Store, writes []lease.Write) []error
+	get  func(ctx context.Context, st lease.Store, keys []lease.Key) ([]lease.Record, error)
+}
+
+func (b broken) Swap(ctx context.Context, writes []lease.Write) []error {
+	if b.swap != nil && rand.IntN(10) == 0 {
+		return b.swap(ctx, b.Store, writes)
+	}
+	return b.Store.Swap(ctx, writes)
+}
+
+func (b broken) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+	if b.get != nil && rand.IntN(10) == 0 {
+		return b.get(ctx, b.Store, keys)
+	}
+	return b.Store.Get(ctx, keys)
+}
+
+// TestBroken has stores with one fault each, and expects the checker to see it.
+func TestBroken(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	remembered := map[lease.Key]lease.Record{}
+	for name, b := range map[string]broken{
+		"acknowledges what it does not do": {swap: func(_ context.Context, _ lease.Store, writes []lease.Write) []error {
+			return make([]error, len(writes))
+		}},
+		"says lost when it does not know": {swap: func(ctx context.Context, st lease.Store, writes []lease.Write) []error {
+			st.Swap(ctx, writes)
+			return all(writes, lease.ErrLost)
+		}},
+		"says lost and does it later": {swap: func(ctx context.Context, st lease.Store, writes []lease.Write) []error {
+			go func() {
+				time.Sleep(time.Duration(rand.IntN(5)) * time.Millisecond)
+				st.Swap(context.WithoutCancel(ctx), writes)
+			}()
+			return all(writes, lease.ErrLost)
+		}},
+		"says lost without looking": {swap: func(_ context.Context, _ lease.Store, writes []lease.Write) []error {
+			return all(writes, lease.ErrLost)
+		}},
+		"does not compare": {swap: func(ctx context.Context, st lease.Store, writes []lease.Write) []error {
+			errs := make([]error, len(writes))
+			for i, w := range writes {
+				rs, err := st.Get(ctx, []lease.Key{w.New.Key})
+				if err != nil {
+					return all(writes, err)
+				}
+				errs[i] = st.Swap(ctx, []lease.Write{{Old: rs[0].Nonce, New: w.New}})[0]
+			}
+			return errs
+		}},
+		"answers from a stale cache": {get: func(ctx context.Context, st lease.Store, keys []lease.Key) ([]lease.Record, error) {
+			rs, err := st.Get(ctx, keys)
+			mu.Lock()
+			defer mu.Unlock()
+			for i, r := range rs {
+				if old, ok := remembered[r.Key]; ok && err == nil {
+					rs[i] = old
+				}
+				if rand.IntN(2) == 0 {
+					remembered[r.Key] = r
+				}
+			}
+			return rs, err
+		}},
+		"forgets what it acknowledged": {swap: func(ctx context.Context, st lease.Store, writes []lease.Write) []error {
+			var keys []lease.Key
+			for _, w := range writes {
+				keys = append(keys, w.New.Key)
+			}
+			before, err := st.Get(ctx, keys)
+			if err != nil {
+				return all(writes, err)
+			}
+			errs := st.Swap(ctx, writes)
+			for i, w := range writes {
+				if errs[i] == nil && before[i].Nonce != "" {
+					st.Swap(ctx, []lease.Write{{Old: w.New.Nonce, New: before[i]}})
+				}
+			}
+			return errs
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b.Store = slow{lease.NewMemory()}
+			h := storm(t, subject{open: func(*testing.T) lease.Store { return b }}, time.Second)
+			result, page := h.verdict()
+			if result != porcupine.Illegal {
+				t.Errorf("the checker says %q about a store that %s", result, name)
+			}
+			if info, err := os.Stat(page); err != nil || info.Size() == 0 {
+				t.Errorf("no page to look at: %v", err)
+			}
+			_ = os.Remove(page)
+		})
+	}
+}

@@ -1,0 +1,170 @@
+package linear
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+const (
+	nodes    = 4 // keys, so that clients meet
+	clients  = 8
+	length   = 5 * time.Second // of the time of faults
+	patience = time.Minute
+)
+
+// subject is a store to be checked.
+type subject struct {
+	open   func(t *testing.T) lease.Store // of one client, with connections of its own
+	faults []fault
+}
+
+// fault breaks something and mends it again.
+type fault struct {
+	name string
+	do   func(t *testing.T, rnd *rand.Rand)
+}
+
+// check lets clients loose on a store while faults happen, and judges what they saw.
+func check(t *testing.T, s subject) {
+	t.Helper()
+	h := storm(t, s, length)
+	t.Logf("%d reads, %d swaps done, %d lost, %d unknown", h.count[get], h.count[done], h.count[lost], h.count[unknown])
+	if h.count[done] < 50 || h.count[lost] < 10 || h.count[unknown] == 0 {
+		t.Errorf("too little happened to say anything")
+	}
+	if result, page := h.verdict(); result != porcupine.Ok {
+		t.Errorf("not linearizable (%s): see %s", result, page)
+	}
+}
+
+// storm records a history.
+func storm(t *testing.T, s subject, length time.Duration) *history {
+	t.Helper()
+	h := newHistory(t)
+	ctx, cancel := context.WithTimeout(t.Context(), length)
+	defer cancel()
+	last := s.open(t)
+	read(t, h, last, clients) // which also makes the tables
+	stores := make([]lease.Store, clients)
+	for i := range stores {
+		stores[i] = s.open(t)
+	}
+	var wg sync.WaitGroup
+	for i, st := range stores {
+		c := &client{h: h, st: st, id: i, rnd: rand.New(rand.NewPCG(uint64(i), uint64(time.Now().UnixNano())))}
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				c.step(t.Context())
+			}
+		})
+	}
+	rnd := rand.New(rand.NewPCG(0, uint64(time.Now().UnixNano())))
+	for n := 0; ctx.Err() == nil && len(s.faults) > 0; n++ {
+		pause(rnd, 150)
+		f := s.faults[n%len(s.faults)]
+		f.do(t, rnd)
+	}
+	wg.Wait()
+	read(t, h, last, clients)
+	return h
+}
+
+func pause(rnd *rand.Rand, ms int) { time.Sleep(time.Duration(rnd.IntN(ms)+ms/2) * time.Millisecond) }
+
+func keyOf(node int64) lease.Key { return lease.Key{Namespace: "linear", Node: node} }
+
+func allKeys() []lease.Key {
+	keys := make([]lease.Key, nodes)
+	for i := range keys {
+		keys[i] = keyOf(int64(i))
+	}
+	return keys
+}
+
+// read reads all keys, as soon as the store lets it.
+func read(t *testing.T, h *history, st lease.Store, id int) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		began := h.now()
+		rs, err := st.Get(ctx, allKeys())
+		cancel()
+		if err == nil {
+			h.found(id, began, rs)
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the store cannot be read after the faults: %v", err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// client reads and swaps, one operation at a time.
+type client struct {
+	h     *history
+	st    lease.Store
+	id, n int
+	rnd   *rand.Rand
+	old   []lease.Record // read some time ago
+}
+
+func (c *client) step(ctx context.Context) {
+	// Most wait for an answer for a second, some only for a moment: so that the client itself makes results unknown.
+	wait := time.Second
+	if c.rnd.IntN(10) == 0 {
+		wait = time.Duration(c.rnd.IntN(3000)) * time.Microsecond
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	keys := allKeys()
+	c.rnd.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+	keys = keys[:1+c.rnd.IntN(3)]
+	began := c.h.now()
+	rs, err := c.st.Get(ctx, keys)
+	if err != nil {
+		time.Sleep(time.Millisecond) // a read that failed says nothing
+		return
+	}
+	c.h.found(c.id, began, rs)
+	if c.rnd.IntN(8) == 0 && c.old != nil {
+		rs = c.old // against what was there before
+	}
+	c.old = rs
+	c.swap(ctx, rs)
+}
+
+func (c *client) swap(ctx context.Context, rs []lease.Record) {
+	writes := make([]lease.Write, len(rs))
+	for i, r := range rs {
+		c.n++
+		next := r
+		next.Nonce, next.Revision, next.Until = fmt.Sprint("client", c.id, "-", c.n), r.Revision+1, r.Until+int64(c.rnd.IntN(3))-1
+		next.Holder, next.Label = [2]string{"", "holder"}[c.rnd.IntN(2)], fmt.Sprint("label", c.rnd.IntN(3))
+		writes[i] = lease.Write{Old: r.Nonce, New: next}
+	}
+	c.h.begin(writes)
+	began := c.h.now()
+	var events []event
+	for i, err := range c.st.Swap(ctx, writes) {
+		e := event{kind: unknown, key: writes[i].New.Key, old: writes[i].Old, new: writes[i].New.Nonce}
+		switch {
+		case err == nil:
+			e.kind = done
+		case errors.Is(err, lease.ErrLost):
+			e.kind = lost
+		}
+		events = append(events, e)
+	}
+	c.h.end(c.id, began, events...)
+}
