@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
@@ -36,7 +37,7 @@ func OpenAll(ctx context.Context, st Store, namespace string, s *snowfence.Schem
 	default:
 		st = Group(st)
 	}
-	together := &offers{want: n}
+	together := &offers{want: n, start: world.From(ctx).Now()}
 	leases := make([]*Lease, n)
 	first := min(n, 1) // alone: it reads what is free, for all
 	err = each(ctx, first, func(ctx context.Context, i int) (err error) {
@@ -113,14 +114,16 @@ func each(ctx context.Context, n int, do func(ctx context.Context, i int) error)
 // offers are blocks that were free when they were read, for leases that are opened together. As all that a finder finds they are hints: the records are read
 // again, and the swap decides.
 type offers struct {
-	want int
+	want  int
+	start time.Time
 
-	mu   sync.Mutex
-	read bool
-	free []int64 // first nodes
+	mu    sync.Mutex
+	read  bool
+	free  []int64 // first nodes, in their order
+	drawn int
 }
 
-// offered takes a block out of the offers, which the first lease reads. There is none when others were faster, or when they are used up.
+// offered takes a block out of the offers, which the first lease reads, and with it a time for renewals. There is none when they are used up.
 func (f *finder) offered(ctx context.Context) ([]int64, error) {
 	o := f.l.offers
 	if o == nil {
@@ -140,16 +143,18 @@ func (f *finder) offered(ctx context.Context) ([]int64, error) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.free) == 0 {
+	if o.drawn == len(o.free) {
 		return nil, nil
 	}
-	b := o.free[0]
-	o.free = o.free[1:]
+	b := o.free[o.drawn]
+	third := f.l.opts.TTL / 3
+	f.l.slot = o.start.Add(time.Duration(float64(third) * float64(o.drawn) / float64(o.want)))
+	o.drawn++
 	return []int64{b}, nil
 }
 
-// vacancies reads all records and returns up to n free blocks in the order in which a finder prefers them: what the same label held last; at random,
-// what was never leased; and what is free for the longest.
+// vacancies reads all records and returns up to n free blocks, in their order: before others what the same label held last; then what was never leased,
+// from a random place on; then what is free for the longest.
 func (f *finder) vacancies(ctx context.Context, n int) ([]int64, error) {
 	l, k := f.l, int64(f.l.opts.Nodes)
 	type block struct {
@@ -180,23 +185,15 @@ func (f *finder) vacancies(ctx context.Context, n int) ([]int64, error) {
 			rest = append(rest, b)
 		}
 	}
-	// Numbers start, start + step, start + 2 step, … modulo their count: each once if step and count have no common divisor.
 	lowest := f.block(f.ns.First + k - 1)
 	count := (f.ns.Last + 1 - lowest) / k
-	var start, step int64
+	var start int64
 	if count > 0 {
-		choose := world.Rand(l.world)
-		start, step = choose.Int64N(count), 1+choose.Int64N(count)
+		start = world.Rand(l.world).Int64N(count)
 	}
-	for divisor(step, count) > 1 {
-		step = 1 + step%count
-	}
-	for i, at := int64(0), start; i < count && len(mine)+len(fresh) < n; i++ {
-		if b := lowest + at*k; known[b] == nil {
+	for i := int64(0); i < count && len(mine)+len(fresh) < n; i++ {
+		if b := lowest + (start+i)%count*k; known[b] == nil {
 			fresh = append(fresh, &block{first: b})
-		}
-		if at += step; at >= count {
-			at -= count
 		}
 	}
 	byWait := func(a, b *block) int { return cmp.Or(cmp.Compare(a.wait, b.wait), cmp.Compare(a.first, b.first)) }
@@ -207,13 +204,6 @@ func (f *finder) vacancies(ctx context.Context, n int) ([]int64, error) {
 	for _, b := range all[:min(n, len(all))] {
 		out = append(out, b.first)
 	}
+	slices.Sort(out)
 	return out, nil
-}
-
-// divisor returns the greatest common one.
-func divisor(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }

@@ -10,10 +10,16 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// pace returns when to renew next: after a third of the ttl, give or take a tenth of that, so that holders do not fall into step.
-func (l *Lease) pace() time.Duration {
+// next returns when to renew after a renewal: a third of the ttl later, give or take a tenth of that, so that holders do not fall into step. Leases opened
+// together have their own times, a third apart, that are spread evenly in the order of the nodes, and come back to them when an outage is over: so a store writes
+// neighbours together, which is several times as fast as nodes from everywhere.
+func (l *Lease) next(now time.Time) time.Time {
 	third := l.opts.TTL / 3
-	return third - third/10 + l.random(third/5+1)
+	if l.slot.IsZero() {
+		return now.Add(third - third/10 + l.random(third/5+1))
+	}
+	latest := now.Add(third + third/10)
+	return latest.Add(-(latest.Sub(l.slot) % third))
 }
 
 // backoff returns how long to wait after so many failures in a row: short at first, since callers of the generator wait.
@@ -150,7 +156,7 @@ func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
 			began = l.renewAt
 		}
 		l.renewed, l.took = now, now.Sub(began)
-		l.renewAt = now.Add(l.pace())
+		l.renewAt = l.next(now)
 		l.earliest = now.Add(min(l.opts.TTL/100, 20*time.Millisecond))
 		if l.cur != nil && before != nil && *l.cur == *before {
 			// Nothing was gained: a stretch that is used up lies ahead, or the clock is behind. It may be set right at any moment, and callers wait for

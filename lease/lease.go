@@ -28,7 +28,8 @@ type Lease struct {
 	suspect *int64        // the store went back behind this generation: raise the floor before the next grant; nil when it did not
 	known   int64         // highest tick any grant of this process reached
 	refused map[int64]error
-	offers  *offers // nodes for leases that are opened together; nil for one opened alone
+	offers  *offers   // nodes for leases that are opened together; nil for one opened alone
+	slot    time.Time // one of the times at which it is renewed; zero for one opened alone. See next
 
 	life   context.Context // ends with the lease
 	end    context.CancelCauseFunc
@@ -98,11 +99,7 @@ func open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, 
 	}
 	l.offers = nil
 	l.renewed = w.Now()
-	wait := l.pace()
-	if together != nil {
-		wait = l.random(wait) // those that were opened together shall not be renewed together
-	}
-	l.renewAt = l.renewed.Add(wait)
+	l.renewAt = l.next(l.renewed)
 	w.Go(l.keep)
 	return l, nil
 }

@@ -1,0 +1,98 @@
+package scale
+
+import (
+	"database/sql"
+	"io/fs"
+	"path/filepath"
+	"testing"
+
+	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/redis/rueidis"
+	_ "modernc.org/sqlite"
+
+	"github.com/snowfence/snowfence/etcdstore"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/redisstore"
+	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/servers"
+)
+
+// opened is a store with nothing in it.
+type opened struct {
+	st     lease.Store
+	server *servers.Process // nil where the store has none
+	dir    string           // what it keeps; "" for memory
+}
+
+// kinds are the stores, as the programs that use them would open them.
+var kinds = []struct {
+	name   string
+	server bool
+	open   func(t testing.TB) opened
+}{
+	{"memory", false, func(testing.TB) opened { return opened{st: lease.NewMemory()} }},
+	{"SQLite", false, func(t testing.TB) opened {
+		dir := t.TempDir()
+		return opened{overSQL(t, "sqlite", "file:"+filepath.Join(dir, "ids.db")+"?_pragma=busy_timeout(10000)&_txlock=immediate", sqlstore.SQLite()), nil, dir}
+	}},
+	{"PostgreSQL", true, func(t testing.TB) opened {
+		p := servers.StartPostgres(t)
+		return opened{overSQL(t, "pgx", p.URL(p.NewDatabase(t)), sqlstore.PostgreSQL()), p.Process, p.Dir}
+	}},
+	{"MariaDB", true, func(t testing.TB) opened {
+		m := servers.StartMariaDB(t)
+		return opened{overSQL(t, "mysql", m.DSN(m.NewDatabase(t)), sqlstore.MySQL()), m.Process, m.Dir}
+	}},
+	{"etcd", true, func(t testing.TB) opened {
+		e := servers.StartEtcd(t)
+		st, err := etcdstore.New(servers.EtcdClient(t, e), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return opened{st, e.Process, e.Dir}
+	}},
+	{"Redis", true, func(t testing.TB) opened {
+		r := servers.StartRedis(t)
+		c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{r.Address()}, ForceSingleClient: true, DisableCache: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		st, err := redisstore.New(c, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return opened{st, r.Process, r.Dir}
+	}},
+}
+
+func overSQL(t testing.TB, driver, dsn string, d sqlstore.Dialect) lease.Store {
+	t.Helper()
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	st, err := sqlstore.New(db, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// size returns the bytes of the files in a folder.
+func size(dir string) (n int64) {
+	if dir == "" {
+		return 0
+	}
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { // a file that goes away meanwhile has no size
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				n += info.Size()
+			}
+		}
+		return nil
+	})
+	return n
+}
