@@ -128,7 +128,7 @@ func hoard(t testing.TB, db *sql.DB, insert string) {
 func postgresTarget(t testing.TB) *target {
 	var p *servers.Postgres
 	tg := &target{kind: "PostgreSQL"}
-	tg.disk = newDisk(t, "160m", func(*disk) { p = servers.StartPostgres(t, "min_wal_size=32MB", "max_wal_size=32MB") })
+	tg.disk = newDisk(t, map[bool]string{false: "160m", true: "400m"}[*long], func(*disk) { p = servers.StartPostgres(t, "min_wal_size=32MB", "max_wal_size=32MB") })
 	name := p.NewDatabase(t)
 	tg.readOnly = func(t testing.TB, on bool) {
 		p.SQL(t, "postgres", "ALTER SYSTEM SET default_transaction_read_only = "+strconv.FormatBool(on))
