@@ -1,0 +1,147 @@
+// Package rest is the service over HTTP for people, curl, and programs without a client of their own: paths, JSON with IDs as strings, or lines of text.
+package rest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// Identify returns who makes a request.
+type Identify func(r *http.Request) (*server.Identity, error)
+
+type rest struct {
+	s    *server.Service
+	who  Identify
+	bufs sync.Pool // of answers
+
+	json, text, noStore []string // values of headers, which are only read
+}
+
+// Mount adds the paths below /v1 to a mux, and their description at /openapi.json.
+func Mount(mux *http.ServeMux, s *server.Service, who Identify) {
+	h := &rest{
+		s: s, who: who, bufs: sync.Pool{New: func() any { return new([]byte) }},
+		json: []string{"application/json"}, text: []string{"text/plain; charset=utf-8"}, noStore: []string{"no-store"},
+	}
+	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
+		"GET /v1":                         h.list,
+		"GET /v1/{namespace}":             h.show,
+		"PUT /v1/{namespace}":             h.create,
+		"PATCH /v1/{namespace}":           h.change,
+		"DELETE /v1/{namespace}":          h.delete,
+		"GET /v1/{namespace}/next":        h.next,
+		"POST /v1/{namespace}/next":       h.next,
+		"GET /v1/{namespace}/stream":      h.stream,
+		"GET /v1/{namespace}/decode/{id}": h.decode,
+		"GET /v1/{namespace}/range":       h.span,
+		"GET /v1/{namespace}/leases":      h.leases,
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if err := serve(w, r); err != nil {
+				Problem(w, err)
+			}
+		})
+	}
+	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
+		Problem(w, server.NewError(server.Invalid, fmt.Errorf("%s %s: there is no such path or method: see /openapi.json", r.Method, clip(r.URL.Path))))
+	})
+	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(openAPI)
+	})
+}
+
+func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), 100)], "?") }
+
+// status is the table from kinds of errors to those of HTTP.
+func status(k server.Kind) int {
+	switch k {
+	case server.Invalid:
+		return http.StatusBadRequest
+	case server.NoNamespace:
+		return http.StatusNotFound
+	case server.Exists, server.Lost:
+		return http.StatusConflict
+	case server.NoNodes, server.Exhausted, server.Unavailable:
+		return http.StatusServiceUnavailable
+	case server.Refused, server.Lifetime:
+		return http.StatusUnprocessableEntity
+	case server.Anonymous:
+		return http.StatusUnauthorized
+	case server.Denied:
+		return http.StatusForbidden
+	case server.TooMuch:
+		return http.StatusTooManyRequests
+	}
+	return http.StatusInternalServerError
+}
+
+// problem is an error as RFC 9457 has it.
+type problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+	Kind   string `json:"kind"`
+}
+
+// Problem writes an error as application/problem+json.
+func Problem(w http.ResponseWriter, err error) {
+	kind := server.KindOf(err)
+	code := status(kind)
+	h := w.Header()
+	switch code {
+	case http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", `Bearer realm="snowfence"`)
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		h.Set("Retry-After", "1")
+	}
+	body, encodeErr := json.Marshal(problem{
+		Type: "about:blank", Title: http.StatusText(code), Status: code, Detail: err.Error(), Kind: kind.Name(),
+	})
+	if encodeErr != nil {
+		http.Error(w, http.StatusText(code), code)
+		return
+	}
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(code)
+	_, _ = w.Write(append(body, '\n'))
+}
+
+// answer writes a value as JSON.
+func answer(w http.ResponseWriter, code int, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return server.NewError(server.Internal, err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write(append(body, '\n')) // the client may be gone
+	return nil
+}
+
+// may returns the namespace of a request whose caller may do something in it.
+func (h *rest) may(r *http.Request, v server.Verb) (string, *server.Identity, error) {
+	id, err := h.who(r)
+	if err != nil {
+		return "", nil, err
+	}
+	name := r.PathValue("namespace")
+	return name, id, id.May(v, name)
+}
+
+// space is may for what reads a namespace.
+func (h *rest) space(r *http.Request, v server.Verb) (*server.Space, *server.Identity, error) {
+	name, id, err := h.may(r, v)
+	if err != nil {
+		return nil, nil, err
+	}
+	sp, err := h.s.Space(r.Context(), name)
+	return sp, id, err
+}

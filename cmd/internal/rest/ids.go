@@ -1,0 +1,206 @@
+package rest
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// textual reports whether a client would rather have lines of text.
+func textual(r *http.Request) bool {
+	accept := r.Header.Get("Accept")
+	return accept != "" && strings.Contains(accept, "text/plain") && !strings.Contains(accept, "application/json")
+}
+
+// count reads ?n=.
+func count(r *http.Request) (int64, error) {
+	if r.URL.RawQuery == "" {
+		return 1, nil
+	}
+	text := r.URL.Query().Get("n")
+	if text == "" {
+		return 1, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, server.NewError(server.Invalid, fmt.Errorf("n=%s is not a number", clip(text)))
+	}
+	return n, server.CheckCount(n)
+}
+
+// next is GET /v1/{namespace}/next?n=10: {"ids":["…"]}, or lines, or with runs=true {"runs":[…]}.
+func (h *rest) next(w http.ResponseWriter, r *http.Request) error {
+	sp, id, err := h.space(r, server.VerbIDs)
+	if err != nil {
+		return err
+	}
+	n, err := count(r)
+	if err != nil {
+		return err
+	}
+	if err := id.Spend(n); err != nil {
+		return err
+	}
+	if r.URL.RawQuery != "" && r.URL.Query().Get("runs") == "true" {
+		return h.runs(w, r, sp, n)
+	}
+	buf := h.bufs.Get().(*[]byte)
+	defer h.bufs.Put(buf)
+	b := (*buf)[:0]
+	text := textual(r)
+	if n == 1 {
+		var one snowfence.ID
+		if one, err = sp.Next(r.Context()); err == nil {
+			b = appendIDs(b, []snowfence.ID{one}, text)
+		}
+	} else {
+		err = sp.Batch(r.Context(), int(n), func(ids []snowfence.ID) { b = appendIDs(b, ids, text) })
+	}
+	if err != nil {
+		return err
+	}
+	sp.Made.Add(n)
+	h.send(w, b, text)
+	if cap(b) <= 1<<20 {
+		*buf = b
+	}
+	return nil
+}
+
+func (h *rest) send(w http.ResponseWriter, b []byte, text bool) {
+	header := w.Header()
+	header["Content-Type"] = h.json
+	if text {
+		header["Content-Type"] = h.text
+	}
+	header["Cache-Control"] = h.noStore // an ID from a cache would be one that was given out before
+	_, _ = w.Write(b) // the client may be gone; its IDs are used up
+}
+
+func appendIDs(b []byte, ids []snowfence.ID, text bool) []byte {
+	if text {
+		for _, id := range ids {
+			b = snowfence.Decimal.Append(b, id)
+			b = append(b, '\n')
+		}
+		return b
+	}
+	b = append(b, `{"ids":[`...)
+	for i, id := range ids {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, '"')
+		b = snowfence.Decimal.Append(b, id)
+		b = append(b, '"')
+	}
+	return append(b, "]}\n"...)
+}
+
+func (h *rest) runs(w http.ResponseWriter, r *http.Request, sp *server.Space, n int64) error {
+	runs, err := sp.Runs(r.Context(), n)
+	for _, run := range runs {
+		sp.Made.Add(run.Len())
+	}
+	if err != nil {
+		return err
+	}
+	b := append([]byte(nil), `{"runs":[`...)
+	for i, run := range runs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = fmt.Appendf(b, `{"first":"%d","last":"%d","step":"%d"}`, int64(run.First), int64(run.Last), run.Step)
+	}
+	h.send(w, append(b, "]}\n"...), false)
+	return nil
+}
+
+// stream is GET /v1/{namespace}/stream: a line for each ID until the client has enough.
+func (h *rest) stream(w http.ResponseWriter, r *http.Request) error {
+	sp, id, err := h.space(r, server.VerbIDs)
+	if err != nil {
+		return err
+	}
+	const batch = 1000
+	control := http.NewResponseController(w)
+	var b []byte
+	for started := false; ; started = true {
+		err := id.Spend(batch)
+		if err == nil {
+			err = sp.Batch(r.Context(), batch, func(ids []snowfence.ID) {
+				b = b[:0]
+				for _, id := range ids {
+					b = snowfence.Decimal.Append(b, id)
+					b = append(b, '\n')
+				}
+			})
+		}
+		if err != nil && !started {
+			return err
+		}
+		if err != nil {
+			panic(http.ErrAbortHandler) // breaks the stream off, so that its end is not taken for a good one
+		}
+		if !started {
+			w.Header()["Content-Type"] = h.text
+			w.Header()["Cache-Control"] = h.noStore
+		}
+		sp.Made.Add(batch)
+		_ = control.SetWriteDeadline(time.Now().Add(slowest)) // where that cannot be done, the server's own limit holds
+		if _, err := w.Write(b); err != nil {
+			return nil
+		}
+	}
+}
+
+// slowest is how long a client may take for a piece of a stream.
+const slowest = 30 * time.Second
+
+// decode is GET /v1/{namespace}/decode/{id}.
+func (h *rest) decode(w http.ResponseWriter, r *http.Request) error {
+	sp, _, err := h.space(r, server.VerbRead)
+	if err != nil {
+		return err
+	}
+	id, err := snowfence.Decimal.Parse(r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	p, err := sp.Decode(id)
+	if err != nil {
+		return err
+	}
+	fields := map[string]any{"id": id, "time": p.Time.Format(time.RFC3339Nano), "layout": sp.Scheme().Layout().String()}
+	for _, f := range sp.Fields(p) {
+		fields[f.Name] = f.Value
+	}
+	return answer(w, http.StatusOK, fields)
+}
+
+// span is GET /v1/{namespace}/range?from=&to=.
+func (h *rest) span(w http.ResponseWriter, r *http.Request) error {
+	sp, _, err := h.space(r, server.VerbRead)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	from, err := server.ParseTime(q.Get("from"))
+	if err != nil {
+		return err
+	}
+	to, err := server.ParseTime(q.Get("to"))
+	if err != nil {
+		return err
+	}
+	lo, hi, err := sp.Range(from, to)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, map[string]snowfence.ID{"low": lo, "high": hi})
+}

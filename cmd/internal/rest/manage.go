@@ -1,0 +1,126 @@
+package rest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// list is GET /v1.
+func (h *rest) list(w http.ResponseWriter, r *http.Request) error {
+	id, err := h.who(r)
+	if err == nil {
+		err = id.May(server.VerbRead, "")
+	}
+	if err != nil {
+		return err
+	}
+	list, err := h.s.Namespaces(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, map[string]any{"namespaces": list})
+}
+
+func (h *rest) show(w http.ResponseWriter, r *http.Request) error {
+	name, _, err := h.may(r, server.VerbRead)
+	if err != nil {
+		return err
+	}
+	info, err := h.s.ShowNamespace(r.Context(), name)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, info)
+}
+
+// wanted is the body of a request that makes or changes a namespace.
+type wanted struct {
+	Layout string `json:"layout"`
+	First  int64  `json:"first_node"`
+	Last   int64  `json:"last_node"`
+}
+
+func body(w http.ResponseWriter, r *http.Request) (v wanted, err error) {
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&v); err != nil {
+		return v, server.NewError(server.Invalid, fmt.Errorf(`the body should be as {"layout":"twitter","first_node":0,"last_node":1023}: %w`, err))
+	}
+	return v, nil
+}
+
+func (h *rest) create(w http.ResponseWriter, r *http.Request) error {
+	name, _, err := h.may(r, server.VerbManage)
+	if err != nil {
+		return err
+	}
+	v, err := body(w, r)
+	if err != nil {
+		return err
+	}
+	info, err := h.s.CreateNamespace(r.Context(), name, v.Layout, v.First, v.Last)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusCreated, info)
+}
+
+func (h *rest) change(w http.ResponseWriter, r *http.Request) error {
+	name, _, err := h.may(r, server.VerbManage)
+	if err != nil {
+		return err
+	}
+	v, err := body(w, r)
+	if err != nil {
+		return err
+	}
+	info, err := h.s.ChangeNamespace(r.Context(), name, v.Layout, v.First, v.Last)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, info)
+}
+
+// delete is DELETE /v1/{namespace}?confirm={namespace}.
+func (h *rest) delete(w http.ResponseWriter, r *http.Request) error {
+	name, _, err := h.may(r, server.VerbManage)
+	if err != nil {
+		return err
+	}
+	if err := h.s.DeleteNamespace(r.Context(), name, r.URL.Query().Get("confirm")); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// leases is GET /v1/{namespace}/leases?after=&limit=&held=true.
+func (h *rest) leases(w http.ResponseWriter, r *http.Request) error {
+	name, _, err := h.may(r, server.VerbRead)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	numbers := map[string]int64{"after": -1, "limit": 0}
+	for key := range numbers {
+		text := q.Get(key)
+		if text == "" {
+			continue
+		}
+		if numbers[key], err = strconv.ParseInt(text, 10, 64); err != nil {
+			return server.NewError(server.Invalid, fmt.Errorf("%s=%s is not a number", key, clip(text)))
+		}
+	}
+	list, err := h.s.Leases(r.Context(), name, max(numbers["after"], -1), int(numbers["limit"]), q.Get("held") == "true")
+	if err != nil {
+		return err
+	}
+	if list == nil {
+		list = []server.LeaseInfo{}
+	}
+	return answer(w, http.StatusOK, map[string]any{"leases": list})
+}

@@ -1,0 +1,6 @@
+package rest
+
+import _ "embed"
+
+//go:embed openapi.json
+var openAPI []byte
