@@ -79,7 +79,7 @@ func (h *rest) send(w http.ResponseWriter, b []byte, text bool) {
 		header["Content-Type"] = h.text
 	}
 	header["Cache-Control"] = h.noStore // an ID from a cache would be one that was given out before
-	_, _ = w.Write(b) // the client may be gone; its IDs are used up
+	_, _ = w.Write(b)                   // the client may be gone; its IDs are used up
 }
 
 func appendIDs(b []byte, ids []snowfence.ID, text bool) []byte {
