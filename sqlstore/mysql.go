@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -90,10 +91,10 @@ const mysqlItems = "JSON_TABLE(CONVERT(? USING utf8mb4), '$[*]' COLUMNS (o VARCH
 // The order of the locks is that of the array, since the join goes through it from its begin.
 const mysqlUpdate = "UPDATE " + mysqlItems + " STRAIGHT_JOIN snowfence_lease l FORCE INDEX (PRIMARY) ON l.namespace = CAST(w.s AS BINARY) AND l.node = w.n" +
 	" SET l.nonce = w.c, l.revision = w.r, l.generation = w.g, l.run_from = w.f, l.until = w.u, l.prev_until = w.p, l.skip_from = w.x, l.skip_until = w.y," +
-	" l.holder = w.h, l.label = w.l, l.veto = w.v, l.written_at = w.t, l.data = w.d WHERE w.o <> '' AND l.nonce = CAST(w.o AS BINARY)"
+	" l.holder = w.h, l.label = w.l, l.veto = w.v, l.written_at = w.t, l.data = w.d WHERE l.nonce = CAST(w.o AS BINARY)"
 
 const mysqlInsert = "INSERT INTO snowfence_lease (" + columns + ")" +
-	" SELECT s, n, c, r, g, f, u, p, x, y, h, l, v, t, d FROM " + mysqlItems + " WHERE o = '' ON DUPLICATE KEY UPDATE node = snowfence_lease.node"
+	" SELECT s, n, c, r, g, f, u, p, x, y, h, l, v, t, d FROM " + mysqlItems + " ON DUPLICATE KEY UPDATE node = snowfence_lease.node"
 
 func mysqlSwap(ctx context.Context, c *sql.Conn, writes []lease.Write, errs []error) (word answer, err error) {
 	if len(writes) == 1 {
@@ -104,19 +105,39 @@ func mysqlSwap(ctx context.Context, c *sql.Conn, writes []lease.Write, errs []er
 		return word, err
 	}
 	return word, transaction(ctx, c, "START TRANSACTION", func() error {
-		items, err := batch(writes)
+		done, err := mysqlBatch(ctx, c, mysqlUpdate, writes, false)
 		if err != nil {
 			return err
 		}
-		for _, query := range []string{mysqlUpdate, mysqlInsert} {
-			query, _ := mysqlBind(query, []any{items})
-			if _, err := c.ExecContext(ctx, query); err != nil {
-				return err
-			}
+		if done == int64(len(writes)) { // no matter whether the connection counts rows that were found or rows that were changed
+			clear(errs)
+			_, word, err = records(ctx, c, mysqlProbe, nil)
+			return err
+		}
+		if _, err := mysqlBatch(ctx, c, mysqlInsert, writes, true); err != nil {
+			return err
 		}
 		word, err = mysqlDone(ctx, c, writes, errs)
 		return err
 	})
+}
+
+// mysqlBatch runs a statement with those writes that are the first of their record, or those that are not, and returns how many rows it says were affected.
+func mysqlBatch(ctx context.Context, c *sql.Conn, query string, writes []lease.Write, first bool) (int64, error) {
+	writes = slices.DeleteFunc(slices.Clone(writes), func(w lease.Write) bool { return (w.Old == "") != first })
+	if len(writes) == 0 {
+		return 0, nil
+	}
+	items, err := batch(writes)
+	if err != nil {
+		return 0, err
+	}
+	query, _ = mysqlBind(query, []any{items})
+	res, err := c.ExecContext(ctx, query)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
 }
 
 // mysqlDone finds out which writes of a transaction were done: the nonces are there. How many rows were affected depends on the connection's settings.

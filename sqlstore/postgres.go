@@ -34,7 +34,7 @@ func PostgreSQL() Dialect {
 				holder TEXT COLLATE "C" NOT NULL, label TEXT COLLATE "C" NOT NULL, veto TEXT NOT NULL, written_at BIGINT NOT NULL, data TEXT NOT NULL,
 				PRIMARY KEY (namespace, node))`,
 			`CREATE INDEX IF NOT EXISTS snowfence_lease_until ON snowfence_lease (namespace, until, node)`,
-			`CREATE INDEX IF NOT EXISTS snowfence_lease_vacant ON snowfence_lease (namespace, holder, until, node)`,
+			`CREATE INDEX IF NOT EXISTS snowfence_lease_vacant ON snowfence_lease (namespace, until, node) WHERE holder = ''`,
 			`CREATE INDEX IF NOT EXISTS snowfence_lease_label ON snowfence_lease (namespace, label, node)`,
 		},
 		mark:      `SELECT d.oid || '.' || 'snowfence_lease'::regclass::oid FROM pg_database d WHERE d.datname = current_database()`,

@@ -22,8 +22,8 @@ import (
 // until the old one's next renewal, about a third of the ttl at most. The lease keeps one connection of the pool open.
 func SQLite() Dialect {
 	return Dialect{
-		name:      "sqlite",
-		embedded:  true,
+		name:     "sqlite",
+		embedded: true,
 		schema: []string{
 			`CREATE TABLE IF NOT EXISTS snowfence_lease (
 				namespace TEXT NOT NULL, node INTEGER NOT NULL, nonce TEXT NOT NULL, revision INTEGER NOT NULL, generation INTEGER NOT NULL,

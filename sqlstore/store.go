@@ -115,7 +115,7 @@ func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error)
 		where("until <= ?", q.MaxUntil)
 	}
 	if q.Vacant {
-		where("holder = ?", "")
+		query += " AND holder = ''" // as the partial indexes have it
 	}
 	if q.ByUntil {
 		query += " ORDER BY until, node"

@@ -35,7 +35,7 @@ func StartPostgres(t testing.TB, settings ...string) *Postgres {
 
 func newPostgres(t testing.TB) *Postgres {
 	t.Helper()
-	Need(t, "postgres") // left out?
+	Need(t, "postgres")                                             // left out?
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres") // Debian's, which are not on the PATH
 	path := ""
 	if len(found) > 0 {
@@ -158,4 +158,31 @@ func (p *Postgres) Promote(t testing.TB) {
 func (p *Postgres) StopCleanly(t testing.TB) {
 	t.Helper()
 	p.Stop(t, syscall.SIGINT)
+}
+
+// Dump returns a database as pg_dump writes it.
+func (p *Postgres) Dump(t testing.TB, database string) string {
+	t.Helper()
+	return p.Run(t, "pg_dump", "-h", "127.0.0.1", "-p", strconv.Itoa(p.Port), "-U", "postgres", database)
+}
+
+// Load runs a dump in a database.
+func (p *Postgres) Load(t testing.TB, database, dump string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "dump.sql")
+	if err := os.WriteFile(path, []byte(dump), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(p.bin, "psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p", strconv.Itoa(p.Port), "-U", "postgres", "-d", database, "-f", path)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("psql: %v: %s", err, out)
+	}
+}
+
+// Files runs a program on the server's files, which must not fail.
+func (p *Postgres) Files(t testing.TB, program string, args ...string) {
+	t.Helper()
+	if out, err := exec.Command(program, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", program, err, out)
+	}
 }

@@ -1,0 +1,335 @@
+package postgres
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/fleet"
+	"github.com/snowfence/snowfence/test/servers"
+)
+
+// record is one to write.
+func record(node int64, nonce string) lease.Record {
+	return lease.Record{Key: lease.Key{Namespace: "n", Node: node}, Nonce: nonce, Revision: 1, Label: "läbel"}
+}
+
+func swap(t *testing.T, st lease.Store, old string, r lease.Record) error {
+	t.Helper()
+	return st.Swap(t.Context(), []lease.Write{{Old: old, New: r}})[0]
+}
+
+// refused checks that a store refuses reads and writes with a text.
+func refused(t *testing.T, st lease.Store, want string) {
+	t.Helper()
+	_, err := st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: 1}})
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("a read: %v, which should say %q", err, want)
+	}
+	if err := swap(t, st, "", record(99, "x")); err == nil || errors.Is(err, lease.ErrLost) || !strings.Contains(err.Error(), want) {
+		t.Errorf("a write: %v, which should say %q", err, want)
+	}
+}
+
+// TestDurable has the server killed, with a log that is written every ten seconds only, right after a swap over a connection with synchronous_commit=off. A
+// statement past the store shows that this forgets.
+func TestDurable(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t, "wal_writer_delay=10s", "synchronous_commit=off")
+	db, st := connect(t, p.URL("postgres"))
+	db.SetMaxOpenConns(1)
+	for _, batch := range [][]lease.Write{
+		{{New: record(1, "a")}},
+		{{New: record(2, "a")}, {New: record(3, "a")}},
+	} {
+		for _, err := range st.Swap(t.Context(), batch) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := db.Exec("UPDATE snowfence_lease SET label = 'not durable'"); err != nil {
+			t.Fatal(err)
+		}
+		p.Signal(t, syscall.SIGQUIT)
+		p.Kill()
+		p.Restart(t)
+		p.Up(t)
+		for _, w := range batch {
+			rs, err := st.Get(t.Context(), []lease.Key{w.New.Key})
+			for err != nil && strings.Contains(err.Error(), "bad connection") { // of before
+				rs, err = st.Get(t.Context(), []lease.Key{w.New.Key})
+			}
+			if err != nil || rs[0].Nonce != "a" || rs[0].Label != "läbel" {
+				t.Errorf("after a crash: %+v, %v", rs, err)
+			}
+		}
+	}
+	found, err := st.Report(t.Context())
+	if err != nil || !slices.ContainsFunc(found, func(f sqlstore.Finding) bool { return f.Name == "synchronous_commit" && f.Advice != "" }) {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// TestSettings changes settings under a store in use.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t)
+	_, st := connect(t, p.URL("postgres"))
+	if err := swap(t, st, "", record(1, "a")); err != nil {
+		t.Fatal(err)
+	}
+	set := func(what string) {
+		p.SQL(t, "postgres", "ALTER SYSTEM SET "+what)
+		p.SQL(t, "postgres", "SELECT pg_reload_conf()")
+	}
+	until := func(node int64, refused bool) { // backends take the configuration up a moment later
+		for start := time.Now(); time.Since(start) < fleet.Patience; node++ {
+			if err := swap(t, st, "", record(node, "a")); (err != nil) == refused {
+				return
+			}
+		}
+		t.Errorf("refused is not %v", refused)
+	}
+	set("fsync = off")
+	until(1<<20, true)
+	refused(t, st, "fsync=off")
+	set("fsync = on")
+	until(2<<20, false)
+	set("full_page_writes = off")
+	set("synchronous_commit = local")
+	until(3<<20, false)
+	found, err := st.Report(t.Context())
+	if err != nil || !slices.ContainsFunc(found, func(f sqlstore.Finding) bool { return f.Name == "full_page_writes" && f.Advice != "" }) {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// TestStandby uses a standby, and connections that may not write.
+func TestStandby(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t)
+	_, st := connect(t, p.URL("postgres"))
+	if err := swap(t, st, "", record(1, "a")); err != nil {
+		t.Fatal(err)
+	}
+	s := p.Standby(t)
+	_, standby := connect(t, s.URL("postgres"))
+	refused(t, standby, "standby: connect to the primary")
+	_, readOnly := connect(t, p.URL("postgres")+"&default_transaction_read_only=on")
+	refused(t, readOnly, "read-only: connect to the primary")
+	found, err := st.Report(t.Context())
+	if err != nil || !slices.ContainsFunc(found, func(f sqlstore.Finding) bool {
+		return f.Name == "replicas" && strings.Contains(f.Advice, "asynchronous")
+	}) {
+		t.Errorf("%+v, %v", found, err)
+	}
+	if _, err := st.Identity(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLostAnswer loses the answer to a commit: it is not known what became of it, which is neither done nor lost.
+func TestLostAnswer(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t)
+	c := fleet.NewCutter(t, servers.Address(p.Port))
+	_, direct := connect(t, p.URL("postgres"))
+	db, st := connect(t, fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", c.Port))
+	db.SetMaxOpenConns(1)
+	if err := swap(t, st, "", record(1, "a")); err != nil {
+		t.Fatal(err)
+	}
+	c.Cut("secondnonce")
+	if err := swap(t, st, "a", record(1, "secondnonce")); err == nil || errors.Is(err, lease.ErrLost) {
+		t.Errorf("a swap without an answer: %v", err)
+	}
+	if c.Cuts() != 1 {
+		t.Fatal("nothing was cut")
+	}
+	// It was done, if perhaps a moment later: a lock of the row is only had after it.
+	if err := swap(t, direct, "secondnonce", record(1, "third")); err != nil {
+		t.Errorf("what was written without an answer: %v", err)
+	}
+}
+
+// TestFirstUse has many processes use an empty database at the same time.
+func TestFirstUse(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t)
+	for range 3 {
+		name := p.NewDatabase(t)
+		var wg sync.WaitGroup
+		ids := make([]string, 16)
+		for i := range ids {
+			_, st := connect(t, p.URL(name))
+			wg.Go(func() {
+				if err := swap(t, st, "", record(int64(i), "a")); err != nil {
+					t.Error(err)
+				}
+				var err error
+				if ids[i], err = st.Identity(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if ids = slices.Compact(ids); len(ids) != 1 || ids[0] == "" {
+			t.Errorf("identities %q", ids)
+		}
+	}
+}
+
+// TestRights uses the tables as a user who cannot make them, and in a schema of its own.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t)
+	p.SQL(t, "postgres", "CREATE USER u; CREATE SCHEMA fence; GRANT USAGE ON SCHEMA fence TO u")
+	user := fmt.Sprintf("postgres://u@127.0.0.1:%d/postgres?sslmode=disable&search_path=fence", p.Port)
+	_, early := connect(t, user)
+	refused(t, early, "CREATE in the schema")
+	_, owner := connect(t, p.URL("postgres")+"&search_path=fence")
+	if err := swap(t, owner, "", record(1, "a")); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, early, "this user lacks a right")
+	p.SQL(t, "postgres", "GRANT SELECT, INSERT, UPDATE ON fence.snowfence_lease, fence.snowfence_meta TO u")
+	if err := swap(t, early, "a", record(1, "b")); err != nil {
+		t.Error(err)
+	}
+	if _, err := early.Report(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := p.SQL(t, "postgres", "SELECT count(*) FROM fence.snowfence_lease"); n != "1" {
+		t.Errorf("%s records in the schema", n)
+	}
+	_, nowhere := connect(t, p.URL("postgres")+"&search_path=nowhere")
+	refused(t, nowhere, "search_path names no schema")
+}
+
+// TestTables finds tables that are not the ones it needs.
+func TestTables(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t)
+	for _, c := range []struct{ setup, want string }{
+		{"CREATE TABLE snowfence_lease (id int)", "another program's"},
+		{"CREATE TABLE snowfence_meta (id int)", "does not exist"},
+		{"CREATE TABLE snowfence_meta (name text primary key, value text); INSERT INTO snowfence_meta VALUES ('id', 'x'), ('version', '2');" +
+			" CREATE TABLE snowfence_lease (id int)", "use a newer program"},
+	} {
+		name := p.NewDatabase(t)
+		p.SQL(t, name, c.setup)
+		_, st := connect(t, p.URL(name))
+		refused(t, st, c.want)
+	}
+	name := p.NewDatabase(t)
+	_, st := connect(t, p.URL(name))
+	if err := swap(t, st, "", record(1, "a")); err != nil {
+		t.Fatal(err)
+	}
+	p.SQL(t, name, "DROP TABLE snowfence_lease")
+	refused(t, st, "the tables are not there")
+}
+
+// TestBytes keeps texts apart that a collation may take for the same.
+func TestBytes(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t)
+	_, st := connect(t, p.URL("postgres"))
+	var keys []lease.Key
+	for i, namespace := range []string{"a", "A", "á", "a ", "ä", "a\u0308"} {
+		r := record(1, fmt.Sprint("nonce ", i))
+		r.Namespace = namespace
+		keys = append(keys, r.Key)
+		if err := swap(t, st, "", r); err != nil {
+			t.Errorf("%q: %v", namespace, err)
+		}
+		if err := swap(t, st, fmt.Sprint("NONCE ", i), r); !errors.Is(err, lease.ErrLost) {
+			t.Errorf("another nonce: %v", err)
+		}
+		if err := swap(t, st, fmt.Sprint("nonce ", i, " "), r); !errors.Is(err, lease.ErrLost) {
+			t.Errorf("a longer nonce: %v", err)
+		}
+	}
+	rs, err := st.Get(t.Context(), keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range rs {
+		if r.Key != keys[i] || r.Nonce != fmt.Sprint("nonce ", i) {
+			t.Errorf("record %d: %+v", i, r)
+		}
+	}
+}
+
+// TestPassword looks for a password in errors.
+func TestPassword(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t)
+	p.SQL(t, "postgres", "CREATE USER u PASSWORD 'right'")
+	hba := filepath.Join(p.Dir, "pg_hba.conf")
+	rules, err := os.ReadFile(hba)
+	if err == nil {
+		err = os.WriteFile(hba, append([]byte("host all u 127.0.0.1/32 scram-sha-256\n"), rules...), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.SQL(t, "postgres", "SELECT pg_reload_conf()")
+	port := servers.Ports(t, 1)[0]
+	for _, at := range []string{
+		fmt.Sprintf("127.0.0.1:%d/postgres", p.Port), fmt.Sprintf("127.0.0.1:%d/nothing", p.Port), fmt.Sprintf("127.0.0.1:%d/postgres", port),
+	} {
+		const secret = "s3cr3t/%&"
+		db, err := sql.Open("pgx", "postgres://u:"+url.QueryEscape(secret)+"@"+at+"?sslmode=disable")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		st, err := sqlstore.New(db, sqlstore.PostgreSQL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = swap(t, st, "", record(1, "a"))
+		if err == nil || strings.Contains(err.Error(), "s3cr3t") {
+			t.Errorf("at %s: %v", at, err)
+		}
+	}
+}
+
+// TestGeneratorInOneLine needs the namespace to exist, and says how to make it.
+func TestGeneratorInOneLine(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t)
+	db, st := connect(t, p.URL("postgres")+"&default_query_exec_mode=exec") // as behind a pooler
+	if _, err := sqlstore.Generator(t.Context(), db, sqlstore.PostgreSQL()); !errors.Is(err, lease.ErrNoNamespace) || !strings.Contains(err.Error(), "snowfence namespace create default") {
+		t.Errorf("without a namespace: %v", err)
+	}
+	if _, err := lease.CreateNamespace(t.Context(), st, "default", fleet.Default(t), nil); err != nil {
+		t.Fatal(err)
+	}
+	g, err := sqlstore.Generator(t.Context(), db, sqlstore.PostgreSQL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := g.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := g.Next(t.Context()); err != nil || b <= a {
+		t.Errorf("second ID %d after %d, error %v", b, a, err)
+	}
+	if err := g.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
