@@ -168,7 +168,7 @@ type relay struct {
 	l      net.Listener
 	mu     sync.Mutex
 	target string
-	deaf   bool // replies go nowhere, and the connection is closed instead
+	deaf   bool // the next reply goes nowhere, and its connection is closed instead
 	conns  map[net.Conn]bool
 }
 
@@ -182,7 +182,7 @@ func newRelay(t testing.TB, target string) *relay {
 	go r.serve()
 	t.Cleanup(func() {
 		_ = l.Close() // ends serve
-		r.turn("", false)
+		r.turn("")
 	})
 	return r
 }
@@ -198,17 +198,17 @@ func (r *relay) serve() {
 }
 
 // turn sends later connections to another server and ends the present ones.
-func (r *relay) turn(target string, deaf bool) {
+func (r *relay) turn(target string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.target, r.deaf = target, deaf
+	r.target = target
 	for c := range r.conns {
 		_ = c.Close() // it may be closed already
 	}
 	clear(r.conns)
 }
 
-// deafen closes connections, from now on, instead of handing a reply on.
+// deafen closes a connection instead of handing the next reply on.
 func (r *relay) deafen() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -240,7 +240,8 @@ func (r *relay) hand(c net.Conn) {
 	for {
 		n, err := up.Read(b)
 		r.mu.Lock()
-		deaf := r.deaf
+		deaf := r.deaf && err == nil
+		r.deaf = r.deaf && !deaf
 		r.mu.Unlock()
 		if err != nil || deaf {
 			return

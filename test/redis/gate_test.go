@@ -109,7 +109,6 @@ func TestLostReply(t *testing.T) {
 			if err := st.Swap(short(t), []lease.Write{{Old: one.Nonce, New: two}})[0]; known(err) {
 				t.Errorf("a swap without an answer: %v", err)
 			}
-			way.turn(r.Address(), false)
 			rs, err := st.Get(short(t), []lease.Key{one.Key})
 			if err != nil || rs[0] != two {
 				t.Errorf("stored is %+v, %v", rs, err)

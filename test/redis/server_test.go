@@ -58,6 +58,7 @@ func TestIdentity(t *testing.T) {
 		return nil
 	})
 	b.Do(t, "REPLICAOF", "NO", "ONE")
+	a.Do(t, "SET", "other", "1") // so that not even its last writes are kept
 	a.Follow(t, b)
 	if _, err := st.Get(short(t), []lease.Key{{Namespace: namespace, Node: 1}}); err == nil || !strings.Contains(err.Error(), "connect to the master") {
 		t.Errorf("a replica: %v", err)
@@ -100,7 +101,7 @@ func TestEviction(t *testing.T) {
 	if err := st.Swap(t.Context(), []lease.Write{{New: record(1, 1)}})[0]; err != nil {
 		t.Fatal(err)
 	}
-	way.turn(servers.StartRedis(t, "--maxmemory-policy", "volatile-ttl").Address(), false)
+	way.turn(servers.StartRedis(t, "--maxmemory-policy", "volatile-ttl").Address())
 	_, err = st.Get(short(t), []lease.Key{{Namespace: namespace, Node: 1}})
 	refused("Get", err)
 }

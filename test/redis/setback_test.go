@@ -133,7 +133,7 @@ func TestStalePromotion(t *testing.T) {
 	node := int64(50)
 	f.run(f.open(lease.Options{Node: &node}))
 	f.working()
-	way.turn(replica.Address(), false)
+	way.turn(replica.Address())
 	f.run(f.open(lease.Options{Node: &node}))
 	f.run(f.open(lease.Options{}))
 	f.working()
