@@ -57,7 +57,7 @@ func (p *process) stalling() snowfence.TimeSource {
 func (p *process) stall() time.Duration {
 	d := time.Duration(1 + p.own.IntN(2_000_000))
 	if p.own.IntN(8) == 0 && p.s.fault(faultStall, p, 0) {
-		d = time.Duration(p.own.Int64N(int64(2 * p.s.ttl)))
+		d = time.Duration(1 + p.env.Int64N(int64(2*p.s.ttl)))
 	}
 	return d
 }

@@ -14,6 +14,7 @@ type claim struct {
 	era         int // how often the layout was changed before
 	node, nodes int64
 	from, until int64
+	first       int64 // until at its beginning
 	begun       time.Duration
 
 	ended bool // sealed or given back: nothing of used or later was made
@@ -114,7 +115,7 @@ func (s *sim) granted(h *holding, g snowfence.Grant) {
 			return
 		}
 	}
-	c := &claim{owner: h.p, era: s.eraFor(h.p), node: g.Node, nodes: nodes, from: g.From, until: g.Until, begun: s.now, raises: s.raises()}
+	c := &claim{owner: h.p, era: s.eraFor(h.p), node: g.Node, nodes: nodes, from: g.From, until: g.Until, first: g.Until, begun: s.now, raises: s.raises()}
 	h.claims = append(h.claims, c)
 	if len(h.claims) > 16 {
 		h.claims = h.claims[len(h.claims)-16:]
@@ -170,8 +171,10 @@ func h2time(s *sim, c *claim) time.Time { return s.schemes[c.era].Layout().TimeO
 
 // excused reports whether two claims may overlap below a tick, because no lease can see it. These are the only cases:
 //
-//   - One of them was resumed twice from a snapshot, both begin there or later, and the ticks lie below what was acknowledged before the snapshot. Its loser is
-//     caught by its next renewal (lost), and what it makes afterwards is a violation in any case.
+//   - One of them was in memory when a snapshot was taken that was resumed twice, and the ticks lie below the highest until that had been written, or was on its
+//     way to the store, at that moment. The other is its twin, or was granted later. Whoever of the two renews second is caught by that (lost), and what
+//     it makes afterwards is a violation in any case.
+//   - Both are what became of one acquisition that was on its way when the snapshot was taken.
 //   - One of them was acknowledged by a store that was then set back behind it while it kept its identity, and the other was granted afterwards and before anybody
 //     raised the floor.
 func (s *sim) excused(a, b *claim, hi int64) bool {
@@ -181,6 +184,9 @@ func (s *sim) excused(a, b *claim, hi int64) bool {
 			o = b
 		}
 		if c.twin != nil && hi <= c.shared && (o == c.twin || o.begun >= c.forked || o.twin != nil) {
+			return true
+		}
+		if o.owner == c.owner.sibling && o.from == c.from && o.node == c.node && hi <= min(c.first, o.first) {
 			return true
 		}
 		if c.forgotten && o.begun >= c.since && o.raises == c.raises {

@@ -156,6 +156,11 @@ func (k link) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
 // Swap implements lease.Store. A batch may be cut in two, of which the second part is lost or comes late.
 func (k link) Swap(ctx context.Context, writes []lease.Write) []error {
 	p := k.p
+	if k.h != nil {
+		for _, w := range writes {
+			k.h.tried[w.New.Node] = max(k.h.tried[w.New.Node], w.New.Until)
+		}
+	}
 	cut := len(writes)
 	if cut > 1 && !p.replaying && p.s.fault(faultCut, p, 0) {
 		cut = p.env.IntN(cut)

@@ -106,7 +106,7 @@ func newScenario(chance *rand.Rand) (*scenario, error) {
 
 // faults draws how often what goes wrong, in a million: of calls for those that happen to a call, of larger faults for the others.
 func (sc *scenario) faults(chance *rand.Rand) {
-	level := []int{1, 4, 10}[chance.IntN(3)]
+	level := []int{2, 6, 14}[chance.IntN(3)]
 	for f, r := range map[Fault]int{
 		faultLostRequest: 8000, faultLateRequest: 4000, faultDoubled: 10000, faultLostReply: 8000, faultLateReply: 4000, faultCut: 50000,
 		faultCrashBefore: 300, faultCrashAfter: 300, faultStall: 20000,

@@ -29,6 +29,7 @@ type process struct {
 	calls       []*call
 	holdings    []*holding
 	nonces      int
+	sibling     *process // resumed from the same snapshot
 
 	// What it learned from outside, so that a snapshot of it can be resumed a second time: the simulation feeds the same to another process.
 	log       []entry

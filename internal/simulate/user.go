@@ -36,6 +36,7 @@ type holding struct {
 	reader *reader
 	claims []*claim
 	acked  map[int64]acked // by node: what the store acknowledged last
+	tried  map[int64]int64 // by node: the highest until that was written, acknowledged or not
 }
 
 // World lets the generator run in the simulation.
@@ -82,7 +83,7 @@ func (p *process) program() {
 	ctx := world.With(context.Background(), p)
 	var mismatch *lease.MismatchError
 	for p.own.IntN(6) > 0 {
-		h := &holding{p: p, acked: map[int64]acked{}}
+		h := &holding{p: p, acked: map[int64]acked{}, tried: map[int64]int64{}}
 		p.holdings = append(p.holdings, h)
 		err := p.open(ctx, h)
 		if err == nil {
@@ -144,7 +145,7 @@ func (p *process) session(ctx context.Context, h *holding) {
 			s.violate("%s has two generators on one lease: %v", p.name, err)
 		}
 	}
-	rounds := 1 + p.own.IntN(30)
+	rounds := 1 + p.own.IntN(14)
 	others := 0
 	if !h.reader.encrypted {
 		others = p.own.IntN(3)

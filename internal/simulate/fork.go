@@ -1,3 +1,0 @@
-package simulate
-
-func (s *sim) twins(p *process) {}

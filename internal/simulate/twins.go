@@ -1,0 +1,122 @@
+package simulate
+
+import "math/rand/v2"
+
+// twins resumes a second time the machine that a process runs on, as a snapshot of it would be: what is in memory is the same in both from then on, and neither
+// knows of the other. A goroutine cannot be copied, but a process whose every choice is known can be made to live the same life again: a new process gets the
+// same random numbers, and is fed with all that the first one learned from outside, up to this moment.
+//
+// Random numbers drawn later differ, as they do where the kernel is told that it was resumed.
+func (s *sim) twins(p *process) {
+	q := &process{s: s, name: p.name, slot: p.slot, seed: p.seed, era: p.era, programs: p.slot.leases, replaying: true}
+	q.own, q.env = rand.New(rand.NewPCG(q.seed, 3)), rand.New(rand.NewPCG(s.chance.Uint64(), 5))
+	s.procs = append(s.procs, q)
+	for range p.slot.leases {
+		q.Go(q.program)
+	}
+	replies := p.replies
+	for _, e := range p.log {
+		q.at, q.clock = e.at, e.clock
+		ok := true
+		switch e.what {
+		case ran:
+			if t := q.task(e.index); t != nil {
+				q.step(t)
+			} else {
+				ok = false
+			}
+		case gave:
+			ok = q.give(e.index, e.value)
+		case expired:
+			c := q.contexts[e.index]
+			q.contexts[e.index] = nil
+			c.expire()
+		case replied:
+			c := q.calls[e.index]
+			if ok = c != nil; ok {
+				c.over, c.out, c.err = true, replies[0].out, replies[0].err
+				close(c.done)
+			}
+			replies = replies[1:]
+		}
+		if !ok {
+			s.violate("the simulation cannot repeat what %s did: %+v", p.name, e)
+			return
+		}
+	}
+	p.logging, p.log, p.replies = false, nil, nil
+	p.sibling, q.sibling = q, p
+	for i, h := range q.holdings {
+		s.share(p.holdings[i], h)
+	}
+	q.live()
+}
+
+func (p *process) task(id int) *task {
+	for _, t := range p.tasks {
+		if t.id == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// give ends the wait of a task of a replayed process as it ended in the first one.
+func (p *process) give(id, ended int) bool {
+	t := p.task(id)
+	if t == nil || !t.free {
+		return false
+	}
+	if ended >= 0 {
+		select {
+		case <-t.chans[ended]:
+		default:
+			return false
+		}
+	}
+	t.free, t.ended = false, ended
+	return true
+}
+
+// share gives what one lease holds to its twin, in the ledger too.
+func (s *sim) share(from, to *holding) {
+	for _, c := range from.claims {
+		d := *c
+		d.owner = to.p
+		c.twin, d.twin = &d, c
+		for n := c.node; n < c.node+c.nodes; n++ {
+			c.shared = max(c.shared, c.until, from.tried[n])
+			s.claims[n] = append(s.claims[n], &d)
+		}
+		c.forked = s.now
+		d.shared, d.forked = c.shared, c.forked
+		to.claims = append(to.claims, &d)
+	}
+}
+
+// live ends the replay: from here on the process lives on its own. Its connections are gone.
+func (p *process) live() {
+	s := p.s
+	p.replaying = false
+	p.name += "'"
+	p.own = rand.New(rand.NewPCG(s.chance.Uint64(), 6))
+	for k, c := range p.contexts {
+		if c != nil {
+			s.at(max(c.until, s.now), func() { p.expireContext(k) })
+		}
+	}
+	for n, c := range p.calls {
+		if c != nil && !c.over {
+			s.after(p.patience(), func() { p.answer(n, c, nil, errUnanswered) })
+		}
+	}
+	for _, t := range p.tasks {
+		switch {
+		case !t.free:
+			p.later(t)
+		case t.until > 0:
+			p.expire(t, max(t.until-s.now, 0))
+		}
+	}
+	p.serve()
+}
