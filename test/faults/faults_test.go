@@ -12,13 +12,17 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-func always(*target) bool       { return true }
+func always(*target) bool { return true }
+
+// replicated are the kinds of stores where another server takes over.
+var replicated = []string{"etcd, three members", "Redis, two replicas behind Sentinel"}
+
 func hasServer(tg *target) bool { return tg.pids != nil }
 func hasLink(tg *target) bool   { return tg.link != nil }
 func hasDisk(tg *target) bool   { return tg.disk != nil }
 
 // not matches what the lease logs when a renewal fails, whatever the reason.
-var notRenewed = regexp.MustCompile(`lease not renewed`)
+var notRenewed = regexp.MustCompile(`lease (not renewed|lost)`)
 
 var faults = []fault{
 	{name: "a holder is killed (SIGKILL), a successor takes its node", fits: always, begin: killHolder},
@@ -33,14 +37,14 @@ var faults = []fault{
 		begin: func(t testing.TB, sc *scene) func() { return sc.lock(t) },
 	},
 	{
-		name: "the store is killed (SIGKILL) and started again", fits: hasServer, stops: true, words: notRenewed,
+		name: "the store is killed (SIGKILL) and started again", fits: hasServer, stops: true, calm: replicated, words: notRenewed,
 		begin: func(t testing.TB, sc *scene) func() {
 			sc.kill()
 			return func() { sc.restart(t) }
 		},
 	},
 	{
-		name: "the store is stopped (SIGSTOP)", fits: hasServer, stops: true, words: notRenewed,
+		name: "the store is stopped (SIGSTOP)", fits: hasServer, stops: true, calm: replicated, words: notRenewed,
 		begin: func(_ testing.TB, sc *scene) func() {
 			root := sc.pids()[0]
 			signalTree(root, syscall.SIGSTOP)
@@ -73,14 +77,14 @@ var faults = []fault{
 	},
 	{
 		name: "the store is read-only", fits: func(tg *target) bool { return tg.readOnly != nil || tg.pids == nil }, stops: true,
-		words: regexp.MustCompile(`(?i)read.?only|disk I/O error|NOSPACE|space exceeded`), begin: readOnly,
+		words: regexp.MustCompile(`(?i)read.?only|disk I/O error|NOSPACE|reached its limit`), begin: readOnly,
 	},
 	{
 		name: "fsync takes 200 ms", fits: always,
 		begin: func(t testing.TB, sc *scene) func() { return sc.slow(t, 200*time.Millisecond) },
 	},
 	{
-		name: "fsync takes 5 s", fits: always, stops: true, words: notRenewed, long: true,
+		name: "fsync takes 5 s", fits: always, stops: true, calm: replicated, words: notRenewed, long: true,
 		begin: func(t testing.TB, sc *scene) func() { return sc.slow(t, 5*time.Second) },
 	},
 	{

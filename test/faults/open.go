@@ -56,7 +56,7 @@ func Open(_ context.Context, rawURL string) (lease.Store, func() error, error) {
 			return nil, nil, err
 		}
 		return overSQL(sql.OpenDB(connector), sqlstore.MySQL())
-	case "redis":
+	case "redis", "redis+sentinel":
 		return overRedis(rawURL)
 	case "etcd":
 		return overEtcd(rawURL)
@@ -69,11 +69,19 @@ func overRedis(rawURL string) (lease.Store, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{u.Host}, ForceSingleClient: true, DisableCache: true})
+	o := rueidis.ClientOption{InitAddress: strings.Split(u.Host, ","), DisableCache: true}
+	keep := redisstore.Options{Prefix: strings.Trim(u.Path, "/")}
+	if u.Scheme == "redis" {
+		o.ForceSingleClient = true
+	} else { // the path is what the sentinels call the master; a write counts when a replica has it
+		o.Sentinel.MasterSet = keep.Prefix
+		keep.Prefix, keep.Replicas = "", 1
+	}
+	c, err := rueidis.NewClient(o)
 	if err != nil {
 		return nil, nil, err
 	}
-	st, err := redisstore.New(c, &redisstore.Options{Prefix: strings.Trim(u.Path, "/")})
+	st, err := redisstore.New(c, &keep)
 	if err != nil {
 		c.Close()
 		return nil, nil, err

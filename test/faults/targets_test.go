@@ -23,7 +23,13 @@ var targets = map[string]func(t testing.TB) *target{
 	"MariaDB":    mariadbTarget,
 	"Redis":      redisTarget,
 	"etcd":       etcdTarget,
+
+	"etcd, three members":                 clusterTarget,
+	"Redis, two replicas behind Sentinel": sentinelTarget,
 }
+
+// single are those with one server or none.
+func single(kind string) bool { return !strings.Contains(kind, ",") }
 
 // reach opens the store for the test itself.
 func (tg *target) reach(t testing.TB, url string) {
@@ -51,24 +57,34 @@ func (tg *target) serve(t testing.TB, p *servers.Process, port int, url string, 
 	if fresh := tg.fresh; fresh != nil {
 		tg.fresh = func(t testing.TB, round int) string { return through(fresh(t, round)) }
 	}
-	tg.pids = func() []int { return tree(p.Pid()) }
+	tg.hurtable(func() *servers.Process { return p }, up)
+	return tg
+}
+
+// hurtable fills in how to hurt the server that leads.
+func (tg *target) hurtable(leader func() *servers.Process, up func(t testing.TB)) {
+	hurt := leader()
+	tg.pids = func() []int {
+		hurt = leader()
+		return tree(hurt.Pid())
+	}
 	tg.kill = func() {
-		signalTree(p.Pid(), syscall.SIGKILL)
-		p.Kill()
+		hurt = leader()
+		signalTree(hurt.Pid(), syscall.SIGKILL)
+		hurt.Kill()
 	}
 	tg.dead = func() bool {
 		select {
-		case <-p.Done():
+		case <-hurt.Done():
 			return true
 		default:
 			return false
 		}
 	}
 	tg.restart = func(t testing.TB) {
-		p.Restart(t)
+		hurt.Restart(t)
 		up(t)
 	}
-	return tg
 }
 
 func sqliteTarget(t testing.TB) *target {
@@ -219,4 +235,46 @@ func etcdTarget(t testing.TB) *target {
 		return fmt.Sprintf("etcd://%s/round%d", servers.Address(e.Port), round)
 	}
 	return tg.serve(t, e.Process, e.Port, "etcd://"+servers.Address(e.Port), e.AwaitHealthy)
+}
+
+// clusterTarget is an etcd that outlives any of its members. What is hurt is the one that leads.
+func clusterTarget(t testing.TB) *target {
+	members := servers.StartEtcdCluster(t, 3)
+	var hosts []string
+	for _, e := range members {
+		hosts = append(hosts, servers.Address(e.Port))
+	}
+	c := servers.EtcdClient(t, members...)
+	tg := &target{kind: "etcd, three members", url: "etcd://" + strings.Join(hosts, ",")}
+	tg.reach(t, tg.url)
+	leader := func() *servers.Process {
+		var found *servers.Process
+		within(t, patience, "a member leads", func() bool {
+			for _, e := range members {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				s, err := c.Status(ctx, e.URL())
+				cancel()
+				if err == nil && s.Leader == s.Header.MemberId {
+					found = e.Process
+				}
+			}
+			return found != nil
+		})
+		return found
+	}
+	tg.hurtable(leader, func(t testing.TB) {
+		for _, e := range members {
+			e.AwaitHealthy(t)
+		}
+	})
+	return tg
+}
+
+// sentinelTarget is a Redis whose master is replaced by a replica when it is gone. What is hurt is the master.
+func sentinelTarget(t testing.TB) *target {
+	s := servers.StartSentinel(t, 2)
+	tg := &target{kind: "Redis, two replicas behind Sentinel", url: s.URL()}
+	tg.reach(t, tg.url)
+	tg.hurtable(func() *servers.Process { return s.Master(t).Process }, func(t testing.TB) { s.Master(t) })
+	return tg
 }
