@@ -21,14 +21,15 @@ type rpc struct {
 	who Identify
 }
 
-// Mount adds the services to a mux.
-func Mount(mux *http.ServeMux, s *server.Service, who Identify, opts ...connect.HandlerOption) {
+// Mount adds the services to a mux, each behind wrap, which makes the caller known to who.
+func Mount(mux *http.ServeMux, s *server.Service, who Identify, wrap func(http.Handler) http.Handler, opts ...connect.HandlerOption) {
 	r := &rpc{s, who}
 	opts = append(opts, connect.WithInterceptors(errorInterceptor{}), connect.WithReadMaxBytes(16<<20))
-	mux.Handle(snowfencev1connect.NewIDServiceHandler(ids{r}, opts...))
-	mux.Handle(snowfencev1connect.NewNamespaceServiceHandler(namespaces{r}, opts...))
-	mux.Handle(snowfencev1connect.NewLeaseServiceHandler(leases{r}, opts...))
-	mux.Handle(snowfencev1connect.NewStoreServiceHandler(store{r}, opts...))
+	add := func(path string, h http.Handler) { mux.Handle(path, wrap(h)) }
+	add(snowfencev1connect.NewIDServiceHandler(ids{r}, opts...))
+	add(snowfencev1connect.NewNamespaceServiceHandler(namespaces{r}, opts...))
+	add(snowfencev1connect.NewLeaseServiceHandler(leases{r}, opts...))
+	add(snowfencev1connect.NewStoreServiceHandler(store{r}, opts...))
 }
 
 // Names of the services, for reflection and health checks.
