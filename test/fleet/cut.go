@@ -12,6 +12,7 @@ type Cutter struct {
 	Port int
 
 	mu   sync.Mutex
+	to   string // the address that new connections go to
 	word []byte // of the request that gets no answer; nil for none
 	cuts int
 }
@@ -24,14 +25,17 @@ func NewCutter(t testing.TB, address string) *Cutter {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	c := &Cutter{Port: l.Addr().(*net.TCPAddr).Port}
+	c := &Cutter{Port: l.Addr().(*net.TCPAddr).Port, to: address}
 	go func() {
 		for {
 			client, err := l.Accept()
 			if err != nil {
 				return
 			}
-			server, err := net.Dial("tcp", address)
+			c.mu.Lock()
+			to := c.to
+			c.mu.Unlock()
+			server, err := net.Dial("tcp", to)
 			if err != nil {
 				client.Close()
 				continue
@@ -98,6 +102,13 @@ func (c *Cutter) Cut(word string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.word = []byte(word)
+}
+
+// Lead lets new connections go to another address.
+func (c *Cutter) Lead(address string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.to = address
 }
 
 // Cuts is how many answers were lost.

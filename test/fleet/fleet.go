@@ -160,6 +160,9 @@ func (h *Holder) Renewed() snowfence.Grant {
 	return h.l.Status().Grant
 }
 
+// Grant is what the holder was granted last.
+func (h *Holder) Grant() snowfence.Grant { return h.l.Status().Grant }
+
 // Stop stops making IDs and gives the node back as far as the store answers.
 func (h *Holder) Stop() {
 	h.stop()
@@ -168,6 +171,20 @@ func (h *Holder) Stop() {
 	defer cancel()
 	_ = h.g.Close(ctx) // the store may be away, which is part of the test
 	_ = h.l.Close(ctx)
+}
+
+// Raised checks that grants of the namespace start above what a holder was granted by a store that has forgotten it. That no ID comes twice is
+// not enough to show it, since a slow test leaves time in between.
+func (f *Fleet) Raised(dsn string, g snowfence.Grant) {
+	f.t.Helper()
+	_, st := f.Store(dsn)
+	ns, err := lease.ShowNamespace(f.t.Context(), st, "default")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if ns.Floor < g.Until {
+		f.t.Errorf("the floor is %d, and %d was granted", ns.Floor, g.Until)
+	}
 }
 
 // Default is the scheme that one-line generators have.

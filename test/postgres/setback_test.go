@@ -35,11 +35,13 @@ func TestPromotion(t *testing.T) {
 	old.Renewed()
 	old.More()
 	p.Kill()
+	granted := old.Grant()
 	s.Restart(t)
 	s.Up(t)
 	s.Promote(t)
 	fresh := f.Start("new", both, 7)
 	fresh.More()
+	f.Raised(both, granted)
 	other := f.Start("other", both, -1)
 	other.More()
 	if n := s.SQL(t, "db1", "SELECT pg_is_in_recovery()"); n != "f" {
@@ -58,12 +60,14 @@ func TestDumpRestoredBetweenRuns(t *testing.T) {
 	dump := p.Dump(t, "db1")
 	first.Renewed()
 	first.More()
+	granted := first.Grant()
 	first.Stop()
 	p.SQL(t, "postgres", "DROP DATABASE db1 WITH (FORCE)")
 	p.SQL(t, "postgres", "CREATE DATABASE db1")
 	p.Load(t, "db1", dump)
 	second := f.Start("second", url, 7)
 	second.More()
+	f.Raised(url, granted)
 }
 
 // TestDumpRestoredWhileHeld does it under a holder.
@@ -75,10 +79,12 @@ func TestDumpRestoredWhileHeld(t *testing.T) {
 	dump := p.Dump(t, "db1")
 	first.Renewed()
 	first.More()
+	before := first.Grant()
 	p.SQL(t, "db1", "DROP TABLE snowfence_lease, snowfence_meta")
 	p.Load(t, "db1", dump)
 	second := f.Start("second", url, 7)
 	second.More()
+	f.Raised(url, before)
 	second.Stop()
 	first.More()
 }
@@ -96,6 +102,7 @@ func TestFolderRestoredWhileHeld(t *testing.T) {
 	p.Up(t)
 	first.Renewed()
 	first.More()
+	before := first.Grant()
 	p.Kill()
 	if err := os.RemoveAll(p.Dir); err != nil {
 		t.Fatal(err)
@@ -107,6 +114,7 @@ func TestFolderRestoredWhileHeld(t *testing.T) {
 	first.More()
 	second := f.Start("second", url, 7)
 	second.More()
+	f.Raised(url, before)
 }
 
 // TestRecoveredBetweenRuns puts a base backup back by recovery, as point-in-time recovery does: the server is on another timeline.
@@ -119,6 +127,7 @@ func TestRecoveredBetweenRuns(t *testing.T) {
 	s.StopCleanly(t)
 	first.Renewed()
 	first.More()
+	granted := first.Grant()
 	first.Stop()
 	p.Kill()
 	s.Restart(t)
@@ -126,6 +135,7 @@ func TestRecoveredBetweenRuns(t *testing.T) {
 	s.Promote(t)
 	second := f.Start("second", s.URL("db1"), 7)
 	second.More()
+	f.Raised(s.URL("db1"), granted)
 }
 
 // TestKilled kills the server while many write, and starts it again. Holders go on, and no ID appears twice.

@@ -117,3 +117,23 @@ func (m *MariaDB) StopCleanly(t testing.TB) {
 	t.Helper()
 	m.Stop(t, syscall.SIGTERM)
 }
+
+// Dump returns a database as mariadb-dump writes it.
+func (m *MariaDB) Dump(t testing.TB, database string) string {
+	t.Helper()
+	out, err := exec.Command(Need(t, "mysql", "mariadb-dump")[0], "--no-defaults", "--protocol=tcp", "-uroot", "-h127.0.0.1", "-P"+strconv.Itoa(m.Port), "--single-transaction", "--hex-blob", database).Output()
+	if err != nil {
+		t.Fatalf("mariadb-dump: %v", err)
+	}
+	return string(out)
+}
+
+// Load runs a dump in a database.
+func (m *MariaDB) Load(t testing.TB, database, dump string) {
+	t.Helper()
+	cmd := exec.Command(m.client, "--no-defaults", "--protocol=tcp", "-uroot", "-h127.0.0.1", "-P"+strconv.Itoa(m.Port), database)
+	cmd.Stdin = strings.NewReader(dump)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("mariadb: %v: %s", err, out)
+	}
+}
