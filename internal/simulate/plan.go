@@ -18,7 +18,7 @@ type Plan struct {
 	without  map[int]bool // faults by number
 	never    [numFaults]bool
 	noSlots  map[int]bool
-	tampered func(*sim) // for tests of the simulation itself: breaks something
+	tampered func(*sim) // tests of the simulation itself break something with it
 }
 
 func (p *Plan) dropped(n int, f Fault) bool { return p.never[f] || p.without[n] }
@@ -35,6 +35,9 @@ type scenario struct {
 	nature      time.Duration // mean time between two of the larger faults
 	unsafe      bool          // the store may be set back while it keeps its identity
 }
+
+// maxSlots is the most slots a run has.
+const maxSlots = 8
 
 // layouts that runs are made with. The names are those of snowfence.ParseLayout.
 var layouts = [...]string{
@@ -73,7 +76,7 @@ func newScenario(chance *rand.Rand) (*scenario, error) {
 	}
 	fixed := chance.IntN(4) == 0
 	var need int64
-	for i := range 3 + chance.IntN(6) {
+	for i := range 3 + chance.IntN(maxSlots-2) {
 		sl := &slot{
 			index: i, label: string(rune('a' + i)), nodes: block, leases: 1 + chance.IntN(8)/6,
 			lead: []int64{0, 0, 2000, 10}[chance.IntN(4)], coarse: chance.IntN(3) == 0,

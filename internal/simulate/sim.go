@@ -7,10 +7,10 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
 )
 
 // namespace is the one of all runs.
@@ -54,6 +54,8 @@ type Figures struct {
 	IDs       int64            // made and checked
 	Unseen    int64            // made twice where no lease can see it: see excused
 	Faults    [numFaults]int64 // by kind
+
+	numbered int // faults that a plan can leave out
 }
 
 // Injected is the number of all faults.
@@ -84,6 +86,8 @@ type Collision struct {
 	At    time.Duration
 	What  string
 	Steps []string // what led to it
+
+	late bool // it was seen only at the end of the run
 }
 
 func (c *Collision) Error() string {
@@ -95,6 +99,31 @@ func (s *sim) violate(format string, args ...any) {
 		s.bad = &Collision{Seed: s.plan.Seed, At: s.now, What: fmt.Sprintf(format, args...)}
 		s.trace("VIOLATION: %s", s.bad.What)
 	}
+}
+
+// about keeps the steps that have to do with a collision: those of the processes and the node that it names, faults, and what concerns all.
+func (c *Collision) about(steps []string) []string {
+	names := map[string]bool{}
+	words := strings.FieldsFunc(c.What, func(r rune) bool { return strings.ContainsRune(" ,:;[]()", r) })
+	for i, w := range words {
+		if w == "node" && i+1 < len(words) {
+			names["node "+words[i+1]] = true
+		} else if w[0] >= 'a' && w[0] <= 'h' && strings.ContainsAny(w, "0123456789") {
+			names[w] = true
+		}
+	}
+	var out []string
+	for _, line := range steps {
+		keep := !strings.Contains(line, " node ") || strings.Contains(line, "fault ") || strings.Contains(line, "VIOLATION") || strings.Contains(line, "node -1")
+		for name := range names {
+			at := strings.Index(line, " "+name)
+			keep = keep || at >= 0 && strings.IndexAny(line[at+1+len(name):]+" ", " ,") == 0
+		}
+		if keep {
+			out = append(out, line)
+		}
+	}
+	return out
 }
 
 // trace keeps a line of what happens, if somebody wants to read it.
@@ -148,7 +177,7 @@ func Run(ctx context.Context, plan Plan) (*Figures, uint64, *Collision, error) {
 	}
 	s := &sim{
 		scenario: sc, plan: plan, chance: rand.New(rand.NewPCG(plan.Seed, 2)), claims: map[int64][]*claim{}, hash: 14695981039346656037,
-		store: &store{records: map[lease.Key]lease.Record{}, clock: chance.IntN(2) == 0},
+		store: newStore(chance.IntN(2) == 0),
 	}
 	s.safeguard()
 	if plan.tampered != nil {
@@ -163,6 +192,7 @@ func Run(ctx context.Context, plan Plan) (*Figures, uint64, *Collision, error) {
 		long = min(long, plan.limit)
 	}
 	s.advance(ctx, long)
+	late := s.bad == nil
 	if s.bad == nil && ctx.Err() == nil && plan.limit == 0 {
 		s.recover(ctx)
 	}
@@ -170,9 +200,9 @@ func Run(ctx context.Context, plan Plan) (*Figures, uint64, *Collision, error) {
 		s.duplicates()
 	}
 	if s.bad != nil {
-		s.bad.Steps = s.lines
+		s.bad.Steps, s.bad.late = s.bad.about(s.lines), late
 	}
-	s.figures.Seeds, s.figures.Virtual = 1, s.now
+	s.figures.Seeds, s.figures.Virtual, s.figures.numbered = 1, s.now, s.injected
 	return &s.figures, s.hash, s.bad, ctx.Err()
 }
 

@@ -1,0 +1,140 @@
+package simulate
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+)
+
+// stretch is how long one run lasts before its faults end: short enough for many different worlds, long enough for clocks and floors to get far.
+const stretch = 0.2 // hours
+
+// Seeds returns how many runs so many virtual hours are.
+func Seeds(hours float64) uint64 { return uint64(max(math.Ceil(hours/stretch), 1)) }
+
+// Fleets simulates so many virtual hours, as runs with the seeds from seed on, on several goroutines: each run is one goroutine's alone. It ends with the first
+// broken promise, which it reduces to what is needed for it, or with ctx. told is called after each run with what was done so far; nil is nobody.
+func Fleets(ctx context.Context, seed uint64, hours float64, workers int, told func(Figures)) (*Figures, *Collision, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		mu    sync.Mutex
+		total Figures
+		bad   *Collision
+		fail  error
+		next  = seed
+		wg    sync.WaitGroup
+	)
+	for range max(workers, 1) {
+		wg.Go(func() {
+			for {
+				mu.Lock()
+				n := next
+				if bad != nil || fail != nil || n-seed >= Seeds(hours) {
+					mu.Unlock()
+					return
+				}
+				next++
+				mu.Unlock()
+				f, _, c, err := Run(ctx, Plan{Seed: n, Hours: stretch})
+				mu.Lock()
+				if c != nil && (bad == nil || c.Seed < bad.Seed) {
+					bad = c
+				}
+				if err != nil && fail == nil {
+					fail = err
+				}
+				if err == nil {
+					total.add(f)
+					if told != nil {
+						told(total)
+					}
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if bad != nil {
+		return &total, Reduce(ctx, Plan{Seed: bad.Seed, Hours: stretch}), nil
+	}
+	return &total, nil, fail
+}
+
+// patienceFor is how many runs, and how long, Reduce takes.
+const (
+	reduceRuns = 600
+	reduceTime = 30 * time.Second
+)
+
+// Reduce makes a run in which a promise is broken shorter while it still is: it ends it sooner, leaves out kinds of faults, processes, and single faults.
+// It returns nil if nothing is broken in the run, and otherwise what is, with the steps that are left.
+func Reduce(ctx context.Context, plan Plan) *Collision {
+	plan.Trace = false
+	runs, begun := 0, time.Now()
+	// attempt reports whether a promise is still broken under p, and then keeps p.
+	attempt := func(p Plan) bool {
+		if runs++; runs > reduceRuns || time.Since(begun) > reduceTime || ctx.Err() != nil {
+			return false
+		}
+		_, _, bad, err := Run(ctx, p)
+		if bad == nil || err != nil {
+			return false
+		}
+		plan = p
+		if !bad.late {
+			plan.limit = bad.At + 1
+		}
+		return true
+	}
+	if !attempt(plan) {
+		return nil
+	}
+	for half := time.Duration(plan.Hours * float64(time.Hour)); plan.limit == 0 && half > time.Second; half /= 2 {
+		p := plan
+		p.limit = half
+		attempt(p)
+	}
+	for f := range numFaults {
+		p := plan
+		p.never[f] = true
+		attempt(p)
+	}
+	for i := range maxSlots {
+		p := plan
+		p.noSlots = with(plan.noSlots, i, i+1)
+		attempt(p)
+	}
+	for size := 1024; size >= 1; size /= 2 {
+		for n := 0; n < plan.faults(ctx); n += size {
+			p := plan
+			p.without = with(plan.without, n, n+size)
+			attempt(p)
+		}
+	}
+	plan.Trace = true
+	_, _, bad, _ := Run(context.WithoutCancel(ctx), plan)
+	return bad
+}
+
+// faults returns how many faults were numbered in a run of the plan.
+func (p Plan) faults(ctx context.Context) int {
+	f, _, _, err := Run(ctx, p)
+	if err != nil {
+		return 0
+	}
+	return f.numbered
+}
+
+// with returns a set with the numbers from lo to hi added.
+func with(set map[int]bool, lo, hi int) map[int]bool {
+	out := make(map[int]bool, len(set)+hi-lo)
+	for n := range set {
+		out[n] = true
+	}
+	for n := lo; n < hi; n++ {
+		out[n] = true
+	}
+	return out
+}
