@@ -7,8 +7,8 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// rights are what an ACL user needs, beside those of the client itself to connect; the package comment has the whole rule.
-const rights = "~snowfence:* +eval +evalsha +info +hget +hset +hmget +zadd +zrem +zrangebylex +zlexcount +sadd +smembers +time +wait +waitaof +config|get"
+// rights are what an ACL user needs, beside what its client needs to connect, as in the package comment.
+const rights = "~snowfence:* +eval +evalsha +info +hset +hmget +zadd +zrem +zrangebylex +zlexcount +sadd +smembers +time +wait +waitaof +config|get"
 
 // hints say what to do about an error of Redis, by how it begins or what it contains.
 var hints = []struct{ text, hint string }{

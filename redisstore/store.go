@@ -1,4 +1,3 @@
-// Package redisstore keeps leases in Redis, as a best effort: an implementation of [lease.Store] over the caller's rueidis client.
 package redisstore
 
 import (

@@ -12,8 +12,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Swap implements [lease.Store]. Each write is sent to the server once: a second time only if the server said that it had not run the script. So a
-// result of ErrLost is never met because the first try was done. Writes of one namespace go together, some hundred a script.
+// Swap implements [lease.Store]. Each write is sent at most once to a server that may do it; see the package comment. Writes of one namespace go together, some
+// hundred a script, each script atomic.
 //
 // Results are nil only with the acknowledgements that [Options] ask for.
 func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {

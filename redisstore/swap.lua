@@ -11,35 +11,49 @@ local function parts(value)
     string.sub(value, 27, 34) .. string.sub(value, nonce + 1, label)
 end
 
+-- What to write, all together at the end: a call of Redis costs more than the work it does.
+local records, add, remove = {}, {}, {}
+for index = 3, 6 do add[index], remove[index] = {}, {} end
+
 local function move(index, from, to)
   if from == to then return end
-  if from then redis.call('ZREM', index, from) end
-  if to then redis.call('ZADD', index, 0, to) end
+  if from then table.insert(remove[index], from) end
+  if to then
+    table.insert(add[index], 0)
+    table.insert(add[index], to)
+  end
 end
 
 -- These two change nothing. Where memory or the rights for the indexes are missing, they fail before anything is written.
 redis.call('ZADD', KEYS[3], 'XX', 0, '')
 redis.call('ZREM', KEYS[3], '')
 
-local done = {}
-for i = 2, #ARGV, 3 do
-  local node, old, new = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  local current = redis.call('HGET', KEYS[2], node)
+local nodes, done = {}, {}
+for i = 2, #ARGV, 3 do table.insert(nodes, ARGV[i]) end
+local stored = redis.call('HMGET', KEYS[2], unpack(nodes))
+for i, node in ipairs(nodes) do
+  local current, old, new = stored[i], ARGV[3 * i], ARGV[3 * i + 1]
   local till, vacant, nonce, label
   if current then
     till, vacant, nonce, label = parts(current)
   end
   if (nonce or '') ~= old then
-    done[#done + 1] = '0'
+    done[i] = '0'
   else
     local newTill, newVacant, _, newLabel = parts(new)
-    redis.call('HSET', KEYS[2], node, new)
-    if not current then redis.call('ZADD', KEYS[3], 0, node) end
-    move(KEYS[4], till and till .. node, newTill .. node)
-    move(KEYS[5], vacant and till .. node, newVacant and newTill .. node)
-    move(KEYS[6], label and label .. node, newLabel .. node)
-    done[#done + 1] = '1'
+    table.insert(records, node)
+    table.insert(records, new)
+    move(3, current and node, node)
+    move(4, till and till .. node, newTill .. node)
+    move(5, vacant and till .. node, newVacant and newTill .. node)
+    move(6, label and label .. node, newLabel .. node)
+    done[i] = '1'
   end
+end
+if #records > 0 then redis.call('HSET', KEYS[2], unpack(records)) end
+for index = 3, 6 do
+  if #remove[index] > 0 then redis.call('ZREM', KEYS[index], unpack(remove[index])) end
+  if #add[index] > 0 then redis.call('ZADD', KEYS[index], unpack(add[index])) end
 end
 head[5] = table.concat(done)
 return head

@@ -133,7 +133,7 @@ func TestPersistence(t *testing.T) {
 }
 
 // acl is the rule of the package comment.
-const acl = "resetkeys ~snowfence:* nocommands +eval +evalsha +info +hget +hset +hmget +zadd +zrem +zrangebylex +zlexcount +sadd +smembers +time " +
+const acl = "resetkeys ~snowfence:* nocommands +eval +evalsha +info +hset +hmget +zadd +zrem +zrangebylex +zlexcount +sadd +smembers +time " +
 	"+wait +config|get +hello +auth +ping +client"
 
 const password = "correct-horse-battery-staple"
@@ -176,7 +176,7 @@ func TestUser(t *testing.T) {
 		t.Errorf("keys that the user may not touch: %v", err)
 	}
 	// Each right that is missing fails before anything is written, and the indexes stay as they should be.
-	for _, right := range []string{"hset", "zadd", "zrem", "hget", "info", "evalsha"} {
+	for _, right := range []string{"hset", "zadd", "zrem", "hmget", "info", "evalsha"} {
 		r.Do(t, "ACL", "SETUSER", "ids", "-"+right)
 		err := st.Swap(t.Context(), []lease.Write{{New: record(61, 1)}})[0]
 		if known(err) || !strings.Contains(err.Error(), "+"+right) {
