@@ -5,18 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"slices"
+	"os"
 	"strings"
 
 	"github.com/snowfence/snowfence/lease"
 )
 
 // Schemes are the kinds of stores there are, for help texts.
-const Schemes = "sqlite:PATH or mem:"
-
-// later are kinds of stores that a URL may name but this program does not open.
-var later = [...]string{"postgres", "postgresql", "mysql", "mariadb", "redis", "rediss", "redis+sentinel", "redis+cluster", "etcd"}
+const Schemes = "sqlite:PATH, postgres:, mysql:, redis:, etcd: or mem:"
 
 // ErrURL means that a store URL cannot be understood.
 var ErrURL = errors.New("store URL")
@@ -28,16 +24,55 @@ type Store struct {
 	Local    bool   // it belongs to this machine, so that namespaces are made on first use
 	Volatile bool   // it ends with the process
 
-	close func() error
+	secrets  secrets
+	findings func(ctx context.Context, namespace string) ([]Finding, error)
+	close    func() error
+}
+
+// Finding is one thing that a store's promise depends on, as it was found.
+type Finding struct {
+	Name   string
+	Value  string
+	Advice string // what follows and what to do; "" where it is as it should be
 }
 
 // Close closes the store. Leases on it are to be closed first.
 func (s *Store) Close() error { return s.close() }
 
-// Open opens the store that a URL names. Errors never show a password.
-func Open(ctx context.Context, rawURL string) (*Store, error) {
+// Findings says how the server is set up that keeps a namespace, as far as the store's promise depends on it. Embedded stores have nothing to say.
+func (s *Store) Findings(ctx context.Context, namespace string) ([]Finding, error) {
+	if s.findings == nil {
+		return nil, nil
+	}
+	return s.findings(ctx, namespace)
+}
+
+// Hide returns a text, such as an error of a driver, without the store's passwords.
+func (s *Store) Hide(text string) string { return s.secrets.hide(text) }
+
+// servers are the schemes of stores on servers.
+var servers = map[string]struct {
+	port string
+	open func(ctx context.Context, a *address, env func(string) string) (*Store, error)
+}{
+	"postgres": {"5432", postgres}, "postgresql": {"5432", postgres},
+	"mysql": {"3306", mysqlStore}, "mariadb": {"3306", mysqlStore},
+	"redis": {"6379", redis}, "rediss": {"6379", redis},
+	"redis+sentinel": {"26379", redis}, "rediss+sentinel": {"26379", redis},
+	"redis+cluster": {"6379", redis}, "rediss+cluster": {"6379", redis},
+	"etcd": {"2379", etcd},
+}
+
+// Open opens the store that a URL names, with what the process's environment says of its password. It asks the store once, so that one that is away shows
+// within seconds. Errors never show a password.
+func Open(ctx context.Context, rawURL string) (*Store, error) { return OpenEnv(ctx, rawURL, os.Getenv) }
+
+// OpenEnv is Open with another environment.
+func OpenEnv(ctx context.Context, rawURL string, env func(name string) string) (*Store, error) {
 	scheme, rest, ok := strings.Cut(rawURL, ":")
 	switch {
+	case !ok && strings.ContainsAny(rawURL, "@/?&= "):
+		return nil, fmt.Errorf("%w has no scheme: write %s", ErrURL, Schemes)
 	case !ok:
 		return nil, fmt.Errorf("%w %q has no scheme: write %s", ErrURL, rawURL, Schemes)
 	case scheme == "sqlite":
@@ -49,22 +84,33 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	case scheme == "mem" && rest == "":
 		return &Store{Leases: lease.NewMemory(), Name: "mem:", Local: true, Volatile: true, close: func() error { return nil }}, nil
 	case scheme == "mem":
-		return nil, fmt.Errorf("%w %q: write mem: alone, since a store in memory has no name", ErrURL, rawURL)
-	case slices.Contains(later[:], scheme):
-		return nil, fmt.Errorf("%w %s: this version does not open %s stores yet: use %s", ErrURL, Redact(rawURL), scheme, Schemes)
+		return nil, fmt.Errorf("%w mem:…: write mem: alone, since a store in memory has no name", ErrURL)
 	}
-	return nil, fmt.Errorf("%w %s: there is no kind of store called %q: use %s", ErrURL, Redact(rawURL), scheme, Schemes)
+	kind, ok := servers[scheme]
+	if !ok {
+		if !validScheme.MatchString(scheme) || strings.Contains(rest, "@") && !strings.HasPrefix(rest, "//") {
+			return nil, fmt.Errorf("%w has no scheme: write %s", ErrURL, Schemes) // what stands before the colon may be a user, or worse
+		}
+		return nil, fmt.Errorf("%w %s:…: there is no kind of store called %q: use %s", ErrURL, scheme, scheme, Schemes)
+	}
+	a, err := parseAddress(scheme, rest, kind.port)
+	if err != nil {
+		return nil, err
+	}
+	return kind.open(ctx, a, env)
 }
 
-// Redact returns a URL without its password.
+// Redact returns a URL without its passwords.
 func Redact(rawURL string) string {
-	u, err := url.Parse(rawURL)
-	if err != nil {
-		scheme, _, _ := strings.Cut(rawURL, ":")
-		return scheme + ":…" // whatever it is, it may hold a password
-	}
-	if _, ok := u.User.Password(); !ok {
+	scheme, rest, ok := strings.Cut(rawURL, ":")
+	if scheme == "sqlite" || scheme == "mem" {
 		return rawURL
 	}
-	return u.Redacted()
+	if kind, known := servers[scheme]; ok && known {
+		if a, err := parseAddress(scheme, rest, kind.port); err == nil {
+			return a.name()
+		}
+		return scheme + ":…"
+	}
+	return "…" // whatever it is, it may hold a password
 }

@@ -1,0 +1,202 @@
+package open
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// hidden stands where a password was.
+const hidden = "xxxxx"
+
+// address is the URL of a store on servers, taken apart. It is parsed here since net/url knows no lists of hosts, and quotes what it does not understand:
+// that may be a password.
+type address struct {
+	scheme   string
+	user     string
+	password string
+	given    bool // the URL has a password
+	hosts    []string
+	path     string // without the slash before it
+	params   map[string]string
+	secrets  secrets
+}
+
+// passwordParams are parameters that hold a password themselves.
+var passwordParams = [...]string{"password", "sentinel_password"}
+
+var (
+	validScheme = regexp.MustCompile(`^[a-z][a-z+]{0,31}$`)
+	validHost   = regexp.MustCompile(`^(\[[0-9a-fA-F:.%a-z]+\]|[a-zA-Z0-9._-]+)(:[0-9]{1,5})?$`)
+	validParam  = regexp.MustCompile(`^[a-z_]{1,32}$`)
+)
+
+// parseAddress takes a URL apart. Errors show nothing of it but its scheme, since nobody knows where in it a password stands.
+func parseAddress(scheme, rest, port string) (*address, error) {
+	a := &address{scheme: scheme, params: map[string]string{}}
+	rest, ok := strings.CutPrefix(rest, "//")
+	if !ok {
+		return nil, a.fail("write %s://HOST/… with two slashes (snowfence help stores)", scheme)
+	}
+	authority, tail := rest, ""
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		authority, tail = rest[:i], rest[i:]
+	}
+	if strings.ContainsAny(tail, "@#") {
+		return nil, a.fail("it has '@' or '#' behind its hosts: in a password write '/' as %%2F, '?' as %%3F, '#' as %%23 and '@' as %%40, or keep it in SNOWFENCE_STORE_PASSWORD")
+	}
+	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
+		if err := a.parseUser(authority[:i]); err != nil {
+			return nil, err
+		}
+		authority = authority[i+1:]
+	}
+	for host := range strings.SplitSeq(authority, ",") {
+		if host == "" && authority == "" {
+			break
+		}
+		if !validHost.MatchString(host) {
+			return nil, a.fail("a host is not HOST or HOST:PORT; in a password write '/' as %%2F, '?' as %%3F and '@' as %%40")
+		}
+		if !strings.Contains(host[strings.LastIndexByte(host, ']')+1:], ":") {
+			host += ":" + port
+		}
+		a.hosts = append(a.hosts, host)
+	}
+	path, query, _ := strings.Cut(tail, "?")
+	var err error
+	if a.path, err = url.PathUnescape(strings.TrimPrefix(path, "/")); err != nil {
+		return nil, a.fail("what stands behind the hosts has a '%%' without two hexadecimal digits")
+	}
+	return a, a.parseQuery(query)
+}
+
+func (a *address) parseUser(text string) error {
+	user, password, given := strings.Cut(text, ":")
+	a.secrets.add(password)
+	var err1, err2 error
+	a.user, err1 = url.PathUnescape(user)
+	a.password, err2 = url.PathUnescape(password)
+	a.given = given && password != ""
+	a.secrets.add(a.password)
+	if err1 != nil || err2 != nil {
+		return a.fail("its user or password has a '%%' without two hexadecimal digits: write '%%' as %%25")
+	}
+	return nil
+}
+
+func (a *address) parseQuery(query string) error {
+	for pair := range strings.SplitSeq(query, "&") {
+		if pair == "" {
+			continue
+		}
+		rawName, rawValue, _ := strings.Cut(pair, "=")
+		name, err1 := url.QueryUnescape(rawName)
+		value, err2 := url.QueryUnescape(rawValue)
+		_, twice := a.params[name]
+		if slices.Contains(passwordParams[:], name) {
+			a.secrets.add(rawValue)
+			a.secrets.add(value)
+		}
+		switch {
+		case err1 != nil || err2 != nil:
+			return a.fail("a parameter has a '%%' without two hexadecimal digits: write '%%' as %%25")
+		case twice:
+			return a.fail("a parameter is there twice")
+		}
+		a.params[name] = value
+	}
+	return nil
+}
+
+// only refuses parameters other than the known ones. Of a URL with a password among its parameters it does not quote them: they may be what follows an '&' in it.
+func (a *address) only(known ...string) error {
+	for _, name := range slices.Sorted(maps.Keys(a.params)) {
+		if slices.Contains(known, name) {
+			continue
+		}
+		what := "it has a parameter that is not known"
+		if _, ok := a.params["password"]; !ok && validParam.MatchString(name) && !a.given {
+			what = fmt.Sprintf("parameter %s is not known", name)
+		}
+		slices.Sort(known)
+		return a.fail("%s; %s stores have %s", what, a.scheme, strings.Join(known, ", "))
+	}
+	return nil
+}
+
+// fail is an error of the URL.
+func (a *address) fail(format string, args ...any) error {
+	return fmt.Errorf("%w %s: %s", ErrURL, a.scheme+":…", a.secrets.hide(fmt.Sprintf(format, args...)))
+}
+
+// name is the URL without its passwords.
+func (a *address) name() string {
+	var b strings.Builder
+	b.WriteString(a.scheme + "://")
+	if a.user != "" || a.given {
+		b.WriteString(url.User(a.user).String())
+		if a.given {
+			b.WriteString(":" + hidden)
+		}
+		b.WriteByte('@')
+	}
+	b.WriteString(strings.Join(a.hosts, ","))
+	if a.path != "" {
+		b.WriteString("/" + strings.ReplaceAll(url.PathEscape(a.path), "%2F", "/"))
+	}
+	for i, name := range slices.Sorted(maps.Keys(a.params)) {
+		value := readable.Replace(url.QueryEscape(a.params[name]))
+		if slices.Contains(passwordParams[:], name) {
+			value = hidden
+		}
+		b.WriteString(map[bool]string{true: "?", false: "&"}[i == 0] + url.QueryEscape(name) + "=" + value)
+	}
+	return a.secrets.hide(b.String())
+}
+
+var readable = strings.NewReplacer("%2F", "/", "%3A", ":", "%2C", ",")
+
+// duration returns a parameter that is a length of time.
+func (a *address) duration(name string, otherwise time.Duration) (time.Duration, error) {
+	text, ok := a.params[name]
+	if !ok {
+		return otherwise, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < time.Millisecond || d > time.Hour {
+		return 0, a.fail("%s is a time from 1ms to 1h, such as 5s", name)
+	}
+	return d, nil
+}
+
+// number returns a parameter that is a number from low to high.
+func (a *address) number(name string, low, high, otherwise int) (int, error) {
+	text, ok := a.params[name]
+	if !ok {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < low || n > high {
+		return 0, a.fail("%s is a number from %d to %d", name, low, high)
+	}
+	return n, nil
+}
+
+// flag returns a parameter that is yes or no.
+func (a *address) flag(name string, otherwise bool) (bool, error) {
+	switch a.params[name] {
+	case "":
+		return otherwise, nil
+	case "yes":
+		return true, nil
+	case "no":
+		return false, nil
+	}
+	return false, a.fail("%s is yes or no", name)
+}

@@ -1,0 +1,68 @@
+package open
+
+import (
+	"context"
+	"time"
+
+	"github.com/snowfence/snowfence/etcdstore"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+)
+
+// etcd opens a cluster, by any of its members.
+func etcd(ctx context.Context, a *address, env func(string) string) (*Store, error) {
+	if err := a.only(append([]string{"password", "password_file", "connect_timeout", "prefix", "timeout"}, tlsParams...)...); err != nil {
+		return nil, err
+	}
+	if err := a.findPassword(env); err != nil {
+		return nil, err
+	}
+	timeout, err := a.duration("connect_timeout", connectTimeout)
+	if err != nil {
+		return nil, err
+	}
+	o := etcdstore.Options{Prefix: a.params["prefix"]}
+	if o.Timeout, err = a.duration("timeout", 3*time.Second); err != nil {
+		return nil, err
+	}
+	secure, err := a.tls(false)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(a.hosts) == 0:
+		return nil, a.fail("the hosts are missing: etcd://HOST,HOST,HOST")
+	case a.path != "":
+		return nil, a.fail("nothing follows the hosts: parameter prefix says where the keys are")
+	case (a.user == "") != (a.password == ""):
+		return nil, a.fail("a user and a password belong together: give both")
+	}
+	scheme := "http://"
+	if secure != nil {
+		scheme = "https://"
+	}
+	c := clientv3.Config{
+		TLS: secure, Username: a.user, Password: a.password, DialTimeout: timeout, Logger: zap.NewNop(), // what it says is in the errors
+		DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: 3 * time.Second,
+		// A member that came back is found within a second.
+		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: time.Second},
+			MinConnectTimeout: 2 * time.Second,
+		})},
+	}
+	for _, h := range a.hosts {
+		c.Endpoints = append(c.Endpoints, scheme+h)
+	}
+	client, err := clientv3.New(c)
+	if err != nil {
+		return nil, a.wrap(err)
+	}
+	st, err := etcdstore.New(client, &o)
+	if err != nil {
+		_ = client.Close()
+		return nil, a.wrap(err)
+	}
+	none := func(context.Context, string) ([]Finding, error) { return nil, nil }
+	return a.opened(ctx, st, timeout, none, client.Close)
+}

@@ -1,0 +1,103 @@
+package open
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Where the password of a store is looked for when its URL has none.
+const (
+	PasswordEnv     = "SNOWFENCE_STORE_PASSWORD"
+	PasswordFileEnv = "SNOWFENCE_STORE_PASSWORD_FILE"
+)
+
+// findPassword takes the password from the URL, the file that it names, the environment, or the file that the environment names.
+func (a *address) findPassword(env func(string) string) error {
+	inURL, file := a.params["password"], a.params["password_file"]
+	switch {
+	case a.given && (inURL != "" || file != "") || inURL != "" && file != "":
+		return a.fail("it has more than one password: leave all but one of user:password@, password and password_file out")
+	case a.given:
+		return nil
+	case inURL != "":
+		a.password = inURL
+		return nil
+	case file != "":
+		return a.readPassword(&a.password, file, "password_file")
+	case env(PasswordEnv) != "":
+		a.password = env(PasswordEnv)
+		a.secrets.add(a.password)
+		return nil
+	case env(PasswordFileEnv) != "":
+		return a.readPassword(&a.password, env(PasswordFileEnv), PasswordFileEnv)
+	}
+	return nil
+}
+
+// readPassword reads a password from a file, up to its first end of line.
+func (a *address) readPassword(to *string, path, from string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("store %s: %s: %w", a.name(), from, err)
+	}
+	defer f.Close()
+	const most = 4096
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return fmt.Errorf("store %s: %s: %w", a.name(), from, err)
+	}
+	text, _, _ := strings.Cut(string(data), "\n")
+	*to = strings.TrimSuffix(text, "\r")
+	a.secrets.add(*to)
+	if *to == "" || len(data) > most {
+		return fmt.Errorf("store %s: %s: %s holds no password: one line of at most %d bytes", a.name(), from, path, most)
+	}
+	return nil
+}
+
+// secrets are texts that are shown to nobody.
+type secrets struct{ texts []string }
+
+// add takes a text, in all forms in which it may come back. Texts of one or two characters cannot be told from others, and are no secrets.
+func (s *secrets) add(text string) {
+	if len(text) < 3 {
+		return
+	}
+	for _, form := range []string{text, url.QueryEscape(text), url.PathEscape(text), strings.TrimPrefix(url.UserPassword("", text).String(), ":"), fmt.Sprintf("%q", text)} {
+		form = strings.Trim(form, `"`)
+		if len(form) > 2 && !slices.Contains(s.texts, form) {
+			s.texts = append(s.texts, form)
+		}
+	}
+	slices.SortFunc(s.texts, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }) // the longest first, since one may contain another
+}
+
+// hide returns a text without the secrets.
+func (s secrets) hide(text string) string {
+	for _, secret := range s.texts {
+		text = strings.ReplaceAll(text, secret, hidden)
+	}
+	return text
+}
+
+// hiding is an error whose text has no secrets. What it wraps is there for errors.Is alone.
+type hiding struct {
+	err  error
+	text string
+}
+
+func (e *hiding) Error() string { return e.text }
+func (e *hiding) Unwrap() error { return e.err }
+
+// wrap says which store an error is of, without secrets.
+func (a *address) wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &hiding{err, a.secrets.hide(fmt.Sprintf("store %s: %v", a.name(), err))}
+}

@@ -1,0 +1,167 @@
+package open
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/snowfence/snowfence/redisstore"
+)
+
+var redisParams = append([]string{
+	"password", "password_file", "connect_timeout", "prefix", "replicas", "aof", "ack_timeout",
+}, tlsParams...)
+
+var sentinelParams = []string{"sentinel_user", "sentinel_password", "sentinel_password_file"}
+
+// redis opens a server, the master that sentinels name, or a cluster.
+func redis(ctx context.Context, a *address, env func(string) string) (*Store, error) {
+	base, kind, _ := strings.Cut(a.scheme, "+")
+	known := redisParams
+	if kind == "sentinel" {
+		known = append(sentinelParams, known...)
+	}
+	if err := a.only(append([]string{}, known...)...); err != nil {
+		return nil, err
+	}
+	if err := a.findPassword(env); err != nil {
+		return nil, err
+	}
+	timeout, err := a.duration("connect_timeout", connectTimeout)
+	if err != nil {
+		return nil, err
+	}
+	o := redisstore.Options{Prefix: a.params["prefix"]}
+	if o.Replicas, err = a.number("replicas", 0, 100, 0); err != nil {
+		return nil, err
+	}
+	if o.AOF, err = a.flag("aof", false); err != nil {
+		return nil, err
+	}
+	if o.Timeout, err = a.duration("ack_timeout", time.Second); err != nil {
+		return nil, err
+	}
+	c := rueidis.ClientOption{
+		InitAddress: a.hosts, Username: a.user, Password: a.password, DisableCache: true,
+		Dialer: net.Dialer{Timeout: timeout, KeepAlive: time.Second}, ClientName: "snowfence",
+	}
+	if c.TLSConfig, err = a.tls(base == "rediss"); err != nil {
+		return nil, err
+	}
+	if len(a.hosts) == 0 {
+		return nil, a.fail("the host is missing: %s://HOST", a.scheme)
+	}
+	switch kind {
+	case "":
+		c.ForceSingleClient = true
+		if len(a.hosts) > 1 {
+			return nil, a.fail("one server has one host: use %s+sentinel or %s+cluster for several", base, base)
+		}
+		c.SelectDB, err = a.database(a.path)
+	case "sentinel":
+		master, db, _ := strings.Cut(a.path, "/")
+		if master == "" {
+			return nil, a.fail("the name of the master is missing: %s://HOST,HOST,HOST/MASTER", a.scheme)
+		}
+		c.Sentinel = rueidis.SentinelOption{
+			MasterSet: master, Dialer: c.Dialer, TLSConfig: c.TLSConfig, TopologyRefreshInterval: 5 * time.Second,
+			Username: a.params["sentinel_user"], Password: a.params["sentinel_password"],
+		}
+		if file := a.params["sentinel_password_file"]; file != "" {
+			if err := a.readPassword(&c.Sentinel.Password, file, "sentinel_password_file"); err != nil {
+				return nil, err
+			}
+		}
+		c.SelectDB, err = a.database(db)
+	default:
+		if a.path != "" {
+			err = a.fail("a cluster has no numbered databases: leave what follows the hosts out; parameter prefix keeps stores apart")
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	client, err := dialRedis(ctx, c, timeout)
+	if err != nil {
+		return nil, a.wrap(err)
+	}
+	closing := func() error { client.Close(); return nil }
+	st, err := redisstore.New(client, &o)
+	if err != nil {
+		client.Close()
+		return nil, a.wrap(err)
+	}
+	return a.opened(ctx, st, timeout, redisFindings(st, kind, &o), closing)
+}
+
+// database reads the number of a database of a server.
+func (a *address) database(text string) (int, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, a.fail("what follows the hosts is the number of a database, such as 0")
+	}
+	return n, nil
+}
+
+var errNoAnswer = errors.New("it does not answer: is it running, and can it be reached from here? (connect_timeout)")
+
+// dialRedis connects, and gives up after the timeout; several hosts that do not answer would take one each.
+func dialRedis(ctx context.Context, c rueidis.ClientOption, timeout time.Duration) (rueidis.Client, error) {
+	type dialed struct {
+		client rueidis.Client
+		err    error
+	}
+	done := make(chan dialed, 1)
+	go func() {
+		client, err := rueidis.NewClient(c)
+		done <- dialed{client, err}
+	}()
+	late := func() {
+		if d := <-done; d.err == nil {
+			d.client.Close()
+		}
+	}
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case d := <-done:
+		return d.client, d.err
+	case <-timer.C:
+		go late()
+		return nil, errNoAnswer
+	case <-ctx.Done():
+		go late()
+		return nil, ctx.Err()
+	}
+}
+
+// redisFindings says what Redis promises as it is set up, which is less than the others do.
+func redisFindings(st *redisstore.Store, kind string, o *redisstore.Options) func(context.Context, string) ([]Finding, error) {
+	return func(ctx context.Context, namespace string) ([]Finding, error) {
+		v, err := st.Server(ctx, namespace)
+		if err != nil {
+			return nil, err
+		}
+		fsync := v.Fsync
+		if fsync == "" {
+			fsync = "unknown"
+		}
+		best := Finding{Name: "promise", Value: "best effort", Advice: "Redis may lose acknowledged writes at a failover: what can be noticed is, the rest may make an ID twice"}
+		if kind != "" && o.Replicas == 0 {
+			best.Advice += "; with replicas=1 a grant counts only when a replica has it"
+		}
+		return []Finding{
+			{Name: "redis_version", Value: v.Version},
+			{Name: "maxmemory-policy", Value: v.Policy},
+			{Name: "appendfsync", Value: fsync, Advice: v.Loses()},
+			best,
+		}, nil
+	}
+}

@@ -1,0 +1,154 @@
+package open
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/sqlstore"
+)
+
+const (
+	connectTimeout = 5 * time.Second // of one attempt to reach a store
+	connections    = 8               // to an SQL server, at most
+)
+
+// postgresParams are those of libpq that have a meaning here, by libpq's names.
+var postgresParams = []string{
+	"sslmode", "sslrootcert", "sslcert", "sslkey", "sslsni", "sslnegotiation", "target_session_attrs", "application_name", "search_path",
+	"default_query_exec_mode", "host",
+}
+
+func postgres(ctx context.Context, a *address, env func(string) string) (*Store, error) {
+	timeout, most, err := a.sqlParams(env, postgresParams...)
+	if err != nil {
+		return nil, err
+	}
+	settings := map[string]string{"application_name": "snowfence"}
+	for _, name := range postgresParams {
+		if v := a.params[name]; v != "" {
+			settings[name] = v
+		}
+	}
+	var hosts, ports []string
+	for _, h := range a.hosts {
+		i := strings.LastIndexByte(h, ':')
+		hosts, ports = append(hosts, strings.Trim(h[:i], "[]")), append(ports, h[i+1:])
+	}
+	if len(hosts) > 0 {
+		if settings["host"] != "" {
+			return nil, a.fail("hosts stand between // and /, or one is the parameter host, for a folder with a socket: leave one of them out")
+		}
+		settings["host"], settings["port"] = strings.Join(hosts, ","), strings.Join(ports, ",")
+	}
+	if len(hosts) > 1 && settings["target_session_attrs"] == "" {
+		settings["target_session_attrs"] = "read-write" // a standby does not know what was granted last
+	}
+	if a.user != "" {
+		settings["user"] = a.user
+	}
+	if a.path != "" {
+		settings["database"] = a.path
+	}
+	var dsn strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		fmt.Fprintf(&dsn, "%s='%s' ", name, strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(settings[name]))
+	}
+	c, err := pgx.ParseConfig(dsn.String())
+	if err != nil {
+		return nil, a.fail("%v", err)
+	}
+	if a.password != "" {
+		c.Password = a.password
+	}
+	c.ConnectTimeout = timeout
+	return a.overSQL(ctx, stdlib.OpenDB(*c), sqlstore.PostgreSQL(), most, timeout)
+}
+
+func mysqlStore(ctx context.Context, a *address, env func(string) string) (*Store, error) {
+	timeout, most, err := a.sqlParams(env, append([]string{"socket"}, tlsParams...)...)
+	if err != nil {
+		return nil, err
+	}
+	c := mysql.NewConfig()
+	c.User, c.Passwd, c.DBName, c.Timeout = a.user, a.password, a.path, timeout
+	c.Logger = &mysql.NopLogger{} // what it says is in the errors
+	switch socket := a.params["socket"]; {
+	case len(a.hosts) == 1 && socket == "":
+		c.Net, c.Addr = "tcp", a.hosts[0]
+	case len(a.hosts) == 0 && socket != "":
+		c.Net, c.Addr = "unix", socket
+	default:
+		return nil, a.fail("it takes one host, or the parameter socket: programs of one fleet must see one server")
+	}
+	if c.DBName == "" {
+		return nil, a.fail("the name of the database is missing: %s://HOST/DATABASE", a.scheme)
+	}
+	if a.params["tls"] == "" && c.Net == "tcp" && !a.tlsGiven() {
+		c.TLSConfig = "preferred" // as PostgreSQL's clients do: TLS where the server has it, without a look at its certificate
+	} else if c.TLS, err = a.tls(false); err != nil {
+		return nil, err
+	}
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		return nil, a.wrap(err)
+	}
+	return a.overSQL(ctx, sql.OpenDB(connector), sqlstore.MySQL(), most, timeout)
+}
+
+// sqlParams reads what both kinds of servers have, and refuses what neither has.
+func (a *address) sqlParams(env func(string) string, own ...string) (timeout time.Duration, most int, err error) {
+	if err = a.only(append([]string{"password", "password_file", "connect_timeout", "connections"}, own...)...); err != nil {
+		return 0, 0, err
+	}
+	if err = a.findPassword(env); err != nil {
+		return 0, 0, err
+	}
+	if timeout, err = a.duration("connect_timeout", connectTimeout); err != nil {
+		return 0, 0, err
+	}
+	most, err = a.number("connections", 1, 1000, connections)
+	return timeout, most, err
+}
+
+func (a *address) overSQL(ctx context.Context, db *sql.DB, d sqlstore.Dialect, most int, timeout time.Duration) (*Store, error) {
+	db.SetMaxOpenConns(most)
+	db.SetMaxIdleConns(most)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	st, err := sqlstore.New(db, d)
+	if err != nil {
+		db.Close()
+		return nil, a.wrap(err)
+	}
+	findings := func(ctx context.Context, _ string) ([]Finding, error) {
+		found, err := st.Report(ctx)
+		out := make([]Finding, len(found))
+		for i, f := range found {
+			out[i] = Finding(f)
+		}
+		return out, err
+	}
+	return a.opened(ctx, st, timeout, findings, db.Close)
+}
+
+// opened asks a store for the first time, so that one that is away or may not be used shows now.
+func (a *address) opened(ctx context.Context, st lease.Store, timeout time.Duration, findings func(context.Context, string) ([]Finding, error), closing func() error) (*Store, error) {
+	asking, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if _, err := st.Get(asking, []lease.Key{{Namespace: "default", Node: lease.NamespaceNode}}); err != nil {
+		if asking.Err() != nil && ctx.Err() == nil {
+			err = fmt.Errorf("it does not answer within %v: is it running, and can it be reached from here? (connect_timeout) (%w)", timeout, err)
+		}
+		_ = closing() // the first error is the one to tell
+		return nil, a.wrap(err)
+	}
+	return &Store{Leases: st, Name: a.name(), secrets: a.secrets, findings: findings, close: closing}, nil
+}
