@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/test/servers"
 )
@@ -75,19 +74,11 @@ func TestClockSteps(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			tg := targets[kind](t)
-			// 16 IDs a millisecond, so that a batch of the program takes a quarter of a second.
-			l, err := snowfence.ParseLayout("time=41,node=10,seq=4")
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := snowfence.NewScheme(l)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := slowLayout(t)
 			if _, err := lease.CreateNamespace(t.Context(), tg.store, namespace, s, nil); err != nil {
 				t.Fatal(err)
 			}
-			args := []string{"new", "-n", "1000000000", "--store", tg.url}
+			args := []string{"new", "-n", "1000000000", "--store", tg.programURL()}
 			right := launch(t, "with the right clock", nil, snowfencePath(t), args...)
 			ahead := launchStepped(t, "ahead", args...)
 			behind := launchStepped(t, "behind", args...)
@@ -142,8 +133,8 @@ func TestClockSteps(t *testing.T) {
 				within(t, patience, w.name+" ends", func() bool { return !w.alive() })
 			}
 			// The node that was ahead is used up for an hour. Who wants just that one is told; others get another.
-			told := launch(t, "wants that node", nil, snowfencePath(t), "new", "--store", tg.url, "--node", strconv.FormatInt(held.Node, 10))
-			other := launch(t, "wants any node", nil, snowfencePath(t), "new", "-n", "10000", "--store", tg.url)
+			told := launch(t, "wants that node", nil, snowfencePath(t), "new", "--store", tg.programURL(), "--node", strconv.FormatInt(held.Node, 10))
+			other := launch(t, "wants any node", nil, snowfencePath(t), "new", "-n", "10000", "--store", tg.programURL())
 			<-told.gone
 			<-other.gone
 			if text := last(told.log, 9); told.cmd.ProcessState.ExitCode() != 1 || !strings.Contains(text, "the clock was ahead") || !strings.Contains(text, "can be made in") {
@@ -173,12 +164,73 @@ func signed(d time.Duration) string {
 	return fmt.Sprintf("%s%d s", sign, d/time.Second)
 }
 
-// clockKinds are the stores that clocks are stepped over. The algorithm is the same; what differs is whether the store has a clock of its own to compare with.
+// clockKinds are the stores over which clocks are stepped: those that have no time of their own to compare with.
 func clockKinds() []string {
 	if !*long {
 		return []string{"SQLite"}
 	}
-	return []string{"SQLite"}
+	return []string{"SQLite", "etcd"}
+}
+
+// TestClockOff steps the clock of a running program forth by more than the skew that its store, which has a clock, allows. It stops, and says why; one beside it,
+// whose clock is right, goes on.
+func TestClockOff(t *testing.T) {
+	t.Parallel()
+	kinds := []string{"PostgreSQL"}
+	if *long {
+		kinds = []string{"PostgreSQL", "MariaDB", "Redis"}
+	}
+	for _, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			tg := targets[kind](t)
+			s := slowLayout(t)
+			if _, err := lease.CreateNamespace(t.Context(), tg.store, namespace, s, nil); err != nil {
+				t.Fatal(err)
+			}
+			args := []string{"new", "-n", "1000000000", "--store", tg.programURL()}
+			right := launch(t, "with the right clock", nil, snowfencePath(t), args...)
+			ws := []*worker{right}
+			steps := map[*stepped]time.Duration{}
+			for _, d := range []time.Duration{30 * time.Second, time.Hour} {
+				p := launchStepped(t, "ahead by "+d.String(), args...)
+				steps[p] = d
+				ws = append(ws, p.worker)
+			}
+			for _, w := range ws {
+				within(t, patience, w.name+" makes IDs", func() bool {
+					if !w.alive() {
+						t.Fatalf("%s ended: %s", w.name, last(w.log, 5))
+					}
+					return w.since(mark{}).ids > 0
+				})
+			}
+			before := map[*worker]mark{}
+			for p, d := range steps {
+				before[p.worker] = p.mark()
+				p.step(t, d)
+			}
+			for p, d := range steps {
+				within(t, 2*patience, p.name+" gives up", func() bool { return !p.alive() })
+				if text := last(p.log, 3); !strings.Contains(text, "clock") {
+					t.Errorf("%s does not say why it ended: %s", p.name, text)
+				}
+				seen.add(row{
+					fault: fmt.Sprintf("the clock of the running program steps by %s, the store has one", signed(d)), store: kind, processes: len(ws),
+					ids: int64(p.since(before[p.worker]).ids), said: strings.TrimPrefix(last(p.log, 1), "snowfence: "),
+				})
+			}
+			m := right.mark()
+			within(t, patience, "the other one makes IDs", func() bool { return right.alive() && right.since(m).ids > 0 })
+			right.signal(t, syscall.SIGTERM)
+			<-right.gone
+			v := judge(t, s, ws)
+			for _, x := range v.wrong {
+				t.Error(x)
+			}
+			t.Logf("%d IDs, %d duplicates", v.ids, v.duplicates)
+		})
+	}
 }
 
 // feels waits until a process has renewed its lease twice with a wall clock that is off by offset: its record says so. It must not end.

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -17,6 +18,7 @@ import (
 type target struct {
 	kind     string
 	url      string                                     // as workers reach it
+	program  string                                     // what the snowfence program calls it, where that differs
 	store    lease.Store                                // as the test reaches it, past what is between the workers and the server
 	fresh    func(t testing.TB, round int) (url string) // an empty store beside the other, another one each round
 	link     *link                                      // between the workers and the server
@@ -46,6 +48,7 @@ type scene struct {
 	scheme  *snowfence.Scheme
 	workers []*worker     // that run
 	all     []*worker     // also those that ended
+	streams *streams      // of the program, beside the workers
 	vacancy time.Duration // how long a node was without IDs in the last fault, where another process took it over
 }
 
@@ -59,6 +62,7 @@ func open(t testing.TB, tg *target, workers int) *scene {
 	for range workers {
 		sc.hire()
 	}
+	sc.streams = stream(t, tg)
 	for _, w := range sc.workers {
 		sc.works(t, w, mark{})
 	}
@@ -101,6 +105,9 @@ func (w *worker) fenced(m mark) bool {
 
 // renewed reports whether a worker was acknowledged three grants since a mark.
 func (w *worker) renewed(m mark) bool { return w.since(m).grants >= 3 }
+
+// programURL is the URL as the snowfence program wants it.
+func (tg *target) programURL() string { return cmp.Or(tg.program, tg.url) }
 
 // fault is one way to hurt a scene.
 type fault struct {
@@ -168,6 +175,7 @@ func (sc *scene) suffer(t *testing.T, f fault) {
 	for _, w := range sc.workers {
 		sc.works(t, w, heal[w])
 	}
+	sc.streams.replace(t)
 	r := row{fault: f.name, store: sc.kind, processes: len(sc.workers), silence: sc.vacancy}
 	sc.vacancy = 0
 	for _, w := range sc.workers {
@@ -261,5 +269,6 @@ func (sc *scene) finish(t *testing.T) {
 	for _, x := range v.wrong {
 		t.Error(x)
 	}
+	sc.streams.finish(t, sc.kind)
 	t.Logf("%s: %d IDs of %d processes, %d duplicates", sc.kind, v.ids, len(sc.all), v.duplicates)
 }

@@ -273,7 +273,7 @@ func clusterTarget(t testing.TB) *target {
 // sentinelTarget is a Redis whose master is replaced by a replica when it is gone. What is hurt is the master.
 func sentinelTarget(t testing.TB) *target {
 	s := servers.StartSentinel(t, 2)
-	tg := &target{kind: "Redis, two replicas behind Sentinel", url: s.URL()}
+	tg := &target{kind: "Redis, two replicas behind Sentinel", url: s.URL(), program: s.URL() + "?replicas=1"}
 	tg.reach(t, tg.url)
 	tg.hurtable(func() *servers.Process { return s.Master(t).Process }, func(t testing.TB) { s.Master(t) })
 	return tg

@@ -1,0 +1,97 @@
+package faults
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// programs are runs of "snowfence new" that stream IDs while a scene plays, in a namespace of their own. Their leases are as long as the program makes them, so that
+// most faults are over before they are felt; who ends nevertheless is replaced.
+type streams struct {
+	scheme *snowfence.Scheme
+	args   []string
+	run    []*worker // that run
+	all    []*worker // also those that ended
+}
+
+// slowLayout gives a process 8 IDs a millisecond, so that a batch of the program takes half a second, and the test can read along.
+func slowLayout(t testing.TB) *snowfence.Scheme {
+	t.Helper()
+	l, err := snowfence.ParseLayout("time=41,node=10,seq=3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := snowfence.NewScheme(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// stream starts two runs of the program.
+func stream(t testing.TB, tg *target) *streams {
+	t.Helper()
+	p := &streams{scheme: slowLayout(t), args: []string{"new", "-n", "1000000000", "--namespace", "streams", "--store", tg.programURL()}}
+	if _, err := lease.CreateNamespace(t.Context(), tg.store, "streams", p.scheme, nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		p.start(t)
+	}
+	return p
+}
+
+func (p *streams) start(t testing.TB) {
+	w := launch(t, fmt.Sprint("program ", len(p.all)), nil, snowfencePath(t), p.args...)
+	p.run, p.all = append(p.run, w), append(p.all, w)
+}
+
+// replace starts a run for each one that has ended by itself.
+func (p *streams) replace(t testing.TB) {
+	for i := 0; i < len(p.run); i++ {
+		if w := p.run[i]; !w.alive() {
+			t.Logf("%s ended by itself: %s", w.name, last(w.log, 3))
+			p.run = append(p.run[:i], p.run[i+1:]...)
+			i--
+			p.start(t)
+		}
+	}
+}
+
+// finish waits until both make IDs after all that happened, ends them and audits what all of them made.
+func (p *streams) finish(t *testing.T, kind string) {
+	p.replace(t)
+	for _, w := range p.run {
+		m := w.mark()
+		within(t, patience, w.name+" makes IDs", func() bool {
+			if !w.alive() {
+				t.Fatalf("%s ended: %s", w.name, last(w.log, 5))
+			}
+			return w.since(m).ids > 0
+		})
+	}
+	for _, w := range p.run {
+		w.signal(t, syscall.SIGTERM)
+	}
+	r := row{fault: "all of these together, seen by runs of the program with its usual ttl", store: kind, processes: len(p.all)}
+	for _, w := range p.all {
+		within(t, patience, w.name+" ends", func() bool { return !w.alive() })
+		r.silence = max(r.silence, w.silence(mark{}))
+		if text := last(w.log, 1); r.said == "" && !strings.Contains(text, "interrupted") {
+			r.said = text
+		}
+	}
+	v := judge(t, p.scheme, p.all)
+	for _, x := range v.wrong {
+		t.Error(x)
+	}
+	r.ids, r.twice = v.ids, v.duplicates
+	seen.add(r)
+	t.Logf("%s: %d IDs of %d runs of the program, %d duplicates, silent for %v at most", kind, v.ids, len(p.all), v.duplicates, r.silence.Round(time.Millisecond))
+}
