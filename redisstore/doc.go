@@ -30,9 +30,9 @@
 // the last snapshot. Keys never expire. A user needs, beside what its client needs to connect (+hello +auth +ping +client, in a cluster +cluster|slots +cluster|shards):
 //
 //	ACL SETUSER ids on >PASSWORD ~snowfence:* +eval +evalsha +info +hset +hmget +zadd +zrem
-//	  +zrangebylex +zlexcount +sadd +smembers +time +wait +waitaof +config|get
+//	  +zrangebylex +zlexcount +sadd +smembers +time +wait +config|get
 //
-// The last three are for Options.Replicas, Options.AOF, and for knowing appendfsync; without +config|get it is taken for unknown. [Claim] needs +sadd and
+// The last two are for Options.Replicas and for knowing appendfsync, which is taken for unknown without; Options.AOF needs +waitaof from Redis 7.2 on. [Claim] needs +sadd and
 // +srem on its key.
 //
 // # What lies in Redis

@@ -8,7 +8,7 @@ import (
 )
 
 // rights are what an ACL user needs, beside what its client needs to connect, as in the package comment.
-const rights = "~snowfence:* +eval +evalsha +info +hset +hmget +zadd +zrem +zrangebylex +zlexcount +sadd +smembers +time +wait +waitaof +config|get"
+const rights = "~snowfence:* +eval +evalsha +info +hset +hmget +zadd +zrem +zrangebylex +zlexcount +sadd +smembers +time +wait +config|get"
 
 // hints say what to do about an error of Redis, by how it begins or what it contains.
 var hints = []struct{ text, hint string }{

@@ -59,7 +59,7 @@ func (s *Store) list(ctx context.Context, namespace string) error {
 		err = failed
 	}
 	if err != nil {
-		return s.fail(namespace, fmt.Errorf("putting it on the list of namespaces: %w", err))
+		return s.fail(namespace, fmt.Errorf("putting it on the list of namespaces: %w", advise(err)))
 	}
 	s.mu.Lock()
 	s.listed[namespace] = id[len("redis:"):]
@@ -186,7 +186,7 @@ func (s *Store) wait(ctx context.Context, c rueidis.DedicatedClient, aof bool) e
 		got, err := c.Do(ctx, b.Waitaof().Numlocal(1).Numreplicas(n).Timeout(ms).Build()).AsIntSlice()
 		switch {
 		case err != nil:
-			return fmt.Errorf("waiting for the append-only file: %w", err)
+			return fmt.Errorf("waiting for the append-only file: %w", advise(err))
 		case len(got) != 2:
 			return fmt.Errorf("WAITAOF answered %v", got)
 		case got[0] < 1:
@@ -198,7 +198,7 @@ func (s *Store) wait(ctx context.Context, c rueidis.DedicatedClient, aof bool) e
 	}
 	got, err := c.Do(ctx, b.Wait().Numreplicas(n).Timeout(ms).Build()).AsInt64()
 	if err != nil {
-		return fmt.Errorf("waiting for replicas: %w", err)
+		return fmt.Errorf("waiting for replicas: %w", advise(err))
 	}
 	if got < n {
 		return fmt.Errorf("%w: %d of %d replicas have the write within %v", errUnacknowledged, got, n, s.opts.Timeout)

@@ -170,6 +170,8 @@ type relay struct {
 	target string
 	deaf   bool // the next reply goes nowhere, and its connection is closed instead
 	conns  map[net.Conn]bool
+	answer func(asked []byte) []byte // what it answers itself, instead of the server; nil hands on. Set before the first connection
+	alter  func(reply []byte) []byte // what becomes of replies
 }
 
 func newRelay(t testing.TB, target string) *relay {
@@ -234,7 +236,23 @@ func (r *relay) hand(c net.Conn) {
 	r.mu.Unlock()
 	go func() {
 		defer up.Close()
-		_, _ = io.Copy(up, c) // the end of either side ends both
+		if r.answer == nil {
+			_, _ = io.Copy(up, c) // the end of either side ends both
+			return
+		}
+		for b := make([]byte, 1<<16); ; {
+			n, err := c.Read(b)
+			if err != nil {
+				return
+			}
+			to, text := net.Conn(up), b[:n]
+			if own := r.answer(text); own != nil {
+				to, text = c, own
+			}
+			if _, err := to.Write(text); err != nil {
+				return
+			}
+		}
 	}()
 	b := make([]byte, 1<<16)
 	for {
@@ -246,7 +264,11 @@ func (r *relay) hand(c net.Conn) {
 		if err != nil || deaf {
 			return
 		}
-		if _, err := c.Write(b[:n]); err != nil {
+		reply := b[:n]
+		if r.alter != nil {
+			reply = r.alter(reply)
+		}
+		if _, err := c.Write(reply); err != nil {
 			return
 		}
 	}

@@ -3,7 +3,9 @@ package redis
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -135,5 +137,49 @@ func TestForgottenScripts(t *testing.T) {
 		if n, err := st.Count(t.Context(), namespace, 0, 1<<62); err != nil || n != 1500*(i+1) {
 			t.Errorf("%d records, %v", n, err)
 		}
+	}
+}
+
+// TestWaitAOF plays a Redis 7.2, which this test cannot count on: WAITAOF is answered in its stead.
+func TestWaitAOF(t *testing.T) {
+	r := servers.StartRedis(t, "--appendfsync", "everysec")
+	version := regexp.MustCompile(`redis_version:[0-9.]+`)
+	var reply atomic.Pointer[string]
+	var asked atomic.Int64
+	way := newRelay(t, r.Address())
+	way.answer = func(b []byte) []byte {
+		if !strings.Contains(string(b), "$7\r\nWAITAOF\r\n$1\r\n1\r\n$1\r\n1\r\n$2\r\n50\r\n") {
+			return nil
+		}
+		asked.Add(1)
+		return []byte(*reply.Load())
+	}
+	way.alter = func(b []byte) []byte {
+		return version.ReplaceAllFunc(b, func(v []byte) []byte { return []byte("redis_version:7.2.9999999")[:len(v)] })
+	}
+	say := func(text string) { reply.Store(&text) }
+	say("*2\r\n:1\r\n:1\r\n")
+	c := client(t, rueidis.ClientOption{InitAddress: []string{way.address()}, ForceSingleClient: true})
+	st := newStore(t, c, &redisstore.Options{AOF: true, Replicas: 1, Timeout: 50 * time.Millisecond})
+	last := record(1, 1)
+	if err := st.Swap(t.Context(), []lease.Write{{New: last}})[0]; err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range []struct{ reply, want string }{
+		{"*2\r\n:0\r\n:1\r\n", "the master has not synced"},
+		{"*2\r\n:1\r\n:0\r\n", "0 of 1 replicas have synced"},
+		{"-ERR unknown command 'WAITAOF', with args beginning with: 'secret'\r\n", "unknown command 'WAITAOF'"},
+		{"*2\r\n:1\r\n:2\r\n", ""},
+	} {
+		say(c.reply)
+		next := record(1, int64(i+2))
+		err := st.Swap(t.Context(), []lease.Write{{Old: last.Nonce, New: next}})[0]
+		last = next
+		if c.want == "" && err != nil || c.want != "" && (known(err) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret")) {
+			t.Errorf("answered %q: %v", c.reply, err)
+		}
+	}
+	if asked.Load() != 6 { // the list of namespaces, and five swaps
+		t.Errorf("WAITAOF was asked %d times", asked.Load())
 	}
 }

@@ -254,3 +254,42 @@ func TestClaim(t *testing.T) {
 		t.Errorf("leased node %d, and only 63 was not claimed", n)
 	}
 }
+
+// TestRefusals has the server refuse writes, which then must not have been done in part.
+func TestRefusals(t *testing.T) {
+	r := servers.StartRedis(t)
+	st := newStore(t, single(t, r), nil)
+	old, next := record(1, 1), record(1, 2)
+	if err := st.Swap(t.Context(), []lease.Write{{New: old}})[0]; err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, value, normal, want string }{
+		{"maxmemory", "1", "0", "raise maxmemory"},
+		{"min-replicas-to-write", "1", "0", "fewer replicas than"},
+	} {
+		r.Do(t, "CONFIG", "SET", c.name, c.value)
+		err := st.Swap(t.Context(), []lease.Write{{Old: old.Nonce, New: next}})[0]
+		if known(err) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %s: %v", c.name, c.value, err)
+		}
+		r.Do(t, "CONFIG", "SET", c.name, c.normal)
+		if rs, err := st.Get(t.Context(), []lease.Key{old.Key}); err != nil || rs[0] != old {
+			t.Errorf("%s %s: stored is %+v, %v", c.name, c.value, rs, err)
+		}
+	}
+	sameIndexes(t, single(t, r), "snowfence")
+	if err := st.Swap(t.Context(), []lease.Write{{Old: old.Nonce, New: next}})[0]; err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []*redisstore.Options{{Prefix: "a{b}"}, {Replicas: -1}, {Timeout: 1}} {
+		if _, err := redisstore.New(single(t, r), bad); err == nil {
+			t.Errorf("%+v was accepted", bad)
+		}
+	}
+	if _, err := redisstore.New(nil, nil); err == nil {
+		t.Error("no client was accepted")
+	}
+	if err := st.Swap(t.Context(), []lease.Write{{New: lease.Record{Key: lease.Key{Namespace: "a}b"}, Nonce: "x"}}})[0]; err == nil {
+		t.Error("a namespace with a brace was accepted")
+	}
+}
