@@ -1,0 +1,341 @@
+package resp
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// peer is a client that reads replies as values.
+type peer struct {
+	*testing.T
+	c net.Conn
+	r *bufio.Reader
+}
+
+func dial(t *testing.T, addr string) *peer {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	return &peer{t, c, bufio.NewReader(c)}
+}
+
+func (p *peer) send(text string) {
+	p.Helper()
+	if _, err := io.WriteString(p.c, text); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// do sends a command and returns its reply: string, int64, error, nil, or []any; maps come as lists.
+func (p *peer) do(args ...string) any {
+	p.Helper()
+	p.send(encode(args...))
+	return p.reply()
+}
+
+func (p *peer) reply() any {
+	p.Helper()
+	line, err := p.r.ReadString('\n')
+	if err != nil || len(line) < 3 || !strings.HasSuffix(line, "\r\n") {
+		p.Fatalf("reply %q: %v", line, err)
+	}
+	text := line[1 : len(line)-2]
+	switch line[0] {
+	case '+':
+		return text
+	case '-':
+		return fmt.Errorf("%s", text)
+	case '_':
+		return nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		p.Fatalf("reply %q: %v", line, err)
+	}
+	switch {
+	case line[0] == ':':
+		return n
+	case line[0] == '$' && n < 0:
+		return nil
+	case line[0] == '$':
+		b := make([]byte, n+2)
+		if _, err := io.ReadFull(p.r, b); err != nil || string(b[n:]) != "\r\n" {
+			p.Fatalf("bulk %q: %v", b, err)
+		}
+		return string(b[:n])
+	case line[0] == '%':
+		n *= 2
+	case line[0] != '*':
+		p.Fatalf("reply %q", line)
+	}
+	list := []any{}
+	for range n {
+		list = append(list, p.reply())
+	}
+	return list
+}
+
+// fails checks that a reply is an error that begins with a code.
+func (p *peer) fails(reply any, code string) {
+	p.Helper()
+	if err, ok := reply.(error); !ok || !strings.HasPrefix(err.Error(), code+" ") {
+		p.Errorf("got %v, want an error %s", reply, code)
+	}
+}
+
+func (p *peer) id(reply any) snowfence.ID {
+	p.Helper()
+	text, _ := reply.(string)
+	id, err := snowfence.Decimal.Parse(text)
+	if err != nil {
+		p.Fatalf("%v is no ID: %v", reply, err)
+	}
+	return id
+}
+
+func TestNext(t *testing.T) {
+	_, addr := start(t, Config{})
+	p := dial(t, addr)
+	last := p.id(p.do("SNOWFENCE.NEXT", "default"))
+	for _, n := range []int{1, 2, 1000, 100_000} {
+		list, ok := p.do("snowfence.next", "default", "count", strconv.Itoa(n)).([]any)
+		if !ok || len(list) != n {
+			t.Fatalf("COUNT %d: %d replies", n, len(list))
+		}
+		for _, reply := range list {
+			id := p.id(reply)
+			if id <= last {
+				t.Fatalf("%d after %d", id, last)
+			}
+			last = id
+		}
+	}
+	runs := p.do("SNOWFENCE.NEXT", "default", "COUNT", "10000", "RUNS").([]any)
+	total := int64(0)
+	for _, reply := range runs {
+		run := reply.([]any)
+		r := snowfence.Run{First: p.id(run[0]), Last: p.id(run[1]), Step: run[2].(int64)}
+		if r.First <= last {
+			t.Fatalf("run %+v after %d", r, last)
+		}
+		last, total = r.Last, total+r.Len()
+	}
+	if total != 10_000 {
+		t.Errorf("%d IDs in runs, want 10000", total)
+	}
+	for _, count := range []string{"0", "-1", "1000001", "x", "99999999999999999999"} {
+		p.fails(p.do("SNOWFENCE.NEXT", "default", "COUNT", count), "ERR")
+	}
+	p.fails(p.do("SNOWFENCE.NEXT", "other"), "NONAMESPACE")
+	p.fails(p.do("SNOWFENCE.NEXT", "a b"), "NONAMESPACE")
+}
+
+// Replies to a pipeline come in its order, wherever the network cuts it.
+func TestPipelineInPieces(t *testing.T) {
+	_, addr := start(t, Config{})
+	p := dial(t, addr)
+	var text strings.Builder
+	for i := range 500 {
+		text.WriteString(encode("ECHO", strconv.Itoa(i)))
+		text.WriteString(encode("SNOWFENCE.NEXT", "default"))
+	}
+	go func() {
+		for rest := text.String(); rest != ""; {
+			n := min(len(rest), 1+len(rest)%97)
+			if _, err := io.WriteString(p.c, rest[:n]); err != nil {
+				return
+			}
+			rest = rest[n:]
+		}
+	}()
+	last := snowfence.ID(0)
+	for i := range 500 {
+		if got := p.reply(); got != strconv.Itoa(i) {
+			t.Fatalf("reply %v at %d", got, i)
+		}
+		id := p.id(p.reply())
+		if id <= last {
+			t.Fatalf("%d after %d", id, last)
+		}
+		last = id
+	}
+}
+
+func TestDecodeAndRange(t *testing.T) {
+	_, addr := start(t, Config{})
+	p := dial(t, addr)
+	got := fmt.Sprint(p.do("SNOWFENCE.DECODE", "default", "2104672976770170879"))
+	want := "[id 2104672976770170879 time 2026-09-28T20:41:55.251Z unix_ms 1790628115251 tick 501793140594 node 1023 datacenter 31 worker 31 sequence 4095]"
+	if got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	p.fails(p.do("SNOWFENCE.DECODE", "default", "abc"), "ERR")
+	p.fails(p.do("SNOWFENCE.DECODE", "default", "-5"), "ERR")
+	r := p.do("SNOWFENCE.RANGE", "default", "2026-09-28T20:41:55.251Z", "1790628115252").([]any)
+	if lo, hi := p.id(r[0]), p.id(r[1]); lo != 2104672976770170879&^(1<<22-1) || hi != lo+1<<22 {
+		t.Errorf("range %d to %d", lo, hi)
+	}
+	p.fails(p.do("SNOWFENCE.RANGE", "default", "yesterday", "0"), "ERR")
+	p.fails(p.do("SNOWFENCE.RANGE", "default", "2", "1"), "ERR")
+}
+
+func TestHello(t *testing.T) {
+	_, addr := start(t, Config{})
+	p := dial(t, addr)
+	if list, ok := p.do("HELLO", "3", "SETNAME", "me").([]any); !ok || len(list) != 14 || list[5] != int64(3) {
+		t.Errorf("HELLO 3: %v", list)
+	}
+	if name := p.do("CLIENT", "GETNAME"); name != "me" {
+		t.Errorf("name %v", name)
+	}
+	p.fails(p.do("HELLO", "4"), "NOPROTO")
+	p.fails(p.do("HELLO", "3", "SETNAME", "a b"), "ERR")
+	p.fails(p.do("CLIENT", "KILL", "x"), "ERR")
+	p.fails(p.do("AUTH", "x"), "ERR")
+	if n := p.do("COMMAND", "COUNT"); n != int64(len(newTable())) {
+		t.Errorf("COMMAND COUNT: %v", n)
+	}
+	if s, _ := p.do("INFO").(string); !strings.Contains(s, "loading:0\r\n") {
+		t.Errorf("INFO: %q", s)
+	}
+	if got := p.do("RESET"); got != "RESET" {
+		t.Error(got)
+	}
+	if name := p.do("CLIENT", "GETNAME"); name != nil {
+		t.Errorf("name %v after RESET", name)
+	}
+}
+
+func token(name, secret string, f func(*server.Token)) server.Token {
+	sum := sha256.Sum256([]byte(secret))
+	t := server.Token{Name: name, SHA256: hex.EncodeToString(sum[:])}
+	if f != nil {
+		f(&t)
+	}
+	return t
+}
+
+func TestTokens(t *testing.T) {
+	a, err := server.NewAuth([]server.Token{
+		token("all", "secret-1", nil),
+		token("reader", "secret-2", func(t *server.Token) { t.Verbs = []server.Verb{server.VerbRead} }),
+		token("elsewhere", "secret-3", func(t *server.Token) { t.Namespaces = []string{"other*"} }),
+		token("slow", "secret-4", func(t *server.Token) { t.Rate, t.Burst = 0.001, 10 }),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, addr := start(t, Config{Auth: func() *server.Auth { return a }})
+	p := dial(t, addr)
+	for _, args := range [][]string{{"PING"}, {"SNOWFENCE.NEXT", "default"}, {"SNOWFENCE.DECODE", "default", "1"}, {"INFO"}, {"HELLO", "3"}, {"CLIENT", "LIST"}} {
+		p.fails(p.do(args...), "NOAUTH")
+	}
+	p.fails(p.do("AUTH", "wrong"), "WRONGPASS")
+	p.fails(p.do("AUTH", "user", ""), "WRONGPASS")
+	if got := p.do("AUTH", "secret-1"); got != "OK" {
+		t.Fatal(got)
+	}
+	p.id(p.do("SNOWFENCE.NEXT", "default"))
+	p.fails(p.do("AUTH", "any", "wrong"), "WRONGPASS")
+	p.fails(p.do("SNOWFENCE.NEXT", "default"), "NOAUTH") // who failed to be somebody is nobody
+
+	if list, ok := p.do("HELLO", "2", "AUTH", "any", "secret-2").([]any); !ok || len(list) != 14 {
+		t.Fatal(list)
+	}
+	p.fails(p.do("SNOWFENCE.NEXT", "default"), "NOPERM")
+	p.do("SNOWFENCE.DECODE", "default", "1")
+	p.fails(p.do("SNOWFENCE.NEXT", "default"), "NOPERM") // the namespace of the last command opens nothing
+	p.do("AUTH", "secret-3")
+	p.fails(p.do("SNOWFENCE.NEXT", "default"), "NOPERM")
+	p.fails(p.do("SNOWFENCE.NEXT", "others"), "NONAMESPACE")
+	p.do("AUTH", "secret-4")
+	p.fails(p.do("SNOWFENCE.NEXT", "default", "COUNT", "11"), "LIMIT")
+	p.do("SNOWFENCE.NEXT", "default", "COUNT", "10")
+	p.fails(p.do("SNOWFENCE.NEXT", "default"), "LIMIT")
+}
+
+func TestLimitOfConnections(t *testing.T) {
+	s, addr := start(t, Config{MaxConns: 2})
+	a, b := dial(t, addr), dial(t, addr)
+	a.do("PING")
+	b.do("PING")
+	dial(t, addr).fails(dial(t, addr).reply(), "ERR")
+	if a.do("QUIT") != "OK" {
+		t.Error("QUIT")
+	}
+	for deadline := time.Now().Add(20 * time.Second); s.Connections.Load() != 1; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("a closed connection still counts")
+		}
+	}
+	dial(t, addr).do("PING")
+}
+
+// A client that begins a command and does not end it is told so, and let go.
+func TestSlowClient(t *testing.T) {
+	_, addr := start(t, Config{Slow: 50 * time.Millisecond})
+	p := dial(t, addr)
+	p.send("*2\r\n$4\r\nECHO\r\n$5\r\nhel")
+	p.fails(p.reply(), "ERR")
+	if _, err := p.r.ReadByte(); err != io.EOF {
+		t.Errorf("the connection is open: %v", err)
+	}
+	if got := talk(t, addr, "PING\r\nQUIT\r\n"); got != "+PONG\r\n+OK\r\n" {
+		t.Errorf("others get %q", got)
+	}
+}
+
+// A namespace that is deleted and made again is seen to be another one.
+func TestNamespaceChanges(t *testing.T) {
+	st := lease.NewMemory()
+	s, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.CreateNamespace(t.Context(), st, "n", s, nil); err != nil {
+		t.Fatal(err)
+	}
+	svc := server.New(st, server.Options{TTL: 30 * time.Millisecond})
+	t.Cleanup(func() { _ = svc.Close(context.Background()) }) // what is deleted gives nothing back
+	_, addr := start(t, Config{Service: svc})
+	p := dial(t, addr)
+	p.id(p.do("SNOWFENCE.NEXT", "n"))
+	if err := svc.DeleteNamespace(t.Context(), "n", "n"); err != nil {
+		t.Fatal(err)
+	}
+	p.fails(p.do("SNOWFENCE.NEXT", "n"), "NONAMESPACE")
+	if _, err := svc.CreateNamespace(t.Context(), "n", "sonyflake", 0, 0); err == nil {
+		t.Error("a deleted namespace came back with another layout")
+	}
+	if _, err := svc.CreateNamespace(t.Context(), "n", "twitter", 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) { // its ticks begin above those of the old one
+		reply := p.do("SNOWFENCE.NEXT", "n")
+		if _, ok := reply.(string); ok {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(reply)
+		}
+	}
+}
