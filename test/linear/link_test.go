@@ -15,14 +15,12 @@ import (
 // link is the network between clients and a server.
 type link struct {
 	address string // for clients
-	port    int
 	proxy   *toxiproxy.Proxy
 }
 
 func newLink(t *testing.T, server string) *link {
 	t.Helper()
-	l := &link{port: servers.Ports(t, 1)[0]}
-	l.address = servers.Address(l.port)
+	l := &link{address: servers.Address(servers.Ports(t, 1)[0])}
 	s := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 	l.proxy = toxiproxy.NewProxy(s, "link", l.address, server)
 	if err := s.Collection.Add(l.proxy, true); err != nil {
@@ -35,12 +33,12 @@ func newLink(t *testing.T, server string) *link {
 // faults of the network.
 func (l *link) faults() []fault {
 	return []fault{
-		{"connections cut", func(t *testing.T, _ *rand.Rand) {
+		{"connections cut", func(t *testing.T, _ *history, _ *rand.Rand) {
 			l.proxy.Stop()
 			l.start(t)
 		}},
-		{"replies lost", func(t *testing.T, rnd *rand.Rand) { l.silence(t, rnd, "downstream") }},
-		{"requests lost", func(t *testing.T, rnd *rand.Rand) { l.silence(t, rnd, "upstream") }},
+		{"replies lost", func(t *testing.T, _ *history, rnd *rand.Rand) { l.silence(t, rnd, "downstream") }},
+		{"requests lost", func(t *testing.T, _ *history, rnd *rand.Rand) { l.silence(t, rnd, "upstream") }},
 	}
 }
 

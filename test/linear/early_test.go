@@ -1,0 +1,110 @@
+package linear
+
+import (
+	"context"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// early is a store that shows writes before they are on disk, as InnoDB does, and acknowledges them afterwards, or wrongly before.
+type early struct {
+	hasty bool // acknowledges before
+
+	mu      sync.Mutex
+	shown   map[lease.Key]lease.Record
+	disk    map[lease.Key]lease.Record
+	crashes int
+}
+
+func (e *early) Get(_ context.Context, keys []lease.Key) ([]lease.Record, error) {
+	time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	out := make([]lease.Record, len(keys))
+	for i, k := range keys {
+		out[i] = e.shown[k]
+		out[i].Key = k
+	}
+	return out, nil
+}
+
+func (e *early) List(context.Context, lease.Query) ([]lease.Record, error) { return nil, errAway }
+
+func (e *early) Swap(_ context.Context, writes []lease.Write) []error {
+	e.mu.Lock()
+	errs := make([]error, len(writes))
+	for i, w := range writes {
+		if e.shown[w.New.Key].Nonce == w.Old {
+			e.shown[w.New.Key] = w.New
+		} else {
+			errs[i] = lease.ErrLost
+		}
+	}
+	before := e.crashes
+	e.mu.Unlock()
+	flush := func() bool {
+		time.Sleep(time.Duration(rand.IntN(5000)) * time.Microsecond)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.crashes != before {
+			return false
+		}
+		e.disk = maps.Clone(e.shown) // a log: what came before is on disk too
+		return true
+	}
+	if e.hasty {
+		go flush()
+	} else if !flush() {
+		return all(writes, errAway)
+	}
+	return errs
+}
+
+func (e *early) crash(_ *testing.T, h *history, _ *rand.Rand) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.shown = maps.Clone(e.disk)
+	e.crashes++
+	h.kills = append(h.kills, h.now())
+}
+
+// TestEarly checks what is forgiven to stores that show writes early: those alone, and not that an acknowledged write is lost.
+func TestEarly(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		hasty, forgiven bool
+		want            porcupine.CheckResult
+	}{
+		"not forgiven": {false, false, porcupine.Illegal},
+		"forgiven":     {false, true, porcupine.Ok},
+		"hasty":        {true, true, porcupine.Illegal},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := &early{hasty: c.hasty, shown: map[lease.Key]lease.Record{}, disk: map[lease.Key]lease.Record{}}
+			h := storm(t, subject{
+				open:   func(*testing.T) lease.Store { return e },
+				faults: slices.Repeat([]fault{{"crash", e.crash}}, 20),
+			}, 0)
+			if c.forgiven {
+				h.forgive()
+			}
+			result, page := h.verdict()
+			if result != c.want {
+				t.Errorf("the checker says %q, want %q: %s", result, c.want, page)
+			}
+			if page != "" {
+				_ = os.Remove(page)
+			}
+		})
+	}
+}
