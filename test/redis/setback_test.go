@@ -86,7 +86,7 @@ func TestOldFile(t *testing.T) {
 	r.Again(t)
 	f.working()
 	node := int64(50) // leased by nobody when the copy was made
-	f.run(f.open(lease.Options{Node: &node}))
+	holder := f.run(f.open(lease.Options{Node: &node}))
 	f.working()
 	before := described(t, f.st).Identity
 	r.Kill()
@@ -97,6 +97,7 @@ func TestOldFile(t *testing.T) {
 	r.Again(t)
 	// Whoever takes the same node does not know of its holder, who has not renewed yet.
 	f.run(f.open(lease.Options{Node: &node}))
+	f.excuse(holder)
 	f.run(f.open(lease.Options{}))
 	f.working()
 	if after := described(t, f.st).Identity; after == before {
@@ -131,10 +132,11 @@ func TestStalePromotion(t *testing.T) {
 	})
 	replica.Do(t, "REPLICAOF", "NO", "ONE") // and nobody knows
 	node := int64(50)
-	f.run(f.open(lease.Options{Node: &node}))
+	holder := f.run(f.open(lease.Options{Node: &node}))
 	f.working()
 	way.turn(replica.Address())
 	f.run(f.open(lease.Options{Node: &node}))
+	f.excuse(holder)
 	f.run(f.open(lease.Options{}))
 	f.working()
 	if g := described(t, f.st).Generation; g < 2 {
