@@ -41,7 +41,7 @@ renewed while the process runs, given back at its end, and runs out after a cras
 
 func (p *program) leaseList() *cobra.Command {
 	var f storeFlags
-	var asJSON, all bool
+	var asJSON, all, verbose bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the nodes that are held", Args: cobra.NoArgs,
 		Example: "  snowfence lease list\n  snowfence lease list --all --json",
@@ -49,12 +49,16 @@ func (p *program) leaseList() *cobra.Command {
 	f.register(cmd.Flags())
 	cmd.Flags().BoolVar(&all, "all", false, "nodes that were held once, too")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "say how the store is set up, as far as its promise depends on it")
 	cmd.RunE = p.runs(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
 		st, ns, err := p.openNamespace(cmd.Context(), &f)
 		if err != nil {
 			return err
 		}
 		defer st.Close()
+		if verbose {
+			p.explainStore(cmd.Context(), st, f.namespace, true)
+		}
 		records, err := lease.ListLeases(cmd.Context(), st.Leases, f.namespace)
 		if err != nil {
 			return err

@@ -83,6 +83,7 @@ nodes, nothing changes. The nodes outside --leasable are left to numbers given b
 		if err != nil {
 			return f.exists(cmd.Context(), st, s.Layout(), o, err)
 		}
+		p.explainStore(cmd.Context(), st, args[0], false)
 		return writeNamespace(out, ns, f.json)
 	})
 	return cmd

@@ -30,7 +30,8 @@ type program struct {
 	stdout, stderr io.Writer
 	env            map[string]string
 	now            func() time.Time
-	fromEnv        map[string]bool // flags of this run that were set by the environment
+	fromEnv        map[string]bool          // flags of this run that were set by the environment
+	hide           func(text string) string // takes the passwords of the open store out of messages; nil without one
 }
 
 // run is the whole program but for its signals. It returns the exit code.
@@ -72,7 +73,7 @@ Exit codes: 0 ok, 1 failed, 2 usage or bad input, 3 findings (a refused change),
 	root.SetVersionTemplate("snowfence {{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages ", "FlagUsagesWrapped 100 "))
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(p.newCommand(), p.decodeCommand(), p.planCommand(), p.auditCommand(), p.serveCommand(), p.leaseCommand(), p.simulateCommand(), p.namespaceCommand(), p.secretCommand(), p.versionCommand(), p.manCommand())
+	root.AddCommand(p.newCommand(), p.decodeCommand(), p.planCommand(), p.auditCommand(), p.serveCommand(), p.leaseCommand(), p.simulateCommand(), p.namespaceCommand(), p.secretCommand(), p.versionCommand(), p.manCommand(), storesTopic())
 	return root
 }
 
@@ -158,7 +159,7 @@ func (p *program) exitCode(cmd *cobra.Command, err error) int {
 // withoutPackage is the text of an error without the name of the package it comes from.
 func withoutPackage(err error) string {
 	text := err.Error()
-	for _, name := range []string{"snowfence: ", "lease: ", "sqlstore: "} {
+	for _, name := range []string{"snowfence: ", "lease: ", "sqlstore: ", "redisstore: ", "etcdstore: "} {
 		text = strings.TrimPrefix(text, name)
 	}
 	return text
@@ -167,5 +168,8 @@ func withoutPackage(err error) string {
 // message writes a line to standard error, behind the name of the program.
 func (p *program) message(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
+	if p.hide != nil {
+		text = p.hide(text)
+	}
 	fmt.Fprintln(p.stderr, "snowfence: "+strings.ReplaceAll(text, "\n", "\nsnowfence: "))
 }

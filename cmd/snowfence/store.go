@@ -24,15 +24,18 @@ func (f *storeFlags) register(fs *pflag.FlagSet) {
 }
 
 func (f *storeFlags) registerStore(fs *pflag.FlagSet) {
-	fs.StringVar(&f.store, "store", "", "`URL` of the store: "+open.Schemes+" (default: a file in your state folder)")
+	fs.StringVar(&f.store, "store", "", "`URL` of the store: "+open.Schemes+" (see snowfence help stores; default: a file in your state folder)")
 }
 
 // openStore opens the store of the flags, or the user's own.
 func (p *program) openStore(ctx context.Context, f *storeFlags) (*open.Store, error) {
 	if f.store != "" {
-		st, err := open.Open(ctx, f.store)
+		st, err := open.OpenEnv(ctx, f.store, func(name string) string { return p.env[name] })
 		if errors.Is(err, open.ErrURL) {
 			return nil, usageError{err}
+		}
+		if err == nil {
+			p.hide = st.Hide
 		}
 		return st, err
 	}

@@ -99,5 +99,9 @@ func (a *address) wrap(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &hiding{err, a.secrets.hide(fmt.Sprintf("store %s: %v", a.name(), err))}
+	text := fmt.Sprintf("store %s: %v", a.name(), err)
+	for _, name := range []string{"sqlstore: ", "redisstore: ", "etcdstore: "} {
+		text = strings.ReplaceAll(text, name, "") // the URL says that
+	}
+	return &hiding{err, a.secrets.hide(strings.ReplaceAll(text, "\n\t", " "))}
 }

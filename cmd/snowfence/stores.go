@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+
+	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/spf13/cobra"
+)
+
+// storesTopic is what "snowfence help stores" shows.
+func storesTopic() *cobra.Command {
+	return &cobra.Command{
+		Use:   "stores",
+		Short: "The URLs of stores",
+		Long: `--store takes the URL of a store, for all commands; SNOWFENCE_STORE does, too.
+
+  sqlite:PATH                                   a file, for the processes of one machine
+  mem:                                          in memory; it ends with the process
+  postgres://USER@HOST:5432/DATABASE            PostgreSQL, several hosts with commas
+  mysql://USER@HOST:3306/DATABASE               MySQL or MariaDB
+  redis://HOST:6379/0                           Redis, best effort
+  redis+sentinel://HOST,HOST,HOST:26379/MASTER  Redis with sentinels
+  redis+cluster://HOST,HOST,HOST:6379           Redis Cluster
+  rediss:, rediss+sentinel:, rediss+cluster:    the same over TLS
+  etcd://HOST,HOST,HOST:2379                    etcd
+
+On all but sqlite: and mem: a namespace is made with "snowfence namespace create" first.
+
+Passwords
+  They come from the first of these: the URL (USER:PASSWORD@, or the parameter password),
+  the file that its parameter password_file names, the variable SNOWFENCE_STORE_PASSWORD, the
+  file that SNOWFENCE_STORE_PASSWORD_FILE names. A URL on a command line is seen by everybody
+  on the machine. In a URL, write / ? # @ & and % as %2F %3F %23 %40 %26 and %25. No message
+  shows a password.
+
+Parameters stand behind '?', with '&' between them.
+  all servers     connect_timeout=5s, password_file=PATH
+  TLS             tls=yes|no, tls_ca=FILE, tls_cert=FILE, tls_key=FILE, tls_name=NAME,
+                  tls_verify=no (redis, etcd, mysql; the files are PEM)
+  postgres        sslmode=, sslrootcert=, sslcert=, sslkey=, sslsni=, sslnegotiation=,
+                  target_session_attrs= (read-write, with several hosts), search_path=,
+                  application_name=, default_query_exec_mode= (exec, behind pgbouncer),
+                  host=FOLDER of a socket, connections=8
+  mysql           socket=PATH, connections=8; without tls, TLS is used where the server has it,
+                  and its certificate is not looked at
+  redis           prefix=snowfence, replicas=0 (how many must acknowledge a grant before it is
+                  used), aof=no (they must have synced it), ack_timeout=1s
+  redis+sentinel  sentinel_user=, sentinel_password=, sentinel_password_file=
+  etcd            prefix=snowfence/, timeout=3s (of one request)
+
+What a store is set up for, "snowfence lease list -v" shows.`,
+	}
+}
+
+// explainStore says what follows from the way in which a store is set up; with all, also what is as it should be.
+func (p *program) explainStore(ctx context.Context, st *open.Store, namespace string, all bool) {
+	found, err := st.Findings(ctx, namespace)
+	if err != nil {
+		p.message("how the store is set up cannot be seen: %s", withoutPackage(err))
+		return
+	}
+	for _, f := range found {
+		switch {
+		case f.Advice != "":
+			p.message("store: %s is %s: %s", f.Name, f.Value, f.Advice)
+		case all:
+			p.message("store: %s is %s", f.Name, f.Value)
+		}
+	}
+}
