@@ -102,6 +102,9 @@ func (l *Lease) acquire(ctx context.Context, healing bool) error {
 		}
 		// Somebody else was faster. The next candidate.
 	}
+	if l.offers != nil {
+		return fmt.Errorf("lease: a node that was free: %w", ErrLost) // the next offer
+	}
 	return f.taken(ctx)
 }
 

@@ -36,6 +36,10 @@ func (f *finder) candidates(ctx context.Context) iter.Seq2[[]Record, error] {
 		nodes func(context.Context) ([]int64, error)
 		wait  int64
 	}{{f.own, later}, {f.remembered, now}, {f.sticky, now}, {f.sample, never}, {f.oldest, now}, {f.vacant, later}, {f.gap, later}}
+	if l.offers != nil {
+		steps = steps[:1]
+		steps[0].nodes = f.offered
+	}
 	return func(yield func([]Record, error) bool) {
 		for _, step := range steps {
 			nodes, err := step.nodes(ctx)

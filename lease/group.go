@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -13,6 +14,8 @@ import (
 //
 //	st = lease.Group(st)
 //	l, err := lease.Open(ctx, st, "default", scheme, nil)
+//
+// [OpenAll] opens many, and does so by itself.
 //
 // Concurrent swaps become one Swap, in which a key is written at most once: a second write of it waits for a later batch. Concurrent reads become one Get of
 // distinct keys, and concurrent questions for the store's identity or time one question. A call only ever shares a round trip that begins
@@ -61,6 +64,10 @@ type group struct {
 	gets  lane[[]Key, []Record]
 	names lane[struct{}, string]
 	times lane[struct{}, time.Time]
+
+	mu    sync.Mutex
+	pins  int      // leases that want the store pinned
+	unpin []func() // to be called when there are none
 }
 
 type countingGroup struct {
@@ -112,12 +119,39 @@ func (g *group) Now(ctx context.Context) (time.Time, error) {
 	return g.times.ask(ctx, struct{}{})
 }
 
-// Pin implements [Pinner].
+// Pin implements [Pinner]. The store is pinned once, for all leases.
 func (g *group) Pin(ctx context.Context) (unpin func(), err error) {
-	if p, ok := g.Store.(Pinner); ok {
-		return p.Pin(ctx)
+	p, ok := g.Store.(Pinner)
+	if !ok {
+		return func() {}, nil
 	}
-	return func() {}, nil
+	g.mu.Lock()
+	pinned := g.pins > 0
+	if pinned {
+		g.pins++
+	}
+	g.mu.Unlock()
+	if !pinned {
+		unpin, err := p.Pin(ctx)
+		if err != nil {
+			return nil, err
+		}
+		g.mu.Lock()
+		g.pins++
+		g.unpin = append(g.unpin, unpin) // several, of leases that are opened at once
+		g.mu.Unlock()
+	}
+	return sync.OnceFunc(func() {
+		g.mu.Lock()
+		var last []func()
+		if g.pins--; g.pins == 0 {
+			last, g.unpin = g.unpin, nil
+		}
+		g.mu.Unlock()
+		for _, unpin := range last {
+			unpin()
+		}
+	}), nil
 }
 
 // swap carries out the writes of many calls as one batch.

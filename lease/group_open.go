@@ -37,24 +37,42 @@ func OpenAll(ctx context.Context, st Store, namespace string, s *snowfence.Schem
 	default:
 		st = Group(st)
 	}
-	together := &offers{want: n, start: world.From(ctx).Now()}
-	leases := make([]*Lease, n)
-	first := min(n, 1) // alone: it reads what is free, for all
-	err = each(ctx, first, func(ctx context.Context, i int) (err error) {
-		leases[i], err = open(ctx, st, namespace, s, opts, together)
-		return err
-	})
-	if err == nil {
-		err = each(ctx, n-first, func(ctx context.Context, i int) (err error) {
-			leases[first+i], err = open(ctx, st, namespace, s, opts, together)
-			return err
-		})
+	leases := make([]*Lease, 0, n)
+	for len(leases) < n && err == nil {
+		var more []*Lease
+		more, err = openTogether(ctx, st, namespace, s, n-len(leases), opts)
+		leases = append(leases, more...)
+		if err == nil && len(more) == 0 {
+			// Nothing is free, or others were faster: one by itself looks closer, and waits if it may, or says who has the nodes.
+			var l *Lease
+			if l, err = open(ctx, st, namespace, s, opts, nil); err == nil {
+				leases = append(leases, l)
+			}
+		}
 	}
 	if err != nil {
-		opened := slices.DeleteFunc(leases, func(l *Lease) bool { return l == nil })
-		return nil, errors.Join(err, CloseAll(ctx, opened))
+		return nil, errors.Join(err, CloseAll(ctx, leases))
 	}
 	return leases, nil
+}
+
+// openTogether opens n leases on nodes that are free when that is read, once. There are fewer if fewer are free, or if others were faster.
+func openTogether(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, n int, opts Options) ([]*Lease, error) {
+	together := &offers{want: n, start: world.From(ctx).Now()}
+	leases := make([]*Lease, n)
+	do := func(i int) error {
+		l, err := open(ctx, st, namespace, s, opts, together)
+		if errors.Is(err, errDrained) || errors.Is(err, ErrLost) {
+			return nil
+		}
+		leases[i] = l
+		return err
+	}
+	err := do(0) // alone: it reads what is free, for all
+	if err == nil {
+		err = each(n-1, func(i int) error { return do(i + 1) })
+	}
+	return slices.DeleteFunc(leases, func(l *Lease) bool { return l == nil }), err
 }
 
 // CloseAll closes leases as [Lease.Close] does, many at a time. It tries to close them all, and returns the first error.
@@ -64,7 +82,7 @@ func CloseAll(ctx context.Context, leases []*Lease) error {
 	}
 	var mu sync.Mutex
 	var first error
-	_ = each(ctx, len(leases), func(_ context.Context, i int) error {
+	_ = each(len(leases), func(i int) error {
 		if err := leases[i].Close(ctx); err != nil {
 			mu.Lock()
 			defer mu.Unlock()
@@ -77,10 +95,9 @@ func CloseAll(ctx context.Context, leases []*Lease) error {
 	return first
 }
 
-// each calls do for 0 to n−1, at most openers at a time. After an error it ends the ctx of the others, and returns the error when all have returned.
-func each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+// each calls do for 0 to n−1, at most openers at a time. After an error it begins no more, and returns the error when those under way have ended: whoever is
+// interrupted while it acquires a node may leave it held.
+func each(n int, do func(i int) error) error {
 	var mu sync.Mutex
 	var first error
 	next := 0
@@ -96,13 +113,12 @@ func each(ctx context.Context, n int, do func(ctx context.Context, i int) error)
 				if stop || i >= n {
 					return
 				}
-				if err := do(ctx, i); err != nil {
+				if err := do(i); err != nil {
 					mu.Lock()
 					if first == nil {
 						first = err
 					}
 					mu.Unlock()
-					cancel()
 				}
 			}
 		})
@@ -123,12 +139,13 @@ type offers struct {
 	drawn int
 }
 
-// offered takes a block out of the offers, which the first lease reads, and with it a time for renewals. There is none when they are used up.
+// errDrained means that all offers were taken up.
+var errDrained = errors.New("no more nodes were free")
+
+// offered takes a block out of the offers, which the first lease reads, and with it a time for renewals. It is all a finder does for leases that are
+// opened together.
 func (f *finder) offered(ctx context.Context) ([]int64, error) {
 	o := f.l.offers
-	if o == nil {
-		return nil, nil
-	}
 	o.mu.Lock()
 	read := o.read
 	o.mu.Unlock()
@@ -144,7 +161,7 @@ func (f *finder) offered(ctx context.Context) ([]int64, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.drawn == len(o.free) {
-		return nil, nil
+		return nil, errDrained
 	}
 	b := o.free[o.drawn]
 	third := f.l.opts.TTL / 3

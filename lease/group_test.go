@@ -280,6 +280,43 @@ func TestGroupHangs(t *testing.T) {
 	})
 }
 
+// pinned is a store that counts its pins.
+type pinned struct {
+	lease.Store
+	pins, unpins atomic.Int64
+}
+
+func (p *pinned) Pin(context.Context) (func(), error) {
+	p.pins.Add(1)
+	return func() { p.unpins.Add(1) }, nil
+}
+
+// TestGroupPin: the store stays pinned until the last lease has ended.
+func TestGroupPin(t *testing.T) {
+	p := &pinned{Store: lease.NewMemory()}
+	st := lease.Group(p).(lease.Pinner)
+	for round := range int64(2) {
+		var unpins []func()
+		for range 3 {
+			unpin, err := st.Pin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			unpins = append(unpins, unpin)
+		}
+		unpins[1]()
+		unpins[1]() // once more is nothing
+		unpins[0]()
+		if p.pins.Load() != round+1 || p.unpins.Load() != round {
+			t.Errorf("round %d: %d pins, %d unpins with one lease left", round, p.pins.Load(), p.unpins.Load())
+		}
+		unpins[2]()
+		if p.unpins.Load() != round+1 {
+			t.Errorf("round %d: %d unpins without leases", round, p.unpins.Load())
+		}
+	}
+}
+
 // bare is a store with nothing but the methods of [lease.Store].
 type bare struct{ lease.Store }
 

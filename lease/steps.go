@@ -10,11 +10,11 @@ import (
 
 // The steps of a finder, in its order. Each returns node numbers that may be free.
 
-// own is the block this lease held last, if its records still say so; before it held any, one that was found for leases opened together.
+// own is the block this lease held last, if its records still say so.
 func (f *finder) own(ctx context.Context) ([]int64, error) {
 	l := f.l
 	if l.own == nil {
-		return f.offered(ctx)
+		return nil, nil
 	}
 	rs, err := l.st.Get(ctx, l.own)
 	if err != nil {
