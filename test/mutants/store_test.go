@@ -43,4 +43,54 @@ var storeMutants = []mutant{
 		rule: "commits wait for the disk", file: "sqlstore/sqlite.go",
 		old: `	if level >= 2 {`, now: `	if level >= 0 {`, pkg: "./test/sqlite", test: "TestDurable",
 	},
+	{
+		rule: "a promoted server is another one", file: "sqlstore/postgres.go",
+		old: `i.system || ':' || i.timeline ||`, now: `i.system ||`, pkg: "./test/postgres", test: "TestRecoveredBetweenRuns",
+	},
+	{
+		rule: "a server of an older timeline is not heard", file: "sqlstore/identity.go",
+		old: `word.system == s.system && word.term < s.term`, now: `false`, pkg: "./sqlstore", test: "TestHear",
+	},
+	{
+		rule: "nor one that answers late", file: "sqlstore/identity.go",
+		old: `began < s.since`, now: `false`, pkg: "./sqlstore", test: "TestHear",
+	},
+	{
+		rule: "restored tables are others", file: "sqlstore/dialect.go",
+		old: `marked && of == mark`, now: `marked && of != ""`, pkg: "./test/postgres", test: "TestDumpRestoredBetweenRuns",
+	},
+	{
+		rule: "restored tables are others in MySQL too", file: "sqlstore/dialect.go",
+		old: `marked && of == mark`, now: `marked && of != ""`, pkg: "./test/mysql", test: "TestDumpRestoredBetweenRuns",
+	},
+	{
+		rule: "commits of PostgreSQL wait for the disk", file: "sqlstore/postgres.go",
+		old: `WHEN 'off' THEN set_config('synchronous_commit', 'on', true)`, now: `WHEN 'off' THEN ''`, pkg: "./test/postgres", test: "TestDurable",
+	},
+	{
+		rule: "what a server says of itself counts with each use", file: "sqlstore/identity.go",
+		old: `word.refusal != ""`, now: `false`, pkg: "./test/postgres", test: "TestSettings",
+	},
+	{
+		rule: "an unknown outcome is not tried again", file: "sqlstore/errors.go",
+		old: `case "40001",`, now: `case "", "40001",`, pkg: "./test/postgres", test: "TestLostAnswer",
+	},
+	{
+		rule: "nor is one of a commit", file: "sqlstore/errors.go",
+		old: `	code := mysqlCode(err)
+	return code == 1213`, now: `	code := mysqlCode(err)
+	return code == 0 || code == 1213`, pkg: "./test/mysql", test: "TestLostAnswer",
+	},
+	{
+		rule: "commits of MySQL wait for the disk", file: "sqlstore/mysql.go",
+		old: `@@innodb_flush_log_at_trx_commit NOT IN (1, 3)`, now: `false`, pkg: "./test/mysql", test: "TestSettings",
+	},
+	{
+		rule: "connections of MySQL commit", file: "sqlstore/mysql.go",
+		old: `WHEN @@autocommit = 0`, now: `WHEN false`, pkg: "./test/mysql", test: "TestSettings",
+	},
+	{
+		rule: "texts are compared byte by byte", file: "sqlstore/mysql.go",
+		old: `nonce VARBINARY(64)`, now: `nonce VARCHAR(64)`, pkg: "./test/mysql", test: "TestBytes",
+	},
 }

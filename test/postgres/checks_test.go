@@ -312,24 +312,5 @@ func TestGeneratorInOneLine(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
 	db, st := connect(t, p.URL("postgres")+"&default_query_exec_mode=exec") // as behind a pooler
-	if _, err := sqlstore.Generator(t.Context(), db, sqlstore.PostgreSQL()); !errors.Is(err, lease.ErrNoNamespace) || !strings.Contains(err.Error(), "snowfence namespace create default") {
-		t.Errorf("without a namespace: %v", err)
-	}
-	if _, err := lease.CreateNamespace(t.Context(), st, "default", fleet.Default(t), nil); err != nil {
-		t.Fatal(err)
-	}
-	g, err := sqlstore.Generator(t.Context(), db, sqlstore.PostgreSQL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := g.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b, err := g.Next(t.Context()); err != nil || b <= a {
-		t.Errorf("second ID %d after %d, error %v", b, a, err)
-	}
-	if err := g.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	fleet.OneLine(t, db, st, sqlstore.PostgreSQL())
 }
