@@ -72,6 +72,7 @@ func (s *sim) check(h *holding, c *caller, ids []snowfence.ID, began time.Durati
 		return
 	}
 	s.figures.IDs += int64(len(ids))
+	fresh := h.fresh(began)
 	for i := 0; i < len(ids); {
 		first, err := r.scheme.Decode(ids[i])
 		if err != nil {
@@ -87,6 +88,10 @@ func (s *sim) check(h *holding, c *caller, ids []snowfence.ID, began time.Durati
 		}
 		last := first
 		last.Sequence += int64(n - 1)
+		if first.Tick < fresh {
+			s.violate("%s made an ID of tick %d in a call that began in tick %d", h.p.name, first.Tick, fresh+1)
+			return
+		}
 		s.member(h, r, ids[i], first, last, began)
 		if s.bad != nil {
 			return
@@ -102,6 +107,15 @@ func (s *sim) check(h *holding, c *caller, ids []snowfence.ID, began time.Durati
 	c.highest = max(c.highest, highest)
 	h.p.slot.madeAt = s.now
 	s.mark("made", h.p.name, int64(len(ids)), int64(ids[len(ids)-1]))
+}
+
+// fresh returns the lowest tick that an ID of a call that began at that time may have: the clock's, with one for rounding. A coarse generator may be late, and any
+// takes some time to follow a clock that was set.
+func (h *holding) fresh(began time.Duration) int64 {
+	if c := h.p.clock; !h.p.slot.coarse && c.since+20*time.Millisecond < began && h.reader.rollBits == 0 {
+		return h.reader.scheme.Layout().TickOf(start().Add(began+c.off(began))) - 1
+	}
+	return -1
 }
 
 // raw is the ID before encryption, as far as order goes.
@@ -120,6 +134,10 @@ func (s *sim) member(h *holding, r *reader, id snowfence.ID, first, last snowfen
 		}
 		if cl.lost && began > cl.lostAt {
 			s.violate("%s made an ID of node %d, tick %d, after the store had said that somebody else wrote to the node", h.p.name, first.Node, first.Tick)
+			return
+		}
+		if cl.ended && began > cl.endedAt {
+			s.violate("%s made an ID of node %d, tick %d, from a grant that had ended when the call began", h.p.name, first.Node, first.Tick)
 			return
 		}
 		at := r.place(id, first)

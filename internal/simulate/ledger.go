@@ -17,8 +17,9 @@ type claim struct {
 	first       int64 // until at its beginning
 	begun       time.Duration
 
-	ended bool // sealed or given back: nothing of used or later was made
-	used  int64
+	ended   bool // sealed or given back: nothing of used or later was made
+	used    int64
+	endedAt time.Duration
 
 	lost   bool // the store said that somebody else wrote: nothing more may be made
 	lostAt time.Duration
@@ -32,6 +33,13 @@ type claim struct {
 	forked time.Duration
 }
 
+// stop ends a claim at a tick. A second time only confirms it.
+func (c *claim) stop(used int64, now time.Duration) {
+	if !c.ended {
+		c.ended, c.used, c.endedAt = true, used, now
+	}
+}
+
 // end returns the first tick that the claim does not stand for.
 func (c *claim) end() int64 {
 	if c.ended {
@@ -42,9 +50,10 @@ func (c *claim) end() int64 {
 
 // acked is what the store has acknowledged to a process about a node.
 type acked struct {
-	nonce string
-	until int64
-	doubt bool // a write since then was not answered
+	nonce    string
+	revision int64
+	until    int64
+	doubt    bool // a write since then was not answered
 }
 
 // acknowledge is told of each answer to a swap that reached a process, at the moment it did.
@@ -60,10 +69,10 @@ func (s *sim) acknowledge(h *holding, writes []lease.Write, errs []error) {
 		a := h.acked[node]
 		switch err := errs[i]; {
 		case err == nil:
-			h.acked[node] = acked{nonce: w.New.Nonce, until: w.New.Until}
+			h.acked[node] = acked{nonce: w.New.Nonce, revision: w.New.Revision, until: w.New.Until}
 		case errors.Is(err, lease.ErrLost):
 			if a.nonce == w.Old && !a.doubt {
-				s.lost(h, node)
+				s.lost(h, node, a)
 			}
 		default:
 			a.doubt = true
@@ -85,10 +94,16 @@ func (s *sim) doubt(h *holding, writes []lease.Write) {
 	}
 }
 
+// farBack is by how many writes a record has to have gone back for the loser of a swap to be sure to see it, whoever else writes in the meantime.
+const farBack = 20
+
 // lost marks the claims of a lease on a node that somebody else wrote to: from now on nothing may be made from them.
-func (s *sim) lost(h *holding, node int64) {
+func (s *sim) lost(h *holding, node int64, a acked) {
 	if h.p.replaying {
 		return
+	}
+	if r := s.store.get(keysOf(node))[0]; r.Nonce == "" || r.Revision < a.revision-farBack {
+		h.noticed, h.raises = true, s.raises()
 	}
 	for _, c := range h.claims {
 		if !c.ended && !c.lost && c.node <= node && node < c.node+c.nodes {
@@ -105,6 +120,7 @@ func (s *sim) granted(h *holding, g snowfence.Grant) {
 	for _, c := range h.claims {
 		if c.node == g.Node && c.from == g.From && !c.ended {
 			if g.Until > c.until {
+				s.near(c, g.Until)
 				c.until = g.Until
 				s.figures.Renewals++
 				s.mark("renewed", h.p.name, g.Node, g.Until)
@@ -120,10 +136,15 @@ func (s *sim) granted(h *holding, g snowfence.Grant) {
 	if len(h.claims) > 16 {
 		h.claims = h.claims[len(h.claims)-16:]
 	}
+	if h.noticed && s.raises() <= h.raises {
+		s.violate("%s met a store that had gone back, and was granted node %d without the floor raised", h.p.name, g.Node)
+	}
+	h.noticed = false
 	s.figures.Grants++
 	s.mark("granted", h.p.name, g.Node, g.From)
 	s.trace("%s granted node %d (%d nodes), ticks %d to %d", h.p.name, g.Node, nodes, g.From, g.Until)
 	s.written(h, c)
+	s.near(c, c.until)
 	for n := c.node; n < c.node+nodes; n++ {
 		s.claims[n] = append(s.claims[n], c)
 	}
@@ -136,6 +157,19 @@ func (s *sim) eraFor(p *process) int {
 		return s.era
 	}
 	return p.era
+}
+
+// near checks that a grant reaches no further than one ttl ahead of the fastest clock there was, and with a store that has a clock, of the allowed skew; or one
+// tick past its floor. Otherwise restarts and bad clocks would run away with the ticks.
+func (s *sim) near(c *claim, until int64) {
+	ahead := s.ahead
+	if s.store.clock {
+		ahead = min(ahead, s.skew)
+	}
+	l := s.schemes[c.era].Layout()
+	if most := l.TickOf(start().Add(s.now+ahead+s.ttl+time.Second)) + 1; until > max(most, c.from+1) {
+		s.violate("%s uses node %d from tick %d until %d, and the clocks allow %d", c.owner.name, c.node, c.from, until, most)
+	}
 }
 
 // written checks that the store had acknowledged what a generator is given.

@@ -45,7 +45,11 @@ func (d direct) Identity(context.Context) (string, error) { return d.st.name(), 
 
 // swap is a write that has reached the store.
 func (s *sim) swap(p *process, w lease.Write) error {
+	veto := s.store.get([]lease.Key{w.New.Key})[0].Veto
 	err := s.store.swap(w)
+	if err == nil && veto != "" && w.New.Holder != "" {
+		s.violate("%s leased node %d, which has a veto", p.name, w.New.Node)
+	}
 	if err == nil && w.New.Node == lease.NamespaceNode {
 		s.changed()
 	}

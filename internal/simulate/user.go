@@ -30,13 +30,16 @@ type slot struct {
 
 // holding is one lease of a process with the generator on it. It stands between the two as their fence, and tells the ledger what it sees.
 type holding struct {
-	p      *process
-	l      *lease.Lease
-	g      *snowfence.Generator
-	reader *reader
-	claims []*claim
-	acked  map[int64]acked // by node: what the store acknowledged last
-	tried  map[int64]int64 // by node: the highest until that was written, acknowledged or not
+	p       *process
+	l       *lease.Lease
+	g       *snowfence.Generator
+	reader  *reader
+	claims  []*claim
+	acked   map[int64]acked // by node: what the store acknowledged last
+	noticed bool            // it lost a swap to a store that had gone back, with the floor raised so often by then
+	raises  int
+
+	tried map[int64]int64 // by node: the highest until that was written, acknowledged or not
 }
 
 // World lets the generator run in the simulation.
@@ -58,7 +61,7 @@ func (h *holding) Grant(ctx context.Context, after int64) (snowfence.Grant, erro
 func (h *holding) Release(ctx context.Context, g snowfence.Grant, used int64) error {
 	for _, c := range slices.Backward(h.claims) {
 		if c.node == g.Node && c.from == g.From {
-			c.ended, c.used = true, used
+			c.stop(used, h.p.s.now)
 			break // an earlier one that began at the same tick was given back before
 		}
 	}
@@ -70,9 +73,7 @@ func (h *holding) Bind(seal func() int64) (func(), error) {
 	return h.l.Bind(func() int64 {
 		used := seal()
 		for _, c := range h.claims {
-			if !c.ended {
-				c.ended, c.used = true, used
-			}
+			c.stop(used, h.p.s.now)
 		}
 		return used
 	})
