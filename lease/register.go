@@ -10,10 +10,12 @@ import (
 // register makes sure that the namespace exists, is for this scheme, and knows how far ahead this lease may write.
 func (l *Lease) register(ctx context.Context) error {
 	if l.opts.Create {
-		if _, err := readNamespace(ctx, l.st, l.name); errors.Is(err, ErrNoNamespace) {
-			if _, err := CreateNamespace(ctx, l.st, l.name, l.scheme, nil); err != nil {
-				return err
-			}
+		_, err := readNamespace(ctx, l.st, l.name)
+		if errors.Is(err, ErrNoNamespace) {
+			_, err = CreateNamespace(ctx, l.st, l.name, l.scheme, nil)
+		}
+		if err != nil {
+			return err // not what the next read would say: that the namespace is to be created by hand
 		}
 	}
 	_, err := l.usable(ctx)

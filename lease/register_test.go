@@ -1,0 +1,46 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// slowStart is a store whose first answer does not come.
+type slowStart struct {
+	lease.Store
+	asked int
+}
+
+var errNoAnswer = errors.New("no answer")
+
+func (s *slowStart) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+	s.asked++
+	if s.asked == 1 {
+		return nil, errNoAnswer
+	}
+	return s.Store.Get(ctx, keys)
+}
+
+// TestCreateNeedsAnswer: who may create the namespace is not told to create it when it was the store that did not answer.
+func TestCreateNeedsAnswer(t *testing.T) {
+	s, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := &slowStart{Store: lease.NewMemory()}
+	o := &lease.Options{Create: true}
+	if _, err := lease.Open(t.Context(), st, "default", s, o); !errors.Is(err, errNoAnswer) || errors.Is(err, lease.ErrNoNamespace) {
+		t.Errorf("with a store that does not answer: %v", err)
+	}
+	l, err := lease.Open(t.Context(), st, "default", s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
