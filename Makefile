@@ -18,16 +18,20 @@ FUZZTIME  = 30s
 SMOKETIME = 20000x
 TIMEOUT   = 12m
 
+# What `make simulate` runs: virtual hours under faults, and the first seed.
+HOURS = 100
+SEED  = 1
+
 # The packages whose goroutines share words with each other; `make test` runs them under the race detector. `make race`
 # runs everything there.
-RACY = . ./lease/...
+RACY = . ./lease/... ./internal/simulate ./internal/world
 
 # The tools have their own modfile, so that their requirements reach no module of ours. -modfile and workspaces exclude
 # each other; -n prints the path of the built tool, which then runs inside the workspace.
 tool = $$(GOWORK=off go tool -n -modfile=tools.mod $(1))
 
 .DEFAULT_GOAL := help
-.PHONY: help test setup unit smoke cross race race-short lint bench fuzz gen faults
+.PHONY: help test setup unit smoke cross race race-short lint bench fuzz gen faults simulate
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -70,6 +74,9 @@ faults: ## hurt real stores and processes in every way, for some minutes, and pr
 
 fuzz: ## fuzz every target for FUZZTIME (30s)
 	@scripts/fuzz.sh $(FUZZTIME)
+
+simulate: ## simulate fleets under faults for HOURS virtual hours (100) from SEED (1), print the row for docs/reliability.md
+	@scripts/simulate.sh $(SEED) $(HOURS)
 
 lint: ## gofumpt (gofmt -s included), go vet, staticcheck, tidy go.mod files
 	@scripts/lint.sh "$(call tool,gofumpt)" "$(call tool,staticcheck)"
