@@ -6,7 +6,13 @@
 //	g, err := sqlstore.Generator(ctx, db, sqlstore.SQLite())
 //	id, err := g.Next(ctx)
 //
-// IDs are unique within one database. What must not happen to an SQLite file while programs use it is said at [SQLite].
+// For a server that many machines share, with jackc/pgx or go-sql-driver/mysql, after the namespace was made once (lease.CreateNamespace):
+//
+//	db, err := sql.Open("pgx", "postgres://app@db.example/app")
+//	g, err := sqlstore.Generator(ctx, db, sqlstore.PostgreSQL())
+//
+// IDs are unique within one database. What each needs for that, and what must not be done to it, is said at [SQLite], [PostgreSQL] and [MySQL];
+// [Store.Report] says what was found. A program that holds many leases puts lease.Group over the store, so that they are written in batches.
 package sqlstore
 
 import (
@@ -250,5 +256,10 @@ func (s *Store) once(ctx context.Context, do func(*sql.Conn) (answer, error)) er
 	}
 	return s.hear(word, began)
 }
+
+var (
+	_ lease.Clock   = (*Store)(nil)
+	_ lease.Counter = (*Store)(nil)
+)
 
 func isReplaced(err error) bool { return errors.Is(err, lease.ErrReplaced) }

@@ -94,7 +94,7 @@ func TestSettings(t *testing.T) {
 		p.SQL(t, "postgres", "SELECT pg_reload_conf()")
 	}
 	until := func(node int64, refused bool) { // backends take the configuration up a moment later
-		for start := time.Now(); time.Since(start) < fleet.Patience; node++ {
+		for start := time.Now(); time.Since(start) < fleet.Patience(); node++ {
 			if err := swap(t, st, "", record(node, "a")); (err != nil) == refused {
 				return
 			}
