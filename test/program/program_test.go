@@ -1,0 +1,111 @@
+// Package program runs the program as it is built, against real servers of every kind.
+package program
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/snowfence/snowfence/test/servers"
+)
+
+// password is that of the user app of all servers. The scripts see to it that it is never shown.
+const password = "Zq9/Xk7&w"
+
+// escaped is the password as it stands in a URL.
+const escaped = "Zq9%2FXk7%26w"
+
+var build = sync.OnceValues(func() (string, error) {
+	dir, err := filepath.Abs("../../cmd")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(binDir, "snowfence")
+	cmd := exec.Command("go", "build", "-o", path, "./snowfence")
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return string(out), err
+	}
+	return path, nil
+})
+
+// play runs the scripts on a store.
+func play(t *testing.T, url string) {
+	t.Helper()
+	path, err := build()
+	if err != nil {
+		t.Fatalf("building the program: %v\n%s", err, path)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("SNOWFENCE_STORE", url)
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("PATH", filepath.Dir(path)+string(filepath.ListSeparator)+env.Getenv("PATH"))
+			scheme, _, _ := strings.Cut(url, ":")
+			env.Setenv("SCHEME", scheme)
+			return nil
+		},
+	})
+}
+
+// withPassword puts the user app into a URL.
+func withPassword(url string) string {
+	scheme, rest, _ := strings.Cut(url, "://")
+	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
+		rest = rest[i+1:]
+	}
+	return scheme + "://app:" + escaped + "@" + rest
+}
+
+func TestPostgreSQL(t *testing.T) {
+	p := servers.StartPostgres(t)
+	database := p.NewDatabase(t)
+	p.SQL(t, database, "CREATE USER app PASSWORD '"+password+"'; GRANT ALL ON SCHEMA public TO app")
+	play(t, withPassword(p.URL(database)))
+}
+
+func TestMySQL(t *testing.T) {
+	m := servers.StartMariaDB(t)
+	database := m.NewDatabase(t)
+	m.SQL(t, database, "CREATE USER app IDENTIFIED BY '"+password+"'; GRANT ALL ON "+database+".* TO app")
+	play(t, withPassword(m.URL(database)))
+}
+
+func TestRedis(t *testing.T) {
+	r := servers.StartRedis(t)
+	r.Do(t, "ACL", "SETUSER", "app", "on", ">"+password, "~*", "&*", "+@all")
+	play(t, withPassword(r.URL()))
+}
+
+func TestRedisTLS(t *testing.T) {
+	r := servers.StartRedisTLS(t)
+	play(t, r.URL()+"?tls_ca="+r.Certs().CA)
+}
+
+func TestRedisSentinel(t *testing.T) {
+	play(t, servers.StartSentinel(t, 1).URL()+"?replicas=1")
+}
+
+func TestRedisCluster(t *testing.T) {
+	play(t, servers.StartRedisCluster(t).URL()+"?replicas=1")
+}
+
+func TestEtcd(t *testing.T) {
+	var hosts []string
+	for _, m := range servers.StartEtcdCluster(t, 3) {
+		hosts = append(hosts, servers.Address(m.Port))
+	}
+	play(t, "etcd://"+strings.Join(hosts, ","))
+}
+
+func TestEtcdTLS(t *testing.T) {
+	c := servers.NewCerts(t)
+	_, host, _ := strings.Cut(servers.StartEtcdTLS(t, c), "://")
+	play(t, "etcd://"+host+"?tls_ca="+c.CA)
+}
