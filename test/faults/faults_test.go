@@ -115,7 +115,11 @@ func TestFaults(t *testing.T) {
 	for _, kind := range slices.Sorted(maps.Keys(targets)) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			sc := open(t, targets[kind](t), 3)
+			tg := targets[kind](t)
+			if tg.fresh != nil {
+				t.Run("first users", func(t *testing.T) { birth(t, tg) })
+			}
+			sc := open(t, tg, 3)
 			for _, f := range faults {
 				if f.fits(sc.target) && (*long || !f.long) {
 					t.Run(f.name, func(t *testing.T) { sc.suffer(t, f) })

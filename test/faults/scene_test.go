@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -106,8 +107,17 @@ func (w *worker) fenced(m mark) bool {
 // renewed reports whether a worker was acknowledged three grants since a mark.
 func (w *worker) renewed(m mark) bool { return w.since(m).grants >= 3 }
 
-// programURL is the URL as the snowfence program wants it.
-func (tg *target) programURL() string { return cmp.Or(tg.program, tg.url) }
+// programURL is the URL as the snowfence program wants it, with patience where the machine is busy.
+func (tg *target) programURL() string {
+	url := cmp.Or(tg.program, tg.url)
+	switch {
+	case tg.pids == nil:
+		return url
+	case strings.Contains(url, "?"):
+		return url + "&connect_timeout=60s"
+	}
+	return url + "?connect_timeout=60s"
+}
 
 // fault is one way to hurt a scene.
 type fault struct {

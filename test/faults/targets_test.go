@@ -28,9 +28,6 @@ var targets = map[string]func(t testing.TB) *target{
 	"Redis, two replicas behind Sentinel": sentinelTarget,
 }
 
-// single are those with one server or none.
-func single(kind string) bool { return !strings.Contains(kind, ",") }
-
 // reach opens the store for the test itself.
 func (tg *target) reach(t testing.TB, url string) {
 	t.Helper()

@@ -62,17 +62,31 @@ func main() {
 }
 
 func leased(ctx context.Context, store, namespace string, s *snowfence.Scheme, o *lease.Options) error {
-	opening, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	st, closeStore, err := faults.Open(opening, store)
-	if err != nil {
-		return err
+	var st lease.Store
+	var closeStore func() error
+	var l *lease.Lease
+	// What starts programs would start one again that could not reach its store.
+	for start := time.Now(); ; time.Sleep(300 * time.Millisecond) {
+		err := func() (err error) {
+			opening, cancel := context.WithTimeout(ctx, 20*time.Second)
+			defer cancel()
+			if st, closeStore, err = faults.Open(opening, store); err != nil {
+				return err
+			}
+			if l, err = lease.Open(opening, st, namespace, s, o); err != nil {
+				return errors.Join(err, closeStore())
+			}
+			return nil
+		}()
+		if err == nil {
+			break
+		}
+		o.Logger.Warn("starting", "error", err)
+		if time.Since(start) > time.Minute || ctx.Err() != nil {
+			return err
+		}
 	}
-	l, err := lease.Open(opening, st, namespace, s, o)
-	if err != nil {
-		return errors.Join(err, closeStore())
-	}
-	err = run(ctx, l, l)
+	err := run(ctx, l, l)
 	closing, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	return errors.Join(err, l.Close(closing), closeStore())
