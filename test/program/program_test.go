@@ -4,6 +4,7 @@ package program
 import (
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -48,7 +49,7 @@ func play(t *testing.T, url string) {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("PATH", filepath.Dir(path)+string(filepath.ListSeparator)+env.Getenv("PATH"))
 			scheme, _, _ := strings.Cut(url, ":")
-			env.Setenv("SCHEME", scheme)
+			env.Setenv("SCHEME", regexp.QuoteMeta(scheme))
 			return nil
 		},
 	})
