@@ -10,12 +10,12 @@
 //
 // # What it promises
 //
-// etcd is linearizable, and acknowledges a write when a majority of its members has it on disk. So is this store: every read asks the leader, and one
+// etcd is linearizable, and acknowledges a write when a majority of its members has it on disk. So is this store: no read is serializable, and one
 // compare-and-swap is one transaction, in one round trip. IDs are unique within one cluster and prefix. It survives the loss of any minority. Without a majority
 // nothing is renewed: holders run to the end of what was granted, and go on by themselves when the majority is back.
 //
-// Choose it where an etcd is at hand that somebody looks after, and where the loss of one machine must not stop renewals. A single PostgreSQL is faster to set up,
-// and holds more leases.
+// Choose it where an etcd is at hand that somebody looks after, and where the loss of one machine must not stop renewals. 131,072 leases were renewed in batches in 8 s, and the
+// last free node among them was found in 13 ms, on two cores shared with the server (test/etcd, BenchmarkRenew and BenchmarkLastFree).
 //
 // # What it notices, and what it cannot
 //
@@ -35,8 +35,11 @@
 //	etcdctl role grant-permission snowfence readwrite --prefix=true snowfence/
 //
 // etcd keeps every change until it is compacted, which is the server's business: start it with --auto-compaction-retention=5m, or with many leases 1m. A renewal
-// takes about 500 bytes until then. 131,072 leases renewed every 20 s write 3.3 MB/s, which is 1 GB in 5 minutes, and etcd's default limit is 2 GiB
-// (--quota-backend-bytes).
+// takes about 400 bytes until then. 131,072 leases renewed every 20 s write 2.5 MB/s, which is 750 MB in 5 minutes, and etcd's default limit is 2 GiB
+// (--quota-backend-bytes). When the limit is reached nothing is renewed, and the error says what to do.
+//
+// A client reconnects to a member that was away with delays of up to two minutes, unless its DialOptions say otherwise (grpc.WithConnectParams), and it logs each failed attempt
+// (Config.Logger). Both matter more to leases than to most.
 //
 // Keys are not to be changed by hand, except that all keys of the prefix may be deleted together, and <prefix>id alone.
 package etcdstore
