@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -72,6 +73,9 @@ func sqliteAdvice(err error) error {
 		if e.code == code {
 			return fmt.Errorf("%s: %w", e.advice, err)
 		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) { // SQLite waits for a lock longer than the lease could
+		return fmt.Errorf("another program keeps the file locked (fuser FILE), or the disk is too slow: %w", err)
 	}
 	return err
 }

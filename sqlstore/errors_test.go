@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -34,6 +35,7 @@ func TestAdvice(t *testing.T) {
 		{&commitError{errors.New("database is locked (5) (SQLITE_BUSY)")}, "keeps the file locked", false},
 		{&commitError{errors.New("disk I/O error")}, "the disk fails", false},
 		{fmt.Errorf("making the tables: %w", coded(13)), "the disk is full: make room", false},
+		{context.DeadlineExceeded, "keeps the file locked", false}, // what becomes of a long wait for the lock
 		{coded(1), "driver: failed (1)", false},
 		{errors.New("no such table"), "no such table", false},
 	} {
