@@ -67,8 +67,8 @@ func (l *Lease) usable(ctx context.Context) (Namespace, error) {
 func (l *Lease) reach() time.Duration { return l.opts.TTL + l.opts.MaxSkew }
 
 // raiseFloor makes all grants from now on start above everything that can have been granted in a store that went back: now, plus the
-// longest ttl anybody used, plus the allowed skew. All holders lose their grants by the new generation. Nothing is done if, by the namespace and the store's
-// identity, somebody else has done it already.
+// longest ttl anybody used, plus the allowed skew for each of the two clocks. All holders lose their grants by the new generation. Nothing is done
+// if, by the namespace and the store's identity, somebody else has done it already.
 func (l *Lease) raiseFloor(ctx context.Context, done func(ns Namespace, id string) bool) error {
 	for {
 		ns, err := readNamespace(ctx, l.st, l.name)
@@ -93,7 +93,8 @@ func (l *Lease) raiseFloor(ctx context.Context, done func(ns Namespace, id strin
 			return err
 		}
 		longest := max(ns.LongestTTL, l.reach())
-		ns.Floor = max(ns.Floor, l.ticks.layout.TickOf(now.Add(longest))+1, l.known)
+		// Whoever wrote furthest may have been ahead, which longest counts in, and our own clock may be behind.
+		ns.Floor = max(ns.Floor, l.ticks.layout.TickOf(now.Add(longest+l.opts.MaxSkew))+1, l.known)
 		ns.LongestTTL, ns.Identity = longest, id
 		ns.Generation++
 		if _, err = ns.write(ctx, l.st); !errors.Is(err, ErrLost) {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -19,9 +20,14 @@ type mutant struct {
 	rule     string
 	file     string
 	old, now string
+	more     []edit // further changes of the same file, for rules that stand in several places
 	pkg      string // "./lease" when empty
 	test     string
+	seeds    int // for the simulation instead of a test
 }
+
+// edit is a text and what it becomes.
+type edit struct{ old, now string }
 
 func TestLeaseMutants(t *testing.T) {
 	root, err := filepath.Abs("../..")
@@ -36,18 +42,38 @@ func TestLeaseMutants(t *testing.T) {
 	}
 }
 
+// TestSimulationMutants checks that simulated fleets collide when a rule is broken.
+func TestSimulationMutants(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range simulationMutants {
+		t.Run(strings.ReplaceAll(m.rule, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			if m.seeds > 0 {
+				m.pkg, m.test = "./internal/simulate", "^TestSeeds$"
+			}
+			m.check(t, root)
+		})
+	}
+}
+
 func (m mutant) check(t *testing.T, root string) {
 	path := filepath.Join(root, m.file)
 	code, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := bytes.Count(code, []byte(m.old)); n != 1 {
-		t.Fatalf("%s has the text to break %d times, not once: %q", m.file, n, m.old)
+	for _, e := range append([]edit{{m.old, m.now}}, m.more...) {
+		if n := bytes.Count(code, []byte(e.old)); n != 1 {
+			t.Fatalf("%s has the text to break %d times, not once: %q", m.file, n, e.old)
+		}
+		code = bytes.Replace(code, []byte(e.old), []byte(e.now), 1)
 	}
 	dir := t.TempDir()
 	broken := filepath.Join(dir, "broken.go")
-	if err := os.WriteFile(broken, bytes.Replace(code, []byte(m.old), []byte(m.now), 1), 0o644); err != nil {
+	if err := os.WriteFile(broken, code, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{path: broken}})
@@ -62,7 +88,11 @@ func (m mutant) check(t *testing.T, root string) {
 	if pkg == "" {
 		pkg = "./lease"
 	}
-	cmd := exec.Command("go", "test", "-vet=off", "-short", "-count=1", "-timeout=100s", "-overlay="+overlayPath, "-run="+m.test, pkg)
+	args := []string{"test", "-vet=off", "-short", "-count=1", "-timeout=100s", "-overlay=" + overlayPath, "-run=" + m.test, pkg}
+	if m.seeds > 0 {
+		args = append(args, "-seeds="+strconv.Itoa(m.seeds))
+	}
+	cmd := exec.Command("go", args...)
 	cmd.Dir = root
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
@@ -71,6 +101,8 @@ func (m mutant) check(t *testing.T, root string) {
 		t.Errorf("the mutant survived %s: nothing tests the rule", m.test)
 	case !errors.As(err, &exit):
 		t.Fatal(err)
+	case m.seeds > 0 && bytes.Contains(out, []byte("--- FAIL")):
+		t.Logf("%s", out[:min(len(out), 400)])
 	case !bytes.Contains(out, []byte("--- FAIL")) && !bytes.Contains(out, []byte("panic:")):
 		t.Errorf("the mutant was not tested:\n%s", out)
 	}

@@ -1,0 +1,268 @@
+package mutants
+
+// simulationMutants are rules that the simulation of fleets has to see broken, within so many seeds: those of the word, of grants and of stores.
+var simulationMutants = []mutant{
+	{
+		rule: "word: a renewal raises the bound no further than was acknowledged", file: "refresh.go",
+		old: `old.raise(gr.Until, now)`, now: `old.raise(gr.Until+500, now)`, seeds: 10,
+	},
+	{
+		rule: "word: a new grant starts above what the old one gave", file: "refresh.go",
+		old: `	start := gr.From
+	if g`, now: `	start := gr.From
+	if false && g`, more: []edit{{`old.renewedBy(gr) && !old.sealed() &&`, `false &&`}}, seeds: 10,
+	},
+	{
+		rule: "word: a grant that was revoked is not put to use", file: "refresh.go",
+		old: `	if g.revoked != revoked {
+		return true, nil`, now: `	if false {
+		return true, nil`, seeds: 60,
+	},
+	{
+		rule: "word: sealing swaps the word", file: "track.go",
+		old: `t.word.Swap(sealed)`, now: `t.word.Load()`, seeds: 60,
+	},
+	{
+		rule: "word: what sealing returns is the end of all that was taken", file: "track.go",
+		old: `int64((end-1)/t.span)+1, h.until()`, now: `int64((end-1)/t.span), h.until()`, seeds: 10,
+	},
+	{
+		rule: "word: a position is checked against the bound of its own grant", file: "reserve.go",
+		old: `	end := t.end.Load()
+	now, bound`, now: `	end := g.cur.Load().end.Load()
+	now, bound`, seeds: 60,
+	},
+	{
+		rule: "word: the clock is read inside the step", file: "reserve.go",
+		old: `	tick, sure := g.clock.read()
+`, now: `	early := t.word.Load()
+	tick, sure := g.clock.read()
+`, more: []edit{{`	w := t.word.Load()
+	before := w
+`, `	w := early
+	before := w
+`}, {`if k := min(n, bound-now); t.word.CompareAndSwap(w, now+k) {`, `if k := min(n, bound-now); !t.hold.gone.Load() {
+				t.word.Store(now + k)`}}, seeds: 60,
+	},
+	{
+		rule: "word: it moves by add or by swap only", file: "reserve.go",
+		old: `pos = t.word.Add(1) - 1; pos >= bound {`, now: `t.word.Store(w + 1); pos >= bound {`, seeds: 10,
+	},
+	{
+		rule: "word: it never goes back", file: "reserve.go",
+		old: `		if w < now {
+			if k`, now: `		if w > now+t.span {
+			if k`, seeds: 10,
+	},
+	{
+		rule: "word: a rollback value is taken up only when it is behind", file: "rollback.go",
+		old: `s.word.Load() <= now {
+				s.halt()`, now: `s.word.Load() > 0 {
+				s.word.Store(now)
+				s.halt()`, seeds: 60,
+	},
+	{
+		rule: "word: a coarse ticker writes to the grant it read", file: "coarse.go",
+		old: `		tick := g.clock.tick()
+		if stalling {
+			stall(afterTicker)
+		}
+`, now: `		end := t.end.Load()
+		tick := g.clock.tick()
+		t = g.cur.Load()
+		if t.hold == nil {
+			return
+		}
+`, more: []edit{{`t.window(tick, g.lead, t.end.Load())
+		before`, `t.window(tick, g.lead, end)
+		before`}}, seeds: 60,
+	},
+	{
+		rule: "word: handles drop their block with the grant", file: "local.go",
+		old: `l.t.hold == nil || l.t.hold.gone.Load()`, now: `l.t.hold == nil`, seeds: 60,
+	},
+	{
+		rule: "word: handles drop their block with the tick", file: "local.go",
+		old: `return l.g.clock.tick()-l.t.from <= l.tick`, now: `return true`, seeds: 20,
+	},
+	{
+		rule: "word: one fence serves one generator", file: "lease/lease.go",
+		old: `	if l.bound {
+		return nil, snowfence.ErrBound`, now: `	if false {
+		return nil, snowfence.ErrBound`, seeds: 10,
+	},
+	{
+		rule: "word: a fence remembers what it gave out", file: "lease/lease.go",
+		old: `	if l.handed {
+		l.cur`, now: `	if l.handed && false {
+		l.cur`, seeds: 60,
+	},
+	{
+		rule: "store: a renewal has a token", file: "lease/renew.go",
+		old: `	writes := make([]Write, len(records))
+	for i, r := range records {
+		r.Until,`, now: `	writes := make([]Write, len(records))
+	seen, err := l.st.Get(ctx, keys(h.records))
+	if err != nil {
+		return err
+	}
+	for i, r := range records {
+		h.records[i].Nonce = seen[i].Nonce
+		r.Until,`, seeds: 60,
+	},
+	{
+		rule: "store: a lost swap is no success", file: "lease/renew.go",
+		old: `			gone++
+`, now: `			h.records[i] = writes[i].New
+`, seeds: 20,
+	},
+	{
+		rule: "store: a lost swap seals at once", file: "lease/lose.go",
+		old: `	if seal != nil {
+		seal()
+	}
+	l.hold = nil`, now: `	_ = seal
+	l.hold = nil`, seeds: 20,
+	},
+	{
+		rule: "store: only an own nonce is adopted", file: "lease/renew.go",
+		old: `!h.unanswered[r.Nonce] {`, now: `!h.unanswered[r.Nonce] && false {`, seeds: 60,
+	},
+	{
+		rule: "store: what was adopted is used only after a swap on top of it", file: "lease/renew.go",
+		old: `	h.records = stored
+	for`, now: `	h.records = stored
+	l.publish(stored[0].Until)
+	for`, seeds: 20,
+	},
+	{
+		rule: "store: until is written before it is used", file: "lease/renew.go",
+		old: `	if err := l.write(ctx, records, until); err != nil {`, now: `	l.publish(until)
+	if err := l.write(ctx, records, until); err != nil {`, seeds: 10,
+	},
+	{
+		rule: "store: the namespace is read after the swap", file: "lease/renew.go",
+		old: `	return l.confirm(ctx, until)
+}
+
+// write`, now: `	l.publish(until)
+	return nil
+}
+
+// write`, seeds: 100,
+	},
+	{
+		rule: "store: a grant of another generation does not count", file: "lease/renew.go",
+		old: `ns.Generation != h.generation || ns.State != Active`, now: `ns.State != Active`, seeds: 100,
+	},
+	{
+		rule: "store: nothing is granted while the floors are read", file: "lease/change.go",
+		old: `		ns.State = Changing
+		ns.Generation++
+`, now: ``, seeds: 100,
+	},
+	{
+		rule: "store: a new layout begins above the floors", file: "lease/change.go",
+		old: `top = max(top, r.Until, r.SkipUntil)`, now: `top = max(top, r.From)`, seeds: 60,
+	},
+	{
+		rule: "store: only who sealed lowers until", file: "lease/giveback.go",
+		old: `			if sealed {`, now: `			if sealed || true {`, seeds: 60,
+	},
+	{
+		rule: "store: until is not lowered below what was used", file: "lease/giveback.go",
+		old: `max(used, h.from)`, now: `h.from`, seeds: 10,
+	},
+	{
+		rule: "store: a release does not delete the record", file: "lease/giveback.go",
+		old: `			w.Nonce = nonce
+`, now: `			w = Record{Key: r.Key, Revision: r.Revision + 1, Generation: r.Generation}
+			w.Nonce, sealed = nonce, false
+`, seeds: 10,
+	},
+	{
+		rule: "store: an operator's release leaves until alone", file: "lease/manage.go",
+		old: `		r = vacated(world.From(ctx), r)
+`, now: `		r = vacated(world.From(ctx), r)
+		r.Until = r.From
+`, seeds: 60,
+	},
+	{
+		rule: "store: a veto keeps a node from being leased", file: "lease/find.go",
+		old: `	if r.Veto != "" {
+		return true`, now: `	if false {
+		return true`, seeds: 60,
+	},
+	{
+		rule: "store: a grant starts at the floor", file: "lease/window.go",
+		old: `		from = max(from, floor(ns, r))
+`, now: `		_ = r
+`, seeds: 10,
+	},
+	{
+		rule: "store: a record without a holder is still a floor", file: "lease/window.go",
+		old: `r.Nonce != "" && r.Generation >= ns.Since {
+		f =`, now: `r.Holder != "" && r.Generation >= ns.Since {
+		f =`, seeds: 20,
+	},
+	{
+		rule: "store: a raised floor is one for all nodes", file: "lease/window.go",
+		old: `	f := ns.Floor
+`, now: `	f := min(ns.Floor, 0)
+`, seeds: 100,
+	},
+	{
+		rule: "store: an acquisition takes no more than max(floor + 1, now + ttl)", file: "lease/window.go",
+		old: `max(from+1, t.target(now))`, now: `max(from+t.target(now)-t.layout.TickOf(now), t.target(now))`, seeds: 60,
+	},
+	{
+		rule: "store: a renewal never lowers until", file: "lease/window.go",
+		old: `		until = max(until, r.Until)
+	}
+	until`, now: `		_ = r
+	}
+	until`, seeds: 60,
+	},
+	{
+		rule: "store: a clock that is off stops renewals", file: "lease/register.go",
+		old: `off > l.opts.MaxSkew`, now: `off < 0`, seeds: 60,
+	},
+	{
+		rule: "store: its identity is compared", file: "lease/register.go",
+		old: `		case id != ns.Identity:
+			l.opts`, now: `		case false:
+			l.opts`, seeds: 60,
+	},
+	{
+		rule: "store: a record that vanished or went back is noticed", file: "lease/renew.go",
+		old: `r.Nonce == "" || r.Revision < h.records[i].Revision`, now: `false`, seeds: 150,
+	},
+	{
+		rule: "store: after a set-back grants start above all that can have been granted", file: "lease/register.go",
+		old: `l.ticks.layout.TickOf(now.Add(longest+l.opts.MaxSkew))+1, l.known`, now: `l.ticks.layout.TickOf(now)`, seeds: 60,
+	},
+	{
+		rule: "store: that allows for two clocks that are off in opposite directions", file: "lease/register.go", pkg: "./lease",
+		old: `now.Add(longest+l.opts.MaxSkew)`, now: `now.Add(longest)`, test: "TestReplacedStoreAndOppositeClocks",
+	},
+	{
+		rule: "store: a restored node leaves out what was used ahead", file: "lease/manage.go",
+		old: `		r.SkipFrom, r.SkipUntil = ahead, r.Until
+`, now: `		_ = ahead
+`, seeds: 60,
+	},
+	{
+		rule: "store: so does one that is restored twice", file: "lease/manage.go",
+		old: `				ahead = r.SkipFrom // the two stretches are one
+`, now: ``, seeds: 60,
+	},
+	{
+		rule: "store: an acquisition in doubt is settled first", file: "lease/keep.go",
+		old: `		return l.settle(ctx)`, now: `		return l.renew(ctx)`, seeds: 60,
+	},
+	{
+		rule: "store: a block is lost with each of its nodes", file: "lease/renew.go",
+		old: `	case gone > 0 && !doubt:`, now: `	case gone > 0 && gone < len(records):
+	case gone > 0 && !doubt:`, seeds: 100,
+	},
+}
