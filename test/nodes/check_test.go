@@ -1,16 +1,15 @@
 package nodes
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/redis/rueidis"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/redisstore"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
@@ -23,14 +22,7 @@ func TestRedisSetCheck(t *testing.T) {
 	}
 	defer client.Close()
 
-	check := func(ctx context.Context, node int64) error {
-		added, err := client.Do(ctx, client.B().Sadd().Key("nodes").Member(strconv.FormatInt(node, 10)).Build()).AsInt64()
-		if err == nil && added == 0 {
-			err = errors.New("it is in the set already: SREM it once its process is gone")
-		}
-		return err
-	}
-
+	check := redisstore.Claim(client, "ids:nodes")
 	ctx := t.Context()
 	s, err := snowfence.NewScheme(snowfence.Sonyflake())
 	if err != nil {
@@ -41,14 +33,15 @@ func TestRedisSetCheck(t *testing.T) {
 			t.Errorf("the first with node %d: got %d, %v", node, n, err)
 		}
 	}
-	if n, err := s.NodeFrom(ctx, snowfence.NodeNumber(7).Check(check)); !errors.Is(err, snowfence.ErrNoNode) || !strings.Contains(err.Error(), "7 was refused: it is in the set already") {
+	other := redisstore.Claim(client, "ids:nodes") // of another process
+	if n, err := s.NodeFrom(ctx, snowfence.NodeNumber(7).Check(other)); !errors.Is(err, snowfence.ErrNoNode) || !strings.Contains(err.Error(), "7 was refused: ") {
 		t.Errorf("the second with node 7: got %d, %v", n, err)
 	}
-	if err := client.Do(ctx, client.B().Srem().Key("nodes").Member("7").Build()).Error(); err != nil {
+	if err := redisstore.Unclaim(ctx, client, "ids:nodes", 7); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := s.NodeFrom(ctx, snowfence.NodeNumber(7).Check(check)); n != 7 || err != nil {
-		t.Errorf("after SREM: got %d, %v", n, err)
+	if n, err := s.NodeFrom(ctx, snowfence.NodeNumber(7).Check(other)); n != 7 || err != nil {
+		t.Errorf("after the number was taken out: got %d, %v", n, err)
 	}
 	r.Kill()
 	if n, err := s.NodeFrom(ctx, snowfence.NodeNumber(9).Check(check)); err == nil {
