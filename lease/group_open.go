@@ -31,6 +31,8 @@ func OpenAll(ctx context.Context, st Store, namespace string, s *snowfence.Schem
 		return nil, fmt.Errorf("lease: opening %d leases: the number must not be negative", n)
 	case n > 1 && opts.Node != nil:
 		return nil, fmt.Errorf("lease: opening %d leases: Options.Node is for one", n)
+	case n > 1 && opts.StickyFile != "":
+		return nil, fmt.Errorf("lease: opening %d leases: Options.StickyFile is for one", n)
 	}
 	switch st.(type) {
 	case *group, *countingGroup:
