@@ -18,6 +18,9 @@ FUZZTIME  = 30s
 SMOKETIME = 20000x
 TIMEOUT   = 12m
 
+# The stores that `make scale` measures, as a regular expression: memory, SQLite, PostgreSQL, MariaDB, etcd, Redis.
+STORE = .
+
 # What `make simulate` runs: virtual hours under faults, and the first seed.
 HOURS = 100
 SEED  = 1
@@ -31,7 +34,7 @@ RACY = . ./lease/... ./internal/simulate ./internal/world
 tool = $$(GOWORK=off go tool -n -modfile=tools.mod $(1))
 
 .DEFAULT_GOAL := help
-.PHONY: help test setup unit smoke cross race race-short lint bench fuzz gen faults simulate
+.PHONY: help test setup unit smoke cross race race-short lint bench fuzz gen faults simulate scale
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -83,6 +86,10 @@ lint: ## gofumpt (gofmt -s included), go vet, staticcheck, tidy go.mod files
 
 bench: ## measure side by side with other libraries, print the table, write docs/benchmarks.md
 	@scripts/bench.sh
+
+scale: ## hold all 131,072 nodes of Randflake in each store (STORE: which), for 8 minutes in all, and print the tables for docs/reliability.md
+	@scripts/setup.sh $(PACKAGES)
+	@scripts/scale.sh "$(STORE)"
 
 gen: ## run every go:generate directive
 	@go generate $(ALL)
