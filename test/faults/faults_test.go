@@ -33,7 +33,7 @@ var faults = []fault{
 	},
 	{
 		name: "another program locks the file", fits: func(tg *target) bool { return tg.lock != nil }, stops: true,
-		words: regexp.MustCompile(`locked|SQLITE_BUSY|deadline`),
+		words: regexp.MustCompile(`keeps the file locked`),
 		begin: func(t testing.TB, sc *scene) func() { return sc.lock(t) },
 	},
 	{

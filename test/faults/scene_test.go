@@ -134,8 +134,8 @@ type fault struct {
 
 // suffer lets a fault happen and heals it. It lasts as long as it takes to be felt: until the workers have stopped, or have renewed in spite of it.
 func (sc *scene) suffer(t *testing.T, f fault) {
-	before := map[*worker]mark{}
-	for _, w := range sc.workers {
+	before := map[*worker]mark{} // all since the start, for those that begin later
+	for _, w := range sc.all {
 		before[w] = w.mark()
 	}
 	start := time.Now()
