@@ -110,13 +110,17 @@ func (w *worker) renewed(m mark) bool { return w.since(m).grants >= 3 }
 // programURL is the URL as the snowfence program wants it, with patience where the machine is busy.
 func (tg *target) programURL() string {
 	url := cmp.Or(tg.program, tg.url)
-	switch {
-	case tg.pids == nil:
+	if tg.pids == nil {
 		return url
-	case strings.Contains(url, "?"):
-		return url + "&connect_timeout=60s"
 	}
-	return url + "?connect_timeout=60s"
+	params := "connect_timeout=60s"
+	if strings.HasPrefix(url, "etcd:") {
+		params += "&timeout=10s"
+	}
+	if strings.Contains(url, "?") {
+		return url + "&" + params
+	}
+	return url + "?" + params
 }
 
 // fault is one way to hurt a scene.

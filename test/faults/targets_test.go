@@ -236,6 +236,7 @@ func etcdTarget(t testing.TB) *target {
 
 // clusterTarget is an etcd that outlives any of its members. What is hurt is the one that leads.
 func clusterTarget(t testing.TB) *target {
+	tempDir(t) // from now on all folders of this test are in this one, not on another's disk
 	members := servers.StartEtcdCluster(t, 3)
 	var hosts []string
 	for _, e := range members {
@@ -269,6 +270,7 @@ func clusterTarget(t testing.TB) *target {
 
 // sentinelTarget is a Redis whose master is replaced by a replica when it is gone. What is hurt is the master.
 func sentinelTarget(t testing.TB) *target {
+	tempDir(t) // as above
 	s := servers.StartSentinel(t, 2)
 	tg := &target{kind: "Redis, two replicas behind Sentinel", url: s.URL(), program: s.URL() + "?replicas=1"}
 	tg.reach(t, tg.url)
