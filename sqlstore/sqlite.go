@@ -32,7 +32,7 @@ func SQLite() Dialect {
 				PRIMARY KEY (namespace, node)) WITHOUT ROWID`,
 			`CREATE INDEX IF NOT EXISTS snowfence_lease_node ON snowfence_lease (namespace, node)`, // narrow, to be counted
 			`CREATE INDEX IF NOT EXISTS snowfence_lease_until ON snowfence_lease (namespace, until, node)`,
-			`CREATE INDEX IF NOT EXISTS snowfence_lease_vacant ON snowfence_lease (namespace, holder, until, node)`,
+			`CREATE INDEX IF NOT EXISTS snowfence_lease_vacant ON snowfence_lease (namespace, until, node) WHERE holder = ''`,
 			`CREATE INDEX IF NOT EXISTS snowfence_lease_label ON snowfence_lease (namespace, label, node)`,
 		},
 		bind:      func(query string, args []any) (string, []any) { return query, args },
