@@ -35,6 +35,9 @@ func Group(st Store) Store {
 	g.swaps = lane[[]Write, []error]{trips: groupTrips, limit: groupLimit, weigh: weighWrites, clash: clash, do: g.swap}
 	g.gets = lane[[]Key, []Record]{trips: groupTrips, limit: groupLimit, weigh: weighKeys, do: g.get}
 	g.names = lane[struct{}, string]{trips: 1, do: share(func(ctx context.Context) (string, error) { return storeIdentity(ctx, st) })}
+	if _, ok := st.(NamespaceIdentifier); ok {
+		g.named = lane[string, string]{trips: 1, do: g.identities}
+	}
 	if c, ok := st.(Clock); ok {
 		g.times = lane[struct{}, time.Time]{trips: 1, do: share(c.Now)}
 	}
@@ -63,6 +66,7 @@ type group struct {
 	swaps lane[[]Write, []error]
 	gets  lane[[]Key, []Record]
 	names lane[struct{}, string]
+	named lane[string, string] // of stores with an identity for each namespace
 	times lane[struct{}, time.Time]
 
 	mu    sync.Mutex
@@ -103,12 +107,30 @@ func (g *group) Identity(ctx context.Context) (string, error) {
 	return g.names.ask(ctx, struct{}{})
 }
 
-// NamespaceIdentity implements [NamespaceIdentifier]. A store that has one for each namespace is asked for each.
+// NamespaceIdentity implements [NamespaceIdentifier]. A store that has one for each namespace is asked for each that is wanted.
 func (g *group) NamespaceIdentity(ctx context.Context, namespace string) (string, error) {
-	if i, ok := g.Store.(NamespaceIdentifier); ok {
-		return i.NamespaceIdentity(ctx, namespace)
+	if g.named.do != nil {
+		return g.named.ask(ctx, namespace)
 	}
 	return g.Identity(ctx)
+}
+
+// identities asks for the identity of each namespace once.
+func (g *group) identities(ctx context.Context, asked []string) ([]string, error) {
+	known := map[string]string{}
+	answers := make([]string, len(asked))
+	for i, namespace := range asked {
+		id, ok := known[namespace]
+		if !ok {
+			var err error
+			if id, err = g.Store.(NamespaceIdentifier).NamespaceIdentity(ctx, namespace); err != nil {
+				return nil, err
+			}
+			known[namespace] = id
+		}
+		answers[i] = id
+	}
+	return answers, nil
 }
 
 // Now implements [Clock].

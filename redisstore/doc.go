@@ -20,7 +20,8 @@
 //
 // What cannot be seen: two masters at a time (a partition, a promotion by hand) where Options.Replicas is 0, since the clients of each see
 // nothing strange: set it to 1 at least, and to all replicas that can be promoted if no grant that was used may be missing from the new master. Old data under a process
-// that did not end, as after the snapshot of a virtual machine, until the next renewal of a holder. And keys that somebody deletes or edits by hand. If that
+// that did not end, as after the snapshot of a virtual machine, until the next renewal of a holder. And keys that somebody deletes or edits by hand: after a FLUSHALL,
+// make the namespace again only when the last holder's ttl is over, or both the old holders and the new ones go on until the old ones' next renewal. If that
 // is not good enough, PostgreSQL, MySQL and etcd are stores that keep their word.
 //
 // # Settings of the server
