@@ -88,6 +88,7 @@ func New(st lease.Store, o Options) *Service {
 		o.Label = fmt.Sprintf("server %s/%d", host[:min(len(host), 80)], os.Getpid())
 	}
 	s := &Service{store: st, opts: o, now: time.Now, anchored: snowfence.Anchored(nil), all: map[string]*Space{}, Events: newEvents()}
+	s.opts.Logger = slog.New(telling{o.Logger.Handler(), s.Events})
 	s.ready.Store(&map[string]*Space{})
 	return s
 }

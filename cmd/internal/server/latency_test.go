@@ -1,0 +1,61 @@
+package server
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+func TestLatencyBucketsHoldTheirDurations(t *testing.T) {
+	for d := time.Microsecond; d < 60*time.Second; d += d/7 + 1 {
+		b := latencyBucket(d)
+		if edge := LatencyEdge(b); d >= edge+time.Microsecond {
+			t.Fatalf("%v is in bucket %d, which ends at %v", d, b, edge)
+		}
+		if b > 0 && LatencyEdge(b) > d*3/2+time.Microsecond {
+			t.Fatalf("%v is in bucket %d, which ends at %v", d, b, LatencyEdge(b))
+		}
+	}
+	if latencyBucket(time.Hour) != latencyBuckets-1 || latencyBucket(-1) != 0 {
+		t.Error("the ends have no bucket")
+	}
+}
+
+func TestLatencyQuantiles(t *testing.T) {
+	var c LatencyCounts
+	if c.Quantile(0.5) != 0 {
+		t.Error("nothing has a median")
+	}
+	c.Buckets[latencyBucket(100*time.Microsecond)] = 98
+	c.Buckets[latencyBucket(50*time.Millisecond)] = 2
+	if q := c.Quantile(0.5); q < 100*time.Microsecond || q > 130*time.Microsecond {
+		t.Errorf("median %v", q)
+	}
+	if q := c.Quantile(0.99); q < 50*time.Millisecond || q > 65*time.Millisecond {
+		t.Errorf("99th percentile %v", q)
+	}
+}
+
+// What a store cannot do it must not seem to do once it is measured, and a lost swap is no failure.
+func TestMeasure(t *testing.T) {
+	st, l := Measure(lease.NewMemory())
+	_, can := lease.Store(lease.NewMemory()).(lease.Counter)
+	if _, seems := st.(lease.Counter); seems != can {
+		t.Errorf("counts: %v, but the store below: %v", seems, can)
+	}
+	key := lease.Key{Namespace: "a", Node: 1}
+	if err := st.Swap(t.Context(), []lease.Write{{New: lease.Record{Key: key, Nonce: "1"}}})[0]; err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Swap(t.Context(), []lease.Write{{New: lease.Record{Key: key, Nonce: "2"}}})[0]; !errors.Is(err, lease.ErrLost) {
+		t.Fatal(err)
+	}
+	if _, err := st.Get(t.Context(), []lease.Key{key}); err != nil {
+		t.Fatal(err)
+	}
+	if c := l.Counts(); c.N() != 3 || c.Failed != 0 {
+		t.Errorf("%d round trips, %d failed", c.N(), c.Failed)
+	}
+}
