@@ -73,16 +73,18 @@ const (
 func Reduce(ctx context.Context, plan Plan) *Collision {
 	plan.Trace = false
 	runs, begun := 0, time.Now()
+	spent := func() bool { return runs > reduceRuns || time.Since(begun) > reduceTime || ctx.Err() != nil }
+	numbered := 0 // faults of the shortest run so far
 	// attempt reports whether a promise is still broken under p, and then keeps p.
 	attempt := func(p Plan) bool {
-		if runs++; runs > reduceRuns || time.Since(begun) > reduceTime || ctx.Err() != nil {
+		if runs++; spent() {
 			return false
 		}
-		_, _, bad, err := Run(ctx, p)
+		f, _, bad, err := Run(ctx, p)
 		if bad == nil || err != nil {
 			return false
 		}
-		plan = p
+		plan, numbered = p, f.numbered
 		if !bad.late {
 			plan.limit = bad.At + 1
 		}
@@ -107,7 +109,7 @@ func Reduce(ctx context.Context, plan Plan) *Collision {
 		attempt(p)
 	}
 	for size := 1024; size >= 1; size /= 2 {
-		for n := 0; n < plan.faults(ctx); n += size {
+		for n := 0; n < numbered && !spent(); n += size {
 			p := plan
 			p.without = with(plan.without, n, n+size)
 			attempt(p)
@@ -116,15 +118,6 @@ func Reduce(ctx context.Context, plan Plan) *Collision {
 	plan.Trace = true
 	_, _, bad, _ := Run(context.WithoutCancel(ctx), plan)
 	return bad
-}
-
-// faults returns how many faults were numbered in a run of the plan.
-func (p Plan) faults(ctx context.Context) int {
-	f, _, _, err := Run(ctx, p)
-	if err != nil {
-		return 0
-	}
-	return f.numbered
 }
 
 // with returns a set with the numbers from lo to hi added.

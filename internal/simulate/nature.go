@@ -93,9 +93,9 @@ func (s *sim) strikeProcess(f Fault, p *process, chance float64) {
 		n := sl.clock
 		s.after(time.Duration((0.1+chance)*float64(10*s.ttl)), func() {
 			if sl.clock == n && !s.calm { // set right again
-				sl.clock = clock{}
+				sl.clock = clock{since: s.now}
 				if p := sl.process; p != nil {
-					p.clock = clock{}
+					p.clock = clock{since: s.now}
 				}
 			}
 		})

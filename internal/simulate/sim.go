@@ -291,11 +291,11 @@ func (s *sim) recover(ctx context.Context) {
 	s.calm = true
 	s.store.down = 0
 	for _, sl := range s.slots {
-		sl.clock = clock{}
+		sl.clock = clock{since: s.now}
 	}
 	for _, p := range s.procs {
 		p.apart, p.pausedUntil = 0, 0
-		p.clock = clock{}
+		p.clock = clock{since: s.now}
 	}
 	s.operator.apart = 0
 	s.repair()

@@ -28,6 +28,9 @@ type killed struct{}
 
 // Go implements world.World.
 func (p *process) Go(f func()) {
+	if p.dead {
+		return
+	}
 	t := &task{p: p, id: p.started}
 	p.started++
 	p.tasks = append(p.tasks, t)
