@@ -26,7 +26,6 @@ type gate struct {
 	swaps [][]lease.Write
 	gets  [][]lease.Key
 	open  chan struct{} // one receive a round trip; closed for all
-	end   func() error  // after a swap or get was carried out
 }
 
 func newGate() *gate { return &gate{Store: lease.NewMemory(), open: make(chan struct{})} }
@@ -155,7 +154,7 @@ func TestGroupFreshness(t *testing.T) {
 			t.Errorf("read %q; the second and third began after the swap was acknowledged", got)
 		}
 		if n := len(g.gets); n != 2 {
-			t.Errorf("%d round trips for three reads, want 2", n)
+			t.Fatalf("%d round trips for three reads, want 2", n)
 		}
 		if n := len(g.gets[1]); n != 1 {
 			t.Errorf("%d keys were asked for, want one", n)

@@ -23,10 +23,9 @@ func BenchmarkScale(b *testing.B) {
 	var renewals, others []string
 	for _, k := range kinds {
 		b.Run(k.name, func(b *testing.B) {
-			f := (*fleet)(nil)
-			before := memory()
 			o := k.open(b)
-			f = newFleet(b, o.st, ttl)
+			before := memory()
+			f := newFleet(b, o.fresh(b), ttl)
 			row := func(n int, opening time.Duration, m measured) {
 				renewals = append(renewals, fmt.Sprintf("| %s | %d | %.0f | %.0f | %s | %s | %s | %.0f %% | %s |", k.name, n,
 					m.rate, float64(n)/(ttl/3).Seconds(), ms(m.p50), ms(m.p99), ms(m.max), 100*m.own, percent(m.server, k.server)))

@@ -3,7 +3,20 @@ package scale
 import (
 	"testing"
 	"time"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/leasetest"
 )
+
+// TestConformance runs the suite over a group over each store.
+func TestConformance(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			o := k.open(t)
+			leasetest.Run(t, func(t *testing.T) lease.Store { return lease.Group(o.fresh(t)) })
+		})
+	}
+}
 
 // TestFleet renews two thousand leases of one process twice each. None is lost, no two hold one node, and the records agree.
 func TestFleet(t *testing.T) {
@@ -13,7 +26,7 @@ func TestFleet(t *testing.T) {
 		}
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
-			f := newFleet(t, k.open(t).st, 6*time.Second)
+			f := newFleet(t, k.open(t).fresh(t), 6*time.Second)
 			f.grow(500)
 			f.grow(2000)
 			first := f.look()

@@ -2,8 +2,10 @@ package scale
 
 import (
 	"database/sql"
+	"fmt"
 	"io/fs"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	_ "github.com/go-sql-driver/mysql"
@@ -18,10 +20,10 @@ import (
 	"github.com/snowfence/snowfence/test/servers"
 )
 
-// opened is a store with nothing in it.
+// opened is where stores with nothing in them come from.
 type opened struct {
-	st     lease.Store
-	server *servers.Process // nil where the store has none
+	fresh  func(t testing.TB) lease.Store
+	server *servers.Process // nil where there is none
 	dir    string           // what it keeps; "" for memory
 }
 
@@ -31,39 +33,54 @@ var kinds = []struct {
 	server bool
 	open   func(t testing.TB) opened
 }{
-	{"memory", false, func(testing.TB) opened { return opened{st: lease.NewMemory()} }},
+	{"memory", false, func(testing.TB) opened {
+		return opened{fresh: func(testing.TB) lease.Store { return lease.NewMemory() }}
+	}},
 	{"SQLite", false, func(t testing.TB) opened {
+		var n atomic.Int64
 		dir := t.TempDir()
-		return opened{overSQL(t, "sqlite", "file:"+filepath.Join(dir, "ids.db")+"?_pragma=busy_timeout(10000)&_txlock=immediate", sqlstore.SQLite()), nil, dir}
+		return opened{func(t testing.TB) lease.Store {
+			file := filepath.Join(dir, fmt.Sprint("ids", n.Add(1), ".db"))
+			return overSQL(t, "sqlite", "file:"+file+"?_pragma=busy_timeout(10000)&_txlock=immediate", sqlstore.SQLite())
+		}, nil, dir}
 	}},
 	{"PostgreSQL", true, func(t testing.TB) opened {
 		p := servers.StartPostgres(t)
-		return opened{overSQL(t, "pgx", p.URL(p.NewDatabase(t)), sqlstore.PostgreSQL()), p.Process, p.Dir}
+		return opened{func(t testing.TB) lease.Store {
+			return overSQL(t, "pgx", p.URL(p.NewDatabase(t)), sqlstore.PostgreSQL())
+		}, p.Process, p.Dir}
 	}},
 	{"MariaDB", true, func(t testing.TB) opened {
 		m := servers.StartMariaDB(t)
-		return opened{overSQL(t, "mysql", m.DSN(m.NewDatabase(t)), sqlstore.MySQL()), m.Process, m.Dir}
+		return opened{func(t testing.TB) lease.Store { return overSQL(t, "mysql", m.DSN(m.NewDatabase(t)), sqlstore.MySQL()) }, m.Process, m.Dir}
 	}},
 	{"etcd", true, func(t testing.TB) opened {
+		var n atomic.Int64
 		e := servers.StartEtcd(t)
-		st, err := etcdstore.New(servers.EtcdClient(t, e), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return opened{st, e.Process, e.Dir}
+		c := servers.EtcdClient(t, e)
+		return opened{func(t testing.TB) lease.Store {
+			st, err := etcdstore.New(c, &etcdstore.Options{Prefix: fmt.Sprint("scale", n.Add(1))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return st
+		}, e.Process, e.Dir}
 	}},
 	{"Redis", true, func(t testing.TB) opened {
+		var n atomic.Int64
 		r := servers.StartRedis(t)
 		c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{r.Address()}, ForceSingleClient: true, DisableCache: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(c.Close)
-		st, err := redisstore.New(c, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return opened{st, r.Process, r.Dir}
+		return opened{func(t testing.TB) lease.Store {
+			st, err := redisstore.New(c, &redisstore.Options{Prefix: fmt.Sprint("scale", n.Add(1))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return st
+		}, r.Process, r.Dir}
 	}},
 }
 
@@ -74,6 +91,7 @@ func overSQL(t testing.TB, driver, dsn string, d sqlstore.Dialect) lease.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
+	db.SetMaxOpenConns(8)
 	st, err := sqlstore.New(db, d)
 	if err != nil {
 		t.Fatal(err)
