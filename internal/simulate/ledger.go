@@ -29,7 +29,7 @@ type claim struct {
 	raises    int           // how often the floor of all had been raised by then
 
 	twin   *claim // the same grant in the hands of the other process that was resumed from one snapshot
-	shared int64  // its until at the snapshot
+	shared int64  // its until at the snapshot, 0 if it comes from none
 	forked time.Duration
 }
 
@@ -103,7 +103,7 @@ func (s *sim) lost(h *holding, node int64, a acked) {
 		return
 	}
 	if r := s.store.get(keysOf(node))[0]; r.Nonce == "" || r.Revision < a.revision-farBack {
-		h.noticed, h.raises = true, s.raises()
+		h.behind = a.until
 	}
 	for _, c := range h.claims {
 		if !c.ended && !c.lost && c.node <= node && node < c.node+c.nodes {
@@ -132,14 +132,17 @@ func (s *sim) granted(h *holding, g snowfence.Grant) {
 		}
 	}
 	c := &claim{owner: h.p, era: s.eraFor(h.p), node: g.Node, nodes: nodes, from: g.From, until: g.Until, first: g.Until, begun: s.now, raises: s.raises()}
+	if until := h.snapshot[g.Node]; g.From < until { // perhaps it was in the lease's memory already
+		c.shared, c.forked = until, h.forked
+	}
 	h.claims = append(h.claims, c)
 	if len(h.claims) > 16 {
 		h.claims = h.claims[len(h.claims)-16:]
 	}
-	if h.noticed && s.raises() <= h.raises {
+	if g.From < h.behind && c.era == h.p.era {
 		s.violate("%s met a store that had gone back, and was granted node %d without the floor raised", h.p.name, g.Node)
 	}
-	h.noticed = false
+	h.behind = 0
 	s.figures.Grants++
 	s.mark("granted", h.p.name, g.Node, g.From)
 	s.trace("%s granted node %d (%d nodes), ticks %d to %d", h.p.name, g.Node, nodes, g.From, g.Until)
@@ -217,7 +220,7 @@ func (s *sim) excused(a, b *claim, hi int64) bool {
 		if c == a {
 			o = b
 		}
-		if c.twin != nil && hi <= c.shared && (o == c.twin || o.begun >= c.forked || o.twin != nil) {
+		if c.shared > 0 && hi <= c.shared && (o == c.twin || o.begun >= c.forked || o.shared > 0) {
 			return true
 		}
 		if o.owner == c.owner.sibling && o.from == c.from && o.node == c.node && hi <= min(c.first, o.first) {

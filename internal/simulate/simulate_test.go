@@ -32,8 +32,8 @@ func TestNothingCollides(t *testing.T) {
 
 // TestSeeds stops at the first seed that collides: test/mutants runs it on broken rules.
 func TestSeeds(t *testing.T) {
-	for seed := range max(*seeds, 1) {
-		_, _, bad, err := Run(t.Context(), Plan{Seed: seed, Hours: stretch})
+	for n := range max(*seeds, 1) {
+		_, _, bad, err := Run(t.Context(), Plan{Seed: n + 1, Hours: stretch})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,9 @@
 package simulate
 
-import "math/rand/v2"
+import (
+	"maps"
+	"math/rand/v2"
+)
 
 // twins resumes a second time the machine that a process runs on, as a snapshot of it would be: what is in memory is the same in both from then on, and neither
 // knows of the other. A goroutine cannot be copied, but a process whose every choice is known can be made to live the same life again: a new process gets the
@@ -80,6 +83,8 @@ func (p *process) give(id, ended int) bool {
 
 // share gives what one lease holds to its twin, in the ledger too.
 func (s *sim) share(from, to *holding) {
+	from.snapshot, from.forked = maps.Clone(from.tried), s.now
+	to.snapshot, to.forked = from.snapshot, s.now
 	for _, c := range from.claims {
 		d := *c
 		d.owner = to.p

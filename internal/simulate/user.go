@@ -30,14 +30,17 @@ type slot struct {
 
 // holding is one lease of a process with the generator on it. It stands between the two as their fence, and tells the ledger what it sees.
 type holding struct {
-	p       *process
-	l       *lease.Lease
-	g       *snowfence.Generator
-	reader  *reader
-	claims  []*claim
-	acked   map[int64]acked // by node: what the store acknowledged last
-	noticed bool            // it lost a swap to a store that had gone back, with the floor raised so often by then
-	raises  int
+	p      *process
+	l      *lease.Lease
+	g      *snowfence.Generator
+	reader *reader
+	claims []*claim
+	acked  map[int64]acked // by node: what the store acknowledged last
+	behind int64           // it lost a swap to a store that had gone back behind this tick
+
+	// What was known by node when a snapshot was taken that was resumed twice: the highest until, written or on its way.
+	snapshot map[int64]int64
+	forked   time.Duration
 
 	tried map[int64]int64 // by node: the highest until that was written, acknowledged or not
 }
