@@ -162,6 +162,9 @@ func (p *program) announce(s *serve.Process, st *open.Store) {
 	if s.HTTP != "" {
 		p.message("HTTP, gRPC and Connect on %s://%s    try: curl %s://%s/v1/default/next", scheme, s.HTTP, scheme, s.HTTP)
 	}
+	if s.HTTP != "" {
+		p.message("dashboard on %s://%s", scheme, s.HTTP)
+	}
 	if s.RESP != "" {
 		host, port, _ := strings.Cut(s.RESP, ":")
 		p.message("Redis protocol on %s    try: redis-cli -h %s -p %s SNOWFENCE.NEXT default", s.RESP, host, port)

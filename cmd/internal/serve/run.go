@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/snowfence/snowfence/cmd/internal/dashboard"
 	"github.com/snowfence/snowfence/cmd/internal/resp"
 	"github.com/snowfence/snowfence/cmd/internal/rest"
 	"github.com/snowfence/snowfence/cmd/internal/rpc"
@@ -28,6 +29,9 @@ type Process struct {
 	tokens  *tokens
 	resp    *resp.Server
 	http    []*http.Server
+
+	latency   *server.Latency      // of the store
+	dashboard *dashboard.Dashboard // nil without HTTP
 
 	wait   sync.WaitGroup
 	failed chan error // of a listener that ended by itself
@@ -50,6 +54,7 @@ func Start(ctx context.Context, cfg Config, st lease.Store) (_ *Process, err err
 		return nil, err
 	}
 	cfg.Service.Logger = cfg.Logger
+	st, p.latency = server.Measure(st)
 	p.service = server.New(lease.Group(st), cfg.Service)
 	defer func() {
 		if err != nil {
@@ -155,6 +160,7 @@ func (p *Process) handler() http.Handler {
 	rest.Mount(mux, p.service, p.tokens.who)
 	rpc.Mount(mux, p.service, p.tokens.whoIn, identified)
 	p.mountHealth(mux)
+	p.dashboard = dashboard.Mount(mux, dashboard.Config{Service: p.service, Who: p.tokens.who, Latency: p.latency, Version: p.cfg.Version})
 	return mux
 }
 
@@ -177,6 +183,9 @@ func (p *Process) Stop(ctx context.Context) error {
 				errs = append(errs, fmt.Errorf("stopping %s: %w", what, err))
 			}
 		})
+	}
+	if p.dashboard != nil {
+		p.dashboard.Close() // pages keep streams open, and look for another server
 	}
 	if p.resp != nil {
 		stop("the redis protocol", p.resp.Shutdown)

@@ -1,0 +1,113 @@
+// Package dashboard is the web page of a server: what it does, what its store holds, a decoder of IDs and a planner of layouts. Its sources are in
+// web, and what is built from them in web/dist is part of the program.
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/snowfence/snowfence/cmd/internal/rest"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// Config is what a dashboard shows, and to whom.
+type Config struct {
+	Service *server.Service
+	Who     rest.Identify
+	Latency *server.Latency // of the store; nil means that it is not shown
+	Version string
+}
+
+// Dashboard looks at a service, once a second.
+type Dashboard struct {
+	cfg     Config
+	sampler *sampler
+	spaces  *watches
+	end     context.CancelFunc
+	ended   <-chan struct{}
+	wait    sync.WaitGroup
+	streams chan struct{} // who has put a value in has a stream
+}
+
+// maxStreams bounds the pages that are open at a time; each has two streams at most.
+const maxStreams = 256
+
+// Mount adds the page at /dashboard/, a redirection from /, and what the page asks for below /dashboard/api/. Close ends what goes on in the background.
+func Mount(mux *http.ServeMux, cfg Config) *Dashboard {
+	ctx, end := context.WithCancel(context.Background())
+	d := &Dashboard{cfg: cfg, end: end, ended: ctx.Done(), streams: make(chan struct{}, maxStreams)}
+	d.sampler = newSampler(cfg.Service, cfg.Latency)
+	d.spaces = newWatches(ctx, cfg.Service, &d.wait)
+	d.wait.Go(func() { d.sampler.run(ctx) })
+	mountPage(mux)
+	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
+		"GET /dashboard/api/stream":  d.stream,
+		"GET /dashboard/api/watch":   d.watch,
+		"GET /dashboard/api/leases":  d.leases,
+		"POST /dashboard/api/decode": d.decode,
+		"POST /dashboard/api/plan":   d.plan,
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			protect(w.Header())
+			w.Header().Set("Cache-Control", "no-store")
+			if err := serve(w, r); err != nil {
+				rest.Problem(w, err)
+			}
+		})
+	}
+	mux.HandleFunc("/dashboard/api/", func(w http.ResponseWriter, _ *http.Request) {
+		protect(w.Header())
+		rest.Problem(w, server.NewError(server.Invalid, fmt.Errorf("the dashboard has no such path or method")))
+	})
+	return d
+}
+
+// Close ends all streams, so that a stop does not wait for pages that are open.
+func (d *Dashboard) Close() {
+	d.spaces.mu.Lock() // so that no look begins while the last ones are waited for
+	d.end()
+	d.spaces.mu.Unlock()
+	d.wait.Wait()
+}
+
+// may returns who makes a request that reads a namespace; "" is none in particular.
+func (d *Dashboard) may(r *http.Request, namespace string) (*server.Identity, error) {
+	id, err := d.cfg.Who(r)
+	if err != nil {
+		return nil, err
+	}
+	return id, id.May(server.VerbRead, namespace)
+}
+
+// answer writes a value as JSON.
+func answer(w http.ResponseWriter, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return server.NewError(server.Internal, err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(body) // the page may be gone
+	return nil
+}
+
+// question reads the body of a request.
+func question(w http.ResponseWriter, r *http.Request, v any) error {
+	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, 16<<10))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return server.NewError(server.Invalid, fmt.Errorf("the body of the request: %w", err))
+	}
+	return nil
+}
+
+// millis is a time as pages have it; 0 is none.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}

@@ -1,0 +1,157 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// leaseRow is a node in a list.
+type leaseRow struct {
+	Node    int64  `json:"node"`
+	Parts   string `json:"parts,omitempty"` // of a node that has several
+	State   byte   `json:"state"`
+	Label   string `json:"label"`
+	Until   int64  `json:"until"`
+	Written int64  `json:"written"`
+	Veto    string `json:"veto,omitempty"`
+	Offset  *int64 `json:"offset,omitempty"` // how far the holder's clock is ahead, in milliseconds; a lower bound when Within is missing
+	Within  *int64 `json:"within,omitempty"`
+}
+
+// leasePage is a piece of a list.
+type leasePage struct {
+	Total int        `json:"total"` // that match
+	Rows  []leaseRow `json:"rows"`
+}
+
+// maxRows is how many nodes one answer has.
+const maxRows = 200
+
+// leases is GET /dashboard/api/leases?namespace=&node=&find=&held=&order=&offset=&limit=: nodes that were ever leased, a page at a time. node is one of
+// them; find is a part of a label, or a number.
+func (d *Dashboard) leases(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	name := q.Get("namespace")
+	if _, err := d.may(r, name); err != nil {
+		return err
+	}
+	number := map[string]int64{"node": -1, "offset": 0, "limit": 50}
+	for key := range number {
+		if text := q.Get(key); text != "" {
+			n, err := strconv.ParseInt(text, 10, 64)
+			if err != nil || n < 0 {
+				return server.NewError(server.Invalid, fmt.Errorf("%s is not a number from 0 up", key))
+			}
+			number[key] = n
+		}
+	}
+	if _, err := d.cfg.Service.ShowNamespace(r.Context(), name); err != nil {
+		return err
+	}
+	watched, done := d.spaces.open(name)
+	defer done()
+	l, err := watched.first(r.Context())
+	if err != nil {
+		return err
+	}
+	list := l.selected(number["node"], strings.ToLower(q.Get("find")), q.Get("held") == "true")
+	arrange(list, q.Get("order"))
+	from := min(int(min(number["offset"], int64(len(list)))), len(list))
+	to := min(from+int(min(number["limit"], maxRows)), len(list))
+	out := leasePage{Total: len(list), Rows: []leaseRow{}}
+	for _, r := range list[from:to] {
+		out.Rows = append(out.Rows, l.describe(r))
+	}
+	return answer(w, out)
+}
+
+// selected returns the rows that are asked for.
+func (l *look) selected(node int64, find string, held bool) []*row {
+	var list []*row
+	if node >= 0 {
+		for n := node / l.per * l.per; n < node/l.per*l.per+l.per && len(list) < maxRows; n++ {
+			if r := l.find(n); r != nil {
+				list = append(list, r)
+			}
+		}
+		return list
+	}
+	for i := range l.rows {
+		r := &l.rows[i]
+		if held && r.state != cellHeld && r.state != cellLate && r.state != cellOwn {
+			continue
+		}
+		if find == "" || strings.Contains(strings.ToLower(r.label), find) || strconv.FormatInt(r.node, 10) == find {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// arrange sorts rows: by node unless asked for another order; a - in front turns it round.
+func arrange(list []*row, order string) {
+	key, down := strings.CutPrefix(order, "-")
+	slices.SortStableFunc(list, func(a, b *row) int {
+		c := 0
+		switch key {
+		case "label":
+			c = cmp.Compare(a.label, b.label)
+		case "until":
+			c = cmp.Compare(a.until, b.until)
+		case "state":
+			c = -cmp.Compare(weight[a.state], weight[b.state])
+		case "offset":
+			c = cmp.Compare(a.offset.distance(), b.offset.distance())
+		default:
+			c = cmp.Compare(a.node, b.node)
+		}
+		if down {
+			c = -c
+		}
+		return c
+	})
+}
+
+// distance is how far a clock is off at least, in milliseconds; −1 when that is not known.
+func (o offset) distance() int64 {
+	switch {
+	case !o.known:
+		return -1
+	case o.low > 0:
+		return o.low
+	case o.bounded && o.high < 0:
+		return -o.high
+	}
+	return 0
+}
+
+func (l *look) describe(r *row) leaseRow {
+	out := leaseRow{Node: r.node, State: r.state, Label: r.label, Until: r.until, Written: r.written, Veto: r.veto}
+	if o := r.offset; o.known {
+		middle, within := o.low, int64(0)
+		if o.bounded {
+			middle, within = (o.low+o.high)/2, (o.high-o.low+1)/2
+			out.Within = &within
+		}
+		out.Offset = &middle
+	}
+	parts := l.layout.NodeParts()
+	if len(parts) < 2 {
+		return out
+	}
+	var texts []string
+	rest := r.node
+	for _, p := range slices.Backward(parts) {
+		texts = append(texts, fmt.Sprintf("%s %d", p.Name, rest&(1<<p.Bits-1)))
+		rest >>= p.Bits
+	}
+	slices.Reverse(texts)
+	out.Parts = strings.Join(texts, ", ")
+	return out
+}

@@ -1,0 +1,28 @@
+package dashboard
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/plan"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// plan is POST /dashboard/api/plan {"layout":"…"}: what a layout holds and for how long.
+func (d *Dashboard) plan(w http.ResponseWriter, r *http.Request) error {
+	if _, err := d.may(r, ""); err != nil {
+		return err
+	}
+	var q struct {
+		Layout string `json:"layout"`
+	}
+	if err := question(w, r, &q); err != nil {
+		return err
+	}
+	l, err := snowfence.ParseLayout(q.Layout)
+	if err != nil {
+		return server.NewError(server.Invalid, err)
+	}
+	return answer(w, plan.Of(l, time.Now()))
+}

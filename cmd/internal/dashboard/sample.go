@@ -1,0 +1,292 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+)
+
+const (
+	every    = time.Second
+	kept     = 900  // samples: a quarter of an hour
+	maxKept  = 1000 // namespaces whose rates are remembered
+	pingIdle = 2    // seconds between two looks at the namespaces, while somebody watches
+)
+
+// sampler looks at the service once a second and remembers a quarter of an hour.
+type sampler struct {
+	service *server.Service
+	latency *server.Latency
+	asking  chan struct{} // holds a value while the store is asked for the namespaces
+
+	mu       sync.Mutex
+	times    []int64 // of the samples, in Unix milliseconds
+	store    []storeSample
+	rates    map[string]*series
+	now      map[string]spaceState
+	names    []server.NamespaceInfo
+	away     awayState
+	watching int
+	next     chan struct{} // closed and replaced at each sample
+	last     server.LatencyCounts
+	lastAt   time.Time
+}
+
+// series are the rates of one namespace, as long as the samples.
+type series struct {
+	made  int64
+	rates []float32
+}
+
+// storeSample is what round trips to the store took in one second, in milliseconds; negative where there were none.
+type storeSample struct{ p50, p99 float32 }
+
+// spaceState is what the server itself does in a namespace.
+type spaceState struct {
+	Name    string  `json:"name"`
+	Rate    float64 `json:"rate"`
+	Made    int64   `json:"made"`
+	Leased  bool    `json:"leased"` // it has a lease, or wants one
+	Held    bool    `json:"held"`
+	Node    int64   `json:"node"`
+	Nodes   int64   `json:"nodes"`
+	Until   int64   `json:"until"`
+	Trouble string  `json:"trouble,omitempty"`
+}
+
+// awayState says whether the store answers.
+type awayState struct {
+	Away  bool   `json:"away"`
+	Since int64  `json:"since,omitempty"`
+	Cause string `json:"cause,omitempty"`
+	Asked int64  `json:"-"`
+}
+
+func newSampler(s *server.Service, l *server.Latency) *sampler {
+	sm := &sampler{
+		service: s, latency: l, rates: map[string]*series{}, now: map[string]spaceState{}, next: make(chan struct{}), asking: make(chan struct{}, 1), lastAt: time.Now(),
+	}
+	if l != nil {
+		sm.last = l.Counts()
+	}
+	return sm
+}
+
+func (sm *sampler) run(ctx context.Context) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	var asks sync.WaitGroup
+	defer asks.Wait()
+	for n := 0; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		sm.sample(time.Now())
+		sm.mu.Lock()
+		watched := sm.watching > 0
+		sm.mu.Unlock()
+		if watched && n%pingIdle == 0 {
+			asks.Go(func() { sm.ask(ctx) })
+		}
+	}
+}
+
+// sample takes one sample, and tells those who wait for it.
+func (sm *sampler) sample(now time.Time) {
+	states := map[string]spaceState{}
+	for _, sp := range sm.service.Spaces() {
+		states[sp.Name] = stateOf(sp)
+	}
+	sm.mu.Lock()
+	defer sm.mu.Unlock()
+	sm.clock(now)
+	elapsed := max(now.Sub(sm.lastAt).Seconds(), 0.001)
+	sm.lastAt = now
+	sm.times = push(sm.times, now.UnixMilli())
+	sm.store = push(sm.store, sm.roundTrips())
+	for name, st := range states {
+		sr := sm.rates[name]
+		if sr == nil && len(sm.rates) < maxKept {
+			sr = &series{rates: make([]float32, len(sm.times)-1, kept+1), made: 0}
+			sm.rates[name] = sr
+		}
+		if sr == nil {
+			continue
+		}
+		st.Rate = float64(max(st.Made-sr.made, 0)) / elapsed // a namespace that was opened anew counts from 0 again
+		sr.made = st.Made
+		states[name] = st
+	}
+	for name, sr := range sm.rates {
+		sr.rates = push(sr.rates, float32(states[name].Rate))
+		if _, open := states[name]; !open && !slices.ContainsFunc(sr.rates, func(r float32) bool { return r > 0 }) {
+			delete(sm.rates, name)
+		}
+	}
+	sm.now = states
+	close(sm.next)
+	sm.next = make(chan struct{})
+}
+
+func push[T any](list []T, v T) []T {
+	list = append(list, v)
+	if len(list) > kept {
+		list = slices.Delete(list, 0, len(list)-kept)
+	}
+	return list
+}
+
+// clock makes an event of a step of this machine's clock: where wall and monotonic time do not agree on how long a second was. mu is held.
+func (sm *sampler) clock(now time.Time) {
+	step := now.Round(0).Sub(sm.lastAt.Round(0)) - now.Sub(sm.lastAt)
+	if step.Abs() < 50*time.Millisecond {
+		return
+	}
+	word := "forward"
+	if step < 0 {
+		word = "back"
+	}
+	sm.service.Events.Add(server.Event{Kind: "clock", Text: fmt.Sprintf("this server's clock stepped %s by %v", word, step.Abs().Round(time.Millisecond))})
+}
+
+// roundTrips returns what the store took since the last sample. mu is held.
+func (sm *sampler) roundTrips() storeSample {
+	if sm.latency == nil {
+		return storeSample{-1, -1}
+	}
+	counts := sm.latency.Counts()
+	d := counts.Since(sm.last)
+	sm.last = counts
+	if d.N() == 0 {
+		return storeSample{-1, -1}
+	}
+	ms := func(q float64) float32 { return float32(d.Quantile(q).Seconds() * 1000) }
+	return storeSample{ms(0.5), ms(0.99)}
+}
+
+func stateOf(sp *server.Space) spaceState {
+	s := spaceState{Name: sp.Name, Made: sp.Made.Load()}
+	st, ok := sp.Status()
+	if !ok {
+		return s
+	}
+	s.Leased, s.Held = true, st.Held
+	if st.Held {
+		s.Node, s.Nodes = st.Grant.Node, max(st.Grant.Nodes, 1)
+		s.Until = millis(sp.Scheme().Layout().TimeOf(st.Grant.Until))
+	}
+	if st.Trouble != nil {
+		s.Trouble = st.Trouble.Error()
+	}
+	return s
+}
+
+// ask reads the namespaces, which also tells whether the store answers. One question at a time.
+func (sm *sampler) ask(ctx context.Context) {
+	select {
+	case sm.asking <- struct{}{}:
+		defer func() { <-sm.asking }()
+	default:
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	list, err := sm.service.Namespaces(ctx, server.Open().Anyone())
+	sm.mu.Lock()
+	defer sm.mu.Unlock()
+	now := time.Now().UnixMilli()
+	switch {
+	case err == nil:
+		sm.names, sm.away = list, awayState{Asked: now}
+	case errors.Is(err, context.Canceled):
+	case sm.away.Away:
+		sm.away.Cause, sm.away.Asked = err.Error(), now
+	default:
+		sm.away = awayState{Away: true, Since: now, Cause: err.Error(), Asked: now}
+	}
+}
+
+// watch counts a page that wants to see what goes on, and reads the namespaces for the first one.
+func (sm *sampler) watch(ctx context.Context) (stop func()) {
+	sm.mu.Lock()
+	sm.watching++
+	stale := time.Now().UnixMilli()-sm.away.Asked > 5000
+	sm.mu.Unlock()
+	if stale {
+		sm.ask(ctx)
+	}
+	return func() {
+		sm.mu.Lock()
+		defer sm.mu.Unlock()
+		sm.watching--
+	}
+}
+
+// view is what one caller may see of the present.
+type view struct {
+	time   int64
+	total  float64
+	store  storeSample
+	away   awayState
+	names  []server.NamespaceInfo
+	spaces []spaceState
+	next   <-chan struct{}
+}
+
+func (sm *sampler) view(id *server.Identity) view {
+	sm.mu.Lock()
+	defer sm.mu.Unlock()
+	v := view{away: sm.away, next: sm.next, names: []server.NamespaceInfo{}, store: storeSample{-1, -1}, time: time.Now().UnixMilli()}
+	if n := len(sm.times); n > 0 {
+		v.time, v.store = sm.times[n-1], sm.store[n-1]
+	}
+	for _, ns := range sm.names {
+		if id.Sees(ns.Name) && ns.State != string(lease.Deleted) {
+			v.names = append(v.names, ns)
+		}
+	}
+	for name, st := range sm.now {
+		if id.Sees(name) {
+			v.spaces = append(v.spaces, st)
+			v.total += st.Rate
+		}
+	}
+	return v
+}
+
+// history is the samples so far.
+type history struct {
+	Times []int64   `json:"times"`
+	Rates []float64 `json:"rates"`
+	P50   []float32 `json:"p50"` // of round trips to the store, in milliseconds; −1 where there were none
+	P99   []float32 `json:"p99"`
+}
+
+// history returns the samples of one namespace, or with "" of all that a caller may see together.
+func (sm *sampler) history(id *server.Identity, namespace string) history {
+	sm.mu.Lock()
+	defer sm.mu.Unlock()
+	h := history{Times: slices.Clone(sm.times), Rates: make([]float64, len(sm.times)), P50: []float32{}, P99: []float32{}}
+	if h.Times == nil {
+		h.Times = []int64{}
+	}
+	for name, sr := range sm.rates {
+		if namespace == "" && id.Sees(name) || namespace != "" && name == namespace {
+			for i, r := range sr.rates {
+				h.Rates[i] += float64(r)
+			}
+		}
+	}
+	for _, s := range sm.store {
+		h.P50, h.P99 = append(h.P50, s.p50), append(h.P99, s.p99)
+	}
+	return h
+}

@@ -1,0 +1,250 @@
+package dashboard
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// slowest is how long a page may take for a piece of a stream, and alive how long it hears nothing.
+const (
+	slowest = 30 * time.Second
+	alive   = 15 * time.Second
+)
+
+// sender writes server-sent events.
+type sender struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	buf     bytes.Buffer
+}
+
+// begin starts a stream, if there are not too many.
+func (d *Dashboard) begin(w http.ResponseWriter) (*sender, func(), error) {
+	select {
+	case d.streams <- struct{}{}:
+	default:
+		return nil, nil, server.NewError(server.TooMuch, fmt.Errorf("%d pages are open already: close one", maxStreams/2))
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no") // proxies are not to gather it
+	return &sender{w: w, control: http.NewResponseController(w)}, func() { <-d.streams }, nil
+}
+
+// send writes an event.
+func (s *sender) send(kind string, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	s.buf.Reset()
+	fmt.Fprintf(&s.buf, "event: %s\ndata: %s\n\n", kind, body)
+	_ = s.control.SetWriteDeadline(time.Now().Add(slowest)) // where that cannot be done, the server's own limit holds
+	if _, err := s.w.Write(s.buf.Bytes()); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+// hello is the first event of a stream.
+type hello struct {
+	Version string `json:"version"`
+	Name    string `json:"name"` // of the token
+	Open    bool   `json:"open"` // nobody needs a token
+	Now     int64  `json:"now"`
+}
+
+// sample is one second.
+type sample struct {
+	Time   int64        `json:"t"`
+	Total  float64      `json:"total"`
+	P50    float32      `json:"p50"`
+	P99    float32      `json:"p99"`
+	Spaces []spaceState `json:"spaces,omitempty"` // those that changed
+	Gone   []string     `json:"gone,omitempty"`   // namespaces that the server no longer has open
+}
+
+// stream is GET /dashboard/api/stream: hello, namespaces, history, and then each second, until the page goes.
+func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
+	id, err := d.may(r, "")
+	if err != nil {
+		return err
+	}
+	s, done, err := d.begin(w)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := s.send("hello", hello{Version: d.cfg.Version, Name: id.Name, Open: id.Name == server.Open().Anyone().Name, Now: time.Now().UnixMilli()}); err != nil {
+		return nil
+	}
+	before, events, stop := d.cfg.Service.Events.Watch()
+	defer stop()
+	defer d.sampler.watch(r.Context())()
+	p := page{sender: s, known: map[string]spaceState{}}
+	if p.start(d.sampler.view(id), d.sampler.history(id, ""), visible(id, before)) != nil {
+		return nil // the page has gone
+	}
+	for n := 1; ; n++ {
+		_, next := p.last, p.next
+		select {
+		case <-r.Context().Done():
+			return nil
+		case <-d.ended:
+			return nil
+		case ev := <-events:
+			if !id.Sees(ev.Namespace) {
+				continue
+			}
+			err = s.send("events", []server.Event{ev})
+		case <-next:
+			if n%5 == 0 { // tokens may be taken away
+				if id, err = d.may(r, ""); err != nil {
+					_ = s.send("denied", err.Error())
+					return nil
+				}
+			}
+			err = p.second(d.sampler.view(id))
+		}
+		if err != nil {
+			return nil // the page has gone
+		}
+	}
+}
+
+// visible returns the events that a caller may see.
+func visible(id *server.Identity, list []server.Event) []server.Event {
+	out := []server.Event{}
+	for _, ev := range list {
+		if id.Sees(ev.Namespace) {
+			out = append(out, ev)
+		}
+	}
+	return out
+}
+
+// page is what a page was told.
+type page struct {
+	*sender
+	last  view
+	next  <-chan struct{}
+	known map[string]spaceState
+}
+
+func (p *page) start(v view, h history, events []server.Event) error {
+	return errors.Join(
+		p.send("namespaces", v.names), p.send("store", v.away), p.send("history", h), p.send("events", events), p.second(v),
+	)
+}
+
+// second sends what is new.
+func (p *page) second(v view) error {
+	out := sample{Time: v.time, Total: v.total, P50: v.store.p50, P99: v.store.p99}
+	open := map[string]bool{}
+	for _, st := range v.spaces {
+		open[st.Name] = true
+		if old, ok := p.known[st.Name]; !ok || old != st {
+			p.known[st.Name] = st
+			out.Spaces = append(out.Spaces, st)
+		}
+	}
+	for name := range p.known {
+		if !open[name] {
+			delete(p.known, name)
+			out.Gone = append(out.Gone, name)
+		}
+	}
+	var errs []error
+	if p.next != nil && !reflect.DeepEqual(v.names, p.last.names) {
+		errs = append(errs, p.send("namespaces", v.names))
+	}
+	if v.away.Away != p.last.away.Away || v.away.Cause != p.last.away.Cause {
+		errs = append(errs, p.send("store", v.away))
+	}
+	p.last, p.next = v, v.next
+	return errors.Join(append(errs, p.send("sample", out))...)
+}
+
+// cells is a map, or what changed in it.
+type cells struct {
+	Full   bool             `json:"full"`
+	At     int64            `json:"at"`
+	Cells  int              `json:"cells"`
+	Per    int64            `json:"per"` // nodes in a cell
+	Nodes  int64            `json:"nodes"`
+	First  int64            `json:"first"`
+	Last   int64            `json:"last"`
+	Runs   []byte           `json:"runs"`
+	Counts [cellKinds]int64 `json:"counts"`
+}
+
+// watch is GET /dashboard/api/watch?namespace=: its rates so far, and then the map of its nodes, at first all of it.
+func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
+	name := r.URL.Query().Get("namespace")
+	id, err := d.may(r, name)
+	if err != nil {
+		return err
+	}
+	if _, err := d.cfg.Service.ShowNamespace(r.Context(), name); err != nil {
+		return err
+	}
+	s, done, err := d.begin(w)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := s.send("history", d.sampler.history(id, name)); err != nil {
+		return nil
+	}
+	watched, leave := d.spaces.open(name)
+	defer leave()
+	var known *look
+	quiet := time.NewTicker(alive)
+	defer quiet.Stop()
+	for {
+		l, err, next := watched.present()
+		switch {
+		case err != nil:
+			err = s.send("trouble", err.Error())
+		case l != nil && l != known:
+			err = s.send("cells", difference(l, known))
+			known = l
+		}
+		if err != nil {
+			return nil // the page has gone
+		}
+		select {
+		case <-r.Context().Done():
+			return nil
+		case <-d.ended:
+			return nil
+		case <-next:
+			if _, err := d.may(r, name); err != nil {
+				return nil
+			}
+		case <-quiet.C:
+			if s.send("alive", nil) != nil {
+				return nil
+			}
+		}
+	}
+}
+
+func difference(l, known *look) cells {
+	c := cells{
+		At: l.at.UnixMilli(), Cells: len(l.cells), Per: l.per, Nodes: l.nodes, First: l.namespace.First, Last: l.namespace.Last, Counts: l.counts,
+	}
+	if known == nil || len(known.cells) != len(l.cells) {
+		c.Full, c.Runs = true, runs(l.cells, nil)
+	} else {
+		c.Runs = runs(l.cells, known.cells)
+	}
+	return c
+}
