@@ -57,3 +57,40 @@ func TestReplacedStoreAndOppositeClocks(t *testing.T) {
 		t.Errorf("node 7 is granted from tick %d, and is in use until %d", behind.From, ahead.Until)
 	}
 }
+
+// jumping is a store during whose answer the clock of who asks is set an hour ahead.
+type jumping struct {
+	timed
+	jump func()
+}
+
+func (s *jumping) Now(context.Context) (time.Time, error) {
+	s.jump()
+	return s.now, nil
+}
+
+// A clock that jumps while the store is asked for its time does not get into a grant unseen.
+func TestJumpWhileAskingForTheTime(t *testing.T) {
+	ctx := context.Background()
+	s, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var off time.Duration
+	st := &jumping{timed{lease.NewMemory(), "one", truth}, func() { off = time.Hour }}
+	if _, err := lease.CreateNamespace(ctx, st, "n", s, nil); err != nil {
+		t.Fatal(err)
+	}
+	l, err := lease.Open(ctx, st, "n", s, &lease.Options{
+		TTL:  5 * time.Second,
+		Time: func() (time.Time, time.Duration) { return truth.Add(off), off },
+	})
+	if err != nil {
+		return // refusing is as good
+	}
+	t.Cleanup(l.Orphan)
+	if g, most := l.Status().Grant, s.Layout().TickOf(truth.Add(time.Minute)); g.Until > most {
+		t.Errorf("granted until tick %d, an hour ahead; a minute is %d", g.Until, most)
+	}
+}
