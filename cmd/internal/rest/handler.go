@@ -43,6 +43,7 @@ func Mount(mux *http.ServeMux, s *server.Service, who Identify) {
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			if err := serve(w, r); err != nil {
+				s.Failed(server.HTTP, err)
 				Problem(w, err)
 			}
 		})

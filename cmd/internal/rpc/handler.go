@@ -24,7 +24,7 @@ type rpc struct {
 // Mount adds the services to a mux, each behind wrap, which makes the caller known to who.
 func Mount(mux *http.ServeMux, s *server.Service, who Identify, wrap func(http.Handler) http.Handler, opts ...connect.HandlerOption) {
 	r := &rpc{s, who}
-	opts = append(opts, connect.WithInterceptors(errorInterceptor{}), connect.WithReadMaxBytes(16<<20))
+	opts = append(opts, connect.WithInterceptors(errorInterceptor{s}), connect.WithReadMaxBytes(16<<20))
 	add := func(path string, h http.Handler) { mux.Handle(path, wrap(h)) }
 	add(snowfencev1connect.NewIDServiceHandler(ids{r}, opts...))
 	add(snowfencev1connect.NewNamespaceServiceHandler(namespaces{r}, opts...))
@@ -66,14 +66,14 @@ func code(k server.Kind) connect.Code {
 }
 
 // errorInterceptor turns what the service returns into errors of the wire, with the kind as a detail that programs can compare.
-type errorInterceptor struct{}
+type errorInterceptor struct{ s *server.Service }
 
-func translate(err error) error {
+func (i errorInterceptor) translate(err error) error {
 	var own *connect.Error
 	if err == nil || errors.As(err, &own) {
 		return err
 	}
-	kind := server.KindOf(err)
+	kind := i.s.Failed(server.RPC, err)
 	out := connect.NewError(code(kind), err)
 	if detail, detailErr := connect.NewErrorDetail(&errdetails.ErrorInfo{Reason: kind.Name(), Domain: "snowfence"}); detailErr == nil {
 		out.AddDetail(detail)
@@ -81,10 +81,10 @@ func translate(err error) error {
 	return out
 }
 
-func (errorInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+func (i errorInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
 		res, err := next(ctx, req)
-		return res, translate(err)
+		return res, i.translate(err)
 	}
 }
 
@@ -92,9 +92,9 @@ func (errorInterceptor) WrapStreamingClient(next connect.StreamingClientFunc) co
 	return next
 }
 
-func (errorInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+func (i errorInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		return translate(next(ctx, conn))
+		return i.translate(next(ctx, conn))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -37,27 +38,36 @@ type Token struct {
 	Burst      int      `yaml:"burst"`      // how many at once; 0 means those of a second
 }
 
-// Auth knows who callers are. It is immutable; a reload makes another.
+// Auth knows who callers are. A reload makes another, which succeeds it.
 type Auth struct {
 	anyone *Identity // nil when a token is needed
 	tokens []*Identity
 }
 
-// Identity is a caller who is known. Safe for concurrent use.
+// Identity is a caller who is known. Connections keep it, so what it may do changes when tokens are read again. Safe for concurrent use.
 type Identity struct {
-	Name    string
-	hash    [sha256.Size]byte
+	Name   string
+	hash   [sha256.Size]byte
+	rights atomic.Pointer[rights] // nil when the token was taken away
+}
+
+// rights are what a token allows at present.
+type rights struct {
 	token   Token
 	limiter *rate.Limiter // nil when there is no limit
 }
 
 // Open lets everybody do everything, which is for listeners that only this machine reaches.
-func Open() *Auth { return &Auth{anyone: &Identity{Name: "anyone", token: Token{Verbs: verbs[:]}}} }
+func Open() *Auth {
+	id := &Identity{Name: "anyone"}
+	id.rights.Store(&rights{token: Token{Verbs: verbs[:]}})
+	return &Auth{anyone: id}
+}
 
 // NewAuth returns an Auth that wants one of the tokens.
 func NewAuth(tokens []Token) (*Auth, error) {
 	a := &Auth{}
-	names := map[string]bool{}
+	names, sums := map[string]bool{}, map[string]string{}
 	for i, t := range tokens {
 		sum, err := hex.DecodeString(t.SHA256)
 		switch {
@@ -67,29 +77,64 @@ func NewAuth(tokens []Token) (*Auth, error) {
 			return nil, fmt.Errorf("token %q is there twice", t.Name)
 		case err != nil || len(sum) != sha256.Size:
 			return nil, fmt.Errorf("token %q: sha256 must be 64 hexadecimal digits, as \"snowfence token new\" prints them", t.Name)
-		case t.Rate < 0 || t.Burst < 0:
-			return nil, fmt.Errorf("token %q: rate and burst must not be negative", t.Name)
+		case sums[string(sum)] != "":
+			return nil, fmt.Errorf("tokens %q and %q are the same: each needs a secret of its own", sums[string(sum)], t.Name)
+		case !(t.Rate >= 0) || t.Rate > 1e15 || t.Burst < 0:
+			return nil, fmt.Errorf("token %q: rate and burst must be numbers from 0 up", t.Name)
 		}
 		for _, v := range t.Verbs {
 			if !slices.Contains(verbs[:], v) {
 				return nil, fmt.Errorf("token %q: there is no verb %q: use ids, read, lease, manage", t.Name, v)
 			}
 		}
+		for _, n := range t.Namespaces {
+			if i := strings.IndexByte(n, '*'); n == "" || i >= 0 && i < len(n)-1 {
+				return nil, fmt.Errorf("token %q: namespace %q: write a name, or the beginning of names with a * behind it", t.Name, n)
+			}
+		}
 		if len(t.Verbs) == 0 {
 			t.Verbs = []Verb{VerbIDs, VerbRead}
 		}
-		names[t.Name] = true
-		id := &Identity{Name: t.Name, token: t}
+		names[t.Name], sums[string(sum)] = true, t.Name
+		if t.Rate > 0 && t.Burst == 0 {
+			t.Burst = max(1, int(t.Rate))
+		}
+		id, r := &Identity{Name: t.Name}, &rights{token: t}
 		copy(id.hash[:], sum)
 		if t.Rate > 0 {
-			if t.Burst == 0 {
-				t.Burst = max(1, int(t.Rate))
-			}
-			id.limiter = rate.NewLimiter(rate.Limit(t.Rate), t.Burst)
+			r.limiter = rate.NewLimiter(rate.Limit(t.Rate), t.Burst)
 		}
+		id.rights.Store(r)
 		a.tokens = append(a.tokens, id)
 	}
 	return a, nil
+}
+
+// Succeed makes a the successor of old, whose tokens were read before: callers who are known already have the rights of a from here on, or none where their
+// token is gone. What they have spent of an unchanged rate stays spent. It is called once, before anybody uses a.
+func (a *Auth) Succeed(old *Auth) {
+	for _, before := range old.tokens {
+		i := slices.IndexFunc(a.tokens, func(id *Identity) bool { return id.Name == before.Name && id.hash == before.hash })
+		if i < 0 {
+			before.rights.Store(nil)
+			continue
+		}
+		now, then := a.tokens[i].rights.Load(), before.rights.Load()
+		if then.token.Rate == now.token.Rate && then.token.Burst == now.token.Burst {
+			now.limiter = then.limiter
+		}
+		before.rights.Store(now)
+		a.tokens[i] = before
+	}
+}
+
+// Names returns the names of the tokens.
+func (a *Auth) Names() []string {
+	var names []string
+	for _, id := range a.tokens {
+		names = append(names, id.Name)
+	}
+	return names
 }
 
 // Anyone returns who callers without a token are; nil means that they have to have one.
@@ -115,42 +160,58 @@ func (id *Identity) May(v Verb, namespace string) error {
 	if id == nil {
 		return kindError{Anonymous, errors.New("a token is needed")}
 	}
-	if !slices.Contains(id.token.Verbs, v) {
+	r := id.rights.Load()
+	if r == nil {
+		return errRevoked
+	}
+	if !slices.Contains(r.token.Verbs, v) {
 		return kindError{Denied, fmt.Errorf("token %q has not the verb %q", id.Name, v)}
 	}
-	if !id.Sees(namespace) {
+	if !r.sees(namespace) {
 		return kindError{Denied, fmt.Errorf("token %q is not for namespace %q", id.Name, namespace)}
 	}
 	return nil
 }
+
+var errRevoked = kindError{Anonymous, errors.New("the token was taken away: another one is needed")}
 
 // Sees reports whether the caller may know of a namespace.
 func (id *Identity) Sees(namespace string) bool {
 	if id == nil {
 		return false
 	}
-	if len(id.token.Namespaces) == 0 || namespace == "" {
+	r := id.rights.Load()
+	return r != nil && r.sees(namespace)
+}
+
+func (r *rights) sees(namespace string) bool {
+	if len(r.token.Namespaces) == 0 || namespace == "" {
 		return true
 	}
-	return slices.ContainsFunc(id.token.Namespaces, func(p string) bool {
+	return slices.ContainsFunc(r.token.Namespaces, func(p string) bool {
 		prefix, wild := strings.CutSuffix(p, "*")
 		return p == namespace || wild && strings.HasPrefix(namespace, prefix)
 	})
 }
 
 // Limited reports whether Spend ever refuses.
-func (id *Identity) Limited() bool { return id.limiter != nil }
+func (id *Identity) Limited() bool {
+	r := id.rights.Load()
+	return r == nil || r.limiter != nil
+}
 
 // Spend takes n from what the caller may have at present.
 func (id *Identity) Spend(n int64) error {
-	if id.limiter == nil {
+	r := id.rights.Load()
+	switch {
+	case r == nil:
+		return errRevoked
+	case r.limiter == nil:
 		return nil
-	}
-	if n > int64(id.limiter.Burst()) {
-		return kindError{TooMuch, fmt.Errorf("token %q may have %d at once: ask for fewer", id.Name, id.limiter.Burst())}
-	}
-	if !id.limiter.AllowN(time.Now(), int(n)) {
-		return kindError{TooMuch, fmt.Errorf("token %q may have %g a second: ask more slowly", id.Name, id.token.Rate)}
+	case n > int64(r.limiter.Burst()):
+		return kindError{TooMuch, fmt.Errorf("token %q may have %d at once: ask for fewer", id.Name, r.limiter.Burst())}
+	case !r.limiter.AllowN(time.Now(), int(n)):
+		return kindError{TooMuch, fmt.Errorf("token %q may have %g a second: ask more slowly", id.Name, r.token.Rate)}
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ const (
 	Denied                  // you may not
 	TooMuch                 // a limit: ask for less, or more slowly
 	Lifetime                // the time bits of the layout have run out
+	kinds
 )
 
 // Name is the kind in words that programs can compare: those of the problem documents and error details.

@@ -16,8 +16,12 @@ func (sp *Space) Next(ctx context.Context) (snowfence.ID, error) {
 	if err != nil {
 		return 0, err
 	}
-	id, err := g.Next(ctx)
-	if err != nil {
+	id, err := g.TryNext()
+	if err == nil {
+		return id, nil
+	}
+	sp.Waits.Add(1)
+	if id, err = g.Next(ctx); err != nil {
 		return 0, sp.trouble(err)
 	}
 	return id, nil

@@ -14,8 +14,26 @@ import (
 // latencyBuckets are quarters of octaves from 1 µs to 67 s, and what is longer.
 const latencyBuckets = 26*4 + 1
 
+// Op is one of the calls of a store that take a round trip.
+type Op int
+
+// The calls.
+const (
+	OpGet Op = iota
+	OpList
+	OpSwap
+	OpCount
+	ops
+)
+
+// Name is the call in words, for metrics.
+func (o Op) Name() string { return [...]string{"get", "list", "swap", "count"}[o] }
+
 // Latency counts how long the round trips to a store take. Safe for concurrent use.
-type Latency struct {
+type Latency struct{ ops [ops]spread }
+
+// spread counts the round trips of one call.
+type spread struct {
 	buckets [latencyBuckets]atomic.Int64
 	nanos   atomic.Int64
 	failed  atomic.Int64
@@ -28,12 +46,12 @@ type LatencyCounts struct {
 	Failed  int64         // those that ended with an error
 }
 
-func (l *Latency) add(began time.Time, err error) {
-	d := time.Since(began)
-	l.buckets[latencyBucket(d)].Add(1)
-	l.nanos.Add(int64(d))
+func (l *Latency) add(o Op, began time.Time, err error) {
+	d, s := time.Since(began), &l.ops[o]
+	s.buckets[latencyBucket(d)].Add(1)
+	s.nanos.Add(int64(d))
 	if err != nil && !errors.Is(err, context.Canceled) {
-		l.failed.Add(1)
+		s.failed.Add(1)
 	}
 }
 
@@ -58,11 +76,26 @@ func LatencyEdge(bucket int) time.Duration {
 
 // Counts returns what was counted so far.
 func (l *Latency) Counts() (c LatencyCounts) {
-	for i := range l.buckets {
-		c.Buckets[i] = l.buckets[i].Load()
-	}
-	c.Total, c.Failed = time.Duration(l.nanos.Load()), l.failed.Load()
+	l.Each(func(_ Op, one LatencyCounts) {
+		for i, n := range one.Buckets {
+			c.Buckets[i] += n
+		}
+		c.Total += one.Total
+		c.Failed += one.Failed
+	})
 	return c
+}
+
+// Each calls f with what was counted of every call.
+func (l *Latency) Each(f func(Op, LatencyCounts)) {
+	for o := range l.ops {
+		s, c := &l.ops[o], LatencyCounts{}
+		for i := range s.buckets {
+			c.Buckets[i] = s.buckets[i].Load()
+		}
+		c.Total, c.Failed = time.Duration(s.nanos.Load()), s.failed.Load()
+		f(Op(o), c)
+	}
 }
 
 // Since returns what was counted after an earlier look.
@@ -116,13 +149,13 @@ type countingMeasured struct {
 
 // Get implements [lease.Store].
 func (m *measured) Get(ctx context.Context, keys []lease.Key) (rs []lease.Record, err error) {
-	defer func(began time.Time) { m.latency.add(began, err) }(time.Now())
+	defer func(began time.Time) { m.latency.add(OpGet, began, err) }(time.Now())
 	return m.Store.Get(ctx, keys)
 }
 
 // List implements [lease.Store].
 func (m *measured) List(ctx context.Context, q lease.Query) (rs []lease.Record, err error) {
-	defer func(began time.Time) { m.latency.add(began, err) }(time.Now())
+	defer func(began time.Time) { m.latency.add(OpList, began, err) }(time.Now())
 	return m.Store.List(ctx, q)
 }
 
@@ -136,7 +169,7 @@ func (m *measured) Swap(ctx context.Context, writes []lease.Write) []error {
 			failed = err
 		}
 	}
-	m.latency.add(began, failed)
+	m.latency.add(OpSwap, began, failed)
 	return errs
 }
 
@@ -174,6 +207,6 @@ func (m *measured) Pin(ctx context.Context) (unpin func(), err error) {
 
 // Count implements [lease.Counter].
 func (m *countingMeasured) Count(ctx context.Context, namespace string, first, last int64) (n int64, err error) {
-	defer func(began time.Time) { m.latency.add(began, err) }(time.Now())
+	defer func(began time.Time) { m.latency.add(OpCount, began, err) }(time.Now())
 	return m.counter.Count(ctx, namespace, first, last)
 }

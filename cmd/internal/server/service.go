@@ -67,7 +67,8 @@ type Service struct {
 	all   map[string]*Space
 	ended bool
 
-	waiting atomic.Int64 // IDs of batches that are on their way to callers
+	waiting  atomic.Int64 // IDs of batches that are on their way to callers
+	failures failures
 
 	// Events are what people want to know of.
 	Events *Events

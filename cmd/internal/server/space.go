@@ -18,6 +18,9 @@ type Space struct {
 	// Made counts the IDs that were made here. Wires add to it, a batch of commands at a time.
 	Made atomic.Int64
 
+	// Waits counts the requests for one ID that had to wait for the clock or a grant.
+	Waits atomic.Int64
+
 	service *Service
 	scheme  atomic.Pointer[snowfence.Scheme]
 	gen     atomic.Pointer[snowfence.Generator] // nil until the first ID
