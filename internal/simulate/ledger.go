@@ -24,6 +24,8 @@ type claim struct {
 	lost   bool // the store said that somebody else wrote: nothing more may be made
 	lostAt time.Duration
 
+	unknown bool // to the data of the server that replaced the store: the floor is raised when that is seen, perhaps after a change of layout
+
 	forgotten bool          // the store was set back behind it
 	since     time.Duration // when
 	raises    int           // how often the floor of all had been raised by then
@@ -195,7 +197,7 @@ func (s *sim) compare(c *claim) {
 			}
 		}
 	}
-	if floor := s.floors[c.era:]; len(floor) > 0 {
+	if floor := s.floors[c.era:]; len(floor) > 0 && !c.forgotten && !c.unknown {
 		// The layout was changed: what is granted of the old one must lie before the new one's beginning.
 		if end := h2time(s, c); end.After(floor[0]) {
 			s.violate("%s uses node %d of the earlier layout until %v, and the later layout began at %v", c.owner.name, c.node, end, floor[0])

@@ -114,6 +114,11 @@ func (s *sim) strikeStore(f Fault, chance float64) {
 	case faultMoved: // another server with the data of an older moment
 		st.identity++
 		s.setBack()
+		for n, cs := range s.claims {
+			for _, c := range cs {
+				c.unknown = c.unknown || st.get(keysOf(n))[0].Until < c.until
+			}
+		}
 	case faultSetBack:
 		s.setBack()
 		s.forget(nil)

@@ -12,7 +12,7 @@ var seeds = flag.Uint64("seeds", 0, "how many seeds TestSeeds runs")
 
 // TestNothingCollides is the simulation itself. What it ran with, for docs/reliability.md, is in its log.
 func TestNothingCollides(t *testing.T) {
-	hours := 90.0
+	hours := 75.0
 	if testing.Short() {
 		hours = 1
 	}
