@@ -67,7 +67,7 @@ func ChangeLayout(ctx context.Context, st Store, namespace string, to *snowfence
 		return Namespace{}, err
 	}
 	if refused != nil {
-		return Namespace{}, fmt.Errorf("lease: namespace %q keeps its layout %s: the change to %s is refused: %w", namespace, old, layout, refused)
+		return Namespace{}, marked{fmt.Errorf("lease: namespace %q keeps its layout %s: the change to %s is refused: %w", namespace, old, layout, refused), ErrRefused}
 	}
 	return ns, nil
 }

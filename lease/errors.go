@@ -21,7 +21,29 @@ var (
 
 	// ErrSkew means that the clock of this machine and that of the store differ by more than Options.MaxSkew.
 	ErrSkew = errors.New("the clock is off")
+
+	// ErrInvalid means that an argument is wrong (a name, an option, an attempt), so that no repetition helps.
+	ErrInvalid = errors.New("invalid argument")
+
+	// ErrExists means that there is a namespace of the name already, with other leasable nodes. One of another scheme is a [MismatchError].
+	ErrExists = errors.New("it exists already")
+
+	// ErrRefused means that a change is not allowed: of a layout, since it is not proven safe, or of a record, since no lease makes it ([Holders]).
+	ErrRefused = errors.New("the change is refused")
 )
+
+// marked is an error that matches a sentinel whose words would add nothing to its own.
+type marked struct {
+	error
+	as error
+}
+
+func (m marked) Is(target error) bool { return target == m.as }
+func (m marked) Unwrap() error        { return m.error }
+
+func invalidf(format string, args ...any) error {
+	return marked{fmt.Errorf(format, args...), ErrInvalid}
+}
 
 // MismatchError means that the namespace is for IDs of another scheme.
 type MismatchError struct {

@@ -35,7 +35,14 @@ type Namespace struct {
 	LongestTTL  time.Duration `json:"longest_ttl"`    // the longest any lease used, in nanoseconds: how far ahead a grant can reach
 	Identity    string        `json:"identity"`       // of the store, where it has one
 	Keys        []string      `json:"keys,omitempty"` // of a layout with a key field: snowfence.Key.ID of each, by number
+	ticketKey   string        // signs tickets; "" until the first one. It is kept beside the rest, so that whoever prints a namespace does not print it
 	record      Record
+}
+
+// storedNamespace is what the record of a namespace keeps as JSON.
+type storedNamespace struct {
+	*Namespace
+	TicketKey string `json:"ticket_key,omitempty"`
 }
 
 // NamespaceOptions says which nodes of a new namespace can be leased. Nil and the zero value mean all nodes of the layout.
@@ -52,7 +59,7 @@ func (o *NamespaceOptions) nodes(s *snowfence.Scheme) (first, last int64, err er
 		last = s.Nodes() - 1
 	}
 	if first < 0 || first > last || last >= s.Nodes() {
-		return 0, 0, fmt.Errorf("lease: leasable nodes %d to %d: the layout has nodes 0 to %d", first, last, s.Nodes()-1)
+		return 0, 0, invalidf("lease: leasable nodes %d to %d: the layout has nodes 0 to %d", first, last, s.Nodes()-1)
 	}
 	return first, last, nil
 }
@@ -80,7 +87,7 @@ func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Sc
 		case ns.State == Changing:
 			return Namespace{}, ns.notActive()
 		case ns.State == Active && given && (ns.First != first || ns.Last != last):
-			return Namespace{}, fmt.Errorf("lease: namespace %q exists with the leasable nodes %d to %d, not %d to %d", name, ns.First, ns.Last, first, last)
+			return Namespace{}, marked{fmt.Errorf("lease: namespace %q exists with the leasable nodes %d to %d, not %d to %d", name, ns.First, ns.Last, first, last), ErrExists}
 		case ns.State == Active:
 			return ns, nil
 		default:
@@ -137,15 +144,17 @@ func readNamespace(ctx context.Context, st Store, name string) (Namespace, error
 
 func decodeNamespace(r Record) (Namespace, error) {
 	ns := Namespace{Name: r.Namespace, Generation: r.Generation, record: r}
-	if err := json.Unmarshal([]byte(r.Data), &ns); err != nil {
+	stored := storedNamespace{Namespace: &ns}
+	if err := json.Unmarshal([]byte(r.Data), &stored); err != nil {
 		return Namespace{}, fmt.Errorf("lease: the record of namespace %q is damaged: restore the store from a backup: %w", r.Namespace, err)
 	}
+	ns.ticketKey = stored.TicketKey
 	return ns, nil
 }
 
 // write stores the namespace if nobody wrote it since it was read, which is an [ErrLost] otherwise.
 func (ns Namespace) write(ctx context.Context, st Store) (Namespace, error) {
-	data, err := json.Marshal(ns)
+	data, err := json.Marshal(storedNamespace{&ns, ns.ticketKey})
 	if err != nil {
 		return Namespace{}, fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
 	}
@@ -211,14 +220,19 @@ func check(st Store, name string, s *snowfence.Scheme) error {
 	case s == nil:
 		return errors.New("lease: the Scheme is nil")
 	}
+	return CheckName(name)
+}
+
+// CheckName returns what is wrong with the name of a namespace; the error matches [ErrInvalid].
+func CheckName(name string) error {
+	if name == "" || len(name) > 64 {
+		return invalidf("lease: namespace %q: a name has 1 to 64 characters", name[:min(len(name), 100)])
+	}
 	for _, c := range []byte(name) {
 		ok := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.'
 		if !ok {
-			return fmt.Errorf("lease: namespace %q: a name has only letters, digits, '-', '_' and '.'", name)
+			return invalidf("lease: namespace %q: a name has only letters, digits, '-', '_' and '.'", name)
 		}
-	}
-	if name == "" || len(name) > 64 {
-		return fmt.Errorf("lease: namespace %q: a name has 1 to 64 characters", name)
 	}
 	return nil
 }

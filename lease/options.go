@@ -2,7 +2,6 @@ package lease
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"os"
 	"strconv"
@@ -101,23 +100,23 @@ func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 	}
 	switch k := int64(n.Nodes); {
 	case n.TTL < 10*time.Millisecond || n.TTL > 24*time.Hour:
-		return n, fmt.Errorf("lease: Options.TTL is %v; it must be from 10ms to 24h", n.TTL)
+		return n, invalidf("lease: Options.TTL is %v; it must be from 10ms to 24h", n.TTL)
 	case n.MaxSkew < 0:
-		return n, fmt.Errorf("lease: Options.MaxSkew is %v; it must be positive", n.MaxSkew)
+		return n, invalidf("lease: Options.MaxSkew is %v; it must be positive", n.MaxSkew)
 	case len(n.Label) > 128:
-		return n, fmt.Errorf("lease: Options.Label has %d bytes, more than 128", len(n.Label))
+		return n, invalidf("lease: Options.Label has %d bytes, more than 128", len(n.Label))
 	case k < 0 || k&(k-1) != 0 || k > s.Nodes():
-		return n, fmt.Errorf("lease: Options.Nodes is %d; it must be a power of two, at most the %d nodes of the layout", k, s.Nodes())
+		return n, invalidf("lease: Options.Nodes is %d; it must be a power of two, at most the %d nodes of the layout", k, s.Nodes())
 	case n.Node != nil && (*n.Node < 0 || *n.Node > s.Nodes()-k):
-		return n, fmt.Errorf("lease: Options.Node is %d; the layout has nodes 0 to %d", *n.Node, s.Nodes()-1)
+		return n, invalidf("lease: Options.Node is %d; the layout has nodes 0 to %d", *n.Node, s.Nodes()-1)
 	case n.Node != nil && *n.Node%k != 0:
-		return n, fmt.Errorf("lease: Options.Node is %d; a block of %d nodes starts at a multiple of %d", *n.Node, k, k)
+		return n, invalidf("lease: Options.Node is %d; a block of %d nodes starts at a multiple of %d", *n.Node, k, k)
 	case n.Within != snowfence.NodeRange{} && (n.Within.From < 0 || n.Within.From >= n.Within.Until || n.Within.Until > s.Nodes()):
-		return n, fmt.Errorf("lease: Options.Within is nodes %d to %d; the layout has nodes 0 to %d", n.Within.From, n.Within.Until-1, s.Nodes()-1)
+		return n, invalidf("lease: Options.Within is nodes %d to %d; the layout has nodes 0 to %d", n.Within.From, n.Within.Until-1, s.Nodes()-1)
 	case n.Node != nil && (n.Within != snowfence.NodeRange{} || n.StickyFile != ""):
-		return n, fmt.Errorf("lease: Options.Within and Options.StickyFile choose a free node; Options.Node is one already: leave one of them out")
+		return n, invalidf("lease: Options.Within and Options.StickyFile choose a free node; Options.Node is one already: leave one of them out")
 	case n.Guard && n.Node == nil:
-		return n, fmt.Errorf("lease: Options.Guard needs Options.Node")
+		return n, invalidf("lease: Options.Guard needs Options.Node")
 	}
 	return n, nil
 }

@@ -38,7 +38,7 @@ func (l *Lease) usable(ctx context.Context) (Namespace, error) {
 			return Namespace{}, fmt.Errorf("lease: asking the store who it is: %w", err)
 		}
 		if n := l.opts.Node; n == nil && (ns.Last-ns.First+1 < int64(l.opts.Nodes)) {
-			return Namespace{}, fmt.Errorf("lease: namespace %q has %d leasable nodes, fewer than a block of %d", l.name, ns.Last-ns.First+1, l.opts.Nodes)
+			return Namespace{}, invalidf("lease: namespace %q has %d leasable nodes, fewer than a block of %d", l.name, ns.Last-ns.First+1, l.opts.Nodes)
 		}
 		switch {
 		case id != ns.Identity:

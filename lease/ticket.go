@@ -2,6 +2,11 @@ package lease
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,6 +22,9 @@ import (
 //
 // A holder has to do itself what a [Lease] does: renew every third of the TTL, stop at Until, and stop at once when a renewal is an [ErrLost].
 // With a ticket one can write its node's record, so it is to be kept as a secret of its namespace.
+//
+// A ticket is signed, with a key in the namespace's record: one that was changed is refused as lost. So its holder can decide about nothing but the ticks that were granted to
+// it: who lies about what it used when it gives back makes duplicates of its own IDs, and of nobody else's.
 type Ticket struct {
 	Namespace  string        `json:"namespace"`
 	Node       int64         `json:"node"`
@@ -29,6 +37,7 @@ type Ticket struct {
 	Nonce      string        `json:"nonce"` // of the last write
 	Revision   int64         `json:"revision"`
 	Generation int64         `json:"generation"`
+	MAC        string        `json:"mac"` // of all the others, by the key in the namespace's record
 }
 
 // Grant returns what the holder may use.
@@ -43,13 +52,17 @@ func Acquire(ctx context.Context, st Store, namespace string, s *snowfence.Schem
 		return Ticket{}, err
 	}
 	defer l.unpin()
-	if err = l.register(ctx); err == nil {
-		err = l.first(ctx)
+	if err = l.register(ctx); err != nil {
+		return Ticket{}, err
 	}
+	key, err := l.ticketKey(ctx)
 	if err != nil {
 		return Ticket{}, err
 	}
-	return l.ticket(), nil
+	if err = l.first(ctx); err != nil {
+		return Ticket{}, err
+	}
+	return l.ticket(key), nil
 }
 
 // Renew moves the end of a ticket's grant ahead and returns the ticket that takes its place. attempt is a random text of 16 to 64
@@ -64,12 +77,12 @@ func (t Ticket) Renew(ctx context.Context, st Store, s *snowfence.Scheme, attemp
 		return t, err
 	}
 	defer l.unpin()
-	err = l.adopt(ctx, t, attempt)
+	key, err := l.adopt(ctx, t, attempt)
 	if err == nil {
 		err = l.renew(ctx)
 	}
 	if err == nil {
-		return l.ticket(), nil
+		return l.ticket(key), nil
 	}
 	if l.lostTo != nil {
 		err = errors.Join(err, l.diagnose(ctx))
@@ -88,7 +101,7 @@ func (t Ticket) Release(ctx context.Context, st Store, s *snowfence.Scheme, used
 		return err
 	}
 	defer l.unpin()
-	if err := l.adopt(ctx, t, ""); lost(err) {
+	if _, err := l.adopt(ctx, t, ""); lost(err) {
 		return nil
 	} else if err != nil {
 		return err
@@ -131,11 +144,16 @@ func (t Ticket) resume(ctx context.Context, st Store, s *snowfence.Scheme, w wor
 
 // adopt takes up what the ticket's holder has in the store: its own last write, or one of this very attempt whose answer was lost. Of the latter nothing is used
 // before there is a write on top of it, as for a lost reply of a Lease.
-func (l *Lease) adopt(ctx context.Context, t Ticket, attempt string) error {
-	stored, err := l.st.Get(ctx, blockKeys(t.Namespace, t.Node, t.Nodes))
+func (l *Lease) adopt(ctx context.Context, t Ticket, attempt string) (key string, err error) {
+	stored, err := l.st.Get(ctx, append(blockKeys(t.Namespace, t.Node, t.Nodes), Key{t.Namespace, NamespaceNode}))
 	if err != nil {
-		return fmt.Errorf("lease: reading node %d: %w", t.Node, err)
+		return "", fmt.Errorf("lease: reading node %d: %w", t.Node, err)
 	}
+	last := len(stored) - 1
+	if key, err = t.verify(stored[last]); err != nil {
+		return "", err
+	}
+	stored = stored[:last]
 	h := &hold{unanswered: map[string]bool{}, generation: t.Generation, from: t.From}
 	for _, r := range stored {
 		r.Revision = t.Revision
@@ -146,14 +164,56 @@ func (l *Lease) adopt(ctx context.Context, t Ticket, attempt string) error {
 		own := r.Nonce == t.Nonce || attempt != "" && r.Holder == t.Holder && strings.HasPrefix(r.Nonce, attempt+".")
 		if !own {
 			l.judge(h, stored)
-			return l.lose(fmt.Errorf("node %d was changed by somebody else", r.Node))
+			return "", l.lose(fmt.Errorf("node %d was changed by somebody else", r.Node))
 		}
 	}
 	h.records = stored
 	for _, r := range stored {
 		h.from = max(h.from, r.From)
 	}
-	return nil
+	return key, nil
+}
+
+// ticketKey returns the key that signs tickets of the namespace, and makes it for the first one.
+func (l *Lease) ticketKey(ctx context.Context) (string, error) {
+	for {
+		ns, err := l.usable(ctx)
+		if err != nil || ns.ticketKey != "" {
+			return ns.ticketKey, err
+		}
+		ns.ticketKey = rand.Text()
+		if ns, err = ns.write(ctx, l.st); !errors.Is(err, ErrLost) {
+			return ns.ticketKey, err
+		}
+	}
+}
+
+// verify returns the key of a namespace's record if it has signed the ticket.
+func (t Ticket) verify(r Record) (key string, err error) {
+	if r.Nonce == "" {
+		return "", fmt.Errorf("lease: namespace %q: %w in this store", t.Namespace, ErrNoNamespace)
+	}
+	ns, err := decodeNamespace(r)
+	if err != nil {
+		return "", err
+	}
+	if ns.ticketKey == "" || !hmac.Equal([]byte(t.MAC), []byte(t.sign(ns.ticketKey).MAC)) {
+		return "", fmt.Errorf("lease: node %d of namespace %q: %w: the ticket was changed, or is from another store", t.Node, t.Namespace, ErrLost)
+	}
+	return ns.ticketKey, nil
+}
+
+// sign returns the ticket with its MAC: HMAC-SHA-256 of all its other fields, as JSON.
+func (t Ticket) sign(key string) Ticket {
+	t.MAC = ""
+	h := hmac.New(sha256.New, []byte(key))
+	b, err := json.Marshal(t)
+	if err != nil {
+		return t // it is made of texts and numbers: there is no error, and a ticket without a MAC would be refused
+	}
+	h.Write(b)
+	t.MAC = hex.EncodeToString(h.Sum(nil))
+	return t
 }
 
 // warn raises the floor if the store was set back behind what the ticket says, as the lease of a living holder does before its next grant.
@@ -167,13 +227,13 @@ func (l *Lease) warn(ctx context.Context) error {
 	})
 }
 
-func (l *Lease) ticket() Ticket {
+func (l *Lease) ticket(key string) Ticket {
 	h := l.hold
 	r := h.records[0]
 	return Ticket{
-		Namespace: l.name, Node: r.Node, Nodes: len(h.records), From: h.from, Until: r.Until, TTL: l.opts.TTL, Label: l.opts.Label,
+		Namespace: l.name, Node: r.Node, Nodes: len(h.records), From: h.from, Until: r.Until, TTL: l.opts.TTL, Label: strings.ToValidUTF8(l.opts.Label, "\uFFFD"), // as JSON keeps it
 		Holder: l.boot, Nonce: r.Nonce, Revision: r.Revision, Generation: h.generation,
-	}
+	}.sign(key)
 }
 
 // attemptWorld marks what is written with the attempt that it was written for.
@@ -190,7 +250,7 @@ func checkAttempt(s string) error {
 		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_')
 	}
 	if !ok {
-		return fmt.Errorf("lease: the attempt must be 16 to 64 random letters, digits, '-' and '_'")
+		return invalidf("lease: the attempt must be 16 to 64 random letters, digits, '-' and '_'")
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -182,5 +183,75 @@ func TestTicketNeedsAnAttempt(t *testing.T) {
 		if _, err := a.Renew(t.Context(), w.st, w.scheme, attempt, nil); err == nil {
 			t.Errorf("attempt %q was taken", attempt)
 		}
+	}
+}
+
+// A ticket that was changed in anything is refused, and nothing is written for it: with a lower From the ticks of the holder before could be given back, and with a
+// higher Revision or Until everybody's floor be raised.
+func TestTicketThatWasChanged(t *testing.T) {
+	w := newTicketWorld(t)
+	a := w.acquire()
+	other := w.acquire()
+	for name, change := range map[string]func(*lease.Ticket){
+		"node":       func(t *lease.Ticket) { t.Node = other.Node },
+		"nodes":      func(t *lease.Ticket) { t.Nodes *= 2; t.Node &^= 1 },
+		"from":       func(t *lease.Ticket) { t.From-- },
+		"until":      func(t *lease.Ticket) { t.Until++ },
+		"ttl":        func(t *lease.Ticket) { t.TTL++ },
+		"label":      func(t *lease.Ticket) { t.Label += "x" },
+		"holder":     func(t *lease.Ticket) { t.Holder = other.Holder },
+		"nonce":      func(t *lease.Ticket) { t.Nonce = other.Nonce },
+		"revision":   func(t *lease.Ticket) { t.Revision++ },
+		"generation": func(t *lease.Ticket) { t.Generation++ },
+		"mac":        func(t *lease.Ticket) { t.MAC = other.MAC },
+		"no mac":     func(t *lease.Ticket) { t.MAC = "" },
+	} {
+		forged := a
+		change(&forged)
+		before := w.records()
+		if _, err := forged.Renew(t.Context(), w.st, w.scheme, rand.Text(), w.options()); !errors.Is(err, lease.ErrLost) {
+			t.Errorf("%s: renewed: %v", name, err)
+		}
+		if err := forged.Release(t.Context(), w.st, w.scheme, 0, w.options()); !errors.Is(err, lease.ErrLost) {
+			t.Errorf("%s: released: %v", name, err)
+		}
+		if after := w.records(); !slices.Equal(before, after) {
+			t.Errorf("%s: the store changed from %+v to %+v", name, before, after)
+		}
+	}
+	w.renew(a, rand.Text())
+}
+
+func (w *ticketWorld) records() []lease.Record {
+	w.Helper()
+	rs, err := w.st.List(w.Context(), lease.Query{Namespace: "n", First: lease.NamespaceNode, Last: 1 << 62})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return rs
+}
+
+// Whoever gives back cannot lower the floor below what was granted to it, even where the holder before it had the ticks right below.
+func TestTicketGivesBackItsOwn(t *testing.T) {
+	w := newTicketWorld(t)
+	o := w.options()
+	o.Node = new(int64)
+	a, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Label = "next"
+	b, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, o) // takes the node over: one run of ticks
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.From != a.Until {
+		t.Fatalf("taken over from %+v by %+v", a, b)
+	}
+	if err := b.Release(t.Context(), w.st, w.scheme, 0, o); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, o); err != nil || c.From < a.Until {
+		t.Errorf("ticks of %+v are granted again: %+v, %v", a, c, err)
 	}
 }
