@@ -10,7 +10,7 @@
  *   - One process with a canonical state: holders sorted (they are alike), nonces renamed, those that no comparison can meet again forgotten.
  *
  * Parameters: N holders; LATE writes in flight; TICKS; SETBACK 1: the store is restored and shows it, 2: restored or a record lost without a sign;
- * WAYBACK: the operator's way back after a clock far ahead; CALM: one holder alone, from any state, has a grant within CALM accesses to the store.
+ * STILL: no change of layout; WAYBACK: the operator's way back after a clock far ahead; CALM: one holder alone, from any state, has a grant within CALM accesses to the store.
  * The environment variable MUTANT is the number of a rule to break.
  */
 
@@ -19,6 +19,11 @@
 #endif
 #ifndef LATE
 #define LATE 1
+#endif
+#ifdef PLAIN
+#define TIDY 0
+#else
+#define TIDY 1
 #endif
 
 /* The rules that can be broken: number, the models that must notice, and the rule. The test reads this table.
@@ -57,6 +62,12 @@
 #mutant 43 wayback a way back ends below a stretch that was never granted
 #mutant 44 wayback a way back leaves what was left out before and is past below its floor
 #end */
+
+/* A lapsed grant that is taken anew is a renewal that leaves some ticks out. Where nothing depends on what was left out, it can do nothing that a renewal
+ * cannot, and neither the step nor the record's from is needed. */
+#if defined(WAYBACK) || defined(SETBACK)
+#define LAPSES
+#endif
 
 #define DEAD 14 /* a nonce that no comparison can meet again */
 #define NEW 15  /* the nonce of the write in this step; renamed at its end */
@@ -193,6 +204,7 @@ flight ff;
 
 #ifdef TICKS
 #define ABOVE(v) ((v) > T)
+#define HIGHEST TICKS
 #define TTL 1
 #ifdef SETBACK
 #ifndef CLOCK
@@ -214,6 +226,7 @@ flight ff;
 #endif
 #else
 #define ABOVE(v) ((v) != 0)
+#define HIGHEST 1
 #ifdef SETBACK
 #define WRITABLE (ripe || setback)
 #else
@@ -222,14 +235,29 @@ flight ff;
 #endif
 
 /* What holder k, which has read the namespace, may be granted of the record: from, until. res is 0 when there is no tick left. */
-inline floor_of(k) {
-	f = h[k].floor;
-	if
-	:: rec.n != 0 && rec.gen >= h[k].since && !M(9) -> f = MAX(f, rec.until)
-#ifndef SETBACK
-	:: rec.gen == OLDER && h[k].since == OLDER /* two changes ago: which is the older one? */
+#ifdef SETBACK
+#define FLOOR(k) h[k].floor
+#define SINCE(k) h[k].since
+#else
+/* What was read is what is there while the generation is the same; of an earlier one, it may have been anything that was possible then. Such a grant never
+ * counts: what matters is only what it leaves in the record. */
+#define FLOOR(k) (h[k].gen == ns.gen -> ns.floor : 0)
+#define SINCE(k) (h[k].gen >= ns.since -> ns.since : 0)
 #endif
-	:: rec.n == 0 || rec.gen < h[k].since || M(9)
+#ifdef SETBACK
+#define NOTE_NAMESPACE(k) h[k].floor = ns.floor; h[k].since = ns.since
+#else
+#define NOTE_NAMESPACE(k) skip
+#endif
+inline floor_of(k) {
+	f = FLOOR(k);
+	if
+	:: rec.n != 0 && rec.gen >= SINCE(k) && !M(9) -> f = MAX(f, rec.until)
+	:: rec.n == 0 || rec.gen < SINCE(k) || M(9)
+#ifndef SETBACK
+	:: h[k].gen < ns.since
+	:: h[k].gen != ns.gen && f < HIGHEST -> f = HIGHEST
+#endif
 	fi
 }
 
@@ -304,7 +332,7 @@ inline window(k) {
 /* w becomes the record as it is written when [from, until) is granted out of it */
 inline granted(k) {
 	if
-	:: rec.n == 0 || rec.gen < h[k].since -> w.from = f; w.prev = f; w.skf = 0; w.sku = 0; w.gap = 0
+	:: rec.n == 0 || rec.gen < SINCE(k) -> w.from = f; w.prev = f; w.skf = 0; w.sku = 0; w.gap = 0
 	:: else -> w.from = rec.from; w.prev = rec.prev; w.skf = rec.skf; w.sku = rec.sku; w.gap = rec.gap
 	fi;
 	if
@@ -316,6 +344,9 @@ inline granted(k) {
 	fi;
 #ifndef WAYBACK
 	w.prev = 0;
+#endif
+#ifndef LAPSES
+	w.from = 0;
 #endif
 	w.until = until;
 	w.gen = h[k].gen;
@@ -456,7 +487,7 @@ inline begin(k) { /* usable: reads the namespace, and the store's identity */
 	:: ns.state == ACTIVE && (ns.id == storeid || M(31)) ->
 		h[k].gen = ns.gen; h[k].floor = ns.floor; h[k].since = ns.since; h[k].pc = TAKE_R; h[k].era = ns.era
 #else
-	:: ns.state == ACTIVE -> h[k].gen = ns.gen; h[k].floor = ns.floor; h[k].since = ns.since; h[k].pc = TAKE_R
+	:: ns.state == ACTIVE -> h[k].gen = ns.gen; h[k].pc = TAKE_R
 #endif
 	:: ns.state != ACTIVE
 	fi
@@ -679,7 +710,9 @@ inline step(k) {
 			:: res == 1 && !M(12) -> h[k].pc = RENEW_W
 			:: else
 			fi
-		:: !DOUBTS(k) && ns.state == ACTIVE -> h[k].floor = ns.floor; h[k].since = ns.since; h[k].pc = LAPSED_W
+#ifdef LAPSES
+		:: !DOUBTS(k) && ns.state == ACTIVE -> NOTE_NAMESPACE(k); h[k].pc = LAPSED_W
+#endif
 		:: FAULTS && !h[k].live -> h[k].sealed = 1; h[k].to = h[k].from; h[k].pc = GIVE /* nothing of it was ever used */
 		:: FAULTS && h[k].live -> /* seals the generator, which says up to where it used the grant, and gives the node back */
 #ifdef TICKS
@@ -707,8 +740,10 @@ inline step(k) {
 			fi
 		fi
 	:: h[k].pc == RENEW_W -> renewal(k)
-	:: h[k].pc == RENEW_W && ns.state == ACTIVE -> h[k].floor = ns.floor; h[k].since = ns.since; h[k].pc = LAPSED_W
+#ifdef LAPSES
+	:: h[k].pc == RENEW_W && ns.state == ACTIVE -> NOTE_NAMESPACE(k); h[k].pc = LAPSED_W
 	:: h[k].pc == LAPSED_W -> anew(k)
+#endif
 	:: h[k].pc == DOUBT ->
 		if
 		:: resolve(k);
@@ -834,7 +869,7 @@ inline order(k, l) {
 inline classes() {
 #ifndef SETBACK
 	CLASS(rec.gen);
-	for (i : 0 .. N - 1) { CLASS(h[i].gen); CLASS(h[i].since) }
+	for (i : 0 .. N - 1) { CLASS(h[i].gen) }
 #if LATE > 0
 	for (i : 0 .. LATE - 1) { CLASS(late[i].w.gen) }
 #endif
@@ -845,27 +880,99 @@ inline classes() {
 #endif
 }
 
-/* A holder whose next access to the store can only tell it that it lost has been told; while its generator can still stamp T, it remains for that. */
-#define HOPELESS(k) (h[k].kn == DEAD && (h[k].u0 == 0 || h[k].u0 == DEAD))
-inline hopeless() {
+/*
+ * What can make no difference any more is forgotten. Not with a broken rule, which might make one of it.
+ *
+ *   - An unanswered write that never comes is as good as none.
+ *   - A holder whose next access to the store can only tell it that it lost has been told. While its generator can still stamp T, it stays for that.
+ *   - A holder of an earlier layout never uses what it writes, and what it writes replaces only records of earlier layouts, whose ticks nobody looks at. It
+ *     can disturb others by the new nonce alone, and so can the operator at any time.
+ *   - Once no grant starts at or below T any more, there is nothing to do but to stamp T.
+ */
+#ifdef CALM
+#define ENDED 0
+#else
+#define ENDED ABOVE(ns.floor)
+#endif
+#define HOPELESS(k) (h[k].kn == DEAD && h[k].u0 == 0)
+#define WAITS(k) (h[k].pc == HELD || h[k].pc == RENEW_W || h[k].pc == LAPSED_W || h[k].pc == DOUBT || (h[k].pc == CONFIRM && h[k].gen != LATEST_GEN))
+
+inline remain(k) { /* for its generator, if it may still stamp T */
+	if
+	:: STAMPS(k) -> h[k].pc = HELD; h[k].kn = DEAD; h[k].u0 = 0; h[k].u1 = 0; h[k].from = 0; h[k].to = 0; h[k].gen = 0
+	:: else -> forget(k)
+	fi
+}
+
+inline tidy() {
 #ifndef SETBACK
 	for (i : 0 .. N - 1) {
 		if
-		:: mutant == 0 && (h[i].pc == PENDING || h[i].pc == UNTAKE) && h[i].u0 == DEAD -> forget(i)
-		:: mutant == 0 && (h[i].pc == TAKE_W || h[i].pc == UNTAKE_W || h[i].pc == GIVE || h[i].pc == GIVE_W) && HOPELESS(i) -> forget(i)
-		:: mutant == 0 && (h[i].pc == HELD || h[i].pc == RENEW_W || h[i].pc == LAPSED_W || h[i].pc == DOUBT) && HOPELESS(i) ->
+		:: h[i].u0 == DEAD -> h[i].u0 = 0; h[i].u1 = 0
+		:: else
+		fi;
+		if
+		:: h[i].pc == RENEW_W && h[i].u0 == 0 -> h[i].pc = HELD
+		:: h[i].pc == GIVE_W && h[i].u0 == 0 -> h[i].pc = GIVE
+		:: else
+		fi;
+		if
+		:: h[i].pc == IDLE
+		:: h[i].pc != IDLE && (ENDED || h[i].gen == OLDER) -> remain(i)
+		:: else ->
 			if
-			:: STAMPS(i) -> h[i].pc = HELD; h[i].u0 = 0; h[i].from = 0; h[i].gen = 0; h[i].floor = 0; h[i].since = 0
-			:: else -> forget(i)
+			:: (h[i].pc == PENDING || h[i].pc == UNTAKE) && h[i].u0 == 0 -> forget(i)
+			:: (h[i].pc == TAKE_W || h[i].pc == UNTAKE_W || h[i].pc == GIVE || h[i].pc == GIVE_W) && HOPELESS(i) -> forget(i)
+			:: WAITS(i) && HOPELESS(i) -> remain(i)
+			:: h[i].pc == CONFIRM && HOPELESS(i) && !STAMPS(i) && (ABOVE(h[i].from) || !ABOVE(h[i].to)) -> forget(i)
+			:: else
 			fi
+		fi;
+#ifndef TICKS
+		if
+		:: h[i].live && h[i].gf -> h[i].gu = 1 /* it never stamps T */
+		:: else
+		fi;
+		if
+		:: h[i].pc >= GIVE && h[i].from -> h[i].to = 0
 		:: else
 		fi
+#endif
 	}
+	if
+	:: rec.gen == OLDER -> rec.until = 0; rec.from = 0; rec.prev = 0; rec.gap = 0; rec.skf = 0; rec.sku = 0
+	:: else
+	fi;
+#if LATE > 0
+	if
+	:: late[0].w.n != 0 && late[0].w.gen == OLDER -> drop(0)
+	:: else
+	fi;
+#endif
+#if LATE > 1
+	if
+	:: late[1].w.n != 0 && late[1].w.gen == OLDER -> drop(1)
+	:: else
+	fi;
+#endif
+	if
+	:: op == 0 && ns.state == CHANGING -> op = 1 /* to be called again */
+	:: else
+	fi;
+	if
+	:: ENDED -> rec.n = 0; rec.gen = 0; rec.until = 0; rec.from = 0; rec.prev = 0; rec.gap = 0; rec.skf = 0; rec.sku = 0; op = 0; opfloor = 0; ns.state = ACTIVE;
+#if LATE > 0
+		drop(0);
+#endif
+#if LATE > 1
+		drop(1)
+#endif
+	:: else
+	fi
 #else
 	skip
 #endif
 }
-
 inline report() { /* for the replay of an error trail */
 	printf("rec n%d gen%d [%d,%d) | ns state%d gen%d since%d floor%d | T stamped %d |", rec.n, rec.gen, rec.from, rec.until, ns.state, ns.gen, ns.since, ns.floor, stamped);
 	for (i : 0 .. N - 1) {
@@ -938,7 +1045,10 @@ inline canonical() {
 		:: else
 		fi;
 		classes();
-		hopeless();
+		if
+		:: TIDY -> tidy()
+		:: else
+		fi;
 #if N > 1
 		order(0, 1);
 #endif
@@ -1022,6 +1132,10 @@ inline change() {
 
 inline release() { /* also a veto: the holder is evicted, the floor stays */
 	kept();
+	if
+	:: rec.n == 0 -> w.gen = ns.gen; w.until = ns.floor; w.from = ns.floor; w.prev = ns.floor
+	:: else
+	fi;
 	if
 	:: M(3) -> w.until = rec.from
 	:: else
@@ -1192,14 +1306,16 @@ end:
 	:: atomic { FINISH && late[1].w.n != 0 && late[1].old == rec.n -> COPY_RECORD(rec, late[1].w); drop(1); canonical() }
 #endif
 #endif
-	:: atomic { WORLD && rec.n != 0 -> release(); canonical() }
+	:: atomic { WORLD -> release(); canonical() }
 #ifdef WAYBACK
 	:: atomic { WORLD && rec.n != 0 -> way_back(); canonical() }
 #endif
 #ifdef SETBACK
 	:: atomic { CHANGE && op == 0 && (changes < CHANGES || ns.state != ACTIVE) -> freeze(); canonical() }
 #else
+	#ifndef STILL
 	:: atomic { CHANGE && op == 0 -> freeze(); canonical() }
+#endif
 #endif
 	:: atomic { FINISH && op == 1 -> read_floors(); canonical() }
 	:: atomic { FINISH && op == 2 -> change(); canonical() }
