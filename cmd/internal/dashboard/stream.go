@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
@@ -57,8 +58,22 @@ func (s *sender) send(kind string, v any) error {
 type hello struct {
 	Version string `json:"version"`
 	Name    string `json:"name"` // of the token
-	Open    bool   `json:"open"` // nobody needs a token
 	Now     int64  `json:"now"`
+
+	Presets []preset `json:"presets"`
+}
+
+// preset is a layout that has a name.
+type preset struct {
+	Name   string `json:"name"`
+	Layout string `json:"layout"`
+}
+
+func presets() (list []preset) {
+	for _, p := range snowfence.Presets() {
+		list = append(list, preset{p.Name, p.Layout.String()})
+	}
+	return list
 }
 
 // sample is one second.
@@ -82,7 +97,7 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer done()
-	if err := s.send("hello", hello{Version: d.cfg.Version, Name: id.Name, Open: id.Name == server.Open().Anyone().Name, Now: time.Now().UnixMilli()}); err != nil {
+	if err := s.send("hello", hello{Version: d.cfg.Version, Name: id.Name, Now: time.Now().UnixMilli(), Presets: presets()}); err != nil {
 		return nil
 	}
 	before, events, stop := d.cfg.Service.Events.Watch()
@@ -93,7 +108,7 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 		return nil // the page has gone
 	}
 	for n := 1; ; n++ {
-		_, next := p.last, p.next
+		next := p.next
 		select {
 		case <-r.Context().Done():
 			return nil

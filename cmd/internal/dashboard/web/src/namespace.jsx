@@ -1,0 +1,214 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { follow, get } from './api.js'
+import { Bits } from './bits.jsx'
+import { applyRuns, kinds } from './cells.js'
+import { NodeMap } from './nodemap.jsx'
+import { Life, RateChart, Tile } from './overview.jsx'
+import { Leases, offsetText } from './leases.jsx'
+import { emptySeries, fromHistory, push } from './live.js'
+import { parseSpec } from './layout.js'
+import { clock, count, large, short, span, utc } from './format.js'
+
+/** Follows the nodes of a namespace. */
+function useNodes(name) {
+  const [nodes, set] = useState({ cells: null, series: emptySeries(), version: 0 })
+  useEffect(() => {
+    const end = new AbortController()
+    let s = { cells: null, series: emptySeries(), version: 0 }
+    const update = (part) => set((s = { ...s, ...part, version: s.version + 1 }))
+    follow(`watch?namespace=${encodeURIComponent(name)}`, {
+      signal: end.signal,
+      silence: 40000,
+      on: (kind, d) => {
+        if (kind === 'history') update({ series: fromHistory(d) })
+        if (kind === 'trouble') update({ trouble: d })
+        if (kind !== 'cells') return
+        const cells = d.full || !s.cells || s.cells.length !== d.cells ? new Uint8Array(d.cells) : s.cells
+        applyRuns(cells, d.runs)
+        update({ cells, info: d, trouble: null })
+      },
+      state: (state, error) => state !== 'live' && update({ trouble: error?.message }),
+    })
+    return () => end.abort()
+  }, [name])
+  return nodes
+}
+
+export function Namespace({ name, live, theme }) {
+  const nodes = useNodes(name)
+  const [selected, select] = useState(null)
+  const now = Date.now() - live.skew
+  const ns = (live.namespaces || []).find((n) => n.name === name)
+  const space = live.spaces.get(name)
+  const sample = live.last
+  if (sample && nodes.series.times.length > 0 && nodes.series.times.at(-1) < sample.t / 1000) push(nodes.series, sample.t, space?.rate ?? 0, sample.p50, sample.p99)
+
+  if (live.namespaces && !ns) {
+    return (
+      <div class="card empty">
+        <h1>{name}</h1>
+        <p>There is no such namespace, or you may not see it.</p>
+        <p>
+          <a href="#/">Back to the overview</a>
+        </p>
+      </div>
+    )
+  }
+  const [rate, unit] = short(space?.rate ?? 0)
+  const [made, madeUnit] = short(space?.made ?? 0)
+  const left = space?.held ? Math.max(0, Math.round((space.until - now) / 1000)) : null
+  const counts = nodes.info?.counts
+  const heldCount = counts ? counts[2] + counts[3] + counts[4] : null
+  const layout = ns && parseSpec(ns.layout)
+  return (
+    <>
+      <div class="head">
+        <h1>{name}</h1>
+        {ns && ns.state !== 'active' && <span class="flag">{ns.state}</span>}
+      </div>
+      <dl class="tiles">
+        <Tile name="IDs a second" value={rate} unit={`${unit}/s`} note={`${made}${madeUnit && ` ${madeUnit}`} since the start`} />
+        <Tile
+          name="This server's lease" value={left ?? '–'} unit={left != null ? 's left' : ''} warn={space?.leased && !space.held}
+          note={left != null ? (space.nodes > 1 ? `nodes ${space.node} to ${space.node + space.nodes - 1}` : `node ${space.node}`) : space?.leased ? 'none held' : 'taken with the first ID'}
+        />
+        <Tile name="Nodes held" value={heldCount == null ? '–' : short(heldCount)[0]} unit={heldCount == null ? '' : short(heldCount)[1]} note={nodes.info ? `of ${large(nodes.info.last - nodes.info.first + 1)} that can be leased` : ''} />
+        <Tile name="Renewals overdue" value={counts ? count(counts[3]) : '–'} unit="" note={counts && counts[5] ? `${count(counts[5])} vetoed` : ''} warn={counts?.[3] > 0} />
+      </dl>
+      {space?.trouble && (
+        <p class="banner warn">
+          <b>The last renewal failed.</b> <span class="cause">{space.trouble}</span>
+        </p>
+      )}
+      {ns && (
+        <section class="card">
+          <div class="head">
+            <h2>Layout</h2>
+            <a href={`#/plan?layout=${encodeURIComponent(ns.layout)}`}>Open in the planner</a>
+          </div>
+          <Bits fields={layout.fields} />
+          <dl class="facts wide">
+            <div>
+              <dt>One tick</dt>
+              <dd>{layout.tick}</dd>
+            </div>
+            <div>
+              <dt>Epoch</dt>
+              <dd class="num">{utc(layout.epoch)}</dd>
+            </div>
+            <div>
+              <dt>Nodes that can be leased</dt>
+              <dd class="num">
+                {count(ns.first_node)} to {count(ns.last_node)}
+              </dd>
+            </div>
+            <div>
+              <dt>Encrypted</dt>
+              <dd>{layout.rest.find(([k]) => k === 'cipher')?.[1] || 'no'}</dd>
+            </div>
+            <div>
+              <dt>Generation</dt>
+              <dd class="num">{ns.generation}</dd>
+            </div>
+          </dl>
+          <Life ns={ns} now={now} />
+        </section>
+      )}
+      <section class="card">
+        <div class="head">
+          <h2>Nodes</h2>
+          <span class="muted small">{nodes.info && `as of ${clock(nodes.info.at)}`}</span>
+        </div>
+        {nodes.trouble && (
+          <p class="banner warn">
+            <b>The leases cannot be read now.</b> <span class="cause">{nodes.trouble}</span>
+          </p>
+        )}
+        {nodes.cells ? (
+          <>
+            <Legend counts={nodes.info.counts} />
+            <Chosen name={name} node={selected} info={nodes.info} cells={nodes.cells} skew={live.skew}>
+              {(text) => (
+                <NodeMap
+                  cells={nodes.cells} version={nodes.version} per={nodes.info.per} first={nodes.info.first} text={text}
+                  selected={selected} select={select} theme={theme}
+                />
+              )}
+            </Chosen>
+          </>
+        ) : (
+          <div class="map waiting" aria-busy="true">
+            <p class="muted">{nodes.trouble ? '' : 'Reading the leases …'}</p>
+          </div>
+        )}
+      </section>
+      <Leases name={name} version={Math.floor(now / 4000)} skew={live.skew} held={heldCount} />
+      <RateChart series={nodes.series} theme={theme} title={`IDs a second in ${name}`} />
+    </>
+  )
+}
+
+function Legend({ counts }) {
+  return (
+    <ul class="kinds">
+      {[2, 4, 3, 5, 6, 1, 0, 7].map((i) => (
+        <li key={i} class={counts[i] ? '' : 'none'}>
+          <span class={`cell ${kinds[i].name}`}>
+            <svg viewBox="0 0 12 12" aria-hidden="true">
+              {kinds[i].mark === 'dot' && <circle cx="6" cy="6" r="2.4" />}
+              {kinds[i].mark === 'stroke' && <path d="M3 9l6-6" />}
+              {kinds[i].mark === 'cross' && <path d="M3 9l6-6M3 3l6 6" />}
+            </svg>
+          </span>
+          {kinds[i].text} <b class="num">{count(counts[i])}</b>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** What is known of the chosen square, in a line of its own that is always there. */
+function Chosen({ name, node, info, cells, skew, children }) {
+  const [rows, set] = useState(null)
+  const asked = useRef(0)
+  const kind = node == null ? null : cells[node]
+  useEffect(() => {
+    if (node == null) return
+    set(null)
+    const end = new AbortController()
+    const n = ++asked.current
+    const timer = setTimeout(async () => {
+      try {
+        const page = await get('leases', { namespace: name, node: node * info.per }, end.signal)
+        if (n === asked.current) set(page.rows)
+      } catch {
+        // the next change asks again; the kind stays known
+      }
+    }, 120)
+    return () => (clearTimeout(timer), end.abort())
+  }, [name, node, info.per, kind, Math.floor(info.at / 10000)])
+  const r = rows?.[0]
+  const text =
+    node == null
+      ? 'Choose a square, or move to one with the arrow keys; N goes to the next node that is held.'
+      : rows?.length > 1
+        ? `${rows.length} of its nodes were leased; the first is held by ${r.label || 'nobody'}.`
+        : r
+          ? `${r.label ? `${r.state >= 2 && r.state <= 4 ? 'Held' : 'Held last'} by ${r.label}` : 'Held by nobody'}, ${r.until > Date.now() - skew ? 'until' : 'ended'} ${utc(r.until)}${r.parts ? `, ${r.parts}` : ''}, clock ${offsetText(r)}${r.veto ? `, vetoed: ${r.veto}` : ''}`
+          : rows
+            ? 'Nobody ever held it.'
+            : '…'
+  return (
+    <>
+      {children(text)}
+      <p class="chosen">
+        {node != null && (
+          <b>
+            {info.per > 1 ? `Nodes ${count(node * info.per)} to ${count((node + 1) * info.per - 1)}` : `Node ${count(node)}`}: {kinds[kind]?.text}.{' '}
+          </b>
+        )}
+        {text}
+      </p>
+    </>
+  )
+}
