@@ -146,7 +146,7 @@ func TestNext(t *testing.T) {
 		p.fails(p.do("SNOWFENCE.NEXT", "default", "COUNT", count), "ERR")
 	}
 	p.fails(p.do("SNOWFENCE.NEXT", "other"), "NONAMESPACE")
-	p.fails(p.do("SNOWFENCE.NEXT", "a b"), "NONAMESPACE")
+	p.fails(p.do("SNOWFENCE.NEXT", "a b"), "ERR")
 }
 
 // Replies to a pipeline come in its order, wherever the network cuts it.

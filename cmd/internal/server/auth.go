@@ -21,12 +21,13 @@ type Verb string
 const (
 	VerbIDs    Verb = "ids"    // new IDs
 	VerbRead   Verb = "read"   // decode, ranges, and looking at namespaces and leases
-	VerbLease  Verb = "lease"  // leases of the caller's own
+	VerbLease  Verb = "lease"  // leases of the caller's own, by tickets, with which nobody else's can be hurt
+	VerbStore  Verb = "store"  // leases that the caller keeps itself, in the store (see lease.Holders)
 	VerbManage Verb = "manage" // namespaces, vetoes, releases
 )
 
 // verbs are all of them.
-var verbs = [...]Verb{VerbIDs, VerbRead, VerbLease, VerbManage}
+var verbs = [...]Verb{VerbIDs, VerbRead, VerbLease, VerbStore, VerbManage}
 
 // Token is who may do what. The secret itself is kept nowhere.
 type Token struct {
@@ -84,7 +85,7 @@ func NewAuth(tokens []Token) (*Auth, error) {
 		}
 		for _, v := range t.Verbs {
 			if !slices.Contains(verbs[:], v) {
-				return nil, fmt.Errorf("token %q: there is no verb %q: use ids, read, lease, manage", t.Name, v)
+				return nil, fmt.Errorf("token %q: there is no verb %q: use ids, read, lease, store, manage", t.Name, v)
 			}
 		}
 		for _, n := range t.Namespaces {

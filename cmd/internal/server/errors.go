@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"errors"
 
 	"github.com/snowfence/snowfence"
@@ -67,20 +66,20 @@ func KindOf(err error) Kind {
 		return NoNamespace
 	case errors.As(err, &taken), errors.As(err, &held):
 		return NoNodes
-	case errors.As(err, &mismatch):
-		return Exists
 	case errors.Is(err, snowfence.ErrLifetime):
 		return Lifetime
-	case errors.Is(err, lease.ErrVetoed), errors.Is(err, lease.ErrSkew):
+	case errors.Is(err, snowfence.ErrExhausted):
+		return Exhausted
+	case errors.Is(err, snowfence.ErrFenced), errors.Is(err, snowfence.ErrClosed), errors.Is(err, lease.ErrEnded), errors.Is(err, lease.ErrSkew):
+		return Unavailable // whatever befell the server's own lease is not the caller's business
+	case errors.As(err, &mismatch), errors.Is(err, lease.ErrExists):
+		return Exists
+	case errors.Is(err, lease.ErrVetoed), errors.Is(err, lease.ErrRefused):
 		return Refused
 	case errors.Is(err, lease.ErrLost):
 		return Lost
-	case errors.Is(err, snowfence.ErrInvalidID), errors.Is(err, snowfence.ErrInvalidLayout):
+	case errors.Is(err, lease.ErrInvalid), errors.Is(err, snowfence.ErrInvalidID), errors.Is(err, snowfence.ErrInvalidLayout):
 		return Invalid
-	case errors.Is(err, snowfence.ErrExhausted):
-		return Exhausted
-	case errors.Is(err, snowfence.ErrFenced), errors.Is(err, snowfence.ErrClosed), errors.Is(err, lease.ErrEnded), errors.Is(err, context.DeadlineExceeded):
-		return Unavailable
 	}
 	return Unavailable // what stores return when they are away has no type of its own
 }

@@ -39,21 +39,21 @@ func (sp *Space) Fill(ctx context.Context, dst []snowfence.ID) (n int, err error
 
 // Runs returns n new IDs as runs. On an error the runs are good all the same.
 func (sp *Space) Runs(ctx context.Context, n int64) ([]snowfence.Run, error) {
+	if sp.Scheme().Encrypted() {
+		return nil, kindError{Invalid, fmt.Errorf("namespace %q is encrypted: its IDs come in no runs", sp.Name)}
+	}
 	g, err := sp.Generator(ctx)
 	if err != nil {
 		return nil, err
 	}
 	runs, err := g.Runs(ctx, nil, n)
-	if err != nil && sp.Scheme().Encrypted() {
-		return nil, kindError{Invalid, err}
-	}
 	return runs, sp.trouble(err)
 }
 
 // trouble replaces the error of a generator that was closed since its namespace ended.
 func (sp *Space) trouble(err error) error {
-	if errors.Is(err, snowfence.ErrClosed) && sp.over.Load() {
-		return kindError{Unavailable, fmt.Errorf("namespace %q has just been closed or changed: ask again", sp.Name)}
+	if err != nil && sp.over.Load() {
+		return sp.changed()
 	}
 	return err
 }

@@ -5,13 +5,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
 // maxTTL bounds how far ahead callers may lease: a node of a caller that is gone stays taken for so long.
 const maxTTL = 10 * time.Minute
+
+// maxNodes bounds the block of one ticket, all of whose records are written at each renewal.
+const maxNodes = 1024
+
+// Holders returns the store for holders elsewhere that keep their leases themselves. Only those who may manage a namespace get more: all of [Service.Store].
+func (s *Service) Holders() lease.Store { return s.holders }
 
 // Acquire leases a node to a caller, who renews it with the ticket. The service keeps nothing of it.
 func (s *Service) Acquire(ctx context.Context, namespace string, o lease.Options) (lease.Ticket, *Space, error) {
@@ -21,15 +29,18 @@ func (s *Service) Acquire(ctx context.Context, namespace string, o lease.Options
 	if o.Label == "" {
 		return lease.Ticket{}, nil, kindError{Invalid, errors.New("the label is missing: say who will hold the node, for the people who look after it")}
 	}
+	if o.Nodes > maxNodes {
+		return lease.Ticket{}, nil, kindError{Invalid, fmt.Errorf("%d nodes: ask for %d at most", o.Nodes, maxNodes)}
+	}
 	o.Time, o.Logger = s.anchored, s.opts.Logger
-	return withSpace(ctx, s, namespace, func(sp *Space) (lease.Ticket, error) {
+	return withSpace(ctx, s, namespace, func(ctx context.Context, sp *Space) (lease.Ticket, error) {
 		return lease.Acquire(ctx, s.store, namespace, sp.Scheme(), &o)
 	})
 }
 
 // Renew renews what a ticket stands for.
 func (s *Service) Renew(ctx context.Context, t lease.Ticket, attempt string) (lease.Ticket, *Space, error) {
-	next, sp, err := withSpace(ctx, s, t.Namespace, func(sp *Space) (lease.Ticket, error) {
+	next, sp, err := withSpace(ctx, s, t.Namespace, func(ctx context.Context, sp *Space) (lease.Ticket, error) {
 		return t.Renew(ctx, s.store, sp.Scheme(), attempt, &lease.Options{Time: s.anchored, Logger: s.opts.Logger})
 	})
 	if errors.Is(err, lease.ErrLost) {
@@ -40,21 +51,23 @@ func (s *Service) Renew(ctx context.Context, t lease.Ticket, attempt string) (le
 
 // Release gives back what a ticket stands for. A negative used means that all of the grant counts as used.
 func (s *Service) Release(ctx context.Context, t lease.Ticket, used int64) error {
-	_, _, err := withSpace(ctx, s, t.Namespace, func(sp *Space) (lease.Ticket, error) {
+	_, _, err := withSpace(ctx, s, t.Namespace, func(ctx context.Context, sp *Space) (lease.Ticket, error) {
 		return t, t.Release(ctx, s.store, sp.Scheme(), used, &lease.Options{Time: s.anchored, Logger: s.opts.Logger})
 	})
 	return err
 }
 
 // withSpace does something with a namespace, and once more if its layout was changed since the server read it.
-func withSpace[T any](ctx context.Context, s *Service, namespace string, do func(*Space) (T, error)) (T, *Space, error) {
+func withSpace[T any](ctx context.Context, s *Service, namespace string, do func(context.Context, *Space) (T, error)) (T, *Space, error) {
+	ctx, cancel := patiently(ctx)
+	defer cancel()
 	for again := true; ; again = false {
 		var zero T
 		sp, err := s.Space(ctx, namespace)
 		if err != nil {
 			return zero, nil, err
 		}
-		out, err := do(sp)
+		out, err := do(ctx, sp)
 		var mismatch *lease.MismatchError
 		if errors.As(err, &mismatch) && again {
 			s.forget(sp)
@@ -70,7 +83,7 @@ func MarshalTicket(t lease.Ticket) ([]byte, error) { return json.Marshal(t) }
 // ParseTicket reads what MarshalTicket wrote.
 func ParseTicket(b []byte) (lease.Ticket, error) {
 	var t lease.Ticket
-	if len(b) > 4096 || json.Unmarshal(b, &t) != nil || t.Namespace == "" || t.Holder == "" || t.Nonce == "" || t.TTL <= 0 || t.TTL > maxTTL || t.Nodes < 1 {
+	if len(b) > 4096 || json.Unmarshal(b, &t) != nil || t.Namespace == "" || t.Holder == "" || t.Nonce == "" || t.TTL <= 0 || t.TTL > maxTTL || t.Nodes < 1 || t.Nodes > maxNodes || lease.CheckName(t.Namespace) != nil {
 		return lease.Ticket{}, kindError{Invalid, errors.New("the ticket is damaged: send back the bytes of the last answer as they are")}
 	}
 	return t, nil
@@ -89,24 +102,35 @@ type LeaseInfo struct {
 
 // Leases lists the nodes above after that were ever leased, at most limit of them.
 func (s *Service) Leases(ctx context.Context, namespace string, after int64, limit int, held bool) ([]LeaseInfo, error) {
-	sp, err := s.Space(ctx, namespace)
+	if err := lease.CheckName(namespace); err != nil {
+		return nil, err
+	}
+	ctx, cancel := patiently(ctx)
+	defer cancel()
+	ns, err := lease.ShowNamespace(ctx, s.store, namespace)
 	if err != nil {
 		return nil, err
 	}
-	if limit <= 0 || limit > 4096 {
-		limit = 4096
+	l, err := snowfence.ParseLayout(ns.Layout)
+	if err != nil {
+		return nil, kindError{Internal, fmt.Errorf("namespace %q: %w", namespace, err)}
 	}
-	l := sp.Scheme().Layout()
+	if limit <= 0 || limit > PageOfLeases {
+		limit = PageOfLeases
+	}
 	now := l.TickOf(s.now())
 	var out []LeaseInfo
-	for {
-		q := lease.Query{Namespace: namespace, First: after + 1, Last: sp.Scheme().Nodes() - 1, Limit: 4096}
+	for after < math.MaxInt64 {
+		q := lease.Query{Namespace: namespace, First: max(after, -1) + 1, Last: math.MaxInt64, Limit: PageOfLeases}
 		rs, err := s.store.List(ctx, q)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range rs {
 			after = max(after, r.Node)
+			if r.Generation < ns.Since { // its ticks are those of another layout, and the floor is above them
+				r.Holder, r.From, r.Until = "", ns.Floor, ns.Floor
+			}
 			if !q.Match(r) || held && !r.Held(now) {
 				continue
 			}
@@ -119,10 +143,14 @@ func (s *Service) Leases(ctx context.Context, namespace string, after int64, lim
 			}
 		}
 		if len(rs) < q.Limit {
-			return out, nil
+			break
 		}
 	}
+	return out, nil
 }
+
+// PageOfLeases is how many leases are listed at once.
+const PageOfLeases = 4096
 
 // Secrets returns the secrets of an encrypted namespace, for holders who make its IDs themselves; an error of the kind Refused where the server keeps them to itself.
 func (s *Service) Secrets(sp *Space) ([][]byte, error) {

@@ -25,7 +25,7 @@ type NamespaceInfo struct {
 func describe(ns lease.Namespace) (NamespaceInfo, error) {
 	l, err := snowfence.ParseLayout(ns.Layout)
 	if err != nil {
-		return NamespaceInfo{}, fmt.Errorf("namespace %q: %w", ns.Name, err)
+		return NamespaceInfo{}, kindError{Internal, fmt.Errorf("namespace %q: %w", ns.Name, err)}
 	}
 	return NamespaceInfo{
 		Name: ns.Name, Layout: ns.Layout, Fingerprint: ns.Fingerprint, First: ns.First, Last: ns.Last,
@@ -35,6 +35,8 @@ func describe(ns lease.Namespace) (NamespaceInfo, error) {
 
 // Namespaces lists those that a caller may see, deleted ones too.
 func (s *Service) Namespaces(ctx context.Context, who *Identity) ([]NamespaceInfo, error) {
+	ctx, cancel := patiently(ctx)
+	defer cancel()
 	list, err := lease.ListNamespaces(ctx, s.store)
 	if err != nil {
 		return nil, err
@@ -55,6 +57,11 @@ func (s *Service) Namespaces(ctx context.Context, who *Identity) ([]NamespaceInf
 
 // ShowNamespace returns one.
 func (s *Service) ShowNamespace(ctx context.Context, name string) (NamespaceInfo, error) {
+	if err := lease.CheckName(name); err != nil {
+		return NamespaceInfo{}, err
+	}
+	ctx, cancel := patiently(ctx)
+	defer cancel()
 	ns, err := lease.ShowNamespace(ctx, s.store, name)
 	if err != nil {
 		return NamespaceInfo{}, err
@@ -84,9 +91,6 @@ func (s *Service) ChangeNamespace(ctx context.Context, name, layout string, firs
 	}
 	ns, err := lease.ChangeLayout(ctx, s.store, name, sc, &lease.NamespaceOptions{First: first, Last: last}, false)
 	if err != nil {
-		if KindOf(err) == Unavailable && ctx.Err() == nil {
-			err = kindError{Refused, err}
-		}
 		return NamespaceInfo{}, err
 	}
 	s.changed(name)
@@ -94,17 +98,21 @@ func (s *Service) ChangeNamespace(ctx context.Context, name, layout string, firs
 	return describe(ns)
 }
 
-// DeleteNamespace leaves a tombstone of one. It refuses while anybody but this server holds a lease, and without the name as confirmation.
+// DeleteNamespace leaves a tombstone of one. It refuses while anybody but this server holds a lease, and without the name as confirmation. Who acquires one in the same moment
+// loses it before it is used.
 func (s *Service) DeleteNamespace(ctx context.Context, name, confirm string) error {
 	if confirm != name {
 		return kindError{Refused, fmt.Errorf("deleting namespace %q needs its name as confirmation", name)}
 	}
-	held, err := s.Leases(ctx, name, -1, 4096, true)
+	s.mu.Lock()
+	own := s.all[name]
+	s.mu.Unlock()
+	held, err := s.Leases(ctx, name, -1, PageOfLeases, true)
 	if err != nil {
 		return err
 	}
 	for _, l := range held {
-		if l.Label != s.opts.Label {
+		if own == nil || !own.holds(l.Node) {
 			return kindError{Refused, fmt.Errorf("namespace %q is in use: node %d is held by %q: stop the holders first", name, l.Node, l.Label)}
 		}
 	}

@@ -56,9 +56,10 @@ type Options struct {
 
 // Service makes IDs and keeps leases for callers. All methods are safe for concurrent use.
 type Service struct {
-	store lease.Store
-	opts  Options
-	now   func() time.Time
+	store   lease.Store
+	holders lease.Store
+	opts    Options
+	now     func() time.Time
 
 	anchored snowfence.TimeSource // by which tickets are leased: it does not go back
 
@@ -89,6 +90,7 @@ func New(st lease.Store, o Options) *Service {
 		o.Label = fmt.Sprintf("server %s/%d", host[:min(len(host), 80)], os.Getpid())
 	}
 	s := &Service{store: st, opts: o, now: time.Now, anchored: snowfence.Anchored(nil), all: map[string]*Space{}, Events: newEvents()}
+	s.holders = lease.Holders(s.store, nil)
 	s.opts.Logger = slog.New(telling{o.Logger.Handler(), s.Events})
 	s.ready.Store(&map[string]*Space{})
 	return s
@@ -99,29 +101,47 @@ func (s *Service) Store() lease.Store { return s.store }
 
 // Space returns the namespace of a name. It reads its record from the store at the first use, and makes no lease before the first ID.
 func (s *Service) Space(ctx context.Context, name string) (*Space, error) {
-	if sp := (*s.ready.Load())[name]; sp != nil && !sp.over.Load() {
+	if sp := (*s.ready.Load())[name]; sp != nil && sp.current() {
 		return sp, nil
 	}
-	return s.open(ctx, name)
+	if err := lease.CheckName(name); err != nil {
+		return nil, err
+	}
+	ctx, cancel := patiently(ctx)
+	defer cancel()
+	sp, err := s.open(ctx, name)
+	if sp != nil && sp.over.Load() { // its layout was changed
+		sp, err = s.open(ctx, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return sp, nil
+}
+
+// patience bounds what the service does with the store for one request, for callers who set no limit of their own.
+const patience = 10 * time.Second
+
+var errPatience = fmt.Errorf("the store did not answer in %v: %w", patience, context.DeadlineExceeded)
+
+func patiently(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, patience, errPatience)
 }
 
 func (s *Service) open(ctx context.Context, name string) (*Space, error) {
 	s.mu.Lock()
+	sp := s.all[name]
 	switch {
 	case s.ended:
 		s.mu.Unlock()
 		return nil, errStopping
-	case s.all[name] != nil && !s.all[name].over.Load():
-		sp := s.all[name]
+	case sp != nil && !sp.over.Load():
 		s.mu.Unlock()
 		return sp, sp.load(ctx)
-	case len(s.all) >= s.opts.Spaces:
-		s.mu.Unlock()
-		return nil, kindError{TooMuch, fmt.Errorf("the server has %d namespaces open, its limit: ask another one, or raise the limit", s.opts.Spaces)}
 	}
 	s.mu.Unlock()
 	// It is added only when it is known to exist, so that wrong names cost no memory.
-	sp := &Space{Name: name, service: s, opening: make(chan struct{}, 1)}
+	sp = &Space{Name: name, service: s, opening: make(chan struct{}, 1)}
 	if err := sp.load(ctx); err != nil {
 		return nil, err
 	}
@@ -133,9 +153,32 @@ func (s *Service) open(ctx context.Context, name string) (*Space, error) {
 	if s.ended {
 		return nil, errStopping
 	}
+	if len(s.all) >= s.opts.Spaces && !s.evict() {
+		return nil, kindError{TooMuch, fmt.Errorf("the server makes IDs for %d namespaces, its limit: ask another one, or raise the limit", s.opts.Spaces)}
+	}
 	s.all[name] = sp
 	s.publish()
 	return sp, nil
+}
+
+// evict makes room by dropping a namespace that was looked at only, and reports whether there was one. mu is held.
+func (s *Service) evict() bool {
+	for name, sp := range s.all {
+		select {
+		case sp.opening <- struct{}{}:
+			idle := sp.lease == nil
+			if idle {
+				sp.over.Store(true) // before anybody opens a lease in it
+			}
+			<-sp.opening
+			if idle {
+				delete(s.all, name)
+				return true
+			}
+		default: // it is being opened
+		}
+	}
+	return false
 }
 
 // publish makes the namespaces visible to the fast path. mu is held.

@@ -25,6 +25,8 @@ type Space struct {
 	scheme  atomic.Pointer[snowfence.Scheme]
 	gen     atomic.Pointer[snowfence.Generator] // nil until the first ID
 	over    atomic.Bool                         // it is to be opened anew
+	seen    atomic.Int64                        // when it was read from the store, in Unix nanoseconds
+	looked  atomic.Int64                        // see Lead
 
 	opening chan struct{} // who has put a value in may talk to the store and set what follows
 	lease   *lease.Lease
@@ -40,40 +42,66 @@ type failure struct {
 // remember is how long a failure is told again.
 const remember = 200 * time.Millisecond
 
-// load reads the namespace from the store, unless that was done.
+// load reads the namespace from the store, unless that was done a moment ago. Another layout than the one known ends the Space.
 func (sp *Space) load(ctx context.Context) error {
-	if sp.scheme.Load() != nil {
-		return nil
+	known := sp.scheme.Load()
+	s, err := sp.read(ctx)
+	switch {
+	case known == nil && err == nil:
+		sp.scheme.Store(s)
+	case known == nil:
+		return err
+	case err == nil && s.Fingerprint() != known.Fingerprint(), errors.Is(err, lease.ErrNoNamespace):
+		sp.service.forget(sp)
+		return sp.changed()
 	}
+	// With a store that is away, what is known is good enough to decode with.
+	sp.seen.Store(sp.service.now().UnixNano())
+	return nil
+}
+
+// read returns the scheme of the namespace as the store has it.
+func (sp *Space) read(ctx context.Context) (*snowfence.Scheme, error) {
 	ns, err := lease.ShowNamespace(ctx, sp.service.store, sp.Name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if ns.State == lease.Deleted {
-		return fmt.Errorf("namespace %q: %w: it was deleted", sp.Name, lease.ErrNoNamespace)
+		return nil, fmt.Errorf("namespace %q: %w: it was deleted", sp.Name, lease.ErrNoNamespace)
 	}
 	l, err := snowfence.ParseLayout(ns.Layout)
 	if err != nil {
-		return fmt.Errorf("namespace %q: %w", sp.Name, err)
+		return nil, kindError{Internal, fmt.Errorf("namespace %q: %w", sp.Name, err)}
 	}
 	var keys []*snowfence.Key
 	if l.Cipher != snowfence.Plain && sp.service.opts.Keys != nil {
 		if keys, err = sp.service.opts.Keys(sp.Name); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	s, err := snowfence.NewScheme(l, keys...)
 	if errors.Is(err, snowfence.ErrKey) {
-		return kindError{Refused, fmt.Errorf("namespace %q is encrypted, and the server has not the secrets for it: %w", sp.Name, err)}
+		return nil, kindError{Refused, fmt.Errorf("namespace %q is encrypted, and the server has not the secrets for it: %w", sp.Name, err)}
 	}
 	if err != nil {
-		return fmt.Errorf("namespace %q: %w", sp.Name, err)
+		return nil, kindError{Internal, fmt.Errorf("namespace %q: %w", sp.Name, err)}
 	}
 	if s.Fingerprint() != ns.Fingerprint {
-		return kindError{Refused, fmt.Errorf("namespace %q is encrypted with other secrets than the server has for it", sp.Name)}
+		return nil, kindError{Refused, fmt.Errorf("namespace %q is encrypted with other secrets than the server has for it", sp.Name)}
 	}
-	sp.scheme.Store(s)
-	return nil
+	return s, nil
+}
+
+// current reports whether the Space may be used without another look at the store. One that makes IDs learns of a change from its lease.
+func (sp *Space) current() bool {
+	return !sp.over.Load() && (sp.gen.Load() != nil || sp.service.now().UnixNano()-sp.seen.Load() < int64(lookAgain))
+}
+
+// lookAgain is how long a layout is taken for what the store has, where no lease would tell otherwise.
+const lookAgain = 5 * time.Second
+
+func (sp *Space) changed() error {
+	return kindError{Unavailable, fmt.Errorf("namespace %q has just been closed or changed: ask again", sp.Name)}
 }
 
 // Scheme returns the scheme of the namespace.
@@ -84,37 +112,48 @@ func (sp *Space) Generator(ctx context.Context) (*snowfence.Generator, error) {
 	if g := sp.gen.Load(); g != nil {
 		return g, nil
 	}
+	ctx, cancel := patiently(ctx)
+	defer cancel()
 	select {
 	case sp.opening <- struct{}{}:
 		defer func() { <-sp.opening }()
 	case <-ctx.Done():
-		return nil, fmt.Errorf("namespace %q: waiting for the server's own lease: %w", sp.Name, ctx.Err())
+		return nil, fmt.Errorf("namespace %q: waiting for the server's own lease: %w", sp.Name, context.Cause(ctx))
 	}
 	if g := sp.gen.Load(); g != nil {
 		return g, nil
 	}
 	now := sp.service.now()
 	if sp.over.Load() {
-		return nil, errStopping
+		return nil, sp.changed()
 	}
 	if sp.failed.err != nil && now.Before(sp.failed.till) {
 		return nil, sp.failed.err
 	}
 	g, err := sp.start(ctx)
 	if err != nil {
-		if ctx.Err() == nil {
+		if context.Cause(ctx) == nil || errors.Is(context.Cause(ctx), errPatience) {
 			sp.failed = failure{err, now.Add(remember)}
 		}
 		return nil, err
 	}
 	sp.gen.Store(g)
-	return g, nil
+	if !sp.over.Load() {
+		return g, nil
+	}
+	// Close may have had no time to wait for this.
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	return nil, errors.Join(sp.changed(), sp.end(stop))
 }
 
 // start leases nodes and makes a generator on them.
 func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 	ns, err := lease.ShowNamespace(ctx, sp.service.store, sp.Name)
 	if err != nil {
+		if errors.Is(err, lease.ErrNoNamespace) {
+			sp.service.forget(sp)
+		}
 		return nil, err
 	}
 	o, s := sp.service.opts, sp.scheme.Load()
@@ -122,8 +161,11 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 		TTL: o.TTL, Nodes: block(o.Block, ns.First, ns.Last), Label: o.Label, Logger: o.Logger,
 	})
 	var mismatch *lease.MismatchError
-	if errors.As(err, &mismatch) {
-		sp.service.forget(sp) // it has another layout by now
+	if errors.As(err, &mismatch) || errors.Is(err, lease.ErrNoNamespace) {
+		sp.service.forget(sp) // it has another layout by now, or is gone
+	}
+	if mismatch != nil {
+		return nil, sp.changed()
 	}
 	if err != nil {
 		return nil, err
@@ -181,9 +223,24 @@ func (sp *Space) close(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("namespace %q: %w", sp.Name, ctx.Err())
 	}
+	return sp.end(ctx)
+}
+
+// end closes what is open. The caller has opening.
+func (sp *Space) end(ctx context.Context) error {
 	if sp.lease == nil {
 		return nil
 	}
 	err := sp.gen.Load().Close(ctx)
 	return errors.Join(err, sp.lease.Close(ctx))
+}
+
+// holds reports whether a node is one of those of the server's own lease.
+func (sp *Space) holds(node int64) bool {
+	g := sp.gen.Load()
+	if g == nil {
+		return false
+	}
+	gr, ok := g.Grant()
+	return ok && node >= gr.Node && node < gr.Node+max(gr.Nodes, 1)
 }
