@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -69,6 +70,8 @@ type group struct {
 	named lane[string, string] // of stores with an identity for each namespace
 	times lane[struct{}, time.Time]
 
+	decoded atomic.Pointer[Namespace] // the last one
+
 	mu    sync.Mutex
 	pins  int      // leases that want the store pinned
 	unpin []func() // to be called when there are none
@@ -131,6 +134,18 @@ func (g *group) identities(ctx context.Context, asked []string) ([]string, error
 		answers[i] = id
 	}
 	return answers, nil
+}
+
+// decode returns what the record of a namespace says. All leases read the same one after each of their writes; so it is decoded again only when it is another.
+func (g *group) decode(r Record) (Namespace, error) {
+	if last := g.decoded.Load(); last != nil && last.record == r {
+		return *last, nil
+	}
+	ns, err := decodeNamespace(r)
+	if err == nil {
+		g.decoded.Store(&ns)
+	}
+	return ns, err
 }
 
 // Now implements [Clock].
