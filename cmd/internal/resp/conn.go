@@ -135,6 +135,11 @@ func (c *conn) read() bool {
 	}
 	n, err := c.c.Read(c.buf[c.w:])
 	c.w += n
+	if c.w == len(c.buf) && len(c.buf) < mostBuffer { // there is more: a pipeline in three reads is three wake-ups of its client
+		grown := make([]byte, 4*len(c.buf))
+		copy(grown, c.buf)
+		c.buf = grown
+	}
 	if n > 0 {
 		return true // an error will come again
 	}
