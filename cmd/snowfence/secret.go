@@ -46,9 +46,7 @@ func (p *program) keys(f *secretFlag) ([]*snowfence.Key, error) {
 		if info.Size() > 1024 {
 			return nil, usagef("--secret-file %s: it has %d bytes, too many for a secret", name, info.Size())
 		}
-		if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-			p.message("warning: %s can be read by others: chmod 600 %s", name, name)
-		}
+		p.warnReadable(name)
 		data, err := os.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("--secret-file: %w", err)
@@ -61,6 +59,14 @@ func (p *program) keys(f *secretFlag) ([]*snowfence.Key, error) {
 		keys = append(keys, key)
 	}
 	return keys, nil
+}
+
+// warnReadable warns of a file with a secret that others can read.
+func (p *program) warnReadable(name string) {
+	info, err := os.Stat(name)
+	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		p.message("warning: %s can be read by others: chmod 600 %s", name, name)
+	}
 }
 
 func (p *program) secretCommand() *cobra.Command {

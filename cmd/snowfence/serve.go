@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"strings"
 	"time"
 
@@ -14,13 +15,16 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // serveFlags are those of the server, but for what serve.Config has itself.
 type serveFlags struct {
 	store    storeFlags
 	config   serve.Config
-	secrets  map[string]string // files of secrets, by namespace
+	file     string              // configuration file
+	secrets  map[string]string   // files of secrets, by namespace
+	inline   map[string][]string // secrets themselves, from the configuration file
 	logJSON  bool
 	logDebug bool
 	check    bool
@@ -34,46 +38,95 @@ func (p *program) serveCommand() *cobra.Command {
 themselves. IDs are unique within one namespace of one store: servers over one store may be
 as many as you like. Without --store that is a file in your state folder, which serves this
 machine; its namespace "default" is made when it is not there. On shared stores, make
-namespaces with "snowfence namespace create".`,
+namespaces with "snowfence namespace create".
+
+Each setting is a flag, a variable of the environment (SNOWFENCE_MAX_WAIT for --max-wait), or
+a line of the file that --config names (max-wait: 2s); the first of these that is there
+counts. The file can also hold the tokens and secrets themselves:
+
+  store: postgres://snowfence@db.example/ids?password_file=/etc/snowfence/db-password
+  http: 0.0.0.0:8443
+  tls-cert: /etc/snowfence/tls.crt
+  tls-key: /etc/snowfence/tls.key
+  tokens:                      # or the path of a file that has these lines
+    - name: shop
+      sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+      namespaces: [orders, "cart-*"]
+      verbs: [ids, read]
+      rate: 50000
+  secret:                      # paths of files, oldest first
+    users: [/etc/snowfence/users-1.key, /etc/snowfence/users-2.key]
+  secrets:                     # or the secrets themselves
+    invoices: 000102030405060708090a0b0c0d0e0f
+
+SIGTERM and Ctrl-C stop the server: requests finish, streams end, and nodes are given back.
+A second one ends it at once. With OTEL_EXPORTER_OTLP_ENDPOINT set, it sends traces there.`,
 		Example: `  snowfence serve
   curl http://127.0.0.1:8080/v1/default/next
   redis-cli -p 6380 SNOWFENCE.NEXT default`,
 	}
-	fs, c := cmd.Flags(), &f.config
+	fs := cmd.Flags()
+	fs.StringVar(&f.file, "config", "", "`file` of settings, in YAML")
 	f.store.registerStore(fs)
+	f.registerListeners(fs)
+	f.registerService(fs)
+	fs.BoolVar(&f.logJSON, "log-json", false, "log JSON")
+	fs.BoolVar(&f.logDebug, "log-debug", false, "log more")
+	fs.BoolVar(&f.check, "check-config", false, "check settings, files, certificates and tokens, and end, without listening or asking the store")
+	cmd.RunE = p.runs(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
+		if err := f.readFile(fs); err != nil {
+			return err
+		}
+		return p.serve(cmd.Context(), &f, out)
+	})
+	return cmd
+}
+
+func (f *serveFlags) registerListeners(fs *pflag.FlagSet) {
+	c := &f.config
 	fs.StringVar(&c.HTTP, "http", "127.0.0.1:8080", "`address` of HTTP and gRPC; empty for none")
 	fs.StringVar(&c.RESP, "resp", "127.0.0.1:6380", "`address` of the Redis protocol; empty for none")
-	fs.StringVar(&c.Admin, "admin", "", "`address` of metrics and profiles (default: none)")
+	fs.StringVar(&c.Admin, "admin", "", "`address` of metrics, health and profiles, for everybody who reaches it (default: none)")
 	fs.StringVar(&c.TLSCert, "tls-cert", "", "`file` of the certificate chain, in PEM form; it is read again when it changes")
 	fs.StringVar(&c.TLSKey, "tls-key", "", "`file` of its key")
 	fs.StringVar(&c.TLSClientCA, "tls-client-ca", "", "`file` of the authorities of client certificates, which are then wanted")
 	fs.StringVar(&c.Tokens, "tokens", "", "`file` of the tokens that clients need; it is read again when it changes (see \"snowfence token\")")
-	fs.BoolVar(&c.OpenToNetwork, "open-to-network", false, "listen on addresses that other machines reach, although there is no TLS or everybody may do everything")
-	fs.IntVar(&c.MaxConns, "max-connections", 20_000, "the most clients at a `time`")
-	fs.DurationVar(&c.Slow, "slow", 10*time.Second, "how long a client may take to send the rest of a request, or to take its answer")
+	fs.StringSliceVar(&c.OpenToNetwork, "open-to-network", nil, "`listeners` (http, resp, admin or all) that other machines may reach although there is no TLS there or everybody may do everything")
+	fs.Lookup("open-to-network").NoOptDefVal = "all"
+	fs.IntVar(&c.MaxConns, "max-connections", 20_000, "the most connections at a time, of HTTP and of the Redis protocol each")
+	fs.DurationVar(&c.Slow, "slow", 10*time.Second, "how long a client may take to send the rest of a request, or to take its answer or a piece of a stream")
 	fs.DurationVar(&c.Idle, "idle", 0, "how long a client of the Redis protocol may be silent; 0 is for ever")
-	fs.DurationVar(&c.Stop, "stop-timeout", 10*time.Second, "how long a stop may take")
-	fs.IntVar(&c.Service.Block, "block", 0, "how many `nodes` the server leases in each namespace, a power of two (default: a 64th of them, at most 16)")
-	fs.Int64Var(&c.Service.Lead, "lead", 0, "how many `ticks` IDs may run ahead of the clock in a burst")
-	fs.DurationVar(&c.Service.TTL, "ttl", 15*time.Second, "how far ahead the server leases its own nodes")
-	fs.DurationVar(&c.Service.MaxWait, "max-wait", time.Second, "how long a request waits for the clock or a lease")
-	fs.StringVar(&c.Service.Label, "label", "", "what people see as the holder of the server's nodes (default: host and process)")
+	fs.DurationVar(&c.Drain, "drain", 0, "how long to be not ready, and still serve, before a stop: until load balancers have noticed")
+	fs.DurationVar(&c.Stop, "stop-timeout", 10*time.Second, "how long the stop may take after that")
+	fs.StringSliceVar(&c.ReadyFor, "ready-for", nil, "`namespaces` whose nodes are leased at the start, and without which the server is not ready (default: default, where it exists)")
+}
+
+func (f *serveFlags) registerService(fs *pflag.FlagSet) {
+	c := &f.config.Service
+	fs.IntVar(&c.Block, "block", 0, "how many `nodes` the server leases in each namespace, a power of two (default: a 64th of them, at most 16)")
+	fs.Int64Var(&c.Lead, "lead", 0, "how many `ticks` IDs may run ahead of the clock in a burst")
+	fs.DurationVar(&c.TTL, "ttl", 15*time.Second, "how far ahead the server leases its own nodes: how long IDs go on while the store is away")
+	fs.DurationVar(&c.MaxWait, "max-wait", time.Second, "how long a request waits for the clock or a lease")
+	fs.StringVar(&c.Label, "label", "", "what `people` see as the holder of the server's nodes (default: host and process)")
 	fs.StringToStringVar(&f.secrets, "secret", nil, "secrets of encrypted namespaces, as `NAMESPACE=FILE`; with rotated keys FILE1:FILE2, oldest first")
-	fs.BoolVar(&c.Service.HandOut, "hand-out-secrets", false, "give the secrets of encrypted namespaces to those who hold leases in them")
-	fs.BoolVar(&f.logJSON, "log-json", false, "log JSON")
-	fs.BoolVar(&f.logDebug, "log-debug", false, "log more")
-	fs.BoolVar(&f.check, "check-config", false, "check the configuration and end")
-	cmd.RunE = p.runs(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
-		return p.serve(cmd.Context(), &f, out)
-	})
-	return cmd
+	fs.BoolVar(&c.HandOut, "hand-out-secrets", false, "give the secrets of encrypted namespaces to those who may hold leases in them")
 }
 
 func (p *program) serve(ctx context.Context, f *serveFlags, out *bufio.Writer) error {
 	c := f.config
 	c.Version = readVersion().Version
 	c.Logger = p.logger(f)
-	keys, err := p.serverKeys(f.secrets)
+	c.Hide = func(text string) string {
+		if p.hide != nil {
+			text = p.hide(text)
+		}
+		return text
+	}
+	c.Tracing = p.env["OTEL_EXPORTER_OTLP_ENDPOINT"] != "" || p.env["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] != ""
+	if err := f.checkService(); err != nil {
+		return err
+	}
+	keys, err := p.serverKeys(f)
 	if err != nil {
 		return err
 	}
@@ -82,8 +135,14 @@ func (p *program) serve(ctx context.Context, f *serveFlags, out *bufio.Writer) e
 		return usageError{err}
 	}
 	if f.check {
+		if err := errors.Join(serve.CheckFiles(c), open.Check(f.store.store)); err != nil {
+			return usageError{err}
+		}
 		fmt.Fprintln(out, "ok")
 		return nil
+	}
+	if c.Notify, err = serve.NewNotifier(func(name string) string { return p.env[name] }); err != nil {
+		return err
 	}
 	st, err := p.openStore(ctx, &f.store)
 	if err != nil {
@@ -100,8 +159,8 @@ func (p *program) serve(ctx context.Context, f *serveFlags, out *bufio.Writer) e
 	p.announce(s, st)
 	select {
 	case <-ctx.Done():
-		p.message("stopping")
-		err = nil
+		p.message("stopping; a second signal ends the program at once")
+		s.Leave(context.WithoutCancel(ctx))
 	case err = <-s.Failed():
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Stop)
@@ -109,8 +168,44 @@ func (p *program) serve(ctx context.Context, f *serveFlags, out *bufio.Writer) e
 	return errors.Join(err, s.Stop(stop))
 }
 
+// checkService refuses what a lease or a generator would only refuse at the first request.
+func (f *serveFlags) checkService() error {
+	switch c := &f.config.Service; {
+	case c.Block < 0 || c.Block&(c.Block-1) != 0:
+		return usagef("--block %d: a power of two, or 0", c.Block)
+	case c.Lead < 0 || c.Lead > 1<<40:
+		return usagef("--lead %d: a number of ticks from 0 to %d", c.Lead, int64(1)<<40)
+	case c.TTL < 10*time.Millisecond || c.TTL > 24*time.Hour:
+		return usagef("--ttl %v: from 10ms to 24h", c.TTL)
+	case c.MaxWait <= 0:
+		return usagef("--max-wait %v: more than 0", c.MaxWait)
+	case len(c.Label) > 128:
+		return usagef("--label: it has %d bytes, more than 128", len(c.Label))
+	case f.config.Stop <= 0:
+		return usagef("--stop-timeout %v: more than 0", f.config.Stop)
+	}
+	for _, name := range f.config.ReadyFor {
+		if err := checkName(name); err != nil {
+			return fmt.Errorf("--ready-for: %w", err)
+		}
+	}
+	return nil
+}
+
+// logger returns a logger to standard error, without the passwords of the store.
 func (p *program) logger(f *serveFlags) *slog.Logger {
-	o := &slog.HandlerOptions{Level: slog.LevelInfo}
+	o := &slog.HandlerOptions{Level: slog.LevelInfo, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if p.hide == nil {
+			return a
+		}
+		switch v := a.Value.Any().(type) {
+		case string:
+			a.Value = slog.StringValue(p.hide(v))
+		case error:
+			a.Value = slog.StringValue(p.hide(v.Error()))
+		}
+		return a
+	}}
 	if f.logDebug {
 		o.Level = slog.LevelDebug
 	}
@@ -120,14 +215,30 @@ func (p *program) logger(f *serveFlags) *slog.Logger {
 	return slog.New(slog.NewTextHandler(p.stderr, o))
 }
 
-func (p *program) serverKeys(secrets map[string]string) (map[string][]*snowfence.Key, error) {
+// serverKeys returns the keys of encrypted namespaces, by namespace.
+func (p *program) serverKeys(f *serveFlags) (map[string][]*snowfence.Key, error) {
 	keys := map[string][]*snowfence.Key{}
-	for namespace, files := range secrets {
+	for namespace, files := range f.secrets {
 		list, err := p.keys(&secretFlag{files: strings.Split(files, ":")})
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("namespace %q: %w", namespace, err)
 		}
 		keys[namespace] = list
+	}
+	for namespace, secrets := range f.inline {
+		if keys[namespace] != nil {
+			return nil, usagef("namespace %q has both secret and secrets: leave one out", namespace)
+		}
+		for i, text := range secrets {
+			key, err := snowfence.ParseKey([]byte(text))
+			if err != nil {
+				return nil, usagef("%s: secrets of namespace %q, number %d: %w", f.file, namespace, i+1, err)
+			}
+			keys[namespace] = append(keys[namespace], key)
+		}
+	}
+	if len(f.inline) > 0 {
+		p.warnReadable(f.file)
 	}
 	return keys, nil
 }
@@ -155,25 +266,35 @@ func (p *program) firstNamespace(ctx context.Context, st *open.Store) error {
 
 // announce says where the server listens, how to try it, and whom the promise covers.
 func (p *program) announce(s *serve.Process, st *open.Store) {
-	scheme := "http"
+	scheme, curl, redis := "http", "", ""
 	if s.TLS() {
-		scheme = "https"
+		scheme, redis = "https", " --tls"
+	}
+	if s.Tokens() {
+		curl, redis = ` -H "Authorization: Bearer $TOKEN"`, redis+" -a $TOKEN"
 	}
 	if s.HTTP != "" {
-		p.message("HTTP, gRPC and Connect on %s://%s    try: curl %s://%s/v1/default/next", scheme, s.HTTP, scheme, s.HTTP)
-	}
-	if s.HTTP != "" {
-		p.message("dashboard on %s://%s", scheme, s.HTTP)
+		p.message("HTTP, gRPC and Connect on %s://%s    try: curl%s %s://%s/v1/default/next", scheme, s.HTTP, curl, scheme, reachable(s.HTTP))
 	}
 	if s.RESP != "" {
-		host, port, _ := strings.Cut(s.RESP, ":")
-		p.message("Redis protocol on %s    try: redis-cli -h %s -p %s SNOWFENCE.NEXT default", s.RESP, host, port)
+		if host, port, err := net.SplitHostPort(reachable(s.RESP)); err == nil {
+			p.message("Redis protocol on %s    try: redis-cli -h %s -p %s%s SNOWFENCE.NEXT default", s.RESP, host, port, redis)
+		}
 	}
 	if s.Admin != "" {
-		p.message("metrics and profiles on http://%s", s.Admin)
+		p.message("metrics, health and profiles on http://%s", s.Admin)
 	}
 	p.message("IDs are unique within one namespace of %s, whoever makes them", st.Name)
 	if st.Volatile {
 		p.message("that store is in memory and ends with this process: what is made after a restart is not covered")
 	}
+}
+
+// reachable is an address that this machine can connect to.
+func reachable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		return net.JoinHostPort("localhost", port)
+	}
+	return address
 }

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -131,6 +132,9 @@ func (h *rest) stream(w http.ResponseWriter, r *http.Request) error {
 	control := http.NewResponseController(w)
 	var b []byte
 	for started := false; ; started = true {
+		if err := context.Cause(r.Context()); err != nil && started { // the client is gone, or the server stops
+			return nil
+		}
 		err := id.Spend(batch)
 		if err == nil {
 			err = sp.Batch(r.Context(), batch, func(ids []snowfence.ID) {

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"slices"
 
 	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence"
@@ -12,24 +13,25 @@ import (
 
 type ids struct{ *rpc }
 
-// space returns a namespace for new IDs, of which the caller takes n.
-func (r ids) space(ctx context.Context, namespace string, n int64) (*server.Space, error) {
+// space returns a namespace for new IDs, and who asks.
+func (r ids) space(ctx context.Context, namespace string, n int64) (*server.Space, *server.Identity, error) {
 	name, id, err := r.may(ctx, server.VerbIDs, namespace)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := server.CheckCount(n); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := id.Spend(n); err != nil {
-		return nil, err
-	}
-	return r.s.Space(ctx, name)
+	sp, err := r.s.Space(ctx, name)
+	return sp, id, err
 }
 
 func (r ids) Next(ctx context.Context, req *connect.Request[pb.NextRequest]) (*connect.Response[pb.NextResponse], error) {
 	n := int64(max(req.Msg.Count, 1))
-	sp, err := r.space(ctx, req.Msg.Namespace, n)
+	sp, id, err := r.space(ctx, req.Msg.Namespace, n)
+	if err == nil {
+		err = id.Spend(n)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -45,16 +47,20 @@ func (r ids) Next(ctx context.Context, req *connect.Request[pb.NextRequest]) (*c
 		}
 		return connect.NewResponse(res), nil
 	}
+	if err := r.hold(ctx, n); err != nil {
+		return nil, err
+	}
 	if err := fill(ctx, sp, res, int(n)); err != nil {
 		return nil, err
 	}
 	return connect.NewResponse(res), nil
 }
 
+// fill puts n new IDs into an answer.
 func fill(ctx context.Context, sp *server.Space, res *pb.NextResponse, n int) error {
 	return sp.Batch(ctx, n, func(ids []snowfence.ID) {
 		sp.Made.Add(int64(n))
-		res.Ids = make([]int64, n)
+		res.Ids = slices.Grow(res.Ids[:0], n)[:n]
 		for i, id := range ids {
 			res.Ids[i] = int64(id)
 		}
@@ -62,30 +68,42 @@ func fill(ctx context.Context, sp *server.Space, res *pb.NextResponse, n int) er
 }
 
 func (r ids) Stream(ctx context.Context, req *connect.Request[pb.StreamRequest], out *connect.ServerStream[pb.NextResponse]) error {
-	batch := uint64(req.Msg.Batch)
+	batch := int64(req.Msg.Batch)
 	if batch == 0 {
 		batch = 1000
 	}
-	for left := req.Msg.Count; ; {
+	if _, _, err := r.space(ctx, req.Msg.Namespace, batch); err != nil { // before anything is held for it
+		return err
+	}
+	if err := r.hold(ctx, batch); err != nil {
+		return err
+	}
+	res := &pb.NextResponse{}
+	for left := req.Msg.Count; req.Msg.Count == 0 || left > 0; {
 		n := batch
 		if req.Msg.Count > 0 {
-			if n = min(n, left); n == 0 {
-				return nil
-			}
-			left -= n
+			n = int64(min(uint64(n), left))
 		}
-		sp, err := r.space(ctx, req.Msg.Namespace, int64(n))
+		err := context.Cause(ctx) // the client is gone, or the server stops
 		if err != nil {
 			return err
 		}
-		res := &pb.NextResponse{}
-		if err := fill(ctx, sp, res, int(n)); err != nil {
+		sp, id, err := r.space(ctx, req.Msg.Namespace, n) // each time, since the layout or the rights may change
+		if err == nil {
+			n, err = id.Pace(ctx, n)
+		}
+		if err == nil {
+			err = fill(ctx, sp, res, int(n))
+		}
+		if err == nil {
+			err = out.Send(res)
+		}
+		if err != nil {
 			return err
 		}
-		if err := out.Send(res); err != nil {
-			return err
-		}
+		left -= uint64(n)
 	}
+	return nil
 }
 
 func (r ids) Decode(ctx context.Context, req *connect.Request[pb.DecodeRequest]) (*connect.Response[pb.DecodeResponse], error) {

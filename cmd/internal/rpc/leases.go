@@ -122,36 +122,39 @@ func (r leases) Watch(ctx context.Context, req *connect.Request[pb.WatchLeasesRe
 	if err != nil {
 		return err
 	}
+	leave, err := r.s.Watching()
+	if err != nil {
+		return err
+	}
+	defer leave()
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	seen := map[int64]server.LeaseInfo{}
 	for first := true; ; first = false {
-		var news []server.LeaseInfo
-		for after := int64(-1); ; {
-			list, err := r.s.Leases(ctx, name, after, 4096, false)
+		for after, full := int64(-1), true; full; {
+			list, err := r.s.Leases(ctx, name, after, server.PageOfLeases, false)
 			if err != nil {
 				return err
 			}
+			var news []server.LeaseInfo
 			for _, l := range list {
 				after = l.Node
-				if seen[l.Node] != l {
+				if old, ok := seen[l.Node]; !ok || old != l {
 					seen[l.Node] = l
 					news = append(news, l)
 				}
 			}
-			if len(list) < 4096 {
-				break
-			}
-		}
-		if first || len(news) > 0 {
-			if err := out.Send(&pb.ListLeasesResponse{Leases: infos(news)}); err != nil {
-				return err
+			full = len(list) == server.PageOfLeases
+			if len(news) > 0 || first && !full {
+				if err := out.Send(&pb.ListLeasesResponse{Leases: infos(news)}); err != nil {
+					return err
+				}
 			}
 		}
 		select {
 		case <-tick.C:
-		case <-ctx.Done():
-			return nil
+		case <-ctx.Done(): // the client is gone, or the server stops
+			return context.Cause(ctx)
 		}
 	}
 }

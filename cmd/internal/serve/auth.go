@@ -7,39 +7,54 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
-	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"go.yaml.in/yaml/v3"
 )
 
-// tokens is a file of tokens that is read again when it changes.
+// tokens are who callers may be: a list that stays, and a file that is read again when it changes.
 type tokens struct {
 	path   string
+	fixed  []server.Token
 	logger *slog.Logger
-
-	mu     sync.Mutex
-	auth   *server.Auth
-	seen   time.Time
-	looked time.Time
+	seen   stamps
+	auth   atomic.Pointer[server.Auth]
 }
 
-// newTokens reads the file; "" is everybody.
-func newTokens(path string, logger *slog.Logger) (*tokens, error) {
-	t := &tokens{path: path, logger: logger}
-	if path == "" {
-		t.auth = server.Open()
+// newTokens reads the file; no tokens at all are everybody.
+func newTokens(c *Config) (*tokens, error) {
+	t := &tokens{path: c.Tokens, fixed: c.TokenList, logger: c.Logger}
+	if t.path == "" && len(t.fixed) == 0 {
+		t.auth.Store(server.Open())
 		return t, nil
 	}
-	var err error
-	t.auth, err = readTokens(path)
+	t.seen.changed(t.path)
+	a, err := t.read()
+	t.auth.Store(a)
 	return t, err
 }
 
-// readTokens reads a list of tokens in YAML. Everything in the file but the hashes may be known, and the hashes are of no use to those who read them.
-func readTokens(path string) (*server.Auth, error) {
+func (t *tokens) read() (*server.Auth, error) {
+	list := slices.Clone(t.fixed)
+	if t.path != "" {
+		more, err := ReadTokens(t.path)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
+	}
+	a, err := server.NewAuth(list)
+	if err != nil {
+		return nil, fmt.Errorf("tokens: %w", err)
+	}
+	return a, nil
+}
+
+// ReadTokens reads a file of tokens. Everything in it may be known: a hash is of no use to those who read it, since the secrets are random.
+func ReadTokens(path string) ([]server.Token, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("tokens: %w", err)
@@ -53,42 +68,29 @@ func readTokens(path string) (*server.Auth, error) {
 		return nil, fmt.Errorf("tokens: %s: %w", path, err)
 	}
 	if len(file.Tokens) == 0 {
-		return nil, fmt.Errorf("tokens: %s has none: \"snowfence token new NAME\" prints an entry", path)
+		return nil, fmt.Errorf("tokens: %s has none: \"snowfence token new NAME --append %s\" adds one", path, path)
 	}
-	a, err := server.NewAuth(file.Tokens)
-	if err != nil {
-		return nil, fmt.Errorf("tokens: %s: %w", path, err)
-	}
-	return a, nil
+	return file.Tokens, nil
 }
 
-// current returns who callers may be. A file that cannot be read leaves the old tokens in use.
-func (t *tokens) current() *server.Auth {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := time.Now()
-	if t.path == "" || now.Sub(t.looked) < lookEvery {
-		return t.auth
+// look reads the file again if it changed. One that cannot be read leaves the old tokens in use.
+func (t *tokens) look() {
+	if t.path == "" || !t.seen.changed(t.path) {
+		return
 	}
-	t.looked = now
-	info, err := os.Stat(t.path)
-	if err == nil && info.ModTime().Equal(t.seen) {
-		return t.auth
-	}
-	var a *server.Auth
-	if err == nil {
-		a, err = readTokens(t.path)
-	}
+	a, err := t.read()
 	if err != nil {
-		t.logger.Warn("the file of tokens cannot be read: the old ones stay in use", "cause", err)
-		return t.auth
+		t.seen = nil
+		t.logger.Warn("the file of tokens was changed and cannot be read: the old ones stay in use", "cause", err)
+		return
 	}
-	if !t.seen.IsZero() {
-		t.logger.Info("tokens read again", "file", t.path)
-	}
-	t.auth, t.seen = a, info.ModTime()
-	return t.auth
+	a.Succeed(t.auth.Load())
+	t.auth.Store(a)
+	t.logger.Info("tokens read again", "file", t.path, "tokens", len(a.Names()))
 }
+
+// current returns who callers may be.
+func (t *tokens) current() *server.Auth { return t.auth.Load() }
 
 // who returns the identity of an HTTP request, from its bearer token.
 func (t *tokens) who(r *http.Request) (*server.Identity, error) {

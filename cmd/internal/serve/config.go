@@ -2,10 +2,13 @@
 package serve
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
@@ -21,18 +24,33 @@ type Config struct {
 	TLSKey      string // file of its key
 	TLSClientCA string // file of the authorities whose client certificates are wanted; "" means none are
 
-	Tokens        string // file of the tokens; "" means that everybody may do everything
-	OpenToNetwork bool   // listen beyond this machine although there is no TLS, or are no tokens
+	Tokens    string         // file of the tokens, read again when it changes; "" means none
+	TokenList []server.Token // tokens beside those of the file; without any, everybody may do everything
 
-	MaxConns int           // of the Redis protocol, and of HTTP
-	Slow     time.Duration // how long a client may take to send a request or take an answer
-	Idle     time.Duration // how long a client may be silent; 0 means for ever
-	Stop     time.Duration // how long a stop may take
+	// OpenToNetwork names the listeners ("http", "resp", "admin", or "all") that other machines may reach although they have no TLS, or let everybody in.
+	OpenToNetwork []string
+
+	MaxConns int           // of the Redis protocol, and as many of HTTP; 0 means 20,000
+	Slow     time.Duration // how long a client may take to send a request or take an answer; 0 means 10 s
+	Idle     time.Duration // how long a client of the Redis protocol may be silent; 0 means for ever
+	Drain    time.Duration // how long the server is not ready, but still serves, before it stops
+	Stop     time.Duration // how long a stop may take, without Drain; 0 means 10 s
+
+	// ReadyFor names the namespaces that the server leases nodes in at the start, and is not ready without. None means "default", where it exists.
+	ReadyFor []string
 
 	Service server.Options
 	Logger  *slog.Logger
 	Version string
+
+	Notify   *Notifier // told when the server is ready and stops; nil means nobody is
+	Tracing  bool      // send traces to where the variables OTEL_EXPORTER_OTLP_… say
+	Hide     func(text string) string
+	pollWait time.Duration // between looks at files, the clock and the store; 0 means a second
 }
+
+// listenerNames are what OpenToNetwork may have.
+var listenerNames = []string{"http", "resp", "admin", "all"}
 
 // Check returns what is wrong with the configuration, without listening or reading files.
 func (c *Config) Check() error {
@@ -47,30 +65,66 @@ func (c *Config) Check() error {
 	if c.TLSClientCA != "" && c.TLSCert == "" {
 		add("tls-client-ca needs tls-cert and tls-key")
 	}
-	for name, address := range map[string]string{"http": c.HTTP, "resp": c.RESP, "admin": c.Admin} {
-		if address == "" {
-			continue
-		}
-		local, err := loopback(address)
-		switch {
-		case err != nil:
-			add("%s: %w", name, err)
-		case local || c.OpenToNetwork:
-		case name == "admin":
-			add("admin %s can be reached from other machines, and asks nobody who they are: take a loopback address, or say open-to-network", address)
-		case c.TLSCert == "":
-			add("%s %s can be reached from other machines, without TLS: give it tls-cert and tls-key, take a loopback address, or say open-to-network", name, address)
-		case c.Tokens == "" && c.TLSClientCA == "":
-			add("%s %s can be reached from other machines, by anybody: give it tokens or tls-client-ca, take a loopback address, or say open-to-network", name, address)
+	for _, name := range c.OpenToNetwork {
+		if !slices.Contains(listenerNames, name) {
+			add("open-to-network %q: name listeners: %s", name, strings.Join(listenerNames, ", "))
 		}
 	}
-	if c.MaxConns < 0 || c.Slow < 0 || c.Idle < 0 || c.Stop < 0 {
-		add("max-connections, slow, idle and stop-timeout must not be negative")
+	for _, l := range c.listeners() {
+		if l.address == "" {
+			continue
+		}
+		local, err := loopback(l.address)
+		if err == nil && !local {
+			err = c.mayReach(l.name, l.address)
+		}
+		if err != nil {
+			add("%s: %w", l.name, err)
+		}
+	}
+	if c.MaxConns < 0 || c.Slow < 0 || c.Idle < 0 || c.Drain < 0 || c.Stop < 0 {
+		add("max-connections, slow, idle, drain and stop-timeout must not be negative")
 	}
 	return errors.Join(errs...)
 }
 
-// loopback reports whether only this machine reaches an address.
+type listener struct{ name, address string }
+
+func (c *Config) listeners() []listener {
+	return []listener{{"http", c.HTTP}, {"resp", c.RESP}, {"admin", c.Admin}}
+}
+
+// mayReach returns why a listener must not be reached by other machines.
+func (c *Config) mayReach(name, address string) error {
+	known := c.Tokens != "" || len(c.TokenList) > 0 || c.TLSClientCA != ""
+	switch {
+	case slices.Contains(c.OpenToNetwork, name), slices.Contains(c.OpenToNetwork, "all"):
+		return nil
+	case name == "admin":
+		return fmt.Errorf("other machines reach %s, where metrics and profiles are open to everybody: take a loopback address, or say --open-to-network=admin", address)
+	case c.TLSCert == "" && !known:
+		return fmt.Errorf("other machines reach %s, without TLS, and everybody may do everything: give it tls-cert, tls-key and tokens, take a loopback address, or say --open-to-network=%s", address, name)
+	case c.TLSCert == "":
+		return fmt.Errorf("other machines reach %s without TLS, so that tokens can be read on the way: give it tls-cert and tls-key, take a loopback address, or say --open-to-network=%s", address, name)
+	case !known:
+		return fmt.Errorf("other machines reach %s, and everybody may do everything: give it tokens or tls-client-ca, take a loopback address, or say --open-to-network=%s", address, name)
+	}
+	return nil
+}
+
+// normal returns the configuration with its defaults.
+func (c Config) normal() Config {
+	c.MaxConns = cmp.Or(c.MaxConns, 20_000)
+	c.Slow = cmp.Or(c.Slow, 10*time.Second)
+	c.Stop = cmp.Or(c.Stop, 10*time.Second)
+	c.pollWait = cmp.Or(c.pollWait, time.Second)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// loopback reports whether only this machine reaches an address. What a name stands for is seen when it is listened on.
 func loopback(address string) (bool, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -2,35 +2,112 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
 )
 
-// mountHealth adds what load balancers and orchestrators ask.
-func (p *Process) mountHealth(mux *http.ServeMux) {
+// verdict is what the last look at the server said.
+type verdict struct{ err error } // nil means that it is ready
+
+var (
+	errStarting = errors.New("the server is starting")
+	errLeaving  = errors.New("the server is stopping")
+)
+
+// mountHealth adds what load balancers and orchestrators ask. Who may not see the cause of trouble, which may name hosts and users, hears that there is some.
+func (p *Process) mountHealth(mux *http.ServeMux, causes bool) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
-		defer cancel()
-		if err := p.Ready(ctx); err != nil {
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		switch err := p.Ready(); {
+		case err == nil:
+			fmt.Fprintln(w, "ok")
+		case causes:
 			w.WriteHeader(http.StatusServiceUnavailable)
-			fmt.Fprintln(w, "not ready:", err)
-			return
+			fmt.Fprintln(w, "not ready:", p.hide(err.Error()))
+		default:
+			w.WriteHeader(http.StatusServiceUnavailable)
+			fmt.Fprintln(w, "not ready: the log of the server says why")
 		}
-		fmt.Fprintln(w, "ok")
 	})
 }
 
-// Ready returns why requests should go to another server: the store is away, or a lease of this one has run out.
-func (p *Process) Ready(ctx context.Context) error {
-	if err := p.service.Ping(ctx); err != nil {
-		return err
+// Ready returns why requests should go to another server: the store is away, no lease is held, or the server stops. It is at most a few seconds old, so
+// that asking costs nothing.
+func (p *Process) Ready() error {
+	if p.leaving.Load() {
+		return errLeaving
 	}
-	for _, sp := range p.service.Spaces() {
-		if st, ok := sp.Status(); ok && !st.Held {
-			return fmt.Errorf("namespace %q: no lease is held: %w", sp.Name, st.Trouble)
+	return p.verdict.Load().err
+}
+
+// judge looks at the server, and tells the log and systemd of a change.
+func (p *Process) judge(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, max(2*time.Second, 2*p.cfg.pollWait))
+	defer cancel()
+	err := p.examine(ctx)
+	before := p.verdict.Swap(&verdict{err}).err
+	switch {
+	case err == nil && before != nil:
+		p.cfg.Logger.Info("ready")
+		p.tell("STATUS=ready")
+	case err != nil && (before == nil || errors.Is(before, errStarting)):
+		p.cfg.Logger.Warn("not ready", "cause", err)
+		p.tell("STATUS=not ready: " + p.hide(err.Error()))
+	}
+}
+
+// examine returns why the server is not ready.
+func (p *Process) examine(ctx context.Context) error {
+	if err := p.service.Ping(ctx); err != nil {
+		return fmt.Errorf("the store does not answer: %w", err)
+	}
+	names, named := p.cfg.ReadyFor, true
+	if len(names) == 0 {
+		names, named = []string{"default"}, false
+	}
+	for _, name := range names {
+		if err := p.holds(ctx, name); err != nil && (named || !errors.Is(err, lease.ErrNoNamespace)) {
+			return err
 		}
 	}
-	return nil
+	spaces := p.service.Spaces()
+	var trouble error
+	for _, sp := range spaces {
+		err := held(sp)
+		if err == nil {
+			return nil
+		}
+		trouble = err
+	}
+	return trouble
+}
+
+// holds leases nodes in a namespace if that was not done, and returns why there are none.
+func (p *Process) holds(ctx context.Context, name string) error {
+	sp, err := p.service.Space(ctx, name)
+	if err == nil {
+		_, err = sp.Generator(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("namespace %q: no lease is held: %w", name, err)
+	}
+	return held(sp)
+}
+
+// held returns why the server's own lease in a namespace makes no IDs now. One that ran out since nobody asked for IDs, or was never needed, is fine.
+func held(sp *server.Space) error {
+	st, ok := sp.Status()
+	if !ok || st.Trouble == nil {
+		return nil
+	}
+	if st.Held && time.Now().Before(sp.Scheme().Layout().TimeOf(st.Grant.Until)) {
+		return nil
+	}
+	return fmt.Errorf("namespace %q: no lease is held: %w", sp.Name, st.Trouble)
 }

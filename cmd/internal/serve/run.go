@@ -5,17 +5,14 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log"
-	"log/slog"
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/snowfence/snowfence/cmd/internal/dashboard"
+	"github.com/snowfence/snowfence/cmd/internal/metrics"
 	"github.com/snowfence/snowfence/cmd/internal/resp"
-	"github.com/snowfence/snowfence/cmd/internal/rest"
-	"github.com/snowfence/snowfence/cmd/internal/rpc"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
 )
@@ -24,38 +21,74 @@ import (
 type Process struct {
 	HTTP, RESP, Admin string // addresses as they are, ports included; "" where nothing listens
 
-	cfg     Config
-	service *server.Service
-	tokens  *tokens
-	resp    *resp.Server
-	http    []*http.Server
+	cfg          Config
+	service      *server.Service
+	tokens       *tokens
+	certificates *certificates // nil without TLS
+	tracing      *tracing      // nil without
+	metrics      *metrics.Source
+	resp         *resp.Server
+	http         []*http.Server
+	requests     atomic.Int64
+	clock        ClockSteps
 
-	latency   *server.Latency      // of the store
-	dashboard *dashboard.Dashboard // nil without HTTP
+	verdict  atomic.Pointer[verdict]
+	looked   atomic.Pointer[time.Time]
+	leaving  atomic.Bool
+	stopping context.Context // ends when streams should
+	endAll   context.CancelFunc
+	watching context.Context // ends when nothing is looked after any more
+	endWatch context.CancelFunc
 
-	wait   sync.WaitGroup
-	failed chan error // of a listener that ended by itself
+	wait   sync.WaitGroup // of listeners
+	looks  sync.WaitGroup // of what goes on in the background
+	failed chan error     // of a listener that ended by itself
+}
+
+// CheckFiles returns what is wrong with the configuration and the files it names, without listening.
+func CheckFiles(cfg Config) error {
+	cfg = cfg.normal()
+	if err := cfg.Check(); err != nil {
+		return err
+	}
+	_, certErr := newCertificates(&cfg)
+	_, tokenErr := newTokens(&cfg)
+	return errors.Join(certErr, tokenErr)
 }
 
 // Start listens, and serves a store, which stays the caller's to close.
 func Start(ctx context.Context, cfg Config, st lease.Store) (_ *Process, err error) {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg = cfg.normal()
 	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
 	p := &Process{cfg: cfg, failed: make(chan error, 3)}
-	conf, err := cfg.tlsConfig()
-	if err != nil {
+	if p.certificates, err = newCertificates(&cfg); err != nil {
 		return nil, err
 	}
-	if p.tokens, err = newTokens(cfg.Tokens, cfg.Logger); err != nil {
+	if p.tokens, err = newTokens(&cfg); err != nil {
 		return nil, err
 	}
+	if cfg.Tracing {
+		if p.tracing, err = startTracing(ctx, cfg.Version, cfg.Logger); err != nil {
+			return nil, err
+		}
+		st = p.tracing.store(st)
+	}
+	measured, latency := server.Measure(st)
 	cfg.Service.Logger = cfg.Logger
-	st, p.latency = server.Measure(st)
-	p.service = server.New(lease.Group(st), cfg.Service)
+	p.service = server.New(lease.Group(measured), cfg.Service)
+	p.stopping, p.endAll = context.WithCancel(context.WithoutCancel(ctx))
+	p.watching, p.endWatch = context.WithCancel(context.WithoutCancel(ctx))
+	p.verdict.Store(&verdict{errStarting})
+	now := time.Now()
+	p.looked.Store(&now)
+	p.metrics = &metrics.Source{
+		Service: p.service, Latency: latency, Version: cfg.Version, Ready: func() bool { return p.Ready() == nil },
+		Steps: func() (back, forward int64, last time.Duration) {
+			return p.clock.Back.Load(), p.clock.Forward.Load(), time.Duration(p.clock.Last.Load())
+		},
+	}
 	defer func() {
 		if err != nil {
 			stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Stop)
@@ -63,143 +96,147 @@ func Start(ctx context.Context, cfg Config, st lease.Store) (_ *Process, err err
 			err = errors.Join(err, p.Stop(stop))
 		}
 	}()
-	if cfg.HTTP != "" {
-		if p.HTTP, err = p.serveHTTP(ctx, cfg.HTTP, conf, p.handler()); err != nil {
-			return nil, err
-		}
+	if err = p.listenAll(ctx); err != nil {
+		return nil, err
 	}
-	if cfg.Admin != "" {
-		if p.Admin, err = p.serveHTTP(ctx, cfg.Admin, nil, p.adminHandler()); err != nil {
-			return nil, err
-		}
+	p.looks.Go(func() { p.watch(p.watching) })
+	p.looks.Go(func() { p.metrics.Watch(p.watching) })
+	if n := cfg.Notify; n != nil && n.Watchdog > 0 {
+		p.looks.Go(func() { p.watchdog(p.watching) })
 	}
-	if cfg.RESP != "" {
-		if err = p.serveRESP(ctx, conf); err != nil {
-			return nil, err
-		}
-	}
+	p.tell("READY=1")
 	return p, nil
+}
+
+func (p *Process) listenAll(ctx context.Context) error {
+	l := p.cfg.listeners()
+	if p.cfg.HTTP != "" {
+		h, err := p.handler()
+		if err != nil {
+			return err
+		}
+		g, err := p.serveHTTP(ctx, l[0], p.certificates != nil, h)
+		if err != nil {
+			return err
+		}
+		p.HTTP = g.Addr().String()
+		p.metrics.Wire("http", func() (int64, int64, int64) { return p.requests.Load(), g.open.Load(), g.refused.Load() })
+	}
+	if p.cfg.RESP != "" {
+		if err := p.serveRESP(ctx, l[1]); err != nil {
+			return err
+		}
+	}
+	if p.cfg.Admin != "" { // last, so that what it shows is complete
+		g, err := p.serveHTTP(ctx, l[2], false, p.adminHandler())
+		if err != nil {
+			return err
+		}
+		p.Admin = g.Addr().String()
+	}
+	return nil
 }
 
 // Service is what is served.
 func (p *Process) Service() *server.Service { return p.service }
 
 // TLS reports whether clients speak TLS.
-func (p *Process) TLS() bool { return p.cfg.TLSCert != "" }
+func (p *Process) TLS() bool { return p.certificates != nil }
+
+// Tokens reports whether clients need tokens.
+func (p *Process) Tokens() bool { return p.tokens.current().Anyone() == nil }
 
 // Failed delivers the error of a listener that ended by itself.
 func (p *Process) Failed() <-chan error { return p.failed }
 
-func listen(ctx context.Context, address string, conf *tls.Config) (net.Listener, error) {
-	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, "tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("listening: %w", err)
+func (p *Process) hide(text string) string {
+	if p.cfg.Hide == nil {
+		return text
 	}
-	if conf != nil {
-		ln = tls.NewListener(ln, conf)
-	}
-	return ln, nil
+	return p.cfg.Hide(text)
 }
 
-func (p *Process) serveRESP(ctx context.Context, conf *tls.Config) error {
-	ln, err := listen(ctx, p.cfg.RESP, conf)
+func (p *Process) serveRESP(ctx context.Context, l listener) error {
+	g, err := p.listen(ctx, l)
 	if err != nil {
 		return err
 	}
-	p.RESP = ln.Addr().String()
+	p.RESP = g.Addr().String()
+	ln := g.Listener // the server of this wire has a limit of its own, and words for those who are refused
+	if p.certificates != nil {
+		ln = tls.NewListener(ln, p.certificates.config())
+	}
 	p.resp = resp.New(resp.Config{
 		Service: p.service, Auth: p.tokens.current, Version: p.cfg.Version, MaxConns: p.cfg.MaxConns, Slow: p.cfg.Slow, Idle: p.cfg.Idle,
 		Logger: p.cfg.Logger,
 	})
+	p.metrics.Wire("resp", func() (int64, int64, int64) {
+		return p.resp.Commands.Load(), p.resp.Connections.Load(), p.resp.Refused.Load()
+	})
 	p.wait.Go(func() {
 		if err := p.resp.Serve(ln); err != nil {
-			p.failed <- fmt.Errorf("redis protocol: %w", err)
+			p.failed <- fmt.Errorf("resp: %w", err)
 		}
 	})
 	return nil
 }
 
-// serveHTTP serves HTTP/1.1 and HTTP/2, the latter also without TLS, for gRPC on loopback.
-func (p *Process) serveHTTP(ctx context.Context, address string, conf *tls.Config, h http.Handler) (string, error) {
-	if conf != nil {
-		conf = conf.Clone()
-		conf.NextProtos = []string{"h2", "http/1.1"}
+// Leave makes the server not ready, and waits as long as Config.Drain says, or until ctx ends, so that load balancers send new clients elsewhere.
+func (p *Process) Leave(ctx context.Context) {
+	p.leaving.Store(true)
+	p.tell("STOPPING=1", "STATUS=stopping")
+	if p.cfg.Drain == 0 {
+		return
 	}
-	ln, err := listen(ctx, address, conf)
-	if err != nil {
-		return "", err
+	over := time.NewTimer(p.cfg.Drain)
+	defer over.Stop()
+	select {
+	case <-over.C:
+	case <-ctx.Done():
 	}
-	s := &http.Server{
-		Handler: h, ReadHeaderTimeout: p.cfg.Slow, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: log.New(lineLogger{p.cfg.Logger}, "", 0), Protocols: new(http.Protocols),
-	}
-	s.Protocols.SetHTTP1(true)
-	s.Protocols.SetHTTP2(true)
-	s.Protocols.SetUnencryptedHTTP2(conf == nil)
-	p.http = append(p.http, s)
-	p.wait.Go(func() {
-		if err := s.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
-			p.failed <- fmt.Errorf("http: %w", err)
-		}
-	})
-	return ln.Addr().String(), nil
 }
 
-// lineLogger is where net/http writes what it has to say.
-type lineLogger struct{ logger *slog.Logger }
-
-func (l lineLogger) Write(b []byte) (int, error) {
-	l.logger.Debug("http", "text", string(b))
-	return len(b), nil
-}
-
-// handler is everything on the HTTP address.
-func (p *Process) handler() http.Handler {
-	mux := http.NewServeMux()
-	rest.Mount(mux, p.service, p.tokens.who)
-	rpc.Mount(mux, p.service, p.tokens.whoIn, identified)
-	p.mountHealth(mux)
-	p.dashboard = dashboard.Mount(mux, dashboard.Config{Service: p.service, Who: p.tokens.who, Latency: p.latency, Version: p.cfg.Version})
-	return mux
-}
-
-func (p *Process) adminHandler() http.Handler {
-	mux := http.NewServeMux()
-	p.mountHealth(mux)
-	return mux
-}
-
-// Stop refuses new requests, finishes those that have arrived, and gives the server's leases back, until ctx ends.
+// Stop refuses new requests, ends streams, finishes the requests that have arrived, and gives the server's leases back. All that ends with ctx, of which
+// the last quarter is for the leases: clients that do not take their answers are cut off before.
 func (p *Process) Stop(ctx context.Context) error {
-	var mu sync.Mutex
-	var errs []error
+	p.leaving.Store(true)
+	p.endAll()
+	clients, cancel := forClients(ctx)
+	defer cancel()
 	var all sync.WaitGroup
-	stop := func(what string, f func(context.Context) error) {
+	if p.resp != nil {
 		all.Go(func() {
-			if err := f(ctx); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				errs = append(errs, fmt.Errorf("stopping %s: %w", what, err))
+			if err := p.resp.Shutdown(clients); err != nil {
+				p.cfg.Logger.Warn("clients of the redis protocol were cut off")
 			}
 		})
 	}
-	if p.dashboard != nil {
-		p.dashboard.Close() // pages keep streams open, and look for another server
-	}
-	if p.resp != nil {
-		stop("the redis protocol", p.resp.Shutdown)
-	}
 	for _, s := range p.http {
-		stop("http", func(ctx context.Context) error {
-			err := s.Shutdown(ctx)
-			if err != nil {
-				err = errors.Join(err, s.Close()) // streams do not end by themselves
+		all.Go(func() {
+			if s.Shutdown(clients) != nil {
+				_ = s.Close() // it has nothing to add
+				p.cfg.Logger.Warn("clients of http were cut off")
 			}
-			return err
 		})
 	}
 	all.Wait()
 	p.wait.Wait()
-	return errors.Join(errors.Join(errs...), p.service.Close(ctx))
+	p.endWatch()
+	err := p.service.Close(ctx)
+	p.looks.Wait()
+	if p.tracing != nil {
+		err = errors.Join(err, p.tracing.stop(ctx))
+	}
+	return err
 }
+
+// forClients returns the part of the time of a stop that clients have.
+func forClients(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, end.Add(-time.Until(end)/4))
+}
+
+var _ net.Listener = (*gate)(nil)

@@ -7,77 +7,95 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"sync"
-	"time"
+	"sync/atomic"
 )
 
-// certificate is a pair of files that is read again when they change, so that a renewed certificate needs no restart.
-type certificate struct {
-	cert, key string
-	logger    *slog.Logger
-
-	mu     sync.Mutex
-	loaded *tls.Certificate
-	seen   [2]time.Time // when the files were changed last
-	looked time.Time
+// certificates are the files of TLS, read again when they change, so that a renewed certificate needs no restart.
+type certificates struct {
+	cert, key, ca string
+	logger        *slog.Logger
+	seen          stamps
+	loaded        atomic.Pointer[tls.Config]
 }
 
-// lookEvery is how often the files are looked at.
-const lookEvery = time.Second
-
-// get returns the certificate in use. Files that cannot be read, or do not fit each other, leave the old one in use: both are seldom written at once.
-func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := time.Now()
-	if c.loaded != nil && now.Sub(c.looked) < lookEvery {
-		return c.loaded, nil
-	}
-	c.looked = now
-	var seen [2]time.Time
-	for i, name := range []string{c.cert, c.key} {
-		if info, err := os.Stat(name); err == nil {
-			seen[i] = info.ModTime()
-		}
-	}
-	if c.loaded != nil && seen == c.seen {
-		return c.loaded, nil
-	}
-	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
-	switch {
-	case err == nil:
-		if c.loaded != nil {
-			c.logger.Info("certificate read again", "file", c.cert)
-		}
-		c.loaded, c.seen = &pair, seen
-	case c.loaded == nil:
-		return nil, fmt.Errorf("certificate %s with key %s: %w", c.cert, c.key, err)
-	default:
-		c.logger.Warn("the certificate was changed and cannot be read: the old one stays in use", "file", c.cert, "cause", err)
-	}
-	return c.loaded, nil
-}
-
-// tlsConfig returns the configuration of listeners, nil without TLS.
-func (c *Config) tlsConfig() (*tls.Config, error) {
+// newCertificates reads the files; nil without TLS.
+func newCertificates(c *Config) (*certificates, error) {
 	if c.TLSCert == "" {
 		return nil, nil
 	}
-	cert := &certificate{cert: c.TLSCert, key: c.TLSKey, logger: c.Logger}
-	if _, err := cert.get(nil); err != nil {
-		return nil, err
+	t := &certificates{cert: c.TLSCert, key: c.TLSKey, ca: c.TLSClientCA, logger: c.Logger}
+	t.seen.changed(t.cert, t.key, t.ca) // before they are read, so that no change in between is missed
+	return t, t.read()
+}
+
+func (t *certificates) read() error {
+	pair, err := tls.LoadX509KeyPair(t.cert, t.key)
+	if err != nil {
+		return fmt.Errorf("certificate %s with key %s: %w", t.cert, t.key, err)
 	}
-	out := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: cert.get}
-	if c.TLSClientCA != "" {
-		pem, err := os.ReadFile(c.TLSClientCA)
+	conf := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
+	if t.ca != "" {
+		pem, err := os.ReadFile(t.ca)
 		if err != nil {
-			return nil, fmt.Errorf("tls-client-ca: %w", err)
+			return fmt.Errorf("tls-client-ca: %w", err)
 		}
-		out.ClientCAs = x509.NewCertPool()
-		if !out.ClientCAs.AppendCertsFromPEM(pem) {
-			return nil, errors.New("tls-client-ca: " + c.TLSClientCA + " has no certificate in PEM form")
+		conf.ClientCAs = x509.NewCertPool()
+		if !conf.ClientCAs.AppendCertsFromPEM(pem) {
+			return errors.New("tls-client-ca: " + t.ca + " has no certificate in PEM form")
 		}
-		out.ClientAuth = tls.RequireAndVerifyClientCert
+		conf.ClientAuth = tls.RequireAndVerifyClientCert
 	}
-	return out, nil
+	t.loaded.Store(conf)
+	return nil
+}
+
+// look reads the files again if they changed. Files that cannot be read, or do not fit each other, leave the old ones in use: both are seldom written at
+// once, and what is not seen as changed yet is looked at again.
+func (t *certificates) look() {
+	if !t.seen.changed(t.cert, t.key, t.ca) {
+		return
+	}
+	if err := t.read(); err != nil {
+		t.seen = nil
+		t.logger.Warn("the certificate was changed and cannot be read: the old one stays in use", "file", t.cert, "cause", err)
+		return
+	}
+	t.logger.Info("certificate read again", "file", t.cert)
+}
+
+// config returns the configuration of a listener for the protocols, the first one preferred.
+func (t *certificates) config(protocols ...string) *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		NextProtos: protocols,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			conf := t.loaded.Load().Clone()
+			conf.NextProtos = protocols
+			return conf, nil
+		},
+	}
+}
+
+// stamps tell whether files were changed.
+type stamps []stamp
+
+type stamp struct {
+	at   int64
+	size int64
+}
+
+// changed reports whether one of the files is another than at the last call. A file that is not there is not a change that can be read.
+func (s *stamps) changed(files ...string) bool {
+	now := make(stamps, len(files))
+	for i, name := range files {
+		if info, err := os.Stat(name); err == nil {
+			now[i] = stamp{info.ModTime().UnixNano(), info.Size()}
+		}
+	}
+	same := len(*s) == len(now)
+	for i := range now {
+		same = same && (*s)[i] == now[i]
+	}
+	*s = now
+	return !same
 }

@@ -31,12 +31,12 @@ var verbs = [...]Verb{VerbIDs, VerbRead, VerbLease, VerbStore, VerbManage}
 
 // Token is who may do what. The secret itself is kept nowhere.
 type Token struct {
-	Name       string   `yaml:"name"`       // for logs and metrics
-	SHA256     string   `yaml:"sha256"`     // of the secret, as 64 hexadecimal digits
-	Namespaces []string `yaml:"namespaces"` // names, or beginnings with a * behind; none means all
-	Verbs      []Verb   `yaml:"verbs"`      // none means ids and read
-	Rate       float64  `yaml:"rate"`       // IDs and other requests a second; 0 means no limit
-	Burst      int      `yaml:"burst"`      // how many at once; 0 means those of a second
+	Name       string   `yaml:"name"`                 // for logs and metrics
+	SHA256     string   `yaml:"sha256"`               // of the secret, as 64 hexadecimal digits
+	Namespaces []string `yaml:"namespaces,omitempty"` // names, or beginnings with a * behind; none means all
+	Verbs      []Verb   `yaml:"verbs,omitempty"`      // none means ids and read
+	Rate       float64  `yaml:"rate,omitempty"`       // IDs and other requests a second; 0 means no limit
+	Burst      int      `yaml:"burst,omitempty"`      // how many at once; 0 means those of a second
 }
 
 // Auth knows who callers are. A reload makes another, which succeeds it.

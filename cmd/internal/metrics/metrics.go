@@ -1,0 +1,182 @@
+// Package metrics shows a server to Prometheus. It reads counters that are there anyway when it is asked, so that requests pay nothing for it.
+package metrics
+
+import (
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// Source is what metrics are read from. All methods are safe for concurrent use.
+type Source struct {
+	Service *server.Service
+	Latency *server.Latency // of the store
+	Version string
+	Ready   func() bool
+
+	// Steps are the steps of the clock that were seen, and the last of them, which is negative when it went back.
+	Steps func() (back, forward int64, last time.Duration)
+
+	mu    sync.Mutex
+	wires []wire
+	used  map[string]usage // by namespace
+}
+
+// wire counts what came over a wire.
+type wire struct {
+	name string
+	look func() (requests, open, refused int64)
+}
+
+// Wire adds a wire by its name: its requests so far, its open connections, and the connections that were refused.
+func (s *Source) Wire(name string, look func() (requests, open, refused int64)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wires = append(s.wires, wire{name, look})
+}
+
+// Handler serves the metrics in the formats of Prometheus, for the namespaces that the caller sees; nil is all, and those of the process.
+func Handler(s *Source, sees func(namespace string) bool) http.Handler {
+	r := prometheus.NewRegistry()
+	r.MustRegister(&collector{s, sees}) // the descriptions are constant: TestMetrics registers them all
+	if sees == nil {
+		r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	}
+	return promhttp.HandlerFor(r, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: 8})
+}
+
+// metric is one of those below.
+type metric struct {
+	desc *prometheus.Desc
+	kind prometheus.ValueType
+}
+
+func newMetric(kind prometheus.ValueType, name, help string, labels ...string) metric {
+	return metric{prometheus.NewDesc("snowfence_"+name, help, labels, nil), kind}
+}
+
+// descriptions are the metrics there are.
+type descriptions struct {
+	build, ready                                                    metric
+	ids, waits, failures                                            metric
+	leaseHeld, leaseLeft, lead, nodesHeld, nodesLeasable, days      metric
+	stepsSeen, lastStep, requests, connections, refused, storeError metric
+	store                                                           *prometheus.Desc
+}
+
+func describe() descriptions {
+	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
+	return descriptions{
+		build:         newMetric(gauge, "build_info", "The program; always 1.", "version", "goversion"),
+		ready:         newMetric(gauge, "ready", "1 when the server is ready: the store answers and leases are held."),
+		ids:           newMetric(counter, "ids_total", "IDs made by this server.", "namespace"),
+		waits:         newMetric(counter, "waits_total", "Requests for one ID that had to wait for the clock or a grant.", "namespace"),
+		failures:      newMetric(counter, "failures_total", "Errors that went to callers.", "wire", "kind"),
+		leaseHeld:     newMetric(gauge, "lease_held", "1 while this server can make IDs of the namespace.", "namespace"),
+		leaseLeft:     newMetric(gauge, "lease_left_seconds", "How long IDs could still be made if the store went away now.", "namespace"),
+		lead:          newMetric(gauge, "lead_seconds", "How far IDs are ahead of the clock: in a burst, or after the clock went back.", "namespace"),
+		nodesHeld:     newMetric(gauge, "nodes_held", "Nodes that are leased, by anybody.", "namespace"),
+		nodesLeasable: newMetric(gauge, "nodes_leasable", "Nodes that can be leased.", "namespace"),
+		days:          newMetric(gauge, "layout_left_days", "Days until the time bits of the layout run out.", "namespace"),
+		stepsSeen:     newMetric(counter, "clock_steps_total", "Steps of this machine's clock by 50 ms or more.", "direction"),
+		lastStep:      newMetric(gauge, "clock_last_step_seconds", "The last step of the clock; negative when it went back."),
+		requests:      newMetric(counter, "requests_total", "Requests over HTTP (gRPC and the dashboard too), and commands of the Redis protocol.", "wire"),
+		connections:   newMetric(gauge, "connections", "Open connections.", "wire"),
+		refused:       newMetric(counter, "connections_refused_total", "Connections beyond the limit.", "wire"),
+		storeError:    newMetric(counter, "store_errors_total", "Round trips to the store that ended with an error.", "op"),
+		store: prometheus.NewDesc("snowfence_store_seconds", "How long round trips to the store took, those shared by many callers counted once.",
+			[]string{"op"}, nil),
+	}
+}
+
+// collector implements [prometheus.Collector] without descriptions in advance, since each registry has one collector only.
+type collector struct {
+	s    *Source
+	sees func(string) bool
+}
+
+// Describe implements [prometheus.Collector].
+func (c *collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements [prometheus.Collector].
+func (c *collector) Collect(out chan<- prometheus.Metric) {
+	d := describe()
+	put := func(m metric, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(m.desc, m.kind, v, labels...)
+	}
+	s := c.s
+	put(d.build, 1, s.Version, runtime.Version())
+	put(d.ready, truth(s.Ready()))
+	s.Service.Failures(func(wire, kind string, n int64) { put(d.failures, float64(n), wire, kind) })
+	back, forward, last := s.Steps()
+	put(d.stepsSeen, float64(back), "back")
+	put(d.stepsSeen, float64(forward), "forward")
+	put(d.lastStep, last.Seconds())
+	s.Latency.Each(func(o server.Op, n server.LatencyCounts) {
+		out <- histogram(d.store, n, o.Name())
+		put(d.storeError, float64(n.Failed), o.Name())
+	})
+	s.mu.Lock()
+	wires, used := slices.Clone(s.wires), s.used
+	s.mu.Unlock()
+	for _, w := range wires {
+		requests, open, refused := w.look()
+		put(d.requests, float64(requests), w.name)
+		put(d.connections, float64(open), w.name)
+		put(d.refused, float64(refused), w.name)
+	}
+	now := time.Now()
+	for _, sp := range s.Service.Spaces() {
+		if c.sees != nil && !c.sees(sp.Name) || sp.Scheme() == nil {
+			continue
+		}
+		name, l := strings.ToValidUTF8(sp.Name, "?"), sp.Scheme().Layout()
+		put(d.ids, float64(sp.Made.Load()), name)
+		put(d.waits, float64(sp.Waits.Load()), name)
+		put(d.days, l.EndOfLife().Sub(now).Hours()/24, name)
+		if st, ok := sp.Status(); ok {
+			left := 0.0
+			if st.Held {
+				left = max(0, l.TimeOf(st.Grant.Until).Sub(now).Seconds())
+			}
+			put(d.leaseHeld, truth(left > 0), name)
+			put(d.leaseLeft, left, name)
+		}
+		if lead, ok := sp.Lead(now); ok {
+			put(d.lead, lead.Seconds(), name)
+		}
+		if u, ok := used[sp.Name]; ok {
+			put(d.nodesHeld, float64(u.held), name)
+			put(d.nodesLeasable, float64(u.leasable), name)
+		}
+	}
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// histogram makes one of the counts, with a bucket for each octave from 64 µs to 33 s.
+func histogram(d *prometheus.Desc, n server.LatencyCounts, labels ...string) prometheus.Metric {
+	const first, last = 64 * time.Microsecond, 40 * time.Second
+	buckets, sum, next := map[float64]uint64{}, int64(0), first
+	for i, k := range n.Buckets {
+		sum += k
+		if edge := server.LatencyEdge(i); edge >= next && edge < last {
+			buckets[edge.Seconds()] = uint64(sum)
+			next = 2 * edge
+		}
+	}
+	return prometheus.MustNewConstHistogram(d, uint64(sum), n.Total.Seconds(), buckets, labels...)
+}

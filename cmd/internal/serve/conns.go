@@ -1,0 +1,52 @@
+package serve
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// gate is a listener with a limit. It refuses who comes beyond it at once: one who is made to wait does not know why.
+type gate struct {
+	net.Listener
+	most     int64
+	open     atomic.Int64
+	refused  atomic.Int64
+	farewell []byte // to those who are refused; nil where TLS comes first
+}
+
+// Accept implements [net.Listener].
+func (g *gate) Accept() (net.Conn, error) {
+	for {
+		c, err := g.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if g.open.Add(1) <= g.most {
+			return &counted{Conn: c, leave: sync.OnceFunc(func() { g.open.Add(-1) })}, nil
+		}
+		g.open.Add(-1)
+		g.refused.Add(1)
+		if g.farewell != nil {
+			_ = c.SetWriteDeadline(time.Now().Add(time.Second)) // it fits into the socket's buffer, so nothing waits
+			_, _ = c.Write(g.farewell)
+		}
+		_ = c.Close()
+	}
+}
+
+// counted is a connection that counts until it is closed.
+type counted struct {
+	net.Conn
+	leave func()
+}
+
+// Close implements [net.Conn].
+func (c *counted) Close() error {
+	c.leave()
+	return c.Conn.Close()
+}
+
+// fullHTTP is what a client of HTTP/1.1 understands.
+var fullHTTP = []byte("HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")

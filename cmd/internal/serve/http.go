@@ -1,0 +1,143 @@
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"slices"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/snowfence/snowfence/cmd/internal/metrics"
+	"github.com/snowfence/snowfence/cmd/internal/rest"
+	"github.com/snowfence/snowfence/cmd/internal/rpc"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// listen listens on an address, with a limit of connections. An address that was taken for one of this machine alone has to be one: names can be anything.
+func (p *Process) listen(ctx context.Context, l listener) (*gate, error) {
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "tcp", l.address)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", l.name, err)
+	}
+	if local, _ := loopback(l.address); local {
+		if a, ok := ln.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
+			if err := p.cfg.mayReach(l.name, a.String()); err != nil {
+				return nil, errors.Join(fmt.Errorf("%s: %s is %s: %w", l.name, l.address, a, err), ln.Close())
+			}
+		}
+	}
+	return &gate{Listener: ln, most: int64(p.cfg.MaxConns)}, nil
+}
+
+// serveHTTP serves HTTP/1.1 and HTTP/2, the latter also without TLS, for gRPC on loopback.
+func (p *Process) serveHTTP(ctx context.Context, l listener, encrypt bool, h http.Handler) (*gate, error) {
+	g, err := p.listen(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	var ln net.Listener = g
+	if encrypt {
+		ln = tls.NewListener(g, p.certificates.config("h2", "http/1.1"))
+	} else {
+		g.farewell = fullHTTP
+	}
+	work := max(p.cfg.Service.MaxWait, time.Second) + storePatience
+	s := &http.Server{
+		Handler:           patient(p.cfg.Slow, work, p.stopping, h),
+		ReadHeaderTimeout: p.cfg.Slow, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: log.New(lineLogger{p.cfg.Logger}, "", 0), Protocols: new(http.Protocols),
+	}
+	s.Protocols.SetHTTP1(true)
+	s.Protocols.SetHTTP2(true)
+	s.Protocols.SetUnencryptedHTTP2(!encrypt)
+	p.http = append(p.http, s)
+	p.wait.Go(func() {
+		if err := s.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			p.failed <- fmt.Errorf("%s: %w", l.name, err)
+		}
+	})
+	return g, nil
+}
+
+// storePatience is how long the store may take for a request, beside what the request waits for the clock.
+const storePatience = 20 * time.Second
+
+// lineLogger is where net/http writes what it has to say.
+type lineLogger struct{ logger *slog.Logger }
+
+// Write implements [io.Writer].
+func (l lineLogger) Write(b []byte) (int, error) {
+	l.logger.Debug("http", "text", strings.TrimSuffix(string(b), "\n"))
+	return len(b), nil
+}
+
+// handler is everything on the HTTP address.
+func (p *Process) handler() (http.Handler, error) {
+	mux := http.NewServeMux()
+	rest.Mount(mux, p.service, p.tokens.who)
+	var opts []connect.HandlerOption
+	if p.tracing != nil {
+		i, err := p.tracing.interceptor()
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, connect.WithInterceptors(i))
+	}
+	rpc.Mount(mux, p.service, p.tokens.whoIn, identified, opts...)
+	p.mountHealth(mux, false)
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+		id, err := p.tokens.who(r)
+		if err == nil {
+			err = id.May(server.VerbRead, "")
+		}
+		if err != nil {
+			rest.Problem(w, err)
+			return
+		}
+		metrics.Handler(p.metrics, id.Sees).ServeHTTP(w, r)
+	})
+	h := http.Handler(mux)
+	if p.tracing != nil {
+		h = p.tracing.wrap(mux)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.requests.Add(1)
+		h.ServeHTTP(w, r)
+	}), nil
+}
+
+// adminHandler is for those who look after the server: it asks nobody who they are.
+func (p *Process) adminHandler() http.Handler {
+	mux := http.NewServeMux()
+	p.mountHealth(mux, true)
+	mux.Handle("GET /metrics", metrics.Handler(p.metrics, nil))
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", http.NotFound) // a command line can have the password of a store
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, "/healthz\n/readyz\n/metrics\n/debug/pprof/")
+	})
+	return p.fromHere(mux)
+}
+
+// fromHere refuses requests of browsers for other sites: a page from anywhere must not reach the admin address by a name that it made point here.
+func (p *Process) fromHere(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Origin") != "" || slices.Contains([]string{"cross-site", "same-site"}, r.Header.Get("Sec-Fetch-Site")) {
+			http.Error(w, "requests of other sites are refused", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,95 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// errStopping is why streams end when the server stops.
+var errStopping = server.NewError(server.Unavailable, errors.New("the server is stopping: ask another one"))
+
+// patient bounds how long clients may take for the rest of a request and for their answers, and ends streams when the server stops. Answers that are no
+// streams have to be taken within slow of the time that the service itself may take; of streams, each piece.
+func patient(slow, work time.Duration, stopping context.Context, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		if r.ContentLength != 0 && r.Body != http.NoBody {
+			_ = control.SetReadDeadline(time.Now().Add(slow)) // it can be set for all that net/http serves
+			r.Body = &body{r.Body, control}
+		}
+		if !streams(r.URL.Path) {
+			_ = control.SetWriteDeadline(time.Now().Add(slow + work))
+			next.ServeHTTP(w, r)
+			return
+		}
+		ctx, cancel := context.WithCancelCause(r.Context())
+		defer cancel(nil)
+		defer context.AfterFunc(stopping, func() { cancel(errStopping) })()
+		next.ServeHTTP(&streamWriter{w, control, slow}, r.WithContext(ctx))
+		_ = control.SetWriteDeadline(time.Now().Add(slow)) // for what is still to be flushed
+	})
+}
+
+// streams reports whether answers at a path go on until the client has enough.
+func streams(path string) bool {
+	last := path[strings.LastIndexByte(path, '/')+1:]
+	switch last {
+	case "stream", "Stream", "watch", "Watch":
+		return true
+	}
+	return strings.HasPrefix(path, "/grpc.") || strings.HasPrefix(path, "/debug/pprof/")
+}
+
+// body takes the deadline away once all of it is read, so that it does not end a request that is being answered.
+type body struct {
+	io.ReadCloser
+	control *http.ResponseController
+}
+
+// Read implements [io.Reader].
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		_ = b.control.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}
+
+// streamWriter gives each piece of a stream its own deadline. Between pieces there is none: over HTTP/2 one would end a stream that has nothing to say.
+type streamWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	slow    time.Duration
+}
+
+// Unwrap lets an [http.ResponseController] find what is below.
+func (s *streamWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// Write implements [http.ResponseWriter].
+func (s *streamWriter) Write(b []byte) (int, error) {
+	_ = s.control.SetWriteDeadline(time.Now().Add(s.slow))
+	n, err := s.ResponseWriter.Write(b)
+	if err == nil {
+		_ = s.control.SetWriteDeadline(time.Time{})
+	}
+	return n, err
+}
+
+// Flush implements [http.Flusher].
+func (s *streamWriter) Flush() { _ = s.FlushError() }
+
+// FlushError is what an [http.ResponseController] calls.
+func (s *streamWriter) FlushError() error {
+	_ = s.control.SetWriteDeadline(time.Now().Add(s.slow))
+	err := s.control.Flush()
+	if err == nil {
+		_ = s.control.SetWriteDeadline(time.Time{})
+	}
+	return err
+}

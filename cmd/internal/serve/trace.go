@@ -1,0 +1,120 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"connectrpc.com/connect"
+	"connectrpc.com/otelconnect"
+	"github.com/snowfence/snowfence/lease"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// tracing sends traces of requests over HTTP and gRPC, and of what the store is asked for them. The Redis protocol carries no context of traces, and its
+// commands take less time than the record of one.
+type tracing struct {
+	provider *sdk.TracerProvider
+	tracer   trace.Tracer
+	context  propagation.TextMapPropagator
+}
+
+// startTracing makes an exporter, which reads where to send traces to, and what of them, from the environment (OTEL_EXPORTER_OTLP_…, OTEL_TRACES_SAMPLER).
+func startTracing(ctx context.Context, version string, logger *slog.Logger) (*tracing, error) {
+	exporter, err := otlptracehttp.New(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("tracing: %w", err)
+	}
+	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "snowfence"), attribute.String("service.version", version)),
+		resource.WithHost(), resource.WithFromEnv())
+	if err != nil {
+		logger.Warn("tracing: what is known of this process is not complete", "cause", err)
+	}
+	p := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(about))
+	return newTracing(p), nil
+}
+
+func newTracing(p *sdk.TracerProvider) *tracing {
+	return &tracing{p, p.Tracer("github.com/snowfence/snowfence"), propagation.TraceContext{}}
+}
+
+// stop sends what is not sent yet.
+func (t *tracing) stop(ctx context.Context) error {
+	if err := t.provider.Shutdown(ctx); err != nil {
+		return fmt.Errorf("tracing: the last traces were not sent: %w", err)
+	}
+	return nil
+}
+
+// interceptor traces gRPC and Connect.
+func (t *tracing) interceptor() (connect.Interceptor, error) {
+	i, err := otelconnect.NewInterceptor(otelconnect.WithTracerProvider(t.provider), otelconnect.WithMeterProvider(noop.NewMeterProvider()),
+		otelconnect.WithPropagator(t.context), otelconnect.WithTrustRemote())
+	if err != nil {
+		return nil, fmt.Errorf("tracing: %w", err)
+	}
+	return i, nil
+}
+
+// wrap traces the paths below /v1, by their pattern: paths have IDs in them.
+func (t *tracing) wrap(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, pattern := mux.Handler(r)
+		if len(r.URL.Path) < 3 || r.URL.Path[:3] != "/v1" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		ctx := t.context.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+		ctx, span := t.tracer.Start(ctx, pattern, trace.WithSpanKind(trace.SpanKindServer),
+			trace.WithAttributes(attribute.String("http.request.method", r.Method), attribute.String("http.route", pattern)))
+		defer span.End()
+		seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+		mux.ServeHTTP(seen, r.WithContext(ctx))
+		span.SetAttributes(attribute.Int("http.response.status_code", seen.status))
+		if seen.status >= http.StatusInternalServerError {
+			span.SetStatus(codes.Error, http.StatusText(seen.status))
+		}
+	})
+}
+
+// statusWriter remembers the status of an answer.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (s *statusWriter) WriteHeader(code int) {
+	s.status = code
+	s.ResponseWriter.WriteHeader(code)
+}
+
+// Unwrap lets an [http.ResponseController] find what is below.
+func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// store returns a store whose calls are spans. It goes below lease.Group, where many callers share a call: the span is a root of its own then.
+func (t *tracing) store(st lease.Store) lease.Store {
+	s := &tracedStore{Store: st, t: t}
+	if c, ok := st.(lease.Counter); ok {
+		return &tracedCounter{s, c}
+	}
+	return s
+}
+
+func (t *tracing) span(ctx context.Context, name string, n int) (context.Context, func(error)) {
+	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attribute.Int("snowfence.records", n)))
+	return ctx, func(err error) {
+		if err != nil {
+			span.SetStatus(codes.Error, "") // its text may name hosts and users, and is in the log
+		}
+		span.End()
+	}
+}

@@ -1,0 +1,103 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// watch looks at files, the clock and the store, until ctx ends.
+func (p *Process) watch(ctx context.Context) {
+	every := time.NewTicker(p.cfg.pollWait)
+	defer every.Stop()
+	for {
+		p.judge(ctx)
+		p.tokens.look()
+		if p.certificates != nil {
+			p.certificates.look()
+		}
+		p.lookAtClock()
+		now := time.Now()
+		p.looked.Store(&now)
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// watchdog tells systemd that the service is alive, for as long as watch goes round: a look at a store that hangs ends by itself within seconds.
+func (p *Process) watchdog(ctx context.Context) {
+	every := time.NewTicker(max(p.cfg.Notify.Watchdog/3, time.Millisecond))
+	defer every.Stop()
+	for {
+		if time.Since(*p.looked.Load()) < max(p.cfg.Notify.Watchdog, 10*time.Second) {
+			p.tell("WATCHDOG=1")
+		}
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// tell tells systemd.
+func (p *Process) tell(states ...string) {
+	if err := p.cfg.Notify.Tell(states...); err != nil {
+		p.cfg.Logger.Debug("telling systemd", "cause", err)
+	}
+}
+
+// ClockSteps are the steps of this machine's wall clock that were seen.
+type ClockSteps struct {
+	Back, Forward atomic.Int64
+	Last          atomic.Int64 // size of the last one, in nanoseconds; negative is back
+
+	wall, mono time.Time
+}
+
+// stepFrom is the least that counts as a step. Clocks that are slewed move by half a millisecond a second.
+const stepFrom = 50 * time.Millisecond
+
+// look compares the wall clock with monotonic time since the last look, and returns the step between them, 0 for none. A machine that slept looks
+// like a step forward, since monotonic time stands still then.
+func (c *ClockSteps) look(now time.Time) time.Duration {
+	wall := now.Round(0)
+	defer func() { c.wall, c.mono = wall, now }()
+	if c.mono.IsZero() {
+		return 0
+	}
+	step := wall.Sub(c.wall) - now.Sub(c.mono)
+	return c.note(step)
+}
+
+func (c *ClockSteps) note(step time.Duration) time.Duration {
+	switch {
+	case step <= -stepFrom:
+		c.Back.Add(1)
+	case step >= stepFrom:
+		c.Forward.Add(1)
+	default:
+		return 0
+	}
+	c.Last.Store(int64(step))
+	return step
+}
+
+func (p *Process) lookAtClock() {
+	step := p.clock.look(time.Now())
+	if step == 0 {
+		return
+	}
+	text := fmt.Sprintf("this machine's clock went forward by %v", step)
+	if step < 0 {
+		text = fmt.Sprintf("this machine's clock went back by %v: IDs go on, with time slowed down until it has caught up", -step)
+	}
+	p.cfg.Logger.Warn("clock step", "step", step)
+	p.service.Events.Add(server.Event{Kind: "clock", Text: text})
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bufio"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/snowfence/snowfence/cmd/internal/serve"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+)
+
+// tokenPrefix is what tokens begin with, so that those who look for leaked secrets find them.
+const tokenPrefix = "snowfence_"
+
+func (p *program) tokenCommand() *cobra.Command {
+	var token server.Token
+	var verbs []string
+	var file string
+	create := &cobra.Command{
+		Use: "new NAME", Short: "Make a token", Args: cobra.ExactArgs(1),
+		Long: `New makes a random token and prints it, once: keep it where its user keeps other secrets. What
+the server needs to know it is its SHA-256, which is no secret: the entry for the server's
+file goes to standard error, or is added to the file that --append names.
+
+Verbs: ids (new IDs), read (decode, ranges, namespaces, leases, metrics), lease (leases of
+one's own, for programs that make IDs themselves), manage (namespaces, vetoes, releases).
+Whoever may lease in a namespace can write its records, and is trusted with its uniqueness.`,
+		Example: `  snowfence token new shop --namespaces orders,cart-* --append /etc/snowfence/tokens.yaml
+  snowfence token new prometheus --verbs read`,
+	}
+	fl := create.Flags()
+	fl.StringSliceVar(&token.Namespaces, "namespaces", nil, "`names` of the namespaces it is for, or beginnings of names with a * behind (default: all)")
+	fl.StringSliceVar(&verbs, "verbs", []string{"ids", "read"}, "what it may do: `ids, read, lease, manage`")
+	fl.Float64Var(&token.Rate, "rate", 0, "IDs and other requests a `second`; 0 is no limit")
+	fl.IntVar(&token.Burst, "burst", 0, "how `many` of these at once; 0 is those of a second")
+	fl.StringVar(&file, "append", "", "`file` of tokens to add the entry to; it is made when it is not there")
+	create.RunE = p.runs(func(_ *cobra.Command, args []string, out *bufio.Writer) error {
+		token.Name = args[0]
+		for _, v := range verbs {
+			token.Verbs = append(token.Verbs, server.Verb(v))
+		}
+		return p.newToken(token, file, out)
+	})
+	return group(&cobra.Command{Use: "token", Short: "Make tokens for clients of a server"}, create)
+}
+
+func (p *program) newToken(token server.Token, file string, out *bufio.Writer) error {
+	if !validName.MatchString(token.Name) {
+		return usagef("token %q: a name has 1 to 64 letters, digits, '-', '_' and '.'", token.Name)
+	}
+	var random [24]byte
+	_, _ = rand.Read(random[:]) // it never fails
+	secret := tokenPrefix + base64.RawURLEncoding.EncodeToString(random[:])
+	sum := sha256.Sum256([]byte(secret))
+	token.SHA256 = hex.EncodeToString(sum[:])
+	if _, err := server.NewAuth([]server.Token{token}); err != nil {
+		return usageError{err}
+	}
+	entry, err := yaml.Marshal(map[string][]server.Token{"tokens": {token}})
+	if err != nil {
+		return err
+	}
+	if file == "" {
+		fmt.Fprintf(p.stderr, "%s", entry)
+	} else if err := appendToken(file, token, string(entry)); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, secret)
+	return err
+}
+
+// appendToken adds an entry to a file of tokens, and leaves what is in it as it is, comments too. The file is replaced as a whole, so that a server never reads
+// half of it.
+func appendToken(file string, token server.Token, entry string) error {
+	before, err := os.ReadFile(file)
+	mode := fs.FileMode(0o640)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case len(strings.TrimSpace(string(before))) > 0:
+		info, err := os.Stat(file)
+		if err != nil {
+			return err
+		}
+		mode = info.Mode().Perm()
+		old, err := serve.ReadTokens(file)
+		if err != nil {
+			return err
+		}
+		if _, err := server.NewAuth(append(old, token)); err != nil {
+			return usagef("%s: %w", file, err)
+		}
+		_, entry, _ = strings.Cut(entry, "\n") // without the first line, "tokens:"
+		if text := string(before); !strings.HasSuffix(text, "\n") {
+			entry = "\n" + entry
+		}
+		entry = indentLike(string(before), entry)
+	}
+	temp := file + ".new"
+	if err := os.WriteFile(temp, append(before, entry...), mode); err != nil {
+		return err
+	}
+	after, err := serve.ReadTokens(temp)
+	if err == nil && (len(after) == 0 || after[len(after)-1].Name != token.Name) {
+		err = errors.New("its list of tokens is not at its end")
+	}
+	if err == nil {
+		err = os.Rename(temp, file)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("%s: the entry cannot be added, so nothing was changed: %w", file, err), os.Remove(temp))
+	}
+	return nil
+}
+
+// indentLike gives the lines of an entry the indent that the list in a file has.
+func indentLike(file, entry string) string {
+	for line := range strings.Lines(file) {
+		rest := strings.TrimLeft(line, " ")
+		if !strings.HasPrefix(rest, "- ") {
+			continue
+		}
+		want := line[:len(line)-len(rest)]
+		have := entry[:strings.Index(entry, "- ")]
+		have = strings.TrimPrefix(have, "\n")
+		var out strings.Builder
+		for l := range strings.Lines(entry) {
+			out.WriteString(strings.Replace(l, have, want, 1))
+		}
+		return out.String()
+	}
+	return entry
+}
