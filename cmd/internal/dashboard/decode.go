@@ -95,17 +95,17 @@ func parse(text string) ([]parsed, error) {
 	var list []parsed
 	add := func(text string, encodings []snowfence.Encoding) {
 		for rank, e := range encodings {
-			id, err := e.Parse(text)
-			if err != nil {
-				id, err = e.Fixed().Parse(text)
-			}
-			if err != nil {
-				continue
-			}
-			if i := slices.IndexFunc(list, func(p parsed) bool { return p.id == id }); i >= 0 {
-				list[i].encodings = append(list[i].encodings, e.Name())
-			} else {
-				list = append(list, parsed{id, []string{e.Name()}, rank})
+			for _, form := range []snowfence.Encoding{e, e.Fixed()} {
+				id, err := form.Parse(text)
+				if err != nil {
+					continue
+				}
+				i := slices.IndexFunc(list, func(p parsed) bool { return p.id == id })
+				if i < 0 {
+					list = append(list, parsed{id, []string{form.Name()}, rank})
+				} else if !slices.Contains(list[i].encodings, e.Name()) {
+					list[i].encodings = append(list[i].encodings, form.Name())
+				}
 			}
 		}
 	}

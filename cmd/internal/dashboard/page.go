@@ -44,6 +44,11 @@ func mountPage(mux *http.ServeMux) {
 			name = "index.html"
 		}
 		protect(w.Header())
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "the page can only be read", http.StatusMethodNotAllowed)
+			return
+		}
 		f, ok := files[name]
 		if !ok {
 			http.Error(w, "the dashboard has no such file", http.StatusNotFound)
@@ -59,7 +64,7 @@ func mountPage(mux *http.ServeMux) {
 		h.Set("Content-Type", f.kind)
 		_, _ = w.Write(f.body) // the browser may be gone
 	}
-	mux.HandleFunc("GET /dashboard/", serve)
+	mux.HandleFunc("/dashboard/", serve)
 	mux.HandleFunc("GET /dashboard", redirect)
 	mux.HandleFunc("GET /{$}", redirect)
 }

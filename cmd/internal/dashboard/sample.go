@@ -107,7 +107,7 @@ func (sm *sampler) sample(now time.Time) {
 	}
 	sm.mu.Lock()
 	defer sm.mu.Unlock()
-	sm.clock(now)
+	sm.stepped(now.Round(0).Sub(sm.lastAt.Round(0)), now.Sub(sm.lastAt))
 	elapsed := max(now.Sub(sm.lastAt).Seconds(), 0.001)
 	sm.lastAt = now
 	sm.times = push(sm.times, now.UnixMilli())
@@ -144,9 +144,9 @@ func push[T any](list []T, v T) []T {
 	return list
 }
 
-// clock makes an event of a step of this machine's clock: where wall and monotonic time do not agree on how long a second was. mu is held.
-func (sm *sampler) clock(now time.Time) {
-	step := now.Round(0).Sub(sm.lastAt.Round(0)) - now.Sub(sm.lastAt)
+// stepped makes an event of a step of this machine's clock: where the two clocks do not agree on how long a second was.
+func (sm *sampler) stepped(wall, mono time.Duration) {
+	step := wall - mono
 	if step.Abs() < 50*time.Millisecond {
 		return
 	}

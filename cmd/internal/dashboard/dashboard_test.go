@@ -1,0 +1,416 @@
+package dashboard
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// patience is how long a test waits for what should happen in a moment.
+const patience = 30 * time.Second
+
+// bench is a dashboard over a store in memory.
+type bench struct {
+	*httptest.Server
+	service *server.Service
+	store   *lease.Memory
+	d       *Dashboard
+}
+
+func newBench(t *testing.T, tokens ...server.Token) *bench {
+	t.Helper()
+	auth := server.Open()
+	if len(tokens) > 0 {
+		var err error
+		if auth, err = server.NewAuth(tokens); err != nil {
+			t.Fatal(err)
+		}
+	}
+	who := func(r *http.Request) (*server.Identity, error) {
+		if id := auth.Anyone(); id != nil {
+			return id, nil
+		}
+		secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if !ok {
+			return nil, server.NewError(server.Anonymous, errors.New("a token is needed"))
+		}
+		return auth.Who(secret)
+	}
+	b := &bench{store: lease.NewMemory()}
+	st, latency := server.Measure(b.store)
+	b.service = server.New(lease.Group(st), server.Options{Label: "here"})
+	mux := http.NewServeMux()
+	b.d = Mount(mux, Config{Service: b.service, Who: who, Latency: latency, Version: "test"})
+	b.Server = httptest.NewServer(mux)
+	t.Cleanup(func() {
+		b.d.Close()
+		b.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := b.service.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+func (b *bench) namespace(t *testing.T, name, layout string) {
+	t.Helper()
+	if _, err := b.service.CreateNamespace(t.Context(), name, layout, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ask makes a request and returns the answer and its body.
+func (b *bench) ask(t *testing.T, method, path, secret, body string) (*http.Response, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, b.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if secret != "" {
+		r.Header.Set("Authorization", "Bearer "+secret)
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(text)
+}
+
+// follow opens a stream and calls see with each event until it returns true.
+func (b *bench) follow(t *testing.T, path, secret string, see func(kind, data string) bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, b.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+secret)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Fatal(resp.Status)
+	}
+	in := bufio.NewScanner(resp.Body)
+	in.Buffer(nil, 1<<22)
+	kind := ""
+	for in.Scan() {
+		if k, ok := strings.CutPrefix(in.Text(), "event: "); ok {
+			kind = k
+		} else if data, ok := strings.CutPrefix(in.Text(), "data: "); ok && see(kind, data) {
+			return
+		}
+	}
+	t.Fatalf("%s ended before what was waited for: %v", path, in.Err())
+}
+
+func hash(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+func decodeJSON[T any](t *testing.T, text string) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return v
+}
+
+// The page is there, everything in it is too, and nothing that the policy would keep from running is in it.
+func TestPage(t *testing.T) {
+	b := newBench(t)
+	if resp, _ := b.ask(t, "GET", "/", "", ""); resp.StatusCode != http.StatusFound || resp.Header.Get("Location") != "/dashboard/" {
+		t.Errorf("/: %s to %s", resp.Status, resp.Header.Get("Location"))
+	}
+	resp, page := b.ask(t, "GET", "/dashboard/", "", "")
+	if resp.StatusCode != http.StatusOK || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
+		t.Fatal(resp.Status, resp.Header)
+	}
+	if got := resp.Header.Get("Cache-Control"); got != "no-cache" {
+		t.Errorf("the page is cached: %s", got)
+	}
+	found := 0
+	for _, piece := range strings.Split(page, `"./`)[1:] {
+		name, _, _ := strings.Cut(piece, `"`)
+		resp, body := b.ask(t, "GET", "/dashboard/"+name, "", "")
+		if resp.StatusCode != http.StatusOK || body == "" {
+			t.Errorf("%s: %s", name, resp.Status)
+		}
+		if strings.HasPrefix(name, "assets/") && !strings.Contains(resp.Header.Get("Cache-Control"), "immutable") {
+			t.Errorf("%s may not be cached: %s", name, resp.Header.Get("Cache-Control"))
+		}
+		r, err := http.NewRequestWithContext(t.Context(), "GET", b.URL+"/dashboard/"+name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("If-None-Match", resp.Header.Get("ETag"))
+		again, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again.Body.Close()
+		if again.StatusCode != http.StatusNotModified {
+			t.Errorf("%s: asked for again: %s", name, again.Status)
+		}
+		found++
+	}
+	if found < 3 {
+		t.Errorf("the page has %d files", found)
+	}
+	for _, bad := range []string{"style=", "onclick", "<style", "<script>", "http://", "https://"} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page has %s", bad)
+		}
+	}
+	if resp, _ := b.ask(t, "GET", "/dashboard/../../etc/passwd", "", ""); resp.StatusCode == http.StatusOK {
+		t.Error("what is not of the page is served")
+	}
+	if resp, _ := b.ask(t, "POST", "/dashboard/", "", ""); resp.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("POST: %s", resp.Status)
+	}
+}
+
+// Every answer carries the policy, answers of the API and refusals too.
+func TestHeaders(t *testing.T) {
+	b := newBench(t, server.Token{Name: "a", SHA256: hash("s")})
+	for _, path := range []string{"/", "/dashboard/", "/dashboard/none", "/dashboard/api/none", "/dashboard/api/leases", "/dashboard/api/stream"} {
+		resp, _ := b.ask(t, "GET", path, "", "")
+		for name, want := range map[string]string{
+			"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+		} {
+			if got := resp.Header.Get(name); got != want {
+				t.Errorf("%s: %s is %q", path, name, got)
+			}
+		}
+	}
+	if strings.Contains(policy, "unsafe") || strings.Contains(policy, "*") || !strings.HasPrefix(policy, "default-src 'none'") {
+		t.Error("the policy is weak:", policy)
+	}
+}
+
+// Who has no token sees nothing, and who has one sees the namespaces that it is for and no other, by no way.
+func TestTokens(t *testing.T) {
+	b := newBench(
+		t, server.Token{Name: "orders", SHA256: hash("one"), Namespaces: []string{"orders"}}, server.Token{Name: "writer", SHA256: hash("two"), Verbs: []server.Verb{server.VerbIDs}},
+	)
+	b.namespace(t, "orders", "twitter")
+	b.namespace(t, "hidden", "sonyflake")
+	for _, path := range []string{
+		"GET /dashboard/api/stream", "GET /dashboard/api/watch?namespace=orders", "GET /dashboard/api/leases?namespace=orders", "POST /dashboard/api/decode", "POST /dashboard/api/plan",
+	} {
+		method, path, _ := strings.Cut(path, " ")
+		for secret, want := range map[string]int{"": 401, "wrong": 401, "two": 403} {
+			if resp, body := b.ask(t, method, path, secret, "{}"); resp.StatusCode != want {
+				t.Errorf("%s with token %q: %s %s", path, secret, resp.Status, body)
+			}
+		}
+	}
+	for _, path := range []string{"GET /dashboard/api/watch?namespace=hidden", "GET /dashboard/api/leases?namespace=hidden", "POST /dashboard/api/decode"} {
+		method, path, _ := strings.Cut(path, " ")
+		if resp, body := b.ask(t, method, path, "one", `{"text":"1","namespace":"hidden"}`); resp.StatusCode != 403 {
+			t.Errorf("%s: %s %s", path, resp.Status, body)
+		}
+	}
+	for _, name := range []string{"orders", "hidden"} {
+		sp, err := b.service.Space(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sp.Made.Add(5)
+	}
+	b.service.Events.Add(server.Event{Kind: "lost", Namespace: "hidden", Text: "x"})
+	seconds := 0
+	b.follow(t, "/dashboard/api/stream", "one", func(kind, data string) bool {
+		if strings.Contains(data, "hidden") {
+			t.Errorf("%s tells of what the token is not for: %s", kind, data)
+		}
+		if kind == "namespaces" && !strings.Contains(data, `"orders"`) {
+			t.Errorf("the namespace is missing: %s", data)
+		}
+		if kind == "sample" {
+			seconds++
+		}
+		return seconds == 3
+	})
+	resp, body := b.ask(t, "POST", "/dashboard/api/decode", "one", `{"text":"1000000"}`)
+	if resp.StatusCode != http.StatusOK || strings.Contains(body, `"hidden"`) {
+		t.Errorf("a guess: %s %s", resp.Status, body)
+	}
+}
+
+// The rate goes up while IDs are made, and the first look tells of the past.
+func TestStreamTellsRates(t *testing.T) {
+	b := newBench(t)
+	b.namespace(t, "orders", "twitter")
+	sp, err := b.service.Space(t.Context(), "orders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.follow(t, "/dashboard/api/stream", "", func(kind, data string) bool {
+		sp.Made.Add(1000)
+		return kind == "sample" && decodeJSON[sample](t, data).Total > 100
+	})
+	b.follow(t, "/dashboard/api/stream", "", func(kind, data string) bool {
+		if kind != "history" {
+			return false
+		}
+		h := decodeJSON[history](t, data)
+		if len(h.Times) == 0 || len(h.Rates) != len(h.Times) || len(h.P99) != len(h.Times) {
+			t.Errorf("the history is not even: %s", data)
+		}
+		return true
+	})
+}
+
+// A stream ends when the page goes, and all end when the server stops.
+func TestStreamsEnd(t *testing.T) {
+	b := newBench(t)
+	b.namespace(t, "orders", "twitter")
+	for _, path := range []string{"/dashboard/api/stream", "/dashboard/api/watch?namespace=orders"} {
+		b.follow(t, path, "", func(kind, _ string) bool { return kind == "sample" || kind == "cells" })
+	}
+	none := func() bool {
+		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			b.d.sampler.mu.Lock()
+			watching := b.d.sampler.watching
+			b.d.sampler.mu.Unlock()
+			if len(b.d.streams) == 0 && watching == 0 {
+				return true
+			}
+		}
+		return false
+	}
+	if !none() {
+		t.Fatal("streams go on although the pages have gone")
+	}
+	resp, err := http.Get(b.URL + "/dashboard/api/stream")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b.d.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil || !none() {
+		t.Errorf("a stream goes on although the server stops: %v", err)
+	}
+}
+
+// Streams are bounded, and who comes too late is told so.
+func TestStreamsAreBounded(t *testing.T) {
+	b := newBench(t)
+	for range maxStreams {
+		b.d.streams <- struct{}{}
+	}
+	if resp, body := b.ask(t, "GET", "/dashboard/api/stream", "", ""); resp.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("%s %s", resp.Status, body)
+	}
+	for range maxStreams {
+		<-b.d.streams
+	}
+}
+
+// A lease shows in the map and in the list, with what is known of its holder.
+func TestLeaseShows(t *testing.T) {
+	b := newBench(t)
+	b.namespace(t, "orders", "twitter")
+	s, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := int64(37)
+	l, err := lease.Open(t.Context(), b.store, "orders", s, &lease.Options{Node: &node, Label: "web <1>"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := l.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	b.follow(t, "/dashboard/api/watch?namespace=orders", "", func(kind, data string) bool {
+		if kind != "cells" {
+			return false
+		}
+		c := decodeJSON[cells](t, data)
+		got := make([]byte, c.Cells)
+		apply(t, got, c.Runs)
+		if c.Cells != 1024 || got[37] != cellHeld || c.Counts[cellHeld] != 1 {
+			t.Errorf("%d cells, node 37 is %d, %v", c.Cells, got[37], c.Counts)
+		}
+		return true
+	})
+	resp, body := b.ask(t, "GET", "/dashboard/api/leases?namespace=orders&held=true&find=WEB", "", "")
+	page := decodeJSON[leasePage](t, body)
+	if resp.StatusCode != http.StatusOK || page.Total != 1 || page.Rows[0].Node != 37 || page.Rows[0].Label != "web <1>" || page.Rows[0].Parts != "datacenter 1, worker 5" {
+		t.Errorf("%s %s", resp.Status, body)
+	}
+	if page.Rows[0].Until < time.Now().UnixMilli() {
+		t.Error("its time is over:", body)
+	}
+	for _, bad := range []string{"node=x", "limit=-1", "offset=1e9"} {
+		if resp, _ := b.ask(t, "GET", "/dashboard/api/leases?namespace=orders&"+bad, "", ""); resp.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %s", bad, resp.Status)
+		}
+	}
+	if resp, _ := b.ask(t, "GET", "/dashboard/api/leases?namespace=none", "", ""); resp.StatusCode != http.StatusNotFound {
+		t.Error(resp.Status)
+	}
+}
+
+func TestPlan(t *testing.T) {
+	b := newBench(t)
+	resp, body := b.ask(t, "POST", "/dashboard/api/plan", "", `{"layout":"time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms"}`)
+	for _, want := range []string{`"ids_per_second_per_node":4096000`, `"nodes":1024`, `"end_of_life":"2094-09-07T15:47:35.552Z"`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("%s: no %s in %s", resp.Status, want, body)
+		}
+	}
+	for _, bad := range []string{`{"layout":"time=60,node=10"}`, `{"layout":""}`, `{`, `{"other":1}`, `{"layout":"` + strings.Repeat("x", 20000) + `"}`} {
+		if resp, body := b.ask(t, "POST", "/dashboard/api/plan", "", bad); resp.StatusCode != http.StatusBadRequest {
+			t.Errorf("%.40s: %s %s", bad, resp.Status, body)
+		}
+	}
+}
+
+// A clock that steps is an event.
+func TestClockSteps(t *testing.T) {
+	s := server.New(lease.NewMemory(), server.Options{})
+	sm := newSampler(s, nil)
+	for i, step := range []time.Duration{time.Second, -30 * time.Second, time.Hour} {
+		sm.stepped(step, time.Second)
+		list, _, stop := s.Events.Watch()
+		stop()
+		if len(list) != i {
+			t.Errorf("after a second of %v: %d events", step, len(list))
+		}
+	}
+	list, _, stop := s.Events.Watch()
+	stop()
+	if len(list) != 2 || !strings.Contains(list[0].Text, "back by 31s") || !strings.Contains(list[1].Text, "forward by 59m59s") {
+		t.Errorf("%+v", list)
+	}
+}

@@ -1,0 +1,227 @@
+package dashboard
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// apply writes runs into cells, as the page does.
+func apply(t testing.TB, cells, runs []byte) {
+	t.Helper()
+	at := uint64(0)
+	for len(runs) > 0 {
+		skip, n := binary.Uvarint(runs)
+		run, m := binary.Uvarint(runs[max(n, 0):])
+		if n <= 0 || m <= 0 || at+skip+run>>3 > uint64(len(cells)) {
+			t.Fatal("the runs are damaged")
+		}
+		runs = runs[n+m:]
+		at += skip
+		for range run >> 3 {
+			cells[at] = byte(run & 7)
+			at++
+		}
+	}
+}
+
+func TestRunsMakeTheMap(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		before, after := make([]byte, 1+r.IntN(400)), []byte(nil)
+		for i := range before {
+			before[i] = byte(r.IntN(cellKinds))
+		}
+		after = slices.Clone(before)
+		for range r.IntN(40) {
+			at, kind := r.IntN(len(after)), byte(r.IntN(cellKinds))
+			for i := at; i < min(at+r.IntN(30), len(after)); i++ {
+				after[i] = kind
+			}
+		}
+		got := slices.Clone(before)
+		apply(t, got, runs(after, before))
+		if !slices.Equal(got, after) {
+			t.Fatal("a change makes another map")
+		}
+		full := make([]byte, len(after))
+		apply(t, full, runs(after, nil))
+		if !slices.Equal(full, after) {
+			t.Fatal("the whole makes another map")
+		}
+	}
+	if len(runs([]byte{1, 2}, []byte{1, 2})) != 0 {
+		t.Error("no change takes bytes")
+	}
+}
+
+// lookAt makes a look at records.
+func lookAt(t testing.TB, layout string, at time.Time, rs ...lease.Record) *look {
+	t.Helper()
+	l, err := snowfence.ParseLayout(layout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := int64(1) << l.Bits(snowfence.FieldNode)
+	out := &look{namespace: lease.Namespace{Layout: l.String(), Last: nodes - 1}, layout: l, from: at, at: at.Add(100 * time.Millisecond), nodes: nodes}
+	for _, r := range rs {
+		out.rows = append(out.rows, out.row(r))
+	}
+	return out
+}
+
+// record is a lease that was written at a time of the holder's clock.
+func record(layout snowfence.Layout, node int64, written time.Time, ttl time.Duration, label string) lease.Record {
+	return lease.Record{
+		Key: lease.Key{Namespace: "a", Node: node}, Nonce: "n", Holder: "h", Label: label, At: written.UnixMilli(), Until: layout.TickOf(written.Add(ttl)),
+	}
+}
+
+func TestCellsSayWhatNodesAre(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	l := snowfence.Twitter()
+	late := record(l, 2, now.Add(-10*time.Second), 15*time.Second, "late")
+	over := record(l, 3, now.Add(-20*time.Second), 15*time.Second, "over")
+	vetoed := record(l, 4, now, 15*time.Second, "v")
+	vetoed.Veto = "broken"
+	ahead := record(l, 5, now, 15*time.Second, "gone")
+	ahead.Holder = ""
+	look := lookAt(t, "twitter", now, record(l, 1, now.Add(-time.Second), 15*time.Second, "held"), late, over, vetoed, ahead, record(l, 6, now, 15*time.Second, "me"), over1(over, 9))
+	look.own, look.namespace.First, look.namespace.Last = [2]int64{6, 8}, 1, 7
+	look.paint()
+	want := []byte{cellReserved, cellHeld, cellLate, cellFree, cellVetoed, cellAhead, cellOwn, cellNever, cellReserved, cellReserved}
+	if !slices.Equal(look.cells[:10], want) {
+		t.Errorf("%v, want %v", look.cells[:10], want)
+	}
+	sum := int64(0)
+	for _, n := range look.counts {
+		sum += n
+	}
+	if sum != look.nodes {
+		t.Errorf("%v are %d nodes of %d", look.counts, sum, look.nodes)
+	}
+}
+
+func over1(r lease.Record, node int64) lease.Record {
+	r.Node = node
+	return r
+}
+
+// Layouts with more nodes than squares share them, and what people look for shows.
+func TestManyNodesShareSquares(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	l, err := snowfence.ParseLayout("time=31,node=30,seq=2,tick=1s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := lookAt(t, l.String(), now, record(l, 1<<29, now, time.Minute, "x"))
+	look.paint()
+	if len(look.cells) != maxCells || look.per != 1<<13 || look.cells[1<<16] != cellHeld {
+		t.Errorf("%d cells of %d nodes", len(look.cells), look.per)
+	}
+}
+
+// Between two looks the writer's clock showed what is in the record, so that its distance from ours is known to lie in an interval.
+func TestOffsetsOfClocks(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	l := snowfence.Twitter()
+	off := 40 * time.Second
+	written := now.Add(time.Second) // by the true time
+	learned := map[int64]offset{}
+	first := lookAt(t, "twitter", now, record(l, 1, now.Add(-time.Minute), time.Hour, "a"), record(l, 2, now.Add(time.Hour), time.Hour, "b"))
+	first.compare(nil, learned)
+	if o := first.rows[0].offset; o.known {
+		t.Errorf("a clock is known from one look: %+v", o)
+	}
+	if o := first.rows[1].offset; !o.known || o.bounded || o.distance() < time.Hour.Milliseconds()-200 {
+		t.Errorf("a record from the future tells nothing: %+v", o)
+	}
+	second := lookAt(t, "twitter", now.Add(2*time.Second), record(l, 1, written.Add(off), time.Hour, "a"))
+	second.compare(first, learned)
+	o := second.rows[0].offset
+	if !o.bounded || o.low > off.Milliseconds() || o.high < off.Milliseconds() || o.high-o.low > 2200 {
+		t.Errorf("%+v does not hold %v", o, off)
+	}
+	third := lookAt(t, "twitter", now.Add(4*time.Second), record(l, 1, written.Add(off), time.Hour, "a"))
+	third.compare(second, learned)
+	if third.rows[0].offset != o {
+		t.Error("it is forgotten")
+	}
+}
+
+func TestHoldersThatRanOutAreEvents(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	l := snowfence.Twitter()
+	var held []lease.Record
+	for n := range int64(8) {
+		held = append(held, record(l, n, now, 3*time.Second, fmt.Sprint("h", n)))
+	}
+	given := record(l, 20, now, 3*time.Second, "given")
+	before := lookAt(t, "twitter", now, append(held, given)...)
+	given.Holder = ""
+	after := lookAt(t, "twitter", now.Add(5*time.Second), append(held, given)...)
+	if got := after.fenced(before); len(got) != maxFenced+1 {
+		t.Errorf("%q", got)
+	}
+	if got := after.fenced(after); len(got) != 0 {
+		t.Errorf("it is told twice: %q", got)
+	}
+	if got := before.fenced(nil); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+}
+
+// 131,072 nodes in any state fit into a message that a page takes at once, and a change of one of them takes some bytes.
+func TestMapOfAllNodesIsSmall(t *testing.T) {
+	cells := make([]byte, maxCells)
+	r := rand.New(rand.NewPCG(3, 4))
+	for i := range cells {
+		cells[i] = byte(r.IntN(cellKinds))
+	}
+	if n := len(runs(cells, nil)); n > 2*maxCells {
+		t.Errorf("%d bytes at worst", n)
+	}
+	changed := slices.Clone(cells)
+	changed[99999] = (changed[99999] + 1) % cellKinds
+	if n := len(runs(changed, cells)); n > 8 {
+		t.Errorf("a change takes %d bytes", n)
+	}
+	for i := range cells {
+		cells[i] = cellHeld
+	}
+	if n := len(runs(cells, nil)); n > 8 {
+		t.Errorf("a full namespace takes %d bytes", n)
+	}
+}
+
+func BenchmarkMap(b *testing.B) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	l := snowfence.Randflake()
+	var rs []lease.Record
+	for n := range int64(maxCells) {
+		rs = append(rs, record(l, n, now, time.Minute, fmt.Sprint("holder-", n)))
+	}
+	b.Run("look", func(b *testing.B) {
+		for b.Loop() {
+			lookAt(b, "randflake", now, rs...).paint()
+		}
+	})
+	look := lookAt(b, "randflake", now, rs...)
+	look.paint()
+	b.Run("first", func(b *testing.B) {
+		for b.Loop() {
+			difference(look, nil)
+		}
+	})
+	b.Run("again", func(b *testing.B) {
+		for b.Loop() {
+			difference(look, look)
+		}
+	})
+}

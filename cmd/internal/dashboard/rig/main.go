@@ -1,0 +1,228 @@
+// Rig is a server for the tests of the dashboard: a real one over a store in memory, with holders, faults and IDs as its standard input asks for. It prints
+// its address, and ok for each line that was carried out.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/serve"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "rig:", err)
+		os.Exit(1)
+	}
+}
+
+type rig struct {
+	store   *faulty
+	process *serve.Process
+
+	mu      sync.Mutex
+	holders map[lease.Key]holder
+	rates   map[string]int
+}
+
+// holder is somebody whose lease the rig renews, with a clock that is off.
+type holder struct {
+	label string
+	off   time.Duration
+}
+
+// faulty is a store that can be away.
+type faulty struct {
+	*lease.Memory
+	mu   sync.Mutex
+	away bool
+}
+
+var errAway = errors.New("dial tcp 10.0.0.7:5432: connect: connection refused")
+
+func (f *faulty) trouble() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.away {
+		return errAway
+	}
+	return nil
+}
+
+// Get implements [lease.Store].
+func (f *faulty) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+	if err := f.trouble(); err != nil {
+		return nil, err
+	}
+	return f.Memory.Get(ctx, keys)
+}
+
+// List implements [lease.Store].
+func (f *faulty) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
+	if err := f.trouble(); err != nil {
+		return nil, err
+	}
+	return f.Memory.List(ctx, q)
+}
+
+// Swap implements [lease.Store].
+func (f *faulty) Swap(ctx context.Context, writes []lease.Write) []error {
+	if err := f.trouble(); err != nil {
+		errs := make([]error, len(writes))
+		for i := range errs {
+			errs[i] = err
+		}
+		return errs
+	}
+	return f.Memory.Swap(ctx, writes)
+}
+
+func run() error {
+	tokens := flag.String("tokens", "", "`file` of tokens")
+	address := flag.String("http", "127.0.0.1:0", "`address`")
+	flag.Parse()
+	r := &rig{store: &faulty{Memory: lease.NewMemory()}, holders: map[lease.Key]holder{}, rates: map[string]int{}}
+	var err error
+	r.process, err = serve.Start(context.Background(), serve.Config{
+		HTTP: *address, Tokens: *tokens, Slow: 10 * time.Second, Stop: 5 * time.Second, Version: "rig", Service: server.Options{Label: "ids-1", TTL: 15 * time.Second},
+	}, r.store)
+	if err != nil {
+		return err
+	}
+	fmt.Println("http://" + r.process.HTTP)
+	go r.work()
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		if err := r.do(strings.Fields(in.Text())); err != nil {
+			return fmt.Errorf("%s: %w", in.Text(), err)
+		}
+		fmt.Println("ok")
+	}
+	stop, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	return r.process.Stop(stop)
+}
+
+// work renews leases and makes IDs, ten times a second.
+func (r *rig) work() {
+	for n := 0; ; n++ {
+		r.mu.Lock()
+		for ns, rate := range r.rates {
+			_ = r.ids(ns, max(rate/10, 1)) // while the store is away there are none
+		}
+		if n%20 == 0 {
+			for key, h := range r.holders {
+				_ = r.write(key, h, 15*time.Second)
+			}
+		}
+		r.mu.Unlock()
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// ids makes IDs as a wire does.
+func (r *rig) ids(ns string, n int) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	sp, err := r.process.Service().Space(ctx, ns)
+	if err != nil {
+		return err
+	}
+	if err := sp.Batch(ctx, n, func([]snowfence.ID) {}); err != nil {
+		return err
+	}
+	sp.Made.Add(int64(n))
+	return nil
+}
+
+// write is what a holder with a clock that is off writes at a renewal.
+func (r *rig) write(key lease.Key, h holder, ttl time.Duration) error {
+	ctx := context.Background()
+	ns, err := lease.ShowNamespace(ctx, r.store.Memory, key.Namespace)
+	if err != nil {
+		return err
+	}
+	l, err := snowfence.ParseLayout(ns.Layout)
+	if err != nil {
+		return err
+	}
+	old, err := r.store.Memory.Get(ctx, []lease.Key{key})
+	if err != nil {
+		return err
+	}
+	now := time.Now().Add(h.off)
+	next := old[0]
+	next.Key, next.Holder, next.Label, next.Generation, next.At = key, "rig", h.label, ns.Generation, now.UnixMilli()
+	next.Nonce, next.Revision = fmt.Sprint("rig-", next.Revision+1), next.Revision+1
+	next.PrevUntil, next.From, next.Until = old[0].Until, l.TickOf(now), l.TickOf(now.Add(ttl))
+	return r.store.Memory.Swap(ctx, []lease.Write{{Old: old[0].Nonce, New: next}})[0]
+}
+
+func (r *rig) do(words []string) error {
+	if len(words) == 0 {
+		return errors.New("an empty line")
+	}
+	ctx := context.Background()
+	arg := func(i int) string {
+		if i < len(words) {
+			return words[i]
+		}
+		return ""
+	}
+	number := func(i int) int64 { n, _ := strconv.ParseInt(arg(i), 10, 64); return n }
+	key := lease.Key{Namespace: arg(1), Node: number(2)}
+	service := r.process.Service()
+	switch words[0] {
+	case "away", "back":
+		r.store.mu.Lock()
+		defer r.store.mu.Unlock()
+		r.store.away = words[0] == "away"
+		return nil
+	case "event":
+		service.Events.Add(server.Event{Kind: arg(1), Namespace: arg(2), Text: strings.Join(words[3:], " ")})
+		return nil
+	case "namespace":
+		_, err := service.CreateNamespace(ctx, arg(1), arg(2), number(3), number(4))
+		return err
+	case "delete":
+		return service.DeleteNamespace(ctx, arg(1), arg(1))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch words[0] {
+	case "rate": // NAMESPACE A-SECOND
+		r.rates[arg(1)] = int(number(2))
+	case "hold": // NAMESPACE NODE LABEL MS-OFF
+		h := holder{arg(3), time.Duration(number(4)) * time.Millisecond}
+		r.holders[key] = h
+		return r.write(key, h, 15*time.Second)
+	case "leave": // NAMESPACE NODE: it is not renewed any more
+		delete(r.holders, key)
+	case "once": // NAMESPACE NODE LABEL MS: held for so long, and never renewed
+		return r.write(key, holder{label: arg(3)}, time.Duration(number(4))*time.Millisecond)
+	case "fill": // NAMESPACE FIRST COUNT: held for an hour
+		for n := range number(3) {
+			k := lease.Key{Namespace: arg(1), Node: number(2) + n}
+			if err := r.write(k, holder{label: fmt.Sprintf("worker-%05d", n)}, time.Hour); err != nil {
+				return err
+			}
+		}
+	case "veto": // NAMESPACE NODE REASON
+		_, err := lease.VetoNode(ctx, r.store.Memory, arg(1), number(2), strings.Join(words[3:], " "))
+		return err
+	default:
+		return errors.New("what?")
+	}
+	return nil
+}
