@@ -275,6 +275,7 @@ func (p *program) announce(s *serve.Process, st *open.Store) {
 	}
 	if s.HTTP != "" {
 		p.message("HTTP, gRPC and Connect on %s://%s    try: curl%s %s://%s/v1/default/next", scheme, s.HTTP, curl, scheme, reachable(s.HTTP))
+		p.message("dashboard on %s://%s", scheme, reachable(s.HTTP))
 	}
 	if s.RESP != "" {
 		if host, port, err := net.SplitHostPort(reachable(s.RESP)); err == nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/snowfence/snowfence/cmd/internal/dashboard"
 	"github.com/snowfence/snowfence/cmd/internal/metrics"
 	"github.com/snowfence/snowfence/cmd/internal/rest"
 	"github.com/snowfence/snowfence/cmd/internal/rpc"
@@ -93,6 +94,7 @@ func (p *Process) handler() (http.Handler, error) {
 		opts = append(opts, connect.WithInterceptors(i))
 	}
 	rpc.Mount(mux, p.service, p.tokens.whoIn, identified, opts...)
+	p.dashboard = dashboard.Mount(mux, dashboard.Config{Service: p.service, Who: p.tokens.who, Latency: p.metrics.Latency, Version: p.cfg.Version})
 	p.mountHealth(mux, false)
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		id, err := p.tokens.who(r)

@@ -5,12 +5,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/snowfence/snowfence/cmd/internal/dashboard"
 	"github.com/snowfence/snowfence/cmd/internal/metrics"
 	"github.com/snowfence/snowfence/cmd/internal/resp"
 	"github.com/snowfence/snowfence/cmd/internal/server"
@@ -27,6 +27,7 @@ type Process struct {
 	certificates *certificates // nil without TLS
 	tracing      *tracing      // nil without
 	metrics      *metrics.Source
+	dashboard    *dashboard.Dashboard // nil without HTTP
 	resp         *resp.Server
 	http         []*http.Server
 	requests     atomic.Int64
@@ -201,6 +202,9 @@ func (p *Process) Leave(ctx context.Context) {
 func (p *Process) Stop(ctx context.Context) error {
 	p.leaving.Store(true)
 	p.endAll()
+	if p.dashboard != nil {
+		p.dashboard.Close() // pages keep streams open, and look for another server
+	}
 	clients, cancel := forClients(ctx)
 	defer cancel()
 	var all sync.WaitGroup
@@ -238,5 +242,3 @@ func forClients(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 	return context.WithDeadline(ctx, end.Add(-time.Until(end)/4))
 }
-
-var _ net.Listener = (*gate)(nil)
