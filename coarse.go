@@ -35,6 +35,9 @@ func (g *Generator) publishCoarse(t *track, tick int64, before, after, bound uin
 	t.pubNs.Store(ns)
 	t.coarse.Store(tick - t.from)
 	t.limit.Store(limit)
+	if t.hold.gone.Load() {
+		t.halt() // it was sealed while we looked at the clock: handles must not take it for one that goes on
+	}
 	// After the limit, never before: a ticker that parks takes the limit back last, so either it undoes this one or this starts another.
 	if !g.ticking.Load() && g.ticking.CompareAndSwap(false, true) {
 		g.world.Go(g.keepTime)
