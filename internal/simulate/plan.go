@@ -18,6 +18,7 @@ type Plan struct {
 	without  map[int]bool // faults by number
 	never    [numFaults]bool
 	noSlots  map[int]bool
+	layout   string      // of the run, instead of one that is drawn
 	tampered func(*sim) // tests of the simulation itself break something with it
 }
 
@@ -46,13 +47,16 @@ var layouts = [...]string{
 }
 
 // newScenario draws a world.
-func newScenario(chance *rand.Rand) (*scenario, error) {
+func newScenario(chance *rand.Rand, layout string) (*scenario, error) {
 	sc := &scenario{
 		ttl:  []time.Duration{time.Second, 3 * time.Second, 5 * time.Second, 15 * time.Second}[chance.IntN(4)],
 		jump: []time.Duration{0, 20 * time.Millisecond, time.Second, 30 * time.Second, time.Hour}[chance.IntN(5)],
 	}
 	sc.skew = sc.ttl
 	spec := layouts[chance.IntN(len(layouts))]
+	if layout != "" {
+		spec = layout
+	}
 	l, err := snowfence.ParseLayout(spec)
 	if err != nil {
 		return nil, err

@@ -171,7 +171,7 @@ func (s *sim) advance(ctx context.Context, until time.Duration) {
 // Run simulates one seed.
 func Run(ctx context.Context, plan Plan) (*Figures, uint64, *Collision, error) {
 	chance := rand.New(rand.NewPCG(plan.Seed, 1))
-	sc, err := newScenario(chance)
+	sc, err := newScenario(chance, plan.layout)
 	if err != nil {
 		return nil, 0, nil, err
 	}

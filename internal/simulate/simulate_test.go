@@ -8,7 +8,10 @@ import (
 	"testing"
 )
 
-var seeds = flag.Uint64("seeds", 0, "how many seeds TestSeeds runs")
+var (
+	seeds  = flag.Uint64("seeds", 0, "how many seeds TestSeeds runs")
+	layout = flag.String("layout", "", "layout of all its runs; empty for one that each draws")
+)
 
 // TestNothingCollides is the simulation itself. What it ran with, for docs/reliability.md, is in its log.
 func TestNothingCollides(t *testing.T) {
@@ -33,7 +36,7 @@ func TestNothingCollides(t *testing.T) {
 // TestSeeds stops at the first seed that collides: test/mutants runs it on broken rules.
 func TestSeeds(t *testing.T) {
 	for n := range max(*seeds, 1) {
-		_, _, bad, err := Run(t.Context(), Plan{Seed: n + 1, Hours: stretch})
+		_, _, bad, err := Run(t.Context(), Plan{Seed: n + 1, Hours: stretch, layout: *layout})
 		if err != nil {
 			t.Fatal(err)
 		}

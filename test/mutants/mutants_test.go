@@ -23,7 +23,8 @@ type mutant struct {
 	more     []edit // further changes of the same file, for rules that stand in several places
 	pkg      string // "./lease" when empty
 	test     string
-	seeds    int // for the simulation instead of a test
+	seeds    int    // for the simulation instead of a test
+	layout   string // of all its runs; "" for one that each draws
 }
 
 // edit is a text and what it becomes.
@@ -90,7 +91,7 @@ func (m mutant) check(t *testing.T, root string) {
 	}
 	args := []string{"test", "-vet=off", "-short", "-count=1", "-timeout=100s", "-overlay=" + overlayPath, "-run=" + m.test, pkg}
 	if m.seeds > 0 {
-		args = append(args, "-seeds="+strconv.Itoa(m.seeds))
+		args = append(args, "-seeds="+strconv.Itoa(m.seeds), "-layout="+m.layout)
 	}
 	cmd := exec.Command("go", args...)
 	cmd.Dir = root
@@ -101,8 +102,10 @@ func (m mutant) check(t *testing.T, root string) {
 		t.Errorf("the mutant survived %s: nothing tests the rule", m.test)
 	case !errors.As(err, &exit):
 		t.Fatal(err)
-	case m.seeds > 0 && bytes.Contains(out, []byte("--- FAIL")):
+	case m.seeds > 0 && bytes.Contains(out, []byte("--- FAIL: TestSeeds")):
 		t.Logf("%s", out[:min(len(out), 400)])
+	case bytes.Contains(out, []byte("panic: test timed out")):
+		t.Errorf("nothing noticed the mutant for as long as it was tested: %s", m.test)
 	case !bytes.Contains(out, []byte("--- FAIL")) && !bytes.Contains(out, []byte("panic:")):
 		t.Errorf("the mutant was not tested:\n%s", out)
 	}

@@ -13,24 +13,12 @@ var simulationMutants = []mutant{
 	if false && g`, more: []edit{{`old.renewedBy(gr) && !old.sealed() &&`, `false &&`}}, seeds: 10,
 	},
 	{
-		rule: "word: a grant that was revoked is not put to use", file: "refresh.go",
-		old: `	if g.revoked != revoked {
-		return true, nil`, now: `	if false {
-		return true, nil`, seeds: 60,
-	},
-	{
 		rule: "word: sealing swaps the word", file: "track.go",
 		old: `t.word.Swap(sealed)`, now: `t.word.Load()`, seeds: 60,
 	},
 	{
 		rule: "word: what sealing returns is the end of all that was taken", file: "track.go",
 		old: `int64((end-1)/t.span)+1, h.until()`, now: `int64((end-1)/t.span), h.until()`, seeds: 10,
-	},
-	{
-		rule: "word: a position is checked against the bound of its own grant", file: "reserve.go",
-		old: `	end := t.end.Load()
-	now, bound`, now: `	end := g.cur.Load().end.Load()
-	now, bound`, seeds: 60,
 	},
 	{
 		rule: "word: the clock is read inside the step", file: "reserve.go",
@@ -59,23 +47,13 @@ var simulationMutants = []mutant{
 		old: `s.word.Load() <= now {
 				s.halt()`, now: `s.word.Load() > 0 {
 				s.word.Store(now)
-				s.halt()`, seeds: 60,
+				s.halt()`, seeds: 20, layout: "rollback",
 	},
 	{
-		rule: "word: a coarse ticker writes to the grant it read", file: "coarse.go",
-		old: `		tick := g.clock.tick()
-		if stalling {
-			stall(afterTicker)
-		}
-`, now: `		end := t.end.Load()
-		tick := g.clock.tick()
-		t = g.cur.Load()
-		if t.hold == nil {
-			return
-		}
-`, more: []edit{{`t.window(tick, g.lead, t.end.Load())
-		before`, `t.window(tick, g.lead, end)
-		before`}}, seeds: 60,
+		rule: "word: who was late does not wake a sealed grant", file: "coarse.go",
+		old: `	if t.hold.gone.Load() {
+		t.halt()`, now: `	if false {
+		t.halt()`, pkg: ".", test: "TestCoarseHandleAfterSeal",
 	},
 	{
 		rule: "word: handles drop their block with the grant", file: "local.go",
@@ -150,12 +128,6 @@ var simulationMutants = []mutant{
 		old: `ns.Generation != h.generation || ns.State != Active`, now: `ns.State != Active`, seeds: 100,
 	},
 	{
-		rule: "store: nothing is granted while the floors are read", file: "lease/change.go",
-		old: `		ns.State = Changing
-		ns.Generation++
-`, now: ``, seeds: 100,
-	},
-	{
 		rule: "store: a new layout begins above the floors", file: "lease/change.go",
 		old: `top = max(top, r.Until, r.SkipUntil)`, now: `top = max(top, r.From)`, seeds: 60,
 	},
@@ -222,14 +194,14 @@ var simulationMutants = []mutant{
 		old: `off > l.opts.MaxSkew`, now: `off < 0`, seeds: 60,
 	},
 	{
-		rule: "store: its identity is compared", file: "lease/register.go",
-		old: `		case id != ns.Identity:
-			l.opts`, now: `		case false:
-			l.opts`, seeds: 60,
+		rule: "store: its identity is compared", file: "lease/namespace.go",
+		old: `	return i.Identity(ctx)
+`, now: `	return "", nil
+`, seeds: 60,
 	},
 	{
 		rule: "store: a record that vanished or went back is noticed", file: "lease/renew.go",
-		old: `r.Nonce == "" || r.Revision < h.records[i].Revision`, now: `false`, seeds: 150,
+		old: `r.Nonce == "" || r.Revision < h.records[i].Revision`, now: `false`, seeds: 100,
 	},
 	{
 		rule: "store: after a set-back grants start above all that can have been granted", file: "lease/register.go",
