@@ -29,7 +29,7 @@ const (
 // Name is the call in words, for metrics.
 func (o Op) Name() string { return [...]string{"get", "list", "swap", "count"}[o] }
 
-// Latency counts how long the round trips to a store take. Safe for concurrent use.
+// Latency counts how long the round trips to a store take that it answers. Safe for concurrent use.
 type Latency struct{ ops [ops]spread }
 
 // spread counts the round trips of one call.
@@ -43,15 +43,18 @@ type spread struct {
 type LatencyCounts struct {
 	Buckets [latencyBuckets]int64
 	Total   time.Duration // of all round trips together
-	Failed  int64         // those that ended with an error
+	Failed  int64         // those that ended with an error, which are not among the others
 }
 
 func (l *Latency) add(o Op, began time.Time, err error) {
-	d, s := time.Since(began), &l.ops[o]
-	s.buckets[latencyBucket(d)].Add(1)
-	s.nanos.Add(int64(d))
-	if err != nil && !errors.Is(err, context.Canceled) {
-		s.failed.Add(1)
+	s := &l.ops[o]
+	switch {
+	case err == nil:
+		d := time.Since(began)
+		s.buckets[latencyBucket(d)].Add(1)
+		s.nanos.Add(int64(d))
+	case !errors.Is(err, context.Canceled):
+		s.failed.Add(1) // with them, a connection that is refused would look like a fast store
 	}
 }
 
