@@ -31,6 +31,7 @@ type Process struct {
 	resp         *resp.Server
 	http         []*http.Server
 	requests     atomic.Int64
+	gateHTTP     *gate // nil without HTTP
 	clock        ClockSteps
 
 	verdict  atomic.Pointer[verdict]
@@ -120,7 +121,7 @@ func (p *Process) listenAll(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p.HTTP = g.Addr().String()
+		p.HTTP, p.gateHTTP = g.Addr().String(), g
 		p.metrics.Wire("http", func() (int64, int64, int64) { return p.requests.Load(), g.open.Load(), g.refused.Load() })
 	}
 	if p.cfg.RESP != "" {

@@ -1,0 +1,222 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// patienceOfTests is how long a test waits for what has to happen on a machine that is busy.
+const patienceOfTests = 60 * time.Second
+
+// eventually waits until something is so.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patienceOfTests); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %v: %s", patienceOfTests, what)
+		}
+	}
+}
+
+// logBuffer is a log that a test can read while it is written.
+type logBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logBuffer) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(b)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+// cutStore is a store that can be cut off.
+type cutStore struct {
+	lease.Store
+	cut atomic.Bool
+}
+
+var errCut = errors.New("the network is down")
+
+func (c *cutStore) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+	if c.cut.Load() {
+		return nil, errCut
+	}
+	return c.Store.Get(ctx, keys)
+}
+
+func (c *cutStore) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
+	if c.cut.Load() {
+		return nil, errCut
+	}
+	return c.Store.List(ctx, q)
+}
+
+func (c *cutStore) Swap(ctx context.Context, writes []lease.Write) []error {
+	if !c.cut.Load() {
+		return c.Store.Swap(ctx, writes)
+	}
+	errs := make([]error, len(writes))
+	for i := range errs {
+		errs[i] = errCut
+	}
+	return errs
+}
+
+// store returns one with the namespace default.
+func store(t *testing.T) *cutStore {
+	t.Helper()
+	st := &cutStore{Store: lease.NewMemory()}
+	s, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.CreateNamespace(t.Context(), st, "default", s, nil); err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// start starts a server on free ports of this machine, which the test's end stops.
+func start(t *testing.T, c Config, st lease.Store) (*Process, *logBuffer) {
+	t.Helper()
+	logs := &logBuffer{}
+	c.Logger = slog.New(slog.NewTextHandler(logs, nil))
+	if c.HTTP == "" {
+		c.HTTP = "127.0.0.1:0"
+	}
+	if c.pollWait == 0 {
+		c.pollWait = 10 * time.Millisecond
+	}
+	p, err := Start(t.Context(), c, st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patienceOfTests)
+		defer cancel()
+		if err := p.Stop(ctx); err != nil && !errors.Is(err, errCut) {
+			t.Errorf("stopping: %v", err)
+		}
+	})
+	return p, logs
+}
+
+func token(name, secret string, verbs ...server.Verb) server.Token {
+	sum := sha256.Sum256([]byte(secret))
+	return server.Token{Name: name, SHA256: hex.EncodeToString(sum[:]), Verbs: verbs}
+}
+
+// get asks for a URL with a token, and returns the status and the answer.
+func get(t *testing.T, url, token string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(body)
+}
+
+// authority makes certificates.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	dir  string
+	file string
+}
+
+func newAuthority(t *testing.T, name string) *authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, about, about, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &authority{cert: cert, key: key, dir: t.TempDir()}
+	a.file = filepath.Join(a.dir, "ca.pem")
+	writePEM(t, a.file, "CERTIFICATE", der)
+	return a
+}
+
+// issue writes a certificate for 127.0.0.1 and its key, in place of what was there.
+func (a *authority) issue(t *testing.T, certFile, keyFile string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "somebody"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, about, a.cert, key.Public(), a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writePEM(t, certFile, "CERTIFICATE", der)
+	writePEM(t, keyFile, "EC PRIVATE KEY", keyDER)
+}
+
+func writePEM(t *testing.T, file, kind string, der []byte) {
+	t.Helper()
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,316 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// While the store is away the server is alive, not ready, and makes IDs for as long as its fence allows, and never the same twice; when the store is back,
+// all is as before.
+func TestStoreCutOff(t *testing.T) {
+	st := store(t)
+	p, logs := start(t, Config{Admin: "127.0.0.1:0", Service: server.Options{TTL: 2 * time.Second, MaxWait: 10 * time.Millisecond}}, st)
+	base, admin := "http://"+p.HTTP, "http://"+p.Admin
+	eventually(t, "ready", func() bool { code, _ := get(t, base+"/readyz", ""); return code == http.StatusOK })
+	seen := map[string]bool{}
+	take := func() bool {
+		code, id := get(t, base+"/v1/default/next", "")
+		if code != http.StatusOK {
+			if code != http.StatusServiceUnavailable {
+				t.Fatalf("status %d: %s", code, id)
+			}
+			return false
+		}
+		if seen[id] {
+			t.Fatalf("%s was given out twice", id)
+		}
+		seen[id] = true
+		return true
+	}
+	if !take() {
+		t.Fatal("no ID")
+	}
+	st.cut.Store(true)
+	eventually(t, "not ready", func() bool { code, _ := get(t, base+"/readyz", ""); return code == http.StatusServiceUnavailable })
+	sp, err := p.Service().Space(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The machine may be so slow that the fence is over by now; then there is nothing to see here.
+	grant, _ := sp.Status()
+	if l := snowfence.Twitter(); !take() && time.Now().Before(l.TimeOf(grant.Grant.Until).Add(-time.Millisecond)) {
+		t.Error("no ID inside the grant")
+	}
+	eventually(t, "the fence ends", func() bool { return !take() })
+	if until := snowfence.Twitter().TimeOf(grant.Grant.Until); time.Now().Before(until.Add(-200 * time.Millisecond)) {
+		t.Errorf("IDs ended before the fence, %v", until)
+	}
+	if code, _ := get(t, base+"/healthz", ""); code != http.StatusOK {
+		t.Errorf("liveness %d", code)
+	}
+	code, cause := get(t, admin+"/readyz", "")
+	if code != http.StatusServiceUnavailable || !strings.Contains(cause, "network is down") {
+		t.Errorf("%d %s", code, cause)
+	}
+	if _, cause := get(t, base+"/readyz", ""); strings.Contains(cause, "network is down") {
+		t.Errorf("everybody sees the cause: %s", cause)
+	}
+	if _, text := get(t, admin+"/metrics", ""); !strings.Contains(text, "snowfence_ready 0\n") || !strings.Contains(text, `snowfence_lease_held{namespace="default"} 0`) {
+		t.Error("the metrics do not say so")
+	}
+	st.cut.Store(false)
+	eventually(t, "ready again", func() bool { code, _ := get(t, base+"/readyz", ""); return code == http.StatusOK })
+	eventually(t, "IDs again", take)
+	if text := logs.String(); !strings.Contains(text, "not ready") || !strings.Contains(text, "msg=ready") {
+		t.Errorf("the log does not say so:\n%s", text)
+	}
+}
+
+// A namespace that cannot be leased makes the server not ready only where it was named, or is the only one.
+func TestReadyFor(t *testing.T) {
+	st := store(t)
+	p, _ := start(t, Config{ReadyFor: []string{"orders"}}, st)
+	eventually(t, "a verdict", func() bool { return p.Ready() != errStarting })
+	if err := p.Ready(); err == nil || !strings.Contains(err.Error(), "orders") {
+		t.Fatalf("ready for a namespace that does not exist: %v", err)
+	}
+	s, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.CreateNamespace(t.Context(), st, "orders", s, nil); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "ready", func() bool { return p.Ready() == nil })
+	if len(p.Service().Spaces()) != 1 {
+		t.Error("a namespace was opened that was not named")
+	}
+	none, _ := start(t, Config{}, lease.NewMemory())
+	eventually(t, "ready without namespaces", func() bool { return none.Ready() == nil })
+}
+
+// A stop gives nodes back, ends streams, and lets a request that waits finish; all within its bound although a client does not take its answer.
+func TestStop(t *testing.T) {
+	st := store(t)
+	p, _ := start(t, Config{RESP: "127.0.0.1:0", Stop: 2 * time.Second}, st)
+	base := "http://" + p.HTTP
+	streamEnd := make(chan error, 1)
+	began := make(chan struct{})
+	go func() {
+		res, err := http.Get(base + "/v1/default/stream")
+		if err != nil {
+			streamEnd <- err
+			return
+		}
+		defer res.Body.Close()
+		r := bufio.NewReader(res.Body)
+		_, err = r.ReadString('\n')
+		close(began)
+		if err == nil {
+			_, err = io.Copy(io.Discard, r)
+		}
+		streamEnd <- err
+	}()
+	stuck, err := net.Dial("tcp", p.HTTP) // asks for a stream and reads nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stuck.Close()
+	fmt.Fprintf(stuck, "GET /v1/default/stream HTTP/1.1\r\nHost: a\r\n\r\n")
+	<-began
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+	defer cancel()
+	if err := p.Stop(ctx); err != nil {
+		t.Fatalf("stop: %v", err)
+	}
+	if ctx.Err() != nil {
+		t.Error("the stop took longer than its bound")
+	}
+	if err := <-streamEnd; err != nil {
+		t.Errorf("the stream was broken off: %v", err)
+	}
+	rs, err := st.List(t.Context(), lease.Query{Namespace: "default", Last: 1023})
+	if err != nil || len(rs) == 0 {
+		t.Fatalf("%d records, %v", len(rs), err)
+	}
+	for _, r := range rs {
+		if r.Holder != "" {
+			t.Fatalf("node %d was not given back", r.Node)
+		}
+	}
+	if p.Ready() == nil {
+		t.Error("a server that stopped is ready")
+	}
+}
+
+// Before a stop the server is not ready, and serves on, for as long as it was told.
+func TestDrain(t *testing.T) {
+	p, _ := start(t, Config{Drain: time.Hour}, store(t))
+	eventually(t, "ready", func() bool { return p.Ready() == nil })
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan struct{})
+	go func() { p.Leave(ctx); close(left) }()
+	eventually(t, "not ready", func() bool { code, _ := get(t, "http://"+p.HTTP+"/readyz", ""); return code != http.StatusOK })
+	if code, body := get(t, "http://"+p.HTTP+"/v1/default/next", ""); code != http.StatusOK {
+		t.Errorf("%d %s", code, body)
+	}
+	cancel()
+	<-left
+}
+
+// Connections beyond the limit are refused in words, and those who leave make room.
+func TestConnectionLimit(t *testing.T) {
+	p, _ := start(t, Config{Admin: "127.0.0.1:0", MaxConns: 2}, store(t))
+	var conns []net.Conn
+	dial := func() net.Conn {
+		c, err := net.Dial("tcp", p.HTTP)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	for range 2 {
+		c := dial()
+		fmt.Fprintf(c, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+		if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, "200") {
+			t.Fatalf("%q %v", line, err)
+		}
+		conns = append(conns, c)
+	}
+	answer, err := io.ReadAll(dial())
+	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 503 ") {
+		t.Errorf("%q %v", answer, err)
+	}
+	if _, text := get(t, "http://"+p.Admin+"/metrics", ""); !strings.Contains(text, `snowfence_connections_refused_total{wire="http"} 1`) {
+		t.Error("the refused connection was not counted")
+	}
+	conns[0].Close()
+	eventually(t, "room again", func() bool {
+		c := dial()
+		defer c.Close()
+		fmt.Fprintf(c, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+		line, _ := bufio.NewReader(c).ReadString('\n')
+		return strings.Contains(line, "200")
+	})
+}
+
+// A client that sends half a body, or takes nothing of a large answer, is cut off; one that keeps up is not, however long its stream.
+func TestSlowClients(t *testing.T) {
+	p, _ := start(t, Config{Slow: time.Second}, store(t))
+	half, err := net.Dial("tcp", p.HTTP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer half.Close()
+	fmt.Fprintf(half, "PUT /v1/x HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{")
+	_ = half.SetReadDeadline(time.Now().Add(patienceOfTests))
+	answer, err := io.ReadAll(half)
+	if err != nil || strings.HasPrefix(string(answer), "HTTP/1.1 2") {
+		t.Errorf("half a body: %q, %v", answer, err)
+	}
+	still, err := net.Dial("tcp", p.HTTP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer still.Close()
+	fmt.Fprintf(still, "GET /v1/default/stream HTTP/1.1\r\nHost: a\r\n\r\n")
+	eventually(t, "the client that takes nothing is cut off", func() bool { return openHTTP(p) == 0 })
+	res, err := http.Get("http://" + p.HTTP + "/v1/default/stream")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	r := bufio.NewReader(res.Body)
+	for end := time.Now().Add(2500 * time.Millisecond); time.Now().Before(end); {
+		if _, err := r.ReadString('\n'); err != nil {
+			t.Fatalf("a client that keeps up was cut off: %v", err)
+		}
+	}
+}
+
+// openHTTP is how many connections of HTTP there are.
+func openHTTP(p *Process) int64 { return p.gateHTTP.open.Load() }
+
+// systemd is told that the server is ready, alive, and stops.
+func TestNotify(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var mu sync.Mutex
+	heard := map[string]bool{}
+	go func() {
+		buf := make([]byte, 4096)
+		for {
+			n, err := c.Read(buf)
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			for line := range strings.SplitSeq(string(buf[:n]), "\n") {
+				heard[line] = true
+			}
+			mu.Unlock()
+		}
+	}()
+	hears := func(state string) {
+		t.Helper()
+		eventually(t, state, func() bool { mu.Lock(); defer mu.Unlock(); return heard[state] })
+	}
+	env := map[string]string{"NOTIFY_SOCKET": socket, "WATCHDOG_USEC": "20000000", "WATCHDOG_PID": fmt.Sprint(os.Getpid())}
+	n, err := NewNotifier(func(name string) string { return env[name] })
+	if err != nil || n.Watchdog != 20*time.Second {
+		t.Fatalf("%+v %v", n, err)
+	}
+	p, _ := start(t, Config{Notify: n}, store(t))
+	for _, state := range []string{"READY=1", "WATCHDOG=1", "STATUS=ready"} {
+		hears(state)
+	}
+	p.Leave(t.Context())
+	hears("STOPPING=1")
+	env["WATCHDOG_PID"] = "1"
+	if n, err := NewNotifier(func(name string) string { return env[name] }); err != nil || n.Watchdog != 0 {
+		t.Errorf("the watchdog of another process: %+v %v", n, err)
+	}
+	if n, err := NewNotifier(func(string) string { return "" }); err != nil || n != nil || n.Tell("READY=1") != nil {
+		t.Errorf("without systemd: %+v %v", n, err)
+	}
+	if _, err := NewNotifier(func(string) string { return "nonsense" }); err == nil {
+		t.Error("a socket without a path is no error")
+	}
+}
+
+func TestClockSteps(t *testing.T) {
+	var c ClockSteps
+	for _, step := range []time.Duration{0, time.Millisecond, -49 * time.Millisecond, time.Second, -time.Hour} {
+		c.note(step)
+	}
+	if c.Back.Load() != 1 || c.Forward.Load() != 1 || time.Duration(c.Last.Load()) != -time.Hour {
+		t.Errorf("%d back, %d forward, last %v", c.Back.Load(), c.Forward.Load(), time.Duration(c.Last.Load()))
+	}
+	now := time.Now()
+	if c.look(now) != 0 || c.look(now.Add(time.Second)) != 0 {
+		t.Error("a clock that runs well stepped")
+	}
+	c.wall = c.wall.Add(time.Minute) // as if the wall clock had been a minute later at the last look
+	if step := c.look(now.Add(2 * time.Second)); step != -time.Minute {
+		t.Errorf("a step of %v", step)
+	}
+}
