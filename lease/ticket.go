@@ -65,7 +65,7 @@ func Acquire(ctx context.Context, st Store, namespace string, s *snowfence.Schem
 	return l.ticket(key), nil
 }
 
-// Renew moves the end of a ticket's grant ahead and returns the ticket that takes its place. attempt is a random text of 16 to 64
+// Renew moves the end of a ticket's grant ahead and returns the ticket that takes its place. attempt is a random text of 16 to 32
 // letters, digits, '-' and '_' of the holder's: a new one for each renewal, and the same one to repeat a renewal whose answer was lost. An error that matches [ErrLost] means that the lease is somebody else's by now, and ErrNoNamespace that its
 // namespace is gone: stop at once. With any other error the old ticket stays good until its end.
 func (t Ticket) Renew(ctx context.Context, st Store, s *snowfence.Scheme, attempt string, o *Options) (Ticket, error) {
@@ -245,12 +245,12 @@ type attemptWorld struct {
 func (w attemptWorld) Text() string { return w.attempt + "." + w.World.Text() }
 
 func checkAttempt(s string) error {
-	ok := len(s) >= 16 && len(s) <= 64
+	ok := len(s) >= 16 && len(s) <= 32 // with what is added it is a nonce of less than 64
 	for _, c := range []byte(s) {
 		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_')
 	}
 	if !ok {
-		return invalidf("lease: the attempt must be 16 to 64 random letters, digits, '-' and '_'")
+		return invalidf("lease: the attempt must be 16 to 32 random letters, digits, '-' and '_'")
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 // after a power failure. READ UNCOMMITTED and autocommit=0 are refused, too.
 //
 // A server is known by server_uuid (MariaDB: server_id, which differs between replicas), so a failover is noticed, and then grants start above everything that the old server
-// can have granted. A restored dump is noticed as other tables. It is the failover's business to stop the old server first: two that are written at once
+// can have granted. A restored dump is noticed as other tables, by the second in which they were made. It is the failover's business to stop the old server first: two that are written at once
 // make the same IDs, whatever the store does. In a Galera cluster and in group replication, let all programs connect to one and the same member: others may answer with what was
 // true a moment ago. What cannot be seen is a copy of the data folder that is put back while no program runs, with the dates of its files: then wait for the
 // longest ttl in use (lease.Options.TTL and MaxSkew together, 30 s unless set) before the first program starts.

@@ -28,12 +28,22 @@ func StartMariaDB(t testing.TB, settings ...string) *MariaDB {
 	t.Helper()
 	found := Need(t, "mysql", "mariadb-install-db", "mariadbd", "mariadb")
 	m := &MariaDB{Dir: filepath.Join(t.TempDir(), "data"), client: found[2]}
-	install := exec.Command(found[0], append(m.user(), "--no-defaults", "--datadir="+m.Dir, "--auth-root-authentication-method=normal", "--skip-test-db")...)
+	install := exec.Command(found[0], append(m.user(), "--no-defaults", "--datadir="+m.Dir, "--tmpdir="+m.tmp(t), "--auth-root-authentication-method=normal", "--skip-test-db")...)
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("mariadb-install-db: %v: %s", err, out)
 	}
 	m.start(t, found[1], settings)
 	return m
+}
+
+// tmp is the server's own folder for temporary files: servers that are started together take each other's for their own in a common one.
+func (m *MariaDB) tmp(t testing.TB) string {
+	t.Helper()
+	dir := m.Dir + ".tmp"
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // user lets the server run as root where the test does: it asks for that to be said.
@@ -49,7 +59,7 @@ func (m *MariaDB) start(t testing.TB, path string, settings []string) {
 	for attempt := 0; ; attempt++ {
 		m.Port = Ports(t, 1)[0]
 		args := append([]string{"--no-defaults"}, m.user()...)
-		args = append(args, "--datadir="+m.Dir, "--port="+strconv.Itoa(m.Port), "--bind-address=127.0.0.1", "--max-connections=500",
+		args = append(args, "--datadir="+m.Dir, "--tmpdir="+m.tmp(t), "--port="+strconv.Itoa(m.Port), "--bind-address=127.0.0.1", "--max-connections=500",
 			"--socket="+m.Dir+"/s", "--pid-file="+m.Dir+"/pid", "--skip-name-resolve")
 		m.Process = Start(t, "mariadbd", path, append(args, settings...), nil)
 		if err := m.ready(m.ask); err == nil {
