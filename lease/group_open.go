@@ -13,8 +13,8 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// openers is how many leases are opened, or closed, at a time: enough to fill the round trips of a [Group].
-const openers = groupLimit
+// openers is how many leases are opened, or closed, at a time: enough to fill the round trips of a [Group], of which each of them makes several one after another.
+const openers = 4 * groupLimit
 
 // OpenAll opens n leases with the same options, as [Open] does, and keeps each by itself; only much faster: what is free is read once, and the leases
 // share round trips ([Group], which st need not be yet). It opens all or none: after an error, those that were opened are closed. Options.Node and
@@ -141,6 +141,13 @@ type offers struct {
 	drawn int
 }
 
+// known reports whether the first lease has read the offers, so that the namespace is known to be usable too.
+func (o *offers) known() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.read
+}
+
 // errDrained means that all offers were taken up.
 var errDrained = errors.New("no more nodes were free")
 
@@ -148,10 +155,7 @@ var errDrained = errors.New("no more nodes were free")
 // opened together.
 func (f *finder) offered(ctx context.Context) ([]int64, error) {
 	o := f.l.offers
-	o.mu.Lock()
-	read := o.read
-	o.mu.Unlock()
-	if !read { // only the first lease, before the others are opened
+	if !o.known() { // only the first lease, before the others are opened
 		free, err := f.vacancies(ctx, o.want)
 		if err != nil {
 			return nil, err

@@ -89,7 +89,9 @@ func open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, 
 			return nil, fmt.Errorf("lease: namespace %q: %w", namespace, err)
 		}
 	}
-	err = l.register(ctx)
+	if together == nil || !together.known() {
+		err = l.register(ctx)
+	}
 	if err == nil {
 		err = l.first(ctx)
 	}
