@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/ecdsa"
@@ -12,6 +13,7 @@ import (
 	"encoding/hex"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"math/big"
@@ -19,6 +21,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -219,4 +222,48 @@ func writePEM(t *testing.T, file, kind string, der []byte) {
 	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// respClient speaks just enough of the Redis protocol.
+type respClient struct {
+	t *testing.T
+	c net.Conn
+	r *bufio.Reader
+}
+
+func dialRESP(t *testing.T, p *Process) *respClient {
+	t.Helper()
+	c, err := net.Dial("tcp", p.RESP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return &respClient{t, c, bufio.NewReader(c)}
+}
+
+// ask sends a command of words and returns the first line of the reply.
+func (r *respClient) ask(command string) string {
+	r.t.Helper()
+	words := strings.Fields(command)
+	msg := fmt.Sprintf("*%d\r\n", len(words))
+	for _, w := range words {
+		msg += fmt.Sprintf("$%d\r\n%s\r\n", len(w), w)
+	}
+	if _, err := r.c.Write([]byte(msg)); err != nil {
+		r.t.Fatal(err)
+	}
+	line, err := r.r.ReadString('\n')
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	line = strings.TrimSpace(line)
+	if n := 0; strings.HasPrefix(line, "$") {
+		if _, err := fmt.Sscanf(line, "$%d", &n); err != nil {
+			r.t.Fatal(err)
+		}
+		if _, err := io.CopyN(io.Discard, r.r, int64(n+2)); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	return line
 }

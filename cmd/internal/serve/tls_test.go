@@ -1,0 +1,148 @@
+package serve
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// A renewed certificate is used without a restart, one that cannot be read is not, and who has no certificate of the right authority is nobody.
+func TestCertificates(t *testing.T) {
+	ca, others := newAuthority(t, "ours"), newAuthority(t, "theirs")
+	cert, key := filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")
+	ca.issue(t, cert, key)
+	p, logs := start(t, Config{RESP: "127.0.0.1:0", TLSCert: cert, TLSKey: key, TLSClientCA: ca.file}, store(t))
+	roots := x509.NewCertPool()
+	roots.AddCert(ca.cert)
+	client := func(by *authority) *http.Client {
+		conf := &tls.Config{RootCAs: roots}
+		if by != nil {
+			c, k := filepath.Join(by.dir, "client.pem"), filepath.Join(by.dir, "client-key.pem")
+			by.issue(t, c, k)
+			pair, err := tls.LoadX509KeyPair(c, k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			conf.Certificates = []tls.Certificate{pair}
+		}
+		return &http.Client{Transport: &http.Transport{TLSClientConfig: conf, DisableKeepAlives: true}}
+	}
+	serial := func(c *http.Client) (string, error) {
+		res, err := c.Get("https://" + p.HTTP + "/v1/default/next")
+		if err != nil {
+			return "", err
+		}
+		defer res.Body.Close()
+		if res.StatusCode != http.StatusOK {
+			return "", fmt.Errorf("status %d", res.StatusCode)
+		}
+		return res.TLS.PeerCertificates[0].SerialNumber.String(), nil
+	}
+	known := client(ca)
+	first, err := serial(known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]*http.Client{"nobody": client(nil), "somebody else": client(others)} {
+		if _, err := serial(c); err == nil {
+			t.Errorf("%s was let in", name)
+		}
+	}
+	if c, err := tls.Dial("tcp", p.RESP, &tls.Config{RootCAs: roots}); err == nil {
+		_, _ = c.Write([]byte("PING\r\n"))
+		if n, err := c.Read(make([]byte, 10)); err == nil {
+			t.Errorf("nobody was let in to the redis protocol: %d bytes", n)
+		}
+		c.Close()
+	}
+	if err := os.WriteFile(cert, []byte("half of it"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a warning", func() bool { return strings.Contains(logs.String(), "cannot be read") })
+	if again, err := serial(known); err != nil || again != first {
+		t.Errorf("a broken file took the certificate away: %v", err)
+	}
+	ca.issue(t, cert, key)
+	eventually(t, "the new certificate", func() bool { s, err := serial(known); return err == nil && s != first })
+}
+
+// Tokens are read again: for new requests and for connections that are open.
+func TestTokensReload(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tokens.yaml")
+	write := func(tokens ...server.Token) {
+		var b strings.Builder
+		b.WriteString("tokens:\n")
+		for _, k := range tokens {
+			fmt.Fprintf(&b, "  - {name: %s, sha256: %s, verbs: %s}\n", k.Name, k.SHA256, strings.ReplaceAll(fmt.Sprint(k.Verbs), " ", ","))
+		}
+		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(token("a", "secret-a", server.VerbIDs), token("b", "secret-b", server.VerbRead))
+	p, logs := start(t, Config{RESP: "127.0.0.1:0", Tokens: file, TokenList: []server.Token{token("c", "secret-c", server.VerbIDs)}}, store(t))
+	next := "http://" + p.HTTP + "/v1/default/next"
+	status := func(secret string) int { code, _ := get(t, next, secret); return code }
+	for secret, want := range map[string]int{"secret-a": 200, "secret-b": 403, "secret-c": 200, "": 401, "secret-d": 401} {
+		if got := status(secret); got != want {
+			t.Errorf("%q: %d, want %d", secret, got, want)
+		}
+	}
+	if code, _ := get(t, "http://"+p.HTTP+"/metrics", "secret-a"); code != http.StatusForbidden {
+		t.Errorf("metrics without the verb read: %d", code)
+	}
+	if code, text := get(t, "http://"+p.HTTP+"/metrics", "secret-b"); code != http.StatusOK || !strings.Contains(text, "snowfence_ids_total") {
+		t.Errorf("metrics with the verb read: %d", code)
+	}
+	c := dialRESP(t, p)
+	if got := c.ask("AUTH secret-a"); got != "+OK" {
+		t.Fatal(got)
+	}
+	if got := c.ask("SNOWFENCE.NEXT default"); !strings.HasPrefix(got, ":") && !strings.HasPrefix(got, "$") {
+		t.Fatal(got)
+	}
+	if err := os.WriteFile(file, []byte("tokens: [{name: a}]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a warning", func() bool { return strings.Contains(logs.String(), "cannot be read") })
+	if got := status("secret-a"); got != 200 {
+		t.Errorf("a broken file took tokens away: %d", got)
+	}
+	write(token("b", "secret-b", server.VerbIDs))
+	eventually(t, "a taken away", func() bool { return status("secret-a") == 401 })
+	eventually(t, "b may", func() bool { return status("secret-b") == 200 })
+	if got := status("secret-c"); got != 200 {
+		t.Errorf("the token of the configuration: %d", got)
+	}
+	if got := c.ask("SNOWFENCE.NEXT default"); !strings.HasPrefix(got, "-NOAUTH") {
+		t.Errorf("a connection goes on with a token that was taken away: %s", got)
+	}
+}
+
+// A token's rate holds over all wires together.
+func TestRate(t *testing.T) {
+	k := token("a", "secret-a", server.VerbIDs)
+	k.Rate, k.Burst = 1e-6, 10
+	p, _ := start(t, Config{RESP: "127.0.0.1:0", TokenList: []server.Token{k}}, store(t))
+	c := dialRESP(t, p)
+	c.ask("AUTH secret-a")
+	if code, body := get(t, "http://"+p.HTTP+"/v1/default/next?n=9", "secret-a"); code != 200 {
+		t.Fatal(code, body)
+	}
+	if got := c.ask("SNOWFENCE.NEXT default"); strings.HasPrefix(got, "-") {
+		t.Error(got)
+	}
+	if got := c.ask("SNOWFENCE.NEXT default"); !strings.HasPrefix(got, "-LIMIT") {
+		t.Error(got)
+	}
+	if code, _ := get(t, "http://"+p.HTTP+"/v1/default/next", "secret-a"); code != http.StatusTooManyRequests {
+		t.Error(code)
+	}
+}
