@@ -5,8 +5,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
+	"time"
 
 	"connectrpc.com/connect"
+	"connectrpc.com/grpchealth"
+	"connectrpc.com/grpcreflect"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -21,15 +25,25 @@ type rpc struct {
 	who Identify
 }
 
-// Mount adds the services to a mux, each behind wrap, which makes the caller known to who.
+// maxRequest bounds a message of a client: the largest is a swap of as many records as remote.Store sends at once.
+const maxRequest = 4 << 20
+
+// Mount adds the services to a mux, each behind wrap, which makes the caller known to who; beside them reflection and health checks, which ask nobody who they are:
+// what they tell is in the definition, or on /readyz.
 func Mount(mux *http.ServeMux, s *server.Service, who Identify, wrap func(http.Handler) http.Handler, opts ...connect.HandlerOption) {
 	r := &rpc{s, who}
-	opts = append(opts, connect.WithInterceptors(errorInterceptor{s}), connect.WithReadMaxBytes(16<<20))
-	add := func(path string, h http.Handler) { mux.Handle(path, wrap(h)) }
-	add(snowfencev1connect.NewIDServiceHandler(ids{r}, opts...))
-	add(snowfencev1connect.NewNamespaceServiceHandler(namespaces{r}, opts...))
-	add(snowfencev1connect.NewLeaseServiceHandler(leases{r}, opts...))
-	add(snowfencev1connect.NewStoreServiceHandler(store{r}, opts...))
+	own := append(slices.Clone(opts), connect.WithInterceptors(errorInterceptor{s}), connect.WithReadMaxBytes(maxRequest))
+	add := func(path string, h http.Handler) { mux.Handle(path, wrap(holding(h))) }
+	add(snowfencev1connect.NewIDServiceHandler(ids{r}, own...))
+	add(snowfencev1connect.NewNamespaceServiceHandler(namespaces{r}, own...))
+	add(snowfencev1connect.NewLeaseServiceHandler(leases{r}, own...))
+	add(snowfencev1connect.NewStoreServiceHandler(store{r}, own...))
+
+	small := connect.WithReadMaxBytes(64 << 10)
+	reflector := grpcreflect.NewStaticReflector(append(Names(), grpchealth.HealthV1ServiceName)...)
+	mux.Handle(grpcreflect.NewHandlerV1(reflector, small))
+	mux.Handle(grpcreflect.NewHandlerV1Alpha(reflector, small))
+	mux.Handle(grpchealth.NewHandler(health{s}, small))
 }
 
 // Names of the services, for reflection and health checks.
@@ -38,6 +52,53 @@ func Names() []string {
 		snowfencev1connect.IDServiceName, snowfencev1connect.NamespaceServiceName,
 		snowfencev1connect.LeaseServiceName, snowfencev1connect.StoreServiceName,
 	}
+}
+
+// health answers health checks: of the server as a whole ("") and of each service, which are ready together.
+type health struct{ s *server.Service }
+
+// Check implements [grpchealth.Checker].
+func (h health) Check(ctx context.Context, req *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
+	if req.Service != "" && !slices.Contains(Names(), req.Service) {
+		return nil, connect.NewError(connect.CodeNotFound, errors.New("there is no such service"))
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	if h.s.Ready(ctx) != nil {
+		return &grpchealth.CheckResponse{Status: grpchealth.StatusNotServing}, nil
+	}
+	return &grpchealth.CheckResponse{Status: grpchealth.StatusServing}, nil
+}
+
+// heldKey is where a request keeps what is to be released when its answer has gone.
+type heldKey struct{}
+
+// holding lets a handler hold room for its answer until a slow client has taken it.
+func holding(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var held []func()
+		defer func() {
+			for _, release := range held {
+				release()
+			}
+		}()
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), heldKey{}, &held)))
+	})
+}
+
+// hold keeps room for n IDs until the answer to a request has gone.
+func (r *rpc) hold(ctx context.Context, n int64) error {
+	release, err := r.s.Reserve(n)
+	if err != nil {
+		return err
+	}
+	held, ok := ctx.Value(heldKey{}).(*[]func())
+	if !ok {
+		release()
+		return server.NewError(server.Internal, errors.New("the request does not hold its answer"))
+	}
+	*held = append(*held, release)
+	return nil
 }
 
 // code is the table from kinds of errors to the codes of gRPC and Connect.
@@ -68,10 +129,13 @@ func code(k server.Kind) connect.Code {
 // errorInterceptor turns what the service returns into errors of the wire, with the kind as a detail that programs can compare.
 type errorInterceptor struct{ s *server.Service }
 
-func (i errorInterceptor) translate(err error) error {
+func (i errorInterceptor) translate(ctx context.Context, err error) error {
 	var own *connect.Error
 	if err == nil || errors.As(err, &own) {
 		return err
+	}
+	if errors.Is(err, context.Canceled) && context.Cause(ctx) == context.Canceled { // the client has gone; a stop has a cause of its own
+		return connect.NewError(connect.CodeCanceled, err)
 	}
 	kind := i.s.Failed(server.RPC, err)
 	out := connect.NewError(code(kind), err)
@@ -84,7 +148,7 @@ func (i errorInterceptor) translate(err error) error {
 func (i errorInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
 		res, err := next(ctx, req)
-		return res, i.translate(err)
+		return res, i.translate(ctx, err)
 	}
 }
 
@@ -94,7 +158,7 @@ func (errorInterceptor) WrapStreamingClient(next connect.StreamingClientFunc) co
 
 func (i errorInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		return i.translate(next(ctx, conn))
+		return i.translate(ctx, next(ctx, conn))
 	}
 }
 

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"connectrpc.com/connect"
@@ -134,6 +135,9 @@ func (r ids) Range(ctx context.Context, req *connect.Request[pb.RangeRequest]) (
 	sp, err := r.s.Space(ctx, name)
 	if err != nil {
 		return nil, err
+	}
+	if !req.Msg.From.IsValid() || !req.Msg.To.IsValid() {
+		return nil, server.NewError(server.Invalid, errors.New("the times from and to are missing, or out of range"))
 	}
 	lo, hi, err := sp.Range(req.Msg.From.AsTime(), req.Msg.To.AsTime())
 	if err != nil {

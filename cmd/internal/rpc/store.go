@@ -12,14 +12,14 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// store hands the server's store through to holders that run the lease algorithm themselves. They may touch what their token's namespaces hold, but for the
-// record of a namespace, which VerbManage is for: there they may only raise what every holder raises.
+// store hands the server's store through to holders that run the lease algorithm themselves, as far as lease.Holders goes; those who manage a namespace may write
+// anything in it.
 type store struct{ *rpc }
 
 const maxRecords = 10_000 // in one request
 
 func (r store) Get(ctx context.Context, req *connect.Request[pb.GetRequest]) (*connect.Response[pb.Records], error) {
-	name, _, err := r.may(ctx, server.VerbLease, req.Msg.Namespace)
+	name, _, err := r.may(ctx, server.VerbStore, req.Msg.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -28,6 +28,9 @@ func (r store) Get(ctx context.Context, req *connect.Request[pb.GetRequest]) (*c
 	}
 	keys := make([]lease.Key, len(req.Msg.Nodes))
 	for i, n := range req.Msg.Nodes {
+		if n < lease.NamespaceNode {
+			return nil, server.NewError(server.Invalid, fmt.Errorf("there is no node %d", n))
+		}
 		keys[i] = lease.Key{Namespace: name, Node: n}
 	}
 	rs, err := r.s.Store().Get(ctx, keys)
@@ -39,7 +42,7 @@ func (r store) Get(ctx context.Context, req *connect.Request[pb.GetRequest]) (*c
 
 func (r store) Find(ctx context.Context, req *connect.Request[pb.FindRequest]) (*connect.Response[pb.Records], error) {
 	m := req.Msg
-	name, _, err := r.may(ctx, server.VerbLease, m.Namespace)
+	name, _, err := r.may(ctx, server.VerbStore, m.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +60,7 @@ func (r store) Find(ctx context.Context, req *connect.Request[pb.FindRequest]) (
 }
 
 func (r store) Count(ctx context.Context, req *connect.Request[pb.CountRequest]) (*connect.Response[pb.CountResponse], error) {
-	name, _, err := r.may(ctx, server.VerbLease, req.Msg.Namespace)
+	name, _, err := r.may(ctx, server.VerbStore, req.Msg.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -81,14 +84,21 @@ func (r store) Swap(ctx context.Context, req *connect.Request[pb.SwapRequest]) (
 	if n == 0 || n > maxRecords {
 		return nil, server.NewError(server.Invalid, fmt.Errorf("%d writes: send 1 to %d", n, maxRecords))
 	}
+	st := r.s.Store()
 	writes := make([]lease.Write, n)
 	for i, w := range req.Msg.Writes {
 		rec := record(w.New)
 		if rec.Nonce == "" || rec.Nonce == w.Old || rec.Node < lease.NamespaceNode {
 			return nil, server.NewError(server.Invalid, fmt.Errorf("write %d has no new nonce, or no node", i))
 		}
-		if err := id.May(server.VerbLease, rec.Namespace); err != nil {
+		if err := id.May(server.VerbStore, rec.Namespace); err != nil {
 			return nil, err
+		}
+		if err := lease.CheckName(rec.Namespace); err != nil {
+			return nil, err
+		}
+		if id.May(server.VerbManage, rec.Namespace) != nil {
+			st = r.s.Holders()
 		}
 		writes[i] = lease.Write{Old: w.Old, New: rec}
 	}
@@ -96,7 +106,7 @@ func (r store) Swap(ctx context.Context, req *connect.Request[pb.SwapRequest]) (
 		return nil, err
 	}
 	res := &pb.SwapResponse{Results: make([]pb.SwapResult, n)}
-	for i, err := range r.s.Store().Swap(ctx, writes) {
+	for i, err := range st.Swap(ctx, writes) {
 		switch {
 		case err == nil:
 			res.Results[i] = pb.SwapResult_SWAP_RESULT_DONE
@@ -113,7 +123,7 @@ func (r store) Describe(ctx context.Context, req *connect.Request[pb.DescribeReq
 	name := req.Msg.Namespace // "" is the store as a whole
 	id, err := r.who(ctx)
 	if err == nil {
-		err = id.May(server.VerbLease, name)
+		err = id.May(server.VerbStore, name)
 	}
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -81,17 +80,17 @@ func (sp *Space) Decode(id snowfence.ID) (snowfence.Parts, error) { return sp.Sc
 // Over reports whether the namespace was closed or changed: ask the service for it again.
 func (sp *Space) Over() bool { return sp.over.Load() }
 
-// Batch makes n IDs and calls use with all of them, once. The slice is not to be kept. How many IDs wait for slow callers at a time is bounded.
+// Batch makes n IDs and calls use with all of them, once. The slice is not to be kept. How many IDs wait for slow callers at a time is bounded, where use
+// sends them.
 func (sp *Space) Batch(ctx context.Context, n int, use func([]snowfence.ID)) error {
 	if err := CheckCount(int64(n)); err != nil {
 		return err
 	}
-	s := sp.service
-	if s.waiting.Add(int64(n)) > maxWaiting {
-		s.waiting.Add(int64(-n))
-		return kindError{TooMuch, errors.New("too many large batches are on their way already: ask again, or for fewer")}
+	release, err := sp.service.Reserve(int64(n))
+	if err != nil {
+		return err
 	}
-	defer s.waiting.Add(int64(-n))
+	defer release()
 	ids := make([]snowfence.ID, n)
 	if got, err := sp.Fill(ctx, ids); err != nil {
 		return fmt.Errorf("after %d of %d IDs: %w", got, n, err)

@@ -69,6 +69,7 @@ type Service struct {
 	ended bool
 
 	waiting  atomic.Int64 // IDs of batches that are on their way to callers
+	watchers atomic.Int64
 	failures failures
 
 	// Events are what people want to know of.

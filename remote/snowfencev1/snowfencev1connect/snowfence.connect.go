@@ -85,9 +85,9 @@ const (
 
 // IDServiceClient is a client for the snowfence.v1.IDService service.
 type IDServiceClient interface {
-	// Next returns new IDs, increasing.
+	// Next returns new IDs, increasing. A million take 8 MB: gRPC clients, whose limit for a message is mostly 4 MiB, ask for at most 500,000, or raise theirs.
 	Next(context.Context, *connect.Request[snowfencev1.NextRequest]) (*connect.Response[snowfencev1.NextResponse], error)
-	// Stream returns new IDs for as long as the caller reads, a batch at a time.
+	// Stream returns new IDs for as long as the caller reads, a batch at a time; smaller ones where the rate of its token allows no more at once.
 	Stream(context.Context, *connect.Request[snowfencev1.StreamRequest]) (*connect.ServerStreamForClient[snowfencev1.NextResponse], error)
 	// Decode takes an ID apart.
 	Decode(context.Context, *connect.Request[snowfencev1.DecodeRequest]) (*connect.Response[snowfencev1.DecodeResponse], error)
@@ -165,9 +165,9 @@ func (c *iDServiceClient) Range(ctx context.Context, req *connect.Request[snowfe
 
 // IDServiceHandler is an implementation of the snowfence.v1.IDService service.
 type IDServiceHandler interface {
-	// Next returns new IDs, increasing.
+	// Next returns new IDs, increasing. A million take 8 MB: gRPC clients, whose limit for a message is mostly 4 MiB, ask for at most 500,000, or raise theirs.
 	Next(context.Context, *connect.Request[snowfencev1.NextRequest]) (*connect.Response[snowfencev1.NextResponse], error)
-	// Stream returns new IDs for as long as the caller reads, a batch at a time.
+	// Stream returns new IDs for as long as the caller reads, a batch at a time; smaller ones where the rate of its token allows no more at once.
 	Stream(context.Context, *connect.Request[snowfencev1.StreamRequest], *connect.ServerStream[snowfencev1.NextResponse]) error
 	// Decode takes an ID apart.
 	Decode(context.Context, *connect.Request[snowfencev1.DecodeRequest]) (*connect.Response[snowfencev1.DecodeResponse], error)
@@ -434,7 +434,7 @@ type LeaseServiceClient interface {
 	// Release gives the node back. used is the tick after the last one stamped, by a holder that has stopped.
 	Release(context.Context, *connect.Request[snowfencev1.ReleaseRequest]) (*connect.Response[snowfencev1.ReleaseResponse], error)
 	List(context.Context, *connect.Request[snowfencev1.ListLeasesRequest]) (*connect.Response[snowfencev1.ListLeasesResponse], error)
-	// Watch sends all leases of a namespace, and then those that changed.
+	// Watch sends all leases of a namespace, in messages of at most 4096, and then those that changed.
 	Watch(context.Context, *connect.Request[snowfencev1.WatchLeasesRequest]) (*connect.ServerStreamForClient[snowfencev1.ListLeasesResponse], error)
 }
 
@@ -526,7 +526,7 @@ type LeaseServiceHandler interface {
 	// Release gives the node back. used is the tick after the last one stamped, by a holder that has stopped.
 	Release(context.Context, *connect.Request[snowfencev1.ReleaseRequest]) (*connect.Response[snowfencev1.ReleaseResponse], error)
 	List(context.Context, *connect.Request[snowfencev1.ListLeasesRequest]) (*connect.Response[snowfencev1.ListLeasesResponse], error)
-	// Watch sends all leases of a namespace, and then those that changed.
+	// Watch sends all leases of a namespace, in messages of at most 4096, and then those that changed.
 	Watch(context.Context, *connect.Request[snowfencev1.WatchLeasesRequest], *connect.ServerStream[snowfencev1.ListLeasesResponse]) error
 }
 

@@ -1,0 +1,46 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Bytes that are no request are answered, whatever they are, and nothing panics.
+func FuzzRequest(f *testing.F) {
+	st := lease.NewMemory()
+	s, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		f.Fatal(err)
+	}
+	if _, err := lease.CreateNamespace(context.Background(), st, "default", s, nil); err != nil {
+		f.Fatal(err)
+	}
+	service := server.New(st, server.Options{})
+	f.Cleanup(func() { _ = service.Close(context.Background()) })
+	mux := http.NewServeMux()
+	Mount(mux, service, func(context.Context) (*server.Identity, error) { return server.Open().Anyone(), nil }, func(h http.Handler) http.Handler { return h })
+	methods := []string{next, "/snowfence.v1.IDService/Decode", "/snowfence.v1.LeaseService/Renew", "/snowfence.v1.StoreService/Swap", "/snowfence.v1.StoreService/Get"}
+	kinds := []string{"application/json", "application/proto", "application/grpc", "application/grpc-web+proto"}
+	f.Add(uint8(0), uint8(0), []byte(`{"count":2}`))
+	f.Add(uint8(2), uint8(0), []byte(`{"ticket":"e30=","attempt":"x"}`))
+	f.Add(uint8(3), uint8(0), []byte(`{"writes":[{"old":"","new":{"namespace":"default","node":1,"nonce":"x"}}]}`))
+	f.Add(uint8(3), uint8(0), []byte(`{"writes":[{}]}`))
+	f.Add(uint8(4), uint8(2), []byte("\x00\x00\x00\x00\x02\x12\x00"))
+	f.Fuzz(func(t *testing.T, method, kind uint8, body []byte) {
+		r := httptest.NewRequest(http.MethodPost, methods[int(method)%len(methods)], bytes.NewReader(body))
+		r.Header.Set("Content-Type", kinds[int(kind)%len(kinds)])
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		if w.Code == 0 || w.Code == http.StatusInternalServerError && !strings.Contains(kinds[int(kind)%len(kinds)], "grpc") && strings.Contains(w.Body.String(), `"internal"`) {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	})
+}

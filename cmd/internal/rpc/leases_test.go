@@ -1,0 +1,165 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
+)
+
+// A ticket over the wire: acquired, renewed, repeated after a lost answer, listed, watched, released, and refused to clones and forgers.
+func TestLeases(t *testing.T) {
+	w := start(t)
+	c := w.leases()
+	ctx := t.Context()
+	_, err := c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{}))
+	w.wants("no label", err, connect.CodeInvalidArgument, "invalid")
+	a, err := c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "me"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := a.Msg
+	if first.Nodes != 1 || first.From >= first.Until || first.RenewAfter.AsDuration() != 5*time.Second || first.Layout == "" || len(first.Secrets) > 0 {
+		t.Errorf("%v", first)
+	}
+	attempt := "attempt-0123456789"
+	renew := func(ticket []byte, attempt string) (*pb.Lease, error) {
+		res, err := c.Renew(ctx, connect.NewRequest(&pb.RenewRequest{Ticket: ticket, Attempt: attempt}))
+		if err != nil {
+			return nil, err
+		}
+		return res.Msg, nil
+	}
+	if _, err := renew(first.Ticket, attempt); err != nil { // the answer is lost
+		t.Fatal(err)
+	}
+	second, err := renew(first.Ticket, attempt)
+	if err != nil || second.Node != first.Node || second.From != first.From || second.Until < first.Until {
+		t.Fatalf("%v after %v: %v", second, first, err)
+	}
+	_, err = renew(first.Ticket, "another-attempt-0123")
+	w.wants("a clone with the old ticket", err, connect.CodeAborted, "lost")
+	_, err = renew(bytes.Replace(second.Ticket, []byte(`"from":`), []byte(`"from":1`), 1), "another-attempt-0123")
+	w.wants("a forged ticket", err, connect.CodeAborted, "lost")
+	_, err = renew([]byte("x"), attempt)
+	w.wants("no ticket", err, connect.CodeInvalidArgument, "invalid")
+	_, err = renew(second.Ticket, "short")
+	w.wants("a short attempt", err, connect.CodeInvalidArgument, "invalid")
+	list, err := c.List(ctx, connect.NewRequest(&pb.ListLeasesRequest{After: -1, Held: true}))
+	if err != nil || len(list.Msg.Leases) != 1 || list.Msg.Leases[0].Node != first.Node || list.Msg.Leases[0].Label != "me" {
+		t.Errorf("%v, %v", list, err)
+	}
+
+	watch, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s, err := c.Watch(watch, connect.NewRequest(&pb.WatchLeasesRequest{}))
+	if err != nil || !s.Receive() || len(s.Msg().Leases) != 1 || !s.Msg().Leases[0].Held {
+		t.Fatalf("watch: %v %v", err, s.Err())
+	}
+	used := second.From
+	if _, err := c.Release(ctx, connect.NewRequest(&pb.ReleaseRequest{Ticket: second.Ticket, Used: &used})); err != nil {
+		t.Fatal(err)
+	}
+	if !s.Receive() || len(s.Msg().Leases) != 1 || s.Msg().Leases[0].Held {
+		t.Errorf("watch after the release: %v %v", s.Msg(), s.Err())
+	}
+	_, err = renew(second.Ticket, "another-attempt-0123")
+	w.wants("a released ticket", err, connect.CodeAborted, "lost")
+
+	node := first.Node
+	if _, err := c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "you", Node: &node})); err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "me", Node: &node, Guard: true}))
+	w.wants("a guarded node", err, connect.CodeResourceExhausted, "no-nodes")
+	w.as(server.Token{Verbs: []server.Verb{server.VerbIDs}})
+	_, err = c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "me"}))
+	w.wants("without the verb", err, connect.CodePermissionDenied, "denied")
+}
+
+// Those who may lease may not use the store; those who use it may write what leases write, and those who manage anything.
+func TestStoreService(t *testing.T) {
+	w := start(t)
+	c := snowfencev1connect.NewStoreServiceClient(http.DefaultClient, w.url)
+	ctx := t.Context()
+	get := func() (*pb.Record, error) {
+		res, err := c.Get(ctx, connect.NewRequest(&pb.GetRequest{Nodes: []int64{lease.NamespaceNode}}))
+		if err != nil {
+			return nil, err
+		}
+		return res.Msg.Records[0], nil
+	}
+	swap := func(change func(*pb.Record)) error {
+		r, err := get()
+		if err != nil {
+			return err
+		}
+		old := r.Nonce
+		r.Nonce = fmt.Sprintf("nonce-%d", r.Revision)
+		r.Revision++
+		change(r)
+		res, err := c.Swap(ctx, connect.NewRequest(&pb.SwapRequest{Writes: []*pb.Write{{Old: old, New: r}}}))
+		if err == nil && res.Msg.Results[0] != pb.SwapResult_SWAP_RESULT_DONE {
+			err = fmt.Errorf("%v", res.Msg)
+		}
+		return err
+	}
+	remove := func(r *pb.Record) { r.Data = strings.Replace(r.Data, `"active"`, `"deleted"`, 1) }
+	w.as(server.Token{Verbs: []server.Verb{server.VerbLease}})
+	_, err := get()
+	w.wants("with the verb lease", err, connect.CodePermissionDenied, "denied")
+	w.as(server.Token{Verbs: []server.Verb{server.VerbStore}})
+	w.wants("a namespace deleted with the verb store", swap(remove), connect.CodeFailedPrecondition, "refused")
+	if err := swap(func(r *pb.Record) { r.Data = strings.Replace(r.Data, `"longest_ttl":0`, `"longest_ttl":9000000000`, 1) }); err != nil {
+		t.Errorf("a longer ttl: %v", err)
+	}
+	_, err = c.Get(ctx, connect.NewRequest(&pb.GetRequest{Namespace: "default", Nodes: []int64{-2}}))
+	w.wants("node -2", err, connect.CodeInvalidArgument, "invalid")
+	w.as(server.Token{Verbs: []server.Verb{server.VerbStore, server.VerbManage}})
+	if err := swap(remove); err != nil {
+		t.Errorf("deleted by who manages: %v", err)
+	}
+}
+
+// Secrets go to holders of leases where the server hands them out, and to nobody else.
+func TestNamespaces(t *testing.T) {
+	w := start(t)
+	c := snowfencev1connect.NewNamespaceServiceClient(http.DefaultClient, w.url)
+	ctx := t.Context()
+	ns, err := c.Create(ctx, connect.NewRequest(&pb.CreateNamespaceRequest{Name: "orders", LastNode: 100}))
+	if err != nil || ns.Msg.LastNode != 100 || ns.Msg.State != "active" || ns.Msg.EndOfLife.AsTime().Year() != 2080 {
+		t.Fatalf("%v, %v", ns, err)
+	}
+	_, err = c.Create(ctx, connect.NewRequest(&pb.CreateNamespaceRequest{Name: "orders", LastNode: 50}))
+	w.wants("created otherwise", err, connect.CodeAlreadyExists, "exists")
+	_, err = c.Create(ctx, connect.NewRequest(&pb.CreateNamespaceRequest{Name: "x", Layout: "randflake"}))
+	w.wants("encrypted without secrets", err, connect.CodeFailedPrecondition, "refused")
+	list, err := c.List(ctx, connect.NewRequest(&pb.ListNamespacesRequest{}))
+	if err != nil || len(list.Msg.Namespaces) != 2 {
+		t.Errorf("%v, %v", list, err)
+	}
+	_, err = c.Delete(ctx, connect.NewRequest(&pb.DeleteNamespaceRequest{Name: "orders"}))
+	w.wants("deleted without confirmation", err, connect.CodeFailedPrecondition, "refused")
+	if _, err = c.Delete(ctx, connect.NewRequest(&pb.DeleteNamespaceRequest{Name: "orders", Confirm: "orders"})); err != nil {
+		t.Error(err)
+	}
+	w.as(server.Token{Namespaces: []string{"default"}, Verbs: []server.Verb{server.VerbRead}})
+	list, err = c.List(ctx, connect.NewRequest(&pb.ListNamespacesRequest{}))
+	if err != nil || len(list.Msg.Namespaces) != 1 {
+		t.Errorf("of one's own: %v, %v", list, err)
+	}
+	_, err = c.Show(ctx, connect.NewRequest(&pb.ShowNamespaceRequest{Name: "orders"}))
+	w.wants("another's", err, connect.CodePermissionDenied, "denied")
+	w.who = nil
+	_, err = c.Show(ctx, connect.NewRequest(&pb.ShowNamespaceRequest{Name: "default"}))
+	w.wants("nobody's", err, connect.CodeUnauthenticated, "unauthenticated")
+}

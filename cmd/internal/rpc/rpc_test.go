@@ -1,0 +1,296 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	reflectpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/status"
+)
+
+// wire is a server over a memory store that tests talk to.
+type wire struct {
+	*testing.T
+	url     string
+	service *server.Service
+	who     *server.Identity
+}
+
+func start(t *testing.T, names ...string) *wire {
+	t.Helper()
+	st := lease.NewMemory()
+	s, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(names, "default") {
+		if _, err := lease.CreateNamespace(t.Context(), st, name, s, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := &wire{T: t, service: server.New(lease.Group(st), server.Options{}), who: server.Open().Anyone()}
+	mux := http.NewServeMux()
+	Mount(mux, w.service, func(context.Context) (*server.Identity, error) { return w.who, nil }, func(h http.Handler) http.Handler { return h })
+	h := httptest.NewUnstartedServer(mux)
+	h.Config.Protocols = new(http.Protocols)
+	h.Config.Protocols.SetHTTP1(true)
+	h.Config.Protocols.SetUnencryptedHTTP2(true)
+	h.Start()
+	w.url = h.URL
+	t.Cleanup(func() {
+		h.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := w.service.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+// as makes all requests those of a token with these verbs.
+func (w *wire) as(t server.Token) {
+	w.Helper()
+	t.Name = "t"
+	t.SHA256 = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b" // of "secret"
+	a, err := server.NewAuth([]server.Token{t})
+	if err != nil {
+		w.Fatal(err)
+	}
+	if w.who, err = a.Who("secret"); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *wire) grpc() *grpc.ClientConn {
+	w.Helper()
+	c, err := grpc.NewClient(strings.TrimPrefix(w.url, "http://"), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { c.Close() })
+	return c
+}
+
+func (w *wire) ids(opts ...connect.ClientOption) snowfencev1connect.IDServiceClient {
+	return snowfencev1connect.NewIDServiceClient(http.DefaultClient, w.url, opts...)
+}
+
+func (w *wire) leases() snowfencev1connect.LeaseServiceClient {
+	return snowfencev1connect.NewLeaseServiceClient(http.DefaultClient, w.url)
+}
+
+func (w *wire) wants(what string, err error, want connect.Code, reason string) {
+	w.Helper()
+	if connect.CodeOf(err) != want {
+		w.Errorf("%s: %v, want %s", what, err, want)
+		return
+	}
+	var e *connect.Error
+	errors.As(err, &e)
+	for _, d := range e.Details() {
+		if v, err := d.Value(); err == nil {
+			if info, ok := v.(*errdetails.ErrorInfo); ok && info.Reason == reason && info.Domain == "snowfence" {
+				return
+			}
+		}
+	}
+	w.Errorf("%s: no detail %q in %v", what, reason, e.Details())
+}
+
+const next = "/snowfence.v1.IDService/Next"
+
+// A real gRPC client gets IDs, a large batch with a raised limit, error details, and streams that end when it goes.
+func TestGRPC(t *testing.T) {
+	w := start(t)
+	c := w.grpc()
+	ctx := t.Context()
+	res := &pb.NextResponse{}
+	if err := c.Invoke(ctx, next, &pb.NextRequest{Count: 3}, res); err != nil || len(res.Ids) != 3 || res.Ids[0] >= res.Ids[1] {
+		t.Fatalf("%v, %v", res, err)
+	}
+	// A million are 8 MB, more than the client takes without being told to.
+	million := &pb.NextRequest{Count: server.MaxBatch}
+	if err := c.Invoke(ctx, next, million, res); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("a million within 4 MiB: %v", err)
+	}
+	if err := c.Invoke(ctx, next, million, res, grpc.MaxCallRecvMsgSize(9<<20)); err != nil || len(res.Ids) != server.MaxBatch {
+		t.Fatalf("%d IDs, %v", len(res.Ids), err)
+	}
+	for i, id := range res.Ids[1:] {
+		if id <= res.Ids[i] {
+			t.Fatalf("%d after %d", id, res.Ids[i])
+		}
+	}
+	if err := c.Invoke(ctx, next, &pb.NextRequest{Count: 500_000}, res); err != nil || len(res.Ids) != 500_000 {
+		t.Errorf("half a million: %d IDs, %v", len(res.Ids), err)
+	}
+	err := c.Invoke(ctx, next, &pb.NextRequest{Namespace: "nowhere"}, res)
+	st, _ := status.FromError(err)
+	if st.Code() != codes.NotFound || len(st.Details()) != 1 || st.Details()[0].(*errdetails.ErrorInfo).Reason != "no-namespace" {
+		t.Errorf("%v %v", err, st.Details())
+	}
+	if err := c.Invoke(ctx, "/snowfence.v1.LeaseService/Renew", &pb.RenewRequest{Ticket: bytes.Repeat([]byte("x"), maxRequest)}, &pb.Lease{}); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("an oversized request: %v", err)
+	}
+
+	health := healthpb.NewHealthClient(c)
+	for _, service := range append(Names(), "") {
+		if res, err := health.Check(ctx, &healthpb.HealthCheckRequest{Service: service}); err != nil || res.Status != healthpb.HealthCheckResponse_SERVING {
+			t.Errorf("health of %q: %v, %v", service, res, err)
+		}
+	}
+	if _, err := health.Check(ctx, &healthpb.HealthCheckRequest{Service: "x"}); status.Code(err) != codes.NotFound {
+		t.Errorf("health of what is not there: %v", err)
+	}
+	stream, err := reflectpb.NewServerReflectionClient(c).ServerReflectionInfo(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, symbol := range Names() {
+		if err := stream.Send(&reflectpb.ServerReflectionRequest{MessageRequest: &reflectpb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: symbol}}); err != nil {
+			t.Fatal(err)
+		}
+		if res, err := stream.Recv(); err != nil || len(res.GetFileDescriptorResponse().GetFileDescriptorProto()) == 0 {
+			t.Errorf("reflection of %s: %v, %v", symbol, res, err)
+		}
+	}
+}
+
+// The same over Connect, gRPC-Web and gRPC of connect's client.
+func TestProtocols(t *testing.T) {
+	w := start(t)
+	for name, opts := range map[string][]connect.ClientOption{
+		"connect": nil, "connect with JSON": {connect.WithProtoJSON()}, "grpc-web": {connect.WithGRPCWeb()}, "connect with GET": {connect.WithHTTPGet()},
+	} {
+		c := w.ids(opts...)
+		res, err := c.Next(t.Context(), connect.NewRequest(&pb.NextRequest{Count: 2}))
+		if err != nil || len(res.Msg.Ids) != 2 {
+			t.Fatalf("%s: %v, %v", name, res, err)
+		}
+		d, err := c.Decode(t.Context(), connect.NewRequest(&pb.DecodeRequest{Id: res.Msg.Ids[0]}))
+		if err != nil || d.Msg.Id != res.Msg.Ids[0] || d.Msg.Node < 0 || time.Since(d.Msg.Time.AsTime()) > time.Minute {
+			t.Errorf("%s: %v, %v", name, d, err)
+		}
+		_, err = c.Decode(t.Context(), connect.NewRequest(&pb.DecodeRequest{Id: -1}))
+		w.wants(name, err, connect.CodeInvalidArgument, "invalid")
+		_, err = c.Range(t.Context(), connect.NewRequest(&pb.RangeRequest{}))
+		w.wants(name+": empty range", err, connect.CodeInvalidArgument, "invalid")
+	}
+}
+
+// IDs are strings in JSON, since numbers of JavaScript round them.
+func TestPlainJSON(t *testing.T) {
+	w := start(t)
+	post := func(body string) (int, map[string]any) {
+		res, err := http.Post(w.url+next, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		var v map[string]any
+		if err := json.NewDecoder(res.Body).Decode(&v); err != nil {
+			t.Fatal(err)
+		}
+		return res.StatusCode, v
+	}
+	code, v := post(`{"count":2}`)
+	list, _ := v["ids"].([]any)
+	if code != 200 || len(list) != 2 {
+		t.Fatalf("%d %v", code, v)
+	}
+	for _, id := range list {
+		text, _ := id.(string)
+		if _, err := strconv.ParseInt(text, 10, 64); err != nil {
+			t.Errorf("%v is no text with an ID", id)
+		}
+	}
+	for body, want := range map[string]string{
+		`{"namespace":"nowhere"}`: "not_found", `{"count":1000001}`: "invalid_argument", `{"namespace":"a/b"}`: "invalid_argument",
+		`{`: "invalid_argument", `{"namespace":"` + strings.Repeat("x", maxRequest) + `"}`: "resource_exhausted",
+	} {
+		if code, v := post(body); code == 200 || v["code"] != want {
+			t.Errorf("%.50s: %d %v, want %s", body, code, v, want)
+		}
+	}
+}
+
+func TestStream(t *testing.T) {
+	w := start(t)
+	read := func(c snowfencev1connect.IDServiceClient, req *pb.StreamRequest, most int) (n int, err error) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		s, err := c.Stream(ctx, connect.NewRequest(req))
+		if err != nil {
+			return 0, err
+		}
+		last := int64(0)
+		for n < most && s.Receive() {
+			for _, id := range s.Msg().Ids {
+				if id <= last {
+					t.Fatalf("%d after %d", id, last)
+				}
+				last = id
+			}
+			n += len(s.Msg().Ids)
+		}
+		if n >= most {
+			cancel() // the client has enough
+			return n, nil
+		}
+		return n, errors.Join(s.Err(), s.Close())
+	}
+	for _, opts := range [][]connect.ClientOption{nil, {connect.WithGRPCWeb()}} {
+		if n, err := read(w.ids(opts...), &pb.StreamRequest{Count: 2500}, 1<<30); n != 2500 || err != nil {
+			t.Errorf("%d IDs of 2500, %v", n, err)
+		}
+		if n, err := read(w.ids(opts...), &pb.StreamRequest{Batch: 100}, 10_000); n != 10_000 || err != nil {
+			t.Errorf("%d IDs without end, %v", n, err)
+		}
+		_, err := read(w.ids(opts...), &pb.StreamRequest{Batch: server.MaxBatch + 1}, 1)
+		w.wants("batch", err, connect.CodeInvalidArgument, "invalid")
+	}
+	// Nothing is held for clients that have gone.
+	until(t, "room is given back", func() bool {
+		release, err := w.service.Reserve(32 * server.MaxBatch)
+		if err == nil {
+			release()
+		}
+		return err == nil
+	})
+	// A stream slows down to the rate of its token; a single request is refused.
+	w.as(server.Token{Rate: 1e6, Burst: 10})
+	if n, err := read(w.ids(), &pb.StreamRequest{Count: 100, Batch: 50}, 1<<30); n != 100 || err != nil {
+		t.Errorf("%d IDs at a rate, %v", n, err)
+	}
+	_, err := w.ids().Next(t.Context(), connect.NewRequest(&pb.NextRequest{Count: 50}))
+	w.wants("more than the burst", err, connect.CodeResourceExhausted, "limit")
+}
+
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("still not: ", what)
+		}
+	}
+}

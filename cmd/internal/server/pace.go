@@ -1,0 +1,67 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Pace waits until the caller may have more, and returns how many of n: what its rate lets through at once. It is for streams, which slow down where a single request
+// would be refused.
+func (id *Identity) Pace(ctx context.Context, n int64) (int64, error) {
+	r := id.rights.Load()
+	switch {
+	case r == nil:
+		return 0, errRevoked
+	case r.limiter == nil:
+		return n, nil
+	}
+	n = min(n, int64(r.limiter.Burst()))
+	wait := r.limiter.ReserveN(time.Now(), int(n))
+	if !wait.OK() {
+		return 0, kindError{TooMuch, fmt.Errorf("token %q may have none at once", id.Name)}
+	}
+	timer := time.NewTimer(wait.Delay())
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return n, nil
+	case <-ctx.Done():
+		wait.Cancel()
+		return 0, ctx.Err()
+	}
+}
+
+// Reserve takes room for n IDs on their way to a slow caller. It bounds what answers take in memory; release gives the room back when the answer has gone.
+func (s *Service) Reserve(n int64) (release func(), err error) {
+	if s.waiting.Add(n) > maxWaiting {
+		s.waiting.Add(-n)
+		return nil, kindError{TooMuch, errors.New("too many large batches are on their way already: ask again, or for fewer")}
+	}
+	return func() { s.waiting.Add(-n) }, nil
+}
+
+// Watching takes one of the places for those who watch the leases of a namespace: each reads all of them every few seconds.
+func (s *Service) Watching() (leave func(), err error) {
+	if s.watchers.Add(1) > maxWatchers {
+		s.watchers.Add(-1)
+		return nil, kindError{TooMuch, fmt.Errorf("%d watch already, the server's limit: list the leases instead", maxWatchers)}
+	}
+	return func() { s.watchers.Add(-1) }, nil
+}
+
+const maxWatchers = 100
+
+// Ready returns why requests should go to another server: the store is away, or a lease of this one has run out.
+func (s *Service) Ready(ctx context.Context) error {
+	if err := s.Ping(ctx); err != nil {
+		return err
+	}
+	for _, sp := range s.Spaces() {
+		if st, ok := sp.Status(); ok && !st.Held {
+			return fmt.Errorf("namespace %q: no lease is held: %w", sp.Name, st.Trouble)
+		}
+	}
+	return nil
+}
