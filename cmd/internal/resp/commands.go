@@ -53,11 +53,12 @@ type command struct {
 	run   func(c *conn, args [][]byte)
 }
 
-// do carries out one command.
-func (c *conn) do(args [][]byte) {
+// do carries out one command, and reports whether it gave one ID.
+func (c *conn) do(args [][]byte) bool {
 	if len(args[0]) == len("SNOWFENCE.NEXT") && equalFold(args[0], "SNOWFENCE.NEXT") {
+		before := c.made
 		c.next(args)
-		return
+		return len(args) == 2 && c.made == before+1
 	}
 	cmd := c.srv.find(args[0])
 	switch {
@@ -70,6 +71,7 @@ func (c *conn) do(args [][]byte) {
 	default:
 		cmd.run(c, args)
 	}
+	return false
 }
 
 func (c *conn) noAuth() { c.out = appendError(c.out, "NOAUTH", "Authentication required.") }

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
@@ -30,6 +31,8 @@ type conn struct {
 	r, w int
 	out  []byte
 	args [][]byte
+	same []byte         // a command for one ID, see again
+	ids  []snowfence.ID // made together
 
 	space *server.Space // of the last command
 	made  int64         // IDs of space that are not counted yet
@@ -62,6 +65,12 @@ func (c *conn) serve() {
 // carryOut carries out all whole commands that have come in. An error is one of the protocol.
 func (c *conn) carryOut() error {
 	for !c.quit {
+		if c.again() {
+			if len(c.out) >= flushAt && !c.flush() {
+				c.quit = true
+			}
+			continue
+		}
 		args, n, err := parse(c.buf[c.r:c.w], c.args[:0])
 		c.args = args
 		if err != nil {
@@ -70,12 +79,16 @@ func (c *conn) carryOut() error {
 		if n == 0 {
 			return nil
 		}
+		raw := c.buf[c.r : c.r+n]
 		c.r += n
 		if len(args) == 0 {
 			continue
 		}
 		c.ran++
-		c.do(args)
+		c.same = c.same[:0]
+		if c.do(args) {
+			c.remember(raw)
+		}
 		if len(c.out) >= flushAt && !c.flush() {
 			c.quit = true
 		}
