@@ -102,6 +102,9 @@ func parse(text string) ([]parsed, error) {
 				}
 				i := slices.IndexFunc(list, func(p parsed) bool { return p.id == id })
 				if i < 0 {
+					if form.Encode(id) != text {
+						rank += len(encodings) // it is not how the ID is written, only how it may be read: in capitals, with zeros in front
+					}
 					list = append(list, parsed{id, []string{form.Name()}, rank})
 				} else if !slices.Contains(list[i].encodings, e.Name()) {
 					list[i].encodings = append(list[i].encodings, form.Name())

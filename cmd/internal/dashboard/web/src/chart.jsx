@@ -20,7 +20,7 @@ export function Chart({ title, times, lines, format, theme, summary, empty }) {
       {
         width: Math.max(box.current.clientWidth, 200),
         height: 190,
-        padding: [10, 6, 0, 0],
+        padding: [10, 22, 0, 0],
         legend: { show: false },
         cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false } },
         hooks: { setCursor: [(u) => setAt(u.cursor.idx ?? null)] },
@@ -48,11 +48,13 @@ export function Chart({ title, times, lines, format, theme, summary, empty }) {
       data,
       box.current,
     )
-    const resize = new ResizeObserver(() => plot.current?.setSize({ width: Math.max(box.current.clientWidth, 200), height: 190 }))
-    resize.observe(box.current)
+    const at = box.current
+    const made = plot.current
+    const resize = new ResizeObserver(() => made.setSize({ width: Math.max(at.clientWidth, 200), height: 190 }))
+    resize.observe(at)
     return () => {
       resize.disconnect()
-      plot.current.destroy()
+      made.destroy()
       plot.current = null
     }
   }, [theme, lines.length])

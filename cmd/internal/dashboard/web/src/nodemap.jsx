@@ -35,9 +35,10 @@ export function NodeMap({ cells, version, per, first, text, selected, select, th
   const grid = arrange(cells.length, Math.max(width * ratio, 100), 460 * ratio)
 
   useEffect(() => {
-    const o = new ResizeObserver(() => setWidth(frame.current.clientWidth))
-    o.observe(frame.current)
-    setWidth(frame.current.clientWidth)
+    const at = frame.current
+    const o = new ResizeObserver(() => setWidth(at.clientWidth))
+    o.observe(at)
+    setWidth(at.clientWidth)
     return () => o.disconnect()
   }, [])
 

@@ -68,7 +68,6 @@ export function Plan({ live, given }) {
               id="epoch" type="date" min="1900-01-01" max="2200-12-31" value={layout.epoch.slice(0, 10)}
               onChange={(e) => e.currentTarget.value && setLayout({ ...layout, epoch: `${e.currentTarget.value}T00:00:00Z` })}
             />
-            <output class="num" />
           </div>
         </div>
         <p class={`sum num ${used > 64 ? 'over' : ''}`}>
@@ -82,7 +81,7 @@ export function Plan({ live, given }) {
         </div>
       </section>
       <div role="status">{error && <p class="banner warn">{error}</p>}</div>
-      <dl class={`tiles six ${s ? '' : 'stale'}`}>
+      <dl class="tiles six">
         <Tile name="Ends" value={s ? date(s.end_of_life) : '–'} unit="" note={s ? (s.years_left > 0 ? `${digits(s.years_left)} years left` : 'it is over') : ''} warn={s && s.years_left < 10} />
         <Tile name="IDs a second, one node" value={s ? large(s.ids_per_second_per_node) : '–'} unit="" note={s ? `${count(s.ids_per_tick)} a tick` : ''} />
         <Tile name="IDs a second, all nodes" value={s ? large(s.ids_per_second) : '–'} unit="" note="" />

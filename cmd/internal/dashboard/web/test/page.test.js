@@ -1,0 +1,273 @@
+// The main paths of the dashboard in a real browser, against a real server.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { open, patience, startBrowser, startRig } from './rig.js'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+let browser
+let rig
+
+before(async () => {
+  ;[browser, rig] = await Promise.all([startBrowser(), startRig()])
+  await rig.do('namespace', 'default', 'twitter')
+  await rig.do('namespace', 'orders', 'randflake-raw')
+  await rig.do('event', 'clock', '', "this server's clock stepped back by 30s")
+})
+after(async () => {
+  await browser?.close()
+  await rig?.stop()
+})
+
+/** Waits until something holds. */
+async function until(what, check) {
+  const end = Date.now() + patience
+  for (;;) {
+    const seen = await check()
+    if (seen) return seen
+    if (Date.now() > end) assert.fail(`${what} did not happen`)
+    await new Promise((done) => setTimeout(done, 50))
+  }
+}
+
+const number = async (locator) => Number((await locator.innerText()).replace(/,/g, ''))
+const tile = (page, name) => page.locator('.tile', { has: page.locator('dt', { hasText: new RegExp(`^${name}`) }) })
+const space = (page, name) => page.locator('.space .name', { hasText: name })
+
+/** Faults of accessibility that axe-core finds serious or critical. */
+async function faults(page) {
+  await page.evaluate(axe)
+  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
+  return found.violations
+    .filter((v) => v.impact === 'serious' || v.impact === 'critical')
+    .map((v) => `${v.id}: ${v.nodes.map((n) => `${n.target} ${n.failureSummary}`).join('; ')}`)
+}
+
+test('it loads with both namespaces, and IDs a second rise while IDs are made', async () => {
+  const page = await open(browser, rig.url)
+  assert.match(page.url(), /\/dashboard\/$/)
+  await space(page, 'default').waitFor()
+  await space(page, 'orders').waitFor()
+  await page.locator('.connection.live').waitFor()
+  await page.getByText('30s').waitFor()
+  await rig.do('rate', 'default', 3000)
+  const value = tile(page, 'IDs a second').locator('.value')
+  await until('a rate above 500', async () => (await number(value)) > 500)
+  assert.equal(await page.locator('.plot canvas').count(), 2)
+  assert.equal(await page.evaluate(() => [...document.querySelectorAll('script, link[rel=stylesheet]')].every((e) => (e.src || e.href).startsWith(location.origin))), true)
+  await rig.do('rate', 'default', 0)
+  assert.deepEqual(page.complaints, [])
+  await page.context().close()
+})
+
+/** The colour of a node's square, as a reader sees it. */
+async function colour(page, node, columns, rows) {
+  return page.locator('canvas[role=slider]').evaluate(
+    (c, [n, cols, rs]) => {
+      const w = c.width / cols
+      const h = c.height / rs
+      return [...c.getContext('2d').getImageData(Math.floor(((n % cols) + 0.15) * w), Math.floor((Math.floor(n / cols) + 0.15) * h), 1, 1).data].slice(0, 3)
+    },
+    [node, columns, rows],
+  )
+}
+const variable = (page, name) =>
+  page.evaluate((n) => {
+    const v = parseInt(getComputedStyle(document.documentElement).getPropertyValue(n).trim().slice(1), 16)
+    return [v >> 16, (v >> 8) & 255, v & 255]
+  }, name)
+
+test('a lease appears in the map and the list, its clock is judged, and its end is an event', async () => {
+  const page = await open(browser, `${rig.url}/dashboard/#/ns/default`)
+  const map = page.locator('canvas[role=slider]')
+  await map.waitFor()
+  const columns = Number((await page.locator('.map .hover').innerText()).match(/^(\d+) nodes a row/)[1])
+  const at = (node) => colour(page, node, columns, 1024 / columns)
+  assert.deepEqual(await at(421), await variable(page, '--cell-never'))
+  await rig.do('hold', 'default', 421, 'web-7', 40000)
+  await rig.do('once', 'default', 33, 'short-lived', 5000)
+  const held = await variable(page, '--cell-held')
+  await until('a marked square', async () => String(await at(421)) === String(held))
+  const row = page.getByRole('row', { name: /web-7/ })
+  await row.waitFor()
+  assert.match(await row.innerText(), /datacenter 13, worker 5/)
+  await until('the offset of its clock', async () => /ahead \(±/.test(await row.innerText()))
+  const seconds = Number((await row.innerText()).match(/([\d.]+) s ahead/)[1])
+  assert.ok(seconds > 36 && seconds < 44, `the clock is ${seconds} s ahead, not 40`)
+  await map.focus()
+  await page.keyboard.press('Home')
+  for (let i = 0; i < 60 && !/Node 421/.test(await page.locator('.chosen').innerText()); i++) await page.keyboard.press('n')
+  await until('what is known of the node', async () => /Node 421: held.*web-7/.test(await page.locator('.chosen').innerText()))
+  assert.match(await map.getAttribute('aria-valuetext'), /node 421: held/)
+  await page.goto(`${rig.url}/dashboard/#/events`)
+  await page.getByText(/the lease of "short-lived" ran out/).waitFor()
+  assert.deepEqual(page.complaints, [])
+  await page.context().close()
+})
+
+test('131,072 nodes are drawn at once and stay quick', async () => {
+  await rig.do('fill', 'orders', 0, 131072)
+  const page = await open(browser, `${rig.url}/dashboard/#/ns/orders`)
+  await page.locator('canvas[role=slider]').waitFor()
+  await until('all nodes', async () => /131,072/.test(await page.locator('.kinds').innerText()))
+  await page.locator('canvas[role=slider]').focus()
+  await page.keyboard.press('End')
+  await until('the last node', async () => /Node 131,071: held.*worker-131071/.test(await page.locator('.chosen').innerText()))
+  await page.getByLabel('Find a holder or a node').fill('worker-99999')
+  await page.getByText('1 to 1 of 1', { exact: true }).waitFor()
+  assert.deepEqual(page.complaints, [])
+  await page.context().close()
+})
+
+test('an ID is taken apart from any form', async () => {
+  const page = await open(browser, `${rig.url}/dashboard/#/decode`)
+  for (const [text, form] of [['2083727055179621056', 'dec'], ['0x1ceae2b774da22c0', 'hex'], ['5qY6jMw9N8P', 'base58'], ['ord_1pqn2mtqdk8m0', 'base32hex']]) {
+    await page.getByLabel('ID', { exact: true }).fill(text)
+    await until(`${text} read as ${form}`, async () => {
+      const seen = (await page.locator('.reading').allInnerTexts()).join()
+      return seen.includes('2083727055179621056') && seen.includes(`read as ${form}`) && seen.includes('2026-08-02 01:30:18.388')
+    })
+  }
+  const fields = await page.locator('.reading table').first().innerText()
+  assert.match(fields, /datacenter\s+13/)
+  assert.match(fields, /sequence\s+704/)
+  await page.getByLabel('Layout', { exact: true }).selectOption('discord')
+  await page.getByText('Layout discord').waitFor()
+  await page.getByLabel('ID', { exact: true }).fill('no such ID!')
+  await page.getByText(/no ID in any form known/).waitFor()
+  await page.context().close()
+})
+
+test('the planner counts as the library does', async () => {
+  const page = await open(browser, `${rig.url}/dashboard/#/plan`)
+  await until('the first figures', async () => /2094-09-07/.test(await tile(page, 'Ends').innerText()))
+  assert.match(await tile(page, 'IDs a second, one node').innerText(), /4\.1 million[^]*4,096 a tick/)
+  assert.match(await tile(page, 'Safe as JavaScript').innerText(), /until 2025-01-25/)
+  await page.getByLabel('node bits').focus()
+  await page.keyboard.press('ArrowRight')
+  await until('twice the nodes', async () => /2,048/.test(await tile(page, 'Nodes').innerText()))
+  assert.equal(await page.getByLabel('Spec', { exact: true }).inputValue(), 'time=41,node=11,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms')
+  await page.getByLabel('node bits').press('ArrowRight')
+  await page.getByText('1 too many').waitFor()
+  await page.getByRole('status').filter({ hasText: 'take 1 away' }).waitFor()
+  await page.getByLabel('Start from').selectOption('sonyflake')
+  await until("sonyflake's end", async () => /2188-11-16/.test(await tile(page, 'Ends').innerText()))
+  await page.context().close()
+})
+
+test('the theme follows the system, and a choice is kept', async () => {
+  const page = await open(browser, rig.url, { colorScheme: 'dark' })
+  const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+  assert.equal(await ground(), 'rgb(14, 19, 26)')
+  await page.getByRole('button', { name: 'Use the light theme' }).click()
+  assert.equal(await ground(), 'rgb(244, 246, 249)')
+  await page.reload()
+  assert.equal(await ground(), 'rgb(244, 246, 249)')
+  await page.getByRole('button', { name: 'Use the dark theme' }).waitFor()
+  await page.context().close()
+})
+
+test('the keyboard reaches everything, and where it is can be seen', async () => {
+  const page = await open(browser, rig.url)
+  await space(page, 'default').waitFor()
+  const seen = []
+  for (let i = 0; i < 12; i++) {
+    await page.keyboard.press('Tab')
+    const at = await page.evaluate(() => {
+      const e = document.activeElement
+      const s = getComputedStyle(e)
+      return { name: e.getAttribute('aria-label') || e.innerText, visible: s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2 }
+    })
+    assert.ok(at.visible, `${at.name} has the focus and does not show it`)
+    seen.push(at.name.trim())
+    if (at.name.trim() === 'default') break
+  }
+  for (const name of ['Skip to the content', 'Overview', 'Decode', 'Plan', 'Events', 'default']) assert.ok(seen.includes(name), `${name} is not among ${seen}`)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'default', level: 1 }).waitFor()
+  await until('the focus in the new view', () => page.evaluate(() => document.activeElement.id === 'main'))
+  await page.context().close()
+})
+
+test('nothing scrolls sideways at 360 pixels', async () => {
+  const page = await open(browser, rig.url, { viewport: { width: 360, height: 740 } })
+  for (const view of ['', 'ns/default', 'ns/orders', 'decode', 'plan', 'events']) {
+    await page.goto(`${rig.url}/dashboard/#/${view}`)
+    if (view.startsWith('ns')) await page.locator('.scroll tbody tr').first().waitFor()
+    if (view === 'decode') {
+      await page.getByLabel('ID', { exact: true }).fill('2083727055179621056')
+      await page.locator('.reading').waitFor()
+    }
+    const [wide, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth])
+    assert.ok(wide <= screen, `#/${view} is ${wide} pixels wide on a screen of ${screen}`)
+  }
+  await page.context().close()
+})
+
+for (const colorScheme of ['light', 'dark']) {
+  test(`axe-core finds no serious fault (${colorScheme})`, async () => {
+    const page = await open(browser, rig.url, { colorScheme })
+    for (const view of ['', 'ns/default', 'decode', 'plan', 'events']) {
+      await page.goto(`${rig.url}/dashboard/#/${view}`)
+      if (view === '') await space(page, 'orders').waitFor()
+      if (view.startsWith('ns')) await page.locator('.scroll tbody tr').first().waitFor()
+      if (view === 'decode') {
+        await page.getByLabel('ID', { exact: true }).fill('2083727055179621056')
+        await page.locator('.reading').waitFor()
+      }
+      assert.deepEqual(await faults(page), [], `#/${view}`)
+    }
+    await page.context().close()
+  })
+}
+
+test('a server that wants a token asks for it, shows what the token is for, and the token is in no address', async () => {
+  const guarded = await startRig({ tokens: [{ name: 'orders', secret: 'sesame', namespaces: ['orders'], verbs: ['read'] }] })
+  await guarded.do('namespace', 'orders', 'twitter')
+  await guarded.do('namespace', 'hidden', 'twitter')
+  const page = await open(browser, guarded.url)
+  const addresses = []
+  page.on('request', (r) => addresses.push(r.url()))
+  await page.getByRole('heading', { name: 'A token, please' }).waitFor()
+  assert.deepEqual(await faults(page), [])
+  await page.getByLabel('Token').fill('wrong')
+  await page.keyboard.press('Enter')
+  await page.getByText('does not know this token').waitFor()
+  await page.getByLabel('Token').fill('sesame')
+  await page.getByRole('button', { name: 'Open the dashboard' }).click()
+  await space(page, 'orders').waitFor()
+  assert.equal(await page.getByText('hidden', { exact: true }).count(), 0)
+  await page.reload()
+  await space(page, 'orders').waitFor()
+  assert.ok(addresses.every((a) => !a.includes('sesame')))
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('heading', { name: 'A token, please' }).waitFor()
+  await page.context().close()
+  await guarded.stop()
+})
+
+test('it says when the store is away, when the server is, and goes on by itself', async () => {
+  let other = await startRig()
+  await other.do('namespace', 'default', 'twitter')
+  await other.do('rate', 'default', 100)
+  const page = await open(browser, other.url)
+  await space(page, 'default').waitFor()
+  await until('IDs', async () => (await number(tile(page, 'IDs a second').locator('.value'))) > 0)
+  await other.do('away')
+  await page.getByText(/The store has not answered since/).waitFor()
+  await page.getByText(/makes IDs for \d+ s more/).waitFor()
+  assert.deepEqual(await faults(page), [])
+  await other.do('back')
+  await page.getByText(/The store has not answered since/).waitFor({ state: 'hidden' })
+  const http = new URL(other.url).host
+  await other.stop()
+  await page.getByText('The server does not answer.').waitFor()
+  await page.locator('.connection.lost').waitFor()
+  other = await startRig({ http })
+  await page.locator('.connection.live').waitFor()
+  await page.getByText('There are no namespaces that you may see.').waitFor()
+  await page.context().close()
+  await other.stop()
+})
