@@ -226,9 +226,10 @@ func writePEM(t *testing.T, file, kind string, der []byte) {
 
 // respClient speaks just enough of the Redis protocol.
 type respClient struct {
-	t *testing.T
-	c net.Conn
-	r *bufio.Reader
+	t     *testing.T
+	c     net.Conn
+	r     *bufio.Reader
+	heard func(text string) // is told all that comes; may be nil
 }
 
 func dialRESP(t *testing.T, p *Process) *respClient {
@@ -238,7 +239,7 @@ func dialRESP(t *testing.T, p *Process) *respClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	return &respClient{t, c, bufio.NewReader(c)}
+	return &respClient{t: t, c: c, r: bufio.NewReader(c)}
 }
 
 // ask sends a command of words and returns the first line of the reply.
@@ -261,9 +262,16 @@ func (r *respClient) ask(command string) string {
 		if _, err := fmt.Sscanf(line, "$%d", &n); err != nil {
 			r.t.Fatal(err)
 		}
-		if _, err := io.CopyN(io.Discard, r.r, int64(n+2)); err != nil {
+		rest := make([]byte, n+2)
+		if _, err := io.ReadFull(r.r, rest); err != nil {
 			r.t.Fatal(err)
 		}
+		if r.heard != nil {
+			r.heard(string(rest))
+		}
+	}
+	if r.heard != nil {
+		r.heard(line)
 	}
 	return line
 }

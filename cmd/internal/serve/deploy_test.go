@@ -1,0 +1,67 @@
+package serve
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// Every metric that the Grafana dashboard and the alert rules ask for is in a real scrape, with the labels they group by; and every metric of ours is asked for.
+func TestMetricsOfDeploy(t *testing.T) {
+	p, _ := start(t, Config{Admin: "127.0.0.1:0", RESP: "127.0.0.1:0"}, store(t))
+	eventually(t, "ready", func() bool { return p.Ready() == nil })
+	var text string
+	eventually(t, "all metrics", func() bool { // nodes are counted after a while, lead after an ID
+		if code, body := get(t, "http://"+p.HTTP+"/v1/default/next", ""); code != http.StatusOK {
+			t.Fatal(body)
+		}
+		_, text = get(t, "http://"+p.Admin+"/metrics", "")
+		return strings.Contains(text, "snowfence_nodes_held{") && strings.Contains(text, "snowfence_lead_seconds{")
+	})
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, asked := map[string]bool{}, map[string]bool{}
+	for name, f := range families {
+		have[name] = true
+		if f.GetHelp() == "" {
+			t.Errorf("%s has no help", name)
+		}
+		if f.GetMetric()[0].GetHistogram() != nil {
+			have[name+"_bucket"], have[name+"_count"], have[name+"_sum"] = true, true, true
+		}
+	}
+	metric := regexp.MustCompile(`\b(snowfence|process|go)_[a-z0-9_]+`)
+	for _, file := range []string{"../../../deploy/grafana/snowfence.json", "../../../deploy/prometheus/alerts.yaml"} {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := metric.FindAllString(string(data), -1)
+		if len(found) == 0 {
+			t.Errorf("%s asks for nothing", file)
+		}
+		for _, name := range found {
+			asked[name] = true
+			if !have[name] {
+				t.Errorf("%s asks for %s, which a scrape does not have", file, name)
+			}
+		}
+		if strings.HasSuffix(file, ".json") && !json.Valid(data) {
+			t.Errorf("%s is no JSON", file)
+		}
+	}
+	for name := range families {
+		if strings.HasPrefix(name, "snowfence_") && !asked[name] && !asked[name+"_bucket"] {
+			t.Errorf("nobody looks at %s", name)
+		}
+	}
+}
