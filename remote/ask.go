@@ -8,6 +8,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // ask makes a request that may be repeated: of the server that answered last, and of the others while one is away.
@@ -62,16 +63,33 @@ func (p *peer) explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	var meaning error
-	switch connect.CodeOf(err) {
-	case connect.CodeNotFound:
-		meaning = lease.ErrNoNamespace
-	case connect.CodeAborted:
-		meaning = lease.ErrLost
-	case connect.CodeResourceExhausted:
-		meaning = snowfence.ErrExhausted
-	default:
+	meaning := map[string]error{
+		"no-namespace": lease.ErrNoNamespace, "lost": lease.ErrLost, "exhausted": snowfence.ErrExhausted, "lifetime": snowfence.ErrLifetime,
+		"refused": lease.ErrRefused, "invalid": lease.ErrInvalid,
+	}[reason(err)]
+	if meaning == nil {
 		return fmt.Errorf("remote: %s: %w", p.address, err)
 	}
 	return fmt.Errorf("remote: %s: %w (%w)", p.address, err, meaning)
+}
+
+// reason returns the kind of a server's error: the reason of its google.rpc.ErrorInfo, "" if it has none.
+func reason(err error) string {
+	var e *connect.Error
+	if !errors.As(err, &e) {
+		return ""
+	}
+	for _, d := range e.Details() {
+		if d.Type() != "google.rpc.ErrorInfo" {
+			continue
+		}
+		// The message is read by hand, which saves a module: its first field is the reason.
+		b := d.Bytes()
+		if num, typ, n := protowire.ConsumeTag(b); n > 0 && num == 1 && typ == protowire.BytesType {
+			if text, m := protowire.ConsumeBytes(b[n:]); m > 0 {
+				return string(text)
+			}
+		}
+	}
+	return ""
 }

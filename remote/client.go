@@ -6,6 +6,7 @@
 //	g, err := c.Generator(ctx, "orders", nil, snowfence.Config{})
 //	id, err := g.Next(ctx)
 //
+// The token needs the verbs read and store for that: the lease is kept here, and the server checks what it writes.
 // [Client.Store] is the server's store as a [lease.Store], so that all of package lease works through it. Where a process cannot have a node of its own,
 // [Client.Source] asks the server for IDs and keeps some ahead.
 package remote
@@ -74,7 +75,12 @@ func Dial(o Options) (*Client, error) {
 	c.http.Protocols = new(http.Protocols)
 	c.http.Protocols.SetHTTP2(true)
 	c.http.Protocols.SetUnencryptedHTTP2(true) // many requests share one connection
-	client := &http.Client{Transport: c.http}
+	// A server that has vanished without a word is noticed, and the next request makes a new connection.
+	c.http.HTTP2 = &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second}
+	client := &http.Client{
+		Transport:     c.http,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token is for the servers that were named
+	}
 	for _, address := range o.Servers {
 		u, err := url.Parse(address)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -140,7 +146,7 @@ func (c *Client) Scheme(ctx context.Context, namespace string) (*snowfence.Schem
 }
 
 // Generator leases a node of a namespace through the server and starts a generator on it. The generator goes on for as long as its grant lasts while no
-// server answers. Nil options are good for most; cfg.Fence is set here.
+// server answers. The token needs the verbs read and store. Nil options are good for most; cfg.Fence is set here.
 func (c *Client) Generator(ctx context.Context, namespace string, o *lease.Options, cfg snowfence.Config) (*snowfence.Generator, error) {
 	s, err := c.Scheme(ctx, namespace)
 	if err != nil {

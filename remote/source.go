@@ -155,6 +155,10 @@ func (s *Source) ask() *sourceTrip {
 func (s *Source) Close() {
 	s.end()
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.ids, s.next = nil, nil
+	trip := s.asked
+	s.mu.Unlock()
+	if trip != nil {
+		<-trip.done
+	}
 }

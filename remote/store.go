@@ -2,7 +2,6 @@ package remote
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -15,7 +14,7 @@ import (
 // Store is the store of a server. It does for leases what the store itself would, at one round trip more; leases that share a Client share round trips.
 type Store struct{ c *Client }
 
-// Store returns the server's store, for the functions of package lease. The token needs the verb lease.
+// Store returns the server's store, for the functions of package lease. The token needs the verb store.
 func (c *Client) Store() lease.Store { return lease.Group(&Store{c}) }
 
 // perRequest bounds the records of one request.
@@ -55,15 +54,13 @@ func (s *Store) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, erro
 	return out, nil
 }
 
-// List implements [lease.Store]. A query over all namespaces is the operator's and is not handed through.
+// List implements [lease.Store]. A query over all namespaces needs the verb manage, and finds those that the token sees.
 func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
-	if q.Namespace == "" {
-		return nil, errors.New("remote: a query over all namespaces does not go through a server: ask its NamespaceService")
-	}
 	var out []lease.Record
 	for {
 		req := &pb.FindRequest{
 			Namespace: q.Namespace, First: q.First, Last: q.Last, Label: q.Label, MaxUntil: q.MaxUntil, Vacant: q.Vacant, ByUntil: q.ByUntil, Limit: perRequest,
+			AllNamespaces: q.Namespace == "",
 		}
 		if q.Limit > 0 {
 			req.Limit = uint32(min(perRequest, q.Limit-len(out)))
@@ -82,8 +79,8 @@ func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error)
 		if got < int(req.Limit) || q.Limit > 0 && len(out) >= q.Limit || q.First > q.Last {
 			return out, nil
 		}
-		if q.ByUntil { // the next page of this order cannot be asked for
-			return nil, fmt.Errorf("remote: more than %d records in the order of their ends: ask for fewer", perRequest)
+		if q.ByUntil || q.Namespace == "" { // the next page of such an order cannot be asked for
+			return nil, fmt.Errorf("remote: more than %d records by their ends, or of all namespaces: ask for fewer", perRequest)
 		}
 	}
 }

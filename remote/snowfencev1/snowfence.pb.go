@@ -1908,6 +1908,7 @@ type FindRequest struct {
 	Vacant        bool                   `protobuf:"varint,6,opt,name=vacant,proto3" json:"vacant,omitempty"`
 	ByUntil       bool                   `protobuf:"varint,7,opt,name=by_until,json=byUntil,proto3" json:"by_until,omitempty"`
 	Limit         uint32                 `protobuf:"varint,8,opt,name=limit,proto3" json:"limit,omitempty"`
+	AllNamespaces bool                   `protobuf:"varint,9,opt,name=all_namespaces,json=allNamespaces,proto3" json:"all_namespaces,omitempty"` // that the token sees; it needs the verb manage
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1996,6 +1997,13 @@ func (x *FindRequest) GetLimit() uint32 {
 		return x.Limit
 	}
 	return 0
+}
+
+func (x *FindRequest) GetAllNamespaces() bool {
+	if x != nil {
+		return x.AllNamespaces
+	}
+	return false
 }
 
 type CountRequest struct {
@@ -2504,7 +2512,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\n" +
 	"GetRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
-	"\x05nodes\x18\x02 \x03(\x12R\x05nodes\"\xd1\x01\n" +
+	"\x05nodes\x18\x02 \x03(\x12R\x05nodes\"\xf8\x01\n" +
 	"\vFindRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
 	"\x05first\x18\x02 \x01(\x03R\x05first\x12\x12\n" +
@@ -2513,7 +2521,8 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\tmax_until\x18\x05 \x01(\x03R\bmaxUntil\x12\x16\n" +
 	"\x06vacant\x18\x06 \x01(\bR\x06vacant\x12\x19\n" +
 	"\bby_until\x18\a \x01(\bR\abyUntil\x12\x14\n" +
-	"\x05limit\x18\b \x01(\rR\x05limit\"V\n" +
+	"\x05limit\x18\b \x01(\rR\x05limit\x12%\n" +
+	"\x0eall_namespaces\x18\t \x01(\bR\rallNamespaces\"V\n" +
 	"\fCountRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
 	"\x05first\x18\x02 \x01(\x03R\x05first\x12\x12\n" +

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence/cmd/internal/server"
@@ -42,7 +43,10 @@ func (r store) Get(ctx context.Context, req *connect.Request[pb.GetRequest]) (*c
 
 func (r store) Find(ctx context.Context, req *connect.Request[pb.FindRequest]) (*connect.Response[pb.Records], error) {
 	m := req.Msg
-	name, _, err := r.may(ctx, server.VerbStore, m.Namespace)
+	name, id, err := r.may(ctx, server.VerbStore, m.Namespace)
+	if err == nil && m.AllNamespaces {
+		name, err = "", id.May(server.VerbManage, "")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +60,9 @@ func (r store) Find(ctx context.Context, req *connect.Request[pb.FindRequest]) (
 	if err != nil {
 		return nil, err
 	}
+	if m.AllNamespaces {
+		rs = slices.DeleteFunc(rs, func(rec lease.Record) bool { return !id.Sees(rec.Namespace) })
+	}
 	return connect.NewResponse(&pb.Records{Records: records(rs)}), nil
 }
 
@@ -64,15 +71,34 @@ func (r store) Count(ctx context.Context, req *connect.Request[pb.CountRequest])
 	if err != nil {
 		return nil, err
 	}
-	c, ok := r.s.Store().(lease.Counter)
-	if !ok {
-		return nil, connect.NewError(connect.CodeUnimplemented, errors.New("the server's store does not count"))
-	}
-	n, err := c.Count(ctx, name, req.Msg.First, req.Msg.Last)
+	n, err := r.count(ctx, name, req.Msg.First, req.Msg.Last)
 	if err != nil {
 		return nil, err
 	}
 	return connect.NewResponse(&pb.CountResponse{Count: n}), nil
+}
+
+// count counts by listing where the store has no faster way.
+func (r store) count(ctx context.Context, name string, first, last int64) (n int64, err error) {
+	if c, ok := r.s.Store().(lease.Counter); ok {
+		return c.Count(ctx, name, first, last)
+	}
+	for q := (lease.Query{Namespace: name, First: first, Last: last, Limit: maxRecords}); ; {
+		rs, err := r.s.Store().List(ctx, q)
+		if err != nil {
+			return 0, err
+		}
+		next := q.First
+		for _, rec := range rs {
+			if q.Match(rec) {
+				n, next = n+1, max(next, rec.Node+1)
+			}
+		}
+		if len(rs) < q.Limit || next == q.First || next > last {
+			return n, nil
+		}
+		q.First = next
+	}
 }
 
 func (r store) Swap(ctx context.Context, req *connect.Request[pb.SwapRequest]) (*connect.Response[pb.SwapResponse], error) {

@@ -1,0 +1,257 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/leasetest"
+	"github.com/snowfence/snowfence/remote"
+)
+
+// host is one of several servers over a store, which can be killed.
+type host struct {
+	*httptest.Server
+	service *server.Service
+	swaps   atomic.Int64
+	gone    atomic.Bool // answers to swaps get lost, after they were carried out
+}
+
+func serve(t testing.TB, st lease.Store, o server.Options) *host {
+	t.Helper()
+	h := &host{service: server.New(lease.Group(st), o)}
+	mux := http.NewServeMux()
+	Mount(mux, h.service, func(context.Context) (*server.Identity, error) { return server.Open().Anyone(), nil }, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/Swap") {
+				h.swaps.Add(1)
+				if h.gone.Load() {
+					next.ServeHTTP(httptest.NewRecorder(), r)
+					panic(http.ErrAbortHandler)
+				}
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	h.Server = httptest.NewUnstartedServer(mux)
+	h.Config.Protocols = new(http.Protocols)
+	h.Config.Protocols.SetHTTP1(true)
+	h.Config.Protocols.SetUnencryptedHTTP2(true)
+	h.Start()
+	t.Cleanup(h.kill)
+	return h
+}
+
+// kill ends a server at once.
+func (h *host) kill() {
+	h.CloseClientConnections()
+	h.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = h.service.Close(ctx) // it has no time to give back
+}
+
+func client(t testing.TB, hosts ...*host) *remote.Client {
+	t.Helper()
+	var o remote.Options
+	for _, h := range hosts {
+		o.Servers = append(o.Servers, h.URL)
+	}
+	c, err := remote.Dial(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// memory returns a store with the namespace n.
+func memory(t testing.TB) *lease.Memory {
+	t.Helper()
+	st := lease.NewMemory()
+	s, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.CreateNamespace(context.Background(), st, "n", s, nil); err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// A server's store is a store.
+func TestRemoteStore(t *testing.T) {
+	leasetest.Run(t, func(t *testing.T) lease.Store {
+		return client(t, serve(t, lease.NewMemory(), server.Options{})).Store()
+	})
+}
+
+// Of two servers one is killed while IDs are made: the generator and the source go on with the other, and no ID comes twice.
+func TestRemoteFailOver(t *testing.T) {
+	st := memory(t)
+	a, b := serve(t, st, server.Options{}), serve(t, st, server.Options{})
+	c := client(t, a, b)
+	g, err := c.Generator(t.Context(), "n", &lease.Options{TTL: 300 * time.Millisecond, Label: "remote"}, snowfence.Config{MaxWait: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Source("n", remote.SourceOptions{Batch: 100, MaxAge: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	seen := map[snowfence.ID]bool{}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var all sync.WaitGroup
+	var made [2]atomic.Int64
+	for i, next := range []func(context.Context) (snowfence.ID, error){g.Next, s.Next} {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				id, err := next(ctx)
+				if err != nil {
+					if ctx.Err() == nil {
+						t.Errorf("%d: %v", i, err)
+					}
+					return
+				}
+				mu.Lock()
+				if seen[id] {
+					t.Errorf("%d came twice", id)
+				}
+				seen[id] = true
+				mu.Unlock()
+				made[i].Add(1)
+				time.Sleep(100 * time.Microsecond) // what is tested is not the speed
+			}
+		})
+	}
+	more := func(what string) {
+		x, y := made[0].Load(), made[1].Load()
+		until(t, what, func() bool { return made[0].Load() > x+1000 && made[1].Load() > y+1000 || t.Failed() })
+	}
+	more("IDs are made")
+	a.kill()
+	more("IDs are made with the second server")
+	first, _ := g.Grant()
+	until(t, "the lease is renewed by the second server", func() bool { now, _ := g.Grant(); return now.Until > first.Until+300 || t.Failed() })
+	cancel()
+	all.Wait()
+	if err := g.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	s.Close()
+	if _, err := s.Next(t.Context()); !errors.Is(err, snowfence.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+// A swap whose answer was lost is not sent again: its outcome is not known, and it is no lost swap.
+func TestRemoteSwapIsSentOnce(t *testing.T) {
+	st := memory(t)
+	a, b := serve(t, st, server.Options{}), serve(t, st, server.Options{})
+	a.gone.Store(true)
+	err := client(t, a, b).Store().Swap(t.Context(), []lease.Write{{New: lease.Record{Key: lease.Key{Namespace: "n", Node: 1}, Nonce: "x", Revision: 1, Generation: 1}}})[0]
+	if err == nil || errors.Is(err, lease.ErrLost) {
+		t.Errorf("%v", err)
+	}
+	if n := a.swaps.Load() + b.swaps.Load(); n != 1 {
+		t.Errorf("it was sent %d times", n)
+	}
+}
+
+// The source keeps order, throws old IDs away, and comes back after an outage.
+func TestRemoteSource(t *testing.T) {
+	st := memory(t)
+	a := serve(t, st, server.Options{})
+	c := client(t, a)
+	s, err := c.Source("n", remote.SourceOptions{Batch: 64, MaxAge: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	last := snowfence.ID(0)
+	for range 5000 {
+		id, err := s.Next(t.Context())
+		if err != nil || id <= last {
+			t.Fatalf("%d after %d: %v", id, last, err)
+		}
+		last = id
+	}
+	old, err := c.Source("n", remote.SourceOptions{Batch: 64, MaxAge: time.Nanosecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if id, err := old.Next(ctx); err == nil {
+		t.Errorf("%d is older than a nanosecond", id)
+	}
+	if _, err := c.Source("n", remote.SourceOptions{Batch: -1}); err == nil {
+		t.Error("a negative batch")
+	}
+	none, err := c.Source("nowhere", remote.SourceOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer none.Close()
+	if _, err := none.Next(t.Context()); !errors.Is(err, lease.ErrNoNamespace) {
+		t.Errorf("no namespace: %v", err)
+	}
+}
+
+// Secrets go where the server hands them out, and IDs are the same ones then.
+func TestRemoteEncrypted(t *testing.T) {
+	st := lease.NewMemory()
+	key := snowfence.GenerateKey()
+	o := server.Options{Keys: func(string) ([]*snowfence.Key, error) { return []*snowfence.Key{key}, nil }}
+	keeps := serve(t, st, o)
+	o.HandOut = true
+	gives := serve(t, st, o)
+	if _, err := keeps.service.CreateNamespace(t.Context(), "secret", "randflake", 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client(t, keeps).Scheme(t.Context(), "secret"); !errors.Is(err, lease.ErrRefused) {
+		t.Errorf("a server that keeps its secrets: %v", err)
+	}
+	g, err := client(t, gives).Generator(t.Context(), "secret", &lease.Options{Label: "x"}, snowfence.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close(context.Background())
+	id, err := g.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sp, err := keeps.service.Space(t.Context(), "secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gr, _ := g.Grant()
+	if p, err := sp.Decode(id); err != nil || p.Node != gr.Node {
+		t.Errorf("decoded by the server: %+v, %v; the grant is %+v", p, err, gr)
+	}
+}
+
+// What cannot be an address is refused, without the password that may be in it.
+func TestRemoteDial(t *testing.T) {
+	for _, address := range []string{"", "127.0.0.1:8080", "ftp://x", "http://user:hunter2@x", "http://"} {
+		_, err := remote.Dial(remote.Options{Servers: []string{address}})
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+	if _, err := remote.Dial(remote.Options{}); err == nil {
+		t.Error("no servers")
+	}
+}
