@@ -139,7 +139,7 @@ func (l *Lease) take(ctx context.Context, ns Namespace, rs []Record, now time.Ti
 		return err
 	}
 	nonce := l.world.Text()
-	h := &hold{unanswered: map[string]bool{nonce: true}, generation: ns.Generation, from: from, pending: true}
+	h := &hold{unanswered: map[string]bool{nonce: true}, generation: ns.Generation, floor: ns.Floor, from: from, pending: true}
 	writes := make([]Write, len(rs))
 	for i, r := range rs {
 		w := granted(ns, r, from, until)

@@ -47,6 +47,9 @@ func (l *Lease) giveBack(ctx context.Context, used int64, sealed bool) error {
 			h.unanswered[nonce] = true
 			return fmt.Errorf("lease: giving node %d of namespace %q back: %w", h.records[0].Node, l.name, unknown)
 		}
+		if gone > 0 {
+			l.lostTo = h // the next acquisition looks whether to another holder, or to a store that was set back
+		}
 		break
 	}
 	l.hold = nil

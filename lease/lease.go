@@ -62,6 +62,7 @@ type hold struct {
 	records    []Record // of the block, as last acknowledged or adopted
 	unanswered map[string]bool
 	generation int64 // of the namespace
+	floor      int64 // of the namespace when the grant was computed; confirmed once it was found to be the same after the swap
 	from       int64 // of the grant
 	pending    bool  // it is not known whether the acquisition was written
 }

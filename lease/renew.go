@@ -142,6 +142,11 @@ func (l *Lease) confirm(ctx context.Context, until int64) error {
 	if err != nil {
 		return err
 	}
+	// A store that was set back counts generations again, so that another one can have the same number. An acquisition that began before and was written after
+	// that goes by a floor that no longer holds.
+	if ns.Generation == h.generation && h.floor != confirmed && ns.Floor != h.floor {
+		return l.lose(fmt.Errorf("namespace %q was changed: its floor is tick %d, no longer %d", l.name, ns.Floor, h.floor))
+	}
 	if ns.Generation != h.generation || ns.State != Active {
 		if ns.Generation < h.generation {
 			l.suspect = &h.generation
@@ -156,9 +161,13 @@ func (l *Lease) confirm(ctx context.Context, until int64) error {
 		l.suspect = &h.generation
 		return l.lose(fmt.Errorf("the store was %q and is %q now", ns.Identity, id))
 	}
+	h.floor = confirmed
 	l.publish(until)
 	return nil
 }
+
+// confirmed is in place of the floor of a hold that counts: from then on its own records say whether it is still there.
+const confirmed = -1
 
 // diagnose reads what a lost swap met, to tell another holder from a store that was set back.
 func (l *Lease) diagnose(ctx context.Context) error {

@@ -154,7 +154,7 @@ func (l *Lease) adopt(ctx context.Context, t Ticket, attempt string) (key string
 		return "", err
 	}
 	stored = stored[:last]
-	h := &hold{unanswered: map[string]bool{}, generation: t.Generation, from: t.From}
+	h := &hold{unanswered: map[string]bool{}, generation: t.Generation, floor: confirmed, from: t.From}
 	for _, r := range stored {
 		r.Revision = t.Revision
 		h.records = append(h.records, r)

@@ -128,6 +128,10 @@ var simulationMutants = []mutant{
 		old: `ns.Generation != h.generation || ns.State != Active`, now: `ns.State != Active`, seeds: 100,
 	},
 	{
+		rule: "store: nor one whose floor was raised in the meantime, though generations repeat after a set-back", file: "lease/renew.go",
+		old: `h.floor != confirmed && ns`, now: `h.floor < confirmed && ns`, seeds: 20, layout: "rollback",
+	},
+	{
 		rule: "store: a new layout begins above the floors", file: "lease/change.go",
 		old: `top = max(top, r.Until, r.SkipUntil)`, now: `top = max(top, r.From)`, seeds: 60,
 	},
@@ -196,12 +200,17 @@ var simulationMutants = []mutant{
 	{
 		rule: "store: its identity is compared", file: "lease/namespace.go",
 		old: `	return i.Identity(ctx)
-`, now: `	return "", nil
+`, now: `	_ = i
+	return "", nil
 `, seeds: 60,
 	},
 	{
 		rule: "store: a record that vanished or went back is noticed", file: "lease/renew.go",
 		old: `r.Nonce == "" || r.Revision < h.records[i].Revision`, now: `false`, seeds: 100,
+	},
+	{
+		rule: "store: also by who gives back", file: "lease/giveback.go",
+		old: `			l.lostTo = h //`, now: `			_ = h //`, seeds: 6, layout: "rollback",
 	},
 	{
 		rule: "store: after a set-back grants start above all that can have been granted", file: "lease/register.go",
