@@ -8,7 +8,7 @@ MAKEFLAGS   += --no-builtin-rules
 
 # What the tests need beyond Go, as Debian packages. `make test` installs what is missing (as root), or names it and
 # fails. The race detector links against libc, hence a C compiler. The servers are started by the tests themselves.
-PACKAGES = gcc libc6-dev protobuf-compiler libprotobuf-dev redis-server redis-sentinel postgresql mariadb-server etcd-server etcd-client spin qemu-user libfaketime strace
+PACKAGES = gcc libc6-dev protobuf-compiler libprotobuf-dev redis-server redis-sentinel postgresql mariadb-server etcd-server etcd-client spin qemu-user libfaketime strace chromium
 
 # Every package of every module in go.work. By import path, since patterns of folders leave out those that begin with _.
 ALL = $$(go list -m -f '{{.Path}}/...')
@@ -34,7 +34,7 @@ RACY = . ./lease/... ./internal/simulate ./internal/world
 tool = $$(GOWORK=off go tool -n -modfile=tools.mod $(1))
 
 .DEFAULT_GOAL := help
-.PHONY: help test setup unit smoke cross race race-short lint bench fuzz gen faults simulate scale
+.PHONY: help test setup unit smoke cross race race-short lint bench fuzz gen faults simulate scale web dashboard-test
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -90,6 +90,13 @@ bench: ## measure side by side with other libraries, print the table, write docs
 scale: ## hold all 131,072 nodes of Randflake in each store (STORE: which), for 8 minutes in all, and print the tables for docs/reliability.md
 	@scripts/setup.sh $(PACKAGES)
 	@scripts/scale.sh "$(STORE)"
+
+web: ## build the page of the dashboard from its sources (needs Node.js)
+	@scripts/web.sh
+
+dashboard-test: ## the tests of the dashboard alone, in Chromium (needs Node.js; part of make test)
+	@scripts/setup.sh chromium
+	@go test -count=1 ./cmd/internal/dashboard ./test/dashboard
 
 gen: ## run every go:generate directive
 	@go generate $(ALL)
