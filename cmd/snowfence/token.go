@@ -32,14 +32,14 @@ the server needs to know it is its SHA-256, which is no secret: the entry for th
 file goes to standard error, or is added to the file that --append names.
 
 Verbs: ids (new IDs), read (decode, ranges, namespaces, leases, metrics), lease (leases of
-one's own, for programs that make IDs themselves), manage (namespaces, vetoes, releases).
-Whoever may lease in a namespace can write its records, and is trusted with its uniqueness.`,
+one's own by tickets, for programs that make IDs themselves), store (the same by the Go client's
+own algorithm, which writes the records of its nodes), manage (namespaces, vetoes, releases).`,
 		Example: `  snowfence token new shop --namespaces orders,cart-* --append /etc/snowfence/tokens.yaml
   snowfence token new prometheus --verbs read`,
 	}
 	fl := create.Flags()
 	fl.StringSliceVar(&token.Namespaces, "namespaces", nil, "`names` of the namespaces it is for, or beginnings of names with a * behind (default: all)")
-	fl.StringSliceVar(&verbs, "verbs", []string{"ids", "read"}, "what it may do: `ids, read, lease, manage`")
+	fl.StringSliceVar(&verbs, "verbs", []string{"ids", "read"}, "what it may do: `ids, read, lease, store, manage`")
 	fl.Float64Var(&token.Rate, "rate", 0, "IDs and other requests a `second`; 0 is no limit")
 	fl.IntVar(&token.Burst, "burst", 0, "how `many` of these at once; 0 is those of a second")
 	fl.StringVar(&file, "append", "", "`file` of tokens to add the entry to; it is made when it is not there")

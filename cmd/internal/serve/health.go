@@ -47,10 +47,13 @@ func (p *Process) Ready() error {
 }
 
 // judge looks at the server, and tells the log and systemd of a change.
-func (p *Process) judge(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, max(2*time.Second, 2*p.cfg.pollWait))
+func (p *Process) judge(life context.Context) {
+	ctx, cancel := context.WithTimeout(life, max(2*time.Second, 2*p.cfg.pollWait))
 	defer cancel()
 	err := p.examine(ctx)
+	if life.Err() != nil {
+		return // the look was broken off
+	}
 	before := p.verdict.Swap(&verdict{err}).err
 	switch {
 	case err == nil && before != nil:
