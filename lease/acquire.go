@@ -134,6 +134,9 @@ func (l *Lease) fixed(ctx context.Context, ns Namespace, now time.Time, healing 
 
 // take acquires the block whose records are rs. The error is an [ErrLost] if somebody else was faster.
 func (l *Lease) take(ctx context.Context, ns Namespace, rs []Record, now time.Time) error {
+	if err := l.outdated(ctx, ns, rs); err != nil {
+		return err
+	}
 	from, until, err := l.ticks.grant(ns, rs, now)
 	if err != nil {
 		return err
@@ -170,6 +173,25 @@ func (l *Lease) take(ctx context.Context, ns Namespace, rs []Record, now time.Ti
 	l.own = keys(h.records)
 	l.remember(rs[0].Node)
 	l.opts.Logger.Info("lease acquired", "namespace", l.name, "label", l.opts.Label, "node", rs[0].Node, "nodes", len(rs), "from", from, "until", until)
+	return nil
+}
+
+// outdated is an error if the namespace was changed after it was read and before the records were. Written by the rules of an earlier generation, a record of a
+// later one would count as one from before the change of layout, and its until would be no floor any more. A namespace that vanished and was made again begins
+// at 1 and may well be behind its records.
+func (l *Lease) outdated(ctx context.Context, ns Namespace, rs []Record) error {
+	for _, r := range rs {
+		if r.Generation <= ns.Generation {
+			continue
+		}
+		switch current, err := readNamespace(ctx, l.st, l.name); {
+		case err != nil:
+			return err
+		case current.Generation != ns.Generation:
+			return &lostError{fmt.Errorf("lease: namespace %q was changed while a node was looked for", l.name)}
+		}
+		return nil
+	}
 	return nil
 }
 

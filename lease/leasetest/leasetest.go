@@ -54,6 +54,7 @@ func Run(t *testing.T, open func(t *testing.T) lease.Store) {
 		{"change of layout during renewals", testChange},
 		{"change of layout between swap and use", testChangeBetween},
 		{"renewal while the floors are read", testChangeFloors},
+		{"change of layout that was not seen", testChangeUnseen},
 		{"refused change of layout", testRefusedChange},
 		{"deleted namespace", testDeleted},
 		{"namespace mismatch", testMismatch},

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -116,6 +117,51 @@ func testChangeFloors(w *world) {
 	}
 	if top := w.ledger.top(-1); ns.Floor < top {
 		w.Errorf("the new layout begins at %d, and the old one was granted to %d", ns.Floor, top)
+	}
+}
+
+// testChangeUnseen changes the layout between any two reads of a lease that opens, and has the node taken by the new rules in between. What the late-comer
+// does to the record must not let a third one begin below the second.
+func testChangeUnseen(w *world) {
+	node := int64(4)
+	open := func(s *snowfence.Scheme) (snowfence.Grant, error) {
+		l, err := lease.Open(w.ctx, w.st, name, s, &lease.Options{TTL: ttl, Node: &node, Label: "test", Idle: -1, Time: w.source(0)})
+		if err != nil {
+			return snowfence.Grant{}, err
+		}
+		w.Cleanup(l.Orphan)
+		return l.Grant(w.ctx, -1)
+	}
+	from, to := w.scheme, w.layout("time=41,node=6,seq=8,epoch=2025-01-01,tick=1ms")
+	for nth := 1; nth <= 6; nth++ {
+		var second snowfence.Grant
+		gets := 0
+		w.st.fail(func(op string, _ int) (err error) {
+			if op != "get" {
+				return nil
+			}
+			if gets++; gets == nth {
+				w.st.fail(nil, nil)
+				if _, err = lease.ChangeLayout(w.ctx, w.st, name, to, nil, true); err == nil {
+					second, err = open(to)
+				}
+			}
+			return err
+		}, nil)
+		_, err := open(from) // it may succeed only if it was through before the change
+		w.st.fail(nil, nil)
+		if second.Until == 0 {
+			if err != nil {
+				w.Fatalf("change at read %d: %v", nth, err)
+			}
+			break // it needs no more reads than that
+		}
+		third, err := open(to)
+		w.must(err)
+		if third.From < second.Until {
+			w.Errorf("change at read %d: ticks from %d are granted, and were granted up to %d before", nth, third.From, second.Until)
+		}
+		from, to = to, from
 	}
 }
 

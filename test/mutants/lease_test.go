@@ -66,6 +66,12 @@ var leaseMutants = []mutant{
 		old: `ns.Generation != h.generation || ns.State != Active`, now: `ns.State != Active`, test: "TestMemory/change_of_layout_between",
 	},
 	{
+		rule: "a record of a later generation is not taken by the rules of an earlier one", file: "lease/acquire.go",
+		old: `		case current.Generation != ns.Generation:
+`, now: `		case false:
+`, test: "TestMemory/change_of_layout_that",
+	},
+	{
 		rule: "nothing is granted while the floors are read", file: "lease/change.go",
 		old: `		ns.State = Changing
 		ns.Generation++
