@@ -3,7 +3,7 @@ package rest
 
 import (
 	"encoding/json"
-	"fmt"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -28,7 +28,24 @@ func Mount(mux *http.ServeMux, s *server.Service, who Identify) {
 		s: s, who: who, bufs: sync.Pool{New: func() any { return new([]byte) }},
 		json: []string{"application/json"}, text: []string{"text/plain; charset=utf-8"}, noStore: []string{"no-store"},
 	}
-	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
+	for pattern, serve := range h.routes() {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if err := serve(w, r); err != nil {
+				s.Failed(server.HTTP, err)
+				Problem(w, err)
+			}
+		})
+	}
+	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) { h.elsewhere(mux, w, r) })
+	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(openAPI)
+	})
+}
+
+// routes are the paths, as OpenAPI has them, too.
+func (h *rest) routes() map[string]func(http.ResponseWriter, *http.Request) error {
+	return map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /v1":                         h.list,
 		"GET /v1/{namespace}":             h.show,
 		"PUT /v1/{namespace}":             h.create,
@@ -40,21 +57,28 @@ func Mount(mux *http.ServeMux, s *server.Service, who Identify) {
 		"GET /v1/{namespace}/decode/{id}": h.decode,
 		"GET /v1/{namespace}/range":       h.span,
 		"GET /v1/{namespace}/leases":      h.leases,
-	} {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			if err := serve(w, r); err != nil {
-				s.Failed(server.HTTP, err)
-				Problem(w, err)
-			}
-		})
 	}
-	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
-		Problem(w, server.NewError(server.Invalid, fmt.Errorf("%s %s: there is no such path or method: see /openapi.json", r.Method, clip(r.URL.Path))))
-	})
-	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(openAPI)
-	})
+}
+
+// elsewhere answers what no route does: OPTIONS and wrong methods with what the path can do, wrong paths with where to look.
+func (h *rest) elsewhere(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
+	var allowed []string
+	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		if _, pattern := mux.Handler(&http.Request{Method: m, URL: r.URL, Host: r.Host}); strings.Contains(pattern, " /v1") {
+			allowed = append(allowed, m)
+		}
+	}
+	what := r.Method + " " + clip(r.URL.Path)
+	if len(allowed) == 0 {
+		write(w, http.StatusNotFound, server.Invalid, what+": there is no such path: see /openapi.json")
+		return
+	}
+	w.Header().Set("Allow", strings.Join(append(allowed, http.MethodOptions), ", "))
+	if r.Method == http.MethodOptions {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	write(w, http.StatusMethodNotAllowed, server.Invalid, what+": this path takes "+strings.Join(allowed, ", "))
 }
 
 func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), 100)], "?") }
@@ -95,6 +119,15 @@ type problem struct {
 func Problem(w http.ResponseWriter, err error) {
 	kind := server.KindOf(err)
 	code := status(kind)
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		code = http.StatusRequestEntityTooLarge
+	}
+	write(w, code, kind, err.Error())
+}
+
+// write writes a problem document.
+func write(w http.ResponseWriter, code int, kind server.Kind, detail string) {
 	h := w.Header()
 	switch code {
 	case http.StatusUnauthorized:
@@ -102,10 +135,8 @@ func Problem(w http.ResponseWriter, err error) {
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		h.Set("Retry-After", "1")
 	}
-	body, encodeErr := json.Marshal(problem{
-		Type: "about:blank", Title: http.StatusText(code), Status: code, Detail: err.Error(), Kind: kind.Name(),
-	})
-	if encodeErr != nil {
+	body, err := json.Marshal(problem{Type: "about:blank", Title: http.StatusText(code), Status: code, Detail: detail, Kind: kind.Name()})
+	if err != nil {
 		http.Error(w, http.StatusText(code), code)
 		return
 	}

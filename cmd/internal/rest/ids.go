@@ -5,18 +5,11 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
-
-// textual reports whether a client would rather have lines of text.
-func textual(r *http.Request) bool {
-	accept := r.Header.Get("Accept")
-	return accept != "" && strings.Contains(accept, "text/plain") && !strings.Contains(accept, "application/json")
-}
 
 // count reads ?n=.
 func count(r *http.Request) (int64, error) {
@@ -48,42 +41,59 @@ func (h *rest) next(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if r.URL.RawQuery != "" && r.URL.Query().Get("runs") == "true" {
+		if r.Method == http.MethodHead {
+			h.head(w, false)
+			return nil
+		}
 		return h.runs(w, r, sp, n)
+	}
+	text := textual(r.Header)
+	if r.Method == http.MethodHead { // nobody would see the IDs
+		h.head(w, text)
+		return nil
 	}
 	buf := h.bufs.Get().(*[]byte)
 	defer h.bufs.Put(buf)
-	b := (*buf)[:0]
-	text := textual(r)
 	if n == 1 {
-		var one snowfence.ID
-		if one, err = sp.Next(r.Context()); err == nil {
-			b = appendIDs(b, []snowfence.ID{one}, text)
+		one, err := sp.Next(r.Context())
+		if err != nil {
+			return err
 		}
-	} else {
-		err = sp.Batch(r.Context(), int(n), func(ids []snowfence.ID) { b = appendIDs(b, ids, text) })
+		sp.Made.Add(1)
+		h.head(w, text)
+		*buf = appendIDs((*buf)[:0], []snowfence.ID{one}, text, true, true)
+		_, _ = w.Write(*buf) // the client may be gone; its IDs are used up
+		return nil
 	}
-	if err != nil {
-		return err
-	}
-	sp.Made.Add(n)
-	h.send(w, b, text)
-	if cap(b) <= 1<<20 {
-		*buf = b
-	}
-	return nil
+	return sp.Batch(r.Context(), int(n), func(ids []snowfence.ID) {
+		sp.Made.Add(n)
+		h.head(w, text)
+		for first := true; len(ids) > 0; first = false {
+			k := min(len(ids), piece)
+			*buf = appendIDs((*buf)[:0], ids[:k], text, first, k == len(ids))
+			if _, err := w.Write(*buf); err != nil {
+				return
+			}
+			ids = ids[k:]
+		}
+	})
 }
 
-func (h *rest) send(w http.ResponseWriter, b []byte, text bool) {
+// piece is how many IDs are formatted and written at a time: a slow client holds no more text than that.
+const piece = 2000
+
+// head sets the headers of an answer with IDs.
+func (h *rest) head(w http.ResponseWriter, text bool) {
 	header := w.Header()
 	header["Content-Type"] = h.json
 	if text {
 		header["Content-Type"] = h.text
 	}
 	header["Cache-Control"] = h.noStore // an ID from a cache would be one that was given out before
-	_, _ = w.Write(b)                   // the client may be gone; its IDs are used up
 }
 
-func appendIDs(b []byte, ids []snowfence.ID, text bool) []byte {
+// appendIDs appends IDs as lines, or as JSON, which has a begin and an end.
+func appendIDs(b []byte, ids []snowfence.ID, text, first, last bool) []byte {
 	if text {
 		for _, id := range ids {
 			b = snowfence.Decimal.Append(b, id)
@@ -91,16 +101,21 @@ func appendIDs(b []byte, ids []snowfence.ID, text bool) []byte {
 		}
 		return b
 	}
-	b = append(b, `{"ids":[`...)
+	if first {
+		b = append(b, `{"ids":[`...)
+	}
 	for i, id := range ids {
-		if i > 0 {
+		if i > 0 || !first {
 			b = append(b, ',')
 		}
 		b = append(b, '"')
 		b = snowfence.Decimal.Append(b, id)
 		b = append(b, '"')
 	}
-	return append(b, "]}\n"...)
+	if last {
+		b = append(b, "]}\n"...)
+	}
+	return b
 }
 
 func (h *rest) runs(w http.ResponseWriter, r *http.Request, sp *server.Space, n int64) error {
@@ -118,7 +133,8 @@ func (h *rest) runs(w http.ResponseWriter, r *http.Request, sp *server.Space, n 
 		}
 		b = fmt.Appendf(b, `{"first":"%d","last":"%d","step":"%d"}`, int64(run.First), int64(run.Last), run.Step)
 	}
-	h.send(w, append(b, "]}\n"...), false)
+	h.head(w, false)
+	_, _ = w.Write(append(b, "]}\n"...))
 	return nil
 }
 
@@ -128,16 +144,19 @@ func (h *rest) stream(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	const batch = 1000
+	if r.Method == http.MethodHead {
+		h.head(w, true)
+		return nil
+	}
 	control := http.NewResponseController(w)
 	var b []byte
 	for started := false; ; started = true {
 		if err := context.Cause(r.Context()); err != nil && started { // the client is gone, or the server stops
 			return nil
 		}
-		err := id.Spend(batch)
+		n, err := id.Pace(r.Context(), piece)
 		if err == nil {
-			err = sp.Batch(r.Context(), batch, func(ids []snowfence.ID) {
+			err = sp.Batch(r.Context(), int(n), func(ids []snowfence.ID) {
 				b = b[:0]
 				for _, id := range ids {
 					b = snowfence.Decimal.Append(b, id)
@@ -155,7 +174,7 @@ func (h *rest) stream(w http.ResponseWriter, r *http.Request) error {
 			w.Header()["Content-Type"] = h.text
 			w.Header()["Cache-Control"] = h.noStore
 		}
-		sp.Made.Add(batch)
+		sp.Made.Add(n)
 		_ = control.SetWriteDeadline(time.Now().Add(slowest)) // where that cannot be done, the server's own limit holds
 		if _, err := w.Write(b); err != nil {
 			return nil

@@ -2,7 +2,9 @@ package rest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 
@@ -49,6 +51,9 @@ func body(w http.ResponseWriter, r *http.Request) (v wanted, err error) {
 	d.DisallowUnknownFields()
 	if err := d.Decode(&v); err != nil {
 		return v, server.NewError(server.Invalid, fmt.Errorf(`the body should be as {"layout":"twitter","first_node":0,"last_node":1023}: %w`, err))
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return v, server.NewError(server.Invalid, errors.New("the body has more than one JSON object"))
 	}
 	return v, nil
 }

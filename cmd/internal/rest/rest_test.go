@@ -1,0 +1,287 @@
+package rest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// face is the paths over a memory store.
+type face struct {
+	testing.TB
+	mux     *http.ServeMux
+	service *server.Service
+	who     *server.Identity
+}
+
+func start(t testing.TB) *face {
+	t.Helper()
+	st := lease.NewMemory()
+	s, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.CreateNamespace(context.Background(), st, "default", s, nil); err != nil {
+		t.Fatal(err)
+	}
+	f := &face{TB: t, mux: http.NewServeMux(), service: server.New(st, server.Options{}), who: server.Open().Anyone()}
+	Mount(f.mux, f.service, func(*http.Request) (*server.Identity, error) {
+		if f.who == nil {
+			return nil, server.NewError(server.Anonymous, fmt.Errorf("a token is needed"))
+		}
+		return f.who, nil
+	})
+	t.Cleanup(func() {
+		if err := f.service.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+func (f *face) do(method, target, body string, header ...string) *httptest.ResponseRecorder {
+	f.Helper()
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	f.mux.ServeHTTP(w, r)
+	return w
+}
+
+// Every path, every status that a caller can bring about, and the schema of each answer.
+func TestPaths(t *testing.T) {
+	f := start(t)
+	doc := document(t)
+	reached := map[string]bool{}
+	for _, c := range []struct {
+		route, method, target, body string
+		code                        int
+		kind                        string // of a problem
+	}{
+		{"/v1", "GET", "/v1", "", 200, ""},
+		{"/v1/{namespace}", "GET", "/v1/default", "", 200, ""},
+		{"/v1/{namespace}", "GET", "/v1/nowhere", "", 404, "no-namespace"},
+		{"/v1/{namespace}", "GET", "/v1/a%20b", "", 400, "invalid"},
+		{"/v1/{namespace}", "PUT", "/v1/orders", `{"layout":"twitter","last_node":100}`, 201, ""},
+		{"/v1/{namespace}", "PUT", "/v1/orders", `{"layout":"sonyflake"}`, 409, "exists"},
+		{"/v1/{namespace}", "PUT", "/v1/orders", `{"layout":"twitter","last_node":99}`, 409, "exists"},
+		{"/v1/{namespace}", "PUT", "/v1/x", `{"layout":"nonsense"}`, 400, "invalid"},
+		{"/v1/{namespace}", "PUT", "/v1/x", `{"layout":"randflake"}`, 422, "refused"},
+		{"/v1/{namespace}", "PUT", "/v1/x", `{"unknown":1}`, 400, "invalid"},
+		{"/v1/{namespace}", "PUT", "/v1/x", `{} {}`, 400, "invalid"},
+		{"/v1/{namespace}", "PUT", "/v1/x", "", 400, "invalid"},
+		{"/v1/{namespace}", "PUT", "/v1/x", `{"layout":"` + strings.Repeat("x", 70_000) + `"}`, 413, "invalid"},
+		{"/v1/{namespace}", "PATCH", "/v1/orders", `{"layout":"twitter","last_node":200}`, 200, ""},
+		{"/v1/{namespace}", "PATCH", "/v1/nowhere", `{"layout":"twitter"}`, 404, "no-namespace"},
+		{"/v1/{namespace}", "DELETE", "/v1/orders", "", 422, "refused"},
+		{"/v1/{namespace}", "DELETE", "/v1/orders?confirm=orders", "", 204, ""},
+		{"/v1/{namespace}/next", "GET", "/v1/default/next", "", 200, ""},
+		{"/v1/{namespace}/next", "POST", "/v1/default/next?n=5000", "", 200, ""},
+		{"/v1/{namespace}/next", "GET", "/v1/default/next?n=10&runs=true", "", 200, ""},
+		{"/v1/{namespace}/next", "GET", "/v1/default/next?n=0", "", 400, "invalid"},
+		{"/v1/{namespace}/next", "GET", "/v1/default/next?n=1000001", "", 400, "invalid"},
+		{"/v1/{namespace}/next", "GET", "/v1/default/next?n=x", "", 400, "invalid"},
+		{"/v1/{namespace}/next", "GET", "/v1/orders/next", "", 404, "no-namespace"},
+		{"/v1/{namespace}/decode/{id}", "GET", "/v1/default/decode/2104672976770170879", "", 200, ""},
+		{"/v1/{namespace}/decode/{id}", "GET", "/v1/default/decode/x", "", 400, "invalid"},
+		{"/v1/{namespace}/decode/{id}", "GET", "/v1/default/decode/-1", "", 400, "invalid"},
+		{"/v1/{namespace}/range", "GET", "/v1/default/range?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z", "", 200, ""},
+		{"/v1/{namespace}/range", "GET", "/v1/default/range", "", 400, "invalid"},
+		{"/v1/{namespace}/range", "GET", "/v1/default/range?from=2&to=1", "", 400, "invalid"},
+		{"/v1/{namespace}/leases", "GET", "/v1/default/leases?held=true&limit=2", "", 200, ""},
+		{"/v1/{namespace}/leases", "GET", "/v1/default/leases?after=9223372036854775807", "", 200, ""},
+		{"/v1/{namespace}/leases", "GET", "/v1/default/leases?after=x", "", 400, "invalid"},
+		{"/v1/{namespace}/leases", "GET", "/v1/nowhere/leases", "", 404, "no-namespace"},
+		{"", "GET", "/v1/default/nonsense", "", 404, "invalid"},
+		{"", "POST", "/v1/default", "", 405, "invalid"},
+		{"", "OPTIONS", "/v1/default", "", 204, ""},
+	} {
+		w := f.do(c.method, c.target, c.body)
+		what := c.method + " " + c.target[:min(len(c.target), 60)]
+		if w.Code != c.code {
+			t.Errorf("%s: %d %s, want %d", what, w.Code, w.Body, c.code)
+			continue
+		}
+		reached[strings.ToLower(c.method)+" "+c.route] = true
+		if c.kind != "" {
+			var p problem
+			if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || p.Kind != c.kind || p.Status != c.code || w.Header().Get("Content-Type") != "application/problem+json" {
+				t.Errorf("%s: %v %s", what, err, w.Body)
+			}
+			doc.matches(t, what, w.Body.Bytes(), map[string]any{"$ref": "#/components/schemas/Problem"})
+		} else if c.code < 204 {
+			doc.answers(t, what, c.route, strings.ToLower(c.method), w)
+		}
+	}
+	if allow := f.do("OPTIONS", "/v1/default", "").Header().Get("Allow"); allow != "GET, HEAD, PUT, PATCH, DELETE, OPTIONS" {
+		t.Errorf("Allow: %s", allow)
+	}
+	reached["get /v1/{namespace}/stream"] = true // see TestStream
+
+	// The document and the routes are the same.
+	var routes, documented []string
+	for pattern := range (&rest{}).routes() {
+		method, path, _ := strings.Cut(pattern, " ")
+		routes = append(routes, strings.ToLower(method)+" "+path)
+	}
+	for path, methods := range doc.at("paths").(map[string]any) {
+		for method := range methods.(map[string]any) {
+			documented = append(documented, method+" "+path)
+		}
+	}
+	slices.Sort(routes)
+	slices.Sort(documented)
+	if !slices.Equal(routes, documented) {
+		t.Errorf("routes %q\ndocument %q", routes, documented)
+	}
+	for _, r := range routes {
+		if !reached[r] {
+			t.Errorf("%s is not tested", r)
+		}
+	}
+}
+
+func TestStatuses(t *testing.T) {
+	for k := server.Internal; k <= server.Lifetime; k++ {
+		w := httptest.NewRecorder()
+		Problem(w, server.NewError(k, fmt.Errorf("why")))
+		if (w.Code == 500) != (k == server.Internal) || w.Code < 400 {
+			t.Errorf("%s: %d", k.Name(), w.Code)
+		}
+		document(t).matches(t, k.Name(), w.Body.Bytes(), map[string]any{"$ref": "#/components/schemas/Problem"})
+		if (w.Code == 503 || w.Code == 429) != (w.Header().Get("Retry-After") != "") || (w.Code == 401) != (w.Header().Get("WWW-Authenticate") != "") {
+			t.Errorf("%s: %v", k.Name(), w.Header())
+		}
+	}
+	f := start(t)
+	f.who = nil
+	if w := f.do("GET", "/v1/default/next", ""); w.Code != 401 {
+		t.Errorf("nobody: %d", w.Code)
+	}
+}
+
+func TestAccept(t *testing.T) {
+	f := start(t)
+	for accept, text := range map[string]bool{
+		"": false, "*/*": false, "text/plain": true, "application/json": false, "text/*": true, "application/*": false, "TEXT/Plain": true,
+		"text/plain, application/json": false, "text/plain, application/json;q=0.9": true, "text/plain;q=0.5, application/json;q=0.9": false,
+		"text/plain;q=0, */*": false, "application/json;q=0, */*": true, "text/html, */*;q=0.1": false, "text/plain;q=x": true, ",;": false,
+		"text/plain;charset=utf-8;q=0.3, application/json;q=0.2": true,
+	} {
+		w := f.do("GET", "/v1/default/next?n=3", "", "Accept", accept)
+		if got := strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain"); got != text || w.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("%q: %v", accept, w.Header())
+		}
+		if text && !regexp.MustCompile(`^(\d+\n){3}$`).MatchString(w.Body.String()) {
+			t.Errorf("%q: %q", accept, w.Body)
+		}
+	}
+}
+
+// HEAD makes no IDs.
+func TestHead(t *testing.T) {
+	f := start(t)
+	for _, path := range []string{"next", "next?n=100", "next?n=5&runs=true", "stream"} {
+		if w := f.do("HEAD", "/v1/default/"+path, ""); w.Code != 200 || w.Body.Len() > 0 || w.Header().Get("Content-Type") == "" {
+			t.Errorf("%s: %d %q", path, w.Code, w.Body)
+		}
+	}
+	sp, err := f.service.Space(t.Context(), "default")
+	if err != nil || sp.Made.Load() != 0 {
+		t.Errorf("%d IDs were made, %v", sp.Made.Load(), err)
+	}
+}
+
+// A large answer is all there, in order, whatever pieces it was written in.
+func TestLargeBatch(t *testing.T) {
+	f := start(t)
+	for _, n := range []int{1, 2, piece, piece + 1, 3*piece - 1, 100_000} {
+		var v struct{ IDs []string }
+		w := f.do("GET", "/v1/default/next?n="+strconv.Itoa(n), "")
+		if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil || len(v.IDs) != n {
+			t.Fatalf("%d: %d IDs, %v", n, len(v.IDs), err)
+		}
+		for i, text := range v.IDs[1:] {
+			if len(text) != 19 || text <= v.IDs[i] {
+				t.Fatalf("%s after %s", text, v.IDs[i])
+			}
+		}
+		if lines := strings.Count(f.do("GET", "/v1/default/next?n="+strconv.Itoa(n), "", "Accept", "text/plain").Body.String(), "\n"); lines != n {
+			t.Errorf("%d lines of %d", lines, n)
+		}
+	}
+}
+
+// A stream goes on until the client has enough; then nothing is held for it.
+func TestStream(t *testing.T) {
+	f := start(t)
+	s := httptest.NewServer(f.mux)
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "GET", s.URL+"/v1/default/stream", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(res.Body)
+	last := ""
+	for n := 0; n < 10_000 && lines.Scan(); n++ {
+		if lines.Text() <= last || len(lines.Text()) != 19 {
+			t.Fatalf("%q after %q", lines.Text(), last)
+		}
+		last = lines.Text()
+	}
+	res.Body.Close()
+	cancel()
+	s.Close() // waits for the handler
+	if release, err := f.service.Reserve(32 * server.MaxBatch); err != nil {
+		t.Error(err)
+	} else {
+		release()
+	}
+}
+
+// FuzzPaths: no request makes a handler panic, or answer what is no status.
+func FuzzPaths(f *testing.F) {
+	fa := start(f)
+	for _, s := range []string{"/v1", "/v1/default/next?n=2", "/v1/default/decode/1", "/v1/default/range?from=1&to=2", "/v1/default/leases?after=5", "/v1//", "/v1/%00/next"} {
+		f.Add(uint8(0), s, "text/plain;q=0.5", "")
+	}
+	f.Add(uint8(1), "/v1/x", "", `{"layout":"twitter"}`)
+	methods := []string{"GET", "PUT", "PATCH", "DELETE", "POST", "HEAD", "OPTIONS"}
+	f.Fuzz(func(t *testing.T, method uint8, target, accept, body string) {
+		r, err := http.NewRequest(methods[int(method)%len(methods)], "http://x", io.NopCloser(strings.NewReader(body)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.URL, err = r.URL.Parse(target); err != nil || strings.HasSuffix(r.URL.Path, "/stream") || r.URL.Host != "x" {
+			return
+		}
+		r.Header.Set("Accept", accept)
+		w := httptest.NewRecorder()
+		fa.mux.ServeHTTP(w, r)
+		if w.Code < 200 || w.Code >= 500 && w.Code != 503 {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	})
+}
