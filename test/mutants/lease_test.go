@@ -68,7 +68,7 @@ var leaseMutants = []mutant{
 	{
 		rule: "a record of a later generation is not taken by the rules of an earlier one", file: "lease/acquire.go",
 		old: `		case current.Generation != ns.Generation:
-`, now: `		case false:
+`, now: `		case current.Generation < 0:
 `, test: "TestMemory/change_of_layout_that",
 	},
 	{
