@@ -3,6 +3,7 @@ module github.com/snowfence/snowfence/bench
 go 1.26.0
 
 require (
+	connectrpc.com/connect v1.21.1
 	github.com/bwmarrin/snowflake v0.3.0
 	github.com/edwingeng/slog v0.0.0-20191011125256-3ac46ac3623d
 	github.com/edwingeng/wuid v0.0.0-20191129013112-1bf3d98c028d
@@ -11,6 +12,7 @@ require (
 	github.com/rs/xid v1.6.0
 	github.com/segmentio/ksuid v1.0.4
 	github.com/snowfence/snowfence v0.0.0
+	github.com/snowfence/snowfence/remote v0.0.0
 	github.com/sony/sonyflake v1.2.0
 	github.com/sony/sonyflake/v2 v2.2.0
 	github.com/yitter/idgenerator-go v1.3.3
@@ -19,6 +21,11 @@ require (
 	gosuda.org/randflake v1.8.0
 )
 
-require github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
+require (
+	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
+)
 
 replace github.com/snowfence/snowfence => ../
+
+replace github.com/snowfence/snowfence/remote => ../remote
