@@ -63,7 +63,11 @@ func (c *conn) do(args [][]byte) bool {
 	cmd := c.srv.find(args[0])
 	switch {
 	case cmd == nil:
-		c.err("unknown command '" + clip(args[0]) + "': try COMMAND LIST")
+		why := absent(clip(args[0]))
+		if why == "" {
+			why = "try COMMAND LIST"
+		}
+		c.err("unknown command '" + clip(args[0]) + "': " + why)
 	case cmd.arity > 0 && len(args) != cmd.arity, len(args) < -cmd.arity:
 		c.err("wrong number of arguments for '" + strings.ToLower(cmd.name) + "' command")
 	case c.id == nil && !cmd.open:

@@ -122,7 +122,7 @@ func (c *conn) flush() bool {
 		}
 	}
 	_, err := c.c.Write(c.out)
-	if cap(c.out) > 4*mostBuffer {
+	if cap(c.out) > mostBuffer {
 		c.out = make([]byte, 0, firstBuffer) // a large answer is rare
 	}
 	c.out = c.out[:0]

@@ -1,0 +1,170 @@
+package resp
+
+import (
+	"context"
+	"flag"
+	"io"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+)
+
+var crowd = flag.Int("crowd", 500, "idle connections of TestCrowd; slow ones are a tenth of them")
+
+// A client that asks for much and never reads is let go, the memory it takes is bounded, and others are served meanwhile.
+func TestClientThatNeverReads(t *testing.T) {
+	s, addr := start(t, Config{Slow: 100 * time.Millisecond})
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ask := encode("SNOWFENCE.NEXT", "default", "COUNT", "1000000")
+	_ = c.SetWriteDeadline(time.Now().Add(time.Minute))
+	for range 100 {
+		if _, err := io.WriteString(c, ask); err != nil {
+			break // it was let go
+		}
+	}
+	other := dial(t, addr)
+	other.id(other.do("SNOWFENCE.NEXT", "default"))
+	for deadline := time.Now().Add(30 * time.Second); s.Connections.Load() > 1; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("a client that never reads is still there")
+		}
+	}
+}
+
+// Idle connections, slow clients, damaged frames and oversized requests at once: everybody else is served, and nothing is left when they have gone. With -crowd 10000
+// it reports what an idle connection takes.
+func TestCrowd(t *testing.T) {
+	s, addr := start(t, Config{Slow: 20 * time.Second})
+	warm := dial(t, addr)
+	warm.id(warm.do("SNOWFENCE.NEXT", "default"))
+	before := runtime.NumGoroutine()
+	memory := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapInuse + m.StackInuse
+	}
+	empty := memory()
+	var conns []net.Conn
+	open := func(text string) {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conns = append(conns, c)
+		if _, err := io.WriteString(c, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range *crowd {
+		open("PING\r\n")
+	}
+	for deadline := time.Now().Add(time.Minute); s.Connections.Load() < int64(*crowd)+1; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d connections of %d", s.Connections.Load(), *crowd)
+		}
+	}
+	t.Logf("%d idle connections take %d bytes each, the client's side of them included", *crowd, (memory()-empty)/uint64(*crowd))
+	for range *crowd / 10 {
+		open("*2\r\n$14\r\nSNOWFENCE.N") // and never the rest
+	}
+	var all sync.WaitGroup
+	for _, text := range []string{
+		"*9999999\r\n", "*2\r\n$99999999\r\n", "\x00\xff\x00\xff\r\n", "*1\r\n$4\r\nPINGxx", "$5\r\nhello\r\n*x\r\n", strings.Repeat("x", 100_000),
+		encode("ECHO", strings.Repeat("y", maxArg)) + "*-5\r\n", "*3\r\n+x\r\n",
+	} {
+		all.Go(func() {
+			for range *crowd / 10 {
+				c, err := net.Dial("tcp", addr)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_ = c.SetDeadline(time.Now().Add(time.Minute))
+				_, _ = io.WriteString(c, text+"\r\nQUIT\r\n")
+				if _, err := io.Copy(io.Discard, c); err != nil && !strings.Contains(err.Error(), "reset") {
+					t.Errorf("%.20q: %v", text, err)
+				}
+				c.Close()
+			}
+		})
+	}
+	for range 1000 {
+		warm.id(warm.do("SNOWFENCE.NEXT", "default"))
+	}
+	all.Wait()
+	for _, c := range conns {
+		c.Close()
+	}
+	for deadline := time.Now().Add(time.Minute); s.Connections.Load() > 1 || runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d connections and %d goroutines are left, of %d", s.Connections.Load(), runtime.NumGoroutine(), before)
+		}
+	}
+	t.Logf("memory after: %d bytes more than before", int64(memory())-int64(empty))
+}
+
+// FuzzConnection: whatever bytes come in, the server answers or closes, and goes on.
+func FuzzConnection(f *testing.F) {
+	st := lease.NewMemory()
+	sc, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		f.Fatal(err)
+	}
+	if _, err := lease.CreateNamespace(context.Background(), st, "default", sc, nil); err != nil {
+		f.Fatal(err)
+	}
+	service := server.New(st, server.Options{})
+	f.Cleanup(func() { _ = service.Close(context.Background()) })
+	a := server.Open()
+	s := New(Config{Service: service, Auth: func() *server.Auth { return a }, Version: "fuzz"})
+	for _, args := range [][]string{
+		{"PING"},
+		{"HELLO", "3", "AUTH", "a", "b", "SETNAME", "c"},
+		{"SNOWFENCE.NEXT", "default", "COUNT", "3", "RUNS"},
+		{"SNOWFENCE.DECODE", "default", "1"},
+		{"SNOWFENCE.RANGE", "default", "1", "2"},
+		{"CLIENT", "SETINFO", "LIB-NAME", "x"},
+		{"COMMAND", "DOCS", "ping"},
+		{"COMMAND", "INFO"},
+		{"INFO"},
+		{"RESET"},
+		{"SELECT", "0"},
+	} {
+		f.Add([]byte(encode(args...)))
+		f.Add([]byte(strings.Repeat(encode(args...), 5)))
+	}
+	f.Add([]byte("snowfence.next default\r\nsnowfence.next default\r\nclient\r\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		theirs, ours := net.Pipe()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			(&conn{srv: s, c: theirs, proto: 2, id: a.Anyone()}).serve()
+		}()
+		go func() {
+			_, _ = ours.Write(b)
+			_, _ = ours.Write([]byte("\r\nQUIT\r\n"))
+			// What was cut off waits for its end: that is when the client goes.
+			_ = ours.SetReadDeadline(time.Now().Add(5 * time.Millisecond))
+		}()
+		_, _ = io.Copy(io.Discard, ours)
+		ours.Close()
+		select {
+		case <-done:
+		case <-time.After(30 * time.Second):
+			t.Fatalf("the server hangs after %q", b)
+		}
+	})
+}
