@@ -73,7 +73,7 @@ Exit codes: 0 ok, 1 failed, 2 usage or bad input, 3 findings (a refused change),
 	root.SetVersionTemplate("snowfence {{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages ", "FlagUsagesWrapped 100 "))
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(p.newCommand(), p.decodeCommand(), p.planCommand(), p.auditCommand(), p.serveCommand(), p.tokenCommand(), p.leaseCommand(), p.simulateCommand(), p.namespaceCommand(), p.secretCommand(), p.versionCommand(), p.manCommand(), storesTopic())
+	root.AddCommand(p.newCommand(), p.decodeCommand(), p.planCommand(), p.auditCommand(), p.serveCommand(), p.tokenCommand(), p.leaseCommand(), p.simulateCommand(), p.namespaceCommand(), p.secretCommand(), p.versionCommand(), p.manCommand(), p.settingsCommand(), storesTopic())
 	return root
 }
 

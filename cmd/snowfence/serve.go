@@ -66,13 +66,7 @@ A second one ends it at once. With OTEL_EXPORTER_OTLP_ENDPOINT set, it sends tra
   redis-cli -p 6380 SNOWFENCE.NEXT default`,
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.file, "config", "", "`file` of settings, in YAML")
-	f.store.registerStore(fs)
-	f.registerListeners(fs)
-	f.registerService(fs)
-	fs.BoolVar(&f.logJSON, "log-json", false, "log JSON")
-	fs.BoolVar(&f.logDebug, "log-debug", false, "log more")
-	fs.BoolVar(&f.check, "check-config", false, "check settings, files, certificates and tokens, and end, without listening or asking the store")
+	f.register(fs)
 	cmd.RunE = p.runs(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
 		if err := f.readFile(fs); err != nil {
 			return err
@@ -80,6 +74,16 @@ A second one ends it at once. With OTEL_EXPORTER_OTLP_ENDPOINT set, it sends tra
 		return p.serve(cmd.Context(), &f, out)
 	})
 	return cmd
+}
+
+func (f *serveFlags) register(fs *pflag.FlagSet) {
+	fs.StringVar(&f.file, "config", "", "`file` of settings, in YAML")
+	f.store.registerStore(fs)
+	f.registerListeners(fs)
+	f.registerService(fs)
+	fs.BoolVar(&f.logJSON, "log-json", false, "log JSON")
+	fs.BoolVar(&f.logDebug, "log-debug", false, "log more")
+	fs.BoolVar(&f.check, "check-config", false, "check settings, files, certificates and tokens, and end, without listening or asking the store")
 }
 
 func (f *serveFlags) registerListeners(fs *pflag.FlagSet) {

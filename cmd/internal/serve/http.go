@@ -25,7 +25,11 @@ import (
 // listen listens on an address, with a limit of connections. An address that was taken for one of this machine alone has to be one: names can be anything.
 func (p *Process) listen(ctx context.Context, l listener) (*gate, error) {
 	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, "tcp", l.address)
+	network := "tcp"
+	if host, _, err := net.SplitHostPort(l.address); err == nil && net.ParseIP(host).To4() != nil {
+		network = "tcp4" // otherwise 0.0.0.0 would mean IPv6 too
+	}
+	ln, err := lc.Listen(ctx, network, l.address)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", l.name, err)
 	}
