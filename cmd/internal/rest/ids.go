@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -68,6 +69,12 @@ func (h *rest) next(w http.ResponseWriter, r *http.Request) error {
 	return sp.Batch(r.Context(), int(n), func(ids []snowfence.ID) {
 		sp.Made.Add(n)
 		h.head(w, text)
+		if len(ids) <= piece {
+			*buf = appendIDs((*buf)[:0], ids, text, true, true)
+			w.Header()["Content-Length"] = []string{strconv.Itoa(len(*buf))} // otherwise net/http would send chunks
+			_, _ = w.Write(*buf)
+			return
+		}
 		for first := true; len(ids) > 0; first = false {
 			k := min(len(ids), piece)
 			*buf = appendIDs((*buf)[:0], ids[:k], text, first, k == len(ids))
@@ -102,18 +109,17 @@ func appendIDs(b []byte, ids []snowfence.ID, text, first, last bool) []byte {
 		return b
 	}
 	if first {
-		b = append(b, `{"ids":[`...)
+		b = append(b, `{"ids":["`...)
 	}
+	b = slices.Grow(b, 24*len(ids))
 	for i, id := range ids {
 		if i > 0 || !first {
-			b = append(b, ',')
+			b = append(b, `","`...)
 		}
-		b = append(b, '"')
 		b = snowfence.Decimal.Append(b, id)
-		b = append(b, '"')
 	}
 	if last {
-		b = append(b, "]}\n"...)
+		b = append(b, "\"]}\n"...)
 	}
 	return b
 }
