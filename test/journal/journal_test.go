@@ -1,0 +1,110 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/leasetest"
+)
+
+func TestStore(t *testing.T) {
+	leasetest.Run(t, func(t *testing.T) lease.Store {
+		s, err := Open(filepath.Join(t.TempDir(), "leases"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		return s
+	})
+}
+
+func record(node int64, nonce string) lease.Record {
+	return lease.Record{Key: lease.Key{Namespace: "journal", Node: node}, Nonce: nonce, Until: 7, Label: "a\nb"}
+}
+
+// TestOpenAgain has a file that was written, and cut off in the middle of a line: what was acknowledged is there, and writing goes on behind it.
+func TestOpenAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "leases")
+	id := ""
+	for i, nonce := range []string{"", "n1", "n2"} {
+		s, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			id = s.id
+		}
+		rs, err := s.Get(t.Context(), []lease.Key{record(1, "").Key})
+		if err != nil || rs[0].Nonce != nonce || nonce != "" && rs[0] != record(1, nonce) {
+			t.Fatalf("opened %d times before: %+v, %v", i, rs, err)
+		}
+		if now, err := s.Identity(t.Context()); now != id || err != nil {
+			t.Errorf("it became another: %q, %v, was %q", now, err, id)
+		}
+		next := record(1, []string{"n1", "n2", "n3"}[i])
+		if err := s.Swap(t.Context(), []lease.Write{{Old: nonce, New: next}})[0]; err != nil {
+			t.Fatal(err)
+		}
+		if err := s.add(line{Record: &lease.Record{}}); err != nil {
+			t.Fatal(err)
+		}
+		info, err := s.f.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(s.f.Truncate(info.Size()-1), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestRefused has what must not be guessed about: a file in use, a damaged one, and one after a failed write.
+func TestRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "leases")
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "another process has it") {
+		t.Errorf("opened twice: %v", err)
+	}
+	s.f.Close() // so that the write fails
+	if err := s.Swap(t.Context(), []lease.Write{{New: record(1, "n")}})[0]; err == nil || errors.Is(err, lease.ErrLost) {
+		t.Errorf("a write that failed: %v", err)
+	}
+	if rs, err := s.Get(t.Context(), []lease.Key{record(1, "").Key}); err == nil {
+		t.Errorf("read after a write of which nobody knows whether it was done: %+v", rs)
+	}
+	if err := os.WriteFile(path, []byte("{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("a damaged file: %v", err)
+	}
+}
+
+// TestReplaced puts another file in the place of an open one.
+func TestReplaced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "leases")
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	other, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := s.Identity(context.Background()); !errors.Is(err, lease.ErrReplaced) {
+		t.Errorf("a file that was replaced: %v", err)
+	}
+}
