@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"context"
+	"crypto/tls"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -50,3 +52,38 @@ func (c *counted) Close() error {
 
 // fullHTTP is what a client of HTTP/1.1 understands.
 var fullHTTP = []byte("HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+
+// shaking is a listener of TLS whose clients have to introduce themselves in time. net/http sees to that itself.
+type shaking struct {
+	net.Listener
+	conf *tls.Config
+	slow time.Duration
+}
+
+// Accept implements [net.Listener].
+func (s *shaking) Accept() (net.Conn, error) {
+	c, err := s.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &shakingConn{Conn: tls.Server(c, s.conf), slow: s.slow}, nil
+}
+
+type shakingConn struct {
+	*tls.Conn
+	slow time.Duration
+	done bool // known to the goroutine that reads
+}
+
+// Read implements [net.Conn]. The first one waits for the handshake.
+func (s *shakingConn) Read(b []byte) (int, error) {
+	if !s.done {
+		ctx, cancel := context.WithTimeout(context.Background(), s.slow)
+		defer cancel()
+		if err := s.HandshakeContext(ctx); err != nil {
+			return 0, err
+		}
+		s.done = true
+	}
+	return s.Conn.Read(b)
+}

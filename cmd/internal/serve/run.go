@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -166,7 +165,7 @@ func (p *Process) serveRESP(ctx context.Context, l listener) error {
 	p.RESP = g.Addr().String()
 	ln := g.Listener // the server of this wire has a limit of its own, and words for those who are refused
 	if p.certificates != nil {
-		ln = tls.NewListener(ln, p.certificates.config())
+		ln = &shaking{ln, p.certificates.config(), p.cfg.Slow}
 	}
 	p.resp = resp.New(resp.Config{
 		Service: p.service, Auth: p.tokens.current, Version: p.cfg.Version, MaxConns: p.cfg.MaxConns, Slow: p.cfg.Slow, Idle: p.cfg.Idle,

@@ -1,14 +1,19 @@
 package serve
 
 import (
+	"bufio"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
@@ -144,5 +149,37 @@ func TestRate(t *testing.T) {
 	}
 	if code, _ := get(t, "http://"+p.HTTP+"/v1/default/next", "secret-a"); code != http.StatusTooManyRequests {
 		t.Error(code)
+	}
+}
+
+// A client that connects and says nothing is cut off before its handshake, on both ports; one that did shake hands may be silent.
+func TestSilentClients(t *testing.T) {
+	ca := newAuthority(t, "ours")
+	cert, key := filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")
+	ca.issue(t, cert, key)
+	p, _ := start(t, Config{RESP: "127.0.0.1:0", TLSCert: cert, TLSKey: key, Slow: 200 * time.Millisecond}, store(t))
+	roots := x509.NewCertPool()
+	roots.AddCert(ca.cert)
+	known, err := tls.Dial("tcp", p.RESP, &tls.Config{RootCAs: roots})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer known.Close()
+	for _, address := range []string{p.HTTP, p.RESP} {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_ = c.SetReadDeadline(time.Now().Add(patienceOfTests))
+		if _, err := io.ReadAll(c); err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: a silent client stays", address)
+		}
+	}
+	if _, err := known.Write([]byte("PING\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(known).ReadString('\n'); err != nil || !strings.HasPrefix(line, "+PONG") {
+		t.Errorf("%q %v", line, err)
 	}
 }
