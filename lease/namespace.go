@@ -139,7 +139,9 @@ func readNamespace(ctx context.Context, st Store, name string) (Namespace, error
 	if rs[0].Nonce == "" {
 		return Namespace{}, fmt.Errorf("lease: namespace %q: %w in this store: create it", name, ErrNoNamespace)
 	}
-	if d, ok := st.(interface{ decode(Record) (Namespace, error) }); ok {
+	if d, ok := st.(interface {
+		decode(Record) (Namespace, error)
+	}); ok {
 		return d.decode(rs[0])
 	}
 	return decodeNamespace(rs[0])
