@@ -1,23 +1,53 @@
 #!/usr/bin/env bash
-# Runs the benchmarks of bench/ in rounds and makes docs/benchmarks.md of them.
+# Runs the benchmarks in rounds and makes docs/benchmarks.md of them: of the library beside others (bench/), of a server beside redis-server and bare
+# net/http (bench/served), and of many holders behind a server over each store (test/load).
 #
 # Each round measures every row once, so that a minute in which the machine was busy with something else touches all
 # rows and not one: the ratios between rows are the point. ROUNDS and TIME are for trying things out; fewer than 6
-# rounds have no 95 % confidence interval.
+# rounds have no 95 % confidence interval. PARTS says what is measured; of the rest the last results in bin/ stand.
 set -euo pipefail
 
-rounds=${ROUNDS:-10} time=${TIME:-100ms}
+rounds=${ROUNDS:-10} time=${TIME:-100ms} parts=${PARTS:-library server holders}
 mkdir -p bin docs
-raw=$PWD/bin/bench.txt
-cd bench
-go test -c -o ../bin/bench.test .
 
-# The facts beside the figures: which libraries repeat IDs after a restart.
-../bin/bench.test -test.run '^TestRestartRepeats$' -test.v >"$raw" || { cat "$raw" && exit 1; }
+library() {
+	local raw=$PWD/bin/bench.txt
+	(
+		cd bench
+		go test -c -o ../bin/bench.test .
 
-for ((i = 1; i <= rounds; i++)); do
-	echo "round $i of $rounds" >&2
-	../bin/bench.test -test.run '^$' -test.bench '^BenchmarkID$' -test.benchtime "$time" -test.cpu 2 >>"$raw" || { tail -n 20 "$raw" && exit 1; }
+		# The facts beside the figures: which libraries repeat IDs after a restart.
+		../bin/bench.test -test.run '^TestRestartRepeats$' -test.v >"$raw" || { cat "$raw" && exit 1; }
+
+		for ((i = 1; i <= rounds; i++)); do
+			echo "round $i of $rounds" >&2
+			../bin/bench.test -test.run '^$' -test.bench '^BenchmarkID$' -test.benchtime "$time" -test.cpu 2 >>"$raw" || { tail -n 20 "$raw" && exit 1; }
+		done
+	)
+}
+
+server() {
+	(cd cmd && go build -o ../bin/snowfence ./snowfence)
+	(cd bench && go build -o ../bin/bare ./bare && go build -o ../bin/served ./served)
+	bin/served -snowfence "$PWD/bin/snowfence" -bare "$PWD/bin/bare" -rounds "${SERVER_ROUNDS:-5}" -time "${SERVER_TIME:-2s}" >bin/served.txt
+}
+
+holders() {
+	local log
+	log=$(mktemp)
+	(cd test && go test ./load -run '^$' -bench '^BenchmarkHolders$' -benchtime 1x -timeout 30m -figures "$PWD/../bin/holders.txt" >"$log") || { cat "$log" >&2 && exit 1; }
+	if grep -q -- '--- SKIP' "$log"; then
+		cat "$log" >&2
+		exit 1
+	fi
+	rm -f "$log"
+}
+
+for part in $parts; do
+	case $part in
+	library | server | holders) $part ;;
+	*) echo "bench: there is no part $part: library, server, holders" >&2 && exit 2 ;;
+	esac
 done
-go run ./table -o ../docs/benchmarks.md "$raw"
+(cd bench && go run ./table -o ../docs/benchmarks.md ../bin/bench.txt ../bin/served.txt ../bin/holders.txt)
 echo "make bench: wrote docs/benchmarks.md" >&2

@@ -1,9 +1,10 @@
 // Table turns the output of the benchmarks into docs/benchmarks.md, and prints the table in it.
 //
-//	table -o ../docs/benchmarks.md RAW
+//	table -o ../docs/benchmarks.md RAW SERVED HOLDERS
 //
-// RAW is what go test -bench . wrote in several rounds, and go test -v for the restart tests; see scripts/bench.sh. Every
-// figure in the page comes from there: this program knows the names of the rows and the targets, and no measurement.
+// RAW is what go test -bench . wrote in several rounds, and go test -v for the restart tests, SERVED what bench/served wrote, and HOLDERS what the
+// benchmark of test/load did; see scripts/bench.sh. Every figure in the page comes from there: this program knows the names of the rows and the
+// targets, and no measurement.
 package main
 
 import (
@@ -22,8 +23,8 @@ func main() {
 }
 
 func run(out string, args []string) error {
-	if len(args) != 1 {
-		return fmt.Errorf("want one file of raw results, got %d", len(args))
+	if len(args) != 3 {
+		return fmt.Errorf("want three files of raw results, got %d", len(args))
 	}
 	f, err := os.Open(args[0])
 	if err != nil {
@@ -38,7 +39,15 @@ func run(out string, args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Print(t)
+	served, err := tables(args[1], serverTables)
+	if err != nil {
+		return err
+	}
+	holders, err := tables(args[2], holderTable)
+	if err != nil {
+		return err
+	}
+	fmt.Print(t, "\n", served, "\n", holders)
 	idle, err := r.idle()
 	if err != nil {
 		return err
@@ -49,9 +58,27 @@ func run(out string, args []string) error {
 	if out == "" {
 		return nil
 	}
-	page, err := page(r, t)
+	page, err := page(r, t, served, holders)
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(out, []byte(page), 0o644)
+}
+
+// tables makes tables of a file of figures.
+func tables(path string, of func(figures) (string, error)) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	f, err := readFigures(file)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	t, err := of(f)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
 }

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// figures are the samples of bench/served and of test/load, by name.
+type figures map[string][]float64
+
+// readFigures reads lines of a name and a number.
+func readFigures(r io.Reader) (figures, error) {
+	f := figures{}
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		name, text, ok := strings.Cut(lines.Text(), " ")
+		x, err := strconv.ParseFloat(text, 64)
+		if !ok || err != nil {
+			return nil, fmt.Errorf("not a figure: %q", lines.Text())
+		}
+		f[name] = append(f[name], x)
+	}
+	return f, lines.Err()
+}
+
+// sheet makes tables of figures. The first that is missing is its error; every figure has to be shown, so that nothing measured is left out.
+type sheet struct {
+	figures
+	shown map[string]bool
+	err   error
+	b     strings.Builder
+}
+
+func (s *sheet) median(name string, args ...any) float64 {
+	name = fmt.Sprintf(name, args...)
+	s.shown[name] = true
+	if len(s.figures[name]) == 0 {
+		if s.err == nil {
+			s.err = fmt.Errorf("%s was not measured", name)
+		}
+		return 0
+	}
+	return summary(s.figures[name]).Center
+}
+
+// line writes a row of a table.
+func (s *sheet) line(cells ...string) { fmt.Fprintf(&s.b, "| %s |\n", strings.Join(cells, " | ")) }
+
+// against says how a ratio does against its target.
+func against(x float64, least bool, limit float64) string {
+	sign, met := "≤", x <= limit
+	if least {
+		sign, met = "≥", x >= limit
+	}
+	verdict := "met"
+	if !met {
+		verdict = "**missed**"
+	}
+	return fmt.Sprintf("%s × (%s %s, %s)", figure(x), sign, strconv.FormatFloat(limit, 'f', -1, 64), verdict)
+}
+
+// many writes a large number with the word for its size.
+func many(x float64) string {
+	switch {
+	case x >= 1e9:
+		return figure(x/1e9) + " G"
+	case x >= 1e6:
+		return figure(x/1e6) + " M"
+	case x >= 1e3:
+		return figure(x/1e3) + " k"
+	}
+	return figure(x)
+}
+
+func share(x float64) string { return strconv.FormatFloat(100*x, 'f', 0, 64) + " %" }
+
+// serverTables are those of a server over its wires.
+func serverTables(f figures) (string, error) {
+	s := &sheet{figures: f, shown: map[string]bool{}}
+	s.line("single IDs, 50 connections", "pipeline", "IDs/s", "INCR/s of redis", "rate (target)", "CPU an ID", "CPU an INCR", "CPU (target)", "client's core")
+	s.line("---", "--:", "--:", "--:", "---", "--:", "--:", "---", "--:")
+	for _, where := range []string{"pinned", "free"} {
+		for _, depth := range []int{1, 16, 64} {
+			at := func(side, what string) float64 { return s.median("single/%s/P=%d/%s/%s", where, depth, side, what) }
+			ours, theirs := at("snowfence", "rate"), at("redis", "rate")
+			cpu, cpuTheirs := at("snowfence", "cpu-ns"), at("redis", "cpu-ns")
+			rate, used := figure(ours/theirs)+" ×", figure(cpu/cpuTheirs)+" ×"
+			if where == "pinned" {
+				least := 1.1
+				if depth == 64 {
+					least = 2
+					used = against(cpu/cpuTheirs, false, 0.5)
+				}
+				rate = against(ours/theirs, true, least)
+			}
+			title := map[string]string{"pinned": "server and client on a core each", "free": "wherever the system puts them, a client of 2 threads"}[where]
+			s.line(title, strconv.Itoa(depth), many(ours), many(theirs), rate, figure(cpu)+" ns", figure(cpuTheirs)+" ns", used,
+				share(at("snowfence", "client"))+", of redis "+share(at("redis", "client")))
+		}
+	}
+	s.b.WriteString("\n")
+	s.line("HTTP, 50 connections, wrk", "requests/s", "of the bare server", "rate (target)", "CPU an ID", "CPU of the bare server")
+	s.line("---", "--:", "--:", "---", "--:", "--:")
+	for _, row := range []string{"one", "thousand"} {
+		at := func(side, what string) float64 { return s.median("http/%s/%s/%s", row, side, what) }
+		ours, theirs := at("snowfence", "rate"), at("bare", "rate")
+		title, rate := "one ID as JSON; the bare server answers a constant", against(ours/theirs, true, 0.8)
+		if row == "thousand" {
+			title, rate = "1000 IDs as JSON; the bare server by encoding/json", figure(ours/theirs)+" ×"
+		}
+		s.line(title, many(ours), many(theirs), rate, figure(at("snowfence", "cpu-ns"))+" ns", figure(at("bare", "cpu-ns"))+" ns")
+	}
+	s.b.WriteString("\n")
+	s.line("batches, one connection", "IDs/s", "server's core", "client's core", "target")
+	s.line("---", "--:", "--:", "--:", "---")
+	for _, row := range []struct{ name, title string }{
+		{"resp-1000", "Redis protocol, COUNT 1000"},
+		{"resp-100000", "Redis protocol, COUNT 100000"},
+		{"connect-1000", "Connect, 1000 IDs"},
+		{"grpc-1000", "gRPC, 1000 IDs"},
+		{"grpc-100000", "gRPC, 100,000 IDs"},
+		{"resp-runs", "Redis protocol, COUNT 1000000 RUNS"},
+		{"grpc-runs", "gRPC, runs of 1,000,000 IDs"},
+	} {
+		at := func(what string) float64 { return s.median("batch/%s/%s", row.name, what) }
+		target := ""
+		if strings.HasSuffix(row.name, "runs") {
+			target = "≥ 1 G, met"
+			if at("rate") < 1e9 {
+				target = "≥ 1 G, **missed**"
+			}
+		}
+		s.line(row.title, many(at("rate")), share(at("server")), share(at("client")), target)
+	}
+	return s.end()
+}
+
+// end returns the tables.
+func (s *sheet) end() (string, error) {
+	for name := range s.figures {
+		if !s.shown[name] && s.err == nil {
+			s.err = fmt.Errorf("%s was measured and has no row", name)
+		}
+	}
+	return s.b.String(), s.err
+}
+
+// holderStores are the stores under many holders, in the order of their rows.
+var holderStores = []string{"SQLite", "PostgreSQL", "MariaDB", "Redis", "etcd"}
+
+// holderTable is the one of many holders behind a server.
+func holderTable(f figures) (string, error) {
+	s := &sheet{figures: f, shown: map[string]bool{}}
+	s.line("store", "holders", "opened in", "renewals/s", "due/s", "p50", "p99", "longest", "memory a holder: client", "server", "CPU of the server", "after kill -9: nothing granted for", "all granted again after", "grants lost", "duplicates")
+	s.line("---", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:")
+	for _, store := range holderStores {
+		at := func(what string) float64 { return s.median("holders/%s/%s", store, what) }
+		ms := func(what string) string { return figure(at(what)*1e3) + " ms" }
+		whole := func(what string) string { return strconv.FormatFloat(at(what), 'f', 0, 64) }
+		s.line(store, whole("holders"), figure(at("opening"))+" s", whole("rate"), whole("due"), ms("p50"), ms("p99"), ms("max"),
+			figure(at("client-bytes")/1e3)+" kB", figure(at("server-bytes")/1e3)+" kB", share(at("server-cpu")),
+			ms("gap"), figure(at("again"))+" s", whole("lost"), whole("duplicates"))
+	}
+	return s.end()
+}
