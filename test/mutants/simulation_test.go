@@ -43,9 +43,9 @@ var simulationMutants = []mutant{
 			if k`, seeds: 10,
 	},
 	{
-		rule: "word: a rollback value is taken up only when it is behind", file: "rollback.go",
-		old: `s.word.Load() <= now {
-				s.halt()`, now: `s.word.Load() > 0 {
+		rule: "word: a step back takes a rollback value whose word is behind", file: "rollback.go",
+		old: `if s := tracks[(i+j)%n]; s.word.Load() <= now {
+				s.halt()`, now: `if s := tracks[i]; s.word.Load() > 0 {
 				s.word.Store(now)
 				s.halt()`, seeds: 20, layout: "rollback",
 	},
