@@ -82,6 +82,7 @@ func Start(ctx context.Context, cfg Config, st lease.Store) (_ *Process, err err
 	p.stopping, p.endAll = context.WithCancel(context.WithoutCancel(ctx))
 	p.watching, p.endWatch = context.WithCancel(context.WithoutCancel(ctx))
 	p.verdict.Store(&verdict{errStarting})
+	p.service.JudgedBy(p.Ready)
 	now := time.Now()
 	p.looked.Store(&now)
 	p.metrics = &metrics.Source{

@@ -88,6 +88,9 @@ func TestReadyFor(t *testing.T) {
 	if err := p.Ready(); err == nil || !strings.Contains(err.Error(), "orders") {
 		t.Fatalf("ready for a namespace that does not exist: %v", err)
 	}
+	if p.Service().Ready(t.Context()) == nil { // what the health service of gRPC says
+		t.Error("the service says something else than the server")
+	}
 	s, err := snowfence.NewScheme(snowfence.Twitter())
 	if err != nil {
 		t.Fatal(err)
