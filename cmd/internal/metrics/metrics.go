@@ -92,7 +92,7 @@ func describe() descriptions {
 		connections:   newMetric(gauge, "connections", "Open connections.", "wire"),
 		refused:       newMetric(counter, "connections_refused_total", "Connections beyond the limit.", "wire"),
 		storeError:    newMetric(counter, "store_errors_total", "Round trips to the store that ended with an error.", "op"),
-		store: prometheus.NewDesc("snowfence_store_seconds", "How long round trips to the store took, those shared by many callers counted once.",
+		store: prometheus.NewDesc("snowfence_store_seconds", "How long round trips to the store took that succeeded, those shared by many callers counted once.",
 			[]string{"op"}, nil),
 	}
 }
