@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+func namespace(t *testing.T, st lease.Store) {
+	t.Helper()
+	s, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.CreateNamespace(t.Context(), st, "orders", s, &lease.NamespaceOptions{First: 5, Last: 5}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pod runs the service, and returns its address, its SIGTERM and how it ended.
+func pod(t *testing.T, st lease.Store, name string) (url string, term func(), ended chan error) {
+	t.Helper()
+	in, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, term := context.WithCancel(t.Context())
+	ended = make(chan error, 1)
+	go func() { ended <- run(ctx, in, st, name) }()
+	t.Cleanup(term)
+	return "http://" + in.Addr().String(), term, ended
+}
+
+func status(t *testing.T, method, url string) (int, string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.StatusCode, string(body)
+}
+
+func await(t *testing.T, ended chan error) error {
+	t.Helper()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(time.Minute):
+		t.Fatal("it does not end")
+		return nil
+	}
+}
+
+// TestRollingUpdate has one node and two pods: the second waits for the node, and has it when the first was told to end.
+func TestRollingUpdate(t *testing.T) {
+	st := lease.NewMemory()
+	namespace(t, st)
+	old, term, ended := pod(t, st, "web-old")
+	for _, path := range []string{"/readyz", "/livez"} {
+		if code, body := status(t, "GET", old+path); code != http.StatusOK {
+			t.Errorf("%s: %d %s", path, code, body)
+		}
+	}
+	code, first := status(t, "POST", old+"/orders")
+	if code != http.StatusOK {
+		t.Fatalf("no ID: %d %s", code, first)
+	}
+	next, _, _ := pod(t, st, "web-new")
+	term()
+	if err := await(t, ended); err != nil {
+		t.Fatalf("it ended with: %v", err)
+	}
+	code, second := status(t, "POST", next+"/orders") // answered when the lease is there
+	if code != http.StatusOK || second <= first {
+		t.Errorf("the next pod: %d %s, after %s", code, second, first)
+	}
+	rs, err := lease.ListLeases(t.Context(), st, "orders")
+	if err != nil || len(rs) != 1 || rs[0].Label != "web-new" {
+		t.Errorf("leases: %+v, %v", rs, err)
+	}
+}
+
+// TestGiveBack looks at the store after SIGTERM.
+func TestGiveBack(t *testing.T) {
+	st := lease.NewMemory()
+	namespace(t, st)
+	url, term, ended := pod(t, st, "web")
+	status(t, "POST", url+"/orders")
+	term()
+	if err := await(t, ended); err != nil {
+		t.Fatal(err)
+	}
+	rs, err := lease.ListLeases(t.Context(), st, "orders")
+	if err != nil || len(rs) != 1 || rs[0].Holder != "" {
+		t.Errorf("leases: %+v, %v", rs, err)
+	}
+}
+
+// TestEnded deletes the namespace: the service ends, so that it is started again and says why.
+func TestEnded(t *testing.T) {
+	st := lease.NewMemory()
+	namespace(t, st)
+	url, _, ended := pod(t, st, "web")
+	status(t, "POST", url+"/orders")
+	if _, err := lease.DeleteNamespace(t.Context(), st, "orders"); err != nil {
+		t.Fatal(err)
+	}
+	if err := await(t, ended); !errors.Is(err, lease.ErrEnded) || !strings.Contains(err.Error(), "deleted") {
+		t.Errorf("it ended with: %v", err)
+	}
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// byOrdinal leases the node of a StatefulSet's pod.
+func byOrdinal(ctx context.Context, st lease.Store, scheme *snowfence.Scheme, label string) (*lease.Lease, error) {
+	node, err := scheme.NodeFrom(ctx, snowfence.NodeFromOrdinal())
+	if err != nil {
+		return nil, err
+	}
+	return lease.Open(ctx, st, "orders", scheme, &lease.Options{Node: &node, Guard: true, Label: label, Wait: true, Idle: -1})
+}
+
+// byZone leases a worker of the datacenter that the environment names.
+func byZone(ctx context.Context, st lease.Store, scheme *snowfence.Scheme, label string) (*lease.Lease, error) {
+	zone, err := snowfence.NodeFromEnv("DATACENTER").Number(ctx)
+	if err != nil {
+		return nil, err
+	}
+	workers, err := scheme.NodesWith(map[string]int64{"datacenter": zone})
+	if err != nil {
+		return nil, err
+	}
+	return lease.Open(ctx, st, "orders", scheme, &lease.Options{Within: workers, Label: label, Wait: true, Idle: -1})
+}
+
+func TestNumbers(t *testing.T) {
+	ctx, st := t.Context(), lease.NewMemory()
+	scheme, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.CreateNamespace(ctx, st, "orders", scheme, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("DATACENTER", "3")
+	l, err := byZone(ctx, st, scheme, "web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close(ctx)
+	if parts := scheme.NodeParts(l.Status().Grant.Node); parts[0] != 3 {
+		t.Errorf("leased %v in datacenter 3", parts)
+	}
+	want, err := scheme.NodeFrom(ctx, snowfence.NodeFromOrdinal())
+	if err != nil { // this machine is no pod of a StatefulSet
+		if _, err := byOrdinal(ctx, st, scheme, "web"); !errors.Is(err, snowfence.ErrNoNode) {
+			t.Errorf("a host name without an ordinal: %v", err)
+		}
+		return
+	}
+	o, err := byOrdinal(ctx, st, scheme, "web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close(ctx)
+	if got := o.Status().Grant.Node; got != want {
+		t.Errorf("leased %d, the ordinal is %d", got, want)
+	}
+}
