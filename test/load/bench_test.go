@@ -1,0 +1,141 @@
+package load
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+var (
+	figures = flag.String("figures", "", "write the figures of BenchmarkHolders to this file")
+	holders = flag.Int("holders", 1<<17, "how many holders BenchmarkHolders has")
+)
+
+const (
+	ttl    = time.Minute
+	steady = ttl/3 + 5*time.Second // in which every holder is renewed
+)
+
+// BenchmarkHolders has as many holders as Randflake's layout has nodes renew through one server over each store, and through a second one after the first
+// was killed. One iteration is all there is: -benchtime 1x.
+func BenchmarkHolders(b *testing.B) {
+	var out strings.Builder
+	for _, k := range kinds {
+		b.Run(k.name, func(b *testing.B) {
+			p := start(b, k.url(b), snowfence.RandflakeRaw())
+			note := func(what string, x float64) {
+				fmt.Fprintf(&out, "holders/%s/%s %.6g\n", k.name, what, x)
+				fmt.Fprintf(os.Stderr, "holders/%s/%s %.6g\n", k.name, what, x)
+			}
+			n := float64(*holders)
+			server, own := resident(b, p.servers[0].Pid()), memory()
+			began := time.Now()
+			leases, err := lease.OpenAll(b.Context(), p.store, namespace, p.scheme, *holders, &lease.Options{TTL: ttl, Label: "holder"})
+			if err != nil {
+				b.Fatal(err)
+			}
+			note("holders", n)
+			note("opening", time.Since(began).Seconds())
+			w := &watch{TB: b, leases: leases, last: look(leases)}
+			cpu := seconds(b, p.servers[0].Pid())
+			took, _, d := w.wait(steady)
+			note("rate", float64(len(took))/d.Seconds())
+			note("due", n/(ttl/3).Seconds())
+			note("p50", took[len(took)/2].Seconds())
+			note("p99", took[len(took)*99/100].Seconds())
+			note("max", took[len(took)-1].Seconds())
+			note("server-cpu", (seconds(b, p.servers[0].Pid())-cpu)/d.Seconds())
+			note("client-bytes", float64(memory()-own)/n)
+			note("server-bytes", (resident(b, p.servers[0].Pid())-server)/n)
+
+			_, before, _ := w.wait(2 * time.Second)
+			killed := time.Now()
+			p.servers[0].Kill()
+			times := before
+			for w.behind(killed) > 0 {
+				if time.Since(killed) > 2*time.Minute {
+					b.Fatalf("%d holders were not renewed in two minutes", w.behind(killed))
+				}
+				_, more, _ := w.wait(time.Second)
+				times = append(times, more...)
+			}
+			again := time.Since(killed)
+			slices.SortFunc(times, time.Time.Compare)
+			longest := time.Duration(0)
+			for i := 1; i < len(times); i++ {
+				if times[i].After(killed) { // the pause that the kill falls into, and those after it
+					longest = max(longest, times[i].Sub(times[i-1]))
+				}
+			}
+			note("gap", longest.Seconds())
+			note("again", again.Seconds())
+			note("lost", float64(w.lost))
+			note("duplicates", float64(w.duplicates))
+			if w.duplicates > 0 {
+				b.Fatalf("%d nodes were held twice", w.duplicates)
+			}
+			p.servers[1].Kill() // the holders end with it, and give nothing back: closing them all is another matter
+			over, end := context.WithCancel(b.Context())
+			end()
+			_ = lease.CloseAll(over, leases)
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+	if *figures != "" {
+		if err := os.WriteFile(*figures, []byte(out.String()), 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// memory returns what the heap and the stacks of this process hold now.
+func memory() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // what a finalizer of the first one let go
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc + m.StackInuse
+}
+
+// resident returns the bytes of memory that a process occupies.
+func resident(b *testing.B, pid int) float64 {
+	b.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	pages, err := strconv.ParseFloat(strings.Fields(string(text))[1], 64)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return pages * float64(os.Getpagesize())
+}
+
+// seconds returns the processor time of a process.
+func seconds(b *testing.B, pid int) float64 {
+	b.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	f := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	sum := 0.0
+	for _, ticks := range f[11:13] { // utime and stime, see proc(5)
+		n, err := strconv.ParseFloat(ticks, 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		sum += n / 100
+	}
+	return sum
+}

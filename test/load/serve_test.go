@@ -1,0 +1,111 @@
+package load
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/remote"
+	"github.com/snowfence/snowfence/test/servers"
+)
+
+var program string // path of it
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "snowfence-load")
+	if err == nil {
+		program = filepath.Join(dir, "snowfence")
+		cmd := exec.Command("go", "build", "-o", program, "github.com/snowfence/snowfence/cmd/snowfence")
+		cmd.Stderr = os.Stderr
+		err = cmd.Run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// kinds are the stores behind the servers, by what the program calls them.
+var kinds = []struct {
+	name string
+	url  func(t testing.TB) string
+}{
+	{"SQLite", func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "ids.db") }},
+	{"PostgreSQL", func(t testing.TB) string {
+		p := servers.StartPostgres(t)
+		return p.URL(p.NewDatabase(t))
+	}},
+	{"MariaDB", func(t testing.TB) string {
+		m := servers.StartMariaDB(t)
+		return m.URL(m.NewDatabase(t))
+	}},
+	{"Redis", func(t testing.TB) string { return servers.StartRedis(t).URL() }},
+	{"etcd", func(t testing.TB) string { return "etcd://" + servers.Address(servers.StartEtcd(t).Port) }},
+}
+
+const namespace = "load"
+
+// pair is two servers over one store, and a client that knows both.
+type pair struct {
+	servers [2]*servers.Process
+	http    [2]string
+	store   lease.Store
+	scheme  *snowfence.Scheme
+}
+
+// start starts both, and makes the namespace.
+func start(t testing.TB, store string, l snowfence.Layout) *pair {
+	t.Helper()
+	p := &pair{}
+	var err error
+	if p.scheme, err = snowfence.NewScheme(l); err != nil {
+		t.Fatal(err)
+	}
+	var addresses []string
+	for i, port := range servers.Ports(t, 2) {
+		p.http[i] = servers.Address(port)
+		p.servers[i] = servers.Start(t, fmt.Sprint("snowfence", i), program, []string{"serve", "--store", store, "--http", p.http[i], "--resp", ""}, []string{"HOME=" + t.TempDir()})
+		p.ready(t, i)
+		addresses = append(addresses, "http://"+p.http[i])
+	}
+	body := strings.NewReader(fmt.Sprintf(`{"layout":%q}`, p.scheme.Layout().String()))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, addresses[0]+"/v1/"+namespace, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusCreated {
+		t.Fatal("making the namespace:", res.Status)
+	}
+	c, err := remote.Dial(remote.Options{Servers: addresses})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	p.store = c.Store()
+	return p
+}
+
+func (p *pair) ready(t testing.TB, i int) {
+	t.Helper()
+	p.servers[i].Ready(t, func() error {
+		res, err := http.Get("http://" + p.http[i] + "/healthz")
+		if err == nil {
+			err = res.Body.Close()
+		}
+		return err
+	})
+}
