@@ -84,8 +84,9 @@ simulate: ## simulate fleets under faults for HOURS virtual hours (100) from SEE
 lint: ## gofumpt (gofmt -s included), go vet, staticcheck, tidy go.mod files
 	@scripts/lint.sh "$(call tool,gofumpt)" "$(call tool,staticcheck)"
 
-bench: ## measure side by side with other libraries, print the table, write docs/benchmarks.md
-	@scripts/bench.sh
+bench: ## measure side by side with other libraries and servers, print the tables, write docs/benchmarks.md (PARTS: library server holders)
+	@scripts/setup.sh $(PACKAGES) wrk
+	@PARTS="$(PARTS)" scripts/bench.sh
 
 scale: ## hold all 131,072 nodes of Randflake in each store (STORE: which), for 8 minutes in all, and print the tables for docs/reliability.md
 	@scripts/setup.sh $(PACKAGES)
