@@ -60,23 +60,23 @@ test that shows no duplicate proves nothing.
 
 ## Server
 
-Made by `+"`make bench`"+` in the same run, on the same machine: `+"`make bench PARTS=server`"+` repeats this part alone, `+"`make bench PARTS=holders`"+` the one after it.
+Made by ` + "`make bench`" + ` in the same run, on the same machine: ` + "`make bench PARTS=server`" + ` repeats this part alone, ` + "`make bench PARTS=holders`" + ` the one after it.
 A figure is the median of all rounds.
 
 {{.Served}}
-- `+"`snowfence serve`"+` with authentication, redis-server ("INCR counter", no persistence) and a bare net/http server run side by side on the first core with
+- ` + "`snowfence serve`" + ` with authentication, redis-server ("INCR counter", no persistence) and a bare net/http server run side by side on the first core with
   GOMAXPROCS=1, their clients on the second; rows of one kind follow each other, and rounds start anew. The store is memory: no ID touches it.
 - CPU is the user and system time of the server's process divided by the commands. Over loopback that includes most of the way to the client: the
   kernel delivers a packet, and wakes who waits for it, at the expense of the sender.
 - IDs travel as bulk strings of 19 digits, which every client reads exactly, INCR's replies as short integers.
 - Where the client's core is near 100 %, the client bounds the figure, as redis-benchmark does at 64 commands a pipeline.
-- Batches ask for IDs of the layout `+"`time=40,node=6,seq=17`"+` with 16 nodes leased by the server, two requests under way over the Redis protocol and one over gRPC. The clients are
+- Batches ask for IDs of the layout ` + "`time=40,node=6,seq=17`" + ` with 16 nodes leased by the server, two requests under way over the Redis protocol and one over gRPC. The clients are
   Go programs that read every ID and check that they increase; for runs (first, last, step) they write every ID of each run to memory.
 
 ## Holders
 
 {{.Holders}}
-- Every holder is a lease of its own with a time to live of a minute, in one process; all renew through one server, by `+"`remote.Client.Store`"+` over Connect, which
+- Every holder is a lease of its own with a time to live of a minute, in one process; all renew through one server, by ` + "`remote.Client.Store`" + ` over Connect, which
   puts renewals that are due together into one request, as the server does with requests for its store. A renewal takes from when it is due until it is acknowledged.
 - Then the server is killed with SIGKILL, and a second one over the same store, which the holders know of, goes on. *Nothing granted for* is the longest
   time without any acknowledged renewal around the kill. No holder needs a renewal in that time: they go on until the end of their grants. *Grants lost* counts holders
