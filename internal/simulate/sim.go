@@ -122,6 +122,9 @@ func (c *Collision) about(steps []string) []string {
 		if keep {
 			out = append(out, line)
 		}
+		if strings.Contains(line, "VIOLATION") {
+			break
+		}
 	}
 	return out
 }

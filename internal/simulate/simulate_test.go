@@ -17,7 +17,7 @@ var (
 func TestNothingCollides(t *testing.T) {
 	hours := 75.0
 	if testing.Short() {
-		hours = 1
+		hours = 0.4
 	}
 	f, bad, err := Fleets(t.Context(), 1, hours, runtime.GOMAXPROCS(0), nil)
 	if err != nil {
