@@ -244,7 +244,7 @@ func TestTokens(t *testing.T) {
 		sp.Made.Add(5)
 	}
 	b.service.Events.Add(server.Event{Kind: "lost", Namespace: "hidden", Text: "x"})
-	seconds := 0
+	seconds, seen := 0, false
 	b.follow(t, "/dashboard/api/stream", "one", func(kind, data string) bool {
 		if strings.Contains(data, "hidden") {
 			t.Errorf("%s tells of what the token is not for: %s", kind, data)
@@ -254,8 +254,11 @@ func TestTokens(t *testing.T) {
 		}
 		if kind == "sample" {
 			seconds++
+			b.service.Events.Add(server.Event{Kind: "lost", Namespace: "hidden", Text: "y"})
+			b.service.Events.Add(server.Event{Kind: "lost", Namespace: "orders", Text: "seen"})
 		}
-		return seconds == 3
+		seen = seen || strings.Contains(data, `"seen"`)
+		return seconds >= 3 && seen
 	})
 	resp, body := b.ask(t, "POST", "/dashboard/api/decode", "one", `{"text":"1000000"}`)
 	if resp.StatusCode != http.StatusOK || strings.Contains(body, `"hidden"`) {
@@ -308,7 +311,13 @@ func TestStreamsEnd(t *testing.T) {
 	if !none() {
 		t.Fatal("streams go on although the pages have gone")
 	}
-	resp, err := http.Get(b.URL + "/dashboard/api/stream")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, b.URL+"/dashboard/api/stream", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}

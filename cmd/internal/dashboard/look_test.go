@@ -99,6 +99,12 @@ func TestCellsSayWhatNodesAre(t *testing.T) {
 	if !slices.Equal(look.cells[:10], want) {
 		t.Errorf("%v, want %v", look.cells[:10], want)
 	}
+	old := record(l, 1, now, time.Hour, "of an older layout, in ticks of which it would be held")
+	changed := lookAt(t, "twitter", now)
+	changed.namespace.Since, changed.namespace.Floor = 2, l.TickOf(now.Add(-time.Minute))
+	if r := changed.row(old); r.state != cellFree || r.taken || r.until > now.UnixMilli() {
+		t.Errorf("%+v", r)
+	}
 	sum := int64(0)
 	for _, n := range look.counts {
 		sum += n
