@@ -224,7 +224,7 @@ func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 	quiet := time.NewTicker(alive)
 	defer quiet.Stop()
 	for {
-		l, err, next := watched.present()
+		l, next, err := watched.present()
 		switch {
 		case err != nil:
 			err = s.send("trouble", err.Error())

@@ -124,16 +124,16 @@ func (w *watched) publish(l *look, err error) {
 }
 
 // present returns the last look, and what to wait on for the next one.
-func (w *watched) present() (l *look, err error, next <-chan struct{}) {
+func (w *watched) present() (l *look, next <-chan struct{}, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.seen, w.err, w.changed
+	return w.seen, w.changed, w.err
 }
 
 // first returns a look, and waits for the first one.
 func (w *watched) first(ctx context.Context) (*look, error) {
 	for {
-		l, err, next := w.present()
+		l, next, err := w.present()
 		switch {
 		case l != nil:
 			return l, nil
