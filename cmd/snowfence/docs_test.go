@@ -1,0 +1,172 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// pages returns the pages that people read, by path.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	paths, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(paths) < 5 {
+		t.Fatalf("%d pages, %v", len(paths), err)
+	}
+	out := map[string]string{}
+	for _, path := range append(paths, "../../README.md", "../../CONTRIBUTING.md") {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[path] = string(data)
+	}
+	return out
+}
+
+var fence = regexp.MustCompile("(?ms)^ *```([a-z]*)\n(.*?)^ *```$")
+
+// parseYAML parses all documents of a text and returns how many there are. Kubernetes' own kinds need a name.
+func parseYAML(text string) (n int, err error) {
+	d := yaml.NewDecoder(strings.NewReader(text))
+	for ; ; n++ {
+		var doc map[string]any
+		err := d.Decode(&doc)
+		switch {
+		case errors.Is(err, io.EOF):
+			return n, nil
+		case err != nil:
+			return n, err
+		case len(doc) == 0:
+			return n, errors.New("an empty document")
+		}
+		if doc["apiVersion"] == nil {
+			continue
+		}
+		meta, _ := doc["metadata"].(map[string]any)
+		if doc["kind"] == nil || meta["name"] == nil {
+			return n, errors.New("a manifest without kind or metadata.name")
+		}
+	}
+}
+
+// TestYAML parses all YAML that people are told to copy.
+func TestYAML(t *testing.T) {
+	n := 0
+	for path, text := range pages(t) {
+		for _, block := range fence.FindAllStringSubmatch(text, -1) {
+			if block[1] != "yaml" {
+				continue
+			}
+			docs, err := parseYAML(block[2])
+			if err != nil || docs == 0 {
+				t.Errorf("%s: %v:\n%.300s", path, err, block[2])
+			}
+			n += docs
+		}
+	}
+	err := filepath.WalkDir("../../deploy", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || filepath.Ext(path) != ".yaml" {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		docs, err := parseYAML(string(data))
+		if err != nil || docs == 0 {
+			t.Errorf("%s: %v", path, err)
+		}
+		n += docs
+		return nil
+	})
+	if err != nil || n < 10 {
+		t.Errorf("only %d documents of YAML, %v", n, err)
+	}
+	for _, bad := range []string{"a: [", "a: 1\na: 2", "\ta: 1", "apiVersion: v1\nkind: Secret"} {
+		if _, err := parseYAML(bad); err == nil {
+			t.Errorf("nothing is wrong with %q", bad)
+		}
+	}
+}
+
+var (
+	code    = regexp.MustCompile("(?ms)^ *```.*?^ *```$|`[^`\n]*`|^    [^\n]*$")
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	dropped = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// anchor is what a heading is called in a link, by GitHub's rule.
+func anchor(heading string) string {
+	return strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
+}
+
+// TestLinks looks for what the pages link to: files, and headings of pages.
+func TestLinks(t *testing.T) {
+	all := pages(t)
+	n := 0
+	for path, text := range all {
+		for _, l := range link.FindAllStringSubmatch(code.ReplaceAllString(text, ""), -1) {
+			u, err := url.Parse(l[1])
+			if err != nil {
+				t.Errorf("%s: %v", path, err)
+				continue
+			}
+			if u.Scheme != "" {
+				continue
+			}
+			n++
+			to := path
+			if u.Path != "" {
+				to = filepath.Join(filepath.Dir(path), u.Path)
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s links to %s, which is not there", path, l[1])
+				continue
+			}
+			if u.Fragment == "" {
+				continue
+			}
+			found := false
+			for _, h := range heading.FindAllStringSubmatch(all[to], -1) {
+				found = found || anchor(h[1]) == u.Fragment
+			}
+			if !found {
+				t.Errorf("%s links to %s: there is no such heading", path, l[1])
+			}
+		}
+	}
+	if n < 20 {
+		t.Errorf("only %d links", n)
+	}
+}
+
+// TestDocumentedOperations looks for each command of docs/operations.md in the script that runs them.
+func TestDocumentedOperations(t *testing.T) {
+	script, err := os.ReadFile("testdata/operations.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(pages(t)["../../docs/operations.md"]) {
+		command, ok := strings.CutPrefix(strings.TrimSpace(line), "snowfence ")
+		if !ok || !strings.HasPrefix(line, "    ") {
+			continue
+		}
+		if n++; !strings.Contains(string(script), " "+command+"\n") {
+			t.Errorf("no script runs: snowfence %s", command)
+		}
+	}
+	if n < 15 {
+		t.Errorf("only %d commands", n)
+	}
+}
