@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
@@ -90,7 +91,7 @@ func start(t testing.TB, store string, l snowfence.Layout) *pair {
 	if res.StatusCode != http.StatusCreated {
 		t.Fatal("making the namespace:", res.Status)
 	}
-	c, err := remote.Dial(remote.Options{Servers: addresses})
+	c, err := remote.Dial(remote.Options{Servers: addresses, Timeout: 30 * time.Second}) // a busy machine is no trouble
 	if err != nil {
 		t.Fatal(err)
 	}
