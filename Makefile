@@ -34,7 +34,7 @@ RACY = . ./lease/... ./internal/simulate ./internal/world
 tool = $$(GOWORK=off go tool -n -modfile=tools.mod $(1))
 
 .DEFAULT_GOAL := help
-.PHONY: help test setup unit smoke cross race race-short lint bench fuzz gen faults simulate scale web dashboard-test
+.PHONY: help test setup unit smoke cross race race-short lint bench fuzz gen model faults simulate scale web dashboard-test
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -74,6 +74,10 @@ race: ## the whole test suite under the race detector (slow)
 faults: ## hurt real stores and processes in every way, for some minutes, and print what was seen as a table
 	@scripts/setup.sh $(PACKAGES)
 	@seen=$$(mktemp); ended=0; (cd test && go test ./faults -count=1 -timeout=60m -long -table "$$seen") || ended=$$?; cat "$$seen"; rm -f "$$seen"; exit $$ended
+
+model: ## search the Promela model of the lease rules completely, and with each rule broken (many minutes), and print a table
+	@scripts/setup.sh $(PACKAGES)
+	@seen=$$(mktemp); ended=0; (cd test && go test ./model -count=1 -timeout=120m -long -table "$$seen") || ended=$$?; cat "$$seen"; rm -f "$$seen"; exit $$ended
 
 fuzz: ## fuzz every target for FUZZTIME (30s)
 	@scripts/fuzz.sh $(FUZZTIME)

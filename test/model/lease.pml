@@ -14,6 +14,9 @@
  * The environment variable MUTANT is the number of a rule to break.
  */
 
+#if defined(WAYBACK) && !defined(TICKS)
+#error WAYBACK compares ticks with each other: it needs TICKS
+#endif
 #ifndef N
 #define N 2
 #endif
@@ -273,27 +276,14 @@ inline clock_reading() {
 #endif
 }
 
-inline left_out() { /* moves from over a stretch that is left out; y: until may not pass skf */
+inline left_out() { /* moves from over a stretch that is left out; y: until may not pass its beginning */
 	y = 0;
 #ifdef WAYBACK
 	if
-	:: rec.gap ->
-#ifdef TICKS
-		if
-		:: from >= rec.sku
-		:: from >= rec.skf && from < rec.sku -> from = rec.sku
-		:: from < rec.skf && rec.skf <= now -> from = rec.sku
-		:: from < rec.skf && rec.skf > now -> y = 1
-		fi
-#else
-		if
-		:: from >= rec.sku /* at or past its end */
-		:: from >= rec.skf && from <= rec.sku -> from = rec.sku /* inside, or so little below that it is past */
-		:: from < rec.skf -> from = rec.sku
-		:: from <= rec.skf -> y = 1
-		fi
-#endif
-	:: else
+	:: !rec.gap || from >= rec.sku
+	:: rec.gap && from >= rec.skf && from < rec.sku -> from = rec.sku
+	:: rec.gap && from < rec.skf && rec.skf <= now -> from = rec.sku /* what is left below is in the past */
+	:: rec.gap && from < rec.skf && rec.skf > now -> y = 1
 	fi
 #endif
 }
@@ -324,7 +314,7 @@ inline window(k) {
 	if
 	:: from -> until = 1
 	:: !from -> until = 0
-	:: !from && WRITABLE && !(y && rec.skf == 0) -> until = 1
+	:: !from && WRITABLE -> until = 1
 	fi
 #endif
 }
@@ -415,13 +405,13 @@ inline forget(k) { /* the hold is gone */
 inline lose(k) { h[k].told = h[k].live; forget(k) }
 
 #ifdef SETBACK
-inline suspect(k) { h[k].suspect = 1; h[k].after = h[k].gen }
+inline distrust(k) { h[k].suspect = 1; h[k].after = h[k].gen }
 
 inline judge(k) { /* of what is stored: it vanished; or its revision is behind, which it stays only until others have written often enough */
 	if
 	:: M(33)
-	:: !M(33) && rec.n == 0 -> suspect(k)
-	:: !M(33) && rec.n != 0 && h[k].early -> suspect(k)
+	:: !M(33) && rec.n == 0 -> distrust(k)
+	:: !M(33) && rec.n != 0 && h[k].early -> distrust(k)
 	:: !M(33) && rec.n != 0
 	fi
 }
@@ -506,7 +496,7 @@ inline renewal(k) { /* the swap of a renewal in place */
 #else
 	if
 	:: until = (M(17) -> 0 : rec.until)
-	:: rec.until == 0 && WRITABLE && !(rec.gap && rec.skf == 0 && rec.sku == 1) -> until = 1
+	:: rec.until == 0 && WRITABLE -> until = 1
 	fi;
 #endif
 	w.until = until;
@@ -662,9 +652,9 @@ inline step(k) {
 			:: else ->
 				swap(h[k].kn, M(22));
 				h[k].from = from; h[k].floor = 0; h[k].since = 0;
-#ifndef WAYBACK
+#if !defined(WAYBACK) && !defined(SETBACK)
 				/* Order: a grant that was taken after T was stamped starts above T, if it may still count. */
-				assert(!(res == DONE || res == WRITTEN) || !stamped || ABOVE(from) || h[k].gen != ns.gen || SAME_ERA(k));
+				assert(!(res == DONE || res == WRITTEN) || !stamped || ABOVE(from) || h[k].gen != ns.gen);
 #endif
 				if
 				:: res == DONE -> confirmed(k)
@@ -684,7 +674,7 @@ inline step(k) {
 		:: ns.state != ACTIVE || (ns.gen != h[k].gen && !M(8)) ->
 #ifdef SETBACK
 			if
-			:: ns.gen < h[k].gen -> suspect(k)
+			:: ns.gen < h[k].gen -> distrust(k)
 			:: else
 			fi;
 #endif
@@ -695,7 +685,7 @@ inline step(k) {
 	:: h[k].pc == CONFIRM_I ->
 		if
 		:: h[k].floor == storeid || M(30) -> h[k].floor = 0; publish(k)
-		:: h[k].floor != storeid && !M(30) -> suspect(k); lose(k)
+		:: h[k].floor != storeid && !M(30) -> distrust(k); lose(k)
 		:: FAULTS -> h[k].floor = 0; h[k].to = 0; h[k].pc = HELD
 		fi
 #endif
@@ -979,6 +969,15 @@ inline report() { /* for the replay of an error trail */
 		printf(" h%d: pc%d kn%d u%d,%d gen%d from%d to%d", i, h[i].pc, h[i].kn, h[i].u0, h[i].u1, h[i].gen, h[i].from, h[i].to);
 		printf(" live%d [%d,%d) mine%d |", h[i].live, h[i].gf, h[i].gu, h[i].mine);
 	}
+#ifdef WAYBACK
+	printf(" prev%d gap%d [%d,%d) |", rec.prev, rec.gap, rec.skf, rec.sku);
+#endif
+#ifdef SETBACK
+	printf(" ns id%d n%d era%d; store %d backed%d setback%d n%d;", ns.id, ns.n, ns.era, storeid, backed, setback, brec.n);
+#endif
+#ifdef TICKS
+	printf(" T %d", T);
+#endif
 	printf("\n")
 }
 
@@ -1144,46 +1143,25 @@ inline release() { /* also a veto: the holder is evicted, the floor stays */
 }
 
 #ifdef WAYBACK
-/* RestoreNode, at any time by the operator's clock. Where bits cannot tell whether it would refuse, both are tried. */
+/* RestoreNode, at any time by the operator's clock. */
 inline way_back() {
 	kept();
-	x = rec.prev;
-#ifdef TICKS
 	clock_reading();
-	if
-	:: rec.gen < ns.since || rec.until <= now || rec.from <= now || rec.prev >= rec.from -> res = 0
-	:: else -> res = 1
-	fi;
-	y = rec.sku > now;
-#else
-	if
-	:: rec.gen < ns.since || rec.prev > rec.from -> res = 0
-	:: else -> res = 1
-	fi;
-	if
-	:: y = 0
-	:: y = 1
-	fi;
-#endif
+	x = rec.prev;
 	w.gap = 1; w.skf = rec.from; w.sku = rec.until;
 	if
-	:: res == 0 || !rec.gap || rec.prev > rec.sku
-#ifdef TICKS
-	|| rec.prev == rec.sku
-#endif
-	:: res == 1 && rec.gap && rec.prev <= rec.sku
-#ifdef TICKS
-		&& rec.prev != rec.sku
-#endif
-	   ->
+	:: rec.gen < ns.since || rec.until <= now || rec.from <= now || rec.prev >= rec.from -> res = 0
+	:: else ->
+		res = 1;
 		if
-		:: SAME_TICK(rec.from, rec.sku) ->
+		:: !rec.gap || rec.prev >= rec.sku
+		:: rec.gap && rec.prev < rec.sku && rec.from == rec.sku ->
 			if
 			:: M(41)
 			:: else -> w.skf = rec.skf
 			fi
-		:: OTHER_TICK(rec.from, rec.sku) && y -> res = 0
-		:: OTHER_TICK(rec.from, rec.sku) && !y ->
+		:: rec.gap && rec.prev < rec.sku && rec.from != rec.sku && rec.sku > now -> res = 0
+		:: rec.gap && rec.prev < rec.sku && rec.from != rec.sku && rec.sku <= now ->
 			if
 			:: M(44)
 			:: else -> x = rec.sku
@@ -1200,13 +1178,6 @@ inline way_back() {
 	:: else
 	fi
 }
-#ifdef TICKS
-#define SAME_TICK(a, b) ((a) == (b))
-#define OTHER_TICK(a, b) ((a) != (b))
-#else
-#define SAME_TICK(a, b) ((a) == (b))
-#define OTHER_TICK(a, b) 1
-#endif
 #endif
 
 #ifdef SETBACK
