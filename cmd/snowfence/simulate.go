@@ -81,7 +81,9 @@ func writeSimulation(out *bufio.Writer, f *simulateFlags, t *simulate.Figures, b
 
 func simulationRows(f *simulateFlags, t *simulate.Figures) [][2]string {
 	rows := [][2]string{}
-	add := func(name, format string, args ...any) { rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)}) }
+	add := func(name, format string, args ...any) {
+		rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)})
+	}
 	add("seeds", "%d to %d", f.seed, f.seed+uint64(max(t.Seeds, 1))-1)
 	add("virtual time", "%.1f h", t.Virtual.Hours())
 	for _, row := range []struct {
