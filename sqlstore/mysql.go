@@ -24,7 +24,7 @@ import (
 // can have granted. A restored dump is noticed as other tables, by the second in which they were made. It is the failover's business to stop the old server first: two that are written at once
 // make the same IDs, whatever the store does. In a Galera cluster and in group replication, let all programs connect to one and the same member: others may answer with what was
 // true a moment ago. What cannot be seen is a copy of the data folder that is put back while no program runs, with the dates of its files: then wait for the
-// longest ttl in use (lease.Options.TTL and MaxSkew together, 30 s unless set) before the first program starts.
+// longest ttl in use (lease.Options.TTL and twice MaxSkew, 45 s unless set) before the first program starts.
 func MySQL() Dialect {
 	return Dialect{
 		name: "mysql",

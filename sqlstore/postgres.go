@@ -23,7 +23,7 @@ import (
 // A failover is noticed by the timeline, and then grants start above everything that the old server can have granted, in case that the new one does not know of it. It
 // is the failover's business to stop the old primary before it promotes another server: two primaries at once make the same IDs, whatever the store does.
 // A restored dump is noticed as other tables. What cannot be seen is a copy of the data folder that is put back while no program runs, and not by
-// recovery: then wait for the longest ttl in use (lease.Options.TTL and MaxSkew together, 30 s unless set) before the first program starts.
+// recovery: then wait for the longest ttl in use (lease.Options.TTL and twice MaxSkew, 45 s unless set) before the first program starts.
 func PostgreSQL() Dialect {
 	return Dialect{
 		name: "postgres",
