@@ -9,8 +9,8 @@
  *   - No clocks. A clock that may be wrong by any amount at any reading is a free choice at each reading.
  *   - One process with a canonical state: holders sorted (they are alike), nonces renamed, those that no comparison can meet again forgotten.
  *
- * Parameters: N holders; LATE writes in flight; TICKS; SETBACK 1: the store is restored and shows it, 2: restored or a record lost without a sign;
- * STILL: no change of layout; WAYBACK: the operator's way back after a clock far ahead; CALM: one holder alone, from any state, has a grant within CALM accesses to the store.
+ * Parameters: N holders; LATE writes in flight; TICKS; SETBACK 1: the store is restored and shows it, 2: it is restored without a sign, 3: a
+ * record vanishes; STILL: no change of layout; WAYBACK: the operator's way back after a clock far ahead; CALM: one holder alone, from any state, has a grant within CALM accesses to the store.
  * The environment variable MUTANT is the number of a rule to break.
  */
 
@@ -35,9 +35,9 @@
 #mutant 3 base an operator's release leaves until alone
 #mutant 4 base only who sealed its generator lowers until
 #mutant 5 base until is written before it is used
-#mutant 6 base a nonce of somebody else is not adopted
+#mutant 6 plain a nonce of somebody else is not adopted
 #mutant 7 base the namespace is read after the swap and before the use
-#mutant 8 base a grant of another generation does not count
+#mutant 8 plain a grant of another generation does not count
 #mutant 9 base a grant starts at the old until, not at now
 #mutant 10 base a lost swap seals
 #mutant 11 base the generator is sealed before the node is given back
@@ -47,18 +47,17 @@
 #mutant 15 base a grant in the hands of a generator that is gone is not given out again
 #mutant 16 base until is not lowered below what was used
 #mutant 17 base a renewal never lowers until
-#mutant 18 base a give-back writes only over its own nonce
+#mutant 18 plain a give-back writes only over its own nonce
 #mutant 19 base a lost swap is no success
-#mutant 20 base an acquisition is undone only where its own nonce stands
+#mutant 20 plain an acquisition is undone only where its own nonce stands
 #mutant 21 base an unanswered give-back ends the grant
-#mutant 22 base an acquisition writes only over the nonce it read
-#mutant 23 base a record of a later generation is not taken by the rules of an earlier one
+#mutant 22 plain an acquisition writes only over the nonce it read
+#mutant 23 plain a record of a later generation is not taken by the rules of an earlier one
 #mutant 30 restored the identity of the store is compared before a renewal is used
-#mutant 31 restored the identity of the store is compared before anything is granted
 #mutant 32 restored another identity raises the floor for all
-#mutant 33 lost a record that vanished or went back raises the floor
-#mutant 34 lost a raised floor lies above everything that can have been granted
-#mutant 35 lost a raised floor takes the grants of others from them
+#mutant 33 vanished a record that is gone or went back raises the floor
+#mutant 34 silent a raised floor lies above everything that can have been granted
+#mutant 35 silent a raised floor takes the grants of others from them
 #mutant 40 wayback what was used ahead is left out after a node was set back
 #mutant 41 wayback a second way back keeps what the first left out
 #mutant 42 wayback a lapsed grant starts where it was taken anew, also when the reply was lost
@@ -146,6 +145,7 @@ typedef holder {
 	byte nsn;   /* number of the namespace's write as read */
 	byte known; /* highest until that was used */
 	bit suspect;
+	bit warned; /* ghost: saw that the store went back, and took no grant above all others since */
 	byte after; /* generation behind which the store went back */
 	bit early;  /* ghost: held since before the store was set back */
 	byte era;   /* ghost */
@@ -409,10 +409,12 @@ inline distrust(k) { h[k].suspect = 1; h[k].after = h[k].gen }
 
 inline judge(k) { /* of what is stored: it vanished; or its revision is behind, which it stays only until others have written often enough */
 	if
-	:: M(33)
-	:: !M(33) && rec.n == 0 -> distrust(k)
-	:: !M(33) && rec.n != 0 && h[k].early -> distrust(k)
-	:: !M(33) && rec.n != 0
+	:: rec.n == 0 || h[k].early -> h[k].warned = 1;
+		if
+		:: M(33)
+		:: else -> distrust(k)
+		fi
+	:: rec.n != 0
 	fi
 }
 #else
@@ -433,9 +435,11 @@ inline resolve(k) { /* res: 1 go on, 0 lost */
 }
 
 #ifdef SETBACK
-#define SAME_ERA(k) (setback && silent && stampera == h[k].era)
+/* What nobody can see at once: a store that went back without a sign. Until somebody notices, holders from before and from after meet. Whoever noticed, and
+ * whoever has a grant confirmed after the floor was raised, meets nobody. */
+#define UNSEEN(k) (silent && stampera == h[k].era && !h[k].warned)
 #else
-#define SAME_ERA(k) 0
+#define UNSEEN(k) 0
 #endif
 
 inline publish(k) {
@@ -473,9 +477,9 @@ inline confirmed(k) { /* the hold's write was acknowledged */
 inline begin(k) { /* usable: reads the namespace, and the store's identity */
 	if
 #ifdef SETBACK
-	:: ns.state == ACTIVE && ns.id != storeid && !M(31) -> h[k].pc = RAISE
-	:: ns.state == ACTIVE && (ns.id == storeid || M(31)) ->
-		h[k].gen = ns.gen; h[k].floor = ns.floor; h[k].since = ns.since; h[k].pc = TAKE_R; h[k].era = ns.era
+	:: ns.state == ACTIVE && ns.id != storeid -> h[k].pc = RAISE
+	:: ns.state == ACTIVE && ns.id == storeid ->
+		h[k].gen = ns.gen; h[k].floor = ns.floor; h[k].since = ns.since; h[k].pc = TAKE_R
 #else
 	:: ns.state == ACTIVE -> h[k].gen = ns.gen; h[k].pc = TAKE_R
 #endif
@@ -595,7 +599,7 @@ inline step(k) {
 	:: h[k].pc == DIAGNOSE -> judge(k); forget(k)
 	:: h[k].pc == RAISE && ns.state == ACTIVE -> /* reads the namespace, the identity, the clock */
 		if
-		:: h[k].suspect && ns.gen > h[k].after && ns.floor >= h[k].known && ns.id == storeid -> h[k].suspect = 0; h[k].after = 0; h[k].pc = IDLE
+		:: h[k].suspect && ns.gen > h[k].after && ns.floor >= h[k].known && ns.id == storeid -> h[k].suspect = 0; h[k].warned = 0; h[k].after = 0; h[k].pc = IDLE
 		:: !h[k].suspect && ns.id == storeid -> h[k].pc = IDLE
 		:: else ->
 			h[k].nsn = ns.n;
@@ -626,7 +630,7 @@ inline step(k) {
 			:: M(35)
 			:: else -> ns.gen++
 			fi;
-			h[k].suspect = 0; h[k].after = 0; h[k].pc = IDLE
+			h[k].suspect = 0; h[k].warned = 0; h[k].after = 0; h[k].pc = IDLE
 		:: else -> h[k].pc = RAISE
 		fi;
 		h[k].floor = 0; h[k].nsn = 0
@@ -667,7 +671,7 @@ inline step(k) {
 		if
 		:: ns.state == ACTIVE && (ns.gen == h[k].gen || M(8)) ->
 #ifdef SETBACK
-			h[k].floor = ns.id; h[k].pc = CONFIRM_I
+			h[k].floor = ns.id; h[k].era = ns.era; h[k].pc = CONFIRM_I
 #else
 			publish(k)
 #endif
@@ -777,7 +781,7 @@ inline step(k) {
 
 inline stamp(k) {
 	assert(!h[k].told);               /* who was told of a loss stamps no more */
-	assert(!stamped || SAME_ERA(k));  /* no tick of a node is stamped in two grants */
+	assert(!stamped || UNSEEN(k));  /* no tick of a node is stamped in two grants */
 	stamped = 1;
 #ifdef SETBACK
 	stampera = h[k].era;
@@ -817,7 +821,7 @@ inline drop(q) {
 }
 
 #ifdef SETBACK
-#define COPY_MORE(a, b) ; a.nsn = b.nsn; a.known = b.known; a.suspect = b.suspect; a.after = b.after; a.early = b.early; a.era = b.era
+#define COPY_MORE(a, b) ; a.nsn = b.nsn; a.known = b.known; a.suspect = b.suspect; a.warned = b.warned; a.after = b.after; a.early = b.early; a.era = b.era
 #else
 #define COPY_MORE(a, b)
 #endif
@@ -1063,7 +1067,7 @@ inline canonical() {
 		hh.pc = 0; hh.kn = 0; hh.u0 = 0; hh.u1 = 0; hh.gen = 0; hh.from = 0; hh.to = 0; hh.floor = 0; hh.since = 0;
 		hh.sealed = 0; hh.live = 0; hh.gf = 0; hh.gu = 0; hh.mine = 0; hh.told = 0;
 #ifdef SETBACK
-		hh.nsn = 0; hh.known = 0; hh.suspect = 0; hh.after = 0; hh.early = 0; hh.era = 0;
+		hh.nsn = 0; hh.known = 0; hh.suspect = 0; hh.warned = 0; hh.after = 0; hh.early = 0; hh.era = 0;
 #endif
 #ifdef CALM
 		hh.pick = 0;
@@ -1074,7 +1078,7 @@ inline canonical() {
 inline crash(k) {
 	h[k].live = 0; h[k].gf = 0; h[k].gu = 0; h[k].mine = 0; h[k].told = 0;
 #ifdef SETBACK
-	h[k].known = 0; h[k].suspect = 0; h[k].after = 0;
+	h[k].known = 0; h[k].suspect = 0; h[k].warned = 0; h[k].after = 0;
 #endif
 	forget(k)
 }
@@ -1292,9 +1296,11 @@ end:
 	:: atomic { FINISH && op == 2 -> change(); canonical() }
 	:: atomic { WORLD && op != 0 -> op = 0; opfloor = 0; canonical() } /* the operator's program dies */
 #ifdef SETBACK
+#if SETBACK < 3
 	:: atomic { WORLD && !backed && !setback -> back_up(); canonical() }
 	:: atomic { WORLD && backed && !setback -> restore(); canonical() }
-#if SETBACK == 2
+#endif
+#if SETBACK == 3
 	:: atomic { WORLD && !setback && rec.n != 0 -> vanish(); canonical() }
 #endif
 #ifdef TICKS
