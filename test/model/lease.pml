@@ -67,7 +67,7 @@
 
 /* A lapsed grant that is taken anew is a renewal that leaves some ticks out. Where nothing depends on what was left out, it can do nothing that a renewal
  * cannot, and neither the step nor the record's from is needed. */
-#if defined(WAYBACK) || defined(SETBACK)
+#ifdef WAYBACK
 #define LAPSES
 #endif
 
@@ -899,7 +899,6 @@ inline remain(k) { /* for its generator, if it may still stamp T */
 }
 
 inline tidy() {
-#ifndef SETBACK
 	for (i : 0 .. N - 1) {
 		if
 		:: h[i].u0 == DEAD -> h[i].u0 = 0; h[i].u1 = 0
@@ -910,6 +909,15 @@ inline tidy() {
 		:: h[i].pc == GIVE_W && h[i].u0 == 0 -> h[i].pc = GIVE
 		:: else
 		fi;
+#ifdef SETBACK
+		if
+		:: (h[i].pc == PENDING || h[i].pc == UNTAKE) && h[i].u0 == 0 -> forget(i)
+		:: (h[i].pc == TAKE_W || h[i].pc == UNTAKE_W || h[i].pc == GIVE || h[i].pc == GIVE_W) && HOPELESS(i) -> forget(i)
+		:: (h[i].pc == HELD || h[i].pc == RENEW_W || h[i].pc == LAPSED_W || h[i].pc == DOUBT) && HOPELESS(i) -> /* it still has to see why */
+			h[i].pc = HELD; h[i].from = 0; h[i].floor = 0; h[i].since = 0
+		:: else
+		fi;
+#else
 		if
 		:: h[i].pc == IDLE
 		:: h[i].pc != IDLE && (ENDED || h[i].gen == OLDER) -> remain(i)
@@ -922,6 +930,7 @@ inline tidy() {
 			:: else
 			fi
 		fi;
+#endif
 #ifndef TICKS
 		if
 		:: h[i].live && h[i].gf -> h[i].gu = 1 /* it never stamps T */
@@ -933,6 +942,7 @@ inline tidy() {
 		fi
 #endif
 	}
+#ifndef SETBACK
 	if
 	:: rec.gen == OLDER -> rec.until = 0; rec.from = 0; rec.prev = 0; rec.gap = 0; rec.skf = 0; rec.sku = 0
 	:: else
@@ -963,8 +973,6 @@ inline tidy() {
 #endif
 	:: else
 	fi
-#else
-	skip
 #endif
 }
 inline report() { /* for the replay of an error trail */
