@@ -95,8 +95,8 @@ var leaseMutants = []mutant{
 	},
 	{
 		rule: "an operator's release leaves until alone", file: "lease/manage.go",
-		old: `		r = vacated(r)
-`, now: `		r = vacated(r)
+		old: `		r = vacated(world.From(ctx), r)
+`, now: `		r = vacated(world.From(ctx), r)
 		r.Until = r.From
 `, test: "TestMemory/release_and_veto",
 	},
@@ -203,8 +203,9 @@ var leaseMutants = []mutant{
 	},
 	{
 		rule: "a restored node leaves out what was used ahead", file: "lease/manage.go",
-		old: `		r.SkipFrom, r.SkipUntil = r.From, r.Until
-`, now: ``, test: "TestMemory/clock_far_ahead",
+		old: `		r.SkipFrom, r.SkipUntil = ahead, r.Until
+`, now: `		_ = ahead
+`, test: "TestMemory/clock_far_ahead",
 	},
 	{
 		rule: "a node is restored only where there is a gap", file: "lease/manage.go",

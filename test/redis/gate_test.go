@@ -31,7 +31,7 @@ func known(err error) bool { return err == nil || errors.Is(err, lease.ErrLost) 
 func TestUnacknowledged(t *testing.T) {
 	master, replica := servers.StartRedis(t), servers.StartRedis(t)
 	replica.Follow(t, master)
-	st := newStore(t, single(t, master), &redisstore.Options{Replicas: 1, Timeout: 50 * time.Millisecond})
+	st := newStore(t, single(t, master), &redisstore.Options{Replicas: 1, Timeout: 2 * time.Second})
 	swap := func(writes ...lease.Write) []error { return st.Swap(t.Context(), writes) }
 	one, two, three := record(1, 1), record(1, 2), record(1, 3)
 	if err := swap(lease.Write{New: one})[0]; err != nil {

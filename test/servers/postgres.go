@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // Postgres is a PostgreSQL server with data in a folder of its own. It has the user postgres, who needs no password. Restart, Kill and Stop are those of its process; after a
@@ -100,10 +101,20 @@ func (p *Postgres) ask() error {
 	return exec.Command(filepath.Join(p.bin, "pg_isready"), "-q", "-h", "127.0.0.1", "-p", strconv.Itoa(p.Port)).Run()
 }
 
-// Up waits until the server answers.
+// Up waits until the server answers. One that was killed leaves processes behind for a moment, and as long as they run, a new one ends at once: it is
+// started again.
 func (p *Postgres) Up(t testing.TB) {
 	t.Helper()
-	p.Ready(t, p.ask)
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		err := p.ready(p.ask)
+		if err == nil {
+			return
+		}
+		if !strings.Contains(err.Error(), "pre-existing shared memory block") || time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+		p.Restart(t)
+	}
 }
 
 // Run runs one of PostgreSQL's programs as the server's user, and returns what it wrote. It must not fail.
