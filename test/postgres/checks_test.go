@@ -67,7 +67,7 @@ func TestDurable(t *testing.T) {
 		p.Up(t)
 		for _, w := range batch {
 			rs, err := st.Get(t.Context(), []lease.Key{w.New.Key})
-			for err != nil && strings.Contains(err.Error(), "bad connection") { // of before
+			for err != nil && (strings.Contains(err.Error(), "bad connection") || strings.Contains(err.Error(), "being shut down")) { // of before
 				rs, err = st.Get(t.Context(), []lease.Key{w.New.Key})
 			}
 			if err != nil || rs[0].Nonce != "a" || rs[0].Label != "läbel" {
