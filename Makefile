@@ -27,7 +27,7 @@ SEED  = 1
 
 # The packages whose goroutines share words with each other; `make test` runs them under the race detector. `make race`
 # runs everything there.
-RACY = . ./lease/... ./internal/simulate ./internal/world
+RACY = . ./lease/... ./internal/world
 
 # The tools have their own modfile, so that their requirements reach no module of ours. -modfile and workspaces exclude
 # each other; -n prints the path of the built tool, which then runs inside the workspace.
