@@ -223,9 +223,10 @@ flight ff;
 #define MARGIN SKEW
 #endif
 #define LATEST (clk + SKEW - BEHIND)
-#define WRITABLE 1
+#define AHEAD(v) (!setback && v + 1 > LATEST + TTL) /* floors far ahead, by many take-overs in a moment, are left out here */
 #else
 #define LATEST (TICKS - 1)
+#define AHEAD(v) 0
 #endif
 #else
 #define ABOVE(v) ((v) != 0)
@@ -295,7 +296,7 @@ inline window(k) {
 	from = MAX(f, (now > TTL -> now - TTL : 0));
 	left_out();
 	if
-	:: from >= TICKS -> res = 0; from = 0; until = 0
+	:: from >= TICKS || AHEAD(from) -> res = 0; from = 0; until = 0
 	:: else ->
 		res = 1;
 		until = MIN(MAX(from + 1, now + TTL), TICKS);
