@@ -15,7 +15,7 @@ ALL = $$(go list -m -f '{{.Path}}/...')
 
 # Limits. FUZZTIME is for one target; SMOKETIME is the same for the short pass inside `make test`, in inputs.
 FUZZTIME  = 30s
-SMOKETIME = 20000x
+SMOKETIME = 5000x
 TIMEOUT   = 12m
 
 # The stores that `make scale` measures, as a regular expression: memory, SQLite, PostgreSQL, MariaDB, etcd, Redis.
