@@ -38,7 +38,7 @@ func code(k server.Kind) string {
 }
 
 func (c *conn) fail(err error) {
-	c.out = appendError(c.out, code(c.srv.cfg.Service.Failed(server.RESP, err)), err.Error())
+	c.out = appendError(c.out, code(c.srv.cfg.Service.Failed(server.RESP, err)), server.Words(err))
 }
 
 func (c *conn) err(text string) { c.out = appendError(c.out, "ERR", text) }

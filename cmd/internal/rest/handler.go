@@ -123,7 +123,7 @@ func Problem(w http.ResponseWriter, err error) {
 	if errors.As(err, &large) {
 		code = http.StatusRequestEntityTooLarge
 	}
-	write(w, code, kind, err.Error())
+	write(w, code, kind, server.Words(err))
 }
 
 // write writes a problem document.

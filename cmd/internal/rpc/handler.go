@@ -140,10 +140,10 @@ func (i errorInterceptor) translate(ctx context.Context, err error) error {
 		return err
 	}
 	if errors.Is(err, context.Canceled) && context.Cause(ctx) == context.Canceled { // the client has gone; a stop has a cause of its own
-		return connect.NewError(connect.CodeCanceled, err)
+		return connect.NewError(connect.CodeCanceled, errors.New(server.Words(err)))
 	}
 	kind := i.s.Failed(server.RPC, err)
-	out := connect.NewError(code(kind), err)
+	out := connect.NewError(code(kind), errors.New(server.Words(err)))
 	if detail, detailErr := connect.NewErrorDetail(&errdetails.ErrorInfo{Reason: kind.Name(), Domain: "snowfence"}); detailErr == nil {
 		out.AddDetail(detail)
 	}

@@ -70,6 +70,7 @@ func Start(ctx context.Context, cfg Config, st lease.Store) (_ *Process, err err
 	if p.tokens, err = newTokens(&cfg); err != nil {
 		return nil, err
 	}
+	st = server.Discreet(st, cfg.Hide)
 	if cfg.Tracing {
 		if p.tracing, err = startTracing(ctx, cfg.Version, cfg.Logger); err != nil {
 			return nil, err

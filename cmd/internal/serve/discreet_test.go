@@ -1,0 +1,135 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// talkative is a store that fails, and says too much when it does.
+type talkative struct {
+	*cutStore
+	err error
+}
+
+func (s *talkative) say(err error) error {
+	if err != nil {
+		err = fmt.Errorf("%w: %w", err, s.err)
+	}
+	return err
+}
+
+func (s *talkative) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+	rs, err := s.cutStore.Get(ctx, keys)
+	return rs, s.say(err)
+}
+
+func (s *talkative) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
+	rs, err := s.cutStore.List(ctx, q)
+	return rs, s.say(err)
+}
+
+func (s *talkative) Swap(ctx context.Context, writes []lease.Write) []error {
+	errs := s.cutStore.Swap(ctx, writes)
+	for i, err := range errs {
+		errs[i] = s.say(err)
+	}
+	return errs
+}
+
+// A store that fails with its password in the error: no wire repeats it, nor where the store is and who the server is to it; the log and the admin address have all but the password.
+func TestStoreErrorsAreDiscreet(t *testing.T) {
+	const password, host = "hunter2-of-the-store", "db.example:5432"
+	st := &talkative{store(t), errors.New("dialing postgres://ids:" + password + "@" + host + " failed")}
+	p, logs := start(t, Config{
+		RESP: "127.0.0.1:0", Admin: "127.0.0.1:0",
+		Hide: func(text string) string { return strings.ReplaceAll(text, password, "…") },
+	}, st)
+	eventually(t, "the server is ready", func() bool { return p.Ready() == nil })
+	st.cut.Store(true)
+	eventually(t, "the server has noticed", func() bool { return p.Ready() != nil })
+
+	var mu sync.Mutex
+	said := map[string]string{}
+	hear := func(what, text string) { mu.Lock(); defer mu.Unlock(); said[what] += text + "\n" }
+	base := "http://" + p.HTTP
+	for _, path := range []string{
+		"GET /v1", "GET /v1/default", "GET /v1/other/next", "PUT /v1/other {}", `PATCH /v1/default {"layout":"sonyflake"}`, "DELETE /v1/default?confirm=default", "GET /v1/default/leases",
+		"POST /snowfence.v1.IDService/Next {\"namespace\":\"other\"}", `POST /snowfence.v1.LeaseService/Acquire {"label":"x"}`,
+		`POST /snowfence.v1.NamespaceService/List {}`, `POST /snowfence.v1.StoreService/Get {"nodes":[1]}`, `POST /snowfence.v1.StoreService/Find {"last":5}`, `POST /snowfence.v1.StoreService/Count {"last":5}`,
+		`POST /snowfence.v1.StoreService/Swap {"writes":[{"new":{"namespace":"default","node":1,"nonce":"xxxxxxxxxxxxxxxx"}}]}`,
+		"GET /dashboard/api/leases?namespace=default", "GET /readyz",
+	} {
+		words := append(strings.SplitN(path, " ", 3), "")
+		req, err := http.NewRequestWithContext(t.Context(), words[0], base+words[1], strings.NewReader(words[2]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if words[2] != "" {
+			req.Header.Set("Content-Type", "application/json")
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		hear(path, fmt.Sprint(res.Header, string(body)))
+		if strings.Contains(path, "/Swap") {
+			continue // the result of a write may be "not known"
+		}
+		if res.StatusCode < 400 {
+			t.Errorf("%s: %s %s", path, res.Status, body)
+		}
+	}
+	c := dialRESP(t, p)
+	c.heard = func(text string) { hear("resp", text) }
+	for _, command := range []string{"SNOWFENCE.NEXT other", "SNOWFENCE.DECODE other 5", "INFO"} {
+		c.ask(command)
+	}
+	_, admin := get(t, "http://"+p.Admin+"/readyz", "")
+	events, _, stop := p.Service().Events.Watch()
+	stop()
+	text, err := json.Marshal(events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/dashboard/api/stream?namespace=default", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _ := bufio.NewReader(res.Body).ReadString('\n')
+	res.Body.Close()
+	for what, text := range said {
+		if strings.Contains(text, host) {
+			t.Errorf("%s says where the store is: %s", what, text)
+		}
+	}
+	said["log"], said["admin"], said["events"], said["dashboard"] = logs.String(), admin, string(text), first
+	for what, text := range said {
+		if strings.Contains(text, password) {
+			t.Errorf("%s says the password: %s", what, text)
+		}
+	}
+	for _, what := range []string{"log", "admin"} {
+		if !strings.Contains(said[what], host) {
+			t.Errorf("%s does not say which store failed: %s", what, said[what])
+		}
+	}
+	if text := said["GET /v1"]; !strings.Contains(text, "the server's log says how") {
+		t.Errorf("a caller hears nothing of the log: %s", text)
+	}
+}

@@ -1,0 +1,154 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Discreet returns a store whose errors can be shown: hide takes passwords out of their texts, and callers of a Service do not hear at all what a driver says of a store that failed,
+// which names hosts, users and databases (see Words). It goes below everything else, so that nothing above has to think of it: logs, traces, events, the dashboard, and wires that are
+// not written yet. A nil hide takes nothing out.
+func Discreet(st lease.Store, hide func(text string) string) lease.Store {
+	if hide == nil {
+		hide = func(text string) string { return text }
+	}
+	d := &discreet{Store: st, hide: hide}
+	if c, ok := st.(lease.Counter); ok {
+		return &countingDiscreet{d, c}
+	}
+	return d
+}
+
+// storeError is an error of a store, with a text for logs. What it wraps is there for errors.Is alone.
+type storeError struct {
+	err    error
+	text   string
+	failed bool // the store did, and its words are not for callers
+}
+
+func (e *storeError) Error() string { return e.text }
+func (e *storeError) Unwrap() error { return e.err }
+
+// Words returns the text of an error for a caller.
+func Words(err error) string {
+	text := err.Error()
+	for _, own := range storeErrors(err, nil) {
+		if own.failed {
+			text = strings.ReplaceAll(text, own.text, "the store failed, and the server's log says how")
+		}
+	}
+	return text
+}
+
+// storeErrors appends those that an error is made of, each once.
+func storeErrors(err error, list []*storeError) []*storeError {
+	if own, ok := err.(*storeError); ok {
+		if !slices.Contains(list, own) {
+			list = append(list, own)
+		}
+		return list
+	}
+	switch u := err.(type) {
+	case interface{ Unwrap() error }:
+		if inner := u.Unwrap(); inner != nil {
+			list = storeErrors(inner, list)
+		}
+	case interface{ Unwrap() []error }:
+		for _, inner := range u.Unwrap() {
+			list = storeErrors(inner, list)
+		}
+	}
+	return list
+}
+
+// discreet hands everything through. A store without an identity or a time has the empty one, which means the same; what it cannot count it must not seem to.
+type discreet struct {
+	lease.Store
+	hide func(text string) string
+}
+
+type countingDiscreet struct {
+	*discreet
+	counter lease.Counter
+}
+
+// error returns what may be seen of an error of the store.
+func (d *discreet) error(err error) error {
+	if err == nil || err == lease.ErrLost { // alone it says nothing, and it is frequent
+		return err
+	}
+	return &storeError{err, d.hide(err.Error()), KindOf(err) == Unavailable && !errors.Is(err, context.Canceled)}
+}
+
+// Get implements [lease.Store].
+func (d *discreet) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+	rs, err := d.Store.Get(ctx, keys)
+	return rs, d.error(err)
+}
+
+// List implements [lease.Store].
+func (d *discreet) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
+	rs, err := d.Store.List(ctx, q)
+	return rs, d.error(err)
+}
+
+// Swap implements [lease.Store].
+func (d *discreet) Swap(ctx context.Context, writes []lease.Write) []error {
+	errs := d.Store.Swap(ctx, writes)
+	out := make([]error, len(errs)) // theirs may be kept
+	for i, err := range errs {
+		out[i] = d.error(err)
+	}
+	return out
+}
+
+// Identity implements [lease.Identifier].
+func (d *discreet) Identity(ctx context.Context) (string, error) {
+	i, ok := d.Store.(lease.Identifier)
+	if !ok {
+		return "", nil
+	}
+	id, err := i.Identity(ctx)
+	return id, d.error(err)
+}
+
+// NamespaceIdentity implements [lease.NamespaceIdentifier].
+func (d *discreet) NamespaceIdentity(ctx context.Context, namespace string) (string, error) {
+	i, ok := d.Store.(lease.NamespaceIdentifier)
+	if !ok {
+		return d.Identity(ctx)
+	}
+	id, err := i.NamespaceIdentity(ctx, namespace)
+	return id, d.error(err)
+}
+
+// Now implements [lease.Clock].
+func (d *discreet) Now(ctx context.Context) (time.Time, error) {
+	c, ok := d.Store.(lease.Clock)
+	if !ok {
+		return time.Time{}, nil
+	}
+	now, err := c.Now(ctx)
+	return now, d.error(err)
+}
+
+// Pin implements [lease.Pinner].
+func (d *discreet) Pin(ctx context.Context) (unpin func(), err error) {
+	p, ok := d.Store.(lease.Pinner)
+	if !ok {
+		return func() {}, nil
+	}
+	unpin, err = p.Pin(ctx)
+	return unpin, d.error(err)
+}
+
+// Count implements [lease.Counter].
+func (d *countingDiscreet) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
+	n, err := d.counter.Count(ctx, namespace, first, last)
+	return n, d.error(err)
+}
