@@ -18,7 +18,7 @@ import (
 type Config struct {
 	Service *server.Service
 	Who     rest.Identify
-	Latency *server.Latency // of the store; nil means that it is not shown
+	Latency *server.StoreLatency // of the store; nil means that it is not shown
 	Version string
 }
 

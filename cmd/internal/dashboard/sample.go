@@ -22,7 +22,7 @@ const (
 // sampler looks at the service once a second and remembers a quarter of an hour.
 type sampler struct {
 	service *server.Service
-	latency *server.Latency
+	latency *server.StoreLatency
 	asking  chan struct{} // holds a value while the store is asked for the namespaces
 
 	mu       sync.Mutex
@@ -68,7 +68,7 @@ type awayState struct {
 	Asked int64  `json:"-"`
 }
 
-func newSampler(s *server.Service, l *server.Latency) *sampler {
+func newSampler(s *server.Service, l *server.StoreLatency) *sampler {
 	sm := &sampler{
 		service: s, latency: l, rates: map[string]*series{}, now: map[string]spaceState{}, next: make(chan struct{}), asking: make(chan struct{}, 1), lastAt: time.Now(),
 	}

@@ -18,7 +18,7 @@ import (
 // Source is what metrics are read from. All methods are safe for concurrent use.
 type Source struct {
 	Service *server.Service
-	Latency *server.Latency // of the store
+	Latency *server.StoreLatency // of the store
 	Version string
 	Ready   func() bool
 
@@ -69,7 +69,7 @@ type descriptions struct {
 	ids, waits, failures                                            metric
 	leaseHeld, leaseLeft, lead, nodesHeld, nodesLeasable, days      metric
 	stepsSeen, lastStep, requests, connections, refused, storeError metric
-	store                                                           *prometheus.Desc
+	store, request                                                  *prometheus.Desc
 }
 
 func describe() descriptions {
@@ -94,6 +94,9 @@ func describe() descriptions {
 		storeError:    newMetric(counter, "store_errors_total", "Round trips to the store that ended with an error.", "op"),
 		store: prometheus.NewDesc("snowfence_store_seconds", "How long round trips to the store took that succeeded, those shared by many callers counted once.",
 			[]string{"op"}, nil),
+		request: prometheus.NewDesc("snowfence_request_seconds", "How long requests took, from when they were read until their answers were on their way, "+
+			"without streams, watches and the dashboard. What comes in together over the Redis protocol is answered together, and counts with the time of all of it.",
+			[]string{"wire"}, nil),
 	}
 }
 
@@ -120,10 +123,11 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	put(d.stepsSeen, float64(back), "back")
 	put(d.stepsSeen, float64(forward), "forward")
 	put(d.lastStep, last.Seconds())
-	s.Latency.Each(func(o server.Op, n server.LatencyCounts) {
-		out <- histogram(d.store, n, o.Name())
-		put(d.storeError, float64(n.Failed), o.Name())
+	s.Latency.Each(func(o server.Op, n server.LatencyCounts, failed int64) {
+		out <- histogram(d.store, n, storeFirst, o.Name())
+		put(d.storeError, float64(failed), o.Name())
 	})
+	s.Service.RequestLatency(func(w server.Wire, n server.LatencyCounts) { out <- histogram(d.request, n, requestFirst, w.Name()) })
 	s.mu.Lock()
 	wires, used := slices.Clone(s.wires), s.used
 	s.mu.Unlock()
@@ -167,13 +171,19 @@ func truth(b bool) float64 {
 	return 0
 }
 
-// histogram makes one of the counts, with a bucket for each octave from 64 µs to 33 s.
-func histogram(d *prometheus.Desc, n server.LatencyCounts, labels ...string) prometheus.Metric {
-	const first, last = 64 * time.Microsecond, 40 * time.Second
+// The first buckets that Prometheus sees. Round trips to a store over a network take longer than requests that are answered from memory.
+const (
+	storeFirst   = 64 * time.Microsecond
+	requestFirst = 8 * time.Microsecond
+	lastBucket   = 40 * time.Second
+)
+
+// histogram makes one of the counts, with a bucket for each octave from first to 33 s.
+func histogram(d *prometheus.Desc, n server.LatencyCounts, first time.Duration, labels ...string) prometheus.Metric {
 	buckets, sum, next := map[float64]uint64{}, int64(0), first
 	for i, k := range n.Buckets {
 		sum += k
-		if edge := server.LatencyEdge(i); edge >= next && edge < last {
+		if edge := server.LatencyEdge(i); edge >= next && edge < lastBucket {
 			buckets[edge.Seconds()] = uint64(sum)
 			next = 2 * edge
 		}

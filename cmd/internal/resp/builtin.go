@@ -31,7 +31,7 @@ func quit(c *conn, _ [][]byte) {
 }
 
 func reset(c *conn, _ [][]byte) {
-	c.count()
+	c.countMade()
 	c.proto, c.name, c.space, c.id = 2, "", nil, c.srv.cfg.Auth().Anyone()
 	c.out = appendSimple(c.out, "RESET")
 }

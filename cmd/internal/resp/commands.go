@@ -118,7 +118,7 @@ func (c *conn) in(name []byte, v server.Verb) (*server.Space, bool) {
 			c.fail(err)
 			return nil, false
 		}
-		c.count() // of the one before
+		c.countMade() // of the one before
 		c.space = sp
 	} else if err := c.id.May(v, sp.Name); err != nil {
 		c.fail(err)
@@ -188,7 +188,7 @@ func (c *conn) nextMany(sp *server.Space, args [][]byte) {
 				c.out = appendID(c.out, id)
 			}
 			ids = ids[k:]
-			if len(c.out) >= flushAt && !c.flush() {
+			if len(c.out) >= flushAt && !c.flush(time.Now()) {
 				c.quit = true
 			}
 		}

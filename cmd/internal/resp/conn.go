@@ -48,15 +48,20 @@ func (c *conn) serve() {
 	c.buf = make([]byte, firstBuffer)
 	c.out = make([]byte, 0, firstBuffer)
 	for !c.quit {
+		began := time.Now()
 		if err := c.carryOut(); err != nil {
 			c.out = appendError(c.out, "ERR", err.Error())
 			c.quit = true
 		}
-		c.count()
+		ran := c.count()
 		// Others who have been read from come first: replies that go out together wake a client on another processor once, where each alone
 		// would wake it anew. At 16 commands a pipeline that is a third more commands a second.
 		runtime.Gosched()
-		if !c.flush() || c.quit || c.srv.life.Err() != nil || !c.read() {
+		there := c.flush(began)
+		if ran > 0 {
+			c.srv.cfg.Service.Took(server.RESP, ran, time.Since(began)) // all of them were answered at the end
+		}
+		if !there || c.quit || c.srv.life.Err() != nil || !c.read() {
 			return
 		}
 	}
@@ -66,7 +71,7 @@ func (c *conn) serve() {
 func (c *conn) carryOut() error {
 	for !c.quit {
 		if c.again() {
-			if len(c.out) >= flushAt && !c.flush() {
+			if len(c.out) >= flushAt && !c.flush(time.Now()) {
 				c.quit = true
 			}
 			continue
@@ -89,32 +94,37 @@ func (c *conn) carryOut() error {
 		if c.do(args) {
 			c.remember(raw)
 		}
-		if len(c.out) >= flushAt && !c.flush() {
+		if len(c.out) >= flushAt && !c.flush(time.Now()) {
 			c.quit = true
 		}
 	}
 	return nil
 }
 
-// count adds to the counters that everybody shares: once for what has come in together.
-func (c *conn) count() {
-	if c.ran > 0 {
-		c.srv.Commands.Add(c.ran)
-		c.ran = 0
+// count adds to the counters that everybody shares, once for what has come in together, and returns how many commands that was.
+func (c *conn) count() (ran int64) {
+	ran, c.ran = c.ran, 0
+	if ran > 0 {
+		c.srv.Commands.Add(ran)
 	}
+	c.countMade()
+	return ran
+}
+
+// countMade counts the IDs of a namespace, before there is another one.
+func (c *conn) countMade() {
 	if c.made > 0 {
 		c.space.Made.Add(c.made)
 		c.made = 0
 	}
 }
 
-// flush sends the replies and reports whether the client is still there.
-func (c *conn) flush() bool {
+// flush sends the replies and reports whether the client is still there. now may be a moment ago.
+func (c *conn) flush(now time.Time) bool {
 	if len(c.out) == 0 {
 		return true
 	}
 	// One deadline covers the writes of a second: setting it costs as much as a small reply.
-	now := time.Now()
 	if now.Sub(c.limited) > time.Second {
 		c.limited = now
 		if c.c.SetWriteDeadline(now.Add(c.srv.cfg.Slow+time.Second)) != nil {
@@ -159,7 +169,7 @@ func (c *conn) read() bool {
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() && c.partial && c.srv.life.Err() == nil {
 		c.out = appendError(c.out[:0], "ERR", "the rest of the command did not come in time")
-		c.flush()
+		c.flush(time.Now())
 	}
 	return false
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
@@ -29,7 +30,11 @@ func Mount(mux *http.ServeMux, s *server.Service, who Identify) {
 		json: []string{"application/json"}, text: []string{"text/plain; charset=utf-8"}, noStore: []string{"no-store"},
 	}
 	for pattern, serve := range h.routes() {
+		endless := strings.HasSuffix(pattern, "/stream")
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if !endless {
+				defer func(began time.Time) { s.Took(server.HTTP, 1, time.Since(began)) }(time.Now())
+			}
 			if err := serve(w, r); err != nil {
 				s.Failed(server.HTTP, err)
 				Problem(w, err)

@@ -34,7 +34,7 @@ const maxRequest = 4 << 20
 func Mount(mux *http.ServeMux, s *server.Service, who Identify, wrap func(http.Handler) http.Handler, opts ...connect.HandlerOption) {
 	r := &rpc{s, who}
 	own := append(slices.Clone(opts), connect.WithInterceptors(errorInterceptor{s}), connect.WithReadMaxBytes(maxRequest), uncompressed())
-	add := func(path string, h http.Handler) { mux.Handle(path, wrap(holding(h))) }
+	add := func(path string, h http.Handler) { mux.Handle(path, wrap(r.holding(h))) }
 	add(snowfencev1connect.NewIDServiceHandler(ids{r}, own...))
 	add(snowfencev1connect.NewNamespaceServiceHandler(namespaces{r}, own...))
 	add(snowfencev1connect.NewLeaseServiceHandler(leases{r}, own...))
@@ -75,19 +75,28 @@ func (h health) Check(ctx context.Context, req *grpchealth.CheckRequest) (*grpch
 	return &grpchealth.CheckResponse{Status: grpchealth.StatusServing}, nil
 }
 
-// heldKey is where a request keeps what is to be released when its answer has gone.
-type heldKey struct{}
+// requestKey is where a call keeps its [request].
+type requestKey struct{}
 
-// holding lets a handler hold room for its answer until a slow client has taken it.
-func holding(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var held []func()
+// request is what is known of a call beside its message.
+type request struct {
+	held  []func() // is to be released when the answer has gone
+	unary bool
+}
+
+// holding lets a handler hold room for its answer until a slow client has taken it, and counts how long calls take that have one answer.
+func (r *rpc) holding(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+		began, q := time.Now(), request{}
 		defer func() {
-			for _, release := range held {
+			for _, release := range q.held {
 				release()
 			}
+			if q.unary {
+				r.s.Took(server.RPC, 1, time.Since(began))
+			}
 		}()
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), heldKey{}, &held)))
+		next.ServeHTTP(w, hr.WithContext(context.WithValue(hr.Context(), requestKey{}, &q)))
 	})
 }
 
@@ -97,12 +106,12 @@ func (r *rpc) hold(ctx context.Context, n int64) error {
 	if err != nil {
 		return err
 	}
-	held, ok := ctx.Value(heldKey{}).(*[]func())
+	q, ok := ctx.Value(requestKey{}).(*request)
 	if !ok {
 		release()
 		return server.NewError(server.Internal, errors.New("the request does not hold its answer"))
 	}
-	*held = append(*held, release)
+	q.held = append(q.held, release)
 	return nil
 }
 
@@ -152,6 +161,9 @@ func (i errorInterceptor) translate(ctx context.Context, err error) error {
 
 func (i errorInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
+		if q, ok := ctx.Value(requestKey{}).(*request); ok {
+			q.unary = true
+		}
 		res, err := next(ctx, req)
 		return res, i.translate(ctx, err)
 	}

@@ -1,6 +1,9 @@
 package server
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // Wire is a way in which requests come.
 type Wire int
@@ -32,5 +35,15 @@ func (s *Service) Failures(each func(wire, kind string, n int64)) {
 		for k := range s.failures[w] {
 			each(Wire(w).Name(), Kind(k).Name(), s.failures[w][k].Load())
 		}
+	}
+}
+
+// Took counts n requests that were answered in d each, well or not. What takes as long as its caller wants, streams and watches, is none of them.
+func (s *Service) Took(w Wire, n int64, d time.Duration) { s.took[w].Add(n, d) }
+
+// RequestLatency calls each with how long the requests of every wire took.
+func (s *Service) RequestLatency(each func(w Wire, c LatencyCounts)) {
+	for w := range s.took {
+		each(Wire(w), s.took[w].Counts())
 	}
 }

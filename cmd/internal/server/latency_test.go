@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"math"
 	"testing"
 	"time"
 
@@ -9,17 +10,28 @@ import (
 )
 
 func TestLatencyBucketsHoldTheirDurations(t *testing.T) {
-	for d := time.Microsecond; d < 60*time.Second; d += d/7 + 1 {
+	for d := latencyUnit; d < 60*time.Second; d += d/7 + 1 {
 		b := latencyBucket(d)
-		if edge := LatencyEdge(b); d >= edge+time.Microsecond {
+		if edge := LatencyEdge(b); d > edge {
 			t.Fatalf("%v is in bucket %d, which ends at %v", d, b, edge)
 		}
-		if b > 0 && LatencyEdge(b) > d*3/2+time.Microsecond {
-			t.Fatalf("%v is in bucket %d, which ends at %v", d, b, LatencyEdge(b))
+		if b > 0 && LatencyEdge(b-1) > d {
+			t.Fatalf("%v is in bucket %d, and the one before ends at %v", d, b, LatencyEdge(b-1))
 		}
 	}
-	if latencyBucket(time.Hour) != latencyBuckets-1 || latencyBucket(-1) != 0 {
+	if latencyBucket(time.Hour) != latencyBuckets-1 || latencyBucket(math.MaxInt64) != latencyBuckets-1 || latencyBucket(-1) != 0 {
 		t.Error("the ends have no bucket")
+	}
+}
+
+func TestLatencyCounts(t *testing.T) {
+	var l Latency
+	l.Add(3, time.Millisecond)
+	before := l.Counts()
+	l.Add(2, time.Second)
+	c := l.Counts().Since(before)
+	if c.N() != 2 || c.Total != 2*time.Second || before.N() != 3 || before.Total != 3*time.Millisecond {
+		t.Errorf("%d took %v, and before that %d took %v", c.N(), c.Total, before.N(), before.Total)
 	}
 }
 
@@ -55,7 +67,12 @@ func TestMeasure(t *testing.T) {
 	if _, err := st.Get(t.Context(), []lease.Key{key}); err != nil {
 		t.Fatal(err)
 	}
-	if c := l.Counts(); c.N() != 3 || c.Failed != 0 {
-		t.Errorf("%d round trips, %d failed", c.N(), c.Failed)
+	if c := l.Counts(); c.N() != 3 {
+		t.Errorf("%d round trips", c.N())
 	}
+	l.Each(func(o Op, _ LatencyCounts, failed int64) {
+		if failed != 0 {
+			t.Errorf("%d of %s failed", failed, o.Name())
+		}
+	})
 }

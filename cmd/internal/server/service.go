@@ -71,6 +71,7 @@ type Service struct {
 	waiting  atomic.Int64 // IDs of batches that are on their way to callers
 	watchers atomic.Int64
 	failures failures
+	took     [wires]Latency
 	judge    atomic.Pointer[func() error] // see JudgedBy
 
 	// Events are what people want to know of.

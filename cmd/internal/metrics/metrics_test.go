@@ -1,0 +1,115 @@
+package metrics_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/serve"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
+)
+
+// patience is how long a test waits for what should happen in a moment.
+const patience = 30 * time.Second
+
+func scrape(t *testing.T, base string) string {
+	t.Helper()
+	res, err := http.Get(base + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Each request is counted once with its time, those of a pipeline too, on the wire it came over; streams are not, since they take as long as somebody wants.
+func TestRequestsAreTimed(t *testing.T) {
+	st := lease.NewMemory()
+	scheme, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.CreateNamespace(t.Context(), st, "default", scheme, nil); err != nil {
+		t.Fatal(err)
+	}
+	p, err := serve.Start(t.Context(), serve.Config{HTTP: "127.0.0.1:0", RESP: "127.0.0.1:0", Service: server.Options{TTL: time.Minute}}, st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := p.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	base := "http://" + p.HTTP
+	for _, path := range []string{"/v1/default/next", "/v1/default/next?n=1000", "/v1/nothing/next", "/v1/default/stream", "/dashboard/", "/healthz"} {
+		res, err := http.Get(base + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.CopyN(io.Discard, res.Body, 10); err != nil && err != io.EOF {
+			t.Error(err)
+		}
+		res.Body.Close()
+	}
+	ids := snowfencev1connect.NewIDServiceClient(http.DefaultClient, base)
+	for range 2 {
+		if _, err := ids.Next(t.Context(), connect.NewRequest(&pb.NextRequest{})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stream, err := ids.Stream(t.Context(), connect.NewRequest(&pb.StreamRequest{Count: 10}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for stream.Receive() {
+	}
+	if err := stream.Err(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := net.Dial("tcp", p.RESP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Write([]byte(strings.Repeat("SNOWFENCE.NEXT default\r\n", 100) + "NONSENSE\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	for in := bufio.NewScanner(c); in.Scan() && !strings.HasPrefix(in.Text(), "-ERR"); {
+	}
+	want := map[string]int{"http": 3, "rpc": 2, "resp": 101}
+	var text string
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) { // a request is counted after its answer
+		text = scrape(t, base)
+		all := true
+		for wire, n := range want {
+			all = all && strings.Contains(text, fmt.Sprintf("snowfence_request_seconds_count{wire=%q} %d\n", wire, n))
+		}
+		if all {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("not the %v that were made:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "snowfence_request_seconds_sum{wire=\"resp\"} 0\n") || !strings.Contains(text, `snowfence_request_seconds_bucket{wire="resp",le="+Inf"} 101`) {
+		t.Errorf("counted without their time:\n%s", text)
+	}
+}
