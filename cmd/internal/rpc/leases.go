@@ -23,15 +23,15 @@ func (r leases) Acquire(ctx context.Context, req *connect.Request[pb.AcquireRequ
 	if err != nil {
 		return nil, err
 	}
-	t, sp, err := r.s.Acquire(ctx, name, lease.Options{
+	g, sp, err := r.s.Acquire(ctx, name, lease.Options{
 		TTL: m.Ttl.AsDuration(), Node: m.Node, Guard: m.Guard && m.Node != nil, Nodes: int(m.Nodes), Label: m.Label,
 	})
 	if err != nil {
 		return nil, err
 	}
-	res, err := r.lease(t, sp)
-	if err == nil && sp.Scheme().Encrypted() {
-		res.Msg.Secrets, err = r.s.Secrets(sp)
+	res, err := r.lease(g.Ticket, sp)
+	if err == nil {
+		res.Msg.Secrets = g.Secrets
 	}
 	return res, err
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
@@ -163,3 +164,34 @@ func TestNamespaces(t *testing.T) {
 	_, err = c.Show(ctx, connect.NewRequest(&pb.ShowNamespaceRequest{Name: "default"}))
 	w.wants("nobody's", err, connect.CodeUnauthenticated, "unauthenticated")
 }
+
+// A lease without the secrets that its holder would need is refused before a node is taken: the only one is free afterwards.
+func TestRefusedSecretsTakeNoNode(t *testing.T) {
+	st := lease.NewMemory()
+	key := snowfence.GenerateKey()
+	o := server.Options{Keys: func(string) ([]*snowfence.Key, error) { return []*snowfence.Key{key}, nil }}
+	keeps := serve(t, st, o)
+	o.HandOut = true
+	gives := serve(t, st, o)
+	if _, err := keeps.service.CreateNamespace(t.Context(), "secret", "randflake", 5, 5); err != nil {
+		t.Fatal(err)
+	}
+	acquire := func(h *host) (*pb.Lease, error) {
+		c := snowfencev1connect.NewLeaseServiceClient(http.DefaultClient, h.URL)
+		res, err := c.Acquire(t.Context(), connect.NewRequest(&pb.AcquireRequest{Namespace: "secret", Label: "me"}))
+		if err != nil {
+			return nil, err
+		}
+		return res.Msg, nil
+	}
+	(&wire{T: t}).wants("a server that keeps its secrets", errorOf(acquire(keeps)), connect.CodeFailedPrecondition, "refused")
+	if list, err := keeps.service.Leases(t.Context(), "secret", -1, 0, false); err != nil || len(list) != 0 {
+		t.Errorf("after the refusal: %v, %v", list, err)
+	}
+	got, err := acquire(gives)
+	if err != nil || got.Node != 5 || len(got.Secrets) != 1 || !bytes.Equal(got.Secrets[0], key.AppendSecret(nil)) {
+		t.Errorf("a server that hands them out: node %d, %d secrets, %v", got.GetNode(), len(got.GetSecrets()), err)
+	}
+}
+
+func errorOf[T any](_ T, err error) error { return err }

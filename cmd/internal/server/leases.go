@@ -21,20 +21,34 @@ const maxNodes = 1024
 // Holders returns the store for holders elsewhere that keep their leases themselves. Only those who may manage a namespace get more: all of [Service.Store].
 func (s *Service) Holders() lease.Store { return s.holders }
 
-// Acquire leases a node to a caller, who renews it with the ticket. The service keeps nothing of it.
-func (s *Service) Acquire(ctx context.Context, namespace string, o lease.Options) (lease.Ticket, *Space, error) {
+// Granted is what a caller gets with a lease.
+type Granted struct {
+	Ticket  lease.Ticket
+	Secrets [][]byte // of an encrypted namespace, oldest first: without them the holder could make no IDs
+}
+
+// Acquire leases a node to a caller, who renews it with the ticket. The service keeps nothing of it. In an encrypted namespace whose secrets stay on the server it refuses, and no node
+// is taken.
+func (s *Service) Acquire(ctx context.Context, namespace string, o lease.Options) (Granted, *Space, error) {
 	if o.TTL < 0 || o.TTL > maxTTL {
-		return lease.Ticket{}, nil, kindError{Invalid, fmt.Errorf("a ttl of %v: ask for %v at most", o.TTL, maxTTL)}
+		return Granted{}, nil, kindError{Invalid, fmt.Errorf("a ttl of %v: ask for %v at most", o.TTL, maxTTL)}
 	}
 	if o.Label == "" {
-		return lease.Ticket{}, nil, kindError{Invalid, errors.New("the label is missing: say who will hold the node, for the people who look after it")}
+		return Granted{}, nil, kindError{Invalid, errors.New("the label is missing: say who will hold the node, for the people who look after it")}
 	}
 	if o.Nodes > maxNodes {
-		return lease.Ticket{}, nil, kindError{Invalid, fmt.Errorf("%d nodes: ask for %d at most", o.Nodes, maxNodes)}
+		return Granted{}, nil, kindError{Invalid, fmt.Errorf("%d nodes: ask for %d at most", o.Nodes, maxNodes)}
 	}
 	o.Time, o.Logger = s.anchored, s.opts.Logger
-	return withSpace(ctx, s, namespace, func(ctx context.Context, sp *Space) (lease.Ticket, error) {
-		return lease.Acquire(ctx, s.store, namespace, sp.Scheme(), &o)
+	return withSpace(ctx, s, namespace, func(ctx context.Context, sp *Space) (g Granted, err error) {
+		// What may be refused comes first: a node that nobody can use would stay taken until its end.
+		if g.Secrets, err = s.Secrets(sp); err != nil {
+			return Granted{}, err
+		}
+		if g.Ticket, err = lease.Acquire(ctx, s.store, namespace, sp.Scheme(), &o); err != nil {
+			return Granted{}, err
+		}
+		return g, nil
 	})
 }
 

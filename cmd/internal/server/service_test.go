@@ -169,7 +169,8 @@ func TestKinds(t *testing.T) {
 	}
 	change := func(name, layout string) error { _, err := s.ChangeNamespace(ctx, name, layout, 0, 0); return err }
 	renew := func(t lease.Ticket, attempt string) error { _, _, err := s.Renew(ctx, t, attempt); return err }
-	ticket, _, err := s.Acquire(ctx, "n", lease.Options{Label: "b"})
+	granted, _, err := s.Acquire(ctx, "n", lease.Options{Label: "b"})
+	ticket := granted.Ticket
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -418,7 +419,8 @@ func TestDeleteInUse(t *testing.T) {
 	if _, err := s.one(t.Context(), "n"); err != nil {
 		t.Fatal(err)
 	}
-	ticket, _, err := s.Acquire(t.Context(), "n", lease.Options{Label: "same"})
+	granted, _, err := s.Acquire(t.Context(), "n", lease.Options{Label: "same"})
+	ticket := granted.Ticket
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -441,10 +443,11 @@ func TestRenewalsShareRoundTrips(t *testing.T) {
 		const holders = 200
 		tickets := make([]lease.Ticket, holders)
 		for i := range tickets {
-			var err error
-			if tickets[i], _, err = s.Acquire(t.Context(), "n", lease.Options{Label: strconv.Itoa(i)}); err != nil {
+			g, _, err := s.Acquire(t.Context(), "n", lease.Options{Label: strconv.Itoa(i)})
+			if err != nil {
 				t.Fatal(err)
 			}
+			tickets[i] = g.Ticket
 		}
 		swaps := st.swaps.Load()
 		release := st.hold()
