@@ -28,35 +28,59 @@ func (b *bench) single(s *servers, pinned bool) error {
 		where = "free"
 	}
 	for _, depth := range []int{1, 16, 64} {
-		for _, side := range sides {
+		var many [2]int
+		for i, side := range sides {
 			n, err := b.howMany(side, pinned, depth)
 			if err != nil {
 				return err
 			}
-			before, err := side.p.cpu()
-			if err != nil {
-				return err
+			many[i] = n
+		}
+		for turn := range turns {
+			var rate, cpu [2]float64
+			for j := range sides {
+				i := (j + turn) % len(sides) // each is the first one of a pair as often as the other
+				var err error
+				if rate[i], cpu[i], err = b.one(sides[i], where, depth, many[i]); err != nil {
+					return err
+				}
 			}
-			rate, client, err := b.redisBenchmark(side, pinned, depth, n)
-			if err != nil {
-				return err
-			}
-			after, err := side.p.cpu()
-			if err != nil {
-				return err
-			}
-			sample(rate, "single/%s/P=%d/%s/rate", where, depth, side.name)
-			sample((after-before)/float64(n)*1e9, "single/%s/P=%d/%s/cpu-ns", where, depth, side.name)
-			sample(client, "single/%s/P=%d/%s/client", where, depth, side.name)
+			sample(rate[0]/rate[1], "single/%s/P=%d/times", where, depth)
+			sample(cpu[0]/cpu[1], "single/%s/P=%d/cpu-times", where, depth)
 		}
 	}
 	return nil
 }
 
-// howMany returns how many commands take about the time of a row. The short run also warms the server up.
+// turns is how many pairs of a row there are in a round. What is compared is measured within a second or two of each other, since the speed of a virtual
+// machine changes by a fifth from one minute to the next.
+const turns = 4
+
+// one measures n commands of one side, and returns the commands a second and the processor time of each.
+func (b *bench) one(side side, where string, depth, n int) (rate, cpu float64, err error) {
+	before, err := side.p.cpu()
+	if err != nil {
+		return 0, 0, err
+	}
+	rate, client, err := b.redisBenchmark(side, where == "pinned", depth, n)
+	if err != nil {
+		return 0, 0, err
+	}
+	after, err := side.p.cpu()
+	if err != nil {
+		return 0, 0, err
+	}
+	cpu = (after - before) / float64(n) * 1e9
+	sample(rate, "single/%s/P=%d/%s/rate", where, depth, side.name)
+	sample(cpu, "single/%s/P=%d/%s/cpu-ns", where, depth, side.name)
+	sample(client, "single/%s/P=%d/%s/client", where, depth, side.name)
+	return rate, cpu, nil
+}
+
+// howMany returns how many commands take about half the time of a row. The short run also warms the server up.
 func (b *bench) howMany(side side, pinned bool, depth int) (int, error) {
 	rate, _, err := b.redisBenchmark(side, pinned, depth, 20_000*depth)
-	return max(20_000, int(rate*b.time.Seconds())), err
+	return max(20_000, int(rate*b.time.Seconds()/2)), err
 }
 
 var rps = regexp.MustCompile(`([0-9.]+) requests per second`)

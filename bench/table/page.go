@@ -66,6 +66,8 @@ A figure is the median of all rounds.
 {{.Served}}
 - ` + "`snowfence serve`" + ` with authentication, redis-server ("INCR counter", no persistence) and a bare net/http server run side by side on the first core with
   GOMAXPROCS=1, their clients on the second; rows of one kind follow each other, and rounds start anew. The store is memory: no ID touches it.
+- Rates and processor times of single IDs are compared in pairs, measured one right after the other, the first one by turns; the ratio is the median of all pairs, and in brackets
+  between what it lies with 95 % confidence.
 - CPU is the user and system time of the server's process divided by the commands. Over loopback that includes most of the way to the client: the
   kernel delivers a packet, and wakes who waits for it, at the expense of the sender.
 - IDs travel as bulk strings of 19 digits, which every client reads exactly, INCR's replies as short integers.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -44,6 +45,15 @@ func (s *sheet) median(name string, args ...any) float64 {
 		return 0
 	}
 	return summary(s.figures[name]).Center
+}
+
+// spread says between what the median is with 95 % confidence; nothing if there are too few figures to say.
+func (s *sheet) spread(name string, args ...any) string {
+	x := summary(s.figures[fmt.Sprintf(name, args...)])
+	if math.IsInf(x.Lo, 0) || math.IsInf(x.Hi, 0) {
+		return ""
+	}
+	return fmt.Sprintf(" [%s, %s]", figure(x.Lo), figure(x.Hi))
 }
 
 // line writes a row of a table.
@@ -87,15 +97,17 @@ func serverTables(f figures) (string, error) {
 			at := func(side, what string) float64 { return s.median("single/%s/P=%d/%s/%s", where, depth, side, what) }
 			ours, theirs := at("snowfence", "rate"), at("redis", "rate")
 			cpu, cpuTheirs := at("snowfence", "cpu-ns"), at("redis", "cpu-ns")
-			rate, used := figure(ours/theirs)+" ×", figure(cpu/cpuTheirs)+" ×"
+			times, cpuTimes := s.median("single/%s/P=%d/times", where, depth), s.median("single/%s/P=%d/cpu-times", where, depth)
+			rate, used := figure(times)+" ×", figure(cpuTimes)+" ×"
 			if where == "pinned" {
 				least := 1.1
 				if depth == 64 {
 					least = 2
-					used = against(cpu/cpuTheirs, false, 0.5)
+					used = against(cpuTimes, false, 0.5)
 				}
-				rate = against(ours/theirs, true, least)
+				rate = against(times, true, least)
 			}
+			rate += s.spread("single/%s/P=%d/times", where, depth)
 			title := map[string]string{"pinned": "server and client on a core each", "free": "wherever the system puts them, a client of 2 threads"}[where]
 			s.line(title, strconv.Itoa(depth), many(ours), many(theirs), rate, figure(cpu)+" ns", figure(cpuTheirs)+" ns", used,
 				share(at("snowfence", "client"))+", of redis "+share(at("redis", "client")))
