@@ -26,7 +26,7 @@ const MaxBatch = 1_000_000
 // Options say how a Service works. The zero value is good for most.
 type Options struct {
 	// Block is how many contiguous nodes the server leases in each namespace it makes IDs for, a power of two. 0 means a 64th of those that can be
-	// leased, at most 16.
+	// leased, at most 16, and fewer where leases of others leave no block of that length.
 	Block int
 
 	// Lead is how many ticks IDs may run ahead of the clock in a burst.

@@ -157,9 +157,13 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 		return nil, err
 	}
 	o, s := sp.service.opts, sp.scheme.Load()
-	l, err := lease.Open(ctx, sp.service.store, sp.Name, s, &lease.Options{
-		TTL: o.TTL, Nodes: block(o.Block, ns.First, ns.Last), Label: o.Label, Logger: o.Logger,
-	})
+	nodes := block(o.Block, ns.First, ns.Last)
+	l, err := sp.open(ctx, s, nodes)
+	// Single leases of others may leave no block of that length although most nodes are free. Fewer nodes make fewer IDs a tick, but they make some.
+	for o.Block == 0 && nodes > 1 && errors.As(err, new(*lease.TakenError)) {
+		nodes /= 2
+		l, err = sp.open(ctx, s, nodes)
+	}
 	var mismatch *lease.MismatchError
 	if errors.As(err, &mismatch) || errors.Is(err, lease.ErrNoNamespace) {
 		sp.service.forget(sp) // it has another layout by now, or is gone
@@ -186,6 +190,12 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 	gr, _ := g.Grant()
 	sp.service.Events.Add(Event{Kind: "leased", Namespace: sp.Name, Text: fmt.Sprintf("this server makes IDs with nodes %d to %d", gr.Node, gr.Node+max(gr.Nodes, 1)-1)})
 	return g, nil
+}
+
+// open leases a block of nodes.
+func (sp *Space) open(ctx context.Context, s *snowfence.Scheme, nodes int) (*lease.Lease, error) {
+	o := sp.service.opts
+	return lease.Open(ctx, sp.service.store, sp.Name, s, &lease.Options{TTL: o.TTL, Nodes: nodes, Label: o.Label, Logger: o.Logger})
 }
 
 // block returns how many of the nodes first to last a server leases for itself.

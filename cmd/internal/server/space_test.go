@@ -1,0 +1,43 @@
+package server
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Where leases of others leave no long block free, the server takes a shorter one, unless the length was asked for.
+func TestShorterBlock(t *testing.T) {
+	st := newStore(t, "n")
+	scheme, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for first := int64(0); first < 1024; first += 16 { // of each 16, the first 4 stay free and the last 8
+		node := first + 4
+		if _, err := lease.Acquire(t.Context(), st, "n", scheme, &lease.Options{Node: &node, Label: "other"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := newService(t, st, Options{Block: 16}).one(t.Context(), "n"); !errors.As(err, new(*lease.TakenError)) {
+		t.Errorf("16 nodes, asked for: %v", err)
+	}
+	for range 64 {
+		s := newService(t, st, Options{})
+		if _, err := s.one(t.Context(), "n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := held(t, st, "n"); n != 64+64*8 {
+		t.Errorf("%d nodes are held", n)
+	}
+	s := newService(t, st, Options{})
+	if _, err := s.one(t.Context(), "n"); err != nil {
+		t.Errorf("with blocks of 4 left: %v", err)
+	}
+	if n := held(t, st, "n"); n != 64+64*8+4 {
+		t.Errorf("%d nodes are held", n)
+	}
+}
