@@ -1064,7 +1064,7 @@ type AcquireRequest struct {
 	Label         string                 `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`      // for people; the node last held by it is preferred
 	Ttl           *durationpb.Duration   `protobuf:"bytes,3,opt,name=ttl,proto3" json:"ttl,omitempty"`          // 0 means 15 s
 	Node          *int64                 `protobuf:"varint,4,opt,name=node,proto3,oneof" json:"node,omitempty"` // this one; otherwise any
-	Guard         bool                   `protobuf:"varint,5,opt,name=guard,proto3" json:"guard,omitempty"`     // refuse the node while another label holds it, instead of taking it over
+	Guard         bool                   `protobuf:"varint,5,opt,name=guard,proto3" json:"guard,omitempty"`     // refuse the node while another label holds it, instead of taking it over; so it is for everybody who may not manage the namespace
 	Nodes         uint32                 `protobuf:"varint,6,opt,name=nodes,proto3" json:"nodes,omitempty"`     // how many contiguous ones, a power of two; 0 means 1
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -160,7 +160,11 @@ func (h *rest) stream(w http.ResponseWriter, r *http.Request) error {
 		if err := context.Cause(r.Context()); err != nil && started { // the client is gone, or the server stops
 			return nil
 		}
-		n, err := id.Pace(r.Context(), piece)
+		err := id.May(server.VerbIDs, sp.Name) // the token may have lost that right by now
+		n := int64(piece)
+		if err == nil {
+			n, err = id.Pace(r.Context(), n)
+		}
 		if err == nil {
 			err = sp.Batch(r.Context(), int(n), func(ids []snowfence.ID) {
 				b = b[:0]

@@ -261,6 +261,32 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// A stream ends when its token loses the right to it.
+func TestStreamOfALostRight(t *testing.T) {
+	const sum = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b" // of "secret"
+	tokens := func(verbs ...server.Verb) *server.Auth {
+		a, err := server.NewAuth([]server.Token{{Name: "t", SHA256: sum, Verbs: verbs}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	f := start(t)
+	before := tokens(server.VerbIDs, server.VerbRead)
+	f.who, _ = before.Who("secret")
+	s := httptest.NewServer(f.mux)
+	defer s.Close()
+	res, err := http.Get(s.URL + "/v1/default/stream")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	tokens(server.VerbRead).Succeed(before)
+	if _, err := io.Copy(io.Discard, res.Body); err == nil {
+		t.Error("the stream came to a good end")
+	}
+}
+
 // FuzzPaths: no request makes a handler panic, or answer what is no status.
 func FuzzPaths(f *testing.F) {
 	fa := start(f)

@@ -18,13 +18,15 @@ func (r leases) Acquire(ctx context.Context, req *connect.Request[pb.AcquireRequ
 	m := req.Msg
 	name, id, err := r.may(ctx, server.VerbLease, m.Namespace)
 	if err == nil {
-		err = id.Spend(1)
+		err = id.Spend(max(1, int64(m.Nodes)))
 	}
 	if err != nil {
 		return nil, err
 	}
+	// Who takes a node from a living holder of another label decides about others: that is for those who manage the namespace.
+	guard := m.Guard || id.May(server.VerbManage, name) != nil
 	g, sp, err := r.s.Acquire(ctx, name, lease.Options{
-		TTL: m.Ttl.AsDuration(), Node: m.Node, Guard: m.Guard && m.Node != nil, Nodes: int(m.Nodes), Label: m.Label,
+		TTL: m.Ttl.AsDuration(), Node: m.Node, Guard: guard && m.Node != nil, Nodes: int(m.Nodes), Label: m.Label,
 	})
 	if err != nil {
 		return nil, err

@@ -82,6 +82,12 @@ func TestLeases(t *testing.T) {
 	}
 	_, err = c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "me", Node: &node, Guard: true}))
 	w.wants("a guarded node", err, connect.CodeResourceExhausted, "no-nodes")
+	w.as(server.Token{Verbs: []server.Verb{server.VerbLease}})
+	_, err = c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "me", Node: &node}))
+	w.wants("another's node, without the right to manage", err, connect.CodeResourceExhausted, "no-nodes")
+	w.as(server.Token{Verbs: []server.Verb{server.VerbLease}, Rate: 10, Burst: 10})
+	_, err = c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "me", Nodes: 16}))
+	w.wants("more nodes than the rate", err, connect.CodeResourceExhausted, "limit")
 	w.as(server.Token{Verbs: []server.Verb{server.VerbIDs}})
 	_, err = c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "me"}))
 	w.wants("without the verb", err, connect.CodePermissionDenied, "denied")

@@ -21,7 +21,7 @@ type Verb string
 const (
 	VerbIDs    Verb = "ids"    // new IDs
 	VerbRead   Verb = "read"   // decode, ranges, and looking at namespaces and leases
-	VerbLease  Verb = "lease"  // leases of the caller's own, by tickets, with which nobody else's can be hurt
+	VerbLease  Verb = "lease"  // leases of the caller's own, by tickets; it can use up the nodes, but not take one that another label holds
 	VerbStore  Verb = "store"  // leases that the caller keeps itself, in the store (see lease.Holders)
 	VerbManage Verb = "manage" // namespaces, vetoes, releases
 )
