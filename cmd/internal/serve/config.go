@@ -96,7 +96,7 @@ func (c *Config) listeners() []listener {
 
 // mayReach returns why a listener must not be reached by other machines.
 func (c *Config) mayReach(name, address string) error {
-	known := c.Tokens != "" || len(c.TokenList) > 0 || c.TLSClientCA != ""
+	known := c.asks()
 	switch {
 	case slices.Contains(c.OpenToNetwork, name), slices.Contains(c.OpenToNetwork, "all"):
 		return nil
@@ -111,6 +111,9 @@ func (c *Config) mayReach(name, address string) error {
 	}
 	return nil
 }
+
+// asks reports whether clients have to say who they are.
+func (c *Config) asks() bool { return c.Tokens != "" || len(c.TokenList) > 0 || c.TLSClientCA != "" }
 
 // normal returns the configuration with its defaults.
 func (c Config) normal() Config {

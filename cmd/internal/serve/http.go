@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
-	"slices"
 	"strings"
 	"time"
 
@@ -86,7 +85,7 @@ func (l lineLogger) Write(b []byte) (int, error) {
 }
 
 // handler is everything on the HTTP address.
-func (p *Process) handler() (http.Handler, error) {
+func (p *Process) handler(l listener) (http.Handler, error) {
 	mux := http.NewServeMux()
 	rest.Mount(mux, p.service, p.tokens.who)
 	var opts []connect.HandlerOption
@@ -115,6 +114,7 @@ func (p *Process) handler() (http.Handler, error) {
 	if p.tracing != nil {
 		h = p.tracing.wrap(mux)
 	}
+	h = p.fromHere(l, h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.requests.Add(1)
 		h.ServeHTTP(w, r)
@@ -122,7 +122,7 @@ func (p *Process) handler() (http.Handler, error) {
 }
 
 // adminHandler is for those who look after the server: it asks nobody who they are.
-func (p *Process) adminHandler() http.Handler {
+func (p *Process) adminHandler(l listener) http.Handler {
 	mux := http.NewServeMux()
 	p.mountHealth(mux, true)
 	mux.Handle("GET /metrics", metrics.Handler(p.metrics, nil))
@@ -134,16 +134,5 @@ func (p *Process) adminHandler() http.Handler {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "/healthz\n/readyz\n/metrics\n/debug/pprof/")
 	})
-	return p.fromHere(mux)
-}
-
-// fromHere refuses requests of browsers for other sites: a page from anywhere must not reach the admin address by a name that it made point here.
-func (p *Process) fromHere(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Origin") != "" || slices.Contains([]string{"cross-site", "same-site"}, r.Header.Get("Sec-Fetch-Site")) {
-			http.Error(w, "requests of other sites are refused", http.StatusForbidden)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+	return p.fromHere(l, noPages(mux))
 }

@@ -114,7 +114,7 @@ func Start(ctx context.Context, cfg Config, st lease.Store) (_ *Process, err err
 func (p *Process) listenAll(ctx context.Context) error {
 	l := p.cfg.listeners()
 	if p.cfg.HTTP != "" {
-		h, err := p.handler()
+		h, err := p.handler(l[0])
 		if err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func (p *Process) listenAll(ctx context.Context) error {
 		}
 	}
 	if p.cfg.Admin != "" { // last, so that what it shows is complete
-		g, err := p.serveHTTP(ctx, l[2], false, p.adminHandler())
+		g, err := p.serveHTTP(ctx, l[2], false, p.adminHandler(l[2]))
 		if err != nil {
 			return err
 		}

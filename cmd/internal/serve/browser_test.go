@@ -1,0 +1,73 @@
+package serve
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// Pages from anywhere, in a browser on this machine, reach nothing of a server that trusts everybody here: not from their own site, and not by a name that they made point here.
+func TestPagesOfOtherSites(t *testing.T) {
+	open := Config{HTTP: "127.0.0.1:0", Admin: "127.0.0.1:0"}
+	told := open
+	told.OpenToNetwork = []string{"http"}
+	known := open
+	known.TokenList = []server.Token{{Name: "t", SHA256: strings.Repeat("0", 64)}}
+	type headers map[string]string
+	for name, c := range map[string]struct {
+		cfg    Config
+		method string
+		path   string
+		send   headers
+		http   int
+		admin  int // 0 where it is not asked
+	}{
+		"curl":                       {open, "GET", "/v1", nil, 200, 0},
+		"localhost":                  {open, "GET", "/v1", headers{"Host": "localhost:8080"}, 200, 0},
+		"IPv6":                       {open, "GET", "/v1", headers{"Host": "[::1]:8080"}, 200, 0},
+		"another name":               {open, "GET", "/v1", headers{"Host": "evil.example:8080", "Sec-Fetch-Site": "same-origin"}, 403, 0},
+		"a name that looks like one": {open, "GET", "/v1", headers{"Host": "127.0.0.1.evil.example"}, 403, 0},
+		"a proxy, said so":           {told, "GET", "/v1", headers{"Host": "ids.example"}, 200, 0},
+		"with tokens":                {known, "GET", "/v1", headers{"Host": "ids.example"}, 401, 0},
+		"another site's page makes":  {open, "POST", "/v1/default/next", headers{"Sec-Fetch-Site": "cross-site"}, 403, 0},
+		"in an old browser":          {open, "POST", "/v1/default/next", headers{"Origin": "http://evil.example"}, 403, 0},
+		"the dashboard":              {open, "POST", "/v1/default/next", headers{"Sec-Fetch-Site": "same-origin"}, 200, 0},
+		"a link to the dashboard":    {open, "GET", "/dashboard", headers{"Sec-Fetch-Site": "cross-site"}, 200, 0},
+		"metrics":                    {open, "GET", "/metrics", nil, 200, 200},
+		"metrics by another name":    {open, "GET", "/metrics", headers{"Host": "evil.example"}, 403, 403},
+		"heap by another name":       {known, "GET", "/debug/pprof/heap", headers{"Host": "evil.example"}, 404, 403},
+		"heap":                       {known, "GET", "/debug/pprof/heap", nil, 404, 200},
+		"heap from another site":     {known, "GET", "/debug/pprof/heap", headers{"Sec-Fetch-Site": "cross-site"}, 404, 403},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := start(t, c.cfg, store(t))
+			ask := func(address string, want int) {
+				t.Helper()
+				req, err := http.NewRequest(c.method, "http://"+address+c.path, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for k, v := range c.send {
+					req.Header.Set(k, v)
+				}
+				if h := req.Header.Get("Host"); h != "" {
+					req.Host = h
+				}
+				res, err := http.DefaultClient.Do(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				res.Body.Close()
+				if res.StatusCode != want {
+					t.Errorf("%s on %s: %s, not %d", c.path, address, res.Status, want)
+				}
+			}
+			ask(p.HTTP, c.http)
+			if c.admin != 0 {
+				ask(p.Admin, c.admin)
+			}
+		})
+	}
+}
