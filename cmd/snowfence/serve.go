@@ -99,7 +99,7 @@ func (f *serveFlags) registerListeners(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.OpenToNetwork, "open-to-network", nil, "`listeners` (http, resp, admin or all) that other machines may reach although there is no TLS there or everybody may do everything")
 	fs.Lookup("open-to-network").NoOptDefVal = "all"
 	fs.IntVar(&c.MaxConns, "max-connections", 20_000, "the most connections at a time, of HTTP and of the Redis protocol each")
-	fs.DurationVar(&c.Slow, "slow", 10*time.Second, "how long a client may take to send the rest of a request, or to take its answer or a piece of a stream")
+	fs.DurationVar(&c.Slow, "slow", 10*time.Second, "how long a client may take to say who it is over the Redis protocol, to send the rest of a request, or to take its answer or a piece of a stream")
 	fs.DurationVar(&c.Idle, "idle", 0, "how long a client of the Redis protocol may be silent; 0 is for ever")
 	fs.DurationVar(&c.Drain, "drain", 0, "how long to be not ready, and still serve, before a stop: until load balancers have noticed")
 	fs.DurationVar(&c.Stop, "stop-timeout", 10*time.Second, "how long the stop may take after that")

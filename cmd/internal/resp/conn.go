@@ -1,7 +1,6 @@
 package resp
 
 import (
-	"errors"
 	"net"
 	"runtime"
 	"time"
@@ -39,8 +38,8 @@ type conn struct {
 	ran   int64         // commands that are not counted yet
 	quit  bool
 
-	limited time.Time // when the deadlines were last set
-	partial bool      // the rest of a command is awaited, with a deadline
+	limited time.Time // when the deadline of writes was last set
+	waiting waiting
 }
 
 func (c *conn) serve() {
@@ -61,7 +60,7 @@ func (c *conn) serve() {
 		if ran > 0 {
 			c.srv.cfg.Service.Took(server.RESP, ran, time.Since(began)) // all of them were answered at the end
 		}
-		if !there || c.quit || c.srv.life.Err() != nil || !c.read() {
+		if !there || c.quit || c.srv.life.Err() != nil || !c.read(began) {
 			return
 		}
 	}
@@ -137,65 +136,4 @@ func (c *conn) flush(now time.Time) bool {
 	}
 	c.out = c.out[:0]
 	return err == nil
-}
-
-// read waits for more and reports whether there is any.
-func (c *conn) read() bool {
-	switch {
-	case c.r == c.w:
-		c.r, c.w = 0, 0
-	case c.r > 0:
-		c.w = copy(c.buf, c.buf[c.r:c.w])
-		c.r = 0
-	}
-	if c.w == len(c.buf) {
-		grown := make([]byte, min(4*len(c.buf), mostBuffer))
-		copy(grown, c.buf[:c.w])
-		c.buf = grown
-	}
-	if !c.await() {
-		return false
-	}
-	n, err := c.c.Read(c.buf[c.w:])
-	c.w += n
-	if c.w == len(c.buf) && len(c.buf) < mostBuffer { // there is more: a pipeline in three reads is three wake-ups of its client
-		grown := make([]byte, 4*len(c.buf))
-		copy(grown, c.buf)
-		c.buf = grown
-	}
-	if n > 0 {
-		return true // an error will come again
-	}
-	var timeout net.Error
-	if errors.As(err, &timeout) && timeout.Timeout() && c.partial && c.srv.life.Err() == nil {
-		c.out = appendError(c.out[:0], "ERR", "the rest of the command did not come in time")
-		c.flush(time.Now())
-	}
-	return false
-}
-
-// await sets the deadline for what comes next: of a client in the middle of a command, or of an idle one.
-func (c *conn) await() bool {
-	patience := c.srv.cfg.Idle
-	partial := c.w > 0
-	switch {
-	case partial && c.partial:
-		return true // the first deadline stands: a client that sends a byte now and then does not move it
-	case partial:
-		patience = c.srv.cfg.Slow
-	case !c.partial && patience == 0:
-		return true
-	}
-	c.partial = partial
-	var deadline time.Time
-	if patience > 0 {
-		deadline = time.Now().Add(patience)
-	}
-	if c.c.SetReadDeadline(deadline) != nil {
-		return false
-	}
-	if c.srv.life.Err() != nil { // Shutdown may have set its own deadline a moment ago
-		return false
-	}
-	return true
 }

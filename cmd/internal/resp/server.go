@@ -22,7 +22,7 @@ type Config struct {
 	// MaxConns bounds how many clients there are at a time; 0 means 20,000.
 	MaxConns int
 
-	// Slow is how long a client may take to send the rest of a command or to take its replies; 0 means 10 s.
+	// Slow is how long a client may take to say who it is, to send the rest of a command, or to take its replies; 0 means 10 s.
 	Slow time.Duration
 
 	// Idle is how long a client may be silent; 0 means for ever.

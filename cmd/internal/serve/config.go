@@ -31,7 +31,7 @@ type Config struct {
 	OpenToNetwork []string
 
 	MaxConns int           // of the Redis protocol, and as many of HTTP; 0 means 20,000
-	Slow     time.Duration // how long a client may take to send a request or take an answer; 0 means 10 s
+	Slow     time.Duration // how long a client may take to send a request, to take an answer, or to say who it is over the Redis protocol; 0 means 10 s
 	Idle     time.Duration // how long a client of the Redis protocol may be silent; 0 means for ever
 	Drain    time.Duration // how long the server is not ready, but still serves, before it stops
 	Stop     time.Duration // how long a stop may take, without Drain; 0 means 10 s

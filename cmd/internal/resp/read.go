@@ -1,0 +1,133 @@
+package resp
+
+import (
+	"errors"
+	"net"
+	"time"
+)
+
+// calm is how long a client has to be silent until its buffers are small again: those of ten thousand clients that each sent a large pipeline once would be a gigabyte.
+const calm = 2 * time.Second
+
+// waiting is what a connection waits for, and how long it may take. The zero value is for ever.
+type waiting struct {
+	until   time.Time // as it was set
+	partial time.Time // by when the rest of a command has to be there; zero when none has begun
+	known   time.Time // by when the client has to say who it is; zero when it is known
+	idle    time.Time // by when an idle client has to say something; zero when it may be silent
+	large   bool      // the buffers are, and until is when they need not be any more
+}
+
+// read waits for more and reports whether there is any. now may be a moment ago.
+func (c *conn) read(now time.Time) bool {
+	carried := c.r > 0
+	switch {
+	case c.r == c.w:
+		c.r, c.w = 0, 0
+	case carried:
+		c.w = copy(c.buf, c.buf[c.r:c.w])
+		c.r = 0
+	}
+	if c.w == len(c.buf) {
+		c.grow()
+	}
+	c.waiting.idle = time.Time{}
+	if c.srv.cfg.Idle > 0 && c.w == 0 {
+		c.waiting.idle = time.Now().Add(c.srv.cfg.Idle)
+	}
+	for c.await(now, carried) {
+		n, err := c.c.Read(c.buf[c.w:])
+		c.w += n
+		if c.w == len(c.buf) && len(c.buf) < mostBuffer { // there is more: a pipeline in three reads is three wake-ups of its client
+			c.grow()
+		}
+		if n > 0 {
+			return true // an error will come again
+		}
+		var timeout net.Error
+		if !errors.As(err, &timeout) || !timeout.Timeout() || c.srv.life.Err() != nil {
+			return false
+		}
+		now, carried = time.Now(), false
+		if until := c.waiting.until; until.IsZero() || now.Before(until) || !c.late(now) { // a deadline that is not ours is of a handshake
+			return false
+		}
+	}
+	return false
+}
+
+func (c *conn) grow() {
+	grown := make([]byte, min(4*len(c.buf), mostBuffer))
+	copy(grown, c.buf[:c.w])
+	c.buf = grown
+}
+
+// await sets the deadline for what comes next, and reports whether to wait for it. carried says that commands were carried out since it was called last.
+func (c *conn) await(now time.Time, carried bool) bool {
+	w, cfg := &c.waiting, &c.srv.cfg
+	// Setting a deadline costs as much as a small reply, so that of buffers covers several reads.
+	if c.w == 0 && c.id != nil && w.idle.IsZero() && w.partial.IsZero() && w.known.IsZero() {
+		large := len(c.buf) > firstBuffer || cap(c.out) > firstBuffer
+		if large == w.large && (!large || w.until.Sub(now) > calm) {
+			return true
+		}
+	}
+	now = time.Now() // it may have been a moment ago
+	switch {
+	case c.w == 0:
+		w.partial = time.Time{}
+	case carried, w.partial.IsZero(): // otherwise the first deadline stands: a client that sends a byte now and then does not move it
+		w.partial = now.Add(cfg.Slow)
+	}
+	switch {
+	case c.id != nil:
+		w.known = time.Time{}
+	case w.known.IsZero():
+		w.known = now.Add(cfg.Slow) // whatever it says meanwhile
+	}
+	w.large = c.w == 0 && (len(c.buf) > firstBuffer || cap(c.out) > firstBuffer)
+	until := first(w.partial, w.known, w.idle)
+	if w.large {
+		until = first(until, now.Add(2*calm))
+	}
+	if !until.Equal(w.until) {
+		w.until = until
+		if c.c.SetReadDeadline(until) != nil {
+			return false
+		}
+	}
+	return c.srv.life.Err() == nil // Shutdown may have set its own deadline a moment ago
+}
+
+// late does what is to be done when nothing came until the deadline, and reports whether to go on waiting.
+func (c *conn) late(now time.Time) bool {
+	over := func(t time.Time) bool { return !t.IsZero() && !now.Before(t) }
+	w := &c.waiting
+	switch {
+	case over(w.partial):
+		c.out = appendError(c.out[:0], "ERR", "the rest of the command did not come in time")
+		c.flush(now)
+		return false
+	case over(w.known):
+		c.out = appendError(c.out[:0], "NOAUTH", "no AUTH came in time")
+		c.flush(now)
+		return false
+	case over(w.idle):
+		return false
+	}
+	if c.w == 0 {
+		c.buf, c.out = make([]byte, firstBuffer), make([]byte, 0, firstBuffer)
+		c.args, c.same, c.ids = nil, nil, nil // args are parts of the buffer
+	}
+	return true
+}
+
+// first returns the earliest of some times that are not zero.
+func first(times ...time.Time) (least time.Time) {
+	for _, t := range times {
+		if least.IsZero() || !t.IsZero() && t.Before(least) {
+			least = t
+		}
+	}
+	return least
+}

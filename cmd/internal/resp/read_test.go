@@ -1,0 +1,227 @@
+package resp
+
+import (
+	"bufio"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"math/big"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// pipe is a connection in a bubble of virtual time, and its client.
+type pipe struct {
+	*peer
+	conn *conn
+	done chan struct{}
+}
+
+// pipeTo serves one connection of a server with the namespace default. wrap stands before the server's side; nil for none.
+func pipeTo(t *testing.T, cfg Config, wrap func(net.Conn) net.Conn) *pipe {
+	time.Sleep(time.Until(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))) // the bubble begins before the epoch
+	st := lease.NewMemory()
+	sc, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.CreateNamespace(t.Context(), st, "default", sc, nil); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Service = server.New(st, server.Options{Lead: 100_000})
+	if cfg.Auth == nil {
+		a := server.Open()
+		cfg.Auth = func() *server.Auth { return a }
+	}
+	s := New(cfg)
+	theirs, ours := net.Pipe()
+	if wrap != nil {
+		theirs = wrap(theirs)
+	}
+	p := &pipe{&peer{t, ours, bufio.NewReader(ours)}, &conn{srv: s, c: theirs, proto: 2, id: cfg.Auth().Anyone()}, make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		p.conn.serve()
+	}()
+	t.Cleanup(func() {
+		ours.Close()
+		<-p.done
+		if err := cfg.Service.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+func (p *pipe) closed() bool {
+	synctest.Wait()
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// burst sends a large pipeline, and takes the replies.
+func (p *pipe) burst() {
+	const n = 1500
+	go func() { _, _ = p.c.Write([]byte(strings.Repeat(encode("SNOWFENCE.NEXT", "default"), n))) }()
+	last := snowfence.ID(0)
+	for range n {
+		id := p.id(p.reply())
+		if id <= last {
+			p.Fatalf("%d after %d", id, last)
+		}
+		last = id
+	}
+}
+
+// A client that falls silent has small buffers again, without a setting and with one, over TLS too; one that goes on keeps them, and nobody is cut off for it.
+func TestBuffersOfIdleClients(t *testing.T) {
+	for name, idle := range map[string]time.Duration{"for ever": 0, "an hour": time.Hour} {
+		for _, secure := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				var wrap func(net.Conn) net.Conn
+				if secure {
+					wrap = func(c net.Conn) net.Conn { return tls.Server(c, selfSigned(t)) }
+				}
+				p := pipeTo(t, Config{Idle: idle}, wrap)
+				if secure {
+					p.c = tls.Client(p.c, &tls.Config{InsecureSkipVerify: true})
+					p.r = bufio.NewReader(p.c)
+				}
+				held := func() int {
+					synctest.Wait()
+					n := len(p.conn.buf) + cap(p.conn.out)
+					for _, a := range p.conn.args[:cap(p.conn.args)] {
+						n += cap(a)
+					}
+					return n
+				}
+				p.burst()
+				if n := held(); n < 16*firstBuffer {
+					t.Fatalf("%s: the buffers are %d bytes, so that this tests nothing", name, n)
+				}
+				for range 20 { // it goes on, and gets through each time without new ones
+					p.do("PING")
+					time.Sleep(calm / 2)
+					if n := held(); n < 16*firstBuffer {
+						t.Fatalf("%s: the buffers of a busy client are %d bytes", name, n)
+					}
+				}
+				p.do("PING")
+				time.Sleep(2 * calm)
+				if n := held(); n > 2*firstBuffer {
+					t.Errorf("%s: the buffers of an idle client are %d bytes", name, n)
+				}
+				time.Sleep(30 * time.Minute)
+				p.burst()
+				time.Sleep(59 * time.Minute)
+				if p.do("PING") != "PONG" {
+					t.Errorf("%s: cut off", name)
+				}
+				time.Sleep(61 * time.Minute)
+				if closed := p.closed(); closed != (idle > 0) {
+					t.Errorf("%s: after an hour of silence, closed is %v", name, closed)
+				}
+			})
+		}
+	}
+}
+
+// Who does not say who it is has to go, whatever it sends meanwhile; who has said so may be silent for ever, and who takes it back has as long once more.
+func TestNobodyStays(t *testing.T) {
+	a, err := server.NewAuth([]server.Token{token("all", "secret", nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{Auth: func() *server.Auth { return a }, Slow: 10 * time.Second}
+	slowly := encode("CLIENT", "SETNAME", strings.Repeat("x", 100))
+	for name, say := range map[string]func(i int) string{
+		"silent":          func(int) string { return "" },
+		"talkative":       func(int) string { return encode("CLIENT", "SETNAME", "x") },
+		"a byte a second": func(i int) string { return slowly[i : i+1] },
+		"without success": func(int) string { return encode("AUTH", "wrong") },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := pipeTo(t, cfg, nil)
+			go func() { _, _ = p.r.WriteTo(io.Discard) }()
+			began := time.Now()
+			for i := 0; !p.closed() && i < 60; i++ {
+				if text := say(i); text != "" {
+					_, _ = p.c.Write([]byte(text))
+				}
+				time.Sleep(time.Second)
+			}
+			if d := time.Since(began); d < 10*time.Second || d > 12*time.Second {
+				t.Errorf("%s: nobody stayed for %v", name, d)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p := pipeTo(t, cfg, nil)
+		time.Sleep(9 * time.Second)
+		if got := p.do("AUTH", "secret"); got != "OK" {
+			t.Fatal(got)
+		}
+		time.Sleep(time.Hour)
+		p.id(p.do("SNOWFENCE.NEXT", "default"))
+		p.do("RESET")
+		time.Sleep(9 * time.Second)
+		if p.closed() {
+			t.Error("closed too early")
+		}
+		p.fails(p.reply(), "NOAUTH")
+		if !p.closed() {
+			t.Error("nobody stays after RESET")
+		}
+	})
+}
+
+// A client that never stops sending, so that every piece that comes in ends in the middle of a command, is not slow.
+func TestEndlessPipeline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := pipeTo(t, Config{Slow: 10 * time.Second}, nil)
+		text := encode("ECHO", "x")
+		p.send(text[:5])
+		for range 60 {
+			time.Sleep(time.Second)
+			p.send(text[5:] + text[:5])
+			if got := p.reply(); got != "x" {
+				t.Fatal(got)
+			}
+		}
+		time.Sleep(11 * time.Second)
+		if got, err := p.r.ReadString('\n'); err == nil && !strings.Contains(got, "in time") {
+			t.Error(got)
+		}
+		if !p.closed() {
+			t.Error("a client that does not end its command stays")
+		}
+	})
+}
+
+func selfSigned(t *testing.T) *tls.Config {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, about, about, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+}
