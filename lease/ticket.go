@@ -72,6 +72,10 @@ func (t Ticket) Renew(ctx context.Context, st Store, s *snowfence.Scheme, attemp
 	if err := checkAttempt(attempt); err != nil {
 		return t, err
 	}
+	if strings.HasPrefix(t.Nonce, attempt+".") {
+		// A repetition sends the ticket that it was first sent with. With one attempt for all renewals, what a copy of the holder wrote would be taken for the holder's own.
+		return t, invalidf("lease: node %d of namespace %q: the attempt is that of the renewal before: take a new random one for each", t.Node, t.Namespace)
+	}
 	l, err := t.resume(ctx, st, s, attemptWorld{world.From(ctx), attempt}, o)
 	if err != nil {
 		return t, err

@@ -186,6 +186,18 @@ func TestTicketNeedsAnAttempt(t *testing.T) {
 	}
 }
 
+// Who sends the same attempt with each renewal would not notice a copy of itself: what one writes would be taken for a lost answer of the other, again and again.
+func TestTicketWithTheSameAttemptAgain(t *testing.T) {
+	w := newTicketWorld(t)
+	a, attempt := w.acquire(), rand.Text()
+	w.renew(a, attempt)
+	b := w.renew(a, attempt) // the answer was lost
+	if _, err := b.Renew(t.Context(), w.st, w.scheme, attempt, w.options()); !errors.Is(err, lease.ErrInvalid) {
+		t.Errorf("the attempt of the renewal before: %v", err)
+	}
+	w.renew(b, rand.Text()) // and it did no harm
+}
+
 // A ticket that was changed in anything is refused, and nothing is written for it: with a lower From the ticks of the holder before could be given back, and with a
 // higher Revision or Until everybody's floor be raised.
 func TestTicketThatWasChanged(t *testing.T) {
