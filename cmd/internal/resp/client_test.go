@@ -271,6 +271,8 @@ func TestTokens(t *testing.T) {
 	p.fails(p.do("SNOWFENCE.NEXT", "default", "COUNT", "11"), "LIMIT")
 	p.do("SNOWFENCE.NEXT", "default", "COUNT", "10")
 	p.fails(p.do("SNOWFENCE.NEXT", "default"), "LIMIT")
+	p.fails(p.do("SNOWFENCE.DECODE", "default", "1"), "LIMIT")
+	p.fails(p.do("SNOWFENCE.NEXT", "missing"), "LIMIT") // before the store is asked
 }
 
 func TestLimitOfConnections(t *testing.T) {

@@ -101,15 +101,15 @@ func equalFold(b []byte, word string) bool {
 	return true
 }
 
-// in finds the namespace of a command, most often that of the one before, and checks that the caller may.
-func (c *conn) in(name []byte, v server.Verb) (*server.Space, bool) {
+// in finds the namespace of a command, most often that of the one before, and checks that the caller may. The command counts as n IDs.
+func (c *conn) in(name []byte, v server.Verb, n int64) (*server.Space, bool) {
 	if c.id == nil {
 		c.noAuth()
 		return nil, false
 	}
 	sp := c.space
 	if sp == nil || string(name) != sp.Name || sp.Over() {
-		if err := c.id.May(v, string(name)); err != nil {
+		if err := c.id.Ask(v, string(name), n); err != nil {
 			c.fail(err)
 			return nil, false
 		}
@@ -120,7 +120,7 @@ func (c *conn) in(name []byte, v server.Verb) (*server.Space, bool) {
 		}
 		c.countMade() // of the one before
 		c.space = sp
-	} else if err := c.id.May(v, sp.Name); err != nil {
+	} else if err := c.id.Ask(v, sp.Name, n); err != nil {
 		c.fail(err)
 		return nil, false
 	}
@@ -133,19 +133,13 @@ func (c *conn) next(args [][]byte) {
 		c.err("wrong number of arguments for 'snowfence.next' command")
 		return
 	}
-	sp, ok := c.in(args[1], server.VerbIDs)
+	if len(args) > 2 {
+		c.nextMany(args)
+		return
+	}
+	sp, ok := c.in(args[1], server.VerbIDs, 1)
 	if !ok {
 		return
-	}
-	if len(args) > 2 {
-		c.nextMany(sp, args)
-		return
-	}
-	if c.id.Limited() {
-		if err := c.id.Spend(1); err != nil {
-			c.fail(err)
-			return
-		}
 	}
 	id, err := sp.Next(c.srv.life)
 	if err != nil {
@@ -156,7 +150,11 @@ func (c *conn) next(args [][]byte) {
 	c.out = appendID(c.out, id)
 }
 
-func (c *conn) nextMany(sp *server.Space, args [][]byte) {
+func (c *conn) nextMany(args [][]byte) {
+	if c.id == nil {
+		c.noAuth()
+		return
+	}
 	runs := len(args) == 5 && equalFold(args[4], "RUNS")
 	if !equalFold(args[2], "COUNT") || len(args) != 4 && !runs {
 		c.err("syntax error: SNOWFENCE.NEXT namespace [COUNT n [RUNS]]")
@@ -171,8 +169,8 @@ func (c *conn) nextMany(sp *server.Space, args [][]byte) {
 		c.fail(err)
 		return
 	}
-	if err := c.id.Spend(n); err != nil {
-		c.fail(err)
+	sp, ok := c.in(args[1], server.VerbIDs, n)
+	if !ok {
 		return
 	}
 	if runs {
@@ -218,7 +216,7 @@ func (c *conn) nextRuns(sp *server.Space, n int64) {
 
 // decode is SNOWFENCE.DECODE namespace id.
 func decode(c *conn, args [][]byte) {
-	sp, ok := c.in(args[1], server.VerbRead)
+	sp, ok := c.in(args[1], server.VerbRead, 1)
 	if !ok {
 		return
 	}
@@ -246,7 +244,7 @@ func decode(c *conn, args [][]byte) {
 
 // spanOf is SNOWFENCE.RANGE namespace from to. Times are RFC 3339, or milliseconds since 1970.
 func spanOf(c *conn, args [][]byte) {
-	sp, ok := c.in(args[1], server.VerbRead)
+	sp, ok := c.in(args[1], server.VerbRead, 1)
 	if !ok {
 		return
 	}

@@ -163,19 +163,19 @@ func answer(w http.ResponseWriter, code int, v any) error {
 	return nil
 }
 
-// may returns the namespace of a request whose caller may do something in it.
-func (h *rest) may(r *http.Request, v server.Verb) (string, *server.Identity, error) {
+// may returns the namespace of a request whose caller may do something in it. The request counts as n IDs.
+func (h *rest) may(r *http.Request, v server.Verb, n int64) (string, *server.Identity, error) {
 	id, err := h.who(r)
 	if err != nil {
 		return "", nil, err
 	}
 	name := r.PathValue("namespace")
-	return name, id, id.May(v, name)
+	return name, id, id.Ask(v, name, n)
 }
 
 // space is may for what reads a namespace.
-func (h *rest) space(r *http.Request, v server.Verb) (*server.Space, *server.Identity, error) {
-	name, id, err := h.may(r, v)
+func (h *rest) space(r *http.Request, v server.Verb, n int64) (*server.Space, *server.Identity, error) {
+	name, id, err := h.may(r, v, n)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,36 +12,41 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// count reads ?n=.
-func count(r *http.Request) (int64, error) {
-	if r.URL.RawQuery == "" {
-		return 1, nil
-	}
-	text := r.URL.Query().Get("n")
-	if text == "" {
-		return 1, nil
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
+// wish is what a request for IDs asks for.
+type wish struct {
+	n    int64
+	runs bool
+}
+
+// asked reads ?n=10&runs=true.
+func asked(r *http.Request) (wish, error) {
+	q, err := query(r, "n", "runs")
 	if err != nil {
-		return 0, server.NewError(server.Invalid, fmt.Errorf("n=%s is not a number", clip(text)))
+		return wish{}, err
 	}
-	return n, server.CheckCount(n)
+	n, err := number(q, "n", 1)
+	if err != nil {
+		return wish{}, err
+	}
+	runs, err := truth(q, "runs")
+	if err != nil {
+		return wish{}, err
+	}
+	return wish{n, runs}, server.CheckCount(n)
 }
 
 // next is GET /v1/{namespace}/next?n=10: {"ids":["…"]}, or lines, or with runs=true {"runs":[…]}.
 func (h *rest) next(w http.ResponseWriter, r *http.Request) error {
-	sp, id, err := h.space(r, server.VerbIDs)
+	want, err := asked(r)
+	n := want.n
+	sp, _, err2 := h.space(r, server.VerbIDs, max(n, 1))
+	if err2 != nil { // who may not ask is told that first
+		return err2
+	}
 	if err != nil {
 		return err
 	}
-	n, err := count(r)
-	if err != nil {
-		return err
-	}
-	if err := id.Spend(n); err != nil {
-		return err
-	}
-	if r.URL.RawQuery != "" && r.URL.Query().Get("runs") == "true" {
+	if want.runs {
 		if r.Method == http.MethodHead {
 			h.head(w, false)
 			return nil
@@ -146,13 +151,16 @@ func (h *rest) runs(w http.ResponseWriter, r *http.Request, sp *server.Space, n 
 
 // stream is GET /v1/{namespace}/stream: a line for each ID until the client has enough.
 func (h *rest) stream(w http.ResponseWriter, r *http.Request) error {
-	sp, id, err := h.space(r, server.VerbIDs)
+	sp, id, err := h.space(r, server.VerbIDs, 0)
 	if err != nil {
 		return err
 	}
 	if r.Method == http.MethodHead {
 		h.head(w, true)
 		return nil
+	}
+	if _, err := query(r); err != nil {
+		return err
 	}
 	control := http.NewResponseController(w)
 	var b []byte
@@ -197,7 +205,7 @@ const slowest = 30 * time.Second
 
 // decode is GET /v1/{namespace}/decode/{id}.
 func (h *rest) decode(w http.ResponseWriter, r *http.Request) error {
-	sp, _, err := h.space(r, server.VerbRead)
+	sp, _, err := h.space(r, server.VerbRead, 1)
 	if err != nil {
 		return err
 	}
@@ -218,11 +226,14 @@ func (h *rest) decode(w http.ResponseWriter, r *http.Request) error {
 
 // span is GET /v1/{namespace}/range?from=&to=.
 func (h *rest) span(w http.ResponseWriter, r *http.Request) error {
-	sp, _, err := h.space(r, server.VerbRead)
+	sp, _, err := h.space(r, server.VerbRead, 1)
 	if err != nil {
 		return err
 	}
-	q := r.URL.Query()
+	q, err := query(r, "from", "to")
+	if err != nil {
+		return err
+	}
 	from, err := server.ParseTime(q.Get("from"))
 	if err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
@@ -15,7 +14,7 @@ import (
 func (h *rest) list(w http.ResponseWriter, r *http.Request) error {
 	id, err := h.who(r)
 	if err == nil {
-		err = id.May(server.VerbRead, "")
+		err = id.Ask(server.VerbRead, "", 1)
 	}
 	if err != nil {
 		return err
@@ -28,7 +27,7 @@ func (h *rest) list(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (h *rest) show(w http.ResponseWriter, r *http.Request) error {
-	name, _, err := h.may(r, server.VerbRead)
+	name, _, err := h.may(r, server.VerbRead, 1)
 	if err != nil {
 		return err
 	}
@@ -59,7 +58,7 @@ func body(w http.ResponseWriter, r *http.Request) (v wanted, err error) {
 }
 
 func (h *rest) create(w http.ResponseWriter, r *http.Request) error {
-	name, _, err := h.may(r, server.VerbManage)
+	name, _, err := h.may(r, server.VerbManage, 1)
 	if err != nil {
 		return err
 	}
@@ -75,7 +74,7 @@ func (h *rest) create(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (h *rest) change(w http.ResponseWriter, r *http.Request) error {
-	name, _, err := h.may(r, server.VerbManage)
+	name, _, err := h.may(r, server.VerbManage, 1)
 	if err != nil {
 		return err
 	}
@@ -92,11 +91,15 @@ func (h *rest) change(w http.ResponseWriter, r *http.Request) error {
 
 // delete is DELETE /v1/{namespace}?confirm={namespace}.
 func (h *rest) delete(w http.ResponseWriter, r *http.Request) error {
-	name, _, err := h.may(r, server.VerbManage)
+	name, _, err := h.may(r, server.VerbManage, 1)
 	if err != nil {
 		return err
 	}
-	if err := h.s.DeleteNamespace(r.Context(), name, r.URL.Query().Get("confirm")); err != nil {
+	q, err := query(r, "confirm")
+	if err != nil {
+		return err
+	}
+	if err := h.s.DeleteNamespace(r.Context(), name, q.Get("confirm")); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -105,22 +108,27 @@ func (h *rest) delete(w http.ResponseWriter, r *http.Request) error {
 
 // leases is GET /v1/{namespace}/leases?after=&limit=&held=true.
 func (h *rest) leases(w http.ResponseWriter, r *http.Request) error {
-	name, _, err := h.may(r, server.VerbRead)
+	name, _, err := h.may(r, server.VerbRead, 1)
 	if err != nil {
 		return err
 	}
-	q := r.URL.Query()
-	numbers := map[string]int64{"after": -1, "limit": 0}
-	for key := range numbers {
-		text := q.Get(key)
-		if text == "" {
-			continue
-		}
-		if numbers[key], err = strconv.ParseInt(text, 10, 64); err != nil {
-			return server.NewError(server.Invalid, fmt.Errorf("%s=%s is not a number", key, clip(text)))
-		}
+	q, err := query(r, "after", "limit", "held")
+	if err != nil {
+		return err
 	}
-	list, err := h.s.Leases(r.Context(), name, max(numbers["after"], -1), int(numbers["limit"]), q.Get("held") == "true")
+	after, err := number(q, "after", -1)
+	if err != nil {
+		return err
+	}
+	limit, err := number(q, "limit", 0)
+	if err != nil {
+		return err
+	}
+	held, err := truth(q, "held")
+	if err != nil {
+		return err
+	}
+	list, err := h.s.Leases(r.Context(), name, max(after, -1), int(limit), held)
 	if err != nil {
 		return err
 	}

@@ -97,6 +97,10 @@ func TestPaths(t *testing.T) {
 		{"/v1/{namespace}/next", "GET", "/v1/default/next?n=0", "", 400, "invalid"},
 		{"/v1/{namespace}/next", "GET", "/v1/default/next?n=1000001", "", 400, "invalid"},
 		{"/v1/{namespace}/next", "GET", "/v1/default/next?n=x", "", 400, "invalid"},
+		{"/v1/{namespace}/next", "GET", "/v1/default/next?count=5", "", 400, "invalid"},
+		{"/v1/{namespace}/next", "GET", "/v1/default/next?n=2&n=3", "", 400, "invalid"},
+		{"/v1/{namespace}/next", "GET", "/v1/default/next?n=2;x", "", 400, "invalid"},
+		{"/v1/{namespace}/next", "GET", "/v1/default/next?runs=yes", "", 400, "invalid"},
 		{"/v1/{namespace}/next", "GET", "/v1/orders/next", "", 404, "no-namespace"},
 		{"/v1/{namespace}/decode/{id}", "GET", "/v1/default/decode/2104672976770170879", "", 200, ""},
 		{"/v1/{namespace}/decode/{id}", "GET", "/v1/default/decode/x", "", 400, "invalid"},
@@ -261,11 +265,29 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// Every request counts for the rate of its token, also one that fails.
+func TestRateOfAllRequests(t *testing.T) {
+	f := start(t)
+	for _, path := range []string{"/v1/default/next", "/v1/missing/next", "/v1/default/decode/1", "/v1/default/range?from=1&to=2", "/v1/default/leases", "/v1/default", "/v1"} {
+		a, err := server.NewAuth([]server.Token{{Name: "t", SHA256: sumOfSecret, Rate: 1e-9, Burst: 2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.who, _ = a.Who("secret")
+		for i := range 3 {
+			if code := f.do("GET", path, "").Code; (code == 429) != (i == 2) {
+				t.Errorf("%s, request %d of 2: %d", path, i+1, code)
+			}
+		}
+	}
+}
+
+const sumOfSecret = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b" // the SHA-256 of "secret"
+
 // A stream ends when its token loses the right to it.
 func TestStreamOfALostRight(t *testing.T) {
-	const sum = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b" // of "secret"
 	tokens := func(verbs ...server.Verb) *server.Auth {
-		a, err := server.NewAuth([]server.Token{{Name: "t", SHA256: sum, Verbs: verbs}})
+		a, err := server.NewAuth([]server.Token{{Name: "t", SHA256: sumOfSecret, Verbs: verbs}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -180,7 +180,8 @@ func (i errorInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc
 }
 
 // may finds the caller and checks that it may do something in a namespace, whose default name is "default".
-func (r *rpc) may(ctx context.Context, v server.Verb, namespace string) (string, *server.Identity, error) {
+// The request counts as n IDs.
+func (r *rpc) may(ctx context.Context, v server.Verb, namespace string, n int64) (string, *server.Identity, error) {
 	id, err := r.who(ctx)
 	if err != nil {
 		return "", nil, err
@@ -188,5 +189,5 @@ func (r *rpc) may(ctx context.Context, v server.Verb, namespace string) (string,
 	if namespace == "" {
 		namespace = "default"
 	}
-	return namespace, id, id.May(v, namespace)
+	return namespace, id, id.Ask(v, namespace, n)
 }

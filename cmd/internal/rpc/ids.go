@@ -14,9 +14,9 @@ import (
 
 type ids struct{ *rpc }
 
-// space returns a namespace for new IDs, and who asks.
-func (r ids) space(ctx context.Context, namespace string, n int64) (*server.Space, *server.Identity, error) {
-	name, id, err := r.may(ctx, server.VerbIDs, namespace)
+// space returns a namespace for n new IDs, and who asks. The request counts as spent IDs.
+func (r ids) space(ctx context.Context, namespace string, n, spent int64) (*server.Space, *server.Identity, error) {
+	name, id, err := r.may(ctx, server.VerbIDs, namespace, spent)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -29,10 +29,7 @@ func (r ids) space(ctx context.Context, namespace string, n int64) (*server.Spac
 
 func (r ids) Next(ctx context.Context, req *connect.Request[pb.NextRequest]) (*connect.Response[pb.NextResponse], error) {
 	n := int64(max(req.Msg.Count, 1))
-	sp, id, err := r.space(ctx, req.Msg.Namespace, n)
-	if err == nil {
-		err = id.Spend(n)
-	}
+	sp, _, err := r.space(ctx, req.Msg.Namespace, n, n)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +70,7 @@ func (r ids) Stream(ctx context.Context, req *connect.Request[pb.StreamRequest],
 	if batch == 0 {
 		batch = 1000
 	}
-	if _, _, err := r.space(ctx, req.Msg.Namespace, batch); err != nil { // before anything is held for it
+	if _, _, err := r.space(ctx, req.Msg.Namespace, batch, 1); err != nil { // before anything is held for it
 		return err
 	}
 	if err := r.hold(ctx, batch); err != nil {
@@ -89,7 +86,7 @@ func (r ids) Stream(ctx context.Context, req *connect.Request[pb.StreamRequest],
 		if err != nil {
 			return err
 		}
-		sp, id, err := r.space(ctx, req.Msg.Namespace, n) // each time, since the layout or the rights may change
+		sp, id, err := r.space(ctx, req.Msg.Namespace, n, 0) // each time, since the layout or the rights may change
 		if err == nil {
 			n, err = id.Pace(ctx, n)
 		}
@@ -108,7 +105,7 @@ func (r ids) Stream(ctx context.Context, req *connect.Request[pb.StreamRequest],
 }
 
 func (r ids) Decode(ctx context.Context, req *connect.Request[pb.DecodeRequest]) (*connect.Response[pb.DecodeResponse], error) {
-	name, _, err := r.may(ctx, server.VerbRead, req.Msg.Namespace)
+	name, _, err := r.may(ctx, server.VerbRead, req.Msg.Namespace, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +125,7 @@ func (r ids) Decode(ctx context.Context, req *connect.Request[pb.DecodeRequest])
 }
 
 func (r ids) Range(ctx context.Context, req *connect.Request[pb.RangeRequest]) (*connect.Response[pb.RangeResponse], error) {
-	name, _, err := r.may(ctx, server.VerbRead, req.Msg.Namespace)
+	name, _, err := r.may(ctx, server.VerbRead, req.Msg.Namespace, 1)
 	if err != nil {
 		return nil, err
 	}

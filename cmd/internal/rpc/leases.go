@@ -16,10 +16,7 @@ type leases struct{ *rpc }
 
 func (r leases) Acquire(ctx context.Context, req *connect.Request[pb.AcquireRequest]) (*connect.Response[pb.Lease], error) {
 	m := req.Msg
-	name, id, err := r.may(ctx, server.VerbLease, m.Namespace)
-	if err == nil {
-		err = id.Spend(max(1, int64(m.Nodes)))
-	}
+	name, id, err := r.may(ctx, server.VerbLease, m.Namespace, max(1, int64(m.Nodes)))
 	if err != nil {
 		return nil, err
 	}
@@ -75,10 +72,7 @@ func (r leases) ticket(ctx context.Context, b []byte) (lease.Ticket, error) {
 	if err != nil {
 		return t, err
 	}
-	if err := id.May(server.VerbLease, t.Namespace); err != nil {
-		return t, err
-	}
-	return t, id.Spend(1)
+	return t, id.Ask(server.VerbLease, t.Namespace, 1)
 }
 
 func (r leases) lease(t lease.Ticket, sp *server.Space) (*connect.Response[pb.Lease], error) {
@@ -94,7 +88,7 @@ func (r leases) lease(t lease.Ticket, sp *server.Space) (*connect.Response[pb.Le
 }
 
 func (r leases) List(ctx context.Context, req *connect.Request[pb.ListLeasesRequest]) (*connect.Response[pb.ListLeasesResponse], error) {
-	name, _, err := r.may(ctx, server.VerbRead, req.Msg.Namespace)
+	name, _, err := r.may(ctx, server.VerbRead, req.Msg.Namespace, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +114,7 @@ func infos(list []server.LeaseInfo) []*pb.LeaseInfo {
 const watchEvery = 2 * time.Second
 
 func (r leases) Watch(ctx context.Context, req *connect.Request[pb.WatchLeasesRequest], out *connect.ServerStream[pb.ListLeasesResponse]) error {
-	name, _, err := r.may(ctx, server.VerbRead, req.Msg.Namespace)
+	name, _, err := r.may(ctx, server.VerbRead, req.Msg.Namespace, 1)
 	if err != nil {
 		return err
 	}

@@ -93,6 +93,41 @@ func TestLeases(t *testing.T) {
 	w.wants("without the verb", err, connect.CodePermissionDenied, "denied")
 }
 
+// Every request counts for the rate of its token, also one that fails.
+func TestRateOfAllRequests(t *testing.T) {
+	w := start(t)
+	ctx := t.Context()
+	ids, namespaces := snowfencev1connect.NewIDServiceClient(http.DefaultClient, w.url), snowfencev1connect.NewNamespaceServiceClient(http.DefaultClient, w.url)
+	store := snowfencev1connect.NewStoreServiceClient(http.DefaultClient, w.url)
+	missing := "missing"
+	for name, ask := range map[string]func() error{
+		"next": func() error { _, err := ids.Next(ctx, connect.NewRequest(&pb.NextRequest{})); return err },
+		"missing": func() error {
+			_, err := ids.Next(ctx, connect.NewRequest(&pb.NextRequest{Namespace: missing}))
+			return err
+		},
+		"decode": func() error { _, err := ids.Decode(ctx, connect.NewRequest(&pb.DecodeRequest{Id: 1})); return err },
+		"leases": func() error { _, err := w.leases().List(ctx, connect.NewRequest(&pb.ListLeasesRequest{})); return err },
+		"list": func() error {
+			_, err := namespaces.List(ctx, connect.NewRequest(&pb.ListNamespacesRequest{}))
+			return err
+		},
+		"get": func() error {
+			_, err := store.Get(ctx, connect.NewRequest(&pb.GetRequest{Nodes: []int64{1}}))
+			return err
+		},
+		"find":     func() error { _, err := store.Find(ctx, connect.NewRequest(&pb.FindRequest{})); return err },
+		"describe": func() error { _, err := store.Describe(ctx, connect.NewRequest(&pb.DescribeRequest{})); return err },
+	} {
+		w.as(server.Token{Verbs: []server.Verb{server.VerbIDs, server.VerbRead, server.VerbLease, server.VerbStore}, Rate: 1e-9, Burst: 2})
+		for i := range 3 {
+			if err := ask(); (connect.CodeOf(err) == connect.CodeResourceExhausted) != (i == 2) {
+				t.Errorf("%s, request %d of 2: %v", name, i+1, err)
+			}
+		}
+	}
+}
+
 // Those who may lease may not use the store; those who use it may write what leases write, and those who manage anything.
 func TestStoreService(t *testing.T) {
 	w := start(t)

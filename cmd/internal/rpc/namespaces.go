@@ -26,7 +26,7 @@ func answer(n server.NamespaceInfo, err error) (*connect.Response[pb.Namespace],
 }
 
 func (r namespaces) Create(ctx context.Context, req *connect.Request[pb.CreateNamespaceRequest]) (*connect.Response[pb.Namespace], error) {
-	name, _, err := r.may(ctx, server.VerbManage, req.Msg.Name)
+	name, _, err := r.may(ctx, server.VerbManage, req.Msg.Name, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (r namespaces) Create(ctx context.Context, req *connect.Request[pb.CreateNa
 }
 
 func (r namespaces) Show(ctx context.Context, req *connect.Request[pb.ShowNamespaceRequest]) (*connect.Response[pb.Namespace], error) {
-	name, _, err := r.may(ctx, server.VerbRead, req.Msg.Name)
+	name, _, err := r.may(ctx, server.VerbRead, req.Msg.Name, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (r namespaces) Show(ctx context.Context, req *connect.Request[pb.ShowNamesp
 func (r namespaces) List(ctx context.Context, _ *connect.Request[pb.ListNamespacesRequest]) (*connect.Response[pb.ListNamespacesResponse], error) {
 	id, err := r.who(ctx)
 	if err == nil {
-		err = id.May(server.VerbRead, "")
+		err = id.Ask(server.VerbRead, "", 1)
 	}
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (r namespaces) List(ctx context.Context, _ *connect.Request[pb.ListNamespac
 }
 
 func (r namespaces) Change(ctx context.Context, req *connect.Request[pb.ChangeNamespaceRequest]) (*connect.Response[pb.Namespace], error) {
-	name, _, err := r.may(ctx, server.VerbManage, req.Msg.Name)
+	name, _, err := r.may(ctx, server.VerbManage, req.Msg.Name, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (r namespaces) Change(ctx context.Context, req *connect.Request[pb.ChangeNa
 }
 
 func (r namespaces) Delete(ctx context.Context, req *connect.Request[pb.DeleteNamespaceRequest]) (*connect.Response[pb.DeleteNamespaceResponse], error) {
-	name, _, err := r.may(ctx, server.VerbManage, req.Msg.Name)
+	name, _, err := r.may(ctx, server.VerbManage, req.Msg.Name, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ type store struct{ *rpc }
 const maxRecords = 10_000 // in one request
 
 func (r store) Get(ctx context.Context, req *connect.Request[pb.GetRequest]) (*connect.Response[pb.Records], error) {
-	name, _, err := r.may(ctx, server.VerbStore, req.Msg.Namespace)
+	name, _, err := r.may(ctx, server.VerbStore, req.Msg.Namespace, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (r store) Get(ctx context.Context, req *connect.Request[pb.GetRequest]) (*c
 
 func (r store) Find(ctx context.Context, req *connect.Request[pb.FindRequest]) (*connect.Response[pb.Records], error) {
 	m := req.Msg
-	name, id, err := r.may(ctx, server.VerbStore, m.Namespace)
+	name, id, err := r.may(ctx, server.VerbStore, m.Namespace, 1)
 	if err == nil && m.AllNamespaces {
 		name, err = "", id.May(server.VerbManage, "")
 	}
@@ -67,7 +67,7 @@ func (r store) Find(ctx context.Context, req *connect.Request[pb.FindRequest]) (
 }
 
 func (r store) Count(ctx context.Context, req *connect.Request[pb.CountRequest]) (*connect.Response[pb.CountResponse], error) {
-	name, _, err := r.may(ctx, server.VerbStore, req.Msg.Namespace)
+	name, _, err := r.may(ctx, server.VerbStore, req.Msg.Namespace, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (r store) Describe(ctx context.Context, req *connect.Request[pb.DescribeReq
 	name := req.Msg.Namespace // "" is the store as a whole
 	id, err := r.who(ctx)
 	if err == nil {
-		err = id.May(server.VerbStore, name)
+		err = id.Ask(server.VerbStore, name, 1)
 	}
 	if err != nil {
 		return nil, err

@@ -102,7 +102,7 @@ func (p *Process) handler(l listener) (http.Handler, error) {
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		id, err := p.tokens.who(r)
 		if err == nil {
-			err = id.May(server.VerbRead, "")
+			err = id.Ask(server.VerbRead, "", 1)
 		}
 		if err != nil {
 			rest.Problem(w, err)

@@ -189,7 +189,7 @@ func TestConnectionLimit(t *testing.T) {
 	}
 	for range 2 {
 		c := dial()
-		fmt.Fprintf(c, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+		fmt.Fprintf(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, "200") {
 			t.Fatalf("%q %v", line, err)
 		}
@@ -206,7 +206,7 @@ func TestConnectionLimit(t *testing.T) {
 	eventually(t, "room again", func() bool {
 		c := dial()
 		defer c.Close()
-		fmt.Fprintf(c, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+		fmt.Fprintf(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		line, _ := bufio.NewReader(c).ReadString('\n')
 		return strings.Contains(line, "200")
 	})

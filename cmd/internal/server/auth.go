@@ -174,6 +174,14 @@ func (id *Identity) May(v Verb, namespace string) error {
 	return nil
 }
 
+// Ask is May for a request, which counts for the caller's rate as n IDs, whatever becomes of it: one that fails may have asked the store.
+func (id *Identity) Ask(v Verb, namespace string, n int64) error {
+	if err := id.May(v, namespace); err != nil {
+		return err
+	}
+	return id.Spend(n)
+}
+
 var errRevoked = kindError{Anonymous, errors.New("the token was taken away: another one is needed")}
 
 // Sees reports whether the caller may know of a namespace.

@@ -61,6 +61,9 @@ func TestTokensReadAgain(t *testing.T) {
 	if err != nil || again.Spend(1) == nil || before[2].Spend(1) == nil {
 		t.Errorf("a rate was forgotten (%v)", err)
 	}
+	if before[2].Ask(VerbRead, "a", 1) == nil {
+		t.Error("a request beyond the rate")
+	}
 	if before[0].Spend(1) == nil || !before[0].Limited() || before[0].Sees("a") {
 		t.Error("a token that was taken away still counts")
 	}

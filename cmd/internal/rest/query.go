@@ -1,0 +1,62 @@
+package rest
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// query returns the parameters of a request. Each has to be one of those named, once: a misspelled one that nobody looks at would be a request for something else.
+func query(r *http.Request, names ...string) (url.Values, error) {
+	if r.URL.RawQuery == "" {
+		return nil, nil
+	}
+	q, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, server.NewError(server.Invalid, fmt.Errorf("the query %s: %w", clip(r.URL.RawQuery), err))
+	}
+	for name, values := range q {
+		if !slices.Contains(names, name) {
+			known := "none"
+			if len(names) > 0 {
+				known = strings.Join(names, ", ")
+			}
+			return nil, server.NewError(server.Invalid, fmt.Errorf("there is no parameter %s here; known: %s", clip(name), known))
+		}
+		if len(values) != 1 {
+			return nil, server.NewError(server.Invalid, fmt.Errorf("%s is given %d times", name, len(values)))
+		}
+	}
+	return q, nil
+}
+
+// number reads a parameter, or returns what it is when it is missing.
+func number(q url.Values, name string, missing int64) (int64, error) {
+	text := q.Get(name)
+	if text == "" {
+		return missing, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, server.NewError(server.Invalid, fmt.Errorf("%s=%s is not a number", name, clip(text)))
+	}
+	return n, nil
+}
+
+// truth reads a parameter that is true or false, which it is when it is missing.
+func truth(q url.Values, name string) (bool, error) {
+	text := q.Get(name)
+	if text == "" {
+		return false, nil
+	}
+	is, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, server.NewError(server.Invalid, fmt.Errorf("%s=%s is neither true nor false", name, clip(text)))
+	}
+	return is, nil
+}
