@@ -151,6 +151,9 @@ func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
 	defer l.mu.Unlock()
 	now := l.world.Now()
 	if err == nil {
+		if l.failures > 0 {
+			l.opts.Logger.Info("lease renewed again", "namespace", l.name, "label", l.opts.Label, "failures", l.failures)
+		}
 		l.trouble, l.failures = nil, 0
 		if before != nil && l.renewAt.Before(began) {
 			began = l.renewAt

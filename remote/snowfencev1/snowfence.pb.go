@@ -1401,9 +1401,9 @@ func (*ReleaseResponse) Descriptor() ([]byte, []int) {
 type ListLeasesRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	After         int64                  `protobuf:"varint,2,opt,name=after,proto3" json:"after,omitempty"` // nodes above this one; −1 for all
-	Limit         uint32                 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"` // 0 means 4096
-	Held          bool                   `protobuf:"varint,4,opt,name=held,proto3" json:"held,omitempty"`   // only those that somebody holds now
+	After         *int64                 `protobuf:"varint,2,opt,name=after,proto3,oneof" json:"after,omitempty"` // nodes above this one; missing for all
+	Limit         uint32                 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`       // 0 means 4096
+	Held          bool                   `protobuf:"varint,4,opt,name=held,proto3" json:"held,omitempty"`         // only those that somebody holds now
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1446,8 +1446,8 @@ func (x *ListLeasesRequest) GetNamespace() string {
 }
 
 func (x *ListLeasesRequest) GetAfter() int64 {
-	if x != nil {
-		return x.After
+	if x != nil && x.After != nil {
+		return *x.After
 	}
 	return 0
 }
@@ -2467,12 +2467,13 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x06ticket\x18\x01 \x01(\fR\x06ticket\x12\x17\n" +
 	"\x04used\x18\x02 \x01(\x03H\x00R\x04used\x88\x01\x01B\a\n" +
 	"\x05_used\"\x11\n" +
-	"\x0fReleaseResponse\"q\n" +
+	"\x0fReleaseResponse\"\x80\x01\n" +
 	"\x11ListLeasesRequest\x12\x1c\n" +
-	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
-	"\x05after\x18\x02 \x01(\x03R\x05after\x12\x14\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x19\n" +
+	"\x05after\x18\x02 \x01(\x03H\x00R\x05after\x88\x01\x01\x12\x14\n" +
 	"\x05limit\x18\x03 \x01(\rR\x05limit\x12\x12\n" +
-	"\x04held\x18\x04 \x01(\bR\x04held\"2\n" +
+	"\x04held\x18\x04 \x01(\bR\x04heldB\b\n" +
+	"\x06_after\"2\n" +
 	"\x12WatchLeasesRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"E\n" +
 	"\x12ListLeasesResponse\x12/\n" +
@@ -2700,6 +2701,7 @@ func file_snowfence_v1_snowfence_proto_init() {
 	}
 	file_snowfence_v1_snowfence_proto_msgTypes[17].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[20].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[22].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

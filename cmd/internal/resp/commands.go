@@ -63,6 +63,11 @@ func (c *conn) do(args [][]byte) bool {
 	cmd := c.srv.find(args[0])
 	switch {
 	case cmd == nil:
+		if equalFold(args[0], "POST") || equalFold(args[0], "HOST:") { // a page in a browser makes it talk HTTP to this port
+			c.err("this is not HTTP")
+			c.quit = true
+			return false
+		}
 		why := absent(clip(args[0]))
 		if why == "" {
 			why = "try COMMAND LIST"

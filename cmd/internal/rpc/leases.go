@@ -92,7 +92,11 @@ func (r leases) List(ctx context.Context, req *connect.Request[pb.ListLeasesRequ
 	if err != nil {
 		return nil, err
 	}
-	list, err := r.s.Leases(ctx, name, max(req.Msg.After, -1), int(req.Msg.Limit), req.Msg.Held)
+	after := int64(-1)
+	if req.Msg.After != nil {
+		after = max(*req.Msg.After, -1)
+	}
+	list, err := r.s.Leases(ctx, name, after, int(req.Msg.Limit), req.Msg.Held)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ type tokens struct {
 	fixed  []server.Token
 	logger *slog.Logger
 	seen   stamps
+	warned string // what was said of a file that cannot be read
 	auth   atomic.Pointer[server.Auth]
 }
 
@@ -55,7 +56,7 @@ func (t *tokens) read() (*server.Auth, error) {
 
 // ReadTokens reads a file of tokens. Everything in it may be known: a hash is of no use to those who read it, since the secrets are random.
 func ReadTokens(path string) ([]server.Token, error) {
-	data, err := os.ReadFile(path)
+	data, err := readFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("tokens: %w", err)
 	}
@@ -73,6 +74,18 @@ func ReadTokens(path string) ([]server.Token, error) {
 	return file.Tokens, nil
 }
 
+// readFile reads a regular file. Another one, such as a pipe, could let its reader wait for ever.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
+
 // look reads the file again if it changed. One that cannot be read leaves the old tokens in use.
 func (t *tokens) look() {
 	if t.path == "" || !t.seen.changed(t.path) {
@@ -81,9 +94,13 @@ func (t *tokens) look() {
 	a, err := t.read()
 	if err != nil {
 		t.seen = nil
-		t.logger.Warn("the file of tokens was changed and cannot be read: the old ones stay in use", "cause", err)
+		if text := err.Error(); text != t.warned {
+			t.warned = text
+			t.logger.Warn("the file of tokens was changed and cannot be read: the old ones stay in use", "cause", err)
+		}
 		return
 	}
+	t.warned = ""
 	a.Succeed(t.auth.Load())
 	t.auth.Store(a)
 	t.logger.Info("tokens read again", "file", t.path, "tokens", len(a.Names()))

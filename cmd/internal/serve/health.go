@@ -74,10 +74,14 @@ func (p *Process) examine(ctx context.Context) error {
 	if len(names) == 0 {
 		names, named = []string{"default"}, false
 	}
-	for _, name := range names {
+	var missing []error
+	for _, name := range names { // all of them: the trouble of one is no reason not to lease nodes of the next
 		if err := p.holds(ctx, name); err != nil && (named || !errors.Is(err, lease.ErrNoNamespace)) {
-			return err
+			missing = append(missing, err)
 		}
+	}
+	if len(missing) > 0 {
+		return errors.Join(missing...)
 	}
 	spaces := p.service.Spaces()
 	var trouble error

@@ -83,10 +83,13 @@ func TestStoreCutOff(t *testing.T) {
 // A namespace that cannot be leased makes the server not ready only where it was named, or is the only one.
 func TestReadyFor(t *testing.T) {
 	st := store(t)
-	p, _ := start(t, Config{ReadyFor: []string{"orders"}}, st)
+	p, _ := start(t, Config{ReadyFor: []string{"orders", "default"}}, st)
 	eventually(t, "a verdict", func() bool { return p.Ready() != errStarting })
 	if err := p.Ready(); err == nil || !strings.Contains(err.Error(), "orders") {
 		t.Fatalf("ready for a namespace that does not exist: %v", err)
+	}
+	if sp := p.Service().Spaces(); len(sp) != 1 || !strings.Contains(sp[0].Name, "default") {
+		t.Error("the trouble of one namespace keeps the server from another")
 	}
 	if p.Service().Ready(t.Context()) == nil { // what the health service of gRPC says
 		t.Error("the service says something else than the server")
@@ -99,7 +102,7 @@ func TestReadyFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "ready", func() bool { return p.Ready() == nil })
-	if len(p.Service().Spaces()) != 1 {
+	if len(p.Service().Spaces()) != 2 {
 		t.Error("a namespace was opened that was not named")
 	}
 	none, _ := start(t, Config{}, lease.NewMemory())

@@ -15,6 +15,7 @@ type certificates struct {
 	cert, key, ca string
 	logger        *slog.Logger
 	seen          stamps
+	warned        string // what was said of files that cannot be read
 	loaded        atomic.Pointer[tls.Config]
 }
 
@@ -29,13 +30,18 @@ func newCertificates(c *Config) (*certificates, error) {
 }
 
 func (t *certificates) read() error {
-	pair, err := tls.LoadX509KeyPair(t.cert, t.key)
+	cert, err := readFile(t.cert)
+	key, err2 := readFile(t.key)
+	var pair tls.Certificate
+	if err = errors.Join(err, err2); err == nil {
+		pair, err = tls.X509KeyPair(cert, key)
+	}
 	if err != nil {
 		return fmt.Errorf("certificate %s with key %s: %w", t.cert, t.key, err)
 	}
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
 	if t.ca != "" {
-		pem, err := os.ReadFile(t.ca)
+		pem, err := readFile(t.ca)
 		if err != nil {
 			return fmt.Errorf("tls-client-ca: %w", err)
 		}
@@ -57,9 +63,13 @@ func (t *certificates) look() {
 	}
 	if err := t.read(); err != nil {
 		t.seen = nil
-		t.logger.Warn("the certificate was changed and cannot be read: the old one stays in use", "file", t.cert, "cause", err)
+		if text := err.Error(); text != t.warned {
+			t.warned = text
+			t.logger.Warn("the certificate was changed and cannot be read: the old one stays in use", "file", t.cert, "cause", err)
+		}
 		return
 	}
+	t.warned = ""
 	t.logger.Info("certificate read again", "file", t.cert)
 }
 

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -71,6 +72,13 @@ func TestCertificates(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "a warning", func() bool { return strings.Contains(logs.String(), "cannot be read") })
+	for range 3 {
+		looks := p.looked.Load()
+		eventually(t, "another look", func() bool { return p.looked.Load() != looks })
+	}
+	if n := strings.Count(logs.String(), "cannot be read"); n != 1 {
+		t.Errorf("said %d times that a file cannot be read", n)
+	}
 	if again, err := serial(known); err != nil || again != first {
 		t.Errorf("a broken file took the certificate away: %v", err)
 	}
@@ -90,6 +98,13 @@ func TestTokensReload(t *testing.T) {
 		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadTokens(pipe); err == nil { // a reader of a pipe waits for a writer
+		t.Error("a pipe was read")
 	}
 	write(token("a", "secret-a", server.VerbIDs), token("b", "secret-b", server.VerbRead))
 	p, logs := start(t, Config{RESP: "127.0.0.1:0", Tokens: file, TokenList: []server.Token{token("c", "secret-c", server.VerbIDs)}}, store(t))
