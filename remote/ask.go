@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence"
@@ -11,13 +12,16 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
+// perRecord is how much longer a request may take for each record in it: the busiest store that was measured writes ten thousand a second, and the client that has so many is busy, too.
+const perRecord = time.Millisecond
+
 // ask makes a request that may be repeated: of the server that answered last, and of the others while one is away.
-func ask[T any](ctx context.Context, c *Client, do func(context.Context, *peer) (T, error)) (T, error) {
+func ask[T any](ctx context.Context, c *Client, records int, do func(context.Context, *peer) (T, error)) (T, error) {
 	var away []error
 	first := int(c.good.Load())
 	for i := range c.servers {
 		n := (first + i) % len(c.servers)
-		out, err := once(ctx, c, c.servers[n], do)
+		out, err := once(ctx, c, c.servers[n], records, do)
 		if err == nil {
 			c.good.Store(int64(n))
 			return out, nil
@@ -33,17 +37,17 @@ func ask[T any](ctx context.Context, c *Client, do func(context.Context, *peer) 
 }
 
 // askOnce makes a request that must not be repeated: it may have been carried out although no answer came. The next request goes to another server then.
-func askOnce[T any](ctx context.Context, c *Client, do func(context.Context, *peer) (T, error)) (T, error) {
+func askOnce[T any](ctx context.Context, c *Client, records int, do func(context.Context, *peer) (T, error)) (T, error) {
 	n := c.good.Load()
-	out, err := once(ctx, c, c.servers[n], do)
+	out, err := once(ctx, c, c.servers[n], records, do)
 	if err != nil && isAway(err) {
 		c.good.CompareAndSwap(n, (n+1)%int64(len(c.servers)))
 	}
 	return out, err
 }
 
-func once[T any](ctx context.Context, c *Client, p *peer, do func(context.Context, *peer) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+func once[T any](ctx context.Context, c *Client, p *peer, records int, do func(context.Context, *peer) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout+time.Duration(records)*perRecord)
 	defer cancel()
 	out, err := do(ctx, p)
 	return out, p.explain(err)

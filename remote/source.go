@@ -128,7 +128,7 @@ func (s *Source) ask() *sourceTrip {
 	s.asked = trip
 	n := s.size
 	go func() {
-		res, err := ask(s.life, s.c, func(ctx context.Context, p *peer) (*connect.Response[pb.NextResponse], error) {
+		res, err := ask(s.life, s.c, 0, func(ctx context.Context, p *peer) (*connect.Response[pb.NextResponse], error) {
 			return p.ids.Next(ctx, connect.NewRequest(&pb.NextRequest{Namespace: s.namespace, Count: uint32(n)}))
 		})
 		if s.life.Err() != nil {

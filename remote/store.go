@@ -12,10 +12,16 @@ import (
 )
 
 // Store is the store of a server. It does for leases what the store itself would, at one round trip more; leases that share a Client share round trips.
-type Store struct{ c *Client }
+type Store struct {
+	c     *Client
+	known known
+	clock clock
+}
+
+func newStore(c *Client) *Store { return &Store{c: c} }
 
 // Store returns the server's store, for the functions of package lease. The token needs the verb store.
-func (c *Client) Store() lease.Store { return lease.Group(&Store{c}) }
+func (c *Client) Store() lease.Store { return c.store }
 
 // perRequest bounds the records of one request.
 const perRequest = 5000
@@ -37,7 +43,7 @@ func (s *Store) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, erro
 			for _, i := range at {
 				req.Nodes = append(req.Nodes, keys[i].Node)
 			}
-			res, err := ask(ctx, s.c, func(ctx context.Context, p *peer) (*connect.Response[pb.Records], error) {
+			res, err := ask(ctx, s.c, len(at), func(ctx context.Context, p *peer) (*connect.Response[pb.Records], error) {
 				return p.store.Get(ctx, connect.NewRequest(req))
 			})
 			if err != nil {
@@ -65,7 +71,7 @@ func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error)
 		if q.Limit > 0 {
 			req.Limit = uint32(min(perRequest, q.Limit-len(out)))
 		}
-		res, err := ask(ctx, s.c, func(ctx context.Context, p *peer) (*connect.Response[pb.Records], error) {
+		res, err := ask(ctx, s.c, int(req.Limit), func(ctx context.Context, p *peer) (*connect.Response[pb.Records], error) {
 			return p.store.Find(ctx, connect.NewRequest(req))
 		})
 		if err != nil {
@@ -87,7 +93,7 @@ func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error)
 
 // Count implements [lease.Counter].
 func (s *Store) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
-	res, err := ask(ctx, s.c, func(ctx context.Context, p *peer) (*connect.Response[pb.CountResponse], error) {
+	res, err := ask(ctx, s.c, 0, func(ctx context.Context, p *peer) (*connect.Response[pb.CountResponse], error) {
 		return p.store.Count(ctx, connect.NewRequest(&pb.CountRequest{Namespace: namespace, First: first, Last: last}))
 	})
 	if err != nil {
@@ -113,7 +119,8 @@ func (s *Store) swap(ctx context.Context, writes []lease.Write) []error {
 	for i, w := range writes {
 		req.Writes[i] = &pb.Write{Old: w.Old, New: toWire(w.New)}
 	}
-	res, err := askOnce(ctx, s.c, func(ctx context.Context, p *peer) (*connect.Response[pb.SwapResponse], error) {
+	begun := s.known.begin()
+	res, err := askOnce(ctx, s.c, len(writes), func(ctx context.Context, p *peer) (*connect.Response[pb.SwapResponse], error) {
 		return p.store.Swap(ctx, connect.NewRequest(req))
 	})
 	if err == nil && len(res.Msg.Results) != len(writes) {
@@ -123,6 +130,7 @@ func (s *Store) swap(ctx context.Context, writes []lease.Write) []error {
 		// Whatever it is, an error of the whole request is not the answer to a compare-and-swap: none that it wraps may be taken for that.
 		return slices.Repeat([]error{fmt.Errorf("it is not known whether it was written: %v", err)}, len(writes))
 	}
+	s.known.learn(begun, writes, res.Msg.Identities)
 	errs := make([]error, len(writes))
 	for i, r := range res.Msg.Results {
 		switch r {
@@ -136,8 +144,12 @@ func (s *Store) swap(ctx context.Context, writes []lease.Write) []error {
 	return errs
 }
 
-// NamespaceIdentity implements [lease.NamespaceIdentifier]: the identity is that of the server's store, so that servers over one store are one.
+// NamespaceIdentity implements [lease.NamespaceIdentifier]: the identity is that of the server's store, so that servers over one store are one. The answer to the last swap
+// mostly has it already.
 func (s *Store) NamespaceIdentity(ctx context.Context, namespace string) (string, error) {
+	if id, ok := s.known.identity(namespace); ok {
+		return id, nil
+	}
 	d, err := s.describe(ctx, namespace)
 	if err != nil {
 		return "", err
@@ -148,17 +160,26 @@ func (s *Store) NamespaceIdentity(ctx context.Context, namespace string) (string
 // Identity implements [lease.Identifier].
 func (s *Store) Identity(ctx context.Context) (string, error) { return s.NamespaceIdentity(ctx, "") }
 
-// Now implements [lease.Clock]: the time is that of the server's store.
+// Now implements [lease.Clock]: the time is that of the server's store, as it was a moment ago and has gone on since (see clock).
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
+	if now, ok := s.clock.now(time.Now()); ok {
+		return now, nil
+	}
+	asked := time.Now()
 	d, err := s.describe(ctx, "")
-	if err != nil || d.Now == nil {
+	if err != nil {
 		return time.Time{}, err
 	}
-	return d.Now.AsTime(), nil
+	var theirs time.Time // a store may have none
+	if d.Now != nil {
+		theirs = d.Now.AsTime()
+	}
+	s.clock.set(asked, time.Now(), theirs)
+	return theirs, nil
 }
 
 func (s *Store) describe(ctx context.Context, namespace string) (*pb.DescribeResponse, error) {
-	res, err := ask(ctx, s.c, func(ctx context.Context, p *peer) (*connect.Response[pb.DescribeResponse], error) {
+	res, err := ask(ctx, s.c, 0, func(ctx context.Context, p *peer) (*connect.Response[pb.DescribeResponse], error) {
 		return p.store.Describe(ctx, connect.NewRequest(&pb.DescribeRequest{Namespace: namespace}))
 	})
 	if err != nil {

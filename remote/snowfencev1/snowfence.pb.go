@@ -2207,8 +2207,10 @@ func (x *Write) GetNew() *Record {
 }
 
 type SwapResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Results       []SwapResult           `protobuf:"varint,1,rep,packed,name=results,proto3,enum=snowfence.v1.SwapResult" json:"results,omitempty"` // one for each write, in their order
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Results []SwapResult           `protobuf:"varint,1,rep,packed,name=results,proto3,enum=snowfence.v1.SwapResult" json:"results,omitempty"` // one for each write, in their order
+	// What identifies the store of each namespace of the writes, in the order in which they first come, read after the last write. Empty where it could not be read: ask Describe.
+	Identities    []string `protobuf:"bytes,2,rep,name=identities,proto3" json:"identities,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2246,6 +2248,13 @@ func (*SwapResponse) Descriptor() ([]byte, []int) {
 func (x *SwapResponse) GetResults() []SwapResult {
 	if x != nil {
 		return x.Results
+	}
+	return nil
+}
+
+func (x *SwapResponse) GetIdentities() []string {
+	if x != nil {
+		return x.Identities
 	}
 	return nil
 }
@@ -2402,7 +2411,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x02to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02to\"5\n" +
 	"\rRangeResponse\x12\x10\n" +
 	"\x03low\x18\x01 \x01(\x10R\x03low\x12\x12\n" +
-	"\x04high\x18\x02 \x01(\x10R\x04high\"\x87\x02\n" +
+	"\x04high\x18\x02 \x01(\x10R\x04high\"\x98\x02\n" +
 	"\tNamespace\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\x12 \n" +
@@ -2414,7 +2423,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\n" +
 	"generation\x18\a \x01(\x03R\n" +
 	"generation\x12:\n" +
-	"\vend_of_life\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tendOfLife\"\x80\x01\n" +
+	"\vend_of_life\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tendOfLifeJ\x04\b\x10\x10 R\tsequences\"\x80\x01\n" +
 	"\x16CreateNamespaceRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\x12\x1d\n" +
@@ -2534,9 +2543,12 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x06writes\x18\x01 \x03(\v2\x13.snowfence.v1.WriteR\x06writes\"A\n" +
 	"\x05Write\x12\x10\n" +
 	"\x03old\x18\x01 \x01(\tR\x03old\x12&\n" +
-	"\x03new\x18\x02 \x01(\v2\x14.snowfence.v1.RecordR\x03new\"B\n" +
+	"\x03new\x18\x02 \x01(\v2\x14.snowfence.v1.RecordR\x03new\"b\n" +
 	"\fSwapResponse\x122\n" +
-	"\aresults\x18\x01 \x03(\x0e2\x18.snowfence.v1.SwapResultR\aresults\"I\n" +
+	"\aresults\x18\x01 \x03(\x0e2\x18.snowfence.v1.SwapResultR\aresults\x12\x1e\n" +
+	"\n" +
+	"identities\x18\x02 \x03(\tR\n" +
+	"identities\"I\n" +
 	"\x0fDescribeRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x18\n" +
 	"\asecrets\x18\x02 \x01(\bR\asecrets\"v\n" +
@@ -2565,7 +2577,8 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x05Renew\x12\x1a.snowfence.v1.RenewRequest\x1a\x13.snowfence.v1.Lease\x12F\n" +
 	"\aRelease\x12\x1c.snowfence.v1.ReleaseRequest\x1a\x1d.snowfence.v1.ReleaseResponse\x12N\n" +
 	"\x04List\x12\x1f.snowfence.v1.ListLeasesRequest\x1a .snowfence.v1.ListLeasesResponse\"\x03\x90\x02\x01\x12M\n" +
-	"\x05Watch\x12 .snowfence.v1.WatchLeasesRequest\x1a .snowfence.v1.ListLeasesResponse0\x012\xcc\x02\n" +
+	"\x05Watch\x12 .snowfence.v1.WatchLeasesRequest\x1a .snowfence.v1.ListLeasesResponse0\x012\x11\n" +
+	"\x0fSequenceService2\xcc\x02\n" +
 	"\fStoreService\x126\n" +
 	"\x03Get\x12\x18.snowfence.v1.GetRequest\x1a\x15.snowfence.v1.Records\x128\n" +
 	"\x04Find\x12\x19.snowfence.v1.FindRequest\x1a\x15.snowfence.v1.Records\x12@\n" +
@@ -2710,7 +2723,7 @@ func file_snowfence_v1_snowfence_proto_init() {
 			NumEnums:      1,
 			NumMessages:   37,
 			NumExtensions: 0,
-			NumServices:   4,
+			NumServices:   5,
 		},
 		GoTypes:           file_snowfence_v1_snowfence_proto_goTypes,
 		DependencyIndexes: file_snowfence_v1_snowfence_proto_depIdxs,

@@ -153,6 +153,9 @@ func TestStoreService(t *testing.T) {
 		if err == nil && res.Msg.Results[0] != pb.SwapResult_SWAP_RESULT_DONE {
 			err = fmt.Errorf("%v", res.Msg)
 		}
+		if err == nil && len(res.Msg.Identities) != 1 {
+			err = fmt.Errorf("the identity is missing: %v", res.Msg)
+		}
 		return err
 	}
 	remove := func(r *pb.Record) { r.Data = strings.Replace(r.Data, `"active"`, `"deleted"`, 1) }

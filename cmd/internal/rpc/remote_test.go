@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -23,7 +24,8 @@ type host struct {
 	*httptest.Server
 	service *server.Service
 	swaps   atomic.Int64
-	gone    atomic.Bool // answers to swaps get lost, after they were carried out
+	asked   atomic.Int64 // what its store is
+	gone    atomic.Bool  // answers to swaps get lost, after they were carried out
 }
 
 func serve(t testing.TB, st lease.Store, o server.Options) *host {
@@ -32,7 +34,10 @@ func serve(t testing.TB, st lease.Store, o server.Options) *host {
 	mux := http.NewServeMux()
 	Mount(mux, h.service, func(context.Context) (*server.Identity, error) { return server.Open().Anyone(), nil }, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if strings.HasSuffix(r.URL.Path, "/Swap") {
+			switch {
+			case strings.HasSuffix(r.URL.Path, "/Describe"):
+				h.asked.Add(1)
+			case strings.HasSuffix(r.URL.Path, "/Swap"):
 				h.swaps.Add(1)
 				if h.gone.Load() {
 					next.ServeHTTP(httptest.NewRecorder(), r)
@@ -167,6 +172,57 @@ func TestRemoteSwapIsSentOnce(t *testing.T) {
 	if n := a.swaps.Load() + b.swaps.Load(); n != 1 {
 		t.Errorf("it was sent %d times", n)
 	}
+}
+
+// changing is a store whose identity changes: it was replaced by another.
+type changing struct {
+	lease.Store
+	id atomic.Pointer[string]
+}
+
+func (c *changing) Identity(context.Context) (string, error) { return *c.id.Load(), nil }
+
+// The identity that a holder compares with is the one after its swap, so that it sees at once that the store was replaced.
+func TestRemoteIdentityComesWithSwaps(t *testing.T) {
+	st := &changing{Store: memory(t)}
+	h := serve(t, st, server.Options{})
+	c := client(t, h).Store()
+	for i := range 10 {
+		id := fmt.Sprintf("store %d", i/3)
+		st.id.Store(&id)
+		nonce := fmt.Sprintf("nonce-of-the-write-%d", i)
+		w := lease.Write{New: lease.Record{Key: lease.Key{Namespace: "n", Node: int64(i)}, Nonce: nonce, Revision: 1, Generation: 1}}
+		if err := c.Swap(t.Context(), []lease.Write{w})[0]; err != nil {
+			t.Fatal(err)
+		}
+		if got, err := c.(lease.NamespaceIdentifier).NamespaceIdentity(t.Context(), "n"); err != nil || got != id {
+			t.Errorf("after swap %d: %q, %v", i, got, err)
+		}
+	}
+}
+
+// What a lease costs that is opened through a server, and how often the server is asked for more than leases: who its store is, and what time it has.
+func BenchmarkRemoteOpen(b *testing.B) {
+	h := serve(b, memory(b), server.Options{})
+	c := client(b, h)
+	s, err := c.Scheme(b.Context(), "n")
+	if err != nil {
+		b.Fatal(err)
+	}
+	o := &lease.Options{TTL: time.Minute, Label: "many"}
+	asked, n := h.asked.Load(), 0
+	for b.Loop() {
+		leases, err := lease.OpenAll(b.Context(), c.Store(), "n", s, 100, o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := lease.CloseAll(b.Context(), leases); err != nil {
+			b.Fatal(err)
+		}
+		n += len(leases)
+	}
+	b.ReportMetric(float64(h.asked.Load()-asked)/float64(n), "questions/lease")
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(n), "µs/lease")
 }
 
 // The source keeps order, throws old IDs away, and comes back after an outage.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence/cmd/internal/server"
@@ -142,7 +143,38 @@ func (r store) Swap(ctx context.Context, req *connect.Request[pb.SwapRequest]) (
 			return nil, err // with its words
 		}
 	}
+	res.Identities = r.identities(ctx, writes) // after the writes: whoever uses them compares
 	return connect.NewResponse(res), nil
+}
+
+// identities returns those of the namespaces of some writes, in the order in which they first come; nil if one cannot be read.
+func (r store) identities(ctx context.Context, writes []lease.Write) []string {
+	ctx, cancel := context.WithTimeout(ctx, time.Second) // what was written is to be told in time
+	defer cancel()
+	var names, out []string
+	for _, w := range writes {
+		if name := w.New.Namespace; !slices.Contains(names, name) {
+			id, err := r.identity(ctx, name)
+			if err != nil || len(names) == maxIdentities {
+				return nil
+			}
+			names, out = append(names, name), append(out, id)
+		}
+	}
+	return out
+}
+
+// maxIdentities bounds what an answer says of namespaces: holders write in one, mostly.
+const maxIdentities = 64
+
+func (r store) identity(ctx context.Context, name string) (string, error) {
+	switch st := r.s.Store().(type) {
+	case lease.NamespaceIdentifier:
+		return st.NamespaceIdentity(ctx, name)
+	case lease.Identifier:
+		return st.Identity(ctx)
+	}
+	return "", nil
 }
 
 func (r store) Describe(ctx context.Context, req *connect.Request[pb.DescribeRequest]) (*connect.Response[pb.DescribeResponse], error) {
@@ -155,13 +187,7 @@ func (r store) Describe(ctx context.Context, req *connect.Request[pb.DescribeReq
 		return nil, err
 	}
 	res := &pb.DescribeResponse{}
-	switch st := r.s.Store().(type) {
-	case lease.NamespaceIdentifier:
-		res.Identity, err = st.NamespaceIdentity(ctx, name)
-	case lease.Identifier:
-		res.Identity, err = st.Identity(ctx)
-	}
-	if err != nil {
+	if res.Identity, err = r.identity(ctx, name); err != nil {
 		return nil, err
 	}
 	if c, ok := r.s.Store().(lease.Clock); ok {

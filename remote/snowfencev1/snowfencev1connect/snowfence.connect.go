@@ -31,6 +31,8 @@ const (
 	NamespaceServiceName = "snowfence.v1.NamespaceService"
 	// LeaseServiceName is the fully-qualified name of the LeaseService service.
 	LeaseServiceName = "snowfence.v1.LeaseService"
+	// SequenceServiceName is the fully-qualified name of the SequenceService service.
+	SequenceServiceName = "snowfence.v1.SequenceService"
 	// StoreServiceName is the fully-qualified name of the StoreService service.
 	StoreServiceName = "snowfence.v1.StoreService"
 )
@@ -608,6 +610,46 @@ func (UnimplementedLeaseServiceHandler) List(context.Context, *connect.Request[s
 func (UnimplementedLeaseServiceHandler) Watch(context.Context, *connect.Request[snowfencev1.WatchLeasesRequest], *connect.ServerStream[snowfencev1.ListLeasesResponse]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.LeaseService.Watch is not implemented"))
 }
+
+// SequenceServiceClient is a client for the snowfence.v1.SequenceService service.
+type SequenceServiceClient interface {
+}
+
+// NewSequenceServiceClient constructs a client for the snowfence.v1.SequenceService service. By
+// default, it uses the Connect protocol with the binary Protobuf Codec, asks for gzipped responses,
+// and sends uncompressed requests. To use the gRPC or gRPC-Web protocols, supply the
+// connect.WithGRPC() or connect.WithGRPCWeb() options.
+//
+// The URL supplied here should be the base URL for the Connect or gRPC server (for example,
+// http://api.acme.com or https://acme.com/grpc).
+func NewSequenceServiceClient(httpClient connect.HTTPClient, baseURL string, opts ...connect.ClientOption) SequenceServiceClient {
+	return &sequenceServiceClient{}
+}
+
+// sequenceServiceClient implements SequenceServiceClient.
+type sequenceServiceClient struct {
+}
+
+// SequenceServiceHandler is an implementation of the snowfence.v1.SequenceService service.
+type SequenceServiceHandler interface {
+}
+
+// NewSequenceServiceHandler builds an HTTP handler from the service implementation. It returns the
+// path on which to mount the handler and the handler itself.
+//
+// By default, handlers support the Connect, gRPC, and gRPC-Web protocols with the binary Protobuf
+// and JSON codecs. They also support gzip compression.
+func NewSequenceServiceHandler(svc SequenceServiceHandler, opts ...connect.HandlerOption) (string, http.Handler) {
+	return "/snowfence.v1.SequenceService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		default:
+			http.NotFound(w, r)
+		}
+	})
+}
+
+// UnimplementedSequenceServiceHandler returns CodeUnimplemented from all methods.
+type UnimplementedSequenceServiceHandler struct{}
 
 // StoreServiceClient is a client for the snowfence.v1.StoreService service.
 type StoreServiceClient interface {

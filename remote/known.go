@@ -1,0 +1,105 @@
+package remote
+
+import (
+	"sync"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// known keeps the identity of the store that came with the answer to a swap, so that it need not be asked for.
+//
+// A lease uses what it has written only after it has compared the store's identity, as it was after the write, with the one before: otherwise it would miss that the store was set back.
+// So the rule is: an identity that is told was read by a server after every swap that this Store had answered by then was carried out. The server reads it after the swap, in the same request; so
+// it is good for that swap, and for all whose answers had come before the request was sent. An answer that came while the request was under way may be of a later
+// swap: then none is kept, and the next question is asked.
+type known struct {
+	mu       sync.Mutex
+	answered int64             // swaps
+	ids      map[string]string // by namespace
+	at       time.Time         // when they came
+}
+
+// knownFor bounds how long an identity is told after its swap: those who compare without having written want a fresh one.
+const knownFor = time.Second
+
+// begin is called before a swap is sent.
+func (k *known) begin() (answered int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.answered
+}
+
+// learn takes the answer to a swap that had begun at begun.
+func (k *known) learn(begun int64, writes []lease.Write, identities []string) {
+	ids := map[string]string{}
+	for _, w := range writes {
+		name := w.New.Namespace
+		if _, ok := ids[name]; !ok && len(ids) < len(identities) {
+			ids[name] = identities[len(ids)]
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.answered != begun {
+		ids = nil
+	}
+	k.ids, k.at = ids, time.Now()
+	k.answered++
+}
+
+// identity returns the one of a namespace, and false where the server has to be asked.
+func (k *known) identity(namespace string) (string, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if time.Since(k.at) >= knownFor {
+		return "", false
+	}
+	id, ok := k.ids[namespace]
+	return id, ok
+}
+
+// clock keeps the time of the store, and goes on by itself between questions.
+//
+// A lease only ever compares it with the time that it leases by, and stops renewing when they are too far apart; no grant begins or ends by it. So a clock here that is wrong by e moves
+// the limit of that comparison by e, and does nothing else. e is at most half the round trip of the question, of which only short ones are kept, and what two clocks
+// drift apart in a minute, 30 ms at the 500 ppm that time daemons allow: together less than a tenth of a second, where a question may be wrong by as much as its own round trip.
+// What it cannot see is a step of the store's own clock, for that minute. A step of this machine's, or a time that it slept, shows as a difference between wall clock and monotonic time, and then
+// the server is asked.
+type clock struct {
+	mu     sync.Mutex
+	at     time.Time // of this machine, with monotonic time
+	wall   time.Time // without
+	theirs time.Time // then; zero where the store has no time
+	kept   bool      // there is an answer to go by
+}
+
+const (
+	clockFor  = time.Minute
+	clockTrip = 100 * time.Millisecond // the longest round trip of a question that is kept
+	clockStep = 20 * time.Millisecond
+)
+
+// set takes an answer to a question.
+func (c *clock) set(asked, answered, theirs time.Time) {
+	trip := answered.Sub(asked)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at, c.theirs, c.kept = asked.Add(trip/2), theirs, trip <= clockTrip
+	c.wall = c.at.Round(0)
+}
+
+// now returns the time of the store, and false where the server has to be asked.
+func (c *clock) now(here time.Time) (time.Time, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	since := here.Sub(c.at)                   // monotonic
+	wall := here.Round(0).Sub(c.wall) - since // how far the wall clock went its own way
+	if !c.kept || since < 0 || since > clockFor || wall.Abs() > clockStep {
+		return time.Time{}, false
+	}
+	if c.theirs.IsZero() {
+		return c.theirs, true
+	}
+	return c.theirs.Add(since), true
+}
