@@ -276,15 +276,25 @@ func TestStreamTellsRates(t *testing.T) {
 	}
 	b.follow(t, "/dashboard/api/stream", "", func(kind, data string) bool {
 		sp.Made.Add(1000)
-		return kind == "sample" && decodeJSON[sample](t, data).Total > 100
+		b.service.Took(server.RESP, 1000, 3*time.Millisecond)
+		b.service.Took(server.RESP, 20, 300*time.Millisecond)
+		if kind != "sample" {
+			return false
+		}
+		s := decodeJSON[sample](t, data)
+		took, rpc := s.Wires["resp"], s.Wires["rpc"]
+		return s.Total > 100 && rpc.Rate == 0 && took.Rate > 100 && took.P50 >= 3 && took.P50 < 4 && took.P99 >= 300 && took.P99 < 400
 	})
 	b.follow(t, "/dashboard/api/stream", "", func(kind, data string) bool {
 		if kind != "history" {
 			return false
 		}
 		h := decodeJSON[history](t, data)
-		if len(h.Times) == 0 || len(h.Rates) != len(h.Times) || len(h.P99) != len(h.Times) {
+		if len(h.Times) == 0 || len(h.Rates) != len(h.Times) || len(h.Store.P99) != len(h.Times) || len(h.Wires["resp"].P99) != len(h.Times) {
 			t.Errorf("the history is not even: %s", data)
+		}
+		if _, ok := h.Wires["rpc"]; ok {
+			t.Errorf("a wire without requests has a history: %s", data)
 		}
 		return true
 	})

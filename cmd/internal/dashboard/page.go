@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 )
 
@@ -29,10 +30,30 @@ func protect(h http.Header) {
 
 // file is a file of the page as it is served.
 type file struct {
-	body  []byte
-	etag  string
-	kind  string
-	cache string
+	body, small       []byte // small is compressed with gzip; nil where that was not worth while
+	etag, etagOfSmall string
+	kind              string
+	cache             string
+}
+
+// form returns what to send to a browser that takes gzip, or does not, and its tag: the two are not the same bytes.
+func (f *file) form(gzip bool) (body []byte, etag string) {
+	if gzip && f.small != nil {
+		return f.small, f.etagOfSmall
+	}
+	return f.body, f.etag
+}
+
+// takesGzip reads an Accept-Encoding.
+func takesGzip(h http.Header) bool {
+	for part := range strings.SplitSeq(strings.Join(h.Values("Accept-Encoding"), ","), ",") {
+		name, weight, _ := strings.Cut(part, ";")
+		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			q, ok := strings.CutPrefix(strings.ToLower(strings.ReplaceAll(weight, " ", "")), "q=")
+			return !ok || strings.Trim(q, "0.") != ""
+		}
+	}
+	return false
 }
 
 // mountPage serves the built files. What has a hash in its name never changes; the rest is asked for again each time, and usually not sent.
@@ -55,14 +76,22 @@ func mountPage(mux *http.ServeMux) {
 			return
 		}
 		h := w.Header()
-		h.Set("ETag", f.etag)
+		body, etag := f.form(takesGzip(r.Header))
+		h.Set("ETag", etag)
 		h.Set("Cache-Control", f.cache)
-		if r.Header.Get("If-None-Match") == f.etag {
+		if f.small != nil {
+			h.Set("Vary", "Accept-Encoding")
+		}
+		if r.Header.Get("If-None-Match") == etag {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
 		h.Set("Content-Type", f.kind)
-		_, _ = w.Write(f.body) // the browser may be gone
+		if etag == f.etagOfSmall {
+			h.Set("Content-Encoding", "gzip")
+		}
+		h.Set("Content-Length", strconv.Itoa(len(body)))
+		_, _ = w.Write(body) // the browser may be gone
 	}
 	mux.HandleFunc("/dashboard/", serve)
 	mux.HandleFunc("GET /dashboard", redirect)
@@ -75,8 +104,8 @@ func redirect(w http.ResponseWriter, r *http.Request) {
 }
 
 // pageFiles reads the built files. They are part of the program, so that an error is one of the build, and a test sees that there is a page.
-func pageFiles() map[string]file {
-	files := map[string]file{}
+func pageFiles() map[string]*file {
+	files := map[string]*file{}
 	root, err := fs.Sub(built, "web/dist")
 	if err != nil {
 		return files
@@ -89,8 +118,13 @@ func pageFiles() map[string]file {
 		if err != nil {
 			return err
 		}
-		sum := sha256.Sum256(body)
-		f := file{body: body, etag: `"` + hex.EncodeToString(sum[:12]) + `"`, kind: mime.TypeByExtension(path.Ext(name)), cache: "no-cache"}
+		if plain, ok := strings.CutSuffix(name, ".gz"); ok {
+			if f := files[plain]; f != nil { // it comes first
+				f.small, f.etagOfSmall = body, tag(body)
+			}
+			return nil
+		}
+		f := &file{body: body, etag: tag(body), kind: mime.TypeByExtension(path.Ext(name)), cache: "no-cache"}
 		if kind := map[string]string{".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}[path.Ext(name)]; kind != "" {
 			f.kind = kind // whatever the machine's own table says
 		}
@@ -101,4 +135,9 @@ func pageFiles() map[string]file {
 		return nil
 	})
 	return files
+}
+
+func tag(body []byte) string {
+	sum := sha256.Sum256(body)
+	return `"` + hex.EncodeToString(sum[:12]) + `"`
 }

@@ -27,14 +27,14 @@ type sampler struct {
 
 	mu       sync.Mutex
 	times    []int64 // of the samples, in Unix milliseconds
-	store    []storeSample
+	store    meter
+	wires    map[server.Wire]*meter
 	rates    map[string]*series
 	now      map[string]spaceState
 	names    []server.NamespaceInfo
 	away     awayState
 	watching int
 	next     chan struct{} // closed and replaced at each sample
-	last     server.LatencyCounts
 	lastAt   time.Time
 }
 
@@ -43,9 +43,6 @@ type series struct {
 	made  int64
 	rates []float32
 }
-
-// storeSample is what round trips to the store took in one second, in milliseconds; negative where there were none.
-type storeSample struct{ p50, p99 float32 }
 
 // spaceState is what the server itself does in a namespace.
 type spaceState struct {
@@ -71,10 +68,12 @@ type awayState struct {
 func newSampler(s *server.Service, l *server.StoreLatency) *sampler {
 	sm := &sampler{
 		service: s, latency: l, rates: map[string]*series{}, now: map[string]spaceState{}, next: make(chan struct{}), asking: make(chan struct{}, 1), lastAt: time.Now(),
+		wires: map[server.Wire]*meter{},
 	}
 	if l != nil {
-		sm.last = l.Counts()
+		sm.store.last = l.Counts()
 	}
+	s.RequestLatency(func(w server.Wire, c server.LatencyCounts) { sm.wires[w] = &meter{last: c} })
 	return sm
 }
 
@@ -111,7 +110,12 @@ func (sm *sampler) sample(now time.Time) {
 	elapsed := max(now.Sub(sm.lastAt).Seconds(), 0.001)
 	sm.lastAt = now
 	sm.times = push(sm.times, now.UnixMilli())
-	sm.store = push(sm.store, sm.roundTrips())
+	var store server.LatencyCounts
+	if sm.latency != nil {
+		store = sm.latency.Counts()
+	}
+	sm.store.sample(store, elapsed)
+	sm.service.RequestLatency(func(w server.Wire, c server.LatencyCounts) { sm.wires[w].sample(c, elapsed) })
 	for name, st := range states {
 		sr := sm.rates[name]
 		if sr == nil && len(sm.rates) < maxKept {
@@ -155,21 +159,6 @@ func (sm *sampler) stepped(wall, mono time.Duration) {
 		word = "back"
 	}
 	sm.service.Events.Add(server.Event{Kind: "clock", Text: fmt.Sprintf("this server's clock stepped %s by %v", word, step.Abs().Round(time.Millisecond))})
-}
-
-// roundTrips returns what the store took since the last sample. mu is held.
-func (sm *sampler) roundTrips() storeSample {
-	if sm.latency == nil {
-		return storeSample{-1, -1}
-	}
-	counts := sm.latency.Counts()
-	d := counts.Since(sm.last)
-	sm.last = counts
-	if d.N() == 0 {
-		return storeSample{-1, -1}
-	}
-	ms := func(q float64) float32 { return float32(d.Quantile(q).Seconds() * 1000) }
-	return storeSample{ms(0.5), ms(0.99)}
 }
 
 func stateOf(sp *server.Space) spaceState {
@@ -234,7 +223,8 @@ func (sm *sampler) watch(ctx context.Context) (stop func()) {
 type view struct {
 	time   int64
 	total  float64
-	store  storeSample
+	store  timing
+	wires  map[string]timing
 	away   awayState
 	names  []server.NamespaceInfo
 	spaces []spaceState
@@ -244,9 +234,14 @@ type view struct {
 func (sm *sampler) view(id *server.Identity) view {
 	sm.mu.Lock()
 	defer sm.mu.Unlock()
-	v := view{away: sm.away, next: sm.next, names: []server.NamespaceInfo{}, store: storeSample{-1, -1}, time: time.Now().UnixMilli()}
+	v := view{away: sm.away, next: sm.next, names: []server.NamespaceInfo{}, store: sm.store.latest(), time: time.Now().UnixMilli(), wires: map[string]timing{}}
 	if n := len(sm.times); n > 0 {
-		v.time, v.store = sm.times[n-1], sm.store[n-1]
+		v.time = sm.times[n-1]
+	}
+	for w, m := range sm.wires {
+		if t := m.latest(); t.Rate > 0 {
+			v.wires[w.Name()] = t
+		}
 	}
 	for _, ns := range sm.names {
 		if id.Sees(ns.Name) && ns.State != string(lease.Deleted) {
@@ -264,17 +259,17 @@ func (sm *sampler) view(id *server.Identity) view {
 
 // history is the samples so far.
 type history struct {
-	Times []int64   `json:"times"`
-	Rates []float64 `json:"rates"`
-	P50   []float32 `json:"p50"` // of round trips to the store, in milliseconds; −1 where there were none
-	P99   []float32 `json:"p99"`
+	Times []int64            `json:"times"`
+	Rates []float64          `json:"rates"`
+	Store timings            `json:"store"` // round trips
+	Wires map[string]timings `json:"wires"` // requests, by the wires that have had some
 }
 
 // history returns the samples of one namespace, or with "" of all that a caller may see together.
 func (sm *sampler) history(id *server.Identity, namespace string) history {
 	sm.mu.Lock()
 	defer sm.mu.Unlock()
-	h := history{Times: slices.Clone(sm.times), Rates: make([]float64, len(sm.times)), P50: []float32{}, P99: []float32{}}
+	h := history{Times: slices.Clone(sm.times), Rates: make([]float64, len(sm.times)), Store: sm.store.all(), Wires: map[string]timings{}}
 	if h.Times == nil {
 		h.Times = []int64{}
 	}
@@ -285,8 +280,10 @@ func (sm *sampler) history(id *server.Identity, namespace string) history {
 			}
 		}
 	}
-	for _, s := range sm.store {
-		h.P50, h.P99 = append(h.P50, s.p50), append(h.P99, s.p99)
+	for w, m := range sm.wires {
+		if m.used() {
+			h.Wires[w.Name()] = m.all()
+		}
 	}
 	return h
 }

@@ -78,12 +78,12 @@ func presets() (list []preset) {
 
 // sample is one second.
 type sample struct {
-	Time   int64        `json:"t"`
-	Total  float64      `json:"total"`
-	P50    float32      `json:"p50"`
-	P99    float32      `json:"p99"`
-	Spaces []spaceState `json:"spaces,omitempty"` // those that changed
-	Gone   []string     `json:"gone,omitempty"`   // namespaces that the server no longer has open
+	Time   int64             `json:"t"`
+	Total  float64           `json:"total"`
+	Store  timing            `json:"store"`
+	Wires  map[string]timing `json:"wires,omitempty"`  // those that had requests
+	Spaces []spaceState      `json:"spaces,omitempty"` // those that changed
+	Gone   []string          `json:"gone,omitempty"`   // namespaces that the server no longer has open
 }
 
 // stream is GET /dashboard/api/stream: hello, namespaces, history, and then each second, until the page goes.
@@ -161,7 +161,7 @@ func (p *page) start(v view, h history, events []server.Event) error {
 
 // second sends what is new.
 func (p *page) second(v view) error {
-	out := sample{Time: v.time, Total: v.total, P50: v.store.p50, P99: v.store.p99}
+	out := sample{Time: v.time, Total: v.total, Store: v.store, Wires: v.wires}
 	open := map[string]bool{}
 	for _, st := range v.spaces {
 		open[st.Name] = true

@@ -153,10 +153,12 @@ func (r *rig) ids(ns string, n int) error {
 	if err != nil {
 		return err
 	}
+	began := time.Now()
 	if err := sp.Batch(ctx, n, func([]snowfence.ID) {}); err != nil {
 		return err
 	}
 	sp.Made.Add(int64(n))
+	r.process.Service().Took(server.RESP, int64(n), time.Since(began))
 	return nil
 }
 

@@ -1,9 +1,30 @@
+import { gzipSync } from 'node:zlib'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { defineConfig } from 'vite'
+
+/** Puts a compressed file beside each built one that is larger than a packet: the program sends what is there. */
+function compressed() {
+  let dir
+  return {
+    name: 'compressed',
+    apply: 'build',
+    configResolved: (config) => (dir = resolve(config.root, config.build.outDir)),
+    closeBundle() {
+      for (const name of readdirSync(dir, { recursive: true })) {
+        if (!/\.(html|js|css|svg)$/.test(name)) continue
+        const body = readFileSync(join(dir, name))
+        if (body.length > 1400) writeFileSync(join(dir, `${name}.gz`), gzipSync(body, { level: 9 }))
+      }
+    },
+  }
+}
 
 // The built files are committed and embedded in the program, so the same sources give the same bytes: no time, no path of this machine.
 export default defineConfig({
   base: './',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  plugins: [compressed()],
   build: {
     target: 'es2022',
     assetsInlineLimit: 0,

@@ -17,7 +17,7 @@ export function Bits({ fields, values, small }) {
             {Array.from({ length: f.bits }, (_, i) => (
               <i key={i} />
             ))}
-            <b>{f.bits > 6 ? (f.name === 'unused' ? '' : f.bits) : ''}</b>
+            <b>{f.bits > 6 && f.name !== 'unused' && <span>{f.bits}</span>}</b>
           </span>
         ))}
       </div>

@@ -123,7 +123,7 @@ function Reading({ r, now }) {
       </p>
       <p class="when">
         <span class="num">{r.time.replace('T', ' ').replace('Z', '')}</span> <span class="unit">UTC</span>
-        <span class="muted"> {ago(now - at)}</span>
+        <span class="muted">, {ago(now - at)}</span>
       </p>
       <Bits fields={r.fields} values={values} />
       <div class="pair">

@@ -34,6 +34,7 @@ export function digits(n) {
 /** A duration in ms as [number, unit]. */
 export function took(ms) {
   if (ms == null) return ['–', '']
+  if (ms < 0.001) return [digits(ms * 1000), 'µs']
   if (ms < 1) return [String(Math.round(ms * 1000)), 'µs']
   if (ms < 1000) return [digits(ms), 'ms']
   return [digits(ms / 1000), 's']

@@ -5,20 +5,35 @@ import { follow } from './api.js'
 const kept = 900
 
 export function emptySeries() {
-  return { times: [], rates: [], p50: [], p99: [] }
+  return { times: [], rates: [], store: emptyTimings(0), wires: {} }
 }
 
-export function push(s, t, rate, p50, p99) {
-  s.times.push(t / 1000)
+const emptyTimings = (n) => ({ rate: Array(n).fill(0), p50: Array(n).fill(null), p99: Array(n).fill(null) })
+const none = (v) => (v < 0 ? null : v) // a time where there was nothing
+
+/** Adds a sample of the server, which leaves out wires that had no requests, with the rate that is asked for. */
+export function push(s, d, rate) {
+  const n = s.times.length
+  s.times.push(d.t / 1000)
   s.rates.push(rate)
-  s.p50.push(p50 < 0 ? null : p50)
-  s.p99.push(p99 < 0 ? null : p99)
-  if (s.times.length > kept) for (const list of Object.values(s)) list.shift()
+  for (const name of Object.keys(d.wires || {})) s.wires[name] ||= emptyTimings(n)
+  const lists = [s.times, s.rates]
+  for (const [name, list] of [['', s.store], ...Object.entries(s.wires)]) {
+    const t = (name === '' ? d.store : d.wires?.[name]) || { rate: 0, p50: -1, p99: -1 }
+    list.rate.push(t.rate)
+    list.p50.push(none(t.p50))
+    list.p99.push(none(t.p99))
+    lists.push(list.rate, list.p50, list.p99)
+  }
+  if (n >= kept) for (const list of lists) list.shift()
 }
 
 export function fromHistory(h) {
-  const none = (v) => (v < 0 ? null : v)
-  return { times: h.times.map((t) => t / 1000), rates: h.rates, p50: h.p50.map(none), p99: h.p99.map(none) }
+  const timings = (t) => ({ rate: t.rate, p50: t.p50.map(none), p99: t.p99.map(none) })
+  return {
+    times: h.times.map((t) => t / 1000), rates: h.rates, store: timings(h.store),
+    wires: Object.fromEntries(Object.entries(h.wires).map(([name, t]) => [name, timings(t)])),
+  }
 }
 
 export function initial() {
@@ -56,7 +71,7 @@ export function connect(change) {
       const spaces = new Map(s.spaces)
       for (const name of d.gone || []) spaces.delete(name)
       for (const sp of d.spaces || []) spaces.set(sp.name, sp)
-      if (s.series.times.at(-1) !== d.t / 1000) push(s.series, d.t, d.total, d.p50, d.p99)
+      if (s.series.times.at(-1) !== d.t / 1000) push(s.series, d, d.total)
       update({ spaces, last: d })
     },
   }

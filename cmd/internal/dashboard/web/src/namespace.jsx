@@ -41,7 +41,7 @@ export function Namespace({ name, live, theme }) {
   const ns = (live.namespaces || []).find((n) => n.name === name)
   const space = live.spaces.get(name)
   const sample = live.last
-  if (sample && nodes.series.times.length > 0 && nodes.series.times.at(-1) < sample.t / 1000) push(nodes.series, sample.t, space?.rate ?? 0, sample.p50, sample.p99)
+  if (sample && nodes.series.times.length > 0 && nodes.series.times.at(-1) < sample.t / 1000) push(nodes.series, sample, space?.rate ?? 0)
 
   if (live.namespaces && !ns) {
     return (
@@ -62,6 +62,9 @@ export function Namespace({ name, live, theme }) {
   const layout = ns && parseSpec(ns.layout)
   return (
     <>
+      <p class="above">
+        <a href="#/">Namespaces</a> <span class="muted" aria-hidden="true">/</span>
+      </p>
       <div class="head">
         <h1>{name}</h1>
         {ns && ns.state !== 'active' && <span class="flag">{ns.state}</span>}

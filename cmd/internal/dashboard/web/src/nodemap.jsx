@@ -32,7 +32,7 @@ export function NodeMap({ cells, version, per, first, text, selected, select, th
   const [width, setWidth] = useState(0)
   const [hover, setHover] = useState(null)
   const ratio = Math.min(window.devicePixelRatio || 1, 3)
-  const grid = arrange(cells.length, Math.max(width * ratio, 100), 460 * ratio)
+  const grid = arrange(cells.length, Math.max(width * ratio, 100), 540 * ratio)
 
   useEffect(() => {
     const at = frame.current
@@ -67,16 +67,7 @@ export function NodeMap({ cells, version, per, first, text, selected, select, th
       for (let y = 1; y <= grid.rows; y++) g.clearRect(0, y * grid.size - 1, c.width, 1)
     }
     if (grid.size >= glyphFrom) marks(g, grid, cells, css.getPropertyValue('--cell-mark').trim())
-    const mark = (i, colour) => {
-      const pad = Math.max(2, Math.round(ratio))
-      g.lineWidth = pad
-      g.strokeStyle = colour
-      const s = Math.max(grid.size, 6)
-      g.strokeRect((i % grid.cols) * grid.size - pad / 2, Math.floor(i / grid.cols) * grid.size - pad / 2, s + pad - 1, s + pad - 1)
-    }
-    if (selected != null && selected < cells.length) mark(selected, css.getPropertyValue('--ink').trim())
-    if (hover != null && hover !== selected) mark(hover, css.getPropertyValue('--muted').trim())
-  }, [version, width, grid.cols, grid.size, selected, hover, theme, cells])
+  }, [version, width, grid.cols, grid.size, theme, cells])
 
   const find = (e) => {
     const r = canvas.current.getBoundingClientRect()
@@ -95,6 +86,12 @@ export function NodeMap({ cells, version, per, first, text, selected, select, th
     else return
     e.preventDefault()
     select(Math.max(0, Math.min(cells.length - 1, to)))
+  }
+  /** Where a square is, for a ring around it: drawn apart, so that a pointer that moves does not draw the map again. */
+  const ring = (i) => {
+    const s = grid.size / ratio
+    const grown = Math.max(s, 6) - s
+    return { left: `${(i % grid.cols) * s - grown / 2}px`, top: `${Math.floor(i / grid.cols) * s - grown / 2}px`, width: `${s + grown}px`, height: `${s + grown}px` }
   }
   const name = (i) => (per > 1 ? `nodes ${i * per} to ${(i + 1) * per - 1}` : `node ${i}`)
   return (
@@ -117,6 +114,8 @@ export function NodeMap({ cells, version, per, first, text, selected, select, th
           if (i != null) select(i)
         }}
       />
+      {hover != null && hover !== selected && hover < cells.length && <span class="ring" style={ring(hover)} />}
+      {selected != null && selected < cells.length && <span class="ring chosen-ring" style={ring(selected)} />}
       <p class="hover muted" aria-hidden="true">
         {hover != null ? `${name(hover)}: ${kinds[cells[hover]]?.text}` : first != null && `${grid.cols} nodes a row${per > 1 ? `, ${per} nodes a square` : ''}`}
       </p>

@@ -34,16 +34,35 @@ export function RateChart({ series, theme, title = 'IDs a second' }) {
   )
 }
 
-export function LatencyChart({ series, theme }) {
-  const now = lastOf(series.p50)
+const pair = (t, token, group) => [
+  { group, label: 'median', values: t.p50, token },
+  { group, label: '99 %', values: t.p99, token, dash: [6, 4] },
+]
+
+export function StoreChart({ series, theme }) {
+  const now = lastOf(series.store.p50)
   return (
     <Chart
-      title="Round trips to the store" times={series.times} theme={theme} format={ms}
+      title="Round trips to the store" times={series.times} theme={theme} format={ms} log lines={pair(series.store, '--line-1')}
       summary={`Time of round trips to the store; median now ${now == null ? 'unknown' : ms(now)}`}
-      lines={[
-        { label: 'median', values: series.p50, token: '--line-1' },
-        { label: '99 %', values: series.p99, token: '--line-2', dash: [6, 4] },
-      ]}
+    />
+  )
+}
+
+const wires = [
+  ['resp', 'Redis protocol', '--line-1'],
+  ['http', 'HTTP', '--line-2'],
+  ['rpc', 'gRPC', '--line-3'],
+]
+
+/** How long requests take, for each wire that has had some. */
+export function RequestChart({ series, theme }) {
+  const used = wires.filter(([name]) => series.wires[name])
+  const now = used.map(([name, text]) => `${text} ${ms(lastOf(series.wires[name].p50) ?? 0)}`)
+  return (
+    <Chart
+      title="Answers to requests" times={series.times} theme={theme} format={ms} log lines={used.flatMap(([name, text, token]) => pair(series.wires[name], token, text))}
+      summary={`Time until requests are answered; ${now.length ? `median now: ${now.join(', ')}` : 'there were none'}`} empty="Nobody has asked for anything in the last quarter of an hour."
     />
   )
 }
@@ -55,7 +74,7 @@ export function Overview({ live, theme }) {
   const made = [...spaces.values()].reduce((n, s) => n + s.made, 0)
   const [rateValue, rateUnit] = short(total)
   const [madeValue, madeUnit] = short(made)
-  const [storeValue, storeUnit] = took(lastOf(series.p50))
+  const [storeValue, storeUnit] = took(lastOf(series.store.p50))
   const ends = (namespaces || []).map((n) => Date.parse(n.end_of_life)).sort((a, b) => a - b)
   const held = [...spaces.values()].filter((s) => s.held)
   const left = held.length > 0 ? Math.min(...held.map((s) => s.until)) - now : null
@@ -72,9 +91,10 @@ export function Overview({ live, theme }) {
         <Tile name="Store, median" value={live.store.away ? 'away' : storeValue} unit={live.store.away ? '' : storeUnit} note={live.store.away ? 'it does not answer' : 'a round trip'} warn={live.store.away} />
         <Tile name="First layout to end" value={ends.length ? date(ends[0]) : '–'} unit="" note={ends.length ? `${span(ends[0] - now)} left` : ''} warn={ends.length > 0 && ends[0] - now < 365 * 86400e3} />
       </dl>
-      <div class="pair">
+      <div class="charts">
         <RateChart series={series} theme={theme} />
-        <LatencyChart series={series} theme={theme} />
+        <RequestChart series={series} theme={theme} />
+        <StoreChart series={series} theme={theme} />
       </div>
       <section aria-labelledby="namespaces">
         <h2 id="namespaces" class="section">

@@ -56,7 +56,7 @@ for (const [theme, v] of Object.entries(themes)) {
   })
 
   test(`lines and controls stand out (${theme})`, () => {
-    for (const [a, b] of [['line-1', 'card'], ['line-2', 'card'], ['control', 'card'], ['accent', 'card'], ['good', 'card'], ['cell-mark', 'cell-own'], ['cell-mark', 'cell-vetoed']]) {
+    for (const [a, b] of [['line-1', 'card'], ['line-2', 'card'], ['line-3', 'card'], ['control', 'card'], ['accent', 'card'], ['good', 'card'], ['cell-mark', 'cell-own'], ['cell-mark', 'cell-vetoed']]) {
       assert.ok(contrast(v[a], v[b]) >= 3, `${a} on ${b}: ${contrast(v[a], v[b]).toFixed(2)}`)
     }
   })
@@ -65,7 +65,7 @@ for (const [theme, v] of Object.entries(themes)) {
     const sets = [
       [['held', 'late', 'own', 'vetoed', 'never', 'ahead'].map((k) => `cell-${k}`), 0.1],
       [['held', 'late', 'own', 'vetoed', 'free', 'reserved'].map((k) => `cell-${k}`), 0.1],
-      [['line-1', 'line-2'], 0.1],
+      [['line-1', 'line-2', 'line-3'], 0.1],
       [['field-time', 'field-node', 'field-sequence'], 0.05], // they are named beside, and stand apart
       [['field-node', 'field-node-2'], 0.05],
     ]
