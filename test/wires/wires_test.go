@@ -51,7 +51,10 @@ type served struct {
 }
 
 // serve starts a server over a store, with one token that may do everything.
-func serve(t *testing.T, store string) *served {
+func serve(t *testing.T, store string) *served { return serveWith(t, store, "http", http.DefaultClient) }
+
+// serveWith is serve with more arguments, for clients that speak a scheme.
+func serveWith(t *testing.T, store, scheme string, client *http.Client, args ...string) *served {
 	t.Helper()
 	dir := t.TempDir()
 	tokens := filepath.Join(dir, "tokens.yaml")
@@ -61,9 +64,9 @@ func serve(t *testing.T, store string) *served {
 	}
 	ports := servers.Ports(t, 2)
 	s := &served{http: servers.Address(ports[0]), resp: servers.Address(ports[1])}
-	s.Process = servers.Start(t, "snowfence", program, []string{"serve", "--store", store, "--http", s.http, "--resp", s.resp, "--tokens", tokens}, []string{"HOME=" + dir})
+	s.Process = servers.Start(t, "snowfence", program, append([]string{"serve", "--store", store, "--http", s.http, "--resp", s.resp, "--tokens", tokens}, args...), []string{"HOME=" + dir})
 	s.Ready(t, func() error {
-		res, err := http.Get("http://" + s.http + "/healthz")
+		res, err := client.Get(scheme + "://" + s.http + "/healthz")
 		if err != nil {
 			return err
 		}
