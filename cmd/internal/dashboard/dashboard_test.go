@@ -418,22 +418,3 @@ func TestPlan(t *testing.T) {
 		t.Errorf("a long body: %s %s", resp.Status, body)
 	}
 }
-
-// A clock that steps is an event.
-func TestClockSteps(t *testing.T) {
-	s := server.New(lease.NewMemory(), server.Options{})
-	sm := newSampler(s, nil)
-	for i, step := range []time.Duration{time.Second, -30 * time.Second, time.Hour} {
-		sm.stepped(step, time.Second)
-		list, _, stop := s.Events.Watch()
-		stop()
-		if len(list) != i {
-			t.Errorf("after a second of %v: %d events", step, len(list))
-		}
-	}
-	list, _, stop := s.Events.Watch()
-	stop()
-	if len(list) != 2 || !strings.Contains(list[0].Text, "back by 31s") || !strings.Contains(list[1].Text, "forward by 59m59s") {
-		t.Errorf("%+v", list)
-	}
-}

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -106,7 +105,6 @@ func (sm *sampler) sample(now time.Time) {
 	}
 	sm.mu.Lock()
 	defer sm.mu.Unlock()
-	sm.stepped(now.Round(0).Sub(sm.lastAt.Round(0)), now.Sub(sm.lastAt))
 	elapsed := max(now.Sub(sm.lastAt).Seconds(), 0.001)
 	sm.lastAt = now
 	sm.times = push(sm.times, now.UnixMilli())
@@ -148,19 +146,6 @@ func push[T any](list []T, v T) []T {
 	return list
 }
 
-// stepped makes an event of a step of this machine's clock: where the two clocks do not agree on how long a second was.
-func (sm *sampler) stepped(wall, mono time.Duration) {
-	step := wall - mono
-	if step.Abs() < 50*time.Millisecond {
-		return
-	}
-	word := "forward"
-	if step < 0 {
-		word = "back"
-	}
-	sm.service.Events.Add(server.Event{Kind: "clock", Text: fmt.Sprintf("this server's clock stepped %s by %v", word, step.Abs().Round(time.Millisecond))})
-}
-
 func stateOf(sp *server.Space) spaceState {
 	s := spaceState{Name: sp.Name, Made: sp.Made.Load()}
 	st, ok := sp.Status()
@@ -173,7 +158,7 @@ func stateOf(sp *server.Space) spaceState {
 		s.Until = millis(sp.Scheme().Layout().TimeOf(st.Grant.Until))
 	}
 	if st.Trouble != nil {
-		s.Trouble = st.Trouble.Error()
+		s.Trouble = server.Words(st.Trouble)
 	}
 	return s
 }
@@ -197,9 +182,9 @@ func (sm *sampler) ask(ctx context.Context) {
 		sm.names, sm.away = list, awayState{Asked: now}
 	case errors.Is(err, context.Canceled):
 	case sm.away.Away:
-		sm.away.Cause, sm.away.Asked = err.Error(), now
+		sm.away.Cause, sm.away.Asked = server.Words(err), now
 	default:
-		sm.away = awayState{Away: true, Since: now, Cause: err.Error(), Asked: now}
+		sm.away = awayState{Away: true, Since: now, Cause: server.Words(err), Asked: now}
 	}
 }
 

@@ -227,7 +227,7 @@ func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 		l, next, err := watched.present()
 		switch {
 		case err != nil:
-			err = s.send("trouble", err.Error())
+			err = s.send("trouble", server.Words(err))
 		case l != nil && l != known:
 			err = s.send("cells", difference(l, known))
 			known = l

@@ -25,7 +25,11 @@ func (t telling) Handle(ctx context.Context, r slog.Record) error {
 			case "namespace":
 				ev.Namespace = a.Value.String()
 			case "cause":
-				ev.Text += ": " + a.Value.String()
+				text := a.Value.String()
+				if err, ok := a.Value.Any().(error); ok {
+					text = Words(err) // people see events on the dashboard
+				}
+				ev.Text += ": " + text
 			}
 			return true
 		})

@@ -1,0 +1,120 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// talkative is a store that can fail, and says where it is and who the server is to it when it does.
+type talkative struct {
+	*lease.Memory
+	err  error
+	away atomic.Bool
+}
+
+func (s *talkative) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+	if s.away.Load() {
+		return nil, s.err
+	}
+	return s.Memory.Get(ctx, keys)
+}
+
+func (s *talkative) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
+	if s.away.Load() {
+		return nil, s.err
+	}
+	return s.Memory.List(ctx, q)
+}
+
+func (s *talkative) Swap(ctx context.Context, writes []lease.Write) []error {
+	if !s.away.Load() {
+		return s.Memory.Swap(ctx, writes)
+	}
+	errs := make([]error, len(writes))
+	for i := range errs {
+		errs[i] = s.err
+	}
+	return errs
+}
+
+// What the page is told of a store that is away, of a lease that is not renewed, and of a namespace with a key, has nothing in it that is for the log alone.
+func TestNothingSecret(t *testing.T) {
+	const password, host, user, key, token = "hunter2-of-the-store", "db.example:5432", "ids-user", "00112233445566778899aabbccddeeff", "token-of-a-reader"
+	st := &talkative{Memory: lease.NewMemory(), err: fmt.Errorf("dialing postgres://%s:%s@%s/ids: connection refused", user, password, host)}
+	secret, err := snowfence.ParseKey([]byte(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := server.New(lease.Group(server.Discreet(st, nil)), server.Options{
+		Label: "here", TTL: time.Second, Keys: func(string) ([]*snowfence.Key, error) { return []*snowfence.Key{secret}, nil },
+	})
+	auth, err := server.NewAuth([]server.Token{{Name: "reader", SHA256: hash(token)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	d := Mount(mux, Config{Service: service, Version: "test", Who: func(r *http.Request) (*server.Identity, error) {
+		return auth.Who(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+	}})
+	b := &bench{Server: httptest.NewServer(mux), service: service, d: d}
+	t.Cleanup(func() {
+		st.away.Store(false)
+		d.Close()
+		b.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		_ = service.Close(ctx) // its leases may have ended
+	})
+	if _, err := service.CreateNamespace(t.Context(), "hidden", "randflake", 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	sp, err := service.Space(t.Context(), "hidden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sp.Generator(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	b.follow(t, "/dashboard/api/watch?namespace=hidden", token, func(kind, data string) bool {
+		fmt.Fprintln(&said, data)
+		if kind == "cells" {
+			st.away.Store(true)
+		}
+		return kind == "trouble"
+	})
+	saw := map[string]bool{}
+	b.follow(t, "/dashboard/api/stream", token, func(kind, data string) bool {
+		fmt.Fprintln(&said, data)
+		saw["store"] = saw["store"] || kind == "store" && strings.Contains(data, `"away":true`)
+		saw["trouble"] = saw["trouble"] || kind == "sample" && strings.Contains(data, `"trouble"`)
+		saw["event"] = saw["event"] || kind == "events" && strings.Contains(data, `"late"`)
+		return saw["store"] && saw["trouble"] && saw["event"]
+	})
+	for _, path := range []string{"GET /dashboard/api/leases?namespace=hidden", "GET /dashboard/api/leases?namespace=other", "GET /dashboard/api/watch?namespace=other"} {
+		method, path, _ := strings.Cut(path, " ")
+		_, body := b.ask(t, method, path, token, "")
+		fmt.Fprintln(&said, body)
+	}
+	_, body := b.ask(t, "POST", "/dashboard/api/decode", token, `{"text":"5","namespace":"hidden"}`)
+	fmt.Fprintln(&said, body)
+	text := said.String()
+	if !strings.Contains(text, "the server's log says how") {
+		t.Errorf("nobody is told where the cause is: %s", text)
+	}
+	for _, what := range []string{password, host, user, "postgres:", key, token, hash(token)} {
+		if i := strings.Index(text, what); i >= 0 {
+			t.Errorf("the page is told %s: …%s", what, text[max(0, i-300):i])
+		}
+	}
+}
