@@ -96,7 +96,7 @@ func (m mutant) check(t *testing.T, root string) {
 	if pkg == "" {
 		pkg = "./lease"
 	}
-	args := []string{"test", "-vet=off", "-short", "-count=1", "-timeout=100s", "-overlay=" + overlayPath, "-run=" + m.test, pkg}
+	args := []string{"test", "-vet=off", "-ldflags=-s", "-short", "-count=1", "-timeout=100s", "-overlay=" + overlayPath, "-run=" + m.test, pkg}
 	if m.seeds > 0 {
 		args = append(args, "-seeds="+strconv.Itoa(m.seeds), "-layout="+m.layout)
 	}
