@@ -21,9 +21,15 @@ func (r leases) Acquire(ctx context.Context, req *connect.Request[pb.AcquireRequ
 		return nil, err
 	}
 	// Who takes a node from a living holder of another label decides about others: that is for those who manage the namespace.
-	guard := m.Guard || id.May(server.VerbManage, name) != nil
+	guard, label := m.Guard, m.Label
+	if id.May(server.VerbManage, name) != nil {
+		guard = true
+		if label != "" {
+			label = id.Name + "/" + label // a label is the caller's word, and everybody who reads leases knows those of others
+		}
+	}
 	g, sp, err := r.s.Acquire(ctx, name, lease.Options{
-		TTL: m.Ttl.AsDuration(), Node: m.Node, Guard: guard && m.Node != nil, Nodes: int(m.Nodes), Label: m.Label,
+		TTL: m.Ttl.AsDuration(), Node: m.Node, Guard: guard && m.Node != nil, Nodes: int(m.Nodes), Label: label,
 	})
 	if err != nil {
 		return nil, err

@@ -85,6 +85,15 @@ func TestLeases(t *testing.T) {
 	w.as(server.Token{Verbs: []server.Verb{server.VerbLease}})
 	_, err = c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "me", Node: &node}))
 	w.wants("another's node, without the right to manage", err, connect.CodeResourceExhausted, "no-nodes")
+	_, err = c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "you", Node: &node}))
+	w.wants("another's node by the name of its holder", err, connect.CodeResourceExhausted, "no-nodes")
+	own, err := c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "me"}))
+	if err == nil {
+		_, err = c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "me", Node: &own.Msg.Node})) // after a restart
+	}
+	if err != nil {
+		t.Errorf("one's own node again: %v", err)
+	}
 	w.as(server.Token{Verbs: []server.Verb{server.VerbLease}, Rate: 10, Burst: 10})
 	_, err = c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "me", Nodes: 16}))
 	w.wants("more nodes than the rate", err, connect.CodeResourceExhausted, "limit")
