@@ -34,7 +34,7 @@ RACY = . ./lease/... ./internal/world
 tool = $$(GOWORK=off go tool -n -modfile=tools.mod $(1))
 
 .DEFAULT_GOAL := help
-.PHONY: help test setup unit smoke cross race race-short lint bench fuzz gen model faults simulate scale web dashboard-test
+.PHONY: help test setup unit smoke cross race race-short lint bench fuzz gen model faults simulate scale crowd web dashboard-test
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -95,6 +95,9 @@ bench: ## measure side by side with other libraries and servers, print the table
 scale: ## hold all 131,072 nodes of Randflake in each store (STORE: which), for 8 minutes in all, and print the tables for docs/reliability.md
 	@scripts/setup.sh $(PACKAGES)
 	@scripts/scale.sh "$(STORE)"
+
+crowd: ## 10,000 idle connections, 1,000 slow clients and damaged requests on one server, and print the table for docs/reliability.md
+	@seen=$$(mktemp); ended=0; (cd test && go test ./load -run '^TestCrowd$$' -count=1 -timeout=20m -long -table "$$seen") || ended=$$?; cat "$$seen"; rm -f "$$seen"; exit $$ended
 
 web: ## build the page of the dashboard from its sources (needs Node.js)
 	@scripts/web.sh

@@ -1,0 +1,30 @@
+package serve
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain sees to it that the servers of all tests, which were stopped, leave no goroutine behind.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	http.DefaultClient.CloseIdleConnections()
+	if code == 0 {
+		var err error
+		for end := time.Now().Add(patienceOfTests); ; { // those that are about to end may take a while
+			if err = goleak.Find(); err == nil || time.Now().After(end) {
+				break
+			}
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "goroutines are left:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
