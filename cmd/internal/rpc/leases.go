@@ -124,7 +124,7 @@ func infos(list []server.LeaseInfo) []*pb.LeaseInfo {
 const watchEvery = 2 * time.Second
 
 func (r leases) Watch(ctx context.Context, req *connect.Request[pb.WatchLeasesRequest], out *connect.ServerStream[pb.ListLeasesResponse]) error {
-	name, _, err := r.may(ctx, server.VerbRead, req.Msg.Namespace, 1)
+	name, id, err := r.may(ctx, server.VerbRead, req.Msg.Namespace, 1)
 	if err != nil {
 		return err
 	}
@@ -161,6 +161,9 @@ func (r leases) Watch(ctx context.Context, req *connect.Request[pb.WatchLeasesRe
 		case <-tick.C:
 		case <-ctx.Done(): // the client is gone, or the server stops
 			return context.Cause(ctx)
+		}
+		if err := id.May(server.VerbRead, name); err != nil { // the token may have lost that right by now
+			return err
 		}
 	}
 }

@@ -248,3 +248,20 @@ func TestRefusedSecretsTakeNoNode(t *testing.T) {
 }
 
 func errorOf[T any](_ T, err error) error { return err }
+
+// Who watches leases hears no more of them when the token loses the right to that.
+func TestWatchOfALostRight(t *testing.T) {
+	w := start(t)
+	before := w.as(server.Token{Verbs: []server.Verb{server.VerbRead}})
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // it takes as long as one look at the store
+	defer cancel()
+	s, err := snowfencev1connect.NewLeaseServiceClient(http.DefaultClient, w.url).Watch(ctx, connect.NewRequest(&pb.WatchLeasesRequest{}))
+	if err != nil || !s.Receive() {
+		t.Fatalf("watch: %v %v", err, s.Err())
+	}
+	w.as(server.Token{Verbs: []server.Verb{server.VerbIDs}}).Succeed(before)
+	if s.Receive() {
+		t.Errorf("after the right was lost: %v", s.Msg())
+	}
+	w.wants("the end of the stream", s.Err(), connect.CodePermissionDenied, "denied")
+}

@@ -67,8 +67,8 @@ func start(t *testing.T, names ...string) *wire {
 	return w
 }
 
-// as makes all requests those of a token with these verbs.
-func (w *wire) as(t server.Token) {
+// as makes all requests those of a token with these verbs, and returns whom the server knows then.
+func (w *wire) as(t server.Token) *server.Auth {
 	w.Helper()
 	t.Name = "t"
 	t.SHA256 = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b" // of "secret"
@@ -79,6 +79,7 @@ func (w *wire) as(t server.Token) {
 	if w.who, err = a.Who("secret"); err != nil {
 		w.Fatal(err)
 	}
+	return a
 }
 
 func (w *wire) grpc() *grpc.ClientConn {
