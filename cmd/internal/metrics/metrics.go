@@ -1,4 +1,5 @@
-// Package metrics shows a server to Prometheus. It reads counters that are there anyway when it is asked, so that requests pay nothing for it.
+// Package metrics shows a server to Prometheus. It reads the service's own counters when it is asked. What requests pay for them does not grow with the number
+// of metrics: over the Redis protocol a second look at the clock and four atomic additions for all that comes in together.
 package metrics
 
 import (

@@ -84,7 +84,7 @@ export function Chart({ title, times, lines, format, theme, summary, empty, log 
   const i = at != null && at < times.length ? at : times.length - 1
   const value = (l) => {
     let v = l.values[i]
-    for (let k = i; v == null && k >= 0 && at == null; k--) v = l.values[k]
+    for (let k = i; v == null && k >= Math.max(i - 60, 0) && at == null; k--) v = l.values[k] // what was rare is still the present for a minute
     return v == null ? '–' : format(v)
   }
   return (
