@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"math/bits"
 	"strconv"
 	"time"
 
@@ -91,12 +92,30 @@ func (sp *Space) Batch(ctx context.Context, n int, use func([]snowfence.ID)) err
 		return err
 	}
 	defer release()
-	ids := make([]snowfence.ID, n)
+	if err := context.Cause(ctx); err != nil { // a client that asks and leaves, again and again, costs nothing here
+		return err
+	}
+	ids, done := sp.service.room(n)
+	defer done()
 	if got, err := sp.Fill(ctx, ids); err != nil {
 		return fmt.Errorf("after %d of %d IDs: %w", got, n, err)
 	}
 	use(ids)
 	return nil
+}
+
+// room returns a slice for n IDs. Large ones are used again: a client that asks for millions and leaves would otherwise fill the memory faster than it is
+// collected.
+func (s *Service) room(n int) (ids []snowfence.ID, done func()) {
+	if n <= smallBatch {
+		return make([]snowfence.ID, n), func() {}
+	}
+	p, _ := s.rooms.Get().(*[]snowfence.ID)
+	if p == nil || cap(*p) < n {
+		ids := make([]snowfence.ID, 1<<bits.Len(uint(n-1)))
+		p = &ids
+	}
+	return (*p)[:n], func() { s.rooms.Put(p) }
 }
 
 // maxWaiting bounds the memory of batches, 8 bytes an ID.

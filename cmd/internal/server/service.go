@@ -69,6 +69,7 @@ type Service struct {
 	ended bool
 
 	waiting  atomic.Int64 // IDs of batches that are on their way to callers
+	rooms    sync.Pool    // of *[]snowfence.ID, for such batches
 	watchers atomic.Int64
 	failures failures
 	took     [wires]Latency
