@@ -59,7 +59,7 @@ func isAway(err error) bool {
 	case connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeUnknown, connect.CodeInternal:
 		return true
 	}
-	return false
+	return reason(err) == "" // no server of ours says so: it is a proxy, or something else has the address
 }
 
 // explain names the server, and gives errors of the wire the meaning that package lease and snowfence have for them.

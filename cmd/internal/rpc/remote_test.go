@@ -160,6 +160,30 @@ func TestRemoteFailOver(t *testing.T) {
 	}
 }
 
+// What answers at an address and is no server of ours, such as a proxy, is passed by.
+func TestRemotePassesByStrangers(t *testing.T) {
+	var hosts []*host
+	for _, body := range []string{"<html>", `{"message":"no route"}`} {
+		stranger := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, body, http.StatusForbidden) }))
+		stranger.Config.Protocols = new(http.Protocols)
+		stranger.Config.Protocols.SetUnencryptedHTTP2(true)
+		stranger.Start()
+		t.Cleanup(stranger.Close)
+		hosts = append(hosts, &host{Server: stranger})
+	}
+	st := lease.NewMemory()
+	s, err := snowfence.NewScheme(snowfence.Twitter())
+	if err == nil {
+		_, err = lease.CreateNamespace(t.Context(), st, "default", s, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client(t, append(hosts, serve(t, st, server.Options{}))...).Scheme(t.Context(), "default"); err != nil {
+		t.Error(err)
+	}
+}
+
 // A swap whose answer was lost is not sent again: its outcome is not known, and it is no lost swap.
 func TestRemoteSwapIsSentOnce(t *testing.T) {
 	st := memory(t)
