@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -14,7 +15,10 @@ import (
 
 // secretFlag names the files of the keys of an encrypted layout, oldest first. There is no flag for a secret itself: everybody on a machine can
 // read the command lines of others.
-type secretFlag struct{ files []string }
+type secretFlag struct {
+	files []string
+	name  string // of the flag, in errors; "" is --secret-file
+}
 
 func (f *secretFlag) register(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.files, "secret-file", nil, "`file` with the secret of an encrypted layout; with rotated keys, all their files, oldest first")
@@ -38,23 +42,24 @@ func (p *program) scheme(l snowfence.Layout, f *secretFlag) (*snowfence.Scheme, 
 
 func (p *program) keys(f *secretFlag) ([]*snowfence.Key, error) {
 	var keys []*snowfence.Key
+	flag := cmp.Or(f.name, "--secret-file")
 	for _, name := range f.files {
 		info, err := os.Stat(name)
 		if err != nil {
-			return nil, fmt.Errorf("--secret-file: %w", err)
+			return nil, fmt.Errorf("%s: %w", flag, err)
 		}
 		if info.Size() > 1024 {
-			return nil, usagef("--secret-file %s: it has %d bytes, too many for a secret", name, info.Size())
+			return nil, usagef("%s %s: it has %d bytes, too many for a secret", flag, name, info.Size())
 		}
 		p.warnReadable(name)
 		data, err := os.ReadFile(name)
 		if err != nil {
-			return nil, fmt.Errorf("--secret-file: %w", err)
+			return nil, fmt.Errorf("%s: %w", flag, err)
 		}
 		key, err := snowfence.ParseKey(data)
 		clear(data)
 		if err != nil {
-			return nil, usagef("--secret-file %s: %w", name, err)
+			return nil, usagef("%s %s: %w", flag, name, err)
 		}
 		keys = append(keys, key)
 	}

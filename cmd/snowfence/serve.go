@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"runtime"
 	"strings"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -151,7 +149,7 @@ func (p *program) serve(ctx context.Context, f *serveFlags, out *bufio.Writer) e
 	}
 	st, err := p.openStore(ctx, &f.store)
 	if err != nil {
-		return err
+		return away(err)
 	}
 	defer st.Close()
 	if err := p.firstNamespace(ctx, st); err != nil {
@@ -165,7 +163,7 @@ func (p *program) serve(ctx context.Context, f *serveFlags, out *bufio.Writer) e
 	if err != nil {
 		return err
 	}
-	p.announce(s, st)
+	p.announce(s, st, c.TLSClientCA != "")
 	select {
 	case <-ctx.Done():
 		p.message("stopping; a second signal ends the program at once")
@@ -228,9 +226,9 @@ func (p *program) logger(f *serveFlags) *slog.Logger {
 func (p *program) serverKeys(f *serveFlags) (map[string][]*snowfence.Key, error) {
 	keys := map[string][]*snowfence.Key{}
 	for namespace, files := range f.secrets {
-		list, err := p.keys(&secretFlag{files: strings.Split(files, ":")})
+		list, err := p.keys(&secretFlag{files: strings.Split(files, ":"), name: "--secret"})
 		if err != nil {
-			return nil, fmt.Errorf("namespace %q: %w", namespace, err)
+			return nil, fmt.Errorf("namespace %q: %w", namespace, serve.Explain(err))
 		}
 		keys[namespace] = list
 	}
@@ -250,61 +248,4 @@ func (p *program) serverKeys(f *serveFlags) (map[string][]*snowfence.Key, error)
 		p.warnReadable(f.file)
 	}
 	return keys, nil
-}
-
-// firstNamespace makes the namespace default where the store belongs to this machine and has none.
-func (p *program) firstNamespace(ctx context.Context, st *open.Store) error {
-	if !st.Local {
-		return nil
-	}
-	_, err := lease.ShowNamespace(ctx, st.Leases, "default")
-	if !errors.Is(err, lease.ErrNoNamespace) {
-		return err
-	}
-	s, err := snowfence.NewScheme(snowfence.Twitter())
-	if err != nil {
-		return err
-	}
-	_, err = lease.CreateNamespace(ctx, st.Leases, "default", s, nil)
-	var other *lease.MismatchError
-	if errors.As(err, &other) { // another process was first
-		return nil
-	}
-	return err
-}
-
-// announce says where the server listens, how to try it, and whom the promise covers.
-func (p *program) announce(s *serve.Process, st *open.Store) {
-	scheme, curl, redis := "http", "", ""
-	if s.TLS() {
-		scheme, redis = "https", " --tls"
-	}
-	if s.Tokens() {
-		curl, redis = ` -H "Authorization: Bearer $TOKEN"`, redis+" -a $TOKEN"
-	}
-	if s.HTTP != "" {
-		p.message("HTTP, gRPC and Connect on %s://%s    try: curl%s %s://%s/v1/default/next", scheme, s.HTTP, curl, scheme, reachable(s.HTTP))
-		p.message("dashboard on %s://%s", scheme, reachable(s.HTTP))
-	}
-	if s.RESP != "" {
-		if host, port, err := net.SplitHostPort(reachable(s.RESP)); err == nil {
-			p.message("Redis protocol on %s    try: redis-cli -h %s -p %s%s SNOWFENCE.NEXT default", s.RESP, host, port, redis)
-		}
-	}
-	if s.Admin != "" {
-		p.message("metrics, health and profiles on http://%s", s.Admin)
-	}
-	p.message("IDs are unique within one namespace of %s, whoever makes them", st.Name)
-	if st.Volatile {
-		p.message("that store is in memory and ends with this process: what is made after a restart is not covered")
-	}
-}
-
-// reachable is an address that this machine can connect to.
-func reachable(address string) string {
-	host, port, err := net.SplitHostPort(address)
-	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
-		return net.JoinHostPort("localhost", port)
-	}
-	return address
 }

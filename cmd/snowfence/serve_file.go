@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
@@ -25,7 +27,7 @@ func (f *serveFlags) readFile(fs *pflag.FlagSet) error {
 	}
 	data, err := os.Open(f.file)
 	if err != nil {
-		return usagef("--config: %w", err)
+		return usagef("--config: %w", serve.Explain(err))
 	}
 	defer data.Close()
 	var doc yaml.Node
@@ -88,7 +90,23 @@ func (f *serveFlags) setting(fs *pflag.FlagSet, key string, value *yaml.Node) er
 	if text == "" && flag.Value.Type() == "stringToString" {
 		return nil
 	}
-	return fs.Set(key, text)
+	if err := fs.Set(key, text); err != nil {
+		return badValue(flag, text, err)
+	}
+	return nil
+}
+
+// badValue says in words of the file what pflag says in those of a command line.
+func badValue(flag *pflag.Flag, text string, err error) error {
+	switch flag.Value.Type() {
+	case "duration":
+		return fmt.Errorf("%q is no duration: write it as 1500ms, 10s or 5m", text)
+	case "int", "int64":
+		return fmt.Errorf("%q is no whole number", text)
+	case "bool":
+		return fmt.Errorf("%q is neither true nor false", text)
+	}
+	return err
 }
 
 // settingText is a value as it would stand on the command line.
@@ -150,6 +168,9 @@ func (f *serveFlags) inlineSecrets(value *yaml.Node) error {
 	return nil
 }
 
+// lineOfList is a line number within the list of tokens, which is none of the file.
+var lineOfList = regexp.MustCompile(`line \d+: `)
+
 // inlineTokens reads the tokens themselves. A file of tokens that is set elsewhere takes their place, as any setting does.
 func (f *serveFlags) inlineTokens(fs *pflag.FlagSet, value *yaml.Node) error {
 	if fs.Changed("tokens") {
@@ -163,7 +184,7 @@ func (f *serveFlags) inlineTokens(fs *pflag.FlagSet, value *yaml.Node) error {
 	d.KnownFields(true)
 	var list []server.Token
 	if err := d.Decode(&list); err != nil {
-		return err
+		return errors.New(lineOfList.ReplaceAllString(serve.ExplainTokens(err).Error(), ""))
 	}
 	f.config.TokenList = list
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -58,15 +59,15 @@ func (t *tokens) read() (*server.Auth, error) {
 func ReadTokens(path string) ([]server.Token, error) {
 	data, err := readFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("tokens: %w", err)
+		return nil, fmt.Errorf("tokens: %w", Explain(err))
 	}
 	var file struct {
 		Tokens []server.Token `yaml:"tokens"`
 	}
 	d := yaml.NewDecoder(strings.NewReader(string(data)))
 	d.KnownFields(true)
-	if err := d.Decode(&file); err != nil {
-		return nil, fmt.Errorf("tokens: %s: %w", path, err)
+	if err := d.Decode(&file); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("tokens: %s: %w", path, ExplainTokens(err))
 	}
 	if len(file.Tokens) == 0 {
 		return nil, fmt.Errorf("tokens: %s has none: \"snowfence token new NAME --append %s\" adds one", path, path)

@@ -129,9 +129,12 @@ func (c Config) normal() Config {
 
 // loopback reports whether only this machine reaches an address. What a name stands for is seen when it is listened on.
 func loopback(address string) (bool, error) {
-	host, _, err := net.SplitHostPort(address)
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return false, fmt.Errorf("address %q: write it as 127.0.0.1:8080: %w", address, err)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return false, fmt.Errorf("address %q: %q is no port: write a number from 0 to 65535", address, port)
 	}
 	if host == "localhost" {
 		return true, nil

@@ -30,7 +30,7 @@ func (p *Process) listen(ctx context.Context, l listener) (*gate, error) {
 	}
 	ln, err := lc.Listen(ctx, network, l.address)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", l.name, err)
+		return nil, explainListen(l, err)
 	}
 	if local, _ := loopback(l.address); local {
 		if a, ok := ln.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {

@@ -37,13 +37,13 @@ func (t *certificates) read() error {
 		pair, err = tls.X509KeyPair(cert, key)
 	}
 	if err != nil {
-		return fmt.Errorf("certificate %s with key %s: %w", t.cert, t.key, err)
+		return fmt.Errorf("certificate %s with key %s: %w", t.cert, t.key, Explain(err))
 	}
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
 	if t.ca != "" {
 		pem, err := readFile(t.ca)
 		if err != nil {
-			return fmt.Errorf("tls-client-ca: %w", err)
+			return fmt.Errorf("tls-client-ca: %w", Explain(err))
 		}
 		conf.ClientCAs = x509.NewCertPool()
 		if !conf.ClientCAs.AppendCertsFromPEM(pem) {

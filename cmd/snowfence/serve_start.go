@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/cmd/internal/serve"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// away adds what to do to the error of a store that nobody reaches.
+func away(err error) error {
+	var name *net.DNSError
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &name) {
+		return fmt.Errorf("%w\nstart the store, or correct --store", err)
+	}
+	return err
+}
+
+// firstNamespace makes the namespace default where the store belongs to this machine and has none, and says so.
+func (p *program) firstNamespace(ctx context.Context, st *open.Store) error {
+	if !st.Local {
+		return nil
+	}
+	_, err := lease.ShowNamespace(ctx, st.Leases, "default")
+	if !errors.Is(err, lease.ErrNoNamespace) {
+		return err
+	}
+	l := snowfence.Twitter()
+	s, err := snowfence.NewScheme(l)
+	if err != nil {
+		return err
+	}
+	_, err = lease.CreateNamespace(ctx, st.Leases, "default", s, nil)
+	var other *lease.MismatchError
+	if errors.As(err, &other) { // another process was first
+		return nil
+	}
+	if err == nil {
+		p.message("made the namespace default, with the layout twitter: %s nodes, and IDs until %s", thousands(s.Nodes()), l.EndOfLife().Format("2006-01-02"))
+	}
+	return err
+}
+
+// announce says where the server listens, how to try it, whom the promise covers, and who may use it. certified is whether clients need certificates.
+func (p *program) announce(s *serve.Process, st *open.Store, certified bool) {
+	scheme, tls := "http", ""
+	if s.TLS() {
+		scheme, tls = "https", " --cacert CA.pem"
+		if certified {
+			tls += " --cert YOUR.pem --key YOUR.key"
+		}
+	}
+	var where, try []string
+	if s.HTTP != "" {
+		header := ""
+		if s.Tokens() {
+			header = ` -H "Authorization: Bearer $TOKEN"`
+		}
+		base := scheme + "://" + reachable(s.HTTP)
+		where = append(where, "HTTP, gRPC and Connect on "+scheme+"://"+s.HTTP, "dashboard on "+base+"/dashboard/")
+		try = append(try, fmt.Sprintf("curl%s%s %s/v1/default/next", tls, header, base), "")
+	}
+	if host, port, err := net.SplitHostPort(reachable(s.RESP)); err == nil {
+		before, flags := "", " -p "+port
+		if s.Tokens() {
+			before = `REDISCLI_AUTH="$TOKEN" `
+		}
+		if host != "127.0.0.1" {
+			flags = " -h " + host + flags
+		}
+		if s.TLS() {
+			flags += " --tls" + tls
+		}
+		where, try = append(where, "Redis protocol on "+s.RESP), append(try, before+"redis-cli"+flags+" SNOWFENCE.NEXT default")
+	}
+	if s.Admin != "" {
+		where, try = append(where, "metrics, health and profiles on http://"+s.Admin), append(try, "")
+	}
+	width := 0
+	for i, text := range where {
+		if try[i] != "" {
+			width = max(width, len(text))
+		}
+	}
+	for i, text := range where {
+		if try[i] != "" {
+			text += strings.Repeat(" ", width-len(text)) + "    try: " + try[i]
+		}
+		p.message("%s", text)
+	}
+	p.message("IDs are unique within one namespace of %s, whoever makes them", st.Name)
+	if st.Volatile {
+		p.message("that store is in memory and ends with this process: what is made after a restart is not covered")
+	}
+	if !s.Tokens() {
+		p.message("whoever reaches these addresses%s may do everything: \"snowfence token new\" makes tokens", map[bool]string{true: " with a certificate"}[certified])
+	}
+}
+
+// reachable is an address that this machine can connect to.
+func reachable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		return net.JoinHostPort("localhost", port)
+	}
+	return address
+}
