@@ -74,8 +74,17 @@ func (d *Dashboard) Close() {
 	d.wait.Wait()
 }
 
-// may returns who makes a request that reads a namespace; "" is none in particular.
-func (d *Dashboard) may(r *http.Request, namespace string) (*server.Identity, error) {
+// ask returns who makes a request that reads a namespace, which counts for its token's rate; "" is none in particular.
+func (d *Dashboard) ask(r *http.Request, namespace string) (*server.Identity, error) {
+	id, err := d.cfg.Who(r)
+	if err != nil {
+		return nil, err
+	}
+	return id, id.Ask(server.VerbRead, namespace, 1)
+}
+
+// still is ask for a stream that goes on: tokens are taken away, and lose rights.
+func (d *Dashboard) still(r *http.Request, namespace string) (*server.Identity, error) {
 	id, err := d.cfg.Who(r)
 	if err != nil {
 		return nil, err

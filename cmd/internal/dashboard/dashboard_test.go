@@ -28,6 +28,7 @@ type bench struct {
 	service *server.Service
 	store   *lease.Memory
 	d       *Dashboard
+	asked   int // requests
 }
 
 func newBench(t *testing.T, tokens ...server.Token) *bench {
@@ -77,6 +78,7 @@ func (b *bench) namespace(t *testing.T, name, layout string) {
 // ask makes a request and returns the answer and its body.
 func (b *bench) ask(t *testing.T, method, path, secret, body string) (*http.Response, string) {
 	t.Helper()
+	b.asked++
 	r, err := http.NewRequestWithContext(t.Context(), method, b.URL+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -263,6 +265,22 @@ func TestTokens(t *testing.T) {
 	resp, body := b.ask(t, "POST", "/dashboard/api/decode", "one", `{"text":"1000000"}`)
 	if resp.StatusCode != http.StatusOK || strings.Contains(body, `"hidden"`) {
 		t.Errorf("a guess: %s %s", resp.Status, body)
+	}
+}
+
+// What a page asks counts for the rate of its token.
+func TestRateOfTokens(t *testing.T) {
+	b := newBench(t, server.Token{Name: "slow", SHA256: hash("slow"), Rate: 0.001, Burst: 2})
+	b.namespace(t, "orders", "twitter")
+	for _, path := range []string{
+		"POST /dashboard/api/decode", "POST /dashboard/api/plan", // the rate is used up
+		"POST /dashboard/api/decode", "POST /dashboard/api/plan", "GET /dashboard/api/leases?namespace=orders", "GET /dashboard/api/stream", "GET /dashboard/api/watch?namespace=orders",
+	} {
+		method, path, _ := strings.Cut(path, " ")
+		resp, body := b.ask(t, method, path, "slow", "{}")
+		if refused := resp.StatusCode == http.StatusTooManyRequests; refused != (b.asked > 2) {
+			t.Errorf("%s: request %d: %s %s", path, b.asked, resp.Status, body)
+		}
 	}
 }
 

@@ -49,7 +49,7 @@ func (d *Dashboard) decode(w http.ResponseWriter, r *http.Request) error {
 		Namespace string `json:"namespace"`
 		Layout    string `json:"layout"`
 	}
-	id, err := d.may(r, "")
+	id, err := d.ask(r, "")
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ const maxRows = 200
 func (d *Dashboard) leases(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	name := q.Get("namespace")
-	if _, err := d.may(r, name); err != nil {
+	if _, err := d.ask(r, name); err != nil {
 		return err
 	}
 	number := map[string]int64{"node": -1, "offset": 0, "limit": 50}

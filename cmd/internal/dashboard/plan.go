@@ -11,7 +11,7 @@ import (
 
 // plan is POST /dashboard/api/plan {"layout":"…"}: what a layout holds and for how long.
 func (d *Dashboard) plan(w http.ResponseWriter, r *http.Request) error {
-	if _, err := d.may(r, ""); err != nil {
+	if _, err := d.ask(r, ""); err != nil {
 		return err
 	}
 	var q struct {

@@ -88,7 +88,7 @@ type sample struct {
 
 // stream is GET /dashboard/api/stream: hello, namespaces, history, and then each second, until the page goes.
 func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
-	id, err := d.may(r, "")
+	id, err := d.ask(r, "")
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 			err = s.send("events", []server.Event{ev})
 		case <-next:
 			if n%5 == 0 { // tokens may be taken away
-				if id, err = d.may(r, ""); err != nil {
+				if id, err = d.still(r, ""); err != nil {
 					_ = s.send("denied", err.Error())
 					return nil
 				}
@@ -203,7 +203,7 @@ type cells struct {
 // watch is GET /dashboard/api/watch?namespace=: its rates so far, and then the map of its nodes, at first all of it.
 func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 	name := r.URL.Query().Get("namespace")
-	id, err := d.may(r, name)
+	id, err := d.ask(r, name)
 	if err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 		case <-d.ended:
 			return nil
 		case <-next:
-			if _, err := d.may(r, name); err != nil {
+			if _, err := d.still(r, name); err != nil {
 				return nil
 			}
 		case <-quiet.C:
