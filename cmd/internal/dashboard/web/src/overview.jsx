@@ -24,12 +24,21 @@ export function Tile({ name, value, unit, note, warn }) {
   )
 }
 
-export function RateChart({ series, theme, title = 'IDs a second' }) {
-  const now = series.rates.at(-1) ?? 0
+const made = (series) => ({ label: 'IDs', values: series.rates, token: '--line-1', fill: true })
+
+/** IDs a second of one namespace. */
+export function RateChart({ series, theme, title }) {
+  const now = rate(series.rates.at(-1) ?? 0)
+  return <Chart title={title} times={series.times} theme={theme} format={rate} summary={`${title} over time; now ${now}`} lines={[made(series)]} />
+}
+
+/** IDs a second of all namespaces, and the requests over all wires: batches have many IDs. */
+function RatesChart({ series, theme }) {
+  const asked = series.times.map((_, i) => Object.values(series.wires).reduce((sum, w) => sum + w.rate[i], 0))
   return (
     <Chart
-      title={title} times={series.times} theme={theme} format={rate} summary={`IDs a second over time; now ${rate(now)}`}
-      lines={[{ label: 'made here', values: series.rates, token: '--line-1', fill: true }]}
+      title="IDs a second" times={series.times} theme={theme} format={rate} lines={[made(series), { label: 'requests', values: asked, token: '--line-2' }]}
+      summary={`IDs and requests a second over time; now ${rate(series.rates.at(-1) ?? 0)} IDs, ${rate(asked.at(-1) ?? 0)} requests`}
     />
   )
 }
@@ -92,7 +101,7 @@ export function Overview({ live, theme }) {
         <Tile name="First layout to end" value={ends.length ? date(ends[0]) : '–'} unit="" note={ends.length ? `${span(ends[0] - now)} left` : ''} warn={ends.length > 0 && ends[0] - now < 365 * 86400e3} />
       </dl>
       <div class="charts">
-        <RateChart series={series} theme={theme} />
+        <RatesChart series={series} theme={theme} />
         <RequestChart series={series} theme={theme} />
         <StoreChart series={series} theme={theme} />
       </div>
