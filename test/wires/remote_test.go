@@ -54,7 +54,9 @@ func TestRemote(t *testing.T) {
 	}
 	plain.Kill()
 	overTLS := &http.Client{Transport: &http.Transport{TLSClientConfig: secure, DisableKeepAlives: true}}
-	start := func() *served { return serveWith(t, store, "https", overTLS, "--tls-cert", certs.Cert, "--tls-key", certs.Key) }
+	start := func() *served {
+		return serveWith(t, store, "https", overTLS, "--tls-cert", certs.Cert, "--tls-key", certs.Key)
+	}
 	dying, staying := start(), start()
 	o := remote.Options{
 		Servers: []string{"https://" + servers.Address(servers.Ports(t, 1)[0]), "https://" + dying.http, "https://" + staying.http},

@@ -51,7 +51,9 @@ type served struct {
 }
 
 // serve starts a server over a store, with one token that may do everything.
-func serve(t *testing.T, store string) *served { return serveWith(t, store, "http", http.DefaultClient) }
+func serve(t *testing.T, store string) *served {
+	return serveWith(t, store, "http", http.DefaultClient)
+}
 
 // serveWith is serve with more arguments, for clients that speak a scheme.
 func serveWith(t *testing.T, store, scheme string, client *http.Client, args ...string) *served {

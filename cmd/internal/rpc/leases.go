@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"time"
 
 	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence/cmd/internal/server"
@@ -120,50 +119,20 @@ func infos(list []server.LeaseInfo) []*pb.LeaseInfo {
 	return out
 }
 
-// watchEvery is how often a watcher's picture is compared with the store.
-const watchEvery = 2 * time.Second
-
 func (r leases) Watch(ctx context.Context, req *connect.Request[pb.WatchLeasesRequest], out *connect.ServerStream[pb.ListLeasesResponse]) error {
 	name, id, err := r.may(ctx, server.VerbRead, req.Msg.Namespace, 1)
 	if err != nil {
 		return err
 	}
-	leave, err := r.s.Watching()
-	if err != nil {
-		return err
-	}
-	defer leave()
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
-	seen := map[int64]server.LeaseInfo{}
-	for first := true; ; first = false {
-		for after, full := int64(-1), true; full; {
-			list, err := r.s.Leases(ctx, name, after, server.PageOfLeases, false)
-			if err != nil {
-				return err
-			}
-			var news []server.LeaseInfo
-			for _, l := range list {
-				after = l.Node
-				if old, ok := seen[l.Node]; !ok || old != l {
-					seen[l.Node] = l
-					news = append(news, l)
-				}
-			}
-			full = len(list) == server.PageOfLeases
-			if len(news) > 0 || first && !full {
-				if err := out.Send(&pb.ListLeasesResponse{Leases: infos(news)}); err != nil {
-					return err
-				}
-			}
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done(): // the client is gone, or the server stops
-			return context.Cause(ctx)
-		}
-		if err := id.May(server.VerbRead, name); err != nil { // the token may have lost that right by now
+	first := true
+	return r.s.Watch(ctx, name, func(list []server.LeaseInfo) error {
+		if err := id.May(server.VerbRead, name); err != nil { // its token may have been taken away
 			return err
 		}
-	}
+		if len(list) == 0 && !first {
+			return nil
+		}
+		first = false
+		return out.Send(&pb.ListLeasesResponse{Leases: infos(list)})
+	})
 }

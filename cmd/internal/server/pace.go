@@ -49,17 +49,6 @@ func (s *Service) Reserve(n int64) (release func(), err error) {
 	return func() { s.waiting.Add(-n) }, nil
 }
 
-// Watching takes one of the places for those who watch the leases of a namespace: each reads all of them every few seconds.
-func (s *Service) Watching() (leave func(), err error) {
-	if s.watchers.Add(1) > maxWatchers {
-		s.watchers.Add(-1)
-		return nil, kindError{TooMuch, fmt.Errorf("%d watch already, the server's limit: list the leases instead", maxWatchers)}
-	}
-	return func() { s.watchers.Add(-1) }, nil
-}
-
-const maxWatchers = 100
-
 // Ready returns why requests should go to another server, as who looks after this one says (see JudgedBy); alone, whether the store answers.
 func (s *Service) Ready(ctx context.Context) error {
 	if judge := s.judge.Load(); judge != nil {

@@ -70,7 +70,7 @@ type Service struct {
 
 	waiting  atomic.Int64 // IDs of batches that are on their way to callers
 	rooms    sync.Pool    // of *[]snowfence.ID, for such batches
-	watchers atomic.Int64
+	watches  watches
 	failures failures
 	took     [wires]Latency
 	judge    atomic.Pointer[func() error] // see JudgedBy

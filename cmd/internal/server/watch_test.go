@@ -1,0 +1,132 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// countedLists is a store that counts how often its leases are listed.
+type countedLists struct {
+	*slowStore
+	lists atomic.Int64
+}
+
+func (c *countedLists) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
+	c.lists.Add(1)
+	if c.slowStore.away != nil {
+		return nil, c.slowStore.away
+	}
+	return c.slowStore.List(ctx, q)
+}
+
+// However many watch a namespace, the store is read once for all; each hears of all leases once and of each change once, a late comer too, and a slow one of what it missed together.
+func TestWatchersShareReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := &countedLists{slowStore: newStore(t, "n")}
+		s := newService(t, st, Options{})
+		acquire := func(n int) {
+			for i := range n {
+				if _, _, err := s.Acquire(t.Context(), "n", lease.Options{Label: fmt.Sprint(i), TTL: 10 * time.Minute}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		acquire(3)
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		var heard [51]atomic.Int64 // leases
+		watch := func(i int, slow time.Duration) {
+			all.Go(func() {
+				err := s.Watch(ctx, "n", func(list []LeaseInfo) error {
+					heard[i].Add(int64(len(list)))
+					time.Sleep(slow)
+					return nil
+				})
+				if !errors.Is(err, context.Canceled) {
+					t.Errorf("watcher %d: %v", i, err)
+				}
+			})
+		}
+		wants := func(what string, from, to int, want int64) {
+			t.Helper()
+			synctest.Wait()
+			for i := from; i < to; i++ {
+				if n := heard[i].Load(); n != want {
+					t.Errorf("%s: watcher %d heard of %d leases, not %d", what, i, n, want)
+				}
+			}
+		}
+		for i := range 49 {
+			watch(i, 0)
+		}
+		watch(49, 5*watchEvery)
+		wants("at once", 0, 50, 3)
+		time.Sleep(watchEvery + time.Second)
+		acquire(2)
+		time.Sleep(watchEvery)
+		wants("after a change", 0, 49, 5)
+		watch(50, 0)
+		wants("a late comer", 50, 51, 5)
+		wants("a slow one, not yet", 49, 50, 3)
+		acquire(1)
+		synctest.Wait()
+		before := st.lists.Load()
+		time.Sleep(10 * watchEvery)
+		wants("later", 0, 51, 6)
+		if n := st.lists.Load() - before; n < 9 || n > 10 {
+			t.Errorf("the leases were listed %d times in %v for 51 watchers", n, 10*watchEvery)
+		}
+		cancel()
+		all.Wait()
+		synctest.Wait()
+		before = st.lists.Load()
+		time.Sleep(10 * watchEvery)
+		if n := st.lists.Load() - before; n != 0 || len(s.watches.all) != 0 || s.watches.n != 0 {
+			t.Errorf("with nobody watching: %d reads, %d namespaces, %d watchers", n, len(s.watches.all), s.watches.n)
+		}
+	})
+}
+
+// Watchers end with the store, with their own word, and at the limit; those who come afterwards begin anew.
+func TestWatchersEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := &countedLists{slowStore: newStore(t, "n")}
+		s := newService(t, st, Options{})
+		enough := errors.New("enough")
+		rounds := 0
+		err := s.Watch(t.Context(), "n", func(list []LeaseInfo) error {
+			if rounds++; rounds == 3 { // it is asked in each round, also where nothing is new
+				return enough
+			}
+			return nil
+		})
+		if !errors.Is(err, enough) {
+			t.Error(err)
+		}
+		away := errors.New("away")
+		st.away = away
+		if err := s.Watch(t.Context(), "n", func([]LeaseInfo) error { return nil }); !errors.Is(err, away) {
+			t.Errorf("with the store away: %v", err)
+		}
+		st.away = nil
+		if err := s.Watch(t.Context(), "nowhere", func([]LeaseInfo) error { return nil }); KindOf(err) != NoNamespace {
+			t.Errorf("nowhere: %v", err)
+		}
+		s.watches.n = maxWatchers
+		if err := s.Watch(t.Context(), "n", func([]LeaseInfo) error { return enough }); KindOf(err) != TooMuch {
+			t.Errorf("beyond the limit: %v", err)
+		}
+		s.watches.n = 0
+		if err := s.Watch(t.Context(), "n", func([]LeaseInfo) error { return enough }); !errors.Is(err, enough) {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+}
