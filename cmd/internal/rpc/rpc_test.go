@@ -295,3 +295,27 @@ func until(t *testing.T, what string, ok func() bool) {
 		}
 	}
 }
+
+// A request that is compressed is not unpacked, whoever sends it, and no answer is compressed.
+func TestNothingIsCompressed(t *testing.T) {
+	w := start(t)
+	for _, path := range []string{snowfencev1connect.IDServiceNextProcedure, "/grpc.health.v1.Health/Check"} {
+		for encoding, want := range map[string]int{"gzip": http.StatusNotImplemented, "identity": http.StatusOK} {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+path, strings.NewReader("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("Content-Encoding", encoding)
+			req.Header.Set("Accept-Encoding", "gzip")
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+			if got := res.Header.Get("Content-Encoding"); res.StatusCode != want || got != "" {
+				t.Errorf("%s sent as %s: status %d, want %d, answer as %q", path, encoding, res.StatusCode, want, got)
+			}
+		}
+	}
+}
