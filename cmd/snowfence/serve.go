@@ -27,6 +27,7 @@ type serveFlags struct {
 	logJSON  bool
 	logDebug bool
 	check    bool
+	ask      bool
 }
 
 func (p *program) serveCommand() *cobra.Command {
@@ -83,6 +84,7 @@ func (f *serveFlags) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.logJSON, "log-json", false, "log JSON")
 	fs.BoolVar(&f.logDebug, "log-debug", false, "log more")
 	fs.BoolVar(&f.check, "check-config", false, "check settings, files, certificates and tokens, and end, without listening or asking the store")
+	fs.BoolVar(&f.ask, "check-health", false, "ask the server that runs on this machine with these settings whether it lives, and end: for containers")
 }
 
 func (f *serveFlags) registerListeners(fs *pflag.FlagSet) {
@@ -117,6 +119,15 @@ func (f *serveFlags) registerService(fs *pflag.FlagSet) {
 
 func (p *program) serve(ctx context.Context, f *serveFlags, out *bufio.Writer) error {
 	c := f.config
+	if f.ask {
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		if err := serve.Ask(ctx, c); err != nil {
+			return err
+		}
+		fmt.Fprintln(out, "ok")
+		return nil
+	}
 	c.Version = readVersion().Version
 	c.Logger = p.logger(f)
 	c.Hide = func(text string) string {

@@ -18,7 +18,7 @@ import (
 // Keys of the configuration file that no flag has, and flags that the file cannot have.
 const secretsKey = "secrets"
 
-var notInFile = []string{"config", "check-config", "help"}
+var notInFile = []string{"config", "check-config", "check-health", "help"}
 
 // readFile gives flags that are neither on the command line nor in the environment their values from the configuration file.
 func (f *serveFlags) readFile(fs *pflag.FlagSet) error {

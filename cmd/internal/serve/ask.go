@@ -1,0 +1,80 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+)
+
+// Ask asks the server that runs on this machine with the same configuration whether it lives, and returns why not. It is for containers, which have no curl. It
+// asks the admin address where there is one, otherwise that of HTTP, otherwise that of the Redis protocol.
+func Ask(ctx context.Context, cfg Config) error {
+	scheme, address := "http", cfg.Admin
+	if address == "" && cfg.HTTP != "" {
+		address = cfg.HTTP
+		if cfg.TLSCert != "" {
+			scheme = "https"
+		}
+	}
+	if address == "" {
+		return askRESP(ctx, &cfg)
+	}
+	if scheme == "https" && cfg.TLSClientCA != "" {
+		return errors.New("the server wants certificates of its clients: give it an admin address on loopback, which is asked then")
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+here(address)+"/healthz", nil)
+	if err != nil {
+		return err
+	}
+	// It asks itself, tells no secret, and believes nothing but "alive": the certificate is for other names than this address.
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	res, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("no server: %w", err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(res.Body, 300)) // for people
+		return fmt.Errorf("%s answers %s: %s", req.URL, res.Status, strings.TrimSpace(string(text)))
+	}
+	return nil
+}
+
+// askRESP sends PING. A server that wants a token first is alive, too.
+func askRESP(ctx context.Context, cfg *Config) error {
+	var dial interface {
+		DialContext(ctx context.Context, network, address string) (net.Conn, error)
+	} = &net.Dialer{}
+	if cfg.TLSCert != "" {
+		dial = &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // as above
+	}
+	c, err := dial.DialContext(ctx, "tcp", here(cfg.RESP))
+	if err != nil {
+		return fmt.Errorf("no server: %w", err)
+	}
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
+	if _, err := io.WriteString(c, "PING\r\n"); err != nil {
+		return fmt.Errorf("no server: %w", err)
+	}
+	line, err := bufio.NewReader(c).ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, "+PONG") && !strings.HasPrefix(line, "-NOAUTH") {
+		return errors.Join(fmt.Errorf("%s answers %.100q", cfg.RESP, line), err)
+	}
+	return nil
+}
+
+// here is where this machine reaches a listener.
+func here(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+		return net.JoinHostPort("127.0.0.1", port)
+	}
+	return address
+}

@@ -1,0 +1,67 @@
+package serve
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// A server is asked whether it lives on each kind of listener, with TLS and tokens too; and one that is not there is not alive.
+func TestAsk(t *testing.T) {
+	ca := newAuthority(t, "ca")
+	cert, key := filepath.Join(ca.dir, "c"), filepath.Join(ca.dir, "k")
+	ca.issue(t, cert, key)
+	tokens := []server.Token{token("a", "secret", server.VerbIDs)}
+	for name, c := range map[string]Config{
+		"http":  {},
+		"https": {TLSCert: cert, TLSKey: key, TokenList: tokens},
+		"admin": {Admin: "127.0.0.1:0", TLSCert: cert, TLSKey: key, TLSClientCA: ca.file},
+		"resp":  {RESP: "127.0.0.1:0"},
+		"resps": {RESP: "127.0.0.1:0", TLSCert: cert, TLSKey: key, TokenList: tokens},
+	} {
+		p, _ := start(t, c, store(t))
+		c.HTTP, c.RESP, c.Admin = p.HTTP, p.RESP, p.Admin
+		if strings.HasPrefix(name, "resp") {
+			c.HTTP = ""
+		}
+		if err := Ask(t.Context(), c); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), patienceOfTests)
+		defer cancel()
+		if err := p.Stop(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := Ask(t.Context(), c); err == nil {
+			t.Errorf("%s: alive after its end", name)
+		}
+	}
+	if err := Ask(t.Context(), Config{HTTP: "127.0.0.1:1", TLSCert: cert, TLSClientCA: ca.file}); err == nil || !strings.Contains(err.Error(), "admin address") {
+		t.Errorf("client certificates: %v", err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Write([]byte("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"))
+			_ = c.Close()
+		}
+	}()
+	_, port, _ := net.SplitHostPort(ln.Addr().String())
+	for _, c := range []Config{{HTTP: ":" + port}, {RESP: "0.0.0.0:" + port}} {
+		if err := Ask(t.Context(), c); err == nil {
+			t.Errorf("%+v: another program is taken for a server", c)
+		}
+	}
+}
