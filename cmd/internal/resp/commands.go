@@ -38,7 +38,23 @@ func code(k server.Kind) string {
 }
 
 func (c *conn) fail(err error) {
-	c.out = appendError(c.out, code(c.srv.cfg.Service.Failed(server.RESP, err)), server.Words(err))
+	kind := c.srv.cfg.Service.Failed(server.RESP, err, func() server.Request {
+		q := c.about(strings.ToUpper(clip(c.args[0])))
+		if len(c.args) > 1 {
+			q.Namespace = clip(c.args[1]) // no other command fails by an error of the service
+		}
+		return q
+	})
+	c.out = appendError(c.out, code(kind), server.Words(err))
+}
+
+// about is what the log says of a request.
+func (c *conn) about(name string) server.Request {
+	q := server.Request{Name: name, From: c.c.RemoteAddr().String()}
+	if c.id != nil {
+		q.Caller = c.id.Name
+	}
+	return q
 }
 
 func (c *conn) err(text string) { c.out = appendError(c.out, "ERR", text) }

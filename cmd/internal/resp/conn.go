@@ -3,6 +3,7 @@ package resp
 import (
 	"net"
 	"runtime"
+	"strconv"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -58,7 +59,9 @@ func (c *conn) serve() {
 		runtime.Gosched()
 		there := c.flush(began)
 		if ran > 0 {
-			c.srv.cfg.Service.Took(server.RESP, ran, time.Since(began)) // all of them were answered at the end
+			d := time.Since(began)
+			c.srv.cfg.Service.Took(server.RESP, ran, d) // all of them were answered at the end
+			c.srv.cfg.Service.Slow(server.RESP, d, func() server.Request { return c.about(strconv.FormatInt(ran, 10) + " commands") })
 		}
 		if !there || c.quit || c.srv.life.Err() != nil || !c.read(began) {
 			return

@@ -32,11 +32,16 @@ func Mount(mux *http.ServeMux, s *server.Service, who Identify) {
 	for pattern, serve := range h.routes() {
 		endless := strings.HasSuffix(pattern, "/stream")
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			about := func() server.Request { return h.about(pattern, r) }
 			if !endless {
-				defer func(began time.Time) { s.Took(server.HTTP, 1, time.Since(began)) }(time.Now())
+				defer func(began time.Time) {
+					d := time.Since(began)
+					s.Took(server.HTTP, 1, d)
+					s.Slow(server.HTTP, d, about)
+				}(time.Now())
 			}
 			if err := serve(w, r); err != nil {
-				s.Failed(server.HTTP, err)
+				s.Failed(server.HTTP, err, about)
 				Problem(w, err)
 			}
 		})
@@ -46,6 +51,15 @@ func Mount(mux *http.ServeMux, s *server.Service, who Identify) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(openAPI)
 	})
+}
+
+// about is what the log says of a request: its path as documented, without what is an ID in it.
+func (h *rest) about(pattern string, r *http.Request) server.Request {
+	q := server.Request{Name: pattern, Namespace: clip(r.PathValue("namespace")), From: r.RemoteAddr}
+	if id, err := h.who(r); err == nil {
+		q.Caller = id.Name
+	}
+	return q
 }
 
 // routes are the paths, as OpenAPI has them, too.

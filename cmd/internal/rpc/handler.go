@@ -32,7 +32,7 @@ const maxRequest = 4 << 20
 // what they tell is in the definition, or on /readyz.
 func Mount(mux *http.ServeMux, s *server.Service, who Identify, wrap func(http.Handler) http.Handler, opts ...connect.HandlerOption) {
 	r := &rpc{s, who}
-	own := append(slices.Clone(opts), connect.WithInterceptors(errorInterceptor{s}), connect.WithReadMaxBytes(maxRequest), uncompressed())
+	own := append(slices.Clone(opts), connect.WithInterceptors(errorInterceptor{r}), connect.WithReadMaxBytes(maxRequest), uncompressed())
 	add := func(path string, h http.Handler) { mux.Handle(path, wrap(r.holding(h))) }
 	add(snowfencev1connect.NewIDServiceHandler(ids{r}, own...))
 	add(snowfencev1connect.NewNamespaceServiceHandler(namespaces{r}, own...))
@@ -92,11 +92,22 @@ func (r *rpc) holding(next http.Handler) http.Handler {
 				release()
 			}
 			if q.unary {
-				r.s.Took(server.RPC, 1, time.Since(began))
+				d := time.Since(began)
+				r.s.Took(server.RPC, 1, d)
+				r.s.Slow(server.RPC, d, func() server.Request { return r.about(hr.Context(), hr.URL.Path, hr.RemoteAddr) })
 			}
 		}()
 		next.ServeHTTP(w, hr.WithContext(context.WithValue(hr.Context(), requestKey{}, &q)))
 	})
+}
+
+// about is what the log says of a call.
+func (r *rpc) about(ctx context.Context, procedure, from string) server.Request {
+	q := server.Request{Name: procedure, From: from}
+	if id, err := r.who(ctx); err == nil {
+		q.Caller = id.Name
+	}
+	return q
 }
 
 // hold keeps room for n IDs until the answer to a request has gone.
@@ -140,9 +151,9 @@ func code(k server.Kind) connect.Code {
 }
 
 // errorInterceptor turns what the service returns into errors of the wire, with the kind as a detail that programs can compare.
-type errorInterceptor struct{ s *server.Service }
+type errorInterceptor struct{ *rpc }
 
-func (i errorInterceptor) translate(ctx context.Context, err error) error {
+func (i errorInterceptor) translate(ctx context.Context, spec connect.Spec, peer connect.Peer, err error) error {
 	var own *connect.Error
 	if err == nil || errors.As(err, &own) {
 		return err
@@ -150,7 +161,7 @@ func (i errorInterceptor) translate(ctx context.Context, err error) error {
 	if errors.Is(err, context.Canceled) && context.Cause(ctx) == context.Canceled { // the client has gone; a stop has a cause of its own
 		return connect.NewError(connect.CodeCanceled, errors.New(server.Words(err)))
 	}
-	kind := i.s.Failed(server.RPC, err)
+	kind := i.s.Failed(server.RPC, err, func() server.Request { return i.about(ctx, spec.Procedure, peer.Addr) })
 	out := connect.NewError(code(kind), errors.New(server.Words(err)))
 	if detail, detailErr := connect.NewErrorDetail(&errdetails.ErrorInfo{Reason: kind.Name(), Domain: "snowfence"}); detailErr == nil {
 		out.AddDetail(detail)
@@ -164,7 +175,7 @@ func (i errorInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			q.unary = true
 		}
 		res, err := next(ctx, req)
-		return res, i.translate(ctx, err)
+		return res, i.translate(ctx, req.Spec(), req.Peer(), err)
 	}
 }
 
@@ -174,7 +185,7 @@ func (errorInterceptor) WrapStreamingClient(next connect.StreamingClientFunc) co
 
 func (i errorInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		return i.translate(ctx, next(ctx, conn))
+		return i.translate(ctx, conn.Spec(), conn.Peer(), next(ctx, conn))
 	}
 }
 

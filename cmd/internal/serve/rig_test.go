@@ -114,7 +114,7 @@ func store(t *testing.T) *cutStore {
 func start(t *testing.T, c Config, st lease.Store) (*Process, *logBuffer) {
 	t.Helper()
 	logs := &logBuffer{}
-	c.Logger = slog.New(slog.NewTextHandler(logs, nil))
+	c.Logger = slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if c.HTTP == "" {
 		c.HTTP = "127.0.0.1:0"
 	}

@@ -22,10 +22,11 @@ func (w Wire) Name() string { return [...]string{"http", "rpc", "resp"}[w] }
 // failures counts errors by wire and kind.
 type failures [wires][kinds]atomic.Int64
 
-// Failed counts an error that goes to a caller and returns its kind.
-func (s *Service) Failed(w Wire, err error) Kind {
+// Failed counts an error that goes to a caller, has it logged, and returns its kind. about says which request that was; it is called where there is a line to write.
+func (s *Service) Failed(w Wire, err error, about func() Request) Kind {
 	k := KindOf(err)
 	s.failures[w][k].Add(1)
+	s.logFailed(w, k, err, about)
 	return k
 }
 

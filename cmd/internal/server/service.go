@@ -72,6 +72,8 @@ type Service struct {
 	rooms    sync.Pool    // of *[]snowfence.ID, for such batches
 	watches  watches
 	failures failures
+	told     [wires][kinds]seldom
+	slow     [wires]seldom
 	took     [wires]Latency
 	judge    atomic.Pointer[func() error] // see JudgedBy
 

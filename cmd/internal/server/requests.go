@@ -1,0 +1,76 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+)
+
+// Request is what the log says of a request that failed or was slow: nothing that is secret, and no IDs.
+type Request struct {
+	Name      string // the method of the wire, as in its documentation
+	Namespace string // as it was asked for; "" where the wire does not tell, or there is none
+	Caller    string // name of the token; "" is nobody
+	From      string // address of the client
+}
+
+// quiet is how long the log says nothing more of the same kind of trouble, but how often it was: a store that is away fails thousands of requests a second.
+const quiet = 10 * time.Second
+
+// seldom lets the first of many through.
+type seldom struct {
+	next   atomic.Int64 // when, in Unix nanoseconds
+	passed atomic.Int64 // were not let through since then
+}
+
+// take reports whether to tell, and of how many that were not told.
+func (s *seldom) take(now time.Time) (others int64, ok bool) {
+	next := s.next.Load()
+	if now.UnixNano() < next || !s.next.CompareAndSwap(next, now.Add(quiet).UnixNano()) {
+		s.passed.Add(1)
+		return 0, false
+	}
+	return s.passed.Swap(0), true
+}
+
+// logFailed writes a line of a request that failed: a warning where that is the server's business, or its store's, and otherwise only for those who log more.
+func (s *Service) logFailed(w Wire, k Kind, err error, about func() Request) {
+	level, others := slog.LevelDebug, int64(0)
+	if k == Internal || k == Unavailable {
+		if n, ok := s.told[w][k].take(s.now()); ok {
+			level, others = slog.LevelWarn, n
+		}
+	}
+	if s.opts.Logger.Enabled(context.Background(), level) {
+		s.logRequest(level, "a request failed", w, others, about(), slog.String("kind", k.Name()), slog.Any("cause", err))
+	}
+}
+
+// Slow writes a line of a request if it took longer than a healthy one: it may wait for the clock, and all the rest is to be done in a second. What clients take their time with counts, too.
+func (s *Service) Slow(w Wire, d time.Duration, about func() Request) {
+	if d < cmp.Or(s.opts.MaxWait, time.Second)+time.Second {
+		return
+	}
+	level, others := slog.LevelDebug, int64(0)
+	if n, ok := s.slow[w].take(s.now()); ok {
+		level, others = slog.LevelWarn, n
+	}
+	if s.opts.Logger.Enabled(context.Background(), level) {
+		s.logRequest(level, "a request was slow", w, others, about(), slog.Duration("took", d))
+	}
+}
+
+func (s *Service) logRequest(level slog.Level, text string, w Wire, others int64, r Request, attrs ...slog.Attr) {
+	attrs = append(attrs, slog.String("wire", w.Name()), slog.String("request", r.Name))
+	for _, a := range []slog.Attr{slog.String("namespace", r.Namespace), slog.String("token", r.Caller), slog.String("from", r.From)} {
+		if a.Value.String() != "" {
+			attrs = append(attrs, a)
+		}
+	}
+	if others > 0 {
+		attrs = append(attrs, slog.Int64("others", others))
+	}
+	s.opts.Logger.LogAttrs(context.Background(), level, text, attrs...)
+}
