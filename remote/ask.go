@@ -36,6 +36,52 @@ func ask[T any](ctx context.Context, c *Client, records int, do func(context.Con
 	return zero, errors.Join(away...)
 }
 
+// race makes a request that may be carried out several times, of the server that answered last; and of the next one, too, when there is no answer after a while. The first good answer
+// counts. It is for callers who wait.
+func race[T any](ctx context.Context, c *Client, do func(context.Context, *peer) (T, error)) (out T, err error) {
+	ctx, cancel := context.WithCancel(ctx) // those that are too late
+	defer cancel()
+	type answer struct {
+		server int
+		out    T
+		err    error
+	}
+	answers := make(chan answer, len(c.servers))
+	first, begun := int(c.good.Load()), 0
+	next := time.NewTimer(0)
+	defer next.Stop()
+	var away []error
+	for len(away) < len(c.servers) {
+		select {
+		case <-next.C:
+			if begun == len(c.servers) {
+				continue
+			}
+			n := (first + begun) % len(c.servers)
+			begun++
+			go func() {
+				out, err := once(ctx, c, c.servers[n], 0, do)
+				answers <- answer{n, out, err}
+			}()
+			next.Reset(min(hurry, c.timeout/2))
+		case a := <-answers:
+			if a.err == nil {
+				c.good.Store(int64(a.server))
+				return a.out, nil
+			}
+			if !isAway(a.err) && !errors.Is(a.err, snowfence.ErrExhausted) || ctx.Err() != nil {
+				return out, a.err
+			}
+			away = append(away, a.err)
+			next.Reset(0)
+		}
+	}
+	return out, errors.Join(away...)
+}
+
+// hurry is after how long another server is asked as well: healthy ones answer within milliseconds, or wait a second for their clock at most.
+const hurry = 1500 * time.Millisecond
+
 // askOnce makes a request that must not be repeated: it may have been carried out although no answer came. The next request goes to another server then.
 func askOnce[T any](ctx context.Context, c *Client, records int, do func(context.Context, *peer) (T, error)) (T, error) {
 	n := c.good.Load()

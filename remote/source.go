@@ -22,7 +22,7 @@ type SourceOptions struct {
 }
 
 // Source makes IDs by asking a server for them, some ahead. It is for processes that should have no node of their own; a [Client.Generator] is
-// faster and goes on while no server answers. IDs of one source are increasing, unless servers take turns. All methods are safe for concurrent use.
+// faster and goes on while no server answers. A server that does not answer in a second and a half is no longer waited for alone: the next one is asked, too. IDs of one source are increasing, unless servers take turns. All methods are safe for concurrent use.
 type Source struct {
 	c         *Client
 	namespace string
@@ -128,7 +128,7 @@ func (s *Source) ask() *sourceTrip {
 	s.asked = trip
 	n := s.size
 	go func() {
-		res, err := ask(s.life, s.c, 0, func(ctx context.Context, p *peer) (*connect.Response[pb.NextResponse], error) {
+		res, err := race(s.life, s.c, func(ctx context.Context, p *peer) (*connect.Response[pb.NextResponse], error) {
 			return p.ids.Next(ctx, connect.NewRequest(&pb.NextRequest{Namespace: s.namespace, Count: uint32(n)}))
 		})
 		if s.life.Err() != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -21,8 +22,9 @@ type Identify func(ctx context.Context) (*server.Identity, error)
 
 // rpc implements the services of the definition, one file for each.
 type rpc struct {
-	s   *server.Service
-	who Identify
+	s      *server.Service
+	who    Identify
+	errors *connect.ErrorWriter // of what is refused before it is read
 }
 
 // maxRequest bounds a message of a client: the largest is a swap of as many records as remote.Store sends at once.
@@ -31,9 +33,10 @@ const maxRequest = 4 << 20
 // Mount adds the services to a mux, each behind wrap, which makes the caller known to who; beside them reflection and health checks, which ask nobody who they are:
 // what they tell is in the definition, or on /readyz.
 func Mount(mux *http.ServeMux, s *server.Service, who Identify, wrap func(http.Handler) http.Handler, opts ...connect.HandlerOption) {
-	r := &rpc{s, who}
+	r := &rpc{s: s, who: who}
 	own := append(slices.Clone(opts), connect.WithInterceptors(errorInterceptor{r}), connect.WithReadMaxBytes(maxRequest), uncompressed())
-	add := func(path string, h http.Handler) { mux.Handle(path, wrap(r.holding(h))) }
+	r.errors = connect.NewErrorWriter(own...)
+	add := func(path string, h http.Handler) { mux.Handle(path, wrap(r.known(r.holding(h)))) }
 	add(snowfencev1connect.NewIDServiceHandler(ids{r}, own...))
 	add(snowfencev1connect.NewNamespaceServiceHandler(namespaces{r}, own...))
 	add(snowfencev1connect.NewLeaseServiceHandler(leases{r}, own...))
@@ -83,6 +86,18 @@ type request struct {
 	unary bool
 }
 
+// known refuses who is not known before a message of theirs is read.
+func (r *rpc) known(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+		_, err := r.who(hr.Context())
+		if err == nil || !r.errors.IsSupported(hr) {
+			next.ServeHTTP(w, hr)
+			return
+		}
+		_ = r.errors.Write(w, hr, errorInterceptor{r}.translate(hr.Context(), hr.URL.Path, hr.RemoteAddr, err)) // the client may be gone
+	})
+}
+
 // holding lets a handler hold room for its answer until a slow client has taken it, and counts how long calls take that have one answer.
 func (r *rpc) holding(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
@@ -103,12 +118,15 @@ func (r *rpc) holding(next http.Handler) http.Handler {
 
 // about is what the log says of a call.
 func (r *rpc) about(ctx context.Context, procedure, from string) server.Request {
-	q := server.Request{Name: procedure, From: from}
+	q := server.Request{Name: clip(procedure), From: from}
 	if id, err := r.who(ctx); err == nil {
 		q.Caller = id.Name
 	}
 	return q
 }
+
+// clip is what the log repeats of a path.
+func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), 100)], "?") }
 
 // hold keeps room for n IDs until the answer to a request has gone.
 func (r *rpc) hold(ctx context.Context, n int64) error {
@@ -153,7 +171,7 @@ func code(k server.Kind) connect.Code {
 // errorInterceptor turns what the service returns into errors of the wire, with the kind as a detail that programs can compare.
 type errorInterceptor struct{ *rpc }
 
-func (i errorInterceptor) translate(ctx context.Context, spec connect.Spec, peer connect.Peer, err error) error {
+func (i errorInterceptor) translate(ctx context.Context, procedure, from string, err error) error {
 	var own *connect.Error
 	if err == nil || errors.As(err, &own) {
 		return err
@@ -161,7 +179,7 @@ func (i errorInterceptor) translate(ctx context.Context, spec connect.Spec, peer
 	if errors.Is(err, context.Canceled) && context.Cause(ctx) == context.Canceled { // the client has gone; a stop has a cause of its own
 		return connect.NewError(connect.CodeCanceled, errors.New(server.Words(err)))
 	}
-	kind := i.s.Failed(server.RPC, err, func() server.Request { return i.about(ctx, spec.Procedure, peer.Addr) })
+	kind := i.s.Failed(server.RPC, err, func() server.Request { return i.about(ctx, procedure, from) })
 	out := connect.NewError(code(kind), errors.New(server.Words(err)))
 	if detail, detailErr := connect.NewErrorDetail(&errdetails.ErrorInfo{Reason: kind.Name(), Domain: "snowfence"}); detailErr == nil {
 		out.AddDetail(detail)
@@ -175,7 +193,7 @@ func (i errorInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			q.unary = true
 		}
 		res, err := next(ctx, req)
-		return res, i.translate(ctx, req.Spec(), req.Peer(), err)
+		return res, i.translate(ctx, req.Spec().Procedure, req.Peer().Addr, err)
 	}
 }
 
@@ -185,7 +203,7 @@ func (errorInterceptor) WrapStreamingClient(next connect.StreamingClientFunc) co
 
 func (i errorInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		return i.translate(ctx, conn.Spec(), conn.Peer(), next(ctx, conn))
+		return i.translate(ctx, conn.Spec().Procedure, conn.Peer().Addr, next(ctx, conn))
 	}
 }
 

@@ -290,6 +290,36 @@ func TestRemoteSource(t *testing.T) {
 	}
 }
 
+// A server that stands still, as one that was stopped or is behind a broken network does, holds a source up for a moment only, however long a request may take.
+func TestRemoteSourceGoesRoundAHangingServer(t *testing.T) {
+	st := memory(t)
+	b := serve(t, st, server.Options{})
+	var asked atomic.Int64
+	still := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		<-r.Context().Done()
+	}))
+	still.Config.Protocols = new(http.Protocols)
+	still.Config.Protocols.SetUnencryptedHTTP2(true)
+	still.Start()
+	t.Cleanup(still.Close)
+	c, err := remote.Dial(remote.Options{Servers: []string{still.URL, b.URL}, Timeout: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s, err := c.Source("n", remote.SourceOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	if _, err := s.Next(ctx); err != nil || asked.Load() != 1 {
+		t.Errorf("after %d requests to the server that hangs: %v", asked.Load(), err)
+	}
+}
+
 // Secrets go where the server hands them out, and IDs are the same ones then.
 func TestRemoteEncrypted(t *testing.T) {
 	st := lease.NewMemory()

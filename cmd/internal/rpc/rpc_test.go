@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -318,4 +320,30 @@ func TestNothingIsCompressed(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Who is not known is told so in the words of each protocol, before anything of the message is looked at, however large or wrong it is.
+func TestNobodyIsRefusedUnread(t *testing.T) {
+	mux := http.NewServeMux()
+	Mount(mux, server.New(lease.NewMemory(), server.Options{}), func(context.Context) (*server.Identity, error) {
+		return nil, server.NewError(server.Anonymous, errors.New("who are you?"))
+	}, func(h http.Handler) http.Handler { return h })
+	for kind, want := range map[string]string{"application/json": `"code":"unauthenticated"`, "application/proto": `"code":"unauthenticated"`, "application/grpc": "Grpc-Status:[16]", "application/grpc-web+proto": "Grpc-Status:[16]"} {
+		body := &untouched{}
+		r := httptest.NewRequest(http.MethodPost, next, body)
+		r.Header.Set("Content-Type", kind)
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		if said := fmt.Sprint(w.Header(), w.Body); !strings.Contains(said, want) || body.read {
+			t.Errorf("%s: %d %s; the body was read: %v", kind, w.Code, said, body.read)
+		}
+	}
+}
+
+// untouched is a body that notices when it is read.
+type untouched struct{ read bool }
+
+func (u *untouched) Read([]byte) (int, error) {
+	u.read = true
+	return 0, io.EOF
 }
