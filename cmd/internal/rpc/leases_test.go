@@ -213,7 +213,7 @@ func TestNamespaces(t *testing.T) {
 	}
 	_, err = c.Show(ctx, connect.NewRequest(&pb.ShowNamespaceRequest{Name: "orders"}))
 	w.wants("another's", err, connect.CodePermissionDenied, "denied")
-	w.who = nil
+	w.who.Store(nil)
 	_, err = c.Show(ctx, connect.NewRequest(&pb.ShowNamespaceRequest{Name: "default"}))
 	w.wants("nobody's", err, connect.CodeUnauthenticated, "unauthenticated")
 }

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,7 +35,7 @@ type wire struct {
 	*testing.T
 	url     string
 	service *server.Service
-	who     *server.Identity
+	who     atomic.Pointer[server.Identity] // of all requests, also those of clients that have gone
 }
 
 func start(t *testing.T, names ...string) *wire {
@@ -49,9 +50,10 @@ func start(t *testing.T, names ...string) *wire {
 			t.Fatal(err)
 		}
 	}
-	w := &wire{T: t, service: server.New(lease.Group(st), server.Options{}), who: server.Open().Anyone()}
+	w := &wire{T: t, service: server.New(lease.Group(st), server.Options{})}
+	w.who.Store(server.Open().Anyone())
 	mux := http.NewServeMux()
-	Mount(mux, w.service, func(context.Context) (*server.Identity, error) { return w.who, nil }, func(h http.Handler) http.Handler { return h })
+	Mount(mux, w.service, func(context.Context) (*server.Identity, error) { return w.who.Load(), nil }, func(h http.Handler) http.Handler { return h })
 	h := httptest.NewUnstartedServer(mux)
 	h.Config.Protocols = new(http.Protocols)
 	h.Config.Protocols.SetHTTP1(true)
@@ -78,9 +80,11 @@ func (w *wire) as(t server.Token) *server.Auth {
 	if err != nil {
 		w.Fatal(err)
 	}
-	if w.who, err = a.Who("secret"); err != nil {
+	id, err := a.Who("secret")
+	if err != nil {
 		w.Fatal(err)
 	}
+	w.who.Store(id)
 	return a
 }
 
