@@ -120,7 +120,7 @@ func (l *Lease) fixed(ctx context.Context, ns Namespace, now time.Time, healing 
 			return nil, fmt.Errorf("lease: node %d of namespace %q: %w: %s", r.Node, l.name, ErrVetoed, r.Veto)
 		}
 		held := r.Held(l.ticks.layout.TickOf(now)) && r.Generation >= ns.Since
-		if held && r.Holder != l.boot && (healing || l.opts.Guard && r.Label != l.opts.Label) {
+		if held && !l.mine(r) && (healing || l.opts.Guard && r.Label != l.opts.Label) {
 			return nil, &HeldError{l.name, r.Node, r.Label, l.ticks.layout.TimeOf(r.Until)}
 		}
 	}
@@ -147,7 +147,7 @@ func (l *Lease) take(ctx context.Context, ns Namespace, rs []Record, now time.Ti
 	for i, r := range rs {
 		w := granted(ns, r, from, until)
 		w.Nonce, w.Revision, w.Generation = nonce, r.Revision+1, ns.Generation
-		w.Holder, w.Label, w.At = l.boot, l.opts.Label, l.world.Now().UnixMilli()
+		w.Holder, w.Label, w.At = l.holder(from), l.opts.Label, l.world.Now().UnixMilli()
 		writes[i] = Write{r.Nonce, w}
 		h.records = append(h.records, w)
 	}

@@ -131,7 +131,7 @@ func (f *finder) unavailable(r Record) bool {
 	if r.Veto != "" {
 		return true
 	}
-	if r.Nonce == "" || r.Generation < f.ns.Since || r.Holder == f.l.boot {
+	if r.Nonce == "" || r.Generation < f.ns.Since || f.l.mine(r) {
 		return false
 	}
 	return r.Held(f.now) || r.Until > f.l.ticks.target(f.l.ticks.layout.TimeOf(f.now)) && floor(f.ns, r) > f.ns.Floor

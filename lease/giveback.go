@@ -30,6 +30,9 @@ func (l *Lease) giveBack(ctx context.Context, used int64, sealed bool) error {
 			}
 		}
 		nonce := l.world.Text()
+		if sealed {
+			nonce = l.proof()
+		}
 		writes := make([]Write, len(h.records))
 		for i, r := range h.records {
 			w := vacated(l.world, r)
@@ -53,6 +56,9 @@ func (l *Lease) giveBack(ctx context.Context, used int64, sealed bool) error {
 		break
 	}
 	l.hold = nil
+	if sealed {
+		l.identify()
+	}
 	l.mu.Lock()
 	l.spent = false
 	l.mu.Unlock()
@@ -66,11 +72,12 @@ func (l *Lease) untake(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("lease: reading node %d: %w", h.records[0].Node, err)
 	}
+	nonce := l.proof()
 	var writes []Write
 	for _, r := range stored {
 		if h.unanswered[r.Nonce] {
 			w := vacated(l.world, r)
-			w.Until = h.from
+			w.Nonce, w.Until = nonce, h.from
 			writes = append(writes, Write{r.Nonce, w})
 		}
 	}
@@ -78,6 +85,7 @@ func (l *Lease) untake(ctx context.Context) error {
 	if len(writes) == 0 {
 		return nil
 	}
+	l.identify()
 	for _, err := range l.st.Swap(ctx, writes) {
 		if err != nil && !errors.Is(err, ErrLost) {
 			return fmt.Errorf("lease: giving node %d back: %w", writes[0].New.Node, err)

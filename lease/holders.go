@@ -13,10 +13,10 @@ import (
 // that no [Lease] makes, with an error that matches [ErrRefused]:
 //
 //   - of a namespace, all but raising its floor, its longest ttl and its generation by one, and adding keys;
-//   - of a node, a veto, ticks below the floor or more than two days ahead, an end that is lowered without giving back, and a changed history.
+//   - of a node, a veto, ticks below the floor or more than two days ahead, an end that is lowered by anybody but its holder, and a changed history.
 //
-// What it cannot tell is who gives a node back. So its users must trust each other, inside a namespace, not to lower the end of a grant that another one uses; what was
-// granted before that grant's unbroken run stays out of reach. A [Ticket] trusts nobody with that.
+// So who writes through it cannot make a duplicate of what others make; it can take their nodes, which ends their grants early, and use all up. A [Ticket] is released over the
+// store itself: its holder cannot prove here that the end may be lowered.
 //
 // Swap reads what it is to replace first, which is one round trip more. now is the clock that ticks are judged by; nil means the system's.
 func Holders(st Store, now func() time.Time) Store {
@@ -140,11 +140,15 @@ func judgeTicks(ns Namespace, old, n Record, ahead int64, refuse func(string) er
 	back := known && n.Holder == "" && old.Holder != ""
 	sameRun := known && n.From == old.From && n.PrevUntil == old.PrevUntil
 	newRun := n.PrevUntil == f && n.From >= f && n.From <= n.Until
+	start, says := startOf(n.Holder)
+	ownStart, _ := startOf(old.Holder)
 	sameSkip := n.SkipFrom == old.SkipFrom && n.SkipUntil == old.SkipUntil
 	switch {
 	case n.Until > max(f+1, ahead):
 		return refuse("its ticks are more than two days ahead")
-	case !back && n.Until < f, back && n.Until < min(f, max(old.From, ns.Floor)):
+	case n.Holder != "" && n.Holder != old.Holder && !(says && start >= max(f, n.From) && start <= n.Until):
+		return refuse("its holder does not say which ticks it was granted")
+	case n.Until < f && !(back && proves(n.Nonce, old.Holder) && n.Until >= max(ownStart, old.From, ns.Floor)):
 		return refuse("it lowers the end of what was granted")
 	case !sameRun && !newRun:
 		return refuse("it changes which ticks were granted before")

@@ -2,7 +2,10 @@ package lease_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -100,18 +103,24 @@ func TestHoldersRefuse(t *testing.T) {
 	}
 	far := s.Layout().TickOf(time.Now().Add(72 * time.Hour))
 	for name, change := range map[string]func(r *lease.Record){
-		"end lowered":               func(r *lease.Record) { r.Until-- },
-		"end lowered below its run": func(r *lease.Record) { r.Until, r.Holder = r.From-1, "" },
-		"end far ahead":             func(r *lease.Record) { r.Until = far },
-		"run that began later":      func(r *lease.Record) { r.From++ },
-		"run that began at the end": func(r *lease.Record) { r.From, r.PrevUntil = r.Until, r.From },
-		"other run before":          func(r *lease.Record) { r.PrevUntil++ },
-		"ticks no longer used up":   func(r *lease.Record) { r.SkipFrom, r.SkipUntil = 1, 2 },
-		"veto":                      func(r *lease.Record) { r.Veto = "mine" },
-		"data":                      func(r *lease.Record) { r.Data = "x" },
-		"revision that stays":       func(r *lease.Record) { r.Revision-- },
-		"nonce that stays":          func(r *lease.Record) { r.Nonce = read(7).Nonce },
-		"long label":                func(r *lease.Record) { r.Label = strings.Repeat("x", 129) },
+		"end lowered":                    func(r *lease.Record) { r.Until-- },
+		"end lowered below its run":      func(r *lease.Record) { r.Until, r.Holder = r.From-1, "" },
+		"holder that says nothing":       func(r *lease.Record) { r.Holder, r.Until = "me", r.Until+1 },
+		"holder that says too much":      func(r *lease.Record) { r.Holder, r.Until = fmt.Sprint("me.", r.Until-1), r.Until+1 },
+		"holder of later ticks":          func(r *lease.Record) { r.Holder, r.Until = fmt.Sprint("me.", r.Until+2), r.Until+1 },
+		"given back by somebody else":    func(r *lease.Record) { r.Holder, r.Until = "", r.From },
+		"given back with a guess":        func(r *lease.Record) { r.Holder, r.Until, r.Nonce = "", r.From, "guess.new" },
+		"given back by who read the end": func(r *lease.Record) { r.Holder, r.Until, r.Nonce = "", r.From, r.Holder+".new" },
+		"end far ahead":                  func(r *lease.Record) { r.Until = far },
+		"run that began later":           func(r *lease.Record) { r.From++ },
+		"run that began at the end":      func(r *lease.Record) { r.From, r.PrevUntil = r.Until, r.From },
+		"other run before":               func(r *lease.Record) { r.PrevUntil++ },
+		"ticks no longer used up":        func(r *lease.Record) { r.SkipFrom, r.SkipUntil = 1, 2 },
+		"veto":                           func(r *lease.Record) { r.Veto = "mine" },
+		"data":                           func(r *lease.Record) { r.Data = "x" },
+		"revision that stays":            func(r *lease.Record) { r.Revision-- },
+		"nonce that stays":               func(r *lease.Record) { r.Nonce = read(7).Nonce },
+		"long label":                     func(r *lease.Record) { r.Label = strings.Repeat("x", 129) },
 		"node that the layout has not": func(r *lease.Record) {
 			*r = lease.Record{Key: lease.Key{Namespace: "n", Node: 1024}, Nonce: "x", Revision: 1, Generation: 1, Until: 5}
 		},
@@ -166,5 +175,92 @@ func TestHoldersRefuse(t *testing.T) {
 	// The lease itself goes on: none of it was written.
 	if r := read(7); r.Label != "holder" || r.Revision != 1 {
 		t.Errorf("record %+v", r)
+	}
+}
+
+// The holder itself lowers the end of its grant, time and again: each time it shows a secret of its own, and then it is another holder.
+func TestHoldersLetTheHolderGiveBack(t *testing.T) {
+	raw := lease.NewMemory()
+	s, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.CreateNamespace(t.Context(), raw, "n", s, nil); err != nil {
+		t.Fatal(err)
+	}
+	node, seen := int64(7), map[string]bool{}
+	for range 3 {
+		l, err := lease.Open(t.Context(), lease.Holders(raw, nil), "n", s, &lease.Options{Node: &node, TTL: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := func() lease.Record {
+			rs, err := raw.Get(t.Context(), []lease.Key{{Namespace: "n", Node: node}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return rs[0]
+		}
+		held := read()
+		if seen[held.Holder] {
+			t.Errorf("%q holds again, although its secret is known", held.Holder)
+		}
+		seen[held.Holder] = true
+		g, err := snowfence.New(snowfence.Config{Fence: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := g.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if back := read(); back.Holder != "" || back.Until >= held.Until {
+			t.Errorf("not given back: until %d, before %d", back.Until, held.Until)
+		}
+	}
+}
+
+// Who takes a node from a living holder, whose run of ticks goes on, gives back what it was granted itself and nothing of what that holder still uses.
+func TestHoldersKeepWhatOthersWereGranted(t *testing.T) {
+	raw := lease.NewMemory()
+	s, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.CreateNamespace(t.Context(), raw, "n", s, nil); err != nil {
+		t.Fatal(err)
+	}
+	st, node := lease.Holders(raw, nil), int64(7)
+	if _, err := lease.Open(t.Context(), st, "n", s, &lease.Options{Node: &node}); err != nil {
+		t.Fatal(err)
+	}
+	rs, err := raw.Get(t.Context(), []lease.Key{{Namespace: "n", Node: node}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	victim := rs[0]
+	hash := sha256.Sum256([]byte("secret"))
+	taken := victim
+	taken.Revision, taken.Nonce, taken.Until = victim.Revision+1, "taken", victim.Until+10
+	taken.Holder = fmt.Sprintf("%s.%d", hex.EncodeToString(hash[:16]), victim.Until)
+	if err := st.Swap(t.Context(), []lease.Write{{Old: victim.Nonce, New: taken}})[0]; err != nil {
+		t.Fatal(err)
+	}
+	back := taken
+	back.Revision, back.Nonce, back.Holder = taken.Revision+1, "secret.back", ""
+	for _, until := range []int64{victim.From, victim.Until - 1} {
+		back.Until = until
+		if err := st.Swap(t.Context(), []lease.Write{{Old: taken.Nonce, New: back}})[0]; !errors.Is(err, lease.ErrRefused) {
+			t.Errorf("lowered to %d, while %d is the end of what another one has: %v", until, victim.Until, err)
+		}
+	}
+	back.Until = victim.Until
+	if err := st.Swap(t.Context(), []lease.Write{{Old: taken.Nonce, New: back}})[0]; err != nil {
+		t.Errorf("its own: %v", err)
 	}
 }

@@ -18,7 +18,9 @@ type Lease struct {
 	scheme *snowfence.Scheme
 	opts   Options
 	ticks  ticker
-	boot   string // identity of this holder
+	boot   string // identity of this holder, see holder.go
+	past   string // the one before
+	secret string // of boot
 
 	world   world.World
 	ops     chan struct{} // who has taken the one value out may talk to the store and touch the fields of ops below
@@ -110,7 +112,7 @@ func open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, 
 // newLease returns a lease that holds nothing yet.
 func newLease(w world.World, st Store, namespace string, s *snowfence.Scheme, opts Options) *Lease {
 	l := &Lease{
-		st: st, name: namespace, scheme: s, opts: opts, boot: w.Text(), world: w,
+		st: st, name: namespace, scheme: s, opts: opts, world: w,
 		ticks:   ticker{s.Layout(), s.MaxTick(), opts.TTL},
 		ops:     make(chan struct{}, 1),
 		refused: map[int64]error{},
@@ -118,6 +120,7 @@ func newLease(w world.World, st Store, namespace string, s *snowfence.Scheme, op
 		want: true, need: -1, used: w.Now(),
 		unpin: func() {},
 	}
+	l.identify()
 	l.unlock()
 	l.life, l.end = context.WithCancelCause(world.With(context.Background(), w))
 	return l

@@ -21,7 +21,7 @@ func (f *finder) own(ctx context.Context) ([]int64, error) {
 		return nil, err
 	}
 	for _, r := range rs {
-		if r.Holder != l.boot {
+		if !l.mine(r) {
 			return nil, nil
 		}
 	}

@@ -142,7 +142,8 @@ func (t Ticket) resume(ctx context.Context, st Store, s *snowfence.Scheme, w wor
 	if err != nil {
 		return nil, err
 	}
-	l.boot, l.known = t.Holder, t.Until
+	l.boot, _, _ = strings.Cut(t.Holder, ".")
+	l.secret, l.known = "", t.Until
 	return l, nil
 }
 
@@ -236,7 +237,7 @@ func (l *Lease) ticket(key string) Ticket {
 	r := h.records[0]
 	return Ticket{
 		Namespace: l.name, Node: r.Node, Nodes: len(h.records), From: h.from, Until: r.Until, TTL: l.opts.TTL, Label: strings.ToValidUTF8(l.opts.Label, "\uFFFD"), // as JSON keeps it
-		Holder: l.boot, Nonce: r.Nonce, Revision: r.Revision, Generation: h.generation,
+		Holder: r.Holder, Nonce: r.Nonce, Revision: r.Revision, Generation: h.generation,
 	}.sign(key)
 }
 

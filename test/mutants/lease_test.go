@@ -220,4 +220,12 @@ var leaseMutants = []mutant{
 		rule: "an idle lease is not renewed", file: "lease/keep.go",
 		old: `l.opts.Idle > 0 && `, now: `false && `, test: "TestIdle",
 	},
+	{
+		rule: "who lowers an end shows that it is the holder", file: "lease/holders.go",
+		old: `proves(n.Nonce, old.Holder) && `, now: ``, test: "TestHoldersRefuse",
+	},
+	{
+		rule: "a holder gives back no more than it was granted", file: "lease/holders.go",
+		old: `max(ownStart, old.From`, now: `max(0*ownStart, old.From`, test: "TestHoldersKeepWhatOthersWereGranted",
+	},
 }
