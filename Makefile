@@ -13,7 +13,7 @@ PACKAGES = gcc libc6-dev protobuf-compiler libprotobuf-dev redis-server redis-se
 # Every package of every module in go.work. By import path, since patterns of folders leave out those that begin with _.
 ALL = $$(go list -m -f '{{.Path}}/...')
 
-# Limits. FUZZTIME is for one target; SMOKETIME is the same for the short pass inside `make test`, in inputs.
+# Limits. FUZZTIME is for one target; SMOKETIME is the same for the short pass over the library inside `make test`, in inputs.
 FUZZTIME  = 30s
 SMOKETIME = 5000x
 TIMEOUT   = 12m
@@ -52,7 +52,7 @@ setup: ## install what the tests need (as root on Debian), or say what is missin
 
 unit: ## the tests of all modules; a test that skips itself is a failure here
 	@echo "== tests"
-	@go run ./scripts/strict -count=1 -timeout=$(TIMEOUT) $(ALL)
+	@go run ./scripts/strict -count=1 -vet=off -ldflags=-s -timeout=$(TIMEOUT) $(ALL) # make lint vets; to link without symbols takes half the time
 	@scripts/tagged.sh test
 
 race-short:
@@ -61,7 +61,7 @@ race-short:
 
 smoke:
 	@echo "== fuzz smoke, $(SMOKETIME) a target"
-	@scripts/fuzz.sh $(SMOKETIME)
+	@scripts/fuzz.sh $(SMOKETIME) ./... # of the library; to build the program and its drivers for fuzzing takes ten minutes of processor time
 
 cross: ## the cipher's tests on other architectures, emulated (installs qemu-user-static)
 	@scripts/setup.sh qemu-user-static

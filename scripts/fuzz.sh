@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Fuzzes every Fuzz target of every module in go.work for the time given (fuzz.sh 30s) or the number of inputs (fuzz.sh
-# 20000x), one after the other: the go command takes one target at a time. No target at all is a failure, since it
-# means that the search is broken.
+# fuzz.sh TIME [PATTERN...] fuzzes every Fuzz target of the packages given, or of every module in go.work, for a time
+# (30s) or a number of inputs (20000x), one after the other: the go command takes one target at a time. No target at all
+# is a failure, since it means that the search is broken.
 set -euo pipefail
 
-time=${1:?usage: fuzz.sh TIME}
-mapfile -t patterns < <(go list -m -f '{{.Path}}/...')
+time=${1:?usage: fuzz.sh TIME [PATTERN...]}
+shift
+patterns=("$@")
+[ $# -gt 0 ] || mapfile -t patterns < <(go list -m -f '{{.Path}}/...')
 
 # go test -list prints the names of a package, then its "ok" line.
 targets=$(go test -list '^Fuzz' "${patterns[@]}" |
