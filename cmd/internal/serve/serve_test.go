@@ -42,9 +42,7 @@ func TestStoreCutOff(t *testing.T) {
 		seen[id] = true
 		return true
 	}
-	if !take() {
-		t.Fatal("no ID")
-	}
+	eventually(t, "an ID", take)
 	st.cut.Store(true)
 	eventually(t, "not ready", func() bool { code, _ := get(t, base+"/readyz", ""); return code == http.StatusServiceUnavailable })
 	sp, err := p.Service().Space(t.Context(), "default")
