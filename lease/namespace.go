@@ -65,7 +65,7 @@ func (o *NamespaceOptions) nodes(s *snowfence.Scheme) (first, last int64, err er
 }
 
 // CreateNamespace makes a namespace for IDs of the scheme. If there is one already, it must be the same: then nothing changes.
-// A deleted namespace comes back to life above its floor, which must be of the same layout.
+// A deleted namespace comes back to life above its floor, which must be of the same layout. A layout whose time has run out is refused.
 func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Scheme, o *NamespaceOptions) (Namespace, error) {
 	if err := check(st, name, s); err != nil {
 		return Namespace{}, err
@@ -92,6 +92,10 @@ func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Sc
 			return ns, nil
 		default:
 			ns.Generation++
+		}
+		if now := world.From(ctx).Now(); s.Layout().TickOf(now) > s.MaxTick() {
+			return Namespace{}, invalidf("lease: namespace %q: the time of the layout ran out on %v: nobody could make an ID (%w)",
+				name, s.Layout().TimeOf(s.MaxTick()).Format(time.RFC3339), snowfence.ErrLifetime)
 		}
 		ns.Layout, ns.Fingerprint = s.Layout().String(), s.Fingerprint()
 		ns.First, ns.Last, ns.State = first, last, Active
