@@ -26,13 +26,27 @@ type claim struct {
 
 	unknown bool // to the data of the server that replaced the store: the floor is raised when that is seen, perhaps after a change of layout
 
-	forgotten bool          // the store was set back behind it
-	since     time.Duration // when
-	raises    int           // how often the floor of all had been raised by then
+	forgotten []setBack // when the store was set back behind it
+	raises    int       // how often the floor of all had been raised when it began
 
 	twin   *claim // the same grant in the hands of the other process that was resumed from one snapshot
 	shared int64  // its until at the snapshot, 0 if it comes from none
 	forked time.Duration
+}
+
+// setBack is a moment at which the store went back behind a write.
+type setBack struct {
+	since  time.Duration
+	raises int // how often the floor of all had been raised by then
+}
+
+// recall marks a claim whose last write the store had carried out and went back behind before the answer arrived.
+func (s *sim) recall(h *holding, c *claim) {
+	for n := c.node; n < c.node+c.nodes; n++ {
+		if b, ok := s.gone[h.acked[n].nonce]; ok {
+			c.forgotten = append(c.forgotten, b)
+		}
+	}
 }
 
 // stop ends a claim at a tick. A second time only confirms it.
@@ -124,6 +138,7 @@ func (s *sim) granted(h *holding, g snowfence.Grant) {
 			if g.Until > c.until {
 				s.near(c, g.Until)
 				c.until = g.Until
+				s.recall(h, c)
 				s.figures.Renewals++
 				s.mark("renewed", h.p.name, g.Node, g.Until)
 				s.trace("%s renewed node %d until %d", h.p.name, g.Node, g.Until)
@@ -137,6 +152,7 @@ func (s *sim) granted(h *holding, g snowfence.Grant) {
 	if until := h.snapshot[g.Node]; g.From < until { // perhaps it was in the lease's memory already
 		c.shared, c.forked = until, h.forked
 	}
+	s.recall(h, c)
 	h.claims = append(h.claims, c)
 	if len(h.claims) > 16 {
 		h.claims = h.claims[len(h.claims)-16:]
@@ -197,7 +213,7 @@ func (s *sim) compare(c *claim) {
 			}
 		}
 	}
-	if floor := s.floors[c.era:]; len(floor) > 0 && !c.forgotten && !c.unknown {
+	if floor := s.floors[c.era:]; len(floor) > 0 && len(c.forgotten) == 0 && !c.unknown {
 		// The layout was changed: what is granted of the old one must lie before the new one's beginning.
 		if end := h2time(s, c); end.After(floor[0]) {
 			s.violate("%s uses node %d of the earlier layout until %v, and the later layout began at %v", c.owner.name, c.node, end, floor[0])
@@ -214,8 +230,8 @@ func h2time(s *sim, c *claim) time.Time { return s.schemes[c.era].Layout().TimeO
 //     way to the store, at that moment. The other is its twin, or was granted later. Whoever of the two renews second is caught by that (lost), and what
 //     it makes afterwards is a violation in any case.
 //   - Both are what became of one acquisition that was on its way when the snapshot was taken.
-//   - One of them was acknowledged by a store that was then set back behind it while it kept its identity, and the other was granted afterwards and before anybody
-//     raised the floor.
+//   - One of them was written to a store that was then set back behind it while it kept its identity, perhaps before the answer arrived, and the other was granted
+//     afterwards and before anybody raised the floor.
 func (s *sim) excused(a, b *claim, hi int64) bool {
 	for _, c := range [2]*claim{a, b} {
 		o := a
@@ -228,8 +244,10 @@ func (s *sim) excused(a, b *claim, hi int64) bool {
 		if o.owner == c.owner.sibling && o.from == c.from && o.node == c.node && hi <= min(c.first, o.first) {
 			return true
 		}
-		if c.forgotten && o.begun >= c.since && o.raises == c.raises {
-			return true
+		for _, b := range c.forgotten {
+			if o.begun >= b.since && o.raises == b.raises {
+				return true
+			}
 		}
 	}
 	return false

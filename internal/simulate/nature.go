@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"maps"
 	"time"
 )
 
@@ -120,13 +121,20 @@ func (s *sim) strikeStore(f Fault, chance float64) {
 			}
 		}
 	case faultSetBack:
+		before := maps.Clone(st.records)
 		s.setBack()
 		s.forget(nil)
+		for k, r := range before {
+			if st.records[k].Nonce != r.Nonce {
+				s.gone[r.Nonce] = setBack{s.now, s.raises()}
+			}
+		}
 	case faultVanished:
 		for _, r := range st.list(anyNode) {
 			if chance -= 1 / float64(s.last+1); chance < 0 {
 				delete(st.records, r.Key)
 				s.forget(&r.Node)
+				s.gone[r.Nonce] = setBack{s.now, s.raises()}
 				return
 			}
 		}
@@ -151,7 +159,7 @@ func (s *sim) forget(node *int64) {
 		r := s.store.get(keysOf(n))[0]
 		for _, c := range cs {
 			if r.Until < c.until {
-				c.forgotten, c.since, c.raises = true, s.now, s.raises()
+				c.forgotten = append(c.forgotten, setBack{s.now, s.raises()})
 			}
 		}
 	}

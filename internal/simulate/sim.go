@@ -32,6 +32,7 @@ type sim struct {
 	target   *snowfence.Scheme // of the last change of layout
 	floors   []time.Time       // of each layout after the first
 	claims   map[int64][]*claim
+	gone     map[string]setBack // by nonce: writes that the store had, and went back behind
 	runs     []run
 	calm     bool // nothing goes wrong any more
 	injected int
@@ -179,7 +180,7 @@ func Run(ctx context.Context, plan Plan) (*Figures, uint64, *Collision, error) {
 		return nil, 0, nil, err
 	}
 	s := &sim{
-		scenario: sc, plan: plan, chance: rand.New(rand.NewPCG(plan.Seed, 2)), claims: map[int64][]*claim{}, hash: 14695981039346656037,
+		scenario: sc, plan: plan, chance: rand.New(rand.NewPCG(plan.Seed, 2)), claims: map[int64][]*claim{}, gone: map[string]setBack{}, hash: 14695981039346656037,
 		store: newStore(chance.IntN(2) == 0),
 	}
 	s.safeguard()

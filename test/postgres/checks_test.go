@@ -128,10 +128,17 @@ func TestStandby(t *testing.T) {
 	refused(t, standby, "standby: connect to the primary")
 	_, readOnly := connect(t, p.URL("postgres")+"&default_transaction_read_only=on")
 	refused(t, readOnly, "read-only: connect to the primary")
+	connected := func(found []sqlstore.Finding) bool {
+		return slices.ContainsFunc(found, func(f sqlstore.Finding) bool {
+			return f.Name == "replicas" && strings.Contains(f.Advice, "asynchronous")
+		})
+	}
+	deadline := time.Now().Add(time.Minute) // a standby that answers may not have connected to the primary yet
 	found, err := st.Report(t.Context())
-	if err != nil || !slices.ContainsFunc(found, func(f sqlstore.Finding) bool {
-		return f.Name == "replicas" && strings.Contains(f.Advice, "asynchronous")
-	}) {
+	for ; err == nil && !connected(found) && time.Now().Before(deadline); found, err = st.Report(t.Context()) {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if err != nil || !connected(found) {
 		t.Errorf("%+v, %v", found, err)
 	}
 	if _, err := st.Identity(t.Context()); err != nil {

@@ -58,7 +58,10 @@ func TestGate(t *testing.T) {
 	master, replica := servers.StartRedis(t), servers.StartRedis(t)
 	replica.Follow(t, master)
 	f := newFleet(t, newStore(t, single(t, master), &redisstore.Options{Replicas: 1, Timeout: 50 * time.Millisecond}))
-	f.create()
+	f.until("the namespace, acknowledged in time", func() error {
+		_, err := lease.CreateNamespace(t.Context(), f.st, namespace, f.scheme, nil)
+		return err
+	})
 	l := f.open(lease.Options{})
 	f.run(l)
 	f.working()

@@ -168,7 +168,7 @@ func TestUser(t *testing.T) {
 	if v, err := st.Server(t.Context(), namespace); err != nil || v.Fsync != "always" {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if err := newStore(t, c, &redisstore.Options{AOF: true}).Swap(t.Context(), []lease.Write{{New: record(60, 1)}})[0]; err != nil {
+	if err := newStore(t, c, &redisstore.Options{AOF: true}).Swap(t.Context(), []lease.Write{{New: record(100_000, 1)}})[0]; err != nil {
 		t.Error(err)
 	}
 	other := newStore(t, c, &redisstore.Options{Prefix: "other"})
