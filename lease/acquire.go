@@ -100,7 +100,13 @@ func (l *Lease) acquire(ctx context.Context, healing bool) error {
 		if err == nil || !errors.Is(err, ErrLost) || lost(err) {
 			return err
 		}
-		// Somebody else was faster. The next candidate.
+		// Somebody else was faster, or the store was set back behind what was read.
+		if err := l.diagnose(ctx); err != nil {
+			return err
+		}
+		if l.suspect != nil {
+			return l.acquire(ctx, healing)
+		}
 	}
 	if l.offers != nil {
 		return fmt.Errorf("lease: a node that was free: %w", ErrLost) // the next offer
@@ -162,7 +168,7 @@ func (l *Lease) take(ctx context.Context, ns Namespace, rs []Record, now time.Ti
 				return err
 			}
 		}
-		l.hold = nil
+		l.hold, l.lostTo = nil, h
 		return fmt.Errorf("lease: node %d: %w", rs[0].Node, ErrLost)
 	}
 	h.pending = false

@@ -99,9 +99,11 @@ func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Sc
 		}
 		ns.Layout, ns.Fingerprint = s.Layout().String(), s.Fingerprint()
 		ns.First, ns.Last, ns.State = first, last, Active
-		if ns.Identity, err = identity(ctx, st, name); err != nil {
-			return Namespace{}, fmt.Errorf("lease: creating namespace %q: %w", name, err)
-		}
+		if ns.record.Nonce == "" {
+			if ns.Identity, err = identity(ctx, st, name); err != nil {
+				return Namespace{}, fmt.Errorf("lease: creating namespace %q: %w", name, err)
+			}
+		} // What comes back to life keeps the identity of the store that it lived in: if that is another one by now, whoever leases first raises the floor.
 		ns, err = ns.write(ctx, st)
 		if !errors.Is(err, ErrLost) {
 			return ns, err

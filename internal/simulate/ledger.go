@@ -27,7 +27,7 @@ type claim struct {
 	unknown bool // to the data of the server that replaced the store: the floor is raised when that is seen, perhaps after a change of layout
 
 	forgotten []setBack // when the store was set back behind it
-	raises    int       // how often the floor of all had been raised when it began
+	raises    int       // how often the floor of all had been raised when it was written
 
 	twin   *claim // the same grant in the hands of the other process that was resumed from one snapshot
 	shared int64  // its until at the snapshot, 0 if it comes from none
@@ -153,6 +153,9 @@ func (s *sim) granted(h *holding, g snowfence.Grant) {
 		c.shared, c.forked = until, h.forked
 	}
 	s.recall(h, c)
+	if raises, ok := s.wrote[h.acked[c.node].nonce]; ok { // the answers may have been late
+		c.raises = raises
+	}
 	h.claims = append(h.claims, c)
 	if len(h.claims) > 16 {
 		h.claims = h.claims[len(h.claims)-16:]
@@ -231,7 +234,7 @@ func h2time(s *sim, c *claim) time.Time { return s.schemes[c.era].Layout().TimeO
 //     it makes afterwards is a violation in any case.
 //   - Both are what became of one acquisition that was on its way when the snapshot was taken.
 //   - One of them was written to a store that was then set back behind it while it kept its identity, perhaps before the answer arrived, and the other was granted
-//     afterwards and before anybody raised the floor.
+//     by a write afterwards and before anybody raised the floor.
 func (s *sim) excused(a, b *claim, hi int64) bool {
 	for _, c := range [2]*claim{a, b} {
 		o := a

@@ -53,6 +53,9 @@ func (s *sim) swap(p *process, w lease.Write) error {
 	if err == nil && w.New.Node == lease.NamespaceNode {
 		s.changed()
 	}
+	if err == nil && w.New.Holder != "" {
+		s.wrote[w.New.Nonce] = s.raises()
+	}
 	if s.plan.Trace {
 		s.trace("  store: %s writes node %d, until %d, holder %q, %q over %q: %v", p.name, w.New.Node, w.New.Until, w.New.Holder, w.New.Nonce, w.Old, err)
 	}
@@ -197,8 +200,11 @@ func (s *sim) eraOf(records map[lease.Key]lease.Record) int {
 	return -1
 }
 
-// confirm moves the store with all its data while nobody uses it, and says so.
+// confirm moves the store with all its data while nobody uses it, and says so; not where a backup was put in its place a moment ago, which nobody has noticed yet.
 func (s *sim) confirm() {
+	if ns, err := s.shown(); err != nil || ns.Identity != s.store.name() {
+		return
+	}
 	for _, p := range slices.Clone(s.procs) {
 		s.kill(p)
 	}

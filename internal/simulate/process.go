@@ -27,7 +27,7 @@ type process struct {
 	apart       time.Duration // no message passes between it and the store until then
 	contexts    []*timeout
 	calls       []*call
-	holdings    []*holding
+	holdings    []*holding // also those that were given back: a call that began before may still return
 	nonces      int
 	sibling     *process // resumed from the same snapshot
 

@@ -33,6 +33,7 @@ type sim struct {
 	floors   []time.Time       // of each layout after the first
 	claims   map[int64][]*claim
 	gone     map[string]setBack // by nonce: writes that the store had, and went back behind
+	wrote    map[string]int     // by nonce of a holder's write: how often the floor of all had been raised by then
 	runs     []run
 	calm     bool // nothing goes wrong any more
 	injected int
@@ -180,7 +181,7 @@ func Run(ctx context.Context, plan Plan) (*Figures, uint64, *Collision, error) {
 		return nil, 0, nil, err
 	}
 	s := &sim{
-		scenario: sc, plan: plan, chance: rand.New(rand.NewPCG(plan.Seed, 2)), claims: map[int64][]*claim{}, gone: map[string]setBack{}, hash: 14695981039346656037,
+		scenario: sc, plan: plan, chance: rand.New(rand.NewPCG(plan.Seed, 2)), claims: map[int64][]*claim{}, gone: map[string]setBack{}, wrote: map[string]int{}, hash: 14695981039346656037,
 		store: newStore(chance.IntN(2) == 0),
 	}
 	s.safeguard()
@@ -302,6 +303,8 @@ func (s *sim) recover(ctx context.Context) {
 		p.clock = clock{since: s.now}
 	}
 	s.operator.apart = 0
+	s.repair()
+	s.advance(ctx, s.now+4*s.ttl) // what the operator had begun ends by then, perhaps half-way
 	s.repair()
 	from := s.now + s.bound()
 	s.advance(ctx, from)

@@ -96,7 +96,6 @@ func (p *process) program() {
 			}
 			p.leave(ctx, h)
 		}
-		p.holdings = without(p.holdings, h)
 		if errors.As(err, &mismatch) {
 			break // this program is of an earlier layout
 		}
@@ -105,16 +104,6 @@ func (p *process) program() {
 	if p.programs--; p.programs == 0 && !p.replaying {
 		p.s.after(0, func() { p.s.kill(p) })
 	}
-}
-
-func without(hs []*holding, h *holding) []*holding {
-	var out []*holding
-	for _, o := range hs {
-		if o != h {
-			out = append(out, o)
-		}
-	}
-	return out
 }
 
 // open opens the lease.

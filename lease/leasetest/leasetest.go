@@ -65,6 +65,7 @@ func Run(t *testing.T, open func(t *testing.T) lease.Store) {
 		{"vanished everything", testVanishedEverything},
 		{"other store", testOtherStore},
 		{"replaced store", testReplacedStore},
+		{"set back, deleted and made again", testSetBackRecreated},
 		{"clock far ahead", testFarAhead},
 		{"end of the layout's life", testLifetime},
 		{"everything at once", testStorm},

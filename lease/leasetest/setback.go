@@ -101,6 +101,26 @@ func testSetBackRestart(w *world) {
 	}
 }
 
+// testSetBackRecreated deletes a namespace and makes it again before anybody has noticed that the store was set back: that is no reason to trust its records.
+func testSetBackRecreated(w *world) {
+	u := w.on(4)
+	backup := w.backup()
+	w.sleep(ttl / 3)
+	w.must(u.grant())
+	u.produce(100)
+	top := w.ledger.top(-1)
+	w.restore(backup)
+	w.st.be(func() (string, error) { return "restored", nil })
+	_, err := lease.DeleteNamespace(w.ctx, w.st, name)
+	w.must(err)
+	_, err = lease.CreateNamespace(w.ctx, w.st, name, w.scheme, nil)
+	w.must(err)
+	w.on(4)
+	if ns, err := lease.ShowNamespace(w.ctx, w.st, name); err != nil || ns.Floor < top || ns.Identity != "restored" {
+		w.Errorf("granted were ticks to %d, and grants begin at the floor of %+v, %v", top, ns, err)
+	}
+}
+
 func testVanished(w *world) {
 	u := w.on(4)
 	u.produce(10)

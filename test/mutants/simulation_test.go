@@ -4,21 +4,21 @@ package mutants
 var simulationMutants = []mutant{
 	{
 		rule: "word: a renewal raises the bound no further than was acknowledged", file: "refresh.go",
-		old: `old.raise(gr.Until, now)`, now: `old.raise(gr.Until+500, now)`, seeds: 10,
+		old: `old.raise(gr.Until, now)`, now: `old.raise(gr.Until+500, now)`, seeds: 200,
 	},
 	{
 		rule: "word: a new grant starts above what the old one gave", file: "refresh.go",
 		old: `	start := gr.From
 	if g`, now: `	start := gr.From
-	if false && g`, more: []edit{{`old.renewedBy(gr) && !old.sealed() &&`, `false &&`}}, seeds: 10,
+	if false && g`, more: []edit{{`old.renewedBy(gr) && !old.sealed() &&`, `false &&`}}, seeds: 200,
 	},
 	{
 		rule: "word: sealing swaps the word", file: "track.go",
-		old: `t.word.Swap(sealed)`, now: `t.word.Load()`, seeds: 60,
+		old: `t.word.Swap(sealed)`, now: `t.word.Load()`, seeds: 200,
 	},
 	{
 		rule: "word: what sealing returns is the end of all that was taken", file: "track.go",
-		old: `int64((end-1)/t.span)+1, h.until()`, now: `int64((end-1)/t.span), h.until()`, seeds: 10,
+		old: `int64((end-1)/t.span)+1, h.until()`, now: `int64((end-1)/t.span), h.until()`, seeds: 200,
 	},
 	{
 		rule: "word: the clock is read inside the step", file: "reserve.go",
@@ -30,24 +30,24 @@ var simulationMutants = []mutant{
 `, `	w := early
 	before := w
 `}, {`if k := min(n, bound-now); t.word.CompareAndSwap(w, now+k) {`, `if k := min(n, bound-now); !t.hold.gone.Load() {
-				t.word.Store(now + k)`}}, seeds: 60,
+				t.word.Store(now + k)`}}, seeds: 200,
 	},
 	{
 		rule: "word: it moves by add or by swap only", file: "reserve.go",
-		old: `pos = t.word.Add(1) - 1; pos >= bound {`, now: `t.word.Store(w + 1); pos >= bound {`, seeds: 10,
+		old: `pos = t.word.Add(1) - 1; pos >= bound {`, now: `t.word.Store(w + 1); pos >= bound {`, seeds: 200,
 	},
 	{
 		rule: "word: it never goes back", file: "reserve.go",
 		old: `		if w < now {
 			if k`, now: `		if w > now+t.span {
-			if k`, seeds: 10,
+			if k`, seeds: 200,
 	},
 	{
 		rule: "word: a step back takes a rollback value whose word is behind", file: "rollback.go",
 		old: `if s := tracks[(i+j)%n]; s.word.Load() <= now {
 				s.halt()`, now: `if s := tracks[i]; s.word.Load() > 0 {
 				s.word.Store(now)
-				s.halt()`, seeds: 20, layout: "rollback",
+				s.halt()`, seeds: 200, layout: "rollback",
 	},
 	{
 		rule: "word: who was late does not wake a sealed grant", file: "coarse.go",
@@ -57,17 +57,17 @@ var simulationMutants = []mutant{
 	},
 	{
 		rule: "word: handles drop their block with the grant", file: "local.go",
-		old: `l.t.hold == nil || l.t.hold.gone.Load()`, now: `l.t.hold == nil`, seeds: 60,
+		old: `l.t.hold == nil || l.t.hold.gone.Load()`, now: `l.t.hold == nil`, seeds: 200,
 	},
 	{
 		rule: "word: handles drop their block with the tick", file: "local.go",
-		old: `return l.g.clock.tick()-l.t.from <= l.tick`, now: `return true`, seeds: 20,
+		old: `return l.g.clock.tick()-l.t.from <= l.tick`, now: `return true`, seeds: 200,
 	},
 	{
 		rule: "word: one fence serves one generator", file: "lease/lease.go",
 		old: `	if l.bound {
 		return nil, snowfence.ErrBound`, now: `	if false {
-		return nil, snowfence.ErrBound`, seeds: 10,
+		return nil, snowfence.ErrBound`, seeds: 200,
 	},
 	{
 		rule: "store: a renewal has a token", file: "lease/renew.go",
@@ -80,13 +80,13 @@ var simulationMutants = []mutant{
 	}
 	for i, r := range records {
 		h.records[i].Nonce = seen[i].Nonce
-		r.Until,`, seeds: 60,
+		r.Until,`, seeds: 200,
 	},
 	{
 		rule: "store: a lost swap is no success", file: "lease/renew.go",
 		old: `			gone++
 `, now: `			h.records[i] = writes[i].New
-`, seeds: 20,
+`, seeds: 200,
 	},
 	{
 		rule: "store: a lost swap seals at once", file: "lease/lose.go",
@@ -94,23 +94,23 @@ var simulationMutants = []mutant{
 		seal()
 	}
 	l.hold = nil`, now: `	_ = seal
-	l.hold = nil`, seeds: 20,
+	l.hold = nil`, seeds: 200,
 	},
 	{
 		rule: "store: only an own nonce is adopted", file: "lease/renew.go",
-		old: `!h.unanswered[r.Nonce] {`, now: `!h.unanswered[r.Nonce] && false {`, seeds: 60,
+		old: `!h.unanswered[r.Nonce] {`, now: `!h.unanswered[r.Nonce] && false {`, seeds: 200,
 	},
 	{
 		rule: "store: what was adopted is used only after a swap on top of it", file: "lease/renew.go",
 		old: `	h.records = stored
 	for`, now: `	h.records = stored
 	l.publish(stored[0].Until)
-	for`, seeds: 20,
+	for`, seeds: 200,
 	},
 	{
 		rule: "store: until is written before it is used", file: "lease/renew.go",
 		old: `	if err := l.write(ctx, records, until); err != nil {`, now: `	l.publish(until)
-	if err := l.write(ctx, records, until); err != nil {`, seeds: 10,
+	if err := l.write(ctx, records, until); err != nil {`, seeds: 200,
 	},
 	{
 		rule: "store: the namespace is read after the swap", file: "lease/renew.go",
@@ -121,69 +121,69 @@ var simulationMutants = []mutant{
 	return nil
 }
 
-// write`, seeds: 100,
+// write`, seeds: 200,
 	},
 	{
 		rule: "store: a grant of another generation does not count", file: "lease/renew.go",
-		old: `ns.Generation != h.generation || ns.State != Active`, now: `ns.State != Active`, seeds: 100,
+		old: `ns.Generation != h.generation || ns.State != Active`, now: `ns.State != Active`, seeds: 200,
 	},
 	{
 		rule: "store: nor one whose floor was raised in the meantime, though generations repeat after a set-back", file: "lease/renew.go",
-		old: `h.floor != confirmed && ns`, now: `h.floor < confirmed && ns`, seeds: 20, layout: "rollback",
+		old: `h.floor != confirmed && ns`, now: `h.floor < confirmed && ns`, seeds: 200, layout: "rollback",
 	},
 	{
 		rule: "store: a new layout begins above the floors", file: "lease/change.go",
-		old: `top = max(top, r.Until, r.SkipUntil)`, now: `top = max(top, r.From)`, seeds: 60,
+		old: `top = max(top, r.Until, r.SkipUntil)`, now: `top = max(top, r.From)`, seeds: 200,
 	},
 	{
 		rule: "store: only who sealed lowers until", file: "lease/giveback.go",
-		old: `			if sealed {`, now: `			if sealed || true {`, seeds: 60,
+		old: `			if sealed {`, now: `			if sealed || true {`, seeds: 200,
 	},
 	{
 		rule: "store: until is not lowered below what was used", file: "lease/giveback.go",
-		old: `max(used, h.from)`, now: `h.from`, seeds: 10,
+		old: `max(used, h.from)`, now: `h.from`, seeds: 200,
 	},
 	{
 		rule: "store: a release does not delete the record", file: "lease/giveback.go",
 		old: `			w.Nonce = nonce
 `, now: `			w = Record{Key: r.Key, Revision: r.Revision + 1, Generation: r.Generation}
 			w.Nonce, sealed = nonce, false
-`, seeds: 10,
+`, seeds: 200,
 	},
 	{
 		rule: "store: an operator's release leaves until alone", file: "lease/manage.go",
 		old: `		r = vacated(world.From(ctx), r)
 `, now: `		r = vacated(world.From(ctx), r)
 		r.Until = r.From
-`, seeds: 60,
+`, seeds: 200,
 	},
 	{
 		rule: "store: a veto keeps a node from being leased", file: "lease/find.go",
 		old: `	if r.Veto != "" {
 		return true`, now: `	if false {
-		return true`, seeds: 60,
+		return true`, seeds: 200,
 	},
 	{
 		rule: "store: a grant starts at the floor", file: "lease/window.go",
 		old: `		from = max(from, floor(ns, r))
 `, now: `		_ = r
-`, seeds: 10,
+`, seeds: 200,
 	},
 	{
 		rule: "store: a record without a holder is still a floor", file: "lease/window.go",
 		old: `r.Nonce != "" && r.Generation >= ns.Since {
 		f =`, now: `r.Holder != "" && r.Generation >= ns.Since {
-		f =`, seeds: 20,
+		f =`, seeds: 200,
 	},
 	{
 		rule: "store: a raised floor is one for all nodes", file: "lease/window.go",
 		old: `	f := ns.Floor
 `, now: `	f := min(ns.Floor, 0)
-`, seeds: 100,
+`, seeds: 200,
 	},
 	{
 		rule: "store: an acquisition takes no more than max(floor + 1, now + ttl)", file: "lease/window.go",
-		old: `max(from+1, t.target(now))`, now: `max(from+t.target(now)-t.layout.TickOf(now), t.target(now))`, seeds: 60,
+		old: `max(from+1, t.target(now))`, now: `max(from+t.target(now)-t.layout.TickOf(now), t.target(now))`, seeds: 200,
 	},
 	{
 		rule: "store: a renewal never lowers until", file: "lease/window.go",
@@ -191,22 +191,22 @@ var simulationMutants = []mutant{
 	}
 	until`, now: `		_ = r
 	}
-	until`, seeds: 60,
+	until`, seeds: 200,
 	},
 	{
 		rule: "store: a clock that is off stops renewals", file: "lease/register.go",
-		old: `off > l.opts.MaxSkew`, now: `off < 0`, seeds: 60,
+		old: `off > l.opts.MaxSkew`, now: `off < 0`, seeds: 200,
 	},
 	{
 		rule: "store: its identity is compared", file: "lease/namespace.go",
 		old: `	return i.Identity(ctx)
 `, now: `	_ = i
 	return "", nil
-`, seeds: 60,
+`, seeds: 200,
 	},
 	{
 		rule: "store: a record that vanished or went back is noticed", file: "lease/renew.go",
-		old: `r.Nonce == "" || r.Revision < h.records[i].Revision`, now: `false`, seeds: 100,
+		old: `r.Nonce == "" || r.Revision < h.records[i].Revision`, now: `false`, seeds: 200,
 	},
 	{
 		rule: "store: also by who gives back", file: "lease/giveback.go",
@@ -214,7 +214,7 @@ var simulationMutants = []mutant{
 	},
 	{
 		rule: "store: after a set-back grants start above all that can have been granted", file: "lease/register.go",
-		old: `l.ticks.layout.TickOf(now.Add(longest+l.opts.MaxSkew))+1, l.known`, now: `l.ticks.layout.TickOf(now)`, seeds: 60,
+		old: `l.ticks.layout.TickOf(now.Add(longest+l.opts.MaxSkew))+1, l.known`, now: `l.ticks.layout.TickOf(now)`, seeds: 200,
 	},
 	{
 		rule: "store: that allows for two clocks that are off in opposite directions", file: "lease/register.go", pkg: "./lease",
@@ -224,7 +224,7 @@ var simulationMutants = []mutant{
 		rule: "store: a restored node leaves out what was used ahead", file: "lease/manage.go",
 		old: `		r.SkipFrom, r.SkipUntil = ahead, r.Until
 `, now: `		_ = ahead
-`, seeds: 60,
+`, seeds: 200,
 	},
 	{
 		rule: "store: so does one that is restored twice", file: "lease/manage.go", pkg: "./lease", test: "TestRestoreTwice",
@@ -233,11 +233,11 @@ var simulationMutants = []mutant{
 	},
 	{
 		rule: "store: an acquisition in doubt is settled first", file: "lease/keep.go",
-		old: `		return l.settle(ctx)`, now: `		return l.renew(ctx)`, seeds: 60,
+		old: `		return l.settle(ctx)`, now: `		return l.renew(ctx)`, seeds: 200,
 	},
 	{
 		rule: "store: a block is lost with each of its nodes", file: "lease/renew.go",
 		old: `	case gone > 0 && !doubt:`, now: `	case gone > 0 && gone < len(records):
-	case gone > 0 && !doubt:`, seeds: 100,
+	case gone > 0 && !doubt:`, seeds: 200,
 	},
 }
