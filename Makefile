@@ -34,7 +34,7 @@ RACY = . ./lease/... ./internal/world
 tool = $$(GOWORK=off go tool -n -modfile=tools.mod $(1))
 
 .DEFAULT_GOAL := help
-.PHONY: help test setup unit smoke cross race race-short lint bench fuzz gen model faults simulate scale crowd web dashboard-test
+.PHONY: help test setup unit stalls others smoke cross race race-short lint bench fuzz gen model faults simulate scale crowd web dashboard-test
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -42,9 +42,7 @@ help: ## list the verbs
 test: ## everything a change must pass: installs what it needs, all tests of all modules, a fuzz smoke, a race run
 	@$(MAKE) --no-print-directory setup
 	@$(MAKE) --no-print-directory unit
-	@$(MAKE) --no-print-directory race-short
-	@$(MAKE) --no-print-directory smoke
-	@$(MAKE) --no-print-directory cross
+	@$(MAKE) --no-print-directory --output-sync=target -j2 stalls others
 	@echo "make test: passed"
 
 setup: ## install what the tests need (as root on Debian), or say what is missing and fail
@@ -53,7 +51,15 @@ setup: ## install what the tests need (as root on Debian), or say what is missin
 unit: ## the tests of all modules; a test that skips itself is a failure here
 	@echo "== tests"
 	@go run ./scripts/strict -count=1 -vet=off -ldflags=-s -timeout=$(TIMEOUT) $(ALL) # make lint vets; to link without symbols takes half the time
+
+stalls: ## the generator under all schedules with one or two preemptions, and what else is behind a build tag
+	@echo "== tests behind build tags"
 	@scripts/tagged.sh test
+
+others: # beside stalls, which has one thread
+	@$(MAKE) --no-print-directory race-short
+	@$(MAKE) --no-print-directory smoke
+	@$(MAKE) --no-print-directory cross
 
 race-short:
 	@echo "== race detector, short"
