@@ -24,16 +24,22 @@ func lockFile(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if err == nil {
-		// Who deletes lock files may have done so between the two calls.
-		err = sameFile(file)
-	} else if errors.Is(err, syscall.EWOULDBLOCK) {
-		err = fmt.Errorf("another process uses it: stop that one, or give this one another node and file (%w)", ErrBound)
-	}
-	if err != nil {
+	if err := lockOpen(file); err != nil {
 		file.Close()
 		return nil, err
 	}
 	return file, nil
+}
+
+// lockOpen locks an open file, and then looks whether its name still leads to it: who deletes lock files may have
+// done so since it was opened, and somebody else may have locked the next one.
+func lockOpen(file *os.File) error {
+	err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return fmt.Errorf("another process uses it: stop that one, or give this one another node and file (%w)", ErrBound)
+	}
+	if err != nil {
+		return err
+	}
+	return sameFile(file)
 }

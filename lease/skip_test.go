@@ -1,0 +1,76 @@
+package lease_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// skipped returns a store in which node 0 was used by a clock that was far ahead, and then restored. used is the
+// grant of that clock: its ticks lie ahead, and nobody may be granted them again.
+func skipped(t *testing.T, s *snowfence.Scheme, ahead time.Duration) (st lease.Store, used snowfence.Grant) {
+	t.Helper()
+	st = lease.NewMemory()
+	node := int64(0)
+	l := open(t, st, s, lease.Options{Node: &node, TTL: time.Second})
+	if err := l.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	clock, step := stepped()
+	step(ahead)
+	l = open(t, st, s, lease.Options{Node: &node, TTL: time.Second, Time: clock})
+	used = l.Status().Grant
+	l.Orphan()
+	if _, err := lease.RestoreNode(t.Context(), st, "default", node, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	return st, used
+}
+
+// A renewal stops where the ticks of a clock that was ahead begin, and the lease goes on behind them.
+func TestRenewalStopsAtSkippedTicks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := thousand(t)
+		st, used := skipped(t, s, 4*time.Second)
+		node := int64(0)
+		l := open(t, st, s, lease.Options{Node: &node, TTL: time.Second})
+		defer l.Close(t.Context())
+		if g := l.Status().Grant; g.Until > used.From {
+			t.Fatalf("the first grant is %+v, not below the used ticks: the test sees no renewal", g)
+		}
+		for range 1000 {
+			time.Sleep(7 * time.Millisecond)
+			if g := l.Status().Grant; g.From < used.Until && g.Until > used.From {
+				t.Fatalf("granted again: %+v overlaps %+v", g, used)
+			}
+		}
+		if g := l.Status().Grant; g.From < used.Until {
+			t.Errorf("after 7s the grant is %+v: it stays below the used ticks, which ended at %d", g, used.Until)
+		}
+	})
+}
+
+// A namespace whose layout is changed, or that is deleted, starts above the ticks of a clock that was ahead.
+func TestHighestCountsSkippedTicks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := thousand(t)
+		st, used := skipped(t, s, 4*time.Second)
+		ns, err := lease.ChangeLayout(t.Context(), st, "default", s, nil, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ns.Floor < used.Until {
+			t.Errorf("after the change grants start at %d, and %d to %d were used", ns.Floor, used.From, used.Until)
+		}
+		st, used = skipped(t, s, 4*time.Second)
+		if ns, err = lease.DeleteNamespace(t.Context(), st, "default"); err != nil {
+			t.Fatal(err)
+		}
+		if ns.Floor < used.Until {
+			t.Errorf("the deleted namespace keeps the floor %d, and %d to %d were used", ns.Floor, used.From, used.Until)
+		}
+	})
+}

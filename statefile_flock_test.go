@@ -1,0 +1,36 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package snowfence
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestLockIsLookedAtAgain: a lock file that was deleted, or replaced, between opening and locking it is no lock.
+func TestLockIsLookedAtAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "node.lock")
+	open := func() *os.File {
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { file.Close() })
+		return file
+	}
+	first := open()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if lockOpen(first) == nil {
+		t.Error("a deleted file was locked")
+	}
+	second := open()
+	if err := lockOpen(second); err != nil {
+		t.Fatal(err)
+	}
+	if lockOpen(first) == nil {
+		t.Error("two locks: on a file, and on the one that it replaced")
+	}
+}
