@@ -12,7 +12,8 @@ type Preset struct {
 // Presets returns every known layout, in the order in which a list should show them. The result is the caller's.
 func Presets() []Preset {
 	return []Preset{
-		{"snowfence", Default(), "the default of this library"},
+		{"snowfence", Default(), "the layout of every new namespace"},
+		{"default", Default(), "another name of snowfence"},
 		{"twitter", Twitter(), "Twitter's Snowflake: datacenter and worker"},
 		{"bwmarrin", Bwmarrin(), "github.com/bwmarrin/snowflake"},
 		{"leaf", Leaf(), "Meituan Leaf, segment-free mode"},

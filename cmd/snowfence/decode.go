@@ -28,13 +28,13 @@ The forms of text, here and for --format of the other commands:
 ` + encodingTable() + `
 Each of them with -fixed behind its name has all IDs of one length, and texts in the order
 of the IDs. IDs of encrypted layouts are read as base32hex too, unless --from is given.`,
-		Example: `  snowfence decode 2104672976770170879
+		Example: `  snowfence decode 249887800817025024
   snowfence decode --layout discord --json -5
   snowfence decode --guess 605846670390853632
   snowfence decode --from base32hex --json < ids.txt`,
 		Annotations: map[string]string{takesIDs: "yes"},
 	}
-	cmd.Flags().StringVar(&layout, "layout", "twitter", "`name` or spec of the layout (snowfence plan --help lists them)")
+	cmd.Flags().StringVar(&layout, "layout", "snowfence", "`name` or spec of the layout (snowfence plan --help lists them)")
 	cmd.Flags().StringVar(&from, "from", "dec", "text `form` of the IDs: "+encodingNames())
 	secret.register(cmd.Flags())
 	check.register(cmd.Flags())

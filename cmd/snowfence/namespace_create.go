@@ -67,7 +67,7 @@ nodes, nothing changes. The nodes outside --leasable are left to numbers given b
 		Example: `  snowfence namespace create orders --layout snowfence
   snowfence namespace create users --layout twitter --leasable 512-1023`,
 	}
-	f.register(cmd, "twitter", "all")
+	f.register(cmd, "snowfence", "all")
 	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.store.namespace = args[0]
 		s, o, err := f.scheme(p)

@@ -40,12 +40,12 @@ Without --store that is a file in your state folder, for all processes on this m
 Two machines with a file each are two stores: their IDs can be the same.
 
 The layout is that of the namespace. A namespace in a file is made on first use, with
---layout or else with Twitter's; on a shared store "snowfence namespace create" makes it.`,
+--layout or else with snowfence; on a shared store "snowfence namespace create" makes it.`,
 		Example: `  snowfence new
   snowfence new -n 5 --format dec,base32hex
   snowfence new -n 1000000000 --namespace fast --layout time=41,node=2,seq=20 > ids.txt
   snowfence new --node 5 --state-file /var/lib/app/node5
-  snowfence new --within datacenter=env:ZONE --label web-3
+  snowfence new --namespace zones --layout twitter --within datacenter=env:ZONE
   snowfence new --namespace users --layout randflake --secret-file id.key`,
 		Args: cobra.NoArgs,
 	}

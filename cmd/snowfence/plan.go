@@ -44,7 +44,7 @@ A spec gives the widths of the fields from the highest bit down; "node" may be a
 		Args: cobra.MaximumNArgs(1),
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.layout, "layout", "twitter", "the layout to look at: `name` or spec")
+	fs.StringVar(&f.layout, "layout", "snowfence", "the layout to look at: `name` or spec")
 	fs.Float64Var(&f.need.Rate, "rate", 0, "find a layout: `IDs` a second, of all nodes together")
 	fs.Uint64Var(&f.need.Nodes, "nodes", 1, "find a layout: `number` of processes that make IDs at one time")
 	fs.Float64Var(&f.need.Years, "years", 50, "find a layout: how many `years` it has to last")

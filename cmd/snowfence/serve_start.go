@@ -32,7 +32,7 @@ func (p *program) firstNamespace(ctx context.Context, st *open.Store) error {
 	if !errors.Is(err, lease.ErrNoNamespace) {
 		return err
 	}
-	l := snowfence.Twitter()
+	l := snowfence.Default()
 	s, err := snowfence.NewScheme(l)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (p *program) firstNamespace(ctx context.Context, st *open.Store) error {
 		return nil
 	}
 	if err == nil {
-		p.message("made the namespace default, with the layout twitter: %s nodes, and IDs until %s", thousands(s.Nodes()), l.EndOfLife().Format("2006-01-02"))
+		p.message("made the namespace default, with the layout %s: %s nodes, and IDs until %s", layoutName(l), thousands(s.Nodes()), l.EndOfLife().Format("2006-01-02"))
 	}
 	return err
 }

@@ -49,7 +49,7 @@ func (p *program) openStore(ctx context.Context, f *storeFlags) (*open.Store, er
 // parseLayout reads --layout; "" is the layout of a new namespace.
 func parseLayout(spec string) (snowfence.Layout, error) {
 	if spec == "" {
-		return snowfence.Twitter(), nil
+		return snowfence.Default(), nil
 	}
 	l, err := snowfence.ParseLayout(spec)
 	if err != nil {

@@ -713,7 +713,7 @@ func (x *Namespace) GetEndOfLife() *timestamppb.Timestamp {
 type CreateNamespaceRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Layout        string                 `protobuf:"bytes,2,opt,name=layout,proto3" json:"layout,omitempty"` // name or spec; "" means twitter
+	Layout        string                 `protobuf:"bytes,2,opt,name=layout,proto3" json:"layout,omitempty"` // name or spec; "" means the default, snowfence
 	FirstNode     int64                  `protobuf:"varint,3,opt,name=first_node,json=firstNode,proto3" json:"first_node,omitempty"`
 	LastNode      int64                  `protobuf:"varint,4,opt,name=last_node,json=lastNode,proto3" json:"last_node,omitempty"` // 0 means the layout's last
 	unknownFields protoimpl.UnknownFields

@@ -55,7 +55,7 @@ func start() error {
 // run serves until ctx ends or the lease does, and gives the node back.
 func run(ctx context.Context, in net.Listener, st lease.Store, pod string) error {
 	defer in.Close()
-	scheme, err := snowfence.NewScheme(snowfence.Twitter())
+	scheme, err := snowfence.NewScheme(snowfence.Default())
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 
 func namespace(t *testing.T, st lease.Store) {
 	t.Helper()
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.Default())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func body(w http.ResponseWriter, r *http.Request) (v wanted, err error) {
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&v); err != nil {
-		return v, server.NewError(server.Invalid, fmt.Errorf(`the body should be as {"layout":"twitter","first_node":0,"last_node":1023}: %w`, err))
+		return v, server.NewError(server.Invalid, fmt.Errorf(`the body should be as {"layout":"snowfence","first_node":0,"last_node":1023}: %w`, err))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return v, server.NewError(server.Invalid, errors.New("the body has more than one JSON object"))

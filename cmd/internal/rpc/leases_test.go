@@ -190,7 +190,7 @@ func TestNamespaces(t *testing.T) {
 	c := snowfencev1connect.NewNamespaceServiceClient(http.DefaultClient, w.url)
 	ctx := t.Context()
 	ns, err := c.Create(ctx, connect.NewRequest(&pb.CreateNamespaceRequest{Name: "orders", LastNode: 100}))
-	if err != nil || ns.Msg.LastNode != 100 || ns.Msg.State != "active" || ns.Msg.EndOfLife.AsTime().Year() != 2080 {
+	if err != nil || ns.Msg.LastNode != 100 || ns.Msg.State != "active" || ns.Msg.Layout != snowfence.Default().String() {
 		t.Fatalf("%v, %v", ns, err)
 	}
 	_, err = c.Create(ctx, connect.NewRequest(&pb.CreateNamespaceRequest{Name: "orders", LastNode: 50}))

@@ -143,10 +143,10 @@ func (s *Service) changed(name string) {
 
 // scheme returns the scheme of a layout with the server's secrets for the namespace.
 func (s *Service) scheme(name, layout string) (*snowfence.Scheme, error) {
-	if layout == "" {
-		layout = "twitter"
+	l, err := snowfence.Default(), error(nil)
+	if layout != "" {
+		l, err = snowfence.ParseLayout(layout)
 	}
-	l, err := snowfence.ParseLayout(layout)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/cmd/internal/rest"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/sqlstore"
+)
+
+// command runs the program in this process and returns what it prints.
+func command(t *testing.T, args ...string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr, nil); code != exitOK {
+		t.Fatalf("%v: exit code %d\n%s", args, code, stderr.String())
+	}
+	return stdout.String()
+}
+
+// TestOneDefault makes namespaces in every way that names no layout.
+func TestOneDefault(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	store := "sqlite:" + path
+	command(t, "new", "--store", store)
+	command(t, "namespace", "create", "created", "--store", store)
+	st, err := open.Open(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	service, mux := server.New(st.Leases, server.Options{}), http.NewServeMux()
+	defer service.Close(t.Context())
+	rest.Mount(mux, service, func(*http.Request) (*server.Identity, error) { return server.Open().Anyone(), nil })
+	w := httptest.NewRecorder()
+	if mux.ServeHTTP(w, httptest.NewRequest("PUT", "/v1/put", strings.NewReader("{}"))); w.Code != http.StatusCreated {
+		t.Fatal(w.Code, w.Body)
+	}
+	list, err := lease.ListNamespaces(t.Context(), st.Leases)
+	if err != nil || len(list) != 3 {
+		t.Fatal(list, err)
+	}
+	for _, ns := range list {
+		if ns.Layout != snowfence.Default().String() {
+			t.Errorf("namespace %s has the layout %s", ns.Name, ns.Layout)
+		}
+	}
+	for _, name := range []string{"default", "snowfence"} {
+		if l, err := snowfence.ParseLayout(name); err != nil || !l.Equal(snowfence.Default()) {
+			t.Errorf("%s: %v, %v", name, l, err)
+		}
+	}
+	if out := command(t, "plan", "--json"); !strings.Contains(out, snowfence.Default().String()) {
+		t.Errorf("plan looks at %s", out)
+	}
+	if out := command(t, "decode", "--json", "249887800817025024"); !strings.Contains(out, `"time":"2026-11-21T13:24:54.405Z"`) {
+		t.Errorf("decode: %s", out)
+	}
+}
+
+// TestGeneratorAfterProgram is a file that the program made, opened by the library's one-line door.
+func TestGeneratorAfterProgram(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	command(t, "new", "--store", "sqlite:"+path)
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)&_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	g, err := sqlstore.Generator(t.Context(), db, sqlstore.SQLite())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close(t.Context())
+	id, err := g.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := snowfence.NewScheme(snowfence.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := s.Decode(id); err != nil || time.Since(p.Time).Abs() > time.Hour {
+		t.Errorf("%d is of %v, %v", id, p.Time, err)
+	}
+}
