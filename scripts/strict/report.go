@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// event is a line of go test -json; see go doc test2json.
+type event struct {
+	Time    time.Time
+	Action  string
+	Package string
+	Test    string
+	Output  string
+	Elapsed float64
+}
+
+// test is a test that has not ended; the one without a name is its package.
+type test struct {
+	began   time.Time
+	nth     int // in the order of their beginnings
+	waiting bool
+	out     strings.Builder
+}
+
+// report writes the news in a stream of events, and counts the tests that were skipped.
+type report struct {
+	mu      sync.Mutex
+	w       io.Writer
+	open    map[string]map[string]*test // by package and name
+	begun   int
+	skipped int
+	broken  map[string][]string // failed tests of a package
+	failed  []string            // a line for each package
+}
+
+func newReport(w io.Writer) *report {
+	return &report{w: w, open: map[string]map[string]*test{}, broken: map[string][]string{}}
+}
+
+// read handles a stream of events to its end.
+func (r *report) read(in io.Reader) error {
+	b := bufio.NewReader(in)
+	for {
+		line, err := b.ReadBytes('\n')
+		if len(line) > 0 {
+			var e event
+			r.mu.Lock()
+			if json.Unmarshal(line, &e) != nil {
+				fmt.Fprintf(r.w, "%s", line) // the go command itself speaks plain text
+			} else {
+				r.tell(e)
+			}
+			r.mu.Unlock()
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (r *report) tell(e event) {
+	switch e.Action {
+	case "build-output":
+		fmt.Fprint(r.w, e.Output)
+	case "start", "run", "output":
+		r.test(e).out.WriteString(e.Output)
+	case "pause":
+		r.test(e).waiting = true
+	case "cont":
+		r.test(e).waiting = false
+	case "pass", "fail", "skip":
+		out := r.test(e).out.String()
+		if e.Test == "" {
+			r.finish(e, out)
+			return
+		}
+		delete(r.open[e.Package], e.Test)
+		if e.Action == "fail" {
+			r.broken[e.Package] = append(r.broken[e.Package], e.Test)
+		}
+		if e.Action != "pass" {
+			fmt.Fprint(r.w, out)
+		}
+		if e.Action == "skip" && !leftOut(out) {
+			r.skipped++
+		}
+	}
+}
+
+// test returns what is known of the test of an event.
+func (r *report) test(e event) *test {
+	tests := r.open[e.Package]
+	if tests == nil {
+		tests = map[string]*test{}
+		r.open[e.Package] = tests
+	}
+	t := tests[e.Test]
+	if t == nil {
+		r.begun++
+		t = &test{began: e.Time, nth: r.begun}
+		tests[e.Test] = t
+	}
+	return t
+}
+
+// finish writes the line of a package, and if it failed, also what the tests wrote that it did not bring to an end.
+func (r *report) finish(e event, out string) {
+	switch e.Action {
+	case "pass":
+		fmt.Fprintf(r.w, "ok\t%s\t%.3fs\n", e.Package, e.Elapsed)
+	case "fail":
+		line := fmt.Sprintf("FAIL\t%s\t%.3fs", e.Package, e.Elapsed)
+		for said := range strings.Lines(out) {
+			if why, ok := strings.CutPrefix(said, "FAIL\t"+e.Package); !ok {
+				fmt.Fprint(r.w, said)
+			} else if why = strings.TrimSpace(why); strings.HasPrefix(why, "[") { // not a time: the build failed
+				line += "\t" + why
+			}
+		}
+		if broken := r.broken[e.Package]; len(broken) > 0 {
+			line += "\t" + strings.Join(broken, ", ")
+		}
+		if which := r.running(e.Package, e.Time); which != "" {
+			line += "\tstopped (" + r.unfinished(e.Package) + ") in " + which
+		}
+		fmt.Fprintln(r.w, line)
+		r.failed = append(r.failed, line)
+	}
+	delete(r.open, e.Package)
+}
+
+// unfinished writes what the tests of a package wrote that have not ended, and returns the reason if they name one.
+func (r *report) unfinished(pkg string) string {
+	why := "it gave no reason"
+	for _, name := range r.names(pkg) {
+		out := r.open[pkg][name].out.String()
+		fmt.Fprint(r.w, out)
+		for line := range strings.Lines(out) {
+			for _, says := range []string{"panic: ", "fatal error: ", "signal: ", "exit status "} {
+				if strings.HasPrefix(line, says) {
+					why = strings.TrimSpace(line)
+				}
+			}
+		}
+	}
+	return why
+}
+
+// names returns the tests of a package that have not ended, in the order in which they began.
+func (r *report) names(pkg string) []string {
+	tests := r.open[pkg]
+	names := slices.DeleteFunc(slices.Collect(maps.Keys(tests)), func(name string) bool { return name == "" })
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(tests[a].nth, tests[b].nth) })
+	return names
+}
+
+// running names the tests of a package that were under way: of a test with subtests only those.
+func (r *report) running(pkg string, now time.Time) string {
+	var which []string
+	names := r.names(pkg)
+	for _, name := range names {
+		inner := func(other string) bool { return strings.HasPrefix(other, name+"/") }
+		if t := r.open[pkg][name]; !t.waiting && !slices.ContainsFunc(names, inner) {
+			which = append(which, fmt.Sprintf("%s (after %v)", name, now.Sub(t.began).Round(time.Second/10)))
+		}
+	}
+	return strings.Join(which, ", ")
+}
+
+// interrupted says what is under way when somebody stops the run.
+func (r *report) interrupted(why string, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stopped(why, now)
+}
+
+// end says what had not ended when the go command ended, and names once more which packages failed.
+func (r *report) end(now time.Time) {
+	r.stopped("the go command ended", now)
+	if len(r.failed) > 0 {
+		fmt.Fprintf(r.w, "strict: %d package(s) failed:\n%s\n", len(r.failed), strings.Join(r.failed, "\n"))
+	}
+}
+
+func (r *report) stopped(why string, now time.Time) {
+	for _, pkg := range slices.Sorted(maps.Keys(r.open)) {
+		which := r.running(pkg, now)
+		r.unfinished(pkg)
+		line := fmt.Sprintf("FAIL\t%s\tstopped (%s) in %s", pkg, why, cmp.Or(which, "no test"))
+		fmt.Fprintln(r.w, line)
+		r.failed = append(r.failed, line)
+	}
+}
+
+// leftOut reports whether a test was skipped because whoever runs the tests asked for that; see package servers.
+func leftOut(out string) bool {
+	return os.Getenv("SNOWFENCE_LEAVE_OUT") != "" && strings.Contains(out, "left out as asked by SNOWFENCE_LEAVE_OUT")
+}
