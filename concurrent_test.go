@@ -112,14 +112,16 @@ func TestManyGoroutinesWhileGrantsChange(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			s := testScheme(t, "time=41,node=4,seq=6,epoch=2020-01-01,tick=100us")
 			now := func() int64 { return s.Layout().TickOf(time.Now()) }
-			f := newScript(s, Grant{Node: 1, From: now() - 10, Until: now() + 200})
-			g := newGenerator(t, Config{Fence: f, Coarse: w.coarse, Lead: 3, MaxWait: 10 * time.Second})
+			first := now() - 10
+			f := newScript(s, Grant{Node: 1, From: first, Until: first + 1_000_000}) // more than New ever takes
+			g := newGenerator(t, Config{Fence: f, Coarse: w.coarse, Lead: 3, MaxWait: time.Minute})
 			done := make(chan struct{})
 			var changes sync.WaitGroup
 			changes.Go(func() {
 				defer close(done)
-				node, from := int64(1), now()-10
-				for i := range rounds {
+				node, from := int64(1), first
+				// On a busy machine many a grant runs out before anybody gets a processor to use it.
+				for i, end := 0, time.Now().Add(time.Minute); i < rounds || len(f.grants()) < rounds/8 && time.Now().Before(end); i++ {
 					time.Sleep(3 * time.Millisecond)
 					switch i % 4 {
 					case 3: // lost: another node, after the longest any clock can have run ahead

@@ -39,9 +39,7 @@ func testLostReply(w *world) {
 		}
 		return nil
 	})
-	ctx, cancel := context.WithTimeout(w.ctx, 300*time.Millisecond)
-	defer cancel()
-	if err := u.ask(ctx, u.holds().until); err == nil {
+	if err := u.refused(u.holds().until); err == nil {
 		w.Error("a renewal was used though none was acknowledged")
 	}
 	if w.record(4).Until <= u.holds().until {
@@ -159,10 +157,17 @@ func testLateAfterGiveBack(w *world) {
 	u := w.on(4)
 	u.produce(50)
 	w.sleep(ttl / 3)
-	w.st.fail(once("swap", errLate), nil)
-	ctx, cancel := context.WithTimeout(w.ctx, 2*time.Millisecond)
-	defer cancel()
-	_ = u.ask(ctx, u.holds().until)
+	late := once("swap", errLate)
+	w.st.fail(func(op string, call int) error {
+		if err := late(op, call); err != nil || op != "swap" {
+			return err
+		}
+		return errFault // the next attempts, which begin at once
+	}, nil)
+	if err := u.refused(u.holds().until); err == nil {
+		w.Fatal("a renewal that is late was used")
+	}
+	w.st.fail(nil, nil)
 	used := u.next
 	w.must(u.release())
 	for _, err := range w.st.land(w.ctx) {

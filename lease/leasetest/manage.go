@@ -46,10 +46,19 @@ func testTaken(w *world) {
 	// With Wait it waits, for ctx or a node.
 	o := w.options(0)
 	o.Wait = true
-	ctx, cancel := context.WithTimeout(w.ctx, 2*time.Second)
-	defer cancel()
-	if _, err := lease.Open(ctx, w.st, name, w.scheme, o); !errors.As(err, &taken) || !errors.Is(err, context.DeadlineExceeded) {
-		w.Errorf("waiting for a node until ctx ended: %v", err)
+	for wait := time.Second; ; wait *= 2 { // until it is long enough for one look at the nodes
+		ctx, cancel := context.WithTimeout(w.ctx, wait)
+		_, err := lease.Open(ctx, w.st, name, w.scheme, o)
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) {
+			w.Fatalf("waiting for a node until ctx ended: %v", err)
+		}
+		if errors.As(err, &taken) {
+			break
+		}
+		if wait > w.patience() {
+			w.Fatalf("waiting for a node for %v: %v", wait, err)
+		}
 	}
 	users[3].produce(5)
 	w.must(users[3].release())
@@ -82,10 +91,8 @@ func testTakeOver(w *world) {
 		w.Error("the old holder cannot use the rest of what it was granted")
 	}
 	w.sleep(ttl / 3)
-	ctx, cancel := context.WithTimeout(w.ctx, 100*time.Millisecond)
-	defer cancel()
 	var held *lease.HeldError
-	if err := u.ask(ctx, until); !errors.As(err, &held) || !errors.Is(err, snowfence.ErrFenced) {
+	if err := u.refused(until); !errors.As(err, &held) || !errors.Is(err, snowfence.ErrFenced) {
 		w.Errorf("renewal of a node that was taken over: %v", err)
 	}
 	if u.sealed() != 1 {

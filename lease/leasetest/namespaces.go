@@ -77,9 +77,7 @@ func testChangeBetween(w *world) {
 		}
 		return err
 	})
-	ctx, cancel := context.WithTimeout(w.ctx, 200*time.Millisecond)
-	defer cancel()
-	if err := u.ask(ctx, until); err == nil {
+	if err := u.refused(until); err == nil {
 		w.Errorf("a renewal was used after the namespace changed: %+v", u.holds())
 	}
 	if u.sealed() != 1 {
@@ -101,9 +99,7 @@ func testChangeFloors(w *world) {
 	w.st.fail(nil, func(op string, _ int) error {
 		if op == "list" {
 			hit.Do(func() {
-				ctx, cancel := context.WithTimeout(w.ctx, 200*time.Millisecond)
-				defer cancel()
-				if err := u.ask(ctx, until); err == nil {
+				if err := u.refused(until); err == nil {
 					w.Errorf("a renewal was used while the layout was changing: %+v", u.holds())
 				}
 			})

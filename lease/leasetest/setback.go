@@ -54,7 +54,7 @@ func testSetBack(w *world) {
 	w.sleep(ttl / 6)
 	now := w.tick()
 	for i, y := range []*user{u, v, x} {
-		ctx, cancel := context.WithTimeout(w.ctx, patience())
+		ctx, cancel := context.WithTimeout(w.ctx, w.patience())
 		w.must(y.ask(ctx, y.holds().until))
 		cancel()
 		if y.sealed() == 0 {
@@ -201,7 +201,7 @@ func testReplacedStore(w *world) {
 		}
 		select {
 		case <-u.l.Done():
-		case <-time.After(patience()):
+		case <-time.After(w.patience()):
 			w.Errorf("a store %s was replaced: the lease lives on", what)
 		}
 		if u.sealed() != 1 {

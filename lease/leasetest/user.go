@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -82,13 +81,17 @@ func (u *user) seal() int64 {
 	return used
 }
 
-// patience is how long a grant may take that has to come. It takes milliseconds, unless something is broken.
-func patience() time.Duration {
-	if testing.Short() {
-		return 3 * time.Second
+// share is a part of the time that the test has left, or at most so long: an answer that never comes fails the test, and a
+// slow machine does not.
+func (w *world) share(part int, most time.Duration) time.Duration {
+	if end, ok := w.Deadline(); ok {
+		return min(most, time.Until(end)/time.Duration(part))
 	}
-	return 10 * time.Second
+	return most
 }
+
+// patience is how long a grant may take that has to come. It takes milliseconds, unless something is broken.
+func (w *world) patience() time.Duration { return w.share(10, time.Minute) }
 
 // grant asks for the first grant, or one that reaches further than the present one.
 func (u *user) grant() error {
@@ -98,8 +101,22 @@ func (u *user) grant() error {
 		after = max(after, u.claim.until)
 	}
 	u.mu.Unlock()
-	ctx, cancel := context.WithTimeout(u.w.ctx, patience())
+	ctx, cancel := context.WithTimeout(u.w.ctx, u.w.patience())
 	defer cancel()
+	return u.ask(ctx, after)
+}
+
+// refused asks for a grant past a tick until the lease has tried once and failed, and returns what it is told then. Time
+// alone could not say that the lease has tried.
+func (u *user) refused(after int64) error {
+	ctx, cancel := context.WithTimeout(u.w.ctx, u.w.patience())
+	defer cancel()
+	go func() {
+		defer cancel()
+		for ctx.Err() == nil && u.l.Status().Trouble == nil {
+			time.Sleep(time.Millisecond)
+		}
+	}()
 	return u.ask(ctx, after)
 }
 

@@ -29,9 +29,10 @@ type world struct {
 }
 
 func newWorld(t *testing.T, st lease.Store) *world {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	w := &world{T: t, st: newFaulty(st), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	ctx, cancel := context.WithTimeout(context.Background(), w.share(2, 10*time.Minute))
 	t.Cleanup(cancel)
-	w := &world{T: t, ctx: ctx, st: newFaulty(st), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	w.ctx = ctx
 	w.scheme = w.layout("time=41,node=4,seq=10,epoch=2025-01-01,tick=1ms")
 	if _, err := lease.CreateNamespace(ctx, w.st, name, w.scheme, nil); err != nil {
 		t.Fatal(err)

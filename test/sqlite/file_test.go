@@ -41,7 +41,7 @@ func TestReplacedFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.Orphan()
-			g, err := snowfence.New(snowfence.Config{Fence: l})
+			g, err := snowfence.New(snowfence.Config{Fence: l, MaxWait: patience})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,7 +53,7 @@ func TestReplacedFile(t *testing.T) {
 			}
 			select {
 			case <-l.Done():
-			case <-time.After(10 * time.Second):
+			case <-time.After(patience):
 				t.Fatal("the lease lives on in a file that nobody else sees")
 			}
 			if err := l.Err(); !errors.Is(err, lease.ErrReplaced) || !strings.Contains(err.Error(), path) {
@@ -149,7 +149,7 @@ func TestRefusedDatabases(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		if _, err := lease.ListNamespaces(ctx, st); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v; it should say %q", err, want)

@@ -30,19 +30,19 @@ func TestDeletedSideFiles(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "ids.db")
 			first, out := startFailing(t, path, "5", 1<<30)
-			time.Sleep(time.Second)
+			<-first.began
 			for _, suffix := range c.suffixes {
 				if err := os.Remove(path + suffix); err != nil {
 					t.Fatal(err)
 				}
 			}
 			second, out2 := startFailing(t, path, "5", 200_000)
-			defer func() { _ = second.Process.Kill() }()
+			defer second.kill()
 			var a printed
 			select {
 			case a = <-out:
-			case <-time.After(10 * time.Second):
-				_ = first.Process.Kill()
+			case <-time.After(patience):
+				first.kill()
 				t.Fatal("the first process lives on with files that nobody else sees")
 			}
 			if !strings.Contains(a.stderr, "deleted") && !strings.Contains(a.stderr, "another one") {
@@ -77,7 +77,7 @@ func TestNames(t *testing.T) {
 	node := int64(5)
 	lend := func(path string) (*lease.Lease, error) {
 		_, st := openFile(t, path)
-		return lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{Create: true, TTL: 300 * time.Millisecond, Node: &node})
+		return lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{Create: true, TTL: time.Minute, Node: &node})
 	}
 	first, err := lend(path)
 	if err != nil {

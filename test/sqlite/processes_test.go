@@ -20,6 +20,9 @@ import (
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
+// patience is how long anything may take that has to come.
+const patience = time.Minute
+
 // TestMain is also the program that the tests start many times: it leases a node and prints IDs, one a line, as it makes them.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("SNOWFENCE_TEST_FILE"); path != "" {
@@ -33,7 +36,7 @@ func TestMain(m *testing.M) {
 }
 
 func child(path, node, count string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*patience)
 	defer cancel()
 	db, err := sql.Open("sqlite", dsn(path))
 	if err != nil {
@@ -56,7 +59,7 @@ func child(path, node, count string) error {
 		}
 		o.Node = &n
 	}
-	g, err := lease.Generator(ctx, st, "default", s, o, snowfence.Config{MaxWait: 10 * time.Second})
+	g, err := lease.Generator(ctx, st, "default", s, o, snowfence.Config{MaxWait: patience})
 	if err != nil {
 		return err
 	}
@@ -90,8 +93,16 @@ type printed struct {
 	stderr string
 }
 
+// process is a child.
+type process struct {
+	*exec.Cmd
+	began chan struct{} // closed when it has printed something, or has ended
+}
+
+func (p *process) kill() { _ = p.Process.Kill() }
+
 // start runs the child and sends the IDs it printed when it has ended. It must not fail.
-func start(t *testing.T, path, node string, count int) (*exec.Cmd, chan []int64) {
+func start(t *testing.T, path, node string, count int) (*process, chan []int64) {
 	t.Helper()
 	cmd, all := startFailing(t, path, node, count)
 	out := make(chan []int64, 1)
@@ -106,7 +117,7 @@ func start(t *testing.T, path, node string, count int) (*exec.Cmd, chan []int64)
 }
 
 // startFailing runs the child, which may fail, and sends what it printed when it has ended.
-func startFailing(t *testing.T, path, node string, count int) (*exec.Cmd, chan printed) {
+func startFailing(t *testing.T, path, node string, count int) (*process, chan printed) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "SNOWFENCE_TEST_FILE="+path, "SNOWFENCE_TEST_NODE="+node, "SNOWFENCE_TEST_COUNT="+strconv.Itoa(count))
@@ -120,7 +131,10 @@ func startFailing(t *testing.T, path, node string, count int) (*exec.Cmd, chan p
 		t.Fatal(err)
 	}
 	out := make(chan printed, 1)
+	began := make(chan struct{})
 	go func() {
+		begin := sync.OnceFunc(func() { close(began) })
+		defer begin()
 		var ids []int64
 		r := bufio.NewReader(stdout)
 		for {
@@ -133,11 +147,12 @@ func startFailing(t *testing.T, path, node string, count int) (*exec.Cmd, chan p
 				t.Errorf("the child wrote %q", line)
 			}
 			ids = append(ids, id)
+			begin()
 		}
 		_ = cmd.Wait() // why it failed is in stderr
 		out <- printed{ids, errs.String()}
 	}()
-	return cmd, out
+	return &process{cmd, began}, out
 }
 
 // TestProcesses lets many processes make IDs from one file at once. Some are killed half-way and started again. No ID appears twice.
@@ -169,7 +184,7 @@ func TestProcesses(t *testing.T) {
 				cmd, out := start(t, path, node, n)
 				if kill {
 					time.Sleep(50*time.Millisecond + rand.N(400*time.Millisecond))
-					_ = cmd.Process.Kill()
+					cmd.kill()
 				}
 				ids := <-out
 				mu.Lock()

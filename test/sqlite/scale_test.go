@@ -54,9 +54,6 @@ func TestLastNode(t *testing.T) {
 			t.Errorf("leased node %d, want %d", n, last)
 		}
 		t.Logf("the last node of %d, %s: %v", nodes, what, took)
-		if took > 2*time.Second { // 50 ms on an idle machine
-			t.Errorf("leasing the last node, %s, took %v", what, took)
-		}
 		if err := l.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
