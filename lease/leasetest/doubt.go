@@ -39,7 +39,7 @@ func testLostReply(w *world) {
 		}
 		return nil
 	})
-	if err := u.refused(u.holds().until); err == nil {
+	if err := u.refused(u.holds().until, anyTrouble); err == nil {
 		w.Error("a renewal was used though none was acknowledged")
 	}
 	if w.record(4).Until <= u.holds().until {
@@ -164,7 +164,7 @@ func testLateAfterGiveBack(w *world) {
 		}
 		return errFault // the next attempts, which begin at once
 	}, nil)
-	if err := u.refused(u.holds().until); err == nil {
+	if err := u.refused(u.holds().until, anyTrouble); err == nil {
 		w.Fatal("a renewal that is late was used")
 	}
 	w.st.fail(nil, nil)

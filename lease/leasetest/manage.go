@@ -92,7 +92,7 @@ func testTakeOver(w *world) {
 	}
 	w.sleep(ttl / 3)
 	var held *lease.HeldError
-	if err := u.refused(until); !errors.As(err, &held) || !errors.Is(err, snowfence.ErrFenced) {
+	if err := u.refused(until, func(err error) bool { return errors.As(err, &held) }); !errors.As(err, &held) || !errors.Is(err, snowfence.ErrFenced) {
 		w.Errorf("renewal of a node that was taken over: %v", err)
 	}
 	if u.sealed() != 1 {

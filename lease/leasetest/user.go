@@ -106,19 +106,21 @@ func (u *user) grant() error {
 	return u.ask(ctx, after)
 }
 
-// refused asks for a grant past a tick until the lease has tried once and failed, and returns what it is told then. Time
-// alone could not say that the lease has tried.
-func (u *user) refused(after int64) error {
+// refused asks for a grant past a tick until the lease has tried and met a trouble of the kind, and returns what it is
+// told then. Time alone could not say that the lease has tried.
+func (u *user) refused(after int64, kind func(error) bool) error {
 	ctx, cancel := context.WithTimeout(u.w.ctx, u.w.patience())
 	defer cancel()
 	go func() {
 		defer cancel()
-		for ctx.Err() == nil && u.l.Status().Trouble == nil {
+		for ctx.Err() == nil && !kind(u.l.Status().Trouble) {
 			time.Sleep(time.Millisecond)
 		}
 	}()
 	return u.ask(ctx, after)
 }
+
+func anyTrouble(err error) bool { return err != nil }
 
 func (u *user) ask(ctx context.Context, after int64) error {
 	for {
