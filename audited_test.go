@@ -70,7 +70,7 @@ func TestAudited(t *testing.T) {
 				t.Errorf("%s: %d nodes, %+v", l, n, r.Fields.Nodes)
 			}
 			a.Close()
-			if err := g.Close(t.Context()); err != nil {
+			if err := g.Close(); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -198,7 +198,7 @@ func TestCloseUnderLoad(t *testing.T) {
 				})
 			}
 			time.Sleep(2 * time.Millisecond)
-			if err := g.Close(context.Background()); err != nil {
+			if err := g.Close(); err != nil {
 				t.Fatal(err)
 			}
 			// The successor starts while calls of the first may still be running.
@@ -210,7 +210,7 @@ func TestCloseUnderLoad(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			next.Close(context.Background())
+			next.Close()
 			wg.Wait()
 			all = append(all, ids...)
 		}
@@ -223,7 +223,7 @@ func TestCoarseIsExactAfterAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, bubbleSpec)
 		g := newGenerator(t, Config{Fence: Static(s, 7), Coarse: true})
-		defer g.Close(t.Context())
+		defer g.Close()
 		l := g.Local()
 		var ids []ID
 		for i := range 100 {
@@ -279,7 +279,7 @@ func TestHandlesEndWithTheirGenerator(t *testing.T) {
 		for range 3000 {
 			must(l.Next(t.Context()))
 		}
-		g.Close(t.Context())
+		g.Close()
 		if id, err := l.Next(t.Context()); !errors.Is(err, ErrClosed) {
 			t.Errorf("coarse %v: %d, %v after Close", coarse, id, err)
 		}

@@ -41,7 +41,7 @@ func ExampleNodeFromEnv() {
 	if err != nil {
 		panic(err)
 	}
-	defer ids.Close(ctx)
+	defer ids.Close()
 
 	parts, err := scheme.Decode(snowfence.Must(ids.Next(ctx)))
 	fmt.Println(parts.Node, err)

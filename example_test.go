@@ -31,7 +31,7 @@ func ExampleStateFile() {
 	if err != nil {
 		panic(err)
 	}
-	defer ids.Close(context.Background())
+	defer ids.Close()
 
 	a := snowfence.Must(ids.Next(context.Background()))
 	b := snowfence.Must(ids.Next(context.Background()))

@@ -33,7 +33,8 @@ type Fence interface {
 	// Otherwise it may wait until it has a grant or ctx ends.
 	Grant(ctx context.Context, after int64) (Grant, error)
 
-	// Release gives a grant back. No ID with a tick of used or later was or will be made from it.
+	// Release gives a grant back. No ID with a tick of used or later was or will be made from it. It returns when ctx ends.
+	// After an error it may be called again for the same grant.
 	Release(ctx context.Context, g Grant, used int64) error
 }
 
@@ -42,7 +43,8 @@ type Fence interface {
 type Binder interface {
 	// Bind claims the fence. The fence may call seal at any time and from any goroutine, but not with a lock held that Grant or Release
 	// needs: when it returns, nothing more is taken from the grants the generator had, and every ID that was or will be made from what
-	// was taken has a tick below the result (0 when there was no grant). The generator calls unbind after its last Release.
+	// was taken has a tick below the result (0 when there was no grant). The generator calls unbind after each
+	// Release, and Bind before it repeats one.
 	Bind(seal func() (used int64)) (unbind func(), err error)
 }
 

@@ -52,7 +52,6 @@ type Generator struct {
 	lead    int64
 	maxWait time.Duration
 	closed  *track // the terminal value of cur
-	unbind  func()
 
 	ticking atomic.Bool     // the coarse ticker runs
 	life    context.Context // ends with Close
@@ -62,6 +61,8 @@ type Generator struct {
 	held    *hold      // the hold cur points into, or that Close took away
 	flight  *flight    // the question the fence is being asked, nil when none
 	revoked int64      // how often the fence took a grant back
+
+	ending ending
 }
 
 // mode is which fast path a generator has.
@@ -107,13 +108,10 @@ func New(c Config) (*Generator, error) {
 		g.mode = coarse
 	}
 	g.clock.init(g.scheme.layout, c.Time, g.scheme.rollBits > 0)
-	g.unbind = func() {}
-	if b, ok := c.Fence.(Binder); ok {
-		unbind, err := b.Bind(g.revoke)
-		if err != nil {
-			return nil, fmt.Errorf("snowfence: %w", err)
-		}
-		g.unbind = unbind
+	g.ending.turn = make(chan struct{}, 1)
+	g.ending.turn <- struct{}{}
+	if err := g.bind(); err != nil {
+		return nil, fmt.Errorf("snowfence: %w", err)
 	}
 	if err := g.first(c.MaxWait); err != nil {
 		g.unbind()
@@ -271,46 +269,4 @@ func (g *Generator) tryCoarse() (ID, bool) {
 		return t.shiftID(pos), true
 	}
 	return t.pieceID(pos), true
-}
-
-// Close ends the generator and gives the unused part of its grant back to the fence. IDs that calls have taken already stay valid; calls that
-// wait, and all later ones, return [ErrClosed]. A second Close does nothing. When the fence is being asked something, Close waits for
-// the answer until ctx ends, and then leaves the grant to run out by itself.
-func (g *Generator) Close(ctx context.Context) error {
-	g.mu.Lock()
-	if g.cur.Swap(g.closed) == g.closed {
-		g.mu.Unlock()
-		return nil
-	}
-	if stalling {
-		stall(afterClose)
-	}
-	h, f := g.held, g.flight
-	used := h.seal()
-	g.end() // no question is asked from here on
-	g.mu.Unlock()
-	if f != nil {
-		if g.world.Wait(-1, f.done, ctx.Done()) != 0 {
-			return fmt.Errorf("snowfence: closing: the fence did not answer, so the grant of node %d runs out at %s: %w",
-				h.grant.Node, g.scheme.layout.TimeOf(h.until()), ctx.Err())
-		}
-	}
-	defer g.unbind()
-	gr := h.grant
-	gr.Until = h.until()
-	if err := g.fence.Release(ctx, gr, used); err != nil {
-		return fmt.Errorf("snowfence: closing: giving node %d back: %w", gr.Node, err)
-	}
-	return nil
-}
-
-// revoke is what the fence calls when its grant is gone: it seals what is in use and refuses what the fence may have said before.
-func (g *Generator) revoke() int64 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.revoked++
-	if g.held == nil {
-		return 0
-	}
-	return g.held.seal()
 }

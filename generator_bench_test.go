@@ -22,7 +22,7 @@ func benchGenerator(b *testing.B, spec string, coarse bool) *Generator {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { g.Close(context.Background()) })
+	b.Cleanup(func() { g.Close() })
 	b.ReportAllocs()
 	b.ResetTimer()
 	return g
@@ -95,7 +95,7 @@ func benchEncrypted(b *testing.B, spec string, coarse bool) *Generator {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { g.Close(context.Background()) })
+	b.Cleanup(func() { g.Close() })
 	b.ReportAllocs()
 	b.ResetTimer()
 	return g

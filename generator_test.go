@@ -27,7 +27,7 @@ func TestNewRefusesABadConfig(t *testing.T) {
 	} {
 		if g, err := New(c); err == nil {
 			t.Errorf("%s: no error", name)
-			g.Close(t.Context())
+			g.Close()
 		}
 	}
 	f := newScript(s, Grant{Node: 1024, Until: 1 << 40})
@@ -47,16 +47,16 @@ func TestOneFenceServesOneGenerator(t *testing.T) {
 		t.Fatalf("a second generator on the fence: %v, want ErrBound", err)
 	}
 	clock := newFakeClock()
-	g.Close(t.Context())
+	g.Close()
 	g1 := newGenerator(t, Config{Fence: f, Time: clock.now, Lead: 100})
 	ids := take(t, g1, 5000)
-	g1.Close(t.Context())
+	g1.Close()
 	clock.step(-time.Hour)
 	g2, err := New(Config{Fence: f, Time: clock.now, Lead: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer g2.Close(t.Context())
+	defer g2.Close()
 	_, err = g2.TryNext()
 	if w := isReason(t, err, ErrExhausted); !w.Behind {
 		t.Errorf("the fence forgot what was given out: %+v", w)
@@ -98,7 +98,7 @@ func TestClockStepsBackInTheProcess(t *testing.T) {
 				s := testScheme(t, bubbleSpec)
 				clock := newStepped()
 				g := newGenerator(t, Config{Fence: Static(s, 7), Time: clock.now, Coarse: coarse})
-				defer g.Close(t.Context())
+				defer g.Close()
 				ids := take(t, g, 1000)
 				clock.step(-back)
 				for range 200 {
@@ -162,7 +162,7 @@ func TestWaitingCallsLookAtTheClockAgain(t *testing.T) {
 			f := newScript(s, Grant{Node: 1, From: now, Until: now + 100000})
 			clock.step(-10 * time.Second)
 			g := newGenerator(t, Config{Fence: f, Time: clock.now, MaxWait: time.Minute})
-			defer g.Close(t.Context())
+			defer g.Close()
 			go func() {
 				time.Sleep(100 * time.Millisecond)
 				clock.step(10 * time.Second)
@@ -201,7 +201,7 @@ func TestWaitErrorSaysWhatTheFenceSays(t *testing.T) {
 		now := s.Layout().TickOf(time.Now())
 		f := &sayingFence{script: newScript(s, Grant{Node: 5, Until: now + 10})}
 		g := newGenerator(t, Config{Fence: f})
-		defer g.Close(t.Context())
+		defer g.Close()
 		time.Sleep(time.Second)
 		_, err := g.Next(t.Context())
 		w := isReason(t, err, ErrFenced)
@@ -251,7 +251,7 @@ func TestUsedWhileTheGrantEnds(t *testing.T) {
 			now := s.Layout().TickOf(time.Now())
 			f := newScript(s, Grant{Node: 9, From: 0, Until: now + 30})
 			g := newGenerator(t, Config{Fence: f, Coarse: coarse})
-			defer g.Close(t.Context())
+			defer g.Close()
 			var ids []ID
 			next := func() error {
 				id, err := g.Next(t.Context())
@@ -296,7 +296,7 @@ func TestNextEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, "time=41,node=2,seq=1,tick=1500ms,epoch=1999-01-01")
 		g := newGenerator(t, Config{Fence: Static(s, 1)})
-		defer g.Close(t.Context())
+		defer g.Close()
 		take(t, g, 2)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 		defer cancel()
@@ -317,7 +317,7 @@ func TestNextEndsWithItsContext(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer none.Close(t.Context())
+		defer none.Close()
 		take(t, none, 2)
 		if _, err := none.Next(t.Context()); !errors.Is(err, ErrExhausted) {
 			t.Errorf("with a negative MaxWait: %v", err)
@@ -376,7 +376,7 @@ func TestShorterGrantForgetsNothing(t *testing.T) {
 	if _, err := g.install(Grant{Node: 5, From: now - 9, Until: now + 3}, 0); err != nil {
 		t.Fatal(err)
 	}
-	g.Close(t.Context())
+	g.Close()
 	if used := f.released[0].used; used <= last.Tick {
 		t.Errorf("given back from tick %d; the last ID has tick %d", used, last.Tick)
 	}
@@ -409,7 +409,7 @@ func TestClose(t *testing.T) {
 		g := newGenerator(t, Config{Fence: f, Time: clock.now, Lead: 10})
 		l := g.Local()
 		ids := take(t, g, taken)
-		g.Close(t.Context())
+		g.Close()
 		if len(f.released) != 1 {
 			t.Fatalf("released %d times", len(f.released))
 		}
@@ -426,7 +426,7 @@ func TestClose(t *testing.T) {
 				t.Errorf("after Close: %d, %v", id, err)
 			}
 		}
-		if err := g.Close(t.Context()); err != nil || len(f.released) != 1 {
+		if err := g.Close(); err != nil || len(f.released) != 1 {
 			t.Errorf("a second Close: %v, released %d times", err, len(f.released))
 		}
 	}
@@ -441,7 +441,7 @@ func TestCloseWakesWaiters(t *testing.T) {
 		done := make(chan error)
 		go func() { _, err := g.Next(t.Context()); done <- err }() // waits for the clock
 		synctest.Wait()
-		g.Close(t.Context())
+		g.Close()
 		if err := <-done; !errors.Is(err, ErrClosed) {
 			t.Errorf("the waiter got %v", err)
 		}
@@ -451,7 +451,7 @@ func TestCloseWakesWaiters(t *testing.T) {
 		take(t, g2, 2)
 		go func() { _, err := g2.Next(t.Context()); done <- err }() // waits for the fence
 		synctest.Wait()
-		g2.Close(t.Context())
+		g2.Close()
 		if err := <-done; !errors.Is(err, ErrClosed) {
 			t.Errorf("the waiter got %v", err)
 		}
@@ -468,7 +468,7 @@ func TestAsksAhead(t *testing.T) {
 		now := s.Layout().TickOf(time.Now())
 		f := newScript(s, Grant{Node: 1, Until: now + 300})
 		g := newGenerator(t, Config{Fence: f, MaxWait: -1})
-		defer g.Close(t.Context())
+		defer g.Close()
 		var ids []ID
 		for i := range int64(3000) {
 			if i%100 == 0 {

@@ -141,7 +141,7 @@ func newGenerator(t testing.TB, c Config) *Generator {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := g.Close(context.Background()); err != nil {
+		if err := g.Close(); err != nil {
 			t.Error(err)
 		}
 	})

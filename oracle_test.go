@@ -1,7 +1,6 @@
 package snowfence
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -65,7 +64,7 @@ func TestOracle(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				defer g.Close(context.Background())
+				defer g.Close()
 				g.clock.raw, g.clock.anchor.Load().fresh = true, 0 // the wall clock with its steps, as the oracle sees it
 				ref := &reference{s: s, node: node, lead: c.lead}
 				l := s.Layout()

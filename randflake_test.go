@@ -120,7 +120,7 @@ func TestEncryptedGoroutines(t *testing.T) {
 				t.Fatal(err)
 			}
 			all = append(all, runEncrypted(t, g)...)
-			if err := g.Close(t.Context()); err != nil {
+			if err := g.Close(); err != nil {
 				t.Fatal(err)
 			}
 			if id, err := g.TryNext(); !errors.Is(err, ErrClosed) {
@@ -159,7 +159,7 @@ func TestRandflakeReferenceDuplicates(t *testing.T) {
 		now := s.Layout().TickOf(time.Now())
 		f := newScript(s, Grant{Node: 7, From: now, Until: now + 3600})
 		g := newGenerator(t, Config{Fence: f, Time: clock.now, MaxWait: -1})
-		defer g.Close(t.Context())
+		defer g.Close()
 		var ids []ID
 		overflow := func() {
 			got, err := takeAll(t, g, 1000)
@@ -194,7 +194,7 @@ func TestRandflakeRefusesOutsideItsGrant(t *testing.T) {
 		now := s.Layout().TickOf(time.Now())
 		f := newScript(s, Grant{Node: 7, From: now + 2, Until: now + 5})
 		g := newGenerator(t, Config{Fence: f, MaxWait: time.Hour})
-		defer g.Close(t.Context())
+		defer g.Close()
 		start := time.Now()
 		_, err := g.Next(t.Context())
 		if w := isReason(t, err, ErrExhausted); !w.Behind || time.Since(start) != 0 {
@@ -218,7 +218,7 @@ func TestRandflakeWaitsForTheNextSecond(t *testing.T) {
 		now := s.Layout().TickOf(time.Now())
 		f := newScript(s, Grant{Node: 7, Until: now + 3})
 		g := newGenerator(t, Config{Fence: f, MaxWait: 2 * time.Second})
-		defer g.Close(t.Context())
+		defer g.Close()
 		var ids []ID
 		for i := range int64(640) {
 			if i%64 == 0 {

@@ -112,7 +112,7 @@ func TestCloseWaitsForTheQuestionUnderWay(t *testing.T) {
 			t.Fatal("the fence is not being asked: the test sees nothing")
 		}
 		closed := make(chan error, 1)
-		go func() { closed <- g.Close(t.Context()) }()
+		go func() { closed <- g.Close() }()
 		synctest.Wait()
 		if f.during || len(f.released) > 0 {
 			t.Error("the grant was given back while the fence was being asked")

@@ -65,7 +65,7 @@ func TestRollbackNeverGoesBelowTheGrant(t *testing.T) {
 	ids = append(ids, take(t, g, 5)...)
 	checkInside(t, s, ids, f.grants())
 	checkUnique(t, ids)
-	g.Close(t.Context())
+	g.Close()
 	// The give-back takes the highest of all values, not the present one.
 	if used, want := f.released[0].used, now+999+1; used != want {
 		t.Errorf("given back from tick %d, want %d", used, want)

@@ -95,7 +95,7 @@ var roles = map[string]func(s *scene, p *player){
 	"revoke":  func(s *scene, _ *player) { s.l.revoke() },
 	"ask":     func(s *scene, _ *player) { s.ask() },
 	"Close": func(s *scene, p *player) {
-		if err := s.g.Close(context.Background()); err != nil {
+		if err := s.g.Close(); err != nil {
 			s.c.t.Error(err)
 		}
 		p.through = true // the successor is only there to use what was given back
@@ -109,7 +109,7 @@ var roles = map[string]func(s *scene, p *player){
 				s.heirs = append(s.heirs, id)
 			}
 		}
-		if err := next.Close(context.Background()); err != nil {
+		if err := next.Close(); err != nil {
 			s.c.t.Error(err)
 		}
 	},

@@ -97,7 +97,7 @@ func TestStallSchedules(t *testing.T) {
 				s.c.clock(advance, sc.time...)
 				made := s.c.run(choices)
 				onStall.Store(nil)
-				if err := s.g.Close(context.Background()); err != nil {
+				if err := s.g.Close(); err != nil {
 					t.Error(err)
 				}
 				synctest.Wait()

@@ -53,7 +53,7 @@ func TestStateFileOverRestarts(t *testing.T) {
 							clock.advance(time.Millisecond)
 						}
 						if clean {
-							if err := g.Close(t.Context()); err != nil {
+							if err := g.Close(); err != nil {
 								t.Fatal(err)
 							}
 						}
@@ -90,7 +90,7 @@ func TestStateFileCostsOfARestart(t *testing.T) {
 	f := openState(t, path, s, 1)
 	g := newGenerator(t, Config{Fence: f, Time: clock.now})
 	take(t, g, 10)
-	g.Close(t.Context())
+	g.Close()
 	kill(t, f)
 	clock.advance(time.Millisecond)
 
@@ -132,7 +132,7 @@ func TestStateFileIsForOne(t *testing.T) {
 	if _, err := g.Next(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	g.Close(t.Context())
+	g.Close()
 	kill(t, f)
 	for _, c := range []struct {
 		spec string

@@ -68,7 +68,7 @@ func startGenerator(b *testing.B, layout func() (snowfence.Layout, error), coars
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
-		if err := g.Close(b.Context()); err != nil {
+		if err := g.Close(); err != nil {
 			b.Error(err)
 		}
 	})

@@ -147,6 +147,9 @@ func (l *Lease) take(ctx context.Context, ns Namespace, rs []Record, now time.Ti
 	if err != nil {
 		return err
 	}
+	if err := l.sending(ctx, rs[0].Node, until); err != nil {
+		return err
+	}
 	nonce := l.world.Text()
 	h := &hold{unanswered: map[string]bool{nonce: true}, generation: ns.Generation, floor: ns.Floor, from: from, pending: true}
 	writes := make([]Write, len(rs))

@@ -34,7 +34,7 @@ func ExampleOpen_guard() {
 	if err != nil {
 		panic(err)
 	}
-	defer l.Close(ctx)
+	defer l.Close()
 
 	_, err = open("batch-7")
 	var held *lease.HeldError
@@ -60,7 +60,7 @@ func ExampleOpen_within() {
 	if err != nil {
 		panic(err)
 	}
-	defer l.Close(ctx)
+	defer l.Close()
 	fmt.Println(workers, scheme.NodeParts(l.Status().Grant.Node)[0])
 	// Output: {96 128} 3
 }
@@ -75,7 +75,7 @@ func ExampleOpen() {
 	if err != nil {
 		panic(err)
 	}
-	defer l.Close(ctx)
+	defer l.Close()
 	fmt.Println(l.Status().Held)
 	// Output: true
 }
@@ -96,7 +96,7 @@ func ExampleOpen_sticky() {
 			panic(err)
 		}
 		nodes = append(nodes, l.Status().Grant.Node)
-		l.Close(ctx)
+		l.Close()
 	}
 	fmt.Println(nodes[0] == nodes[1] && nodes[1] == nodes[2])
 	// Output: true

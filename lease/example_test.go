@@ -24,7 +24,7 @@ func Example() {
 			fmt.Println(err)
 			return
 		}
-		defer g.Close(ctx)
+		defer g.Close()
 		id, err := g.Next(ctx)
 		if err != nil {
 			fmt.Println(err)

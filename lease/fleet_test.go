@@ -101,7 +101,7 @@ func fleet(t *testing.T, seed uint64) {
 					crashes.Add(1)
 					continue
 				}
-				if err := errors.Join(g.Close(t.Context()), l.Close(t.Context())); err != nil && !mine.away.Load() {
+				if err := errors.Join(g.Close(), l.Close()); err != nil && !mine.away.Load() {
 					t.Error(err)
 				}
 			}

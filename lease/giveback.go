@@ -14,12 +14,13 @@ func (l *Lease) giveBack(ctx context.Context, used int64, sealed bool) error {
 	h := l.hold
 	switch {
 	case h == nil:
+		l.returned()
 		return nil
 	case h.pending:
 		return l.untake(ctx)
 	}
 	l.mu.Lock()
-	l.cur, l.handed, l.spent = nil, false, true // whatever becomes of this, it is not given out again
+	l.cur, l.of, l.handed, l.spent = nil, nil, false, true // whatever becomes of this, it is not given out again
 	l.mu.Unlock()
 	for range 3 {
 		if len(h.unanswered) > 0 {
@@ -59,10 +60,15 @@ func (l *Lease) giveBack(ctx context.Context, used int64, sealed bool) error {
 	if sealed {
 		l.identify()
 	}
-	l.mu.Lock()
-	l.spent = false
-	l.mu.Unlock()
+	l.returned()
 	return nil
+}
+
+// returned notes that the store keeps nothing for the lease any more. It needs ops.
+func (l *Lease) returned() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.spent, l.keptUntil = false, 0
 }
 
 // untake gives back what an acquisition that never counted has written. Nothing of it can have been used.
@@ -81,16 +87,16 @@ func (l *Lease) untake(ctx context.Context) error {
 			writes = append(writes, Write{r.Nonce, w})
 		}
 	}
-	l.hold = nil
-	if len(writes) == 0 {
-		return nil
-	}
-	l.identify()
-	for _, err := range l.st.Swap(ctx, writes) {
-		if err != nil && !errors.Is(err, ErrLost) {
-			return fmt.Errorf("lease: giving node %d back: %w", writes[0].New.Node, err)
+	if len(writes) > 0 {
+		for _, err := range l.st.Swap(ctx, writes) {
+			if err != nil && !errors.Is(err, ErrLost) {
+				return fmt.Errorf("lease: giving node %d back: %w", writes[0].New.Node, err) // it is tried again
+			}
 		}
+		l.identify()
 	}
+	l.hold = nil
+	l.returned()
 	return nil
 }
 

@@ -53,7 +53,9 @@ func OpenAll(ctx context.Context, st Store, namespace string, s *snowfence.Schem
 		}
 	}
 	if err != nil {
-		return nil, errors.Join(err, CloseAll(ctx, leases))
+		closing, cancel := world.From(ctx).WithTimeout(context.WithoutCancel(ctx), closeWait)
+		defer cancel()
+		return nil, errors.Join(err, ShutdownAll(closing, leases))
 	}
 	return leases, nil
 }
@@ -77,15 +79,16 @@ func openTogether(ctx context.Context, st Store, namespace string, s *snowfence.
 	return slices.DeleteFunc(leases, func(l *Lease) bool { return l == nil }), err
 }
 
-// CloseAll closes leases as [Lease.Close] does, many at a time. It tries to close them all, and returns the first error.
-func CloseAll(ctx context.Context, leases []*Lease) error {
+// ShutdownAll ends all leases at once and gives their nodes back, many at a time, as [Lease.Shutdown] does for one. It tries
+// all of them and returns the first error.
+func ShutdownAll(ctx context.Context, leases []*Lease) error {
 	for _, l := range leases {
-		l.end(fmt.Errorf("lease: namespace %q: %w: it was closed", l.name, ErrEnded)) // so that none renews while others are closed
+		l.once.Do(l.stop)
 	}
 	var mu sync.Mutex
 	var first error
 	_ = each(len(leases), func(i int) error {
-		if err := leases[i].Close(ctx); err != nil {
+		if err := leases[i].Shutdown(ctx); err != nil {
 			mu.Lock()
 			defer mu.Unlock()
 			if first == nil {

@@ -121,10 +121,10 @@ func TestOpenAll(t *testing.T) {
 		if len(order) < 1900 || back > 10 {
 			t.Errorf("of %d renewals %d were of a lower node than the one before", len(order), back)
 		}
-		if err := lease.CloseAll(t.Context(), ls); err != nil {
+		if err := lease.ShutdownAll(t.Context(), ls); err != nil {
 			t.Fatal(err)
 		}
-		if err := held.Close(t.Context()); err != nil {
+		if err := held.Close(); err != nil {
 			t.Fatal(err)
 		}
 		if rs, err := st.Memory.List(t.Context(), lease.Query{Namespace: "default", Last: 1023, Vacant: true}); err != nil || len(rs) != 1024 {
@@ -150,7 +150,7 @@ func TestOpenAll(t *testing.T) {
 			if n := len(slices.Compact(firsts)); n != 20 {
 				t.Errorf("%d blocks, want 20", n)
 			}
-			if err := lease.CloseAll(t.Context(), ls); err != nil {
+			if err := lease.ShutdownAll(t.Context(), ls); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Minute)
@@ -234,7 +234,7 @@ func TestOpenAllAtOnce(t *testing.T) {
 		if len(nodes) != 1024 {
 			t.Errorf("%d nodes are held, want 1024", len(nodes))
 		}
-		if err := lease.CloseAll(t.Context(), all); err != nil {
+		if err := lease.ShutdownAll(t.Context(), all); err != nil {
 			t.Error(err)
 		}
 	})

@@ -214,10 +214,10 @@ func TestHoldersLetTheHolderGiveBack(t *testing.T) {
 		if _, err := g.Next(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := g.Close(t.Context()); err != nil {
+		if err := g.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Close(t.Context()); err != nil {
+		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
 		if back := read(); back.Holder != "" || back.Until >= held.Until {

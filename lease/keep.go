@@ -129,7 +129,7 @@ func (l *Lease) attend() {
 // tend does what the present state asks for.
 func (l *Lease) tend(ctx context.Context, spent bool) error {
 	if spent {
-		if err := l.giveBack(ctx, 0, false); err != nil {
+		if err := l.giveBackOwed(ctx); err != nil {
 			return err
 		}
 	}
@@ -201,7 +201,7 @@ func (l *Lease) publish(until int64) {
 	if l.cur == nil || l.cur.Node != g.Node || l.cur.From != g.From {
 		l.handed = false
 	}
-	l.cur = &g
+	l.cur, l.of = &g, h
 	if until > l.need {
 		l.need = -1
 	}

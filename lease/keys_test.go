@@ -42,7 +42,7 @@ func TestAnotherSecretIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Close(ctx); err != nil {
+	if err := l.Shutdown(ctx); err != nil {
 		t.Error(err)
 	}
 }
@@ -69,7 +69,7 @@ func TestKeysAreAdded(t *testing.T) {
 			t.Errorf("%d keys: %v", len(step.keys), err)
 		}
 		if err == nil {
-			if err := l.Close(ctx); err != nil {
+			if err := l.Shutdown(ctx); err != nil {
 				t.Error(err)
 			}
 		}

@@ -55,7 +55,7 @@ func TestRaisedFloorIsAboveKnownTicks(t *testing.T) {
 		st, s := lease.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")
 		node := int64(3)
 		l := open(t, st, s, lease.Options{Node: &node}) // the record that the store goes back to
-		if err := l.Close(t.Context()); err != nil {
+		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
 		restore := setBack(t, st)
@@ -76,7 +76,7 @@ func TestFloorRaisedByAnotherIsAboveKnownTicks(t *testing.T) {
 		st, s := lease.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")
 		node := int64(3)
 		l := open(t, st, s, lease.Options{Node: &node})
-		if err := l.Close(t.Context()); err != nil {
+		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
 		first := int64(4)

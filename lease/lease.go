@@ -38,9 +38,14 @@ type Lease struct {
 	done   chan struct{} // closed when the keeper has stopped
 	unpin  func()        // lets the store close what it keeps open for this lease
 	kicked chan struct{} // wakes the keeper
+	once   sync.Once     // of stop
 
 	mu           sync.Mutex
 	cur          *snowfence.Grant // what may be used; nil when nothing
+	of           *hold            // of cur
+	owed         *owed            // the last grant that was sealed and is to be given back; nil when there was none
+	keptUntil    int64            // no write that was sent makes the store keep a node for us for longer; 0 when it keeps none
+	keptNode     int64            // the node of that write
 	handed       bool             // cur was given to somebody
 	spent        bool             // what is held was given to somebody who is gone: it must not be given out again
 	want         bool             // somebody needs a grant: keep one
@@ -48,7 +53,7 @@ type Lease struct {
 	used         time.Time        // last call of Grant
 	bound        bool
 	seal         func() int64
-	oneGenerator bool          // the lease ends with its generator
+	oneGenerator bool          // the lease is closed with its generator
 	trouble      error         // what went wrong last; nil after a success
 	changed      chan struct{} // closed and replaced when cur or trouble change
 	stopOp       context.CancelFunc
@@ -56,6 +61,8 @@ type Lease struct {
 	renewAt      time.Time // when the next renewal is due
 	renewed      time.Time // when the store acknowledged the last one
 	took         time.Duration
+	closing      chan struct{} // closed when the first Close returns; nil before it
+	result       error         // of the first Close
 	earliest     time.Time // no attempt before, whatever the need
 }
 
@@ -143,16 +150,13 @@ func (l *Lease) Bind(seal func() int64) (func(), error) {
 		defer l.mu.Unlock()
 		l.bound, l.seal, l.want = false, nil, false
 		l.retire()
-		if l.oneGenerator {
-			l.Orphan()
-		}
 	}), nil
 }
 
 // retire drops a grant of which somebody may have used a part nobody told us of: another generator must not get it. mu is held.
 func (l *Lease) retire() {
 	if l.handed {
-		l.cur, l.handed, l.spent = nil, false, true
+		l.cur, l.of, l.handed, l.spent = nil, nil, false, true
 	}
 }
 
@@ -195,48 +199,6 @@ func (l *Lease) fenced(trouble, ctxErr error) error {
 		return fmt.Errorf("lease: namespace %q: %w: the store has not acknowledged a later grant yet: %w", l.name, snowfence.ErrFenced, ctxErr)
 	}
 	return fmt.Errorf("lease: namespace %q: %w: %w (%w)", l.name, snowfence.ErrFenced, trouble, ctxErr)
-}
-
-// Release implements [snowfence.Fence]: it gives the node back, with used as the floor for the next holder. The lease stays open and
-// acquires again at the next call of Grant. A grant that is no longer the lease's own is left alone.
-func (l *Lease) Release(ctx context.Context, g snowfence.Grant, used int64) error {
-	if err := l.lock(ctx); err != nil {
-		return err
-	}
-	defer l.unlock()
-	l.mu.Lock()
-	if l.cur == nil || l.cur.Node != g.Node || l.cur.From != g.From {
-		l.mu.Unlock()
-		return nil
-	}
-	l.drop(nil)
-	l.want = false
-	l.mu.Unlock()
-	return l.giveBack(ctx, used, true)
-}
-
-// Close ends the lease and gives the node back. A generator that still uses it is sealed first.
-func (l *Lease) Close(ctx context.Context) error {
-	l.end(fmt.Errorf("lease: namespace %q: %w: it was closed", l.name, ErrEnded))
-	if l.world.Wait(-1, l.done, ctx.Done()) != 0 {
-		return fmt.Errorf("lease: namespace %q: closing: the store does not answer, so the node runs out by itself: %w", l.name, ctx.Err())
-	}
-	if err := l.lock(ctx); err != nil {
-		return err
-	}
-	defer l.unlock()
-	l.mu.Lock()
-	g, handed, seal := l.cur, l.handed, l.seal
-	l.drop(nil)
-	l.mu.Unlock()
-	var used int64
-	if seal != nil {
-		used = seal()
-	}
-	if g == nil {
-		return l.giveBack(ctx, 0, false)
-	}
-	return l.giveBack(ctx, used, seal != nil || !handed)
 }
 
 // Orphan stops renewing and leaves the node to run out: what was granted may still be used until its end, and the node is taken until then.

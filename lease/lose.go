@@ -23,7 +23,7 @@ func (l *Lease) unlock() { l.ops <- struct{}{} }
 
 // drop forgets the grant in memory and wakes who waits. mu is held.
 func (l *Lease) drop(cause error) {
-	l.cur, l.handed = nil, false
+	l.cur, l.of, l.handed = nil, nil, false
 	if cause != nil {
 		l.trouble = cause
 	}

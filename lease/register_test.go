@@ -40,7 +40,7 @@ func TestCreateNeedsAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Close(t.Context()); err != nil {
+	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
 }

@@ -53,6 +53,9 @@ func (l *Lease) write(ctx context.Context, records []Record, until int64) error 
 		r.At = l.world.Now().UnixMilli()
 		writes[i] = Write{h.records[i].Nonce, r}
 	}
+	if err := l.sending(ctx, h.records[0].Node, until); err != nil {
+		return err
+	}
 	doubt := len(h.unanswered) > 0
 	gone, unknown := l.swap(ctx, h, writes)
 	switch {

@@ -16,7 +16,7 @@ func skipped(t *testing.T, s *snowfence.Scheme, ahead time.Duration) (st lease.S
 	st = lease.NewMemory()
 	node := int64(0)
 	l := open(t, st, s, lease.Options{Node: &node, TTL: time.Second})
-	if err := l.Close(t.Context()); err != nil {
+	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
 	clock, step := stepped()
@@ -37,7 +37,7 @@ func TestRenewalStopsAtSkippedTicks(t *testing.T) {
 		st, used := skipped(t, s, 4*time.Second)
 		node := int64(0)
 		l := open(t, st, s, lease.Options{Node: &node, TTL: time.Second})
-		defer l.Close(t.Context())
+		defer l.Close()
 		if g := l.Status().Grant; g.Until > used.From {
 			t.Fatalf("the first grant is %+v, not below the used ticks: the test sees no renewal", g)
 		}

@@ -69,7 +69,7 @@ func TestGeneratorStepsBack(t *testing.T) {
 					step(d)
 					run(2 * time.Minute)
 				}
-				if err := errors.Join(g.Close(t.Context()), l.Close(t.Context())); err != nil {
+				if err := errors.Join(g.Close(), l.Close()); err != nil {
 					t.Fatal(err)
 				}
 				// A process that starts now trusts the clock as it is. The same node has to wait for it; others do not.
@@ -85,7 +85,7 @@ func TestGeneratorStepsBack(t *testing.T) {
 				if p, err := s.Decode(id); err != nil || p.Time.Sub(now).Abs() > time.Second {
 					t.Errorf("the next process stamps %v, and now is %v: %v", p.Time, now, err)
 				}
-				if err := errors.Join(g.Close(t.Context()), l.Close(t.Context())); err != nil {
+				if err := errors.Join(g.Close(), l.Close()); err != nil {
 					t.Fatal(err)
 				}
 				node := int64(records(t, st)[0].Node)
@@ -106,7 +106,7 @@ func TestRollbackStepsBack(t *testing.T) {
 			clock, step := stepped()
 			st, s := lease.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")
 			l := open(t, st, s, lease.Options{Time: clock})
-			defer l.Close(t.Context())
+			defer l.Close()
 			g, err := snowfence.New(snowfence.Config{Fence: l, Time: clock})
 			if err != nil {
 				t.Fatal(err)
@@ -150,7 +150,7 @@ func TestRollbackStepsBack(t *testing.T) {
 			if failed := run(3 * time.Minute); failed > 0 {
 				t.Errorf("%d calls failed after the clock was right again", failed)
 			}
-			if err := g.Close(t.Context()); err != nil {
+			if err := g.Close(); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -163,7 +163,7 @@ func TestRollbackHeals(t *testing.T) {
 		clock, step := stepped()
 		st, s := lease.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")
 		l := open(t, st, s, lease.Options{Time: clock})
-		defer l.Close(t.Context())
+		defer l.Close()
 		node := l.Status().Grant.Node
 		time.Sleep(time.Minute)
 		step(-time.Hour)
@@ -190,7 +190,7 @@ func TestSkewAfterStepBack(t *testing.T) {
 		clock, step := stepped()
 		st, s := serverTime{lease.NewMemory()}, thousand(t)
 		l := open(t, st, s, lease.Options{Time: clock})
-		defer l.Close(t.Context())
+		defer l.Close()
 		step(10 * time.Second)
 		time.Sleep(time.Minute)
 		if err := l.Status().Trouble; err != nil {

@@ -19,7 +19,7 @@ func leaseOnce(t *testing.T, st lease.Store, o lease.Options) (node int64, log s
 	o.Logger = slog.New(slog.NewTextHandler(&buf, nil))
 	l := open(t, st, thousand(t), o)
 	node = l.Status().Grant.Node
-	if err := l.Close(t.Context()); err != nil {
+	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return node, buf.String()

@@ -82,7 +82,7 @@ func TestRenewsByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := lease.NewMemory(), thousand(t)
 		l := open(t, st, s, lease.Options{})
-		defer l.Close(t.Context())
+		defer l.Close()
 		first := l.Status().Grant
 		writes := records(t, st)[0].Revision
 		for range 600 {
@@ -103,7 +103,7 @@ func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := lease.NewMemory(), thousand(t)
 		l := open(t, st, s, lease.Options{Idle: 10 * time.Minute})
-		defer l.Close(t.Context())
+		defer l.Close()
 		node := l.Status().Grant.Node
 		time.Sleep(9 * time.Minute)
 		if _, err := l.Grant(t.Context(), s.Layout().TickOf(time.Now())); err != nil {
@@ -213,7 +213,7 @@ func TestOpenWaits(t *testing.T) {
 		}
 		start := time.Now()
 		l := open(t, st, s, lease.Options{Wait: true})
-		defer l.Close(t.Context())
+		defer l.Close()
 		if d := time.Since(start); d < ttl-time.Second || d > ttl+2*time.Second {
 			t.Errorf("waited %v for nodes that free in %v", d, ttl)
 		}
@@ -228,7 +228,7 @@ func TestStoreAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &outage{Store: lease.NewMemory()}, thousand(t)
 		l := open(t, st, s, lease.Options{})
-		defer l.Close(t.Context())
+		defer l.Close()
 		g, err := snowfence.New(snowfence.Config{Fence: l})
 		if err != nil {
 			t.Fatal(err)
@@ -265,7 +265,7 @@ func TestStoreAway(t *testing.T) {
 		if failed, back := run(time.Minute); back > 2*time.Second {
 			t.Errorf("after the store came back, %d calls failed, the last after %v", failed, back)
 		}
-		if err := g.Close(t.Context()); err != nil {
+		if err := g.Close(); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -282,7 +282,7 @@ func TestSuspend(t *testing.T) {
 				return time.Now().Add(time.Duration(ahead.Load())), time.Since(start)
 			}
 			l := open(t, st, s, lease.Options{Time: clock})
-			defer l.Close(t.Context())
+			defer l.Close()
 			g, err := snowfence.New(snowfence.Config{Fence: l, Time: clock})
 			if err != nil {
 				t.Fatal(err)
@@ -311,7 +311,7 @@ func TestSuspend(t *testing.T) {
 			if now, _ := clock(); now.Sub(p.Time) > 2*time.Second {
 				t.Errorf("an ID is stamped %v, and now is %v", p.Time, now)
 			}
-			if err := g.Close(t.Context()); err != nil {
+			if err := g.Close(); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -324,7 +324,7 @@ func TestClockStepsBack(t *testing.T) {
 		st, s := lease.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")
 		clock, step := stepped()
 		l := open(t, st, s, lease.Options{Time: clock})
-		defer l.Close(t.Context())
+		defer l.Close()
 		time.Sleep(time.Minute)
 		before := l.Status().Grant
 		step(-time.Hour)
@@ -345,7 +345,7 @@ func TestGeneratorEndsItsLease(t *testing.T) {
 			t.Fatal(err)
 		}
 		snowfence.Must(g.Next(t.Context()))
-		if err := g.Close(t.Context()); err != nil {
+		if err := g.Close(); err != nil {
 			t.Fatal(err)
 		}
 		if r := records(t, st)[0]; r.Holder != "" {

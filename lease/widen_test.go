@@ -1,7 +1,6 @@
 package lease_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -62,7 +61,7 @@ func (r *running) next() (snowfence.ID, snowfence.Parts) {
 
 func (r *running) stop() {
 	r.t.Helper()
-	if err := r.g.Close(context.Background()); err != nil {
+	if err := r.g.Close(); err != nil {
 		r.t.Fatal(err)
 	}
 }

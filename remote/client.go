@@ -109,8 +109,11 @@ func hide(address string) string {
 	return address
 }
 
-// Close closes connections that are not in use. Generators and sources are to be closed first.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+// Close closes connections that are not in use, and waits for nothing. Close generators and sources first.
+func (c *Client) Close() error {
+	c.http.CloseIdleConnections()
+	return nil
+}
 
 // Scheme returns the scheme of a namespace, with its secrets if it is encrypted and the server hands them out.
 func (c *Client) Scheme(ctx context.Context, namespace string) (*snowfence.Scheme, error) {

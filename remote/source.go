@@ -31,13 +31,14 @@ type Source struct {
 	life      context.Context
 	end       context.CancelFunc
 
-	mu    sync.Mutex
-	ids   []snowfence.ID // in hand, made at born
-	born  time.Time
-	next  []snowfence.ID // made ahead
-	made  time.Time
-	size  int         // of the next request
-	asked *sourceTrip // the request under way; nil when there is none
+	mu     sync.Mutex
+	ids    []snowfence.ID // in hand, made at born
+	born   time.Time
+	next   []snowfence.ID // made ahead
+	made   time.Time
+	size   int         // of the next request
+	asked  *sourceTrip // the request under way; nil when there is none
+	closed bool
 }
 
 // sourceTrip is one request. Everybody who needs its answer waits for done.
@@ -131,14 +132,14 @@ func (s *Source) ask() *sourceTrip {
 		res, err := race(s.life, s.c, func(ctx context.Context, p *peer) (*connect.Response[pb.NextResponse], error) {
 			return p.ids.Next(ctx, connect.NewRequest(&pb.NextRequest{Namespace: s.namespace, Count: uint32(n)}))
 		})
-		if s.life.Err() != nil {
-			err = fmt.Errorf("remote: the source of namespace %q: %w", s.namespace, snowfence.ErrClosed)
-		}
 		if err == nil && len(res.Msg.Ids) == 0 {
 			err = fmt.Errorf("remote: the server gave no IDs")
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		if s.closed {
+			err = fmt.Errorf("remote: the source of namespace %q: %w", s.namespace, snowfence.ErrClosed)
+		}
 		s.asked, trip.err = nil, err
 		if err == nil {
 			s.next, s.made = make([]snowfence.ID, len(res.Msg.Ids)), time.Now()
@@ -151,14 +152,11 @@ func (s *Source) ask() *sourceTrip {
 	return trip
 }
 
-// Close ends the source: the IDs in hand are lost, and calls of Next fail.
-func (s *Source) Close() {
+// Close ends the source at once and waits for nothing: the IDs in hand are lost, and calls of Next fail. The error is nil.
+func (s *Source) Close() error {
 	s.end()
 	s.mu.Lock()
-	s.ids, s.next = nil, nil
-	trip := s.asked
-	s.mu.Unlock()
-	if trip != nil {
-		<-trip.done
-	}
+	defer s.mu.Unlock()
+	s.closed, s.ids, s.next = true, nil, nil
+	return nil
 }

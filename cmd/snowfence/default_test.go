@@ -81,7 +81,7 @@ func TestGeneratorAfterProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer g.Close(t.Context())
+	defer g.Close()
 	id, err := g.Next(t.Context())
 	if err != nil {
 		t.Fatal(err)

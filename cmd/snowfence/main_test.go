@@ -98,8 +98,8 @@ func ahead(ts *testscript.TestScript, neg bool, args []string) {
 	if args[2] == "crash" {
 		l.Orphan()
 	} else {
-		ts.Check(g.Close(ctx))
-		ts.Check(l.Close(ctx))
+		ts.Check(g.Shutdown(ctx))
+		ts.Check(l.Shutdown(ctx))
 	}
 	ts.Check(st.Close())
 }
@@ -142,6 +142,6 @@ func stateFile(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	_, err = g.Next(context.Background())
 	ts.Check(err)
-	ts.Check(g.Close(context.Background()))
+	ts.Check(g.Close())
 	ts.Check(fence.(io.Closer).Close())
 }

@@ -72,9 +72,6 @@ The layout is that of the namespace. A namespace in a file is made on first use,
 	return cmd
 }
 
-// closeTimeout bounds how long the program waits at its end for the store to take a lease back.
-const closeTimeout = 5 * time.Second
-
 // maxWait is how long a run waits for the clock. A node that a crashed process held is granted from the end of its lease on: that, a
 // lease's ttl, is the longest wait there should be.
 const maxWait = 30 * time.Second
@@ -106,11 +103,7 @@ func (p *program) newIDs(ctx context.Context, f *newFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
-		defer cancel()
-		err = errors.Join(err, g.Close(closing))
-	}()
+	defer func() { err = errors.Join(err, g.Close()) }()
 	if err := p.explainWait(ctx, g, src, lead); err != nil {
 		return err
 	}

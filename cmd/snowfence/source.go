@@ -111,11 +111,7 @@ func (p *program) openSource(ctx context.Context, f *newFlags) (*source, error) 
 	}
 	return &source{
 		fence: l,
-		giveBack: func() error {
-			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
-			defer cancel()
-			return errors.Join(l.Close(closing), st.Close())
-		},
+		giveBack: func() error { return errors.Join(l.Close(), st.Close()) },
 		whyLater: func(ctx context.Context, g snowfence.Grant) string { return p.whyLeasedLater(ctx, st, f, before, g) },
 	}, nil
 }

@@ -68,7 +68,7 @@ func TestMaxLead(t *testing.T) {
 			t.Errorf("lead %d: %v", lead, err)
 		}
 		if err == nil {
-			if err := g.Close(t.Context()); err != nil {
+			if err := g.Close(); err != nil {
 				t.Error(err)
 			}
 		}

@@ -150,9 +150,7 @@ func (p *process) session(ctx context.Context, h *holding) {
 	if p.own.IntN(16) == 0 {
 		h.l.Orphan()
 	}
-	cctx, cancel := p.WithTimeout(ctx, s.ttl)
-	defer cancel()
-	_ = g.Close(cctx) // without an answer the grant runs out by itself
+	p.end(ctx, g)
 	if _, err := g.TryNext(); !errors.Is(err, snowfence.ErrClosed) {
 		s.violate("%s: a closed generator says %v", p.name, err)
 	}
@@ -164,9 +162,27 @@ func (p *process) leave(ctx context.Context, h *holding) {
 		h.l.Orphan()
 		return
 	}
-	cctx, cancel := p.WithTimeout(ctx, p.s.ttl)
-	defer cancel()
-	_ = h.l.Close(cctx)
+	p.end(ctx, h.l)
+}
+
+// end closes a generator or a lease. Without an answer of the store the grant runs out by itself.
+func (p *process) end(ctx context.Context, c interface {
+	Close() error
+	Shutdown(context.Context) error
+},
+) {
+	if p.own.IntN(3) == 0 {
+		_ = c.Close()
+	}
+	for p.own.IntN(3) > 0 {
+		cctx, cancel := p.WithTimeout(ctx, time.Duration(1+p.own.Int64N(int64(p.s.ttl))))
+		err := c.Shutdown(cctx)
+		cancel()
+		if err == nil {
+			return
+		}
+	}
+	_ = c.Close()
 }
 
 // work makes IDs for a number of rounds.

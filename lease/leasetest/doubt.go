@@ -67,7 +67,7 @@ func testLapsed(w *world) {
 		if c.from < r.From || c.from < w.tick()-ttl.Milliseconds() || r.PrevUntil < old.until {
 			w.Errorf("after a lapse of five ttl the grant is %+v, the one before was %+v, stored is %+v", c, old, r)
 		}
-		w.must(u.l.Close(w.ctx))
+		w.must(u.l.Shutdown(w.ctx))
 	}
 }
 
@@ -201,7 +201,7 @@ func testLostGiveBack(w *world) {
 		w.must(u.bind())
 		w.must(u.grant()) // the ledger sees whether it overlaps with what was used
 		u.produce(50)
-		w.must(u.l.Close(w.ctx))
+		w.must(u.l.Shutdown(w.ctx))
 		w.sleep(2 * ttl)
 	}
 }

@@ -37,7 +37,7 @@ func (w *world) life(k int) {
 	if u.bind() == nil {
 		step()
 	}
-	_ = u.l.Close(w.ctx)
+	_ = u.l.Shutdown(w.ctx)
 }
 
 func testEveryStep(w *world)        { w.everyStep(1) }
@@ -112,7 +112,7 @@ func testRace(w *world) {
 		u.crash()
 		v := w.on(6)
 		v.produce(20)
-		w.must(v.l.Close(w.ctx))
+		w.must(v.l.Shutdown(w.ctx))
 	}
 }
 

@@ -53,7 +53,7 @@ func testLife(w *world) {
 	u.produce(10)
 	node := u.holds().node
 	used = u.next
-	w.must(u.l.Close(w.ctx))
+	w.must(u.l.Shutdown(w.ctx))
 	if u.sealed() != 1 {
 		w.Errorf("Close sealed the generator %d times", u.sealed())
 	}
@@ -63,7 +63,7 @@ func testLife(w *world) {
 	if _, err := u.l.Grant(w.ctx, w.tick()); !errors.Is(err, lease.ErrEnded) {
 		w.Errorf("a grant after Close: %v", err)
 	}
-	if err := u.l.Close(w.ctx); err != nil {
+	if err := u.l.Shutdown(w.ctx); err != nil {
 		w.Errorf("second Close: %v", err)
 	}
 }

@@ -234,7 +234,7 @@ func testMismatch(w *world) {
 		if n := l.Status().Grant.Node; n < ns.First || n > ns.Last {
 			w.Errorf("leased node %d outside %d to %d", n, ns.First, ns.Last)
 		}
-		w.must(l.Close(w.ctx))
+		w.must(l.Shutdown(w.ctx))
 	}
 	list, err := lease.ListNamespaces(w.ctx, w.st)
 	w.must(err)

@@ -62,7 +62,7 @@ func testStorm(w *world) {
 				case chance(30):
 					u.crash()
 				case chance(50):
-					_ = u.l.Close(w.ctx)
+					_ = u.l.Shutdown(w.ctx)
 				default:
 					_ = u.release()
 					u.l.Orphan()

@@ -43,7 +43,7 @@ func testWithin(w *world) {
 	// One that was given back is found again, and none that was held outside by the same label.
 	was := users[0].holds().node
 	w.must(users[0].release())
-	w.must(users[0].l.Close(w.ctx))
+	w.must(users[0].l.Shutdown(w.ctx))
 	u := w.open(narrowed("outside", 4, 8))
 	w.must(u.grant())
 	if u.holds().node != was {

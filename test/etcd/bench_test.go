@@ -134,7 +134,7 @@ func BenchmarkLastFree(b *testing.B) {
 		return l
 	}
 	closed := func(b *testing.B, l *lease.Lease) {
-		if err := l.Close(b.Context()); err != nil {
+		if err := l.Close(); err != nil {
 			b.Fatal(err)
 		}
 	}

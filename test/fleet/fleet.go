@@ -174,8 +174,8 @@ func (h *Holder) Stop() {
 	<-h.done
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.f.t.Context()), 2*time.Second)
 	defer cancel()
-	_ = h.g.Close(ctx) // the store may be away, which is part of the test
-	_ = h.l.Close(ctx)
+	_ = h.g.Shutdown(ctx) // the store may be away, which is part of the test
+	_ = h.l.Shutdown(ctx)
 }
 
 // Raised checks that grants of the namespace start above what a holder was granted by a store that has forgotten it. That no ID comes twice is

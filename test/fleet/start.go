@@ -70,7 +70,7 @@ func OneLine(t *testing.T, db *sql.DB, st lease.Store, d sqlstore.Dialect) {
 	if b, err := g.Next(t.Context()); err != nil || b <= a {
 		t.Errorf("second ID %d after %d, error %v", b, a, err)
 	}
-	if err := g.Close(t.Context()); err != nil {
+	if err := g.Close(); err != nil {
 		t.Error(err)
 	}
 }

@@ -67,7 +67,7 @@ func run(ctx context.Context, in net.Listener, st lease.Store, pod string) error
 	}
 	ids, err := snowfence.New(snowfence.Config{Fence: l})
 	if err != nil {
-		return errors.Join(err, l.Close(first))
+		return errors.Join(err, l.Close())
 	}
 	srv := &http.Server{Handler: handler(ids, l), ReadHeaderTimeout: 5 * time.Second}
 	ended := make(chan error, 1)
@@ -81,7 +81,7 @@ func run(ctx context.Context, in net.Listener, st lease.Store, pod string) error
 	last, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
 	// First the requests, then the generator, then the lease: whoever still makes IDs keeps the node.
-	return errors.Join(err, srv.Shutdown(last), ids.Close(last), l.Close(last))
+	return errors.Join(err, srv.Shutdown(last), ids.Shutdown(last), l.Shutdown(last))
 }
 
 func handler(ids *snowfence.Generator, l *lease.Lease) http.Handler {

@@ -45,7 +45,7 @@ func TestNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close(ctx)
+	defer l.Shutdown(ctx)
 	if parts := scheme.NodeParts(l.Status().Grant.Node); parts[0] != 3 {
 		t.Errorf("leased %v in datacenter 3", parts)
 	}
@@ -60,7 +60,7 @@ func TestNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer o.Close(ctx)
+	defer o.Shutdown(ctx)
 	if got := o.Status().Grant.Node; got != want {
 		t.Errorf("leased %d, the ordinal is %d", got, want)
 	}

@@ -87,7 +87,7 @@ func BenchmarkHolders(b *testing.B) {
 			p.servers[1].Kill() // the holders end with it, and give nothing back: closing them all is another matter
 			over, end := context.WithCancel(b.Context())
 			end()
-			_ = lease.CloseAll(over, leases)
+			_ = lease.ShutdownAll(over, leases)
 			b.ReportMetric(0, "ns/op")
 		})
 	}

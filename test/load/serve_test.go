@@ -95,7 +95,7 @@ func start(t testing.TB, store string, l snowfence.Layout) *pair {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(c.Close)
+	t.Cleanup(func() { _ = c.Close() })
 	p.store = c.Store()
 	return p
 }

@@ -63,11 +63,11 @@ func TestTakeOver(t *testing.T) {
 			p.servers[1].Kill()
 			went(time.Now())
 			for _, g := range gens {
-				if err := g.Close(t.Context()); err != nil {
+				if err := g.Close(); err != nil {
 					t.Error(err)
 				}
 			}
-			if err := lease.CloseAll(t.Context(), leases); err != nil {
+			if err := lease.ShutdownAll(t.Context(), leases); err != nil {
 				t.Error(err)
 			}
 			slices.Sort(ids)

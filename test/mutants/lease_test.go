@@ -108,7 +108,7 @@ var leaseMutants = []mutant{
 	},
 	{
 		rule: "a give-back without an answer ends the grant", file: "lease/giveback.go",
-		old: `l.cur, l.handed, l.spent = nil, false, true`, now: `l.cur, l.handed, l.spent = nil, false, false`, test: "TestMemory/lost_reply_of_a_give-back",
+		old: `l.cur, l.of, l.handed, l.spent = nil, nil, false, true`, now: `l.cur, l.of, l.handed, l.spent = nil, nil, false, false`, test: "TestMemory/lost_reply_of_a_give-back",
 	},
 	{
 		rule: "a grant starts at the floor", file: "lease/window.go",

@@ -163,7 +163,7 @@ func BenchmarkLastFree(b *testing.B) {
 		if n := l.Status().Grant.Node; n != last {
 			b.Fatalf("leased node %d", n)
 		}
-		if err := l.Close(b.Context()); err != nil {
+		if err := l.Close(); err != nil {
 			b.Fatal(err)
 		}
 		b.StartTimer()

@@ -144,7 +144,7 @@ func (f *fleet) last(n int) []time.Duration {
 			f.Fatal(err)
 		}
 		all = append(all, time.Since(start))
-		if err := l.Close(f.Context()); err != nil {
+		if err := l.Shutdown(f.Context()); err != nil {
 			f.Fatal(err)
 		}
 	}

@@ -111,7 +111,7 @@ func (f *fleet) stored() {
 // close gives all nodes back.
 func (f *fleet) close() {
 	f.Helper()
-	if err := lease.CloseAll(f.Context(), f.leases); err != nil {
+	if err := lease.ShutdownAll(f.Context(), f.leases); err != nil {
 		f.Fatal(err)
 	}
 	rs, err := lease.ListLeases(f.Context(), f.st, namespace)

@@ -46,7 +46,7 @@ func TestGeneratorInOneLine(t *testing.T) {
 	if err != nil || b <= a {
 		t.Fatalf("second ID %d after %d, error %v", b, a, err)
 	}
-	if err := g.Close(ctx); err != nil {
+	if err := g.Shutdown(ctx); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -59,7 +59,7 @@ func TestSideFilesComeAndGo(t *testing.T) {
 				}
 			}
 			for _, l := range leases {
-				if err := l.Close(t.Context()); err != nil {
+				if err := l.Close(); err != nil {
 					t.Error(err)
 				}
 			}
@@ -116,7 +116,7 @@ func TestGivenUpConnection(t *testing.T) {
 		}
 		renewed(t, l)
 	}
-	if err := l.Close(t.Context()); err != nil {
+	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
 }
@@ -135,7 +135,7 @@ func TestPin(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := l.Close(t.Context()); err != nil {
+	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path + "-wal"); err == nil {

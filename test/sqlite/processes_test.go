@@ -84,7 +84,7 @@ func child(path, node, count string) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	return g.Close(ctx)
+	return g.Shutdown(ctx)
 }
 
 // printed is what a child wrote: complete lines only.

@@ -54,7 +54,7 @@ func TestLastNode(t *testing.T) {
 			t.Errorf("leased node %d, want %d", n, last)
 		}
 		t.Logf("the last node of %d, %s: %v", nodes, what, took)
-		if err := l.Close(t.Context()); err != nil {
+		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}

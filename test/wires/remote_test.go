@@ -69,7 +69,7 @@ func TestRemote(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(c.Close)
+		t.Cleanup(func() { _ = c.Close() })
 		return c
 	}
 	_, err := dial(func(o *remote.Options) { o.Token = "wrong-" + secret }).Scheme(t.Context(), "default")
@@ -124,7 +124,7 @@ func TestRemote(t *testing.T) {
 	more("IDs come after the renewal")
 	cancel()
 	all.Wait()
-	if err := g.Close(t.Context()); err != nil {
+	if err := g.Close(); err != nil {
 		t.Error(err)
 	}
 	s.Close()

@@ -384,7 +384,7 @@ func TestLeaseShows(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := l.Close(context.Background()); err != nil {
+		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
 	}()

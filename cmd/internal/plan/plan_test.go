@@ -121,7 +121,7 @@ func use(t *rapid.T, l snowfence.Layout, n Need) {
 	if err != nil || id < 0 || n.JSSafe && id >= 1<<53 || parts.Node != s.Nodes()-1 || parts.Tick != l.TickOf(now) {
 		t.Errorf("%s: made %d, which is %+v, %v", l, id, parts, err)
 	}
-	if err := g.Close(t.Context()); err != nil {
+	if err := g.Close(); err != nil {
 		t.Error(err)
 	}
 }

@@ -75,7 +75,7 @@ func client(t testing.TB, hosts ...*host) *remote.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(c.Close)
+	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
 
@@ -151,7 +151,7 @@ func TestRemoteFailOver(t *testing.T) {
 	until(t, "the lease is renewed by the second server", func() bool { now, _ := g.Grant(); return now.Until > first.Until+300 || t.Failed() })
 	cancel()
 	all.Wait()
-	if err := g.Close(t.Context()); err != nil {
+	if err := g.Close(); err != nil {
 		t.Error(err)
 	}
 	s.Close()
@@ -240,7 +240,7 @@ func BenchmarkRemoteOpen(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := lease.CloseAll(b.Context(), leases); err != nil {
+		if err := lease.ShutdownAll(b.Context(), leases); err != nil {
 			b.Fatal(err)
 		}
 		n += len(leases)
@@ -338,7 +338,7 @@ func TestRemoteEncrypted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer g.Close(context.Background())
+	defer g.Close()
 	id, err := g.Next(t.Context())
 	if err != nil {
 		t.Fatal(err)

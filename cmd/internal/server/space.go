@@ -176,7 +176,7 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 	}
 	g, err := snowfence.New(snowfence.Config{Fence: l, Lead: o.Lead, MaxWait: o.MaxWait, Coarse: true})
 	if err != nil {
-		return nil, errors.Join(err, l.Close(ctx))
+		return nil, errors.Join(err, l.Close())
 	}
 	sp.lease = l
 	go func() {
@@ -241,8 +241,8 @@ func (sp *Space) end(ctx context.Context) error {
 	if sp.lease == nil {
 		return nil
 	}
-	err := sp.gen.Load().Close(ctx)
-	return errors.Join(err, sp.lease.Close(ctx))
+	err := sp.gen.Load().Shutdown(ctx)
+	return errors.Join(err, sp.lease.Shutdown(ctx))
 }
 
 // holds reports whether a node is one of those of the server's own lease.

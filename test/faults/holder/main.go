@@ -89,7 +89,7 @@ func leased(ctx context.Context, store, namespace string, s *snowfence.Scheme, o
 	err := run(ctx, l, l)
 	closing, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	return errors.Join(err, l.Close(closing), closeStore())
+	return errors.Join(err, l.Shutdown(closing), closeStore())
 }
 
 // run makes some IDs every 10 ms: enough for several in a tick, few enough that a dozen processes do not keep the machine busy.
@@ -103,7 +103,7 @@ func run(ctx context.Context, f snowfence.Fence, l *lease.Lease) (err error) {
 	defer func() {
 		closing, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		err = errors.Join(err, g.Close(closing), out.Flush())
+		err = errors.Join(err, g.Shutdown(closing), out.Flush())
 	}()
 	var told snowfence.Grant
 	tell := func() {

@@ -1,0 +1,133 @@
+package snowfence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// closeWait bounds how long Close gives back.
+const closeWait = 5 * time.Second
+
+// ending is the state of Close and Shutdown.
+type ending struct {
+	turn   chan struct{} // holds one value; whoever has it gives back and may touch what follows
+	unbind func()        // nil while the fence may serve others
+	back   bool          // the fence has its grant back
+
+	closing chan struct{} // closed when the first Close returns; nil before it; guarded by Generator.mu
+	result  error         // of the first Close; valid when closing is closed
+}
+
+// Close ends the generator at once, whatever the fence does: calls that wait, and all later ones, return [ErrClosed], and IDs
+// that were taken already stay valid. Then it gives the node back, for five seconds at most and no longer than the grant
+// lasts. The error says until when the node stays taken; [Generator.Shutdown] may try again. A second Close returns the
+// result of the first.
+func (g *Generator) Close() error {
+	e := &g.ending
+	g.mu.Lock()
+	first := e.closing == nil
+	if first {
+		e.closing = make(chan struct{})
+	}
+	g.mu.Unlock()
+	if !first {
+		g.world.Wait(-1, e.closing)
+		return e.result
+	}
+	defer close(e.closing)
+	ctx, cancel := g.world.WithTimeout(context.Background(), closeWait)
+	defer cancel()
+	e.result = g.Shutdown(ctx)
+	return e.result
+}
+
+// Shutdown is Close with a time limit of your own: it ends the generator at once, also when ctx has ended, and gives the node
+// back until ctx ends. After an error it may be repeated until the node is back.
+func (g *Generator) Shutdown(ctx context.Context) error {
+	h := g.stop()
+	e := &g.ending
+	select {
+	case <-e.turn:
+	default:
+		if g.world.Wait(-1, e.turn, ctx.Done()) != 0 {
+			return g.kept(ctx, h)
+		}
+	}
+	defer func() { e.turn <- struct{}{} }()
+	if e.back {
+		return nil
+	}
+	g.mu.Lock()
+	f := g.flight
+	g.mu.Unlock()
+	if f != nil && g.world.Wait(-1, f.done, ctx.Done()) != 0 {
+		return g.kept(ctx, h)
+	}
+	if err := g.bind(); errors.Is(err, ErrBound) {
+		e.back = true // after a failed try the fence went on with another generator, which gives back now
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("snowfence: closing: %w", err)
+	}
+	defer g.unbind()
+	gr := h.grant
+	gr.Until = h.until()
+	if err := g.fence.Release(ctx, gr, h.seal()); err != nil {
+		return fmt.Errorf("snowfence: closing: %w", err)
+	}
+	e.back = true
+	return nil
+}
+
+// stop seals what is in use and lets nobody ask the fence from here on. It returns the last hold.
+func (g *Generator) stop() *hold {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.cur.Swap(g.closed) != g.closed {
+		if stalling {
+			stall(afterClose)
+		}
+		g.held.seal()
+		g.end()
+	}
+	return g.held
+}
+
+// kept is the error of a call that had no time left to give back.
+func (g *Generator) kept(ctx context.Context, h *hold) error {
+	return fmt.Errorf("snowfence: closing: node %d stays taken until %s: the fence has not answered: %w",
+		h.grant.Node, g.scheme.layout.TimeOf(h.until()).Format(time.RFC3339Nano), ctx.Err())
+}
+
+// bind claims the fence, unless it is claimed. Who calls it has the turn, or the generator for himself.
+func (g *Generator) bind() (err error) {
+	if g.ending.unbind != nil {
+		return nil
+	}
+	unbind := func() {}
+	if b, ok := g.fence.(Binder); ok {
+		unbind, err = b.Bind(g.revoke)
+	}
+	if err == nil {
+		g.ending.unbind = unbind
+	}
+	return err
+}
+
+func (g *Generator) unbind() {
+	g.ending.unbind()
+	g.ending.unbind = nil
+}
+
+// revoke is what the fence calls when its grant is gone: it seals what is in use and refuses what the fence may have said before.
+func (g *Generator) revoke() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.revoked++
+	if g.held == nil {
+		return 0
+	}
+	return g.held.seal()
+}

@@ -1,0 +1,164 @@
+package lease
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
+)
+
+// closeWait bounds how long Close gives back.
+const closeWait = 5 * time.Second
+
+// owed is a grant that nobody uses any more: all that was used of it has a tick below used. It may be given back for as long
+// as the lease has its hold.
+//
+// Invariant: no grant of the hold is handed out after owed was set (spent), so used stays true for the whole hold.
+type owed struct {
+	hold       *hold
+	node, from int64
+	used       int64
+}
+
+// Release implements [snowfence.Fence]: it gives the node back, with used as the floor for the next holder. The lease stays
+// open and acquires again at the next call of Grant. A grant that is no longer the lease's own is left alone. After an error,
+// which says until when the node stays taken, it may be repeated.
+func (l *Lease) Release(ctx context.Context, g snowfence.Grant, used int64) error {
+	l.mu.Lock()
+	if l.cur != nil && l.cur.Node == g.Node && l.cur.From == g.From {
+		l.owed = &owed{l.of, g.Node, g.From, used}
+		l.drop(nil)
+		l.spent, l.want = true, false
+	}
+	o, one := l.owed, l.oneGenerator
+	l.mu.Unlock()
+	switch {
+	case one:
+		return l.Shutdown(ctx)
+	case o == nil || o.node != g.Node || o.from != g.From:
+		return nil
+	}
+	return l.inTime(ctx, func(ctx context.Context) error {
+		if err := l.lock(ctx); err != nil {
+			return err
+		}
+		defer l.unlock()
+		return l.giveBackOwed(ctx)
+	})
+}
+
+// Close ends the lease at once, whatever the store does: a generator that uses it is sealed, and nothing is renewed. Then it
+// gives the node back, for five seconds at most and no longer than the grant lasts. The error says until when the node stays
+// taken; [Lease.Shutdown] may try again. A second Close returns the result of the first.
+func (l *Lease) Close() error {
+	l.mu.Lock()
+	first := l.closing == nil
+	if first {
+		l.closing = make(chan struct{})
+	}
+	l.mu.Unlock()
+	if !first {
+		l.world.Wait(-1, l.closing)
+		return l.result
+	}
+	defer close(l.closing)
+	ctx, cancel := l.world.WithTimeout(world.With(context.Background(), l.world), closeWait)
+	defer cancel()
+	l.result = l.Shutdown(ctx)
+	return l.result
+}
+
+// Shutdown is Close with a time limit of your own: it ends the lease at once, also when ctx has ended, and gives the node back
+// until ctx ends or the grant has run out by itself. After an error it may be repeated until the node is back.
+func (l *Lease) Shutdown(ctx context.Context) error {
+	l.once.Do(l.stop)
+	return l.inTime(ctx, func(ctx context.Context) error {
+		if l.world.Wait(-1, l.done, ctx.Done()) != 0 { // or the keeper might acquire once more
+			return ctx.Err()
+		}
+		if err := l.lock(ctx); err != nil {
+			return err
+		}
+		defer l.unlock()
+		return l.giveBackOwed(ctx)
+	})
+}
+
+// giveBackOwed gives back what the lease holds, and the unused part of its grant too where that is known. It needs ops.
+func (l *Lease) giveBackOwed(ctx context.Context) error {
+	l.mu.Lock()
+	o := l.owed
+	l.mu.Unlock()
+	if o != nil && o.hold == l.hold {
+		return l.giveBack(ctx, o.used, true)
+	}
+	return l.giveBack(ctx, 0, false)
+}
+
+// stop ends the lease and seals its generator. Nothing is handed out afterwards, and no new node is acquired.
+//
+// The order is the rule: the grant is taken away before the seal, or a generator could get it again after that.
+func (l *Lease) stop() {
+	l.end(fmt.Errorf("lease: namespace %q: %w: it was closed", l.name, ErrEnded))
+	l.mu.Lock()
+	g, of, handed, seal := l.cur, l.of, l.handed, l.seal
+	l.drop(nil)
+	l.spent = true
+	l.mu.Unlock()
+	var used int64
+	if seal != nil {
+		used = seal()
+	}
+	if g != nil && (seal != nil || !handed) {
+		l.mu.Lock()
+		l.owed = &owed{of, g.Node, g.From, used}
+		l.mu.Unlock()
+	}
+}
+
+// inTime gives back by calling do, and returns when that is done or ctx ends, even when the store goes on regardless. When
+// what the store keeps for the lease runs out, there is nothing left to give back.
+func (l *Lease) inTime(ctx context.Context, do func(context.Context) error) error {
+	l.mu.Lock()
+	until, node := l.keptUntil, l.keptNode
+	l.mu.Unlock()
+	now, _ := l.opts.Time()
+	end := l.ticks.layout.TimeOf(until)
+	if until == 0 || !now.Before(end) {
+		return nil
+	}
+	ctx, cancel := l.world.WithTimeout(ctx, end.Sub(now))
+	done := make(chan struct{})
+	var err error
+	l.world.Go(func() {
+		defer cancel()
+		defer close(done) // first
+		err = do(ctx)
+	})
+	l.world.Wait(-1, done, ctx.Done())
+	select {
+	case <-done:
+	default:
+		err = fmt.Errorf("the store has not answered: %w", ctx.Err())
+	}
+	if err != nil {
+		return fmt.Errorf("lease: node %d of namespace %q stays taken until %s: %w", node, l.name, end.Format(time.RFC3339Nano), err)
+	}
+	return nil
+}
+
+// sending notes how long the store will keep a node for the lease, before a write that asks for it is sent. After the end of
+// ctx there is none: Shutdown relies on knowing the last one.
+func (l *Lease) sending(ctx context.Context, node, until int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if until > l.keptUntil {
+		l.keptUntil, l.keptNode = until, node
+	}
+	return nil
+}

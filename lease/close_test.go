@@ -1,0 +1,441 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// stuck is a store that, while it is stuck, answers nobody, not even when their ctx ends. A write of that time is carried out
+// when it is no longer stuck.
+type stuck struct {
+	lease.Store
+	mu sync.RWMutex
+	on chan struct{} // closed when it answers again; nil while it does
+}
+
+func (s *stuck) hang() (free func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	on := make(chan struct{})
+	s.on = on
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		s.on = nil
+		s.mu.Unlock()
+		close(on)
+	})
+}
+
+func (s *stuck) wait() {
+	s.mu.RLock()
+	on := s.on
+	s.mu.RUnlock()
+	if on != nil {
+		<-on
+	}
+}
+
+func (s *stuck) Get(_ context.Context, keys []lease.Key) ([]lease.Record, error) {
+	s.wait()
+	return s.Store.Get(context.Background(), keys)
+}
+
+func (s *stuck) Swap(_ context.Context, writes []lease.Write) []error {
+	s.wait()
+	return s.Store.Swap(context.Background(), writes)
+}
+
+// vacant checks that the only node of a store is nobody's and free from the tick after the last ID on.
+func vacant(t *testing.T, st lease.Store, s *snowfence.Scheme, last snowfence.ID) {
+	t.Helper()
+	p, err := s.Decode(last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := records(t, st)[0]; r.Holder != "" || r.Until != p.Tick+1 {
+		t.Errorf("the record is %+v, and the last tick was %d", r, p.Tick)
+	}
+}
+
+func next(t *testing.T, g *snowfence.Generator) snowfence.ID {
+	t.Helper()
+	id, err := g.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// The pattern of the README: the ctx of signal.NotifyContext has ended when the deferred Close runs.
+func TestCloseGivesBackAfterASignal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := lease.NewMemory(), thousand(t)
+		ctx, stop := context.WithCancel(t.Context())
+		g, err := lease.Generator(ctx, st, "default", s, &lease.Options{Create: true}, snowfence.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := next(t, g)
+		stop()
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+		vacant(t, st, s, id)
+		if err := errors.Join(g.Close(), g.Shutdown(ctx)); err != nil {
+			t.Errorf("again: %v", err)
+		}
+		synctest.Wait() // the keeper of the lease has ended: or the bubble would not
+	})
+}
+
+// Whatever the store does, IDs end at once, and Close returns in five seconds or when the grant has run out.
+func TestCloseOfAStoreThatHangs(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		ttl     time.Duration
+		longest time.Duration
+		close   func(*snowfence.Generator, *lease.Lease) error
+		again   func(*snowfence.Generator, *lease.Lease) error
+	}{
+		{"lease, long", ttl, 5 * time.Second, closeLease, shutLease},
+		{"lease, short", 2 * time.Second, 2 * time.Second, closeLease, shutLease},
+		{"generator, long", ttl, 5 * time.Second, closeGenerator, shutGenerator},
+		{"generator, short", 2 * time.Second, 2 * time.Second, closeGenerator, shutGenerator},
+	} {
+		for _, busy := range []bool{false, true} { // a renewal is under way
+			t.Run(c.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					st, s := &stuck{Store: lease.NewMemory()}, thousand(t)
+					l := open(t, st, s, lease.Options{TTL: c.ttl})
+					g, err := snowfence.New(snowfence.Config{Fence: l, MaxWait: -1})
+					if err != nil {
+						t.Fatal(err)
+					}
+					id := next(t, g)
+					free := st.hang()
+					if busy {
+						time.Sleep(c.ttl / 2)
+						id = next(t, g)
+					}
+					until := s.Layout().TimeOf(l.Status().Grant.Until)
+					start := time.Now()
+					closed := make(chan error)
+					go func() { closed <- c.close(g, l) }()
+					synctest.Wait()
+					if id, err := g.TryNext(); err == nil || time.Since(start) > 0 {
+						t.Errorf("an ID after Close: %v, %v", id, err)
+					}
+					var first error
+					select {
+					case first = <-closed:
+					case <-time.After(c.longest + time.Millisecond):
+						t.Fatal("Close does not return")
+					}
+					if told := toldUntil(t, first); told.Before(until) || !busy && !told.Equal(until) {
+						t.Errorf("%v\nthe grant ends at %v", first, until)
+					}
+					took := time.Since(start)
+					if err := c.close(g, l); !errors.Is(err, first) || time.Since(start) > took {
+						t.Errorf("the second Close: %v", err)
+					}
+					free()
+					synctest.Wait()
+					over, cancel := context.WithCancel(t.Context())
+					cancel()
+					if gr, err := l.Grant(over, 0); err == nil {
+						t.Errorf("the renewal that was under way is handed out: %+v", gr)
+					}
+					if err := c.again(g, l); err != nil {
+						t.Errorf("Shutdown when the store answers again: %v", err)
+					}
+					if c.ttl == ttl {
+						vacant(t, st, s, id)
+					}
+					if err := l.Close(); c.again(g, l) != nil {
+						t.Error(err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// toldUntil returns the time until which the error of a Close says that the node stays taken.
+func toldUntil(t *testing.T, err error) time.Time {
+	t.Helper()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	_, text, _ := strings.Cut(err.Error(), "stays taken until ")
+	text, _, _ = strings.Cut(text, "Z: ")
+	until, perr := time.Parse(time.RFC3339Nano, text+"Z")
+	if perr != nil {
+		t.Fatalf("%v: %v", err, perr)
+	}
+	return until
+}
+
+func closeLease(_ *snowfence.Generator, l *lease.Lease) error     { return l.Close() }
+func closeGenerator(g *snowfence.Generator, _ *lease.Lease) error { return g.Close() }
+func shutLease(_ *snowfence.Generator, l *lease.Lease) error      { return l.Shutdown(context.Background()) }
+func shutGenerator(g *snowfence.Generator, _ *lease.Lease) error  { return g.Shutdown(context.Background()) }
+
+// A Shutdown that failed is repeated until the node is back; with a ctx that has ended it seals all the same.
+func TestShutdownIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := &outage{Store: lease.NewMemory()}, thousand(t)
+		g, err := lease.Generator(t.Context(), st, "default", s, &lease.Options{Create: true}, snowfence.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := next(t, g)
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := g.Shutdown(over); !errors.Is(err, context.Canceled) {
+			t.Errorf("with a ctx that has ended: %v", err)
+		}
+		if _, err := g.TryNext(); !errors.Is(err, snowfence.ErrClosed) {
+			t.Errorf("after Shutdown: %v", err)
+		}
+		st.away.Store(true)
+		for range 3 {
+			if err := g.Shutdown(t.Context()); !errors.Is(err, errAway) || !strings.Contains(err.Error(), "stays taken until") {
+				t.Errorf("while the store is away: %v", err)
+			}
+			time.Sleep(time.Second)
+		}
+		st.away.Store(false)
+		if err := g.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		vacant(t, st, s, id)
+		revision := records(t, st)[0].Revision
+		if err := errors.Join(g.Shutdown(t.Context()), g.Close()); err != nil || records(t, st)[0].Revision != revision {
+			t.Errorf("once more: %v, %+v", err, records(t, st)[0])
+		}
+	})
+}
+
+// After a Close that failed, the lease may serve another generator. The first one's Shutdown takes nothing away from it, although
+// both grants are of one node and begin at one tick.
+func TestShutdownSparesTheNextGenerator(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := &outage{Store: lease.NewMemory()}, thousand(t)
+		node := int64(7)
+		l := open(t, st, s, lease.Options{Node: &node})
+		defer l.Close()
+		first, err := snowfence.New(snowfence.Config{Fence: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		st.away.Store(true)
+		if err := first.Close(); !errors.Is(err, errAway) {
+			t.Fatal(err)
+		}
+		st.away.Store(false)
+		second, err := snowfence.New(snowfence.Config{Fence: l, MaxWait: time.Minute, Lead: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := next(t, second)
+		if err := first.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if r := records(t, st)[0]; r.Holder == "" {
+			t.Errorf("the node of the second was given back: %+v", r)
+		}
+		if again := next(t, second); again <= id {
+			t.Errorf("%d after %d", again, id)
+		}
+		if err := second.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := first.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// lossy is a store that carries out a swap and loses the answer, when it is told to.
+type lossy struct {
+	outage
+	lose bool
+}
+
+func (o *lossy) Swap(ctx context.Context, writes []lease.Write) []error {
+	errs := o.outage.Swap(ctx, writes)
+	if o.lose {
+		o.lose = false
+		o.away.Store(true)
+		for i := range errs {
+			errs[i] = errAway
+		}
+	}
+	return errs
+}
+
+// A node whose acquisition was never acknowledged is given back too, and again after a failure.
+func TestShutdownOfAnAcquisitionWithoutAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := &lossy{outage: outage{Store: lease.NewMemory()}}, thousand(t)
+		node := int64(7)
+		l := open(t, st, s, lease.Options{Node: &node})
+		g, err := snowfence.New(snowfence.Config{Fence: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
+		}
+		st.lose = true
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if g, err := l.Grant(ctx, 0); err == nil {
+			t.Fatalf("granted without an answer: %+v", g)
+		}
+		if err := l.Close(); err == nil || records(t, st.Store)[0].Holder == "" {
+			t.Fatalf("%v, %+v", err, records(t, st.Store)[0])
+		}
+		st.away.Store(false)
+		if err := l.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if r := records(t, st)[0]; r.Holder != "" {
+			t.Errorf("still held: %+v", r)
+		}
+	})
+}
+
+// What somebody took without a generator may be used up: it is not given back as free, whatever the generator before did.
+func TestCloseKnowsWhatItDoesNotKnow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := lease.NewMemory(), thousand(t)
+		l := open(t, st, s, lease.Options{})
+		g, err := snowfence.New(snowfence.Config{Fence: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		next(t, g)
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
+		}
+		gr, err := l.Grant(t.Context(), s.Layout().TickOf(time.Now()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range records(t, st) {
+			if r.Node == gr.Node && (r.Holder != "" || r.Until < gr.Until) {
+				t.Errorf("%+v was granted, and the record is %+v", gr, r)
+			}
+		}
+	})
+}
+
+func TestCloseOfALeaseThatNobodyUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := lease.NewMemory(), thousand(t)
+		l := open(t, st, s, lease.Options{})
+		from := l.Status().Grant.From
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if r := records(t, st)[0]; r.Holder != "" || r.Until != from {
+			t.Errorf("%+v; the grant began at %d", r, from)
+		}
+	})
+}
+
+// Only the grant that the lease has is given back.
+func TestReleaseOfAnotherGrant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := lease.NewMemory(), thousand(t)
+		l := open(t, st, s, lease.Options{})
+		defer l.Close()
+		own := l.Status().Grant
+		other, later := own, own
+		other.Node++
+		later.From++
+		for _, g := range []snowfence.Grant{other, later} {
+			if err := l.Release(t.Context(), g, g.From); err != nil || records(t, st)[0].Holder == "" {
+				t.Errorf("%+v was given back for %+v: %v", own, g, err)
+			}
+		}
+		if err := l.Release(t.Context(), own, own.From); err != nil || records(t, st)[0].Holder != "" {
+			t.Errorf("%+v was not given back: %v", own, err)
+		}
+	})
+}
+
+// A generator that was closed while the store hung leaves nothing to the next one that it may have used, not even when the
+// renewal that was under way succeeds afterwards.
+func TestRenewalAfterAFailedClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := &stuck{Store: lease.NewMemory()}, thousand(t)
+		node := int64(7)
+		l := open(t, st, s, lease.Options{Node: &node})
+		defer l.Close()
+		g, err := snowfence.New(snowfence.Config{Fence: l, Lead: 10_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		free := st.hang()
+		time.Sleep(ttl / 2) // a renewal is under way
+		ids := make([]snowfence.ID, 5000*4096)
+		n, err := g.Fill(t.Context(), ids)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g.Close() == nil {
+			t.Fatal("closed while the store hangs")
+		}
+		free()
+		synctest.Wait()
+		after, err := snowfence.New(snowfence.Config{Fence: l, Lead: 10_000, MaxWait: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer after.Close()
+		if id := next(t, after); id <= ids[n-1] {
+			t.Errorf("%d after %d", id, ids[n-1])
+		}
+	})
+}
+
+// An acquisition that was being prepared when the lease was closed does not come in later.
+func TestNoAcquisitionAfterClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := &stuck{Store: lease.NewMemory()}, thousand(t)
+		l := open(t, st, s, lease.Options{})
+		g := l.Status().Grant
+		if err := l.Release(t.Context(), g, g.From); err != nil {
+			t.Fatal(err)
+		}
+		free := st.hang()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if g, err := l.Grant(ctx, 0); err == nil {
+			t.Fatalf("granted by a store that hangs: %+v", g)
+		}
+		if err := l.Close(); err != nil {
+			t.Errorf("nothing was held: %v", err)
+		}
+		free()
+		<-l.Done()
+		for _, r := range records(t, st) {
+			if r.Holder != "" {
+				t.Errorf("acquired after Close: %+v", r)
+			}
+		}
+	})
+}
