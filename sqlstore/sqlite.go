@@ -60,6 +60,10 @@ func sqliteOpen(ctx context.Context, c *sql.Conn) (*file, error) {
 		return nil, err
 	}
 	var mode string
+	var looks bool // nothing is ever written by these connections, and one with immutable=1 knows of no journal
+	if err := c.QueryRowContext(ctx, "PRAGMA query_only").Scan(&looks); err != nil || looks {
+		return f, err
+	}
 	if err := c.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
 		return nil, err
 	}

@@ -8,12 +8,15 @@ import (
 	"syscall"
 )
 
-func main() {
+func main() { os.Exit(process(newProgram(os.Stdin, os.Stdout, os.Stderr, os.Environ()))) }
+
+// process runs the program with the arguments and the signals of this process.
+func process(p *program) int {
 	// A closed pipe shows as an error of the write, so that leases are given back first.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// A second Ctrl-C ends the program at once.
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
+	return p.run(ctx, os.Args[1:])
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"strconv"
 	"testing"
@@ -18,9 +19,16 @@ import (
 // TestMain makes the test binary the program itself, for the scripts and for tests that start processes.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"snowfence": main,
+		"snowfence": func() {
+			p := newProgram(os.Stdin, os.Stdout, os.Stderr, os.Environ())
+			p.places.System = os.Getenv(systemStore) // and not the one that this machine may have
+			os.Exit(process(p))
+		},
 	})
 }
+
+// systemStore is the variable that tests name the file of a system-wide store by.
+const systemStore = "TEST_SYSTEM_STORE"
 
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{

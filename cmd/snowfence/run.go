@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/spf13/cobra"
 )
@@ -32,21 +34,29 @@ type program struct {
 	now            func() time.Time
 	fromEnv        map[string]bool          // flags of this run that were set by the environment
 	hide           func(text string) string // takes the passwords of the open store out of messages; nil without one
+	places         open.Places              // of the store of commands that name none
+	rights         func(err error) string   // says what to do about a store that this user may not use; nil without one
 }
 
-// run is the whole program but for its signals. It returns the exit code.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
+// newProgram returns the program of an environment.
+func newProgram(stdin io.Reader, stdout, stderr io.Writer, environ []string) *program {
 	p := &program{stdin: stdin, stdout: stdout, stderr: stderr, env: map[string]string{}, now: time.Now, fromEnv: map[string]bool{}}
 	for _, pair := range environ {
 		if name, value, ok := strings.Cut(pair, "="); ok {
 			p.env[name] = value
 		}
 	}
+	p.places = open.PlacesOf(runtime.GOOS, func(name string) string { return p.env[name] })
+	return p
+}
+
+// run is the whole program but for its signals. It returns the exit code.
+func (p *program) run(ctx context.Context, args []string) int {
 	root := p.root()
 	root.SetArgs(p.rearrange(root, args))
-	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetIn(p.stdin)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	return p.exitCode(cmd, err)
 }
@@ -141,6 +151,11 @@ func (p *program) exitCode(cmd *cobra.Command, err error) int {
 		return exitInterrupted
 	}
 	p.message("%s", withoutPackage(err))
+	if p.rights != nil {
+		if advice := p.rights(err); advice != "" {
+			p.message("%s", advice)
+		}
+	}
 	var usage usageError
 	switch {
 	case !ours || errors.As(err, &usage):

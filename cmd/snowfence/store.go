@@ -24,10 +24,10 @@ func (f *storeFlags) register(fs *pflag.FlagSet) {
 }
 
 func (f *storeFlags) registerStore(fs *pflag.FlagSet) {
-	fs.StringVar(&f.store, "store", "", "`URL` of the store: "+open.Schemes+" (see snowfence help stores; default: a file in your state folder)")
+	fs.StringVar(&f.store, "store", "", "`URL` of the store: "+open.Schemes+" (see snowfence help stores; default: a file of this machine or of this user)")
 }
 
-// openStore opens the store of the flags, or the user's own.
+// openStore opens the store of the flags, or else the system-wide one or the user's own, and says which.
 func (p *program) openStore(ctx context.Context, f *storeFlags) (*open.Store, error) {
 	if f.store != "" {
 		st, err := open.OpenEnv(ctx, f.store, func(name string) string { return p.env[name] })
@@ -35,15 +35,29 @@ func (p *program) openStore(ctx context.Context, f *storeFlags) (*open.Store, er
 			return nil, usageError{err}
 		}
 		if err == nil {
-			p.hide = st.Hide
+			p.hide, p.rights = st.Hide, st.Rights
 		}
 		return st, err
 	}
-	path, err := open.StatePath(func(name string) string { return p.env[name] })
+	st, err := p.places.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return open.Embedded(ctx, path)
+	p.rights = st.Rights
+	whose, others := "this user", "; other users have their own (snowfence help stores)"
+	if st.System {
+		whose, others = "this machine", ", for all users"
+	}
+	switch {
+	case st.Made:
+		p.message("made the store of %s, %s%s", whose, st.Name, others)
+	case isTerminal(p.stderr):
+		p.message("the store of %s is %s", whose, st.Name)
+	}
+	if st.Besides != "" {
+		p.message("the file %s, which this user's programs used before, is another scope: its IDs can be the same; delete it when no program uses it", st.Besides)
+	}
+	return st, nil
 }
 
 // parseLayout reads --layout; "" is the layout of a new namespace.

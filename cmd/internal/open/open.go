@@ -23,7 +23,11 @@ type Store struct {
 	Name     string // its URL without passwords
 	Local    bool   // it belongs to this machine, so that namespaces are made on first use
 	Volatile bool   // it ends with the process
+	System   bool   // it is the system-wide one
+	Made     bool   // its file was made just now
+	Besides  string // the user's own file, where it is there beside the system-wide store
 
+	path     string // of an SQLite file
 	secrets  secrets
 	findings func(ctx context.Context, namespace string) ([]Finding, error)
 	close    func() error

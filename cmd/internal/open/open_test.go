@@ -123,18 +123,24 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-func TestStatePath(t *testing.T) {
-	for _, c := range []struct{ state, home, want string }{
-		{"/s", "/h", "/s/snowfence/snowfence.db"},
-		{"", "/h", "/h/.local/state/snowfence/snowfence.db"},
-		{"relative", "/h", "/h/.local/state/snowfence/snowfence.db"},
-		{"", "", ""},
-		{"", "relative", ""},
+func TestPlaces(t *testing.T) {
+	const system, mac = "/var/lib/snowfence/snowfence.db", "/Library/Application Support/snowfence/snowfence.db"
+	for _, c := range []struct {
+		goos string
+		env  map[string]string
+		want Places
+	}{
+		{"linux", map[string]string{"XDG_STATE_HOME": "/s", "HOME": "/h"}, Places{system, "/s/snowfence/snowfence.db"}},
+		{"linux", map[string]string{"HOME": "/h"}, Places{system, "/h/.local/state/snowfence/snowfence.db"}},
+		{"freebsd", map[string]string{"XDG_STATE_HOME": "relative", "HOME": "/h"}, Places{system, "/h/.local/state/snowfence/snowfence.db"}},
+		{"linux", nil, Places{system, ""}},
+		{"linux", map[string]string{"HOME": "relative"}, Places{system, ""}},
+		{"darwin", map[string]string{"HOME": "/Users/a"}, Places{mac, "/Users/a/.local/state/snowfence/snowfence.db"}},
+		{"windows", map[string]string{"ProgramData": "/all", "LOCALAPPDATA": "/mine"}, Places{"/all/snowfence/snowfence.db", "/mine/snowfence/snowfence.db"}},
+		{"windows", nil, Places{}},
 	} {
-		env := map[string]string{"XDG_STATE_HOME": c.state, "HOME": c.home}
-		got, err := StatePath(func(name string) string { return env[name] })
-		if got != c.want || (err == nil) != (c.want != "") {
-			t.Errorf("%+v: got %q, %v", c, got, err)
+		if got := PlacesOf(c.goos, func(name string) string { return c.env[name] }); got != c.want {
+			t.Errorf("%s, %v: got %+v, want %+v", c.goos, c.env, got, c.want)
 		}
 	}
 }

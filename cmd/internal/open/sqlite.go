@@ -16,44 +16,6 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// StatePath returns where the user's own store is: in the folder that the XDG convention gives to state.
-func StatePath(env func(name string) string) (string, error) {
-	dir := env("XDG_STATE_HOME")
-	if !filepath.IsAbs(dir) { // the convention says to ignore relative ones
-		home := env("HOME")
-		if !filepath.IsAbs(home) {
-			return "", errors.New("there is no place for the store, since HOME is not set: " + remedies)
-		}
-		dir = filepath.Join(home, ".local", "state")
-	}
-	return filepath.Join(dir, "snowfence", "snowfence.db"), nil
-}
-
-// remedies are the ways to do without the user's own store.
-const remedies = "name one with --store sqlite:/path/to/ids.db, or go without: " +
-	"--node 5 --state-file PATH for a number that no other machine uses, or --node 5 --store mem: where nothing can be written"
-
-// Embedded opens the user's own store, and makes it and its folder on first use.
-func Embedded(ctx context.Context, path string) (*Store, error) {
-	err := os.MkdirAll(filepath.Dir(path), 0o700)
-	if err == nil {
-		err = touch(path)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the store in the state folder cannot be made (%w): %s", err, remedies)
-	}
-	return sqlite(ctx, path)
-}
-
-// touch makes sure that the file can be written; an empty one is an empty database.
-func touch(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
-
 // sqlitePath reads what follows sqlite: in a URL: a path, as it is, or with // and an empty host before it.
 func sqlitePath(rest string) (string, error) {
 	if after, ok := strings.CutPrefix(rest, "//"); ok {
@@ -80,21 +42,58 @@ func sqlite(ctx context.Context, path string) (*Store, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("store sqlite:%s: that is a folder: add the name of the file", path)
 	}
-	dsn := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
+	made, err := create(path)
+	if err != nil {
+		return nil, permitted(path, fmt.Errorf("store sqlite:%s: the file cannot be made: %w", path, err))
+	}
+	st, err := connect(ctx, path, url.Values{
 		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)"},
 		"_txlock": {"immediate"},
-	}.Encode()}
+	})
+	if _, side := os.Stat(path + "-wal"); mayOnlyRead(err) && errors.Is(side, fs.ErrNotExist) {
+		// Nobody uses the file, so it can be read without the files that this user may not make. The store notices when somebody makes them.
+		if idle, idleErr := connect(ctx, path, url.Values{"immutable": {"1"}, "_pragma": {"query_only(1)"}}); idleErr == nil {
+			st, err = idle, nil
+		}
+	}
+	if err != nil {
+		return nil, permitted(path, fmt.Errorf("store sqlite:%s: %w", path, err))
+	}
+	st.Made = made
+	return st, nil
+}
+
+// create makes an empty file, which is an empty database, where there is none. In a folder that a group shares, the group shares the file.
+func create(path string) (made bool, err error) {
+	mode := fs.FileMode(0o600)
+	if folder, err := os.Stat(filepath.Dir(path)); err == nil && shared(folder) {
+		// SQLite gives the files beside it the same mode, but a moment late where the umask takes it away. Another user who opens them in that moment would fail.
+		mode = 0o660
+		shareNewFiles()
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil // it is not opened: to close it would drop the locks that SQLite may hold on it in this process
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, f.Close()
+}
+
+// connect opens a file with some settings, and reads it: the first read finds out whether this is a store, and makes one of an empty file.
+func connect(ctx context.Context, path string, settings url.Values) (*Store, error) {
+	dsn := url.URL{Scheme: "file", Path: path, RawQuery: settings.Encode()}
 	db, err := sql.Open("sqlite", dsn.String())
 	if err != nil {
-		return nil, fmt.Errorf("store sqlite:%s: %w", path, err)
+		return nil, err
 	}
 	st, err := sqlstore.New(db, sqlstore.SQLite())
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("store sqlite:%s: %w", path, err), db.Close())
+		return nil, errors.Join(err, db.Close())
 	}
-	// The first read finds out whether this is a store, and makes one of an empty file.
 	if _, err := st.Get(ctx, []lease.Key{{Namespace: "default", Node: lease.NamespaceNode}}); err != nil {
-		return nil, errors.Join(fmt.Errorf("store sqlite:%s: %w", path, err), db.Close())
+		return nil, errors.Join(err, db.Close())
 	}
-	return &Store{Leases: st, Name: "sqlite:" + path, Local: true, close: db.Close}, nil
+	return &Store{Leases: st, Name: "sqlite:" + path, Local: true, path: path, close: db.Close}, nil
 }

@@ -1,0 +1,88 @@
+package open
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Places are where the stores of commands lie that name none.
+type Places struct {
+	System string // the file of all users, which is used where it is there; "" where there is no such place
+	Own    string // the file of the user, which is made on first use; "" where there is no place for it
+}
+
+// PlacesOf returns the places on an operating system. The user's own file is in the folder that the XDG convention gives to state, on Windows in the local application data.
+func PlacesOf(goos string, env func(name string) string) Places {
+	p := Places{System: "/var/lib/snowfence/snowfence.db"}
+	state := env("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) { // the convention says to ignore relative ones
+		state = ""
+		if home := env("HOME"); filepath.IsAbs(home) {
+			state = filepath.Join(home, ".local", "state")
+		}
+	}
+	switch goos {
+	case "darwin":
+		p.System = "/Library/Application Support/snowfence/snowfence.db"
+	case "windows":
+		p.System = ""
+		if data := env("ProgramData"); data != "" {
+			p.System = filepath.Join(data, "snowfence", "snowfence.db")
+		}
+		if data := env("LOCALAPPDATA"); data != "" && state == "" {
+			state = data
+		}
+	}
+	if state != "" {
+		p.Own = filepath.Join(state, "snowfence", "snowfence.db")
+	}
+	return p
+}
+
+// remedies are the ways to do without the user's own store.
+const remedies = "name one with --store sqlite:/path/to/ids.db, or go without: " +
+	"--node 5 --state-file PATH for a number that no other machine uses, or --node 5 --store mem: where nothing can be written"
+
+// Open opens the system-wide store where its file is there, or else the user's own, which it makes on first use. A system-wide store that this user may not use is an error: the
+// user's own would be another scope, and its IDs could be the same.
+func (p Places) Open(ctx context.Context) (*Store, error) {
+	own := p.Own
+	if p.System != "" {
+		_, err := os.Stat(p.System)
+		switch {
+		case err == nil:
+			return p.openSystem(ctx)
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, permitted(p.System, fmt.Errorf("whether this machine has a store for all users cannot be seen: %w", err))
+		case own == p.System: // that of a service, which makes it for all
+			return p.openSystem(ctx)
+		}
+	}
+	if own == "" {
+		return nil, errors.New("there is no place for the store, since HOME is not set: " + remedies)
+	}
+	if err := os.MkdirAll(filepath.Dir(own), 0o700); err != nil {
+		return nil, fmt.Errorf("the store in the state folder cannot be made (%w): %s", err, remedies)
+	}
+	st, err := sqlite(ctx, own)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("%w: %s", err, remedies)
+	}
+	return st, err
+}
+
+func (p Places) openSystem(ctx context.Context) (*Store, error) {
+	st, err := sqlite(ctx, p.System)
+	if err != nil {
+		return nil, err
+	}
+	st.System = true
+	if info, err := os.Stat(p.Own); p.Own != p.System && err == nil && info.Mode().IsRegular() {
+		st.Besides = p.Own
+	}
+	return st, nil
+}

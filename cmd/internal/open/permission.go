@@ -1,0 +1,67 @@
+package open
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// SQLite's result codes for what a user may not do.
+const (
+	codePerm     = 3
+	codeReadOnly = 8
+	codeCantOpen = 14
+)
+
+// mayOnlyRead reports whether an error comes from a user who may not write a file, or not beside it.
+func mayOnlyRead(err error) bool {
+	var coded interface{ Code() int }
+	if !errors.As(err, &coded) {
+		return false
+	}
+	code := coded.Code() & 0xff // without what extended codes add
+	return code == codePerm || code == codeReadOnly || code == codeCantOpen
+}
+
+// permitted adds to an error what makes a file usable for this user, where it is rights that are missing.
+func permitted(path string, err error) error {
+	if advice := rights(path, err); advice != "" {
+		return fmt.Errorf("%w\n%s", err, advice)
+	}
+	return err
+}
+
+// Rights says what to do about an error of a store's file that this user may not use; "" for all else.
+func (s *Store) Rights(err error) string {
+	if s.path == "" {
+		return ""
+	}
+	return rights(s.path, err)
+}
+
+func rights(path string, err error) string {
+	if !mayOnlyRead(err) && !errors.Is(err, fs.ErrPermission) {
+		return ""
+	}
+	const other = "; another store, with --store, is another scope: its IDs can be the same"
+	folder, folderErr := os.Stat(filepath.Dir(path))
+	file, fileErr := os.Stat(path)
+	switch group := groupOf(folder); {
+	case folderErr != nil:
+		return ""
+	case group == "" || !shared(folder):
+		return fmt.Sprintf("the folder %s is not shared by a group: snowfence help stores says how to share a store", filepath.Dir(path)) + other
+	case !member(folder):
+		return fmt.Sprintf("the users of group %s share this store: join it (usermod -aG %s USER, as root), and log in again", group, group) + other
+	case fileErr == nil && (groupOf(file) != group || file.Mode().Perm()&0o060 != 0o060):
+		return fmt.Sprintf("the users of group %s share the folder of this store, and not its file: as root, chgrp %s %s && chmod 660 %s", group, group, path, path)
+	}
+	return fmt.Sprintf("the files %s-wal and %s-shm are to have the group and the mode of %s: as root, correct them with chgrp and chmod", path, path, path)
+}
+
+// shared reports whether a folder is meant for the users of its group: they may write, and what is made there is the group's.
+func shared(folder os.FileInfo) bool {
+	return folder.Mode()&os.ModeSetgid != 0 && folder.Mode().Perm()&0o070 == 0o070
+}
