@@ -72,14 +72,14 @@ func TestAuditInputs(t *testing.T) {
 		}
 		for _, args := range [][]string{{"audit", name}, {"audit"}, {"audit", "-"}} {
 			var out, errs bytes.Buffer
-			code := newProgram(bytes.NewReader(data), &out, &errs, nil).run(t.Context(), append(args, c.args...))
+			code := run(t.Context(), append(args, c.args...), bytes.NewReader(data), &out, &errs, nil)
 			if code != exitOK || !strings.Contains(out.String(), "IDs         300,000\nduplicates  none\norder       never falls\n") {
 				t.Errorf("%s, %v: exit code %d\n%s%s", c.file, args, code, out.String(), errs.String())
 			}
 		}
 		// Twice the same file: every ID is there twice, and nothing about the second half is guessed.
 		var out, errs bytes.Buffer
-		code := newProgram(nil, &out, &errs, nil).run(t.Context(), append([]string{"audit", "--limit", "1", name, name}, c.args...))
+		code := run(t.Context(), append([]string{"audit", "--limit", "1", name, name}, c.args...), nil, &out, &errs, nil)
 		if code != exitFindings || !strings.Contains(out.String(), "300,000 IDs came more than once, 300,000 too many") {
 			t.Errorf("%s twice: exit code %d\n%s%s", c.file, code, out.String(), errs.String())
 		}
@@ -102,7 +102,7 @@ func TestAuditBrokenInputs(t *testing.T) {
 		{[]byte("123456789"), []string{"--raw"}, "the last ID has 1 bytes instead of 8"},
 	} {
 		var out, errs bytes.Buffer
-		code := newProgram(bytes.NewReader(c.data), &out, &errs, nil).run(t.Context(), append([]string{"audit"}, c.args...))
+		code := run(t.Context(), append([]string{"audit"}, c.args...), bytes.NewReader(c.data), &out, &errs, nil)
 		if code == exitOK || code == exitFindings || !strings.Contains(errs.String(), c.want) {
 			t.Errorf("want %s: exit code %d, %s", c.want, code, errs.String())
 		}
@@ -116,7 +116,7 @@ func TestAuditInterrupted(t *testing.T) {
 	defer w.Close()
 	time.AfterFunc(50*time.Millisecond, cancel)
 	var errs bytes.Buffer
-	if code := newProgram(in, io.Discard, &errs, nil).run(ctx, []string{"audit"}); code != exitInterrupted {
+	if code := run(ctx, []string{"audit"}, in, io.Discard, &errs, nil); code != exitInterrupted {
 		t.Errorf("exit code %d, %s", code, errs.String())
 	}
 }

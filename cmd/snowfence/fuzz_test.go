@@ -19,7 +19,7 @@ func FuzzDecode(f *testing.F) {
 			args = append(args, "--layout="+layout)
 		}
 		var stdout, stderr bytes.Buffer
-		code := newProgram(strings.NewReader(input), &stdout, &stderr, nil).run(t.Context(), args)
+		code := run(t.Context(), args, strings.NewReader(input), &stdout, &stderr, nil)
 		if code != exitOK && code != exitUsage {
 			t.Errorf("exit code %d", code)
 		}

@@ -27,6 +27,13 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// run runs the program without signals and without the store of this machine.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
+	p := newProgram(stdin, stdout, stderr, environ)
+	p.places.System = ""
+	return p.run(ctx, args)
+}
+
 // systemStore is the variable that tests name the file of a system-wide store by.
 const systemStore = "TEST_SYSTEM_STORE"
 

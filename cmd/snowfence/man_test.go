@@ -11,7 +11,7 @@ import (
 func TestManPagesAreCurrent(t *testing.T) {
 	const committed = "../../docs/man"
 	dir := t.TempDir()
-	if code := newProgram(nil, os.Stdout, os.Stderr, nil).run(t.Context(), []string{"man", dir}); code != exitOK {
+	if code := run(t.Context(), []string{"man", dir}, nil, os.Stdout, os.Stderr, nil); code != exitOK {
 		t.Fatalf("exit code %d", code)
 	}
 	pages, err := os.ReadDir(dir)

@@ -36,8 +36,9 @@ func (p *program) newCommand() *cobra.Command {
 		Long: `New prints IDs that are unique within one namespace of one store, whatever crashes and
 however clocks step. It leases a node from the store, makes the IDs, and gives the rest back.
 
-Without --store that is a file in your state folder, for all processes on this machine.
-Two machines with a file each are two stores: their IDs can be the same.
+Without --store that is a file: the machine's, for all its users, where an administrator has
+made it, or else your own, for the programs of this user ("snowfence help stores"). Two users,
+or two machines, with a file each have two stores: their IDs can be the same.
 
 The layout is that of the namespace. A namespace in a file is made on first use, with
 --layout or else with snowfence; on a shared store "snowfence namespace create" makes it.`,

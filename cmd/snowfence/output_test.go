@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -54,6 +55,8 @@ var (
 // TestDocumentedOutput runs the commands that README shows with their output, and compares it but for IDs that are new and for how long ago something was.
 func TestDocumentedOutput(t *testing.T) {
 	n := 0
+	env := []string{"XDG_STATE_HOME=" + t.TempDir()}
+	run(t.Context(), []string{"new"}, nil, io.Discard, io.Discard, env) // as in "Try it", which makes the store and says so
 	for _, block := range fence.FindAllStringSubmatch(pages(t)["../../README.md"], -1) {
 		for _, c := range shown.FindAllStringSubmatch(block[2], -1) {
 			args := strings.Fields(c[1])
@@ -62,7 +65,7 @@ func TestDocumentedOutput(t *testing.T) {
 			}
 			n++
 			var stdout, stderr bytes.Buffer
-			run(t.Context(), args, strings.NewReader(""), &stdout, &stderr, []string{"XDG_STATE_HOME=" + t.TempDir()})
+			run(t.Context(), args, strings.NewReader(""), &stdout, &stderr, env)
 			got := changes.ReplaceAllString(stdout.String(), "NEW")
 			want, cut := strings.CutSuffix(changes.ReplaceAllString(c[2], "NEW"), "…\n")
 			if stderr.Len() > 0 || got != want && !(cut && strings.HasPrefix(got, want)) {

@@ -36,9 +36,10 @@ func (p *program) serveCommand() *cobra.Command {
 		Use: "serve", Short: "Serve IDs and leases over HTTP, gRPC and the Redis protocol", Args: cobra.NoArgs,
 		Long: `Serve makes IDs for programs in any language, and leases nodes to those that make IDs
 themselves. IDs are unique within one namespace of one store: servers over one store may be
-as many as you like. Without --store that is a file in your state folder, which serves this
-machine; its namespace "default" is made when it is not there. On shared stores, make
-namespaces with "snowfence namespace create".
+as many as you like. Without --store that is a file: the machine's, where an administrator
+has made it, or else that of the server's user ("snowfence help stores"). Its namespace
+"default" is made when it is not there. On shared stores, make namespaces with
+"snowfence namespace create".
 
 Each setting is a flag, a variable of the environment (SNOWFENCE_MAX_WAIT for --max-wait), or
 a line of the file that --config names (max-wait: 2s); the first of these that is there

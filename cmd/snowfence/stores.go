@@ -7,6 +7,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// nothing is an environment without variables.
+func nothing(string) string { return "" }
+
 // storesTopic is what "snowfence help stores" shows.
 func storesTopic() *cobra.Command {
 	return &cobra.Command{
@@ -14,7 +17,7 @@ func storesTopic() *cobra.Command {
 		Short: "The URLs of stores",
 		Long: `--store takes the URL of a store, for all commands; SNOWFENCE_STORE does, too.
 
-  sqlite:PATH                                   a file, for the processes of one machine
+  sqlite:PATH                                   a file, for the programs of one machine that may write it
   mem:                                          in memory; it ends with the process
   postgres://USER@HOST:5432/DATABASE            PostgreSQL, several hosts with commas
   mysql://USER@HOST:3306/DATABASE               MySQL or MariaDB
@@ -25,6 +28,21 @@ func storesTopic() *cobra.Command {
   etcd://HOST,HOST,HOST:2379                    etcd
 
 On all but sqlite: and mem: a namespace is made with "snowfence namespace create" first.
+
+Without --store
+  A command uses the file of this machine, for all its users, where that is there:
+    ` + open.PlacesOf("linux", nothing).System + `                        (Linux and others)
+    ` + open.PlacesOf("darwin", nothing).System + `   (macOS)
+    %ProgramData%\snowfence\snowfence.db                       (Windows)
+  Root makes it once, for the members of a group, and stops programs with files of their own:
+    groupadd --system snowfence
+    install -d -m 2771 -g snowfence /var/lib/snowfence
+    snowfence namespace create default --store sqlite:/var/lib/snowfence/snowfence.db
+    usermod -aG snowfence alice
+  A user who may not write that file gets an error, and no other store. Who may read it can
+  list and show. Without such a file each user has a store of his own, another scope than
+  those of all others: $XDG_STATE_HOME/snowfence/snowfence.db, in ~/.local/state unless set
+  (%LOCALAPPDATA% on Windows).
 
 Passwords
   They come from the first of these: the URL (USER:PASSWORD@, or the parameter password),

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/snowfence/snowfence/cmd/internal/open"
 )
 
 // user is somebody who runs programs on this machine.
@@ -47,11 +49,39 @@ func newMachine(t *testing.T) *machine {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	m := &machine{t, dir}
 	m.folder("", 0, 0, 0o755)
-	m.folder("lib", 0, 65533, 0o771|fs.ModeSetgid)
+	if text, err := exec.Command("/bin/sh", "-c", recipe(t, filepath.Join(dir, "lib"))[1]).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
 	for _, u := range []user{theRoot, alice, bob, stranger} {
 		m.folder(u.name, int(u.uid), int(u.uid), 0o700)
 	}
 	return m
+}
+
+// recipe returns the commands by which root makes the system-wide store, as people are told, for another folder and group.
+func recipe(t *testing.T, folder string) []string {
+	t.Helper()
+	page := pages(t)["../../docs/operations.md"]
+	_, text, _ := strings.Cut(page, "    groupadd --system snowfence\n")
+	text, _, _ = strings.Cut("groupadd --system snowfence\n"+text, "\n\n")
+	lines := strings.Split(text, "\n")
+	if len(lines) != 4 || !strings.Contains(text, "sqlite:"+open.PlacesOf("linux", nothing).System) {
+		t.Fatalf("the page has no recipe for a store of all users:\n%s", text)
+	}
+	for i, line := range lines {
+		lines[i] = strings.TrimSpace(line)
+		if help := storesTopic().Long; !strings.Contains(help, "\n    "+lines[i]+"\n") {
+			t.Errorf("the help text has another recipe than %q", lines[i])
+		}
+		lines[i] = strings.NewReplacer("/var/lib/snowfence", folder, "-g snowfence", "-g 65533").Replace(lines[i])
+	}
+	return lines
+}
+
+// setUp makes the system-wide store as the recipe says.
+func (m *machine) setUp() {
+	m.Helper()
+	m.works(theRoot, strings.Fields(recipe(m.T, filepath.Join(m.dir, "lib"))[2])[1:]...)
 }
 
 func (m *machine) folder(name string, uid, gid int, mode fs.FileMode) {
@@ -157,7 +187,7 @@ func (m *machine) together(n int, users ...user) (twice int) {
 // any umask, and the others can use them.
 func TestUsersShareTheSystemStore(t *testing.T) {
 	m := newMachine(t)
-	m.works(theRoot, "namespace", "create", "default", "--store", "sqlite:"+m.store())
+	m.setUp()
 	for _, first := range [][]user{{alice, bob, theRoot}, {bob, theRoot, alice}, {theRoot, alice, bob}} {
 		m.works(first[0], "new")
 		if twice := m.together(50_000, first...); twice > 0 {
@@ -190,7 +220,7 @@ func TestServiceMakesTheSystemStore(t *testing.T) {
 // A user who may not use the system-wide store is told how he may, and makes no IDs of another scope.
 func TestUserWithoutTheSystemStore(t *testing.T) {
 	m := newMachine(t)
-	m.works(theRoot, "namespace", "create", "default", "--store", "sqlite:"+m.store())
+	m.setUp()
 	join := "the users of group 65533 share this store: join it (usermod -aG 65533 USER, as root), and log in again"
 	for _, args := range [][]string{{"new"}, {"lease", "list"}, {"namespace", "create", "other"}, {"serve", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"}} {
 		m.fails(stranger, args, "snowfence: store sqlite:"+m.store()+": ", join, "another store, with --store, is another scope")
@@ -207,7 +237,7 @@ func TestUserWithoutTheSystemStore(t *testing.T) {
 // A user who may read the file sees what is in it, whether or not somebody else has it open, and leases nothing.
 func TestReaderOfTheSystemStore(t *testing.T) {
 	m := newMachine(t)
-	m.works(theRoot, "namespace", "create", "default", "--store", "sqlite:"+m.store())
+	m.setUp()
 	m.works(alice, "new", "--node", "7")
 	if err := os.Chmod(m.store(), 0o664); err != nil {
 		t.Fatal(err)
@@ -247,7 +277,7 @@ func TestReaderOfTheSystemStore(t *testing.T) {
 func TestOwnStoreBesideTheSystemStore(t *testing.T) {
 	m := newMachine(t)
 	m.works(bob, "new")
-	m.works(theRoot, "namespace", "create", "default", "--store", "sqlite:"+m.store())
+	m.setUp()
 	_, stderr, err := m.run(bob, "new")
 	if want := "the file " + m.own(bob) + ", which this user's programs used before, is another scope"; err != nil || !strings.Contains(stderr, want) {
 		t.Errorf("%v: %q is missing in:\n%s", err, want, stderr)
