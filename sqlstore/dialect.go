@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,15 +18,20 @@ type Dialect struct {
 	name     string
 	embedded bool // the database belongs to one machine, so that namespaces may be made on first use
 	schema   []string
-	mark     string // query for what changes when the tables are made anew, such as by restoring a dump; "" where the file tells
+	mark     string // query for what changes when the tables are made anew; "" where the probe or the file tells
 	probe    string // SELECT of a row by which a server says who it is; see answer; "" where the file tells
+	back     string // column of a record: 1 where something else than a swap wrote it, such as the reload of a dump
 	now      string // SELECT of the server's time in Unix microseconds; "" where it is this machine's
 
 	// bind gives a query with '?' the form that the database or its driver wants.
 	bind func(query string, args []any) (string, []any)
 	// exclusive runs do in a transaction that excludes other processes at the same work.
 	exclusive func(ctx context.Context, c *sql.Conn, do func() error) error
-	open      func(context.Context, *sql.Conn) (*file, error) // checks a database at its first use
+	open      func(context.Context, *sql.Conn) (*file, error)         // checks a database at its first use
+	upgrade   []string                                                // brings tables of version 1 to the present one
+	lock      func(context.Context, *sql.Conn) error                  // keeps all others from adding rows, to the end of the transaction
+	look      func(context.Context, *sql.Conn) (bool, error)          // looks through all rows: were some put back, or are some gone; nil where nothing shows it
+	mend      func(ctx context.Context, c *sql.Conn, id string) error // gives the data another identity, and marks all rows as its own
 	swap      func(context.Context, *sql.Conn, []lease.Write, []error) (answer, error)
 	report    func(context.Context, *sql.Conn) ([]Finding, error)
 	busy      func(error) bool  // nothing was done since others are at work
@@ -36,9 +42,9 @@ type Dialect struct {
 // version is the one of the schema. A program refuses tables of a later version. One with a later version brings the tables from each earlier one to its own, inside
 // Dialect.exclusive and with the version written last. Programs of the earlier version that run meanwhile have read it already and go on: so what they use must stay, and
 // a step may only add columns with defaults, and indexes. Where that does not do, the tables get other names, so that they fail instead.
-const version = 1
+const version = 2
 
-const metaTable = "CREATE TABLE IF NOT EXISTS snowfence_meta (name VARCHAR(64) NOT NULL PRIMARY KEY, value VARCHAR(255) NOT NULL)"
+const metaTable = "CREATE TABLE IF NOT EXISTS snowfence_meta (name VARCHAR(80) NOT NULL PRIMARY KEY, value VARCHAR(255) NOT NULL)"
 
 // prepare checks the database and makes the tables if they are not there yet.
 func (s *Store) prepare(ctx context.Context, c *sql.Conn) error {
@@ -46,23 +52,11 @@ func (s *Store) prepare(ctx context.Context, c *sql.Conn) error {
 	if err != nil {
 		return err
 	}
-	id, err := s.meta(ctx, c, "id")
-	if err != nil && !s.dialect.noTable(err) {
+	if err := s.upgrade(ctx, c); err != nil {
 		return err
 	}
-	if id == "" {
-		if err := s.dialect.exclusive(ctx, c, func() error { return s.create(ctx, c) }); err != nil {
-			return fmt.Errorf("making the tables: %w", err)
-		}
-	}
-	v, err := s.meta(ctx, c, "version")
+	id, err := s.identify(ctx, c)
 	if err != nil {
-		return err
-	}
-	if n, err := strconv.Atoi(v); err != nil || n != version {
-		return fmt.Errorf("the tables have version %q, and this program knows version %d: use a newer program", v, version)
-	}
-	if id, err = s.identify(ctx, c); err != nil {
 		return err
 	}
 	if f != nil {
@@ -79,9 +73,62 @@ func (s *Store) prepare(ctx context.Context, c *sql.Conn) error {
 	return nil
 }
 
+// upgrade makes the tables, or brings those of an earlier version to the present one.
+func (s *Store) upgrade(ctx context.Context, c *sql.Conn) error {
+	found, err := s.version(ctx, c)
+	if err != nil || found == version {
+		return err
+	}
+	if found == 0 {
+		if err := s.dialect.exclusive(ctx, c, func() error { return s.create(ctx, c) }); err != nil {
+			return fmt.Errorf("making the tables: %w", err)
+		}
+		return nil
+	}
+	err = s.dialect.exclusive(ctx, c, func() error {
+		found, err := s.version(ctx, c)
+		if err != nil || found == version { // another program was faster
+			return err
+		}
+		for _, step := range s.dialect.upgrade {
+			if _, err := c.ExecContext(ctx, step); err != nil {
+				return err
+			}
+		}
+		return s.exec(ctx, c, upgraded)
+	})
+	if err == nil || s.dialect.busy(err) {
+		return err
+	}
+	steps := strings.Join(append(slices.Clone(s.dialect.upgrade), upgraded), "; ")
+	return fmt.Errorf("the tables are of version %d, and this program needs version %d: end the programs of before, and have the owner of the tables run: %s; (%w)", found, version, steps, err)
+}
+
+var upgraded = "UPDATE snowfence_meta SET value = '" + strconv.Itoa(version) + "' WHERE name = 'version'"
+
+// version returns the version of the tables, and 0 where there are none.
+func (s *Store) version(ctx context.Context, c *sql.Conn) (int, error) {
+	id, err := s.meta(ctx, c, "id")
+	if err != nil && !s.dialect.noTable(err) {
+		return 0, err
+	}
+	if id == "" {
+		return 0, nil
+	}
+	v, err := s.meta(ctx, c, "version")
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > version {
+		return 0, fmt.Errorf("the tables have version %q, and this program knows version %d: use a newer program", v, version)
+	}
+	return n, nil
+}
+
 // create makes the tables, and the random identity of the database, as far as they are not there.
 func (s *Store) create(ctx context.Context, c *sql.Conn) error {
-	for _, step := range append([]string{metaTable}, s.dialect.schema...) {
+	for _, step := range slices.Concat([]string{metaTable}, s.dialect.schema) {
 		if _, err := c.ExecContext(ctx, step); err != nil {
 			return err
 		}
@@ -100,9 +147,18 @@ func (s *Store) create(ctx context.Context, c *sql.Conn) error {
 	return nil
 }
 
-// identify returns the random identity of the tables. It is new where these are others than those it was made for: then a dump was restored or copied,
-// and what was granted since is forgotten.
+// identify returns the random identity of the data. It is new where rows were put back or are gone, or where the tables are others than those it was made for:
+// then what was granted since is forgotten.
 func (s *Store) identify(ctx context.Context, c *sql.Conn) (string, error) {
+	if s.dialect.look != nil {
+		back, err := s.dialect.look(ctx, c)
+		if err == nil && back {
+			err = s.mend(ctx, c, "-")
+		}
+		if err != nil {
+			return "", err
+		}
+	}
 	id, err := s.meta(ctx, c, "id")
 	if err != nil || s.dialect.mark == "" {
 		return id, err
@@ -121,6 +177,29 @@ func (s *Store) identify(ctx context.Context, c *sql.Conn) (string, error) {
 		return "", fmt.Errorf("marking the tables, which are not the ones of %s: %w", id, err)
 	}
 	return s.meta(ctx, c, "id")
+}
+
+// mend gives the data another identity if rows were put back or are gone, or if it still has the identity suspect, and marks all rows as those that it has now.
+// All of it is one transaction, so that everybody hears of it, and hears of it once.
+func (s *Store) mend(ctx context.Context, c *sql.Conn, suspect string) error {
+	err := s.dialect.exclusive(ctx, c, func() error {
+		if err := s.dialect.lock(ctx, c); err != nil {
+			return err
+		}
+		id, err := s.meta(ctx, c, "id")
+		if err != nil {
+			return err
+		}
+		back, err := s.dialect.look(ctx, c)
+		if err != nil || !back && id != suspect {
+			return err // somebody else has seen to it
+		}
+		return s.dialect.mend(ctx, c, rand.Text())
+	})
+	if err != nil && !s.dialect.busy(err) {
+		err = fmt.Errorf("giving the data, which was put back, another identity: %w", err)
+	}
+	return err
 }
 
 func (s *Store) meta(ctx context.Context, c *sql.Conn, name string) (value string, err error) {

@@ -18,6 +18,18 @@ type answer struct {
 	system  string // what servers with copies of the same data have in common: Nonce
 	term    int64  // number of the server among these, higher for later ones: Revision; 0 where they have none
 	refusal string // why it must not be used: Veto
+
+	own      string // random ID of the data, a part of id: Label
+	position int64  // grows with what is written, and never falls: Generation; 0 where nothing tells
+	back     bool   // a row that was read was not written by a swap
+}
+
+// errBack means that rows were put back by something else than a swap. The data has another identity from now on, and what was read or written does not count.
+var errBack = errors.New("the data was put back by something else than this program, from a dump or by hand, and has another identity from now on: try again")
+
+// wentBack reports whether what answered has lost something, with an identity that it had before.
+func (a answer) wentBack(before answer) bool {
+	return a.back || a.refusal == "" && a.id == before.id && a.position < before.position
 }
 
 // Identity implements [lease.Identifier]. A server's is what the last statement was told, at no cost: who a server is, and the random ID of its tables. A file that is
@@ -53,6 +65,7 @@ func (s *Store) hear(word answer, began int64) error {
 	case word.refusal != "":
 		return errors.New(word.refusal)
 	case id == s.id:
+		s.position = max(s.position, word.position)
 		return nil
 	case began < s.since:
 		return fmt.Errorf("the server changed from %s to %s meanwhile: try again", id, s.id)
@@ -60,7 +73,7 @@ func (s *Store) hear(word answer, began int64) error {
 		return fmt.Errorf("a server of timeline %d answers (%s), after one of timeline %d (%s): stop the old one, or, if it was set back on purpose, restart this program",
 			word.term, id, s.term, s.id)
 	}
-	s.id, s.system, s.term, s.since = id, word.system, word.term, s.uses+1
+	s.id, s.system, s.term, s.since, s.position = id, word.system, word.term, s.uses+1, word.position
 	return nil
 }
 

@@ -39,6 +39,7 @@ func MySQL() Dialect {
 		mark:      "SELECT CONCAT(MAX(create_time), '') FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'snowfence_lease'",
 		probe:     mysqlProbe,
 		now:       "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
+		back:      "0",
 		bind:      mysqlBind,
 		exclusive: mysqlExclusive,
 		open:      mysqlOpen,
@@ -59,7 +60,7 @@ const mysqlProbe = "SELECT '', 0, '', 0, 0, 0, 0, 0, 0, 0," +
 	" WHEN @@log_bin = 1 AND @@sync_binlog <> 1 THEN" +
 	"  'a power failure forgets grants, since there is a binary log and sync_binlog is not 1: SET GLOBAL sync_binlog = 1, and in the configuration'" +
 	" WHEN @@autocommit = 0 THEN 'the connection has autocommit=0, so that nothing is committed: leave autocommit on'" +
-	" ELSE '' END, 0, ''"
+	" ELSE '' END, 0, '', 0"
 
 // mysqlBind writes the parameters into the query: the driver would prepare, execute and close a statement for each. Texts are written as hexadecimal
 // numbers, which mean the same in every sql_mode and character set.
@@ -143,7 +144,7 @@ func mysqlBatch(ctx context.Context, c *sql.Conn, query string, writes []lease.W
 // mysqlDone finds out which writes of a transaction were done: the nonces are there. How many rows were affected depends on the connection's settings.
 func mysqlDone(ctx context.Context, c *sql.Conn, writes []lease.Write, errs []error) (answer, error) {
 	var b strings.Builder
-	b.WriteString("(SELECT " + columns + " FROM snowfence_lease WHERE (namespace, node) IN (")
+	b.WriteString("(SELECT " + columns + ", 0 FROM snowfence_lease WHERE (namespace, node) IN (")
 	var args []any
 	for i, w := range writes {
 		if i > 0 {

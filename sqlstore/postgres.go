@@ -2,9 +2,11 @@ package sqlstore
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,8 +24,14 @@ import (
 //
 // A failover is noticed by the timeline, and then grants start above everything that the old server can have granted, in case that the new one does not know of it. It
 // is the failover's business to stop the old primary before it promotes another server: two primaries at once make the same IDs, whatever the store does.
-// A restored dump is noticed as other tables. What cannot be seen is a copy of the data folder that is put back while no program runs, and not by
-// recovery: then wait for the longest ttl in use (lease.Options.TTL and twice MaxSkew, 45 s unless set) before the first program starts.
+// A restored dump is noticed, whole or of the data alone, of both tables or one: each row names the transaction of the program that wrote it, and PostgreSQL knows
+// which one really did. Such rows, and rows that are gone when a program opens the database, give the data another identity, and grants start above everything
+// granted before. So does whatever else writes the rows: an UPDATE by hand, an ALTER TABLE that rewrites the table, pg_upgrade (which makes another server), a
+// program of a version before this column. VACUUM, CLUSTER, REINDEX and another tablespace do not. Connections must not put savepoints around each statement.
+//
+// What cannot be seen while no program is connected: a copy of the data folder, or a base backup, that is put back and started without recovery.signal. Then wait
+// for the longest ttl in use (lease.Options.TTL and twice MaxSkew, 45 s unless set) before the first program starts. A namespace that a restored dump does not
+// have, and that is made again, begins anew: wait as long there. A connected program notices both: it remembers how far the server's log was.
 func PostgreSQL() Dialect {
 	return Dialect{
 		name: "postgres",
@@ -32,13 +40,21 @@ func PostgreSQL() Dialect {
 				namespace TEXT COLLATE "C" NOT NULL, node BIGINT NOT NULL, nonce TEXT COLLATE "C" NOT NULL, revision BIGINT NOT NULL, generation BIGINT NOT NULL,
 				run_from BIGINT NOT NULL, until BIGINT NOT NULL, prev_until BIGINT NOT NULL, skip_from BIGINT NOT NULL, skip_until BIGINT NOT NULL,
 				holder TEXT COLLATE "C" NOT NULL, label TEXT COLLATE "C" NOT NULL, veto TEXT NOT NULL, written_at BIGINT NOT NULL, data TEXT NOT NULL,
-				PRIMARY KEY (namespace, node))`,
+				xid XID NOT NULL DEFAULT '0', PRIMARY KEY (namespace, node))`,
 			`CREATE INDEX IF NOT EXISTS snowfence_lease_until ON snowfence_lease (namespace, until, node)`,
 			`CREATE INDEX IF NOT EXISTS snowfence_lease_vacant ON snowfence_lease (namespace, until, node) WHERE holder = ''`,
 			`CREATE INDEX IF NOT EXISTS snowfence_lease_label ON snowfence_lease (namespace, label, node)`,
+			`ALTER TABLE snowfence_meta ADD COLUMN IF NOT EXISTS xid XID NOT NULL DEFAULT '0'`,
 		},
-		mark:      `SELECT d.oid || '.' || 'snowfence_lease'::regclass::oid FROM pg_database d WHERE d.datname = current_database()`,
+		upgrade: []string{
+			`ALTER TABLE snowfence_meta ADD COLUMN IF NOT EXISTS xid XID NOT NULL DEFAULT '0'`, `ALTER TABLE snowfence_meta ALTER COLUMN name TYPE VARCHAR(80)`,
+			`ALTER TABLE snowfence_lease ADD COLUMN IF NOT EXISTS xid XID NOT NULL DEFAULT '0'`,
+		},
 		probe:     postgresProbe,
+		back:      "(xmin <> xid)::int",
+		lock:      postgresLock,
+		look:      postgresLook,
+		mend:      postgresMend,
 		now:       `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
 		bind:      postgresBind,
 		exclusive: postgresExclusive,
@@ -51,30 +67,51 @@ func PostgreSQL() Dialect {
 	}
 }
 
-// postgresProbe is an answer. The timeline is the one that is written to now; the control file still has the old one for a while after a promotion.
-const postgresProbe = `SELECT '', 0::bigint, i.system, i.timeline, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint,
-	i.system || ':' || i.timeline || ':' || coalesce((SELECT value FROM snowfence_meta WHERE name = 'id'), 'no id'), '', CASE
+// postgresProbe is an answer. The timeline is the one that is written to now; the control file still has the old one for a while after a promotion. The oids are
+// those of now: a database that was copied (TEMPLATE) or made anew has others. What is flushed of the log stays so over a crash.
+const postgresProbe = `SELECT '', 0::bigint, i.system, i.timeline, i.flushed, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint,
+	i.system || ':' || i.timeline || ':' || i.db || '.' || coalesce(m.tableoid, 0) || ':' || coalesce(m.value, 'no id'), coalesce(m.value, ''), CASE
 		WHEN pg_is_in_recovery() THEN 'this server is a standby, and does not know what was granted last: connect to the primary (target_session_attrs=read-write with several hosts)'
 		WHEN current_setting('transaction_read_only') = 'on' THEN 'the connection is read-only: connect to the primary, and leave default_transaction_read_only off'
 		WHEN current_setting('fsync') = 'off' THEN 'the server runs with fsync=off, and a power failure forgets grants: set fsync=on'
-		ELSE '' END, 0::bigint, ''
+		ELSE '' END, 0::bigint, '', coalesce((m.xmin <> m.xid)::int, 0)
 	FROM (SELECT (SELECT system_identifier FROM pg_control_system())::text AS system, CASE WHEN pg_is_in_recovery() THEN 0
-		ELSE ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint END AS timeline) i`
+		ELSE ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint END AS timeline, CASE WHEN pg_is_in_recovery() THEN 0
+		ELSE (pg_current_wal_flush_lsn() - '0/0')::bigint END AS flushed,
+		(SELECT oid FROM pg_database WHERE datname = current_database()) AS db) i
+	LEFT JOIN snowfence_meta m ON m.name = 'id'`
 
-// postgresBatch swaps what a JSON array says and returns the keys that were done, as records, and the answer. It is one statement and so one transaction;
-// synchronous_commit counts when that commits. The order by key is that of the locks.
-const postgresBatch = `WITH w AS MATERIALIZED (SELECT * FROM json_to_recordset(?::json) AS w("O" text, "S" text, "N" bigint, "C" text, "R" bigint, "G" bigint,
-		"F" bigint, "U" bigint, "P" bigint, "X" bigint, "Y" bigint, "H" text, "L" text, "V" text, "T" bigint, "D" text)),
-	u AS (UPDATE snowfence_lease l SET nonce = w."C", revision = w."R", generation = w."G", run_from = w."F", until = w."U", prev_until = w."P",
-			skip_from = w."X", skip_until = w."Y", holder = w."H", label = w."L", veto = w."V", written_at = w."T", data = w."D"
-		FROM w WHERE w."O" <> '' AND l.namespace = w."S" AND l.node = w."N" AND l.nonce = w."O" RETURNING l.namespace, l.node),
-	i AS (INSERT INTO snowfence_lease (` + columns + `)
-		SELECT "S", "N", "C", "R", "G", "F", "U", "P", "X", "Y", "H", "L", "V", "T", "D" FROM w WHERE "O" = ''
+const (
+	// postgresXID is what the system column xmin of a row is that this transaction writes. A savepoint would have one of its own.
+	postgresXID = `(txid_current() & 4294967295)::text::xid`
+
+	postgresItems = `w AS MATERIALIZED (SELECT * FROM json_to_recordset(?::json) AS w("O" text, "S" text, "N" bigint, "C" text, "R" bigint, "G" bigint,
+		"F" bigint, "U" bigint, "P" bigint, "X" bigint, "Y" bigint, "H" text, "L" text, "V" text, "T" bigint, "D" text))`
+
+	// postgresUpdate leaves rows alone that something else has written: they would look like ours afterwards.
+	postgresUpdate = `u AS (UPDATE snowfence_lease l SET nonce = w."C", revision = w."R", generation = w."G", run_from = w."F", until = w."U", prev_until = w."P",
+			skip_from = w."X", skip_until = w."Y", holder = w."H", label = w."L", veto = w."V", written_at = w."T", data = w."D", xid = ` + postgresXID + `
+		FROM w WHERE w."O" <> '' AND l.namespace = w."S" AND l.node = w."N" AND l.nonce = w."O" AND l.xmin = l.xid RETURNING l.namespace, l.node)`
+
+	// postgresInsert counts rows, and remembers namespaces: one that is made again after its rows are gone gives the data another identity.
+	postgresInsert = `i AS (INSERT INTO snowfence_lease (` + columns + `, xid)
+		SELECT "S", "N", "C", "R", "G", "F", "U", "P", "X", "Y", "H", "L", "V", "T", "D", ` + postgresXID + ` FROM w WHERE "O" = ''
 		ON CONFLICT DO NOTHING RETURNING namespace, node),
-	d AS (SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) ELSE '' END AS level),
-	k AS (SELECT * FROM u UNION ALL SELECT * FROM i)
-	SELECT k.namespace, k.node, '', 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, '', '', '', 0::bigint, '' FROM k
+	n AS (INSERT INTO snowfence_meta (name, value, xid) SELECT 'namespace ' || namespace, '', ` + postgresXID + ` FROM i WHERE node = -1
+		ON CONFLICT DO NOTHING RETURNING name),
+	m AS (UPDATE snowfence_meta m SET xid = ` + postgresXID + `, value = CASE m.name WHEN 'rows' THEN (m.value::bigint + a.added)::text ELSE ? END
+		FROM (SELECT (SELECT count(*) FROM i) AS added, (SELECT count(*) FROM i WHERE node = -1) > (SELECT count(*) FROM n) AS again) a
+		WHERE m.xmin = m.xid AND (m.name = 'rows' AND a.added > 0 OR m.name = 'id' AND a.again))`
+
+	// postgresDone returns the keys that were written, as records, and the answer. synchronous_commit counts when the statement, which is one transaction, commits.
+	postgresDone = `d AS (SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) ELSE '' END AS level)
+	SELECT k.namespace, k.node, '', 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, '', '', '', 0::bigint, '', 0 FROM k
 	UNION ALL SELECT p.* FROM (` + postgresProbe + `) p, d WHERE d.level IS NOT NULL`
+
+	// Both swap what a JSON array says, in the order of the keys, which is that of the locks. Renewals are updates alone.
+	postgresRenew   = "WITH " + postgresItems + ", " + postgresUpdate + ", k AS (SELECT * FROM u), " + postgresDone
+	postgresSwapAll = "WITH " + postgresItems + ", " + postgresUpdate + ", " + postgresInsert + ", k AS (SELECT * FROM u UNION ALL SELECT * FROM i), " + postgresDone
+)
 
 func postgresBind(query string, args []any) (string, []any) {
 	var b strings.Builder
@@ -94,7 +131,10 @@ func postgresSwap(ctx context.Context, c *sql.Conn, writes []lease.Write, errs [
 	if err != nil {
 		return answer{}, err
 	}
-	query, args := postgresBind(postgresBatch, []any{items})
+	query, args := postgresBind(postgresRenew, []any{items})
+	if slices.ContainsFunc(writes, func(w lease.Write) bool { return w.Old == "" }) {
+		query, args = postgresBind(postgresSwapAll, []any{items, rand.Text()})
+	}
 	rs, word, err := records(ctx, c, query, args)
 	if err != nil {
 		return answer{}, err
@@ -109,6 +149,34 @@ func postgresSwap(ctx context.Context, c *sql.Conn, writes []lease.Write, errs [
 		}
 	}
 	return word, nil
+}
+
+// postgresLock locks the count of rows, which every statement that adds some changes, and the rows beside it.
+func postgresLock(ctx context.Context, c *sql.Conn) error {
+	_, err := c.ExecContext(ctx, "SELECT FROM snowfence_meta ORDER BY name FOR UPDATE")
+	return err
+}
+
+// postgresLook is one statement, so that the rows and their count are of one moment.
+func postgresLook(ctx context.Context, c *sql.Conn) (back bool, err error) {
+	err = c.QueryRowContext(ctx, `SELECT l.back + m.back > 0 OR l.rows <> coalesce(m.rows, -1)
+		FROM (SELECT count(*) AS rows, count(*) FILTER (WHERE xmin <> xid) AS back FROM snowfence_lease) l,
+		(SELECT max(CASE name WHEN 'rows' THEN value END)::bigint AS rows, count(*) FILTER (WHERE xmin <> xid) AS back FROM snowfence_meta) m`).Scan(&back)
+	return back, err
+}
+
+func postgresMend(ctx context.Context, c *sql.Conn, id string) error {
+	for _, step := range []string{
+		"UPDATE snowfence_lease SET xid = " + postgresXID + " WHERE xmin <> xid",
+		"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, '' FROM snowfence_lease WHERE node = -1 ON CONFLICT DO NOTHING",
+		"INSERT INTO snowfence_meta (name, value) VALUES ('rows', '') ON CONFLICT DO NOTHING",
+		"UPDATE snowfence_meta SET xid = " + postgresXID + ", value = CASE name WHEN 'id' THEN '" + id + "' WHEN 'rows' THEN (SELECT count(*) FROM snowfence_lease)::text ELSE value END",
+	} {
+		if _, err := c.ExecContext(ctx, step); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // postgresExclusive uses a lock of the transaction, since CREATE TABLE IF NOT EXISTS fails where several do it at once. Its number is only that of this program.

@@ -35,6 +35,7 @@ func SQLite() Dialect {
 			`CREATE INDEX IF NOT EXISTS snowfence_lease_vacant ON snowfence_lease (namespace, until, node) WHERE holder = ''`,
 			`CREATE INDEX IF NOT EXISTS snowfence_lease_label ON snowfence_lease (namespace, label, node)`,
 		},
+		back:      "0",
 		bind:      func(query string, args []any) (string, []any) { return query, args },
 		exclusive: sqliteExclusive,
 		open:      sqliteOpen,

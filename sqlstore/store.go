@@ -41,6 +41,7 @@ type Store struct {
 	id       string        // of the database, as told last
 	system   string        // of the server that told it; see answer
 	term     int64         // the same
+	position int64         // highest one of the server that was told
 	uses     int64         // begun so far
 	since    int64         // the use that was told id first
 	file     *file         // nil for databases that are no file
@@ -161,14 +162,19 @@ func (s *Store) Now(ctx context.Context) (now time.Time, err error) {
 }
 
 func (s *Store) read(ctx context.Context, where string, args []any) (out []lease.Record, err error) {
-	query, args := s.dialect.bind("SELECT "+columns+" FROM snowfence_lease WHERE "+where, args)
+	query, args := s.dialect.bind("SELECT "+columns+", "+s.dialect.back+" FROM snowfence_lease WHERE "+where, args)
 	if s.dialect.probe != "" {
 		query = "(" + query + ") UNION ALL " + s.dialect.probe
 	}
-	err = s.use(ctx, func(c *sql.Conn) (word answer, err error) {
-		out, word, err = records(ctx, c, query, args)
-		return word, err
-	})
+	for range 3 { // who put data back may still be at it
+		err = s.use(ctx, func(c *sql.Conn) (word answer, err error) {
+			out, word, err = records(ctx, c, query, args)
+			return word, err
+		})
+		if !errors.Is(err, errBack) {
+			break
+		}
+	}
 	return out, err
 }
 
@@ -179,18 +185,22 @@ func records(ctx context.Context, c *sql.Conn, query string, args []any) (out []
 		return nil, word, err
 	}
 	defer rows.Close()
+	back := false
 	for rows.Next() {
 		var r lease.Record
+		var other int
 		if err := rows.Scan(&r.Namespace, &r.Node, &r.Nonce, &r.Revision, &r.Generation, &r.From, &r.Until, &r.PrevUntil,
-			&r.SkipFrom, &r.SkipUntil, &r.Holder, &r.Label, &r.Veto, &r.At, &r.Data); err != nil {
+			&r.SkipFrom, &r.SkipUntil, &r.Holder, &r.Label, &r.Veto, &r.At, &r.Data, &other); err != nil {
 			return nil, word, err
 		}
+		back = back || other != 0
 		if r.Namespace == "" {
-			word = answer{id: r.Holder, system: r.Nonce, term: r.Revision, refusal: r.Veto}
+			word = answer{id: r.Holder, system: r.Nonce, term: r.Revision, position: r.Generation, own: r.Label, refusal: r.Veto}
 		} else {
 			out = append(out, r)
 		}
 	}
+	word.back = back
 	return out, word, errors.Join(rows.Err(), rows.Close())
 }
 
@@ -225,7 +235,7 @@ func (s *Store) once(ctx context.Context, do func(*sql.Conn) (answer, error)) er
 	s.mu.Lock()
 	ready := s.ready
 	s.uses++
-	began := s.uses
+	began, before := s.uses, answer{id: strings.TrimPrefix(s.id, s.dialect.name+":"), position: s.position}
 	s.mu.Unlock()
 	c, err := s.db.Conn(ctx)
 	if err != nil {
@@ -243,6 +253,22 @@ func (s *Store) once(ctx context.Context, do func(*sql.Conn) (answer, error)) er
 	}
 	word, err := do(c)
 	open := c.Raw(func(any) error { return nil }) == nil
+	if err := s.settle(used, open, err); err != nil {
+		return err
+	}
+	if word.wentBack(before) {
+		if err := s.mend(ctx, c, word.own); err != nil {
+			return err
+		}
+		return errBack
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hear(word, began)
+}
+
+// settle returns the error of a use, or that the files it used are no longer those of all.
+func (s *Store) settle(used sides, open bool, err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil && !open && s.pinned == nil {
@@ -251,10 +277,7 @@ func (s *Store) once(ctx context.Context, do func(*sql.Conn) (answer, error)) er
 	if changed := s.compare(used); changed != nil {
 		return changed
 	}
-	if err != nil {
-		return err
-	}
-	return s.hear(word, began)
+	return err
 }
 
 var (

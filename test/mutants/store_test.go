@@ -56,8 +56,56 @@ var storeMutants = []mutant{
 		old: `began < s.since`, now: `false`, pkg: "./sqlstore", test: "TestHear",
 	},
 	{
-		rule: "restored tables are others", file: "sqlstore/dialect.go",
-		old: `marked && of == mark`, now: `marked && of != ""`, pkg: "./test/postgres", test: "TestDumpRestoredBetweenRuns",
+		rule: "a row that was put back is noticed when it is read", file: "sqlstore/postgres.go",
+		old: `"(xmin <> xid)::int"`, now: `"0"`, pkg: "./test/postgres", test: "TestReloadIsNoticed/the_leases_alone",
+	},
+	{
+		rule: "so is the row of the identity", file: "sqlstore/postgres.go",
+		old: `coalesce((m.xmin <> m.xid)::int, 0)`, now: `0`, pkg: "./test/postgres", test: "TestReloadIsNoticed/the_description_alone",
+	},
+	{
+		rule: "a swap leaves rows alone that were put back", file: "sqlstore/postgres.go",
+		old: ` AND l.xmin = l.xid RETURNING`, now: ` RETURNING`, pkg: "./test/postgres", test: "TestSwapLeavesReloadedRowsAlone",
+	},
+	{
+		rule: "and does not call them lost", file: "sqlstore/swap.go",
+		old: `found[n].Nonce == writes[i].Old:`, now: `false:`, pkg: "./test/postgres", test: "TestSwapLeavesReloadedRowsAlone",
+	},
+	{
+		rule: "who opens a database looks through its leases", file: "sqlstore/postgres.go",
+		old: `l.back + m.back > 0`, now: `m.back > 0`, pkg: "./test/postgres", test: "TestLeaseWrittenBetweenRuns",
+	},
+	{
+		rule: "and through what describes them", file: "sqlstore/postgres.go",
+		old: `l.back + m.back > 0`, now: `l.back > 0`, pkg: "./test/postgres", test: "TestDescriptionReloadedBetweenRuns",
+	},
+	{
+		rule: "and counts rows", file: "sqlstore/postgres.go",
+		old: ` OR l.rows <> coalesce(m.rows, -1)`, now: ``, pkg: "./test/postgres", test: "TestGoneRowsAreNoticed",
+	},
+	{
+		rule: "new rows are counted", file: "sqlstore/postgres.go",
+		old: `m.name = 'rows' AND a.added > 0`, now: `m.name = 'rows' AND false`, pkg: "./test/postgres", test: "TestUpkeepIsNoReload",
+	},
+	{
+		rule: "a namespace that is made again gives another identity", file: "sqlstore/postgres.go",
+		old: `m.name = 'id' AND a.again`, now: `m.name = 'id' AND false`, pkg: "./test/postgres", test: "TestNamespaceMadeAgain",
+	},
+	{
+		rule: "an alarm comes once, so rows are stamped again", file: "sqlstore/postgres.go",
+		old: `"UPDATE snowfence_lease SET xid = " + postgresXID + " WHERE xmin <> xid",`, now: ``, pkg: "./test/postgres", test: "TestReloadIsNoticed/by_an_update",
+	},
+	{
+		rule: "a copy of a database is another one", file: "sqlstore/postgres.go",
+		old: `i.timeline || ':' || i.db || '.'`, now: `i.timeline || '.'`, pkg: "./test/postgres", test: "TestCopiedDatabase",
+	},
+	{
+		rule: "a server whose log is shorter than it was went back", file: "sqlstore/identity.go",
+		old: `a.position < before.position`, now: `false`, pkg: "./test/postgres", test: "TestColdCopyUnderConnectedProgram",
+	},
+	{
+		rule: "what is flushed counts, which a crash does not take back", file: "sqlstore/postgres.go",
+		old: `(pg_current_wal_flush_lsn() - '0/0')`, now: `(pg_current_wal_insert_lsn() - '0/0')`, pkg: "./test/postgres", test: "TestCrashIsNoReload",
 	},
 	{
 		rule: "restored tables are others in MySQL too", file: "sqlstore/dialect.go",

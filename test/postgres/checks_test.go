@@ -231,7 +231,7 @@ func TestTables(t *testing.T) {
 	for _, c := range []struct{ setup, want string }{
 		{"CREATE TABLE snowfence_lease (id int)", "another program's"},
 		{"CREATE TABLE snowfence_meta (id int)", "does not exist"},
-		{"CREATE TABLE snowfence_meta (name text primary key, value text); INSERT INTO snowfence_meta VALUES ('id', 'x'), ('version', '2');" +
+		{"CREATE TABLE snowfence_meta (name text primary key, value text); INSERT INTO snowfence_meta VALUES ('id', 'x'), ('version', '99');" +
 			" CREATE TABLE snowfence_lease (id int)", "use a newer program"},
 	} {
 		name := p.NewDatabase(t)

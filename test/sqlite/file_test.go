@@ -140,7 +140,7 @@ func TestRefusedDatabases(t *testing.T) {
 	}
 	defer memory.Close()
 	newer, _ := openFile(t, filepath.Join(t.TempDir(), "newer.db"))
-	if _, err := newer.Exec("CREATE TABLE snowfence_meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL); INSERT INTO snowfence_meta VALUES ('id', 'x'), ('version', '2')"); err != nil {
+	if _, err := newer.Exec("CREATE TABLE snowfence_meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL); INSERT INTO snowfence_meta VALUES ('id', 'x'), ('version', '99')"); err != nil {
 		t.Fatal(err)
 	}
 	missing, _ := openFile(t, filepath.Join(t.TempDir(), "no", "such", "folder.db"))
