@@ -1,0 +1,176 @@
+package lease
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// The tests here try the arithmetic of grants on all small cases, and compare with what its rules say tick by tick.
+
+const lastTick = 15
+
+// small returns a ticker of a layout with 16 ticks of 10 ms.
+func small(t *testing.T, ttl time.Duration) ticker {
+	t.Helper()
+	l, err := snowfence.ParseLayout("time=4,node=3,seq=2,epoch=2025-01-01,tick=10ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := snowfence.NewScheme(l)
+	if err != nil || s.MaxTick() != lastTick {
+		t.Fatal(s.MaxTick(), err)
+	}
+	return ticker{l, lastTick, ttl}
+}
+
+// smallRecords are records with all ends and skipped stretches of few ticks; also one that was never leased, and one of an earlier layout.
+func smallRecords() (out []Record) {
+	for _, until := range []int64{1, 3, 4, 9, lastTick, lastTick + 1} {
+		out = append(out, Record{Nonce: "x", Generation: 2, Until: until})
+		for _, skip := range [][2]int64{{1, 3}, {3, 5}, {4, 6}, {5, 12}, {9, 10}, {6, lastTick + 1}, {lastTick, lastTick + 1}} {
+			if until <= skip[0] || until >= skip[1] {
+				out = append(out, Record{Nonce: "x", Generation: 2, Until: until, SkipFrom: skip[0], SkipUntil: skip[1]})
+			}
+		}
+	}
+	return append(out, Record{Generation: 2, Until: 7}, Record{Nonce: "x", Generation: 1, Until: 7})
+}
+
+// wantGrant says what a grant is: it starts at the first tick that is above all floors, not more than a ttl in the past, and in no skipped stretch, with
+// none left before the present; and it ends a ttl ahead, before the next skipped stretch and with the layout.
+func wantGrant(t ticker, floorOfAll int64, rs []Record, now time.Time) (from, until int64) {
+	tick := t.layout.TickOf(now)
+	from = max(floorOfAll, t.layout.TickOf(now.Add(-t.ttl)))
+	for _, r := range rs {
+		if r.Nonce == "x" && r.Generation == 2 {
+			from = max(from, r.Until)
+		}
+	}
+	for again := true; again; {
+		again = false
+		for _, r := range rs {
+			if inside, next := from >= r.SkipFrom && from < r.SkipUntil, from < r.SkipFrom && r.SkipFrom <= tick; inside || next {
+				from, again = r.SkipUntil, true
+			}
+		}
+	}
+	until = from + 1
+	for u := until; u <= lastTick+1; u++ {
+		ok := u == from+1 || u <= tick+1 || !t.layout.TimeOf(u).After(now.Add(t.ttl))
+		for _, r := range rs {
+			ok = ok && (u-1 < r.SkipFrom || u-1 >= r.SkipUntil)
+		}
+		if !ok {
+			break
+		}
+		until = u
+	}
+	return from, until
+}
+
+// times calls f with times in all ticks of the layout, at their beginning and inside.
+func times(t ticker, f func(now time.Time)) {
+	for at := t.layout.Epoch; t.layout.TickOf(at) <= lastTick; at = at.Add(5 * time.Millisecond) {
+		f(at)
+	}
+}
+
+func TestGrantsOfSmallRecords(t *testing.T) {
+	rs := smallRecords()
+	for _, ttl := range []time.Duration{3 * time.Millisecond, 30 * time.Millisecond} {
+		w := small(t, ttl)
+		for _, ns := range []Namespace{{Since: 2, Floor: 0}, {Since: 2, Floor: 4}} {
+			for i, a := range rs {
+				for _, b := range rs[i:] {
+					times(w, func(now time.Time) {
+						for _, block := range [][]Record{{a}, {a, b}, {b, a}} {
+							from, until, err := w.grant(ns, block, now)
+							wantFrom, wantUntil := wantGrant(w, ns.Floor, block, now)
+							switch {
+							case wantFrom > lastTick:
+								if !errors.Is(err, snowfence.ErrLifetime) {
+									t.Fatalf("at %v, from %+v: granted [%d, %d) after the last tick (%v)", now, block, from, until, err)
+								}
+							case err != nil || from != wantFrom || until != wantUntil:
+								t.Fatalf("at %v, ttl %v, floor %d, from %+v: granted [%d, %d), %v, not [%d, %d)",
+									now, ttl, ns.Floor, block, from, until, err, wantFrom, wantUntil)
+							}
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// What is renewed ends a ttl ahead, never before what was granted, with the layout, and before the next skipped stretch. What ended more than a ttl ago, or ends
+// at a skipped stretch that has begun, is taken anew.
+func TestRenewalsOfSmallRecords(t *testing.T) {
+	rs := smallRecords()
+	for _, ttl := range []time.Duration{3 * time.Millisecond, 30 * time.Millisecond} {
+		w := small(t, ttl)
+		for i, a := range rs {
+			for _, b := range rs[i:] {
+				times(w, func(now time.Time) {
+					tick := w.layout.TickOf(now)
+					for _, block := range [][]Record{{a}, {a, b}, {b, a}} {
+						until := max(w.layout.TickOf(now.Add(ttl)), tick+1)
+						lapsed := false
+						for _, r := range block {
+							until = max(until, r.Until)
+							lapsed = lapsed || w.layout.TickOf(now.Add(-ttl)) > r.Until
+						}
+						until = min(until, lastTick+1)
+						for _, r := range block {
+							for skipped := r.SkipFrom; skipped < r.SkipUntil && r.Until <= r.SkipFrom; skipped++ {
+								until = min(until, skipped)
+								lapsed = lapsed || skipped <= tick
+							}
+						}
+						if got := w.renewal(block, now); got != until {
+							t.Fatalf("at %v, ttl %v: %+v is renewed to %d, not %d", now, ttl, block, got, until)
+						}
+						if got := w.lapsed(block, now); got != lapsed {
+							t.Fatalf("at %v, ttl %v: %+v is lapsed: %t, not %t", now, ttl, block, got, lapsed)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// A grant is written with the run of ticks that it belongs to: a new run where something was left out, and where the record says nothing of this layout.
+func TestGrantedRecords(t *testing.T) {
+	ns := Namespace{Since: 2, Floor: 3}
+	known := Record{Nonce: "x", Generation: 2, Until: 5, From: 4, PrevUntil: 1, SkipFrom: 8, SkipUntil: 9}
+	old, fresh := known, known
+	old.Generation, fresh.Nonce = 1, ""
+	for _, c := range []struct {
+		name              string
+		r                 Record
+		from              int64
+		wantFrom, wantEnd int64
+		skip              bool
+	}{
+		{"at its end", known, 5, 4, 1, true},
+		{"above its end", known, 6, 6, 5, true},
+		{"of an earlier layout", old, 3, 3, 3, false},
+		{"of an earlier layout, above the floor", old, 6, 6, 3, false},
+		{"never leased", fresh, 3, 3, 3, false},
+		{"never leased, above the floor", fresh, 6, 6, 3, false},
+	} {
+		got := granted(ns, c.r, c.from, 7)
+		want := c.r
+		want.From, want.PrevUntil, want.Until = c.wantFrom, c.wantEnd, 7
+		if !c.skip {
+			want.SkipFrom, want.SkipUntil = 0, 0
+		}
+		if got != want {
+			t.Errorf("%s: %+v, not %+v", c.name, got, want)
+		}
+	}
+}

@@ -1,0 +1,207 @@
+package snowfence
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// grant asks a fence, which has to answer.
+func grant(t *testing.T, f Fence, after int64) Grant {
+	t.Helper()
+	g, err := f.Grant(t.Context(), after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// Fences of fixed nodes take the first and the last node of a layout, and no other number.
+func TestNodesOfTheLayout(t *testing.T) {
+	s := testScheme(t, "twitter")
+	for _, node := range []int64{-1, 0, s.Nodes() - 1, s.Nodes()} {
+		f, err := StateFile(filepath.Join(t.TempDir(), "node"), s, node)
+		if err == nil {
+			kill(t, f)
+		}
+		_, static := Static(s, node).Grant(t.Context(), 0)
+		if inside := node >= 0 && node < s.Nodes(); inside != (err == nil) || inside != (static == nil) {
+			t.Errorf("node %d: state file %v, static %v", node, err, static)
+		}
+	}
+}
+
+// A static fence grants the layout to its last tick, from what was used on.
+func TestStaticTicks(t *testing.T) {
+	s := testScheme(t, "twitter")
+	f := Static(s, 3)
+	last := s.MaxTick()
+	if g := grant(t, f, last); g.From != 0 || g.Until != last+1 {
+		t.Errorf("granted %+v, and the last tick is %d", g, last)
+	}
+	if _, err := f.Grant(t.Context(), last+1); !errors.Is(err, ErrLifetime) {
+		t.Errorf("past the last tick: %v", err)
+	}
+	for _, used := range []int64{100, 50} { // a late word lowers nothing
+		if err := f.Release(t.Context(), Grant{}, used); err != nil {
+			t.Fatal(err)
+		}
+		if g := grant(t, f, 0); g.From != 100 {
+			t.Errorf("after %d was used as well, ticks from %d on are granted, not from 100", used, g.From)
+		}
+	}
+}
+
+// What a state file grants, and what stands in it afterwards.
+func TestStateFileTicks(t *testing.T) {
+	s := testScheme(t, "twitter")
+	path := filepath.Join(t.TempDir(), "node")
+	f := openState(t, path, s, 3)
+	check := func(g Grant, from, until int64) {
+		t.Helper()
+		if g.From != from || g.Until != until {
+			t.Errorf("granted [%d, %d), not [%d, %d)", g.From, g.Until, from, until)
+		}
+		if st, err := readState(path, fileState{s.Fingerprint(), 3, 0}); err != nil || st.until < g.Until {
+			t.Errorf("granted to %d, and the file says %d (%v)", g.Until, st.until, err)
+		}
+	}
+	release := func(used, from int64) {
+		t.Helper()
+		if err := f.Release(t.Context(), Grant{}, used); err != nil {
+			t.Fatal(err)
+		}
+		if st, err := readState(path, fileState{s.Fingerprint(), 3, 0}); err != nil || st.until != from {
+			t.Errorf("after %d was used the file says %d (%v), not %d", used, st.until, err, from)
+		}
+	}
+	const window = 1000 // ticks of stateWindow
+	check(grant(t, f, 0), 0, window+1)
+	check(grant(t, f, window), 0, window+1)
+	check(grant(t, f, window+1), 0, 2*window+2)
+	release(1500, 1500)
+	check(grant(t, f, 100), 1500, 1500+window)
+	release(1400, 1500) // what was used before the grant stays used
+	check(grant(t, f, 100), 1500, 1500+window)
+	release(9999, 1500+window) // nobody can have used more
+	kill(t, f)
+	f = openState(t, path, s, 3)
+	check(grant(t, f, 100), 1500+window, 1500+2*window)
+	last := s.MaxTick()
+	check(grant(t, f, last-10), 1500+window, last+1)
+	kill(t, f)
+	if err := f.(io.Closer).Close(); err != nil {
+		t.Errorf("closed twice: %v", err)
+	}
+	if _, err := f.Grant(t.Context(), last); err != nil && !strings.Contains(err.Error(), "closed") {
+		t.Errorf("a closed file: %v", err)
+	}
+	f = openState(t, path, s, 3)
+	if _, err := f.Grant(t.Context(), last); !errors.Is(err, ErrLifetime) {
+		t.Errorf("after the last tick was granted: %v", err)
+	}
+}
+
+// With ticks longer than its window a state file grants one at a time.
+func TestStateFileOfLongTicks(t *testing.T) {
+	s := testScheme(t, "time=31,node=10,seq=12,epoch=2025-01-01,tick=10s")
+	path := filepath.Join(t.TempDir(), "node")
+	f := openState(t, path, s, 3)
+	grant(t, f, 7)
+	kill(t, f)
+	f = openState(t, path, s, 3)
+	if g := grant(t, f, 2); g.From != 9 || g.Until != 10 {
+		t.Errorf("granted %+v, not tick 9", g)
+	}
+}
+
+// A new file that gives everything back says 0, and can be used again.
+func TestStateFileOfNothingUsed(t *testing.T) {
+	s := testScheme(t, "twitter")
+	path := filepath.Join(t.TempDir(), "node")
+	f := openState(t, path, s, 3)
+	grant(t, f, 0)
+	if err := f.Release(t.Context(), Grant{}, 0); err != nil {
+		t.Fatal(err)
+	}
+	kill(t, f)
+	if g := grant(t, openState(t, path, s, 3), 0); g.From != 0 {
+		t.Errorf("granted %+v, and nothing was used", g)
+	}
+}
+
+// What keeps a state file from being opened or written is in the error, and nothing is granted.
+func TestStateFileErrorsNameTheCause(t *testing.T) {
+	s := testScheme(t, "twitter")
+	mkdir := func(path string) {
+		t.Helper()
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		before func(path string)
+		want   error
+	}{
+		"a file instead of a folder": {func(path string) {
+			if err := os.WriteFile(filepath.Dir(path), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}, syscall.ENOTDIR},
+		"a folder instead of the file": {func(path string) { mkdir(path) }, syscall.EISDIR},
+		"a folder instead of the lock": {func(path string) { mkdir(path + ".lock") }, syscall.EISDIR},
+		"no folder":                    {func(string) {}, fs.ErrNotExist},
+		"a second name": {func(path string) {
+			mkdir(filepath.Dir(path))
+			if err := errors.Join(os.WriteFile(path, nil, 0o644), os.Link(path, path+"2")); err != nil {
+				t.Fatal(err)
+			}
+		}, ErrStateFile},
+		"a negative tick": {func(path string) {
+			mkdir(filepath.Dir(path))
+			if err := os.WriteFile(path, fileState{s.Fingerprint(), 3, -1}.encode(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}, ErrStateFile},
+	} {
+		path := filepath.Join(t.TempDir(), "folder", "node")
+		c.before(path)
+		f, err := StateFile(path, s, 3)
+		if err == nil {
+			kill(t, f)
+		}
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, c := range map[string]struct {
+		before func(path string)
+		want   error
+	}{
+		"a folder instead of the new file": {func(path string) { mkdir(path + ".new") }, syscall.EISDIR},
+		"a full disk": {func(path string) {
+			if err := os.Symlink("/dev/full", path+".new"); err != nil {
+				t.Fatal(err)
+			}
+		}, syscall.ENOSPC},
+		"a folder instead of the file": {func(path string) { mkdir(filepath.Join(path, "full")) }, fs.ErrExist},
+		"no lock": {func(path string) {
+			if err := os.Remove(path + ".lock"); err != nil {
+				t.Fatal(err)
+			}
+		}, fs.ErrNotExist},
+	} {
+		path := filepath.Join(t.TempDir(), "node")
+		f := openState(t, path, s, 3)
+		c.before(path)
+		if g, err := f.Grant(context.Background(), 5); !errors.Is(err, c.want) {
+			t.Errorf("%s: granted %+v, %v", name, g, err)
+		}
+	}
+}
