@@ -132,6 +132,7 @@ func (s *sim) lost(h *holding, node int64, a acked) {
 
 // granted is told of each grant that a lease hands to its generator.
 func (s *sim) granted(h *holding, g snowfence.Grant) {
+	s.hasGrant(h, g)
 	nodes := max(g.Nodes, 1)
 	for _, c := range h.claims {
 		if c.node == g.Node && c.from == g.From && !c.ended {

@@ -25,7 +25,7 @@ type slot struct {
 	process *process
 	clock   clock // of its machine
 	starts  int
-	madeAt  time.Duration // last ID
+	alive
 }
 
 // holding is one lease of a process with the generator on it. It stands between the two as their fence, and tells the ledger what it sees.
@@ -91,7 +91,7 @@ func (p *process) program() {
 		p.holdings = append(p.holdings, h)
 		err := p.open(ctx, h)
 		if err == nil {
-			for p.own.IntN(3) > 0 {
+			for p.own.IntN(3) > 0 && !p.s.shy() {
 				p.session(ctx, h)
 			}
 			p.leave(ctx, h)
@@ -115,10 +115,12 @@ func (p *process) open(ctx context.Context, h *holding) error {
 		TTL: s.ttl, Label: sl.label, Node: sl.node, Nodes: sl.nodes, Guard: sl.guard, Wait: p.own.IntN(2) == 0,
 		MaxSkew: s.skew, Idle: sl.idle, Time: p.source(),
 	}
+	began := p.now()
 	octx, cancel := p.WithTimeout(ctx, 2*s.ttl)
 	defer cancel()
 	var err error
 	h.l, err = lease.Open(octx, link{p, h}, namespace, scheme, o)
+	s.opened(h, began, err)
 	return err
 }
 
@@ -132,6 +134,7 @@ func (p *process) session(ctx context.Context, h *holding) {
 		return
 	}
 	h.g = g
+	defer s.sessionEnded(h, p.now())
 	shared := &caller{highest: lowest}
 	if p.own.IntN(4) == 0 {
 		if _, err := snowfence.New(c); !errors.Is(err, snowfence.ErrBound) {
@@ -194,6 +197,9 @@ func (p *process) work(ctx context.Context, h *holding, g *snowfence.Generator, 
 		filled = &caller{highest: lowest} // single IDs come from batches made ahead, and the two ways are in order each on its own
 	}
 	for range rounds {
+		if s.mute() {
+			break
+		}
 		wctx, cancel := p.WithTimeout(ctx, time.Duration(p.own.Int64N(int64(s.ttl))))
 		switch n := 1 + p.own.IntN(1<<p.own.IntN(7)); p.own.IntN(4) {
 		case 0:

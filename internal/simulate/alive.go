@@ -1,0 +1,95 @@
+package simulate
+
+import (
+	"errors"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// alive is what is known of how a slot gets on. Liveness is that of grants: whether a process makes IDs from them, it
+// decides by its own coin.
+type alive struct {
+	madeAt    time.Duration // last ID
+	grantedAt time.Duration // last grant of ticks that had come
+	crowdedAt time.Duration // when others held every node that it could have had
+	dry       int           // sessions in a row, after the faults, that made no ID
+}
+
+// mostDry is how many generators may make no ID one after the other: each has a few tries, and little time for some.
+const mostDry = 8
+
+// hasGrant is told of a grant that a lease holds.
+func (s *sim) hasGrant(h *holding, g snowfence.Grant) {
+	if g.From <= s.tick() {
+		h.p.slot.grantedAt = s.now
+	}
+	if s.due > 0 && s.full(int64(h.p.slot.nodes)) {
+		s.fullAt = s.now
+	}
+}
+
+// tick is the present one of the layout.
+func (s *sim) tick() int64 { return s.schemes[s.era].Layout().TickOf(start().Add(s.now)) }
+
+// opened is told how the opening of a lease ended that began at a moment.
+func (s *sim) opened(h *holding, began time.Duration, err error) {
+	var taken *lease.TakenError
+	switch {
+	case h.p.replaying:
+	case err == nil:
+		s.hasGrant(h, h.l.Status().Grant)
+	case errors.As(err, &taken) && (s.fullAt >= began || s.full(int64(h.p.slot.nodes))):
+		h.p.slot.crowdedAt = s.now
+	}
+}
+
+// full reports, from the records alone, whether each block of so many nodes has one that is held.
+func (s *sim) full(nodes int64) bool {
+	now := s.tick()
+	for first := (s.first + nodes - 1) / nodes * nodes; first+nodes-1 <= s.last; first += nodes {
+		held := false
+		for n := first; n < first+nodes && !held; n++ {
+			held = s.store.get(keysOf(n))[0].Held(now)
+		}
+		if !held {
+			return false
+		}
+	}
+	return true
+}
+
+// sessionEnded is told of the end of a generator's life that began at a moment.
+func (s *sim) sessionEnded(h *holding, began time.Duration) {
+	if h.p.dead || h.p.replaying || s.due == 0 || began < s.due {
+		return
+	}
+	sl := h.p.slot
+	if sl.dry++; sl.madeAt >= began {
+		sl.dry = 0
+	}
+	if sl.dry > mostDry && !s.shared(sl) {
+		s.violate("%s made no ID in %d sessions after all faults had ended", sl.label, sl.dry)
+	}
+}
+
+// living checks that every slot was granted ticks since it was due, unless others held all nodes.
+func (s *sim) living() {
+	for _, sl := range s.slots {
+		if max(sl.madeAt, sl.grantedAt, sl.crowdedAt) < s.due && !s.plan.noSlots[sl.index] && !s.shared(sl) {
+			s.violate("%s was granted nothing in %v after all faults had ended %v before; its last grant was at %v, its last ID at %v",
+				sl.label, s.now-s.due, s.bound(), sl.grantedAt, sl.madeAt)
+		}
+	}
+}
+
+// shared reports whether two slots are configured with the same node: only one of them can have it.
+func (s *sim) shared(sl *slot) bool {
+	for _, o := range s.slots {
+		if o != sl && o.node != nil && sl.node != nil && *o.node == *sl.node {
+			return true
+		}
+	}
+	return false
+}
