@@ -91,7 +91,7 @@ func (w *world) share(part int, most time.Duration) time.Duration {
 }
 
 // patience is how long a grant may take that has to come. It takes milliseconds, unless something is broken.
-func (w *world) patience() time.Duration { return w.share(10, time.Minute) }
+func (w *world) patience() time.Duration { return w.share(30, time.Minute) }
 
 // grant asks for the first grant, or one that reaches further than the present one.
 func (u *user) grant() error {
