@@ -12,14 +12,19 @@ import (
 
 func (p *program) decodeCommand() *cobra.Command {
 	var d decoder
-	var layout, from string
-	var secret secretFlag
-	var check checkFlags
+	var f decodeFlags
 	cmd := &cobra.Command{
 		Use:   "decode [ID]...",
 		Short: "Take IDs apart",
-		Long: `Decode shows what an ID is made of: its time, node and sequence number. It needs no lease
-and no store. Without arguments it reads IDs from standard input, one a line.
+		Long: `Decode shows what an ID is made of: its time, node and sequence number. It needs no lease.
+Without arguments, or for the argument -, it reads IDs from standard input, one a line.
+
+The layout is the one that --layout names, or that of the namespace where --namespace or
+--store is given. Otherwise it is the default layout, or for an ID whose time would lie in
+the future another one that fits; then it says that this is a guess, and what else fits.
+
+IDs may have a prefix (ord_3vgoe12ccb8gh). A text that is no decimal is read in the form that
+it is written in, which it says; --from names the form.
 
 Negative IDs are arguments, not flags. A line that is no ID is reported with its number;
 the rest goes on, and the exit code is 2.
@@ -29,41 +34,23 @@ The forms of text, here and for --format of the other commands:
 Each of them with -fixed behind its name has all IDs of one length, and texts in the order
 of the IDs. IDs of encrypted layouts are read as base32hex too, unless --from is given.`,
 		Example: `  snowfence decode 249887800817025024
+  snowfence decode --namespace orders ord_6tv5q6h8o000
   snowfence decode --layout discord --json -5
   snowfence decode --guess 605846670390853632
   snowfence decode --from base32hex --json < ids.txt`,
 		Annotations: map[string]string{takesIDs: "yes"},
 	}
-	cmd.Flags().StringVar(&layout, "layout", "snowfence", "`name` or spec of the layout (snowfence plan --help lists them)")
-	cmd.Flags().StringVar(&from, "from", "dec", "text `form` of the IDs: "+encodingNames())
-	secret.register(cmd.Flags())
-	check.register(cmd.Flags())
+	cmd.Flags().StringVar(&f.layout, "layout", "", "`name` or spec of the layout (snowfence plan --help lists them; default: as above)")
+	cmd.Flags().StringVar(&f.from, "from", "", "text `form` of the IDs: "+encodingNames()+" (default: as above)")
+	f.secret.register(cmd.Flags())
+	cmd.Flags().BoolVar(&f.check, "check", false, "refuse IDs that cannot be real: of a time to come, or with --store of a node never leased")
+	f.store.register(cmd.Flags())
 	cmd.Flags().BoolVar(&d.json, "json", false, "one JSON object a line")
 	cmd.Flags().BoolVar(&d.guess, "guess", false, "list the layouts under which the time is plausible")
 	completeLayouts(cmd, "layout")
 	cmd.RunE = p.runs(func(cmd *cobra.Command, ids []string, out *bufio.Writer) error {
-		if d.guess && p.given(cmd, "layout") {
-			return usagef("--guess looks for the layout: leave --layout out, or --guess")
-		}
-		var err error
-		if d.encoding, err = snowfence.ParseEncoding(from); err != nil {
-			return usagef("--from: %w", err)
-		}
-		view, err := newViewWith(layout, func(l snowfence.Layout) (*snowfence.Scheme, error) { return p.scheme(l, &secret) })
-		if errors.Is(err, snowfence.ErrInvalidLayout) {
-			return usagef("--layout: %w", err)
-		}
-		if err != nil {
-			return err
-		}
-		d.either = view.layout.Cipher != snowfence.Plain && !p.given(cmd, "from")
-		d.view, d.now, d.out = view, p.now(), out
-		if d.guess {
-			if d.known, err = knownViews(); err != nil {
-				return err
-			}
-		}
-		if d.plausible, err = p.plausible(cmd, &check, view.scheme); err != nil {
+		d.now, d.out = p.now(), out
+		if err := p.prepareDecoder(cmd, &d, &f); err != nil {
 			return err
 		}
 		if len(ids) > 0 {
@@ -98,7 +85,18 @@ func encodingTable() string {
 func (p *program) decodeArgs(d *decoder, ids []string) error {
 	var bad bool
 	for i, text := range ids {
-		if err := d.one([]byte(text)); err != nil {
+		err := error(nil)
+		if text == "-" {
+			err = p.decodeStdin(d)
+		} else {
+			err = d.one([]byte(text))
+		}
+		switch {
+		case errors.Is(err, errBadInput):
+			bad = true // it has been said which lines
+		case err != nil && text == "-":
+			return err
+		case err != nil:
 			bad = true
 			p.message("argument %d: %v", i+1, err)
 		}
@@ -142,11 +140,14 @@ func (p *program) decodeStdin(d *decoder) error {
 // decoder writes IDs taken apart.
 type decoder struct {
 	encoding    snowfence.Encoding
-	view        *view
+	named       bool    // the encoding was named, and no other one is tried
+	either      bool    // what is no decimal is base32hex, as new prints encrypted IDs
+	views       []*view // the layouts to try; the first one is taken where nothing speaks against it
+	source      string  // where the first layout is from
+	namespace   string
 	known       []*view // for guess
 	json, guess bool
 	plausible   *snowfence.Plausible // with --check
-	either      bool                 // what is no decimal may be base32hex, as new prints encrypted IDs
 	now         time.Time
 	out         *bufio.Writer
 	buf         []byte
@@ -154,21 +155,16 @@ type decoder struct {
 }
 
 // one decodes one text. What it returns is for the reader of the messages; a failure to write shows when out is flushed.
-func (d *decoder) one(text []byte) error {
-	id, err := d.encoding.ParseBytes(text)
-	if err != nil && d.either {
-		if other, otherErr := snowfence.Base32Hex.ParseBytes(text); otherErr == nil {
-			id, err = other, nil
-		}
-	}
+func (d *decoder) one(s []byte) error {
+	texts, err := d.texts(s)
 	if err != nil {
 		return err
 	}
 	d.buf = d.buf[:0]
 	if d.guess {
-		err = d.appendGuesses(id)
+		err = d.appendGuesses(texts[0])
 	} else {
-		err = d.appendParts(id)
+		err = d.appendParts(texts)
 	}
 	if err == nil {
 		_, _ = d.out.Write(d.buf)
@@ -177,18 +173,20 @@ func (d *decoder) one(text []byte) error {
 	return err
 }
 
-func (d *decoder) appendParts(id snowfence.ID) error {
-	parts, err := d.parts(id)
+func (d *decoder) appendParts(texts []text) error {
+	list, err := d.readings(texts)
 	if err != nil {
 		return err
 	}
 	if d.json {
-		d.buf = append(d.view.appendJSON(d.buf, id, parts), '\n')
+		d.buf = append(d.appendReading(d.buf, list), '\n')
 		return nil
 	}
 	if d.written > 0 {
 		d.buf = append(d.buf, '\n')
 	}
-	d.buf = d.view.appendPicture(d.buf, id, parts, d.now)
+	r := list[0]
+	d.buf = r.view.appendPicture(d.buf, r.id, r.parts, d.now, d.about(r)...)
+	d.buf = appendOthers(d.buf, list)
 	return nil
 }

@@ -1,63 +1,130 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
-// checkFlags ask for IDs that cannot be real to be refused.
-type checkFlags struct {
-	check bool
-	store storeFlags
+// decodeFlags are the flags of decode that say how IDs are read.
+type decodeFlags struct {
+	layout, from string
+	secret       secretFlag
+	check        bool
+	store        storeFlags
 }
 
-func (f *checkFlags) register(fs *pflag.FlagSet) {
-	fs.BoolVar(&f.check, "check", false, "refuse IDs that cannot be real: of a time to come, or with --store of a node never leased")
-	f.store.register(fs)
+// prepareDecoder finds out which layouts and forms of text are meant.
+func (p *program) prepareDecoder(cmd *cobra.Command, d *decoder, f *decodeFlags) (err error) {
+	inStore := p.given(cmd, "store") || p.given(cmd, "namespace") // those of the environment are for commands that need a store
+	if d.guess && (p.given(cmd, "layout") || inStore) {
+		return usagef("--guess looks for the layout: leave --guess out, or --layout, --store and --namespace")
+	}
+	if d.named = f.from != ""; d.named {
+		if d.encoding, err = snowfence.ParseEncoding(f.from); err != nil {
+			return usagef("--from: %w", err)
+		}
+	}
+	if d.known, err = knownViews(); err != nil {
+		return err
+	}
+	scheme := func(l snowfence.Layout) (*snowfence.Scheme, error) { return p.scheme(l, &f.secret) }
+	d.source = fromFlag
+	switch {
+	case inStore:
+		if !p.given(cmd, "layout") {
+			f.layout = ""
+		}
+		st, err := p.openStore(cmd.Context(), &f.store)
+		if err != nil {
+			return err
+		}
+		defer st.Close()
+		v, err := p.namespaceView(cmd.Context(), st, f, scheme)
+		if err != nil {
+			return err
+		}
+		d.views, d.source, d.namespace = []*view{v}, fromNamespace, f.store.namespace
+		if f.check {
+			d.plausible, err = p.plausible(cmd.Context(), st, f.store.namespace)
+		}
+		if err != nil {
+			return err
+		}
+	case f.layout != "":
+		v, err := newViewWith(f.layout, scheme)
+		if errors.Is(err, snowfence.ErrInvalidLayout) {
+			return usagef("--layout: %w", err)
+		}
+		if err != nil {
+			return err
+		}
+		d.views = []*view{v}
+	default:
+		d.views, d.source = d.known, fromDefault // the default layout is the first
+		if f.check {
+			d.views = d.known[:1]
+		}
+	}
+	d.either = d.views[0].layout.Cipher != snowfence.Plain
+	if f.check {
+		if d.plausible == nil {
+			d.plausible = &snowfence.Plausible{Now: d.now, Ahead: checkAhead}
+		}
+		p.message("a random number passes this check with a probability of %.2g", d.views[0].scheme.Odds(*d.plausible))
+	}
+	return nil
+}
+
+// namespaceView returns the view of the layout of a namespace.
+func (p *program) namespaceView(ctx context.Context, st *open.Store, f *decodeFlags, scheme func(snowfence.Layout) (*snowfence.Scheme, error)) (*view, error) {
+	ns, err := lease.ShowNamespace(ctx, st.Leases, f.store.namespace)
+	if err != nil {
+		return nil, err
+	}
+	l, err := snowfence.ParseLayout(ns.Layout)
+	if err != nil {
+		return nil, err
+	}
+	if f.layout != "" {
+		wanted, err := parseLayout(f.layout)
+		if err != nil {
+			return nil, err
+		}
+		if !wanted.Equal(l) {
+			return nil, usagef("namespace %q has the layout %s, not %s: leave --layout out, or --store and --namespace", ns.Name, layoutName(l), f.layout)
+		}
+	}
+	return newViewWith(layoutName(l), scheme)
 }
 
 // checkAhead is how far clocks and leads may be ahead of this machine's clock.
 const checkAhead = time.Minute
 
-// plausible returns what --check holds IDs against, and nil without it. How often a random number would pass is said once.
-func (p *program) plausible(cmd *cobra.Command, f *checkFlags, s *snowfence.Scheme) (*snowfence.Plausible, error) {
-	withStore := p.given(cmd, "store") || p.given(cmd, "namespace")
-	switch {
-	case !f.check && (cmd.Flags().Changed("store") || cmd.Flags().Changed("namespace")) && !p.fromEnv["store"] && !p.fromEnv["namespace"]:
-		return nil, usagef("--store and --namespace tell --check which nodes were leased: add --check")
-	case !f.check:
-		return nil, nil
+// plausible returns what --check holds IDs of a namespace against.
+func (p *program) plausible(ctx context.Context, st *open.Store, namespace string) (*snowfence.Plausible, error) {
+	leases, err := lease.ListLeases(ctx, st.Leases, namespace)
+	if err != nil {
+		return nil, err
 	}
-	want := &snowfence.Plausible{Now: p.now(), Ahead: checkAhead}
-	if withStore {
-		st, err := p.openStore(cmd.Context(), &f.store)
-		if err != nil {
-			return nil, err
-		}
-		defer st.Close()
-		leases, err := lease.ListLeases(cmd.Context(), st.Leases, f.store.namespace)
-		if err != nil {
-			return nil, err
-		}
-		if len(leases) == 0 {
-			return nil, usagef("no node of namespace %q was ever leased, so that no ID can be of it", f.store.namespace)
-		}
-		want.First = leases[0].Node
-		for _, r := range leases {
-			want.First, want.End = min(want.First, r.Node), max(want.End, r.Node+1)
-		}
+	if len(leases) == 0 {
+		return nil, usagef("no node of namespace %q was ever leased, so that no ID can be of it", namespace)
 	}
-	p.message("a random number passes this check with a probability of %.2g", s.Odds(*want))
+	want := &snowfence.Plausible{Now: p.now(), Ahead: checkAhead, First: leases[0].Node}
+	for _, r := range leases {
+		want.First, want.End = min(want.First, r.Node), max(want.End, r.Node+1)
+	}
 	return want, nil
 }
 
-func (d *decoder) parts(id snowfence.ID) (snowfence.Parts, error) {
+func (d *decoder) parts(v *view, id snowfence.ID) (snowfence.Parts, error) {
 	if d.plausible != nil {
-		return d.view.scheme.Check(id, *d.plausible)
+		return v.scheme.Check(id, *d.plausible)
 	}
-	return d.view.scheme.Decode(id)
+	return v.scheme.Decode(id)
 }

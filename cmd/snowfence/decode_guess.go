@@ -78,7 +78,7 @@ func (d *decoder) guesses(id snowfence.ID) []guess {
 		if err != nil || p.Time.After(d.now.Add(guessSlack)) {
 			continue
 		}
-		list = append(list, guess{v, p, p.Sequence < v.layout.First || p.Sequence > v.layout.Last})
+		list = append(list, guess{v, p, v.unused(p)})
 	}
 	slices.SortStableFunc(list, func(a, b guess) int {
 		if c := order(a.unused, b.unused); c != 0 {
@@ -104,10 +104,12 @@ func order(a, b bool) int {
 }
 
 // appendGuesses appends what the layouts known make of an ID.
-func (d *decoder) appendGuesses(id snowfence.ID) error {
+func (d *decoder) appendGuesses(t text) error {
+	id := t.id
 	list := d.guesses(id)
 	if d.json {
-		d.buf = fmt.Appendf(d.buf, `{"id":"%d","guesses":[`, int64(id))
+		d.buf = fmt.Appendf(d.buf, `{"id":"%d"`, int64(id))
+		d.buf = append(appendText(d.buf, t), `,"guesses":[`...)
 		for i, g := range list {
 			if i > 0 {
 				d.buf = append(d.buf, ',')
@@ -124,7 +126,11 @@ func (d *decoder) appendGuesses(id snowfence.ID) error {
 	if d.written > 0 {
 		d.buf = append(d.buf, '\n')
 	}
-	d.buf = fmt.Appendf(d.buf, "%d\n", int64(id))
+	d.buf = fmt.Appendf(d.buf, "%d", int64(id))
+	if t.guessed {
+		d.buf = fmt.Appendf(d.buf, "  (read as %s, a guess)", t.encoding.Name())
+	}
+	d.buf = append(d.buf, '\n')
 	if len(list) == 0 {
 		d.buf = append(d.buf, "  no layout known gives it a time between its epoch and now\n"...)
 	}

@@ -110,7 +110,7 @@ func (p *program) openSource(ctx context.Context, f *newFlags) (*source, error) 
 		return nil, errors.Join(err, st.Close())
 	}
 	return &source{
-		fence: l,
+		fence:    l,
 		giveBack: func() error { return errors.Join(l.Close(), st.Close()) },
 		whyLater: func(ctx context.Context, g snowfence.Grant) string { return p.whyLeasedLater(ctx, st, f, before, g) },
 	}, nil

@@ -98,7 +98,7 @@ func appendNumber(b []byte, key string, n int64) []byte {
 
 // jsonKey is the key of a part of the node: its name, out of the way of the keys of every object.
 func jsonKey(name string) string {
-	if slices.Contains([]string{"id", "layout", "unix_ms", "node"}, name) {
+	if slices.Contains([]string{"id", "layout", "unix_ms", "node", "source", "encoding", "encoding_guessed", "prefix", "others"}, name) {
 		return "part-" + name
 	}
 	return name
@@ -112,8 +112,14 @@ func jsonKey(name string) string {
 //	└─┴─────────────────────────────────────────┴─────┴─────┴────────────┘
 //	time        2026-09-28T20:01:55.251Z  (8 weeks ago, tick 501793140594)
 //	datacenter  31
-func (v *view) appendPicture(b []byte, id snowfence.ID, p snowfence.Parts, now time.Time) []byte {
-	b = fmt.Appendf(b, "%d  %s\n", int64(id), v.name)
+//
+// Notes stand in the first line.
+func (v *view) appendPicture(b []byte, id snowfence.ID, p snowfence.Parts, now time.Time, notes ...string) []byte {
+	b = fmt.Appendf(b, "%d  %s", int64(id), v.name)
+	if len(notes) > 0 {
+		b = fmt.Appendf(b, "  (%s)", strings.Join(notes, "; "))
+	}
+	b = append(b, '\n')
 	if v.layout.Cipher == snowfence.Plain { // the bits of an encrypted ID say nothing
 		b = v.appendBits(b, uint64(id))
 	} else {

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// reading is one way to take a text apart: what it is read as, under a layout.
+type reading struct {
+	text
+	guess
+	last int // how unlikely it is: 0 for what generators make, up to now or soon
+	far  int // how far from the layout that was named, or else the default one
+}
+
+// readings returns the ways to take a text apart, the one to show first. There is more than one where nobody named the layout or the form.
+func (d *decoder) readings(texts []text) ([]reading, error) {
+	var list []reading
+	var first error
+	for _, t := range texts {
+		for i, v := range d.views {
+			p, err := d.parts(v, t.id)
+			if err != nil {
+				if first == nil {
+					first = err
+				}
+				continue
+			}
+			g := guess{v, p, v.unused(p)}
+			list = append(list, reading{t, g, g.doubts(d.now), min(i, 1)})
+		}
+	}
+	if len(list) == 0 {
+		return nil, first
+	}
+	slices.SortStableFunc(list, func(a, b reading) int {
+		return cmp.Or(cmp.Compare(a.last, b.last), cmp.Compare(a.far, b.far), a.byTime(b))
+	})
+	if list[0].last > 0 && list[0].guessed {
+		return nil, fmt.Errorf("%w: it is no decimal, and in the forms that it may have its time would lie in the future: name its form with --from", snowfence.ErrInvalidID)
+	}
+	if list[0].last > 0 { // nothing is likely: then it is what it was taken for without a look
+		i := slices.IndexFunc(list, func(r reading) bool { return r.view == d.views[0] })
+		if i < 0 {
+			return nil, first
+		}
+		return list[i : i+1], nil
+	}
+	return slices.DeleteFunc(list, func(r reading) bool { return r.last > list[0].last }), nil
+}
+
+// byTime puts young IDs before old ones, where the layouts differ: most IDs one meets are young.
+func (r reading) byTime(other reading) int {
+	if r.view == other.view {
+		return 0
+	}
+	return other.parts.Time.Compare(r.parts.Time)
+}
+
+// doubts is 0 for what a generator of the layout makes, up to now or soon.
+func (g guess) doubts(now time.Time) int {
+	switch {
+	case g.parts.Time.After(now.Add(guessSlack)):
+		return 2
+	case g.unused:
+		return 1
+	}
+	return 0
+}
+
+// unused reports whether a sequence number is one that no generator of the layout makes.
+func (v *view) unused(p snowfence.Parts) bool {
+	return p.Sequence < v.layout.First || p.Sequence > v.layout.Last
+}
+
+// about says in a few words where the layout of a reading comes from, and what its text was.
+func (d *decoder) about(r reading) []string {
+	var notes []string
+	switch {
+	case d.source == fromNamespace:
+		notes = append(notes, "the layout of namespace "+d.namespace)
+	case d.source == fromDefault && r.view != d.views[0]:
+		notes = append(notes, "the layout is a guess")
+	}
+	if r.guessed {
+		notes = append(notes, "read as "+r.encoding.Name()+", a guess")
+	}
+	return notes
+}
+
+// appendOthers appends a line for people with the other ways to take a text apart.
+func appendOthers(b []byte, list []reading) []byte {
+	var others []string
+	for _, r := range list[1:] {
+		what := r.view.name
+		if r.guessed && r.encoding != list[0].encoding {
+			what += " as " + r.encoding.Name()
+		}
+		others = append(others, what+" ("+r.parts.Time.Format("2006-01-02")+")")
+	}
+	if len(others) == 0 {
+		return b
+	}
+	return fmt.Appendf(b, "also fits: %s\n", strings.Join(others[:min(len(others), mostOthers)], ", "))
+}
+
+// mostOthers is how many other ways are shown.
+const mostOthers = 8
+
+// Where the layout of an ID is from.
+const (
+	fromFlag      = "given"
+	fromNamespace = "namespace"
+	fromDefault   = "default"
+	fromGuess     = "guess"
+)
+
+// appendReading appends one object: the first reading, where its layout is from, and the others.
+func (d *decoder) appendReading(b []byte, list []reading) []byte {
+	r := list[0]
+	b = r.view.appendJSON(b, r.id, r.parts)
+	b = b[:len(b)-1]
+	source := d.source
+	if source == fromDefault && r.view != d.views[0] {
+		source = fromGuess
+	}
+	b = fmt.Appendf(b, `,"source":"%s"`, source)
+	b = appendText(b, r.text)
+	for i, o := range list[1:min(len(list), mostOthers+1)] {
+		if i == 0 {
+			b = append(b, `,"others":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = snowfence.Decimal.Append(append(b, `{"id":"`...), o.id)
+		b = append(append(b, `","layout":`...), o.view.jsonID...)
+		b = o.parts.Time.AppendFormat(append(b, `,"time":"`...), time.RFC3339Nano)
+		b = append(appendText(append(b, '"'), o.text), '}')
+	}
+	if len(list) > 1 {
+		b = append(b, ']')
+	}
+	return append(b, '}')
+}
+
+// appendText appends how an ID was written, where it was no decimal.
+func appendText(b []byte, t text) []byte {
+	if t.encoding != snowfence.Decimal {
+		b = fmt.Appendf(b, `,"encoding":"%s"`, t.encoding.Name())
+	}
+	if t.guessed {
+		b = append(b, `,"encoding_guessed":true`...)
+	}
+	if t.prefix != "" {
+		b = fmt.Appendf(b, `,"prefix":"%s"`, strings.TrimSuffix(t.prefix, "_"))
+	}
+	return b
+}

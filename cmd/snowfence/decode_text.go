@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/snowfence/snowfence"
+)
+
+// text is an ID as it was read.
+type text struct {
+	id       snowfence.ID
+	encoding snowfence.Encoding
+	prefix   string // with the _ behind it
+	guessed  bool   // nobody named the encoding
+}
+
+// shortestGuess is how long a text must be to be read in a form that nobody named: any word is an ID in some form.
+const shortestGuess = 8
+
+// guessable returns the forms that are tried on a text that is no decimal, those first that people use most.
+func guessable() []snowfence.Encoding {
+	return []snowfence.Encoding{
+		snowfence.Hex, snowfence.Base32Hex, snowfence.Base58, snowfence.Base62, snowfence.Base36, snowfence.Crockford, snowfence.ZBase32,
+		snowfence.Base58Flickr, snowfence.Base64URL, snowfence.Decimal.Fixed(), snowfence.Hex.Fixed(), snowfence.Base32Hex.Fixed(), snowfence.Base58.Fixed(), snowfence.Base62.Fixed(),
+		snowfence.Base36.Fixed(), snowfence.Crockford.Fixed(), snowfence.ZBase32.Fixed(), snowfence.Base58Flickr.Fixed(), snowfence.Base64URL.Fixed(),
+	}
+}
+
+// texts returns what a text can mean: in the form that was named, or else as a decimal, or else in each form that it is written in. The error is that of the first.
+func (d *decoder) texts(s []byte) ([]text, error) {
+	first, err := readText(d.encoding, s)
+	if err == nil {
+		return []text{first}, nil
+	}
+	if d.named {
+		return nil, err
+	}
+	if d.either {
+		if t, otherErr := readText(snowfence.Base32Hex, s); otherErr == nil {
+			return []text{t}, nil
+		}
+	}
+	var list []text
+	for _, e := range guessable() {
+		t, otherErr := readText(e, s)
+		if otherErr != nil || len(s)-len(t.prefix) < shortestGuess || !bytes.Equal(e.Append(nil, t.id), s[len(t.prefix):]) {
+			continue // it may be read in this form, and is not written so
+		}
+		t.guessed = true
+		list = append(list, t)
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%w; no other form fits either: name one with --from", err)
+	}
+	return list, nil
+}
+
+// readText reads an ID in one form, with or without a prefix. The error is that of the text without one.
+func readText(e snowfence.Encoding, s []byte) (text, error) {
+	id, err := e.ParseBytes(s)
+	if err == nil {
+		return text{id: id, encoding: e}, nil
+	}
+	for at := bytes.LastIndexByte(s, '_'); at > 0; at = bytes.LastIndexByte(s[:at], '_') {
+		if _, nameErr := snowfence.NewPrefix(string(s[:at]), e); nameErr != nil {
+			continue
+		}
+		if id, digitsErr := e.ParseBytes(s[at+1:]); digitsErr == nil {
+			return text{id: id, encoding: e, prefix: string(s[:at+1])}, nil
+		}
+	}
+	return text{}, err
+}
