@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
 // text is an ID as it was read.
@@ -56,19 +57,8 @@ func (d *decoder) texts(s []byte) ([]text, error) {
 	return list, nil
 }
 
-// readText reads an ID in one form, with or without a prefix. The error is that of the text without one.
+// readText reads an ID in one form, with or without a prefix.
 func readText(e snowfence.Encoding, s []byte) (text, error) {
-	id, err := e.ParseBytes(s)
-	if err == nil {
-		return text{id: id, encoding: e}, nil
-	}
-	for at := bytes.LastIndexByte(s, '_'); at > 0; at = bytes.LastIndexByte(s[:at], '_') {
-		if _, nameErr := snowfence.NewPrefix(string(s[:at]), e); nameErr != nil {
-			continue
-		}
-		if id, digitsErr := e.ParseBytes(s[at+1:]); digitsErr == nil {
-			return text{id: id, encoding: e, prefix: string(s[:at+1])}, nil
-		}
-	}
-	return text{}, err
+	id, prefix, err := server.ReadID(e, s)
+	return text{id: id, encoding: e, prefix: prefix}, err
 }

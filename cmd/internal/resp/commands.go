@@ -235,13 +235,13 @@ func (c *conn) nextRuns(sp *server.Space, n int64) {
 	}
 }
 
-// decode is SNOWFENCE.DECODE namespace id.
+// decode is SNOWFENCE.DECODE namespace id. The ID may have a prefix.
 func decode(c *conn, args [][]byte) {
 	sp, ok := c.in(args[1], server.VerbRead, 1)
 	if !ok {
 		return
 	}
-	id, err := snowfence.Decimal.ParseBytes(args[2])
+	id, _, err := server.ReadID(snowfence.Decimal, args[2])
 	if err != nil {
 		c.fail(err)
 		return

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -16,11 +17,12 @@ import (
 type wish struct {
 	n    int64
 	runs bool
+	form server.Form
 }
 
-// asked reads ?n=10&runs=true.
+// asked reads ?n=10&format=base58&prefix=ord, or ?n=10&runs=true.
 func asked(r *http.Request) (wish, error) {
-	q, err := query(r, "n", "runs")
+	q, err := query(r, "n", "runs", "format", "prefix")
 	if err != nil {
 		return wish{}, err
 	}
@@ -32,7 +34,14 @@ func asked(r *http.Request) (wish, error) {
 	if err != nil {
 		return wish{}, err
 	}
-	return wish{n, runs}, server.CheckCount(n)
+	form, err := server.ParseForm(q.Get("format"), q.Get("prefix"))
+	if err == nil && runs && (q.Has("format") || q.Has("prefix")) {
+		err = server.NewError(server.Invalid, errors.New("runs are numbers to count from: leave runs out, or format and prefix"))
+	}
+	if err != nil {
+		return wish{}, err
+	}
+	return wish{n, runs, form}, server.CheckCount(n)
 }
 
 // next is GET /v1/{namespace}/next?n=10: {"ids":["…"]}, or lines, or with runs=true {"runs":[…]}.
@@ -67,7 +76,7 @@ func (h *rest) next(w http.ResponseWriter, r *http.Request) error {
 		}
 		sp.Made.Add(1)
 		h.head(w, text)
-		*buf = appendIDs((*buf)[:0], []snowfence.ID{one}, text, true, true)
+		*buf = appendIDs((*buf)[:0], []snowfence.ID{one}, want.form, text, true, true)
 		_, _ = w.Write(*buf) // the client may be gone; its IDs are used up
 		return nil
 	}
@@ -75,14 +84,14 @@ func (h *rest) next(w http.ResponseWriter, r *http.Request) error {
 		sp.Made.Add(n)
 		h.head(w, text)
 		if len(ids) <= piece {
-			*buf = appendIDs((*buf)[:0], ids, text, true, true)
+			*buf = appendIDs((*buf)[:0], ids, want.form, text, true, true)
 			w.Header()["Content-Length"] = []string{strconv.Itoa(len(*buf))} // otherwise net/http would send chunks
 			_, _ = w.Write(*buf)
 			return
 		}
 		for first := true; len(ids) > 0; first = false {
 			k := min(len(ids), piece)
-			*buf = appendIDs((*buf)[:0], ids[:k], text, first, k == len(ids))
+			*buf = appendIDs((*buf)[:0], ids[:k], want.form, text, first, k == len(ids))
 			if _, err := w.Write(*buf); err != nil {
 				return
 			}
@@ -105,10 +114,10 @@ func (h *rest) head(w http.ResponseWriter, text bool) {
 }
 
 // appendIDs appends IDs as lines, or as JSON, which has a begin and an end.
-func appendIDs(b []byte, ids []snowfence.ID, text, first, last bool) []byte {
+func appendIDs(b []byte, ids []snowfence.ID, form server.Form, text, first, last bool) []byte {
 	if text {
 		for _, id := range ids {
-			b = snowfence.Decimal.Append(b, id)
+			b = form.Append(b, id)
 			b = append(b, '\n')
 		}
 		return b
@@ -121,7 +130,7 @@ func appendIDs(b []byte, ids []snowfence.ID, text, first, last bool) []byte {
 		if i > 0 || !first {
 			b = append(b, `","`...)
 		}
-		b = snowfence.Decimal.Append(b, id)
+		b = form.Append(b, id)
 	}
 	if last {
 		b = append(b, "\"]}\n"...)
@@ -149,18 +158,23 @@ func (h *rest) runs(w http.ResponseWriter, r *http.Request, sp *server.Space, n 
 	return nil
 }
 
-// stream is GET /v1/{namespace}/stream: a line for each ID until the client has enough.
+// stream is GET /v1/{namespace}/stream?format=base58&prefix=ord: a line for each ID until the client has enough.
 func (h *rest) stream(w http.ResponseWriter, r *http.Request) error {
 	sp, id, err := h.space(r, server.VerbIDs, 0)
+	if err != nil {
+		return err
+	}
+	q, err := query(r, "format", "prefix")
+	if err != nil {
+		return err
+	}
+	form, err := server.ParseForm(q.Get("format"), q.Get("prefix"))
 	if err != nil {
 		return err
 	}
 	if r.Method == http.MethodHead {
 		h.head(w, true)
 		return nil
-	}
-	if _, err := query(r); err != nil {
-		return err
 	}
 	control := http.NewResponseController(w)
 	var b []byte
@@ -175,11 +189,7 @@ func (h *rest) stream(w http.ResponseWriter, r *http.Request) error {
 		}
 		if err == nil {
 			err = sp.Batch(r.Context(), int(n), func(ids []snowfence.ID) {
-				b = b[:0]
-				for _, id := range ids {
-					b = snowfence.Decimal.Append(b, id)
-					b = append(b, '\n')
-				}
+				b = appendIDs(b[:0], ids, form, true, true, true)
 			})
 		}
 		if err != nil && !started {
@@ -203,13 +213,21 @@ func (h *rest) stream(w http.ResponseWriter, r *http.Request) error {
 // slowest is how long a client may take for a piece of a stream.
 const slowest = 30 * time.Second
 
-// decode is GET /v1/{namespace}/decode/{id}.
+// decode is GET /v1/{namespace}/decode/{id}?format=base58&prefix=ord. The ID may have any prefix where none is asked for.
 func (h *rest) decode(w http.ResponseWriter, r *http.Request) error {
 	sp, _, err := h.space(r, server.VerbRead, 1)
 	if err != nil {
 		return err
 	}
-	id, err := snowfence.Decimal.Parse(r.PathValue("id"))
+	q, err := query(r, "format", "prefix")
+	if err != nil {
+		return err
+	}
+	form, err := server.ParseForm(q.Get("format"), q.Get("prefix"))
+	if err != nil {
+		return err
+	}
+	id, err := form.Parse(r.PathValue("id"))
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,9 @@ func (h *rest) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if _, err := query(r); err != nil {
+		return err
+	}
 	list, err := h.s.Namespaces(r.Context(), id)
 	if err != nil {
 		return err
@@ -29,6 +32,9 @@ func (h *rest) list(w http.ResponseWriter, r *http.Request) error {
 func (h *rest) show(w http.ResponseWriter, r *http.Request) error {
 	name, _, err := h.may(r, server.VerbRead, 1)
 	if err != nil {
+		return err
+	}
+	if _, err := query(r); err != nil {
 		return err
 	}
 	info, err := h.s.ShowNamespace(r.Context(), name)
@@ -46,6 +52,9 @@ type wanted struct {
 }
 
 func body(w http.ResponseWriter, r *http.Request) (v wanted, err error) {
+	if _, err := query(r); err != nil {
+		return v, err
+	}
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&v); err != nil {

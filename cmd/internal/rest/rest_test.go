@@ -105,6 +105,23 @@ func TestPaths(t *testing.T) {
 		{"/v1/{namespace}/decode/{id}", "GET", "/v1/default/decode/2104672976770170879", "", 200, ""},
 		{"/v1/{namespace}/decode/{id}", "GET", "/v1/default/decode/x", "", 400, "invalid"},
 		{"/v1/{namespace}/decode/{id}", "GET", "/v1/default/decode/-1", "", 400, "invalid"},
+		{"/v1/{namespace}/decode/{id}", "GET", "/v1/default/decode/ord_2104672976770170879", "", 200, ""},
+		{"/v1/{namespace}/decode/{id}", "GET", "/v1/default/decode/ord_2104672976770170879?prefix=ord", "", 200, ""},
+		{"/v1/{namespace}/decode/{id}", "GET", "/v1/default/decode/usr_2104672976770170879?prefix=ord", "", 400, "invalid"},
+		{"/v1/{namespace}/decode/{id}", "GET", "/v1/default/decode/2104672976770170879?prefix=ord", "", 400, "invalid"},
+		{"/v1/{namespace}/decode/{id}", "GET", "/v1/default/decode/ord_afvLx21TMZ?format=base58", "", 200, ""},
+		{"/v1/{namespace}/decode/{id}", "GET", "/v1/default/decode/afvLx21TMZ", "", 400, "invalid"},
+		{"/v1/{namespace}/decode/{id}", "GET", "/v1/default/decode/5?format=base5", "", 400, "invalid"},
+		{"/v1/{namespace}/decode/{id}", "GET", "/v1/default/decode/5?from=dec", "", 400, "invalid"},
+		{"/v1/{namespace}/next", "GET", "/v1/default/next?format=base58&prefix=ord", "", 200, ""},
+		{"/v1/{namespace}/next", "GET", "/v1/default/next?n=3000&format=hex-fixed", "", 200, ""},
+		{"/v1/{namespace}/next", "GET", "/v1/default/next?format=base5", "", 400, "invalid"},
+		{"/v1/{namespace}/next", "GET", "/v1/default/next?prefix=Ord", "", 400, "invalid"},
+		{"/v1/{namespace}/next", "GET", "/v1/default/next?n=2&runs=true&prefix=ord", "", 400, "invalid"},
+		{"/v1", "GET", "/v1?all=true", "", 400, "invalid"},
+		{"/v1/{namespace}", "GET", "/v1/default?all=true", "", 400, "invalid"},
+		{"/v1/{namespace}", "PUT", "/v1/x?layout=twitter", "{}", 400, "invalid"},
+		{"/v1/{namespace}", "PATCH", "/v1/default?layout=twitter", "{}", 400, "invalid"},
 		{"/v1/{namespace}/range", "GET", "/v1/default/range?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z", "", 200, ""},
 		{"/v1/{namespace}/range", "GET", "/v1/default/range", "", 400, "invalid"},
 		{"/v1/{namespace}/range", "GET", "/v1/default/range?from=2&to=1", "", 400, "invalid"},
@@ -332,4 +349,31 @@ func FuzzPaths(f *testing.F) {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	})
+}
+
+// What next and stream write in a form, decode reads in that form, as the ID of the same namespace.
+func TestForms(t *testing.T) {
+	f := start(t)
+	for _, form := range []string{"", "format=base58", "format=hex-fixed&prefix=ord", "format=base64url&prefix=a_b", "prefix=usr"} {
+		w := f.do("GET", "/v1/default/next?n=2&"+form, "")
+		var got struct{ IDs []string }
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || len(got.IDs) != 2 {
+			t.Fatalf("%s: %v, %s", form, err, w.Body)
+		}
+		var ids []int64
+		for _, text := range got.IDs {
+			w := f.do("GET", "/v1/default/decode/"+text+"?"+form, "")
+			var parts struct {
+				ID   int64 `json:"id,string"`
+				Time time.Time
+			}
+			if err := json.Unmarshal(w.Body.Bytes(), &parts); err != nil || time.Since(parts.Time).Abs() > time.Hour {
+				t.Fatalf("%s, %s: %v, %s", form, text, err, w.Body)
+			}
+			ids = append(ids, parts.ID)
+		}
+		if ids[0] >= ids[1] {
+			t.Errorf("%s: %v are %d", form, got.IDs, ids)
+		}
+	}
 }

@@ -1,0 +1,62 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/snowfence/snowfence"
+)
+
+// Form is how a caller writes IDs: an encoding, and a prefix or none. The zero value writes decimals.
+type Form struct {
+	encoding snowfence.Encoding
+	prefix   string // with the _ behind it
+}
+
+// ParseForm returns the form of a format such as base58, decimal where that is missing, and the name of a prefix.
+func ParseForm(format, prefix string) (f Form, err error) {
+	if format != "" {
+		if f.encoding, err = snowfence.ParseEncoding(format); err != nil {
+			return f, kindError{Invalid, fmt.Errorf("format: %w", err)}
+		}
+	}
+	if prefix != "" {
+		if _, err := snowfence.NewPrefix(prefix, f.encoding); err != nil {
+			return f, kindError{Invalid, err}
+		}
+		f.prefix = prefix + "_"
+	}
+	return f, nil
+}
+
+// Append appends the text of an ID. It needs no quoting in JSON.
+func (f Form) Append(b []byte, id snowfence.ID) []byte {
+	return f.encoding.Append(append(b, f.prefix...), id)
+}
+
+// Parse returns the ID of a text. A form with a prefix takes texts with that prefix only, one without takes any.
+func (f Form) Parse(text string) (snowfence.ID, error) {
+	id, prefix, err := ReadID(f.encoding, []byte(text))
+	if err == nil && f.prefix != "" && prefix != f.prefix {
+		err = fmt.Errorf("%w: %q does not begin with %s", snowfence.ErrInvalidID, clip(text), f.prefix)
+	}
+	return id, err
+}
+
+func clip(s string) string { return s[:min(len(s), 100)] }
+
+// ReadID reads an ID in an encoding, with a prefix before it or without one. The prefix is returned with its _; the error is that of the text without one.
+func ReadID(e snowfence.Encoding, s []byte) (id snowfence.ID, prefix string, err error) {
+	if id, err = e.ParseBytes(s); err == nil {
+		return id, "", nil
+	}
+	for at := bytes.LastIndexByte(s, '_'); at > 0; at = bytes.LastIndexByte(s[:at], '_') { // some encodings have a digit _
+		if _, nameErr := snowfence.NewPrefix(string(s[:at]), e); nameErr != nil {
+			continue
+		}
+		if id, digitsErr := e.ParseBytes(s[at+1:]); digitsErr == nil {
+			return id, string(s[:at+1]), nil
+		}
+	}
+	return 0, "", err
+}
