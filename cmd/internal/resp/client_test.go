@@ -188,6 +188,9 @@ func TestDecodeAndRange(t *testing.T) {
 	if got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
+	if prefixed := fmt.Sprint(p.do("SNOWFENCE.DECODE", "default", "ord_2104672976770170879")); prefixed != got {
+		t.Errorf("with a prefix: %s", prefixed)
+	}
 	p.fails(p.do("SNOWFENCE.DECODE", "default", "abc"), "ERR")
 	p.fails(p.do("SNOWFENCE.DECODE", "default", "-5"), "ERR")
 	r := p.do("SNOWFENCE.RANGE", "default", "2026-09-28T20:41:55.251Z", "1790628115252").([]any)
