@@ -16,8 +16,19 @@ type Change struct {
 
 	At    time.Time // To stamps no tick that starts before this instant
 	Floor time.Time // From stamps no tick that starts at this instant or later; zero means At. It is the highest floor of all grants, not the clock: IDs may run ahead of it
+	Since time.Time // From stamps no tick that starts before this instant; zero means its epoch
 
 	FromNodes, ToNodes NodeRange // nodes in use on either side; the zero value means all
+
+	// Past are the layouts before From. Two safe changes are no safe walk: To may repeat a layout that From itself never met.
+	Past []Era
+}
+
+// Era is a layout while IDs were made with it, by any of its nodes.
+type Era struct {
+	Layout Layout
+	From   time.Time // it stamped no tick that starts before this instant; zero means its epoch
+	Until  time.Time // it stamped no tick that starts at this instant or later
 }
 
 // NodeRange is a half-open range of node numbers. The zero value means all nodes of the layout.
@@ -30,7 +41,7 @@ type Verdict struct {
 	// Collision is an ID that both sides can make, the lowest one as an unsigned number. With nil it is proven that there is none.
 	Collision *Collision
 
-	LastOld  ID // highest ID, as a signed number, that From can have made
+	LastOld  ID // highest ID, as a signed number, that From or the layouts before it can have made
 	FirstNew ID // lowest ID of To's first tick
 }
 
@@ -38,14 +49,16 @@ type Verdict struct {
 type Collision struct {
 	ID       ID
 	From, To Parts
+	Past     int // 1 and more: From is of Change.Past[Past-1]; 0: it is of Change.From
 }
 
 // Ordered reports whether IDs made after the change sort above all earlier ones, as signed numbers. A change without it is safe, but
 // columns sorted by ID are no longer in the order of time. It says nothing of the day on which To itself turns negative.
 func (v Verdict) Ordered() bool { return v.FirstNew > v.LastOld }
 
-// Check proves that no ID that To can make equals one that From can have made, or finds an ID that both can. It is exact: all
-// nodes and rollback values, and the sequence numbers First to Last, are taken as used on either side.
+// Check proves that no ID that To can make equals one that From, or a layout before it, can have made, or finds an ID that both can.
+// It is exact: all nodes and rollback values, and the sequence numbers First to Last, are taken as used on either side.
+// Whether the changes before this one were safe is not asked again.
 //
 // The error is an [ErrInvalidLayout], an [ErrInvalidID] for a node range that is not in its layout, or an [ErrLifetime] if To has no tick left at At.
 func (c Change) Check() (Verdict, error) {
@@ -55,40 +68,61 @@ func (c Change) Check() (Verdict, error) {
 	if c.Floor.IsZero() {
 		c.Floor = c.At
 	}
-	if c.From.Cipher != Plain || c.To.Cipher != Plain {
-		return Verdict{}, fmt.Errorf("%w: nothing can be proven of encrypted IDs, which can be any number: use another namespace and keep its IDs apart", ErrInvalidLayout)
-	}
-	from, err := newSide(c.From, c.FromNodes)
-	if err != nil {
-		return Verdict{}, fmt.Errorf("layout changed from: %w", err)
+	eras := append([]Era{{c.From, c.Since, c.Floor}}, c.Past...)
+	for _, e := range append([]Era{{Layout: c.To}}, eras...) {
+		if e.Layout.Cipher != Plain {
+			return Verdict{}, fmt.Errorf("%w: nothing can be proven of encrypted IDs, which can be any number: use another namespace and keep its IDs apart", ErrInvalidLayout)
+		}
 	}
 	to, err := newSide(c.To, c.ToNodes)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("layout changed to: %w", err)
 	}
-	floor := from.scheme.layout.tickAtOrAfter(c.Floor)
-	from.setTicks(0, min(floor-1, from.scheme.MaxTick()))
 	start := max(to.scheme.layout.tickAtOrAfter(c.At), 0)
-	to.setTicks(start, to.scheme.MaxTick())
 	if start > to.scheme.MaxTick() {
 		return Verdict{}, fmt.Errorf("%w: the layout changed to ended at %s, before the change at %s",
 			ErrLifetime, to.scheme.layout.EndOfLife().Format(time.RFC3339), c.At.UTC().Format(time.RFC3339))
 	}
+	to.setTicks(start, to.scheme.MaxTick())
 	v := Verdict{FirstNew: to.lowest(), LastOld: math.MinInt64}
-	if floor <= 0 { // From has not made anything yet
-		return v, nil
+	nodes := c.FromNodes
+	for i, e := range eras {
+		from, err := newSide(e.Layout, nodes)
+		if err != nil {
+			return Verdict{}, fmt.Errorf("layout changed from: %w", err)
+		}
+		if err := v.compare(from, to, e, i); err != nil {
+			return Verdict{}, err
+		}
+		nodes = NodeRange{}
 	}
-	v.LastOld = from.highest()
+	return v, nil
+}
+
+// compare looks for an ID of to that an era before it can have made, and keeps the lowest one of all eras.
+func (v *Verdict) compare(from, to *side, e Era, index int) error {
+	first, until := int64(0), from.scheme.layout.tickAtOrAfter(e.Until)
+	if !e.From.IsZero() {
+		first = max(from.scheme.layout.tickAtOrAfter(e.From), 0)
+	}
+	last := min(until-1, from.scheme.MaxTick())
+	if first > last { // it has not made anything
+		return nil
+	}
+	from.setTicks(first, last)
+	v.LastOld = max(v.LastOld, from.highest())
 	a := &overlap{from: from, to: to}
-	if !a.search(63, tight(tightAll)) {
-		return v, nil
+	if !a.search(63, tight(tightAll)) || v.Collision != nil && uint64(v.Collision.ID) <= a.id {
+		return nil
 	}
-	v.Collision = &Collision{ID: ID(a.id)}
-	if v.Collision.From, err = from.scheme.Decode(v.Collision.ID); err != nil {
-		return Verdict{}, err
+	x := &Collision{ID: ID(a.id), Past: index}
+	var err error
+	if x.From, err = from.scheme.Decode(x.ID); err != nil {
+		return err
 	}
-	v.Collision.To, err = to.scheme.Decode(v.Collision.ID)
-	return v, err
+	x.To, err = to.scheme.Decode(x.ID)
+	v.Collision = x
+	return err
 }
 
 // side is one layout as a set of IDs: those whose time, node and sequence each lie in an interval. Rollback is free.
@@ -146,7 +180,7 @@ func newSide(l Layout, nodes NodeRange) (*side, error) {
 }
 
 func (d *side) setTicks(first, last int64) {
-	d.lo[sideTime], d.hi[sideTime] = uint64(max(first, 0)), uint64(max(last, 0))
+	d.lo[sideTime], d.hi[sideTime] = uint64(first), uint64(last)
 }
 
 // lowest returns the lowest ID of the first tick.
@@ -157,8 +191,8 @@ func (d *side) lowest() ID {
 // highest returns the highest ID as a signed number.
 func (d *side) highest() ID {
 	tick := d.hi[sideTime]
-	if d.scheme.layout.Width() == 64 {
-		tick = min(tick, 1<<(d.scheme.timeBits-1)-1) // later ticks have the sign bit
+	if sign := uint64(1) << (d.scheme.timeBits - 1); d.scheme.layout.Width() == 64 && d.lo[sideTime] < sign {
+		tick = min(tick, sign-1) // later ticks have the sign bit
 	}
 	return d.scheme.compose(Parts{Tick: int64(tick), Node: int64(d.hi[sideNode]), Sequence: int64(d.hi[sideSeq]), Rollback: 1<<d.scheme.rollBits - 1})
 }

@@ -87,7 +87,20 @@ func TestChangeAgainstAllIDs(t *testing.T) {
 		if floor.IsZero() {
 			floor = c.At
 		}
-		old := idsOf(t, c.From, c.FromNodes, func(start time.Time) bool { return start.Before(floor) })
+		if rapid.Bool().Draw(t, "since") {
+			c.Since = floor.Add(-time.Duration(rapid.Int64Range(0, 40).Draw(t, "since")) * time.Second / 2)
+		}
+		old := idsOf(t, c.From, c.FromNodes, func(start time.Time) bool { return !start.Before(c.Since) && start.Before(floor) })
+		sides := []map[ID]Parts{old}
+		for range rapid.IntRange(0, 2).Draw(t, "eras") {
+			e := Era{Layout: smallLayout(t, "past")}
+			e.Until = time.Unix(1_700_000_000, rapid.Int64Range(-30, 120).Draw(t, "until")*int64(time.Second/2))
+			if rapid.Bool().Draw(t, "past since") {
+				e.From = e.Until.Add(-time.Duration(rapid.Int64Range(-1, 40).Draw(t, "past since")) * time.Second / 2)
+			}
+			c.Past = append(c.Past, e)
+			sides = append(sides, idsOf(t, e.Layout, NodeRange{}, func(start time.Time) bool { return !start.Before(e.From) && start.Before(e.Until) }))
+		}
 		fresh := idsOf(t, c.To, c.ToNodes, func(start time.Time) bool { return !start.Before(c.At) })
 
 		got, err := c.Check()
@@ -101,11 +114,14 @@ func TestChangeAgainstAllIDs(t *testing.T) {
 			t.Fatal(err)
 		}
 		lowest, last, first := ID(-1), ID(math.MinInt64), ID(math.MaxInt64)
-		for id := range old {
-			if _, both := fresh[id]; both && (lowest < 0 || id < lowest) {
-				lowest = id
+		which := 0
+		for i, old := range sides {
+			for id := range old {
+				if _, both := fresh[id]; both && (lowest < 0 || id < lowest) {
+					lowest, which = id, i
+				}
+				last = max(last, id)
 			}
-			last = max(last, id)
 		}
 		for id := range fresh {
 			first = min(first, id)
@@ -114,9 +130,9 @@ func TestChangeAgainstAllIDs(t *testing.T) {
 		case lowest < 0 && got.Collision != nil:
 			t.Fatalf("no ID is in both, but got %+v", *got.Collision)
 		case lowest >= 0 && got.Collision == nil:
-			t.Fatalf("%d is in both: %+v and %+v", lowest, old[lowest], fresh[lowest])
-		case lowest >= 0 && *got.Collision != (Collision{lowest, old[lowest], fresh[lowest]}):
-			t.Fatalf("got %+v, want the lowest: %d, %+v, %+v", *got.Collision, lowest, old[lowest], fresh[lowest])
+			t.Fatalf("%d is in both: %+v and %+v", lowest, sides[which][lowest], fresh[lowest])
+		case lowest >= 0 && (got.Collision.ID != lowest || got.Collision.From != sides[got.Collision.Past][lowest] || got.Collision.To != fresh[lowest]):
+			t.Fatalf("got %+v, want the lowest: %d, %+v, %+v", *got.Collision, lowest, sides[which][lowest], fresh[lowest])
 		}
 		if got.LastOld != last || got.FirstNew != first {
 			t.Fatalf("last old and first new are %d and %d, want %d and %d", got.LastOld, got.FirstNew, last, first)
@@ -264,12 +280,45 @@ func TestChangeFloorAhead(t *testing.T) {
 	}
 }
 
+// Each of two changes is safe by itself, and together they repeat the layout before the last: its near-copy, thirty seconds younger, is apart from the one between.
+func TestTwoSafeChangesRepeatTheLayoutBeforeTheLast(t *testing.T) {
+	begun := time.Date(2026, 11, 22, 3, 0, 0, 0, time.UTC)
+	a := mustLayout(t, "time=41,node=4,seq=5,epoch=2025-01-01,last=15")
+	b := mustLayout(t, "time=41,node=4,seq=5,epoch=2025-01-01,first=16")
+	c := mustLayout(t, "time=41,node=4,seq=5,epoch=2025-01-01T00:00:30Z,last=15")
+	first, second := begun.Add(10*time.Second), begun.Add(20*time.Second)
+	for _, step := range []Change{{From: a, To: b, At: first}, {From: b, To: c, At: second, Since: first}} {
+		if v, err := step.Check(); err != nil || v.Collision != nil {
+			t.Fatalf("by itself the change to %v is safe: %+v, %v", step.To, v.Collision, err)
+		}
+	}
+	walk := Change{From: b, To: c, At: second, Since: first, Past: []Era{{a, begun, first}}}
+	v, err := walk.Check()
+	if err != nil || v.Collision == nil || v.Collision.Past != 1 {
+		t.Fatalf("the walk repeats IDs of the first layout: %+v, %v", v, err)
+	}
+	checkCollision(t, a, c, second, *v.Collision)
+
+	// Ten seconds later the copy begins above all that the first layout made before the first change.
+	walk.At = first.Add(30 * time.Second)
+	if v, err = walk.Check(); err != nil || v.Collision != nil {
+		t.Errorf("the copy begins above the original's last ID: %+v, %v", v.Collision, err)
+	}
+	// The layout itself may come back.
+	walk.To, walk.At = a, second
+	if v, err = walk.Check(); err != nil || v.Collision != nil {
+		t.Errorf("the same layout in later ticks: %+v, %v", v.Collision, err)
+	}
+}
+
 func TestChangeErrors(t *testing.T) {
 	at := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
 		change Change
 		want   error
 	}{
+		"past layout": {Change{From: Twitter(), To: Twitter(), At: at, Past: []Era{{Until: at}}}, ErrInvalidLayout},
+		"encrypted":   {Change{From: Twitter(), To: Twitter(), At: at, Past: []Era{{Layout: Randflake(), Until: at}}}, ErrInvalidLayout},
 		"old layout":  {Change{From: Layout{}, To: Twitter(), At: at}, ErrInvalidLayout},
 		"new layout":  {Change{From: Twitter(), To: Layout{}, At: at}, ErrInvalidLayout},
 		"new is over": {Change{From: Twitter(), To: Baidu(), At: at}, ErrLifetime},

@@ -4,73 +4,178 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
 )
 
-// ChangeLayout makes a namespace be for IDs of another scheme. All holders lose their grants, and programs of the old scheme end; those of the new
-// one start above everything that can have been granted. If ctx ends or the store fails half-way, nothing is granted until ChangeLayout
-// is called again: each step can be repeated.
+// NamespaceChange says what becomes of a namespace. What is nil or zero stays as it is.
+type NamespaceChange struct {
+	// Scheme is that of its IDs from now on. The nodes that can be leased stay the same where the new layout has them.
+	Scheme *snowfence.Scheme
+
+	// Nodes are those that can be leased from now on.
+	Nodes snowfence.NodeRange
+
+	// Widen says that Nodes has numbers that could not be leased, and that no process uses these of its own accord any more. Without it such a change is refused.
+	Widen bool
+
+	// Unused is a time later than the timestamp of every ID that was made outside of leases, with numbers given by hand; zero means now. It may lie an
+	// hour after now at most. What begins with the change begins after it.
+	Unused time.Time
+
+	// Force skips the proof: for namespaces of which no ID was kept. What they made is remembered all the same.
+	Force bool
+
+	grow bool // takes no nodes away
+}
+
+// ChangeNamespace gives a namespace another layout, or other nodes that can be leased. What is so already is not changed, and nobody is disturbed.
 //
-// The change is proven before it counts: no ID of the new layout can equal one of the old (snowfence.Change). The error says if one can, and the
-// namespace then is as before. force accepts even that: for namespaces of which no ID was kept.
-func ChangeLayout(ctx context.Context, st Store, namespace string, to *snowfence.Scheme, o *NamespaceOptions, force bool) (Namespace, error) {
-	if err := check(st, namespace, to); err != nil {
+// With another layout all holders lose their grants, and programs of the old scheme end; those of the new one start above everything that can have been
+// granted. It is proven first that no ID of the new layout can equal one of any layout that the namespace has had (snowfence.Change). Otherwise the error matches
+// [ErrRefused] and says which ID, and the namespace stays as it was. Stop programs that have a number of the old layout by hand before, since no store tells them,
+// and start those of the new one after the time of Namespace.Floor.
+// If ctx ends or the store fails half-way, nothing is granted until ChangeNamespace is called again: each step can be repeated.
+//
+// With fewer nodes, all holders lose their grants and get new ones of those that are left. With more of them, leases go on; see [WidenNamespace].
+func ChangeNamespace(ctx context.Context, st Store, name string, c NamespaceChange) (Namespace, error) {
+	switch {
+	case st == nil:
+		return Namespace{}, errors.New("lease: the Store is nil")
+	case c.Scheme == nil && c.Nodes == snowfence.NodeRange{}:
+		return Namespace{}, invalidf("lease: namespace %q: the change names neither a layout nor nodes: name what is to change", name)
+	}
+	if err := CheckName(name); err != nil {
 		return Namespace{}, err
 	}
-	first, last, err := o.nodes(to)
+	return c.apply(ctx, st, name, world.From(ctx).Now())
+}
+
+func (c NamespaceChange) apply(ctx context.Context, st Store, name string, now time.Time) (Namespace, error) {
+	for {
+		ns, err := readNamespace(ctx, st, name)
+		switch {
+		case err != nil:
+			return Namespace{}, err
+		case ns.State == Deleted, ns.State == Changing && c.Scheme == nil:
+			return Namespace{}, ns.notActive()
+		case ns.State == Changing: // one that was interrupted
+			return c.relayout(ctx, st, name, now)
+		case !c.keepsLayout(ns):
+			// Whoever is refused disturbs nobody.
+			if _, err := c.next(ctx, st, ns, now); err != nil {
+				return Namespace{}, err
+			}
+			return c.relayout(ctx, st, name, now)
+		}
+		next, err := c.renode(ns, now)
+		if err != nil || next.First == ns.First && next.Last == ns.Last {
+			return next, err
+		}
+		next, err = next.write(ctx, st)
+		if !errors.Is(err, ErrLost) {
+			return next, err
+		}
+	}
+}
+
+// keepsLayout reports whether the namespace has the scheme already.
+func (c NamespaceChange) keepsLayout(ns Namespace) bool {
+	return c.Scheme == nil || c.Scheme.Fingerprint() == ns.Fingerprint
+}
+
+// relayout carries out a change of layout. A renewal that came before freeze is in the floors that next reads.
+func (c NamespaceChange) relayout(ctx context.Context, st Store, name string, now time.Time) (Namespace, error) {
+	ns, err := freeze(ctx, st, name)
 	if err != nil {
 		return Namespace{}, err
 	}
-	ns, err := freeze(ctx, st, namespace)
-	if err != nil {
+	next, refused := c.next(ctx, st, ns, now)
+	if refused != nil {
+		if !errors.Is(refused, ErrRefused) && !errors.Is(refused, ErrInvalid) {
+			return Namespace{}, refused // the store does not answer
+		}
+		next = ns
+	}
+	next.State = Active
+	next.Generation++
+	if next, err = next.write(ctx, st); err != nil {
 		return Namespace{}, err
+	}
+	return next, refused
+}
+
+// next returns the namespace as it will be after a change of layout, or why that is refused.
+func (c NamespaceChange) next(ctx context.Context, st Store, ns Namespace, now time.Time) (Namespace, error) {
+	if c.keepsLayout(ns) {
+		return c.renode(ns, now)
 	}
 	old, err := snowfence.ParseLayout(ns.Layout)
 	if err != nil {
-		return Namespace{}, fmt.Errorf("lease: namespace %q: %w", namespace, err)
+		return Namespace{}, fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
 	}
 	floor, err := highest(ctx, st, ns)
 	if err != nil {
 		return Namespace{}, err
 	}
-	layout := to.Layout()
+	id, err := identity(ctx, st, ns.Name)
+	if err != nil {
+		return Namespace{}, fmt.Errorf("lease: asking the store who it is: %w", err)
+	}
+	if id != ns.Identity { // it lost grants, and nobody has raised the floor yet
+		floor = max(floor, old.TickOf(now.Add(2*max(ns.LongestTTL, usualReach)))+1)
+	}
+	layout := c.Scheme.Layout()
+	refuse := func(err error) (Namespace, error) {
+		return Namespace{}, marked{fmt.Errorf("lease: namespace %q keeps its layout %s: the change to %s is refused: %w", ns.Name, old, layout, err), ErrRefused}
+	}
+	if old.Equal(layout) && !c.Force {
+		return refuse(errors.New("it has this layout with another key, and an ID under one key can equal one under another: use another namespace"))
+	}
+	next := ns
+	if next.First, next.Last, err = c.nodes(ns, old, layout); err != nil {
+		return Namespace{}, err
+	}
+	if reserves(ns, old) {
+		unused, err := c.afterUnused(old, now)
+		if err != nil {
+			return refuse(err)
+		}
+		floor = max(floor, unused)
+	}
 	at := old.TimeOf(floor)
 	start := layout.TickOf(at)
 	if layout.TimeOf(start).Before(at) {
 		start++ // upward
 	}
-	refused := func() error {
-		if start > to.MaxTick() {
-			return fmt.Errorf("%w: it would have no tick left at %s", snowfence.ErrLifetime, at)
-		}
-		if force || old.Equal(layout) && to.Fingerprint() == ns.Fingerprint {
-			return nil // the same, under the same key
-		}
-		v, err := snowfence.Change{From: old, To: layout, At: layout.TimeOf(max(start, 0)), Floor: at}.Check()
-		if err == nil && v.Collision != nil {
-			err = fmt.Errorf("ID %d can be made by both: as tick %d of node %d, and as tick %d of node %d",
-				int64(v.Collision.ID), v.Collision.From.Tick, v.Collision.From.Node, v.Collision.To.Tick, v.Collision.To.Node)
-		}
-		return err
-	}()
-	if refused == nil {
-		ns.Layout, ns.Fingerprint, ns.First, ns.Last = layout.String(), to.Fingerprint(), first, last
-		ns.Floor, ns.Since = max(start, 0), ns.Generation+1
-		if !old.Equal(layout) {
-			ns.Keys = nil // the numbers of keys begin anew with the layout
+	start = max(start, 0)
+	if start > c.Scheme.MaxTick() {
+		return refuse(fmt.Errorf("%w: it would have no tick left at %s", snowfence.ErrLifetime, at))
+	}
+	if !c.Force {
+		if err := ns.prove(layout, start, floor); err != nil {
+			return refuse(err)
 		}
 	}
-	ns.State = Active
-	ns.Generation++
-	if ns, err = ns.write(ctx, st); err != nil {
-		return Namespace{}, err
+	if ns.Past != nil || ns.Since == 1 {
+		next.Past = remembered(ns.Past, ns.present(floor))
 	}
-	if refused != nil {
-		return Namespace{}, marked{fmt.Errorf("lease: namespace %q keeps its layout %s: the change to %s is refused: %w", namespace, old, layout, refused), ErrRefused}
+	if err := fits(next.Past); err != nil {
+		return refuse(err)
 	}
-	return ns, nil
+	next.Layout, next.Fingerprint, next.Identity = layout.String(), c.Scheme.Fingerprint(), id
+	next.Start, next.Floor, next.Since = start, start, ns.Generation+1
+	if !old.Equal(layout) {
+		next.Keys = nil // the numbers of keys begin anew with the layout
+	}
+	next.Keys, _, err = next.rotated(c.Scheme)
+	return next, err
 }
+
+// usualReach is how far ahead leases write by default: what is taken for the longest where none is known.
+const usualReach = 30 * time.Second
 
 // DeleteNamespace ends a namespace: all holders lose their grants. A tombstone with the floor of its ticks stays, so that a namespace of
 // the same name starts above all that was granted.

@@ -56,6 +56,27 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("lease: namespace %q is for the layout %s, not for %s: use its layout, or another namespace", e.Namespace, e.Stored, e.Wanted)
 }
 
+// CollisionError means that a change of layout is refused, since an ID of the new layout can equal one of a layout that the namespace has had.
+type CollisionError struct {
+	Namespace string
+	Change    snowfence.Change  // what was compared
+	Verdict   snowfence.Verdict // with the ID
+}
+
+// Earlier is the layout that can have made the ID, and when it was in use.
+func (e *CollisionError) Earlier() snowfence.Era {
+	if i := e.Verdict.Collision.Past; i > 0 {
+		return e.Change.Past[i-1]
+	}
+	return snowfence.Era{Layout: e.Change.From, From: e.Change.Since, Until: e.Change.Floor}
+}
+
+func (e *CollisionError) Error() string {
+	x, era := e.Verdict.Collision, e.Earlier()
+	return fmt.Sprintf("ID %d can be made by both: as tick %d of node %d of the layout %s, in use until %s, and as tick %d of node %d of the new one",
+		int64(x.ID), x.From.Tick, x.From.Node, era.Layout, era.Until.Format(time.RFC3339Nano), x.To.Tick, x.To.Node)
+}
+
 // HeldError means that a fixed node is held by another label, and that it was not asked to be taken over (Options.Guard).
 type HeldError struct {
 	Namespace string

@@ -106,7 +106,7 @@ func ExampleOpen_sticky() {
 func ExampleWidenNamespace() {
 	ctx, store, scheme := context.Background(), lease.NewMemory(), twitter()
 
-	ns, err := lease.CreateNamespace(ctx, store, "orders", scheme, &lease.NamespaceOptions{First: 30, Last: 63})
+	ns, err := lease.CreateNamespace(ctx, store, "orders", scheme, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}})
 	fmt.Println(ns.First, ns.Last, err)
 	// … all processes lease by now, and the last one with a number of its own has stopped:
 	stopped := time.Now()

@@ -121,6 +121,8 @@ func judgeNamespace(old Namespace, r Record, ahead int64, refuse func(string) er
 		return marked{err, ErrRefused}
 	case n.Layout != old.Layout, n.Fingerprint != old.Fingerprint, n.First != old.First, n.Last != old.Last, n.State != old.State, n.Since != old.Since, n.ticketKey != old.ticketKey:
 		return refuse("it changes the namespace")
+	case n.Start != old.Start, (n.Past == nil) != (old.Past == nil), !slices.Equal(n.Past, old.Past):
+		return refuse("it changes which layouts the namespace has had")
 	case n.Generation != old.Generation && n.Generation != old.Generation+1, n.Generation == old.Generation && (n.Floor != old.Floor || n.Identity != old.Identity):
 		return refuse("its generation does not go with what it changes")
 	case n.Floor < old.Floor || n.Floor > max(old.Floor, ahead) || r.Until != n.Floor:

@@ -32,10 +32,10 @@ func TestAnotherSecretIsRefused(t *testing.T) {
 	if _, err := lease.Open(ctx, st, "users", b, nil); !errors.As(err, &mismatch) {
 		t.Errorf("opened with another secret: %v", err)
 	}
-	if ns, err := lease.ChangeLayout(ctx, st, "users", b, nil, false); err == nil {
+	if ns, err := lease.ChangeNamespace(ctx, st, "users", lease.NamespaceChange{Scheme: b}); err == nil {
 		t.Errorf("the same layout under another secret: %+v", ns)
 	}
-	if _, err := lease.ChangeLayout(ctx, st, "users", a, nil, false); err != nil {
+	if _, err := lease.ChangeNamespace(ctx, st, "users", lease.NamespaceChange{Scheme: a}); err != nil {
 		t.Errorf("the same layout under the same secret: %v", err)
 	}
 	l, err := lease.Open(ctx, st, "users", a, nil)

@@ -31,7 +31,9 @@ type Namespace struct {
 	Last        int64         `json:"last"`           // last one; all others are reserved for numbers given by hand
 	State       State         `json:"state"`          //
 	Since       int64         `json:"since"`          // generation with which the layout began: ticks of older records count by other rules
+	Start       int64         `json:"start"`          // tick with which the layout began
 	Floor       int64         `json:"floor"`          // no grant starts below this tick
+	Past        []PastLayout  `json:"past"`           // the layouts before, oldest first; nil when an earlier version kept none
 	LongestTTL  time.Duration `json:"longest_ttl"`    // the longest any lease used, in nanoseconds: how far ahead a grant can reach
 	Identity    string        `json:"identity"`       // of the store, where it has one
 	Keys        []string      `json:"keys,omitempty"` // of a layout with a key field: snowfence.Key.ID of each, by number
@@ -45,60 +47,51 @@ type storedNamespace struct {
 	TicketKey string `json:"ticket_key,omitempty"`
 }
 
-// NamespaceOptions says which nodes of a new namespace can be leased. Nil and the zero value mean all nodes of the layout.
+// NamespaceOptions says which nodes of a namespace can be leased. Nil and the zero value mean all nodes of the layout, and in a deleted namespace that comes back to life
+// those of before.
 type NamespaceOptions struct {
-	First, Last int64 // both included; Last 0 means the layout's last node
-}
-
-// nodes returns the leasable nodes of a scheme's namespace.
-func (o *NamespaceOptions) nodes(s *snowfence.Scheme) (first, last int64, err error) {
-	if o != nil {
-		first, last = o.First, o.Last
-	}
-	if last == 0 {
-		last = s.Nodes() - 1
-	}
-	if first < 0 || first > last || last >= s.Nodes() {
-		return 0, 0, invalidf("lease: leasable nodes %d to %d: the layout has nodes 0 to %d", first, last, s.Nodes()-1)
-	}
-	return first, last, nil
+	Nodes snowfence.NodeRange
 }
 
 // CreateNamespace makes a namespace for IDs of the scheme. If there is one already, it must be the same: then nothing changes.
-// A deleted namespace comes back to life above its floor, which must be of the same layout. A layout whose time has run out is refused.
+// A deleted namespace comes back to life above its floor, with the same layout; nodes that could not be leased before, and that o names, count as used by hand until now.
+// A layout whose time has run out is refused.
 func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Scheme, o *NamespaceOptions) (Namespace, error) {
 	if err := check(st, name, s); err != nil {
 		return Namespace{}, err
 	}
-	first, last, err := o.nodes(s)
-	if err != nil {
-		return Namespace{}, err
+	now, layout := world.From(ctx).Now(), s.Layout()
+	c := NamespaceChange{Widen: true}
+	if o != nil {
+		c.Nodes = o.Nodes
 	}
-	given := o != nil && *o != NamespaceOptions{}
 	for {
 		ns, err := readNamespace(ctx, st, name)
 		switch {
 		case errors.Is(err, ErrNoNamespace):
-			ns = Namespace{Name: name, Generation: 1, Since: 1, record: Record{Key: Key{name, NamespaceNode}}}
+			ns = Namespace{Name: name, Since: 1, Past: []PastLayout{}, Last: nodeCount(layout) - 1, record: Record{Key: Key{name, NamespaceNode}}}
 		case err != nil:
 			return Namespace{}, err
 		case ns.Fingerprint != s.Fingerprint():
 			return Namespace{}, &MismatchError{name, ns.Fingerprint, s.Fingerprint()}
 		case ns.State == Changing:
 			return Namespace{}, ns.notActive()
-		case ns.State == Active && given && (ns.First != first || ns.Last != last):
-			return Namespace{}, marked{fmt.Errorf("lease: namespace %q exists with the leasable nodes %d to %d, not %d to %d", name, ns.First, ns.Last, first, last), ErrExists}
+		}
+		ns.Layout, ns.Fingerprint = layout.String(), s.Fingerprint()
+		next, err := c.renode(ns, now)
+		switch {
+		case err != nil:
+			return Namespace{}, err
+		case ns.State == Active && (ns.First != next.First || ns.Last != next.Last):
+			return Namespace{}, marked{fmt.Errorf("lease: namespace %q exists with the leasable nodes %d to %d, not %d to %d", name, ns.First, ns.Last, next.First, next.Last), ErrExists}
 		case ns.State == Active:
 			return ns, nil
-		default:
-			ns.Generation++
-		}
-		if now := world.From(ctx).Now(); s.Layout().TickOf(now) > s.MaxTick() {
+		case layout.TickOf(now) > s.MaxTick():
 			return Namespace{}, invalidf("lease: namespace %q: the time of the layout ran out on %v: nobody could make an ID (%w)",
-				name, s.Layout().TimeOf(s.MaxTick()).Format(time.RFC3339), snowfence.ErrLifetime)
+				name, layout.TimeOf(s.MaxTick()).Format(time.RFC3339), snowfence.ErrLifetime)
 		}
-		ns.Layout, ns.Fingerprint = s.Layout().String(), s.Fingerprint()
-		ns.First, ns.Last, ns.State = first, last, Active
+		next.Generation, next.State = ns.Generation+1, Active
+		ns = next
 		if ns.record.Nonce == "" {
 			if ns.Identity, err = identity(ctx, st, name); err != nil {
 				return Namespace{}, fmt.Errorf("lease: creating namespace %q: %w", name, err)

@@ -58,7 +58,7 @@ func TestHighestCountsSkippedTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := thousand(t)
 		st, used := skipped(t, s, 4*time.Second)
-		ns, err := lease.ChangeLayout(t.Context(), st, "default", s, nil, false)
+		ns, err := lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Scheme: newScheme(t, "time=42,node=10,seq=12,epoch=1999-01-01,tick=1ms")})
 		if err != nil {
 			t.Fatal(err)
 		}

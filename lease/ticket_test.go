@@ -130,7 +130,7 @@ func TestTicketIsLost(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = lease.ChangeLayout(ctx, w.st, "n", to, nil, false)
+			_, err = lease.ChangeNamespace(ctx, w.st, "n", lease.NamespaceChange{Scheme: to})
 			return err
 		},
 	} {

@@ -99,7 +99,7 @@ func TestFromStaticToLeased(t *testing.T) {
 		run(fleet, 200)
 
 		// 1. A namespace in which only numbers can be leased that nobody was given.
-		if _, err := lease.CreateNamespace(t.Context(), st, "default", s, &lease.NamespaceOptions{First: 30, Last: 63}); err != nil {
+		if _, err := lease.CreateNamespace(t.Context(), st, "default", s, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}}); err != nil {
 			t.Fatal(err)
 		}
 		// 2. Process by process, while the others go on.
@@ -143,7 +143,7 @@ func TestWidenRefused(t *testing.T) {
 	if err := widen(0, 63, now); !errors.Is(err, lease.ErrNoNamespace) {
 		t.Errorf("without a namespace: %v", err)
 	}
-	if _, err := lease.CreateNamespace(t.Context(), st, "default", s, &lease.NamespaceOptions{First: 30, Last: 40}); err != nil {
+	if _, err := lease.CreateNamespace(t.Context(), st, "default", s, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 41}}); err != nil {
 		t.Fatal(err)
 	}
 	for want, err := range map[string]error{

@@ -73,7 +73,7 @@ func TestWithinGap(t *testing.T) {
 
 func TestWithinRefused(t *testing.T) {
 	st, s := lease.NewMemory(), newScheme(t, "time=41,node=6,seq=12")
-	if _, err := lease.CreateNamespace(t.Context(), st, "default", s, &lease.NamespaceOptions{First: 30, Last: 63}); err != nil {
+	if _, err := lease.CreateNamespace(t.Context(), st, "default", s, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}}); err != nil {
 		t.Fatal(err)
 	}
 	five := int64(5)

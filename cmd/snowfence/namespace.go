@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
@@ -11,17 +12,33 @@ import (
 
 // namespaceJSON is a namespace as namespace list and show print it.
 type namespaceJSON struct {
-	Namespace  string `json:"namespace"`
-	Layout     string `json:"layout"`
-	State      string `json:"state"`
-	Generation int64  `json:"generation"`
-	First      int64  `json:"first_node"`
-	Last       int64  `json:"last_node"`
-	Floor      int64  `json:"floor"` // no grant starts below this tick
+	Namespace  string     `json:"namespace"`
+	Layout     string     `json:"layout"`
+	State      string     `json:"state"`
+	Generation int64      `json:"generation"`
+	First      int64      `json:"first_node"`
+	Last       int64      `json:"last_node"`
+	Floor      int64      `json:"floor"`          // no grant starts below this tick
+	Past       []pastJSON `json:"past,omitempty"` // oldest first
 }
 
-func namespaceOut(ns lease.Namespace) namespaceJSON {
-	return namespaceJSON{ns.Name, ns.Layout, string(ns.State), ns.Generation, ns.First, ns.Last, ns.Floor}
+// pastJSON is a layout that a namespace had. It stamped ticks that began at from or later, and before until.
+type pastJSON struct {
+	Layout string    `json:"layout"`
+	From   time.Time `json:"from"`
+	Until  time.Time `json:"until"`
+}
+
+func namespaceOut(ns lease.Namespace) (namespaceJSON, error) {
+	n := namespaceJSON{ns.Name, ns.Layout, string(ns.State), ns.Generation, ns.First, ns.Last, ns.Floor, nil}
+	for _, p := range ns.Past {
+		e, err := p.Era()
+		if err != nil {
+			return n, err
+		}
+		n.Past = append(n.Past, pastJSON{p.Layout, e.From, e.Until})
+	}
+	return n, nil
 }
 
 func (p *program) namespaceCommand() *cobra.Command {
@@ -56,7 +73,7 @@ func (p *program) namespaceList() *cobra.Command {
 		rows := [][]string{{"NAMESPACE", "NODES", "STATE", "LAYOUT"}}
 		for _, ns := range list {
 			if asJSON {
-				if err := writeJSON(out, namespaceOut(ns)); err != nil {
+				if err := writeNamespace(out, ns, true); err != nil {
 					return err
 				}
 				continue
@@ -103,15 +120,23 @@ func (p *program) namespaceShow() *cobra.Command {
 }
 
 func writeNamespace(out *bufio.Writer, ns lease.Namespace, asJSON bool) error {
-	if asJSON {
-		return writeJSON(out, namespaceOut(ns))
+	n, err := namespaceOut(ns)
+	if err != nil {
+		return err
 	}
-	_, err := out.Write(appendRows(nil, [][2]string{
+	if asJSON {
+		return writeJSON(out, n)
+	}
+	rows := [][2]string{
 		{"namespace", ns.Name},
 		{"layout", layoutText(ns.Layout)},
 		{"nodes", nodeRange(ns.First, ns.Last)},
 		{"state", fmt.Sprintf("%s, generation %d", ns.State, ns.Generation)},
-	}))
+	}
+	for _, p := range n.Past {
+		rows = append(rows, [2]string{"past", fmt.Sprintf("%s, ticks from %s until %s", layoutText(p.Layout), p.From.Format(time.RFC3339Nano), p.Until.Format(time.RFC3339Nano))})
+	}
+	_, err = out.Write(appendRows(nil, rows))
 	return err
 }
 

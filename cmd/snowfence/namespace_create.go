@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -34,28 +35,22 @@ func (f *namespaceFlags) register(cmd *cobra.Command, layout, nodes string) {
 }
 
 // scheme returns the scheme of the flags, and the nodes that can be leased.
-func (f *namespaceFlags) scheme(p *program) (*snowfence.Scheme, lease.NamespaceOptions, error) {
-	var o lease.NamespaceOptions
+func (f *namespaceFlags) scheme(p *program) (s *snowfence.Scheme, nodes snowfence.NodeRange, err error) {
 	if err := checkName(f.store.namespace); err != nil {
-		return nil, o, err
+		return nil, nodes, err
 	}
 	l, err := parseLayout(f.layout)
 	if err != nil {
-		return nil, o, err
+		return nil, nodes, err
 	}
-	s, err := p.scheme(l, &f.secret)
+	s, err = p.scheme(l, &f.secret)
 	if err != nil || f.leasable == "" {
-		return s, o, err
+		return s, nodes, err
 	}
-	o.First, o.Last, err = parseRange(f.leasable)
-	switch {
-	case err != nil:
-	case o.First > o.Last || o.Last >= s.Nodes():
+	if nodes, err = parseRange(f.leasable); err == nil && nodes.Until > s.Nodes() {
 		err = usagef("--leasable %s: the layout has nodes 0 to %d", f.leasable, s.Nodes()-1)
-	case o.Last == 0 && s.Nodes() > 1: // the library takes these two zeros for all nodes
-		err = usagef("--leasable %s: node 0 cannot be the only one: take another, or 0-1", f.leasable)
 	}
-	return s, o, err
+	return s, nodes, err
 }
 
 func (p *program) namespaceCreate() *cobra.Command {
@@ -70,7 +65,7 @@ nodes, nothing changes. The nodes outside --leasable are left to numbers given b
 	f.register(cmd, "snowfence", "all")
 	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.store.namespace = args[0]
-		s, o, err := f.scheme(p)
+		s, nodes, err := f.scheme(p)
 		if err != nil {
 			return err
 		}
@@ -79,9 +74,9 @@ nodes, nothing changes. The nodes outside --leasable are left to numbers given b
 			return err
 		}
 		defer st.Close()
-		ns, err := lease.CreateNamespace(cmd.Context(), st.Leases, args[0], s, &o)
+		ns, err := lease.CreateNamespace(cmd.Context(), st.Leases, args[0], s, &lease.NamespaceOptions{Nodes: nodes})
 		if err != nil {
-			return f.exists(cmd.Context(), st, s.Layout(), o, err)
+			return f.exists(cmd.Context(), st, s.Layout(), nodes, err)
 		}
 		p.explainStore(cmd.Context(), st, args[0], false)
 		return writeNamespace(out, ns, f.json)
@@ -90,7 +85,7 @@ nodes, nothing changes. The nodes outside --leasable are left to numbers given b
 }
 
 // exists says in the words of the command line why a namespace that is there already is not the one asked for, and what to do.
-func (f *namespaceFlags) exists(ctx context.Context, st *open.Store, want snowfence.Layout, o lease.NamespaceOptions, err error) error {
+func (f *namespaceFlags) exists(ctx context.Context, st *open.Store, want snowfence.Layout, nodes snowfence.NodeRange, err error) error {
 	ns, showErr := lease.ShowNamespace(ctx, st.Leases, f.store.namespace)
 	if showErr != nil {
 		return err // it is not the namespace that is in the way
@@ -109,10 +104,14 @@ func (f *namespaceFlags) exists(ctx context.Context, st *open.Store, want snowfe
 			f.store.command("snowfence namespace change %s --layout %s", ns.Name, name))
 	case errors.As(err, &mismatch):
 		return usagef("namespace %q has this layout with other keys: give its own with --secret-file, or make another namespace", ns.Name)
-	case ns.State == lease.Active && o != lease.NamespaceOptions{} && (ns.First != o.First || ns.Last != o.Last):
+	case errors.Is(err, lease.ErrExists):
+		wanted := nodeRange(nodes.From, nodes.Until-1)
+		verb := "change"
+		if nodes.From < ns.First || nodes.Until > ns.Last+1 {
+			verb = "widen"
+		}
 		return usagef("namespace %q has the leasable nodes %s, not %s: leave --leasable out, or change them:\n  %s", ns.Name,
-			nodeRange(ns.First, ns.Last), nodeRange(o.First, o.Last),
-			f.store.command("snowfence namespace change %s --layout %s --leasable %s", ns.Name, layoutName(have), nodeRange(o.First, o.Last)))
+			nodeRange(ns.First, ns.Last), wanted, f.store.command("snowfence namespace "+verb+" %s --leasable %s", ns.Name, wanted))
 	}
 	return err
 }
@@ -134,12 +133,12 @@ func otherName(taken, layout string) string {
 	return layout
 }
 
-func parseRange(text string) (first, last int64, err error) {
+func parseRange(text string) (r snowfence.NodeRange, err error) {
 	a, b, ok := strings.Cut(text, "-")
 	first, err1 := strconv.ParseInt(a, 10, 64)
 	last, err2 := strconv.ParseInt(b, 10, 64)
-	if !ok || err1 != nil || err2 != nil || first < 0 {
-		return 0, 0, usagef("--leasable: %q is not a range such as 512-1023", text)
+	if !ok || err1 != nil || err2 != nil || first < 0 || last < first || last == math.MaxInt64 {
+		return r, usagef("--leasable: %q is not a range such as 512-1023", text)
 	}
-	return first, last, nil
+	return snowfence.NodeRange{From: first, Until: last + 1}, nil
 }

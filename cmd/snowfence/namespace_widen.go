@@ -28,7 +28,7 @@ make no ID from before --unused, so that a clock that was ahead makes none twice
 		if leasable == "" {
 			return usagef("which nodes can be leased then: add --leasable 0-63")
 		}
-		first, last, err := parseRange(leasable)
+		nodes, err := parseRange(leasable)
 		if err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ make no ID from before --unused, so that a clock that was ahead makes none twice
 			return err
 		}
 		defer st.Close()
-		ns, err := lease.WidenNamespace(cmd.Context(), st.Leases, args[0], first, last, at, p.now())
+		ns, err := lease.WidenNamespace(cmd.Context(), st.Leases, args[0], nodes.From, nodes.Until-1, at, p.now())
 		if err != nil {
 			return err
 		}

@@ -116,14 +116,14 @@ func nodeSource(text string) (snowfence.NodeSource, error) {
 func parseWithin(ctx context.Context, s *snowfence.Scheme, text string) (snowfence.NodeRange, error) {
 	none := snowfence.NodeRange{}
 	if !strings.Contains(text, "=") {
-		first, last, err := parseRange(text)
+		nodes, err := parseRange(text)
 		switch {
 		case err != nil:
 			return none, usagef("--within: %q is neither a range such as 30-63 nor a part such as datacenter=3", text)
-		case first > last || last >= s.Nodes():
+		case nodes.Until > s.Nodes():
 			return none, usagef("--within %s: the layout has nodes 0 to %d", text, s.Nodes()-1)
 		}
-		return snowfence.NodeRange{From: first, Until: last + 1}, nil
+		return nodes, nil
 	}
 	parts := map[string]int64{}
 	for pair := range strings.SplitSeq(text, ",") {

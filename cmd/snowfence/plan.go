@@ -14,17 +14,16 @@ import (
 
 // planFlags are the flags of plan, which answers three questions.
 type planFlags struct {
-	layout           string
-	change           string
-	at, floor, epoch string
-	need             plan.Need
-	json             bool
+	layout, change, epoch string
+	at, floor             []string
+	need                  plan.Need
+	json                  bool
 }
 
 func (p *program) planCommand() *cobra.Command {
 	var f planFlags
 	cmd := &cobra.Command{
-		Use:   "plan [flags] [B]",
+		Use:   "plan [flags] [B…]",
 		Short: "See how long a layout lasts, find one, or check a change",
 		Long: `Plan answers three questions about layouts:
 
@@ -32,6 +31,8 @@ func (p *program) planCommand() *cobra.Command {
   plan --rate …       which layouts hold so many IDs a second, nodes and years
   plan --change A B   whether an ID of layout B can equal one of A; it proves that none
                       can, or shows one that does and ends with 3
+  plan --change A B C the same for each of several changes, against all layouts before it:
+                      two safe changes can repeat the layout before the last
 
 A layout is a name or a spec. The names:
 ` + presetTable() + `
@@ -40,8 +41,8 @@ A spec gives the widths of the fields from the highest bit down; "node" may be a
   further keys: rollback, first, last (sequence numbers), order=node-first|node-last`,
 		Example: `  snowfence plan --layout twitter
   snowfence plan --rate 500000 --nodes 64 --years 50 --js-safe
-  snowfence plan --change twitter sonyflake --at 2027-01-01T00:00:00Z`,
-		Args: cobra.MaximumNArgs(1),
+  snowfence plan --change twitter sonyflake --at 2027-01-01T00:00:00Z
+  snowfence plan --change sonyflake twitter instagram --at 2027-01-01 --at 2028-01-01`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.layout, "layout", "snowfence", "the layout to look at: `name` or spec")
@@ -50,9 +51,9 @@ A spec gives the widths of the fields from the highest bit down; "node" may be a
 	fs.Float64Var(&f.need.Years, "years", 50, "find a layout: how many `years` it has to last")
 	fs.BoolVar(&f.need.JSSafe, "js-safe", false, "find a layout: no ID may pass 2^53-1")
 	fs.StringVar(&f.epoch, "epoch", "", "find a layout: its start `time` (default: today)")
-	fs.StringVar(&f.change, "change", "", "check the change from layout `A` to the layout in the argument")
-	fs.StringVar(&f.at, "at", "", "check a change: `time` from which B is used (default: now)")
-	fs.StringVar(&f.floor, "floor", "", "check a change: `time` up to which A may have run ahead (default: --at)")
+	fs.StringVar(&f.change, "change", "", "check the change from layout `A` to the layout in the argument; with more of them, each change in turn")
+	fs.StringSliceVar(&f.at, "at", nil, "check a change: `time` from which B is used; one for each change, in their order (default of the last: now)")
+	fs.StringSliceVar(&f.floor, "floor", nil, "check a change: `time` up to which A may have run ahead; one for each change (default: --at)")
 	fs.BoolVar(&f.json, "json", false, "one JSON object")
 	completeLayouts(cmd, "layout", "change")
 	cmd.ValidArgsFunction = presetCompletion

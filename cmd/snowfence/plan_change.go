@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -29,94 +31,161 @@ type collisionPair struct {
 	To   json.RawMessage `json:"to"`
 }
 
-// planChange proves that no ID of the new layout equals one of the old, or shows one. A refused change is a finding.
-func (p *program) planChange(f *planFlags, args []string, out *bufio.Writer) error {
-	if len(args) != 1 {
-		return usagef("--change takes two layouts: --change A B, where A is the present one")
-	}
-	from, err := newView(f.change)
-	if err != nil {
-		return usagef("--change, layout A: %w", err)
-	}
-	to, err := newView(args[0])
-	if err != nil {
-		return usagef("--change, layout B: %w", err)
-	}
-	change := snowfence.Change{From: from.layout, To: to.layout, At: p.now().UTC()}
-	if f.at != "" {
-		if change.At, err = parseTime("at", f.at); err != nil {
-			return err
-		}
-	}
-	change.Floor = change.At
-	if f.floor != "" {
-		if change.Floor, err = parseTime("floor", f.floor); err != nil {
-			return err
-		}
-	}
-	v, err := change.Check()
-	if err != nil {
-		return usageError{err}
-	}
-	if f.json {
-		err = writeJSON(out, newChangeResult(from, to, change, v))
-	} else {
-		_, err = out.Write(appendVerdict(nil, from, to, change, v, p.now()))
-	}
-	if err == nil && v.Collision != nil {
-		err = errFindings
-	}
+// checkedChange is a change of layout with what was found.
+type checkedChange struct {
+	snowfence.Change
+	snowfence.Verdict
+	from, to *view
+	past     []*view
+}
+
+// check proves a change, or finds an ID that was made before.
+func (c *checkedChange) check() (err error) {
+	c.Verdict, err = c.Change.Check()
 	return err
 }
 
-// started reports whether the old layout had made any ID by its floor.
-func started(c snowfence.Change) bool { return c.From.TimeOf(0).Before(c.Floor) }
+// made returns the layout that made the ID of a collision, and the time up to which it was used.
+func (c *checkedChange) made() (*view, time.Time) {
+	if i := c.Collision.Past; i > 0 {
+		return c.past[i-1], c.Change.Past[i-1].Until
+	}
+	return c.from, c.Floor
+}
 
-func newChangeResult(from, to *view, c snowfence.Change, v snowfence.Verdict) changeResult {
+// planChange proves that no ID of a new layout equals one of those before it, or shows one. A refused change is a finding. Of a list of layouts, each change is proven against all
+// layouts before it.
+func (p *program) planChange(f *planFlags, args []string, out *bufio.Writer) error {
+	changes, err := p.plannedChanges(f, args)
+	if err != nil {
+		return err
+	}
+	for i, c := range changes {
+		if err := c.check(); err != nil {
+			return usageError{err}
+		}
+		if f.json {
+			err = writeJSON(out, newChangeResult(c))
+		} else {
+			var b []byte
+			if i > 0 {
+				b = append(b, '\n')
+			}
+			_, err = out.Write(appendVerdict(b, c, p.now()))
+		}
+		if err == nil && c.Collision != nil {
+			err = errFindings
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plannedChanges reads the changes of the command line: from A to B, from B to C, and so on.
+func (p *program) plannedChanges(f *planFlags, args []string) ([]*checkedChange, error) {
+	if len(args) == 0 {
+		return nil, usagef("--change takes two layouts or more: --change A B, where A is the present one")
+	}
+	if n := len(args); len(f.at) > n || len(f.floor) > n || len(f.at) < n-1 {
+		return nil, usagef("%s and %d --at: give one for each change, in their order; without the last one it is now", plural(int64(n), "change"), max(len(f.at), len(f.floor)))
+	}
+	var list []*checkedChange
+	from, err := newView(f.change)
+	if err != nil {
+		return nil, usagef("--change, layout A: %w", err)
+	}
+	var since time.Time
+	var past []snowfence.Era
+	var views []*view
+	for i, spec := range args {
+		to, err := newView(spec)
+		if err != nil {
+			return nil, usagef("--change, layout %c: %w", 'B'+rune(min(i, 'Z'-'B')), err)
+		}
+		at := p.now().UTC()
+		if i < len(f.at) {
+			if at, err = parseTime("at", f.at[i]); err != nil {
+				return nil, err
+			}
+		}
+		floor := at
+		if i < len(f.floor) {
+			if floor, err = parseTime("floor", f.floor[i]); err != nil {
+				return nil, err
+			}
+		}
+		if at.Before(since) {
+			return nil, usagef("--at: the change at %s comes after the one at %s: give the times in the order of the layouts", at.Format(time.RFC3339Nano), since.Format(time.RFC3339Nano))
+		}
+		c := snowfence.Change{From: from.layout, To: to.layout, At: at, Floor: floor, Since: since, Past: past}
+		list = append(list, &checkedChange{Change: c, from: from, to: to, past: views})
+		past = append([]snowfence.Era{{Layout: from.layout, From: since, Until: floor}}, past...)
+		views = append([]*view{from}, views...)
+		from, since = to, at
+	}
+	return list, nil
+}
+
+// started reports whether the old layouts had made any ID by their ends.
+func (c *checkedChange) started() bool { return c.LastOld != math.MinInt64 }
+
+func newChangeResult(c *checkedChange) changeResult {
 	r := changeResult{
-		Safe: v.Collision == nil, Ordered: v.Ordered(), From: from.name, To: to.name, At: c.At, Floor: c.Floor,
-		FirstNew: snowfence.Decimal.Encode(v.FirstNew),
+		Safe: c.Collision == nil, Ordered: c.Ordered(), From: c.from.name, To: c.to.name, At: c.At, Floor: c.Floor,
+		FirstNew: snowfence.Decimal.Encode(c.FirstNew),
 	}
-	if started(c) {
-		r.LastOld = snowfence.Decimal.Encode(v.LastOld)
+	if c.started() {
+		r.LastOld = snowfence.Decimal.Encode(c.LastOld)
 	}
-	if x := v.Collision; x != nil {
+	if x := c.Collision; x != nil {
+		made, _ := c.made()
 		r.Collision = &collisionPair{
 			ID:   snowfence.Decimal.Encode(x.ID),
-			From: from.appendJSON(nil, x.ID, x.From),
-			To:   to.appendJSON(nil, x.ID, x.To),
+			From: made.appendJSON(nil, x.ID, x.From),
+			To:   c.to.appendJSON(nil, x.ID, x.To),
 		}
 	}
 	return r
 }
 
-func appendVerdict(b []byte, from, to *view, c snowfence.Change, v snowfence.Verdict, now time.Time) []byte {
-	if x := v.Collision; x != nil {
-		b = fmt.Appendf(b, "REFUSED: both layouts can make the ID %d\n\nas an ID made before %s:\n", int64(x.ID), c.Floor.Format(time.RFC3339Nano))
-		b = from.appendPicture(b, x.ID, x.From, now)
+func appendVerdict(b []byte, c *checkedChange, now time.Time) []byte {
+	if x := c.Collision; x != nil {
+		made, until := c.made()
+		b = fmt.Appendf(b, "REFUSED: both layouts can make the ID %d\n\nas an ID made before %s:\n", int64(x.ID), until.Format(time.RFC3339Nano))
+		b = made.appendPicture(b, x.ID, x.From, now)
 		b = fmt.Appendf(b, "\nas an ID made from %s on:\n", c.At.Format(time.RFC3339Nano))
-		return to.appendPicture(b, x.ID, x.To, now)
+		return c.to.appendPicture(b, x.ID, x.To, now)
 	}
-	b = fmt.Appendf(b, "SAFE: no ID of the new layout from %s on equals one of the old layout\n\n", c.At.Format(time.RFC3339Nano))
-	rows := [][2]string{
-		{"old", from.name + ", ticks before " + c.Floor.Format(time.RFC3339Nano)},
-		{"new", to.name + ", ticks from " + c.At.Format(time.RFC3339Nano)},
+	what := "one of the old layout"
+	if len(c.past) > 0 {
+		what = "one of the layouts before it"
 	}
-	if start := to.layout.TimeOf(0); start.After(c.At) {
+	b = fmt.Appendf(b, "SAFE: no ID of the new layout from %s on equals %s\n\n", c.At.Format(time.RFC3339Nano), what)
+	rows := [][2]string{}
+	for i, v := range c.past {
+		rows = append(rows, [2]string{"before", v.name + ", ticks before " + c.Change.Past[i].Until.Format(time.RFC3339Nano)})
+	}
+	slices.Reverse(rows)
+	rows = append(rows,
+		[2]string{"old", c.from.name + ", ticks before " + c.Floor.Format(time.RFC3339Nano)},
+		[2]string{"new", c.to.name + ", ticks from " + c.At.Format(time.RFC3339Nano)})
+	if start := c.to.layout.TimeOf(0); start.After(c.At) {
 		rows = append(rows, [2]string{"", "its epoch is " + start.Format(time.RFC3339Nano) + ": it makes nothing before"})
 	}
-	if started(c) {
-		rows = append(rows, [2]string{"last old ID", snowfence.Decimal.Encode(v.LastOld)})
+	if c.started() {
+		rows = append(rows, [2]string{"last old ID", snowfence.Decimal.Encode(c.LastOld)})
 	} else {
 		rows = append(rows, [2]string{"last old ID", "none: the epoch of the old layout lies after the change"})
 	}
 	order := "yes: new IDs are above all old ones"
-	if !v.Ordered() {
+	if !c.Ordered() {
 		order = "NO: new IDs begin below old ones, so sorting by ID is no longer sorting by time"
 	}
 	rows = append(rows,
-		[2]string{"first new ID", snowfence.Decimal.Encode(v.FirstNew)},
+		[2]string{"first new ID", snowfence.Decimal.Encode(c.FirstNew)},
 		[2]string{"in order", order},
-		[2]string{"proof", "all 64 bits, all times, nodes and sequence numbers of both layouts were compared"})
+		[2]string{"proof", "all 64 bits, all times, nodes and sequence numbers of all these layouts were compared"})
 	return appendRows(b, rows)
 }

@@ -142,7 +142,7 @@ func (s *sim) change(ctx context.Context, st lease.Store) {
 	}
 	s.target = to
 	for range 5 {
-		_, err = lease.ChangeLayout(ctx, st, namespace, to, s.leasable(), false)
+		_, err = lease.ChangeNamespace(ctx, st, namespace, lease.NamespaceChange{Scheme: to})
 		if err == nil || s.namespaceState() != lease.Changing {
 			return
 		}
@@ -150,7 +150,7 @@ func (s *sim) change(ctx context.Context, st lease.Store) {
 }
 
 func (s *sim) leasable() *lease.NamespaceOptions {
-	return &lease.NamespaceOptions{First: s.first, Last: s.last}
+	return &lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: s.first, Until: s.last + 1}}
 }
 
 // shown is the namespace as it stands in the store.
@@ -225,7 +225,7 @@ func (s *sim) repair() {
 		}
 		ns, err := lease.ShowNamespace(ctx, st, namespace)
 		if err == nil && ns.State == lease.Changing {
-			_, err = lease.ChangeLayout(ctx, st, namespace, s.schemes[s.era], s.leasable(), false)
+			_, err = lease.ChangeNamespace(ctx, st, namespace, lease.NamespaceChange{Scheme: s.schemes[s.era]})
 		}
 		if err == nil && ns.State == lease.Deleted {
 			_, err = lease.CreateNamespace(ctx, st, namespace, s.schemes[s.era], s.leasable())

@@ -620,6 +620,7 @@ type Namespace struct {
 	State         string                 `protobuf:"bytes,6,opt,name=state,proto3" json:"state,omitempty"` // active, changing or deleted
 	Generation    int64                  `protobuf:"varint,7,opt,name=generation,proto3" json:"generation,omitempty"`
 	EndOfLife     *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=end_of_life,json=endOfLife,proto3" json:"end_of_life,omitempty"`
+	Past          []*PastLayout          `protobuf:"bytes,9,rep,name=past,proto3" json:"past,omitempty"` // oldest first
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -710,19 +711,87 @@ func (x *Namespace) GetEndOfLife() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Namespace) GetPast() []*PastLayout {
+	if x != nil {
+		return x.Past
+	}
+	return nil
+}
+
+// PastLayout is a layout that a namespace had. It stamped ticks that began at from or later, and before until.
+type PastLayout struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Layout        string                 `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"` // spec
+	From          *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
+	Until         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=until,proto3" json:"until,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PastLayout) Reset() {
+	*x = PastLayout{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PastLayout) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PastLayout) ProtoMessage() {}
+
+func (x *PastLayout) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PastLayout.ProtoReflect.Descriptor instead.
+func (*PastLayout) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *PastLayout) GetLayout() string {
+	if x != nil {
+		return x.Layout
+	}
+	return ""
+}
+
+func (x *PastLayout) GetFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.From
+	}
+	return nil
+}
+
+func (x *PastLayout) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
 type CreateNamespaceRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Layout        string                 `protobuf:"bytes,2,opt,name=layout,proto3" json:"layout,omitempty"` // name or spec; "" means the default, snowfence
-	FirstNode     int64                  `protobuf:"varint,3,opt,name=first_node,json=firstNode,proto3" json:"first_node,omitempty"`
-	LastNode      int64                  `protobuf:"varint,4,opt,name=last_node,json=lastNode,proto3" json:"last_node,omitempty"` // 0 means the layout's last
+	Layout        string                 `protobuf:"bytes,2,opt,name=layout,proto3" json:"layout,omitempty"`                               // name or spec; "" means the default, snowfence
+	FirstNode     *int64                 `protobuf:"varint,3,opt,name=first_node,json=firstNode,proto3,oneof" json:"first_node,omitempty"` // the layout's first without it
+	LastNode      *int64                 `protobuf:"varint,4,opt,name=last_node,json=lastNode,proto3,oneof" json:"last_node,omitempty"`    // the layout's last without it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateNamespaceRequest) Reset() {
 	*x = CreateNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[10]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -734,7 +803,7 @@ func (x *CreateNamespaceRequest) String() string {
 func (*CreateNamespaceRequest) ProtoMessage() {}
 
 func (x *CreateNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[10]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -747,7 +816,7 @@ func (x *CreateNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*CreateNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{10}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CreateNamespaceRequest) GetName() string {
@@ -765,15 +834,15 @@ func (x *CreateNamespaceRequest) GetLayout() string {
 }
 
 func (x *CreateNamespaceRequest) GetFirstNode() int64 {
-	if x != nil {
-		return x.FirstNode
+	if x != nil && x.FirstNode != nil {
+		return *x.FirstNode
 	}
 	return 0
 }
 
 func (x *CreateNamespaceRequest) GetLastNode() int64 {
-	if x != nil {
-		return x.LastNode
+	if x != nil && x.LastNode != nil {
+		return *x.LastNode
 	}
 	return 0
 }
@@ -787,7 +856,7 @@ type ShowNamespaceRequest struct {
 
 func (x *ShowNamespaceRequest) Reset() {
 	*x = ShowNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -799,7 +868,7 @@ func (x *ShowNamespaceRequest) String() string {
 func (*ShowNamespaceRequest) ProtoMessage() {}
 
 func (x *ShowNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -812,7 +881,7 @@ func (x *ShowNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*ShowNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{11}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ShowNamespaceRequest) GetName() string {
@@ -830,7 +899,7 @@ type ListNamespacesRequest struct {
 
 func (x *ListNamespacesRequest) Reset() {
 	*x = ListNamespacesRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -842,7 +911,7 @@ func (x *ListNamespacesRequest) String() string {
 func (*ListNamespacesRequest) ProtoMessage() {}
 
 func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -855,7 +924,7 @@ func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesRequest.ProtoReflect.Descriptor instead.
 func (*ListNamespacesRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{12}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{13}
 }
 
 type ListNamespacesResponse struct {
@@ -867,7 +936,7 @@ type ListNamespacesResponse struct {
 
 func (x *ListNamespacesResponse) Reset() {
 	*x = ListNamespacesResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -879,7 +948,7 @@ func (x *ListNamespacesResponse) String() string {
 func (*ListNamespacesResponse) ProtoMessage() {}
 
 func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -892,7 +961,7 @@ func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesResponse.ProtoReflect.Descriptor instead.
 func (*ListNamespacesResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{13}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListNamespacesResponse) GetNamespaces() []*Namespace {
@@ -905,16 +974,18 @@ func (x *ListNamespacesResponse) GetNamespaces() []*Namespace {
 type ChangeNamespaceRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Layout        string                 `protobuf:"bytes,2,opt,name=layout,proto3" json:"layout,omitempty"`
-	FirstNode     int64                  `protobuf:"varint,3,opt,name=first_node,json=firstNode,proto3" json:"first_node,omitempty"`
-	LastNode      int64                  `protobuf:"varint,4,opt,name=last_node,json=lastNode,proto3" json:"last_node,omitempty"`
+	Layout        string                 `protobuf:"bytes,2,opt,name=layout,proto3" json:"layout,omitempty"` // name or spec; "" leaves it as it is
+	FirstNode     *int64                 `protobuf:"varint,3,opt,name=first_node,json=firstNode,proto3,oneof" json:"first_node,omitempty"`
+	LastNode      *int64                 `protobuf:"varint,4,opt,name=last_node,json=lastNode,proto3,oneof" json:"last_node,omitempty"`
+	Widen         bool                   `protobuf:"varint,5,opt,name=widen,proto3" json:"widen,omitempty"`  // lease nodes, too, that were left to numbers given by hand, and that no process uses any more
+	Unused        *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=unused,proto3" json:"unused,omitempty"` // later than the timestamp of every ID that was made with numbers given by hand; now without it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ChangeNamespaceRequest) Reset() {
 	*x = ChangeNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -926,7 +997,7 @@ func (x *ChangeNamespaceRequest) String() string {
 func (*ChangeNamespaceRequest) ProtoMessage() {}
 
 func (x *ChangeNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -939,7 +1010,7 @@ func (x *ChangeNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*ChangeNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{14}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ChangeNamespaceRequest) GetName() string {
@@ -957,17 +1028,31 @@ func (x *ChangeNamespaceRequest) GetLayout() string {
 }
 
 func (x *ChangeNamespaceRequest) GetFirstNode() int64 {
-	if x != nil {
-		return x.FirstNode
+	if x != nil && x.FirstNode != nil {
+		return *x.FirstNode
 	}
 	return 0
 }
 
 func (x *ChangeNamespaceRequest) GetLastNode() int64 {
-	if x != nil {
-		return x.LastNode
+	if x != nil && x.LastNode != nil {
+		return *x.LastNode
 	}
 	return 0
+}
+
+func (x *ChangeNamespaceRequest) GetWiden() bool {
+	if x != nil {
+		return x.Widen
+	}
+	return false
+}
+
+func (x *ChangeNamespaceRequest) GetUnused() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Unused
+	}
+	return nil
 }
 
 type DeleteNamespaceRequest struct {
@@ -980,7 +1065,7 @@ type DeleteNamespaceRequest struct {
 
 func (x *DeleteNamespaceRequest) Reset() {
 	*x = DeleteNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -992,7 +1077,7 @@ func (x *DeleteNamespaceRequest) String() string {
 func (*DeleteNamespaceRequest) ProtoMessage() {}
 
 func (x *DeleteNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1005,7 +1090,7 @@ func (x *DeleteNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*DeleteNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{15}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *DeleteNamespaceRequest) GetName() string {
@@ -1030,7 +1115,7 @@ type DeleteNamespaceResponse struct {
 
 func (x *DeleteNamespaceResponse) Reset() {
 	*x = DeleteNamespaceResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1042,7 +1127,7 @@ func (x *DeleteNamespaceResponse) String() string {
 func (*DeleteNamespaceResponse) ProtoMessage() {}
 
 func (x *DeleteNamespaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1055,7 +1140,7 @@ func (x *DeleteNamespaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteNamespaceResponse.ProtoReflect.Descriptor instead.
 func (*DeleteNamespaceResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{16}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{17}
 }
 
 type AcquireRequest struct {
@@ -1072,7 +1157,7 @@ type AcquireRequest struct {
 
 func (x *AcquireRequest) Reset() {
 	*x = AcquireRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1084,7 +1169,7 @@ func (x *AcquireRequest) String() string {
 func (*AcquireRequest) ProtoMessage() {}
 
 func (x *AcquireRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1097,7 +1182,7 @@ func (x *AcquireRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireRequest.ProtoReflect.Descriptor instead.
 func (*AcquireRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{17}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *AcquireRequest) GetNamespace() string {
@@ -1160,7 +1245,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1172,7 +1257,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1185,7 +1270,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{18}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Lease) GetNamespace() string {
@@ -1268,7 +1353,7 @@ type RenewRequest struct {
 
 func (x *RenewRequest) Reset() {
 	*x = RenewRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1280,7 +1365,7 @@ func (x *RenewRequest) String() string {
 func (*RenewRequest) ProtoMessage() {}
 
 func (x *RenewRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1293,7 +1378,7 @@ func (x *RenewRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewRequest.ProtoReflect.Descriptor instead.
 func (*RenewRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{19}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RenewRequest) GetTicket() []byte {
@@ -1320,7 +1405,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1332,7 +1417,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1345,7 +1430,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{20}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ReleaseRequest) GetTicket() []byte {
@@ -1370,7 +1455,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1382,7 +1467,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1395,7 +1480,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{21}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{22}
 }
 
 type ListLeasesRequest struct {
@@ -1410,7 +1495,7 @@ type ListLeasesRequest struct {
 
 func (x *ListLeasesRequest) Reset() {
 	*x = ListLeasesRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1422,7 +1507,7 @@ func (x *ListLeasesRequest) String() string {
 func (*ListLeasesRequest) ProtoMessage() {}
 
 func (x *ListLeasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1435,7 +1520,7 @@ func (x *ListLeasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLeasesRequest.ProtoReflect.Descriptor instead.
 func (*ListLeasesRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{22}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListLeasesRequest) GetNamespace() string {
@@ -1475,7 +1560,7 @@ type WatchLeasesRequest struct {
 
 func (x *WatchLeasesRequest) Reset() {
 	*x = WatchLeasesRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1487,7 +1572,7 @@ func (x *WatchLeasesRequest) String() string {
 func (*WatchLeasesRequest) ProtoMessage() {}
 
 func (x *WatchLeasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1500,7 +1585,7 @@ func (x *WatchLeasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchLeasesRequest.ProtoReflect.Descriptor instead.
 func (*WatchLeasesRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{23}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *WatchLeasesRequest) GetNamespace() string {
@@ -1519,7 +1604,7 @@ type ListLeasesResponse struct {
 
 func (x *ListLeasesResponse) Reset() {
 	*x = ListLeasesResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1531,7 +1616,7 @@ func (x *ListLeasesResponse) String() string {
 func (*ListLeasesResponse) ProtoMessage() {}
 
 func (x *ListLeasesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1544,7 +1629,7 @@ func (x *ListLeasesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLeasesResponse.ProtoReflect.Descriptor instead.
 func (*ListLeasesResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{24}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListLeasesResponse) GetLeases() []*LeaseInfo {
@@ -1569,7 +1654,7 @@ type LeaseInfo struct {
 
 func (x *LeaseInfo) Reset() {
 	*x = LeaseInfo{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1581,7 +1666,7 @@ func (x *LeaseInfo) String() string {
 func (*LeaseInfo) ProtoMessage() {}
 
 func (x *LeaseInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1594,7 +1679,7 @@ func (x *LeaseInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseInfo.ProtoReflect.Descriptor instead.
 func (*LeaseInfo) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{25}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *LeaseInfo) GetNode() int64 {
@@ -1669,7 +1754,7 @@ type Record struct {
 
 func (x *Record) Reset() {
 	*x = Record{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1681,7 +1766,7 @@ func (x *Record) String() string {
 func (*Record) ProtoMessage() {}
 
 func (x *Record) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1694,7 +1779,7 @@ func (x *Record) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Record.ProtoReflect.Descriptor instead.
 func (*Record) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{26}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Record) GetNamespace() string {
@@ -1811,7 +1896,7 @@ type Records struct {
 
 func (x *Records) Reset() {
 	*x = Records{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1823,7 +1908,7 @@ func (x *Records) String() string {
 func (*Records) ProtoMessage() {}
 
 func (x *Records) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1836,7 +1921,7 @@ func (x *Records) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Records.ProtoReflect.Descriptor instead.
 func (*Records) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{27}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Records) GetRecords() []*Record {
@@ -1856,7 +1941,7 @@ type GetRequest struct {
 
 func (x *GetRequest) Reset() {
 	*x = GetRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1868,7 +1953,7 @@ func (x *GetRequest) String() string {
 func (*GetRequest) ProtoMessage() {}
 
 func (x *GetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1881,7 +1966,7 @@ func (x *GetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRequest.ProtoReflect.Descriptor instead.
 func (*GetRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{28}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *GetRequest) GetNamespace() string {
@@ -1915,7 +2000,7 @@ type FindRequest struct {
 
 func (x *FindRequest) Reset() {
 	*x = FindRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1927,7 +2012,7 @@ func (x *FindRequest) String() string {
 func (*FindRequest) ProtoMessage() {}
 
 func (x *FindRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1940,7 +2025,7 @@ func (x *FindRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindRequest.ProtoReflect.Descriptor instead.
 func (*FindRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{29}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *FindRequest) GetNamespace() string {
@@ -2017,7 +2102,7 @@ type CountRequest struct {
 
 func (x *CountRequest) Reset() {
 	*x = CountRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2029,7 +2114,7 @@ func (x *CountRequest) String() string {
 func (*CountRequest) ProtoMessage() {}
 
 func (x *CountRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2042,7 +2127,7 @@ func (x *CountRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountRequest.ProtoReflect.Descriptor instead.
 func (*CountRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{30}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *CountRequest) GetNamespace() string {
@@ -2075,7 +2160,7 @@ type CountResponse struct {
 
 func (x *CountResponse) Reset() {
 	*x = CountResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2087,7 +2172,7 @@ func (x *CountResponse) String() string {
 func (*CountResponse) ProtoMessage() {}
 
 func (x *CountResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2100,7 +2185,7 @@ func (x *CountResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountResponse.ProtoReflect.Descriptor instead.
 func (*CountResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{31}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *CountResponse) GetCount() int64 {
@@ -2119,7 +2204,7 @@ type SwapRequest struct {
 
 func (x *SwapRequest) Reset() {
 	*x = SwapRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2131,7 +2216,7 @@ func (x *SwapRequest) String() string {
 func (*SwapRequest) ProtoMessage() {}
 
 func (x *SwapRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2144,7 +2229,7 @@ func (x *SwapRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SwapRequest.ProtoReflect.Descriptor instead.
 func (*SwapRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{32}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *SwapRequest) GetWrites() []*Write {
@@ -2164,7 +2249,7 @@ type Write struct {
 
 func (x *Write) Reset() {
 	*x = Write{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2176,7 +2261,7 @@ func (x *Write) String() string {
 func (*Write) ProtoMessage() {}
 
 func (x *Write) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2189,7 +2274,7 @@ func (x *Write) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Write.ProtoReflect.Descriptor instead.
 func (*Write) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{33}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Write) GetOld() string {
@@ -2217,7 +2302,7 @@ type SwapResponse struct {
 
 func (x *SwapResponse) Reset() {
 	*x = SwapResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2229,7 +2314,7 @@ func (x *SwapResponse) String() string {
 func (*SwapResponse) ProtoMessage() {}
 
 func (x *SwapResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2242,7 +2327,7 @@ func (x *SwapResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SwapResponse.ProtoReflect.Descriptor instead.
 func (*SwapResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{34}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SwapResponse) GetResults() []SwapResult {
@@ -2269,7 +2354,7 @@ type DescribeRequest struct {
 
 func (x *DescribeRequest) Reset() {
 	*x = DescribeRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2281,7 +2366,7 @@ func (x *DescribeRequest) String() string {
 func (*DescribeRequest) ProtoMessage() {}
 
 func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2294,7 +2379,7 @@ func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
 func (*DescribeRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{35}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *DescribeRequest) GetNamespace() string {
@@ -2322,7 +2407,7 @@ type DescribeResponse struct {
 
 func (x *DescribeResponse) Reset() {
 	*x = DescribeResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2334,7 +2419,7 @@ func (x *DescribeResponse) String() string {
 func (*DescribeResponse) ProtoMessage() {}
 
 func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2347,7 +2432,7 @@ func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeResponse.ProtoReflect.Descriptor instead.
 func (*DescribeResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{36}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *DescribeResponse) GetIdentity() string {
@@ -2411,7 +2496,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x02to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02to\"5\n" +
 	"\rRangeResponse\x12\x10\n" +
 	"\x03low\x18\x01 \x01(\x10R\x03low\x12\x12\n" +
-	"\x04high\x18\x02 \x01(\x10R\x04high\"\x98\x02\n" +
+	"\x04high\x18\x02 \x01(\x10R\x04high\"\xc6\x02\n" +
 	"\tNamespace\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\x12 \n" +
@@ -2423,26 +2508,40 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\n" +
 	"generation\x18\a \x01(\x03R\n" +
 	"generation\x12:\n" +
-	"\vend_of_life\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tendOfLifeJ\x04\b\x10\x10 R\tsequences\"\x80\x01\n" +
+	"\vend_of_life\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tendOfLife\x12,\n" +
+	"\x04past\x18\t \x03(\v2\x18.snowfence.v1.PastLayoutR\x04pastJ\x04\b\x10\x10 R\tsequences\"\x86\x01\n" +
+	"\n" +
+	"PastLayout\x12\x16\n" +
+	"\x06layout\x18\x01 \x01(\tR\x06layout\x12.\n" +
+	"\x04from\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x120\n" +
+	"\x05until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"\xa7\x01\n" +
 	"\x16CreateNamespaceRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
-	"\x06layout\x18\x02 \x01(\tR\x06layout\x12\x1d\n" +
+	"\x06layout\x18\x02 \x01(\tR\x06layout\x12\"\n" +
 	"\n" +
-	"first_node\x18\x03 \x01(\x03R\tfirstNode\x12\x1b\n" +
-	"\tlast_node\x18\x04 \x01(\x03R\blastNode\"*\n" +
+	"first_node\x18\x03 \x01(\x03H\x00R\tfirstNode\x88\x01\x01\x12 \n" +
+	"\tlast_node\x18\x04 \x01(\x03H\x01R\blastNode\x88\x01\x01B\r\n" +
+	"\v_first_nodeB\f\n" +
+	"\n" +
+	"_last_node\"*\n" +
 	"\x14ShowNamespaceRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"\x17\n" +
 	"\x15ListNamespacesRequest\"Q\n" +
 	"\x16ListNamespacesResponse\x127\n" +
 	"\n" +
 	"namespaces\x18\x01 \x03(\v2\x17.snowfence.v1.NamespaceR\n" +
-	"namespaces\"\x80\x01\n" +
+	"namespaces\"\xf1\x01\n" +
 	"\x16ChangeNamespaceRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
-	"\x06layout\x18\x02 \x01(\tR\x06layout\x12\x1d\n" +
+	"\x06layout\x18\x02 \x01(\tR\x06layout\x12\"\n" +
 	"\n" +
-	"first_node\x18\x03 \x01(\x03R\tfirstNode\x12\x1b\n" +
-	"\tlast_node\x18\x04 \x01(\x03R\blastNode\"F\n" +
+	"first_node\x18\x03 \x01(\x03H\x00R\tfirstNode\x88\x01\x01\x12 \n" +
+	"\tlast_node\x18\x04 \x01(\x03H\x01R\blastNode\x88\x01\x01\x12\x14\n" +
+	"\x05widen\x18\x05 \x01(\bR\x05widen\x122\n" +
+	"\x06unused\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x06unusedB\r\n" +
+	"\v_first_nodeB\f\n" +
+	"\n" +
+	"_last_node\"F\n" +
 	"\x16DeleteNamespaceRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aconfirm\x18\x02 \x01(\tR\aconfirm\"\x19\n" +
@@ -2599,7 +2698,7 @@ func file_snowfence_v1_snowfence_proto_rawDescGZIP() []byte {
 }
 
 var file_snowfence_v1_snowfence_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_snowfence_v1_snowfence_proto_goTypes = []any{
 	(SwapResult)(0),                 // 0: snowfence.v1.SwapResult
 	(*NextRequest)(nil),             // 1: snowfence.v1.NextRequest
@@ -2612,99 +2711,104 @@ var file_snowfence_v1_snowfence_proto_goTypes = []any{
 	(*RangeRequest)(nil),            // 8: snowfence.v1.RangeRequest
 	(*RangeResponse)(nil),           // 9: snowfence.v1.RangeResponse
 	(*Namespace)(nil),               // 10: snowfence.v1.Namespace
-	(*CreateNamespaceRequest)(nil),  // 11: snowfence.v1.CreateNamespaceRequest
-	(*ShowNamespaceRequest)(nil),    // 12: snowfence.v1.ShowNamespaceRequest
-	(*ListNamespacesRequest)(nil),   // 13: snowfence.v1.ListNamespacesRequest
-	(*ListNamespacesResponse)(nil),  // 14: snowfence.v1.ListNamespacesResponse
-	(*ChangeNamespaceRequest)(nil),  // 15: snowfence.v1.ChangeNamespaceRequest
-	(*DeleteNamespaceRequest)(nil),  // 16: snowfence.v1.DeleteNamespaceRequest
-	(*DeleteNamespaceResponse)(nil), // 17: snowfence.v1.DeleteNamespaceResponse
-	(*AcquireRequest)(nil),          // 18: snowfence.v1.AcquireRequest
-	(*Lease)(nil),                   // 19: snowfence.v1.Lease
-	(*RenewRequest)(nil),            // 20: snowfence.v1.RenewRequest
-	(*ReleaseRequest)(nil),          // 21: snowfence.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),         // 22: snowfence.v1.ReleaseResponse
-	(*ListLeasesRequest)(nil),       // 23: snowfence.v1.ListLeasesRequest
-	(*WatchLeasesRequest)(nil),      // 24: snowfence.v1.WatchLeasesRequest
-	(*ListLeasesResponse)(nil),      // 25: snowfence.v1.ListLeasesResponse
-	(*LeaseInfo)(nil),               // 26: snowfence.v1.LeaseInfo
-	(*Record)(nil),                  // 27: snowfence.v1.Record
-	(*Records)(nil),                 // 28: snowfence.v1.Records
-	(*GetRequest)(nil),              // 29: snowfence.v1.GetRequest
-	(*FindRequest)(nil),             // 30: snowfence.v1.FindRequest
-	(*CountRequest)(nil),            // 31: snowfence.v1.CountRequest
-	(*CountResponse)(nil),           // 32: snowfence.v1.CountResponse
-	(*SwapRequest)(nil),             // 33: snowfence.v1.SwapRequest
-	(*Write)(nil),                   // 34: snowfence.v1.Write
-	(*SwapResponse)(nil),            // 35: snowfence.v1.SwapResponse
-	(*DescribeRequest)(nil),         // 36: snowfence.v1.DescribeRequest
-	(*DescribeResponse)(nil),        // 37: snowfence.v1.DescribeResponse
-	(*timestamppb.Timestamp)(nil),   // 38: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),     // 39: google.protobuf.Duration
+	(*PastLayout)(nil),              // 11: snowfence.v1.PastLayout
+	(*CreateNamespaceRequest)(nil),  // 12: snowfence.v1.CreateNamespaceRequest
+	(*ShowNamespaceRequest)(nil),    // 13: snowfence.v1.ShowNamespaceRequest
+	(*ListNamespacesRequest)(nil),   // 14: snowfence.v1.ListNamespacesRequest
+	(*ListNamespacesResponse)(nil),  // 15: snowfence.v1.ListNamespacesResponse
+	(*ChangeNamespaceRequest)(nil),  // 16: snowfence.v1.ChangeNamespaceRequest
+	(*DeleteNamespaceRequest)(nil),  // 17: snowfence.v1.DeleteNamespaceRequest
+	(*DeleteNamespaceResponse)(nil), // 18: snowfence.v1.DeleteNamespaceResponse
+	(*AcquireRequest)(nil),          // 19: snowfence.v1.AcquireRequest
+	(*Lease)(nil),                   // 20: snowfence.v1.Lease
+	(*RenewRequest)(nil),            // 21: snowfence.v1.RenewRequest
+	(*ReleaseRequest)(nil),          // 22: snowfence.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),         // 23: snowfence.v1.ReleaseResponse
+	(*ListLeasesRequest)(nil),       // 24: snowfence.v1.ListLeasesRequest
+	(*WatchLeasesRequest)(nil),      // 25: snowfence.v1.WatchLeasesRequest
+	(*ListLeasesResponse)(nil),      // 26: snowfence.v1.ListLeasesResponse
+	(*LeaseInfo)(nil),               // 27: snowfence.v1.LeaseInfo
+	(*Record)(nil),                  // 28: snowfence.v1.Record
+	(*Records)(nil),                 // 29: snowfence.v1.Records
+	(*GetRequest)(nil),              // 30: snowfence.v1.GetRequest
+	(*FindRequest)(nil),             // 31: snowfence.v1.FindRequest
+	(*CountRequest)(nil),            // 32: snowfence.v1.CountRequest
+	(*CountResponse)(nil),           // 33: snowfence.v1.CountResponse
+	(*SwapRequest)(nil),             // 34: snowfence.v1.SwapRequest
+	(*Write)(nil),                   // 35: snowfence.v1.Write
+	(*SwapResponse)(nil),            // 36: snowfence.v1.SwapResponse
+	(*DescribeRequest)(nil),         // 37: snowfence.v1.DescribeRequest
+	(*DescribeResponse)(nil),        // 38: snowfence.v1.DescribeResponse
+	(*timestamppb.Timestamp)(nil),   // 39: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),     // 40: google.protobuf.Duration
 }
 var file_snowfence_v1_snowfence_proto_depIdxs = []int32{
 	3,  // 0: snowfence.v1.NextResponse.runs:type_name -> snowfence.v1.Run
-	38, // 1: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
+	39, // 1: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
 	7,  // 2: snowfence.v1.DecodeResponse.fields:type_name -> snowfence.v1.FieldValue
-	38, // 3: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
-	38, // 4: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
-	38, // 5: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
-	10, // 6: snowfence.v1.ListNamespacesResponse.namespaces:type_name -> snowfence.v1.Namespace
-	39, // 7: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
-	38, // 8: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
-	39, // 9: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
-	26, // 10: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
-	38, // 11: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
-	38, // 12: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
-	38, // 13: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
-	27, // 14: snowfence.v1.Records.records:type_name -> snowfence.v1.Record
-	34, // 15: snowfence.v1.SwapRequest.writes:type_name -> snowfence.v1.Write
-	27, // 16: snowfence.v1.Write.new:type_name -> snowfence.v1.Record
-	0,  // 17: snowfence.v1.SwapResponse.results:type_name -> snowfence.v1.SwapResult
-	38, // 18: snowfence.v1.DescribeResponse.now:type_name -> google.protobuf.Timestamp
-	1,  // 19: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
-	4,  // 20: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
-	5,  // 21: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
-	8,  // 22: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
-	11, // 23: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
-	12, // 24: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
-	13, // 25: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
-	15, // 26: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
-	16, // 27: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
-	18, // 28: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
-	20, // 29: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
-	21, // 30: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
-	23, // 31: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
-	24, // 32: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
-	29, // 33: snowfence.v1.StoreService.Get:input_type -> snowfence.v1.GetRequest
-	30, // 34: snowfence.v1.StoreService.Find:input_type -> snowfence.v1.FindRequest
-	31, // 35: snowfence.v1.StoreService.Count:input_type -> snowfence.v1.CountRequest
-	33, // 36: snowfence.v1.StoreService.Swap:input_type -> snowfence.v1.SwapRequest
-	36, // 37: snowfence.v1.StoreService.Describe:input_type -> snowfence.v1.DescribeRequest
-	2,  // 38: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
-	2,  // 39: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
-	6,  // 40: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
-	9,  // 41: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
-	10, // 42: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
-	10, // 43: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
-	14, // 44: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
-	10, // 45: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
-	17, // 46: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
-	19, // 47: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
-	19, // 48: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
-	22, // 49: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
-	25, // 50: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
-	25, // 51: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
-	28, // 52: snowfence.v1.StoreService.Get:output_type -> snowfence.v1.Records
-	28, // 53: snowfence.v1.StoreService.Find:output_type -> snowfence.v1.Records
-	32, // 54: snowfence.v1.StoreService.Count:output_type -> snowfence.v1.CountResponse
-	35, // 55: snowfence.v1.StoreService.Swap:output_type -> snowfence.v1.SwapResponse
-	37, // 56: snowfence.v1.StoreService.Describe:output_type -> snowfence.v1.DescribeResponse
-	38, // [38:57] is the sub-list for method output_type
-	19, // [19:38] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	39, // 3: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
+	39, // 4: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
+	39, // 5: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
+	11, // 6: snowfence.v1.Namespace.past:type_name -> snowfence.v1.PastLayout
+	39, // 7: snowfence.v1.PastLayout.from:type_name -> google.protobuf.Timestamp
+	39, // 8: snowfence.v1.PastLayout.until:type_name -> google.protobuf.Timestamp
+	10, // 9: snowfence.v1.ListNamespacesResponse.namespaces:type_name -> snowfence.v1.Namespace
+	39, // 10: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
+	40, // 11: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
+	39, // 12: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
+	40, // 13: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
+	27, // 14: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
+	39, // 15: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
+	39, // 16: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
+	39, // 17: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
+	28, // 18: snowfence.v1.Records.records:type_name -> snowfence.v1.Record
+	35, // 19: snowfence.v1.SwapRequest.writes:type_name -> snowfence.v1.Write
+	28, // 20: snowfence.v1.Write.new:type_name -> snowfence.v1.Record
+	0,  // 21: snowfence.v1.SwapResponse.results:type_name -> snowfence.v1.SwapResult
+	39, // 22: snowfence.v1.DescribeResponse.now:type_name -> google.protobuf.Timestamp
+	1,  // 23: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
+	4,  // 24: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
+	5,  // 25: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
+	8,  // 26: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
+	12, // 27: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
+	13, // 28: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
+	14, // 29: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
+	16, // 30: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
+	17, // 31: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
+	19, // 32: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
+	21, // 33: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
+	22, // 34: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
+	24, // 35: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
+	25, // 36: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
+	30, // 37: snowfence.v1.StoreService.Get:input_type -> snowfence.v1.GetRequest
+	31, // 38: snowfence.v1.StoreService.Find:input_type -> snowfence.v1.FindRequest
+	32, // 39: snowfence.v1.StoreService.Count:input_type -> snowfence.v1.CountRequest
+	34, // 40: snowfence.v1.StoreService.Swap:input_type -> snowfence.v1.SwapRequest
+	37, // 41: snowfence.v1.StoreService.Describe:input_type -> snowfence.v1.DescribeRequest
+	2,  // 42: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
+	2,  // 43: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
+	6,  // 44: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
+	9,  // 45: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
+	10, // 46: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
+	10, // 47: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
+	15, // 48: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
+	10, // 49: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
+	18, // 50: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
+	20, // 51: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
+	20, // 52: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
+	23, // 53: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
+	26, // 54: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
+	26, // 55: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
+	29, // 56: snowfence.v1.StoreService.Get:output_type -> snowfence.v1.Records
+	29, // 57: snowfence.v1.StoreService.Find:output_type -> snowfence.v1.Records
+	33, // 58: snowfence.v1.StoreService.Count:output_type -> snowfence.v1.CountResponse
+	36, // 59: snowfence.v1.StoreService.Swap:output_type -> snowfence.v1.SwapResponse
+	38, // 60: snowfence.v1.StoreService.Describe:output_type -> snowfence.v1.DescribeResponse
+	42, // [42:61] is the sub-list for method output_type
+	23, // [23:42] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_snowfence_v1_snowfence_proto_init() }
@@ -2712,16 +2816,18 @@ func file_snowfence_v1_snowfence_proto_init() {
 	if File_snowfence_v1_snowfence_proto != nil {
 		return
 	}
-	file_snowfence_v1_snowfence_proto_msgTypes[17].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[20].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[22].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[11].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[15].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[18].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[21].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[23].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowfence_v1_snowfence_proto_rawDesc), len(file_snowfence_v1_snowfence_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   37,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   5,
 		},

@@ -19,7 +19,7 @@ func fill(b *testing.B, st lease.Store, nodes, last int64) (*snowfence.Scheme, [
 	if err != nil {
 		b.Fatal(err)
 	}
-	ns, err := lease.CreateNamespace(b.Context(), st, "default", s, &lease.NamespaceOptions{Last: nodes - 1})
+	ns, err := lease.CreateNamespace(b.Context(), st, "default", s, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: nodes}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func namespace(t *testing.T, st lease.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.CreateNamespace(t.Context(), st, "orders", s, &lease.NamespaceOptions{First: 5, Last: 5}); err != nil {
+	if _, err := lease.CreateNamespace(t.Context(), st, "orders", s, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 5, Until: 6}}); err != nil {
 		t.Fatal(err)
 	}
 }

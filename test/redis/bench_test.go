@@ -28,7 +28,7 @@ func full(b *testing.B, o *redisstore.Options, without int64, options ...string)
 	if err != nil {
 		b.Fatal(err)
 	}
-	ns, err := lease.CreateNamespace(b.Context(), st, namespace, s, &lease.NamespaceOptions{Last: nodes - 1})
+	ns, err := lease.CreateNamespace(b.Context(), st, namespace, s, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: nodes}})
 	if err != nil {
 		b.Fatal(err)
 	}

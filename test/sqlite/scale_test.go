@@ -21,7 +21,7 @@ func TestLastNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ns, err := lease.CreateNamespace(t.Context(), st, "default", s, &lease.NamespaceOptions{Last: nodes - 1})
+	ns, err := lease.CreateNamespace(t.Context(), st, "default", s, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: nodes}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
@@ -44,26 +45,27 @@ func (h *rest) show(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, info)
 }
 
-// wanted is the body of a request that makes or changes a namespace.
-type wanted struct {
+// nodes is what a request says of the nodes of a namespace, and of its layout. What it does not mention stays as it is.
+type nodes struct {
 	Layout string `json:"layout"`
-	First  int64  `json:"first_node"`
-	Last   int64  `json:"last_node"`
+	First  *int64 `json:"first_node"`
+	Last   *int64 `json:"last_node"`
 }
 
-func body(w http.ResponseWriter, r *http.Request) (v wanted, err error) {
+// read reads the body of a request that makes or changes a namespace.
+func read(w http.ResponseWriter, r *http.Request, v any) error {
 	if _, err := query(r); err != nil {
-		return v, err
+		return err
 	}
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&v); err != nil {
-		return v, server.NewError(server.Invalid, fmt.Errorf(`the body should be as {"layout":"snowfence","first_node":0,"last_node":1023}: %w`, err))
+	if err := d.Decode(v); err != nil {
+		return server.NewError(server.Invalid, fmt.Errorf(`the body should be as {"layout":"snowfence","first_node":0,"last_node":1023}: %w`, err))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return v, server.NewError(server.Invalid, errors.New("the body has more than one JSON object"))
+		return server.NewError(server.Invalid, errors.New("the body has more than one JSON object"))
 	}
-	return v, nil
+	return nil
 }
 
 func (h *rest) create(w http.ResponseWriter, r *http.Request) error {
@@ -71,11 +73,11 @@ func (h *rest) create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v, err := body(w, r)
-	if err != nil {
+	var v nodes
+	if err := read(w, r, &v); err != nil {
 		return err
 	}
-	info, err := h.s.CreateNamespace(r.Context(), name, v.Layout, v.First, v.Last)
+	info, err := h.s.CreateNamespace(r.Context(), name, server.Wanted{Layout: v.Layout, First: v.First, Last: v.Last})
 	if err != nil {
 		return err
 	}
@@ -87,11 +89,15 @@ func (h *rest) change(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v, err := body(w, r)
-	if err != nil {
+	var v struct {
+		nodes
+		Widen  bool      `json:"widen"`
+		Unused time.Time `json:"unused"`
+	}
+	if err := read(w, r, &v); err != nil {
 		return err
 	}
-	info, err := h.s.ChangeNamespace(r.Context(), name, v.Layout, v.First, v.Last)
+	info, err := h.s.ChangeNamespace(r.Context(), name, server.Wanted{Layout: v.Layout, First: v.First, Last: v.Last, Widen: v.Widen, Unused: v.Unused})
 	if err != nil {
 		return err
 	}

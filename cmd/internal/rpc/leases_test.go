@@ -15,6 +15,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // A ticket over the wire: acquired, renewed, repeated after a lost answer, listed, watched, released, and refused to clones and forgers.
@@ -189,14 +191,34 @@ func TestNamespaces(t *testing.T) {
 	w := start(t)
 	c := snowfencev1connect.NewNamespaceServiceClient(http.DefaultClient, w.url)
 	ctx := t.Context()
-	ns, err := c.Create(ctx, connect.NewRequest(&pb.CreateNamespaceRequest{Name: "orders", LastNode: 100}))
+	ns, err := c.Create(ctx, connect.NewRequest(&pb.CreateNamespaceRequest{Name: "orders", LastNode: proto.Int64(100)}))
 	if err != nil || ns.Msg.LastNode != 100 || ns.Msg.State != "active" || ns.Msg.Layout != snowfence.Default().String() {
 		t.Fatalf("%v, %v", ns, err)
 	}
-	_, err = c.Create(ctx, connect.NewRequest(&pb.CreateNamespaceRequest{Name: "orders", LastNode: 50}))
+	_, err = c.Create(ctx, connect.NewRequest(&pb.CreateNamespaceRequest{Name: "orders", LastNode: proto.Int64(50)}))
 	w.wants("created otherwise", err, connect.CodeAlreadyExists, "exists")
 	_, err = c.Create(ctx, connect.NewRequest(&pb.CreateNamespaceRequest{Name: "x", Layout: "randflake"}))
 	w.wants("encrypted without secrets", err, connect.CodeFailedPrecondition, "refused")
+	change := func(req *pb.ChangeNamespaceRequest) error {
+		req.Name = "orders"
+		ns, err = c.Change(ctx, connect.NewRequest(req))
+		return err
+	}
+	w.wants("a change that names nothing", change(&pb.ChangeNamespaceRequest{}), connect.CodeInvalidArgument, "invalid")
+	w.wants("wider without a word", change(&pb.ChangeNamespaceRequest{LastNode: proto.Int64(1023)}), connect.CodeFailedPrecondition, "refused")
+	if err := change(&pb.ChangeNamespaceRequest{Layout: "snowfence"}); err != nil || ns.Msg.LastNode != 100 || ns.Msg.Generation != 1 {
+		t.Errorf("what is so already: %v, %v", ns, err)
+	}
+	if err := change(&pb.ChangeNamespaceRequest{Layout: "time=42,node=10,seq=12,epoch=2025-01-01"}); err != nil || ns.Msg.LastNode != 100 || len(ns.Msg.Past) != 1 || ns.Msg.Past[0].Until.AsTime().Before(time.Now().Add(-time.Minute)) {
+		t.Errorf("another layout: %v, %v", ns, err)
+	}
+	if err := change(&pb.ChangeNamespaceRequest{FirstNode: proto.Int64(5)}); err != nil || ns.Msg.FirstNode != 5 || ns.Msg.LastNode != 100 {
+		t.Errorf("the first node alone: %v, %v", ns, err)
+	}
+	wide := &pb.ChangeNamespaceRequest{FirstNode: proto.Int64(0), Widen: true, Unused: timestamppb.Now()}
+	if err := change(wide); err != nil || ns.Msg.FirstNode != 0 || ns.Msg.LastNode != 100 {
+		t.Errorf("widened in words: %v, %v", ns, err)
+	}
 	list, err := c.List(ctx, connect.NewRequest(&pb.ListNamespacesRequest{}))
 	if err != nil || len(list.Msg.Namespaces) != 2 {
 		t.Errorf("%v, %v", list, err)
@@ -226,7 +248,7 @@ func TestRefusedSecretsTakeNoNode(t *testing.T) {
 	keeps := serve(t, st, o)
 	o.HandOut = true
 	gives := serve(t, st, o)
-	if _, err := keeps.service.CreateNamespace(t.Context(), "secret", "randflake", 5, 5); err != nil {
+	if _, err := keeps.service.CreateNamespace(t.Context(), "secret", server.Wanted{Layout: "randflake", First: proto.Int64(5), Last: proto.Int64(5)}); err != nil {
 		t.Fatal(err)
 	}
 	acquire := func(h *host) (*pb.Lease, error) {

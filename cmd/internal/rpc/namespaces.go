@@ -12,10 +12,14 @@ import (
 type namespaces struct{ *rpc }
 
 func namespace(n server.NamespaceInfo) *pb.Namespace {
-	return &pb.Namespace{
+	out := &pb.Namespace{
 		Name: n.Name, Layout: n.Layout, Fingerprint: n.Fingerprint, FirstNode: n.First, LastNode: n.Last, State: n.State,
 		Generation: n.Generation, EndOfLife: timestamppb.New(n.EndOfLife),
 	}
+	for _, p := range n.Past {
+		out.Past = append(out.Past, &pb.PastLayout{Layout: p.Layout, From: timestamppb.New(p.From), Until: timestamppb.New(p.Until)})
+	}
+	return out
 }
 
 func answer(n server.NamespaceInfo, err error) (*connect.Response[pb.Namespace], error) {
@@ -30,7 +34,7 @@ func (r namespaces) Create(ctx context.Context, req *connect.Request[pb.CreateNa
 	if err != nil {
 		return nil, err
 	}
-	return answer(r.s.CreateNamespace(ctx, name, req.Msg.Layout, req.Msg.FirstNode, req.Msg.LastNode))
+	return answer(r.s.CreateNamespace(ctx, name, server.Wanted{Layout: req.Msg.Layout, First: req.Msg.FirstNode, Last: req.Msg.LastNode}))
 }
 
 func (r namespaces) Show(ctx context.Context, req *connect.Request[pb.ShowNamespaceRequest]) (*connect.Response[pb.Namespace], error) {
@@ -65,7 +69,11 @@ func (r namespaces) Change(ctx context.Context, req *connect.Request[pb.ChangeNa
 	if err != nil {
 		return nil, err
 	}
-	return answer(r.s.ChangeNamespace(ctx, name, req.Msg.Layout, req.Msg.FirstNode, req.Msg.LastNode))
+	w := server.Wanted{Layout: req.Msg.Layout, First: req.Msg.FirstNode, Last: req.Msg.LastNode, Widen: req.Msg.Widen}
+	if t := req.Msg.Unused; t != nil {
+		w.Unused = t.AsTime()
+	}
+	return answer(r.s.ChangeNamespace(ctx, name, w))
 }
 
 func (r namespaces) Delete(ctx context.Context, req *connect.Request[pb.DeleteNamespaceRequest]) (*connect.Response[pb.DeleteNamespaceResponse], error) {

@@ -20,6 +20,14 @@ type NamespaceInfo struct {
 	State       string    `json:"state"`
 	Generation  int64     `json:"generation"`
 	EndOfLife   time.Time `json:"end_of_life"`
+	Past        []Past    `json:"past,omitempty"` // oldest first
+}
+
+// Past is a layout that a namespace had. It stamped ticks that began at From or later, and before Until.
+type Past struct {
+	Layout string    `json:"layout"`
+	From   time.Time `json:"from"`
+	Until  time.Time `json:"until"`
 }
 
 func describe(ns lease.Namespace) (NamespaceInfo, error) {
@@ -27,10 +35,18 @@ func describe(ns lease.Namespace) (NamespaceInfo, error) {
 	if err != nil {
 		return NamespaceInfo{}, kindError{Internal, fmt.Errorf("namespace %q: %w", ns.Name, err)}
 	}
-	return NamespaceInfo{
+	info := NamespaceInfo{
 		Name: ns.Name, Layout: ns.Layout, Fingerprint: ns.Fingerprint, First: ns.First, Last: ns.Last,
 		State: string(ns.State), Generation: ns.Generation, EndOfLife: l.EndOfLife(),
-	}, nil
+	}
+	for _, p := range ns.Past {
+		e, err := p.Era()
+		if err != nil {
+			return NamespaceInfo{}, kindError{Internal, fmt.Errorf("namespace %q: %w", ns.Name, err)}
+		}
+		info.Past = append(info.Past, Past{p.Layout, e.From, e.Until})
+	}
+	return info, nil
 }
 
 // Namespaces lists those that a caller may see, deleted ones too.
@@ -69,32 +85,112 @@ func (s *Service) ShowNamespace(ctx context.Context, name string) (NamespaceInfo
 	return describe(ns)
 }
 
-// CreateNamespace makes one for a layout, which is a name or a spec. last 0 means the last node of the layout.
-func (s *Service) CreateNamespace(ctx context.Context, name, layout string, first, last int64) (NamespaceInfo, error) {
-	sc, err := s.scheme(name, layout)
+// Wanted is what a request says of a namespace. What it does not mention stays as it is; a new namespace has all nodes of the usual layout.
+type Wanted struct {
+	Layout      string // name or spec
+	First, Last *int64 // nodes that can be leased
+	Widen       bool   // also nodes that were left to numbers given by hand, which no process uses any more
+	Unused      time.Time
+}
+
+// nodes returns the nodes that are asked for; the zero value where none are. have are those that can be leased, or nil, and all those of the layout.
+func (w Wanted) nodes(have *lease.Namespace, all int64) (snowfence.NodeRange, error) {
+	if w.First == nil && w.Last == nil {
+		return snowfence.NodeRange{}, nil
+	}
+	r := snowfence.NodeRange{Until: all}
+	if have != nil {
+		r = snowfence.NodeRange{From: have.First, Until: have.Last + 1}
+	}
+	if w.First != nil {
+		r.From = *w.First
+	}
+	if w.Last != nil {
+		r.Until = *w.Last + 1
+	}
+	if r.From < 0 || r.Until <= r.From {
+		return r, kindError{Invalid, fmt.Errorf("nodes %d to %d: the first is 0 or more, and the last not below it", r.From, r.Until-1)}
+	}
+	return r, nil
+}
+
+// CreateNamespace makes one. Where there is one already, it is as asked for, or that is an error.
+func (s *Service) CreateNamespace(ctx context.Context, name string, w Wanted) (NamespaceInfo, error) {
+	if err := lease.CheckName(name); err != nil {
+		return NamespaceInfo{}, err
+	}
+	have, err := s.present(ctx, name)
 	if err != nil {
 		return NamespaceInfo{}, err
 	}
-	ns, err := lease.CreateNamespace(ctx, s.store, name, sc, &lease.NamespaceOptions{First: first, Last: last})
+	if have != nil && w.Layout == "" {
+		w.Layout = have.Layout
+	}
+	sc, err := s.scheme(name, w.Layout)
 	if err != nil {
 		return NamespaceInfo{}, err
 	}
-	s.Events.Add(Event{Kind: "namespace", Namespace: name, Text: "created with the layout " + ns.Layout})
+	nodes, err := w.nodes(have, sc.Nodes())
+	if err != nil {
+		return NamespaceInfo{}, err
+	}
+	ns, err := lease.CreateNamespace(ctx, s.store, name, sc, &lease.NamespaceOptions{Nodes: nodes})
+	if err != nil {
+		return NamespaceInfo{}, err
+	}
+	if have == nil || have.Generation != ns.Generation {
+		s.Events.Add(Event{Kind: "namespace", Namespace: name, Text: "created with the layout " + ns.Layout})
+	}
 	return describe(ns)
 }
 
-// ChangeNamespace gives one another layout. It proves first that no ID of the new layout can equal one of the old.
-func (s *Service) ChangeNamespace(ctx context.Context, name, layout string, first, last int64) (NamespaceInfo, error) {
-	sc, err := s.scheme(name, layout)
+// present returns a namespace, deleted ones too; nil where there is none.
+func (s *Service) present(ctx context.Context, name string) (*lease.Namespace, error) {
+	ns, err := lease.ShowNamespace(ctx, s.store, name)
+	if errors.Is(err, lease.ErrNoNamespace) {
+		return nil, nil
+	}
+	return &ns, err
+}
+
+// ChangeNamespace gives one another layout or other nodes. It proves first that no ID of the new layout can equal one that was made. What is so already is no change.
+func (s *Service) ChangeNamespace(ctx context.Context, name string, w Wanted) (NamespaceInfo, error) {
+	if err := lease.CheckName(name); err != nil {
+		return NamespaceInfo{}, err
+	}
+	have, err := lease.ShowNamespace(ctx, s.store, name)
 	if err != nil {
 		return NamespaceInfo{}, err
 	}
-	ns, err := lease.ChangeLayout(ctx, s.store, name, sc, &lease.NamespaceOptions{First: first, Last: last}, false)
+	layout, err := snowfence.ParseLayout(have.Layout)
+	if err != nil {
+		return NamespaceInfo{}, kindError{Internal, fmt.Errorf("namespace %q: %w", name, err)}
+	}
+	c := lease.NamespaceChange{Widen: w.Widen, Unused: w.Unused}
+	known, all := &have, int64(1)<<min(layout.Bits(snowfence.FieldNode), 62)
+	if have.First == 0 && have.Last == all-1 {
+		known = nil // all nodes, also of another layout
+	}
+	if w.Layout != "" {
+		if c.Scheme, err = s.scheme(name, w.Layout); err != nil {
+			return NamespaceInfo{}, err
+		}
+		all = c.Scheme.Nodes()
+	}
+	if c.Nodes, err = w.nodes(known, all); err != nil {
+		return NamespaceInfo{}, err
+	}
+	ns, err := lease.ChangeNamespace(ctx, s.store, name, c)
 	if err != nil {
 		return NamespaceInfo{}, err
 	}
-	s.changed(name)
-	s.Events.Add(Event{Kind: "namespace", Namespace: name, Text: "changed to the layout " + ns.Layout})
+	switch { // with other nodes, leases go on or find others by themselves
+	case ns.Layout != have.Layout:
+		s.changed(name)
+		s.Events.Add(Event{Kind: "namespace", Namespace: name, Text: "changed to the layout " + ns.Layout})
+	case ns.First != have.First || ns.Last != have.Last:
+		s.Events.Add(Event{Kind: "namespace", Namespace: name, Text: fmt.Sprintf("its nodes %d to %d can be leased now", ns.First, ns.Last)})
+	}
 	return describe(ns)
 }
 

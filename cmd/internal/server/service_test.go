@@ -164,10 +164,17 @@ func TestKinds(t *testing.T) {
 	}
 	space := func(name string) error { _, err := s.Space(ctx, name); return err }
 	create := func(name, layout string, first, last int64) error {
-		_, err := s.CreateNamespace(ctx, name, layout, first, last)
+		w := Wanted{Layout: layout}
+		if last > 0 {
+			w.First, w.Last = &first, &last
+		}
+		_, err := s.CreateNamespace(ctx, name, w)
 		return err
 	}
-	change := func(name, layout string) error { _, err := s.ChangeNamespace(ctx, name, layout, 0, 0); return err }
+	change := func(name, layout string) error {
+		_, err := s.ChangeNamespace(ctx, name, Wanted{Layout: layout})
+		return err
+	}
 	renew := func(t lease.Ticket, attempt string) error { _, _, err := s.Renew(ctx, t, attempt); return err }
 	granted, _, err := s.Acquire(ctx, "n", lease.Options{Label: "b"})
 	ticket := granted.Ticket
@@ -238,7 +245,7 @@ func TestStoreAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	st.fail(errors.New("away"))
-	if _, err := s.ChangeNamespace(t.Context(), "n", "twitter", 0, 0); KindOf(err) != Unavailable {
+	if _, err := s.ChangeNamespace(t.Context(), "n", Wanted{Layout: "twitter"}); KindOf(err) != Unavailable {
 		t.Errorf("change: %s: %v", KindOf(err).Name(), err)
 	}
 	if _, err := s.one(t.Context(), "n"); err != nil {
@@ -329,7 +336,7 @@ func TestChangedElsewhere(t *testing.T) {
 	}
 	const wide = "time=42,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=1ms"
 	for _, name := range []string{"n", "m"} {
-		if _, err := b.ChangeNamespace(t.Context(), name, wide, 0, 0); err != nil {
+		if _, err := b.ChangeNamespace(t.Context(), name, Wanted{Layout: wide}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -379,7 +386,7 @@ func TestDeletedAndCreatedUnderLoad(t *testing.T) {
 		before := count()
 		until(t, "IDs are made", func() bool { return count() > before })
 		until(t, "deleted", func() bool { return s.DeleteNamespace(ctx, "n", "n") == nil })
-		until(t, "created", func() bool { _, err := s.CreateNamespace(ctx, "n", "twitter", 0, 0); return err == nil })
+		until(t, "created", func() bool { _, err := s.CreateNamespace(ctx, "n", Wanted{Layout: "twitter"}); return err == nil })
 	}
 	before := count()
 	until(t, "IDs are made again", func() bool { return count() > before })

@@ -250,7 +250,7 @@ type NamespaceServiceClient interface {
 	Create(context.Context, *connect.Request[snowfencev1.CreateNamespaceRequest]) (*connect.Response[snowfencev1.Namespace], error)
 	Show(context.Context, *connect.Request[snowfencev1.ShowNamespaceRequest]) (*connect.Response[snowfencev1.Namespace], error)
 	List(context.Context, *connect.Request[snowfencev1.ListNamespacesRequest]) (*connect.Response[snowfencev1.ListNamespacesResponse], error)
-	// Change gives a namespace another layout, if no new ID can equal an old one.
+	// Change gives a namespace another layout, if no new ID can equal an old one, or other nodes. What a request does not mention stays as it is.
 	Change(context.Context, *connect.Request[snowfencev1.ChangeNamespaceRequest]) (*connect.Response[snowfencev1.Namespace], error)
 	// Delete leaves a tombstone. It refuses while leases are held, and without the name as confirmation.
 	Delete(context.Context, *connect.Request[snowfencev1.DeleteNamespaceRequest]) (*connect.Response[snowfencev1.DeleteNamespaceResponse], error)
@@ -341,7 +341,7 @@ type NamespaceServiceHandler interface {
 	Create(context.Context, *connect.Request[snowfencev1.CreateNamespaceRequest]) (*connect.Response[snowfencev1.Namespace], error)
 	Show(context.Context, *connect.Request[snowfencev1.ShowNamespaceRequest]) (*connect.Response[snowfencev1.Namespace], error)
 	List(context.Context, *connect.Request[snowfencev1.ListNamespacesRequest]) (*connect.Response[snowfencev1.ListNamespacesResponse], error)
-	// Change gives a namespace another layout, if no new ID can equal an old one.
+	// Change gives a namespace another layout, if no new ID can equal an old one, or other nodes. What a request does not mention stays as it is.
 	Change(context.Context, *connect.Request[snowfencev1.ChangeNamespaceRequest]) (*connect.Response[snowfencev1.Namespace], error)
 	// Delete leaves a tombstone. It refuses while leases are held, and without the name as confirmation.
 	Delete(context.Context, *connect.Request[snowfencev1.DeleteNamespaceRequest]) (*connect.Response[snowfencev1.DeleteNamespaceResponse], error)

@@ -209,7 +209,11 @@ func (r *rig) do(words []string) error {
 		service.Events.Add(server.Event{Kind: arg(1), Namespace: arg(2), Text: strings.Join(words[3:], " ")})
 		return nil
 	case "namespace":
-		_, err := service.CreateNamespace(ctx, arg(1), arg(2), number(3), number(4))
+		w := server.Wanted{Layout: arg(2)}
+		if first, last := number(3), number(4); last > 0 {
+			w.First, w.Last = &first, &last
+		}
+		_, err := service.CreateNamespace(ctx, arg(1), w)
 		return err
 	case "delete":
 		return service.DeleteNamespace(ctx, arg(1), arg(1))

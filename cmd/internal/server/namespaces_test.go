@@ -1,0 +1,110 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+func nodes(first, last int64) Wanted { return Wanted{First: &first, Last: &last} }
+
+// A change that mentioned nothing gave a namespace all nodes of the usual layout, and a server leased node 944 beside a program that used 944 by hand: 106,496 equal IDs.
+func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
+	st := newStore(t, "n")
+	s := newService(t, st, Options{TTL: time.Second})
+	ctx := t.Context()
+	hand := nodes(0, 31)
+	hand.Layout = "twitter"
+	want, err := s.CreateNamespace(ctx, "hand", hand)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.one(ctx, "hand"); err != nil {
+		t.Fatal(err)
+	}
+	record := func() string {
+		t.Helper()
+		rs, err := st.Get(ctx, []lease.Key{{Namespace: "hand", Node: lease.NamespaceNode}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rs[0].Data
+	}
+	before := record()
+	same := func(what string, got NamespaceInfo, err error) {
+		t.Helper()
+		a, _ := json.Marshal(want)
+		b, _ := json.Marshal(got)
+		if err != nil || string(a) != string(b) || record() != before {
+			t.Errorf("%s: %s, want %s (%v)", what, b, a, err)
+		}
+	}
+	for what, w := range map[string]Wanted{"nothing": {}, "no more than that it is wide": {Widen: true}, "a time": {Unused: time.Now()}} {
+		if _, err := s.ChangeNamespace(ctx, "hand", w); KindOf(err) != Invalid {
+			t.Errorf("a change that names %s: %v", what, err)
+		}
+	}
+	sp, err := s.Space(ctx, "hand")
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := int64(31)
+	for what, w := range map[string]Wanted{"the layout that it has": {Layout: "twitter"}, "its last node": {Last: &last}, "all of it": hand} {
+		got, err := s.ChangeNamespace(ctx, "hand", w)
+		same(what, got, err)
+	}
+	for what, w := range map[string]Wanted{"no layout": {}, "no nodes": {Layout: "twitter"}, "its last node": {Last: &last}} {
+		got, err := s.CreateNamespace(ctx, "hand", w)
+		same("made again with "+what, got, err)
+	}
+	if now, err := s.Space(ctx, "hand"); err != nil || now != sp || sp.over.Load() {
+		t.Errorf("the server's own lease ended, though nothing changed: %v", err)
+	}
+	wide := nodes(0, 1023)
+	if _, err := s.ChangeNamespace(ctx, "hand", wide); KindOf(err) != Refused {
+		t.Errorf("wider, without a word: %v", err)
+	}
+	if _, err := s.CreateNamespace(ctx, "hand", wide); KindOf(err) != Exists {
+		t.Errorf("made again wider: %v", err)
+	}
+	same("after that", want, nil)
+
+	if want, err = s.ChangeNamespace(ctx, "hand", Wanted{Layout: "bwmarrin"}); err != nil || want.First != 0 || want.Last != 31 || len(want.Past) != 1 {
+		t.Fatalf("another layout: %+v, %v", want, err)
+	}
+	wide.Widen = true
+	got, err := s.ChangeNamespace(ctx, "hand", wide)
+	if err != nil || got.Last != 1023 || got.Generation != want.Generation {
+		t.Errorf("widened in words: %+v, %v", got, err)
+	}
+	if got, err = s.ChangeNamespace(ctx, "hand", nodes(0, 63)); err != nil || got.First != 0 || got.Last != 63 {
+		t.Errorf("fewer nodes: %+v, %v", got, err)
+	}
+	until(t, "IDs of fewer nodes", func() bool { _, err := s.one(ctx, "hand"); return err == nil })
+	if got, err = s.ChangeNamespace(ctx, "hand", nodes(0, 0)); err != nil || got.First != 0 || got.Last != 0 {
+		t.Errorf("node 0 alone: %+v, %v", got, err)
+	}
+}
+
+// A change that is refused ends no lease of anybody.
+func TestRefusedChangeDisturbsNobody(t *testing.T) {
+	s := newService(t, newStore(t, "n"), Options{})
+	if _, err := s.one(t.Context(), "n"); err != nil {
+		t.Fatal(err)
+	}
+	sp, err := s.Space(t.Context(), "n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var collision *lease.CollisionError
+	_, err = s.ChangeNamespace(t.Context(), "n", Wanted{Layout: "time=41,node=10,seq=12,epoch=2026-01-01T00:00:00Z,tick=1ms"})
+	if KindOf(err) != Refused || !errors.As(err, &collision) {
+		t.Errorf("%v", err)
+	}
+	if now, err := s.Space(t.Context(), "n"); err != nil || now != sp || sp.over.Load() {
+		t.Errorf("the server's own lease ended: %v", err)
+	}
+}
