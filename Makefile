@@ -1,5 +1,8 @@
 # The verbs of this repository. `make help` lists them.
 #
+# `make test` is what every change must pass: the whole argument for safety in short form, in at most ten minutes on an
+# idle machine with two cores. `make prove` is everything that takes long, in many hours.
+#
 # A verb that cannot do its work fails and says why: a check that did not run never counts as passed.
 
 SHELL       := /bin/bash
@@ -13,10 +16,13 @@ PACKAGES = gcc libc6-dev protobuf-compiler libprotobuf-dev redis-server redis-se
 # Every package of every module in go.work. By import path, since patterns of folders leave out those that begin with _.
 ALL = $$(go list -m -f '{{.Path}}/...')
 
-# Limits. FUZZTIME is for one target; SMOKETIME is the same for the short pass over the library inside `make test`, in inputs.
+# Limits. FUZZTIME is for one target; SMOKETIME is the same for the short pass over the library inside `make test`, in
+# inputs. TIMEOUT is for one package in `make test`, whose longest take about two minutes on an idle machine; LONG is for
+# one in `make prove`. They end what hangs, also on a machine that is several times slower.
 FUZZTIME  = 30s
 SMOKETIME = 5000x
-TIMEOUT   = 12m
+TIMEOUT   = 20m
+LONG      = 6h
 
 # The stores that `make scale` measures, as a regular expression: memory, SQLite, PostgreSQL, MariaDB, etcd, Redis.
 STORE = .
@@ -24,6 +30,9 @@ STORE = .
 # What `make simulate` runs: virtual hours under faults, and the first seed.
 HOURS = 100
 SEED  = 1
+
+# The parts that `make prove` runs, in this order.
+PARTS_OF_PROOF = full stalls mutants model simulate faults scale crowd race fuzz cross platforms
 
 # The packages whose goroutines share words with each other; `make test` runs them under the race detector. `make race`
 # runs everything there.
@@ -34,48 +43,65 @@ RACY = . ./lease/... ./internal/world
 tool = $$(GOWORK=off go tool -n -modfile=tools.mod $(1))
 
 .DEFAULT_GOAL := help
-.PHONY: help test setup unit stalls others smoke cross race race-short lint bench fuzz gen model faults simulate scale crowd web dashboard-test
+.PHONY: help test prove setup unit beside full stalls stalls-short mutants smoke cross platforms race race-short lint bench fuzz gen model faults simulate scale crowd web
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
 
-test: ## everything a change must pass: installs what it needs, all tests of all modules, a fuzz smoke, a race run
+test: ## everything a change must pass, in short form: installs what it needs, tests of all modules, a race run, a fuzz smoke
 	@$(MAKE) --no-print-directory setup
 	@$(MAKE) --no-print-directory unit
-	@$(MAKE) --no-print-directory --output-sync=target -j2 stalls others
+	@$(MAKE) --no-print-directory --output-sync=target -j2 stalls-short beside
 	@echo "make test: passed"
+
+prove: ## everything that takes long, for many hours: prints a row a part, writes bin/prove/ (PARTS_OF_PROOF: which parts)
+	@$(MAKE) --no-print-directory setup
+	@scripts/prove.sh $(PARTS_OF_PROOF)
 
 setup: ## install what the tests need (as root on Debian), or say what is missing and fail
 	@scripts/setup.sh $(PACKAGES)
 
-unit: ## the tests of all modules; a test that skips itself is a failure here
-	@echo "== tests"
-	@go run ./scripts/strict -count=1 -vet=off -ldflags=-s -timeout=$(TIMEOUT) $(ALL) # make lint vets; to link without symbols takes half the time
+# To link without symbols takes half the time, and make lint vets.
+strict = go run ./scripts/strict -count=1 -vet=off -ldflags=-s
+
+unit:
+	@echo "== tests, in short form"
+	@$(strict) -short -timeout=$(TIMEOUT) $(ALL)
+
+full: ## the tests of all modules at their full length
+	@$(strict) -timeout=$(LONG) $(ALL)
+
+stalls-short:
+	@echo "== tests behind build tags, in short form"
+	@scripts/tagged.sh test -short -timeout=$(TIMEOUT)
 
 stalls: ## the generator under all schedules with one or two preemptions, and what else is behind a build tag
-	@echo "== tests behind build tags"
-	@scripts/tagged.sh test
+	@scripts/tagged.sh test -timeout=$(LONG)
 
-others: # beside stalls, which has one thread
+beside: # stalls-short has one thread
 	@$(MAKE) --no-print-directory race-short
 	@$(MAKE) --no-print-directory smoke
-	@$(MAKE) --no-print-directory cross
 
 race-short:
-	@echo "== race detector, short"
-	@CGO_ENABLED=1 go test -race -short -count=1 -timeout=$(TIMEOUT) $(RACY)
+	@echo "== race detector, in short form"
+	@CGO_ENABLED=1 go run ./scripts/strict -race -short -count=1 -vet=off -timeout=$(TIMEOUT) $(RACY)
 
 smoke:
 	@echo "== fuzz smoke, $(SMOKETIME) a target"
 	@scripts/fuzz.sh $(SMOKETIME) ./... # of the library; to build the program and its drivers for fuzzing takes ten minutes of processor time
 
+mutants: ## break every rule of leases, stores and generators in copies of the code, one at a time: each has to be noticed
+	@cd test && go run ../scripts/strict -count=1 -timeout=$(LONG) ./mutants -long
+
 cross: ## the cipher's tests on other architectures, emulated (installs qemu-user-static)
 	@scripts/setup.sh qemu-user-static
-	@echo "== other architectures"
 	@scripts/cross.sh ./internal/sparx
 
-race: ## the whole test suite under the race detector (slow)
-	@CGO_ENABLED=1 go test -race -count=1 -timeout=60m $(ALL)
+platforms: ## compile the library for the systems and architectures of others
+	@scripts/platforms.sh . ./lease/... ./sqlstore/...
+
+race: ## the tests of all modules in short form, under the race detector
+	@CGO_ENABLED=1 go run ./scripts/strict -race -short -count=1 -timeout=$(LONG) $(ALL)
 
 faults: ## hurt real stores and processes in every way, for some minutes, and print what was seen as a table
 	@scripts/setup.sh $(PACKAGES)
@@ -107,10 +133,6 @@ crowd: ## 10,000 idle connections, 1,000 slow clients and damaged requests on on
 
 web: ## build the page of the dashboard from its sources (needs Node.js)
 	@scripts/web.sh
-
-dashboard-test: ## the tests of the dashboard alone, in Chromium (needs Node.js; part of make test)
-	@scripts/setup.sh chromium
-	@go test -count=1 ./cmd/internal/dashboard ./test/dashboard
 
 gen: ## run every go:generate directive
 	@go generate $(ALL)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests of the packages named as arguments on other architectures, emulated by qemu-user: with ARM's 64 bits, a big-endian machine, one of
-# 32 bits, and this one without vector instructions, with AVX2 alone, and without assembly. As everywhere in make test, a test that skips itself fails the run.
+# 32 bits, and this one without vector instructions, with AVX2 alone, and without assembly. A test that skips itself fails the run.
 #
 # It takes the emulators by name, so binfmt_misc need not be set up. What is left out under x86_64 compares the emulated CPU with /proc/cpuinfo,
 # which is that of the real one.

@@ -18,7 +18,7 @@ var (
 func TestNothingCollides(t *testing.T) {
 	hours := 75.0
 	if testing.Short() {
-		hours = 0.4
+		hours = 8 // 40 seeds
 	}
 	f, bad, err := Fleets(t.Context(), 1, hours, runtime.GOMAXPROCS(0), nil)
 	if err != nil {
