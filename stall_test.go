@@ -3,7 +3,6 @@
 package snowfence
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
