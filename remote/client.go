@@ -3,7 +3,7 @@
 // The usual way is to lease a node from the server and make IDs in the process, without a round trip for each:
 //
 //	c, err := remote.Dial(remote.Options{Servers: []string{"https://ids-1:8080", "https://ids-2:8080"}, Token: token})
-//	g, err := c.Generator(ctx, "orders", nil, snowfence.Config{})
+//	g, err := c.Generator(ctx, &lease.GeneratorOptions{Namespace: "orders"})
 //	id, err := g.Next(ctx)
 //
 // The token needs the verbs read and store for that: the lease is kept here, and the server checks what it writes.
@@ -117,6 +117,11 @@ func (c *Client) Close() error {
 
 // Scheme returns the scheme of a namespace, with its secrets if it is encrypted and the server hands them out.
 func (c *Client) Scheme(ctx context.Context, namespace string) (*snowfence.Scheme, error) {
+	return c.scheme(ctx, namespace, nil)
+}
+
+// scheme asks for secrets where none are given.
+func (c *Client) scheme(ctx context.Context, namespace string, keys []*snowfence.Key) (*snowfence.Scheme, error) {
 	ns, err := ask(ctx, c, 0, func(ctx context.Context, p *peer) (*connect.Response[pb.Namespace], error) {
 		return p.names.Show(ctx, connect.NewRequest(&pb.ShowNamespaceRequest{Name: namespace}))
 	})
@@ -127,8 +132,7 @@ func (c *Client) Scheme(ctx context.Context, namespace string) (*snowfence.Schem
 	if err != nil {
 		return nil, fmt.Errorf("remote: namespace %q has a layout that this program does not know: %w", namespace, err)
 	}
-	var keys []*snowfence.Key
-	if l.Cipher != snowfence.Plain {
+	if l.Cipher != snowfence.Plain && len(keys) == 0 {
 		d, err := ask(ctx, c, 0, func(ctx context.Context, p *peer) (*connect.Response[pb.DescribeResponse], error) {
 			return p.store.Describe(ctx, connect.NewRequest(&pb.DescribeRequest{Namespace: namespace, Secrets: true}))
 		})
@@ -149,16 +153,6 @@ func (c *Client) Scheme(ctx context.Context, namespace string) (*snowfence.Schem
 		return nil, fmt.Errorf("remote: namespace %q: %w", namespace, err)
 	}
 	return s, nil
-}
-
-// Generator leases a node of a namespace through the server and starts a generator on it. The generator goes on for as long as its grant lasts while no
-// server answers. The token needs the verbs read and store. Nil options are good for most; cfg.Fence is set here.
-func (c *Client) Generator(ctx context.Context, namespace string, o *lease.Options, cfg snowfence.Config) (*snowfence.Generator, error) {
-	s, err := c.Scheme(ctx, namespace)
-	if err != nil {
-		return nil, err
-	}
-	return lease.Generator(ctx, c.Store(), namespace, s, o, cfg)
 }
 
 // header adds the token to requests.

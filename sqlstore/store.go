@@ -3,13 +3,13 @@
 // It imports no driver: open the database with the one you have. For a file that the processes of one machine share, with modernc.org/sqlite:
 //
 //	db, err := sql.Open("sqlite", "file:/var/lib/app/ids.db?_pragma=busy_timeout(10000)&_txlock=immediate")
-//	g, err := sqlstore.Generator(ctx, db, sqlstore.SQLite())
+//	g, err := sqlstore.Generator(ctx, db, sqlstore.SQLite(), nil)
 //	id, err := g.Next(ctx)
 //
-// For a server that many machines share, with jackc/pgx or go-sql-driver/mysql, after the namespace was made once (lease.CreateNamespace):
+// For a server that many machines share, with jackc/pgx or go-sql-driver/mysql:
 //
 //	db, err := sql.Open("pgx", "postgres://app@db.example/app")
-//	g, err := sqlstore.Generator(ctx, db, sqlstore.PostgreSQL())
+//	g, err := sqlstore.Generator(ctx, db, sqlstore.PostgreSQL(), nil)
 //
 // IDs are unique within one database. What each needs for that, and what must not be done to it, is said at [SQLite], [PostgreSQL] and [MySQL];
 // [Store.Report] says what was found. A program that holds many leases puts lease.Group over the store, so that they are written in batches.

@@ -77,7 +77,7 @@ func TestGeneratorAfterProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	g, err := sqlstore.Generator(t.Context(), db, sqlstore.SQLite())
+	g, err := sqlstore.Generator(t.Context(), db, sqlstore.SQLite(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

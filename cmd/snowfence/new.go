@@ -40,8 +40,9 @@ Without --store that is a file: the machine's, for all its users, where an admin
 made it, or else your own, for the programs of this user ("snowfence help stores"). Two users,
 or two machines, with a file each have two stores: their IDs can be the same.
 
-The layout is that of the namespace. A namespace in a file is made on first use, with
---layout or else with snowfence; on a shared store "snowfence namespace create" makes it.`,
+The layout is that of the namespace. The namespace "default" is made on first use, with
+--layout or else with snowfence, and in a file others are, too; on a server "snowfence
+namespace create" makes them.`,
 		Example: `  snowfence new
   snowfence new -n 5 --format dec,base32hex
   snowfence new -n 1000000000 --namespace fast --layout time=41,node=2,seq=20 > ids.txt

@@ -37,9 +37,8 @@ func (p *program) serveCommand() *cobra.Command {
 		Long: `Serve makes IDs for programs in any language, and leases nodes to those that make IDs
 themselves. IDs are unique within one namespace of one store: servers over one store may be
 as many as you like. Without --store that is a file: the machine's, where an administrator
-has made it, or else that of the server's user ("snowfence help stores"). Its namespace
-"default" is made when it is not there. On shared stores, make namespaces with
-"snowfence namespace create".
+has made it, or else that of the server's user ("snowfence help stores"). The namespace
+"default" is made when it is not there; "snowfence namespace create" makes others.
 
 Each setting is a flag, a variable of the environment (SNOWFENCE_MAX_WAIT for --max-wait), or
 a line of the file that --config names (max-wait: 2s); the first of these that is there

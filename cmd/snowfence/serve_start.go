@@ -23,12 +23,9 @@ func away(err error) error {
 	return err
 }
 
-// firstNamespace makes the namespace default where the store belongs to this machine and has none, and says so.
+// firstNamespace makes the namespace default where it is missing, and says so.
 func (p *program) firstNamespace(ctx context.Context, st *open.Store) error {
-	if !st.Local {
-		return nil
-	}
-	_, err := lease.ShowNamespace(ctx, st.Leases, "default")
+	_, err := lease.ShowNamespace(ctx, st.Leases, lease.DefaultNamespace)
 	if !errors.Is(err, lease.ErrNoNamespace) {
 		return err
 	}
@@ -37,15 +34,21 @@ func (p *program) firstNamespace(ctx context.Context, st *open.Store) error {
 	if err != nil {
 		return err
 	}
-	_, err = lease.CreateNamespace(ctx, st.Leases, "default", s, nil)
+	_, err = lease.CreateNamespace(ctx, st.Leases, lease.DefaultNamespace, s, nil)
 	var other *lease.MismatchError
 	if errors.As(err, &other) { // another process was first
 		return nil
 	}
 	if err == nil {
-		p.message("made the namespace default, with the layout %s: %s nodes, and IDs until %s", layoutName(l), thousands(s.Nodes()), l.EndOfLife().Format("2006-01-02"))
+		p.madeNamespace(lease.DefaultNamespace, s)
 	}
 	return err
+}
+
+// madeNamespace says that a namespace was made that nobody had asked for.
+func (p *program) madeNamespace(name string, s *snowfence.Scheme) {
+	l := s.Layout()
+	p.message("made the namespace %s, with the layout %s: %s nodes, and IDs until %s", name, layoutName(l), thousands(s.Nodes()), l.EndOfLife().Format("2006-01-02"))
 }
 
 // announce says where the server listens, how to try it, whom the promise covers, and who may use it. certified is whether clients need certificates.

@@ -20,7 +20,7 @@ type storeFlags struct {
 
 func (f *storeFlags) register(fs *pflag.FlagSet) {
 	f.registerStore(fs)
-	fs.StringVar(&f.namespace, "namespace", "default", "the `name` within which IDs are unique")
+	fs.StringVar(&f.namespace, "namespace", lease.DefaultNamespace, "the `name` within which IDs are unique")
 }
 
 func (f *storeFlags) registerStore(fs *pflag.FlagSet) {
@@ -146,7 +146,8 @@ func takenError(e *lease.TakenError) error {
 	}[narrowed])
 }
 
-// namespaceScheme returns the scheme of the namespace, and makes the namespace on first use where the store belongs to this machine.
+// namespaceScheme returns the scheme of the namespace, and makes the namespace on first use if it is default, or if the store
+// belongs to this machine.
 func (p *program) namespaceScheme(ctx context.Context, st *open.Store, f *newFlags) (*snowfence.Scheme, error) {
 	wanted, err := parseLayout(f.layout)
 	if err != nil {
@@ -154,7 +155,7 @@ func (p *program) namespaceScheme(ctx context.Context, st *open.Store, f *newFla
 	}
 	ns, err := lease.ShowNamespace(ctx, st.Leases, f.store.namespace)
 	switch {
-	case errors.Is(err, lease.ErrNoNamespace) && st.Local:
+	case errors.Is(err, lease.ErrNoNamespace) && (st.Local || f.store.namespace == lease.DefaultNamespace):
 		s, err := p.scheme(wanted, &f.secret)
 		if err != nil {
 			return nil, err
@@ -163,6 +164,9 @@ func (p *program) namespaceScheme(ctx context.Context, st *open.Store, f *newFla
 		var mismatch *lease.MismatchError
 		if errors.As(err, &mismatch) { // another process was first
 			return p.namespaceScheme(ctx, st, f)
+		}
+		if err == nil && !st.Local { // whoever shares the store wants to know
+			p.madeNamespace(f.store.namespace, s)
 		}
 		return s, err
 	case errors.Is(err, lease.ErrNoNamespace):

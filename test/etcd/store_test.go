@@ -7,9 +7,11 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/etcdstore"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/leasetest"
+	shared "github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
@@ -34,4 +36,11 @@ func TestConformance(t *testing.T) {
 
 func TestConformanceCluster(t *testing.T) {
 	leasetest.Run(t, stores(servers.EtcdClient(t, servers.StartEtcdCluster(t, 3)...)))
+}
+
+func TestGeneratorInOneLine(t *testing.T) {
+	c := servers.EtcdClient(t, servers.StartEtcd(t))
+	shared.OneLine(t, openStore(t, c, ""), func(o *lease.GeneratorOptions) (*snowfence.Generator, error) {
+		return etcdstore.Generator(t.Context(), c, o)
+	})
 }

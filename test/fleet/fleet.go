@@ -192,7 +192,7 @@ func (f *Fleet) Raised(dsn string, g snowfence.Grant) {
 	}
 }
 
-// Default is the scheme that one-line generators have.
+// Default is the scheme of new namespaces.
 func Default(t testing.TB) *snowfence.Scheme {
 	t.Helper()
 	s, err := snowfence.NewScheme(snowfence.Default())

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sqlstore"
 )
@@ -50,27 +51,41 @@ func StartNumbers(t *testing.T, db *sql.DB, d sqlstore.Dialect) {
 	}
 }
 
-// OneLine starts a generator in one line: on a server the namespace has to exist, and the error says how to make it.
-func OneLine(t *testing.T, db *sql.DB, st lease.Store, d sqlstore.Dialect) {
+// OneLine starts generators with the one-line function of a store that programs share: in the namespace default, which it
+// makes, and in another one, which has to exist.
+func OneLine(t *testing.T, st lease.Store, door func(*lease.GeneratorOptions) (*snowfence.Generator, error)) {
 	t.Helper()
-	if _, err := sqlstore.Generator(t.Context(), db, d); !errors.Is(err, lease.ErrNoNamespace) || !strings.Contains(err.Error(), "snowfence namespace create default") {
-		t.Errorf("without a namespace: %v", err)
+	through := func(o *lease.GeneratorOptions) {
+		t.Helper()
+		g, err := door(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := g.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := g.Next(t.Context()); err != nil || b <= a {
+			t.Errorf("second ID %d after %d, error %v", b, a, err)
+		}
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
 	}
-	if _, err := lease.CreateNamespace(t.Context(), st, "default", Default(t), nil); err != nil {
-		t.Fatal(err)
+	through(nil)
+	if ns, err := lease.ShowNamespace(t.Context(), st, "default"); err != nil || ns.Layout != snowfence.Default().String() {
+		t.Errorf("it made %+v, %v", ns, err)
 	}
-	g, err := sqlstore.Generator(t.Context(), db, d)
+	orders := &lease.GeneratorOptions{Namespace: "orders"}
+	if _, err := door(orders); !errors.Is(err, lease.ErrNoNamespace) {
+		t.Fatalf("without a namespace: %v", err)
+	}
+	s, err := snowfence.NewScheme(snowfence.Sonyflake())
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := g.Next(t.Context())
-	if err != nil {
+	if _, err := lease.CreateNamespace(t.Context(), st, "orders", s, nil); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := g.Next(t.Context()); err != nil || b <= a {
-		t.Errorf("second ID %d after %d, error %v", b, a, err)
-	}
-	if err := g.Close(); err != nil {
-		t.Error(err)
-	}
+	through(orders) // with the layout that it has
 }

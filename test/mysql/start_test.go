@@ -3,6 +3,8 @@ package mysql
 import (
 	"testing"
 
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
@@ -15,10 +17,11 @@ func TestStartNumber(t *testing.T) {
 	fleet.StartNumbers(t, db, sqlstore.MySQL())
 }
 
-// TestGeneratorInOneLine needs the namespace to exist, and says how to make it.
 func TestGeneratorInOneLine(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t)
 	db, st := connect(t, m.DSN(m.NewDatabase(t)))
-	fleet.OneLine(t, db, st, sqlstore.MySQL())
+	fleet.OneLine(t, st, func(o *lease.GeneratorOptions) (*snowfence.Generator, error) {
+		return sqlstore.Generator(t.Context(), db, sqlstore.MySQL(), o)
+	})
 }

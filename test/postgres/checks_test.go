@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/fleet"
@@ -314,10 +315,11 @@ func TestPassword(t *testing.T) {
 	}
 }
 
-// TestGeneratorInOneLine needs the namespace to exist, and says how to make it.
 func TestGeneratorInOneLine(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
 	db, st := connect(t, p.URL("postgres")+"&default_query_exec_mode=exec") // as behind a pooler
-	fleet.OneLine(t, db, st, sqlstore.PostgreSQL())
+	fleet.OneLine(t, st, func(o *lease.GeneratorOptions) (*snowfence.Generator, error) {
+		return sqlstore.Generator(t.Context(), db, sqlstore.PostgreSQL(), o)
+	})
 }

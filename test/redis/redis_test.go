@@ -8,9 +8,11 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/leasetest"
 	"github.com/snowfence/snowfence/redisstore"
+	shared "github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
@@ -68,4 +70,11 @@ func TestSentinel(t *testing.T) {
 func TestCluster(t *testing.T) {
 	c := servers.StartRedisCluster(t)
 	conform(t, client(t, rueidis.ClientOption{InitAddress: c.Addresses()}), redisstore.Options{Replicas: 1})
+}
+
+func TestGeneratorInOneLine(t *testing.T) {
+	c := single(t, servers.StartRedis(t))
+	shared.OneLine(t, newStore(t, c, nil), func(o *lease.GeneratorOptions) (*snowfence.Generator, error) {
+		return redisstore.Generator(t.Context(), c, o)
+	})
 }

@@ -49,7 +49,7 @@ func TestRemote(t *testing.T) {
 	secure := certs.Client()
 	store := "sqlite:" + filepath.Join(t.TempDir(), "remote.db")
 	plain := serve(t, store)
-	if code, body := plain.do(t, "PUT", "/v1/default", `{"layout":"twitter"}`); code != 201 {
+	if code, body := plain.do(t, "PUT", "/v1/default", "{}"); code != 201 {
 		t.Fatal(code, body)
 	}
 	plain.Kill()
@@ -82,7 +82,11 @@ func TestRemote(t *testing.T) {
 	}
 
 	c := dial(func(*remote.Options) {})
-	g, err := c.Generator(t.Context(), "default", &lease.Options{TTL: 3 * time.Second, Label: "remote"}, snowfence.Config{MaxWait: time.Minute})
+	scheme, err := c.Scheme(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := lease.Generator(t.Context(), c.Store(), "default", scheme, &lease.Options{TTL: 3 * time.Second, Label: "remote"}, snowfence.Config{MaxWait: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

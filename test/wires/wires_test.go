@@ -106,7 +106,7 @@ func (s *served) do(t *testing.T, method, path, body string) (int, string) {
 // one starts a server with an embedded file, which has the namespace default.
 func one(t *testing.T) *served {
 	s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "wires.db"))
-	if code, body := s.do(t, "PUT", "/v1/default", `{"layout":"twitter"}`); code != 201 {
+	if code, body := s.do(t, "PUT", "/v1/default", "{}"); code != 201 {
 		t.Fatal(code, body)
 	}
 	return s
@@ -130,7 +130,7 @@ func TestRedisCLI(t *testing.T) {
 		if id, err := strconv.ParseInt(run("", version, "SNOWFENCE.NEXT", "default"), 10, 64); err != nil || id <= 0 {
 			t.Errorf("%d, %v", id, err)
 		}
-		if got := run("", version, "SNOWFENCE.DECODE", "default", "2104672976770170879"); !strings.Contains(got, "2026-09-28T20:41:55.251Z") {
+		if got := run("", version, "SNOWFENCE.DECODE", "default", "249887800817025024"); !strings.Contains(got, "2026-11-21T13:24:54.405Z") {
 			t.Error(got)
 		}
 		if lines := strings.Count(run("", version, "SNOWFENCE.NEXT", "default", "COUNT", "1000"), "\n"); lines != 999 {
@@ -200,7 +200,7 @@ func TestRueidis(t *testing.T) {
 	if len(seen) != len(cmds) {
 		t.Errorf("%d IDs", len(seen))
 	}
-	m, err := c.Do(t.Context(), c.B().Arbitrary("SNOWFENCE.DECODE").Args("default", "2104672976770170879").Build()).AsMap()
+	m, err := c.Do(t.Context(), c.B().Arbitrary("SNOWFENCE.DECODE").Args("default", "249887800817025024").Build()).AsMap()
 	if node := m["node"]; err != nil || node.String() == "" {
 		t.Errorf("%v, %v", m, err)
 	}
@@ -241,7 +241,7 @@ func TestTicketAtAnotherServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			url := store()
 			a := serve(t, url)
-			if code, body := a.do(t, "PUT", "/v1/default", `{"layout":"twitter"}`); code != 201 {
+			if code, body := a.do(t, "PUT", "/v1/default", "{}"); code != 201 {
 				t.Fatal(code, body)
 			}
 			b := serve(t, url)

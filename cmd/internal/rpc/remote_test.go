@@ -105,7 +105,11 @@ func TestRemoteFailOver(t *testing.T) {
 	st := memory(t)
 	a, b := serve(t, st, server.Options{}), serve(t, st, server.Options{})
 	c := client(t, a, b)
-	g, err := c.Generator(t.Context(), "n", &lease.Options{TTL: 300 * time.Millisecond, Label: "remote"}, snowfence.Config{MaxWait: 20 * time.Second})
+	sc, err := c.Scheme(t.Context(), "n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := lease.Generator(t.Context(), c.Store(), "n", sc, &lease.Options{TTL: 300 * time.Millisecond, Label: "remote"}, snowfence.Config{MaxWait: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +338,7 @@ func TestRemoteEncrypted(t *testing.T) {
 	if _, err := client(t, keeps).Scheme(t.Context(), "secret"); !errors.Is(err, lease.ErrRefused) {
 		t.Errorf("a server that keeps its secrets: %v", err)
 	}
-	g, err := client(t, gives).Generator(t.Context(), "secret", &lease.Options{Label: "x"}, snowfence.Config{})
+	g, err := client(t, gives).Generator(t.Context(), &lease.GeneratorOptions{Namespace: "secret"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,206 @@
+package lease_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// in2026 moves the clock of the bubble past the epoch of the layouts.
+func in2026() { time.Sleep(time.Until(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))) }
+
+// opened opens a generator, makes an ID and closes it, and returns what the ID says.
+func opened(t *testing.T, st lease.Store, o *lease.GeneratorOptions) error {
+	t.Helper()
+	g, err := lease.OpenGenerator(t.Context(), st, o)
+	if err != nil {
+		return err
+	}
+	if _, err := g.Next(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := g.Close(); err != nil {
+		t.Error(err)
+	}
+	return nil
+}
+
+// TestOpenGenerator makes the namespace default, and takes what is there with the layout that it has.
+func TestOpenGenerator(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in2026()
+		st := lease.NewMemory()
+		if err := opened(t, st, nil); err != nil {
+			t.Fatal(err)
+		}
+		layout := func(name string) string {
+			ns, err := lease.ShowNamespace(t.Context(), st, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ns.Layout
+		}
+		if l := layout("default"); l != snowfence.Default().String() {
+			t.Errorf("default has the layout %s", l)
+		}
+		if err := opened(t, st, &lease.GeneratorOptions{Namespace: "orders"}); !errors.Is(err, lease.ErrNoNamespace) {
+			t.Errorf("a namespace of another name: %v", err)
+		}
+		if err := opened(t, st, &lease.GeneratorOptions{Namespace: "orders", Layout: snowfence.Sonyflake(), Create: true}); err != nil {
+			t.Error(err)
+		}
+		if l := layout("orders"); l != snowfence.Sonyflake().String() {
+			t.Errorf("orders has the layout %s", l)
+		}
+		for _, l := range []snowfence.Layout{{}, snowfence.Sonyflake()} {
+			if err := opened(t, st, &lease.GeneratorOptions{Namespace: "orders", Layout: l}); err != nil {
+				t.Errorf("with the layout that it has, or none: %v", err)
+			}
+		}
+		var mismatch *lease.MismatchError
+		err := opened(t, st, &lease.GeneratorOptions{Namespace: "orders", Layout: snowfence.Default()})
+		if !errors.As(err, &mismatch) || !strings.Contains(err.Error(), "without a Layout in the options its own is used") {
+			t.Errorf("with another layout: %v", err)
+		}
+		for what, o := range map[string]lease.GeneratorOptions{
+			"a name with a blank": {Namespace: "a b"}, "a negative lead": {Lead: -1},
+			"a layout that is none": {Namespace: "new", Create: true, Layout: snowfence.Layout{Tick: time.Second}},
+			"secrets without a use": {Secrets: []*snowfence.Key{snowfence.GenerateKey()}},
+		} {
+			if err := opened(t, st, &o); err == nil {
+				t.Errorf("no error for %s", what)
+			}
+		}
+		if _, err := lease.OpenGenerator(t.Context(), nil, nil); err == nil {
+			t.Error("no error without a store")
+		}
+	})
+}
+
+// TestOpenGeneratorDeleted does not bring a namespace back that somebody deleted.
+func TestOpenGeneratorDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in2026()
+		st := lease.NewMemory()
+		if err := opened(t, st, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := lease.DeleteNamespace(t.Context(), st, "default"); err != nil {
+			t.Fatal(err)
+		}
+		if err := opened(t, st, nil); !errors.Is(err, lease.ErrNoNamespace) {
+			t.Errorf("a deleted namespace: %v", err)
+		}
+	})
+}
+
+// TestOpenGeneratorEncrypted does what the error says: it gives the secrets.
+func TestOpenGeneratorEncrypted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in2026()
+		st := lease.NewMemory()
+		o := lease.GeneratorOptions{Namespace: "users", Layout: snowfence.Randflake(), Create: true}
+		if err := opened(t, st, &o); !errors.Is(err, snowfence.ErrKey) || !strings.Contains(err.Error(), "give its secrets in the options (Secrets)") {
+			t.Fatalf("without secrets: %v", err)
+		}
+		o.Secrets = []*snowfence.Key{snowfence.GenerateKey()}
+		if err := opened(t, st, &o); err != nil {
+			t.Error(err)
+		}
+		other := lease.GeneratorOptions{Namespace: "users", Secrets: []*snowfence.Key{snowfence.GenerateKey()}}
+		var mismatch *lease.MismatchError
+		if err := opened(t, st, &other); !errors.As(err, &mismatch) {
+			t.Errorf("with another secret: %v", err)
+		}
+	})
+}
+
+// lateStore has a namespace only after it was looked for: another process makes it in between.
+type lateStore struct {
+	lease.Store
+	first func()
+}
+
+func (s *lateStore) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+	rs, err := s.Store.Get(ctx, keys)
+	if first := s.first; first != nil {
+		s.first = nil
+		first()
+	}
+	return rs, err
+}
+
+// TestOpenGeneratorSecond adopts what another process made in the meantime.
+func TestOpenGeneratorSecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in2026()
+		st := &lateStore{Store: lease.NewMemory()}
+		st.first = func() {
+			if err := opened(t, st, &lease.GeneratorOptions{Layout: snowfence.Sonyflake()}); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := opened(t, st, nil); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// awayStore can be cut off.
+type awayStore struct {
+	lease.Store
+	away bool
+}
+
+func (s *awayStore) Swap(ctx context.Context, w []lease.Write) []error {
+	if !s.away {
+		return s.Store.Swap(ctx, w)
+	}
+	errs := make([]error, len(w))
+	for i := range errs {
+		errs[i] = errors.New("connection refused")
+	}
+	return errs
+}
+
+// TestTroubleIsHeard: without a logger slog.Default is told that IDs end soon, before they do, and of nothing that is as it should be.
+func TestTroubleIsHeard(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	defer slog.SetDefault(before)
+	synctest.Test(t, func(t *testing.T) {
+		in2026()
+		st := &awayStore{Store: lease.NewMemory()}
+		g, err := lease.OpenGenerator(t.Context(), st, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if log.Len() > 0 {
+			t.Errorf("all is well, and the log has\n%s", log.String())
+		}
+		st.away = true
+		time.Sleep(6 * time.Second)
+		synctest.Wait()
+		if text := log.String(); !strings.Contains(text, "level=WARN msg=\"lease not renewed\"") || !strings.Contains(text, "connection refused") {
+			t.Errorf("the store is away, and the log has\n%s", text)
+		}
+		if _, err := g.Next(t.Context()); err != nil {
+			t.Errorf("IDs ended before anybody heard of it: %v", err)
+		}
+		st.away = false
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,38 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Generator leases a node of a namespace through the servers and returns a generator on it; nil options are good for most. While no server answers, it goes
+// on for as long as its grant lasts. Closing the generator ends the lease. The token needs the verbs read and store, with which
+// no namespace is made: the servers have "default", and those who may manage them make others.
+// Secrets that the options do not give come from a server that hands them out.
+//
+// What more there is to say about a lease or a generator is said with lease.Generator over [Client.Store] and [Client.Scheme].
+func (c *Client) Generator(ctx context.Context, o *lease.GeneratorOptions) (*snowfence.Generator, error) {
+	var opts lease.GeneratorOptions
+	if o != nil {
+		opts = *o
+	}
+	if opts.Namespace == "" {
+		opts.Namespace = lease.DefaultNamespace
+	}
+	if opts.Logger == nil {
+		opts.Logger = lease.Warnings(slog.Default())
+	}
+	s, err := c.scheme(ctx, opts.Namespace, opts.Secrets)
+	if err != nil {
+		return nil, err
+	}
+	if l := s.Layout(); !opts.Layout.Equal(snowfence.Layout{}) && !opts.Layout.Equal(l) {
+		return nil, fmt.Errorf("remote: %w; without a Layout in the options its own is used",
+			&lease.MismatchError{Namespace: opts.Namespace, Stored: l.String(), Wanted: opts.Layout.String()})
+	}
+	return lease.Generator(ctx, c.Store(), opts.Namespace, s, &lease.Options{Logger: opts.Logger}, snowfence.Config{Lead: opts.Lead})
+}
