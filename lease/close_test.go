@@ -3,6 +3,7 @@ package lease_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -148,10 +149,10 @@ func TestCloseOfAStoreThatHangs(t *testing.T) {
 					}
 					free()
 					synctest.Wait()
-					over, cancel := context.WithCancel(t.Context())
-					cancel()
-					if gr, err := l.Grant(over, 0); err == nil {
-						t.Errorf("the renewal that was under way is handed out: %+v", gr)
+					if l.Err() != nil {
+						if gr, err := l.Grant(t.Context(), 0); err == nil {
+							t.Errorf("the renewal that was under way is handed out: %+v", gr)
+						}
 					}
 					if err := c.again(g, l); err != nil {
 						t.Errorf("Shutdown when the store answers again: %v", err)
@@ -186,7 +187,9 @@ func toldUntil(t *testing.T, err error) time.Time {
 func closeLease(_ *snowfence.Generator, l *lease.Lease) error     { return l.Close() }
 func closeGenerator(g *snowfence.Generator, _ *lease.Lease) error { return g.Close() }
 func shutLease(_ *snowfence.Generator, l *lease.Lease) error      { return l.Shutdown(context.Background()) }
-func shutGenerator(g *snowfence.Generator, _ *lease.Lease) error  { return g.Shutdown(context.Background()) }
+func shutGenerator(g *snowfence.Generator, _ *lease.Lease) error {
+	return g.Shutdown(context.Background())
+}
 
 // A Shutdown that failed is repeated until the node is back; with a ctx that has ended it seals all the same.
 func TestShutdownIsRepeated(t *testing.T) {
@@ -266,26 +269,25 @@ func TestShutdownSparesTheNextGenerator(t *testing.T) {
 
 // lossy is a store that carries out a swap and loses the answer, when it is told to.
 type lossy struct {
-	outage
-	lose bool
+	lease.Store
+	lose, away bool // away: after that, reads alone are answered
 }
 
 func (o *lossy) Swap(ctx context.Context, writes []lease.Write) []error {
-	errs := o.outage.Swap(ctx, writes)
-	if o.lose {
-		o.lose = false
-		o.away.Store(true)
-		for i := range errs {
-			errs[i] = errAway
-		}
+	if !o.lose && !o.away {
+		return o.Store.Swap(ctx, writes)
 	}
-	return errs
+	if o.lose {
+		o.Store.Swap(ctx, writes)
+		o.lose, o.away = false, true
+	}
+	return slices.Repeat([]error{errAway}, len(writes))
 }
 
 // A node whose acquisition was never acknowledged is given back too, and again after a failure.
 func TestShutdownOfAnAcquisitionWithoutAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := &lossy{outage: outage{Store: lease.NewMemory()}}, thousand(t)
+		st, s := &lossy{Store: lease.NewMemory()}, thousand(t)
 		node := int64(7)
 		l := open(t, st, s, lease.Options{Node: &node})
 		g, err := snowfence.New(snowfence.Config{Fence: l})
@@ -301,10 +303,12 @@ func TestShutdownOfAnAcquisitionWithoutAnAnswer(t *testing.T) {
 		if g, err := l.Grant(ctx, 0); err == nil {
 			t.Fatalf("granted without an answer: %+v", g)
 		}
-		if err := l.Close(); err == nil || records(t, st.Store)[0].Holder == "" {
-			t.Fatalf("%v, %+v", err, records(t, st.Store)[0])
+		for _, err := range []error{l.Close(), l.Shutdown(t.Context())} {
+			if !errors.Is(err, errAway) || records(t, st)[0].Holder == "" {
+				t.Fatalf("%v, %+v", err, records(t, st)[0])
+			}
 		}
-		st.away.Store(false)
+		st.away = false
 		if err := l.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -381,7 +385,7 @@ func TestReleaseOfAnotherGrant(t *testing.T) {
 // renewal that was under way succeeds afterwards.
 func TestRenewalAfterAFailedClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := &stuck{Store: lease.NewMemory()}, thousand(t)
+		st, s := &stuck{Store: lease.NewMemory()}, newScheme(t, "time=41,node=10,seq=2,epoch=1999-01-01,tick=1ms")
 		node := int64(7)
 		l := open(t, st, s, lease.Options{Node: &node})
 		defer l.Close()
@@ -390,8 +394,8 @@ func TestRenewalAfterAFailedClose(t *testing.T) {
 			t.Fatal(err)
 		}
 		free := st.hang()
-		time.Sleep(ttl / 2) // a renewal is under way
-		ids := make([]snowfence.ID, 5000*4096)
+		time.Sleep(ttl / 2)                 // a renewal is under way
+		ids := make([]snowfence.ID, 7000*4) // ahead of the clock, also when Close has given up
 		n, err := g.Fill(t.Context(), ids)
 		if err != nil {
 			t.Fatal(err)
@@ -416,7 +420,8 @@ func TestRenewalAfterAFailedClose(t *testing.T) {
 func TestNoAcquisitionAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &stuck{Store: lease.NewMemory()}, thousand(t)
-		l := open(t, st, s, lease.Options{})
+		node := int64(7)
+		l := open(t, st, s, lease.Options{Node: &node})
 		g := l.Status().Grant
 		if err := l.Release(t.Context(), g, g.From); err != nil {
 			t.Fatal(err)
@@ -437,5 +442,29 @@ func TestNoAcquisitionAfterClose(t *testing.T) {
 				t.Errorf("acquired after Close: %+v", r)
 			}
 		}
+	})
+}
+
+// keptOpen is a store that lets go of what it keeps open when it is told to.
+type keptOpen struct {
+	lease.Store
+	free chan struct{}
+}
+
+func (p *keptOpen) Pin(context.Context) (func(), error) { return func() { <-p.free }, nil }
+
+// When a lease is closed, nothing of it uses the store any more: the program may close it.
+func TestCloseLetsGoOfTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := &keptOpen{lease.NewMemory(), make(chan struct{})}
+		l := open(t, st, thousand(t), lease.Options{})
+		if err := l.Close(); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the store was still in use: %v", err)
+		}
+		close(st.free)
+		if err := l.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		<-l.Done()
 	})
 }

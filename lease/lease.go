@@ -63,7 +63,7 @@ type Lease struct {
 	took         time.Duration
 	closing      chan struct{} // closed when the first Close returns; nil before it
 	result       error         // of the first Close
-	earliest     time.Time // no attempt before, whatever the need
+	earliest     time.Time     // no attempt before, whatever the need
 }
 
 // hold is what the store is known to keep of ours.

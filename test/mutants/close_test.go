@@ -20,8 +20,31 @@ var closeMutants = []mutant{
 		old: `(seal != nil || !handed)`, now: `!handed`, test: "TestCloseOfAStoreThatHangs",
 	},
 	{
+		rule: "close: what nobody was given is unused", file: "lease/close.go",
+		old: `(seal != nil || !handed)`, now: `(seal != nil || !handed && handed)`, test: "TestCloseOfALeaseThatNobodyUsed",
+	},
+	{
+		rule: "close: what somebody has without a generator may be used up", file: "lease/close.go",
+		old: `(seal != nil || !handed)`, now: `(seal != nil || !handed || handed)`, test: "TestCloseKnowsWhatItDoesNotKnow",
+	},
+	{
 		rule: "close: what was used belongs to its hold", file: "lease/close.go",
 		old: `if o != nil && o.hold == l.hold {`, now: `if o != nil {`, test: "TestCloseKnowsWhatItDoesNotKnow",
+	},
+	{
+		rule: "close: no write is begun after the end", file: "lease/close.go",
+		old: `	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if until`, now: `	if until`, test: "TestNoAcquisitionAfterClose",
+	},
+	{
+		rule: "close: the keeper ends before the node is given back", file: "lease/close.go",
+		old: `if l.world.Wait(-1, l.done, ctx.Done()) != 0 {`, now: `if false {`, test: "TestCloseLetsGoOfTheStore",
+	},
+	{
+		rule: "release: a released grant is not handed out again", file: "lease/close.go",
+		old: `l.spent, l.want = true, false`, now: `l.want = false`, test: "TestRenewalAfterAFailedClose",
 	},
 	{
 		rule: "release: only of the node that is held", file: "lease/close.go",
@@ -32,8 +55,19 @@ var closeMutants = []mutant{
 		old: ` && l.cur.From == g.From {`, now: ` {`, test: "TestReleaseOfAnotherGrant",
 	},
 	{
+		rule: "release: a pending acquisition stays until it is back", file: "lease/giveback.go",
+		old: `				return fmt.Errorf("lease: giving node %d back: %w", writes[0].New.Node, err) // it is tried again`,
+		now: `				l.hold = nil
+				return fmt.Errorf("lease: giving node %d back: %w", writes[0].New.Node, err) // it is tried again`,
+		test: "TestShutdownOfAnAcquisitionWithoutAnAnswer",
+	},
+	{
 		rule: "generator: nothing is given back while the fence is asked", file: "close.go", pkg: ".",
 		old: `if f != nil && g.world.Wait`, now: `if false && g.world.Wait`, test: "TestCloseWhileTheFenceIsAsked",
+	},
+	{
+		rule: "generator: a fence that went on owes the first nothing", file: "close.go", pkg: ".",
+		old: `if err := g.bind(); errors.Is(err, ErrBound) {`, now: `if err := g.bind(); errors.Is(err, ErrClosed) {`, test: "TestShutdownAfterTheFenceWentOn",
 	},
 	{
 		rule: "generator: a grant is given back once", file: "close.go", pkg: ".",
