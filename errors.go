@@ -46,6 +46,9 @@ func (e *WaitError) Error() string {
 	switch {
 	case e.Behind:
 		s += fmt.Sprintf("node %d: the clock is behind the first tick this generator may use; it gets there in %v", e.Node, e.Missing.Round(time.Microsecond))
+		if e.Missing > time.Minute { // longer than a killed process or a lease keeps its successor waiting
+			s += " (set the clock; if it is right and was ahead before, use another node)"
+		}
 	case e.Reason == ErrExhausted && e.Missing > 0:
 		s += fmt.Sprintf("node %d: sequence and lead are used up; the next tick comes in %v", e.Node, e.Missing.Round(time.Microsecond))
 	case e.Reason == ErrExhausted:

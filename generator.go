@@ -74,7 +74,8 @@ const (
 	batched // encrypted IDs, made ahead
 )
 
-// New starts a generator: it claims the fence and takes the first grant, for which it waits at most MaxWait.
+// New starts a generator: it claims the fence and takes the first grant, for which it waits at most MaxWait, or a second
+// where that is negative.
 // An error says what is wrong with the configuration, that the fence serves another generator already ([ErrBound]), or why there is no grant.
 func New(c Config) (*Generator, error) {
 	switch {
@@ -122,7 +123,10 @@ func New(c Config) (*Generator, error) {
 
 // first takes the first grant.
 func (g *Generator) first(wait time.Duration) error {
-	ctx, cancel := g.world.WithTimeout(context.Background(), max(wait, 0))
+	if wait < 0 {
+		wait = time.Second // a file has to be written before the first ID, whatever later calls wait for
+	}
+	ctx, cancel := g.world.WithTimeout(context.Background(), wait)
 	defer cancel()
 	now := g.clock.tick()
 	if l := g.scheme.layout; now+g.lead < 0 {

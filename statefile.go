@@ -1,15 +1,12 @@
 package snowfence
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 )
@@ -21,14 +18,52 @@ const stateWindow = time.Second
 // ErrStateFile means that a state file cannot be trusted or used. It is never taken for an empty one: that would start again at tick 0.
 var ErrStateFile = errors.New("unusable state file")
 
-// StateFile returns a fence for one fixed node on one machine that is safe over restarts: the file keeps the first tick that was never granted,
-// written and synced before a tick below it is used. A process that starts again begins there, whatever the clock says; after a kill it
-// may have to wait up to a second for it. The number must not be used on another machine, nor with another file.
+// StateFile returns a fence for one fixed node on one machine that is safe over restarts: the file keeps the first tick that
+// was never granted, written and synced before a tick below it is used. A process that starts again begins there, whatever the
+// clock says; after a kill it may have to wait up to a second for it. The number must not be used on another machine, nor with
+// another file.
 //
-// The file is locked by path + ".lock" for the life of the process, or until the fence is closed: the returned fence is an [io.Closer]. A
-// file that does not exist means that the node was never used; so do not delete one. One that is damaged, or of another layout or node, is
-// an [ErrStateFile] that says what to do. It belongs on a local disk.
+// The file is locked by path + ".lock" for the life of the process, or until the fence is closed: the returned fence is an
+// [io.Closer]. A file that does not exist means that the node was never used. One that is damaged, of another layout, node or
+// secret, or older than the last one that was written is an [ErrStateFile] that says what to do ([BeginStateFile]). A file that
+// was deleted or is older is noticed by the lock file, which counts the writes; so it is not noticed when both are restored.
+// Keep both on a local disk and out of backups.
 func StateFile(path string, s *Scheme, node int64) (Fence, error) {
+	f, err := lockState(path, s, node)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.read(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	f.from = f.state.until
+	return f, nil
+}
+
+// BeginStateFile writes a state file of which all is used up to the time after, where the one that was there is damaged,
+// missing, an older copy, or says nothing of its secrets. It is for people who know that no ID of the node is later than that:
+// stop its processes, and take the time of the stop and their [Config.Lead] after that. The secrets of the scheme must be those
+// that the node's IDs were made with. A file that is good keeps what it says where that is later.
+func BeginStateFile(path string, s *Scheme, node int64, after time.Time) error {
+	tick := s.layout.TickOf(after)
+	if tick >= s.MaxTick() {
+		return fmt.Errorf("snowfence: state file %s: %w", path, lifetimeError(s))
+	}
+	f, err := lockState(path, s, node)
+	if err != nil {
+		return err
+	}
+	var unknown unknownState
+	if err := f.read(); err != nil && !errors.As(err, &unknown) {
+		return errors.Join(err, f.Close())
+	}
+	next := f.state
+	next.until = max(next.until, tick+1, 0)
+	return errors.Join(f.write(next), f.Close())
+}
+
+// lockState locks a state file. What it says is not read yet.
+func lockState(path string, s *Scheme, node int64) (*stateFile, error) {
 	if node < 0 || node >= s.Nodes() {
 		return nil, fmt.Errorf("snowfence: state file %s: node %d: the layout has nodes 0 to %d", path, node, s.Nodes()-1)
 	}
@@ -40,13 +75,7 @@ func StateFile(path string, s *Scheme, node int64) (Fence, error) {
 	if err != nil {
 		return nil, fmt.Errorf("snowfence: state file %s: %w", path, err)
 	}
-	f := &stateFile{scheme: s, path: abs, lock: lock, state: fileState{layout: s.Fingerprint(), node: node}}
-	if f.state, err = readState(abs, f.state); err != nil {
-		lock.Close()
-		return nil, err
-	}
-	f.from = f.state.until
-	return f, nil
+	return &stateFile{scheme: s, path: abs, lock: lock, state: newState(s, node)}, nil
 }
 
 // realPath returns the one path that all symbolic links to a file end at, so that there is one lock. A file that does not exist yet is looked for in its folder.
@@ -73,15 +102,8 @@ type stateFile struct {
 
 	mu    sync.Mutex // of what follows; it is held while the file is written
 	lock  *os.File   // nil when closed
-	state fileState  // as it stands in the file
+	state fileState  // as it stands in the file, with the secrets of this scheme
 	from  int64      // first tick of the present grant
-}
-
-// fileState is the content of a state file.
-type fileState struct {
-	layout string
-	node   int64
-	until  int64 // first tick that was never granted
 }
 
 func (f *stateFile) Scheme() *Scheme { return f.scheme }
@@ -143,100 +165,11 @@ func (f *stateFile) write(next fileState) error {
 	if err := sameFile(f.lock); err != nil {
 		return fmt.Errorf("snowfence: state file %s: %w: %w", f.path, ErrStateFile, err)
 	}
+	next.writes++
 	if err := replaceFile(f.path, next.encode()); err != nil {
 		return fmt.Errorf("snowfence: writing state file %s: %w", f.path, err)
 	}
 	f.state = next
+	countWrites(f.lock, next.writes)
 	return nil
-}
-
-// sameFile reports an error when the name of an open file leads to another file by now, or to none: somebody else may hold a lock on that.
-func sameFile(file *os.File) error {
-	mine, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	there, err := os.Stat(file.Name())
-	if err != nil {
-		return fmt.Errorf("its lock was taken away: %w: restart this process", err)
-	}
-	if !os.SameFile(mine, there) {
-		return fmt.Errorf("its lock %s was replaced: restart this process, and find out who did it", file.Name())
-	}
-	return nil
-}
-
-// replaceFile writes a new file beside path, syncs it, renames it over path and syncs the folder, so that after a crash at any moment path holds
-// the old or the new content.
-func replaceFile(path string, data []byte) error {
-	temp := path + ".new"
-	w, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(data)
-	if err == nil {
-		err = w.Sync()
-	}
-	if err = errors.Join(err, w.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
-}
-
-// The file is four lines of text and one with their CRC-32C, so that a person can read it and a torn or edited one is noticed.
-const stateHeader = "snowfence state 1"
-
-func (s fileState) encode() []byte {
-	body := fmt.Appendf(nil, "%s\nlayout %s\nnode %d\nuntil %d\n", stateHeader, s.layout, s.node, s.until)
-	return fmt.Appendf(body, "sum %08x\n", crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
-}
-
-// readState reads the file at path and checks that it is of the layout and node of want. Without a file it returns want.
-func readState(path string, want fileState) (fileState, error) {
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return want, nil
-	}
-	if err != nil {
-		return fileState{}, fmt.Errorf("snowfence: reading state file: %w", err)
-	}
-	const remedy = "restore it, or use another node with a new file; deleting it would make IDs twice"
-	s, err := decodeState(data)
-	switch {
-	case err != nil:
-		return fileState{}, fmt.Errorf("snowfence: state file %s: %w: %w: %s", path, ErrStateFile, err, remedy)
-	case s.node != want.node:
-		return fileState{}, fmt.Errorf("snowfence: state file %s: %w: it is of node %d, not %d: use a file for each node", path, ErrStateFile, s.node, want.node)
-	case s.layout != want.layout:
-		return fileState{}, fmt.Errorf("snowfence: state file %s: %w: it is of the layout %s, not %s: use another node with a new file, or plan the change first", path, ErrStateFile, s.layout, want.layout)
-	}
-	return s, nil
-}
-
-func decodeState(data []byte) (s fileState, err error) {
-	if len(data) == 0 {
-		return s, errors.New("it is empty")
-	}
-	// What is written back differs from what was read unless every byte is as it should be, the sum included.
-	line, rest, _ := strings.Cut(string(data), "\n")
-	if line != stateHeader {
-		return s, fmt.Errorf("it starts with %q, not with %q", shorten(line), stateHeader)
-	}
-	layout, rest, _ := strings.Cut(rest, "\n")
-	s.layout = strings.TrimPrefix(layout, "layout ")
-	if _, err := fmt.Sscanf(rest, "node %d\nuntil %d\n", &s.node, &s.until); err != nil {
-		return s, errors.New("it is cut off or damaged")
-	}
-	if s.until < 0 || !bytes.Equal(s.encode(), data) {
-		return s, errors.New("its sum does not match: it is damaged or was edited")
-	}
-	return s, nil
 }

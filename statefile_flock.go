@@ -43,3 +43,12 @@ func lockOpen(file *os.File) error {
 	}
 	return sameFile(file)
 }
+
+// mountedAlone explains why a file cannot be replaced, where that is so because it is a mount of its own.
+func mountedAlone(err error) error {
+	if errors.Is(err, syscall.EBUSY) {
+		return fmt.Errorf("%w: the file alone is mounted, as containers do with single files, so that it cannot be replaced in one step: mount its folder instead (%w)",
+			ErrStateFile, err)
+	}
+	return err
+}

@@ -23,6 +23,7 @@ type newFlags struct {
 	block     int
 	format    string
 	stateFile string
+	after     string
 	lead      int64
 	wait      time.Duration
 	json      bool
@@ -59,6 +60,7 @@ namespace create" makes them.`,
 	fs.StringVar(&f.format, "format", "", "text `forms`, with commas between them: "+encodingNames()+" (default: dec; of encrypted IDs base32hex)")
 	fs.BoolVar(&f.json, "json", false, "one JSON object a line")
 	fs.StringVar(&f.stateFile, "state-file", "", "no store: --node belongs to this machine alone, and this `file` keeps it safe over restarts")
+	fs.StringVar(&f.after, "state-after", "", "begin a state file that is damaged, missing or an older copy anew after this `time` (RFC 3339, or from now on, as in 3s): later than all its IDs")
 	fs.Int64Var(&f.lead, "lead", -1, "how many `ticks` IDs may run ahead of the clock (default: 10 ms of them; 2000 for drift)")
 	fs.Lookup("lead").DefValue = "0" // keeps "-1" out of the help text
 	fs.DurationVar(&f.wait, "wait", 0, "how long to wait for a free node when all are taken")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
@@ -42,6 +43,8 @@ func (p *program) checkNew(cmd *cobra.Command, f *newFlags) error {
 		return err
 	}
 	switch {
+	case f.stateFile == "" && f.after != "":
+		return usagef("--state-after is for a state file: add --state-file FILE")
 	case f.stateFile != "" && f.node.node == "":
 		return usagef("--state-file keeps one node: add --node N, a number that no other machine uses")
 	case f.stateFile == "":
@@ -116,6 +119,18 @@ func (p *program) openSource(ctx context.Context, f *newFlags) (*source, error) 
 	}, nil
 }
 
+// parseAfter reads a point of time, or how long it is until then.
+func parseAfter(text string, now time.Time) (time.Time, error) {
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(d), nil
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return at, usagef("--state-after %q: write a time as in 2026-11-22T04:00:00Z, or how long from now as in 3s", text)
+	}
+	return at, nil
+}
+
 func (p *program) openStateFile(ctx context.Context, f *newFlags) (*source, error) {
 	l, err := parseLayout(f.layout)
 	if err != nil {
@@ -128,6 +143,15 @@ func (p *program) openStateFile(ctx context.Context, f *newFlags) (*source, erro
 	node, _, err := parseNode(ctx, s, f.node.node)
 	if err != nil {
 		return nil, err
+	}
+	if f.after != "" {
+		after, err := parseAfter(f.after, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		if err := snowfence.BeginStateFile(f.stateFile, s, node, after); err != nil {
+			return nil, err
+		}
 	}
 	fence, err := snowfence.StateFile(f.stateFile, s, node)
 	if err != nil {

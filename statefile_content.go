@@ -1,0 +1,168 @@
+package snowfence
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+)
+
+// fileState is the content of a state file.
+type fileState struct {
+	first  bool // of the first version, which had neither keys nor writes
+	layout string
+	node   int64
+	keys   []string // of a layout with a key field: Key.ID by number, "" for one that is not known
+	until  int64    // first tick that was never granted
+	writes int64    // how often the file was written
+}
+
+// newState returns the state of a node that was never used.
+func newState(s *Scheme, node int64) fileState {
+	st := fileState{layout: s.Fingerprint(), node: node}
+	if s.keyBits > 0 {
+		st.keys = s.KeyIDs()
+	}
+	return st
+}
+
+// The file is lines of text, the last one with the CRC-32C of the others, so that a person can read it and a torn or edited one
+// is noticed.
+const (
+	stateHeader      = "snowfence state 2"
+	firstStateHeader = "snowfence state 1"
+)
+
+func (s fileState) encode() []byte {
+	var body []byte
+	if s.first {
+		body = fmt.Appendf(nil, "%s\nlayout %s\nnode %d\nuntil %d\n", firstStateHeader, s.layout, s.node, s.until)
+	} else {
+		keys := "none"
+		for i, id := range s.keys {
+			if id == "" {
+				id = "unknown"
+			}
+			if i == 0 {
+				keys = id
+			} else {
+				keys += " " + id
+			}
+		}
+		body = fmt.Appendf(nil, "%s\nlayout %s\nnode %d\nkeys %s\nuntil %d\nwrites %d\n", stateHeader, s.layout, s.node, keys, s.until, s.writes)
+	}
+	return fmt.Appendf(body, "sum %08x\n", crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+func decodeState(data []byte) (s fileState, err error) {
+	if len(data) == 0 {
+		return s, errors.New("it is empty")
+	}
+	// What is written back differs from what was read unless every byte is as it should be, the sum included.
+	line, rest, _ := strings.Cut(string(data), "\n")
+	switch line {
+	case stateHeader:
+	case firstStateHeader:
+		s.first = true
+	default:
+		return s, fmt.Errorf("it starts with %q, not with %q", shorten(line), stateHeader)
+	}
+	layout, rest, _ := strings.Cut(rest, "\n")
+	s.layout = strings.TrimPrefix(layout, "layout ")
+	if s.first {
+		_, err = fmt.Sscanf(rest, "node %d\nuntil %d\n", &s.node, &s.until)
+	} else {
+		node, rest, _ := strings.Cut(rest, "\n")
+		keys, rest, _ := strings.Cut(rest, "\n")
+		if keys != "keys none" {
+			for _, id := range strings.Split(strings.TrimPrefix(keys, "keys "), " ") {
+				if id == "unknown" {
+					id = ""
+				}
+				s.keys = append(s.keys, id)
+			}
+		}
+		_, err = fmt.Sscanf(node+"\n"+rest, "node %d\nuntil %d\nwrites %d\n", &s.node, &s.until, &s.writes)
+	}
+	if err != nil {
+		return s, errors.New("it is cut off or damaged")
+	}
+	if s.until < 0 || s.writes < 0 || !bytes.Equal(s.encode(), data) {
+		return s, errors.New("its sum does not match: it is damaged or was edited")
+	}
+	return s, nil
+}
+
+// unknownState means that it is not known how far a node's IDs went, or under which secrets.
+type unknownState struct{ error }
+
+func (e unknownState) Unwrap() error { return e.error }
+
+// read reads the file, which must be of the layout, node and secrets of f.state. Without a file that stays as it is.
+func (f *stateFile) read() error {
+	fail := func(err error) error {
+		return fmt.Errorf("snowfence: state file %s: %w: %w", f.path, ErrStateFile, err)
+	}
+	unknown := func(format string, args ...any) error {
+		return unknownState{fail(fmt.Errorf("%w: use another node with a new file; or stop all processes that used this one, and begin it anew "+
+			"with a time after all their IDs (that of the stop, and their lead): BeginStateFile, or --state-after 3s of the program, "+
+			"or more where a lead was longer. An older copy of the file, or none, would make IDs twice", fmt.Errorf(format, args...)))}
+	}
+	want := f.state
+	counted := countedWrites(f.lock)
+	f.state.writes = counted
+	data, err := os.ReadFile(f.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && counted == 0:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return unknown("it is missing, although it was written %d times", counted)
+	case err != nil:
+		return fmt.Errorf("snowfence: reading state file: %w", err)
+	}
+	s, err := decodeState(data)
+	switch {
+	case err != nil:
+		return unknown("%w", err)
+	case s.node != want.node:
+		return fail(fmt.Errorf("it is of node %d, not %d: use a file for each node", s.node, want.node))
+	case s.layout != want.layout:
+		return fail(fmt.Errorf("it is of the layout %s, not %s: go on with its layout and secret; or prove the change first (Change.Check, snowfence plan), "+
+			"and then use a new file", s.layout, want.layout))
+	}
+	if f.state.until = s.until; s.first {
+		if want.keys != nil {
+			return unknown("an earlier version wrote it, without the secrets that it was used with")
+		}
+	} else if f.state.keys, err = s.rotated(want.keys); err != nil {
+		return fail(err)
+	}
+	if f.state.writes = max(s.writes, counted); s.writes < counted {
+		return unknown("it is an older copy: it is write %d, and the last one was write %d", s.writes, counted)
+	}
+	return nil
+}
+
+// rotated returns the keys of the file with those of a scheme added. A number means one key for ever, because IDs under
+// different numbers never collide and under different keys with one number they do. The last key makes IDs, so it must be known.
+func (s fileState) rotated(given []string) ([]string, error) {
+	keys := slices.Clone(s.keys)
+	for i, id := range given {
+		switch {
+		case i >= len(keys):
+			keys = append(keys, id)
+		case id == "" || id == keys[i]:
+		case keys[i] == "" && i < len(given)-1: // it only decodes
+		case keys[i] == "":
+			return nil, fmt.Errorf("%w: key %d was gone when the file was made, so it is not known whether %s is the same: give a new one last", ErrKey, i, id)
+		default:
+			return nil, fmt.Errorf("%w: key %d is %s there and %s here: give the keys in the order in which they came into use, and a new one last",
+				ErrKey, i, keys[i], id)
+		}
+	}
+	return keys, nil
+}

@@ -1,0 +1,60 @@
+package snowfence
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A container that mounts the file alone has another lock file than the next container. It gets no grant, and is told why.
+func TestStateFileMountedAlone(t *testing.T) {
+	err := mountedAlone(&os.LinkError{Op: "rename", Old: "a", New: "b", Err: syscall.EBUSY})
+	if !errors.Is(err, ErrStateFile) || !errors.Is(err, syscall.EBUSY) || !strings.Contains(err.Error(), "mount its folder instead") {
+		t.Errorf("%v", err)
+	}
+	if err := mountedAlone(syscall.ENOSPC); err != syscall.ENOSPC {
+		t.Errorf("another error became %v", err)
+	}
+	dir := t.TempDir()
+	inside, outside := filepath.Join(dir, "inside"), filepath.Join(dir, "outside")
+	putFile(t, inside, fileState{layout: testScheme(t, "twitter").Fingerprint(), node: 5, keys: nil, until: 7}.encode())
+	putFile(t, outside, takeFile(t, inside))
+	cmd := exec.Command(os.Args[0], "-test.run=^TestStateFileMountedChild$", "-test.v", "--", outside, inside)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+	if os.Getuid() != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
+	}
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, syscall.EPERM) || strings.Contains(string(out), "child: no mounts") {
+		t.Skipf("no mounts can be made here: %v", err)
+	}
+	if err != nil || !strings.Contains(string(out), "mount its folder instead") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestStateFileMountedChild is the container of TestStateFileMountedAlone; run by itself it has nothing to do.
+func TestStateFileMountedChild(t *testing.T) {
+	args := os.Args
+	if len(args) < 3 || args[len(args)-3] != "--" {
+		return
+	}
+	outside, inside := args[len(args)-2], args[len(args)-1]
+	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+		fmt.Println("child: no mounts:", err)
+		return
+	}
+	if err := syscall.Mount(outside, inside, "", syscall.MS_BIND, ""); err != nil {
+		fmt.Println("child: no mounts:", err)
+		return
+	}
+	f := openState(t, inside, testScheme(t, "twitter"), 5)
+	_, err := f.Grant(t.Context(), 0)
+	fmt.Println("child:", err)
+}

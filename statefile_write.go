@@ -1,0 +1,72 @@
+package snowfence
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// sameFile reports an error when the name of an open file leads to another file by now, or to none: somebody else may hold a lock on that.
+func sameFile(file *os.File) error {
+	mine, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	there, err := os.Stat(file.Name())
+	if err != nil {
+		return fmt.Errorf("its lock was taken away: %w: restart this process", err)
+	}
+	if !os.SameFile(mine, there) {
+		return fmt.Errorf("its lock %s was replaced: restart this process, and find out who did it", file.Name())
+	}
+	return nil
+}
+
+// replaceFile writes a new file beside path, syncs it, renames it over path and syncs the folder, so that after a crash at any moment path holds
+// the old or the new content.
+func replaceFile(path string, data []byte) error {
+	temp := path + ".new"
+	w, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(data)
+	if err == nil {
+		err = w.Sync()
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return errors.Join(mountedAlone(err), os.Remove(temp))
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// The lock file counts the writes of its state file. It stays where it is when an older copy takes the place of the state file,
+// which is how that is noticed. It is written after the state file and not synced, so it may be behind, and is never ahead.
+const countLen = 20
+
+// countWrites notes in a lock file how often its state file was written. Without it less is noticed, so an error is not told.
+func countWrites(lock *os.File, n int64) {
+	_, _ = lock.WriteAt(fmt.Appendf(nil, "%0*d\n", countLen, n), 0)
+}
+
+// countedWrites returns what countWrites noted, and 0 where that is not known.
+func countedWrites(lock *os.File) int64 {
+	text := make([]byte, countLen+1)
+	if _, err := lock.ReadAt(text, 0); err != nil || text[countLen] != '\n' {
+		return 0
+	}
+	n, err := strconv.ParseUint(string(text[:countLen]), 10, 63)
+	if err != nil {
+		return 0
+	}
+	return int64(n)
+}
