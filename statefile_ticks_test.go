@@ -68,7 +68,7 @@ func TestStateFileTicks(t *testing.T) {
 		if g.From != from || g.Until != until {
 			t.Errorf("granted [%d, %d), not [%d, %d)", g.From, g.Until, from, until)
 		}
-		if st, err := readState(path, fileState{s.Fingerprint(), 3, 0}); err != nil || st.until < g.Until {
+		if st, err := decodeState(takeFile(t, path)); err != nil || st.until < g.Until {
 			t.Errorf("granted to %d, and the file says %d (%v)", g.Until, st.until, err)
 		}
 	}
@@ -77,7 +77,7 @@ func TestStateFileTicks(t *testing.T) {
 		if err := f.Release(t.Context(), Grant{}, used); err != nil {
 			t.Fatal(err)
 		}
-		if st, err := readState(path, fileState{s.Fingerprint(), 3, 0}); err != nil || st.until != from {
+		if st, err := decodeState(takeFile(t, path)); err != nil || st.until != from {
 			t.Errorf("after %d was used the file says %d (%v), not %d", used, st.until, err, from)
 		}
 	}
@@ -165,7 +165,7 @@ func TestStateFileErrorsNameTheCause(t *testing.T) {
 		}, ErrStateFile},
 		"a negative tick": {func(path string) {
 			mkdir(filepath.Dir(path))
-			if err := os.WriteFile(path, fileState{s.Fingerprint(), 3, -1}.encode(), 0o644); err != nil {
+			if err := os.WriteFile(path, fileState{layout: s.Fingerprint(), node: 3, until: -1}.encode(), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}, ErrStateFile},
