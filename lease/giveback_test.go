@@ -1,0 +1,157 @@
+package lease
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// What a give-back writes: no holder, and an end that is lowered to what was used only by who sealed, never raised, never below the grant.
+func TestGiveBackWrites(t *testing.T) {
+	for name, c := range map[string]struct {
+		used   func(g *stage) int64
+		sealed bool
+		want   func(g *stage, from, until int64) int64
+	}{
+		"not sealed": {func(g *stage) int64 { return g.l.cur.From + 7 }, false, func(_ *stage, _, until int64) int64 { return until }},
+		"sealed":     {func(g *stage) int64 { return g.l.cur.From + 7 }, true, func(_ *stage, from, _ int64) int64 { return from + 7 }},
+		"unused":     {func(*stage) int64 { return 0 }, true, func(_ *stage, from, _ int64) int64 { return from }},
+		"used up":    {func(g *stage) int64 { return g.l.cur.Until + 7 }, true, func(_ *stage, _, until int64) int64 { return until }},
+	} {
+		g := holding(t)
+		from, until := g.l.cur.From, g.l.cur.Until
+		g.st.gets, g.st.swaps = 0, 0
+		g.must(g.l.giveBack(t.Context(), c.used(g), c.sealed))
+		if r := g.record(5); r.Holder != "" || r.Until != c.want(g, from, until) {
+			t.Errorf("%s: of [%d, %d) there stands %+v", name, from, until, r)
+		}
+		if g.st.gets != 0 || g.st.swaps != 1 || g.l.lostTo != nil || g.l.hold != nil {
+			t.Errorf("%s: %d reads, %d writes; lost %v, held %v", name, g.st.gets, g.st.swaps, g.l.lostTo, g.l.hold)
+		}
+		g.must(g.l.giveBack(t.Context(), 0, true)) // nothing is held
+		if g.st.swaps != 1 {
+			t.Errorf("%s: given back twice", name)
+		}
+	}
+}
+
+// A give-back after a renewal whose answer was lost: it came in before, it comes in between, or it never does.
+func TestGiveBackInDoubt(t *testing.T) {
+	for name, c := range map[string]struct {
+		renewal func(g *stage)
+		swaps   int
+	}{
+		"came in": {func(g *stage) {
+			g.st.onSwap = func(ws []Write, do func([]Write) []error) []error { do(ws); return silent(len(ws)) }
+		}, 1},
+		"comes in between": {func(g *stage) { g.late() }, 2},
+		"never comes in":   {func(g *stage) { g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) } }, 1},
+	} {
+		g := holding(t)
+		used := g.l.cur.From + 3
+		c.renewal(g)
+		if err := g.l.renew(t.Context()); !errors.Is(err, errSilent) {
+			t.Fatal(err)
+		}
+		if name != "comes in between" {
+			g.st.onSwap = nil
+		}
+		g.st.swaps = 0
+		g.must(g.l.giveBack(t.Context(), used, true))
+		if r := g.record(5); r.Holder != "" || r.Until != used || g.st.swaps != c.swaps {
+			t.Errorf("a renewal that %s: %+v, in %d writes", name, r, g.st.swaps)
+		}
+	}
+}
+
+// A give-back that does not know what is stored writes nothing, keeps the hold, and can be repeated.
+func TestGiveBackWithoutAnswer(t *testing.T) {
+	g := holding(t)
+	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+	_ = g.l.renew(t.Context())
+	g.st.onSwap, g.st.swaps = nil, 0
+	g.st.onGet = func([]Key) error { return errSilent }
+	if err := g.l.giveBack(t.Context(), 0, true); !errors.Is(err, errSilent) || g.st.swaps != 0 || g.l.hold == nil {
+		t.Errorf("%v, with %d writes", err, g.st.swaps)
+	}
+	g.st.onGet = nil
+	g.must(g.l.giveBack(t.Context(), 0, true))
+	if r := g.record(5); r.Holder != "" {
+		t.Errorf("not given back at last: %+v", r)
+	}
+}
+
+// What somebody else has is left alone, with one write, and looked at before the next acquisition.
+func TestGiveBackOfSomebodyElses(t *testing.T) {
+	g := holding(t)
+	h := g.l.hold
+	g.change(5, func(r *Record) { r.Holder = "other" })
+	before := g.record(5)
+	g.st.swaps = 0
+	g.must(g.l.giveBack(t.Context(), 0, true))
+	if g.record(5) != before || g.st.swaps != 1 {
+		t.Errorf("%+v, in %d writes", g.record(5), g.st.swaps)
+	}
+	if g.l.lostTo != h || g.l.hold != nil {
+		t.Error("nobody looks whether the store went back")
+	}
+}
+
+// An acquisition without an answer is given back as one of which nothing was used, by whoever gives back.
+func TestGiveBackOfAnAcquisitionInDoubt(t *testing.T) {
+	for name, c := range map[string]struct {
+		stored bool
+		repeat bool // the first try has no answer
+	}{"stored": {true, false}, "not stored": {false, false}, "stored, in two tries": {true, true}} {
+		g := empty(t, withRollback)
+		g.must(g.l.acquire(t.Context(), false))
+		g.must(g.l.giveBack(t.Context(), 0, true))
+		g.now = g.now.Add(time.Hour)
+		boot := g.l.boot
+		g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+			if c.stored {
+				do(ws)
+			}
+			return silent(len(ws))
+		}
+		if err := g.l.acquire(t.Context(), false); !errors.Is(err, errSilent) {
+			t.Fatal(err)
+		}
+		from := g.l.hold.from
+		if c.repeat {
+			if err := g.l.giveBack(t.Context(), 0, false); !errors.Is(err, errSilent) || g.l.hold == nil {
+				t.Errorf("%s: without an answer: %v", name, err)
+			}
+		}
+		g.st.onSwap, g.st.swaps = nil, 0
+		g.must(g.l.giveBack(t.Context(), 0, false))
+		r := g.record(5)
+		switch {
+		case c.stored && !c.repeat && g.l.boot == boot:
+			t.Errorf("%s: the proof is shown, and the lease is the same holder", name)
+		case c.stored && (r.Holder != "" || r.Until != from):
+			t.Errorf("%s: %+v; the grant began at %d", name, r, from)
+		case !c.stored && (g.st.swaps != 0 || g.l.boot != boot):
+			t.Errorf("%s: %d writes", name, g.st.swaps)
+		}
+		if g.l.hold != nil {
+			t.Errorf("%s: still held", name)
+		}
+	}
+}
+
+// An acquisition in doubt that somebody else has taken by now is theirs.
+func TestGiveBackOfATakenAcquisition(t *testing.T) {
+	g := holding(t)
+	g.must(g.l.giveBack(t.Context(), 0, true))
+	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error { do(ws); return silent(len(ws)) }
+	_ = g.l.acquire(t.Context(), false)
+	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+		g.change(5, func(r *Record) { r.Holder = "other" })
+		return do(ws)
+	}
+	g.must(g.l.giveBack(t.Context(), 0, true))
+	if r := g.record(5); r.Holder != "other" || g.l.hold != nil {
+		t.Errorf("%+v", r)
+	}
+}
