@@ -36,7 +36,11 @@ type Dialect struct {
 	report    func(context.Context, *sql.Conn) ([]Finding, error)
 	busy      func(error) bool  // nothing was done since others are at work
 	noTable   func(error) bool  // the tables do not exist
+	denied    func(error) bool  // the user lacks a right; nil where users have none
 	advice    func(error) error // an error with what to do about it
+
+	// rights returns who the user is, and what has to be run before and after the schema so that somebody else can make the tables for it.
+	rights func(ctx context.Context, c *sql.Conn) (user string, before, after []string, err error)
 }
 
 // version is the one of the schema. A program refuses tables of a later version. One with a later version brings the tables from each earlier one to its own, inside
@@ -57,7 +61,7 @@ func (s *Store) prepare(ctx context.Context, c *sql.Conn) error {
 	}
 	id, err := s.identify(ctx, c)
 	if err != nil {
-		return err
+		return s.allowed(ctx, c, err)
 	}
 	if f != nil {
 		id += f.identity()
@@ -77,11 +81,15 @@ func (s *Store) prepare(ctx context.Context, c *sql.Conn) error {
 func (s *Store) upgrade(ctx context.Context, c *sql.Conn) error {
 	found, err := s.version(ctx, c)
 	if err != nil || found == version {
-		return err
+		return s.allowed(ctx, c, err)
 	}
 	if found == 0 {
-		if err := s.dialect.exclusive(ctx, c, func() error { return s.create(ctx, c) }); err != nil {
-			return fmt.Errorf("making the tables: %w", err)
+		made, err := s.made(ctx, c)
+		if err == nil {
+			err = s.dialect.exclusive(ctx, c, func() error { return s.create(ctx, c, made) })
+		}
+		if err != nil {
+			return s.allowed(ctx, c, fmt.Errorf("making the tables: %w", err))
 		}
 		return nil
 	}
@@ -126,9 +134,12 @@ func (s *Store) version(ctx context.Context, c *sql.Conn) (int, error) {
 	return n, nil
 }
 
-// create makes the tables, and the random identity of the database, as far as they are not there.
-func (s *Store) create(ctx context.Context, c *sql.Conn) error {
+// create makes the tables unless they were made, perhaps by somebody else because this user may not, and the random identity of the database.
+func (s *Store) create(ctx context.Context, c *sql.Conn, made bool) error {
 	for _, step := range slices.Concat([]string{metaTable}, s.dialect.schema) {
+		if made {
+			break
+		}
 		if _, err := c.ExecContext(ctx, step); err != nil {
 			return err
 		}

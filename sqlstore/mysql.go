@@ -47,6 +47,8 @@ func MySQL() Dialect {
 		report:    mysqlReport,
 		busy:      mysqlBusy,
 		noTable:   func(err error) bool { return mysqlCode(err) == 1146 },
+		denied:    func(err error) bool { return slices.Contains([]int{1044, 1142, 1143}, mysqlCode(err)) },
+		rights:    mysqlRights,
 		advice:    mysqlAdvice,
 	}
 }

@@ -63,6 +63,8 @@ func PostgreSQL() Dialect {
 		report:    postgresReport,
 		busy:      postgresBusy,
 		noTable:   func(err error) bool { return sqlState(err) == "42P01" },
+		denied:    func(err error) bool { return sqlState(err) == "42501" },
+		rights:    postgresRights,
 		advice:    postgresAdvice,
 	}
 }

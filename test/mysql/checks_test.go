@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/fleet"
@@ -139,7 +140,7 @@ func TestFirstUse(t *testing.T) {
 	}
 }
 
-// TestRights uses the tables as a user who cannot make them, and whose password must not be told.
+// TestRights uses the tables as a user who cannot make them, and whose password must not be told. It does what the errors say.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t)
@@ -147,19 +148,24 @@ func TestRights(t *testing.T) {
 	m.SQL(t, "", "CREATE USER u IDENTIFIED BY 'right'; GRANT SELECT ON "+name+".* TO u")
 	dsn := fmt.Sprintf("u:right@tcp(127.0.0.1:%d)/%s", m.Port, name)
 	_, user := connect(t, dsn)
-	refused(t, user, "CREATE at the first use")
-	_, owner := connect(t, m.DSN(name))
-	if err := swap(t, owner, "", record(1, "a")); err != nil {
+	m.SQL(t, "", fleet.Statements(t, user))
+	_, user = connect(t, dsn) // connections keep the rights they began with
+	if err := swap(t, user, "", record(1, "a")); err != nil {
 		t.Fatal(err)
 	}
-	if err := swap(t, user, "a", record(1, "b")); err == nil || !strings.Contains(err.Error(), "lacks a right") {
+	m.SQL(t, "", "REVOKE UPDATE ON "+name+".snowfence_lease FROM u")
+	_, user = connect(t, dsn)
+	if err := swap(t, user, "a", record(1, "b")); err == nil || !strings.Contains(err.Error(), "GRANT SELECT, INSERT, UPDATE on the tables") {
 		t.Errorf("without the right to write: %v", err)
 	}
-	m.SQL(t, "", "GRANT INSERT, UPDATE ON "+name+".* TO u")
-	_, user = connect(t, dsn) // connections keep the rights they began with
+	m.SQL(t, "", "GRANT SELECT, INSERT, UPDATE ON "+name+".snowfence_lease TO u")
+	db, user := connect(t, dsn)
 	if err := swap(t, user, "a", record(1, "b")); err != nil {
 		t.Error(err)
 	}
+	fleet.OneLine(t, user, func(o *lease.GeneratorOptions) (*snowfence.Generator, error) {
+		return sqlstore.Generator(t.Context(), db, sqlstore.MySQL(), o)
+	})
 	if _, err := user.Report(t.Context()); err != nil {
 		t.Error(err)
 	}

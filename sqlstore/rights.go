@@ -1,0 +1,73 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// needed is what a user has to be allowed on the tables.
+const needed = "SELECT, INSERT, UPDATE"
+
+// allowed explains an error of a user who lacks rights: with the statements that somebody else can run, which make the tables in the same place and let
+// the user work with them. Other errors stay as they are.
+func (s *Store) allowed(ctx context.Context, c *sql.Conn, err error) error {
+	if err == nil || s.dialect.denied == nil || !s.dialect.denied(err) {
+		return err
+	}
+	user, before, after, askErr := s.dialect.rights(ctx, c)
+	if askErr != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, step := range slices.Concat(before, []string{metaTable}, s.dialect.schema, after) {
+		b.WriteString(strings.Join(strings.Fields(step), " ") + ";\n") // one line each
+	}
+	return fmt.Errorf("the user %s may not make the tables, or use them (%v): let an administrator run these statements, and start again:\n%s", user, err, b.String())
+}
+
+// made reports whether both tables are there.
+func (s *Store) made(ctx context.Context, c *sql.Conn) (bool, error) {
+	rows, err := c.QueryContext(ctx, "SELECT 1 FROM snowfence_meta, snowfence_lease WHERE 1 = 0")
+	if err != nil {
+		if s.dialect.noTable(err) {
+			err = nil
+		}
+		return false, err
+	}
+	defer rows.Close()
+	for rows.Next() { // drivers may tell errors only here
+	}
+	if err := rows.Err(); err != nil {
+		if s.dialect.noTable(err) {
+			err = nil
+		}
+		return false, err
+	}
+	return true, rows.Close()
+}
+
+func postgresRights(ctx context.Context, c *sql.Conn) (user string, before, after []string, err error) {
+	var schema string
+	if err := c.QueryRowContext(ctx, "SELECT quote_ident(current_user), quote_ident(current_schema())").Scan(&user, &schema); err != nil {
+		return "", nil, nil, err
+	}
+	return user, []string{"SET search_path = " + schema}, []string{"GRANT " + needed + " ON snowfence_meta, snowfence_lease TO " + user}, nil
+}
+
+func mysqlRights(ctx context.Context, c *sql.Conn) (user string, before, after []string, err error) {
+	var database string
+	if err := c.QueryRowContext(ctx, "SELECT CURRENT_USER(), DATABASE()").Scan(&user, &database); err != nil {
+		return "", nil, nil, err
+	}
+	at := strings.LastIndexByte(user, '@') // a user's name may have one, a host's none
+	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+	user = quote(user[:max(at, 0)]) + "@" + quote(user[at+1:])
+	database = "`" + strings.ReplaceAll(database, "`", "``") + "`"
+	for _, table := range []string{"snowfence_meta", "snowfence_lease"} {
+		after = append(after, "GRANT "+needed+" ON "+database+"."+table+" TO "+user)
+	}
+	return user, []string{"USE " + database}, after, nil
+}

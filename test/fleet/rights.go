@@ -1,0 +1,22 @@
+package fleet
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Statements are those that the error of a user who may not make the tables tells somebody to run.
+func Statements(t *testing.T, st lease.Store) string {
+	t.Helper()
+	_, err := lease.ListNamespaces(t.Context(), st)
+	if err == nil {
+		t.Fatal("the user may do everything")
+	}
+	_, statements, found := strings.Cut(err.Error(), "run these statements, and start again:\n")
+	if !found {
+		t.Fatal(err)
+	}
+	return statements
+}
