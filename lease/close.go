@@ -74,7 +74,7 @@ func (l *Lease) Close() error {
 // until ctx ends or the grant has run out by itself. After an error it may be repeated until the node is back.
 func (l *Lease) Shutdown(ctx context.Context) error {
 	l.once.Do(l.stop)
-	return l.inTime(ctx, func(ctx context.Context) error {
+	err := l.inTime(ctx, func(ctx context.Context) error {
 		if l.world.Wait(-1, l.done, ctx.Done()) != 0 { // or the keeper might acquire once more
 			return ctx.Err()
 		}
@@ -84,6 +84,10 @@ func (l *Lease) Shutdown(ctx context.Context) error {
 		defer l.unlock()
 		return l.giveBackOwed(ctx)
 	})
+	if err == nil {
+		l.unpin() // the keeper does it, too, but perhaps after the caller has closed the store
+	}
+	return err
 }
 
 // giveBackOwed gives back what the lease holds, and the unused part of its grant too where that is known. It needs ops.
@@ -131,15 +135,17 @@ func (l *Lease) inTime(ctx context.Context, do func(context.Context) error) erro
 	}
 	ctx, cancel := l.world.WithTimeout(ctx, end.Sub(now))
 	done := make(chan struct{})
-	var err error
+	var answer error // of a store that may answer after this call
 	l.world.Go(func() {
 		defer cancel()
 		defer close(done) // first
-		err = do(ctx)
+		answer = do(ctx)
 	})
 	l.world.Wait(-1, done, ctx.Done())
+	var err error
 	select {
 	case <-done:
+		err = answer
 	default:
 		err = fmt.Errorf("the store has not answered: %w", ctx.Err())
 	}

@@ -476,3 +476,26 @@ func TestCloseLetsGoOfTheStore(t *testing.T) {
 		<-l.Done()
 	})
 }
+
+// A lease whose generator had given the node back returned from Close before it let go of the store. A program that closed its
+// SQLite file then and ended left the files beside it behind, which a user who may only read cannot use.
+func TestCloseAfterItsGeneratorLetsGoOfTheStore(t *testing.T) {
+	s := newScheme(t, "snowfence")
+	for range 200 {
+		p := &pinned{Store: lease.NewMemory()}
+		l, err := lease.Open(t.Context(), p, "default", s, &lease.Options{Create: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := snowfence.New(snowfence.Config{Fence: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(g.Close(), l.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if p.unpins.Load() == 0 {
+			t.Fatal("the store is still kept open")
+		}
+	}
+}
