@@ -78,13 +78,13 @@ func waitHeld(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: waitheld NAMESPACE")
 	}
-	for range 600 { // the namespace may not be there yet
+	for range 2400 { // the namespace may not be there yet
 		if ts.Exec("snowfence", "lease", "list", "--namespace", args[0]) == nil && ts.ReadFile("stdout") != "" {
 			return
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	ts.Fatalf("no node of %s was held within 30 s", args[0])
+	ts.Fatalf("no node of %s was held within two minutes", args[0])
 }
 
 // ahead leases a node of the namespace in ids.db with a clock that is an hour ahead, and gives it back or, with crash, does not.

@@ -197,7 +197,7 @@ func TestDecodeAnswersAtOnce(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	stop := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+	stop := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() })
 	defer stop.Stop()
 	r := bufio.NewReader(stdout)
 	for _, id := range []string{"1", "2"} {

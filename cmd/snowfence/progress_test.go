@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -29,18 +30,20 @@ func TestProgressLine(t *testing.T) {
 
 // A run that ends at once draws nothing; one that does not leaves nothing behind.
 func TestProgressCleansUp(t *testing.T) {
-	var out bytes.Buffer
-	var done atomic.Int64
-	startProgress(&out, 10, &done).end()
-	if out.Len() > 0 {
-		t.Errorf("a short run drew %q", out.String())
-	}
-	bar := startProgress(&out, 10, &done)
-	time.Sleep(1300 * time.Millisecond)
-	bar.end()
-	if !strings.Contains(out.String(), "0 of 10") || !strings.HasSuffix(out.String(), "\r\x1b[K") {
-		t.Errorf("a long run drew %q", out.String())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		var done atomic.Int64
+		startProgress(&out, 10, &done).end()
+		if out.Len() > 0 {
+			t.Errorf("a short run drew %q", out.String())
+		}
+		bar := startProgress(&out, 10, &done)
+		time.Sleep(1300 * time.Millisecond)
+		bar.end()
+		if !strings.Contains(out.String(), "0 of 10") || !strings.HasSuffix(out.String(), "\r\x1b[K") {
+			t.Errorf("a long run drew %q", out.String())
+		}
+	})
 }
 
 // The longest run has a length that one can read.

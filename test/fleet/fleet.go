@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"flag"
 	"sync"
 	"testing"
 	"time"
@@ -17,12 +18,16 @@ import (
 // TTL is that of the fleet's leases: short, so that much happens, and long enough for a busy machine.
 const TTL = time.Second
 
-// Patience is how long a test waits for what has to come. It comes within seconds, unless something is broken, or the machine very busy.
+// Patience is how long a test waits for what has to come: two minutes, or a quarter of what go test gives a package. It comes
+// within seconds, unless something is broken, or the machine very busy.
 func Patience() time.Duration {
-	if testing.Short() {
-		return 25 * time.Second
+	const most = 2 * time.Minute
+	if f := flag.Lookup("test.timeout"); f != nil {
+		if d, ok := f.Value.(flag.Getter).Get().(time.Duration); ok && d > 0 {
+			return min(most, d/4)
+		}
 	}
-	return 90 * time.Second
+	return most
 }
 
 // Fleet is some holders of leases and the IDs they made. It is safe for concurrent use.

@@ -21,7 +21,7 @@ import (
 )
 
 // patience is how long a test waits for what should happen in a moment.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 func scrape(t *testing.T, base string) string {
 	t.Helper()

@@ -109,7 +109,7 @@ func TestRemoteFailOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := lease.Generator(t.Context(), c.Store(), "n", sc, &lease.Options{TTL: 300 * time.Millisecond, Label: "remote"}, snowfence.Config{MaxWait: 20 * time.Second})
+	g, err := lease.Generator(t.Context(), c.Store(), "n", sc, &lease.Options{TTL: 300 * time.Millisecond, Label: "remote"}, snowfence.Config{MaxWait: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
