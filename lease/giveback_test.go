@@ -45,7 +45,9 @@ func TestGiveBackInDoubt(t *testing.T) {
 			g.st.onSwap = func(ws []Write, do func([]Write) []error) []error { do(ws); return silent(len(ws)) }
 		}, 1},
 		"comes in between": {func(g *stage) { g.late() }, 2},
-		"never comes in":   {func(g *stage) { g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) } }, 1},
+		"never comes in": {func(g *stage) {
+			g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+		}, 1},
 	} {
 		g := holding(t)
 		used := g.l.cur.From + 3

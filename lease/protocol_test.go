@@ -16,6 +16,9 @@ import (
 type scripted struct {
 	*Memory
 	id          string
+	idErr       error
+	clock       time.Time // zero: it has none
+	clockErr    error
 	onGet       func(keys []Key) error
 	onSwap      func(writes []Write, do func([]Write) []error) []error
 	gets, swaps int
@@ -40,7 +43,9 @@ func (s *scripted) Swap(ctx context.Context, writes []Write) []error {
 	return do(writes)
 }
 
-func (s *scripted) Identity(context.Context) (string, error) { return s.id, nil }
+func (s *scripted) Identity(context.Context) (string, error) { return s.id, s.idErr }
+
+func (s *scripted) Now(context.Context) (time.Time, error) { return s.clock, s.clockErr }
 
 var errSilent = errors.New("no answer")
 
@@ -62,13 +67,13 @@ type stage struct {
 }
 
 // empty returns a stage whose lease holds nothing yet.
-func empty(t *testing.T, spec string) *stage {
+func empty(t *testing.T, spec string, keys ...*snowfence.Key) *stage {
 	t.Helper()
 	layout, err := snowfence.ParseLayout(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := snowfence.NewScheme(layout)
+	s, err := snowfence.NewScheme(layout, keys...)
 	if err != nil {
 		t.Fatal(err)
 	}

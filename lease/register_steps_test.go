@@ -1,0 +1,142 @@
+package lease
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+func (g *stage) namespace() Namespace {
+	g.Helper()
+	ns, err := readNamespace(g.Context(), g.st.Memory, "n")
+	g.must(err)
+	return ns
+}
+
+func never(Namespace, string) bool { return false }
+
+// A block has to fit among the leasable nodes, unless a fixed one is asked for.
+func TestBlocksFitAmongLeasableNodes(t *testing.T) {
+	for _, c := range []struct {
+		first, last int64
+		fixed, ok   bool
+	}{{0, 7, false, true}, {0, 6, false, false}, {4, 8, false, false}, {0, 6, true, true}} {
+		g := empty(t, withRollback)
+		g.rename(func(ns *Namespace) { ns.First, ns.Last = c.first, c.last })
+		g.l.opts.Nodes = 8
+		if !c.fixed {
+			g.l.opts.Node = nil
+		}
+		if _, err := g.l.usable(t.Context()); (err == nil) != c.ok || !c.ok && !errors.Is(err, ErrInvalid) {
+			t.Errorf("a block of 8 of the nodes %d to %d, fixed %t: %v", c.first, c.last, c.fixed, err)
+		}
+	}
+}
+
+// What a lease adds to its namespace makes nothing smaller.
+func TestLongestTTLIsKept(t *testing.T) {
+	one, two := snowfence.GenerateKey(), snowfence.GenerateKey()
+	g := empty(t, "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1", one)
+	g.rename(func(ns *Namespace) { ns.LongestTTL = time.Hour })
+	scheme, err := snowfence.NewScheme(g.l.scheme.Layout(), one, two)
+	g.must(err)
+	g.l.scheme = scheme
+	ns, err := g.l.usable(t.Context())
+	g.must(err)
+	if ns.LongestTTL != time.Hour || len(ns.Keys) != 2 {
+		t.Errorf("%+v", ns)
+	}
+}
+
+// A namespace in a store that is another one gets a floor above all that can have been granted in the one before, before anybody uses it.
+func TestOtherStoreRaisesTheFloorFirst(t *testing.T) {
+	g := empty(t, withRollback)
+	g.st.id = "two"
+	g.rename(func(ns *Namespace) { ns.LongestTTL = time.Hour })
+	ns, err := g.l.usable(t.Context())
+	g.must(err)
+	want := g.l.ticks.layout.TickOf(g.now.Add(time.Hour+g.l.opts.MaxSkew)) + 1
+	if ns.Identity != "two" || ns.Floor != want || ns.Generation != 2 || ns.LongestTTL != time.Hour {
+		t.Errorf("the floor is to be %d: %+v", want, ns)
+	}
+}
+
+// A raised floor is never lower than it was.
+func TestRaisedFloorIsNotLowered(t *testing.T) {
+	g := empty(t, withRollback)
+	far := g.l.ticks.layout.TickOf(g.now.Add(1000 * time.Hour))
+	g.rename(func(ns *Namespace) { ns.Floor = far })
+	g.must(g.l.raiseFloor(t.Context(), never))
+	if ns := g.namespace(); ns.Floor != far || ns.Generation != 2 {
+		t.Errorf("the floor was %d: %+v", far, ns)
+	}
+}
+
+// What the store does not answer is an error, and nothing is written on a guess.
+func TestRegisterWithoutAnswers(t *testing.T) {
+	once := func(g *stage) func([]Key) error {
+		return func([]Key) error { g.st.onGet = nil; return errSilent }
+	}
+	for name, c := range map[string]struct {
+		hurt func(g *stage)
+		want error
+	}{
+		"identity":          {func(g *stage) { g.st.idErr = errSilent }, errSilent},
+		"read":              {func(g *stage) { g.st.onGet = once(g) }, errSilent},
+		"read, with create": {func(g *stage) { g.st.onGet, g.l.opts.Create = once(g), true }, errSilent},
+		"write": {func(g *stage) {
+			g.st.id = "two"
+			g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.st.onSwap = nil; return silent(len(ws)) }
+		}, errSilent},
+		"time":           {func(g *stage) { g.st.id, g.st.clockErr = "two", errSilent }, errSilent},
+		"clock ahead":    {func(g *stage) { g.st.id, g.st.clock = "two", g.now.Add(-time.Hour) }, ErrSkew},
+		"clock behind":   {func(g *stage) { g.st.id, g.st.clock = "two", g.now.Add(time.Hour) }, ErrSkew},
+		"being changed":  {func(g *stage) { g.rename(func(ns *Namespace) { ns.State = Changing }) }, nil},
+		"gone":           {func(g *stage) { g.l.name = "m" }, ErrNoNamespace},
+		"deleted":        {func(g *stage) { g.rename(func(ns *Namespace) { ns.State = Deleted }); g.l.opts.Create = true }, ErrNoNamespace},
+		"another layout": {func(g *stage) { g.rename(func(ns *Namespace) { ns.Fingerprint = "x" }) }, nil},
+	} {
+		for what, do := range map[string]func(g *stage) error{
+			"raiseFloor": func(g *stage) error { return g.l.raiseFloor(t.Context(), never) },
+			"usable":     func(g *stage) error { _, err := g.l.usable(t.Context()); return err },
+		} {
+			g := empty(t, withRollback)
+			c.hurt(g)
+			before := g.namespace()
+			err := do(g)
+			if err == nil || c.want != nil && !errors.Is(err, c.want) {
+				t.Errorf("%s: %s: %v", what, name, err)
+			}
+			if ns := g.namespace(); ns.record != before.record {
+				t.Errorf("%s: %s: %+v became %+v", what, name, before, ns)
+			}
+			if rs, _ := g.st.Memory.Get(t.Context(), []Key{{"m", NamespaceNode}}); rs[0].Nonce != "" {
+				t.Errorf("%s: %s: a namespace was made", what, name)
+			}
+		}
+	}
+	// The write of what a lease adds.
+	g := empty(t, withRollback)
+	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.st.onSwap = nil; return silent(len(ws)) }
+	if _, err := g.l.usable(t.Context()); !errors.Is(err, errSilent) {
+		t.Errorf("a longer ttl that was perhaps not written: %v", err)
+	}
+}
+
+// A clock may be off by as much as is allowed, in either direction, and no more; the error says in which.
+func TestClockOffByMoreThanAllowed(t *testing.T) {
+	g := empty(t, withRollback)
+	for word, sign := range map[string]time.Duration{"ahead of": -1, "behind": 1} {
+		g.st.clock = g.now.Add(sign * g.l.opts.MaxSkew)
+		if _, err := g.l.clock(t.Context()); err != nil {
+			t.Errorf("a clock that is %s the store's by no more than allowed: %v", word, err)
+		}
+		g.st.clock = g.st.clock.Add(sign)
+		if _, err := g.l.clock(t.Context()); !errors.Is(err, ErrSkew) || !strings.Contains(err.Error(), word) {
+			t.Errorf("a clock that is %s the store's: %v", word, err)
+		}
+	}
+}
