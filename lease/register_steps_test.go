@@ -75,6 +75,22 @@ func TestRaisedFloorIsNotLowered(t *testing.T) {
 	}
 }
 
+// A lease says how far ahead it may write, and writes the namespace only where that says less.
+func TestReachIsRegisteredOnce(t *testing.T) {
+	g := empty(t, withRollback)
+	for range 2 {
+		ns, err := g.l.usable(t.Context())
+		g.must(err)
+		if want := g.l.opts.TTL + g.l.opts.MaxSkew; ns.LongestTTL != want || g.namespace().LongestTTL != want {
+			t.Errorf("the longest ttl is %v, not %v", ns.LongestTTL, want)
+		}
+	}
+	g.must(g.l.raiseFloor(t.Context(), func(Namespace, string) bool { return true }))
+	if g.st.swaps != 2 {
+		t.Errorf("%d writes, not that of the namespace and that of its longest ttl", g.st.swaps)
+	}
+}
+
 // What the store does not answer is an error, and nothing is written on a guess.
 func TestRegisterWithoutAnswers(t *testing.T) {
 	once := func(g *stage) func([]Key) error {
