@@ -174,9 +174,6 @@ func (c NamespaceChange) next(ctx context.Context, st Store, ns Namespace, now t
 	return next, err
 }
 
-// usualReach is how far ahead leases write by default: what is taken for the longest where none is known.
-const usualReach = 30 * time.Second
-
 // DeleteNamespace ends a namespace: all holders lose their grants. A tombstone with the floor of its ticks stays, so that a namespace of
 // the same name starts above all that was granted.
 func DeleteNamespace(ctx context.Context, st Store, namespace string) (Namespace, error) {

@@ -125,7 +125,7 @@ func edit(ctx context.Context, st Store, namespace string, node int64, change fu
 }
 
 // ConfirmStore accepts a store that was moved on purpose, with all its data and while nobody used it: without it, the next lease sees another
-// identity and makes grants start above now plus the longest ttl.
+// identity and makes grants start above now + the longest ttl + twice the allowed skew ([AfterSetBack]).
 func ConfirmStore(ctx context.Context, st Store, namespace string) (Namespace, error) {
 	for {
 		ns, err := readNamespace(ctx, st, namespace)

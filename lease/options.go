@@ -15,7 +15,7 @@ import (
 // Options says how a lease is held. Nil and the zero value are good for most.
 type Options struct {
 	// TTL is how far ahead of the clock grants are written: how long IDs are made while the store is away, and how long a node stays taken
-	// after a crash. 0 means 15 s; the least is 10 ms. It is renewed every third of it.
+	// after a crash. 0 means [DefaultTTL], 15 s; the least is 10 ms. It is renewed every third of it.
 	TTL time.Duration
 
 	// Node is the one node to lease, for example from snowfence.Scheme.Node; nil means any free one. A node that is held is taken over, safely: the
@@ -73,7 +73,7 @@ func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 		n = *o
 	}
 	if n.TTL == 0 {
-		n.TTL = 15 * time.Second
+		n.TTL = DefaultTTL
 	}
 	if n.Nodes == 0 {
 		n.Nodes = 1

@@ -63,11 +63,11 @@ func (l *Lease) usable(ctx context.Context) (Namespace, error) {
 	}
 }
 
-// reach is how far ahead of the true time this lease may write, as far as its clock is within the allowed skew.
-func (l *Lease) reach() time.Duration { return l.opts.TTL + l.opts.MaxSkew }
+// reach is that of this lease's options.
+func (l *Lease) reach() time.Duration { return reach(l.opts.TTL, l.opts.MaxSkew) }
 
-// raiseFloor makes all grants from now on start above everything that can have been granted in a store that went back: now, plus the
-// longest ttl anybody used, plus the allowed skew for each of the two clocks. All holders lose their grants by the new generation. Nothing is done
+// raiseFloor makes all grants from now on start above everything that can have been granted in a store that went back: now + the
+// longest ttl + twice the allowed skew, as [AfterSetBack] has it. All holders lose their grants by the new generation. Nothing is done
 // if, by the namespace and the store's identity, somebody else has done it already.
 func (l *Lease) raiseFloor(ctx context.Context, done func(ns Namespace, id string) bool) error {
 	for {

@@ -72,6 +72,9 @@ func parseLayout(spec string) (snowfence.Layout, error) {
 	return l, nil
 }
 
+// localTTL is the ttl of leases from a file: that does not go away, and what a killed process held is free the sooner.
+const localTTL = 5 * time.Second
+
 // openLease leases a node of the namespace. With a fixed node it also returns its record from before, nil without one.
 func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*lease.Lease, *lease.Record, error) {
 	s, err := p.namespaceScheme(ctx, st, f)
@@ -83,8 +86,7 @@ func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*
 	}
 	o := lease.Options{Nodes: f.block, Wait: f.wait > 0}
 	if st.Local {
-		// The store does not go away, and what a killed process held is free the sooner.
-		o.TTL = 5 * time.Second
+		o.TTL = localTTL
 	}
 	var before *lease.Record
 	if err := f.node.options(ctx, s, &o); err != nil {
