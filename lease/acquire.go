@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -67,6 +68,9 @@ func (l *Lease) acquire(ctx context.Context, healing bool) error {
 		err := l.raiseFloor(ctx, func(ns Namespace, id string) bool {
 			return ns.Generation > after && ns.Floor >= l.known && ns.Identity == id
 		})
+		if errors.Is(err, ErrRefused) {
+			err = l.outwait(ctx, err)
+		}
 		if err != nil {
 			return err
 		}
@@ -150,13 +154,13 @@ func (l *Lease) take(ctx context.Context, ns Namespace, rs []Record, now time.Ti
 	if err := l.sending(ctx, rs[0].Node, until); err != nil {
 		return err
 	}
-	nonce := l.world.Text()
+	nonce := l.nonce()
 	h := &hold{unanswered: map[string]bool{nonce: true}, generation: ns.Generation, floor: ns.Floor, from: from, pending: true}
 	writes := make([]Write, len(rs))
 	for i, r := range rs {
 		w := granted(ns, r, from, until)
 		w.Nonce, w.Revision, w.Generation = nonce, r.Revision+1, ns.Generation
-		w.Holder, w.Label, w.At = l.holder(from), l.opts.Label, l.world.Now().UnixMilli()
+		w.Holder, w.Label, w.At, w.Data = l.holder(from), l.opts.Label, l.world.Now().UnixMilli(), l.proof()
 		writes[i] = Write{r.Nonce, w}
 		h.records = append(h.records, w)
 	}
@@ -172,6 +176,10 @@ func (l *Lease) take(ctx context.Context, ns Namespace, rs []Record, now time.Ti
 			}
 		}
 		l.hold, l.lostTo = nil, h
+		if l.watched {
+			all := append(slices.Clone(rs), l.seen...)
+			l.seen = all[:min(len(all), 2*maxEvidence)]
+		}
 		return fmt.Errorf("lease: node %d: %w", rs[0].Node, ErrLost)
 	}
 	h.pending = false

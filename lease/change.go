@@ -170,8 +170,10 @@ func (c NamespaceChange) next(ctx context.Context, st Store, ns Namespace, now t
 	if !old.Equal(layout) {
 		next.Keys = nil // the numbers of keys begin anew with the layout
 	}
-	next.Keys, _, err = next.rotated(c.Scheme)
-	return next, err
+	if next.Keys, _, err = next.rotated(c.Scheme, true); err != nil {
+		return refuse(err)
+	}
+	return next, nil
 }
 
 // DeleteNamespace ends a namespace: all holders lose their grants. A tombstone with the floor of its ticks stays, so that a namespace of

@@ -30,14 +30,11 @@ func (l *Lease) giveBack(ctx context.Context, used int64, sealed bool) error {
 				return err
 			}
 		}
-		nonce := l.world.Text()
-		if sealed {
-			nonce = l.proof()
-		}
+		nonce := l.nonce()
 		writes := make([]Write, len(h.records))
 		for i, r := range h.records {
 			w := vacated(l.world, r)
-			w.Nonce = nonce
+			w.Nonce, w.Data = nonce, l.proof()
 			if sealed {
 				w.Until = min(r.Until, max(used, h.from))
 			}
@@ -46,6 +43,9 @@ func (l *Lease) giveBack(ctx context.Context, used int64, sealed bool) error {
 		gone, unknown := l.swap(ctx, h, writes)
 		if gone > 0 && len(h.unanswered) > 0 {
 			continue // a late write of our own
+		}
+		if errors.Is(unknown, ErrRefused) {
+			break // by a server, which would refuse it again: the node runs out by itself
 		}
 		if unknown != nil {
 			h.unanswered[nonce] = true
@@ -57,9 +57,6 @@ func (l *Lease) giveBack(ctx context.Context, used int64, sealed bool) error {
 		break
 	}
 	l.hold = nil
-	if sealed {
-		l.identify()
-	}
 	l.returned()
 	return nil
 }
@@ -78,22 +75,21 @@ func (l *Lease) untake(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("lease: reading node %d: %w", h.records[0].Node, err)
 	}
-	nonce := l.proof()
+	nonce := l.nonce()
 	var writes []Write
 	for _, r := range stored {
 		if h.unanswered[r.Nonce] {
 			w := vacated(l.world, r)
-			w.Nonce, w.Until = nonce, h.from
+			w.Nonce, w.Data, w.Until = nonce, l.proof(), h.from
 			writes = append(writes, Write{r.Nonce, w})
 		}
 	}
 	if len(writes) > 0 {
 		for _, err := range l.st.Swap(ctx, writes) {
-			if err != nil && !errors.Is(err, ErrLost) {
+			if err != nil && !errors.Is(err, ErrLost) && !errors.Is(err, ErrRefused) {
 				return fmt.Errorf("lease: giving node %d back: %w", writes[0].New.Node, err) // it is tried again
 			}
 		}
-		l.identify()
 	}
 	l.hold = nil
 	l.returned()

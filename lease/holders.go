@@ -4,21 +4,33 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/snowfence/snowfence"
 )
 
-// Holders returns a store for holders who are trusted with leases but not with the rest of the store: a server hands it to programs elsewhere. It refuses writes
-// that no [Lease] makes, with an error that matches [ErrRefused]:
+// Holders returns a store for holders who are trusted with leases but not with the rest of the
+// store: a server hands it to programs elsewhere. Leases work over it as over any other store. What
+// no [Lease] does is refused, with an error that matches [ErrRefused].
 //
-//   - of a namespace, all but raising its floor, its longest ttl and its generation by one, and adding keys;
-//   - of a node, a veto, ticks below the floor or more than two days ahead, an end that is lowered by anybody but its holder, and a changed history.
+// A namespace is the server's alone. A holder can only ask it to look: whether the store is still
+// the one that the namespace was made in, whether it lost a record that the server itself had shown
+// and signed, and whether a ttl is longer than any before. The server reads its own store and its
+// own clock, and writes the namespace if it has to. It takes no other word for anything.
 //
-// So who writes through it cannot make a duplicate of what others make; it can take their nodes, which ends their grants early, and use all up. A [Ticket] is released over the
-// store itself: its holder cannot prove here that the end may be lowered.
+// Each write of a node's record shows whose it is, by a secret that is not stored. A holder writes
+// in nobody else's name: it takes a node, renews it, and lowers the end of what it was granted
+// itself. So it cannot make a duplicate of what others make. It can take their nodes, which ends
+// their grants early, and keep a node from others for one and a half times the longest ttl and skew
+// after its last write.
 //
-// Swap reads what it is to replace first, which is one round trip more. now is the clock that ticks are judged by; nil means the system's.
+// A [Ticket] is released over the store itself: its holder cannot prove here that the end may be
+// lowered.
+//
+// Swap reads what it is to replace first, which is one round trip more. now is the server's clock;
+// nil means the system's.
 func Holders(st Store, now func() time.Time) Store {
 	if now == nil {
 		now = time.Now
@@ -31,34 +43,116 @@ type holders struct {
 	now func() time.Time
 }
 
-// farthest is how far ahead of the clock holders may write: beyond the longest ttl that a lease can have, and a clock that is off by as much.
-const farthest = 48 * time.Hour
+const (
+	// farthest bounds the ttl and the allowed skew, together, of a lease that no lease of the
+	// namespace had before. A store that goes back stops its namespace for about as long.
+	farthest = 20 * time.Minute
+
+	// longestNonce is what every store keeps.
+	longestNonce = 64
+	longestLabel = 128
+
+	// aboveFloor is how many ticks may be granted above a floor that lies ahead.
+	aboveFloor = 4
+)
+
+// Get implements [Store]. What it shows of a node is signed, and nothing that signs is shown.
+func (h *holders) Get(ctx context.Context, keys []Key) ([]Record, error) {
+	all := slices.Clone(keys)
+	at := map[string]int{} // of the records of namespaces
+	for i, k := range keys {
+		if k.Node == NamespaceNode {
+			at[k.Namespace] = i
+		}
+	}
+	for _, k := range keys {
+		if _, ok := at[k.Namespace]; !ok {
+			at[k.Namespace] = len(all)
+			all = append(all, Key{k.Namespace, NamespaceNode})
+		}
+	}
+	rs, err := h.Store.Get(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	spaces := map[string]Namespace{}
+	for name, i := range at {
+		if rs[i].Nonce == "" {
+			continue
+		}
+		ns, err := h.signing(ctx, rs[i])
+		if err != nil {
+			return nil, err
+		}
+		spaces[name] = ns
+		if rs[i], err = ns.shown(); err != nil {
+			return nil, err
+		}
+	}
+	rs = rs[:len(keys)]
+	for i, r := range rs {
+		if r.Node != NamespaceNode {
+			rs[i].Data = evidenceOf(r).sign(spaces[r.Namespace])
+		}
+	}
+	return rs, nil
+}
+
+// List implements [Store].
+func (h *holders) List(ctx context.Context, q Query) ([]Record, error) {
+	rs, err := h.Store.List(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range rs {
+		rs[i].Data = ""
+		if r.Node == NamespaceNode {
+			ns, err := namespaceOf(h.Store, r)
+			if err != nil {
+				return nil, err
+			}
+			if rs[i], err = ns.shown(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return rs, nil
+}
 
 // Swap implements [Store].
 func (h *holders) Swap(ctx context.Context, writes []Write) []error {
 	if err := Distinct(writes); err != nil {
 		return slices.Repeat([]error{err}, len(writes))
 	}
-	keys := make([]Key, 0, len(writes)+1)
-	at := map[string]int{} // of the records of namespaces
+	var keys []Key
+	places := map[string]*place{}
 	for _, w := range writes {
 		keys = append(keys, w.New.Key)
+		places[w.New.Namespace] = nil
 	}
-	for _, w := range writes {
-		if _, ok := at[w.New.Namespace]; !ok {
-			at[w.New.Namespace] = len(keys)
-			keys = append(keys, Key{w.New.Namespace, NamespaceNode})
+	for name := range places {
+		if k := (Key{name, NamespaceNode}); !slices.Contains(keys, k) {
+			keys = append(keys, k)
 		}
 	}
-	stored, err := h.Get(ctx, keys)
+	stored, err := h.Store.Get(ctx, keys)
 	if err != nil {
 		return slices.Repeat([]error{fmt.Errorf("lease: reading what is to be replaced: %w", err)}, len(writes))
+	}
+	for _, r := range stored {
+		if r.Node == NamespaceNode {
+			places[r.Namespace] = h.place(r)
+		}
 	}
 	errs := make([]error, len(writes))
 	var good []Write
 	var index []int
 	for i, w := range writes {
-		if errs[i] = h.judge(stored[at[w.New.Namespace]], stored[i], w); errs[i] == nil {
+		if w.New.Node == NamespaceNode {
+			continue
+		}
+		if errs[i] = places[w.New.Namespace].judge(stored[i], w); errs[i] == nil {
+			w.New.Data, w.New.At = stored[i].Data, h.now().UnixMilli()
 			good, index = append(good, w), append(index, i)
 		}
 	}
@@ -67,97 +161,12 @@ func (h *holders) Swap(ctx context.Context, writes []Write) []error {
 			errs[index[j]] = err
 		}
 	}
+	for i, w := range writes {
+		if w.New.Node == NamespaceNode {
+			errs[i] = h.look(ctx, w)
+		}
+	}
 	return errs
-}
-
-// judge returns why a write is not carried out, if it is not. Swapping by nonce sees to it that what is replaced is what was judged.
-func (h *holders) judge(namespace, old Record, w Write) error {
-	n := w.New
-	refuse := func(why string) error {
-		return marked{fmt.Errorf("lease: node %d of namespace %q: %s, which no lease does", n.Node, n.Namespace, why), ErrRefused}
-	}
-	switch {
-	case namespace.Nonce == "" && n.Node == NamespaceNode:
-		return refuse("it makes a namespace")
-	case namespace.Nonce == "":
-		return fmt.Errorf("lease: namespace %q is gone: %w", n.Namespace, ErrLost)
-	case old.Nonce != w.Old:
-		return ErrLost
-	case n.Nonce == "" || n.Nonce == w.Old || len(n.Nonce) > 128 || len(n.Holder) > 128 || len(n.Label) > 128:
-		return refuse("it has no new nonce, or texts of more than 128 bytes")
-	case n.Revision != old.Revision+1:
-		return refuse("it does not count the write")
-	}
-	ns, err := decodeNamespace(namespace)
-	if err != nil {
-		return err
-	}
-	l, err := snowfence.ParseLayout(ns.Layout)
-	if err != nil {
-		return fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
-	}
-	ahead := l.TickOf(h.now().Add(farthest))
-	if n.Node == NamespaceNode {
-		return judgeNamespace(ns, n, ahead, refuse)
-	}
-	switch {
-	case n.Generation < ns.Generation:
-		return fmt.Errorf("lease: namespace %q was changed: %w", n.Namespace, ErrLost) // as its holder would find right afterwards
-	case ns.State != Active:
-		return fmt.Errorf("%w: %w", ns.notActive(), ErrLost)
-	case n.Node < 0 || n.Node>>min(l.Bits(snowfence.FieldNode), 62) != 0:
-		return refuse("there is no such node")
-	case n.Veto != old.Veto || n.Data != old.Data:
-		return refuse("it changes a veto")
-	}
-	return judgeTicks(ns, old, n, ahead, refuse)
-}
-
-// judgeNamespace allows what raiseFloor and usable write.
-func judgeNamespace(old Namespace, r Record, ahead int64, refuse func(string) error) error {
-	n, err := decodeNamespace(r)
-	switch {
-	case err != nil:
-		return marked{err, ErrRefused}
-	case n.Layout != old.Layout, n.Fingerprint != old.Fingerprint, n.First != old.First, n.Last != old.Last, n.State != old.State, n.Since != old.Since, n.ticketKey != old.ticketKey:
-		return refuse("it changes the namespace")
-	case n.Start != old.Start, (n.Past == nil) != (old.Past == nil), !slices.Equal(n.Past, old.Past):
-		return refuse("it changes which layouts the namespace has had")
-	case n.Generation != old.Generation && n.Generation != old.Generation+1, n.Generation == old.Generation && (n.Floor != old.Floor || n.Identity != old.Identity):
-		return refuse("its generation does not go with what it changes")
-	case n.Floor < old.Floor || n.Floor > max(old.Floor, ahead) || r.Until != n.Floor:
-		return refuse("it lowers the floor, or raises it far ahead")
-	case n.LongestTTL < old.LongestTTL || n.LongestTTL > max(old.LongestTTL, farthest):
-		return refuse("it changes the longest ttl to what is not possible")
-	case len(n.Keys) < len(old.Keys) || !slices.Equal(n.Keys[:len(old.Keys)], old.Keys):
-		return refuse("it removes keys")
-	}
-	return nil
-}
-
-// judgeTicks allows what granted, a renewal and a give-back write.
-func judgeTicks(ns Namespace, old, n Record, ahead int64, refuse func(string) error) error {
-	f := floor(ns, old)
-	known := old.Nonce != "" && old.Generation >= ns.Since
-	back := known && n.Holder == "" && old.Holder != ""
-	sameRun := known && n.From == old.From && n.PrevUntil == old.PrevUntil
-	newRun := n.PrevUntil == f && n.From >= f && n.From <= n.Until
-	start, says := startOf(n.Holder)
-	ownStart, _ := startOf(old.Holder)
-	sameSkip := n.SkipFrom == old.SkipFrom && n.SkipUntil == old.SkipUntil
-	switch {
-	case n.Until > max(f+1, ahead):
-		return refuse("its ticks are more than two days ahead")
-	case n.Holder != "" && n.Holder != old.Holder && !(says && start >= max(f, n.From) && start <= n.Until):
-		return refuse("its holder does not say which ticks it was granted")
-	case n.Until < f && !(back && proves(n.Nonce, old.Holder) && n.Until >= max(ownStart, old.From, ns.Floor)):
-		return refuse("it lowers the end of what was granted")
-	case !sameRun && !newRun:
-		return refuse("it changes which ticks were granted before")
-	case known && !sameSkip, !known && !sameSkip && (n.SkipFrom != 0 || n.SkipUntil != 0):
-		return refuse("it changes which ticks are used up")
-	}
-	return nil
 }
 
 // NamespaceIdentity implements [NamespaceIdentifier].
@@ -171,4 +180,115 @@ func (h *holders) Now(ctx context.Context) (time.Time, error) {
 		return c.Now(ctx)
 	}
 	return time.Time{}, nil
+}
+
+// place is a namespace in which writes are judged.
+type place struct {
+	ns    Namespace
+	nodes int64
+	ahead int64 // the highest end that a grant may have now
+	err   error // why nothing is written at all
+}
+
+// place reads a namespace for those who write in it.
+func (h *holders) place(r Record) *place {
+	if r.Nonce == "" {
+		return &place{err: fmt.Errorf("lease: namespace %q is gone: %w", r.Namespace, ErrLost)}
+	}
+	ns, err := namespaceOf(h.Store, r)
+	if err != nil {
+		return &place{err: err}
+	}
+	l, err := snowfence.ParseLayout(ns.Layout)
+	switch {
+	case err != nil:
+		return &place{err: fmt.Errorf("lease: namespace %q: %w", ns.Name, err)}
+	case ns.State != Active:
+		return &place{err: fmt.Errorf("%w: %w", ns.notActive(), ErrLost)}
+	}
+	return &place{ns: ns, nodes: 1 << min(l.Bits(snowfence.FieldNode), 62), ahead: ns.farthest(l, h.now())}
+}
+
+// farthest returns the highest end that a grant may have now, and so the floor that lies above all
+// grants. A holder writes as far as the longest ttl and skew by its own clock, and the server's
+// clock may be behind by half of that. A tick may be longer than all this; and above a floor that
+// was raised there are a few ticks for those who cannot take another node.
+func (ns Namespace) farthest(l snowfence.Layout, now time.Time) int64 {
+	return max(l.TickOf(now.Add(ns.LongestTTL+ns.slack()))+2, ns.Floor+aboveFloor)
+}
+
+// slack is how far off a server's clock may be.
+func (ns Namespace) slack() time.Duration { return max(ns.LongestTTL/2, time.Second) }
+
+// judge returns why a write is not carried out, if it is not. Swapping by nonce sees to it that
+// what is replaced is what was judged.
+func (p *place) judge(old Record, w Write) error {
+	if p.err != nil {
+		return p.err
+	}
+	n := w.New
+	refuse := func(why string) error {
+		return marked{fmt.Errorf("lease: node %d of namespace %q: %s, which no lease does", n.Node, n.Namespace, why), ErrRefused}
+	}
+	who := hashOf(n.Data)
+	holder, _, says := startOf(n.Holder)
+	switch {
+	case old.Nonce != w.Old:
+		return ErrLost
+	case n.Generation != p.ns.Generation:
+		return fmt.Errorf("lease: namespace %q was changed: %w", n.Namespace, ErrLost) // as its holder would find right afterwards
+	case n.Node < 0 || n.Node >= p.nodes:
+		return refuse("there is no such node")
+	case !strings.HasPrefix(n.Nonce, who+"."):
+		return refuse("it does not show whose it is")
+	case n.Nonce == w.Old || len(n.Nonce) > longestNonce || !plain(n.Nonce):
+		return refuse("it has no new nonce")
+	case len(n.Label) > longestLabel || !plain(n.Label):
+		return refuse("its label is not a text of at most 128 bytes")
+	case n.Revision != old.Revision+1:
+		return refuse("it does not count the write")
+	case n.Veto != old.Veto:
+		return refuse("it changes a veto")
+	case n.Holder != "" && n.Veto != "":
+		return refuse("it takes a node that has a veto")
+	case n.Holder != "" && (!says || holder != who || len(n.Holder) > longestNonce):
+		return refuse("it writes in somebody else's name")
+	}
+	return p.judgeTicks(old, n, who, refuse)
+}
+
+// plain reports whether every store can keep a text.
+func plain(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
+
+// judgeTicks allows what granted, a renewal and a give-back write.
+func (p *place) judgeTicks(old, n Record, who string, refuse func(string) error) error {
+	f := floor(p.ns, old)
+	low := f // no end is lower
+	known := old.Nonce != "" && old.Generation >= p.ns.Since
+	if known {
+		low = old.Until // a floor that was raised for others does not end what is held
+	}
+	_, first, _ := startOf(n.Holder)
+	kept := known && n.Holder == old.Holder
+	held, start, says := startOf(old.Holder)
+	back := known && n.Holder == "" && says && held == who
+	sameRun := known && n.From == old.From && n.PrevUntil == old.PrevUntil
+	newRun := n.PrevUntil == f && n.From >= f && n.From <= n.Until
+	sameSkip := known && n.SkipFrom == old.SkipFrom && n.SkipUntil == old.SkipUntil
+	noSkip := !known && n.SkipFrom == 0 && n.SkipUntil == 0
+	switch {
+	case n.Until > max(p.ahead, low):
+		return refuse("its ticks are further ahead than the longest ttl allows: set the clock right, or wait until the node's ticks are no longer ahead")
+	case n.Holder != "" && !kept && !(first >= max(f, n.From) && first <= n.Until):
+		return refuse("it does not say which ticks its holder was granted")
+	case n.Holder == "" && !back && !(known && old.Holder == "" && n.Until == low): // but it may be said again, when the reply was lost
+		return refuse("it gives back what somebody else was granted")
+	case n.Until < low && !(back && n.Until >= max(start, old.From)):
+		return refuse("it lowers the end of what was granted")
+	case !sameRun && !newRun:
+		return refuse("it changes which ticks were granted before")
+	case !sameSkip && !noSkip:
+		return refuse("it changes which ticks are used up")
+	}
+	return nil
 }

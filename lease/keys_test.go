@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/snowfence/snowfence"
@@ -78,4 +79,136 @@ func TestKeysAreAdded(t *testing.T) {
 	if err != nil || len(ns.Keys) != 3 || ns.Keys[2] != c.ID() {
 		t.Errorf("the namespace remembers %q: %v", ns.Keys, err)
 	}
+}
+
+const rotating = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
+
+// A namespace made with key A accepted key C at first, and [nil, B] let who came first define key 0: it knows its keys from its creation.
+func TestKeysAreKnownFromTheCreation(t *testing.T) {
+	ctx, st := t.Context(), lease.NewMemory()
+	a, b, c := snowfence.GenerateKey(), snowfence.GenerateKey(), snowfence.GenerateKey()
+	ns, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, a), nil)
+	if err != nil || len(ns.Keys) != 1 || ns.Keys[0] != a.ID() {
+		t.Fatalf("made with %q: %v", ns.Keys, err)
+	}
+	if _, err := lease.Open(ctx, st, "orders", encrypted(t, rotating, c), nil); !errors.Is(err, snowfence.ErrKey) {
+		t.Errorf("another key 0: %v", err)
+	}
+	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, c), nil); !errors.Is(err, snowfence.ErrKey) {
+		t.Errorf("made again with another key 0: %v", err)
+	}
+	for _, keys := range [][]*snowfence.Key{{nil, b}, {a, nil, c}} {
+		if _, err := lease.CreateNamespace(ctx, st, "other", encrypted(t, rotating, keys...), nil); !errors.Is(err, snowfence.ErrKey) {
+			t.Errorf("%d keys with one left out: %v", len(keys), err)
+		}
+		if _, err := lease.Open(ctx, st, "other", encrypted(t, rotating, keys...), &lease.Options{Create: true}); !errors.Is(err, snowfence.ErrKey) {
+			t.Errorf("made by a lease with %d keys, one left out: %v", len(keys), err)
+		}
+	}
+	if _, err := lease.Open(ctx, st, "orders", encrypted(t, rotating, a, nil, c), nil); !errors.Is(err, snowfence.ErrKey) {
+		t.Errorf("key 1 left out: %v", err)
+	}
+	// Rotated by who creates it again.
+	if ns, err = lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, nil, b), nil); err != nil || len(ns.Keys) != 2 || ns.Keys[0] != a.ID() || ns.Keys[1] != b.ID() {
+		t.Errorf("rotated to %q: %v", ns.Keys, err)
+	}
+	// Deleted and made again it knows them still.
+	if _, err := lease.DeleteNamespace(ctx, st, "orders"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, c), nil); !errors.Is(err, snowfence.ErrKey) {
+		t.Errorf("brought back with another key 0: %v", err)
+	}
+	// Another layout has keys of its own, from the change on.
+	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, a), nil); err != nil {
+		t.Fatal(err)
+	}
+	const wider = "key=3,time=33,node=8,seq=10,tick=1s,cipher=ff1"
+	if _, err := lease.ChangeNamespace(ctx, st, "orders", lease.NamespaceChange{Scheme: encrypted(t, wider, nil, c), Force: true}); !errors.Is(err, snowfence.ErrKey) {
+		t.Errorf("changed with key 0 left out: %v", err)
+	}
+	if ns, err = lease.ChangeNamespace(ctx, st, "orders", lease.NamespaceChange{Scheme: encrypted(t, wider, c), Force: true}); err != nil || len(ns.Keys) != 1 || ns.Keys[0] != c.ID() {
+		t.Errorf("changed: %q, %v", ns.Keys, err)
+	}
+}
+
+// A namespace that was made without its keys gives no leases until its operator names them: who leases first would define what the others' IDs mean.
+func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
+	ctx, st := t.Context(), lease.NewMemory()
+	a, b := snowfence.GenerateKey(), snowfence.GenerateKey()
+	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, a), nil); err != nil {
+		t.Fatal(err)
+	}
+	k := lease.Key{Namespace: "orders", Node: lease.NamespaceNode}
+	forget := func(known, instead string) {
+		t.Helper()
+		rs, err := st.Get(ctx, []lease.Key{k})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rs[0]
+		old := r.Nonce
+		r.Nonce += "x"
+		r.Data = strings.Replace(r.Data, known, instead, 1)
+		if r.Data == rs[0].Data {
+			t.Fatalf("no %s in %s", known, r.Data)
+		}
+		if err := st.Swap(ctx, []lease.Write{{Old: old, New: r}})[0]; err != nil {
+			t.Fatal(err)
+		}
+	}
+	open := func(keys ...*snowfence.Key) error {
+		l, err := lease.Open(ctx, st, "orders", encrypted(t, rotating, keys...), nil)
+		if err == nil {
+			l.Orphan()
+		}
+		return err
+	}
+	forget(`"keys":["`+a.ID()+`"]`, `"keys":null`)
+	for _, keys := range [][]*snowfence.Key{{a}, {b}, {nil, b}} {
+		if err := open(keys...); !errors.Is(err, snowfence.ErrKey) {
+			t.Errorf("%d keys, of which none is known: %v", len(keys), err)
+		}
+	}
+	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, a, b), nil); err != nil {
+		t.Fatal(err)
+	}
+	forget(`"`+a.ID()+`"`, `""`) // as a list with a key left out once made it
+	if err := open(a, b); !errors.Is(err, snowfence.ErrKey) {
+		t.Errorf("key 0 is not known: %v", err)
+	}
+	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, nil, b), nil); !errors.Is(err, snowfence.ErrKey) {
+		t.Errorf("key 0 is left out: %v", err)
+	}
+	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, a, b), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(a, b); err != nil {
+		t.Error(err)
+	}
+}
+
+// Behind a server the server adds keys: what a client says of them counts for nothing.
+func TestHoldersAddNoKeys(t *testing.T) {
+	ctx, raw := t.Context(), lease.NewMemory()
+	a, b := snowfence.GenerateKey(), snowfence.GenerateKey()
+	if _, err := lease.CreateNamespace(ctx, raw, "orders", encrypted(t, rotating, a), nil); err != nil {
+		t.Fatal(err)
+	}
+	st := lease.Holders(raw, nil)
+	rotated := encrypted(t, rotating, a, b)
+	if _, err := lease.Open(ctx, st, "orders", rotated, nil); !errors.Is(err, snowfence.ErrKey) {
+		t.Errorf("opened with a key that the server does not know: %v", err)
+	}
+	if _, err := lease.CreateNamespace(ctx, st, "orders", rotated, nil); !errors.Is(err, lease.ErrRefused) {
+		t.Errorf("rotated by a client: %v", err)
+	}
+	if _, err := lease.CreateNamespace(ctx, raw, "orders", rotated, nil); err != nil {
+		t.Fatal(err)
+	}
+	l, err := lease.Open(ctx, st, "orders", rotated, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Orphan()
 }

@@ -19,7 +19,6 @@ type Lease struct {
 	opts   Options
 	ticks  ticker
 	boot   string // identity of this holder, see holder.go
-	past   string // the one before
 	secret string // of boot
 
 	world   world.World
@@ -29,6 +28,8 @@ type Lease struct {
 	lostTo  *hold         // lost, and not yet seen to whom
 	suspect *int64        // the store went back behind this generation: raise the floor before the next grant; nil when it did not
 	known   int64         // highest tick any grant of this process reached
+	watched bool          // a server keeps the store from holders; see [Holders]
+	seen    []Record      // over a server: what it showed last of our own records, signed
 	refused map[int64]error
 	offers  *offers   // nodes for leases that are opened together; nil for one opened alone
 	slot    time.Time // one of the times at which it is renewed; zero for one opened alone. See next

@@ -37,7 +37,8 @@ type Namespace struct {
 	LongestTTL  time.Duration `json:"longest_ttl"`    // the longest any lease used, in nanoseconds: how far ahead a grant can reach
 	Identity    string        `json:"identity"`       // of the store, where it has one
 	Keys        []string      `json:"keys,omitempty"` // of a layout with a key field: snowfence.Key.ID of each, by number
-	ticketKey   string        // signs tickets; "" until the first one. It is kept beside the rest, so that whoever prints a namespace does not print it
+	ticketKey   string        // signs tickets and what [Holders] shows. It is kept beside the rest, so that whoever prints a namespace does not print it
+	watched     bool          // it was read through [Holders]
 	record      Record
 }
 
@@ -45,6 +46,7 @@ type Namespace struct {
 type storedNamespace struct {
 	*Namespace
 	TicketKey string `json:"ticket_key,omitempty"`
+	Watched   bool   `json:"watched,omitempty"` // in no store
 }
 
 // NamespaceOptions says which nodes of a namespace can be leased. Nil and the zero value mean all nodes of the layout, and in a deleted namespace that comes back to life
@@ -56,6 +58,9 @@ type NamespaceOptions struct {
 // CreateNamespace makes a namespace for IDs of the scheme. If there is one already, it must be the same: then nothing changes.
 // A deleted namespace comes back to life above its floor, with the same layout; nodes that could not be leased before, and that o names, count as used by hand until now.
 // A layout whose time has run out is refused.
+//
+// Of a layout with a key field the namespace remembers which key has which number, from the beginning. Keys that it does not know yet are added to one
+// that exists: that is how keys are rotated.
 func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Scheme, o *NamespaceOptions) (Namespace, error) {
 	if err := check(st, name, s); err != nil {
 		return Namespace{}, err
@@ -69,7 +74,7 @@ func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Sc
 		ns, err := readNamespace(ctx, st, name)
 		switch {
 		case errors.Is(err, ErrNoNamespace):
-			ns = Namespace{Name: name, Since: 1, Past: []PastLayout{}, Last: nodeCount(layout) - 1, record: Record{Key: Key{name, NamespaceNode}}}
+			ns = Namespace{Name: name, Since: 1, Past: []PastLayout{}, ticketKey: world.From(ctx).Text(), Last: nodeCount(layout) - 1, record: Record{Key: Key{name, NamespaceNode}}}
 		case err != nil:
 			return Namespace{}, err
 		case ns.Fingerprint != s.Fingerprint():
@@ -84,13 +89,24 @@ func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Sc
 			return Namespace{}, err
 		case ns.State == Active && (ns.First != next.First || ns.Last != next.Last):
 			return Namespace{}, marked{fmt.Errorf("lease: namespace %q exists with the leasable nodes %d to %d, not %d to %d", name, ns.First, ns.Last, next.First, next.Last), ErrExists}
-		case ns.State == Active:
+		}
+		keys, added, err := ns.rotated(s, true)
+		switch {
+		case err != nil:
+			return Namespace{}, err
+		case ns.State == Active && !added:
 			return ns, nil
+		case ns.State == Active: // a key that it did not know
+			ns.Keys = keys
+			if ns, err = ns.write(ctx, st); !errors.Is(err, ErrLost) {
+				return ns, err
+			}
+			continue
 		case layout.TickOf(now) > s.MaxTick():
 			return Namespace{}, invalidf("lease: namespace %q: the time of the layout ran out on %v: nobody could make an ID (%w)",
 				name, layout.TimeOf(s.MaxTick()).Format(time.RFC3339), snowfence.ErrLifetime)
 		}
-		next.Generation, next.State = ns.Generation+1, Active
+		next.Generation, next.State, next.Keys = ns.Generation+1, Active, keys
 		ns = next
 		if ns.record.Nonce == "" {
 			if ns.Identity, err = identity(ctx, st, name); err != nil {
@@ -135,15 +151,20 @@ func readNamespace(ctx context.Context, st Store, name string) (Namespace, error
 	if err != nil {
 		return Namespace{}, fmt.Errorf("lease: reading namespace %q: %w", name, err)
 	}
-	if rs[0].Nonce == "" {
-		return Namespace{}, fmt.Errorf("lease: namespace %q: %w in this store: create it", name, ErrNoNamespace)
+	return namespaceOf(st, rs[0])
+}
+
+// namespaceOf returns what a record of a store says. Some stores remember what they decoded last.
+func namespaceOf(st Store, r Record) (Namespace, error) {
+	if r.Nonce == "" {
+		return Namespace{}, fmt.Errorf("lease: namespace %q: %w in this store: create it", r.Namespace, ErrNoNamespace)
 	}
 	if d, ok := st.(interface {
 		decode(Record) (Namespace, error)
 	}); ok {
-		return d.decode(rs[0])
+		return d.decode(r)
 	}
-	return decodeNamespace(rs[0])
+	return decodeNamespace(r)
 }
 
 func decodeNamespace(r Record) (Namespace, error) {
@@ -152,13 +173,13 @@ func decodeNamespace(r Record) (Namespace, error) {
 	if err := json.Unmarshal([]byte(r.Data), &stored); err != nil {
 		return Namespace{}, fmt.Errorf("lease: the record of namespace %q is damaged: restore the store from a backup: %w", r.Namespace, err)
 	}
-	ns.ticketKey = stored.TicketKey
+	ns.ticketKey, ns.watched = stored.TicketKey, stored.Watched
 	return ns, nil
 }
 
 // write stores the namespace if nobody wrote it since it was read, which is an [ErrLost] otherwise.
 func (ns Namespace) write(ctx context.Context, st Store) (Namespace, error) {
-	data, err := json.Marshal(storedNamespace{&ns, ns.ticketKey})
+	data, err := json.Marshal(storedNamespace{Namespace: &ns, TicketKey: ns.ticketKey})
 	if err != nil {
 		return Namespace{}, fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
 	}

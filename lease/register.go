@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/snowfence/snowfence"
 )
 
 // register makes sure that the namespace exists, is for this scheme, and knows how far ahead this lease may write.
@@ -25,7 +27,7 @@ func (l *Lease) register(ctx context.Context) error {
 // usable returns the namespace if it gives grants to this lease: active, for this scheme, in the store it was made in. What it does not know yet
 // is added: a longer ttl, and the identity of a store that was moved, which raises the floor.
 func (l *Lease) usable(ctx context.Context) (Namespace, error) {
-	for {
+	for asked := 0; ; {
 		ns, err := readNamespace(ctx, l.st, l.name)
 		if err != nil {
 			return Namespace{}, err
@@ -40,18 +42,27 @@ func (l *Lease) usable(ctx context.Context) (Namespace, error) {
 		if n := l.opts.Node; n == nil && (ns.Last-ns.First+1 < int64(l.opts.Nodes)) {
 			return Namespace{}, invalidf("lease: namespace %q has %d leasable nodes, fewer than a block of %d", l.name, ns.Last-ns.First+1, l.opts.Nodes)
 		}
+		l.watched = ns.watched
+		keys, added, err := ns.rotated(l.scheme, false)
 		switch {
+		case err != nil:
+			return Namespace{}, err
+		case ns.watched && (id != ns.Identity || ns.LongestTTL < l.reach()):
+			if asked++; asked > maxAsked {
+				return Namespace{}, fmt.Errorf("lease: namespace %q is for the store %q, and the server says that it is %q: ask again", l.name, ns.Identity, id)
+			}
+			if err := l.ask(ctx, ns, nil); err != nil {
+				return Namespace{}, err
+			}
+			continue
 		case id != ns.Identity:
 			l.opts.Logger.Error("the store is not the one the namespace was made in", "namespace", l.name, "was", ns.Identity, "is", id)
 			if err := l.raiseFloor(ctx, func(ns Namespace, id string) bool { return ns.Identity == id }); err != nil {
 				return Namespace{}, err
 			}
 			continue
-		}
-		keys, added, err := ns.rotated(l.scheme)
-		switch {
-		case err != nil:
-			return Namespace{}, err
+		case ns.watched && added:
+			return Namespace{}, fmt.Errorf("lease: namespace %q: %w: the server does not know the last key: give it the key first", l.name, snowfence.ErrKey)
 		case !added && ns.LongestTTL >= l.reach():
 			return ns, nil
 		}
@@ -70,7 +81,7 @@ func (l *Lease) reach() time.Duration { return reach(l.opts.TTL, l.opts.MaxSkew)
 // longest ttl + twice the allowed skew, as [AfterSetBack] has it. All holders lose their grants by the new generation. Nothing is done
 // if, by the namespace and the store's identity, somebody else has done it already.
 func (l *Lease) raiseFloor(ctx context.Context, done func(ns Namespace, id string) bool) error {
-	for {
+	for asked := 0; ; asked++ {
 		ns, err := readNamespace(ctx, l.st, l.name)
 		if errors.Is(err, ErrNoNamespace) && !errors.Is(err, errDeleted) && l.opts.Create {
 			ns, err = CreateNamespace(ctx, l.st, l.name, l.scheme, nil)
@@ -88,6 +99,15 @@ func (l *Lease) raiseFloor(ctx context.Context, done func(ns Namespace, id strin
 		if done(ns, id) {
 			return nil
 		}
+		if ns.watched {
+			if asked == maxAsked {
+				return marked{fmt.Errorf("lease: namespace %q: the server raises the floor no further", l.name), ErrRefused}
+			}
+			if err := l.ask(ctx, ns, l.seen); err != nil {
+				return err
+			}
+			continue
+		}
 		now, err := l.clock(ctx) // a clock that is known to be off must not move everybody's floor
 		if err != nil {
 			return err
@@ -96,6 +116,9 @@ func (l *Lease) raiseFloor(ctx context.Context, done func(ns Namespace, id strin
 		// Whoever wrote furthest may have been ahead, which longest counts in, and our own clock may be behind.
 		ns.Floor = max(ns.Floor, l.ticks.layout.TickOf(now.Add(longest+l.opts.MaxSkew))+1, l.known)
 		ns.LongestTTL, ns.Identity = longest, id
+		if l.suspect != nil {
+			ns.Generation = max(ns.Generation, *l.suspect) // so that it says to all who saw the same that it was done
+		}
 		ns.Generation++
 		if _, err = ns.write(ctx, l.st); !errors.Is(err, ErrLost) {
 			if err == nil {
@@ -108,8 +131,13 @@ func (l *Lease) raiseFloor(ctx context.Context, done func(ns Namespace, id strin
 
 // clock returns the time by which ticks are leased. A clock that is off from the store's by more than allowed is an [ErrSkew].
 func (l *Lease) clock(ctx context.Context) (time.Time, error) {
-	before, _ := l.opts.Time()
-	c, ok := l.st.(Clock)
+	return checkedClock(ctx, l.st, func() time.Time { now, _ := l.opts.Time(); return now }, l.opts.MaxSkew)
+}
+
+// checkedClock returns what a clock says, and an [ErrSkew] where a store that has a clock disagrees.
+func checkedClock(ctx context.Context, st Store, read func() time.Time, skew time.Duration) (time.Time, error) {
+	before := read()
+	c, ok := st.(Clock)
 	if !ok {
 		return before, nil
 	}
@@ -117,18 +145,18 @@ func (l *Lease) clock(ctx context.Context) (time.Time, error) {
 	if err != nil {
 		return before, fmt.Errorf("lease: asking the store for its time: %w", err)
 	}
-	after, _ := l.opts.Time()
+	after := read()
 	if theirs.IsZero() {
 		return after, nil
 	}
 	// The store read its clock between our two readings.
 	ahead, behind := before.Sub(theirs), theirs.Sub(after)
-	if off := max(ahead, behind); off > l.opts.MaxSkew {
+	if off := max(ahead, behind); off > skew {
 		word := "ahead of"
 		if behind > ahead {
 			word = "behind"
 		}
-		return after, fmt.Errorf("lease: %w: this machine's clock is %v %s the store's, more than %v: set it right", ErrSkew, off.Round(time.Millisecond), word, l.opts.MaxSkew)
+		return after, fmt.Errorf("lease: %w: this machine's clock is %v %s the store's, more than %v: set it right", ErrSkew, off.Round(time.Millisecond), word, skew)
 	}
 	return before, nil // the later one was not compared: the clock may have jumped ahead while we waited
 }

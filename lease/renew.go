@@ -46,11 +46,11 @@ func (l *Lease) renew(ctx context.Context) error {
 // write swaps all records of the hold for ones with the given until and a fresh nonce.
 func (l *Lease) write(ctx context.Context, records []Record, until int64) error {
 	h := l.hold
-	nonce := l.world.Text()
+	nonce := l.nonce()
 	writes := make([]Write, len(records))
 	for i, r := range records {
 		r.Until, r.Nonce, r.Revision, r.Generation = until, nonce, h.records[i].Revision+1, h.generation
-		r.At = l.world.Now().UnixMilli()
+		r.At, r.Data = l.world.Now().UnixMilli(), l.proof()
 		writes[i] = Write{h.records[i].Nonce, r}
 	}
 	if err := l.sending(ctx, h.records[0].Node, until); err != nil {
@@ -137,7 +137,7 @@ func (l *Lease) resolve(ctx context.Context) error {
 // confirm decides whether a write that was acknowledged may be used: only if the namespace and the store are still the ones that it was made for.
 func (l *Lease) confirm(ctx context.Context, until int64) error {
 	h := l.hold
-	ns, err := readNamespace(ctx, l.st, l.name)
+	ns, err := l.reread(ctx)
 	if errors.Is(err, ErrNoNamespace) {
 		l.suspect = &h.generation
 		return l.lose(err)
@@ -178,11 +178,15 @@ func (l *Lease) diagnose(ctx context.Context) error {
 	if h == nil {
 		return nil
 	}
-	stored, err := l.st.Get(ctx, keys(h.records))
+	stored, err := l.st.Get(ctx, append(keys(h.records), Key{l.name, NamespaceNode}))
 	if err != nil {
 		return fmt.Errorf("lease: reading node %d, which was lost: %w", h.records[0].Node, err)
 	}
-	l.judge(h, stored)
+	last := len(stored) - 1
+	if stored[last].Generation < h.generation {
+		l.suspect = &h.generation // the namespace itself went back
+	}
+	l.judge(h, stored[:last])
 	l.lostTo = nil
 	return nil
 }
@@ -192,6 +196,7 @@ func (l *Lease) judge(h *hold, stored []Record) {
 	for i, r := range stored {
 		if r.Nonce == "" || r.Revision < h.records[i].Revision {
 			l.suspect = &h.generation
+			l.remind(r.Key)
 			l.opts.Logger.Error("the store was set back", "namespace", l.name, "node", r.Node,
 				"revision", r.Revision, "acknowledged", h.records[i].Revision)
 		}

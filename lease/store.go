@@ -31,7 +31,7 @@ type Record struct {
 	Label      string // for people: who holds it, or held it last
 	Veto       string // why an operator does not want the node to be leased; "" when it may be
 	At         int64  // writer's wall clock, in Unix milliseconds
-	Data       string // of a namespace's record: its description as JSON
+	Data       string // of a namespace's record: its description as JSON; of a node's what passes between a holder and [Holders], and no store keeps
 }
 
 // Held reports whether somebody holds the record's node at tick now.

@@ -143,7 +143,7 @@ func (t Ticket) resume(ctx context.Context, st Store, s *snowfence.Scheme, w wor
 		return nil, err
 	}
 	l.boot, _, _ = strings.Cut(t.Holder, ".")
-	l.secret, l.known = "", t.Until
+	l.known = t.Until
 	return l, nil
 }
 

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -108,8 +109,23 @@ func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
 	if err := lease.Distinct(writes); err != nil {
 		return slices.Repeat([]error{err}, len(writes))
 	}
-	for part := range slices.Chunk(writes, perRequest) {
-		errs = append(errs, s.swap(ctx, part)...)
+	errs = errs[:len(writes)]
+	var at []int // of the writes of nodes
+	for i, w := range writes {
+		if w.New.Node == lease.NamespaceNode {
+			errs[i] = s.swap(ctx, writes[i:i+1])[0] // by itself, so that a refusal comes back with its words
+		} else {
+			at = append(at, i)
+		}
+	}
+	for part := range slices.Chunk(at, perRequest) {
+		some := make([]lease.Write, len(part))
+		for j, i := range part {
+			some[j] = writes[i]
+		}
+		for j, err := range s.swap(ctx, some) {
+			errs[part[j]] = err
+		}
 	}
 	return errs
 }
@@ -125,6 +141,9 @@ func (s *Store) swap(ctx context.Context, writes []lease.Write) []error {
 	})
 	if err == nil && len(res.Msg.Results) != len(writes) {
 		err = fmt.Errorf("remote: the server gave %d results for %d writes", len(res.Msg.Results), len(writes))
+	}
+	if errors.Is(err, lease.ErrRefused) {
+		return slices.Repeat([]error{err}, len(writes)) // nothing was written, and nothing will be
 	}
 	if err != nil {
 		// Whatever it is, an error of the whole request is not the answer to a compare-and-swap: none that it wraps may be taken for that.

@@ -58,7 +58,9 @@ func (p *program) namespaceCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create NAME", Short: "Make a namespace", Args: cobra.ExactArgs(1),
 		Long: `Create makes a namespace for IDs of a layout. If it exists with the same layout and
-nodes, nothing changes. The nodes outside --leasable are left to numbers given by hand.`,
+nodes, nothing changes; but keys that it does not know yet are added, which is how the
+keys of a layout with a key field are rotated: give all of them, the new one last. The
+nodes outside --leasable are left to numbers given by hand.`,
 		Example: `  snowfence namespace create orders --layout snowfence
   snowfence namespace create users --layout twitter --leasable 512-1023`,
 	}

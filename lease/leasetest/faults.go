@@ -135,7 +135,7 @@ func testTwoHolders(w *world) {
 	if u.seals != 1 {
 		w.Fatalf("a lost swap sealed the generator %d times, want once", u.seals)
 	}
-	if u.callsAt != lostAt {
+	if u.callsAt != lostAt && w.direct() {
 		w.Errorf("the generator was sealed after call %d to the store; the swap was lost in call %d", u.callsAt, lostAt)
 	}
 	if r := w.record(4); u.claim.node == 4 && u.claim.from < r.PrevUntil {

@@ -122,7 +122,7 @@ func testChangeFloors(w *world) {
 func testChangeUnseen(w *world) {
 	node := int64(4)
 	open := func(s *snowfence.Scheme) (snowfence.Grant, error) {
-		l, err := lease.Open(w.ctx, w.st, name, s, &lease.Options{TTL: ttl, Node: &node, Label: "test", Idle: -1, Time: w.source(0)})
+		l, err := lease.Open(w.ctx, w.through, name, s, &lease.Options{TTL: ttl, Node: &node, Label: "test", Idle: -1, Time: w.source(0)})
 		if err != nil {
 			return snowfence.Grant{}, err
 		}
@@ -220,19 +220,19 @@ func testDeleted(w *world) {
 func testMismatch(w *world) {
 	other := w.layout("twitter")
 	var mismatch *lease.MismatchError
-	if _, err := lease.Open(w.ctx, w.st, name, other, w.options(0)); !errors.As(err, &mismatch) || mismatch.Stored != w.scheme.Fingerprint() {
+	if _, err := lease.Open(w.ctx, w.through, name, other, w.options(0)); !errors.As(err, &mismatch) || mismatch.Stored != w.scheme.Fingerprint() {
 		w.Errorf("Open with another layout: %v", err)
 	}
 	if _, err := lease.CreateNamespace(w.ctx, w.st, name, other, nil); !errors.As(err, &mismatch) {
 		w.Errorf("CreateNamespace with another layout: %v", err)
 	}
-	if _, err := lease.Open(w.ctx, w.st, "missing", other, w.options(0)); !errors.Is(err, lease.ErrNoNamespace) {
+	if _, err := lease.Open(w.ctx, w.through, "missing", other, w.options(0)); !errors.Is(err, lease.ErrNoNamespace) {
 		w.Errorf("Open of a namespace that is not there: %v", err)
 	}
 	ns, err := lease.CreateNamespace(w.ctx, w.st, "second", other, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}})
 	w.must(err)
 	for range 5 {
-		l, err := lease.Open(w.ctx, w.st, "second", other, w.options(0))
+		l, err := lease.Open(w.ctx, w.through, "second", other, w.options(0))
 		w.must(err)
 		if n := l.Status().Grant.Node; n < ns.First || n > ns.Last {
 			w.Errorf("leased node %d outside %d to %d", n, ns.First, ns.Last)

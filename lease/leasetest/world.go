@@ -12,33 +12,38 @@ import (
 
 const (
 	name = "conformance"
-	ttl  = 30 * time.Minute // by the clock of the world; far longer than any test, so that only what a test asks for happens
+	ttl  = 10 * time.Minute // by the clock of the world; far longer than any test, so that only what a test asks for happens
 )
 
 // world is what one test plays in: a store that can fail, a clock that stands still until it is moved, and a ledger of all grants.
 type world struct {
 	*testing.T
-	ctx    context.Context
-	st     *faulty
-	scheme *snowfence.Scheme
-	ledger ledger
+	ctx     context.Context
+	st      *faulty
+	through lease.Store // what leases see of st
+	scheme  *snowfence.Scheme
+	ledger  ledger
 
 	mu   sync.Mutex
 	now  time.Time
 	mono time.Duration // how long the world exists
 }
 
-func newWorld(t *testing.T, st lease.Store) *world {
+func newWorld(t *testing.T, st lease.Store, through func(lease.Store, func() time.Time) lease.Store) *world {
 	w := &world{T: t, st: newFaulty(st), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	ctx, cancel := context.WithTimeout(context.Background(), w.share(2, 10*time.Minute))
 	t.Cleanup(cancel)
 	w.ctx = ctx
+	w.through = through(w.st, w.time)
 	w.scheme = w.layout("time=41,node=4,seq=10,epoch=2025-01-01,tick=1ms")
 	if _, err := lease.CreateNamespace(ctx, w.st, name, w.scheme, nil); err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
+
+// direct reports whether leases reach the store itself.
+func (w *world) direct() bool { return w.through == lease.Store(w.st) }
 
 func (w *world) layout(spec string) *snowfence.Scheme {
 	w.Helper()

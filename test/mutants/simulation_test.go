@@ -145,7 +145,7 @@ var simulationMutants = []mutant{
 	},
 	{
 		rule: "store: a release does not delete the record", file: "lease/giveback.go",
-		old: `			w.Nonce = nonce
+		old: `			w.Nonce, w.Data = nonce, l.proof()
 `, now: `			w = Record{Key: r.Key, Revision: r.Revision + 1, Generation: r.Generation}
 			w.Nonce, sealed = nonce, false
 `, seeds: 200,
@@ -195,7 +195,7 @@ var simulationMutants = []mutant{
 	},
 	{
 		rule: "store: a clock that is off stops renewals", file: "lease/register.go",
-		old: `off > l.opts.MaxSkew`, now: `off < 0`, seeds: 200,
+		old: `off > skew`, now: `off < 0`, seeds: 200,
 	},
 	{
 		rule: "store: its identity is compared", file: "lease/namespace.go",

@@ -175,8 +175,17 @@ func TestStoreService(t *testing.T) {
 	w.wants("with the verb lease", err, connect.CodePermissionDenied, "denied")
 	w.as(server.Token{Verbs: []server.Verb{server.VerbStore}})
 	w.wants("a namespace deleted with the verb store", swap(remove), connect.CodeFailedPrecondition, "refused")
-	if err := swap(func(r *pb.Record) { r.Data = strings.Replace(r.Data, `"longest_ttl":0`, `"longest_ttl":9000000000`, 1) }); err != nil {
-		t.Errorf("a longer ttl: %v", err)
+	longer := func(r *pb.Record) { r.Data = strings.Replace(r.Data, `"longest_ttl":0`, `"longest_ttl":9000000000`, 1) }
+	w.wants("a longer ttl written with the verb store", swap(longer), connect.CodeFailedPrecondition, "refused")
+	if err := swap(func(r *pb.Record) { r.Data = `{"question":{"reach":9000000000}}` }); err != nil {
+		t.Errorf("a longer ttl asked for: %v", err)
+	}
+	if r, err := get(); err != nil || !strings.Contains(r.Data, `"longest_ttl":9000000000`) || strings.Contains(r.Data, "ticket_key") {
+		t.Errorf("the namespace is shown as %v: %v", r, err)
+	}
+	res, err := c.Find(ctx, connect.NewRequest(&pb.FindRequest{First: lease.NamespaceNode}))
+	if err != nil || len(res.Msg.Records) != 1 || strings.Contains(res.Msg.Records[0].Data, "ticket_key") {
+		t.Errorf("the namespace is found as %v: %v", res, err)
 	}
 	_, err = c.Get(ctx, connect.NewRequest(&pb.GetRequest{Namespace: "default", Nodes: []int64{-2}}))
 	w.wants("node -2", err, connect.CodeInvalidArgument, "invalid")

@@ -89,7 +89,14 @@ func (sp *Space) read(ctx context.Context) (*snowfence.Scheme, error) {
 	if s.Fingerprint() != ns.Fingerprint {
 		return nil, kindError{Refused, fmt.Errorf("namespace %q is encrypted with other secrets than the server has for it", sp.Name)}
 	}
-	return s, nil
+	if l.Bits(snowfence.FieldKey) > 0 && ns.State == lease.Active {
+		// A key that is new among the server's secrets is made known, so that holders elsewhere may use it.
+		_, err = lease.CreateNamespace(ctx, sp.service.store, sp.Name, s, nil)
+		if errors.Is(err, snowfence.ErrKey) {
+			err = kindError{Refused, err}
+		}
+	}
+	return s, err
 }
 
 // current reports whether the Space may be used without another look at the store. One that makes IDs learns of a change from its lease.

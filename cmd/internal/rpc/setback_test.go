@@ -1,0 +1,200 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/remote"
+)
+
+// restorable is a store that can be put back to what it was, with another identity or with the
+// same.
+type restorable struct {
+	*lease.Memory
+	mu sync.Mutex
+	id string
+}
+
+func (r *restorable) Identity(context.Context) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.id, nil
+}
+
+// backup returns what puts the store back.
+func (r *restorable) backup(t *testing.T) (restore func(id string)) {
+	t.Helper()
+	all := func() map[lease.Key]lease.Record {
+		rs, err := r.List(context.Background(), lease.Query{First: lease.NamespaceNode, Last: 1<<63 - 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := map[lease.Key]lease.Record{}
+		for _, r := range rs {
+			out[r.Key] = r
+		}
+		return out
+	}
+	old := all()
+	return func(id string) {
+		r.mu.Lock()
+		r.id = id
+		r.mu.Unlock()
+		for k, now := range all() {
+			if old[k] == now {
+				continue
+			}
+			if err := r.Swap(context.Background(), []lease.Write{{Old: now.Nonce, New: old[k]}})[0]; err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// holderOf returns a client with the verbs of a holder, of a new server over a store.
+func holderOf(t *testing.T, st lease.Store, o server.Options) *remote.Client {
+	t.Helper()
+	a, err := server.NewAuth([]server.Token{{
+		Name: "holder", Verbs: []server.Verb{server.VerbRead, server.VerbStore},
+		SHA256: "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", // of "secret"
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := a.Who("secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := server.New(lease.Group(st), o)
+	mux := http.NewServeMux()
+	Mount(mux, service, func(context.Context) (*server.Identity, error) { return id, nil }, func(h http.Handler) http.Handler { return h })
+	h := httptest.NewUnstartedServer(mux)
+	h.Config.Protocols = new(http.Protocols)
+	h.Config.Protocols.SetHTTP1(true)
+	h.Config.Protocols.SetUnencryptedHTTP2(true)
+	h.Start()
+	t.Cleanup(h.Close)
+	return client(t, &host{Server: h, service: service})
+}
+
+// Holders behind a server notice a store that went back, with the same identity or another, also
+// when the server is another one by then: each goes on above all that was made. Nothing that a
+// client writes keeps the floor down.
+func TestSetBackBehindAServer(t *testing.T) {
+	for name, id := range map[string]string{"same identity": "one", "another": "two"} {
+		t.Run(name, func(t *testing.T) {
+			st := &restorable{Memory: memory(t), id: "one"}
+			if _, err := lease.ConfirmStore(t.Context(), st, "n"); err != nil {
+				t.Fatal(err)
+			}
+			s, err := snowfence.NewScheme(snowfence.Twitter())
+			if err != nil {
+				t.Fatal(err)
+			}
+			node := int64(7)
+			c := holderOf(t, st, server.Options{})
+			open := func(o lease.Options) *lease.Lease {
+				t.Helper()
+				o.Node, o.TTL = &node, 600*time.Millisecond
+				l, err := lease.Open(t.Context(), c.Store(), "n", s, &o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(l.Orphan)
+				return l
+			}
+			first := open(lease.Options{})
+			if err := first.Close(); err != nil {
+				t.Fatal(err)
+			}
+			restore := st.backup(t)
+			l := open(lease.Options{Idle: -1})
+			before := l.Status().Grant
+			until(t, "it is renewed", func() bool { return l.Status().Grant.Until > before.Until })
+			used := l.Status().Grant
+			restore(id)
+			if id != "one" { // what a hostile client did: say that all is well
+				confirm(t, holderOf(t, st, server.Options{}).Store(), id)
+			}
+			until(t, "it goes on above what it was granted", func() bool { g := l.Status().Grant; return g.From >= used.Until })
+			ns, err := lease.ShowNamespace(t.Context(), st, "n")
+			if err != nil || ns.Floor < used.Until || ns.Identity != id {
+				t.Errorf("granted was %+v, and the namespace is %+v: %v", used, ns, err)
+			}
+		})
+	}
+}
+
+// confirm tries to make a namespace accept the store as it is.
+func confirm(t *testing.T, st lease.Store, id string) {
+	t.Helper()
+	rs, err := st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: lease.NamespaceNode}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rs[0]
+	old := r.Nonce
+	r.Nonce, r.Revision, r.Generation = "confirmed-by-a-holder", r.Revision+1, r.Generation+1
+	r.Data = regexp.MustCompile(`"identity":"[^"]*"`).ReplaceAllString(r.Data, `"identity":"`+id+`"`)
+	if err := st.Swap(t.Context(), []lease.Write{{Old: old, New: r}})[0]; err == nil {
+		t.Error("a holder wrote the namespace")
+	}
+}
+
+// Keys are rotated at the server first: it makes a new key known, and then its clients may use it.
+func TestRotationBehindAServer(t *testing.T) {
+	const layout = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
+	st := lease.NewMemory()
+	a, b := snowfence.GenerateKey(), snowfence.GenerateKey()
+	at := func(keys ...*snowfence.Key) *remote.Client {
+		o := server.Options{HandOut: true, Keys: func(string) ([]*snowfence.Key, error) { return keys, nil }}
+		h := serve(t, st, o)
+		if _, err := h.service.CreateNamespace(t.Context(), "orders", server.Wanted{Layout: layout}); err != nil {
+			t.Fatal(err)
+		}
+		return holderOf(t, st, o)
+	}
+	first := at(a)
+	s, err := first.Scheme(t.Context(), "orders")
+	if err != nil || len(s.KeyIDs()) != 1 {
+		t.Fatalf("%v, %v", s, err)
+	}
+	l, err := snowfence.ParseLayout(layout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rotated, err := snowfence.NewScheme(l, a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.Open(t.Context(), first.Store(), "orders", rotated, nil); !errors.Is(err, snowfence.ErrKey) {
+		t.Errorf("a client with a key that the server has not: %v", err)
+	}
+	second := holderOf(t, st, server.Options{HandOut: true, Keys: func(string) ([]*snowfence.Key, error) { return []*snowfence.Key{a, b}, nil }})
+	g, err := second.Generator(t.Context(), &lease.GeneratorOptions{Namespace: "orders"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := g.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := rotated.Decode(id); err != nil || p.Key != 1 {
+		t.Errorf("%d is %+v: %v", id, p, err)
+	}
+	if err := g.Close(); err != nil {
+		t.Error(err)
+	}
+	if ns, err := lease.ShowNamespace(t.Context(), st, "orders"); err != nil || len(ns.Keys) != 2 || ns.Keys[1] != b.ID() {
+		t.Errorf("the namespace knows %q: %v", ns.Keys, err)
+	}
+}
