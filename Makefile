@@ -60,6 +60,7 @@ prove: ## everything that takes long, for many hours: prints a row a part, write
 
 setup: ## install what the tests need (as root on Debian), or say what is missing and fail
 	@scripts/setup.sh $(PACKAGES)
+	@[ -z "$(strip $(PACKAGES))" ] || scripts/node.sh
 
 # To link without symbols takes half the time, and make lint vets.
 strict = go run ./scripts/strict -count=1 -vet=off -ldflags=-s
