@@ -39,7 +39,7 @@ const (
 	ttl       = 2 * time.Second // of the workers' leases
 
 	// patience is how long is waited for something that takes seconds, on a machine that may be busy.
-	patience = 90 * time.Second
+	patience = 4 * time.Minute
 )
 
 // scene is a store under faults, one after the other, and the processes that make IDs from it all the while.

