@@ -18,26 +18,29 @@ type Dialect struct {
 	name     string
 	embedded bool // the database belongs to one machine, so that namespaces may be made on first use
 	schema   []string
-	mark     string // query for what changes when the tables are made anew; "" where the probe or the file tells
-	probe    string // SELECT of a row by which a server says who it is; see answer; "" where the file tells
-	back     string // column of a record: 1 where something else than a swap wrote it, such as the reload of a dump
-	now      string // SELECT of the server's time in Unix microseconds; "" where it is this machine's
+	mark     string                                           // query for what changes when the tables are made anew; "" where the probe or the file tells
+	probe    string                                           // SELECT of a row by which a server says who it is; see answer; "" where the file tells
+	hear     func(context.Context, *sql.Conn) (answer, error) // an answer, where it is a question of its own
+	back     string                                           // column of a record: 1 where something else than a swap wrote it, such as the reload of a dump
+	now      string                                           // SELECT of the server's time in Unix microseconds; "" where it is this machine's
 
 	// bind gives a query with '?' the form that the database or its driver wants.
 	bind func(query string, args []any) (string, []any)
 	// exclusive runs do in a transaction that excludes other processes at the same work.
 	exclusive func(ctx context.Context, c *sql.Conn, do func() error) error
-	open      func(context.Context, *sql.Conn) (*file, error)         // checks a database at its first use
-	upgrade   []string                                                // brings tables of version 1 to the present one
-	lock      func(context.Context, *sql.Conn) error                  // keeps all others from adding rows, to the end of the transaction
-	look      func(context.Context, *sql.Conn) (bool, error)          // looks through all rows: were some put back, or are some gone; nil where nothing shows it
-	mend      func(ctx context.Context, c *sql.Conn, id string) error // gives the data another identity, and marks all rows as its own
-	swap      func(context.Context, *sql.Conn, []lease.Write, []error) (answer, error)
-	report    func(context.Context, *sql.Conn) ([]Finding, error)
-	busy      func(error) bool  // nothing was done since others are at work
-	noTable   func(error) bool  // the tables do not exist
-	denied    func(error) bool  // the user lacks a right; nil where users have none
-	advice    func(error) error // an error with what to do about it
+	open      func(context.Context, *sql.Conn) (*file, error) // checks a database at its first use
+	upgrade   []string                                        // brings tables of version 1 to the present one
+	lock      func(context.Context, *sql.Conn) error          // keeps all others from adding rows, to the end of the transaction
+	// look looks through all rows: were some put back, or are some gone? nil where nothing shows it.
+	look func(context.Context, *sql.Conn, *file) (bool, error)
+	// mend gives the data another identity, and marks all rows as its own.
+	mend    func(ctx context.Context, c *sql.Conn, f *file, id string) error
+	swap    func(context.Context, *sql.Conn, *file, []lease.Write, []error) (answer, error)
+	report  func(context.Context, *sql.Conn) ([]Finding, error)
+	busy    func(error) bool  // nothing was done since others are at work
+	noTable func(error) bool  // the tables do not exist
+	denied  func(error) bool  // the user lacks a right; nil where users have none
+	advice  func(error) error // an error with what to do about it
 
 	// rights returns who the user is, and what has to be run before and after the schema so that somebody else can make the tables for it.
 	rights func(ctx context.Context, c *sql.Conn) (user string, before, after []string, err error)
@@ -59,20 +62,13 @@ func (s *Store) prepare(ctx context.Context, c *sql.Conn) error {
 	if err := s.upgrade(ctx, c); err != nil {
 		return err
 	}
-	id, err := s.identify(ctx, c)
-	if err != nil {
+	if err := s.identify(ctx, c, f); err != nil {
 		return s.allowed(ctx, c, err)
-	}
-	if f != nil {
-		id += f.identity()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.ready { // another goroutine may have been faster: what it saw first counts
 		s.ready, s.file = true, f
-		if f != nil {
-			s.id = s.dialect.name + ":" + id
-		}
 	}
 	return nil
 }
@@ -158,41 +154,44 @@ func (s *Store) create(ctx context.Context, c *sql.Conn, made bool) error {
 	return nil
 }
 
-// identify returns the random identity of the data. It is new where rows were put back or are gone, or where the tables are others than those it was made for:
-// then what was granted since is forgotten.
-func (s *Store) identify(ctx context.Context, c *sql.Conn) (string, error) {
+// identify gives the data another random identity where rows were put back or are gone, or where the
+// tables are others than those it was made for: then what was granted since is forgotten.
+func (s *Store) identify(ctx context.Context, c *sql.Conn, f *file) error {
 	if s.dialect.look != nil {
-		back, err := s.dialect.look(ctx, c)
+		back, err := s.dialect.look(ctx, c, f)
 		if err == nil && back {
-			err = s.mend(ctx, c, "-")
+			err = s.mend(ctx, c, f, "")
 		}
 		if err != nil {
-			return "", err
+			return err
 		}
 	}
+	if s.dialect.mark == "" {
+		return nil
+	}
 	id, err := s.meta(ctx, c, "id")
-	if err != nil || s.dialect.mark == "" {
-		return id, err
+	if err != nil {
+		return err
 	}
 	var mark string
 	if err := c.QueryRowContext(ctx, s.dialect.mark).Scan(&mark); err != nil {
-		return "", fmt.Errorf("looking at the tables: %w", err)
+		return fmt.Errorf("looking at the tables: %w", err)
 	}
 	if _, of, marked := strings.Cut(id, "@"); marked && of == mark {
-		return id, nil
+		return nil
 	}
 	err = s.dialect.exclusive(ctx, c, func() error {
 		return s.exec(ctx, c, "UPDATE snowfence_meta SET value = ? WHERE name = ? AND value = ?", rand.Text()+"@"+mark, "id", id)
 	})
 	if err != nil {
-		return "", fmt.Errorf("marking the tables, which are not the ones of %s: %w", id, err)
+		return fmt.Errorf("marking the tables, which are not the ones of %s: %w", id, err)
 	}
-	return s.meta(ctx, c, "id")
+	return nil
 }
 
 // mend gives the data another identity if rows were put back or are gone, or if it still has the identity suspect, and marks all rows as those that it has now.
 // All of it is one transaction, so that everybody hears of it, and hears of it once.
-func (s *Store) mend(ctx context.Context, c *sql.Conn, suspect string) error {
+func (s *Store) mend(ctx context.Context, c *sql.Conn, f *file, suspect string) error {
 	err := s.dialect.exclusive(ctx, c, func() error {
 		if err := s.dialect.lock(ctx, c); err != nil {
 			return err
@@ -201,11 +200,11 @@ func (s *Store) mend(ctx context.Context, c *sql.Conn, suspect string) error {
 		if err != nil {
 			return err
 		}
-		back, err := s.dialect.look(ctx, c)
-		if err != nil || !back && id != suspect {
+		back, err := s.dialect.look(ctx, c, f)
+		if err != nil || !back && (suspect == "" || id != suspect) {
 			return err // somebody else has seen to it
 		}
-		return s.dialect.mend(ctx, c, rand.Text())
+		return s.dialect.mend(ctx, c, f, rand.Text())
 	})
 	if err != nil && !s.dialect.busy(err) {
 		err = fmt.Errorf("giving the data, which was put back, another identity: %w", err)

@@ -13,6 +13,9 @@ import (
 type file struct {
 	path string // with symbolic links resolved, as SQLite does it: the names of the side files come from it
 	info os.FileInfo
+
+	number  string   // that tells it from a copy
+	witness *witness // of its swaps; nil for connections that never write
 }
 
 // sides are the files beside a database that its connections use: the log with what was committed last, and the memory that its processes share.
@@ -36,7 +39,20 @@ func openFile(path string) (*file, error) {
 	if err := oneName(path, links(info), mounted(path)); err != nil {
 		return nil, err
 	}
-	return &file{path, info}, nil
+	f := &file{path: path, info: info}
+	f.number = f.identity()
+	return f, nil
+}
+
+// floor returns how many swaps the witness knows of, and whether it knows the database.
+func (f *file) floor(id string) (count int64, known bool, err error) {
+	if f == nil || f.witness == nil || id == "" {
+		return 0, true, nil
+	}
+	if count, known, err = f.witness.floor(id); err != nil {
+		err = fmt.Errorf("reading the witness beside the database: %w", err)
+	}
+	return count, known, err
 }
 
 // oneName refuses a file that can be reached by several names, each with side files of its own.

@@ -40,10 +40,10 @@ func (s *Store) Identity(ctx context.Context) (string, error) {
 	s.mu.Unlock()
 	var err error
 	switch {
-	case s.dialect.probe == "":
-		err = s.use(ctx, nothing) // compares the files
 	case id == "":
 		_, err = s.Get(ctx, []lease.Key{{Namespace: "-", Node: lease.NamespaceNode}}) // hears who answers
+	case s.dialect.embedded:
+		err = s.use(ctx, nothing) // compares the files
 	}
 	if err != nil {
 		return "", err
@@ -73,7 +73,7 @@ func (s *Store) hear(word answer, began int64) error {
 		return fmt.Errorf("a server of timeline %d answers (%s), after one of timeline %d (%s): stop the old one, or, if it was set back on purpose, restart this program",
 			word.term, id, s.term, s.id)
 	}
-	s.id, s.system, s.term, s.since, s.position = id, word.system, word.term, s.uses+1, word.position
+	s.id, s.own, s.system, s.term, s.since, s.position = id, word.own, word.system, word.term, s.uses+1, word.position
 	return nil
 }
 

@@ -128,7 +128,7 @@ func postgresBind(query string, args []any) (string, []any) {
 	return b.String(), args
 }
 
-func postgresSwap(ctx context.Context, c *sql.Conn, writes []lease.Write, errs []error) (answer, error) {
+func postgresSwap(ctx context.Context, c *sql.Conn, _ *file, writes []lease.Write, errs []error) (answer, error) {
 	items, err := batch(writes)
 	if err != nil {
 		return answer{}, err
@@ -160,14 +160,14 @@ func postgresLock(ctx context.Context, c *sql.Conn) error {
 }
 
 // postgresLook is one statement, so that the rows and their count are of one moment.
-func postgresLook(ctx context.Context, c *sql.Conn) (back bool, err error) {
+func postgresLook(ctx context.Context, c *sql.Conn, _ *file) (back bool, err error) {
 	err = c.QueryRowContext(ctx, `SELECT l.back + m.back > 0 OR l.rows <> coalesce(m.rows, -1)
 		FROM (SELECT count(*) AS rows, count(*) FILTER (WHERE xmin <> xid) AS back FROM snowfence_lease) l,
 		(SELECT max(CASE name WHEN 'rows' THEN value END)::bigint AS rows, count(*) FILTER (WHERE xmin <> xid) AS back FROM snowfence_meta) m`).Scan(&back)
 	return back, err
 }
 
-func postgresMend(ctx context.Context, c *sql.Conn, id string) error {
+func postgresMend(ctx context.Context, c *sql.Conn, _ *file, id string) error {
 	for _, step := range []string{
 		"UPDATE snowfence_lease SET xid = " + postgresXID + " WHERE xmin <> xid",
 		"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, '' FROM snowfence_lease WHERE node = -1 ON CONFLICT DO NOTHING",

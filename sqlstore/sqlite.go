@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -17,9 +18,22 @@ import (
 // with hard links or mounted as a single file, since SQLite keeps the last commits in files beside it (-wal, -shm), which each name has its own of.
 // Symbolic links are safe.
 //
-// While programs use the file, neither it nor the files beside it may be deleted, moved or copied over. Each use looks whether somebody did, and ends
-// the lease if so. Programs that open the file afterwards cannot know; so where the file or its -wal was deleted, both the old and the new may make the same IDs
-// until the old one's next renewal, about a third of the ttl at most. The lease keeps one connection of the pool open.
+// While programs use the file, neither it nor the files beside it may be deleted, moved or copied
+// over. Each use looks whether somebody did, and ends the lease if so. Programs that open the file
+// afterwards cannot know; so where the file or its -wal was deleted, both the old and the new may make
+// the same IDs until the old one's next renewal, about a third of the ttl at most. The lease keeps one
+// connection of the pool open.
+//
+// Data that is put back into the file is noticed: by .restore, by a dump of both tables or one, as a
+// copy over the file. Beside the database stands its witness (-witness), which says how many swaps the
+// database has seen; a database that has seen fewer, or has lost rows, has another identity, and
+// grants start above everything granted before. A swap is noted there without a sync, at the latest by
+// the read that stands between a renewal and its use. A file without its witness may have been put
+// back: it costs the same wait, once, after an upgrade from a version without, or when the witness was
+// deleted or left behind. What cannot be seen is a folder that is restored with file, inode and
+// witness, and a namespace that a restored dump does not have and that is made again: then wait for
+// the longest ttl in use (lease.Options.TTL and twice MaxSkew, 45 s unless set) before the first
+// program starts.
 func SQLite() Dialect {
 	return Dialect{
 		name:     "sqlite",
@@ -29,13 +43,19 @@ func SQLite() Dialect {
 				namespace TEXT NOT NULL, node INTEGER NOT NULL, nonce TEXT NOT NULL, revision INTEGER NOT NULL, generation INTEGER NOT NULL,
 				run_from INTEGER NOT NULL, until INTEGER NOT NULL, prev_until INTEGER NOT NULL, skip_from INTEGER NOT NULL, skip_until INTEGER NOT NULL,
 				holder TEXT NOT NULL, label TEXT NOT NULL, veto TEXT NOT NULL, written_at INTEGER NOT NULL, data TEXT NOT NULL,
-				PRIMARY KEY (namespace, node)) WITHOUT ROWID`,
+				seq INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (namespace, node)) WITHOUT ROWID`,
 			`CREATE INDEX IF NOT EXISTS snowfence_lease_node ON snowfence_lease (namespace, node)`, // narrow, to be counted
 			`CREATE INDEX IF NOT EXISTS snowfence_lease_until ON snowfence_lease (namespace, until, node)`,
 			`CREATE INDEX IF NOT EXISTS snowfence_lease_vacant ON snowfence_lease (namespace, until, node) WHERE holder = ''`,
 			`CREATE INDEX IF NOT EXISTS snowfence_lease_label ON snowfence_lease (namespace, label, node)`,
+			sqliteSeqIndex,
 		},
+		upgrade:   []string{"ALTER TABLE snowfence_lease ADD COLUMN seq INTEGER NOT NULL DEFAULT 0", sqliteSeqIndex},
+		hear:      sqliteHear,
 		back:      "0",
+		lock:      func(context.Context, *sql.Conn) error { return nil }, // the transaction excludes all others
+		look:      sqliteLook,
+		mend:      sqliteMend,
 		bind:      func(query string, args []any) (string, []any) { return query, args },
 		exclusive: sqliteExclusive,
 		open:      sqliteOpen,
@@ -73,6 +93,7 @@ func sqliteOpen(ctx context.Context, c *sql.Conn) (*file, error) {
 			return nil, fmt.Errorf("turning WAL mode on: %w", err)
 		}
 	}
+	f.witness = &witness{path: path + "-witness", like: f.info}
 	if mode != "wal" {
 		return nil, fmt.Errorf("file %s has the journal mode %s and refuses WAL: put it on a local file system that can be written", path, mode)
 	}
@@ -107,46 +128,138 @@ func sqliteExclusive(ctx context.Context, c *sql.Conn, do func() error) error {
 	return transaction(ctx, c, "BEGIN IMMEDIATE", do)
 }
 
-const sqliteInsert = insertSQL + " ON CONFLICT DO NOTHING"
+// The count of swaps is the highest seq of a row: each swap gives its row the next number.
+const (
+	sqliteSeqIndex = `CREATE INDEX IF NOT EXISTS snowfence_lease_seq ON snowfence_lease (seq)`
+	sqliteCount    = "(SELECT COALESCE(MAX(seq), 0) FROM snowfence_lease)"
+	sqliteID       = "COALESCE((SELECT value FROM snowfence_meta WHERE name = 'id'), 'no id')"
 
-func sqliteSwap(ctx context.Context, c *sql.Conn, writes []lease.Write, errs []error) (answer, error) {
+	// sqliteProbe says who answers. The rest of the identity is the file's.
+	sqliteProbe = "SELECT value, (SELECT MAX(seq) FROM snowfence_lease) FROM snowfence_meta WHERE name = 'id'"
+
+	sqliteUpdate = updateSet + ", seq = (SELECT MAX(seq) FROM snowfence_lease) + 1" + updateWhere
+	sqliteInsert = "INSERT INTO snowfence_lease (" + insertColumns + ", seq)" +
+		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, " + sqliteCount + " + 1) ON CONFLICT DO NOTHING"
+)
+
+func sqliteSwap(ctx context.Context, c *sql.Conn, f *file, writes []lease.Write, errs []error) (word answer, err error) {
 	if err := sqliteDurable(ctx, c); err != nil {
-		return answer{}, err
+		return word, err
 	}
-	if len(writes) == 1 { // a statement is a transaction of its own
-		var err error
-		errs[0], err = sqliteSwapOne(ctx, c.ExecContext, writes[0])
-		return answer{}, err
+	if f.witness != nil {
+		if err := f.witness.writable(); err != nil {
+			return word, fmt.Errorf("the witness beside the database: %w", err)
+		}
 	}
-	return answer{}, transaction(ctx, c, "BEGIN IMMEDIATE", func() error {
-		update, err := c.PrepareContext(ctx, updateSQL)
+	if len(writes) == 1 && writes[0].Old != "" && writes[0].New.Node >= 0 {
+		// A statement is a transaction of its own, and a renewal the most frequent one. It is noted by
+		// the read of the namespace that stands between a renewal and its use.
+		res, err := c.ExecContext(ctx, sqliteUpdate, append(values(writes[0]), writes[0].Old)...)
+		errs[0], err = outcome(res, err)
+		return word, err
+	}
+	return word, transaction(ctx, c, "BEGIN IMMEDIATE", func() error {
+		update, err := c.PrepareContext(ctx, sqliteUpdate)
 		if err != nil {
 			return err
 		}
 		defer update.Close()
+		var added []lease.Key
 		for i, w := range writes {
-			do := c.ExecContext
+			var res sql.Result
 			if w.Old != "" {
-				do = func(ctx context.Context, _ string, args ...any) (sql.Result, error) {
-					return update.ExecContext(ctx, args...)
-				}
+				res, err = update.ExecContext(ctx, append(values(w), w.Old)...)
+			} else {
+				res, err = c.ExecContext(ctx, sqliteInsert, values(w)...)
 			}
-			if errs[i], err = sqliteSwapOne(ctx, do, w); err != nil {
+			if errs[i], err = outcome(res, err); err != nil {
 				return err
 			}
+			if w.Old == "" && errs[i] == nil {
+				added = append(added, w.New.Key)
+			}
 		}
-		return nil
+		if err := sqliteAdded(ctx, c, f, added); err != nil {
+			return err
+		}
+		word, err = sqliteHear(ctx, c)
+		return err
 	})
 }
 
-// sqliteSwapOne returns what became of a write, or the error of the database.
-func sqliteSwapOne(ctx context.Context, do func(context.Context, string, ...any) (sql.Result, error), w lease.Write) (result, err error) {
-	query, args := sqliteInsert, values(w)
-	if w.Old != "" {
-		query, args = updateSQL, append(args, w.Old)
+func sqliteHear(ctx context.Context, c *sql.Conn) (word answer, err error) {
+	var count sql.NullInt64 // there are no rows at first
+	err = c.QueryRowContext(ctx, sqliteProbe).Scan(&word.own, &count)
+	if errors.Is(err, sql.ErrNoRows) {
+		return answer{own: "no id"}, nil
 	}
-	res, err := do(ctx, query, args...)
-	return outcome(res, err)
+	word.position = count.Int64
+	return word, err
+}
+
+// sqliteAdded counts new rows and remembers namespaces. One that is made again after its rows are gone
+// gives the data another identity.
+func sqliteAdded(ctx context.Context, c *sql.Conn, f *file, added []lease.Key) error {
+	if len(added) == 0 {
+		return nil
+	}
+	again := false
+	for _, k := range added {
+		if k.Node != lease.NamespaceNode {
+			continue
+		}
+		res, err := c.ExecContext(ctx, "INSERT INTO snowfence_meta (name, value) VALUES (?, '') ON CONFLICT DO NOTHING", "namespace "+k.Namespace)
+		if err != nil {
+			return err
+		}
+		n, err := res.RowsAffected()
+		if err != nil {
+			return err
+		}
+		again = again || n == 0
+	}
+	if again {
+		return sqliteMend(ctx, c, f, rand.Text())
+	}
+	_, err := c.ExecContext(ctx, "UPDATE snowfence_meta SET value = CAST(value AS INTEGER) + ? WHERE name = 'rows'", len(added))
+	return err
+}
+
+// sqliteLook compares the database with the witness, and the rows with their count.
+func sqliteLook(ctx context.Context, c *sql.Conn, f *file) (back bool, err error) {
+	if f.witness == nil {
+		return false, nil // these connections never write
+	}
+	var id string
+	var count, rows, counted int64
+	err = c.QueryRowContext(ctx, "SELECT "+sqliteID+", "+sqliteCount+", (SELECT COUNT(*) FROM snowfence_lease),"+
+		" COALESCE((SELECT CAST(value AS INTEGER) FROM snowfence_meta WHERE name = 'rows'), -1)").Scan(&id, &count, &rows, &counted)
+	if err != nil {
+		return false, err
+	}
+	floor, known, err := f.floor(id)
+	return !known || count < floor || rows != counted, err
+}
+
+// sqliteMend writes the witness before the commit: who sees the other identity finds it there.
+func sqliteMend(ctx context.Context, c *sql.Conn, f *file, id string) error {
+	for _, step := range []string{
+		"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, '' FROM snowfence_lease WHERE node = -1 ON CONFLICT DO NOTHING",
+		"INSERT INTO snowfence_meta (name, value) SELECT 'rows', COUNT(*) FROM snowfence_lease WHERE true ON CONFLICT DO UPDATE SET value = excluded.value",
+		"UPDATE snowfence_meta SET value = '" + id + "' WHERE name = 'id'",
+	} {
+		if _, err := c.ExecContext(ctx, step); err != nil {
+			return err
+		}
+	}
+	var count int64
+	if err := c.QueryRowContext(ctx, "SELECT "+sqliteCount).Scan(&count); err != nil {
+		return err
+	}
+	if err := f.witness.begin(id, count); err != nil {
+		return fmt.Errorf("writing the witness beside the database: %w", err)
+	}
+	return nil
 }
 
 func sqliteReport(ctx context.Context, c *sql.Conn) ([]Finding, error) {

@@ -41,6 +41,7 @@ type Store struct {
 	id       string        // of the database, as told last
 	system   string        // of the server that told it; see answer
 	term     int64         // the same
+	own      string        // the random ID of its data
 	position int64         // highest one of the server that was told
 	uses     int64         // begun so far
 	since    int64         // the use that was told id first
@@ -169,6 +170,9 @@ func (s *Store) read(ctx context.Context, where string, args []any) (out []lease
 	for range 3 { // who put data back may still be at it
 		err = s.use(ctx, func(c *sql.Conn) (word answer, err error) {
 			out, word, err = records(ctx, c, query, args)
+			if err == nil && s.dialect.hear != nil {
+				word, err = s.dialect.hear(ctx, c)
+			}
 			return word, err
 		})
 		if !errors.Is(err, errBack) {
@@ -235,7 +239,7 @@ func (s *Store) once(ctx context.Context, do func(*sql.Conn) (answer, error)) er
 	s.mu.Lock()
 	ready := s.ready
 	s.uses++
-	began, before := s.uses, answer{id: strings.TrimPrefix(s.id, s.dialect.name+":"), position: s.position}
+	began, before := s.uses, answer{id: strings.TrimPrefix(s.id, s.dialect.name+":"), own: s.own, position: s.position}
 	s.mu.Unlock()
 	c, err := s.db.Conn(ctx)
 	if err != nil {
@@ -251,20 +255,47 @@ func (s *Store) once(ctx context.Context, do func(*sql.Conn) (answer, error)) er
 	if err != nil {
 		return err
 	}
+	f := s.opened()
+	seen, known, err := f.floor(before.own)
+	if err != nil {
+		return err
+	}
+	before.position = max(before.position, seen)
 	word, err := do(c)
 	open := c.Raw(func(any) error { return nil }) == nil
 	if err := s.settle(used, open, err); err != nil {
 		return err
 	}
+	if f != nil && word.own != "" {
+		word.id = word.own + f.number
+		if word.own != before.own || !known {
+			if _, known, err = f.floor(word.own); err != nil {
+				return err
+			}
+			word.back = !known
+		}
+	}
 	if word.wentBack(before) {
-		if err := s.mend(ctx, c, word.own); err != nil {
+		if err := s.mend(ctx, c, f, word.own); err != nil {
 			return err
 		}
 		return errBack
 	}
+	if f != nil && f.witness != nil && word.own != "" && word.position > seen {
+		if err := f.witness.note(word.own, word.position); err != nil {
+			return fmt.Errorf("writing the witness beside the database: %w", err)
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.hear(word, began)
+}
+
+// opened returns the file of the database; nil where it is none.
+func (s *Store) opened() *file {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.file
 }
 
 // settle returns the error of a use, or that the files it used are no longer those of all.

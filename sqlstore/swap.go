@@ -14,10 +14,14 @@ import (
 )
 
 const (
-	updateSQL = "UPDATE snowfence_lease SET nonce = ?, revision = ?, generation = ?, run_from = ?, until = ?, prev_until = ?, skip_from = ?, skip_until = ?," +
-		" holder = ?, label = ?, veto = ?, written_at = ?, data = ? WHERE namespace = ? AND node = ? AND nonce = ?"
-	insertSQL = "INSERT INTO snowfence_lease (nonce, revision, generation, run_from, until, prev_until, skip_from, skip_until," +
-		" holder, label, veto, written_at, data, namespace, node) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	updateSet = "UPDATE snowfence_lease SET nonce = ?, revision = ?, generation = ?, run_from = ?, until = ?, prev_until = ?, skip_from = ?, skip_until = ?," +
+		" holder = ?, label = ?, veto = ?, written_at = ?, data = ?"
+	updateWhere = " WHERE namespace = ? AND node = ? AND nonce = ?"
+	updateSQL   = updateSet + updateWhere
+
+	insertColumns = "nonce, revision, generation, run_from, until, prev_until, skip_from, skip_until," +
+		" holder, label, veto, written_at, data, namespace, node"
+	insertSQL = "INSERT INTO snowfence_lease (" + insertColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 // values are those of a write, in the order of the columns in updateSQL and insertSQL.
@@ -81,7 +85,7 @@ func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
 		for i, at := range order[:n] {
 			part[i] = writes[at]
 		}
-		err := s.use(ctx, func(c *sql.Conn) (answer, error) { return s.dialect.swap(ctx, c, part, results) })
+		err := s.use(ctx, func(c *sql.Conn) (answer, error) { return s.dialect.swap(ctx, c, s.opened(), part, results) })
 		if err != nil {
 			fill(results, err)
 		}

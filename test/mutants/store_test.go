@@ -44,6 +44,50 @@ var storeMutants = []mutant{
 		old: `	if level >= 2 {`, now: `	if level >= 0 {`, pkg: "./test/sqlite", test: "TestDurable",
 	},
 	{
+		rule: "a file that has seen fewer swaps than its witness was put back", file: "sqlstore/sqlite.go",
+		old: `!known || count < floor || rows != counted`, now: `!known || rows != counted`, pkg: "./test/sqlite", test: "TestReloadIsNoticed/restore",
+	},
+	{
+		rule: "so may one without a witness", file: "sqlstore/sqlite.go",
+		old: `!known || count < floor || rows != counted`, now: `count < floor || rows != counted`, pkg: "./test/sqlite", test: "TestWitness/deleted",
+	},
+	{
+		rule: "and one whose rows are gone", file: "sqlstore/sqlite.go",
+		old: `!known || count < floor || rows != counted`, now: `!known || count < floor`, pkg: "./test/sqlite", test: "TestGoneRowsAreNoticed",
+	},
+	{
+		rule: "each use compares with the witness", file: "sqlstore/store.go",
+		old: `before.position = max(before.position, seen)`, now: `_ = seen`, pkg: "./test/sqlite", test: "TestSwapsBehindTheWitness",
+	},
+	{
+		rule: "the witness names the database", file: "sqlstore/witness.go",
+		old: `fmt.Fprintf(sum, "%s %d", id, count)`, now: `fmt.Fprintf(sum, "%d", count)`, pkg: "./test/sqlite", test: "TestWitness/of_another_database$",
+	},
+	{
+		rule: "swaps are noted", file: "sqlstore/store.go",
+		old: `word.position > seen {`, now: `false {`, pkg: "./test/sqlite", test: "TestSwapsBehindTheWitness",
+	},
+	{
+		rule: "each count has a slot of its own", file: "sqlstore/witness.go",
+		old: `count%slots*slotWidth)`, now: `0)`, pkg: "./sqlstore", test: "TestWitnessKeepsTheHighest",
+	},
+	{
+		rule: "the highest count is the witness's", file: "sqlstore/witness.go",
+		old: `counts[j] > counts[i]`, now: `counts[j] < counts[i]`, pkg: "./sqlstore", test: "TestWitnessKeepsTheHighest",
+	},
+	{
+		rule: "a swap gives its row the next number", file: "sqlstore/sqlite.go",
+		old: `(SELECT MAX(seq) FROM snowfence_lease) + 1" + updateWhere`, now: `(SELECT MAX(seq) FROM snowfence_lease)" + updateWhere`, pkg: "./test/sqlite", test: "TestReloadIsNoticed/the_leases_alone",
+	},
+	{
+		rule: "a namespace that is made again in a file gives another identity", file: "sqlstore/sqlite.go",
+		old: `again = again || n == 0`, now: `_ = n`, pkg: "./test/sqlite", test: "TestMadeAgainUnderConnectedStore",
+	},
+	{
+		rule: "the witness has the rights of the file", file: "sqlstore/witness.go",
+		old: `f.Chmod(w.like.Mode().Perm())`, now: `nil`, pkg: "./test/sqlite", test: "TestWitnessHasTheRightsOfTheFile",
+	},
+	{
 		rule: "a promoted server is another one", file: "sqlstore/postgres.go",
 		old: `i.system || ':' || i.timeline ||`, now: `i.system ||`, pkg: "./test/postgres", test: "TestRecoveredBetweenRuns",
 	},
@@ -69,7 +113,7 @@ var storeMutants = []mutant{
 	},
 	{
 		rule: "and does not call them lost", file: "sqlstore/swap.go",
-		old: `found[n].Nonce == writes[i].Old:`, now: `false:`, pkg: "./test/postgres", test: "TestSwapLeavesReloadedRowsAlone",
+		old: `found[n].Nonce == writes[i].Old:`, now: `found[n].Nonce == "" && writes[i].Old != "":`, pkg: "./test/postgres", test: "TestSwapLeavesReloadedRowsAlone",
 	},
 	{
 		rule: "who opens a database looks through its leases", file: "sqlstore/postgres.go",

@@ -58,7 +58,7 @@ func rights(path string, err error) string {
 	case fileErr == nil && (groupOf(file) != group || file.Mode().Perm()&0o060 != 0o060):
 		return fmt.Sprintf("the users of group %s share the folder of this store, and not its file: as root, chgrp %s %s && chmod 660 %s", group, group, path, path)
 	}
-	return fmt.Sprintf("the files %s-wal and %s-shm are to have the group and the mode of %s: as root, correct them with chgrp and chmod", path, path, path)
+	return fmt.Sprintf("the files %s-wal, %s-shm and %s-witness are to have the group and the mode of %s: as root, correct them with chgrp and chmod", path, path, path, path)
 }
 
 // shared reports whether a folder is meant for the users of its group: they may write, and what is made there is the group's.

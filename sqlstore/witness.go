@@ -1,0 +1,157 @@
+package sqlstore
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// witness is the file beside a database that says how many swaps the database has seen. A
+// database that has seen fewer was put back: by .restore, by a dump, or as a copy over the file.
+//
+// Each swap is noted after its commit and without a sync, so the file may be behind and is never
+// ahead. Programs that note swaps at the same time do so in any order. Hence the slots: a count
+// has its own among some, and the highest one counts.
+type witness struct {
+	path string
+	like os.FileInfo // the database: who may write it may write its witness
+
+	mu     sync.Mutex
+	open   *os.File // nil when there is none
+	denied error    // why this user may not write it: he may only read the database
+}
+
+const (
+	slots     = 16
+	slotWidth = 20 + 1 + 16 + 1
+)
+
+// slot is a count with a checksum, which also tells the database that it is of.
+func slot(id string, count int64) string {
+	sum := fnv.New64a()
+	fmt.Fprintf(sum, "%s %d", id, count)
+	return fmt.Sprintf("%020d %016x\n", count, sum.Sum64())
+}
+
+// floor returns the highest count that was noted for a database, and whether there is one.
+func (w *witness) floor(id string) (count int64, known bool, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if count, known, err = w.read(id); known || err != nil {
+		return count, known, err
+	}
+	if err := w.reopen(); err != nil { // it was deleted or replaced, or is there by now
+		return 0, false, err
+	}
+	return w.read(id)
+}
+
+func (w *witness) read(id string) (count int64, known bool, err error) {
+	if w.open == nil {
+		return 0, w.denied != nil, nil
+	}
+	var text [slots * slotWidth]byte
+	n, err := w.open.ReadAt(text[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, false, err
+	}
+	var counts [slots]int64
+	for i := range counts {
+		if line := text[i*slotWidth:]; (i+1)*slotWidth <= n {
+			counts[i], _ = strconv.ParseInt(string(line[:20]), 10, 64)
+		}
+	}
+	for range counts { // the highest one first
+		i := 0
+		for j := range counts {
+			if counts[j] > counts[i] {
+				i = j
+			}
+		}
+		if (i+1)*slotWidth <= n && string(text[i*slotWidth:(i+1)*slotWidth]) == slot(id, counts[i]) {
+			return counts[i], true, nil
+		}
+		counts[i] = -1
+	}
+	return 0, false, nil
+}
+
+// note writes that a database has seen so many swaps, which are committed.
+func (w *witness) note(id string, count int64) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.denied != nil || w.open == nil {
+		return nil // who swaps asks first; see writable
+	}
+	_, err := w.open.WriteAt([]byte(slot(id, count)), count%slots*slotWidth)
+	return err
+}
+
+// writable returns why swaps could not be noted.
+func (w *witness) writable() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.denied == nil {
+		return nil
+	}
+	if err := w.reopen(); err != nil { // it may be allowed by now
+		return err
+	}
+	return w.denied
+}
+
+// begin makes the file, or begins it anew, for a database with another identity.
+func (w *witness) begin(id string, count int64) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	err := w.reopen()
+	if err == nil && w.open == nil {
+		err = w.create()
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := w.open.WriteAt([]byte(strings.Repeat(slot(id, count), slots)), 0); err != nil {
+		return err
+	}
+	return w.open.Sync()
+}
+
+func (w *witness) reopen() error {
+	if w.open != nil {
+		_ = w.open.Close()
+		w.open = nil
+	}
+	f, err := os.OpenFile(w.path, os.O_RDWR, 0)
+	w.denied = nil
+	if errors.Is(err, fs.ErrPermission) {
+		w.denied = err
+		f, err = os.Open(w.path)
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	if err == nil {
+		w.open = f
+	}
+	return err
+}
+
+// create gives the file the rights of the database, as SQLite does with the files beside it.
+func (w *witness) create() error {
+	f, err := os.OpenFile(w.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	w.open = f
+	if err := owned(f, w.like); err != nil {
+		return err
+	}
+	return f.Chmod(w.like.Mode().Perm())
+}

@@ -1,0 +1,55 @@
+package sqlstore
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestWitnessKeepsTheHighest notes counts in all orders, and by programs that are late.
+func TestWitnessKeepsTheHighest(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ids.db")
+	if err := os.WriteFile(path, nil, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, other := &witness{path: path + "-witness", like: info}, &witness{path: path + "-witness", like: info}
+	check := func(id string, want int64, wantKnown bool) {
+		t.Helper()
+		for _, w := range []*witness{w, other} {
+			if count, known, err := w.floor(id); count != want || known != wantKnown || err != nil {
+				t.Errorf("%d, %v, %v; it should be %d, %v", count, known, err, want, wantKnown)
+			}
+		}
+	}
+	note := func(w *witness, id string, count int64) {
+		t.Helper()
+		if err := w.note(id, count); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check("a", 0, false)
+	if err := w.begin("a", 5); err != nil {
+		t.Fatal(err)
+	}
+	check("a", 5, true)
+	for _, count := range []int64{8, 7, 6, 9, 10} {
+		note(w, "a", count)
+	}
+	check("a", 10, true)
+	note(other, "a", 9) // late
+	check("a", 10, true)
+	for count := int64(11); count < 60; count++ {
+		note(other, "a", count)
+		check("a", count, true)
+	}
+	check("b", 0, false)
+	if err := other.begin("b", 3); err != nil {
+		t.Fatal(err)
+	}
+	note(w, "a", 60) // of the database of before
+	check("b", 3, true)
+}

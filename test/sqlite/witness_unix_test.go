@@ -1,0 +1,60 @@
+//go:build unix
+
+package sqlite
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// TestWitnessThatMayNotBeWritten lets a user read a file whose witness he may not write, and refuses his swaps. Root may write all, so it runs as nobody.
+func TestWitnessThatMayNotBeWritten(t *testing.T) {
+	if os.Getuid() == 0 {
+		dir, err := os.MkdirTemp("", "snowfence-nobody-")
+		if err == nil {
+			defer os.RemoveAll(dir)
+			err = os.Chown(dir, 65534, 65534)
+		}
+		var test []byte
+		if err == nil {
+			test, err = os.ReadFile(os.Args[0])
+		}
+		if err == nil {
+			err = os.WriteFile(dir+"/test", test, 0o755) // where nobody may run it
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(dir+"/test", "-test.run=^"+t.Name()+"$", "-test.v")
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir, "HOME="+dir)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	path, _, before := scene(t)
+	nonce := "b"
+	for _, mode := range []os.FileMode{0o400, 0, 0o600} {
+		if err := os.Chmod(path+"-witness", mode); err != nil {
+			t.Fatal(err)
+		}
+		same(t, path, before, "a change of the mode")
+		db, st := openFile(t, path)
+		defer db.Close()
+		next := nonce + "b"
+		err := st.Swap(t.Context(), []lease.Write{{Old: nonce, New: record(1, next)}})[0]
+		if mode == 0o600 && err != nil || mode != 0o600 && !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("mode %v: %v", mode, err)
+		}
+		if rs, getErr := st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: 1}}); getErr != nil || (rs[0].Nonce == nonce) != (err != nil) {
+			t.Errorf("mode %v: %+v, %v", mode, rs, getErr)
+		}
+	}
+}
