@@ -23,7 +23,12 @@
 //
 // # What no lease can see
 //
-// The promise holds within one namespace of one store that is linearizable and durable. A machine that is resumed twice from one snapshot
-// has two holders of one grant until the next renewal, at most a third of the ttl later; a store that was set back to an older state likewise. Both are
-// caught then: the loser of the swap is sealed, and after a set-back grants start above everything that can have been granted.
+// The promise holds within one namespace of one store that is linearizable and durable. There are three exceptions, each with a bound:
+//
+//   - A machine is resumed twice from one snapshot: both copies hold the same grant, and can make the same IDs until the second of them renews, a third of
+//     the ttl (5 s) while the store answers and never beyond the end of the grant. The loser of the swap is sealed.
+//   - The snapshot was taken while a node was acquired: both copies can get the same new grant, with the same bound.
+//   - A store is set back and looks like the one before: who acquires a node can be granted ticks again that the store has forgotten, until the
+//     forgotten holder notices at its next renewal, a third of the ttl (5 s), and grants start above everything that can have been granted; where that one is gone,
+//     until all that was granted before has ended ([AfterSetBack]).
 package lease

@@ -29,6 +29,14 @@ the library itself that runs. Every ID is checked: that it is new, in order, and
 one grant that the store had acknowledged; and when the faults end, that every process
 makes IDs again within a bound.
 
+Counted as unseen, and not as collisions, are IDs made twice in the time that no lease can
+see, each within its bound:
+  - A machine is resumed twice from one snapshot: until the second copy renews, and never
+    beyond the end of the grant that both hold.
+  - The snapshot was taken while a node was acquired: the same, for the new grant of both.
+  - A store is set back and looks like the one before: what is granted again until the
+    forgotten holder notices at its next renewal.
+
 One seed is one run of 12 virtual minutes and some for the recovery; more hours are more
 runs, with the seeds after it. The same seed always gives the same run. If something
 collides, the run is reduced to the steps that matter, these are printed, and the exit
@@ -100,7 +108,7 @@ func simulationRows(f *simulateFlags, t *simulate.Figures) [][2]string {
 		}
 	}
 	add("IDs", "%s, each checked", thousands(t.IDs))
-	add("unseen", "%s made twice in the time that no lease can see (docs/reliability.md)", thousands(t.Unseen))
+	add("unseen", "%s made twice in the time that no lease can see (snowfence simulate --help)", thousands(t.Unseen))
 	return rows
 }
 
