@@ -68,6 +68,7 @@ func TestStateFileIsBegunAnew(t *testing.T) {
 			all = append(all, stateRun(t, path, s, clock)...)
 			checkIncreasing(t, all)
 			stopped, _ := clock.now()
+			last := takeFile(t, path)
 			c.hurt(t, path, copied)
 			_, err := StateFile(path, s, 1)
 			if !errors.Is(err, ErrStateFile) || !strings.Contains(err.Error(), c.says) ||
@@ -78,12 +79,20 @@ func TestStateFileIsBegunAnew(t *testing.T) {
 				t.Fatal(err)
 			}
 			f = openState(t, path, s, 1)
-			g := newGenerator(t, Config{Fence: f, Lead: 3000, Time: clock.now, MaxWait: -1})
+			g, err := New(Config{Fence: f, Lead: 3000, Time: clock.now, MaxWait: -1})
+			if err != nil {
+				t.Fatal(err)
+			}
 			if id, err := g.TryNext(); err == nil {
 				t.Errorf("%d before the time", id)
 			}
 			clock.advance(time.Second)
 			checkIncreasing(t, append(all, take(t, g, 100)...))
+			kill(t, f)
+			putFile(t, path, last)
+			if _, err := StateFile(path, s, 1); !errors.Is(err, ErrStateFile) {
+				t.Errorf("the last file from before: %v", err)
+			}
 		})
 	}
 }

@@ -51,12 +51,15 @@ func encode(r lease.Record, mark string) string {
 
 const fields = 14
 
+// remedy is what to do about a damaged record. A backup is older than the last renewal, so a restore alone is not safe.
+const remedy = "stop its programs, restore a backup, and wait the longest ttl and twice the skew before one starts (docs/operations.md, Backup)"
+
 // decode returns the record of a value, and the mark of the call that wrote it.
 func decode(k lease.Key, value []byte) (r lease.Record, mark string, err error) {
 	r.Key = k
 	part := strings.Split(string(value), "\t")
 	if len(part) != fields {
-		return r, "", fmt.Errorf("the record of node %d of namespace %q is damaged: it has %d fields, not %d: restore a backup", k.Node, k.Namespace, len(part), fields)
+		return r, "", fmt.Errorf("the record of node %d of namespace %q is damaged: it has %d fields, not %d: %s", k.Node, k.Namespace, len(part), fields, remedy)
 	}
 	ints := [...]*int64{1: &r.Until, 5: &r.Revision, 6: &r.Generation, 7: &r.From, 8: &r.PrevUntil, 9: &r.SkipFrom, 10: &r.SkipUntil, 11: &r.At}
 	texts := [fields]*string{0: &r.Nonce, 2: &r.Holder, 3: &r.Label, 4: &mark, 12: &r.Veto, 13: &r.Data}
@@ -74,7 +77,7 @@ func decode(k lease.Key, value []byte) (r lease.Record, mark string, err error) 
 		err = errors.New("it has no nonce")
 	}
 	if err != nil {
-		err = fmt.Errorf("the record of node %d of namespace %q is damaged: restore a backup: %w", k.Node, k.Namespace, err)
+		err = fmt.Errorf("the record of node %d of namespace %q is damaged: %s: %w", k.Node, k.Namespace, remedy, err)
 	}
 	return r, mark, err
 }

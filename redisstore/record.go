@@ -56,7 +56,8 @@ func encode(r lease.Record) string {
 	return string(b)
 }
 
-var errDamaged = errors.New("the record is damaged: restore the store from a backup")
+var errDamaged = errors.New("the record is damaged: " +
+	"stop its programs, restore a backup, and wait the longest ttl and twice the skew before one starts (docs/operations.md, Backup)")
 
 // decode is the inverse of encode.
 func decode(k lease.Key, s string) (r lease.Record, err error) {

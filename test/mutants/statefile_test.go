@@ -8,16 +8,16 @@ var stateFileMutants = []mutant{
 	},
 	{
 		rule: "state file: a give-back is not below the grant", file: "statefile.go", pkg: ".",
-		old: `min(f.state.until, max(used, f.from))`, now: `min(f.state.until, used)`, test: "TestStateFile",
+		old: `min(f.state.until, max(used, f.from))`, now: `min(f.state.until, used)`, test: "TestStateFileTicks",
 	},
 	{
 		rule: "state file: a give-back raises nothing", file: "statefile.go", pkg: ".",
-		old: `min(f.state.until, max(used, f.from))`, now: `max(used, f.from)`, test: "TestStateFile",
+		old: `min(f.state.until, max(used, f.from))`, now: `max(used, f.from)`, test: "TestStateFileTicks",
 	},
 	{
 		rule: "state file: the next grant begins above the last", file: "statefile.go", pkg: ".",
 		old: `	f.from = f.state.until
-	return f, nil`, now: `	return f, nil`, test: "TestStateFile",
+	return f, nil`, now: `	return f, nil`, test: "TestStateFileTicks",
 	},
 	{
 		rule: "state file: an older copy is refused", file: "statefile_content.go", pkg: ".",

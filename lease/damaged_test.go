@@ -1,0 +1,29 @@
+package lease_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// A backup is older than the last renewal. Who is told to restore one is told to wait, too, or the next holders repeat IDs.
+func TestDamagedNamespaceSaysWhatIsSafe(t *testing.T) {
+	st := lease.NewMemory()
+	if _, err := lease.CreateNamespace(t.Context(), st, "orders", thousand(t), nil); err != nil {
+		t.Fatal(err)
+	}
+	rs, err := st.Get(t.Context(), []lease.Key{{Namespace: "orders", Node: lease.NamespaceNode}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rs[0]
+	r.Nonce, r.Data = "another", "{"
+	if err := st.Swap(t.Context(), []lease.Write{{rs[0].Nonce, r}})[0]; err != nil {
+		t.Fatal(err)
+	}
+	_, err = lease.ShowNamespace(t.Context(), st, "orders")
+	if err == nil || !strings.Contains(err.Error(), "stop its programs, restore a backup, and wait the longest ttl and twice the skew before one starts") {
+		t.Errorf("%v", err)
+	}
+}
