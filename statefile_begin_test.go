@@ -14,7 +14,7 @@ import (
 func stateRun(t *testing.T, path string, s *Scheme, clock *fakeClock) []ID {
 	t.Helper()
 	f := openState(t, path, s, 1)
-	g, err := New(Config{Fence: f, Lead: 3000, Time: clock.now, MaxWait: -1})
+	g, err := New(Config{Fence: f, Lead: 900, Time: clock.now, MaxWait: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,11 +75,11 @@ func TestStateFileIsBegunAnew(t *testing.T) {
 				!strings.Contains(err.Error(), "with a time after all their IDs (that of the stop, and their lead): BeginStateFile") {
 				t.Fatalf("%v", err)
 			}
-			if err := BeginStateFile(path, s, 1, stopped.Add(3000*time.Millisecond)); err != nil {
+			if err := BeginStateFile(path, s, 1, stopped.Add(900*time.Millisecond)); err != nil {
 				t.Fatal(err)
 			}
 			f = openState(t, path, s, 1)
-			g, err := New(Config{Fence: f, Lead: 3000, Time: clock.now, MaxWait: -1})
+			g, err := New(Config{Fence: f, Lead: 900, Time: clock.now, MaxWait: -1})
 			if err != nil {
 				t.Fatal(err)
 			}
