@@ -22,9 +22,32 @@ const version = "1"
 type seen struct {
 	ready    bool
 	cluster  uint64
-	id       string // value of the id key
-	revision int64  // highest revision of the cluster that was seen
-	setBack  bool   // the revision fell: the id has to be changed
+	id       stamp // of the id key
+	revision int64 // highest revision of the cluster that was seen
+	setBack  bool  // the revision fell: the id has to be changed
+}
+
+// stamp is the id key as it is: its value, and the revisions of its creation and of its last change.
+// Who puts a copy back, changes these. A restored snapshot has them as they were.
+type stamp struct {
+	value           string
+	created, change int64
+}
+
+func stampOf(r *pb.RangeResponse) stamp {
+	if len(r.Kvs) == 0 {
+		return stamp{}
+	}
+	return stamp{string(r.Kvs[0].Value), r.Kvs[0].CreateRevision, r.Kvs[0].ModRevision}
+}
+
+// same is the condition that the id key is the one that was seen.
+func (s *Store) same(id stamp) []clientv3.Cmp {
+	return []clientv3.Cmp{
+		clientv3.Compare(clientv3.CreateRevision(s.keys.id()), "=", id.created),
+		clientv3.Compare(clientv3.ModRevision(s.keys.id()), "=", id.change),
+		clientv3.Compare(clientv3.Value(s.keys.id()), "=", id.value),
+	}
 }
 
 // Identity implements [lease.Identifier]. It costs no round trip once the store was used, since every answer says who gave it.
@@ -34,7 +57,8 @@ func (s *Store) Identity(ctx context.Context) (string, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return fmt.Sprintf("etcd:%x:%s", s.seen.cluster, strings.TrimPrefix(s.seen.id, version+" ")), nil
+	id := s.seen.id
+	return fmt.Sprintf("etcd:%x:%s:%d.%d", s.seen.cluster, strings.TrimPrefix(id.value, version+" "), id.created, id.change), nil
 }
 
 // ready returns what was seen so far. At the first use, and after the data was set back, it finds or writes the id.
@@ -60,15 +84,12 @@ func (s *Store) ready(ctx context.Context) (seen, error) {
 	// Reading comes first, so that those who may only read can do that much.
 	resp, err := s.kv.Txn(ctx).Then(get).Commit()
 	if err == nil {
-		var found string
-		if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
-			found = string(kvs[0].Value)
-		}
+		found := stampOf(resp.Responses[0].GetResponseRange())
 		switch {
-		case found == "":
+		case found == stamp{}:
 			resp, err = s.kv.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(key), "=", 0)).Then(put, get).Else(get).Commit()
 		case now.setBack && found == now.id: // nobody else has changed it yet
-			resp, err = s.kv.Txn(ctx).If(clientv3.Compare(clientv3.Value(key), "=", found)).Then(put, get).Else(get).Commit()
+			resp, err = s.kv.Txn(ctx).If(s.same(found)...).Then(put, get).Else(get).Commit()
 		}
 	}
 	if err != nil {
@@ -78,8 +99,8 @@ func (s *Store) ready(ctx context.Context) (seen, error) {
 	if len(last.Kvs) == 0 {
 		return seen{}, fmt.Errorf("etcdstore: the key %q vanished: somebody deletes it", key)
 	}
-	id := string(last.Kvs[0].Value)
-	if v, _, _ := strings.Cut(id, " "); v != version {
+	id := stampOf(last)
+	if v, _, _ := strings.Cut(id.value, " "); v != version {
 		return seen{}, fmt.Errorf("etcdstore: the keys below %q have version %q, and this program knows version %q: use a newer program, or another prefix", string(s.keys), v, version)
 	}
 	s.mu.Lock()
@@ -96,7 +117,7 @@ func (s *Store) look() seen {
 
 // observe compares who answered with who was asked. The answer is of no use if that is somebody else. A revision is compared with the highest one that was seen before
 // the question: answers to questions asked at the same time come in any order.
-func (s *Store) observe(before seen, h *pb.ResponseHeader, id string) error {
+func (s *Store) observe(before seen, h *pb.ResponseHeader, id stamp) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := &s.seen
@@ -108,7 +129,7 @@ func (s *Store) observe(before seen, h *pb.ResponseHeader, id string) error {
 		err = fmt.Errorf("etcdstore: the cluster went back from revision %d to %d: its data was set back", before.revision, h.Revision)
 		now.setBack = now.setBack || now.id == before.id
 	case id != before.id:
-		err = fmt.Errorf("etcdstore: the key %q was changed or deleted: this counts as another store", s.keys.id())
+		err = fmt.Errorf("etcdstore: the key %q was changed, deleted or put back: this counts as another store", s.keys.id())
 	default:
 		now.revision = max(now.revision, h.Revision)
 		return nil
@@ -160,14 +181,7 @@ func (s *Store) answer(before seen, resp *clientv3.TxnResponse) (answer, error) 
 	for i, r := range resp.Responses {
 		ranges[i] = r.GetResponseRange()
 	}
-	return answer{resp.Header.Revision, ranges[1:]}, s.observe(before, resp.Header, valueOf(ranges[0]))
-}
-
-func valueOf(r *pb.RangeResponse) string {
-	if len(r.Kvs) == 0 {
-		return ""
-	}
-	return string(r.Kvs[0].Value)
+	return answer{resp.Header.Revision, ranges[1:]}, s.observe(before, resp.Header, stampOf(ranges[0]))
 }
 
 // commit runs one transaction within the time of one request, on a member that has a leader.

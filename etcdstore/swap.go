@@ -144,17 +144,17 @@ func (b *batch) transact(ctx context.Context, items []item) (again []int) {
 	before, err := s.ready(ctx)
 	var resp *clientv3.TxnResponse
 	if err == nil {
-		same := clientv3.Compare(clientv3.Value(s.keys.id()), "=", before.id)
+		same := s.same(before.id)
 		id := clientv3.OpGet(s.keys.id())
 		if len(items) == 1 {
 			cmps, then, other := b.one(items[0])
-			resp, err = s.commit(ctx, append(cmps, same), then, append(other, id))
+			resp, err = s.commit(ctx, append(cmps, same...), then, append(other, id))
 		} else {
 			ops := make([]clientv3.Op, len(items))
 			for n, it := range items {
 				ops[n] = clientv3.OpTxn(b.one(it))
 			}
-			resp, err = s.commit(ctx, []clientv3.Cmp{same}, ops, []clientv3.Op{id})
+			resp, err = s.commit(ctx, same, ops, []clientv3.Op{id})
 		}
 		if err != nil && len(items) > 1 && s.fewer(err, len(items)+opsPerWrite) {
 			half := len(items) / 2
@@ -209,7 +209,7 @@ func (b *batch) results(before seen, items []item, resp *clientv3.TxnResponse) (
 	id := before.id
 	single := len(items) == 1
 	if !resp.Succeeded {
-		id = valueOf(resp.Responses[len(resp.Responses)-1].GetResponseRange())
+		id = stampOf(resp.Responses[len(resp.Responses)-1].GetResponseRange())
 	}
 	err := b.s.observe(before, resp.Header, id)
 	if err == nil && !single && !resp.Succeeded {

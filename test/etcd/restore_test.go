@@ -79,6 +79,11 @@ func TestSetBackWhileHeld(t *testing.T) {
 		"all keys deleted": func(t *testing.T, m *servers.Etcd) func() {
 			return func() { remove(t, m, "fleet/", clientv3.WithPrefix()) }
 		},
+		"keys put back": putBack,
+		"keys deleted and put back": func(t *testing.T, m *servers.Etcd) func() {
+			finish := putBack(t, m)
+			return func() { remove(t, m, "fleet/", clientv3.WithPrefix()); finish() }
+		},
 		"id deleted": func(t *testing.T, m *servers.Etcd) func() {
 			return func() { remove(t, m, "fleet/id") }
 		},
@@ -111,8 +116,9 @@ func TestSetBackBetween(t *testing.T) {
 		token string
 		after func(t *testing.T, m *servers.Etcd)
 	}{
-		"another token":              {"another", func(*testing.T, *servers.Etcd) {}},
-		"same token, and id deleted": {defaultToken, func(t *testing.T, m *servers.Etcd) { remove(t, m, "fleet/id") }},
+		"another token":                {"another", func(*testing.T, *servers.Etcd) {}},
+		"same token, and id put again": {defaultToken, func(t *testing.T, m *servers.Etcd) { putAgain(t, m, "fleet/id") }},
+		"same token, and id deleted":   {defaultToken, func(t *testing.T, m *servers.Etcd) { remove(t, m, "fleet/id") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -133,6 +139,59 @@ func TestSetBackBetween(t *testing.T) {
 				t.Errorf("it is still the store %q", before)
 			}
 		})
+	}
+}
+
+// putBack reads all keys, and returns what writes them again as they were.
+func putBack(t *testing.T, m *servers.Etcd) (finish func()) {
+	c := servers.EtcdClient(t, m)
+	old, err := c.Get(t.Context(), "fleet/", clientv3.WithPrefix())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		for _, kv := range old.Kvs {
+			if _, err := c.Put(t.Context(), string(kv.Key), string(kv.Value)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// putAgain writes one key as it is.
+func putAgain(t *testing.T, m *servers.Etcd, key string) {
+	t.Helper()
+	c := servers.EtcdClient(t, m)
+	old, err := c.Get(t.Context(), key)
+	if err == nil {
+		_, err = c.Put(t.Context(), key, string(old.Kvs[0].Value))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPutBackBetween puts copies of all keys back while no process runs, after the last renewals.
+func TestPutBackBetween(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, servers.StartEtcd(t))
+	f.start(4)
+	finish := putBack(t, f.members[0])
+	before := f.identity()
+	f.renewed()
+	f.crash()
+	finish()
+	f.start(4)
+	f.renewed()
+	after := f.identity()
+	if after == before {
+		t.Errorf("it is still the store %q", before)
+	}
+	f.crash()
+	f.start(4)
+	f.renewed()
+	if again := f.identity(); again != after {
+		t.Errorf("it is %q, after %q", again, after)
 	}
 }
 

@@ -185,4 +185,9 @@ var storeMutants = []mutant{
 		rule: "texts are compared byte by byte", file: "sqlstore/mysql.go",
 		old: `nonce VARBINARY(64)`, now: `nonce VARCHAR(64)`, pkg: "./test/mysql", test: "TestBytes",
 	},
+	{
+		rule: "an id key of etcd that was put again is another one", file: "etcdstore/identity.go",
+		old: `r.Kvs[0].CreateRevision, r.Kvs[0].ModRevision}`, now: `r.Kvs[0].CreateRevision, 0}`, pkg: "./test/etcd", test: "TestPutBackBetween",
+		more: []edit{{`clientv3.Compare(clientv3.ModRevision(s.keys.id()), "=", id.change),`, ``}},
+	},
 }
