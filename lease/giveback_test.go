@@ -109,7 +109,6 @@ func TestGiveBackOfAnAcquisitionInDoubt(t *testing.T) {
 		g.must(g.l.acquire(t.Context(), false))
 		g.must(g.l.giveBack(t.Context(), 0, true))
 		g.now = g.now.Add(time.Hour)
-		boot := g.l.boot
 		g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
 			if c.stored {
 				do(ws)
@@ -129,11 +128,9 @@ func TestGiveBackOfAnAcquisitionInDoubt(t *testing.T) {
 		g.must(g.l.giveBack(t.Context(), 0, false))
 		r := g.record(5)
 		switch {
-		case c.stored && !c.repeat && g.l.boot == boot:
-			t.Errorf("%s: the proof is shown, and the lease is the same holder", name)
 		case c.stored && (r.Holder != "" || r.Until != from):
 			t.Errorf("%s: %+v; the grant began at %d", name, r, from)
-		case !c.stored && (g.st.swaps != 0 || g.l.boot != boot):
+		case !c.stored && g.st.swaps != 0:
 			t.Errorf("%s: %d writes", name, g.st.swaps)
 		}
 		if g.l.hold != nil {
