@@ -84,7 +84,7 @@ func (p *program) namespaceList() *cobra.Command {
 			return nil
 		}
 		if len(list) == 0 {
-			p.message("no namespace is in %s: \"snowfence namespace create NAME\" makes one", st.Name)
+			p.message("no namespace is in %s: \"snowfence namespace create NAME%s\" makes one", st.Name, p.sameStore)
 			return nil
 		}
 		_, err = out.Write(appendTable(nil, rows))

@@ -43,7 +43,7 @@ func (f *namespaceFlags) scheme(p *program) (s *snowfence.Scheme, nodes snowfenc
 	if err != nil {
 		return nil, nodes, err
 	}
-	s, err = p.scheme(l, &f.secret)
+	s, err = p.newScheme(l, &f.secret)
 	if err != nil || f.leasable == "" {
 		return s, nodes, err
 	}
@@ -121,7 +121,7 @@ func (f *namespaceFlags) exists(ctx context.Context, st *open.Store, want snowfe
 // command returns a command on the same store.
 func (f *storeFlags) command(format string, args ...any) string {
 	text := fmt.Sprintf(format, args...)
-	if f.store != "" {
+	if f.store != "" && !f.implied {
 		text += " --store '" + open.Redact(f.store) + "'"
 	}
 	return text

@@ -33,6 +33,7 @@ type program struct {
 	env            map[string]string
 	now            func() time.Time
 	fromEnv        map[string]bool          // flags of this run that were set by the environment
+	sameStore      string                   // what makes a command use the store of this run
 	hide           func(text string) string // takes the passwords of the open store out of messages; nil without one
 	places         open.Places              // of the store of commands that name none
 	rights         func(err error) string   // says what to do about a store that this user may not use; nil without one
@@ -166,7 +167,7 @@ func (p *program) exitCode(cmd *cobra.Command, err error) int {
 	case errors.Is(err, snowfence.ErrInvalidLayout), errors.Is(err, snowfence.ErrInvalidID):
 		return exitUsage
 	case errors.Is(err, lease.ErrNoNamespace):
-		p.message("see 'snowfence namespace list'; 'snowfence namespace create NAME' makes one")
+		p.message("see \"snowfence namespace list%s\"; \"snowfence namespace create NAME%s\" makes one", p.sameStore, p.sameStore)
 	}
 	return exitFailed
 }

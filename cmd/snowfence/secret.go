@@ -24,8 +24,17 @@ func (f *secretFlag) register(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.files, "secret-file", nil, "`file` with the secret of an encrypted layout; with rotated keys, all their files, oldest first")
 }
 
-// scheme makes the scheme of a layout with the keys of the flag.
+// scheme makes the scheme of a layout with the keys of the flag: those of IDs that there are.
 func (p *program) scheme(l snowfence.Layout, f *secretFlag) (*snowfence.Scheme, error) {
+	return p.schemeOf(l, f, "the one that these IDs are made with")
+}
+
+// newScheme is scheme for IDs that nobody has made yet.
+func (p *program) newScheme(l snowfence.Layout, f *secretFlag) (*snowfence.Scheme, error) {
+	return p.schemeOf(l, f, `"snowfence secret new FILE" makes one`)
+}
+
+func (p *program) schemeOf(l snowfence.Layout, f *secretFlag, which string) (*snowfence.Scheme, error) {
 	keys, err := p.keys(f)
 	if err != nil {
 		return nil, err
@@ -33,7 +42,7 @@ func (p *program) scheme(l snowfence.Layout, f *secretFlag) (*snowfence.Scheme, 
 	s, err := snowfence.NewScheme(l, keys...)
 	switch {
 	case errors.Is(err, snowfence.ErrKey) && len(keys) == 0:
-		return nil, usagef("%w: add --secret-file FILE (snowfence secret new FILE makes one)", err)
+		return nil, usagef("%w: add --secret-file FILE, %s", err, which)
 	case errors.Is(err, snowfence.ErrKey):
 		return nil, usageError{err}
 	}

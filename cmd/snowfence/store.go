@@ -16,6 +16,7 @@ import (
 type storeFlags struct {
 	store     string
 	namespace string
+	implied   bool // the environment names the store, so that commands need not
 }
 
 func (f *storeFlags) register(fs *pflag.FlagSet) {
@@ -29,6 +30,8 @@ func (f *storeFlags) registerStore(fs *pflag.FlagSet) {
 
 // openStore opens the store of the flags, or else the system-wide one or the user's own, and says which.
 func (p *program) openStore(ctx context.Context, f *storeFlags) (*open.Store, error) {
+	f.implied = p.fromEnv["store"]
+	p.sameStore = f.command("")
 	if f.store != "" {
 		st, err := open.OpenEnv(ctx, f.store, func(name string) string { return p.env[name] })
 		if errors.Is(err, open.ErrURL) {
@@ -158,7 +161,7 @@ func (p *program) namespaceScheme(ctx context.Context, st *open.Store, f *newFla
 	ns, err := lease.ShowNamespace(ctx, st.Leases, f.store.namespace)
 	switch {
 	case errors.Is(err, lease.ErrNoNamespace) && (st.Local || f.store.namespace == lease.DefaultNamespace):
-		s, err := p.scheme(wanted, &f.secret)
+		s, err := p.newScheme(wanted, &f.secret)
 		if err != nil {
 			return nil, err
 		}
@@ -172,8 +175,8 @@ func (p *program) namespaceScheme(ctx context.Context, st *open.Store, f *newFla
 		}
 		return s, err
 	case errors.Is(err, lease.ErrNoNamespace):
-		return nil, fmt.Errorf("namespace %q does not exist in %s: create it with\n  snowfence namespace create %s --layout %s --store '%s'",
-			f.store.namespace, st.Name, f.store.namespace, layoutName(wanted), st.Name)
+		return nil, fmt.Errorf("namespace %q does not exist in %s: create it with\n  %s",
+			f.store.namespace, st.Name, f.store.command("snowfence namespace create %s --layout %s", f.store.namespace, layoutName(wanted)))
 	case err != nil:
 		return nil, err
 	}
@@ -182,15 +185,19 @@ func (p *program) namespaceScheme(ctx context.Context, st *open.Store, f *newFla
 		return nil, fmt.Errorf("namespace %q: %w", ns.Name, err)
 	}
 	if f.layout != "" && !l.Equal(wanted) {
-		return nil, f.mismatch(l, wanted)
+		return nil, f.mismatch(st, l, wanted)
 	}
 	return p.scheme(l, &f.secret)
 }
 
-// mismatch says that a namespace has another layout, and shows a command that works.
-func (f *newFlags) mismatch(have, want snowfence.Layout) error {
+// mismatch says that a namespace has another layout, and shows commands that work.
+func (f *newFlags) mismatch(st *open.Store, have, want snowfence.Layout) error {
 	name := layoutName(want)
+	other := otherName(f.store.namespace, name)
+	how := f.store.command("snowfence new --namespace %s --layout %s", other, name)
+	if !st.Local {
+		how = f.store.command("snowfence namespace create %s --layout %s", other, name) + "\n  " + how
+	}
 	return usagef("namespace %q has the layout %s, not %s: leave --layout out, or use another namespace:\n  %s",
-		f.store.namespace, layoutName(have), name,
-		f.store.command("snowfence new --namespace %s --layout %s", otherName(f.store.namespace, name), name))
+		f.store.namespace, layoutName(have), name, how)
 }

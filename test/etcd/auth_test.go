@@ -136,3 +136,27 @@ func TestPassword(t *testing.T) {
 		}
 	}
 }
+
+// TestGrantPermission runs the command that the error of a user without rights says.
+func TestGrantPermission(t *testing.T) {
+	t.Parallel()
+	m := guarded(t, "other/")
+	root, err := login(t, m, "root", password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writer, err := login(t, m, "writer", password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := openStore(t, writer, "")
+	err = st.Swap(t.Context(), records(0, 1))[0]
+	if err == nil || !strings.Contains(err.Error(), "etcdctl role grant-permission ROLE readwrite --prefix=true snowfence/") {
+		t.Fatal(err)
+	}
+	const prefix = "snowfence/"
+	if _, err := root.RoleGrantPermission(t.Context(), "writer", prefix, clientv3.GetPrefixRangeEnd(prefix), clientv3.PermissionType(clientv3.PermReadWrite)); err != nil {
+		t.Fatal(err)
+	}
+	swap(t, st, records(0, 1))
+}

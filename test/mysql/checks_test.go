@@ -205,6 +205,24 @@ func TestTables(t *testing.T) {
 	refused(t, st, "the tables are not there")
 }
 
+// TestEngine does what the error says.
+func TestEngine(t *testing.T) {
+	t.Parallel()
+	m := servers.StartMariaDB(t)
+	name := m.NewDatabase(t)
+	_, st := connect(t, m.DSN(name))
+	if err := swap(t, st, "", record(1, "a")); err != nil {
+		t.Fatal(err)
+	}
+	m.SQL(t, name, "ALTER TABLE snowfence_lease ENGINE=MyISAM")
+	_, st = connect(t, m.DSN(name))
+	refused(t, st, "which forgets grants: ALTER TABLE snowfence_lease ENGINE=InnoDB")
+	m.SQL(t, name, "ALTER TABLE snowfence_lease ENGINE=InnoDB")
+	if err := swap(t, st, "a", record(1, "b")); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestBytes keeps texts apart that a collation may take for the same, also over connections with odd settings.
 func TestBytes(t *testing.T) {
 	t.Parallel()

@@ -225,15 +225,24 @@ func TestTLS(t *testing.T) {
 }
 
 func TestClaim(t *testing.T) {
-	c := single(t, servers.StartRedis(t))
+	r := servers.StartRedis(t)
+	c := single(t, r)
 	one, two := redisstore.Claim(c, "nodes"), redisstore.Claim(c, "nodes")
 	for range 2 {
 		if err := one(t.Context(), 7); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := two(t.Context(), 7); err == nil || !strings.Contains(err.Error(), "node 7 is claimed") {
-		t.Errorf("a number that somebody has: %v", err)
+	err := two(t.Context(), 7)
+	if err == nil || !strings.Contains(err.Error(), "node 7 is claimed") {
+		t.Fatalf("a number that somebody has: %v", err)
+	}
+	_, says, _ := strings.Cut(err.Error(), "redis-cli ")
+	if removed := r.Do(t, strings.Fields(says)...); removed != ":1" && removed != "1" {
+		t.Errorf("%s: %s", says, removed)
+	}
+	if err := two(t.Context(), 7); err != nil {
+		t.Errorf("after %s: %v", says, err)
 	}
 	if err := redisstore.Unclaim(t.Context(), c, "nodes", 7); err != nil {
 		t.Fatal(err)
