@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/snowfence/snowfence"
 )
@@ -50,6 +51,35 @@ func ExampleNodeFromEnv() {
 	// Output:
 	// 7 <nil>
 	// snowfence: node from environment variable WORKRE: no node number: it is not set: set it to a number that no other process has
+}
+
+// A state file that is damaged or gone begins anew, above all that the processes of its node can have made.
+func ExampleBeginStateFile() {
+	dir, made := os.MkdirTemp("", "")
+	if made != nil {
+		panic(made)
+	}
+	defer os.RemoveAll(dir)
+	scheme, node, path := twitter(), int64(7), filepath.Join(dir, "worker")
+	stopped, lead := time.Now().Add(-time.Minute), 2*time.Second
+
+	err := snowfence.BeginStateFile(path, scheme, node, stopped.Add(lead))
+	if err != nil {
+		panic(err)
+	}
+	fence, err := snowfence.StateFile(path, scheme, node)
+	if err != nil {
+		panic(err)
+	}
+	ids, err := snowfence.New(snowfence.Config{Fence: fence})
+	if err != nil {
+		panic(err)
+	}
+	defer ids.Close()
+
+	parts, err := scheme.Decode(snowfence.Must(ids.Next(context.Background())))
+	fmt.Println(parts.Node, parts.Time.After(stopped.Add(lead)), err)
+	// Output: 7 true <nil>
 }
 
 // The datacenter from a file that the platform mounts, the worker from the pod's ordinal.

@@ -17,7 +17,7 @@ func storesTopic() *cobra.Command {
 		Short: "The URLs of stores",
 		Long: `--store takes the URL of a store, for all commands; SNOWFENCE_STORE does, too.
 
-  sqlite:PATH                                   a file, for the programs of one machine that may write it
+  sqlite:PATH                                   a file, for programs here that may write it
   mem:                                          in memory; it ends with the process
   postgres://USER@HOST:5432/DATABASE            PostgreSQL, several hosts with commas
   mysql://USER@HOST:3306/DATABASE               MySQL or MariaDB
