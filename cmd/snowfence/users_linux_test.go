@@ -250,7 +250,7 @@ func TestReaderOfTheSystemStore(t *testing.T) {
 		if text := m.works(stranger, "namespace", "show", "default"); !strings.Contains(text, "active") {
 			t.Errorf("%s: %s", when, text)
 		}
-		m.fails(stranger, []string{"new"}, "this user may not write the file", "the users of group 65533 share this store: join it")
+		m.fails(stranger, []string{"new"}, "snowfence: acquiring node ", "the users of group 65533 share this store: join it")
 		m.fails(stranger, []string{"namespace", "create", "other"}, "the users of group 65533 share this store: join it")
 	}
 	looks("while nobody uses it")
