@@ -24,8 +24,6 @@ type claim struct {
 	lost   bool // the store said that somebody else wrote: nothing more may be made
 	lostAt time.Duration
 
-	unknown bool // to the data of the server that replaced the store: the floor is raised when that is seen, perhaps after a change of layout
-
 	forgotten []setBack // when the store was set back behind it
 	raises    int       // how often the floor of all had been raised when it was written
 
@@ -217,7 +215,7 @@ func (s *sim) compare(c *claim) {
 			}
 		}
 	}
-	if floor := s.floors[c.era:]; len(floor) > 0 && len(c.forgotten) == 0 && !c.unknown {
+	if floor := s.floors[c.era:]; len(floor) > 0 && len(c.forgotten) == 0 {
 		// The layout was changed: what is granted of the old one must lie before the new one's beginning.
 		if end := h2time(s, c); end.After(floor[0]) {
 			s.violate("%s uses node %d of the earlier layout until %v, and the later layout began at %v", c.owner.name, c.node, end, floor[0])
@@ -236,7 +234,14 @@ func h2time(s *sim, c *claim) time.Time { return s.schemes[c.era].Layout().TimeO
 //   - Both are what became of one acquisition that was on its way when the snapshot was taken.
 //   - One of them was written to a store that was then set back behind it while it kept its identity, perhaps before the answer arrived, and the other was granted
 //     by a write afterwards and before anybody raised the floor.
+//   - They are of two layouts, and the store was so set back behind the earlier one: the change was proven with its floor of then.
 func (s *sim) excused(a, b *claim, hi int64) bool {
+	if a.era != b.era {
+		if a.era > b.era {
+			a = b
+		}
+		return len(a.forgotten) > 0
+	}
 	for _, c := range [2]*claim{a, b} {
 		o := a
 		if c == a {

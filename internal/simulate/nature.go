@@ -30,7 +30,7 @@ func (s *sim) strike() {
 	}
 	s.after(s.pause(), s.strike)
 	if s.chance.IntN(40) == 0 {
-		s.store.save()
+		s.save()
 	}
 	var sum int
 	for f := faultCrash; f < numFaults; f++ {
@@ -115,11 +115,6 @@ func (s *sim) strikeStore(f Fault, chance float64) {
 	case faultMoved: // another server with the data of an older moment
 		st.identity++
 		s.setBack()
-		for n, cs := range s.claims {
-			for _, c := range cs {
-				c.unknown = c.unknown || st.get(keysOf(n))[0].Until < c.until
-			}
-		}
 	case faultSetBack:
 		before := maps.Clone(st.records)
 		s.setBack()
@@ -143,8 +138,7 @@ func (s *sim) strikeStore(f Fault, chance float64) {
 
 // setBack brings the store to its backup.
 func (s *sim) setBack() {
-	eras := s.eraOf(s.store.backup)
-	if eras != s.era { // a backup from before a change of layout is of no use
+	if s.saved != s.era { // a backup from before a change of layout is of no use
 		return
 	}
 	s.store.restore()

@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/snowfence/snowfence"
@@ -68,7 +67,7 @@ func (s *sim) namespace() lease.Record { return s.store.get(keysOf(lease.Namespa
 func (s *sim) create() error {
 	return s.calmly(func(ctx context.Context, st lease.Store) error {
 		_, err := lease.CreateNamespace(ctx, st, namespace, s.schemes[0], s.leasable())
-		s.store.save()
+		s.save()
 		return err
 	})
 }
@@ -102,7 +101,7 @@ func (s *sim) command(f Fault, chance float64) {
 		case faultRestore:
 			s.restoreNode(ctx, link{p, nil}, rs)
 		case faultChange:
-			s.change(ctx, link{p, nil})
+			s.walk()
 		case faultDelete:
 			for range 5 {
 				_, _ = lease.DeleteNamespace(ctx, link{p, nil}, namespace)
@@ -120,35 +119,6 @@ func (s *sim) restoreNode(ctx context.Context, st lease.Store, rs []lease.Record
 	_, _ = lease.RestoreNode(ctx, st, namespace, far.Node, start().Add(s.now))
 }
 
-// change makes the namespace be for the next layout: the same fields with another split between node and sequence.
-func (s *sim) change(ctx context.Context, st lease.Store) {
-	l := s.schemes[s.era].Layout()
-	fields := slices.Clone(l.Fields)
-	n := len(fields)
-	if l.Cipher != snowfence.Plain || n != 3 || fields[n-1].Name != snowfence.FieldSequence || fields[n-2].Bits < 7 {
-		return
-	}
-	if s.era%2 == 0 {
-		fields[n-2].Bits--
-		fields[n-1].Bits++
-	} else {
-		fields[n-2].Bits++
-		fields[n-1].Bits--
-	}
-	l.Fields, l.Last = fields, 0
-	to, err := snowfence.NewScheme(l)
-	if err != nil {
-		return
-	}
-	s.target = to
-	for range 5 {
-		_, err = lease.ChangeNamespace(ctx, st, namespace, lease.NamespaceChange{Scheme: to})
-		if err == nil || s.namespaceState() != lease.Changing {
-			return
-		}
-	}
-}
-
 func (s *sim) leasable() *lease.NamespaceOptions {
 	return &lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: s.first, Until: s.last + 1}}
 }
@@ -164,40 +134,6 @@ func (s *sim) namespaceState() lease.State {
 		return ""
 	}
 	return ns.State
-}
-
-// changed sees whether a write to the namespace was the last step of a change of its layout, which nobody may have been told.
-func (s *sim) changed() {
-	ns, err := s.shown()
-	if err != nil || s.target == nil || ns.Fingerprint != s.target.Fingerprint() || ns.Fingerprint == s.schemes[s.era].Fingerprint() {
-		return
-	}
-	to := s.target
-	s.trace("the layout is now %v, from tick %d", to.Layout(), ns.Floor)
-	s.schemes, s.readers = append(s.schemes, to), append(s.readers, newReader(to))
-	s.floors = append(s.floors, to.Layout().TimeOf(ns.Floor))
-	s.era++
-	s.store.save()
-	for _, cs := range s.claims {
-		for _, c := range cs {
-			if c.era == s.era-1 {
-				s.compare(c)
-			}
-		}
-	}
-}
-
-// eraOf returns which layout the namespace has in a copy of the records.
-func (s *sim) eraOf(records map[lease.Key]lease.Record) int {
-	ns, err := lease.ShowNamespace(context.Background(), direct{&store{records: maps.Clone(records)}, s}, namespace)
-	if err == nil {
-		for i, sch := range slices.Backward(s.schemes) {
-			if sch.Fingerprint() == ns.Fingerprint {
-				return i
-			}
-		}
-	}
-	return -1
 }
 
 // confirm moves the store with all its data while nobody uses it, and says so; not where a backup was put in its place a moment ago, which nobody has noticed yet.

@@ -29,8 +29,9 @@ type sim struct {
 	procs    []*process
 	operator *process
 	era      int
-	target   *snowfence.Scheme // of the last change of layout
-	floors   []time.Time       // of each layout after the first
+	targets  []*snowfence.Scheme // of all changes of layout that were tried
+	saved    int                 // era of the backup
+	floors   []time.Time         // of each layout after the first
 	claims   map[int64][]*claim
 	gone     map[string]setBack // by nonce: writes that the store had, and went back behind
 	wrote    map[string]int     // by nonce of a holder's write: how often the floor of all had been raised by then
@@ -58,6 +59,7 @@ type Figures struct {
 	Renewals  int64            // of grants
 	Calls     int64            // to the store
 	IDs       int64            // made and checked
+	Layouts   int64            // changes of layout that were carried out
 	Unseen    int64            // made twice where no lease can see it: see excused
 	Faults    [numFaults]int64 // by kind
 
@@ -80,6 +82,7 @@ func (f *Figures) add(o *Figures) {
 	f.Renewals += o.Renewals
 	f.Calls += o.Calls
 	f.IDs += o.IDs
+	f.Layouts += o.Layouts
 	f.Unseen += o.Unseen
 	for i, n := range o.Faults {
 		f.Faults[i] += n
