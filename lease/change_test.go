@@ -373,7 +373,8 @@ func TestFewerNodesEndLeases(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := leased(t, st, newScheme(t, a), lease.Options{Within: snowfence.NodeRange{From: 3, Until: 4}}, 0)
-		other := leased(t, st, newScheme(t, a), lease.Options{Within: snowfence.NodeRange{Until: 2}}, 0)
+		low := leased(t, st, newScheme(t, a), lease.Options{Within: snowfence.NodeRange{Until: 1}}, 0)
+		other := leased(t, st, newScheme(t, a), lease.Options{Within: snowfence.NodeRange{From: 1, Until: 2}}, 0)
 		if _, err := lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Nodes: snowfence.NodeRange{Until: 2}}); err != nil {
 			t.Fatal(err)
 		}
@@ -385,6 +386,17 @@ func TestFewerNodesEndLeases(t *testing.T) {
 			t.Errorf("node %d", p.Node)
 		}
 		_ = r.g.Close()
+		if _, err := lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Nodes: snowfence.NodeRange{From: 1, Until: 2}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if id, err := low.g.TryNext(); err == nil {
+			t.Errorf("%d was made with a node that cannot be leased any more", id)
+		}
+		if _, p := other.next(); p.Node != 1 {
+			t.Errorf("node %d", p.Node)
+		}
+		_ = low.g.Close()
 		other.stop()
 	})
 }
@@ -424,32 +436,118 @@ func TestDeletedAndMadeAgainWithOtherNodes(t *testing.T) {
 
 // A store that lost grants, and in which nobody has leased a node since, does not know how far the layout was used: the new one begins above all that can have been.
 func TestChangeInAStoreThatWasReplaced(t *testing.T) {
+	for name, c := range map[string]struct{ before, lost time.Duration }{
+		"that knew of no lease":   {0, 20 * time.Second},
+		"that knew of a long ttl": {2 * time.Minute, 2 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a, b := newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01"), newScheme(t, "time=42,node=10,seq=12,epoch=1998-01-01")
+				// The lease's clock is ahead by as much as it may be, and the operator's is behind.
+				now := time.Now().Add(c.lost)
+				open := func(st lease.Store, ttl, ahead time.Duration) snowfence.Grant {
+					node := int64(7)
+					l, err := lease.Open(t.Context(), st, "default", a, &lease.Options{TTL: ttl, Node: &node, Time: clockOff(c.lost + ahead)})
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(l.Orphan)
+					return l.Status().Grant
+				}
+				st, backup := &timed{lease.NewMemory(), "one", now}, &timed{lease.NewMemory(), "one", now}
+				for _, st := range []*timed{st, backup} {
+					if _, err := lease.CreateNamespace(t.Context(), st, "default", a, nil); err != nil {
+						t.Fatal(err)
+					}
+					if c.before > 0 {
+						open(st, c.before, 0)
+					}
+				}
+				lost := open(st, c.lost, c.lost)
+				backup.id = "two"
+				ns, err := lease.ChangeNamespace(t.Context(), backup, "default", lease.NamespaceChange{Scheme: b})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(ns.Past) != 1 || ns.Past[0].Floor < lost.Until || ns.Identity != "two" {
+					t.Errorf("ticks until %d were granted, and the past is %+v", lost.Until, ns.Past)
+				}
+			})
+		})
+	}
+}
+
+// What was made by hand and what was leased both count, whichever reaches further, and wherever the nodes for numbers given by hand are.
+func TestChangeCountsLeasesAndNumbersGivenByHand(t *testing.T) {
+	for name, nodes := range map[string]snowfence.NodeRange{"low numbers by hand": {From: 512, Until: 1024}, "high numbers by hand": {Until: 512}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a, b := newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01"), newScheme(t, "time=42,node=10,seq=12,epoch=1998-01-01")
+				st := lease.NewMemory()
+				if _, err := lease.CreateNamespace(t.Context(), st, "default", a, &lease.NamespaceOptions{Nodes: nodes}); err != nil {
+					t.Fatal(err)
+				}
+				l, err := lease.Open(t.Context(), st, "default", a, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				until := l.Status().Grant.Until // 15 seconds ahead
+				l.Orphan()
+				ns, err := lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Scheme: b})
+				if err != nil || len(ns.Past) != 1 || ns.Past[0].Floor < until {
+					t.Fatalf("leased until %d: %+v, %v", until, ns.Past, err)
+				}
+				time.Sleep(time.Minute)
+				now := time.Now()
+				ns, err = lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Scheme: newScheme(t, "time=42,node=11,seq=11,epoch=1997-01-01")})
+				if err != nil || len(ns.Past) != 2 || ns.Past[1].Floor <= b.Layout().TickOf(now) {
+					t.Errorf("by hand until %d: %+v, %v", b.Layout().TickOf(now), ns.Past, err)
+				}
+			})
+		})
+	}
+}
+
+// A layout that comes back before another one made anything goes on: its entry is one.
+func TestPastOfOneLayoutIsJoined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, b := newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01"), newScheme(t, "time=42,node=10,seq=12,epoch=1998-01-01")
-		node := int64(7)
-		open := func(st lease.Store) snowfence.Grant {
-			l, err := lease.Open(t.Context(), st, "default", a, &lease.Options{Node: &node, Time: clockOff(15 * time.Second)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(l.Orphan)
-			return l.Status().Grant
+		const a, b, c = "time=41,node=10,seq=12,epoch=1999-01-01", "time=42,node=10,seq=12,epoch=1998-01-01", "time=42,node=11,seq=11,epoch=1997-01-01"
+		st, seen := lease.NewMemory(), map[snowfence.ID]bool{}
+		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a), nil); err != nil {
+			t.Fatal(err)
 		}
-		st := &timed{lease.NewMemory(), "one", time.Now()}
-		backup := &timed{lease.NewMemory(), "one", time.Now()}
-		for _, st := range []*timed{st, backup} {
-			if _, err := lease.CreateNamespace(t.Context(), st, "default", a, nil); err != nil {
-				t.Fatal(err)
+		made(t, st, a, seen, 5)
+		for _, spec := range []string{b, a} {
+			if ns, err := change(t, st, spec); err != nil || len(ns.Past) != 1 {
+				t.Fatalf("%+v, %v", ns.Past, err)
 			}
 		}
-		lost := open(st)
-		backup.id = "two"
-		ns, err := lease.ChangeNamespace(t.Context(), backup, "default", lease.NamespaceChange{Scheme: b})
+		time.Sleep(time.Minute)
+		made(t, st, a, seen, 5)
+		ns, err := change(t, st, c)
+		if err != nil || len(ns.Past) != 1 || ns.Past[0].Start != 0 {
+			t.Errorf("%+v, %v", ns.Past, err)
+		}
+	})
+}
+
+// Widening never lowers a floor, and asks for its word on either side.
+func TestWidenKeepsAHigherFloor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := lease.NewMemory(), newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01")
+		want, err := lease.CreateNamespace(t.Context(), st, "default", s, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 10, Until: 20}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(ns.Past) != 1 || ns.Past[0].Floor < lost.Until || ns.Identity != "two" {
-			t.Errorf("ticks until %d were granted, and the past is %+v", lost.Until, ns.Past)
+		for i, r := range []snowfence.NodeRange{{From: 9, Until: 20}, {From: 9, Until: 21}} {
+			if _, err := lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Nodes: r}); !errors.Is(err, lease.ErrRefused) {
+				t.Errorf("%+v without a word: %v", r, err)
+			}
+			ns, err := lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Nodes: r, Widen: true, Unused: time.Now().Add(time.Minute - time.Duration(i)*time.Second)})
+			if err != nil || ns.Floor <= s.Layout().TickOf(time.Now().Add(59*time.Second)) || ns.Floor < want.Floor {
+				t.Errorf("%+v: %+v, %v", r, ns, err)
+			}
+			want = ns
 		}
 	})
 }

@@ -38,7 +38,7 @@ func TestLeaseMutants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range slices.Concat(leaseMutants, storeMutants, closeMutants, stateFileMutants, holdersMutants) {
+	for _, m := range slices.Concat(leaseMutants, storeMutants, closeMutants, stateFileMutants, holdersMutants, changeMutants) {
 		simulated := slices.ContainsFunc(simulationMutants, func(s mutant) bool { return strings.HasSuffix(s.rule, ": "+m.rule) })
 		if simulated && !*long {
 			continue
