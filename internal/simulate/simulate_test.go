@@ -27,8 +27,8 @@ func TestNothingCollides(t *testing.T) {
 	if bad != nil {
 		t.Fatalf("%v\n%s", bad, strings.Join(bad.Steps, "\n"))
 	}
-	t.Logf("%d grants, %d renewals, %d calls, %d faults, %d IDs, %d of them where no lease can see it, in %v, seeds 1 to %d",
-		f.Grants, f.Renewals, f.Calls, f.Injected(), f.IDs, f.Unseen, f.Virtual, f.Seeds)
+	t.Logf("%d grants, %d renewals, %d calls, %d faults, %d changes of layout, %d IDs, %d of them where no lease can see it, in %v, seeds 1 to %d",
+		f.Grants, f.Renewals, f.Calls, f.Injected(), f.Layouts, f.IDs, f.Unseen, f.Virtual, f.Seeds)
 	if !testing.Short() && (f.Grants < 200_000 || f.Injected() < 1_000_000 || f.IDs < 100_000_000) {
 		t.Error("that is less than the 200,000 grants, 1,000,000 faults and 100,000,000 IDs it is to be")
 	}
