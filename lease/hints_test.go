@@ -1,0 +1,130 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// TestHints does what errors say, each time until it works.
+func TestHints(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in2026()
+		st := lease.NewMemory()
+		scheme := func(l snowfence.Layout) *snowfence.Scheme {
+			s, err := snowfence.NewScheme(l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		s := scheme(snowfence.Default())
+		open := func(o *lease.Options) (*lease.Lease, error) { return lease.Open(t.Context(), st, "orders", s, o) }
+		says := func(err error, text string) {
+			t.Helper()
+			if err == nil || !strings.Contains(err.Error(), text) {
+				t.Fatalf("it should say %q: %v", text, err)
+			}
+		}
+		works := func(l *lease.Lease, err error) {
+			t.Helper()
+			if err == nil {
+				err = l.Close()
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+
+		_, err := open(nil)
+		says(err, "no such namespace in this store: create it")
+		if _, err := lease.CreateNamespace(t.Context(), st, "orders", s, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 1, Until: 2}}); err != nil {
+			t.Fatal(err)
+		}
+		holder, err := open(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = open(&lease.Options{Within: snowfence.NodeRange{From: 1, Until: 2}})
+		says(err, "wait (Options.Wait), stop a holder, or make more nodes leasable, or widen Options.Within")
+		go func() {
+			time.Sleep(time.Minute)
+			if err := holder.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		works(open(&lease.Options{Wait: true}))
+		if holder, err = open(nil); err != nil {
+			t.Fatal(err)
+		}
+		_, err = open(&lease.Options{Within: snowfence.NodeRange{From: 2, Until: 4}})
+		says(err, "as Options.Within asks: make more leasable, or ask for others")
+		if _, err := lease.WidenNamespace(t.Context(), st, "orders", 1, 3, time.Now(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		works(open(&lease.Options{Within: snowfence.NodeRange{From: 2, Until: 4}}))
+		works(open(nil)) // more are leasable, and Within is widened
+		if err := holder.Close(); err != nil {
+			t.Error(err)
+		}
+
+		other := scheme(snowfence.Sonyflake())
+		var mismatch *lease.MismatchError
+		_, err = lease.Open(t.Context(), st, "orders", other, nil)
+		says(err, "use its layout, or another namespace")
+		if !errors.As(err, &mismatch) {
+			t.Fatal(err)
+		}
+		l, err := snowfence.ParseLayout(mismatch.Stored)
+		if err != nil {
+			t.Fatal(err)
+		}
+		works(lease.Open(t.Context(), st, "orders", scheme(l), nil))
+		if _, err := lease.CreateNamespace(t.Context(), st, "other", other, nil); err != nil {
+			t.Fatal(err)
+		}
+		works(lease.Open(t.Context(), st, "other", other, nil))
+
+		_, err = open(&lease.Options{Guard: true})
+		says(err, "Options.Guard needs Options.Node")
+		node := int64(2)
+		works(open(&lease.Options{Guard: true, Node: &node}))
+		_, err = open(&lease.Options{Node: &node, Within: snowfence.NodeRange{From: 2, Until: 4}})
+		says(err, "leave one of them out")
+		works(open(&lease.Options{Node: &node}))
+		_, err = lease.OpenAll(t.Context(), st, "orders", s, 2, &lease.Options{Node: &node})
+		says(err, "Options.Node is for one")
+	})
+}
+
+// TestFenceHint does what the error of a generator without a fence says.
+func TestFenceHint(t *testing.T) {
+	_, err := snowfence.New(snowfence.Config{})
+	if err == nil || !strings.Contains(err.Error(), "Config.Fence is nil: use a lease, StateFile or Static") {
+		t.Fatal(err)
+	}
+	s, err := snowfence.NewScheme(snowfence.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := lease.Open(t.Context(), lease.NewMemory(), "default", s, &lease.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := snowfence.New(snowfence.Config{Fence: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Next(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(g.Close(), l.Close()); err != nil {
+		t.Error(err)
+	}
+}
