@@ -30,7 +30,8 @@ func (f *seized) Grant(ctx context.Context, after int64) (Grant, error) {
 	return gr, err
 }
 
-// TestRevokedBetweenBindAndInstall: a first grant that is taken back before the generator has it is not used.
+// TestRevokedBetweenBindAndInstall: a first grant that is taken back before the generator has it is
+// not used.
 func TestRevokedBetweenBindAndInstall(t *testing.T) {
 	clock, s := newFakeClock(), testScheme(t, "twitter")
 	now := s.Layout().TickOf(clock.wall)

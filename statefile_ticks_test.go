@@ -205,3 +205,25 @@ func TestStateFileErrorsNameTheCause(t *testing.T) {
 		}
 	}
 }
+
+// A state file can be begun anew up to the last tick but one, so that one is left.
+func TestStateFileBegunAtTheEnd(t *testing.T) {
+	s := testScheme(t, "twitter")
+	last := s.MaxTick()
+	for _, left := range []int64{0, 1} {
+		path := filepath.Join(t.TempDir(), "node")
+		err := BeginStateFile(path, s, 3, s.Layout().TimeOf(last-left))
+		if left == 0 {
+			if !errors.Is(err, ErrLifetime) {
+				t.Errorf("begun after the last tick: %v", err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g := grant(t, openState(t, path, s, 3), last); g.From != last || g.Until != last+1 {
+			t.Errorf("granted %+v, not the last tick", g)
+		}
+	}
+}

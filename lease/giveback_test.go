@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// What a give-back writes: no holder, and an end that is lowered to what was used only by who sealed, never raised, never below the grant.
+// What a give-back writes: no holder, and an end that is lowered to what was used only by who
+// sealed, never raised, never below the grant.
 func TestGiveBackWrites(t *testing.T) {
 	for name, c := range map[string]struct {
 		used   func(g *stage) int64
@@ -35,7 +36,8 @@ func TestGiveBackWrites(t *testing.T) {
 	}
 }
 
-// A give-back after a renewal whose answer was lost: it came in before, it comes in between, or it never does.
+// A give-back after a renewal whose answer was lost: it came in before, it comes in between, or it
+// never does.
 func TestGiveBackInDoubt(t *testing.T) {
 	for name, c := range map[string]struct {
 		renewal func(g *stage)
@@ -66,7 +68,8 @@ func TestGiveBackInDoubt(t *testing.T) {
 	}
 }
 
-// A give-back that does not know what is stored writes nothing, keeps the hold, and can be repeated.
+// A give-back that does not know what is stored writes nothing, keeps the hold, and can be
+// repeated.
 func TestGiveBackWithoutAnswer(t *testing.T) {
 	g := holding(t)
 	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
@@ -99,7 +102,8 @@ func TestGiveBackOfSomebodyElses(t *testing.T) {
 	}
 }
 
-// An acquisition without an answer is given back as one of which nothing was used, by whoever gives back.
+// An acquisition without an answer is given back as one of which nothing was used, by whoever gives
+// back.
 func TestGiveBackOfAnAcquisitionInDoubt(t *testing.T) {
 	for name, c := range map[string]struct {
 		stored bool

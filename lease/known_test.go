@@ -10,7 +10,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// setBack puts the records of a store back to what they were when it is called. Later records vanish.
+// setBack puts the records of a store back to what they were when it is called. Later records
+// vanish.
 func setBack(t *testing.T, st *lease.Memory) (restore func()) {
 	t.Helper()
 	all := lease.Query{First: lease.NamespaceNode, Last: 1<<63 - 1}
@@ -38,7 +39,8 @@ func setBack(t *testing.T, st *lease.Memory) (restore func()) {
 	}
 }
 
-// ahead returns a lease whose clock was an hour ahead when it was granted ticks, and is right again.
+// ahead returns a lease whose clock was an hour ahead when it was granted ticks, and is right
+// again.
 func ahead(t *testing.T, st lease.Store, s *snowfence.Scheme, ttl time.Duration) *lease.Lease {
 	t.Helper()
 	clock, step := stepped()
@@ -49,7 +51,8 @@ func ahead(t *testing.T, st lease.Store, s *snowfence.Scheme, ttl time.Duration)
 	return l
 }
 
-// A lease that raises the floor of a store that was set back raises it above its own ticks, wherever its clock was when it was granted them.
+// A lease that raises the floor of a store that was set back raises it above its own ticks,
+// wherever its clock was when it was granted them.
 func TestRaisedFloorIsAboveKnownTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := lease.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")

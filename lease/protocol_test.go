@@ -10,7 +10,8 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// The tests here take the steps of a lease one by one, without a keeper, over a store that answers as each test wants.
+// The tests here take the steps of a lease one by one, without a keeper, over a store that answers
+// as each test wants.
 
 // scripted is a store in memory whose answers a test can change.
 type scripted struct {
@@ -148,7 +149,8 @@ func (g *stage) late() {
 	}
 }
 
-// A renewal that meets a late write of its own is no renewal: nothing of it is used, and the lease goes on from the late write.
+// A renewal that meets a late write of its own is no renewal: nothing of it is used, and the lease
+// goes on from the late write.
 func TestRenewalAfterLateWrite(t *testing.T) {
 	g := holding(t)
 	before := *g.l.cur
@@ -173,7 +175,8 @@ func TestRenewalAfterLateWrite(t *testing.T) {
 	}
 }
 
-// A renewal in doubt that meets somebody else's write is a loss, also when it cannot be read whose it is.
+// A renewal in doubt that meets somebody else's write is a loss, also when it cannot be read whose
+// it is.
 func TestRenewalInDoubtAndSomebodyElse(t *testing.T) {
 	for name, unreadable := range map[string]bool{"read": false, "unreadable": true} {
 		g := holding(t)
@@ -251,8 +254,9 @@ func TestLapsedGrantIsTakenAnewOrNotAtAll(t *testing.T) {
 	}
 }
 
-// An acknowledged write counts only if the namespace is as it was when the write was computed. A generation that went back, or a namespace that is gone, says that
-// the store was set back; any other change does not.
+// An acknowledged write counts only if the namespace is as it was when the write was computed. A
+// generation that went back, or a namespace that is gone, says that the store was set back; any
+// other change does not.
 func TestConfirmReadsTheNamespace(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(*Namespace)

@@ -51,7 +51,8 @@ func TestLongestTTLIsKept(t *testing.T) {
 	}
 }
 
-// A namespace in a store that is another one gets a floor above all that can have been granted in the one before, before anybody uses it.
+// A namespace in a store that is another one gets a floor above all that can have been granted in
+// the one before, before anybody uses it.
 func TestOtherStoreRaisesTheFloorFirst(t *testing.T) {
 	g := empty(t, withRollback)
 	g.st.id = "two"
@@ -142,7 +143,8 @@ func TestRegisterWithoutAnswers(t *testing.T) {
 	}
 }
 
-// A clock may be off by as much as is allowed, in either direction, and no more; the error says in which.
+// A clock may be off by as much as is allowed, in either direction, and no more; the error says in
+// which.
 func TestClockOffByMoreThanAllowed(t *testing.T) {
 	g := empty(t, withRollback)
 	for word, sign := range map[string]time.Duration{"ahead of": -1, "behind": 1} {

@@ -9,8 +9,9 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// skipped returns a store in which node 0 was used by a clock that was far ahead, and then restored. used is the
-// grant of that clock: its ticks lie ahead, and nobody may be granted them again.
+// skipped returns a store in which node 0 was used by a clock that was far ahead, and then
+// restored. used is the grant of that clock: its ticks lie ahead, and nobody may be granted them
+// again.
 func skipped(t *testing.T, s *snowfence.Scheme, ahead time.Duration) (st lease.Store, used snowfence.Grant) {
 	t.Helper()
 	st = lease.NewMemory()
@@ -30,7 +31,8 @@ func skipped(t *testing.T, s *snowfence.Scheme, ahead time.Duration) (st lease.S
 	return st, used
 }
 
-// A renewal stops where the ticks of a clock that was ahead begin, and the lease goes on behind them.
+// A renewal stops where the ticks of a clock that was ahead begin, and the lease goes on behind
+// them.
 func TestRenewalStopsAtSkippedTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := thousand(t)
@@ -53,7 +55,8 @@ func TestRenewalStopsAtSkippedTicks(t *testing.T) {
 	})
 }
 
-// A namespace whose layout is changed, or that is deleted, starts above the ticks of a clock that was ahead.
+// A namespace whose layout is changed, or that is deleted, starts above the ticks of a clock that
+// was ahead.
 func TestHighestCountsSkippedTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := thousand(t)
