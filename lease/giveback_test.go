@@ -158,3 +158,26 @@ func TestGiveBackOfATakenAcquisition(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// What a server refuses it would refuse again: the lease lets go, and the node runs out by itself.
+func TestGiveBackThatIsRefused(t *testing.T) {
+	for _, pending := range []bool{false, true} {
+		g := holding(t)
+		if pending {
+			g.must(g.l.giveBack(t.Context(), 0, true))
+			g.st.onSwap = func(ws []Write, do func([]Write) []error) []error { do(ws); return silent(len(ws)) }
+			_ = g.l.acquire(t.Context(), false)
+		}
+		g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error {
+			errs := make([]error, len(ws))
+			for i := range errs {
+				errs[i] = ErrRefused
+			}
+			return errs
+		}
+		g.must(g.l.giveBack(t.Context(), 0, true))
+		if r := g.record(5); g.l.hold != nil || r.Holder == "" {
+			t.Errorf("pending %t: %+v", pending, r)
+		}
+	}
+}

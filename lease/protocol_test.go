@@ -295,6 +295,22 @@ func TestConfirmReadsTheNamespace(t *testing.T) {
 	}
 }
 
+// A swap that was lost to another holder says nothing against the store.
+func TestDiagnosisOfAnotherHolder(t *testing.T) {
+	g := holding(t)
+	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+		g.change(5, func(r *Record) { r.Revision++ })
+		return do(ws)
+	}
+	if err := g.l.renew(t.Context()); !lost(err) {
+		t.Fatal(err)
+	}
+	g.must(g.l.diagnose(t.Context()))
+	if g.l.suspect != nil {
+		t.Error("the store is thought to have gone back")
+	}
+}
+
 // Who lost a swap asks again until it knows to whom.
 func TestDiagnosisIsRepeated(t *testing.T) {
 	g := holding(t)

@@ -18,5 +18,4 @@ var Path = []Scope{
 	{File: "lease/renew.go"},
 	{File: "lease/giveback.go"},
 	{File: "lease/lose.go"},
-	{File: "lease/register.go"},
 }

@@ -1,0 +1,90 @@
+package snowfence
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// writesOf returns how often a state file says that it was written.
+func writesOf(t *testing.T, path string) int64 {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := decodeState(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.writes
+}
+
+// The count of writes goes on from the higher one of those that the file and its lock say: the lock may be behind after a crash,
+// and the file is when it is an older copy.
+func TestStateFileCountsOn(t *testing.T) {
+	s := testScheme(t, "twitter")
+	path := filepath.Join(t.TempDir(), "node")
+	f := openState(t, path, s, 3)
+	var older []byte
+	for after := range int64(5) {
+		grant(t, f, 2000*after)
+		if after == 1 {
+			older, _ = os.ReadFile(path)
+		}
+	}
+	kill(t, f)
+	if n := writesOf(t, path); n != 5 {
+		t.Fatalf("written 5 times, and it says %d", n)
+	}
+	if err := os.Truncate(path+".lock", 0); err != nil {
+		t.Fatal(err)
+	}
+	f = openState(t, path, s, 3)
+	grant(t, f, 20_000)
+	kill(t, f)
+	if n := writesOf(t, path); n != 6 {
+		t.Errorf("written a sixth time after the lock had lost its count, and it says %d", n)
+	}
+	if err := os.WriteFile(path, older, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := BeginStateFile(path, s, 3, s.Layout().TimeOf(40_000)); err != nil {
+		t.Fatal(err)
+	}
+	if n := writesOf(t, path); n != 7 {
+		t.Errorf("written a seventh time over an older copy, and it says %d", n)
+	}
+}
+
+// What is no count of writes is none, and a state file does not say that it was written less than never.
+func TestCountsOfWrites(t *testing.T) {
+	for text, want := range map[string]int64{
+		"": 0, "7\n": 0, strings.Repeat("0", 19) + "7\n": 7, strings.Repeat("0", 19) + "7x": 0,
+		strings.Repeat("9", 20) + "\n": 0, "9223372036854775807\n\n": 0, "09223372036854775807\n": 1<<63 - 1,
+	} {
+		file, err := os.Create(filepath.Join(t.TempDir(), "lock"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		if _, err := file.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+		if got := countedWrites(file); got != want {
+			t.Errorf("%q counts as %d, not %d", text, got, want)
+		}
+	}
+	s := testScheme(t, "twitter")
+	state := newState(s, 3)
+	state.writes = -1
+	path := filepath.Join(t.TempDir(), "node")
+	if err := os.WriteFile(path, state.encode(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := StateFile(path, s, 3); !errors.Is(err, ErrStateFile) {
+		t.Errorf("written less than never: %v, %v", f, err)
+	}
+}
