@@ -19,8 +19,8 @@ func (p *program) decodeCommand() *cobra.Command {
 		Long: `Decode shows what an ID is made of: its time, node and sequence number. It needs no lease.
 Without arguments, or for the argument -, it reads IDs from standard input, one a line.
 
-The layout is the one that --layout names, or that of the namespace where --namespace or
---store is given. Otherwise it is the default layout, or for an ID whose time would lie in
+The layout is the one that --layout names. Where --namespace or --store is given it is the one
+that the namespace had when the ID was made. Otherwise it is the default layout, or for an ID whose time would lie in
 the future another one that fits; then it says that this is a guess, and what else fits.
 
 IDs may have a prefix (ord_3vgoe12ccb8gh). A text that is no decimal is read in the form that

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -45,11 +46,10 @@ func (p *program) prepareDecoder(cmd *cobra.Command, d *decoder, f *decodeFlags)
 			return err
 		}
 		defer st.Close()
-		v, err := p.namespaceView(cmd.Context(), st, f, scheme)
-		if err != nil {
+		if d.views, err = p.namespaceViews(cmd.Context(), st, f, scheme); err != nil {
 			return err
 		}
-		d.views, d.source, d.namespace = []*view{v}, fromNamespace, f.store.namespace
+		d.source, d.namespace = fromNamespace, f.store.namespace
 		if f.check {
 			d.plausible, err = p.plausible(cmd.Context(), st, f.store.namespace)
 		}
@@ -81,8 +81,8 @@ func (p *program) prepareDecoder(cmd *cobra.Command, d *decoder, f *decodeFlags)
 	return nil
 }
 
-// namespaceView returns the view of the layout of a namespace.
-func (p *program) namespaceView(ctx context.Context, st *open.Store, f *decodeFlags, scheme func(snowfence.Layout) (*snowfence.Scheme, error)) (*view, error) {
+// namespaceViews returns views of the layout of a namespace, and of those that it had before, the last one first.
+func (p *program) namespaceViews(ctx context.Context, st *open.Store, f *decodeFlags, scheme func(snowfence.Layout) (*snowfence.Scheme, error)) ([]*view, error) {
 	ns, err := lease.ShowNamespace(ctx, st.Leases, f.store.namespace)
 	if err != nil {
 		return nil, err
@@ -100,7 +100,25 @@ func (p *program) namespaceView(ctx context.Context, st *open.Store, f *decodeFl
 			return nil, usagef("namespace %q has the layout %s, not %s: leave --layout out, or --store and --namespace", ns.Name, layoutName(l), f.layout)
 		}
 	}
-	return newViewWith(layoutName(l), scheme)
+	v, err := newViewWith(layoutName(l), scheme)
+	if err != nil || f.check {
+		return []*view{v}, err
+	}
+	v.from = ns.Start
+	views := []*view{v}
+	for _, past := range slices.Backward(ns.Past) {
+		l, err := snowfence.ParseLayout(past.Layout)
+		if err != nil {
+			return nil, err
+		}
+		v, err := newViewWith(layoutName(l), scheme)
+		if err != nil {
+			continue // it was encrypted, and its secret is not given
+		}
+		v.from, v.until = past.Start, past.Floor
+		views = append(views, v)
+	}
+	return views, nil
 }
 
 // checkAhead is how far clocks and leads may be ahead of this machine's clock.

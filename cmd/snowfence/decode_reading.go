@@ -65,6 +65,8 @@ func (r reading) byTime(other reading) int {
 // doubts is 0 for what a generator of the layout makes, up to now or soon.
 func (g guess) doubts(now time.Time) int {
 	switch {
+	case g.parts.Tick < g.view.from || g.view.until > 0 && g.parts.Tick >= g.view.until:
+		return 3 // the namespace had another layout then
 	case g.parts.Time.After(now.Add(guessSlack)):
 		return 2
 	case g.unused:
@@ -82,6 +84,8 @@ func (v *view) unused(p snowfence.Parts) bool {
 func (d *decoder) about(r reading) []string {
 	var notes []string
 	switch {
+	case d.source == fromNamespace && r.view != d.views[0]:
+		notes = append(notes, "an earlier layout of namespace "+d.namespace)
 	case d.source == fromNamespace:
 		notes = append(notes, "the layout of namespace "+d.namespace)
 	case d.source == fromDefault && r.view != d.views[0]:

@@ -20,6 +20,8 @@ type view struct {
 	parts  []snowfence.Field // named parts of the node; none when the node has no parts but itself
 	jsonID string            // the layout's name, quoted
 	same   []string          // other presets with the same bits, in a list of guesses
+	from   int64             // first tick that a namespace had this layout for
+	until  int64             // first tick after the last; 0 for no end
 }
 
 // newView returns the view of a layout that may be encrypted: it has a key of no importance then, to plan with and not to decode.
