@@ -15,20 +15,22 @@ import (
 
 // Dialect is what differs between databases. Get one from [SQLite], [PostgreSQL] or [MySQL].
 type Dialect struct {
-	name     string
-	embedded bool // the database belongs to one machine, so that namespaces may be made on first use
-	schema   []string
-	mark     string                                           // query for what changes when the tables are made anew; "" where the probe or the file tells
-	probe    string                                           // SELECT of a row by which a server says who it is; see answer; "" where the file tells
-	hear     func(context.Context, *sql.Conn) (answer, error) // an answer, where it is a question of its own
-	back     string                                           // column of a record: 1 where something else than a swap wrote it, such as the reload of a dump
-	now      string                                           // SELECT of the server's time in Unix microseconds; "" where it is this machine's
+	name      string
+	versioned string // added to the statement that makes snowfence_meta
+	embedded  bool   // the database belongs to one machine, so that namespaces may be made on first use
+	schema    []string
+	mark      string                                           // query for what changes when the tables are made anew; "" where the probe or the file tells
+	probe     string                                           // SELECT of a row by which a server says who it is; see answer; "" where the file tells
+	hear      func(context.Context, *sql.Conn) (answer, error) // an answer, where it is a question of its own
+	back      string                                           // column of a record: 1 where something else than a swap wrote it, such as the reload of a dump
+	now       string                                           // SELECT of the server's time in Unix microseconds; "" where it is this machine's
 
 	// bind gives a query with '?' the form that the database or its driver wants.
 	bind func(query string, args []any) (string, []any)
 	// exclusive runs do in a transaction that excludes other processes at the same work.
 	exclusive func(ctx context.Context, c *sql.Conn, do func() error) error
 	open      func(context.Context, *sql.Conn) (*file, error) // checks a database at its first use
+	hints     []string                                        // make reloads known where this user has the right to run them
 	upgrade   []string                                        // brings tables of version 1 to the present one
 	lock      func(context.Context, *sql.Conn) error          // keeps all others from adding rows, to the end of the transaction
 	// look looks through all rows: were some put back, or are some gone? nil where nothing shows it.
@@ -99,6 +101,7 @@ func (s *Store) upgrade(ctx context.Context, c *sql.Conn) error {
 				return err
 			}
 		}
+		s.hint(ctx, c)
 		return s.exec(ctx, c, upgraded)
 	})
 	if err == nil || s.dialect.busy(err) {
@@ -132,7 +135,7 @@ func (s *Store) version(ctx context.Context, c *sql.Conn) (int, error) {
 
 // create makes the tables unless they were made, perhaps by somebody else because this user may not, and the random identity of the database.
 func (s *Store) create(ctx context.Context, c *sql.Conn, made bool) error {
-	for _, step := range slices.Concat([]string{metaTable}, s.dialect.schema) {
+	for _, step := range slices.Concat([]string{metaTable + s.dialect.versioned}, s.dialect.schema) {
 		if made {
 			break
 		}
@@ -181,12 +184,20 @@ func (s *Store) identify(ctx context.Context, c *sql.Conn, f *file) error {
 		return nil
 	}
 	err = s.dialect.exclusive(ctx, c, func() error {
+		s.hint(ctx, c)
 		return s.exec(ctx, c, "UPDATE snowfence_meta SET value = ? WHERE name = ? AND value = ?", rand.Text()+"@"+mark, "id", id)
 	})
 	if err != nil {
 		return fmt.Errorf("marking the tables, which are not the ones of %s: %w", id, err)
 	}
 	return nil
+}
+
+// hint runs what can be done without; Report says whether it was.
+func (s *Store) hint(ctx context.Context, c *sql.Conn) {
+	for _, step := range s.dialect.hints {
+		_, _ = c.ExecContext(ctx, step) // it is there already, or this user lacks the right
+	}
 }
 
 // mend gives the data another identity if rows were put back or are gone, or if it still has the identity suspect, and marks all rows as those that it has now.

@@ -20,11 +20,23 @@ import (
 // innodb_flush_log_at_trx_commit must be 1 (or MariaDB's 3), and sync_binlog 1 where there is a binary log, without which the server rolls back what it does not find there
 // after a power failure. READ UNCOMMITTED and autocommit=0 are refused, too.
 //
-// A server is known by server_uuid (MariaDB: server_id, which differs between replicas), so a failover is noticed, and then grants start above everything that the old server
-// can have granted. A restored dump is noticed as other tables, by the second in which they were made. It is the failover's business to stop the old server first: two that are written at once
-// make the same IDs, whatever the store does. In a Galera cluster and in group replication, let all programs connect to one and the same member: others may answer with what was
-// true a moment ago. What cannot be seen is a copy of the data folder that is put back while no program runs, with the dates of its files: then wait for the
-// longest ttl in use (lease.Options.TTL and twice MaxSkew, 45 s unless set) before the first program starts.
+// A server is known by server_uuid (MariaDB: server_id, which differs between replicas), so a failover
+// is noticed, and then grants start above everything that the old server can have granted. It is the
+// failover's business to stop the old server first: two that are written at once make the same IDs,
+// whatever the store does. In a Galera cluster and in group replication, let all programs connect to
+// one and the same member: others may answer with what was true a moment ago.
+//
+// A restored dump is noticed as other tables, by the second in which they were made. A dump of the data
+// that is put back into the same tables is noticed by a trigger on each table, which gives the data
+// another identity, and in MariaDB also by the time when the row with the identity was written
+// (snowfence_meta has system versioning, which dumps leave out). A user without the right to make
+// triggers goes without (Report says so): then a reload of snowfence_lease alone is not noticed, and in
+// MySQL no reload of data alone.
+//
+// What cannot be seen is a copy of the data folder that is put back while no program runs, with the
+// dates of its files, and rows that are deleted and not put back, with a namespace that is made again:
+// then wait for the longest ttl in use (lease.Options.TTL and twice MaxSkew, 45 s unless set) before
+// the first program starts. The triggers were run on MariaDB; no MySQL was at hand.
 func MySQL() Dialect {
 	return Dialect{
 		name: "mysql",
@@ -36,6 +48,9 @@ func MySQL() Dialect {
 				"PRIMARY KEY (namespace, node), KEY snowfence_lease_until (namespace, until, node), " +
 				"KEY snowfence_lease_vacant (namespace, holder, until, node), KEY snowfence_lease_label (namespace, label, node)) ENGINE=InnoDB",
 		},
+		versioned: " /*M!100600 WITH SYSTEM VERSIONING */",
+		hints:     mysqlTriggers,
+		upgrade:   []string{"ALTER TABLE snowfence_meta MODIFY name VARCHAR(80) NOT NULL /*M!100600 , ADD SYSTEM VERSIONING */"},
 		mark:      "SELECT CONCAT(MAX(create_time), '') FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'snowfence_lease'",
 		probe:     mysqlProbe,
 		now:       "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
@@ -53,9 +68,28 @@ func MySQL() Dialect {
 	}
 }
 
-// mysqlProbe is an answer. What stands in the comment is for MySQL alone; MariaDB has no server_uuid.
+// mysqlTriggers make another identity when a row of a namespace, or the one with the identity, is
+// inserted by something else than a swap. What stands after the @ is the mark of the tables.
+var mysqlTriggers = []string{
+	"CREATE TRIGGER snowfence_lease_reload AFTER INSERT ON snowfence_lease FOR EACH ROW UPDATE snowfence_meta" +
+		" SET value = CONCAT(UUID(), '@', SUBSTRING_INDEX(value, '@', -1)) WHERE name = 'id' AND NEW.node = -1 AND @snowfence_swap IS NULL",
+	"CREATE TRIGGER snowfence_meta_reload BEFORE INSERT ON snowfence_meta FOR EACH ROW" +
+		" SET NEW.value = IF(NEW.name = 'id', CONCAT(UUID(), '@', SUBSTRING_INDEX(NEW.value, '@', -1)), NEW.value)",
+}
+
+// mysqlOwn tells the triggers that this connection makes a namespace.
+func mysqlOwn(ctx context.Context, c *sql.Conn, writes []lease.Write) error {
+	if !slices.ContainsFunc(writes, func(w lease.Write) bool { return w.Old == "" && w.New.Node == lease.NamespaceNode }) {
+		return nil
+	}
+	_, err := c.ExecContext(ctx, "SET @snowfence_swap = 1")
+	return err
+}
+
+// mysqlProbe is an answer. What stands in the comments is for MySQL alone, since MariaDB has no server_uuid, or for
+// MariaDB alone, which knows when a row was written.
 const mysqlProbe = "SELECT '', 0, '', 0, 0, 0, 0, 0, 0, 0," +
-	" CONCAT(@@server_id /*!80000 , ':', @@server_uuid */, ':', COALESCE((SELECT value FROM snowfence_meta WHERE name = 'id'), 'no id')), '', CASE" +
+	" CONCAT(@@server_id /*!80000 , ':', @@server_uuid */, ':', COALESCE((SELECT CONCAT(value /*M!100600 , ':', UNIX_TIMESTAMP(row_start) */) FROM snowfence_meta WHERE name = 'id'), 'no id')), '', CASE" +
 	" WHEN CAST(@@read_only AS CHAR) NOT IN ('0', 'OFF') THEN 'the server is read_only, as replicas are, which do not know what was granted last: connect to the primary'" +
 	" WHEN @@innodb_flush_log_at_trx_commit NOT IN (1, 3) THEN" +
 	"  'a crash forgets grants, since innodb_flush_log_at_trx_commit is not 1: SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the configuration'" +
@@ -100,6 +134,9 @@ const mysqlInsert = "INSERT INTO snowfence_lease (" + columns + ")" +
 	" SELECT s, n, c, r, g, f, u, p, x, y, h, l, v, t, d FROM " + mysqlItems + " ON DUPLICATE KEY UPDATE node = snowfence_lease.node"
 
 func mysqlSwap(ctx context.Context, c *sql.Conn, _ *file, writes []lease.Write, errs []error) (word answer, err error) {
+	if err := mysqlOwn(ctx, c, writes); err != nil {
+		return word, err
+	}
 	if len(writes) == 1 {
 		if errs[0], err = mysqlSwapOne(ctx, c, writes[0]); err != nil {
 			return word, err
@@ -239,9 +276,18 @@ func newEnough(version string) bool {
 }
 
 func mysqlReport(ctx context.Context, c *sql.Conn) ([]Finding, error) {
+	triggers := Finding{Name: "triggers"}
+	err := c.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.triggers WHERE trigger_schema = DATABASE()"+
+		" AND trigger_name IN ('snowfence_lease_reload', 'snowfence_meta_reload')").Scan(&triggers.Value)
+	if err != nil {
+		return nil, err
+	}
+	if triggers.Value != "2" {
+		triggers.Advice = "this user sees not all of the triggers by which data that is put back into the same tables is noticed: let an administrator run: " + strings.Join(mysqlTriggers, "; ")
+	}
 	const query = "SHOW VARIABLES WHERE variable_name IN ('version', 'innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', 'innodb_doublewrite', 'innodb_flush_method'," +
 		" 'read_only', 'super_read_only', 'transaction_isolation', 'tx_isolation', 'wsrep_on', 'server_id', 'server_uuid')"
-	return findings(ctx, c, query, func(name, value string) string {
+	found, err := findings(ctx, c, query, func(name, value string) string {
 		switch {
 		case name == "innodb_doublewrite" && strings.EqualFold(value, "off"):
 			return "a power failure may damage pages, and so forget grants, unless the file system writes pages whole (ZFS): set it to on elsewhere"
@@ -254,4 +300,5 @@ func mysqlReport(ctx context.Context, c *sql.Conn) ([]Finding, error) {
 		}
 		return ""
 	})
+	return append(found, triggers), err
 }

@@ -22,7 +22,7 @@ func (s *Store) allowed(ctx context.Context, c *sql.Conn, err error) error {
 		return err
 	}
 	var b strings.Builder
-	for _, step := range slices.Concat(before, []string{metaTable}, s.dialect.schema, after) {
+	for _, step := range slices.Concat(before, []string{metaTable + s.dialect.versioned}, s.dialect.schema, s.dialect.hints, after) {
 		b.WriteString(strings.Join(strings.Fields(step), " ") + ";\n") // one line each
 	}
 	return fmt.Errorf("the user %s may not make the tables, or use them (%v): let an administrator run these statements, and start again:\n%s", user, err, b.String())

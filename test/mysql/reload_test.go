@@ -1,0 +1,119 @@
+package mysql
+
+import (
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/servers"
+)
+
+func identity(t *testing.T, st *sqlstore.Store) string {
+	t.Helper()
+	if _, err := st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	id, err := st.Identity(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// TestReloadIsNoticed puts data back into the tables that it was dumped from. Triggers notice; without them, MariaDB's versions of the table of the identity do.
+func TestReloadIsNoticed(t *testing.T) {
+	t.Parallel()
+	m := servers.StartMariaDB(t)
+	for name, c := range map[string]struct {
+		harm, reload string // statements before and after the rows of the dump are there again
+		unseen       bool
+	}{
+		"all rows":                              {"DELETE FROM snowfence_lease; DELETE FROM snowfence_meta", "leases, meta", false},
+		"the leases alone":                      {"TRUNCATE snowfence_lease", "leases", false},
+		"the description alone":                 {"DELETE FROM snowfence_meta", "meta", false},
+		"all rows, without triggers":            {"DROP TRIGGER snowfence_lease_reload; DROP TRIGGER snowfence_meta_reload; TRUNCATE snowfence_lease; DELETE FROM snowfence_meta", "leases, meta", false},
+		"the description, without triggers":     {"DROP TRIGGER snowfence_lease_reload; DROP TRIGGER snowfence_meta_reload; DELETE FROM snowfence_meta", "meta", false},
+		"the leases, without triggers: not yet": {"DROP TRIGGER snowfence_lease_reload; TRUNCATE snowfence_lease", "leases", true},
+		"upkeep":                                {"ANALYZE TABLE snowfence_lease, snowfence_meta; ALTER TABLE snowfence_lease ADD COLUMN note TEXT; OPTIMIZE TABLE snowfence_meta", "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			database := m.NewDatabase(t)
+			_, st := connect(t, m.DSN(database))
+			for _, err := range st.Swap(t.Context(), []lease.Write{{New: record(lease.NamespaceNode, "a")}, {New: record(1, "a")}}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			leases, meta := rows(t, m, database, "snowfence_lease"), rows(t, m, database, "snowfence_meta")
+			if err := swap(t, st, "a", record(1, "b")); err != nil {
+				t.Fatal(err)
+			}
+			before := identity(t, st)
+			m.SQL(t, database, c.harm)
+			switch c.reload {
+			case "leases":
+				m.Load(t, database, leases)
+			case "meta":
+				m.Load(t, database, meta)
+			case "leases, meta":
+				m.Load(t, database, leases)
+				m.Load(t, database, meta)
+			}
+			after := identity(t, st)
+			if (after == before) != c.unseen {
+				t.Errorf("before %s, after %s", before, after)
+			}
+			for range 2 {
+				_, again := connect(t, m.DSN(database))
+				if id := identity(t, again); id != after && name != "upkeep" { // a copying ALTER makes the table anew
+					t.Errorf("it is %s, after %s", id, after)
+				}
+			}
+		})
+	}
+}
+
+// rows dumps the data of a table alone.
+func rows(t *testing.T, m *servers.MariaDB, database, table string) string {
+	t.Helper()
+	out, err := exec.Command(servers.Need(t, "mysql", "mariadb-dump")[0], "--no-defaults", "--protocol=tcp", "-uroot", "-h127.0.0.1", "-P"+strconv.Itoa(m.Port),
+		"--no-create-info", "--hex-blob", "--skip-triggers", database, table).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// TestEarlierTables brings tables of version 1 to the present one.
+func TestEarlierTables(t *testing.T) {
+	t.Parallel()
+	m := servers.StartMariaDB(t)
+	database := m.NewDatabase(t)
+	_, st := connect(t, m.DSN(database))
+	if err := swap(t, st, "", record(1, "a")); err != nil {
+		t.Fatal(err)
+	}
+	m.SQL(t, database, "DROP TRIGGER snowfence_lease_reload; DROP TRIGGER snowfence_meta_reload; ALTER TABLE snowfence_meta DROP SYSTEM VERSIONING;"+
+		" ALTER TABLE snowfence_meta MODIFY name VARCHAR(64) NOT NULL; UPDATE snowfence_meta SET value = '1' WHERE name = 'version'")
+	_, st = connect(t, m.DSN(database))
+	if err := swap(t, st, "a", record(1, "b")); err != nil {
+		t.Fatal(err)
+	}
+	id := identity(t, st)
+	found, err := st.Report(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range found {
+		if f.Name == "triggers" && f.Value != "2" {
+			t.Errorf("%+v", f)
+		}
+	}
+	_, again := connect(t, m.DSN(database))
+	if now := identity(t, again); now != id {
+		t.Errorf("it is %s, after %s", now, id)
+	}
+}
