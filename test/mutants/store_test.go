@@ -156,6 +156,18 @@ var storeMutants = []mutant{
 		old: `marked && of == mark`, now: `marked && of != ""`, pkg: "./test/mysql", test: "TestDumpRestoredBetweenRuns",
 	},
 	{
+		rule: "leases that were put back into MariaDB and MySQL are noticed", file: "sqlstore/mysql.go",
+		old: `NEW.node = -1 AND @snowfence_swap IS NULL`, now: `false`, pkg: "./test/mysql", test: "TestReloadIsNoticed/the_leases_alone",
+	},
+	{
+		rule: "a namespace that a swap makes is not put back", file: "sqlstore/mysql.go",
+		old: `"SET @snowfence_swap = 1"`, now: `"SET @snowfence_swap = NULL"`, pkg: "./test/mysql", test: "TestOwnNamespaceIsNoReload",
+	},
+	{
+		rule: "an identity that was put back into MariaDB is another one", file: "sqlstore/mysql.go",
+		old: ` /*M!100600 , ':', UNIX_TIMESTAMP(row_start) */`, now: ``, pkg: "./test/mysql", test: "TestReloadIsNoticed/the_description,_without_triggers",
+	},
+	{
 		rule: "commits of PostgreSQL wait for the disk", file: "sqlstore/postgres.go",
 		old: `WHEN 'off' THEN set_config('synchronous_commit', 'on', true)`, now: `WHEN 'off' THEN ''`, pkg: "./test/postgres", test: "TestDurable",
 	},

@@ -117,3 +117,21 @@ func TestEarlierTables(t *testing.T) {
 		t.Errorf("it is %s, after %s", now, id)
 	}
 }
+
+// TestOwnNamespaceIsNoReload makes a namespace in a store that is in use: the identity stays.
+func TestOwnNamespaceIsNoReload(t *testing.T) {
+	t.Parallel()
+	m := servers.StartMariaDB(t)
+	_, st := connect(t, m.DSN(m.NewDatabase(t)))
+	before := identity(t, st)
+	for _, name := range []string{"one", "two"} {
+		r := record(lease.NamespaceNode, "a")
+		r.Namespace = name
+		if err := swap(t, st, "", r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := identity(t, st); after != before {
+		t.Errorf("before %s, after %s", before, after)
+	}
+}
