@@ -46,7 +46,7 @@ var stateFileMutants = []mutant{
 	},
 	{
 		rule: "state file: that of another secret is not begun anew", file: "statefile.go", pkg: ".",
-		old: `err != nil && !errors.As(err, &unknown)`, now: `err != nil && false`, test: "TestBeginStateFile",
+		old: `err != nil && !errors.As(err, &unknown)`, now: `err != nil && !errors.As(err, &unknown) && false`, test: "TestBeginStateFile",
 	},
 	{
 		rule: "state file: one key has one number", file: "statefile_content.go", pkg: ".",
