@@ -23,7 +23,7 @@ func TestReadOnlyFile(t *testing.T) {
 		<-w.gone
 		text := last(w.log, 9)
 		if code := w.cmd.ProcessState.ExitCode(); code != 1 || len(w.ids) > 0 || !strings.Contains(text, path) ||
-			!strings.Contains(text, "allowed to write there") && !strings.Contains(text, "may not write") {
+			!strings.Contains(text, "may not write the file") && !strings.Contains(text, "read-only file system") {
 			t.Errorf("a file that is %s: exit code %d, %d IDs: %s", name, code, len(w.ids), text)
 		}
 		seen.add(row{fault: "a program starts on a file that is read-only", store: "SQLite", processes: 1, said: strings.TrimPrefix(strings.ReplaceAll(last(w.log, 1), d.dir, "DIR"), "snowfence: ")})

@@ -26,7 +26,7 @@ func TestFleet(t *testing.T) {
 		}
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
-			f := newFleet(t, k.open(t).fresh(t), 6*time.Second)
+			f := newFleet(t, k.open(t).fresh(t), 30*time.Second) // far more than renewing takes, also on a busy machine
 			f.grow(500)
 			f.grow(2000)
 			first := f.look()
@@ -48,8 +48,8 @@ func TestFleet(t *testing.T) {
 				if missing == 0 {
 					break
 				}
-				if time.Since(start) > time.Minute {
-					t.Fatalf("%d leases were not renewed twice within a minute", missing)
+				if time.Since(start) > 5*time.Minute {
+					t.Fatalf("%d leases were not renewed twice within five minutes", missing)
 				}
 			}
 			f.stored()

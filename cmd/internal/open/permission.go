@@ -52,7 +52,7 @@ func rights(path string, err error) string {
 	case folderErr != nil:
 		return ""
 	case group == "" || !shared(folder):
-		return fmt.Sprintf("the folder %s is not shared by a group: snowfence help stores says how to share a store", filepath.Dir(path)) + other
+		return fmt.Sprintf("the folder of %s is not shared by a group: snowfence help stores says how to share a store", path) + other
 	case !member(folder):
 		return fmt.Sprintf("the users of group %s share this store: join it (usermod -aG %s USER, as root), and log in again", group, group) + other
 	case fileErr == nil && (groupOf(file) != group || file.Mode().Perm()&0o060 != 0o060):
