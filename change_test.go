@@ -311,6 +311,32 @@ func TestTwoSafeChangesRepeatTheLayoutBeforeTheLast(t *testing.T) {
 	}
 }
 
+// Whichever layout it is of, the lowest ID is shown, and each layout counts from its first tick to its last.
+func TestChangeShowsTheLowestIDOfAllLayouts(t *testing.T) {
+	at := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	tick := func(n int) time.Time { return at.Add(time.Duration(n) * time.Millisecond) }
+	l := Twitter()
+	for name, c := range map[string]struct {
+		change Change
+		past   int
+		first  time.Time
+	}{
+		"it is of the one before":  {Change{From: l, Since: tick(9), Floor: tick(10), Past: []Era{{l, tick(3), tick(4)}, {l, tick(5), tick(6)}}}, 1, tick(3)},
+		"it is of the first one":   {Change{From: l, Since: tick(9), Floor: tick(10), Past: []Era{{l, tick(5), tick(6)}, {l, tick(3), tick(4)}}}, 2, tick(3)},
+		"it is of the present one": {Change{From: l, Since: tick(2), Floor: tick(3), Past: []Era{{l, tick(5), tick(6)}, {l, tick(3), tick(4)}}}, 0, tick(2)},
+	} {
+		c.change.To, c.change.At = l, at
+		v, err := c.change.Check()
+		if err != nil || v.Collision == nil || v.Collision.Past != c.past || !v.Collision.From.Time.Equal(c.first) {
+			t.Errorf("%s: %+v, %v", name, v.Collision, err)
+		}
+		c.change.At = tick(10)
+		if v, err := c.change.Check(); err != nil || v.Collision != nil {
+			t.Errorf("%s: above all of them, %+v, %v", name, v.Collision, err)
+		}
+	}
+}
+
 func TestChangeErrors(t *testing.T) {
 	at := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {

@@ -128,14 +128,14 @@ var changeMutants = []mutant{
 	},
 	{
 		rule: "a proof stops below the end of a layout, not before", file: "change.go", pkg: ".",
-		old: `min(until-1, from`, now: `min(until-2, from`, test: "TestChangeAgainstAllIDs",
+		old: `min(until-1, from`, now: `min(until-2, from`, test: "TestChangeShowsTheLowestID",
 	},
 	{
 		rule: "a proof begins with the first tick of a layout", file: "change.go", pkg: ".",
-		old: `tickAtOrAfter(e.From), 0)`, now: `tickAtOrAfter(e.From)+1, 0)`, test: "TestChangeAgainstAllIDs",
+		old: `tickAtOrAfter(e.From), 0)`, now: `tickAtOrAfter(e.From)+1, 0)`, test: "TestChangeShowsTheLowestID",
 	},
 	{
 		rule: "a proof shows the lowest ID of all layouts", file: "change.go", pkg: ".",
-		old: `uint64(v.Collision.ID) <= a.id {`, now: `uint64(v.Collision.ID) > a.id {`, test: "TestChangeAgainstAllIDs",
+		old: `uint64(v.Collision.ID) <= a.id {`, now: `uint64(v.Collision.ID) > a.id {`, test: "TestChangeShowsTheLowestID",
 	},
 }
