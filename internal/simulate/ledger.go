@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -209,7 +210,7 @@ func (s *sim) compare(c *claim) {
 	for n := c.node; n < c.node+c.nodes; n++ {
 		for _, o := range s.claims[n] {
 			lo, hi := max(c.from, o.from), min(c.end(), o.end())
-			if o != c && o.era == c.era && lo < hi && !s.excused(c, o, hi) {
+			if o != c && lo < hi && s.alike(o.era, c.era) && !s.excused(c, o, hi) {
 				s.violate("two grants of node %d overlap in ticks %d to %d: of %s [%d, %d) and of %s [%d, %d)",
 					n, lo, hi, o.owner.name, o.from, o.end(), c.owner.name, c.from, c.end())
 			}
@@ -221,6 +222,16 @@ func (s *sim) compare(c *claim) {
 			s.violate("%s uses node %d of the earlier layout until %v, and the later layout began at %v", c.owner.name, c.node, end, floor[0])
 		}
 	}
+}
+
+// alike reports whether a node and tick of two layouts are the same IDs, as they are of one layout. Where the bits are divided
+// in other ways, only the IDs themselves are compared, at the end.
+func (s *sim) alike(a, b int) bool {
+	if a == b {
+		return true
+	}
+	l, m := s.schemes[a].Layout(), s.schemes[b].Layout()
+	return slices.Equal(l.Fields, m.Fields) && l.First <= m.Last && m.First <= l.Last
 }
 
 // h2time returns the end of a claim as a time.

@@ -136,6 +136,10 @@ var simulationMutants = []mutant{
 		old: `top = max(top, r.Until, r.SkipUntil)`, now: `top = max(top, r.From)`, seeds: 200,
 	},
 	{
+		rule: "store: the layouts before the last count in a proof", file: "lease/past.go",
+		old: `n.present(floor)}, n.Past...)`, now: `n.present(floor)}, n.Past[:0]...)`, seeds: 100, layout: "snowfence",
+	},
+	{
 		rule: "store: only who sealed lowers until", file: "lease/giveback.go",
 		old: `			if sealed {`, now: `			if sealed || true {`, seeds: 200,
 	},
