@@ -21,6 +21,8 @@ type answer struct {
 
 	own      string // random ID of the data, a part of id: Label
 	position int64  // grows with what is written, and never falls: Generation; 0 where nothing tells
+	floor    int64  // what the position must not be below, by the witness beside a file
+	unknown  bool   // the witness does not know the data
 	back     bool   // a row that was read was not written by a swap
 }
 

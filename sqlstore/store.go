@@ -169,9 +169,14 @@ func (s *Store) read(ctx context.Context, where string, args []any) (out []lease
 	}
 	for range 3 { // who put data back may still be at it
 		err = s.use(ctx, func(c *sql.Conn) (word answer, err error) {
+			floor, known, err := s.floor() // before the question: what was noted is committed
+			if err != nil {
+				return word, err
+			}
 			out, word, err = records(ctx, c, query, args)
 			if err == nil && s.dialect.hear != nil {
 				word, err = s.dialect.hear(ctx, c)
+				word.floor, word.unknown = floor, !known
 			}
 			return word, err
 		})
@@ -255,21 +260,18 @@ func (s *Store) once(ctx context.Context, do func(*sql.Conn) (answer, error)) er
 	if err != nil {
 		return err
 	}
-	f := s.opened()
-	seen, known, err := f.floor(before.own)
-	if err != nil {
-		return err
-	}
-	before.position = max(before.position, seen)
 	word, err := do(c)
 	open := c.Raw(func(any) error { return nil }) == nil
 	if err := s.settle(used, open, err); err != nil {
 		return err
 	}
+	before.position = max(before.position, word.floor)
+	f := s.opened()
 	if f != nil && word.own != "" {
 		word.id = word.own + f.number
-		if word.own != before.own || !known {
-			if _, known, err = f.floor(word.own); err != nil {
+		if word.own != before.own || word.unknown {
+			_, known, err := f.floor(word.own)
+			if err != nil {
 				return err
 			}
 			word.back = !known
@@ -281,7 +283,7 @@ func (s *Store) once(ctx context.Context, do func(*sql.Conn) (answer, error)) er
 		}
 		return errBack
 	}
-	if f != nil && f.witness != nil && word.own != "" && word.position > seen {
+	if f != nil && f.witness != nil && word.own != "" && word.position > word.floor {
 		if err := f.witness.note(word.own, word.position); err != nil {
 			return fmt.Errorf("writing the witness beside the database: %w", err)
 		}
@@ -296,6 +298,14 @@ func (s *Store) opened() *file {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.file
+}
+
+// floor returns how many swaps the witness of the file knows of; see file.floor.
+func (s *Store) floor() (count int64, known bool, err error) {
+	s.mu.Lock()
+	f, own := s.file, s.own
+	s.mu.Unlock()
+	return f.floor(own)
 }
 
 // settle returns the error of a use, or that the files it used are no longer those of all.
