@@ -114,13 +114,13 @@ func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*
 	}
 	l, err := lease.Open(acquire, st.Leases, f.store.namespace, s, &o)
 	if err != nil {
-		return nil, nil, leaseError(err)
+		return nil, nil, f.store.leaseError(err)
 	}
 	return l, before, nil
 }
 
 // takenError says in the words of the command line what lease.TakenError says in those of the library.
-func takenError(e *lease.TakenError) error {
+func (f *storeFlags) takenError(e *lease.TakenError) error {
 	text := fmt.Sprintf("all %s nodes of namespace %q are taken", thousands(e.Last-e.First+1), e.Namespace)
 	narrowed := e.Within != snowfence.NodeRange{}
 	switch {
@@ -135,7 +135,8 @@ func takenError(e *lease.TakenError) error {
 	}
 	if e.Held == 0 && e.NextFree > 0 { // used up ahead of time by clocks that were ahead, and given back
 		return fmt.Errorf("no node of namespace %q can be used before %v from now, though none is held: the clock was ahead when they were leased, or is behind now; "+
-			"if it is right, \"snowfence lease restore NODE\" brings one back (snowfence lease list --all)", e.Namespace, e.NextFree.Round(time.Second))
+			"if it is right, choose a node and bring it back:\n  %s\n  %s", e.Namespace, e.NextFree.Round(time.Second),
+			f.command("snowfence lease list --all --namespace %s", e.Namespace), f.command("snowfence lease restore NODE --namespace %s", e.Namespace))
 	}
 	for i, l := range e.Labels {
 		text += map[bool]string{true: ", held by ", false: ", "}[i == 0] + fmt.Sprintf("%s (%d)", l.Label, l.Nodes)
@@ -146,7 +147,7 @@ func takenError(e *lease.TakenError) error {
 	if e.NextFree > 0 {
 		text += fmt.Sprintf("; the next one frees in %v, unless it is renewed", e.NextFree.Round(100*time.Millisecond))
 	}
-	return errors.New(text + ": wait with --wait 30s, stop a holder (snowfence lease list), or " + map[bool]string{
+	return errors.New(text + ": wait with --wait 30s, stop a holder (" + f.command("snowfence lease list --namespace %s", e.Namespace) + "), or " + map[bool]string{
 		true: "ask for others with --within", false: "use a layout with more nodes in another namespace",
 	}[narrowed])
 }
