@@ -18,6 +18,7 @@ type Plan struct {
 	without  map[int]bool // faults by number
 	never    [numFaults]bool
 	noSlots  map[int]bool
+	hostile  bool       // one of the clients is, in any case
 	layout   string     // of the run, instead of one that is drawn
 	tampered func(*sim) // tests of the simulation itself break something with it
 }

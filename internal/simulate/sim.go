@@ -28,6 +28,7 @@ type sim struct {
 	store    *store
 	procs    []*process
 	operator *process
+	hostile  *hostile // nil in most runs
 	era      int
 	targets  []*snowfence.Scheme // of all changes of layout that were tried
 	saved    int                 // era of the backup
@@ -192,6 +193,7 @@ func Run(ctx context.Context, plan Plan) (*Figures, uint64, *Collision, error) {
 		store: newStore(chance.IntN(2) == 0), shy: never, mute: never,
 	}
 	s.safeguard()
+	s.haunt()
 	if plan.tampered != nil {
 		plan.tampered(s)
 	}
@@ -290,6 +292,9 @@ func (s *sim) begin() error {
 		s.after(time.Duration(s.chance.Int64N(int64(s.ttl))), func() { s.start(sl) })
 	}
 	s.after(s.pause(), s.strike)
+	if s.hostile != nil {
+		s.after(s.ttl, s.hostile.act)
+	}
 	return nil
 }
 
@@ -297,7 +302,11 @@ func (s *sim) begin() error {
 // all have left ahead are reached, plus what it takes to notice and to acquire.
 func (s *sim) bound() time.Duration {
 	tick := s.schemes[s.era].Layout().Tick
-	return s.ahead + 4*s.ttl + 2*s.skew + 4*tick + 10*time.Second
+	d := s.ahead + 4*s.ttl + 2*s.skew + 4*tick + 10*time.Second
+	if s.hostile != nil {
+		d += 4 * (s.ttl + s.skew) // for what it took last, and what that pushed ahead
+	}
+	return d
 }
 
 // recover ends all faults, and checks that every process is granted ticks again within the bound.

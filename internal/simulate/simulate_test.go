@@ -102,6 +102,27 @@ func stopping(s *sim) {
 	}
 }
 
+// A client that lies in every field makes no duplicate of what others make, alone and while the
+// store goes back: not among the clients of a server, nor among those that have the store.
+func TestHostileClient(t *testing.T) {
+	runs := max(*seeds, 60)
+	if testing.Short() {
+		runs = max(*seeds, 10)
+	}
+	for n := range runs {
+		f, _, bad, err := Run(t.Context(), Plan{Seed: n + 1, Hours: stretch / 2, hostile: true, layout: *layout})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		if f.IDs == 0 {
+			t.Errorf("seed %d: nobody made an ID", n+1)
+		}
+	}
+}
+
 func TestOneSeedIsOneRun(t *testing.T) {
 	plan := Plan{Seed: 7, Hours: 0.1}
 	one, hash, _, err := Run(context.Background(), plan)

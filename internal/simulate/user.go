@@ -22,6 +22,7 @@ type slot struct {
 	coarse  bool
 	guard   bool
 	idle    time.Duration
+	served  bool // through a server
 	process *process
 	clock   clock // of its machine
 	starts  int
@@ -119,7 +120,7 @@ func (p *process) open(ctx context.Context, h *holding) error {
 	octx, cancel := p.WithTimeout(ctx, 2*s.ttl)
 	defer cancel()
 	var err error
-	h.l, err = lease.Open(octx, link{p, h}, namespace, scheme, o)
+	h.l, err = lease.Open(octx, p.through(link{p, h}), namespace, scheme, o)
 	s.opened(h, began, err)
 	return err
 }
