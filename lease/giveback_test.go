@@ -181,3 +181,21 @@ func TestGiveBackThatIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// An acquisition in doubt that cannot be read is kept until it can.
+func TestGiveBackOfAnUnreadableAcquisition(t *testing.T) {
+	g := holding(t)
+	g.must(g.l.giveBack(t.Context(), 0, true))
+	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error { do(ws); return silent(len(ws)) }
+	_ = g.l.acquire(t.Context(), false)
+	g.st.onSwap = nil
+	g.st.onGet = func([]Key) error { return errSilent }
+	if err := g.l.giveBack(t.Context(), 0, true); !errors.Is(err, errSilent) || g.l.hold == nil {
+		t.Errorf("without an answer: %v", err)
+	}
+	g.st.onGet = nil
+	g.must(g.l.giveBack(t.Context(), 0, true))
+	if r := g.record(5); r.Holder != "" {
+		t.Errorf("not given back: %+v", r)
+	}
+}

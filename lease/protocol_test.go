@@ -311,6 +311,15 @@ func TestDiagnosisOfAnotherHolder(t *testing.T) {
 	}
 }
 
+// What stands as it was acknowledged says nothing against the store either.
+func TestJudgementOfWhatStands(t *testing.T) {
+	g := holding(t)
+	g.l.judge(g.l.hold, []Record{g.record(5)})
+	if g.l.suspect != nil {
+		t.Error("the store is thought to have gone back")
+	}
+}
+
 // Who lost a swap asks again until it knows to whom.
 func TestDiagnosisIsRepeated(t *testing.T) {
 	g := holding(t)
