@@ -20,8 +20,9 @@ func (p *program) decodeCommand() *cobra.Command {
 Without arguments, or for the argument -, it reads IDs from standard input, one a line.
 
 The layout is the one that --layout names. Where --namespace or --store is given it is the one
-that the namespace had when the ID was made. Otherwise it is the default layout, or for an ID whose time would lie in
-the future another one that fits; then it says that this is a guess, and what else fits.
+that the namespace had when the ID was made. Otherwise it is the default layout, or for an ID
+whose time would lie in the future another one that fits; then it says that this is a guess,
+and what else fits.
 
 IDs may have a prefix (ord_3vgoe12ccb8gh). A text that is no decimal is read in the form that
 it is written in, which it says; --from names the form.
