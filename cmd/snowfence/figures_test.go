@@ -72,6 +72,9 @@ func TestWaitingTimes(t *testing.T) {
 				continue // that page has what was measured with other times
 			}
 			for _, m := range figure.FindAllStringSubmatch(sentence, -1) {
+				if m[2] == "30 minutes" && strings.Contains(path, "serve.md") && lease.AfterSetBack(10*time.Minute, 10*time.Minute) == 30*time.Minute {
+					continue // what a client may bring it to, by the longest ttl that servers lease for
+				}
 				n, err := strconv.Atoi(m[1])
 				if waits++; err != nil || time.Duration(n)*time.Second != usual && time.Duration(n)*time.Second != ours {
 					t.Errorf("%s: %q is neither %v nor %v in: %.300s", path, m[0], usual, ours, sentence)
@@ -111,7 +114,7 @@ func TestUnseenCases(t *testing.T) {
 	item := regexp.MustCompile(`(?m)^\s*(//\s+- |[0-9]\. |  - )|\([0-9]\) `)
 	want := len(item.FindAllString(read("../../internal/simulate/ledger.go", "// excused reports", "func (s *sim) excused"), -1))
 	for name, text := range map[string]string{
-		"README":      read("../../README.md", "Three things no lease can see", "**Proof.**"),
+		"README":      read("../../README.md", "Four things no lease can see", "**Proof.**"),
 		"lease":       read("../../lease/doc.go", "# What no lease can see", "package lease"),
 		"design.md":   read("../../docs/design.md", "**What no lease can see is counted", "\n- **"),
 		"the help":    read("simulate.go", "Counted as unseen", "One seed is one run"),
@@ -126,7 +129,7 @@ func TestUnseenCases(t *testing.T) {
 			}
 		}
 	}
-	if want != 3 {
+	if want != 4 {
 		t.Errorf("the simulation excuses %d cases", want)
 	}
 }

@@ -36,6 +36,7 @@ see, each within its bound:
   - The snapshot was taken while a node was acquired: the same, for the new grant of both.
   - A store is set back and looks like the one before: what is granted again until the
     forgotten holder notices at its next renewal.
+  - The layout is changed on a store that was so set back: the same.
 
 One seed is one run of 12 virtual minutes and some for the recovery; more hours are more
 runs, with the seeds after it. The same seed always gives the same run. If something
