@@ -6,6 +6,8 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -157,11 +159,29 @@ func TestOpenGeneratorSecond(t *testing.T) {
 // awayStore can be cut off.
 type awayStore struct {
 	lease.Store
-	away bool
+	away atomic.Bool
+}
+
+// heard keeps a log that goroutines write.
+type heard struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (h *heard) Write(b []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.Write(b)
+}
+
+func (h *heard) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.String()
 }
 
 func (s *awayStore) Swap(ctx context.Context, w []lease.Write) []error {
-	if !s.away {
+	if !s.away.Load() {
 		return s.Store.Swap(ctx, w)
 	}
 	errs := make([]error, len(w))
@@ -173,7 +193,7 @@ func (s *awayStore) Swap(ctx context.Context, w []lease.Write) []error {
 
 // TestTroubleIsHeard: without a logger slog.Default is told that IDs end soon, before they do, and of nothing that is as it should be.
 func TestTroubleIsHeard(t *testing.T) {
-	var log bytes.Buffer
+	var log heard
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	defer slog.SetDefault(before)
@@ -186,10 +206,10 @@ func TestTroubleIsHeard(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if log.Len() > 0 {
-			t.Errorf("all is well, and the log has\n%s", log.String())
+		if text := log.String(); text != "" {
+			t.Errorf("all is well, and the log has\n%s", text)
 		}
-		st.away = true
+		st.away.Store(true)
 		time.Sleep(6 * time.Second)
 		synctest.Wait()
 		if text := log.String(); !strings.Contains(text, "level=WARN msg=\"lease not renewed\"") || !strings.Contains(text, "connection refused") {
@@ -198,7 +218,7 @@ func TestTroubleIsHeard(t *testing.T) {
 		if _, err := g.Next(t.Context()); err != nil {
 			t.Errorf("IDs ended before anybody heard of it: %v", err)
 		}
-		st.away = false
+		st.away.Store(false)
 		if err := g.Close(); err != nil {
 			t.Error(err)
 		}
