@@ -244,4 +244,8 @@ var simulationMutants = []mutant{
 		old: `	case gone > 0 && !doubt:`, now: `	case gone > 0 && gone < len(records):
 	case gone > 0 && !doubt:`, seeds: 200,
 	},
+	{
+		rule: "hostile: nobody lowers the end of what was granted", file: "lease/holders.go",
+		old: `	case n.Until < low &&`, now: `	case false &&`, pkg: "./internal/simulate", test: "^TestHostileClient$",
+	},
 }
