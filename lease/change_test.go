@@ -86,8 +86,8 @@ func TestTwoProvenChangesRepeatedTheLayoutBeforeTheLast(t *testing.T) {
 		}
 		// After half a minute the near-copy stamps ticks above all that the first layout ever had.
 		time.Sleep(31 * time.Second)
-		if _, err := change(t, st, b); err != nil {
-			t.Fatal(err)
+		if ns, err = change(t, st, b); err != nil || len(ns.Past) != 3 || ns.Past[2].Start <= ns.Past[0].Floor {
+			t.Fatalf("two entries of the first layout, with another one between: %+v, %v", ns.Past, err)
 		}
 		made(t, st, b, seen, 10)
 		time.Sleep(31 * time.Second)
