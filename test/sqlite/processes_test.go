@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -84,7 +85,11 @@ func child(path, node, count string) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	return g.Shutdown(ctx)
+	// On a slow machine the grant, which is short here, runs out before the store answers.
+	if err := g.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return nil
 }
 
 // printed is what a child wrote: complete lines only.
