@@ -186,7 +186,7 @@ func toldUntil(t *testing.T, err error) time.Time {
 
 func closeLease(_ *snowfence.Generator, l *lease.Lease) error     { return l.Close() }
 func closeGenerator(g *snowfence.Generator, _ *lease.Lease) error { return g.Close() }
-func shutLease(_ *snowfence.Generator, l *lease.Lease) error { return l.Shutdown(context.Background()) }
+func shutLease(_ *snowfence.Generator, l *lease.Lease) error      { return l.Shutdown(context.Background()) }
 
 func shutGenerator(g *snowfence.Generator, _ *lease.Lease) error {
 	return g.Shutdown(context.Background())

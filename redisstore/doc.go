@@ -13,8 +13,8 @@
 // replica has them, and a failover throws away what the new master had not got. IDs stay unique through that as far as it can be noticed:
 //
 //   - A holder whose record vanished, went back or was changed is sealed at its next renewal, and everybody's next grants start above all that can have been granted.
-//   - Data that may have been set back has another identity (see below). Whoever takes a node then, holder or newcomer, starts above now + the longest ttl
-//     + twice the allowed skew. That is also how long no IDs are made after a restart or a failover, about 45 s with the defaults: a shorter TTL
+//   - Data that may have been set back has another identity (see below). Whoever takes a node then, holder or newcomer, starts above now + the longest ttl +
+//     twice the allowed skew. That is also how long no IDs are made after a restart or a failover, about 45 s with the defaults: a shorter TTL
 //     makes it shorter. lease.ConfirmStore spares it where nothing was lost for sure.
 //   - With Options.Replicas, a renewal is used only after that many replicas have it, so that a master cut off from them stops its holders within one ttl.
 //
