@@ -323,6 +323,7 @@ func TestChangeShowsTheLowestIDOfAllLayouts(t *testing.T) {
 	}{
 		"it is of the one before":  {Change{From: l, Since: tick(9), Floor: tick(10), Past: []Era{{l, tick(3), tick(4)}, {l, tick(5), tick(6)}}}, 1, tick(3)},
 		"it is of the first one":   {Change{From: l, Since: tick(9), Floor: tick(10), Past: []Era{{l, tick(5), tick(6)}, {l, tick(3), tick(4)}}}, 2, tick(3)},
+		"it is of two, the later": {Change{From: l, Since: tick(3), Floor: tick(4), Past: []Era{{l, tick(3), tick(4)}, {l, tick(3), tick(4)}}}, 0, tick(3)},
 		"it is of the present one": {Change{From: l, Since: tick(2), Floor: tick(3), Past: []Era{{l, tick(5), tick(6)}, {l, tick(3), tick(4)}}}, 0, tick(2)},
 	} {
 		c.change.To, c.change.At = l, at
@@ -334,6 +335,27 @@ func TestChangeShowsTheLowestIDOfAllLayouts(t *testing.T) {
 		if v, err := c.change.Check(); err != nil || v.Collision != nil {
 			t.Errorf("%s: above all of them, %+v, %v", name, v.Collision, err)
 		}
+	}
+}
+
+// In a layout of 64 bits the later ticks are negative IDs: the last old ID is the highest of the signed numbers, whichever ticks
+// were used.
+func TestLastIDOfALayoutWithASign(t *testing.T) {
+	l := mustLayout(t, "time=3,node=31,seq=30,tick=1s,epoch=2025-01-01")
+	s := must(NewScheme(l))
+	at := l.Epoch.Add(time.Hour)
+	for first := int64(0); first <= s.MaxTick(); first++ {
+		want := ID(math.MinInt64)
+		for last := first; last <= s.MaxTick(); last++ {
+			want = max(want, must(s.Compose(last, s.Nodes()-1, 1<<30-1)))
+			v, err := Change{From: l, To: Twitter(), At: at, Since: l.TimeOf(first), Floor: l.TimeOf(last + 1)}.Check()
+			if err != nil || v.LastOld != want {
+				t.Errorf("ticks %d to %d: last old is %d, want %d; %v", first, last, v.LastOld, want, err)
+			}
+		}
+	}
+	if (Verdict{FirstNew: 7, LastOld: 7}).Ordered() || !(Verdict{FirstNew: 8, LastOld: 7}).Ordered() {
+		t.Error("new IDs are in order where the first one is above the last old one")
 	}
 }
 
@@ -349,6 +371,7 @@ func TestChangeErrors(t *testing.T) {
 		"new layout":  {Change{From: Twitter(), To: Layout{}, At: at}, ErrInvalidLayout},
 		"new is over": {Change{From: Twitter(), To: Baidu(), At: at}, ErrLifetime},
 		"nodes":       {Change{From: Twitter(), To: Twitter(), At: at, ToNodes: NodeRange{5, 1025}}, ErrInvalidID},
+		"below all":   {Change{From: Twitter(), To: Twitter(), At: at, ToNodes: NodeRange{-1, 5}}, ErrInvalidID},
 		"empty nodes": {Change{From: Twitter(), To: Twitter(), At: at, ToNodes: NodeRange{5, 5}}, ErrInvalidID},
 	} {
 		if _, err := c.change.Check(); !errors.Is(err, c.want) {
