@@ -53,7 +53,7 @@ func (s *Store) advice(err error) error {
 	text := ""
 	switch {
 	case errors.Is(err, rpctypes.ErrNoSpace):
-		text = "the database has reached its limit, and etcd refuses writes: compact it (etcdctl compact REVISION), etcdctl defrag on each member, then etcdctl alarm disarm;" +
+		text = "the database has reached its limit, and etcd refuses writes: compact it (etcdctl compact REVISION, which etcdctl endpoint status -w json shows), etcdctl defrag on each member, then etcdctl alarm disarm;" +
 			" and start etcd with --auto-compaction-retention=5m, and with a larger --quota-backend-bytes if need be"
 	case errors.Is(err, rpctypes.ErrPermissionDenied):
 		text = fmt.Sprintf("the user may not read or write the keys that begin with %q: etcdctl role grant-permission ROLE readwrite --prefix=true %s", string(s.keys), s.keys)
@@ -66,7 +66,7 @@ func (s *Store) advice(err error) error {
 	case errors.Is(err, rpctypes.ErrRequestTooLarge):
 		text = "a record is too large for the server: raise --max-request-bytes, or shorten the label"
 	case errors.Is(err, rpctypes.ErrCorrupt):
-		text = "members of the cluster differ, and etcd refuses writes: replace the one that is wrong (etcdctl alarm list)"
+		text = "members of the cluster differ, and etcd refuses writes: replace the one that is wrong (etcdctl alarm list names it), then etcdctl alarm disarm"
 	case errors.Is(err, rpctypes.ErrNoLeader):
 		text = "the member has no leader: a majority of the cluster is away"
 	case errors.Is(err, context.DeadlineExceeded), code(err) == codes.DeadlineExceeded:

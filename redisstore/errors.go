@@ -26,7 +26,6 @@ var hints = []struct{ text, hint string }{
 	{"CLUSTERDOWN", "the cluster is down, or no server has the slot: see CLUSTER INFO and CLUSTER NODES; leases go on when it is up"},
 	{"TRYAGAIN", "the slot moves to another server: leases go on when it has arrived"},
 	{"MASTERDOWN", "the server is a replica without its master"},
-	{"CROSSSLOT", "the keys are on different servers: Options.Prefix must not have a hash tag"},
 	{"not allowed from script", "the server does not let scripts ask for INFO: it is not Redis 6.2 or later, or its provider forbids it; use another store"},
 	{"unknown command", "the server does not know the command: it is not Redis 6.2 or later, or its provider forbids it"},
 }

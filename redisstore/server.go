@@ -29,11 +29,19 @@ func (v Server) Loses() string {
 	case v.Fsync == "always":
 		return ""
 	case v.Fsync == "everysec":
-		return "appendfsync is everysec: a crash loses up to two seconds of grants: set appendfsync always, or use Options.AOF"
+		return "appendfsync is everysec: a crash loses up to two seconds of grants: set appendfsync always" + v.orAOF()
 	case v.Fsync == "no":
 		return "appendfsync is no: a crash of the machine loses what its system had not written, often 30 s: set appendfsync always"
 	}
 	return "appendfsync is not known (CONFIG GET is not allowed): unless it is always, a crash may lose seconds of grants"
+}
+
+// orAOF names the option that helps too, where the server knows what it needs.
+func (v Server) orAOF() string {
+	if v.waits() {
+		return ", or use Options.AOF"
+	}
+	return ""
 }
 
 // checked is what is known about a server, and since when.

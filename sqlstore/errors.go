@@ -75,7 +75,7 @@ func sqliteAdvice(err error) error {
 		}
 	}
 	if errors.Is(err, context.DeadlineExceeded) { // SQLite waits for a lock longer than the lease could
-		return fmt.Errorf("another program keeps the file locked (fuser FILE), or the disk is too slow: %w", err)
+		return fmt.Errorf("another program keeps the file locked: find it (fuser FILE), and end the transaction that it holds open; or the disk is too slow: %w", err)
 	}
 	return err
 }

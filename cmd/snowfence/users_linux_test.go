@@ -49,9 +49,7 @@ func newMachine(t *testing.T) *machine {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	m := &machine{t, dir}
 	m.folder("", 0, 0, 0o755)
-	if text, err := exec.Command("/bin/sh", "-c", recipe(t, filepath.Join(dir, "lib"))[1]).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
+	m.asRoot(recipe(t, filepath.Join(dir, "lib"))[1])
 	for _, u := range []user{theRoot, alice, bob, stranger} {
 		m.folder(u.name, int(u.uid), int(u.uid), 0o700)
 	}
@@ -82,6 +80,14 @@ func recipe(t *testing.T, folder string) []string {
 func (m *machine) setUp() {
 	m.Helper()
 	m.works(theRoot, strings.Fields(recipe(m.T, filepath.Join(m.dir, "lib"))[2])[1:]...)
+}
+
+// asRoot runs a command as it stands in a text.
+func (m *machine) asRoot(command string) {
+	m.Helper()
+	if out, err := exec.Command("/bin/sh", "-c", command).CombinedOutput(); err != nil {
+		m.Fatalf("%s: %v: %s", command, err, out)
+	}
 }
 
 func (m *machine) folder(name string, uid, gid int, mode fs.FileMode) {
@@ -227,11 +233,40 @@ func TestUserWithoutTheSystemStore(t *testing.T) {
 	}
 	m.folder("lib", 0, 65533, 0o700)
 	m.fails(alice, []string{"new"}, "whether this machine has a store for all users cannot be seen", "is not shared by a group: snowfence help stores")
-	m.folder("lib", 0, 65533, 0o771|fs.ModeSetgid)
-	if err := os.Chmod(m.store(), 0o600); err != nil {
+	m.asRoot(recipe(t, filepath.Join(m.dir, "lib"))[1]) // which the help has too
+	m.works(alice, "new")
+	m.works(user{"stranger", 65103, []uint32{65533}, "022"}, "new") // who has joined
+	for _, files := range [][]string{{""}, {"-witness"}, {"", "-witness"}} {
+		var paths []string
+		for _, suffix := range files {
+			path := m.store() + suffix
+			paths = append(paths, path)
+			if err := errors.Join(os.Chown(path, 0, 0), os.Chmod(path, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all := strings.Join(paths, " ")
+		advice := "chgrp 65533 " + all + " && chmod 660 " + all
+		m.fails(bob, []string{"new"}, "and not these files: as root, "+advice)
+		m.asRoot(advice)
+		m.works(bob, "new")
+	}
+}
+
+// The user who runs the server reads a file of tokens after root did what the error says.
+func TestUserWithoutTheTokens(t *testing.T) {
+	m := newMachine(t)
+	m.setUp()
+	path := filepath.Join(m.dir, "tokens.yaml")
+	m.works(theRoot, "token", "new", "all", "--append", path)
+	if err := os.Chmod(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m.fails(bob, []string{"new"}, "as root, chgrp 65533 "+m.store()+" && chmod 660 "+m.store())
+	check := []string{"serve", "--check-config", "--tokens", path}
+	advice := "chgrp GROUP " + path + " && chmod 640 " + path
+	m.fails(alice, check, fmt.Sprintf("the user who runs the server, %d, has to be able to read it: as root, %s, with a group of that user", alice.uid, advice))
+	m.asRoot(strings.ReplaceAll(advice, "GROUP", fmt.Sprint(alice.uid)))
+	m.works(alice, check...)
 }
 
 // A user who may read the file sees what is in it, whether or not somebody else has it open, and leases nothing.

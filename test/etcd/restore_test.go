@@ -30,13 +30,16 @@ func restore(t *testing.T, m *servers.Etcd, file, token string) {
 		"--initial-advertise-peer-urls="+peer, "--initial-cluster-token="+token)
 }
 
-func etcdctl(t *testing.T, args ...string) {
+// etcdctl runs the command, and returns what it printed.
+func etcdctl(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(servers.Need(t, "etcd", "etcdctl")[0], args...)
 	cmd.Env = append(os.Environ(), "ETCDCTL_API=3")
-	if out, err := cmd.CombinedOutput(); err != nil {
+	out, err := cmd.CombinedOutput()
+	if err != nil {
 		t.Fatalf("etcdctl %v: %v\n%s", args, err, out)
 	}
+	return string(out)
 }
 
 // defaultToken is etcd's own --initial-cluster-token: a snapshot restored with it, and with the same addresses, has the old cluster ID.

@@ -122,13 +122,41 @@ func TestPersistence(t *testing.T) {
 			t.Errorf("AOF with appendfsync %s and Redis %s: %v", fsync, v.Version, err)
 		}
 	}
-	r := servers.StartRedis(t, "--appendonly", "no")
-	v, err := newStore(t, single(t, r), nil).Server(t.Context(), namespace)
+}
+
+// TestPersistenceHints sets what the errors and warnings about persistence say.
+func TestPersistenceHints(t *testing.T) {
+	r := servers.StartRedis(t, "--appendonly", "no", "--appendfsync", "everysec")
+	st := newStore(t, single(t, r), nil)
+	v, err := st.Server(t.Context(), namespace)
 	if err != nil || !strings.Contains(v.Loses(), "appendonly is no") {
 		t.Errorf("without a file: %+v loses %q, %v", v, v.Loses(), err)
 	}
-	if _, err := newStore(t, single(t, r), &redisstore.Options{AOF: true}).Server(t.Context(), namespace); err == nil {
-		t.Error("AOF without a file was accepted")
+	strict := newStore(t, single(t, r), &redisstore.Options{AOF: true})
+	swap := func() error { return strict.Swap(short(t), []lease.Write{{New: record(1, 1)}})[0] }
+	if err := swap(); known(err) || !strings.Contains(err.Error(), "appendonly is no, and Options.AOF asks for it: set appendonly yes") {
+		t.Fatal("AOF without a file:", err)
+	}
+	r.Do(t, "CONFIG", "SET", "appendonly", "yes")
+	v, err = st.Server(t.Context(), namespace)
+	if err != nil || !strings.Contains(v.Loses(), "set appendfsync always") {
+		t.Fatalf("with a file: %+v loses %q, %v", v, v.Loses(), err)
+	}
+	if knows := !strings.HasPrefix(v.Version, "7.0"); knows != strings.Contains(v.Loses(), "or use Options.AOF") {
+		t.Errorf("Redis %s: %s", v.Version, v.Loses())
+	} else if _, err := strict.Server(t.Context(), namespace); knows != (err == nil) {
+		t.Errorf("Redis %s: %v", v.Version, err)
+	} else if !knows && !strings.Contains(err.Error(), "Options.AOF needs WAITAOF, of Redis 7.2 or later, or appendfsync always") {
+		t.Error(err)
+	}
+	r.Do(t, "CONFIG", "SET", "appendfsync", "always")
+	for _, st := range []*redisstore.Store{st, strict} {
+		if v, err := st.Server(t.Context(), namespace); err != nil || v.Loses() != "" {
+			t.Errorf("after all was set: %+v loses %q, %v", v, v.Loses(), err)
+		}
+	}
+	if err := swap(); err != nil {
+		t.Error("after all was set:", err)
 	}
 }
 
@@ -172,8 +200,18 @@ func TestUser(t *testing.T) {
 		t.Error(err)
 	}
 	other := newStore(t, c, &redisstore.Options{Prefix: "other"})
-	if _, err := other.Get(t.Context(), []lease.Key{{Namespace: namespace, Node: 1}}); err == nil || !strings.Contains(err.Error(), "ACL SETUSER") {
-		t.Errorf("keys that the user may not touch: %v", err)
+	err = other.Swap(t.Context(), []lease.Write{{New: record(1, 1)}})[0]
+	if known(err) {
+		t.Fatalf("keys that the user may not touch: %v", err)
+	}
+	_, says, _ := strings.Cut(err.Error(), "ACL SETUSER name ")
+	says, _, ok := strings.Cut(says, " (with your Options.Prefix)")
+	if !ok {
+		t.Fatalf("keys that the user may not touch: %v", err)
+	}
+	r.Do(t, append([]string{"ACL", "SETUSER", "ids"}, strings.Fields(strings.Replace(says, "~snowfence:", "~other:", 1))...)...)
+	if err := other.Swap(t.Context(), []lease.Write{{New: record(1, 1)}})[0]; err != nil {
+		t.Errorf("after ACL SETUSER ids %s: %v", says, err)
 	}
 	// Each right that is missing fails before anything is written, and the indexes stay as they should be.
 	for _, right := range []string{"hset", "zadd", "zrem", "hmget", "info", "evalsha"} {

@@ -1,12 +1,20 @@
 package sqlite
 
 import (
+	"bufio"
+	"context"
+	"database/sql"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/servers"
 )
 
 // TestHints does what errors say.
@@ -51,5 +59,70 @@ func TestHints(t *testing.T) {
 	}
 	if err := l.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLockedFile has another program lock the file: the error says how to find it, and when it is gone, writes go on.
+func TestLockedFile(t *testing.T) {
+	const advice = "another program keeps the file locked: find it (fuser FILE), and end the transaction that it holds open"
+	for _, c := range []struct{ name, options, advice string }{
+		{"SQLite refuses at once", "", advice},
+		{"SQLite waits for longer than the caller", "?_pragma=busy_timeout(1000)", advice + "; or the disk is too slow"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			fuser := servers.Need(t, "psmisc", "fuser")[0]
+			path := filepath.Join(t.TempDir(), "ids.db")
+			db, err := sql.Open("sqlite", "file:"+path+c.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			st, err := sqlstore.New(db, sqlstore.SQLite())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := lease.CreateNamespace(t.Context(), st, "first", twitter(t), nil); err != nil {
+				t.Fatal(err)
+			}
+			holder := exec.Command(os.Args[0])
+			holder.Env = append(os.Environ(), "SNOWFENCE_TEST_LOCK="+path)
+			out, err := holder.StdoutPipe()
+			if err == nil {
+				err = holder.Start()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _, _ = holder.Process.Kill(), holder.Wait() }()
+			if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "<nil>\n" {
+				t.Fatal(line, err)
+			}
+			short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			_, err = lease.CreateNamespace(short, st, "second", twitter(t), nil)
+			if err == nil || !strings.Contains(err.Error(), c.advice) {
+				t.Fatal(err)
+			}
+			found, err := exec.Command(fuser, path).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, pid := range strings.Fields(string(found)) {
+				if n, err := strconv.Atoi(pid); err != nil {
+					t.Fatal(err)
+				} else if n == os.Getpid() {
+					continue
+				} else if n != holder.Process.Pid {
+					t.Fatalf("fuser names %d, and %d holds the lock", n, holder.Process.Pid)
+				} else if err := holder.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_ = holder.Wait() // for ever, if fuser did not name it
+			if _, err := lease.CreateNamespace(t.Context(), st, "second", twitter(t), nil); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -25,7 +25,12 @@ import (
 const patience = time.Minute
 
 // TestMain is also the program that the tests start many times: it leases a node and prints IDs, one a line, as it makes them.
+// With the name of a file to lock it holds a transaction open for ever.
 func TestMain(m *testing.M) {
+	if path := os.Getenv("SNOWFENCE_TEST_LOCK"); path != "" {
+		fmt.Println(lock(path))
+		select {}
+	}
 	if path := os.Getenv("SNOWFENCE_TEST_FILE"); path != "" {
 		if err := child(path, os.Getenv("SNOWFENCE_TEST_NODE"), os.Getenv("SNOWFENCE_TEST_COUNT")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -34,6 +39,15 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
+}
+
+func lock(path string) error {
+	db, err := sql.Open("sqlite", dsn(path))
+	if err != nil {
+		return err
+	}
+	_, err = db.Exec("BEGIN IMMEDIATE")
+	return err
 }
 
 func child(path, node, count string) error {

@@ -146,3 +146,31 @@ func TestRemote(t *testing.T) {
 		}
 	}
 }
+
+// TestRemoteHints does what the errors of Dial say.
+func TestRemoteHints(t *testing.T) {
+	server := serve(t, "mem:")
+	_, err := remote.Dial(remote.Options{})
+	if err == nil || !strings.Contains(err.Error(), "Options.Servers is empty: name at least one server, as in http://127.0.0.1:8080") {
+		t.Fatal(err)
+	}
+	for _, wrong := range []string{server.http, "http://" + secret + "@" + server.http} {
+		_, err = remote.Dial(remote.Options{Servers: []string{wrong}})
+		if err == nil || !strings.Contains(err.Error(), "write it as http://host:port or https://host:port, and give the token in Options.Token") || strings.Contains(err.Error(), secret) {
+			t.Fatal(err)
+		}
+	}
+	c, err := remote.Dial(remote.Options{Servers: []string{"http://" + server.http}, Token: secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	g, err := c.Generator(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	if _, err := g.Next(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // SQLite's result codes for what a user may not do.
@@ -47,7 +48,6 @@ func rights(path string, err error) string {
 	}
 	const other = "; another store, with --store, is another scope: its IDs can be the same"
 	folder, folderErr := os.Stat(filepath.Dir(path))
-	file, fileErr := os.Stat(path)
 	switch group := groupOf(folder); {
 	case folderErr != nil:
 		return ""
@@ -55,10 +55,22 @@ func rights(path string, err error) string {
 		return fmt.Sprintf("the folder of %s is not shared by a group: snowfence help stores says how to share a store", path) + other
 	case !member(folder):
 		return fmt.Sprintf("the users of group %s share this store: join it (usermod -aG %s USER, as root), and log in again", group, group) + other
-	case fileErr == nil && (groupOf(file) != group || file.Mode().Perm()&0o060 != 0o060):
-		return fmt.Sprintf("the users of group %s share the folder of this store, and not its file: as root, chgrp %s %s && chmod 660 %s", group, group, path, path)
 	}
-	return fmt.Sprintf("the files %s-wal, %s-shm and %s-witness are to have the group and the mode of %s: as root, correct them with chgrp and chmod", path, path, path, path)
+	if files := unshared(path, groupOf(folder)); files != "" {
+		return fmt.Sprintf("the users of group %s share the folder of this store, and not these files: as root, chgrp %s %s && chmod 660 %s", groupOf(folder), groupOf(folder), files, files)
+	}
+	return ""
+}
+
+// unshared returns which files of a store the users of a group cannot write, with spaces between them.
+func unshared(path, group string) string {
+	var files []string
+	for _, suffix := range []string{"", "-wal", "-shm", "-witness"} {
+		if file, err := os.Stat(path + suffix); err == nil && (groupOf(file) != group || file.Mode().Perm()&0o060 != 0o060) {
+			files = append(files, path+suffix)
+		}
+	}
+	return strings.Join(files, " ")
 }
 
 // shared reports whether a folder is meant for the users of its group: they may write, and what is made there is the group's.

@@ -19,7 +19,10 @@ func Explain(err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: correct the path, or make the file", err)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w: the user who runs the server, %d, has to be able to read it (chgrp, and chmod 640)", err, os.Getuid())
+		var file *fs.PathError
+		if errors.As(err, &file) {
+			return fmt.Errorf("%w: the user who runs the server, %d, has to be able to read it: as root, chgrp GROUP %s && chmod 640 %s, with a group of that user", err, os.Getuid(), file.Path, file.Path)
+		}
 	}
 	return err
 }
