@@ -323,7 +323,7 @@ func TestChangeShowsTheLowestIDOfAllLayouts(t *testing.T) {
 	}{
 		"it is of the one before":  {Change{From: l, Since: tick(9), Floor: tick(10), Past: []Era{{l, tick(3), tick(4)}, {l, tick(5), tick(6)}}}, 1, tick(3)},
 		"it is of the first one":   {Change{From: l, Since: tick(9), Floor: tick(10), Past: []Era{{l, tick(5), tick(6)}, {l, tick(3), tick(4)}}}, 2, tick(3)},
-		"it is of two, the later": {Change{From: l, Since: tick(3), Floor: tick(4), Past: []Era{{l, tick(3), tick(4)}, {l, tick(3), tick(4)}}}, 0, tick(3)},
+		"it is of two, the later":  {Change{From: l, Since: tick(3), Floor: tick(4), Past: []Era{{l, tick(3), tick(4)}, {l, tick(3), tick(4)}}}, 0, tick(3)},
 		"it is of the present one": {Change{From: l, Since: tick(2), Floor: tick(3), Past: []Era{{l, tick(5), tick(6)}, {l, tick(3), tick(4)}}}, 0, tick(2)},
 	} {
 		c.change.To, c.change.At = l, at

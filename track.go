@@ -21,10 +21,9 @@ const (
 type track struct {
 	hold *hold // nil for the terminal track of a closed generator
 
-	from  int64  // tick of position 0
-	base  uint64 // the ID of position 0
-	span  uint64 // positions in a tick
-	ahead uint64 // (lead + 1) × span: how far positions may run past the start of the current tick
+	from int64  // tick of position 0
+	base uint64 // the ID of position 0
+	span uint64 // positions in a tick
 
 	timeShift uint8
 	seqShift  uint8
@@ -105,7 +104,7 @@ func newHold(s *Scheme, gr Grant, start, now, lead int64) (*hold, error) {
 	// Positions start late enough for the present to be among them, whatever the span.
 	from := min(max(gr.From, now-int64(maxPosition/2/span)), gr.Until-1)
 	for r := range int64(1) << s.rollBits {
-		t := &track{hold: h, from: from, span: span, ahead: (uint64(lead) + 1) * span, timeShift: s.timeShift, seqShift: s.seqShift}
+		t := &track{hold: h, from: from, span: span, timeShift: s.timeShift, seqShift: s.seqShift}
 		t.base = uint64(s.compose(Parts{Tick: from, Node: gr.Node, Sequence: gr.FirstSeq, Rollback: r}))
 		t.setForm(s, gr)
 		t.coarse.Store(parked)

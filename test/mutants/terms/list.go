@@ -7,7 +7,7 @@ import (
 
 // Reasons reads a list of mutants that no test can notice: lines with keys, and after them,
 // indented, why. A reason that begins with "endless" says that with the mutant a loop has no end,
-// which the tests show by not coming to one.
+// which tests show by not coming to one, unless a quicker one fails before.
 func Reasons(text string) (map[string]string, error) {
 	out := map[string]string{}
 	var keys []string

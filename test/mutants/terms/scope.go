@@ -15,6 +15,7 @@ var Path = []Scope{
 	{File: "statefile_content.go"},
 	{File: "statefile_write.go"},
 	{File: "statefile_flock.go"},
+	{File: "track.go"},
 	{File: "lease/window.go"},
 	{File: "lease/renew.go"},
 	{File: "lease/giveback.go"},
