@@ -62,7 +62,7 @@ func RestoreNode(ctx context.Context, st Store, namespace string, node int64, no
 		case r.Generation < ns.Since || r.Nonce == "":
 			return r, errors.New("it was not leased since the layout was changed, so there is nothing to restore")
 		case r.Until <= tick:
-			return r, fmt.Errorf("its floor, %s, is not ahead", l.TimeOf(r.Until))
+			return r, fmt.Errorf("there is nothing to restore: it can be leased now, and its next IDs begin above %s", l.TimeOf(r.Until).Format(time.RFC3339))
 		case r.From <= tick:
 			return r, fmt.Errorf("ticks from %s on were granted without a gap, so that none is provably unused: it can be leased from %s on", l.TimeOf(r.From), l.TimeOf(r.Until))
 		case r.PrevUntil >= r.From:

@@ -52,7 +52,7 @@ func (d *decoder) texts(s []byte) ([]text, error) {
 		list = append(list, t)
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%w; no other form fits either: name one with --from", err)
+		return nil, fmt.Errorf("%w; it is not written in another form either: correct it, or name its form with --from", err)
 	}
 	return list, nil
 }

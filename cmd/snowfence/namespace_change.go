@@ -77,7 +77,7 @@ func (f *namespaceFlags) refused(p *program, ns openedNamespace, change lease.Na
 	switch {
 	case errors.As(err, &collision):
 	case errors.Is(err, lease.ErrRefused) && more:
-		return usagef("%w:\n  %s", err, f.store.command("snowfence namespace widen %s --leasable %s", ns.Name, f.leasable))
+		return usagef("%w:\n  %s", err, f.widen(ns.Namespace, change.Nodes))
 	case errors.Is(err, lease.ErrRefused), errors.Is(err, lease.ErrInvalid):
 		return usageError{err}
 	default:

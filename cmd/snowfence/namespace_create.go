@@ -108,14 +108,20 @@ func (f *namespaceFlags) exists(ctx context.Context, st *open.Store, want snowfe
 		return usagef("namespace %q has this layout with other keys: give its own with --secret-file, or make another namespace", ns.Name)
 	case errors.Is(err, lease.ErrExists):
 		wanted := nodeRange(nodes.From, nodes.Until-1)
-		verb := "change"
+		command := f.store.command("snowfence namespace change %s --leasable %s", ns.Name, wanted)
 		if nodes.From < ns.First || nodes.Until > ns.Last+1 {
-			verb = "widen"
+			command = f.widen(ns, nodes)
 		}
 		return usagef("namespace %q has the leasable nodes %s, not %s: leave --leasable out, or change them:\n  %s", ns.Name,
-			nodeRange(ns.First, ns.Last), wanted, f.store.command("snowfence namespace "+verb+" %s --leasable %s", ns.Name, wanted))
+			nodeRange(ns.First, ns.Last), wanted, command)
 	}
 	return err
+}
+
+// widen returns the command that leases these nodes too, besides those that can be leased: it takes none away.
+func (f *namespaceFlags) widen(ns lease.Namespace, more snowfence.NodeRange) string {
+	nodes := nodeRange(min(ns.First, more.From), max(ns.Last, more.Until-1))
+	return f.store.command("snowfence namespace widen %s --leasable %s", ns.Name, nodes)
 }
 
 // command returns a command on the same store.

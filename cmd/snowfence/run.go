@@ -181,11 +181,11 @@ func withoutPackage(err error) string {
 	return text
 }
 
-// message writes a line to standard error, behind the name of the program.
+// message writes a text to standard error, behind the name of the program. Further lines stand bare, for people to copy.
 func (p *program) message(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if p.hide != nil {
 		text = p.hide(text)
 	}
-	fmt.Fprintln(p.stderr, "snowfence: "+strings.ReplaceAll(text, "\n", "\nsnowfence: "))
+	fmt.Fprintln(p.stderr, "snowfence: "+strings.TrimRight(text, "\n"))
 }
