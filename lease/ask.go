@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -50,7 +49,7 @@ func (l *Lease) ask(ctx context.Context, ns Namespace, seen []Record) error {
 	if err != nil {
 		return fmt.Errorf("lease: namespace %q: %w", l.name, err)
 	}
-	w := Write{ns.record.Nonce, Record{Key: ns.record.Key, Nonce: l.world.Text(), Revision: ns.record.Revision + 1, Generation: ns.Generation, Data: string(data)}}
+	w := Write{ns.record.Nonce, Record{Key: ns.record.Key, Nonce: l.world.Text(), Generation: ns.Generation, Data: string(data)}}
 	err = l.st.Swap(ctx, []Write{w})[0]
 	if err != nil && !errors.Is(err, ErrLost) {
 		return fmt.Errorf("lease: asking the server to look at namespace %q: %w", l.name, err)
@@ -85,17 +84,14 @@ func (l *Lease) reread(ctx context.Context) (Namespace, error) {
 	return ns, nil
 }
 
-// remind moves a record to the front of what a question shows.
+// remind moves the latest record of a node to the front of what a question shows.
 func (l *Lease) remind(k Key) {
-	slices.SortStableFunc(l.seen, func(a, b Record) int {
-		switch {
-		case a.Key == k && b.Key != k:
-			return -1
-		case a.Key != k && b.Key == k:
-			return 1
+	for i, r := range l.seen {
+		if r.Key == k {
+			l.seen[0], l.seen[i] = r, l.seen[0]
+			return
 		}
-		return 0
-	})
+	}
 }
 
 // outwait is for a lease that saw the store go back, without what proves it to the server. It takes

@@ -22,10 +22,11 @@ func (l *Lease) identify() {
 // holder is what a record names that the lease acquires, with ticks from the given one on.
 func (l *Lease) holder(from int64) string { return l.boot + "." + strconv.FormatInt(from, 10) }
 
-// mine reports whether a record names this lease as its holder.
+// mine reports whether a record names this lease as its holder. No lease is without an identity, so
+// a record without a holder is not mine.
 func (l *Lease) mine(r Record) bool {
 	hash, _, _ := strings.Cut(r.Holder, ".")
-	return hash != "" && hash == l.boot
+	return hash == l.boot
 }
 
 // nonce returns a new nonce. Over a server it begins with the identity, so that nobody else can
@@ -56,7 +57,7 @@ func hashOf(secret string) string {
 // startOf returns who a holder is and the first tick that it was granted, and false if the text
 // does not say so.
 func startOf(holder string) (hash string, tick int64, ok bool) {
-	hash, text, ok := strings.Cut(holder, ".")
-	tick, err := strconv.ParseInt(text, 10, 64)
-	return hash, tick, ok && err == nil
+	hash, text, _ := strings.Cut(holder, ".")
+	tick, err := strconv.ParseInt(text, 10, 64) // no dot leaves no text, which is no number
+	return hash, tick, err == nil
 }

@@ -206,7 +206,7 @@ func (h *holders) place(r Record) *place {
 	case ns.State != Active:
 		return &place{err: fmt.Errorf("%w: %w", ns.notActive(), ErrLost)}
 	}
-	return &place{ns: ns, nodes: 1 << min(l.Bits(snowfence.FieldNode), 62), ahead: ns.farthest(l, h.now())}
+	return &place{ns: ns, nodes: nodeCount(l), ahead: ns.farthest(l, h.now())}
 }
 
 // farthest returns the highest end that a grant may have now, and so the floor that lies above all

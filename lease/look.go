@@ -127,7 +127,7 @@ func (h *holders) raised(ctx context.Context, ns Namespace, id string, lost loss
 // was made before there was such a key gets it now.
 func (h *holders) signing(ctx context.Context, r Record) (Namespace, error) {
 	ns, err := namespaceOf(h.Store, r)
-	for err == nil && ns.ticketKey == "" && ns.State == Active {
+	for ns.ticketKey == "" && ns.State == Active { // what cannot be read has no state
 		ns.ticketKey = world.From(ctx).Text()
 		if ns, err = ns.write(ctx, h.Store); errors.Is(err, ErrLost) {
 			ns, err = readNamespace(ctx, h.Store, r.Namespace)

@@ -95,7 +95,7 @@ func edit(ctx context.Context, st Store, namespace string, node int64, change fu
 		if err != nil {
 			return Record{}, err
 		}
-		if l, err := snowfence.ParseLayout(ns.Layout); err == nil && (node < 0 || node>>min(l.Bits(snowfence.FieldNode), 62) != 0) {
+		if l, err := snowfence.ParseLayout(ns.Layout); err == nil && (node < 0 || node >= nodeCount(l)) {
 			return fail(fmt.Errorf("the layout %s has no such node", ns.Layout))
 		}
 		rs, err := st.Get(ctx, []Key{{namespace, node}})

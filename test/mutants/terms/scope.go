@@ -20,4 +20,8 @@ var Path = []Scope{
 	{File: "lease/renew.go"},
 	{File: "lease/giveback.go"},
 	{File: "lease/lose.go"},
+	{File: "lease/ask.go"},
+	{File: "lease/holder.go"},
+	{File: "lease/holders.go"},
+	{File: "lease/look.go"},
 }
