@@ -24,16 +24,17 @@ import (
 // the same IDs until the old one's next renewal, about a third of the ttl at most. The lease keeps one
 // connection of the pool open.
 //
-// Data that is put back into the file is noticed: by .restore, by a dump of both tables or one, as a
-// copy over the file. Beside the database stands its witness (-witness), which says how many swaps the
-// database has seen; a database that has seen fewer, or has lost rows, has another identity, and
-// grants start above everything granted before. A swap is noted there without a sync, at the latest by
-// the read that stands between a renewal and its use. A file without its witness may have been put
-// back: it costs the same wait, once, after an upgrade from a version without, or when the witness was
-// deleted or left behind. What cannot be seen is a folder that is restored with file, inode and
-// witness, and a namespace that a restored dump does not have and that is made again: then wait for
-// the longest ttl in use (lease.Options.TTL and twice MaxSkew, 45 s unless set) before the first
-// program starts.
+// Data that is put back into the file is noticed: by .restore, by a dump of both tables or one, as
+// a copy over the file. Beside the database stands its witness (-witness), which says how many
+// swaps the database has seen; a database that has seen fewer, or has lost rows, has another
+// identity, and grants start above everything granted before. Rows of one namespace or node that
+// are put back alone are noticed when a program opens the file. A swap is noted there without a
+// sync, at the latest by the read that stands between a renewal and its use. A file without its
+// witness may have been put back: it costs the same wait, once, after an upgrade from a version
+// without, or when the witness was deleted or left behind. What cannot be seen is a file that is
+// put back together with its witness, by cp, tar or a file system's snapshot, and a namespace that
+// a restored dump does not have and that is made again: then wait for the longest ttl in use
+// (lease.Options.TTL and twice MaxSkew, 45 s unless set) before the first program starts.
 func SQLite() Dialect {
 	return Dialect{
 		name:     "sqlite",
@@ -43,14 +44,17 @@ func SQLite() Dialect {
 				namespace TEXT NOT NULL, node INTEGER NOT NULL, nonce TEXT NOT NULL, revision INTEGER NOT NULL, generation INTEGER NOT NULL,
 				run_from INTEGER NOT NULL, until INTEGER NOT NULL, prev_until INTEGER NOT NULL, skip_from INTEGER NOT NULL, skip_until INTEGER NOT NULL,
 				holder TEXT NOT NULL, label TEXT NOT NULL, veto TEXT NOT NULL, written_at INTEGER NOT NULL, data TEXT NOT NULL,
-				seq INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (namespace, node)) WITHOUT ROWID`,
+				seq INTEGER NOT NULL DEFAULT 0, swaps INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (namespace, node)) WITHOUT ROWID`,
 			`CREATE INDEX IF NOT EXISTS snowfence_lease_node ON snowfence_lease (namespace, node)`, // narrow, to be counted
 			`CREATE INDEX IF NOT EXISTS snowfence_lease_until ON snowfence_lease (namespace, until, node)`,
 			`CREATE INDEX IF NOT EXISTS snowfence_lease_vacant ON snowfence_lease (namespace, until, node) WHERE holder = ''`,
 			`CREATE INDEX IF NOT EXISTS snowfence_lease_label ON snowfence_lease (namespace, label, node)`,
 			sqliteSeqIndex,
 		},
-		upgrade:   []string{"ALTER TABLE snowfence_lease ADD COLUMN seq INTEGER NOT NULL DEFAULT 0", sqliteSeqIndex},
+		upgrade: []string{
+			"ALTER TABLE snowfence_lease ADD COLUMN seq INTEGER NOT NULL DEFAULT 0", sqliteSeqIndex,
+			"ALTER TABLE snowfence_lease ADD COLUMN swaps INTEGER NOT NULL DEFAULT 0",
+		},
 		hear:      sqliteHear,
 		back:      "0",
 		lock:      func(context.Context, *sql.Conn) error { return nil }, // the transaction excludes all others
@@ -128,18 +132,21 @@ func sqliteExclusive(ctx context.Context, c *sql.Conn, do func() error) error {
 	return transaction(ctx, c, "BEGIN IMMEDIATE", do)
 }
 
-// The count of swaps is the highest seq of a row: each swap gives its row the next number.
+// The count of swaps is the highest seq of a row: each swap gives its row the next number. Each row
+// also counts its own, so that one row that was put back shows, below a later swap of another one:
+// the highest seq and the sum of swaps have the same distance for ever.
 const (
 	sqliteSeqIndex = `CREATE INDEX IF NOT EXISTS snowfence_lease_seq ON snowfence_lease (seq)`
 	sqliteCount    = "(SELECT COALESCE(MAX(seq), 0) FROM snowfence_lease)"
+	sqliteDistance = "(SELECT COALESCE(MAX(seq) - SUM(swaps), 0) FROM snowfence_lease)"
 	sqliteID       = "COALESCE((SELECT value FROM snowfence_meta WHERE name = 'id'), 'no id')"
 
 	// sqliteProbe says who answers. The rest of the identity is the file's.
 	sqliteProbe = "SELECT value, (SELECT MAX(seq) FROM snowfence_lease) FROM snowfence_meta WHERE name = 'id'"
 
-	sqliteUpdate = updateSet + ", seq = (SELECT MAX(seq) FROM snowfence_lease) + 1" + updateWhere
-	sqliteInsert = "INSERT INTO snowfence_lease (" + insertColumns + ", seq)" +
-		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, " + sqliteCount + " + 1) ON CONFLICT DO NOTHING"
+	sqliteUpdate = updateSet + ", seq = (SELECT MAX(seq) FROM snowfence_lease) + 1, swaps = swaps + 1" + updateWhere
+	sqliteInsert = "INSERT INTO snowfence_lease (" + insertColumns + ", seq, swaps)" +
+		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, " + sqliteCount + " + 1, 1) ON CONFLICT DO NOTHING"
 )
 
 func sqliteSwap(ctx context.Context, c *sql.Conn, f *file, writes []lease.Write, errs []error) (word answer, err error) {
@@ -225,20 +232,22 @@ func sqliteAdded(ctx context.Context, c *sql.Conn, f *file, added []lease.Key) e
 	return err
 }
 
-// sqliteLook compares the database with the witness, and the rows with their count.
+// sqliteLook compares the database with the witness, and the rows with their counts.
 func sqliteLook(ctx context.Context, c *sql.Conn, f *file) (back bool, err error) {
 	if f.witness == nil {
 		return false, nil // these connections never write
 	}
 	var id string
 	var count, rows, counted int64
+	var torn bool
 	err = c.QueryRowContext(ctx, "SELECT "+sqliteID+", "+sqliteCount+", (SELECT COUNT(*) FROM snowfence_lease),"+
-		" COALESCE((SELECT CAST(value AS INTEGER) FROM snowfence_meta WHERE name = 'rows'), -1)").Scan(&id, &count, &rows, &counted)
+		" COALESCE((SELECT CAST(value AS INTEGER) FROM snowfence_meta WHERE name = 'rows'), -1),"+
+		" "+sqliteDistance+" IS NOT (SELECT CAST(value AS INTEGER) FROM snowfence_meta WHERE name = 'distance')").Scan(&id, &count, &rows, &counted, &torn)
 	if err != nil {
 		return false, err
 	}
 	floor, known, err := f.floor(id)
-	return !known || count < floor || rows != counted, err
+	return !known || count < floor || rows != counted || torn, err
 }
 
 // sqliteMend writes the witness before the commit: who sees the other identity finds it there.
@@ -246,6 +255,7 @@ func sqliteMend(ctx context.Context, c *sql.Conn, f *file, id string) error {
 	for _, step := range []string{
 		"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, '' FROM snowfence_lease WHERE node = -1 ON CONFLICT DO NOTHING",
 		"INSERT INTO snowfence_meta (name, value) SELECT 'rows', COUNT(*) FROM snowfence_lease WHERE true ON CONFLICT DO UPDATE SET value = excluded.value",
+		"INSERT INTO snowfence_meta (name, value) SELECT 'distance', " + sqliteDistance + " WHERE true ON CONFLICT DO UPDATE SET value = excluded.value",
 		"UPDATE snowfence_meta SET value = '" + id + "' WHERE name = 'id'",
 	} {
 		if _, err := c.ExecContext(ctx, step); err != nil {

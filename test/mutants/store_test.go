@@ -45,11 +45,23 @@ var storeMutants = []mutant{
 	},
 	{
 		rule: "a file that has seen fewer swaps than its witness was put back", file: "sqlstore/sqlite.go",
-		old: `!known || count < floor || rows != counted`, now: `!known || count < floor-floor || rows != counted`, pkg: "./test/sqlite", test: "TestReloadIsNoticed/restore",
+		old: `!known || count < floor || rows != counted || torn`, now: `!known || count < floor-floor || rows != counted || torn`, pkg: "./test/sqlite", test: "TestReloadIsNoticed/restore",
 	},
 	{
 		rule: "and one whose rows are gone", file: "sqlstore/sqlite.go",
-		old: `!known || count < floor || rows != counted`, now: `!known || count < floor`, pkg: "./test/sqlite", test: "TestGoneRowsAreNoticed",
+		old: `!known || count < floor || rows != counted || torn`, now: `!known || count < floor || torn`, pkg: "./test/sqlite", test: "TestLastRowGoneIsNoticed",
+	},
+	{
+		rule: "and one of which a row was put back alone", file: "sqlstore/sqlite.go",
+		old: `!known || count < floor || rows != counted || torn`, now: `!known || count < floor || rows != counted`, pkg: "./test/sqlite", test: "TestOneRowPutBackIsNoticed",
+	},
+	{
+		rule: "a swap is counted in its row", file: "sqlstore/sqlite.go",
+		old: `, swaps = swaps + 1" + updateWhere`, now: `" + updateWhere`, pkg: "./test/sqlite", test: "TestOneRowPutBackIsNoticed",
+	},
+	{
+		rule: "so is that which made it", file: "sqlstore/sqlite.go",
+		old: `" + 1, 1) ON CONFLICT`, now: `" + 1, 0) ON CONFLICT`, pkg: "./test/sqlite", test: "TestOneRowPutBackIsNoticed",
 	},
 	{
 		rule: "each use compares with the witness", file: "sqlstore/store.go",
@@ -73,7 +85,7 @@ var storeMutants = []mutant{
 	},
 	{
 		rule: "a swap gives its row the next number", file: "sqlstore/sqlite.go",
-		old: `(SELECT MAX(seq) FROM snowfence_lease) + 1" + updateWhere`, now: `(SELECT MAX(seq) FROM snowfence_lease)" + updateWhere`, pkg: "./test/sqlite", test: "TestReloadIsNoticed/the_leases_alone",
+		old: `(SELECT MAX(seq) FROM snowfence_lease) + 1, swaps`, now: `(SELECT MAX(seq) FROM snowfence_lease), swaps`, pkg: "./test/sqlite", test: "TestReloadIsNoticed/the_leases_alone",
 	},
 	{
 		rule: "a namespace that is made again in a file gives another identity", file: "sqlstore/sqlite.go",

@@ -162,6 +162,19 @@ func TestReloadIsNoticed(t *testing.T) {
 	}
 }
 
+// TestOneRowPutBackIsNoticed puts one old row back below a later swap of another row, which keeps the
+// highest number. It made 604,000 IDs twice.
+func TestOneRowPutBackIsNoticed(t *testing.T) {
+	path, copied, _ := scene(t)
+	db, st := openFile(t, path)
+	swap(t, st, "a", record(2, "b"))
+	before := identity(t, st)
+	_ = db.Close()
+	same(t, path, before, "swaps")
+	execute(t, path, "ATTACH '"+copied+"' AS b; DELETE FROM snowfence_lease WHERE node = 1; "+putLeases[:len(putLeases)-2]+" WHERE node = 1")
+	alarmed(t, path, before)
+}
+
 // TestGoneRowsAreNoticed deletes rows without putting any back.
 func TestGoneRowsAreNoticed(t *testing.T) {
 	for _, gone := range []string{clearLeases, clearMeta, "DELETE FROM snowfence_lease WHERE node = 2", "DELETE FROM snowfence_lease WHERE node = 1"} {
@@ -169,6 +182,19 @@ func TestGoneRowsAreNoticed(t *testing.T) {
 		execute(t, path, gone)
 		alarmed(t, path, before)
 	}
+}
+
+// TestLastRowGoneIsNoticed deletes the row that came last, under a store that swaps another one: the
+// numbers of swaps are as they were, and only the count of rows is not.
+func TestLastRowGoneIsNoticed(t *testing.T) {
+	path, _, _ := scene(t)
+	db, st := openFile(t, path)
+	swap(t, st, "", record(3, "a"))
+	before := identity(t, st)
+	execute(t, path, "DELETE FROM snowfence_lease WHERE node = 3")
+	swap(t, st, "a", record(2, "b"))
+	_ = db.Close()
+	alarmed(t, path, before)
 }
 
 // alarmed checks that a file has another identity than before, and keeps that one.
