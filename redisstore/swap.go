@@ -190,7 +190,7 @@ func (s *Store) wait(ctx context.Context, c rueidis.DedicatedClient, aof bool) e
 		case len(got) != 2:
 			return fmt.Errorf("WAITAOF answered %v", got)
 		case got[0] < 1:
-			return fmt.Errorf("%w: the master has not synced its append-only file within %v: set appendonly yes", errUnacknowledged, s.opts.Timeout)
+			return fmt.Errorf("%w: the master has not synced its append-only file within %v", errUnacknowledged, s.opts.Timeout)
 		case got[1] < n:
 			return fmt.Errorf("%w: %d of %d replicas have synced the write within %v", errUnacknowledged, got[1], n, s.opts.Timeout)
 		}

@@ -161,7 +161,7 @@ var mysqlErrors = map[int]string{
 	1290: "the server is read_only, as replicas are: connect to the primary",
 	1836: "the server is read-only: connect to the primary",
 	1021: "the disk is full: make room, and leases go on by themselves",
-	1114: "the disk is full, perhaps: make room, and leases go on by themselves",
+	1114: "the disk is full: make room, and leases go on by themselves",
 	1040: "the server has too many connections: let this program use fewer (SetMaxOpenConns), or allow more",
 	1053: "the server is being shut down: what was written last is not known, and is asked for when it is back",
 }

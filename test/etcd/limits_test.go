@@ -134,6 +134,8 @@ func TestLargeRequests(t *testing.T) {
 	if err := st.Swap(t.Context(), tooLarge)[0]; err == nil || !strings.Contains(err.Error(), "--max-request-bytes") {
 		t.Errorf("a record that is too large: %v", err)
 	}
+	larger := servers.EtcdClient(t, servers.StartEtcd(t, "--max-request-bytes=262144"))
+	swap(t, openStore(t, larger, "limits"), tooLarge)
 }
 
 // TestNoSpace fills the database: renewals fail with what to do, and go on when it was done.

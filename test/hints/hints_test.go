@@ -28,6 +28,12 @@ var told = regexp.MustCompile(`snowfence (new|namespace|lease|serve|token|secret
 	`\b(GRANT|ALTER TABLE|SET GLOBAL|SREM|SELECT IS_USED_LOCK|etcdctl|redis-cli|fuser|chgrp|chmod)\b|` +
 	`\b(lease|snowfence|sqlstore|Options|SourceOptions|Config)\.[A-Z][A-Za-z]+|\bSet[A-Z][A-Za-z]+\b|(: |, |or )(use|see|set|give|add|leave|take|read|call) (a |the )?--?[a-z]`)
 
+// set finds advice about settings in the texts of stores.
+var set = regexp.MustCompile(`(: |, |; |, and |: then )(set|raise|open the file with) |make room|SET GLOBAL `)
+
+// stores are the folders of stores.
+var stores = regexp.MustCompile(`(sqlstore|etcdstore|redisstore)/[a-z_]+\.go$`)
+
 // statement is SQL that the product runs itself.
 var statement = regexp.MustCompile(`^(SELECT|ALTER TABLE|GRANT) [^:]*`)
 
@@ -54,7 +60,8 @@ func hints(t *testing.T, path string) (found []string) {
 	}
 	add := func(e ast.Expr) bool {
 		text, ok := constant(e)
-		if ok && told.MatchString(text) && !statement.MatchString(text) && !slices.Contains(found, text) {
+		about := told.MatchString(text) && !statement.MatchString(text) || stores.MatchString(filepath.ToSlash(path)) && set.MatchString(text)
+		if ok && about && !slices.Contains(found, text) {
 			found = append(found, text)
 		}
 		return !ok

@@ -53,9 +53,9 @@ func TestSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, c := range []struct{ set, back, want string }{
-		{"innodb_flush_log_at_trx_commit = 2", "innodb_flush_log_at_trx_commit = 1", "innodb_flush_log_at_trx_commit is not 1"},
+		{"innodb_flush_log_at_trx_commit = 2", "innodb_flush_log_at_trx_commit = 1", "innodb_flush_log_at_trx_commit is not 1: SET GLOBAL innodb_flush_log_at_trx_commit = 1,"},
 		{"innodb_flush_log_at_trx_commit = 0", "innodb_flush_log_at_trx_commit = 1", "innodb_flush_log_at_trx_commit is not 1"},
-		{"sync_binlog = 0", "sync_binlog = 1", "sync_binlog is not 1"},
+		{"sync_binlog = 0", "sync_binlog = 1", "sync_binlog is not 1: SET GLOBAL sync_binlog = 1,"},
 		{"read_only = 1", "read_only = 0", "read_only, as replicas are"},
 	} {
 		m.SQL(t, "", "SET GLOBAL "+c.set)
@@ -68,10 +68,29 @@ func TestSettings(t *testing.T) {
 	_, uncommitted := connect(t, m.DSN(name)+"?autocommit=0")
 	refused(t, uncommitted, "autocommit=0")
 	_, dirty := connect(t, m.DSN(name)+"?tx_isolation=%27READ-UNCOMMITTED%27")
-	refused(t, dirty, "READ-UNCOMMITTED")
+	refused(t, dirty, "READ-UNCOMMITTED, and reads what may never be committed: set REPEATABLE-READ")
+	_, clean := connect(t, m.DSN(name)+"?tx_isolation=%27REPEATABLE-READ%27")
+	if err := swap(t, clean, "", record(20, "a")); err != nil {
+		t.Errorf("with REPEATABLE-READ: %v", err)
+	}
 	found, err := st.Report(t.Context())
 	if err != nil || !slices.ContainsFunc(found, func(f sqlstore.Finding) bool { return f.Name == "log_bin" && f.Advice != "" }) {
 		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// TestDoubleWrite has a server that may write half a page, and one that is set as the advice says.
+func TestDoubleWrite(t *testing.T) {
+	t.Parallel()
+	for value, advised := range map[string]bool{"OFF": true, "ON": false} {
+		m := servers.StartMariaDB(t, "--innodb-doublewrite="+value)
+		_, st := connect(t, m.DSN(m.NewDatabase(t)))
+		found, err := st.Report(t.Context())
+		if err != nil || advised != slices.ContainsFunc(found, func(f sqlstore.Finding) bool {
+			return f.Name == "innodb_doublewrite" && strings.HasSuffix(f.Advice, ": set it to on elsewhere")
+		}) {
+			t.Errorf("%s: %+v, %v", value, found, err)
+		}
 	}
 }
 

@@ -82,6 +82,16 @@ func TestDurable(t *testing.T) {
 	}
 }
 
+// until waits for what the server does a moment later.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for start := time.Now(); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > fleet.Patience() {
+			t.Fatalf("not in time: %s", what)
+		}
+	}
+}
+
 // TestSettings changes settings under a store in use.
 func TestSettings(t *testing.T) {
 	t.Parallel()
@@ -94,7 +104,7 @@ func TestSettings(t *testing.T) {
 		p.SQL(t, "postgres", "ALTER SYSTEM SET "+what)
 		p.SQL(t, "postgres", "SELECT pg_reload_conf()")
 	}
-	until := func(node int64, refused bool) { // backends take the configuration up a moment later
+	swaps := func(node int64, refused bool) { // backends take the configuration up a moment later
 		for start := time.Now(); time.Since(start) < fleet.Patience(); node++ {
 			if err := swap(t, st, "", record(node, "a")); (err != nil) == refused {
 				return
@@ -103,17 +113,28 @@ func TestSettings(t *testing.T) {
 		t.Errorf("refused is not %v", refused)
 	}
 	set("fsync = off")
-	until(1<<20, true)
-	refused(t, st, "fsync=off")
+	swaps(1<<20, true)
+	refused(t, st, "fsync=off, and a power failure forgets grants: set fsync=on")
 	set("fsync = on")
-	until(2<<20, false)
+	swaps(2<<20, false)
 	set("full_page_writes = off")
 	set("synchronous_commit = local")
-	until(3<<20, false)
-	found, err := st.Report(t.Context())
-	if err != nil || !slices.ContainsFunc(found, func(f sqlstore.Finding) bool { return f.Name == "full_page_writes" && f.Advice != "" }) {
-		t.Errorf("%+v, %v", found, err)
+	swaps(3<<20, false)
+	reports := func(when string, advised bool) {
+		t.Helper()
+		until(t, when, func() bool {
+			found, err := st.Report(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return advised == slices.ContainsFunc(found, func(f sqlstore.Finding) bool {
+				return f.Name == "full_page_writes" && strings.HasSuffix(f.Advice, ": set it to on elsewhere")
+			})
+		})
 	}
+	reports("off", true)
+	set("full_page_writes = on")
+	reports("on", false)
 }
 
 // TestStandby uses a standby, and connections that may not write.
@@ -129,19 +150,31 @@ func TestStandby(t *testing.T) {
 	refused(t, standby, "standby: connect to the primary")
 	_, readOnly := connect(t, p.URL("postgres")+"&default_transaction_read_only=on")
 	refused(t, readOnly, "read-only: connect to the primary")
-	connected := func(found []sqlstore.Finding) bool {
-		return slices.ContainsFunc(found, func(f sqlstore.Finding) bool {
-			return f.Name == "replicas" && strings.Contains(f.Advice, "asynchronous")
+	reports := func(when string, advised bool) {
+		t.Helper()
+		until(t, when, func() bool {
+			found, err := st.Report(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return advised == slices.ContainsFunc(found, func(f sqlstore.Finding) bool {
+				return f.Name == "replicas" && strings.HasPrefix(f.Advice, "the replicas are asynchronous: ") && strings.HasSuffix(f.Advice, "; set synchronous_standby_names to avoid it") ||
+					f.Name == "synchronous_commit" && strings.HasSuffix(f.Advice, "; set it to on")
+			})
 		})
 	}
-	deadline := time.Now().Add(time.Minute) // a standby that answers may not have connected to the primary yet
-	found, err := st.Report(t.Context())
-	for ; err == nil && !connected(found) && time.Now().Before(deadline); found, err = st.Report(t.Context()) {
-		time.Sleep(20 * time.Millisecond)
+	set := func(what string) {
+		t.Helper()
+		p.SQL(t, "postgres", "ALTER SYSTEM SET "+what)
+		p.SQL(t, "postgres", "SELECT pg_reload_conf()")
 	}
-	if err != nil || !connected(found) {
-		t.Errorf("%+v, %v", found, err)
-	}
+	reports("a standby", true) // it may answer before it has connected to the primary
+	set("synchronous_standby_names = '*'")
+	reports("a synchronous standby", false)
+	set("synchronous_commit = remote_write")
+	reports("a standby whose disk nobody waits for", true)
+	set("synchronous_commit = on")
+	reports("a standby whose disk the primary waits for", false)
 	if _, err := st.Identity(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -230,7 +263,11 @@ func TestRights(t *testing.T) {
 		t.Errorf("%s records in the schema", n)
 	}
 	_, nowhere := connect(t, p.URL("postgres")+"&search_path=nowhere")
-	refused(t, nowhere, "search_path names no schema")
+	refused(t, nowhere, "search_path names no schema that exists: set it, or create the schema")
+	p.SQL(t, "postgres", "CREATE SCHEMA nowhere")
+	if err := swap(t, nowhere, "", record(1, "a")); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestTables finds tables that are not the ones it needs.

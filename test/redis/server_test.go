@@ -142,6 +142,15 @@ func TestPersistenceHints(t *testing.T) {
 	if err != nil || !strings.Contains(v.Loses(), "set appendfsync always") {
 		t.Fatalf("with a file: %+v loses %q, %v", v, v.Loses(), err)
 	}
+	r.Do(t, "CONFIG", "SET", "appendfsync", "no")
+	v, err = st.Server(t.Context(), namespace)
+	if err != nil || !strings.Contains(v.Loses(), "appendfsync is no: a crash of the machine loses what its system had not written, often 30 s: set appendfsync always") {
+		t.Errorf("with appendfsync no: %+v loses %q, %v", v, v.Loses(), err)
+	}
+	r.Do(t, "CONFIG", "SET", "appendfsync", "everysec")
+	if v, err = st.Server(t.Context(), namespace); err != nil {
+		t.Fatal(err)
+	}
 	if knows := !strings.HasPrefix(v.Version, "7.0"); knows != strings.Contains(v.Loses(), "or use Options.AOF") {
 		t.Errorf("Redis %s: %s", v.Version, v.Loses())
 	} else if _, err := strict.Server(t.Context(), namespace); knows != (err == nil) {

@@ -62,6 +62,34 @@ func TestHints(t *testing.T) {
 	}
 }
 
+// TestBusyTimeoutHint opens a file without a time to wait, and then as the advice says.
+func TestBusyTimeoutHint(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ids.db")
+	for options, want := range map[string]string{
+		"":                             "connections do not wait for each other, and ask again instead: open the file with busy_timeout(10000)",
+		"?_pragma=busy_timeout(10000)": "",
+	} {
+		db, err := sql.Open("sqlite", "file:"+path+options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		st, err := sqlstore.New(db, sqlstore.SQLite())
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := st.Report(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			if f.Name == "busy_timeout" && f.Advice != want {
+				t.Errorf("%s: %+v", options, f)
+			}
+		}
+	}
+}
+
 // TestLockedFile has another program lock the file: the error says how to find it, and when it is gone, writes go on.
 func TestLockedFile(t *testing.T) {
 	const advice = "another program keeps the file locked: find it (fuser FILE), and end the transaction that it holds open"
