@@ -131,7 +131,7 @@ func (f *finder) unavailable(r Record) bool {
 	if r.Veto != "" {
 		return true
 	}
-	if r.Nonce == "" || r.Generation < f.ns.Since || f.l.mine(r) {
+	if r.Generation < f.ns.Since || f.l.mine(r) { // one that was never leased has generation 0
 		return false
 	}
 	return r.Held(f.now) || r.Until > f.l.ticks.target(f.l.ticks.layout.TimeOf(f.now)) && floor(f.ns, r) > f.ns.Floor

@@ -83,7 +83,7 @@ func (l *Lease) reach() time.Duration { return reach(l.opts.TTL, l.opts.MaxSkew)
 func (l *Lease) raiseFloor(ctx context.Context, done func(ns Namespace, id string) bool) error {
 	for asked := 0; ; asked++ {
 		ns, err := readNamespace(ctx, l.st, l.name)
-		if errors.Is(err, ErrNoNamespace) && !errors.Is(err, errDeleted) && l.opts.Create {
+		if errors.Is(err, ErrNoNamespace) && l.opts.Create { // a deleted one is read, and not usable
 			ns, err = CreateNamespace(ctx, l.st, l.name, l.scheme, nil)
 		}
 		if err != nil {

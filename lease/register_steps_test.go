@@ -1,7 +1,9 @@
 package lease
 
 import (
+	"encoding/json"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -156,5 +158,163 @@ func TestClockOffByMoreThanAllowed(t *testing.T) {
 		if _, err := g.l.clock(t.Context()); !errors.Is(err, ErrSkew) || !strings.Contains(err.Error(), word) {
 			t.Errorf("a clock that is %s the store's: %v", word, err)
 		}
+	}
+}
+
+// watching is a store that a server keeps from holders.
+type watching struct{ *scripted }
+
+func (w watching) decode(r Record) (Namespace, error) {
+	ns, err := decodeNamespace(r)
+	ns.watched = true
+	return ns, err
+}
+
+// watch puts a server before the stage's store, which answers a question about the namespace as it
+// is told, and returns the questions.
+func (g *stage) watch(answer func() error) *[]question {
+	g.l.st = watching{g.st}
+	qs := new([]question)
+	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error {
+		var a asked
+		if err := json.Unmarshal([]byte(ws[0].New.Data), &a); err != nil || a.Question == nil {
+			g.Errorf("the lease wrote the namespace itself: %+v", ws[0].New)
+			return silent(1)
+		}
+		if *qs = append(*qs, *a.Question); len(*qs) > 100 {
+			panic("a hundred questions") // a loop that has no end
+		}
+		return []error{answer()}
+	}
+	return qs
+}
+
+// Over a server a lease asks about the namespace, and does not write it. Of a longer ttl or of
+// another store it shows no records, since nothing of them has to be lost.
+func TestServerIsAsked(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, then func(g *stage, ns *Namespace)
+	}{
+		"a longer ttl": {
+			func(_ *stage, ns *Namespace) { ns.LongestTTL = time.Second },
+			func(g *stage, ns *Namespace) { ns.LongestTTL = g.l.reach() },
+		},
+		"another store": {
+			func(g *stage, ns *Namespace) { ns.LongestTTL, ns.Identity = g.l.reach(), "zero" },
+			func(_ *stage, ns *Namespace) { ns.Identity = "one" },
+		},
+	} {
+		g := holding(t)
+		g.l.seen = []Record{g.record(5)}
+		g.rename(func(ns *Namespace) { c.before(g, ns) })
+		lost := true
+		qs := g.watch(func() error {
+			if lost {
+				lost = false
+				return ErrLost // to another writer
+			}
+			g.rename(func(ns *Namespace) { c.then(g, ns) })
+			return nil
+		})
+		ns, err := g.l.usable(t.Context())
+		if err != nil || len(*qs) != 2 || ns.Identity != "one" || ns.LongestTTL != g.l.reach() {
+			t.Errorf("%s: %d questions: %+v, %v", name, len(*qs), ns, err)
+		}
+		for _, q := range *qs {
+			if q.Reach != g.l.reach() || len(q.Gone) != 0 {
+				t.Errorf("%s: asked %+v", name, q)
+			}
+		}
+		if _, err := g.l.usable(t.Context()); err != nil || len(*qs) != 2 {
+			t.Errorf("%s: asked again: %d questions, %v", name, len(*qs), err)
+		}
+	}
+}
+
+// A lease asks a server ten times about one thing, and not again when the server does not answer.
+func TestQuestionsAreBounded(t *testing.T) {
+	for what, do := range map[string]func(g *stage) error{
+		"raiseFloor": func(g *stage) error { return g.l.raiseFloor(t.Context(), never) },
+		"usable":     func(g *stage) error { _, err := g.l.usable(t.Context()); return err },
+	} {
+		g := holding(t)
+		g.l.seen = []Record{g.record(5)}
+		g.rename(func(ns *Namespace) { ns.LongestTTL = time.Second })
+		qs := g.watch(func() error { return ErrLost })
+		if err := do(g); err == nil || len(*qs) != maxAsked || (what == "raiseFloor") != errors.Is(err, ErrRefused) {
+			t.Errorf("%s of a server that does nothing: %d questions, %v", what, len(*qs), err)
+		}
+		if shown := len((*qs)[0].Gone); (what == "raiseFloor") != (shown == 1) {
+			t.Errorf("%s: %d records were shown", what, shown)
+		}
+		g.st.gets = 0
+		qs = g.watch(func() error { return errSilent })
+		if err := do(g); !errors.Is(err, errSilent) || len(*qs) != 1 {
+			t.Errorf("%s of a server that does not answer: %d questions, %v", what, len(*qs), err)
+		}
+	}
+}
+
+// A lease with another key than the namespace's gets nothing, and over a server none with a key
+// that the server does not know.
+func TestKeysOfALease(t *testing.T) {
+	one, two := snowfence.GenerateKey(), snowfence.GenerateKey()
+	for name, c := range map[string]struct {
+		keys    []*snowfence.Key
+		watched bool
+	}{"another key": {[]*snowfence.Key{two}, false}, "a new one": {[]*snowfence.Key{one, two}, true}} {
+		g := empty(t, "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1", one)
+		g.rename(func(ns *Namespace) { ns.LongestTTL = g.l.reach() })
+		scheme, err := snowfence.NewScheme(g.l.scheme.Layout(), c.keys...)
+		g.must(err)
+		g.l.scheme = scheme
+		if c.watched {
+			g.watch(func() error { g.Error("it asked about a key"); return errSilent })
+		}
+		before := g.namespace()
+		if _, err := g.l.usable(t.Context()); !errors.Is(err, snowfence.ErrKey) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if ns := g.namespace(); ns.record != before.record {
+			t.Errorf("%s: %+v became %+v", name, before, ns)
+		}
+	}
+}
+
+// A floor is raised as far as this lease may have written, too, and says to all who saw the same
+// generation go that it was raised. The log says so once it is written.
+func TestFloorIsRaisedOnceForAll(t *testing.T) {
+	for _, c := range []struct{ now, saw, then int64 }{{1, 7, 8}, {5, 1, 6}, {4, 4, 5}} {
+		g := empty(t, withRollback)
+		var log strings.Builder
+		g.l.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		g.rename(func(ns *Namespace) { ns.Generation, ns.LongestTTL = c.now, time.Millisecond })
+		g.l.suspect = &c.saw
+		g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.st.onSwap = nil; return silent(len(ws)) }
+		if err := g.l.raiseFloor(t.Context(), never); !errors.Is(err, errSilent) || strings.Contains(log.String(), "floor raised") {
+			t.Errorf("without an answer: %v, %s", err, log.String())
+		}
+		g.must(g.l.raiseFloor(t.Context(), never))
+		floor := g.l.ticks.layout.TickOf(g.now.Add(g.l.reach()+g.l.opts.MaxSkew)) + 1
+		if ns := g.namespace(); ns.Generation != c.then || ns.Floor != floor || ns.LongestTTL != g.l.reach() {
+			t.Errorf("%+v, and a floor of %d: %+v", c, floor, ns)
+		}
+		if !strings.Contains(log.String(), "floor raised") {
+			t.Errorf("the log does not say that the floor was raised: %s", log.String())
+		}
+	}
+}
+
+// A clock that stepped back while the store was asked is ahead as far as it is behind: it is off.
+func TestClockStepsBackWhileAsked(t *testing.T) {
+	g := empty(t, withRollback)
+	g.st.clock = g.now
+	read := g.now.Add(time.Hour)
+	g.l.opts.Time = func() (time.Time, time.Duration) {
+		defer func() { read = read.Add(-2 * time.Hour) }()
+		return read, 0
+	}
+	if _, err := g.l.clock(t.Context()); !errors.Is(err, ErrSkew) || !strings.Contains(err.Error(), "ahead of") {
+		t.Error(err)
 	}
 }

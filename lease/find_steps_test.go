@@ -1,0 +1,141 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/snowfence/snowfence"
+)
+
+// A lease may have the nodes that the namespace and Options.Within both allow, where a block fits
+// among them.
+func TestNodesWithin(t *testing.T) {
+	for _, c := range []struct {
+		from, until int64
+		block       int
+		first, last int64 // both 0 for none
+	}{
+		{0, 0, 1, 10, 20}, {0, 0, 32, 10, 20}, // other checks are for these
+		{5, 15, 1, 10, 14}, {12, 30, 1, 12, 20}, {12, 15, 1, 12, 14},
+		{12, 16, 4, 12, 15}, {12, 15, 4, 0, 0}, {5, 14, 4, 10, 13}, {5, 13, 4, 0, 0},
+		{21, 30, 1, 0, 0}, {20, 30, 1, 20, 20}, {5, 10, 1, 0, 0}, {5, 11, 1, 10, 10},
+	} {
+		g := empty(t, withRollback)
+		g.l.opts.Within, g.l.opts.Nodes = snowfence.NodeRange{From: c.from, Until: c.until}, c.block
+		ns, err := g.l.within(Namespace{Name: "n", First: 10, Last: 20})
+		if c.first == 0 {
+			if err == nil {
+				t.Errorf("%+v: nodes %d to %d", c, ns.First, ns.Last)
+			}
+			continue
+		}
+		if err != nil || ns.First != c.first || ns.Last != c.last {
+			t.Errorf("%+v: nodes %d to %d, %v", c, ns.First, ns.Last, err)
+		}
+	}
+}
+
+// found returns a finder over a namespace whose present layout began with generation 3.
+func found(t *testing.T, now, floor int64) (*stage, *finder) {
+	g := empty(t, withRollback)
+	return g, &finder{l: g.l, now: now, ns: Namespace{Name: "n", Since: 3, Generation: 5, Floor: floor, Last: 255}}
+}
+
+// The node whose grant begins soonest comes first, and none comes before one that was never leased.
+func TestWaitForANode(t *testing.T) {
+	const now = 1_000_000
+	of := func(untils ...int64) (rs []Record) {
+		for _, u := range untils {
+			r := Record{Nonce: "x", Generation: 4, Until: u}
+			if u == 0 {
+				r = Record{}
+			}
+			rs = append(rs, r)
+		}
+		return rs
+	}
+	for name, c := range map[string]struct {
+		floor int64
+		block []Record
+		want  int64
+	}{
+		"never leased":                        {0, of(0), 0},
+		"never leased, below the floor":       {now + 9, of(0, 0), 0},
+		"leased long ago":                     {0, of(now - 10), 1},
+		"until now":                           {0, of(now), 1},
+		"a little ahead":                      {0, of(now + 5), 6},
+		"the first is further ahead":          {0, of(now+5, now+2), 6},
+		"the second is further ahead":         {0, of(now+2, now+5), 6},
+		"one was never leased":                {0, of(0, now-10), 1},
+		"ahead of a floor that is ahead":      {now + 100, of(now + 103), 4},
+		"below a floor that is ahead":         {now + 100, of(now + 3), 1},
+		"of an earlier layout, further ahead": {0, []Record{{Nonce: "x", Generation: 2, Until: now + 50}}, 1},
+	} {
+		_, f := found(t, now, c.floor)
+		if w := f.wait(c.block); w != c.want {
+			t.Errorf("%s: %d, not %d", name, w, c.want)
+		}
+	}
+}
+
+// A node can be leased when nobody else has it by the present layout, and its grant would not begin
+// much later than that of another node.
+func TestNodesThatAreTaken(t *testing.T) {
+	g, f := found(t, 0, 0)
+	f.now = g.l.ticks.layout.TickOf(g.now)
+	target := g.l.ticks.target(g.now)
+	const other = "other.1"
+	for name, c := range map[string]struct {
+		floor int64
+		r     Record
+		taken bool
+	}{
+		"never leased":                {0, Record{}, false},
+		"never leased, but vetoed":    {0, Record{Veto: "rack on fire"}, true},
+		"free, but vetoed":            {0, Record{Nonce: "x", Generation: 4, Until: f.now - 5, Veto: "rack on fire"}, true},
+		"run out":                     {0, Record{Nonce: "x", Generation: 4, Holder: other, Until: f.now}, false},
+		"held":                        {0, Record{Nonce: "x", Generation: 4, Holder: other, Until: f.now + 1}, true},
+		"held since the layout began": {0, Record{Nonce: "x", Generation: 3, Holder: other, Until: f.now + 1}, true},
+		"held by an earlier layout":   {0, Record{Nonce: "x", Generation: 2, Holder: other, Until: target + 1}, false},
+		"held by this lease":          {0, Record{Nonce: "x", Generation: 4, Holder: g.l.holder(1), Until: target + 1}, false},
+		"given back":                  {0, Record{Nonce: "x", Generation: 4, Until: f.now + 1}, false},
+		"given back, one ttl ahead":   {0, Record{Nonce: "x", Generation: 4, Until: target}, false},
+		"given back, further ahead":   {0, Record{Nonce: "x", Generation: 4, Until: target + 1}, true},
+		"as far as the floor":         {target + 1, Record{Nonce: "x", Generation: 4, Until: target + 1}, false},
+		"below the floor":             {target + 2, Record{Nonce: "x", Generation: 4, Until: target + 1}, false},
+		"further than the floor":      {target + 1, Record{Nonce: "x", Generation: 4, Until: target + 2}, true},
+	} {
+		f.ns.Floor = c.floor
+		if taken := f.unavailable(c.r); taken != c.taken {
+			t.Errorf("%s: taken %t", name, taken)
+		}
+	}
+}
+
+// Options.Check is asked about each node until it refuses it. What it says after the end of its
+// context is not remembered.
+func TestCheckOfANode(t *testing.T) {
+	g, f := found(t, 0, 0)
+	if !f.allowed(t.Context(), 1) {
+		t.Error("refused without a check")
+	}
+	var answer error
+	asked := 0
+	g.l.opts.Check = func(context.Context, int64) error { asked++; return answer }
+	if !f.allowed(t.Context(), 1) || asked != 1 || f.check != nil || len(g.l.refused) != 0 {
+		t.Errorf("allowed: asked %d times, refused %v, %v", asked, g.l.refused, f.check)
+	}
+	answer = errors.New("in use by hand")
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if f.allowed(over, 1) || asked != 2 || len(g.l.refused) != 0 {
+		t.Errorf("after the end of its context: asked %d times, refused %v", asked, g.l.refused)
+	}
+	for range 2 {
+		f.check = nil
+		if f.allowed(t.Context(), 1) || asked != 3 || f.check == nil || len(g.l.refused) != 1 {
+			t.Errorf("refused: asked %d times, refused %v, %v", asked, g.l.refused, f.check)
+		}
+	}
+}
