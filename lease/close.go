@@ -130,7 +130,7 @@ func (l *Lease) inTime(ctx context.Context, do func(context.Context) error) erro
 	l.mu.Unlock()
 	now, _ := l.opts.Time()
 	end := l.ticks.layout.TimeOf(until)
-	if until == 0 || !now.Before(end) {
+	if !now.Before(end) { // until is 0, the epoch, where it keeps nothing
 		return nil
 	}
 	ctx, cancel := l.world.WithTimeout(ctx, end.Sub(now))

@@ -24,6 +24,7 @@ var Path = []Scope{
 	{File: "lease/holder.go"},
 	{File: "lease/holders.go"},
 	{File: "lease/look.go"},
+	{File: "lease/close.go"},
 	{File: "lease/find.go", Funcs: []string{"finder.wait", "finder.unavailable", "finder.allowed"}},
 	{File: "lease/register.go"},
 	{File: "lease/within.go"},

@@ -1,0 +1,227 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// stopped is a stage whose lease holds node 5 and never had a keeper.
+func stopped(t *testing.T) *stage {
+	t.Helper()
+	g := holding(t)
+	close(g.l.done)
+	return g
+}
+
+// handed takes the grant as a generator does.
+func (g *stage) handed() snowfence.Grant {
+	g.Helper()
+	grant, err := g.l.Grant(g.Context(), 0)
+	g.must(err)
+	return grant
+}
+
+// What is released is the present grant, or the one before that could not be given back; and nothing
+// else.
+func TestReleaseOfThePresentGrant(t *testing.T) {
+	for name, c := range map[string]struct {
+		before  func(g *stage, is snowfence.Grant)
+		other   func(*snowfence.Grant)
+		back    bool
+		dropped bool
+	}{
+		"the present one":            {back: true, dropped: true},
+		"another node":               {other: func(g *snowfence.Grant) { g.Node++ }},
+		"another begin":              {other: func(g *snowfence.Grant) { g.From++ }},
+		"nothing held":               {before: func(g *stage, _ snowfence.Grant) { g.l.cur = nil }, dropped: true},
+		"the one before":             {before: owing, back: true, dropped: true},
+		"the one before, node":       {before: owing, other: func(g *snowfence.Grant) { g.Node++ }, dropped: true},
+		"the one before, begin":      {before: owing, other: func(g *snowfence.Grant) { g.From++ }, dropped: true},
+		"the one before of two":      {before: anotherNode, dropped: false},
+		"the one before, same again": {before: anotherBegin, dropped: false},
+	} {
+		g := holding(t)
+		grant := g.handed()
+		if c.before != nil {
+			c.before(g, grant)
+		}
+		if c.other != nil {
+			c.other(&grant)
+		}
+		was := g.record(5)
+		g.must(g.l.Release(t.Context(), grant, was.From+7))
+		r := g.record(5)
+		if c.back && (r.Holder != "" || r.Until != was.From+7) || !c.back && r != was {
+			t.Errorf("%s: %+v became %+v", name, was, r)
+		}
+		if (g.l.cur == nil) != c.dropped {
+			t.Errorf("%s: in use afterwards: %+v", name, g.l.cur)
+		}
+		if g.l.life.Err() != nil {
+			t.Errorf("%s: the lease ended", name)
+		}
+	}
+}
+
+// owing lets a first release fail.
+func owing(g *stage, is snowfence.Grant) {
+	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.st.onSwap = nil; return silent(len(ws)) }
+	err := g.l.Release(g.Context(), is, is.From+7)
+	if !errors.Is(err, errSilent) || !strings.Contains(err.Error(), "node 5 of namespace \"n\" stays taken until 2026-01-01T00:00:15Z") {
+		g.Errorf("a release without an answer: %v", err)
+	}
+}
+
+func anotherNode(g *stage, is snowfence.Grant)  { is.Node++; g.l.cur = &is }
+func anotherBegin(g *stage, is snowfence.Grant) { is.From++; g.l.cur = &is }
+
+// A lease of one generator ends with the release.
+func TestReleaseOfTheOnlyGenerator(t *testing.T) {
+	g := stopped(t)
+	g.l.oneGenerator = true
+	unpinned := 0
+	g.l.unpin = func() { unpinned++ }
+	g.must(g.l.Release(t.Context(), g.handed(), 0))
+	if g.l.life.Err() == nil || unpinned != 1 {
+		t.Errorf("the lease goes on; the store was let go of %d times", unpinned)
+	}
+}
+
+// Who has the store keeps it: nothing is given back beside an operation under way, nor before the
+// keeper has stopped.
+func TestGiveBackWaitsForTheStore(t *testing.T) {
+	for name, c := range map[string]struct {
+		busy, kept bool
+		do         func(ctx context.Context, g *stage, is snowfence.Grant) error
+	}{
+		"Release":                {true, false, func(ctx context.Context, g *stage, is snowfence.Grant) error { return g.l.Release(ctx, is, 0) }},
+		"Shutdown":               {true, false, func(ctx context.Context, g *stage, _ snowfence.Grant) error { return g.l.Shutdown(ctx) }},
+		"Shutdown with a keeper": {false, true, func(ctx context.Context, g *stage, _ snowfence.Grant) error { return g.l.Shutdown(ctx) }},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := holding(t)
+			if !c.kept {
+				close(g.l.done)
+			}
+			unpinned := 0
+			g.l.unpin = func() { unpinned++ }
+			grant, was := g.handed(), g.record(5)
+			if c.busy {
+				<-g.l.ops
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if err := c.do(ctx, g, grant); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: %v", name, err)
+			}
+			synctest.Wait()
+			if r := g.record(5); r != was || unpinned != 0 {
+				t.Errorf("%s: %+v became %+v; the store was let go of %d times", name, was, r, unpinned)
+			}
+			if c.busy != (len(g.l.ops) == 0) {
+				t.Errorf("%s: the store was passed on", name)
+			}
+		})
+	}
+}
+
+// The first Close gives back, and each later one says what the first said.
+func TestCloseSaysWhatTheFirstSaid(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		g := stopped(t)
+		if fails {
+			g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.st.onSwap = nil; return silent(len(ws)) }
+		}
+		first := g.l.Close()
+		if errors.Is(first, errSilent) != fails || (g.record(5).Holder == "") == fails {
+			t.Errorf("%v, and %+v", first, g.record(5))
+		}
+		if second := g.l.Close(); !errors.Is(second, first) || (second == nil) != (first == nil) {
+			t.Errorf("%v after %v", second, first)
+		}
+	}
+}
+
+// The unused part is given back only where it is known which it is.
+func TestUnusedPartOfAGrant(t *testing.T) {
+	const used = 7
+	for name, c := range map[string]struct {
+		handed, sealed bool
+		before         func(g *stage)
+		until          func(r Record) int64
+	}{
+		"never handed out":        {false, false, nil, func(r Record) int64 { return r.From }},
+		"handed out, never bound": {true, false, nil, func(r Record) int64 { return r.Until }},
+		"bound":                   {true, true, nil, func(r Record) int64 { return r.From + used }},
+		"lost, and bound":         {false, true, func(g *stage) { g.l.cur = nil }, func(r Record) int64 { return r.Until }},
+		"lost":                    {false, false, func(g *stage) { g.l.cur = nil }, func(r Record) int64 { return r.Until }},
+		"of another hold": {true, false, func(g *stage) {
+			g.l.owed = &owed{hold: &hold{}, node: 5, from: g.l.cur.From, used: g.l.cur.From + 1}
+		}, func(r Record) int64 { return r.Until }},
+	} {
+		g := stopped(t)
+		was := g.record(5)
+		if c.sealed {
+			_, err := g.l.Bind(func() int64 {
+				if g.l.cur != nil {
+					t.Errorf("%s: sealed while the grant can be had again", name)
+				}
+				return was.From + used
+			})
+			g.must(err)
+		}
+		if c.handed {
+			g.handed()
+		}
+		if c.before != nil {
+			c.before(g)
+		}
+		g.must(g.l.Shutdown(t.Context()))
+		if r := g.record(5); r.Holder != "" || r.Until != c.until(was) {
+			t.Errorf("%s: %+v became %+v", name, was, r)
+		}
+		if _, err := g.l.Grant(t.Context(), 0); !errors.Is(err, ErrEnded) {
+			t.Errorf("%s: after the end: %v", name, err)
+		}
+	}
+}
+
+// A grant that has run out needs no giving back: the store is left alone.
+func TestNothingToGiveBackAfterTheEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		before int64
+		swaps  int
+	}{"before": {10_000, 1}, "at the end": {0, 0}, "later": {-5, 0}} {
+		g := stopped(t)
+		g.st.swaps = 0
+		g.now = g.l.ticks.layout.TimeOf(g.l.keptUntil - c.before)
+		g.must(g.l.Shutdown(t.Context()))
+		if g.st.swaps != c.swaps {
+			t.Errorf("%s: %d writes", name, g.st.swaps)
+		}
+	}
+	g := stopped(t)
+	g.must(g.l.Shutdown(t.Context()))
+	gets := g.st.gets
+	g.must(g.l.Shutdown(t.Context()))
+	if g.st.gets != gets {
+		t.Error("the store was asked again, after the node was back")
+	}
+}
+
+// The node that the store keeps for longest is the one that was asked for first.
+func TestLongestKeptNode(t *testing.T) {
+	g := empty(t, withRollback)
+	for _, c := range []struct{ node, until, kept, keptUntil int64 }{{5, 10, 5, 10}, {6, 10, 5, 10}, {7, 9, 5, 10}, {8, 11, 8, 11}} {
+		g.must(g.l.sending(t.Context(), c.node, c.until))
+		if g.l.keptNode != c.kept || g.l.keptUntil != c.keptUntil {
+			t.Errorf("%+v: node %d until %d", c, g.l.keptNode, g.l.keptUntil)
+		}
+	}
+}
