@@ -134,17 +134,19 @@ func TestGiveBackWaitsForTheStore(t *testing.T) {
 // The first Close gives back, and each later one says what the first said.
 func TestCloseSaysWhatTheFirstSaid(t *testing.T) {
 	for _, fails := range []bool{false, true} {
-		g := stopped(t)
-		if fails {
-			g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.st.onSwap = nil; return silent(len(ws)) }
-		}
-		first := g.l.Close()
-		if errors.Is(first, errSilent) != fails || (g.record(5).Holder == "") == fails {
-			t.Errorf("%v, and %+v", first, g.record(5))
-		}
-		if second := g.l.Close(); !errors.Is(second, first) || (second == nil) != (first == nil) {
-			t.Errorf("%v after %v", second, first)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			g := stopped(t)
+			if fails {
+				g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.st.onSwap = nil; return silent(len(ws)) }
+			}
+			first := g.l.Close()
+			if errors.Is(first, errSilent) != fails || (g.record(5).Holder == "") == fails {
+				t.Errorf("%v, and %+v", first, g.record(5))
+			}
+			if second := g.l.Close(); !errors.Is(second, first) || (second == nil) != (first == nil) {
+				t.Errorf("%v after %v", second, first)
+			}
+		})
 	}
 }
 
