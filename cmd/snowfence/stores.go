@@ -27,7 +27,8 @@ func storesTopic() *cobra.Command {
   rediss:, rediss+sentinel:, rediss+cluster:    the same over TLS
   etcd://HOST,HOST,HOST:2379                    etcd
 
-On all but sqlite: and mem: a namespace is made with "snowfence namespace create" first.
+The namespace "default" is made at its first use; in sqlite: and mem: all others are, too. On
+servers make the others with "snowfence namespace create" first.
 
 Without --store
   A command uses the file of this machine, for all its users, where that is there:
