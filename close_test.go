@@ -133,3 +133,73 @@ func TestShutdownAfterTheFenceWentOn(t *testing.T) {
 		t.Errorf("%v, released at %v", err, f.released)
 	}
 }
+
+// stuck is a fence that takes its time with a release, and may refuse to be bound again.
+type stuck struct {
+	deaf
+	release chan struct{}
+	refuse  error
+}
+
+func (f *stuck) Bind(seal func() int64) (func(), error) {
+	if f.refuse != nil {
+		return nil, f.refuse
+	}
+	return f.deaf.Bind(seal)
+}
+
+func (f *stuck) Release(ctx context.Context, gr Grant, used int64) error {
+	<-f.release
+	return f.deaf.Release(ctx, gr, used)
+}
+
+// A second Shutdown waits for the first one's turn to end, and no longer than its own ctx.
+func TestShutdownWaitsForItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := testScheme(t, bubbleSpec)
+		f := &stuck{deaf: deaf{scheme: s, first: Grant{Node: 1, Until: s.MaxTick()}}, release: make(chan struct{})}
+		g, err := New(Config{Fence: f})
+		if err != nil {
+			t.Fatal(err)
+		}
+		results := make(chan error, 2)
+		for range 2 {
+			go func() { results <- g.Shutdown(t.Context()) }()
+		}
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := g.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "node 1 stays taken until") {
+			t.Errorf("a call without time left: %v", err)
+		}
+		close(f.release)
+		for range 2 {
+			if err := <-results; err != nil {
+				t.Error(err)
+			}
+		}
+		if len(f.released) != 1 {
+			t.Errorf("released at %v", f.released)
+		}
+	})
+}
+
+// A fence that cannot be bound again gets nothing back, and the error says why.
+func TestShutdownWhereTheFenceCannotBeBound(t *testing.T) {
+	s := testScheme(t, "twitter")
+	away := errors.New("away")
+	f := &stuck{deaf: deaf{scheme: s, first: Grant{Node: 1, Until: s.MaxTick()}, fail: away}, release: make(chan struct{})}
+	close(f.release)
+	g := must(New(Config{Fence: f}))
+	if err := g.Close(); !errors.Is(err, away) {
+		t.Fatal(err)
+	}
+	f.fail, f.refuse = nil, errors.New("not now")
+	if err := g.Shutdown(t.Context()); !errors.Is(err, f.refuse) || len(f.released) != 1 {
+		t.Errorf("%v, released at %v", err, f.released)
+	}
+	f.refuse = nil
+	if err := g.Shutdown(t.Context()); err != nil || len(f.released) != 2 {
+		t.Errorf("%v, released at %v", err, f.released)
+	}
+}

@@ -108,6 +108,40 @@ func TestRollbackAfterALossStartsAboveAllValues(t *testing.T) {
 	checkUnique(t, ids)
 }
 
+// A generator takes another rollback value where its word is a tick or more too far and the other's is not ahead of the clock, and
+// only while its hold is not sealed and the clock is in its grant.
+func TestSwitchRollback(t *testing.T) {
+	const span = 16
+	s := testScheme(t, "time=40,node=3,rollback=2,seq=4")
+	for name, c := range map[string]struct {
+		word, next, last uint64 // the present value's, the next one's, and that of the two others
+		tick             int64
+		want             int // by how many values it moves
+	}{
+		"a tick too far":               {word: 7 * span, next: 5 * span, tick: 105, want: 1},
+		"less than a tick too far":     {word: 7*span - 1, next: 5 * span, tick: 105},
+		"the next one is ahead":        {word: 7 * span, next: 5*span + 1, last: 5 * span, tick: 105, want: 2},
+		"all are ahead":                {word: 7 * span, next: 5*span + 1, last: 5*span + 1, tick: 105},
+		"at the first tick":            {word: 3 * span, tick: 100, want: 1},
+		"before the first tick":        {word: 3 * span, tick: 99},
+		"its word is sealed":           {word: sealed, tick: 105},
+		"its word is sealed and added": {word: sealed + 3, tick: 105},
+	} {
+		clock := newFakeClock()
+		clock.wall = s.Layout().TimeOf(100)
+		g := newGenerator(t, Config{Fence: newScript(s, Grant{Node: 1, From: 100, Until: 200}), Time: clock.now})
+		present := g.cur.Load()
+		tracks := present.hold.tracks
+		for i, word := range []uint64{c.word, c.next, c.last, c.last} {
+			tracks[i].word.Store(word)
+		}
+		now, bound := present.window(c.tick, 0, present.end.Load())
+		if moved := g.switchRollback(present, c.tick, now, bound); moved != (c.want > 0) || g.cur.Load() != tracks[c.want] {
+			t.Errorf("%s: moved %t", name, moved)
+		}
+	}
+}
+
 // takeSome returns up to n IDs from TryNext.
 func takeSome(g *Generator, n int) (ids []ID) {
 	for range n {
