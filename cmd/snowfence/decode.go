@@ -19,13 +19,13 @@ func (p *program) decodeCommand() *cobra.Command {
 		Long: `Decode shows what an ID is made of: its time, node and sequence number. It needs no lease.
 Without arguments, or for the argument -, it reads IDs from standard input, one a line.
 
-The layout is the one that --layout names. Where --namespace or --store is given it is the one
-that the namespace had when the ID was made. Otherwise it is the default layout, or for an ID
-whose time would lie in the future another one that fits; then it says that this is a guess,
-and what else fits.
+--layout names the layout. With --namespace or --store it is the one that the namespace had
+when the ID was made. Otherwise it is the default layout. If the time of the ID would then lie
+in the future, it is another layout that fits; decode says that this is a guess, and which
+others fit.
 
-IDs may have a prefix (ord_3vgoe12ccb8gh). A text that is no decimal is read in the form that
-it is written in, which it says; --from names the form.
+IDs may have a prefix (ord_3vgoe12ccb8gh). If a text is no decimal number, decode guesses its
+form, and says which it took; --from names the form.
 
 Negative IDs are arguments, not flags. A line that is no ID is reported with its number;
 the rest goes on, and the exit code is 2.

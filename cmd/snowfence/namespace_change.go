@@ -14,14 +14,14 @@ func (p *program) namespaceChange() *cobra.Command {
 	var f namespaceFlags
 	cmd := &cobra.Command{
 		Use: "change NAME", Short: "Give a namespace another layout, if no ID can come twice", Args: cobra.ExactArgs(1),
-		Long: `Change gives a namespace another layout, or other nodes that can be leased. What is not named
-stays as it is, and what is so already is left alone.
+		Long: `Change gives a namespace another layout, or other nodes that can be leased. What you do not
+name stays as it is.
 
 With another layout, all holders lose their leases: programs of the old layout end, those of
 the new one start above all that was granted. It proves first, as "snowfence plan --change"
 does, that no ID of the new layout can equal one of any layout that the namespace has had. If
-one can, it shows that ID, changes nothing, and ends with 3. If it is interrupted, nothing is
-granted in the namespace until it was run again.
+one can, it shows that ID, changes nothing, and ends with 3. If it is interrupted, run it
+again: until then nobody gets a lease in the namespace.
 
 With fewer nodes, holders of the others lose their leases. For more of them see
 "snowfence namespace widen".`,

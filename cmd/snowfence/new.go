@@ -37,13 +37,13 @@ func (p *program) newCommand() *cobra.Command {
 		Long: `New prints IDs that are unique within one namespace of one store, whatever crashes and
 however clocks step. It leases a node from the store, makes the IDs, and gives the rest back.
 
-Without --store that is a file: the machine's, for all its users, where an administrator has
-made it, or else your own, for the programs of this user ("snowfence help stores"). Two users,
-or two machines, with a file each have two stores: their IDs can be the same.
+Without --store, the store is a file: the one for all users of this machine, if an
+administrator made it, and otherwise your own ("snowfence help stores"). Two users, or two
+machines, with a file each have two stores: their IDs can be the same.
 
-The layout is that of the namespace. The namespace "default" is made on first use, with
---layout or else with snowfence, and in a file others are, too; on a server "snowfence
-namespace create" makes them.`,
+The namespace has the layout. The first use makes the namespace "default", with --layout or
+the layout snowfence. In a file the first use makes any other namespace too; on a server
+"snowfence namespace create" makes them.`,
 		Example: `  snowfence new
   snowfence new -n 5 --format dec,base32hex
   snowfence new -n 1000000000 --namespace fast --layout time=41,node=2,seq=20 > ids.txt

@@ -36,10 +36,11 @@ func (p *program) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve IDs and leases over HTTP, gRPC and the Redis protocol", Args: cobra.NoArgs,
 		Long: `Serve makes IDs for programs in any language, and leases nodes to those that make IDs
-themselves. IDs are unique within one namespace of one store: servers over one store may be
-as many as you like. Without --store that is a file: the machine's, where an administrator
-has made it, or else that of the server's user ("snowfence help stores"). The namespace
-"default" is made when it is not there; "snowfence namespace create" makes others.
+themselves. IDs are unique within one namespace of one store: run as many servers over one
+store as you like. Without --store, the store is a file: the one for all users of this
+machine, if an administrator made it, and otherwise the file of the server's user ("snowfence
+help stores"). The server makes the namespace "default" if it is missing; "snowfence
+namespace create" makes others.
 
 Each setting is a flag, a variable of the environment (SNOWFENCE_MAX_WAIT for --max-wait), or
 a line of the file that --config names (max-wait: 2s); the first of these that is there
