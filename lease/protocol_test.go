@@ -22,7 +22,15 @@ type scripted struct {
 	clockErr    error
 	onGet       func(keys []Key) error
 	onSwap      func(writes []Write, do func([]Write) []error) []error
+	listErr     error
 	gets, swaps int
+}
+
+func (s *scripted) List(ctx context.Context, q Query) ([]Record, error) {
+	if s.listErr != nil {
+		return nil, s.listErr
+	}
+	return s.Memory.List(ctx, q)
 }
 
 func (s *scripted) Get(ctx context.Context, keys []Key) ([]Record, error) {

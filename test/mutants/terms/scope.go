@@ -31,4 +31,8 @@ var Path = []Scope{
 	{File: "lease/find.go", Funcs: []string{"finder.wait", "finder.unavailable", "finder.allowed"}},
 	{File: "lease/register.go"},
 	{File: "lease/within.go"},
+	{File: "lease/change.go"},
+	{File: "lease/keys.go"},
+	{File: "lease/past.go"},
+	{File: "lease/widen.go"},
 }

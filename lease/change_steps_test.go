@@ -1,0 +1,288 @@
+package lease
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// scheme returns the scheme of a layout.
+func (g *stage) scheme(spec string) *snowfence.Scheme {
+	g.Helper()
+	l, err := snowfence.ParseLayout(spec)
+	g.must(err)
+	s, err := snowfence.NewScheme(l)
+	g.must(err)
+	return s
+}
+
+// apply changes the namespace of the stage.
+func (g *stage) apply(c NamespaceChange) (Namespace, error) {
+	g.Helper()
+	return c.apply(g.Context(), g.st, "n", g.now)
+}
+
+const wider = "time=42,node=10,seq=12,epoch=2024-01-01"
+
+// A change needs a store, a name and something to change.
+func TestChangeOfNothing(t *testing.T) {
+	g := holding(t)
+	some := NamespaceChange{Nodes: snowfence.NodeRange{Until: 5}}
+	if _, err := ChangeNamespace(t.Context(), nil, "n", some); err == nil {
+		t.Error("without a store")
+	}
+	if _, err := ChangeNamespace(t.Context(), g.st, "a name with spaces", some); !errors.Is(err, ErrInvalid) {
+		t.Errorf("without a name: %v", err)
+	}
+	if _, err := ChangeNamespace(t.Context(), g.st, "n", NamespaceChange{}); !errors.Is(err, ErrInvalid) {
+		t.Errorf("of nothing: %v", err)
+	}
+	g.st.swaps = 0
+	if _, err := ChangeNamespace(t.Context(), g.st, "n", NamespaceChange{Nodes: snowfence.NodeRange{Until: 256}}); err != nil || g.st.swaps != 0 {
+		t.Errorf("what is so already is written %d times: %v", g.st.swaps, err)
+	}
+	if ns, err := g.apply(NamespaceChange{Nodes: snowfence.NodeRange{From: 1, Until: 256}}); err != nil || ns.First != 1 || g.namespace().First != 1 {
+		t.Errorf("another first node: %+v, %v", ns, err)
+	}
+	if ns, err := g.apply(NamespaceChange{Nodes: snowfence.NodeRange{From: 1, Until: 255}}); err != nil || ns.Last != 254 || g.namespace().Last != 254 {
+		t.Errorf("another last node: %+v, %v", ns, err)
+	}
+	before := g.namespace()
+	if ns, err := g.apply(NamespaceChange{Nodes: snowfence.NodeRange{Until: 257}}); !errors.Is(err, ErrInvalid) || ns.Layout != "" || g.namespace().record != before.record {
+		t.Errorf("nodes that are not there: %+v, %v", ns, err)
+	}
+}
+
+// A change that was interrupted is ended by the next change of the layout, also by one back to what
+// it was, and by nothing else.
+func TestChangeThatWasInterrupted(t *testing.T) {
+	for name, c := range map[string]struct {
+		change NamespaceChange
+		ends   bool
+	}{
+		"nodes":              {NamespaceChange{Nodes: snowfence.NodeRange{Until: 5}}, false},
+		"the layout it had":  {NamespaceChange{Scheme: holding(t).scheme(withRollback)}, true},
+		"the layout to come": {NamespaceChange{Scheme: holding(t).scheme(wider), Force: true}, true},
+	} {
+		g := holding(t)
+		g.rename(func(ns *Namespace) { ns.State, ns.Generation = Changing, ns.Generation+1 })
+		before := g.namespace()
+		_, err := g.apply(c.change)
+		ns := g.namespace()
+		if (err == nil) != c.ends || (ns.State == Active) != c.ends || ns.Generation > before.Generation != c.ends {
+			t.Errorf("%s: %+v, %v", name, ns, err)
+		}
+	}
+}
+
+// Who changes a namespace at the same time as somebody else looks again; any other error ends the
+// change.
+func TestChangeWithoutAnswers(t *testing.T) {
+	few := NamespaceChange{Nodes: snowfence.NodeRange{Until: 5}}
+	to := func(g *stage) NamespaceChange { return NamespaceChange{Scheme: g.scheme(wider), Force: true} }
+	for name, act := range map[string]func(g *stage) error{
+		"nodes":  func(g *stage) error { _, err := g.apply(few); return err },
+		"layout": func(g *stage) error { _, err := g.apply(to(g)); return err },
+		"end":    func(g *stage) error { _, err := DeleteNamespace(t.Context(), g.st, "n"); return err },
+	} {
+		g := holding(t)
+		g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+			g.st.onSwap = nil
+			g.rename(func(ns *Namespace) { ns.LongestTTL++ })
+			return do(ws)
+		}
+		if err := act(g); err != nil {
+			t.Errorf("%s: written at the same time: %v", name, err)
+		}
+		g = holding(t)
+		g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+		if err := act(g); !errors.Is(err, errSilent) {
+			t.Errorf("%s: without an answer: %v", name, err)
+		}
+		// The last write of a change of layout, and of an end.
+		g = holding(t)
+		g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+			g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+			return do(ws)
+		}
+		if err := act(g); name != "nodes" && !errors.Is(err, errSilent) {
+			t.Errorf("%s: without an answer at the end: %v", name, err)
+		}
+		g = holding(t)
+		g.st.idErr = errSilent
+		if err := act(g); name == "layout" && (!errors.Is(err, errSilent) || g.namespace().State != Active) {
+			t.Errorf("%s: without an identity: %v", name, err)
+		}
+		g = holding(t)
+		g.st.onGet = func([]Key) error { return errSilent }
+		if err := act(g); !errors.Is(err, errSilent) {
+			t.Errorf("%s: without the namespace: %v", name, err)
+		}
+		g = holding(t)
+		g.st.listErr = errSilent
+		if err := act(g); name != "nodes" && !errors.Is(err, errSilent) {
+			t.Errorf("%s: without the leases: %v", name, err)
+		}
+	}
+}
+
+// A change that turns out to be refused after it began leaves the namespace as it was; one that the
+// store does not answer leaves it to be changed again.
+func TestChangeThatIsRefusedHalfWay(t *testing.T) {
+	for name, c := range map[string]struct {
+		change NamespaceChange
+		hurt   func(g *stage)
+		want   error
+		state  State
+	}{
+		"refused": {
+			NamespaceChange{},
+			func(g *stage) { g.change(5, func(r *Record) { r.Until = 1 << 41 }) },
+			ErrRefused, Active,
+		},
+		"invalid": {
+			NamespaceChange{Nodes: snowfence.NodeRange{Until: 1025}},
+			func(*stage) {},
+			ErrInvalid, Active,
+		},
+		"silent": {
+			NamespaceChange{},
+			func(g *stage) { g.st.idErr = errSilent },
+			errSilent, Changing,
+		},
+	} {
+		g := holding(t)
+		c.change.Scheme = g.scheme("time=41,node=10,seq=12,epoch=2024-01-01")
+		c.change.Force = true
+		before := g.namespace()
+		c.hurt(g)
+		ns, err := c.change.relayout(t.Context(), g.st, "n", g.now)
+		now := g.namespace()
+		if !errors.Is(err, c.want) || now.State != c.state || now.Layout != before.Layout || now.Generation <= before.Generation {
+			t.Errorf("%s: %+v, and stored is %+v: %v", name, ns, now, err)
+		}
+	}
+}
+
+// A new layout starts at or after the end of all that was granted and made by hand, in its own
+// ticks, and what is remembered of the old one ends there.
+func TestStartOfAChangedLayout(t *testing.T) {
+	const old, same = "time=41,node=4,seq=12,epoch=2025-01-01,tick=1ms", "time=42,node=4,seq=12,epoch=2025-01-01,tick=1ms"
+	for name, c := range map[string]struct {
+		to          string
+		until       int64 // of a grant, from a second before now on
+		hurt        func(g *stage, ns *Namespace)
+		floor, from int64 // from now on, in milliseconds; and the first tick, in ms after now
+		force       bool
+		refused     bool
+	}{
+		"granted":                {to: same, until: 7, floor: 7, from: 7},
+		"in longer ticks":        {to: "time=41,node=4,seq=12,epoch=2025-01-01,tick=10ms", until: 7, floor: 7, from: 10, force: true},
+		"at their beginning":     {to: "time=41,node=4,seq=12,epoch=2025-01-01,tick=10ms", until: 20, floor: 20, from: 20, force: true},
+		"a floor above grants":   {to: same, until: 7, hurt: func(g *stage, ns *Namespace) { ns.Floor = g.tick(0) + 9 }, floor: 9, from: 9},
+		"by hand":                {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Last = 9 }, floor: 7, from: 7},
+		"by hand, later":         {to: same, until: -5, hurt: func(_ *stage, ns *Namespace) { ns.Last = 9 }, floor: 1, from: 1},
+		"of another store":       {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Identity = "x" }, floor: 60_001, from: 60_001},
+		"and a longer ttl":       {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Identity, ns.LongestTTL = "x", 2*time.Minute }, floor: 240_001, from: 240_001},
+		"granted further":        {to: same, until: 900_000, hurt: func(_ *stage, ns *Namespace) { ns.Identity = "x" }, floor: 900_000, from: 900_000},
+		"of earlier generations": {to: same, until: 7, hurt: func(g *stage, ns *Namespace) { ns.Since, ns.Past, ns.Floor = 9, []PastLayout{}, g.tick(0)+2 }, floor: 2, from: 2, force: true},
+		"that is over":           {to: "time=24,node=4,seq=12,epoch=2025-12-31T23:59:50Z,tick=1ms", until: 16_767_217, refused: true},
+		"with one tick left":     {to: "time=24,node=4,seq=12,epoch=2025-12-31T23:59:50Z,tick=1ms", until: 16_767_215, floor: 16_767_215, from: 16_767_215, force: true},
+	} {
+		g := empty(t, old)
+		ns := g.namespace()
+		ns.LongestTTL = 0
+		if c.hurt != nil {
+			c.hurt(g, &ns)
+		}
+		r := Record{Key: Key{"n", 3}, Nonce: "x", Generation: ns.Generation, From: g.tick(0) - 1000, Until: g.tick(0) + c.until}
+		g.must(g.st.Memory.Swap(t.Context(), []Write{{New: r}})[0])
+		to := g.scheme(c.to)
+		next, err := NamespaceChange{Scheme: to, Force: c.force || c.refused}.next(t.Context(), g.st, ns, g.now)
+		if (err != nil) != c.refused {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil {
+			continue
+		}
+		past := next.Past[len(next.Past)-1]
+		if past.Floor != g.tick(0)+c.floor || to.Layout().TimeOf(next.Start).Sub(g.now) != time.Duration(c.from)*time.Millisecond ||
+			next.Floor != next.Start || next.Since != ns.Generation+1 {
+			t.Errorf("%s: the old one ends %d ms from now, and the new one starts %v from now: %+v",
+				name, past.Floor-g.tick(0), to.Layout().TimeOf(next.Start).Sub(g.now), next)
+		}
+	}
+}
+
+// tick is that of the time, in the layout of the stage's lease.
+func (g *stage) tick(later time.Duration) int64 { return g.l.ticks.layout.TickOf(g.now.Add(later)) }
+
+// A layout whose time begins later starts with its first tick.
+func TestLayoutThatBeginsLater(t *testing.T) {
+	g := empty(t, "time=41,node=4,seq=12,epoch=2025-01-01,tick=1ms")
+	c := NamespaceChange{Scheme: g.scheme("time=41,node=4,seq=12,epoch=2027-01-01,tick=1ms"), Force: true}
+	if next, err := c.next(t.Context(), g.st, g.namespace(), g.now); err != nil || next.Start != 0 || next.Floor != 0 {
+		t.Errorf("%+v, %v", next, err)
+	}
+}
+
+// What cannot be read, remembered or said of numbers given by hand is no change.
+func TestChangeThatIsNotPossible(t *testing.T) {
+	long := make([]PastLayout, maxPast+1)
+	for i := range long {
+		long[i] = PastLayout{Layout: "time=41,node=4,seq=12,epoch=2025-01-01,tick=1ms", Start: int64(3 * i), Floor: int64(3*i + 1)}
+	}
+	for name, c := range map[string]struct {
+		change NamespaceChange
+		hurt   func(ns *Namespace)
+	}{
+		"no layout":      {NamespaceChange{}, func(ns *Namespace) { ns.Layout = "x" }},
+		"too much":       {NamespaceChange{}, func(ns *Namespace) { ns.Past = long }},
+		"used for hours": {NamespaceChange{Unused: time.Now().AddDate(100, 0, 0)}, func(ns *Namespace) { ns.Last = 9 }},
+		"no such nodes":  {NamespaceChange{Nodes: snowfence.NodeRange{Until: 17}}, func(*Namespace) {}},
+	} {
+		g := empty(t, "time=41,node=4,seq=12,epoch=2025-01-01,tick=1ms")
+		ns := g.namespace()
+		c.hurt(&ns)
+		c.change.Scheme, c.change.Force = g.scheme("time=42,node=4,seq=12,epoch=2025-01-01,tick=1ms"), true
+		if next, err := c.change.next(t.Context(), g.st, ns, g.now); err == nil || next.Layout != "" {
+			t.Errorf("%s: %+v, %v", name, next, err)
+		}
+	}
+}
+
+// Another key is another layout, for which there is no proof: only who says that no ID was kept
+// takes it.
+func TestChangeOfTheKeyAlone(t *testing.T) {
+	l, err := snowfence.ParseLayout("randflake")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := snowfence.GenerateKey()
+	g := empty(t, "randflake", snowfence.GenerateKey())
+	s, err := snowfence.NewScheme(l, key)
+	g.must(err)
+	if _, err := g.apply(NamespaceChange{Scheme: s}); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "another key") {
+		t.Error(err)
+	}
+	if ns, err := g.apply(NamespaceChange{Scheme: s, Force: true}); err != nil || ns.Fingerprint != s.Fingerprint() {
+		t.Errorf("%+v, %v", ns, err)
+	}
+}
+
+// Each state of a namespace has a generation of its own, and a deleted one stays as it is.
+func TestDeletedNamespaceStaysDeleted(t *testing.T) {
+	g := holding(t)
+	before := g.namespace()
+	ns, err := DeleteNamespace(t.Context(), g.st, "n")
+	if err != nil || ns.State != Deleted || ns.Generation != before.Generation+2 {
+		t.Errorf("%+v became %+v, %v", before, ns, err)
+	}
+	stored := g.record(NamespaceNode)
+	if _, err := DeleteNamespace(t.Context(), g.st, "n"); !errors.Is(err, ErrNoNamespace) || g.record(NamespaceNode) != stored {
+		t.Errorf("deleted again: %v", err)
+	}
+}
