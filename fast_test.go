@@ -139,6 +139,24 @@ func TestGeneratorAtTheEdgesOfItsConfig(t *testing.T) {
 	}
 }
 
+// Fill takes no more than it has room for, also where it waits for the next tick in the middle.
+func TestFillOverSomeTicks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := testScheme(t, "time=41,node=10,seq=4,epoch=1999-01-01")
+		now := s.Layout().TickOf(time.Now())
+		g := newGenerator(t, Config{Fence: newScript(s, Grant{Node: 7, From: now, Until: now + 90})})
+		dst := make([]ID, 24)
+		if n, err := g.Fill(t.Context(), dst); n != 24 || err != nil {
+			t.Fatal(n, err)
+		}
+		for i, id := range append(dst, take(t, g, 8)...) {
+			if id != must(s.Compose(now+int64(i/16), 7, int64(i%16))) {
+				t.Errorf("ID %d is %d", i, id)
+			}
+		}
+	})
+}
+
 // Numbers in equal steps are written without a gap for every length.
 func TestCount64(t *testing.T) {
 	for n := range 70 {
@@ -165,6 +183,7 @@ func TestRunsOfNoIDs(t *testing.T) {
 		{Run{5, 5, 7}, 1},
 		{Run{5, 11, 2}, 4},
 		{Run{5, 4, 1}, 0},
+		{Run{9, 5, 1}, 0},
 		{Run{5, 9, 0}, 0},
 		{Run{5, 9, -1}, 0},
 		{Run{math.MinInt64, math.MaxInt64, math.MaxInt64}, 3},
