@@ -1,0 +1,194 @@
+package lease
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/snowfence/snowfence"
+)
+
+// operators are what changes the record of one node.
+func operators(g *stage) map[string]func(node int64) (Record, error) {
+	return map[string]func(node int64) (Record, error){
+		"release": func(node int64) (Record, error) { return ReleaseNode(g.Context(), g.st, "n", node) },
+		"veto":    func(node int64) (Record, error) { return VetoNode(g.Context(), g.st, "n", node, "broken") },
+		"restore": func(node int64) (Record, error) { return RestoreNode(g.Context(), g.st, "n", node, g.now) },
+	}
+}
+
+// An operator's write is repeated where somebody else wrote at the same time, and ends with any
+// other error, without a record.
+func TestOperatorsWithoutAnswers(t *testing.T) {
+	for _, name := range []string{"release", "veto", "restore"} {
+		ready := func() *stage {
+			g := holding(t)
+			g.change(5, func(r *Record) { r.PrevUntil, r.From, r.Until = 5, g.tick(1e9), g.tick(2e9) })
+			return g
+		}
+		g := ready()
+		g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+			g.st.onSwap = nil
+			g.change(5, func(r *Record) { r.Revision++ })
+			return do(ws)
+		}
+		if r, err := operators(g)[name](5); err != nil || r != g.record(5) || r.Holder != "" {
+			t.Errorf("%s: written at the same time: %+v, %v", name, r, err)
+		}
+		for why, hurt := range map[string]func(g *stage){
+			"no write": func(g *stage) {
+				g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+			},
+			"no namespace": func(g *stage) {
+				g.st.onGet = func(keys []Key) error {
+					if keys[0].Node == NamespaceNode {
+						return errSilent
+					}
+					return nil
+				}
+			},
+			"no node": func(g *stage) {
+				g.st.onGet = func(keys []Key) error {
+					if keys[0].Node == 5 {
+						return errSilent
+					}
+					return nil
+				}
+			},
+		} {
+			g := ready()
+			before := g.record(5)
+			hurt(g)
+			if r, err := operators(g)[name](5); !errors.Is(err, errSilent) || r != (Record{}) || g.record(5) != before {
+				t.Errorf("%s, %s: %+v, %v", name, why, r, err)
+			}
+		}
+	}
+}
+
+// Operators change nodes of the layout only, and leave one alone that was never leased.
+func TestOperatorsOfNodes(t *testing.T) {
+	g := holding(t)
+	for node, ok := range map[int64]bool{-1: false, 0: true, 255: true, 256: false} {
+		if _, err := VetoNode(t.Context(), g.st, "n", node, "broken"); (err == nil) != ok {
+			t.Errorf("node %d: %v", node, err)
+		}
+	}
+	g.rename(func(ns *Namespace) { ns.Floor = 77 })
+	r, err := VetoNode(t.Context(), g.st, "n", 9, "broken")
+	if err != nil || r.From != 77 || r.Until != 77 || r.PrevUntil != 77 || r.Generation != g.namespace().Generation {
+		t.Errorf("a veto of a node that was never leased: %+v, %v", r, err)
+	}
+	if r, err := ReleaseNode(t.Context(), g.st, "n", 10); err != nil || r.Nonce != "" || g.record(10).Nonce != "" {
+		t.Errorf("released, and was never leased: %+v, %v", r, err)
+	}
+	held := g.record(5)
+	if r, err := ReleaseNode(t.Context(), g.st, "n", 5); err != nil || r.Holder != "" || r.Until != held.Until || r.Generation != held.Generation {
+		t.Errorf("released: %+v, %v", r, err)
+	}
+}
+
+// A node is restored only where it is provable that ticks were left out, each rule at its edge. Now
+// is tick 0.
+func TestRestoreAtTheEdge(t *testing.T) {
+	type run struct{ prev, from, until, skipFrom, skipUntil int64 }
+	for _, c := range []struct {
+		name  string
+		r     run
+		early int64 // by how many generations the record is earlier
+		want  run   // zero: refused
+	}{
+		{"far ahead", run{-50, 100, 200, 0, 0}, 0, run{-50, -50, -50, 100, 200}},
+		{"of an earlier layout", run{-50, 100, 200, 0, 0}, 1, run{}},
+		{"a floor that is not ahead", run{-50, 1, 0, 0, 0}, 0, run{}},
+		{"a floor right ahead", run{-50, 1, 1, 0, 0}, 0, run{-50, -50, -50, 1, 1}},
+		{"granted from now on", run{-50, 0, 200, 0, 0}, 0, run{}},
+		{"nothing left out", run{100, 100, 200, 0, 0}, 0, run{}},
+		{"one tick left out", run{99, 100, 200, 0, 0}, 0, run{99, 99, 99, 100, 200}},
+		{"skipped below", run{50, 100, 200, 20, 50}, 0, run{50, 50, 50, 100, 200}},
+		{"skipped right below its grant", run{50, 100, 200, 60, 100}, 0, run{50, 50, 50, 60, 200}},
+		{"skipped below that, still ahead", run{50, 100, 200, 60, 90}, 0, run{}},
+		{"skipped, and one tick ahead", run{-50, 100, 200, -20, 1}, 0, run{}},
+		{"skipped, and not ahead any more", run{-50, 100, 200, -20, 0}, 0, run{0, 0, 0, 100, 200}},
+	} {
+		g := empty(t, "time=41,node=4,seq=12,epoch=2025-01-01,tick=1ms")
+		g.rename(func(ns *Namespace) { ns.Generation, ns.Since = 5, 5 })
+		at := func(n int64) int64 { return g.tick(0) + n }
+		r := Record{Key: Key{"n", 3}, Nonce: "x", Generation: 5 - c.early, Holder: "h", PrevUntil: at(c.r.prev), From: at(c.r.from), Until: at(c.r.until)}
+		if c.r.skipUntil != c.r.skipFrom {
+			r.SkipFrom, r.SkipUntil = at(c.r.skipFrom), at(c.r.skipUntil)
+		}
+		g.must(g.st.Memory.Swap(t.Context(), []Write{{New: r}})[0])
+		got, err := RestoreNode(t.Context(), g.st, "n", 3, g.now)
+		if c.want == (run{}) {
+			if err == nil || g.record(3) != r {
+				t.Errorf("%s: restored as %+v", c.name, got)
+			}
+			continue
+		}
+		now := g.tick(0)
+		if is := (run{got.PrevUntil - now, got.From - now, got.Until - now, got.SkipFrom - now, got.SkipUntil - now}); err != nil ||
+			is.from != c.want.from || is.until != c.want.until || is.skipFrom != c.want.skipFrom || is.skipUntil != c.want.skipUntil {
+			t.Errorf("%s: %+v, %v", c.name, is, err)
+		}
+	}
+	g := empty(t, "time=41,node=4,seq=12,epoch=2025-01-01,tick=1ms")
+	if _, err := RestoreNode(t.Context(), g.st, "n", 3, g.now); err == nil {
+		t.Error("a node was restored that was never leased")
+	}
+	g.rename(func(ns *Namespace) { ns.Layout = "x" })
+	if _, err := RestoreNode(t.Context(), g.st, "n", 3, g.now); err == nil {
+		t.Error("a node was restored in a layout that cannot be read")
+	}
+}
+
+// A store that was moved is confirmed once, in its namespace.
+func TestConfirmStoreOnce(t *testing.T) {
+	g := holding(t)
+	g.st.swaps = 0
+	if _, err := ConfirmStore(t.Context(), g.st, "n"); err != nil || g.st.swaps != 0 {
+		t.Errorf("%d writes where nothing is to be done, %v", g.st.swaps, err)
+	}
+	g.st.id = "two"
+	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+		g.st.onSwap = nil
+		g.rename(func(ns *Namespace) { ns.LongestTTL++ })
+		return do(ws)
+	}
+	if ns, err := ConfirmStore(t.Context(), g.st, "n"); err != nil || ns.Identity != "two" || g.namespace().Identity != "two" {
+		t.Errorf("%+v, %v", ns, err)
+	}
+	g.st.id = "three"
+	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+	if _, err := ConfirmStore(t.Context(), g.st, "n"); !errors.Is(err, errSilent) {
+		t.Errorf("not written: %v", err)
+	}
+	g.st.idErr = errSilent
+	if _, err := ConfirmStore(t.Context(), g.st, "n"); !errors.Is(err, errSilent) || g.namespace().Identity != "two" {
+		t.Errorf("a store that does not say who it is: %v", err)
+	}
+	if _, err := ConfirmStore(t.Context(), g.st, "other"); !errors.Is(err, ErrNoNamespace) {
+		t.Errorf("no namespace: %v", err)
+	}
+}
+
+// All leases are listed, page by page, and nothing else.
+func TestListLeasesByPages(t *testing.T) {
+	l, err := snowfence.ParseLayout("time=41,node=16,seq=6,epoch=2025-01-01")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{0, 1, paged - 1, paged, paged + 1, 2 * paged} {
+		g := empty(t, l.String())
+		for node := range n {
+			g.must(g.st.Memory.Swap(t.Context(), []Write{{New: Record{Key: Key{"n", int64(node)}, Nonce: "x"}}})[0])
+		}
+		rs, err := ListLeases(t.Context(), g.st, "n")
+		if err != nil || len(rs) != n {
+			t.Errorf("%d of %d leases, %v", len(rs), n, err)
+		}
+		g.st.listErr = errSilent
+		if _, err := ListLeases(t.Context(), g.st, "n"); !errors.Is(err, errSilent) {
+			t.Errorf("not listed: %v", err)
+		}
+	}
+}
