@@ -22,7 +22,7 @@ func stopped(t *testing.T) *stage {
 // handed takes the grant as a generator does.
 func (g *stage) handed() snowfence.Grant {
 	g.Helper()
-	grant, err := g.l.Grant(g.Context(), 0)
+	grant, err := g.l.Grant(over(g.T), 0) // it does not wait
 	g.must(err)
 	return grant
 }
@@ -188,7 +188,7 @@ func TestUnusedPartOfAGrant(t *testing.T) {
 		if r := g.record(5); r.Holder != "" || r.Until != c.until(was) {
 			t.Errorf("%s: %+v became %+v", name, was, r)
 		}
-		if _, err := g.l.Grant(t.Context(), 0); !errors.Is(err, ErrEnded) {
+		if _, err := g.l.Grant(over(t), 0); !errors.Is(err, ErrEnded) {
 			t.Errorf("%s: after the end: %v", name, err)
 		}
 	}

@@ -46,8 +46,8 @@ func (l *Lease) keep() {
 	defer close(l.done)
 	defer l.unpin()
 	for l.life.Err() == nil {
-		wait, ok := l.plan()
-		if ok && wait <= 0 {
+		wait := l.plan()
+		if wait <= 0 {
 			over := make(chan struct{})
 			l.world.Go(func() {
 				defer close(over)
@@ -56,22 +56,16 @@ func (l *Lease) keep() {
 			l.world.Wait(-1, over)
 			continue
 		}
-		if !ok {
-			wait = time.Hour
-		}
 		l.world.Wait(wait, l.kicked, l.life.Done())
 	}
 }
 
-// plan returns how long until something has to be done, and false when nothing has to be.
-func (l *Lease) plan() (time.Duration, bool) {
+// plan returns how long until something has to be done, and an hour when nothing has to be: the next Grant wakes the keeper.
+func (l *Lease) plan() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.want {
-		return 0, false
-	}
-	if l.opts.Idle > 0 && l.world.Now().Sub(l.used) >= l.opts.Idle {
-		return 0, false // the next Grant wakes us
+	if !l.want || l.world.Now().Sub(l.used) >= l.opts.Idle {
+		return time.Hour
 	}
 	at := l.renewAt
 	switch now, _ := l.opts.Time(); {
@@ -90,7 +84,7 @@ func (l *Lease) plan() (time.Duration, bool) {
 			at = ready
 		}
 	}
-	return at.Sub(l.world.Now()), true
+	return at.Sub(l.world.Now())
 }
 
 // attend renews what is held, or acquires what is not, once.

@@ -186,12 +186,7 @@ func (l *Lease) Grant(ctx context.Context, after int64) (snowfence.Grant, error)
 		if ctx.Err() != nil {
 			return snowfence.Grant{}, l.fenced(trouble, ctx.Err())
 		}
-		if l.world.Wait(-1, changed, l.life.Done(), ctx.Done()) == 2 {
-			l.mu.Lock()
-			trouble = l.trouble
-			l.mu.Unlock()
-			return snowfence.Grant{}, l.fenced(trouble, ctx.Err())
-		}
+		l.world.Wait(-1, changed, l.life.Done(), ctx.Done())
 	}
 }
 

@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"log/slog"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -83,6 +84,9 @@ func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 	}
 	if n.Idle == 0 {
 		n.Idle = time.Hour
+	}
+	if n.Idle < 0 {
+		n.Idle = math.MaxInt64
 	}
 	if n.Label == "" {
 		host, err := os.Hostname()

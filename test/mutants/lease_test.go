@@ -184,8 +184,4 @@ var leaseMutants = []mutant{
 		old: `	case gone > 0 && !doubt:`, now: `	case gone > 0 && gone < len(records):
 	case gone > 0 && !doubt:`, test: "TestMemory/blocks",
 	},
-	{
-		rule: "an idle lease is not renewed", file: "lease/keep.go",
-		old: `l.opts.Idle > 0 && `, now: `false && `, test: "TestIdle",
-	},
 }

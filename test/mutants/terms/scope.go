@@ -31,6 +31,8 @@ var Path = []Scope{
 	{File: "lease/look.go"},
 	{File: "lease/close.go"},
 	{File: "lease/find.go", Funcs: []string{"finder.wait", "finder.unavailable", "finder.allowed"}},
+	{File: "lease/keep.go"},
+	{File: "lease/lease.go"},
 	{File: "lease/register.go"},
 	{File: "lease/within.go"},
 	{File: "lease/change.go"},

@@ -1,0 +1,332 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// A lease is attended when it is time, or sooner for somebody who needs later ticks as soon as a
+// renewal can reach them.
+func TestWhenALeaseIsAttended(t *testing.T) {
+	const ms = time.Millisecond
+	const ttl = 15 * time.Second
+	for name, c := range map[string]struct {
+		spec string
+		set  func(l *Lease, now time.Time, target int64)
+		want time.Duration
+	}{
+		"in time":               {"", func(*Lease, time.Time, int64) {}, 5 * time.Second},
+		"nobody wants it":       {"", func(l *Lease, _ time.Time, _ int64) { l.want = false }, time.Hour},
+		"nearly idle":           {"", func(l *Lease, now time.Time, _ int64) { l.used = now.Add(1 - time.Minute) }, 5 * time.Second},
+		"idle":                  {"", func(l *Lease, now time.Time, _ int64) { l.used = now.Add(-time.Minute) }, time.Hour},
+		"nothing held":          {"", func(l *Lease, now time.Time, _ int64) { l.cur, l.earliest = nil, now.Add(3*ms) }, 3 * ms},
+		"the last tick is next": {"", func(l *Lease, _ time.Time, _ int64) { l.need = l.cur.Until - 1 }, 5 * time.Second},
+		"the grant is used up":  {"", func(l *Lease, _ time.Time, _ int64) { l.need = l.cur.Until }, 1 * ms},
+		"and further":           {"", func(l *Lease, _ time.Time, _ int64) { l.need = l.cur.Until + 9 }, 10 * ms},
+		"and as far as a renewal reaches": {
+			"", func(l *Lease, _ time.Time, target int64) { l.cur.Until, l.need = target-5, target-1 }, 0,
+		},
+		"and less far":  {"", func(l *Lease, _ time.Time, target int64) { l.cur.Until, l.need = target-50, target-20 }, 0},
+		"and far ahead": {"", func(l *Lease, _ time.Time, target int64) { l.need = target + 100_000 }, 5 * time.Second},
+		"but it failed lately": {
+			"", func(l *Lease, now time.Time, target int64) {
+				l.cur.Until, l.need, l.earliest = target-50, target-20, now.Add(7*ms)
+			},
+			7 * ms,
+		},
+		"a tick longer than the ttl": {
+			"time=31,node=8,seq=12,tick=1m,epoch=2025-01-01", func(l *Lease, _ time.Time, target int64) { l.cur.Until, l.need = target-1, target-1 }, 0,
+		},
+	} {
+		spec := c.spec
+		if spec == "" {
+			spec = withRollback
+		}
+		g := empty(t, spec)
+		p := g.pace()
+		l := g.l
+		l.opts.Idle, l.opts.TTL = time.Minute, ttl
+		target := l.ticks.target(g.now)
+		l.cur = &snowfence.Grant{Node: 5, From: target - 100, Until: target}
+		l.used, l.renewAt = p.now, p.now.Add(5*time.Second)
+		c.set(l, p.now, target)
+		if d := l.plan(); d != c.want {
+			t.Errorf("%s: after %v, not %v", name, d, c.want)
+		}
+	}
+}
+
+// The keeper waits for as long as the plan says, and attends then, until its life ends.
+func TestKeeper(t *testing.T) { synctest.Test(t, keeper) }
+
+func keeper(t *testing.T) {
+	g := holding(t)
+	p := g.pace()
+	g.l.used, g.l.renewAt = p.now, p.now.Add(5*time.Second)
+	renewals := 0
+	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+		if renewals++; renewals == 3 {
+			g.l.end(ErrEnded)
+		}
+		return do(ws)
+	}
+	g.l.keep()
+	if renewals != 3 || len(p.waits) != 3 || p.waits[0] != 5*time.Second {
+		t.Errorf("%d renewals, and waits of %v", renewals, p.waits)
+	}
+}
+
+// asking is a store that counts how often it is asked for its identity.
+type asking struct {
+	*scripted
+	asked int
+	after func() // when it has answered
+}
+
+func (a *asking) Identity(ctx context.Context) (string, error) {
+	a.asked++
+	if a.after != nil {
+		defer a.after()
+	}
+	return a.scripted.Identity(ctx)
+}
+
+// What a lease does about an answer of the store, each time that it is attended.
+func TestAttending(t *testing.T) { synctest.Test(t, attending) }
+
+func attending(t *testing.T) {
+	for name, c := range map[string]struct {
+		before        func(g *stage, a *asking)
+		swaps, asked  int
+		want          error
+		ended, healed bool
+	}{
+		"all is well": {func(*stage, *asking) {}, 1, 1, nil, false, true},
+		"nobody wants it": {func(g *stage, _ *asking) {
+			g.l.want = false
+			g.st.onGet = func([]Key) error { t.Error("the store was asked"); return nil }
+		}, 0, 0, nil, false, true},
+		"no answer": {func(g *stage, _ *asking) {
+			g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+		}, 1, 1, errSilent, false, true},
+		"lost, and healed": {func(g *stage, _ *asking) {
+			g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+				g.st.onSwap = nil
+				g.change(5, func(r *Record) { r.Holder = "" })
+				return do(ws)
+			}
+		}, 2, 2, nil, false, true},
+		"lost twice": {func(g *stage, a *asking) {
+			g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+				if g.st.swaps == 1 {
+					g.change(5, func(r *Record) { r.Holder = "" })
+					return do(ws)
+				}
+				errs := do(ws)
+				g.rename(func(ns *Namespace) { ns.Generation++ })
+				return errs
+			}
+		}, 2, 1, nil, false, false},
+		"lost, since the store was replaced while it was read": {func(g *stage, _ *asking) {
+			g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+			_ = g.l.renew(t.Context())
+			g.st.swaps = 0
+			g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+				g.st.onSwap = nil
+				g.change(5, func(r *Record) { r.Holder = "" })
+				g.st.onGet = func([]Key) error { g.st.onGet = nil; return ErrReplaced }
+				return do(ws)
+			}
+		}, 1, 0, ErrReplaced, true, false},
+		"another layout": {func(g *stage, _ *asking) {
+			g.l.hold, g.l.cur = nil, nil
+			g.rename(func(ns *Namespace) { ns.Fingerprint = "another" })
+		}, 0, 1, &MismatchError{}, true, false},
+		"the give-back of the grant before fails": {func(g *stage, _ *asking) {
+			g.l.spent = true
+			g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.st.onSwap = nil; return silent(len(ws)) }
+		}, 1, 1, errSilent, false, false},
+		"interrupted": {func(g *stage, _ *asking) {
+			g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.l.stopOp(); return silent(len(ws)) }
+		}, 1, 1, nil, false, true},
+		"interrupted, and replaced": {func(g *stage, _ *asking) {
+			g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.l.stopOp(); return []error{ErrReplaced} }
+		}, 1, 0, ErrReplaced, true, false},
+	} {
+		g := holding(t)
+		p := g.pace()
+		a := &asking{scripted: g.st}
+		g.l.st = a
+		g.st.swaps = 0
+		g.now = g.now.Add(time.Second)
+		c.before(g, a)
+		g.l.attend()
+		wrong := !errors.Is(g.l.trouble, c.want)
+		if m := (*MismatchError)(nil); errors.As(c.want, &m) {
+			wrong = !errors.As(g.l.trouble, &m)
+		}
+		if name != "lost twice" && wrong || g.l.stopOp != nil || len(g.l.ops) != 1 {
+			t.Errorf("%s: the trouble is %v, not %v", name, g.l.trouble, c.want)
+		}
+		if g.st.swaps != c.swaps || a.asked != c.asked {
+			t.Errorf("%s: %d writes, and asked %d times for the identity, not %d and %d", name, g.st.swaps, a.asked, c.swaps, c.asked)
+		}
+		if (g.l.life.Err() != nil) != c.ended || (g.l.cur != nil) != c.healed {
+			t.Errorf("%s: ended %v, in use %+v", name, g.l.life.Err(), g.l.cur)
+		}
+		if len(p.limits) != 1 || p.limits[0] != 15*time.Second {
+			t.Errorf("%s: time limits of %v", name, p.limits)
+		}
+	}
+	// A ttl that is too short to wait for a store.
+	g := holding(t)
+	p := g.pace()
+	g.l.opts.TTL = 20 * time.Millisecond
+	g.l.attend()
+	if len(p.limits) != 1 || p.limits[0] != time.Second {
+		t.Errorf("time limits of %v", p.limits)
+	}
+	// A success is one, though somebody else wanted the store.
+	g = holding(t)
+	p = g.pace()
+	g.l.st = &asking{scripted: g.st, after: func() { g.l.stopOp() }}
+	g.l.trouble = errSilent
+	g.l.attend()
+	if g.l.trouble != nil || g.l.renewed != p.now {
+		t.Errorf("a renewal that was acknowledged left the trouble %v", g.l.trouble)
+	}
+	// An acquisition in doubt that was written is one.
+	g = empty(t, withRollback)
+	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error { g.st.onSwap = nil; do(ws); return silent(len(ws)) }
+	_ = g.l.acquire(t.Context(), false)
+	if g.l.attend(); g.l.cur == nil || g.l.hold.pending {
+		t.Errorf("after an acquisition in doubt %+v is used, still in doubt: %t", g.l.cur, g.l.hold.pending)
+	}
+	// Whoever has the store when the life ends keeps it.
+	g = holding(t)
+	<-g.l.ops
+	g.l.end(ErrEnded)
+	g.l.attend()
+	if len(g.l.ops) != 0 {
+		t.Error("the store was passed on by one that did not have it")
+	}
+}
+
+// What a lease notes after a success and after a failure.
+func TestNotesOfALease(t *testing.T) {
+	const ms = time.Millisecond
+	grant := func(until int64) *snowfence.Grant { return &snowfence.Grant{Node: 5, Until: until} }
+	for name, c := range map[string]struct {
+		ttl         time.Duration
+		cur, before *snowfence.Grant
+		due         time.Duration // before the attempt began
+		earliest    time.Duration
+		took        time.Duration
+	}{
+		"renewed":                     {15 * time.Second, grant(2), grant(1), 3 * time.Second, 20 * ms, 4 * time.Second},
+		"renewed early":               {15 * time.Second, grant(2), grant(1), -3 * time.Second, 20 * ms, time.Second},
+		"a short ttl":                 {time.Second, grant(2), grant(1), 0, 10 * ms, time.Second},
+		"acquired":                    {15 * time.Second, grant(2), nil, 3 * time.Second, 20 * ms, time.Second},
+		"nothing gained":              {15 * time.Second, grant(2), grant(2), 0, 400 * ms, time.Second},
+		"nothing gained, a short ttl": {time.Second, grant(2), grant(2), 0, 100 * ms, time.Second},
+		"given back in the meantime":  {15 * time.Second, nil, grant(2), 0, 20 * ms, time.Second},
+		"given back, and nothing had": {15 * time.Second, nil, nil, 0, 20 * ms, time.Second},
+	} {
+		g := empty(t, withRollback)
+		p := g.pace()
+		l := g.l
+		l.opts.TTL, l.cur, l.renewAt = c.ttl, c.cur, p.now.Add(-time.Second-c.due)
+		l.trouble, l.failures = errSilent, 3
+		l.note(nil, c.before, p.now.Add(-time.Second))
+		if l.trouble != nil || l.failures != 0 || l.renewed != p.now || l.took != c.took || l.earliest != p.now.Add(c.earliest) {
+			t.Errorf("%s: it took %v, and the earliest is in %v: %v, %d", name, l.took, l.earliest.Sub(p.now), l.trouble, l.failures)
+		}
+		if d := l.renewAt.Sub(p.now); d < c.ttl*3/10 || d > c.ttl*4/10 {
+			t.Errorf("%s: the next renewal is in %v", name, d)
+		}
+	}
+	// The log says when it fails for the 1st, 2nd, 4th and 8th time, and when it is over.
+	g := empty(t, withRollback)
+	p := g.pace()
+	var log strings.Builder
+	g.l.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	g.l.note(nil, nil, p.now)
+	for i := range 9 {
+		changed := g.l.changed
+		g.l.note(errSilent, nil, p.now)
+		select {
+		case <-changed:
+		default:
+			t.Error("who waits is not told of the trouble")
+		}
+		if !errors.Is(g.l.trouble, errSilent) || g.l.failures != i+1 || !g.l.earliest.After(p.now) || g.l.renewAt != g.l.earliest {
+			t.Errorf("after %d failures: %+v", i+1, g.l.trouble)
+		}
+	}
+	if strings.Contains(log.String(), "renewed again") || strings.Count(log.String(), "not renewed") != 4 {
+		t.Errorf("after 9 failures: %s", log.String())
+	}
+	g.l.note(errSilent, nil, p.now)
+	g.l.note(nil, nil, p.now)
+	g.l.note(nil, nil, p.now)
+	g.l.note(errSilent, nil, p.now)
+	g.l.note(nil, nil, p.now)
+	if strings.Count(log.String(), "renewed again") != 2 {
+		t.Errorf("after two successes that followed failures: %s", log.String())
+	}
+	// Nothing is noted after the end.
+	g.l.end(ErrEnded)
+	g.l.note(errSilent, nil, p.now)
+	if g.l.trouble != nil {
+		t.Error("noted after the end")
+	}
+}
+
+// A lease ends for what it cannot heal from, and for nothing else.
+func TestFatalErrors(t *testing.T) {
+	for err, is := range map[error]bool{
+		&MismatchError{Namespace: "n"}: true, ErrReplaced: true, snowfence.ErrLifetime: true, errDeleted: true,
+		ErrNoNamespace: false, ErrSkew: false, errSilent: false, ErrLost: false,
+	} {
+		if fatal(fmt.Errorf("so it is: %w", err)) != is {
+			t.Errorf("%v: fatal %t", err, !is)
+		}
+	}
+}
+
+// A grant that is published is for whoever asks next: handed out as the one before it where it
+// continues that, and satisfying those it reaches.
+func TestPublishedGrants(t *testing.T) {
+	for name, c := range map[string]struct {
+		cur    *snowfence.Grant
+		handed bool
+	}{
+		"the same, renewed": {&snowfence.Grant{Node: 5, From: 10, Until: 20}, true},
+		"another begin":     {&snowfence.Grant{Node: 5, From: 9, Until: 20}, false},
+		"another node":      {&snowfence.Grant{Node: 6, From: 10, Until: 20}, false},
+		"none before":       {nil, false},
+	} {
+		g := empty(t, withRollback)
+		g.l.hold = &hold{records: []Record{{Key: Key{"n", 5}}}, from: 10}
+		for _, n := range []struct{ need, left int64 }{{29, -1}, {30, 30}, {31, 31}} {
+			g.l.cur, g.l.handed, g.l.need, g.l.known = c.cur, true, n.need, 25
+			g.l.publish(30)
+			if g.l.handed != c.handed || g.l.need != n.left || g.l.known != 30 || *g.l.cur != (snowfence.Grant{Node: 5, From: 10, Until: 30, Nodes: 1}) {
+				t.Errorf("%s, needed past %d: handed %t, needed past %d, known %d: %+v", name, n.need, g.l.handed, g.l.need, g.l.known, *g.l.cur)
+			}
+		}
+		g.l.known, g.l.spent, g.l.cur = 99, true, nil
+		g.l.publish(30)
+		if g.l.known != 99 || g.l.cur != nil {
+			t.Errorf("%s: a grant of somebody who is gone is used: %+v; known %d", name, g.l.cur, g.l.known)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
+)
+
+// over is a context that has ended.
+func over(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
+// A grant is answered from memory while it reaches far enough, and otherwise waited for; what is
+// waited for is the highest tick that anybody needs.
+func TestGrantFromMemory(t *testing.T) {
+	g := holding(t)
+	g.pace()
+	until := g.l.cur.Until
+	if grant, err := g.l.Grant(over(t), until-1); err != nil || grant.Until != until || g.l.need != -1 || !g.l.handed {
+		t.Errorf("before the last tick: %+v, %v, needed past %d", grant, err, g.l.need)
+	}
+	for _, c := range []struct{ after, need int64 }{{until, until}, {until + 9, until + 9}, {until + 2, until + 9}} {
+		_, err := g.l.Grant(over(t), c.after)
+		if !errors.Is(err, snowfence.ErrFenced) || !errors.Is(err, context.Canceled) || g.l.need != c.need {
+			t.Errorf("past tick %d: %v, needed past %d", c.after, err, g.l.need)
+		}
+		if err == nil || !strings.Contains(err.Error(), "has not acknowledged a later grant yet") {
+			t.Errorf("past tick %d: %v", c.after, err)
+		}
+	}
+	g.l.trouble = errSilent
+	if _, err := g.l.Grant(over(t), until); !errors.Is(err, snowfence.ErrFenced) || !errors.Is(err, errSilent) {
+		t.Errorf("without an answer: %v", err)
+	}
+	last := g.l.scheme.MaxTick()
+	g.l.cur.Until = last + 1
+	if grant, err := g.l.Grant(over(t), last); err != nil || grant.Until != last+1 {
+		t.Errorf("the last tick: %+v, %v", grant, err)
+	}
+	if _, err := g.l.Grant(over(t), last+1); !errors.Is(err, snowfence.ErrLifetime) {
+		t.Errorf("past the last tick: %v", err)
+	}
+	g.l.cur = nil
+	if s := g.l.Status(); s.Held || !errors.Is(s.Trouble, errSilent) {
+		t.Errorf("nothing is held: %+v", s)
+	}
+	g.l.end(ErrEnded)
+	if _, err := g.l.Grant(over(t), 0); !errors.Is(err, ErrEnded) || errors.Is(err, snowfence.ErrFenced) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+// A lease serves one generator at a time.
+func TestOneGeneratorAtATime(t *testing.T) {
+	g := holding(t)
+	unbind, err := g.l.Bind(func() int64 { return 0 })
+	g.must(err)
+	if _, err := g.l.Bind(func() int64 { return 0 }); !errors.Is(err, snowfence.ErrBound) {
+		t.Errorf("a second generator: %v", err)
+	}
+	unbind()
+	_, err = g.l.Bind(func() int64 { return 0 })
+	g.must(err)
+}
+
+// pinned is a store that is kept open for its leases.
+type pinned struct {
+	*scripted
+	open int
+	err  error
+}
+
+func (p *pinned) Pin(context.Context) (func(), error) {
+	if p.err != nil {
+		return nil, p.err
+	}
+	p.open++
+	return func() { p.open-- }, nil
+}
+
+// Open acquires or fails, and a failed one lets go of the store.
+func TestOpenOrNot(t *testing.T) {
+	for name, c := range map[string]struct {
+		hurt func(p *pinned, o *Options)
+		nils bool
+		want error
+	}{
+		"all is well":      {func(*pinned, *Options) {}, false, nil},
+		"no store":         {func(*pinned, *Options) {}, true, errNoStore},
+		"a wrong option":   {func(_ *pinned, o *Options) { o.TTL = time.Millisecond }, false, ErrInvalid},
+		"not to be opened": {func(p *pinned, _ *Options) { p.err = errSilent }, false, errSilent},
+		"no answer":        {func(p *pinned, _ *Options) { p.onGet = func([]Key) error { return errSilent } }, false, errSilent},
+		"no answer at last": {func(p *pinned, _ *Options) {
+			p.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+		}, false, errSilent},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := empty(t, withRollback)
+			p := &pinned{scripted: g.st}
+			o := g.l.opts
+			c.hurt(p, &o)
+			var st Store = p
+			if c.nils {
+				st = nil
+			}
+			l, err := Open(t.Context(), st, "n", g.l.scheme, &o)
+			switch {
+			case c.want == nil && (err != nil || !l.Status().Held || l.renewed.IsZero() || p.open != 1):
+				t.Errorf("%s: %v", name, err)
+			case c.want == errNoStore && err == nil, c.want != nil && c.want != errNoStore && !errors.Is(err, c.want), c.want != nil && p.open != 0:
+				t.Errorf("%s: %v, and the store is kept open %d times", name, err, p.open)
+			}
+			if err == nil && l != nil {
+				l.Orphan()
+				synctest.Wait()
+			}
+		})
+	}
+}
+
+var errNoStore = errors.New("any error")
+
+// Of leases that are opened together the first one registers, and the others rely on it.
+func TestFirstOfManyRegisters(t *testing.T) {
+	for known, want := range map[bool]error{false: nil, true: ErrNoNamespace} {
+		g := empty(t, withRollback)
+		o := g.l.opts
+		o.Node, o.Create = nil, true
+		l, err := open(t.Context(), g.st, "fresh", g.l.scheme, o, &offers{want: 1, read: known, start: world.Real().Now()})
+		if !errors.Is(err, want) {
+			t.Errorf("known %t: %v", known, err)
+		}
+		if err == nil {
+			l.Orphan()
+			<-l.Done()
+		}
+	}
+}
