@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,7 +85,7 @@ func (p *pinned) Pin(context.Context) (func(), error) {
 		return nil, p.err
 	}
 	p.open++
-	return func() { p.open-- }, nil
+	return sync.OnceFunc(func() { p.open-- }), nil
 }
 
 // Open acquires or fails, and a failed one lets go of the store.
@@ -114,7 +115,7 @@ func TestOpenOrNot(t *testing.T) {
 			}
 			l, err := Open(t.Context(), st, "n", g.l.scheme, &o)
 			switch {
-			case c.want == nil && (err != nil || !l.Status().Held || l.renewed.IsZero() || p.open != 1):
+			case c.want == nil && (err != nil || !l.Status().Held || l.Status().Renewed.IsZero() || p.open != 1):
 				t.Errorf("%s: %v", name, err)
 			case c.want == errNoStore && err == nil, c.want != nil && c.want != errNoStore && !errors.Is(err, c.want), c.want != nil && p.open != 0:
 				t.Errorf("%s: %v, and the store is kept open %d times", name, err, p.open)
