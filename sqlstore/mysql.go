@@ -68,18 +68,19 @@ func MySQL() Dialect {
 	}
 }
 
-// mysqlTriggers make another identity when a row of a namespace, or the one with the identity, is
-// inserted by something else than a swap. What stands after the @ is the mark of the tables.
+// mysqlTriggers make another identity when a row of a lease or a namespace, or the one with the
+// identity, is inserted by something else than a swap. What stands after the @ is the mark of the
+// tables. The name ” is of no row, so that swaps do not wait for each other's lock of the identity.
 var mysqlTriggers = []string{
 	"CREATE TRIGGER snowfence_lease_reload AFTER INSERT ON snowfence_lease FOR EACH ROW UPDATE snowfence_meta" +
-		" SET value = CONCAT(UUID(), '@', SUBSTRING_INDEX(value, '@', -1)) WHERE name = 'id' AND NEW.node = -1 AND @snowfence_swap IS NULL",
+		" SET value = CONCAT(UUID(), '@', SUBSTRING_INDEX(value, '@', -1)) WHERE name = IF(@snowfence_swap IS NULL, 'id', '')",
 	"CREATE TRIGGER snowfence_meta_reload BEFORE INSERT ON snowfence_meta FOR EACH ROW" +
 		" SET NEW.value = IF(NEW.name = 'id', CONCAT(UUID(), '@', SUBSTRING_INDEX(NEW.value, '@', -1)), NEW.value)",
 }
 
-// mysqlOwn tells the triggers that this connection makes a namespace.
+// mysqlOwn tells the triggers that this connection's insertions are swaps.
 func mysqlOwn(ctx context.Context, c *sql.Conn, writes []lease.Write) error {
-	if !slices.ContainsFunc(writes, func(w lease.Write) bool { return w.Old == "" && w.New.Node == lease.NamespaceNode }) {
+	if !slices.ContainsFunc(writes, func(w lease.Write) bool { return w.Old == "" }) {
 		return nil
 	}
 	_, err := c.ExecContext(ctx, "SET @snowfence_swap = 1")

@@ -165,7 +165,7 @@ var storeMutants = []mutant{
 	},
 	{
 		rule: "leases that were put back into MariaDB and MySQL are noticed", file: "sqlstore/mysql.go",
-		old: `NEW.node = -1 AND @snowfence_swap IS NULL`, now: `false`, pkg: "./test/mysql", test: "TestReloadIsNoticed/the_leases_alone",
+		old: `IF(@snowfence_swap IS NULL, 'id', '')`, now: `''`, pkg: "./test/mysql", test: "TestReloadIsNoticed/the_leases_alone",
 	},
 	{
 		rule: "a namespace that a swap makes is not put back", file: "sqlstore/mysql.go",

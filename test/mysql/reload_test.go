@@ -32,6 +32,7 @@ func TestReloadIsNoticed(t *testing.T) {
 	}{
 		"all rows":                              {"DELETE FROM snowfence_lease; DELETE FROM snowfence_meta", "leases, meta", false},
 		"the leases alone":                      {"TRUNCATE snowfence_lease", "leases", false},
+		"the row of one node":                   {"CREATE TABLE kept AS SELECT * FROM snowfence_lease WHERE node = 1; DELETE FROM snowfence_lease WHERE node = 1; INSERT INTO snowfence_lease SELECT * FROM kept", "", false},
 		"the description alone":                 {"DELETE FROM snowfence_meta", "meta", false},
 		"all rows, without triggers":            {"DROP TRIGGER snowfence_lease_reload; DROP TRIGGER snowfence_meta_reload; TRUNCATE snowfence_lease; DELETE FROM snowfence_meta", "leases, meta", false},
 		"the description, without triggers":     {"DROP TRIGGER snowfence_lease_reload; DROP TRIGGER snowfence_meta_reload; DELETE FROM snowfence_meta", "meta", false},
