@@ -34,7 +34,7 @@ func (l *Lease) first(ctx context.Context) error {
 		wait := l.backoff(failures)
 		if taken != nil || held != nil {
 			wait = l.opts.TTL/10 + l.backoff(8) // somebody may give back any time
-			if taken != nil && taken.NextFree < wait {
+			if taken != nil && taken.NextFree > 0 && taken.NextFree < wait {
 				wait = taken.NextFree + l.backoff(0)
 			}
 			l.opts.Logger.Info("waiting for a free node", "namespace", l.name, "label", l.opts.Label, "cause", err)

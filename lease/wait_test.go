@@ -1,0 +1,48 @@
+package lease_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// reads counts how often records are read by their keys.
+type reads struct {
+	lease.Store
+	n atomic.Int64
+}
+
+func (r *reads) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+	r.n.Add(1)
+	return r.Store.Get(ctx, keys)
+}
+
+// All nodes are vetoed, so nobody knows when one frees. Open then asks a few times a second, not all
+// the time.
+func TestWaitingForAVetoedNodeIsPaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := &reads{Store: lease.NewMemory()}, thousand(t)
+		if _, err := lease.CreateNamespace(t.Context(), st, "default", s, nil); err != nil {
+			t.Fatal(err)
+		}
+		for node := range s.Nodes() {
+			if _, err := lease.VetoNode(t.Context(), st, "default", node, "broken"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		before := st.n.Load()
+		if l, err := lease.Open(ctx, st, "default", s, &lease.Options{Wait: true}); err == nil {
+			l.Orphan()
+			t.Fatal("it leased a vetoed node")
+		}
+		if n := st.n.Load() - before; n > 600 {
+			t.Errorf("%d reads in a minute", n)
+		}
+	})
+}
