@@ -4,93 +4,93 @@ package mutants
 var holdersMutants = []mutant{
 	{
 		rule: "holders: a write is of the present generation", file: "lease/holders.go",
-		old: `n.Generation != p.ns.Generation`, now: `n.Generation < p.ns.Generation`, test: "^TestHoldersRefuse$",
+		old: `n.Generation != p.ns.Generation`, now: `n.Generation < p.ns.Generation`, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a write is not of an earlier generation", file: "lease/holders.go",
-		old: `n.Generation != p.ns.Generation`, now: `n.Generation > p.ns.Generation`, test: "^TestHoldersRefuse$",
+		old: `n.Generation != p.ns.Generation`, now: `n.Generation > p.ns.Generation`, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: no node is below 0", file: "lease/holders.go",
-		old: `n.Node < 0 || `, now: ``, test: "^TestHoldersRefuse$",
+		old: `n.Node < 0 || `, now: ``, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: no node is above the layout", file: "lease/holders.go",
-		old: ` || n.Node >= p.nodes`, now: ``, test: "^TestHoldersRefuse$",
+		old: ` || n.Node >= p.nodes`, now: ``, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a nonce begins with the identity", file: "lease/holders.go",
-		old: `!strings.HasPrefix(n.Nonce, who+".")`, now: `false`, test: "^TestHoldersRefuse$",
+		old: `!strings.HasPrefix(n.Nonce, who+".")`, now: `false`, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a nonce is new", file: "lease/holders.go",
-		old: `n.Nonce == w.Old || `, now: ``, test: "^TestHoldersRefuse$",
+		old: `n.Nonce == w.Old || `, now: ``, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a nonce fits in every store", file: "lease/holders.go",
-		old: ` || len(n.Nonce) > longestNonce`, now: ``, test: "^TestHoldersRefuse$",
+		old: ` || len(n.Nonce) > longestNonce`, now: ``, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a nonce is a text that every store keeps", file: "lease/holders.go",
-		old: ` || !plain(n.Nonce)`, now: ``, test: "^TestHoldersRefuse$",
+		old: ` || !plain(n.Nonce)`, now: ``, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a label fits in every store", file: "lease/holders.go",
-		old: `len(n.Label) > longestLabel || `, now: ``, test: "^TestHoldersRefuse$",
+		old: `len(n.Label) > longestLabel || `, now: ``, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a label is a text that every store keeps", file: "lease/holders.go",
-		old: ` || !plain(n.Label)`, now: ``, test: "^TestHoldersRefuse$",
+		old: ` || !plain(n.Label)`, now: ``, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a text is UTF-8", file: "lease/holders.go",
-		old: `utf8.ValidString(s) && `, now: `(utf8.ValidString(s) || true) && `, test: "^TestHoldersRefuse$",
+		old: `utf8.ValidString(s) && `, now: `(utf8.ValidString(s) || true) && `, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a text has no zeros", file: "lease/holders.go",
-		old: ` && !strings.ContainsRune(s, 0)`, now: ``, test: "^TestHoldersRefuse$",
+		old: ` && !strings.ContainsRune(s, 0)`, now: ``, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a revision counts the write", file: "lease/holders.go",
-		old: `n.Revision != old.Revision+1`, now: `n.Revision > old.Revision+1`, test: "^TestHoldersRefuse$",
+		old: `n.Revision != old.Revision+1`, now: `n.Revision > old.Revision+1`, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a revision skips none", file: "lease/holders.go",
-		old: `n.Revision != old.Revision+1`, now: `n.Revision < old.Revision+1`, test: "^TestHoldersRefuse$",
+		old: `n.Revision != old.Revision+1`, now: `n.Revision < old.Revision+1`, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a veto is an operator's", file: "lease/holders.go",
 		old: `	case n.Veto != old.Veto:
 `, now: `	case false:
-`, test: "^TestHoldersRefuse$",
+`, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a vetoed node has no holder", file: "lease/holders.go",
-		old: `n.Holder != "" && n.Veto != ""`, now: `false`, test: "^TestHoldersRefuse$",
+		old: `n.Holder != "" && n.Veto != ""`, now: `false`, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a holder says when it began", file: "lease/holders.go",
-		old: `!says || holder != who`, now: `!says && false || holder != who`, test: "^TestHoldersRefuse$",
+		old: `!says || holder != who`, now: `!says && false || holder != who`, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a holder is who writes", file: "lease/holders.go",
-		old: `holder != who || `, now: `holder != who && false || `, test: "^TestHoldersRefuse$",
+		old: `holder != who || `, now: `holder != who && false || `, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a holder fits in every store", file: "lease/holders.go",
-		old: ` || len(n.Holder) > longestNonce`, now: ``, test: "^TestHoldersRefuse$",
+		old: ` || len(n.Holder) > longestNonce`, now: ``, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a holder begins at the floor", file: "lease/holders.go",
-		old: `first >= max(f, n.From)`, now: `first >= n.From`, test: "^TestHoldersRefuse$",
+		old: `first >= max(f, n.From)`, now: `first >= n.From`, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a holder begins in its run", file: "lease/holders.go",
-		old: `first >= max(f, n.From)`, now: `first >= f`, test: "^TestHoldersRefuse$",
+		old: `first >= max(f, n.From)`, now: `first >= f`, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a holder begins before its end", file: "lease/holders.go",
-		old: ` && first <= n.Until)`, now: `)`, test: "^TestHoldersRefuse$",
+		old: ` && first <= n.Until)`, now: `)`, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a holder of an earlier layout begins anew", file: "lease/holders.go",
@@ -100,7 +100,7 @@ var holdersMutants = []mutant{
 		rule: "holders: no end is further ahead than the longest ttl allows", file: "lease/holders.go",
 		old: `	case n.Until > max(p.ahead, low):
 `, now: `	case false:
-`, test: "^TestHoldersRefuse$",
+`, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: what is held is renewed as it is, however far ahead", file: "lease/holders.go",
@@ -112,23 +112,23 @@ var holdersMutants = []mutant{
 	},
 	{
 		rule: "holders: the floor counts the longest ttl", file: "lease/holders.go",
-		old: `ns.LongestTTL+ns.slack()`, now: `ns.slack()`, test: "^TestHoldersRefuse$",
+		old: `ns.LongestTTL+ns.slack()`, now: `ns.slack()`, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: the floor counts a server that is behind", file: "lease/holders.go",
-		old: `ns.LongestTTL+ns.slack()`, now: `ns.LongestTTL`, test: "^TestHoldersRefuse$",
+		old: `ns.LongestTTL+ns.slack()`, now: `ns.LongestTTL`, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: only its holder clears a node", file: "lease/holders.go",
-		old: `n.Holder == "" && !back && !(known`, now: `n.Holder == "" && !back && false && !(known`, test: "^TestHoldersRefuse$",
+		old: `n.Holder == "" && !back && !(known`, now: `n.Holder == "" && !back && false && !(known`, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a node without a holder is cleared again as it is", file: "lease/holders.go",
-		old: ` && n.Until == low): //`, now: `): //`, test: "^TestHoldersRefuse$",
+		old: ` && n.Until == low): //`, now: `): //`, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: nobody lowers an end", file: "lease/holders.go",
-		old: `	case n.Until < low &&`, now: `	case false &&`, test: "^TestHoldersRefuse$",
+		old: `	case n.Until < low &&`, now: `	case false &&`, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a floor that was raised does not end what is held", file: "lease/holders.go",
@@ -136,55 +136,55 @@ var holdersMutants = []mutant{
 	},
 	{
 		rule: "holders: the first grant is above the floor", file: "lease/holders.go",
-		old: `	low := f //`, now: `	low := int64(0) //`, test: "^TestHoldersRefuse$",
+		old: `	low := f //`, now: `	low := int64(0) //`, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a holder gives back no more than it was granted", file: "lease/holders.go",
-		old: `max(start, old.From)`, now: `max(0*start, old.From)`, test: "^TestHoldersRefuse$",
+		old: `max(start, old.From)`, now: `max(0*start, old.From)`, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a holder gives back nothing of an earlier run", file: "lease/holders.go",
-		old: `max(start, old.From)`, now: `start`, test: "^TestHoldersRefuse$",
+		old: `max(start, old.From)`, now: `start`, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: who gives back is the holder", file: "lease/holders.go",
-		old: `says && held == who`, now: `says && (held == who || true)`, test: "^TestHoldersRefuse$",
+		old: `says && held == who`, now: `says && (held == who || true)`, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a run goes on from where it began", file: "lease/holders.go",
-		old: `n.From == old.From && `, now: ``, test: "^TestHoldersRefuse$",
+		old: `n.From == old.From && `, now: ``, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a run goes on from what was before it", file: "lease/holders.go",
-		old: ` && n.PrevUntil == old.PrevUntil`, now: ``, test: "^TestHoldersRefuse$",
+		old: ` && n.PrevUntil == old.PrevUntil`, now: ``, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a new run begins where the last one ended", file: "lease/holders.go",
-		old: `n.PrevUntil == f && `, now: ``, test: "^TestHoldersRefuse$",
+		old: `n.PrevUntil == f && `, now: ``, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a new run begins above the last one", file: "lease/holders.go",
-		old: `n.From >= f && `, now: ``, test: "^TestHoldersRefuse$",
+		old: `n.From >= f && `, now: ``, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: a new run ends after its beginning", file: "lease/holders.go",
-		old: ` && n.From <= n.Until`, now: ``, test: "^TestHoldersRefuse$",
+		old: ` && n.From <= n.Until`, now: ``, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: used up ticks stay so from their beginning", file: "lease/holders.go",
-		old: `known && n.SkipFrom == old.SkipFrom`, now: `known`, test: "^TestHoldersRefuse$",
+		old: `known && n.SkipFrom == old.SkipFrom`, now: `known`, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: used up ticks stay so to their end", file: "lease/holders.go",
-		old: ` && n.SkipUntil == old.SkipUntil`, now: ``, test: "^TestHoldersRefuse$",
+		old: ` && n.SkipUntil == old.SkipUntil`, now: ``, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: nobody uses up ticks from then", file: "lease/holders.go",
-		old: `!known && n.SkipFrom == 0`, now: `!known`, test: "^TestHoldersRefuse$",
+		old: `!known && n.SkipFrom == 0`, now: `!known`, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: nobody uses up ticks until then", file: "lease/holders.go",
-		old: ` && n.SkipUntil == 0`, now: ``, test: "^TestHoldersRefuse$",
+		old: ` && n.SkipUntil == 0`, now: ``, test: "^(TestHoldersRefuse|TestWritesAtTheEdge)$",
 	},
 	{
 		rule: "holders: what a holder showed is not stored", file: "lease/holders.go",
