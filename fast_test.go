@@ -111,7 +111,7 @@ func TestFirstGrantIsWaitedFor(t *testing.T) {
 		if _, err := New(Config{Fence: &patient{script: newScript(s, Grant{Until: 1 << 40})}, MaxWait: 499 * time.Millisecond}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("with less time than the fence needs: %v", err)
 		}
-		clock.step(s.Layout().Epoch.Sub(time.Now()) - 4*time.Millisecond)
+		clock.step(time.Until(s.Layout().Epoch) - 4*time.Millisecond)
 		early := &patient{script: newScript(s, Grant{Node: 1, Until: 1 << 40})}
 		newGenerator(t, Config{Fence: early, Lead: 5, Time: clock.now})
 		if !slices.Equal(early.after, []int64{0}) {
