@@ -131,7 +131,7 @@ func (p *Process) Stop(t testing.TB, s syscall.Signal) {
 	}
 }
 
-// Ready waits until ask succeeds, as long as the process runs and 30 s at most.
+// Ready waits until ask succeeds, as long as the process runs and two minutes at most.
 func (p *Process) Ready(t testing.TB, ask func() error) {
 	t.Helper()
 	if err := p.ready(ask); err != nil {
@@ -140,7 +140,7 @@ func (p *Process) Ready(t testing.TB, ask func() error) {
 }
 
 func (p *Process) ready(ask func() error) error {
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		err := ask()
 		if err == nil {
@@ -153,7 +153,7 @@ func (p *Process) ready(ask func() error) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("%s is not ready after 30 s: %w", p.Name, err)
+			return fmt.Errorf("%s is not ready after two minutes: %w", p.Name, err)
 		}
 	}
 }
