@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/audit"
+	"github.com/snowfence/snowfence/internal/audit"
 )
 
 // What four goroutines make, plain and encrypted, exact and coarse, through the audit: no duplicate, one node, nothing foreign.

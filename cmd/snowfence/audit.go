@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/audit"
+	"github.com/snowfence/snowfence/internal/audit"
 	"github.com/spf13/cobra"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"sort"
 
-	"github.com/snowfence/snowfence/audit"
+	"github.com/snowfence/snowfence/internal/audit"
 )
 
 // places knows where each ID stands, by its position among all. IDs on consecutive lines need one entry together.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/audit"
 	"github.com/snowfence/snowfence/cmd/internal/report"
+	"github.com/snowfence/snowfence/internal/audit"
 )
 
 // auditReport shows what an audit found.

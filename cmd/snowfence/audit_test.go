@@ -15,7 +15,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/audit"
+	"github.com/snowfence/snowfence/internal/audit"
 )
 
 // writeInput writes a file, compressed if its name says so.

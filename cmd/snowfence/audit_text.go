@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/snowfence/snowfence/audit"
+	"github.com/snowfence/snowfence/internal/audit"
 )
 
 // writeText writes the findings for people; with a histogram where a picture can be looked at.

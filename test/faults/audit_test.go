@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/audit"
+	"github.com/snowfence/snowfence/internal/audit"
 )
 
 // verdict is what an audit of all workers of a namespace found.

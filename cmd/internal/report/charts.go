@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/audit"
+	"github.com/snowfence/snowfence/internal/audit"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 )

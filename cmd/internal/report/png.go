@@ -3,7 +3,7 @@ package report
 import (
 	"io"
 
-	"github.com/snowfence/snowfence/audit"
+	"github.com/snowfence/snowfence/internal/audit"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"

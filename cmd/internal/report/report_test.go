@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/audit"
+	"github.com/snowfence/snowfence/internal/audit"
 )
 
 func resultOf(t *testing.T, layout string, ids ...snowfence.ID) *audit.Result {
