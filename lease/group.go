@@ -33,14 +33,14 @@ func Group(st Store) Store {
 		return nil
 	}
 	g := &group{Store: st}
-	g.swaps = lane[[]Write, []error]{trips: groupTrips, limit: groupLimit, weigh: weighWrites, clash: clash, do: g.swap}
-	g.gets = lane[[]Key, []Record]{trips: groupTrips, limit: groupLimit, weigh: weighKeys, do: g.get}
-	g.names = lane[struct{}, string]{trips: 1, do: share(func(ctx context.Context) (string, error) { return storeIdentity(ctx, st) })}
+	g.swaps = lane[[]Write, []error]{weigh: weigh[Write], clash: clash, do: g.swap}
+	g.gets = lane[[]Key, []Record]{weigh: weigh[Key], do: g.get}
+	g.names = lane[struct{}, string]{weigh: light[struct{}], do: share(func(ctx context.Context) (string, error) { return storeIdentity(ctx, st) })}
 	if _, ok := st.(NamespaceIdentifier); ok {
-		g.named = lane[string, string]{trips: 1, do: g.identities}
+		g.named = lane[string, string]{weigh: light[string], do: g.identities}
 	}
 	if c, ok := st.(Clock); ok {
-		g.times = lane[struct{}, time.Time]{trips: 1, do: share(c.Now)}
+		g.times = lane[struct{}, time.Time]{weigh: light[struct{}], do: share(c.Now)}
 	}
 	if c, ok := st.(Counter); ok {
 		return &countingGroup{g, c}
@@ -49,14 +49,11 @@ func Group(st Store) Store {
 }
 
 const (
-	// groupTrips is how many round trips of a kind are under way at a time.
-	groupTrips = 1
-
 	// groupLimit bounds the writes, or keys, of a round trip, so that of very many the first ones are answered while the last ones wait.
 	groupLimit = 1000
 
-	// groupPatience is after how long a round trip no longer counts among groupTrips: with a connection that hangs, the others are not
-	// worse off than if each had its own.
+	// groupPatience is after how long a round trip keeps others waiting no more: with a connection
+	// that hangs, they are not worse off than if each had its own.
 	groupPatience = time.Second
 )
 
@@ -245,9 +242,11 @@ func share[A any](do func(context.Context) (A, error)) func(context.Context, []s
 	}
 }
 
-func weighWrites(ws []Write) int { return len(ws) }
+// weigh is for calls with writes or keys.
+func weigh[T any](ts []T) int { return len(ts) }
 
-func weighKeys(ks []Key) int { return len(ks) }
+// light is for questions: any number of them is one question to the store.
+func light[Q any](Q) int { return 0 }
 
 // clash reports whether one of the writes is of a key that is taken, and takes their keys otherwise.
 func clash(writes []Write, taken map[Key]bool) bool {

@@ -7,18 +7,23 @@ import (
 	"time"
 )
 
-// lane gathers calls of one kind into round trips. Calls wait in a queue, and goroutines that run only while there are any take as many as fit into
-// a round trip, which is closed to others from then on. Its mutex is never held while the store is asked.
+// lane gathers calls of one kind into round trips. Calls wait in a queue. A goroutine that runs only
+// while there are any takes as many as fit into a round trip, which is closed to others from then
+// on. The mutex is never held while the store is asked.
 type lane[Q, A any] struct {
-	trips int                                                           // at most so many at a time, but for slow ones
-	limit int                                                           // weight of a round trip that has more than one call; 0 means any
-	weigh func(Q) int                                                   // nil where there is no limit
-	clash func(asked Q, taken map[Key]bool) bool                        // whether a call cannot share a round trip that has taken these keys; nil if all can
-	do    func(ctx context.Context, asked []Q) (answers []A, err error) // one round trip
+	// do makes one round trip.
+	do func(ctx context.Context, asked []Q) (answers []A, err error)
 
-	mu      sync.Mutex
-	queue   []*call[Q, A]
-	running int // round trips that keep others waiting
+	// weigh says how much a call adds to a round trip. Calls share one up to groupLimit.
+	weigh func(Q) int
+
+	// clash reports whether a call cannot share a round trip that has taken these keys. Otherwise it
+	// takes those of the call. It is nil where all calls can share one.
+	clash func(asked Q, taken map[Key]bool) bool
+
+	mu    sync.Mutex
+	queue []*call[Q, A]
+	busy  bool // a round trip keeps others waiting
 }
 
 // call is what one caller waits for.
@@ -36,7 +41,7 @@ type trip[Q, A any] struct {
 	calls   []*call[Q, A]
 	waiting int // callers who have not left
 	cancel  context.CancelFunc
-	slow    bool // no longer counted as running
+	slow    bool // it keeps nobody waiting, or has ended
 }
 
 // ask waits for the answer to a call, until ctx ends.
@@ -73,8 +78,8 @@ func (l *lane[Q, A]) ask(ctx context.Context, asked Q) (A, error) {
 
 // start sees to it that somebody works on the queue. mu is held.
 func (l *lane[Q, A]) start() {
-	if len(l.queue) > 0 && l.running < l.trips {
-		l.running++
+	if !l.busy {
+		l.busy = true
 		go l.run()
 	}
 }
@@ -86,7 +91,7 @@ func (l *lane[Q, A]) run() {
 		l.mu.Lock()
 		t := l.next()
 		if t == nil {
-			l.running--
+			l.busy = false
 			l.mu.Unlock()
 			cancel()
 			return
@@ -122,8 +127,7 @@ func (l *lane[Q, A]) overtake(t *trip[Q, A]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !t.slow {
-		t.slow = true
-		l.running--
+		t.slow, l.busy = true, false
 		l.start()
 	}
 }
@@ -136,11 +140,8 @@ func (l *lane[Q, A]) next() *trip[Q, A] {
 	weight, n := 0, 0
 	for _, c := range l.queue {
 		if !c.left {
-			w := 0
-			if l.limit > 0 {
-				w = l.weigh(c.asked)
-			}
-			if len(t.calls) > 0 && weight+w > l.limit {
+			w := l.weigh(c.asked)
+			if len(t.calls) > 0 && weight+w > groupLimit {
 				break
 			}
 			if l.clash != nil && l.clash(c.asked, taken) {

@@ -33,6 +33,7 @@ var Path = []Scope{
 	{File: "lease/find.go", Funcs: []string{"finder.wait", "finder.unavailable", "finder.allowed"}},
 	{File: "lease/keep.go"},
 	{File: "lease/lease.go"},
+	{File: "lease/group_lane.go"},
 	{File: "lease/register.go"},
 	{File: "lease/within.go"},
 	{File: "lease/change.go"},
