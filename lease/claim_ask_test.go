@@ -29,7 +29,7 @@ func TestQuestionShowsFewRecords(t *testing.T) {
 			g.must(json.Unmarshal([]byte(ws[0].New.Data), &a))
 			return []error{nil}
 		}
-		g.must(g.l.ask(t.Context(), g.namespace(), make([]Record, n)))
+		g.must(g.c.ask(t.Context(), g.namespace(), make([]Record, n)))
 		if a.Question == nil || len(a.Question.Gone) != want {
 			t.Errorf("of %d records it shows %+v", n, a.Question)
 		}
@@ -41,7 +41,7 @@ func TestQuestionWithoutAnswer(t *testing.T) {
 	for _, c := range []struct{ answer, want error }{{nil, nil}, {ErrLost, nil}, {errSilent, errSilent}, {ErrRefused, ErrRefused}} {
 		g := holding(t)
 		g.st.onSwap = func([]Write, func([]Write) []error) []error { return []error{c.answer} }
-		err := g.l.ask(t.Context(), g.namespace(), nil)
+		err := g.c.ask(t.Context(), g.namespace(), nil)
 		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
 			t.Errorf("answered %v: %v", c.answer, err)
 		}
@@ -52,7 +52,7 @@ func TestQuestionWithoutAnswer(t *testing.T) {
 func TestRereadAfterAWrite(t *testing.T) {
 	read := func(g *stage) (n int) {
 		g.st.onGet = func(keys []Key) error { n = len(keys); return nil }
-		_, err := g.l.reread(t.Context())
+		_, err := g.c.reread(t.Context())
 		g.must(err)
 		return n
 	}
@@ -60,9 +60,9 @@ func TestRereadAfterAWrite(t *testing.T) {
 	if n := read(g); n != 1 {
 		t.Errorf("over the store itself it reads %d records", n)
 	}
-	g.l.watched = true
-	if n := read(g); n != 2 || len(g.l.seen) != 1 || g.l.seen[0].Key.Node != 5 {
-		t.Errorf("over a server it reads %d records, and shows %+v", n, g.l.seen)
+	g.c.watched = true
+	if n := read(g); n != 2 || len(g.c.seen) != 1 || g.c.seen[0].Key.Node != 5 {
+		t.Errorf("over a server it reads %d records, and shows %+v", n, g.c.seen)
 	}
 	for name, c := range map[string]struct {
 		hurt func(g *stage)
@@ -76,9 +76,9 @@ func TestRereadAfterAWrite(t *testing.T) {
 		"another holder": {func(g *stage) { g.change(5, func(r *Record) { r.Holder = "other" }) }, lost},
 	} {
 		g := holding(t)
-		g.l.watched = true
+		g.c.watched = true
 		c.hurt(g)
-		if _, err := g.l.reread(t.Context()); err == nil || !c.want(err) {
+		if _, err := g.c.reread(t.Context()); err == nil || !c.want(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -88,11 +88,11 @@ func TestRereadAfterAWrite(t *testing.T) {
 func TestRemindedRecordIsShownFirst(t *testing.T) {
 	g := holding(t)
 	at := func(node, revision int64) Record { return Record{Key: Key{"n", node}, Revision: revision} }
-	g.l.seen = []Record{at(1, 9), at(2, 8), at(3, 7), at(2, 6)}
+	g.c.seen = []Record{at(1, 9), at(2, 8), at(3, 7), at(2, 6)}
 	for _, c := range []struct{ node, first int64 }{{4, 9}, {1, 9}, {2, 8}, {3, 7}} {
-		g.l.remind(Key{"n", c.node})
-		if r := g.l.seen[0]; r.Revision != c.first || len(g.l.seen) != 4 {
-			t.Errorf("reminded of node %d it shows %+v", c.node, g.l.seen)
+		g.c.remind(Key{"n", c.node})
+		if r := g.c.seen[0]; r.Revision != c.first || len(g.c.seen) != 4 {
+			t.Errorf("reminded of node %d it shows %+v", c.node, g.c.seen)
 		}
 	}
 }
@@ -105,14 +105,14 @@ func TestOutwaitUntilItsOwnTicksArePast(t *testing.T) {
 		more int64
 		wait bool
 	}{"earlier": {-1, false}, "equal": {0, false}, "later": {1, true}} {
-		g.l.known = g.l.ticks.back(g.now) + c.more
-		if err := g.l.outwait(t.Context(), ErrRefused); (err != nil) != c.wait {
+		g.c.known = g.l.ticks.back(g.now) + c.more
+		if err := g.c.outwait(t.Context(), ErrRefused); (err != nil) != c.wait {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	g.st.clockErr = errSilent
-	g.l.known = 0
-	if err := g.l.outwait(t.Context(), ErrRefused); !errors.Is(err, errSilent) {
+	g.c.known = 0
+	if err := g.c.outwait(t.Context(), ErrRefused); !errors.Is(err, errSilent) {
 		t.Errorf("without the time: %v", err)
 	}
 }

@@ -10,64 +10,64 @@ import (
 )
 
 // register makes sure that the namespace exists, is for this scheme, and knows how far ahead this lease may write.
-func (l *Lease) register(ctx context.Context) error {
-	if l.opts.Create {
-		_, err := readNamespace(ctx, l.st, l.name)
+func (c *claim) register(ctx context.Context) error {
+	if c.opts.Create {
+		_, err := readNamespace(ctx, c.st, c.name)
 		if errors.Is(err, ErrNoNamespace) {
-			_, err = CreateNamespace(ctx, l.st, l.name, l.scheme, nil)
+			_, err = CreateNamespace(ctx, c.st, c.name, c.scheme, nil)
 		}
 		if err != nil {
 			return err // not what the next read would say: that the namespace is to be created by hand
 		}
 	}
-	_, err := l.usable(ctx)
+	_, err := c.usable(ctx)
 	return err
 }
 
 // usable returns the namespace if it gives grants to this lease: active, for this scheme, in the store it was made in. What it does not know yet
 // is added: a longer ttl, and the identity of a store that was moved, which raises the floor.
-func (l *Lease) usable(ctx context.Context) (Namespace, error) {
+func (c *claim) usable(ctx context.Context) (Namespace, error) {
 	for asked := 0; ; {
-		ns, err := readNamespace(ctx, l.st, l.name)
+		ns, err := readNamespace(ctx, c.st, c.name)
 		if err != nil {
 			return Namespace{}, err
 		}
-		if err := ns.usable(l.scheme); err != nil {
+		if err := ns.usable(c.scheme); err != nil {
 			return Namespace{}, err
 		}
-		id, err := identity(ctx, l.st, l.name)
+		id, err := identity(ctx, c.st, c.name)
 		if err != nil {
 			return Namespace{}, fmt.Errorf("lease: asking the store who it is: %w", err)
 		}
-		if n := l.opts.Node; n == nil && (ns.Last-ns.First+1 < int64(l.opts.Nodes)) {
-			return Namespace{}, invalidf("lease: namespace %q has %d leasable nodes, fewer than a block of %d", l.name, ns.Last-ns.First+1, l.opts.Nodes)
+		if n := c.opts.Node; n == nil && (ns.Last-ns.First+1 < int64(c.opts.Nodes)) {
+			return Namespace{}, invalidf("lease: namespace %q has %d leasable nodes, fewer than a block of %d", c.name, ns.Last-ns.First+1, c.opts.Nodes)
 		}
-		l.watched = ns.watched
-		keys, added, err := ns.rotated(l.scheme, false)
+		c.watched = ns.watched
+		keys, added, err := ns.rotated(c.scheme, false)
 		switch {
 		case err != nil:
 			return Namespace{}, err
-		case ns.watched && (id != ns.Identity || ns.LongestTTL < l.reach()):
+		case ns.watched && (id != ns.Identity || ns.LongestTTL < c.reach()):
 			if asked++; asked > maxAsked {
-				return Namespace{}, fmt.Errorf("lease: namespace %q is for the store %q, and the server says that it is %q: ask again", l.name, ns.Identity, id)
+				return Namespace{}, fmt.Errorf("lease: namespace %q is for the store %q, and the server says that it is %q: ask again", c.name, ns.Identity, id)
 			}
-			if err := l.ask(ctx, ns, nil); err != nil {
+			if err := c.ask(ctx, ns, nil); err != nil {
 				return Namespace{}, err
 			}
 			continue
 		case id != ns.Identity:
-			l.opts.Logger.Error("the store is not the one the namespace was made in", "namespace", l.name, "was", ns.Identity, "is", id)
-			if err := l.raiseFloor(ctx, func(ns Namespace, id string) bool { return ns.Identity == id }); err != nil {
+			c.opts.Logger.Error("the store is not the one the namespace was made in", "namespace", c.name, "was", ns.Identity, "is", id)
+			if err := c.raiseFloor(ctx, func(ns Namespace, id string) bool { return ns.Identity == id }); err != nil {
 				return Namespace{}, err
 			}
 			continue
 		case ns.watched && added:
-			return Namespace{}, fmt.Errorf("lease: namespace %q: %w: the server does not know the last key: give it the key first", l.name, snowfence.ErrKey)
-		case !added && ns.LongestTTL >= l.reach():
+			return Namespace{}, fmt.Errorf("lease: namespace %q: %w: the server does not know the last key: give it the key first", c.name, snowfence.ErrKey)
+		case !added && ns.LongestTTL >= c.reach():
 			return ns, nil
 		}
-		ns.Keys, ns.LongestTTL = keys, max(ns.LongestTTL, l.reach())
-		ns, err = ns.write(ctx, l.st)
+		ns.Keys, ns.LongestTTL = keys, max(ns.LongestTTL, c.reach())
+		ns, err = ns.write(ctx, c.st)
 		if !errors.Is(err, ErrLost) {
 			return ns, err
 		}
@@ -75,24 +75,24 @@ func (l *Lease) usable(ctx context.Context) (Namespace, error) {
 }
 
 // reach is that of this lease's options.
-func (l *Lease) reach() time.Duration { return reach(l.opts.TTL, l.opts.MaxSkew) }
+func (c *claim) reach() time.Duration { return reach(c.opts.TTL, c.opts.MaxSkew) }
 
 // raiseFloor makes all grants from now on start above everything that can have been granted in a store that went back: now + the
 // longest ttl + twice the allowed skew, as [AfterSetBack] has it. All holders lose their grants by the new generation. Nothing is done
 // if, by the namespace and the store's identity, somebody else has done it already.
-func (l *Lease) raiseFloor(ctx context.Context, done func(ns Namespace, id string) bool) error {
+func (c *claim) raiseFloor(ctx context.Context, done func(ns Namespace, id string) bool) error {
 	for asked := 0; ; asked++ {
-		ns, err := readNamespace(ctx, l.st, l.name)
-		if errors.Is(err, ErrNoNamespace) && l.opts.Create { // a deleted one is read, and not usable
-			ns, err = CreateNamespace(ctx, l.st, l.name, l.scheme, nil)
+		ns, err := readNamespace(ctx, c.st, c.name)
+		if errors.Is(err, ErrNoNamespace) && c.opts.Create { // a deleted one is read, and not usable
+			ns, err = CreateNamespace(ctx, c.st, c.name, c.scheme, nil)
 		}
 		if err != nil {
 			return err
 		}
-		if err := ns.usable(l.scheme); err != nil {
+		if err := ns.usable(c.scheme); err != nil {
 			return err
 		}
-		id, err := identity(ctx, l.st, l.name)
+		id, err := identity(ctx, c.st, c.name)
 		if err != nil {
 			return fmt.Errorf("lease: asking the store who it is: %w", err)
 		}
@@ -101,37 +101,46 @@ func (l *Lease) raiseFloor(ctx context.Context, done func(ns Namespace, id strin
 		}
 		if ns.watched {
 			if asked == maxAsked {
-				return marked{fmt.Errorf("lease: namespace %q: the server raises the floor no further", l.name), ErrRefused}
+				return marked{fmt.Errorf("lease: namespace %q: the server raises the floor no further", c.name), ErrRefused}
 			}
-			if err := l.ask(ctx, ns, l.seen); err != nil {
+			if err := c.ask(ctx, ns, c.seen); err != nil {
 				return err
 			}
 			continue
 		}
-		now, err := l.clock(ctx) // a clock that is known to be off must not move everybody's floor
+		now, err := c.clock(ctx) // a clock that is known to be off must not move everybody's floor
 		if err != nil {
 			return err
 		}
-		longest := max(ns.LongestTTL, l.reach())
+		longest := max(ns.LongestTTL, c.reach())
 		// Whoever wrote furthest may have been ahead, which longest counts in, and our own clock may be behind.
-		ns.Floor = max(ns.Floor, l.ticks.layout.TickOf(now.Add(longest+l.opts.MaxSkew))+1, l.known)
+		ns.Floor = max(ns.Floor, c.ticks.layout.TickOf(now.Add(longest+c.opts.MaxSkew))+1, c.known)
 		ns.LongestTTL, ns.Identity = longest, id
-		if l.suspect != nil {
-			ns.Generation = max(ns.Generation, *l.suspect) // so that it says to all who saw the same that it was done
+		if c.suspect != nil {
+			ns.Generation = max(ns.Generation, *c.suspect) // so that it says to all who saw the same that it was done
 		}
 		ns.Generation++
-		if _, err = ns.write(ctx, l.st); !errors.Is(err, ErrLost) {
+		if _, err = ns.write(ctx, c.st); !errors.Is(err, ErrLost) {
 			if err == nil {
-				l.opts.Logger.Warn("floor raised", "namespace", l.name, "until", l.ticks.layout.TimeOf(ns.Floor))
+				c.opts.Logger.Warn("floor raised", "namespace", c.name, "until", c.ticks.layout.TimeOf(ns.Floor))
 			}
 			return err
 		}
 	}
 }
 
+// raiseSuspected raises the floor after the store rolled back, unless somebody has done it already.
+func (c *claim) raiseSuspected(ctx context.Context) error {
+	// A later generation than that of our last grant was not there before, so it was written after.
+	after := *c.suspect
+	return c.raiseFloor(ctx, func(ns Namespace, id string) bool {
+		return ns.Generation > after && ns.Floor >= c.known && ns.Identity == id
+	})
+}
+
 // clock returns the time by which ticks are leased. A clock that is off from the store's by more than allowed is an [ErrSkew].
-func (l *Lease) clock(ctx context.Context) (time.Time, error) {
-	return checkedClock(ctx, l.st, func() time.Time { now, _ := l.opts.Time(); return now }, l.opts.MaxSkew)
+func (c *claim) clock(ctx context.Context) (time.Time, error) {
+	return checkedClock(ctx, c.st, func() time.Time { now, _ := c.opts.Time(); return now }, c.opts.MaxSkew)
 }
 
 // checkedClock returns what a clock says, and an [ErrSkew] where a store that has a clock disagrees.

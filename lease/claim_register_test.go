@@ -32,7 +32,7 @@ func TestBlocksFitAmongLeasableNodes(t *testing.T) {
 		if !c.fixed {
 			g.l.opts.Node = nil
 		}
-		if _, err := g.l.usable(t.Context()); (err == nil) != c.ok || !c.ok && !errors.Is(err, ErrInvalid) {
+		if _, err := g.c.usable(t.Context()); (err == nil) != c.ok || !c.ok && !errors.Is(err, ErrInvalid) {
 			t.Errorf("a block of 8 of the nodes %d to %d, fixed %t: %v", c.first, c.last, c.fixed, err)
 		}
 	}
@@ -46,7 +46,7 @@ func TestLongestTTLIsKept(t *testing.T) {
 	scheme, err := snowfence.NewScheme(g.l.scheme.Layout(), one, two)
 	g.must(err)
 	g.l.scheme = scheme
-	ns, err := g.l.usable(t.Context())
+	ns, err := g.c.usable(t.Context())
 	g.must(err)
 	if ns.LongestTTL != time.Hour || len(ns.Keys) != 2 {
 		t.Errorf("%+v", ns)
@@ -59,7 +59,7 @@ func TestOtherStoreRaisesTheFloorFirst(t *testing.T) {
 	g := empty(t, withRollback)
 	g.st.id = "two"
 	g.rename(func(ns *Namespace) { ns.LongestTTL = time.Hour })
-	ns, err := g.l.usable(t.Context())
+	ns, err := g.c.usable(t.Context())
 	g.must(err)
 	want := g.l.ticks.layout.TickOf(g.now.Add(time.Hour+g.l.opts.MaxSkew)) + 1
 	if ns.Identity != "two" || ns.Floor != want || ns.Generation != 2 || ns.LongestTTL != time.Hour {
@@ -72,7 +72,7 @@ func TestRaisedFloorIsNotLowered(t *testing.T) {
 	g := empty(t, withRollback)
 	far := g.l.ticks.layout.TickOf(g.now.Add(1000 * time.Hour))
 	g.rename(func(ns *Namespace) { ns.Floor = far })
-	g.must(g.l.raiseFloor(t.Context(), never))
+	g.must(g.c.raiseFloor(t.Context(), never))
 	if ns := g.namespace(); ns.Floor != far || ns.Generation != 2 {
 		t.Errorf("the floor was %d: %+v", far, ns)
 	}
@@ -82,13 +82,13 @@ func TestRaisedFloorIsNotLowered(t *testing.T) {
 func TestReachIsRegisteredOnce(t *testing.T) {
 	g := empty(t, withRollback)
 	for range 2 {
-		ns, err := g.l.usable(t.Context())
+		ns, err := g.c.usable(t.Context())
 		g.must(err)
 		if want := g.l.opts.TTL + g.l.opts.MaxSkew; ns.LongestTTL != want || g.namespace().LongestTTL != want {
 			t.Errorf("the longest ttl is %v, not %v", ns.LongestTTL, want)
 		}
 	}
-	g.must(g.l.raiseFloor(t.Context(), func(Namespace, string) bool { return true }))
+	g.must(g.c.raiseFloor(t.Context(), func(Namespace, string) bool { return true }))
 	if g.st.swaps != 2 {
 		t.Errorf("%d writes, not that of the namespace and that of its longest ttl", g.st.swaps)
 	}
@@ -119,8 +119,8 @@ func TestRegisterWithoutAnswers(t *testing.T) {
 		"another layout": {func(g *stage) { g.rename(func(ns *Namespace) { ns.Fingerprint = "x" }) }, nil},
 	} {
 		for what, do := range map[string]func(g *stage) error{
-			"raiseFloor": func(g *stage) error { return g.l.raiseFloor(t.Context(), never) },
-			"usable":     func(g *stage) error { _, err := g.l.usable(t.Context()); return err },
+			"raiseFloor": func(g *stage) error { return g.c.raiseFloor(t.Context(), never) },
+			"usable":     func(g *stage) error { _, err := g.c.usable(t.Context()); return err },
 		} {
 			g := empty(t, withRollback)
 			c.hurt(g)
@@ -140,7 +140,7 @@ func TestRegisterWithoutAnswers(t *testing.T) {
 	// The write of what a lease adds.
 	g := empty(t, withRollback)
 	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.st.onSwap = nil; return silent(len(ws)) }
-	if _, err := g.l.usable(t.Context()); !errors.Is(err, errSilent) {
+	if _, err := g.c.usable(t.Context()); !errors.Is(err, errSilent) {
 		t.Errorf("a longer ttl that was perhaps not written: %v", err)
 	}
 }
@@ -151,11 +151,11 @@ func TestClockOffByMoreThanAllowed(t *testing.T) {
 	g := empty(t, withRollback)
 	for word, sign := range map[string]time.Duration{"ahead of": -1, "behind": 1} {
 		g.st.clock = g.now.Add(sign * g.l.opts.MaxSkew)
-		if _, err := g.l.clock(t.Context()); err != nil {
+		if _, err := g.c.clock(t.Context()); err != nil {
 			t.Errorf("a clock that is %s the store's by no more than allowed: %v", word, err)
 		}
 		g.st.clock = g.st.clock.Add(sign)
-		if _, err := g.l.clock(t.Context()); !errors.Is(err, ErrSkew) || !strings.Contains(err.Error(), word) {
+		if _, err := g.c.clock(t.Context()); !errors.Is(err, ErrSkew) || !strings.Contains(err.Error(), word) {
 			t.Errorf("a clock that is %s the store's: %v", word, err)
 		}
 	}
@@ -197,15 +197,15 @@ func TestServerIsAsked(t *testing.T) {
 	}{
 		"a longer ttl": {
 			func(_ *stage, ns *Namespace) { ns.LongestTTL = time.Second },
-			func(g *stage, ns *Namespace) { ns.LongestTTL = g.l.reach() },
+			func(g *stage, ns *Namespace) { ns.LongestTTL = g.c.reach() },
 		},
 		"another store": {
-			func(g *stage, ns *Namespace) { ns.LongestTTL, ns.Identity = g.l.reach(), "zero" },
+			func(g *stage, ns *Namespace) { ns.LongestTTL, ns.Identity = g.c.reach(), "zero" },
 			func(_ *stage, ns *Namespace) { ns.Identity = "one" },
 		},
 	} {
 		g := holding(t)
-		g.l.seen = []Record{g.record(5)}
+		g.c.seen = []Record{g.record(5)}
 		g.rename(func(ns *Namespace) { c.before(g, ns) })
 		lost := true
 		qs := g.watch(func() error {
@@ -216,16 +216,16 @@ func TestServerIsAsked(t *testing.T) {
 			g.rename(func(ns *Namespace) { c.then(g, ns) })
 			return nil
 		})
-		ns, err := g.l.usable(t.Context())
-		if err != nil || len(*qs) != 2 || ns.Identity != "one" || ns.LongestTTL != g.l.reach() {
+		ns, err := g.c.usable(t.Context())
+		if err != nil || len(*qs) != 2 || ns.Identity != "one" || ns.LongestTTL != g.c.reach() {
 			t.Errorf("%s: %d questions: %+v, %v", name, len(*qs), ns, err)
 		}
 		for _, q := range *qs {
-			if q.Reach != g.l.reach() || len(q.Gone) != 0 {
+			if q.Reach != g.c.reach() || len(q.Gone) != 0 {
 				t.Errorf("%s: asked %+v", name, q)
 			}
 		}
-		if _, err := g.l.usable(t.Context()); err != nil || len(*qs) != 2 {
+		if _, err := g.c.usable(t.Context()); err != nil || len(*qs) != 2 {
 			t.Errorf("%s: asked again: %d questions, %v", name, len(*qs), err)
 		}
 	}
@@ -234,11 +234,11 @@ func TestServerIsAsked(t *testing.T) {
 // A lease asks a server ten times about one thing, and not again when the server does not answer.
 func TestQuestionsAreBounded(t *testing.T) {
 	for what, do := range map[string]func(g *stage) error{
-		"raiseFloor": func(g *stage) error { return g.l.raiseFloor(t.Context(), never) },
-		"usable":     func(g *stage) error { _, err := g.l.usable(t.Context()); return err },
+		"raiseFloor": func(g *stage) error { return g.c.raiseFloor(t.Context(), never) },
+		"usable":     func(g *stage) error { _, err := g.c.usable(t.Context()); return err },
 	} {
 		g := holding(t)
-		g.l.seen = []Record{g.record(5)}
+		g.c.seen = []Record{g.record(5)}
 		g.rename(func(ns *Namespace) { ns.LongestTTL = time.Second })
 		qs := g.watch(func() error { return ErrLost })
 		if err := do(g); err == nil || len(*qs) != maxAsked || (what == "raiseFloor") != errors.Is(err, ErrRefused) {
@@ -264,7 +264,7 @@ func TestKeysOfALease(t *testing.T) {
 		watched bool
 	}{"another key": {[]*snowfence.Key{two}, false}, "a new one": {[]*snowfence.Key{one, two}, true}} {
 		g := empty(t, "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1", one)
-		g.rename(func(ns *Namespace) { ns.LongestTTL = g.l.reach() })
+		g.rename(func(ns *Namespace) { ns.LongestTTL = g.c.reach() })
 		scheme, err := snowfence.NewScheme(g.l.scheme.Layout(), c.keys...)
 		g.must(err)
 		g.l.scheme = scheme
@@ -272,7 +272,7 @@ func TestKeysOfALease(t *testing.T) {
 			g.watch(func() error { g.Error("it asked about a key"); return errSilent })
 		}
 		before := g.namespace()
-		if _, err := g.l.usable(t.Context()); !errors.Is(err, snowfence.ErrKey) {
+		if _, err := g.c.usable(t.Context()); !errors.Is(err, snowfence.ErrKey) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if ns := g.namespace(); ns.record != before.record {
@@ -289,14 +289,14 @@ func TestFloorIsRaisedOnceForAll(t *testing.T) {
 		var log strings.Builder
 		g.l.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		g.rename(func(ns *Namespace) { ns.Generation, ns.LongestTTL = c.now, time.Millisecond })
-		g.l.suspect = &c.saw
+		g.c.suspect = &c.saw
 		g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.st.onSwap = nil; return silent(len(ws)) }
-		if err := g.l.raiseFloor(t.Context(), never); !errors.Is(err, errSilent) || strings.Contains(log.String(), "floor raised") {
+		if err := g.c.raiseFloor(t.Context(), never); !errors.Is(err, errSilent) || strings.Contains(log.String(), "floor raised") {
 			t.Errorf("without an answer: %v, %s", err, log.String())
 		}
-		g.must(g.l.raiseFloor(t.Context(), never))
-		floor := g.l.ticks.layout.TickOf(g.now.Add(g.l.reach()+g.l.opts.MaxSkew)) + 1
-		if ns := g.namespace(); ns.Generation != c.then || ns.Floor != floor || ns.LongestTTL != g.l.reach() {
+		g.must(g.c.raiseFloor(t.Context(), never))
+		floor := g.l.ticks.layout.TickOf(g.now.Add(g.c.reach()+g.l.opts.MaxSkew)) + 1
+		if ns := g.namespace(); ns.Generation != c.then || ns.Floor != floor || ns.LongestTTL != g.c.reach() {
 			t.Errorf("%+v, and a floor of %d: %+v", c, floor, ns)
 		}
 		if !strings.Contains(log.String(), "floor raised") {
@@ -314,7 +314,7 @@ func TestClockStepsBackWhileAsked(t *testing.T) {
 		defer func() { read = read.Add(-2 * time.Hour) }()
 		return read, 0
 	}
-	if _, err := g.l.clock(t.Context()); !errors.Is(err, ErrSkew) || !strings.Contains(err.Error(), "ahead of") {
+	if _, err := g.c.clock(t.Context()); !errors.Is(err, ErrSkew) || !strings.Contains(err.Error(), "ahead of") {
 		t.Error(err)
 	}
 }

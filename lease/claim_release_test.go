@@ -14,22 +14,22 @@ func TestGiveBackWrites(t *testing.T) {
 		sealed bool
 		want   func(g *stage, from, until int64) int64
 	}{
-		"not sealed": {func(g *stage) int64 { return g.l.cur.From + 7 }, false, func(_ *stage, _, until int64) int64 { return until }},
-		"sealed":     {func(g *stage) int64 { return g.l.cur.From + 7 }, true, func(_ *stage, from, _ int64) int64 { return from + 7 }},
+		"not sealed": {func(g *stage) int64 { return g.l.use.cur.From + 7 }, false, func(_ *stage, _, until int64) int64 { return until }},
+		"sealed":     {func(g *stage) int64 { return g.l.use.cur.From + 7 }, true, func(_ *stage, from, _ int64) int64 { return from + 7 }},
 		"unused":     {func(*stage) int64 { return 0 }, true, func(_ *stage, from, _ int64) int64 { return from }},
-		"used up":    {func(g *stage) int64 { return g.l.cur.Until + 7 }, true, func(_ *stage, _, until int64) int64 { return until }},
+		"used up":    {func(g *stage) int64 { return g.l.use.cur.Until + 7 }, true, func(_ *stage, _, until int64) int64 { return until }},
 	} {
 		g := holding(t)
-		from, until := g.l.cur.From, g.l.cur.Until
+		from, until := g.l.use.cur.From, g.l.use.cur.Until
 		g.st.gets, g.st.swaps = 0, 0
-		g.must(g.l.giveBack(t.Context(), c.used(g), c.sealed))
+		g.must(g.c.giveBack(t.Context(), c.used(g), c.sealed))
 		if r := g.record(5); r.Holder != "" || r.Until != c.want(g, from, until) {
 			t.Errorf("%s: of [%d, %d) there stands %+v", name, from, until, r)
 		}
-		if g.st.gets != 0 || g.st.swaps != 1 || g.l.lostTo != nil || g.l.hold != nil {
-			t.Errorf("%s: %d reads, %d writes; lost %v, held %v", name, g.st.gets, g.st.swaps, g.l.lostTo, g.l.hold)
+		if g.st.gets != 0 || g.st.swaps != 1 || g.c.lostTo != nil || g.c.held != nil {
+			t.Errorf("%s: %d reads, %d writes; lost %v, held %v", name, g.st.gets, g.st.swaps, g.c.lostTo, g.c.held)
 		}
-		g.must(g.l.giveBack(t.Context(), 0, true)) // nothing is held
+		g.must(g.c.giveBack(t.Context(), 0, true)) // nothing is held
 		if g.st.swaps != 1 {
 			t.Errorf("%s: given back twice", name)
 		}
@@ -52,16 +52,16 @@ func TestGiveBackInDoubt(t *testing.T) {
 		}, 1},
 	} {
 		g := holding(t)
-		used := g.l.cur.From + 3
+		used := g.l.use.cur.From + 3
 		c.renewal(g)
-		if err := g.l.renew(t.Context()); !errors.Is(err, errSilent) {
+		if err := g.do(g.c.renew(t.Context())); !errors.Is(err, errSilent) {
 			t.Fatal(err)
 		}
 		if name != "comes in between" {
 			g.st.onSwap = nil
 		}
 		g.st.swaps = 0
-		g.must(g.l.giveBack(t.Context(), used, true))
+		g.must(g.c.giveBack(t.Context(), used, true))
 		if r := g.record(5); r.Holder != "" || r.Until != used || g.st.swaps != c.swaps {
 			t.Errorf("a renewal that %s: %+v, in %d writes", name, r, g.st.swaps)
 		}
@@ -73,14 +73,14 @@ func TestGiveBackInDoubt(t *testing.T) {
 func TestGiveBackWithoutAnswer(t *testing.T) {
 	g := holding(t)
 	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
-	_ = g.l.renew(t.Context())
+	_ = g.do(g.c.renew(t.Context()))
 	g.st.onSwap, g.st.swaps = nil, 0
 	g.st.onGet = func([]Key) error { return errSilent }
-	if err := g.l.giveBack(t.Context(), 0, true); !errors.Is(err, errSilent) || g.st.swaps != 0 || g.l.hold == nil {
+	if err := g.c.giveBack(t.Context(), 0, true); !errors.Is(err, errSilent) || g.st.swaps != 0 || g.c.held == nil {
 		t.Errorf("%v, with %d writes", err, g.st.swaps)
 	}
 	g.st.onGet = nil
-	g.must(g.l.giveBack(t.Context(), 0, true))
+	g.must(g.c.giveBack(t.Context(), 0, true))
 	if r := g.record(5); r.Holder != "" {
 		t.Errorf("not given back at last: %+v", r)
 	}
@@ -89,15 +89,15 @@ func TestGiveBackWithoutAnswer(t *testing.T) {
 // What somebody else has is left alone, with one write, and looked at before the next acquisition.
 func TestGiveBackOfSomebodyElses(t *testing.T) {
 	g := holding(t)
-	h := g.l.hold
+	h := g.c.held
 	g.change(5, func(r *Record) { r.Holder = "other" })
 	before := g.record(5)
 	g.st.swaps = 0
-	g.must(g.l.giveBack(t.Context(), 0, true))
+	g.must(g.c.giveBack(t.Context(), 0, true))
 	if g.record(5) != before || g.st.swaps != 1 {
 		t.Errorf("%+v, in %d writes", g.record(5), g.st.swaps)
 	}
-	if g.l.lostTo != h || g.l.hold != nil {
+	if g.c.lostTo != h || g.c.held != nil {
 		t.Error("nobody looks whether the store went back")
 	}
 }
@@ -110,8 +110,8 @@ func TestGiveBackOfAnAcquisitionInDoubt(t *testing.T) {
 		repeat bool // the first try has no answer
 	}{"stored": {true, false}, "not stored": {false, false}, "stored, in two tries": {true, true}} {
 		g := empty(t, withRollback)
-		g.must(g.l.acquire(t.Context(), false))
-		g.must(g.l.giveBack(t.Context(), 0, true))
+		g.must(g.do(g.c.acquire(t.Context(), false)))
+		g.must(g.c.giveBack(t.Context(), 0, true))
 		g.now = g.now.Add(time.Hour)
 		g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
 			if c.stored {
@@ -119,17 +119,17 @@ func TestGiveBackOfAnAcquisitionInDoubt(t *testing.T) {
 			}
 			return silent(len(ws))
 		}
-		if err := g.l.acquire(t.Context(), false); !errors.Is(err, errSilent) {
+		if err := g.do(g.c.acquire(t.Context(), false)); !errors.Is(err, errSilent) {
 			t.Fatal(err)
 		}
-		from := g.l.hold.from
+		from := g.c.held.from
 		if c.repeat {
-			if err := g.l.giveBack(t.Context(), 0, false); !errors.Is(err, errSilent) || g.l.hold == nil {
+			if err := g.c.giveBack(t.Context(), 0, false); !errors.Is(err, errSilent) || g.c.held == nil {
 				t.Errorf("%s: without an answer: %v", name, err)
 			}
 		}
 		g.st.onSwap, g.st.swaps = nil, 0
-		g.must(g.l.giveBack(t.Context(), 0, false))
+		g.must(g.c.giveBack(t.Context(), 0, false))
 		r := g.record(5)
 		switch {
 		case c.stored && (r.Holder != "" || r.Until != from):
@@ -137,7 +137,7 @@ func TestGiveBackOfAnAcquisitionInDoubt(t *testing.T) {
 		case !c.stored && g.st.swaps != 0:
 			t.Errorf("%s: %d writes", name, g.st.swaps)
 		}
-		if g.l.hold != nil {
+		if g.c.held != nil {
 			t.Errorf("%s: still held", name)
 		}
 	}
@@ -146,15 +146,15 @@ func TestGiveBackOfAnAcquisitionInDoubt(t *testing.T) {
 // An acquisition in doubt that somebody else has taken by now is theirs.
 func TestGiveBackOfATakenAcquisition(t *testing.T) {
 	g := holding(t)
-	g.must(g.l.giveBack(t.Context(), 0, true))
+	g.must(g.c.giveBack(t.Context(), 0, true))
 	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error { do(ws); return silent(len(ws)) }
-	_ = g.l.acquire(t.Context(), false)
+	_ = g.do(g.c.acquire(t.Context(), false))
 	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
 		g.change(5, func(r *Record) { r.Holder = "other" })
 		return do(ws)
 	}
-	g.must(g.l.giveBack(t.Context(), 0, true))
-	if r := g.record(5); r.Holder != "other" || g.l.hold != nil {
+	g.must(g.c.giveBack(t.Context(), 0, true))
+	if r := g.record(5); r.Holder != "other" || g.c.held != nil {
 		t.Errorf("%+v", r)
 	}
 }
@@ -164,9 +164,9 @@ func TestGiveBackThatIsRefused(t *testing.T) {
 	for _, pending := range []bool{false, true} {
 		g := holding(t)
 		if pending {
-			g.must(g.l.giveBack(t.Context(), 0, true))
+			g.must(g.c.giveBack(t.Context(), 0, true))
 			g.st.onSwap = func(ws []Write, do func([]Write) []error) []error { do(ws); return silent(len(ws)) }
-			_ = g.l.acquire(t.Context(), false)
+			_ = g.do(g.c.acquire(t.Context(), false))
 		}
 		g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error {
 			errs := make([]error, len(ws))
@@ -175,8 +175,8 @@ func TestGiveBackThatIsRefused(t *testing.T) {
 			}
 			return errs
 		}
-		g.must(g.l.giveBack(t.Context(), 0, true))
-		if r := g.record(5); g.l.hold != nil || r.Holder == "" {
+		g.must(g.c.giveBack(t.Context(), 0, true))
+		if r := g.record(5); g.c.held != nil || r.Holder == "" {
 			t.Errorf("pending %t: %+v", pending, r)
 		}
 	}
@@ -185,16 +185,16 @@ func TestGiveBackThatIsRefused(t *testing.T) {
 // An acquisition in doubt that cannot be read is kept until it can.
 func TestGiveBackOfAnUnreadableAcquisition(t *testing.T) {
 	g := holding(t)
-	g.must(g.l.giveBack(t.Context(), 0, true))
+	g.must(g.c.giveBack(t.Context(), 0, true))
 	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error { do(ws); return silent(len(ws)) }
-	_ = g.l.acquire(t.Context(), false)
+	_ = g.do(g.c.acquire(t.Context(), false))
 	g.st.onSwap = nil
 	g.st.onGet = func([]Key) error { return errSilent }
-	if err := g.l.giveBack(t.Context(), 0, true); !errors.Is(err, errSilent) || g.l.hold == nil {
+	if err := g.c.giveBack(t.Context(), 0, true); !errors.Is(err, errSilent) || g.c.held == nil {
 		t.Errorf("without an answer: %v", err)
 	}
 	g.st.onGet = nil
-	g.must(g.l.giveBack(t.Context(), 0, true))
+	g.must(g.c.giveBack(t.Context(), 0, true))
 	if r := g.record(5); r.Holder != "" {
 		t.Errorf("not given back: %+v", r)
 	}

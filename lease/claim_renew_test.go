@@ -191,7 +191,7 @@ func TestHoldersWithoutAnAnswer(t *testing.T) {
 		if _, err := h.Get(t.Context(), []Key{{"n", 5}}); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: read: %v", name, err)
 		}
-		w := Write{g.l.hold.records[0].Nonce, g.l.hold.records[0]}
+		w := Write{g.c.held.records[0].Nonce, g.c.held.records[0]}
 		if err := h.Swap(t.Context(), []Write{w})[0]; err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: written: %v", name, err)
 		}
@@ -221,7 +221,7 @@ func TestHoldersOfNoNamespace(t *testing.T) {
 		t.Errorf("written: %v", err)
 	}
 	g.rename(func(ns *Namespace) { ns.Layout = "x" })
-	w := Write{g.l.hold.records[0].Nonce, g.l.hold.records[0]}
+	w := Write{g.c.held.records[0].Nonce, g.c.held.records[0]}
 	if err := h.Swap(t.Context(), []Write{w})[0]; err == nil || errors.Is(err, ErrLost) || errors.Is(err, ErrRefused) {
 		t.Errorf("written in a layout that cannot be read: %v", err)
 	}
@@ -232,7 +232,7 @@ func TestHoldersWriteOnlyWhatIsAllowed(t *testing.T) {
 	g := holding(t)
 	h := Holders(g.st, nil)
 	g.st.swaps = 0
-	w := Write{g.l.hold.records[0].Nonce, g.l.hold.records[0]}
+	w := Write{g.c.held.records[0].Nonce, g.c.held.records[0]}
 	if err := h.Swap(t.Context(), []Write{w})[0]; !errors.Is(err, ErrRefused) || g.st.swaps != 0 {
 		t.Errorf("%v, and the store was asked %d times to write", err, g.st.swaps)
 	}
@@ -263,5 +263,16 @@ func TestHoldersTellTheTimeOfTheStore(t *testing.T) {
 	}
 	if now, err := Holders(g.st.Memory, nil).(Clock).Now(t.Context()); err != nil || !now.IsZero() {
 		t.Errorf("of a store that has none: %v, %v", now, err)
+	}
+}
+
+// The highest tick that any grant reached is remembered over grants that reach less far.
+func TestKnownTicksNeverFall(t *testing.T) {
+	g := holding(t)
+	for _, c := range []struct{ until, known int64 }{{1 << 40, 1 << 40}, {1<<40 - 1, 1 << 40}, {1<<40 + 1, 1<<40 + 1}} {
+		grant, err := g.c.confirm(t.Context(), c.until)
+		if err != nil || grant.Until != c.until || g.c.known != c.known {
+			t.Errorf("%+v: %+v, known %d, %v", c, grant, g.c.known, err)
+		}
 	}
 }

@@ -27,12 +27,12 @@ type owed struct {
 // which says until when the node stays taken, it may be repeated.
 func (l *Lease) Release(ctx context.Context, g snowfence.Grant, used int64) error {
 	l.mu.Lock()
-	if l.cur != nil && l.cur.Node == g.Node && l.cur.From == g.From {
-		l.owed = &owed{l.of, g.Node, g.From, used}
+	if l.use.cur != nil && l.use.cur.Node == g.Node && l.use.cur.From == g.From {
+		l.use.owed = &owed{l.use.of, g.Node, g.From, used}
 		l.drop(nil)
-		l.spent, l.want = true, false
+		l.use.spent, l.demand.want = true, false
 	}
-	o, one := l.owed, l.oneGenerator
+	o, one := l.use.owed, l.oneGenerator
 	l.mu.Unlock()
 	switch {
 	case one:
@@ -90,15 +90,25 @@ func (l *Lease) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// giveBackOwed gives back what the lease holds, and the unused part of its grant too where that is known. It needs ops.
+// giveBackOwed gives back what the lease holds, and the unused part of its grant too where that is
+// known. Nothing of it is given out again, whatever becomes of this. It needs ops.
 func (l *Lease) giveBackOwed(ctx context.Context) error {
 	l.mu.Lock()
-	o := l.owed
+	l.spend()
+	o := l.use.owed
 	l.mu.Unlock()
-	if o != nil && o.hold == l.hold {
-		return l.giveBack(ctx, o.used, true)
+	var used int64
+	sealed := o != nil && o.hold == l.claim.held
+	if sealed {
+		used = o.used
 	}
-	return l.giveBack(ctx, 0, false)
+	if err := l.claim.giveBack(ctx, used, sealed); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.use.spent, l.use.owed = false, nil
+	l.mu.Unlock()
+	return nil
 }
 
 // stop ends the lease and seals its generator. Nothing is handed out afterwards, and no new node is acquired.
@@ -107,9 +117,9 @@ func (l *Lease) giveBackOwed(ctx context.Context) error {
 func (l *Lease) stop() {
 	l.end(fmt.Errorf("lease: namespace %q: %w: it was closed", l.name, ErrEnded))
 	l.mu.Lock()
-	g, of, handed, seal := l.cur, l.of, l.handed, l.seal
+	g, of, handed, seal := l.use.cur, l.use.of, l.use.handed, l.seal
 	l.drop(nil)
-	l.spent = true
+	l.use.spent = true
 	l.mu.Unlock()
 	var used int64
 	if seal != nil {
@@ -117,7 +127,7 @@ func (l *Lease) stop() {
 	}
 	if g != nil && (seal != nil || !handed) {
 		l.mu.Lock()
-		l.owed = &owed{of, g.Node, g.From, used}
+		l.use.owed = &owed{of, g.Node, g.From, used}
 		l.mu.Unlock()
 	}
 }
@@ -125,12 +135,13 @@ func (l *Lease) stop() {
 // inTime gives back by calling do, and returns when that is done or ctx ends, even when the store goes on regardless. When
 // what the store keeps for the lease runs out, there is nothing left to give back.
 func (l *Lease) inTime(ctx context.Context, do func(context.Context) error) error {
-	l.mu.Lock()
-	until, node := l.keptUntil, l.keptNode
-	l.mu.Unlock()
+	kept := l.claim.kept.Load()
+	if kept == nil {
+		return nil
+	}
 	now, _ := l.opts.Time()
-	end := l.ticks.layout.TimeOf(until)
-	if !now.Before(end) { // until is 0, the epoch, where it keeps nothing
+	end := l.ticks.layout.TimeOf(kept.until)
+	if !now.Before(end) {
 		return nil
 	}
 	ctx, cancel := l.world.WithTimeout(ctx, end.Sub(now))
@@ -150,21 +161,7 @@ func (l *Lease) inTime(ctx context.Context, do func(context.Context) error) erro
 		err = fmt.Errorf("the store has not answered: %w", ctx.Err())
 	}
 	if err != nil {
-		return fmt.Errorf("lease: node %d of namespace %q stays taken until %s: %w", node, l.name, end.Format(time.RFC3339Nano), err)
-	}
-	return nil
-}
-
-// sending notes how long the store will keep a node for the lease, before a write that asks for it is sent. After the end of
-// ctx there is none: Shutdown relies on knowing the last one.
-func (l *Lease) sending(ctx context.Context, node, until int64) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if until > l.keptUntil {
-		l.keptUntil, l.keptNode = until, node
+		return fmt.Errorf("lease: node %d of namespace %q stays taken until %s: %w", kept.node, l.name, end.Format(time.RFC3339Nano), err)
 	}
 	return nil
 }

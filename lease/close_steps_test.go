@@ -39,7 +39,7 @@ func TestReleaseOfThePresentGrant(t *testing.T) {
 		"the present one":            {back: true, dropped: true},
 		"another node":               {other: func(g *snowfence.Grant) { g.Node++ }},
 		"another begin":              {other: func(g *snowfence.Grant) { g.From++ }},
-		"nothing held":               {before: func(g *stage, _ snowfence.Grant) { g.l.cur = nil }, dropped: true},
+		"nothing held":               {before: func(g *stage, _ snowfence.Grant) { g.l.use.cur = nil }, dropped: true},
 		"the one before":             {before: owing, back: true, dropped: true},
 		"the one before, node":       {before: owing, other: func(g *snowfence.Grant) { g.Node++ }, dropped: true},
 		"the one before, begin":      {before: owing, other: func(g *snowfence.Grant) { g.From++ }, dropped: true},
@@ -60,8 +60,8 @@ func TestReleaseOfThePresentGrant(t *testing.T) {
 		if c.back && (r.Holder != "" || r.Until != was.From+7) || !c.back && r != was {
 			t.Errorf("%s: %+v became %+v", name, was, r)
 		}
-		if (g.l.cur == nil) != c.dropped {
-			t.Errorf("%s: in use afterwards: %+v", name, g.l.cur)
+		if (g.l.use.cur == nil) != c.dropped {
+			t.Errorf("%s: in use afterwards: %+v", name, g.l.use.cur)
 		}
 		if g.l.life.Err() != nil {
 			t.Errorf("%s: the lease ended", name)
@@ -78,8 +78,8 @@ func owing(g *stage, is snowfence.Grant) {
 	}
 }
 
-func anotherNode(g *stage, is snowfence.Grant)  { is.Node++; g.l.cur = &is }
-func anotherBegin(g *stage, is snowfence.Grant) { is.From++; g.l.cur = &is }
+func anotherNode(g *stage, is snowfence.Grant)  { is.Node++; g.l.use.cur = &is }
+func anotherBegin(g *stage, is snowfence.Grant) { is.From++; g.l.use.cur = &is }
 
 // A lease of one generator ends with the release.
 func TestReleaseOfTheOnlyGenerator(t *testing.T) {
@@ -161,17 +161,17 @@ func TestUnusedPartOfAGrant(t *testing.T) {
 		"never handed out":        {false, false, nil, func(r Record) int64 { return r.From }},
 		"handed out, never bound": {true, false, nil, func(r Record) int64 { return r.Until }},
 		"bound":                   {true, true, nil, func(r Record) int64 { return r.From + used }},
-		"lost, and bound":         {false, true, func(g *stage) { g.l.cur = nil }, func(r Record) int64 { return r.Until }},
-		"lost":                    {false, false, func(g *stage) { g.l.cur = nil }, func(r Record) int64 { return r.Until }},
+		"lost, and bound":         {false, true, func(g *stage) { g.l.use.cur = nil }, func(r Record) int64 { return r.Until }},
+		"lost":                    {false, false, func(g *stage) { g.l.use.cur = nil }, func(r Record) int64 { return r.Until }},
 		"of another hold": {true, false, func(g *stage) {
-			g.l.owed = &owed{hold: &hold{}, node: 5, from: g.l.cur.From, used: g.l.cur.From + 1}
+			g.l.use.owed = &owed{hold: &hold{}, node: 5, from: g.l.use.cur.From, used: g.l.use.cur.From + 1}
 		}, func(r Record) int64 { return r.Until }},
 	} {
 		g := stopped(t)
 		was := g.record(5)
 		if c.sealed {
 			_, err := g.l.Bind(func() int64 {
-				if g.l.cur != nil {
+				if g.l.use.cur != nil {
 					t.Errorf("%s: sealed while the grant can be had again", name)
 				}
 				return was.From + used
@@ -202,7 +202,7 @@ func TestNothingToGiveBackAfterTheEnd(t *testing.T) {
 	}{"before": {10_000, 1}, "at the end": {0, 0}, "later": {-5, 0}} {
 		g := stopped(t)
 		g.st.swaps = 0
-		g.now = g.l.ticks.layout.TimeOf(g.l.keptUntil - c.before)
+		g.now = g.l.ticks.layout.TimeOf(g.c.kept.Load().until - c.before)
 		g.must(g.l.Shutdown(t.Context()))
 		if g.st.swaps != c.swaps {
 			t.Errorf("%s: %d writes", name, g.st.swaps)
@@ -221,9 +221,32 @@ func TestNothingToGiveBackAfterTheEnd(t *testing.T) {
 func TestLongestKeptNode(t *testing.T) {
 	g := empty(t, withRollback)
 	for _, c := range []struct{ node, until, kept, keptUntil int64 }{{5, 10, 5, 10}, {6, 10, 5, 10}, {7, 9, 5, 10}, {8, 11, 8, 11}} {
-		g.must(g.l.sending(t.Context(), c.node, c.until))
-		if g.l.keptNode != c.kept || g.l.keptUntil != c.keptUntil {
-			t.Errorf("%+v: node %d until %d", c, g.l.keptNode, g.l.keptUntil)
+		g.must(g.c.sending(t.Context(), c.node, c.until))
+		if k := g.c.kept.Load(); k.node != c.kept || k.until != c.keptUntil {
+			t.Errorf("%+v: %+v", c, k)
 		}
+	}
+}
+
+// watcher is a context that ends while it is asked whether it has ended.
+type watcher struct {
+	context.Context
+	see func()
+}
+
+func (w watcher) Err() error {
+	w.see()
+	return context.Canceled
+}
+
+// A write is noted before its context is looked at: whoever ends that context and then reads what is
+// kept knows of every write that is sent. One that is not sent leaves no note.
+func TestNotedBeforeItIsSent(t *testing.T) {
+	g := empty(t, withRollback)
+	g.must(g.c.sending(t.Context(), 5, 10))
+	var seen kept
+	err := g.c.sending(watcher{t.Context(), func() { seen = *g.c.kept.Load() }}, 6, 20)
+	if !errors.Is(err, context.Canceled) || seen != (kept{6, 20}) || *g.c.kept.Load() != (kept{5, 10}) {
+		t.Errorf("%v: kept %+v when it was looked at, and %+v now", err, seen, *g.c.kept.Load())
 	}
 }

@@ -15,7 +15,7 @@ const (
 
 // finder finds nodes that are free. What a store lists is a hint: each block is read again before it is offered, and the swap decides.
 type finder struct {
-	l     *Lease
+	c     *claim
 	ns    Namespace // with the leasable nodes narrowed to those this lease may have
 	now   int64
 	seen  map[int64]bool // blocks offered or found taken, by first node
@@ -25,7 +25,7 @@ type finder struct {
 // candidates yields the records of free blocks: what the lease itself still holds; what its sticky file names; what the same label held last; then at
 // random among nodes that were never leased, and among those free for the longest. An error ends the sequence.
 func (f *finder) candidates(ctx context.Context) iter.Seq2[[]Record, error] {
-	l := f.l
+	c := f.c
 	f.seen = map[int64]bool{}
 	const (
 		never = 0 // only nodes that were never leased
@@ -36,7 +36,7 @@ func (f *finder) candidates(ctx context.Context) iter.Seq2[[]Record, error] {
 		nodes func(context.Context) ([]int64, error)
 		wait  int64
 	}{{f.own, later}, {f.remembered, now}, {f.sticky, now}, {f.sample, never}, {f.oldest, now}, {f.vacant, later}, {f.gap, later}}
-	if l.offers != nil {
+	if c.offers != nil {
 		steps = steps[:1]
 		steps[0].nodes = f.offered
 	}
@@ -44,7 +44,7 @@ func (f *finder) candidates(ctx context.Context) iter.Seq2[[]Record, error] {
 		for _, step := range steps {
 			nodes, err := step.nodes(ctx)
 			if err != nil {
-				yield(nil, fmt.Errorf("lease: looking for a free node in namespace %q: %w", l.name, err))
+				yield(nil, fmt.Errorf("lease: looking for a free node in namespace %q: %w", c.name, err))
 				return
 			}
 			blocks, err := f.free(ctx, nodes, step.wait)
@@ -65,7 +65,7 @@ func (f *finder) candidates(ctx context.Context) iter.Seq2[[]Record, error] {
 }
 
 func (f *finder) query() Query {
-	return Query{Namespace: f.l.name, First: f.ns.First, Last: f.ns.Last, Limit: sampled}
+	return Query{Namespace: f.c.name, First: f.ns.First, Last: f.ns.Last, Limit: sampled}
 }
 
 func nodesOf(q Query, rs []Record) []int64 {
@@ -79,12 +79,12 @@ func nodesOf(q Query, rs []Record) []int64 {
 }
 
 // block returns the first node of the block around a node.
-func (f *finder) block(node int64) int64 { return node &^ (int64(f.l.opts.Nodes) - 1) }
+func (f *finder) block(node int64) int64 { return node &^ (int64(f.c.opts.Nodes) - 1) }
 
 // free reads the blocks around the nodes and returns the records of those that are free and rank at most as wait: the ones that can be used
 // soonest first. It offers no block twice.
 func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]Record, error) {
-	l, k := f.l, int64(f.l.opts.Nodes)
+	c, k := f.c, int64(f.c.opts.Nodes)
 	var ks []Key
 	asked := map[int64]bool{}
 	for _, n := range nodes {
@@ -93,14 +93,14 @@ func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]Recor
 			continue
 		}
 		asked[b] = true
-		ks = append(ks, blockKeys(l.name, b, l.opts.Nodes)...)
+		ks = append(ks, blockKeys(c.name, b, c.opts.Nodes)...)
 	}
 	if len(ks) == 0 {
 		return nil, nil
 	}
-	rs, err := l.st.Get(ctx, ks)
+	rs, err := c.st.Get(ctx, ks)
 	if err != nil {
-		return nil, fmt.Errorf("lease: reading nodes of namespace %q: %w", l.name, err)
+		return nil, fmt.Errorf("lease: reading nodes of namespace %q: %w", c.name, err)
 	}
 	var blocks [][]Record
 	for b := range slices.Chunk(rs, int(k)) {
@@ -131,22 +131,22 @@ func (f *finder) unavailable(r Record) bool {
 	if r.Veto != "" {
 		return true
 	}
-	if r.Generation < f.ns.Since || f.l.mine(r) { // one that was never leased has generation 0
+	if r.Generation < f.ns.Since || f.c.mine(r) { // one that was never leased has generation 0
 		return false
 	}
-	return r.Held(f.now) || r.Until > f.l.ticks.target(f.l.ticks.layout.TimeOf(f.now)) && floor(f.ns, r) > f.ns.Floor
+	return r.Held(f.now) || r.Until > f.c.ticks.target(f.c.ticks.layout.TimeOf(f.now)) && floor(f.ns, r) > f.ns.Floor
 }
 
 // allowed asks Options.Check about a node, once in a lease's life if it refuses.
 func (f *finder) allowed(ctx context.Context, node int64) bool {
-	l := f.l
-	if l.opts.Check == nil {
+	c := f.c
+	if c.opts.Check == nil {
 		return true
 	}
-	err := l.refused[node]
+	err := c.refused[node]
 	if err == nil {
-		if err = l.opts.Check(ctx, node); err != nil && ctx.Err() == nil {
-			l.refused[node] = err
+		if err = c.opts.Check(ctx, node); err != nil && ctx.Err() == nil {
+			c.refused[node] = err
 		}
 	}
 	if err != nil {
@@ -160,7 +160,7 @@ func (f *finder) each(ctx context.Context, do func(Record)) error {
 	q := f.query()
 	q.Limit = paged
 	for {
-		rs, err := f.l.st.List(ctx, q)
+		rs, err := f.c.st.List(ctx, q)
 		if err != nil {
 			return err
 		}

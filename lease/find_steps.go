@@ -12,16 +12,16 @@ import (
 
 // own is the block this lease held last, if its records still say so.
 func (f *finder) own(ctx context.Context) ([]int64, error) {
-	l := f.l
-	if l.own == nil {
+	c := f.c
+	if c.own == nil {
 		return nil, nil
 	}
-	rs, err := l.st.Get(ctx, l.own)
+	rs, err := c.st.Get(ctx, c.own)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range rs {
-		if !l.mine(r) {
+		if !c.mine(r) {
 			return nil, nil
 		}
 	}
@@ -31,8 +31,8 @@ func (f *finder) own(ctx context.Context) ([]int64, error) {
 // sticky returns the nodes held last by the same label.
 func (f *finder) sticky(ctx context.Context) ([]int64, error) {
 	q := f.query()
-	q.Label = f.l.opts.Label
-	rs, err := f.l.st.List(ctx, q)
+	q.Label = f.c.opts.Label
+	rs, err := f.c.st.List(ctx, q)
 	slices.SortFunc(rs, func(a, b Record) int { return cmp.Compare(b.At, a.At) })
 	return nodesOf(q, rs), err
 }
@@ -45,11 +45,11 @@ func (f *finder) sample(context.Context) ([]int64, error) {
 		for n := first; n <= last; n++ {
 			nodes = append(nodes, n)
 		}
-		world.Rand(f.l.world).Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
+		world.Rand(f.c.world).Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
 		return nodes, nil
 	}
 	var nodes []int64
-	choose := world.Rand(f.l.world)
+	choose := world.Rand(f.c.world)
 	for range sampled {
 		nodes = append(nodes, first+choose.Int64N(last-first+1))
 	}
@@ -60,9 +60,9 @@ func (f *finder) sample(context.Context) ([]int64, error) {
 func (f *finder) oldest(ctx context.Context) ([]int64, error) {
 	q := f.query()
 	q.MaxUntil, q.ByUntil = max(f.now, 1), true
-	rs, err := f.l.st.List(ctx, q)
+	rs, err := f.c.st.List(ctx, q)
 	nodes := nodesOf(q, rs)
-	world.Rand(f.l.world).Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] }) // not everybody after the same one
+	world.Rand(f.c.world).Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] }) // not everybody after the same one
 	return nodes, err
 }
 
@@ -70,16 +70,16 @@ func (f *finder) oldest(ctx context.Context) ([]int64, error) {
 func (f *finder) vacant(ctx context.Context) ([]int64, error) {
 	q := f.query()
 	q.Vacant, q.ByUntil = true, true
-	rs, err := f.l.st.List(ctx, q)
+	rs, err := f.c.st.List(ctx, q)
 	return nodesOf(q, rs), err
 }
 
 // gap returns a node that has no record, found by counting; or, without a count or for blocks, some that are free, found by reading all.
 func (f *finder) gap(ctx context.Context) ([]int64, error) {
-	l := f.l
+	c := f.c
 	lo, hi := f.ns.First, f.ns.Last
-	if c, ok := l.st.(Counter); ok && l.opts.Nodes == 1 {
-		node, found, err := f.missing(ctx, c)
+	if counter, ok := c.st.(Counter); ok && c.opts.Nodes == 1 {
+		node, found, err := f.missing(ctx, counter)
 		switch {
 		case err != nil:
 			return nil, err
@@ -101,7 +101,7 @@ func (f *finder) gap(ctx context.Context) ([]int64, error) {
 		return nil, err
 	}
 	var nodes []int64
-	for b := f.block(lo); b <= hi && len(nodes) < sampled; b += int64(l.opts.Nodes) {
+	for b := f.block(lo); b <= hi && len(nodes) < sampled; b += int64(c.opts.Nodes) {
 		if !taken[b] && !f.seen[b] {
 			nodes = append(nodes, b)
 		}
@@ -117,17 +117,17 @@ const countedParts = 32
 func (f *finder) missing(ctx context.Context, c Counter) (node int64, found bool, err error) {
 	size := max((f.ns.Last-f.ns.First)/countedParts+1, 1024)
 	parts := (f.ns.Last-f.ns.First)/size + 1
-	for _, i := range world.Rand(f.l.world).Perm(int(parts)) {
+	for _, i := range world.Rand(f.c.world).Perm(int(parts)) {
 		lo := f.ns.First + int64(i)*size
 		hi := min(lo+size-1, f.ns.Last)
-		n, err := c.Count(ctx, f.l.name, lo, hi)
+		n, err := c.Count(ctx, f.c.name, lo, hi)
 		for err == nil && n <= hi-lo { // fewer records than nodes
 			if lo == hi {
 				return lo, true, nil
 			}
 			mid := lo + (hi-lo)/2
 			var left int64
-			if left, err = c.Count(ctx, f.l.name, lo, mid); left <= mid-lo {
+			if left, err = c.Count(ctx, f.c.name, lo, mid); left <= mid-lo {
 				hi, n = mid, left
 			} else {
 				lo, n = mid+1, n-left

@@ -32,7 +32,7 @@ func TestNodesWithin(t *testing.T) {
 	} {
 		g := empty(t, withRollback)
 		g.l.opts.Within, g.l.opts.Nodes = snowfence.NodeRange{From: c.from, Until: c.until}, c.block
-		ns, err := g.l.within(Namespace{Name: "n", First: 10, Last: 20})
+		ns, err := g.c.within(Namespace{Name: "n", First: 10, Last: 20})
 		if c.first == 0 {
 			if err == nil {
 				t.Errorf("%+v: nodes %d to %d", c, ns.First, ns.Last)
@@ -48,7 +48,7 @@ func TestNodesWithin(t *testing.T) {
 // found returns a finder over a namespace whose present layout began with generation 3.
 func found(t *testing.T, now, floor int64) (*stage, *finder) {
 	g := empty(t, withRollback)
-	return g, &finder{l: g.l, now: now, ns: Namespace{Name: "n", Since: 3, Generation: 5, Floor: floor, Last: 255}}
+	return g, &finder{c: g.c, now: now, ns: Namespace{Name: "n", Since: 3, Generation: 5, Floor: floor, Last: 255}}
 }
 
 // The node whose grant begins soonest comes first, and none comes before one that was never leased.
@@ -107,7 +107,7 @@ func TestNodesThatAreTaken(t *testing.T) {
 		"held":                        {0, Record{Nonce: "x", Generation: 4, Holder: other, Until: f.now + 1}, true},
 		"held since the layout began": {0, Record{Nonce: "x", Generation: 3, Holder: other, Until: f.now + 1}, true},
 		"held by an earlier layout":   {0, Record{Nonce: "x", Generation: 2, Holder: other, Until: target + 1}, false},
-		"held by this lease":          {0, Record{Nonce: "x", Generation: 4, Holder: g.l.holder(1), Until: target + 1}, false},
+		"held by this lease":          {0, Record{Nonce: "x", Generation: 4, Holder: g.c.holderOf(1), Until: target + 1}, false},
 		"given back":                  {0, Record{Nonce: "x", Generation: 4, Until: f.now + 1}, false},
 		"given back, one ttl ahead":   {0, Record{Nonce: "x", Generation: 4, Until: target}, false},
 		"given back, further ahead":   {0, Record{Nonce: "x", Generation: 4, Until: target + 1}, true},
@@ -132,19 +132,19 @@ func TestCheckOfANode(t *testing.T) {
 	var answer error
 	asked := 0
 	g.l.opts.Check = func(context.Context, int64) error { asked++; return answer }
-	if !f.allowed(t.Context(), 1) || asked != 1 || f.check != nil || len(g.l.refused) != 0 {
-		t.Errorf("allowed: asked %d times, refused %v, %v", asked, g.l.refused, f.check)
+	if !f.allowed(t.Context(), 1) || asked != 1 || f.check != nil || len(g.c.refused) != 0 {
+		t.Errorf("allowed: asked %d times, refused %v, %v", asked, g.c.refused, f.check)
 	}
 	answer = errors.New("in use by hand")
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if f.allowed(over, 1) || asked != 2 || len(g.l.refused) != 0 {
-		t.Errorf("after the end of its context: asked %d times, refused %v", asked, g.l.refused)
+	if f.allowed(over, 1) || asked != 2 || len(g.c.refused) != 0 {
+		t.Errorf("after the end of its context: asked %d times, refused %v", asked, g.c.refused)
 	}
 	for range 2 {
 		f.check = nil
-		if f.allowed(t.Context(), 1) || asked != 3 || f.check == nil || len(g.l.refused) != 1 {
-			t.Errorf("refused: asked %d times, refused %v, %v", asked, g.l.refused, f.check)
+		if f.allowed(t.Context(), 1) || asked != 3 || f.check == nil || len(g.c.refused) != 1 {
+			t.Errorf("refused: asked %d times, refused %v, %v", asked, g.c.refused, f.check)
 		}
 	}
 }

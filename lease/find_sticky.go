@@ -16,16 +16,16 @@ const stickyForm = "snowfence sticky 1\nnamespace %s\nnode %d\n"
 
 // remembered is the node that the sticky file names.
 func (f *finder) remembered(context.Context) ([]int64, error) {
-	l := f.l
-	if l.opts.StickyFile == "" {
+	c := f.c
+	if c.opts.StickyFile == "" {
 		return nil, nil
 	}
-	node, err := readSticky(l.opts.StickyFile, l.name)
+	node, err := readSticky(c.opts.StickyFile, c.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil // the first start
 	case err != nil:
-		l.opts.Logger.Warn("sticky file ignored", "namespace", l.name, "file", l.opts.StickyFile, "cause", err)
+		c.opts.Logger.Warn("sticky file ignored", "namespace", c.name, "file", c.opts.StickyFile, "cause", err)
 		return nil, nil
 	}
 	return []int64{node}, nil
@@ -47,13 +47,13 @@ func readSticky(path, namespace string) (node int64, err error) {
 }
 
 // remember writes the sticky file. That it cannot is no reason to be without a node.
-func (l *Lease) remember(node int64) {
-	path := l.opts.StickyFile
+func (c *claim) remember(node int64) {
+	path := c.opts.StickyFile
 	if path == "" {
 		return
 	}
-	if err := writeSticky(path, fmt.Sprintf(stickyForm, l.name, node)); err != nil {
-		l.opts.Logger.Warn("sticky file not written", "namespace", l.name, "file", path, "node", node, "cause", err)
+	if err := writeSticky(path, fmt.Sprintf(stickyForm, c.name, node)); err != nil {
+		c.opts.Logger.Warn("sticky file not written", "namespace", c.name, "file", path, "node", node, "cause", err)
 	}
 }
 

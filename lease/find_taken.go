@@ -11,13 +11,13 @@ import (
 
 // taken returns the error that says who has the nodes.
 func (f *finder) taken(ctx context.Context) error {
-	l := f.l
-	e := &TakenError{Namespace: l.name, First: f.ns.First, Last: f.ns.Last, Block: l.opts.Nodes, Within: l.opts.Within, Refused: int64(len(l.refused)), Cause: f.check}
+	c := f.c
+	e := &TakenError{Namespace: c.name, First: f.ns.First, Last: f.ns.Last, Block: c.opts.Nodes, Within: c.opts.Within, Refused: int64(len(c.refused)), Cause: f.check}
 	labels := map[string]int{}
 	next := int64(-1)
 	err := f.each(ctx, func(r Record) {
 		switch {
-		case l.refused[r.Node] != nil: // counted already
+		case c.refused[r.Node] != nil: // counted already
 		case r.Veto != "":
 			e.Refused++
 		case r.Held(f.now) && r.Generation >= f.ns.Since:
@@ -31,7 +31,7 @@ func (f *finder) taken(ctx context.Context) error {
 		}
 	})
 	if err != nil {
-		return fmt.Errorf("lease: no node of namespace %q is free, and who holds them cannot be read: %w", l.name, err)
+		return fmt.Errorf("lease: no node of namespace %q is free, and who holds them cannot be read: %w", c.name, err)
 	}
 	for _, label := range slices.SortedFunc(maps.Keys(labels), func(a, b string) int {
 		return cmp.Or(cmp.Compare(labels[b], labels[a]), cmp.Compare(a, b))
@@ -39,7 +39,7 @@ func (f *finder) taken(ctx context.Context) error {
 		e.Labels = append(e.Labels, LabelCount{label, labels[label]})
 	}
 	if next > f.now {
-		e.NextFree = min(l.ticks.layout.TimeOf(next).Sub(l.ticks.layout.TimeOf(f.now)), 24*time.Hour)
+		e.NextFree = min(c.ticks.layout.TimeOf(next).Sub(c.ticks.layout.TimeOf(f.now)), 24*time.Hour)
 	}
 	return e
 }

@@ -7,21 +7,21 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// ticker turns times into the ticks of a layout. All arithmetic on floors and grants is here.
-type ticker struct {
+// ticks turns times into the ticks of a layout. All arithmetic on floors and grants is here.
+type ticks struct {
 	layout  snowfence.Layout
 	maxTick int64
 	ttl     time.Duration
 }
 
 // target returns the tick up to which a lease written now reaches: one ttl ahead, and at least one tick where ticks are longer than that.
-func (t ticker) target(now time.Time) int64 {
+func (t ticks) target(now time.Time) int64 {
 	return max(t.layout.TickOf(now.Add(t.ttl)), t.layout.TickOf(now)+1)
 }
 
 // back returns the first tick that a grant made now wants. A new holder has no use for older ones, and a stretch that is never granted is what
 // lets a node be set back after a clock that was far ahead. One ttl is left for a clock that steps back.
-func (t ticker) back(now time.Time) int64 { return t.layout.TickOf(now.Add(-t.ttl)) }
+func (t ticks) back(now time.Time) int64 { return t.layout.TickOf(now.Add(-t.ttl)) }
 
 // floor returns the first tick that a grant from r may have.
 func floor(ns Namespace, r Record) int64 {
@@ -44,7 +44,7 @@ func skip(r Record, tick int64) (from, limit int64) {
 }
 
 // grant returns the window [from, until) that the records of a block may be granted at time now.
-func (t ticker) grant(ns Namespace, rs []Record, now time.Time) (from, until int64, err error) {
+func (t ticks) grant(ns Namespace, rs []Record, now time.Time) (from, until int64, err error) {
 	from = max(0, t.back(now))
 	for _, r := range rs {
 		from = max(from, floor(ns, r))
@@ -71,7 +71,7 @@ func (t ticker) grant(ns Namespace, rs []Record, now time.Time) (from, until int
 
 // lapsed reports whether a grant of rs is better taken anew than renewed at time now: it ended long ago by the clock (a suspend, or a clock that
 // jumped), so that what is left out stays provably unused; or it ends at a stretch that is used up.
-func (t ticker) lapsed(rs []Record, now time.Time) bool {
+func (t ticks) lapsed(rs []Record, now time.Time) bool {
 	for _, r := range rs {
 		if t.back(now) > r.Until || r.SkipUntil > 0 && r.Until <= r.SkipFrom && r.SkipFrom <= t.layout.TickOf(now) {
 			return true
@@ -81,7 +81,7 @@ func (t ticker) lapsed(rs []Record, now time.Time) bool {
 }
 
 // renewal returns the until of a grant from rs that is renewed at time now.
-func (t ticker) renewal(rs []Record, now time.Time) int64 {
+func (t ticks) renewal(rs []Record, now time.Time) int64 {
 	until := t.target(now)
 	for _, r := range rs {
 		until = max(until, r.Until)

@@ -13,8 +13,8 @@ import (
 
 const lastTick = 15
 
-// small returns a ticker of a layout with 16 ticks of 10 ms.
-func small(t *testing.T, ttl time.Duration) ticker {
+// small returns a ticks of a layout with 16 ticks of 10 ms.
+func small(t *testing.T, ttl time.Duration) ticks {
 	t.Helper()
 	l, err := snowfence.ParseLayout("time=4,node=3,seq=2,epoch=2025-01-01,tick=10ms")
 	if err != nil {
@@ -24,7 +24,7 @@ func small(t *testing.T, ttl time.Duration) ticker {
 	if err != nil || s.MaxTick() != lastTick {
 		t.Fatal(s.MaxTick(), err)
 	}
-	return ticker{l, lastTick, ttl}
+	return ticks{l, lastTick, ttl}
 }
 
 // smallRecords are records with all ends and skipped stretches of few ticks; also one that was
@@ -44,7 +44,7 @@ func smallRecords() (out []Record) {
 // wantGrant says what a grant is: it starts at the first tick that is above all floors, not more
 // than a ttl in the past, and in no skipped stretch, with none left before the present; and it ends
 // a ttl ahead, before the next skipped stretch and with the layout.
-func wantGrant(t ticker, floorOfAll int64, rs []Record, now time.Time) (from, until int64) {
+func wantGrant(t ticks, floorOfAll int64, rs []Record, now time.Time) (from, until int64) {
 	tick := t.layout.TickOf(now)
 	from = max(floorOfAll, t.layout.TickOf(now.Add(-t.ttl)))
 	for _, r := range rs {
@@ -75,7 +75,7 @@ func wantGrant(t ticker, floorOfAll int64, rs []Record, now time.Time) (from, un
 }
 
 // times calls f with times in all ticks of the layout, at their beginning and inside.
-func times(t ticker, f func(now time.Time)) {
+func times(t ticks, f func(now time.Time)) {
 	for at := t.layout.Epoch; t.layout.TickOf(at) <= lastTick; at = at.Add(5 * time.Millisecond) {
 		f(at)
 	}

@@ -157,7 +157,7 @@ var errDrained = errors.New("no more nodes were free")
 // offered takes a block out of the offers, which the first lease reads, and with it a time for renewals. It is all a finder does for leases that are
 // opened together.
 func (f *finder) offered(ctx context.Context) ([]int64, error) {
-	o := f.l.offers
+	o := f.c.offers
 	if !o.known() { // only the first lease, before the others are opened
 		free, err := f.vacancies(ctx, o.want)
 		if err != nil {
@@ -173,8 +173,8 @@ func (f *finder) offered(ctx context.Context) ([]int64, error) {
 		return nil, errDrained
 	}
 	b := o.free[o.drawn]
-	third := f.l.opts.TTL / 3
-	f.l.slot = o.start.Add(time.Duration(float64(third) * float64(o.drawn) / float64(o.want)))
+	third := f.c.opts.TTL / 3
+	f.c.slot = o.start.Add(time.Duration(float64(third) * float64(o.drawn) / float64(o.want)))
 	o.drawn++
 	return []int64{b}, nil
 }
@@ -182,7 +182,7 @@ func (f *finder) offered(ctx context.Context) ([]int64, error) {
 // vacancies reads all records and returns up to n free blocks, in their order: before others what the same label held last; then what was never leased,
 // from a random place on; then what is free for the longest.
 func (f *finder) vacancies(ctx context.Context, n int) ([]int64, error) {
-	l, k := f.l, int64(f.l.opts.Nodes)
+	c, k := f.c, int64(f.c.opts.Nodes)
 	type block struct {
 		first, wait  int64
 		taken, label bool
@@ -195,7 +195,7 @@ func (f *finder) vacancies(ctx context.Context, n int) ([]int64, error) {
 			known[b.first] = b
 		}
 		b.taken = b.taken || f.unavailable(r)
-		b.label = b.label || r.Label == l.opts.Label
+		b.label = b.label || r.Label == c.opts.Label
 		b.wait = max(b.wait, f.wait([]Record{r}))
 	})
 	if err != nil {
@@ -215,7 +215,7 @@ func (f *finder) vacancies(ctx context.Context, n int) ([]int64, error) {
 	count := (f.ns.Last + 1 - lowest) / k
 	var start int64
 	if count > 0 {
-		start = world.Rand(l.world).Int64N(count)
+		start = world.Rand(c.world).Int64N(count)
 	}
 	for i := int64(0); i < count && len(mine)+len(fresh) < n; i++ {
 		if b := lowest + (start+i)%count*k; known[b] == nil {

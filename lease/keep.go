@@ -10,25 +10,35 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
+// pace is when the lease renews.
+type pace struct {
+	renewAt  time.Time     // when the next renewal is due
+	renewed  time.Time     // when the store acknowledged the last one
+	took     time.Duration // from when that one was due until then
+	earliest time.Time     // no attempt before, whatever the need
+	failures int           // in a row
+}
+
 // next returns when to renew after a renewal: a third of the ttl later, give or take a tenth of that, so that holders do not fall into step. Leases opened
 // together have their own times, a third apart, that are spread evenly in the order of the nodes, and come back to them when an outage is over: so a store writes
 // neighbours together, which is several times as fast as nodes from everywhere.
 func (l *Lease) next(now time.Time) time.Time {
 	third := l.opts.TTL / 3
-	if l.slot.IsZero() {
+	slot := l.claim.slot
+	if slot.IsZero() {
 		return now.Add(third - third/10 + l.random(third/5+1))
 	}
 	latest := now.Add(third + third/10)
-	return latest.Add(-(latest.Sub(l.slot) % third))
+	return latest.Add(-(latest.Sub(slot) % third))
 }
 
 // backoff returns how long to wait after so many failures in a row: short at first, since callers of the generator wait.
-func (l *Lease) backoff(failures int) time.Duration {
+func (l *setup) backoff(failures int) time.Duration {
 	d := min(10*time.Millisecond<<min(failures, 8), time.Second, l.opts.TTL/3)
 	return d/2 + l.random(d/2+1)
 }
 
-func (l *Lease) random(n time.Duration) time.Duration {
+func (l *setup) random(n time.Duration) time.Duration {
 	return time.Duration(world.Rand(l.world).Int64N(int64(n)))
 }
 
@@ -64,21 +74,21 @@ func (l *Lease) keep() {
 func (l *Lease) plan() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.want || l.world.Now().Sub(l.used) >= l.opts.Idle {
+	if !l.demand.want || l.world.Now().Sub(l.demand.used) >= l.opts.Idle {
 		return time.Hour
 	}
-	at := l.renewAt
+	at := l.pace.renewAt
 	switch now, _ := l.opts.Time(); {
-	case l.cur == nil:
-		at = l.earliest
-	case l.need >= l.cur.Until:
+	case l.use.cur == nil:
+		at = l.pace.earliest
+	case l.demand.need >= l.use.cur.Until:
 		// Somebody ran through the whole grant. A renewal helps once the clock is near enough for one ttl to reach past it.
 		ready := l.world.Now()
-		if ahead := l.need - l.ticks.target(now) + 1; ahead > 0 {
-			ready = ready.Add(l.ticks.layout.TimeOf(l.need + 1).Sub(now.Add(l.opts.TTL)))
+		if ahead := l.demand.need - l.ticks.target(now) + 1; ahead > 0 {
+			ready = ready.Add(l.ticks.layout.TimeOf(l.demand.need + 1).Sub(now.Add(l.opts.TTL)))
 		}
-		if ready.Before(l.earliest) {
-			ready = l.earliest
+		if ready.Before(l.pace.earliest) {
+			ready = l.pace.earliest
 		}
 		if ready.Before(at) {
 			at = ready
@@ -97,7 +107,7 @@ func (l *Lease) attend() {
 	ctx, cancel := l.world.WithTimeout(l.life, max(l.opts.TTL, time.Second))
 	defer cancel()
 	l.mu.Lock()
-	want, spent, before := l.want, l.spent, l.cur
+	want, before := l.demand.want, l.use.cur
 	l.stopOp = cancel
 	l.mu.Unlock()
 	defer func() {
@@ -108,32 +118,51 @@ func (l *Lease) attend() {
 	if !want {
 		return // given back in the meantime
 	}
-	err := l.tend(ctx, spent)
+	err := l.tend(ctx)
 	if lost(err) && !fatal(err) {
-		err = l.tend(ctx, false) // heal at once
+		err = l.tend(ctx) // heal at once
 	}
 	if err != nil && !lost(err) {
-		err = l.replaced(ctx, err)
+		err = l.heed(l.claim.replaced(ctx, err))
 	}
 	if err == nil || !errors.Is(ctx.Err(), context.Canceled) || fatal(err) { // unless Release or Close wanted the store, which is no trouble
 		l.note(err, before, began)
 	}
 }
 
-// tend does what the present state asks for.
-func (l *Lease) tend(ctx context.Context, spent bool) error {
+// tend has the claim do what the present state asks for. It needs ops.
+func (l *Lease) tend(ctx context.Context) error {
+	l.mu.Lock()
+	spent := l.use.spent
+	l.mu.Unlock()
 	if spent {
 		if err := l.giveBackOwed(ctx); err != nil {
 			return err
 		}
 	}
-	switch {
-	case l.hold == nil:
-		return l.acquire(ctx, true)
-	case l.hold.pending:
-		return l.settle(ctx)
+	g, err := l.claim.proceed(ctx)
+	if err == nil {
+		l.publish(g)
 	}
-	return l.renew(ctx)
+	return l.heed(err)
+}
+
+// heed seals the generator if err says that what was granted is lost, before anything else happens.
+func (l *Lease) heed(err error) error {
+	if !lost(err) {
+		return err
+	}
+	l.mu.Lock()
+	seal, had := l.seal, l.use.cur != nil
+	l.drop(err)
+	l.mu.Unlock()
+	if seal != nil {
+		seal()
+	}
+	if had {
+		l.opts.Logger.Warn("lease lost", "namespace", l.name, "label", l.opts.Label, "cause", err)
+	}
+	return err
 }
 
 // note remembers how the last attempt went, with before as the grant until then and began as its begin, and when the next is due.
@@ -145,31 +174,30 @@ func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
 	defer l.mu.Unlock()
 	now := l.world.Now()
 	if err == nil {
-		if l.failures > 0 {
-			l.opts.Logger.Info("lease renewed again", "namespace", l.name, "label", l.opts.Label, "failures", l.failures)
+		if l.pace.failures > 0 {
+			l.opts.Logger.Info("lease renewed again", "namespace", l.name, "label", l.opts.Label, "failures", l.pace.failures)
 		}
-		l.trouble, l.failures = nil, 0
-		if before != nil && l.renewAt.Before(began) {
-			began = l.renewAt
+		l.trouble, l.pace.failures = nil, 0
+		if before != nil && l.pace.renewAt.Before(began) {
+			began = l.pace.renewAt
 		}
-		l.renewed, l.took = now, now.Sub(began)
-		l.renewAt = l.next(now)
-		l.earliest = now.Add(min(l.opts.TTL/100, 20*time.Millisecond))
-		if l.cur != nil && before != nil && *l.cur == *before {
+		l.pace.renewed, l.pace.took = now, now.Sub(began)
+		l.pace.renewAt = l.next(now)
+		l.pace.earliest = now.Add(min(l.opts.TTL/100, 20*time.Millisecond))
+		if l.use.cur != nil && before != nil && *l.use.cur == *before {
 			// Nothing was gained: a stretch that is used up lies ahead, or the clock is behind. It may be set right at any moment, and callers wait for
 			// a second by default.
-			l.earliest = now.Add(min(l.opts.TTL/10, 400*time.Millisecond))
+			l.pace.earliest = now.Add(min(l.opts.TTL/10, 400*time.Millisecond))
 		}
 		return
 	}
 	l.trouble = err
-	l.earliest = now.Add(l.backoff(l.failures))
-	l.renewAt = l.earliest
-	l.failures++
-	close(l.changed) // waiting callers learn of the trouble when they give up
-	l.changed = make(chan struct{})
-	if l.failures&(l.failures-1) == 0 { // the 1st, 2nd, 4th, …: an outage does not flood the log
-		l.opts.Logger.Warn("lease not renewed", "namespace", l.name, "label", l.opts.Label, "failures", l.failures, "cause", err)
+	l.pace.earliest = now.Add(l.backoff(l.pace.failures))
+	l.pace.renewAt = l.pace.earliest
+	l.pace.failures++
+	l.tell()                                      // waiting callers learn of the trouble when they give up
+	if l.pace.failures&(l.pace.failures-1) == 0 { // the 1st, 2nd, 4th, …: an outage does not flood the log
+		l.opts.Logger.Warn("lease not renewed", "namespace", l.name, "label", l.opts.Label, "failures", l.pace.failures, "cause", err)
 	}
 	if fatal(err) {
 		l.end(fmt.Errorf("lease: namespace %q: %w: %w", l.name, ErrEnded, err))
@@ -182,23 +210,50 @@ func fatal(err error) bool {
 	return errors.As(err, &m) || errors.Is(err, ErrReplaced) || errors.Is(err, snowfence.ErrLifetime) || errors.Is(err, errDeleted)
 }
 
-// publish makes what the store acknowledged available to Grant.
-func (l *Lease) publish(until int64) {
-	h := l.hold
-	g := snowfence.Grant{Node: h.records[0].Node, From: h.from, Until: until, Nodes: int64(len(h.records))}
-	l.known = max(l.known, until)
+// publish makes what the claim was granted available to Grant.
+func (l *Lease) publish(g snowfence.Grant) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.spent {
+	u := &l.use
+	if u.spent {
 		return
 	}
-	if l.cur == nil || l.cur.Node != g.Node || l.cur.From != g.From {
-		l.handed = false
+	if u.cur == nil || u.cur.Node != g.Node || u.cur.From != g.From {
+		u.handed = false
 	}
-	l.cur, l.of = &g, h
-	if until > l.need {
-		l.need = -1
+	u.cur, u.of = &g, l.claim.held
+	if g.Until > l.demand.need {
+		l.demand.need = -1
 	}
+	l.tell()
+}
+
+// drop forgets the grant in memory. mu is held.
+func (l *Lease) drop(cause error) {
+	l.use.cur, l.use.of, l.use.handed = nil, nil, false
+	if cause != nil {
+		l.trouble = cause
+	}
+	l.tell()
+}
+
+// tell wakes all who wait for a change. mu is held.
+func (l *Lease) tell() {
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
+
+// lock waits for the right to use the claim, and interrupts the keeper if it has it.
+func (l *Lease) lock(ctx context.Context) error {
+	l.mu.Lock()
+	if l.stopOp != nil {
+		l.stopOp()
+	}
+	l.mu.Unlock()
+	if l.world.Wait(-1, l.ops, ctx.Done()) != 0 {
+		return fmt.Errorf("lease: namespace %q: the store is busy with a renewal: %w", l.name, ctx.Err())
+	}
+	return nil
+}
+
+func (l *Lease) unlock() { l.ops <- struct{}{} }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -24,26 +25,26 @@ func TestWhenALeaseIsAttended(t *testing.T) {
 		want time.Duration
 	}{
 		"in time":               {"", func(*Lease, time.Time, int64) {}, 5 * time.Second},
-		"nobody wants it":       {"", func(l *Lease, _ time.Time, _ int64) { l.want = false }, time.Hour},
-		"nearly idle":           {"", func(l *Lease, now time.Time, _ int64) { l.used = now.Add(1 - time.Minute) }, 5 * time.Second},
-		"idle":                  {"", func(l *Lease, now time.Time, _ int64) { l.used = now.Add(-time.Minute) }, time.Hour},
-		"nothing held":          {"", func(l *Lease, now time.Time, _ int64) { l.cur, l.earliest = nil, now.Add(3*ms) }, 3 * ms},
-		"the last tick is next": {"", func(l *Lease, _ time.Time, _ int64) { l.need = l.cur.Until - 1 }, 5 * time.Second},
-		"the grant is used up":  {"", func(l *Lease, _ time.Time, _ int64) { l.need = l.cur.Until }, 1 * ms},
-		"and further":           {"", func(l *Lease, _ time.Time, _ int64) { l.need = l.cur.Until + 9 }, 10 * ms},
+		"nobody wants it":       {"", func(l *Lease, _ time.Time, _ int64) { l.demand.want = false }, time.Hour},
+		"nearly idle":           {"", func(l *Lease, now time.Time, _ int64) { l.demand.used = now.Add(1 - time.Minute) }, 5 * time.Second},
+		"idle":                  {"", func(l *Lease, now time.Time, _ int64) { l.demand.used = now.Add(-time.Minute) }, time.Hour},
+		"nothing held":          {"", func(l *Lease, now time.Time, _ int64) { l.use.cur, l.pace.earliest = nil, now.Add(3*ms) }, 3 * ms},
+		"the last tick is next": {"", func(l *Lease, _ time.Time, _ int64) { l.demand.need = l.use.cur.Until - 1 }, 5 * time.Second},
+		"the grant is used up":  {"", func(l *Lease, _ time.Time, _ int64) { l.demand.need = l.use.cur.Until }, 1 * ms},
+		"and further":           {"", func(l *Lease, _ time.Time, _ int64) { l.demand.need = l.use.cur.Until + 9 }, 10 * ms},
 		"and as far as a renewal reaches": {
-			"", func(l *Lease, _ time.Time, target int64) { l.cur.Until, l.need = target-5, target-1 }, 0,
+			"", func(l *Lease, _ time.Time, target int64) { l.use.cur.Until, l.demand.need = target-5, target-1 }, 0,
 		},
-		"and less far":  {"", func(l *Lease, _ time.Time, target int64) { l.cur.Until, l.need = target-50, target-20 }, 0},
-		"and far ahead": {"", func(l *Lease, _ time.Time, target int64) { l.need = target + 100_000 }, 5 * time.Second},
+		"and less far":  {"", func(l *Lease, _ time.Time, target int64) { l.use.cur.Until, l.demand.need = target-50, target-20 }, 0},
+		"and far ahead": {"", func(l *Lease, _ time.Time, target int64) { l.demand.need = target + 100_000 }, 5 * time.Second},
 		"but it failed lately": {
 			"", func(l *Lease, now time.Time, target int64) {
-				l.cur.Until, l.need, l.earliest = target-50, target-20, now.Add(7*ms)
+				l.use.cur.Until, l.demand.need, l.pace.earliest = target-50, target-20, now.Add(7*ms)
 			},
 			7 * ms,
 		},
 		"a tick longer than the ttl": {
-			"time=31,node=8,seq=12,tick=1m,epoch=2025-01-01", func(l *Lease, _ time.Time, target int64) { l.cur.Until, l.need = target-1, target-1 }, 0,
+			"time=31,node=8,seq=12,tick=1m,epoch=2025-01-01", func(l *Lease, _ time.Time, target int64) { l.use.cur.Until, l.demand.need = target-1, target-1 }, 0,
 		},
 	} {
 		spec := c.spec
@@ -55,8 +56,8 @@ func TestWhenALeaseIsAttended(t *testing.T) {
 		l := g.l
 		l.opts.Idle, l.opts.TTL = time.Minute, ttl
 		target := l.ticks.target(g.now)
-		l.cur = &snowfence.Grant{Node: 5, From: target - 100, Until: target}
-		l.used, l.renewAt = p.now, p.now.Add(5*time.Second)
+		l.use.cur = &snowfence.Grant{Node: 5, From: target - 100, Until: target}
+		l.demand.used, l.pace.renewAt = p.now, p.now.Add(5*time.Second)
 		c.set(l, p.now, target)
 		if d := l.plan(); d != c.want {
 			t.Errorf("%s: after %v, not %v", name, d, c.want)
@@ -70,7 +71,7 @@ func TestKeeper(t *testing.T) { synctest.Test(t, keeper) }
 func keeper(t *testing.T) {
 	g := holding(t)
 	p := g.pace()
-	g.l.used, g.l.renewAt = p.now, p.now.Add(5*time.Second)
+	g.l.demand.used, g.l.pace.renewAt = p.now, p.now.Add(5*time.Second)
 	renewals := 0
 	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
 		if renewals++; renewals == 3 {
@@ -111,7 +112,7 @@ func attending(t *testing.T) {
 	}{
 		"all is well": {func(*stage, *asking) {}, 1, 1, nil, false, true},
 		"nobody wants it": {func(g *stage, _ *asking) {
-			g.l.want = false
+			g.l.demand.want = false
 			g.st.onGet = func([]Key) error { t.Error("the store was asked"); return nil }
 		}, 0, 0, nil, false, true},
 		"no answer": {func(g *stage, _ *asking) {
@@ -137,7 +138,7 @@ func attending(t *testing.T) {
 		}, 2, 1, nil, false, false},
 		"lost, since the store was replaced while it was read": {func(g *stage, _ *asking) {
 			g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
-			_ = g.l.renew(t.Context())
+			_ = g.do(g.c.renew(t.Context()))
 			g.st.swaps = 0
 			g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
 				g.st.onSwap = nil
@@ -147,11 +148,11 @@ func attending(t *testing.T) {
 			}
 		}, 1, 0, ErrReplaced, true, false},
 		"another layout": {func(g *stage, _ *asking) {
-			g.l.hold, g.l.cur = nil, nil
+			g.c.held, g.l.use.cur = nil, nil
 			g.rename(func(ns *Namespace) { ns.Fingerprint = "another" })
 		}, 0, 1, &MismatchError{}, true, false},
 		"the give-back of the grant before fails": {func(g *stage, _ *asking) {
-			g.l.spent = true
+			g.l.use.spent = true
 			g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.st.onSwap = nil; return silent(len(ws)) }
 		}, 1, 1, errSilent, false, false},
 		"interrupted": {func(g *stage, _ *asking) {
@@ -179,8 +180,8 @@ func attending(t *testing.T) {
 		if g.st.swaps != c.swaps || a.asked != c.asked {
 			t.Errorf("%s: %d writes, and asked %d times for the identity, not %d and %d", name, g.st.swaps, a.asked, c.swaps, c.asked)
 		}
-		if (g.l.life.Err() != nil) != c.ended || (g.l.cur != nil) != c.healed {
-			t.Errorf("%s: ended %v, in use %+v", name, g.l.life.Err(), g.l.cur)
+		if (g.l.life.Err() != nil) != c.ended || (g.l.use.cur != nil) != c.healed {
+			t.Errorf("%s: ended %v, in use %+v", name, g.l.life.Err(), g.l.use.cur)
 		}
 		if len(p.limits) != 1 || p.limits[0] != 15*time.Second {
 			t.Errorf("%s: time limits of %v", name, p.limits)
@@ -200,15 +201,15 @@ func attending(t *testing.T) {
 	g.l.st = &asking{scripted: g.st, after: func() { g.l.stopOp() }}
 	g.l.trouble = errSilent
 	g.l.attend()
-	if g.l.trouble != nil || g.l.renewed != p.now {
+	if g.l.trouble != nil || g.l.pace.renewed != p.now {
 		t.Errorf("a renewal that was acknowledged left the trouble %v", g.l.trouble)
 	}
 	// An acquisition in doubt that was written is one.
 	g = empty(t, withRollback)
 	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error { g.st.onSwap = nil; do(ws); return silent(len(ws)) }
-	_ = g.l.acquire(t.Context(), false)
-	if g.l.attend(); g.l.cur == nil || g.l.hold.pending {
-		t.Errorf("after an acquisition in doubt %+v is used, still in doubt: %t", g.l.cur, g.l.hold.pending)
+	_ = g.do(g.c.acquire(t.Context(), false))
+	if g.l.attend(); g.l.use.cur == nil || g.c.held.pending {
+		t.Errorf("after an acquisition in doubt %+v is used, still in doubt: %t", g.l.use.cur, g.c.held.pending)
 	}
 	// Whoever has the store when the life ends keeps it.
 	g = holding(t)
@@ -243,13 +244,13 @@ func TestNotesOfALease(t *testing.T) {
 		g := empty(t, withRollback)
 		p := g.pace()
 		l := g.l
-		l.opts.TTL, l.cur, l.renewAt = c.ttl, c.cur, p.now.Add(-time.Second-c.due)
-		l.trouble, l.failures = errSilent, 3
+		l.opts.TTL, l.use.cur, l.pace.renewAt = c.ttl, c.cur, p.now.Add(-time.Second-c.due)
+		l.trouble, l.pace.failures = errSilent, 3
 		l.note(nil, c.before, p.now.Add(-time.Second))
-		if l.trouble != nil || l.failures != 0 || l.renewed != p.now || l.took != c.took || l.earliest != p.now.Add(c.earliest) {
-			t.Errorf("%s: it took %v, and the earliest is in %v: %v, %d", name, l.took, l.earliest.Sub(p.now), l.trouble, l.failures)
+		if l.trouble != nil || l.pace.failures != 0 || l.pace.renewed != p.now || l.pace.took != c.took || l.pace.earliest != p.now.Add(c.earliest) {
+			t.Errorf("%s: it took %v, and the earliest is in %v: %v, %d", name, l.pace.took, l.pace.earliest.Sub(p.now), l.trouble, l.pace.failures)
 		}
-		if d := l.renewAt.Sub(p.now); d < c.ttl*3/10 || d > c.ttl*4/10 {
+		if d := l.pace.renewAt.Sub(p.now); d < c.ttl*3/10 || d > c.ttl*4/10 {
 			t.Errorf("%s: the next renewal is in %v", name, d)
 		}
 	}
@@ -267,7 +268,7 @@ func TestNotesOfALease(t *testing.T) {
 		default:
 			t.Error("who waits is not told of the trouble")
 		}
-		if !errors.Is(g.l.trouble, errSilent) || g.l.failures != i+1 || !g.l.earliest.After(p.now) || g.l.renewAt != g.l.earliest {
+		if !errors.Is(g.l.trouble, errSilent) || g.l.pace.failures != i+1 || !g.l.pace.earliest.After(p.now) || g.l.pace.renewAt != g.l.pace.earliest {
 			t.Errorf("after %d failures: %+v", i+1, g.l.trouble)
 		}
 	}
@@ -315,18 +316,53 @@ func TestPublishedGrants(t *testing.T) {
 		"none before":       {nil, false},
 	} {
 		g := empty(t, withRollback)
-		g.l.hold = &hold{records: []Record{{Key: Key{"n", 5}}}, from: 10}
+		grant := snowfence.Grant{Node: 5, From: 10, Until: 30, Nodes: 1}
 		for _, n := range []struct{ need, left int64 }{{29, -1}, {30, 30}, {31, 31}} {
-			g.l.cur, g.l.handed, g.l.need, g.l.known = c.cur, true, n.need, 25
-			g.l.publish(30)
-			if g.l.handed != c.handed || g.l.need != n.left || g.l.known != 30 || *g.l.cur != (snowfence.Grant{Node: 5, From: 10, Until: 30, Nodes: 1}) {
-				t.Errorf("%s, needed past %d: handed %t, needed past %d, known %d: %+v", name, n.need, g.l.handed, g.l.need, g.l.known, *g.l.cur)
+			g.l.use.cur, g.l.use.handed, g.l.demand.need = c.cur, true, n.need
+			g.l.publish(grant)
+			if g.l.use.handed != c.handed || g.l.demand.need != n.left || *g.l.use.cur != grant {
+				t.Errorf("%s, needed past %d: handed %t, needed past %d: %+v", name, n.need, g.l.use.handed, g.l.demand.need, *g.l.use.cur)
 			}
 		}
-		g.l.known, g.l.spent, g.l.cur = 99, true, nil
-		g.l.publish(30)
-		if g.l.known != 99 || g.l.cur != nil {
-			t.Errorf("%s: a grant of somebody who is gone is used: %+v; known %d", name, g.l.cur, g.l.known)
+		g.l.use.spent, g.l.use.cur = true, nil
+		g.l.publish(grant)
+		if g.l.use.cur != nil {
+			t.Errorf("%s: a grant of somebody who is gone is used: %+v", name, g.l.use.cur)
+		}
+	}
+}
+
+// order is a log that notes what it is told among other steps.
+type order struct {
+	slog.Handler
+	steps *[]string
+}
+
+func (o order) Enabled(context.Context, slog.Level) bool { return true }
+
+func (o order) Handle(_ context.Context, r slog.Record) error {
+	*o.steps = append(*o.steps, r.Message)
+	return nil
+}
+
+// Whatever tells of a loss comes after the seal, because a log may be slow.
+func TestNothingIsLoggedBeforeTheSeal(t *testing.T) {
+	for name, revision := range map[string]int64{"another holder": 9, "a store that rolled back": 0} {
+		g := holding(t)
+		g.pace()
+		var steps []string
+		g.l.opts.Logger = slog.New(order{slog.DiscardHandler, &steps})
+		_, err := g.l.Bind(func() int64 { steps = append(steps, "sealed"); return 0 })
+		g.must(err)
+		g.handed()
+		g.c.held.unanswered["a write of ours"] = true
+		r := g.record(5)
+		old := r.Nonce
+		r.Nonce, r.Revision = "another", revision
+		g.must(g.st.Memory.Swap(t.Context(), []Write{{old, r}})[0])
+		g.l.attend()
+		if len(steps) < 2 || steps[0] != "sealed" || slices.Contains(steps, "the store was set back") != (revision == 0) {
+			t.Errorf("%s: %q", name, steps)
 		}
 	}
 }

@@ -10,29 +10,16 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// Lease is a fence kept in a store: a node, renewed in the background, and another grant when it is lost. It is a lifetime: it begins with Open and
-// ends with Close, with Orphan, or when it cannot heal (Done). All methods are safe for concurrent use; the fence serves one generator at a time.
+// Lease is a fence kept in a store: a node, renewed in the background, and another grant when it is
+// lost. It is a lifetime: it begins with Open and ends with Close, with Orphan, or when it cannot
+// heal (Done). All methods are safe for concurrent use; the fence serves one generator at a time.
+//
+// It keeps a claim: the claim knows the rules of the store, and the lease when to ask it, who uses
+// what was granted, and whom to seal.
 type Lease struct {
-	st     Store
-	name   string
-	scheme *snowfence.Scheme
-	opts   Options
-	ticks  ticker
-	boot   string // identity of this holder, see holder.go
-	secret string // of boot
-
-	world   world.World
-	ops     chan struct{} // who has taken the one value out may talk to the store and touch the fields of ops below
-	hold    *hold         // nil when nothing is held
-	own     []Key         // held last, and perhaps still
-	lostTo  *hold         // lost, and not yet seen to whom
-	suspect *int64        // the store went back behind this generation: raise the floor before the next grant; nil when it did not
-	known   int64         // highest tick any grant of this process reached
-	watched bool          // a server keeps the store from holders; see [Holders]
-	seen    []Record      // over a server: what it showed last of our own records, signed
-	refused map[int64]error
-	offers  *offers   // nodes for leases that are opened together; nil for one opened alone
-	slot    time.Time // one of the times at which it is renewed; zero for one opened alone. See next
+	*setup
+	ops   chan struct{} // semaphore of one: hold it to use claim
+	claim *claim
 
 	life   context.Context // ends with the lease
 	end    context.CancelCauseFunc
@@ -41,40 +28,33 @@ type Lease struct {
 	kicked chan struct{} // wakes the keeper
 	once   sync.Once     // of stop
 
-	mu           sync.Mutex
-	cur          *snowfence.Grant // what may be used; nil when nothing
-	of           *hold            // of cur
-	owed         *owed            // the last grant that was sealed and is to be given back; nil when there was none
-	keptUntil    int64            // no write that was sent makes the store keep a node for us for longer; 0 when it keeps none
-	keptNode     int64            // the node of that write
-	handed       bool             // cur was given to somebody
-	spent        bool             // what is held was given to somebody who is gone: it must not be given out again
-	want         bool             // somebody needs a grant: keep one
-	need         int64            // highest tick somebody waits to get past, −1 when nobody does
-	used         time.Time        // last call of Grant
-	bound        bool
-	seal         func() int64
+	mu           sync.Mutex // of what follows
+	use          use
+	demand       demand
+	pace         pace
+	seal         func() int64  // of the bound generator; nil when there is none
 	oneGenerator bool          // the lease is closed with its generator
 	trouble      error         // what went wrong last; nil after a success
-	changed      chan struct{} // closed and replaced when cur or trouble change
+	changed      chan struct{} // closed and replaced when use or trouble change
 	stopOp       context.CancelFunc
-	failures     int
-	renewAt      time.Time // when the next renewal is due
-	renewed      time.Time // when the store acknowledged the last one
-	took         time.Duration
 	closing      chan struct{} // closed when the first Close returns; nil before it
 	result       error         // of the first Close
-	earliest     time.Time     // no attempt before, whatever the need
 }
 
-// hold is what the store is known to keep of ours.
-type hold struct {
-	records    []Record // of the block, as last acknowledged or adopted
-	unanswered map[string]bool
-	generation int64 // of the namespace
-	floor      int64 // of the namespace when the grant was computed; confirmed once it was found to be the same after the swap
-	from       int64 // of the grant
-	pending    bool  // it is not known whether the acquisition was written
+// use is what is made of the grant that the claim has.
+type use struct {
+	cur    *snowfence.Grant // what may be used; nil when nothing
+	of     *hold            // of cur
+	owed   *owed            // the last grant that was sealed and waits to be given back; nil when there was none
+	handed bool             // cur was given to somebody
+	spent  bool             // what is held was given to somebody who is gone: it is never given out again
+}
+
+// demand is what callers want of the lease.
+type demand struct {
+	want bool      // somebody needs a grant: keep one
+	need int64     // highest tick somebody waits to get past, −1 when nobody does
+	used time.Time // last call of Grant
 }
 
 // Open acquires a lease in a namespace of a store and keeps it. It needs the namespace to exist unless Options.Create is set, and waits
@@ -92,45 +72,41 @@ func Open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, 
 }
 
 func open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, opts Options, together *offers) (_ *Lease, err error) {
-	w := world.From(ctx)
-	l := newLease(w, st, namespace, s, opts)
-	l.offers = together
-	if p, ok := st.(Pinner); ok {
-		if l.unpin, err = p.Pin(ctx); err != nil {
-			return nil, fmt.Errorf("lease: namespace %q: %w", namespace, err)
-		}
+	l := newLease(newSetup(world.From(ctx), st, namespace, s, opts))
+	if l.unpin, err = pin(ctx, st, namespace); err != nil {
+		return nil, err
 	}
+	c := l.claim
+	c.offers = together
 	if together == nil || !together.known() {
-		err = l.register(ctx)
+		err = c.register(ctx)
 	}
+	var g snowfence.Grant
 	if err == nil {
-		err = l.first(ctx)
+		g, err = c.first(ctx)
 	}
 	if err != nil {
 		l.unpin()
 		return nil, err
 	}
-	l.offers = nil
-	l.renewed = w.Now()
-	l.renewAt = l.next(l.renewed)
-	w.Go(l.keep)
+	c.offers = nil
+	l.publish(g)
+	l.pace.renewed = l.world.Now()
+	l.pace.renewAt = l.next(l.pace.renewed)
+	l.world.Go(l.keep)
 	return l, nil
 }
 
 // newLease returns a lease that holds nothing yet.
-func newLease(w world.World, st Store, namespace string, s *snowfence.Scheme, opts Options) *Lease {
+func newLease(s *setup) *Lease {
 	l := &Lease{
-		st: st, name: namespace, scheme: s, opts: opts, world: w,
-		ticks:   ticker{s.Layout(), s.MaxTick(), opts.TTL},
-		ops:     make(chan struct{}, 1),
-		refused: map[int64]error{},
-		done:    make(chan struct{}), kicked: make(chan struct{}, 1), changed: make(chan struct{}),
-		want: true, need: -1, used: w.Now(),
-		unpin: func() {},
+		setup: s, claim: newClaim(s), ops: make(chan struct{}, 1),
+		done: make(chan struct{}), kicked: make(chan struct{}, 1), changed: make(chan struct{}),
+		demand: demand{want: true, need: -1, used: s.world.Now()},
+		unpin:  func() {},
 	}
-	l.identify()
 	l.unlock()
-	l.life, l.end = context.WithCancelCause(world.With(context.Background(), w))
+	l.life, l.end = context.WithCancelCause(world.With(context.Background(), s.world))
 	return l
 }
 
@@ -141,24 +117,29 @@ func (l *Lease) Scheme() *snowfence.Scheme { return l.scheme }
 func (l *Lease) Bind(seal func() int64) (func(), error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.bound {
+	if l.seal != nil {
 		return nil, snowfence.ErrBound
 	}
-	l.bound, l.seal = true, seal
+	l.seal = seal
 	l.retire()
 	return sync.OnceFunc(func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.bound, l.seal, l.want = false, nil, false
+		l.seal, l.demand.want = nil, false
 		l.retire()
 	}), nil
 }
 
 // retire drops a grant of which somebody may have used a part nobody told us of: another generator must not get it. mu is held.
 func (l *Lease) retire() {
-	if l.handed {
-		l.cur, l.of, l.handed, l.spent = nil, nil, false, true
+	if l.use.handed {
+		l.spend()
 	}
+}
+
+// spend sees to it that what is held is not given out again. mu is held.
+func (l *Lease) spend() {
+	l.use.cur, l.use.of, l.use.handed, l.use.spent = nil, nil, false, true
 }
 
 // Grant implements [snowfence.Fence]: it answers from memory when the store has acknowledged a grant past after, and otherwise waits for a
@@ -169,14 +150,14 @@ func (l *Lease) Grant(ctx context.Context, after int64) (snowfence.Grant, error)
 	}
 	for {
 		l.mu.Lock()
-		l.used, l.want = l.world.Now(), true
-		if l.cur != nil && l.cur.Until > after {
-			l.handed = true
-			g := *l.cur
+		l.demand.used, l.demand.want = l.world.Now(), true
+		if l.use.cur != nil && l.use.cur.Until > after {
+			l.use.handed = true
+			g := *l.use.cur
 			l.mu.Unlock()
 			return g, nil
 		}
-		l.need = max(l.need, after)
+		l.demand.need = max(l.demand.need, after)
 		changed, trouble := l.changed, l.trouble
 		l.mu.Unlock()
 		if l.life.Err() != nil {
@@ -224,9 +205,9 @@ type Status struct {
 func (l *Lease) Status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := Status{Trouble: l.trouble, Label: l.opts.Label, Renewed: l.renewed, Took: l.took}
-	if l.cur != nil {
-		s.Grant, s.Held = *l.cur, true
+	s := Status{Trouble: l.trouble, Label: l.opts.Label, Renewed: l.pace.renewed, Took: l.pace.took}
+	if l.use.cur != nil {
+		s.Grant, s.Held = *l.use.cur, true
 	}
 	return s
 }

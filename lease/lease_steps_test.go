@@ -25,14 +25,14 @@ func over(t *testing.T) context.Context {
 func TestGrantFromMemory(t *testing.T) {
 	g := holding(t)
 	g.pace()
-	until := g.l.cur.Until
-	if grant, err := g.l.Grant(over(t), until-1); err != nil || grant.Until != until || g.l.need != -1 || !g.l.handed {
-		t.Errorf("before the last tick: %+v, %v, needed past %d", grant, err, g.l.need)
+	until := g.l.use.cur.Until
+	if grant, err := g.l.Grant(over(t), until-1); err != nil || grant.Until != until || g.l.demand.need != -1 || !g.l.use.handed {
+		t.Errorf("before the last tick: %+v, %v, needed past %d", grant, err, g.l.demand.need)
 	}
 	for _, c := range []struct{ after, need int64 }{{until, until}, {until + 9, until + 9}, {until + 2, until + 9}} {
 		_, err := g.l.Grant(over(t), c.after)
-		if !errors.Is(err, snowfence.ErrFenced) || !errors.Is(err, context.Canceled) || g.l.need != c.need {
-			t.Errorf("past tick %d: %v, needed past %d", c.after, err, g.l.need)
+		if !errors.Is(err, snowfence.ErrFenced) || !errors.Is(err, context.Canceled) || g.l.demand.need != c.need {
+			t.Errorf("past tick %d: %v, needed past %d", c.after, err, g.l.demand.need)
 		}
 		if err == nil || !strings.Contains(err.Error(), "has not acknowledged a later grant yet") {
 			t.Errorf("past tick %d: %v", c.after, err)
@@ -43,14 +43,14 @@ func TestGrantFromMemory(t *testing.T) {
 		t.Errorf("without an answer: %v", err)
 	}
 	last := g.l.scheme.MaxTick()
-	g.l.cur.Until = last + 1
+	g.l.use.cur.Until = last + 1
 	if grant, err := g.l.Grant(over(t), last); err != nil || grant.Until != last+1 {
 		t.Errorf("the last tick: %+v, %v", grant, err)
 	}
 	if _, err := g.l.Grant(over(t), last+1); !errors.Is(err, snowfence.ErrLifetime) {
 		t.Errorf("past the last tick: %v", err)
 	}
-	g.l.cur = nil
+	g.l.use.cur = nil
 	if s := g.l.Status(); s.Held || !errors.Is(s.Trouble, errSilent) {
 		t.Errorf("nothing is held: %+v", s)
 	}

@@ -110,7 +110,8 @@ func edit(ctx context.Context, st Store, namespace string, node int64, change fu
 			return r, nil // never leased
 		}
 		old := rs[0].Nonce
-		r = vacated(world.From(ctx), r)
+		w := world.From(ctx)
+		r = vacated(w, r, w.Text())
 		if old == "" {
 			r.Generation, r.Until, r.From, r.PrevUntil = ns.Generation, ns.Floor, ns.Floor, ns.Floor
 		}

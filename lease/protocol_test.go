@@ -74,6 +74,7 @@ type stage struct {
 	*testing.T
 	st  *scripted
 	l   *Lease
+	c   *claim // of l
 	now time.Time
 }
 
@@ -98,7 +99,8 @@ func empty(t *testing.T, spec string, keys ...*snowfence.Key) *stage {
 	if _, err := CreateNamespace(t.Context(), g.st, "n", s, nil); err != nil {
 		t.Fatal(err)
 	}
-	g.l = newLease(world.Real(), g.st, "n", s, opts)
+	g.l = newLease(newSetup(world.Real(), g.st, "n", s, opts))
+	g.c = g.l.claim
 	return g
 }
 
@@ -107,8 +109,16 @@ const withRollback = "time=41,rollback=2,node=8,seq=12,epoch=2025-01-01"
 func holding(t *testing.T) *stage {
 	t.Helper()
 	g := empty(t, withRollback)
-	g.must(g.l.acquire(t.Context(), false))
+	g.must(g.do(g.c.acquire(t.Context(), false)))
 	return g
+}
+
+// do keeps what an operation of the claim was granted, or lost, as a keeper does.
+func (g *stage) do(grant snowfence.Grant, err error) error {
+	if err == nil {
+		g.l.publish(grant)
+	}
+	return g.l.heed(err)
 }
 
 func (g *stage) must(err error) {
@@ -161,25 +171,25 @@ func (g *stage) late() {
 // goes on from the late write.
 func TestRenewalAfterLateWrite(t *testing.T) {
 	g := holding(t)
-	before := *g.l.cur
+	before := *g.l.use.cur
 	g.late()
 	g.now = g.now.Add(time.Second)
-	if err := g.l.renew(t.Context()); !errors.Is(err, errSilent) {
+	if err := g.do(g.c.renew(t.Context())); !errors.Is(err, errSilent) {
 		t.Fatal(err)
 	}
 	g.now = g.now.Add(time.Second)
-	if err := g.l.renew(t.Context()); err == nil || lost(err) {
+	if err := g.do(g.c.renew(t.Context())); err == nil || lost(err) {
 		t.Fatalf("a write of our own came in between: %v", err)
 	}
-	if *g.l.cur != before {
-		t.Errorf("a write that was lost is used: %+v after %+v", *g.l.cur, before)
+	if *g.l.use.cur != before {
+		t.Errorf("a write that was lost is used: %+v after %+v", *g.l.use.cur, before)
 	}
-	g.must(g.l.renew(t.Context()))
-	if r := g.record(5); g.l.cur.Until != r.Until || r.Until <= before.Until {
-		t.Errorf("after the next renewal %+v is used, and %+v stands there", *g.l.cur, r)
+	g.must(g.do(g.c.renew(t.Context())))
+	if r := g.record(5); g.l.use.cur.Until != r.Until || r.Until <= before.Until {
+		t.Errorf("after the next renewal %+v is used, and %+v stands there", *g.l.use.cur, r)
 	}
-	if len(g.l.hold.unanswered) != 0 {
-		t.Errorf("%d writes are still in doubt", len(g.l.hold.unanswered))
+	if len(g.c.held.unanswered) != 0 {
+		t.Errorf("%d writes are still in doubt", len(g.c.held.unanswered))
 	}
 }
 
@@ -189,7 +199,7 @@ func TestRenewalInDoubtAndSomebodyElse(t *testing.T) {
 	for name, unreadable := range map[string]bool{"read": false, "unreadable": true} {
 		g := holding(t)
 		g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
-		_ = g.l.renew(t.Context())
+		_ = g.do(g.c.renew(t.Context()))
 		g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
 			g.change(5, func(r *Record) { r.Holder = "other" })
 			if unreadable {
@@ -197,11 +207,11 @@ func TestRenewalInDoubtAndSomebodyElse(t *testing.T) {
 			}
 			return do(ws)
 		}
-		if err := g.l.renew(t.Context()); !lost(err) {
+		if err := g.do(g.c.renew(t.Context())); !lost(err) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if g.l.cur != nil || g.l.hold != nil {
-			t.Errorf("%s: still used: %+v", name, g.l.cur)
+		if g.l.use.cur != nil || g.c.held != nil {
+			t.Errorf("%s: still used: %+v", name, g.l.use.cur)
 		}
 		if g.l.trouble == nil {
 			t.Errorf("%s: who asks for a grant does not learn why there is none", name)
@@ -216,7 +226,7 @@ func TestNothingIsSentAfterTheEnd(t *testing.T) {
 	g.st.swaps = 0
 	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
 	cancel()
-	if err := g.l.renew(ctx); !errors.Is(err, context.Canceled) || g.st.swaps != 0 {
+	if err := g.do(g.c.renew(ctx)); !errors.Is(err, context.Canceled) || g.st.swaps != 0 {
 		t.Errorf("%v, and %d writes", err, g.st.swaps)
 	}
 }
@@ -226,14 +236,14 @@ func TestDoubtIsBounded(t *testing.T) {
 	g := holding(t)
 	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
 	for range 2 * maxUnanswered {
-		_ = g.l.renew(t.Context())
+		_ = g.do(g.c.renew(t.Context()))
 	}
-	if n := len(g.l.hold.unanswered); n != maxUnanswered {
+	if n := len(g.c.held.unanswered); n != maxUnanswered {
 		t.Errorf("%d writes in doubt are remembered, not %d", n, maxUnanswered)
 	}
 	g.st.onSwap = nil
-	g.must(g.l.renew(t.Context()))
-	if n := len(g.l.hold.unanswered); n != 0 {
+	g.must(g.do(g.c.renew(t.Context())))
+	if n := len(g.c.held.unanswered); n != 0 {
 		t.Errorf("%d writes are in doubt after one was acknowledged", n)
 	}
 }
@@ -249,12 +259,12 @@ func TestLapsedGrantIsTakenAnewOrNotAtAll(t *testing.T) {
 		}
 		return nil
 	}
-	if err := g.l.renew(t.Context()); !errors.Is(err, errSilent) {
+	if err := g.do(g.c.renew(t.Context())); !errors.Is(err, errSilent) {
 		t.Errorf("without the namespace: %v", err)
 	}
 	g.st.onGet = nil
 	g.now = g.now.Add(100 * 365 * 24 * time.Hour)
-	if err := g.l.renew(t.Context()); !errors.Is(err, snowfence.ErrLifetime) {
+	if err := g.do(g.c.renew(t.Context())); !errors.Is(err, snowfence.ErrLifetime) {
 		t.Errorf("after the last tick: %v", err)
 	}
 	if r := g.record(5); r != before {
@@ -282,10 +292,10 @@ func TestConfirmReadsTheNamespace(t *testing.T) {
 		"a store":                        {func(ns *Namespace) { ns.Identity = "another" }, true, false, true},
 	} {
 		g := empty(t, withRollback)
-		act := func() error { return g.l.acquire(t.Context(), false) }
+		act := func() error { return g.do(g.c.acquire(t.Context(), false)) }
 		if c.held {
 			g.must(act())
-			act = func() error { return g.l.renew(t.Context()) }
+			act = func() error { return g.do(g.c.renew(t.Context())) }
 		}
 		g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
 			g.st.onSwap = nil
@@ -294,11 +304,11 @@ func TestConfirmReadsTheNamespace(t *testing.T) {
 			return errs
 		}
 		err := act()
-		if (err == nil) != c.ok || err != nil && !lost(err) || (g.l.cur != nil) != c.ok {
-			t.Errorf("%s changed after the swap: %v, and %+v is used", name, err, g.l.cur)
+		if (err == nil) != c.ok || err != nil && !lost(err) || (g.l.use.cur != nil) != c.ok {
+			t.Errorf("%s changed after the swap: %v, and %+v is used", name, err, g.l.use.cur)
 		}
-		if (g.l.suspect != nil) != c.suspect {
-			t.Errorf("%s changed after the swap: the store is thought to have gone back: %t", name, g.l.suspect != nil)
+		if (g.c.suspect != nil) != c.suspect {
+			t.Errorf("%s changed after the swap: the store is thought to have gone back: %t", name, g.c.suspect != nil)
 		}
 	}
 }
@@ -310,11 +320,11 @@ func TestDiagnosisOfAnotherHolder(t *testing.T) {
 		g.change(5, func(r *Record) { r.Revision++ })
 		return do(ws)
 	}
-	if err := g.l.renew(t.Context()); !lost(err) {
+	if err := g.do(g.c.renew(t.Context())); !lost(err) {
 		t.Fatal(err)
 	}
-	g.must(g.l.diagnose(t.Context()))
-	if g.l.suspect != nil {
+	g.must(g.c.diagnose(t.Context()))
+	if g.c.suspect != nil {
 		t.Error("the store is thought to have gone back")
 	}
 }
@@ -322,8 +332,8 @@ func TestDiagnosisOfAnotherHolder(t *testing.T) {
 // What stands as it was acknowledged says nothing against the store either.
 func TestJudgementOfWhatStands(t *testing.T) {
 	g := holding(t)
-	g.l.judge(g.l.hold, []Record{g.record(5)})
-	if g.l.suspect != nil {
+	g.c.judge(g.c.held, []Record{g.record(5)})
+	if g.c.suspect != nil {
 		t.Error("the store is thought to have gone back")
 	}
 }
@@ -335,16 +345,16 @@ func TestDiagnosisIsRepeated(t *testing.T) {
 		g.change(5, func(r *Record) { r.Revision-- })
 		return do(ws)
 	}
-	if err := g.l.renew(t.Context()); !lost(err) {
+	if err := g.do(g.c.renew(t.Context())); !lost(err) {
 		t.Fatal(err)
 	}
 	g.st.onGet = func([]Key) error { return errSilent }
-	if err := g.l.diagnose(t.Context()); !errors.Is(err, errSilent) || g.l.lostTo == nil {
-		t.Errorf("without an answer: %v, asked again: %t", err, g.l.lostTo != nil)
+	if err := g.c.diagnose(t.Context()); !errors.Is(err, errSilent) || g.c.lostTo == nil {
+		t.Errorf("without an answer: %v, asked again: %t", err, g.c.lostTo != nil)
 	}
 	g.st.onGet = nil
-	g.must(g.l.diagnose(t.Context()))
-	if g.l.suspect == nil || g.l.lostTo != nil {
+	g.must(g.c.diagnose(t.Context()))
+	if g.c.suspect == nil || g.c.lostTo != nil {
 		t.Error("a revision that went back was not noticed")
 	}
 }

@@ -47,22 +47,22 @@ func (t Ticket) Grant() snowfence.Grant {
 
 // Acquire acquires a lease and returns it as a ticket; the errors are those of [Open]. The node of an answer that was lost runs out by itself.
 func Acquire(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options) (Ticket, error) {
-	l, err := ticketLease(ctx, st, namespace, s, world.From(ctx), o)
+	c, unpin, err := ticketClaim(ctx, st, namespace, s, o)
 	if err != nil {
 		return Ticket{}, err
 	}
-	defer l.unpin()
-	if err = l.register(ctx); err != nil {
+	defer unpin()
+	if err = c.register(ctx); err != nil {
 		return Ticket{}, err
 	}
-	key, err := l.ticketKey(ctx)
+	key, err := c.ticketKey(ctx)
 	if err != nil {
 		return Ticket{}, err
 	}
-	if err = l.first(ctx); err != nil {
+	if _, err = c.first(ctx); err != nil {
 		return Ticket{}, err
 	}
-	return l.ticket(key), nil
+	return c.ticket(key), nil
 }
 
 // Renew moves the end of a ticket's grant ahead and returns the ticket that takes its place. attempt is a random text of 16 to 32
@@ -76,81 +76,79 @@ func (t Ticket) Renew(ctx context.Context, st Store, s *snowfence.Scheme, attemp
 		// A repetition sends the ticket that it was first sent with. With one attempt for all renewals, what a copy of the holder wrote would be taken for the holder's own.
 		return t, invalidf("lease: node %d of namespace %q: the attempt is that of the renewal before: take a new random one for each", t.Node, t.Namespace)
 	}
-	l, err := t.resume(ctx, st, s, attemptWorld{world.From(ctx), attempt}, o)
+	c, unpin, err := t.resume(ctx, st, s, attempt, o)
 	if err != nil {
 		return t, err
 	}
-	defer l.unpin()
-	key, err := l.adopt(ctx, t, attempt)
+	defer unpin()
+	key, err := c.adopt(ctx, t)
 	if err == nil {
-		err = l.renew(ctx)
+		_, err = c.renew(ctx)
 	}
 	if err == nil {
-		return l.ticket(key), nil
+		return c.ticket(key), nil
 	}
-	if l.lostTo != nil {
-		err = errors.Join(err, l.diagnose(ctx))
+	if c.lostTo != nil {
+		err = errors.Join(err, c.diagnose(ctx))
 	}
 	if lost(err) {
 		err = fmt.Errorf("lease: node %d of namespace %q: %w: %w", t.Node, t.Namespace, ErrLost, err)
 	}
-	return t, errors.Join(err, l.warn(ctx))
+	return t, errors.Join(err, c.warn(ctx))
 }
 
 // Release gives the node back. used is the tick after the last one that was stamped, by a holder that has stopped for good; a negative one means that
 // it is not known, and that all of the grant counts as used. A lease that is somebody else's by now is left alone.
 func (t Ticket) Release(ctx context.Context, st Store, s *snowfence.Scheme, used int64, o *Options) error {
-	l, err := t.resume(ctx, st, s, world.From(ctx), o)
+	c, unpin, err := t.resume(ctx, st, s, "", o)
 	if err != nil {
 		return err
 	}
-	defer l.unpin()
-	if _, err := l.adopt(ctx, t, ""); lost(err) {
+	defer unpin()
+	if _, err := c.adopt(ctx, t); lost(err) {
 		return nil
 	} else if err != nil {
 		return err
 	}
-	return l.giveBack(ctx, used, used >= 0)
+	return c.giveBack(ctx, used, used >= 0)
 }
 
-// ticketLease returns a lease that nobody keeps.
-func ticketLease(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, w world.World, o *Options) (*Lease, error) {
+// ticketClaim returns a claim that nobody keeps. unpin ends it.
+func ticketClaim(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options) (_ *claim, unpin func(), _ error) {
 	if err := check(st, namespace, s); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	opts, err := o.normal(s)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	l := newLease(w, st, namespace, s, opts)
-	if p, ok := st.(Pinner); ok {
-		if l.unpin, err = p.Pin(ctx); err != nil {
-			return nil, fmt.Errorf("lease: namespace %q: %w", namespace, err)
-		}
+	unpin, err = pin(ctx, st, namespace)
+	if err != nil {
+		return nil, nil, err
 	}
-	return l, nil
+	return newClaim(newSetup(world.From(ctx), st, namespace, s, opts)), unpin, nil
 }
 
-// resume returns the lease of a ticket.
-func (t Ticket) resume(ctx context.Context, st Store, s *snowfence.Scheme, w world.World, o *Options) (*Lease, error) {
+// resume returns the claim of a ticket. Its nonces begin with the attempt, if there is one.
+func (t Ticket) resume(ctx context.Context, st Store, s *snowfence.Scheme, attempt string, o *Options) (_ *claim, unpin func(), _ error) {
 	var with Options
 	if o != nil {
 		with = *o
 	}
 	with.TTL, with.Nodes, with.Label, with.Node = t.TTL, t.Nodes, t.Label, &t.Node
-	l, err := ticketLease(ctx, st, t.Namespace, s, w, &with)
+	c, unpin, err := ticketClaim(ctx, st, t.Namespace, s, &with)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	l.boot, _, _ = strings.Cut(t.Holder, ".")
-	l.known = t.Until
-	return l, nil
+	c.who, _, _ = strings.Cut(t.Holder, ".")
+	c.known, c.attempt = t.Until, attempt
+	return c, unpin, nil
 }
 
 // adopt takes up what the ticket's holder has in the store: its own last write, or one of this very attempt whose answer was lost. Of the latter nothing is used
 // before there is a write on top of it, as for a lost reply of a Lease.
-func (l *Lease) adopt(ctx context.Context, t Ticket, attempt string) (key string, err error) {
-	stored, err := l.st.Get(ctx, append(blockKeys(t.Namespace, t.Node, t.Nodes), Key{t.Namespace, NamespaceNode}))
+func (c *claim) adopt(ctx context.Context, t Ticket) (key string, err error) {
+	stored, err := c.st.Get(ctx, append(blockKeys(t.Namespace, t.Node, t.Nodes), Key{t.Namespace, NamespaceNode}))
 	if err != nil {
 		return "", fmt.Errorf("lease: reading node %d: %w", t.Node, err)
 	}
@@ -164,12 +162,11 @@ func (l *Lease) adopt(ctx context.Context, t Ticket, attempt string) (key string
 		r.Revision = t.Revision
 		h.records = append(h.records, r)
 	}
-	l.hold = h
+	c.held = h
 	for _, r := range stored {
-		own := r.Nonce == t.Nonce || attempt != "" && r.Holder == t.Holder && strings.HasPrefix(r.Nonce, attempt+".")
+		own := r.Nonce == t.Nonce || c.attempt != "" && r.Holder == t.Holder && strings.HasPrefix(r.Nonce, c.attempt+".")
 		if !own {
-			l.judge(h, stored)
-			return "", l.lose(fmt.Errorf("node %d was changed by somebody else", r.Node))
+			return "", c.loseTo(stored, fmt.Errorf("node %d was changed by somebody else", r.Node))
 		}
 	}
 	h.records = stored
@@ -180,14 +177,14 @@ func (l *Lease) adopt(ctx context.Context, t Ticket, attempt string) (key string
 }
 
 // ticketKey returns the key that signs tickets of the namespace, and makes it for the first one.
-func (l *Lease) ticketKey(ctx context.Context) (string, error) {
+func (c *claim) ticketKey(ctx context.Context) (string, error) {
 	for {
-		ns, err := l.usable(ctx)
+		ns, err := c.usable(ctx)
 		if err != nil || ns.ticketKey != "" {
 			return ns.ticketKey, err
 		}
 		ns.ticketKey = rand.Text()
-		if ns, err = ns.write(ctx, l.st); !errors.Is(err, ErrLost) {
+		if ns, err = ns.write(ctx, c.st); !errors.Is(err, ErrLost) {
 			return ns.ticketKey, err
 		}
 	}
@@ -222,32 +219,21 @@ func (t Ticket) sign(key string) Ticket {
 }
 
 // warn raises the floor if the store was set back behind what the ticket says, as the lease of a living holder does before its next grant.
-func (l *Lease) warn(ctx context.Context) error {
-	if l.suspect == nil {
+func (c *claim) warn(ctx context.Context) error {
+	if c.suspect == nil {
 		return nil
 	}
-	after := *l.suspect
-	return l.raiseFloor(ctx, func(ns Namespace, id string) bool {
-		return ns.Generation > after && ns.Floor >= l.known && ns.Identity == id
-	})
+	return c.raiseSuspected(ctx)
 }
 
-func (l *Lease) ticket(key string) Ticket {
-	h := l.hold
+func (c *claim) ticket(key string) Ticket {
+	h := c.held
 	r := h.records[0]
 	return Ticket{
-		Namespace: l.name, Node: r.Node, Nodes: len(h.records), From: h.from, Until: r.Until, TTL: l.opts.TTL, Label: strings.ToValidUTF8(l.opts.Label, "\uFFFD"), // as JSON keeps it
+		Namespace: c.name, Node: r.Node, Nodes: len(h.records), From: h.from, Until: r.Until, TTL: c.opts.TTL, Label: strings.ToValidUTF8(c.opts.Label, "\uFFFD"), // as JSON keeps it
 		Holder: r.Holder, Nonce: r.Nonce, Revision: r.Revision, Generation: h.generation,
 	}.sign(key)
 }
-
-// attemptWorld marks what is written with the attempt that it was written for.
-type attemptWorld struct {
-	world.World
-	attempt string
-}
-
-func (w attemptWorld) Text() string { return w.attempt + "." + w.World.Text() }
 
 func checkAttempt(s string) error {
 	ok := len(s) >= 16 && len(s) <= 32 // with what is added it is a nonce of less than 64

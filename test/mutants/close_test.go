@@ -5,7 +5,7 @@ var closeMutants = []mutant{
 	{
 		rule: "close: nothing is handed out after the seal", file: "lease/close.go",
 		old: `	l.drop(nil)
-	l.spent = true
+	l.use.spent = true
 	l.mu.Unlock()
 	var used`, now: `	l.drop(nil)
 	l.mu.Unlock()
@@ -29,14 +29,13 @@ var closeMutants = []mutant{
 	},
 	{
 		rule: "close: what was used belongs to its hold", file: "lease/close.go",
-		old: `if o != nil && o.hold == l.hold {`, now: `if o != nil {`, test: "TestCloseKnowsWhatItDoesNotKnow",
+		old: `sealed := o != nil && o.hold == l.claim.held`, now: `sealed := o != nil`, test: "TestCloseKnowsWhatItDoesNotKnow",
 	},
 	{
-		rule: "close: no write is begun after the end", file: "lease/close.go",
+		rule: "close: no write is begun after the end", file: "lease/claim.go",
 		old: `	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if until`, now: `	if until`, test: "TestNoAcquisitionAfterClose",
+		c.kept`, now: `	if err := ctx.Err(); err != nil && false {
+		c.kept`, test: "TestNoAcquisitionAfterClose",
 	},
 	{
 		rule: "close: the keeper ends before the node is given back", file: "lease/close.go",
@@ -44,20 +43,20 @@ var closeMutants = []mutant{
 	},
 	{
 		rule: "release: a released grant is not handed out again", file: "lease/close.go",
-		old: `l.spent, l.want = true, false`, now: `l.want = false`, test: "TestRenewalAfterAFailedClose",
+		old: `l.use.spent, l.demand.want = true, false`, now: `l.demand.want = false`, test: "TestRenewalAfterAFailedClose",
 	},
 	{
 		rule: "release: only of the node that is held", file: "lease/close.go",
-		old: `l.cur != nil && l.cur.Node == g.Node && `, now: `l.cur != nil && `, test: "TestReleaseOfAnotherGrant",
+		old: `l.use.cur != nil && l.use.cur.Node == g.Node && `, now: `l.use.cur != nil && `, test: "TestReleaseOfAnotherGrant",
 	},
 	{
 		rule: "release: only of the grant that is held", file: "lease/close.go",
-		old: ` && l.cur.From == g.From {`, now: ` {`, test: "TestReleaseOfAnotherGrant",
+		old: ` && l.use.cur.From == g.From {`, now: ` {`, test: "TestReleaseOfAnotherGrant",
 	},
 	{
-		rule: "release: a pending acquisition stays until it is back", file: "lease/giveback.go",
+		rule: "release: a pending acquisition stays until it is back", file: "lease/claim_release.go",
 		old: `				return fmt.Errorf("lease: giving node %d back: %w", writes[0].New.Node, err) // it is tried again`,
-		now: `				l.hold = nil
+		now: `				c.held = nil
 				return fmt.Errorf("lease: giving node %d back: %w", writes[0].New.Node, err) // it is tried again`,
 		test: "TestShutdownOfAnAcquisitionWithoutAnAnswer",
 	},

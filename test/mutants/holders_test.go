@@ -219,111 +219,111 @@ var holdersMutants = []mutant{
 			ns, err := namespaceOf`, test: "^TestHoldersSeeNoKeyOfTickets$",
 	},
 	{
-		rule: "holders: a question is a question", file: "lease/look.go",
+		rule: "holders: a question is a question", file: "lease/holders_look.go",
 		old: ` || a.Question == nil`, now: `|| a.Question == nil && false`, test: "^TestHolderDoesNotWriteTheNamespace$",
 	},
 	{
-		rule: "holders: a question shows a few records", file: "lease/look.go",
+		rule: "holders: a question shows a few records", file: "lease/holders_look.go",
 		old: ` || len(a.Question.Gone) > maxEvidence`, now: ``, test: "^TestHolderDoesNotWriteTheNamespace$",
 	},
 	{
-		rule: "holders: a question does not disturb a change", file: "lease/look.go",
+		rule: "holders: a question does not disturb a change", file: "lease/holders_look.go",
 		old: `		case ns.State != Active:
 `, now: `		case false:
 `, test: "^TestHoldersWaitForAChange$",
 	},
 	{
-		rule: "holders: no reach is negative", file: "lease/look.go",
+		rule: "holders: no reach is negative", file: "lease/holders_look.go",
 		old: `reach < 0 || `, now: ``, test: "^TestHoldersBoundTheLongestTTL$",
 	},
 	{
-		rule: "holders: the longest ttl has a limit", file: "lease/look.go",
+		rule: "holders: the longest ttl has a limit", file: "lease/holders_look.go",
 		old: ` || reach > max(farthest, ns.LongestTTL)`, now: ``, test: "^TestHoldersBoundTheLongestTTL$",
 	},
 	{
-		rule: "holders: it is not lower than what there was", file: "lease/look.go",
+		rule: "holders: it is not lower than what there was", file: "lease/holders_look.go",
 		old: `max(farthest, ns.LongestTTL)`, now: `farthest`, test: "^TestHoldersBoundTheLongestTTL$",
 	},
 	{
-		rule: "holders: the longest ttl does not fall", file: "lease/look.go",
+		rule: "holders: the longest ttl does not fall", file: "lease/holders_look.go",
 		old: `		if reach > ns.LongestTTL {
 `, now: `		if true {
 `, test: "^TestHoldersBoundTheLongestTTL$",
 	},
 	{
-		rule: "holders: the longest ttl grows in few steps", file: "lease/look.go",
+		rule: "holders: the longest ttl grows in few steps", file: "lease/holders_look.go",
 		old: `(reach + time.Second - 1).Truncate(time.Second)`, now: `reach`, test: "^TestHoldersBoundTheLongestTTL$",
 	},
 	{
-		rule: "holders: another store raises the floor", file: "lease/look.go",
+		rule: "holders: another store raises the floor", file: "lease/holders_look.go",
 		old: `id != ns.Identity || `, now: ``, test: "^TestHoldersRaiseTheFloorOfAnotherStore$",
 	},
 	{
-		rule: "holders: a loss raises the floor", file: "lease/look.go",
+		rule: "holders: a loss raises the floor", file: "lease/holders_look.go",
 		old: ` || lost.raise {`, now: ` {`, test: "^TestHoldersWantProofOfASetBack$",
 	},
 	{
-		rule: "holders: proofs are of the present layout's generations", file: "lease/look.go",
+		rule: "holders: proofs are of the present layout's generations", file: "lease/holders_look.go",
 		old: `e.Generation < ns.Since || `, now: ``, test: "^TestHoldersKeepProofsOfALayoutApart$",
 	},
 	{
-		rule: "holders: what is not signed is no proof", file: "lease/look.go",
+		rule: "holders: what is not signed is no proof", file: "lease/holders_look.go",
 		old: ` || !hmac.Equal([]byte(mac), []byte(e.MAC))`, now: ``, test: "^TestHoldersWantProofOfASetBack$",
 	},
 	{
-		rule: "holders: without a key nothing is proof", file: "lease/look.go",
+		rule: "holders: without a key nothing is proof", file: "lease/holders_look.go",
 		old: `mac == "" || `, now: ``, test: "^TestHoldersSignNothingWithoutAKey$",
 	},
 	{
-		rule: "holders: a proof counts once", file: "lease/look.go",
+		rule: "holders: a proof counts once", file: "lease/holders_look.go",
 		old: `ns.Generation > e.Generation && ns.Floor >= e.Until`, now: `false`, test: "^TestHoldersWantProofOfASetBack$",
 	},
 	{
-		rule: "holders: a later generation alone is no floor", file: "lease/look.go",
+		rule: "holders: a later generation alone is no floor", file: "lease/holders_look.go",
 		old: `ns.Generation > e.Generation && ns.Floor >= e.Until`, now: `ns.Generation > e.Generation`, test: "^TestHoldersRaiseALowFloor$",
 	},
 	{
-		rule: "holders: a floor alone is no later generation", file: "lease/look.go",
+		rule: "holders: a floor alone is no later generation", file: "lease/holders_look.go",
 		old: `ns.Generation > e.Generation && ns.Floor >= e.Until`, now: `ns.Floor >= e.Until`, test: "^TestHoldersRaiseALowFloor$",
 	},
 	{
-		rule: "holders: a lost generation is a loss", file: "lease/look.go",
+		rule: "holders: a lost generation is a loss", file: "lease/holders_look.go",
 		old: ` && ns.Generation >= e.Generation`, now: ``, test: "^TestHoldersSeeGenerationsVanish$",
 	},
 	{
-		rule: "holders: the floor is above all that could be granted", file: "lease/look.go",
+		rule: "holders: the floor is above all that could be granted", file: "lease/holders_look.go",
 		old: `max(ns.farthest(layout, now), lost.until)`, now: `max(0*ns.farthest(layout, now), lost.until)`, test: "^TestHoldersRaiseTheFloorOfAnotherStore$",
 	},
 	{
-		rule: "holders: the floor is above what was lost", file: "lease/look.go",
+		rule: "holders: the floor is above what was lost", file: "lease/holders_look.go",
 		old: `max(ns.farthest(layout, now), lost.until)`, now: `max(ns.farthest(layout, now), 0*lost.until)`, test: "^TestHoldersRaiseALowFloor$",
 	},
 	{
-		rule: "holders: the generation is above what was lost", file: "lease/look.go",
+		rule: "holders: the generation is above what was lost", file: "lease/holders_look.go",
 		old: `max(ns.Generation, lost.generation) + 1`, now: `ns.Generation + 1`, test: "^TestHoldersSeeGenerationsVanish$",
 	},
 	{
-		rule: "holders: the identity is that of the store", file: "lease/look.go",
+		rule: "holders: the identity is that of the store", file: "lease/holders_look.go",
 		old: `	ns.Identity = id
 `, now: ``, test: "^TestHoldersRaiseTheFloorOfAnotherStore$",
 	},
 	{
-		rule: "holders: the server's clock is compared with the store's", file: "lease/look.go",
+		rule: "holders: the server's clock is compared with the store's", file: "lease/holders_look.go",
 		old: `	now, err := checkedClock(ctx, h.Store, h.now, ns.slack())
 `, now: `	now, err := h.now(), error(nil)
 `, test: "^TestHoldersWithABadClockRaiseNothing$",
 	},
 	{
-		rule: "holders: a proof names its namespace", file: "lease/look.go",
+		rule: "holders: a proof names its namespace", file: "lease/holders_look.go",
 		old: `}{e, ns.Name, ns.Layout})`, now: `}{e, "", ns.Layout})`, test: "^TestHoldersKeepProofsApart$",
 	},
 	{
-		rule: "holders: what was written is read again before its use", file: "lease/ask.go",
+		rule: "holders: what was written is read again before its use", file: "lease/claim_confirm.go",
 		old: `if r.Nonce != h.records[i].Nonce {`, now: `if r.Nonce != h.records[i].Nonce && false {`, test: "^TestHoldersLoseWhatIsNotThere$",
 	},
 	{
-		rule: "holders: without a proof a lease waits for its own ticks", file: "lease/ask.go",
-		old: `l.ticks.back(now) >= l.known`, now: `l.ticks.back(now) >= l.known || true`, test: "^TestSetBackWithoutProof$",
+		rule: "holders: without a proof a lease waits for its own ticks", file: "lease/claim_ask.go",
+		old: `c.ticks.back(now) >= c.known`, now: `c.ticks.back(now) >= c.known || true`, test: "^TestSetBackWithoutProof$",
 	},
 	{
 		rule: "holders: the first keys are an operator's", file: "lease/keys.go",
@@ -350,7 +350,7 @@ var holdersMutants = []mutant{
 		old: `next.Keys, _, err = next.rotated(c.Scheme, true); err != nil`, now: `_, _, err = next.rotated(c.Scheme, true); err != nil`, test: "^TestKeysAreKnownFromTheCreation$",
 	},
 	{
-		rule: "holders: a client adds no key", file: "lease/register.go",
+		rule: "holders: a client adds no key", file: "lease/claim_register.go",
 		old: `		case ns.watched && added:
 `, now: `		case false:
 `, test: "^TestHoldersAddNoKeys$",

@@ -65,16 +65,16 @@ var simulationMutants = []mutant{
 	},
 	{
 		rule: "word: one fence serves one generator", file: "lease/lease.go",
-		old: `	if l.bound {
+		old: `	if l.seal != nil {
 		return nil, snowfence.ErrBound`, now: `	if false {
 		return nil, snowfence.ErrBound`, seeds: 200,
 	},
 	{
-		rule: "store: a renewal has a token", file: "lease/renew.go",
+		rule: "store: a renewal has a token", file: "lease/claim_renew.go",
 		old: `	writes := make([]Write, len(records))
 	for i, r := range records {
 		r.Until,`, now: `	writes := make([]Write, len(records))
-	seen, err := l.st.Get(ctx, keys(h.records))
+	seen, err := c.st.Get(ctx, keys(h.records))
 	if err != nil {
 		return err
 	}
@@ -83,52 +83,54 @@ var simulationMutants = []mutant{
 		r.Until,`, seeds: 200,
 	},
 	{
-		rule: "store: a lost swap is no success", file: "lease/renew.go",
+		rule: "store: a lost swap is no success", file: "lease/claim.go",
 		old: `			gone++
 `, now: `			h.records[i] = writes[i].New
 `, seeds: 200,
 	},
 	{
-		rule: "store: a lost swap seals at once", file: "lease/lose.go",
+		rule: "store: a lost swap seals at once", file: "lease/keep.go",
 		old: `	if seal != nil {
 		seal()
 	}
-	l.hold = nil`, now: `	_ = seal
-	l.hold = nil`, seeds: 200,
+	if had`, now: `	_ = seal
+	if had`, seeds: 200,
 	},
 	{
-		rule: "store: only an own nonce is adopted", file: "lease/renew.go",
+		rule: "store: only an own nonce is adopted", file: "lease/claim_renew.go",
 		old: `!h.unanswered[r.Nonce] {`, now: `!h.unanswered[r.Nonce] && false {`, seeds: 200,
 	},
 	{
-		rule: "store: what was adopted is used only after a swap on top of it", file: "lease/renew.go",
-		old: `	h.records = stored
-	for`, now: `	h.records = stored
-	l.publish(stored[0].Until)
-	for`, seeds: 200,
+		rule: "store: what was adopted is used only after a swap on top of it", file: "lease/claim_renew.go",
+		old: `		if err := c.resolve(ctx); err != nil {
+			return none, err
+		}
+`, now: `		if err := c.resolve(ctx); err != nil {
+			return none, err
+		}
+		return snowfence.Grant{Node: h.records[0].Node, From: h.from, Until: h.records[0].Until, Nodes: int64(len(h.records))}, nil
+`, seeds: 200,
 	},
 	{
-		rule: "store: until is written before it is used", file: "lease/renew.go",
-		old: `	if err := l.write(ctx, records, until); err != nil {`, now: `	l.publish(until)
-	if err := l.write(ctx, records, until); err != nil {`, seeds: 200,
+		rule: "store: until is written before it is used", file: "lease/claim_renew.go",
+		old: `	if err := c.write(ctx, records, until); err != nil {`, now: `	if err := c.write(ctx, records, until); lost(err) {`, seeds: 200,
 	},
 	{
-		rule: "store: the namespace is read after the swap", file: "lease/renew.go",
-		old: `	return l.confirm(ctx, until)
+		rule: "store: the namespace is read after the swap", file: "lease/claim_renew.go",
+		old: `	return c.confirm(ctx, until)
 }
 
-// write`, now: `	l.publish(until)
-	return nil
+// write`, now: `	return snowfence.Grant{Node: h.records[0].Node, From: h.from, Until: until, Nodes: int64(len(h.records))}, nil
 }
 
 // write`, seeds: 200,
 	},
 	{
-		rule: "store: a grant of another generation does not count", file: "lease/renew.go",
+		rule: "store: a grant of another generation does not count", file: "lease/claim_confirm.go",
 		old: `ns.Generation != h.generation || ns.State != Active`, now: `ns.State != Active`, seeds: 200,
 	},
 	{
-		rule: "store: nor one whose floor was raised in the meantime, though generations repeat after a set-back", file: "lease/renew.go",
+		rule: "store: nor one whose floor was raised in the meantime, though generations repeat after a set-back", file: "lease/claim_confirm.go",
 		old: `h.floor != confirmed && ns`, now: `h.floor < confirmed && ns`, seeds: 200, layout: "rollback",
 	},
 	{
@@ -140,24 +142,24 @@ var simulationMutants = []mutant{
 		old: `n.present(floor)}, n.Past...)`, now: `n.present(floor)}, n.Past[:0]...)`, seeds: 100, layout: "snowfence",
 	},
 	{
-		rule: "store: only who sealed lowers until", file: "lease/giveback.go",
+		rule: "store: only who sealed lowers until", file: "lease/claim_release.go",
 		old: `			if sealed {`, now: `			if sealed || true {`, seeds: 200,
 	},
 	{
-		rule: "store: until is not lowered below what was used", file: "lease/giveback.go",
+		rule: "store: until is not lowered below what was used", file: "lease/claim_release.go",
 		old: `max(used, h.from)`, now: `h.from`, seeds: 200,
 	},
 	{
-		rule: "store: a release does not delete the record", file: "lease/giveback.go",
-		old: `			w.Nonce, w.Data = nonce, l.proof()
+		rule: "store: a release does not delete the record", file: "lease/claim_release.go",
+		old: `			w.Data = c.proof()
 `, now: `			w = Record{Key: r.Key, Revision: r.Revision + 1, Generation: r.Generation}
 			w.Nonce, sealed = nonce, false
 `, seeds: 200,
 	},
 	{
 		rule: "store: an operator's release leaves until alone", file: "lease/manage.go",
-		old: `		r = vacated(world.From(ctx), r)
-`, now: `		r = vacated(world.From(ctx), r)
+		old: `		r = vacated(w, r, w.Text())
+`, now: `		r = vacated(w, r, w.Text())
 		r.Until = r.From
 `, seeds: 200,
 	},
@@ -168,29 +170,29 @@ var simulationMutants = []mutant{
 		return true`, seeds: 200,
 	},
 	{
-		rule: "store: a grant starts at the floor", file: "lease/window.go",
+		rule: "store: a grant starts at the floor", file: "lease/grant.go",
 		old: `		from = max(from, floor(ns, r))
 `, now: `		_ = r
 `, seeds: 200,
 	},
 	{
-		rule: "store: a record without a holder is still a floor", file: "lease/window.go",
+		rule: "store: a record without a holder is still a floor", file: "lease/grant.go",
 		old: `r.Nonce != "" && r.Generation >= ns.Since {
 		f =`, now: `r.Holder != "" && r.Generation >= ns.Since {
 		f =`, seeds: 200,
 	},
 	{
-		rule: "store: a raised floor is one for all nodes", file: "lease/window.go",
+		rule: "store: a raised floor is one for all nodes", file: "lease/grant.go",
 		old: `	f := ns.Floor
 `, now: `	f := min(ns.Floor, 0)
 `, seeds: 200,
 	},
 	{
-		rule: "store: an acquisition takes no more than max(floor + 1, now + ttl)", file: "lease/window.go",
+		rule: "store: an acquisition takes no more than max(floor + 1, now + ttl)", file: "lease/grant.go",
 		old: `max(from+1, t.target(now))`, now: `max(from+t.target(now)-t.layout.TickOf(now), t.target(now))`, seeds: 200,
 	},
 	{
-		rule: "store: a renewal never lowers until", file: "lease/window.go",
+		rule: "store: a renewal never lowers until", file: "lease/grant.go",
 		old: `		until = max(until, r.Until)
 	}
 	until`, now: `		_ = r
@@ -198,7 +200,7 @@ var simulationMutants = []mutant{
 	until`, seeds: 200,
 	},
 	{
-		rule: "store: a clock that is off stops renewals", file: "lease/register.go",
+		rule: "store: a clock that is off stops renewals", file: "lease/claim_register.go",
 		old: `off > skew`, now: `off < 0`, seeds: 200,
 	},
 	{
@@ -209,20 +211,20 @@ var simulationMutants = []mutant{
 `, seeds: 200,
 	},
 	{
-		rule: "store: a record that vanished or went back is noticed", file: "lease/renew.go",
+		rule: "store: a record that vanished or went back is noticed", file: "lease/claim_confirm.go",
 		old: `r.Nonce == "" || r.Revision < h.records[i].Revision`, now: `false`, seeds: 200,
 	},
 	{
-		rule: "store: also by who gives back", file: "lease/giveback.go",
-		old: `			l.lostTo = h //`, now: `			_ = h //`, seeds: 6, layout: "rollback",
+		rule: "store: also by who gives back", file: "lease/claim_release.go",
+		old: `			c.lostTo, c.met = h, nil //`, now: `			_ = h //`, seeds: 6, layout: "rollback",
 	},
 	{
-		rule: "store: after a set-back grants start above all that can have been granted", file: "lease/register.go",
-		old: `l.ticks.layout.TickOf(now.Add(longest+l.opts.MaxSkew))+1, l.known`, now: `l.ticks.layout.TickOf(now)`, seeds: 200,
+		rule: "store: after a set-back grants start above all that can have been granted", file: "lease/claim_register.go",
+		old: `c.ticks.layout.TickOf(now.Add(longest+c.opts.MaxSkew))+1, c.known`, now: `c.ticks.layout.TickOf(now)`, seeds: 200,
 	},
 	{
-		rule: "store: that allows for two clocks that are off in opposite directions", file: "lease/register.go", pkg: "./lease",
-		old: `now.Add(longest+l.opts.MaxSkew)`, now: `now.Add(longest)`, test: "TestReplacedStoreAndOppositeClocks",
+		rule: "store: that allows for two clocks that are off in opposite directions", file: "lease/claim_register.go", pkg: "./lease",
+		old: `now.Add(longest+c.opts.MaxSkew)`, now: `now.Add(longest)`, test: "TestReplacedStoreAndOppositeClocks",
 	},
 	{
 		rule: "store: a restored node leaves out what was used ahead", file: "lease/manage.go",
@@ -236,11 +238,11 @@ var simulationMutants = []mutant{
 `, now: ``,
 	},
 	{
-		rule: "store: an acquisition in doubt is settled first", file: "lease/keep.go",
-		old: `		return l.settle(ctx)`, now: `		return l.renew(ctx)`, seeds: 200,
+		rule: "store: an acquisition in doubt is settled first", file: "lease/claim_acquire.go",
+		old: `		return c.settle(ctx)`, now: `		return c.renew(ctx)`, seeds: 200,
 	},
 	{
-		rule: "store: a block is lost with each of its nodes", file: "lease/renew.go",
+		rule: "store: a block is lost with each of its nodes", file: "lease/claim_renew.go",
 		old: `	case gone > 0 && !doubt:`, now: `	case gone > 0 && gone < len(records):
 	case gone > 0 && !doubt:`, seeds: 200,
 	},
