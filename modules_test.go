@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Go lets every module below our path import our internal packages, but these keep no compatibility:
-// a newer root would break an older store. Only modules that pin one version of the root may do it.
+// Go lets every module below our path import our internal packages. These promise no compatibility,
+// so a newer root would break an older store: only modules that pin one version of the root may.
 func TestOnlyPinnedModulesImportInternalPackages(t *testing.T) {
 	pinned := map[string]bool{"bench": true, "cmd": true, "test": true}
 	work, err := os.ReadFile("go.work")

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/audit"
@@ -16,7 +18,7 @@ import (
 type auditFlags struct {
 	layout, from, column, field string
 	raw, json                   bool
-	html, png                   string
+	html, svg                   string
 	memory, tempDir             string
 	limit                       int
 	secret                      secretFlag
@@ -50,7 +52,7 @@ line was no ID. Such lines are reported with their number, and the rest goes on.
 	fs.BoolVar(&f.raw, "raw", false, "8 bytes an ID, the lowest first")
 	fs.BoolVar(&f.json, "json", false, "the result as one JSON object")
 	fs.StringVar(&f.html, "html", "", "write a report with pictures to `FILE`")
-	fs.StringVar(&f.png, "png", "", "write the pictures to `FILE`")
+	fs.StringVar(&f.svg, "svg", "", "write the pictures to `FILE`, as SVG")
 	fs.StringVar(&f.memory, "memory", "2GiB", "`size` of the memory for IDs")
 	fs.StringVar(&f.tempDir, "temp-dir", "", "`folder` for IDs that do not fit into it (default: that of the system)")
 	fs.IntVar(&f.limit, "limit", 20, "list at most so many duplicates, steps back and nodes")
@@ -96,7 +98,7 @@ func (p *program) audit(ctx context.Context, f *auditFlags, files []string, out 
 	}
 	in.reportBad()
 	r := &auditReport{result: result, view: v, places: in.places, bad: in.bad, now: p.now()}
-	if err := r.writeFiles(f.html, f.png); err != nil {
+	if err := r.writeFiles(f.html, f.svg); err != nil {
 		return err
 	}
 	if f.json {
@@ -132,6 +134,10 @@ func (f *auditFlags) options() (o audit.Options, format audit.Format, err error)
 	}
 	if o.Limit = f.limit; f.limit == 0 {
 		o.Limit = -1
+	}
+	if ext := filepath.Ext(f.svg); strings.EqualFold(ext, ".png") {
+		name := strings.TrimSuffix(f.svg, ext)
+		return o, format, fmt.Errorf("--svg: pictures are SVG: write to %s.svg instead of %s", name, f.svg)
 	}
 	if o.TempDir = f.tempDir; f.tempDir != "" {
 		if info, err := os.Stat(f.tempDir); err != nil {

@@ -64,16 +64,16 @@ func (r *auditReport) writeJSON(w io.Writer) error {
 }
 
 // writeFiles writes the reports with pictures that are asked for.
-func (r *auditReport) writeFiles(html, png string) error {
+func (r *auditReport) writeFiles(html, svg string) error {
 	if html != "" {
 		page := report.Page{Made: r.now, Result: r.result, Rows: r.rows(), Duplicates: r.duplicates()}
 		if err := writeFile(html, func(w io.Writer) error { return report.HTML(w, page) }); err != nil {
 			return fmt.Errorf("--html: %w", err)
 		}
 	}
-	if png != "" {
-		if err := writeFile(png, func(w io.Writer) error { return report.PNG(w, r.result) }); err != nil {
-			return fmt.Errorf("--png: %w", err)
+	if svg != "" {
+		if err := writeFile(svg, func(w io.Writer) error { return report.SVG(w, r.result) }); err != nil {
+			return fmt.Errorf("--svg: %w", err)
 		}
 	}
 	return nil

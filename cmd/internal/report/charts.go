@@ -2,23 +2,30 @@ package report
 
 import (
 	"fmt"
-	"math"
-	"time"
+	"math/bits"
+	"slices"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/audit"
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 )
 
-// chart is one picture with the words around it.
+// mostBars is how many bars can be told apart.
+const mostBars = 512
+
+// chart is what one picture shows. Bars and cells are placed in units of the axes.
 type chart struct {
-	title string
-	about string
-	plot  *plot.Plot
+	title, about string
+	x, y         axis
+	bars         []bar
+	heat         [][]int64 // rows from the bottom up, in place of bars
+	even         float64   // height of the dashed line; 0 for none
 }
 
-// charts are the pictures that make sense for a result. Without a layout nothing is known of time, nodes and sequence.
+// bar goes from 0 up.
+type bar struct{ from, to, height float64 }
+
+// charts returns the charts that make sense for a result.
+// Without a layout, the times, nodes and sequence numbers are unknown.
 func charts(r *audit.Result) []chart {
 	if r.Count == 0 {
 		return nil
@@ -42,128 +49,140 @@ func charts(r *audit.Result) []chart {
 	return list
 }
 
-// overTime is the rate of IDs.
+// overTime shows the rate of IDs.
 func overTime(f *audit.Fields) chart {
 	s := f.Series
-	counts, width := squeeze(s.Counts, 512), s.Width
-	width *= time.Duration((len(s.Counts) + len(counts) - 1) / len(counts))
-	start := seconds(s.Start)
-	h := bars(len(counts), func(i int) (float64, float64, float64) {
-		return start + float64(i)*width.Seconds(), start + float64(i+1)*width.Seconds(), float64(counts[i]) / width.Seconds()
-	})
-	p := newPlot("", "IDs per second", h)
-	timeAxis(p, f.First)
-	return chart{"IDs over time", fmt.Sprintf("Each bar is the average of %v.", width), p}
+	width := s.Width.Seconds()
+	bars, each := averages(s.Counts, float64(len(s.Counts)), width)
+	unit := "second"
+	for _, u := range []struct {
+		size float64
+		name string
+	}{{60, "minute"}, {3600, "hour"}, {24 * 3600, "day"}, {year, "year"}} {
+		if highest(bars) >= 1 {
+			break
+		}
+		bars, _ = averages(s.Counts, float64(len(s.Counts)), width/u.size)
+		unit = u.name
+	}
+	return chart{
+		title: "IDs over time",
+		about: fmt.Sprintf("Each bar is the average of %s.", span(width*float64(each))),
+		x:     timeAxis(s.Start, s.Width, len(s.Counts), f.First),
+		y:     heightAxis(highest(bars), true, "IDs per "+unit),
+		bars:  bars,
+	}
 }
 
-// nodes is a heat map of nodes and time.
+// nodes shows a heat map of nodes and time.
 func nodes(f *audit.Fields) chart {
 	h := f.Heat
-	g := &heatGrid{heat: h, start: seconds(h.Start), width: h.Width.Seconds()}
-	most := int64(0)
-	for _, row := range h.Counts {
-		for _, n := range row {
-			most = max(most, n)
-		}
-	}
-	p := newPlot("", "node", newHeatMap(g, most))
-	timeAxis(p, f.First)
-	low, high := float64(h.Node), float64(h.Node+h.NodeWidth*int64(len(h.Counts)))
-	p.Y.Min, p.Y.Max = low-float64(h.NodeWidth)/2, high-float64(h.NodeWidth)/2
-	p.Y.Tick.Marker = wholeTicks{}
-	about := fmt.Sprintf("The stronger the colour, the more IDs: up to %s in %v", amount(float64(most)), h.Width)
+	about := fmt.Sprintf("The stronger the colour, the more IDs: up to %s in %s",
+		amount(float64(most(h.Counts))), span(h.Width.Seconds()))
 	if h.NodeWidth > 1 {
-		about += fmt.Sprintf(" and %d nodes", h.NodeWidth)
+		about += fmt.Sprintf(" and %s nodes", brief(h.NodeWidth))
 	}
-	return chart{"Nodes over time", about + ".", p}
+	return chart{
+		title: "Nodes over time",
+		about: about + ".",
+		x:     timeAxis(h.Start, h.Width, len(h.Counts[0]), f.First),
+		y:     nodeAxis(h, f.Nodes.Of),
+		heat:  h.Counts,
+	}
+}
+
+// nodeAxis has room for five nodes or more, because a single one would fill the whole plot.
+func nodeAxis(h audit.Heat, of uint64) axis {
+	first, width := uint64(h.Node), uint64(h.NodeWidth)
+	low, count := first, width*uint64(len(h.Counts))
+	if count < 5 {
+		low = min(first-min(first, (5-count)/2), of-min(of, 5))
+		count = min(of, 5)
+	}
+	a := wholeAxis(low, count, width, "node")
+	return a.move(-float64(first-low) / float64(width))
 }
 
 // sequence counts sequence numbers, up to the highest in use.
 func sequence(f *audit.Fields) chart {
 	s := f.Sequence
 	used := s.Counts[:min(int64(len(s.Counts)), s.Highest/s.Width+1)]
-	counts := squeeze(used, 512)
-	width := float64(s.Width) * float64((len(used)+len(counts)-1)/len(counts))
-	h := bars(len(counts), func(i int) (float64, float64, float64) {
-		return float64(i) * width, float64(i+1) * width, float64(counts[i])
-	})
-	p := newPlot("sequence number", "IDs", h)
-	p.X.Tick.Marker = wholeTicks{}
-	return chart{"Sequence numbers", fmt.Sprintf("Used up to %s of %s.", amount(float64(s.Highest)), amount(float64(s.Last))), p}
+	bars, each := averages(used, float64(s.Highest+1)/float64(s.Width), float64(s.Width))
+	about := fmt.Sprintf("Used up to %s of %s.", brief(s.Highest), brief(s.Last))
+	if each *= int(s.Width); each > 1 {
+		about += fmt.Sprintf(" Each bar is the average of %s numbers.", brief(int64(each)))
+	}
+	return chart{
+		title: "Sequence numbers",
+		about: about,
+		x:     wholeAxis(0, uint64(max(s.Highest, min(s.Last, 7))+1), uint64(s.Width), "sequence number"),
+		y:     heightAxis(highest(bars), each > 1, "IDs per number"),
+		bars:  bars,
+	}
 }
 
-// highBits is how often each value of the highest bits is there, with what would be even.
+// highBits counts the values of the highest bits.
 func highBits(r *audit.Result) chart {
 	counts := r.Uniformity.Histogram
-	even := float64(r.Count) / float64(len(counts))
-	h := bars(len(counts), func(i int) (float64, float64, float64) {
-		return float64(i) - 0.5, float64(i) + 0.5, float64(counts[i])
-	})
-	p := newPlot("value", "IDs", h, level(even, -0.5, float64(len(counts))-0.5))
-	p.X.Tick.Marker = wholeTicks{}
-	about := fmt.Sprintf("How often each value of the highest %d of %d bits is there. The line is even.", bitsOf(len(counts)), r.Uniformity.Width)
-	return chart{"Highest bits", about, p}
+	bars, _ := averages(counts, float64(len(counts)), 1)
+	about := fmt.Sprintf("How often the highest %d of %d bits have each value.",
+		bits.Len(uint(len(counts)))-1, r.Uniformity.Width)
+	if len(counts) == 2 {
+		about = fmt.Sprintf("How often the highest of %d bits is 0 and 1.", r.Uniformity.Width)
+	}
+	return chart{
+		title: "Highest bits",
+		about: about,
+		x:     wholeAxis(0, uint64(len(counts)), 1, "value"),
+		y:     heightAxis(highest(bars), false, "IDs"),
+		bars:  bars,
+		even:  float64(r.Count) / float64(len(counts)),
+	}
 }
 
-// balance is how often each bit is set.
+// balance shows how often each bit is set.
 func balance(b *audit.BitBalance) chart {
-	h := bars(len(b.Shares), func(i int) (float64, float64, float64) {
-		return float64(i) - 0.4, float64(i) + 0.4, 100 * b.Shares[i]
-	})
-	p := newPlot("bit, from the lowest up", "% set", h, level(50, -0.5, float64(len(b.Shares))-0.5))
-	p.X.Tick.Marker, p.Y.Max = wholeTicks{}, 100
-	return chart{"Bit balance", "How often each bit is set. The line is even.", p}
-}
-
-// level is a dashed line.
-func level(y, from, to float64) *plotter.Line {
-	return &plotter.Line{
-		XYs:       plotter.XYs{{X: from, Y: y}, {X: to, Y: y}},
-		LineStyle: plotter.DefaultLineStyle,
+	var list []bar
+	for i, share := range b.Shares {
+		list = append(list, bar{float64(i) + 0.1, float64(i) + 0.9, 100 * share})
+	}
+	return chart{
+		title: "Bit balance",
+		about: "How often each bit is set.",
+		x:     wholeAxis(0, uint64(len(b.Shares)), 1, "bit, from the lowest up"),
+		y:     percentAxis("% of IDs"),
+		bars:  list,
+		even:  50,
 	}
 }
 
-// heatGrid is a heat map's view of the counts.
-type heatGrid struct {
-	heat         audit.Heat
-	start, width float64
-}
-
-func (g *heatGrid) Dims() (columns, rows int) { return len(g.heat.Counts[0]), len(g.heat.Counts) }
-func (g *heatGrid) X(c int) float64           { return g.start + (float64(c)+0.5)*g.width }
-func (g *heatGrid) Y(r int) float64           { return float64(g.heat.Node + int64(r)*g.heat.NodeWidth) }
-
-// Z is NaN, which is not drawn, where there is nothing.
-func (g *heatGrid) Z(c, r int) float64 {
-	if n := g.heat.Counts[r][c]; n > 0 {
-		return float64(n)
-	}
-	return math.NaN()
-}
-
-func newHeatMap(g *heatGrid, most int64) *heatMap {
-	return &heatMap{grid: g, most: float64(most), colors: shades()}
-}
-
-func seconds(t time.Time) float64 { return float64(t.Unix()) + float64(t.Nanosecond())/1e9 }
-
-// squeeze adds up neighbours until there are at most so many.
-func squeeze(counts []int64, most int) []int64 {
-	each := (len(counts) + most - 1) / most
-	var sums []int64
-	for i, n := range counts {
-		if i%each == 0 {
-			sums = append(sums, 0)
+// averages returns bars side by side, each the average of the same number of counts (each).
+// A count covers so many things; the last bar ends where the axis ends.
+func averages(counts []int64, end, things float64) (bars []bar, each int) {
+	each = (len(counts) + mostBars - 1) / mostBars
+	for i := 0; i < len(counts); i += each {
+		from, to := float64(i), min(float64(i+each), end)
+		sum := int64(0)
+		for _, n := range counts[i:min(i+each, len(counts))] {
+			sum += n
 		}
-		sums[len(sums)-1] += n
+		bars = append(bars, bar{from, to, float64(sum) / (to - from) / things})
 	}
-	return sums
+	return bars, each
 }
 
-func bitsOf(n int) int {
-	bits := 0
-	for ; n > 1; n /= 2 {
-		bits++
+func highest(bars []bar) float64 {
+	top := 0.0
+	for _, b := range bars {
+		top = max(top, b.height)
 	}
-	return bits
+	return top
+}
+
+func most(rows [][]int64) int64 {
+	top := int64(0)
+	for _, row := range rows {
+		top = max(top, slices.Max(row))
+	}
+	return top
 }

@@ -2,10 +2,13 @@ package report
 
 import (
 	"bytes"
-	"image/png"
-	"math"
+	"encoding/xml"
+	"errors"
+	"io"
 	"math/rand/v2"
+	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -49,9 +52,8 @@ func random(n int) []snowfence.ID {
 	return ids
 }
 
-// Whatever the IDs are, there is a page and a picture.
+// Whatever the IDs are, there is a page and a file, with the same pictures.
 func TestReports(t *testing.T) {
-	colour := regexp.MustCompile(`(fill|stroke):#[0-9a-fA-F]+`)
 	for _, c := range []struct {
 		name, layout string
 		ids          []snowfence.ID
@@ -67,75 +69,206 @@ func TestReports(t *testing.T) {
 		{"random in a layout", "discord", random(100_000), 5},
 		{"no sequence", "time=62,tick=1us", random(1000), 3},
 		{"ends of the layout", "sonyflake", []snowfence.ID{0, 1<<63 - 1}, 5},
+		{"long ticks", "time=40,node=18,seq=5,tick=24h", random(1000), 5},
+		{"many nodes", "time=15,node=44,seq=4,tick=24h", random(1000), 5},
+		{"all are nodes", "time=1,node=62", random(1000), 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := resultOf(t, c.layout, c.ids...)
-			var page bytes.Buffer
-			if err := HTML(&page, Page{Made: time.Unix(1e9, 0), Result: r, Rows: [][2]string{{"a<b", "c&d"}}, Duplicates: [][]string{{"<x>"}}}); err != nil {
+			rows, duplicates := [][2]string{{"a<b", "c&d"}}, [][]string{{"<x>"}}
+			var page, file bytes.Buffer
+			err := HTML(&page, Page{Made: time.Unix(1e9, 0), Result: r, Rows: rows, Duplicates: duplicates})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := SVG(&file, r); err != nil {
 				t.Fatal(err)
 			}
 			text := page.String()
-			if n := strings.Count(text, "<svg "); n != c.pictures || n != strings.Count(text, "</svg>") {
-				t.Errorf("%d pictures; want %d", n, c.pictures)
-			}
 			if !strings.Contains(text, "a&lt;b") || strings.Contains(text, "<x>") || strings.Contains(text, "<?xml") {
-				t.Error("text is not escaped, or a picture not unwrapped")
+				t.Error("text is not escaped")
 			}
-			if found := colour.FindString(text); found != "" {
-				t.Errorf("a colour that does not follow the page: %s", found)
+			inPage, inFile := svgs(text), svgs(file.String())
+			if len(inPage) != c.pictures || strings.Join(inPage, "") != strings.Join(inFile, "") {
+				t.Errorf("%d pictures in the page and %d in the file; want %d, and the same ones", len(inPage), len(inFile), c.pictures)
 			}
-			if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
-				t.Error("a picture has a number that is none")
-			}
-			var img bytes.Buffer
-			if err := PNG(&img, r); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := png.Decode(&img); err != nil {
-				t.Fatal(err)
-			}
+			checkPicture(t, file.Bytes())
 		})
 	}
 }
 
-func TestAmount(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 4095: "4095", 9999: "9999", 12500: "12.5k", 3e6: "3M", 1.5e9: "1.5G", 2e15: "2P", 0.25: "0.25"} {
-		if got := amount(v); got != want {
-			t.Errorf("%v: %s; want %s", v, got, want)
+// svgs are the charts of a page or of a file.
+func svgs(text string) []string {
+	var list []string
+	for {
+		_, rest, found := strings.Cut(text, `<svg class="chart"`)
+		if !found {
+			return list
+		}
+		var one string
+		one, text, _ = strings.Cut(rest, "</svg>")
+		list = append(list, one)
+	}
+}
+
+// checkPicture reads a file as XML. Every coordinate must be a number inside of the picture.
+func checkPicture(t *testing.T, file []byte) {
+	t.Helper()
+	d := xml.NewDecoder(bytes.NewReader(file))
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		element, ok := token.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		for _, a := range element.Attr {
+			switch a.Name.Local {
+			case "d":
+				for _, n := range strings.FieldsFunc(a.Value, func(r rune) bool { return strings.ContainsRune("MHVZhv ", r) }) {
+					if v, err := strconv.ParseFloat(n, 64); err != nil || !(v >= -width && v <= width) {
+						t.Fatalf("%s in a path", n)
+					}
+				}
+			case "x", "y":
+				if v, err := strconv.ParseFloat(a.Value, 64); err != nil || v < 0 || v > width {
+					t.Fatalf("%s=%s", a.Name.Local, a.Value)
+				}
+			}
 		}
 	}
 }
 
-func TestTicks(t *testing.T) {
+// Words stand beside each other and inside of the picture, in a wide font too.
+func TestLabelsHaveRoom(t *testing.T) {
 	for _, c := range []struct {
-		low, high float64
-		want      string
+		layout string
+		ids    []snowfence.ID
 	}{
-		{0, 7, "0 2 4 6"}, {-0.5, 63.5, "0 20 40 60"}, {3, 4, "3 4"}, {0, 1e6, "0 200000 400000 600000 800000 1000000"},
+		{"twitter", []snowfence.ID{2104672976770170879}},
+		{"discord", random(1000)},
+		{"sonyflake", []snowfence.ID{0, 1<<63 - 1}},
+		{"time=62,tick=1us", random(1000)},
+		{"time=40,node=18,seq=5,tick=24h", random(1000)},
+		{"time=15,node=44,seq=4,tick=24h", random(1000)},
+		{"time=20,seq=43,tick=1us", random(1000)},
 	} {
-		var labels []string
-		for _, tick := range (wholeTicks{}).Ticks(c.low, c.high) {
-			labels = append(labels, tick.Label)
-		}
-		if got := strings.Join(labels, " "); got != c.want {
-			t.Errorf("%v to %v: %s; want %s", c.low, c.high, got, c.want)
+		for _, p := range pictures(resultOf(t, c.layout, c.ids...)) {
+			if len(p.XTicks) < 2 || len(p.YTicks) < 2 {
+				t.Errorf("%s: %s: only %d and %d ticks", c.layout, p.Title, len(p.XTicks), len(p.YTicks))
+			}
+			end := number(0)
+			for _, m := range p.XTicks {
+				half := number(digit * float64(len(m.Label)) / 2)
+				if m.Text-half < end || m.Text+half > width {
+					t.Errorf("%s: %s: no room for %q at %v", c.layout, p.Title, m.Label, m.Text)
+				}
+				end = m.Text + half
+			}
+			for _, m := range p.YTicks {
+				if room := number(digit*float64(len(m.Label)) + 8); room > p.Left {
+					t.Errorf("%s: %s: no room for %q", c.layout, p.Title, m.Label)
+				}
+			}
+			for _, text := range []string{p.About, p.Title, p.XLabel} {
+				if n := len([]rune(text)); float64(n)*6.5 > width {
+					t.Errorf("%s: %d letters do not fit: %s", c.layout, n, text)
+				}
+			}
 		}
 	}
-	noon := float64(time.Date(2026, 9, 28, 12, 0, 0, 0, time.UTC).Unix())
-	for _, c := range []struct {
-		length float64
-		first  string
-	}{
-		{0.003, "12:00:00.000"}, {4, "12:00:00"}, {3600, "12:00"}, {3 * 86400, "09-28 12:00"}, {300 * 86400, ""}, {50 * 365 * 86400, ""},
-	} {
-		ticks := timeTicks{}.Ticks(noon, noon+c.length)
-		if len(ticks) < 2 || len(ticks) > 7 {
-			t.Errorf("%v seconds: %d ticks", c.length, len(ticks))
-		} else if c.length < 4*86400 && ticks[0].Label != c.first {
-			t.Errorf("%v seconds: first tick %s; want %s", c.length, ticks[0].Label, c.first)
+}
+
+// Pictures and page have the colours of the dashboard, whose tests measure the contrast.
+func TestColoursAreThoseOfTheDashboard(t *testing.T) {
+	dashboard, err := os.ReadFile("../dashboard/web/src/style.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, dark, _ := strings.Cut(string(dashboard), ":root[data-theme='dark'] {")
+	dark, _, _ = strings.Cut(dark, "}")
+	names := regexp.MustCompile(`--([a-z0-9-]+): (#[0-9a-f]{6});`)
+	colours := map[string][2]string{}
+	for _, m := range names.FindAllStringSubmatch(root, -1) {
+		colours[m[1]] = [2]string{m[2], m[2]}
+	}
+	for _, m := range names.FindAllStringSubmatch(dark, -1) {
+		colours[m[1]] = [2]string{colours[m[1]][0], m[2]}
+	}
+	used := map[string]string{ // class: what the dashboard calls its colour
+		"text": "muted", "grid": "grid", "base": "control", "data": "line-1", "even": "line-2",
+		"ground": "card", "title": "ink", "about": "muted",
+	}
+	parts := func(name string) [2]string {
+		text, err := templates.ReadFile("templates/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		light, dark, _ := strings.Cut(string(text), "@media (prefers-color-scheme: dark)")
+		return [2]string{light, dark}
+	}
+	for mode, text := range parts("chart.css") {
+		rules := regexp.MustCompile(`([a-z]+) \{[^}#]*(#[0-9a-f]{6})`).FindAllStringSubmatch(text, -1)
+		for _, m := range rules {
+			if want := colours[used[m[1]]][mode]; m[2] != want {
+				t.Errorf("%s, mode %d: %s; the dashboard has %q", m[1], mode, m[2], want)
+			}
+		}
+		if len(rules) < len(used)-1 { // text and about share a rule
+			t.Errorf("mode %d: only %d rules have colours", mode, len(rules))
 		}
 	}
-	if ticks := (timeTicks{}).Ticks(0, math.MaxFloat64); len(ticks) > 10 {
-		t.Errorf("%d ticks for an endless axis", len(ticks))
+	for mode, text := range parts("page.html") {
+		own := names.FindAllStringSubmatch(text, -1)
+		for _, m := range own {
+			if want := colours[m[1]][mode]; m[2] != want {
+				t.Errorf("page, %s, mode %d: %s; the dashboard has %q", m[1], mode, m[2], want)
+			}
+		}
+		if len(own) < 5 {
+			t.Errorf("page, mode %d: only %d colours", mode, len(own))
+		}
+	}
+}
+
+// What was seen once in a long time has a rate that can be read.
+func TestRareIDs(t *testing.T) {
+	r := resultOf(t, "twitter", 0, 2104672976770170879)
+	if got := overTime(r.Fields).y.label; got != "IDs per year" {
+		t.Errorf("the unit is %q", got)
+	}
+}
+
+func TestHeatMap(t *testing.T) {
+	at := func(v float64) number { return number(v) }
+	list := shades([][]int64{{1, 1, 0, 15}, {0, 0, 0, 0}}, at, at)
+	if got := list[1].Cells; got != "M0 0H2V1H0Z" {
+		t.Errorf("weak: %s", got)
+	}
+	if got := list[15].Cells; got != "M3 0H4V1H3Z" || list[15].Opacity != 1 {
+		t.Errorf("strong: %s, opacity %v", got, list[15].Opacity)
+	}
+	for i, s := range list {
+		if i != 1 && i != 15 && s.Cells != "" {
+			t.Errorf("shade %d: %s", i, s.Cells)
+		}
+	}
+}
+
+func TestBars(t *testing.T) {
+	x := func(v float64) number { return number(v) }
+	y := func(v float64) number { return number(10 - v) }
+	list := []bar{{0, 1, 5}, {1, 2, 0}, {3, 4, 0.01}}
+	if got := outline(list, x, y); got != "M0 10V5H1V10H2V10ZM3 10V9H4V10Z" {
+		t.Error(got)
+	}
+	bars, each := averages(make([]int64, 1025), 1024.5, 1)
+	if last := bars[len(bars)-1]; each != 3 || len(bars) != 342 || last.to != 1024.5 {
+		t.Errorf("%d bars of %d; the last is %v", len(bars), each, last)
 	}
 }
