@@ -14,9 +14,9 @@ type SyntaxError struct {
 	Reason   string // for people
 }
 
-// Error quotes the input and says where it fails and why.
+// Error quotes the input, names the encoding that was tried, and says where and why that failed.
 func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("%v: %q, read as %s, byte %d: %s", ErrInvalidID, e.Input, e.Encoding, e.Offset, e.Reason)
+	return fmt.Sprintf("%v: cannot read %q as %s: %s (byte %d)", ErrInvalidID, e.Input, e.Encoding, e.Reason, e.Offset)
 }
 
 // Unwrap returns [ErrInvalidID].
@@ -37,13 +37,15 @@ func parse[T string | []byte](e Encoding, s T) (ID, *SyntaxError) {
 	c := &codecs[e.form]
 	switch {
 	case len(s) == 0:
-		return 0, syntaxErrorf(c, s, 0, "is empty")
+		return 0, syntaxErrorf(c, s, 0, "the text is empty")
 	case e.form&formFixed != 0:
 		return parseFixed(c, &codecs[e.form&^formFixed], s)
 	case len(s) > c.maxLen:
-		fixed := &codecs[e.form|formFixed]
-		return 0, syntaxErrorf(c, s, c.maxLen, "has %d bytes, more than the %d of the longest ID; if it is padded to a fixed width of %d, read it as %s",
-			len(s), c.maxLen, fixed.maxLen, fixed.name)
+		reason := fmt.Sprintf("the text has %d bytes, more than the %d of the longest ID", len(s), c.maxLen)
+		if fixed := &codecs[e.form|formFixed]; len(s) == fixed.maxLen {
+			reason += "; if it is padded to a fixed width, read it as " + fixed.name
+		}
+		return 0, syntaxErrorf(c, s, c.maxLen, "%s", reason)
 	case e.form == formDecimal:
 		return parseDecimal(c, s)
 	case e.form == formBase64URL:
@@ -55,7 +57,7 @@ func parse[T string | []byte](e Encoding, s T) (ID, *SyntaxError) {
 
 func parseFixed[T string | []byte](c, plain *codec, s T) (ID, *SyntaxError) {
 	if len(s) != c.maxLen {
-		return 0, syntaxErrorf(c, s, min(len(s), c.maxLen), "has %d bytes instead of %d; if it is not padded to a fixed width, read it as %s",
+		return 0, syntaxErrorf(c, s, min(len(s), c.maxLen), "the text has %d bytes instead of %d; if it is not padded to a fixed width, read it as %s",
 			len(s), c.maxLen, plain.name)
 	}
 	var sign uint64
@@ -70,7 +72,7 @@ func parseFixed[T string | []byte](c, plain *codec, s T) (ID, *SyntaxError) {
 		return 0, err
 	}
 	if v > math.MaxInt64 {
-		return 0, syntaxErrorf(c, s, len(s)-1, "is out of range: the digits after the sign are at most 2^63-1")
+		return 0, syntaxErrorf(c, s, len(s)-1, "the number is out of range: the digits after the sign are at most 2^63-1")
 	}
 	return ID(v | sign), nil
 }
@@ -79,7 +81,7 @@ func parseDecimal[T string | []byte](c *codec, s T) (ID, *SyntaxError) {
 	if s[0] != '-' {
 		v, err := parseDigits(c, s, 0, len(s))
 		if err == nil && v > math.MaxInt64 {
-			err = syntaxErrorf(c, s, len(s)-1, "is out of range for a signed ID; if it comes from a program with unsigned IDs, it is the ID %d here", int64(v))
+			err = syntaxErrorf(c, s, len(s)-1, "the number is out of range for a signed ID; if it comes from a program with unsigned IDs, it is the ID %d here", int64(v))
 		}
 		if err != nil {
 			return 0, err
@@ -89,11 +91,11 @@ func parseDecimal[T string | []byte](c *codec, s T) (ID, *SyntaxError) {
 	// Decimal is the one encoding whose plain and fixed text can have the same length. A zero here means
 	// fixed.
 	if len(s) > 1 && s[1] == '0' {
-		return 0, syntaxErrorf(c, s, 1, "has a zero after the '-'; if it is padded to a fixed width, read it as %s", codecs[formDecimal|formFixed].name)
+		return 0, syntaxErrorf(c, s, 1, "a zero follows the '-'; if the text is padded to a fixed width, read it as %s", codecs[formDecimal|formFixed].name)
 	}
 	v, err := parseDigits(c, s, 1, len(s))
 	if err == nil && v > 1<<63 {
-		err = syntaxErrorf(c, s, len(s)-1, "is out of range: the lowest ID is -2^63")
+		err = syntaxErrorf(c, s, len(s)-1, "the number is out of range: the lowest ID is -2^63")
 	}
 	if err != nil {
 		return 0, err
@@ -104,7 +106,7 @@ func parseDecimal[T string | []byte](c *codec, s T) (ID, *SyntaxError) {
 // parseBase64 reads ten digits of six bits and one with four, see Append.
 func parseBase64[T string | []byte](c *codec, s T) (ID, *SyntaxError) {
 	if len(s) < c.maxLen {
-		return 0, syntaxErrorf(c, s, len(s), "has %d bytes, but the text of 8 bytes has %d", len(s), c.maxLen)
+		return 0, syntaxErrorf(c, s, len(s), "the text has %d bytes, but that of an ID has %d", len(s), c.maxLen)
 	}
 	last := len(s) - 1
 	high, err := parseDigits(c, s, 0, last)
@@ -125,7 +127,7 @@ func parseBase64[T string | []byte](c *codec, s T) (ID, *SyntaxError) {
 // parseDigits reads the number s[start:end].
 func parseDigits[T string | []byte](c *codec, s T, start, end int) (uint64, *SyntaxError) {
 	if start == end {
-		return 0, syntaxErrorf(c, s, start, "has no digits")
+		return 0, syntaxErrorf(c, s, start, "the text has no digits")
 	}
 	var v uint64
 	for i := start; i < end; i++ {
@@ -136,7 +138,7 @@ func parseDigits[T string | []byte](c *codec, s T, start, end int) (uint64, *Syn
 		high, low := bits.Mul64(v, c.base)
 		sum, carry := bits.Add64(low, uint64(digit), 0)
 		if high|carry != 0 {
-			return 0, syntaxErrorf(c, s, i, "is out of range: an ID has 64 bits")
+			return 0, syntaxErrorf(c, s, i, "the number is out of range: an ID has 64 bits")
 		}
 		v = sum
 	}
@@ -144,7 +146,7 @@ func parseDigits[T string | []byte](c *codec, s T, start, end int) (uint64, *Syn
 }
 
 func notADigit[T string | []byte](c *codec, s T, i int) *SyntaxError {
-	return syntaxErrorf(c, s, i, "%s is not a digit of it", character(s[i]))
+	return syntaxErrorf(c, s, i, "%s is not a digit", character(s[i]))
 }
 
 // character names a byte of the input; one of several that are a character together has no other name than

@@ -74,7 +74,7 @@ func (p Prefix) Parse(s string) (ID, error) {
 		if i := strings.LastIndexByte(s, '_'); i >= 0 {
 			got = fmt.Sprintf("%q", shorten(s[:i+1]))
 		}
-		return 0, syntaxErrorf(c, s, 0, "wrong prefix: expected %q, got %s", p.text, got)
+		return 0, syntaxErrorf(c, s, 0, "the prefix is wrong: expected %q, got %s", p.text, got)
 	}
 	id, err := parse(p.enc, digits)
 	if err != nil {

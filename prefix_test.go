@@ -47,7 +47,7 @@ func ExampleTyped() {
 
 	// Output:
 	// {"Order":"ord_3vgoe12ccb8gh"}
-	// invalid ID: "usr_3vgoe12ccb8gh", read as base32hex, byte 0: wrong prefix: expected "ord_", got "usr_"
+	// invalid ID: cannot read "usr_3vgoe12ccb8gh" as base32hex: the prefix is wrong: expected "ord_", got "usr_" (byte 0)
 }
 
 func TestNewPrefix(t *testing.T) {

@@ -165,7 +165,7 @@ func (d *decoder) one(s []byte) error {
 	if d.guess {
 		err = d.appendGuesses(texts[0])
 	} else {
-		err = d.appendParts(texts)
+		err = d.appendParts(s, texts)
 	}
 	if err == nil {
 		_, _ = d.out.Write(d.buf)
@@ -174,8 +174,8 @@ func (d *decoder) one(s []byte) error {
 	return err
 }
 
-func (d *decoder) appendParts(texts []text) error {
-	list, err := d.readings(texts)
+func (d *decoder) appendParts(s []byte, texts []text) error {
+	list, err := d.readings(s, texts)
 	if err != nil {
 		return err
 	}

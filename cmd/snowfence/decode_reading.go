@@ -19,7 +19,7 @@ type reading struct {
 }
 
 // readings returns the ways to take a text apart, the one to show first. There is more than one where nobody named the layout or the form.
-func (d *decoder) readings(texts []text) ([]reading, error) {
+func (d *decoder) readings(s []byte, texts []text) ([]reading, error) {
 	var list []reading
 	var first error
 	for _, t := range texts {
@@ -42,7 +42,9 @@ func (d *decoder) readings(texts []text) ([]reading, error) {
 		return cmp.Or(cmp.Compare(a.last, b.last), cmp.Compare(a.far, b.far), a.byTime(b))
 	})
 	if list[0].last > 0 && list[0].guessed {
-		return nil, fmt.Errorf("%w: it is no decimal, and in the forms that it may have its time would lie in the future: name its form with --from", snowfence.ErrInvalidID)
+		form := list[0].encoding.Name()
+		return nil, fmt.Errorf("%w: %q is no decimal number, and read as %s its time would lie in the future: name its form, as in --from %s, or its layout with --layout",
+			snowfence.ErrInvalidID, s, form, form)
 	}
 	if list[0].last > 0 { // nothing is likely: then it is what it was taken for without a look
 		i := slices.IndexFunc(list, func(r reading) bool { return r.view == d.views[0] })

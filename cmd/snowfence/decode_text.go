@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
@@ -35,7 +36,7 @@ func (d *decoder) texts(s []byte) ([]text, error) {
 		return []text{first}, nil
 	}
 	if d.named {
-		return nil, err
+		return nil, unread(s, err)
 	}
 	if d.either {
 		if t, otherErr := readText(snowfence.Base32Hex, s); otherErr == nil {
@@ -52,9 +53,25 @@ func (d *decoder) texts(s []byte) ([]text, error) {
 		list = append(list, t)
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%w; it is not written in another form either: correct it, or name its form with --from", err)
+		return nil, unread(s, err)
 	}
 	return list, nil
+}
+
+// unread adds to the error of a text which forms it can have, and what to type for one of them.
+func unread(s []byte, err error) error {
+	var forms []string
+	for _, e := range snowfence.Encodings() {
+		for _, e := range []snowfence.Encoding{e, e.Fixed()} {
+			if _, readErr := readText(e, s); readErr == nil {
+				forms = append(forms, e.Name())
+			}
+		}
+	}
+	if len(forms) == 0 {
+		return fmt.Errorf("%w; no other form of text fits either", err)
+	}
+	return fmt.Errorf("%w; it can be an ID written as %s: name the form, as in --from %s", err, strings.Join(forms, ", "), forms[0])
 }
 
 // readText reads an ID in one form, with or without a prefix.
