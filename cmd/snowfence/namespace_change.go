@@ -51,7 +51,7 @@ With fewer nodes, holders of the others lose their leases. For more of them see
 			return writeNamespace(out, changed, f.json)
 		}
 		if ahead := change.Scheme.Layout().TimeOf(changed.Floor).Sub(p.now()); ahead > time.Second {
-			p.message("the first ID of the new layout can be made in %s, since a node was leased up to there", howLong(ahead.Seconds()))
+			p.message("the first ID of the new layout can be made in %s, because a node was leased up to there", howLong(ahead.Seconds()))
 		}
 		return writeNamespace(out, changed, f.json)
 	})

@@ -78,7 +78,7 @@ nodes outside --leasable are left to numbers given by hand.`,
 		defer st.Close()
 		ns, err := lease.CreateNamespace(cmd.Context(), st.Leases, args[0], s, &lease.NamespaceOptions{Nodes: nodes})
 		if err != nil {
-			return f.exists(cmd.Context(), st, s.Layout(), nodes, err)
+			return f.exists(cmd.Context(), p, st, s.Layout(), nodes, err)
 		}
 		p.explainStore(cmd.Context(), st, args[0], false)
 		return writeNamespace(out, ns, f.json)
@@ -87,7 +87,9 @@ nodes outside --leasable are left to numbers given by hand.`,
 }
 
 // exists says in the words of the command line why a namespace that is there already is not the one asked for, and what to do.
-func (f *namespaceFlags) exists(ctx context.Context, st *open.Store, want snowfence.Layout, nodes snowfence.NodeRange, err error) error {
+func (f *namespaceFlags) exists(
+	ctx context.Context, p *program, st *open.Store, want snowfence.Layout, nodes snowfence.NodeRange, err error,
+) error {
 	ns, showErr := lease.ShowNamespace(ctx, st.Leases, f.store.namespace)
 	if showErr != nil {
 		return err // it is not the namespace that is in the way
@@ -100,10 +102,14 @@ func (f *namespaceFlags) exists(ctx context.Context, st *open.Store, want snowfe
 	switch {
 	case errors.As(err, &mismatch) && !have.Equal(want):
 		name := layoutName(want)
-		return usagef("namespace %q has the layout %s, not %s: make another namespace, or change this one:\n  %s\n  %s",
+		more := p.secretArgs(&f.secret)
+		if f.leasable != "" { // the other nodes may be in use by hand
+			more += " --leasable " + f.leasable
+		}
+		return usagef("namespace %q has the layout %s, not %s: make another namespace, whose IDs can equal those of this one, or change this one:\n  %s\n  %s",
 			ns.Name, layoutName(have), name,
-			f.store.command("snowfence namespace create %s --layout %s", otherName(ns.Name, name), name),
-			f.store.command("snowfence namespace change %s --layout %s", ns.Name, name))
+			f.store.command("snowfence namespace create %s --layout %s", otherName(ns.Name, name), name+more),
+			f.store.command("snowfence namespace change %s --layout %s", ns.Name, name+more))
 	case errors.As(err, &mismatch):
 		return usagef("namespace %q has this layout with other keys: give its own with --secret-file, or make another namespace", ns.Name)
 	case errors.Is(err, lease.ErrExists):
@@ -124,14 +130,17 @@ func (f *namespaceFlags) widen(ns lease.Namespace, more snowfence.NodeRange) str
 	return f.store.command("snowfence namespace widen %s --leasable %s", ns.Name, nodes)
 }
 
-// command returns a command on the same store.
+// command returns a command on the same store. Its URL shows no password: message says what to do about that.
 func (f *storeFlags) command(format string, args ...any) string {
 	text := fmt.Sprintf(format, args...)
 	if f.store != "" && !f.implied {
-		text += " --store '" + open.Redact(f.store) + "'"
+		text += " --store " + quoted(open.Redact(f.store))
 	}
 	return text
 }
+
+// quoted returns a text as one word of a shell.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // otherName returns the name of a namespace for a layout, other than the one that is taken.
 func otherName(taken, layout string) string {

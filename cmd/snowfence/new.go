@@ -76,9 +76,9 @@ the layout snowfence. In a file the first use makes any other namespace too; on 
 	return cmd
 }
 
-// maxWait is how long a run waits for the clock. A node that a crashed process held is granted from the end of its lease on: that, a
-// lease's ttl, is the longest wait there should be.
-const maxWait = 30 * time.Second
+// maxWait is how long a run waits for the clock. It is longer than the ttl of a crashed process
+// (15 s by default) and than the wait after a rollback (45 s).
+const maxWait = time.Minute
 
 // newIDs prints IDs. Text goes past the buffer that other commands print to: a stream has its own.
 func (p *program) newIDs(ctx context.Context, f *newFlags) (err error) {

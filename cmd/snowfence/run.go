@@ -33,6 +33,7 @@ type program struct {
 	env            map[string]string
 	now            func() time.Time
 	fromEnv        map[string]bool          // flags of this run that were set by the environment
+	cut            bool                     // sameStore lacks a password
 	sameStore      string                   // what makes a command use the store of this run
 	hide           func(text string) string // takes the passwords of the open store out of messages; nil without one
 	places         open.Places              // of the store of commands that name none
@@ -184,8 +185,12 @@ func withoutPackage(err error) string {
 // message writes a text to standard error, behind the name of the program. Further lines stand bare, for people to copy.
 func (p *program) message(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
+	lacks := p.cut && strings.Contains(text, p.sameStore)
 	if p.hide != nil {
 		text = p.hide(text)
 	}
 	fmt.Fprintln(p.stderr, "snowfence: "+strings.TrimRight(text, "\n"))
+	if lacks {
+		fmt.Fprintln(p.stderr, "snowfence: messages show no passwords: write the store's in place of "+open.Hidden)
+	}
 }

@@ -75,6 +75,17 @@ func (p *program) keys(f *secretFlag) ([]*snowfence.Key, error) {
 	return keys, nil
 }
 
+// secretArgs returns the flag as it was given on the command line, for a command that somebody is told to run.
+func (p *program) secretArgs(f *secretFlag) (args string) {
+	if p.fromEnv["secret-file"] {
+		return ""
+	}
+	for _, file := range f.files {
+		args += " --secret-file " + quoted(file)
+	}
+	return args
+}
+
 // warnReadable warns of a file with a secret that others can read.
 func (p *program) warnReadable(name string) {
 	info, err := os.Stat(name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -32,6 +33,7 @@ func (f *storeFlags) registerStore(fs *pflag.FlagSet) {
 func (p *program) openStore(ctx context.Context, f *storeFlags) (*open.Store, error) {
 	f.implied = p.fromEnv["store"]
 	p.sameStore = f.command("")
+	p.cut = strings.Contains(p.sameStore, open.Hidden)
 	if f.store != "" {
 		st, err := open.OpenEnv(ctx, f.store, func(name string) string { return p.env[name] })
 		if errors.Is(err, open.ErrURL) {
@@ -176,8 +178,12 @@ func (p *program) namespaceScheme(ctx context.Context, st *open.Store, f *newFla
 		}
 		return s, err
 	case errors.Is(err, lease.ErrNoNamespace):
-		return nil, fmt.Errorf("namespace %q does not exist in %s: create it with\n  %s",
-			f.store.namespace, st.Name, f.store.command("snowfence namespace create %s --layout %s", f.store.namespace, layoutName(wanted)))
+		if _, err := p.newScheme(wanted, &f.secret); err != nil {
+			return nil, err // create would fail because of it, too
+		}
+		return nil, fmt.Errorf("namespace %q does not exist in %s: if the name is wrong, see which there are; if it is right, create it:\n  %s\n  %s",
+			f.store.namespace, st.Name, f.store.command("snowfence namespace list"),
+			f.store.command("snowfence namespace create %s --layout %s", f.store.namespace, layoutName(wanted)+p.secretArgs(&f.secret)))
 	case err != nil:
 		return nil, err
 	}
@@ -186,19 +192,20 @@ func (p *program) namespaceScheme(ctx context.Context, st *open.Store, f *newFla
 		return nil, fmt.Errorf("namespace %q: %w", ns.Name, err)
 	}
 	if f.layout != "" && !l.Equal(wanted) {
-		return nil, f.mismatch(st, l, wanted)
+		return nil, f.mismatch(p, st, l, wanted)
 	}
 	return p.scheme(l, &f.secret)
 }
 
 // mismatch says that a namespace has another layout, and shows commands that work.
-func (f *newFlags) mismatch(st *open.Store, have, want snowfence.Layout) error {
+func (f *newFlags) mismatch(p *program, st *open.Store, have, want snowfence.Layout) error {
 	name := layoutName(want)
 	other := otherName(f.store.namespace, name)
-	how := f.store.command("snowfence new --namespace %s --layout %s", other, name)
+	secrets := p.secretArgs(&f.secret)
+	how := f.store.command("snowfence new --namespace %s --layout %s", other, name+secrets)
 	if !st.Local {
-		how = f.store.command("snowfence namespace create %s --layout %s", other, name) + "\n  " + how
+		how = f.store.command("snowfence namespace create %s --layout %s", other, name+secrets) + "\n  " + how
 	}
-	return usagef("namespace %q has the layout %s, not %s: leave --layout out, or use another namespace:\n  %s",
+	return usagef("namespace %q has the layout %s, not %s: leave --layout out, or use another namespace, whose IDs can equal those of this one:\n  %s",
 		f.store.namespace, layoutName(have), name, how)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -22,11 +21,11 @@ func (p *program) explainWait(ctx context.Context, g *snowfence.Generator, src *
 	if ahead <= time.Second {
 		return nil
 	}
-	text := fmt.Sprintf("the first ID can be made in %s: %s", howLong(ahead.Seconds()), src.whyLater(ctx, grant))
+	left, why := howLong(ahead.Seconds()), src.whyLater(ctx, grant)
 	if ahead > maxWait {
-		return errors.New(text)
+		return fmt.Errorf("the first ID can be made in %s, and this command waits %v at most, so run it again then: %s", left, maxWait, why)
 	}
-	p.message("%s", text)
+	p.message("the first ID can be made in %s; this command waits, and you need to do nothing: %s", left, why)
 	return nil
 }
 
@@ -46,7 +45,7 @@ func (p *program) whyLeasedLater(ctx context.Context, st *open.Store, f *newFlag
 	until := stamp(l.TimeOf(g.From))
 	switch {
 	case ns.Floor >= g.From:
-		return fmt.Sprintf("all nodes of namespace %q begin at %s, since its layout was changed or its store set back or moved", ns.Name, until)
+		return fmt.Sprintf("all nodes of namespace %q begin at %s, because its layout was changed, or its store was rolled back or moved", ns.Name, until)
 	case before == nil:
 		return fmt.Sprintf("no other node is free, and node %d is used up to %s", g.Node, until)
 	}

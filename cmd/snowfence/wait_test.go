@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,42 @@ func TestWhyLeasedLater(t *testing.T) {
 		wantRestore := c.before != nil && c.before.From > layout.TickOf(now) && (c.until > time.Minute || c.before.At > now.UnixMilli())
 		if strings.HasSuffix(got, restore) != wantRestore {
 			t.Errorf("the way back is offered where there is none, or the other way round: %q", got)
+		}
+	}
+}
+
+// A wait says how long it takes, and whether it ends by itself.
+func TestExplainWait(t *testing.T) {
+	s, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := snowfence.New(snowfence.Config{Fence: snowfence.Static(s, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	grant, ok := g.Grant()
+	if !ok {
+		t.Fatal("no grant")
+	}
+	from := s.Layout().TimeOf(grant.From)
+	for _, c := range []struct {
+		ahead time.Duration
+		said  string
+		err   string
+	}{
+		{time.Second, "", ""},
+		{45 * time.Second, "snowfence: the first ID can be made in 45s; this command waits, and you need to do nothing: it is cold\n", ""},
+		{time.Minute, "snowfence: the first ID can be made in 1m0s; this command waits, and you need to do nothing: it is cold\n", ""},
+		{time.Hour, "", "the first ID can be made in 1h0m0s, and this command waits 1m0s at most, so run it again then: it is cold"},
+	} {
+		var said strings.Builder
+		p := &program{stderr: &said, now: func() time.Time { return from.Add(-c.ahead) }}
+		src := &source{fence: snowfence.Static(s, 1), whyLater: func(context.Context, snowfence.Grant) string { return "it is cold" }}
+		err := p.explainWait(t.Context(), g, src, 0)
+		if said.String() != c.said || (err == nil) != (c.err == "") || err != nil && err.Error() != c.err {
+			t.Errorf("%v ahead: %q, %v", c.ahead, said.String(), err)
 		}
 	}
 }

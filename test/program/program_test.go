@@ -43,7 +43,8 @@ func play(t *testing.T, url string) {
 		t.Fatalf("building the program: %v\n%s", err, path)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata",
+		Dir:  "testdata",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"asked": asked},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SNOWFENCE_STORE", url)
 			env.Setenv("HOME", env.WorkDir)
@@ -53,6 +54,29 @@ func play(t *testing.T, url string) {
 			return nil
 		},
 	})
+}
+
+// asked types what the last message tells people to type, with the password where the message says that it is missing.
+func asked(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: asked")
+	}
+	message := ts.ReadFile("stderr")
+	count := 0
+	for line := range strings.Lines(message) {
+		command, ok := strings.CutPrefix(line, "  ")
+		if !ok {
+			continue
+		}
+		if strings.Contains(command, "xxxxx") != strings.Contains(message, "in place of xxxxx") {
+			ts.Fatalf("what stands for the password, and what is said of it:\n%s", message)
+		}
+		count++
+		ts.Check(ts.Exec("sh", "-c", strings.ReplaceAll(command, "xxxxx", escaped)))
+	}
+	if count == 0 {
+		ts.Fatalf("nothing to type:\n%s", message)
+	}
 }
 
 // withPassword puts the user app into a URL.

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// hidden stands where a password was.
-const hidden = "xxxxx"
+// Hidden stands where a password was.
+const Hidden = "xxxxx"
 
 // address is the URL of a store on servers, taken apart. It is parsed here since net/url knows no lists of hosts, and quotes what it does not understand:
 // that may be a password.
@@ -142,7 +142,7 @@ func (a *address) name() string {
 	if a.user != "" || a.given {
 		b.WriteString(url.User(a.user).String())
 		if a.given {
-			b.WriteString(":" + hidden)
+			b.WriteString(":" + Hidden)
 		}
 		b.WriteByte('@')
 	}
@@ -153,7 +153,7 @@ func (a *address) name() string {
 	for i, name := range slices.Sorted(maps.Keys(a.params)) {
 		value := readable.Replace(url.QueryEscape(a.params[name]))
 		if slices.Contains(passwordParams[:], name) {
-			value = hidden
+			value = Hidden
 		}
 		b.WriteString(map[bool]string{true: "?", false: "&"}[i == 0] + url.QueryEscape(name) + "=" + value)
 	}

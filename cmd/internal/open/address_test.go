@@ -98,7 +98,7 @@ func TestHiding(t *testing.T) {
 	}
 	inner := errors.New("driver: " + password + " and " + url.QueryEscape(password) + " and " + url.PathEscape(password) + fmt.Sprintf(" and %q", password))
 	err = a.wrap(inner)
-	if !errors.Is(err, inner) || strings.Count(err.Error(), hidden) < 5 || strings.Contains(err.Error(), `w/`) || strings.Contains(err.Error(), "%C3%A4") {
+	if !errors.Is(err, inner) || strings.Count(err.Error(), Hidden) < 5 || strings.Contains(err.Error(), `w/`) || strings.Contains(err.Error(), "%C3%A4") {
 		t.Errorf("%v", err)
 	}
 }

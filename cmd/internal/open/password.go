@@ -80,7 +80,7 @@ func (s *secrets) add(text string) {
 // hide returns a text without the secrets.
 func (s secrets) hide(text string) string {
 	for _, secret := range s.texts {
-		text = strings.ReplaceAll(text, secret, hidden)
+		text = strings.ReplaceAll(text, secret, Hidden)
 	}
 	return text
 }
