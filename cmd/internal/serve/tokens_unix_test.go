@@ -1,0 +1,20 @@
+//go:build unix
+
+package serve
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// A file of tokens that is a pipe is refused: reading it would wait for a writer.
+func TestTokensFromPipe(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadTokens(pipe); err == nil {
+		t.Error("a pipe was read")
+	}
+}
