@@ -4,58 +4,68 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// openers is how many leases are opened, or closed, at a time: enough to fill the round trips of a [Group], of which each of them makes several one after another.
+// openers is how many leases are opened, or closed, at a time: enough to fill the round trips of a
+// [Group], of which each of them makes several one after another.
 const openers = 4 * groupLimit
 
-// OpenAll opens n leases with the same options, as [Open] does, and keeps each by itself; only much faster: what is free is read once, and the leases
-// share round trips ([Group], which st need not be yet). It opens all or none: after an error, those that were opened are closed. Options.Node and
+// OpenAll opens n leases with the same options, as [Open] does, and keeps each by itself; only much
+// faster: what is free is read once, and the leases share round trips ([Group], which st need not be
+// yet). It opens all or none: after an error, those that were opened are closed. Options.Node and
 // Options.StickyFile are for one lease. ctx bounds OpenAll alone.
 func OpenAll(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, n int, o *Options) ([]*Lease, error) {
 	if err := check(st, namespace, s); err != nil {
 		return nil, err
 	}
 	opts, err := o.normal(s)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
+	}
+	switch {
 	case n < 0:
-		return nil, fmt.Errorf("lease: opening %d leases: the number must not be negative", n)
-	case n > 1 && opts.Node != nil:
-		return nil, fmt.Errorf("lease: opening %d leases: Options.Node is for one", n)
-	case n > 1 && opts.StickyFile != "":
-		return nil, fmt.Errorf("lease: opening %d leases: Options.StickyFile is for one", n)
+		return nil, invalidf("lease: opening %d leases: the number must not be negative", n)
+	case n > 1 && (opts.Node != nil || opts.StickyFile != ""):
+		return nil, invalidf("lease: opening %d leases: Options.Node and Options.StickyFile are for one", n)
 	}
 	switch st.(type) {
 	case *group, *countingGroup:
 	default:
 		st = Group(st)
 	}
-	leases := make([]*Lease, 0, n)
-	for len(leases) < n && err == nil {
-		var more []*Lease
-		more, err = openTogether(ctx, st, namespace, s, n-len(leases), opts)
-		leases = append(leases, more...)
-		if err == nil && len(more) == 0 {
-			// Nothing is free, or others were faster: one by itself looks closer, and waits if it may, or says who has the nodes.
-			var l *Lease
-			if l, err = open(ctx, st, namespace, s, opts, nil); err == nil {
-				leases = append(leases, l)
-			}
-		}
-	}
+	leases, err := openAll(ctx, st, namespace, s, n, opts)
 	if err != nil {
 		closing, cancel := world.From(ctx).WithTimeout(context.WithoutCancel(ctx), closeWait)
 		defer cancel()
 		return nil, errors.Join(err, ShutdownAll(closing, leases))
+	}
+	return leases, nil
+}
+
+// openAll opens n leases. With an error it returns those that it has opened.
+func openAll(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, n int, opts Options) (leases []*Lease, err error) {
+	for len(leases) < n {
+		more, err := openTogether(ctx, st, namespace, s, n-len(leases), opts)
+		leases = append(leases, more...)
+		if err != nil {
+			return leases, err
+		}
+		if len(more) == 0 {
+			// Nothing is free, or others were faster: one by itself looks closer. It waits if it may, or
+			// says who has the nodes.
+			l, err := open(ctx, st, namespace, s, opts, nil)
+			if err != nil {
+				return leases, err
+			}
+			leases = append(leases, l)
+		}
 	}
 	return leases, nil
 }
@@ -79,57 +89,42 @@ func openTogether(ctx context.Context, st Store, namespace string, s *snowfence.
 	return slices.DeleteFunc(leases, func(l *Lease) bool { return l == nil }), err
 }
 
-// ShutdownAll ends all leases at once and gives their nodes back, many at a time, as [Lease.Shutdown] does for one. It tries
-// all of them and returns the first error.
+// ShutdownAll ends all leases at once and gives their nodes back, many at a time, as [Lease.Shutdown]
+// does for one. It tries all of them and returns the first error.
 func ShutdownAll(ctx context.Context, leases []*Lease) error {
 	for _, l := range leases {
 		l.once.Do(l.stop)
 	}
-	var mu sync.Mutex
-	var first error
+	errs := make([]error, len(leases))
 	_ = each(len(leases), func(i int) error {
-		if err := leases[i].Shutdown(ctx); err != nil {
-			mu.Lock()
-			defer mu.Unlock()
-			if first == nil {
-				first = err
-			}
-		}
+		errs[i] = leases[i].Shutdown(ctx)
 		return nil
 	})
-	return first
+	return cmp.Or(errs...)
 }
 
-// each calls do for 0 to n−1, at most openers at a time. After an error it begins no more, and returns the error when those under way have ended: whoever is
-// interrupted while it acquires a node may leave it held.
+// each calls do for 0 to n−1, at most openers at a time. After an error it begins no more, and
+// returns the error when those under way have ended: whoever is interrupted while it acquires a node
+// may leave it held.
 func each(n int, do func(i int) error) error {
-	var mu sync.Mutex
-	var first error
-	next := 0
+	errs := make([]error, n)
+	places := make(chan struct{}, openers)
+	var failed atomic.Bool
 	var wg sync.WaitGroup
-	for range min(n, openers) {
+	for i := range n {
+		places <- struct{}{}
+		if failed.Load() {
+			break
+		}
 		wg.Go(func() {
-			for {
-				mu.Lock()
-				i := next
-				next++
-				stop := first != nil
-				mu.Unlock()
-				if stop || i >= n {
-					return
-				}
-				if err := do(i); err != nil {
-					mu.Lock()
-					if first == nil {
-						first = err
-					}
-					mu.Unlock()
-				}
+			if errs[i] = do(i); errs[i] != nil {
+				failed.Store(true)
 			}
+			<-places
 		})
 	}
 	wg.Wait()
-	return first
+	return cmp.Or(errs...)
 }
 
 // offers are blocks that were free when they were read, for leases that are opened together. As all that a finder finds they are hints: the records are read
@@ -154,8 +149,8 @@ func (o *offers) known() bool {
 // errDrained means that all offers were taken up.
 var errDrained = errors.New("no more nodes were free")
 
-// offered takes a block out of the offers, which the first lease reads, and with it a time for renewals. It is all a finder does for leases that are
-// opened together.
+// offered takes a block out of the offers, which the first lease reads, and with it a time for
+// renewals. It is all a finder does for leases that are opened together.
 func (f *finder) offered(ctx context.Context) ([]int64, error) {
 	o := f.c.offers
 	if !o.known() { // only the first lease, before the others are opened
@@ -179,8 +174,9 @@ func (f *finder) offered(ctx context.Context) ([]int64, error) {
 	return []int64{b}, nil
 }
 
-// vacancies reads all records and returns up to n free blocks, in their order: before others what the same label held last; then what was never leased,
-// from a random place on; then what is free for the longest.
+// vacancies reads all records and returns up to n free blocks, in their order: before others what the
+// same label held last; then what was never leased, from a random place on; then what is free for the
+// longest.
 func (f *finder) vacancies(ctx context.Context, n int) ([]int64, error) {
 	c, k := f.c, int64(f.c.opts.Nodes)
 	type block struct {
@@ -201,35 +197,39 @@ func (f *finder) vacancies(ctx context.Context, n int) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	var mine, fresh, rest []*block
+	first, end := f.block(f.ns.First+k-1), f.block(f.ns.Last+1) // of the blocks that can be leased whole
+	var mine, rest []*block
 	for _, b := range known {
 		switch {
-		case b.taken || b.first < f.ns.First || b.first+k-1 > f.ns.Last:
+		case b.taken || b.first < first || b.first >= end:
 		case b.label:
 			mine = append(mine, b)
 		default:
 			rest = append(rest, b)
 		}
 	}
-	lowest := f.block(f.ns.First + k - 1)
-	count := (f.ns.Last + 1 - lowest) / k
-	var start int64
-	if count > 0 {
-		start = world.Rand(c.world).Int64N(count)
-	}
-	for i := int64(0); i < count && len(mine)+len(fresh) < n; i++ {
-		if b := lowest + (start+i)%count*k; known[b] == nil {
-			fresh = append(fresh, &block{first: b})
-		}
-	}
 	byWait := func(a, b *block) int { return cmp.Or(cmp.Compare(a.wait, b.wait), cmp.Compare(a.first, b.first)) }
 	slices.SortFunc(mine, byWait)
 	slices.SortFunc(rest, byWait)
-	all := slices.Concat(mine, fresh, rest)
 	var out []int64
-	for _, b := range all[:min(n, len(all))] {
-		out = append(out, b.first)
+	offer := func(blocks []*block) {
+		for _, b := range blocks[:min(n-len(out), len(blocks))] {
+			out = append(out, b.first)
+		}
 	}
+	offer(mine)
+	if count := (end - first) / k; count > 0 {
+		start := world.Rand(c.world).Int64N(count)
+		for i := range count {
+			if len(out) == n {
+				break
+			}
+			if b := first + (start+i)%count*k; known[b] == nil {
+				out = append(out, b)
+			}
+		}
+	}
+	offer(rest)
 	slices.Sort(out)
 	return out, nil
 }

@@ -35,6 +35,7 @@ var Path = []Scope{
 	{File: "lease/lease.go"},
 	{File: "lease/group_lane.go"},
 	{File: "lease/claim_register.go"},
+	{File: "lease/group_open.go"},
 	{File: "lease/within.go"},
 	{File: "lease/change.go"},
 	{File: "lease/keys.go"},
