@@ -50,8 +50,8 @@ func (s *Store) same(id stamp) []clientv3.Cmp {
 	}
 }
 
-// Identity implements [lease.Identifier]. It costs no round trip once the store was used, since every answer says who gave it.
-func (s *Store) Identity(ctx context.Context) (string, error) {
+// Identity implements [lease.Store]: all namespaces have the same. It costs no round trip once the store was used, since every answer says who gave it.
+func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	if _, err := s.ready(ctx); err != nil {
 		return "", err
 	}

@@ -26,7 +26,7 @@
 //
 // It cannot see that data was set back while no process looked, if the cluster keeps its ID: a copied data folder, or a snapshot restored with the same token and the same
 // peer URLs. Nor does it see keys that are put back without <prefix>id. Whoever does either deletes the key <prefix>id afterwards (etcdctl del snowfence/id), before programs start, and all is well. etcd has no clock
-// that clients can read, so that skewed clocks of holders are not noticed here ([lease.Clock] is not implemented).
+// that clients can read, so that skewed clocks of holders are not noticed here (Now is the zero time).
 //
 // # What it needs
 //
@@ -71,6 +71,8 @@ type Options struct {
 
 // Store keeps leases under a prefix of an etcd cluster. It is safe for concurrent use, and any number of processes may use the same prefix.
 type Store struct {
+	lease.Basic
+
 	kv      clientv3.KV
 	keys    keyspace
 	timeout time.Duration
@@ -152,7 +154,7 @@ func (s *Store) fetch(ctx context.Context, keys []lease.Key, revision int64) ([]
 	return out, nil
 }
 
-// Count implements [lease.Counter].
+// Count implements [lease.Store].
 func (s *Store) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
 	if first > last {
 		return 0, nil

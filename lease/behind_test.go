@@ -29,10 +29,6 @@ func (a *altered) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, er
 	return rs, err
 }
 
-func (a *altered) NamespaceIdentity(ctx context.Context, namespace string) (string, error) {
-	return a.Store.(lease.NamespaceIdentifier).NamespaceIdentity(ctx, namespace)
-}
-
 // A lease that saw the store go back, and cannot prove it to the server, goes on when all that it made lies in the past.
 func TestSetBackWithoutProof(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

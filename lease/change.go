@@ -120,7 +120,7 @@ func (c NamespaceChange) next(ctx context.Context, st Store, ns Namespace, now t
 	if err != nil {
 		return Namespace{}, err
 	}
-	id, err := identity(ctx, st, ns.Name)
+	id, err := st.Identity(ctx, ns.Name)
 	if err != nil {
 		return Namespace{}, fmt.Errorf("lease: asking the store who it is: %w", err)
 	}

@@ -31,11 +31,7 @@ func newSetup(w world.World, st Store, namespace string, s *snowfence.Scheme, op
 
 // pin has the store keep open what it needs while a lease is held in it.
 func pin(ctx context.Context, st Store, namespace string) (unpin func(), err error) {
-	p, ok := st.(Pinner)
-	if !ok {
-		return func() {}, nil
-	}
-	if unpin, err = p.Pin(ctx); err != nil {
+	if unpin, err = st.Pin(ctx); err != nil {
 		return nil, fmt.Errorf("lease: namespace %q: %w", namespace, err)
 	}
 	return unpin, nil

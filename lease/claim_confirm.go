@@ -30,7 +30,7 @@ func (c *claim) confirm(ctx context.Context, until int64) (none snowfence.Grant,
 		}
 		return none, c.lose(fmt.Errorf("namespace %q was changed: it is %s in generation %d, no longer %d", c.name, ns.State, ns.Generation, h.generation))
 	}
-	id, err := identity(ctx, c.st, c.name)
+	id, err := c.st.Identity(ctx, c.name)
 	switch {
 	case err != nil:
 		return none, fmt.Errorf("lease: asking the store who it is: %w", err)
@@ -111,7 +111,7 @@ func (c *claim) judge(h *hold, stored []Record) {
 // lost at once; otherwise it returns err, and the grant may be used to its end.
 func (c *claim) replaced(ctx context.Context, err error) error {
 	if !errors.Is(err, ErrReplaced) {
-		if _, why := identity(ctx, c.st, c.name); errors.Is(why, ErrReplaced) {
+		if _, why := c.st.Identity(ctx, c.name); errors.Is(why, ErrReplaced) {
 			err = why
 		}
 	}

@@ -35,7 +35,7 @@ func (c *claim) usable(ctx context.Context) (Namespace, error) {
 		if err := ns.usable(c.scheme); err != nil {
 			return Namespace{}, err
 		}
-		id, err := identity(ctx, c.st, c.name)
+		id, err := c.st.Identity(ctx, c.name)
 		if err != nil {
 			return Namespace{}, fmt.Errorf("lease: asking the store who it is: %w", err)
 		}
@@ -92,7 +92,7 @@ func (c *claim) raiseFloor(ctx context.Context, done func(ns Namespace, id strin
 		if err := ns.usable(c.scheme); err != nil {
 			return err
 		}
-		id, err := identity(ctx, c.st, c.name)
+		id, err := c.st.Identity(ctx, c.name)
 		if err != nil {
 			return fmt.Errorf("lease: asking the store who it is: %w", err)
 		}
@@ -146,11 +146,7 @@ func (c *claim) clock(ctx context.Context) (time.Time, error) {
 // checkedClock returns what a clock says, and an [ErrSkew] where a store that has a clock disagrees.
 func checkedClock(ctx context.Context, st Store, read func() time.Time, skew time.Duration) (time.Time, error) {
 	before := read()
-	c, ok := st.(Clock)
-	if !ok {
-		return before, nil
-	}
-	theirs, err := c.Now(ctx)
+	theirs, err := st.Now(ctx)
 	if err != nil {
 		return before, fmt.Errorf("lease: asking the store for its time: %w", err)
 	}

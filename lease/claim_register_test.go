@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -164,10 +165,16 @@ func TestClockOffByMoreThanAllowed(t *testing.T) {
 // watching is a store that a server keeps from holders.
 type watching struct{ *scripted }
 
-func (w watching) decode(r Record) (Namespace, error) {
-	ns, err := decodeNamespace(r)
-	ns.watched = true
-	return ns, err
+func (w watching) Get(ctx context.Context, keys []Key) ([]Record, error) {
+	rs, err := w.scripted.Get(ctx, keys)
+	for i, r := range rs {
+		if ns, err := decodeNamespace(r); r.Node == NamespaceNode && err == nil {
+			if rs[i], err = ns.shown(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return rs, err
 }
 
 // watch puts a server before the stage's store, which answers a question about the namespace as it

@@ -258,10 +258,10 @@ func TestHoldersReplaceWhatTheyJudged(t *testing.T) {
 func TestHoldersTellTheTimeOfTheStore(t *testing.T) {
 	g := holding(t)
 	g.st.clock = g.now
-	if now, err := Holders(g.st, nil).(Clock).Now(t.Context()); err != nil || !now.Equal(g.now) {
+	if now, err := Holders(g.st, nil).Now(t.Context()); err != nil || !now.Equal(g.now) {
 		t.Errorf("%v, %v", now, err)
 	}
-	if now, err := Holders(g.st.Memory, nil).(Clock).Now(t.Context()); err != nil || !now.IsZero() {
+	if now, err := Holders(g.st.Memory, nil).Now(t.Context()); err != nil || !now.IsZero() {
 		t.Errorf("of a store that has none: %v, %v", now, err)
 	}
 }

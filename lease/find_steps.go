@@ -78,16 +78,10 @@ func (f *finder) vacant(ctx context.Context) ([]int64, error) {
 func (f *finder) gap(ctx context.Context) ([]int64, error) {
 	c := f.c
 	lo, hi := f.ns.First, f.ns.Last
-	if counter, ok := c.st.(Counter); ok && c.opts.Nodes == 1 {
-		node, found, err := f.missing(ctx, counter)
-		switch {
-		case err != nil:
-			return nil, err
-		case found:
-			return []int64{node}, nil
-		}
-		if f.ns.Since == 1 {
-			return nil, nil
+	if c.opts.Nodes == 1 {
+		nodes, counted, err := f.missing(ctx)
+		if err != nil || len(nodes) > 0 || counted && f.ns.Since == 1 {
+			return nodes, err
 		}
 		// The lists are in the order of ticks, and those of an older layout stand anywhere.
 	}
@@ -113,29 +107,32 @@ func (f *finder) gap(ctx context.Context) ([]int64, error) {
 // walks over half of them on average, and over one part a second time, where halving walks over everything twice.
 const countedParts = 32
 
-// missing returns a node that has no record.
-func (f *finder) missing(ctx context.Context, c Counter) (node int64, found bool, err error) {
+// missing returns a node that has no record, if there is one and the store counts.
+func (f *finder) missing(ctx context.Context) (nodes []int64, counted bool, err error) {
 	size := max((f.ns.Last-f.ns.First)/countedParts+1, 1024)
 	parts := (f.ns.Last-f.ns.First)/size + 1
 	for _, i := range world.Rand(f.c.world).Perm(int(parts)) {
 		lo := f.ns.First + int64(i)*size
 		hi := min(lo+size-1, f.ns.Last)
-		n, err := c.Count(ctx, f.c.name, lo, hi)
-		for err == nil && n <= hi-lo { // fewer records than nodes
+		n, err := f.c.st.Count(ctx, f.c.name, lo, hi)
+		if err != nil || n < 0 {
+			return nil, false, err
+		}
+		for n <= hi-lo { // fewer records than nodes
 			if lo == hi {
-				return lo, true, nil
+				return []int64{lo}, true, nil
 			}
 			mid := lo + (hi-lo)/2
-			var left int64
-			if left, err = c.Count(ctx, f.c.name, lo, mid); left <= mid-lo {
+			left, err := f.c.st.Count(ctx, f.c.name, lo, mid)
+			switch {
+			case err != nil || left < 0:
+				return nil, false, err
+			case left <= mid-lo:
 				hi, n = mid, left
-			} else {
+			default:
 				lo, n = mid+1, n-left
 			}
 		}
-		if err != nil {
-			return 0, false, err
-		}
 	}
-	return 0, false, nil
+	return nil, true, nil
 }

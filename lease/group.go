@@ -20,14 +20,13 @@ import (
 //
 // Concurrent swaps become one Swap, in which a key is written at most once: a second write of it waits for a later batch. Concurrent reads become one Get of
 // distinct keys, and concurrent questions for the store's identity or time one question. A call only ever shares a round trip that begins
-// after it was called, so that what [Store] and [Identifier] promise holds as it does without Group. Results come for each write; an error of a whole
+// after it was called, so that what [Store] promises holds as it does without Group. Results come for each write; an error of a whole
 // round trip goes to all who shared it. List and Count are handed through.
 //
 // A caller whose ctx ends leaves at once and hurts nobody: a write of its that has not begun is not done any more, and of one that has it does not
 // know. A round trip is cancelled when all its callers have left. One that takes longer than a second no longer keeps others waiting.
 //
-// It is safe for concurrent use, counts ([Counter]) if st does, and pins ([Pinner]) where st wants it. There is nothing to close: goroutines run only while
-// there are calls. Nil gives nil.
+// It is safe for concurrent use. There is nothing to close: goroutines run only while there are calls. Nil gives nil.
 func Group(st Store) Store {
 	if st == nil {
 		return nil
@@ -35,16 +34,8 @@ func Group(st Store) Store {
 	g := &group{Store: st}
 	g.swaps = lane[[]Write, []error]{weigh: weigh[Write], clash: clash, do: g.swap}
 	g.gets = lane[[]Key, []Record]{weigh: weigh[Key], do: g.get}
-	g.names = lane[struct{}, string]{weigh: light[struct{}], do: share(func(ctx context.Context) (string, error) { return storeIdentity(ctx, st) })}
-	if _, ok := st.(NamespaceIdentifier); ok {
-		g.named = lane[string, string]{weigh: light[string], do: g.identities}
-	}
-	if c, ok := st.(Clock); ok {
-		g.times = lane[struct{}, time.Time]{weigh: light[struct{}], do: share(c.Now)}
-	}
-	if c, ok := st.(Counter); ok {
-		return &countingGroup{g, c}
-	}
+	g.names = lane[string, string]{weigh: light[string], do: g.identities}
+	g.times = lane[struct{}, time.Time]{weigh: light[struct{}], do: g.now}
 	return g
 }
 
@@ -57,14 +48,12 @@ const (
 	groupPatience = time.Second
 )
 
-// group is a store over which calls are gathered. A store without an identity or a time has the empty one, which means the same; what it cannot count it must
-// not seem to.
+// group is a store over which calls are gathered.
 type group struct {
 	Store
 	swaps lane[[]Write, []error]
 	gets  lane[[]Key, []Record]
-	names lane[struct{}, string]
-	named lane[string, string] // of stores with an identity for each namespace
+	names lane[string, string]
 	times lane[struct{}, time.Time]
 
 	decoded atomic.Pointer[Namespace] // the last one
@@ -72,11 +61,6 @@ type group struct {
 	mu    sync.Mutex
 	pins  int      // leases that want the store pinned
 	unpin []func() // to be called when there are none
-}
-
-type countingGroup struct {
-	*group
-	Counter
 }
 
 // Get implements [Store].
@@ -102,17 +86,9 @@ func (g *group) Swap(ctx context.Context, writes []Write) []error {
 	return slices.Repeat([]error{err}, len(writes))
 }
 
-// Identity implements [Identifier].
-func (g *group) Identity(ctx context.Context) (string, error) {
-	return g.names.ask(ctx, struct{}{})
-}
-
-// NamespaceIdentity implements [NamespaceIdentifier]. A store that has one for each namespace is asked for each that is wanted.
-func (g *group) NamespaceIdentity(ctx context.Context, namespace string) (string, error) {
-	if g.named.do != nil {
-		return g.named.ask(ctx, namespace)
-	}
-	return g.Identity(ctx)
+// Identity implements [Store].
+func (g *group) Identity(ctx context.Context, namespace string) (string, error) {
+	return g.names.ask(ctx, namespace)
 }
 
 // identities asks for the identity of each namespace once.
@@ -123,7 +99,7 @@ func (g *group) identities(ctx context.Context, asked []string) ([]string, error
 		id, ok := known[namespace]
 		if !ok {
 			var err error
-			if id, err = g.Store.(NamespaceIdentifier).NamespaceIdentity(ctx, namespace); err != nil {
+			if id, err = g.Store.Identity(ctx, namespace); err != nil {
 				return nil, err
 			}
 			known[namespace] = id
@@ -145,20 +121,24 @@ func (g *group) decode(r Record) (Namespace, error) {
 	return ns, err
 }
 
-// Now implements [Clock].
+// Now implements [Store].
 func (g *group) Now(ctx context.Context) (time.Time, error) {
-	if g.times.do == nil {
-		return time.Time{}, nil
-	}
 	return g.times.ask(ctx, struct{}{})
 }
 
-// Pin implements [Pinner]. The store is pinned once, for all leases.
-func (g *group) Pin(ctx context.Context) (unpin func(), err error) {
-	p, ok := g.Store.(Pinner)
-	if !ok {
-		return func() {}, nil
+// now asks for the time once, for all who asked.
+func (g *group) now(ctx context.Context, asked []struct{}) ([]time.Time, error) {
+	now, err := g.Store.Now(ctx)
+	if err != nil {
+		return nil, err
 	}
+	return slices.Repeat([]time.Time{now}, len(asked)), nil
+}
+
+func (g *group) group() *group { return g }
+
+// Pin implements [Store]. The store is pinned once, for all leases.
+func (g *group) Pin(ctx context.Context) (unpin func(), err error) {
 	g.mu.Lock()
 	pinned := g.pins > 0
 	if pinned {
@@ -166,7 +146,7 @@ func (g *group) Pin(ctx context.Context) (unpin func(), err error) {
 	}
 	g.mu.Unlock()
 	if !pinned {
-		unpin, err := p.Pin(ctx)
+		unpin, err := g.Store.Pin(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -231,17 +211,6 @@ func (g *group) get(ctx context.Context, asked [][]Key) ([][]Record, error) {
 	return answers, nil
 }
 
-// share makes one answer that of all who asked.
-func share[A any](do func(context.Context) (A, error)) func(context.Context, []struct{}) ([]A, error) {
-	return func(ctx context.Context, asked []struct{}) ([]A, error) {
-		a, err := do(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return slices.Repeat([]A{a}, len(asked)), nil
-	}
-}
-
 // weigh is for calls with writes or keys.
 func weigh[T any](ts []T) int { return len(ts) }
 
@@ -260,10 +229,3 @@ func clash(writes []Write, taken map[Key]bool) bool {
 	}
 	return false
 }
-
-var (
-	_ Identifier          = (*group)(nil)
-	_ NamespaceIdentifier = (*group)(nil)
-	_ Clock               = (*group)(nil)
-	_ Pinner              = (*group)(nil)
-)

@@ -35,9 +35,7 @@ func OpenAll(ctx context.Context, st Store, namespace string, s *snowfence.Schem
 	case n > 1 && (opts.Node != nil || opts.StickyFile != ""):
 		return nil, invalidf("lease: opening %d leases: Options.Node and Options.StickyFile are for one", n)
 	}
-	switch st.(type) {
-	case *group, *countingGroup:
-	default:
+	if st.group() == nil {
 		st = Group(st)
 	}
 	leases, err := openAll(ctx, st, namespace, s, n, opts)

@@ -70,7 +70,7 @@ func (g *gate) Swap(ctx context.Context, writes []lease.Write) []error {
 	return errs
 }
 
-func (g *gate) Identity(ctx context.Context) (string, error) {
+func (g *gate) Identity(ctx context.Context, _ string) (string, error) {
 	n := len(g.trips())
 	return fmt.Sprint("after ", n), g.pass(ctx, "identity")
 }
@@ -166,7 +166,7 @@ func TestGroupFreshness(t *testing.T) {
 		ids := make([]string, 3)
 		identity := func(i int) {
 			go func() {
-				id, err := st.(lease.Identifier).Identity(t.Context())
+				id, err := st.Identity(t.Context(), "group")
 				if err != nil {
 					t.Error(err)
 				}
@@ -189,7 +189,7 @@ func TestGroupFreshness(t *testing.T) {
 		var late atomic.Int64
 		now := func() {
 			asked := time.Now()
-			at, err := st.(lease.Clock).Now(t.Context())
+			at, err := st.Now(t.Context())
 			if err != nil || at.Before(asked) {
 				late.Add(1)
 			}
@@ -293,7 +293,7 @@ func (p *pinned) Pin(context.Context) (func(), error) {
 // TestGroupPin: the store stays pinned until the last lease has ended.
 func TestGroupPin(t *testing.T) {
 	p := &pinned{Store: lease.NewMemory()}
-	st := lease.Group(p).(lease.Pinner)
+	st := lease.Group(p)
 	for round := range int64(2) {
 		var unpins []func()
 		for range 3 {
@@ -316,27 +316,9 @@ func TestGroupPin(t *testing.T) {
 	}
 }
 
-// bare is a store with nothing but the methods of [lease.Store].
-type bare struct{ lease.Store }
-
-func TestGroupKinds(t *testing.T) {
+// TestGroupOfNothing: no store has no group.
+func TestGroupOfNothing(t *testing.T) {
 	if lease.Group(nil) != nil {
 		t.Error("a group over no store")
 	}
-	if _, ok := lease.Group(bare{lease.NewMemory()}).(lease.Counter); ok {
-		t.Error("it counts, and its store does not")
-	}
-	if c, ok := lease.Group(lease.NewMemory()).(lease.Counter); !ok {
-		t.Error("it does not count, and its store does")
-	} else if n, err := c.Count(t.Context(), "default", 0, 9); n != 0 || err != nil {
-		t.Error(n, err)
-	}
-	st := lease.Group(bare{lease.NewMemory()})
-	id, err := st.(lease.Identifier).Identity(t.Context())
-	now, err2 := st.(lease.Clock).Now(t.Context())
-	unpin, err3 := st.(lease.Pinner).Pin(t.Context())
-	if err := errors.Join(err, err2, err3); err != nil || id != "" || !now.IsZero() {
-		t.Error(id, now, err)
-	}
-	unpin()
 }

@@ -38,6 +38,8 @@ func Holders(st Store, now func() time.Time) Store {
 	return &holders{st, now}
 }
 
+// holders passes Count, Identity, Now and Pin on, which write nothing and show no record: Count says
+// no more than the length of what List shows, and Pin keeps open only what notices a replaced store.
 type holders struct {
 	Store
 	now func() time.Time
@@ -167,19 +169,6 @@ func (h *holders) Swap(ctx context.Context, writes []Write) []error {
 		}
 	}
 	return errs
-}
-
-// NamespaceIdentity implements [NamespaceIdentifier].
-func (h *holders) NamespaceIdentity(ctx context.Context, namespace string) (string, error) {
-	return identity(ctx, h.Store, namespace)
-}
-
-// Now implements [Clock].
-func (h *holders) Now(ctx context.Context) (time.Time, error) {
-	if c, ok := h.Store.(Clock); ok {
-		return c.Now(ctx)
-	}
-	return time.Time{}, nil
 }
 
 // place is a namespace in which writes are judged.

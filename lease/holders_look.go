@@ -45,7 +45,7 @@ func (h *holders) look(ctx context.Context, w Write) error {
 		case reach < 0 || reach > max(farthest, ns.LongestTTL):
 			return refuse("a ttl and an allowed skew of %v together are more than the %v that a server gives to holders: ask for less", reach, farthest)
 		}
-		id, err := identity(ctx, h.Store, name)
+		id, err := h.Store.Identity(ctx, name)
 		if err != nil {
 			return fmt.Errorf("lease: asking the store who it is: %w", err)
 		}

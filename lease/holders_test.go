@@ -32,12 +32,6 @@ func (o *told) Swap(ctx context.Context, writes []lease.Write) []error {
 	return errs
 }
 
-func (o *told) NamespaceIdentity(ctx context.Context, namespace string) (string, error) {
-	return o.Store.(lease.NamespaceIdentifier).NamespaceIdentity(ctx, namespace)
-}
-
-func (o *told) Now(ctx context.Context) (time.Time, error) { return o.Store.(lease.Clock).Now(ctx) }
-
 // All that leases do passes, also while the store goes back: the suite runs over Holders, and
 // nothing is refused.
 func TestHoldersLetsLeasesWork(t *testing.T) {

@@ -32,7 +32,7 @@ type elsewhere struct {
 	id string
 }
 
-func (e *elsewhere) Identity(context.Context) (string, error) { return e.id, nil }
+func (e *elsewhere) Identity(context.Context, string) (string, error) { return e.id, nil }
 
 // newLiar returns a client of a server over a store with the namespace n, in which the longest ttl
 // and skew are a minute.

@@ -92,12 +92,12 @@ type asking struct {
 	after func() // when it has answered
 }
 
-func (a *asking) Identity(ctx context.Context) (string, error) {
+func (a *asking) Identity(ctx context.Context, namespace string) (string, error) {
 	a.asked++
 	if a.after != nil {
 		defer a.after()
 	}
-	return a.scripted.Identity(ctx)
+	return a.scripted.Identity(ctx, namespace)
 }
 
 // What a lease does about an answer of the store, each time that it is attended.

@@ -133,7 +133,7 @@ func ConfirmStore(ctx context.Context, st Store, namespace string) (Namespace, e
 		if err != nil {
 			return Namespace{}, err
 		}
-		id, err := identity(ctx, st, namespace)
+		id, err := st.Identity(ctx, namespace)
 		if err != nil {
 			return Namespace{}, fmt.Errorf("lease: asking the store who it is: %w", err)
 		}

@@ -10,6 +10,7 @@ import (
 // Memory is a [Store] in the memory of one process: for tests, simulations, and generators that share nothing with other processes.
 // What it keeps is gone with the process.
 type Memory struct {
+	Basic
 	mu      sync.Mutex
 	id      string
 	records map[Key]Record
@@ -78,11 +79,11 @@ func (m *Memory) Swap(ctx context.Context, writes []Write) []error {
 	return errs
 }
 
-// Count implements [Counter].
+// Count implements [Store].
 func (m *Memory) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
 	rs, err := m.List(ctx, Query{Namespace: namespace, First: first, Last: last})
 	return int64(len(rs)), err
 }
 
-// Identity implements [Identifier].
-func (m *Memory) Identity(context.Context) (string, error) { return m.id, nil }
+// Identity implements [Store].
+func (m *Memory) Identity(context.Context, string) (string, error) { return m.id, nil }

@@ -109,7 +109,7 @@ func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Sc
 		next.Generation, next.State, next.Keys = ns.Generation+1, Active, keys
 		ns = next
 		if ns.record.Nonce == "" {
-			if ns.Identity, err = identity(ctx, st, name); err != nil {
+			if ns.Identity, err = st.Identity(ctx, name); err != nil {
 				return Namespace{}, fmt.Errorf("lease: creating namespace %q: %w", name, err)
 			}
 		} // What comes back to life keeps the identity of the store that it lived in: if that is another one by now, whoever leases first raises the floor.
@@ -154,15 +154,13 @@ func readNamespace(ctx context.Context, st Store, name string) (Namespace, error
 	return namespaceOf(st, rs[0])
 }
 
-// namespaceOf returns what a record of a store says. Some stores remember what they decoded last.
+// namespaceOf returns what a record of a store says. A [Group] remembers what it decoded last.
 func namespaceOf(st Store, r Record) (Namespace, error) {
 	if r.Nonce == "" {
 		return Namespace{}, fmt.Errorf("lease: namespace %q: %w in this store: create it", r.Namespace, ErrNoNamespace)
 	}
-	if d, ok := st.(interface {
-		decode(Record) (Namespace, error)
-	}); ok {
-		return d.decode(r)
+	if g := st.group(); g != nil {
+		return g.decode(r)
 	}
 	return decodeNamespace(r)
 }
@@ -219,23 +217,6 @@ func (ns Namespace) notActive() error {
 
 // errDeleted tells a deleted namespace from one that never was.
 var errDeleted = errors.New("it was deleted")
-
-// identity returns the identity of what keeps a namespace, "" if the store has none.
-func identity(ctx context.Context, st Store, name string) (string, error) {
-	if i, ok := st.(NamespaceIdentifier); ok {
-		return i.NamespaceIdentity(ctx, name)
-	}
-	return storeIdentity(ctx, st)
-}
-
-// storeIdentity returns the identity of the store, "" if it has none.
-func storeIdentity(ctx context.Context, st Store) (string, error) {
-	i, ok := st.(Identifier)
-	if !ok {
-		return "", nil
-	}
-	return i.Identity(ctx)
-}
 
 // check refuses what no call can work with.
 func check(st Store, name string, s *snowfence.Scheme) error {

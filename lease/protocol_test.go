@@ -54,7 +54,7 @@ func (s *scripted) Swap(ctx context.Context, writes []Write) []error {
 	return do(writes)
 }
 
-func (s *scripted) Identity(context.Context) (string, error) { return s.id, s.idErr }
+func (s *scripted) Identity(context.Context, string) (string, error) { return s.id, s.idErr }
 
 func (s *scripted) Now(context.Context) (time.Time, error) { return s.clock, s.clockErr }
 

@@ -56,54 +56,70 @@ type Write struct {
 
 // Store keeps records. It is all a lease needs to know of a database, and has no rules of its own.
 //
-// What it promises, and leasetest checks: a swap is atomic; once acknowledged it is durable; reads see every swap acknowledged before they began. It is
-// safe for concurrent use.
+// It promises, and leasetest checks: a swap is atomic; once acknowledged it is durable; reads see
+// every swap acknowledged before they began. It is safe for concurrent use.
+//
+// A store embeds [Basic], and then needs only Get, List and Swap. A wrapper embeds the store that
+// it wraps, never Basic, so that it passes on what it does not change: leasetest.Wrapper checks that.
 type Store interface {
 	// Get returns the records of the keys, in their order; one that does not exist has its Key and no Nonce.
 	Get(ctx context.Context, keys []Key) ([]Record, error)
 
-	// List returns the records that match. The filters and the order save work; the lease looks at each record again, and so
-	// a store may return more than was asked for, but within the limit nothing else in place of a match.
+	// List returns the records that match. The filters and the order save work; the lease looks at
+	// each record again, and so a store may return more than was asked for, but within the limit
+	// nothing else in place of a match.
 	List(ctx context.Context, q Query) ([]Record, error)
 
-	// Swap carries out the writes, each on its own and each atomic, and returns for each: nil when it is done and durable;
-	// [ErrLost] when the stored nonce was another, so that nothing was and will be done; any other error when it is not known
-	// whether it was done or still will be. Keys must not repeat. A store may split a large batch.
+	// Swap carries out the writes, each on its own and each atomic, and returns for each: nil when
+	// it is done and durable; [ErrLost] when the stored nonce was another, so that nothing was and
+	// will be done; any other error when it is not known whether it was done or still will be. Keys
+	// must not repeat. A store may split a large batch.
 	Swap(ctx context.Context, writes []Write) []error
-}
 
-// Identifier is a [Store] that can tell when it is no longer the one it was.
-type Identifier interface {
-	// Identity returns a text that stays the same over restarts and changes when the data may have been set back: a file was
-	// replaced, another server was promoted. It is asked for after each swap and before its use, so it should cost no round trip where that can be avoided.
-	// An error that matches [ErrReplaced] ends the lease, as it does from any other method; with others the swap is not used yet.
-	Identity(ctx context.Context) (string, error)
-}
-
-// NamespaceIdentifier is an [Identifier] that keeps namespaces in different places, one of which may be set back while the others are not.
-type NamespaceIdentifier interface {
-	// NamespaceIdentity is asked instead of Identity, with the same rules.
-	NamespaceIdentity(ctx context.Context, namespace string) (string, error)
-}
-
-// Pinner is a [Store] that has to keep something open while leases are held in it, to notice when it is replaced.
-type Pinner interface {
-	// Pin is called when a lease is opened, and unpin once when it has ended.
-	Pin(ctx context.Context) (unpin func(), err error)
-}
-
-// Clock is a [Store] with a time of its own.
-type Clock interface {
-	// Now returns the store's time; the zero time means that it has none. It helps to choose nodes and to notice clocks that are off, and
-	// never decides safety.
-	Now(ctx context.Context) (time.Time, error)
-}
-
-// Counter is a [Store] that counts faster than it lists. With it, a node that never had a record is found quickly among many.
-type Counter interface {
-	// Count returns the number of records with a node from first to last, both included.
+	// Count returns the number of records with a node from first to last, both included. It is −1
+	// when the store cannot count faster than it lists: then its callers list. A lease finds a node
+	// that never had a record by counting, and reads the node before it uses it.
 	Count(ctx context.Context, namespace string, first, last int64) (int64, error)
+
+	// Identity returns a text that stays the same over restarts and changes when the data of a
+	// namespace may have been rolled back: a file was replaced, another server was promoted. Most
+	// stores have one identity for all namespaces. The namespace "" stands for the whole store; the
+	// text "" means that the store has no identity. It is asked for after each swap and before its
+	// use, so it should cost no round trip where that can be avoided. An error that matches
+	// [ErrReplaced] ends the lease, as it does from any other method; with others the swap is not
+	// used yet.
+	Identity(ctx context.Context, namespace string) (string, error)
+
+	// Now returns the store's time; the zero time means that it has no clock. It helps to choose
+	// nodes and to notice clocks that are off, and never decides safety.
+	Now(ctx context.Context) (time.Time, error)
+
+	// Pin keeps open what the store needs to notice that it was replaced. It is called when a lease
+	// is opened, and unpin once when the lease has ended.
+	Pin(ctx context.Context) (unpin func(), err error)
+
+	// group returns the group that gathers the calls of the store; nil when there is none. It is not
+	// exported, so that every store embeds Basic or another store, and has the methods that come later.
+	group() *group
 }
+
+// Basic has the neutral answer of every method that a [Store] may leave out. Stores embed it;
+// wrappers of stores do not.
+type Basic struct{}
+
+// Count returns −1: the number is not known.
+func (Basic) Count(context.Context, string, int64, int64) (int64, error) { return -1, nil }
+
+// Identity returns "": the store has none.
+func (Basic) Identity(context.Context, string) (string, error) { return "", nil }
+
+// Now returns the zero time: the store has no clock.
+func (Basic) Now(context.Context) (time.Time, error) { return time.Time{}, nil }
+
+// Pin has nothing to keep open.
+func (Basic) Pin(context.Context) (unpin func(), err error) { return func() {}, nil }
+
+func (Basic) group() *group { return nil }
 
 var (
 	// ErrLost is the result of a swap whose record had another nonce.

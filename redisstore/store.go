@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,8 @@ type Options struct {
 
 // Store keeps leases in Redis. It is safe for concurrent use, and any number of processes may use the same server.
 type Store struct {
+	lease.Basic
+
 	client rueidis.Client
 	opts   Options
 
@@ -123,7 +126,7 @@ func byNamespace[T any](of []T, namespace func(T) string) map[string][]int {
 	return out
 }
 
-// Count implements [lease.Counter].
+// Count implements [lease.Store].
 func (s *Store) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
 	a, err := s.read(ctx, namespace, "count", order(first), order(last))
 	if err != nil {
@@ -136,14 +139,11 @@ func (s *Store) Count(ctx context.Context, namespace string, first, last int64) 
 	return n, nil
 }
 
-// Identity implements [lease.Identifier] for stores of one server. It is that of the server with the list of namespaces; in a cluster each namespace has
-// one of its own, which [Store.NamespaceIdentity] returns.
-func (s *Store) Identity(ctx context.Context) (string, error) {
-	return s.NamespaceIdentity(ctx, listName)
-}
-
-// NamespaceIdentity implements [lease.NamespaceIdentifier]. It is what the script answered that was started last, so that it costs no round trip after a swap.
-func (s *Store) NamespaceIdentity(ctx context.Context, namespace string) (string, error) {
+// Identity implements [lease.Store]. In a cluster each namespace has an identity of its own; that of
+// the whole store is the identity of the server with the list of namespaces. It is what the script
+// answered that was started last, so that it costs no round trip after a swap.
+func (s *Store) Identity(ctx context.Context, namespace string) (string, error) {
+	namespace = cmp.Or(namespace, listName)
 	s.mu.Lock()
 	last := s.seen[namespace]
 	s.mu.Unlock()
@@ -157,7 +157,7 @@ func (s *Store) NamespaceIdentity(ctx context.Context, namespace string) (string
 	return "redis:" + last.id, nil
 }
 
-// Now implements [lease.Clock]. In a cluster it is the time of any of its servers.
+// Now implements [lease.Store]. In a cluster it is the time of any of its servers.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	t, err := s.client.Do(ctx, s.client.B().Time().Build().ToRetryable()).AsStrSlice()
 	if err != nil {
@@ -179,10 +179,4 @@ func (s *Store) fail(namespace string, err error) error {
 	return fmt.Errorf("redisstore: namespace %q: %w", namespace, advise(err))
 }
 
-var (
-	_ lease.Store               = (*Store)(nil)
-	_ lease.Identifier          = (*Store)(nil)
-	_ lease.NamespaceIdentifier = (*Store)(nil)
-	_ lease.Clock               = (*Store)(nil)
-	_ lease.Counter             = (*Store)(nil)
-)
+var _ lease.Store = (*Store)(nil)

@@ -45,11 +45,11 @@ func (s *Store) list(ctx context.Context, namespace string) error {
 	if done != "" && done == id {
 		return nil
 	}
-	id, err := s.NamespaceIdentity(ctx, namespace)
+	id, err := s.Identity(ctx, namespace)
 	if err != nil {
 		return err
 	}
-	if _, err := s.Identity(ctx); err != nil { // looks at the server of the list
+	if _, err := s.Identity(ctx, listName); err != nil { // looks at the server of the list
 		return err
 	}
 	results, err := s.commit(ctx, listName, func(bool) []rueidis.Completed {

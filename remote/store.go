@@ -14,6 +14,8 @@ import (
 
 // Store is the store of a server. It does for leases what the store itself would, at one round trip more; leases that share a Client share round trips.
 type Store struct {
+	lease.Basic
+
 	c     *Client
 	known known
 	clock clock
@@ -92,7 +94,7 @@ func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error)
 	}
 }
 
-// Count implements [lease.Counter].
+// Count implements [lease.Store].
 func (s *Store) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
 	res, err := ask(ctx, s.c, 0, func(ctx context.Context, p *peer) (*connect.Response[pb.CountResponse], error) {
 		return p.store.Count(ctx, connect.NewRequest(&pb.CountRequest{Namespace: namespace, First: first, Last: last}))
@@ -163,9 +165,9 @@ func (s *Store) swap(ctx context.Context, writes []lease.Write) []error {
 	return errs
 }
 
-// NamespaceIdentity implements [lease.NamespaceIdentifier]: the identity is that of the server's store, so that servers over one store are one. The answer to the last swap
-// mostly has it already.
-func (s *Store) NamespaceIdentity(ctx context.Context, namespace string) (string, error) {
+// Identity implements [lease.Store]. It is the identity of the server's store, so that servers over one
+// store are one. The answer to the last swap mostly has it already.
+func (s *Store) Identity(ctx context.Context, namespace string) (string, error) {
 	if id, ok := s.known.identity(namespace); ok {
 		return id, nil
 	}
@@ -176,10 +178,7 @@ func (s *Store) NamespaceIdentity(ctx context.Context, namespace string) (string
 	return d.Identity, nil
 }
 
-// Identity implements [lease.Identifier].
-func (s *Store) Identity(ctx context.Context) (string, error) { return s.NamespaceIdentity(ctx, "") }
-
-// Now implements [lease.Clock]: the time is that of the server's store, as it was a moment ago and has gone on since (see clock).
+// Now implements [lease.Store]: the time is that of the server's store, as it was a moment ago and has gone on since (see clock).
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	if now, ok := s.clock.now(time.Now()); ok {
 		return now, nil

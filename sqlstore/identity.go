@@ -34,9 +34,9 @@ func (a answer) wentBack(before answer) bool {
 	return a.back || a.refusal == "" && a.id == before.id && a.position < before.position
 }
 
-// Identity implements [lease.Identifier]. A server's is what the last statement was told, at no cost: who a server is, and the random ID of its tables. A file that is
+// Identity implements [lease.Store]: all namespaces have the same. A server's is what the last statement was told, at no cost: who a server is, and the random ID of its tables. A file that is
 // no longer at its path, or not the same one, is a [lease.ErrReplaced], here and in all other methods.
-func (s *Store) Identity(ctx context.Context) (string, error) {
+func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	s.mu.Lock()
 	id := s.id
 	s.mu.Unlock()
@@ -109,5 +109,3 @@ func ordered(writes []lease.Write) []int {
 	})
 	return order
 }
-
-var _ lease.Identifier = (*Store)(nil)

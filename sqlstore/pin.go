@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
-
-	"github.com/snowfence/snowfence/lease"
 )
 
 // The last connection of all processes that is closed deletes the side files, and the next one makes new ones: no harm is done. Where a connection
@@ -17,7 +15,7 @@ import (
 // maxSeen bounds how many connections are remembered; a pool that opens and closes more without leases starts over.
 const maxSeen = 16
 
-// Pin implements [lease.Pinner]: it keeps one connection open. A pool without one to spare is left alone: there each connection is compared with itself.
+// Pin implements [lease.Store]: it keeps one connection open. A pool without one to spare is left alone: there each connection is compared with itself.
 func (s *Store) Pin(ctx context.Context) (unpin func(), err error) {
 	if err := s.use(ctx, nothing); err != nil {
 		return nil, err
@@ -114,5 +112,3 @@ func (s *Store) compare(used sides) error {
 	}
 	return err
 }
-
-var _ lease.Pinner = (*Store)(nil)

@@ -22,7 +22,7 @@ func (s *Store) Report(ctx context.Context) (found []Finding, err error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := s.Identity(ctx)
+	id, err := s.Identity(ctx, "")
 	return append(found, Finding{Name: "identity", Value: id}), err
 }
 

@@ -37,7 +37,7 @@ func StartNumber(ctx context.Context, db *sql.DB, d Dialect, name string, nodes 
 		if err != nil {
 			return 0, err
 		}
-		id, err := st.Identity(ctx)
+		id, err := st.Identity(ctx, name)
 		if err != nil {
 			return 0, err
 		}

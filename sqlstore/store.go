@@ -33,6 +33,8 @@ import (
 // Store keeps leases in two tables, snowfence_lease and snowfence_meta, which the first use makes. It is safe for concurrent use, and
 // any number of processes may use the same database.
 type Store struct {
+	lease.Basic
+
 	db      *sql.DB
 	dialect Dialect
 
@@ -139,7 +141,7 @@ func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error)
 	return rs, err
 }
 
-// Count implements [lease.Counter].
+// Count implements [lease.Store].
 func (s *Store) Count(ctx context.Context, namespace string, first, last int64) (n int64, err error) {
 	query, args := s.dialect.bind("SELECT COUNT(*) FROM snowfence_lease WHERE namespace = ? AND node BETWEEN ? AND ?", []any{namespace, first, last})
 	err = s.use(ctx, func(c *sql.Conn) (answer, error) {
@@ -148,7 +150,7 @@ func (s *Store) Count(ctx context.Context, namespace string, first, last int64) 
 	return n, err
 }
 
-// Now implements [lease.Clock]: a server's time. SQLite has none of its own.
+// Now implements [lease.Store]: a server's time. SQLite has none of its own.
 func (s *Store) Now(ctx context.Context) (now time.Time, err error) {
 	if s.dialect.now == "" {
 		return now, nil
@@ -320,10 +322,5 @@ func (s *Store) settle(used sides, open bool, err error) error {
 	}
 	return err
 }
-
-var (
-	_ lease.Clock   = (*Store)(nil)
-	_ lease.Counter = (*Store)(nil)
-)
 
 func isReplaced(err error) bool { return errors.Is(err, lease.ErrReplaced) }

@@ -56,7 +56,7 @@ func (x *hostile) act() {
 		return
 	}
 	s.after(time.Duration(x.chance.Int64N(int64(s.ttl))), x.act)
-	st := lease.Holders(direct{s.store, s}, s.operator.trueTime)
+	st := lease.Holders(direct{st: s.store, s: s}, s.operator.trueTime)
 	ctx := world.With(context.Background(), s.operator)
 	for range 1 + x.chance.IntN(6) {
 		rs, err := st.Get(ctx, append(keysOf(x.chance.Int64N(s.last+2)), lease.Key{Namespace: namespace, Node: lease.NamespaceNode}))

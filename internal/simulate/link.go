@@ -14,6 +14,7 @@ var errUnanswered = errors.New("the store did not answer")
 
 // link is the store as one process reaches it. Each call is a message there and a message back, and anything can happen to either.
 type link struct {
+	lease.Basic
 	p *process
 	h *holding // whose lease uses it; nil for the operator
 }
@@ -189,7 +190,7 @@ func (k link) Swap(ctx context.Context, writes []lease.Write) []error {
 	return append([]error(nil), out.([]error)...)
 }
 
-// Count implements lease.Counter.
+// Count implements lease.Store.
 func (k link) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
 	out, err := k.ask(ctx, "count", func() any { return k.p.s.store.count(namespace, first, last) }, nil)
 	if err != nil {
@@ -198,8 +199,8 @@ func (k link) Count(ctx context.Context, namespace string, first, last int64) (i
 	return out.(int64), nil
 }
 
-// Identity implements lease.Identifier.
-func (k link) Identity(ctx context.Context) (string, error) {
+// Identity implements lease.Store.
+func (k link) Identity(ctx context.Context, _ string) (string, error) {
 	out, err := k.ask(ctx, "identity", func() any { return k.p.s.store.name() }, nil)
 	if err != nil {
 		return "", err
@@ -207,7 +208,7 @@ func (k link) Identity(ctx context.Context) (string, error) {
 	return out.(string), nil
 }
 
-// Now implements lease.Clock.
+// Now implements lease.Store.
 func (k link) Now(ctx context.Context) (time.Time, error) {
 	if !k.p.s.store.clock {
 		return time.Time{}, nil

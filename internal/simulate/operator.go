@@ -15,11 +15,12 @@ func keysOf(node int64) []lease.Key { return []lease.Key{{Namespace: namespace, 
 
 // calmly runs f in the operator's process as if the store were at hand: nothing fails and no time passes. It is how a run begins and is put right at its end.
 func (s *sim) calmly(f func(ctx context.Context, st lease.Store) error) error {
-	return f(world.With(context.Background(), s.operator), direct{s.store, s})
+	return f(world.With(context.Background(), s.operator), direct{st: s.store, s: s})
 }
 
 // direct is the store without a network.
 type direct struct {
+	lease.Basic
 	st *store
 	s  *sim
 }
@@ -40,7 +41,7 @@ func (d direct) Swap(_ context.Context, writes []lease.Write) []error {
 	return errs
 }
 
-func (d direct) Identity(context.Context) (string, error) { return d.st.name(), nil }
+func (d direct) Identity(context.Context, string) (string, error) { return d.st.name(), nil }
 
 // swap is a write that has reached the store.
 func (s *sim) swap(p *process, w lease.Write) error {
@@ -93,19 +94,19 @@ func (s *sim) command(f Fault, chance float64) {
 		defer cancel()
 		switch f {
 		case faultRelease:
-			_, _ = lease.ReleaseNode(ctx, link{p, nil}, namespace, node)
+			_, _ = lease.ReleaseNode(ctx, link{p: p}, namespace, node)
 		case faultVeto:
-			_, _ = lease.VetoNode(ctx, link{p, nil}, namespace, node, "maintenance")
+			_, _ = lease.VetoNode(ctx, link{p: p}, namespace, node, "maintenance")
 			p.sleep(2 * s.ttl)
-			_, _ = lease.VetoNode(ctx, link{p, nil}, namespace, node, "")
+			_, _ = lease.VetoNode(ctx, link{p: p}, namespace, node, "")
 		case faultRestore:
-			s.restoreNode(ctx, link{p, nil}, rs)
+			s.restoreNode(ctx, link{p: p}, rs)
 		case faultChange:
 			s.walk()
 		case faultDelete:
 			for range 5 {
-				_, _ = lease.DeleteNamespace(ctx, link{p, nil}, namespace)
-				_, _ = lease.CreateNamespace(ctx, link{p, nil}, namespace, s.schemes[s.era], s.leasable())
+				_, _ = lease.DeleteNamespace(ctx, link{p: p}, namespace)
+				_, _ = lease.CreateNamespace(ctx, link{p: p}, namespace, s.schemes[s.era], s.leasable())
 			}
 		case faultConfirm:
 			s.confirm()
@@ -125,7 +126,7 @@ func (s *sim) leasable() *lease.NamespaceOptions {
 
 // shown is the namespace as it stands in the store.
 func (s *sim) shown() (lease.Namespace, error) {
-	return lease.ShowNamespace(context.Background(), direct{s.store, s}, namespace)
+	return lease.ShowNamespace(context.Background(), direct{st: s.store, s: s}, namespace)
 }
 
 func (s *sim) namespaceState() lease.State {

@@ -18,7 +18,7 @@ func (s *sim) walk() {
 	for range 1 + p.own.IntN(3) {
 		if to := s.draw(p.own); to != nil {
 			ctx, cancel := p.WithTimeout(world.With(context.Background(), p), 4*s.ttl)
-			s.change(ctx, link{p, nil}, to)
+			s.change(ctx, link{p: p}, to)
 			cancel()
 		}
 		p.sleep(time.Duration(p.own.Int64N(int64(6 * s.ttl))))

@@ -191,36 +191,15 @@ func (f *faulty) be(id func() (string, error)) {
 	f.id = id
 }
 
-func (f *faulty) Identity(ctx context.Context) (string, error) {
+// Identity is what the test wants, or else what the store says.
+func (f *faulty) Identity(ctx context.Context, namespace string) (string, error) {
 	f.mu.Lock()
 	id := f.id
 	f.mu.Unlock()
 	if id != nil {
 		return id()
 	}
-	if i, ok := f.Store.(lease.Identifier); ok {
-		return i.Identity(ctx)
-	}
-	return "", nil
-}
-
-// NamespaceIdentity is what the test wants, or else what the store says.
-func (f *faulty) NamespaceIdentity(ctx context.Context, namespace string) (string, error) {
-	f.mu.Lock()
-	id := f.id
-	f.mu.Unlock()
-	if i, ok := f.Store.(lease.NamespaceIdentifier); ok && id == nil {
-		return i.NamespaceIdentity(ctx, namespace)
-	}
-	return f.Identity(ctx)
-}
-
-// Pin pins the store where it wants that.
-func (f *faulty) Pin(ctx context.Context) (func(), error) {
-	if p, ok := f.Store.(lease.Pinner); ok {
-		return p.Pin(ctx)
-	}
-	return func() {}, nil
+	return f.Store.Identity(ctx, namespace)
 }
 
 func (f *faulty) Now(context.Context) (time.Time, error) {
@@ -230,13 +209,4 @@ func (f *faulty) Now(context.Context) (time.Time, error) {
 		return time.Time{}, nil // the store's own clock is not that of the test
 	}
 	return f.clock(), nil
-}
-
-// Count counts with the store where it can, so that both ways of finding a node are tested.
-func (f *faulty) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
-	if c, ok := f.Store.(lease.Counter); ok {
-		return c.Count(ctx, namespace, first, last)
-	}
-	rs, err := f.List(ctx, lease.Query{Namespace: namespace, First: first, Last: last})
-	return int64(len(rs)), err
 }

@@ -21,6 +21,7 @@ import (
 
 // Store is a lease.Store over one file. It is safe for concurrent use.
 type Store struct {
+	lease.Basic
 	path string
 	f    *os.File
 
@@ -179,8 +180,8 @@ func fill(errs []error, err error) []error {
 	return errs
 }
 
-// Identity implements lease.Identifier: another file in its place is another store.
-func (s *Store) Identity(context.Context) (string, error) {
+// Identity implements lease.Store: another file in its place is another store.
+func (s *Store) Identity(context.Context, string) (string, error) {
 	open, err := s.f.Stat()
 	if err != nil {
 		return "", err

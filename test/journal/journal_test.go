@@ -43,7 +43,7 @@ func TestOpenAgain(t *testing.T) {
 		if err != nil || rs[0].Nonce != nonce || nonce != "" && rs[0] != record(1, nonce) {
 			t.Fatalf("opened %d times before: %+v, %v", i, rs, err)
 		}
-		if now, err := s.Identity(t.Context()); now != id || err != nil {
+		if now, err := s.Identity(t.Context(), ""); now != id || err != nil {
 			t.Errorf("it became another: %q, %v, was %q", now, err, id)
 		}
 		next := record(1, []string{"n1", "n2", "n3"}[i])
@@ -104,7 +104,7 @@ func TestReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	if _, err := s.Identity(context.Background()); !errors.Is(err, lease.ErrReplaced) {
+	if _, err := s.Identity(context.Background(), ""); !errors.Is(err, lease.ErrReplaced) {
 		t.Errorf("a file that was replaced: %v", err)
 	}
 }

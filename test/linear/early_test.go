@@ -17,6 +17,7 @@ import (
 
 // early is a store that shows writes before they are on disk, as InnoDB does, and acknowledges them afterwards, or wrongly before.
 type early struct {
+	lease.Basic
 	hasty bool // acknowledges before
 
 	mu      sync.Mutex

@@ -147,7 +147,7 @@ func TestFirstUse(t *testing.T) {
 					t.Error(err)
 				}
 				var err error
-				if ids[i], err = st.Identity(t.Context()); err != nil {
+				if ids[i], err = st.Identity(t.Context(), ""); err != nil {
 					t.Error(err)
 				}
 			})

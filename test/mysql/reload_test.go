@@ -15,7 +15,7 @@ func identity(t *testing.T, st *sqlstore.Store) string {
 	if _, err := st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: 1}}); err != nil {
 		t.Fatal(err)
 	}
-	id, err := st.Identity(t.Context())
+	id, err := st.Identity(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

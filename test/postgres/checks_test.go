@@ -175,7 +175,7 @@ func TestStandby(t *testing.T) {
 	reports("a standby whose disk nobody waits for", true)
 	set("synchronous_commit = on")
 	reports("a standby whose disk the primary waits for", false)
-	if _, err := st.Identity(t.Context()); err != nil {
+	if _, err := st.Identity(t.Context(), ""); err != nil {
 		t.Error(err)
 	}
 }
@@ -219,7 +219,7 @@ func TestFirstUse(t *testing.T) {
 					t.Error(err)
 				}
 				var err error
-				if ids[i], err = st.Identity(t.Context()); err != nil {
+				if ids[i], err = st.Identity(t.Context(), ""); err != nil {
 					t.Error(err)
 				}
 			})

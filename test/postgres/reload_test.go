@@ -27,7 +27,7 @@ func identity(t *testing.T, st *sqlstore.Store) string {
 	if _, err := st.List(t.Context(), lease.Query{First: lease.NamespaceNode, Last: 100}); err != nil {
 		t.Fatal(err)
 	}
-	id, err := st.Identity(t.Context())
+	id, err := st.Identity(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestSwapLeavesReloadedRowsAlone(t *testing.T) {
 	if err := swap(t, s.st, "b", record(1, "c")); err == nil || errors.Is(err, lease.ErrLost) || !strings.Contains(err.Error(), "put back") {
 		t.Errorf("a swap of a row that was put back: %v", err)
 	}
-	id, err := s.st.Identity(t.Context())
+	id, err := s.st.Identity(t.Context(), "")
 	if err != nil || id == s.id {
 		t.Errorf("the identity is %s, %v", id, err)
 	}
@@ -266,7 +266,7 @@ func TestDescriptionReloadedBetweenRuns(t *testing.T) {
 // opens returns the identity of the database for a program that opens it and reads nothing.
 func opens(t *testing.T, s scene) string {
 	t.Helper()
-	id, err := reconnect(t, s).Identity(t.Context())
+	id, err := reconnect(t, s).Identity(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

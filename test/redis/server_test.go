@@ -28,7 +28,7 @@ func TestIdentity(t *testing.T) {
 		if _, err := st.Get(short(t), []lease.Key{{Namespace: namespace, Node: 1}}); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		id, err := st.NamespaceIdentity(t.Context(), namespace)
+		id, err := st.Identity(t.Context(), namespace)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,7 +56,7 @@ func TestFlushBetweenRuns(t *testing.T) {
 	f.run(f.open(lease.Options{}))
 	f.working()
 	f.end()
-	before, err := st.NamespaceIdentity(t.Context(), namespace)
+	before, err := st.Identity(t.Context(), namespace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestFlushBetweenRuns(t *testing.T) {
 	if !errors.Is(err, lease.ErrNoNamespace) || !strings.Contains(err.Error(), "create it") {
 		t.Fatalf("a lease in a store that was flushed: %v", err)
 	}
-	after, err := st.NamespaceIdentity(t.Context(), namespace)
+	after, err := st.Identity(t.Context(), namespace)
 	if err != nil || after == before {
 		t.Errorf("the identity was %s and is %s, %v", before, after, err)
 	}
@@ -196,7 +196,7 @@ func TestClusterFailover(t *testing.T) {
 		if _, err := st.Get(t.Context(), []lease.Key{{Namespace: name, Node: 1}}); err != nil {
 			t.Fatal(err)
 		}
-		id, err := st.NamespaceIdentity(t.Context(), name)
+		id, err := st.Identity(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}

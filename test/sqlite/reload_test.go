@@ -46,7 +46,7 @@ func identity(t *testing.T, st *sqlstore.Store) string {
 	if _, err := st.List(t.Context(), lease.Query{First: lease.NamespaceNode, Last: 100}); err != nil {
 		t.Fatal(err)
 	}
-	id, err := st.Identity(t.Context())
+	id, err := st.Identity(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func opened(t *testing.T, path string) string {
 	t.Helper()
 	db, st := openFile(t, path)
 	defer db.Close()
-	id, err := st.Identity(t.Context())
+	id, err := st.Identity(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func TestWitness(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, st := openFile(t, path)
-	if _, err := st.Identity(t.Context()); err == nil || !strings.Contains(err.Error(), "witness beside the database") {
+	if _, err := st.Identity(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "witness beside the database") {
 		t.Errorf("with a folder in place of the witness: %v", err)
 	}
 }
@@ -362,7 +362,7 @@ func TestNewFileNeedsNoWait(t *testing.T) {
 				return
 			}
 			defer l.Orphan()
-			if ids[i], err = st.Identity(t.Context()); err != nil {
+			if ids[i], err = st.Identity(t.Context(), ""); err != nil {
 				t.Error(err)
 			}
 		})

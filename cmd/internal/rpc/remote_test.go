@@ -208,7 +208,7 @@ type changing struct {
 	id atomic.Pointer[string]
 }
 
-func (c *changing) Identity(context.Context) (string, error) { return *c.id.Load(), nil }
+func (c *changing) Identity(context.Context, string) (string, error) { return *c.id.Load(), nil }
 
 // The identity that a holder compares with is the one after its swap, so that it sees at once that the store was replaced.
 func TestRemoteIdentityComesWithSwaps(t *testing.T) {
@@ -223,7 +223,7 @@ func TestRemoteIdentityComesWithSwaps(t *testing.T) {
 		if err := c.Swap(t.Context(), []lease.Write{w})[0]; err != nil {
 			t.Fatal(err)
 		}
-		if got, err := c.(lease.NamespaceIdentifier).NamespaceIdentity(t.Context(), "n"); err != nil || got != id {
+		if got, err := c.Identity(t.Context(), "n"); err != nil || got != id {
 			t.Errorf("after swap %d: %q, %v", i, got, err)
 		}
 	}

@@ -24,7 +24,7 @@ type restorable struct {
 	id string
 }
 
-func (r *restorable) Identity(context.Context) (string, error) {
+func (r *restorable) Identity(context.Context, string) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.id, nil

@@ -89,8 +89,8 @@ func (r store) Count(ctx context.Context, req *connect.Request[pb.CountRequest])
 
 // count counts by listing where the store has no faster way.
 func (r store) count(ctx context.Context, name string, first, last int64) (n int64, err error) {
-	if c, ok := r.s.Store().(lease.Counter); ok {
-		return c.Count(ctx, name, first, last)
+	if n, err := r.s.Store().Count(ctx, name, first, last); err != nil || n >= 0 {
+		return n, err
 	}
 	for q := (lease.Query{Namespace: name, First: first, Last: last, Limit: maxRecords}); ; {
 		rs, err := r.s.Store().List(ctx, q)
@@ -162,7 +162,7 @@ func (r store) identities(ctx context.Context, writes []lease.Write) []string {
 	var names, out []string
 	for _, w := range writes {
 		if name := w.New.Namespace; !slices.Contains(names, name) {
-			id, err := r.identity(ctx, name)
+			id, err := r.s.Store().Identity(ctx, name)
 			if err != nil || len(names) == maxIdentities {
 				return nil
 			}
@@ -175,16 +175,6 @@ func (r store) identities(ctx context.Context, writes []lease.Write) []string {
 // maxIdentities bounds what an answer says of namespaces: holders write in one, mostly.
 const maxIdentities = 64
 
-func (r store) identity(ctx context.Context, name string) (string, error) {
-	switch st := r.s.Store().(type) {
-	case lease.NamespaceIdentifier:
-		return st.NamespaceIdentity(ctx, name)
-	case lease.Identifier:
-		return st.Identity(ctx)
-	}
-	return "", nil
-}
-
 func (r store) Describe(ctx context.Context, req *connect.Request[pb.DescribeRequest]) (*connect.Response[pb.DescribeResponse], error) {
 	name := req.Msg.Namespace // "" is the store as a whole
 	id, err := r.who(ctx)
@@ -195,17 +185,15 @@ func (r store) Describe(ctx context.Context, req *connect.Request[pb.DescribeReq
 		return nil, err
 	}
 	res := &pb.DescribeResponse{}
-	if res.Identity, err = r.identity(ctx, name); err != nil {
+	if res.Identity, err = r.s.Store().Identity(ctx, name); err != nil {
 		return nil, err
 	}
-	if c, ok := r.s.Store().(lease.Clock); ok {
-		now, err := c.Now(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if !now.IsZero() {
-			res.Now = timestamppb.New(now)
-		}
+	now, err := r.s.Store().Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !now.IsZero() {
+		res.Now = timestamppb.New(now)
 	}
 	if !req.Msg.Secrets {
 		return connect.NewResponse(res), nil

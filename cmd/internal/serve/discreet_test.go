@@ -38,6 +38,11 @@ func (s *talkative) List(ctx context.Context, q lease.Query) ([]lease.Record, er
 	return rs, s.say(err)
 }
 
+func (s *talkative) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
+	n, err := s.cutStore.Count(ctx, namespace, first, last)
+	return n, s.say(err)
+}
+
 func (s *talkative) Swap(ctx context.Context, writes []lease.Write) []error {
 	errs := s.cutStore.Swap(ctx, writes)
 	for i, err := range errs {

@@ -85,6 +85,13 @@ func (c *cutStore) List(ctx context.Context, q lease.Query) ([]lease.Record, err
 	return c.Store.List(ctx, q)
 }
 
+func (c *cutStore) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
+	if c.cut.Load() {
+		return 0, errCut
+	}
+	return c.Store.Count(ctx, namespace, first, last)
+}
+
 func (c *cutStore) Swap(ctx context.Context, writes []lease.Write) []error {
 	if !c.cut.Load() {
 		return c.Store.Swap(ctx, writes)

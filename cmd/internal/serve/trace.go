@@ -102,11 +102,7 @@ func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // store returns a store whose calls are spans. It goes below lease.Group, where many callers share a call: the span is a root of its own then.
 func (t *tracing) store(st lease.Store) lease.Store {
-	s := &tracedStore{Store: st, t: t}
-	if c, ok := st.(lease.Counter); ok {
-		return &tracedCounter{s, c}
-	}
-	return s
+	return &tracedStore{st, t}
 }
 
 func (t *tracing) span(ctx context.Context, name string, n int) (context.Context, func(error)) {

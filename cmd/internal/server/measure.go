@@ -57,21 +57,13 @@ func (l *StoreLatency) Each(f func(o Op, c LatencyCounts, failed int64)) {
 // Measure returns a store whose round trips are counted. It goes below lease.Group, so that what is shared is counted once.
 func Measure(st lease.Store) (lease.Store, *StoreLatency) {
 	m := &measured{Store: st, latency: new(StoreLatency)}
-	if c, ok := st.(lease.Counter); ok {
-		return &countingMeasured{m, c}, m.latency
-	}
 	return m, m.latency
 }
 
-// measured hands everything through. A store without an identity or a time has the empty one, which means the same; what it cannot count it must not seem to.
+// measured counts the round trips of a store.
 type measured struct {
 	lease.Store
 	latency *StoreLatency
-}
-
-type countingMeasured struct {
-	*measured
-	counter lease.Counter
 }
 
 // Get implements [lease.Store].
@@ -100,40 +92,8 @@ func (m *measured) Swap(ctx context.Context, writes []lease.Write) []error {
 	return errs
 }
 
-// Identity implements [lease.Identifier].
-func (m *measured) Identity(ctx context.Context) (string, error) {
-	if i, ok := m.Store.(lease.Identifier); ok {
-		return i.Identity(ctx)
-	}
-	return "", nil
-}
-
-// NamespaceIdentity implements [lease.NamespaceIdentifier].
-func (m *measured) NamespaceIdentity(ctx context.Context, namespace string) (string, error) {
-	if i, ok := m.Store.(lease.NamespaceIdentifier); ok {
-		return i.NamespaceIdentity(ctx, namespace)
-	}
-	return m.Identity(ctx)
-}
-
-// Now implements [lease.Clock].
-func (m *measured) Now(ctx context.Context) (time.Time, error) {
-	if c, ok := m.Store.(lease.Clock); ok {
-		return c.Now(ctx)
-	}
-	return time.Time{}, nil
-}
-
-// Pin implements [lease.Pinner].
-func (m *measured) Pin(ctx context.Context) (unpin func(), err error) {
-	if p, ok := m.Store.(lease.Pinner); ok {
-		return p.Pin(ctx)
-	}
-	return func() {}, nil
-}
-
-// Count implements [lease.Counter].
-func (m *countingMeasured) Count(ctx context.Context, namespace string, first, last int64) (n int64, err error) {
+// Count implements [lease.Store].
+func (m *measured) Count(ctx context.Context, namespace string, first, last int64) (n int64, err error) {
 	defer func(began time.Time) { m.latency.add(OpCount, began, err) }(time.Now())
-	return m.counter.Count(ctx, namespace, first, last)
+	return m.Store.Count(ctx, namespace, first, last)
 }
