@@ -2,6 +2,9 @@ package lease
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
 
 	"github.com/snowfence/snowfence"
 )
@@ -24,3 +27,119 @@ func Generator(ctx context.Context, st Store, namespace string, s *snowfence.Sch
 	}
 	return g, nil
 }
+
+// DefaultNamespace is the one that is made where it is missing. Every other one has to be made, because
+// a misspelled name would be a second scope of uniqueness.
+const DefaultNamespace = "default"
+
+// GeneratorOptions says what [OpenGenerator] makes, and with it the one-line functions of the stores. Nil and the zero value are good for most.
+type GeneratorOptions struct {
+	// Namespace is the name within which IDs are unique; "" means [DefaultNamespace].
+	Namespace string
+
+	// Layout is the layout that the namespace must have. The zero value means the layout that the store has, and for a new
+	// namespace snowfence.Default.
+	Layout snowfence.Layout
+
+	// Secrets are those of an encrypted layout, as snowfence.NewScheme takes them.
+	Secrets []*snowfence.Key
+
+	// Lead is how many ticks IDs may run ahead of the clock: snowfence.Config.Lead.
+	Lead int64
+
+	// Create makes a namespace of any name on first use: Options.Create. It is meant for a store that belongs to one machine.
+	Create bool
+
+	// Logger is told what happens to the lease. Nil means that slog.Default is told of trouble, and of nothing else.
+	Logger *slog.Logger
+}
+
+// OpenGenerator leases a node from a store and returns a generator on it, with nothing to configure. It makes the namespace where it is missing and named
+// [DefaultNamespace], and takes the layout that it has where it is there. Closing the generator ends the lease. What more there is to say
+// about a lease or a generator is said with [Generator].
+//
+// Errors worth telling apart are those of [Open]. A namespace with another layout than GeneratorOptions.Layout is a [MismatchError].
+func OpenGenerator(ctx context.Context, st Store, o *GeneratorOptions) (*snowfence.Generator, error) {
+	var opts GeneratorOptions
+	if o != nil {
+		opts = *o
+	}
+	if opts.Namespace == "" {
+		opts.Namespace = DefaultNamespace
+	}
+	if opts.Logger == nil {
+		opts.Logger = Warnings(slog.Default())
+	}
+	if st == nil {
+		return nil, errors.New("lease: the Store is nil")
+	}
+	if err := CheckName(opts.Namespace); err != nil {
+		return nil, err
+	}
+	s, err := opts.scheme(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	return Generator(ctx, st, opts.Namespace, s, &Options{Logger: opts.Logger}, snowfence.Config{Lead: opts.Lead})
+}
+
+// scheme returns the scheme of the namespace, and makes the namespace where that is allowed.
+func (o *GeneratorOptions) scheme(ctx context.Context, st Store) (*snowfence.Scheme, error) {
+	named := !o.Layout.Equal(snowfence.Layout{})
+	ns, err := readNamespace(ctx, st, o.Namespace)
+	if errors.Is(err, ErrNoNamespace) && (o.Create || o.Namespace == DefaultNamespace) {
+		l := snowfence.Default()
+		if named {
+			l = o.Layout
+		}
+		s, schemeErr := o.schemeOf(l)
+		if schemeErr != nil {
+			return nil, schemeErr
+		}
+		if ns, err = CreateNamespace(ctx, st, o.Namespace, s, nil); err == nil {
+			return s, nil
+		}
+		var first *MismatchError
+		if !errors.As(err, &first) {
+			return nil, err
+		}
+		ns, err = readNamespace(ctx, st, o.Namespace) // another process was first
+	}
+	if err != nil {
+		return nil, err
+	}
+	l, err := snowfence.ParseLayout(ns.Layout)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("lease: namespace %q has a layout that this program does not know: use the version that made it, or a later one: %w", ns.Name, err)
+	case named && !l.Equal(o.Layout):
+		return nil, fmt.Errorf("%w; without a Layout in the options its own is used", &MismatchError{ns.Name, ns.Layout, o.Layout.String()})
+	}
+	return o.schemeOf(l)
+}
+
+// schemeOf returns the scheme of a layout with the secrets of the options.
+func (o *GeneratorOptions) schemeOf(l snowfence.Layout) (*snowfence.Scheme, error) {
+	s, err := snowfence.NewScheme(l, o.Secrets...)
+	if errors.Is(err, snowfence.ErrKey) && l.Cipher != snowfence.Plain && len(o.Secrets) == 0 {
+		return nil, fmt.Errorf("lease: namespace %q has the encrypted layout %s: give its secrets in the options (Secrets): %w", o.Namespace, l, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lease: namespace %q: %w", o.Namespace, err)
+	}
+	return s, nil
+}
+
+// Warnings returns a logger that hands to another what is trouble: records from slog.LevelWarn on.
+func Warnings(l *slog.Logger) *slog.Logger { return slog.New(warnings{l.Handler()}) }
+
+type warnings struct{ slog.Handler }
+
+func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
+}
+
+func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warnings{w.Handler.WithAttrs(attrs)}
+}
+func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }
