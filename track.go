@@ -86,19 +86,19 @@ func newHold(s *Scheme, gr Grant, start, now, lead int64) (*hold, error) {
 	}
 	gr.Nodes = max(gr.Nodes, 1)
 	switch {
-	case gr.Node < 0 || gr.Nodes > s.Nodes() || gr.Node > s.Nodes()-gr.Nodes:
+	case gr.Node < 0 || gr.Node > s.Nodes()-gr.Nodes:
 		return nil, fmt.Errorf("snowfence: the fence granted %d nodes from %d; the layout %s has nodes 0 to %d", gr.Nodes, gr.Node, l, s.Nodes()-1)
 	case gr.FirstSeq < l.First || gr.LastSeq > l.Last || gr.FirstSeq > gr.LastSeq:
 		return nil, fmt.Errorf("snowfence: the fence granted sequence numbers %d to %d; usable are %d to %d", gr.FirstSeq, gr.LastSeq, l.First, l.Last)
 	case gr.From < 0 || gr.Until <= gr.From || gr.Until-1 > s.MaxTick():
 		return nil, fmt.Errorf("snowfence: the fence granted ticks %d to %d; the layout has ticks 0 to %d", gr.From, gr.Until-1, s.MaxTick())
 	}
-	if low := s.lowParts(); gr.Nodes > 1 && gr.Node>>low != (gr.Node+gr.Nodes-1)>>low {
+	if low := s.lowParts(); gr.Node>>low != (gr.Node+gr.Nodes-1)>>low {
 		return nil, fmt.Errorf("snowfence: the fence granted %d nodes from %d, which differ in bits above and below the sequence: IDs would not increase; align the block", gr.Nodes, gr.Node)
 	}
 	h := &hold{grant: gr, scheme: s, start: max(start, gr.From), seqs: uint64(gr.LastSeq-gr.FirstSeq) + 1}
-	over, span := bits.Mul64(h.seqs, uint64(gr.Nodes))
-	if over != 0 || span > maxPosition>>8 || uint64(lead)+1 > maxPosition/span {
+	span := h.seqs * uint64(gr.Nodes) // at most 2^63, because the time has a bit of the 64
+	if span > maxPosition>>8 || uint64(lead)+1 > maxPosition/span {
 		return nil, fmt.Errorf("snowfence: %d sequence numbers × %d nodes with a lead of %d ticks are more positions than a word holds", h.seqs, gr.Nodes, lead)
 	}
 	// Positions start late enough for the present to be among them, whatever the span.
@@ -108,9 +108,7 @@ func newHold(s *Scheme, gr Grant, start, now, lead int64) (*hold, error) {
 		t.base = uint64(s.compose(Parts{Tick: from, Node: gr.Node, Sequence: gr.FirstSeq, Rollback: r}))
 		t.setForm(s, gr)
 		t.coarse.Store(parked)
-		if start > from {
-			t.word.Store(uint64(start-from) * span) // not yet published: nobody else sees the word
-		}
+		t.word.Store(uint64(max(start, from)-from) * span) // not yet published: nobody else sees it
 		h.tracks = append(h.tracks, t)
 	}
 	h.raise(gr.Until, now)
@@ -121,7 +119,7 @@ func (t *track) setForm(s *Scheme, gr Grant) {
 	t.form = linear
 	if gr.Nodes > 1 {
 		// The numbers of a block follow each other where the whole sequence stands right below the node.
-		whole := gr.FirstSeq == 0 && t.hold.seqs == 1<<s.seqBits
+		whole := t.hold.seqs == 1<<s.seqBits
 		if n := len(s.parts) - 1; !whole || s.parts[n].shift != s.seqShift+s.seqBits || !s.nodeContiguous() {
 			t.form = block
 			return

@@ -70,7 +70,7 @@ func newBench(t *testing.T, tokens ...server.Token) *bench {
 
 func (b *bench) namespace(t *testing.T, name, layout string) {
 	t.Helper()
-	if _, err := b.service.CreateNamespace(t.Context(), name, server.Wanted{Layout: layout}); err != nil {
+	if _, _, err := b.service.CreateNamespace(t.Context(), name, server.Wanted{Layout: layout}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -75,7 +75,7 @@ func TestNothingSecret(t *testing.T) {
 		defer cancel()
 		_ = service.Close(ctx) // its leases may have ended
 	})
-	if _, err := service.CreateNamespace(t.Context(), "hidden", server.Wanted{Layout: "randflake"}); err != nil {
+	if _, _, err := service.CreateNamespace(t.Context(), "hidden", server.Wanted{Layout: "randflake"}); err != nil {
 		t.Fatal(err)
 	}
 	sp, err := service.Space(t.Context(), "hidden")

@@ -77,11 +77,14 @@ func (h *rest) create(w http.ResponseWriter, r *http.Request) error {
 	if err := read(w, r, &v); err != nil {
 		return err
 	}
-	info, err := h.s.CreateNamespace(r.Context(), name, server.Wanted{Layout: v.Layout, First: v.First, Last: v.Last})
-	if err != nil {
+	info, made, err := h.s.CreateNamespace(r.Context(), name, server.Wanted{Layout: v.Layout, First: v.First, Last: v.Last})
+	switch {
+	case err != nil:
 		return err
+	case made:
+		return answer(w, http.StatusCreated, info)
 	}
-	return answer(w, http.StatusCreated, info)
+	return answer(w, http.StatusOK, info)
 }
 
 func (h *rest) change(w http.ResponseWriter, r *http.Request) error {

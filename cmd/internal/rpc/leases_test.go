@@ -257,7 +257,7 @@ func TestRefusedSecretsTakeNoNode(t *testing.T) {
 	keeps := serve(t, st, o)
 	o.HandOut = true
 	gives := serve(t, st, o)
-	if _, err := keeps.service.CreateNamespace(t.Context(), "secret", server.Wanted{Layout: "randflake", First: proto.Int64(5), Last: proto.Int64(5)}); err != nil {
+	if _, _, err := keeps.service.CreateNamespace(t.Context(), "secret", server.Wanted{Layout: "randflake", First: proto.Int64(5), Last: proto.Int64(5)}); err != nil {
 		t.Fatal(err)
 	}
 	acquire := func(h *host) (*pb.Lease, error) {

@@ -34,7 +34,9 @@ func (r namespaces) Create(ctx context.Context, req *connect.Request[pb.CreateNa
 	if err != nil {
 		return nil, err
 	}
-	return answer(r.s.CreateNamespace(ctx, name, server.Wanted{Layout: req.Msg.Layout, First: req.Msg.FirstNode, Last: req.Msg.LastNode}))
+	w := server.Wanted{Layout: req.Msg.Layout, First: req.Msg.FirstNode, Last: req.Msg.LastNode}
+	info, _, err := r.s.CreateNamespace(ctx, name, w)
+	return answer(info, err)
 }
 
 func (r namespaces) Show(ctx context.Context, req *connect.Request[pb.ShowNamespaceRequest]) (*connect.Response[pb.Namespace], error) {

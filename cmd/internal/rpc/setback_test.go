@@ -158,7 +158,7 @@ func TestRotationBehindAServer(t *testing.T) {
 	at := func(keys ...*snowfence.Key) *remote.Client {
 		o := server.Options{HandOut: true, Keys: func(string) ([]*snowfence.Key, error) { return keys, nil }}
 		h := serve(t, st, o)
-		if _, err := h.service.CreateNamespace(t.Context(), "orders", server.Wanted{Layout: layout}); err != nil {
+		if _, _, err := h.service.CreateNamespace(t.Context(), "orders", server.Wanted{Layout: layout}); err != nil {
 			t.Fatal(err)
 		}
 		return holderOf(t, st, o)

@@ -114,34 +114,36 @@ func (w Wanted) nodes(have *lease.Namespace, all int64) (snowfence.NodeRange, er
 	return r, nil
 }
 
-// CreateNamespace makes one. Where there is one already, it is as asked for, or that is an error.
-func (s *Service) CreateNamespace(ctx context.Context, name string, w Wanted) (NamespaceInfo, error) {
+// CreateNamespace makes one, and reports whether it did: where there is one already, it is as asked
+// for, or that is an error.
+func (s *Service) CreateNamespace(ctx context.Context, name string, w Wanted) (info NamespaceInfo, made bool, err error) {
 	if err := lease.CheckName(name); err != nil {
-		return NamespaceInfo{}, err
+		return NamespaceInfo{}, false, err
 	}
 	have, err := s.present(ctx, name)
 	if err != nil {
-		return NamespaceInfo{}, err
+		return NamespaceInfo{}, false, err
 	}
 	if have != nil && w.Layout == "" {
 		w.Layout = have.Layout
 	}
 	sc, err := s.scheme(name, w.Layout)
 	if err != nil {
-		return NamespaceInfo{}, err
+		return NamespaceInfo{}, false, err
 	}
 	nodes, err := w.nodes(have, sc.Nodes())
 	if err != nil {
-		return NamespaceInfo{}, err
+		return NamespaceInfo{}, false, err
 	}
 	ns, err := lease.CreateNamespace(ctx, s.store, name, sc, &lease.NamespaceOptions{Nodes: nodes})
 	if err != nil {
-		return NamespaceInfo{}, err
+		return NamespaceInfo{}, false, err
 	}
-	if have == nil || have.Generation != ns.Generation {
+	if made = have == nil || have.Generation != ns.Generation; made {
 		s.Events.Add(Event{Kind: "namespace", Namespace: name, Text: "created with the layout " + ns.Layout})
 	}
-	return describe(ns)
+	info, err = describe(ns)
+	return info, made, err
 }
 
 // present returns a namespace, deleted ones too; nil where there is none.

@@ -18,9 +18,9 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 	ctx := t.Context()
 	hand := nodes(0, 31)
 	hand.Layout = "twitter"
-	want, err := s.CreateNamespace(ctx, "hand", hand)
-	if err != nil {
-		t.Fatal(err)
+	want, made, err := s.CreateNamespace(ctx, "hand", hand)
+	if err != nil || !made {
+		t.Fatal(made, err)
 	}
 	if _, err := s.one(ctx, "hand"); err != nil {
 		t.Fatal(err)
@@ -57,7 +57,10 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 		same(what, got, err)
 	}
 	for what, w := range map[string]Wanted{"no layout": {}, "no nodes": {Layout: "twitter"}, "its last node": {Last: &last}} {
-		got, err := s.CreateNamespace(ctx, "hand", w)
+		got, made, err := s.CreateNamespace(ctx, "hand", w)
+		if made {
+			t.Errorf("made again with %s: it says that it made something", what)
+		}
 		same("made again with "+what, got, err)
 	}
 	if now, err := s.Space(ctx, "hand"); err != nil || now != sp || sp.over.Load() {
@@ -67,7 +70,7 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 	if _, err := s.ChangeNamespace(ctx, "hand", wide); KindOf(err) != Refused {
 		t.Errorf("wider, without a word: %v", err)
 	}
-	if _, err := s.CreateNamespace(ctx, "hand", wide); KindOf(err) != Exists {
+	if _, _, err := s.CreateNamespace(ctx, "hand", wide); KindOf(err) != Exists {
 		t.Errorf("made again wider: %v", err)
 	}
 	same("after that", want, nil)

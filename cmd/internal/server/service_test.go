@@ -168,7 +168,7 @@ func TestKinds(t *testing.T) {
 		if last > 0 {
 			w.First, w.Last = &first, &last
 		}
-		_, err := s.CreateNamespace(ctx, name, w)
+		_, _, err := s.CreateNamespace(ctx, name, w)
 		return err
 	}
 	change := func(name, layout string) error {
@@ -386,7 +386,7 @@ func TestDeletedAndCreatedUnderLoad(t *testing.T) {
 		before := count()
 		until(t, "IDs are made", func() bool { return count() > before })
 		until(t, "deleted", func() bool { return s.DeleteNamespace(ctx, "n", "n") == nil })
-		until(t, "created", func() bool { _, err := s.CreateNamespace(ctx, "n", Wanted{Layout: "twitter"}); return err == nil })
+		until(t, "created", func() bool { _, _, err := s.CreateNamespace(ctx, "n", Wanted{Layout: "twitter"}); return err == nil })
 	}
 	before := count()
 	until(t, "IDs are made again", func() bool { return count() > before })

@@ -213,7 +213,7 @@ func (r *rig) do(words []string) error {
 		if first, last := number(3), number(4); last > 0 {
 			w.First, w.Last = &first, &last
 		}
-		_, err := service.CreateNamespace(ctx, arg(1), w)
+		_, _, err := service.CreateNamespace(ctx, arg(1), w)
 		return err
 	case "delete":
 		return service.DeleteNamespace(ctx, arg(1), arg(1))
