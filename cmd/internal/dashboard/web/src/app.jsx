@@ -106,7 +106,7 @@ export function App() {
             ) : view === 'events' ? (
               <Events live={live} />
             ) : (
-              <Overview live={live} theme={theme} />
+              <Overview live={live} />
             )}
           </>
         )}

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import uPlot from 'uplot'
 import { clock } from './format.js'
 
 const decade = (v) => Math.floor(Math.log10(v) + 1e-9)
+const room = { left: 62, right: 28, top: 10, bottom: 28 }
 
 /** The decades around all values, at least two, so that a curve that hardly moves lies flat. */
 function decades(min, max) {
@@ -10,7 +10,7 @@ function decades(min, max) {
   return [10 ** low, 10 ** Math.max(decade(max) + 1, low + 2)]
 }
 
-/** Where a logarithmic axis has its lines: each power of ten, and with few of them 2 and 5 times that. */
+/** Where a logarithmic axis has its lines: each power of ten, and with few of them 3 times that. */
 function powers(min, max) {
   const steps = decade(max) - decade(min) > 2 ? [1] : [1, 3]
   const out = []
@@ -18,70 +18,68 @@ function powers(min, max) {
   return out
 }
 
-const size = (box) => ({ width: Math.max(box.clientWidth, 200), height: Math.max(box.clientHeight, 150) })
+/** Round numbers from min to max, with at most so many steps between them. */
+function rounds(min, max, most, steps) {
+  const size = 10 ** decade((max - min) / most)
+  const step = (steps || [1, 2, 5, 10].map((s) => s * size)).find((s) => (max - min) / s <= most) ?? max - min
+  const out = []
+  for (let i = Math.ceil(min / step); i * step <= max; i++) out.push(i * step)
+  return out
+}
+
+/** From two minutes up to a quarter of an hour. */
+function span(times) {
+  const max = times.at(-1)
+  return max == null ? [0, 1] : [Math.min(Math.max(times[0], max - 900), max - 120), max]
+}
+
+/** Values between 0 and a little more than the highest, or between powers of ten. */
+function reach(lines, log) {
+  let [min, max] = [Infinity, 0]
+  for (const l of lines) {
+    for (const v of l.values) {
+      if (v > 0) min = Math.min(min, v)
+      if (v > max) max = v
+    }
+  }
+  if (log) return max > 0 ? decades(min, max) : [0.01, 10]
+  return [0, max > 0 ? max * 1.15 : 1]
+}
+
+/** What is between two values is drawn as a line, however long nothing was there. */
+function path(times, values, x, y) {
+  let d = ''
+  let points = 0
+  values.forEach((v, i) => {
+    if (v != null && y(v) != null) d += `${points++ ? 'L' : 'M'}${x(times[i]).toFixed(1)} ${y(v).toFixed(1)}`
+  })
+  return points === 1 ? `${d}h0` : d
+}
+
+function useSize(box) {
+  const [size, setSize] = useState(null)
+  useEffect(() => {
+    const at = box.current // the reference is empty already when a chart is taken away
+    const observed = new ResizeObserver(() => setSize([Math.max(at.clientWidth, 200), Math.max(at.clientHeight, 150)]))
+    observed.observe(at)
+    return () => observed.disconnect()
+  }, [])
+  return size
+}
 
 /**
  * A chart over time. lines: [{group, label, values, token (of a colour), dash, fill}]; those of a group follow each other and share its name in the legend.
- * format(v) writes a value. With log the axis is logarithmic. It grows from two minutes to a quarter of an hour. The values at the pointer stand in the heading,
- * where nothing moves, and those of all charts at the same time.
+ * format(v) writes a value. With log the axis is logarithmic. The values at the pointer stand in the heading, where nothing moves. Charts that share a pointer
+ * (the time it is at, and what sets it) show the same time.
  */
-export function Chart({ title, times, lines, format, theme, summary, empty, log }) {
+export function Chart({ title, times, lines, format, summary, empty, log, pointer }) {
   const box = useRef(null)
-  const plot = useRef(null)
-  const [at, setAt] = useState(null)
-  const data = [times, ...lines.map((l) => l.values)]
-
-  useEffect(() => {
-    const css = getComputedStyle(document.documentElement)
-    const v = (name) => css.getPropertyValue(name).trim()
-    const axis = { stroke: v('--muted'), grid: { stroke: v('--grid'), width: 1 }, ticks: { show: false }, font: '12px system-ui, sans-serif' }
-    plot.current = new uPlot(
-      {
-        ...size(box.current),
-        padding: [10, 28, 0, 0],
-        legend: { show: false },
-        cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false }, sync: { key: 'time', setSeries: false } },
-        hooks: { setCursor: [(u) => setAt(u.cursor.idx ?? null)] },
-        scales: {
-          x: { range: (_, min, max) => (max == null ? [0, 1] : [Math.max(min, max - 900) > max - 120 ? max - 120 : Math.max(min, max - 900), max]) },
-          y: log
-            ? { distr: 3, range: (_, min, max) => (min > 0 ? decades(min, max) : [0.01, 10]) }
-            : { range: (_, min, max) => [0, max > 0 ? max * 1.15 : 1] },
-        },
-        axes: [
-          { ...axis, space: 70, size: 28, values: (_, list) => list.map((t) => clock(t * 1000).slice(0, t % 60 ? 8 : 5)) },
-          { ...axis, size: 62, space: 40, values: (_, list) => list.map(format), ...(log && { splits: (_, i, min, max) => powers(min, max), filter: (_, list) => list }) },
-        ],
-        series: [
-          {},
-          ...lines.map((l) => ({
-            label: l.label,
-            stroke: v(l.token),
-            width: l.dash ? 1.25 : 2,
-            dash: l.dash,
-            fill: l.fill ? `${v(l.token)}22` : undefined,
-            points: { show: false },
-            spanGaps: true,
-          })),
-        ],
-      },
-      data,
-      box.current,
-    )
-    const at = box.current
-    const made = plot.current
-    const resize = new ResizeObserver(() => made.setSize(size(at)))
-    resize.observe(at)
-    return () => {
-      resize.disconnect()
-      made.destroy()
-      plot.current = null
-    }
-  }, [theme, lines.map((l) => l.token + l.label).join()])
-
-  useEffect(() => plot.current?.setData(data))
-
-  const i = at != null && at < times.length ? at : times.length - 1
+  const size = useSize(box)
+  const own = useState(null)
+  const [at, setAt] = pointer || own
+  const [from] = span(times)
+  let i = times.length - 1
+  if (at != null) while (i > 0 && times[i - 1] >= from && Math.abs(times[i - 1] - at) <= Math.abs(times[i] - at)) i--
   const value = (l) => {
     let v = l.values[i]
     for (let k = i; v == null && k >= Math.max(i - 60, 0) && at == null; k--) v = l.values[k] // what was rare is still the present for a minute
@@ -95,9 +93,65 @@ export function Chart({ title, times, lines, format, theme, summary, empty, log 
         {lines[0]?.group ? <Groups lines={lines} value={value} /> : <List lines={lines} value={value} />}
       </header>
       <div class="plot" role="img" aria-label={summary} ref={box}>
+        {size && <Plot size={size} times={times} lines={lines} format={format} log={log} chosen={at == null ? null : i} setAt={setAt} />}
         {(times.length === 0 || lines.length === 0) && <p class="overlay muted">{times.length === 0 ? 'The first figures come in a second.' : empty}</p>}
       </div>
     </section>
+  )
+}
+
+/** The picture: the same lines, labels and colours as in the pictures of snowfence audit. */
+function Plot({ size: [width, height], times, lines, format, log, chosen, setAt }) {
+  const [from, to] = span(times)
+  const [low, high] = reach(lines, log)
+  const right = width - room.right
+  const bottom = height - room.bottom
+  const wide = right - room.left
+  const share = log ? (v) => Math.log(v / low) / Math.log(high / low) : (v) => v / high
+  const x = (t) => room.left + ((t - from) / (to - from)) * wide
+  const y = (v) => (log && !(v > 0) ? null : bottom - share(v) * (bottom - room.top))
+  const values = log ? powers(low, high) : rounds(0, high, Math.floor((bottom - room.top) / 40))
+  const marks = times.length ? rounds(from, to, Math.floor(wide / 70), [1, 2, 5, 10, 15, 30, 60, 120, 300, 600]) : []
+  const drawn = lines.map((l) => ({ ...l, d: path(times, l.values, x, y), colour: `var(${l.token})` }))
+  const move = (e) => {
+    const px = e.clientX - e.currentTarget.getBoundingClientRect().left
+    setAt(px < room.left || px > right ? null : from + ((px - room.left) / wide) * (to - from))
+  }
+  return (
+    <svg width={width} height={height} aria-hidden="true" onPointerMove={move} onPointerLeave={() => setAt(null)}>
+      {values.map((v) => (
+        <g key={v}>
+          <path class="grid" d={`M${room.left} ${y(v)}H${right}`} />
+          <text class="end" x={room.left - 8} y={y(v) + 4}>
+            {format(v)}
+          </text>
+        </g>
+      ))}
+      <svg x={room.left} width={wide} height={bottom} viewBox={`${room.left} 0 ${wide} ${bottom}`}>
+        {drawn.map((l) => l.fill && l.d && <path key={l.label} d={`${l.d}V${bottom}H${x(times[0])}Z`} fill={l.colour} fill-opacity="0.13" />)}
+        {drawn.map((l) => (
+          <path key={(l.group || '') + l.label} class="line" d={l.d} stroke={l.colour} stroke-width={l.dash ? 1.25 : 2} stroke-dasharray={l.dash?.join(' ')} />
+        ))}
+      </svg>
+      <path class="base" d={`M${room.left} ${bottom}H${right}`} />
+      {marks.map((t) => (
+        <g key={t}>
+          <path class="base" d={`M${x(t)} ${bottom}v5`} />
+          <text class="middle" x={x(t)} y={bottom + 19}>
+            {clock(t * 1000).slice(0, t % 60 ? 8 : 5)}
+          </text>
+        </g>
+      ))}
+      {chosen != null && times[chosen] && (
+        <>
+          <path class="base" d={`M${x(times[chosen])} ${room.top}V${bottom}`} />
+          {drawn.map((l) => {
+            const v = l.values[chosen]
+            return v != null && y(v) != null && <circle key={(l.group || '') + l.label} cx={x(times[chosen])} cy={y(v)} r="3.5" fill={l.colour} />
+          })}
+        </>
+      )}
+    </svg>
   )
 }
 

@@ -146,7 +146,7 @@ export function Namespace({ name, live, theme }) {
         )}
       </section>
       <Leases name={name} version={Math.floor(now / 4000)} skew={live.skew} held={heldCount} />
-      <RateChart series={nodes.series} theme={theme} title={`IDs a second in ${name}`} />
+      <RateChart series={nodes.series} title={`IDs a second in ${name}`} />
     </>
   )
 }

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks'
 import { Bits } from './bits.jsx'
 import { Chart } from './chart.jsx'
 import { EventList } from './events.jsx'
@@ -27,17 +28,17 @@ export function Tile({ name, value, unit, note, warn }) {
 const made = (series) => ({ label: 'IDs', values: series.rates, token: '--line-1', fill: true })
 
 /** IDs a second of one namespace. */
-export function RateChart({ series, theme, title }) {
+export function RateChart({ series, title }) {
   const now = rate(series.rates.at(-1) ?? 0)
-  return <Chart title={title} times={series.times} theme={theme} format={rate} summary={`${title} over time; now ${now}`} lines={[made(series)]} />
+  return <Chart title={title} times={series.times} format={rate} summary={`${title} over time; now ${now}`} lines={[made(series)]} />
 }
 
 /** IDs a second of all namespaces, and the requests over all wires: batches have many IDs. */
-function RatesChart({ series, theme }) {
+function RatesChart({ series, pointer }) {
   const asked = series.times.map((_, i) => Object.values(series.wires).reduce((sum, w) => sum + w.rate[i], 0))
   return (
     <Chart
-      title="IDs a second" times={series.times} theme={theme} format={rate} lines={[made(series), { label: 'requests', values: asked, token: '--line-2' }]}
+      title="IDs a second" pointer={pointer} times={series.times} format={rate} lines={[made(series), { label: 'requests', values: asked, token: '--line-2' }]}
       summary={`IDs and requests a second over time; now ${rate(series.rates.at(-1) ?? 0)} IDs, ${rate(asked.at(-1) ?? 0)} requests`}
     />
   )
@@ -48,11 +49,11 @@ const pair = (t, token, group) => [
   { group, label: '99 %', values: t.p99, token, dash: [6, 4] },
 ]
 
-export function StoreChart({ series, theme }) {
+export function StoreChart({ series, pointer }) {
   const now = lastOf(series.store.p50)
   return (
     <Chart
-      title="Round trips to the store" times={series.times} theme={theme} format={ms} log lines={pair(series.store, '--line-1')}
+      title="Round trips to the store" pointer={pointer} times={series.times} format={ms} log lines={pair(series.store, '--line-1')}
       summary={`Time of round trips to the store; median now ${now == null ? 'unknown' : ms(now)}`}
     />
   )
@@ -65,18 +66,19 @@ const wires = [
 ]
 
 /** How long requests take, for each wire that has had some. */
-export function RequestChart({ series, theme }) {
+export function RequestChart({ series, pointer }) {
   const used = wires.filter(([name]) => series.wires[name])
   const now = used.map(([name, text]) => `${text} ${ms(lastOf(series.wires[name].p50) ?? 0)}`)
   return (
     <Chart
-      title="Answers to requests" times={series.times} theme={theme} format={ms} log lines={used.flatMap(([name, text, token]) => pair(series.wires[name], token, text))}
+      title="Answers to requests" pointer={pointer} times={series.times} format={ms} log lines={used.flatMap(([name, text, token]) => pair(series.wires[name], token, text))}
       summary={`Time until requests are answered; ${now.length ? `median now: ${now.join(', ')}` : 'there were none'}`} empty="Nobody has asked for anything in the last quarter of an hour."
     />
   )
 }
 
-export function Overview({ live, theme }) {
+export function Overview({ live }) {
+  const pointer = useState(null)
   const { series, namespaces, spaces } = live
   const now = Date.now() - live.skew
   const total = live.last?.total ?? 0
@@ -101,9 +103,9 @@ export function Overview({ live, theme }) {
         <Tile name="First layout to end" value={ends.length ? date(ends[0]) : '–'} unit="" note={ends.length ? `${span(ends[0] - now)} left` : ''} warn={ends.length > 0 && ends[0] - now < 365 * 86400e3} />
       </dl>
       <div class="charts">
-        <RatesChart series={series} theme={theme} />
-        <RequestChart series={series} theme={theme} />
-        <StoreChart series={series} theme={theme} />
+        <RatesChart series={series} pointer={pointer} />
+        <RequestChart series={series} pointer={pointer} />
+        <StoreChart series={series} pointer={pointer} />
       </div>
       <section aria-labelledby="namespaces">
         <h2 id="namespaces" class="section">
