@@ -3,7 +3,6 @@ package lease
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -16,15 +15,19 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// Ticket is a lease as a value: for holders in other processes, or other languages, on whose behalf a server talks to the store. Nobody keeps it: its holder
-// sends it with each renewal and keeps what comes back, so that any server over the same store can renew it. It names the holder's last write; only who has
-// the latest ticket can renew, and a copy of the holder is noticed as it is for a [Lease].
+// Ticket is a lease as a value: for holders in other processes, or other languages, on whose behalf
+// a server talks to the store. Nobody keeps it: its holder sends it with each renewal and keeps
+// what comes back, so that any server over the same store can renew it. It names the holder's last
+// write; only who has the latest ticket can renew, and a copy of the holder is noticed as it is for
+// a [Lease].
 //
-// A holder has to do itself what a [Lease] does: renew every third of the TTL, stop at Until, and stop at once when a renewal is an [ErrLost].
-// With a ticket one can write its node's record, so it is to be kept as a secret of its namespace.
+// A holder has to do itself what a [Lease] does: renew every third of the TTL, stop at Until, and
+// stop at once when a renewal is an [ErrLost]. With a ticket one can write its node's record, so it
+// is to be kept as a secret of its namespace.
 //
-// A ticket is signed, with a key in the namespace's record: one that was changed is refused as lost. So its holder can decide about nothing but the ticks that were granted to
-// it: who lies about what it used when it gives back makes duplicates of its own IDs, and of nobody else's.
+// A ticket is signed, with a key in the namespace's record: one that was changed is refused as
+// lost. So its holder can decide about nothing but the ticks that were granted to it: who lies
+// about what it used when it gives back makes duplicates of its own IDs, and of nobody else's.
 type Ticket struct {
 	Namespace  string        `json:"namespace"`
 	Node       int64         `json:"node"`
@@ -45,7 +48,8 @@ func (t Ticket) Grant() snowfence.Grant {
 	return snowfence.Grant{Node: t.Node, From: t.From, Until: t.Until, Nodes: int64(t.Nodes)}
 }
 
-// Acquire acquires a lease and returns it as a ticket; the errors are those of [Open]. The node of an answer that was lost runs out by itself.
+// Acquire acquires a lease and returns it as a ticket; the errors are those of [Open]. The node of
+// an answer that was lost runs out by itself.
 func Acquire(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options) (Ticket, error) {
 	c, unpin, err := ticketClaim(ctx, st, namespace, s, o)
 	if err != nil {
@@ -65,15 +69,18 @@ func Acquire(ctx context.Context, st Store, namespace string, s *snowfence.Schem
 	return c.ticket(key), nil
 }
 
-// Renew moves the end of a ticket's grant ahead and returns the ticket that takes its place. attempt is a random text of 16 to 32
-// letters, digits, '-' and '_' of the holder's: a new one for each renewal, and the same one to repeat a renewal whose answer was lost. An error that matches [ErrLost] means that the lease is somebody else's by now, and ErrNoNamespace that its
-// namespace is gone: stop at once. With any other error the old ticket stays good until its end.
+// Renew moves the end of a ticket's grant ahead and returns the ticket that takes its place.
+// attempt is a random text of 16 to 32 letters, digits, '-' and '_' of the holder's: a new one for
+// each renewal, and the same one to repeat a renewal whose answer was lost. An error that matches
+// [ErrLost] means that the lease is somebody else's by now, and ErrNoNamespace that its namespace
+// is gone: stop at once. With any other error the old ticket stays good until its end.
 func (t Ticket) Renew(ctx context.Context, st Store, s *snowfence.Scheme, attempt string, o *Options) (Ticket, error) {
 	if err := checkAttempt(attempt); err != nil {
 		return t, err
 	}
 	if strings.HasPrefix(t.Nonce, attempt+".") {
-		// A repetition sends the ticket that it was first sent with. With one attempt for all renewals, what a copy of the holder wrote would be taken for the holder's own.
+		// A repetition sends the ticket that it was first sent with. With one attempt for all
+		// renewals, what a copy of the holder wrote would be taken for the holder's own.
 		return t, invalidf("lease: node %d of namespace %q: the attempt is that of the renewal before: take a new random one for each", t.Node, t.Namespace)
 	}
 	c, unpin, err := t.resume(ctx, st, s, attempt, o)
@@ -88,17 +95,16 @@ func (t Ticket) Renew(ctx context.Context, st Store, s *snowfence.Scheme, attemp
 	if err == nil {
 		return c.ticket(key), nil
 	}
-	if c.lostTo != nil {
-		err = errors.Join(err, c.diagnose(ctx))
-	}
+	err = errors.Join(err, c.diagnose(ctx))
 	if lost(err) {
 		err = fmt.Errorf("lease: node %d of namespace %q: %w: %w", t.Node, t.Namespace, ErrLost, err)
 	}
 	return t, errors.Join(err, c.warn(ctx))
 }
 
-// Release gives the node back. used is the tick after the last one that was stamped, by a holder that has stopped for good; a negative one means that
-// it is not known, and that all of the grant counts as used. A lease that is somebody else's by now is left alone.
+// Release gives the node back. used is the tick after the last one that was stamped, by a holder
+// that has stopped for good; a negative one means that it is not known, and that all of the grant
+// counts as used. A lease that is somebody else's by now is left alone.
 func (t Ticket) Release(ctx context.Context, st Store, s *snowfence.Scheme, used int64, o *Options) error {
 	c, unpin, err := t.resume(ctx, st, s, "", o)
 	if err != nil {
@@ -145,15 +151,20 @@ func (t Ticket) resume(ctx context.Context, st Store, s *snowfence.Scheme, attem
 	return c, unpin, nil
 }
 
-// adopt takes up what the ticket's holder has in the store: its own last write, or one of this very attempt whose answer was lost. Of the latter nothing is used
-// before there is a write on top of it, as for a lost reply of a Lease.
-func (c *claim) adopt(ctx context.Context, t Ticket) (key string, err error) {
+// adopt takes up what the ticket's holder has in the store: its own last write, or one of this very
+// attempt whose answer was lost. Of the latter nothing is used before there is a write on top of
+// it, as for a lost reply of a Lease. It returns the key that signs the next ticket.
+func (c *claim) adopt(ctx context.Context, t Ticket) (key string, _ error) {
 	stored, err := c.st.Get(ctx, append(blockKeys(t.Namespace, t.Node, t.Nodes), Key{t.Namespace, NamespaceNode}))
 	if err != nil {
 		return "", fmt.Errorf("lease: reading node %d: %w", t.Node, err)
 	}
 	last := len(stored) - 1
-	if key, err = t.verify(stored[last]); err != nil {
+	ns, err := namespaceOf(c.st, stored[last])
+	if err != nil {
+		return "", err
+	}
+	if err := t.verify(ns); err != nil {
 		return "", err
 	}
 	stored = stored[:last]
@@ -164,7 +175,8 @@ func (c *claim) adopt(ctx context.Context, t Ticket) (key string, err error) {
 	}
 	c.held = h
 	for _, r := range stored {
-		own := r.Nonce == t.Nonce || c.attempt != "" && r.Holder == t.Holder && strings.HasPrefix(r.Nonce, c.attempt+".")
+		// Without an attempt nothing has the prefix: no nonce begins with a dot.
+		own := r.Nonce == t.Nonce || r.Holder == t.Holder && strings.HasPrefix(r.Nonce, c.attempt+".")
 		if !own {
 			return "", c.loseTo(stored, fmt.Errorf("node %d was changed by somebody else", r.Node))
 		}
@@ -173,7 +185,7 @@ func (c *claim) adopt(ctx context.Context, t Ticket) (key string, err error) {
 	for _, r := range stored {
 		h.from = max(h.from, r.From)
 	}
-	return key, nil
+	return ns.ticketKey, nil
 }
 
 // ticketKey returns the key that signs tickets of the namespace, and makes it for the first one.
@@ -183,42 +195,34 @@ func (c *claim) ticketKey(ctx context.Context) (string, error) {
 		if err != nil || ns.ticketKey != "" {
 			return ns.ticketKey, err
 		}
-		ns.ticketKey = rand.Text()
+		ns.ticketKey = c.world.Text()
 		if ns, err = ns.write(ctx, c.st); !errors.Is(err, ErrLost) {
 			return ns.ticketKey, err
 		}
 	}
 }
 
-// verify returns the key of a namespace's record if it has signed the ticket.
-func (t Ticket) verify(r Record) (key string, err error) {
-	if r.Nonce == "" {
-		return "", fmt.Errorf("lease: namespace %q: %w in this store", t.Namespace, ErrNoNamespace)
-	}
-	ns, err := decodeNamespace(r)
-	if err != nil {
-		return "", err
-	}
+// verify reports a ticket that was not signed with the key of its namespace.
+func (t Ticket) verify(ns Namespace) error {
 	if ns.ticketKey == "" || !hmac.Equal([]byte(t.MAC), []byte(t.sign(ns.ticketKey).MAC)) {
-		return "", fmt.Errorf("lease: node %d of namespace %q: %w: the ticket was changed, or is from another store", t.Node, t.Namespace, ErrLost)
+		return fmt.Errorf("lease: node %d of namespace %q: %w: the ticket was changed, or is from another store",
+			t.Node, t.Namespace, ErrLost)
 	}
-	return ns.ticketKey, nil
+	return nil
 }
 
 // sign returns the ticket with its MAC: HMAC-SHA-256 of all its other fields, as JSON.
 func (t Ticket) sign(key string) Ticket {
 	t.MAC = ""
+	b, _ := json.Marshal(t) // texts and numbers always have a JSON
 	h := hmac.New(sha256.New, []byte(key))
-	b, err := json.Marshal(t)
-	if err != nil {
-		return t // it is made of texts and numbers: there is no error, and a ticket without a MAC would be refused
-	}
 	h.Write(b)
 	t.MAC = hex.EncodeToString(h.Sum(nil))
 	return t
 }
 
-// warn raises the floor if the store was set back behind what the ticket says, as the lease of a living holder does before its next grant.
+// warn raises the floor if the store was set back behind what the ticket says, as the lease of a
+// living holder does before its next grant.
 func (c *claim) warn(ctx context.Context) error {
 	if c.suspect == nil {
 		return nil
@@ -235,12 +239,11 @@ func (c *claim) ticket(key string) Ticket {
 	}.sign(key)
 }
 
+// letters are what an attempt is made of.
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
 func checkAttempt(s string) error {
-	ok := len(s) >= 16 && len(s) <= 32 // with what is added it is a nonce of less than 64
-	for _, c := range []byte(s) {
-		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_')
-	}
-	if !ok {
+	if len(s) < 16 || len(s) > 32 || strings.Trim(s, letters) != "" { // with what is added it is a nonce of less than 64
 		return invalidf("lease: the attempt must be 16 to 32 random letters, digits, '-' and '_'")
 	}
 	return nil

@@ -33,6 +33,7 @@ var Path = []Scope{
 	{File: "lease/find.go", Funcs: []string{"finder.wait", "finder.unavailable", "finder.allowed", "claim.within"}},
 	{File: "lease/keep.go"},
 	{File: "lease/lease.go"},
+	{File: "lease/ticket.go"},
 	{File: "lease/group_lane.go"},
 	{File: "lease/claim_register.go"},
 	{File: "lease/group_open.go"},
