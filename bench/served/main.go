@@ -1,3 +1,5 @@
+//go:build linux
+
 // Served measures a Snowfence server over its wires, beside redis-server and a bare net/http server on the same cores in the same minutes:
 //
 //	served -snowfence ../bin/snowfence -bare ../bin/bare -rounds 5 >RAW

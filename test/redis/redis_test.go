@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package redis tests leases in real Redis servers: single ones, behind Sentinel, and in a cluster.
 package redis
 

@@ -88,7 +88,7 @@ func (p *Process) Restart(t testing.TB) {
 	p.cmd = exec.Command(p.path, p.args...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.Env = append(os.Environ(), p.env...)
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	p.cmd.SysProcAttr = withParent()
 	if err := p.cmd.Start(); err != nil {
 		t.Fatalf("%s: %v", p.Name, err)
 	}
