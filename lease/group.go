@@ -9,24 +9,29 @@ import (
 	"time"
 )
 
-// Group returns a store that gathers the calls of many leases into few round trips: what is asked of it while a round trip to st is under way goes
-// into the next one, together. So one process can hold as many leases as a store can write in large batches; a single lease gains nothing and
-// loses nothing. Use one Group for all leases of a process:
+// Group returns a store that gathers the calls of many leases into few round trips: what is asked
+// of it while a round trip to st is under way goes into the next one, together. So one process can
+// hold as many leases as a store can write in large batches; a single lease gains nothing and loses
+// nothing. Use one Group for all leases of a process:
 //
 //	st = lease.Group(st)
 //	l, err := lease.Open(ctx, st, "default", scheme, nil)
 //
 // [OpenAll] opens many, and does so by itself.
 //
-// Concurrent swaps become one Swap, in which a key is written at most once: a second write of it waits for a later batch. Concurrent reads become one Get of
-// distinct keys, and concurrent questions for the store's identity or time one question. A call only ever shares a round trip that begins
-// after it was called, so that what [Store] promises holds as it does without Group. Results come for each write; an error of a whole
-// round trip goes to all who shared it. List and Count are handed through.
+// Concurrent swaps become one Swap, in which a key is written at most once: a second write of it
+// waits for a later batch. Concurrent reads become one Get of distinct keys, and concurrent
+// questions for the store's identity or time one question. A call only ever shares a round trip
+// that begins after it was called, so that what [Store] promises holds as it does without Group.
+// Results come for each write; an error of a whole round trip goes to all who shared it. List and
+// Count are handed through.
 //
-// A caller whose ctx ends leaves at once and hurts nobody: a write of its that has not begun is not done any more, and of one that has it does not
-// know. A round trip is cancelled when all its callers have left. One that takes longer than a second no longer keeps others waiting.
+// A caller whose ctx ends leaves at once and hurts nobody: a write of its that has not begun is not
+// done any more, and of one that has it does not know. A round trip is cancelled when all its
+// callers have left. One that takes longer than a second no longer keeps others waiting.
 //
-// It is safe for concurrent use. There is nothing to close: goroutines run only while there are calls. Nil gives nil.
+// It is safe for concurrent use. There is nothing to close: goroutines run only while there are
+// calls. Nil gives nil.
 func Group(st Store) Store {
 	if st == nil {
 		return nil
@@ -40,7 +45,8 @@ func Group(st Store) Store {
 }
 
 const (
-	// groupLimit bounds the writes, or keys, of a round trip, so that of very many the first ones are answered while the last ones wait.
+	// groupLimit bounds the writes, or keys, of a round trip, so that of very many the first ones
+	// are answered while the last ones wait.
 	groupLimit = 1000
 
 	// groupPatience is after how long a round trip keeps others waiting no more: with a connection
@@ -58,32 +64,26 @@ type group struct {
 
 	decoded atomic.Pointer[Namespace] // the last one
 
-	mu    sync.Mutex
-	pins  int      // leases that want the store pinned
-	unpin []func() // to be called when there are none
+	mu     sync.Mutex
+	pins   int      // leases that want the store pinned
+	unpins []func() // to be called when there are none
 }
 
 // Get implements [Store].
 func (g *group) Get(ctx context.Context, keys []Key) ([]Record, error) {
-	if len(keys) == 0 {
-		return nil, ctx.Err()
-	}
 	return g.gets.ask(ctx, slices.Clone(keys))
 }
 
 // Swap implements [Store].
 func (g *group) Swap(ctx context.Context, writes []Write) []error {
-	if len(writes) == 0 {
-		return nil
+	if err := Distinct(writes); err != nil { // of all who would share the round trip
+		return slices.Repeat([]error{err}, len(writes))
 	}
-	err := Distinct(writes)
-	if err == nil {
-		var errs []error
-		if errs, err = g.swaps.ask(ctx, slices.Clone(writes)); err == nil {
-			return errs
-		}
+	errs, err := g.swaps.ask(ctx, slices.Clone(writes))
+	if err != nil {
+		return slices.Repeat([]error{err}, len(writes))
 	}
-	return slices.Repeat([]error{err}, len(writes))
+	return errs
 }
 
 // Identity implements [Store].
@@ -109,7 +109,8 @@ func (g *group) identities(ctx context.Context, asked []string) ([]string, error
 	return answers, nil
 }
 
-// decode returns what the record of a namespace says. All leases read the same one after each of their writes; so it is decoded again only when it is another.
+// decode returns what the record of a namespace says. All leases read the same one after each of
+// their writes; so it is decoded again only when it is another.
 func (g *group) decode(r Record) (Namespace, error) {
 	if last := g.decoded.Load(); last != nil && last.record == r {
 		return *last, nil
@@ -140,32 +141,35 @@ func (g *group) group() *group { return g }
 // Pin implements [Store]. The store is pinned once, for all leases.
 func (g *group) Pin(ctx context.Context) (unpin func(), err error) {
 	g.mu.Lock()
-	pinned := g.pins > 0
+	g.pins++
+	pinned := len(g.unpins) > 0
+	g.mu.Unlock()
+	unpin = sync.OnceFunc(g.unpin)
 	if pinned {
-		g.pins++
+		return unpin, nil
+	}
+	more, err := g.Store.Pin(ctx)
+	if err != nil {
+		unpin()
+		return nil, err
+	}
+	g.mu.Lock()
+	g.unpins = append(g.unpins, more) // several, of leases that are opened at once
+	g.mu.Unlock()
+	return unpin, nil
+}
+
+// unpin lets the store close what it keeps open when the last lease has ended.
+func (g *group) unpin() {
+	g.mu.Lock()
+	var last []func()
+	if g.pins--; g.pins == 0 {
+		last, g.unpins = g.unpins, nil
 	}
 	g.mu.Unlock()
-	if !pinned {
-		unpin, err := g.Store.Pin(ctx)
-		if err != nil {
-			return nil, err
-		}
-		g.mu.Lock()
-		g.pins++
-		g.unpin = append(g.unpin, unpin) // several, of leases that are opened at once
-		g.mu.Unlock()
+	for _, unpin := range last {
+		unpin()
 	}
-	return sync.OnceFunc(func() {
-		g.mu.Lock()
-		var last []func()
-		if g.pins--; g.pins == 0 {
-			last, g.unpin = g.unpin, nil
-		}
-		g.mu.Unlock()
-		for _, unpin := range last {
-			unpin()
-		}
-	}), nil
 }
 
 // swap carries out the writes of many calls as one batch.
@@ -217,7 +221,8 @@ func weigh[T any](ts []T) int { return len(ts) }
 // light is for questions: any number of them is one question to the store.
 func light[Q any](Q) int { return 0 }
 
-// clash reports whether one of the writes is of a key that is taken, and takes their keys otherwise.
+// clash reports whether one of the writes is of a key that is taken, and takes their keys
+// otherwise.
 func clash(writes []Write, taken map[Key]bool) bool {
 	for _, w := range writes {
 		if taken[w.New.Key] {

@@ -18,9 +18,9 @@ import (
 const openers = 4 * groupLimit
 
 // OpenAll opens n leases with the same options, as [Open] does, and keeps each by itself; only much
-// faster: what is free is read once, and the leases share round trips ([Group], which st need not be
-// yet). It opens all or none: after an error, those that were opened are closed. Options.Node and
-// Options.StickyFile are for one lease. ctx bounds OpenAll alone.
+// faster: what is free is read once, and the leases share round trips ([Group], which st need not
+// be yet). It opens all or none: after an error, those that were opened are closed. Options.Node
+// and Options.StickyFile are for one lease. ctx bounds OpenAll alone.
 func OpenAll(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, n int, o *Options) ([]*Lease, error) {
 	if err := check(st, namespace, s); err != nil {
 		return nil, err
@@ -56,8 +56,8 @@ func openAll(ctx context.Context, st Store, namespace string, s *snowfence.Schem
 			return leases, err
 		}
 		if len(more) == 0 {
-			// Nothing is free, or others were faster: one by itself looks closer. It waits if it may, or
-			// says who has the nodes.
+			// Nothing is free, or others were faster: one by itself looks closer. It waits if it
+			// may, or says who has the nodes.
 			l, err := open(ctx, st, namespace, s, opts, nil)
 			if err != nil {
 				return leases, err
@@ -68,7 +68,8 @@ func openAll(ctx context.Context, st Store, namespace string, s *snowfence.Schem
 	return leases, nil
 }
 
-// openTogether opens n leases on nodes that are free when that is read, once. There are fewer if fewer are free, or if others were faster.
+// openTogether opens n leases on nodes that are free when that is read, once. There are fewer if
+// fewer are free, or if others were faster.
 func openTogether(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, n int, opts Options) ([]*Lease, error) {
 	together := &offers{want: n, start: world.From(ctx).Now()}
 	leases := make([]*Lease, n)
@@ -87,8 +88,8 @@ func openTogether(ctx context.Context, st Store, namespace string, s *snowfence.
 	return slices.DeleteFunc(leases, func(l *Lease) bool { return l == nil }), err
 }
 
-// ShutdownAll ends all leases at once and gives their nodes back, many at a time, as [Lease.Shutdown]
-// does for one. It tries all of them and returns the first error.
+// ShutdownAll ends all leases at once and gives their nodes back, many at a time, as
+// [Lease.Shutdown] does for one. It tries all of them and returns the first error.
 func ShutdownAll(ctx context.Context, leases []*Lease) error {
 	for _, l := range leases {
 		l.once.Do(l.stop)
@@ -102,8 +103,8 @@ func ShutdownAll(ctx context.Context, leases []*Lease) error {
 }
 
 // each calls do for 0 to n−1, at most openers at a time. After an error it begins no more, and
-// returns the error when those under way have ended: whoever is interrupted while it acquires a node
-// may leave it held.
+// returns the error when those under way have ended: whoever is interrupted while it acquires a
+// node may leave it held.
 func each(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	places := make(chan struct{}, openers)
@@ -125,8 +126,8 @@ func each(n int, do func(i int) error) error {
 	return cmp.Or(errs...)
 }
 
-// offers are blocks that were free when they were read, for leases that are opened together. As all that a finder finds they are hints: the records are read
-// again, and the swap decides.
+// offers are blocks that were free when they were read, for leases that are opened together. As all
+// that a finder finds they are hints: the records are read again, and the swap decides.
 type offers struct {
 	want  int
 	start time.Time
@@ -137,7 +138,8 @@ type offers struct {
 	drawn int
 }
 
-// known reports whether the first lease has read the offers, so that the namespace is known to be usable too.
+// known reports whether the first lease has read the offers, so that the namespace is known to be
+// usable too.
 func (o *offers) known() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -172,9 +174,9 @@ func (f *finder) offered(ctx context.Context) ([]int64, error) {
 	return []int64{b}, nil
 }
 
-// vacancies reads all records and returns up to n free blocks, in their order: before others what the
-// same label held last; then what was never leased, from a random place on; then what is free for the
-// longest.
+// vacancies reads all records and returns up to n free blocks, in their order: before others what
+// the same label held last; then what was never leased, from a random place on; then what is free
+// for the longest.
 func (f *finder) vacancies(ctx context.Context, n int) ([]int64, error) {
 	c, k := f.c, int64(f.c.opts.Nodes)
 	type block struct {

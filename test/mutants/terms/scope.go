@@ -34,6 +34,7 @@ var Path = []Scope{
 	{File: "lease/keep.go"},
 	{File: "lease/lease.go"},
 	{File: "lease/ticket.go"},
+	{File: "lease/group.go"},
 	{File: "lease/group_lane.go"},
 	{File: "lease/claim_register.go"},
 	{File: "lease/group_open.go"},
