@@ -21,23 +21,24 @@ func (c *claim) first(ctx context.Context) (none snowfence.Grant, _ error) {
 		if before != nil && ctx.Err() != nil {
 			return none, fmt.Errorf("%w (%w)", before, ctx.Err())
 		}
+		wait := c.backoff(failures)
 		var taken *TakenError
-		var held *HeldError
-		if errors.As(err, &taken) || errors.As(err, &held) {
+		switch {
+		case errors.As(err, &taken), errors.As(err, new(*HeldError)):
 			if !c.opts.Wait {
 				return none, err
 			}
 			before, failures = err, 0
-		} else if !lost(err) && !errors.Is(err, ErrLost) || failures > 20 {
-			return none, errors.Join(err, c.undo(ctx))
-		}
-		wait := c.backoff(failures)
-		if taken != nil || held != nil {
 			wait = c.opts.TTL/10 + c.backoff(8) // somebody may give back any time
-			if taken != nil && taken.NextFree > 0 && taken.NextFree < wait {
-				wait = taken.NextFree + c.backoff(0)
+			if taken != nil && taken.NextFree > 0 {
+				wait = min(wait, taken.NextFree+c.backoff(0))
 			}
 			c.opts.Logger.Info("waiting for a free node", "namespace", c.name, "label", c.opts.Label, "cause", err)
+		case !lost(err) && !errors.Is(err, ErrLost) || failures > 20:
+			if ctx.Err() == nil {
+				err = errors.Join(err, c.giveBack(ctx, 0, true)) // what it may have left in the store
+			}
+			return none, err
 		}
 		if c.world.Wait(wait, ctx.Done()) == 0 {
 			return none, fmt.Errorf("%w (%w)", err, ctx.Err())
@@ -45,16 +46,8 @@ func (c *claim) first(ctx context.Context) (none snowfence.Grant, _ error) {
 	}
 }
 
-// undo gives back what a failed Open may have left in the store, as far as it answers.
-func (c *claim) undo(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	return c.giveBack(ctx, 0, true)
-}
-
-// acquire gets a grant of another node, or a later grant of the same one. Healing leaves a live holder of a fixed node alone, or two leases
-// of one node would take it from each other for ever.
+// acquire gets a grant of another node, or a later grant of the same one. Healing leaves a live
+// holder of a fixed node alone, or two leases of one node would take it from each other for ever.
 func (c *claim) acquire(ctx context.Context, healing bool) (none snowfence.Grant, err error) {
 	if err := c.diagnose(ctx); err != nil {
 		return none, err
@@ -94,7 +87,7 @@ func (c *claim) acquire(ctx context.Context, healing bool) (none snowfence.Grant
 			return none, err
 		}
 		g, err := c.take(ctx, ns, rs, now)
-		if err == nil || !errors.Is(err, ErrLost) || lost(err) {
+		if !errors.Is(err, ErrLost) {
 			return g, err
 		}
 		// Somebody else was faster, or the store was set back behind what was read.
@@ -135,7 +128,8 @@ func (c *claim) fixed(ctx context.Context, ns Namespace, now time.Time, healing 
 	return rs, nil
 }
 
-// take acquires the block whose records are rs. The error is an [ErrLost] if somebody else was faster.
+// take acquires the block whose records are rs. The error is an [ErrLost] if somebody else was
+// faster.
 func (c *claim) take(ctx context.Context, ns Namespace, rs []Record, now time.Time) (none snowfence.Grant, _ error) {
 	if err := c.outdated(ctx, ns, rs); err != nil {
 		return none, err
@@ -148,7 +142,10 @@ func (c *claim) take(ctx context.Context, ns Namespace, rs []Record, now time.Ti
 		return none, err
 	}
 	nonce := c.nonce()
-	h := &hold{unanswered: map[string]bool{nonce: true}, generation: ns.Generation, floor: ns.Floor, from: from, pending: true}
+	h := &hold{
+		unanswered: map[string]bool{nonce: true},
+		generation: ns.Generation, floor: ns.Floor, from: from, pending: true,
+	}
 	writes := make([]Write, len(rs))
 	for i, r := range rs {
 		w := granted(ns, r, from, until)
@@ -183,13 +180,15 @@ func (c *claim) take(ctx context.Context, ns Namespace, rs []Record, now time.Ti
 	}
 	c.own = keys(h.records)
 	c.remember(rs[0].Node)
-	c.opts.Logger.Info("lease acquired", "namespace", c.name, "label", c.opts.Label, "node", rs[0].Node, "nodes", len(rs), "from", from, "until", until)
+	c.opts.Logger.Info("lease acquired", "namespace", c.name, "label", c.opts.Label,
+		"node", rs[0].Node, "nodes", len(rs), "from", from, "until", until)
 	return g, nil
 }
 
-// outdated is an error if the namespace was changed after it was read and before the records were. Written by the rules of an earlier generation, a record of a
-// later one would count as one from before the change of layout, and its until would be no floor any more. A namespace that vanished and was made again begins
-// at 1 and may well be behind its records.
+// outdated is an error if the namespace was changed after it was read and before the records were.
+// Written by the rules of an earlier generation, a record of a later one would count as one from
+// before the change of layout, and its until would be no floor any more. A namespace that vanished
+// and was made again begins at 1 and may well be behind its records.
 func (c *claim) outdated(ctx context.Context, ns Namespace, rs []Record) error {
 	for _, r := range rs {
 		if r.Generation <= ns.Generation {
@@ -206,7 +205,8 @@ func (c *claim) outdated(ctx context.Context, ns Namespace, rs []Record) error {
 	return nil
 }
 
-// settle finds out what became of an acquisition that the store did not answer, and goes on from there.
+// settle finds out what became of an acquisition that the store did not answer, and goes on from
+// there.
 func (c *claim) settle(ctx context.Context) (none snowfence.Grant, _ error) {
 	h := c.held
 	stored, err := c.st.Get(ctx, keys(h.records))
@@ -215,7 +215,8 @@ func (c *claim) settle(ctx context.Context) (none snowfence.Grant, _ error) {
 	}
 	for _, r := range stored {
 		if !h.unanswered[r.Nonce] {
-			// Not written, or taken by somebody else since. If it should be written late, it runs out by itself.
+			// Not written, or taken by somebody else since. If it should be written late, it runs
+			// out by itself.
 			if err := c.abandon(ctx); err != nil {
 				return none, err
 			}

@@ -159,25 +159,7 @@ func (f *finder) allowed(ctx context.Context, node int64) bool {
 
 // each reads all records of the leasable nodes.
 func (f *finder) each(ctx context.Context, do func(Record)) error {
-	q := f.query()
-	q.Limit = paged
-	for {
-		rs, err := f.c.st.List(ctx, q)
-		if err != nil {
-			return err
-		}
-		next := q.First
-		for _, r := range rs {
-			if q.Match(r) {
-				do(r)
-				next = max(next, r.Node+1)
-			}
-		}
-		if len(rs) < paged || next > q.Last {
-			return nil
-		}
-		q.First = next
-	}
+	return f.query().each(ctx, f.c.st, do)
 }
 
 func blockKeys(namespace string, first int64, n int) []Key {

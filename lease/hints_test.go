@@ -99,7 +99,7 @@ func TestHints(t *testing.T) {
 		says(err, "leave one of them out")
 		works(open(&lease.Options{Node: &node}))
 		_, err = lease.OpenAll(t.Context(), st, "orders", s, 2, &lease.Options{Node: &node})
-		says(err, "Options.Node is for one")
+		says(err, "Options.Node and Options.StickyFile are for one")
 	})
 }
 

@@ -10,37 +10,27 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// ListLeases returns the records of all nodes of a namespace that were ever leased, in the order of the nodes. Ticks are those of the namespace's layout,
-// except in records older than Namespace.Since, whose floor is Namespace.Floor.
+// ListLeases returns the records of all nodes of a namespace that were ever leased, in the order of
+// the nodes. Ticks are those of the namespace's layout, except in records older than
+// Namespace.Since, whose floor is Namespace.Floor.
 func ListLeases(ctx context.Context, st Store, namespace string) ([]Record, error) {
-	q := Query{Namespace: namespace, First: 0, Last: 1<<63 - 1, Limit: paged}
 	var out []Record
-	for {
-		rs, err := st.List(ctx, q)
-		if err != nil {
-			return nil, fmt.Errorf("lease: listing the leases of namespace %q: %w", namespace, err)
-		}
-		next := q.First
-		for _, r := range rs {
-			if q.Match(r) {
-				out = append(out, r)
-				next = max(next, r.Node+1)
-			}
-		}
-		if len(rs) < paged || next == q.First {
-			return out, nil
-		}
-		q.First = next
+	q := Query{Namespace: namespace, Last: 1<<63 - 1}
+	if err := q.each(ctx, st, func(r Record) { out = append(out, r) }); err != nil {
+		return nil, fmt.Errorf("lease: listing the leases of namespace %q: %w", namespace, err)
 	}
+	return out, nil
 }
 
-// ReleaseNode clears the holder of a node and leaves its floor alone. The holder, if it lives, is sealed at its next renewal and heals itself with
-// another grant. What was granted stays granted: the next holder starts above it.
+// ReleaseNode clears the holder of a node and leaves its floor alone. The holder, if it lives, is
+// sealed at its next renewal and heals itself with another grant. What was granted stays granted:
+// the next holder starts above it.
 func ReleaseNode(ctx context.Context, st Store, namespace string, node int64) (Record, error) {
 	return edit(ctx, st, namespace, node, func(_ Namespace, r Record) (Record, error) { return r, nil })
 }
 
-// VetoNode keeps a node from being leased, and evicts its holder as [ReleaseNode] does. An empty reason lifts the veto.
+// VetoNode keeps a node from being leased, and evicts its holder as [ReleaseNode] does. An empty
+// reason lifts the veto.
 func VetoNode(ctx context.Context, st Store, namespace string, node int64, reason string) (Record, error) {
 	return edit(ctx, st, namespace, node, func(_ Namespace, r Record) (Record, error) {
 		r.Veto = reason
@@ -48,9 +38,10 @@ func VetoNode(ctx context.Context, st Store, namespace string, node int64, reaso
 	})
 }
 
-// RestoreNode is the way back for a node whose floor lies far ahead because a holder's clock was. The floor becomes what it was before
-// that holder; grants then end where those of that holder began, and resume after them when the time has come. That holder is evicted.
-// It refuses where it is not provable that the ticks in between were never granted.
+// RestoreNode is the way back for a node whose floor lies far ahead because a holder's clock was.
+// The floor becomes what it was before that holder; grants then end where those of that holder
+// began, and resume after them when the time has come. That holder is evicted. It refuses where it
+// is not provable that the ticks in between were never granted.
 func RestoreNode(ctx context.Context, st Store, namespace string, node int64, now time.Time) (Record, error) {
 	return edit(ctx, st, namespace, node, func(ns Namespace, r Record) (Record, error) {
 		l, err := snowfence.ParseLayout(ns.Layout)
@@ -59,7 +50,7 @@ func RestoreNode(ctx context.Context, st Store, namespace string, node int64, no
 		}
 		tick := l.TickOf(now)
 		switch {
-		case r.Generation < ns.Since || r.Nonce == "":
+		case r.Generation < ns.Since: // one that was never leased has generation 0
 			return r, errors.New("it was not leased since the layout was changed, so there is nothing to restore")
 		case r.Until <= tick:
 			return r, fmt.Errorf("there is nothing to restore: it can be leased now, and its next IDs begin above %s", l.TimeOf(r.Until).Format(time.RFC3339))
@@ -125,8 +116,9 @@ func edit(ctx context.Context, st Store, namespace string, node int64, change fu
 	}
 }
 
-// ConfirmStore accepts a store that was moved on purpose, with all its data and while nobody used it: without it, the next lease sees another
-// identity and makes grants start above now + the longest ttl + twice the allowed skew ([AfterSetBack]).
+// ConfirmStore accepts a store that was moved on purpose, with all its data and while nobody used
+// it: without it, the next lease sees another identity and makes grants start above now + the
+// longest ttl + twice the allowed skew ([AfterSetBack]).
 func ConfirmStore(ctx context.Context, st Store, namespace string) (Namespace, error) {
 	for {
 		ns, err := readNamespace(ctx, st, namespace)

@@ -21,7 +21,8 @@ const (
 	Deleted  State = "deleted"  // a tombstone: the record stays for its floor
 )
 
-// Namespace is the scope of uniqueness: which IDs its leases are for, and which nodes can be leased.
+// Namespace is the scope of uniqueness: which IDs its leases are for, and which nodes can be
+// leased.
 type Namespace struct {
 	Name        string        `json:"-"`
 	Generation  int64         `json:"-"`              // grants of another generation do not count
@@ -49,18 +50,20 @@ type storedNamespace struct {
 	Watched   bool   `json:"watched,omitempty"` // in no store
 }
 
-// NamespaceOptions says which nodes of a namespace can be leased. Nil and the zero value mean all nodes of the layout, and in a deleted namespace that comes back to life
-// those of before.
+// NamespaceOptions says which nodes of a namespace can be leased. Nil and the zero value mean all
+// nodes of the layout, and in a deleted namespace that comes back to life those of before.
 type NamespaceOptions struct {
 	Nodes snowfence.NodeRange
 }
 
-// CreateNamespace makes a namespace for IDs of the scheme. If there is one already, it must be the same: then nothing changes.
-// A deleted namespace comes back to life above its floor, with the same layout; nodes that could not be leased before, and that o names, count as used by hand until now.
+// CreateNamespace makes a namespace for IDs of the scheme. If there is one already, it must be the
+// same: then nothing changes. A deleted namespace comes back to life above its floor, with the same
+// layout; nodes that could not be leased before, and that o names, count as used by hand until now.
 // A layout whose time has run out is refused.
 //
-// Of a layout with a key field the namespace remembers which key has which number, from the beginning. Keys that it does not know yet are added to one
-// that exists: that is how keys are rotated.
+// Of a layout with a key field the namespace remembers which key has which number, from the
+// beginning. Keys that it does not know yet are added to one that exists: that is how keys are
+// rotated.
 func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Scheme, o *NamespaceOptions) (Namespace, error) {
 	if err := check(st, name, s); err != nil {
 		return Namespace{}, err
@@ -74,7 +77,10 @@ func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Sc
 		ns, err := readNamespace(ctx, st, name)
 		switch {
 		case errors.Is(err, ErrNoNamespace):
-			ns = Namespace{Name: name, Since: 1, Past: []PastLayout{}, ticketKey: world.From(ctx).Text(), Last: nodeCount(layout) - 1, record: Record{Key: Key{name, NamespaceNode}}}
+			ns = Namespace{
+				Name: name, Since: 1, Past: []PastLayout{}, Last: nodeCount(layout) - 1,
+				ticketKey: world.From(ctx).Text(), record: Record{Key: Key{name, NamespaceNode}},
+			}
 		case err != nil:
 			return Namespace{}, err
 		case ns.Fingerprint != s.Fingerprint():
@@ -88,7 +94,8 @@ func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Sc
 		case err != nil:
 			return Namespace{}, err
 		case ns.State == Active && (ns.First != next.First || ns.Last != next.Last):
-			return Namespace{}, marked{fmt.Errorf("lease: namespace %q exists with the leasable nodes %d to %d, not %d to %d", name, ns.First, ns.Last, next.First, next.Last), ErrExists}
+			return Namespace{}, marked{fmt.Errorf("lease: namespace %q exists with the leasable nodes %d to %d, not %d to %d",
+				name, ns.First, ns.Last, next.First, next.Last), ErrExists}
 		}
 		keys, added, err := ns.rotated(s, true)
 		switch {
@@ -112,7 +119,9 @@ func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Sc
 			if ns.Identity, err = st.Identity(ctx, name); err != nil {
 				return Namespace{}, fmt.Errorf("lease: creating namespace %q: %w", name, err)
 			}
-		} // What comes back to life keeps the identity of the store that it lived in: if that is another one by now, whoever leases first raises the floor.
+		}
+		// What comes back to life keeps the identity of the store that it lived in: if that is
+		// another one by now, whoever leases first raises the floor.
 		ns, err = ns.write(ctx, st)
 		if !errors.Is(err, ErrLost) {
 			return ns, err
@@ -120,7 +129,8 @@ func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Sc
 	}
 }
 
-// ShowNamespace returns a namespace, deleted ones too. It is an [ErrNoNamespace] if there is none of the name.
+// ShowNamespace returns a namespace, deleted ones too. It is an [ErrNoNamespace] if there is none
+// of the name.
 func ShowNamespace(ctx context.Context, st Store, name string) (Namespace, error) {
 	return readNamespace(ctx, st, name)
 }
@@ -198,12 +208,10 @@ func (ns Namespace) write(ctx context.Context, st Store) (Namespace, error) {
 // usable reports why the namespace gives no grants for a scheme, if it does not.
 func (ns Namespace) usable(s *snowfence.Scheme) error {
 	switch {
-	case ns.State == Deleted:
-		return ns.notActive()
-	case ns.State == Active && ns.Fingerprint != s.Fingerprint():
-		return &MismatchError{ns.Name, ns.Fingerprint, s.Fingerprint()}
 	case ns.State != Active:
 		return ns.notActive()
+	case ns.Fingerprint != s.Fingerprint():
+		return &MismatchError{ns.Name, ns.Fingerprint, s.Fingerprint()}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 )
 
@@ -20,6 +21,28 @@ func (q Query) Compare(a, b Record) int {
 		return cmp.Or(cmp.Compare(a.Until, b.Until), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Namespace, b.Namespace))
 	}
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Node, b.Node))
+}
+
+// each calls do with all records of a namespace that match, in the order of their nodes. It reads
+// them page by page.
+func (q Query) each(ctx context.Context, st Store, do func(Record)) error {
+	q.Limit = paged
+	for more := true; more; {
+		rs, err := st.List(ctx, q)
+		if err != nil {
+			return err
+		}
+		next := q.First
+		for _, r := range rs {
+			if q.Match(r) {
+				do(r)
+				next = r.Node + 1
+			}
+		}
+		more = len(rs) >= paged && next > q.First // without progress the store repeats itself
+		q.First = next
+	}
+	return nil
 }
 
 // Distinct returns an error if a key is written twice in one batch, for which no order of the two would be right. Stores call it first.

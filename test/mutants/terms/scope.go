@@ -27,6 +27,7 @@ var Path = []Scope{
 	{File: "lease/claim_confirm.go"},
 	{File: "lease/claim_ask.go"},
 	{File: "lease/claim.go"},
+	{File: "lease/claim_acquire.go"},
 	{File: "lease/holders.go"},
 	{File: "lease/holders_look.go"},
 	{File: "lease/close.go"},
@@ -40,6 +41,9 @@ var Path = []Scope{
 	{File: "lease/group_open.go"},
 	{File: "lease/change.go"},
 	{File: "lease/keys.go"},
+	{File: "lease/namespace.go"},
+	{File: "lease/manage.go"},
+	{File: "lease/query.go"},
 	{File: "lease/past.go"},
 	{File: "lease/widen.go"},
 }

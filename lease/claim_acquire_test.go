@@ -1,0 +1,160 @@
+package lease
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// A lease that saw the store go back gets a grant once the floor was raised after that, above all
+// its own ticks, by whomever.
+func TestSuspectWantsARaisedFloor(t *testing.T) {
+	for _, c := range []struct {
+		saw, generation, known, floor int64
+		id                            string
+		then                          int64 // generation
+	}{
+		{3, 3, 0, 100, "one", 4},
+		{3, 4, 100, 100, "one", 4},
+		{3, 4, 101, 100, "one", 5},
+		{3, 2, 0, 100, "one", 4},
+		{3, 4, 100, 100, "two", 5},
+	} {
+		g := empty(t, withRollback)
+		g.rename(func(ns *Namespace) { ns.Generation, ns.Floor, ns.LongestTTL = c.generation, c.floor, g.c.reach() })
+		g.st.id, g.c.known, g.c.suspect = c.id, c.known, &c.saw
+		g.must(g.do(g.c.acquire(t.Context(), false)))
+		raised := c.then != c.generation
+		if ns := g.namespace(); ns.Generation != c.then || raised != (ns.Floor > c.floor) || ns.Identity != c.id ||
+			g.c.suspect != nil {
+			t.Errorf("%+v: %+v", c, ns)
+		}
+		if r := g.record(5); raised != (r.From > g.tick(0)) || r.Generation != c.then {
+			t.Errorf("%+v: granted %+v", c, r)
+		}
+	}
+}
+
+// What the store does not answer ends an acquisition with its error, before anything is written,
+// and what the lease suspects is not forgotten.
+func TestAcquireWithoutAnswers(t *testing.T) {
+	free := func(g *stage) { g.l.opts.Node = nil }
+	saw := int64(1)
+	for name, c := range map[string]struct {
+		hurt func(g *stage)
+		want error
+	}{
+		"who was faster": {func(g *stage) {
+			g.c.lostTo = &hold{records: []Record{{Key: Key{"n", 7}}}}
+			g.st.onGet = func(keys []Key) error {
+				if keys[0].Node == 7 {
+					return errSilent
+				}
+				return nil
+			}
+		}, errSilent},
+		"a suspect": {func(g *stage) {
+			g.c.suspect = &saw
+			g.st.onGet = func([]Key) error { g.st.onGet = nil; return errSilent }
+		}, errSilent},
+		"the time":  {func(g *stage) { g.st.clockErr = errSilent }, errSilent},
+		"the clock": {func(g *stage) { g.st.clock = g.now.Add(time.Hour) }, ErrSkew},
+		"the namespace": {
+			func(g *stage) { g.st.onGet = func([]Key) error { g.st.onGet = nil; return errSilent } },
+			errSilent,
+		},
+		"a fixed node": {func(g *stage) {
+			g.st.onGet = func(keys []Key) error {
+				if keys[0].Node == 5 {
+					g.st.onGet = nil
+					return errSilent
+				}
+				return nil
+			}
+		}, errSilent},
+		"no node within": {func(g *stage) {
+			free(g)
+			g.l.opts.Within = snowfence.NodeRange{From: 10, Until: 12}
+			g.rename(func(ns *Namespace) { ns.Last = 9 })
+		}, nil},
+		"free nodes": {func(g *stage) { free(g); g.st.listErr = errSilent }, errSilent},
+		"used up":    {func(g *stage) { g.now = g.now.Add(100 * 365 * 24 * time.Hour) }, snowfence.ErrLifetime},
+	} {
+		g := empty(t, withRollback)
+		g.rename(func(ns *Namespace) { ns.LongestTTL = g.c.reach() })
+		c.hurt(g)
+		suspect, swaps := g.c.suspect, g.st.swaps
+		if err := g.do(g.c.acquire(t.Context(), false)); err == nil || c.want != nil && !errors.Is(err, c.want) ||
+			g.l.use.cur != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if g.st.swaps != swaps || g.c.held != nil || g.c.suspect != suspect {
+			t.Errorf("%s: %d writes, and %+v is held", name, g.st.swaps-swaps, g.c.held)
+		}
+	}
+}
+
+// anyNode returns a stage whose lease takes any of the nodes 5 and 6. Both were leased before, and
+// the first one that it tries to take is changed just then.
+func anyNode(t *testing.T, change func(g *stage, node int64)) *stage {
+	g := empty(t, withRollback)
+	g.l.opts.Node = nil
+	g.rename(func(ns *Namespace) { ns.LongestTTL, ns.First, ns.Last = g.c.reach(), 5, 6 })
+	for node := range int64(2) {
+		g.change(node+5, func(r *Record) { r.Generation, r.Revision = 1, 7 })
+	}
+	g.st.swaps = 0
+	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+		g.st.onSwap = nil
+		change(g, ws[0].New.Node)
+		return do(ws)
+	}
+	return g
+}
+
+// others take the node.
+func others(g *stage, node int64) {
+	g.change(node, func(r *Record) { r.Holder, r.Revision, r.Until = "other.1", 8, g.tick(time.Hour) })
+}
+
+// Where somebody else was faster the next free node is tried. Where the store went back instead,
+// the floor is raised first.
+func TestAcquireAfterALoss(t *testing.T) {
+	for name, c := range map[string]struct {
+		hurt       func(g *stage, node int64)
+		generation int64 // of the namespace afterwards
+		want       error
+	}{
+		"somebody else":    {others, 1, nil},
+		"a store set back": {func(g *stage, node int64) { g.change(node, func(r *Record) { r.Revision = 6 }) }, 2, nil},
+		"nobody knows": {func(g *stage, node int64) {
+			g.change(node, func(r *Record) { r.Revision = 8 })
+			g.st.onGet = func([]Key) error { return errSilent }
+		}, 1, errSilent},
+	} {
+		g := anyNode(t, c.hurt)
+		err := g.do(g.c.acquire(t.Context(), false))
+		if !errors.Is(err, c.want) || (g.l.use.cur != nil) != (c.want == nil) ||
+			g.namespace().Generation != c.generation {
+			t.Errorf("%s: %+v, %v", name, g.namespace(), err)
+		}
+		if c.want != nil && g.st.swaps != 1 {
+			t.Errorf("%s: %d writes", name, g.st.swaps)
+		}
+	}
+	// Without an answer nothing else is tried, and of leases that are opened together each takes
+	// what is offered next.
+	g := anyNode(t, func(*stage, int64) {})
+	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+	if err := g.do(g.c.acquire(t.Context(), false)); !errors.Is(err, errSilent) || g.st.swaps != 1 ||
+		g.c.held == nil || !g.c.held.pending {
+		t.Errorf("no answer: %d writes, %v", g.st.swaps, err)
+	}
+	g = anyNode(t, others)
+	g.c.offers = &offers{want: 1}
+	if err := g.do(g.c.acquire(t.Context(), false)); !errors.Is(err, ErrLost) || errors.As(err, new(*TakenError)) {
+		t.Errorf("an offer that is taken: %v", err)
+	}
+}

@@ -1,0 +1,303 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
+)
+
+// create makes the namespace of the stage again, with nodes if any are given.
+func (g *stage) create(nodes ...snowfence.NodeRange) (Namespace, error) {
+	g.Helper()
+	var o *NamespaceOptions
+	for _, r := range nodes {
+		o = &NamespaceOptions{Nodes: r}
+	}
+	return CreateNamespace(g.Context(), g.st, "n", g.l.scheme, o)
+}
+
+// A new namespace is in its first generation, has all nodes or those that are named, and keeps
+// which store it is in.
+func TestNewNamespace(t *testing.T) {
+	for name, c := range map[string]struct {
+		nodes       []snowfence.NodeRange
+		first, last int64
+	}{
+		"all":     {nil, 0, 255},
+		"no node": {[]snowfence.NodeRange{{}}, 0, 255},
+		"some":    {[]snowfence.NodeRange{{From: 3, Until: 9}}, 3, 8},
+	} {
+		g := empty(t, withRollback)
+		g.st.Memory = NewMemory()
+		made, err := g.create(c.nodes...)
+		ns := g.namespace()
+		if err != nil || made.record != ns.record || ns.First != c.first || ns.Last != c.last || ns.Floor != 0 {
+			t.Errorf("%s: %+v, %v", name, ns, err)
+		}
+		if ns.Generation != 1 || ns.Since != 1 || ns.State != Active || ns.Identity != "one" || ns.Past == nil ||
+			ns.ticketKey == "" || ns.record.Revision != 1 {
+			t.Errorf("%s: %+v", name, ns)
+		}
+	}
+}
+
+// What exists already stays as it is, and is not written.
+func TestNamespaceThatExists(t *testing.T) {
+	for name, c := range map[string]struct {
+		nodes []snowfence.NodeRange
+		hurt  func(ns *Namespace)
+		want  error
+		as    any
+	}{
+		"the same":           {nil, func(*Namespace) {}, nil, nil},
+		"the same nodes":     {[]snowfence.NodeRange{{Until: 256}}, func(*Namespace) {}, nil, nil},
+		"another first node": {[]snowfence.NodeRange{{From: 1, Until: 256}}, func(*Namespace) {}, ErrExists, nil},
+		"another last node":  {[]snowfence.NodeRange{{Until: 255}}, func(*Namespace) {}, ErrExists, nil},
+		"no such node":       {[]snowfence.NodeRange{{Until: 257}}, func(*Namespace) {}, ErrInvalid, nil},
+		"another scheme":     {nil, func(ns *Namespace) { ns.Fingerprint = "x" }, nil, new(*MismatchError)},
+		"deleted, another": {
+			nil, func(ns *Namespace) { ns.Fingerprint, ns.State = "x", Deleted }, nil,
+			new(*MismatchError),
+		},
+	} {
+		g := empty(t, withRollback)
+		g.rename(c.hurt)
+		before := g.namespace()
+		g.st.id, g.st.swaps = "two", 0
+		ns, err := g.create(c.nodes...)
+		if c.as != nil && !errors.As(err, c.as) || c.as == nil && !errors.Is(err, c.want) || g.st.swaps != 0 {
+			t.Errorf("%s: %d writes, %v", name, g.st.swaps, err)
+		}
+		if err == nil && ns.record != before.record || err != nil && ns.Name != "" {
+			t.Errorf("%s: %+v", name, ns)
+		}
+	}
+	g := empty(t, withRollback)
+	g.rename(func(ns *Namespace) { ns.State = Changing })
+	if ns, err := g.create(); err == nil || ns.Name != "" || errors.Is(err, ErrNoNamespace) ||
+		g.namespace().State != Changing {
+		t.Errorf("being changed: %+v, %v", ns, err)
+	}
+}
+
+// A deleted namespace comes back with its floor, its nodes or those that are named, and the
+// identity of the store that it was in. What it could not lease before counts as used until now.
+func TestDeletedNamespaceComesBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		nodes       []snowfence.NodeRange
+		first, last int64
+		raised      bool
+	}{
+		"as it was":  {nil, 3, 8, false},
+		"other ones": {[]snowfence.NodeRange{{From: 4, Until: 7}}, 4, 6, false},
+		"more":       {[]snowfence.NodeRange{{From: 2, Until: 9}}, 2, 8, true},
+	} {
+		g := empty(t, withRollback)
+		g.rename(func(ns *Namespace) { ns.First, ns.Last, ns.Floor, ns.State, ns.Generation = 3, 8, 77, Deleted, 5 })
+		g.st.id = "two"
+		_, err := g.create(c.nodes...)
+		ns := g.namespace()
+		if err != nil || ns.State != Active || ns.First != c.first || ns.Last != c.last || ns.Generation != 6 ||
+			(ns.Floor > 77) != c.raised || ns.Floor < 77 {
+			t.Errorf("%s: %+v, %v", name, ns, err)
+		}
+		if ns.Identity != "one" || ns.record.Revision != 3 {
+			t.Errorf("%s: %+v", name, ns)
+		}
+	}
+}
+
+// at is a world whose time stands still.
+type at struct {
+	world.World
+	now time.Time
+}
+
+func (w at) Now() time.Time { return w.now }
+
+// A namespace is made in the last tick of its layout, and not after it.
+func TestNamespaceInTheLastTick(t *testing.T) {
+	for later, ok := range map[int64]bool{0: true, 1: false} {
+		g := empty(t, "time=41,rollback=2,node=8,seq=12,epoch=2025-01-01,tick=1ms")
+		g.st.Memory = NewMemory()
+		s := g.l.scheme
+		ctx := world.With(t.Context(), at{world.Real(), s.Layout().TimeOf(s.MaxTick() + later)})
+		if _, err := CreateNamespace(ctx, g.st, "n", s, nil); (err == nil) != ok ||
+			!ok && !errors.Is(err, snowfence.ErrLifetime) {
+			t.Errorf("%d ticks after the last one: %v", later, err)
+		}
+	}
+}
+
+// What the store does not answer is an error, and what others wrote at the same time is read again.
+func TestNamespaceWithoutAnswers(t *testing.T) {
+	one, two := snowfence.GenerateKey(), snowfence.GenerateKey()
+	const keyed = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
+	for name, ready := range map[string]func() *stage{
+		"new": func() *stage {
+			g := empty(t, keyed, one)
+			g.st.Memory = NewMemory()
+			return g
+		},
+		"deleted": func() *stage {
+			g := empty(t, keyed, one)
+			g.rename(func(ns *Namespace) { ns.State = Deleted })
+			return g
+		},
+		"another key": func() *stage {
+			g := empty(t, keyed, one)
+			s, err := snowfence.NewScheme(g.l.scheme.Layout(), one, two)
+			g.must(err)
+			g.l.scheme = s
+			return g
+		},
+	} {
+		g := ready()
+		g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+		if ns, err := g.create(); !errors.Is(err, errSilent) || ns.Name != "" {
+			t.Errorf("%s: not written: %+v, %v", name, ns, err)
+		}
+		g = ready()
+		g.st.onGet = func([]Key) error { return errSilent }
+		if ns, err := g.create(); !errors.Is(err, errSilent) || ns.Name != "" {
+			t.Errorf("%s: not read: %+v, %v", name, ns, err)
+		}
+		g = ready()
+		writes := 0
+		g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+			if writes++; writes == 1 {
+				w := ws[0]
+				w.New.Nonce = "other"
+				do([]Write{w}) // the same, by somebody else
+			}
+			return do(ws)
+		}
+		generation := map[bool]int64{true: 2, false: 1}[name == "deleted"]
+		if ns, err := g.create(); err != nil || writes != 1 || ns.record.Nonce != "other" || ns.State != Active ||
+			ns.Generation != generation {
+			t.Errorf("%s: written at the same time: %d writes, %+v, %v", name, writes, ns, err)
+		}
+	}
+	g := empty(t, withRollback)
+	g.st.Memory, g.st.idErr, g.st.swaps = NewMemory(), errSilent, 0
+	if ns, err := g.create(); !errors.Is(err, errSilent) || ns.Name != "" || g.st.swaps != 0 {
+		t.Errorf("a store that does not say who it is: %d writes, %v", g.st.swaps, err)
+	}
+	g = empty(t, keyed, one)
+	g.l.scheme = empty(t, keyed, two).l.scheme
+	if ns, err := g.create(); err == nil || ns.Name != "" {
+		t.Errorf("another first key: %v", err)
+	}
+}
+
+// A namespace is for one scheme, and gives no grants while it is changed or once it is deleted.
+func TestUsableNamespaces(t *testing.T) {
+	g := empty(t, withRollback)
+	for name, c := range map[string]struct {
+		state    State
+		other    bool
+		mismatch bool
+		deleted  bool
+		ok       bool
+	}{
+		"active":                  {Active, false, false, false, true},
+		"another scheme":          {Active, true, true, false, false},
+		"changing":                {Changing, false, false, false, false},
+		"changing to another one": {Changing, true, false, false, false},
+		"deleted":                 {Deleted, false, false, true, false},
+		"another one, deleted":    {Deleted, true, false, true, false},
+	} {
+		ns := g.namespace()
+		if ns.State = c.state; c.other {
+			ns.Fingerprint = "x"
+		}
+		err := ns.usable(g.l.scheme)
+		if (err == nil) != c.ok || errors.As(err, new(*MismatchError)) != c.mismatch ||
+			errors.Is(err, ErrNoNamespace) != c.deleted || errors.Is(err, errDeleted) != c.deleted {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// listing is a store that lists what it is told.
+type listing struct {
+	*scripted
+	rs []Record
+}
+
+func (l listing) List(context.Context, Query) ([]Record, error) { return l.rs, nil }
+
+// Namespaces are listed, also where the store lists more than was asked for.
+func TestListedNamespaces(t *testing.T) {
+	g := holding(t)
+	if _, err := CreateNamespace(t.Context(), g.st, "m", g.l.scheme, nil); err != nil {
+		t.Fatal(err)
+	}
+	m, err := ShowNamespace(t.Context(), g.st, "m")
+	g.must(err)
+	for name, st := range map[string]Store{
+		"as asked": g.st,
+		"more":     listing{g.st, []Record{m.record, g.record(5), g.namespace().record}},
+	} {
+		if all, err := ListNamespaces(t.Context(), st); err != nil || len(all) != 2 || all[0].Name != "m" ||
+			all[1].Name != "n" {
+			t.Errorf("%s: %+v, %v", name, all, err)
+		}
+	}
+	bad := m.record
+	bad.Data = "{"
+	if all, err := ListNamespaces(t.Context(), listing{g.st, []Record{bad}}); err == nil || all != nil {
+		t.Errorf("damaged: %+v", all)
+	}
+	g.st.listErr = errSilent
+	if all, err := ListNamespaces(t.Context(), g.st); !errors.Is(err, errSilent) || all != nil {
+		t.Errorf("not listed: %v", err)
+	}
+}
+
+// Leases that share a group decode the record of their namespace once.
+func TestNamespaceIsDecodedOnce(t *testing.T) {
+	g := empty(t, withRollback)
+	st := Group(g.st)
+	ns, err := ShowNamespace(t.Context(), st, "n")
+	g.must(err)
+	ns.Name = "decoded before"
+	st.group().decoded.Store(&ns)
+	if again, err := ShowNamespace(t.Context(), st, "n"); err != nil || again.Name != ns.Name {
+		t.Errorf("%+v, %v", again, err)
+	}
+}
+
+// A namespace needs a store, a scheme, and a name of 1 to 64 letters, digits, '-', '_' and '.'.
+func TestWhatANamespaceNeeds(t *testing.T) {
+	g := empty(t, withRollback)
+	if _, err := CreateNamespace(t.Context(), nil, "n", g.l.scheme, nil); err == nil ||
+		!strings.Contains(err.Error(), "Store") {
+		t.Errorf("no store: %v", err)
+	}
+	if _, err := CreateNamespace(t.Context(), g.st, "n", nil, nil); err == nil ||
+		!strings.Contains(err.Error(), "Scheme") {
+		t.Errorf("no scheme: %v", err)
+	}
+	if _, err := CreateNamespace(t.Context(), g.st, "a b", g.l.scheme, nil); !errors.Is(err, ErrInvalid) {
+		t.Errorf("no name: %v", err)
+	}
+	const good = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+	for c := range 256 {
+		name := string([]byte{byte(c)})
+		if err := CheckName("a" + name); (err == nil) != strings.Contains(good, name) ||
+			err != nil && !errors.Is(err, ErrInvalid) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	for n, ok := range map[int]bool{0: false, 1: true, 64: true, 65: false} {
+		if err := CheckName(strings.Repeat("a", n)); (err == nil) != ok {
+			t.Errorf("%d characters: %v", n, err)
+		}
+	}
+}
