@@ -31,6 +31,8 @@ func (f *deaf) Grant(ctx context.Context, after int64) (Grant, error) {
 	return <-f.ask, nil
 }
 
+func (f *deaf) Held(after int64) (Grant, bool) { return atHand(f, after) }
+
 func (f *deaf) Release(_ context.Context, _ Grant, used int64) error {
 	f.released = append(f.released, used)
 	return f.fail

@@ -28,6 +28,8 @@ func (f *lostFence) Grant(context.Context, int64) (Grant, error) {
 	return Grant{Node: 1, From: 0, Until: f.s.MaxTick() + 1}, nil
 }
 
+func (f *lostFence) Held(after int64) (Grant, bool) { return atHand(f, after) }
+
 func (f *lostFence) Release(context.Context, Grant, int64) error { return nil }
 
 // A grant may be sealed while a caller of a coarse generator is about to say what time it is. The handle's block is of the past then, whoever comes last.

@@ -102,6 +102,8 @@ func (f *patient) Grant(ctx context.Context, after int64) (Grant, error) {
 	}
 }
 
+func (f *patient) Held(after int64) (Grant, bool) { return atHand(f, after) }
+
 // The first grant is waited for also by generators that wait for nothing later, and the fence is asked for no tick below 0.
 func TestFirstGrantIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

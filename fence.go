@@ -21,17 +21,19 @@ type Grant struct {
 
 // Fence is where a generator gets its grants: a lease, a state file, a static number. The package lease has the one for many machines.
 //
-// A generator calls Grant and Release from one goroutine at a time.
+// A generator calls Held, Grant and Release from one goroutine at a time.
 type Fence interface {
 	// Scheme returns the scheme all grants are for.
 	Scheme() *Scheme
 
 	// Grant returns a grant whose Until is greater than after. A grant with Node, From and sequence numbers as before and
 	// a later Until is the old one, renewed. Any other grant replaces the old one, which the generator then no longer uses.
-	//
-	// With a ctx that is done already, Grant answers at once: with what it holds, or with an error.
-	// Otherwise it may wait until it has a grant or ctx ends.
+	// It may wait until it has a grant or ctx ends.
 	Grant(ctx context.Context, after int64) (Grant, error)
+
+	// Held is Grant without waiting: it returns what the fence has at hand, and false where it would
+	// have to write a file or to ask a store.
+	Held(after int64) (Grant, bool)
 
 	// Release gives a grant back. No ID with a tick of used or later was or will be made from it. It returns when ctx ends.
 	// After an error it may be called again for the same grant.
@@ -95,6 +97,11 @@ func (f *static) Grant(_ context.Context, after int64) (Grant, error) {
 		return Grant{}, lifetimeError(f.scheme)
 	}
 	return Grant{Node: f.node, From: f.from, Until: f.scheme.MaxTick() + 1}, nil
+}
+
+func (f *static) Held(after int64) (Grant, bool) {
+	gr, err := f.Grant(context.Background(), after)
+	return gr, err == nil
 }
 
 func (f *static) Release(_ context.Context, _ Grant, used int64) error {

@@ -224,6 +224,8 @@ func (f *sayingFence) Grant(ctx context.Context, after int64) (Grant, error) {
 	return g, err
 }
 
+func (f *sayingFence) Held(after int64) (Grant, bool) { return atHand(f, after) }
+
 func TestEndOfLifeOfTheTimeBits(t *testing.T) {
 	s := testScheme(t, "time=20,node=3,seq=4,epoch=2026-01-01")
 	clock := newFakeClock()

@@ -60,13 +60,18 @@ func (g *Generator) ask(t *track, after int64) *flight {
 	g.flight = f
 	g.mu.Unlock()
 
-	ready, cancel := context.WithCancel(context.Background())
-	cancel()
-	if err := g.fetch(ready, t, after); err == nil {
+	held := func() (Grant, error) {
+		if gr, ok := g.fence.Held(after); ok {
+			return gr, nil
+		}
+		return Grant{}, ErrFenced
+	}
+	if err := g.fetch(t, after, held); err == nil {
 		g.land(f, nil)
 		return f
 	}
-	g.world.Go(func() { g.land(f, g.fetch(ctx, t, after)) }) // Close ends the question, too
+	wait := func() (Grant, error) { return g.fence.Grant(ctx, after) } // Close ends it, too
+	g.world.Go(func() { g.land(f, g.fetch(t, after, wait)) })
 	return f
 }
 
@@ -79,13 +84,14 @@ func (g *Generator) land(f *flight, err error) {
 	close(f.done)
 }
 
-// fetch gets a grant and puts it to use. Only the owner of the flight calls it, so that the fence is asked by one goroutine at a time.
-func (g *Generator) fetch(ctx context.Context, t *track, after int64) error {
+// fetch gets a grant and puts it to use. Only the owner of the flight calls it, so that the fence is
+// asked by one goroutine at a time.
+func (g *Generator) fetch(t *track, after int64, get func() (Grant, error)) error {
 	for {
 		g.mu.Lock()
 		revoked := g.revoked
 		g.mu.Unlock()
-		gr, err := g.fence.Grant(ctx, after)
+		gr, err := get()
 		if err != nil {
 			return err
 		}
@@ -98,7 +104,7 @@ func (g *Generator) fetch(ctx context.Context, t *track, after int64) error {
 		again, err := g.install(gr, revoked)
 		if err != nil && !t.hold.renewedBy(gr) {
 			// A new grant that cannot be used. What renews the present one is given back with it, by Close.
-			err = errors.Join(err, g.fence.Release(context.WithoutCancel(ctx), gr, gr.From))
+			err = errors.Join(err, g.fence.Release(context.Background(), gr, gr.From))
 		}
 		if !again {
 			return err

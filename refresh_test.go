@@ -21,6 +21,8 @@ func (f *counted) Grant(ctx context.Context, after int64) (Grant, error) {
 	return f.script.Grant(ctx, after)
 }
 
+func (f *counted) Held(after int64) (Grant, bool) { return atHand(f, after) }
+
 // A grant renews another one where nothing but its end differs, however its sequence and its nodes are written.
 func TestRenewedBy(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=4")
@@ -171,14 +173,14 @@ func TestGrantThatEndsTooSoon(t *testing.T) {
 	tr := g.cur.Load()
 	for _, until := range []int64{now + 20, now + 21} {
 		f.ask <- Grant{Node: 1, From: now, Until: until}
-		err := g.fetch(t.Context(), tr, now+20)
+		err := g.fetch(tr, now+20, func() (Grant, error) { return f.Grant(t.Context(), now+20) })
 		if (err == nil) != (until > now+20) || len(f.released) != 0 {
 			t.Errorf("a grant until %d, asked for more than %d: %v, given back at %v", until, now+20, err, f.released)
 		}
 	}
 	// A new grant that cannot be used is given back whole.
 	f.ask <- Grant{Node: 5000, From: now + 3, Until: now + 90}
-	if err := g.fetch(t.Context(), tr, now+30); err == nil || len(f.released) != 1 || f.released[0] != now+3 {
+	if err := g.fetch(tr, now+30, func() (Grant, error) { return f.Grant(t.Context(), now+30) }); err == nil || len(f.released) != 1 || f.released[0] != now+3 {
 		t.Errorf("%v, given back at %v", err, f.released)
 	}
 }

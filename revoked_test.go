@@ -30,6 +30,8 @@ func (f *seized) Grant(ctx context.Context, after int64) (Grant, error) {
 	return gr, err
 }
 
+func (f *seized) Held(after int64) (Grant, bool) { return atHand(f, after) }
+
 // TestRevokedBetweenBindAndInstall: a first grant that is taken back before the generator has it is
 // not used.
 func TestRevokedBetweenBindAndInstall(t *testing.T) {
@@ -88,6 +90,8 @@ func (f *slow) Grant(ctx context.Context, after int64) (Grant, error) {
 	}
 	return f.script.Grant(ctx, after)
 }
+
+func (f *slow) Held(after int64) (Grant, bool) { return atHand(f, after) }
 
 func (f *slow) Release(ctx context.Context, g Grant, used int64) error {
 	f.during = f.during || f.asked

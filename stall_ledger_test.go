@@ -58,6 +58,8 @@ func (l *ledger) Grant(_ context.Context, after int64) (Grant, error) {
 	return l.cur, nil
 }
 
+func (l *ledger) Held(after int64) (Grant, bool) { return atHand(l, after) }
+
 // take gives a node from its floor on, or a little before the tick after, and some ticks beyond that. Grants begin at different distances
 // from the present, so that a position of one means another tick in the next.
 func (l *ledger) take(node, after, before int64) {

@@ -23,12 +23,11 @@ var ErrStateFile = errors.New("unusable state file")
 // clock says; after a kill it may have to wait up to a second for it. The number must not be used on another machine, nor with
 // another file.
 //
-// The file is locked by path + ".lock" for the life of the process, or until the fence is closed: the returned fence is an
-// [io.Closer]. A file that does not exist means that the node was never used. One that is damaged, of another layout, node or
+// The file is locked by path + ".lock" for the life of the process, or until [FileFence.Close]. A file that does not exist means that the node was never used. One that is damaged, of another layout, node or
 // secret, or older than the last one that was written is an [ErrStateFile] that says what to do ([BeginStateFile]). A file that
 // was deleted or is older is noticed by the lock file, which counts the writes; so it is not noticed when both are restored.
 // Keep both on a local disk and out of backups.
-func StateFile(path string, s *Scheme, node int64) (Fence, error) {
+func StateFile(path string, s *Scheme, node int64) (*FileFence, error) {
 	f, err := lockState(path, s, node)
 	if err != nil {
 		return nil, err
@@ -63,7 +62,7 @@ func BeginStateFile(path string, s *Scheme, node int64, after time.Time) error {
 }
 
 // lockState locks a state file. What it says is not read yet.
-func lockState(path string, s *Scheme, node int64) (*stateFile, error) {
+func lockState(path string, s *Scheme, node int64) (*FileFence, error) {
 	if node < 0 || node >= s.Nodes() {
 		return nil, fmt.Errorf("snowfence: state file %s: node %d: the layout has nodes 0 to %d", path, node, s.Nodes()-1)
 	}
@@ -75,7 +74,7 @@ func lockState(path string, s *Scheme, node int64) (*stateFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("snowfence: state file %s: %w", path, err)
 	}
-	return &stateFile{scheme: s, path: abs, lock: lock, state: newState(s, node)}, nil
+	return &FileFence{scheme: s, path: abs, lock: lock, state: newState(s, node)}, nil
 }
 
 // realPath returns the one path that all symbolic links to a file end at, so that there is one lock. A file that does not exist yet is looked for in its folder.
@@ -95,7 +94,8 @@ func realPath(path string) (string, error) {
 	return filepath.EvalSymlinks(abs)
 }
 
-type stateFile struct {
+// FileFence is the fence that [StateFile] returns. It is safe for concurrent use.
+type FileFence struct {
 	binding
 	scheme *Scheme
 	path   string
@@ -106,18 +106,33 @@ type stateFile struct {
 	from  int64      // first tick of the present grant
 }
 
-func (f *stateFile) Scheme() *Scheme { return f.scheme }
+// Scheme implements [Fence].
+func (f *FileFence) Scheme() *Scheme { return f.scheme }
 
-func (f *stateFile) Grant(ctx context.Context, after int64) (Grant, error) {
+// Held implements [Fence].
+func (f *FileFence) Held(after int64) (Grant, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.held(after)
+}
+
+// held needs mu.
+func (f *FileFence) held(after int64) (Grant, bool) {
+	if f.state.until <= after || f.state.until == f.from {
+		return Grant{}, false
+	}
+	return Grant{Node: f.state.node, From: f.from, Until: f.state.until}, true
+}
+
+// Grant implements [Fence]. It writes the file where a grant past after is not at hand.
+func (f *FileFence) Grant(_ context.Context, after int64) (Grant, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if after > f.scheme.MaxTick() {
 		return Grant{}, lifetimeError(f.scheme)
 	}
-	if f.state.until <= after || f.state.until == f.from {
-		if err := ctx.Err(); err != nil {
-			return Grant{}, fmt.Errorf("snowfence: state file %s: %w: it is written in the background: %w", f.path, ErrFenced, err)
-		}
+	gr, ok := f.held(after)
+	if !ok {
 		window := max(int64(stateWindow/f.scheme.layout.Tick), 1)
 		next := f.state
 		next.until = min(max(after+1, f.from)+window, f.scheme.MaxTick()+1)
@@ -127,12 +142,13 @@ func (f *stateFile) Grant(ctx context.Context, after int64) (Grant, error) {
 		if err := f.write(next); err != nil {
 			return Grant{}, err
 		}
+		gr, _ = f.held(after)
 	}
-	return Grant{Node: f.state.node, From: f.from, Until: f.state.until}, nil
+	return gr, nil
 }
 
-// Release writes down that ticks from used on are free again.
-func (f *stateFile) Release(_ context.Context, _ Grant, used int64) error {
+// Release implements [Fence]: it writes down that ticks from used on are free again.
+func (f *FileFence) Release(_ context.Context, _ Grant, used int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	next := f.state
@@ -146,7 +162,7 @@ func (f *stateFile) Release(_ context.Context, _ Grant, used int64) error {
 }
 
 // Close unlocks the file. It does nothing when that was done already.
-func (f *stateFile) Close() error {
+func (f *FileFence) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.lock == nil {
@@ -158,7 +174,7 @@ func (f *stateFile) Close() error {
 }
 
 // write makes next the content of the file, durably, or leaves the old content and says why.
-func (f *stateFile) write(next fileState) error {
+func (f *FileFence) write(next fileState) error {
 	if f.lock == nil {
 		return fmt.Errorf("snowfence: state file %s: %w: it was closed", f.path, ErrStateFile)
 	}

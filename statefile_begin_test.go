@@ -2,7 +2,6 @@ package snowfence
 
 import (
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -105,7 +104,7 @@ func TestBeginStateFileKeepsWhatIsGood(t *testing.T) {
 	from := func() int64 {
 		f := openState(t, path, s, 1)
 		defer kill(t, f)
-		return f.(*stateFile).from
+		return f.from
 	}
 	for _, c := range []struct{ after, from int64 }{{1000, 1001}, {2000, 2001}, {1500, 2001}, {-7, 2001}} {
 		if err := BeginStateFile(path, s, 1, at(c.after)); err != nil || from() != c.from {
@@ -140,7 +139,7 @@ func TestStateFileKnowsItsSecrets(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		defer f.(io.Closer).Close()
+		defer f.Close()
 		g, err := f.Grant(t.Context(), 0) // the first IDs
 		if err != nil || g.Until < 1 {
 			t.Errorf("%+v, %v", g, err)
@@ -183,7 +182,7 @@ func TestStateFileKnowsItsSecrets(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "node")
 	if f, err := StateFile(path, encryptedScheme(t, "randflake", a), 1); err != nil {
 		t.Error(err)
-	} else if _, err := f.Grant(t.Context(), 0); err != nil || f.(io.Closer).Close() != nil {
+	} else if _, err := f.Grant(t.Context(), 0); err != nil || f.Close() != nil {
 		t.Error(err)
 	}
 	if _, err := StateFile(path, encryptedScheme(t, "randflake", b), 1); !errors.Is(err, ErrStateFile) || !strings.Contains(err.Error(), "go on with its layout and secret") {

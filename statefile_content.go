@@ -103,7 +103,7 @@ type unknownState struct{ error }
 func (e unknownState) Unwrap() error { return e.error }
 
 // read reads the file, which must be of the layout, node and secrets of f.state. Without a file that stays as it is.
-func (f *stateFile) read() error {
+func (f *FileFence) read() error {
 	fail := func(err error) error {
 		return fmt.Errorf("snowfence: state file %s: %w: %w", f.path, ErrStateFile, err)
 	}

@@ -1,10 +1,8 @@
 package snowfence
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,20 +11,20 @@ import (
 	"time"
 )
 
-func openState(t testing.TB, path string, s *Scheme, node int64) Fence {
+func openState(t testing.TB, path string, s *Scheme, node int64) *FileFence {
 	t.Helper()
 	f, err := StateFile(path, s, node)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { f.(io.Closer).Close() })
+	t.Cleanup(func() { f.Close() })
 	return f
 }
 
 // kill ends a fence as SIGKILL would: the lock goes, and nothing is given back.
-func kill(t testing.TB, f Fence) {
+func kill(t testing.TB, f *FileFence) {
 	t.Helper()
-	if err := f.(io.Closer).Close(); err != nil {
+	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -173,7 +171,7 @@ func TestStateFileUnderOtherNames(t *testing.T) {
 		}
 	}
 	kill(t, f)
-	g := openState(t, link, s, 5).(*stateFile)
+	g := openState(t, link, s, 5)
 	if g.from <= 1000 {
 		t.Errorf("through the link it starts at %d", g.from)
 	}
@@ -217,8 +215,8 @@ func TestStateFileDamaged(t *testing.T) {
 		}
 		f, err := StateFile(path, s, 5)
 		if err == nil {
-			defer f.(io.Closer).Close()
-			if from := f.(*stateFile).from; from != 123456789 {
+			defer f.Close()
+			if from := f.from; from != 123456789 {
 				t.Fatalf("%q gives the floor %d", data, from)
 			}
 		}
@@ -260,7 +258,7 @@ func TestStateFileWriteFails(t *testing.T) {
 	s := testScheme(t, "twitter")
 	dir := t.TempDir()
 	path := filepath.Join(dir, "node")
-	f := openState(t, path, s, 5).(*stateFile)
+	f := openState(t, path, s, 5)
 	ctx := t.Context()
 	g1, err := f.Grant(ctx, 1000)
 	if err != nil {
@@ -304,17 +302,18 @@ func TestStateFileWriteFails(t *testing.T) {
 func TestStateFileAnswersAtOnce(t *testing.T) {
 	s := testScheme(t, "twitter")
 	f := openState(t, filepath.Join(t.TempDir(), "node"), s, 5)
-	done, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := f.Grant(done, 0); !errors.Is(err, ErrFenced) || !errors.Is(err, context.Canceled) {
-		t.Errorf("nothing held: %v", err)
+	if g, ok := f.Held(0); ok {
+		t.Errorf("nothing was written, and %+v is at hand", g)
 	}
 	g, err := f.Grant(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := f.Grant(done, g.Until-1); err != nil || again != g {
-		t.Errorf("held: %+v, %v", again, err)
+	if again, ok := f.Held(g.Until - 1); !ok || again != g {
+		t.Errorf("at hand: %+v, %t", again, ok)
+	}
+	if again, ok := f.Held(g.Until); ok {
+		t.Errorf("past its end: %+v", again)
 	}
 	if _, err := f.Grant(t.Context(), s.MaxTick()+1); !errors.Is(err, ErrLifetime) {
 		t.Errorf("after the end: %v", err)

@@ -3,7 +3,6 @@ package snowfence
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -96,7 +95,7 @@ func TestStateFileTicks(t *testing.T) {
 	last := s.MaxTick()
 	check(grant(t, f, last-10), 1500+window, last+1)
 	kill(t, f)
-	if err := f.(io.Closer).Close(); err != nil {
+	if err := f.Close(); err != nil {
 		t.Errorf("closed twice: %v", err)
 	}
 	if _, err := f.Grant(t.Context(), last); err != nil && !strings.Contains(err.Error(), "closed") {

@@ -142,18 +142,34 @@ func (l *Lease) spend() {
 	l.use.cur, l.use.of, l.use.handed, l.use.spent = nil, nil, false, true
 }
 
-// Grant implements [snowfence.Fence]: it answers from memory when the store has acknowledged a grant past after, and otherwise waits for a
-// renewal or for another grant. What keeps it from getting one is in the error, which matches snowfence.ErrFenced, or [ErrEnded].
+// Held implements [snowfence.Fence]: it answers from memory.
+func (l *Lease) Held(after int64) (snowfence.Grant, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.hand(after)
+}
+
+// hand notes that somebody wants a grant past after, and gives it out if there is one. mu is held.
+func (l *Lease) hand(after int64) (snowfence.Grant, bool) {
+	l.demand.used, l.demand.want = l.world.Now(), true
+	if l.use.cur == nil || l.use.cur.Until <= after {
+		return snowfence.Grant{}, false
+	}
+	l.use.handed = true
+	return *l.use.cur, true
+}
+
+// Grant implements [snowfence.Fence]: it answers from memory when the store has acknowledged a grant
+// past after, and otherwise waits for a renewal or for another grant. What keeps it from getting one
+// is in the error, which matches snowfence.ErrFenced, or [ErrEnded].
 func (l *Lease) Grant(ctx context.Context, after int64) (snowfence.Grant, error) {
 	if after > l.scheme.MaxTick() {
-		return snowfence.Grant{}, fmt.Errorf("lease: namespace %q: %w: it ended at %s", l.name, snowfence.ErrLifetime, l.ticks.layout.EndOfLife().Format(time.RFC3339))
+		return snowfence.Grant{}, fmt.Errorf("lease: namespace %q: %w: it ended at %s",
+			l.name, snowfence.ErrLifetime, l.ticks.layout.EndOfLife().Format(time.RFC3339))
 	}
 	for {
 		l.mu.Lock()
-		l.demand.used, l.demand.want = l.world.Now(), true
-		if l.use.cur != nil && l.use.cur.Until > after {
-			l.use.handed = true
-			g := *l.use.cur
+		if g, ok := l.hand(after); ok {
 			l.mu.Unlock()
 			return g, nil
 		}

@@ -158,5 +158,5 @@ func stateFile(ts *testscript.TestScript, neg bool, args []string) {
 	_, err = g.Next(context.Background())
 	ts.Check(err)
 	ts.Check(g.Close())
-	ts.Check(fence.(io.Closer).Close())
+	ts.Check(fence.Close())
 }

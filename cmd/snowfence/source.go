@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -158,13 +157,8 @@ func (p *program) openStateFile(ctx context.Context, f *newFlags) (*source, erro
 		return nil, err
 	}
 	return &source{
-		fence: fence,
-		giveBack: func() error {
-			if c, ok := fence.(io.Closer); ok {
-				return c.Close()
-			}
-			return nil
-		},
+		fence:    fence,
+		giveBack: fence.Close,
 		whyLater: func(_ context.Context, g snowfence.Grant) string {
 			return fmt.Sprintf("node %d is used up to %s by its state file: the clock was ahead then, or is behind now: set it right, or use another node with a new file",
 				g.Node, stamp(l.TimeOf(g.From)))

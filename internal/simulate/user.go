@@ -61,6 +61,15 @@ func (h *holding) Grant(ctx context.Context, after int64) (snowfence.Grant, erro
 	return g, err
 }
 
+// Held implements snowfence.Fence.
+func (h *holding) Held(after int64) (snowfence.Grant, bool) {
+	g, ok := h.l.Held(after)
+	if ok && !h.p.replaying {
+		h.p.s.granted(h, g)
+	}
+	return g, ok
+}
+
 // Release implements snowfence.Fence.
 func (h *holding) Release(ctx context.Context, g snowfence.Grant, used int64) error {
 	for _, c := range slices.Backward(h.claims) {

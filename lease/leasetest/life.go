@@ -31,11 +31,14 @@ func testLife(w *world) {
 		}
 		u.produce(1000)
 	}
+	if _, ok := u.l.Held(w.tick()); !ok {
+		w.Errorf("a grant in memory is not at hand")
+	}
+	if g, ok := u.l.Held(u.holds().until); ok {
+		w.Errorf("past the end of the grant, %+v is at hand", g)
+	}
 	done, cancel := context.WithCancel(w.ctx)
 	cancel()
-	if _, err := u.l.Grant(done, w.tick()); err != nil {
-		w.Errorf("a grant in memory is not given with a ctx that is done: %v", err)
-	}
 	if _, err := u.l.Grant(done, u.holds().until); !errors.Is(err, snowfence.ErrFenced) {
 		w.Errorf("a grant that is not there, with a ctx that is done: %v, want ErrFenced", err)
 	}

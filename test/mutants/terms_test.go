@@ -26,7 +26,10 @@ var (
 )
 
 // unfit are tests that do not run in a copy.
-var unfit = map[string]string{"TestRootModuleNeedsOnlyTheStandardLibrary": "it asks the go command about the module"}
+var unfit = map[string]string{
+	"TestRootModuleNeedsOnlyTheStandardLibrary":    "it asks the go command about the module",
+	"TestOnlyPinnedModulesImportInternalPackages": "a copy has no other modules",
+}
 
 // TestTerms breaks each term of the code on the path of a grant alone: those of a sample with the
 // test that notices each, and with -long all of them. The list of those that nothing can notice has
