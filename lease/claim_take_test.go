@@ -260,7 +260,7 @@ func TestSettle(t *testing.T) {
 		}
 		c.then(g)
 		before, h := g.record(5), g.c.held
-		err := g.do(g.c.settle(t.Context()))
+		err := g.do(g.c.proceed(t.Context()))
 		if (err == nil) != c.ok || (g.l.use.cur != nil) != c.ok || c.want != nil && !errors.Is(err, c.want) {
 			t.Errorf("%s: %+v is used, %v", name, g.l.use.cur, err)
 		}
@@ -273,5 +273,18 @@ func TestSettle(t *testing.T) {
 		case name == "read once" && (g.c.held != h || r != before):
 			t.Errorf("%s: %+v is held", name, g.c.held)
 		}
+	}
+}
+
+// What is not held is acquired, and what is held is renewed.
+func TestProceed(t *testing.T) {
+	g := empty(t, withRollback)
+	for revision := range int64(2) {
+		if err := g.do(g.c.proceed(t.Context())); err != nil || g.record(5).Revision != revision+1 {
+			t.Errorf("%+v, %v", g.record(5), err)
+		}
+	}
+	if r := g.record(5); r.Holder != g.c.holderOf(g.l.use.cur.From) {
+		t.Errorf("acquired anew: %+v", r)
 	}
 }
