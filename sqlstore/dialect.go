@@ -36,8 +36,9 @@ type Dialect struct {
 	// look looks through all rows: were some put back, or are some gone? nil where nothing shows it.
 	look func(context.Context, *sql.Conn, *file) (bool, error)
 	// mend gives the data another identity, and marks all rows as its own.
-	mend    func(ctx context.Context, c *sql.Conn, f *file, id string) error
-	swap    func(context.Context, *sql.Conn, *file, []lease.Write, []error) (answer, error)
+	mend func(ctx context.Context, c *sql.Conn, f *file, id string) error
+	// swap writes, and leaves data alone that went back behind the view of it.
+	swap    func(ctx context.Context, c *sql.Conn, v view, writes []lease.Write, errs []error) (answer, error)
 	report  func(context.Context, *sql.Conn) ([]Finding, error)
 	busy    func(error) bool  // nothing was done since others are at work
 	noTable func(error) bool  // the tables do not exist

@@ -45,7 +45,7 @@ func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	case id == "":
 		_, err = s.Get(ctx, []lease.Key{{Namespace: "-", Node: lease.NamespaceNode}}) // hears who answers
 	case s.dialect.embedded:
-		err = s.use(ctx, nothing) // compares the files
+		err = s.compared(ctx)
 	}
 	if err != nil {
 		return "", err

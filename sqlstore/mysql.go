@@ -134,7 +134,7 @@ const mysqlUpdate = "UPDATE " + mysqlItems + " STRAIGHT_JOIN snowfence_lease l F
 const mysqlInsert = "INSERT INTO snowfence_lease (" + columns + ")" +
 	" SELECT s, n, c, r, g, f, u, p, x, y, h, l, v, t, d FROM " + mysqlItems + " ON DUPLICATE KEY UPDATE node = snowfence_lease.node"
 
-func mysqlSwap(ctx context.Context, c *sql.Conn, _ *file, writes []lease.Write, errs []error) (word answer, err error) {
+func mysqlSwap(ctx context.Context, c *sql.Conn, _ view, writes []lease.Write, errs []error) (word answer, err error) {
 	if err := mysqlOwn(ctx, c, writes); err != nil {
 		return word, err
 	}

@@ -17,7 +17,7 @@ const maxSeen = 16
 
 // Pin implements [lease.Store]: it keeps one connection open. A pool without one to spare is left alone: there each connection is compared with itself.
 func (s *Store) Pin(ctx context.Context) (unpin func(), err error) {
-	if err := s.use(ctx, nothing); err != nil {
+	if err := s.use(ctx, toRead, nothing); err != nil {
 		return nil, err
 	}
 	c, err := s.db.Conn(ctx) // before mu, which is taken by those who have one
@@ -40,7 +40,7 @@ func (s *Store) Pin(ctx context.Context) (unpin func(), err error) {
 			_ = c.Close()
 			return nil, fmt.Errorf("sqlstore: %s: %w", s.dialect.name, s.dialect.advice(err))
 		}
-		s.pinned, s.sides = c, used
+		s.pinned, s.sides = &pinned{conn: c, statements: map[string]*sql.Stmt{}}, used
 	}
 	s.pins++
 	return sync.OnceFunc(s.unpin), nil
@@ -48,15 +48,17 @@ func (s *Store) Pin(ctx context.Context) (unpin func(), err error) {
 
 func (s *Store) unpin() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	var last *pinned
 	if s.pins--; s.pins == 0 {
-		_ = s.pinned.Close() // goes back to the pool
-		s.pinned = nil
+		last, s.pinned = s.pinned, nil
 	}
+	s.mu.Unlock()
+	last.close()
 }
 
-// joined returns the side files that a connection uses, as far as they are still the ones at the path; [lease.ErrReplaced] otherwise.
-func (s *Store) joined(ctx context.Context, c *sql.Conn) (sides, error) {
+// joined returns the side files that a connection uses, and [lease.ErrReplaced] before a write where
+// they are no longer the ones at the path.
+func (s *Store) joined(ctx context.Context, c *sql.Conn, why purpose) (sides, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.file == nil || s.replaced != nil {
@@ -68,6 +70,9 @@ func (s *Store) joined(ctx context.Context, c *sql.Conn) (sides, error) {
 		if used, err = s.join(ctx, c); err != nil {
 			return sides{}, err
 		}
+	}
+	if why == toRead {
+		return used, nil // compared afterwards
 	}
 	return used, s.compare(used)
 }
@@ -98,6 +103,20 @@ func (s *Store) join(ctx context.Context, c *sql.Conn) (used sides, err error) {
 	}
 	s.seen[id] = used
 	return used, nil
+}
+
+// compared checks the files. Where a connection is pinned, no other one is needed for that.
+func (s *Store) compared(ctx context.Context) error {
+	s.mu.Lock()
+	if s.pinned == nil {
+		s.mu.Unlock()
+		return s.use(ctx, toRead, nothing)
+	}
+	defer s.mu.Unlock()
+	if err := s.compare(s.sides); err != nil {
+		return fmt.Errorf("sqlstore: %s: %w", s.dialect.name, s.dialect.advice(err))
+	}
+	return nil
 }
 
 // compare checks the files against the side files of a connection. What was once replaced stays so: what its connections write reaches nobody,

@@ -128,7 +128,7 @@ func postgresBind(query string, args []any) (string, []any) {
 	return b.String(), args
 }
 
-func postgresSwap(ctx context.Context, c *sql.Conn, _ *file, writes []lease.Write, errs []error) (answer, error) {
+func postgresSwap(ctx context.Context, c *sql.Conn, _ view, writes []lease.Write, errs []error) (answer, error) {
 	items, err := batch(writes)
 	if err != nil {
 		return answer{}, err

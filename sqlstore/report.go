@@ -15,7 +15,7 @@ type Finding struct {
 // Report says what the store found in its database: the version, and the settings that decide what survives a crash or a failover. Settings with which
 // the store cannot keep its promise are errors of all methods, this one too; findings with an Advice are the ones to know about.
 func (s *Store) Report(ctx context.Context) (found []Finding, err error) {
-	err = s.use(ctx, func(c *sql.Conn) (answer, error) {
+	err = s.use(ctx, toRead, func(c *sql.Conn) (answer, error) {
 		found, err = s.dialect.report(ctx, c)
 		return answer{}, err
 	})

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/snowfence/snowfence/lease"
@@ -31,7 +32,8 @@ import (
 // are put back alone are noticed when a program opens the file. A swap is noted there without a
 // sync, at the latest by the read that stands between a renewal and its use. A file without its
 // witness may have been put back: it costs the same wait, once, after an upgrade from a version
-// without, or when the witness was deleted or left behind. What cannot be seen is a file that is
+// without, or when the witness was deleted or left behind. Nothing is written into a file that went
+// back. What cannot be seen is a file that is
 // put back together with its witness, by cp, tar or a file system's snapshot, and a namespace that
 // a restored dump does not have and that is made again: then wait for the longest ttl in use
 // (lease.Options.TTL and twice MaxSkew, 45 s unless set) before the first program starts.
@@ -144,54 +146,125 @@ const (
 	// sqliteProbe says who answers. The rest of the identity is the file's.
 	sqliteProbe = "SELECT value, (SELECT MAX(seq) FROM snowfence_lease) FROM snowfence_meta WHERE name = 'id'"
 
-	sqliteUpdate = updateSet + ", seq = (SELECT MAX(seq) FROM snowfence_lease) + 1, swaps = swaps + 1" + updateWhere
-	sqliteInsert = "INSERT INTO snowfence_lease (" + insertColumns + ", seq, swaps)" +
-		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, " + sqliteCount + " + 1, 1) ON CONFLICT DO NOTHING"
+	// sqliteAnswer is the same as a record; see answer.
+	sqliteAnswer = "SELECT '', 0, '', 0, " + sqliteCount + ", 0, 0, 0, 0, 0, '', " + sqliteID + ", '', 0, '', 0"
+
+	sqliteUpdate = updateSet + ", swaps = swaps + 1, seq = ?" + updateWhere
+	sqliteInsert = "INSERT INTO snowfence_lease (" + insertColumns + ", swaps, seq)" +
+		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING"
 )
 
-func sqliteSwap(ctx context.Context, c *sql.Conn, f *file, writes []lease.Write, errs []error) (word answer, err error) {
-	if err := sqliteDurable(ctx, c); err != nil {
-		return word, err
-	}
-	if f.witness != nil {
-		if err := f.witness.writable(); err != nil {
+// A renewal leaves the label as it is, and so the index over labels.
+var (
+	sqliteRenew = strings.Replace(updateSet, " label = ?,", "", 1) + ", swaps = swaps + 1, seq = ?" +
+		updateWhere + " AND label = ?"
+
+	// sqliteRenewOne is a transaction of its own. In a file that has seen fewer swaps than it should,
+	// no seq is as high as it has to be: then the new one is NULL, and OR IGNORE leaves the row as it is.
+	sqliteRenewOne = strings.NewReplacer(
+		"UPDATE", "UPDATE OR IGNORE",
+		"seq = ?", "seq = (SELECT MAX(seq) FROM snowfence_lease WHERE seq >= ?) + 1").Replace(sqliteRenew)
+)
+
+// sqliteSwap looks whether the file went back before it writes, since later numbers would hide it.
+func sqliteSwap(ctx context.Context, c *sql.Conn, v view, writes []lease.Write, errs []error) (word answer, err error) {
+	if v.file.witness != nil {
+		if err := v.file.witness.writable(); err != nil {
 			return word, fmt.Errorf("the witness beside the database: %w", err)
 		}
 	}
 	if len(writes) == 1 && writes[0].Old != "" && writes[0].New.Node >= 0 {
-		// A statement is a transaction of its own, and a renewal the most frequent one. It is noted by
-		// the read of the namespace that stands between a renewal and its use.
-		res, err := c.ExecContext(ctx, sqliteUpdate, append(values(writes[0]), writes[0].Old)...)
-		errs[0], err = outcome(res, err)
-		return word, err
+		if done, err := sqliteSwapOne(ctx, c, v, writes[0]); done || err != nil {
+			return word, err
+		}
 	}
-	return word, transaction(ctx, c, "BEGIN IMMEDIATE", func() error {
-		update, err := c.PrepareContext(ctx, sqliteUpdate)
+	return word, sqliteExclusive(ctx, c, func() error {
+		if word, err = sqliteHear(ctx, c); err != nil {
+			return err
+		}
+		floor, known, err := v.file.floor(word.own)
 		if err != nil {
 			return err
 		}
-		defer update.Close()
-		var added []lease.Key
-		for i, w := range writes {
-			var res sql.Result
-			if w.Old != "" {
-				res, err = update.ExecContext(ctx, append(values(w), w.Old)...)
-			} else {
-				res, err = c.ExecContext(ctx, sqliteInsert, values(w)...)
-			}
-			if errs[i], err = outcome(res, err); err != nil {
-				return err
-			}
-			if w.Old == "" && errs[i] == nil {
-				added = append(added, w.New.Key)
+		if word.own == v.own {
+			floor = max(floor, v.position)
+		}
+		if word.floor, word.unknown = floor, !known; word.unknown || word.position < floor {
+			fill(errs, errBack)
+			return nil
+		}
+		return sqliteSwapAll(ctx, c, v.file, writes, errs, &word)
+	})
+}
+
+// sqliteSwapOne renews one lease, which is the most frequent swap, or reports false and does nothing. It is
+// noted by the read of the namespace that stands between a renewal and its use.
+func sqliteSwapOne(ctx context.Context, c *sql.Conn, v view, w lease.Write) (bool, error) {
+	floor, known, err := v.file.floor(v.own)
+	if err != nil || !known {
+		return false, err
+	}
+	args := renewed(w, max(floor, v.position))
+	res, ok, err := v.pinned.exec(ctx, sqliteRenewOne, args)
+	if !ok {
+		if err = sqliteDurable(ctx, c); err == nil {
+			res, err = c.ExecContext(ctx, sqliteRenewOne, args...)
+		}
+	}
+	lost, err := outcome(res, err)
+	return err == nil && lost == nil, err
+}
+
+// renewed are the values of a renewal, in the order of sqliteRenew.
+func renewed(w lease.Write, seq int64) []any {
+	r := w.New
+	return []any{
+		r.Nonce, r.Revision, r.Generation, r.From, r.Until, r.PrevUntil, r.SkipFrom, r.SkipUntil,
+		r.Holder, r.Veto, r.At, r.Data, seq, r.Namespace, r.Node, w.Old, r.Label,
+	}
+}
+
+// sqliteSwapAll writes in a transaction, and counts what it wrote.
+func sqliteSwapAll(ctx context.Context, c *sql.Conn, f *file, writes []lease.Write, errs []error, word *answer) error {
+	renew, err := c.PrepareContext(ctx, sqliteRenew)
+	if err != nil {
+		return err
+	}
+	defer renew.Close()
+	var added []lease.Key
+	for i, w := range writes {
+		next := word.position + 1
+		if w.Old == "" {
+			errs[i], err = outcome(c.ExecContext(ctx, sqliteInsert, append(values(w), next)...))
+		} else {
+			errs[i], err = outcome(renew.ExecContext(ctx, renewed(w, next)...))
+			if err == nil && errs[i] != nil { // the label may be another one
+				v := values(w)
+				v = append(slices.Insert(v, len(v)-2, any(next)), w.Old)
+				errs[i], err = outcome(c.ExecContext(ctx, sqliteUpdate, v...))
 			}
 		}
-		if err := sqliteAdded(ctx, c, f, added); err != nil {
+		if err != nil {
 			return err
 		}
-		word, err = sqliteHear(ctx, c)
+		if errs[i] != nil {
+			continue
+		}
+		word.position = next
+		if w.Old == "" {
+			added = append(added, w.New.Key)
+		}
+	}
+	if len(added) == 0 {
+		return nil
+	}
+	if err := sqliteAdded(ctx, c, f, added); err != nil {
 		return err
-	})
+	}
+	floor := word.floor
+	*word, err = sqliteHear(ctx, c) // which may have another identity now
+	word.floor = floor
+	return err
 }
 
 func sqliteHear(ctx context.Context, c *sql.Conn) (word answer, err error) {
@@ -207,9 +280,6 @@ func sqliteHear(ctx context.Context, c *sql.Conn) (word answer, err error) {
 // sqliteAdded counts new rows and remembers namespaces. One that is made again after its rows are gone
 // gives the data another identity.
 func sqliteAdded(ctx context.Context, c *sql.Conn, f *file, added []lease.Key) error {
-	if len(added) == 0 {
-		return nil
-	}
 	again := false
 	for _, k := range added {
 		if k.Node != lease.NamespaceNode {

@@ -48,7 +48,7 @@ type Store struct {
 	uses     int64         // begun so far
 	since    int64         // the use that was told id first
 	file     *file         // nil for databases that are no file
-	pinned   *sql.Conn     // nil when there are no leases, or no connection to spare
+	pinned   *pinned       // nil when there are no leases, or no connection to spare
 	pins     int           // leases that pinned it
 	sides    sides         // of the pinned connection, and so of all while it is open
 	seen     map[any]sides // otherwise, those of connections, by what the driver calls a connection
@@ -144,7 +144,7 @@ func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error)
 // Count implements [lease.Store].
 func (s *Store) Count(ctx context.Context, namespace string, first, last int64) (n int64, err error) {
 	query, args := s.dialect.bind("SELECT COUNT(*) FROM snowfence_lease WHERE namespace = ? AND node BETWEEN ? AND ?", []any{namespace, first, last})
-	err = s.use(ctx, func(c *sql.Conn) (answer, error) {
+	err = s.use(ctx, toRead, func(c *sql.Conn) (answer, error) {
 		return answer{}, c.QueryRowContext(ctx, query, args...).Scan(&n)
 	})
 	return n, err
@@ -155,7 +155,7 @@ func (s *Store) Now(ctx context.Context) (now time.Time, err error) {
 	if s.dialect.now == "" {
 		return now, nil
 	}
-	err = s.use(ctx, func(c *sql.Conn) (answer, error) {
+	err = s.use(ctx, toRead, func(c *sql.Conn) (answer, error) {
 		var micros int64
 		err := c.QueryRowContext(ctx, s.dialect.now).Scan(&micros)
 		now = time.UnixMicro(micros)
@@ -170,16 +170,20 @@ func (s *Store) read(ctx context.Context, where string, args []any) (out []lease
 		query = "(" + query + ") UNION ALL " + s.dialect.probe
 	}
 	for range 3 { // who put data back may still be at it
-		err = s.use(ctx, func(c *sql.Conn) (word answer, err error) {
-			floor, known, err := s.floor() // before the question: what was noted is committed
+		err = s.use(ctx, toRead, func(c *sql.Conn) (word answer, err error) {
+			v := s.view()
+			floor, known, err := v.file.floor(v.own) // before the question: what was noted is committed
 			if err != nil {
 				return word, err
 			}
-			out, word, err = records(ctx, c, query, args)
-			if err == nil && s.dialect.hear != nil {
-				word, err = s.dialect.hear(ctx, c)
-				word.floor, word.unknown = floor, !known
+			var ok bool
+			if out, word, ok = v.pinned.records(ctx, query, args); !ok {
+				out, word, err = records(ctx, c, query, args)
+				if err == nil && s.dialect.hear != nil {
+					word, err = s.dialect.hear(ctx, c)
+				}
 			}
+			word.floor, word.unknown = floor, !known
 			return word, err
 		})
 		if !errors.Is(err, errBack) {
@@ -195,6 +199,10 @@ func records(ctx context.Context, c *sql.Conn, query string, args []any) (out []
 	if err != nil {
 		return nil, word, err
 	}
+	return scanned(rows)
+}
+
+func scanned(rows *sql.Rows) (out []lease.Record, word answer, err error) {
 	defer rows.Close()
 	back := false
 	for rows.Next() {
@@ -218,12 +226,20 @@ func records(ctx context.Context, c *sql.Conn, query string, args []any) (out []
 // patience bounds how long a busy database is asked again.
 const patience = 30 * time.Second
 
+// purpose is what a use is for.
+type purpose bool
+
+const (
+	toRead  purpose = false
+	toWrite purpose = true
+)
+
 // use runs do on one connection of a database that is ready, and again while the database is busy: busy means that nothing was done.
 // Between two attempts nothing is locked.
-func (s *Store) use(ctx context.Context, do func(*sql.Conn) (answer, error)) error {
+func (s *Store) use(ctx context.Context, why purpose, do func(*sql.Conn) (answer, error)) error {
 	start := time.Now()
 	for attempt := 0; ; attempt++ {
-		err := s.once(ctx, do)
+		err := s.once(ctx, why, do)
 		if err == nil || !s.dialect.busy(err) || time.Since(start) > patience {
 			if err != nil {
 				err = fmt.Errorf("sqlstore: %s: %w", s.dialect.name, s.dialect.advice(err))
@@ -240,9 +256,10 @@ func (s *Store) use(ctx context.Context, do func(*sql.Conn) (answer, error)) err
 	}
 }
 
-// once runs do on a connection whose files are compared before, so that nothing is written into files that nobody else sees, and afterwards, before
-// what was read or written is used; also after an error, which may come from files that are gone.
-func (s *Store) once(ctx context.Context, do func(*sql.Conn) (answer, error)) error {
+// once runs do on a connection. The files are compared before a write, so that nothing is written
+// into files that nobody else sees, and afterwards, before what was read or written is used; also
+// after an error, which may come from files that are gone.
+func (s *Store) once(ctx context.Context, why purpose, do func(*sql.Conn) (answer, error)) error {
 	s.mu.Lock()
 	ready := s.ready
 	s.uses++
@@ -258,17 +275,17 @@ func (s *Store) once(ctx context.Context, do func(*sql.Conn) (answer, error)) er
 			return err
 		}
 	}
-	used, err := s.joined(ctx, c)
+	used, err := s.joined(ctx, c, why)
 	if err != nil {
 		return err
 	}
 	word, err := do(c)
-	open := c.Raw(func(any) error { return nil }) == nil
+	open := err == nil || c.Raw(func(any) error { return nil }) == nil
 	if err := s.settle(used, open, err); err != nil {
 		return err
 	}
 	before.position = max(before.position, word.floor)
-	f := s.opened()
+	f := s.view().file
 	if f != nil && word.own != "" {
 		word.id = word.own + f.number
 		if word.own != before.own || word.unknown {
@@ -295,19 +312,18 @@ func (s *Store) once(ctx context.Context, do func(*sql.Conn) (answer, error)) er
 	return s.hear(word, began)
 }
 
-// opened returns the file of the database; nil where it is none.
-func (s *Store) opened() *file {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.file
+// view is what a use knows of the database before it asks; see Store.
+type view struct {
+	file     *file
+	own      string
+	position int64
+	pinned   *pinned
 }
 
-// floor returns how many swaps the witness of the file knows of; see file.floor.
-func (s *Store) floor() (count int64, known bool, err error) {
+func (s *Store) view() view {
 	s.mu.Lock()
-	f, own := s.file, s.own
-	s.mu.Unlock()
-	return f.floor(own)
+	defer s.mu.Unlock()
+	return view{s.file, s.own, s.position, s.pinned}
 }
 
 // settle returns the error of a use, or that the files it used are no longer those of all.

@@ -85,7 +85,9 @@ func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
 		for i, at := range order[:n] {
 			part[i] = writes[at]
 		}
-		err := s.use(ctx, func(c *sql.Conn) (answer, error) { return s.dialect.swap(ctx, c, s.opened(), part, results) })
+		err := s.use(ctx, toWrite, func(c *sql.Conn) (answer, error) {
+			return s.dialect.swap(ctx, c, s.view(), part, results)
+		})
 		if err != nil {
 			fill(results, err)
 		}

@@ -25,6 +25,16 @@ type witness struct {
 	mu     sync.Mutex
 	open   *os.File // nil when there is none
 	denied error    // why this user may not write it: he may only read the database
+
+	last noted // what it said when it was read last
+}
+
+// noted is the text of the file, the database that it was compared with, and what it says of that.
+type noted struct {
+	text  [slots * slotWidth]byte
+	id    string
+	count int64
+	known bool
 }
 
 const (
@@ -56,16 +66,22 @@ func (w *witness) read(id string) (count int64, known bool, err error) {
 	if w.open == nil {
 		return 0, w.denied != nil, nil
 	}
-	var text [slots * slotWidth]byte
-	n, err := w.open.ReadAt(text[:], 0)
-	if err != nil && !errors.Is(err, io.EOF) {
+	var text [slots * slotWidth]byte // what is missing in the file is zeros, which are no slot
+	if _, err := w.open.ReadAt(text[:], 0); err != nil && !errors.Is(err, io.EOF) {
 		return 0, false, err
 	}
+	if text != w.last.text || id != w.last.id {
+		w.last = noted{text: text, id: id}
+		w.last.count, w.last.known = highest(&text, id)
+	}
+	return w.last.count, w.last.known, nil
+}
+
+// highest returns the highest count that the text of a witness has for a database.
+func highest(text *[slots * slotWidth]byte, id string) (count int64, known bool) {
 	var counts [slots]int64
 	for i := range counts {
-		if line := text[i*slotWidth:]; (i+1)*slotWidth <= n {
-			counts[i], _ = strconv.ParseInt(string(line[:20]), 10, 64)
-		}
+		counts[i], _ = strconv.ParseInt(string(text[i*slotWidth:][:20]), 10, 64)
 	}
 	for range counts { // the highest one first
 		i := 0
@@ -74,12 +90,12 @@ func (w *witness) read(id string) (count int64, known bool, err error) {
 				i = j
 			}
 		}
-		if (i+1)*slotWidth <= n && string(text[i*slotWidth:(i+1)*slotWidth]) == slot(id, counts[i]) {
-			return counts[i], true, nil
+		if string(text[i*slotWidth:(i+1)*slotWidth]) == slot(id, counts[i]) {
+			return counts[i], true
 		}
 		counts[i] = -1
 	}
-	return 0, false, nil
+	return 0, false
 }
 
 // note writes that a database has seen so many swaps, which are committed.

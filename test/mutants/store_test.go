@@ -53,19 +53,28 @@ var storeMutants = []mutant{
 	},
 	{
 		rule: "and one of which a row was put back alone", file: "sqlstore/sqlite.go",
-		old: `!known || count < floor || rows != counted || torn`, now: `!known || count < floor || rows != counted`, pkg: "./test/sqlite", test: "TestOneRowPutBackIsNoticed",
+		old: `!known || count < floor || rows != counted || torn`, now: `!known || count < floor || rows != counted`,
+		pkg: "./test/sqlite", test: "TestOneRowPutBackIsNoticed",
 	},
 	{
 		rule: "a swap is counted in its row", file: "sqlstore/sqlite.go",
-		old: `, swaps = swaps + 1" + updateWhere`, now: `" + updateWhere`, pkg: "./test/sqlite", test: "TestOneRowPutBackIsNoticed",
+		old: `"", 1) + ", swaps = swaps + 1, seq`, now: `"", 1) + ", seq`,
+		pkg: "./test/sqlite", test: "TestOneRowPutBackIsNoticed",
+	},
+	{
+		rule: "also one with another label", file: "sqlstore/sqlite.go",
+		old: `updateSet + ", swaps = swaps + 1, seq`, now: `updateSet + ", seq`,
+		pkg: "./test/sqlite", test: "TestSwapsOfLabels",
 	},
 	{
 		rule: "so is that which made it", file: "sqlstore/sqlite.go",
-		old: `" + 1, 1) ON CONFLICT`, now: `" + 1, 0) ON CONFLICT`, pkg: "./test/sqlite", test: "TestOneRowPutBackIsNoticed",
+		old: `?, 1, ?) ON CONFLICT`, now: `?, 0, ?) ON CONFLICT`,
+		pkg: "./test/sqlite", test: "TestOneRowPutBackIsNoticed",
 	},
 	{
 		rule: "each use compares with the witness", file: "sqlstore/store.go",
-		old: `before.position = max(before.position, word.floor)`, now: ``, pkg: "./test/sqlite", test: "TestSwapsBehindTheWitness",
+		old: `before.position = max(before.position, word.floor)`, now: ``,
+		pkg: "./test/sqlite", test: "TestReadsBehindTheWitness",
 	},
 	{
 		rule: "the witness names the database", file: "sqlstore/witness.go",
@@ -73,7 +82,7 @@ var storeMutants = []mutant{
 	},
 	{
 		rule: "swaps are noted", file: "sqlstore/store.go",
-		old: `word.position > word.floor {`, now: `false {`, pkg: "./test/sqlite", test: "TestSwapsBehindTheWitness",
+		old: `word.position > word.floor {`, now: `false {`, pkg: "./test/sqlite", test: "TestReadsBehindTheWitness",
 	},
 	{
 		rule: "each count has a slot of its own", file: "sqlstore/witness.go",
@@ -85,7 +94,75 @@ var storeMutants = []mutant{
 	},
 	{
 		rule: "a swap gives its row the next number", file: "sqlstore/sqlite.go",
-		old: `(SELECT MAX(seq) FROM snowfence_lease) + 1, swaps`, now: `(SELECT MAX(seq) FROM snowfence_lease), swaps`, pkg: "./test/sqlite", test: "TestReloadIsNoticed/the_leases_alone",
+		old: `WHERE seq >= ?) + 1"`, now: `WHERE seq >= ?)"`,
+		pkg: "./test/sqlite", test: "TestReloadIsNoticed/the_leases_alone",
+	},
+	{
+		rule: "also in a batch", file: "sqlstore/sqlite.go",
+		old: `next := word.position + 1`, now: `next := word.position`,
+		pkg: "./test/sqlite", test: "TestReloadIsNoticed/the_leases_alone",
+	},
+	{
+		rule: "a renewal looks whether the file went back, before it writes", file: "sqlstore/sqlite.go",
+		old: `WHERE seq >= ?) + 1"`, now: `WHERE seq > 0*?) + 1"`,
+		pkg: "./test/sqlite", test: "TestSwapsThatMakeUpForWhatIsGone",
+	},
+	{
+		rule: "it goes by the witness", file: "sqlstore/sqlite.go",
+		old: `renewed(w, max(floor, v.position))`, now: `renewed(w, max(0*floor, v.position))`,
+		pkg: "./test/sqlite", test: "TestSwapsThatMakeUpForWhatIsGone",
+	},
+	{
+		rule: "and by what was heard", file: "sqlstore/sqlite.go",
+		old: `renewed(w, max(floor, v.position))`, now: `renewed(w, floor)`,
+		pkg: "./test/sqlite", test: "TestSwapsThatMakeUpForWhatIsGone",
+	},
+	{
+		rule: "and wants a witness that knows the file", file: "sqlstore/sqlite.go",
+		old: `	if err != nil || !known {`, now: `	if err != nil {`,
+		pkg: "./test/sqlite", test: "TestSwapsBesideADamagedWitness",
+	},
+	{
+		rule: "a batch looks whether the file went back, before it writes", file: "sqlstore/sqlite.go",
+		old: `word.unknown || word.position < floor {`, now: `word.unknown {`,
+		pkg: "./test/sqlite", test: "TestSwapsThatMakeUpForWhatIsGone",
+	},
+	{
+		rule: "a batch goes by the witness", file: "sqlstore/sqlite.go",
+		old: `			floor = max(floor, v.position)
+`, now: `			floor = v.position
+`, pkg: "./test/sqlite", test: "TestSwapsThatMakeUpForWhatIsGone",
+	},
+	{
+		rule: "and by what this program heard", file: "sqlstore/sqlite.go",
+		old: `			floor = max(floor, v.position)
+`, now: ``, pkg: "./test/sqlite", test: "TestSwapsThatMakeUpForWhatIsGone",
+	},
+	{
+		rule: "but not by what it heard of other data", file: "sqlstore/sqlite.go",
+		old: `word.own == v.own {`, now: `true {`, pkg: "./test/sqlite", test: "TestSwapsAfterTheAlarmOfAnother",
+	},
+	{
+		rule: "and wants a witness that knows the data", file: "sqlstore/sqlite.go",
+		old: `word.unknown || word.position < floor {`, now: `word.position < floor {`,
+		pkg: "./test/sqlite", test: "TestSwapsBesideADamagedWitness",
+	},
+	{
+		rule: "a pinned connection waits for the disk", file: "sqlstore/pinned.go",
+		old: `	if !p.durable {`, now: `	if false {`, pkg: "./test/sqlite", test: "TestDurableRenewals",
+	},
+	{
+		rule: "the files are compared where a connection is pinned", file: "sqlstore/pin.go",
+		old: `if err := s.compare(s.sides); err != nil {`, now: `if err := s.compare(s.sides); err != nil && false {`,
+		pkg: "./test/sqlite", test: "TestComparedBeforeTheIdentity",
+	},
+	{
+		rule: "a witness is read anew when it was written", file: "sqlstore/witness.go",
+		old: `text != w.last.text || `, now: ``, pkg: "./sqlstore", test: "TestWitnessKeepsTheHighest",
+	},
+	{
+		rule: "and for each database", file: "sqlstore/witness.go",
+		old: ` || id != w.last.id`, now: ``, pkg: "./sqlstore", test: "TestWitnessKeepsTheHighest",
 	},
 	{
 		rule: "a namespace that is made again in a file gives another identity", file: "sqlstore/sqlite.go",
@@ -113,7 +190,8 @@ var storeMutants = []mutant{
 	},
 	{
 		rule: "so is the row of the identity", file: "sqlstore/postgres.go",
-		old: `coalesce((m.xmin <> m.xid)::int, 0)`, now: `0`, pkg: "./test/postgres", test: "TestReloadIsNoticed/the_description_alone",
+		old: `coalesce((m.xmin <> m.xid)::int, 0)`, now: `0`,
+		pkg: "./test/postgres", test: "TestReloadIsNoticed/the_description_alone",
 	},
 	{
 		rule: "a swap leaves rows alone that were put back", file: "sqlstore/postgres.go",
@@ -165,7 +243,8 @@ var storeMutants = []mutant{
 	},
 	{
 		rule: "leases that were put back into MariaDB and MySQL are noticed", file: "sqlstore/mysql.go",
-		old: `IF(@snowfence_swap IS NULL, 'id', '')`, now: `''`, pkg: "./test/mysql", test: "TestReloadIsNoticed/the_leases_alone",
+		old: `IF(@snowfence_swap IS NULL, 'id', '')`, now: `''`,
+		pkg: "./test/mysql", test: "TestReloadIsNoticed/the_leases_alone",
 	},
 	{
 		rule: "a namespace that a swap makes is not put back", file: "sqlstore/mysql.go",
@@ -173,7 +252,8 @@ var storeMutants = []mutant{
 	},
 	{
 		rule: "an identity that was put back into MariaDB is another one", file: "sqlstore/mysql.go",
-		old: ` /*M!100600 , ':', UNIX_TIMESTAMP(row_start) */`, now: ``, pkg: "./test/mysql", test: "TestReloadIsNoticed/the_description,_without_triggers",
+		old: ` /*M!100600 , ':', UNIX_TIMESTAMP(row_start) */`, now: ``,
+		pkg: "./test/mysql", test: "TestReloadIsNoticed/the_description,_without_triggers",
 	},
 	{
 		rule: "commits of PostgreSQL wait for the disk", file: "sqlstore/postgres.go",

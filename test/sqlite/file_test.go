@@ -130,6 +130,42 @@ func TestDurable(t *testing.T) {
 	}
 }
 
+// TestDurableRenewals renews with a pinned connection that does not wait for the disk.
+func TestDurableRenewals(t *testing.T) {
+	db, err := sql.Open("sqlite", dsn(filepath.Join(t.TempDir(), "ids.db"))+"&_pragma=synchronous(OFF)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	st, err := sqlstore.New(db, sqlstore.SQLite())
+	if err != nil {
+		t.Fatal(err)
+	}
+	swap(t, st, "", record(1, "a"))
+	first, err := db.Conn(t.Context()) // the only one that waits by now, so another one is pinned
+	if err != nil {
+		t.Fatal(err)
+	}
+	unpin, err := st.Pin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Close()
+	swap(t, st, "a", record(1, "b"))
+	unpin()
+	for range 2 {
+		c, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		var level int
+		if err := c.QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&level); err != nil || level != 2 {
+			t.Errorf("after a renewal a connection has synchronous=%d, %v", level, err)
+		}
+	}
+}
+
 func TestRefusedDatabases(t *testing.T) {
 	if _, err := sqlstore.New(nil, sqlstore.SQLite()); err == nil {
 		t.Error("a nil *sql.DB is no error")

@@ -174,6 +174,26 @@ func TestComparedBeforeWrites(t *testing.T) {
 	}
 }
 
+// TestComparedBeforeTheIdentity asks who a file is that is gone: with a pinned connection, and with none.
+func TestComparedBeforeTheIdentity(t *testing.T) {
+	for _, pinned := range []bool{true, false} {
+		path := filepath.Join(t.TempDir(), "ids.db")
+		_, st := openFile(t, path)
+		if pinned {
+			pin(t, st)
+		}
+		if _, err := st.Identity(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(path + "-shm"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := st.Identity(t.Context()); !errors.Is(err, lease.ErrReplaced) {
+			t.Errorf("pinned %v: %v", pinned, err)
+		}
+	}
+}
+
 // TestComparedAfterWrites replaces a file while a write waits for its turn: the write is done, and does not count.
 func TestComparedAfterWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")

@@ -3,8 +3,10 @@ package sqlite
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -184,16 +186,21 @@ func TestGoneRowsAreNoticed(t *testing.T) {
 	}
 }
 
-// TestLastRowGoneIsNoticed deletes the row that came last, under a store that swaps another one: the
-// numbers of swaps are as they were, and only the count of rows is not.
+// TestLastRowGoneIsNoticed deletes the row that came last, after a crash that forgot that it was noted: the
+// numbers of swaps are as they should be, and only the count of rows is not.
 func TestLastRowGoneIsNoticed(t *testing.T) {
-	path, _, _ := scene(t)
+	path, _, before := scene(t)
+	old, err := os.ReadFile(path + "-witness")
+	if err != nil {
+		t.Fatal(err)
+	}
 	db, st := openFile(t, path)
 	swap(t, st, "", record(3, "a"))
-	before := identity(t, st)
-	execute(t, path, "DELETE FROM snowfence_lease WHERE node = 3")
-	swap(t, st, "a", record(2, "b"))
 	_ = db.Close()
+	if err := os.WriteFile(path+"-witness", old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, path, "DELETE FROM snowfence_lease WHERE node = 3")
 	alarmed(t, path, before)
 }
 
@@ -250,24 +257,171 @@ func TestReloadUnderConnectedStore(t *testing.T) {
 	}
 }
 
-// TestSwapsBehindTheWitness swaps in a file that went back and was not read since. The read that follows a swap, before its use, notices.
-func TestSwapsBehindTheWitness(t *testing.T) {
-	path, copied, before := scene(t)
+// TestReadsBehindTheWitness reads a file that lost what another program did: only the witness knows of it.
+func TestReadsBehindTheWitness(t *testing.T) {
+	path, _, before := scene(t)
 	db, st := openFile(t, path)
 	defer db.Close()
 	if id := identity(t, st); id != before {
 		t.Fatal(id)
 	}
-	for range 3 {
-		other, swaps := openFile(t, path)
-		swap(t, swaps, "a", record(2, "a"))
-		identity(t, swaps) // a lease reads before it uses what it swapped
-		_ = other.Close()
+	copied := path + ".now"
+	if _, err := db.Exec("VACUUM INTO '" + copied + "'"); err != nil {
+		t.Fatal(err)
 	}
+	other, swaps := openFile(t, path)
+	swap(t, swaps, "a", record(2, "b"))
+	identity(t, swaps) // a lease reads before it uses what it swapped
+	_ = other.Close()
 	reloads["the leases alone"](t, path, copied)
-	swap(t, st, "a", record(2, "x"))
 	if id := identity(t, st); id == before {
 		t.Errorf("it is still %s", id)
+	}
+}
+
+// TestSwapsThatMakeUpForWhatIsGone swaps in a file that went back by as many swaps. Afterwards the numbers
+// are those of before, so a look after the swap is too late. Each of these made IDs twice.
+func TestSwapsThatMakeUpForWhatIsGone(t *testing.T) {
+	for _, pinned := range []bool{false, true} {
+		for _, batch := range []bool{false, true} {
+			for _, who := range []string{"the store", "another one", "the store, and the witness went back too"} {
+				t.Run(fmt.Sprintf("pinned %v, batch %v, by %s", pinned, batch, who), func(t *testing.T) {
+					swapsThatMakeUp(t, pinned, batch, who)
+				})
+			}
+		}
+	}
+}
+
+func swapsThatMakeUp(t *testing.T, pinned, batch bool, who string) {
+	path, _, before := scene(t)
+	db, st := openFile(t, path)
+	if pinned {
+		pin(t, st)
+	}
+	if id := identity(t, st); id != before {
+		t.Fatal(id)
+	}
+	copied := path + ".now"
+	witness, err := os.ReadFile(path + "-witness")
+	if err == nil {
+		_, err = db.Exec("VACUUM INTO '" + copied + "'")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := st // who does what will be gone
+	if who == "another one" {
+		_, gone = openFile(t, path)
+	}
+	writes := []lease.Write{{Old: "a", New: record(2, "x")}}
+	swap(t, gone, "b", record(1, "c"))
+	if batch {
+		writes = append(writes, lease.Write{Old: "a", New: record(lease.NamespaceNode, "x")})
+		swap(t, gone, "c", record(1, "d"))
+	}
+	identity(t, gone) // a lease reads before it uses what it swapped
+	reloads["the leases alone"](t, path, copied)
+	if who == "the store, and the witness went back too" {
+		if err := os.WriteFile(path+"-witness", witness, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused(t, st, writes)
+	after := identity(t, st)
+	if after == before {
+		t.Errorf("it is still %s", after)
+	}
+	same(t, path, after, "the swap")
+}
+
+// TestSwapsOfLabels changes labels, which renewals leave as they are: it counts like each swap.
+func TestSwapsOfLabels(t *testing.T) {
+	path, _, before := scene(t)
+	db, st := openFile(t, path)
+	nonce := "a"
+	for _, batch := range []bool{false, true} {
+		for _, label := range []string{"x", "y", ""} {
+			r := record(2, nonce+"b")
+			r.Label = label
+			writes := []lease.Write{{Old: nonce, New: r}}
+			if batch {
+				writes = append(writes, lease.Write{Old: "gone", New: record(1, "z")})
+			}
+			if err := st.Swap(t.Context(), writes); err[0] != nil || batch && !errors.Is(err[1], lease.ErrLost) {
+				t.Fatal(err)
+			}
+			rs, err := st.List(t.Context(), lease.Query{Namespace: "n", Last: 9, Label: label})
+			if err != nil || !slices.Contains(rs, r) {
+				t.Errorf("with the label %q there are %+v, %v", label, rs, err)
+			}
+			nonce = r.Nonce
+		}
+	}
+	_ = db.Close()
+	same(t, path, before, "swaps of labels")
+}
+
+// pin keeps a connection open, as a lease does.
+func pin(t *testing.T, st *sqlstore.Store) {
+	t.Helper()
+	unpin, err := st.Pin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(unpin)
+}
+
+// refused checks that swaps write nothing, and do not say that somebody else was faster.
+func refused(t *testing.T, st *sqlstore.Store, writes []lease.Write) {
+	t.Helper()
+	for i, err := range st.Swap(t.Context(), writes) {
+		if err == nil || errors.Is(err, lease.ErrLost) {
+			t.Errorf("a swap in a file that went back: %v", err)
+		}
+		rs, err := st.Get(t.Context(), []lease.Key{writes[i].New.Key})
+		if err != nil || rs[0].Nonce != writes[i].Old {
+			t.Errorf("it was written: %+v, %v", rs, err)
+		}
+	}
+}
+
+// TestSwapsBesideADamagedWitness swaps where nothing is known: it may have been put back.
+func TestSwapsBesideADamagedWitness(t *testing.T) {
+	for name, writes := range map[string][]lease.Write{
+		"one":     {{Old: "a", New: record(2, "x")}},
+		"a batch": {{Old: "a", New: record(2, "x")}, {Old: "a", New: record(lease.NamespaceNode, "x")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, _, before := scene(t)
+			_, st := openFile(t, path)
+			if id := identity(t, st); id != before {
+				t.Fatal(id)
+			}
+			if err := os.Truncate(path+"-witness", 0); err != nil {
+				t.Fatal(err)
+			}
+			refused(t, st, writes)
+			if id := identity(t, st); id == before {
+				t.Errorf("it is still %s", id)
+			}
+		})
+	}
+}
+
+// TestSwapsAfterTheAlarmOfAnother swaps in data that another store has given another identity: its
+// numbers are lower, and nothing is wrong with them.
+func TestSwapsAfterTheAlarmOfAnother(t *testing.T) {
+	path, copied, before := scene(t)
+	_, st := openFile(t, path)
+	if id := identity(t, st); id != before {
+		t.Fatal(id)
+	}
+	reloads["the leases alone"](t, path, copied)
+	after := opened(t, path)
+	swap(t, st, "", record(3, "a"))
+	if id := identity(t, st); id != after || id == before {
+		t.Errorf("it is %s, after %s and %s", id, before, after)
 	}
 }
 
