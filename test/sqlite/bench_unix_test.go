@@ -57,7 +57,7 @@ func benchmarkStore(b *testing.B, pinned bool) {
 		if _, err := st.Get(b.Context(), []lease.Key{{Namespace: "n", Node: node}}); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := st.Identity(b.Context()); err != nil {
+		if _, err := st.Identity(b.Context(), ""); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -182,13 +182,13 @@ func TestComparedBeforeTheIdentity(t *testing.T) {
 		if pinned {
 			pin(t, st)
 		}
-		if _, err := st.Identity(t.Context()); err != nil {
+		if _, err := st.Identity(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Remove(path + "-shm"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := st.Identity(t.Context()); !errors.Is(err, lease.ErrReplaced) {
+		if _, err := st.Identity(t.Context(), ""); !errors.Is(err, lease.ErrReplaced) {
 			t.Errorf("pinned %v: %v", pinned, err)
 		}
 	}
