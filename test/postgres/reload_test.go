@@ -301,6 +301,22 @@ func TestCrashIsNoReload(t *testing.T) {
 	}
 }
 
+// reconnected returns the identity for the connected store, whose connections may be of a server that was killed.
+func (s scene) reconnected(t *testing.T) string {
+	t.Helper()
+	_, err := s.st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: 1}})
+	for range 20 {
+		if err == nil {
+			break
+		}
+		_, err = s.st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: 1}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return identity(t, s.st)
+}
+
 // TestColdCopyUnderConnectedProgram puts a copy of the data folder back while a program is connected that holds nothing: it remembers how far the log was.
 func TestColdCopyUnderConnectedProgram(t *testing.T) {
 	t.Parallel()
@@ -311,21 +327,7 @@ func TestColdCopyUnderConnectedProgram(t *testing.T) {
 	p.Files(t, "cp", "-a", p.Dir, copied)
 	p.Restart(t)
 	p.Up(t)
-	await := func() string {
-		t.Helper()
-		_, err := s.st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: 1}})
-		for range 20 { // connections of before
-			if err == nil {
-				break
-			}
-			_, err = s.st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: 1}})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return identity(t, s.st)
-	}
-	if id := await(); id != s.id {
+	if id := s.reconnected(t); id != s.id {
 		t.Errorf("after a restart it is %s, no longer %s", id, s.id)
 	}
 	for i := range 100 {
@@ -338,11 +340,56 @@ func TestColdCopyUnderConnectedProgram(t *testing.T) {
 	p.Files(t, "cp", "-a", copied, p.Dir)
 	p.Restart(t)
 	p.Up(t)
-	id := await()
+	id := s.reconnected(t)
 	if id == s.id {
 		t.Errorf("after a copy was put back it is still %s", id)
 	}
 	s.once(t, id)
+}
+
+// TestBaseBackupWithoutRecovery starts a base backup without recovery.signal, on the same timeline. As docs/stores.md
+// says, nothing in it shows that writes are gone: only a program that stayed connected remembers how far the log was.
+func TestBaseBackupWithoutRecovery(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t)
+	s := newScene(t, p)
+	backup := filepath.Join(filepath.Dir(p.Dir), "backup")
+	p.Run(t, "pg_basebackup", "-h", "127.0.0.1", "-p", strconv.Itoa(p.Port), "-U", "postgres",
+		"-D", backup, "-c", "fast", "--no-sync")
+	for i := range 30 {
+		if err := swap(t, s.st, "", record(int64(100+i), "a")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if id := identity(t, s.st); id != s.id {
+		t.Fatalf("after the backup it is %s, no longer %s", id, s.id)
+	}
+	restore := func() {
+		t.Helper()
+		p.Kill()
+		p.Files(t, "rm", "-r", p.Dir)
+		p.Files(t, "cp", "-a", backup, p.Dir)
+		p.Restart(t)
+		p.Up(t)
+		if n := p.SQL(t, s.name, "SELECT count(*) FROM snowfence_lease"); n != "3" {
+			t.Fatalf("the backup has %s rows: the test shows nothing", n)
+		}
+		if id := s.opened(t); id != s.id {
+			t.Errorf("a program that opens the backup sees %s, no longer %s: docs/stores.md says that it cannot be noticed", id, s.id)
+		}
+	}
+	restore()
+	id := s.reconnected(t)
+	if id == s.id {
+		t.Errorf("for a connected program it is still %s", id)
+	}
+	s.once(t, id)
+
+	restore() // what docs/stores.md says to run instead of waiting
+	p.SQL(t, s.name, "UPDATE snowfence_meta SET value = value")
+	if id := s.opened(t); id == s.id {
+		t.Errorf("after the UPDATE it is still %s", id)
+	}
 }
 
 // TestDataReloadedBetweenRuns puts the data back into the same tables while nobody runs.

@@ -114,6 +114,82 @@ func copyDir(t testing.TB, from, to string) {
 	}
 }
 
+// TestKeysPutBack puts copies of all keys back into a server that goes on. As docs/stores.md says, nothing shows that:
+// the records are old, and the identity is what it was, until the server is started again.
+func TestKeysPutBack(t *testing.T) {
+	type way struct {
+		save func(r *servers.Redis, key string) string
+		back func(r *servers.Redis, key, saved string) string
+	}
+	for name, do := range map[string]way{
+		"DUMP and RESTORE": {
+			func(r *servers.Redis, key string) string { return r.Do(t, "DUMP", key) },
+			func(r *servers.Redis, key, saved string) string {
+				return r.Do(t, "RESTORE", key, "0", saved, "REPLACE")
+			},
+		},
+		"COPY": {
+			func(r *servers.Redis, key string) string { r.Do(t, "COPY", key, key+".copy"); return key + ".copy" },
+			func(r *servers.Redis, key, saved string) string { return r.Do(t, "COPY", saved, key, "REPLACE") },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := servers.StartRedis(t)
+			c := single(t, r)
+			st := newStore(t, c, nil)
+			swapped := func(old string, rev int64) lease.Record {
+				t.Helper()
+				next := record(1, rev)
+				if err := st.Swap(t.Context(), []lease.Write{{Old: old, New: next}})[0]; err != nil {
+					t.Fatal(err)
+				}
+				return next
+			}
+			first := swapped("", 1)
+			keys, err := c.Do(t.Context(), c.B().Keys().Pattern("snowfence:*").Build()).AsStrSlice()
+			if err != nil || len(keys) < 4 {
+				t.Fatalf("the keys are %q, %v", keys, err)
+			}
+			saved := map[string]string{}
+			for _, key := range keys {
+				saved[key] = do.save(r, key)
+			}
+			swapped(first.Nonce, 2)
+			before := identityOf(t, st)
+			for _, key := range keys {
+				do.back(r, key, saved[key])
+			}
+			rs, err := st.Get(t.Context(), []lease.Key{first.Key})
+			if err != nil || rs[0].Nonce != first.Nonce {
+				t.Fatalf("the old record is not back, so the test shows nothing: %+v, %v", rs, err)
+			}
+			for _, st := range []*redisstore.Store{st, newStore(t, single(t, r), nil)} {
+				if id := identityOf(t, st); id != before {
+					t.Errorf("the identity was %s and is %s: docs/stores.md says that it cannot be noticed", before, id)
+				}
+			}
+			r.End(t) // what docs/stores.md says to do instead of waiting
+			r.Again(t)
+			if id := identityOf(t, newStore(t, single(t, r), nil)); id == before {
+				t.Errorf("after a restart the identity is still %s", id)
+			}
+		})
+	}
+}
+
+// identityOf returns who a store says it is, after it has read a record.
+func identityOf(t testing.TB, st *redisstore.Store) string {
+	t.Helper()
+	if _, err := st.Get(t.Context(), []lease.Key{{Namespace: namespace, Node: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	id, err := st.Identity(t.Context(), namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
 // TestStalePromotion promotes a replica that has missed a holder, by hand, and lets clients go there at once: the holder runs on while its node
 // is asked for by another one.
 func TestStalePromotion(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
-// BenchmarkStore does what leases do most, in a file with a few hundred records: each with the processor
-// time that it takes, because the disk and other programs do not disturb that.
+// BenchmarkStore does what leases do most, in a file with a few hundred records: each with the
+// processor time that it takes, because the disk and other programs do not disturb that.
 func BenchmarkStore(b *testing.B) {
 	for _, pinned := range []bool{true, false} {
 		b.Run(map[bool]string{true: "leased", false: "alone"}[pinned], func(b *testing.B) { benchmarkStore(b, pinned) })
