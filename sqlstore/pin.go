@@ -56,8 +56,8 @@ func (s *Store) unpin() {
 	last.close()
 }
 
-// joined returns the side files that a connection uses, and [lease.ErrReplaced] before a write where
-// they are no longer the ones at the path.
+// joined returns the side files that a connection uses, and [lease.ErrReplaced] before a write
+// where they are no longer the ones at the path.
 func (s *Store) joined(ctx context.Context, c *sql.Conn, why purpose) (sides, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

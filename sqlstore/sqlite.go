@@ -159,8 +159,9 @@ var (
 	sqliteRenew = strings.Replace(updateSet, " label = ?,", "", 1) + ", swaps = swaps + 1, seq = ?" +
 		updateWhere + " AND label = ?"
 
-	// sqliteRenewOne is a transaction of its own. In a file that has seen fewer swaps than it should,
-	// no seq is as high as it has to be: then the new one is NULL, and OR IGNORE leaves the row as it is.
+	// sqliteRenewOne is a transaction of its own. In a file that has seen fewer swaps than it
+	// should, no seq is as high as it has to be: then the new one is NULL, and OR IGNORE leaves the
+	// row as it is.
 	sqliteRenewOne = strings.NewReplacer(
 		"UPDATE", "UPDATE OR IGNORE",
 		"seq = ?", "seq = (SELECT MAX(seq) FROM snowfence_lease WHERE seq >= ?) + 1").Replace(sqliteRenew)
@@ -197,8 +198,8 @@ func sqliteSwap(ctx context.Context, c *sql.Conn, v view, writes []lease.Write, 
 	})
 }
 
-// sqliteSwapOne renews one lease, which is the most frequent swap, or reports false and does nothing. It is
-// noted by the read of the namespace that stands between a renewal and its use.
+// sqliteSwapOne renews one lease, which is the most frequent swap, or reports false and does
+// nothing. It is noted by the read of the namespace that stands between a renewal and its use.
 func sqliteSwapOne(ctx context.Context, c *sql.Conn, v view, w lease.Write) (bool, error) {
 	floor, known, err := v.file.floor(v.own)
 	if err != nil || !known {

@@ -301,7 +301,8 @@ func TestCrashIsNoReload(t *testing.T) {
 	}
 }
 
-// reconnected returns the identity for the connected store, whose connections may be of a server that was killed.
+// reconnected returns the identity for the connected store, whose connections may be of a server
+// that was killed.
 func (s scene) reconnected(t *testing.T) string {
 	t.Helper()
 	_, err := s.st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: 1}})
@@ -347,8 +348,9 @@ func TestColdCopyUnderConnectedProgram(t *testing.T) {
 	s.once(t, id)
 }
 
-// TestBaseBackupWithoutRecovery starts a base backup without recovery.signal, on the same timeline. As docs/stores.md
-// says, nothing in it shows that writes are gone: only a program that stayed connected remembers how far the log was.
+// TestBaseBackupWithoutRecovery starts a base backup without recovery.signal, on the same timeline.
+// As docs/stores.md says, nothing in it shows that writes are gone: only a program that stayed
+// connected remembers how far the log was.
 func TestBaseBackupWithoutRecovery(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
@@ -375,7 +377,7 @@ func TestBaseBackupWithoutRecovery(t *testing.T) {
 			t.Fatalf("the backup has %s rows: the test shows nothing", n)
 		}
 		if id := s.opened(t); id != s.id {
-			t.Errorf("a program that opens the backup sees %s, no longer %s: docs/stores.md says that it cannot be noticed", id, s.id)
+			t.Errorf("the backup is %s, no longer %s: docs/stores.md says that it cannot be noticed", id, s.id)
 		}
 	}
 	restore()

@@ -114,8 +114,9 @@ func copyDir(t testing.TB, from, to string) {
 	}
 }
 
-// TestKeysPutBack puts copies of all keys back into a server that goes on. As docs/stores.md says, nothing shows that:
-// the records are old, and the identity is what it was, until the server is started again.
+// TestKeysPutBack puts copies of all keys back into a server that goes on. As docs/stores.md says,
+// nothing shows that: the records are old, and the identity is what it was, until the server is
+// started again.
 func TestKeysPutBack(t *testing.T) {
 	type way struct {
 		save func(r *servers.Redis, key string) string

@@ -174,7 +174,8 @@ func TestComparedBeforeWrites(t *testing.T) {
 	}
 }
 
-// TestComparedBeforeTheIdentity asks who a file is that is gone: with a pinned connection, and with none.
+// TestComparedBeforeTheIdentity asks who a file is that is gone: with a pinned connection, and with
+// none.
 func TestComparedBeforeTheIdentity(t *testing.T) {
 	for _, pinned := range []bool{true, false} {
 		path := filepath.Join(t.TempDir(), "ids.db")

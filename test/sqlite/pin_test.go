@@ -119,8 +119,8 @@ func TestGivenUpConnection(t *testing.T) {
 	closed(t, l)
 }
 
-// closed closes a lease of so short a ttl that its grant may run out on a busy machine while the node
-// is given back. Then the second call has nothing to do.
+// closed closes a lease of so short a ttl that its grant may run out on a busy machine while the
+// node is given back. Then the second call has nothing to do.
 func closed(t *testing.T, l *lease.Lease) {
 	t.Helper()
 	if err := l.Shutdown(t.Context()); err != nil {

@@ -186,8 +186,8 @@ func TestGoneRowsAreNoticed(t *testing.T) {
 	}
 }
 
-// TestLastRowGoneIsNoticed deletes the row that came last, after a crash that forgot that it was noted: the
-// numbers of swaps are as they should be, and only the count of rows is not.
+// TestLastRowGoneIsNoticed deletes the row that came last, after a crash that forgot that it was
+// noted: the numbers of swaps are as they should be, and only the count of rows is not.
 func TestLastRowGoneIsNoticed(t *testing.T) {
 	path, _, before := scene(t)
 	old, err := os.ReadFile(path + "-witness")
@@ -257,7 +257,8 @@ func TestReloadUnderConnectedStore(t *testing.T) {
 	}
 }
 
-// TestReadsBehindTheWitness reads a file that lost what another program did: only the witness knows of it.
+// TestReadsBehindTheWitness reads a file that lost what another program did: only the witness knows
+// of it.
 func TestReadsBehindTheWitness(t *testing.T) {
 	path, _, before := scene(t)
 	db, st := openFile(t, path)
@@ -279,8 +280,8 @@ func TestReadsBehindTheWitness(t *testing.T) {
 	}
 }
 
-// TestSwapsThatMakeUpForWhatIsGone swaps in a file that went back by as many swaps. Afterwards the numbers
-// are those of before, so a look after the swap is too late. Each of these made IDs twice.
+// TestSwapsThatMakeUpForWhatIsGone swaps in a file that went back by as many swaps. Afterwards the
+// numbers are those of before, so a look after the swap is too late. Each of these made IDs twice.
 func TestSwapsThatMakeUpForWhatIsGone(t *testing.T) {
 	for _, pinned := range []bool{false, true} {
 		for _, batch := range []bool{false, true} {
