@@ -240,10 +240,10 @@ func TestNodesWith(t *testing.T) {
 		{twitterScheme(t), map[string]int64{"zone": 3}, NodeRange{}, "has no part zone"},
 		{three, map[string]int64{"region": 1}, NodeRange{256, 512}, ""},
 		{three, map[string]int64{"region": 1, "datacenter": 2}, NodeRange{320, 352}, ""},
-		{three, map[string]int64{"region": 1, "worker": 2}, NodeRange{}, "since datacenter stands above it"},
+		{three, map[string]int64{"region": 1, "worker": 2}, NodeRange{}, "because datacenter stands above it"},
 		// Fields of other kinds may stand between the parts of the node.
 		{parse("time=41,datacenter=5,seq=12,worker=5"), map[string]int64{"datacenter": 3}, NodeRange{96, 128}, ""},
-		{parse("time=41,worker=5,datacenter=5,seq=12"), map[string]int64{"datacenter": 3}, NodeRange{}, "since worker stands above it: give worker too"},
+		{parse("time=41,worker=5,datacenter=5,seq=12"), map[string]int64{"datacenter": 3}, NodeRange{}, "because worker stands above it: give worker too"},
 	} {
 		got, err := c.s.NodesWith(c.parts)
 		if c.says == "" && (err != nil || got != c.want) || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {

@@ -20,7 +20,7 @@ func (s *Scheme) NodesWith(parts map[string]int64) (NodeRange, error) {
 			gap = f.Name
 		case !ok:
 		case gap != "":
-			return NodeRange{}, fmt.Errorf("snowfence: the nodes with one %s are no range in the layout %s, since %s stands above it: "+
+			return NodeRange{}, fmt.Errorf("snowfence: the nodes with one %s are no range in the layout %s, because %s stands above it: "+
 				"give %s too, use a layout with %s first, or lease any node", f.Name, s.layout, gap, gap, f.Name)
 		case v < 0 || uint64(v) > f.mask():
 			return NodeRange{}, fmt.Errorf("snowfence: %s %d; its %d bits hold 0 to %d", f.Name, v, f.Bits, f.mask())

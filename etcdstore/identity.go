@@ -126,7 +126,7 @@ func (s *Store) observe(before seen, h *pb.ResponseHeader, id stamp) error {
 	case h.ClusterId != before.cluster:
 		err = fmt.Errorf("etcdstore: the cluster %x answered where %x had: it was restored from a snapshot, or the endpoints are those of two clusters", h.ClusterId, before.cluster)
 	case h.Revision < before.revision:
-		err = fmt.Errorf("etcdstore: the cluster went back from revision %d to %d: its data was set back", before.revision, h.Revision)
+		err = fmt.Errorf("etcdstore: the cluster went back from revision %d to %d: its data was rolled back", before.revision, h.Revision)
 		now.setBack = now.setBack || now.id == before.id
 	case id != before.id:
 		err = fmt.Errorf("etcdstore: the key %q was changed, deleted or put back: this counts as another store", s.keys.id())

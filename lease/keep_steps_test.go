@@ -361,7 +361,7 @@ func TestNothingIsLoggedBeforeTheSeal(t *testing.T) {
 		r.Nonce, r.Revision = "another", revision
 		g.must(g.st.Memory.Swap(t.Context(), []Write{{old, r}})[0])
 		g.l.attend()
-		if len(steps) < 2 || steps[0] != "sealed" || slices.Contains(steps, "the store was set back") != (revision == 0) {
+		if len(steps) < 2 || steps[0] != "sealed" || slices.Contains(steps, "the store was rolled back") != (revision == 0) {
 			t.Errorf("%s: %q", name, steps)
 		}
 	}

@@ -93,9 +93,9 @@ const mysqlProbe = "SELECT '', 0, '', 0, 0, 0, 0, 0, 0, 0," +
 	" CONCAT(@@server_id /*!80000 , ':', @@server_uuid */, ':', COALESCE((SELECT CONCAT(value /*M!100600 , ':', UNIX_TIMESTAMP(row_start) */) FROM snowfence_meta WHERE name = 'id'), 'no id')), '', CASE" +
 	" WHEN CAST(@@read_only AS CHAR) NOT IN ('0', 'OFF') THEN 'the server is read_only, as replicas are, which do not know what was granted last: connect to the primary'" +
 	" WHEN @@innodb_flush_log_at_trx_commit NOT IN (1, 3) THEN" +
-	"  'a crash forgets grants, since innodb_flush_log_at_trx_commit is not 1: SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the configuration'" +
+	"  'a crash forgets grants, because innodb_flush_log_at_trx_commit is not 1: SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the configuration'" +
 	" WHEN @@log_bin = 1 AND @@sync_binlog <> 1 THEN" +
-	"  'a power failure forgets grants, since there is a binary log and sync_binlog is not 1: SET GLOBAL sync_binlog = 1, and in the configuration'" +
+	"  'a power failure forgets grants, because there is a binary log and sync_binlog is not 1: SET GLOBAL sync_binlog = 1, and in the configuration'" +
 	" WHEN @@autocommit = 0 THEN 'the connection has autocommit=0, so that nothing is committed: leave autocommit on'" +
 	" ELSE '' END, 0, '', 0"
 

@@ -57,10 +57,14 @@ func (p *program) namespaceCreate() *cobra.Command {
 	var f namespaceFlags
 	cmd := &cobra.Command{
 		Use: "create NAME", Short: "Make a namespace", Args: cobra.ExactArgs(1),
-		Long: `Create makes a namespace for IDs of a layout. If it exists with the same layout and
-nodes, nothing changes; but keys that it does not know yet are added, which is how the
-keys of a layout with a key field are rotated: give all of them, the new one last. The
-nodes outside --leasable are left to numbers given by hand.`,
+		Long: `Create makes a namespace for IDs of a layout. If the namespace exists with the same layout
+and nodes, nothing changes.
+
+With --leasable, only those nodes can be leased. You can give the numbers of the others to
+programs by hand.
+
+To rotate the keys of a layout with a key field, run create again with the files of all keys,
+the new one last. The namespace then adds the key that it does not know yet.`,
 		Example: `  snowfence namespace create orders --layout snowfence
   snowfence namespace create users --layout twitter --leasable 512-1023`,
 	}

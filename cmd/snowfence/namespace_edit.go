@@ -12,9 +12,9 @@ func (p *program) namespaceDelete() *cobra.Command {
 	var confirm, asJSON bool
 	cmd := &cobra.Command{
 		Use: "delete NAME --confirm", Short: "End a namespace", Args: cobra.ExactArgs(1),
-		Long: `Delete ends a namespace: all holders lose their leases, and their programs end. Its name and
-the time up to which IDs were granted stay in the store, so that a namespace created again
-under the name, with the same layout, makes no ID twice.`,
+		Long: `Delete ends a namespace: all holders lose their leases, and their programs end. The store
+keeps its name and the time up to which IDs were granted. So you can create it again with the
+same layout, and no ID repeats.`,
 		Example: "  snowfence namespace delete orders --confirm",
 	}
 	f.registerStore(cmd.Flags())
@@ -44,11 +44,12 @@ func (p *program) namespaceConfirm() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "confirm NAME", Short: "Accept a store that was moved on purpose", Args: cobra.ExactArgs(1),
-		Long: `Confirm says that a store was moved with all its data and while nobody used it: a file was
-copied to another disk, say. Without it the next lease takes the store for one that was set
-back, and makes IDs start later, above everything that can have been granted meanwhile.
+		Long: `Confirm tells the store that you moved it with all its data, while no program used it: for
+example, you copied its file to another disk. Without that, the next lease assumes that the
+store was rolled back. IDs then start later, above everything that may have been granted
+since the backup.
 
-Do not confirm a store that was restored from a backup: that would make IDs twice.`,
+Never confirm a store that was restored from a backup: IDs would repeat.`,
 		Example: "  snowfence namespace confirm orders",
 	}
 	f.registerStore(cmd.Flags())

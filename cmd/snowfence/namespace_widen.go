@@ -14,9 +14,9 @@ func (p *program) namespaceWiden() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "widen NAME --leasable RANGE", Short: "Make more nodes leasable", Args: cobra.ExactArgs(1),
-		Long: `Widen makes nodes leasable that were left to numbers given by hand, when no program uses
-them of its own accord any more. Leases that are held go on. Leases that begin from now on
-make no ID from before --unused, so that a clock that was ahead makes none twice.`,
+		Long: `Widen makes more nodes leasable: those whose numbers you gave to programs by hand until now.
+Stop these programs first. Leases that are held go on. New leases make only IDs of a time
+after --unused. So set --unused later than every ID made by hand, if a clock was ahead.`,
 		Example: "  snowfence namespace widen orders --leasable 0-63",
 	}
 	f.registerStore(cmd.Flags())

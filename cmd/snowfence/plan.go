@@ -29,16 +29,17 @@ func (p *program) planCommand() *cobra.Command {
 
   plan --layout L     how long it lasts, how many IDs it allows, how long they get
   plan --rate …       which layouts hold so many IDs a second, nodes and years
-  plan --change A B   whether an ID of layout B can equal one of A; it proves that none
-                      can, or shows one that does and ends with 3
-  plan --change A B C the same for each of several changes, against all layouts before it:
-                      two safe changes can repeat the layout before the last
+  plan --change A B   whether an ID of layout B can equal one of A; plan proves that none
+                      can, or shows such an ID and ends with 3
+  plan --change A B C the same for several changes, one after the other; each layout is
+                      compared with all before it, not only with the last
 
 A layout is a name or a spec. The names:
 ` + presetTable() + `
-A spec gives the widths of the fields from the highest bit down; "node" may be any names:
+A spec gives the widths of the fields, from the highest bit down:
   time=41,node=10,seq=12,epoch=2020-01-01T00:00:00Z,tick=1ms
-  further keys: rollback, first, last (sequence numbers), order=node-first|node-last`,
+In place of node, name the parts of the node: datacenter=5,worker=5. More keys are rollback,
+first and last (the sequence numbers in use), and order=node-first or order=node-last.`,
 		Example: `  snowfence plan --layout twitter
   snowfence plan --rate 500000 --nodes 64 --years 50 --js-safe
   snowfence plan --change twitter sonyflake --at 2027-01-01T00:00:00Z

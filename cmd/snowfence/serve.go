@@ -112,7 +112,7 @@ func (f *serveFlags) registerService(fs *pflag.FlagSet) {
 	c := &f.config.Service
 	fs.IntVar(&c.Block, "block", 0, "how many `nodes` the server leases in each namespace, a power of two (default: a 64th of them, at most 16)")
 	fs.Int64Var(&c.Lead, "lead", 0, "how many `ticks` IDs may run ahead of the clock in a burst")
-	fs.DurationVar(&c.TTL, "ttl", lease.DefaultTTL, "how far ahead the server leases its own nodes: how long IDs go on while the store is away")
+	fs.DurationVar(&c.TTL, "ttl", lease.DefaultTTL, "how far ahead the server leases its own nodes: so long IDs go on while the store is unreachable")
 	fs.DurationVar(&c.MaxWait, "max-wait", time.Second, "how long a request waits for the clock or a lease")
 	fs.StringVar(&c.Label, "label", "", "what `people` see as the holder of the server's nodes (default: host and process)")
 	fs.StringToStringVar(&f.secrets, "secret", nil, "secrets of encrypted namespaces, as `NAMESPACE=FILE`; with rotated keys FILE1:FILE2, oldest first")

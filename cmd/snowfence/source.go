@@ -58,7 +58,7 @@ func (p *program) checkNew(cmd *cobra.Command, f *newFlags) error {
 var stateFileAlone = [...]struct{ flag, why string }{
 	{"store", "stands in place of a store"},
 	{"namespace", "stands in place of a store and its namespaces"},
-	{"wait", "waits for nobody, since its node is this machine's alone"},
+	{"wait", "waits for nobody, because its node belongs to this machine alone"},
 	{"block", "keeps one node"},
 	{"within", "keeps one node"},
 	{"sticky-file", "keeps one node"},

@@ -63,7 +63,7 @@ func (p Places) Open(ctx context.Context) (*Store, error) {
 		}
 	}
 	if own == "" {
-		return nil, errors.New("there is no place for the store, since HOME is not set: " + remedies)
+		return nil, errors.New("there is no place for the store, because HOME is not set: " + remedies)
 	}
 	if err := os.MkdirAll(filepath.Dir(own), 0o700); err != nil {
 		return nil, fmt.Errorf("the store in the state folder cannot be made (%w): %s", err, remedies)

@@ -88,7 +88,7 @@ func OpenEnv(ctx context.Context, rawURL string, env func(name string) string) (
 	case scheme == "mem" && rest == "":
 		return &Store{Leases: lease.NewMemory(), Name: "mem:", Local: true, Volatile: true, close: func() error { return nil }}, nil
 	case scheme == "mem":
-		return nil, fmt.Errorf("%w mem:…: write mem: alone, since a store in memory has no name", ErrURL)
+		return nil, fmt.Errorf("%w mem:…: write mem: alone, because a store in memory has no name", ErrURL)
 	}
 	kind, ok := servers[scheme]
 	if !ok {

@@ -27,7 +27,7 @@ func (p *Process) fromHere(l listener, next http.Handler) http.Handler {
 		case err != nil:
 			err = errors.New("a page of another site must not change anything here")
 		case named && !thisMachine(r.Host):
-			err = fmt.Errorf("host %q: this address is for localhost and 127.0.0.1, since it asks nobody who they are; behind a proxy with a name, "+
+			err = fmt.Errorf("host %q: this address is for localhost and 127.0.0.1, because it asks nobody for a token; behind a proxy with a name, "+
 				"let it send that host, give the server tokens, or say --open-to-network=%s", r.Host, l.name)
 		}
 		if err != nil {

@@ -48,7 +48,7 @@ func told(message string) string {
 		return "lost"
 	case "lease not renewed":
 		return "late"
-	case "the store was set back", "the store is not the one the namespace was made in", "floor raised":
+	case "the store was rolled back", "the store is not the one the namespace was made in", "floor raised":
 		return "store"
 	}
 	return ""
