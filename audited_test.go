@@ -21,9 +21,9 @@ func TestAudited(t *testing.T) {
 	short.Cipher = snowfence.FF1
 	for _, l := range []snowfence.Layout{wide, encrypted, short} {
 		for _, coarse := range []bool{false, true} {
-			var keys []*snowfence.Key
+			var keys []*snowfence.Secret
 			if l.Cipher != snowfence.Plain {
-				keys = append(keys, snowfence.GenerateKey())
+				keys = append(keys, snowfence.GenerateSecret())
 			}
 			s, err := snowfence.NewScheme(l, keys...)
 			if err != nil {

@@ -55,7 +55,7 @@ func (p ff1Part) encryptRun(dst []uint64, start, step uint64) {
 }
 
 // newPermutations returns a permutation for each key.
-func newPermutations(l Layout, keys []*Key) ([]permutation, error) {
+func newPermutations(l Layout, keys []*Secret) ([]permutation, error) {
 	keyBits := l.Bits(FieldKey)
 	switch {
 	case l.Cipher == Plain && len(keys) > 0:

@@ -67,7 +67,7 @@ func ExampleEncoding() {
 type customers struct{}
 
 func (customers) Mask() *snowfence.Mask {
-	key, err := snowfence.ParseKey([]byte("dffd6021bb2bd5b0af676290809ec3a5")) // from a file, in a real program, and once
+	key, err := snowfence.ParseSecret([]byte("dffd6021bb2bd5b0af676290809ec3a5")) // from a file, in a real program, and once
 	if err != nil {
 		panic(err)
 	}
@@ -94,7 +94,7 @@ func ExampleMasked() {
 
 // Encrypted IDs spread evenly over shards, by remainder as well as by range; take them as unsigned numbers.
 func Example_shardKey() {
-	key, _ := snowfence.NewKey(make([]byte, snowfence.KeySize))
+	key, _ := snowfence.NewSecret(make([]byte, snowfence.SecretSize))
 	scheme, _ := snowfence.NewScheme(snowfence.Randflake(), key)
 	shards := [4]int{}
 	for seq := range int64(100_000) {

@@ -14,7 +14,7 @@ import (
 type Mask struct{ c *sparx.Cipher }
 
 // NewMask returns the mask of a key. Use another key than for encrypted layouts.
-func NewMask(k *Key) (*Mask, error) {
+func NewMask(k *Secret) (*Mask, error) {
 	c, err := sparx.New(k.secret[:])
 	if err != nil {
 		return nil, fmt.Errorf("snowfence: %w", err)

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func testMask() *Mask { return must(NewMask(must(NewKey([]byte("a mask's own key"))))) }
+func testMask() *Mask { return must(NewMask(must(NewSecret([]byte("a mask's own key"))))) }
 
 type customers struct{}
 
@@ -89,10 +89,10 @@ func TestRotatedKeysDoNotCollide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var keys []*Key
+	var keys []*Secret
 	seen := make([]bool, 1<<22)
 	for n := range 3 {
-		keys = append(keys, must(NewKey([]byte{byte(n), 15: 9})))
+		keys = append(keys, must(NewSecret([]byte{byte(n), 15: 9})))
 		s, err := NewScheme(l, keys...)
 		if err != nil {
 			t.Fatal(err)

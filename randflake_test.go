@@ -32,7 +32,7 @@ func TestRandflakeVectors(t *testing.T) {
 		t.Fatal(err, len(vectors))
 	}
 	for _, v := range vectors {
-		key, err := ParseKey([]byte(v.Secret + "\n"))
+		key, err := ParseSecret([]byte(v.Secret + "\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +237,7 @@ func TestRandflakeWaitsForTheNextSecond(t *testing.T) {
 
 func TestKeysShowThemselvesNowhere(t *testing.T) {
 	const secret = "dffd6021bb2bd5b0af676290809ec3a5"
-	key, err := ParseKey([]byte(secret))
+	key, err := ParseSecret([]byte(secret))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,10 +253,10 @@ func TestKeysShowThemselvesNowhere(t *testing.T) {
 	var log strings.Builder
 	logger := slog.New(slog.NewJSONHandler(&log, nil))
 	logger.Info("x", "key", key, "scheme", s, "generator", g, "mask", m, "value", *key)
-	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "key", key, "value", *key, "any", slog.AnyValue(struct{ K *Key }{key}))
-	text, _ := json.Marshal(map[string]any{"a": key, "b": *key, "c": struct{ K Key }{*key}})
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "key", key, "value", *key, "any", slog.AnyValue(struct{ K *Secret }{key}))
+	text, _ := json.Marshal(map[string]any{"a": key, "b": *key, "c": struct{ K Secret }{*key}})
 	log.Write(text)
-	for _, v := range []any{key, *key, &key, s, *s, m, *m, struct{ k *Key }{key}, struct{ K Key }{*key}, []*Key{key}} {
+	for _, v := range []any{key, *key, &key, s, *s, m, *m, struct{ k *Secret }{key}, struct{ K Secret }{*key}, []*Secret{key}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%X", "%q", "%d"} {
 			fmt.Fprintf(&log, verb+"\n", v)
 		}
@@ -272,7 +272,7 @@ func TestKeysShowThemselvesNowhere(t *testing.T) {
 		t.Error("AppendSecret is for writing the file, and does not say the secret")
 	}
 	for _, bad := range []string{"", "00", secret + "0", secret[1:], "zz" + secret[2:], strings.Repeat("x", 15)} {
-		if _, err := ParseKey([]byte(bad)); !errors.Is(err, ErrKey) || len(bad) > 4 && strings.Contains(err.Error(), bad) {
+		if _, err := ParseSecret([]byte(bad)); !errors.Is(err, ErrKey) || len(bad) > 4 && strings.Contains(err.Error(), bad) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -283,22 +283,22 @@ func TestKeysShowThemselvesNowhere(t *testing.T) {
 }
 
 func TestSchemesAndKeysFit(t *testing.T) {
-	a, b := GenerateKey(), GenerateKey()
+	a, b := GenerateSecret(), GenerateSecret()
 	for _, c := range []struct {
 		spec string
-		keys []*Key
+		keys []*Secret
 		want error
 	}{
 		{"twitter", nil, nil},
-		{"twitter", []*Key{a}, ErrKey},
+		{"twitter", []*Secret{a}, ErrKey},
 		{"randflake", nil, ErrKey},
-		{"randflake", []*Key{nil}, ErrKey},
-		{"randflake", []*Key{a, b}, ErrKey},
-		{"time=41,seq=12,cipher=ff1", []*Key{a, b}, ErrKey},
-		{"key=1,time=41,seq=12,cipher=ff1", []*Key{a, b}, nil},
-		{"key=1,time=41,seq=12,cipher=ff1", []*Key{nil, b}, nil},
-		{"key=1,time=41,seq=12,cipher=ff1", []*Key{a, nil}, ErrKey},
-		{"key=1,time=41,seq=12,cipher=ff1", []*Key{a, b, a}, ErrKey},
+		{"randflake", []*Secret{nil}, ErrKey},
+		{"randflake", []*Secret{a, b}, ErrKey},
+		{"time=41,seq=12,cipher=ff1", []*Secret{a, b}, ErrKey},
+		{"key=1,time=41,seq=12,cipher=ff1", []*Secret{a, b}, nil},
+		{"key=1,time=41,seq=12,cipher=ff1", []*Secret{nil, b}, nil},
+		{"key=1,time=41,seq=12,cipher=ff1", []*Secret{a, nil}, ErrKey},
+		{"key=1,time=41,seq=12,cipher=ff1", []*Secret{a, b, a}, ErrKey},
 	} {
 		l, err := ParseLayout(c.spec)
 		if err != nil {

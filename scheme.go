@@ -33,7 +33,7 @@ func (f placedField) mask() uint64 { return 1<<f.Bits - 1 }
 // NewScheme checks the layout and returns its scheme. Encrypted layouts need a key. Those with a key field take several: the keys in the order in which
 // they came into use, of which the last one makes new IDs and nil stands for one that is gone. The error matches
 // [ErrInvalidLayout] and names the field, or [ErrKey].
-func NewScheme(l Layout, keys ...*Key) (*Scheme, error) {
+func NewScheme(l Layout, keys ...*Secret) (*Scheme, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (s *Scheme) Fingerprint() string {
 	return s.layout.String()
 }
 
-// KeyIDs returns what [Key.ID] says of each of the scheme's keys, in their order, and "" for one that is gone.
+// KeyIDs returns what [Secret.ID] says of each of the scheme's keys, in their order, and "" for one that is gone.
 func (s *Scheme) KeyIDs() []string { return slices.Clone(s.keyIDs) }
 
 // MaxTick returns the last tick the layout can stamp.

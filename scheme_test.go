@@ -16,9 +16,9 @@ func testScheme(t testing.TB, spec string) *Scheme {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var keys []*Key
+	var keys []*Secret
 	if l.Cipher != Plain {
-		keys = append(keys, must(NewKey([]byte("0123456789abcdef"))))
+		keys = append(keys, must(NewSecret([]byte("0123456789abcdef"))))
 	}
 	s, err := NewScheme(l, keys...)
 	if err != nil {

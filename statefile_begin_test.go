@@ -132,8 +132,8 @@ func TestBeginStateFileKeepsWhatIsGood(t *testing.T) {
 // Under two secrets with one key number, different raw IDs become one.
 func TestStateFileKnowsItsSecrets(t *testing.T) {
 	const spec = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
-	a, b, c := GenerateKey(), GenerateKey(), GenerateKey()
-	try := func(path string, keys ...*Key) error {
+	a, b, c := GenerateSecret(), GenerateSecret(), GenerateSecret()
+	try := func(path string, keys ...*Secret) error {
 		t.Helper()
 		f, err := StateFile(path, encryptedScheme(t, spec, keys...), 1)
 		if err != nil {
@@ -147,28 +147,28 @@ func TestStateFileKnowsItsSecrets(t *testing.T) {
 		return nil
 	}
 	for name, steps := range map[string][]struct {
-		keys []*Key
+		keys []*Secret
 		ok   bool
 	}{
 		"from the first": {
-			{[]*Key{a}, true},
-			{[]*Key{c}, false},
-			{[]*Key{a, b}, true},
-			{[]*Key{a}, true}, // a process that is behind
-			{[]*Key{nil, b}, true},
-			{[]*Key{b}, false},
-			{[]*Key{a, c}, false},
-			{[]*Key{a, b, c}, true},
-			{[]*Key{c, b}, false},
+			{[]*Secret{a}, true},
+			{[]*Secret{c}, false},
+			{[]*Secret{a, b}, true},
+			{[]*Secret{a}, true}, // a process that is behind
+			{[]*Secret{nil, b}, true},
+			{[]*Secret{b}, false},
+			{[]*Secret{a, c}, false},
+			{[]*Secret{a, b, c}, true},
+			{[]*Secret{c, b}, false},
 		},
 		"the first is gone": {
-			{[]*Key{nil, b}, true},
-			{[]*Key{a}, false}, // it may be another than what key 0 was
-			{[]*Key{c, b}, true},
-			{[]*Key{c}, false}, // still
-			{[]*Key{nil, c}, false},
-			{[]*Key{nil, nil, c}, true},
-			{[]*Key{nil, a, c}, false},
+			{[]*Secret{nil, b}, true},
+			{[]*Secret{a}, false}, // it may be another than what key 0 was
+			{[]*Secret{c, b}, true},
+			{[]*Secret{c}, false}, // still
+			{[]*Secret{nil, c}, false},
+			{[]*Secret{nil, nil, c}, true},
+			{[]*Secret{nil, a, c}, false},
 		},
 	} {
 		path := filepath.Join(t.TempDir(), "node")
@@ -190,7 +190,7 @@ func TestStateFileKnowsItsSecrets(t *testing.T) {
 	}
 }
 
-func encryptedScheme(t *testing.T, spec string, keys ...*Key) *Scheme {
+func encryptedScheme(t *testing.T, spec string, keys ...*Secret) *Scheme {
 	t.Helper()
 	l, err := ParseLayout(spec)
 	if err != nil {
@@ -205,7 +205,7 @@ func encryptedScheme(t *testing.T, spec string, keys ...*Key) *Scheme {
 
 // The first version of the file did not note secrets. Where there can be several, somebody has to say that they are the same.
 func TestStateFileOfTheFirstVersion(t *testing.T) {
-	key := GenerateKey()
+	key := GenerateSecret()
 	for _, c := range []struct {
 		scheme *Scheme
 		ok     bool

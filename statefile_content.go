@@ -16,7 +16,7 @@ type fileState struct {
 	first  bool // of the first version, which had neither keys nor writes
 	layout string
 	node   int64
-	keys   []string // of a layout with a key field: Key.ID by number, "" for one that is not known
+	keys   []string // of a layout with a key field: Secret.ID by number, "" for one that is not known
 	until  int64    // first tick that was never granted
 	writes int64    // how often the file was written
 }

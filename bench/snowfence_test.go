@@ -55,9 +55,9 @@ func startGenerator(b *testing.B, layout func() (snowfence.Layout, error), coars
 	if err != nil {
 		b.Fatal(err)
 	}
-	var keys []*snowfence.Key
+	var keys []*snowfence.Secret
 	if l.Cipher != snowfence.Plain {
-		keys = append(keys, snowfence.GenerateKey())
+		keys = append(keys, snowfence.GenerateSecret())
 	}
 	s, err := snowfence.NewScheme(l, keys...)
 	if err != nil {

@@ -261,8 +261,8 @@ func TestChangeOfTheKeyAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := snowfence.GenerateKey()
-	g := empty(t, "randflake", snowfence.GenerateKey())
+	key := snowfence.GenerateSecret()
+	g := empty(t, "randflake", snowfence.GenerateSecret())
 	s, err := snowfence.NewScheme(l, key)
 	g.must(err)
 	if _, err := g.apply(NamespaceChange{Scheme: s}); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "another key") {

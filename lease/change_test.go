@@ -229,7 +229,7 @@ func TestForcedChangeIsRemembered(t *testing.T) {
 		if _, err := change(t, st, young); !errors.Is(err, lease.ErrRefused) {
 			t.Fatal(err)
 		}
-		hidden := encrypted(t, "randflake", snowfence.GenerateKey())
+		hidden := encrypted(t, "randflake", snowfence.GenerateSecret())
 		if _, err := lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Scheme: hidden}); !errors.Is(err, lease.ErrRefused) {
 			t.Fatalf("to an encrypted layout: %v", err)
 		}

@@ -41,7 +41,7 @@ func TestBlocksFitAmongLeasableNodes(t *testing.T) {
 
 // What a lease adds to its namespace makes nothing smaller.
 func TestLongestTTLIsKept(t *testing.T) {
-	one, two := snowfence.GenerateKey(), snowfence.GenerateKey()
+	one, two := snowfence.GenerateSecret(), snowfence.GenerateSecret()
 	g := empty(t, "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1", one)
 	g.rename(func(ns *Namespace) { ns.LongestTTL = time.Hour })
 	scheme, err := snowfence.NewScheme(g.l.scheme.Layout(), one, two)
@@ -265,11 +265,11 @@ func TestQuestionsAreBounded(t *testing.T) {
 // A lease with another key than the namespace's gets nothing, and over a server none with a key
 // that the server does not know.
 func TestKeysOfALease(t *testing.T) {
-	one, two := snowfence.GenerateKey(), snowfence.GenerateKey()
+	one, two := snowfence.GenerateSecret(), snowfence.GenerateSecret()
 	for name, c := range map[string]struct {
-		keys    []*snowfence.Key
+		keys    []*snowfence.Secret
 		watched bool
-	}{"another key": {[]*snowfence.Key{two}, false}, "a new one": {[]*snowfence.Key{one, two}, true}} {
+	}{"another key": {[]*snowfence.Secret{two}, false}, "a new one": {[]*snowfence.Secret{one, two}, true}} {
 		g := empty(t, "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1", one)
 		g.rename(func(ns *Namespace) { ns.LongestTTL = g.c.reach() })
 		scheme, err := snowfence.NewScheme(g.l.scheme.Layout(), c.keys...)

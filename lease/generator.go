@@ -42,7 +42,7 @@ type GeneratorOptions struct {
 	Layout snowfence.Layout
 
 	// Secrets are those of an encrypted layout, as snowfence.NewScheme takes them.
-	Secrets []*snowfence.Key
+	Secrets []*snowfence.Secret
 
 	// Lead is how many ticks IDs may run ahead of the clock: snowfence.Config.Lead.
 	Lead int64

@@ -75,7 +75,7 @@ func TestOpenGenerator(t *testing.T) {
 		for what, o := range map[string]lease.GeneratorOptions{
 			"a name with a blank": {Namespace: "a b"}, "a negative lead": {Lead: -1},
 			"a layout that is none": {Namespace: "new", Create: true, Layout: snowfence.Layout{Tick: time.Second}},
-			"secrets without a use": {Secrets: []*snowfence.Key{snowfence.GenerateKey()}},
+			"secrets without a use": {Secrets: []*snowfence.Secret{snowfence.GenerateSecret()}},
 		} {
 			if err := opened(t, st, &o); err == nil {
 				t.Errorf("no error for %s", what)
@@ -113,11 +113,11 @@ func TestOpenGeneratorEncrypted(t *testing.T) {
 		if err := opened(t, st, &o); !errors.Is(err, snowfence.ErrKey) || !strings.Contains(err.Error(), "give its secrets in the options (Secrets)") {
 			t.Fatalf("without secrets: %v", err)
 		}
-		o.Secrets = []*snowfence.Key{snowfence.GenerateKey()}
+		o.Secrets = []*snowfence.Secret{snowfence.GenerateSecret()}
 		if err := opened(t, st, &o); err != nil {
 			t.Error(err)
 		}
-		other := lease.GeneratorOptions{Namespace: "users", Secrets: []*snowfence.Key{snowfence.GenerateKey()}}
+		other := lease.GeneratorOptions{Namespace: "users", Secrets: []*snowfence.Secret{snowfence.GenerateSecret()}}
 		var mismatch *lease.MismatchError
 		if err := opened(t, st, &other); !errors.As(err, &mismatch) {
 			t.Errorf("with another secret: %v", err)

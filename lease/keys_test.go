@@ -9,7 +9,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-func encrypted(t *testing.T, spec string, keys ...*snowfence.Key) *snowfence.Scheme {
+func encrypted(t *testing.T, spec string, keys ...*snowfence.Secret) *snowfence.Scheme {
 	t.Helper()
 	l, err := snowfence.ParseLayout(spec)
 	if err != nil {
@@ -25,7 +25,7 @@ func encrypted(t *testing.T, spec string, keys ...*snowfence.Key) *snowfence.Sch
 // One secret for the life of a Randflake namespace: under two, different raw IDs can become one. Changing the layout is no way around it.
 func TestAnotherSecretIsRefused(t *testing.T) {
 	ctx, st := t.Context(), lease.NewMemory()
-	a, b := encrypted(t, "randflake", snowfence.GenerateKey()), encrypted(t, "randflake", snowfence.GenerateKey())
+	a, b := encrypted(t, "randflake", snowfence.GenerateSecret()), encrypted(t, "randflake", snowfence.GenerateSecret())
 	if _, err := lease.CreateNamespace(ctx, st, "users", a, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -52,18 +52,18 @@ func TestAnotherSecretIsRefused(t *testing.T) {
 func TestKeysAreAdded(t *testing.T) {
 	ctx, st := t.Context(), lease.NewMemory()
 	const spec = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
-	a, b, c := snowfence.GenerateKey(), snowfence.GenerateKey(), snowfence.GenerateKey()
+	a, b, c := snowfence.GenerateSecret(), snowfence.GenerateSecret(), snowfence.GenerateSecret()
 	for _, step := range []struct {
-		keys []*snowfence.Key
+		keys []*snowfence.Secret
 		ok   bool
 	}{
-		{[]*snowfence.Key{a}, true},
-		{[]*snowfence.Key{a, b}, true},
-		{[]*snowfence.Key{a}, true}, // a process that is behind
-		{[]*snowfence.Key{nil, b}, true},
-		{[]*snowfence.Key{b}, false},
-		{[]*snowfence.Key{a, c}, false},
-		{[]*snowfence.Key{a, b, c}, true},
+		{[]*snowfence.Secret{a}, true},
+		{[]*snowfence.Secret{a, b}, true},
+		{[]*snowfence.Secret{a}, true}, // a process that is behind
+		{[]*snowfence.Secret{nil, b}, true},
+		{[]*snowfence.Secret{b}, false},
+		{[]*snowfence.Secret{a, c}, false},
+		{[]*snowfence.Secret{a, b, c}, true},
 	} {
 		l, err := lease.Open(ctx, st, "orders", encrypted(t, spec, step.keys...), &lease.Options{Create: true})
 		if (err == nil) != step.ok || err != nil && !errors.Is(err, snowfence.ErrKey) {
@@ -86,7 +86,7 @@ const rotating = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
 // A namespace made with key A accepted key C at first, and [nil, B] let who came first define key 0: it knows its keys from its creation.
 func TestKeysAreKnownFromTheCreation(t *testing.T) {
 	ctx, st := t.Context(), lease.NewMemory()
-	a, b, c := snowfence.GenerateKey(), snowfence.GenerateKey(), snowfence.GenerateKey()
+	a, b, c := snowfence.GenerateSecret(), snowfence.GenerateSecret(), snowfence.GenerateSecret()
 	ns, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, a), nil)
 	if err != nil || len(ns.Keys) != 1 || ns.Keys[0] != a.ID() {
 		t.Fatalf("made with %q: %v", ns.Keys, err)
@@ -97,7 +97,7 @@ func TestKeysAreKnownFromTheCreation(t *testing.T) {
 	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, c), nil); !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("made again with another key 0: %v", err)
 	}
-	for _, keys := range [][]*snowfence.Key{{nil, b}, {a, nil, c}} {
+	for _, keys := range [][]*snowfence.Secret{{nil, b}, {a, nil, c}} {
 		if _, err := lease.CreateNamespace(ctx, st, "other", encrypted(t, rotating, keys...), nil); !errors.Is(err, snowfence.ErrKey) {
 			t.Errorf("%d keys with one left out: %v", len(keys), err)
 		}
@@ -135,7 +135,7 @@ func TestKeysAreKnownFromTheCreation(t *testing.T) {
 // A namespace that was made without its keys gives no leases until its operator names them: who leases first would define what the others' IDs mean.
 func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
 	ctx, st := t.Context(), lease.NewMemory()
-	a, b := snowfence.GenerateKey(), snowfence.GenerateKey()
+	a, b := snowfence.GenerateSecret(), snowfence.GenerateSecret()
 	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, a), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	open := func(keys ...*snowfence.Key) error {
+	open := func(keys ...*snowfence.Secret) error {
 		l, err := lease.Open(ctx, st, "orders", encrypted(t, rotating, keys...), nil)
 		if err == nil {
 			l.Orphan()
@@ -165,7 +165,7 @@ func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
 		return err
 	}
 	forget(`"keys":["`+a.ID()+`"]`, `"keys":null`)
-	for _, keys := range [][]*snowfence.Key{{a}, {b}, {nil, b}} {
+	for _, keys := range [][]*snowfence.Secret{{a}, {b}, {nil, b}} {
 		if err := open(keys...); !errors.Is(err, snowfence.ErrKey) {
 			t.Errorf("%d keys, of which none is known: %v", len(keys), err)
 		}
@@ -191,7 +191,7 @@ func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
 // Behind a server the server adds keys: what a client says of them counts for nothing.
 func TestHoldersAddNoKeys(t *testing.T) {
 	ctx, raw := t.Context(), lease.NewMemory()
-	a, b := snowfence.GenerateKey(), snowfence.GenerateKey()
+	a, b := snowfence.GenerateSecret(), snowfence.GenerateSecret()
 	if _, err := lease.CreateNamespace(ctx, raw, "orders", encrypted(t, rotating, a), nil); err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ type Namespace struct {
 	Past        []PastLayout  `json:"past"`           // the layouts before, oldest first; nil when an earlier version kept none
 	LongestTTL  time.Duration `json:"longest_ttl"`    // the longest any lease used, in nanoseconds: how far ahead a grant can reach
 	Identity    string        `json:"identity"`       // of the store, where it has one
-	Keys        []string      `json:"keys,omitempty"` // of a layout with a key field: snowfence.Key.ID of each, by number
+	Keys        []string      `json:"keys,omitempty"` // of a layout with a key field: snowfence.Secret.ID of each, by number
 	ticketKey   string        // signs tickets and what [Holders] shows. It is kept beside the rest, so that whoever prints a namespace does not print it
 	watched     bool          // it was read through [Holders]
 	record      Record

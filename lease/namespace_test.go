@@ -136,7 +136,7 @@ func TestNamespaceInTheLastTick(t *testing.T) {
 
 // What the store does not answer is an error, and what others wrote at the same time is read again.
 func TestNamespaceWithoutAnswers(t *testing.T) {
-	one, two := snowfence.GenerateKey(), snowfence.GenerateKey()
+	one, two := snowfence.GenerateSecret(), snowfence.GenerateSecret()
 	const keyed = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
 	for name, ready := range map[string]func() *stage{
 		"new": func() *stage {

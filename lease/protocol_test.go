@@ -79,7 +79,7 @@ type stage struct {
 }
 
 // empty returns a stage whose lease holds nothing yet.
-func empty(t *testing.T, spec string, keys ...*snowfence.Key) *stage {
+func empty(t *testing.T, spec string, keys ...*snowfence.Secret) *stage {
 	t.Helper()
 	layout, err := snowfence.ParseLayout(spec)
 	if err != nil {

@@ -71,8 +71,8 @@ func TestUnusedAnHourAhead(t *testing.T) {
 // A lease only adds the key after those that are known; a layout without a field for the number of
 // a key has none to add.
 func TestKeysThatALeaseAdds(t *testing.T) {
-	keys := []*snowfence.Key{snowfence.GenerateKey(), snowfence.GenerateKey(), snowfence.GenerateKey()}
-	scheme := func(spec string, keys ...*snowfence.Key) *snowfence.Scheme {
+	keys := []*snowfence.Secret{snowfence.GenerateSecret(), snowfence.GenerateSecret(), snowfence.GenerateSecret()}
+	scheme := func(spec string, keys ...*snowfence.Secret) *snowfence.Scheme {
 		l, err := snowfence.ParseLayout(spec)
 		if err != nil {
 			t.Fatal(err)

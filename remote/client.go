@@ -121,7 +121,7 @@ func (c *Client) Scheme(ctx context.Context, namespace string) (*snowfence.Schem
 }
 
 // scheme asks for secrets where none are given.
-func (c *Client) scheme(ctx context.Context, namespace string, keys []*snowfence.Key) (*snowfence.Scheme, error) {
+func (c *Client) scheme(ctx context.Context, namespace string, keys []*snowfence.Secret) (*snowfence.Scheme, error) {
 	ns, err := ask(ctx, c, 0, func(ctx context.Context, p *peer) (*connect.Response[pb.Namespace], error) {
 		return p.names.Show(ctx, connect.NewRequest(&pb.ShowNamespaceRequest{Name: namespace}))
 	})
@@ -140,7 +140,7 @@ func (c *Client) scheme(ctx context.Context, namespace string, keys []*snowfence
 			return nil, err
 		}
 		for _, secret := range d.Msg.Secrets {
-			k, err := snowfence.ParseKey(secret)
+			k, err := snowfence.ParseSecret(secret)
 			clear(secret)
 			if err != nil {
 				return nil, fmt.Errorf("remote: namespace %q: %w", namespace, err)

@@ -49,8 +49,8 @@ func (p *program) schemeOf(l snowfence.Layout, f *secretFlag, which string) (*sn
 	return s, err
 }
 
-func (p *program) keys(f *secretFlag) ([]*snowfence.Key, error) {
-	var keys []*snowfence.Key
+func (p *program) keys(f *secretFlag) ([]*snowfence.Secret, error) {
+	var keys []*snowfence.Secret
 	flag := cmp.Or(f.name, "--secret-file")
 	for _, name := range f.files {
 		info, err := os.Stat(name)
@@ -65,7 +65,7 @@ func (p *program) keys(f *secretFlag) ([]*snowfence.Key, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", flag, err)
 		}
-		key, err := snowfence.ParseKey(data)
+		key, err := snowfence.ParseSecret(data)
 		clear(data)
 		if err != nil {
 			return nil, usagef("%s %s: %w", flag, name, err)
@@ -104,7 +104,7 @@ which is no secret, goes to standard error.`,
   snowfence new --layout randflake --secret-file /etc/app/id.key --namespace users`,
 	}
 	create.RunE = p.runs(func(_ *cobra.Command, args []string, out *bufio.Writer) error {
-		key := snowfence.GenerateKey()
+		key := snowfence.GenerateSecret()
 		text := append(key.AppendSecret(nil), '\n')
 		defer clear(text)
 		if len(args) == 0 {

@@ -146,7 +146,7 @@ func (p *program) serve(ctx context.Context, f *serveFlags, out *bufio.Writer) e
 	if err != nil {
 		return err
 	}
-	c.Service.Keys = func(namespace string) ([]*snowfence.Key, error) { return keys[namespace], nil }
+	c.Service.Keys = func(namespace string) ([]*snowfence.Secret, error) { return keys[namespace], nil }
 	if err := c.Check(); err != nil {
 		return usageError{err}
 	}
@@ -236,8 +236,8 @@ func (p *program) logger(f *serveFlags) *slog.Logger {
 }
 
 // serverKeys returns the keys of encrypted namespaces, by namespace.
-func (p *program) serverKeys(f *serveFlags) (map[string][]*snowfence.Key, error) {
-	keys := map[string][]*snowfence.Key{}
+func (p *program) serverKeys(f *serveFlags) (map[string][]*snowfence.Secret, error) {
+	keys := map[string][]*snowfence.Secret{}
 	for namespace, files := range f.secrets {
 		list, err := p.keys(&secretFlag{files: strings.Split(files, ":"), name: "--secret"})
 		if err != nil {
@@ -250,7 +250,7 @@ func (p *program) serverKeys(f *serveFlags) (map[string][]*snowfence.Key, error)
 			return nil, usagef("namespace %q has both secret and secrets: leave one out", namespace)
 		}
 		for i, text := range secrets {
-			key, err := snowfence.ParseKey([]byte(text))
+			key, err := snowfence.ParseSecret([]byte(text))
 			if err != nil {
 				return nil, usagef("%s: secrets of namespace %q, number %d: %w", f.file, namespace, i+1, err)
 			}

@@ -28,7 +28,7 @@ type view struct {
 func newView(spec string) (*view, error) {
 	return newViewWith(spec, func(l snowfence.Layout) (*snowfence.Scheme, error) {
 		if l.Cipher != snowfence.Plain {
-			return snowfence.NewScheme(l, snowfence.GenerateKey())
+			return snowfence.NewScheme(l, snowfence.GenerateSecret())
 		}
 		return snowfence.NewScheme(l)
 	})

@@ -78,15 +78,15 @@ func TestEvenness(t *testing.T) {
 
 // IDs of a cipher look random from outside, and their fields and their order are those before encryption.
 func TestEncrypted(t *testing.T) {
-	key, old := snowfence.GenerateKey(), snowfence.GenerateKey()
+	key, old := snowfence.GenerateSecret(), snowfence.GenerateSecret()
 	for _, c := range []struct {
 		layout string
-		keys   []*snowfence.Key
+		keys   []*snowfence.Secret
 		width  int
 	}{
-		{"randflake", []*snowfence.Key{key}, 64},
-		{"time=41,node=10,seq=12,cipher=ff1", []*snowfence.Key{key}, 63},
-		{"key=2,time=39,node=10,seq=12,cipher=ff1", []*snowfence.Key{old, key}, 61},
+		{"randflake", []*snowfence.Secret{key}, 64},
+		{"time=41,node=10,seq=12,cipher=ff1", []*snowfence.Secret{key}, 63},
+		{"key=2,time=39,node=10,seq=12,cipher=ff1", []*snowfence.Secret{old, key}, 61},
 	} {
 		l, err := snowfence.ParseLayout(c.layout)
 		if err != nil {

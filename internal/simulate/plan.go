@@ -62,9 +62,9 @@ func newScenario(chance *rand.Rand, layout string) (*scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	var keys []*snowfence.Key
+	var keys []*snowfence.Secret
 	if l.Cipher != snowfence.Plain {
-		k, err := snowfence.NewKey([]byte("0123456789abcdef"))
+		k, err := snowfence.NewSecret([]byte("0123456789abcdef"))
 		if err != nil {
 			return nil, err
 		}

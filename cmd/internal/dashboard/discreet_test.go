@@ -51,12 +51,12 @@ func (s *talkative) Swap(ctx context.Context, writes []lease.Write) []error {
 func TestNothingSecret(t *testing.T) {
 	const password, host, user, key, token = "hunter2-of-the-store", "db.example:5432", "ids-user", "00112233445566778899aabbccddeeff", "token-of-a-reader"
 	st := &talkative{Memory: lease.NewMemory(), err: fmt.Errorf("dialing postgres://%s:%s@%s/ids: connection refused", user, password, host)}
-	secret, err := snowfence.ParseKey([]byte(key))
+	secret, err := snowfence.ParseSecret([]byte(key))
 	if err != nil {
 		t.Fatal(err)
 	}
 	service := server.New(lease.Group(server.Discreet(st, nil)), server.Options{
-		Label: "here", TTL: time.Second, Keys: func(string) ([]*snowfence.Key, error) { return []*snowfence.Key{secret}, nil },
+		Label: "here", TTL: time.Second, Keys: func(string) ([]*snowfence.Secret, error) { return []*snowfence.Secret{secret}, nil },
 	})
 	auth, err := server.NewAuth([]server.Token{{Name: "reader", SHA256: hash(token)}})
 	if err != nil {

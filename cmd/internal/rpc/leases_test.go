@@ -252,8 +252,8 @@ func TestNamespaces(t *testing.T) {
 // A lease without the secrets that its holder would need is refused before a node is taken: the only one is free afterwards.
 func TestRefusedSecretsTakeNoNode(t *testing.T) {
 	st := lease.NewMemory()
-	key := snowfence.GenerateKey()
-	o := server.Options{Keys: func(string) ([]*snowfence.Key, error) { return []*snowfence.Key{key}, nil }}
+	key := snowfence.GenerateSecret()
+	o := server.Options{Keys: func(string) ([]*snowfence.Secret, error) { return []*snowfence.Secret{key}, nil }}
 	keeps := serve(t, st, o)
 	o.HandOut = true
 	gives := serve(t, st, o)

@@ -327,8 +327,8 @@ func TestRemoteSourceGoesRoundAHangingServer(t *testing.T) {
 // Secrets go where the server hands them out, and IDs are the same ones then.
 func TestRemoteEncrypted(t *testing.T) {
 	st := lease.NewMemory()
-	key := snowfence.GenerateKey()
-	o := server.Options{Keys: func(string) ([]*snowfence.Key, error) { return []*snowfence.Key{key}, nil }}
+	key := snowfence.GenerateSecret()
+	o := server.Options{Keys: func(string) ([]*snowfence.Secret, error) { return []*snowfence.Secret{key}, nil }}
 	keeps := serve(t, st, o)
 	o.HandOut = true
 	gives := serve(t, st, o)

@@ -154,9 +154,9 @@ func confirm(t *testing.T, st lease.Store, id string) {
 func TestRotationBehindAServer(t *testing.T) {
 	const layout = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
 	st := lease.NewMemory()
-	a, b := snowfence.GenerateKey(), snowfence.GenerateKey()
-	at := func(keys ...*snowfence.Key) *remote.Client {
-		o := server.Options{HandOut: true, Keys: func(string) ([]*snowfence.Key, error) { return keys, nil }}
+	a, b := snowfence.GenerateSecret(), snowfence.GenerateSecret()
+	at := func(keys ...*snowfence.Secret) *remote.Client {
+		o := server.Options{HandOut: true, Keys: func(string) ([]*snowfence.Secret, error) { return keys, nil }}
 		h := serve(t, st, o)
 		if _, _, err := h.service.CreateNamespace(t.Context(), "orders", server.Wanted{Layout: layout}); err != nil {
 			t.Fatal(err)
@@ -179,7 +179,7 @@ func TestRotationBehindAServer(t *testing.T) {
 	if _, err := lease.Open(t.Context(), first.Store(), "orders", rotated, nil); !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("a client with a key that the server has not: %v", err)
 	}
-	second := holderOf(t, st, server.Options{HandOut: true, Keys: func(string) ([]*snowfence.Key, error) { return []*snowfence.Key{a, b}, nil }})
+	second := holderOf(t, st, server.Options{HandOut: true, Keys: func(string) ([]*snowfence.Secret, error) { return []*snowfence.Secret{a, b}, nil }})
 	g, err := second.Generator(t.Context(), &lease.GeneratorOptions{Namespace: "orders"})
 	if err != nil {
 		t.Fatal(err)

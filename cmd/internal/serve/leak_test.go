@@ -23,7 +23,7 @@ func TestNothingLeaks(t *testing.T) {
 	const secret, full, reader = "00112233445566778899aabbccddeeff", "token-that-may-do-everything", "token-that-may-read"
 	for _, handOut := range []bool{false, true} {
 		st := store(t)
-		key, err := snowfence.ParseKey([]byte(secret))
+		key, err := snowfence.ParseSecret([]byte(secret))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,9 +41,9 @@ func TestNothingLeaks(t *testing.T) {
 		p, logs := start(t, Config{
 			RESP: "127.0.0.1:0", Admin: "127.0.0.1:0",
 			TokenList: []server.Token{token("full", full, server.VerbIDs, server.VerbRead, server.VerbLease, server.VerbManage), token("reader", reader, server.VerbRead)},
-			Service: server.Options{HandOut: handOut, Keys: func(name string) ([]*snowfence.Key, error) {
+			Service: server.Options{HandOut: handOut, Keys: func(name string) ([]*snowfence.Secret, error) {
 				if name == "hidden" {
-					return []*snowfence.Key{key}, nil
+					return []*snowfence.Secret{key}, nil
 				}
 				return nil, nil
 			}},

@@ -248,7 +248,7 @@ func (s *Service) scheme(name, layout string) (*snowfence.Scheme, error) {
 	if err != nil {
 		return nil, err
 	}
-	var keys []*snowfence.Key
+	var keys []*snowfence.Secret
 	if l.Cipher != snowfence.Plain && s.opts.Keys != nil {
 		if keys, err = s.opts.Keys(name); err != nil {
 			return nil, err

@@ -42,7 +42,7 @@ type Options struct {
 	Label string
 
 	// Keys returns the secrets of an encrypted namespace, oldest first. Nil means that there are none.
-	Keys func(namespace string) ([]*snowfence.Key, error)
+	Keys func(namespace string) ([]*snowfence.Secret, error)
 
 	// HandOut gives the secrets of encrypted namespaces to those who hold leases in them. Otherwise only the server makes and decodes their IDs.
 	HandOut bool

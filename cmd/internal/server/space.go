@@ -73,7 +73,7 @@ func (sp *Space) read(ctx context.Context) (*snowfence.Scheme, error) {
 	if err != nil {
 		return nil, kindError{Internal, fmt.Errorf("namespace %q: %w", sp.Name, err)}
 	}
-	var keys []*snowfence.Key
+	var keys []*snowfence.Secret
 	if l.Cipher != snowfence.Plain && sp.service.opts.Keys != nil {
 		if keys, err = sp.service.opts.Keys(sp.Name); err != nil {
 			return nil, err
