@@ -133,8 +133,8 @@ func (c *claim) raiseFloor(ctx context.Context, done func(ns Namespace, id strin
 func (c *claim) raiseSuspected(ctx context.Context) error {
 	// A later generation than that of our last grant was not there before, so it was written after.
 	after := *c.suspect
-	return c.raiseFloor(ctx, func(ns Namespace, id string) bool {
-		return ns.Generation > after && ns.Floor >= c.known && ns.Identity == id
+	return c.raiseFloor(ctx, func(ns Namespace, _ string) bool {
+		return ns.Generation > after && ns.Floor >= c.known // usable looks at the identity
 	})
 }
 
