@@ -56,6 +56,31 @@ func TestHoldersLetsLeasesWork(t *testing.T) {
 	}
 }
 
+// Holders passes on what writes nothing: a lease over it notices that the store was replaced, and
+// finds a free node by counting.
+func TestHoldersPassOn(t *testing.T) {
+	leasetest.Wrapper(t, func(st lease.Store) lease.Store { return lease.Holders(st, nil) })
+}
+
+// A count tells a holder no more than a list does.
+func TestHoldersCountWhatTheyList(t *testing.T) {
+	raw := lease.NewMemory()
+	for node := lease.NamespaceNode - 1; node < 5; node++ {
+		r := lease.Record{Key: lease.Key{Namespace: "n", Node: int64(node)}, Nonce: "x", Data: "{}"}
+		if err := raw.Swap(t.Context(), []lease.Write{{New: r}})[0]; err != nil {
+			t.Fatal(err)
+		}
+	}
+	st := lease.Holders(raw, nil)
+	for _, q := range []lease.Query{{Namespace: "n", First: -2, Last: 9}, {Namespace: "n", First: 3, Last: 9}, {Namespace: "m", Last: 9}} {
+		listed, err := st.List(t.Context(), q)
+		counted, err2 := st.Count(t.Context(), q.Namespace, q.First, q.Last)
+		if err = errors.Join(err, err2); err != nil || counted != int64(len(listed)) {
+			t.Errorf("%+v: %d counted, %d listed, %v", q, counted, len(listed), err)
+		}
+	}
+}
+
 // The holder itself lowers the end of its grant, and the store keeps nothing of what it showed for
 // it.
 func TestHoldersLetTheHolderGiveBack(t *testing.T) {

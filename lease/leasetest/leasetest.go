@@ -34,6 +34,8 @@ func run(t *testing.T, open func(t *testing.T) lease.Store, through func(lease.S
 		// What a store is.
 		{"get", testGet},
 		{"list", testList},
+		{"count", testCount},
+		{"identity, time and pin", testAnswers},
 		{"swap", testSwap},
 		{"swap of a batch", testBatch},
 		{"one swap of many wins", testContention},

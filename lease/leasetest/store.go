@@ -95,6 +95,50 @@ func testList(w *world) {
 	}
 }
 
+// testCount has a store that counts count right, and any other one say that it does not.
+func testCount(w *world) {
+	for node := range int64(10) {
+		w.swapAll(lease.Write{New: sample("count", node*2, 1)}, lease.Write{New: sample("other", node, 1)})
+	}
+	var counts bool
+	for i, c := range []struct {
+		namespace         string
+		first, last, want int64
+	}{{"count", 0, math.MaxInt64, 10}, {"count", 4, 4, 1}, {"count", 5, 5, 0}, {"count", 3, 12, 5}, {"count", 19, 100, 0}, {"nothing", 0, 100, 0}} {
+		n, err := w.st.Store.Count(w.ctx, c.namespace, c.first, c.last)
+		w.must(err)
+		if i == 0 {
+			counts = n >= 0
+		}
+		if counts && n != c.want || !counts && n != -1 {
+			w.Errorf("Count(%q, %d, %d): %d, want %d, or −1 for every question", c.namespace, c.first, c.last, n, c.want)
+		}
+	}
+}
+
+// testAnswers asks the store who it is and what time it has, and pins it.
+func testAnswers(w *world) {
+	for _, namespace := range []string{name, ""} {
+		id, err := w.st.Store.Identity(w.ctx, namespace)
+		w.must(err)
+		again, err := w.st.Store.Identity(w.ctx, namespace)
+		w.must(err)
+		if id != again {
+			w.Errorf("Identity(%q): %q, and then %q", namespace, id, again)
+		}
+	}
+	_, err := w.st.Store.Now(w.ctx)
+	w.must(err)
+	first, err := w.st.Store.Pin(w.ctx)
+	w.must(err)
+	second, err := w.st.Store.Pin(w.ctx)
+	w.must(err)
+	first()
+	w.record(0) // while the second one holds
+	second()
+	w.record(0)
+}
+
 func testSwap(w *world) {
 	first, second := sample("swap", 1, 1), sample("swap", 1, 2)
 	second.Holder, second.Data = "", ""

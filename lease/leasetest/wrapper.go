@@ -1,0 +1,74 @@
+package leasetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Wrapper checks that a store which wraps another passes on what it does not answer itself. A
+// wrapper that embeds [lease.Basic] in place of the store inside it fails: leases over it would not
+// notice that the store was replaced.
+func Wrapper(t *testing.T, wrap func(lease.Store) lease.Store) {
+	t.Helper()
+	for _, err := range swallowed(t.Context(), wrap) {
+		t.Error(err)
+	}
+}
+
+// told is a store with an answer of its own to everything.
+type told struct {
+	*lease.Memory
+	err         error
+	asked       string // the namespace and nodes of the last call
+	pins, unpin int
+}
+
+var toldTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func (s *told) Count(_ context.Context, namespace string, first, last int64) (int64, error) {
+	s.asked = fmt.Sprint(namespace, first, last)
+	return 7, s.err
+}
+
+func (s *told) Identity(_ context.Context, namespace string) (string, error) {
+	return "identity of " + namespace, s.err
+}
+
+func (s *told) Now(context.Context) (time.Time, error) { return toldTime, s.err }
+
+func (s *told) Pin(context.Context) (func(), error) {
+	s.pins++
+	return func() { s.unpin++ }, s.err
+}
+
+// swallowed returns an error for each answer of the store inside that the wrapper does not pass on.
+func swallowed(ctx context.Context, wrap func(lease.Store) lease.Store) (faults []error) {
+	for _, inner := range []*told{{Memory: lease.NewMemory()}, {Memory: lease.NewMemory(), err: errFault}} {
+		check := func(method string, err error, right bool) {
+			switch {
+			case !errors.Is(err, inner.err):
+				faults = append(faults, fmt.Errorf("%s: the wrapper returns the error %v, and the store inside %v: embed that store, not lease.Basic", method, err, inner.err))
+			case err == nil && !right:
+				faults = append(faults, fmt.Errorf("%s: the answer of the store inside is lost: embed that store, not lease.Basic", method))
+			}
+		}
+		st := wrap(inner)
+		n, err := st.Count(ctx, "a", 2, 3)
+		check("Count", err, n == 7 && inner.asked == "a2 3")
+		id, err := st.Identity(ctx, "a")
+		check("Identity", err, id == "identity of a")
+		now, err := st.Now(ctx)
+		check("Now", err, now.Equal(toldTime))
+		unpin, err := st.Pin(ctx)
+		if err == nil {
+			unpin()
+		}
+		check("Pin", err, inner.pins == 1 && inner.unpin == 1)
+	}
+	return faults
+}

@@ -1,0 +1,98 @@
+package leasetest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// basic is a wrapper as it must not be: it passes on only what a store cannot do without.
+type basic struct {
+	lease.Basic
+	st lease.Store
+}
+
+func (b basic) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+	return b.st.Get(ctx, keys)
+}
+
+func (b basic) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
+	return b.st.List(ctx, q)
+}
+
+func (b basic) Swap(ctx context.Context, writes []lease.Write) []error {
+	return b.st.Swap(ctx, writes)
+}
+
+type noCount struct{ lease.Store }
+
+func (noCount) Count(context.Context, string, int64, int64) (int64, error) { return -1, nil }
+
+type noIdentity struct{ lease.Store }
+
+func (noIdentity) Identity(context.Context, string) (string, error) { return "", nil }
+
+type oneIdentity struct{ lease.Store }
+
+func (o oneIdentity) Identity(ctx context.Context, _ string) (string, error) {
+	return o.Store.Identity(ctx, "")
+}
+
+type noClock struct{ lease.Store }
+
+func (noClock) Now(context.Context) (time.Time, error) { return time.Time{}, nil }
+
+type noPin struct{ lease.Store }
+
+func (noPin) Pin(context.Context) (func(), error) { return func() {}, nil }
+
+// keepsPin does not unpin.
+type keepsPin struct{ lease.Store }
+
+func (k keepsPin) Pin(ctx context.Context) (func(), error) {
+	_, err := k.Store.Pin(ctx)
+	return func() {}, err
+}
+
+// hidesErrors says that all is well.
+type hidesErrors struct{ lease.Store }
+
+func (h hidesErrors) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
+	n, _ := h.Store.Count(ctx, namespace, first, last)
+	return n, nil
+}
+
+// A wrapper that swallows a method is found by the name of the method, for an answer and for an
+// error each; one that embeds the store inside it is as it should be.
+func TestWrapperThatSwallowsIsFound(t *testing.T) {
+	for name, c := range map[string]struct {
+		wrap func(lease.Store) lease.Store
+		want string
+	}{
+		"embeds the store":  {func(st lease.Store) lease.Store { return struct{ lease.Store }{st} }, "[]"},
+		"the store itself":  {func(st lease.Store) lease.Store { return st }, "[]"},
+		"a group":           {lease.Group, "[]"},
+		"a faulty store":    {func(st lease.Store) lease.Store { return newFaulty(st) }, "[Now Now]"}, // on purpose
+		"embeds Basic":      {func(st lease.Store) lease.Store { return basic{st: st} }, "[Count Identity Now Pin Count Identity Now Pin]"},
+		"no count":          {func(st lease.Store) lease.Store { return noCount{st} }, "[Count Count]"},
+		"no identity":       {func(st lease.Store) lease.Store { return noIdentity{st} }, "[Identity Identity]"},
+		"no namespace":      {func(st lease.Store) lease.Store { return oneIdentity{st} }, "[Identity]"},
+		"no clock":          {func(st lease.Store) lease.Store { return noClock{st} }, "[Now Now]"},
+		"no pin":            {func(st lease.Store) lease.Store { return noPin{st} }, "[Pin Pin]"},
+		"a pin that stays":  {func(st lease.Store) lease.Store { return keepsPin{st} }, "[Pin]"},
+		"errors are hidden": {func(st lease.Store) lease.Store { return hidesErrors{st} }, "[Count]"},
+	} {
+		methods := []string{}
+		for _, err := range swallowed(t.Context(), c.wrap) {
+			method, _, _ := strings.Cut(err.Error(), ":")
+			methods = append(methods, method)
+		}
+		if got := fmt.Sprint(methods); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
