@@ -10,10 +10,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-const (
-	sampled = 32   // nodes looked at in one go, at random or from the head of a list
-	paged   = 4096 // records read in one go when all are read
-)
+// sampled is how many nodes are looked at in one go, at random or from the head of a list.
+const sampled = 32
 
 // finder finds nodes that are free. What a store lists is a hint: each block is read again before it is offered, and the swap decides.
 type finder struct {
@@ -157,9 +155,9 @@ func (f *finder) allowed(ctx context.Context, node int64) bool {
 	return err == nil
 }
 
-// each reads all records of the leasable nodes.
-func (f *finder) each(ctx context.Context, do func(Record)) error {
-	return f.query().each(ctx, f.c.st, do)
+// records reads all records of the leasable nodes.
+func (f *finder) records(ctx context.Context) iter.Seq2[Record, error] {
+	return Records(ctx, f.c.st, Query{Namespace: f.c.name, First: f.ns.First, Last: f.ns.Last})
 }
 
 func blockKeys(namespace string, first int64, n int) []Key {

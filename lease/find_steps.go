@@ -86,13 +86,13 @@ func (f *finder) gap(ctx context.Context) ([]int64, error) {
 		// The lists are in the order of ticks, and those of an older layout stand anywhere.
 	}
 	taken := map[int64]bool{}
-	err := f.each(ctx, func(r Record) {
+	for r, err := range f.records(ctx) {
+		if err != nil {
+			return nil, err
+		}
 		if f.unavailable(r) {
 			taken[f.block(r.Node)] = true
 		}
-	})
-	if err != nil {
-		return nil, err
 	}
 	var nodes []int64
 	for b := f.block(lo); b <= hi && len(nodes) < sampled; b += int64(c.opts.Nodes) {

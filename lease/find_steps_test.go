@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/snowfence/snowfence"
@@ -146,5 +147,59 @@ func TestCheckOfANode(t *testing.T) {
 		if f.allowed(t.Context(), 1) || asked != 3 || f.check == nil || len(g.c.refused) != 1 {
 			t.Errorf("refused: asked %d times, refused %v, %v", asked, g.c.refused, f.check)
 		}
+	}
+}
+
+// uncounted is a store that does not count, or not any more after some counts.
+type uncounted struct {
+	*Memory
+	counts int
+	err    error
+}
+
+func (u *uncounted) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
+	if u.counts--; u.counts < 0 {
+		return -1, u.err
+	}
+	return u.Memory.Count(ctx, namespace, first, last)
+}
+
+// A node that was never leased is found by counting, and where the store does not count, by reading:
+// "not known" is not taken for none.
+func TestGapWithAndWithoutACount(t *testing.T) {
+	for name, c := range map[string]struct {
+		counts int
+		err    error
+		want   []int64
+	}{
+		"counts":              {100, nil, []int64{250}},
+		"does not count":      {0, nil, []int64{250, 251, 252, 253, 254, 255}},
+		"stops to count":      {3, nil, []int64{250, 251, 252, 253, 254, 255}},
+		"fails":               {0, errSilent, nil},
+		"fails after a while": {3, errSilent, nil},
+	} {
+		g, f := found(t, 1000, 0)
+		for node := range int64(250) {
+			r := Record{Key: Key{"n", node}, Nonce: "x", Generation: 5, Holder: "somebody", Until: 2000}
+			g.must(g.st.Memory.Swap(t.Context(), []Write{{New: r}})[0])
+		}
+		f.c.st = &uncounted{g.st.Memory, c.counts, c.err}
+		nodes, err := f.gap(t.Context())
+		if !slices.Equal(nodes, c.want) || !errors.Is(err, c.err) {
+			t.Errorf("%s: nodes %v, %v", name, nodes, err)
+		}
+		f.ns.Last = 0
+		if nodes, err := f.gap(t.Context()); len(nodes) != 0 || !errors.Is(err, c.err) {
+			t.Errorf("%s, and the only node is held: nodes %v, %v", name, nodes, err)
+		}
+	}
+	g, f := found(t, 1000, 0)
+	for node := range int64(256) {
+		g.must(g.st.Memory.Swap(t.Context(), []Write{{New: Record{Key: Key{"n", node}, Nonce: "x"}}})[0])
+	}
+	f.ns.Since = 1
+	g.st.listErr = errSilent // all are counted, so none is read
+	if nodes, err := f.gap(t.Context()); len(nodes) != 0 || err != nil {
+		t.Errorf("of a full namespace: %v, %v", nodes, err)
 	}
 }

@@ -15,8 +15,10 @@ func (f *finder) taken(ctx context.Context) error {
 	e := &TakenError{Namespace: c.name, First: f.ns.First, Last: f.ns.Last, Block: c.opts.Nodes, Within: c.opts.Within, Refused: int64(len(c.refused)), Cause: f.check}
 	labels := map[string]int{}
 	next := int64(-1)
-	err := f.each(ctx, func(r Record) {
+	for r, err := range f.records(ctx) {
 		switch {
+		case err != nil:
+			return fmt.Errorf("lease: no node of namespace %q is free, and who holds them cannot be read: %w", c.name, err)
 		case c.refused[r.Node] != nil: // counted already
 		case r.Veto != "":
 			e.Refused++
@@ -29,9 +31,6 @@ func (f *finder) taken(ctx context.Context) error {
 				next = r.Until
 			}
 		}
-	})
-	if err != nil {
-		return fmt.Errorf("lease: no node of namespace %q is free, and who holds them cannot be read: %w", c.name, err)
 	}
 	for _, label := range slices.SortedFunc(maps.Keys(labels), func(a, b string) int {
 		return cmp.Or(cmp.Compare(labels[b], labels[a]), cmp.Compare(a, b))

@@ -184,7 +184,10 @@ func (f *finder) vacancies(ctx context.Context, n int) ([]int64, error) {
 		taken, label bool
 	}
 	known := map[int64]*block{}
-	err := f.each(ctx, func(r Record) {
+	for r, err := range f.records(ctx) {
+		if err != nil {
+			return nil, err
+		}
 		b := known[f.block(r.Node)]
 		if b == nil {
 			b = &block{first: f.block(r.Node)}
@@ -193,9 +196,6 @@ func (f *finder) vacancies(ctx context.Context, n int) ([]int64, error) {
 		b.taken = b.taken || f.unavailable(r)
 		b.label = b.label || r.Label == c.opts.Label
 		b.wait = max(b.wait, f.wait([]Record{r}))
-	})
-	if err != nil {
-		return nil, err
 	}
 	first, end := f.block(f.ns.First+k-1), f.block(f.ns.Last+1) // of the blocks that can be leased whole
 	var mine, rest []*block

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -15,9 +16,11 @@ import (
 // Namespace.Since, whose floor is Namespace.Floor.
 func ListLeases(ctx context.Context, st Store, namespace string) ([]Record, error) {
 	var out []Record
-	q := Query{Namespace: namespace, Last: 1<<63 - 1}
-	if err := q.each(ctx, st, func(r Record) { out = append(out, r) }); err != nil {
-		return nil, fmt.Errorf("lease: listing the leases of namespace %q: %w", namespace, err)
+	for r, err := range Records(ctx, st, Query{Namespace: namespace, First: 0, Last: math.MaxInt64}) {
+		if err != nil {
+			return nil, fmt.Errorf("lease: listing the leases of namespace %q: %w", namespace, err)
+		}
+		out = append(out, r)
 	}
 	return out, nil
 }

@@ -137,15 +137,10 @@ func ShowNamespace(ctx context.Context, st Store, name string) (Namespace, error
 
 // ListNamespaces returns all namespaces of a store in the order of their names, deleted ones too.
 func ListNamespaces(ctx context.Context, st Store) ([]Namespace, error) {
-	q := Query{First: NamespaceNode, Last: NamespaceNode}
-	rs, err := st.List(ctx, q)
-	if err != nil {
-		return nil, fmt.Errorf("lease: listing namespaces: %w", err)
-	}
 	var out []Namespace
-	for _, r := range rs {
-		if !q.Match(r) {
-			continue
+	for r, err := range Records(ctx, st, Query{First: NamespaceNode, Last: NamespaceNode}) {
+		if err != nil {
+			return nil, fmt.Errorf("lease: listing namespaces: %w", err)
 		}
 		ns, err := decodeNamespace(r)
 		if err != nil {

@@ -301,3 +301,20 @@ func TestWhatANamespaceNeeds(t *testing.T) {
 		}
 	}
 }
+
+// A group decodes the record of a namespace once, also for those who reach it through a wrapper, and
+// again when it is another record.
+func TestGroupRemembersANamespace(t *testing.T) {
+	g := Group(NewMemory()).group()
+	r := Record{Key: Key{"n", NamespaceNode}, Nonce: "x", Data: "{}"}
+	g.decoded.Store(&Namespace{Name: "remembered", record: r})
+	for _, st := range []Store{g, struct{ Store }{g}} {
+		if ns, err := namespaceOf(st, r); err != nil || ns.Name != "remembered" {
+			t.Errorf("%T: %q, %v", st, ns.Name, err)
+		}
+	}
+	r.Nonce = "y"
+	if ns, err := namespaceOf(g, r); err != nil || ns.Name != "n" {
+		t.Errorf("another record: %q, %v", ns.Name, err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 )
 
 // Match reports whether the query selects r. Stores without an index can filter with it.
@@ -23,26 +24,41 @@ func (q Query) Compare(a, b Record) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Node, b.Node))
 }
 
-// each calls do with all records of a namespace that match, in the order of their nodes. It reads
-// them page by page.
-func (q Query) each(ctx context.Context, st Store, do func(Record)) error {
-	q.Limit = paged
-	for more := true; more; {
-		rs, err := st.List(ctx, q)
-		if err != nil {
-			return err
+// paged is how many records are read in one go when all are read.
+const paged = 4096
+
+// Records reads the records that match a query, page by page, and yields them in its order. Stores
+// page by node: what is wanted of all namespaces, or by its end (ByUntil), is read in one go. An error
+// ends it. Query.Limit bounds what is yielded.
+func Records(ctx context.Context, st Store, q Query) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		page, n := q, 0
+		inPages := q.Namespace != "" && !q.ByUntil
+		if inPages {
+			page.Limit = paged
 		}
-		next := q.First
-		for _, r := range rs {
-			if q.Match(r) {
-				do(r)
+		for {
+			rs, err := st.List(ctx, page)
+			if err != nil {
+				yield(Record{}, err)
+				return
+			}
+			next := page.First
+			for _, r := range rs {
+				if !page.Match(r) {
+					continue
+				}
+				if n++; !yield(r, nil) || n == q.Limit {
+					return
+				}
 				next = r.Node + 1
 			}
+			if !inPages || len(rs) < paged || next <= page.First || next > page.Last {
+				return // without progress the store repeats itself
+			}
+			page.First = next
 		}
-		more = len(rs) >= paged && next > q.First // without progress the store repeats itself
-		q.First = next
 	}
-	return nil
 }
 
 // Distinct returns an error if a key is written twice in one batch, for which no order of the two would be right. Stores call it first.

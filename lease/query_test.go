@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 )
@@ -81,16 +82,158 @@ func TestQueryOfEachRecord(t *testing.T) {
 				t.Fatal(err)
 			}
 			next := int64(0)
-			err := Query{Namespace: "n", Last: int64(n)}.each(t.Context(), st, func(r Record) {
-				if r.Node != next {
-					t.Fatalf("node %d after %d", r.Node, next-1)
+			for r, err := range Records(t.Context(), st, Query{Namespace: "n", Last: int64(n)}) {
+				if r.Node != next || err != nil {
+					t.Fatalf("node %d after %d, %v", r.Node, next-1, err)
 				}
 				next++
-			})
-			if want := min(n, paged); err != nil || next != int64(n) && (!repeat || next != int64(want)) ||
-				!repeat && st.lists != lists {
-				t.Errorf("%d of %d records in %d pages, %v", next, n, st.lists, err)
 			}
+			if want := min(n, paged); next != int64(n) && (!repeat || next != int64(want)) ||
+				!repeat && st.lists != lists {
+				t.Errorf("%d of %d records in %d pages", next, n, st.lists)
+			}
+		}
+	}
+}
+
+// pages is a store in memory that notes what is listed, and fails at one of the lists.
+type pages struct {
+	*Memory
+	asked []Query
+	fail  int // the number of the list that fails, from 1 on
+}
+
+func (p *pages) List(ctx context.Context, q Query) ([]Record, error) {
+	if p.asked = append(p.asked, q); len(p.asked) == p.fail || len(p.asked) > 10 {
+		return nil, errSilent // at the latest in a loop that has no end
+	}
+	return p.Memory.List(ctx, q)
+}
+
+// full returns a store that has nodes 0 to n−1 of the namespace n, and the namespace itself.
+func full(t *testing.T, n int64) *pages {
+	t.Helper()
+	p := &pages{Memory: NewMemory()}
+	var writes []Write
+	for node := NamespaceNode; int64(node) < n; node++ {
+		writes = append(writes, Write{New: Record{Key: Key{"n", int64(node)}, Nonce: "x", Until: n - int64(node)}})
+	}
+	if err := errors.Join(p.Swap(t.Context(), writes)...); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// All records come once and in order, page by page; no page is asked for that must be empty.
+func TestRecordsOfManyPages(t *testing.T) {
+	const all = 1<<63 - 1
+	for _, c := range []struct {
+		stored int64
+		q      Query
+		want   string // first node, last node, and how many
+		first  []int64
+	}{
+		{0, Query{Namespace: "n", Last: all}, "0 0 0", []int64{0}},
+		{10, Query{Namespace: "n", Last: all}, "0 9 10", []int64{0}},
+		{paged - 1, Query{Namespace: "n", Last: all}, "0 4094 4095", []int64{0}},
+		{paged, Query{Namespace: "n", Last: all}, "0 4095 4096", []int64{0, paged}},
+		{paged, Query{Namespace: "n", Last: paged - 1}, "0 4095 4096", []int64{0}},
+		{2*paged + 5, Query{Namespace: "n", Last: all}, "0 8196 8197", []int64{0, paged, 2 * paged}},
+		{2*paged + 5, Query{Namespace: "n", First: 7, Last: 2 * paged}, "7 8192 8186", []int64{7, paged + 7}},
+		{2*paged + 5, Query{Namespace: "n", Last: all, Limit: paged + 1}, "0 4096 4097", []int64{0, paged}},
+		{2*paged + 5, Query{Namespace: "n", Last: all, Limit: paged}, "0 4095 4096", []int64{0}},
+		{2*paged + 5, Query{Namespace: "n", Last: all, Limit: 3}, "0 2 3", []int64{0}},
+		{2*paged + 5, Query{Namespace: "n", Last: all, ByUntil: true}, "8196 0 8197", []int64{0}}, // the last one ends first
+		{2*paged + 5, Query{First: NamespaceNode, Last: all}, "-1 8196 8198", []int64{NamespaceNode}},
+		{2*paged + 5, Query{Last: all, Limit: 5}, "0 4 5", []int64{0}},
+	} {
+		p := full(t, c.stored)
+		var nodes []int64
+		for r, err := range Records(t.Context(), p, c.q) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			nodes = append(nodes, r.Node)
+		}
+		got := "0 0 0"
+		if len(nodes) > 0 {
+			got = fmt.Sprint(nodes[0], nodes[len(nodes)-1], len(nodes))
+		}
+		var first []int64
+		for _, q := range p.asked {
+			first = append(first, q.First)
+		}
+		if got != c.want || !slices.Equal(first, c.first) {
+			t.Errorf("%+v of %d records: %s by pages from %v; want %s, %v", c.q, c.stored, got, first, c.want, c.first)
+		}
+	}
+}
+
+// An error comes once, at the end; whoever has enough asks for no more.
+func TestRecordsEnd(t *testing.T) {
+	p := full(t, paged+1)
+	p.fail = 2
+	n, failed := 0, 0
+	for _, err := range Records(t.Context(), p, Query{Namespace: "n", Last: 1<<63 - 1}) {
+		if err != nil {
+			failed++
+			continue
+		}
+		n++
+	}
+	if n != paged || failed != 1 {
+		t.Errorf("%d records and %d errors", n, failed)
+	}
+	p = full(t, paged+1)
+	for r := range Records(t.Context(), p, Query{Namespace: "n", Last: 1<<63 - 1}) {
+		if r.Node == 5 {
+			break
+		}
+	}
+	if len(p.asked) != 1 {
+		t.Errorf("%d pages for six records", len(p.asked))
+	}
+}
+
+// stubborn is a store that gives records nobody asked for, and the same ones again.
+type stubborn struct{ Store }
+
+func (s stubborn) List(ctx context.Context, q Query) ([]Record, error) {
+	q.First, q.Limit = 0, 0
+	return s.Store.List(ctx, q)
+}
+
+// A store may return more than was asked for: none comes twice, and there is an end.
+func TestRecordsOfAStoreThatReturnsMore(t *testing.T) {
+	var nodes []int64
+	for r, err := range Records(t.Context(), stubborn{full(t, paged+10)}, Query{Namespace: "n", First: 3, Last: 1<<63 - 1}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes = append(nodes, r.Node)
+	}
+	if len(nodes) != paged+7 || !slices.IsSorted(nodes) || nodes[0] != 3 {
+		t.Errorf("%d nodes from %d on", len(nodes), nodes[0])
+	}
+}
+
+// The highest node of all is the last record, and comes once.
+func TestRecordsUpToTheHighestNode(t *testing.T) {
+	const highest = 1<<63 - 1
+	for n, lists := range map[int64]int{0: 1, paged - 1: 1} {
+		p := full(t, n)
+		if err := p.Swap(t.Context(), []Write{{New: Record{Key: Key{"n", highest}, Nonce: "x"}}})[0]; err != nil {
+			t.Fatal(err)
+		}
+		var nodes []int64
+		for r, err := range Records(t.Context(), p, Query{Namespace: "n", Last: highest}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			nodes = append(nodes, r.Node)
+		}
+		if int64(len(nodes)) != n+1 || nodes[n] != highest || len(p.asked) != lists {
+			t.Errorf("%d nodes in %d pages, the last one %d", len(nodes), len(p.asked), nodes[len(nodes)-1])
 		}
 	}
 }

@@ -204,8 +204,8 @@ var simulationMutants = []mutant{
 		old: `off > skew`, now: `off < 0`, seeds: 200,
 	},
 	{
-		rule: "store: its identity is compared", file: "lease/claim_register.go",
-		old: `		case id != ns.Identity:`, now: `		case false:`, seeds: 200,
+		rule: "store: its identity is compared", file: "internal/simulate/store.go",
+		old: `strconv.Itoa(st.identity)`, now: `strconv.Itoa(0 * st.identity)`, seeds: 200,
 	},
 	{
 		rule: "store: a record that vanished or went back is noticed", file: "lease/claim_confirm.go",

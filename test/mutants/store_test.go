@@ -290,4 +290,46 @@ var storeMutants = []mutant{
 		old: `r.Kvs[0].CreateRevision, r.Kvs[0].ModRevision}`, now: `r.Kvs[0].CreateRevision, 0}`, pkg: "./test/etcd", test: "TestPutBackBetween",
 		more: []edit{{`clientv3.Compare(clientv3.ModRevision(s.keys.id()), "=", id.change),`, ``}},
 	},
+	{
+		rule: "a count that is not known is no count", file: "lease/find_steps.go",
+		old: `err != nil || n < 0 {`, now: `err != nil {`, test: "^TestGapWithAndWithoutACount$",
+	},
+	{
+		rule: "nor is one of a part", file: "lease/find_steps.go",
+		old: `err != nil || left < 0:`, now: `err != nil:`, test: "^TestGapWithAndWithoutACount$",
+	},
+	{
+		rule: "a store that does not count says so", file: "lease/store.go",
+		old: `return -1, nil`, now: `return 0, nil`, pkg: "./test/journal", test: "^TestStore$/^count$",
+	},
+	{
+		rule: "records come page by page to the last", file: "lease/query.go",
+		old: `len(rs) < paged ||`, now: `len(rs) <= paged ||`, test: "^TestRecordsOfManyPages$",
+	},
+	{
+		rule: "a page begins above the one before", file: "lease/query.go",
+		old: `next = r.Node + 1`, now: `next = r.Node + 2`, test: "^TestRecordsOfManyPages$",
+	},
+	{
+		rule: "what is in no order of nodes is read in one go", file: "lease/query.go",
+		old: `q.Namespace != "" && !q.ByUntil`, now: `q.Namespace != ""`, test: "^TestRecordsOfManyPages$",
+	},
+	{
+		rule: "so is what is of all namespaces", file: "lease/query.go",
+		old: `q.Namespace != "" && !q.ByUntil`, now: `!q.ByUntil`, test: "^TestRecordsOfManyPages$",
+	},
+	{
+		rule: "a wrapper that swallows an answer is found", file: "lease/leasetest/wrapper.go",
+		old: `case err == nil && !right:`, now: `case false:`, pkg: "./lease/leasetest", test: "^TestWrapperThatSwallowsIsFound$",
+	},
+	{
+		rule: "and one that swallows an error of it", file: "lease/leasetest/wrapper.go",
+		old: `case !errors.Is(err, inner.err):`, now: `case !errors.Is(err, inner.err) && false:`, pkg: "./lease/leasetest", test: "^TestWrapperThatSwallowsIsFound$",
+	},
+	{
+		rule: "Holders passes on what its store says", file: "lease/holders.go",
+		old: `func (h *holders) place(r Record) *place {`, now: `func (h *holders) Pin(context.Context) (func(), error) { return func() {}, nil }
+
+func (h *holders) place(r Record) *place {`, test: "^TestHoldersPassOn$",
+	},
 }

@@ -16,7 +16,6 @@ const (
 	linger    = 10 * time.Second // how long a namespace is looked at after the last page has gone
 	maxNodes  = 1 << 18          // records that are looked at
 	maxCells  = 1 << 17          // squares of a map; of more nodes several share one
-	pageSize  = 4096             // records that are asked for at once
 )
 
 // watches are the namespaces whose leases somebody looks at. Their records are read over and over, once for all who look.
@@ -159,22 +158,11 @@ func takeLook(ctx context.Context, s *server.Service, name string) (*look, error
 		return nil, fmt.Errorf("namespace %q: %w", name, err)
 	}
 	l := &look{namespace: ns, layout: layout, from: time.Now(), nodes: 1 << min(layout.Bits(snowfence.FieldNode), 62)}
-	after := int64(-1)
-	for len(l.rows) < maxNodes {
-		q := lease.Query{Namespace: name, First: after + 1, Last: l.nodes - 1, Limit: pageSize}
-		rs, err := s.Store().List(ctx, q)
+	for r, err := range lease.Records(ctx, s.Store(), lease.Query{Namespace: name, Last: l.nodes - 1, Limit: maxNodes}) {
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range rs {
-			after = max(after, r.Node)
-			if q.Match(r) {
-				l.rows = append(l.rows, l.row(r))
-			}
-		}
-		if len(rs) < q.Limit {
-			break
-		}
+		l.rows = append(l.rows, l.row(r))
 	}
 	l.at = time.Now()
 	l.own = own(s, name)

@@ -92,22 +92,13 @@ func (r store) count(ctx context.Context, name string, first, last int64) (n int
 	if n, err := r.s.Store().Count(ctx, name, first, last); err != nil || n >= 0 {
 		return n, err
 	}
-	for q := (lease.Query{Namespace: name, First: first, Last: last, Limit: maxRecords}); ; {
-		rs, err := r.s.Store().List(ctx, q)
+	for _, err := range lease.Records(ctx, r.s.Store(), lease.Query{Namespace: name, First: first, Last: last}) {
 		if err != nil {
 			return 0, err
 		}
-		next := q.First
-		for _, rec := range rs {
-			if q.Match(rec) {
-				n, next = n+1, max(next, rec.Node+1)
-			}
-		}
-		if len(rs) < q.Limit || next == q.First || next > last {
-			return n, nil
-		}
-		q.First = next
+		n++
 	}
+	return n, nil
 }
 
 func (r store) Swap(ctx context.Context, req *connect.Request[pb.SwapRequest]) (*connect.Response[pb.SwapResponse], error) {

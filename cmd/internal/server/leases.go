@@ -133,30 +133,25 @@ func (s *Service) Leases(ctx context.Context, namespace string, after int64, lim
 		limit = PageOfLeases
 	}
 	now := l.TickOf(s.now())
+	if after == math.MaxInt64 {
+		return nil, nil
+	}
 	var out []LeaseInfo
-	for after < math.MaxInt64 {
-		q := lease.Query{Namespace: namespace, First: max(after, -1) + 1, Last: math.MaxInt64, Limit: PageOfLeases}
-		rs, err := s.store.List(ctx, q)
+	for r, err := range lease.Records(ctx, s.store, lease.Query{Namespace: namespace, First: max(after, -1) + 1, Last: math.MaxInt64}) {
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range rs {
-			after = max(after, r.Node)
-			if r.Generation < ns.Since { // its ticks are those of another layout, and the floor is above them
-				r.Holder, r.From, r.Until = "", ns.Floor, ns.Floor
-			}
-			if !q.Match(r) || held && !r.Held(now) {
-				continue
-			}
-			out = append(out, LeaseInfo{
-				Node: r.Node, Label: r.Label, Held: r.Held(now), From: l.TimeOf(r.From), Until: l.TimeOf(r.Until),
-				Written: time.UnixMilli(r.At).UTC(), Veto: r.Veto,
-			})
-			if len(out) == limit {
-				return out, nil
-			}
+		if r.Generation < ns.Since { // its ticks are those of another layout, and the floor is above them
+			r.Holder, r.From, r.Until = "", ns.Floor, ns.Floor
 		}
-		if len(rs) < q.Limit {
+		if held && !r.Held(now) {
+			continue
+		}
+		out = append(out, LeaseInfo{
+			Node: r.Node, Label: r.Label, Held: r.Held(now), From: l.TimeOf(r.From), Until: l.TimeOf(r.Until),
+			Written: time.UnixMilli(r.At).UTC(), Veto: r.Veto,
+		})
+		if len(out) == limit {
 			break
 		}
 	}
