@@ -27,7 +27,7 @@ var (
 
 // unfit are tests that do not run in a copy.
 var unfit = map[string]string{
-	"TestRootModuleNeedsOnlyTheStandardLibrary":    "it asks the go command about the module",
+	"TestRootModuleNeedsOnlyTheStandardLibrary":   "it asks the go command about the module",
 	"TestOnlyPinnedModulesImportInternalPackages": "a copy has no other modules",
 }
 
