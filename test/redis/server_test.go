@@ -5,7 +5,6 @@ package redis
 import (
 	"crypto/tls"
 	"errors"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -270,46 +269,6 @@ func TestTLS(t *testing.T) {
 	f.working()
 	if _, err := open(&tls.Config{MinVersion: tls.VersionTLS12}); err == nil {
 		t.Error("a server with a certificate of nobody was trusted")
-	}
-}
-
-func TestClaim(t *testing.T) {
-	r := servers.StartRedis(t)
-	c := single(t, r)
-	one, two := redisstore.Claim(c, "nodes"), redisstore.Claim(c, "nodes")
-	for range 2 {
-		if err := one(t.Context(), 7); err != nil {
-			t.Fatal(err)
-		}
-	}
-	err := two(t.Context(), 7)
-	if err == nil || !strings.Contains(err.Error(), "node 7 is claimed") {
-		t.Fatalf("a number that somebody has: %v", err)
-	}
-	_, says, _ := strings.Cut(err.Error(), "redis-cli ")
-	if removed := r.Do(t, strings.Fields(says)...); removed != ":1" && removed != "1" {
-		t.Errorf("%s: %s", says, removed)
-	}
-	if err := two(t.Context(), 7); err != nil {
-		t.Errorf("after %s: %v", says, err)
-	}
-	if err := redisstore.Unclaim(t.Context(), c, "nodes", 7); err != nil {
-		t.Fatal(err)
-	}
-	if err := two(t.Context(), 7); err != nil {
-		t.Errorf("a number that was released: %v", err)
-	}
-	// A lease takes another number than those that others have.
-	st := newStore(t, c, nil)
-	f := newFleet(t, st)
-	f.create()
-	for node := range int64(63) {
-		if err := c.Do(t.Context(), c.B().Sadd().Key("nodes").Member(strconv.FormatInt(node, 10)).Build()).Error(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n := f.open(lease.Options{Check: redisstore.Claim(c, "nodes")}).Status().Grant.Node; n != 63 {
-		t.Errorf("leased node %d, and only 63 was not claimed", n)
 	}
 }
 

@@ -1,0 +1,48 @@
+package fleet
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// OneLine starts generators with the one-line function of a store that programs share: in the namespace default, which it
+// makes, and in another one, which has to exist.
+func OneLine(t *testing.T, st lease.Store, door func(*lease.GeneratorOptions) (*snowfence.Generator, error)) {
+	t.Helper()
+	through := func(o *lease.GeneratorOptions) {
+		t.Helper()
+		g, err := door(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := g.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := g.Next(t.Context()); err != nil || b <= a {
+			t.Errorf("second ID %d after %d, error %v", b, a, err)
+		}
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	through(nil)
+	if ns, err := lease.ShowNamespace(t.Context(), st, "default"); err != nil || ns.Layout != snowfence.Default().String() {
+		t.Errorf("it made %+v, %v", ns, err)
+	}
+	orders := &lease.GeneratorOptions{Namespace: "orders"}
+	if _, err := door(orders); !errors.Is(err, lease.ErrNoNamespace) {
+		t.Fatalf("without a namespace: %v", err)
+	}
+	s, err := snowfence.NewScheme(snowfence.Sonyflake())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.CreateNamespace(t.Context(), st, "orders", s, nil); err != nil {
+		t.Fatal(err)
+	}
+	through(orders) // with the layout that it has
+}
