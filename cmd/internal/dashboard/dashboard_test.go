@@ -51,7 +51,7 @@ func newBench(t *testing.T, tokens ...server.Token) *bench {
 		return auth.Who(secret)
 	}
 	b := &bench{store: lease.NewMemory()}
-	st, latency := server.Measure(b.store)
+	st, latency := server.Observe(b.store, nil, nil)
 	b.service = server.New(lease.Group(st), server.Options{Label: "here"})
 	mux := http.NewServeMux()
 	b.d = Mount(mux, Config{Service: b.service, Who: who, Latency: latency, Version: "test"})

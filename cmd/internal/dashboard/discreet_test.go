@@ -55,7 +55,8 @@ func TestNothingSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	service := server.New(lease.Group(server.Discreet(st, nil)), server.Options{
+	observed, _ := server.Observe(st, nil, nil)
+	service := server.New(lease.Group(observed), server.Options{
 		Label: "here", TTL: time.Second, Keys: func(string) ([]*snowfence.Secret, error) { return []*snowfence.Secret{secret}, nil },
 	})
 	auth, err := server.NewAuth([]server.Token{{Name: "reader", SHA256: hash(token)}})

@@ -70,16 +70,16 @@ func Start(ctx context.Context, cfg Config, st lease.Store) (_ *Process, err err
 	if p.tokens, err = newTokens(&cfg); err != nil {
 		return nil, err
 	}
-	st = server.Discreet(st, cfg.Hide)
+	var trace server.Trace
 	if cfg.Tracing {
 		if p.tracing, err = startTracing(ctx, cfg.Version, cfg.Logger); err != nil {
 			return nil, err
 		}
-		st = p.tracing.store(st)
+		trace = p.tracing.roundTrip
 	}
-	measured, latency := server.Measure(st)
+	observed, latency := server.Observe(st, cfg.Hide, trace)
 	cfg.Service.Logger = cfg.Logger
-	p.service = server.New(lease.Group(measured), cfg.Service)
+	p.service = server.New(lease.Group(observed), cfg.Service)
 	p.stopping, p.endAll = context.WithCancel(context.WithoutCancel(ctx))
 	p.watching, p.endWatch = context.WithCancel(context.WithoutCancel(ctx))
 	p.verdict.Store(&verdict{errStarting})

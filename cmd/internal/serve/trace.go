@@ -8,7 +8,7 @@ import (
 
 	"connectrpc.com/connect"
 	"connectrpc.com/otelconnect"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/cmd/internal/server"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
@@ -100,13 +100,10 @@ func (s *statusWriter) WriteHeader(code int) {
 // Unwrap lets an [http.ResponseController] find what is below.
 func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// store returns a store whose calls are spans. It goes below lease.Group, where many callers share a call: the span is a root of its own then.
-func (t *tracing) store(st lease.Store) lease.Store {
-	return &tracedStore{st, t}
-}
-
-func (t *tracing) span(ctx context.Context, name string, n int) (context.Context, func(error)) {
-	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attribute.Int("snowfence.records", n)))
+// roundTrip makes a span of a round trip to the store. Many callers of a lease.Group share one: the
+// span is a root of its own then.
+func (t *tracing) roundTrip(ctx context.Context, o server.Op, records int) (context.Context, func(error)) {
+	ctx, span := t.tracer.Start(ctx, "store "+o.Name(), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attribute.Int("snowfence.records", records)))
 	return ctx, func(err error) {
 		if err != nil {
 			span.SetStatus(codes.Error, "") // its text may name hosts and users, and is in the log

@@ -1,12 +1,9 @@
 package server
 
 import (
-	"errors"
 	"math"
 	"testing"
 	"time"
-
-	"github.com/snowfence/snowfence/lease"
 )
 
 func TestLatencyBucketsHoldTheirDurations(t *testing.T) {
@@ -48,27 +45,4 @@ func TestLatencyQuantiles(t *testing.T) {
 	if q := c.Quantile(0.99); q < 50*time.Millisecond || q > 65*time.Millisecond {
 		t.Errorf("99th percentile %v", q)
 	}
-}
-
-// A lost swap is no failure.
-func TestMeasure(t *testing.T) {
-	st, l := Measure(lease.NewMemory())
-	key := lease.Key{Namespace: "a", Node: 1}
-	if err := st.Swap(t.Context(), []lease.Write{{New: lease.Record{Key: key, Nonce: "1"}}})[0]; err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Swap(t.Context(), []lease.Write{{New: lease.Record{Key: key, Nonce: "2"}}})[0]; !errors.Is(err, lease.ErrLost) {
-		t.Fatal(err)
-	}
-	if _, err := st.Get(t.Context(), []lease.Key{key}); err != nil {
-		t.Fatal(err)
-	}
-	if c := l.Counts(); c.N() != 3 {
-		t.Errorf("%d round trips", c.N())
-	}
-	l.Each(func(o Op, _ LatencyCounts, failed int64) {
-		if failed != 0 {
-			t.Errorf("%d of %s failed", failed, o.Name())
-		}
-	})
 }

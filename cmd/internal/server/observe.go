@@ -1,0 +1,102 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Trace is called before each round trip to a store, with how many records it is about; what it
+// returns is called after it.
+type Trace func(ctx context.Context, o Op, records int) (context.Context, func(error))
+
+// Observe returns a store whose round trips are counted and traced, and whose errors can be shown:
+// hide takes passwords out of their texts, and callers of a Service do not hear at all what a driver
+// says of a store that failed, which names hosts, users and databases (see Words). It goes below
+// everything else, so that nothing above has to think of it, and below lease.Group, so that what is
+// shared is counted once. A nil hide takes nothing out; a nil trace traces nothing.
+func Observe(st lease.Store, hide func(text string) string, trace Trace) (lease.Store, *StoreLatency) {
+	if hide == nil {
+		hide = func(text string) string { return text }
+	}
+	if trace == nil {
+		trace = func(ctx context.Context, _ Op, _ int) (context.Context, func(error)) { return ctx, func(error) {} }
+	}
+	s := &observed{st, hide, trace, new(StoreLatency)}
+	return s, s.latency
+}
+
+type observed struct {
+	lease.Store
+	hide    func(text string) string
+	trace   Trace
+	latency *StoreLatency
+}
+
+// observe makes a round trip.
+func observe[A any](ctx context.Context, s *observed, o Op, records int, ask func(context.Context) (A, error)) (A, error) {
+	began := time.Now()
+	ctx, end := s.trace(ctx, o, records)
+	answer, err := ask(ctx)
+	err = s.discreet(err)
+	end(err)
+	s.latency.add(o, began, err)
+	return answer, err
+}
+
+// Get implements [lease.Store].
+func (s *observed) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+	return observe(ctx, s, OpGet, len(keys), func(ctx context.Context) ([]lease.Record, error) { return s.Store.Get(ctx, keys) })
+}
+
+// List implements [lease.Store].
+func (s *observed) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
+	return observe(ctx, s, OpList, q.Limit, func(ctx context.Context) ([]lease.Record, error) { return s.Store.List(ctx, q) })
+}
+
+// Count implements [lease.Store].
+func (s *observed) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
+	return observe(ctx, s, OpCount, 0, func(ctx context.Context) (int64, error) { return s.Store.Count(ctx, namespace, first, last) })
+}
+
+// Swap implements [lease.Store]. A swap that was lost is an answer, no failure.
+func (s *observed) Swap(ctx context.Context, writes []lease.Write) []error {
+	errs, _ := observe(ctx, s, OpSwap, len(writes), func(ctx context.Context) (out []error, failed error) {
+		for _, err := range s.Store.Swap(ctx, writes) {
+			if err != nil && !errors.Is(err, lease.ErrLost) {
+				failed = err
+			}
+			out = append(out, s.discreet(err))
+		}
+		return out, failed
+	})
+	return errs
+}
+
+// Identity implements [lease.Store].
+func (s *observed) Identity(ctx context.Context, namespace string) (string, error) {
+	id, err := s.Store.Identity(ctx, namespace)
+	return id, s.discreet(err)
+}
+
+// Now implements [lease.Store].
+func (s *observed) Now(ctx context.Context) (time.Time, error) {
+	now, err := s.Store.Now(ctx)
+	return now, s.discreet(err)
+}
+
+// Pin implements [lease.Store].
+func (s *observed) Pin(ctx context.Context) (unpin func(), err error) {
+	unpin, err = s.Store.Pin(ctx)
+	return unpin, s.discreet(err)
+}
+
+// discreet returns what may be seen of an error of the store.
+func (s *observed) discreet(err error) error {
+	if err == nil || err == lease.ErrLost { // alone it says nothing, and it is frequent
+		return err
+	}
+	return &storeError{err, s.hide(err.Error()), KindOf(err) == Unavailable && !errors.Is(err, context.Canceled)}
+}

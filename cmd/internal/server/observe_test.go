@@ -1,0 +1,90 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/leasetest"
+)
+
+// What is observed is a store like the one below.
+func TestObservedStorePassesOn(t *testing.T) {
+	leasetest.Wrapper(t, func(st lease.Store) lease.Store {
+		observed, _ := Observe(st, nil, nil)
+		return observed
+	})
+}
+
+// brokenStore is a store that fails.
+type brokenStore struct{ lease.Store }
+
+var errBroken = errors.New("dialing db.example with hunter2: refused")
+
+func (brokenStore) Get(context.Context, []lease.Key) ([]lease.Record, error) { return nil, errBroken }
+
+func (brokenStore) List(context.Context, lease.Query) ([]lease.Record, error) { return nil, errBroken }
+
+func (brokenStore) Count(context.Context, string, int64, int64) (int64, error) { return 0, errBroken }
+
+func (brokenStore) Swap(context.Context, []lease.Write) []error {
+	return []error{lease.ErrLost, errBroken, nil}
+}
+
+// Each round trip is counted and traced by its name; a lost swap is no failure, and an error shows
+// no password.
+func TestObservedRoundTrips(t *testing.T) {
+	for _, broken := range []bool{false, true} {
+		var st lease.Store = lease.NewMemory()
+		if broken {
+			st = brokenStore{st}
+		}
+		var traced []string
+		st, l := Observe(st, func(text string) string { return strings.ReplaceAll(text, "hunter2", "…") },
+			func(ctx context.Context, o Op, records int) (context.Context, func(error)) {
+				return ctx, func(err error) {
+					traced = append(traced, fmt.Sprint(o.Name(), " ", records, " ", err != nil))
+				}
+			})
+		key := lease.Key{Namespace: "a", Node: 1}
+		write := func(old, nonce string) lease.Write {
+			return lease.Write{Old: old, New: lease.Record{Key: key, Nonce: nonce}}
+		}
+		check := func(err error) {
+			t.Helper()
+			if broken != errors.Is(err, errBroken) || broken && strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("broken %t: %v", broken, err)
+			}
+		}
+		if broken {
+			errs := st.Swap(t.Context(), make([]lease.Write, 3))
+			if len(errs) != 3 || errs[0] != lease.ErrLost || errs[2] != nil {
+				t.Errorf("%v", errs)
+			}
+			check(errs[1])
+		} else if errs := append(st.Swap(t.Context(), []lease.Write{write("", "1")}), st.Swap(t.Context(), []lease.Write{write("", "2")})...); errs[0] != nil || errs[1] != lease.ErrLost {
+			t.Errorf("%v", errs)
+		}
+		_, err := st.Get(t.Context(), []lease.Key{key, key})
+		check(err)
+		_, err = st.List(t.Context(), lease.Query{Limit: 5})
+		check(err)
+		_, err = st.Count(t.Context(), "a", 0, 5)
+		check(err)
+		want, good, bad := "[swap 1 false swap 1 false get 2 false list 5 false count 0 false]", int64(5), int64(0)
+		if broken {
+			want, good, bad = "[swap 3 true get 2 true list 5 true count 0 true]", 0, 4
+		}
+		if got := fmt.Sprint(traced); got != want {
+			t.Errorf("traced %s, want %s", got, want)
+		}
+		var failures int64
+		l.Each(func(_ Op, _ LatencyCounts, failed int64) { failures += failed })
+		if n := l.Counts().N(); n != good || failures != bad {
+			t.Errorf("%d round trips and %d failures, want %d and %d", n, failures, good, bad)
+		}
+	}
+}
