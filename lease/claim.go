@@ -63,6 +63,7 @@ type claim struct {
 	offers  *offers   // nodes for leases that are opened together; nil for one opened alone
 	slot    time.Time // when such a lease is renewed; zero for one opened alone
 	kept    atomic.Pointer[kept]
+	events  []Event // reported, and not announced yet
 }
 
 // hold is what the store is known to keep of ours.

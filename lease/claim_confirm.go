@@ -101,8 +101,7 @@ func (c *claim) judge(h *hold, stored []Record) {
 		if r.Nonce == "" || r.Revision < h.records[i].Revision {
 			c.suspect = &h.generation
 			c.remind(r.Key)
-			c.opts.Logger.Error("the store was rolled back", "namespace", c.name, "node", r.Node,
-				"revision", r.Revision, "acknowledged", h.records[i].Revision)
+			c.report(EventRolledBack, nil, "node", r.Node, "revision", r.Revision, "acknowledged", h.records[i].Revision)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func (c *claim) usable(ctx context.Context) (Namespace, error) {
 			}
 			continue
 		case id != ns.Identity:
-			c.opts.Logger.Error("the store is not the one the namespace was made in", "namespace", c.name, "was", ns.Identity, "is", id)
+			c.report(EventReplaced, nil, "was", ns.Identity, "is", id)
 			if err := c.raiseFloor(ctx, func(ns Namespace, id string) bool { return ns.Identity == id }); err != nil {
 				return Namespace{}, err
 			}
@@ -122,7 +122,7 @@ func (c *claim) raiseFloor(ctx context.Context, done func(ns Namespace, id strin
 		ns.Generation++
 		if _, err = ns.write(ctx, c.st); !errors.Is(err, ErrLost) {
 			if err == nil {
-				c.opts.Logger.Warn("floor raised", "namespace", c.name, "until", c.ticks.layout.TimeOf(ns.Floor))
+				c.report(EventFloorRaised, nil, "until", c.ticks.layout.TimeOf(ns.Floor))
 			}
 			return err
 		}

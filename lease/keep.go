@@ -160,7 +160,7 @@ func (l *Lease) heed(err error) error {
 		seal()
 	}
 	if had {
-		l.opts.Logger.Warn("lease lost", "namespace", l.name, "label", l.opts.Label, "cause", err)
+		l.claim.report(EventLost, err, "label", l.opts.Label)
 	}
 	return err
 }
@@ -197,7 +197,7 @@ func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
 	l.pace.failures++
 	l.tell()                                      // waiting callers learn of the trouble when they give up
 	if l.pace.failures&(l.pace.failures-1) == 0 { // the 1st, 2nd, 4th, …: an outage does not flood the log
-		l.opts.Logger.Warn("lease not renewed", "namespace", l.name, "label", l.opts.Label, "failures", l.pace.failures, "cause", err)
+		l.claim.report(EventLate, err, "label", l.opts.Label, "failures", l.pace.failures)
 	}
 	if fatal(err) {
 		l.end(fmt.Errorf("lease: namespace %q: %w: %w", l.name, ErrEnded, err))
@@ -256,4 +256,7 @@ func (l *Lease) lock(ctx context.Context) error {
 	return nil
 }
 
-func (l *Lease) unlock() { l.ops <- struct{}{} }
+func (l *Lease) unlock() {
+	l.claim.announce()
+	l.ops <- struct{}{}
+}

@@ -85,6 +85,7 @@ func open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, 
 	if err == nil {
 		g, err = c.first(ctx)
 	}
+	c.announce()
 	if err != nil {
 		l.unpin()
 		return nil, err

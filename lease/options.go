@@ -65,6 +65,11 @@ type Options struct {
 
 	// Logger is told what happens to the lease; nil means silence.
 	Logger *slog.Logger
+
+	// Events is called when there is trouble, soon after the log line. No lock is held then, and the
+	// generator is sealed before it hears of a loss. The lease does not wait for it: calls may
+	// overlap, and come after Close. Nil means that nobody is told.
+	Events func(Event)
 }
 
 // normal returns the options with their defaults, checked.

@@ -119,8 +119,8 @@ func (t Ticket) Release(ctx context.Context, st Store, s *snowfence.Scheme, used
 	return c.giveBack(ctx, used, used >= 0)
 }
 
-// ticketClaim returns a claim that nobody keeps. unpin ends it.
-func ticketClaim(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options) (_ *claim, unpin func(), _ error) {
+// ticketClaim returns a claim that nobody keeps. end ends it.
+func ticketClaim(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options) (_ *claim, end func(), _ error) {
 	if err := check(st, namespace, s); err != nil {
 		return nil, nil, err
 	}
@@ -128,11 +128,12 @@ func ticketClaim(ctx context.Context, st Store, namespace string, s *snowfence.S
 	if err != nil {
 		return nil, nil, err
 	}
-	unpin, err = pin(ctx, st, namespace)
+	unpin, err := pin(ctx, st, namespace)
 	if err != nil {
 		return nil, nil, err
 	}
-	return newClaim(newSetup(world.From(ctx), st, namespace, s, opts)), unpin, nil
+	c := newClaim(newSetup(world.From(ctx), st, namespace, s, opts))
+	return c, func() { unpin(); c.announce() }, nil
 }
 
 // resume returns the claim of a ticket. Its nonces begin with the attempt, if there is one.

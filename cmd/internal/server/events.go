@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/snowfence/snowfence/lease"
 )
 
 // Event is something that people who look after the service want to know.
@@ -22,6 +24,21 @@ type Events struct {
 	mu      sync.Mutex
 	list    []Event
 	watched map[chan Event]struct{}
+}
+
+// trouble makes an event of what happened to a lease.
+func (s *Service) trouble(e lease.Event) {
+	ev := Event{Kind: "store", Namespace: e.Namespace, Text: string(e.Kind)}
+	switch e.Kind {
+	case lease.EventLost:
+		ev.Kind = "lost"
+	case lease.EventLate:
+		ev.Kind = "late"
+	}
+	if e.Cause != nil {
+		ev.Text += ": " + Words(e.Cause) // people see events on the dashboard
+	}
+	s.Events.Add(ev)
 }
 
 func newEvents() *Events { return &Events{watched: map[chan Event]struct{}{}} }

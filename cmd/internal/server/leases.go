@@ -39,7 +39,7 @@ func (s *Service) Acquire(ctx context.Context, namespace string, o lease.Options
 	if o.Nodes > maxNodes {
 		return Granted{}, nil, kindError{Invalid, fmt.Errorf("%d nodes: ask for %d at most", o.Nodes, maxNodes)}
 	}
-	o.Time, o.Logger = s.anchored, s.opts.Logger
+	o.Time, o.Logger, o.Events = s.anchored, s.opts.Logger, s.trouble
 	return withSpace(ctx, s, namespace, func(ctx context.Context, sp *Space) (g Granted, err error) {
 		// What may be refused comes first: a node that nobody can use would stay taken until its end.
 		if g.Secrets, err = s.Secrets(sp); err != nil {
@@ -52,10 +52,15 @@ func (s *Service) Acquire(ctx context.Context, namespace string, o lease.Options
 	})
 }
 
+// tickets are the options of what is leased already.
+func (s *Service) tickets() *lease.Options {
+	return &lease.Options{Time: s.anchored, Logger: s.opts.Logger, Events: s.trouble}
+}
+
 // Renew renews what a ticket stands for.
 func (s *Service) Renew(ctx context.Context, t lease.Ticket, attempt string) (lease.Ticket, *Space, error) {
 	next, sp, err := withSpace(ctx, s, t.Namespace, func(ctx context.Context, sp *Space) (lease.Ticket, error) {
-		return t.Renew(ctx, s.store, sp.Scheme(), attempt, &lease.Options{Time: s.anchored, Logger: s.opts.Logger})
+		return t.Renew(ctx, s.store, sp.Scheme(), attempt, s.tickets())
 	})
 	if errors.Is(err, lease.ErrLost) {
 		s.Events.Add(Event{Kind: "lost", Namespace: t.Namespace, Text: fmt.Sprintf("node %d: %q lost its lease", t.Node, t.Label)})
@@ -66,7 +71,7 @@ func (s *Service) Renew(ctx context.Context, t lease.Ticket, attempt string) (le
 // Release gives back what a ticket stands for. A negative used means that all of the grant counts as used.
 func (s *Service) Release(ctx context.Context, t lease.Ticket, used int64) error {
 	_, _, err := withSpace(ctx, s, t.Namespace, func(ctx context.Context, sp *Space) (lease.Ticket, error) {
-		return t, t.Release(ctx, s.store, sp.Scheme(), used, &lease.Options{Time: s.anchored, Logger: s.opts.Logger})
+		return t, t.Release(ctx, s.store, sp.Scheme(), used, s.tickets())
 	})
 	return err
 }

@@ -97,7 +97,6 @@ func New(st lease.Store, o Options) *Service {
 	}
 	s := &Service{store: st, opts: o, now: time.Now, anchored: snowfence.Anchored(nil), all: map[string]*Space{}, Events: newEvents()}
 	s.holders = lease.Holders(s.store, nil)
-	s.opts.Logger = slog.New(telling{o.Logger.Handler(), s.Events})
 	s.ready.Store(&map[string]*Space{})
 	return s
 }

@@ -202,7 +202,9 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 // open leases a block of nodes.
 func (sp *Space) open(ctx context.Context, s *snowfence.Scheme, nodes int) (*lease.Lease, error) {
 	o := sp.service.opts
-	return lease.Open(ctx, sp.service.store, sp.Name, s, &lease.Options{TTL: o.TTL, Nodes: nodes, Label: o.Label, Logger: o.Logger})
+	return lease.Open(ctx, sp.service.store, sp.Name, s, &lease.Options{
+		TTL: o.TTL, Nodes: nodes, Label: o.Label, Logger: o.Logger, Events: sp.service.trouble,
+	})
 }
 
 // block returns how many of the nodes first to last a server leases for itself.

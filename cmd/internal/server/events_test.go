@@ -1,0 +1,82 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Trouble of leases is an event for people, who do not hear what a driver says of its store.
+func TestTroubleOfLeasesIsAnEvent(t *testing.T) {
+	s := New(lease.NewMemory(), Options{})
+	driver := &storeError{errors.New("dial tcp"), "dial tcp", true}
+	for kind, want := range map[lease.EventKind]Event{
+		lease.EventLost:        {Kind: "lost", Text: "lease lost: the store failed, and the server's log says how"},
+		lease.EventLate:        {Kind: "late", Text: "lease not renewed: the store failed, and the server's log says how"},
+		lease.EventRolledBack:  {Kind: "store", Text: string(lease.EventRolledBack)},
+		lease.EventReplaced:    {Kind: "store", Text: string(lease.EventReplaced)},
+		lease.EventFloorRaised: {Kind: "store", Text: string(lease.EventFloorRaised)},
+	} {
+		e := lease.Event{Kind: kind, Namespace: "orders"}
+		if want.Kind != "store" {
+			e.Cause = driver
+		}
+		s.trouble(e)
+		list, _, stop := s.Events.Watch()
+		stop()
+		got := list[len(list)-1]
+		if want.At, want.Namespace = got.At, "orders"; got != want {
+			t.Errorf("%s: %+v", kind, got)
+		}
+	}
+}
+
+// The server's own lease, and those of tickets, tell the events what happened in the store.
+func TestEventsHearOfLeases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(26 * 365 * 24 * time.Hour) // until the layout has begun
+		st := &another{slowStore: newStore(t, "n")}
+		s := newService(t, st, Options{})
+		hear := func(what string, want int) {
+			t.Helper()
+			synctest.Wait()
+			list, _, stop := s.Events.Watch()
+			defer stop()
+			n := 0
+			for _, e := range list {
+				if e.Kind == "store" && e.Namespace == "n" {
+					n++
+				}
+			}
+			if n != want {
+				t.Errorf("%s: %+v", what, list)
+			}
+		}
+		st.id = "another"
+		if _, _, err := s.Acquire(t.Context(), "n", lease.Options{Label: "holder", TTL: time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+		hear("a ticket", 2)
+		st.id = "a third"
+		sp, err := s.Space(t.Context(), "n")
+		if err == nil {
+			_, err = sp.Generator(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		hear("the server's own", 4)
+	})
+}
+
+// another is a store that may become another one.
+type another struct {
+	*slowStore
+	id string
+}
+
+func (a *another) Identity(context.Context, string) (string, error) { return a.id, nil }

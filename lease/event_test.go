@@ -1,0 +1,122 @@
+package lease
+
+import (
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// heard collects events, each of which calls hear first.
+func (g *stage) heard(hear func(e Event)) func() []EventKind {
+	var kinds []EventKind
+	turn := make(chan struct{}, 1) // calls may overlap
+	g.l.opts.Events = func(e Event) {
+		hear(e)
+		turn <- struct{}{}
+		kinds = append(kinds, e.Kind)
+		<-turn
+	}
+	return func() []EventKind {
+		synctest.Wait()
+		return kinds
+	}
+}
+
+// A callback hears of a loss after the seal, and may use the lease: no lock is held. One that takes
+// long keeps nobody from renewing. What was told once is not told again.
+func TestEventsOfALoss(t *testing.T) {
+	for name, c := range map[string]struct {
+		revision int64
+		want     []EventKind
+	}{
+		"another holder":           {9, []EventKind{EventLost}},
+		"a store that rolled back": {0, []EventKind{EventLost, EventRolledBack, EventFloorRaised}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := holding(t)
+			g.pace()
+			sealed, returned := false, make(chan struct{})
+			_, err := g.l.Bind(func() int64 { sealed = true; return 0 })
+			g.must(err)
+			kinds := g.heard(func(e Event) {
+				<-returned
+				if !sealed || e.Namespace != "n" || e.Label != "stage" || (e.Cause == nil) != (e.Kind != EventLost) {
+					t.Errorf("%s: sealed %t: %+v", name, sealed, e)
+				}
+				g.l.Status()
+				g.must(g.l.lock(t.Context()))
+				g.l.unlock()
+			})
+			g.handed()
+			g.c.held.unanswered["a write of ours"] = true
+			g.change(5, func(r *Record) { r.Nonce, r.Revision = "another", c.revision })
+			g.l.attend() // and not wait for the callback
+			close(returned)
+			if got := kinds(); !slices.Equal(got, c.want) {
+				t.Errorf("%s: %q", name, got)
+			}
+		})
+	}
+}
+
+// A renewal that fails again and again is told of the 1st, 2nd, 4th, … time.
+func TestEventsOfFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := holding(t)
+		g.pace()
+		kinds := g.heard(func(e Event) {
+			if e.Cause == nil {
+				t.Error("there is no cause")
+			}
+		})
+		g.st.onGet = func([]Key) error { return errSilent }
+		g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+		for range 5 {
+			g.l.attend()
+		}
+		if got := kinds(); !slices.Equal(got, []EventKind{EventLate, EventLate, EventLate}) {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// Whoever acquires in a restored store hears of it, with a lease or a ticket, and so does its log:
+// the store's own trouble as an error, what follows from it as a warning.
+func TestEventsOfAcquiring(t *testing.T) {
+	for name, acquire := range map[string]func(g *stage, o *Options) error{
+		"a lease": func(g *stage, o *Options) error {
+			l, err := Open(g.Context(), g.st, "n", g.c.scheme, o)
+			if err == nil {
+				err = l.Close()
+			}
+			return err
+		},
+		"a ticket": func(g *stage, o *Options) error {
+			_, err := Acquire(g.Context(), g.st, "n", g.c.scheme, o)
+			return err
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := holding(t)
+			g.st.id = "two"
+			kinds := g.heard(func(Event) {})
+			var log strings.Builder
+			o := g.l.opts
+			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			g.must(acquire(g, &o))
+			if got := kinds(); !slices.Equal(got, []EventKind{EventReplaced, EventFloorRaised}) {
+				t.Errorf("%s: %q", name, got)
+			}
+			for _, want := range []string{
+				`level=ERROR msg="the store is not the one the namespace was made in" namespace=n was=one is=two`,
+				`level=WARN msg="floor raised" namespace=n until=`,
+			} {
+				if !strings.Contains(log.String(), want) {
+					t.Errorf("%s: the log has no %s:\n%s", name, want, log.String())
+				}
+			}
+		})
+	}
+}
