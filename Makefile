@@ -115,21 +115,21 @@ model: ## search the Promela model of the lease rules completely, and with each 
 fuzz: ## fuzz every target for FUZZTIME (30s)
 	@scripts/fuzz.sh $(FUZZTIME)
 
-simulate: ## simulate fleets under faults for HOURS virtual hours (100) from SEED (1), print the row for docs/reliability.md
+simulate: ## simulate fleets under faults for HOURS virtual hours (100) from SEED (1), print the row for docs/prove/figures.md
 	@scripts/simulate.sh $(SEED) $(HOURS)
 
 lint: ## gofumpt (gofmt -s included), go vet, staticcheck, tidy go.mod files
 	@scripts/lint.sh "$(call tool,gofumpt)" "$(call tool,staticcheck)"
 
-bench: ## measure side by side with other libraries and servers, print the tables, write docs/benchmarks.md (PARTS: library server holders)
+bench: ## measure side by side with other libraries and servers, print the tables, write docs/prove/benchmarks.md (PARTS: library server holders)
 	@scripts/setup.sh $(PACKAGES) wrk
 	@PARTS="$(PARTS)" scripts/bench.sh
 
-scale: ## hold all 131,072 nodes of Randflake in each store (STORE: which), for 8 minutes in all, and print the tables for docs/reliability.md
+scale: ## hold all 131,072 nodes of Randflake in each store (STORE: which), for 8 minutes in all, and print the tables for docs/prove/figures.md
 	@scripts/setup.sh $(PACKAGES)
 	@scripts/scale.sh "$(STORE)"
 
-crowd: ## 10,000 idle connections, 1,000 slow clients and damaged requests on one server, and print the table for docs/reliability.md
+crowd: ## 10,000 idle connections, 1,000 slow clients and damaged requests on one server, and print the table for docs/prove/figures.md
 	@seen=$$(mktemp); ended=0; (cd test && go test ./load -run '^TestCrowd$$' -count=1 -timeout=20m -long -table "$$seen") || ended=$$?; cat "$$seen"; rm -f "$$seen"; exit $$ended
 
 web: ## build the page of the dashboard from its sources (needs Node.js)

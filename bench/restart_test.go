@@ -85,7 +85,7 @@ func TestRestartRepeats(t *testing.T) {
 	}
 }
 
-// TestYitterLosesWorker is why the notes in docs/benchmarks.md say that yitter's widest setting tells no nodes apart: it
+// TestYitterLosesWorker is why the notes in docs/prove/benchmarks.md say that yitter's widest setting tells no nodes apart: it
 // shifts the worker ID in 16 bits, which drops it as soon as it would stand above them.
 func TestYitterLosesWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

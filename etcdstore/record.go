@@ -52,7 +52,7 @@ func encode(r lease.Record, mark string) string {
 const fields = 14
 
 // remedy is what to do about a damaged record. A backup is older than the last renewal, so a restore alone is not safe.
-const remedy = "stop its programs, restore a backup, and wait the longest ttl and twice the skew before one starts (docs/operations.md, Backup)"
+const remedy = "stop its programs, restore a backup, and wait the longest ttl and twice the skew before one starts (docs/operate/operations.md, Backup)"
 
 // decode returns the record of a value, and the mark of the call that wrote it.
 func decode(k lease.Key, value []byte) (r lease.Record, mark string, err error) {

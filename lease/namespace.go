@@ -174,7 +174,7 @@ func decodeNamespace(r Record) (Namespace, error) {
 	ns := Namespace{Name: r.Namespace, Generation: r.Generation, record: r}
 	stored := storedNamespace{Namespace: &ns}
 	if err := json.Unmarshal([]byte(r.Data), &stored); err != nil {
-		return Namespace{}, fmt.Errorf("lease: the record of namespace %q is damaged: stop its programs, restore a backup, and wait the longest ttl and twice the skew before one starts (docs/operations.md, Backup): %w", r.Namespace, err)
+		return Namespace{}, fmt.Errorf("lease: the record of namespace %q is damaged: stop its programs, restore a backup, and wait the longest ttl and twice the skew before one starts (docs/operate/operations.md, Backup): %w", r.Namespace, err)
 	}
 	ns.ticketKey, ns.watched = stored.TicketKey, stored.Watched
 	return ns, nil

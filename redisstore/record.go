@@ -57,7 +57,7 @@ func encode(r lease.Record) string {
 }
 
 var errDamaged = errors.New("the record is damaged: " +
-	"stop its programs, restore a backup, and wait the longest ttl and twice the skew before one starts (docs/operations.md, Backup)")
+	"stop its programs, restore a backup, and wait the longest ttl and twice the skew before one starts (docs/operate/operations.md, Backup)")
 
 // decode is the inverse of encode.
 func decode(k lease.Key, s string) (r lease.Record, err error) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the benchmarks in rounds and makes docs/benchmarks.md of them: of the library beside others (bench/), of a server beside redis-server and bare
+# Runs the benchmarks in rounds and makes docs/prove/benchmarks.md of them: of the library beside others (bench/), of a server beside redis-server and bare
 # net/http (bench/served), and of many holders behind a server over each store (test/load).
 #
 # Each round measures every row once, so that a minute in which the machine was busy with something else touches all
@@ -49,5 +49,5 @@ for part in $parts; do
 	*) echo "bench: there is no part $part: library, server, holders" >&2 && exit 2 ;;
 	esac
 done
-(cd bench && go run ./table -o ../docs/benchmarks.md ../bin/bench.txt ../bin/served.txt ../bin/holders.txt)
-echo "make bench: wrote docs/benchmarks.md" >&2
+(cd bench && go run ./table -o ../docs/prove/benchmarks.md ../bin/bench.txt ../bin/served.txt ../bin/holders.txt)
+echo "make bench: wrote docs/prove/benchmarks.md" >&2

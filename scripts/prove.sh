@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # prove.sh PART...: runs the long verbs of the Makefile one after the other, each to its end even where one before it failed, and prints a row for
-# each. What a part printed is in bin/prove/PART.txt, and the rows are in bin/prove/README.md: the figures for docs/reliability.md.
+# each. What a part printed is in bin/prove/PART.txt, and the rows are in bin/prove/README.md: the figures for docs/prove/figures.md.
 set -euo pipefail
 
 [ $# -gt 0 ] || { echo "usage: prove.sh PART..." >&2 && exit 1; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# simulate.sh SEED HOURS: simulates fleets and prints the row for the table in docs/reliability.md.
+# simulate.sh SEED HOURS: simulates fleets and prints the row for the table in docs/prove/figures.md.
 set -euo pipefail
 begun=$SECONDS
 status=0

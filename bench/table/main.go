@@ -1,6 +1,6 @@
-// Table turns the output of the benchmarks into docs/benchmarks.md, and prints the table in it.
+// Table turns the output of the benchmarks into docs/prove/benchmarks.md, and prints the table in it.
 //
-//	table -o ../docs/benchmarks.md RAW SERVED HOLDERS
+//	table -o ../docs/prove/benchmarks.md RAW SERVED HOLDERS
 //
 // RAW is what go test -bench . wrote in several rounds, and go test -v for the restart tests, SERVED what bench/served wrote, and HOLDERS what the
 // benchmark of test/load did; see scripts/bench.sh. Every figure in the page comes from there: this program knows the names of the rows and the

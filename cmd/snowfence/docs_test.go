@@ -17,8 +17,14 @@ import (
 // pages returns the pages that people read, by path.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
-	paths, err := filepath.Glob("../../docs/*.md")
-	if err != nil || len(paths) < 5 {
+	var paths []string
+	err := filepath.WalkDir("../../docs", func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() && filepath.Ext(path) == ".md" {
+			paths = append(paths, path)
+		}
+		return err
+	})
+	if err != nil || len(paths) < 12 {
 		t.Fatalf("%d pages, %v", len(paths), err)
 	}
 	out := map[string]string{}
@@ -150,14 +156,14 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestDocumentedOperations looks for each command of docs/operations.md in the script that runs them.
+// TestDocumentedOperations looks for each command of docs/operate/operations.md in the script that runs them.
 func TestDocumentedOperations(t *testing.T) {
 	script, err := os.ReadFile("testdata/operations.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := 0
-	for line := range strings.Lines(pages(t)["../../docs/operations.md"]) {
+	for line := range strings.Lines(pages(t)["../../docs/operate/operations.md"]) {
 		command, ok := strings.CutPrefix(strings.TrimSpace(line), "snowfence ")
 		if !ok || !strings.HasPrefix(line, "    ") || strings.Contains(line, "/var/lib/snowfence/") { // TestUsersShareTheSystemStore has that one
 			continue

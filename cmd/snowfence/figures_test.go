@@ -68,7 +68,7 @@ func TestWaitingTimes(t *testing.T) {
 			}
 		}
 		for _, sentence := range regexp.MustCompile(`[.!|] `).Split(text, -1) {
-			if !waiting.MatchString(sentence) || strings.Contains(path, "reliability.md") {
+			if !waiting.MatchString(sentence) || strings.Contains(path, "prove/figures.md") {
 				continue // that page has what was measured with other times
 			}
 			for _, m := range figure.FindAllStringSubmatch(sentence, -1) {
@@ -116,9 +116,9 @@ func TestUnseenCases(t *testing.T) {
 	for name, text := range map[string]string{
 		"README":      read("../../README.md", "Four things no lease can see", "**Proof.**"),
 		"lease":       read("../../lease/doc.go", "# What no lease can see", "package lease"),
-		"design.md":   read("../../docs/design.md", "**What no lease can see is counted", "\n- **"),
+		"design.md":   read("../../docs/decide/design.md", "**What no lease can see is counted", "\n- **"),
 		"the help":    read("simulate.go", "Counted as unseen", "One seed is one run"),
-		"reliability": read("../../docs/reliability.md", "Not counted as violations", "\n\n"),
+		"reliability": read("../../docs/prove/figures.md", "Not counted as violations", "\n\n"),
 	} {
 		if n := len(item.FindAllString(text, -1)); n != want && name != "reliability" {
 			t.Errorf("%s has %d cases, and the simulation excuses %d", name, n, want)

@@ -11,9 +11,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The reference in docs/serve.md is that of the flags.
+// The reference in docs/operate/serve.md is that of the flags.
 func TestSettingsAreCurrent(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/serve.md")
+	doc, err := os.ReadFile("../../docs/operate/serve.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func TestSettingsAreCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(doc, want) {
-		t.Error("docs/serve.md has not the settings of the program: run go generate ./... in cmd")
+		t.Error("docs/operate/serve.md has not the settings of the program: run go generate ./... in cmd")
 	}
 	if _, err := withSettings([]byte("nothing"), (&program{}).serveCommand().Flags()); err == nil {
 		t.Error("a document without the marks is no error")
@@ -54,7 +54,7 @@ func TestFilesInDocuments(t *testing.T) {
 	if len(files) != 1 || !kinds["Deployment"] || !kinds["Service"] || !kinds["NetworkPolicy"] {
 		t.Fatalf("the manifests have %d files, and %v", len(files), kinds)
 	}
-	doc, err := os.ReadFile("../../docs/serve.md")
+	doc, err := os.ReadFile("../../docs/operate/serve.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestFilesInDocuments(t *testing.T) {
 		files = append(files, string(m[1]))
 	}
 	if len(files) < 2 {
-		t.Fatal("docs/serve.md shows no file")
+		t.Fatal("docs/operate/serve.md shows no file")
 	}
 	for _, text := range files {
 		path := t.TempDir() + "/serve.yaml"

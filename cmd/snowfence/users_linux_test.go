@@ -59,7 +59,7 @@ func newMachine(t *testing.T) *machine {
 // recipe returns the commands by which root makes the system-wide store, as people are told, for another folder and group.
 func recipe(t *testing.T, folder string) []string {
 	t.Helper()
-	page := pages(t)["../../docs/operations.md"]
+	page := pages(t)["../../docs/operate/operations.md"]
 	_, text, _ := strings.Cut(page, "    groupadd --system snowfence\n")
 	text, _, _ = strings.Cut("groupadd --system snowfence\n"+text, "\n\n")
 	lines := strings.Split(text, "\n")

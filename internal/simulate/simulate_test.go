@@ -14,7 +14,7 @@ var (
 	layout = flag.String("layout", "", "layout of all its runs; empty for one that each draws")
 )
 
-// TestNothingCollides is the simulation itself. What it ran with, for docs/reliability.md, is in its log.
+// TestNothingCollides is the simulation itself. What it ran with, for docs/prove/figures.md, is in its log.
 func TestNothingCollides(t *testing.T) {
 	hours := 75.0
 	if testing.Short() {

@@ -1,4 +1,4 @@
-// Package wordmodel checks the rules of the generator's word (docs/design.md) in a small model: every interleaving of a few actors, over
+// Package wordmodel checks the rules of the generator's word (docs/decide/design.md) in a small model: every interleaving of a few actors, over
 // ticks of two positions and a clock of three or four ticks, is visited, and in each state the promises of the generator are checked.
 //
 // The model repeats the structure of the real code, one step for each atomic operation, and steps are named after it:

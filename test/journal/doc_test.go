@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestDocumentedCode looks for each line of Go in docs/adding-a-store.md in the store and its tests.
+// TestDocumentedCode looks for each line of Go in docs/reference/adding-a-store.md in the store and its tests.
 func TestDocumentedCode(t *testing.T) {
 	var tested strings.Builder
 	for _, path := range []string{"journal.go", "journal_test.go", "../linear/journal_test.go", "../../lease/store.go"} {
@@ -18,7 +18,7 @@ func TestDocumentedCode(t *testing.T) {
 		}
 		tested.Write(b)
 	}
-	doc, err := os.ReadFile("../../docs/adding-a-store.md")
+	doc, err := os.ReadFile("../../docs/reference/adding-a-store.md")
 	if err != nil {
 		t.Fatal(err)
 	}

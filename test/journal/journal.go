@@ -1,7 +1,7 @@
 //go:build unix
 
 // Package journal is a small store of leases: records in memory, and a file to which each swap is added and synced before it counts. It is the example of
-// docs/adding-a-store.md, and serves one process at a time.
+// docs/reference/adding-a-store.md, and serves one process at a time.
 package journal
 
 import (

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestDocumentedCode looks for each line of Go in docs/kubernetes.md in the service and its tests.
+// TestDocumentedCode looks for each line of Go in docs/operate/kubernetes.md in the service and its tests.
 func TestDocumentedCode(t *testing.T) {
 	var tested strings.Builder
 	for _, path := range []string{"main.go", "nodes_test.go"} {
@@ -16,7 +16,7 @@ func TestDocumentedCode(t *testing.T) {
 		}
 		tested.Write(b)
 	}
-	doc, err := os.ReadFile("../../docs/kubernetes.md")
+	doc, err := os.ReadFile("../../docs/operate/kubernetes.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-// Command kubernetes is the service of docs/kubernetes.md: it leases a node, makes IDs, tells its probes how it is, and gives the node back on SIGTERM.
+// Command kubernetes is the service of docs/operate/kubernetes.md: it leases a node, makes IDs, tells its probes how it is, and gives the node back on SIGTERM.
 package main
 
 import (

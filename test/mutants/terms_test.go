@@ -22,7 +22,7 @@ var (
 	//go:embed sample.txt
 	sampleList string
 
-	table = flag.String("table", "", "with -long: a file for the row of docs/reliability.md")
+	table = flag.String("table", "", "with -long: a file for the row of docs/prove/figures.md")
 )
 
 // unfit are tests that do not run in a copy.

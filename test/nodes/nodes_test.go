@@ -1,4 +1,4 @@
-// Package nodes tests what docs/nodes.md says of node numbers.
+// Package nodes tests what docs/choose/nodes.md says of node numbers.
 package nodes
 
 import (
@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestDocumentedCode looks for each line of Go in docs/nodes.md among the examples and tests that are run.
+// TestDocumentedCode looks for each line of Go in docs/choose/nodes.md among the examples and tests that are run.
 func TestDocumentedCode(t *testing.T) {
 	var tested strings.Builder
 	for _, path := range []string{"../../example_nodes_test.go", "../../lease/example_nodes_test.go", "../../lease/example_test.go"} {
@@ -17,7 +17,7 @@ func TestDocumentedCode(t *testing.T) {
 		}
 		tested.Write(b)
 	}
-	doc, err := os.ReadFile("../../docs/nodes.md")
+	doc, err := os.ReadFile("../../docs/choose/nodes.md")
 	if err != nil {
 		t.Fatal(err)
 	}

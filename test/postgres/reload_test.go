@@ -349,7 +349,7 @@ func TestColdCopyUnderConnectedProgram(t *testing.T) {
 }
 
 // TestBaseBackupWithoutRecovery starts a base backup without recovery.signal, on the same timeline.
-// As docs/stores.md says, nothing in it shows that writes are gone: only a program that stayed
+// As docs/choose/stores.md says, nothing in it shows that writes are gone: only a program that stayed
 // connected remembers how far the log was.
 func TestBaseBackupWithoutRecovery(t *testing.T) {
 	t.Parallel()
@@ -377,7 +377,7 @@ func TestBaseBackupWithoutRecovery(t *testing.T) {
 			t.Fatalf("the backup has %s rows: the test shows nothing", n)
 		}
 		if id := s.opened(t); id != s.id {
-			t.Errorf("the backup is %s, no longer %s: docs/stores.md says that it cannot be noticed", id, s.id)
+			t.Errorf("the backup is %s, no longer %s: docs/choose/stores.md says that it cannot be noticed", id, s.id)
 		}
 	}
 	restore()
@@ -387,7 +387,7 @@ func TestBaseBackupWithoutRecovery(t *testing.T) {
 	}
 	s.once(t, id)
 
-	restore() // what docs/stores.md says to run instead of waiting
+	restore() // what docs/choose/stores.md says to run instead of waiting
 	p.SQL(t, s.name, "UPDATE snowfence_meta SET value = value")
 	if id := s.opened(t); id == s.id {
 		t.Errorf("after the UPDATE it is still %s", id)

@@ -114,7 +114,7 @@ func copyDir(t testing.TB, from, to string) {
 	}
 }
 
-// TestKeysPutBack puts copies of all keys back into a server that goes on. As docs/stores.md says,
+// TestKeysPutBack puts copies of all keys back into a server that goes on. As docs/choose/stores.md says,
 // nothing shows that: the records are old, and the identity is what it was, until the server is
 // started again.
 func TestKeysPutBack(t *testing.T) {
@@ -166,10 +166,10 @@ func TestKeysPutBack(t *testing.T) {
 			}
 			for _, st := range []*redisstore.Store{st, newStore(t, single(t, r), nil)} {
 				if id := identityOf(t, st); id != before {
-					t.Errorf("the identity was %s and is %s: docs/stores.md says that it cannot be noticed", before, id)
+					t.Errorf("the identity was %s and is %s: docs/choose/stores.md says that it cannot be noticed", before, id)
 				}
 			}
-			r.End(t) // what docs/stores.md says to do instead of waiting
+			r.End(t) // what docs/choose/stores.md says to do instead of waiting
 			r.Again(t)
 			if id := identityOf(t, newStore(t, single(t, r), nil)); id == before {
 				t.Errorf("after a restart the identity is still %s", id)
