@@ -517,6 +517,9 @@ func TestHoldersBoundTheLongestTTL(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := x.ask(time.Second); err != nil {
+		t.Fatal(err)
+	}
 	if n := x.read(lease.NamespaceNode).Revision - writes; n != 1 || x.namespace().LongestTTL != 61*time.Second {
 		t.Errorf("%d writes, and the longest ttl is %v", n, x.namespace().LongestTTL)
 	}
