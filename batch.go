@@ -5,12 +5,14 @@ import (
 	"time"
 )
 
-// batchSize is how many IDs an encrypted generator makes ahead at most: enough to spread the cost of a batch. Batches grow to it while they are used up
-// in their tick, and shrink when most of one is lost.
+// batchSize is how many IDs an encrypted generator makes ahead at most: enough to spread the cost
+// of a batch. Batches grow to it while they are used up in their tick, and shrink when most of one
+// is lost.
 const batchSize = 256
 
-// batch is a run of positions taken from the word, encrypted at once, since that is many times faster than one by one. It is used up only in the tick its
-// positions are of, so timestamps are those of the calls, and only while its grant is in use, so that a loss or Close ends it.
+// batch is a run of positions taken from the word, encrypted at once, since that is many times
+// faster than one by one. It is used up only in the tick its positions are of, so timestamps are
+// those of the calls, and only while its grant is in use, so that a loss or Close ends it.
 //
 // Invariant: each ID of a batch is given out at most once, by the add that moved next past it.
 type batch struct {
@@ -29,7 +31,7 @@ type batch struct {
 // tryBatch is the fast path of an encrypted scheme.
 func (g *Generator) tryBatch() (ID, bool) {
 	b := g.batch.Load()
-	if b == nil || g.cur.Load() != b.t || b.t.hold.gone.Load() {
+	if g.cur.Load() != b.t || b.t.hold.gone.Load() {
 		return g.newBatch(b)
 	}
 	if stalling {
@@ -65,25 +67,17 @@ func (b *batch) renew(g *Generator) bool {
 	return true
 }
 
-// newBatch makes the batch that follows old and takes its first ID. Without positions to be had now it reports false.
+// newBatch makes the batch that follows old and takes its first ID. Without positions to be had now
+// it reports false.
 func (g *Generator) newBatch(old *batch) (ID, bool) {
 	g.batchMu.Lock()
+	if g.batch.Load() != old {
+		g.batchMu.Unlock()
+		return g.tryBatch() // somebody else was here
+	}
 	defer g.batchMu.Unlock()
-	if b := g.batch.Load(); b != old {
-		// Somebody else was here. Its IDs are not looked at again by who came late: one more attempt with one position is as good.
-		if i := b.next.Add(1) - 1; i < b.count && g.cur.Load() == b.t && !b.t.hold.gone.Load() && b.renew(g) {
-			return b.ids[i], true
-		}
-	}
-	if old != nil {
-		switch lost := old.count - min(old.next.Load(), old.count); {
-		case lost == 0:
-			g.batchLen = min(2*g.batchLen, batchSize)
-		case lost > g.batchLen/2:
-			g.batchLen = max(g.batchLen/2, 1)
-		}
-	}
-	t, pos, count, _ := g.attempt(max(g.batchLen, 1))
+	size := resize(g.batchLen, old.count-min(old.next.Load(), old.count), batchSize)
+	t, pos, count, _ := g.attempt(size)
 	if count == 0 {
 		return 0, false
 	}
@@ -91,7 +85,19 @@ func (g *Generator) newBatch(old *batch) (ID, bool) {
 	b.sure.Store(g.clock.sureUntil(t.from + b.tick))
 	t.write(b.ids[:], pos, count)
 	b.next.Store(1)
-	g.batchLen = max(g.batchLen, 1)
+	g.batchLen = size
 	g.batch.Store(b)
 	return b.ids[0], true
+}
+
+// resize returns how many positions to take ahead after size, of which some were lost: more when
+// all were used in their tick, up to most, and fewer when more than half were not.
+func resize(size, lost, most uint64) uint64 {
+	switch {
+	case lost == 0:
+		return min(2*size, most)
+	case lost > size/2:
+		return size - size/2
+	}
+	return size
 }

@@ -70,7 +70,7 @@ func TestBlocksOfNodes(t *testing.T) {
 			t.Fatalf("%s %+v: Fill made %d: %v", c.spec, c.grant, n, err)
 		}
 		h := g.Local()
-		for {
+		for len(dst) <= len(ids) {
 			id, err := h.TryNext()
 			if err != nil {
 				break

@@ -6,26 +6,26 @@ import (
 )
 
 const (
-	// parked is the coarse tick of a track nobody keeps the time of. No block of a handle is of that tick or later.
+	// parked is the coarse tick of a track nobody keeps the time of. No block of a handle is of
+	// that tick or later.
 	parked = math.MaxInt64
 
-	// A coarse generator looks at the clock after each coarseSpan of time, and also after as many IDs as it made in the last one,
-	// so that timestamps stay close when the ticker gets no processor.
+	// A coarse generator looks at the clock after each coarseSpan of time, and also after as many
+	// IDs as it made in the last one, so that timestamps stay close when the ticker gets no
+	// processor.
 	coarseSpan = time.Millisecond
 	minQuota   = 64
 	maxQuota   = 1 << 17
 )
 
-// publishCoarse lets the fast path of a coarse generator know the time: up to which position it may go without another look at the clock.
-// before and after are the word before and after what the caller took.
+// publishCoarse lets the fast path of a coarse generator know the time: up to which position it may
+// go without another look at the clock. before and after are the word before and after what the
+// caller took.
 func (g *Generator) publishCoarse(t *track, tick int64, before, after, bound uint64) {
 	ns := g.clock.elapsed()
 	elapsed := max(ns-t.pubNs.Load(), 1)
-	made := int64(before) - int64(t.pubPos.Load())
-	quota := uint64(minQuota)
-	if made > 0 && made < math.MaxInt64/int64(coarseSpan) {
-		quota = min(max(uint64(made*int64(coarseSpan)/elapsed), minQuota), maxQuota)
-	}
+	made := min(max(int64(before)-int64(t.pubPos.Load()), 0), 1<<40) // times coarseSpan it fits 63 bits
+	quota := min(max(uint64(made*int64(coarseSpan)/elapsed), minQuota), maxQuota)
 	soft := t.soft.Load()
 	limit := min(bound, soft*t.span, after+quota)
 	if tick-t.from >= int64(soft) {
@@ -38,8 +38,9 @@ func (g *Generator) publishCoarse(t *track, tick int64, before, after, bound uin
 	if t.hold.gone.Load() {
 		t.halt() // it was sealed while we looked at the clock: handles must not take it for one that goes on
 	}
-	// After the limit, never before: a ticker that parks takes the limit back last, so either it undoes this one or this starts another.
-	if !g.ticking.Load() && g.ticking.CompareAndSwap(false, true) {
+	// After the limit, never before: a ticker that parks takes the limit back last, so either it
+	// undoes this one or this starts another.
+	if g.ticking.CompareAndSwap(false, true) {
 		g.world.Go(g.keepTime)
 	}
 }
@@ -48,42 +49,38 @@ func (g *Generator) publishCoarse(t *track, tick int64, before, after, bound uin
 func (g *Generator) keepTime() {
 	period := min(max(g.scheme.layout.Tick, coarseSpan), 10*coarseSpan)
 	next := g.world.Now()
-	var last *track
-	var lastPos uint64
+	var last uint64
 	for idle := 0; ; {
 		wait := next.Add(period).Sub(g.world.Now())
 		if wait < 0 {
 			wait = period // it got no processor for a while
 		}
 		next = g.world.Now().Add(wait)
-		if g.world.Wait(wait, g.life.Done()) == 0 {
-			return
-		}
+		g.world.Wait(wait, g.life.Done())
 		t := g.cur.Load()
 		if t.hold == nil {
-			return
+			return // closed
 		}
 		tick := g.clock.tick()
 		if stalling {
 			stall(afterTicker)
 		}
 		w := t.word.Load()
-		if t != last || w != lastPos {
+		if w != last {
 			idle = 0
 		} else if idle++; idle == 2 {
 			g.ticking.Store(false)
-			g.cur.Load().halt() // read after the store: whoever published on another track since then starts a new ticker
+			// Read after the store: who published on another track since then starts a new ticker.
+			g.cur.Load().halt()
 			return
 		}
 		now, bound := t.window(tick, g.lead, t.end.Load())
-		before := w
 		for w < now && !t.word.CompareAndSwap(w, now) {
 			w = t.word.Load()
 		}
-		w = max(w, now)
-		if w < sealed {
-			g.publishCoarse(t, tick, before, w, bound)
+		last = max(w, now)
+		if !t.hold.gone.Load() {
+			g.publishCoarse(t, tick, w, last, bound)
 		}
-		last, lastPos = t, w
 	}
 }

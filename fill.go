@@ -7,7 +7,7 @@ import "context"
 // says why there are no more.
 func (g *Generator) Fill(ctx context.Context, dst []ID) (n int, err error) {
 	for n < len(dst) {
-		t, pos, count, err := g.reserve(ctx, uint64(len(dst)-n))
+		t, pos, count, err := g.reserve(ctx, uint64(len(dst)-n), g.maxWait)
 		if err != nil {
 			return n, err
 		}

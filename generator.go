@@ -1,6 +1,7 @@
 package snowfence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,9 +43,9 @@ type Generator struct {
 	coarse bool
 	clock  clock
 
-	batch    atomic.Pointer[batch] // of an encrypted scheme: IDs made ahead
+	batch    atomic.Pointer[batch] // of an encrypted scheme: IDs made ahead; at first none, of no grant
 	batchMu  sync.Mutex            // held by who makes the next batch, never while waiting
-	batchLen uint64                // of the next batch; guarded by batchMu
+	batchLen uint64                // of the last batch; guarded by batchMu
 
 	scheme  *Scheme
 	fence   Fence
@@ -86,11 +87,8 @@ func New(c Config) (*Generator, error) {
 	case c.Lead > 1<<40:
 		return nil, fmt.Errorf("snowfence: Config.Lead is %d ticks, more than %d", c.Lead, int64(1)<<40)
 	}
-	if c.MaxWait == 0 {
-		c.MaxWait = time.Second
-	}
 	g := &Generator{
-		coarse: c.Coarse, fence: c.Fence, scheme: c.Fence.Scheme(), lead: c.Lead, maxWait: c.MaxWait,
+		coarse: c.Coarse, fence: c.Fence, scheme: c.Fence.Scheme(), lead: c.Lead, maxWait: cmp.Or(c.MaxWait, time.Second),
 		closed: &track{}, world: world.Real(),
 	}
 	if f, ok := c.Fence.(interface{ World() world.World }); ok { // a simulation
@@ -105,6 +103,8 @@ func New(c Config) (*Generator, error) {
 	switch {
 	case g.scheme.Encrypted():
 		g.mode = batched
+		g.batch.Store(&batch{t: &track{}})
+		g.batchLen = 1
 	case g.coarse:
 		g.mode = coarse
 	}
@@ -123,7 +123,7 @@ func New(c Config) (*Generator, error) {
 
 // first takes the first grant.
 func (g *Generator) first(wait time.Duration) error {
-	if wait < 0 {
+	if wait <= 0 {
 		wait = time.Second // a file has to be written before the first ID, whatever later calls wait for
 	}
 	ctx, cancel := g.world.WithTimeout(context.Background(), wait)
@@ -183,7 +183,7 @@ func (g *Generator) Next(ctx context.Context) (ID, error) {
 			return id, nil
 		}
 	}
-	t, pos, _, err := g.reserve(ctx, 1)
+	t, pos, _, err := g.reserve(ctx, 1, g.maxWait)
 	return t.idUnless(pos, err)
 }
 
@@ -204,7 +204,7 @@ func (g *Generator) TryNext() (ID, error) {
 			return id, nil
 		}
 	}
-	t, pos, _, err := g.reserveNow(1)
+	t, pos, _, err := g.reserve(context.Background(), 1, -1)
 	return t.idUnless(pos, err)
 }
 

@@ -6,20 +6,23 @@ import (
 	"time"
 )
 
-// maxBlock makes the share of a block's atomic step and clock reading in each ID small against the rest of the work.
+// maxBlock makes the share of a block's atomic step and clock reading in each ID small against the
+// rest of the work.
 const maxBlock = 1024
 
-// Local is a handle on a generator for one goroutine. It takes positions in blocks, so that goroutines do not meet on one word; the IDs of
-// one handle are increasing, those of several are unique but not in the order of the calls. It is not safe for concurrent use.
+// Local is a handle on a generator for one goroutine. It takes positions in blocks, so that
+// goroutines do not meet on one word; the IDs of one handle are increasing, those of several are
+// unique but not in the order of the calls. It is not safe for concurrent use.
 //
-// A handle drops what is left of its block when the tick moves on: with a handle per request instead of one per worker, sequence
-// numbers are lost. It needs no Close, and goes on over renewals and changes of the grant as the generator does.
+// A handle drops what is left of its block when the tick moves on: with a handle per request
+// instead of one per worker, sequence numbers are lost. It needs no Close, and goes on over
+// renewals and changes of the grant as the generator does.
 type Local struct {
 	id, step ID            // the ID given out last, and the distance to the next
 	last     ID            // of this piece; id when nothing is left
 	tick     int64         // of these IDs, after t.from
 	coarse   *atomic.Int64 // the tick a coarse generator keeps for t; always parked for an exact one
-	sure     int64         // of an exact one: while the clock has elapsed less, the tick is not over; 0 when that is not known
+	sure     int64         // of an exact one: while less time has elapsed, the tick is not over; 0: not known
 
 	g *Generator
 	t *track
@@ -28,7 +31,7 @@ type Local struct {
 	sealed []ID // of an encrypted scheme: the rest of the piece, encrypted; id is last then, so that Next comes here
 
 	pos, end uint64 // the rest of the block behind the piece
-	size     uint64 // of the next block
+	size     uint64 // of the last block, when there were enough
 
 	_ [64]byte // handles of different goroutines stay off each other's cache lines
 }
@@ -41,29 +44,20 @@ func (g *Generator) Local() *Local {
 // Next returns a new ID, as [Generator.Next] does.
 func (l *Local) Next(ctx context.Context) (ID, error) {
 	if l.id == l.last || l.coarse.Load() > l.tick {
-		return l.slow(ctx)
+		return l.slow(ctx, l.g.maxWait)
 	}
 	l.id += l.step
 	return l.id, nil
 }
 
-func (l *Local) slow(ctx context.Context) (ID, error) {
-	if l.some() && l.current() {
-		return l.take(), nil
-	}
-	if err := l.refill(func() (*track, uint64, uint64, error) { return l.g.reserve(ctx, l.size) }); err != nil {
-		return 0, err
-	}
-	return l.take(), nil
-}
-
 // TryNext returns a new ID, as [Generator.TryNext] does.
-func (l *Local) TryNext() (ID, error) {
-	if l.some() && l.current() {
-		return l.take(), nil
-	}
-	if err := l.refill(func() (*track, uint64, uint64, error) { return l.g.reserveNow(l.size) }); err != nil {
-		return 0, err
+func (l *Local) TryNext() (ID, error) { return l.slow(context.Background(), -1) }
+
+func (l *Local) slow(ctx context.Context, maxWait time.Duration) (ID, error) {
+	if !l.some() || !l.current() {
+		if err := l.refill(ctx, maxWait); err != nil {
+			return 0, err
+		}
 	}
 	return l.take(), nil
 }
@@ -81,41 +75,38 @@ func (l *Local) take() ID {
 	return l.id
 }
 
-// current reports whether the tick of the IDs in hand is not over. A coarse generator's tick is read from the grant the block is of:
-// when that was sealed, or nobody keeps the time, it says parked, which is later than any tick.
+// current reports whether the tick of the IDs in hand is not over. A coarse generator's tick is
+// read from the grant the block is of: when that was sealed, or nobody keeps the time, it says
+// parked, which is later than any tick.
 func (l *Local) current() bool {
-	if l.t.hold == nil || l.t.hold.gone.Load() {
+	if l.t.hold.gone.Load() {
 		return false // what is left is safe to use, but a closed generator should make nothing
 	}
 	if l.g.coarse {
 		return l.coarse.Load() <= l.tick
 	}
-	if l.sure != 0 {
-		return int64(time.Since(l.g.clock.base)) < l.sure
+	if l.sure != 0 && int64(time.Since(l.g.clock.base)) < l.sure {
+		return true
 	}
-	return l.g.clock.tick()-l.t.from <= l.tick
+	var tick int64
+	tick, l.sure = l.g.clock.read()
+	return tick-l.t.from <= l.tick
 }
 
-// refill sets the next piece, from the block in hand or from a new one. It is called with no ID left, or with old ones.
-func (l *Local) refill(reserve func() (*track, uint64, uint64, error)) error {
-	if !l.some() && l.pos < l.end {
+// refill sets the next piece, from the block in hand or from a new one. It is called with no ID
+// left, or with old ones.
+func (l *Local) refill(ctx context.Context, maxWait time.Duration) error {
+	if l.pos < l.end {
 		if l.next(); l.current() {
 			return nil
 		}
 	}
-	// The next block is larger when this one was used up in its tick, and smaller when most of it was lost.
-	if lost := uint64((l.last-l.id)/l.step) + uint64(len(l.sealed)) + l.end - l.pos; lost == 0 {
-		l.size = min(l.size*2, maxBlock)
-	} else if lost > l.size/2 {
-		l.size = max(l.size/2, 1)
-	}
-	l.id, l.sealed, l.pos, l.end = l.last, nil, 0, 0
-	t, pos, count, err := reserve()
+	size := resize(l.size, uint64((l.last-l.id)/l.step)+uint64(len(l.sealed))+l.end-l.pos, maxBlock)
+	t, pos, count, err := l.g.reserve(ctx, size, maxWait)
 	if err != nil {
 		return err
 	}
-	l.t, l.pos, l.end = t, pos, pos+count
-	l.coarse = &t.coarse
+	l.t, l.coarse, l.pos, l.end, l.size = t, &t.coarse, pos, pos+count, size
 	l.next()
 	return nil
 }

@@ -1,6 +1,7 @@
 package snowfence
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -111,7 +112,7 @@ func must[T any](v T, err error) T {
 
 // fillNow is Fill without waiting.
 func fillNow(g *Generator, dst []ID) (int, error) {
-	t, pos, count, err := g.reserveNow(uint64(len(dst)))
+	t, pos, count, err := g.reserve(context.Background(), uint64(len(dst)), -1)
 	if err != nil {
 		return 0, err
 	}

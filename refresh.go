@@ -18,8 +18,13 @@ type flight struct {
 	stop context.CancelFunc
 }
 
-// stopped reports whether the question was ended by somebody who could wait no longer, rather than answered. It is to be asked again then.
-func (f *flight) stopped() bool { return errors.Is(f.err, context.Canceled) }
+// refusal is why the fence gave nothing. It is nil where somebody ended the question who could wait no longer: ask again then.
+func (f *flight) refusal() error {
+	if errors.Is(f.err, context.Canceled) {
+		return nil
+	}
+	return f.err
+}
 
 // answered is what a fence said when it was stopped, without the stopping itself: the caller's own context did not end.
 func answered(err error) error {

@@ -6,72 +6,59 @@ import (
 	"time"
 )
 
-// reserve takes between 1 and n positions that follow each other, as many as there are now, and waits when there are none.
-func (g *Generator) reserve(ctx context.Context, n uint64) (t *track, pos, count uint64, err error) {
-	if g.maxWait < 0 {
-		return g.reserveNow(n)
-	}
+// reserve takes between 1 and n positions that follow each other, as many as there are now. When
+// there are none it waits, for maxWait at most; it does not wait where that is negative.
+func (g *Generator) reserve(
+	ctx context.Context, n uint64, maxWait time.Duration,
+) (t *track, pos, count uint64, err error) {
 	var start time.Time // of the waiting
 	for {
 		t, pos, count, why := g.attempt(n)
-		if count > 0 {
-			return t, pos, count, nil
+		if count > 0 || why.err != nil {
+			return t, pos, count, why.err
 		}
-		if why.err != nil {
-			return nil, 0, 0, why.err
-		}
-		if (why.ask || why.behind) && g.scheme.layout.Cipher == SPARX {
-			// Outside of its lease a Randflake generator refuses at once, as its authors ask.
-			if err := g.refuse(t, &why); err != nil {
-				return nil, 0, 0, err
+		// Outside of its lease a Randflake generator refuses at once, as its authors ask.
+		if maxWait < 0 || (why.ask || why.behind) && g.scheme.layout.Cipher == SPARX {
+			err := g.refuse(t, &why)
+			if err == nil {
+				continue
 			}
-			continue
+			return nil, 0, 0, err
 		}
 		if start.IsZero() {
 			start = g.world.Now()
 		}
-		cause, over := g.pause(ctx, t, &why, start.Add(g.maxWait))
-		if over && g.cur.Load() != g.closed {
-			if !why.ask {
-				why.wait = g.clock.until(why.need)
-			}
-			return nil, 0, 0, why.error(t, g.world.Now().Sub(start), cause)
+		cause, over := g.pause(ctx, t, &why, start.Add(maxWait))
+		if !over {
+			continue
 		}
+		if g.cur.Load() == g.closed { // whatever the fence says about its end
+			return nil, 0, 0, ErrClosed
+		}
+		if !why.ask {
+			why.wait = g.clock.until(why.need)
+		}
+		return nil, 0, 0, why.error(t, g.world.Now().Sub(start), cause)
 	}
 }
 
-// reserveNow is reserve without waiting.
-func (g *Generator) reserveNow(n uint64) (*track, uint64, uint64, error) {
-	for {
-		t, pos, count, why := g.attempt(n)
-		if count > 0 {
-			return t, pos, count, nil
-		}
-		if why.err != nil {
-			return nil, 0, 0, why.err
-		}
-		if err := g.refuse(t, &why); err != nil {
-			return nil, 0, 0, err
-		}
-	}
-}
-
-// refuse returns the error of a caller who does not wait, and nil if the fence held the next grant ready, so that another attempt may
-// succeed. The fence answers at once, and if it cannot, is asked in the background.
+// refuse returns the error of a caller who does not wait, and nil if the fence held the next grant
+// ready, so that another attempt may succeed. The fence answers at once, and if it cannot, is asked
+// in the background.
 func (g *Generator) refuse(t *track, why *obstacle) error {
-	if !why.ask {
-		return why.error(t, 0, nil)
-	}
-	f := g.ask(t, why.after)
-	select {
-	case <-f.done:
-		if f.err == nil {
-			return nil
+	var cause error
+	if why.ask {
+		f := g.ask(t, why.after)
+		select {
+		case <-f.done:
+			if f.err == nil {
+				return nil
+			}
+			cause = f.err
+		default:
 		}
-		return why.error(t, 0, f.err)
-	default:
-		return why.error(t, 0, nil)
 	}
+	return why.error(t, 0, cause)
 }
 
 // obstacle is why there is no position now.
@@ -85,20 +72,20 @@ type obstacle struct {
 }
 
 func (o *obstacle) error(t *track, waited time.Duration, cause error) error {
-	e := &WaitError{Reason: ErrExhausted, Node: -1, Waited: waited, Missing: o.wait, Behind: o.behind, Cause: cause}
+	reason := ErrExhausted
 	if o.ask {
-		e.Reason = ErrFenced
+		reason = ErrFenced
 	}
-	if t.hold != nil {
-		e.Node = t.hold.grant.Node
-	}
-	return e
+	node := t.hold.grant.Node
+	return &WaitError{Reason: reason, Node: node, Waited: waited, Missing: o.wait, Behind: o.behind, Cause: cause}
 }
 
-// lookAgain is how long a call waits for the clock at most before it looks at it again: the clock may have been set right.
+// lookAgain is how long a call waits for the clock at most before it looks at it again: the clock
+// may have been set right.
 const lookAgain = 50 * time.Millisecond
 
-// pause waits for what would remove the obstacle. It is over when waiting cannot help or took too long.
+// pause waits for what would remove the obstacle. It is over when waiting cannot help or took too
+// long.
 func (g *Generator) pause(ctx context.Context, t *track, why *obstacle, deadline time.Time) (cause error, over bool) {
 	var answer <-chan struct{}
 	wait := deadline.Sub(g.world.Now())
@@ -111,7 +98,10 @@ func (g *Generator) pause(ctx context.Context, t *track, why *obstacle, deadline
 	}
 	switch g.world.Wait(max(wait, 0), answer, g.life.Done(), ctx.Done()) {
 	case 0:
-		return f.err, f.err != nil && !f.stopped()
+		if f.refusal() == nil {
+			return nil, false
+		}
+		return f.err, true
 	case 1:
 		return nil, false // the next attempt says that it is closed
 	case 2:
@@ -126,11 +116,15 @@ func (g *Generator) pause(ctx context.Context, t *track, why *obstacle, deadline
 	// The fence knows why there is no grant, and says it when it is asked no longer.
 	f.stop()
 	g.world.Wait(-1, f.done)
-	return answered(f.err), f.err != nil
+	if f.err == nil {
+		return nil, false
+	}
+	return answered(f.err), true
 }
 
-// attempt takes up to n positions if any can be taken now. It reads the clock in both modes and does what try leaves to it: asking ahead
-// for the next grant, choosing a rollback value, letting the coarse mode know the time.
+// attempt takes up to n positions if any can be taken now. It reads the clock in both modes and
+// does what try leaves to it: asking ahead for the next grant, choosing a rollback value, letting
+// the coarse mode know the time.
 func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle) {
 	t = g.cur.Load()
 	if stalling {
@@ -145,38 +139,32 @@ func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle
 	}
 	end := t.end.Load()
 	now, bound := t.window(tick, g.lead, end)
-	if g.scheme.rollBits > 0 {
-		if g.switchRollback(t, tick, now, bound) {
-			return g.attempt(n)
-		}
+	if g.switchRollback(t, tick, now, bound) {
+		return g.attempt(n)
 	}
-	w := t.word.Load()
-	before := w
-	for count == 0 && (w < bound && now < bound) {
+	before := t.word.Load()
+	for w := before; ; w = t.word.Load() {
+		if pos = max(w, now); pos >= bound {
+			break
+		}
 		if stalling {
 			stall(afterWord)
 		}
-		if w < now {
-			if k := min(n, bound-now); t.word.CompareAndSwap(w, now+k) {
-				pos, count = now, k
-				break
-			}
-			w = t.word.Load()
-			continue
-		}
-		if n == 1 {
+		if n == 1 && w >= now {
 			if pos = t.word.Add(1) - 1; pos >= bound {
 				break // others were faster: this position is lost, and nobody else gets it
 			}
 			count = 1
 			break
 		}
-		// A batch takes by swap: an add would carry the word past the bound by a batch for each core.
-		if k := min(n, bound-w); t.word.CompareAndSwap(w, w+k) {
-			pos, count = w, k
-			break
+		// A batch takes by swap: an add would carry the word past the bound by a batch for each
+		// core.
+		k := min(n, bound-pos)
+		if !t.word.CompareAndSwap(w, pos+k) {
+			continue
 		}
-		w = t.word.Load()
+		count = k
+		break
 	}
 	if stalling {
 		stall(afterTake)
@@ -188,24 +176,25 @@ func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle
 	g.askAhead(t, tick, pos+count)
 	if g.coarse {
 		g.publishCoarse(t, tick, before, pos+count, bound)
-	} else if sure > 0 {
+	} else {
 		t.publish(tick, sure, bound)
 	}
 	return t, pos, count, obstacle{}
 }
 
-// publish opens the fast path of an exact generator for the rest of a tick. The word is at the start of that tick or above.
+// publish opens the fast path of an exact generator for the rest of a tick, unless that is not
+// known (0). The word is at the start of that tick or above.
 func (t *track) publish(tick, sure int64, bound uint64) {
 	soft := t.soft.Load()
-	if tick-t.from >= int64(soft) {
-		return // every call asks for the next grant
+	if sure == 0 || tick-t.from >= int64(soft) {
+		return // every call looks at the clock, or asks for the next grant
 	}
 	t.limit.Store(min(bound, soft*t.span))
 	t.sure.Store(sure)
 }
 
-// window returns the position at which the current tick starts, cut to the grant, and the position that may not be reached now:
-// min(until, now + lead + 1) × span.
+// window returns the position at which the current tick starts, cut to the grant, and the position
+// that may not be reached now: min(until, now + lead + 1) × span.
 func (t *track) window(tick, lead int64, end uint64) (now, bound uint64) {
 	rel := tick - t.from
 	until := int64(end / t.span)
@@ -228,5 +217,6 @@ func (g *Generator) obstacle(t *track, tick int64, now, end uint64) obstacle {
 		return obstacle{ask: true, after: after}
 	}
 	need := t.from + int64(next/t.span) - g.lead // the first tick at which next is inside the window
-	return obstacle{need: need, wait: max(g.clock.until(need), 20*time.Microsecond), behind: tick < t.from || need > tick+1}
+	wait := max(g.clock.until(need), 20*time.Microsecond)
+	return obstacle{need: need, wait: wait, behind: tick < t.from || need > tick+1}
 }

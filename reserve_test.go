@@ -29,7 +29,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// What is in the way of a position says what would remove it: a grant past a tick, or the clock at a tick.
+// What is in the way of a position says what would remove it: a grant past a tick, or the clock at
+// a tick.
 func TestObstacles(t *testing.T) {
 	const from, span, lead, until = 100, 16, 2, 130
 	s := testScheme(t, "time=10,node=3,seq=4,tick=1s,epoch=1999-01-01")
@@ -75,26 +76,90 @@ func TestObstacles(t *testing.T) {
 	}
 }
 
-// The fast path of a tick is open up to the soft bound, from which on every call asks for the next grant.
+// The fast path of a tick is open up to the soft bound, from which on every call asks for the next
+// grant.
 func TestPublish(t *testing.T) {
 	for _, c := range []struct {
 		tick  int64
+		sure  int64
 		bound uint64
 		limit uint64
 	}{
-		{100, 16, 16},
-		{118, 19 * 16, 19 * 16},
-		{119, 20 * 16, 20 * 16},
-		{119, 25 * 16, 20 * 16},
-		{120, 25 * 16, 7},
-		{125, 25 * 16, 7},
+		{100, 99, 16, 16},
+		{118, 99, 19 * 16, 19 * 16},
+		{119, 99, 20 * 16, 20 * 16},
+		{119, 99, 25 * 16, 20 * 16},
+		{120, 99, 25 * 16, 7},
+		{125, 99, 25 * 16, 7},
+		{100, 0, 16, 7}, // nobody knows how long the tick lasts
 	} {
 		tr := &track{from: 100, span: 16}
 		tr.soft.Store(20)
 		tr.limit.Store(7)
-		tr.publish(c.tick, 99, c.bound)
+		tr.publish(c.tick, c.sure, c.bound)
 		if tr.limit.Load() != c.limit || (tr.sure.Load() == 99) != (c.limit != 7) {
 			t.Errorf("%+v: limit %d, sure %d", c, tr.limit.Load(), tr.sure.Load())
+		}
+	}
+}
+
+// An attempt takes what follows the word, or what follows the start of the tick where the word is
+// behind: as much as it was asked for, and nothing at the bound or above. Whatever it takes it
+// tells those who ask ahead.
+func TestAttempt(t *testing.T) {
+	const span, until = 16, 30
+	s := testScheme(t, "time=41,node=3,seq=4,epoch=1999-01-01")
+	for _, c := range []struct {
+		word, n    uint64
+		tick, lead int64 // after the first one of the grant
+		pos, count uint64
+		ahead      bool // asked for the next grant
+	}{
+		{word: 0, n: 1, pos: 0, count: 1},
+		{word: 0, n: 5, pos: 0, count: 5},
+		{word: 3, n: 1, pos: 3, count: 1},
+		{word: 3, n: 5, pos: 3, count: 5},
+		{word: 13, n: 5, pos: 13, count: 3},
+		{word: 15, n: 1, pos: 15, count: 1},
+		{word: 15, n: 5, pos: 15, count: 1},
+		{word: 16, n: 1},
+		{word: 16, n: 5},
+		{word: 19, n: 1},
+		{word: 16, n: 5, lead: 1, pos: 16, count: 5},
+		{word: 3, n: 1, tick: 2, pos: 32, count: 1},
+		{word: 3, n: 5, tick: 2, pos: 32, count: 5},
+		{word: 3, n: 50, tick: 2, pos: 32, count: 16},
+		{word: 32, n: 5, tick: 2, pos: 32, count: 5},
+		{word: 3, n: 1, tick: until},
+		{word: 3, n: 5, tick: until},
+		{word: 0, n: 20*span - 1, lead: until, pos: 0, count: 20*span - 1},
+		{word: 0, n: 20 * span, lead: until, pos: 0, count: 20 * span, ahead: true},
+	} {
+		for _, coarse := range []bool{false, true} {
+			clock := newFakeClock()
+			from := s.Layout().TickOf(clock.wall)
+			f := newScript(s, Grant{Node: 1, From: from, Until: from + until})
+			g := newGenerator(t, Config{Fence: f, Time: clock.now, Lead: c.lead, Coarse: coarse, MaxWait: -1})
+			g.ticking.Store(true) // no ticker: nobody else moves the word
+			tr := g.cur.Load()
+			tr.word.Store(c.word)
+			clock.advance(time.Duration(c.tick) * time.Millisecond)
+			soft := tr.soft.Load()
+			_, pos, count, why := g.attempt(c.n)
+			end := c.word // of what is taken
+			if c.count > 0 {
+				end = c.pos + c.count
+			}
+			right := count == c.count && (count == 0 || pos == c.pos) && (count > 0) == (why == obstacle{})
+			if !right || tr.word.Load() != end {
+				t.Errorf("%+v: %d from %d, %+v, and the word is %d", c, count, pos, why, tr.word.Load())
+			}
+			if ahead := tr.soft.Load() != soft; ahead != c.ahead {
+				t.Errorf("%+v: asked ahead: %t", c, ahead)
+			}
+			if coarse && count > 0 && tr.pubPos.Load() != end {
+				t.Errorf("%+v: the ticker is told of %d", c, tr.pubPos.Load())
+			}
 		}
 	}
 }

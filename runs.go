@@ -41,7 +41,7 @@ func (g *Generator) Runs(ctx context.Context, dst []Run, n int64) ([]Run, error)
 		return dst, fmt.Errorf("snowfence: encrypted IDs come in no runs: use Fill")
 	}
 	for n > 0 {
-		t, pos, count, err := g.reserve(ctx, uint64(n))
+		t, pos, count, err := g.reserve(ctx, uint64(n), g.maxWait)
 		if err != nil {
 			return dst, err
 		}

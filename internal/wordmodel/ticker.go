@@ -1,7 +1,7 @@
 package wordmodel
 
-// keepTime is Generator.keepTime. Between its rounds it keeps the track and the word it saw in lt and lpos; a round that sees the same
-// again parks. calls is how many rounds it may make.
+// keepTime is Generator.keepTime. Between its rounds it keeps the word it left in lpos; a round
+// that sees the same again parks. calls is how many rounds it may make.
 func (m *model) keepTime(s *state, i int) bool {
 	p := &s.procs[i]
 	h := s.holdOf(p.t)
@@ -26,7 +26,7 @@ func (m *model) keepTime(s *state, i int) bool {
 			m.window(p, h.end)
 			m.moved(s, i)
 		}
-		if p.lend == 1 && p.t == p.lt && p.w == p.lpos {
+		if p.lend == 1 && p.w == p.lpos {
 			p.pc = parkTicking
 		}
 	case tickEnd:
@@ -56,7 +56,8 @@ func (m *model) keepTime(s *state, i int) bool {
 			p.pc = parkHalt
 		}
 	case parkTrack:
-		// The pointer is read after ticking was set: whoever publishes on another track later starts a new ticker.
+		// The pointer is read after ticking was set: whoever publishes on another track later
+		// starts a new ticker.
 		if s.cur == closedTrack {
 			m.parked(s, i)
 			return true
@@ -85,12 +86,12 @@ func (m *model) moved(s *state, i int) {
 // round ends a round.
 func (m *model) round(s *state, i int) {
 	p := &s.procs[i]
-	p.lt, p.lpos, p.lend = p.t, p.w, 1
+	p.lpos, p.lend = p.w, 1
 	m.end(s, i)
 }
 
 func (m *model) parked(s *state, i int) {
 	p := &s.procs[i]
-	p.lt, p.lpos, p.lend = 0, 0, 0
+	p.lpos, p.lend = 0, 0
 	m.end(s, i)
 }

@@ -25,12 +25,19 @@ var simulationMutants = []mutant{
 		old: `	tick, sure := g.clock.read()
 `, now: `	early := t.word.Load()
 	tick, sure := g.clock.read()
-`, more: []edit{{`	w := t.word.Load()
-	before := w
-`, `	w := early
-	before := w
-`}, {`if k := min(n, bound-now); t.word.CompareAndSwap(w, now+k) {`, `if k := min(n, bound-now); !t.hold.gone.Load() {
-				t.word.Store(now + k)`}}, seeds: 200,
+`, more: []edit{{`before := t.word.Load()`, `before := early`}, {`		if !t.word.CompareAndSwap(w, pos+k) {
+			continue
+		}
+`, `		if w >= now {
+			if !t.word.CompareAndSwap(w, pos+k) {
+				continue
+			}
+		} else if !t.hold.gone.Load() {
+			t.word.Store(pos + k)
+		} else {
+			continue
+		}
+`}}, seeds: 200,
 	},
 	{
 		rule: "word: it moves by add or by swap only", file: "reserve.go",
@@ -38,9 +45,7 @@ var simulationMutants = []mutant{
 	},
 	{
 		rule: "word: it never goes back", file: "reserve.go",
-		old: `		if w < now {
-			if k`, now: `		if w > now+t.span {
-			if k`, seeds: 200,
+		old: `if pos = max(w, now); pos >= bound {`, now: `if pos = now; pos >= bound {`, seeds: 200,
 	},
 	{
 		rule: "word: a step back takes a rollback value whose word is behind", file: "rollback.go",
@@ -57,11 +62,11 @@ var simulationMutants = []mutant{
 	},
 	{
 		rule: "word: handles drop their block with the grant", file: "local.go",
-		old: `l.t.hold == nil || l.t.hold.gone.Load()`, now: `l.t.hold == nil`, seeds: 200,
+		old: `if l.t.hold.gone.Load() {`, now: `if false {`, seeds: 200,
 	},
 	{
 		rule: "word: handles drop their block with the tick", file: "local.go",
-		old: `return l.g.clock.tick()-l.t.from <= l.tick`, now: `return true`, seeds: 200,
+		old: `return tick-l.t.from <= l.tick`, now: `return true`, seeds: 200,
 	},
 	{
 		rule: "word: one fence serves one generator", file: "lease/lease.go",

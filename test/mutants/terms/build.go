@@ -16,9 +16,23 @@ type Built struct {
 }
 
 // Packages are the folders whose tests are asked, the nearest first.
-var Packages = []string{".", "lease", simulation}
+var Packages = []string{".", stalled, "lease", simulation}
 
-const simulation = "internal/simulate"
+const (
+	simulation = "internal/simulate"
+
+	// stalled is not a folder: the root package's tests that stop goroutines between two atomic
+	// steps, which a build tag turns on.
+	stalled = "stalled"
+)
+
+// folderOf returns the folder of a package.
+func folderOf(pkg string) string {
+	if pkg == stalled {
+		return "."
+	}
+	return pkg
+}
 
 // Build compiles the tests of the packages with all mutants, in a folder.
 func Build(root, dir string, packages []string, found []Mutant, copies map[string][]byte) (*Built, error) {
@@ -46,7 +60,11 @@ func Build(root, dir string, packages []string, found []Mutant, copies map[strin
 		if err := b.folder(pkg); err != nil {
 			return nil, err
 		}
-		cmd := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s", "-overlay="+overlay, "-o", b.binary(pkg), "./"+pkg)
+		args := []string{"test", "-c", "-vet=off", "-ldflags=-s", "-overlay=" + overlay, "-o", b.binary(pkg)}
+		if pkg == stalled {
+			args = append(args, "-tags=snowfence_stall")
+		}
+		cmd := exec.Command("go", append(args, "./"+folderOf(pkg))...)
 		cmd.Dir = root
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("terms: compiling the mutants: %w\n%s", err, out)
@@ -68,10 +86,11 @@ func (b *Built) folder(pkg string) error {
 	if err := os.MkdirAll(b.work(pkg), 0o755); err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(filepath.Join(b.root, pkg))
+	from := filepath.Join(b.root, folderOf(pkg))
+	entries, err := os.ReadDir(from)
 	for _, e := range entries {
 		if err == nil {
-			err = os.Symlink(filepath.Join(b.root, pkg, e.Name()), filepath.Join(b.work(pkg), e.Name()))
+			err = os.Symlink(filepath.Join(from, e.Name()), filepath.Join(b.work(pkg), e.Name()))
 		}
 	}
 	return err

@@ -1,0 +1,215 @@
+package snowfence
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// counting makes a clock count how often it is read. Readings of the system's own clock in a fast
+// path do not count.
+func counting(c *clock) (readings *int) {
+	readings = new(int)
+	source := c.source
+	c.source = func() (time.Time, time.Duration) {
+		*readings++
+		if source == nil {
+			return time.Now(), time.Since(c.base)
+		}
+		return source()
+	}
+	return readings
+}
+
+// inTick is which tick after the first, and which number in it.
+func inTick(t *testing.T, s *Scheme, first int64, id ID, err error) (tick, seq int64) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := must(s.Decode(id))
+	return p.Tick - first, p.Sequence
+}
+
+// IDs made ahead are given out one after the other: none is left out while its tick lasts, and none
+// of a tick that is over.
+func TestBatchesLoseNothingInTheirTick(t *testing.T) {
+	for _, coarse := range []bool{false, true} {
+		for _, source := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				s, clock := testScheme(t, "time=40,node=2,seq=12,epoch=1999-01-01,cipher=sparx"), newStepped()
+				now := s.Layout().TickOf(time.Now())
+				f := newScript(s, Grant{Node: 1, From: now, Until: now + 90})
+				c := Config{Fence: f, Coarse: coarse}
+				if source {
+					c.Time = clock.now
+				}
+				g := newGenerator(t, c)
+				for i := range int64(1500) {
+					next := g.TryNext
+					if i%3 == 0 {
+						next = func() (ID, error) { return g.Next(t.Context()) }
+					}
+					id, err := next()
+					if tick, seq := inTick(t, s, now, id, err); tick != 0 || seq != i {
+						t.Fatalf("%+v: ID %d is number %d of tick %d", c, i, seq, tick)
+					}
+				}
+				if b := g.batch.Load(); b.next.Load() == b.count {
+					t.Fatal("the batch is used up: the test sees nothing")
+				}
+				time.Sleep(time.Millisecond)
+				synctest.Wait() // the ticker ran
+				id, err := g.TryNext()
+				if tick, seq := inTick(t, s, now, id, err); tick != 1 || seq != 0 {
+					t.Errorf("%+v: when a tick begins: number %d of tick %d", c, seq, tick)
+				}
+			})
+		}
+	}
+}
+
+// A batch ends with its grant, and with the rollback value that its generator goes on from.
+func TestBatchesEndWithTheirGrant(t *testing.T) {
+	s, clock := testScheme(t, "time=41,rollback=1,node=8,seq=13,cipher=sparx"), newFakeClock()
+	now := s.Layout().TickOf(clock.wall)
+	f := newScript(s, Grant{Node: 1, From: now - 9999, Until: now + 9999})
+	g := newGenerator(t, Config{Fence: f, Time: clock.now, MaxWait: -1})
+	take(t, g, 3)
+	clock.step(-time.Second)
+	if _, err := g.Fill(t.Context(), make([]ID, 1)); err != nil {
+		t.Fatal(err)
+	}
+	id, err := g.TryNext()
+	if tick, _ := inTick(t, s, now, id, err); tick != -1000 {
+		t.Errorf("after a step back of a second: tick %d", tick)
+	}
+	take(t, g, 4)
+	if b := g.batch.Load(); b.next.Load() == b.count {
+		t.Fatal("the batch is used up: the test sees nothing")
+	}
+	f.set(Grant{}, errTaken)
+	f.seal()
+	if id, err := g.TryNext(); !errors.Is(err, ErrFenced) {
+		t.Errorf("after the grant was lost: %d, %v", id, err)
+	}
+}
+
+// Batches grow while they are used up in their tick, and shrink when most of one is lost. A call
+// that finds nothing to take changes nothing.
+func TestBatchesHaveTheSizeThatFits(t *testing.T) {
+	s, clock := testScheme(t, "time=40,node=2,seq=10,cipher=sparx"), newFakeClock()
+	g := newGenerator(t, Config{Fence: Static(s, 1), Time: clock.now})
+	for _, c := range []struct {
+		used uint64 // of the batch in hand, before a pause of some ticks
+		want uint64 // how many the next one has
+	}{
+		{0, 2},
+		{2, 4},
+		{4, 8},
+		{4, 8},
+		{3, 4},
+		{4, 8},
+		{8, 16},
+		{16, 32},
+		{32, 64},
+		{64, 128},
+		{128, 256},
+		{256, 256},
+		{1, 128},
+	} {
+		b := g.batch.Load()
+		for b.next.Load() < c.used {
+			take(t, g, 1)
+		}
+		if c.used < b.count {
+			clock.advance(4 * time.Millisecond)
+		}
+		take(t, g, 1)
+		if b := g.batch.Load(); b.count != c.want || b.next.Load() != 1 {
+			t.Errorf("after %d that were used: %d IDs, %d used", c.used, b.count, b.next.Load())
+		}
+	}
+	for range 3 {
+		if _, err := takeAll(t, g, 1024); !errors.Is(err, ErrExhausted) || g.batchLen > 256 {
+			t.Errorf("%v; the last batch had %d", err, g.batchLen)
+		}
+	}
+	clock.advance(time.Millisecond)
+	take(t, g, 1)
+	before := g.batchLen
+	g.cur.Load().word.Add(2048) // the tick and the next one are used up by others
+	g.batch.Load().next.Store(before)
+	for range 5 {
+		if _, err := g.TryNext(); !errors.Is(err, ErrExhausted) || g.batchLen != before {
+			t.Errorf("%v; the last batch had %d, and now %d", err, before, g.batchLen)
+		}
+	}
+}
+
+// Who comes late for a new batch takes of the one that somebody else made.
+func TestBatchOfSomebodyElse(t *testing.T) {
+	s, clock := testScheme(t, "time=40,node=2,seq=21,cipher=sparx"), newFakeClock()
+	now := s.Layout().TickOf(clock.wall)
+	g := newGenerator(t, Config{Fence: newScript(s, Grant{Node: 1, From: now, Until: now + 9}), Time: clock.now})
+	old := g.batch.Load()
+	take(t, g, 3)
+	b := g.batch.Load()
+	id, ok := g.newBatch(old)
+	if _, seq := inTick(t, s, now, id, nil); !ok || seq != 3 || g.batch.Load() != b {
+		t.Errorf("number %d, %t", seq, ok)
+	}
+}
+
+// A batch is used without a look at the clock until its tick may be over, or the clock has to be
+// compared.
+func TestBatchesLookAtTheClockWhenTheyHaveTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := testScheme(t, "time=30,node=2,seq=21,tick=1h,epoch=1999-01-01,cipher=sparx")
+		g := newGenerator(t, Config{Fence: Static(s, 1)})
+		take(t, g, 63) // batches of 2, 4, 8, 16, 32, and the first of 64
+		looks := func(at string, n int, want bool) {
+			own := g.clock.source
+			readings := counting(&g.clock)
+			take(t, g, n)
+			if g.clock.source = own; *readings > 0 != want {
+				t.Errorf("%s the clock was read %d times", at, *readings)
+			}
+		}
+		looks("in a new batch", 9, false)
+		time.Sleep(syncEvery)
+		looks("when the clock has to be compared", 1, true)
+		take(t, g, 1)
+		looks("after that", 9, false)
+
+		coarse := newGenerator(t, Config{Fence: Static(s, 2), Coarse: true})
+		coarse.ticking.Store(true) // no ticker: nobody else reads the clock
+		take(t, coarse, 100)
+		tr := coarse.cur.Load()
+		g = coarse
+		looks("in the middle of a coarse batch", 9, false)
+		tr.halt()
+		looks("when nobody keeps the time", 1, true)
+	})
+}
+
+func TestResize(t *testing.T) {
+	for _, c := range [][4]uint64{ // size, lost, most, want
+		{1, 0, 256, 2},
+		{128, 0, 256, 256},
+		{200, 0, 256, 256},
+		{256, 0, 256, 256},
+		{256, 1, 256, 256},
+		{256, 128, 256, 256},
+		{256, 129, 256, 128},
+		{256, 255, 256, 128},
+		{3, 2, 256, 2},
+		{2, 1, 256, 2},
+		{1, 1, 256, 1},
+	} {
+		if got := resize(c[0], c[1], c[2]); got != c[3] {
+			t.Errorf("after %d of which %d were lost, at most %d: %d, want %d", c[0], c[1], c[2], got, c[3])
+		}
+	}
+}
