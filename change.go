@@ -31,11 +31,6 @@ type Era struct {
 	Until  time.Time // it stamped no tick that starts at this instant or later
 }
 
-// NodeRange is a half-open range of node numbers. The zero value means all nodes of the layout.
-type NodeRange struct {
-	From, Until int64
-}
-
 // Verdict is what [Change.Check] found.
 type Verdict struct {
 	// Collision is an ID that both sides can make, the lowest one as an unsigned number. With nil it is proven that there is none.

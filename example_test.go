@@ -106,3 +106,36 @@ func Example_shardKey() {
 	}
 	// Output: true true true true
 }
+
+// A state file that is damaged or gone begins anew, above all that the processes of its node can have made.
+func ExampleBeginStateFile() {
+	dir, made := os.MkdirTemp("", "")
+	if made != nil {
+		panic(made)
+	}
+	defer os.RemoveAll(dir)
+	scheme, made := snowfence.NewScheme(snowfence.Twitter())
+	if made != nil {
+		panic(made)
+	}
+	node, path := int64(7), filepath.Join(dir, "worker")
+	stopped, lead := time.Now().Add(-time.Minute), 2*time.Second
+
+	err := snowfence.BeginStateFile(path, scheme, node, stopped.Add(lead))
+	if err != nil {
+		panic(err)
+	}
+	fence, err := snowfence.StateFile(path, scheme, node)
+	if err != nil {
+		panic(err)
+	}
+	ids, err := snowfence.New(snowfence.Config{Fence: fence})
+	if err != nil {
+		panic(err)
+	}
+	defer ids.Close()
+
+	parts, err := scheme.Decode(snowfence.Must(ids.Next(context.Background())))
+	fmt.Println(parts.Node, parts.Time.After(stopped.Add(lead)), err)
+	// Output: 7 true <nil>
+}

@@ -6,15 +6,16 @@ import (
 	sonyflake2 "github.com/sony/sonyflake/v2"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/nodes"
 )
 
-// TestSonyflakeMachineID compares the machine number that Sonyflake takes by default, on the machine of the test, with NodeFromIPv4(16).
+// TestSonyflakeMachineID compares the machine number that Sonyflake takes by default, on the machine of the test, with nodes.FromIPv4(16).
 func TestSonyflakeMachineID(t *testing.T) {
 	s, err := snowfence.NewScheme(snowfence.Sonyflake())
 	if err != nil {
 		t.Fatal(err)
 	}
-	node, err := s.NodeFrom(t.Context(), snowfence.NodeFromIPv4(16))
+	node, err := nodes.Find(t.Context(), s, nodes.FromIPv4(16))
 	sf, theirErr := sonyflake2.New(sonyflake2.Settings{})
 	if err != nil || theirErr != nil {
 		if err == nil || theirErr == nil {

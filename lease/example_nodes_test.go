@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/nodes"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -23,7 +24,7 @@ func twitter() *snowfence.Scheme {
 // A number that two processes have derived: the second is refused, and told who has it.
 func ExampleOpen_guard() {
 	ctx, store, scheme := context.Background(), lease.NewMemory(), twitter()
-	node, err := scheme.NodeFrom(ctx, snowfence.NodeNumber(7)) // or NodeFromOrdinal, NodeFromIPv4, …
+	node, err := nodes.Find(ctx, scheme, nodes.Number(7)) // or nodes.FromOrdinal, nodes.FromIPv4, …
 	if err != nil {
 		panic(err)
 	}
@@ -48,7 +49,7 @@ func ExampleOpen_within() {
 	defer os.Unsetenv("ZONE")
 	ctx, store, scheme := context.Background(), lease.NewMemory(), twitter()
 
-	zone, err := snowfence.NodeFromEnv("ZONE").Number(ctx)
+	zone, err := nodes.FromEnv("ZONE").Number(ctx)
 	if err != nil {
 		panic(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/nodes"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestGuardedNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := lease.NewMemory(), thousand(t)
-		node, err := s.NodeFrom(t.Context(), snowfence.NodeNumber(7))
+		node, err := nodes.Find(t.Context(), s, nodes.Number(7))
 		if err != nil {
 			t.Fatal(err)
 		}

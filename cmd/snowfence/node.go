@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/nodes"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/spf13/pflag"
 )
@@ -70,7 +71,7 @@ func (f *nodeFlags) options(ctx context.Context, s *snowfence.Scheme, o *lease.O
 // parseNode reads a node number, or the numbers of its parts, each as it is or from where it is to be found. found tells the latter.
 func parseNode(ctx context.Context, s *snowfence.Scheme, text string) (node int64, found bool, err error) {
 	var parts []int64
-	var sources []snowfence.NodeSource
+	var sources []nodes.Source
 	for part := range strings.SplitSeq(text, ",") {
 		part = strings.TrimSpace(part)
 		src, err := nodeSource(part)
@@ -88,28 +89,28 @@ func parseNode(ctx context.Context, s *snowfence.Scheme, text string) (node int6
 		}
 		return node, false, nil
 	}
-	if node, err = s.NodeFrom(ctx, sources...); err != nil {
+	if node, err = nodes.Find(ctx, s, sources...); err != nil {
 		return 0, true, usagef("--node: %s", withoutPackage(err))
 	}
 	return node, true, nil
 }
 
 // nodeSource reads where a number is to be found.
-func nodeSource(text string) (snowfence.NodeSource, error) {
+func nodeSource(text string) (nodes.Source, error) {
 	kind, arg, _ := strings.Cut(text, ":")
 	switch {
 	case kind == "env" && arg != "":
-		return snowfence.NodeFromEnv(arg), nil
+		return nodes.FromEnv(arg), nil
 	case kind == "file" && arg != "":
-		return snowfence.NodeFromFile(arg), nil
+		return nodes.FromFile(arg), nil
 	case text == "ordinal":
-		return snowfence.NodeFromOrdinal(), nil
+		return nodes.FromOrdinal(), nil
 	case kind == "ipv4":
 		bits, err := strconv.Atoi(arg)
-		return snowfence.NodeFromIPv4(bits), err
+		return nodes.FromIPv4(bits), err
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	return snowfence.NodeNumber(n), err
+	return nodes.Number(n), err
 }
 
 // parseWithin reads a range of nodes, or numbers of the highest parts of the node.

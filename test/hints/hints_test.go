@@ -18,7 +18,7 @@ import (
 const root = "../.."
 
 // product are the folders whose texts people meet.
-var product = []string{".", "lease", "sqlstore", "etcdstore", "redisstore", "remote", "cmd"}
+var product = []string{".", "nodes", "lease", "sqlstore", "etcdstore", "redisstore", "remote", "cmd"}
 
 // others are folders in them whose texts are for developers.
 var others = []string{"leasetest", "rig", "libsnowfence"}

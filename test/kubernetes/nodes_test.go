@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/nodes"
 	"github.com/snowfence/snowfence/lease"
 )
 
 // byOrdinal leases the node of a StatefulSet's pod.
 func byOrdinal(ctx context.Context, st lease.Store, scheme *snowfence.Scheme, label string) (*lease.Lease, error) {
-	node, err := scheme.NodeFrom(ctx, snowfence.NodeFromOrdinal())
+	node, err := nodes.Find(ctx, scheme, nodes.FromOrdinal())
 	if err != nil {
 		return nil, err
 	}
@@ -20,7 +21,7 @@ func byOrdinal(ctx context.Context, st lease.Store, scheme *snowfence.Scheme, la
 
 // byZone leases a worker of the datacenter that the environment names.
 func byZone(ctx context.Context, st lease.Store, scheme *snowfence.Scheme, label string) (*lease.Lease, error) {
-	zone, err := snowfence.NodeFromEnv("DATACENTER").Number(ctx)
+	zone, err := nodes.FromEnv("DATACENTER").Number(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -49,9 +50,9 @@ func TestNumbers(t *testing.T) {
 	if parts := scheme.NodeParts(l.Status().Grant.Node); parts[0] != 3 {
 		t.Errorf("leased %v in datacenter 3", parts)
 	}
-	want, err := scheme.NodeFrom(ctx, snowfence.NodeFromOrdinal())
+	want, err := nodes.Find(ctx, scheme, nodes.FromOrdinal())
 	if err != nil { // this machine is no pod of a StatefulSet
-		if _, err := byOrdinal(ctx, st, scheme, "web"); !errors.Is(err, snowfence.ErrNoNode) {
+		if _, err := byOrdinal(ctx, st, scheme, "web"); !errors.Is(err, nodes.ErrNoNode) {
 			t.Errorf("a host name without an ordinal: %v", err)
 		}
 		return

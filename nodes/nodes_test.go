@@ -1,4 +1,4 @@
-package snowfence
+package nodes
 
 import (
 	"context"
@@ -8,11 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/snowfence/snowfence"
 )
 
-func twitterScheme(t *testing.T) *Scheme {
+func twitterScheme(t *testing.T) *snowfence.Scheme {
 	t.Helper()
-	s, err := NewScheme(Twitter())
+	s, err := snowfence.NewScheme(snowfence.Twitter())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,9 +22,9 @@ func twitterScheme(t *testing.T) *Scheme {
 }
 
 // wantNode asks a source for the whole node of a layout and compares the number, or what the error says.
-func wantNode(t *testing.T, s *Scheme, src NodeSource, want int64, says string) {
+func wantNode(t *testing.T, s *snowfence.Scheme, src Source, want int64, says string) {
 	t.Helper()
-	n, err := s.NodeFrom(t.Context(), src)
+	n, err := Find(t.Context(), s, src)
 	switch {
 	case says == "" && (err != nil || n != want):
 		t.Errorf("%s: got %d, %v, want %d", src, n, err, want)
@@ -31,8 +33,8 @@ func wantNode(t *testing.T, s *Scheme, src NodeSource, want int64, says string) 
 	}
 }
 
-func TestNodeFromEnv(t *testing.T) {
-	s, src := twitterScheme(t), NodeFromEnv("SNOWFENCE_TEST_WORKER")
+func TestFromEnv(t *testing.T) {
+	s, src := twitterScheme(t), FromEnv("SNOWFENCE_TEST_WORKER")
 	wantNode(t, s, src, 0, "it is not set: set it")
 	for text, c := range map[string]struct {
 		want int64
@@ -51,12 +53,12 @@ func TestNodeFromEnv(t *testing.T) {
 	}
 }
 
-func TestNodeFromFile(t *testing.T) {
+func TestFromFile(t *testing.T) {
 	s, dir := twitterScheme(t), t.TempDir()
 	path := filepath.Join(dir, "node")
-	src := NodeFromFile(path)
+	src := FromFile(path)
 	wantNode(t, s, src, 0, "it cannot be read")
-	wantNode(t, s, NodeFromFile(dir), 0, "it cannot be read")
+	wantNode(t, s, FromFile(dir), 0, "it cannot be read")
 	for text, c := range map[string]struct {
 		want int64
 		says string
@@ -74,7 +76,7 @@ func TestNodeFromFile(t *testing.T) {
 	}
 }
 
-func TestNodeFromOrdinal(t *testing.T) {
+func TestFromOrdinal(t *testing.T) {
 	s := twitterScheme(t)
 	for host, c := range map[string]struct {
 		want int64
@@ -109,8 +111,8 @@ func addresses(t *testing.T, texts ...string) func() ([]net.Addr, error) {
 	return func() ([]net.Addr, error) { return list, nil }
 }
 
-func TestNodeFromIPv4(t *testing.T) {
-	sony, err := NewScheme(Sonyflake())
+func TestFromIPv4(t *testing.T) {
+	sony, err := snowfence.NewScheme(snowfence.Sonyflake())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,44 +139,44 @@ func TestNodeFromIPv4(t *testing.T) {
 		wantNode(t, sony, ipv4Of(c.bits, addresses(t, c.addrs...)), c.want, c.says)
 	}
 	wantNode(t, sony, ipv4Of(16, func() ([]net.Addr, error) { return nil, errors.New("no network") }), 0, "no network")
-	wide, err := NewScheme(Layout{Fields: []Field{{FieldTime, 31}, {FieldNode, 32}}})
+	wide, err := snowfence.NewScheme(snowfence.Layout{Fields: []snowfence.Field{{Name: snowfence.FieldTime, Bits: 31}, {Name: snowfence.FieldNode, Bits: 32}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	wantNode(t, wide, ipv4Of(32, addresses(t, "192.168.1.2/24")), 192<<24|168<<16|1<<8|2, "")
 }
 
-func TestNodeFromParts(t *testing.T) {
+func TestFromParts(t *testing.T) {
 	s := twitterScheme(t)
-	fails := NodeFunc("the metadata service", func(context.Context) (int64, error) { return 0, context.DeadlineExceeded })
+	fails := Func("the metadata service", func(context.Context) (int64, error) { return 0, context.DeadlineExceeded })
 	for _, c := range []struct {
-		parts []NodeSource
+		parts []Source
 		want  int64
 		says  string
 	}{
-		{[]NodeSource{NodeNumber(3), NodeNumber(7)}, 3<<5 | 7, ""},
-		{[]NodeSource{NodeNumber(103)}, 103, ""},
-		{[]NodeSource{NodeNumber(31), NodeNumber(32)}, 0, "worker from number 32: no node number: it is 32, and worker has 5 bits, which hold 0 to 31"},
-		{[]NodeSource{NodeNumber(-1), NodeNumber(2)}, 0, "datacenter from number -1"},
-		{[]NodeSource{fails, NodeNumber(2)}, 0, "datacenter from the metadata service: no node number: context deadline exceeded"},
+		{[]Source{Number(3), Number(7)}, 3<<5 | 7, ""},
+		{[]Source{Number(103)}, 103, ""},
+		{[]Source{Number(31), Number(32)}, 0, "worker from number 32: no node number: it is 32, and worker has 5 bits, which hold 0 to 31"},
+		{[]Source{Number(-1), Number(2)}, 0, "datacenter from number -1"},
+		{[]Source{fails, Number(2)}, 0, "datacenter from the metadata service: no node number: context deadline exceeded"},
 		{nil, 0, "0 sources given; the node of the layout has the parts datacenter, worker"},
-		{[]NodeSource{{}, NodeNumber(2)}, 0, "the zero NodeSource"},
+		{[]Source{{}, Number(2)}, 0, "the zero nodes.Source"},
 	} {
-		n, err := s.NodeFrom(t.Context(), c.parts...)
+		n, err := Find(t.Context(), s, c.parts...)
 		if c.says == "" && (err != nil || n != c.want) || c.says != "" && (!errors.Is(err, ErrNoNode) || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%v: got %d, %v, want %d %q", c.parts, n, err, c.want, c.says)
 		}
 	}
-	if _, err := s.NodeFrom(t.Context(), fails); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := Find(t.Context(), s, fails); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("what the source said is lost: %v", err)
 	}
 }
 
-func TestNodeSourceNumber(t *testing.T) {
-	if n, err := NodeNumber(5000).Number(t.Context()); n != 5000 || err != nil {
+func TestSourceNumber(t *testing.T) {
+	if n, err := Number(5000).Number(t.Context()); n != 5000 || err != nil {
 		t.Errorf("got %d, %v", n, err)
 	}
-	for _, src := range []NodeSource{NodeNumber(-1), NodeFromEnv("SNOWFENCE_TEST_NOT_SET"), {}} {
+	for _, src := range []Source{Number(-1), FromEnv("SNOWFENCE_TEST_NOT_SET"), {}} {
 		if n, err := src.Number(t.Context()); !errors.Is(err, ErrNoNode) || !strings.Contains(err.Error(), src.String()) {
 			t.Errorf("%s: got %d, %v", src, n, err)
 		}
@@ -182,7 +184,7 @@ func TestNodeSourceNumber(t *testing.T) {
 }
 
 // The hook sees what the source found, once it is known to fit, and its word is last.
-func TestNodeSourceCheck(t *testing.T) {
+func TestSourceCheck(t *testing.T) {
 	s := twitterScheme(t)
 	errTaken := errors.New("taken by the other one")
 	var asked []int64
@@ -199,62 +201,15 @@ func TestNodeSourceCheck(t *testing.T) {
 		}
 		return nil
 	}
-	wantNode(t, s, NodeNumber(6).Check(hook), 6, "")
-	wantNode(t, s, NodeNumber(7).Check(hook), 0, "7 was refused: taken by the other one")
-	wantNode(t, s, NodeNumber(2000).Check(hook), 0, "it is 2000")
-	wantNode(t, s, NodeNumber(5).Check(even).Check(hook), 0, "5 was refused: odd")
-	wantNode(t, s, NodeNumber(7).Check(hook).Check(even), 0, "taken by")
+	wantNode(t, s, Number(6).Check(hook), 6, "")
+	wantNode(t, s, Number(7).Check(hook), 0, "7 was refused: taken by the other one")
+	wantNode(t, s, Number(2000).Check(hook), 0, "it is 2000")
+	wantNode(t, s, Number(5).Check(even).Check(hook), 0, "5 was refused: odd")
+	wantNode(t, s, Number(7).Check(hook).Check(even), 0, "taken by")
 	if len(asked) != 3 || asked[0] != 6 || asked[1] != 7 || asked[2] != 7 {
 		t.Errorf("the hook was asked about %v", asked)
 	}
-	if _, err := s.NodeFrom(t.Context(), NodeNumber(7).Check(hook)); !errors.Is(err, errTaken) {
+	if _, err := Find(t.Context(), s, Number(7).Check(hook)); !errors.Is(err, errTaken) {
 		t.Errorf("what the hook said is lost: %v", err)
-	}
-}
-
-func TestNodesWith(t *testing.T) {
-	parse := func(spec string) *Scheme {
-		l, err := ParseLayout(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := NewScheme(l)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	three := parse("time=41,region=2,datacenter=3,worker=5,seq=12")
-	for _, c := range []struct {
-		s     *Scheme
-		parts map[string]int64
-		want  NodeRange
-		says  string
-	}{
-		{twitterScheme(t), map[string]int64{"datacenter": 3}, NodeRange{96, 128}, ""},
-		{twitterScheme(t), map[string]int64{"datacenter": 31}, NodeRange{992, 1024}, ""},
-		{twitterScheme(t), map[string]int64{"datacenter": 0, "worker": 0}, NodeRange{0, 1}, ""},
-		{twitterScheme(t), nil, NodeRange{0, 1024}, ""},
-		{twitterScheme(t), map[string]int64{"datacenter": 32}, NodeRange{}, "datacenter 32; its 5 bits hold 0 to 31"},
-		{twitterScheme(t), map[string]int64{"worker": 3}, NodeRange{}, "the nodes with one worker are no range in the layout time=41,datacenter=5,worker=5"},
-		{twitterScheme(t), map[string]int64{"zone": 3}, NodeRange{}, "has no part zone"},
-		{three, map[string]int64{"region": 1}, NodeRange{256, 512}, ""},
-		{three, map[string]int64{"region": 1, "datacenter": 2}, NodeRange{320, 352}, ""},
-		{three, map[string]int64{"region": 1, "worker": 2}, NodeRange{}, "because datacenter stands above it"},
-		// Fields of other kinds may stand between the parts of the node.
-		{parse("time=41,datacenter=5,seq=12,worker=5"), map[string]int64{"datacenter": 3}, NodeRange{96, 128}, ""},
-		{parse("time=41,worker=5,datacenter=5,seq=12"), map[string]int64{"datacenter": 3}, NodeRange{}, "because worker stands above it: give worker too"},
-	} {
-		got, err := c.s.NodesWith(c.parts)
-		if c.says == "" && (err != nil || got != c.want) || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
-			t.Errorf("%v: got %v, %v, want %v %q", c.parts, got, err, c.want, c.says)
-		}
-		for n := got.From; err == nil && n < got.Until; n++ {
-			for i, f := range c.s.Layout().NodeParts() {
-				if v, ok := c.parts[f.Name]; ok && c.s.NodeParts(n)[i] != v {
-					t.Errorf("%v: node %d has %s %d", c.parts, n, f.Name, c.s.NodeParts(n)[i])
-				}
-			}
-		}
 	}
 }

@@ -6,6 +6,11 @@ import (
 	"slices"
 )
 
+// NodeRange is a half-open range of node numbers. The zero value means all nodes of the layout.
+type NodeRange struct {
+	From, Until int64
+}
+
 // NodesWith returns the nodes that have the given numbers in the named parts of the node: for Twitter's layout, {"datacenter": 3} is the
 // range of its 32 workers, for Options.Within of the package lease. They are a range only if the named parts are the highest of
 // the node; otherwise it is an error that names the part in the way. Without any part it is all nodes.

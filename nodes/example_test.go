@@ -1,4 +1,4 @@
-package snowfence_test
+package nodes_test
 
 import (
 	"context"
@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/nodes"
 )
 
 func twitter() *snowfence.Scheme {
@@ -20,7 +20,7 @@ func twitter() *snowfence.Scheme {
 }
 
 // A number that the environment gives, made safe over restarts by a state file.
-func ExampleNodeFromEnv() {
+func ExampleFromEnv() {
 	os.Setenv("WORKER", "7")
 	defer os.Unsetenv("WORKER")
 	dir, err := os.MkdirTemp("", "")
@@ -30,7 +30,7 @@ func ExampleNodeFromEnv() {
 	defer os.RemoveAll(dir)
 	ctx, scheme, path := context.Background(), twitter(), filepath.Join(dir, "worker")
 
-	node, err := scheme.NodeFrom(ctx, snowfence.NodeFromEnv("WORKER"))
+	node, err := nodes.Find(ctx, scheme, nodes.FromEnv("WORKER"))
 	if err != nil {
 		panic(err)
 	}
@@ -46,52 +46,23 @@ func ExampleNodeFromEnv() {
 
 	parts, err := scheme.Decode(snowfence.Must(ids.Next(ctx)))
 	fmt.Println(parts.Node, err)
-	_, err = scheme.NodeFrom(ctx, snowfence.NodeFromEnv("WORKRE"))
+	_, err = nodes.Find(ctx, scheme, nodes.FromEnv("WORKRE"))
 	fmt.Println(err)
 	// Output:
 	// 7 <nil>
-	// snowfence: node from environment variable WORKRE: no node number: it is not set: set it to a number that no other process has
-}
-
-// A state file that is damaged or gone begins anew, above all that the processes of its node can have made.
-func ExampleBeginStateFile() {
-	dir, made := os.MkdirTemp("", "")
-	if made != nil {
-		panic(made)
-	}
-	defer os.RemoveAll(dir)
-	scheme, node, path := twitter(), int64(7), filepath.Join(dir, "worker")
-	stopped, lead := time.Now().Add(-time.Minute), 2*time.Second
-
-	err := snowfence.BeginStateFile(path, scheme, node, stopped.Add(lead))
-	if err != nil {
-		panic(err)
-	}
-	fence, err := snowfence.StateFile(path, scheme, node)
-	if err != nil {
-		panic(err)
-	}
-	ids, err := snowfence.New(snowfence.Config{Fence: fence})
-	if err != nil {
-		panic(err)
-	}
-	defer ids.Close()
-
-	parts, err := scheme.Decode(snowfence.Must(ids.Next(context.Background())))
-	fmt.Println(parts.Node, parts.Time.After(stopped.Add(lead)), err)
-	// Output: 7 true <nil>
+	// nodes: node from environment variable WORKRE: no node number: it is not set: set it to a number that no other process has
 }
 
 // The datacenter from a file that the platform mounts, the worker from the pod's ordinal.
-func ExampleNodeFromOrdinal() {
+func ExampleFromOrdinal() {
 	ctx, scheme := context.Background(), twitter()
-	node, err := scheme.NodeFrom(ctx, snowfence.NodeFromFile("/etc/podinfo/zone"), snowfence.NodeFromOrdinal())
-	fmt.Println(node, errors.Is(err, snowfence.ErrNoNode))
+	node, err := nodes.Find(ctx, scheme, nodes.FromFile("/etc/podinfo/zone"), nodes.FromOrdinal())
+	fmt.Println(node, errors.Is(err, nodes.ErrNoNode))
 	// Output: 0 true
 }
 
 // Sonyflake's machine number, refused where a hook knows better.
-func ExampleNodeFromIPv4() {
+func ExampleFromIPv4() {
 	ctx := context.Background()
 	scheme, err := snowfence.NewScheme(snowfence.Sonyflake())
 	if err != nil {
@@ -99,18 +70,18 @@ func ExampleNodeFromIPv4() {
 	}
 	check := func(ctx context.Context, node int64) error { return errors.New("another machine has it") }
 
-	node, err := scheme.NodeFrom(ctx, snowfence.NodeFromIPv4(16).Check(check))
+	node, err := nodes.Find(ctx, scheme, nodes.FromIPv4(16).Check(check))
 	fmt.Println(node, err != nil)
 	// Output: 0 true
 }
 
 // The number of the datacenter from the cloud's metadata service.
-func ExampleNodeFunc() {
+func ExampleFunc() {
 	ctx, scheme := context.Background(), twitter()
 	askMetadata := func(context.Context) (int64, error) { return 3, nil } // an HTTP request, in a real program
 
-	zone := snowfence.NodeFunc("the metadata service", askMetadata)
-	node, err := scheme.NodeFrom(ctx, zone, snowfence.NodeNumber(7))
+	zone := nodes.Func("the metadata service", askMetadata)
+	node, err := nodes.Find(ctx, scheme, zone, nodes.Number(7))
 	fmt.Println(node, scheme.NodeParts(node), err)
 	// Output: 103 [3 7] <nil>
 }

@@ -1,4 +1,4 @@
-package snowfence
+package nodes
 
 import (
 	"context"
@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 )
 
-// NodeFromEnv finds the number in an environment variable, in decimal. It is for numbers that somebody gives out, one for each process: the number of a
+// FromEnv finds the number in an environment variable, in decimal. It is for numbers that somebody gives out, one for each process: the number of a
 // zone, the index of an indexed job (JOB_COMPLETION_INDEX), a template of a unit file. Nothing keeps two processes from being started
 // with one environment.
-func NodeFromEnv(name string) NodeSource {
-	return NodeFunc("environment variable "+name, func(context.Context) (int64, error) {
+func FromEnv(name string) Source {
+	return Func("environment variable "+name, func(context.Context) (int64, error) {
 		text, ok := os.LookupEnv(name)
 		switch {
 		case !ok:
@@ -25,10 +26,10 @@ func NodeFromEnv(name string) NodeSource {
 	})
 }
 
-// NodeFromFile finds the number in a file that holds nothing else, in decimal, with or without an end of line: one that an installer wrote, a mounted
+// FromFile finds the number in a file that holds nothing else, in decimal, with or without an end of line: one that an installer wrote, a mounted
 // ConfigMap, a label of the pod by the downward API. A file that is copied with the image of a machine gives its number to two.
-func NodeFromFile(path string) NodeSource {
-	return NodeFunc("file "+path, func(context.Context) (int64, error) {
+func FromFile(path string) Source {
+	return Func("file "+path, func(context.Context) (int64, error) {
 		data, err := readShort(path)
 		if err != nil {
 			return 0, fmt.Errorf("it cannot be read: %w", err)
@@ -60,20 +61,20 @@ func readShort(path string) ([]byte, error) {
 }
 
 func nodeNumber(text string) (int64, error) {
-	n, err := parseNumber(text)
-	if err != nil {
-		return 0, fmt.Errorf("it %w", err)
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("it is %.48q, not a whole number from 0 up", text)
 	}
 	return n, nil
 }
 
-// NodeFromOrdinal finds the number that a Kubernetes StatefulSet gives to each of its pods, which is the end of the host name: 7 of web-7. The pods of one
+// FromOrdinal finds the number that a Kubernetes StatefulSet gives to each of its pods, which is the end of the host name: 7 of web-7. The pods of one
 // StatefulSet never share an ordinal while all nodes of the cluster answer; one that is cut off may still run while its
 // successor starts (a forced deletion), two StatefulSets begin at 0 each, and outside of Kubernetes a name such as host-2 means nothing.
-func NodeFromOrdinal() NodeSource { return ordinalOf(os.Hostname) }
+func FromOrdinal() Source { return ordinalOf(os.Hostname) }
 
-func ordinalOf(hostname func() (string, error)) NodeSource {
-	return NodeFunc("the ordinal in the host name", func(context.Context) (int64, error) {
+func ordinalOf(hostname func() (string, error)) Source {
+	return Func("the ordinal in the host name", func(context.Context) (int64, error) {
 		host, err := hostname()
 		if err != nil {
 			return 0, fmt.Errorf("the host name cannot be read: %w", err)
@@ -90,24 +91,24 @@ func ordinal(host string) (int64, error) {
 	digits := label[i+1:]
 	switch {
 	case i < 1 || digits == "" || strings.Trim(digits, "0123456789") != "":
-		return 0, fmt.Errorf("host name %q has no ordinal: %s", shorten(host), remedy)
+		return 0, fmt.Errorf("host name %.48q has no ordinal: %s", host, remedy)
 	case len(digits) > 1 && digits[0] == '0':
-		return 0, fmt.Errorf("host name %q ends in %s, which no StatefulSet gives: ordinals have no leading zeros: %s", shorten(host), digits, remedy)
+		return 0, fmt.Errorf("host name %.48q ends in %s, which no StatefulSet gives: ordinals have no leading zeros: %s", host, digits, remedy)
 	}
 	return nodeNumber(digits)
 }
 
-// NodeFromIPv4 finds the number in the lowest bits, 1 to 32, of this machine's private IPv4 address. With 16 it is bit for bit the rule of Sonyflake 1.3 and
+// FromIPv4 finds the number in the lowest bits, 1 to 32, of this machine's private IPv4 address. With 16 it is bit for bit the rule of Sonyflake 1.3 and
 // 2: the first address, in the order in which the system lists those of its interfaces, that is not loopback and is private (10/8,
 // 172.16/12, 192.168/16) or link-local (169.254/16). Sonyflake up to 1.2 passes link-local ones over.
 //
 // It is for those who have such IDs already. Two machines have one number when their networks are larger than the bits (10.1.0.7 and
 // 10.2.0.7 with 16), when containers of two hosts sit behind bridges of the same range, and when an address is given to another machine; and so have all
-// processes of a machine. Add a [NodeSource.Check], and better, lease the number (Options.Guard of the package lease).
-func NodeFromIPv4(bits int) NodeSource { return ipv4Of(bits, net.InterfaceAddrs) }
+// processes of a machine. Add a [Source.Check], and better, lease the number (Options.Guard of the package lease).
+func FromIPv4(bits int) Source { return ipv4Of(bits, net.InterfaceAddrs) }
 
-func ipv4Of(bits int, addrs func() ([]net.Addr, error)) NodeSource {
-	return NodeFunc(fmt.Sprintf("the lowest %d bits of the private IPv4 address", bits), func(context.Context) (int64, error) {
+func ipv4Of(bits int, addrs func() ([]net.Addr, error)) Source {
+	return Func(fmt.Sprintf("the lowest %d bits of the private IPv4 address", bits), func(context.Context) (int64, error) {
 		if bits < 1 || bits > 32 {
 			return 0, errors.New("an address has 32 bits: take 1 to 32")
 		}
@@ -140,5 +141,5 @@ func privateIPv4(addrs func() ([]net.Addr, error)) (net.IP, error) {
 	if len(others) == 0 {
 		return nil, errors.New("this machine has no address but loopback: lease the node, or give a number by hand")
 	}
-	return nil, fmt.Errorf("none of its addresses (%s) is a private IPv4 address: lease the node, or give a number by hand", shorten(strings.Join(others, ", ")))
+	return nil, fmt.Errorf("none of its addresses (%.48s) is a private IPv4 address: lease the node, or give a number by hand", strings.Join(others, ", "))
 }

@@ -1,0 +1,119 @@
+// Package nodes finds a number for a process that has to know its node by itself: in the environment,
+// a file, its host name, its address, or with a function of the caller's.
+//
+//	node, err := nodes.Find(ctx, scheme, nodes.FromEnv("WORKER"))
+//
+// A source only finds a number. Whoever gives the numbers out has to know that nobody else has it,
+// unless the number is leased as well (Options.Node and Options.Guard of the package lease). That a
+// restart makes no ID twice is the work of a fence such as snowfence.StateFile.
+package nodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/snowfence/snowfence"
+)
+
+// Source is where a process finds its node number, or the number of one part of it such as its
+// datacenter. It is an immutable value for [Find].
+type Source struct {
+	name  string // for errors: "environment variable WORKER"
+	find  func(ctx context.Context) (int64, error)
+	check func(ctx context.Context, node int64) error
+}
+
+// ErrNoNode means that a [Source] has no number, or one that cannot be used; the text says what was found, where, and what to do.
+var ErrNoNode = errors.New("no node number")
+
+// Func is a source of the caller's own: the metadata service of a cloud, a row of a database. name says in errors what was asked.
+func Func(name string, find func(ctx context.Context) (int64, error)) Source {
+	return Source{name: name, find: find}
+}
+
+// Number is a number that is known already.
+func Number(n int64) Source {
+	return Func(fmt.Sprintf("number %d", n), func(context.Context) (int64, error) { return n, nil })
+}
+
+// Check returns the source with a hook that may refuse what it found, as CheckMachineID of Sonyflake does: an error refuses the number, and is wrapped in that
+// of Find. The hook is asked once for each call of Find, after hooks that were there before, and for a part of the node is given that part.
+// One for leases, which is asked about each node before it is leased, is Options.Check of the package lease; it has the same type.
+func (s Source) Check(check func(ctx context.Context, node int64) error) Source {
+	before := s.check
+	if before == nil {
+		s.check = check
+		return s
+	}
+	s.check = func(ctx context.Context, node int64) error {
+		if err := before(ctx, node); err != nil {
+			return err
+		}
+		return check(ctx, node)
+	}
+	return s
+}
+
+// String names the source.
+func (s Source) String() string { return s.name }
+
+// Find asks a source for each part of the node, from the highest field down, and joins them: for
+// Twitter's layout, Find(ctx, scheme, datacenter, worker). A single source for a layout with several
+// parts is asked for the whole node. Errors match [ErrNoNode], and what a source or its hook reported.
+func Find(ctx context.Context, s *snowfence.Scheme, sources ...Source) (int64, error) {
+	fields := s.Layout().NodeParts()
+	if len(sources) == 1 && len(fields) != 1 {
+		fields = []snowfence.Field{{Name: snowfence.FieldNode, Bits: s.Layout().Bits(snowfence.FieldNode)}}
+	}
+	if len(sources) != len(fields) {
+		names := make([]string, len(fields))
+		for i, f := range fields {
+			names[i] = f.Name
+		}
+		return 0, fmt.Errorf("nodes: %w: %d sources given; the node of the layout has the parts %s: "+
+			"give one for each, or one for the whole node", ErrNoNode, len(sources), strings.Join(names, ", "))
+	}
+	var node int64
+	for i, f := range fields {
+		n, err := sources[i].number(ctx, &f)
+		if err != nil {
+			return 0, fmt.Errorf("nodes: %s from %s: %w: %w", f.Name, sources[i].name, ErrNoNode, err)
+		}
+		node = node<<f.Bits | n
+	}
+	return node, nil
+}
+
+// Number asks the source alone, for example for the datacenter whose workers [snowfence.Scheme.NodesWith] names. Errors are as those of [Find].
+func (s Source) Number(ctx context.Context) (int64, error) {
+	n, err := s.number(ctx, nil)
+	if err != nil {
+		return 0, fmt.Errorf("nodes: %s: %w: %w", s.name, ErrNoNode, err)
+	}
+	return n, nil
+}
+
+// number asks the source, for a field if there is one.
+func (s Source) number(ctx context.Context, f *snowfence.Field) (int64, error) {
+	if s.find == nil {
+		return 0, errors.New("it is the zero nodes.Source: make one with nodes.FromEnv or one of its kind")
+	}
+	n, err := s.find(ctx)
+	switch {
+	case err != nil:
+		return 0, err
+	case n < 0:
+		return 0, fmt.Errorf("it is %d: numbers go from 0 up", n)
+	case f != nil && f.Bits < 63 && n>>f.Bits != 0:
+		return 0, fmt.Errorf("it is %d, and %s has %d bits, which hold 0 to %d: "+
+			"give a smaller one, or use a layout with more", n, f.Name, f.Bits, int64(1)<<f.Bits-1)
+	case s.check == nil:
+		return n, nil
+	}
+	if err := s.check(ctx, n); err != nil {
+		return 0, fmt.Errorf("%d was refused: %w", n, err)
+	}
+	return n, nil
+}
