@@ -34,9 +34,7 @@ func (g *Generator) tryBatch() (ID, bool) {
 	if g.cur.Load() != b.t || b.t.hold.gone.Load() {
 		return g.newBatch(b)
 	}
-	if stalling {
-		stall(afterTrack)
-	}
+	stall(afterTrack)
 	var over bool // whether the tick may be
 	if g.coarse {
 		over = b.t.coarse.Load() > b.tick
@@ -46,9 +44,7 @@ func (g *Generator) tryBatch() (ID, bool) {
 	if over && !b.renew(g) {
 		return g.newBatch(b)
 	}
-	if stalling {
-		stall(afterClock)
-	}
+	stall(afterClock)
 	if i := b.next.Add(1) - 1; i < b.count {
 		return b.ids[i], true
 	}

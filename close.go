@@ -86,9 +86,7 @@ func (g *Generator) stop() *hold {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.cur.Swap(g.closed) != g.closed {
-		if stalling {
-			stall(afterClose)
-		}
+		stall(afterClose)
 		g.held.seal()
 		g.end()
 	}

@@ -62,9 +62,7 @@ func (g *Generator) keepTime() {
 			return // closed
 		}
 		tick := g.clock.tick()
-		if stalling {
-			stall(afterTicker)
-		}
+		stall(afterTicker)
 		w := t.word.Load()
 		if w != last {
 			idle = 0

@@ -221,26 +221,18 @@ func (t *track) idUnless(pos uint64, err error) (ID, error) {
 // an end of its own track that was read before. The clock decides where the word moves to, never who owns a position.
 func (g *Generator) tryExact() (ID, bool) {
 	t := g.cur.Load()
-	if stalling {
-		stall(afterTrack)
-	}
+	stall(afterTrack)
 	if int64(time.Since(g.clock.base)) >= t.sure.Load() {
 		return 0, false
 	}
-	if stalling {
-		stall(afterClock)
-	}
+	stall(afterClock)
 	limit := t.limit.Load()
 	if t.word.Load() >= limit { // cheap beside the clock, and the last position of a tick costs none of the next
 		return 0, false
 	}
-	if stalling {
-		stall(afterLimit)
-	}
+	stall(afterLimit)
 	pos := t.word.Add(1) - 1
-	if stalling {
-		stall(afterTake)
-	}
+	stall(afterTake)
 	if pos >= limit {
 		return 0, false
 	}
@@ -252,20 +244,14 @@ func (g *Generator) tryExact() (ID, bool) {
 
 func (g *Generator) tryCoarse() (ID, bool) {
 	t := g.cur.Load()
-	if stalling {
-		stall(afterTrack)
-	}
+	stall(afterTrack)
 	limit := t.limit.Load()
 	if limit == 0 {
 		return 0, false
 	}
-	if stalling {
-		stall(afterLimit)
-	}
+	stall(afterLimit)
 	pos := t.word.Add(1) - 1
-	if stalling {
-		stall(afterTake)
-	}
+	stall(afterTake)
 	if pos >= limit {
 		return 0, false
 	}

@@ -103,9 +103,7 @@ func (g *Generator) fetch(t *track, after int64, get func() (Grant, error)) erro
 		if gr.Until <= after {
 			return fmt.Errorf("the fence granted node %d up to tick %d, not past %d", gr.Node, gr.Until, after)
 		}
-		if stalling {
-			stall(beforeSeal)
-		}
+		stall(beforeSeal)
 		again, err := g.install(gr, revoked)
 		if err != nil && !t.hold.renewedBy(gr) {
 			// A new grant that cannot be used. What renews the present one is given back with it, by Close.
@@ -144,9 +142,7 @@ func (g *Generator) install(gr Grant, revoked int64) (again bool, err error) {
 		return false, err
 	}
 	old.seal()
-	if stalling {
-		stall(afterSeal)
-	}
+	stall(afterSeal)
 	g.held = h
 	for {
 		if g.cur.CompareAndSwap(t, h.tracks[0]) {

@@ -127,16 +127,12 @@ func (g *Generator) pause(ctx context.Context, t *track, why *obstacle, deadline
 // the coarse mode know the time.
 func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle) {
 	t = g.cur.Load()
-	if stalling {
-		stall(afterTrack)
-	}
+	stall(afterTrack)
 	if t.hold == nil {
 		return t, 0, 0, obstacle{err: ErrClosed}
 	}
 	tick, sure := g.clock.read()
-	if stalling {
-		stall(afterClock)
-	}
+	stall(afterClock)
 	end := t.end.Load()
 	now, bound := t.window(tick, g.lead, end)
 	if g.switchRollback(t, tick, now, bound) {
@@ -147,9 +143,7 @@ func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle
 		if pos = max(w, now); pos >= bound {
 			break
 		}
-		if stalling {
-			stall(afterWord)
-		}
+		stall(afterWord)
 		if n == 1 && w >= now {
 			if pos = t.word.Add(1) - 1; pos >= bound {
 				break // others were faster: this position is lost, and nobody else gets it
@@ -166,9 +160,7 @@ func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle
 		count = k
 		break
 	}
-	if stalling {
-		stall(afterTake)
-	}
+	stall(afterTake)
 	if count == 0 {
 		t.halt() // or whoever tries again and again without waiting carries the word away
 		return t, 0, 0, g.obstacle(t, tick, now, end)
