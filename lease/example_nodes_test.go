@@ -111,7 +111,7 @@ func ExampleWidenNamespace() {
 	fmt.Println(ns.First, ns.Last, err)
 	// … all processes lease by now, and the last one with a number of its own has stopped:
 	stopped := time.Now()
-	ns, err = lease.WidenNamespace(ctx, store, "orders", 0, 63, stopped.Add(time.Second), time.Now())
+	ns, err = lease.WidenNamespace(ctx, store, "orders", snowfence.NodeRange{Until: 64}, stopped.Add(time.Second))
 	fmt.Println(ns.First, ns.Last, err)
 	// Output:
 	// 30 63 <nil>

@@ -65,7 +65,7 @@ func TestHints(t *testing.T) {
 		}
 		_, err = open(&lease.Options{Within: snowfence.NodeRange{From: 2, Until: 4}})
 		says(err, "as Options.Within asks: make more leasable, or ask for others")
-		if _, err := lease.WidenNamespace(t.Context(), st, "orders", 1, 3, time.Now(), time.Now()); err != nil {
+		if _, err := lease.WidenNamespace(t.Context(), st, "orders", snowfence.NodeRange{From: 1, Until: 4}, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		works(open(&lease.Options{Within: snowfence.NodeRange{From: 2, Until: 4}}))

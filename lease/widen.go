@@ -6,20 +6,23 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
 )
 
 // maxWiden is how far ahead of now the end of numbers given by hand may be said to be: a slip of the keyboard must not stop a namespace for years.
 const maxWiden = time.Hour
 
-// WidenNamespace makes more nodes leasable: first to last, which must include all that are leasable already. It is the last step from numbers given by hand
-// to leased ones, when no process uses the numbers of its own accord any more. Leases that are held go on.
+// WidenNamespace makes more nodes leasable: a range that includes all that are leasable already. It is
+// the last step from numbers given by hand to leased ones, when no process uses the numbers of its own
+// accord any more. Leases that are held go on.
 //
-// unused is a time later than the timestamp of every ID that was made with these numbers outside of leases; the zero time means now. No grant that is
-// acquired from now on starts before it, so that a clock that was ahead, or a lead, makes no ID twice. It may lie an hour after now at most.
-// To take nodes away from leases, veto them, or use [ChangeNamespace].
-func WidenNamespace(ctx context.Context, st Store, name string, first, last int64, unused, now time.Time) (Namespace, error) {
-	c := NamespaceChange{Nodes: snowfence.NodeRange{From: first, Until: last + 1}, Widen: true, Unused: unused, grow: true}
-	return c.apply(ctx, st, name, now)
+// unused is a time later than the timestamp of every ID that was made with these numbers outside of
+// leases; the zero time means now. No grant that is acquired from now on starts before it, so that a
+// clock that was ahead, or a lead, makes no ID twice. It may lie an hour after now at most. To take
+// nodes away from leases, veto them, or use [ChangeNamespace].
+func WidenNamespace(ctx context.Context, st Store, name string, nodes snowfence.NodeRange, unused time.Time) (Namespace, error) {
+	c := NamespaceChange{Nodes: nodes, Widen: true, Unused: unused, grow: true}
+	return c.apply(ctx, st, name, world.From(ctx).Now())
 }
 
 // reserves reports whether the namespace leaves nodes to numbers given by hand.

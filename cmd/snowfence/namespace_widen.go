@@ -43,7 +43,7 @@ after --unused. So set --unused later than every ID made by hand, if a clock was
 			return err
 		}
 		defer st.Close()
-		ns, err := lease.WidenNamespace(cmd.Context(), st.Leases, args[0], nodes.From, nodes.Until-1, at, p.now())
+		ns, err := lease.WidenNamespace(cmd.Context(), st.Leases, args[0], nodes, at)
 		if err != nil {
 			return err
 		}
