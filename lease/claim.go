@@ -39,7 +39,7 @@ func pin(ctx context.Context, st Store, namespace string) (unpin func(), err err
 
 // claim is one holder's protocol with the store, and nothing more: it reads and writes records, and
 // remembers what it does not know about them. It starts no goroutine and has no mutex: one call at
-// a time. The rules stand in the order of the argument in docs/prove/figures.md: grant.go,
+// a time. The rules stand in the order of the argument in docs/prove/argument.md: grant.go,
 // claim_acquire.go, claim_renew.go, claim_confirm.go, claim_release.go.
 //
 // Each operation has one of three results. Granted: the grant may be used. Lost, a [lostError]:

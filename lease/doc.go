@@ -25,11 +25,16 @@
 //
 // The promise holds within one namespace of one store that is linearizable and durable. There are four exceptions, each with a bound:
 //
-//   - A machine is resumed twice from one snapshot: both copies hold the same grant, and can make the same IDs until the second of them renews, a third of
-//     the ttl (5 s) while the store answers and never beyond the end of the grant. The loser of the swap is sealed.
-//   - The snapshot was taken while a node was acquired: both copies can get the same new grant, with the same bound.
-//   - A store is set back and looks like the one before: who acquires a node can be granted ticks again that the store has forgotten, until the
-//     forgotten holder notices at its next renewal, a third of the ttl (5 s), and grants start above everything that can have been granted; where that one is gone,
-//     until all that was granted before has ended ([AfterSetBack]).
-//   - The layout is changed on a store that was so set back: the change is proven against grants of which the last are forgotten, with the same bound.
+//   - A machine is resumed twice from one snapshot: both copies hold the same grant, and can make the
+//     same IDs until the second of them renews: a third of the ttl (5 s) while the store answers, and
+//     never beyond the end of the grant. The loser of the swap is sealed.
+//   - The snapshot was taken while a node was acquired: both copies can get the same new grant, with
+//     the same bound.
+//   - A store is rolled back and looks like the one before: a program that acquires a node can be
+//     granted ticks again that the store has forgotten. This ends when the forgotten holder renews,
+//     after a third of the ttl (5 s), because it notices, and grants then start above everything that
+//     can have been granted. If that holder is gone, it ends when all earlier grants have ended
+//     ([AfterSetBack]).
+//   - The layout is changed on a store that was rolled back in this way: the proof of the change does
+//     not know the last grants, with the same bound.
 package lease

@@ -123,7 +123,7 @@ func TestUnseenCases(t *testing.T) {
 		if n := len(item.FindAllString(text, -1)); n != want && name != "reliability" {
 			t.Errorf("%s has %d cases, and the simulation excuses %d", name, n, want)
 		}
-		for _, words := range []string{"resumed twice", "acqui", "set back"} {
+		for _, words := range []string{"resumed twice", "acqui", "rolled back"} {
 			if !strings.Contains(text, words) {
 				t.Errorf("%s does not say what is %q", name, words)
 			}

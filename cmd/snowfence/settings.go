@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-//go:generate go run . settings ../../docs/operate/serve.md
+//go:generate go run . settings ../../docs/operate/settings.md
 
 // settingsCommand writes the reference of the server's settings into a document. It is hidden, as man is.
 func (p *program) settingsCommand() *cobra.Command {

@@ -11,9 +11,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The reference in docs/operate/serve.md is that of the flags.
+// The reference in docs/operate/settings.md is that of the flags.
 func TestSettingsAreCurrent(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/operate/serve.md")
+	doc, err := os.ReadFile("../../docs/operate/settings.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func TestSettingsAreCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(doc, want) {
-		t.Error("docs/operate/serve.md has not the settings of the program: run go generate ./... in cmd")
+		t.Error("docs/operate/settings.md has not the settings of the program: run go generate ./... in cmd")
 	}
 	if _, err := withSettings([]byte("nothing"), (&program{}).serveCommand().Flags()); err == nil {
 		t.Error("a document without the marks is no error")

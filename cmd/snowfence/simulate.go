@@ -24,7 +24,7 @@ func (p *program) simulateCommand() *cobra.Command {
 		Short: "Run fleets of generators under faults, and check that nothing collides",
 		Long: `Simulate runs fleets of generators on a store, in virtual time: clocks that drift, jump and
 freeze, pauses, crashes, partitions, requests and replies that are lost, late or doubled,
-stores that are set back, snapshots that are resumed twice, operators. It is the code of
+stores that are rolled back, snapshots that are resumed twice, operators. It is the code of
 the library itself that runs. Every ID is checked: that it is new, in order, and inside
 one grant that the store had acknowledged; and when the faults end, that every process
 makes IDs again within a bound.
@@ -34,9 +34,9 @@ see, each within its bound:
   - A machine is resumed twice from one snapshot: until the second copy renews, and never
     beyond the end of the grant that both hold.
   - The snapshot was taken while a node was acquired: the same, for the new grant of both.
-  - A store is set back and looks like the one before: what is granted again until the
+  - A store is rolled back and looks like the one before: what is granted again until the
     forgotten holder notices at its next renewal.
-  - The layout is changed on a store that was so set back: the same.
+  - The layout is changed on a store that was rolled back in this way: the same.
 
 One seed is one run of 12 virtual minutes and some for the recovery; more hours are more
 runs, with the seeds after it. The same seed always gives the same run. If something

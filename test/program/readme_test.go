@@ -16,28 +16,43 @@ import (
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
-// TestReadme builds the programs of README as they stand there, and runs each twice: in an empty folder, and on a new database whose user may make tables.
+// TestReadme builds the programs of README and of the first pages as they stand there, and runs each twice: in
+// an empty folder, and on a new database whose user may make tables. Other lines of Go are lines of these programs.
 func TestReadme(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
+	var programs, pieces []string
+	for _, path := range []string{"README.md", "docs/start/go-sqlite.md", "docs/start/go-postgresql.md"} {
+		text, err := os.ReadFile("../../" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range goBlock.FindAllStringSubmatch(string(text), -1) {
+			if strings.HasPrefix(block[1], "package main\n") {
+				programs = append(programs, block[1])
+			} else {
+				pieces = append(pieces, block[1])
+			}
+		}
+	}
+	if len(programs) != 3 || len(pieces) != 1 {
+		t.Fatalf("%d programs and %d pieces", len(programs), len(pieces))
+	}
+	for line := range strings.Lines(strings.Join(pieces, "")) {
+		if !strings.Contains(strings.Join(programs, ""), line) {
+			t.Errorf("in no program: %s", line)
+		}
 	}
 	pg := servers.StartPostgres(t)
 	database := pg.NewDatabase(t)
 	pg.SQL(t, database, "CREATE USER app; GRANT CREATE ON SCHEMA public TO app")
 	url := strings.Replace(pg.URL(database), "postgres@", "app@", 1)
-	blocks := goBlock.FindAllStringSubmatch(string(text), -1)
-	if len(blocks) != 2 {
-		t.Fatalf("%d programs", len(blocks))
-	}
 	scheme, err := snowfence.NewScheme(snowfence.Default())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, block := range blocks {
+	for i, program := range programs {
 		dir := t.TempDir()
 		source, path := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
-		if err := os.WriteFile(source, []byte(block[1]), 0o600); err != nil {
+		if err := os.WriteFile(source, []byte(program), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, source).CombinedOutput(); err != nil {

@@ -1,0 +1,122 @@
+package program
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence/test/fleet"
+	"github.com/snowfence/snowfence/test/servers"
+)
+
+var (
+	request = regexp.MustCompile(`(?m)^    \$ (curl|redis-cli) (.*)\n((?:    [^$\n].*\n)+)`)
+	word    = regexp.MustCompile(`'[^']*'|\S+`)
+	made    = regexp.MustCompile(`[0-9]{15,19}`)
+)
+
+// TestStartServer starts the server of docs/start/server.md on free ports, and compares what it says and
+// answers with the page.
+func TestStartServer(t *testing.T) {
+	redis := servers.Need(t, "redis-server", "redis-cli")[0]
+	data, err := os.ReadFile("../../docs/start/server.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := build()
+	if err != nil {
+		t.Fatalf("building the program: %v\n%s", err, path)
+	}
+	ports := servers.Ports(t, 2)
+	web, resp := servers.Address(ports[0]), servers.Address(ports[1])
+	home := t.TempDir()
+	_, port, _ := strings.Cut(resp, ":")
+	page := strings.NewReplacer(
+		"127.0.0.1:8080", web, "127.0.0.1:6380", resp, "-p 6380", "-p "+port, "/home/you", home).Replace(string(data))
+	server := servers.Start(t, "snowfence", path, []string{"serve", "--http", web, "--resp", resp}, []string{"HOME=" + home})
+	ctx, cancel := context.WithTimeout(t.Context(), fleet.Patience())
+	defer cancel()
+	server.Ready(t, func() error {
+		_, err := curl(ctx, []string{"http://" + web + "/v1/default/next"})
+		return err
+	})
+
+	said, err := os.ReadFile(server.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(page) {
+		line, ok := strings.CutPrefix(strings.TrimSpace(line), "snowfence: ")
+		if !ok {
+			continue
+		}
+		n++
+		if !strings.Contains(spaced(string(said)), spaced(line)) {
+			t.Errorf("the server does not say %q, but\n%s", line, said)
+		}
+	}
+	for _, m := range request.FindAllStringSubmatch(page, -1) {
+		n++
+		args := word.FindAllString(m[2], -1)
+		for i := range args {
+			args[i] = strings.Trim(args[i], "'")
+		}
+		var got string
+		if m[1] == "curl" {
+			got, err = curl(ctx, args)
+		} else {
+			var out []byte
+			out, err = exec.CommandContext(ctx, redis, append([]string{"--no-raw"}, args...)...).CombinedOutput()
+			got = string(out)
+		}
+		if err != nil || same(got) != same(m[3]) {
+			t.Errorf("%s %s: %v\n%sthe page has\n%s", m[1], m[2], err, got, m[3])
+		}
+	}
+	if n != 10 {
+		t.Errorf("%d lines and requests, want 6 and 4", n)
+	}
+}
+
+// spaced is a text with single spaces, because the server aligns its lines.
+func spaced(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// same is an answer without its numbers and spaces.
+func same(s string) string { return strings.Join(strings.Fields(made.ReplaceAllString(s, "ID")), "") }
+
+// curl does what the program of this name does with -H, -d and an address.
+func curl(ctx context.Context, args []string) (string, error) {
+	method, body, url := http.MethodGet, "", ""
+	header := http.Header{}
+	for i := 0; i < len(args); i++ {
+		switch args[i] {
+		case "-H":
+			i++
+			name, value, _ := strings.Cut(args[i], ": ")
+			header.Set(name, value)
+		case "-d":
+			i++
+			method, body = http.MethodPost, args[i]
+		default:
+			url = args[i]
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	req.Header = header
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	return string(answer), err
+}
