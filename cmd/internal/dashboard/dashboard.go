@@ -26,9 +26,8 @@ type Config struct {
 type Dashboard struct {
 	cfg     Config
 	sampler *sampler
-	spaces  *watches
+	life    context.Context
 	end     context.CancelFunc
-	ended   <-chan struct{}
 	wait    sync.WaitGroup
 	streams chan struct{} // who has put a value in has a stream
 }
@@ -39,9 +38,9 @@ const maxStreams = 256
 // Mount adds the page at /dashboard/, a redirection from /, and what the page asks for below /dashboard/api/. Close ends what goes on in the background.
 func Mount(mux *http.ServeMux, cfg Config) *Dashboard {
 	ctx, end := context.WithCancel(context.Background())
-	d := &Dashboard{cfg: cfg, end: end, ended: ctx.Done(), streams: make(chan struct{}, maxStreams)}
+	d := &Dashboard{cfg: cfg, life: ctx, end: end, streams: make(chan struct{}, maxStreams)}
 	d.sampler = newSampler(cfg.Service, cfg.Latency)
-	d.spaces = newWatches(ctx, cfg.Service, &d.wait)
+	cfg.Service.Draw = d.draw
 	d.wait.Go(func() { d.sampler.run(ctx) })
 	mountPage(mux)
 	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
@@ -68,9 +67,7 @@ func Mount(mux *http.ServeMux, cfg Config) *Dashboard {
 
 // Close ends all streams, so that a stop does not wait for pages that are open.
 func (d *Dashboard) Close() {
-	d.spaces.mu.Lock() // so that no look begins while the last ones are waited for
 	d.end()
-	d.spaces.mu.Unlock()
 	d.wait.Wait()
 }
 

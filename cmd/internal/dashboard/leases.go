@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -54,11 +55,18 @@ func (d *Dashboard) leases(w http.ResponseWriter, r *http.Request) error {
 	if _, err := d.cfg.Service.ShowNamespace(r.Context(), name); err != nil {
 		return err
 	}
-	watched, done := d.spaces.open(name)
-	defer done()
-	l, err := watched.first(r.Context())
+	watched, leave, err := d.cfg.Service.Watched(name)
 	if err != nil {
 		return err
+	}
+	defer leave()
+	v, err := watched.Last(r.Context())
+	if err != nil {
+		return err
+	}
+	l, ok := v.Picture.(*look)
+	if !ok {
+		return server.NewError(server.Internal, errors.New("the view has no picture"))
 	}
 	list := l.selected(number["node"], strings.ToLower(q.Get("find")), q.Get("held") == "true")
 	arrange(list, q.Get("order"))
@@ -87,7 +95,7 @@ func (l *look) selected(node int64, find string, held bool) []*row {
 		if held && r.state != cellHeld && r.state != cellLate && r.state != cellOwn {
 			continue
 		}
-		if find == "" || strings.Contains(strings.ToLower(r.label), find) || strconv.FormatInt(r.node, 10) == find {
+		if find == "" || strings.Contains(strings.ToLower(r.Label), find) || strconv.FormatInt(r.Node, 10) == find {
 			list = append(list, r)
 		}
 	}
@@ -101,15 +109,15 @@ func arrange(list []*row, order string) {
 		c := 0
 		switch key {
 		case "label":
-			c = cmp.Compare(a.label, b.label)
+			c = cmp.Compare(a.Label, b.Label)
 		case "until":
-			c = cmp.Compare(a.until, b.until)
+			c = a.Until.Compare(b.Until)
 		case "state":
 			c = -cmp.Compare(weight[a.state], weight[b.state])
 		case "offset":
 			c = cmp.Compare(a.offset.distance(), b.offset.distance())
 		default:
-			c = cmp.Compare(a.node, b.node)
+			c = cmp.Compare(a.Node, b.Node)
 		}
 		if down {
 			c = -c
@@ -132,7 +140,9 @@ func (o offset) distance() int64 {
 }
 
 func (l *look) describe(r *row) leaseRow {
-	out := leaseRow{Node: r.node, State: r.state, Label: r.label, Until: r.until, Written: r.written, Veto: r.veto}
+	out := leaseRow{
+		Node: r.Node, State: r.state, Label: r.Label, Until: millis(r.Until), Written: r.Written.UnixMilli(), Veto: r.Veto,
+	}
 	if o := r.offset; o.known {
 		middle, within := o.low, int64(0)
 		if o.bounded {
@@ -141,12 +151,12 @@ func (l *look) describe(r *row) leaseRow {
 		}
 		out.Offset = &middle
 	}
-	parts := l.layout.NodeParts()
+	parts := l.Layout.NodeParts()
 	if len(parts) < 2 {
 		return out
 	}
 	var texts []string
-	rest := r.node
+	rest := r.Node
 	for _, p := range slices.Backward(parts) {
 		texts = append(texts, fmt.Sprintf("%s %d", p.Name, rest&(1<<p.Bits-1)))
 		rest >>= p.Bits

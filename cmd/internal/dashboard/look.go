@@ -4,10 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sort"
-	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
 // What a node is, for a map: three bits.
@@ -26,29 +25,27 @@ const (
 // weight says which of several nodes in one square shows: what people look for first.
 var weight = [cellKinds]int{cellNever: 0, cellReserved: 1, cellFree: 2, cellAhead: 3, cellHeld: 4, cellOwn: 5, cellVetoed: 6, cellLate: 7}
 
-// look is a namespace's leases at one time. It is not changed once it was published.
+const (
+	maxNodes = 1 << 18 // records that are looked at
+	maxCells = 1 << 17 // squares of a map; of more nodes several share one
+)
+
+// look is a namespace's leases as a map shows them. It never changes once it was drawn.
 type look struct {
-	namespace lease.Namespace
-	layout    snowfence.Layout
-	nodes     int64     // of the layout
-	from, at  time.Time // when reading began and ended
-	rows      []row     // in the order of the nodes
-	own       [2]int64  // nodes of this server, half-open
-	cells     []byte
-	per       int64 // nodes in a cell
-	counts    [cellKinds]int64
+	*server.View
+	nodes  int64    // of the layout
+	rows   []row    // in the order of the nodes
+	own    [2]int64 // nodes of this server, half-open
+	cells  []byte
+	per    int64 // nodes in a cell
+	counts [cellKinds]int64
 }
 
 // row is a node that was ever leased.
 type row struct {
-	node    int64
-	until   int64 // Unix milliseconds
-	written int64 // by the holder's clock
-	state   byte
-	taken   bool // there is a holder, even if its time is over
-	label   string
-	veto    string
-	offset  offset
+	*server.LeaseInfo
+	state  byte
+	offset offset
 }
 
 // offset is how far a holder's clock is ahead of this server's, in milliseconds, as far as it is known: a record that was written between two looks
@@ -56,28 +53,61 @@ type row struct {
 type offset struct {
 	known, bounded bool
 	low, high      int64 // high only when it is bounded
-	written        int64 // of the record that it was learned from
 }
 
-func (l *look) row(r lease.Record) row {
-	now := l.layout.TickOf(l.from)
-	out := row{node: r.Node, label: r.Label, veto: r.Veto, written: r.At, taken: r.Holder != "", until: millis(l.layout.TimeOf(r.Until)), state: cellFree}
-	if r.Generation < l.namespace.Since { // its ticks are those of an older layout; its floor is that of the namespace
-		out.taken, out.until = false, millis(l.layout.TimeOf(l.namespace.Floor))
-		r.Holder, r.Until = "", l.namespace.Floor
+// draw is [server.Service.Draw]: it makes the look of a view, and events of leases that ran out.
+func (d *Dashboard) draw(v, before *server.View) any {
+	l := newLook(v)
+	l.own = own(d.cfg.Service, v.Namespace.Name)
+	l.paint()
+	var old *look
+	if before != nil {
+		old, _ = before.Picture.(*look)
 	}
+	l.compare(old)
+	for _, text := range l.fenced(old) {
+		d.cfg.Service.Events.Add(server.Event{Kind: "fenced", Namespace: v.Namespace.Name, Text: text})
+	}
+	return l
+}
+
+// newLook returns a look that is not painted yet.
+func newLook(v *server.View) *look {
+	l := &look{View: v, nodes: 1 << min(v.Layout.Bits(snowfence.FieldNode), 62)}
+	for i := range v.Leases[:min(len(v.Leases), maxNodes)] {
+		if info := &v.Leases[i]; info.Node < l.nodes {
+			l.rows = append(l.rows, row{LeaseInfo: info, state: l.state(info)})
+		}
+	}
+	return l
+}
+
+// own returns the nodes that this server itself holds.
+func own(s *server.Service, name string) (o [2]int64) {
+	for _, sp := range s.Spaces() {
+		if sp.Name != name {
+			continue
+		}
+		if st, ok := sp.Status(); ok && st.Held {
+			return [2]int64{st.Grant.Node, st.Grant.Node + max(st.Grant.Nodes, 1)}
+		}
+	}
+	return o
+}
+
+// state returns what a node is, but for its place in the map.
+func (l *look) state(r *server.LeaseInfo) byte {
 	switch {
 	case r.Veto != "":
-		out.state = cellVetoed
-	case r.Held(now):
-		out.state = cellHeld
-		if span := out.until - r.At; l.from.UnixMilli()-r.At > span/2 { // renewals come when a third has passed
-			out.state = cellLate
-		}
-	case r.Until > now:
-		out.state = cellAhead
+		return cellVetoed
+	case r.Held && l.From.Sub(r.Written) > r.Until.Sub(r.Written)/2: // renewals come when a third has passed
+		return cellLate
+	case r.Held:
+		return cellHeld
+	case r.Until.After(l.From):
+		return cellAhead
 	}
-	return out
+	return cellFree
 }
 
 // paint makes the cells of the map and counts the nodes by what they are.
@@ -87,7 +117,7 @@ func (l *look) paint() {
 		l.per *= 2
 	}
 	l.cells = make([]byte, (l.nodes-1)/l.per+1)
-	first, last := l.namespace.First, l.namespace.Last
+	first, last := l.Namespace.First, l.Namespace.Last
 	for i := range l.cells {
 		if at := int64(i) * l.per; at+l.per-1 < first || at > last {
 			l.cells[i] = cellReserved
@@ -97,10 +127,10 @@ func (l *look) paint() {
 	l.counts[cellNever] = last - first + 1
 	for i := range l.rows {
 		r := &l.rows[i]
-		if r.node >= l.own[0] && r.node < l.own[1] && (r.state == cellHeld || r.state == cellLate) {
+		if r.Node >= l.own[0] && r.Node < l.own[1] && (r.state == cellHeld || r.state == cellLate) {
 			r.state = cellOwn
 		}
-		if r.node >= first && r.node <= last {
+		if r.Node >= first && r.Node <= last {
 			l.counts[cellNever]--
 		} else if r.state == cellFree {
 			r.state = cellReserved
@@ -109,7 +139,7 @@ func (l *look) paint() {
 			l.counts[cellReserved]--
 		}
 		l.counts[r.state]++
-		if c := &l.cells[r.node/l.per]; weight[r.state] > weight[*c] {
+		if c := &l.cells[r.Node/l.per]; weight[r.state] > weight[*c] {
 			*c = r.state
 		}
 	}
@@ -117,28 +147,32 @@ func (l *look) paint() {
 
 // find returns the row of a node, or nil.
 func (l *look) find(node int64) *row {
-	i := sort.Search(len(l.rows), func(i int) bool { return l.rows[i].node >= node })
-	if i < len(l.rows) && l.rows[i].node == node {
+	i := sort.Search(len(l.rows), func(i int) bool { return l.rows[i].Node >= node })
+	if i < len(l.rows) && l.rows[i].Node == node {
 		return &l.rows[i]
 	}
 	return nil
 }
 
 // compare learns from two looks how far the clocks of holders are off.
-func (l *look) compare(before *look, learned map[int64]offset) {
+func (l *look) compare(before *look) {
 	for i := range l.rows {
 		r := &l.rows[i]
-		o := learned[r.node]
-		if r.written != o.written {
-			fresh := offset{known: r.written > l.at.UnixMilli(), low: r.written - l.at.UnixMilli(), written: r.written}
-			if before != nil {
-				fresh.known, fresh.bounded = true, true
-				fresh.high = r.written - before.from.UnixMilli()
-			}
-			o = fresh
-			learned[r.node] = o
+		var old *row
+		if before != nil {
+			old = before.find(r.Node)
 		}
-		r.offset = o
+		switch written := r.Written.UnixMilli(); {
+		case written == 0: // never
+		case old != nil && old.Written.Equal(r.Written):
+			r.offset = old.offset
+		default:
+			r.offset = offset{known: r.Written.After(l.At), low: written - l.At.UnixMilli()}
+			if before != nil {
+				r.offset.known, r.offset.bounded = true, true
+				r.offset.high = written - before.From.UnixMilli()
+			}
+		}
 	}
 }
 
@@ -147,23 +181,23 @@ const maxFenced = 5
 
 // fenced says which holders ran out of time without giving their nodes back since the last look.
 func (l *look) fenced(before *look) (texts []string) {
-	if before == nil || l.namespace.Layout != before.namespace.Layout {
+	if before == nil || l.Namespace.Layout != before.Namespace.Layout {
 		return nil
 	}
-	now, more := l.at.UnixMilli(), 0
+	more := 0
 	for i := range l.rows {
 		r := &l.rows[i]
-		if !r.taken || r.until > now {
+		if !r.Taken || r.Until.After(l.At) {
 			continue
 		}
-		if old := before.find(r.node); old == nil || old.until <= before.at.UnixMilli() || !old.taken {
+		if old := before.find(r.Node); old == nil || !old.Until.After(before.At) || !old.Taken {
 			continue // it was over before
 		}
 		if len(texts) == maxFenced {
 			more++
 			continue
 		}
-		texts = append(texts, fmt.Sprintf("node %d: the lease of %q ran out without being renewed, so that its holder makes no more IDs with it", r.node, r.label))
+		texts = append(texts, fmt.Sprintf("node %d: the lease of %q ran out without being renewed, so that its holder makes no more IDs with it", r.Node, r.Label))
 	}
 	if more > 0 {
 		texts = append(texts, fmt.Sprintf("%d more leases ran out", more))

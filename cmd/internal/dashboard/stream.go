@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -112,7 +113,7 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 		select {
 		case <-r.Context().Done():
 			return nil
-		case <-d.ended:
+		case <-d.life.Done():
 			return nil
 		case ev := <-events:
 			if !id.Sees(ev.Namespace) {
@@ -218,43 +219,52 @@ func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 	if err := s.send("history", d.sampler.history(id, name)); err != nil {
 		return nil
 	}
-	watched, leave := d.spaces.open(name)
+	watched, leave, err := d.cfg.Service.Watched(name)
+	if err != nil {
+		_ = s.send("trouble", server.Words(err))
+		return nil
+	}
 	defer leave()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(d.life, cancel)()
+	var have *server.View
 	var known *look
-	quiet := time.NewTicker(alive)
-	defer quiet.Stop()
-	for {
-		l, next, err := watched.present()
-		switch {
-		case err != nil:
-			err = s.send("trouble", server.Words(err))
-		case l != nil && l != known:
-			err = s.send("cells", difference(l, known))
-			known = l
-		}
-		if err != nil {
-			return nil // the page has gone
-		}
-		select {
-		case <-r.Context().Done():
+	for quiet := time.Now().Add(alive); ; {
+		wait, done := context.WithDeadline(ctx, quiet)
+		v, err := watched.Next(wait, have)
+		done()
+		if ctx.Err() != nil || errors.Is(err, server.ErrStopping) {
 			return nil
-		case <-d.ended:
-			return nil
-		case <-next:
-			if _, err := d.still(r, name); err != nil {
-				return nil
-			}
-		case <-quiet.C:
+		}
+		if errors.Is(wait.Err(), context.DeadlineExceeded) {
+			quiet = time.Now().Add(alive)
 			if s.send("alive", nil) != nil {
 				return nil
 			}
+			continue
+		}
+		if _, err := d.still(r, name); err != nil {
+			return nil
+		}
+		if err != nil {
+			err = s.send("trouble", server.Words(err))
+		} else if l, ok := v.Picture.(*look); ok {
+			err = s.send("cells", difference(l, known))
+			known = l
+		}
+		if v != nil {
+			have = v
+		}
+		if err != nil {
+			return nil // the page has gone
 		}
 	}
 }
 
 func difference(l, known *look) cells {
 	c := cells{
-		At: l.at.UnixMilli(), Cells: len(l.cells), Per: l.per, Nodes: l.nodes, First: l.namespace.First, Last: l.namespace.Last, Counts: l.counts,
+		At: l.At.UnixMilli(), Cells: len(l.cells), Per: l.per, Nodes: l.nodes, First: l.Namespace.First, Last: l.Namespace.Last, Counts: l.counts,
 	}
 	if known == nil || len(known.cells) != len(l.cells) {
 		c.Full, c.Runs = true, runs(l.cells, nil)

@@ -53,25 +53,16 @@ func (s *Source) count(ctx context.Context) {
 }
 
 func (s *Source) countOne(ctx context.Context, name string) (u usage, err error) {
-	const page = 4096
-	info, err := s.Service.ShowNamespace(ctx, name)
+	v, err := s.Service.View(ctx, name)
 	if err != nil {
 		return u, err
 	}
-	u.leasable = info.Last - info.First + 1
-	for after := int64(-1); ; {
-		list, err := s.Service.Leases(ctx, name, after, page, true)
-		if err != nil {
-			return u, err
-		}
-		for _, l := range list {
-			after = l.Node
-			if l.Node >= info.First && l.Node <= info.Last { // nodes of the reserved range are leased by name only
-				u.held++
-			}
-		}
-		if len(list) < page {
-			return u, nil
+	first, last := v.Namespace.First, v.Namespace.Last
+	for _, l := range v.Leases {
+		if l.Held && l.Node >= first && l.Node <= last { // nodes of the reserved range are leased by name only
+			u.held++
 		}
 	}
+	u.leasable = last - first + 1
+	return u, nil
 }

@@ -11,9 +11,6 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// errStopping is why streams end when the server stops.
-var errStopping = server.NewError(server.Unavailable, errors.New("the server is stopping: ask another one"))
-
 // patient bounds how long clients may take for the rest of a request and for their answers, and ends streams when the server stops. Answers that are no
 // streams have to be taken within slow of the time that the service itself may take; of streams, each piece.
 func patient(slow, work time.Duration, stopping context.Context, next http.Handler) http.Handler {
@@ -30,7 +27,7 @@ func patient(slow, work time.Duration, stopping context.Context, next http.Handl
 		}
 		ctx, cancel := context.WithCancelCause(r.Context())
 		defer cancel(nil)
-		defer context.AfterFunc(stopping, func() { cancel(errStopping) })()
+		defer context.AfterFunc(stopping, func() { cancel(server.ErrStopping) })()
 		next.ServeHTTP(&streamWriter{w, control, slow}, r.WithContext(ctx))
 		_ = control.SetWriteDeadline(time.Now().Add(slow)) // for what is still to be flushed
 	})

@@ -51,7 +51,8 @@ func (e kindError) Unwrap() error { return e.error }
 // NewError returns an error of a kind.
 func NewError(k Kind, err error) error { return kindError{k, err} }
 
-var errStopping = kindError{Unavailable, errors.New("the server is stopping: ask another one")}
+// ErrStopping is why requests fail, and streams end, when the server stops.
+var ErrStopping error = kindError{Unavailable, errors.New("the server is stopping: ask another one")}
 
 // KindOf returns the kind of any error that a Service returns.
 func KindOf(err error) Kind {

@@ -113,6 +113,7 @@ type LeaseInfo struct {
 	Node    int64     `json:"node"`
 	Label   string    `json:"label"`
 	Held    bool      `json:"held"`
+	Taken   bool      `json:"-"` // there is a holder, even if its time is over
 	From    time.Time `json:"from"`
 	Until   time.Time `json:"until"`
 	Written time.Time `json:"written"` // by the holder's clock
@@ -121,23 +122,15 @@ type LeaseInfo struct {
 
 // Leases lists the nodes above after that were ever leased, at most limit of them.
 func (s *Service) Leases(ctx context.Context, namespace string, after int64, limit int, held bool) ([]LeaseInfo, error) {
-	if err := lease.CheckName(namespace); err != nil {
-		return nil, err
-	}
 	ctx, cancel := patiently(ctx)
 	defer cancel()
-	ns, err := lease.ShowNamespace(ctx, s.store, namespace)
-	if err != nil {
+	v, err := View{From: s.now()}, error(nil)
+	if v.Namespace, v.Layout, err = s.layout(ctx, namespace); err != nil {
 		return nil, err
-	}
-	l, err := snowfence.ParseLayout(ns.Layout)
-	if err != nil {
-		return nil, kindError{Internal, fmt.Errorf("namespace %q: %w", namespace, err)}
 	}
 	if limit <= 0 || limit > PageOfLeases {
 		limit = PageOfLeases
 	}
-	now := l.TickOf(s.now())
 	if after == math.MaxInt64 {
 		return nil, nil
 	}
@@ -146,21 +139,28 @@ func (s *Service) Leases(ctx context.Context, namespace string, after int64, lim
 		if err != nil {
 			return nil, err
 		}
-		if r.Generation < ns.Since { // its ticks are those of another layout, and the floor is above them
-			r.Holder, r.From, r.Until = "", ns.Floor, ns.Floor
+		if l := v.Describe(r); !held || l.Held {
+			out = append(out, l)
 		}
-		if held && !r.Held(now) {
-			continue
-		}
-		out = append(out, LeaseInfo{
-			Node: r.Node, Label: r.Label, Held: r.Held(now), From: l.TimeOf(r.From), Until: l.TimeOf(r.Until),
-			Written: time.UnixMilli(r.At).UTC(), Veto: r.Veto,
-		})
 		if len(out) == limit {
 			break
 		}
 	}
 	return out, nil
+}
+
+// layout reads a namespace and its layout.
+func (s *Service) layout(ctx context.Context, name string) (ns lease.Namespace, l snowfence.Layout, err error) {
+	if err = lease.CheckName(name); err != nil {
+		return ns, l, err
+	}
+	if ns, err = lease.ShowNamespace(ctx, s.store, name); err != nil {
+		return ns, l, err
+	}
+	if l, err = snowfence.ParseLayout(ns.Layout); err != nil {
+		err = kindError{Internal, fmt.Errorf("namespace %q: %w", name, err)}
+	}
+	return ns, l, err
 }
 
 // PageOfLeases is how many leases are listed at once.

@@ -68,14 +68,20 @@ type Service struct {
 	all   map[string]*Space
 	ended bool
 
-	waiting  atomic.Int64 // IDs of batches that are on their way to callers
-	rooms    sync.Pool    // of *[]snowfence.ID, for such batches
+	waiting  atomic.Int64    // IDs of batches that are on their way to callers
+	rooms    sync.Pool       // of *[]snowfence.ID, for such batches
+	life     context.Context // ends with the service
+	endLife  context.CancelFunc
 	watches  watches
 	failures failures
 	told     [wires][kinds]seldom
 	slow     [wires]seldom
 	took     [wires]Latency
 	judge    atomic.Pointer[func() error] // see JudgedBy
+
+	// Draw makes a picture of a view for the dashboard: once, for all who watch. before is nil for
+	// the first one. Set it before there are requests; nil means that there are no pictures.
+	Draw func(v, before *View) any
 
 	// Events are what people want to know of.
 	Events *Events
@@ -97,6 +103,8 @@ func New(st lease.Store, o Options) *Service {
 	}
 	s := &Service{store: st, opts: o, now: time.Now, anchored: snowfence.Anchored(nil), all: map[string]*Space{}, Events: newEvents()}
 	s.holders = lease.Holders(s.store, nil)
+	s.life, s.endLife = context.WithCancel(context.Background())
+	s.watches.all = map[string]*Watched{}
 	s.ready.Store(&map[string]*Space{})
 	return s
 }
@@ -139,7 +147,7 @@ func (s *Service) open(ctx context.Context, name string) (*Space, error) {
 	switch {
 	case s.ended:
 		s.mu.Unlock()
-		return nil, errStopping
+		return nil, ErrStopping
 	case sp != nil && !sp.over.Load():
 		s.mu.Unlock()
 		return sp, sp.load(ctx)
@@ -156,7 +164,7 @@ func (s *Service) open(ctx context.Context, name string) (*Space, error) {
 		return other, nil
 	}
 	if s.ended {
-		return nil, errStopping
+		return nil, ErrStopping
 	}
 	if len(s.all) >= s.opts.Spaces && !s.evict() {
 		return nil, kindError{TooMuch, fmt.Errorf("the server makes IDs for %d namespaces, its limit: ask another one, or raise the limit", s.opts.Spaces)}
@@ -231,6 +239,10 @@ func (s *Service) Close(ctx context.Context) error {
 	s.all = map[string]*Space{}
 	s.publish()
 	s.mu.Unlock()
+	s.watches.mu.Lock() // so that no reader begins while the last ones are waited for
+	s.endLife()
+	s.watches.mu.Unlock()
+	defer s.watches.wait.Wait()
 	errs := make(chan error, len(spaces))
 	for _, sp := range spaces {
 		go func() { errs <- sp.close(ctx) }()

@@ -1,54 +1,98 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
+	"math"
 	"sync"
 	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
 )
 
 const (
-	watchEvery  = 2 * time.Second // how often the leases of a namespace that is watched are read
+	watchEvery  = 2 * time.Second  // how often the leases of a namespace are read
+	linger      = 10 * time.Second // how long they are read on after the last watcher left
 	maxWatchers = 1000
+	viewLimit   = 30 * time.Second // of one reading
 )
 
 // watches are the namespaces that somebody watches. Each is read once for all its watchers.
 type watches struct {
-	mu  sync.Mutex
-	n   int // watchers of all of them
-	all map[string]*watched
+	mu   sync.Mutex
+	n    int // watchers of all of them
+	all  map[string]*Watched
+	wait sync.WaitGroup // of the readers
 }
 
-// watched is one namespace. Its reader lives as long as it has watchers.
-type watched struct {
-	users int // guarded by watches.mu
-	end   context.CancelFunc
+// Watched is a namespace whose leases are read over and over, once for all who watch it.
+type Watched struct {
+	service *Service
+	name    string
+	users   int       // guarded by watches.mu, as is left
+	left    time.Time // when the last user left
 
 	mu      sync.Mutex
-	seen    *leaseView // nil before the first one
-	err     error      // why there will be no other one
-	changed chan struct{}
+	seen    *View         // the last one; nil before the first
+	err     error         // of the last reading
+	changed chan struct{} // closed and replaced at each reading
 }
 
-// leaseView is all leases of a namespace at one time, by node, and those that were not the same in the view before. It never changes.
-type leaseView struct {
-	version   int64
-	all, news []LeaseInfo
+// View is all leases of a namespace at one time. It never changes.
+type View struct {
+	Namespace lease.Namespace
+	Layout    snowfence.Layout
+	From, At  time.Time   // when reading began and ended
+	Leases    []LeaseInfo // by node
+	Picture   any         // see Service.Draw
+
+	version int64
+	news    []LeaseInfo // those that were not the same in the view before
 }
 
-// Watch calls each with all leases of a namespace, in pieces of at most [PageOfLeases] and at least once, and then every few seconds with those that changed, if only to ask
-// whether to go on. It returns when ctx ends, when each returns an error, or when the leases cannot be read. However many watch a namespace, the store is read once.
+// View reads the leases of a namespace.
+func (s *Service) View(ctx context.Context, namespace string) (*View, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, viewLimit, fmt.Errorf("the store did not list all leases in %v", viewLimit))
+	defer cancel()
+	v := &View{From: s.now(), version: 1}
+	var err error
+	if v.Namespace, v.Layout, err = s.layout(ctx, namespace); err != nil {
+		return nil, err
+	}
+	for r, err := range lease.Records(ctx, s.store, lease.Query{Namespace: namespace, Last: math.MaxInt64}) {
+		if err != nil {
+			return nil, err
+		}
+		v.Leases = append(v.Leases, v.Describe(r))
+	}
+	v.At = s.now()
+	return v, nil
+}
+
+// Describe returns a record as people see it when the reading began.
+func (v *View) Describe(r lease.Record) LeaseInfo {
+	if r.Generation < v.Namespace.Since { // its ticks are those of another layout, and the floor is above them
+		r.Holder, r.From, r.Until = "", v.Namespace.Floor, v.Namespace.Floor
+	}
+	return LeaseInfo{
+		Node: r.Node, Label: r.Label, Held: r.Held(v.Layout.TickOf(v.From)), Taken: r.Holder != "",
+		From: v.Layout.TimeOf(r.From), Until: v.Layout.TimeOf(r.Until), Written: time.UnixMilli(r.At).UTC(), Veto: r.Veto,
+	}
+}
+
+// Watch calls each with all leases of a namespace, in pieces of at most [PageOfLeases] and at least
+// once, and then every few seconds with those that changed, if only to ask whether to go on. It
+// returns when ctx ends, when each returns an error, or when the leases cannot be read.
 func (s *Service) Watch(ctx context.Context, namespace string, each func([]LeaseInfo) error) error {
-	w, leave, err := s.watched(namespace)
+	w, leave, err := s.Watched(namespace)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	var have *leaseView
+	var have *View
 	for {
-		view, err := w.next(ctx, have)
+		view, err := w.Next(ctx, have)
 		if err != nil {
 			return err
 		}
@@ -64,8 +108,8 @@ func (s *Service) Watch(ctx context.Context, namespace string, each func([]Lease
 	}
 }
 
-// watched returns a namespace that is read until leave is called.
-func (s *Service) watched(namespace string) (w *watched, leave func(), err error) {
+// Watched returns a namespace whose leases are read until leave is called, and a little longer.
+func (s *Service) Watched(namespace string) (w *Watched, leave func(), err error) {
 	ws := &s.watches
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -73,121 +117,119 @@ func (s *Service) watched(namespace string) (w *watched, leave func(), err error
 		return nil, nil, kindError{TooMuch, fmt.Errorf("%d watch already, the server's limit: list the leases instead", maxWatchers)}
 	}
 	if w = ws.all[namespace]; w == nil {
-		ctx, end := context.WithCancel(context.Background())
-		w = &watched{end: end, changed: make(chan struct{})}
-		if ws.all == nil {
-			ws.all = map[string]*watched{}
-		}
+		w = &Watched{service: s, name: namespace, changed: make(chan struct{})}
 		ws.all[namespace] = w
-		go s.read(ctx, namespace, w)
+		if s.life.Err() == nil {
+			ws.wait.Go(w.read)
+		}
 	}
 	ws.n++
 	w.users++
-	return w, func() {
+	return w, sync.OnceFunc(func() {
 		ws.mu.Lock()
 		defer ws.mu.Unlock()
 		ws.n--
-		if w.users--; w.users == 0 {
-			w.end()
-			ws.forget(namespace, w)
-		}
-	}, nil
+		w.users--
+		w.left = s.now()
+	}), nil
 }
 
-// forget makes the next watcher begin anew. mu is held.
-func (ws *watches) forget(namespace string, w *watched) {
-	if ws.all[namespace] == w {
-		delete(ws.all, namespace)
-	}
-}
-
-// read reads the leases of a namespace over and over until ctx ends or they cannot be read. A namespace that takes long is read less often, so that
-// it has at most a tenth of the store's time.
-func (s *Service) read(ctx context.Context, namespace string, w *watched) {
-	var before *leaseView
-	for {
-		began := s.now()
-		all, err := s.allLeases(ctx, namespace)
-		if err != nil {
-			s.watches.mu.Lock()
-			s.watches.forget(namespace, w)
-			s.watches.mu.Unlock()
-			w.publish(nil, err)
-			return
+// read reads the leases until nobody has wanted them for a while. A namespace that takes long is
+// read less often, so that it has at most a tenth of the store's time.
+func (w *Watched) read() {
+	s := w.service
+	for !w.dropped() {
+		began, before := s.now(), w.seen
+		view, err := s.View(s.life, w.name)
+		if err == nil {
+			if before != nil {
+				view.version, view.news = before.version+1, view.since(before)
+			}
+			if s.Draw != nil {
+				view.Picture = s.Draw(view, before)
+			}
 		}
-		view := &leaseView{version: 1, all: all}
-		if before != nil {
-			view.version, view.news = before.version+1, view.since(before)
-		}
-		w.publish(view, nil)
-		before = view
+		w.publish(view, err)
 		pause := time.NewTimer(max(watchEvery, 9*s.now().Sub(began)))
 		select {
 		case <-pause.C:
-		case <-ctx.Done():
+		case <-s.life.Done():
 			pause.Stop()
-			return
 		}
 	}
 }
 
-// allLeases returns the leases of a namespace, by node.
-func (s *Service) allLeases(ctx context.Context, namespace string) (all []LeaseInfo, err error) {
-	for after := int64(-1); ; after = all[len(all)-1].Node {
-		page, err := s.Leases(ctx, namespace, after, PageOfLeases, false)
-		if err != nil {
-			return nil, err
-		}
-		slices.SortFunc(page, func(a, b LeaseInfo) int { return cmp.Compare(a.Node, b.Node) })
-		if all = append(all, page...); len(page) < PageOfLeases {
-			return all, nil
-		}
+// dropped forgets a namespace that nobody wants, and reports whether it did.
+func (w *Watched) dropped() bool {
+	s := w.service
+	s.watches.mu.Lock()
+	defer s.watches.mu.Unlock()
+	if s.life.Err() == nil && (w.users > 0 || s.now().Sub(w.left) < linger) {
+		return false
 	}
+	delete(s.watches.all, w.name)
+	return true
 }
 
-// publish gives watchers what was read.
-func (w *watched) publish(view *leaseView, err error) {
+// publish gives watchers what was read. After a failure the last view stays.
+func (w *Watched) publish(view *View, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err == nil {
+	if w.err = err; err == nil {
 		w.seen = view
 	}
-	w.err = err
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
 
-// next returns the present view when it is another one than have, and waits for that.
-func (w *watched) next(ctx context.Context, have *leaseView) (*leaseView, error) {
-	for ctx.Err() == nil {
-		w.mu.Lock()
-		view, err, changed := w.seen, w.err, w.changed
-		w.mu.Unlock()
-		switch {
-		case err != nil:
-			return nil, err
-		case view != have:
-			return view, nil
-		}
+// present returns the last view, the error of the last reading, and what to wait on for the next.
+func (w *Watched) present() (*View, error, <-chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seen, w.err, w.changed
+}
+
+// Last returns the last view, and waits for the first one.
+func (w *Watched) Last(ctx context.Context) (*View, error) {
+	if view, _, _ := w.present(); view != nil {
+		return view, nil
+	}
+	return w.Next(ctx, nil)
+}
+
+// Next returns the present view if it is another one than have, and otherwise the result of the
+// next reading.
+func (w *Watched) Next(ctx context.Context, have *View) (*View, error) {
+	view, err, changed := w.present()
+	for ctx.Err() == nil && (err != nil || view == have) {
 		select {
 		case <-changed:
+		case <-w.service.life.Done():
+			return nil, ErrStopping
 		case <-ctx.Done():
+			continue
+		}
+		if view, err, changed = w.present(); err != nil {
+			return nil, err
 		}
 	}
-	return nil, context.Cause(ctx) // the client is gone, or the server stops
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx) // the client is gone, or the server stops
+	}
+	return view, nil
 }
 
 // since returns the leases that are not the same in an earlier view; all of them where there is none.
-func (v *leaseView) since(earlier *leaseView) (news []LeaseInfo) {
+func (v *View) since(earlier *View) (news []LeaseInfo) {
 	switch {
 	case earlier == nil:
-		return v.all
+		return v.Leases
 	case v.news != nil && earlier.version == v.version-1:
 		return v.news
 	}
 	news = []LeaseInfo{}
-	old := earlier.all
-	for _, l := range v.all {
+	old := earlier.Leases
+	for _, l := range v.Leases {
 		for len(old) > 0 && old[0].Node < l.Node {
 			old = old[1:]
 		}

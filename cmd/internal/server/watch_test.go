@@ -86,6 +86,7 @@ func TestWatchersShareReads(t *testing.T) {
 		}
 		cancel()
 		all.Wait()
+		time.Sleep(linger + watchEvery)
 		synctest.Wait()
 		before = st.lists.Load()
 		time.Sleep(10 * watchEvery)
