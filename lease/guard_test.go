@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/nodes"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/nodes"
 )
 
 // TestGuardedNumber leases a number that processes derive for themselves, as the same fixed node: two have derived the same.

@@ -265,14 +265,3 @@ func TestHoldersTellTheTimeOfTheStore(t *testing.T) {
 		t.Errorf("of a store that has none: %v, %v", now, err)
 	}
 }
-
-// The highest tick that any grant reached is remembered over grants that reach less far.
-func TestKnownTicksNeverFall(t *testing.T) {
-	g := holding(t)
-	for _, c := range []struct{ until, known int64 }{{1 << 40, 1 << 40}, {1<<40 - 1, 1 << 40}, {1<<40 + 1, 1<<40 + 1}} {
-		grant, err := g.c.confirm(t.Context(), c.until)
-		if err != nil || grant.Until != c.until || g.c.known != c.known {
-			t.Errorf("%+v: %+v, known %d, %v", c, grant, g.c.known, err)
-		}
-	}
-}

@@ -1,0 +1,34 @@
+package lease
+
+import "testing"
+
+// The highest tick that any grant reached is remembered over grants that reach less far.
+func TestKnownTicksNeverFall(t *testing.T) {
+	g := holding(t)
+	for _, c := range []struct{ until, known int64 }{{1 << 40, 1 << 40}, {1<<40 - 1, 1 << 40}, {1<<40 + 1, 1<<40 + 1}} {
+		grant, err := g.c.confirm(t.Context(), c.until)
+		if err != nil || grant.Until != c.until || g.c.known != c.known {
+			t.Errorf("%+v: %+v, known %d, %v", c, grant, g.c.known, err)
+		}
+	}
+}
+
+// A loss is judged by what stood there when it was met. What others write until the next acquisition
+// hides no rollback.
+func TestRollbackThatOthersHide(t *testing.T) {
+	g := holding(t)
+	g.c.held.unanswered["a write of ours"] = true
+	r := g.record(5)
+	lostAt, old := r.Revision, r.Nonce
+	r.Nonce, r.Revision = "restored", lostAt-1
+	g.must(g.st.Memory.Swap(t.Context(), []Write{{old, r}})[0])
+	if _, err := g.c.renew(t.Context()); !lost(err) {
+		t.Fatal(err)
+	}
+	r.Nonce, r.Revision = "a successor", lostAt+5
+	g.must(g.st.Memory.Swap(t.Context(), []Write{{"restored", r}})[0])
+	g.must(g.c.diagnose(t.Context()))
+	if g.c.suspect == nil {
+		t.Error("nobody suspects that the store rolled back")
+	}
+}
