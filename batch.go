@@ -10,7 +10,7 @@ import (
 // is lost.
 const batchSize = 256
 
-// batch is a run of positions taken from the word, encrypted at once, since that is many times
+// batch is a run of positions taken from the word, encrypted at once, because that is many times
 // faster than one by one. It is used up only in the tick its positions are of, so timestamps are
 // those of the calls, and only while its grant is in use, so that a loss or Close ends it.
 //

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Change is a change of layout under a running system: IDs of From exist already, IDs of To are to be made from now on.
+// Change is a change of layout under a running system: IDs of From exist already, IDs of To are made from now on.
 //
 // The rules people follow by hand (the epoch only gets older, widths only grow, if one shrinks the sum must grow) are
 // neither enough nor necessary. [Change.Check] decides the question itself, exactly.
@@ -127,7 +127,7 @@ type side struct {
 	bits   [64]struct{ field, bit int8 } // what each bit of the ID belongs to, by bit number
 }
 
-// Fields of a side; the node is one number, whatever lies between its parts, since its bits stand in falling order.
+// Fields of a side; the node is one number, whatever lies between its parts, because its bits stand in falling order.
 const (
 	sideTime = iota
 	sideNode

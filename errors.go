@@ -10,7 +10,7 @@ import (
 // Everything else is wrapped text that says what happened, to which thing, and what to do.
 var (
 	// ErrFenced means that no grant is held now, so that no ID may be made: the lease was lost,
-	// the store is away, or another process has the node. Generation resumes by itself once the fence gives a new grant.
+	// the store is unreachable, or another process has the node. Generation resumes by itself once the fence gives a new grant.
 	ErrFenced = errors.New("no grant is held")
 
 	// ErrExhausted means that no ID can be made without waiting: the sequence of this tick and the allowed lead are

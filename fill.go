@@ -30,7 +30,7 @@ func (t *track) write(dst []ID, pos, count uint64) int {
 	return int(count)
 }
 
-// count64 writes id, id+step, id+2×step, … The loop is unrolled by hand, since the compiler does not: half the time of the plain one.
+// count64 writes id, id+step, id+2×step, … The loop is unrolled by hand, because the compiler does not: half the time of the plain one.
 func count64(dst []ID, id, step ID) {
 	s2, s3, s4 := 2*step, 3*step, 4*step
 	for len(dst) >= 16 {

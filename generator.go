@@ -217,7 +217,7 @@ func (t *track) idUnless(pos uint64, err error) (ID, error) {
 
 // tryExact and tryCoarse are the fast paths: one ID of the tick whose limit was published, if nothing has to be waited for or asked.
 //
-// Invariant: a position becomes an ID at most once, since only the add or swap that moved the word past it may use it, and only below
+// Invariant: a position becomes an ID at most once, because only the add or swap that moved the word past it may use it, and only below
 // an end of its own track that was read before. The clock decides where the word moves to, never who owns a position.
 func (g *Generator) tryExact() (ID, bool) {
 	t := g.cur.Load()

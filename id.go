@@ -21,7 +21,7 @@ import (
 // sign bit can be negative. An ID is the same 64 bits however it is looked at, so convert from and to int64
 // and uint64 freely.
 //
-// JSON and text carry an ID as a decimal string, since JavaScript and many other readers of JSON round
+// JSON and text carry an ID as a decimal string, because JavaScript and many other readers of JSON round
 // numbers beyond 2^53. Other forms of text are an [Encoding], and a text with the kind of thing in front is a
 // [Prefix]. Binary is 8 bytes, big endian. In SQL an ID is a BIGINT.
 type ID int64
@@ -102,7 +102,7 @@ func (id *ID) UnmarshalBinary(data []byte) error {
 func (id ID) Value() (driver.Value, error) { return int64(id), nil }
 
 // Scan implements sql.Scanner for columns of integers, and for decimal text, which is how some drivers
-// deliver them. Floating-point numbers are refused, since they may have been rounded; so is uint64 beyond
+// deliver them. Floating-point numbers are refused, because they may have been rounded; so is uint64 beyond
 // 2^63-1, as Value could not write it back. NULL is an error: scan columns that allow it into a sql.Null[ID].
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {

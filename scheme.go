@@ -84,7 +84,7 @@ func (s *Scheme) Layout() Layout {
 }
 
 // Fingerprint names everything that gives an ID of this scheme its meaning: the layout and, where there can be only one, the key. Stores and state files
-// keep it, so that nobody continues with another scheme by mistake. Keys of a layout with a key field are not in it, since they come and go: see KeyIDs.
+// keep it, so that nobody continues with another scheme by mistake. Keys of a layout with a key field are not in it, because they come and go: see KeyIDs.
 func (s *Scheme) Fingerprint() string {
 	if len(s.keyIDs) == 1 && s.keyBits == 0 {
 		return s.layout.String() + " key " + s.keyIDs[0]

@@ -22,7 +22,7 @@ const redacted = "[secret key]"
 // Secret is the key for encrypted IDs. It shows itself nowhere: not in logs, errors, fmt, JSON or text. What tells keys apart in public
 // is [Secret.ID]. Safe for concurrent use, except Wipe.
 type Secret struct {
-	secret *[SecretSize]byte // behind a pointer, since fmt prints what it cannot call a method on
+	secret *[SecretSize]byte // behind a pointer, because fmt prints what it cannot call a method on
 }
 
 // NewSecret returns the key of a secret of 16 bytes, of which it keeps a copy.

@@ -14,8 +14,8 @@ import (
 // fewest is the least number of operations in a transaction that the store can do with.
 const fewest = opsPerWrite
 
-// fewer reports whether a server refused a transaction of so many operations for its length, so that nothing was done, and notes that shorter ones are to
-// be made: of the next lower power of two, which those in flight at the same time do not lower further.
+// fewer reports whether a server refused a transaction of so many operations for its length, so that nothing was done, and lowers the
+// length of later ones: to the next lower power of two, which those in flight at the same time do not lower further.
 func (s *Store) fewer(err error, ops int) bool {
 	switch {
 	case errors.Is(err, rpctypes.ErrTooManyOps) && ops > fewest:

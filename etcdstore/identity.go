@@ -50,7 +50,7 @@ func (s *Store) same(id stamp) []clientv3.Cmp {
 	}
 }
 
-// Identity implements [lease.Store]: all namespaces have the same. It costs no round trip once the store was used, since every answer says who gave it.
+// Identity implements [lease.Store]: all namespaces have the same. It costs no round trip once the store was used, because every answer says who gave it.
 func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	if _, err := s.ready(ctx); err != nil {
 		return "", err
@@ -61,7 +61,7 @@ func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	return fmt.Sprintf("etcd:%x:%s:%d.%d", s.seen.cluster, strings.TrimPrefix(id.value, version+" "), id.created, id.change), nil
 }
 
-// ready returns what was seen so far. At the first use, and after the data was set back, it finds or writes the id.
+// ready returns what was seen so far. At the first use, and after the data was rolled back, it finds or writes the id.
 func (s *Store) ready(ctx context.Context) (seen, error) {
 	if now := s.look(); now.ready {
 		return now, nil

@@ -108,7 +108,7 @@ func ordered(n int64) string {
 	return string(rune('a'+len(digits)-1)) + digits
 }
 
-// escape percent-encodes everything but letters, digits, '-', '_' and '.'. It must never change, since stored keys are compared with it.
+// escape percent-encodes everything but letters, digits, '-', '_' and '.'. It must never change, because stored keys are compared with it.
 func escape(text string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder

@@ -13,7 +13,7 @@ import (
 // that the swap can compare them: the values that begin with a text are those between it and the next greater text of its length, and etcd compares
 // values as bytes, also with less and greater. No other field needs to be known, nor a revision.
 //
-// Tabs, newlines and backslashes in texts are escaped. The encoding must never change, since stored values are compared with what it gives.
+// Tabs, newlines and backslashes in texts are escaped. The encoding must never change, because stored values are compared with what it gives.
 
 var (
 	textEncoder = strings.NewReplacer("\\", `\\`, "\t", `\t`, "\n", `\n`)

@@ -22,9 +22,9 @@
 // The store's identity is the cluster's ID, a random one that the first use writes (the key <prefix>id), and the revisions in which that key was made and changed; all are checked with every answer. Keys that are put back
 // from a copy, that one among them, have other revisions. A cluster that was restored from a snapshot under
 // another --initial-cluster-token, or a prefix that was deleted, is another store: grants then start above everything that can have been granted before. etcd numbers its changes
-// (the revision), and this number never falls; when a store sees it fall, the data was set back, and it changes the identity for everybody.
+// (the revision), and this number never falls; when a store sees it fall, the data was rolled back, and it changes the identity for everybody.
 //
-// It cannot see that data was set back while no process looked, if the cluster keeps its ID: a copied data folder, or a snapshot restored with the same token and the same
+// It cannot see that data was rolled back while no process looked, if the cluster keeps its ID: a copied data folder, or a snapshot restored with the same token and the same
 // peer URLs. Nor does it see keys that are put back without <prefix>id. Whoever does either deletes the key <prefix>id afterwards (etcdctl del snowfence/id), before programs start, and all is well. etcd has no clock
 // that clients can read, so that skewed clocks of holders are not noticed here (Now is the zero time).
 //

@@ -35,7 +35,7 @@ type NamespaceChange struct {
 //
 // With another layout all holders lose their grants, and programs of the old scheme end; those of the new one start above everything that can have been
 // granted. It is proven first that no ID of the new layout can equal one of any layout that the namespace has had (snowfence.Change). Otherwise the error matches
-// [ErrRefused] and says which ID, and the namespace stays as it was. Stop programs that have a number of the old layout by hand before, since no store tells them,
+// [ErrRefused] and says which ID, and the namespace stays as it was. Stop programs that have a number of the old layout by hand before, because no store tells them,
 // and start those of the new one after the time of Namespace.Floor.
 // If ctx ends or the store fails half-way, nothing is granted until ChangeNamespace is called again: each step can be repeated.
 //

@@ -90,7 +90,7 @@ func (c *claim) acquire(ctx context.Context, healing bool) (none snowfence.Grant
 		if !errors.Is(err, ErrLost) {
 			return g, err
 		}
-		// Somebody else was faster, or the store was set back behind what was read.
+		// Somebody else was faster, or the store was rolled back behind what was read.
 		if err := c.diagnose(ctx); err != nil {
 			return none, err
 		}

@@ -19,7 +19,7 @@ func (c *claim) confirm(ctx context.Context, until int64) (none snowfence.Grant,
 	if err != nil {
 		return none, err
 	}
-	// A store that was set back counts generations again, so that another one can have the same number. An acquisition that began before and was written after
+	// A store that was rolled back counts generations again, so that another one can have the same number. An acquisition that began before and was written after
 	// that goes by a floor that no longer holds.
 	if ns.Generation == h.generation && h.floor != confirmed && ns.Floor != h.floor {
 		return none, c.lose(fmt.Errorf("namespace %q was changed: its floor is tick %d, no longer %d", c.name, ns.Floor, h.floor))
@@ -71,7 +71,7 @@ func (c *claim) reread(ctx context.Context) (Namespace, error) {
 // confirmed is in place of the floor of a hold that counts: from then on its own records say whether it is still there.
 const confirmed = -1
 
-// diagnose looks at what a lost swap met, to tell another holder from a store that was set back.
+// diagnose looks at what a lost swap met, to tell another holder from a store that was rolled back.
 func (c *claim) diagnose(ctx context.Context) error {
 	h := c.lostTo
 	switch {

@@ -17,7 +17,7 @@ func (c *claim) register(ctx context.Context) error {
 			_, err = CreateNamespace(ctx, c.st, c.name, c.scheme, nil)
 		}
 		if err != nil {
-			return err // not what the next read would say: that the namespace is to be created by hand
+			return err // not what the next read would say: that somebody must create the namespace
 		}
 	}
 	_, err := c.usable(ctx)

@@ -48,7 +48,7 @@ func (c *claim) giveBack(ctx context.Context, used int64, sealed bool) error {
 			return fmt.Errorf("lease: giving node %d of namespace %q back: %w", h.records[0].Node, c.name, unknown)
 		}
 		if gone > 0 {
-			c.lostTo, c.met = h, nil // the next acquisition looks whether to another holder, or to a store that was set back
+			c.lostTo, c.met = h, nil // the next acquisition looks whether to another holder, or to a store that was rolled back
 		}
 		break
 	}

@@ -28,7 +28,7 @@ var (
 	// ErrExists means that there is a namespace of the name already, with other leasable nodes. One of another scheme is a [MismatchError].
 	ErrExists = errors.New("it exists already")
 
-	// ErrRefused means that a change is not allowed: of a layout, since it is not proven safe, or of a record, since no lease makes it ([Holders]).
+	// ErrRefused means that a change is not allowed: of a layout, because it is not proven safe, or of a record, because no lease makes it ([Holders]).
 	ErrRefused = errors.New("the change is refused")
 )
 
@@ -56,7 +56,7 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("lease: namespace %q is for the layout %s, not for %s: use its layout, or another namespace", e.Namespace, e.Stored, e.Wanted)
 }
 
-// CollisionError means that a change of layout is refused, since an ID of the new layout can equal one of a layout that the namespace has had.
+// CollisionError means that a change of layout is refused, because an ID of the new layout can equal one of a layout that the namespace has had.
 type CollisionError struct {
 	Namespace string
 	Change    snowfence.Change  // what was compared

@@ -66,7 +66,7 @@ func (f *finder) oldest(ctx context.Context) ([]int64, error) {
 	return nodes, err
 }
 
-// vacant returns nodes that nobody holds, with the lowest floors first, since these may lie ahead of the clock.
+// vacant returns nodes that nobody holds, with the lowest floors first, because these may lie ahead of the clock.
 func (f *finder) vacant(ctx context.Context) ([]int64, error) {
 	q := f.query()
 	q.Vacant, q.ByUntil = true, true

@@ -20,7 +20,7 @@ func (t ticks) target(now time.Time) int64 {
 }
 
 // back returns the first tick that a grant made now wants. A new holder has no use for older ones, and a stretch that is never granted is what
-// lets a node be set back after a clock that was far ahead. One ttl is left for a clock that steps back.
+// lets a node be restored after a clock that was far ahead. One ttl is left for a clock that steps back.
 func (t ticks) back(now time.Time) int64 { return t.layout.TickOf(now.Add(-t.ttl)) }
 
 // floor returns the first tick that a grant from r may have.

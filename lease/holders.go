@@ -139,7 +139,7 @@ func (h *holders) Swap(ctx context.Context, writes []Write) []error {
 	}
 	stored, err := h.Store.Get(ctx, keys)
 	if err != nil {
-		return slices.Repeat([]error{fmt.Errorf("lease: reading what is to be replaced: %w", err)}, len(writes))
+		return slices.Repeat([]error{fmt.Errorf("lease: reading what the write replaces: %w", err)}, len(writes))
 	}
 	for _, r := range stored {
 		if r.Node == NamespaceNode {

@@ -32,7 +32,7 @@ func (l *Lease) next(now time.Time) time.Time {
 	return latest.Add(-(latest.Sub(slot) % third))
 }
 
-// backoff returns how long to wait after so many failures in a row: short at first, since callers of the generator wait.
+// backoff returns how long to wait after so many failures in a row: short at first, because callers of the generator wait.
 func (l *setup) backoff(failures int) time.Duration {
 	d := min(10*time.Millisecond<<min(failures, 8), time.Second, l.opts.TTL/3)
 	return d/2 + l.random(d/2+1)

@@ -15,7 +15,7 @@ import (
 
 // Options says how a lease is held. Nil and the zero value are good for most.
 type Options struct {
-	// TTL is how far ahead of the clock grants are written: how long IDs are made while the store is away, and how long a node stays taken
+	// TTL is how far ahead of the clock grants are written: how long IDs are made while the store is unreachable, and how long a node stays taken
 	// after a crash. 0 means [DefaultTTL], 15 s; the least is 10 ms. It is renewed every third of it.
 	TTL time.Duration
 
@@ -141,8 +141,8 @@ const DefaultTTL = 15 * time.Second
 const usualReach = DefaultTTL + DefaultTTL
 
 // AfterSetBack returns how long everything that was granted before can reach on, when a store went back to an older state: the
-// longest ttl of all leases, and twice their MaxSkew, since the clock of who granted may have been ahead and that of who grants
-// next may be behind. New grants start above that, where the set-back is noticed. Where it cannot be seen, wait as long before
+// longest ttl of all leases, and twice their MaxSkew, because the clock of who granted may have been ahead and that of who grants
+// next may be behind. New grants start above that, where the rollback is noticed. Where it cannot be seen, wait as long before
 // the first program starts.
 func AfterSetBack(ttl, maxSkew time.Duration) time.Duration { return reach(ttl, maxSkew) + maxSkew }
 

@@ -20,7 +20,7 @@ type Key struct {
 type Record struct {
 	Key
 	Nonce      string // random, new with each write; "" means that there is no such record
-	Revision   int64  // number of writes so far; it only goes back when the store was set back
+	Revision   int64  // number of writes so far; it only goes back when the store was rolled back
 	Generation int64  // of the namespace at the time of the write
 	From       int64  // first tick of the unbroken run of granted ticks that ends at Until
 	Until      int64  // first tick that is not granted: the floor of the next grant

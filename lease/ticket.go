@@ -18,12 +18,12 @@ import (
 // Ticket is a lease as a value: for holders in other processes, or other languages, on whose behalf
 // a server talks to the store. Nobody keeps it: its holder sends it with each renewal and keeps
 // what comes back, so that any server over the same store can renew it. It names the holder's last
-// write; only who has the latest ticket can renew, and a copy of the holder is noticed as it is for
+// write; only the holder of the latest ticket can renew, and a copy of the holder is noticed as for
 // a [Lease].
 //
 // A holder has to do itself what a [Lease] does: renew every third of the TTL, stop at Until, and
 // stop at once when a renewal is an [ErrLost]. With a ticket one can write its node's record, so it
-// is to be kept as a secret of its namespace.
+// must be kept as a secret of its namespace.
 //
 // A ticket is signed, with a key in the namespace's record: one that was changed is refused as
 // lost. So its holder can decide about nothing but the ticks that were granted to it: who lies
@@ -222,7 +222,7 @@ func (t Ticket) sign(key string) Ticket {
 	return t
 }
 
-// warn raises the floor if the store was set back behind what the ticket says, as the lease of a
+// warn raises the floor if the store was rolled back behind what the ticket says, as the lease of a
 // living holder does before its next grant.
 func (c *claim) warn(ctx context.Context) error {
 	if c.suspect == nil {

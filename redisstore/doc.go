@@ -5,7 +5,7 @@
 //	l, err := lease.Open(ctx, st, "default", scheme, nil)
 //
 // The same client type speaks to a single server, to servers behind Sentinel (ClientOption.Sentinel; set TopologyRefreshInterval to some seconds,
-// since a client that missed the message of a failover otherwise stays with the old master), and to a cluster, with TLS and users. Redis 6.2 or later is needed.
+// because a client that missed the message of a failover otherwise stays with the old master), and to a cluster, with TLS and users. Redis 6.2 or later is needed.
 //
 // # Best effort
 //
@@ -13,12 +13,12 @@
 // replica has them, and a failover throws away what the new master had not got. IDs stay unique through that as far as it can be noticed:
 //
 //   - A holder whose record vanished, went back or was changed is sealed at its next renewal, and everybody's next grants start above all that can have been granted.
-//   - Data that may have been set back has another identity (see below). Whoever takes a node then, holder or newcomer, starts above now + the longest ttl +
+//   - Data that may have been rolled back has another identity (see below). Whoever takes a node then, holder or newcomer, starts above now + the longest ttl +
 //     twice the allowed skew. That is also how long no IDs are made after a restart or a failover, about 45 s with the defaults: a shorter TTL
 //     makes it shorter. lease.ConfirmStore spares it where nothing was lost for sure.
 //   - With Options.Replicas, a renewal is used only after that many replicas have it, so that a master cut off from them stops its holders within one ttl.
 //
-// What cannot be seen: two masters at a time (a partition, a promotion by hand) where Options.Replicas is 0, since the clients of each see
+// What cannot be seen: two masters at a time (a partition, a promotion by hand) where Options.Replicas is 0, because the clients of each see
 // nothing strange: set it to 1 at least, and to all replicas that can be promoted if no grant that was used may be missing from the new master. Old data under a process
 // that did not end, as after the snapshot of a virtual machine, until the next renewal of a holder. And keys that somebody deletes or edits by hand: after a FLUSHALL,
 // make the namespace again only when the last holder's ttl is over, or both the old holders and the new ones go on until the old ones' next renewal. If that

@@ -34,7 +34,7 @@ func choose(q lease.Query) index {
 }
 
 // List implements [lease.Store]. A list is read in pages of some hundred records. A record that is written meanwhile may be missed, or be there as it was before or after, in
-// lists that are sorted by until; in all others it is there, since nodes stay where they are.
+// lists that are sorted by until; in all others it is there, because nodes stay where they are.
 func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
 	if q.First > q.Last {
 		return nil, nil

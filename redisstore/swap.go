@@ -33,8 +33,8 @@ func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
 	return errs
 }
 
-// list puts a namespace on the list of all before its first record is written, since in a cluster the list lives on another server: so
-// none with records is missing. It does so again when the data may have been set back.
+// list puts a namespace on the list of all before its first record is written, because in a cluster the list lives on another server: so
+// none with records is missing. It does so again when the data may have been rolled back.
 func (s *Store) list(ctx context.Context, namespace string) error {
 	if err := plain(namespace); err != nil {
 		return err

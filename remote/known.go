@@ -9,7 +9,7 @@ import (
 
 // known keeps the identity of the store that came with the answer to a swap, so that it need not be asked for.
 //
-// A lease uses what it has written only after it has compared the store's identity, as it was after the write, with the one before: otherwise it would miss that the store was set back.
+// A lease uses what it has written only after it has compared the store's identity, as it was after the write, with the one before: otherwise it would miss that the store was rolled back.
 // So the rule is: an identity that is told was read by a server after every swap that this Store had answered by then was carried out. The server reads it after the swap, in the same request; so
 // it is good for that swap, and for all whose answers had come before the request was sent. An answer that came while the request was under way may be of a later
 // swap: then none is kept, and the next question is asked.

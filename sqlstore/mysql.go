@@ -87,7 +87,7 @@ func mysqlOwn(ctx context.Context, c *sql.Conn, writes []lease.Write) error {
 	return err
 }
 
-// mysqlProbe is an answer. What stands in the comments is for MySQL alone, since MariaDB has no server_uuid, or for
+// mysqlProbe is an answer. What stands in the comments is for MySQL alone, because MariaDB has no server_uuid, or for
 // MariaDB alone, which knows when a row was written.
 const mysqlProbe = "SELECT '', 0, '', 0, 0, 0, 0, 0, 0, 0," +
 	" CONCAT(@@server_id /*!80000 , ':', @@server_uuid */, ':', COALESCE((SELECT CONCAT(value /*M!100600 , ':', UNIX_TIMESTAMP(row_start) */) FROM snowfence_meta WHERE name = 'id'), 'no id')), '', CASE" +
@@ -126,7 +126,7 @@ const mysqlItems = "JSON_TABLE(CONVERT(? USING utf8mb4), '$[*]' COLUMNS (o VARCH
 	" r BIGINT PATH '$.R', g BIGINT PATH '$.G', f BIGINT PATH '$.F', u BIGINT PATH '$.U', p BIGINT PATH '$.P', x BIGINT PATH '$.X', y BIGINT PATH '$.Y'," +
 	" h VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.H', l VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.L', v TEXT CHARACTER SET utf8mb4 PATH '$.V', t BIGINT PATH '$.T', d TEXT CHARACTER SET utf8mb4 PATH '$.D')) w"
 
-// The order of the locks is that of the array, since the join goes through it from its begin.
+// The order of the locks is that of the array, because the join goes through it from its begin.
 const mysqlUpdate = "UPDATE " + mysqlItems + " STRAIGHT_JOIN snowfence_lease l FORCE INDEX (PRIMARY) ON l.namespace = CAST(w.s AS BINARY) AND l.node = w.n" +
 	" SET l.nonce = w.c, l.revision = w.r, l.generation = w.g, l.run_from = w.f, l.until = w.u, l.prev_until = w.p, l.skip_from = w.x, l.skip_until = w.y," +
 	" l.holder = w.h, l.label = w.l, l.veto = w.v, l.written_at = w.t, l.data = w.d WHERE l.nonce = CAST(w.o AS BINARY)"

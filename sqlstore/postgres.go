@@ -181,7 +181,7 @@ func postgresMend(ctx context.Context, c *sql.Conn, _ *file, id string) error {
 	return nil
 }
 
-// postgresExclusive uses a lock of the transaction, since CREATE TABLE IF NOT EXISTS fails where several do it at once. Its number is only that of this program.
+// postgresExclusive uses a lock of the transaction, because CREATE TABLE IF NOT EXISTS fails where several do it at once. Its number is only that of this program.
 func postgresExclusive(ctx context.Context, c *sql.Conn, do func() error) error {
 	return transaction(ctx, c, "BEGIN", func() error {
 		if _, err := c.ExecContext(ctx, "SET LOCAL synchronous_commit = on"); err != nil {

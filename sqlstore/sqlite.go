@@ -16,7 +16,7 @@ import (
 // the store uses are set to synchronous=FULL, and the file to WAL mode. Give the *sql.DB a busy timeout.
 //
 // The file must be on a local file system, under one name: it is refused on network file systems, where locks and shared memory do not work, and
-// with hard links or mounted as a single file, since SQLite keeps the last commits in files beside it (-wal, -shm), which each name has its own of.
+// with hard links or mounted as a single file, because SQLite keeps the last commits in files beside it (-wal, -shm), which each name has its own of.
 // Symbolic links are safe.
 //
 // While programs use the file, neither it nor the files beside it may be deleted, moved or copied
@@ -106,7 +106,7 @@ func sqliteOpen(ctx context.Context, c *sql.Conn) (*file, error) {
 	return f, nil
 }
 
-// sqliteDurable makes commits of the connection wait for the disk. It is asked before each write, since a pool may open a connection at any time.
+// sqliteDurable makes commits of the connection wait for the disk. It is asked before each write, because a pool may open a connection at any time.
 func sqliteDurable(ctx context.Context, c *sql.Conn) error {
 	var level int
 	if err := c.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&level); err != nil {
@@ -167,7 +167,7 @@ var (
 		"seq = ?", "seq = (SELECT MAX(seq) FROM snowfence_lease WHERE seq >= ?) + 1").Replace(sqliteRenew)
 )
 
-// sqliteSwap looks whether the file went back before it writes, since later numbers would hide it.
+// sqliteSwap looks first whether the file went back, because later numbers would hide it.
 func sqliteSwap(ctx context.Context, c *sql.Conn, v view, writes []lease.Write, errs []error) (word answer, err error) {
 	if v.file.witness != nil {
 		if err := v.file.witness.writable(); err != nil {

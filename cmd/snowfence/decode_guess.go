@@ -70,7 +70,7 @@ type guess struct {
 }
 
 // guesses returns the readings of an ID whose time lies between the layout's epoch and now or soon, the most plausible first: those
-// with a sequence number that generators make, then those of the past, the most recent first, since most IDs one meets are young.
+// with a sequence number that generators make, then those of the past, the most recent first, because most IDs one meets are young.
 func (d *decoder) guesses(id snowfence.ID) []guess {
 	var list []guess
 	for _, v := range d.known {

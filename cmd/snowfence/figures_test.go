@@ -35,10 +35,16 @@ func told(t *testing.T) map[string]string {
 		}
 	}
 	for path, text := range out {
-		text = regexp.MustCompile(`(?m)^\s*//+ ?`).ReplaceAllString(text, " ")
-		out[path] = strings.Join(strings.Fields(text), " ")
+		out[path] = joined(text)
 	}
 	return out
+}
+
+var commented = regexp.MustCompile(`(?m)^\s*//+ ?`)
+
+// joined is a text as one line, without the marks of comments.
+func joined(text string) string {
+	return strings.Join(strings.Fields(commented.ReplaceAllString(text, " ")), " ")
 }
 
 var (

@@ -96,7 +96,7 @@ type openedNamespace struct {
 	layout snowfence.Layout
 }
 
-// openNamespace opens the store of the flags and reads their namespace. The store is to be closed when there is no error.
+// openNamespace opens the store of the flags and reads their namespace. The caller closes the store if there is no error.
 func (p *program) openNamespace(ctx context.Context, f *storeFlags) (*open.Store, openedNamespace, error) {
 	var ns openedNamespace
 	if err := checkName(f.namespace); err != nil {

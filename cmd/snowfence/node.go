@@ -68,7 +68,7 @@ func (f *nodeFlags) options(ctx context.Context, s *snowfence.Scheme, o *lease.O
 	return err
 }
 
-// parseNode reads a node number, or the numbers of its parts, each as it is or from where it is to be found. found tells the latter.
+// parseNode reads a node number, or the numbers of its parts, each as it is or from its source. found tells the latter.
 func parseNode(ctx context.Context, s *snowfence.Scheme, text string) (node int64, found bool, err error) {
 	var parts []int64
 	var sources []nodes.Source
@@ -95,7 +95,7 @@ func parseNode(ctx context.Context, s *snowfence.Scheme, text string) (node int6
 	return node, true, nil
 }
 
-// nodeSource reads where a number is to be found.
+// nodeSource reads where a number comes from.
 func nodeSource(text string) (nodes.Source, error) {
 	kind, arg, _ := strings.Cut(text, ":")
 	switch {

@@ -21,7 +21,7 @@ func (a axis) fit(v, w uint64, lo, hi int, shift int) axis {
 		first, last = first>>1, last>>1
 		a.shift++
 	}
-	// Most of the room that is left is above, since time goes up.
+	// Most of the room that is left is above, because time goes up.
 	spare := a.bins - (last - first + 1)
 	a.base = first - min(spare/4, first)
 	return a

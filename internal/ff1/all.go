@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// lanes is how many numbers go through a round together. More gained nothing when measured, since a processor looks only so far ahead.
+// lanes is how many numbers go through a round together. More gained nothing when measured, because a processor looks only so far ahead.
 const lanes = 8
 
 // halves are the two parts of the numbers that go through the rounds together.

@@ -109,7 +109,7 @@ func (c *Cipher) Bits() int {
 	return s.bits
 }
 
-// checkRange tells whether a number has no more bits than the cipher. It does not print the number, which may be what is to be hidden.
+// checkRange tells whether a number has no more bits than the cipher. It does not print the number, because it may be secret.
 func (s *state) checkRange(x uint64) error {
 	if x > s.top {
 		return fmt.Errorf("ff1: a number of %d bits, want at most %d", bits.Len64(x), s.bits)

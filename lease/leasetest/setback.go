@@ -58,7 +58,7 @@ func testSetBack(w *world) {
 		w.must(y.ask(ctx, y.holds().until))
 		cancel()
 		if y.sealed() == 0 {
-			w.Errorf("holder %d was not sealed when the store was set back", i)
+			w.Errorf("holder %d was not sealed when the store was rolled back", i)
 		}
 	}
 	for range 8 {
@@ -71,7 +71,7 @@ func testSetBack(w *world) {
 	ns, err := lease.ShowNamespace(w.ctx, w.st, name)
 	w.must(err)
 	if ns.Generation > 3 {
-		w.Errorf("three holders saw the store set back and raised its floor again and again, to generation %d", ns.Generation)
+		w.Errorf("three holders saw the store rolled back and raised its floor again and again, to generation %d", ns.Generation)
 	}
 }
 
@@ -101,7 +101,7 @@ func testSetBackRestart(w *world) {
 	}
 }
 
-// testSetBackRecreated deletes a namespace and makes it again before anybody has noticed that the store was set back: that is no reason to trust its records.
+// testSetBackRecreated deletes a namespace and makes it again before anybody has noticed that the store was rolled back: that is no reason to trust its records.
 func testSetBackRecreated(w *world) {
 	u := w.on(4)
 	backup := w.backup()

@@ -94,7 +94,7 @@ func handler(ids *snowfence.Generator, l *lease.Lease) http.Handler {
 		}
 		fmt.Fprintln(w, id)
 	})
-	// Alive as long as it can heal. A store that is away is no reason to be killed.
+	// Alive as long as it can heal. A store that is unreachable is no reason to be killed.
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, r *http.Request) { answer(w, l.Err()) })
 	// Ready as long as IDs can be made.
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {

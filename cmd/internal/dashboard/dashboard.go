@@ -29,7 +29,7 @@ type Dashboard struct {
 	life    context.Context
 	end     context.CancelFunc
 	wait    sync.WaitGroup
-	streams chan struct{} // who has put a value in has a stream
+	streams chan struct{} // a semaphore: each value is an open stream
 }
 
 // maxStreams bounds the pages that are open at a time; each has two streams at most.

@@ -101,7 +101,7 @@ func describe() descriptions {
 	}
 }
 
-// collector implements [prometheus.Collector] without descriptions in advance, since each registry has one collector only.
+// collector implements [prometheus.Collector] without descriptions in advance, because each registry has one collector only.
 type collector struct {
 	s    *Source
 	sees func(string) bool

@@ -36,7 +36,7 @@ var (
 	validParam  = regexp.MustCompile(`^[a-z_]{1,32}$`)
 )
 
-// parseAddress takes a URL apart. Errors show nothing of it but its scheme, since nobody knows where in it a password stands.
+// parseAddress takes a URL apart. Errors show nothing of it but its scheme, because nobody knows where in it a password stands.
 func parseAddress(scheme, rest, port string) (*address, error) {
 	a := &address{scheme: scheme, params: map[string]string{}}
 	rest, ok := strings.CutPrefix(rest, "//")

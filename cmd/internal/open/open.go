@@ -40,7 +40,7 @@ type Finding struct {
 	Advice string // what follows and what to do; "" where it is as it should be
 }
 
-// Close closes the store. Leases on it are to be closed first.
+// Close closes the store. Close leases on it first.
 func (s *Store) Close() error { return s.close() }
 
 // Findings says how the server is set up that keeps a namespace, as far as the store's promise depends on it. Embedded stores have nothing to say.

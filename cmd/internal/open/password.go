@@ -74,7 +74,7 @@ func (s *secrets) add(text string) {
 			s.texts = append(s.texts, form)
 		}
 	}
-	slices.SortFunc(s.texts, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }) // the longest first, since one may contain another
+	slices.SortFunc(s.texts, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }) // the longest first, because one may contain another
 }
 
 // hide returns a text without the secrets.

@@ -66,7 +66,7 @@ func (n Need) bits() int {
 // maxTimeBits is the most a layout may have: leading zeros are not wanted beyond.
 const maxTimeBits = 62
 
-// shape is one way to divide the bits; the time gets all that node and sequence leave, since leading zeros are free.
+// shape is one way to divide the bits; the time gets all that node and sequence leave, because leading zeros are free.
 type shape struct {
 	tick      time.Duration
 	node, seq int

@@ -10,7 +10,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// Buffers begin small, since most connections are idle most of the time, and grow with what comes in at once.
+// Buffers begin small, because most connections are idle most of the time, and grow with what comes in at once.
 const (
 	firstBuffer = 1 << 10
 	mostBuffer  = 64 << 10

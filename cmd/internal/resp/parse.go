@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Limits of one command. They are small, since nothing that is asked of this server is long; a token is the longest argument.
+// Limits of one command. They are small, because nothing that is asked of this server is long; a token is the longest argument.
 const (
 	maxArgs   = 64
 	maxArg    = 4 << 10
@@ -92,7 +92,7 @@ func parseLength(b []byte, limit int, what string) (value, n int, err error) {
 	return 0, 0, nil
 }
 
-// parseInline reads what somebody types who has only a terminal: words with spaces between them.
+// parseInline reads what a person types in a terminal: words with spaces between them.
 func parseInline(b []byte, args [][]byte) ([][]byte, int, error) {
 	end := bytes.IndexByte(b, '\n')
 	if end < 0 || end > maxInline {

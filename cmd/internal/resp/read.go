@@ -99,7 +99,7 @@ func (c *conn) await(now time.Time, carried bool) bool {
 	return c.srv.life.Err() == nil // Shutdown may have set its own deadline a moment ago
 }
 
-// late does what is to be done when nothing came until the deadline, and reports whether to go on waiting.
+// late does what is due when nothing came until the deadline, and reports whether to go on waiting.
 func (c *conn) late(now time.Time) bool {
 	over := func(t time.Time) bool { return !t.IsZero() && !now.Before(t) }
 	w := &c.waiting

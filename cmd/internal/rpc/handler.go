@@ -82,7 +82,7 @@ type requestKey struct{}
 
 // request is what is known of a call beside its message.
 type request struct {
-	held  []func() // is to be released when the answer has gone
+	held  []func() // to release when the answer has gone
 	unary bool
 }
 

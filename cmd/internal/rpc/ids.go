@@ -86,7 +86,7 @@ func (r ids) Stream(ctx context.Context, req *connect.Request[pb.StreamRequest],
 		if err != nil {
 			return err
 		}
-		sp, id, err := r.space(ctx, req.Msg.Namespace, n, 0) // each time, since the layout or the rights may change
+		sp, id, err := r.space(ctx, req.Msg.Namespace, n, 0) // each time, because the layout or the rights may change
 		if err == nil {
 			n, err = id.Pace(ctx, n)
 		}

@@ -148,7 +148,7 @@ func (r store) Swap(ctx context.Context, req *connect.Request[pb.SwapRequest]) (
 
 // identities returns those of the namespaces of some writes, in the order in which they first come; nil if one cannot be read.
 func (r store) identities(ctx context.Context, writes []lease.Write) []string {
-	ctx, cancel := context.WithTimeout(ctx, time.Second) // what was written is to be told in time
+	ctx, cancel := context.WithTimeout(ctx, time.Second) // so that the answer tells what was written
 	defer cancel()
 	var names, out []string
 	for _, w := range writes {

@@ -55,7 +55,7 @@ func (t *tokens) read() (*server.Auth, error) {
 	return a, nil
 }
 
-// ReadTokens reads a file of tokens. Everything in it may be known: a hash is of no use to those who read it, since the secrets are random.
+// ReadTokens reads a file of tokens. Everything in it may be known: a hash is of no use to those who read it, because the secrets are random.
 func ReadTokens(path string) ([]server.Token, error) {
 	data, err := readFile(path)
 	if err != nil {

@@ -37,7 +37,7 @@ func (p *Process) mountHealth(mux *http.ServeMux, causes bool) {
 	})
 }
 
-// Ready returns why requests should go to another server: the store is away, no lease is held, or the server stops. It is at most a few seconds old, so
+// Ready returns why requests should go to another server: the store is unreachable, no lease is held, or the server stops. It is at most a few seconds old, so
 // that asking costs nothing.
 func (p *Process) Ready() error {
 	if p.leaving.Load() {

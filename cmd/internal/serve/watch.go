@@ -65,7 +65,7 @@ type ClockSteps struct {
 const stepFrom = 50 * time.Millisecond
 
 // look compares the wall clock with monotonic time since the last look, and returns the step between them, 0 for none. A machine that slept looks
-// like a step forward, since monotonic time stands still then.
+// like a step forward, because monotonic time stands still then.
 func (c *ClockSteps) look(now time.Time) time.Duration {
 	wall := now.Round(0)
 	defer func() { c.wall, c.mono = wall, now }()

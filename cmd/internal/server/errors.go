@@ -19,7 +19,7 @@ const (
 	Lost                    // a lease that is no longer the caller's: acquire another
 	NoNodes                 // all nodes are taken: wait, or stop a holder
 	Exhausted               // no ID can be made right now: ask again in a moment
-	Unavailable             // the store is away, or the server has no grant: ask again, or another server
+	Unavailable             // the store is unreachable, or the server has no grant: ask again, or another server
 	Refused                 // the server will not: a plan check, a missing secret, a veto
 	Anonymous               // who are you?
 	Denied                  // you may not

@@ -196,8 +196,8 @@ func (s *Service) ChangeNamespace(ctx context.Context, name string, w Wanted) (N
 	return describe(ns)
 }
 
-// DeleteNamespace leaves a tombstone of one. It refuses while anybody but this server holds a lease, and without the name as confirmation. Who acquires one in the same moment
-// loses it before it is used.
+// DeleteNamespace leaves a tombstone of one. It refuses while anybody but this server holds a lease, and without the name as confirmation. A program that acquires one in the same
+// moment loses it before it is used.
 func (s *Service) DeleteNamespace(ctx context.Context, name, confirm string) error {
 	if confirm != name {
 		return kindError{Refused, fmt.Errorf("deleting namespace %q needs its name as confirmation", name)}

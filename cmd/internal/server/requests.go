@@ -16,7 +16,7 @@ type Request struct {
 	From      string // address of the client
 }
 
-// quiet is how long the log says nothing more of the same kind of trouble, but how often it was: a store that is away fails thousands of requests a second.
+// quiet is how long the log says nothing more of the same kind of trouble, but how often it was: a store that is unreachable fails thousands of requests a second.
 const quiet = 10 * time.Second
 
 // seldom lets the first of many through.
@@ -48,7 +48,7 @@ func (s *Service) logFailed(w Wire, k Kind, err error, about func() Request) {
 	}
 }
 
-// Slow writes a line of a request if it took longer than a healthy one: it may wait for the clock, and all the rest is to be done in a second. What clients take their time with counts, too.
+// Slow writes a line of a request if it took longer than a healthy one: it may wait for the clock, and all the rest should take less than a second. What clients take their time with counts, too.
 func (s *Service) Slow(w Wire, d time.Duration, about func() Request) {
 	if d < cmp.Or(s.opts.MaxWait, time.Second)+time.Second {
 		return

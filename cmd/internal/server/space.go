@@ -24,11 +24,11 @@ type Space struct {
 	service *Service
 	scheme  atomic.Pointer[snowfence.Scheme]
 	gen     atomic.Pointer[snowfence.Generator] // nil until the first ID
-	over    atomic.Bool                         // it is to be opened anew
+	over    atomic.Bool                         // open it anew
 	seen    atomic.Int64                        // when it was read from the store, in Unix nanoseconds
 	looked  atomic.Int64                        // see Lead
 
-	opening chan struct{} // who has put a value in may talk to the store and set what follows
+	opening chan struct{} // semaphore of one: hold it to call the store or to set what follows
 	lease   *lease.Lease
 	failed  failure
 }
@@ -55,7 +55,7 @@ func (sp *Space) load(ctx context.Context) error {
 		sp.service.forget(sp)
 		return sp.changed()
 	}
-	// With a store that is away, what is known is good enough to decode with.
+	// With a store that is unreachable, what is known is good enough to decode with.
 	sp.seen.Store(sp.service.now().UnixNano())
 	return nil
 }

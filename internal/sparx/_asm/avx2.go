@@ -112,7 +112,7 @@ func (m *avx2) xorWord(g *group, word operand.Mem, from, to register) {
 	g.emit(func() { m.c.VPXOR(u, from, to) })
 }
 
-// xorWordAnd takes the word first, since x is what comes late.
+// xorWordAnd takes the word first, because x is what comes late.
 func (m *avx2) xorWordAnd(g *group, word operand.Mem, x, to register) {
 	m.xorWord(g, word, to, to)
 	m.xor(g, x, to)

@@ -133,7 +133,7 @@ func (r *rig) work() {
 	for n := 0; ; n++ {
 		r.mu.Lock()
 		for ns, rate := range r.rates {
-			_ = r.ids(ns, max(rate/10, 1)) // while the store is away there are none
+			_ = r.ids(ns, max(rate/10, 1)) // while the store is unreachable there are none
 		}
 		if n%20 == 0 {
 			for key, h := range r.holders {

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// banned are phrases that the pages, the comments and the messages do not use, and what they say instead.
+var banned = []struct {
+	phrase  *regexp.Regexp
+	instead string
+}{
+	{regexp.MustCompile(`(?i)\bset[ -]backs?\b`), "rolled back, a rollback (restored, if it is a node)"},
+	{regexp.MustCompile(`(?i)\b(is|are) to be\b`), "must be, or who does it"},
+	{regexp.MustCompile(`(?i), since [^v0-9=]`), "because"},
+	{regexp.MustCompile(`(?i)\bstores? (that )?(is|are|was|were) away\b`), "unreachable"},
+	{regexp.MustCompile(`(?i)\bsaid (so )?in the log\b`), "logged"},
+	{regexp.MustCompile(`(^|[.:;!] )[Ww]ho (has|had|gave|lost|takes|renews|met|acquires|leases)\b`), "the holder, or a program that"},
+	{regexp.MustCompile(`(?i)\b(worker|machine) lease\b`), "lease of a node"},
+	{regexp.MustCompile(`(?i)\bset the store back\b|\bput the store back\b`), "roll the store back"},
+}
+
+// allowed are texts, by the end of a path, that have such a phrase and may.
+var allowed = map[string][]string{
+	"lease/leasetest/leasetest.go": {`"store set back`, `"set back, deleted`}, // names of scenes, by which people run them
+}
+
+// phrases returns what is wrong in a text, where whitespace counts as one space.
+func phrases(path, text string) (out []string) {
+	for end, texts := range allowed {
+		if strings.HasSuffix(path, end) {
+			for _, s := range texts {
+				text = strings.ReplaceAll(text, s, "")
+			}
+		}
+	}
+	for _, b := range banned {
+		for _, at := range b.phrase.FindAllStringIndex(text, -1) {
+			around := text[max(0, at[0]-40):min(len(text), at[1]+40)]
+			out = append(out, path+": write "+b.instead+" in: …"+strings.ToValidUTF8(around, "")+"…")
+		}
+	}
+	return out
+}
+
+// TestGlossary looks for phrases that docs/concepts.md has other words for.
+func TestGlossary(t *testing.T) {
+	texts := told(t)
+	for _, pattern := range []string{"../../*.go", "../../nodes/*.go", "../../docs/man/*.1"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("%d files are %s, %v", len(paths), pattern, err)
+		}
+		for _, path := range paths {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasSuffix(path, "_test.go") {
+				texts[path] = joined(string(data))
+			}
+		}
+	}
+	for path, text := range texts {
+		for _, p := range phrases(path, text) {
+			t.Error(p)
+		}
+	}
+	for text, want := range map[string]int{
+		"A store that was set back is noticed.":               1,
+		"the floor after a set-back":                          1,
+		"IDs are to be made from now on, since nobody waits.": 2,
+		"It is refused. Who has the node goes on.":            1,
+		"the error says who has the nodes":                    0,
+		"It exists, since v0.2 under this name":               0,
+		"resets backwards, and since then it is right":        0,
+	} {
+		if got := phrases("x.go", text); len(got) != want {
+			t.Errorf("%q: %q, want %d", text, got, want)
+		}
+	}
+}
