@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/nodes"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/nodes"
 	"github.com/spf13/pflag"
 )
 
