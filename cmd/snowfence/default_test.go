@@ -41,7 +41,8 @@ func TestOneDefault(t *testing.T) {
 	defer st.Close()
 	service, mux := server.New(st.Leases, server.Options{}), http.NewServeMux()
 	defer service.Close(t.Context())
-	rest.Mount(mux, service, func(*http.Request) (*server.Identity, error) { return server.Open().Anyone(), nil })
+	anyone := func(*http.Request) (*server.Identity, error) { return server.Open().Anyone(), nil }
+	rest.Mount(mux, service, anyone, func(h http.Handler) http.Handler { return h })
 	w := httptest.NewRecorder()
 	if mux.ServeHTTP(w, httptest.NewRequest("PUT", "/v1/put", strings.NewReader("{}"))); w.Code != http.StatusCreated {
 		t.Fatal(w.Code, w.Body)

@@ -20,6 +20,8 @@ type Config struct {
 	Who     rest.Identify
 	Latency *server.StoreLatency // of the store; nil means that it is not shown
 	Version string
+
+	Streaming func(http.Handler) http.Handler // what routes that stream are behind
 }
 
 // Dashboard looks at a service, once a second.
@@ -43,14 +45,8 @@ func Mount(mux *http.ServeMux, cfg Config) *Dashboard {
 	cfg.Service.Draw = d.draw
 	d.wait.Go(func() { d.sampler.run(ctx) })
 	mountPage(mux)
-	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"GET /dashboard/api/stream":  d.stream,
-		"GET /dashboard/api/watch":   d.watch,
-		"GET /dashboard/api/leases":  d.leases,
-		"POST /dashboard/api/decode": d.decode,
-		"POST /dashboard/api/plan":   d.plan,
-	} {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+	handler := func(serve func(http.ResponseWriter, *http.Request) error) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			protect(w.Header())
 			w.Header().Set("Cache-Control", "no-store")
 			if err := serve(w, r); err != nil {
@@ -58,6 +54,11 @@ func Mount(mux *http.ServeMux, cfg Config) *Dashboard {
 			}
 		})
 	}
+	mux.Handle("GET /dashboard/api/stream", cfg.Streaming(handler(d.stream)))
+	mux.Handle("GET /dashboard/api/watch", cfg.Streaming(handler(d.watch)))
+	mux.Handle("GET /dashboard/api/leases", handler(d.leases))
+	mux.Handle("POST /dashboard/api/decode", handler(d.decode))
+	mux.Handle("POST /dashboard/api/plan", handler(d.plan))
 	mux.HandleFunc("/dashboard/api/", func(w http.ResponseWriter, _ *http.Request) {
 		protect(w.Header())
 		rest.Problem(w, server.NewError(server.Invalid, fmt.Errorf("the dashboard has no such path or method")))

@@ -54,7 +54,7 @@ func newBench(t *testing.T, tokens ...server.Token) *bench {
 	st, latency := server.Observe(b.store, nil, nil)
 	b.service = server.New(lease.Group(st), server.Options{Label: "here"})
 	mux := http.NewServeMux()
-	b.d = Mount(mux, Config{Service: b.service, Who: who, Latency: latency, Version: "test"})
+	b.d = Mount(mux, Config{Service: b.service, Who: who, Latency: latency, Version: "test", Streaming: func(h http.Handler) http.Handler { return h }})
 	b.Server = httptest.NewServer(mux)
 	t.Cleanup(func() {
 		b.d.Close()
@@ -294,8 +294,8 @@ func TestStreamTellsRates(t *testing.T) {
 	}
 	b.follow(t, "/dashboard/api/stream", "", func(kind, data string) bool {
 		sp.Made.Add(1000)
-		b.service.Took(server.RESP, 1000, 3*time.Millisecond)
-		b.service.Took(server.RESP, 20, 300*time.Millisecond)
+		b.service.Took(server.RESP, 1000, 3*time.Millisecond, nil)
+		b.service.Took(server.RESP, 20, 300*time.Millisecond, nil)
 		if kind != "sample" {
 			return false
 		}

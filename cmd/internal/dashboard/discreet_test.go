@@ -64,7 +64,7 @@ func TestNothingSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	mux := http.NewServeMux()
-	d := Mount(mux, Config{Service: service, Version: "test", Who: func(r *http.Request) (*server.Identity, error) {
+	d := Mount(mux, Config{Service: service, Version: "test", Streaming: func(h http.Handler) http.Handler { return h }, Who: func(r *http.Request) (*server.Identity, error) {
 		return auth.Who(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 	}})
 	b := &bench{Server: httptest.NewServer(mux), service: service, d: d}

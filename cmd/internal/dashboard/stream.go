@@ -14,11 +14,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// slowest is how long a page may take for a piece of a stream, and alive how long it hears nothing.
-const (
-	slowest = 30 * time.Second
-	alive   = 15 * time.Second
-)
+// alive is how long a page hears nothing.
+const alive = 15 * time.Second
 
 // sender writes server-sent events.
 type sender struct {
@@ -48,7 +45,6 @@ func (s *sender) send(kind string, v any) error {
 	}
 	s.buf.Reset()
 	fmt.Fprintf(&s.buf, "event: %s\ndata: %s\n\n", kind, body)
-	_ = s.control.SetWriteDeadline(time.Now().Add(slowest)) // where that cannot be done, the server's own limit holds
 	if _, err := s.w.Write(s.buf.Bytes()); err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ package metrics
 import (
 	"net/http"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,22 +25,10 @@ type Source struct {
 	// Steps are the steps of the clock that were seen, and the last of them, which is negative when it went back.
 	Steps func() (back, forward int64, last time.Duration)
 
-	mu    sync.Mutex
-	wires []wire
-	used  map[string]usage // by namespace
-}
+	Wires []server.Wire // that have a listener
 
-// wire counts what came over a wire.
-type wire struct {
-	name string
-	look func() (requests, open, refused int64)
-}
-
-// Wire adds a wire by its name: its requests so far, its open connections, and the connections that were refused.
-func (s *Source) Wire(name string, look func() (requests, open, refused int64)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.wires = append(s.wires, wire{name, look})
+	mu   sync.Mutex
+	used map[string]usage // by namespace
 }
 
 // Handler serves the metrics in the formats of Prometheus, for the namespaces that the caller sees; nil is all, and those of the process.
@@ -130,13 +117,13 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	})
 	s.Service.RequestLatency(func(w server.Wire, n server.LatencyCounts) { out <- histogram(d.request, n, requestFirst, w.Name()) })
 	s.mu.Lock()
-	wires, used := slices.Clone(s.wires), s.used
+	used := s.used
 	s.mu.Unlock()
-	for _, w := range wires {
-		requests, open, refused := w.look()
-		put(d.requests, float64(requests), w.name)
-		put(d.connections, float64(open), w.name)
-		put(d.refused, float64(refused), w.name)
+	for _, w := range s.Wires {
+		m := s.Service.Meter(w)
+		put(d.requests, float64(m.Requests.Load()), w.Name())
+		put(d.connections, float64(m.Connections.Load()), w.Name())
+		put(d.refused, float64(m.Refused.Load()), w.Name())
 	}
 	now := time.Now()
 	for _, sp := range s.Service.Spaces() {

@@ -89,7 +89,7 @@ func TestRepeatedCommands(t *testing.T) {
 			t.Errorf("%d IDs of namespace %s are counted, and %d came", got, sp.Name, made[sp.Name])
 		}
 	}
-	if got := srv.Commands.Load(); got < sent {
+	if got := srv.Requests.Load(); got < sent {
 		t.Errorf("%d commands are counted, and %d were sent", got, sent)
 	}
 }

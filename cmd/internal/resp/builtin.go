@@ -99,7 +99,7 @@ func hello(c *conn, args [][]byte) {
 			}
 			name, rest = string(rest[1]), rest[2:]
 		default:
-			c.err("syntax error in HELLO option '" + clip(rest[0]) + "'")
+			c.err("syntax error in HELLO option '" + server.Clip(rest[0]) + "'")
 			return
 		}
 	}
@@ -136,7 +136,7 @@ func validName(b []byte) bool {
 
 // client is CLIENT with the subcommands that clients send by themselves.
 func client(c *conn, args [][]byte) {
-	sub := strings.ToUpper(clip(args[1]))
+	sub := strings.ToUpper(server.Clip(args[1]))
 	if c.id == nil && sub != "SETINFO" && sub != "SETNAME" {
 		c.noAuth()
 		return
@@ -176,7 +176,7 @@ func describe(c *conn, args [][]byte) {
 		}
 		return
 	}
-	switch strings.ToUpper(clip(args[1])) {
+	switch strings.ToUpper(server.Clip(args[1])) {
 	case "COUNT":
 		c.out = appendInt(c.out, int64(len(table)))
 	case "LIST":
@@ -192,7 +192,7 @@ func describe(c *conn, args [][]byte) {
 	case "DOCS":
 		c.docs(args[2:])
 	default:
-		c.err("unknown subcommand '" + clip(args[1]) + "': COMMAND [COUNT|LIST|INFO|DOCS]")
+		c.err("unknown subcommand '" + server.Clip(args[1]) + "': COMMAND [COUNT|LIST|INFO|DOCS]")
 	}
 }
 
@@ -243,7 +243,7 @@ func info(c *conn, _ [][]byte) {
 	fmt.Fprintf(&b, "# Server\r\nserver:snowfence\r\nsnowfence_version:%s\r\ngo_version:%s\r\nuptime_in_seconds:%d\r\n",
 		s.cfg.Version, runtime.Version(), int64(time.Since(s.started).Seconds()))
 	fmt.Fprintf(&b, "\r\n# Clients\r\nconnected_clients:%d\r\nmaxclients:%d\r\n", s.Connections.Load(), s.cfg.MaxConns)
-	fmt.Fprintf(&b, "\r\n# Persistence\r\nloading:0\r\n\r\n# Stats\r\ntotal_commands_processed:%d\r\nrejected_connections:%d\r\n", s.Commands.Load(), s.Refused.Load())
+	fmt.Fprintf(&b, "\r\n# Persistence\r\nloading:0\r\n\r\n# Stats\r\ntotal_commands_processed:%d\r\nrejected_connections:%d\r\n", s.Requests.Load(), s.Refused.Load())
 	b.WriteString("\r\n# Replication\r\nrole:master\r\n\r\n# Namespaces\r\n")
 	for _, sp := range s.cfg.Service.Spaces() {
 		if c.id.May(server.VerbRead, sp.Name) == nil {

@@ -39,9 +39,9 @@ func code(k server.Kind) string {
 
 func (c *conn) fail(err error) {
 	kind := c.srv.cfg.Service.Failed(server.RESP, err, func() server.Request {
-		q := c.about(strings.ToUpper(clip(c.args[0])))
+		q := c.about(strings.ToUpper(server.Clip(c.args[0])))
 		if len(c.args) > 1 {
-			q.Namespace = clip(c.args[1]) // no other command fails by an error of the service
+			q.Namespace = server.Clip(c.args[1]) // no other command fails by an error of the service
 		}
 		return q
 	})
@@ -84,11 +84,11 @@ func (c *conn) do(args [][]byte) bool {
 			c.quit = true
 			return false
 		}
-		why := absent(clip(args[0]))
+		why := absent(server.Clip(args[0]))
 		if why == "" {
 			why = "try COMMAND LIST"
 		}
-		c.err("unknown command '" + clip(args[0]) + "': " + why)
+		c.err("unknown command '" + server.Clip(args[0]) + "': " + why)
 	case cmd.arity > 0 && len(args) != cmd.arity, len(args) < -cmd.arity:
 		c.err("wrong number of arguments for '" + strings.ToLower(cmd.name) + "' command")
 	case c.id == nil && !cmd.open:
@@ -100,11 +100,6 @@ func (c *conn) do(args [][]byte) bool {
 }
 
 func (c *conn) noAuth() { c.out = appendError(c.out, "NOAUTH", "Authentication required.") }
-
-// clip is what an error repeats of an argument.
-func clip(b []byte) string {
-	return strings.ToValidUTF8(string(b[:min(len(b), 64)]), "?")
-}
 
 // equalFold compares an argument with a word in upper case.
 func equalFold(b []byte, word string) bool {
@@ -130,12 +125,8 @@ func (c *conn) in(name []byte, v server.Verb, n int64) (*server.Space, bool) {
 	}
 	sp := c.space
 	if sp == nil || string(name) != sp.Name || sp.Over() {
-		if err := c.id.Ask(v, string(name), n); err != nil {
-			c.fail(err)
-			return nil, false
-		}
 		var err error
-		if sp, err = c.srv.cfg.Service.Space(c.srv.life, string(name)); err != nil {
+		if sp, err = c.srv.cfg.Service.SpaceFor(c.srv.life, c.id, v, string(name), n); err != nil {
 			c.fail(err)
 			return nil, false
 		}

@@ -59,9 +59,8 @@ func (c *conn) serve() {
 		runtime.Gosched()
 		there := c.flush(began)
 		if ran > 0 {
-			d := time.Since(began)
-			c.srv.cfg.Service.Took(server.RESP, ran, d) // all of them were answered at the end
-			c.srv.cfg.Service.Slow(server.RESP, d, func() server.Request { return c.about(strconv.FormatInt(ran, 10) + " commands") })
+			about := func() server.Request { return c.about(strconv.FormatInt(ran, 10) + " commands") }
+			c.srv.cfg.Service.Took(server.RESP, ran, time.Since(began), about) // all of them were answered at the end
 		}
 		if !there || c.quit || c.srv.life.Err() != nil || !c.read(began) {
 			return
@@ -107,7 +106,7 @@ func (c *conn) carryOut() error {
 func (c *conn) count() (ran int64) {
 	ran, c.ran = c.ran, 0
 	if ran > 0 {
-		c.srv.Commands.Add(ran)
+		c.srv.Requests.Add(ran)
 	}
 	c.countMade()
 	return ran

@@ -39,9 +39,7 @@ type Server struct {
 	life    context.Context
 	end     context.CancelFunc
 
-	Commands    atomic.Int64 // carried out
-	Connections atomic.Int64 // open
-	Refused     atomic.Int64 // connections beyond the limit
+	*server.Meter
 
 	lastID atomic.Int64
 	mu     sync.Mutex
@@ -61,7 +59,7 @@ func New(cfg Config) *Server {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{cfg: cfg, table: newTable(), started: time.Now(), conns: map[*conn]struct{}{}, ln: map[net.Listener]struct{}{}}
+	s := &Server{Meter: cfg.Service.Meter(server.RESP), cfg: cfg, table: newTable(), started: time.Now(), conns: map[*conn]struct{}{}, ln: map[net.Listener]struct{}{}}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }

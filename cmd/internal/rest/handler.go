@@ -23,28 +23,29 @@ type rest struct {
 	json, text, noStore []string // values of headers, which are only read
 }
 
-// Mount adds the paths below /v1 to a mux, and their description at /openapi.json.
-func Mount(mux *http.ServeMux, s *server.Service, who Identify) {
+// Mount adds the paths below /v1 to a mux, and their description at /openapi.json. Routes that stream
+// are behind streaming.
+func Mount(mux *http.ServeMux, s *server.Service, who Identify, streaming func(http.Handler) http.Handler) {
 	h := &rest{
 		s: s, who: who, bufs: sync.Pool{New: func() any { return new([]byte) }},
 		json: []string{"application/json"}, text: []string{"text/plain; charset=utf-8"}, noStore: []string{"no-store"},
 	}
+	answer := func(pattern string, serve route, w http.ResponseWriter, r *http.Request) {
+		if err := serve(w, r); err != nil {
+			s.Failed(server.HTTP, err, func() server.Request { return h.about(pattern, r) })
+			Problem(w, err)
+		}
+	}
 	for pattern, serve := range h.routes() {
-		endless := strings.HasSuffix(pattern, "/stream")
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			about := func() server.Request { return h.about(pattern, r) }
-			if !endless {
-				defer func(began time.Time) {
-					d := time.Since(began)
-					s.Took(server.HTTP, 1, d)
-					s.Slow(server.HTTP, d, about)
-				}(time.Now())
-			}
-			if err := serve(w, r); err != nil {
-				s.Failed(server.HTTP, err, about)
-				Problem(w, err)
-			}
+			defer func(began time.Time) {
+				s.Took(server.HTTP, 1, time.Since(began), func() server.Request { return h.about(pattern, r) })
+			}(time.Now())
+			answer(pattern, serve, w, r)
 		})
+	}
+	for pattern, serve := range h.streams() {
+		mux.Handle(pattern, streaming(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(pattern, serve, w, r) })))
 	}
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) { h.elsewhere(mux, w, r) })
 	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
@@ -55,16 +56,23 @@ func Mount(mux *http.ServeMux, s *server.Service, who Identify) {
 
 // about is what the log says of a request: its path as documented, without what is an ID in it.
 func (h *rest) about(pattern string, r *http.Request) server.Request {
-	q := server.Request{Name: pattern, Namespace: clip(r.PathValue("namespace")), From: r.RemoteAddr}
+	q := server.Request{Name: pattern, Namespace: server.Clip(r.PathValue("namespace")), From: r.RemoteAddr}
 	if id, err := h.who(r); err == nil {
 		q.Caller = id.Name
 	}
 	return q
 }
 
-// routes are the paths, as OpenAPI has them, too.
-func (h *rest) routes() map[string]func(http.ResponseWriter, *http.Request) error {
-	return map[string]func(http.ResponseWriter, *http.Request) error{
+type route func(http.ResponseWriter, *http.Request) error
+
+// streams are the paths whose answers go on until the client has enough.
+func (h *rest) streams() map[string]route {
+	return map[string]route{"GET /v1/{namespace}/stream": h.stream}
+}
+
+// routes are all other paths, as OpenAPI has them, too.
+func (h *rest) routes() map[string]route {
+	return map[string]route{
 		"GET /v1":                         h.list,
 		"GET /v1/{namespace}":             h.show,
 		"PUT /v1/{namespace}":             h.create,
@@ -72,7 +80,6 @@ func (h *rest) routes() map[string]func(http.ResponseWriter, *http.Request) erro
 		"DELETE /v1/{namespace}":          h.delete,
 		"GET /v1/{namespace}/next":        h.next,
 		"POST /v1/{namespace}/next":       h.next,
-		"GET /v1/{namespace}/stream":      h.stream,
 		"GET /v1/{namespace}/decode/{id}": h.decode,
 		"GET /v1/{namespace}/range":       h.span,
 		"GET /v1/{namespace}/leases":      h.leases,
@@ -87,7 +94,7 @@ func (h *rest) elsewhere(mux *http.ServeMux, w http.ResponseWriter, r *http.Requ
 			allowed = append(allowed, m)
 		}
 	}
-	what := r.Method + " " + clip(r.URL.Path)
+	what := r.Method + " " + server.Clip(r.URL.Path)
 	if len(allowed) == 0 {
 		write(w, http.StatusNotFound, server.Invalid, what+": there is no such path: see /openapi.json")
 		return
@@ -99,8 +106,6 @@ func (h *rest) elsewhere(mux *http.ServeMux, w http.ResponseWriter, r *http.Requ
 	}
 	write(w, http.StatusMethodNotAllowed, server.Invalid, what+": this path takes "+strings.Join(allowed, ", "))
 }
-
-func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), 100)], "?") }
 
 // status is the table from kinds of errors to those of HTTP.
 func status(k server.Kind) int {
@@ -189,10 +194,10 @@ func (h *rest) may(r *http.Request, v server.Verb, n int64) (string, *server.Ide
 
 // space is may for what reads a namespace.
 func (h *rest) space(r *http.Request, v server.Verb, n int64) (*server.Space, *server.Identity, error) {
-	name, id, err := h.may(r, v, n)
+	id, err := h.who(r)
 	if err != nil {
 		return nil, nil, err
 	}
-	sp, err := h.s.Space(r.Context(), name)
+	sp, err := h.s.SpaceFor(r.Context(), id, v, r.PathValue("namespace"), n)
 	return sp, id, err
 }

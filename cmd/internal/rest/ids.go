@@ -176,7 +176,6 @@ func (h *rest) stream(w http.ResponseWriter, r *http.Request) error {
 		h.head(w, true)
 		return nil
 	}
-	control := http.NewResponseController(w)
 	var b []byte
 	for started := false; ; started = true {
 		if err := context.Cause(r.Context()); err != nil && started { // the client is gone, or the server stops
@@ -203,15 +202,11 @@ func (h *rest) stream(w http.ResponseWriter, r *http.Request) error {
 			w.Header()["Cache-Control"] = h.noStore
 		}
 		sp.Made.Add(n)
-		_ = control.SetWriteDeadline(time.Now().Add(slowest)) // where that cannot be done, the server's own limit holds
 		if _, err := w.Write(b); err != nil {
 			return nil
 		}
 	}
 }
-
-// slowest is how long a client may take for a piece of a stream.
-const slowest = 30 * time.Second
 
 // decode is GET /v1/{namespace}/decode/{id}?format=base58&prefix=ord. The ID may have any prefix where none is asked for.
 func (h *rest) decode(w http.ResponseWriter, r *http.Request) error {

@@ -13,10 +13,7 @@ import (
 
 // list is GET /v1.
 func (h *rest) list(w http.ResponseWriter, r *http.Request) error {
-	id, err := h.who(r)
-	if err == nil {
-		err = id.Ask(server.VerbRead, "", 1)
-	}
+	_, id, err := h.may(r, server.VerbRead, 1) // of no namespace
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func query(r *http.Request, names ...string) (url.Values, error) {
 	}
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, server.NewError(server.Invalid, fmt.Errorf("the query %s: %w", clip(r.URL.RawQuery), err))
+		return nil, server.NewError(server.Invalid, fmt.Errorf("the query %s: %w", server.Clip(r.URL.RawQuery), err))
 	}
 	for name, values := range q {
 		if !slices.Contains(names, name) {
@@ -26,7 +26,7 @@ func query(r *http.Request, names ...string) (url.Values, error) {
 			if len(names) > 0 {
 				known = strings.Join(names, ", ")
 			}
-			return nil, server.NewError(server.Invalid, fmt.Errorf("there is no parameter %s here; known: %s", clip(name), known))
+			return nil, server.NewError(server.Invalid, fmt.Errorf("there is no parameter %s here; known: %s", server.Clip(name), known))
 		}
 		if len(values) != 1 {
 			return nil, server.NewError(server.Invalid, fmt.Errorf("%s is given %d times", name, len(values)))
@@ -43,7 +43,7 @@ func number(q url.Values, name string, missing int64) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, server.NewError(server.Invalid, fmt.Errorf("%s=%s is not a number", name, clip(text)))
+		return 0, server.NewError(server.Invalid, fmt.Errorf("%s=%s is not a number", name, server.Clip(text)))
 	}
 	return n, nil
 }
@@ -56,7 +56,7 @@ func truth(q url.Values, name string) (bool, error) {
 	}
 	is, err := strconv.ParseBool(text)
 	if err != nil {
-		return false, server.NewError(server.Invalid, fmt.Errorf("%s=%s is neither true nor false", name, clip(text)))
+		return false, server.NewError(server.Invalid, fmt.Errorf("%s=%s is neither true nor false", name, server.Clip(text)))
 	}
 	return is, nil
 }

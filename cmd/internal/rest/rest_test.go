@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -44,7 +45,7 @@ func start(t testing.TB) *face {
 			return nil, server.NewError(server.Anonymous, fmt.Errorf("a token is needed"))
 		}
 		return f.who, nil
-	})
+	}, func(h http.Handler) http.Handler { return h })
 	t.Cleanup(func() {
 		if err := f.service.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -169,7 +170,9 @@ func TestPaths(t *testing.T) {
 
 	// The document and the routes are the same.
 	var routes, documented []string
-	for pattern := range (&rest{}).routes() {
+	all := (&rest{}).routes()
+	maps.Copy(all, (&rest{}).streams())
+	for pattern := range all {
 		method, path, _ := strings.Cut(pattern, " ")
 		routes = append(routes, strings.ToLower(method)+" "+path)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -31,22 +30,31 @@ type rpc struct {
 const maxRequest = 4 << 20
 
 // Mount adds the services to a mux, each behind wrap, which makes the caller known to who; beside them reflection and health checks, which ask nobody who they are:
-// what they tell is in the definition, or on /readyz.
-func Mount(mux *http.ServeMux, s *server.Service, who Identify, wrap func(http.Handler) http.Handler, opts ...connect.HandlerOption) {
+// what they tell is in the definition, or on /readyz. Calls that stream are behind streaming.
+func Mount(mux *http.ServeMux, s *server.Service, who Identify, wrap, streaming func(http.Handler) http.Handler, opts ...connect.HandlerOption) {
 	r := &rpc{s: s, who: who}
 	own := append(slices.Clone(opts), connect.WithInterceptors(errorInterceptor{r}), connect.WithReadMaxBytes(maxRequest), uncompressed())
 	r.errors = connect.NewErrorWriter(own...)
-	add := func(path string, h http.Handler) { mux.Handle(path, wrap(r.known(r.holding(h)))) }
-	add(snowfencev1connect.NewIDServiceHandler(ids{r}, own...))
-	add(snowfencev1connect.NewNamespaceServiceHandler(namespaces{r}, own...))
-	add(snowfencev1connect.NewLeaseServiceHandler(leases{r}, own...))
-	add(snowfencev1connect.NewStoreServiceHandler(store{r}, own...))
+	add := func(streams ...string) func(path string, h http.Handler) {
+		return func(path string, h http.Handler) {
+			h = wrap(r.known(r.holding(h)))
+			mux.Handle(path, h)
+			for _, procedure := range streams {
+				mux.Handle(procedure, streaming(h))
+			}
+		}
+	}
+	add(snowfencev1connect.IDServiceStreamProcedure)(snowfencev1connect.NewIDServiceHandler(ids{r}, own...))
+	add()(snowfencev1connect.NewNamespaceServiceHandler(namespaces{r}, own...))
+	add(snowfencev1connect.LeaseServiceWatchProcedure)(snowfencev1connect.NewLeaseServiceHandler(leases{r}, own...))
+	add()(snowfencev1connect.NewStoreServiceHandler(store{r}, own...))
 
 	small := connect.WithHandlerOptions(connect.WithReadMaxBytes(64<<10), uncompressed())
 	reflector := grpcreflect.NewStaticReflector(append(Names(), grpchealth.HealthV1ServiceName)...)
-	mux.Handle(grpcreflect.NewHandlerV1(reflector, small))
-	mux.Handle(grpcreflect.NewHandlerV1Alpha(reflector, small))
-	mux.Handle(grpchealth.NewHandler(health{s}, small))
+	stream := func(path string, h http.Handler) { mux.Handle(path, streaming(h)) }
+	stream(grpcreflect.NewHandlerV1(reflector, small))
+	stream(grpcreflect.NewHandlerV1Alpha(reflector, small))
+	stream(grpchealth.NewHandler(health{s}, small))
 }
 
 // uncompressed takes and gives nothing that is compressed. gzip costs a server 700 ns an ID, a hundred times what making and sending it does; and a request is unpacked before it is known
@@ -107,9 +115,8 @@ func (r *rpc) holding(next http.Handler) http.Handler {
 				release()
 			}
 			if q.unary {
-				d := time.Since(began)
-				r.s.Took(server.RPC, 1, d)
-				r.s.Slow(server.RPC, d, func() server.Request { return r.about(hr.Context(), hr.URL.Path, hr.RemoteAddr) })
+				about := func() server.Request { return r.about(hr.Context(), hr.URL.Path, hr.RemoteAddr) }
+				r.s.Took(server.RPC, 1, time.Since(began), about)
 			}
 		}()
 		next.ServeHTTP(w, hr.WithContext(context.WithValue(hr.Context(), requestKey{}, &q)))
@@ -118,15 +125,12 @@ func (r *rpc) holding(next http.Handler) http.Handler {
 
 // about is what the log says of a call.
 func (r *rpc) about(ctx context.Context, procedure, from string) server.Request {
-	q := server.Request{Name: clip(procedure), From: from}
+	q := server.Request{Name: server.Clip(procedure), From: from}
 	if id, err := r.who(ctx); err == nil {
 		q.Caller = id.Name
 	}
 	return q
 }
-
-// clip is what the log repeats of a path.
-func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), 100)], "?") }
 
 // hold keeps room for n IDs until the answer to a request has gone.
 func (r *rpc) hold(ctx context.Context, n int64) error {
@@ -218,4 +222,14 @@ func (r *rpc) may(ctx context.Context, v server.Verb, namespace string, n int64)
 		namespace = "default"
 	}
 	return namespace, id, id.Ask(v, namespace, n)
+}
+
+// space is may for what is made or read in a namespace.
+func (r *rpc) space(ctx context.Context, v server.Verb, namespace string, n int64) (*server.Space, *server.Identity, error) {
+	name, id, err := r.may(ctx, v, namespace, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	sp, err := r.s.Space(ctx, name)
+	return sp, id, err
 }

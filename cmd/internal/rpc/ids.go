@@ -14,8 +14,8 @@ import (
 
 type ids struct{ *rpc }
 
-// space returns a namespace for n new IDs, and who asks. The request counts as spent IDs.
-func (r ids) space(ctx context.Context, namespace string, n, spent int64) (*server.Space, *server.Identity, error) {
+// makes returns a namespace for n new IDs, and who asks. The request counts as spent IDs.
+func (r ids) makes(ctx context.Context, namespace string, n, spent int64) (*server.Space, *server.Identity, error) {
 	name, id, err := r.may(ctx, server.VerbIDs, namespace, spent)
 	if err != nil {
 		return nil, nil, err
@@ -29,7 +29,7 @@ func (r ids) space(ctx context.Context, namespace string, n, spent int64) (*serv
 
 func (r ids) Next(ctx context.Context, req *connect.Request[pb.NextRequest]) (*connect.Response[pb.NextResponse], error) {
 	n := int64(max(req.Msg.Count, 1))
-	sp, _, err := r.space(ctx, req.Msg.Namespace, n, n)
+	sp, _, err := r.makes(ctx, req.Msg.Namespace, n, n)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (r ids) Stream(ctx context.Context, req *connect.Request[pb.StreamRequest],
 	if batch == 0 {
 		batch = 1000
 	}
-	if _, _, err := r.space(ctx, req.Msg.Namespace, batch, 1); err != nil { // before anything is held for it
+	if _, _, err := r.makes(ctx, req.Msg.Namespace, batch, 1); err != nil { // before anything is held for it
 		return err
 	}
 	if err := r.hold(ctx, batch); err != nil {
@@ -86,7 +86,7 @@ func (r ids) Stream(ctx context.Context, req *connect.Request[pb.StreamRequest],
 		if err != nil {
 			return err
 		}
-		sp, id, err := r.space(ctx, req.Msg.Namespace, n, 0) // each time, because the layout or the rights may change
+		sp, id, err := r.makes(ctx, req.Msg.Namespace, n, 0) // each time, because the layout or the rights may change
 		if err == nil {
 			n, err = id.Pace(ctx, n)
 		}
@@ -105,11 +105,7 @@ func (r ids) Stream(ctx context.Context, req *connect.Request[pb.StreamRequest],
 }
 
 func (r ids) Decode(ctx context.Context, req *connect.Request[pb.DecodeRequest]) (*connect.Response[pb.DecodeResponse], error) {
-	name, _, err := r.may(ctx, server.VerbRead, req.Msg.Namespace, 1)
-	if err != nil {
-		return nil, err
-	}
-	sp, err := r.s.Space(ctx, name)
+	sp, _, err := r.space(ctx, server.VerbRead, req.Msg.Namespace, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -125,11 +121,7 @@ func (r ids) Decode(ctx context.Context, req *connect.Request[pb.DecodeRequest])
 }
 
 func (r ids) Range(ctx context.Context, req *connect.Request[pb.RangeRequest]) (*connect.Response[pb.RangeResponse], error) {
-	name, _, err := r.may(ctx, server.VerbRead, req.Msg.Namespace, 1)
-	if err != nil {
-		return nil, err
-	}
-	sp, err := r.s.Space(ctx, name)
+	sp, _, err := r.space(ctx, server.VerbRead, req.Msg.Namespace, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func serve(t testing.TB, st lease.Store, o server.Options) *host {
 			}
 			next.ServeHTTP(w, r)
 		})
-	})
+	}, plain)
 	h.Server = httptest.NewUnstartedServer(mux)
 	h.Config.Protocols = new(http.Protocols)
 	h.Config.Protocols.SetHTTP1(true)

@@ -53,7 +53,7 @@ func start(t *testing.T, names ...string) *wire {
 	w := &wire{T: t, service: server.New(lease.Group(st), server.Options{})}
 	w.who.Store(server.Open().Anyone())
 	mux := http.NewServeMux()
-	Mount(mux, w.service, func(context.Context) (*server.Identity, error) { return w.who.Load(), nil }, func(h http.Handler) http.Handler { return h })
+	Mount(mux, w.service, func(context.Context) (*server.Identity, error) { return w.who.Load(), nil }, plain, plain)
 	h := httptest.NewUnstartedServer(mux)
 	h.Config.Protocols = new(http.Protocols)
 	h.Config.Protocols.SetHTTP1(true)
@@ -331,7 +331,7 @@ func TestNobodyIsRefusedUnread(t *testing.T) {
 	mux := http.NewServeMux()
 	Mount(mux, server.New(lease.NewMemory(), server.Options{}), func(context.Context) (*server.Identity, error) {
 		return nil, server.NewError(server.Anonymous, errors.New("who are you?"))
-	}, func(h http.Handler) http.Handler { return h })
+	}, plain, plain)
 	for kind, want := range map[string]string{"application/json": `"code":"unauthenticated"`, "application/proto": `"code":"unauthenticated"`, "application/grpc": "Grpc-Status:[16]", "application/grpc-web+proto": "Grpc-Status:[16]"} {
 		body := &untouched{}
 		r := httptest.NewRequest(http.MethodPost, next, body)
@@ -351,3 +351,6 @@ func (u *untouched) Read([]byte) (int, error) {
 	u.read = true
 	return 0, io.EOF
 }
+
+// plain is a wrapper that changes nothing.
+func plain(h http.Handler) http.Handler { return h }

@@ -76,7 +76,7 @@ func holderOf(t *testing.T, st lease.Store, o server.Options) *remote.Client {
 	}
 	service := server.New(lease.Group(st), o)
 	mux := http.NewServeMux()
-	Mount(mux, service, func(context.Context) (*server.Identity, error) { return id, nil }, func(h http.Handler) http.Handler { return h })
+	Mount(mux, service, func(context.Context) (*server.Identity, error) { return id, nil }, plain, plain)
 	h := httptest.NewUnstartedServer(mux)
 	h.Config.Protocols = new(http.Protocols)
 	h.Config.Protocols.SetHTTP1(true)

@@ -5,16 +5,16 @@ import (
 	"crypto/tls"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
 // gate is a listener with a limit. It refuses who comes beyond it at once: one who is made to wait does not know why.
 type gate struct {
 	net.Listener
+	*server.Meter
 	most     int64
-	open     atomic.Int64
-	refused  atomic.Int64
 	farewell []byte // to those who are refused; nil where TLS comes first
 }
 
@@ -25,11 +25,11 @@ func (g *gate) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if g.open.Add(1) <= g.most {
-			return &counted{Conn: c, leave: sync.OnceFunc(func() { g.open.Add(-1) })}, nil
+		if g.Connections.Add(1) <= g.most {
+			return &counted{Conn: c, leave: sync.OnceFunc(func() { g.Connections.Add(-1) })}, nil
 		}
-		g.open.Add(-1)
-		g.refused.Add(1)
+		g.Connections.Add(-1)
+		g.Refused.Add(1)
 		if g.farewell != nil {
 			_ = c.SetWriteDeadline(time.Now().Add(time.Second)) // it fits into the socket's buffer, so nothing waits
 			_, _ = c.Write(g.farewell)

@@ -21,8 +21,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// listen listens on an address, with a limit of connections. An address that was taken for one of this machine alone has to be one: names can be anything.
-func (p *Process) listen(ctx context.Context, l listener) (*gate, error) {
+// listen listens on an address. An address that was taken for one of this machine alone has to be one: names can be anything.
+func (p *Process) listen(ctx context.Context, l listener) (net.Listener, error) {
 	var lc net.ListenConfig
 	network := "tcp"
 	if host, _, err := net.SplitHostPort(l.address); err == nil && net.ParseIP(host).To4() != nil {
@@ -39,15 +39,17 @@ func (p *Process) listen(ctx context.Context, l listener) (*gate, error) {
 			}
 		}
 	}
-	return &gate{Listener: ln, most: int64(p.cfg.MaxConns)}, nil
+	return ln, nil
 }
 
-// serveHTTP serves HTTP/1.1 and HTTP/2, the latter also without TLS, for gRPC on loopback.
-func (p *Process) serveHTTP(ctx context.Context, l listener, encrypt bool, h http.Handler) (*gate, error) {
-	g, err := p.listen(ctx, l)
+// serveHTTP serves HTTP/1.1 and HTTP/2, the latter also without TLS, for gRPC on loopback. It returns
+// the address that it listens on.
+func (p *Process) serveHTTP(ctx context.Context, l listener, m *server.Meter, encrypt bool, h http.Handler) (string, error) {
+	inner, err := p.listen(ctx, l)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
+	g := &gate{Listener: inner, Meter: m, most: int64(p.cfg.MaxConns)}
 	var ln net.Listener = g
 	if encrypt {
 		ln = tls.NewListener(g, p.certificates.config("h2", "http/1.1"))
@@ -56,7 +58,7 @@ func (p *Process) serveHTTP(ctx context.Context, l listener, encrypt bool, h htt
 	}
 	work := max(p.cfg.Service.MaxWait, time.Second) + storePatience
 	s := &http.Server{
-		Handler:           patient(p.cfg.Slow, work, p.stopping, h),
+		Handler:           patient(p.cfg.Slow, work, h),
 		ReadHeaderTimeout: p.cfg.Slow, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: log.New(lineLogger{p.cfg.Logger}, "", 0), Protocols: new(http.Protocols),
 	}
@@ -69,7 +71,7 @@ func (p *Process) serveHTTP(ctx context.Context, l listener, encrypt bool, h htt
 			p.failed <- fmt.Errorf("%s: %w", l.name, err)
 		}
 	})
-	return g, nil
+	return g.Addr().String(), nil
 }
 
 // storePatience is how long the store may take for a request, beside what the request waits for the clock.
@@ -87,7 +89,7 @@ func (l lineLogger) Write(b []byte) (int, error) {
 // handler is everything on the HTTP address.
 func (p *Process) handler(l listener) (http.Handler, error) {
 	mux := http.NewServeMux()
-	rest.Mount(mux, p.service, p.tokens.who)
+	rest.Mount(mux, p.service, p.tokens.who, p.streaming)
 	var opts []connect.HandlerOption
 	if p.tracing != nil {
 		i, err := p.tracing.interceptor()
@@ -96,8 +98,10 @@ func (p *Process) handler(l listener) (http.Handler, error) {
 		}
 		opts = append(opts, connect.WithInterceptors(i))
 	}
-	rpc.Mount(mux, p.service, p.tokens.whoIn, identified, opts...)
-	p.dashboard = dashboard.Mount(mux, dashboard.Config{Service: p.service, Who: p.tokens.who, Latency: p.metrics.Latency, Version: p.cfg.Version})
+	rpc.Mount(mux, p.service, p.tokens.whoIn, identified, p.streaming, opts...)
+	p.dashboard = dashboard.Mount(mux, dashboard.Config{
+		Service: p.service, Who: p.tokens.who, Latency: p.metrics.Latency, Version: p.cfg.Version, Streaming: p.streaming,
+	})
 	p.mountHealth(mux, false)
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		id, err := p.tokens.who(r)
@@ -116,7 +120,7 @@ func (p *Process) handler(l listener) (http.Handler, error) {
 	}
 	h = p.fromHere(l, h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p.requests.Add(1)
+		p.service.Meter(server.HTTP).Requests.Add(1)
 		h.ServeHTTP(w, r)
 	}), nil
 }
@@ -126,11 +130,12 @@ func (p *Process) adminHandler(l listener) http.Handler {
 	mux := http.NewServeMux()
 	p.mountHealth(mux, true)
 	mux.Handle("GET /metrics", metrics.Handler(p.metrics, nil))
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	stream := func(path string, h http.HandlerFunc) { mux.Handle(path, p.streaming(h)) }
+	stream("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/cmdline", http.NotFound) // a command line can have the password of a store
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	stream("/debug/pprof/profile", pprof.Profile)
+	stream("/debug/pprof/symbol", pprof.Symbol)
+	stream("/debug/pprof/trace", pprof.Trace)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "/healthz\n/readyz\n/metrics\n/debug/pprof/")
 	})

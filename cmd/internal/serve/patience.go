@@ -5,42 +5,37 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// patient bounds how long clients may take for the rest of a request and for their answers, and ends streams when the server stops. Answers that are no
-// streams have to be taken within slow of the time that the service itself may take; of streams, each piece.
-func patient(slow, work time.Duration, stopping context.Context, next http.Handler) http.Handler {
+// patient bounds how long clients may take for the rest of a request and for their answers, which
+// have to be taken within slow of the time that the service itself may take.
+func patient(slow, work time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		if r.ContentLength != 0 && r.Body != http.NoBody {
 			_ = control.SetReadDeadline(time.Now().Add(slow)) // it can be set for all that net/http serves
 			r.Body = &body{r.Body, control}
 		}
-		if !streams(r.URL.Path) {
-			_ = control.SetWriteDeadline(time.Now().Add(slow + work))
-			next.ServeHTTP(w, r)
-			return
-		}
-		ctx, cancel := context.WithCancelCause(r.Context())
-		defer cancel(nil)
-		defer context.AfterFunc(stopping, func() { cancel(server.ErrStopping) })()
-		next.ServeHTTP(&streamWriter{w, control, slow}, r.WithContext(ctx))
-		_ = control.SetWriteDeadline(time.Now().Add(slow)) // for what is still to be flushed
+		_ = control.SetWriteDeadline(time.Now().Add(slow + work))
+		next.ServeHTTP(w, r)
 	})
 }
 
-// streams reports whether answers at a path go on until the client has enough.
-func streams(path string) bool {
-	last := path[strings.LastIndexByte(path, '/')+1:]
-	switch last {
-	case "stream", "Stream", "watch", "Watch":
-		return true
-	}
-	return strings.HasPrefix(path, "/grpc.") || strings.HasPrefix(path, "/debug/pprof/")
+// streaming is for routes whose answers go on until the client has enough: each piece has to be
+// taken in time, and they end when the server stops.
+func (p *Process) streaming(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		_ = control.SetWriteDeadline(time.Time{})
+		ctx, cancel := context.WithCancelCause(r.Context())
+		defer cancel(nil)
+		defer context.AfterFunc(p.stopping, func() { cancel(server.ErrStopping) })()
+		next.ServeHTTP(&streamWriter{w, control, p.cfg.Slow}, r.WithContext(ctx))
+		_ = control.SetWriteDeadline(time.Now().Add(p.cfg.Slow)) // for what is still to be flushed
+	})
 }
 
 // body takes the deadline away once all of it is read, so that it does not end a request that is being answered.

@@ -29,8 +29,6 @@ type Process struct {
 	dashboard    *dashboard.Dashboard // nil without HTTP
 	resp         *resp.Server
 	http         []*http.Server
-	requests     atomic.Int64
-	gateHTTP     *gate // nil without HTTP
 	clock        ClockSteps
 
 	verdict  atomic.Pointer[verdict]
@@ -92,6 +90,12 @@ func Start(ctx context.Context, cfg Config, st lease.Store) (_ *Process, err err
 			return p.clock.Back.Load(), p.clock.Forward.Load(), time.Duration(p.clock.Last.Load())
 		},
 	}
+	if cfg.HTTP != "" {
+		p.metrics.Wires = append(p.metrics.Wires, server.HTTP)
+	}
+	if cfg.RESP != "" {
+		p.metrics.Wires = append(p.metrics.Wires, server.RESP)
+	}
 	defer func() {
 		if err != nil {
 			stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Stop)
@@ -118,12 +122,9 @@ func (p *Process) listenAll(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		g, err := p.serveHTTP(ctx, l[0], p.certificates != nil, h)
-		if err != nil {
+		if p.HTTP, err = p.serveHTTP(ctx, l[0], p.service.Meter(server.HTTP), p.certificates != nil, h); err != nil {
 			return err
 		}
-		p.HTTP, p.gateHTTP = g.Addr().String(), g
-		p.metrics.Wire("http", func() (int64, int64, int64) { return p.requests.Load(), g.open.Load(), g.refused.Load() })
 	}
 	if p.cfg.RESP != "" {
 		if err := p.serveRESP(ctx, l[1]); err != nil {
@@ -131,11 +132,10 @@ func (p *Process) listenAll(ctx context.Context) error {
 		}
 	}
 	if p.cfg.Admin != "" { // last, so that what it shows is complete
-		g, err := p.serveHTTP(ctx, l[2], false, p.adminHandler(l[2]))
-		if err != nil {
+		var err error
+		if p.Admin, err = p.serveHTTP(ctx, l[2], new(server.Meter), false, p.adminHandler(l[2])); err != nil {
 			return err
 		}
-		p.Admin = g.Addr().String()
 	}
 	return nil
 }
@@ -160,21 +160,17 @@ func (p *Process) hide(text string) string {
 }
 
 func (p *Process) serveRESP(ctx context.Context, l listener) error {
-	g, err := p.listen(ctx, l)
+	ln, err := p.listen(ctx, l) // the server of this wire has a limit of its own, and words for those who are refused
 	if err != nil {
 		return err
 	}
-	p.RESP = g.Addr().String()
-	ln := g.Listener // the server of this wire has a limit of its own, and words for those who are refused
+	p.RESP = ln.Addr().String()
 	if p.certificates != nil {
 		ln = &shaking{ln, p.certificates.config(), p.cfg.Slow}
 	}
 	p.resp = resp.New(resp.Config{
 		Service: p.service, Auth: p.tokens.current, Version: p.cfg.Version, MaxConns: p.cfg.MaxConns, Slow: p.cfg.Slow, Idle: p.cfg.Idle,
 		Logger: p.cfg.Logger,
-	})
-	p.metrics.Wire("resp", func() (int64, int64, int64) {
-		return p.resp.Commands.Load(), p.resp.Connections.Load(), p.resp.Refused.Load()
 	})
 	p.wait.Go(func() {
 		if err := p.resp.Serve(ln); err != nil {

@@ -286,7 +286,7 @@ func streamFor(t *testing.T, p *Process, d time.Duration) (longest time.Duration
 }
 
 // openHTTP is how many connections of HTTP there are.
-func openHTTP(p *Process) int64 { return p.gateHTTP.open.Load() }
+func openHTTP(p *Process) int64 { return p.service.Meter(server.HTTP).Connections.Load() }
 
 // systemd is told that the server is ready, alive, and stops.
 func TestNotify(t *testing.T) {

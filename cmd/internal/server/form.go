@@ -38,12 +38,10 @@ func (f Form) Append(b []byte, id snowfence.ID) []byte {
 func (f Form) Parse(text string) (snowfence.ID, error) {
 	id, prefix, err := ReadID(f.encoding, []byte(text))
 	if err == nil && f.prefix != "" && prefix != f.prefix {
-		err = fmt.Errorf("%w: %q does not begin with %s", snowfence.ErrInvalidID, clip(text), f.prefix)
+		err = fmt.Errorf("%w: %q does not begin with %s", snowfence.ErrInvalidID, Clip(text), f.prefix)
 	}
 	return id, err
 }
-
-func clip(s string) string { return s[:min(len(s), 100)] }
 
 // ReadID reads an ID in an encoding, with a prefix before it or without one. The prefix is returned with its _; the error is that of the text without one.
 func ReadID(e snowfence.Encoding, s []byte) (id snowfence.ID, prefix string, err error) {

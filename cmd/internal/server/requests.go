@@ -19,14 +19,14 @@ type Request struct {
 // quiet is how long the log says nothing more of the same kind of trouble, but how often it was: a store that is unreachable fails thousands of requests a second.
 const quiet = 10 * time.Second
 
-// seldom lets the first of many through.
-type seldom struct {
+// throttle lets the first of many through.
+type throttle struct {
 	next   atomic.Int64 // when, in Unix nanoseconds
 	passed atomic.Int64 // were not let through since then
 }
 
 // take reports whether to tell, and of how many that were not told.
-func (s *seldom) take(now time.Time) (others int64, ok bool) {
+func (s *throttle) take(now time.Time) (others int64, ok bool) {
 	next := s.next.Load()
 	if now.UnixNano() < next || !s.next.CompareAndSwap(next, now.Add(quiet).UnixNano()) {
 		s.passed.Add(1)
@@ -39,7 +39,7 @@ func (s *seldom) take(now time.Time) (others int64, ok bool) {
 func (s *Service) logFailed(w Wire, k Kind, err error, about func() Request) {
 	level, others := slog.LevelDebug, int64(0)
 	if k == Internal || k == Unavailable {
-		if n, ok := s.told[w][k].take(s.now()); ok {
+		if n, ok := s.meters[w].failed[k].logged.take(s.now()); ok {
 			level, others = slog.LevelWarn, n
 		}
 	}
@@ -48,13 +48,14 @@ func (s *Service) logFailed(w Wire, k Kind, err error, about func() Request) {
 	}
 }
 
-// Slow writes a line of a request if it took longer than a healthy one: it may wait for the clock, and all the rest should take less than a second. What clients take their time with counts, too.
-func (s *Service) Slow(w Wire, d time.Duration, about func() Request) {
+// logSlow writes a line of a request if it took longer than a healthy one: it may wait for the clock,
+// and all the rest should take less than a second. What clients take their time with counts, too.
+func (s *Service) logSlow(w Wire, d time.Duration, about func() Request) {
 	if d < cmp.Or(s.opts.MaxWait, time.Second)+time.Second {
 		return
 	}
 	level, others := slog.LevelDebug, int64(0)
-	if n, ok := s.slow[w].take(s.now()); ok {
+	if n, ok := s.meters[w].slow.take(s.now()); ok {
 		level, others = slog.LevelWarn, n
 	}
 	if s.opts.Logger.Enabled(context.Background(), level) {

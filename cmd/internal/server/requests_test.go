@@ -31,10 +31,9 @@ func TestRequestLog(t *testing.T) {
 			s.Failed(HTTP, away, about)
 			s.Failed(RESP, away, func() Request { return Request{} })
 			s.Failed(HTTP, lease.ErrNoNamespace, about)
-			s.Slow(RPC, 1999*time.Millisecond, about)
-			s.Slow(RPC, 2*time.Second, about)
-			s.Slow(RPC, 2*time.Second, about)
-			s.Took(RPC, 1, time.Millisecond)
+			s.Took(RPC, 1, 1999*time.Millisecond, about)
+			s.Took(RPC, 1, 2*time.Second, about)
+			s.Took(RPC, 1, 2*time.Second, about)
 		}
 		got := lines(slog.LevelInfo, use)
 		want := []string{

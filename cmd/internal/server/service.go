@@ -68,16 +68,13 @@ type Service struct {
 	all   map[string]*Space
 	ended bool
 
-	waiting  atomic.Int64    // IDs of batches that are on their way to callers
-	rooms    sync.Pool       // of *[]snowfence.ID, for such batches
-	life     context.Context // ends with the service
-	endLife  context.CancelFunc
-	watches  watches
-	failures failures
-	told     [wires][kinds]seldom
-	slow     [wires]seldom
-	took     [wires]Latency
-	judge    atomic.Pointer[func() error] // see JudgedBy
+	waiting atomic.Int64    // IDs of batches that are on their way to callers
+	rooms   sync.Pool       // of *[]snowfence.ID, for such batches
+	life    context.Context // ends with the service
+	endLife context.CancelFunc
+	watches watches
+	meters  [wires]Meter
+	judge   atomic.Pointer[func() error] // see JudgedBy
 
 	// Draw makes a picture of a view for the dashboard: once, for all who watch. before is nil for
 	// the first one. Set it before there are requests; nil means that there are no pictures.
@@ -130,6 +127,14 @@ func (s *Service) Space(ctx context.Context, name string) (*Space, error) {
 		return nil, err
 	}
 	return sp, nil
+}
+
+// SpaceFor is Space for a caller who may do something in it. The request counts as n IDs.
+func (s *Service) SpaceFor(ctx context.Context, id *Identity, v Verb, name string, n int64) (*Space, error) {
+	if err := id.Ask(v, name, n); err != nil {
+		return nil, err
+	}
+	return s.Space(ctx, name)
 }
 
 // patience bounds what the service does with the store for one request, for callers who set no limit of their own.

@@ -158,7 +158,7 @@ func (r *rig) ids(ns string, n int) error {
 		return err
 	}
 	sp.Made.Add(int64(n))
-	r.process.Service().Took(server.RESP, int64(n), time.Since(began))
+	r.process.Service().Took(server.RESP, int64(n), time.Since(began), func() server.Request { return server.Request{} })
 	return nil
 }
 

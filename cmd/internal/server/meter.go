@@ -1,0 +1,74 @@
+package server
+
+import (
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Wire is a way in which requests come.
+type Wire int
+
+// The wires.
+const (
+	HTTP Wire = iota
+	RPC
+	RESP
+	wires
+)
+
+// Name is the wire in words, for metrics.
+func (w Wire) Name() string { return [...]string{"http", "rpc", "resp"}[w] }
+
+// Meter counts what comes over a wire. Connections of HTTP, and requests over them, are those of
+// gRPC and of the dashboard too.
+type Meter struct {
+	Requests    atomic.Int64
+	Connections atomic.Int64 // open
+	Refused     atomic.Int64 // connections beyond the limit
+
+	took   Latency
+	slow   throttle
+	failed [kinds]struct {
+		n      atomic.Int64
+		logged throttle
+	}
+}
+
+// Meter returns the meter of a wire.
+func (s *Service) Meter(w Wire) *Meter { return &s.meters[w] }
+
+// Failed counts an error that goes to a caller, has it logged, and returns its kind. about says which request that was; it is called where there is a line to write.
+func (s *Service) Failed(w Wire, err error, about func() Request) Kind {
+	k := KindOf(err)
+	s.meters[w].failed[k].n.Add(1)
+	s.logFailed(w, k, err, about)
+	return k
+}
+
+// Failures calls each with how often every kind of error went to callers of every wire.
+func (s *Service) Failures(each func(wire, kind string, n int64)) {
+	for w := range s.meters {
+		for k := range s.meters[w].failed {
+			each(Wire(w).Name(), Kind(k).Name(), s.meters[w].failed[k].n.Load())
+		}
+	}
+}
+
+// Took counts n requests that were answered in d each, well or not, and logs slow ones. What takes as long as its caller wants, streams and watches, is none of them.
+func (s *Service) Took(w Wire, n int64, d time.Duration, about func() Request) {
+	s.meters[w].took.Add(n, d)
+	s.logSlow(w, d, about)
+}
+
+// RequestLatency calls each with how long the requests of every wire took.
+func (s *Service) RequestLatency(each func(w Wire, c LatencyCounts)) {
+	for w := range s.meters {
+		each(Wire(w), s.meters[w].took.Counts())
+	}
+}
+
+// Clip is what errors and logs repeat of a caller's words.
+func Clip[T string | []byte](s T) string {
+	return strings.ToValidUTF8(string(s[:min(len(s), 100)]), "?")
+}
