@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -153,6 +154,29 @@ func TestLinks(t *testing.T) {
 	}
 	if n < 20 {
 		t.Errorf("only %d links", n)
+	}
+}
+
+// TestOldPaths looks for a page at each path that pages had before they stood in folders, with a link to where
+// the text is now. Nothing else links to these.
+func TestOldPaths(t *testing.T) {
+	all := pages(t)
+	old := []string{
+		"adding-a-store", "audit", "benchmarks", "design", "kubernetes", "nodes", "operations", "randflake", "reliability", "serve", "stores", "use-uuidv7",
+	}
+	for _, name := range old {
+		text := all["../../docs/"+name+".md"]
+		if !strings.HasPrefix(text, "# This page has moved\n") || len(link.FindAllString(text, -1)) < 2 {
+			t.Errorf("docs/%s.md leads nowhere: %q", name, text)
+		}
+	}
+	for path, text := range all {
+		for _, l := range link.FindAllStringSubmatch(code.ReplaceAllString(text, ""), -1) {
+			to := filepath.Join(filepath.Dir(path), l[1])
+			if name, ok := strings.CutPrefix(to, "../../docs/"); ok && slices.Contains(old, strings.TrimSuffix(name, ".md")) {
+				t.Errorf("%s links to %s, which has moved", path, l[1])
+			}
+		}
 	}
 }
 

@@ -2,6 +2,8 @@ package main
 
 import (
 	"io"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -65,5 +67,49 @@ func TestDocumentedLayouts(t *testing.T) {
 	}
 	if n < 8 {
 		t.Errorf("only %d commands and layouts", n)
+	}
+}
+
+var (
+	sentinel = regexp.MustCompile(`(?m)^(?:\t|var )(Err[A-Z]\w*) += errors\.New`)
+	named    = regexp.MustCompile("`\\*?((?:snowfence|lease|nodes)\\.(?:Err[A-Z]\\w*|\\w+Error))`")
+	typed    = regexp.MustCompile(`(?m)^type (\w+Error) struct`)
+)
+
+// TestDocumentedErrors compares the errors of docs/reference/errors.md with those of the library.
+func TestDocumentedErrors(t *testing.T) {
+	has, wants := map[string]bool{}, map[string]bool{}
+	for _, m := range named.FindAllStringSubmatch(pages(t)["../../docs/reference/errors.md"], -1) {
+		has[m[1]] = true
+	}
+	for name, dir := range map[string]string{"snowfence": "../../", "lease": "../../lease/", "nodes": "../../nodes/"} {
+		paths, err := filepath.Glob(dir + "*.go")
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("%s: %d files, %v", dir, len(paths), err)
+		}
+		for _, path := range paths {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range append(sentinel.FindAllStringSubmatch(string(data), -1), typed.FindAllStringSubmatch(string(data), -1)...) {
+				if first := m[1][0]; !strings.HasSuffix(path, "_test.go") && first >= 'A' && first <= 'Z' {
+					wants[name+"."+m[1]] = true
+				}
+			}
+		}
+	}
+	for name := range wants {
+		if !has[name] {
+			t.Errorf("the page does not name %s", name)
+		}
+	}
+	for name := range has {
+		if !wants[name] {
+			t.Errorf("there is no %s", name)
+		}
+	}
+	if len(wants) < 15 {
+		t.Errorf("only %d errors", len(wants))
 	}
 }
