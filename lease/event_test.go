@@ -37,6 +37,8 @@ func TestEventsOfALoss(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := holding(t)
 			g.pace()
+			var log strings.Builder
+			g.l.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			sealed, returned := false, make(chan struct{})
 			_, err := g.l.Bind(func() int64 { sealed = true; return 0 })
 			g.must(err)
@@ -56,6 +58,11 @@ func TestEventsOfALoss(t *testing.T) {
 			close(returned)
 			if got := kinds(); !slices.Equal(got, c.want) {
 				t.Errorf("%s: %q", name, got)
+			}
+			lost := `level=WARN msg="lease lost" namespace=n label=stage cause=`
+			back := `level=ERROR msg="the store was rolled back" namespace=n node=5 revision=`
+			if text := log.String(); !strings.Contains(text, lost) || strings.Contains(text, back) != (c.revision == 0) {
+				t.Errorf("%s: the log has\n%s", name, text)
 			}
 		})
 	}
@@ -89,7 +96,7 @@ func TestEventsOfAcquiring(t *testing.T) {
 		"a lease": func(g *stage, o *Options) error {
 			l, err := Open(g.Context(), g.st, "n", g.c.scheme, o)
 			if err == nil {
-				err = l.Close()
+				g.Cleanup(func() { g.must(l.Close()) })
 			}
 			return err
 		},
@@ -110,7 +117,7 @@ func TestEventsOfAcquiring(t *testing.T) {
 				t.Errorf("%s: %q", name, got)
 			}
 			for _, want := range []string{
-				`level=ERROR msg="the store is not the one the namespace was made in" namespace=n was=one is=two`,
+				`level=ERROR msg="the store is not the one the namespace was made in" namespace=n was=one is=two` + "\n",
 				`level=WARN msg="floor raised" namespace=n until=`,
 			} {
 				if !strings.Contains(log.String(), want) {

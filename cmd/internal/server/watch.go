@@ -182,11 +182,11 @@ func (w *Watched) publish(view *View, err error) {
 	w.changed = make(chan struct{})
 }
 
-// present returns the last view, the error of the last reading, and what to wait on for the next.
-func (w *Watched) present() (*View, error, <-chan struct{}) {
+// present returns the last view, what to wait on for the next reading, and the error of the last.
+func (w *Watched) present() (*View, <-chan struct{}, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.seen, w.err, w.changed
+	return w.seen, w.changed, w.err
 }
 
 // Last returns the last view, and waits for the first one.
@@ -200,7 +200,7 @@ func (w *Watched) Last(ctx context.Context) (*View, error) {
 // Next returns the present view if it is another one than have, and otherwise the result of the
 // next reading.
 func (w *Watched) Next(ctx context.Context, have *View) (*View, error) {
-	view, err, changed := w.present()
+	view, changed, err := w.present()
 	for ctx.Err() == nil && (err != nil || view == have) {
 		select {
 		case <-changed:
@@ -209,7 +209,7 @@ func (w *Watched) Next(ctx context.Context, have *View) (*View, error) {
 		case <-ctx.Done():
 			continue
 		}
-		if view, err, changed = w.present(); err != nil {
+		if view, changed, err = w.present(); err != nil {
 			return nil, err
 		}
 	}
