@@ -157,11 +157,6 @@ func (k link) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
 // Swap implements lease.Store. A batch may be cut in two, of which the second part is lost or comes late.
 func (k link) Swap(ctx context.Context, writes []lease.Write) []error {
 	p := k.p
-	if k.h != nil {
-		for _, w := range writes {
-			k.h.tried[w.New.Node] = max(k.h.tried[w.New.Node], w.New.Until)
-		}
-	}
 	cut := len(writes)
 	if cut > 1 && !p.replaying && p.s.fault(faultCut, p, 0) {
 		cut = p.env.IntN(cut)
@@ -188,6 +183,21 @@ func (k link) Swap(ctx context.Context, writes []lease.Write) []error {
 		return errs
 	}
 	return append([]error(nil), out.([]error)...)
+}
+
+// sender is the store of one lease: it notes each write as soon as the lease sends it. A server on
+// the way reads before it writes, and a snapshot may be taken between the two.
+type sender struct {
+	lease.Store
+	h *holding
+}
+
+// Swap implements lease.Store.
+func (s sender) Swap(ctx context.Context, writes []lease.Write) []error {
+	for _, w := range writes {
+		s.h.tried[w.New.Node] = max(s.h.tried[w.New.Node], w.New.Until)
+	}
+	return s.Store.Swap(ctx, writes)
 }
 
 // Count implements lease.Store.

@@ -129,7 +129,7 @@ func (p *process) open(ctx context.Context, h *holding) error {
 	octx, cancel := p.WithTimeout(ctx, 2*s.ttl)
 	defer cancel()
 	var err error
-	h.l, err = lease.Open(octx, p.through(link{p: p, h: h}), namespace, scheme, o)
+	h.l, err = lease.Open(octx, sender{p.through(link{p: p, h: h}), h}, namespace, scheme, o)
 	s.opened(h, began, err)
 	return err
 }
