@@ -9,7 +9,8 @@ import (
 	"github.com/snowfence/snowfence/internal/audit"
 )
 
-// What four goroutines make, plain and encrypted, exact and coarse, through the audit: no duplicate, one node, nothing foreign.
+// What four goroutines make, plain and encrypted, exact and coarse, through the audit: no
+// duplicate, one node, nothing foreign.
 func TestAudited(t *testing.T) {
 	wide, err := snowfence.ParseLayout("time=40,node=2,seq=21")
 	if err != nil {

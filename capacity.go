@@ -31,14 +31,16 @@ func (l Layout) Capacity() Capacity {
 // farFuture is what times past the years that RFC 3339 and most databases can write are cut to.
 func farFuture() time.Time { return time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC) }
 
-// EndOfLife returns the first instant for which the layout has no tick any more, at most the end of the year 9999.
-// A generator returns [ErrLifetime] from then on.
+// EndOfLife returns the first instant for which the layout has no tick any more, at most
+// the end of the year 9999. A generator returns [ErrLifetime] from then on.
 func (l Layout) EndOfLife() time.Time {
 	return l.norm().timeOf(1 << l.Bits(FieldTime))
 }
 
-// NegativeFrom returns the instant from which IDs have the sign bit set and so are negative as signed numbers.
-// It is false for layouts whose IDs never are: those of at most 63 bits. Where all 64 bits are encrypted, half of the IDs are negative from the epoch on.
+// NegativeFrom returns the instant from which IDs have the sign bit set and so are
+// negative as signed numbers. It is false for layouts whose IDs never are: those of at
+// most 63 bits. Where all 64 bits are encrypted, half of the IDs are negative from the
+// epoch on.
 func (l Layout) NegativeFrom() (time.Time, bool) {
 	if l.Cipher == SPARX || l.Cipher == FF1 && l.Width() == 64 {
 		return l.norm().Epoch, true
@@ -49,8 +51,8 @@ func (l Layout) NegativeFrom() (time.Time, bool) {
 	return l.norm().timeOf(1 << (l.Bits(FieldTime) - 1)), true
 }
 
-// JSSafeUntil returns the instant from which IDs can pass 2^53−1, the largest integer of JavaScript and of JSON readers that
-// use doubles. It is false when they never do.
+// JSSafeUntil returns the instant from which IDs can pass 2^53−1, the largest integer of
+// JavaScript and of JSON readers that use doubles. It is false when they never do.
 func (l Layout) JSSafeUntil() (time.Time, bool) {
 	below := l.Width() - l.Bits(FieldTime)
 	if l.Width() <= 53 && l.Cipher != SPARX {
@@ -62,7 +64,8 @@ func (l Layout) JSSafeUntil() (time.Time, bool) {
 	return l.norm().timeOf(1 << (53 - below)), true
 }
 
-// TimeOf returns the start of a tick; times past the year 9999 are cut to its end. A negative tick lies before the epoch.
+// TimeOf returns the start of a tick; times past the year 9999 are cut to its end. A
+// negative tick lies before the epoch.
 func (l Layout) TimeOf(tick int64) time.Time {
 	l = l.norm()
 	if tick < 0 {
@@ -90,8 +93,9 @@ func (l Layout) timeOf(tick uint64) time.Time {
 	return t
 }
 
-// TickOf returns the tick that holds t: the number of whole ticks since the epoch, rounded down, and negative before it.
-// It does not check that the layout has bits for it.
+// TickOf returns the tick that holds t: the number of whole ticks since the epoch,
+// rounded down, and negative before it. It does not check that the layout has bits for
+// it.
 func (l Layout) TickOf(t time.Time) int64 {
 	l = l.norm()
 	sec := t.Unix() - l.Epoch.Unix()

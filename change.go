@@ -7,20 +7,25 @@ import (
 	"time"
 )
 
-// Change is a change of layout under a running system: IDs of From exist already, IDs of To are made from now on.
+// Change is a change of layout under a running system: IDs of From exist already, IDs of
+// To are made from now on.
 //
-// The rules people follow by hand (the epoch only gets older, widths only grow, if one shrinks the sum must grow) are
-// neither enough nor necessary. [Change.Check] decides the question itself, exactly.
+// The rules people follow by hand (the epoch only gets older, widths only grow, if one
+// shrinks the sum must grow) are neither enough nor necessary. [Change.Check] decides the
+// question itself, exactly.
 type Change struct {
 	From, To Layout
 
-	At    time.Time // To stamps no tick that starts before this instant
-	Floor time.Time // From stamps no tick that starts at this instant or later; zero means At. It is the highest floor of all grants, not the clock: IDs may run ahead of it
+	At time.Time // To stamps no tick that starts before this instant
+	// From stamps no tick that starts at this instant or later; zero means At. It is the
+	// highest floor of all grants, not the clock: IDs may run ahead of it
+	Floor time.Time
 	Since time.Time // From stamps no tick that starts before this instant; zero means its epoch
 
 	FromNodes, ToNodes NodeRange // nodes in use on either side; the zero value means all
 
-	// Past are the layouts before From. Two safe changes are no safe walk: To may repeat a layout that From itself never met.
+	// Past are the layouts before From. Two safe changes are no safe walk: To may repeat
+	// a layout that From itself never met.
 	Past []Era
 }
 
@@ -33,7 +38,8 @@ type Era struct {
 
 // Verdict is what [Change.Check] found.
 type Verdict struct {
-	// Collision is an ID that both sides can make, the lowest one as an unsigned number. With nil it is proven that there is none.
+	// Collision is an ID that both sides can make, the lowest one as an unsigned number.
+	// With nil it is proven that there is none.
 	Collision *Collision
 
 	LastOld  ID // highest ID, as a signed number, that From or the layouts before it can have made
@@ -47,15 +53,18 @@ type Collision struct {
 	Past     int // 1 and more: From is of Change.Past[Past-1]; 0: it is of Change.From
 }
 
-// Ordered reports whether IDs made after the change sort above all earlier ones, as signed numbers. A change without it is safe, but
-// columns sorted by ID are no longer in the order of time. It says nothing of the day on which To itself turns negative.
+// Ordered reports whether IDs made after the change sort above all earlier ones, as
+// signed numbers. A change without it is safe, but columns sorted by ID are no longer in
+// the order of time. It says nothing of the day on which To itself turns negative.
 func (v Verdict) Ordered() bool { return v.FirstNew > v.LastOld }
 
-// Check proves that no ID that To can make equals one that From, or a layout before it, can have made, or finds an ID that both can.
-// It is exact: all nodes and rollback values, and the sequence numbers First to Last, are taken as used on either side.
+// Check proves that no ID that To can make equals one that From, or a layout before it,
+// can have made, or finds an ID that both can. It is exact: all nodes and rollback
+// values, and the sequence numbers First to Last, are taken as used on either side.
 // Whether the changes before this one were safe is not asked again.
 //
-// The error is an [ErrInvalidLayout], an [ErrInvalidID] for a node range that is not in its layout, or an [ErrLifetime] if To has no tick left at At.
+// The error is an [ErrInvalidLayout], an [ErrInvalidID] for a node range that is not in
+// its layout, or an [ErrLifetime] if To has no tick left at At.
 func (c Change) Check() (Verdict, error) {
 	if c.At.IsZero() {
 		return Verdict{}, errors.New("snowfence: a change of layout needs the time from which the new layout is used")
@@ -66,7 +75,8 @@ func (c Change) Check() (Verdict, error) {
 	eras := append([]Era{{c.From, c.Since, c.Floor}}, c.Past...)
 	for _, e := range append([]Era{{Layout: c.To}}, eras...) {
 		if e.Layout.Cipher != Plain {
-			return Verdict{}, fmt.Errorf("%w: nothing can be proven of encrypted IDs, which can be any number: use another namespace and keep its IDs apart", ErrInvalidLayout)
+			return Verdict{}, fmt.Errorf("%w: nothing can be proven of encrypted IDs, which can be any number: "+
+				"use another namespace and keep its IDs apart", ErrInvalidLayout)
 		}
 	}
 	to, err := newSide(c.To, c.ToNodes)
@@ -94,7 +104,8 @@ func (c Change) Check() (Verdict, error) {
 	return v, nil
 }
 
-// compare looks for an ID of to that an era before it can have made, and keeps the lowest one of all eras.
+// compare looks for an ID of to that an era before it can have made, and keeps the lowest
+// one of all eras.
 func (v *Verdict) compare(from, to *side, e Era, index int) error {
 	first, until := int64(0), from.scheme.layout.tickAtOrAfter(e.Until)
 	if !e.From.IsZero() {
@@ -120,14 +131,16 @@ func (v *Verdict) compare(from, to *side, e Era, index int) error {
 	return err
 }
 
-// side is one layout as a set of IDs: those whose time, node and sequence each lie in an interval. Rollback is free.
+// side is one layout as a set of IDs: those whose time, node and sequence each lie in an
+// interval. Rollback is free.
 type side struct {
 	scheme *Scheme
 	lo, hi [fields]uint64                // bounds of each field
 	bits   [64]struct{ field, bit int8 } // what each bit of the ID belongs to, by bit number
 }
 
-// Fields of a side; the node is one number, whatever lies between its parts, because its bits stand in falling order.
+// Fields of a side; the node is one number, whatever lies between its parts, because its
+// bits stand in falling order.
 const (
 	sideTime = iota
 	sideNode
@@ -146,7 +159,8 @@ func newSide(l Layout, nodes NodeRange) (*side, error) {
 	d.hi[sideNode] = 1<<s.nodeBits - 1
 	if nodes != (NodeRange{}) {
 		if nodes.From < 0 || nodes.From >= nodes.Until || nodes.Until > s.Nodes() {
-			return nil, fmt.Errorf("%w: nodes from %d until %d; the layout has nodes 0 to %d", ErrInvalidID, nodes.From, nodes.Until, s.Nodes()-1)
+			return nil, fmt.Errorf("%w: nodes from %d until %d; the layout has nodes 0 to %d", ErrInvalidID,
+				nodes.From, nodes.Until, s.Nodes()-1)
 		}
 		d.lo[sideNode], d.hi[sideNode] = uint64(nodes.From), uint64(nodes.Until-1)
 	}
@@ -180,7 +194,10 @@ func (d *side) setTicks(first, last int64) {
 
 // lowest returns the lowest ID of the first tick.
 func (d *side) lowest() ID {
-	return d.scheme.compose(Parts{Tick: int64(d.lo[sideTime]), Node: int64(d.lo[sideNode]), Sequence: int64(d.lo[sideSeq])})
+	return d.scheme.compose(Parts{
+		Tick: int64(d.lo[sideTime]), Node: int64(d.lo[sideNode]),
+		Sequence: int64(d.lo[sideSeq]),
+	})
 }
 
 // highest returns the highest ID as a signed number.
@@ -189,12 +206,17 @@ func (d *side) highest() ID {
 	if sign := uint64(1) << (d.scheme.timeBits - 1); d.scheme.layout.Width() == 64 && d.lo[sideTime] < sign {
 		tick = min(tick, sign-1) // later ticks have the sign bit
 	}
-	return d.scheme.compose(Parts{Tick: int64(tick), Node: int64(d.hi[sideNode]), Sequence: int64(d.hi[sideSeq]), Rollback: 1<<d.scheme.rollBits - 1})
+	return d.scheme.compose(Parts{
+		Tick: int64(tick), Node: int64(d.hi[sideNode]), Sequence: int64(d.hi[sideSeq]),
+		Rollback: 1<<d.scheme.rollBits - 1,
+	})
 }
 
-// overlap looks for an ID in both sides: an automaton that reads the 64 bits from the highest down. What it must remember of the
-// bits it has read is whether each bounded field still equals the beginning of its lower and of its upper bound: two flags for
-// each of three fields on two sides, so 2^12 states at each of 64 bits, and the search visits each at most once.
+// overlap looks for an ID in both sides: an automaton that reads the 64 bits from the
+// highest down. What it must remember of the bits it has read is whether each bounded
+// field still equals the beginning of its lower and of its upper bound: two flags for
+// each of three fields on two sides, so 2^12 states at each of 64 bits, and the search
+// visits each at most once.
 type overlap struct {
 	from, to *side
 	id       uint64
@@ -208,7 +230,8 @@ const (
 	tightAll     = 1<<(2*flagsPerSide) - 1
 )
 
-// search reports whether the bits from the given one down can be chosen, zeros first, and leaves them in id.
+// search reports whether the bits from the given one down can be chosen, zeros first, and
+// leaves them in id.
 func (o *overlap) search(bit int, s tight) bool {
 	if bit < 0 {
 		return true
@@ -233,8 +256,8 @@ func (o *overlap) search(bit int, s tight) bool {
 	return false
 }
 
-// step reads one bit of an ID with the value v. It returns the next state, or false if the ID is not in the side. The side's flags
-// start at the given one.
+// step reads one bit of an ID with the value v. It returns the next state, or false if
+// the ID is not in the side. The side's flags start at the given one.
 func (d *side) step(bit int, v uint64, s tight, flags int) (tight, bool) {
 	b := d.bits[bit]
 	switch b.field {

@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// smallLayout draws a layout of few bits with any order of fields, so that all its IDs can be listed.
+// smallLayout draws a layout of few bits with any order of fields, so that all its IDs
+// can be listed.
 func smallLayout(t *rapid.T, label string) Layout {
 	names := rapid.Permutation([]string{"node", "seq", "rollback", "rack"}).Draw(t, label+" order")
 	l := Layout{
@@ -90,7 +91,10 @@ func TestChangeAgainstAllIDs(t *testing.T) {
 		if rapid.Bool().Draw(t, "since") {
 			c.Since = floor.Add(-time.Duration(rapid.Int64Range(0, 40).Draw(t, "since")) * time.Second / 2)
 		}
-		old := idsOf(t, c.From, c.FromNodes, func(start time.Time) bool { return !start.Before(c.Since) && start.Before(floor) })
+		old := idsOf(t, c.From, c.FromNodes, func(start time.Time) bool {
+			return !start.Before(c.Since) &&
+				start.Before(floor)
+		})
 		sides := []map[ID]Parts{old}
 		for range rapid.IntRange(0, 2).Draw(t, "eras") {
 			e := Era{Layout: smallLayout(t, "past")}
@@ -99,7 +103,8 @@ func TestChangeAgainstAllIDs(t *testing.T) {
 				e.From = e.Until.Add(-time.Duration(rapid.Int64Range(-1, 40).Draw(t, "past since")) * time.Second / 2)
 			}
 			c.Past = append(c.Past, e)
-			sides = append(sides, idsOf(t, e.Layout, NodeRange{}, func(start time.Time) bool { return !start.Before(e.From) && start.Before(e.Until) }))
+			sides = append(sides, idsOf(t, e.Layout, NodeRange{},
+				func(start time.Time) bool { return !start.Before(e.From) && start.Before(e.Until) }))
 		}
 		fresh := idsOf(t, c.To, c.ToNodes, func(start time.Time) bool { return !start.Before(c.At) })
 
@@ -131,8 +136,10 @@ func TestChangeAgainstAllIDs(t *testing.T) {
 			t.Fatalf("no ID is in both, but got %+v", *got.Collision)
 		case lowest >= 0 && got.Collision == nil:
 			t.Fatalf("%d is in both: %+v and %+v", lowest, sides[which][lowest], fresh[lowest])
-		case lowest >= 0 && (got.Collision.ID != lowest || got.Collision.From != sides[got.Collision.Past][lowest] || got.Collision.To != fresh[lowest]):
-			t.Fatalf("got %+v, want the lowest: %d, %+v, %+v", *got.Collision, lowest, sides[which][lowest], fresh[lowest])
+		case lowest >= 0 && (got.Collision.ID != lowest || got.Collision.From != sides[got.Collision.Past][lowest] ||
+			got.Collision.To != fresh[lowest]):
+			t.Fatalf("got %+v, want the lowest: %d, %+v, %+v", *got.Collision, lowest, sides[which][lowest],
+				fresh[lowest])
 		}
 		if got.LastOld != last || got.FirstNew != first {
 			t.Fatalf("last old and first new are %d and %d, want %d and %d", got.LastOld, got.FirstNew, last, first)
@@ -157,7 +164,8 @@ func mustLayout(t *testing.T, spec string) Layout {
 	return l
 }
 
-// The rules people follow by hand: the epoch only gets older, no width shrinks, and if one does the sum grows.
+// The rules people follow by hand: the epoch only gets older, no width shrinks, and if
+// one does the sum grows.
 func TestChangeHandRules(t *testing.T) {
 	at := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
@@ -280,7 +288,8 @@ func TestChangeFloorAhead(t *testing.T) {
 	}
 }
 
-// Each of two changes is safe by itself, and together they repeat the layout before the last: its near-copy, thirty seconds younger, is apart from the one between.
+// Each of two changes is safe by itself, and together they repeat the layout before the
+// last: its near-copy, thirty seconds younger, is apart from the one between.
 func TestTwoSafeChangesRepeatTheLayoutBeforeTheLast(t *testing.T) {
 	begun := time.Date(2026, 11, 22, 3, 0, 0, 0, time.UTC)
 	a := mustLayout(t, "time=41,node=4,seq=5,epoch=2025-01-01,last=15")
@@ -299,7 +308,8 @@ func TestTwoSafeChangesRepeatTheLayoutBeforeTheLast(t *testing.T) {
 	}
 	checkCollision(t, a, c, second, *v.Collision)
 
-	// Ten seconds later the copy begins above all that the first layout made before the first change.
+	// Ten seconds later the copy begins above all that the first layout made before the
+	// first change.
 	walk.At = first.Add(30 * time.Second)
 	if v, err = walk.Check(); err != nil || v.Collision != nil {
 		t.Errorf("the copy begins above the original's last ID: %+v, %v", v.Collision, err)
@@ -311,7 +321,8 @@ func TestTwoSafeChangesRepeatTheLayoutBeforeTheLast(t *testing.T) {
 	}
 }
 
-// Whichever layout it is of, the lowest ID is shown, and each layout counts from its first tick to its last.
+// Whichever layout it is of, the lowest ID is shown, and each layout counts from its
+// first tick to its last.
 func TestChangeShowsTheLowestIDOfAllLayouts(t *testing.T) {
 	at := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	tick := func(n int) time.Time { return at.Add(time.Duration(n) * time.Millisecond) }
@@ -338,8 +349,8 @@ func TestChangeShowsTheLowestIDOfAllLayouts(t *testing.T) {
 	}
 }
 
-// In a layout of 64 bits the later ticks are negative IDs: the last old ID is the highest of the signed numbers, whichever ticks
-// were used.
+// In a layout of 64 bits the later ticks are negative IDs: the last old ID is the highest
+// of the signed numbers, whichever ticks were used.
 func TestLastIDOfALayoutWithASign(t *testing.T) {
 	l := mustLayout(t, "time=3,node=31,seq=30,tick=1s,epoch=2025-01-01")
 	s := must(NewScheme(l))

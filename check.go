@@ -14,9 +14,10 @@ type Plausible struct {
 	End   int64         // first node above all that were ever used; 0 means that all of the layout's may have been
 }
 
-// Check takes an ID apart, as Decode does, and refuses one that cannot be real: of a time to come, of a node that was never used, or with a sequence
-// number no generator makes. The error matches [ErrInvalidID]. For encrypted IDs that tells forged ones from real ones; [Scheme.Odds] says how
-// reliably.
+// Check takes an ID apart, as Decode does, and refuses one that cannot be real: of a time
+// to come, of a node that was never used, or with a sequence number no generator makes.
+// The error matches [ErrInvalidID]. For encrypted IDs that tells forged ones from real
+// ones; [Scheme.Odds] says how reliably.
 func (s *Scheme) Check(id ID, p Plausible) (Parts, error) {
 	parts, err := s.Decode(id)
 	if err != nil {
@@ -25,20 +26,26 @@ func (s *Scheme) Check(id ID, p Plausible) (Parts, error) {
 	first, end, ticks := s.plausible(p)
 	switch l := s.layout; {
 	case uint64(parts.Tick) >= ticks:
-		return Parts{}, fmt.Errorf("%w: %d would be of %s, which is yet to come", ErrInvalidID, int64(id), parts.Time.Format(time.RFC3339))
+		return Parts{}, fmt.Errorf("%w: %d would be of %s, which is yet to come", ErrInvalidID, int64(id),
+			parts.Time.Format(time.RFC3339))
 	case parts.Node < first || parts.Node >= end:
-		return Parts{}, fmt.Errorf("%w: %d would be of node %d; used were %d to %d", ErrInvalidID, int64(id), parts.Node, first, end-1)
+		return Parts{}, fmt.Errorf("%w: %d would be of node %d; used were %d to %d", ErrInvalidID, int64(id),
+			parts.Node, first, end-1)
 	case parts.Sequence < l.First || parts.Sequence > l.Last:
-		return Parts{}, fmt.Errorf("%w: %d would have the sequence number %d; usable are %d to %d", ErrInvalidID, int64(id), parts.Sequence, l.First, l.Last)
+		return Parts{}, fmt.Errorf("%w: %d would have the sequence number %d; usable are %d to %d", ErrInvalidID,
+			int64(id), parts.Sequence, l.First, l.Last)
 	}
 	return parts, nil
 }
 
-// Odds returns the probability with which [Scheme.Check] lets a random 64-bit number through, or for an FF1 layout one of the layout's width: the share of
-// plausible IDs among all. An attacker who tries n numbers hits about n × Odds plausible ones; how many of those exist is for a database to say.
+// Odds returns the probability with which [Scheme.Check] lets a random 64-bit number
+// through, or for an FF1 layout one of the layout's width: the share of plausible IDs
+// among all. An attacker who tries n numbers hits about n × Odds plausible ones; how many
+// of those exist is for a database to say.
 func (s *Scheme) Odds(p Plausible) float64 {
 	first, end, ticks := s.plausible(p)
-	real := float64(ticks) * float64(end-first) * float64(s.layout.Last-s.layout.First+1) * math.Exp2(float64(s.rollBits))
+	real := float64(ticks) * float64(end-first) * float64(s.layout.Last-s.layout.First+
+		1) * math.Exp2(float64(s.rollBits))
 	width := 64
 	if s.layout.Cipher == FF1 {
 		width = s.layout.Width()

@@ -27,7 +27,8 @@ func TestTicksIsADivision(t *testing.T) {
 	})
 }
 
-// Whatever the wall clock does, the anchored clock never goes back, runs at least at half speed, follows forward within syncEvery, and comes back to the truth.
+// Whatever the wall clock does, the anchored clock never goes back, runs at least at half
+// speed, follows forward within syncEvery, and comes back to the truth.
 func TestAnchoredClock(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fake := newFakeClock()
@@ -65,7 +66,8 @@ func TestAnchoredClock(t *testing.T) {
 	})
 }
 
-// A tick is sure for no longer than it lasts, and never over a comparison with the wall clock that is due.
+// A tick is sure for no longer than it lasts, and never over a comparison with the wall
+// clock that is due.
 func TestSureUntil(t *testing.T) {
 	var c clock
 	c.init(Layout{Epoch: defaultEpoch(), Tick: time.Millisecond}, nil, false)
@@ -76,7 +78,8 @@ func TestSureUntil(t *testing.T) {
 		}
 		ns, _, e, due := c.now()
 		if c.ticks(ns) == tick && sure > e+(tick+1)*int64(time.Millisecond)-ns+int64(slewFrom) {
-			t.Fatalf("tick %d is said to be sure until %d; it ends at %d", tick, sure, e+(tick+1)*int64(time.Millisecond)-ns)
+			t.Fatalf("tick %d is said to be sure until %d; it ends at %d", tick, sure,
+				e+(tick+1)*int64(time.Millisecond)-ns)
 		}
 		if sure > due {
 			t.Fatalf("sure until %d, though a comparison is due at %d", sure, due)
@@ -89,7 +92,8 @@ func TestSureUntil(t *testing.T) {
 	}
 }
 
-// The clock is right for as long as a duration from the epoch fits its number, with the earliest epoch until 2192.
+// The clock is right for as long as a duration from the epoch fits its number, with the
+// earliest epoch until 2192.
 func TestClockFarFromItsEpoch(t *testing.T) {
 	for _, epoch := range []int{1900, 1970, 2025, 2200} {
 		for _, year := range []int{1971, 2026, 2047, 2100, 2191} {

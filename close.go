@@ -20,10 +20,11 @@ type ending struct {
 	result  error         // of the first Close; valid when closing is closed
 }
 
-// Close ends the generator at once, whatever the fence does: calls that wait, and all later ones, return [ErrClosed], and IDs
-// that were taken already stay valid. Then it gives the node back, for five seconds at most and no longer than the grant
-// lasts. The error says until when the node stays taken; [Generator.Shutdown] may try again. A second Close returns the
-// result of the first.
+// Close ends the generator at once, whatever the fence does: calls that wait, and all
+// later ones, return [ErrClosed], and IDs that were taken already stay valid. Then it
+// gives the node back, for five seconds at most and no longer than the grant lasts. The
+// error says until when the node stays taken; [Generator.Shutdown] may try again. A
+// second Close returns the result of the first.
 func (g *Generator) Close() error {
 	e := &g.ending
 	g.mu.Lock()
@@ -43,8 +44,9 @@ func (g *Generator) Close() error {
 	return e.result
 }
 
-// Shutdown is Close with a time limit of your own: it ends the generator at once, also when ctx has ended, and gives the node
-// back until ctx ends. After an error it may be repeated until the node is back.
+// Shutdown is Close with a time limit of your own: it ends the generator at once, also
+// when ctx has ended, and gives the node back until ctx ends. After an error it may be
+// repeated until the node is back.
 func (g *Generator) Shutdown(ctx context.Context) error {
 	h := g.stop()
 	e := &g.ending
@@ -99,7 +101,8 @@ func (g *Generator) kept(ctx context.Context, h *hold) error {
 		h.grant.Node, g.scheme.layout.TimeOf(h.until()).Format(time.RFC3339Nano), ctx.Err())
 }
 
-// bind claims the fence, unless it is claimed. Who calls it has the turn, or the generator for himself.
+// bind claims the fence, unless it is claimed. Who calls it has the turn, or the
+// generator for himself.
 func (g *Generator) bind() (err error) {
 	if g.ending.unbind != nil {
 		return nil
@@ -119,7 +122,8 @@ func (g *Generator) unbind() {
 	g.ending.unbind = nil
 }
 
-// revoke is what the fence calls when its grant is gone: it seals what is in use and refuses what the fence may have said before.
+// revoke is what the fence calls when its grant is gone: it seals what is in use and
+// refuses what the fence may have said before.
 func (g *Generator) revoke() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -38,8 +38,8 @@ func (f *deaf) Release(_ context.Context, _ Grant, used int64) error {
 	return f.fail
 }
 
-// Nothing is given back while the fence is being asked: its answer could be put to use, or be for another generator. But IDs end
-// at once, and Close does not wait for ever.
+// Nothing is given back while the fence is being asked: its answer could be put to use,
+// or be for another generator. But IDs end at once, and Close does not wait for ever.
 func TestCloseWhileTheFenceIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, bubbleSpec)
@@ -114,7 +114,8 @@ func TestCloseByMany(t *testing.T) {
 	})
 }
 
-// After a Close that failed, the fence may serve another generator: then the first one gives nothing back any more.
+// After a Close that failed, the fence may serve another generator: then the first one
+// gives nothing back any more.
 func TestShutdownAfterTheFenceWentOn(t *testing.T) {
 	s := testScheme(t, "twitter")
 	away := errors.New("away")
@@ -171,7 +172,8 @@ func TestShutdownWaitsForItsTurn(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := g.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "node 1 stays taken until") {
+		if err := g.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(),
+			"node 1 stays taken until") {
 			t.Errorf("a call without time left: %v", err)
 		}
 		close(f.release)
@@ -190,7 +192,10 @@ func TestShutdownWaitsForItsTurn(t *testing.T) {
 func TestShutdownWhereTheFenceCannotBeBound(t *testing.T) {
 	s := testScheme(t, "twitter")
 	away := errors.New("away")
-	f := &stuck{deaf: deaf{scheme: s, first: Grant{Node: 1, Until: s.MaxTick()}, fail: away}, release: make(chan struct{})}
+	f := &stuck{
+		deaf:    deaf{scheme: s, first: Grant{Node: 1, Until: s.MaxTick()}, fail: away},
+		release: make(chan struct{}),
+	}
 	close(f.release)
 	g := must(New(Config{Fence: f}))
 	if err := g.Close(); !errors.Is(err, away) {

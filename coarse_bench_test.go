@@ -9,8 +9,10 @@ import (
 	"time"
 )
 
-// BenchmarkCoarseLateness measures how far behind the true time the timestamps of a coarse generator are, beyond the tick they are cut to: on a
-// machine that makes an ID now and then, with a processor to spare, and with twice as many goroutines making IDs as there are processors.
+// BenchmarkCoarseLateness measures how far behind the true time the timestamps of a
+// coarse generator are, beyond the tick they are cut to: on a machine that makes an ID
+// now and then, with a processor to spare, and with twice as many goroutines making IDs
+// as there are processors.
 func BenchmarkCoarseLateness(b *testing.B) {
 	for _, c := range []struct {
 		name       string
@@ -33,7 +35,8 @@ func BenchmarkCoarseLateness(b *testing.B) {
 					ctx := context.Background()
 					var late []time.Duration
 					for end := time.Now().Add(500 * time.Millisecond); ; {
-						// The time is read before the call: a goroutine that loses its processor after it is not the generator's lateness.
+						// The time is read before the call: a goroutine that loses its
+						// processor after it is not the generator's lateness.
 						time.Sleep(c.pause)
 						before := time.Now()
 						id, err := g.Next(ctx)

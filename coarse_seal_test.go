@@ -32,7 +32,8 @@ func (f *lostFence) Held(after int64) (Grant, bool) { return atHand(f, after) }
 
 func (f *lostFence) Release(context.Context, Grant, int64) error { return nil }
 
-// A grant may be sealed while a caller of a coarse generator is about to say what time it is. The handle's block is of the past then, whoever comes last.
+// A grant may be sealed while a caller of a coarse generator is about to say what time it
+// is. The handle's block is of the past then, whoever comes last.
 func TestCoarseHandleAfterSeal(t *testing.T) {
 	s := testScheme(t, "twitter")
 	for k := 1; k <= 6; k++ { // at which of the readings of the clock

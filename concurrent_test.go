@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// ways are the ways to take IDs of a generator; each makes n for one goroutine, in the order in which it got them.
+// ways are the ways to take IDs of a generator; each makes n for one goroutine, in the
+// order in which it got them.
 var ways = []struct {
 	name   string
 	coarse bool
@@ -59,7 +60,8 @@ func takeLocal(g *Generator, n int) ([]ID, error) {
 	return ids, nil
 }
 
-// runGoroutines takes total IDs with n goroutines, checks that those of each increase, and returns all.
+// runGoroutines takes total IDs with n goroutines, checks that those of each increase,
+// and returns all.
 func runGoroutines(t *testing.T, g *Generator, n, total int, take func(*Generator, int) ([]ID, error)) []ID {
 	t.Helper()
 	parts := make([][]ID, n)
@@ -78,8 +80,9 @@ func runGoroutines(t *testing.T, g *Generator, n, total int, take func(*Generato
 	return slices.Concat(parts...)
 }
 
-// 50 million IDs by 1, 4 and 64 goroutines, in every way there is; fewer under -short. The layout is wide, so that the machine and not
-// the sequence is the limit, and the goroutines meet on the word as often as they can.
+// 50 million IDs by 1, 4 and 64 goroutines, in every way there is; fewer under -short.
+// The layout is wide, so that the machine and not the sequence is the limit, and the
+// goroutines meet on the word as often as they can.
 func TestManyGoroutines(t *testing.T) {
 	total := 50_000_000
 	if testing.Short() {
@@ -102,7 +105,8 @@ func TestManyGoroutines(t *testing.T) {
 	}
 }
 
-// The same with a narrow sequence and a lead, where every tick overflows, while the grant is renewed, lost and replaced all the time.
+// The same with a narrow sequence and a lead, where every tick overflows, while the grant
+// is renewed, lost and replaced all the time.
 func TestManyGoroutinesWhileGrantsChange(t *testing.T) {
 	rounds := 200
 	if testing.Short() {
@@ -120,8 +124,10 @@ func TestManyGoroutinesWhileGrantsChange(t *testing.T) {
 			changes.Go(func() {
 				defer close(done)
 				node, from := int64(1), first
-				// On a busy machine many a grant runs out before anybody gets a processor to use it.
-				for i, end := 0, time.Now().Add(time.Minute); i < rounds || len(f.grants()) < rounds/8 && time.Now().Before(end); i++ {
+				// On a busy machine many a grant runs out before anybody gets a processor
+				// to use it.
+				for i, end := 0, time.Now().Add(time.Minute); i < rounds || len(f.grants()) < rounds/8 &&
+					time.Now().Before(end); i++ {
 					time.Sleep(3 * time.Millisecond)
 					switch i % 4 {
 					case 3: // lost: another node, after the longest any clock can have run ahead
@@ -169,7 +175,8 @@ func TestManyGoroutinesWhileGrantsChange(t *testing.T) {
 	}
 }
 
-// Two generators that have one node after the other, each closed while goroutines use it: nothing at or above used comes out of the first.
+// Two generators that have one node after the other, each closed while goroutines use it:
+// nothing at or above used comes out of the first.
 func TestCloseUnderLoad(t *testing.T) {
 	for _, w := range ways {
 		s := testScheme(t, "time=41,node=4,seq=10,epoch=2020-01-01")
@@ -247,7 +254,8 @@ func TestCoarseIsExactAfterAPause(t *testing.T) {
 	})
 }
 
-// A generator whose layout is used up at full speed is not late: each tick's limit makes somebody read the clock.
+// A generator whose layout is used up at full speed is not late: each tick's limit makes
+// somebody read the clock.
 func TestCoarseKeepsUpWithoutItsTicker(t *testing.T) {
 	s := testScheme(t, wide)
 	clock := newFakeClock()
@@ -271,7 +279,10 @@ func TestCoarseKeepsUpWithoutItsTicker(t *testing.T) {
 
 func TestHandlesEndWithTheirGenerator(t *testing.T) {
 	for _, coarse := range []bool{false, true} {
-		g, err := New(Config{Fence: Static(testScheme(t, "time=30,node=5,seq=20,tick=1h,epoch=2020-01-01"), 0), Coarse: coarse})
+		g, err := New(Config{
+			Fence:  Static(testScheme(t, "time=30,node=5,seq=20,tick=1h,epoch=2020-01-01"), 0),
+			Coarse: coarse,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,9 +6,11 @@ import (
 	"testing"
 )
 
-// The library promises to bring nothing along: no package of the root module needs more than the standard library and golang.org/x/sys/cpu.
+// The library promises to bring nothing along: no package of the root module needs more
+// than the standard library and golang.org/x/sys/cpu.
 func TestRootModuleNeedsOnlyTheStandardLibrary(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./...").Output()
+	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}",
+		"./...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}

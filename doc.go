@@ -1,29 +1,37 @@
-// Package snowfence makes 64-bit IDs for distributed systems and guarantees that no two of one namespace are ever the same.
+// Package snowfence makes 64-bit IDs for distributed systems and guarantees that no two
+// of one namespace are ever the same.
 //
 // # The idea
 //
-// A time-based ID is a point (tick, node, sequence). A [Grant] is a rectangle in the plane node × tick: one node, and a half-open range of
-// ticks. Grants of a namespace never overlap, and a grant is durable before the first ID inside it is made. A [Generator] stamps only
-// ticks inside its grant and never the same (tick, sequence) twice. From this alone IDs are unique, whatever the clocks
-// do: skew, steps back, pauses, crashes, restarts. Clocks decide only whether IDs can be made now, and how close their timestamps are to the truth.
+// A time-based ID is a point (tick, node, sequence). A [Grant] is a rectangle in the
+// plane node × tick: one node, and a half-open range of ticks. Grants of a namespace
+// never overlap, and a grant is durable before the first ID inside it is made. A
+// [Generator] stamps only ticks inside its grant and never the same (tick, sequence)
+// twice. From this alone IDs are unique, whatever the clocks do: skew, steps back,
+// pauses, crashes, restarts. Clocks decide only whether IDs can be made now, and how
+// close their timestamps are to the truth.
 //
 // # Three doors
 //
-// Most programs lease a node from a database and never think of it again: see the packages lease and sqlstore. On one machine with a node
-// number of its own, a file keeps the promise over restarts:
+// Most programs lease a node from a database and never think of it again: see the
+// packages lease and sqlstore. On one machine with a node number of its own, a file keeps
+// the promise over restarts:
 //
 //	scheme, err := snowfence.NewScheme(snowfence.Default())
 //	fence, err := snowfence.StateFile("/var/lib/shop/node", scheme, 5)
 //	ids, err := snowfence.New(snowfence.Config{Fence: fence})
 //	id, err := ids.Next(ctx)
 //
-// A [Scheme] alone composes and decodes IDs, with the time as an argument, and needs neither a clock nor a grant.
+// A [Scheme] alone composes and decodes IDs, with the time as an argument, and needs
+// neither a clock nor a grant.
 //
-// [Config] is the advanced door: run ahead of the clock (Lead), coarse timestamps for speed (Coarse), batches ([Generator.Fill]) and
-// handles for goroutines that should not meet on one word ([Generator.Local]).
+// [Config] is the advanced door: run ahead of the clock (Lead), coarse timestamps for
+// speed (Coarse), batches ([Generator.Fill]) and handles for goroutines that should not
+// meet on one word ([Generator.Local]).
 //
 // # Scope
 //
-// IDs are unique within one namespace of one store (or one state file). Two machines with a file each are two stores.
-// A bare [Static] number cannot keep the promise over restarts.
+// IDs are unique within one namespace of one store (or one state file). Two machines with
+// a file each are two stores. A bare [Static] number cannot keep the promise over
+// restarts.
 package snowfence

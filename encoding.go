@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Encoding is a way to write an ID as text. The zero value is [Decimal]. Encodings are comparable values
-// without state; all methods may be called at the same time from many goroutines.
+// Encoding is a way to write an ID as text. The zero value is [Decimal]. Encodings are
+// comparable values without state; all methods may be called at the same time from many
+// goroutines.
 //
 // The predeclared encodings, by the name that [ParseEncoding] knows:
 //
@@ -22,9 +23,10 @@ import (
 //	base62        base 62, 0-9 A-Z a-z                      at most 11 bytes
 //	base64url     the 8 bytes of the ID as in RFC 4648      always  11 bytes
 //
-// All but dec write the unsigned value uint64(id); all but base64url write it as a number, without leading
-// zeros. Parsing takes leading zeros up to the length above, and nothing else beside the digits and, for dec,
-// a '-': no space, plus sign, 0x or separator.
+// All but dec write the unsigned value uint64(id); all but base64url write it as a
+// number, without leading zeros. Parsing takes leading zeros up to the length above, and
+// nothing else beside the digits and, for dec, a '-': no space, plus sign, 0x or
+// separator.
 //
 // For text that sorts as the IDs do, see [Encoding.Fixed].
 type Encoding struct {
@@ -48,48 +50,52 @@ const (
 	formFixed = 1
 )
 
-// The predeclared encodings. They are variables for the same reason as those of encoding/base64: Go has no
-// constants of struct type. Do not assign to them.
+// The predeclared encodings. They are variables for the same reason as those of
+// encoding/base64: Go has no constants of struct type. Do not assign to them.
 var (
-	// Decimal writes the signed number. Unlike others it takes no leading zeros after a '-', see Fixed. It
-	// does not parse 2^63 to 2^64-1 either, which programs with unsigned IDs write for what is a negative ID
-	// here: read those as a uint64 and convert it.
+	// Decimal writes the signed number. Unlike others it takes no leading zeros after a
+	// '-', see Fixed. It does not parse 2^63 to 2^64-1 either, which programs with
+	// unsigned IDs write for what is a negative ID here: read those as a uint64 and
+	// convert it.
 	Decimal = Encoding{formDecimal}
 
 	// Hex writes base 16 in lower case and parses either case.
 	Hex = Encoding{formHex}
 
-	// Base32Hex writes base 32 with the digits 0-9a-v, as Randflake does, and parses either case. Unlike
-	// base32.HexEncoding it writes a number, not groups of bytes.
+	// Base32Hex writes base 32 with the digits 0-9a-v, as Randflake does, and parses
+	// either case. Unlike base32.HexEncoding it writes a number, not groups of bytes.
 	Base32Hex = Encoding{formBase32Hex}
 
-	// Crockford writes Douglas Crockford's base 32 in upper case. It parses either case, I and L as 1, and O
-	// as 0. Hyphens and check symbols are not part of it.
+	// Crockford writes Douglas Crockford's base 32 in upper case. It parses either case,
+	// I and L as 1, and O as 0. Hyphens and check symbols are not part of it.
 	Crockford = Encoding{formCrockford}
 
-	// ZBase32 writes base 32 with the alphabet of Zooko Wilcox-O'Hearn's z-base-32 in lower case and parses
-	// either case. It writes a number, most significant digit first, not groups of bits.
+	// ZBase32 writes base 32 with the alphabet of Zooko Wilcox-O'Hearn's z-base-32 in
+	// lower case and parses either case. It writes a number, most significant digit
+	// first, not groups of bits.
 	ZBase32 = Encoding{formZBase32}
 
 	// Base36 writes base 36 in lower case and parses either case.
 	Base36 = Encoding{formBase36}
 
-	// Base58 writes base 58 with Bitcoin's alphabet: digits, upper case, lower case, without 0, O, I and l.
+	// Base58 writes base 58 with Bitcoin's alphabet: digits, upper case, lower case,
+	// without 0, O, I and l.
 	Base58 = Encoding{formBase58}
 
-	// Base58Flickr writes base 58 with Flickr's alphabet: as [Base58], with lower case before upper case.
+	// Base58Flickr writes base 58 with Flickr's alphabet: as [Base58], with lower case
+	// before upper case.
 	Base58Flickr = Encoding{formBase58Flickr}
 
 	// Base62 writes base 62 with the digits 0-9A-Za-z.
 	Base62 = Encoding{formBase62}
 
-	// Base64URL writes the 8 big-endian bytes of the ID in the URL alphabet of RFC 4648 without padding:
-	// always 11 characters.
+	// Base64URL writes the 8 big-endian bytes of the ID in the URL alphabet of RFC 4648
+	// without padding: always 11 characters.
 	Base64URL = Encoding{formBase64URL}
 )
 
-// Encodings returns the predeclared encodings in the order of the table at [Encoding]. Their fixed-width
-// forms are not listed.
+// Encodings returns the predeclared encodings in the order of the table at [Encoding].
+// Their fixed-width forms are not listed.
 func Encodings() []Encoding {
 	all := make([]Encoding, 0, formCount/2)
 	for form := uint8(0); form < formCount; form += 2 {
@@ -98,8 +104,8 @@ func Encodings() []Encoding {
 	return all
 }
 
-// ParseEncoding returns the encoding of the given name: one from the table at [Encoding], or one of these
-// followed by -fixed.
+// ParseEncoding returns the encoding of the given name: one from the table at [Encoding],
+// or one of these followed by -fixed.
 func ParseEncoding(name string) (Encoding, error) {
 	for form := range codecs {
 		if codecs[form].name == name {
@@ -117,33 +123,35 @@ func ParseEncoding(name string) (Encoding, error) {
 // Name returns the name by which [ParseEncoding] finds e.
 func (e Encoding) Name() string { return codecs[e.form].name }
 
-// MaxLen returns the length of the longest text that e writes, in bytes, for the width of a column or a
-// buffer. Text is always ASCII.
+// MaxLen returns the length of the longest text that e writes, in bytes, for the width of
+// a column or a buffer. Text is always ASCII.
 func (e Encoding) MaxLen() int { return codecs[e.form].maxLen }
 
-// Fixed returns the fixed-width form of e, whose text sorts bytewise as the IDs do as numbers, negative ones
-// included. The fixed form of a fixed form is itself.
+// Fixed returns the fixed-width form of e, whose text sorts bytewise as the IDs do as
+// numbers, negative ones included. The fixed form of a fixed form is itself.
 //
-// Text of the fixed form is a sign followed by the low 63 bits of the ID, which are id for non-negative IDs
-// and id + 2^63 for negative ones. The sign is '-' for negative IDs; for others it is the zero digit, or '0'
-// where the zero digit is '-' itself. The digits are the characters of the alphabet in ASCII order (not the
-// order of z-base-32, Flickr and base64url), with zero digits in front up to the width of 2^63-1. So all text
-// of one encoding has the same length, which is what Parse demands.
+// Text of the fixed form is a sign followed by the low 63 bits of the ID, which are id
+// for non-negative IDs and id + 2^63 for negative ones. The sign is '-' for negative IDs;
+// for others it is the zero digit, or '0' where the zero digit is '-' itself. The digits
+// are the characters of the alphabet in ASCII order (not the order of z-base-32, Flickr
+// and base64url), with zero digits in front up to the width of 2^63-1. So all text of one
+// encoding has the same length, which is what Parse demands.
 //
-// Hence, where the alphabet is in ASCII order, the fixed form of a non-negative ID is the plain form with
-// zeros in front: for decimal, %020d. The common way to make signed numbers sort is another, to flip the sign
-// bit and to pad what results. It was not chosen because the two forms would then look alike and mean
-// different things: padded text read as fixed, or fixed text read as plain, would be another ID without a
-// complaint. The sign rules that out, too: it makes fixed text longer than all plain text, and neither parser
-// takes the other's.
+// Hence, where the alphabet is in ASCII order, the fixed form of a non-negative ID is the
+// plain form with zeros in front: for decimal, %020d. The common way to make signed
+// numbers sort is another, to flip the sign bit and to pad what results. It was not
+// chosen because the two forms would then look alike and mean different things: padded
+// text read as fixed, or fixed text read as plain, would be another ID without a
+// complaint. The sign rules that out, too: it makes fixed text longer than all plain
+// text, and neither parser takes the other's.
 //
-// Negative decimals are the exception. Their plain form has a sign as well, so that plain and fixed text can
-// both have 20 bytes, and then only the reader can know which it is: -9223372036854775807 is -1 if it is
-// fixed.
+// Negative decimals are the exception. Their plain form has a sign as well, so that plain
+// and fixed text can both have 20 bytes, and then only the reader can know which it is:
+// -9223372036854775807 is -1 if it is fixed.
 func (e Encoding) Fixed() Encoding { return Encoding{e.form | formFixed} }
 
-// Append appends the text of id to dst and returns the extended buffer. It does not allocate when dst has
-// room for MaxLen more bytes.
+// Append appends the text of id to dst and returns the extended buffer. It does not
+// allocate when dst has room for MaxLen more bytes.
 func (e Encoding) Append(dst []byte, id ID) []byte {
 	if e.form == formDecimal {
 		return appendDecimal(dst, int64(id))
@@ -158,8 +166,8 @@ func (e Encoding) Append(dst []byte, id ID) []byte {
 		}
 		return append(dst, buf[start:]...)
 	case e.form == formBase64URL:
-		// 64 bits are ten digits of six bits and one of four, which is filled up with zeros at its low end:
-		// bytes, not a number.
+		// 64 bits are ten digits of six bits and one of four, which is filled up with
+		// zeros at its low end: bytes, not a number.
 		start := c.putDigits(&buf, uint64(id)>>4, 10)
 		dst = append(dst, buf[start:]...)
 		return append(dst, c.digits[id&15<<2])
@@ -175,8 +183,8 @@ func (e Encoding) Encode(id ID) string {
 	return string(e.Append(buf[:0], id))
 }
 
-// Parse returns the ID that s is the text of. It reads the whole of s, takes no space around it, and fails
-// with a [*SyntaxError] that says where and why.
+// Parse returns the ID that s is the text of. It reads the whole of s, takes no space
+// around it, and fails with a [*SyntaxError] that says where and why.
 func (e Encoding) Parse(s string) (ID, error) {
 	id, err := parse(e, s)
 	if err != nil {
@@ -185,7 +193,8 @@ func (e Encoding) Parse(s string) (ID, error) {
 	return id, nil
 }
 
-// ParseBytes is [Encoding.Parse] for bytes. It neither changes nor keeps b, and allocates only for an error.
+// ParseBytes is [Encoding.Parse] for bytes. It neither changes nor keeps b, and allocates
+// only for an error.
 func (e Encoding) ParseBytes(b []byte) (ID, error) {
 	id, err := parse(e, b)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/snowfence/snowfence/internal/sparx"
 )
 
-// permutation is a cipher over the raw IDs of a layout: sparxAll over 64 bits, ff1Part over fewer. dst and src may be the same.
+// permutation is a cipher over the raw IDs of a layout: sparxAll over 64 bits, ff1Part
+// over fewer. dst and src may be the same.
 type permutation interface {
 	encrypt(raw uint64) uint64
 	decrypt(id uint64) uint64
@@ -59,13 +60,15 @@ func newPermutations(l Layout, keys []*Secret) ([]permutation, error) {
 	keyBits := l.Bits(FieldKey)
 	switch {
 	case l.Cipher == Plain && len(keys) > 0:
-		return nil, fmt.Errorf("snowfence: %w: the layout %s is not encrypted: add cipher=sparx or cipher=ff1, or leave the key out", ErrKey, l)
+		return nil, fmt.Errorf("snowfence: %w: the layout %s is not encrypted: add cipher=sparx or cipher=ff1, "+
+			"or leave the key out", ErrKey, l)
 	case l.Cipher == Plain:
 		return nil, nil
 	case len(keys) == 0:
 		return nil, fmt.Errorf("snowfence: %w: the layout %s is encrypted and needs a key", ErrKey, l)
 	case len(keys) > 1<<keyBits:
-		return nil, fmt.Errorf("snowfence: %w: %d keys; the layout %s has room for %d: with one that has key bits, keys can be rotated", ErrKey, len(keys), l, 1<<keyBits)
+		return nil, fmt.Errorf("snowfence: %w: %d keys; the layout %s has room for %d: with one that has key "+
+			"bits, keys can be rotated", ErrKey, len(keys), l, 1<<keyBits)
 	case keys[len(keys)-1] == nil:
 		return nil, fmt.Errorf("snowfence: %w: the last key, which new IDs are made with, is nil", ErrKey)
 	}
@@ -83,7 +86,8 @@ func newPermutations(l Layout, keys []*Secret) ([]permutation, error) {
 			continue
 		}
 		width := l.Width() - keyBits
-		// The tweak ties a key to its number and its use, so that one secret in two places is two permutations.
+		// The tweak ties a key to its number and its use, so that one secret in two
+		// places is two permutations.
 		c, err := ff1.New(k.secret[:], width, fmt.Appendf(nil, "snowfence id %d", i))
 		if err != nil {
 			return nil, fmt.Errorf("snowfence: %w", err)

@@ -9,29 +9,34 @@ import (
 // The sentinels a caller can act on; test for them with [errors.Is].
 // Everything else is wrapped text that says what happened, to which thing, and what to do.
 var (
-	// ErrFenced means that no grant is held now, so that no ID may be made: the lease was lost,
-	// the store is unreachable, or another process has the node. Generation resumes by itself once the fence gives a new grant.
+	// ErrFenced means that no grant is held now, so that no ID may be made: the lease was
+	// lost, the store is unreachable, or another process has the node. Generation resumes
+	// by itself once the fence gives a new grant.
 	ErrFenced = errors.New("no grant is held")
 
-	// ErrExhausted means that no ID can be made without waiting: the sequence of this tick and the allowed lead are
-	// used up, or the clock is behind the first tick of the grant.
+	// ErrExhausted means that no ID can be made without waiting: the sequence of this
+	// tick and the allowed lead are used up, or the clock is behind the first tick of the
+	// grant.
 	ErrExhausted = errors.New("no ID can be made without waiting")
 
-	// ErrLifetime means that the time bits of the layout have run out, or that the time asked for lies outside them.
+	// ErrLifetime means that the time bits of the layout have run out, or that the time
+	// asked for lies outside them.
 	ErrLifetime = errors.New("outside the lifetime of the layout")
 
 	// ErrInvalidID means that a text or number is not an ID of the form or layout it was read as.
 	ErrInvalidID = errors.New("invalid ID")
 
-	// ErrInvalidLayout means that a layout, or its spec, contradicts itself; the text names the field.
+	// ErrInvalidLayout means that a layout, or its spec, contradicts itself; the text
+	// names the field.
 	ErrInvalidLayout = errors.New("invalid layout")
 
 	// ErrClosed means that the generator was used after Close.
 	ErrClosed = errors.New("generator is closed")
 )
 
-// WaitError says why a generator gave up, how long it had waited, and how much longer it would have had to.
-// It matches [ErrFenced] or [ErrExhausted], and what the fence or the context reported, with [errors.Is].
+// WaitError says why a generator gave up, how long it had waited, and how much longer it
+// would have had to. It matches [ErrFenced] or [ErrExhausted], and what the fence or the
+// context reported, with [errors.Is].
 type WaitError struct {
 	Reason  error         // ErrFenced or ErrExhausted
 	Node    int64         // the node of the grant that was in use; −1 when there was none
@@ -45,12 +50,14 @@ func (e *WaitError) Error() string {
 	s := "snowfence: "
 	switch {
 	case e.Behind:
-		s += fmt.Sprintf("node %d: the clock is behind the first tick this generator may use; it gets there in %v", e.Node, e.Missing.Round(time.Microsecond))
+		s += fmt.Sprintf("node %d: the clock is behind the first tick this generator may use; it gets there in %v",
+			e.Node, e.Missing.Round(time.Microsecond))
 		if e.Missing > time.Minute { // longer than a killed process or a lease keeps its successor waiting
 			s += " (set the clock; if it is right and was ahead before, use another node)"
 		}
 	case e.Reason == ErrExhausted && e.Missing > 0:
-		s += fmt.Sprintf("node %d: sequence and lead are used up; the next tick comes in %v", e.Node, e.Missing.Round(time.Microsecond))
+		s += fmt.Sprintf("node %d: sequence and lead are used up; the next tick comes in %v", e.Node,
+			e.Missing.Round(time.Microsecond))
 	case e.Reason == ErrExhausted:
 		s += fmt.Sprintf("node %d: sequence and lead are used up", e.Node)
 	default:
@@ -76,7 +83,8 @@ func (e *WaitError) Unwrap() []error {
 	return []error{e.Reason, e.Cause}
 }
 
-// Must returns id, or panics if err is not nil. It is for tests and for program starts, where an error is a bug.
+// Must returns id, or panics if err is not nil. It is for tests and for program starts,
+// where an error is a bug.
 func Must(id ID, err error) ID {
 	if err != nil {
 		panic(err)

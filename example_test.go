@@ -60,14 +60,16 @@ func ExampleScheme_Range() {
 func ExampleEncoding() {
 	const id snowfence.ID = 2083727055179621056
 	order, _ := snowfence.NewPrefix("ord", snowfence.Base32Hex)
-	fmt.Println(snowfence.Base58.Encode(id), snowfence.Crockford.Encode(id), snowfence.Decimal.Fixed().Encode(id), order.Encode(id))
+	fmt.Println(snowfence.Base58.Encode(id), snowfence.Crockford.Encode(id), snowfence.Decimal.Fixed().Encode(id),
+		order.Encode(id))
 	// Output: 5qY6jMw9N8P 1STQ2PXTDM8P0 02083727055179621056 ord_1pqn2mtqdk8m0
 }
 
 type customers struct{}
 
 func (customers) Mask() *snowfence.Mask {
-	key, err := snowfence.ParseSecret([]byte("dffd6021bb2bd5b0af676290809ec3a5")) // from a file, in a real program, and once
+	// from a file, in a real program, and once
+	key, err := snowfence.ParseSecret([]byte("dffd6021bb2bd5b0af676290809ec3a5"))
 	if err != nil {
 		panic(err)
 	}
@@ -92,7 +94,8 @@ func ExampleMasked() {
 	// 63673697622556673 <nil>
 }
 
-// Encrypted IDs spread evenly over shards, by remainder as well as by range; take them as unsigned numbers.
+// Encrypted IDs spread evenly over shards, by remainder as well as by range; take them as
+// unsigned numbers.
 func Example_shardKey() {
 	key, _ := snowfence.NewSecret(make([]byte, snowfence.SecretSize))
 	scheme, _ := snowfence.NewScheme(snowfence.Randflake(), key)
@@ -107,7 +110,8 @@ func Example_shardKey() {
 	// Output: true true true true
 }
 
-// A state file that is damaged or gone begins anew, above all that the processes of its node can have made.
+// A state file that is damaged or gone begins anew, above all that the processes of its
+// node can have made.
 func ExampleBeginStateFile() {
 	dir, made := os.MkdirTemp("", "")
 	if made != nil {

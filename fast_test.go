@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// The fast path stamps the present tick, also at the very instant at which a tick begins, and gives each position of a tick.
+// The fast path stamps the present tick, also at the very instant at which a tick begins,
+// and gives each position of a tick.
 func TestFastPathAtTheEdgesOfATick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, "time=41,node=10,seq=4,epoch=1999-01-01")
@@ -41,7 +42,8 @@ func TestFastPathAtTheEdgesOfATick(t *testing.T) {
 	})
 }
 
-// Each fast path gives the positions below the limit and none at it, whatever form they have, and Next and TryNext lose none.
+// Each fast path gives the positions below the limit and none at it, whatever form they
+// have, and Next and TryNext lose none.
 func TestFastPathsStopAtTheLimit(t *testing.T) {
 	for _, gr := range []Grant{{Node: 5}, {Node: 5, FirstSeq: 2, LastSeq: 14}} {
 		for _, coarse := range []bool{false, true} {
@@ -72,7 +74,8 @@ func TestFastPathsStopAtTheLimit(t *testing.T) {
 					id, _ = try()
 				}
 				if err != nil || id != tr.id(pos) || tr.word.Load() != pos+1 {
-					t.Errorf("coarse %t: position %d is %d, want %d; the word is %d", coarse, pos, id, tr.id(pos), tr.word.Load())
+					t.Errorf("coarse %t: position %d is %d, want %d; the word is %d", coarse, pos, id, tr.id(pos),
+						tr.word.Load())
 				}
 			}
 			if id, ok := try(); ok || !coarse && tr.word.Load() != 6 {
@@ -104,13 +107,17 @@ func (f *patient) Grant(ctx context.Context, after int64) (Grant, error) {
 
 func (f *patient) Held(after int64) (Grant, bool) { return atHand(f, after) }
 
-// The first grant is waited for also by generators that wait for nothing later, and the fence is asked for no tick below 0.
+// The first grant is waited for also by generators that wait for nothing later, and the
+// fence is asked for no tick below 0.
 func TestFirstGrantIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, clock := testScheme(t, bubbleSpec), newStepped()
 		f := &patient{script: newScript(s, Grant{Node: 1, Until: 1 << 40})}
 		newGenerator(t, Config{Fence: f, MaxWait: -1, Time: clock.now})
-		if _, err := New(Config{Fence: &patient{script: newScript(s, Grant{Until: 1 << 40})}, MaxWait: 499 * time.Millisecond}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := New(Config{
+			Fence:   &patient{script: newScript(s, Grant{Until: 1 << 40})},
+			MaxWait: 499 * time.Millisecond,
+		}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("with less time than the fence needs: %v", err)
 		}
 		clock.step(time.Until(s.Layout().Epoch) - 4*time.Millisecond)

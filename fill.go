@@ -2,9 +2,10 @@ package snowfence
 
 import "context"
 
-// Fill writes new IDs to dst, in increasing order, and returns how many. It takes them in runs, each with one atomic step, and reads the clock once for
-// each run, so a long dst costs little more than writing the memory. For each run it waits as Next does; when it gives up, the first n are good and err
-// says why there are no more.
+// Fill writes new IDs to dst, in increasing order, and returns how many. It takes them in
+// runs, each with one atomic step, and reads the clock once for each run, so a long dst
+// costs little more than writing the memory. For each run it waits as Next does; when it
+// gives up, the first n are good and err says why there are no more.
 func (g *Generator) Fill(ctx context.Context, dst []ID) (n int, err error) {
 	for n < len(dst) {
 		t, pos, count, err := g.reserve(ctx, uint64(len(dst)-n), g.maxWait)
@@ -30,7 +31,8 @@ func (t *track) write(dst []ID, pos, count uint64) int {
 	return int(count)
 }
 
-// count64 writes id, id+step, id+2×step, … The loop is unrolled by hand, because the compiler does not: half the time of the plain one.
+// count64 writes id, id+step, id+2×step, … The loop is unrolled by hand, because the
+// compiler does not: half the time of the plain one.
 func count64(dst []ID, id, step ID) {
 	s2, s3, s4 := 2*step, 3*step, 4*step
 	for len(dst) >= 16 {

@@ -34,7 +34,8 @@ func FuzzParse(f *testing.F) {
 			// in the case and look of letters, so not in length but for the zeros.
 			text := e.Encode(id)
 			zero := e.Encode(0)[:1]
-			if len(text) > len(s) || len(text) < len(s) && !strings.EqualFold(lookalikes(e, s[:len(s)-len(text)]), strings.Repeat(zero, len(s)-len(text))) ||
+			if len(text) > len(s) || len(text) < len(s) && !strings.EqualFold(lookalikes(e, s[:len(s)-len(text)]),
+				strings.Repeat(zero, len(s)-len(text))) ||
 				!strings.EqualFold(text, lookalikes(e, s[len(s)-len(text):])) {
 				t.Errorf("%s %q is read as %d, which is %q", e.Name(), s, id, text)
 			}

@@ -16,17 +16,21 @@ import (
 type Config struct {
 	Fence Fence // where the grants come from; it serves this generator alone
 
-	// Lead is how many ticks IDs may run ahead of the clock when a tick's sequence is used up, and how far the clock may
-	// step back unnoticed. 0 means none: wait for the next tick, as classic Snowflake does. Snow-drift uses 2000.
+	// Lead is how many ticks IDs may run ahead of the clock when a tick's sequence is
+	// used up, and how far the clock may step back unnoticed. 0 means none: wait for the
+	// next tick, as classic Snowflake does. Snow-drift uses 2000.
 	Lead int64
 
-	// MaxWait is how long Next and Fill wait for the clock or a grant before they return a [WaitError]. 0 means one second; negative means
-	// not at all. A ctx that ends earlier ends the wait.
+	// MaxWait is how long Next and Fill wait for the clock or a grant before they return
+	// a [WaitError]. 0 means one second; negative means not at all. A ctx that ends
+	// earlier ends the wait.
 	MaxWait time.Duration
 
-	// Coarse makes Next and the handles read the clock about once a millisecond instead of on every call, which is several times faster. Timestamps
-	// are then late by up to about a millisecond while IDs are made, and by a few when other programs take the processors away
-	// (BenchmarkCoarseLateness measures it). The first ID after a pause is exact. Uniqueness and order do not depend on it.
+	// Coarse makes Next and the handles read the clock about once a millisecond instead
+	// of on every call, which is several times faster. Timestamps are then late by up to
+	// about a millisecond while IDs are made, and by a few when other programs take the
+	// processors away (BenchmarkCoarseLateness measures it). The first ID after a pause
+	// is exact. Uniqueness and order do not depend on it.
 	Coarse bool
 
 	// Time replaces the system's clocks, for tests; nil means those.
@@ -35,8 +39,9 @@ type Config struct {
 
 // Generator makes IDs inside the grants of a fence. All methods are safe for concurrent use.
 //
-// IDs of one generator are strictly increasing in the order in which calls take them, and those of one node also over restarts and holders,
-// except with rollback bits, which stamp the true time after the clock stepped back.
+// IDs of one generator are strictly increasing in the order in which calls take them, and
+// those of one node also over restarts and holders, except with rollback bits, which
+// stamp the true time after the clock stepped back.
 type Generator struct {
 	cur    atomic.Pointer[track]
 	mode   mode
@@ -75,9 +80,10 @@ const (
 	batched // encrypted IDs, made ahead
 )
 
-// New starts a generator: it claims the fence and takes the first grant, for which it waits at most MaxWait, or a second
-// where that is negative.
-// An error says what is wrong with the configuration, that the fence serves another generator already ([ErrBound]), or why there is no grant.
+// New starts a generator: it claims the fence and takes the first grant, for which it
+// waits at most MaxWait, or a second where that is negative. An error says what is wrong
+// with the configuration, that the fence serves another generator already ([ErrBound]),
+// or why there is no grant.
 func New(c Config) (*Generator, error) {
 	switch {
 	case c.Fence == nil:
@@ -88,7 +94,8 @@ func New(c Config) (*Generator, error) {
 		return nil, fmt.Errorf("snowfence: Config.Lead is %d ticks, more than %d", c.Lead, int64(1)<<40)
 	}
 	g := &Generator{
-		coarse: c.Coarse, fence: c.Fence, scheme: c.Fence.Scheme(), lead: c.Lead, maxWait: cmp.Or(c.MaxWait, time.Second),
+		coarse: c.Coarse, fence: c.Fence, scheme: c.Fence.Scheme(), lead: c.Lead, maxWait: cmp.Or(c.MaxWait,
+			time.Second),
 		closed: &track{}, world: world.Real(),
 	}
 	if f, ok := c.Fence.(interface{ World() world.World }); ok { // a simulation
@@ -130,7 +137,8 @@ func (g *Generator) first(wait time.Duration) error {
 	defer cancel()
 	now := g.clock.tick()
 	if l := g.scheme.layout; now+g.lead < 0 {
-		return fmt.Errorf("snowfence: the clock says %s, which is before the epoch of the layout, %s: set the clock, or use a layout with an earlier epoch",
+		return fmt.Errorf("snowfence: the clock says %s, which is before the epoch of the layout, %s: set the "+
+			"clock, or use a layout with an earlier epoch",
 			l.TimeOf(now).Format(time.RFC3339), l.Epoch.Format(time.RFC3339))
 	}
 	now = max(now, 0)
@@ -145,7 +153,8 @@ func (g *Generator) first(wait time.Duration) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.revoked > 0 {
-		return &WaitError{Reason: ErrFenced, Node: gr.Node, Cause: errors.New("the fence took its first grant back at once")}
+		return &WaitError{Reason: ErrFenced, Node: gr.Node, Cause: errors.New("the fence took its first grant " +
+			"back at once")}
 	}
 	g.held = h
 	g.cur.Store(h.tracks[0])
@@ -166,8 +175,9 @@ func (g *Generator) Grant() (Grant, bool) {
 	return gr, true
 }
 
-// Next returns a new ID. On the fast path it neither waits nor looks at ctx. Otherwise it waits for the next tick or for a grant, at most
-// Config.MaxWait and until ctx ends, and then returns a [WaitError], [ErrLifetime] or [ErrClosed].
+// Next returns a new ID. On the fast path it neither waits nor looks at ctx. Otherwise it
+// waits for the next tick or for a grant, at most Config.MaxWait and until ctx ends, and
+// then returns a [WaitError], [ErrLifetime] or [ErrClosed].
 func (g *Generator) Next(ctx context.Context) (ID, error) {
 	switch g.mode {
 	case exact:
@@ -187,8 +197,8 @@ func (g *Generator) Next(ctx context.Context) (ID, error) {
 	return t.idUnless(pos, err)
 }
 
-// TryNext returns a new ID without waiting, or an error that says why there is none now ([ErrExhausted], [ErrFenced]).
-// It asks the fence for what the next call will need.
+// TryNext returns a new ID without waiting, or an error that says why there is none now
+// ([ErrExhausted], [ErrFenced]). It asks the fence for what the next call will need.
 func (g *Generator) TryNext() (ID, error) {
 	switch g.mode {
 	case exact:
@@ -215,10 +225,12 @@ func (t *track) idUnless(pos uint64, err error) (ID, error) {
 	return t.id(pos), nil
 }
 
-// tryExact and tryCoarse are the fast paths: one ID of the tick whose limit was published, if nothing has to be waited for or asked.
+// tryExact and tryCoarse are the fast paths: one ID of the tick whose limit was
+// published, if nothing has to be waited for or asked.
 //
-// Invariant: a position becomes an ID at most once, because only the add or swap that moved the word past it may use it, and only below
-// an end of its own track that was read before. The clock decides where the word moves to, never who owns a position.
+// Invariant: a position becomes an ID at most once, because only the add or swap that
+// moved the word past it may use it, and only below an end of its own track that was read
+// before. The clock decides where the word moves to, never who owns a position.
 func (g *Generator) tryExact() (ID, bool) {
 	t := g.cur.Load()
 	stall(afterTrack)

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// wide is a layout whose sequence is never used up by a benchmark, so that what is measured is not waiting.
+// wide is a layout whose sequence is never used up by a benchmark, so that what is
+// measured is not waiting.
 const wide = "time=40,node=2,seq=21"
 
 func benchGenerator(b *testing.B, spec string, coarse bool) *Generator {

@@ -90,7 +90,8 @@ func TestSequenceOverflowInMidTickAndAgain(t *testing.T) {
 	checkUnique(t, ids)
 }
 
-// Steps back inside one process: no ID twice, IDs go on at once (the anchored clock does not step), and the time comes back to the truth.
+// Steps back inside one process: no ID twice, IDs go on at once (the anchored clock does
+// not step), and the time comes back to the truth.
 func TestClockStepsBackInTheProcess(t *testing.T) {
 	for _, back := range []time.Duration{40 * time.Millisecond, time.Second, time.Hour} {
 		for _, coarse := range []bool{false, true} {
@@ -138,7 +139,8 @@ func TestClockBeforeTheEpoch(t *testing.T) {
 	clock := newFakeClock()
 	clock.wall = time.Unix(0, 0)
 	f := Static(s, 7)
-	if _, err := New(Config{Fence: f, Time: clock.now, Lead: 1000}); err == nil || !strings.Contains(err.Error(), "before the epoch") {
+	if _, err := New(Config{Fence: f, Time: clock.now, Lead: 1000}); err == nil || !strings.Contains(err.Error(),
+		"before the epoch") {
 		t.Errorf("a clock in 1970: %v", err)
 	}
 	// Inside the lead of the epoch it is as with any other first tick.
@@ -178,7 +180,8 @@ func TestWaitingCallsLookAtTheClockAgain(t *testing.T) {
 	}
 }
 
-// Between the fence's answer and its use the clock may move by years: nothing is made outside of the grant for that.
+// Between the fence's answer and its use the clock may move by years: nothing is made
+// outside of the grant for that.
 func TestClockLeapsWhileTheFenceAnswers(t *testing.T) {
 	s := testScheme(t, "time=33,seq=30,tick=100ms,epoch=2020-01-01")
 	now := s.Layout().TickOf(newFakeClock().wall)
@@ -194,7 +197,8 @@ func TestClockLeapsWhileTheFenceAnswers(t *testing.T) {
 	}
 }
 
-// What the fence says about why there is no grant is in the error, and the error is not the end of a context the caller does not have.
+// What the fence says about why there is no grant is in the error, and the error is not
+// the end of a context the caller does not have.
 func TestWaitErrorSaysWhatTheFenceSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, bubbleSpec)
@@ -304,7 +308,8 @@ func TestNextEndsWithItsContext(t *testing.T) {
 		defer cancel()
 		_, err := g.Next(ctx)
 		w := isReason(t, err, ErrExhausted)
-		if !errors.Is(err, context.DeadlineExceeded) || w.Waited != 5*time.Millisecond || w.Missing <= 0 || w.Missing > 1500*time.Millisecond {
+		if !errors.Is(err, context.DeadlineExceeded) || w.Waited != 5*time.Millisecond || w.Missing <= 0 ||
+			w.Missing > 1500*time.Millisecond {
 			t.Errorf("%v: %+v", err, w)
 		}
 		n, err := g.Fill(t.Context(), make([]ID, 5))
@@ -327,7 +332,8 @@ func TestNextEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// A grant that is lost is followed by another, on another node, without the user's help; nothing is made in between.
+// A grant that is lost is followed by another, on another node, without the user's help;
+// nothing is made in between.
 func TestLostGrantHeals(t *testing.T) {
 	for _, coarse := range []bool{false, true} {
 		s := testScheme(t, "twitter")
@@ -363,7 +369,8 @@ func TestLostGrantHeals(t *testing.T) {
 	}
 }
 
-// A fence that answers with a shorter grant of the same rectangle still hears how far the longer one was used.
+// A fence that answers with a shorter grant of the same rectangle still hears how far the
+// longer one was used.
 func TestShorterGrantForgetsNothing(t *testing.T) {
 	s := testScheme(t, "twitter")
 	clock := newFakeClock()
@@ -423,7 +430,11 @@ func TestClose(t *testing.T) {
 		if used != want {
 			t.Errorf("%d IDs: used up to %d, want %d", taken, used, want)
 		}
-		for _, next := range []func() (ID, error){g.TryNext, l.TryNext, func() (ID, error) { return g.Next(t.Context()) }, func() (ID, error) { return l.Next(t.Context()) }} {
+		for _, next := range []func() (ID, error){g.TryNext, l.TryNext, func() (ID,
+			error,
+		) {
+			return g.Next(t.Context())
+		}, func() (ID, error) { return l.Next(t.Context()) }} {
 			if id, err := next(); !errors.Is(err, ErrClosed) {
 				t.Errorf("after Close: %d, %v", id, err)
 			}

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// fakeClock is a TimeSource under the test's control. A step moves the wall clock alone, as an operator or NTP would.
+// fakeClock is a TimeSource under the test's control. A step moves the wall clock alone,
+// as an operator or NTP would.
 type fakeClock struct {
 	mu   sync.Mutex
 	wall time.Time
@@ -39,7 +40,8 @@ func (c *fakeClock) step(d time.Duration) {
 	c.wall = c.wall.Add(d)
 }
 
-// stepped is a TimeSource for synctest bubbles: the bubble's time, with a wall clock that can be stepped.
+// stepped is a TimeSource for synctest bubbles: the bubble's time, with a wall clock that
+// can be stepped.
 type stepped struct {
 	start  time.Time
 	offset atomic.Int64
@@ -54,10 +56,12 @@ func (c *stepped) now() (time.Time, time.Duration) {
 
 func (c *stepped) step(d time.Duration) { c.offset.Add(int64(d)) }
 
-// bubbleSpec is Twitter's division with an epoch before the year 2000, in which synctest's clock starts.
+// bubbleSpec is Twitter's division with an epoch before the year 2000, in which
+// synctest's clock starts.
 const bubbleSpec = "time=41,node=10,seq=12,epoch=1999-01-01"
 
-// script is a fence that gives what the test tells it to, and keeps a ledger of it. With nothing to give, Grant waits.
+// script is a fence that gives what the test tells it to, and keeps a ledger of it. With
+// nothing to give, Grant waits.
 type script struct {
 	binding
 	scheme *Scheme
@@ -222,7 +226,8 @@ func checkInside(t testing.TB, s *Scheme, ids []ID, grants []Grant) {
 			if first == 0 && last == 0 {
 				first, last = l.First, l.Last
 			}
-			return p.Node >= g.Node && p.Node < g.Node+max(g.Nodes, 1) && p.Tick >= g.From && p.Tick < g.Until && p.Sequence >= first && p.Sequence <= last
+			return p.Node >= g.Node && p.Node < g.Node+max(g.Nodes, 1) && p.Tick >= g.From && p.Tick < g.Until &&
+				p.Sequence >= first && p.Sequence <= last
 		})
 		if !ok {
 			t.Fatalf("%d = %+v is outside of all grants %+v", id, p, grants)

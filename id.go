@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// ID is a unique 64-bit number. What its bits mean is up to a [Layout]; this is Twitter's, and others differ
-// in widths, order and epoch:
+// ID is a unique 64-bit number. What its bits mean is up to a [Layout]; this is
+// Twitter's, and others differ in widths, order and epoch:
 //
 //	63  62                                       22 21         12 11          0
 //	+---+-------------------------------------------+-------------+------------+
@@ -17,20 +17,22 @@ import (
 //	|   |                                           | node        | sequence   |
 //	+---+-------------------------------------------+-------------+------------+
 //
-// With the time on top, IDs compare as the times they were made. Encrypted IDs and those of layouts without a
-// sign bit can be negative. An ID is the same 64 bits however it is looked at, so convert from and to int64
-// and uint64 freely.
+// With the time on top, IDs compare as the times they were made. Encrypted IDs and those
+// of layouts without a sign bit can be negative. An ID is the same 64 bits however it is
+// looked at, so convert from and to int64 and uint64 freely.
 //
-// JSON and text carry an ID as a decimal string, because JavaScript and many other readers of JSON round
-// numbers beyond 2^53. Other forms of text are an [Encoding], and a text with the kind of thing in front is a
-// [Prefix]. Binary is 8 bytes, big endian. In SQL an ID is a BIGINT.
+// JSON and text carry an ID as a decimal string, because JavaScript and many other
+// readers of JSON round numbers beyond 2^53. Other forms of text are an [Encoding], and a
+// text with the kind of thing in front is a [Prefix]. Binary is 8 bytes, big endian. In
+// SQL an ID is a BIGINT.
 type ID int64
 
 // String returns the ID as a signed decimal number, which is what [Decimal] writes.
 func (id ID) String() string { return Encoding{formDecimal}.Encode(id) }
 
-// Format implements [fmt.Formatter] for one reason: without it, fmt would write %x of the characters of
-// String. The verbs x, X, o, O and b write the unsigned number, as [Hex] does; d, v and s the signed decimal.
+// Format implements [fmt.Formatter] for one reason: without it, fmt would write %x of the
+// characters of String. The verbs x, X, o, O and b write the unsigned number, as [Hex]
+// does; d, v and s the signed decimal.
 func (id ID) Format(f fmt.State, verb rune) {
 	var value any = int64(id)
 	switch verb {
@@ -68,9 +70,9 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads a decimal integer from a JSON string or a JSON number. It does not read fractions,
-// exponents or escapes, even those that would be an integer in the end. As is the convention, null leaves the
-// ID unchanged.
+// UnmarshalJSON reads a decimal integer from a JSON string or a JSON number. It does not
+// read fractions, exponents or escapes, even those that would be an integer in the end.
+// As is the convention, null leaves the ID unchanged.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
@@ -101,9 +103,10 @@ func (id *ID) UnmarshalBinary(data []byte) error {
 // Value implements [driver.Valuer]: an ID is an int64 to a database.
 func (id ID) Value() (driver.Value, error) { return int64(id), nil }
 
-// Scan implements sql.Scanner for columns of integers, and for decimal text, which is how some drivers
-// deliver them. Floating-point numbers are refused, because they may have been rounded; so is uint64 beyond
-// 2^63-1, as Value could not write it back. NULL is an error: scan columns that allow it into a sql.Null[ID].
+// Scan implements sql.Scanner for columns of integers, and for decimal text, which is how
+// some drivers deliver them. Floating-point numbers are refused, because they may have
+// been rounded; so is uint64 beyond 2^63-1, as Value could not write it back. NULL is an
+// error: scan columns that allow it into a sql.Null[ID].
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case int64:
@@ -122,6 +125,6 @@ func (id *ID) Scan(src any) error {
 	}
 }
 
-// LogValue implements [slog.LogValuer]. It is a string, because most of what reads logs in JSON rounds
-// numbers beyond 2^53.
+// LogValue implements [slog.LogValuer]. It is a string, because most of what reads logs
+// in JSON rounds numbers beyond 2^53.
 func (id ID) LogValue() slog.Value { return slog.StringValue(id.String()) }

@@ -24,13 +24,15 @@ const (
 	// Plain IDs are not encrypted.
 	Plain Cipher = ""
 
-	// SPARX encrypts all 64 bits with SPARX-64/128, as Randflake does. Half of all IDs are negative. There is one key for the life of a namespace:
-	// under two, different raw IDs can become one.
+	// SPARX encrypts all 64 bits with SPARX-64/128, as Randflake does. Half of all IDs
+	// are negative. There is one key for the life of a namespace: under two, different
+	// raw IDs can become one.
 	SPARX Cipher = "sparx"
 
-	// FF1 encrypts the layout's own width with NIST's format-preserving FF1 over AES, so that IDs stay within it: positive
-	// with 63 bits, safe for JavaScript with 53. Bits of a key field stand highest and are not encrypted: they say which key an ID is under, so
-	// IDs of two keys are never the same, and keys can be rotated.
+	// FF1 encrypts the layout's own width with NIST's format-preserving FF1 over AES, so
+	// that IDs stay within it: positive with 63 bits, safe for JavaScript with 53. Bits
+	// of a key field stand highest and are not encrypted: they say which key an ID is
+	// under, so IDs of two keys are never the same, and keys can be rotated.
 	FF1 Cipher = "ff1"
 )
 
@@ -41,14 +43,17 @@ const (
 	// maxSequenceBits leaves room for some ticks in the word of a generator.
 	maxSequenceBits = 53
 
-	// maxRollbackBits bounds how many words a generator keeps for one grant: one per rollback value.
+	// maxRollbackBits bounds how many words a generator keeps for one grant: one per
+	// rollback value.
 	maxRollbackBits = 6
 )
 
 // Field is one group of bits of a [Layout].
 type Field struct {
-	Name string // FieldTime, FieldSequence, FieldRollback, or the name of a node part: lower-case letters, digits and '-'
-	Bits int    // width, from 1 up
+	// FieldTime, FieldSequence, FieldRollback, or the name of a node part: lower-case letters,
+	// digits and '-'
+	Name string
+	Bits int // width, from 1 up
 }
 
 // Layout says how the bits of an ID are divided, when its time starts and how fast it runs.
@@ -58,11 +63,13 @@ type Field struct {
 //	│0│ time: 41 bits, ticks of 1 ms since epoch │ node: 10 │ sequence: 12│   Twitter, and most others
 //	└─┴─────────────────────────────────────────┴──────────┴────────────┘
 //
-// The fields stand from the highest bit down and end at bit 0; time comes first. All fields together have at most
-// 64 bits. With 64, the highest bit of the time is the sign bit, and IDs turn negative half-way through ([Layout.NegativeFrom]).
+// The fields stand from the highest bit down and end at bit 0; time comes first. All
+// fields together have at most 64 bits. With 64, the highest bit of the time is the sign
+// bit, and IDs turn negative half-way through ([Layout.NegativeFrom]).
 //
-// A Layout is a plain value: build one by hand, take a preset such as [Twitter], or parse a spec with [ParseLayout].
-// Nothing checks it before [Layout.Validate], which [NewScheme] calls. Do not change Fields after handing it on.
+// A Layout is a plain value: build one by hand, take a preset such as [Twitter], or parse
+// a spec with [ParseLayout]. Nothing checks it before [Layout.Validate], which
+// [NewScheme] calls. Do not change Fields after handing it on.
 type Layout struct {
 	Epoch  time.Time     // start of tick 0; the zero time means the epoch of Default
 	Tick   time.Duration // length of a tick, from 1 µs up; zero means 1 ms
@@ -87,8 +94,8 @@ func (l Layout) norm() Layout {
 	return l
 }
 
-// Bits returns the width of the named field, and 0 if the layout has none. For [FieldNode] it is the width of all
-// node parts together, whatever they are called.
+// Bits returns the width of the named field, and 0 if the layout has none. For
+// [FieldNode] it is the width of all node parts together, whatever they are called.
 func (l Layout) Bits(name string) int {
 	n := 0
 	for _, f := range l.Fields {
@@ -112,7 +119,8 @@ func (l Layout) Width() int {
 	return n
 }
 
-// NodeParts returns the fields that make up the node, from the highest down. The node is their concatenation.
+// NodeParts returns the fields that make up the node, from the highest down. The node is
+// their concatenation.
 func (l Layout) NodeParts() []Field {
 	var parts []Field
 	for _, f := range l.Fields {
@@ -123,20 +131,24 @@ func (l Layout) NodeParts() []Field {
 	return parts
 }
 
-// Equal reports whether both layouts give every ID the same meaning and use the same sequence numbers.
+// Equal reports whether both layouts give every ID the same meaning and use the same
+// sequence numbers.
 func (l Layout) Equal(m Layout) bool {
 	l, m = l.norm(), m.norm()
-	return l.Epoch.Equal(m.Epoch) && l.Tick == m.Tick && l.First == m.First && l.Last == m.Last && l.Cipher == m.Cipher && slices.Equal(l.Fields, m.Fields)
+	return l.Epoch.Equal(m.Epoch) && l.Tick == m.Tick && l.First == m.First && l.Last == m.Last &&
+		l.Cipher == m.Cipher && slices.Equal(l.Fields, m.Fields)
 }
 
-// Validate reports the first thing that is wrong with the layout, with the name of the field, as an [ErrInvalidLayout].
+// Validate reports the first thing that is wrong with the layout, with the name of the
+// field, as an [ErrInvalidLayout].
 func (l Layout) Validate() error {
 	l = l.norm()
 	seen := map[string]bool{}
 	for i, f := range l.Fields {
 		switch {
 		case !validFieldName(f.Name):
-			return layoutErrorf(f.Name, "a name starts with a lower-case letter and has only lower-case letters, digits and '-', at most 32")
+			return layoutErrorf(f.Name, "a name starts with a lower-case letter and has only lower-case "+
+				"letters, digits and '-', at most 32")
 		case reservedKey(f.Name):
 			return layoutErrorf(f.Name, "the spec uses this word for something else: choose another name for the field")
 		case seen[f.Name]:
@@ -158,13 +170,15 @@ func (l Layout) Validate() error {
 	case l.Bits(FieldSequence) > maxSequenceBits:
 		return layoutErrorf(FieldSequence, "has %d bits, more than %d", l.Bits(FieldSequence), maxSequenceBits)
 	case l.Width() > 64:
-		return layoutErrorf("all", "have %d bits together, more than the 64 of an ID: take %d away", l.Width(), l.Width()-64)
+		return layoutErrorf("all", "have %d bits together, more than the 64 of an ID: take %d away", l.Width(),
+			l.Width()-64)
 	case l.Bits(FieldRollback) > maxRollbackBits:
 		return layoutErrorf(FieldRollback, "has %d bits, more than %d", l.Bits(FieldRollback), maxRollbackBits)
 	case l.Tick < time.Microsecond:
 		return layoutErrorf("tick", "is %v; the shortest is 1us", l.Tick)
 	case l.Epoch.Year() < 1900 || l.Epoch.Year() > 2200:
-		return layoutErrorf("epoch", "is %s; it must lie between the years 1900 and 2200", l.Epoch.Format(time.RFC3339Nano))
+		return layoutErrorf("epoch", "is %s; it must lie between the years 1900 and 2200",
+			l.Epoch.Format(time.RFC3339Nano))
 	}
 	if err := l.validateCipher(); err != nil {
 		return err
@@ -176,7 +190,8 @@ func (l Layout) Validate() error {
 	case l.Last < 0 || l.Last > top:
 		return layoutErrorf("last", "is %d; the sequence holds 0 to %d", l.Last, top)
 	case l.Last < l.First:
-		return layoutErrorf("last", "is %d, below first, which is %d: no sequence number would be left", l.Last, l.First)
+		return layoutErrorf("last", "is %d, below first, which is %d: no sequence number would be left", l.Last,
+			l.First)
 	}
 	return nil
 }

@@ -18,11 +18,13 @@ func reservedKey(s string) bool {
 	return false
 }
 
-// String returns the layout's spec, its one canonical form: what [ParseLayout] and --layout read and what stores keep.
+// String returns the layout's spec, its one canonical form: what [ParseLayout] and
+// --layout read and what stores keep.
 //
 //	time=41,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=1ms
 //
-// Fields stand from the highest bit down; first, last and cipher follow where the sequence is not all usable and where IDs are encrypted.
+// Fields stand from the highest bit down; first, last and cipher follow where the
+// sequence is not all usable and where IDs are encrypted.
 func (l Layout) String() string {
 	l = l.norm()
 	var b strings.Builder
@@ -46,7 +48,8 @@ func (l Layout) String() string {
 	return b.String()
 }
 
-// formatTick writes a duration as time.ParseDuration reads it, in ASCII and without the zero parts ("1m", not "1m0s").
+// formatTick writes a duration as time.ParseDuration reads it, in ASCII and without the
+// zero parts ("1m", not "1m0s").
 func formatTick(d time.Duration) string {
 	s := strings.Replace(d.String(), "µs", "us", 1)
 	if strings.HasSuffix(s, "m0s") {
@@ -70,15 +73,17 @@ func (l *Layout) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ParseLayout reads the name of a preset ([Presets]), or a spec: key=value pairs with commas between them.
+// ParseLayout reads the name of a preset ([Presets]), or a spec: key=value pairs with
+// commas between them.
 //
-//   - time, seq, rollback, node, or any other name for a part of the node: the width of that field in bits.
-//     Fields stand from the highest bit down.
+//   - time, seq, rollback, node, or any other name for a part of the node: the width of
+//     that field in bits. Fields stand from the highest bit down.
 //   - epoch: an RFC 3339 time or a date; that of [Default] when left out.
 //   - tick: a duration such as 1ms or 10ms; 1ms when left out.
 //   - first, last: the usable sequence numbers; all when left out.
 //   - cipher: sparx or ff1, for encrypted IDs; key is then the width of the number of the key.
-//   - order: node-first or node-last, to put the node parts above or below the sequence whatever their place in the spec.
+//   - order: node-first or node-last, to put the node parts above or below the sequence
+//     whatever their place in the spec.
 //
 // The result is valid; errors match [ErrInvalidLayout] and name the key.
 func ParseLayout(spec string) (Layout, error) {
@@ -86,7 +91,8 @@ func ParseLayout(spec string) (Layout, error) {
 		if l, ok := preset(spec); ok {
 			return l, nil
 		}
-		return Layout{}, fmt.Errorf("%w: %q is neither a preset (%s) nor a spec such as time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms",
+		return Layout{}, fmt.Errorf("%w: %q is neither a preset (%s) nor a spec such as "+
+			"time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms",
 			ErrInvalidLayout, shorten(spec), strings.Join(presetNames(), ", "))
 	}
 	var l Layout

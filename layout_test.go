@@ -66,7 +66,8 @@ func TestVectors(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if p.Tick != num(vec, "tick") || p.Time.UnixMilli() != ms || p.Sequence != num(vec, "sequence") || p.Rollback != num(vec, "rollback") {
+				if p.Tick != num(vec, "tick") || p.Time.UnixMilli() != ms || p.Sequence != num(vec, "sequence") ||
+					p.Rollback != num(vec, "rollback") {
 					t.Errorf("%d decodes to %+v, want %v", n, p, vec)
 				}
 				values := s.NodeParts(p.Node)
@@ -169,8 +170,9 @@ func TestEndOfLife(t *testing.T) {
 	for _, c := range []struct {
 		spec, end, negative, js string
 	}{
-		// Where the instants have been published: Twitter's end 2080-07-10T17:30:30.208Z is its last tick, so life ends a tick later;
-		// uid-generator's users ran out on 2024-11-20 (uid-generator#100).
+		// Where the instants have been published: Twitter's end 2080-07-10T17:30:30.208Z
+		// is its last tick, so life ends a tick later; uid-generator's users ran out on
+		// 2024-11-20 (uid-generator#100).
 		{"twitter", "2080-07-10T17:30:30.209Z", "", "2010-11-28T22:14:18.305Z"},
 		{"baidu", "2024-11-20T21:24:16+08:00", "", "2016-05-22T16:49:04Z"},
 		{"discord", "2154-05-15T07:35:11.104Z", "2084-09-06T15:47:35.552Z", "2015-01-25T20:31:23.648Z"},
@@ -208,7 +210,8 @@ func TestEndOfLife(t *testing.T) {
 func anyLayout(t *rapid.T) Layout {
 	var l Layout
 	l.Epoch = time.UnixMicro(rapid.Int64Range(-1e14, 7e15).Draw(t, "epoch"))
-	l.Tick = time.Duration(rapid.SampledFrom([]int64{1e3, 1024, 1e4, 123457, 1e6, 1e7, 1 << 23, 1e9, 60e9}).Draw(t, "tick"))
+	l.Tick = time.Duration(rapid.SampledFrom([]int64{1e3, 1024, 1e4, 123457, 1e6, 1e7, 1 << 23, 1e9, 60e9}).Draw(t,
+		"tick"))
 	left := 64
 	draw := func(name string, lo, hi int) {
 		if hi = min(hi, left); hi >= lo {

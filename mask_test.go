@@ -83,7 +83,8 @@ func TestCheckTellsForgedFromReal(t *testing.T) {
 	}
 }
 
-// IDs under different keys are never the same, exhaustively for a small layout: the number of the key stands outside of the cipher.
+// IDs under different keys are never the same, exhaustively for a small layout: the
+// number of the key stands outside of the cipher.
 func TestRotatedKeysDoNotCollide(t *testing.T) {
 	l, err := ParseLayout("key=2,time=12,node=3,seq=5,cipher=ff1")
 	if err != nil {
@@ -125,7 +126,8 @@ func TestRotatedKeysDoNotCollide(t *testing.T) {
 	}
 }
 
-// As a shard key: by remainder and by range, over 2 to 1024 shards, encrypted IDs spread evenly, though they are of a few milliseconds and one node.
+// As a shard key: by remainder and by range, over 2 to 1024 shards, encrypted IDs spread
+// evenly, though they are of a few milliseconds and one node.
 func TestEncryptedIDsShardEvenly(t *testing.T) {
 	s := testScheme(t, "randflake")
 	g := newGenerator(t, Config{Fence: Static(s, 9), Lead: 1000})
@@ -142,7 +144,8 @@ func TestEncryptedIDsShardEvenly(t *testing.T) {
 			for _, n := range counts {
 				chi += (float64(n) - mean) * (float64(n) - mean) / mean
 			}
-			// Chi-square has mean k−1 and variance 2(k−1); the key is fixed and so is the result, up to the start time.
+			// Chi-square has mean k−1 and variance 2(k−1); the key is fixed and so is the
+			// result, up to the start time.
 			if k := float64(shards - 1); chi > k+8*math.Sqrt(2*k) {
 				t.Errorf("%d shards by %s: chi-square %.1f, expected about %.0f", shards, name, chi, k)
 			}

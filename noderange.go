@@ -11,9 +11,11 @@ type NodeRange struct {
 	From, Until int64
 }
 
-// NodesWith returns the nodes that have the given numbers in the named parts of the node: for Twitter's layout, {"datacenter": 3} is the
-// range of its 32 workers, for Options.Within of the package lease. They are a range only if the named parts are the highest of
-// the node; otherwise it is an error that names the part in the way. Without any part it is all nodes.
+// NodesWith returns the nodes that have the given numbers in the named parts of the node:
+// for Twitter's layout, {"datacenter": 3} is the range of its 32 workers, for
+// Options.Within of the package lease. They are a range only if the named parts are the
+// highest of the node; otherwise it is an error that names the part in the way. Without
+// any part it is all nodes.
 func (s *Scheme) NodesWith(parts map[string]int64) (NodeRange, error) {
 	left := maps.Clone(parts)
 	var first int64
@@ -25,7 +27,8 @@ func (s *Scheme) NodesWith(parts map[string]int64) (NodeRange, error) {
 			gap = f.Name
 		case !ok:
 		case gap != "":
-			return NodeRange{}, fmt.Errorf("snowfence: the nodes with one %s are no range in the layout %s, because %s stands above it: "+
+			return NodeRange{}, fmt.Errorf("snowfence: the nodes with one %s are no range in the layout %s, "+
+				"because %s stands above it: "+
 				"give %s too, use a layout with %s first, or lease any node", f.Name, s.layout, gap, gap, f.Name)
 		case v < 0 || uint64(v) > f.mask():
 			return NodeRange{}, fmt.Errorf("snowfence: %s %d; its %d bits hold 0 to %d", f.Name, v, f.Bits, f.mask())
@@ -36,7 +39,8 @@ func (s *Scheme) NodesWith(parts map[string]int64) (NodeRange, error) {
 		delete(left, f.Name)
 	}
 	if len(left) > 0 {
-		return NodeRange{}, fmt.Errorf("snowfence: the node of the layout %s has no part %s", s.layout, shorten(slices.Sorted(maps.Keys(left))[0]))
+		return NodeRange{}, fmt.Errorf("snowfence: the node of the layout %s has no part %s", s.layout,
+			shorten(slices.Sorted(maps.Keys(left))[0]))
 	}
 	if free == int(s.nodeBits) {
 		return NodeRange{0, s.Nodes()}, nil

@@ -9,8 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// reference is the slow reference for a generator: the textbook algorithm with a tick and a sequence number in two variables, one goroutine,
-// no positions, no word. It reads the clock as it is, steps back included.
+// reference is the slow reference for a generator: the textbook algorithm with a tick and
+// a sequence number in two variables, one goroutine, no positions, no word. It reads the
+// clock as it is, steps back included.
 type reference struct {
 	s         *Scheme
 	node      int64
@@ -34,7 +35,8 @@ func (o *reference) next(now int64) (ID, bool) {
 	return id, true
 }
 
-// The settings other libraries have, as theirs: classic Snowflake and Sonyflake wait, snow-drift runs ahead by up to 2000 ticks.
+// The settings other libraries have, as theirs: classic Snowflake and Sonyflake wait,
+// snow-drift runs ahead by up to 2000 ticks.
 func TestOracle(t *testing.T) {
 	for _, c := range []struct {
 		name, spec string
@@ -66,7 +68,8 @@ func TestOracle(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer g.Close()
-				g.clock.raw, g.clock.anchor.Load().fresh = true, 0 // the wall clock with its steps, as the oracle sees it
+				// the wall clock with its steps, as the oracle sees it
+				g.clock.raw, g.clock.anchor.Load().fresh = true, 0
 				ref := &reference{s: s, node: node, lead: c.lead}
 				l := s.Layout()
 				for range rapid.IntRange(1, 30).Draw(t, "rounds") {
@@ -88,7 +91,8 @@ func TestOracle(t *testing.T) {
 							got, err = g.TryNext()
 						}
 						if (err == nil) != ok || got != want {
-							t.Fatalf("%s, tick %d: got %d, %v; the reference says %d, %v", c.spec, now, got, err, want, ok)
+							t.Fatalf("%s, tick %d: got %d, %v; the reference says %d, %v", c.spec, now, got, err,
+								want, ok)
 						}
 						if !ok {
 							if !errors.Is(err, ErrExhausted) {

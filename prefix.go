@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Prefix is text for IDs that says what they are the IDs of: ord_3vgoe12ccb8gh. The zero value has no prefix
-// and writes decimals. Prefixes are comparable and may be used at the same time from many goroutines.
+// Prefix is text for IDs that says what they are the IDs of: ord_3vgoe12ccb8gh. The zero
+// value has no prefix and writes decimals. Prefixes are comparable and may be used at the
+// same time from many goroutines.
 //
 // To have the compiler tell kinds of IDs apart as well, see [Typed].
 type Prefix struct {
@@ -16,9 +17,9 @@ type Prefix struct {
 	enc  Encoding
 }
 
-// NewPrefix returns the prefix of the given name for IDs in the given encoding. The name has 1 to 63 of the
-// characters a-z, 0-9 and _, starts with a letter and does not end with _. Encodings without '-' in their
-// text make IDs that a double click selects whole.
+// NewPrefix returns the prefix of the given name for IDs in the given encoding. The name
+// has 1 to 63 of the characters a-z, 0-9 and _, starts with a letter and does not end
+// with _. Encodings without '-' in their text make IDs that a double click selects whole.
 func NewPrefix(name string, enc Encoding) (Prefix, error) {
 	fault := ""
 	switch {
@@ -83,13 +84,13 @@ func (p Prefix) Parse(s string) (ID, error) {
 	return id, nil
 }
 
-// Kind is implemented by types that stand for a kind of thing with IDs, usually an empty struct. Prefix must
-// return the same value for the zero value of the type every time.
+// Kind is implemented by types that stand for a kind of thing with IDs, usually an empty
+// struct. Prefix must return the same value for the zero value of the type every time.
 type Kind interface{ Prefix() Prefix }
 
-// Typed is an ID of one kind of thing. Text and JSON carry it with the prefix of its kind, so that nobody
-// outside can pass the ID of a user for that of an order, and as kinds make different types, nobody inside
-// can either:
+// Typed is an ID of one kind of thing. Text and JSON carry it with the prefix of its
+// kind, so that nobody outside can pass the ID of a user for that of an order, and as
+// kinds make different types, nobody inside can either:
 //
 //	type order struct{}
 //
@@ -99,8 +100,8 @@ type Kind interface{ Prefix() Prefix }
 //
 //	type OrderID = snowfence.Typed[order]
 //
-// Convert between an ID and a Typed as between integers: OrderID(id), ID(orderID). To a database it is the
-// plain integer.
+// Convert between an ID and a Typed as between integers: OrderID(id), ID(orderID). To a
+// database it is the plain integer.
 type Typed[K Kind] ID
 
 func prefixOf[K Kind]() Prefix {
@@ -114,8 +115,8 @@ func (t Typed[K]) String() string { return prefixOf[K]().Encode(ID(t)) }
 // AppendText appends the text of the ID with its prefix to b. The error is always nil.
 func (t Typed[K]) AppendText(b []byte) ([]byte, error) { return prefixOf[K]().Append(b, ID(t)), nil }
 
-// MarshalText returns the text of the ID with its prefix. The error is always nil. With it, encoding/json
-// writes the ID as a string.
+// MarshalText returns the text of the ID with its prefix. The error is always nil. With
+// it, encoding/json writes the ID as a string.
 func (t Typed[K]) MarshalText() ([]byte, error) { return t.AppendText(nil) }
 
 // UnmarshalText reads text with the prefix of K, and fails on any other.

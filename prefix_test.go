@@ -99,14 +99,16 @@ func TestPrefixRoundTrip(t *testing.T) {
 					t.Errorf("%s: got %d, %v, want %d", text, got, err, id)
 				}
 				dst := make([]byte, 0, 64)
-				if n := testing.AllocsPerRun(10, func() { dst = p.Append(dst[:0], id) }); n != 0 || string(dst) != text {
+				if n := testing.AllocsPerRun(10, func() { dst = p.Append(dst[:0], id) }); n != 0 ||
+					string(dst) != text {
 					t.Errorf("%s: appended %s with %v allocations", text, dst, n)
 				}
 			}
 		}
 	}
 	var zero snowfence.Prefix
-	if got, err := zero.Parse(zero.Encode(-42)); got != -42 || zero.Encode(-42) != "-42" || zero.Name() != "" || err != nil {
+	if got, err := zero.Parse(zero.Encode(-42)); got != -42 || zero.Encode(-42) != "-42" || zero.Name() != "" ||
+		err != nil {
 		t.Errorf("the zero value: %d, %q, %q, %v", got, zero.Encode(-42), zero.Name(), err)
 	}
 }

@@ -56,7 +56,8 @@ func TestRandflakeVectors(t *testing.T) {
 	}
 }
 
-// The reference implementation fails after 17 of its 34 years, when the raw value turns negative. Here they all work.
+// The reference implementation fails after 17 of its 34 years, when the raw value turns
+// negative. Here they all work.
 func TestRandflakeWholeLife(t *testing.T) {
 	s := testScheme(t, "randflake")
 	for _, tick := range []int64{0, 1<<29 - 1, 1 << 29, 1<<29 + 12345, s.MaxTick()} {
@@ -73,9 +74,13 @@ func TestRandflakeWholeLife(t *testing.T) {
 	}
 }
 
-// Encrypted generators make what their raw ones would: decrypted, IDs are unique, inside the grant, and those of one caller increase.
+// Encrypted generators make what their raw ones would: decrypted, IDs are unique, inside
+// the grant, and those of one caller increase.
 func TestEncryptedGenerator(t *testing.T) {
-	specs := []string{"randflake", "time=40,node=2,seq=21,cipher=sparx", "twitter,cipher=ff1", "time=41,node=4,seq=8,cipher=ff1", "key=3,time=40,node=4,seq=6,first=5,cipher=ff1"}
+	specs := []string{
+		"randflake", "time=40,node=2,seq=21,cipher=sparx", "twitter,cipher=ff1",
+		"time=41,node=4,seq=8,cipher=ff1", "key=3,time=40,node=4,seq=6,first=5,cipher=ff1",
+	}
 	for _, spec := range specs {
 		spec = strings.Replace(spec, "twitter", Twitter().String(), 1)
 		for _, w := range ways {
@@ -98,7 +103,8 @@ func TestEncryptedGenerator(t *testing.T) {
 					}
 					plain = append(plain, must(s.open(id)))
 				}
-				if w.name != "Local" && w.name != "LocalCoarse" { // handles drop blocks, but each of these is one caller
+				// handles drop blocks, but each of these is one caller
+				if w.name != "Local" && w.name != "LocalCoarse" {
 					checkIncreasing(t, plain)
 				}
 				checkInside(t, s, ids, f.grants())
@@ -108,7 +114,8 @@ func TestEncryptedGenerator(t *testing.T) {
 	}
 }
 
-// Many goroutines share batches of IDs made ahead, while grants are lost and the generator is closed.
+// Many goroutines share batches of IDs made ahead, while grants are lost and the
+// generator is closed.
 func TestEncryptedGoroutines(t *testing.T) {
 	for _, coarse := range []bool{false, true} {
 		s := testScheme(t, "randflake")
@@ -150,8 +157,10 @@ func runEncrypted(t *testing.T, g *Generator) []ID {
 	return all
 }
 
-// The ways in which the reference makes duplicates: the sequence overflows inside a second and starts again in the same second; the clock steps back inside
-// the lease; a goroutine stalls between the clock and the sequence (the last one is stalled at every point in stall_test.go).
+// The ways in which the reference makes duplicates: the sequence overflows inside a
+// second and starts again in the same second; the clock steps back inside the lease; a
+// goroutine stalls between the clock and the sequence (the last one is stalled at every
+// point in stall_test.go).
 func TestRandflakeReferenceDuplicates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, "time=30,node=17,seq=6,epoch=1999-01-01,tick=1s,cipher=sparx")
@@ -253,17 +262,26 @@ func TestKeysShowThemselvesNowhere(t *testing.T) {
 	var log strings.Builder
 	logger := slog.New(slog.NewJSONHandler(&log, nil))
 	logger.Info("x", "key", key, "scheme", s, "generator", g, "mask", m, "value", *key)
-	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "key", key, "value", *key, "any", slog.AnyValue(struct{ K *Secret }{key}))
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "key", key, "value", *key, "any",
+		slog.AnyValue(struct{ K *Secret }{key}))
 	text, _ := json.Marshal(map[string]any{"a": key, "b": *key, "c": struct{ K Secret }{*key}})
 	log.Write(text)
-	for _, v := range []any{key, *key, &key, s, *s, m, *m, struct{ k *Secret }{key}, struct{ K Secret }{*key}, []*Secret{key}} {
+	for _, v := range []any{
+		key, *key, &key, s, *s, m, *m,
+		struct{ k *Secret }{key},
+		struct{ K Secret }{*key},
+		[]*Secret{key},
+	} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%X", "%q", "%d"} {
 			fmt.Fprintf(&log, verb+"\n", v)
 		}
 	}
 	out := strings.ToLower(log.String())
 	raw, _ := hex.DecodeString(secret)
-	for _, bad := range []string{secret, secret[:8], secret[24:], hex.EncodeToString([]byte(secret))[:16], fmt.Sprint(raw)[1:20], fmt.Sprintf("%#v", raw)[8:30], string(raw[:4])} {
+	for _, bad := range []string{
+		secret, secret[:8], secret[24:], hex.EncodeToString([]byte(secret))[:16],
+		fmt.Sprint(raw)[1:20], fmt.Sprintf("%#v", raw)[8:30], string(raw[:4]),
+	} {
 		if strings.Contains(out, strings.ToLower(bad)) {
 			t.Errorf("the secret shows as %q", bad)
 		}
@@ -272,7 +290,8 @@ func TestKeysShowThemselvesNowhere(t *testing.T) {
 		t.Error("AppendSecret is for writing the file, and does not say the secret")
 	}
 	for _, bad := range []string{"", "00", secret + "0", secret[1:], "zz" + secret[2:], strings.Repeat("x", 15)} {
-		if _, err := ParseSecret([]byte(bad)); !errors.Is(err, ErrKey) || len(bad) > 4 && strings.Contains(err.Error(), bad) {
+		if _, err := ParseSecret([]byte(bad)); !errors.Is(err, ErrKey) || len(bad) > 4 &&
+			strings.Contains(err.Error(), bad) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -308,7 +327,11 @@ func TestSchemesAndKeysFit(t *testing.T) {
 			t.Errorf("%s with %d keys: %v", c.spec, len(c.keys), err)
 		}
 	}
-	for _, spec := range []string{"key=1,time=41,seq=12", "key=1,time=41,seq=12,cipher=sparx", "time=41,key=1,seq=12,cipher=ff1", "time=10,seq=9,cipher=ff1", "time=41,seq=3,cipher=aes", "key=17,time=41,seq=2,cipher=ff1"} {
+	for _, spec := range []string{
+		"key=1,time=41,seq=12", "key=1,time=41,seq=12,cipher=sparx",
+		"time=41,key=1,seq=12,cipher=ff1", "time=10,seq=9,cipher=ff1", "time=41,seq=3,cipher=aes",
+		"key=17,time=41,seq=2,cipher=ff1",
+	} {
 		if _, err := ParseLayout(spec); !errors.Is(err, ErrInvalidLayout) {
 			t.Errorf("%s: %v", spec, err)
 		}

@@ -8,7 +8,8 @@ import (
 )
 
 func lifetimeError(s *Scheme) error {
-	return fmt.Errorf("%w: the time bits ran out at %s: change the layout", ErrLifetime, s.layout.EndOfLife().Format(time.RFC3339))
+	return fmt.Errorf("%w: the time bits ran out at %s: change the layout", ErrLifetime,
+		s.layout.EndOfLife().Format(time.RFC3339))
 }
 
 // flight is one question to the fence. Everybody who needs its answer waits for done.
@@ -18,7 +19,8 @@ type flight struct {
 	stop context.CancelFunc
 }
 
-// refusal is why the fence gave nothing. It is nil where somebody ended the question who could wait no longer: ask again then.
+// refusal is why the fence gave nothing. It is nil where somebody ended the question who
+// could wait no longer: ask again then.
 func (f *flight) refusal() error {
 	if errors.Is(f.err, context.Canceled) {
 		return nil
@@ -26,7 +28,8 @@ func (f *flight) refusal() error {
 	return f.err
 }
 
-// answered is what a fence said when it was stopped, without the stopping itself: the caller's own context did not end.
+// answered is what a fence said when it was stopped, without the stopping itself: the
+// caller's own context did not end.
 func answered(err error) error {
 	if err == nil || err == context.Canceled {
 		return nil
@@ -41,8 +44,9 @@ func (e stoppedError) Is(target error) bool {
 }
 func (e stoppedError) As(target any) bool { return errors.As(e.error, target) }
 
-// ask asks the fence for a grant that reaches past the tick after, unless it is being asked already, and returns the question.
-// What the fence holds ready is in use when ask returns.
+// ask asks the fence for a grant that reaches past the tick after, unless it is being
+// asked already, and returns the question. What the fence holds ready is in use when ask
+// returns.
 func (g *Generator) ask(t *track, after int64) *flight {
 	g.mu.Lock()
 	if f := g.flight; f != nil {
@@ -89,8 +93,8 @@ func (g *Generator) land(f *flight, err error) {
 	close(f.done)
 }
 
-// fetch gets a grant and puts it to use. Only the owner of the flight calls it, so that the fence is
-// asked by one goroutine at a time.
+// fetch gets a grant and puts it to use. Only the owner of the flight calls it, so that
+// the fence is asked by one goroutine at a time.
 func (g *Generator) fetch(t *track, after int64, get func() (Grant, error)) error {
 	for {
 		g.mu.Lock()
@@ -106,7 +110,8 @@ func (g *Generator) fetch(t *track, after int64, get func() (Grant, error)) erro
 		stall(beforeSeal)
 		again, err := g.install(gr, revoked)
 		if err != nil && !t.hold.renewedBy(gr) {
-			// A new grant that cannot be used. What renews the present one is given back with it, by Close.
+			// A new grant that cannot be used. What renews the present one is given back
+			// with it, by Close.
 			err = errors.Join(err, g.fence.Release(context.Background(), gr, gr.From))
 		}
 		if !again {
@@ -115,8 +120,9 @@ func (g *Generator) fetch(t *track, after int64, get func() (Grant, error)) erro
 	}
 }
 
-// install puts a grant to use: it raises the bound of the hold it renews, or seals the old hold and publishes a new one. It asks for
-// another try when the fence took grants back since it was asked for this one.
+// install puts a grant to use: it raises the bound of the hold it renews, or seals the
+// old hold and publishes a new one. It asks for another try when the fence took grants
+// back since it was asked for this one.
 func (g *Generator) install(gr Grant, revoked int64) (again bool, err error) {
 	now := max(g.clock.tick(), 0)
 	g.mu.Lock()
@@ -134,7 +140,8 @@ func (g *Generator) install(gr Grant, revoked int64) (again bool, err error) {
 	}
 	start := gr.From
 	if g.scheme.rollBits == 0 || old.overlaps(gr) {
-		// Order: nothing of the new grant stands before what the old one gave, whatever its node. For the fence's own promise From is enough.
+		// Order: nothing of the new grant stands before what the old one gave, whatever
+		// its node. For the fence's own promise From is enough.
 		start = max(start, old.seal())
 	}
 	h, err := newHold(g.scheme, gr, start, now, g.lead)
@@ -165,7 +172,8 @@ func (h *hold) overlaps(gr Grant) bool {
 	return gr.Node < h.grant.Node+h.grant.Nodes && h.grant.Node < gr.Node+max(gr.Nodes, 1)
 }
 
-// askAhead asks for the next grant in the background when the clock or the positions pass the soft bound, and opens the rest of this one.
+// askAhead asks for the next grant in the background when the clock or the positions pass
+// the soft bound, and opens the rest of this one.
 func (g *Generator) askAhead(t *track, tick int64, pos uint64) {
 	soft, until := t.soft.Load(), t.until.Load()
 	if tick-t.from < int64(soft) && pos < soft*t.span || soft >= until {

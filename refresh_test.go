@@ -23,7 +23,8 @@ func (f *counted) Grant(ctx context.Context, after int64) (Grant, error) {
 
 func (f *counted) Held(after int64) (Grant, bool) { return atHand(f, after) }
 
-// A grant renews another one where nothing but its end differs, however its sequence and its nodes are written.
+// A grant renews another one where nothing but its end differs, however its sequence and
+// its nodes are written.
 func TestRenewedBy(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=4")
 	whole, slice := Grant{Node: 5, From: 10, Until: 20}, Grant{Node: 5, From: 10, Until: 20, LastSeq: 7}
@@ -81,7 +82,8 @@ func TestAnswered(t *testing.T) {
 	}
 }
 
-// A generator asks ahead once, when the clock or the positions reach the soft bound, and never past the end of the layout's life.
+// A generator asks ahead once, when the clock or the positions reach the soft bound, and
+// never past the end of the layout's life.
 func TestAsksAheadOnceAndNotPastTheEnd(t *testing.T) {
 	for _, c := range []struct {
 		until int64 // of the grant, from tick 100
@@ -121,7 +123,8 @@ func TestAsksAheadOnceAndNotPastTheEnd(t *testing.T) {
 	}
 }
 
-// Two calls that need a grant share one question. After Close, and after another grant came into use, nobody is asked.
+// Two calls that need a grant share one question. After Close, and after another grant
+// came into use, nobody is asked.
 func TestOneQuestionAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, bubbleSpec)
@@ -163,7 +166,8 @@ func isDone(f *flight) bool {
 	}
 }
 
-// A fence that grants no tick past the one that was asked for is refused, and its grant, which may be the present one, stays.
+// A fence that grants no tick past the one that was asked for is refused, and its grant,
+// which may be the present one, stays.
 func TestGrantThatEndsTooSoon(t *testing.T) {
 	s, clock := testScheme(t, "twitter"), newFakeClock()
 	now := s.Layout().TickOf(clock.wall)
@@ -180,12 +184,14 @@ func TestGrantThatEndsTooSoon(t *testing.T) {
 	}
 	// A new grant that cannot be used is given back whole.
 	f.ask <- Grant{Node: 5000, From: now + 3, Until: now + 90}
-	if err := g.fetch(tr, now+30, func() (Grant, error) { return f.Grant(t.Context(), now+30) }); err == nil || len(f.released) != 1 || f.released[0] != now+3 {
+	if err := g.fetch(tr, now+30, func() (Grant, error) { return f.Grant(t.Context(), now+30) }); err == nil ||
+		len(f.released) != 1 || f.released[0] != now+3 {
 		t.Errorf("%v, given back at %v", err, f.released)
 	}
 }
 
-// A fence may give the same grant again after it took it back: the generator goes on above what it used.
+// A fence may give the same grant again after it took it back: the generator goes on
+// above what it used.
 func TestSameGrantAfterALoss(t *testing.T) {
 	s, clock := testScheme(t, "twitter"), newFakeClock()
 	now := s.Layout().TickOf(clock.wall)
@@ -202,12 +208,15 @@ func TestSameGrantAfterALoss(t *testing.T) {
 	}
 }
 
-// A renewal goes on with the positions of its grant, and a new grant begins with its own. The next one is asked for after two thirds of
-// the time that either gives.
+// A renewal goes on with the positions of its grant, and a new grant begins with its own.
+// The next one is asked for after two thirds of the time that either gives.
 func TestRenewalsAndNewGrantsInUse(t *testing.T) {
 	s, clock := testScheme(t, "twitter"), newFakeClock()
 	now := s.Layout().TickOf(clock.wall)
-	g := newGenerator(t, Config{Fence: newScript(s, Grant{Node: 1, From: now - 600, Until: now + 100}), Time: clock.now})
+	g := newGenerator(t, Config{
+		Fence: newScript(s, Grant{Node: 1, From: now - 600, Until: now + 100}),
+		Time:  clock.now,
+	})
 	ids := take(t, g, 5)
 	tr := g.cur.Load()
 	for _, c := range []struct {
@@ -223,7 +232,8 @@ func TestRenewalsAndNewGrantsInUse(t *testing.T) {
 		}
 		cur := g.cur.Load()
 		if cur == tr != c.same || cur.from+int64(cur.soft.Load()) != c.soft {
-			t.Errorf("%+v: the same positions: %t; to be asked again at tick %d after now", c.grant, cur == tr, cur.from+int64(cur.soft.Load())-now)
+			t.Errorf("%+v: the same positions: %t; to be asked again at tick %d after now", c.grant, cur == tr,
+				cur.from+int64(cur.soft.Load())-now)
 		}
 		clock.advance(time.Millisecond)
 		ids = append(ids, take(t, g, 5)...)
@@ -231,7 +241,8 @@ func TestRenewalsAndNewGrantsInUse(t *testing.T) {
 	checkIncreasing(t, ids)
 }
 
-// After a change of grants in one tick, IDs increase without rollback bits, whatever the nodes, and are unique with them.
+// After a change of grants in one tick, IDs increase without rollback bits, whatever the
+// nodes, and are unique with them.
 func TestOtherGrantsInTheSameTick(t *testing.T) {
 	for _, c := range []struct {
 		spec      string
@@ -251,7 +262,8 @@ func TestOtherGrantsInTheSameTick(t *testing.T) {
 		f.seal()
 		f.set(Grant{Node: c.next, From: now - 5, Until: now + 100}, nil)
 		ids = append(ids, take(t, g, 7)...)
-		if p, _ := s.Decode(ids[7]); ids[7] > ids[6] != c.increases || c.increases && p.Tick != now+1 || !c.increases && p.Tick != now {
+		if p, _ := s.Decode(ids[7]); ids[7] > ids[6] != c.increases || c.increases && p.Tick != now+1 ||
+			!c.increases && p.Tick != now {
 			t.Errorf("%s, then node %d: %d after %d, in tick %d after now", c.spec, c.next, ids[7], ids[6], p.Tick-now)
 		}
 		checkInside(t, s, ids, f.grants())

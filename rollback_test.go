@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// With rollback bits a step back shows in the timestamps, and every ID is still new: each step takes another value, until none is left whose
-// word is not ahead of the clock.
+// With rollback bits a step back shows in the timestamps, and every ID is still new: each
+// step takes another value, until none is left whose word is not ahead of the clock.
 func TestRollbackStampsTheTrueTime(t *testing.T) {
 	s := testScheme(t, "rollback")
 	clock := newFakeClock()
@@ -96,7 +96,8 @@ func TestRollbackAfterALossStartsAboveAllValues(t *testing.T) {
 	ids = append(ids, take(t, g, 5)...)
 	f.set(Grant{}, nil)
 	f.seal()
-	// A fence that hands the same node out again from where it began is wrong, and no duplicate comes of it.
+	// A fence that hands the same node out again from where it began is wrong, and no
+	// duplicate comes of it.
 	f.set(Grant{Node: 1, From: now - 4000, Until: now + 2000}, nil)
 	clock.step(2 * time.Second)
 	id, err := g.Next(t.Context())
@@ -108,8 +109,9 @@ func TestRollbackAfterALossStartsAboveAllValues(t *testing.T) {
 	checkUnique(t, ids)
 }
 
-// A generator takes another rollback value where its word is a tick or more too far and the other's is not ahead of the clock, and
-// only while its hold is not sealed and the clock is in its grant.
+// A generator takes another rollback value where its word is a tick or more too far and
+// the other's is not ahead of the clock, and only while its hold is not sealed and the
+// clock is in its grant.
 func TestSwitchRollback(t *testing.T) {
 	const span = 16
 	s := testScheme(t, "time=40,node=3,rollback=2,seq=4")
@@ -136,7 +138,8 @@ func TestSwitchRollback(t *testing.T) {
 			tracks[i].word.Store(word)
 		}
 		now, bound := present.window(c.tick, 0, present.end.Load())
-		if moved := g.switchRollback(present, c.tick, now, bound); moved != (c.want > 0) || g.cur.Load() != tracks[c.want] {
+		if moved := g.switchRollback(present, c.tick, now, bound); moved != (c.want > 0) ||
+			g.cur.Load() != tracks[c.want] {
 			t.Errorf("%s: moved %t", name, moved)
 		}
 	}

@@ -6,7 +6,8 @@ import (
 	"iter"
 )
 
-// Run is new IDs in equal steps: First, First + Step, and so on up to Last. It is how many IDs travel as three numbers.
+// Run is new IDs in equal steps: First, First + Step, and so on up to Last. It is how
+// many IDs travel as three numbers.
 type Run struct {
 	First, Last ID
 	Step        int64 // above 0, also when the run is a single ID
@@ -33,9 +34,10 @@ func (r Run) All() iter.Seq[ID] {
 	}
 }
 
-// Runs appends runs with n new IDs in all to dst, in increasing order. A run ends with its tick at the latest, and with the sequence of one node, so
-// that the length of runs is a matter of the layout. It waits as Fill does; when it gives up, the runs are good and err says why there are no
-// more. IDs of encrypted layouts come in no runs.
+// Runs appends runs with n new IDs in all to dst, in increasing order. A run ends with
+// its tick at the latest, and with the sequence of one node, so that the length of runs
+// is a matter of the layout. It waits as Fill does; when it gives up, the runs are good
+// and err says why there are no more. IDs of encrypted layouts come in no runs.
 func (g *Generator) Runs(ctx context.Context, dst []Run, n int64) ([]Run, error) {
 	if g.scheme.Encrypted() {
 		return dst, fmt.Errorf("snowfence: encrypted IDs come in no runs: use Fill")

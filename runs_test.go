@@ -57,7 +57,10 @@ func TestRunsAreWhatFillGives(t *testing.T) {
 
 func TestRunsKeepWhatWasTaken(t *testing.T) {
 	s := testScheme(t, "twitter")
-	g := newGenerator(t, Config{Fence: newScript(s, Grant{Node: 1, Until: 1 << 40}), Time: newFakeClock().now, MaxWait: -1})
+	g := newGenerator(t, Config{
+		Fence: newScript(s, Grant{Node: 1, Until: 1 << 40}), Time: newFakeClock().now,
+		MaxWait: -1,
+	})
 	runs, err := g.Runs(t.Context(), nil, 5000)
 	if !errors.Is(err, ErrExhausted) || len(runs) != 1 || runs[0].Len() != 4096 {
 		t.Errorf("%v, %v: want the 4096 IDs of the tick, and that there are no more", runs, err)

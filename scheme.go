@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Scheme composes and decodes the IDs of one layout. It is an immutable value without a lease or a clock, safe for any number of goroutines.
-// Two schemes of equal layouts are interchangeable.
+// Scheme composes and decodes the IDs of one layout. It is an immutable value without a
+// lease or a clock, safe for any number of goroutines. Two schemes of equal layouts are
+// interchangeable.
 type Scheme struct {
 	layout Layout // normal form, own copy of Fields
 	placed []placedField
@@ -30,8 +31,9 @@ type placedField struct {
 
 func (f placedField) mask() uint64 { return 1<<f.Bits - 1 }
 
-// NewScheme checks the layout and returns its scheme. Encrypted layouts need a key. Those with a key field take several: the keys in the order in which
-// they came into use, of which the last one makes new IDs and nil stands for one that is gone. The error matches
+// NewScheme checks the layout and returns its scheme. Encrypted layouts need a key. Those
+// with a key field take several: the keys in the order in which they came into use, of
+// which the last one makes new IDs and nil stands for one that is gone. The error matches
 // [ErrInvalidLayout] and names the field, or [ErrKey].
 func NewScheme(l Layout, keys ...*Secret) (*Scheme, error) {
 	if err := l.Validate(); err != nil {
@@ -83,8 +85,10 @@ func (s *Scheme) Layout() Layout {
 	return l
 }
 
-// Fingerprint names everything that gives an ID of this scheme its meaning: the layout and, where there can be only one, the key. Stores and state files
-// keep it, so that nobody continues with another scheme by mistake. Keys of a layout with a key field are not in it, because they come and go: see KeyIDs.
+// Fingerprint names everything that gives an ID of this scheme its meaning: the layout
+// and, where there can be only one, the key. Stores and state files keep it, so that
+// nobody continues with another scheme by mistake. Keys of a layout with a key field are
+// not in it, because they come and go: see KeyIDs.
 func (s *Scheme) Fingerprint() string {
 	if len(s.keyIDs) == 1 && s.keyBits == 0 {
 		return s.layout.String() + " key " + s.keyIDs[0]
@@ -92,7 +96,8 @@ func (s *Scheme) Fingerprint() string {
 	return s.layout.String()
 }
 
-// KeyIDs returns what [Secret.ID] says of each of the scheme's keys, in their order, and "" for one that is gone.
+// KeyIDs returns what [Secret.ID] says of each of the scheme's keys, in their order, and
+// "" for one that is gone.
 func (s *Scheme) KeyIDs() []string { return slices.Clone(s.keyIDs) }
 
 // MaxTick returns the last tick the layout can stamp.
@@ -116,9 +121,11 @@ type Parts struct {
 	Key      int   // number of the key, in the order of NewScheme; 0 when there is one or none
 }
 
-// Compose returns the ID of a tick, node and sequence number, with rollback value 0. It only checks that each number fits its field
-// (sequence numbers below Layout.First or above Last are left to IDs made by hand); whether an ID
-// is new is for a [Generator] to know. With keys, the ID is encrypted with the last one. A tick that does not fit is an [ErrLifetime], another part an [ErrInvalidID].
+// Compose returns the ID of a tick, node and sequence number, with rollback value 0. It
+// only checks that each number fits its field (sequence numbers below Layout.First or
+// above Last are left to IDs made by hand); whether an ID is new is for a [Generator] to
+// know. With keys, the ID is encrypted with the last one. A tick that does not fit is an
+// [ErrLifetime], another part an [ErrInvalidID].
 func (s *Scheme) Compose(tick int64, node, seq int64) (ID, error) {
 	return s.ComposeParts(Parts{Tick: tick, Node: node, Sequence: seq})
 }
@@ -132,18 +139,24 @@ func (s *Scheme) ComposeParts(p Parts) (ID, error) {
 		name  string
 		value int64
 		bits  uint8
-	}{{FieldNode, p.Node, s.nodeBits}, {FieldSequence, p.Sequence, s.seqBits}, {FieldRollback, p.Rollback, s.rollBits}} {
+	}{{FieldNode, p.Node, s.nodeBits}, {FieldSequence, p.Sequence, s.seqBits}, {
+		FieldRollback, p.Rollback,
+		s.rollBits,
+	}} {
 		if f.value < 0 || uint64(f.value)>>f.bits != 0 {
-			return 0, fmt.Errorf("%w: %s %d; its %d bits hold 0 to %d", ErrInvalidID, f.name, f.value, f.bits, uint64(1)<<f.bits-1)
+			return 0, fmt.Errorf("%w: %s %d; its %d bits hold 0 to %d", ErrInvalidID, f.name, f.value, f.bits,
+				uint64(1)<<f.bits-1)
 		}
 	}
 	return s.seal(s.compose(p)), nil
 }
 
-// compose places parts that are known to fit, in a raw ID: one that is not encrypted yet, with the number of the present key.
+// compose places parts that are known to fit, in a raw ID: one that is not encrypted yet,
+// with the number of the present key.
 func (s *Scheme) compose(p Parts) ID {
 	key := uint64(max(len(s.perms)-1, 0))
-	return ID(key<<s.keyShift | uint64(p.Tick)<<s.timeShift | uint64(p.Sequence)<<s.seqShift | uint64(p.Rollback)<<s.rollShift | s.placeNode(p.Node))
+	return ID(key<<s.keyShift | uint64(p.Tick)<<s.timeShift | uint64(p.Sequence)<<s.seqShift | uint64(
+		p.Rollback)<<s.rollShift | s.placeNode(p.Node))
 }
 
 // placeNode spreads a node number over its parts.
@@ -157,8 +170,9 @@ func (s *Scheme) placeNode(node int64) uint64 {
 	return id
 }
 
-// Decode takes an ID apart, and decrypts it first if need be. An ID with a bit above the layout's highest is an [ErrInvalidID]: it belongs to another layout,
-// or was encrypted with another key or by nobody; see [Scheme.Check] for more that can be seen.
+// Decode takes an ID apart, and decrypts it first if need be. An ID with a bit above the
+// layout's highest is an [ErrInvalidID]: it belongs to another layout, or was encrypted
+// with another key or by nobody; see [Scheme.Check] for more that can be seen.
 func (s *Scheme) Decode(id ID) (Parts, error) {
 	raw, err := s.open(id)
 	if err != nil {
@@ -166,7 +180,8 @@ func (s *Scheme) Decode(id ID) (Parts, error) {
 	}
 	u := uint64(raw)
 	if w := s.layout.Width(); u>>w != 0 {
-		return Parts{}, fmt.Errorf("%w: %d has bits above the %d of the layout %s", ErrInvalidID, int64(id), w, s.layout)
+		return Parts{}, fmt.Errorf("%w: %d has bits above the %d of the layout %s", ErrInvalidID, int64(id), w,
+			s.layout)
 	}
 	var p Parts
 	for _, f := range s.placed {
@@ -188,8 +203,9 @@ func (s *Scheme) Decode(id ID) (Parts, error) {
 	return p, nil
 }
 
-// Node joins node parts, from the highest field down, into a node number: for Twitter's layout, Node(datacenter, worker).
-// A single number for a layout with several parts is taken as the whole node.
+// Node joins node parts, from the highest field down, into a node number: for Twitter's
+// layout, Node(datacenter, worker). A single number for a layout with several parts is
+// taken as the whole node.
 func (s *Scheme) Node(parts ...int64) (int64, error) {
 	if len(parts) == 1 && len(s.parts) != 1 {
 		if parts[0] < 0 || parts[0] >= s.Nodes() {
@@ -198,12 +214,14 @@ func (s *Scheme) Node(parts ...int64) (int64, error) {
 		return parts[0], nil
 	}
 	if len(parts) != len(s.parts) {
-		return 0, fmt.Errorf("%w: %d node parts given; the layout %s has %d", ErrInvalidID, len(parts), s.layout, len(s.parts))
+		return 0, fmt.Errorf("%w: %d node parts given; the layout %s has %d", ErrInvalidID, len(parts), s.layout,
+			len(s.parts))
 	}
 	var node int64
 	for i, f := range s.parts {
 		if parts[i] < 0 || uint64(parts[i]) > f.mask() {
-			return 0, fmt.Errorf("%w: %s %d; its %d bits hold 0 to %d", ErrInvalidID, f.Name, parts[i], f.Bits, f.mask())
+			return 0, fmt.Errorf("%w: %s %d; its %d bits hold 0 to %d", ErrInvalidID, f.Name, parts[i], f.Bits,
+				f.mask())
 		}
 		node = node<<f.Bits | parts[i]
 	}
@@ -221,16 +239,19 @@ func (s *Scheme) NodeParts(node int64) []int64 {
 	return values
 }
 
-// Range returns the half-open range of IDs whose time, as Decode gives it, lies in [from, to), for queries such as
-// WHERE id >= lo AND id < hi. Ranges that meet in time meet in IDs. Times outside the life of the layout are cut to it, and a hi that would be
-// above the highest ID is cut to it. A range over the instant at which IDs turn negative is no range of signed numbers and is an
-// [ErrLifetime]; ask for its two halves.
+// Range returns the half-open range of IDs whose time, as Decode gives it, lies in [from,
+// to), for queries such as WHERE id >= lo AND id < hi. Ranges that meet in time meet in
+// IDs. Times outside the life of the layout are cut to it, and a hi that would be above
+// the highest ID is cut to it. A range over the instant at which IDs turn negative is no
+// range of signed numbers and is an [ErrLifetime]; ask for its two halves.
 func (s *Scheme) Range(from, to time.Time) (lo, hi ID, err error) {
 	if s.Encrypted() {
-		return 0, 0, fmt.Errorf("snowfence: encrypted IDs are in no order, so that no range of them is a span of time: keep plain ones inside and show masked ones")
+		return 0, 0, fmt.Errorf("snowfence: encrypted IDs are in no order, so that no range of them is a span " +
+			"of time: keep plain ones inside and show masked ones")
 	}
 	if to.Before(from) {
-		return 0, 0, fmt.Errorf("snowfence: range ends at %s, before it starts at %s", to.Format(time.RFC3339Nano), from.Format(time.RFC3339Nano))
+		return 0, 0, fmt.Errorf("snowfence: range ends at %s, before it starts at %s", to.Format(time.RFC3339Nano),
+			from.Format(time.RFC3339Nano))
 	}
 	end := uint64(s.MaxTick()) + 1
 	clip := func(t time.Time) uint64 { return min(uint64(max(s.layout.tickAtOrAfter(t), 0)), end) }
@@ -247,6 +268,7 @@ func (s *Scheme) Range(from, to time.Time) (lo, hi ID, err error) {
 	case a >= half: // b == end: hi would be 2^64, which is above every negative ID
 		return ID(a << s.timeShift), 0, nil
 	}
-	return 0, 0, fmt.Errorf("%w: IDs turn negative at %s, inside the range; ask for the times before and after it apart",
+	return 0, 0, fmt.Errorf("%w: IDs turn negative at %s, inside the range; ask for the times before and after "+
+		"it apart",
 		ErrLifetime, s.layout.timeOf(half).Format(time.RFC3339Nano))
 }

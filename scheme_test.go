@@ -81,7 +81,8 @@ func TestComposeRefusesWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-// Nodes that differ only in their highest bits make different IDs, for every preset: no bit of the node is cut off.
+// Nodes that differ only in their highest bits make different IDs, for every preset: no
+// bit of the node is cut off.
 func TestEveryNodeBitReachesTheID(t *testing.T) {
 	for _, p := range Presets() {
 		s := testScheme(t, p.Name)
@@ -130,7 +131,8 @@ func TestRange(t *testing.T) {
 		to := from.Add(time.Duration(rapid.Int64Range(0, 1e16).Draw(t, "length")))
 		lo, hi, err := s.Range(from, to)
 		if err != nil {
-			if neg, ok := s.layout.NegativeFrom(); ok && errors.Is(err, ErrLifetime) && from.Before(neg) && to.After(neg) {
+			if neg, ok := s.layout.NegativeFrom(); ok && errors.Is(err, ErrLifetime) && from.Before(neg) &&
+				to.After(neg) {
 				return
 			}
 			t.Fatal(err)
@@ -147,7 +149,8 @@ func TestRange(t *testing.T) {
 					p, _ := s.Decode(id)
 					in := !p.Time.Before(from) && p.Time.Before(to)
 					if got := id >= lo && id < hi; got != in && id != math.MaxInt64 {
-						t.Fatalf("%s: ID %d of %v: inside [%d, %d) is %v, inside [%v, %v) is %v", s.layout, id, p.Time, lo, hi, got, from, to, in)
+						t.Fatalf("%s: ID %d of %v: inside [%d, %d) is %v, inside [%v, %v) is %v", s.layout, id,
+							p.Time, lo, hi, got, from, to, in)
 					}
 				}
 			}

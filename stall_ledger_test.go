@@ -8,7 +8,8 @@ import (
 	"sync"
 )
 
-// ledger is a fence over a store of its own: it knows what it granted, what was given back, and who may ask.
+// ledger is a fence over a store of its own: it knows what it granted, what was given
+// back, and who may ask.
 type ledger struct {
 	scheme *Scheme
 
@@ -60,8 +61,9 @@ func (l *ledger) Grant(_ context.Context, after int64) (Grant, error) {
 
 func (l *ledger) Held(after int64) (Grant, bool) { return atHand(l, after) }
 
-// take gives a node from its floor on, or a little before the tick after, and some ticks beyond that. Grants begin at different distances
-// from the present, so that a position of one means another tick in the next.
+// take gives a node from its floor on, or a little before the tick after, and some ticks
+// beyond that. Grants begin at different distances from the present, so that a position
+// of one means another tick in the next.
 func (l *ledger) take(node, after, before int64) {
 	from := max(l.floor[node], after-before)
 	l.have, l.cur = true, Grant{Node: node, From: from, Until: max(from, after) + l.length}
@@ -91,7 +93,8 @@ func (l *ledger) renew(ticks int64) {
 	}
 }
 
-// replace gives the node below from now on: of two IDs of one tick the later one would be lower, if the generator let that happen.
+// replace gives the node below from now on: of two IDs of one tick the later one would be
+// lower, if the generator let that happen.
 func (l *ledger) replace(after int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

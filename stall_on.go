@@ -4,7 +4,8 @@ package snowfence
 
 import "sync/atomic"
 
-// onStall is what a test does at each point between two atomic steps. It exists under this build tag only.
+// onStall is what a test does at each point between two atomic steps. It exists under
+// this build tag only.
 var onStall atomic.Pointer[func(point)]
 
 func stall(p point) {

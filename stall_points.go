@@ -1,7 +1,8 @@
 package snowfence
 
-// point is a place between two atomic steps at which a goroutine can be delayed for any length of time.
-// Tests built with the tag snowfence_stall stop goroutines at each of them.
+// point is a place between two atomic steps at which a goroutine can be delayed for any
+// length of time. Tests built with the tag snowfence_stall stop goroutines at each of
+// them.
 type point int
 
 const (

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// scene is what a schedule plays: callers, somebody who takes the grant away under their hands, and a clock.
+// scene is what a schedule plays: callers, somebody who takes the grant away under their
+// hands, and a clock.
 type scene struct {
 	g     *Generator
 	l     *ledger
@@ -146,8 +147,10 @@ func (s *scene) check(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range s.l.told {
-			if p.Node == r.grant.Node && p.Tick >= r.grant.From && p.Tick < r.grant.Until && p.Tick >= r.used && !s.heldAgain(p, r) {
-				t.Errorf("ID of node %d, tick %d, but the fence was told that nothing of tick %d or later of %+v was used", p.Node, p.Tick, r.used, r.grant)
+			if p.Node == r.grant.Node && p.Tick >= r.grant.From && p.Tick < r.grant.Until && p.Tick >= r.used &&
+				!s.heldAgain(p, r) {
+				t.Errorf("ID of node %d, tick %d, but the fence was told that nothing of tick %d or later of %+v "+
+					"was used", p.Node, p.Tick, r.used, r.grant)
 			}
 		}
 	}

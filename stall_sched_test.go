@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// conductor runs a few goroutines of the real code one at a time: each stops at every stall point, and goes on when it is its turn.
-// It works in a synctest bubble, where time stands still unless the conductor lets it go on.
+// conductor runs a few goroutines of the real code one at a time: each stops at every
+// stall point, and goes on when it is its turn. It works in a synctest bubble, where time
+// stands still unless the conductor lets it go on.
 type conductor struct {
 	t *testing.T
 
@@ -29,7 +30,8 @@ type conductor struct {
 	seen *[numPoints]int // how often somebody was stopped there while others ran
 }
 
-// player is one goroutine: of the test, or one that the generator started and that reached a stall point.
+// player is one goroutine: of the test, or one that the generator started and that
+// reached a stall point.
 type player struct {
 	name    string
 	turn    chan struct{}
@@ -111,8 +113,9 @@ func (c *conductor) run(choices []int) (made []decision) {
 				next = e
 			}
 		}
-		// What the generator runs in the background is not held up before its first stall point, so now and then a schedule cannot be
-		// repeated to the letter; then it goes on as it comes.
+		// What the generator runs in the background is not held up before its first stall
+		// point, so now and then a schedule cannot be repeated to the letter; then it
+		// goes on as it comes.
 		if i := len(made); i < len(choices) && slices.Contains(enabled, choices[i]) {
 			next = choices[i]
 		}
@@ -164,7 +167,8 @@ func (c *conductor) wake(p *player) {
 	p.turn <- struct{}{}
 }
 
-// settle returns when every goroutine of the generators waits: for its turn, for a mutex, or for an answer.
+// settle returns when every goroutine of the generators waits: for its turn, for a mutex,
+// or for an answer.
 func (c *conductor) settle() {
 	buf := make([]byte, 1<<16)
 	for spin := 0; ; spin++ {
@@ -195,7 +199,8 @@ func (c *conductor) settle() {
 			}
 			lock := strings.Contains(head, "[sync.Mutex.Lock")
 			stuck = stuck || lock
-			busy = busy || !lock && !strings.Contains(head, "(durable)") && !strings.Contains(head, "[chan receive") && !strings.Contains(head, "[select")
+			busy = busy || !lock && !strings.Contains(head, "(durable)") && !strings.Contains(head,
+				"[chan receive") && !strings.Contains(head, "[select")
 		}
 		if !busy {
 			c.stuck, c.calm = stuck, runtime.NumGoroutine()+done
@@ -215,8 +220,9 @@ func goid() uint64 {
 	return id
 }
 
-// schedules plays scene under every schedule with at most the given number of preemptions: places where somebody who could go on is
-// stopped for somebody else. It returns how many that were.
+// schedules plays scene under every schedule with at most the given number of
+// preemptions: places where somebody who could go on is stopped for somebody else. It
+// returns how many that were.
 func schedules(t *testing.T, preemptions int, scene func(t *testing.T, choices []int) []decision) (count int) {
 	type prefix struct {
 		choices []int

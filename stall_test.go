@@ -47,13 +47,14 @@ var scenes = []struct {
 
 	{roles: []string{"Back", "Close"}, source: true, spec: "time=41,rollback=1,node=9,seq=1,epoch=1999-01-01"},
 	{
-		roles: []string{"TryNext", "Fill", "Close"}, source: true, spec: "time=41,rollback=2,node=8,seq=1,epoch=1999-01-01",
+		roles: []string{"TryNext", "Fill", "Close"}, source: true,
+		spec: "time=41,rollback=2,node=8,seq=1,epoch=1999-01-01",
 		time: []time.Duration{-time.Millisecond, time.Millisecond, -2 * time.Millisecond},
 	},
 }
 
-// TestStallSchedules plays every scene in every schedule with one preemption, or two, at every point between two atomic steps, and checks
-// the promises after each.
+// TestStallSchedules plays every scene in every schedule with one preemption, or two, at
+// every point between two atomic steps, and checks the promises after each.
 func TestStallSchedules(t *testing.T) {
 	var seen [numPoints]int
 	total, played := 0, 0
@@ -69,7 +70,10 @@ func TestStallSchedules(t *testing.T) {
 				if spec == "" {
 					spec = stallSpec
 				}
-				s := &scene{ordered: sc.spec == "" && !slices.Contains(sc.roles, "Local"), clock: newStepped(), l: &ledger{scheme: testScheme(t, spec), cur: Grant{Node: 8}, length: 3, floor: map[int64]int64{}}}
+				s := &scene{
+					ordered: sc.spec == "" && !slices.Contains(sc.roles, "Local"), clock: newStepped(),
+					l: &ledger{scheme: testScheme(t, spec), cur: Grant{Node: 8}, length: 3, floor: map[int64]int64{}},
+				}
 				cfg := Config{Fence: s.l, Lead: sc.lead, Coarse: sc.coarse, MaxWait: -1}
 				advance := time.Sleep
 				if sc.source {

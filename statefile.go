@@ -11,22 +11,27 @@ import (
 	"time"
 )
 
-// stateWindow is how far ahead a state file grants: how often it is written while IDs are made (once in this time), and how long a process that
-// was killed keeps its successor waiting at most.
+// stateWindow is how far ahead a state file grants: how often it is written while IDs are
+// made (once in this time), and how long a process that was killed keeps its successor
+// waiting at most.
 const stateWindow = time.Second
 
-// ErrStateFile means that a state file cannot be trusted or used. It is never taken for an empty one: that would start again at tick 0.
+// ErrStateFile means that a state file cannot be trusted or used. It is never taken for
+// an empty one: that would start again at tick 0.
 var ErrStateFile = errors.New("unusable state file")
 
-// StateFile returns a fence for one fixed node on one machine that is safe over restarts: the file keeps the first tick that
-// was never granted, written and synced before a tick below it is used. A process that starts again begins there, whatever the
-// clock says; after a kill it may have to wait up to a second for it. The number must not be used on another machine, nor with
-// another file.
+// StateFile returns a fence for one fixed node on one machine that is safe over restarts:
+// the file keeps the first tick that was never granted, written and synced before a tick
+// below it is used. A process that starts again begins there, whatever the clock says;
+// after a kill it may have to wait up to a second for it. The number must not be used on
+// another machine, nor with another file.
 //
-// The file is locked by path + ".lock" for the life of the process, or until [FileFence.Close]. A file that does not exist means that the node was never used. One that is damaged, of another layout, node or
-// secret, or older than the last one that was written is an [ErrStateFile] that says what to do ([BeginStateFile]). A file that
-// was deleted or is older is noticed by the lock file, which counts the writes; so it is not noticed when both are restored.
-// Keep both on a local disk and out of backups.
+// The file is locked by path + ".lock" for the life of the process, or until
+// [FileFence.Close]. A file that does not exist means that the node was never used. One
+// that is damaged, of another layout, node or secret, or older than the last one that was
+// written is an [ErrStateFile] that says what to do ([BeginStateFile]). A file that was
+// deleted or is older is noticed by the lock file, which counts the writes; so it is not
+// noticed when both are restored. Keep both on a local disk and out of backups.
 func StateFile(path string, s *Scheme, node int64) (*FileFence, error) {
 	f, err := lockState(path, s, node)
 	if err != nil {
@@ -39,10 +44,12 @@ func StateFile(path string, s *Scheme, node int64) (*FileFence, error) {
 	return f, nil
 }
 
-// BeginStateFile writes a state file of which all is used up to the time after, where the one that was there is damaged,
-// missing, an older copy, or says nothing of its secrets. It is for people who know that no ID of the node is later than that:
-// stop its processes, and take the time of the stop and their [Config.Lead] after that. The secrets of the scheme must be those
-// that the node's IDs were made with. A file that is good keeps what it says where that is later.
+// BeginStateFile writes a state file of which all is used up to the time after, where the
+// one that was there is damaged, missing, an older copy, or says nothing of its secrets.
+// It is for people who know that no ID of the node is later than that: stop its
+// processes, and take the time of the stop and their [Config.Lead] after that. The
+// secrets of the scheme must be those that the node's IDs were made with. A file that is
+// good keeps what it says where that is later.
 func BeginStateFile(path string, s *Scheme, node int64, after time.Time) error {
 	tick := s.layout.TickOf(after)
 	if tick >= s.MaxTick() {
@@ -64,7 +71,8 @@ func BeginStateFile(path string, s *Scheme, node int64, after time.Time) error {
 // lockState locks a state file. What it says is not read yet.
 func lockState(path string, s *Scheme, node int64) (*FileFence, error) {
 	if node < 0 || node >= s.Nodes() {
-		return nil, fmt.Errorf("snowfence: state file %s: node %d: the layout has nodes 0 to %d", path, node, s.Nodes()-1)
+		return nil, fmt.Errorf("snowfence: state file %s: node %d: the layout has nodes 0 to %d", path, node,
+			s.Nodes()-1)
 	}
 	abs, err := realPath(path)
 	if err != nil {
@@ -77,7 +85,8 @@ func lockState(path string, s *Scheme, node int64) (*FileFence, error) {
 	return &FileFence{scheme: s, path: abs, lock: lock, state: newState(s, node)}, nil
 }
 
-// realPath returns the one path that all symbolic links to a file end at, so that there is one lock. A file that does not exist yet is looked for in its folder.
+// realPath returns the one path that all symbolic links to a file end at, so that there
+// is one lock. A file that does not exist yet is looked for in its folder.
 func realPath(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -89,7 +98,8 @@ func realPath(path string) (string, error) {
 	} else if err != nil {
 		return "", err
 	} else if links(info) > 1 {
-		return "", fmt.Errorf("%w: it has another name too (a hard link), under which somebody else can have it: keep one name", ErrStateFile)
+		return "", fmt.Errorf("%w: it has another name too (a hard link), under which somebody else can have "+
+			"it: keep one name", ErrStateFile)
 	}
 	return filepath.EvalSymlinks(abs)
 }

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// stateRun is the life of one process on a state file: it makes IDs ahead of the clock until none are left, and is killed.
+// stateRun is the life of one process on a state file: it makes IDs ahead of the clock
+// until none are left, and is killed.
 func stateRun(t *testing.T, path string, s *Scheme, clock *fakeClock) []ID {
 	t.Helper()
 	f := openState(t, path, s, 1)
@@ -38,8 +39,9 @@ func putFile(t *testing.T, path string, data []byte) {
 	}
 }
 
-// Whatever happened to a state file while nobody ran, its node makes nothing again: the file is refused, and begun anew in the
-// way that the error says, it goes on above all IDs.
+// Whatever happened to a state file while nobody ran, its node makes nothing again: the
+// file is refused, and begun anew in the way that the error says, it goes on above all
+// IDs.
 func TestStateFileIsBegunAnew(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -71,7 +73,8 @@ func TestStateFileIsBegunAnew(t *testing.T) {
 			c.hurt(t, path, copied)
 			_, err := StateFile(path, s, 1)
 			if !errors.Is(err, ErrStateFile) || !strings.Contains(err.Error(), c.says) ||
-				!strings.Contains(err.Error(), "with a time after all their IDs (that of the stop, and their lead): BeginStateFile") {
+				!strings.Contains(err.Error(),
+					"with a time after all their IDs (that of the stop, and their lead): BeginStateFile") {
 				t.Fatalf("%v", err)
 			}
 			if err := BeginStateFile(path, s, 1, stopped.Add(900*time.Millisecond)); err != nil {
@@ -96,7 +99,8 @@ func TestStateFileIsBegunAnew(t *testing.T) {
 	}
 }
 
-// A file that is good keeps what it says where that is later, and one of something else is not begun anew.
+// A file that is good keeps what it says where that is later, and one of something else
+// is not begun anew.
 func TestBeginStateFileKeepsWhatIsGood(t *testing.T) {
 	s := testScheme(t, "twitter")
 	path := filepath.Join(t.TempDir(), "node")
@@ -173,7 +177,8 @@ func TestStateFileKnowsItsSecrets(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "node")
 		for i, step := range steps {
-			if err := try(path, step.keys...); (err == nil) != step.ok || err != nil && (!errors.Is(err, ErrKey) || !errors.Is(err, ErrStateFile)) {
+			if err := try(path, step.keys...); (err == nil) != step.ok || err != nil && (!errors.Is(err, ErrKey) ||
+				!errors.Is(err, ErrStateFile)) {
 				t.Errorf("%s, step %d: %v", name, i, err)
 			}
 		}
@@ -185,7 +190,8 @@ func TestStateFileKnowsItsSecrets(t *testing.T) {
 	} else if _, err := f.Grant(t.Context(), 0); err != nil || f.Close() != nil {
 		t.Error(err)
 	}
-	if _, err := StateFile(path, encryptedScheme(t, "randflake", b), 1); !errors.Is(err, ErrStateFile) || !strings.Contains(err.Error(), "go on with its layout and secret") {
+	if _, err := StateFile(path, encryptedScheme(t, "randflake", b), 1); !errors.Is(err, ErrStateFile) ||
+		!strings.Contains(err.Error(), "go on with its layout and secret") {
 		t.Errorf("another secret: %v", err)
 	}
 }
@@ -203,7 +209,8 @@ func encryptedScheme(t *testing.T, spec string, keys ...*Secret) *Scheme {
 	return s
 }
 
-// The first version of the file did not note secrets. Where there can be several, somebody has to say that they are the same.
+// The first version of the file did not note secrets. Where there can be several,
+// somebody has to say that they are the same.
 func TestStateFileOfTheFirstVersion(t *testing.T) {
 	key := GenerateSecret()
 	for _, c := range []struct {
@@ -234,7 +241,8 @@ func TestStateFileOfTheFirstVersion(t *testing.T) {
 	}
 }
 
-// A give-back that cannot be written: the next generator on the fence begins above what the first one used.
+// A give-back that cannot be written: the next generator on the fence begins above what
+// the first one used.
 func TestStateFileReleaseThatFails(t *testing.T) {
 	s := testScheme(t, "time=41,node=2,seq=6,epoch=1999-01-01,tick=1ms")
 	path := filepath.Join(t.TempDir(), "node")

@@ -30,8 +30,8 @@ func newState(s *Scheme, node int64) fileState {
 	return st
 }
 
-// The file is lines of text, the last one with the CRC-32C of the others, so that a person can read it and a torn or edited one
-// is noticed.
+// The file is lines of text, the last one with the CRC-32C of the others, so that a
+// person can read it and a torn or edited one is noticed.
 const (
 	stateHeader      = "snowfence state 2"
 	firstStateHeader = "snowfence state 1"
@@ -53,7 +53,8 @@ func (s fileState) encode() []byte {
 				keys += " " + id
 			}
 		}
-		body = fmt.Appendf(nil, "%s\nlayout %s\nnode %d\nkeys %s\nuntil %d\nwrites %d\n", stateHeader, s.layout, s.node, keys, s.until, s.writes)
+		body = fmt.Appendf(nil, "%s\nlayout %s\nnode %d\nkeys %s\nuntil %d\nwrites %d\n", stateHeader, s.layout,
+			s.node, keys, s.until, s.writes)
 	}
 	return fmt.Appendf(body, "sum %08x\n", crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
 }
@@ -62,7 +63,8 @@ func decodeState(data []byte) (s fileState, err error) {
 	if len(data) == 0 {
 		return s, errors.New("it is empty")
 	}
-	// What is written back differs from what was read unless every byte is as it should be, the sum included.
+	// What is written back differs from what was read unless every byte is as it should
+	// be, the sum included.
 	line, rest, _ := strings.Cut(string(data), "\n")
 	switch line {
 	case stateHeader:
@@ -102,15 +104,19 @@ type unknownState struct{ error }
 
 func (e unknownState) Unwrap() error { return e.error }
 
-// read reads the file, which must be of the layout, node and secrets of f.state. Without a file that stays as it is.
+// read reads the file, which must be of the layout, node and secrets of f.state. Without
+// a file that stays as it is.
 func (f *FileFence) read() error {
 	fail := func(err error) error {
 		return fmt.Errorf("snowfence: state file %s: %w: %w", f.path, ErrStateFile, err)
 	}
 	unknown := func(format string, args ...any) error {
-		return unknownState{fail(fmt.Errorf("%w: use another node with a new file; or stop all processes that used this one, and begin it anew "+
-			"with a time after all their IDs (that of the stop, and their lead): BeginStateFile, or --state-after 3s of the program, "+
-			"or more where a lead was longer. An older copy of the file, or none, would make IDs twice", fmt.Errorf(format, args...)))}
+		return unknownState{fail(fmt.Errorf("%w: use another node with a new file; or stop all processes that "+
+			"used this one, and begin it anew "+
+			"with a time after all their IDs (that of the stop, and their lead): BeginStateFile, or "+
+			"--state-after 3s of the program, "+
+			"or more where a lead was longer. An older copy of the file, or none, would make IDs twice",
+			fmt.Errorf(format, args...)))}
 	}
 	want := f.state
 	counted := countedWrites(f.lock)
@@ -131,7 +137,8 @@ func (f *FileFence) read() error {
 	case s.node != want.node:
 		return fail(fmt.Errorf("it is of node %d, not %d: use a file for each node", s.node, want.node))
 	case s.layout != want.layout:
-		return fail(fmt.Errorf("it is of the layout %s, not %s: go on with its layout and secret; or prove the change first (Change.Check, snowfence plan), "+
+		return fail(fmt.Errorf("it is of the layout %s, not %s: go on with its layout and secret; or prove the "+
+			"change first (Change.Check, snowfence plan), "+
 			"and then use a new file", s.layout, want.layout))
 	}
 	if f.state.until = s.until; s.first {
@@ -147,8 +154,9 @@ func (f *FileFence) read() error {
 	return nil
 }
 
-// rotated returns the keys of the file with those of a scheme added. A number means one key for ever, because IDs under
-// different numbers never collide and under different keys with one number they do. The last key makes IDs, so it must be known.
+// rotated returns the keys of the file with those of a scheme added. A number means one
+// key for ever, because IDs under different numbers never collide and under different
+// keys with one number they do. The last key makes IDs, so it must be known.
 func (s fileState) rotated(given []string) ([]string, error) {
 	keys := slices.Clone(s.keys)
 	for i, id := range given {
@@ -158,9 +166,11 @@ func (s fileState) rotated(given []string) ([]string, error) {
 		case id == "" || id == keys[i]:
 		case keys[i] == "" && i < len(given)-1: // it only decodes
 		case keys[i] == "":
-			return nil, fmt.Errorf("%w: key %d was gone when the file was made, so it is not known whether %s is the same: give a new one last", ErrKey, i, id)
+			return nil, fmt.Errorf("%w: key %d was gone when the file was made, so it is not known whether %s "+
+				"is the same: give a new one last", ErrKey, i, id)
 		default:
-			return nil, fmt.Errorf("%w: key %d is %s there and %s here: give the keys in the order in which they came into use, and a new one last",
+			return nil, fmt.Errorf("%w: key %d is %s there and %s here: give the keys in the order in which "+
+				"they came into use, and a new one last",
 				ErrKey, i, keys[i], id)
 		}
 	}

@@ -11,10 +11,12 @@ import (
 	"testing"
 )
 
-// A container that mounts the file alone has another lock file than the next container. It gets no grant, and is told why.
+// A container that mounts the file alone has another lock file than the next container.
+// It gets no grant, and is told why.
 func TestStateFileMountedAlone(t *testing.T) {
 	err := mountedAlone(&os.LinkError{Op: "rename", Old: "a", New: "b", Err: syscall.EBUSY})
-	if !errors.Is(err, ErrStateFile) || !errors.Is(err, syscall.EBUSY) || !strings.Contains(err.Error(), "mount its folder instead") {
+	if !errors.Is(err, ErrStateFile) || !errors.Is(err, syscall.EBUSY) || !strings.Contains(err.Error(),
+		"mount its folder instead") {
 		t.Errorf("%v", err)
 	}
 	if err := mountedAlone(syscall.ENOSPC); err != syscall.ENOSPC {
@@ -39,7 +41,8 @@ func TestStateFileMountedAlone(t *testing.T) {
 	}
 }
 
-// TestStateFileMountedChild is the container of TestStateFileMountedAlone; run by itself it has nothing to do.
+// TestStateFileMountedChild is the container of TestStateFileMountedAlone; run by itself
+// it has nothing to do.
 func TestStateFileMountedChild(t *testing.T) {
 	args := os.Args
 	if len(args) < 3 || args[len(args)-3] != "--" {

@@ -29,8 +29,8 @@ func kill(t testing.TB, f *FileFence) {
 	}
 }
 
-// A process that is killed in the middle of a burst, or whose clock stepped back before it starts again, makes nothing twice; nor does one that
-// is stopped properly.
+// A process that is killed in the middle of a burst, or whose clock stepped back before
+// it starts again, makes nothing twice; nor does one that is stopped properly.
 func TestStateFileOverRestarts(t *testing.T) {
 	for _, back := range []time.Duration{0, 40 * time.Millisecond, time.Second, time.Hour} {
 		for _, lead := range []int64{0, 2000} {
@@ -111,7 +111,8 @@ func TestStateFileCostsOfARestart(t *testing.T) {
 	take(t, g, 10)
 }
 
-// A second user of one file is refused, in this process and in another; the file of another node or layout too.
+// A second user of one file is refused, in this process and in another; the file of
+// another node or layout too.
 func TestStateFileIsForOne(t *testing.T) {
 	s := testScheme(t, "twitter")
 	path := filepath.Join(t.TempDir(), "node")
@@ -190,7 +191,8 @@ func TestStateFileUnderOtherNames(t *testing.T) {
 	}
 }
 
-// TestStateFileChild is the other process of TestStateFileIsForOne; run by itself it has nothing to do.
+// TestStateFileChild is the other process of TestStateFileIsForOne; run by itself it has
+// nothing to do.
 func TestStateFileChild(t *testing.T) {
 	args := os.Args
 	if len(args) < 2 || args[len(args)-2] != "--" {
@@ -239,7 +241,10 @@ func TestStateFileDamaged(t *testing.T) {
 			t.Errorf("byte %d zero: %v", n, err)
 		}
 	}
-	for _, data := range []string{"", "\n", "0", strings.Repeat("\x00", len(good)), string(good) + "\n", string(good) + string(good)} {
+	for _, data := range []string{
+		"", "\n", "0", strings.Repeat("\x00", len(good)), string(good) + "\n",
+		string(good) + string(good),
+	} {
 		if err := try([]byte(data)); !errors.Is(err, ErrStateFile) || len(err.Error()) > 1000 {
 			t.Errorf("%q: %v", data, err)
 		}
@@ -253,7 +258,8 @@ func TestStateFileDamaged(t *testing.T) {
 	}
 }
 
-// A write that fails changes nothing, in memory or in the file; a crash between its steps leaves the old or the new content.
+// A write that fails changes nothing, in memory or in the file; a crash between its steps
+// leaves the old or the new content.
 func TestStateFileWriteFails(t *testing.T) {
 	s := testScheme(t, "twitter")
 	dir := t.TempDir()

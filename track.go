@@ -7,17 +7,21 @@ import (
 	"sync/atomic"
 )
 
-// Positions of a track count the usable sequence numbers from the first tick of its grant: position = (tick − from) × span + slot.
+// Positions of a track count the usable sequence numbers from the first tick of its
+// grant: position = (tick − from) × span + slot.
 const (
-	// sealed is what a word is swapped for at its end. No bound reaches it, and it takes 2^63 adds to wrap it.
+	// sealed is what a word is swapped for at its end. No bound reaches it, and it takes
+	// 2^63 adds to wrap it.
 	sealed = uint64(1) << 63
 
-	// maxPosition bounds what a track can hand out. It leaves room for what is added to positions before they are compared.
+	// maxPosition bounds what a track can hand out. It leaves room for what is added to
+	// positions before they are compared.
 	maxPosition = uint64(1) << 61
 )
 
-// track is one grant, or one rollback value of one grant, with the word that holds its next free position. Everything that gives a
-// position its meaning stands beside the word and never changes, so a position taken here can only become an ID of this grant.
+// track is one grant, or one rollback value of one grant, with the word that holds its
+// next free position. Everything that gives a position its meaning stands beside the word
+// and never changes, so a position taken here can only become an ID of this grant.
 type track struct {
 	hold *hold // nil for the terminal track of a closed generator
 
@@ -29,8 +33,8 @@ type track struct {
 	seqShift  uint8
 	form      form
 
-	// Where form is shifts: the ID of a position is base + (its tick bits) × tickMul + (its slot bits) × slotMul. A product costs
-	// less than a shift by a variable.
+	// Where form is shifts: the ID of a position is base + (its tick bits) × tickMul +
+	// (its slot bits) × slotMul. A product costs less than a shift by a variable.
 	slots   uint64 // span − 1
 	tickMul uint64
 	slotMul uint64
@@ -42,10 +46,13 @@ type track struct {
 	// Below until: where somebody should ask for the next grant ahead of time.
 	soft atomic.Uint64 // ticks after from
 
-	// What the fast path goes by, set by those who read the clock (publish). It is about time, never about safety: limit is at most end
-	// when it is set, whoever takes a position has read it before, and the word of a sealed track is above every limit.
-	limit  atomic.Uint64 // positions below it may be taken; 0 for none
-	sure   atomic.Int64  // of an exact generator: while the clock has elapsed less, the tick of the limit is the current one
+	// What the fast path goes by, set by those who read the clock (publish). It is about
+	// time, never about safety: limit is at most end when it is set, whoever takes a
+	// position has read it before, and the word of a sealed track is above every limit.
+	limit atomic.Uint64 // positions below it may be taken; 0 for none
+	// of an exact generator: while the clock has elapsed less, the tick of the limit is
+	// the current one
+	sure   atomic.Int64
 	coarse atomic.Int64  // of a coarse one: the current tick after from as of the last look; parked when nobody looks
 	pubPos atomic.Uint64 // of a coarse one: the word at the last look
 	pubNs  atomic.Int64  // and its time
@@ -64,7 +71,8 @@ const (
 	block              // several nodes, whose numbers do not follow each other in the ID's bits
 )
 
-// hold is a grant in a generator's hands: a track for each rollback value, and what the fence needs to know at the end.
+// hold is a grant in a generator's hands: a track for each rollback value, and what the
+// fence needs to know at the end.
 type hold struct {
 	grant  Grant // as first given; tracks know the current until
 	scheme *Scheme
@@ -87,19 +95,24 @@ func newHold(s *Scheme, gr Grant, start, now, lead int64) (*hold, error) {
 	gr.Nodes = max(gr.Nodes, 1)
 	switch {
 	case gr.Node < 0 || gr.Node > s.Nodes()-gr.Nodes:
-		return nil, fmt.Errorf("snowfence: the fence granted %d nodes from %d; the layout %s has nodes 0 to %d", gr.Nodes, gr.Node, l, s.Nodes()-1)
+		return nil, fmt.Errorf("snowfence: the fence granted %d nodes from %d; the layout %s has nodes 0 to %d",
+			gr.Nodes, gr.Node, l, s.Nodes()-1)
 	case gr.FirstSeq < l.First || gr.LastSeq > l.Last || gr.FirstSeq > gr.LastSeq:
-		return nil, fmt.Errorf("snowfence: the fence granted sequence numbers %d to %d; usable are %d to %d", gr.FirstSeq, gr.LastSeq, l.First, l.Last)
+		return nil, fmt.Errorf("snowfence: the fence granted sequence numbers %d to %d; usable are %d to %d",
+			gr.FirstSeq, gr.LastSeq, l.First, l.Last)
 	case gr.From < 0 || gr.Until <= gr.From || gr.Until-1 > s.MaxTick():
-		return nil, fmt.Errorf("snowfence: the fence granted ticks %d to %d; the layout has ticks 0 to %d", gr.From, gr.Until-1, s.MaxTick())
+		return nil, fmt.Errorf("snowfence: the fence granted ticks %d to %d; the layout has ticks 0 to %d", gr.From,
+			gr.Until-1, s.MaxTick())
 	}
 	if low := s.lowParts(); gr.Node>>low != (gr.Node+gr.Nodes-1)>>low {
-		return nil, fmt.Errorf("snowfence: the fence granted %d nodes from %d, which differ in bits above and below the sequence: IDs would not increase; align the block", gr.Nodes, gr.Node)
+		return nil, fmt.Errorf("snowfence: the fence granted %d nodes from %d, which differ in bits above and "+
+			"below the sequence: IDs would not increase; align the block", gr.Nodes, gr.Node)
 	}
 	h := &hold{grant: gr, scheme: s, start: max(start, gr.From), seqs: uint64(gr.LastSeq-gr.FirstSeq) + 1}
 	span := h.seqs * uint64(gr.Nodes) // at most 2^63, because the time has a bit of the 64
 	if span > maxPosition>>8 || uint64(lead)+1 > maxPosition/span {
-		return nil, fmt.Errorf("snowfence: %d sequence numbers × %d nodes with a lead of %d ticks are more positions than a word holds", h.seqs, gr.Nodes, lead)
+		return nil, fmt.Errorf("snowfence: %d sequence numbers × %d nodes with a lead of %d ticks are more "+
+			"positions than a word holds", h.seqs, gr.Nodes, lead)
 	}
 	// Positions start late enough for the present to be among them, whatever the span.
 	from := min(max(gr.From, now-int64(maxPosition/2/span)), gr.Until-1)
@@ -118,7 +131,8 @@ func newHold(s *Scheme, gr Grant, start, now, lead int64) (*hold, error) {
 func (t *track) setForm(s *Scheme, gr Grant) {
 	t.form = linear
 	if gr.Nodes > 1 {
-		// The numbers of a block follow each other where the whole sequence stands right below the node.
+		// The numbers of a block follow each other where the whole sequence stands right
+		// below the node.
 		whole := t.hold.seqs == 1<<s.seqBits
 		if n := len(s.parts) - 1; !whole || s.parts[n].shift != s.seqShift+s.seqBits || !s.nodeContiguous() {
 			t.form = block
@@ -131,7 +145,8 @@ func (t *track) setForm(s *Scheme, gr Grant) {
 	}
 }
 
-// nodeContiguous reports whether the node parts stand side by side, so that the node is a number inside the ID.
+// nodeContiguous reports whether the node parts stand side by side, so that the node is a
+// number inside the ID.
 func (s *Scheme) nodeContiguous() bool {
 	for i := 1; i < len(s.parts); i++ {
 		if s.parts[i-1].shift != s.parts[i].shift+uint8(s.parts[i].Bits) {
@@ -141,7 +156,8 @@ func (s *Scheme) nodeContiguous() bool {
 	return true
 }
 
-// lowParts returns the width of the node parts below the sequence where there are others above it, and otherwise that of the whole node.
+// lowParts returns the width of the node parts below the sequence where there are others
+// above it, and otherwise that of the whole node.
 func (s *Scheme) lowParts() (bits int) {
 	for _, f := range s.parts {
 		if f.shift < s.seqShift {
@@ -168,8 +184,8 @@ func (t *track) pieceID(pos uint64) ID {
 	return id
 }
 
-// piece returns the raw ID of a position, and how many of the next n positions have raw IDs that follow in equal steps.
-// All of them are in one tick.
+// piece returns the raw ID of a position, and how many of the next n positions have raw
+// IDs that follow in equal steps. All of them are in one tick.
 func (t *track) piece(pos, n uint64) (id, step ID, count uint64) {
 	tick, slot := pos/t.span, pos%t.span
 	if t.form != block {
@@ -190,8 +206,9 @@ func (t *track) piece(pos, n uint64) (id, step ID, count uint64) {
 	return s.compose(p), 1 << low, min(n, nodes-slot%nodes)
 }
 
-// raise moves the bound of all tracks up to the tick until, and the place to ask again to two thirds of the time that gives.
-// It reports whether that gave any. One goroutine at a time raises (the generator's mutex); a lower until changes nothing.
+// raise moves the bound of all tracks up to the tick until, and the place to ask again to
+// two thirds of the time that gives. It reports whether that gave any. One goroutine at a
+// time raises (the generator's mutex); a lower until changes nothing.
 func (h *hold) raise(until, now int64) bool {
 	raised := false
 	for _, t := range h.tracks {
@@ -213,7 +230,8 @@ func (h *hold) until() int64 {
 	return t.from + int64(t.until.Load())
 }
 
-// seal ends the hold: nothing is taken from it any more. It returns the first tick of which nothing was.
+// seal ends the hold: nothing is taken from it any more. It returns the first tick of
+// which nothing was.
 func (h *hold) seal() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -226,7 +244,8 @@ func (h *hold) seal() int64 {
 		end := t.word.Swap(sealed)
 		t.halt()
 		if end > 0 {
-			// A word may stand above its bound by positions that were taken too late and never used.
+			// A word may stand above its bound by positions that were taken too late and
+			// never used.
 			h.used = max(h.used, min(t.from+int64((end-1)/t.span)+1, h.until()))
 		}
 	}

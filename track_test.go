@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A grant is refused where any of its bounds is outside of the layout, and taken where all are just inside.
+// A grant is refused where any of its bounds is outside of the layout, and taken where
+// all are just inside.
 func TestGrantsAtTheEdgesOfALayout(t *testing.T) {
 	const plain, low = "time=10,node=3,seq=4,first=2,last=9", "time=10,zone=2,seq=4,node=3"
 	for _, c := range []struct {
@@ -58,7 +59,8 @@ func TestGrantsAtTheEdgesOfALayout(t *testing.T) {
 	}
 }
 
-// The position of each ID counts those below it: the positions of a grant are all its IDs, in increasing order. Pieces say the same.
+// The position of each ID counts those below it: the positions of a grant are all its
+// IDs, in increasing order. Pieces say the same.
 func TestPositionsAreTheIDsOfAGrantInOrder(t *testing.T) {
 	for _, c := range []struct {
 		spec  string
@@ -97,7 +99,10 @@ func TestPositionsAreTheIDsOfAGrantInOrder(t *testing.T) {
 			for tick := gr.From; tick < gr.Until; tick++ {
 				for node := gr.Node; node < gr.Node+gr.Nodes; node++ {
 					for seq := gr.FirstSeq; seq <= gr.LastSeq; seq++ {
-						want = append(want, must(s.ComposeParts(Parts{Tick: tick, Node: node, Sequence: seq, Rollback: int64(roll)})))
+						want = append(want, must(s.ComposeParts(Parts{
+							Tick: tick, Node: node, Sequence: seq,
+							Rollback: int64(roll),
+						})))
 					}
 				}
 			}
@@ -113,7 +118,8 @@ func TestPositionsAreTheIDsOfAGrantInOrder(t *testing.T) {
 					t.Fatalf("%s: %d positions from %d in a piece", name, count, from)
 				}
 				for i, w := range rest[:count] {
-					if id+ID(i)*step != w || track.id(uint64(from+i)) != w || track.form == shifts && track.shiftID(uint64(from+i)) != w {
+					if id+ID(i)*step != w || track.id(uint64(from+i)) != w || track.form == shifts &&
+						track.shiftID(uint64(from+i)) != w {
 						t.Fatalf("%s: position %d is %d, want %d", name, from+i, id+ID(i)*step, w)
 					}
 				}
@@ -122,7 +128,8 @@ func TestPositionsAreTheIDsOfAGrantInOrder(t *testing.T) {
 					row = c.row
 				}
 				if (uint64(from)+count)%row != 0 {
-					t.Fatalf("%s: the piece from %d has %d positions and ends inside of a row of %d", name, from, count, row)
+					t.Fatalf("%s: the piece from %d has %d positions and ends inside of a row of %d", name, from,
+						count, row)
 				}
 				if _, _, n := track.piece(uint64(from), 1); n != 1 {
 					t.Errorf("%s: %d positions where one was asked for", name, n)
@@ -132,7 +139,8 @@ func TestPositionsAreTheIDsOfAGrantInOrder(t *testing.T) {
 	}
 }
 
-// What lies before the start is not used again, and positions start late enough for the present to be among them.
+// What lies before the start is not used again, and positions start late enough for the
+// present to be among them.
 func TestHoldsStartAndEndWhereTheyShould(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=4,rollback=1")
 	for _, c := range []struct {
@@ -148,8 +156,10 @@ func TestHoldsStartAndEndWhereTheyShould(t *testing.T) {
 	} {
 		h := must(newHold(s, c.grant, c.start, c.now, 0))
 		for _, track := range h.tracks {
-			if track.from != c.from || track.word.Load() != c.word || h.start != max(c.start, c.grant.From) || h.until() != c.grant.Until {
-				t.Errorf("%+v: from %d, word %d, start %d, until %d", c, track.from, track.word.Load(), h.start, h.until())
+			if track.from != c.from || track.word.Load() != c.word || h.start != max(c.start, c.grant.From) ||
+				h.until() != c.grant.Until {
+				t.Errorf("%+v: from %d, word %d, start %d, until %d", c, track.from, track.word.Load(), h.start,
+					h.until())
 			}
 		}
 	}
@@ -169,7 +179,8 @@ func TestHoldsStartAndEndWhereTheyShould(t *testing.T) {
 	}
 }
 
-// The place to ask for the next grant is two thirds of the way from now, or from the old end, to the new one.
+// The place to ask for the next grant is two thirds of the way from now, or from the old
+// end, to the new one.
 func TestRaise(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=4,rollback=1")
 	h := must(newHold(s, Grant{From: 100, Until: 130}, 100, 40, 0))
@@ -177,7 +188,8 @@ func TestRaise(t *testing.T) {
 		t.Helper()
 		for _, tr := range h.tracks {
 			if raised != want || tr.until.Load() != until || tr.end.Load() != until*16 || tr.soft.Load() != soft {
-				t.Errorf("%s: raised %t, until %d, soft %d; want %t, %d, %d", what, raised, tr.until.Load(), tr.soft.Load(), want, until, soft)
+				t.Errorf("%s: raised %t, until %d, soft %d; want %t, %d, %d", what, raised, tr.until.Load(),
+					tr.soft.Load(), want, until, soft)
 			}
 		}
 	}
@@ -190,7 +202,8 @@ func TestRaise(t *testing.T) {
 	expect("to an end that has passed", h.raise(220, 500), true, 120, 120)
 }
 
-// The first tick of which nothing was taken counts all rollback values, no position above the end, and stays what it was.
+// The first tick of which nothing was taken counts all rollback values, no position above
+// the end, and stays what it was.
 func TestSeal(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=4,rollback=1")
 	for _, c := range []struct {

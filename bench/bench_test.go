@@ -8,20 +8,24 @@ import (
 	"testing"
 )
 
-// An entry is one way to make IDs (or, for the bare limits, one thing that a way to make IDs cannot do without).
+// An entry is one way to make IDs (or, for the bare limits, one thing that a way to make
+// IDs cannot do without).
 type entry struct {
 	name string
 
-	// layout is "default" for a library as it comes, "wide" with the widest sequence that it allows while it can still
-	// tell two nodes apart. A layout with a short sequence caps the rate: what is measured then is waiting.
+	// layout is "default" for a library as it comes, "wide" with the widest sequence that
+	// it allows while it can still tell two nodes apart. A layout with a short sequence
+	// caps the rate: what is measured then is waiting.
 	layout string
 
-	// perOp is the number of IDs in one operation of the benchmark, 1 if zero. Where the rate is capped it is the number
-	// of IDs after which the library waits: only whole periods, wait included, make a true average.
+	// perOp is the number of IDs in one operation of the benchmark, 1 if zero. Where the
+	// rate is capped it is the number of IDs after which the library waits: only whole
+	// periods, wait included, make a true average.
 	perOp int
 
-	// start makes a generator. What it returns is called once in each goroutine and makes its worker, and a worker makes
-	// n IDs in a loop of its own: a call through a function value for each ID would cost as much as the fastest of them.
+	// start makes a generator. What it returns is called once in each goroutine and makes
+	// its worker, and a worker makes n IDs in a loop of its own: a call through a
+	// function value for each ID would cost as much as the fastest of them.
 	start func(b *testing.B) (worker func() work)
 }
 

@@ -10,8 +10,8 @@ import (
 // batch is how many IDs a call of Fill makes here.
 const batch = 1024
 
-// The bare limits: nothing that needs one of them can be faster than it. With two goroutines they work on one word, as
-// two callers of one generator do.
+// The bare limits: nothing that needs one of them can be faster than it. With two
+// goroutines they work on one word, as two callers of one generator do.
 var limits = []entry{
 	{name: "add", layout: "wide", start: func(*testing.B) func() work {
 		var word padded
@@ -126,8 +126,8 @@ func storeLoop(dst []uint64, first uint64) {
 	}
 }
 
-// storeUnrolled is the fastest of the forms tried: the next four hang on one addition, and the processor has the rest of
-// them in flight at the same time.
+// storeUnrolled is the fastest of the forms tried: the next four hang on one addition,
+// and the processor has the rest of them in flight at the same time.
 //
 //go:noinline
 func storeUnrolled(dst []uint64, first uint64) {

@@ -23,10 +23,11 @@ import (
 
 // How many IDs each makes before it waits, by its default settings.
 const (
-	bwmarrinBurst  = 1 << 12                 // in a millisecond
-	sonyflakeBurst = 1 << 8                  // in 10 ms
-	yitterBurst    = (1<<6 - 5) * (2000 + 1) // 59 in a millisecond, and it runs 2000 ms ahead before it waits for all of them
-	randflakeBurst = 1 << 17                 // in a second
+	bwmarrinBurst  = 1 << 12 // in a millisecond
+	sonyflakeBurst = 1 << 8  // in 10 ms
+	// 59 in a millisecond, and it runs 2000 ms ahead before it waits for all of them
+	yitterBurst    = (1<<6 - 5) * (2000 + 1)
+	randflakeBurst = 1 << 17 // in a second
 )
 
 var others = []entry{
@@ -61,8 +62,9 @@ var others = []entry{
 	{name: "yitter", layout: "default", perOp: yitterBurst, start: startYitter(6, 6)},
 	{name: "yitter", layout: "wide", start: startYitter(1, 21)},
 	{name: "randflake", layout: "default", perOp: randflakeBurst, start: startRandflake(false)},
-	// Its widths are constants. What can be set is the time source: with one that goes on by a second whenever the
-	// sequence has run out, it never waits, and what is left is the work that it does for an ID.
+	// Its widths are constants. What can be set is the time source: with one that goes on
+	// by a second whenever the sequence has run out, it never waits, and what is left is
+	// the work that it does for an ID.
 	{name: "randflake", layout: "wide", start: startRandflake(true)},
 	{name: "idutil", layout: "wide", start: func(*testing.B) func() work {
 		g := idutil.NewGenerator(1, time.Now())
@@ -170,7 +172,8 @@ func startBwmarrin(nodeBits, stepBits uint8) func(*testing.B) func() work {
 	}
 }
 
-// newBwmarrin sets the package variables that are this library's configuration, for as long as it takes.
+// newBwmarrin sets the package variables that are this library's configuration, for as
+// long as it takes.
 func newBwmarrin(nodeBits, stepBits uint8) (*bwmarrin.Node, error) {
 	defer func(n, s uint8) { bwmarrin.NodeBits, bwmarrin.StepBits = n, s }(bwmarrin.NodeBits, bwmarrin.StepBits)
 	bwmarrin.NodeBits, bwmarrin.StepBits = nodeBits, stepBits
@@ -232,7 +235,8 @@ func startYitter(workerBits, seqBits byte) func(*testing.B) func() work {
 }
 
 func newRandflake() (*randflake.Generator, error) {
-	return randflake.NewGenerator(1, randflake.RANDFLAKE_EPOCH_OFFSET, randflake.RANDFLAKE_MAX_TIMESTAMP, make([]byte, 16))
+	return randflake.NewGenerator(1, randflake.RANDFLAKE_EPOCH_OFFSET, randflake.RANDFLAKE_MAX_TIMESTAMP,
+		make([]byte, 16))
 }
 
 func startRandflake(skip bool) func(*testing.B) func() work {
@@ -252,7 +256,8 @@ func startRandflake(skip bool) func(*testing.B) func() work {
 				var x int64
 				for range n {
 					id, err := g.Generate()
-					for errors.Is(err, randflake.ErrResourceExhausted) || errors.Is(err, randflake.ErrConsistencyViolation) {
+					for errors.Is(err, randflake.ErrResourceExhausted) || errors.Is(err,
+						randflake.ErrConsistencyViolation) {
 						wait()
 						id, err = g.Generate()
 					}

@@ -8,9 +8,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// ours are measured on a static node: where the grants come from costs nothing on the way of an ID. The default is what
-// snowfence.Default and a Config with nothing but a fence say, which waits for the next tick when the sequence has run
-// out.
+// ours are measured on a static node: where the grants come from costs nothing on the way
+// of an ID. The default is what snowfence.Default and a Config with nothing but a fence
+// say, which waits for the next tick when the sequence has run out.
 var ours = []entry{
 	{name: "exact", layout: "default", perOp: defaultBurst, start: startNext(defaultLayout, false)},
 	{name: "exact", layout: "wide", start: startNext(wideLayout, false)},
@@ -35,15 +35,17 @@ const (
 
 func defaultLayout() (snowfence.Layout, error) { return snowfence.Default(), nil }
 
-// wideLayout has enough sequence for two cores that Fill: 33 million in a millisecond. What is left for the time is four
-// years, hence the epoch.
+// wideLayout has enough sequence for two cores that Fill: 33 million in a millisecond.
+// What is left for the time is four years, hence the epoch.
 func wideLayout() (snowfence.Layout, error) {
-	return snowfence.ParseLayout(fmt.Sprintf("time=37,node=1,seq=25,epoch=%d-01-01T00:00:00Z,tick=1ms", time.Now().UTC().Year()))
+	return snowfence.ParseLayout(fmt.Sprintf("time=37,node=1,seq=25,epoch=%d-01-01T00:00:00Z,tick=1ms",
+		time.Now().UTC().Year()))
 }
 
 func randflakeLayout() (snowfence.Layout, error) { return snowfence.Randflake(), nil }
 
-// wideRandflakeLayout is wideLayout under Randflake's cipher, since Randflake itself has 131,072 IDs a second.
+// wideRandflakeLayout is wideLayout under Randflake's cipher, since Randflake itself has
+// 131,072 IDs a second.
 func wideRandflakeLayout() (snowfence.Layout, error) {
 	l, err := wideLayout()
 	l.Cipher = snowfence.SPARX

@@ -10,13 +10,15 @@ import (
 	"gosuda.org/randflake/sparx64"
 )
 
-// BenchmarkSPARX compares the cipher with that of the Randflake library. Each sample of ours stands beside one of theirs, taken right after it, so
-// that whatever else the machine does slows down both; what is reported are the medians and their ratio.
+// BenchmarkSPARX compares the cipher with that of the Randflake library. Each sample of
+// ours stands beside one of theirs, taken right after it, so that whatever else the
+// machine does slows down both; what is reported are the medians and their ratio.
 func BenchmarkSPARX(b *testing.B) {
 	key := []byte("sixteen byte key")
 	theirs := sparx64.NewSparx64(key)
 
-	// One block after another, each made of the one before, which is how long a caller of one block waits.
+	// One block after another, each made of the one before, which is how long a caller of
+	// one block waits.
 	block := make([]byte, sparx.BlockSize)
 	chain := func(n int) {
 		for range n {

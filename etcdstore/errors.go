@@ -14,8 +14,9 @@ import (
 // fewest is the least number of operations in a transaction that the store can do with.
 const fewest = opsPerWrite
 
-// fewer reports whether a server refused a transaction of so many operations for its length, so that nothing was done, and lowers the
-// length of later ones: to the next lower power of two, which those in flight at the same time do not lower further.
+// fewer reports whether a server refused a transaction of so many operations for its
+// length, so that nothing was done, and lowers the length of later ones: to the next
+// lower power of two, which those in flight at the same time do not lower further.
 func (s *Store) fewer(err error, ops int) bool {
 	switch {
 	case errors.Is(err, rpctypes.ErrTooManyOps) && ops > fewest:
@@ -53,10 +54,13 @@ func (s *Store) advice(err error) error {
 	text := ""
 	switch {
 	case errors.Is(err, rpctypes.ErrNoSpace):
-		text = "the database has reached its limit, and etcd refuses writes: compact it (etcdctl compact REVISION, which etcdctl endpoint status -w json shows), etcdctl defrag on each member, then etcdctl alarm disarm;" +
+		text = "the database has reached its limit, and etcd refuses writes: compact it (etcdctl compact " +
+			"REVISION, which etcdctl endpoint status -w json shows), etcdctl defrag on each member, then " +
+			"etcdctl alarm disarm;" +
 			" and start etcd with --auto-compaction-retention=5m, and with a larger --quota-backend-bytes if need be"
 	case errors.Is(err, rpctypes.ErrPermissionDenied):
-		text = fmt.Sprintf("the user may not read or write the keys that begin with %q: etcdctl role grant-permission ROLE readwrite --prefix=true %s", string(s.keys), s.keys)
+		text = fmt.Sprintf("the user may not read or write the keys that begin with %q: etcdctl role "+
+			"grant-permission ROLE readwrite --prefix=true %s", string(s.keys), s.keys)
 	case errors.Is(err, rpctypes.ErrUserEmpty):
 		text = "the cluster wants a user and a password: give them to the client"
 	case errors.Is(err, rpctypes.ErrAuthFailed):
@@ -66,11 +70,13 @@ func (s *Store) advice(err error) error {
 	case errors.Is(err, rpctypes.ErrRequestTooLarge):
 		text = "a record is too large for the server: raise --max-request-bytes, or shorten the label"
 	case errors.Is(err, rpctypes.ErrCorrupt):
-		text = "members of the cluster differ, and etcd refuses writes: replace the one that is wrong (etcdctl alarm list names it), then etcdctl alarm disarm"
+		text = "members of the cluster differ, and etcd refuses writes: replace the one that is wrong (etcdctl " +
+			"alarm list names it), then etcdctl alarm disarm"
 	case errors.Is(err, rpctypes.ErrNoLeader):
 		text = "the member has no leader: a majority of the cluster is away"
 	case errors.Is(err, context.DeadlineExceeded), code(err) == codes.DeadlineExceeded:
-		text = fmt.Sprintf("no answer within %v (Options.Timeout) or the time the caller gave: the members are not reached, or a majority of the cluster is away", s.timeout)
+		text = fmt.Sprintf("no answer within %v (Options.Timeout) or the time the caller gave: the members are "+
+			"not reached, or a majority of the cluster is away", s.timeout)
 	case code(err) == codes.Unavailable:
 		text = "no member answers, or they are choosing a leader"
 	}

@@ -17,7 +17,8 @@ import (
 // version is the one of the keys and values below the prefix.
 const version = "1"
 
-// seen is what answers said about who answers. A store that answers as another one makes the operation fail that learns of it, so that nothing is used that one store
+// seen is what answers said about who answers. A store that answers as another one makes
+// the operation fail that learns of it, so that nothing is used that one store
 // acknowledged and another one confirmed.
 type seen struct {
 	ready    bool
@@ -27,8 +28,9 @@ type seen struct {
 	setBack  bool  // the revision fell: the id has to be changed
 }
 
-// stamp is the id key as it is: its value, and the revisions of its creation and of its last change.
-// Who puts a copy back, changes these. A restored snapshot has them as they were.
+// stamp is the id key as it is: its value, and the revisions of its creation and of its
+// last change. Who puts a copy back, changes these. A restored snapshot has them as they
+// were.
 type stamp struct {
 	value           string
 	created, change int64
@@ -50,7 +52,8 @@ func (s *Store) same(id stamp) []clientv3.Cmp {
 	}
 }
 
-// Identity implements [lease.Store]: all namespaces have the same. It costs no round trip once the store was used, because every answer says who gave it.
+// Identity implements [lease.Store]: all namespaces have the same. It costs no round trip
+// once the store was used, because every answer says who gave it.
 func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	if _, err := s.ready(ctx); err != nil {
 		return "", err
@@ -58,10 +61,12 @@ func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := s.seen.id
-	return fmt.Sprintf("etcd:%x:%s:%d.%d", s.seen.cluster, strings.TrimPrefix(id.value, version+" "), id.created, id.change), nil
+	return fmt.Sprintf("etcd:%x:%s:%d.%d", s.seen.cluster, strings.TrimPrefix(id.value, version+" "), id.created,
+		id.change), nil
 }
 
-// ready returns what was seen so far. At the first use, and after the data was rolled back, it finds or writes the id.
+// ready returns what was seen so far. At the first use, and after the data was rolled
+// back, it finds or writes the id.
 func (s *Store) ready(ctx context.Context) (seen, error) {
 	if now := s.look(); now.ready {
 		return now, nil
@@ -87,7 +92,8 @@ func (s *Store) ready(ctx context.Context) (seen, error) {
 		found := stampOf(resp.Responses[0].GetResponseRange())
 		switch {
 		case found == stamp{}:
-			resp, err = s.kv.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(key), "=", 0)).Then(put, get).Else(get).Commit()
+			resp, err = s.kv.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(key), "=", 0)).Then(put,
+				get).Else(get).Commit()
 		case now.setBack && found == now.id: // nobody else has changed it yet
 			resp, err = s.kv.Txn(ctx).If(s.same(found)...).Then(put, get).Else(get).Commit()
 		}
@@ -101,7 +107,8 @@ func (s *Store) ready(ctx context.Context) (seen, error) {
 	}
 	id := stampOf(last)
 	if v, _, _ := strings.Cut(id.value, " "); v != version {
-		return seen{}, fmt.Errorf("etcdstore: the keys below %q have version %q, and this program knows version %q: use a newer program, or another prefix", string(s.keys), v, version)
+		return seen{}, fmt.Errorf("etcdstore: the keys below %q have version %q, and this program knows version "+
+			"%q: use a newer program, or another prefix", string(s.keys), v, version)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,8 +122,9 @@ func (s *Store) look() seen {
 	return s.seen
 }
 
-// observe compares who answered with who was asked. The answer is of no use if that is somebody else. A revision is compared with the highest one that was seen before
-// the question: answers to questions asked at the same time come in any order.
+// observe compares who answered with who was asked. The answer is of no use if that is
+// somebody else. A revision is compared with the highest one that was seen before the
+// question: answers to questions asked at the same time come in any order.
 func (s *Store) observe(before seen, h *pb.ResponseHeader, id stamp) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,12 +132,15 @@ func (s *Store) observe(before seen, h *pb.ResponseHeader, id stamp) error {
 	var err error
 	switch {
 	case h.ClusterId != before.cluster:
-		err = fmt.Errorf("etcdstore: the cluster %x answered where %x had: it was restored from a snapshot, or the endpoints are those of two clusters", h.ClusterId, before.cluster)
+		err = fmt.Errorf("etcdstore: the cluster %x answered where %x had: it was restored from a snapshot, or "+
+			"the endpoints are those of two clusters", h.ClusterId, before.cluster)
 	case h.Revision < before.revision:
-		err = fmt.Errorf("etcdstore: the cluster went back from revision %d to %d: its data was rolled back", before.revision, h.Revision)
+		err = fmt.Errorf("etcdstore: the cluster went back from revision %d to %d: its data was rolled back",
+			before.revision, h.Revision)
 		now.setBack = now.setBack || now.id == before.id
 	case id != before.id:
-		err = fmt.Errorf("etcdstore: the key %q was changed, deleted or put back: this counts as another store", s.keys.id())
+		err = fmt.Errorf("etcdstore: the key %q was changed, deleted or put back: this counts as another store",
+			s.keys.id())
 	default:
 		now.revision = max(now.revision, h.Revision)
 		return nil
@@ -146,13 +157,15 @@ type answer struct {
 	ranges   []*pb.RangeResponse
 }
 
-// read carries out reads, and again while no leader answers, which is safe for reads and what they have to wait out when members come and go.
+// read carries out reads, and again while no leader answers, which is safe for reads and
+// what they have to wait out when members come and go.
 func (s *Store) read(ctx context.Context, ops ...clientv3.Op) (answer, error) {
 	for start := time.Now(); ; {
 		before, err := s.ready(ctx)
 		if err == nil {
 			var resp *clientv3.TxnResponse
-			if resp, err = s.commit(ctx, nil, append([]clientv3.Op{clientv3.OpGet(s.keys.id())}, ops...), nil); err == nil {
+			if resp, err = s.commit(ctx, nil, append([]clientv3.Op{clientv3.OpGet(s.keys.id())}, ops...),
+				nil); err == nil {
 				return s.answer(before, resp)
 			}
 			if errors.Is(err, rpctypes.ErrTooManyOps) && s.fewer(err, 1+len(ops)) {
@@ -173,7 +186,8 @@ func (s *Store) read(ctx context.Context, ops ...clientv3.Op) (answer, error) {
 	}
 }
 
-// errFewerOps means that the server refused a transaction for its length, and that limit was lowered.
+// errFewerOps means that the server refused a transaction for its length, and that limit
+// was lowered.
 var errFewerOps = errors.New("etcdstore: the transaction has too many operations for the server")
 
 func (s *Store) answer(before seen, resp *clientv3.TxnResponse) (answer, error) {
@@ -185,7 +199,9 @@ func (s *Store) answer(before seen, resp *clientv3.TxnResponse) (answer, error) 
 }
 
 // commit runs one transaction within the time of one request, on a member that has a leader.
-func (s *Store) commit(ctx context.Context, cmps []clientv3.Cmp, then, other []clientv3.Op) (*clientv3.TxnResponse, error) {
+func (s *Store) commit(ctx context.Context, cmps []clientv3.Cmp, then, other []clientv3.Op) (*clientv3.TxnResponse,
+	error,
+) {
 	ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(ctx), s.timeout)
 	defer cancel()
 	return s.kv.Txn(ctx).If(cmps...).Then(then...).Else(other...).Commit()

@@ -17,8 +17,8 @@ import (
 //	v/namespace/until/node      for each record without a holder
 //	l/namespace/label/node      for each record with a label
 //
-// Namespaces and labels are percent-encoded. The last three are an index, written in the transaction that writes the record: there is exactly one entry of h and v
-// for a record.
+// Namespaces and labels are percent-encoded. The last three are an index, written in the
+// transaction that writes the record: there is exactly one entry of h and v for a record.
 type keyspace string
 
 func (p keyspace) id() string { return string(p) + "id" }
@@ -33,7 +33,8 @@ func (p keyspace) records(namespace string, first, last int64) (from, end string
 	return base + ordered(first), base + ordered(last) + "\x00"
 }
 
-// namespaces returns the range of the records of all namespaces whose keys come after those of one; "" means all.
+// namespaces returns the range of the records of all namespaces whose keys come after
+// those of one; "" means all.
 func (p keyspace) namespaces(after string, any bool) (from, end string) {
 	from = string(p) + "r/"
 	if !any {
@@ -67,7 +68,8 @@ func (p keyspace) due(k lease.Key, holder string, until int64) string {
 	return string(p) + kind + escape(k.Namespace) + "/" + ordered(until) + "/" + ordered(k.Node)
 }
 
-// dues returns the range of the entries of a kind with until at most max, which is not limited if it is 0.
+// dues returns the range of the entries of a kind with until at most max, which is not
+// limited if it is 0.
 func (p keyspace) dues(kind, namespace string, max int64) (from, end string) {
 	base := string(p) + kind + escape(namespace)
 	if max == 0 {
@@ -99,7 +101,8 @@ func nodeOf(key string) (int64, error) {
 	return 0, fmt.Errorf("the key %q is none of this program's: give leases a prefix of their own", key)
 }
 
-// ordered writes a number so that texts sort as the numbers do: how many digits as a letter, and hexadecimal digits.
+// ordered writes a number so that texts sort as the numbers do: how many digits as a
+// letter, and hexadecimal digits.
 func ordered(n int64) string {
 	digits := strconv.FormatUint(uint64(n), 16)
 	if n < 0 {
@@ -108,7 +111,8 @@ func ordered(n int64) string {
 	return string(rune('a'+len(digits)-1)) + digits
 }
 
-// escape percent-encodes everything but letters, digits, '-', '_' and '.'. It must never change, because stored keys are compared with it.
+// escape percent-encodes everything but letters, digits, '-', '_' and '.'. It must never
+// change, because stored keys are compared with it.
 func escape(text string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder

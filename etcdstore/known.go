@@ -6,13 +6,15 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// known remembers places of records, by key. It only saves reads: a swap compares the place with what is stored.
+// known remembers places of records, by key. It only saves reads: a swap compares the
+// place with what is stored.
 type known struct {
 	mu     sync.Mutex
 	places map[lease.Key]place
 }
 
-// mostKnown bounds the places in memory, about 150 bytes each: twice the nodes of the largest common layout.
+// mostKnown bounds the places in memory, about 150 bytes each: twice the nodes of the
+// largest common layout.
 const mostKnown = 1 << 18
 
 func (k *known) add(rs []lease.Record) {

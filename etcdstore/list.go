@@ -13,8 +13,9 @@ import (
 
 const paged = 4096 // keys or records in one answer
 
-// List implements [lease.Store]. All of one answer is as of one moment: the first read tells the revision that the others are made at. Queries by label, and those by
-// until with a limit, read an index; all others read the records of the nodes asked for.
+// List implements [lease.Store]. All of one answer is as of one moment: the first read
+// tells the revision that the others are made at. Queries by label, and those by until
+// with a limit, read an index; all others read the records of the nodes asked for.
 func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
 	if q.First > q.Last {
 		return nil, nil
@@ -73,7 +74,8 @@ func (l *listing) get(ctx context.Context, from, end string, limit int, opts ...
 	return a, err
 }
 
-// namespaces lists all namespaces one after another, jumping from the first key of one to that of the next.
+// namespaces lists all namespaces one after another, jumping from the first key of one to
+// that of the next.
 func (l *listing) namespaces(ctx context.Context) (out []lease.Record, err error) {
 	from, end := l.s.keys.namespaces("", true)
 	for {

@@ -9,11 +9,14 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// A record's value is a line of fields, separated by tabs. First come those that a swap compares or that the index has: nonce, until, holder, label. So
-// that the swap can compare them: the values that begin with a text are those between it and the next greater text of its length, and etcd compares
-// values as bytes, also with less and greater. No other field needs to be known, nor a revision.
+// A record's value is a line of fields, separated by tabs. First come those that a swap
+// compares or that the index has: nonce, until, holder, label. So that the swap can
+// compare them: the values that begin with a text are those between it and the next
+// greater text of its length, and etcd compares values as bytes, also with less and
+// greater. No other field needs to be known, nor a revision.
 //
-// Tabs, newlines and backslashes in texts are escaped. The encoding must never change, because stored values are compared with what it gives.
+// Tabs, newlines and backslashes in texts are escaped. The encoding must never change,
+// because stored values are compared with what it gives.
 
 var (
 	textEncoder = strings.NewReplacer("\\", `\\`, "\t", `\t`, "\n", `\n`)
@@ -30,13 +33,15 @@ func placeOf(r lease.Record) place { return place{r.Nonce, r.Holder, r.Label, r.
 
 // prefix returns how the record's value begins; a value never ends there.
 func (p place) prefix() string {
-	return textEncoder.Replace(p.nonce) + "\t" + strconv.FormatInt(p.until, 10) + "\t" + textEncoder.Replace(p.holder) + "\t" + textEncoder.Replace(p.label) + "\t"
+	return textEncoder.Replace(p.nonce) + "\t" + strconv.FormatInt(p.until,
+		10) + "\t" + textEncoder.Replace(p.holder) + "\t" + textEncoder.Replace(p.label) + "\t"
 }
 
 // beyond returns the least text that is greater than all that begin with p.prefix().
 func beyond(prefix string) string { return prefix[:len(prefix)-1] + "\n" } // a tab is 9, a newline 10
 
-// encode returns the value of a record, written by the call of Swap that mark tells from all others.
+// encode returns the value of a record, written by the call of Swap that mark tells from
+// all others.
 func encode(r lease.Record, mark string) string {
 	b := []byte(placeOf(r).prefix())
 	b = append(b, mark...)
@@ -51,17 +56,23 @@ func encode(r lease.Record, mark string) string {
 
 const fields = 14
 
-// remedy is what to do about a damaged record. A backup is older than the last renewal, so a restore alone is not safe.
-const remedy = "stop its programs, restore a backup, and wait the longest ttl and twice the skew before one starts (docs/operate/operations.md, Backup)"
+// remedy is what to do about a damaged record. A backup is older than the last renewal,
+// so a restore alone is not safe.
+const remedy = "stop its programs, restore a backup, and wait the longest ttl and twice the skew before one " +
+	"starts (docs/operate/operations.md, Backup)"
 
 // decode returns the record of a value, and the mark of the call that wrote it.
 func decode(k lease.Key, value []byte) (r lease.Record, mark string, err error) {
 	r.Key = k
 	part := strings.Split(string(value), "\t")
 	if len(part) != fields {
-		return r, "", fmt.Errorf("the record of node %d of namespace %q is damaged: it has %d fields, not %d: %s", k.Node, k.Namespace, len(part), fields, remedy)
+		return r, "", fmt.Errorf("the record of node %d of namespace %q is damaged: it has %d fields, not %d: %s",
+			k.Node, k.Namespace, len(part), fields, remedy)
 	}
-	ints := [...]*int64{1: &r.Until, 5: &r.Revision, 6: &r.Generation, 7: &r.From, 8: &r.PrevUntil, 9: &r.SkipFrom, 10: &r.SkipUntil, 11: &r.At}
+	ints := [...]*int64{
+		1: &r.Until, 5: &r.Revision, 6: &r.Generation, 7: &r.From, 8: &r.PrevUntil, 9: &r.SkipFrom,
+		10: &r.SkipUntil, 11: &r.At,
+	}
 	texts := [fields]*string{0: &r.Nonce, 2: &r.Holder, 3: &r.Label, 4: &mark, 12: &r.Veto, 13: &r.Data}
 	for i, text := range part {
 		if texts[i] != nil {

@@ -14,7 +14,10 @@ import (
 )
 
 func TestOrdered(t *testing.T) {
-	ns := []int64{math.MinInt64, -1 << 40, -256, -2, -1, 0, 1, 9, 15, 16, 255, 256, 1<<17 - 1, 1 << 17, 1 << 62, math.MaxInt64}
+	ns := []int64{
+		math.MinInt64, -1 << 40, -256, -2, -1, 0, 1, 9, 15, 16, 255, 256, 1<<17 - 1, 1 << 17, 1 << 62,
+		math.MaxInt64,
+	}
 	for i, n := range ns {
 		text := ordered(n)
 		if back, err := nodeOf("a/b/" + text); err != nil || back != n {
@@ -31,7 +34,8 @@ func TestOrdered(t *testing.T) {
 	}
 }
 
-// TestRecord writes records and reads them, and looks which prefixes a value has: that of its own place, and no other.
+// TestRecord writes records and reads them, and looks which prefixes a value has: that of
+// its own place, and no other.
 func TestRecord(t *testing.T) {
 	texts := []string{"", "a", "a\t", "a\\", "a\\t", "\n", "\x00", "\xff", "ä", "a\tb", strings.Repeat("long", 50)}
 	text := func() string { return texts[rand.IntN(len(texts))] }
@@ -40,8 +44,10 @@ func TestRecord(t *testing.T) {
 	var values []string
 	for range 300 {
 		r := lease.Record{
-			Key: lease.Key{Namespace: "ns", Node: 5}, Nonce: "n" + text(), Revision: number(), Generation: number(), From: number(), Until: number(), PrevUntil: number(),
-			SkipFrom: number(), SkipUntil: number(), Holder: text(), Label: text(), Veto: text(), At: number(), Data: text(),
+			Key: lease.Key{Namespace: "ns", Node: 5}, Nonce: "n" + text(), Revision: number(), Generation: number(),
+			From: number(), Until: number(), PrevUntil: number(),
+			SkipFrom: number(), SkipUntil: number(), Holder: text(), Label: text(), Veto: text(), At: number(),
+			Data: text(),
 		}
 		value := encode(r, "mark")
 		back, mark, err := decode(r.Key, []byte(value))
@@ -58,7 +64,10 @@ func TestRecord(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{"", "x", strings.Repeat("\t", fields-1), strings.Replace(values[0], "\t", "\tx", 1), values[0] + "\t"} {
+	for _, bad := range []string{
+		"", "x", strings.Repeat("\t", fields-1), strings.Replace(values[0], "\t", "\tx", 1),
+		values[0] + "\t",
+	} {
 		if r, _, err := decode(lease.Key{}, []byte(bad)); err == nil {
 			t.Errorf("%q is read as %+v", bad, r)
 		}

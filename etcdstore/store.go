@@ -1,4 +1,5 @@
-// Package etcdstore keeps leases in etcd: an implementation of [lease.Store] over the caller's client.
+// Package etcdstore keeps leases in etcd: an implementation of [lease.Store] over the
+// caller's client.
 //
 //	client, err := clientv3.New(clientv3.Config{
 //		Endpoints:            []string{"10.0.0.1:2379", "10.0.0.2:2379", "10.0.0.3:2379"},
@@ -10,39 +11,55 @@
 //
 // # What it promises
 //
-// etcd is linearizable, and acknowledges a write when a majority of its members has it on disk. So is this store: no read is serializable, and one
-// compare-and-swap is one transaction, in one round trip. IDs are unique within one cluster and prefix. It survives the loss of any minority. Without a majority
-// nothing is renewed: holders run to the end of what was granted, and go on by themselves when the majority is back.
+// etcd is linearizable, and acknowledges a write when a majority of its members has it on
+// disk. So is this store: no read is serializable, and one compare-and-swap is one
+// transaction, in one round trip. IDs are unique within one cluster and prefix. It
+// survives the loss of any minority. Without a majority nothing is renewed: holders run
+// to the end of what was granted, and go on by themselves when the majority is back.
 //
-// Choose it where an etcd is at hand that somebody looks after, and where the loss of one machine must not stop renewals. 131,072 leases were renewed in batches in 8 s, and the
-// last free node among them was found in 13 ms, on two cores shared with the server (test/etcd, BenchmarkRenew and BenchmarkLastFree).
+// Choose it where an etcd is at hand that somebody looks after, and where the loss of one
+// machine must not stop renewals. 131,072 leases were renewed in batches in 8 s, and the
+// last free node among them was found in 13 ms, on two cores shared with the server
+// (test/etcd, BenchmarkRenew and BenchmarkLastFree).
 //
 // # What it notices, and what it cannot
 //
-// The store's identity is the cluster's ID, a random one that the first use writes (the key <prefix>id), and the revisions in which that key was made and changed; all are checked with every answer. Keys that are put back
-// from a copy, that one among them, have other revisions. A cluster that was restored from a snapshot under
-// another --initial-cluster-token, or a prefix that was deleted, is another store: grants then start above everything that can have been granted before. etcd numbers its changes
-// (the revision), and this number never falls; when a store sees it fall, the data was rolled back, and it changes the identity for everybody.
+// The store's identity is the cluster's ID, a random one that the first use writes (the
+// key <prefix>id), and the revisions in which that key was made and changed; all are
+// checked with every answer. Keys that are put back from a copy, that one among them,
+// have other revisions. A cluster that was restored from a snapshot under another
+// --initial-cluster-token, or a prefix that was deleted, is another store: grants then
+// start above everything that can have been granted before. etcd numbers its changes (the
+// revision), and this number never falls; when a store sees it fall, the data was rolled
+// back, and it changes the identity for everybody.
 //
-// It cannot see that data was rolled back while no process looked, if the cluster keeps its ID: a copied data folder, or a snapshot restored with the same token and the same
-// peer URLs. Nor does it see keys that are put back without <prefix>id. Whoever does either deletes the key <prefix>id afterwards (etcdctl del snowfence/id), before programs start, and all is well. etcd has no clock
-// that clients can read, so that skewed clocks of holders are not noticed here (Now is the zero time).
+// It cannot see that data was rolled back while no process looked, if the cluster keeps
+// its ID: a copied data folder, or a snapshot restored with the same token and the same
+// peer URLs. Nor does it see keys that are put back without <prefix>id. Whoever does
+// either deletes the key <prefix>id afterwards (etcdctl del snowfence/id), before
+// programs start, and all is well. etcd has no clock that clients can read, so that
+// skewed clocks of holders are not noticed here (Now is the zero time).
 //
 // # What it needs
 //
-// etcd 3.4 or later. With authentication, a role that may read and write the keys of the prefix, and nothing else:
+// etcd 3.4 or later. With authentication, a role that may read and write the keys of the
+// prefix, and nothing else:
 //
 //	etcdctl role add snowfence
 //	etcdctl role grant-permission snowfence readwrite --prefix=true snowfence/
 //
-// etcd keeps every change until it is compacted, which is the server's business: start it with --auto-compaction-retention=5m, or with many leases 1m. A renewal
-// takes about 400 bytes until then. 131,072 leases renewed every 20 s write 2.5 MB/s, which is 750 MB in 5 minutes, and etcd's default limit is 2 GiB
-// (--quota-backend-bytes). When the limit is reached nothing is renewed, and the error says what to do.
+// etcd keeps every change until it is compacted, which is the server's business: start it
+// with --auto-compaction-retention=5m, or with many leases 1m. A renewal takes about 400
+// bytes until then. 131,072 leases renewed every 20 s write 2.5 MB/s, which is 750 MB in
+// 5 minutes, and etcd's default limit is 2 GiB (--quota-backend-bytes). When the limit is
+// reached nothing is renewed, and the error says what to do.
 //
-// A client reconnects to a member that was away with delays of up to two minutes, unless its DialOptions say otherwise (grpc.WithConnectParams), and it logs each failed attempt
+// A client reconnects to a member that was away with delays of up to two minutes, unless
+// its DialOptions say otherwise (grpc.WithConnectParams), and it logs each failed attempt
 // (Config.Logger). Both matter more to leases than to most.
 //
-// Keys are not to be changed by hand, except that all keys of the prefix may be deleted together, and <prefix>id alone.
+// Keys are not to be changed by hand, except that all keys of the prefix may be deleted
+// together, and <prefix>id alone.
 package etcdstore
 
 import (
@@ -61,15 +78,18 @@ import (
 
 // Options says where and how leases are kept. Nil and the zero value are good for most.
 type Options struct {
-	// Prefix begins all keys. A slash is added where it does not end with one; "" means "snowfence/".
+	// Prefix begins all keys. A slash is added where it does not end with one; "" means
+	// "snowfence/".
 	Prefix string
 
-	// Timeout bounds one request, so that a member that hangs does not take all the time there is until a lease ends: the next request goes to
-	// another one. 0 means 3 s. It should be well below a third of the ttl of the leases.
+	// Timeout bounds one request, so that a member that hangs does not take all the time
+	// there is until a lease ends: the next request goes to another one. 0 means 3 s. It
+	// should be well below a third of the ttl of the leases.
 	Timeout time.Duration
 }
 
-// Store keeps leases under a prefix of an etcd cluster. It is safe for concurrent use, and any number of processes may use the same prefix.
+// Store keeps leases under a prefix of an etcd cluster. It is safe for concurrent use,
+// and any number of processes may use the same prefix.
 type Store struct {
 	lease.Basic
 
@@ -85,7 +105,8 @@ type Store struct {
 	seen      seen
 }
 
-// New returns a store over a client, which stays the caller's to close, after all leases. It does no I/O: what is wrong with the cluster shows at the first use.
+// New returns a store over a client, which stays the caller's to close, after all leases.
+// It does no I/O: what is wrong with the cluster shows at the first use.
 func New(c *clientv3.Client, o *Options) (*Store, error) {
 	var opts Options
 	if o != nil {
@@ -111,7 +132,8 @@ func New(c *clientv3.Client, o *Options) (*Store, error) {
 	return s, nil
 }
 
-// maxOps is how many operations etcd allows in a transaction by default (--max-txn-ops). Servers that allow fewer are noticed by their refusal.
+// maxOps is how many operations etcd allows in a transaction by default (--max-txn-ops).
+// Servers that allow fewer are noticed by their refusal.
 const maxOps = 128
 
 // Get implements [lease.Store].
@@ -124,7 +146,8 @@ func (s *Store) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, erro
 	return rs, nil
 }
 
-// fetch reads records as they were at a revision of the cluster; 0 means now. A long list is read in several transactions.
+// fetch reads records as they were at a revision of the cluster; 0 means now. A long list
+// is read in several transactions.
 func (s *Store) fetch(ctx context.Context, keys []lease.Key, revision int64) ([]lease.Record, error) {
 	out := make([]lease.Record, 0, len(keys))
 	for len(keys) > len(out) {

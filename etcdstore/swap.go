@@ -14,14 +14,19 @@ import (
 )
 
 const (
-	opsPerWrite = 5         // the longest list of operations or comparisons of one write: its record, and two entries of the index twice
+	// the longest list of operations or comparisons of one write: its record, and two
+	// entries of the index twice
+	opsPerWrite = 5
 	mostBytes   = 512 << 10 // of a transaction; etcd refuses 1.5 MiB by default
-	inFlight    = 4         // transactions of one batch at a time, so that the members' disks are not waited for one by one
+	// transactions of one batch at a time, so that the members' disks are not waited for one by one
+	inFlight = 4
 )
 
-// Swap implements [lease.Store]. A batch is split into transactions of about 120 writes. In each of them every write is a transaction of its own, so that one that is
-// lost does not undo the others. No write is ever sent again by this package or by etcd's client, except those that the server refused for the length of the transaction.
-// Should something in between repeat one (a proxy), then it is recognized.
+// Swap implements [lease.Store]. A batch is split into transactions of about 120 writes.
+// In each of them every write is a transaction of its own, so that one that is lost does
+// not undo the others. No write is ever sent again by this package or by etcd's client,
+// except those that the server refused for the length of the transaction. Should
+// something in between repeat one (a proxy), then it is recognized.
 func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
 	errs := make([]error, len(writes))
 	b := &batch{s: s, writes: writes, errs: errs, mark: rand.Text()[:10], slots: make(chan struct{}, inFlight)}
@@ -32,7 +37,8 @@ func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
 	todo := b.all()
 	for attempt := 0; len(todo) > 0; attempt++ {
 		if attempt == 3 {
-			b.fail(todo, errors.New("etcdstore: the record changes under the same nonce again and again: nonces must be new with each write"))
+			b.fail(todo, errors.New("etcdstore: the record changes under the same nonce again and again: nonces "+
+				"must be new with each write"))
 			break
 		}
 		todo = b.run(ctx, b.locate(ctx, todo))
@@ -69,7 +75,8 @@ func (b *batch) fail(todo []int, err error) {
 	}
 }
 
-// locate finds out where the old records are in the index. Those that the lease has were read or written here before, so that it reads none as a rule.
+// locate finds out where the old records are in the index. Those that the lease has were
+// read or written here before, so that it reads none as a rule.
 func (b *batch) locate(ctx context.Context, todo []int) []item {
 	var items []item
 	var unknown []int
@@ -103,7 +110,8 @@ func (b *batch) locate(ctx context.Context, todo []int) []item {
 	return items
 }
 
-// run carries writes out in transactions, and returns those whose old records were elsewhere in the index.
+// run carries writes out in transactions, and returns those whose old records were
+// elsewhere in the index.
 func (b *batch) run(ctx context.Context, items []item) (again []int) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -130,7 +138,8 @@ func (b *batch) length(items []item) int {
 	bytes := 0
 	for n, it := range items {
 		r := b.writes[it.i].New
-		bytes += len(r.Data) + len(r.Veto) + 8*(len(b.s.keys)+len(r.Namespace)+len(r.Nonce)+len(r.Holder)+len(r.Label)) + 500
+		bytes += len(r.Data) + len(r.Veto) + 8*(len(b.s.keys)+len(r.Namespace)+len(r.Nonce)+len(r.Holder)+
+			len(r.Label)) + 500
 		if n > 0 && (n == most || bytes > mostBytes) {
 			return n
 		}
@@ -138,7 +147,8 @@ func (b *batch) length(items []item) int {
 	return len(items)
 }
 
-// transact carries writes out in one transaction, or in shorter ones if the server allows only those.
+// transact carries writes out in one transaction, or in shorter ones if the server allows
+// only those.
 func (b *batch) transact(ctx context.Context, items []item) (again []int) {
 	s := b.s
 	before, err := s.ready(ctx)
@@ -241,7 +251,8 @@ func (b *batch) results(before seen, items []item, resp *clientv3.TxnResponse) (
 	return again
 }
 
-// met judges the record that a write met in place of the old one. moved means that it is the old one, with another place than was known.
+// met judges the record that a write met in place of the old one. moved means that it is
+// the old one, with another place than was known.
 func (b *batch) met(it item, found *pb.RangeResponse) (moved bool, err error) {
 	w := b.writes[it.i]
 	if len(found.Kvs) == 0 {

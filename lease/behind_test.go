@@ -29,7 +29,8 @@ func (a *altered) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, er
 	return rs, err
 }
 
-// A lease that saw the store go back, and cannot prove it to the server, goes on when all that it made lies in the past.
+// A lease that saw the store go back, and cannot prove it to the server, goes on when all
+// that it made lies in the past.
 func TestSetBackWithoutProof(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		raw, s := lease.NewMemory(), thousand(t)
@@ -40,7 +41,8 @@ func TestSetBackWithoutProof(t *testing.T) {
 		unsigned := func(r *lease.Record) { r.Data = "" }
 		st.how.Store(&unsigned)
 		node := int64(3)
-		if err := open(t, st, s, lease.Options{Node: &node}).Close(); err != nil { // the record that the store goes back to
+		// the record that the store goes back to
+		if err := open(t, st, s, lease.Options{Node: &node}).Close(); err != nil {
 			t.Fatal(err)
 		}
 		restore := setBack(t, raw)

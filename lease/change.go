@@ -12,40 +12,50 @@ import (
 
 // NamespaceChange says what becomes of a namespace. What is nil or zero stays as it is.
 type NamespaceChange struct {
-	// Scheme is that of its IDs from now on. The nodes that can be leased stay the same where the new layout has them.
+	// Scheme is that of its IDs from now on. The nodes that can be leased stay the same
+	// where the new layout has them.
 	Scheme *snowfence.Scheme
 
 	// Nodes are those that can be leased from now on.
 	Nodes snowfence.NodeRange
 
-	// Widen says that Nodes has numbers that could not be leased, and that no process uses these of its own accord any more. Without it such a change is refused.
+	// Widen says that Nodes has numbers that could not be leased, and that no process
+	// uses these of its own accord any more. Without it such a change is refused.
 	Widen bool
 
-	// Unused is a time later than the timestamp of every ID that was made outside of leases, with numbers given by hand; zero means now. It may lie an
-	// hour after now at most. What begins with the change begins after it.
+	// Unused is a time later than the timestamp of every ID that was made outside of
+	// leases, with numbers given by hand; zero means now. It may lie an hour after now at
+	// most. What begins with the change begins after it.
 	Unused time.Time
 
-	// Force skips the proof: for namespaces of which no ID was kept. What they made is remembered all the same.
+	// Force skips the proof: for namespaces of which no ID was kept. What they made is
+	// remembered all the same.
 	Force bool
 
 	grow bool // takes no nodes away
 }
 
-// ChangeNamespace gives a namespace another layout, or other nodes that can be leased. What is so already is not changed, and nobody is disturbed.
+// ChangeNamespace gives a namespace another layout, or other nodes that can be leased.
+// What is so already is not changed, and nobody is disturbed.
 //
-// With another layout all holders lose their grants, and programs of the old scheme end; those of the new one start above everything that can have been
-// granted. It is proven first that no ID of the new layout can equal one of any layout that the namespace has had (snowfence.Change). Otherwise the error matches
-// [ErrRefused] and says which ID, and the namespace stays as it was. Stop programs that have a number of the old layout by hand before, because no store tells them,
-// and start those of the new one after the time of Namespace.Floor.
-// If ctx ends or the store fails half-way, nothing is granted until ChangeNamespace is called again: each step can be repeated.
+// With another layout all holders lose their grants, and programs of the old scheme end;
+// those of the new one start above everything that can have been granted. It is proven
+// first that no ID of the new layout can equal one of any layout that the namespace has
+// had (snowfence.Change). Otherwise the error matches [ErrRefused] and says which ID, and
+// the namespace stays as it was. Stop programs that have a number of the old layout by
+// hand before, because no store tells them, and start those of the new one after the time
+// of Namespace.Floor. If ctx ends or the store fails half-way, nothing is granted until
+// ChangeNamespace is called again: each step can be repeated.
 //
-// With fewer nodes, all holders lose their grants and get new ones of those that are left. With more of them, leases go on; see [WidenNamespace].
+// With fewer nodes, all holders lose their grants and get new ones of those that are
+// left. With more of them, leases go on; see [WidenNamespace].
 func ChangeNamespace(ctx context.Context, st Store, name string, c NamespaceChange) (Namespace, error) {
 	switch {
 	case st == nil:
 		return Namespace{}, errors.New("lease: the Store is nil")
 	case c.Scheme == nil && c.Nodes == snowfence.NodeRange{}:
-		return Namespace{}, invalidf("lease: namespace %q: the change names neither a layout nor nodes: name what is to change", name)
+		return Namespace{}, invalidf("lease: namespace %q: the change names neither a layout nor nodes: name "+
+			"what is to change", name)
 	}
 	if err := CheckName(name); err != nil {
 		return Namespace{}, err
@@ -86,7 +96,8 @@ func (c NamespaceChange) keepsLayout(ns Namespace) bool {
 	return c.Scheme == nil || c.Scheme.Fingerprint() == ns.Fingerprint
 }
 
-// relayout carries out a change of layout. A renewal that came before freeze is in the floors that next reads.
+// relayout carries out a change of layout. A renewal that came before freeze is in the
+// floors that next reads.
 func (c NamespaceChange) relayout(ctx context.Context, st Store, name string, now time.Time) (Namespace, error) {
 	ns, err := freeze(ctx, st, name)
 	if err != nil {
@@ -129,10 +140,12 @@ func (c NamespaceChange) next(ctx context.Context, st Store, ns Namespace, now t
 	}
 	layout := c.Scheme.Layout()
 	refuse := func(err error) (Namespace, error) {
-		return Namespace{}, marked{fmt.Errorf("lease: namespace %q keeps its layout %s: the change to %s is refused: %w", ns.Name, old, layout, err), ErrRefused}
+		return Namespace{}, marked{fmt.Errorf("lease: namespace %q keeps its layout %s: the change to %s is "+
+			"refused: %w", ns.Name, old, layout, err), ErrRefused}
 	}
 	if old.Equal(layout) && !c.Force {
-		return refuse(errors.New("it has this layout with another key, and an ID under one key can equal one under another: use another namespace"))
+		return refuse(errors.New("it has this layout with another key, and an ID under one key can equal one " +
+			"under another: use another namespace"))
 	}
 	next := ns
 	if next.First, next.Last, err = c.nodes(ns, old, layout); err != nil {
@@ -176,8 +189,9 @@ func (c NamespaceChange) next(ctx context.Context, st Store, ns Namespace, now t
 	return next, nil
 }
 
-// DeleteNamespace ends a namespace: all holders lose their grants. A tombstone with the floor of its ticks stays, so that a namespace of
-// the same name starts above all that was granted.
+// DeleteNamespace ends a namespace: all holders lose their grants. A tombstone with the
+// floor of its ticks stays, so that a namespace of the same name starts above all that
+// was granted.
 func DeleteNamespace(ctx context.Context, st Store, namespace string) (Namespace, error) {
 	ns, err := freeze(ctx, st, namespace)
 	if err != nil {
@@ -191,8 +205,9 @@ func DeleteNamespace(ctx context.Context, st Store, namespace string) (Namespace
 	return ns.write(ctx, st)
 }
 
-// freeze writes first that nothing is granted any more. A renewal that came before is in the floors that are read afterwards; one that comes later
-// sees the new generation before it is used.
+// freeze writes first that nothing is granted any more. A renewal that came before is in
+// the floors that are read afterwards; one that comes later sees the new generation
+// before it is used.
 func freeze(ctx context.Context, st Store, namespace string) (Namespace, error) {
 	for {
 		ns, err := readNamespace(ctx, st, namespace)

@@ -41,17 +41,21 @@ func TestChangeOfNothing(t *testing.T) {
 		t.Errorf("of nothing: %v", err)
 	}
 	g.st.swaps = 0
-	if _, err := ChangeNamespace(t.Context(), g.st, "n", NamespaceChange{Nodes: snowfence.NodeRange{Until: 256}}); err != nil || g.st.swaps != 0 {
+	if _, err := ChangeNamespace(t.Context(), g.st, "n",
+		NamespaceChange{Nodes: snowfence.NodeRange{Until: 256}}); err != nil || g.st.swaps != 0 {
 		t.Errorf("what is so already is written %d times: %v", g.st.swaps, err)
 	}
-	if ns, err := g.apply(NamespaceChange{Nodes: snowfence.NodeRange{From: 1, Until: 256}}); err != nil || ns.First != 1 || g.namespace().First != 1 {
+	if ns, err := g.apply(NamespaceChange{Nodes: snowfence.NodeRange{From: 1, Until: 256}}); err != nil ||
+		ns.First != 1 || g.namespace().First != 1 {
 		t.Errorf("another first node: %+v, %v", ns, err)
 	}
-	if ns, err := g.apply(NamespaceChange{Nodes: snowfence.NodeRange{From: 1, Until: 255}}); err != nil || ns.Last != 254 || g.namespace().Last != 254 {
+	if ns, err := g.apply(NamespaceChange{Nodes: snowfence.NodeRange{From: 1, Until: 255}}); err != nil ||
+		ns.Last != 254 || g.namespace().Last != 254 {
 		t.Errorf("another last node: %+v, %v", ns, err)
 	}
 	before := g.namespace()
-	if ns, err := g.apply(NamespaceChange{Nodes: snowfence.NodeRange{Until: 257}}); !errors.Is(err, ErrInvalid) || ns.Layout != "" || g.namespace().record != before.record {
+	if ns, err := g.apply(NamespaceChange{Nodes: snowfence.NodeRange{Until: 257}}); !errors.Is(err, ErrInvalid) ||
+		ns.Layout != "" || g.namespace().record != before.record {
 		t.Errorf("nodes that are not there: %+v, %v", ns, err)
 	}
 }
@@ -161,7 +165,8 @@ func TestChangeThatIsRefusedHalfWay(t *testing.T) {
 		c.hurt(g)
 		ns, err := c.change.relayout(t.Context(), g.st, "n", g.now)
 		now := g.namespace()
-		if !errors.Is(err, c.want) || now.State != c.state || now.Layout != before.Layout || now.Generation <= before.Generation {
+		if !errors.Is(err, c.want) || now.State != c.state || now.Layout != before.Layout ||
+			now.Generation <= before.Generation {
 			t.Errorf("%s: %+v, and stored is %+v: %v", name, ns, now, err)
 		}
 	}
@@ -170,7 +175,8 @@ func TestChangeThatIsRefusedHalfWay(t *testing.T) {
 // A new layout starts at or after the end of all that was granted and made by hand, in its own
 // ticks, and what is remembered of the old one ends there.
 func TestStartOfAChangedLayout(t *testing.T) {
-	const old, same = "time=41,node=4,seq=12,epoch=2025-01-01,tick=1ms", "time=42,node=4,seq=12,epoch=2025-01-01,tick=1ms"
+	const old, same = "time=41,node=4,seq=12,epoch=2025-01-01,tick=1ms",
+		"time=42,node=4,seq=12,epoch=2025-01-01,tick=1ms"
 	for name, c := range map[string]struct {
 		to          string
 		until       int64 // of a grant, from a second before now on
@@ -198,7 +204,10 @@ func TestStartOfAChangedLayout(t *testing.T) {
 		if c.hurt != nil {
 			c.hurt(g, &ns)
 		}
-		r := Record{Key: Key{"n", 3}, Nonce: "x", Generation: ns.Generation, From: g.tick(0) - 1000, Until: g.tick(0) + c.until}
+		r := Record{
+			Key: Key{"n", 3}, Nonce: "x", Generation: ns.Generation, From: g.tick(0) - 1000,
+			Until: g.tick(0) + c.until,
+		}
 		g.must(g.st.Memory.Swap(t.Context(), []Write{{New: r}})[0])
 		to := g.scheme(c.to)
 		next, err := NamespaceChange{Scheme: to, Force: c.force || c.refused}.next(t.Context(), g.st, ns, g.now)
@@ -209,7 +218,8 @@ func TestStartOfAChangedLayout(t *testing.T) {
 			continue
 		}
 		past := next.Past[len(next.Past)-1]
-		if past.Floor != g.tick(0)+c.floor || to.Layout().TimeOf(next.Start).Sub(g.now) != time.Duration(c.from)*time.Millisecond ||
+		if past.Floor != g.tick(0)+c.floor ||
+			to.Layout().TimeOf(next.Start).Sub(g.now) != time.Duration(c.from)*time.Millisecond ||
 			next.Floor != next.Start || next.Since != ns.Generation+1 {
 			t.Errorf("%s: the old one ends %d ms from now, and the new one starts %v from now: %+v",
 				name, past.Floor-g.tick(0), to.Layout().TimeOf(next.Start).Sub(g.now), next)
@@ -233,7 +243,10 @@ func TestLayoutThatBeginsLater(t *testing.T) {
 func TestChangeThatIsNotPossible(t *testing.T) {
 	long := make([]PastLayout, maxPast+1)
 	for i := range long {
-		long[i] = PastLayout{Layout: "time=41,node=4,seq=12,epoch=2025-01-01,tick=1ms", Start: int64(3 * i), Floor: int64(3*i + 1)}
+		long[i] = PastLayout{
+			Layout: "time=41,node=4,seq=12,epoch=2025-01-01,tick=1ms", Start: int64(3 * i),
+			Floor: int64(3*i + 1),
+		}
 	}
 	for name, c := range map[string]struct {
 		change NamespaceChange
@@ -265,7 +278,8 @@ func TestChangeOfTheKeyAlone(t *testing.T) {
 	g := empty(t, "randflake", snowfence.GenerateSecret())
 	s, err := snowfence.NewScheme(l, key)
 	g.must(err)
-	if _, err := g.apply(NamespaceChange{Scheme: s}); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "another key") {
+	if _, err := g.apply(NamespaceChange{Scheme: s}); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(),
+		"another key") {
 		t.Error(err)
 	}
 	if ns, err := g.apply(NamespaceChange{Scheme: s, Force: true}); err != nil || ns.Fingerprint != s.Fingerprint() {
@@ -282,7 +296,8 @@ func TestDeletedNamespaceStaysDeleted(t *testing.T) {
 		t.Errorf("%+v became %+v, %v", before, ns, err)
 	}
 	stored := g.record(NamespaceNode)
-	if _, err := DeleteNamespace(t.Context(), g.st, "n"); !errors.Is(err, ErrNoNamespace) || g.record(NamespaceNode) != stored {
+	if _, err := DeleteNamespace(t.Context(), g.st, "n"); !errors.Is(err, ErrNoNamespace) ||
+		g.record(NamespaceNode) != stored {
 		t.Errorf("deleted again: %v", err)
 	}
 }

@@ -36,7 +36,8 @@ func made(t *testing.T, st lease.Store, spec string, seen map[snowfence.ID]bool,
 	r.stop()
 }
 
-// A layout, one that is disjoint from it, and a near-copy of the first that is thirty seconds younger: each step is safe by itself, and together they made 156,464 IDs twice.
+// A layout, one that is disjoint from it, and a near-copy of the first that is thirty
+// seconds younger: each step is safe by itself, and together they made 156,464 IDs twice.
 func TestTwoProvenChangesRepeatedTheLayoutBeforeTheLast(t *testing.T) {
 	const (
 		a = "time=41,node=4,seq=5,epoch=1999-01-01T00:00:00Z,tick=1ms,last=15"
@@ -58,13 +59,16 @@ func TestTwoProvenChangesRepeatedTheLayoutBeforeTheLast(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = change(t, st, c)
-		if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "can be made by both") || !strings.Contains(err.Error(), a) {
+		if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "can be made by both") ||
+			!strings.Contains(err.Error(), a) {
 			t.Fatalf("the near-copy of the layout before the last: %v", err)
 		}
-		if after, err := lease.ShowNamespace(t.Context(), st, "default"); err != nil || after.Generation != before.Generation || after.State != lease.Active {
+		if after, err := lease.ShowNamespace(t.Context(), st, "default"); err != nil ||
+			after.Generation != before.Generation || after.State != lease.Active {
 			t.Errorf("a refused change disturbed the namespace: %+v, %v", after, err)
 		}
-		// The first layout itself goes on above all that it made, and what it is not safe to copy is told by the record.
+		// The first layout itself goes on above all that it made, and what it is not safe
+		// to copy is told by the record.
 		ns, err := change(t, st, a)
 		if err != nil || len(ns.Past) != 2 || ns.Past[0].Layout != a || ns.Past[0].Floor != ns.Past[1].Start {
 			t.Fatalf("back to the first layout: %+v, %v", ns, err)
@@ -99,13 +103,15 @@ func TestTwoProvenChangesRepeatedTheLayoutBeforeTheLast(t *testing.T) {
 	})
 }
 
-// A layout that came back goes on where its own ticks ended: what it had before and has now are two entries, since another one was used in between. Layouts of which no
-// tick was granted leave none.
+// A layout that came back goes on where its own ticks ended: what it had before and has
+// now are two entries, since another one was used in between. Layouts of which no tick
+// was granted leave none.
 func TestPastKeepsWhatWasMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, seen := lease.NewMemory(), map[snowfence.ID]bool{}
 		spec := func(i int) string {
-			return "time=41,node=10,seq=12,epoch=" + time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, -i).Format(time.RFC3339) + ",tick=1ms"
+			return "time=41,node=10,seq=12,epoch=" + time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0,
+				-i).Format(time.RFC3339) + ",tick=1ms"
 		}
 		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, spec(0)), nil); err != nil {
 			t.Fatal(err)
@@ -138,7 +144,8 @@ func TestPastOfLongLayoutsFitsIntoARecord(t *testing.T) {
 			for n := range 20 {
 				s += fmt.Sprintf(",part-%c%s=1", 'a'+n, strings.Repeat("x", 25))
 			}
-			return s + ",seq=2,epoch=" + time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, -i).Format(time.RFC3339) + ",tick=1ms"
+			return s + ",seq=2,epoch=" + time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0,
+				-i).Format(time.RFC3339) + ",tick=1ms"
 		}
 		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, spec(0)), nil); err != nil {
 			t.Fatal(err)
@@ -159,7 +166,8 @@ func TestPastOfLongLayoutsFitsIntoARecord(t *testing.T) {
 	})
 }
 
-// data replaces text in the record of the namespace default, as another version of this library would have written it.
+// data replaces text in the record of the namespace default, as another version of this
+// library would have written it.
 func data(t *testing.T, st lease.Store, old, now string) {
 	t.Helper()
 	rs, err := st.Get(t.Context(), []lease.Key{{Namespace: "default", Node: lease.NamespaceNode}})
@@ -176,10 +184,12 @@ func data(t *testing.T, st lease.Store, old, now string) {
 	}
 }
 
-// Records of before have no past. In a namespace that was never changed there is none; otherwise nothing can be proven of layouts that nobody knows.
+// Records of before have no past. In a namespace that was never changed there is none;
+// otherwise nothing can be proven of layouts that nobody knows.
 func TestRecordOfAnEarlierVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const a, b, c = "time=41,node=10,seq=12,epoch=1999-01-01", "time=42,node=10,seq=12,epoch=1999-01-01", "time=42,node=11,seq=11,epoch=1998-01-01"
+		const a, b, c = "time=41,node=10,seq=12,epoch=1999-01-01", "time=42,node=10,seq=12,epoch=1999-01-01",
+			"time=42,node=11,seq=11,epoch=1998-01-01"
 		st, seen := lease.NewMemory(), map[snowfence.ID]bool{}
 		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a), nil); err != nil {
 			t.Fatal(err)
@@ -193,14 +203,19 @@ func TestRecordOfAnEarlierVersion(t *testing.T) {
 		made(t, st, b, seen, 5)
 		before, _, _ := strings.Cut(string(must(t, st)), `,"past":`)
 		data(t, st, string(must(t, st)), before+"}")
-		if _, err := change(t, st, c); !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "earlier version") {
+		if _, err := change(t, st, c); !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(),
+			"earlier version") {
 			t.Errorf("the layouts before are not known: %v", err)
 		}
-		if _, err := lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Nodes: snowfence.NodeRange{Until: 512}}); err != nil {
+		if _, err := lease.ChangeNamespace(t.Context(), st, "default",
+			lease.NamespaceChange{Nodes: snowfence.NodeRange{Until: 512}}); err != nil {
 			t.Errorf("other nodes need no proof: %v", err)
 		}
 		made(t, st, b, seen, 5)
-		ns, err = lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Scheme: newScheme(t, c), Force: true})
+		ns, err = lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{
+			Scheme: newScheme(t, c),
+			Force:  true,
+		})
 		if err != nil || ns.Past != nil {
 			t.Errorf("forced, and not known any better: %+v, %v", ns, err)
 		}
@@ -217,7 +232,8 @@ func must(t *testing.T, st lease.Store) []byte {
 	return []byte(rs[0].Data)
 }
 
-// A forced change is remembered as any other: what follows is proven against it. Of encrypted IDs nothing can be proven, not even later.
+// A forced change is remembered as any other: what follows is proven against it. Of
+// encrypted IDs nothing can be proven, not even later.
 func TestForcedChangeIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const a, young = "time=41,node=10,seq=12,epoch=1999-01-01", "time=41,node=10,seq=12,epoch=1999-01-02"
@@ -230,10 +246,12 @@ func TestForcedChangeIsRemembered(t *testing.T) {
 			t.Fatal(err)
 		}
 		hidden := encrypted(t, "randflake", snowfence.GenerateSecret())
-		if _, err := lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Scheme: hidden}); !errors.Is(err, lease.ErrRefused) {
+		if _, err := lease.ChangeNamespace(t.Context(), st, "default",
+			lease.NamespaceChange{Scheme: hidden}); !errors.Is(err, lease.ErrRefused) {
 			t.Fatalf("to an encrypted layout: %v", err)
 		}
-		ns, err := lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Scheme: newScheme(t, young), Force: true})
+		ns, err := lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Scheme: newScheme(t,
+			young), Force: true})
 		if err != nil || len(ns.Past) != 1 {
 			t.Fatalf("%+v, %v", ns, err)
 		}
@@ -251,14 +269,19 @@ func TestForcedChangeIsRemembered(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.Orphan()
-		if _, err := change(t, st, a); !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "encrypted") {
+		if _, err := change(t, st, a); !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(),
+			"encrypted") {
 			t.Errorf("from an encrypted layout: %v", err)
 		}
-		ns, err = lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Scheme: newScheme(t, a), Force: true})
+		ns, err = lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{
+			Scheme: newScheme(t, a),
+			Force:  true,
+		})
 		if err != nil || len(ns.Past) != 3 || ns.Past[2].Key != hidden.Fingerprint() {
 			t.Errorf("%+v, %v", ns, err)
 		}
-		if _, err := change(t, st, "time=42,node=10,seq=12,epoch=1999-01-01"); !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "encrypted") {
+		if _, err := change(t, st, "time=42,node=10,seq=12,epoch=1999-01-01"); !errors.Is(err, lease.ErrRefused) ||
+			!strings.Contains(err.Error(), "encrypted") {
 			t.Errorf("an encrypted layout before the last: %v", err)
 		}
 	})
@@ -270,7 +293,8 @@ func TestChangeToWhatIsSoAlready(t *testing.T) {
 		const a = "time=41,node=10,seq=12,epoch=1999-01-01"
 		st := lease.NewMemory()
 		some := snowfence.NodeRange{From: 8, Until: 32}
-		want, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a), &lease.NamespaceOptions{Nodes: some})
+		want, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a),
+			&lease.NamespaceOptions{Nodes: some})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -283,11 +307,13 @@ func TestChangeToWhatIsSoAlready(t *testing.T) {
 			"both":   {Scheme: newScheme(t, a), Nodes: some, Widen: true, Unused: time.Now().Add(time.Minute)},
 		} {
 			ns, err := lease.ChangeNamespace(t.Context(), st, "default", c)
-			if err != nil || ns.Generation != want.Generation || ns.First != 8 || ns.Last != 31 || string(must(t, st)) != string(before) {
+			if err != nil || ns.Generation != want.Generation || ns.First != 8 || ns.Last != 31 || string(must(t,
+				st)) != string(before) {
 				t.Errorf("%s: %+v, %v", name, ns, err)
 			}
 		}
-		if _, err := lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Widen: true}); !errors.Is(err, lease.ErrInvalid) {
+		if _, err := lease.ChangeNamespace(t.Context(), st, "default",
+			lease.NamespaceChange{Widen: true}); !errors.Is(err, lease.ErrInvalid) {
 			t.Errorf("a change that names nothing: %v", err)
 		}
 		time.Sleep(time.Minute)
@@ -305,13 +331,16 @@ func (r *running) began() [2]int64 {
 	return [2]int64{g.Node, g.From}
 }
 
-// Nodes that are left to numbers given by hand stay so, whatever else changes. Leasing them is asked for in words, and begins above what was made with them.
+// Nodes that are left to numbers given by hand stay so, whatever else changes. Leasing
+// them is asked for in words, and begins above what was made with them.
 func TestChangeKeepsNumbersGivenByHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const a, b, narrow = "time=41,node=10,seq=12,epoch=1999-01-01", "time=42,node=10,seq=12,epoch=1998-01-01", "time=42,node=4,seq=18,epoch=1997-01-01"
+		const a, b, narrow = "time=41,node=10,seq=12,epoch=1999-01-01", "time=42,node=10,seq=12,epoch=1998-01-01",
+			"time=42,node=4,seq=18,epoch=1997-01-01"
 		st := lease.NewMemory()
 		nodes := func(first, until int64) snowfence.NodeRange { return snowfence.NodeRange{From: first, Until: until} }
-		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a), &lease.NamespaceOptions{Nodes: nodes(0, 32)}); err != nil {
+		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a),
+			&lease.NamespaceOptions{Nodes: nodes(0, 32)}); err != nil {
 			t.Fatal(err)
 		}
 		byHand := static(t, newScheme(t, a), 944, 0)
@@ -321,7 +350,8 @@ func TestChangeKeepsNumbersGivenByHand(t *testing.T) {
 			t.Fatalf("another layout: %+v, %v", ns, err)
 		}
 		// Nobody ever leased a node, and still the first layout was in use, by hand.
-		if len(ns.Past) != 1 || ns.Past[0].Floor <= last.Tick || newScheme(t, b).Layout().TimeOf(ns.Floor).Before(last.Time) {
+		if len(ns.Past) != 1 || ns.Past[0].Floor <= last.Tick || newScheme(t,
+			b).Layout().TimeOf(ns.Floor).Before(last.Time) {
 			t.Errorf("an ID of tick %d was made by hand, and the past is %+v", last.Tick, ns.Past)
 		}
 		for name, c := range map[string]lease.NamespaceChange{
@@ -346,7 +376,10 @@ func TestChangeKeepsNumbersGivenByHand(t *testing.T) {
 		r := leased(t, st, newScheme(t, b), lease.Options{}, 0)
 		held := r.began()
 		unused := time.Now().Add(10 * time.Second)
-		ns, err = lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Nodes: nodes(0, 1024), Widen: true, Unused: unused})
+		ns, err = lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{
+			Nodes: nodes(0, 1024),
+			Widen: true, Unused: unused,
+		})
 		if err != nil || ns.Last != 1023 || ns.Floor != newScheme(t, b).Layout().TickOf(unused)+1 {
 			t.Fatalf("widened: %+v, %v", ns, err)
 		}
@@ -376,7 +409,8 @@ func TestFewerNodesEndLeases(t *testing.T) {
 		r := leased(t, st, newScheme(t, a), lease.Options{Within: snowfence.NodeRange{From: 3, Until: 4}}, 0)
 		low := leased(t, st, newScheme(t, a), lease.Options{Within: snowfence.NodeRange{Until: 1}}, 0)
 		other := leased(t, st, newScheme(t, a), lease.Options{Within: snowfence.NodeRange{From: 1, Until: 2}}, 0)
-		if _, err := lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Nodes: snowfence.NodeRange{Until: 2}}); err != nil {
+		if _, err := lease.ChangeNamespace(t.Context(), st, "default",
+			lease.NamespaceChange{Nodes: snowfence.NodeRange{Until: 2}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -387,7 +421,8 @@ func TestFewerNodesEndLeases(t *testing.T) {
 			t.Errorf("node %d", p.Node)
 		}
 		_ = r.g.Close()
-		if _, err := lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Nodes: snowfence.NodeRange{From: 1, Until: 2}}); err != nil {
+		if _, err := lease.ChangeNamespace(t.Context(), st, "default",
+			lease.NamespaceChange{Nodes: snowfence.NodeRange{From: 1, Until: 2}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -402,7 +437,8 @@ func TestFewerNodesEndLeases(t *testing.T) {
 	})
 }
 
-// A namespace that is made again keeps the nodes that it had. Others than these count as used by hand until now.
+// A namespace that is made again keeps the nodes that it had. Others than these count as
+// used by hand until now.
 func TestDeletedAndMadeAgainWithOtherNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const a = "time=41,node=10,seq=12,epoch=1999-01-01"
@@ -429,13 +465,15 @@ func TestDeletedAndMadeAgainWithOtherNodes(t *testing.T) {
 		if _, err := lease.DeleteNamespace(t.Context(), st, "default"); err != nil {
 			t.Fatal(err)
 		}
-		if ns := again(&lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 1024}}); ns.Last != 1023 || ns.Floor <= last.Tick {
+		if ns := again(&lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 1024}}); ns.Last != 1023 ||
+			ns.Floor <= last.Tick {
 			t.Errorf("node 944 made an ID of tick %d by hand, and the floor is %d", last.Tick, ns.Floor)
 		}
 	})
 }
 
-// A store that lost grants, and in which nobody has leased a node since, does not know how far the layout was used: the new one begins above all that can have been.
+// A store that lost grants, and in which nobody has leased a node since, does not know
+// how far the layout was used: the new one begins above all that can have been.
 func TestChangeInAStoreThatWasReplaced(t *testing.T) {
 	for name, c := range map[string]struct{ before, lost time.Duration }{
 		"that knew of no lease":   {0, 20 * time.Second},
@@ -443,12 +481,16 @@ func TestChangeInAStoreThatWasReplaced(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a, b := newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01"), newScheme(t, "time=42,node=10,seq=12,epoch=1998-01-01")
+				a, b := newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01"), newScheme(t,
+					"time=42,node=10,seq=12,epoch=1998-01-01")
 				// The lease's clock is ahead by as much as it may be, and the operator's is behind.
 				now := time.Now().Add(c.lost)
 				open := func(st lease.Store, ttl, ahead time.Duration) snowfence.Grant {
 					node := int64(7)
-					l, err := lease.Open(t.Context(), st, "default", a, &lease.Options{TTL: ttl, Node: &node, Time: clockOff(c.lost + ahead)})
+					l, err := lease.Open(t.Context(), st, "default", a, &lease.Options{
+						TTL: ttl, Node: &node,
+						Time: clockOff(c.lost + ahead),
+					})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -478,14 +520,20 @@ func TestChangeInAStoreThatWasReplaced(t *testing.T) {
 	}
 }
 
-// What was made by hand and what was leased both count, whichever reaches further, and wherever the nodes for numbers given by hand are.
+// What was made by hand and what was leased both count, whichever reaches further, and
+// wherever the nodes for numbers given by hand are.
 func TestChangeCountsLeasesAndNumbersGivenByHand(t *testing.T) {
-	for name, nodes := range map[string]snowfence.NodeRange{"low numbers by hand": {From: 512, Until: 1024}, "high numbers by hand": {Until: 512}} {
+	for name, nodes := range map[string]snowfence.NodeRange{
+		"low numbers by hand":  {From: 512, Until: 1024},
+		"high numbers by hand": {Until: 512},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a, b := newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01"), newScheme(t, "time=42,node=10,seq=12,epoch=1998-01-01")
+				a, b := newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01"), newScheme(t,
+					"time=42,node=10,seq=12,epoch=1998-01-01")
 				st := lease.NewMemory()
-				if _, err := lease.CreateNamespace(t.Context(), st, "default", a, &lease.NamespaceOptions{Nodes: nodes}); err != nil {
+				if _, err := lease.CreateNamespace(t.Context(), st, "default", a,
+					&lease.NamespaceOptions{Nodes: nodes}); err != nil {
 					t.Fatal(err)
 				}
 				l, err := lease.Open(t.Context(), st, "default", a, nil)
@@ -500,7 +548,8 @@ func TestChangeCountsLeasesAndNumbersGivenByHand(t *testing.T) {
 				}
 				time.Sleep(time.Minute)
 				now := time.Now()
-				ns, err = lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Scheme: newScheme(t, "time=42,node=11,seq=11,epoch=1997-01-01")})
+				ns, err = lease.ChangeNamespace(t.Context(), st, "default",
+					lease.NamespaceChange{Scheme: newScheme(t, "time=42,node=11,seq=11,epoch=1997-01-01")})
 				if err != nil || len(ns.Past) != 2 || ns.Past[1].Floor <= b.Layout().TickOf(now) {
 					t.Errorf("by hand until %d: %+v, %v", b.Layout().TickOf(now), ns.Past, err)
 				}
@@ -512,7 +561,8 @@ func TestChangeCountsLeasesAndNumbersGivenByHand(t *testing.T) {
 // A layout that comes back before another one made anything goes on: its entry is one.
 func TestPastOfOneLayoutIsJoined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const a, b, c = "time=41,node=10,seq=12,epoch=1999-01-01", "time=42,node=10,seq=12,epoch=1998-01-01", "time=42,node=11,seq=11,epoch=1997-01-01"
+		const a, b, c = "time=41,node=10,seq=12,epoch=1999-01-01", "time=42,node=10,seq=12,epoch=1998-01-01",
+			"time=42,node=11,seq=11,epoch=1997-01-01"
 		st, seen := lease.NewMemory(), map[snowfence.ID]bool{}
 		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a), nil); err != nil {
 			t.Fatal(err)
@@ -536,15 +586,20 @@ func TestPastOfOneLayoutIsJoined(t *testing.T) {
 func TestWidenKeepsAHigherFloor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := lease.NewMemory(), newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01")
-		want, err := lease.CreateNamespace(t.Context(), st, "default", s, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 10, Until: 20}})
+		want, err := lease.CreateNamespace(t.Context(), st, "default", s,
+			&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 10, Until: 20}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, r := range []snowfence.NodeRange{{From: 9, Until: 20}, {From: 9, Until: 21}} {
-			if _, err := lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Nodes: r}); !errors.Is(err, lease.ErrRefused) {
+			if _, err := lease.ChangeNamespace(t.Context(), st, "default",
+				lease.NamespaceChange{Nodes: r}); !errors.Is(err, lease.ErrRefused) {
 				t.Errorf("%+v without a word: %v", r, err)
 			}
-			ns, err := lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Nodes: r, Widen: true, Unused: time.Now().Add(time.Minute - time.Duration(i)*time.Second)})
+			ns, err := lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{
+				Nodes: r, Widen: true,
+				Unused: time.Now().Add(time.Minute - time.Duration(i)*time.Second),
+			})
 			if err != nil || ns.Floor <= s.Layout().TickOf(time.Now().Add(59*time.Second)) || ns.Floor < want.Floor {
 				t.Errorf("%+v: %+v, %v", r, ns, err)
 			}

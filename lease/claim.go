@@ -110,8 +110,9 @@ func (c *claim) loseTo(met []Record, cause error) error {
 	return c.lose(cause)
 }
 
-// swap writes the records of a hold and keeps those that the store acknowledged. It returns how many
-// were lost to other writes, and why it is not known what became of the others.
+// swap writes the records of a hold and keeps those that the store acknowledged. It
+// returns how many were lost to other writes, and why it is not known what became of the
+// others.
 func (c *claim) swap(ctx context.Context, h *hold, writes []Write) (gone int, unknown error) {
 	for i, err := range c.st.Swap(ctx, writes) {
 		switch {

@@ -49,7 +49,10 @@ func (c *claim) ask(ctx context.Context, ns Namespace, seen []Record) error {
 	if err != nil {
 		return fmt.Errorf("lease: namespace %q: %w", c.name, err)
 	}
-	w := Write{ns.record.Nonce, Record{Key: ns.record.Key, Nonce: c.world.Text(), Generation: ns.Generation, Data: string(data)}}
+	w := Write{ns.record.Nonce, Record{
+		Key: ns.record.Key, Nonce: c.world.Text(), Generation: ns.Generation,
+		Data: string(data),
+	}}
 	err = c.st.Swap(ctx, []Write{w})[0]
 	if err != nil && !errors.Is(err, ErrLost) {
 		return fmt.Errorf("lease: asking the server to look at namespace %q: %w", c.name, err)
@@ -78,6 +81,7 @@ func (c *claim) outwait(ctx context.Context, refused error) error {
 		return nil
 	}
 	free := c.ticks.layout.TimeOf(c.known).Add(c.opts.TTL)
-	return fmt.Errorf("lease: namespace %q: the store lost what it had acknowledged, and the server cannot see it; waiting until %s, when no ID can come twice: %v",
+	return fmt.Errorf("lease: namespace %q: the store lost what it had acknowledged, and the server cannot see "+
+		"it; waiting until %s, when no ID can come twice: %v",
 		c.name, free.Format(time.RFC3339), refused)
 }

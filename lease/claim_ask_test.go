@@ -38,7 +38,10 @@ func TestQuestionShowsFewRecords(t *testing.T) {
 
 // Who asks goes on where the namespace was written by others, and learns of any other error.
 func TestQuestionWithoutAnswer(t *testing.T) {
-	for _, c := range []struct{ answer, want error }{{nil, nil}, {ErrLost, nil}, {errSilent, errSilent}, {ErrRefused, ErrRefused}} {
+	for _, c := range []struct{ answer, want error }{{nil, nil}, {ErrLost, nil}, {errSilent, errSilent}, {
+		ErrRefused,
+		ErrRefused,
+	}} {
 		g := holding(t)
 		g.st.onSwap = func([]Write, func([]Write) []error) []error { return []error{c.answer} }
 		err := g.c.ask(t.Context(), g.namespace(), nil)
@@ -126,7 +129,8 @@ func (g *stage) asking(data string) error {
 
 const wantsMore = `{"question":{"reach":600000000000}}`
 
-// A server answers no question that it cannot read, nor one that its store leaves without an answer.
+// A server answers no question that it cannot read, nor one that its store leaves without
+// an answer.
 func TestQuestionsThatCannotBeAnswered(t *testing.T) {
 	nodes := func(g *stage) {
 		g.st.onGet = func(keys []Key) error {

@@ -8,7 +8,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// confirm decides whether a write that was acknowledged may be used: only if the namespace and the store are still the ones that it was made for.
+// confirm decides whether a write that was acknowledged may be used: only if the
+// namespace and the store are still the ones that it was made for.
 func (c *claim) confirm(ctx context.Context, until int64) (none snowfence.Grant, err error) {
 	h := c.held
 	ns, err := c.reread(ctx)
@@ -19,16 +20,19 @@ func (c *claim) confirm(ctx context.Context, until int64) (none snowfence.Grant,
 	if err != nil {
 		return none, err
 	}
-	// A store that was rolled back counts generations again, so that another one can have the same number. An acquisition that began before and was written after
-	// that goes by a floor that no longer holds.
+	// A store that was rolled back counts generations again, so that another one can have
+	// the same number. An acquisition that began before and was written after that goes
+	// by a floor that no longer holds.
 	if ns.Generation == h.generation && h.floor != confirmed && ns.Floor != h.floor {
-		return none, c.lose(fmt.Errorf("namespace %q was changed: its floor is tick %d, no longer %d", c.name, ns.Floor, h.floor))
+		return none, c.lose(fmt.Errorf("namespace %q was changed: its floor is tick %d, no longer %d", c.name,
+			ns.Floor, h.floor))
 	}
 	if ns.Generation != h.generation || ns.State != Active {
 		if ns.Generation < h.generation {
 			c.suspect = &h.generation
 		}
-		return none, c.lose(fmt.Errorf("namespace %q was changed: it is %s in generation %d, no longer %d", c.name, ns.State, ns.Generation, h.generation))
+		return none, c.lose(fmt.Errorf("namespace %q was changed: it is %s in generation %d, no longer %d", c.name,
+			ns.State, ns.Generation, h.generation))
 	}
 	id, err := c.st.Identity(ctx, c.name)
 	switch {
@@ -61,14 +65,16 @@ func (c *claim) reread(ctx context.Context) (Namespace, error) {
 	}
 	for i, r := range rs[:last] {
 		if r.Nonce != h.records[i].Nonce {
-			return Namespace{}, c.loseTo(rs[:last], fmt.Errorf("node %d was changed by somebody else as soon as it was written", r.Node))
+			return Namespace{}, c.loseTo(rs[:last], fmt.Errorf("node %d was changed by somebody else as soon as "+
+				"it was written", r.Node))
 		}
 	}
 	c.seen = rs[:last]
 	return ns, nil
 }
 
-// confirmed is in place of the floor of a hold that counts: from then on its own records say whether it is still there.
+// confirmed is in place of the floor of a hold that counts: from then on its own records
+// say whether it is still there.
 const confirmed = -1
 
 // diagnose looks at what a lost swap met, to tell another holder from a store that was rolled back.
@@ -101,13 +107,15 @@ func (c *claim) judge(h *hold, stored []Record) {
 		if r.Nonce == "" || r.Revision < h.records[i].Revision {
 			c.suspect = &h.generation
 			c.remind(r.Key)
-			c.report(EventRolledBack, nil, "node", r.Node, "revision", r.Revision, "acknowledged", h.records[i].Revision)
+			c.report(EventRolledBack, nil, "node", r.Node, "revision", r.Revision, "acknowledged",
+				h.records[i].Revision)
 		}
 	}
 }
 
-// replaced looks whether an error of the store comes from its being another one by now. Then what was granted by the old one protects nobody, and is
-// lost at once; otherwise it returns err, and the grant may be used to its end.
+// replaced looks whether an error of the store comes from its being another one by now.
+// Then what was granted by the old one protects nobody, and is lost at once; otherwise it
+// returns err, and the grant may be used to its end.
 func (c *claim) replaced(ctx context.Context, err error) error {
 	if !errors.Is(err, ErrReplaced) {
 		if _, why := c.st.Identity(ctx, c.name); errors.Is(why, ErrReplaced) {

@@ -13,8 +13,8 @@ func TestKnownTicksNeverFall(t *testing.T) {
 	}
 }
 
-// A loss is judged by what stood there when it was met. What others write until the next acquisition
-// hides no rollback.
+// A loss is judged by what stood there when it was met. What others write until the next
+// acquisition hides no rollback.
 func TestRollbackThatOthersHide(t *testing.T) {
 	g := holding(t)
 	g.c.held.unanswered["a write of ours"] = true

@@ -9,7 +9,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// register makes sure that the namespace exists, is for this scheme, and knows how far ahead this lease may write.
+// register makes sure that the namespace exists, is for this scheme, and knows how far
+// ahead this lease may write.
 func (c *claim) register(ctx context.Context) error {
 	if c.opts.Create {
 		_, err := readNamespace(ctx, c.st, c.name)
@@ -24,8 +25,9 @@ func (c *claim) register(ctx context.Context) error {
 	return err
 }
 
-// usable returns the namespace if it gives grants to this lease: active, for this scheme, in the store it was made in. What it does not know yet
-// is added: a longer ttl, and the identity of a store that was moved, which raises the floor.
+// usable returns the namespace if it gives grants to this lease: active, for this scheme,
+// in the store it was made in. What it does not know yet is added: a longer ttl, and the
+// identity of a store that was moved, which raises the floor.
 func (c *claim) usable(ctx context.Context) (Namespace, error) {
 	for asked := 0; ; {
 		ns, err := readNamespace(ctx, c.st, c.name)
@@ -40,7 +42,8 @@ func (c *claim) usable(ctx context.Context) (Namespace, error) {
 			return Namespace{}, fmt.Errorf("lease: asking the store who it is: %w", err)
 		}
 		if n := c.opts.Node; n == nil && (ns.Last-ns.First+1 < int64(c.opts.Nodes)) {
-			return Namespace{}, invalidf("lease: namespace %q has %d leasable nodes, fewer than a block of %d", c.name, ns.Last-ns.First+1, c.opts.Nodes)
+			return Namespace{}, invalidf("lease: namespace %q has %d leasable nodes, fewer than a block of %d",
+				c.name, ns.Last-ns.First+1, c.opts.Nodes)
 		}
 		c.watched = ns.watched
 		keys, added, err := ns.rotated(c.scheme, false)
@@ -49,7 +52,8 @@ func (c *claim) usable(ctx context.Context) (Namespace, error) {
 			return Namespace{}, err
 		case ns.watched && (id != ns.Identity || ns.LongestTTL < c.reach()):
 			if asked++; asked > maxAsked {
-				return Namespace{}, fmt.Errorf("lease: namespace %q is for the store %q, and the server says that it is %q: ask again", c.name, ns.Identity, id)
+				return Namespace{}, fmt.Errorf("lease: namespace %q is for the store %q, and the server says "+
+					"that it is %q: ask again", c.name, ns.Identity, id)
 			}
 			if err := c.ask(ctx, ns, nil); err != nil {
 				return Namespace{}, err
@@ -62,7 +66,8 @@ func (c *claim) usable(ctx context.Context) (Namespace, error) {
 			}
 			continue
 		case ns.watched && added:
-			return Namespace{}, fmt.Errorf("lease: namespace %q: %w: the server does not know the last key: give it the key first", c.name, snowfence.ErrKey)
+			return Namespace{}, fmt.Errorf("lease: namespace %q: %w: the server does not know the last key: "+
+				"give it the key first", c.name, snowfence.ErrKey)
 		case !added && ns.LongestTTL >= c.reach():
 			return ns, nil
 		}
@@ -77,9 +82,10 @@ func (c *claim) usable(ctx context.Context) (Namespace, error) {
 // reach is that of this lease's options.
 func (c *claim) reach() time.Duration { return reach(c.opts.TTL, c.opts.MaxSkew) }
 
-// raiseFloor makes all grants from now on start above everything that can have been granted in a store that went back: now + the
-// longest ttl + twice the allowed skew, as [AfterSetBack] has it. All holders lose their grants by the new generation. Nothing is done
-// if, by the namespace and the store's identity, somebody else has done it already.
+// raiseFloor makes all grants from now on start above everything that can have been
+// granted in a store that went back: now + the longest ttl + twice the allowed skew, as
+// [AfterSetBack] has it. All holders lose their grants by the new generation. Nothing is
+// done if, by the namespace and the store's identity, somebody else has done it already.
 func (c *claim) raiseFloor(ctx context.Context, done func(ns Namespace, id string) bool) error {
 	for asked := 0; ; asked++ {
 		ns, err := readNamespace(ctx, c.st, c.name)
@@ -101,7 +107,10 @@ func (c *claim) raiseFloor(ctx context.Context, done func(ns Namespace, id strin
 		}
 		if ns.watched {
 			if asked == maxAsked {
-				return marked{fmt.Errorf("lease: namespace %q: the server raises the floor no further", c.name), ErrRefused}
+				return marked{
+					fmt.Errorf("lease: namespace %q: the server raises the floor no further", c.name),
+					ErrRefused,
+				}
 			}
 			if err := c.ask(ctx, ns, c.seen); err != nil {
 				return err
@@ -113,7 +122,8 @@ func (c *claim) raiseFloor(ctx context.Context, done func(ns Namespace, id strin
 			return err
 		}
 		longest := max(ns.LongestTTL, c.reach())
-		// Whoever wrote furthest may have been ahead, which longest counts in, and our own clock may be behind.
+		// Whoever wrote furthest may have been ahead, which longest counts in, and our
+		// own clock may be behind.
 		ns.Floor = max(ns.Floor, c.ticks.layout.TickOf(now.Add(longest+c.opts.MaxSkew))+1, c.known)
 		ns.LongestTTL, ns.Identity = longest, id
 		if c.suspect != nil {
@@ -138,12 +148,14 @@ func (c *claim) raiseSuspected(ctx context.Context) error {
 	})
 }
 
-// clock returns the time by which ticks are leased. A clock that is off from the store's by more than allowed is an [ErrSkew].
+// clock returns the time by which ticks are leased. A clock that is off from the store's
+// by more than allowed is an [ErrSkew].
 func (c *claim) clock(ctx context.Context) (time.Time, error) {
 	return checkedClock(ctx, c.st, func() time.Time { now, _ := c.opts.Time(); return now }, c.opts.MaxSkew)
 }
 
-// checkedClock returns what a clock says, and an [ErrSkew] where a store that has a clock disagrees.
+// checkedClock returns what a clock says, and an [ErrSkew] where a store that has a clock
+// disagrees.
 func checkedClock(ctx context.Context, st Store, read func() time.Time, skew time.Duration) (time.Time, error) {
 	before := read()
 	theirs, err := st.Now(ctx)
@@ -161,7 +173,8 @@ func checkedClock(ctx context.Context, st Store, read func() time.Time, skew tim
 		if behind > ahead {
 			word = "behind"
 		}
-		return after, fmt.Errorf("lease: %w: this machine's clock is %v %s the store's, more than %v: set it right", ErrSkew, off.Round(time.Millisecond), word, skew)
+		return after, fmt.Errorf("lease: %w: this machine's clock is %v %s the store's, more than %v: set it right",
+			ErrSkew, off.Round(time.Millisecond), word, skew)
 	}
 	return before, nil // the later one was not compared: the clock may have jumped ahead while we waited
 }

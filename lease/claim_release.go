@@ -8,8 +8,9 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// giveBack clears the holder. With sealed it also lowers until to used: nobody can make an ID of that tick or a later one from the grant any more.
-// A node that somebody else has meanwhile is left alone.
+// giveBack clears the holder. With sealed it also lowers until to used: nobody can make
+// an ID of that tick or a later one from the grant any more. A node that somebody else
+// has meanwhile is left alone.
 func (c *claim) giveBack(ctx context.Context, used int64, sealed bool) error {
 	h := c.held
 	switch {
@@ -48,7 +49,8 @@ func (c *claim) giveBack(ctx context.Context, used int64, sealed bool) error {
 			return fmt.Errorf("lease: giving node %d of namespace %q back: %w", h.records[0].Node, c.name, unknown)
 		}
 		if gone > 0 {
-			c.lostTo, c.met = h, nil // the next acquisition looks whether to another holder, or to a store that was rolled back
+			// The next acquisition looks whether to another holder, or to a store that rolled back.
+			c.lostTo, c.met = h, nil
 		}
 		break
 	}
@@ -62,7 +64,8 @@ func (c *claim) returned() {
 	c.kept.Store(nil)
 }
 
-// abandon gives back what an acquisition that never counted has written. Nothing of it can have been used.
+// abandon gives back what an acquisition that never counted has written. Nothing of it
+// can have been used.
 func (c *claim) abandon(ctx context.Context) error {
 	h := c.held
 	stored, err := c.st.Get(ctx, keys(h.records))

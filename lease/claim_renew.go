@@ -7,7 +7,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// renew moves the until of what is held ahead. The order is the rule: write, then read the namespace, then use.
+// renew moves the until of what is held ahead. The order is the rule: write, then read
+// the namespace, then use.
 func (c *claim) renew(ctx context.Context) (none snowfence.Grant, err error) {
 	h := c.held
 	now, err := c.clock(ctx)
@@ -69,7 +70,8 @@ func (c *claim) write(ctx context.Context, records []Record, until int64) error 
 		}
 		if err := c.resolve(ctx); err != nil {
 			if !lost(err) {
-				err = c.lose(fmt.Errorf("node %d was changed, and it cannot be read by whom: %w", h.records[0].Node, err))
+				err = c.lose(fmt.Errorf("node %d was changed, and it cannot be read by whom: %w", h.records[0].Node,
+					err))
 			}
 			return err
 		}
@@ -82,10 +84,12 @@ func (c *claim) write(ctx context.Context, records []Record, until int64) error 
 	return nil
 }
 
-// maxUnanswered bounds how many nonces are remembered. A forgotten one only means that its write, should it come in, is taken for somebody else's.
+// maxUnanswered bounds how many nonces are remembered. A forgotten one only means that
+// its write, should it come in, is taken for somebody else's.
 const maxUnanswered = 64
 
-// answer keeps a nonce whose write may still come in, or forgets all when a newer one is known to stand.
+// answer keeps a nonce whose write may still come in, or forgets all when a newer one is
+// known to stand.
 func (h *hold) answer(nonce string, unknown error) {
 	switch {
 	case unknown == nil:
@@ -95,8 +99,9 @@ func (h *hold) answer(nonce string, unknown error) {
 	}
 }
 
-// resolve reads what is stored when replies were lost. It adopts what an own unanswered write left, as the base of the next
-// write: none of it is used before that next write is acknowledged. Anything of somebody else is the loss of the lease.
+// resolve reads what is stored when replies were lost. It adopts what an own unanswered
+// write left, as the base of the next write: none of it is used before that next write is
+// acknowledged. Anything of somebody else is the loss of the lease.
 func (c *claim) resolve(ctx context.Context) error {
 	h := c.held
 	stored, err := c.st.Get(ctx, keys(h.records))
@@ -105,7 +110,8 @@ func (c *claim) resolve(ctx context.Context) error {
 	}
 	for i, r := range stored {
 		if r.Nonce != h.records[i].Nonce && !h.unanswered[r.Nonce] {
-			return c.loseTo(stored, fmt.Errorf("node %d was changed by somebody else while the store did not answer", r.Node))
+			return c.loseTo(stored, fmt.Errorf("node %d was changed by somebody else while the store did not answer",
+				r.Node))
 		}
 	}
 	h.records = stored

@@ -12,19 +12,21 @@ import (
 // closeWait bounds how long Close gives back.
 const closeWait = 5 * time.Second
 
-// owed is a grant that nobody uses any more: all that was used of it has a tick below used. It may be given back for as long
-// as the lease has its hold.
+// owed is a grant that nobody uses any more: all that was used of it has a tick below
+// used. It may be given back for as long as the lease has its hold.
 //
-// Invariant: no grant of the hold is handed out after owed was set (spent), so used stays true for the whole hold.
+// Invariant: no grant of the hold is handed out after owed was set (spent), so used stays
+// true for the whole hold.
 type owed struct {
 	hold       *hold
 	node, from int64
 	used       int64
 }
 
-// Release implements [snowfence.Fence]: it gives the node back, with used as the floor for the next holder. The lease stays
-// open and acquires again at the next call of Grant. A grant that is no longer the lease's own is left alone. After an error,
-// which says until when the node stays taken, it may be repeated.
+// Release implements [snowfence.Fence]: it gives the node back, with used as the floor
+// for the next holder. The lease stays open and acquires again at the next call of Grant.
+// A grant that is no longer the lease's own is left alone. After an error, which says
+// until when the node stays taken, it may be repeated.
 func (l *Lease) Release(ctx context.Context, g snowfence.Grant, used int64) error {
 	l.mu.Lock()
 	if l.use.cur != nil && l.use.cur.Node == g.Node && l.use.cur.From == g.From {
@@ -49,9 +51,10 @@ func (l *Lease) Release(ctx context.Context, g snowfence.Grant, used int64) erro
 	})
 }
 
-// Close ends the lease at once, whatever the store does: a generator that uses it is sealed, and nothing is renewed. Then it
-// gives the node back, for five seconds at most and no longer than the grant lasts. The error says until when the node stays
-// taken; [Lease.Shutdown] may try again. A second Close returns the result of the first.
+// Close ends the lease at once, whatever the store does: a generator that uses it is
+// sealed, and nothing is renewed. Then it gives the node back, for five seconds at most
+// and no longer than the grant lasts. The error says until when the node stays taken;
+// [Lease.Shutdown] may try again. A second Close returns the result of the first.
 func (l *Lease) Close() error {
 	l.mu.Lock()
 	first := l.closing == nil
@@ -70,8 +73,9 @@ func (l *Lease) Close() error {
 	return l.result
 }
 
-// Shutdown is Close with a time limit of your own: it ends the lease at once, also when ctx has ended, and gives the node back
-// until ctx ends or the grant has run out by itself. After an error it may be repeated until the node is back.
+// Shutdown is Close with a time limit of your own: it ends the lease at once, also when
+// ctx has ended, and gives the node back until ctx ends or the grant has run out by
+// itself. After an error it may be repeated until the node is back.
 func (l *Lease) Shutdown(ctx context.Context) error {
 	l.once.Do(l.stop)
 	err := l.inTime(ctx, func(ctx context.Context) error {
@@ -111,9 +115,11 @@ func (l *Lease) giveBackOwed(ctx context.Context) error {
 	return nil
 }
 
-// stop ends the lease and seals its generator. Nothing is handed out afterwards, and no new node is acquired.
+// stop ends the lease and seals its generator. Nothing is handed out afterwards, and no
+// new node is acquired.
 //
-// The order is the rule: the grant is taken away before the seal, or a generator could get it again after that.
+// The order is the rule: the grant is taken away before the seal, or a generator could
+// get it again after that.
 func (l *Lease) stop() {
 	l.end(fmt.Errorf("lease: namespace %q: %w: it was closed", l.name, ErrEnded))
 	l.mu.Lock()
@@ -132,8 +138,9 @@ func (l *Lease) stop() {
 	}
 }
 
-// inTime gives back by calling do, and returns when that is done or ctx ends, even when the store goes on regardless. When
-// what the store keeps for the lease runs out, there is nothing left to give back.
+// inTime gives back by calling do, and returns when that is done or ctx ends, even when
+// the store goes on regardless. When what the store keeps for the lease runs out, there
+// is nothing left to give back.
 func (l *Lease) inTime(ctx context.Context, do func(context.Context) error) error {
 	kept := l.claim.kept.Load()
 	if kept == nil {
@@ -161,7 +168,8 @@ func (l *Lease) inTime(ctx context.Context, do func(context.Context) error) erro
 		err = fmt.Errorf("the store has not answered: %w", ctx.Err())
 	}
 	if err != nil {
-		return fmt.Errorf("lease: node %d of namespace %q stays taken until %s: %w", kept.node, l.name, end.Format(time.RFC3339Nano), err)
+		return fmt.Errorf("lease: node %d of namespace %q stays taken until %s: %w", kept.node, l.name,
+			end.Format(time.RFC3339Nano), err)
 	}
 	return nil
 }

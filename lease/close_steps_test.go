@@ -27,8 +27,8 @@ func (g *stage) handed() snowfence.Grant {
 	return grant
 }
 
-// What is released is the present grant, or the one before that could not be given back; and nothing
-// else.
+// What is released is the present grant, or the one before that could not be given back;
+// and nothing else.
 func TestReleaseOfThePresentGrant(t *testing.T) {
 	for name, c := range map[string]struct {
 		before  func(g *stage, is snowfence.Grant)
@@ -73,7 +73,8 @@ func TestReleaseOfThePresentGrant(t *testing.T) {
 func owing(g *stage, is snowfence.Grant) {
 	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.st.onSwap = nil; return silent(len(ws)) }
 	err := g.l.Release(g.Context(), is, is.From+7)
-	if !errors.Is(err, errSilent) || !strings.Contains(err.Error(), "node 5 of namespace \"n\" stays taken until 2026-01-01T00:00:15Z") {
+	if !errors.Is(err, errSilent) || !strings.Contains(err.Error(),
+		"node 5 of namespace \"n\" stays taken until 2026-01-01T00:00:15Z") {
 		g.Errorf("a release without an answer: %v", err)
 	}
 }
@@ -137,7 +138,12 @@ func TestCloseSaysWhatTheFirstSaid(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := stopped(t)
 			if fails {
-				g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.st.onSwap = nil; return silent(len(ws)) }
+				g.st.onSwap = func(ws []Write,
+					_ func([]Write) []error,
+				) []error {
+					g.st.onSwap = nil
+					return silent(len(ws))
+				}
 			}
 			first := g.l.Close()
 			if errors.Is(first, errSilent) != fails || (g.record(5).Holder == "") == fails {
@@ -220,7 +226,12 @@ func TestNothingToGiveBackAfterTheEnd(t *testing.T) {
 // The node that the store keeps for longest is the one that was asked for first.
 func TestLongestKeptNode(t *testing.T) {
 	g := empty(t, withRollback)
-	for _, c := range []struct{ node, until, kept, keptUntil int64 }{{5, 10, 5, 10}, {6, 10, 5, 10}, {7, 9, 5, 10}, {8, 11, 8, 11}} {
+	for _, c := range []struct{ node, until, kept, keptUntil int64 }{
+		{5, 10, 5, 10},
+		{6, 10, 5, 10},
+		{7, 9, 5, 10},
+		{8, 11, 8, 11},
+	} {
 		g.must(g.c.sending(t.Context(), c.node, c.until))
 		if k := g.c.kept.Load(); k.node != c.kept || k.until != c.keptUntil {
 			t.Errorf("%+v: %+v", c, k)
@@ -239,8 +250,9 @@ func (w watcher) Err() error {
 	return context.Canceled
 }
 
-// A write is noted before its context is looked at: whoever ends that context and then reads what is
-// kept knows of every write that is sent. One that is not sent leaves no note.
+// A write is noted before its context is looked at: whoever ends that context and then
+// reads what is kept knows of every write that is sent. One that is not sent leaves no
+// note.
 func TestNotedBeforeItIsSent(t *testing.T) {
 	g := empty(t, withRollback)
 	g.must(g.c.sending(t.Context(), 5, 10))

@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// stuck is a store that, while it is stuck, answers nobody, not even when their ctx ends. A write of that time is carried out
-// when it is no longer stuck.
+// stuck is a store that, while it is stuck, answers nobody, not even when their ctx ends.
+// A write of that time is carried out when it is no longer stuck.
 type stuck struct {
 	lease.Store
 	mu sync.RWMutex
@@ -54,7 +54,8 @@ func (s *stuck) Swap(_ context.Context, writes []lease.Write) []error {
 	return s.Store.Swap(context.Background(), writes)
 }
 
-// vacant checks that the only node of a store is nobody's and free from the tick after the last ID on.
+// vacant checks that the only node of a store is nobody's and free from the tick after
+// the last ID on.
 func vacant(t *testing.T, st lease.Store, s *snowfence.Scheme, last snowfence.ID) {
 	t.Helper()
 	p, err := s.Decode(last)
@@ -75,7 +76,8 @@ func next(t *testing.T, g *snowfence.Generator) snowfence.ID {
 	return id
 }
 
-// The pattern of the README: the ctx of signal.NotifyContext has ended when the deferred Close runs.
+// The pattern of the README: the ctx of signal.NotifyContext has ended when the deferred
+// Close runs.
 func TestCloseGivesBackAfterASignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := lease.NewMemory(), thousand(t)
@@ -97,7 +99,8 @@ func TestCloseGivesBackAfterASignal(t *testing.T) {
 	})
 }
 
-// Whatever the store does, IDs end at once, and Close returns in five seconds or when the grant has run out.
+// Whatever the store does, IDs end at once, and Close returns in five seconds or when the
+// grant has run out.
 func TestCloseOfAStoreThatHangs(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -192,7 +195,8 @@ func shutGenerator(g *snowfence.Generator, _ *lease.Lease) error {
 	return g.Shutdown(context.Background())
 }
 
-// A Shutdown that failed is repeated until the node is back; with a ctx that has ended it seals all the same.
+// A Shutdown that failed is repeated until the node is back; with a ctx that has ended it
+// seals all the same.
 func TestShutdownIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &outage{Store: lease.NewMemory()}, thousand(t)
@@ -211,7 +215,8 @@ func TestShutdownIsRepeated(t *testing.T) {
 		}
 		st.away.Store(true)
 		for range 3 {
-			if err := g.Shutdown(t.Context()); !errors.Is(err, errAway) || !strings.Contains(err.Error(), "stays taken until") {
+			if err := g.Shutdown(t.Context()); !errors.Is(err, errAway) || !strings.Contains(err.Error(),
+				"stays taken until") {
 				t.Errorf("while the store is away: %v", err)
 			}
 			time.Sleep(time.Second)
@@ -222,14 +227,16 @@ func TestShutdownIsRepeated(t *testing.T) {
 		}
 		vacant(t, st, s, id)
 		revision := records(t, st)[0].Revision
-		if err := errors.Join(g.Shutdown(t.Context()), g.Close()); err != nil || records(t, st)[0].Revision != revision {
+		if err := errors.Join(g.Shutdown(t.Context()), g.Close()); err != nil || records(t,
+			st)[0].Revision != revision {
 			t.Errorf("once more: %v, %+v", err, records(t, st)[0])
 		}
 	})
 }
 
-// After a Close that failed, the lease may serve another generator. The first one's Shutdown takes nothing away from it, although
-// both grants are of one node and begin at one tick.
+// After a Close that failed, the lease may serve another generator. The first one's
+// Shutdown takes nothing away from it, although both grants are of one node and begin at
+// one tick.
 func TestShutdownSparesTheNextGenerator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &outage{Store: lease.NewMemory()}, thousand(t)
@@ -327,7 +334,8 @@ func TestShutdownOfAnAcquisitionWithoutAnAnswer(t *testing.T) {
 	})
 }
 
-// What somebody took without a generator may be used up: it is not given back as free, whatever the generator before did.
+// What somebody took without a generator may be used up: it is not given back as free,
+// whatever the generator before did.
 func TestCloseKnowsWhatItDoesNotKnow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := lease.NewMemory(), thousand(t)
@@ -390,8 +398,8 @@ func TestReleaseOfAnotherGrant(t *testing.T) {
 	})
 }
 
-// A generator that was closed while the store hung leaves nothing to the next one that it may have used, not even when the
-// renewal that was under way succeeds afterwards.
+// A generator that was closed while the store hung leaves nothing to the next one that it
+// may have used, not even when the renewal that was under way succeeds afterwards.
 func TestRenewalAfterAFailedClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &stuck{Store: lease.NewMemory()}, newScheme(t, "time=41,node=10,seq=2,epoch=1999-01-01,tick=1ms")
@@ -478,8 +486,9 @@ func TestCloseLetsGoOfTheStore(t *testing.T) {
 	})
 }
 
-// A lease whose generator had given the node back returned from Close before it let go of the store. A program that closed its
-// SQLite file then and ended left the files beside it behind, which a user who may only read cannot use.
+// A lease whose generator had given the node back returned from Close before it let go of
+// the store. A program that closed its SQLite file then and ended left the files beside
+// it behind, which a user who may only read cannot use.
 func TestCloseAfterItsGeneratorLetsGoOfTheStore(t *testing.T) {
 	s := newScheme(t, "snowfence")
 	for range 200 {

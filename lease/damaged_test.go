@@ -7,7 +7,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// A backup is older than the last renewal. Who is told to restore one is told to wait, too, or the next holders repeat IDs.
+// A backup is older than the last renewal. Who is told to restore one is told to wait,
+// too, or the next holders repeat IDs.
 func TestDamagedNamespaceSaysWhatIsSafe(t *testing.T) {
 	st := lease.NewMemory()
 	if _, err := lease.CreateNamespace(t.Context(), st, "orders", thousand(t), nil); err != nil {
@@ -23,7 +24,8 @@ func TestDamagedNamespaceSaysWhatIsSafe(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = lease.ShowNamespace(t.Context(), st, "orders")
-	if err == nil || !strings.Contains(err.Error(), "stop its programs, restore a backup, and wait the longest ttl and twice the skew before one starts") {
+	if err == nil || !strings.Contains(err.Error(),
+		"stop its programs, restore a backup, and wait the longest ttl and twice the skew before one starts") {
 		t.Errorf("%v", err)
 	}
 }

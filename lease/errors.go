@@ -10,7 +10,8 @@ import (
 )
 
 var (
-	// ErrEnded means that the lease was closed or orphaned, or that it cannot heal: see the error it is wrapped with.
+	// ErrEnded means that the lease was closed or orphaned, or that it cannot heal: see
+	// the error it is wrapped with.
 	ErrEnded = errors.New("the lease has ended")
 
 	// ErrNoNamespace means that the store has no such namespace, or no longer.
@@ -19,16 +20,20 @@ var (
 	// ErrVetoed means that an operator, or Options.Check, does not want the node to be leased.
 	ErrVetoed = errors.New("the node is vetoed")
 
-	// ErrSkew means that the clock of this machine and that of the store differ by more than Options.MaxSkew.
+	// ErrSkew means that the clock of this machine and that of the store differ by more
+	// than Options.MaxSkew.
 	ErrSkew = errors.New("the clock is off")
 
-	// ErrInvalid means that an argument is wrong (a name, an option, an attempt), so that no repetition helps.
+	// ErrInvalid means that an argument is wrong (a name, an option, an attempt), so that
+	// no repetition helps.
 	ErrInvalid = errors.New("invalid argument")
 
-	// ErrExists means that there is a namespace of the name already, with other leasable nodes. One of another scheme is a [MismatchError].
+	// ErrExists means that there is a namespace of the name already, with other leasable
+	// nodes. One of another scheme is a [MismatchError].
 	ErrExists = errors.New("it exists already")
 
-	// ErrRefused means that a change is not allowed: of a layout, because it is not proven safe, or of a record, because no lease makes it ([Holders]).
+	// ErrRefused means that a change is not allowed: of a layout, because it is not
+	// proven safe, or of a record, because no lease makes it ([Holders]).
 	ErrRefused = errors.New("the change is refused")
 )
 
@@ -53,10 +58,12 @@ type MismatchError struct {
 }
 
 func (e *MismatchError) Error() string {
-	return fmt.Sprintf("lease: namespace %q is for the layout %s, not for %s: use its layout, or another namespace", e.Namespace, e.Stored, e.Wanted)
+	return fmt.Sprintf("lease: namespace %q is for the layout %s, not for %s: use its layout, or another namespace",
+		e.Namespace, e.Stored, e.Wanted)
 }
 
-// CollisionError means that a change of layout is refused, because an ID of the new layout can equal one of a layout that the namespace has had.
+// CollisionError means that a change of layout is refused, because an ID of the new
+// layout can equal one of a layout that the namespace has had.
 type CollisionError struct {
 	Namespace string
 	Change    snowfence.Change  // what was compared
@@ -73,11 +80,13 @@ func (e *CollisionError) Earlier() snowfence.Era {
 
 func (e *CollisionError) Error() string {
 	x, era := e.Verdict.Collision, e.Earlier()
-	return fmt.Sprintf("ID %d can be made by both: as tick %d of node %d of the layout %s, in use until %s, and as tick %d of node %d of the new one",
+	return fmt.Sprintf("ID %d can be made by both: as tick %d of node %d of the layout %s, in use until %s, and "+
+		"as tick %d of node %d of the new one",
 		int64(x.ID), x.From.Tick, x.From.Node, era.Layout, era.Until.Format(time.RFC3339Nano), x.To.Tick, x.To.Node)
 }
 
-// HeldError means that a fixed node is held by another label, and that it was not asked to be taken over (Options.Guard).
+// HeldError means that a fixed node is held by another label, and that it was not asked
+// to be taken over (Options.Guard).
 type HeldError struct {
 	Namespace string
 	Node      int64
@@ -86,7 +95,8 @@ type HeldError struct {
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("lease: node %d of namespace %q is held by %q until %s: stop that process, take another node, or take this one over (without Guard)",
+	return fmt.Sprintf("lease: node %d of namespace %q is held by %q until %s: stop that process, take another "+
+		"node, or take this one over (without Guard)",
 		e.Node, e.Namespace, e.Label, e.Until.Format(time.RFC3339Nano))
 }
 
@@ -118,7 +128,8 @@ func (e *TakenError) Error() string {
 		more += ", or widen Options.Within"
 	}
 	if e.Block > 1 {
-		fmt.Fprintf(&b, "lease: no %d contiguous ones of the %s of namespace %q are free: %d are held", e.Block, among, e.Namespace, e.Held)
+		fmt.Fprintf(&b, "lease: no %d contiguous ones of the %s of namespace %q are free: %d are held", e.Block,
+			among, e.Namespace, e.Held)
 	} else {
 		fmt.Fprintf(&b, "lease: all %s of namespace %q are taken: %d are held", among, e.Namespace, e.Held)
 	}

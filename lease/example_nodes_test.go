@@ -29,7 +29,10 @@ func ExampleOpen_guard() {
 		panic(err)
 	}
 	open := func(label string) (*lease.Lease, error) {
-		return lease.Open(ctx, store, "orders", scheme, &lease.Options{Node: &node, Guard: true, Label: label, Create: true})
+		return lease.Open(ctx, store, "orders", scheme, &lease.Options{
+			Node: &node, Guard: true, Label: label,
+			Create: true,
+		})
 	}
 	l, err := open("web-7")
 	if err != nil {
@@ -107,7 +110,8 @@ func ExampleOpen_sticky() {
 func ExampleWidenNamespace() {
 	ctx, store, scheme := context.Background(), lease.NewMemory(), twitter()
 
-	ns, err := lease.CreateNamespace(ctx, store, "orders", scheme, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}})
+	ns, err := lease.CreateNamespace(ctx, store, "orders", scheme,
+		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}})
 	fmt.Println(ns.First, ns.Last, err)
 	// … all processes lease by now, and the last one with a number of its own has stopped:
 	stopped := time.Now()

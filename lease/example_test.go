@@ -8,7 +8,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Two generators that share a store get different nodes. With a store in a database they may be anywhere.
+// Two generators that share a store get different nodes. With a store in a database they
+// may be anywhere.
 func Example() {
 	ctx := context.Background()
 	store := lease.NewMemory()

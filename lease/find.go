@@ -13,7 +13,8 @@ import (
 // sampled is how many nodes are looked at in one go, at random or from the head of a list.
 const sampled = 32
 
-// finder finds nodes that are free. What a store lists is a hint: each block is read again before it is offered, and the swap decides.
+// finder finds nodes that are free. What a store lists is a hint: each block is read
+// again before it is offered, and the swap decides.
 type finder struct {
 	c     *claim
 	ns    Namespace // with the leasable nodes narrowed to those this lease may have
@@ -22,8 +23,9 @@ type finder struct {
 	check error          // what Options.Check said last
 }
 
-// candidates yields the records of free blocks: what the lease itself still holds; what its sticky file names; what the same label held last; then at
-// random among nodes that were never leased, and among those free for the longest. An error ends the sequence.
+// candidates yields the records of free blocks: what the lease itself still holds; what
+// its sticky file names; what the same label held last; then at random among nodes that
+// were never leased, and among those free for the longest. An error ends the sequence.
 func (f *finder) candidates(ctx context.Context) iter.Seq2[[]Record, error] {
 	c := f.c
 	f.seen = map[int64]bool{}
@@ -35,7 +37,15 @@ func (f *finder) candidates(ctx context.Context) iter.Seq2[[]Record, error] {
 	steps := []struct {
 		nodes func(context.Context) ([]int64, error)
 		wait  int64
-	}{{f.own, later}, {f.remembered, now}, {f.sticky, now}, {f.sample, never}, {f.oldest, now}, {f.vacant, later}, {f.gap, later}}
+	}{
+		{f.own, later},
+		{f.remembered, now},
+		{f.sticky, now},
+		{f.sample, never},
+		{f.oldest, now},
+		{f.vacant, later},
+		{f.gap, later},
+	}
 	if c.offers != nil {
 		steps = steps[:1]
 		steps[0].nodes = f.offered
@@ -81,15 +91,17 @@ func nodesOf(q Query, rs []Record) []int64 {
 // block returns the first node of the block around a node.
 func (f *finder) block(node int64) int64 { return node &^ (int64(f.c.opts.Nodes) - 1) }
 
-// free reads the blocks around the nodes and returns the records of those that are free and rank at most as wait: the ones that can be used
-// soonest first. It offers no block twice.
+// free reads the blocks around the nodes and returns the records of those that are free
+// and rank at most as wait: the ones that can be used soonest first. It offers no block
+// twice.
 func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]Record, error) {
 	c, k := f.c, int64(f.c.opts.Nodes)
 	var ks []Key
 	asked := map[int64]bool{}
 	for _, n := range nodes {
 		b := f.block(n)
-		if f.seen[b] || asked[b] || b < f.ns.First || b+k-1 > f.ns.Last || int64(len(ks)) >= max(2*sampled, min(sampled*k, paged), k) {
+		if f.seen[b] || asked[b] || b < f.ns.First || b+k-1 > f.ns.Last || int64(len(ks)) >= max(2*sampled,
+			min(sampled*k, paged), k) {
 			continue
 		}
 		asked[b] = true
@@ -115,7 +127,8 @@ func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]Recor
 	return blocks, nil
 }
 
-// wait ranks a block: 0 if it was never leased, 1 if its floor is not ahead of the clock (or of what is the floor for all), and otherwise by how far it is.
+// wait ranks a block: 0 if it was never leased, 1 if its floor is not ahead of the clock
+// (or of what is the floor for all), and otherwise by how far it is.
 func (f *finder) wait(rs []Record) int64 {
 	var w int64
 	for _, r := range rs {
@@ -126,7 +139,8 @@ func (f *finder) wait(rs []Record) int64 {
 	return w
 }
 
-// unavailable reports whether a node cannot be leased now. A node that nobody holds but whose floor lies ahead by more than one lease is no use either.
+// unavailable reports whether a node cannot be leased now. A node that nobody holds but
+// whose floor lies ahead by more than one lease is no use either.
 func (f *finder) unavailable(r Record) bool {
 	if r.Veto != "" {
 		return true
@@ -168,7 +182,8 @@ func blockKeys(namespace string, first int64, n int) []Key {
 	return ks
 }
 
-// within returns the namespace with its leasable nodes narrowed to those that Options.Within allows. All that looks for a free node works on these.
+// within returns the namespace with its leasable nodes narrowed to those that
+// Options.Within allows. All that looks for a free node works on these.
 func (c *claim) within(ns Namespace) (Namespace, error) {
 	w := c.opts.Within
 	if w == (snowfence.NodeRange{}) {
@@ -176,7 +191,8 @@ func (c *claim) within(ns Namespace) (Namespace, error) {
 	}
 	first, last := max(ns.First, w.From), min(ns.Last, w.Until-1)
 	if k := int64(c.opts.Nodes); last-first+1 < k {
-		return ns, fmt.Errorf("lease: namespace %q can lease the nodes %d to %d, and fewer than %d of them are in %d to %d, as Options.Within asks: make more leasable, or ask for others",
+		return ns, fmt.Errorf("lease: namespace %q can lease the nodes %d to %d, and fewer than %d of them are "+
+			"in %d to %d, as Options.Within asks: make more leasable, or ask for others",
 			c.name, ns.First, ns.Last, k, w.From, w.Until-1)
 	}
 	ns.First, ns.Last = first, last

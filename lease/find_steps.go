@@ -62,11 +62,13 @@ func (f *finder) oldest(ctx context.Context) ([]int64, error) {
 	q.MaxUntil, q.ByUntil = max(f.now, 1), true
 	rs, err := f.c.st.List(ctx, q)
 	nodes := nodesOf(q, rs)
-	world.Rand(f.c.world).Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] }) // not everybody after the same one
+	// not everybody after the same one
+	world.Rand(f.c.world).Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
 	return nodes, err
 }
 
-// vacant returns nodes that nobody holds, with the lowest floors first, because these may lie ahead of the clock.
+// vacant returns nodes that nobody holds, with the lowest floors first, because these may
+// lie ahead of the clock.
 func (f *finder) vacant(ctx context.Context) ([]int64, error) {
 	q := f.query()
 	q.Vacant, q.ByUntil = true, true
@@ -74,7 +76,8 @@ func (f *finder) vacant(ctx context.Context) ([]int64, error) {
 	return nodesOf(q, rs), err
 }
 
-// gap returns a node that has no record, found by counting; or, without a count or for blocks, some that are free, found by reading all.
+// gap returns a node that has no record, found by counting; or, without a count or for
+// blocks, some that are free, found by reading all.
 func (f *finder) gap(ctx context.Context) ([]int64, error) {
 	c := f.c
 	lo, hi := f.ns.First, f.ns.Last
@@ -103,8 +106,10 @@ func (f *finder) gap(ctx context.Context) ([]int64, error) {
 	return nodes, nil
 }
 
-// countedParts is into how many parts nodes are divided before they are counted. A store counts by walking over what it counts: with parts in random order it
-// walks over half of them on average, and over one part a second time, where halving walks over everything twice.
+// countedParts is into how many parts nodes are divided before they are counted. A store
+// counts by walking over what it counts: with parts in random order it walks over half of
+// them on average, and over one part a second time, where halving walks over everything
+// twice.
 const countedParts = 32
 
 // missing returns a node that has no record, if there is one and the store counts.

@@ -164,8 +164,8 @@ func (u *uncounted) Count(ctx context.Context, namespace string, first, last int
 	return u.Memory.Count(ctx, namespace, first, last)
 }
 
-// A node that was never leased is found by counting, and where the store does not count, by reading:
-// "not known" is not taken for none.
+// A node that was never leased is found by counting, and where the store does not count,
+// by reading: "not known" is not taken for none.
 func TestGapWithAndWithoutACount(t *testing.T) {
 	for name, c := range map[string]struct {
 		counts int

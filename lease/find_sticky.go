@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 )
 
-// A sticky file remembers across restarts which node a process held last. It is read before a node is looked for and written after one was acquired. What it
-// says is a hint, as are the lists of a store: the node's record is read before it is offered, and the swap decides. So it is not synced.
+// A sticky file remembers across restarts which node a process held last. It is read
+// before a node is looked for and written after one was acquired. What it says is a hint,
+// as are the lists of a store: the node's record is read before it is offered, and the
+// swap decides. So it is not synced.
 
 const stickyForm = "snowfence sticky 1\nnamespace %s\nnode %d\n"
 
@@ -37,7 +39,8 @@ func readSticky(path, namespace string) (node int64, err error) {
 		return 0, err
 	}
 	var in string
-	if _, err := fmt.Sscanf(string(data), stickyForm, &in, &node); err != nil || fmt.Sprintf(stickyForm, in, node) != string(data) || node < 0 {
+	if _, err := fmt.Sscanf(string(data), stickyForm, &in, &node); err != nil || fmt.Sprintf(stickyForm, in,
+		node) != string(data) || node < 0 {
 		return 0, errors.New("it is damaged, or no sticky file")
 	}
 	if in != namespace {

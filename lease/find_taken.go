@@ -12,13 +12,17 @@ import (
 // taken returns the error that says who has the nodes.
 func (f *finder) taken(ctx context.Context) error {
 	c := f.c
-	e := &TakenError{Namespace: c.name, First: f.ns.First, Last: f.ns.Last, Block: c.opts.Nodes, Within: c.opts.Within, Refused: int64(len(c.refused)), Cause: f.check}
+	e := &TakenError{
+		Namespace: c.name, First: f.ns.First, Last: f.ns.Last, Block: c.opts.Nodes,
+		Within: c.opts.Within, Refused: int64(len(c.refused)), Cause: f.check,
+	}
 	labels := map[string]int{}
 	next := int64(-1)
 	for r, err := range f.records(ctx) {
 		switch {
 		case err != nil:
-			return fmt.Errorf("lease: no node of namespace %q is free, and who holds them cannot be read: %w", c.name, err)
+			return fmt.Errorf("lease: no node of namespace %q is free, and who holds them cannot be read: %w",
+				c.name, err)
 		case c.refused[r.Node] != nil: // counted already
 		case r.Veto != "":
 			e.Refused++

@@ -13,8 +13,9 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// TestFleet lets processes with real generators share few nodes for an hour: their clocks step both ways, their stores go away, they crash, end
-// and start again, and an operator evicts some. No ID is made twice, and those of one generator increase.
+// TestFleet lets processes with real generators share few nodes for an hour: their clocks
+// step both ways, their stores go away, they crash, end and start again, and an operator
+// evicts some. No ID is made twice, and those of one generator increase.
 func TestFleet(t *testing.T) {
 	for seed := range uint64(4) {
 		synctest.Test(t, func(t *testing.T) { fleet(t, seed) })
@@ -62,7 +63,8 @@ func fleet(t *testing.T, seed uint64) {
 					continue
 				}
 				var last snowfence.ID
-				for life := time.Now().Add(time.Duration(rnd.Int64N(int64(3 * time.Minute)))); time.Now().Before(life) && time.Now().Before(end); {
+				for life := time.Now().Add(time.Duration(rnd.Int64N(int64(3 * time.Minute)))); time.Now().Before(
+					life) && time.Now().Before(end); {
 					switch rnd.IntN(400) {
 					case 0:
 						off.Add(rnd.Int64N(int64(20*time.Second)) - int64(10*time.Second))
@@ -108,7 +110,8 @@ func fleet(t *testing.T, seed uint64) {
 		})
 	}
 	wg.Wait()
-	t.Logf("seed %d: %d IDs in an hour, %d starts, %d crashes, %d calls without an ID", seed, len(seen), starts.Load(), crashes.Load(), failures.Load())
+	t.Logf("seed %d: %d IDs in an hour, %d starts, %d crashes, %d calls without an ID", seed, len(seen),
+		starts.Load(), crashes.Load(), failures.Load())
 	if len(seen) < 500_000 {
 		t.Errorf("only %d IDs", len(seen))
 	}

@@ -9,9 +9,11 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Generator opens a lease and starts a generator on it, in one step: closing the generator closes the lease. c says how the generator
-// works; its Fence is set here.
-func Generator(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options, c snowfence.Config) (*snowfence.Generator, error) {
+// Generator opens a lease and starts a generator on it, in one step: closing the
+// generator closes the lease. c says how the generator works; its Fence is set here.
+func Generator(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options,
+	c snowfence.Config,
+) (*snowfence.Generator, error) {
 	l, err := Open(ctx, st, namespace, s, o)
 	if err != nil {
 		return nil, err
@@ -28,17 +30,18 @@ func Generator(ctx context.Context, st Store, namespace string, s *snowfence.Sch
 	return g, nil
 }
 
-// DefaultNamespace is the one that is made where it is missing. Every other one has to be made, because
-// a misspelled name would be a second scope of uniqueness.
+// DefaultNamespace is the one that is made where it is missing. Every other one has to be
+// made, because a misspelled name would be a second scope of uniqueness.
 const DefaultNamespace = "default"
 
-// GeneratorOptions says what [OpenGenerator] makes, and with it the one-line functions of the stores. Nil and the zero value are good for most.
+// GeneratorOptions says what [OpenGenerator] makes, and with it the one-line functions of
+// the stores. Nil and the zero value are good for most.
 type GeneratorOptions struct {
 	// Namespace is the name within which IDs are unique; "" means [DefaultNamespace].
 	Namespace string
 
-	// Layout is the layout that the namespace must have. The zero value means the layout that the store has, and for a new
-	// namespace snowfence.Default.
+	// Layout is the layout that the namespace must have. The zero value means the layout
+	// that the store has, and for a new namespace snowfence.Default.
 	Layout snowfence.Layout
 
 	// Secrets are those of an encrypted layout, as snowfence.NewScheme takes them.
@@ -47,18 +50,22 @@ type GeneratorOptions struct {
 	// Lead is how many ticks IDs may run ahead of the clock: snowfence.Config.Lead.
 	Lead int64
 
-	// Create makes a namespace of any name on first use: Options.Create. It is meant for a store that belongs to one machine.
+	// Create makes a namespace of any name on first use: Options.Create. It is meant for
+	// a store that belongs to one machine.
 	Create bool
 
-	// Logger is told what happens to the lease. Nil means that slog.Default is told of trouble, and of nothing else.
+	// Logger is told what happens to the lease. Nil means that slog.Default is told of
+	// trouble, and of nothing else.
 	Logger *slog.Logger
 }
 
-// OpenGenerator leases a node from a store and returns a generator on it, with nothing to configure. It makes the namespace where it is missing and named
-// [DefaultNamespace], and takes the layout that it has where it is there. Closing the generator ends the lease. What more there is to say
-// about a lease or a generator is said with [Generator].
+// OpenGenerator leases a node from a store and returns a generator on it, with nothing to
+// configure. It makes the namespace where it is missing and named [DefaultNamespace], and
+// takes the layout that it has where it is there. Closing the generator ends the lease.
+// What more there is to say about a lease or a generator is said with [Generator].
 //
-// Errors worth telling apart are those of [Open]. A namespace with another layout than GeneratorOptions.Layout is a [MismatchError].
+// Errors worth telling apart are those of [Open]. A namespace with another layout than
+// GeneratorOptions.Layout is a [MismatchError].
 func OpenGenerator(ctx context.Context, st Store, o *GeneratorOptions) (*snowfence.Generator, error) {
 	var opts GeneratorOptions
 	if o != nil {
@@ -111,9 +118,13 @@ func (o *GeneratorOptions) scheme(ctx context.Context, st Store) (*snowfence.Sch
 	l, err := snowfence.ParseLayout(ns.Layout)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("lease: namespace %q has a layout that this program does not know: use the version that made it, or a later one: %w", ns.Name, err)
+		return nil, fmt.Errorf("lease: namespace %q has a layout that this program does not know: use the "+
+			"version that made it, or a later one: %w", ns.Name, err)
 	case named && !l.Equal(o.Layout):
-		return nil, fmt.Errorf("%w; without a Layout in the options its own is used", &MismatchError{ns.Name, ns.Layout, o.Layout.String()})
+		return nil, fmt.Errorf("%w; without a Layout in the options its own is used", &MismatchError{
+			ns.Name,
+			ns.Layout, o.Layout.String(),
+		})
 	}
 	return o.schemeOf(l)
 }
@@ -122,7 +133,8 @@ func (o *GeneratorOptions) scheme(ctx context.Context, st Store) (*snowfence.Sch
 func (o *GeneratorOptions) schemeOf(l snowfence.Layout) (*snowfence.Scheme, error) {
 	s, err := snowfence.NewScheme(l, o.Secrets...)
 	if errors.Is(err, snowfence.ErrKey) && l.Cipher != snowfence.Plain && len(o.Secrets) == 0 {
-		return nil, fmt.Errorf("lease: namespace %q has the encrypted layout %s: give its secrets in the options (Secrets): %w", o.Namespace, l, err)
+		return nil, fmt.Errorf("lease: namespace %q has the encrypted layout %s: give its secrets in the "+
+			"options (Secrets): %w", o.Namespace, l, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lease: namespace %q: %w", o.Namespace, err)

@@ -35,7 +35,8 @@ func opened(t *testing.T, st lease.Store, o *lease.GeneratorOptions) error {
 	return nil
 }
 
-// TestOpenGenerator makes the namespace default, and takes what is there with the layout that it has.
+// TestOpenGenerator makes the namespace default, and takes what is there with the layout
+// that it has.
 func TestOpenGenerator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
@@ -56,7 +57,10 @@ func TestOpenGenerator(t *testing.T) {
 		if err := opened(t, st, &lease.GeneratorOptions{Namespace: "orders"}); !errors.Is(err, lease.ErrNoNamespace) {
 			t.Errorf("a namespace of another name: %v", err)
 		}
-		if err := opened(t, st, &lease.GeneratorOptions{Namespace: "orders", Layout: snowfence.Sonyflake(), Create: true}); err != nil {
+		if err := opened(t, st, &lease.GeneratorOptions{
+			Namespace: "orders", Layout: snowfence.Sonyflake(),
+			Create: true,
+		}); err != nil {
 			t.Error(err)
 		}
 		if l := layout("orders"); l != snowfence.Sonyflake().String() {
@@ -69,7 +73,8 @@ func TestOpenGenerator(t *testing.T) {
 		}
 		var mismatch *lease.MismatchError
 		err := opened(t, st, &lease.GeneratorOptions{Namespace: "orders", Layout: snowfence.Default()})
-		if !errors.As(err, &mismatch) || !strings.Contains(err.Error(), "without a Layout in the options its own is used") {
+		if !errors.As(err, &mismatch) || !strings.Contains(err.Error(),
+			"without a Layout in the options its own is used") {
 			t.Errorf("with another layout: %v", err)
 		}
 		for what, o := range map[string]lease.GeneratorOptions{
@@ -110,7 +115,8 @@ func TestOpenGeneratorEncrypted(t *testing.T) {
 		in2026()
 		st := lease.NewMemory()
 		o := lease.GeneratorOptions{Namespace: "users", Layout: snowfence.Randflake(), Create: true}
-		if err := opened(t, st, &o); !errors.Is(err, snowfence.ErrKey) || !strings.Contains(err.Error(), "give its secrets in the options (Secrets)") {
+		if err := opened(t, st, &o); !errors.Is(err, snowfence.ErrKey) || !strings.Contains(err.Error(),
+			"give its secrets in the options (Secrets)") {
 			t.Fatalf("without secrets: %v", err)
 		}
 		o.Secrets = []*snowfence.Secret{snowfence.GenerateSecret()}
@@ -191,7 +197,8 @@ func (s *awayStore) Swap(ctx context.Context, w []lease.Write) []error {
 	return errs
 }
 
-// TestTroubleIsHeard: without a logger slog.Default is told that IDs end soon, before they do, and of nothing that is as it should be.
+// TestTroubleIsHeard: without a logger slog.Default is told that IDs end soon, before
+// they do, and of nothing that is as it should be.
 func TestTroubleIsHeard(t *testing.T) {
 	var log heard
 	before := slog.Default()
@@ -212,7 +219,8 @@ func TestTroubleIsHeard(t *testing.T) {
 		st.away.Store(true)
 		time.Sleep(6 * time.Second)
 		synctest.Wait()
-		if text := log.String(); !strings.Contains(text, "level=WARN msg=\"lease not renewed\"") || !strings.Contains(text, "connection refused") {
+		if text := log.String(); !strings.Contains(text, "level=WARN msg=\"lease not renewed\"") ||
+			!strings.Contains(text, "connection refused") {
 			t.Errorf("the store is away, and the log has\n%s", text)
 		}
 		if _, err := g.Next(t.Context()); err != nil {

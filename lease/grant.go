@@ -14,13 +14,15 @@ type ticks struct {
 	ttl     time.Duration
 }
 
-// target returns the tick up to which a lease written now reaches: one ttl ahead, and at least one tick where ticks are longer than that.
+// target returns the tick up to which a lease written now reaches: one ttl ahead, and at
+// least one tick where ticks are longer than that.
 func (t ticks) target(now time.Time) int64 {
 	return max(t.layout.TickOf(now.Add(t.ttl)), t.layout.TickOf(now)+1)
 }
 
-// back returns the first tick that a grant made now wants. A new holder has no use for older ones, and a stretch that is never granted is what
-// lets a node be restored after a clock that was far ahead. One ttl is left for a clock that steps back.
+// back returns the first tick that a grant made now wants. A new holder has no use for
+// older ones, and a stretch that is never granted is what lets a node be restored after a
+// clock that was far ahead. One ttl is left for a clock that steps back.
 func (t ticks) back(now time.Time) int64 { return t.layout.TickOf(now.Add(-t.ttl)) }
 
 // floor returns the first tick that a grant from r may have.
@@ -32,7 +34,8 @@ func floor(ns Namespace, r Record) int64 {
 	return f
 }
 
-// skip returns the first tick from tick on that is not used up ahead, and how far one may go from there; 0 means any distance.
+// skip returns the first tick from tick on that is not used up ahead, and how far one may
+// go from there; 0 means any distance.
 func skip(r Record, tick int64) (from, limit int64) {
 	switch {
 	case r.SkipUntil == 0 || tick >= r.SkipUntil:
@@ -69,8 +72,9 @@ func (t ticks) grant(ns Namespace, rs []Record, now time.Time) (from, until int6
 	return from, until, nil
 }
 
-// lapsed reports whether a grant of rs is better taken anew than renewed at time now: it ended long ago by the clock (a suspend, or a clock that
-// jumped), so that what is left out stays provably unused; or it ends at a stretch that is used up.
+// lapsed reports whether a grant of rs is better taken anew than renewed at time now: it
+// ended long ago by the clock (a suspend, or a clock that jumped), so that what is left
+// out stays provably unused; or it ends at a stretch that is used up.
 func (t ticks) lapsed(rs []Record, now time.Time) bool {
 	for _, r := range rs {
 		if t.back(now) > r.Until || r.SkipUntil > 0 && r.Until <= r.SkipFrom && r.SkipFrom <= t.layout.TickOf(now) {

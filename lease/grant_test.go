@@ -32,9 +32,15 @@ func small(t *testing.T, ttl time.Duration) ticks {
 func smallRecords() (out []Record) {
 	for _, until := range []int64{1, 3, 4, 9, lastTick, lastTick + 1} {
 		out = append(out, Record{Nonce: "x", Generation: 2, Until: until})
-		for _, skip := range [][2]int64{{1, 3}, {3, 5}, {4, 6}, {5, 12}, {9, 10}, {6, lastTick + 1}, {lastTick, lastTick + 1}} {
+		for _, skip := range [][2]int64{{1, 3}, {3, 5}, {4, 6}, {5, 12}, {9, 10}, {6, lastTick + 1}, {
+			lastTick,
+			lastTick + 1,
+		}} {
 			if until <= skip[0] || until >= skip[1] {
-				out = append(out, Record{Nonce: "x", Generation: 2, Until: until, SkipFrom: skip[0], SkipUntil: skip[1]})
+				out = append(out, Record{
+					Nonce: "x", Generation: 2, Until: until, SkipFrom: skip[0],
+					SkipUntil: skip[1],
+				})
 			}
 		}
 	}
@@ -55,7 +61,8 @@ func wantGrant(t ticks, floorOfAll int64, rs []Record, now time.Time) (from, unt
 	for again := true; again; {
 		again = false
 		for _, r := range rs {
-			if inside, next := from >= r.SkipFrom && from < r.SkipUntil, from < r.SkipFrom && r.SkipFrom <= tick; inside || next {
+			if inside, next := from >= r.SkipFrom && from < r.SkipUntil, from < r.SkipFrom &&
+				r.SkipFrom <= tick; inside || next {
 				from, again = r.SkipUntil, true
 			}
 		}
@@ -95,7 +102,8 @@ func TestGrantsOfSmallRecords(t *testing.T) {
 							switch {
 							case wantFrom > lastTick:
 								if !errors.Is(err, snowfence.ErrLifetime) {
-									t.Fatalf("at %v, from %+v: granted [%d, %d) after the last tick (%v)", now, block, from, until, err)
+									t.Fatalf("at %v, from %+v: granted [%d, %d) after the last tick (%v)", now,
+										block, from, until, err)
 								}
 							case err != nil || from != wantFrom || until != wantUntil:
 								t.Fatalf("at %v, ttl %v, floor %d, from %+v: granted [%d, %d), %v, not [%d, %d)",

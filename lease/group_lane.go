@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// lane gathers calls of one kind into round trips. Calls wait in a queue. A goroutine that runs only
-// while there are any takes as many as fit into a round trip, which is closed to others from then
-// on. The mutex is never held while the store is asked.
+// lane gathers calls of one kind into round trips. Calls wait in a queue. A goroutine
+// that runs only while there are any takes as many as fit into a round trip, which is
+// closed to others from then on. The mutex is never held while the store is asked.
 type lane[Q, A any] struct {
 	// do makes one round trip.
 	do func(ctx context.Context, asked []Q) (answers []A, err error)
@@ -17,8 +17,8 @@ type lane[Q, A any] struct {
 	// weigh says how much a call adds to a round trip. Calls share one up to groupLimit.
 	weigh func(Q) int
 
-	// clash reports whether a call cannot share a round trip that has taken these keys. Otherwise it
-	// takes those of the call. It is nil where all calls can share one.
+	// clash reports whether a call cannot share a round trip that has taken these keys.
+	// Otherwise it takes those of the call. It is nil where all calls can share one.
 	clash func(asked Q, taken map[Key]bool) bool
 
 	mu    sync.Mutex
@@ -132,7 +132,8 @@ func (l *lane[Q, A]) overtake(t *trip[Q, A]) {
 	}
 }
 
-// next takes calls out of the queue, in their order, for one round trip; nil when there are none. mu is held.
+// next takes calls out of the queue, in their order, for one round trip; nil when there
+// are none. mu is held.
 func (l *lane[Q, A]) next() *trip[Q, A] {
 	t := &trip[Q, A]{}
 	var later []*call[Q, A]

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// rounds is a lane whose calls are numbers, each as heavy as it says, and whose round trips wait until
-// they are let through, the oldest first.
+// rounds is a lane whose calls are numbers, each as heavy as it says, and whose round
+// trips wait until they are let through, the oldest first.
 type rounds struct {
 	lane lane[int, int]
 	open chan error
@@ -144,7 +144,8 @@ func TestRoundTripWithoutCallers(t *testing.T) {
 		}
 		out(0)
 		rs.pass(nil)
-		rs.expect(t, "[[1] [3 4]]", "[2: 0 lease: waiting for the store, together with others: context canceled 1: 1 <nil>]")
+		rs.expect(t, "[[1] [3 4]]", "[2: 0 lease: waiting for the store, together with others: context canceled "+
+			"1: 1 <nil>]")
 		out(1)
 		rs.expect(t, "[[1] [3 4]]", "[3: 0 lease: waiting for the store, together with others: context canceled]")
 		rs.call(t.Context(), 5) // waits: the round trip is still under way

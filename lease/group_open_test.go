@@ -55,7 +55,8 @@ func (c *counting) tell(f func([]lease.Write)) {
 	c.writes = f
 }
 
-// TestOpenAll takes all nodes of a namespace but those that are held or vetoed, in few round trips, renews them evenly, and gives them back.
+// TestOpenAll takes all nodes of a namespace but those that are held or vetoed, in few
+// round trips, renews them evenly, and gives them back.
 func TestOpenAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &counting{Memory: lease.NewMemory()}, newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01,tick=1ms")
@@ -92,7 +93,8 @@ func TestOpenAll(t *testing.T) {
 			t.Errorf("with all nodes taken: %v", err)
 		}
 
-		// Two thirds of the ttl, in seconds: how many are written in each, and that the nodes are written in their order.
+		// Two thirds of the ttl, in seconds: how many are written in each, and that the
+		// nodes are written in their order.
 		perSecond := make([]int, 40)
 		var order []int64
 		start := time.Now()
@@ -127,7 +129,10 @@ func TestOpenAll(t *testing.T) {
 		if err := held.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if rs, err := st.Memory.List(t.Context(), lease.Query{Namespace: "default", Last: 1023, Vacant: true}); err != nil || len(rs) != 1024 {
+		if rs, err := st.Memory.List(t.Context(), lease.Query{
+			Namespace: "default", Last: 1023,
+			Vacant: true,
+		}); err != nil || len(rs) != 1024 {
 			t.Errorf("%d nodes are free after all were given back: %v", len(rs), err)
 		}
 
@@ -157,7 +162,8 @@ func TestOpenAll(t *testing.T) {
 		}
 		rs, err := st.Memory.List(t.Context(), lease.Query{Namespace: "default", Last: 1023, Label: "blocks"})
 		if err != nil || len(rs) != 80 {
-			t.Errorf("20 blocks of 4 were opened twice, on %d nodes (%v): the second time should be as the first", len(rs), err)
+			t.Errorf("20 blocks of 4 were opened twice, on %d nodes (%v): the second time should be as the first",
+				len(rs), err)
 		}
 	})
 }
@@ -201,7 +207,8 @@ func TestOpenAllOrNone(t *testing.T) {
 	})
 }
 
-// TestOpenAllAtOnce lets several processes take all nodes together: each gets what it asked for, and no node is taken twice.
+// TestOpenAllAtOnce lets several processes take all nodes together: each gets what it
+// asked for, and no node is taken twice.
 func TestOpenAllAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &counting{Memory: lease.NewMemory()}, newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01,tick=1ms")
@@ -215,7 +222,8 @@ func TestOpenAllAtOnce(t *testing.T) {
 		results := make(chan result)
 		for i := range 4 {
 			go func() {
-				ls, err := lease.OpenAll(t.Context(), st, "default", s, 256, &lease.Options{Label: fmt.Sprint("process ", i)})
+				ls, err := lease.OpenAll(t.Context(), st, "default", s, 256,
+					&lease.Options{Label: fmt.Sprint("process ", i)})
 				results <- result{ls, err}
 			}()
 		}

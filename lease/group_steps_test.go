@@ -59,7 +59,8 @@ func TestGroupWithoutAnswers(t *testing.T) {
 	if rs, err := g.Get(t.Context(), []Key{{"n", 1}}); !errors.Is(err, errSilent) {
 		t.Errorf("records %v, %v", rs, err)
 	}
-	if errs := g.Swap(t.Context(), []Write{{New: Record{Key: Key{"n", 1}, Nonce: "x"}}}); len(errs) != 1 || !errors.Is(errs[0], errSilent) {
+	if errs := g.Swap(t.Context(), []Write{{New: Record{Key: Key{"n", 1}, Nonce: "x"}}}); len(errs) != 1 ||
+		!errors.Is(errs[0], errSilent) {
 		t.Errorf("writes: %v", errs)
 	}
 }
@@ -83,7 +84,8 @@ func TestGroupOverAStoreThatAnswersLess(t *testing.T) {
 	errs := g.Swap(t.Context(), []Write{
 		{New: Record{Key: Key{"n", 1}, Nonce: "x"}}, {New: Record{Key: Key{"n", 2}, Nonce: "x"}},
 	})
-	if len(errs) != 2 || slices.Contains(errs, nil) || slices.ContainsFunc(errs, func(err error) bool { return errors.Is(err, ErrLost) }) {
+	if len(errs) != 2 || slices.Contains(errs, nil) || slices.ContainsFunc(errs,
+		func(err error) bool { return errors.Is(err, ErrLost) }) {
 		t.Errorf("writes: %v", errs)
 	}
 }

@@ -18,7 +18,8 @@ func TestGroup(t *testing.T) {
 	leasetest.Run(t, func(*testing.T) lease.Store { return lease.Group(lease.NewMemory()) })
 }
 
-// gate is a store whose round trips wait until they are let through, and are written down as they begin.
+// gate is a store whose round trips wait until they are let through, and are written down
+// as they begin.
 type gate struct {
 	lease.Store
 	mu    sync.Mutex
@@ -88,7 +89,8 @@ func put(node int64, old, nonce string) []lease.Write {
 	return []lease.Write{{Old: old, New: record(node, nonce)}}
 }
 
-// TestGroupBatches: while a swap is under way, others gather, and go together, each with its own result; the same key goes later.
+// TestGroupBatches: while a swap is under way, others gather, and go together, each with
+// its own result; the same key goes later.
 func TestGroupBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
@@ -107,7 +109,10 @@ func TestGroupBatches(t *testing.T) {
 		if got := fmt.Sprint(g.trips()); got != "[swap 1]" {
 			t.Fatalf("while the first round trip is under way: %s", got)
 		}
-		for _, want := range []string{"[swap 1 swap 9]", "[swap 1 swap 9 swap 1]", "[swap 1 swap 9 swap 1 swap 1]", "[swap 1 swap 9 swap 1 swap 1]"} {
+		for _, want := range []string{
+			"[swap 1 swap 9]", "[swap 1 swap 9 swap 1]", "[swap 1 swap 9 swap 1 swap 1]",
+			"[swap 1 swap 9 swap 1 swap 1]",
+		} {
 			g.open <- struct{}{}
 			synctest.Wait()
 			if got := fmt.Sprint(g.trips()); got != want {
@@ -119,13 +124,15 @@ func TestGroupBatches(t *testing.T) {
 				t.Errorf("call %d: %v", i, err)
 			}
 		}
-		if errs := st.Swap(t.Context(), append(put(7, "a", "b"), put(7, "b", "c")...)); errs[0] == nil || errs[1] == nil {
+		if errs := st.Swap(t.Context(), append(put(7, "a", "b"), put(7, "b", "c")...)); errs[0] == nil ||
+			errs[1] == nil {
 			t.Errorf("a key twice in one call: %v", errs)
 		}
 	})
 }
 
-// TestGroupFreshness: whoever asks after a round trip has begun gets the answer of a later one: of Get, Identity and Now.
+// TestGroupFreshness: whoever asks after a round trip has begun gets the answer of a
+// later one: of Get, Identity and Now.
 func TestGroupFreshness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
@@ -207,7 +214,8 @@ func TestGroupFreshness(t *testing.T) {
 	})
 }
 
-// TestGroupLeaving: a caller who leaves hurts nobody, and learns neither that its write was done nor that it was lost.
+// TestGroupLeaving: a caller who leaves hurts nobody, and learns neither that its write
+// was done nor that it was lost.
 func TestGroupLeaving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
@@ -251,7 +259,8 @@ func TestGroupLeaving(t *testing.T) {
 	})
 }
 
-// TestGroupHangs: a round trip nobody waits for any more is cancelled, and one that hangs does not keep others waiting.
+// TestGroupHangs: a round trip nobody waits for any more is cancelled, and one that hangs
+// does not keep others waiting.
 func TestGroupHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()

@@ -13,7 +13,8 @@ import (
 	"github.com/snowfence/snowfence/nodes"
 )
 
-// TestGuardedNumber leases a number that processes derive for themselves, as the same fixed node: two have derived the same.
+// TestGuardedNumber leases a number that processes derive for themselves, as the same
+// fixed node: two have derived the same.
 func TestGuardedNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := lease.NewMemory(), thousand(t)
@@ -46,7 +47,8 @@ func TestGuardedNumber(t *testing.T) {
 		}
 		use(first)
 
-		// One with the same label is taken for a restart: it begins where the one before was granted to, which goes on up to there and no further.
+		// One with the same label is taken for a restart: it begins where the one before
+		// was granted to, which goes on up to there and no further.
 		until := records(t, st)[0].Until
 		second := leased(t, st, s, options("web-7", true), 0)
 		use(first)
@@ -86,8 +88,13 @@ func TestGuardedNumber(t *testing.T) {
 func TestGuardedNumberChecked(t *testing.T) {
 	st, s, node := lease.NewMemory(), thousand(t), int64(7)
 	taken := errors.New("somebody else has it")
-	o := lease.Options{Node: &node, Guard: true, Create: true, Check: func(_ context.Context, _ int64) error { return taken }}
-	if _, err := lease.Open(t.Context(), st, "default", s, &o); !errors.Is(err, taken) || !errors.Is(err, lease.ErrVetoed) {
+	o := lease.Options{Node: &node, Guard: true, Create: true, Check: func(_ context.Context,
+		_ int64,
+	) error {
+		return taken
+	}}
+	if _, err := lease.Open(t.Context(), st, "default", s, &o); !errors.Is(err, taken) || !errors.Is(err,
+		lease.ErrVetoed) {
 		t.Errorf("a refused number: %v", err)
 	}
 }

@@ -44,7 +44,8 @@ func TestHints(t *testing.T) {
 
 		_, err := open(nil)
 		says(err, "no such namespace in this store: create it")
-		if _, err := lease.CreateNamespace(t.Context(), st, "orders", s, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 1, Until: 2}}); err != nil {
+		if _, err := lease.CreateNamespace(t.Context(), st, "orders", s,
+			&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 1, Until: 2}}); err != nil {
 			t.Fatal(err)
 		}
 		holder, err := open(nil)
@@ -65,7 +66,8 @@ func TestHints(t *testing.T) {
 		}
 		_, err = open(&lease.Options{Within: snowfence.NodeRange{From: 2, Until: 4}})
 		says(err, "as Options.Within asks: make more leasable, or ask for others")
-		if _, err := lease.WidenNamespace(t.Context(), st, "orders", snowfence.NodeRange{From: 1, Until: 4}, time.Now()); err != nil {
+		if _, err := lease.WidenNamespace(t.Context(), st, "orders", snowfence.NodeRange{From: 1, Until: 4},
+			time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		works(open(&lease.Options{Within: snowfence.NodeRange{From: 2, Until: 4}}))

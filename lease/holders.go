@@ -38,8 +38,9 @@ func Holders(st Store, now func() time.Time) Store {
 	return &holders{st, now}
 }
 
-// holders passes Count, Identity, Now and Pin on, which write nothing and show no record: Count says
-// no more than the length of what List shows, and Pin keeps open only what notices a replaced store.
+// holders passes Count, Identity, Now and Pin on, which write nothing and show no record:
+// Count says no more than the length of what List shows, and Pin keeps open only what
+// notices a replaced store.
 type holders struct {
 	Store
 	now func() time.Time
@@ -217,7 +218,8 @@ func (p *place) judge(old Record, w Write) error {
 	}
 	n := w.New
 	refuse := func(why string) error {
-		return marked{fmt.Errorf("lease: node %d of namespace %q: %s, which no lease does", n.Node, n.Namespace, why), ErrRefused}
+		return marked{fmt.Errorf("lease: node %d of namespace %q: %s, which no lease does", n.Node, n.Namespace,
+			why), ErrRefused}
 	}
 	who := hashOf(n.Data)
 	holder, _, says := startOf(n.Holder)
@@ -225,7 +227,8 @@ func (p *place) judge(old Record, w Write) error {
 	case old.Nonce != w.Old:
 		return ErrLost
 	case n.Generation != p.ns.Generation:
-		return fmt.Errorf("lease: namespace %q was changed: %w", n.Namespace, ErrLost) // as its holder would find right afterwards
+		// as its holder would find right afterwards
+		return fmt.Errorf("lease: namespace %q was changed: %w", n.Namespace, ErrLost)
 	case n.Node < 0 || n.Node >= p.nodes:
 		return refuse("there is no such node")
 	case !strings.HasPrefix(n.Nonce, who+"."):
@@ -267,10 +270,12 @@ func (p *place) judgeTicks(old, n Record, who string, refuse func(string) error)
 	noSkip := !known && n.SkipFrom == 0 && n.SkipUntil == 0
 	switch {
 	case n.Until > max(p.ahead, low):
-		return refuse("its ticks are further ahead than the longest ttl allows: set the clock right, or wait until the node's ticks are no longer ahead")
+		return refuse("its ticks are further ahead than the longest ttl allows: set the clock right, or wait " +
+			"until the node's ticks are no longer ahead")
 	case n.Holder != "" && !kept && !(first >= max(f, n.From) && first <= n.Until):
 		return refuse("it does not say which ticks its holder was granted")
-	case n.Holder == "" && !back && !(known && old.Holder == "" && n.Until == low): // but it may be said again, when the reply was lost
+	// but it may be said again, when the reply was lost
+	case n.Holder == "" && !back && !(known && old.Holder == "" && n.Until == low):
 		return refuse("it gives back what somebody else was granted")
 	case n.Until < low && !(back && n.Until >= max(start, old.From)):
 		return refuse("it lowers the end of what was granted")

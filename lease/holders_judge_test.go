@@ -27,7 +27,10 @@ func renewal() *judged {
 	}
 	n := old
 	n.Nonce, n.Revision, n.Until, n.Data = who+".2", 8, 130, "mine"
-	return &judged{&place{ns: Namespace{Since: 3, Generation: 4, Floor: 80}, nodes: 16, ahead: 150}, old, Write{old.Nonce, n}}
+	return &judged{
+		&place{ns: Namespace{Since: 3, Generation: 4, Floor: 80}, nodes: 16, ahead: 150}, old,
+		Write{old.Nonce, n},
+	}
 }
 
 // lapsed makes it a renewal that begins a new run.
@@ -138,7 +141,8 @@ func TestWritesAtTheEdge(t *testing.T) {
 	} {
 		j := renewal()
 		c.with(j, &j.w.New)
-		if err := j.p.judge(j.old, j.w); (err == nil) != c.allowed || err != nil && !errors.Is(err, ErrRefused) && !errors.Is(err, ErrLost) {
+		if err := j.p.judge(j.old, j.w); (err == nil) != c.allowed || err != nil && !errors.Is(err, ErrRefused) &&
+			!errors.Is(err, ErrLost) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -165,7 +169,10 @@ func TestHowFarHoldersWrite(t *testing.T) {
 
 // A layout may have more nodes than there are positive numbers.
 func TestNodesOfTheWidestLayout(t *testing.T) {
-	for spec, want := range map[string]int64{"time=1,node=63,epoch=2025-01-01": 1 << 62, "time=3,node=61,epoch=2025-01-01": 1 << 61} {
+	for spec, want := range map[string]int64{
+		"time=1,node=63,epoch=2025-01-01": 1 << 62,
+		"time=3,node=61,epoch=2025-01-01": 1 << 61,
+	} {
 		l, err := snowfence.ParseLayout(spec)
 		if err != nil {
 			t.Fatal(err)
@@ -217,7 +224,8 @@ func TestHoldersOfNoNamespace(t *testing.T) {
 	if err != nil || rs[0].Nonce != "" || rs[1].Nonce != "" {
 		t.Errorf("a namespace that never was: %+v, %v", rs, err)
 	}
-	if err := h.Swap(t.Context(), []Write{{New: Record{Key: Key{"other", 5}, Nonce: "x"}}})[0]; !errors.Is(err, ErrLost) || errors.Is(err, ErrRefused) {
+	if err := h.Swap(t.Context(), []Write{{New: Record{Key: Key{"other", 5}, Nonce: "x"}}})[0]; !errors.Is(err,
+		ErrLost) || errors.Is(err, ErrRefused) {
 		t.Errorf("written: %v", err)
 	}
 	g.rename(func(ns *Namespace) { ns.Layout = "x" })

@@ -31,7 +31,8 @@ func (h *holders) look(ctx context.Context, w Write) error {
 		return marked{fmt.Errorf("lease: namespace %q: "+format, append([]any{name}, args...)...), ErrRefused}
 	}
 	var a asked
-	if err := json.Unmarshal([]byte(w.New.Data), &a); err != nil || a.Question == nil || len(a.Question.Gone) > maxEvidence {
+	if err := json.Unmarshal([]byte(w.New.Data), &a); err != nil || a.Question == nil ||
+		len(a.Question.Gone) > maxEvidence {
 		return refuse("a holder does not write the record of a namespace: that takes the right to manage it")
 	}
 	reach := a.Question.Reach
@@ -43,7 +44,8 @@ func (h *holders) look(ctx context.Context, w Write) error {
 		case ns.State != Active:
 			return fmt.Errorf("%w: %w", ns.notActive(), ErrLost)
 		case reach < 0 || reach > max(farthest, ns.LongestTTL):
-			return refuse("a ttl and an allowed skew of %v together are more than the %v that a server gives to holders: ask for less", reach, farthest)
+			return refuse("a ttl and an allowed skew of %v together are more than the %v that a server gives to "+
+				"holders: ask for less", reach, farthest)
 		}
 		id, err := h.Store.Identity(ctx, name)
 		if err != nil {

@@ -38,7 +38,9 @@ func TestHoldersLetsLeasesWork(t *testing.T) {
 	var mu sync.Mutex
 	stores := map[string]*told{}
 	t.Run("suite", func(t *testing.T) {
-		leasetest.RunThrough(t, func(t *testing.T) lease.Store { return lease.NewMemory() }, func(st lease.Store, now func() time.Time) lease.Store {
+		leasetest.RunThrough(t, func(t *testing.T) lease.Store { return lease.NewMemory() }, func(st lease.Store,
+			now func() time.Time,
+		) lease.Store {
 			o := &told{Store: lease.Holders(st, now)}
 			mu.Lock()
 			defer mu.Unlock()
@@ -72,7 +74,11 @@ func TestHoldersCountWhatTheyList(t *testing.T) {
 		}
 	}
 	st := lease.Holders(raw, nil)
-	for _, q := range []lease.Query{{Namespace: "n", First: -2, Last: 9}, {Namespace: "n", First: 3, Last: 9}, {Namespace: "m", Last: 9}} {
+	for _, q := range []lease.Query{
+		{Namespace: "n", First: -2, Last: 9},
+		{Namespace: "n", First: 3, Last: 9},
+		{Namespace: "m", Last: 9},
+	} {
 		listed, err := st.List(t.Context(), q)
 		counted, err2 := st.Count(t.Context(), q.Namespace, q.First, q.Last)
 		if err = errors.Join(err, err2); err != nil || counted != int64(len(listed)) {
@@ -94,7 +100,10 @@ func TestHoldersLetTheHolderGiveBack(t *testing.T) {
 	}
 	node := int64(7)
 	for range 3 {
-		l, err := lease.Open(t.Context(), lease.Holders(raw, nil), "n", s, &lease.Options{Node: &node, TTL: 10 * time.Minute})
+		l, err := lease.Open(t.Context(), lease.Holders(raw, nil), "n", s, &lease.Options{
+			Node: &node,
+			TTL:  10 * time.Minute,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,10 @@ func (e *elsewhere) Identity(context.Context, string) (string, error) { return e
 // and skew are a minute.
 func newLiar(t *testing.T) *liar {
 	t.Helper()
-	x := &liar{t: t, raw: &elsewhere{lease.NewMemory(), "one"}, scheme: thousand(t), now: time.Now().Truncate(time.Millisecond), secret: "mine"}
+	x := &liar{
+		t: t, raw: &elsewhere{lease.NewMemory(), "one"}, scheme: thousand(t),
+		now: time.Now().Truncate(time.Millisecond), secret: "mine",
+	}
 	x.st = lease.Holders(x.raw, func() time.Time { return x.now })
 	if _, err := lease.CreateNamespace(t.Context(), x.raw, "n", x.scheme, nil); err != nil {
 		t.Fatal(err)
@@ -122,7 +125,10 @@ func (x *liar) ask(reach time.Duration, gone ...lease.Record) error {
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	return x.swap(lease.Write{New: lease.Record{Key: lease.Key{Namespace: "n", Node: lease.NamespaceNode}, Nonce: "q", Data: string(data)}})
+	return x.swap(lease.Write{New: lease.Record{
+		Key:   lease.Key{Namespace: "n", Node: lease.NamespaceNode},
+		Nonce: "q", Data: string(data),
+	}})
 }
 
 // shown returns a node's record as the server shows it.
@@ -168,7 +174,8 @@ func TestHoldersRefuse(t *testing.T) {
 		}
 		return x.next(5, r.Until+3)
 	}
-	early := func(x *liar) lease.Write { // gives back node 6, of which the run began later than its own grant: it lapsed
+	// gives back node 6, of which the run began later than its own grant: it lapsed
+	early := func(x *liar) lease.Write {
 		x.must(x.next(6, x.tick(0)))
 		w := x.next(6, x.tick(time.Minute))
 		w.New.PrevUntil, w.New.From = x.tick(0), x.tick(30*time.Second)
@@ -330,14 +337,17 @@ func TestHolderDoesNotWriteTheNamespace(t *testing.T) {
 		r := before
 		r.Nonce, r.Revision = "mine."+name, r.Revision+1
 		lie(&r)
-		if err := x.swap(lease.Write{Old: before.Nonce, New: r}); !errors.Is(err, lease.ErrRefused) || x.read(lease.NamespaceNode) != before {
+		if err := x.swap(lease.Write{Old: before.Nonce, New: r}); !errors.Is(err, lease.ErrRefused) ||
+			x.read(lease.NamespaceNode) != before {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := lease.CreateNamespace(t.Context(), x.st, "other", x.scheme, nil); !errors.Is(err, lease.ErrNoNamespace) && !errors.Is(err, lease.ErrRefused) {
+	if _, err := lease.CreateNamespace(t.Context(), x.st, "other", x.scheme, nil); !errors.Is(err,
+		lease.ErrNoNamespace) && !errors.Is(err, lease.ErrRefused) {
 		t.Errorf("a namespace was made: %v", err)
 	}
-	if rs, err := x.raw.Get(t.Context(), []lease.Key{{Namespace: "other", Node: lease.NamespaceNode}}); err != nil || rs[0].Nonce != "" {
+	if rs, err := x.raw.Get(t.Context(), []lease.Key{{Namespace: "other", Node: lease.NamespaceNode}}); err != nil ||
+		rs[0].Nonce != "" {
 		t.Errorf("a namespace was made: %+v, %v", rs, err)
 	}
 }
@@ -371,10 +381,12 @@ func TestHoldersRaiseTheFloorOfAnotherStore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if ns := x.namespace(); ns.Floor < x.read(7).Until || ns.Floor > x.tick(2*time.Minute) || ns.Generation != 2 || ns.Identity != "restored" {
+	if ns := x.namespace(); ns.Floor < x.read(7).Until || ns.Floor > x.tick(2*time.Minute) || ns.Generation != 2 ||
+		ns.Identity != "restored" {
 		t.Errorf("the namespace is %+v, and granted was until %d", ns, x.read(7).Until)
 	}
-	// Above a floor that lies far ahead a few ticks may be granted, and the next floor is above those.
+	// Above a floor that lies far ahead a few ticks may be granted, and the next floor is
+	// above those.
 	x.now = x.now.Add(-10 * time.Minute)
 	x.must(x.next(7, x.namespace().Floor+4))
 	if w := x.next(7, x.namespace().Floor+5); !errors.Is(x.swap(w), lease.ErrRefused) {
@@ -456,7 +468,10 @@ func TestHoldersSeeGenerationsVanish(t *testing.T) {
 	x.must(x.next(7, x.tick(20*time.Second)))
 	seen := x.shown(7)
 	x.raw.id = "one"
-	if err := x.raw.Swap(t.Context(), []lease.Write{{Old: x.read(lease.NamespaceNode).Nonce, New: before}})[0]; err != nil {
+	if err := x.raw.Swap(t.Context(), []lease.Write{{
+		Old: x.read(lease.NamespaceNode).Nonce,
+		New: before,
+	}})[0]; err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
@@ -481,19 +496,26 @@ func TestHoldersKeepProofsOfALayoutApart(t *testing.T) {
 		t.Fatal("the same layout")
 	}
 	x.goBack(old)
-	if _, err := lease.ChangeNamespace(t.Context(), x.raw, "n", lease.NamespaceChange{Scheme: to, Force: true}); err != nil {
+	if _, err := lease.ChangeNamespace(t.Context(), x.raw, "n", lease.NamespaceChange{
+		Scheme: to,
+		Force:  true,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	before := x.namespace()
 	if err := x.ask(0, seen); !errors.Is(err, lease.ErrRefused) || x.namespace().Floor != before.Floor {
 		t.Errorf("the floor went from %d to %d: %v", before.Floor, x.namespace().Floor, err)
 	}
-	if _, err := lease.ChangeNamespace(t.Context(), x.raw, "n", lease.NamespaceChange{Scheme: x.scheme, Force: true}); err != nil {
+	if _, err := lease.ChangeNamespace(t.Context(), x.raw, "n", lease.NamespaceChange{
+		Scheme: x.scheme,
+		Force:  true,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	before = x.namespace()
 	if err := x.ask(0, seen); !errors.Is(err, lease.ErrRefused) || x.namespace().Floor != before.Floor {
-		t.Errorf("back in the layout of before the floor went from %d to %d: %v", before.Floor, x.namespace().Floor, err)
+		t.Errorf("back in the layout of before the floor went from %d to %d: %v", before.Floor, x.namespace().Floor,
+			err)
 	}
 }
 
@@ -501,7 +523,10 @@ func TestHoldersKeepProofsOfALayoutApart(t *testing.T) {
 // for two days after the next set-back.
 func TestHoldersBoundTheLongestTTL(t *testing.T) {
 	x := newLiar(t)
-	for reach, want := range map[time.Duration]bool{48 * time.Hour: false, 20*time.Minute + 1: false, -1: false, 20 * time.Minute: true} {
+	for reach, want := range map[time.Duration]bool{
+		48 * time.Hour: false, 20*time.Minute + 1: false, -1: false,
+		20 * time.Minute: true,
+	} {
 		if err := x.ask(reach); (err == nil) != want || err != nil && !errors.Is(err, lease.ErrRefused) {
 			t.Errorf("%v: %v", reach, err)
 		}
@@ -558,7 +583,8 @@ func TestHoldersWaitForAChange(t *testing.T) {
 func TestHoldersOfAnEarlierLayout(t *testing.T) {
 	x := newLiar(t)
 	x.must(x.next(7, x.tick(10*time.Second)))
-	if _, err := lease.ChangeNamespace(t.Context(), x.raw, "n", lease.NamespaceChange{Scheme: newScheme(t, "time=41,node=10,seq=12,epoch=2000-01-01,tick=1ms"), Force: true}); err != nil {
+	if _, err := lease.ChangeNamespace(t.Context(), x.raw, "n", lease.NamespaceChange{Scheme: newScheme(t,
+		"time=41,node=10,seq=12,epoch=2000-01-01,tick=1ms"), Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	ns := x.namespace()

@@ -19,9 +19,11 @@ type pace struct {
 	failures int           // in a row
 }
 
-// next returns when to renew after a renewal: a third of the ttl later, give or take a tenth of that, so that holders do not fall into step. Leases opened
-// together have their own times, a third apart, that are spread evenly in the order of the nodes, and come back to them when an outage is over: so a store writes
-// neighbours together, which is several times as fast as nodes from everywhere.
+// next returns when to renew after a renewal: a third of the ttl later, give or take a
+// tenth of that, so that holders do not fall into step. Leases opened together have their
+// own times, a third apart, that are spread evenly in the order of the nodes, and come
+// back to them when an outage is over: so a store writes neighbours together, which is
+// several times as fast as nodes from everywhere.
 func (l *Lease) next(now time.Time) time.Time {
 	third := l.opts.TTL / 3
 	slot := l.claim.slot
@@ -32,7 +34,8 @@ func (l *Lease) next(now time.Time) time.Time {
 	return latest.Add(-(latest.Sub(slot) % third))
 }
 
-// backoff returns how long to wait after so many failures in a row: short at first, because callers of the generator wait.
+// backoff returns how long to wait after so many failures in a row: short at first,
+// because callers of the generator wait.
 func (l *setup) backoff(failures int) time.Duration {
 	d := min(10*time.Millisecond<<min(failures, 8), time.Second, l.opts.TTL/3)
 	return d/2 + l.random(d/2+1)
@@ -50,8 +53,10 @@ func (l *Lease) kick() {
 	}
 }
 
-// keep renews and heals the lease until its life ends. It is the only goroutine that a lease always has; talking to the store needs a deep stack, and a
-// goroutine keeps what it once had for long, so that is done in one of its own. With 131,072 leases that is a gigabyte.
+// keep renews and heals the lease until its life ends. It is the only goroutine that a
+// lease always has; talking to the store needs a deep stack, and a goroutine keeps what
+// it once had for long, so that is done in one of its own. With 131,072 leases that is a
+// gigabyte.
 func (l *Lease) keep() {
 	defer close(l.done)
 	defer l.unpin()
@@ -70,7 +75,8 @@ func (l *Lease) keep() {
 	}
 }
 
-// plan returns how long until something has to be done, and an hour when nothing has to be: the next Grant wakes the keeper.
+// plan returns how long until something has to be done, and an hour when nothing has to
+// be: the next Grant wakes the keeper.
 func (l *Lease) plan() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,7 +88,8 @@ func (l *Lease) plan() time.Duration {
 	case l.use.cur == nil:
 		at = l.pace.earliest
 	case l.demand.need >= l.use.cur.Until:
-		// Somebody ran through the whole grant. A renewal helps once the clock is near enough for one ttl to reach past it.
+		// Somebody ran through the whole grant. A renewal helps once the clock is near
+		// enough for one ttl to reach past it.
 		ready := l.world.Now()
 		if ahead := l.demand.need - l.ticks.target(now) + 1; ahead > 0 {
 			ready = ready.Add(l.ticks.layout.TimeOf(l.demand.need + 1).Sub(now.Add(l.opts.TTL)))
@@ -125,7 +132,8 @@ func (l *Lease) attend() {
 	if err != nil && !lost(err) {
 		err = l.heed(l.claim.replaced(ctx, err))
 	}
-	if err == nil || !errors.Is(ctx.Err(), context.Canceled) || fatal(err) { // unless Release or Close wanted the store, which is no trouble
+	// unless Release or Close wanted the store, which is no trouble
+	if err == nil || !errors.Is(ctx.Err(), context.Canceled) || fatal(err) {
 		l.note(err, before, began)
 	}
 }
@@ -165,7 +173,8 @@ func (l *Lease) heed(err error) error {
 	return err
 }
 
-// note remembers how the last attempt went, with before as the grant until then and began as its begin, and when the next is due.
+// note remembers how the last attempt went, with before as the grant until then and began
+// as its begin, and when the next is due.
 func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
 	if l.life.Err() != nil {
 		return
@@ -175,7 +184,8 @@ func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
 	now := l.world.Now()
 	if err == nil {
 		if l.pace.failures > 0 {
-			l.opts.Logger.Info("lease renewed again", "namespace", l.name, "label", l.opts.Label, "failures", l.pace.failures)
+			l.opts.Logger.Info("lease renewed again", "namespace", l.name, "label", l.opts.Label, "failures",
+				l.pace.failures)
 		}
 		l.trouble, l.pace.failures = nil, 0
 		if before != nil && l.pace.renewAt.Before(began) {
@@ -185,8 +195,9 @@ func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
 		l.pace.renewAt = l.next(now)
 		l.pace.earliest = now.Add(min(l.opts.TTL/100, 20*time.Millisecond))
 		if l.use.cur != nil && before != nil && *l.use.cur == *before {
-			// Nothing was gained: a stretch that is used up lies ahead, or the clock is behind. It may be set right at any moment, and callers wait for
-			// a second by default.
+			// Nothing was gained: a stretch that is used up lies ahead, or the clock is
+			// behind. It may be set right at any moment, and callers wait for a second by
+			// default.
 			l.pace.earliest = now.Add(min(l.opts.TTL/10, 400*time.Millisecond))
 		}
 		return
@@ -207,7 +218,8 @@ func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
 // fatal reports whether a lease cannot heal from err.
 func fatal(err error) bool {
 	var m *MismatchError
-	return errors.As(err, &m) || errors.Is(err, ErrReplaced) || errors.Is(err, snowfence.ErrLifetime) || errors.Is(err, errDeleted)
+	return errors.As(err, &m) || errors.Is(err, ErrReplaced) || errors.Is(err, snowfence.ErrLifetime) ||
+		errors.Is(err, errDeleted)
 }
 
 // publish makes what the claim was granted available to Grant.

@@ -153,13 +153,23 @@ func attending(t *testing.T) {
 		}, 0, 1, &MismatchError{}, true, false},
 		"the give-back of the grant before fails": {func(g *stage, _ *asking) {
 			g.l.use.spent = true
-			g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.st.onSwap = nil; return silent(len(ws)) }
+			g.st.onSwap = func(ws []Write,
+				_ func([]Write) []error,
+			) []error {
+				g.st.onSwap = nil
+				return silent(len(ws))
+			}
 		}, 1, 1, errSilent, false, false},
 		"interrupted": {func(g *stage, _ *asking) {
 			g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.l.stopOp(); return silent(len(ws)) }
 		}, 1, 1, nil, false, true},
 		"interrupted, and replaced": {func(g *stage, _ *asking) {
-			g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.l.stopOp(); return []error{ErrReplaced} }
+			g.st.onSwap = func(ws []Write,
+				_ func([]Write) []error,
+			) []error {
+				g.l.stopOp()
+				return []error{ErrReplaced}
+			}
 		}, 1, 0, ErrReplaced, true, false},
 	} {
 		g := holding(t)
@@ -178,7 +188,8 @@ func attending(t *testing.T) {
 			t.Errorf("%s: the trouble is %v, not %v", name, g.l.trouble, c.want)
 		}
 		if g.st.swaps != c.swaps || a.asked != c.asked {
-			t.Errorf("%s: %d writes, and asked %d times for the identity, not %d and %d", name, g.st.swaps, a.asked, c.swaps, c.asked)
+			t.Errorf("%s: %d writes, and asked %d times for the identity, not %d and %d", name, g.st.swaps, a.asked,
+				c.swaps, c.asked)
 		}
 		if (g.l.life.Err() != nil) != c.ended || (g.l.use.cur != nil) != c.healed {
 			t.Errorf("%s: ended %v, in use %+v", name, g.l.life.Err(), g.l.use.cur)
@@ -206,7 +217,12 @@ func attending(t *testing.T) {
 	}
 	// An acquisition in doubt that was written is one.
 	g = empty(t, withRollback)
-	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error { g.st.onSwap = nil; do(ws); return silent(len(ws)) }
+	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+		g.st.onSwap = nil
+		do(ws)
+		return silent(len(
+			ws))
+	}
 	_ = g.do(g.c.acquire(t.Context(), false))
 	if g.l.attend(); g.l.use.cur == nil || g.c.held.pending {
 		t.Errorf("after an acquisition in doubt %+v is used, still in doubt: %t", g.l.use.cur, g.c.held.pending)
@@ -247,8 +263,10 @@ func TestNotesOfALease(t *testing.T) {
 		l.opts.TTL, l.use.cur, l.pace.renewAt = c.ttl, c.cur, p.now.Add(-time.Second-c.due)
 		l.trouble, l.pace.failures = errSilent, 3
 		l.note(nil, c.before, p.now.Add(-time.Second))
-		if l.trouble != nil || l.pace.failures != 0 || l.pace.renewed != p.now || l.pace.took != c.took || l.pace.earliest != p.now.Add(c.earliest) {
-			t.Errorf("%s: it took %v, and the earliest is in %v: %v, %d", name, l.pace.took, l.pace.earliest.Sub(p.now), l.trouble, l.pace.failures)
+		if l.trouble != nil || l.pace.failures != 0 || l.pace.renewed != p.now || l.pace.took != c.took ||
+			l.pace.earliest != p.now.Add(c.earliest) {
+			t.Errorf("%s: it took %v, and the earliest is in %v: %v, %d", name, l.pace.took,
+				l.pace.earliest.Sub(p.now), l.trouble, l.pace.failures)
 		}
 		if d := l.pace.renewAt.Sub(p.now); d < c.ttl*3/10 || d > c.ttl*4/10 {
 			t.Errorf("%s: the next renewal is in %v", name, d)
@@ -268,7 +286,8 @@ func TestNotesOfALease(t *testing.T) {
 		default:
 			t.Error("who waits is not told of the trouble")
 		}
-		if !errors.Is(g.l.trouble, errSilent) || g.l.pace.failures != i+1 || !g.l.pace.earliest.After(p.now) || g.l.pace.renewAt != g.l.pace.earliest {
+		if !errors.Is(g.l.trouble, errSilent) || g.l.pace.failures != i+1 || !g.l.pace.earliest.After(p.now) ||
+			g.l.pace.renewAt != g.l.pace.earliest {
 			t.Errorf("after %d failures: %+v", i+1, g.l.trouble)
 		}
 	}
@@ -321,7 +340,8 @@ func TestPublishedGrants(t *testing.T) {
 			g.l.use.cur, g.l.use.handed, g.l.demand.need = c.cur, true, n.need
 			g.l.publish(grant)
 			if g.l.use.handed != c.handed || g.l.demand.need != n.left || *g.l.use.cur != grant {
-				t.Errorf("%s, needed past %d: handed %t, needed past %d: %+v", name, n.need, g.l.use.handed, g.l.demand.need, *g.l.use.cur)
+				t.Errorf("%s, needed past %d: handed %t, needed past %d: %+v", name, n.need, g.l.use.handed,
+					g.l.demand.need, *g.l.use.cur)
 			}
 		}
 		g.l.use.spent, g.l.use.cur = true, nil
@@ -361,7 +381,8 @@ func TestNothingIsLoggedBeforeTheSeal(t *testing.T) {
 		r.Nonce, r.Revision = "another", revision
 		g.must(g.st.Memory.Swap(t.Context(), []Write{{old, r}})[0])
 		g.l.attend()
-		if len(steps) < 2 || steps[0] != "sealed" || slices.Contains(steps, "the store was rolled back") != (revision == 0) {
+		if len(steps) < 2 || steps[0] != "sealed" || slices.Contains(steps,
+			"the store was rolled back") != (revision == 0) {
 			t.Errorf("%s: %q", name, steps)
 		}
 	}

@@ -22,7 +22,8 @@ func encrypted(t *testing.T, spec string, keys ...*snowfence.Secret) *snowfence.
 	return s
 }
 
-// One secret for the life of a Randflake namespace: under two, different raw IDs can become one. Changing the layout is no way around it.
+// One secret for the life of a Randflake namespace: under two, different raw IDs can
+// become one. Changing the layout is no way around it.
 func TestAnotherSecretIsRefused(t *testing.T) {
 	ctx, st := t.Context(), lease.NewMemory()
 	a, b := encrypted(t, "randflake", snowfence.GenerateSecret()), encrypted(t, "randflake", snowfence.GenerateSecret())
@@ -48,7 +49,8 @@ func TestAnotherSecretIsRefused(t *testing.T) {
 	}
 }
 
-// Where the layout has room for the number of the key, keys are added, and a number means the same key for everybody.
+// Where the layout has room for the number of the key, keys are added, and a number means
+// the same key for everybody.
 func TestKeysAreAdded(t *testing.T) {
 	ctx, st := t.Context(), lease.NewMemory()
 	const spec = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
@@ -83,7 +85,8 @@ func TestKeysAreAdded(t *testing.T) {
 
 const rotating = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
 
-// A namespace made with key A accepted key C at first, and [nil, B] let who came first define key 0: it knows its keys from its creation.
+// A namespace made with key A accepted key C at first, and [nil, B] let who came first
+// define key 0: it knows its keys from its creation.
 func TestKeysAreKnownFromTheCreation(t *testing.T) {
 	ctx, st := t.Context(), lease.NewMemory()
 	a, b, c := snowfence.GenerateSecret(), snowfence.GenerateSecret(), snowfence.GenerateSecret()
@@ -94,29 +97,35 @@ func TestKeysAreKnownFromTheCreation(t *testing.T) {
 	if _, err := lease.Open(ctx, st, "orders", encrypted(t, rotating, c), nil); !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("another key 0: %v", err)
 	}
-	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, c), nil); !errors.Is(err, snowfence.ErrKey) {
+	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, c), nil); !errors.Is(err,
+		snowfence.ErrKey) {
 		t.Errorf("made again with another key 0: %v", err)
 	}
 	for _, keys := range [][]*snowfence.Secret{{nil, b}, {a, nil, c}} {
-		if _, err := lease.CreateNamespace(ctx, st, "other", encrypted(t, rotating, keys...), nil); !errors.Is(err, snowfence.ErrKey) {
+		if _, err := lease.CreateNamespace(ctx, st, "other", encrypted(t, rotating, keys...), nil); !errors.Is(err,
+			snowfence.ErrKey) {
 			t.Errorf("%d keys with one left out: %v", len(keys), err)
 		}
-		if _, err := lease.Open(ctx, st, "other", encrypted(t, rotating, keys...), &lease.Options{Create: true}); !errors.Is(err, snowfence.ErrKey) {
+		if _, err := lease.Open(ctx, st, "other", encrypted(t, rotating, keys...),
+			&lease.Options{Create: true}); !errors.Is(err, snowfence.ErrKey) {
 			t.Errorf("made by a lease with %d keys, one left out: %v", len(keys), err)
 		}
 	}
-	if _, err := lease.Open(ctx, st, "orders", encrypted(t, rotating, a, nil, c), nil); !errors.Is(err, snowfence.ErrKey) {
+	if _, err := lease.Open(ctx, st, "orders", encrypted(t, rotating, a, nil, c), nil); !errors.Is(err,
+		snowfence.ErrKey) {
 		t.Errorf("key 1 left out: %v", err)
 	}
 	// Rotated by who creates it again.
-	if ns, err = lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, nil, b), nil); err != nil || len(ns.Keys) != 2 || ns.Keys[0] != a.ID() || ns.Keys[1] != b.ID() {
+	if ns, err = lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, nil, b), nil); err != nil ||
+		len(ns.Keys) != 2 || ns.Keys[0] != a.ID() || ns.Keys[1] != b.ID() {
 		t.Errorf("rotated to %q: %v", ns.Keys, err)
 	}
 	// Deleted and made again it knows them still.
 	if _, err := lease.DeleteNamespace(ctx, st, "orders"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, c), nil); !errors.Is(err, snowfence.ErrKey) {
+	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, c), nil); !errors.Is(err,
+		snowfence.ErrKey) {
 		t.Errorf("brought back with another key 0: %v", err)
 	}
 	// Another layout has keys of its own, from the change on.
@@ -124,15 +133,22 @@ func TestKeysAreKnownFromTheCreation(t *testing.T) {
 		t.Fatal(err)
 	}
 	const wider = "key=3,time=33,node=8,seq=10,tick=1s,cipher=ff1"
-	if _, err := lease.ChangeNamespace(ctx, st, "orders", lease.NamespaceChange{Scheme: encrypted(t, wider, nil, c), Force: true}); !errors.Is(err, snowfence.ErrKey) {
+	if _, err := lease.ChangeNamespace(ctx, st, "orders", lease.NamespaceChange{
+		Scheme: encrypted(t, wider, nil, c),
+		Force:  true,
+	}); !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("changed with key 0 left out: %v", err)
 	}
-	if ns, err = lease.ChangeNamespace(ctx, st, "orders", lease.NamespaceChange{Scheme: encrypted(t, wider, c), Force: true}); err != nil || len(ns.Keys) != 1 || ns.Keys[0] != c.ID() {
+	if ns, err = lease.ChangeNamespace(ctx, st, "orders", lease.NamespaceChange{
+		Scheme: encrypted(t, wider, c),
+		Force:  true,
+	}); err != nil || len(ns.Keys) != 1 || ns.Keys[0] != c.ID() {
 		t.Errorf("changed: %q, %v", ns.Keys, err)
 	}
 }
 
-// A namespace that was made without its keys gives no leases until its operator names them: who leases first would define what the others' IDs mean.
+// A namespace that was made without its keys gives no leases until its operator names
+// them: who leases first would define what the others' IDs mean.
 func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
 	ctx, st := t.Context(), lease.NewMemory()
 	a, b := snowfence.GenerateSecret(), snowfence.GenerateSecret()
@@ -177,7 +193,8 @@ func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
 	if err := open(a, b); !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("key 0 is not known: %v", err)
 	}
-	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, nil, b), nil); !errors.Is(err, snowfence.ErrKey) {
+	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, nil, b), nil); !errors.Is(err,
+		snowfence.ErrKey) {
 		t.Errorf("key 0 is left out: %v", err)
 	}
 	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, a, b), nil); err != nil {

@@ -57,8 +57,9 @@ type demand struct {
 	used time.Time // last call of Grant
 }
 
-// Open acquires a lease in a namespace of a store and keeps it. It needs the namespace to exist unless Options.Create is set, and waits
-// for a free node only with Options.Wait. Errors worth telling apart are [TakenError], [HeldError], [MismatchError],
+// Open acquires a lease in a namespace of a store and keeps it. It needs the namespace to
+// exist unless Options.Create is set, and waits for a free node only with Options.Wait.
+// Errors worth telling apart are [TakenError], [HeldError], [MismatchError],
 // [ErrNoNamespace], [ErrSkew] and snowfence.ErrLifetime. ctx bounds Open alone.
 func Open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options) (*Lease, error) {
 	if err := check(st, namespace, s); err != nil {
@@ -71,7 +72,9 @@ func Open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, 
 	return open(ctx, st, namespace, s, opts, nil)
 }
 
-func open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, opts Options, together *offers) (_ *Lease, err error) {
+func open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, opts Options,
+	together *offers,
+) (_ *Lease, err error) {
 	l := newLease(newSetup(world.From(ctx), st, namespace, s, opts))
 	if l.unpin, err = pin(ctx, st, namespace); err != nil {
 		return nil, err
@@ -131,7 +134,8 @@ func (l *Lease) Bind(seal func() int64) (func(), error) {
 	}), nil
 }
 
-// retire drops a grant of which somebody may have used a part nobody told us of: another generator must not get it. mu is held.
+// retire drops a grant of which somebody may have used a part nobody told us of: another
+// generator must not get it. mu is held.
 func (l *Lease) retire() {
 	if l.use.handed {
 		l.spend()
@@ -160,9 +164,10 @@ func (l *Lease) hand(after int64) (snowfence.Grant, bool) {
 	return *l.use.cur, true
 }
 
-// Grant implements [snowfence.Fence]: it answers from memory when the store has acknowledged a grant
-// past after, and otherwise waits for a renewal or for another grant. What keeps it from getting one
-// is in the error, which matches snowfence.ErrFenced, or [ErrEnded].
+// Grant implements [snowfence.Fence]: it answers from memory when the store has
+// acknowledged a grant past after, and otherwise waits for a renewal or for another
+// grant. What keeps it from getting one is in the error, which matches
+// snowfence.ErrFenced, or [ErrEnded].
 func (l *Lease) Grant(ctx context.Context, after int64) (snowfence.Grant, error) {
 	if after > l.scheme.MaxTick() {
 		return snowfence.Grant{}, fmt.Errorf("lease: namespace %q: %w: it ended at %s",
@@ -190,19 +195,22 @@ func (l *Lease) Grant(ctx context.Context, after int64) (snowfence.Grant, error)
 
 func (l *Lease) fenced(trouble, ctxErr error) error {
 	if trouble == nil {
-		return fmt.Errorf("lease: namespace %q: %w: the store has not acknowledged a later grant yet: %w", l.name, snowfence.ErrFenced, ctxErr)
+		return fmt.Errorf("lease: namespace %q: %w: the store has not acknowledged a later grant yet: %w", l.name,
+			snowfence.ErrFenced, ctxErr)
 	}
 	return fmt.Errorf("lease: namespace %q: %w: %w (%w)", l.name, snowfence.ErrFenced, trouble, ctxErr)
 }
 
-// Orphan stops renewing and leaves the node to run out: what was granted may still be used until its end, and the node is taken until then.
+// Orphan stops renewing and leaves the node to run out: what was granted may still be
+// used until its end, and the node is taken until then.
 func (l *Lease) Orphan() {
 	l.end(fmt.Errorf("lease: namespace %q: %w: it was orphaned", l.name, ErrEnded))
 	l.unpin() // so that the store can be closed at once
 }
 
-// Done returns a channel that is closed when the lease has ended: it was closed or orphaned, its namespace was deleted or got another layout,
-// or its store was replaced. A lease that is lost but heals is not done.
+// Done returns a channel that is closed when the lease has ended: it was closed or
+// orphaned, its namespace was deleted or got another layout, or its store was replaced. A
+// lease that is lost but heals is not done.
 func (l *Lease) Done() <-chan struct{} { return l.done }
 
 // Err returns why the lease ended, and nil while it has not. The error matches [ErrEnded].

@@ -26,7 +26,8 @@ func TestGrantFromMemory(t *testing.T) {
 	g := holding(t)
 	g.pace()
 	until := g.l.use.cur.Until
-	if grant, err := g.l.Grant(over(t), until-1); err != nil || grant.Until != until || g.l.demand.need != -1 || !g.l.use.handed {
+	if grant, err := g.l.Grant(over(t), until-1); err != nil || grant.Until != until || g.l.demand.need != -1 ||
+		!g.l.use.handed {
 		t.Errorf("before the last tick: %+v, %v, needed past %d", grant, err, g.l.demand.need)
 	}
 	for _, c := range []struct{ after, need int64 }{{until, until}, {until + 9, until + 9}, {until + 2, until + 9}} {
@@ -117,7 +118,8 @@ func TestOpenOrNot(t *testing.T) {
 			switch {
 			case c.want == nil && (err != nil || !l.Status().Held || l.Status().Renewed.IsZero() || p.open != 1):
 				t.Errorf("%s: %v", name, err)
-			case c.want == errNoStore && err == nil, c.want != nil && c.want != errNoStore && !errors.Is(err, c.want), c.want != nil && p.open != 0:
+			case c.want == errNoStore && err == nil, c.want != nil && c.want != errNoStore && !errors.Is(err,
+				c.want), c.want != nil && p.open != 0:
 				t.Errorf("%s: %v, and the store is kept open %d times", name, err, p.open)
 			}
 			if err == nil && l != nil {
@@ -136,7 +138,10 @@ func TestFirstOfManyRegisters(t *testing.T) {
 		g := empty(t, withRollback)
 		o := g.l.opts
 		o.Node, o.Create = nil, true
-		l, err := open(t.Context(), g.st, "fresh", g.l.scheme, o, &offers{want: 1, read: known, start: world.Real().Now()})
+		l, err := open(t.Context(), g.st, "fresh", g.l.scheme, o, &offers{
+			want: 1, read: known,
+			start: world.Real().Now(),
+		})
 		if !errors.Is(err, want) {
 			t.Errorf("known %t: %v", known, err)
 		}

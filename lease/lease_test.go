@@ -21,13 +21,17 @@ func TestLabelsThatNoStoreKeeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, label := range []string{"a\x00b", "\xff", strings.Repeat("x", 129)} {
-		if _, err := lease.Open(t.Context(), lease.NewMemory(), "n", s, &lease.Options{Create: true, Label: label}); err == nil || !strings.Contains(err.Error(), "Options.Label") {
+		if _, err := lease.Open(t.Context(), lease.NewMemory(), "n", s, &lease.Options{
+			Create: true,
+			Label:  label,
+		}); err == nil || !strings.Contains(err.Error(), "Options.Label") {
 			t.Errorf("label %q: %v", label, err)
 		}
 	}
 }
 
-// A namespace whose layout's time has run out could make no ID. One that is there already stays: its IDs can still be read.
+// A namespace whose layout's time has run out could make no ID. One that is there already
+// stays: its IDs can still be read.
 func TestNamespaceOfTheDead(t *testing.T) {
 	layout := func(begin string) *snowfence.Scheme {
 		l, err := snowfence.ParseLayout("time=32,node=10,seq=12,tick=1ms,epoch=" + begin)
@@ -42,10 +46,12 @@ func TestNamespaceOfTheDead(t *testing.T) {
 	}
 	st := lease.NewMemory()
 	_, err := lease.CreateNamespace(t.Context(), st, "old", layout("2020-01-01T00:00:00Z"), nil)
-	if !errors.Is(err, snowfence.ErrLifetime) || !errors.Is(err, lease.ErrInvalid) || !strings.Contains(err.Error(), "2020-02-19") {
+	if !errors.Is(err, snowfence.ErrLifetime) || !errors.Is(err, lease.ErrInvalid) || !strings.Contains(err.Error(),
+		"2020-02-19") {
 		t.Errorf("%v", err)
 	}
-	if _, err := lease.CreateNamespace(t.Context(), st, "new", layout(time.Now().UTC().Format(time.RFC3339)), nil); err != nil {
+	if _, err := lease.CreateNamespace(t.Context(), st, "new", layout(time.Now().UTC().Format(time.RFC3339)),
+		nil); err != nil {
 		t.Error(err)
 	}
 }

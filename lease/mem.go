@@ -7,8 +7,9 @@ import (
 	"sync"
 )
 
-// Memory is a [Store] in the memory of one process: for tests, simulations, and generators that share nothing with other processes.
-// What it keeps is gone with the process.
+// Memory is a [Store] in the memory of one process: for tests, simulations, and
+// generators that share nothing with other processes. What it keeps is gone with the
+// process.
 type Memory struct {
 	Basic
 	mu      sync.Mutex

@@ -24,23 +24,29 @@ const (
 // Namespace is the scope of uniqueness: which IDs its leases are for, and which nodes can be
 // leased.
 type Namespace struct {
-	Name        string        `json:"-"`
-	Generation  int64         `json:"-"`              // grants of another generation do not count
-	Layout      string        `json:"layout"`         // spec, for snowfence.ParseLayout
-	Fingerprint string        `json:"fingerprint"`    // of the scheme
-	First       int64         `json:"first"`          // first node that can be leased
-	Last        int64         `json:"last"`           // last one; all others are reserved for numbers given by hand
-	State       State         `json:"state"`          //
-	Since       int64         `json:"since"`          // generation with which the layout began: ticks of older records count by other rules
-	Start       int64         `json:"start"`          // tick with which the layout began
-	Floor       int64         `json:"floor"`          // no grant starts below this tick
-	Past        []PastLayout  `json:"past"`           // the layouts before, oldest first; nil when an earlier version kept none
-	LongestTTL  time.Duration `json:"longest_ttl"`    // the longest any lease used, in nanoseconds: how far ahead a grant can reach
-	Identity    string        `json:"identity"`       // of the store, where it has one
-	Keys        []string      `json:"keys,omitempty"` // of a layout with a key field: snowfence.Secret.ID of each, by number
-	ticketKey   string        // signs tickets and what [Holders] shows. It is kept beside the rest, so that whoever prints a namespace does not print it
-	watched     bool          // it was read through [Holders]
-	record      Record
+	Name        string `json:"-"`
+	Generation  int64  `json:"-"`           // grants of another generation do not count
+	Layout      string `json:"layout"`      // spec, for snowfence.ParseLayout
+	Fingerprint string `json:"fingerprint"` // of the scheme
+	First       int64  `json:"first"`       // first node that can be leased
+	Last        int64  `json:"last"`        // last one; all others are reserved for numbers given by hand
+	State       State  `json:"state"`       //
+	// generation with which the layout began: ticks of older records count by other rules
+	Since int64 `json:"since"`
+	Start int64 `json:"start"` // tick with which the layout began
+	Floor int64 `json:"floor"` // no grant starts below this tick
+	// the layouts before, oldest first; nil when an earlier version kept none
+	Past []PastLayout `json:"past"`
+	// the longest any lease used, in nanoseconds: how far ahead a grant can reach
+	LongestTTL time.Duration `json:"longest_ttl"`
+	Identity   string        `json:"identity"` // of the store, where it has one
+	// of a layout with a key field: snowfence.Secret.ID of each, by number
+	Keys []string `json:"keys,omitempty"`
+	// signs tickets and what [Holders] shows. It is kept beside the rest, so that whoever
+	// prints a namespace does not print it
+	ticketKey string
+	watched   bool // it was read through [Holders]
+	record    Record
 }
 
 // storedNamespace is what the record of a namespace keeps as JSON.
@@ -64,7 +70,9 @@ type NamespaceOptions struct {
 // Of a layout with a key field the namespace remembers which key has which number, from the
 // beginning. Keys that it does not know yet are added to one that exists: that is how keys are
 // rotated.
-func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Scheme, o *NamespaceOptions) (Namespace, error) {
+func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Scheme,
+	o *NamespaceOptions,
+) (Namespace, error) {
 	if err := check(st, name, s); err != nil {
 		return Namespace{}, err
 	}
@@ -94,7 +102,8 @@ func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Sc
 		case err != nil:
 			return Namespace{}, err
 		case ns.State == Active && (ns.First != next.First || ns.Last != next.Last):
-			return Namespace{}, marked{fmt.Errorf("lease: namespace %q exists with the leasable nodes %d to %d, not %d to %d",
+			return Namespace{}, marked{fmt.Errorf("lease: namespace %q exists with the leasable nodes %d to %d, "+
+				"not %d to %d",
 				name, ns.First, ns.Last, next.First, next.Last), ErrExists}
 		}
 		keys, added, err := ns.rotated(s, true)
@@ -110,7 +119,8 @@ func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Sc
 			}
 			continue
 		case layout.TickOf(now) > s.MaxTick():
-			return Namespace{}, invalidf("lease: namespace %q: the time of the layout ran out on %v: nobody could make an ID (%w)",
+			return Namespace{}, invalidf("lease: namespace %q: the time of the layout ran out on %v: nobody "+
+				"could make an ID (%w)",
 				name, layout.TimeOf(s.MaxTick()).Format(time.RFC3339), snowfence.ErrLifetime)
 		}
 		next.Generation, next.State, next.Keys = ns.Generation+1, Active, keys
@@ -174,7 +184,9 @@ func decodeNamespace(r Record) (Namespace, error) {
 	ns := Namespace{Name: r.Namespace, Generation: r.Generation, record: r}
 	stored := storedNamespace{Namespace: &ns}
 	if err := json.Unmarshal([]byte(r.Data), &stored); err != nil {
-		return Namespace{}, fmt.Errorf("lease: the record of namespace %q is damaged: stop its programs, restore a backup, and wait the longest ttl and twice the skew before one starts (docs/operate/operations.md, Backup): %w", r.Namespace, err)
+		return Namespace{}, fmt.Errorf("lease: the record of namespace %q is damaged: stop its programs, "+
+			"restore a backup, and wait the longest ttl and twice the skew before one starts "+
+			"(docs/operate/operations.md, Backup): %w", r.Namespace, err)
 	}
 	ns.ticketKey, ns.watched = stored.TicketKey, stored.Watched
 	return ns, nil
@@ -213,7 +225,8 @@ func (ns Namespace) usable(s *snowfence.Scheme) error {
 
 func (ns Namespace) notActive() error {
 	if ns.State == Deleted {
-		return fmt.Errorf("lease: namespace %q: %w (%w): create it again, or use another one", ns.Name, ErrNoNamespace, errDeleted)
+		return fmt.Errorf("lease: namespace %q: %w (%w): create it again, or use another one", ns.Name,
+			ErrNoNamespace, errDeleted)
 	}
 	return fmt.Errorf("lease: namespace %q is being changed: wait, or have the operator finish the change", ns.Name)
 }

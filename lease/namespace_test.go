@@ -302,8 +302,8 @@ func TestWhatANamespaceNeeds(t *testing.T) {
 	}
 }
 
-// A group decodes the record of a namespace once, also for those who reach it through a wrapper, and
-// again when it is another record.
+// A group decodes the record of a namespace once, also for those who reach it through a
+// wrapper, and again when it is another record.
 func TestGroupRemembersANamespace(t *testing.T) {
 	g := Group(NewMemory()).group()
 	r := Record{Key: Key{"n", NamespaceNode}, Nonce: "x", Data: "{}"}

@@ -19,8 +19,9 @@ type timed struct {
 func (s *timed) Now(context.Context) (time.Time, error)           { return s.now, nil }
 func (s *timed) Identity(context.Context, string) (string, error) { return s.id, nil }
 
-// Two clocks may be off in opposite directions, each by as much as is allowed. After the store was replaced by a backup, a lease whose clock is behind
-// must not be granted what one whose clock is ahead still holds.
+// Two clocks may be off in opposite directions, each by as much as is allowed. After the
+// store was replaced by a backup, a lease whose clock is behind must not be granted what
+// one whose clock is ahead still holds.
 func TestReplacedStoreAndOppositeClocks(t *testing.T) {
 	ctx := context.Background()
 	s, err := snowfence.NewScheme(snowfence.Twitter())

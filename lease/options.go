@@ -15,60 +15,75 @@ import (
 
 // Options says how a lease is held. Nil and the zero value are good for most.
 type Options struct {
-	// TTL is how far ahead of the clock grants are written: how long IDs are made while the store is unreachable, and how long a node stays taken
-	// after a crash. 0 means [DefaultTTL], 15 s; the least is 10 ms. It is renewed every third of it.
+	// TTL is how far ahead of the clock grants are written: how long IDs are made while
+	// the store is unreachable, and how long a node stays taken after a crash. 0 means
+	// [DefaultTTL], 15 s; the least is 10 ms. It is renewed every third of it.
 	TTL time.Duration
 
-	// Node is the one node to lease, for example from snowfence.Scheme.Node; nil means any free one. A node that is held is taken over, safely: the
-	// grant starts where the holder's ends, and the holder loses its renewal.
+	// Node is the one node to lease, for example from snowfence.Scheme.Node; nil means
+	// any free one. A node that is held is taken over, safely: the grant starts where the
+	// holder's ends, and the holder loses its renewal.
 	Node *int64
 
 	// Guard makes a fixed Node an error ([HeldError]) instead while it is held by another Label.
 	Guard bool
 
-	// Within narrows the nodes that may be leased, beside what the namespace allows: to the workers of one datacenter, by snowfence.Scheme.NodesWith. The
-	// zero value means all that the namespace allows. It is for leases without a fixed Node.
+	// Within narrows the nodes that may be leased, beside what the namespace allows: to
+	// the workers of one datacenter, by snowfence.Scheme.NodesWith. The zero value means
+	// all that the namespace allows. It is for leases without a fixed Node.
 	Within snowfence.NodeRange
 
-	// StickyFile is the path of a local file that remembers the node held last, so that the next lease with this file prefers it under any Label. It is a
-	// hint and decides nothing else: a file that is missing, damaged or of another namespace is passed over, and one that cannot be written is
-	// logged. Give each process its own. "" means none. It is for leases without a fixed Node.
+	// StickyFile is the path of a local file that remembers the node held last, so that
+	// the next lease with this file prefers it under any Label. It is a hint and decides
+	// nothing else: a file that is missing, damaged or of another namespace is passed
+	// over, and one that cannot be written is logged. Give each process its own. "" means
+	// none. It is for leases without a fixed Node.
 	StickyFile string
 
-	// Nodes is the length of a block of contiguous nodes to lease together, a power of two; blocks start at a multiple of it. 0 means 1.
+	// Nodes is the length of a block of contiguous nodes to lease together, a power of
+	// two; blocks start at a multiple of it. 0 means 1.
 	Nodes int
 
-	// Label says to people who holds the node, at most 128 bytes. The node last held by the same label is preferred. It is no identity: each
-	// lease has a random one. "" means host name and process ID.
+	// Label says to people who holds the node, at most 128 bytes. The node last held by
+	// the same label is preferred. It is no identity: each lease has a random one. ""
+	// means host name and process ID.
 	Label string
 
-	// Wait makes Open wait while all nodes are taken, or the guarded one is held, until its ctx ends. Otherwise that is a [TakenError] or a [HeldError].
+	// Wait makes Open wait while all nodes are taken, or the guarded one is held, until
+	// its ctx ends. Otherwise that is a [TakenError] or a [HeldError].
 	Wait bool
 
-	// Create makes the namespace on first use, with all nodes leasable. It is meant for a store that belongs to one machine; on shared ones a
-	// misspelled name would be a second scope of uniqueness.
+	// Create makes the namespace on first use, with all nodes leasable. It is meant for a
+	// store that belongs to one machine; on shared ones a misspelled name would be a
+	// second scope of uniqueness.
 	Create bool
 
-	// MaxSkew is how far the clock may be off from that of a store that has one, before the lease is no longer renewed. 0 means the TTL.
+	// MaxSkew is how far the clock may be off from that of a store that has one, before
+	// the lease is no longer renewed. 0 means the TTL.
 	MaxSkew time.Duration
 
-	// Idle is how long a lease is renewed after the last call of Grant; it resumes with the next one. 0 means an hour, negative for ever.
+	// Idle is how long a lease is renewed after the last call of Grant; it resumes with
+	// the next one. 0 means an hour, negative for ever.
 	Idle time.Duration
 
-	// Check may refuse a node before it is leased: an error is remembered for the node. Nil refuses none.
+	// Check may refuse a node before it is leased: an error is remembered for the node.
+	// Nil refuses none.
 	Check func(ctx context.Context, node int64) error
 
-	// Time replaces the system's clock in deciding which ticks to lease, for tests; the generator then needs the same one. Nil means that clock. As a generator
-	// does, the lease never lets it go back (snowfence.Anchored), except for layouts with rollback bits, which stamp the wall clock itself.
-	// The pace of renewals is always that of the system.
+	// Time replaces the system's clock in deciding which ticks to lease, for tests; the
+	// generator then needs the same one. Nil means that clock. As a generator does, the
+	// lease never lets it go back (snowfence.Anchored), except for layouts with rollback
+	// bits, which stamp the wall clock itself. The pace of renewals is always that of the
+	// system.
 	Time snowfence.TimeSource
 
 	// Logger is told what happens to the lease; nil means silence.
 	Logger *slog.Logger
 
-	// Events is called when there is trouble, soon after the log line. No lock is held then, and the
-	// generator is sealed before it hears of a loss. The lease does not wait for it: calls may
-	// overlap, and come after Close. Nil means that nobody is told.
+	// Events is called when there is trouble, soon after the log line. No lock is held
+	// then, and the generator is sealed before it hears of a loss. The lease does not
+	// wait for it: calls may overlap, and come after Close. Nil means that nobody is
+	// told.
 	Events func(Event)
 }
 
@@ -117,17 +132,22 @@ func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 	case len(n.Label) > 128:
 		return n, invalidf("lease: Options.Label has %d bytes, more than 128", len(n.Label))
 	case !utf8.ValidString(n.Label) || strings.ContainsRune(n.Label, 0):
-		return n, invalidf("lease: Options.Label %q is no UTF-8 text without zero bytes, which not every store can keep", n.Label)
+		return n, invalidf("lease: Options.Label %q is no UTF-8 text without zero bytes, which not every store "+
+			"can keep", n.Label)
 	case k < 0 || k&(k-1) != 0 || k > s.Nodes():
-		return n, invalidf("lease: Options.Nodes is %d; it must be a power of two, at most the %d nodes of the layout", k, s.Nodes())
+		return n, invalidf("lease: Options.Nodes is %d; it must be a power of two, at most the %d nodes of the "+
+			"layout", k, s.Nodes())
 	case n.Node != nil && (*n.Node < 0 || *n.Node > s.Nodes()-k):
 		return n, invalidf("lease: Options.Node is %d; the layout has nodes 0 to %d", *n.Node, s.Nodes()-1)
 	case n.Node != nil && *n.Node%k != 0:
 		return n, invalidf("lease: Options.Node is %d; a block of %d nodes starts at a multiple of %d", *n.Node, k, k)
-	case n.Within != snowfence.NodeRange{} && (n.Within.From < 0 || n.Within.From >= n.Within.Until || n.Within.Until > s.Nodes()):
-		return n, invalidf("lease: Options.Within is nodes %d to %d; the layout has nodes 0 to %d", n.Within.From, n.Within.Until-1, s.Nodes()-1)
+	case n.Within != snowfence.NodeRange{} && (n.Within.From < 0 || n.Within.From >= n.Within.Until ||
+		n.Within.Until > s.Nodes()):
+		return n, invalidf("lease: Options.Within is nodes %d to %d; the layout has nodes 0 to %d", n.Within.From,
+			n.Within.Until-1, s.Nodes()-1)
 	case n.Node != nil && (n.Within != snowfence.NodeRange{} || n.StickyFile != ""):
-		return n, invalidf("lease: Options.Within and Options.StickyFile choose a free node; Options.Node is one already: leave one of them out")
+		return n, invalidf("lease: Options.Within and Options.StickyFile choose a free node; Options.Node is " +
+			"one already: leave one of them out")
 	case n.Guard && n.Node == nil:
 		return n, invalidf("lease: Options.Guard needs Options.Node")
 	}
@@ -137,14 +157,17 @@ func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 // DefaultTTL is Options.TTL where that is 0. Options.MaxSkew is the same as the ttl where it is 0.
 const DefaultTTL = 15 * time.Second
 
-// usualReach is how far ahead of the true time leases write by default: what is taken for the longest where none is known.
+// usualReach is how far ahead of the true time leases write by default: what is taken for
+// the longest where none is known.
 const usualReach = DefaultTTL + DefaultTTL
 
-// AfterSetBack returns how long everything that was granted before can reach on, when a store went back to an older state: the
-// longest ttl of all leases, and twice their MaxSkew, because the clock of who granted may have been ahead and that of who grants
-// next may be behind. New grants start above that, where the rollback is noticed. Where it cannot be seen, wait as long before
-// the first program starts.
+// AfterSetBack returns how long everything that was granted before can reach on, when a
+// store went back to an older state: the longest ttl of all leases, and twice their
+// MaxSkew, because the clock of who granted may have been ahead and that of who grants
+// next may be behind. New grants start above that, where the rollback is noticed. Where
+// it cannot be seen, wait as long before the first program starts.
 func AfterSetBack(ttl, maxSkew time.Duration) time.Duration { return reach(ttl, maxSkew) + maxSkew }
 
-// reach is how far ahead of the true time a lease may write, as far as its clock is within the allowed skew.
+// reach is how far ahead of the true time a lease may write, as far as its clock is
+// within the allowed skew.
 func reach(ttl, maxSkew time.Duration) time.Duration { return ttl + maxSkew }

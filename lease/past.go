@@ -7,8 +7,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// PastLayout is a layout that a namespace had, and the ticks that can have been stamped with it. It counts with all of its nodes: [Options].Node
-// and numbers given by hand reach those that could not be leased.
+// PastLayout is a layout that a namespace had, and the ticks that can have been stamped
+// with it. It counts with all of its nodes: [Options].Node and numbers given by hand
+// reach those that could not be leased.
 type PastLayout struct {
 	Layout string `json:"layout"`        // spec
 	Key    string `json:"key,omitempty"` // of an encrypted layout: its fingerprint
@@ -16,13 +17,15 @@ type PastLayout struct {
 	Floor  int64  `json:"floor"`         // first tick after the last
 }
 
-// Bounds of what a namespace remembers. A record has at most 60,000 bytes, and keeps room for other things.
+// Bounds of what a namespace remembers. A record has at most 60,000 bytes, and keeps room
+// for other things.
 const (
 	maxPast      = 64
 	maxPastBytes = 40_000
 )
 
-var errPastUnknown = errors.New("an earlier version changed its layout and kept no record of the layouts before, so nothing can be proven: use another namespace for the new IDs")
+var errPastUnknown = errors.New("an earlier version changed its layout and kept no record of the layouts " +
+	"before, so nothing can be proven: use another namespace for the new IDs")
 
 // present is the layout of the namespace as it will be remembered, with ticks below floor.
 func (n Namespace) present(floor int64) PastLayout {
@@ -41,17 +44,20 @@ func (p PastLayout) Era() (snowfence.Era, error) {
 	}
 	e := snowfence.Era{Layout: l, From: l.TimeOf(p.Start), Until: l.TimeOf(p.Floor)}
 	if l.TickOf(e.Until) != p.Floor { // times end there, and the proof would miss ticks
-		return e, fmt.Errorf("tick %d of the layout %s lies after the year 9998: nothing can be proven of it", p.Floor, p.Layout)
+		return e, fmt.Errorf("tick %d of the layout %s lies after the year 9998: nothing can be proven of it",
+			p.Floor, p.Layout)
 	}
 	return e, nil
 }
 
-// touches reports whether both are the same layout with ticks that overlap or follow each other, so that one entry says the same as the two.
+// touches reports whether both are the same layout with ticks that overlap or follow each
+// other, so that one entry says the same as the two.
 func (p PastLayout) touches(q PastLayout) bool {
 	return p.Layout == q.Layout && p.Key == q.Key && p.Start <= q.Floor && q.Start <= p.Floor
 }
 
-// remembered returns the past with one more layout. Nothing that can have been stamped is dropped: an entry goes only into one that covers it.
+// remembered returns the past with one more layout. Nothing that can have been stamped is
+// dropped: an entry goes only into one that covers it.
 func remembered(past []PastLayout, p PastLayout) []PastLayout {
 	out := []PastLayout{} // not nil, which would mean that the past is not known
 	for _, q := range past {
@@ -74,12 +80,14 @@ func fits(past []PastLayout) error {
 		size += len(p.Layout) + len(p.Key)
 	}
 	if len(past) > maxPast || size > maxPastBytes {
-		return fmt.Errorf("a namespace remembers %d layouts, or %d bytes of them, and it has had that many: use another namespace for the new IDs", maxPast, maxPastBytes)
+		return fmt.Errorf("a namespace remembers %d layouts, or %d bytes of them, and it has had that many: use "+
+			"another namespace for the new IDs", maxPast, maxPastBytes)
 	}
 	return nil
 }
 
-// prove returns an error unless no ID of a layout from a tick on can equal one that the layout up to now, with ticks below floor, or any before it can have made.
+// prove returns an error unless no ID of a layout from a tick on can equal one that the
+// layout up to now, with ticks below floor, or any before it can have made.
 func (n Namespace) prove(to snowfence.Layout, start, floor int64) error {
 	if n.Past == nil && n.Since > 1 {
 		return errPastUnknown
@@ -93,7 +101,10 @@ func (n Namespace) prove(to snowfence.Layout, start, floor int64) error {
 		}
 	}
 	now := eras[0]
-	change := snowfence.Change{From: now.Layout, Since: now.From, Floor: now.Until, To: to, At: to.TimeOf(start), Past: eras[1:]}
+	change := snowfence.Change{
+		From: now.Layout, Since: now.From, Floor: now.Until, To: to, At: to.TimeOf(start),
+		Past: eras[1:],
+	}
 	v, err := change.Check()
 	if err != nil {
 		return err

@@ -55,7 +55,8 @@ func TestPastFitsExactly(t *testing.T) {
 		{long(0, maxPastBytes+1), false},
 	} {
 		if err := fits(c.past); (err == nil) != c.ok {
-			t.Errorf("%d layouts, the first of %d and %d bytes: %v", len(c.past), len(c.past[0].Layout), len(c.past[0].Key), err)
+			t.Errorf("%d layouts, the first of %d and %d bytes: %v", len(c.past), len(c.past[0].Layout),
+				len(c.past[0].Key), err)
 		}
 	}
 }
@@ -77,7 +78,8 @@ func TestPastOfWhichNothingCanBeProven(t *testing.T) {
 			t.Errorf("compared with %+v: %v", p, err)
 		}
 	}
-	if e, err := (PastLayout{Layout: spec, Start: 5, Floor: 1 << 32}).Era(); err != nil || l.TickOf(e.From) != 5 || l.TickOf(e.Until) != 1<<32 {
+	if e, err := (PastLayout{Layout: spec, Start: 5, Floor: 1 << 32}).Era(); err != nil || l.TickOf(e.From) != 5 ||
+		l.TickOf(e.Until) != 1<<32 {
 		t.Errorf("%+v, %v", e, err)
 	}
 }

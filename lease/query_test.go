@@ -206,7 +206,10 @@ func (s stubborn) List(ctx context.Context, q Query) ([]Record, error) {
 // A store may return more than was asked for: none comes twice, and there is an end.
 func TestRecordsOfAStoreThatReturnsMore(t *testing.T) {
 	var nodes []int64
-	for r, err := range Records(t.Context(), stubborn{full(t, paged+10)}, Query{Namespace: "n", First: 3, Last: 1<<63 - 1}) {
+	for r, err := range Records(t.Context(), stubborn{full(t, paged+10)}, Query{
+		Namespace: "n", First: 3,
+		Last: 1<<63 - 1,
+	}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,8 @@ func (s *slowStart) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, 
 	return s.Store.Get(ctx, keys)
 }
 
-// TestCreateNeedsAnswer: who may create the namespace is not told to create it when it was the store that did not answer.
+// TestCreateNeedsAnswer: who may create the namespace is not told to create it when it
+// was the store that did not answer.
 func TestCreateNeedsAnswer(t *testing.T) {
 	s, err := snowfence.NewScheme(snowfence.Twitter())
 	if err != nil {
@@ -33,7 +34,8 @@ func TestCreateNeedsAnswer(t *testing.T) {
 	}
 	st := &slowStart{Store: lease.NewMemory()}
 	o := &lease.Options{Create: true}
-	if _, err := lease.Open(t.Context(), st, "default", s, o); !errors.Is(err, errNoAnswer) || errors.Is(err, lease.ErrNoNamespace) {
+	if _, err := lease.Open(t.Context(), st, "default", s, o); !errors.Is(err, errNoAnswer) || errors.Is(err,
+		lease.ErrNoNamespace) {
 		t.Errorf("with a store that does not answer: %v", err)
 	}
 	l, err := lease.Open(t.Context(), st, "default", s, o)

@@ -9,8 +9,9 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// A node that is restored twice keeps out of both stretches that lie ahead and are used up: of the fast clock, and of the holder that came after it. The
-// first is forgotten only where the floor is above it.
+// A node that is restored twice keeps out of both stretches that lie ahead and are used
+// up: of the fast clock, and of the holder that came after it. The first is forgotten
+// only where the floor is above it.
 func TestRestoreTwice(t *testing.T) {
 	const from = 10_000 // first tick of the fast clock's grant
 	s, err := snowfence.NewScheme(snowfence.Twitter())
@@ -33,7 +34,8 @@ func TestRestoreTwice(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// As it stands after the first restore, and after a grant that left out what lies between.
+			// As it stands after the first restore, and after a grant that left out what
+			// lies between.
 			r := lease.Record{
 				Key: lease.Key{Namespace: "n", Node: 7}, Nonce: "x", Revision: 3, Generation: ns.Generation,
 				PrevUntil: 100, SkipFrom: from, SkipUntil: 12_000, From: c.first, Until: c.after, Holder: "h",
@@ -52,7 +54,8 @@ func TestRestoreTwice(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got.Until != c.floor || got.SkipFrom != c.skip || got.SkipUntil != c.until {
-				t.Errorf("floor %d, skipped %d to %d; want %d, and %d to %d", got.Until, got.SkipFrom, got.SkipUntil, c.floor, c.skip, c.until)
+				t.Errorf("floor %d, skipped %d to %d; want %d, and %d to %d", got.Until, got.SkipFrom, got.SkipUntil,
+					c.floor, c.skip, c.until)
 			}
 		})
 	}

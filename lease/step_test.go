@@ -21,7 +21,8 @@ func stepped() (clock snowfence.TimeSource, step func(time.Duration)) {
 	}, func(d time.Duration) { off.Add(int64(d)) }
 }
 
-// TestGeneratorStepsBack lets the clock of a process step back: IDs are made without a gap, inside the grants, and never twice; also by the process after it.
+// TestGeneratorStepsBack lets the clock of a process step back: IDs are made without a
+// gap, inside the grants, and never twice; also by the process after it.
 func TestGeneratorStepsBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		steps []time.Duration
@@ -72,7 +73,8 @@ func TestGeneratorStepsBack(t *testing.T) {
 				if err := errors.Join(g.Close(), l.Close()); err != nil {
 					t.Fatal(err)
 				}
-				// A process that starts now trusts the clock as it is. The same node has to wait for it; others do not.
+				// A process that starts now trusts the clock as it is. The same node has
+				// to wait for it; others do not.
 				l = open(t, st, s, lease.Options{Time: clock, Label: "another"})
 				if g, err = snowfence.New(snowfence.Config{Fence: l, Time: clock}); err != nil {
 					t.Fatal(err)
@@ -99,7 +101,8 @@ func TestGeneratorStepsBack(t *testing.T) {
 	}
 }
 
-// TestRollbackStepsBack does the same with bits for steps back: the true time is stamped, from inside the grant.
+// TestRollbackStepsBack does the same with bits for steps back: the true time is stamped,
+// from inside the grant.
 func TestRollbackStepsBack(t *testing.T) {
 	for _, back := range []time.Duration{time.Second, 10 * time.Second, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -131,7 +134,8 @@ func TestRollbackStepsBack(t *testing.T) {
 						t.Fatal(err)
 					}
 					r := records(t, st)[0]
-					if now, _ := clock(); p.Tick < r.From || p.Tick >= r.Until || p.Time.Sub(now).Abs() > 10*time.Millisecond {
+					if now, _ := clock(); p.Tick < r.From || p.Tick >= r.Until ||
+						p.Time.Sub(now).Abs() > 10*time.Millisecond {
 						t.Fatalf("at %v ID %d is stamped %v; granted is %+v", now, id, p.Time, r)
 					}
 				}
@@ -157,7 +161,8 @@ func TestRollbackStepsBack(t *testing.T) {
 	}
 }
 
-// TestRollbackHeals evicts a holder after its clock stepped back by an hour: with bits for that the next grant is at the true time.
+// TestRollbackHeals evicts a holder after its clock stepped back by an hour: with bits
+// for that the next grant is at the true time.
 func TestRollbackHeals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock, step := stepped()
@@ -184,7 +189,8 @@ type serverTime struct{ lease.Store }
 
 func (serverTime) Now(context.Context) (time.Time, error) { return time.Now(), nil }
 
-// TestSkewAfterStepBack: what is held against the store's clock is the clock that stamps IDs, which does not go back.
+// TestSkewAfterStepBack: what is held against the store's clock is the clock that stamps
+// IDs, which does not go back.
 func TestSkewAfterStepBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock, step := stepped()

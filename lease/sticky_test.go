@@ -25,7 +25,8 @@ func leaseOnce(t *testing.T, st lease.Store, o lease.Options) (node int64, log s
 	return node, buf.String()
 }
 
-// The file brings the node back under any label. Without it the chance is one in a thousand for each start.
+// The file brings the node back under any label. Without it the chance is one in a
+// thousand for each start.
 func TestStickyFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, path := lease.NewMemory(), filepath.Join(t.TempDir(), "sticky")
@@ -34,7 +35,8 @@ func TestStickyFile(t *testing.T) {
 			t.Errorf("the first start logs %s", log)
 		}
 		for _, label := range []string{"pod-b", "pod-c", "pod-d"} {
-			if node, log := leaseOnce(t, st, lease.Options{StickyFile: path, Label: label}); node != first || strings.Contains(log, "sticky") {
+			if node, log := leaseOnce(t, st, lease.Options{StickyFile: path, Label: label}); node != first ||
+				strings.Contains(log, "sticky") {
 				t.Errorf("%s leased node %d, not %d; log: %s", label, node, first, log)
 			}
 		}
@@ -57,7 +59,8 @@ func TestStickyLabel(t *testing.T) {
 	})
 }
 
-// The file decides nothing: a node that is held, vetoed, outside of the range or that was never there is left alone.
+// The file decides nothing: a node that is held, vetoed, outside of the range or that was
+// never there is left alone.
 func TestStickyFileIsAHint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, path := lease.NewMemory(), filepath.Join(t.TempDir(), "sticky")
@@ -102,11 +105,13 @@ func TestStickyFileDamaged(t *testing.T) {
 			if !strings.Contains(log, want) || (want != "") != strings.Contains(log, "sticky file ignored") {
 				t.Errorf("%q: log: %s", content, log)
 			}
-			if again, log := leaseOnce(t, st, lease.Options{StickyFile: path}); again != node || strings.Contains(log, "ignored") {
+			if again, log := leaseOnce(t, st, lease.Options{StickyFile: path}); again != node ||
+				strings.Contains(log, "ignored") {
 				t.Errorf("%q was not repaired: leased %d, not %d; log: %s", content, again, node, log)
 			}
 		}
-		if _, log := leaseOnce(t, lease.NewMemory(), lease.Options{StickyFile: path + "/no/folder"}); !strings.Contains(log, "sticky file not written") {
+		if _, log := leaseOnce(t, lease.NewMemory(),
+			lease.Options{StickyFile: path + "/no/folder"}); !strings.Contains(log, "sticky file not written") {
 			t.Errorf("a file that cannot be written: %s", log)
 		}
 	})

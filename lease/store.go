@@ -15,8 +15,9 @@ type Key struct {
 	Node      int64
 }
 
-// Record is what a store keeps under a [Key]. Ticks are those of the namespace's layout. A store compares Nonce and
-// filters and sorts by the key, Until, Holder and Label; all else it only keeps.
+// Record is what a store keeps under a [Key]. Ticks are those of the namespace's layout.
+// A store compares Nonce and filters and sorts by the key, Until, Holder and Label; all
+// else it only keeps.
 type Record struct {
 	Key
 	Nonce      string // random, new with each write; "" means that there is no such record
@@ -31,7 +32,9 @@ type Record struct {
 	Label      string // for people: who holds it, or held it last
 	Veto       string // why an operator does not want the node to be leased; "" when it may be
 	At         int64  // writer's wall clock, in Unix milliseconds
-	Data       string // of a namespace's record: its description as JSON; of a node's what passes between a holder and [Holders], and no store keeps
+	// of a namespace's record: its description as JSON; of a node's what passes between a
+	// holder and [Holders], and no store keeps
+	Data string
 }
 
 // Held reports whether somebody holds the record's node at tick now.
@@ -48,7 +51,8 @@ type Query struct {
 	Limit       int    // at most so many records, the first in the order asked for; 0 means all
 }
 
-// Write is one compare-and-swap: the record under New.Key becomes New if its nonce is Old, or if there is none and Old is "".
+// Write is one compare-and-swap: the record under New.Key becomes New if its nonce is
+// Old, or if there is none and Old is "".
 type Write struct {
 	Old string
 	New Record
@@ -59,10 +63,12 @@ type Write struct {
 // It promises, and leasetest checks: a swap is atomic; once acknowledged it is durable; reads see
 // every swap acknowledged before they began. It is safe for concurrent use.
 //
-// A store embeds [Basic], and then needs only Get, List and Swap. A wrapper embeds the store that
-// it wraps, never Basic, so that it passes on what it does not change: leasetest.Wrapper checks that.
+// A store embeds [Basic], and then needs only Get, List and Swap. A wrapper embeds the
+// store that it wraps, never Basic, so that it passes on what it does not change:
+// leasetest.Wrapper checks that.
 type Store interface {
-	// Get returns the records of the keys, in their order; one that does not exist has its Key and no Nonce.
+	// Get returns the records of the keys, in their order; one that does not exist has
+	// its Key and no Nonce.
 	Get(ctx context.Context, keys []Key) ([]Record, error)
 
 	// List returns the records that match. The filters and the order save work; the lease looks at
@@ -98,8 +104,9 @@ type Store interface {
 	// is opened, and unpin once when the lease has ended.
 	Pin(ctx context.Context) (unpin func(), err error)
 
-	// group returns the group that gathers the calls of the store; nil when there is none. It is not
-	// exported, so that every store embeds Basic or another store, and has the methods that come later.
+	// group returns the group that gathers the calls of the store; nil when there is
+	// none. It is not exported, so that every store embeds Basic or another store, and
+	// has the methods that come later.
 	group() *group
 }
 
@@ -125,6 +132,7 @@ var (
 	// ErrLost is the result of a swap whose record had another nonce.
 	ErrLost = errors.New("the record was changed by somebody else")
 
-	// ErrReplaced means that the store is no longer the one that was opened, and that its old self is out of reach: a file was deleted or replaced.
+	// ErrReplaced means that the store is no longer the one that was opened, and that its
+	// old self is out of reach: a file was deleted or replaced.
 	ErrReplaced = errors.New("the store was replaced")
 )

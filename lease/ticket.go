@@ -81,7 +81,8 @@ func (t Ticket) Renew(ctx context.Context, st Store, s *snowfence.Scheme, attemp
 	if strings.HasPrefix(t.Nonce, attempt+".") {
 		// A repetition sends the ticket that it was first sent with. With one attempt for all
 		// renewals, what a copy of the holder wrote would be taken for the holder's own.
-		return t, invalidf("lease: node %d of namespace %q: the attempt is that of the renewal before: take a new random one for each", t.Node, t.Namespace)
+		return t, invalidf("lease: node %d of namespace %q: the attempt is that of the renewal before: take a "+
+			"new random one for each", t.Node, t.Namespace)
 	}
 	c, unpin, err := t.resume(ctx, st, s, attempt, o)
 	if err != nil {
@@ -120,7 +121,9 @@ func (t Ticket) Release(ctx context.Context, st Store, s *snowfence.Scheme, used
 }
 
 // ticketClaim returns a claim that nobody keeps. end ends it.
-func ticketClaim(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options) (_ *claim, end func(), _ error) {
+func ticketClaim(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options) (_ *claim,
+	end func(), _ error,
+) {
 	if err := check(st, namespace, s); err != nil {
 		return nil, nil, err
 	}
@@ -137,7 +140,9 @@ func ticketClaim(ctx context.Context, st Store, namespace string, s *snowfence.S
 }
 
 // resume returns the claim of a ticket. Its nonces begin with the attempt, if there is one.
-func (t Ticket) resume(ctx context.Context, st Store, s *snowfence.Scheme, attempt string, o *Options) (_ *claim, unpin func(), _ error) {
+func (t Ticket) resume(ctx context.Context, st Store, s *snowfence.Scheme, attempt string, o *Options) (_ *claim,
+	unpin func(), _ error,
+) {
 	var with Options
 	if o != nil {
 		with = *o
@@ -235,7 +240,9 @@ func (c *claim) ticket(key string) Ticket {
 	h := c.held
 	r := h.records[0]
 	return Ticket{
-		Namespace: c.name, Node: r.Node, Nodes: len(h.records), From: h.from, Until: r.Until, TTL: c.opts.TTL, Label: strings.ToValidUTF8(c.opts.Label, "\uFFFD"), // as JSON keeps it
+		// as JSON keeps it
+		Namespace: c.name, Node: r.Node, Nodes: len(h.records), From: h.from, Until: r.Until, TTL: c.opts.TTL,
+		Label:  strings.ToValidUTF8(c.opts.Label, "\uFFFD"),
 		Holder: r.Holder, Nonce: r.Nonce, Revision: r.Revision, Generation: h.generation,
 	}.sign(key)
 }
@@ -244,7 +251,8 @@ func (c *claim) ticket(key string) Ticket {
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 func checkAttempt(s string) error {
-	if len(s) < 16 || len(s) > 32 || strings.Trim(s, letters) != "" { // with what is added it is a nonce of less than 64
+	// with what is added it is a nonce of less than 64
+	if len(s) < 16 || len(s) > 32 || strings.Trim(s, letters) != "" {
 		return invalidf("lease: the attempt must be 16 to 32 random letters, digits, '-' and '_'")
 	}
 	return nil

@@ -105,7 +105,8 @@ func TestTicketWithoutOptions(t *testing.T) {
 	}
 }
 
-// The first ticket of a namespace without a key makes one. If somebody else is faster, theirs stays.
+// The first ticket of a namespace without a key makes one. If somebody else is faster,
+// theirs stays.
 func TestFirstTicketMakesTheKey(t *testing.T) {
 	for _, faster := range []string{"", "their key"} {
 		g, o := remote(t)
@@ -185,7 +186,8 @@ func TestTicketWithoutAnswers(t *testing.T) {
 	}
 }
 
-// What was not used of a ticket is free again, and all of it counts as used where that is not known.
+// What was not used of a ticket is free again, and all of it counts as used where that is
+// not known.
 func TestTicketGivesBackWhatWasNotUsed(t *testing.T) {
 	for name, c := range map[string]struct {
 		used  func(t Ticket) int64
@@ -219,8 +221,8 @@ func TestAttemptOfAnotherHolder(t *testing.T) {
 	}
 }
 
-// A grant that had ended begins anew. Where the answer to that was lost, the ticks before it are not
-// granted to the ticket that is sent again.
+// A grant that had ended begins anew. Where the answer to that was lost, the ticks before
+// it are not granted to the ticket that is sent again.
 func TestAttemptRepeatedAfterTheEnd(t *testing.T) {
 	g, o := remote(t)
 	ticket := g.ticket(o)

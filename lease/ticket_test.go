@@ -140,14 +140,16 @@ func TestTicketIsLost(t *testing.T) {
 			if err := hurt(t.Context(), w, a); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := a.Renew(t.Context(), w.st, w.scheme, rand.Text(), w.options()); !errors.Is(err, lease.ErrLost) {
+			if _, err := a.Renew(t.Context(), w.st, w.scheme, rand.Text(), w.options()); !errors.Is(err,
+				lease.ErrLost) {
 				t.Errorf("renewed: %v", err)
 			}
 		})
 	}
 }
 
-// A store that was set back behind a ticket is noticed at the renewal, and the floor is raised above all that can have been granted.
+// A store that was set back behind a ticket is noticed at the renewal, and the floor is
+// raised above all that can have been granted.
 func TestTicketOfAStoreSetBack(t *testing.T) {
 	w := newTicketWorld(t)
 	keys := []lease.Key{{Namespace: "n", Node: lease.NamespaceNode}}
@@ -186,7 +188,8 @@ func TestTicketNeedsAnAttempt(t *testing.T) {
 	}
 }
 
-// Who sends the same attempt with each renewal would not notice a copy of itself: what one writes would be taken for a lost answer of the other, again and again.
+// Who sends the same attempt with each renewal would not notice a copy of itself: what
+// one writes would be taken for a lost answer of the other, again and again.
 func TestTicketWithTheSameAttemptAgain(t *testing.T) {
 	w := newTicketWorld(t)
 	a, attempt := w.acquire(), rand.Text()
@@ -198,8 +201,9 @@ func TestTicketWithTheSameAttemptAgain(t *testing.T) {
 	w.renew(b, rand.Text()) // and it did no harm
 }
 
-// A ticket that was changed in anything is refused, and nothing is written for it: with a lower From the ticks of the holder before could be given back, and with a
-// higher Revision or Until everybody's floor be raised.
+// A ticket that was changed in anything is refused, and nothing is written for it: with a
+// lower From the ticks of the holder before could be given back, and with a higher
+// Revision or Until everybody's floor be raised.
 func TestTicketThatWasChanged(t *testing.T) {
 	w := newTicketWorld(t)
 	a := w.acquire()
@@ -221,7 +225,8 @@ func TestTicketThatWasChanged(t *testing.T) {
 		forged := a
 		change(&forged)
 		before := w.records()
-		if _, err := forged.Renew(t.Context(), w.st, w.scheme, rand.Text(), w.options()); !errors.Is(err, lease.ErrLost) {
+		if _, err := forged.Renew(t.Context(), w.st, w.scheme, rand.Text(), w.options()); !errors.Is(err,
+			lease.ErrLost) {
 			t.Errorf("%s: renewed: %v", name, err)
 		}
 		if err := forged.Release(t.Context(), w.st, w.scheme, 0, w.options()); !errors.Is(err, lease.ErrLost) {
@@ -243,7 +248,8 @@ func (w *ticketWorld) records() []lease.Record {
 	return rs
 }
 
-// Whoever gives back cannot lower the floor below what was granted to it, even where the holder before it had the ticks right below.
+// Whoever gives back cannot lower the floor below what was granted to it, even where the
+// holder before it had the ticks right below.
 func TestTicketGivesBackItsOwn(t *testing.T) {
 	w := newTicketWorld(t)
 	o := w.options()

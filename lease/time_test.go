@@ -12,7 +12,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// The tests here run in bubbles of fake time, which begin in the year 2000: hours of renewals take no time.
+// The tests here run in bubbles of fake time, which begin in the year 2000: hours of
+// renewals take no time.
 
 const ttl = 15 * time.Second
 
@@ -125,7 +126,8 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// TestCrashLoopWithProbe starts a process on a fixed node 50 times and kills it 30 s after each start, as an orchestrator does whose probe fails.
+// TestCrashLoopWithProbe starts a process on a fixed node 50 times and kills it 30 s
+// after each start, as an orchestrator does whose probe fails.
 func TestCrashLoopWithProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := lease.NewMemory(), thousand(t)
@@ -271,7 +273,8 @@ func TestStoreAway(t *testing.T) {
 	})
 }
 
-// TestSuspend lets the wall clock jump by eight hours, as after a suspend, while another holder takes the node, and while nobody does.
+// TestSuspend lets the wall clock jump by eight hours, as after a suspend, while another
+// holder takes the node, and while nobody does.
 func TestSuspend(t *testing.T) {
 	for _, taken := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -318,7 +321,8 @@ func TestSuspend(t *testing.T) {
 	}
 }
 
-// TestClockStepsBack lets the clock of a holder step back by an hour, while renewals go on. With rollback bits the lease sees it.
+// TestClockStepsBack lets the clock of a holder step back by an hour, while renewals go
+// on. With rollback bits the lease sees it.
 func TestClockStepsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := lease.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")
@@ -340,7 +344,8 @@ func TestClockStepsBack(t *testing.T) {
 func TestGeneratorEndsItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := lease.NewMemory()
-		g, err := lease.Generator(t.Context(), st, "default", thousand(t), &lease.Options{Create: true}, snowfence.Config{})
+		g, err := lease.Generator(t.Context(), st, "default", thousand(t), &lease.Options{Create: true},
+			snowfence.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,8 +21,8 @@ func (r *reads) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, erro
 	return r.Store.Get(ctx, keys)
 }
 
-// All nodes are vetoed, so nobody knows when one frees. Open then asks a few times a second, not all
-// the time.
+// All nodes are vetoed, so nobody knows when one frees. Open then asks a few times a
+// second, not all the time.
 func TestWaitingForAVetoedNodeIsPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &reads{Store: lease.NewMemory()}, thousand(t)

@@ -22,7 +22,10 @@ type running struct {
 // static starts a process with a number given by hand, whose clock is off.
 func static(t *testing.T, s *snowfence.Scheme, node int64, off time.Duration) *running {
 	t.Helper()
-	g, err := snowfence.New(snowfence.Config{Fence: snowfence.Static(s, node), Time: clockOff(off), MaxWait: time.Minute})
+	g, err := snowfence.New(snowfence.Config{
+		Fence: snowfence.Static(s, node), Time: clockOff(off),
+		MaxWait: time.Minute,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,9 +69,11 @@ func (r *running) stop() {
 	}
 }
 
-// TestFromStaticToLeased walks the way that docs/choose/nodes.md describes: a running fleet with the numbers 0 to 3 given by hand moves, process by process, to leased
-// numbers from 30 on, and in the end the old numbers become leasable too. IDs are made all the time, some by a clock that is four seconds
-// ahead and, at the end, by one that is behind; the audit sees them all.
+// TestFromStaticToLeased walks the way that docs/choose/nodes.md describes: a running
+// fleet with the numbers 0 to 3 given by hand moves, process by process, to leased
+// numbers from 30 on, and in the end the old numbers become leasable too. IDs are made
+// all the time, some by a clock that is four seconds ahead and, at the end, by one that
+// is behind; the audit sees them all.
 func TestFromStaticToLeased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := lease.NewMemory(), newScheme(t, "time=41,node=6,seq=12,epoch=1999-01-01,tick=1ms")
@@ -99,7 +104,8 @@ func TestFromStaticToLeased(t *testing.T) {
 		run(fleet, 200)
 
 		// 1. A namespace in which only numbers can be leased that nobody was given.
-		if _, err := lease.CreateNamespace(t.Context(), st, "default", s, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}}); err != nil {
+		if _, err := lease.CreateNamespace(t.Context(), st, "default", s,
+			&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}}); err != nil {
 			t.Fatal(err)
 		}
 		// 2. Process by process, while the others go on.
@@ -111,13 +117,16 @@ func TestFromStaticToLeased(t *testing.T) {
 			}
 			run(fleet, 50)
 		}
-		// 3. Nobody has a number given by hand any more: they become leasable, above what they were used for.
-		if _, err := lease.WidenNamespace(t.Context(), st, "default", snowfence.NodeRange{Until: 64}, last.Add(time.Millisecond)); err != nil {
+		// 3. Nobody has a number given by hand any more: they become leasable, above what
+		//    they were used for.
+		if _, err := lease.WidenNamespace(t.Context(), st, "default", snowfence.NodeRange{Until: 64},
+			last.Add(time.Millisecond)); err != nil {
 			t.Fatal(err)
 		}
 		run(fleet, 50) // those who hold leases go on
 		for range 4 {
-			fleet = append(fleet, leased(t, st, s, lease.Options{Within: snowfence.NodeRange{From: 0, Until: 4}}, -4*time.Second))
+			fleet = append(fleet, leased(t, st, s, lease.Options{Within: snowfence.NodeRange{From: 0, Until: 4}},
+				-4*time.Second))
 		}
 		run(fleet, 600)
 		for _, r := range fleet {
@@ -137,13 +146,15 @@ func TestWidenRefused(t *testing.T) {
 	st, s := lease.NewMemory(), newScheme(t, "time=41,node=6,seq=12")
 	now := time.Now()
 	widen := func(first, last int64, unused time.Time) error {
-		_, err := lease.WidenNamespace(t.Context(), st, "default", snowfence.NodeRange{From: first, Until: last + 1}, unused)
+		_, err := lease.WidenNamespace(t.Context(), st, "default", snowfence.NodeRange{From: first, Until: last + 1},
+			unused)
 		return err
 	}
 	if err := widen(0, 63, now); !errors.Is(err, lease.ErrNoNamespace) {
 		t.Errorf("without a namespace: %v", err)
 	}
-	if _, err := lease.CreateNamespace(t.Context(), st, "default", s, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 41}}); err != nil {
+	if _, err := lease.CreateNamespace(t.Context(), st, "default", s,
+		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 41}}); err != nil {
 		t.Fatal(err)
 	}
 	for want, err := range map[string]error{
@@ -157,7 +168,8 @@ func TestWidenRefused(t *testing.T) {
 			t.Errorf("got %v, want %q in it", err, want)
 		}
 	}
-	if ns, err := lease.ShowNamespace(t.Context(), st, "default"); err != nil || ns.First != 30 || ns.Last != 40 || ns.Floor != 0 {
+	if ns, err := lease.ShowNamespace(t.Context(), st, "default"); err != nil || ns.First != 30 || ns.Last != 40 ||
+		ns.Floor != 0 {
 		t.Errorf("a refused call changed the namespace: %+v, %v", ns, err)
 	}
 	if err := widen(20, 40, time.Time{}); err != nil {

@@ -53,7 +53,8 @@ func TestWithinHeals(t *testing.T) {
 	})
 }
 
-// A few nodes of a namespace as large as Randflake's are found by counting, whatever is leased elsewhere.
+// A few nodes of a namespace as large as Randflake's are found by counting, whatever is
+// leased elsewhere.
 func TestWithinGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := lease.NewMemory(), newScheme(t, "time=41,node=17,seq=5,epoch=1999-01-01")
@@ -73,7 +74,8 @@ func TestWithinGap(t *testing.T) {
 
 func TestWithinRefused(t *testing.T) {
 	st, s := lease.NewMemory(), newScheme(t, "time=41,node=6,seq=12")
-	if _, err := lease.CreateNamespace(t.Context(), st, "default", s, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}}); err != nil {
+	if _, err := lease.CreateNamespace(t.Context(), st, "default", s,
+		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}}); err != nil {
 		t.Fatal(err)
 	}
 	five := int64(5)
@@ -90,7 +92,10 @@ func TestWithinRefused(t *testing.T) {
 		}
 	}
 	for range 2 { // 30 and 31 are what is in both
-		l, err := lease.Open(t.Context(), st, "default", s, &lease.Options{Within: snowfence.NodeRange{From: 0, Until: 32}})
+		l, err := lease.Open(t.Context(), st, "default", s, &lease.Options{Within: snowfence.NodeRange{
+			From:  0,
+			Until: 32,
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// FromEnv finds the number in an environment variable, in decimal. It is for numbers that somebody gives out, one for each process: the number of a
-// zone, the index of an indexed job (JOB_COMPLETION_INDEX), a template of a unit file. Nothing keeps two processes from being started
-// with one environment.
+// FromEnv finds the number in an environment variable, in decimal. It is for numbers that
+// somebody gives out, one for each process: the number of a zone, the index of an indexed
+// job (JOB_COMPLETION_INDEX), a template of a unit file. Nothing keeps two processes from
+// being started with one environment.
 func FromEnv(name string) Source {
 	return Func("environment variable "+name, func(context.Context) (int64, error) {
 		text, ok := os.LookupEnv(name)
@@ -26,8 +27,10 @@ func FromEnv(name string) Source {
 	})
 }
 
-// FromFile finds the number in a file that holds nothing else, in decimal, with or without an end of line: one that an installer wrote, a mounted
-// ConfigMap, a label of the pod by the downward API. A file that is copied with the image of a machine gives its number to two.
+// FromFile finds the number in a file that holds nothing else, in decimal, with or
+// without an end of line: one that an installer wrote, a mounted ConfigMap, a label of
+// the pod by the downward API. A file that is copied with the image of a machine gives
+// its number to two.
 func FromFile(path string) Source {
 	return Func("file "+path, func(context.Context) (int64, error) {
 		data, err := readShort(path)
@@ -68,9 +71,11 @@ func nodeNumber(text string) (int64, error) {
 	return n, nil
 }
 
-// FromOrdinal finds the number that a Kubernetes StatefulSet gives to each of its pods, which is the end of the host name: 7 of web-7. The pods of one
-// StatefulSet never share an ordinal while all nodes of the cluster answer; one that is cut off may still run while its
-// successor starts (a forced deletion), two StatefulSets begin at 0 each, and outside of Kubernetes a name such as host-2 means nothing.
+// FromOrdinal finds the number that a Kubernetes StatefulSet gives to each of its pods,
+// which is the end of the host name: 7 of web-7. The pods of one StatefulSet never share
+// an ordinal while all nodes of the cluster answer; one that is cut off may still run
+// while its successor starts (a forced deletion), two StatefulSets begin at 0 each, and
+// outside of Kubernetes a name such as host-2 means nothing.
 func FromOrdinal() Source { return ordinalOf(os.Hostname) }
 
 func ordinalOf(hostname func() (string, error)) Source {
@@ -93,22 +98,29 @@ func ordinal(host string) (int64, error) {
 	case i < 1 || digits == "" || strings.Trim(digits, "0123456789") != "":
 		return 0, fmt.Errorf("host name %.48q has no ordinal: %s", host, remedy)
 	case len(digits) > 1 && digits[0] == '0':
-		return 0, fmt.Errorf("host name %.48q ends in %s, which no StatefulSet gives: ordinals have no leading zeros: %s", host, digits, remedy)
+		return 0, fmt.Errorf("host name %.48q ends in %s, which no StatefulSet gives: ordinals have no leading "+
+			"zeros: %s", host, digits, remedy)
 	}
 	return nodeNumber(digits)
 }
 
-// FromIPv4 finds the number in the lowest bits, 1 to 32, of this machine's private IPv4 address. With 16 it is bit for bit the rule of Sonyflake 1.3 and
-// 2: the first address, in the order in which the system lists those of its interfaces, that is not loopback and is private (10/8,
-// 172.16/12, 192.168/16) or link-local (169.254/16). Sonyflake up to 1.2 passes link-local ones over.
+// FromIPv4 finds the number in the lowest bits, 1 to 32, of this machine's private IPv4
+// address. With 16 it is bit for bit the rule of Sonyflake 1.3 and 2: the first address,
+// in the order in which the system lists those of its interfaces, that is not loopback
+// and is private (10/8, 172.16/12, 192.168/16) or link-local (169.254/16). Sonyflake up
+// to 1.2 passes link-local ones over.
 //
-// It is for those who have such IDs already. Two machines have one number when their networks are larger than the bits (10.1.0.7 and
-// 10.2.0.7 with 16), when containers of two hosts sit behind bridges of the same range, and when an address is given to another machine; and so have all
-// processes of a machine. Add a [Source.Check], and better, lease the number (Options.Guard of the package lease).
+// It is for those who have such IDs already. Two machines have one number when their
+// networks are larger than the bits (10.1.0.7 and 10.2.0.7 with 16), when containers of
+// two hosts sit behind bridges of the same range, and when an address is given to another
+// machine; and so have all processes of a machine. Add a [Source.Check], and better,
+// lease the number (Options.Guard of the package lease).
 func FromIPv4(bits int) Source { return ipv4Of(bits, net.InterfaceAddrs) }
 
 func ipv4Of(bits int, addrs func() ([]net.Addr, error)) Source {
-	return Func(fmt.Sprintf("the lowest %d bits of the private IPv4 address", bits), func(context.Context) (int64, error) {
+	return Func(fmt.Sprintf("the lowest %d bits of the private IPv4 address", bits), func(context.Context) (int64,
+		error,
+	) {
 		if bits < 1 || bits > 32 {
 			return 0, errors.New("an address has 32 bits: take 1 to 32")
 		}
@@ -141,5 +153,6 @@ func privateIPv4(addrs func() ([]net.Addr, error)) (net.IP, error) {
 	if len(others) == 0 {
 		return nil, errors.New("this machine has no address but loopback: lease the node, or give a number by hand")
 	}
-	return nil, fmt.Errorf("none of its addresses (%.48s) is a private IPv4 address: lease the node, or give a number by hand", strings.Join(others, ", "))
+	return nil, fmt.Errorf("none of its addresses (%.48s) is a private IPv4 address: lease the node, or give a "+
+		"number by hand", strings.Join(others, ", "))
 }

@@ -1,5 +1,5 @@
-// Package nodes finds a number for a process that has to know its node by itself: in the environment,
-// a file, its host name, its address, or with a function of the caller's.
+// Package nodes finds a number for a process that has to know its node by itself: in the
+// environment, a file, its host name, its address, or with a function of the caller's.
 //
 //	node, err := nodes.Find(ctx, scheme, nodes.FromEnv("WORKER"))
 //
@@ -25,10 +25,12 @@ type Source struct {
 	check func(ctx context.Context, node int64) error
 }
 
-// ErrNoNode means that a [Source] has no number, or one that cannot be used; the text says what was found, where, and what to do.
+// ErrNoNode means that a [Source] has no number, or one that cannot be used; the text
+// says what was found, where, and what to do.
 var ErrNoNode = errors.New("no node number")
 
-// Func is a source of the caller's own: the metadata service of a cloud, a row of a database. name says in errors what was asked.
+// Func is a source of the caller's own: the metadata service of a cloud, a row of a
+// database. name says in errors what was asked.
 func Func(name string, find func(ctx context.Context) (int64, error)) Source {
 	return Source{name: name, find: find}
 }
@@ -38,9 +40,11 @@ func Number(n int64) Source {
 	return Func(fmt.Sprintf("number %d", n), func(context.Context) (int64, error) { return n, nil })
 }
 
-// Check returns the source with a hook that may refuse what it found, as CheckMachineID of Sonyflake does: an error refuses the number, and is wrapped in that
-// of Find. The hook is asked once for each call of Find, after hooks that were there before, and for a part of the node is given that part.
-// One for leases, which is asked about each node before it is leased, is Options.Check of the package lease; it has the same type.
+// Check returns the source with a hook that may refuse what it found, as CheckMachineID
+// of Sonyflake does: an error refuses the number, and is wrapped in that of Find. The
+// hook is asked once for each call of Find, after hooks that were there before, and for a
+// part of the node is given that part. One for leases, which is asked about each node
+// before it is leased, is Options.Check of the package lease; it has the same type.
 func (s Source) Check(check func(ctx context.Context, node int64) error) Source {
 	before := s.check
 	if before == nil {
@@ -59,9 +63,10 @@ func (s Source) Check(check func(ctx context.Context, node int64) error) Source 
 // String names the source.
 func (s Source) String() string { return s.name }
 
-// Find asks a source for each part of the node, from the highest field down, and joins them: for
-// Twitter's layout, Find(ctx, scheme, datacenter, worker). A single source for a layout with several
-// parts is asked for the whole node. Errors match [ErrNoNode], and what a source or its hook reported.
+// Find asks a source for each part of the node, from the highest field down, and joins
+// them: for Twitter's layout, Find(ctx, scheme, datacenter, worker). A single source for
+// a layout with several parts is asked for the whole node. Errors match [ErrNoNode], and
+// what a source or its hook reported.
 func Find(ctx context.Context, s *snowfence.Scheme, sources ...Source) (int64, error) {
 	fields := s.Layout().NodeParts()
 	if len(sources) == 1 && len(fields) != 1 {
@@ -86,7 +91,8 @@ func Find(ctx context.Context, s *snowfence.Scheme, sources ...Source) (int64, e
 	return node, nil
 }
 
-// Number asks the source alone, for example for the datacenter whose workers [snowfence.Scheme.NodesWith] names. Errors are as those of [Find].
+// Number asks the source alone, for example for the datacenter whose workers
+// [snowfence.Scheme.NodesWith] names. Errors are as those of [Find].
 func (s Source) Number(ctx context.Context) (int64, error) {
 	n, err := s.number(ctx, nil)
 	if err != nil {

@@ -7,31 +7,43 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// rights are what an ACL user needs, beside what its client needs to connect, as in the package comment.
-const rights = "~snowfence:* +eval +evalsha +info +hset +hmget +zadd +zrem +zrangebylex +zlexcount +sadd +smembers +time +wait +config|get"
+// rights are what an ACL user needs, beside what its client needs to connect, as in the
+// package comment.
+const rights = "~snowfence:* +eval +evalsha +info +hset +hmget +zadd +zrem +zrangebylex +zlexcount +sadd " +
+	"+smembers +time +wait +config|get"
 
 // hints say what to do about an error of Redis, by how it begins or what it contains.
 var hints = []struct{ text, hint string }{
 	{"NOAUTH", "the server wants a password: give the client a user name and password"},
 	{"WRONGPASS", "the user name or the password is wrong, or the user is disabled"},
 	{"NOPERM", "the user lacks a right: ACL SETUSER name " + rights + " (with your Options.Prefix)"},
-	{"can't run this command or subcommand", "the user lacks a right: ACL SETUSER name " + rights + " (with your Options.Prefix)"},
-	{"No permissions to access a key", "the user lacks a right: ACL SETUSER name " + rights + " (with your Options.Prefix)"},
-	{"READONLY", "the client talks to a replica: connect to the master, through Sentinel or as a cluster; after a failover this passes"},
+	{
+		"can't run this command or subcommand",
+		"the user lacks a right: ACL SETUSER name " + rights + " (with your Options.Prefix)",
+	},
+	{"No permissions to access a key", "the user lacks a right: ACL SETUSER name " + rights +
+		" (with your Options.Prefix)"},
+	{"READONLY", "the client talks to a replica: connect to the master, through Sentinel or as a cluster; after " +
+		"a failover this passes"},
 	{"OOM", "the server is out of memory: raise maxmemory or delete other keys, and leases go on by themselves"},
-	{"MISCONF", "the server cannot write to its disk and so refuses writes: see its log, make room; leases then go on by themselves"},
+	{"MISCONF", "the server cannot write to its disk and so refuses writes: see its log, make room; leases then " +
+		"go on by themselves"},
 	{"NOREPLICAS", "the server has fewer replicas than its min-replicas-to-write: start them, or lower it"},
 	{"LOADING", "the server loads its data: wait, leases go on by themselves"},
 	{"BUSY ", "a script or function keeps the server busy: see SCRIPT KILL, and which client sends it"},
-	{"CLUSTERDOWN", "the cluster is down, or no server has the slot: see CLUSTER INFO and CLUSTER NODES; leases go on when it is up"},
+	{"CLUSTERDOWN", "the cluster is down, or no server has the slot: see CLUSTER INFO and CLUSTER NODES; leases " +
+		"go on when it is up"},
 	{"TRYAGAIN", "the slot moves to another server: leases go on when it has arrived"},
 	{"MASTERDOWN", "the server is a replica without its master"},
-	{"not allowed from script", "the server does not let scripts ask for INFO: it is not Redis 6.2 or later, or its provider forbids it; use another store"},
-	{"unknown command", "the server does not know the command: it is not Redis 6.2 or later, or its provider forbids it"},
+	{"not allowed from script", "the server does not let scripts ask for INFO: it is not Redis 6.2 or later, or " +
+		"its provider forbids it; use another store"},
+	{"unknown command", "the server does not know the command: it is not Redis 6.2 or later, or its provider " +
+		"forbids it"},
 }
 
-// advise puts what to do before an error of the server, where that is known. Servers repeat arguments of commands that they do not know, and these may be a
-// password; they are cut off.
+// advise puts what to do before an error of the server, where that is known. Servers
+// repeat arguments of commands that they do not know, and these may be a password; they
+// are cut off.
 func advise(err error) error {
 	e, ok := rueidis.IsRedisErr(err)
 	if !ok {

@@ -15,7 +15,8 @@ type index struct {
 	inOrder  bool   // it is sorted as the query asks
 }
 
-// index chooses what to walk through for a query: the narrowest of those whose order fits if there is a limit.
+// index chooses what to walk through for a query: the narrowest of those whose order fits
+// if there is a limit.
 func choose(q lease.Query) index {
 	top := "(\xff"
 	if q.MaxUntil != 0 {
@@ -33,8 +34,10 @@ func choose(q lease.Query) index {
 	return index{keyNodes, "[" + order(q.First), "[" + order(q.Last), true}
 }
 
-// List implements [lease.Store]. A list is read in pages of some hundred records. A record that is written meanwhile may be missed, or be there as it was before or after, in
-// lists that are sorted by until; in all others it is there, because nodes stay where they are.
+// List implements [lease.Store]. A list is read in pages of some hundred records. A
+// record that is written meanwhile may be missed, or be there as it was before or after,
+// in lists that are sorted by until; in all others it is there, because nodes stay where
+// they are.
 func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
 	if q.First > q.Last {
 		return nil, nil

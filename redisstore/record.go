@@ -23,8 +23,9 @@ import (
 // What stands before the other numbers is all that swap.lua knows of it.
 const format = '1'
 
-// order writes a number with 16 digits that sort as the numbers do, negative ones too. Sorted sets have scores of 53 bits, which is not enough for ticks; so
-// members sort by their bytes.
+// order writes a number with 16 digits that sort as the numbers do, negative ones too.
+// Sorted sets have scores of 53 bits, which is not enough for ticks; so members sort by
+// their bytes.
 func order(n int64) string { return fmt.Sprintf("%016x", uint64(n)^1<<63) }
 
 func disorder(s string) (int64, error) {
@@ -32,7 +33,8 @@ func disorder(s string) (int64, error) {
 	return int64(n ^ 1<<63), err
 }
 
-// labelKey begins the members of the index of labels. With the length in front no label is the beginning of another one.
+// labelKey begins the members of the index of labels. With the length in front no label
+// is the beginning of another one.
 func labelKey(label string) string { return fmt.Sprintf("%08x", len(label)) + label }
 
 func encode(r lease.Record) string {
@@ -57,7 +59,8 @@ func encode(r lease.Record) string {
 }
 
 var errDamaged = errors.New("the record is damaged: " +
-	"stop its programs, restore a backup, and wait the longest ttl and twice the skew before one starts (docs/operate/operations.md, Backup)")
+	"stop its programs, restore a backup, and wait the longest ttl and twice the skew before one starts " +
+	"(docs/operate/operations.md, Backup)")
 
 // decode is the inverse of encode.
 func decode(k lease.Key, s string) (r lease.Record, err error) {
@@ -66,7 +69,8 @@ func decode(k lease.Key, s string) (r lease.Record, err error) {
 		return r, errDamaged
 	}
 	if s[0] != format {
-		return r, fmt.Errorf("the record has the format %q, and this program knows %q: use a newer program", s[0], format)
+		return r, fmt.Errorf("the record has the format %q, and this program knows %q: use a newer program", s[0],
+			format)
 	}
 	if r.Until, err = disorder(s[1:17]); err != nil {
 		return r, errDamaged

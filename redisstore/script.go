@@ -46,13 +46,15 @@ const (
 	keyLabels
 )
 
-// keys returns the keys of a namespace. The name in braces keeps them together on one server of a cluster.
+// keys returns the keys of a namespace. The name in braces keeps them together on one
+// server of a cluster.
 func (s *Store) keys(namespace string) []string {
 	base := s.opts.Prefix + ":{" + namespace + "}:"
 	return []string{base + "meta", base + "records", base + "nodes", base + "until", base + "vacant", base + "labels"}
 }
 
-// call builds the command that runs a script: by its SHA-1, or with its text for a server that does not know it yet.
+// call builds the command that runs a script: by its SHA-1, or with its text for a server
+// that does not know it yet.
 func (s *Store) call(sc script, known bool, namespace string, args []string) rueidis.Completed {
 	keys := s.keys(namespace)
 	args = append([]string{rand.Text()}, args...)
@@ -62,7 +64,8 @@ func (s *Store) call(sc script, known bool, namespace string, args []string) rue
 	return s.client.B().Eval().Script(sc.text).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
 }
 
-// noScript reports whether a server refused to run a script that it does not know, so that nothing was done.
+// noScript reports whether a server refused to run a script that it does not know, so
+// that nothing was done.
 func noScript(err error) bool {
 	e, ok := rueidis.IsRedisErr(err)
 	return ok && e.IsNoScript()
@@ -77,7 +80,8 @@ type answer struct {
 	body   []rueidis.RedisMessage
 }
 
-var errShort = errors.New("a script answered with fewer values than it should: something between here and the server changes answers")
+var errShort = errors.New("a script answered with fewer values than it should: something between here and the " +
+	"server changes answers")
 
 func parse(res rueidis.RedisResult) (a answer, err error) {
 	all, err := res.ToArray()
@@ -124,8 +128,9 @@ func (s *Store) start() uint64 {
 	return s.started
 }
 
-// saw keeps what an answer says of the data and the server. Of answers that cross, the one to the call that was started later counts: whoever made a call
-// before that one knows that its own was answered earlier.
+// saw keeps what an answer says of the data and the server. Of answers that cross, the
+// one to the call that was started later counts: whoever made a call before that one
+// knows that its own was answered earlier.
 func (s *Store) saw(ctx context.Context, namespace string, started uint64, a answer) error {
 	s.mu.Lock()
 	if s.seen[namespace].started < started {
@@ -135,7 +140,8 @@ func (s *Store) saw(ctx context.Context, namespace string, started uint64, a ans
 	return s.check(ctx, namespace, a.run)
 }
 
-// read runs the script that reads. It may be sent again after a failed connection: all it can write is what it then would find.
+// read runs the script that reads. It may be sent again after a failed connection: all it
+// can write is what it then would find.
 func (s *Store) read(ctx context.Context, namespace string, args ...string) (answer, error) {
 	if err := plain(namespace); err != nil {
 		return answer{}, err

@@ -21,19 +21,23 @@ type Server struct {
 	Fsync   string // appendfsync; "" when it may not be asked for, as with most hosted servers
 }
 
-// Loses says what of the acknowledged writes is gone after a crash of the server, by its persistence; "" when nothing is. A failover is another matter: see Options.Replicas.
+// Loses says what of the acknowledged writes is gone after a crash of the server, by its
+// persistence; "" when nothing is. A failover is another matter: see Options.Replicas.
 func (v Server) Loses() string {
 	switch {
 	case !v.AOF:
-		return "appendonly is no: a restart goes back to the last snapshot, or to nothing: set appendonly yes and appendfsync always"
+		return "appendonly is no: a restart goes back to the last snapshot, or to nothing: set appendonly yes " +
+			"and appendfsync always"
 	case v.Fsync == "always":
 		return ""
 	case v.Fsync == "everysec":
 		return "appendfsync is everysec: a crash loses up to two seconds of grants: set appendfsync always" + v.orAOF()
 	case v.Fsync == "no":
-		return "appendfsync is no: a crash of the machine loses what its system had not written, often 30 s: set appendfsync always"
+		return "appendfsync is no: a crash of the machine loses what its system had not written, often 30 s: " +
+			"set appendfsync always"
 	}
-	return "appendfsync is not known (CONFIG GET is not allowed): unless it is always, a crash may lose seconds of grants"
+	return "appendfsync is not known (CONFIG GET is not allowed): unless it is always, a crash may lose seconds " +
+		"of grants"
 }
 
 // orAOF names the option that helps too, where the server knows what it needs.
@@ -110,18 +114,23 @@ func (s *Store) look(ctx context.Context, namespace string) (v Server, err error
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		facts[name] = value
 	}
-	v = Server{RunID: a.run, ReplID: a.replID, Version: facts["redis_version"], Policy: facts["maxmemory_policy"], AOF: facts["aof_enabled"] == "1"}
+	v = Server{
+		RunID: a.run, ReplID: a.replID, Version: facts["redis_version"], Policy: facts["maxmemory_policy"],
+		AOF: facts["aof_enabled"] == "1",
+	}
 	fsync, err := c.Do(ctx, s.client.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()
 	if _, refused := rueidis.IsRedisErr(err); err != nil && !refused {
 		return v, err
 	}
 	v.Fsync = fsync["appendfsync"] // hosted servers do not allow CONFIG
 	if v.Policy != "noeviction" {
-		err = fmt.Errorf("maxmemory-policy is %q, with which Redis may throw grants away: set it to noeviction, or use another server", v.Policy)
+		err = fmt.Errorf("maxmemory-policy is %q, with which Redis may throw grants away: set it to noeviction, "+
+			"or use another server", v.Policy)
 	} else if err = nil; s.opts.AOF && !v.AOF {
 		err = errors.New("appendonly is no, and Options.AOF asks for it: set appendonly yes")
 	} else if s.opts.AOF && !v.waits() && v.Fsync != "always" {
-		err = fmt.Errorf("Options.AOF needs WAITAOF, of Redis 7.2 or later, or appendfsync always; this is Redis %s with appendfsync %q", v.Version, v.Fsync)
+		err = fmt.Errorf("Options.AOF needs WAITAOF, of Redis 7.2 or later, or appendfsync always; this is "+
+			"Redis %s with appendfsync %q", v.Version, v.Fsync)
 	}
 	s.mu.Lock()
 	before := s.servers[v.RunID]

@@ -16,27 +16,34 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Options says how a store uses Redis. Nil and the zero value are good for a single server that syncs its append-only file.
+// Options says how a store uses Redis. Nil and the zero value are good for a single
+// server that syncs its append-only file.
 type Options struct {
-	// Prefix begins the names of all keys. "" means "snowfence". Stores with other prefixes share nothing.
+	// Prefix begins the names of all keys. "" means "snowfence". Stores with other
+	// prefixes share nothing.
 	Prefix string
 
-	// Replicas is how many replicas must have acknowledged a write (WAIT) before it counts. With fewer the result is an error, and the holder
-	// goes on with what was acknowledged before. 0 waits for none: then the grants of the last moments are lost with the master.
+	// Replicas is how many replicas must have acknowledged a write (WAIT) before it
+	// counts. With fewer the result is an error, and the holder goes on with what was
+	// acknowledged before. 0 waits for none: then the grants of the last moments are lost
+	// with the master.
 	Replicas int
 
-	// AOF makes a write count only when the master, and the Replicas, have synced it to their append-only files. From Redis 7.2 on that is
-	// WAITAOF; before, the master must have appendfsync always, and replicas are asked for what they received only.
+	// AOF makes a write count only when the master, and the Replicas, have synced it to
+	// their append-only files. From Redis 7.2 on that is WAITAOF; before, the master must
+	// have appendfsync always, and replicas are asked for what they received only.
 	AOF bool
 
 	// Timeout is how long to wait for the acknowledgements of one write. 0 means a second.
 	Timeout time.Duration
 
-	// Logger is told what was found out about a server that is new to the store; nil means silence. See [Store.Server].
+	// Logger is told what was found out about a server that is new to the store; nil
+	// means silence. See [Store.Server].
 	Logger *slog.Logger
 }
 
-// Store keeps leases in Redis. It is safe for concurrent use, and any number of processes may use the same server.
+// Store keeps leases in Redis. It is safe for concurrent use, and any number of processes
+// may use the same server.
 type Store struct {
 	lease.Basic
 
@@ -57,7 +64,8 @@ type seen struct {
 	run     string
 }
 
-// New returns a store over c, which stays the caller's to close, after all leases. It does no I/O: what is wrong with the server shows at the first use.
+// New returns a store over c, which stays the caller's to close, after all leases. It
+// does no I/O: what is wrong with the server shows at the first use.
 func New(c rueidis.Client, o *Options) (*Store, error) {
 	var opts Options
 	if o != nil {
@@ -76,11 +84,13 @@ func New(c rueidis.Client, o *Options) (*Store, error) {
 	case c == nil:
 		return nil, errors.New("redisstore: the rueidis.Client is nil")
 	case strings.ContainsAny(opts.Prefix, "{}"):
-		return nil, fmt.Errorf("redisstore: Options.Prefix is %q; braces are kept for the hash tag of a namespace", opts.Prefix)
+		return nil, fmt.Errorf("redisstore: Options.Prefix is %q; braces are kept for the hash tag of a namespace",
+			opts.Prefix)
 	case opts.Replicas < 0:
 		return nil, fmt.Errorf("redisstore: Options.Replicas is %d; it must be 0 or more", opts.Replicas)
 	case opts.Timeout < time.Millisecond:
-		return nil, fmt.Errorf("redisstore: Options.Timeout is %v; it must be at least 1ms (to Redis, 0 means for ever)", opts.Timeout)
+		return nil, fmt.Errorf("redisstore: Options.Timeout is %v; it must be at least 1ms (to Redis, 0 means "+
+			"for ever)", opts.Timeout)
 	}
 	return &Store{
 		client: c, opts: opts,
@@ -88,7 +98,8 @@ func New(c rueidis.Client, o *Options) (*Store, error) {
 	}, nil
 }
 
-// chunk bounds how many records one script reads or writes: the server does nothing else meanwhile, some milliseconds.
+// chunk bounds how many records one script reads or writes: the server does nothing else
+// meanwhile, some milliseconds.
 const chunk = 500
 
 // Get implements [lease.Store].
@@ -139,9 +150,10 @@ func (s *Store) Count(ctx context.Context, namespace string, first, last int64) 
 	return n, nil
 }
 
-// Identity implements [lease.Store]. In a cluster each namespace has an identity of its own; that of
-// the whole store is the identity of the server with the list of namespaces. It is what the script
-// answered that was started last, so that it costs no round trip after a swap.
+// Identity implements [lease.Store]. In a cluster each namespace has an identity of its
+// own; that of the whole store is the identity of the server with the list of namespaces.
+// It is what the script answered that was started last, so that it costs no round trip
+// after a swap.
 func (s *Store) Identity(ctx context.Context, namespace string) (string, error) {
 	namespace = cmp.Or(namespace, listName)
 	s.mu.Lock()

@@ -12,8 +12,9 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Swap implements [lease.Store]. Each write is sent at most once to a server that may do it; see the package comment. Writes of one namespace go together, some
-// hundred a script, each script atomic.
+// Swap implements [lease.Store]. Each write is sent at most once to a server that may do
+// it; see the package comment. Writes of one namespace go together, some hundred a
+// script, each script atomic.
 //
 // Results are nil only with the acknowledgements that [Options] ask for.
 func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
@@ -33,8 +34,9 @@ func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
 	return errs
 }
 
-// list puts a namespace on the list of all before its first record is written, because in a cluster the list lives on another server: so
-// none with records is missing. It does so again when the data may have been rolled back.
+// list puts a namespace on the list of all before its first record is written, because in
+// a cluster the list lives on another server: so none with records is missing. It does so
+// again when the data may have been rolled back.
 func (s *Store) list(ctx context.Context, namespace string) error {
 	if err := plain(namespace); err != nil {
 		return err
@@ -67,7 +69,8 @@ func (s *Store) list(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// listName stands for the list of namespaces where a namespace is asked for; lease allows no such name.
+// listName stands for the list of namespaces where a namespace is asked for; lease allows
+// no such name.
 const listName = "@"
 
 func (s *Store) namespaces() string { return s.opts.Prefix + ":{" + listName + "}:namespaces" }
@@ -105,7 +108,9 @@ func (s *Store) swap(ctx context.Context, namespace string, writes []lease.Write
 }
 
 // settle writes the results of one script, whose writes stand at those places.
-func (s *Store) settle(ctx context.Context, namespace string, started uint64, res rueidis.RedisResult, unacknowledged error, part []int, errs []error) {
+func (s *Store) settle(ctx context.Context, namespace string, started uint64, res rueidis.RedisResult,
+	unacknowledged error, part []int, errs []error,
+) {
 	var done string
 	a, err := parse(res)
 	if err == nil {
@@ -129,8 +134,12 @@ func (s *Store) settle(ctx context.Context, namespace string, started uint64, re
 	}
 }
 
-// commit sends commands of one namespace and waits for the acknowledgements of what they wrote: with an error nothing of it counts yet. build is called again for a server that does not know the script: then none of the scripts has run.
-func (s *Store) commit(ctx context.Context, namespace string, build func(known bool) []rueidis.Completed) ([]rueidis.RedisResult, error) {
+// commit sends commands of one namespace and waits for the acknowledgements of what they
+// wrote: with an error nothing of it counts yet. build is called again for a server that
+// does not know the script: then none of the scripts has run.
+func (s *Store) commit(ctx context.Context, namespace string,
+	build func(known bool) []rueidis.Completed,
+) ([]rueidis.RedisResult, error) {
 	s.mu.Lock()
 	aof := s.opts.AOF
 	if c := s.servers[s.seen[namespace].run]; aof && c != nil && !c.server.waits() {
@@ -157,7 +166,9 @@ type doer interface {
 }
 
 // again sends those commands again that were not run since the server did not know the script.
-func (s *Store) again(ctx context.Context, c doer, results []rueidis.RedisResult, build func(known bool) []rueidis.Completed) []rueidis.RedisResult {
+func (s *Store) again(ctx context.Context, c doer, results []rueidis.RedisResult,
+	build func(known bool) []rueidis.Completed,
+) []rueidis.RedisResult {
 	var cmds, all []rueidis.Completed
 	var at []int
 	for i, r := range results {
@@ -179,7 +190,8 @@ func (s *Store) again(ctx context.Context, c doer, results []rueidis.RedisResult
 
 var errUnacknowledged = errors.New("fewer acknowledgements than asked for")
 
-// wait asks, on the connection that has written, how far the writes have got. On another connection the answer would be about nothing.
+// wait asks, on the connection that has written, how far the writes have got. On another
+// connection the answer would be about nothing.
 func (s *Store) wait(ctx context.Context, c rueidis.DedicatedClient, aof bool) error {
 	b, n, ms := s.client.B(), int64(s.opts.Replicas), int64((s.opts.Timeout+time.Millisecond-1)/time.Millisecond)
 	if aof {
@@ -190,9 +202,11 @@ func (s *Store) wait(ctx context.Context, c rueidis.DedicatedClient, aof bool) e
 		case len(got) != 2:
 			return fmt.Errorf("WAITAOF answered %v", got)
 		case got[0] < 1:
-			return fmt.Errorf("%w: the master has not synced its append-only file within %v", errUnacknowledged, s.opts.Timeout)
+			return fmt.Errorf("%w: the master has not synced its append-only file within %v", errUnacknowledged,
+				s.opts.Timeout)
 		case got[1] < n:
-			return fmt.Errorf("%w: %d of %d replicas have synced the write within %v", errUnacknowledged, got[1], n, s.opts.Timeout)
+			return fmt.Errorf("%w: %d of %d replicas have synced the write within %v", errUnacknowledged, got[1], n,
+				s.opts.Timeout)
 		}
 		return nil
 	}

@@ -12,10 +12,13 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// perRecord is how much longer a request may take for each record in it: the busiest store that was measured writes ten thousand a second, and the client that has so many is busy, too.
+// perRecord is how much longer a request may take for each record in it: the busiest
+// store that was measured writes ten thousand a second, and the client that has so many
+// is busy, too.
 const perRecord = time.Millisecond
 
-// ask makes a request that may be repeated: of the server that answered last, and of the others while one is away.
+// ask makes a request that may be repeated: of the server that answered last, and of the
+// others while one is away.
 func ask[T any](ctx context.Context, c *Client, records int, do func(context.Context, *peer) (T, error)) (T, error) {
 	var away []error
 	first := int(c.good.Load())
@@ -36,8 +39,9 @@ func ask[T any](ctx context.Context, c *Client, records int, do func(context.Con
 	return zero, errors.Join(away...)
 }
 
-// race makes a request that may be carried out several times, of the server that answered last; and of the next one, too, when there is no answer after a while. The first good answer
-// counts. It is for callers who wait.
+// race makes a request that may be carried out several times, of the server that answered
+// last; and of the next one, too, when there is no answer after a while. The first good
+// answer counts. It is for callers who wait.
 func race[T any](ctx context.Context, c *Client, do func(context.Context, *peer) (T, error)) (out T, err error) {
 	ctx, cancel := context.WithCancel(ctx) // those that are too late
 	defer cancel()
@@ -79,11 +83,15 @@ func race[T any](ctx context.Context, c *Client, do func(context.Context, *peer)
 	return out, errors.Join(away...)
 }
 
-// hurry is after how long another server is asked as well: healthy ones answer within milliseconds, or wait a second for their clock at most.
+// hurry is after how long another server is asked as well: healthy ones answer within
+// milliseconds, or wait a second for their clock at most.
 const hurry = 1500 * time.Millisecond
 
-// askOnce makes a request that must not be repeated: it may have been carried out although no answer came. The next request goes to another server then.
-func askOnce[T any](ctx context.Context, c *Client, records int, do func(context.Context, *peer) (T, error)) (T, error) {
+// askOnce makes a request that must not be repeated: it may have been carried out
+// although no answer came. The next request goes to another server then.
+func askOnce[T any](ctx context.Context, c *Client, records int, do func(context.Context, *peer) (T, error)) (T,
+	error,
+) {
 	n := c.good.Load()
 	out, err := once(ctx, c, c.servers[n], records, do)
 	if err != nil && isAway(err) {
@@ -92,7 +100,9 @@ func askOnce[T any](ctx context.Context, c *Client, records int, do func(context
 	return out, err
 }
 
-func once[T any](ctx context.Context, c *Client, p *peer, records int, do func(context.Context, *peer) (T, error)) (T, error) {
+func once[T any](ctx context.Context, c *Client, p *peer, records int, do func(context.Context, *peer) (T,
+	error),
+) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout+time.Duration(records)*perRecord)
 	defer cancel()
 	out, err := do(ctx, p)
@@ -108,14 +118,16 @@ func isAway(err error) bool {
 	return reason(err) == "" // no server of ours says so: it is a proxy, or something else has the address
 }
 
-// explain names the server, and gives errors of the wire the meaning that package lease and snowfence have for them.
+// explain names the server, and gives errors of the wire the meaning that package lease
+// and snowfence have for them.
 func (p *peer) explain(err error) error {
 	if err == nil {
 		return nil
 	}
 	meaning := map[string]error{
-		"no-namespace": lease.ErrNoNamespace, "lost": lease.ErrLost, "exhausted": snowfence.ErrExhausted, "lifetime": snowfence.ErrLifetime,
-		"refused": lease.ErrRefused, "invalid": lease.ErrInvalid,
+		"no-namespace": lease.ErrNoNamespace, "lost": lease.ErrLost, "exhausted": snowfence.ErrExhausted,
+		"lifetime": snowfence.ErrLifetime,
+		"refused":  lease.ErrRefused, "invalid": lease.ErrInvalid,
 	}[reason(err)]
 	if meaning == nil {
 		return fmt.Errorf("remote: %s: %w", p.address, err)
@@ -123,7 +135,8 @@ func (p *peer) explain(err error) error {
 	return fmt.Errorf("remote: %s: %w (%w)", p.address, err, meaning)
 }
 
-// reason returns the kind of a server's error: the reason of its google.rpc.ErrorInfo, "" if it has none.
+// reason returns the kind of a server's error: the reason of its google.rpc.ErrorInfo, ""
+// if it has none.
 func reason(err error) string {
 	var e *connect.Error
 	if !errors.As(err, &e) {

@@ -1,14 +1,16 @@
 // Package remote is the client of a Snowfence server, "snowfence serve", for Go.
 //
-// The usual way is to lease a node from the server and make IDs in the process, without a round trip for each:
+// The usual way is to lease a node from the server and make IDs in the process, without a
+// round trip for each:
 //
 //	c, err := remote.Dial(remote.Options{Servers: []string{"https://ids-1:8080", "https://ids-2:8080"}, Token: token})
 //	g, err := c.Generator(ctx, &lease.GeneratorOptions{Namespace: "orders"})
 //	id, err := g.Next(ctx)
 //
-// The token needs the verbs read and store for that: the lease is kept here, and the server checks what it writes.
-// [Client.Store] is the server's store as a [lease.Store], so that all of package lease works through it. Where a process cannot have a node of its own,
-// [Client.Source] asks the server for IDs and keeps some ahead.
+// The token needs the verbs read and store for that: the lease is kept here, and the
+// server checks what it writes. [Client.Store] is the server's store as a [lease.Store],
+// so that all of package lease works through it. Where a process cannot have a node of
+// its own, [Client.Source] asks the server for IDs and keeps some ahead.
 package remote
 
 import (
@@ -31,7 +33,8 @@ import (
 
 // Options say how servers are reached.
 type Options struct {
-	// Servers are the addresses of servers over one store, as in http://127.0.0.1:8080. While one does not answer, the others are asked.
+	// Servers are the addresses of servers over one store, as in http://127.0.0.1:8080.
+	// While one does not answer, the others are asked.
 	Servers []string
 
 	// Token says who the client is; "" for servers that do not ask.
@@ -40,8 +43,10 @@ type Options struct {
 	// TLS is the configuration for https; nil means the system's roots.
 	TLS *tls.Config
 
-	// Timeout bounds a request to one server, and so how long a server that has vanished holds its callers up; 0 means 5 s. Requests of many leases together have a millisecond
-	// more for each. Give more where the process gets little of its processors.
+	// Timeout bounds a request to one server, and so how long a server that has vanished
+	// holds its callers up; 0 means 5 s. Requests of many leases together have a
+	// millisecond more for each. Give more where the process gets little of its
+	// processors.
 	Timeout time.Duration
 }
 
@@ -65,7 +70,8 @@ type peer struct {
 // Dial returns a client. It does no I/O: whether a server answers shows at the first request.
 func Dial(o Options) (*Client, error) {
 	if len(o.Servers) == 0 {
-		return nil, errors.New("remote: Options.Servers is empty: name at least one server, as in http://127.0.0.1:8080")
+		return nil, errors.New("remote: Options.Servers is empty: name at least one server, as in " +
+			"http://127.0.0.1:8080")
 	}
 	c := &Client{timeout: o.Timeout}
 	if c.timeout == 0 {
@@ -77,16 +83,19 @@ func Dial(o Options) (*Client, error) {
 	c.http.Protocols = new(http.Protocols)
 	c.http.Protocols.SetHTTP2(true)
 	c.http.Protocols.SetUnencryptedHTTP2(true) // many requests share one connection
-	// A server that has vanished without a word is noticed, and the next request makes a new connection.
+	// A server that has vanished without a word is noticed, and the next request makes a
+	// new connection.
 	c.http.HTTP2 = &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second}
 	client := &http.Client{
-		Transport:     c.http,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token is for the servers that were named
+		Transport: c.http,
+		// the token is for the servers that were named
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	for _, address := range o.Servers {
 		u, err := url.Parse(address)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-			return nil, fmt.Errorf("remote: server %q: write it as http://host:port or https://host:port, and give the token in Options.Token", hide(address))
+			return nil, fmt.Errorf("remote: server %q: write it as http://host:port or https://host:port, and "+
+				"give the token in Options.Token", hide(address))
 		}
 		address = strings.TrimSuffix(address, "/")
 		opt := connect.WithInterceptors(&header{token: o.Token})
@@ -109,13 +118,15 @@ func hide(address string) string {
 	return address
 }
 
-// Close closes connections that are not in use, and waits for nothing. Close generators and sources first.
+// Close closes connections that are not in use, and waits for nothing. Close generators
+// and sources first.
 func (c *Client) Close() error {
 	c.http.CloseIdleConnections()
 	return nil
 }
 
-// Scheme returns the scheme of a namespace, with its secrets if it is encrypted and the server hands them out.
+// Scheme returns the scheme of a namespace, with its secrets if it is encrypted and the
+// server hands them out.
 func (c *Client) Scheme(ctx context.Context, namespace string) (*snowfence.Scheme, error) {
 	return c.scheme(ctx, namespace, nil)
 }

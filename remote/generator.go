@@ -9,12 +9,15 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Generator leases a node of a namespace through the servers and returns a generator on it; nil options are good for most. While no server answers, it goes
-// on for as long as its grant lasts. Closing the generator ends the lease. The token needs the verbs read and store, with which
-// no namespace is made: the servers have "default", and those who may manage them make others.
-// Secrets that the options do not give come from a server that hands them out.
+// Generator leases a node of a namespace through the servers and returns a generator on
+// it; nil options are good for most. While no server answers, it goes on for as long as
+// its grant lasts. Closing the generator ends the lease. The token needs the verbs read
+// and store, with which no namespace is made: the servers have "default", and those who
+// may manage them make others. Secrets that the options do not give come from a server
+// that hands them out.
 //
-// What more there is to say about a lease or a generator is said with lease.Generator over [Client.Store] and [Client.Scheme].
+// What more there is to say about a lease or a generator is said with lease.Generator
+// over [Client.Store] and [Client.Scheme].
 func (c *Client) Generator(ctx context.Context, o *lease.GeneratorOptions) (*snowfence.Generator, error) {
 	var opts lease.GeneratorOptions
 	if o != nil {
@@ -34,5 +37,6 @@ func (c *Client) Generator(ctx context.Context, o *lease.GeneratorOptions) (*sno
 		return nil, fmt.Errorf("remote: %w; without a Layout in the options its own is used",
 			&lease.MismatchError{Namespace: opts.Namespace, Stored: l.String(), Wanted: opts.Layout.String()})
 	}
-	return lease.Generator(ctx, c.Store(), opts.Namespace, s, &lease.Options{Logger: opts.Logger}, snowfence.Config{Lead: opts.Lead})
+	return lease.Generator(ctx, c.Store(), opts.Namespace, s, &lease.Options{Logger: opts.Logger},
+		snowfence.Config{Lead: opts.Lead})
 }

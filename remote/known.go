@@ -7,12 +7,16 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// known keeps the identity of the store that came with the answer to a swap, so that it need not be asked for.
+// known keeps the identity of the store that came with the answer to a swap, so that it
+// need not be asked for.
 //
-// A lease uses what it has written only after it has compared the store's identity, as it was after the write, with the one before: otherwise it would miss that the store was rolled back.
-// So the rule is: an identity that is told was read by a server after every swap that this Store had answered by then was carried out. The server reads it after the swap, in the same request; so
-// it is good for that swap, and for all whose answers had come before the request was sent. An answer that came while the request was under way may be of a later
-// swap: then none is kept, and the next question is asked.
+// A lease uses what it has written only after it has compared the store's identity, as it
+// was after the write, with the one before: otherwise it would miss that the store was
+// rolled back. So the rule is: an identity that is told was read by a server after every
+// swap that this Store had answered by then was carried out. The server reads it after
+// the swap, in the same request; so it is good for that swap, and for all whose answers
+// had come before the request was sent. An answer that came while the request was under
+// way may be of a later swap: then none is kept, and the next question is asked.
 type known struct {
 	mu       sync.Mutex
 	answered int64             // swaps
@@ -20,7 +24,8 @@ type known struct {
 	at       time.Time         // when they came
 }
 
-// knownFor bounds how long an identity is told after its swap: those who compare without having written want a fresh one.
+// knownFor bounds how long an identity is told after its swap: those who compare without
+// having written want a fresh one.
 const knownFor = time.Second
 
 // begin is called before a swap is sent.
@@ -61,11 +66,15 @@ func (k *known) identity(namespace string) (string, bool) {
 
 // clock keeps the time of the store, and goes on by itself between questions.
 //
-// A lease only ever compares it with the time that it leases by, and stops renewing when they are too far apart; no grant begins or ends by it. So a clock here that is wrong by e moves
-// the limit of that comparison by e, and does nothing else. e is at most half the round trip of the question, of which only short ones are kept, and what two clocks
-// drift apart in a minute, 30 ms at the 500 ppm that time daemons allow: together less than a tenth of a second, where a question may be wrong by as much as its own round trip.
-// What it cannot see is a step of the store's own clock, for that minute. A step of this machine's, or a time that it slept, shows as a difference between wall clock and monotonic time, and then
-// the server is asked.
+// A lease only ever compares it with the time that it leases by, and stops renewing when
+// they are too far apart; no grant begins or ends by it. So a clock here that is wrong by
+// e moves the limit of that comparison by e, and does nothing else. e is at most half the
+// round trip of the question, of which only short ones are kept, and what two clocks
+// drift apart in a minute, 30 ms at the 500 ppm that time daemons allow: together less
+// than a tenth of a second, where a question may be wrong by as much as its own round
+// trip. What it cannot see is a step of the store's own clock, for that minute. A step of
+// this machine's, or a time that it slept, shows as a difference between wall clock and
+// monotonic time, and then the server is asked.
 type clock struct {
 	mu     sync.Mutex
 	at     time.Time // of this machine, with monotonic time

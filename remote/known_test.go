@@ -8,7 +8,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// An identity is told only if it was read after every swap that was answered: not where answers overtook each other, not after a while, and not of another namespace.
+// An identity is told only if it was read after every swap that was answered: not where
+// answers overtook each other, not after a while, and not of another namespace.
 func TestKnownIdentity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var k known
@@ -48,7 +49,8 @@ func TestKnownIdentity(t *testing.T) {
 	})
 }
 
-// The store's time goes on with this machine's monotonic time, from answers that came soon, for a minute, and as long as the wall clock goes along.
+// The store's time goes on with this machine's monotonic time, from answers that came
+// soon, for a minute, and as long as the wall clock goes along.
 func TestClockGoesOn(t *testing.T) {
 	theirs := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	var c clock

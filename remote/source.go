@@ -13,16 +13,21 @@ import (
 
 // SourceOptions say how a Source keeps IDs ahead. The zero value is good for most.
 type SourceOptions struct {
-	// Batch is the most IDs in one request; 0 means 1000. A source begins with few and asks for more as they are used.
+	// Batch is the most IDs in one request; 0 means 1000. A source begins with few and
+	// asks for more as they are used.
 	Batch int
 
-	// MaxAge is how old an ID may be when it is handed out, by the time it waited here; 0 means a second. Older ones are thrown away, so that
-	// their timestamps stay near the truth.
+	// MaxAge is how old an ID may be when it is handed out, by the time it waited here; 0
+	// means a second. Older ones are thrown away, so that their timestamps stay near the
+	// truth.
 	MaxAge time.Duration
 }
 
-// Source makes IDs by asking a server for them, some ahead. It is for processes that should have no node of their own; a [Client.Generator] is
-// faster and goes on while no server answers. A server that does not answer in a second and a half is no longer waited for alone: the next one is asked, too. IDs of one source are increasing, unless servers take turns. All methods are safe for concurrent use.
+// Source makes IDs by asking a server for them, some ahead. It is for processes that
+// should have no node of their own; a [Client.Generator] is faster and goes on while no
+// server answers. A server that does not answer in a second and a half is no longer
+// waited for alone: the next one is asked, too. IDs of one source are increasing, unless
+// servers take turns. All methods are safe for concurrent use.
 type Source struct {
 	c         *Client
 	namespace string
@@ -47,7 +52,8 @@ type sourceTrip struct {
 	err  error // valid when done
 }
 
-// Source returns a source of IDs of a namespace. It asks for nothing before the first ID. The token needs the verb ids.
+// Source returns a source of IDs of a namespace. It asks for nothing before the first ID.
+// The token needs the verb ids.
 func (c *Client) Source(namespace string, o SourceOptions) (*Source, error) {
 	s := &Source{c: c, namespace: namespace, batch: o.Batch, maxAge: o.MaxAge, size: 1}
 	switch {
@@ -152,7 +158,8 @@ func (s *Source) ask() *sourceTrip {
 	return trip
 }
 
-// Close ends the source at once and waits for nothing: the IDs in hand are lost, and calls of Next fail. The error is nil.
+// Close ends the source at once and waits for nothing: the IDs in hand are lost, and
+// calls of Next fail. The error is nil.
 func (s *Source) Close() error {
 	s.end()
 	s.mu.Lock()

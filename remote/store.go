@@ -12,7 +12,8 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// Store is the store of a server. It does for leases what the store itself would, at one round trip more; leases that share a Client share round trips.
+// Store is the store of a server. It does for leases what the store itself would, at one
+// round trip more; leases that share a Client share round trips.
 type Store struct {
 	lease.Basic
 
@@ -23,7 +24,8 @@ type Store struct {
 
 func newStore(c *Client) *Store { return &Store{c: c} }
 
-// Store returns the server's store, for the functions of package lease. The token needs the verb store.
+// Store returns the server's store, for the functions of package lease. The token needs
+// the verb store.
 func (c *Client) Store() lease.Store { return c.store }
 
 // perRequest bounds the records of one request.
@@ -46,7 +48,9 @@ func (s *Store) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, erro
 			for _, i := range at {
 				req.Nodes = append(req.Nodes, keys[i].Node)
 			}
-			res, err := ask(ctx, s.c, len(at), func(ctx context.Context, p *peer) (*connect.Response[pb.Records], error) {
+			res, err := ask(ctx, s.c, len(at), func(ctx context.Context, p *peer) (*connect.Response[pb.Records],
+				error,
+			) {
 				return p.store.Get(ctx, connect.NewRequest(req))
 			})
 			if err != nil {
@@ -63,18 +67,22 @@ func (s *Store) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, erro
 	return out, nil
 }
 
-// List implements [lease.Store]. A query over all namespaces needs the verb manage, and finds those that the token sees.
+// List implements [lease.Store]. A query over all namespaces needs the verb manage, and
+// finds those that the token sees.
 func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
 	var out []lease.Record
 	for {
 		req := &pb.FindRequest{
-			Namespace: q.Namespace, First: q.First, Last: q.Last, Label: q.Label, MaxUntil: q.MaxUntil, Vacant: q.Vacant, ByUntil: q.ByUntil, Limit: perRequest,
+			Namespace: q.Namespace, First: q.First, Last: q.Last, Label: q.Label, MaxUntil: q.MaxUntil,
+			Vacant: q.Vacant, ByUntil: q.ByUntil, Limit: perRequest,
 			AllNamespaces: q.Namespace == "",
 		}
 		if q.Limit > 0 {
 			req.Limit = uint32(min(perRequest, q.Limit-len(out)))
 		}
-		res, err := ask(ctx, s.c, int(req.Limit), func(ctx context.Context, p *peer) (*connect.Response[pb.Records], error) {
+		res, err := ask(ctx, s.c, int(req.Limit), func(ctx context.Context, p *peer) (*connect.Response[pb.Records],
+			error,
+		) {
 			return p.store.Find(ctx, connect.NewRequest(req))
 		})
 		if err != nil {
@@ -89,7 +97,8 @@ func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error)
 			return out, nil
 		}
 		if q.ByUntil || q.Namespace == "" { // the next page of such an order cannot be asked for
-			return nil, fmt.Errorf("remote: more than %d records by their ends, or of all namespaces: ask for fewer", perRequest)
+			return nil, fmt.Errorf("remote: more than %d records by their ends, or of all namespaces: ask for fewer",
+				perRequest)
 		}
 	}
 }
@@ -105,7 +114,8 @@ func (s *Store) Count(ctx context.Context, namespace string, first, last int64) 
 	return res.Msg.Count, nil
 }
 
-// Swap implements [lease.Store]. It is sent once: where no answer comes, the outcome is not known, and the lease finds it out.
+// Swap implements [lease.Store]. It is sent once: where no answer comes, the outcome is
+// not known, and the lease finds it out.
 func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
 	errs := make([]error, 0, len(writes))
 	if err := lease.Distinct(writes); err != nil {
@@ -138,7 +148,9 @@ func (s *Store) swap(ctx context.Context, writes []lease.Write) []error {
 		req.Writes[i] = &pb.Write{Old: w.Old, New: toWire(w.New)}
 	}
 	begun := s.known.begin()
-	res, err := askOnce(ctx, s.c, len(writes), func(ctx context.Context, p *peer) (*connect.Response[pb.SwapResponse], error) {
+	res, err := askOnce(ctx, s.c, len(writes), func(ctx context.Context,
+		p *peer,
+	) (*connect.Response[pb.SwapResponse], error) {
 		return p.store.Swap(ctx, connect.NewRequest(req))
 	})
 	if err == nil && len(res.Msg.Results) != len(writes) {
@@ -148,7 +160,8 @@ func (s *Store) swap(ctx context.Context, writes []lease.Write) []error {
 		return slices.Repeat([]error{err}, len(writes)) // nothing was written, and nothing will be
 	}
 	if err != nil {
-		// Whatever it is, an error of the whole request is not the answer to a compare-and-swap: none that it wraps may be taken for that.
+		// Whatever it is, an error of the whole request is not the answer to a
+		// compare-and-swap: none that it wraps may be taken for that.
 		return slices.Repeat([]error{fmt.Errorf("it is not known whether it was written: %v", err)}, len(writes))
 	}
 	s.known.learn(begun, writes, res.Msg.Identities)
@@ -159,14 +172,15 @@ func (s *Store) swap(ctx context.Context, writes []lease.Write) []error {
 		case pb.SwapResult_SWAP_RESULT_LOST:
 			errs[i] = lease.ErrLost
 		default:
-			errs[i] = fmt.Errorf("remote: the server does not know what became of the write of node %d", writes[i].New.Node)
+			errs[i] = fmt.Errorf("remote: the server does not know what became of the write of node %d",
+				writes[i].New.Node)
 		}
 	}
 	return errs
 }
 
-// Identity implements [lease.Store]. It is the identity of the server's store, so that servers over one
-// store are one. The answer to the last swap mostly has it already.
+// Identity implements [lease.Store]. It is the identity of the server's store, so that
+// servers over one store are one. The answer to the last swap mostly has it already.
 func (s *Store) Identity(ctx context.Context, namespace string) (string, error) {
 	if id, ok := s.known.identity(namespace); ok {
 		return id, nil
@@ -178,7 +192,8 @@ func (s *Store) Identity(ctx context.Context, namespace string) (string, error) 
 	return d.Identity, nil
 }
 
-// Now implements [lease.Store]: the time is that of the server's store, as it was a moment ago and has gone on since (see clock).
+// Now implements [lease.Store]: the time is that of the server's store, as it was a
+// moment ago and has gone on since (see clock).
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	if now, ok := s.clock.now(time.Now()); ok {
 		return now, nil
@@ -208,15 +223,18 @@ func (s *Store) describe(ctx context.Context, namespace string) (*pb.DescribeRes
 
 func fromWire(r *pb.Record) lease.Record {
 	return lease.Record{
-		Key: lease.Key{Namespace: r.Namespace, Node: r.Node}, Nonce: r.Nonce, Revision: r.Revision, Generation: r.Generation,
-		From: r.From, Until: r.Until, PrevUntil: r.PrevUntil, SkipFrom: r.SkipFrom, SkipUntil: r.SkipUntil,
+		Key: lease.Key{Namespace: r.Namespace, Node: r.Node}, Nonce: r.Nonce, Revision: r.Revision,
+		Generation: r.Generation,
+		From:       r.From, Until: r.Until, PrevUntil: r.PrevUntil, SkipFrom: r.SkipFrom, SkipUntil: r.SkipUntil,
 		Holder: r.Holder, Label: r.Label, Veto: r.Veto, At: r.At, Data: r.Data,
 	}
 }
 
 func toWire(r lease.Record) *pb.Record {
 	return &pb.Record{
-		Namespace: r.Namespace, Node: r.Node, Nonce: r.Nonce, Revision: r.Revision, Generation: r.Generation, From: r.From, Until: r.Until,
-		PrevUntil: r.PrevUntil, SkipFrom: r.SkipFrom, SkipUntil: r.SkipUntil, Holder: r.Holder, Label: r.Label, Veto: r.Veto, At: r.At, Data: r.Data,
+		Namespace: r.Namespace, Node: r.Node, Nonce: r.Nonce, Revision: r.Revision, Generation: r.Generation,
+		From: r.From, Until: r.Until,
+		PrevUntil: r.PrevUntil, SkipFrom: r.SkipFrom, SkipUntil: r.SkipUntil, Holder: r.Holder, Label: r.Label,
+		Veto: r.Veto, At: r.At, Data: r.Data,
 	}
 }

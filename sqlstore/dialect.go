@@ -19,21 +19,28 @@ type Dialect struct {
 	versioned string // added to the statement that makes snowfence_meta
 	embedded  bool   // the database belongs to one machine, so that namespaces may be made on first use
 	schema    []string
-	mark      string                                           // query for what changes when the tables are made anew; "" where the probe or the file tells
-	probe     string                                           // SELECT of a row by which a server says who it is; see answer; "" where the file tells
-	hear      func(context.Context, *sql.Conn) (answer, error) // an answer, where it is a question of its own
-	back      string                                           // column of a record: 1 where something else than a swap wrote it, such as the reload of a dump
-	now       string                                           // SELECT of the server's time in Unix microseconds; "" where it is this machine's
+	// query for what changes when the tables are made anew; "" where the probe or the file tells
+	mark string
+	// SELECT of a row by which a server says who it is; see answer; "" where the file tells
+	probe string
+	hear  func(context.Context, *sql.Conn) (answer, error) // an answer, where it is a question of its own
+	// column of a record: 1 where something else than a swap wrote it, such as the reload of a dump
+	back string
+	// SELECT of the server's time in Unix microseconds; "" where it is this machine's
+	now string
 
 	// bind gives a query with '?' the form that the database or its driver wants.
 	bind func(query string, args []any) (string, []any)
 	// exclusive runs do in a transaction that excludes other processes at the same work.
 	exclusive func(ctx context.Context, c *sql.Conn, do func() error) error
 	open      func(context.Context, *sql.Conn) (*file, error) // checks a database at its first use
-	hints     []string                                        // make reloads known where this user has the right to run them
-	upgrade   []string                                        // brings tables of version 1 to the present one
-	lock      func(context.Context, *sql.Conn) error          // keeps all others from adding rows, to the end of the transaction
-	// look looks through all rows: were some put back, or are some gone? nil where nothing shows it.
+	// make reloads known where this user has the right to run them
+	hints   []string
+	upgrade []string // brings tables of version 1 to the present one
+	// keeps all others from adding rows, to the end of the transaction
+	lock func(context.Context, *sql.Conn) error
+	// look looks through all rows: were some put back, or are some gone? nil where
+	// nothing shows it.
 	look func(context.Context, *sql.Conn, *file) (bool, error)
 	// mend gives the data another identity, and marks all rows as its own.
 	mend func(ctx context.Context, c *sql.Conn, f *file, id string) error
@@ -45,16 +52,21 @@ type Dialect struct {
 	denied  func(error) bool  // the user lacks a right; nil where users have none
 	advice  func(error) error // an error with what to do about it
 
-	// rights returns who the user is, and what has to be run before and after the schema so that somebody else can make the tables for it.
+	// rights returns who the user is, and what has to be run before and after the schema
+	// so that somebody else can make the tables for it.
 	rights func(ctx context.Context, c *sql.Conn) (user string, before, after []string, err error)
 }
 
-// version is the one of the schema. A program refuses tables of a later version. One with a later version brings the tables from each earlier one to its own, inside
-// Dialect.exclusive and with the version written last. Programs of the earlier version that run meanwhile have read it already and go on: so what they use must stay, and
-// a step may only add columns with defaults, and indexes. Where that does not do, the tables get other names, so that they fail instead.
+// version is the one of the schema. A program refuses tables of a later version. One with
+// a later version brings the tables from each earlier one to its own, inside
+// Dialect.exclusive and with the version written last. Programs of the earlier version
+// that run meanwhile have read it already and go on: so what they use must stay, and a
+// step may only add columns with defaults, and indexes. Where that does not do, the
+// tables get other names, so that they fail instead.
 const version = 2
 
-const metaTable = "CREATE TABLE IF NOT EXISTS snowfence_meta (name VARCHAR(80) NOT NULL PRIMARY KEY, value VARCHAR(255) NOT NULL)"
+const metaTable = "CREATE TABLE IF NOT EXISTS snowfence_meta (name VARCHAR(80) NOT NULL PRIMARY KEY, value " +
+	"VARCHAR(255) NOT NULL)"
 
 // prepare checks the database and makes the tables if they are not there yet.
 func (s *Store) prepare(ctx context.Context, c *sql.Conn) error {
@@ -109,7 +121,8 @@ func (s *Store) upgrade(ctx context.Context, c *sql.Conn) error {
 		return err
 	}
 	steps := strings.Join(append(slices.Clone(s.dialect.upgrade), upgraded), "; ")
-	return fmt.Errorf("the tables are of version %d, and this program needs version %d: end the programs of before, and have the owner of the tables run: %s; (%w)", found, version, steps, err)
+	return fmt.Errorf("the tables are of version %d, and this program needs version %d: end the programs of "+
+		"before, and have the owner of the tables run: %s; (%w)", found, version, steps, err)
 }
 
 var upgraded = "UPDATE snowfence_meta SET value = '" + strconv.Itoa(version) + "' WHERE name = 'version'"
@@ -129,12 +142,14 @@ func (s *Store) version(ctx context.Context, c *sql.Conn) (int, error) {
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 || n > version {
-		return 0, fmt.Errorf("the tables have version %q, and this program knows version %d: use a newer program", v, version)
+		return 0, fmt.Errorf("the tables have version %q, and this program knows version %d: use a newer program", v,
+			version)
 	}
 	return n, nil
 }
 
-// create makes the tables unless they were made, perhaps by somebody else because this user may not, and the random identity of the database.
+// create makes the tables unless they were made, perhaps by somebody else because this
+// user may not, and the random identity of the database.
 func (s *Store) create(ctx context.Context, c *sql.Conn, made bool) error {
 	for _, step := range slices.Concat([]string{metaTable + s.dialect.versioned}, s.dialect.schema) {
 		if made {
@@ -150,7 +165,8 @@ func (s *Store) create(ctx context.Context, c *sql.Conn, made bool) error {
 			return err
 		}
 		if old == "" {
-			if err := s.exec(ctx, c, "INSERT INTO snowfence_meta (name, value) VALUES (?, ?)", row[0], row[1]); err != nil {
+			if err := s.exec(ctx, c, "INSERT INTO snowfence_meta (name, value) VALUES (?, ?)", row[0],
+				row[1]); err != nil {
 				return err
 			}
 		}
@@ -158,8 +174,9 @@ func (s *Store) create(ctx context.Context, c *sql.Conn, made bool) error {
 	return nil
 }
 
-// identify gives the data another random identity where rows were put back or are gone, or where the
-// tables are others than those it was made for: then what was granted since is forgotten.
+// identify gives the data another random identity where rows were put back or are gone,
+// or where the tables are others than those it was made for: then what was granted since
+// is forgotten.
 func (s *Store) identify(ctx context.Context, c *sql.Conn, f *file) error {
 	if s.dialect.look != nil {
 		back, err := s.dialect.look(ctx, c, f)
@@ -186,7 +203,8 @@ func (s *Store) identify(ctx context.Context, c *sql.Conn, f *file) error {
 	}
 	err = s.dialect.exclusive(ctx, c, func() error {
 		s.hint(ctx, c)
-		return s.exec(ctx, c, "UPDATE snowfence_meta SET value = ? WHERE name = ? AND value = ?", rand.Text()+"@"+mark, "id", id)
+		return s.exec(ctx, c, "UPDATE snowfence_meta SET value = ? WHERE name = ? AND value = ?",
+			rand.Text()+"@"+mark, "id", id)
 	})
 	if err != nil {
 		return fmt.Errorf("marking the tables, which are not the ones of %s: %w", id, err)
@@ -201,8 +219,9 @@ func (s *Store) hint(ctx context.Context, c *sql.Conn) {
 	}
 }
 
-// mend gives the data another identity if rows were put back or are gone, or if it still has the identity suspect, and marks all rows as those that it has now.
-// All of it is one transaction, so that everybody hears of it, and hears of it once.
+// mend gives the data another identity if rows were put back or are gone, or if it still
+// has the identity suspect, and marks all rows as those that it has now. All of it is one
+// transaction, so that everybody hears of it, and hears of it once.
 func (s *Store) mend(ctx context.Context, c *sql.Conn, f *file, suspect string) error {
 	err := s.dialect.exclusive(ctx, c, func() error {
 		if err := s.dialect.lock(ctx, c); err != nil {

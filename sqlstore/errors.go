@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// commitError is a failed commit: not known to be undone, so never tried again, even if the database was busy.
+// commitError is a failed commit: not known to be undone, so never tried again, even if
+// the database was busy.
 type commitError struct{ err error }
 
 func (e *commitError) Error() string { return fmt.Sprintf("committing: %v", e.err) }
@@ -24,21 +25,29 @@ const (
 	codeNotADB   = 26
 )
 
-// sqliteErrors says what to do about a result code, and by which text of the library to know it. Drivers have error types of their own; those with a
-// Code method, and the text, cover them.
+// sqliteErrors says what to do about a result code, and by which text of the library to
+// know it. Drivers have error types of their own; those with a Code method, and the text,
+// cover them.
 var sqliteErrors = []struct {
 	code   int
 	text   string
 	advice string
 }{
-	{codeBusy, "database is locked", "another program keeps the file locked: find it (fuser FILE), and end the transaction that it holds open"},
-	{codeLocked, "database table is locked", "another connection of this program keeps a table locked: end the transaction that it holds open"},
-	{codeReadOnly, "attempt to write a readonly database", "this user may not write the file: allow it, and writing into its folder too, where SQLite makes files beside it"},
-	{codeIO, "disk I/O error", "the disk fails, or the file was changed by something else than SQLite: see the system's log, and end all programs that use the file before it is touched"},
-	{codeCorrupt, "database disk image is malformed", "the file is damaged: end all programs that use it, and put a backup in its place, above which grants then start; keep the damaged one"},
+	{codeBusy, "database is locked", "another program keeps the file locked: find it (fuser FILE), and end the " +
+		"transaction that it holds open"},
+	{codeLocked, "database table is locked", "another connection of this program keeps a table locked: end the " +
+		"transaction that it holds open"},
+	{codeReadOnly, "attempt to write a readonly database", "this user may not write the file: allow it, and " +
+		"writing into its folder too, where SQLite makes files beside it"},
+	{codeIO, "disk I/O error", "the disk fails, or the file was changed by something else than SQLite: see the " +
+		"system's log, and end all programs that use the file before it is touched"},
+	{codeCorrupt, "database disk image is malformed", "the file is damaged: end all programs that use it, and " +
+		"put a backup in its place, above which grants then start; keep the damaged one"},
 	{codeFull, "database or disk is full", "the disk is full: make room, and leases go on by themselves"},
-	{codeCantOpen, "unable to open database file", "the file cannot be opened: its folder must exist, and this user must be allowed to write there"},
-	{codeNotADB, "file is not a database", "the file is something else than an SQLite database, or encrypted: name another path"},
+	{codeCantOpen, "unable to open database file", "the file cannot be opened: its folder must exist, and this " +
+		"user must be allowed to write there"},
+	{codeNotADB, "file is not a database", "the file is something else than an SQLite database, or encrypted: " +
+		"name another path"},
 }
 
 // sqliteCode returns the primary result code of an error, and 0 where it is not one of those above.
@@ -75,7 +84,8 @@ func sqliteAdvice(err error) error {
 		}
 	}
 	if errors.Is(err, context.DeadlineExceeded) { // SQLite waits for a lock longer than the lease could
-		return fmt.Errorf("another program keeps the file locked: find it (fuser FILE), and end the transaction that it holds open; or the disk is too slow: %w", err)
+		return fmt.Errorf("another program keeps the file locked: find it (fuser FILE), and end the transaction "+
+			"that it holds open; or the disk is too slow: %w", err)
 	}
 	return err
 }
@@ -103,15 +113,18 @@ func postgresBusy(err error) bool {
 }
 
 var postgresErrors = map[string]string{
-	"25006": "the server or the connection is read-only: connect to the primary, and leave default_transaction_read_only off",
+	"25006": "the server or the connection is read-only: connect to the primary, and leave " +
+		"default_transaction_read_only off",
 	"42501": "this user lacks a right: GRANT SELECT, INSERT, UPDATE ON snowfence_lease, snowfence_meta to it",
-	"42P01": "the tables are not there: the search_path is another one, or they were dropped: then stop all programs and restore or make them as docs/operate/operations.md says (Backup)",
+	"42P01": "the tables are not there: the search_path is another one, or they were dropped: then stop all " +
+		"programs and restore or make them as docs/operate/operations.md says (Backup)",
 	"42703": "a table of the name snowfence_lease is another program's: use a schema of your own (search_path)",
 	"42809": "something that is no table has the name of one of the tables: use a schema of your own (search_path)",
 	"53100": "the disk is full: make room, and leases go on by themselves",
 	"53300": "the server has too many connections: let this program use fewer (SetMaxOpenConns), or allow more",
 	"26000": "a pooler between takes prepared statements away: for pgx set default_query_exec_mode=exec in the URL",
-	"08P01": "a pooler between takes prepared statements away, perhaps: for pgx set default_query_exec_mode=exec in the URL",
+	"08P01": "a pooler between takes prepared statements away, perhaps: for pgx set " +
+		"default_query_exec_mode=exec in the URL",
 	"42P05": "a pooler between mixes prepared statements up: for pgx set default_query_exec_mode=exec in the URL",
 	"57P01": "the server is being shut down: what was written last is not known, and is asked for when it is back",
 }
@@ -124,7 +137,8 @@ func postgresAdvice(err error) error {
 	return err
 }
 
-// mysqlCode returns the number of a MySQL error, which the driver's text begins with, and 0 where it has none.
+// mysqlCode returns the number of a MySQL error, which the driver's text begins with, and
+// 0 where it has none.
 func mysqlCode(err error) (code int) {
 	for err != nil {
 		if n, _ := fmt.Sscanf(err.Error(), "Error %d", &code); n == 1 {
@@ -154,10 +168,13 @@ func mysqlBusy(err error) bool {
 }
 
 var mysqlErrors = map[int]string{
-	1044: "this user lacks a right: GRANT SELECT, INSERT, UPDATE on the tables snowfence_lease and snowfence_meta to it",
-	1142: "this user lacks a right: GRANT SELECT, INSERT, UPDATE on the tables snowfence_lease and snowfence_meta to it",
+	1044: "this user lacks a right: GRANT SELECT, INSERT, UPDATE on the tables snowfence_lease and " +
+		"snowfence_meta to it",
+	1142: "this user lacks a right: GRANT SELECT, INSERT, UPDATE on the tables snowfence_lease and " +
+		"snowfence_meta to it",
 	1054: "a table of the name snowfence_lease is another program's: use a database of your own",
-	1146: "the tables are not there: they were dropped: stop all programs, and restore or make them as docs/operate/operations.md says (Backup)",
+	1146: "the tables are not there: they were dropped: stop all programs, and restore or make them as " +
+		"docs/operate/operations.md says (Backup)",
 	1290: "the server is read_only, as replicas are: connect to the primary",
 	1836: "the server is read-only: connect to the primary",
 	1021: "the disk is full: make room, and leases go on by themselves",

@@ -18,14 +18,15 @@ type file struct {
 	witness *witness // of its swaps; nil for connections that never write
 }
 
-// sides are the files beside a database that its connections use: the log with what was committed last, and the memory that its processes share.
-// A nil one did not exist.
+// sides are the files beside a database that its connections use: the log with what was
+// committed last, and the memory that its processes share. A nil one did not exist.
 type sides [2]os.FileInfo
 
 var suffixes = [len(sides{})]string{"-wal", "-shm"}
 
 func openFile(path string) (*file, error) {
-	// Only looked at, never opened: closing a second descriptor of a file drops the locks that SQLite holds in this process.
+	// Only looked at, never opened: closing a second descriptor of a file drops the locks
+	// that SQLite holds in this process.
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("the file %s was deleted while it was opened: try again", path)
@@ -58,12 +59,16 @@ func (f *file) floor(id string) (count int64, known bool, err error) {
 // oneName refuses a file that can be reached by several names, each with side files of its own.
 func oneName(path string, names uint64, mounted bool) error {
 	if names > 1 {
-		return fmt.Errorf("the file %s has %d names (hard links), and SQLite keeps the last commits beside each name, where users of another name do not see them:"+
-			" delete the other names (find them with: find DIR -samefile %s), or use symbolic links, which are safe", path, names, path)
+		return fmt.Errorf("the file %s has %d names (hard links), and SQLite keeps the last commits beside each "+
+			"name, where users of another name do not see them:"+
+			" delete the other names (find them with: find DIR -samefile %s), or use symbolic links, which are safe",
+			path, names, path)
 	}
 	if mounted {
-		return fmt.Errorf("the file %s is a mount point of its own, and SQLite keeps the last commits in a file beside it, where those outside of the mount do not see them:"+
-			" mount the folder that contains the file instead (for containers: -v /data:/data, not -v /data/ids.db:/ids.db)", path)
+		return fmt.Errorf("the file %s is a mount point of its own, and SQLite keeps the last commits in a file "+
+			"beside it, where those outside of the mount do not see them:"+
+			" mount the folder that contains the file instead (for containers: -v /data:/data, not -v "+
+			"/data/ids.db:/ids.db)", path)
 	}
 	return nil
 }
@@ -78,8 +83,8 @@ func (f *file) sides() (s sides, err error) {
 	return s, nil
 }
 
-// check reports whether the path still leads to the same file and side files. Grants written into any others protect nobody: who opens the path now does not
-// see them.
+// check reports whether the path still leads to the same file and side files. Grants
+// written into any others protect nobody: who opens the path now does not see them.
 func (f *file) check(s sides) error {
 	info, err := os.Stat(f.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -108,5 +113,6 @@ func unchanged(path string, before, now os.FileInfo) error {
 	case now == nil:
 		what = "was deleted while in use"
 	}
-	return fmt.Errorf("%w: the file %s %s: restart the programs that use it, so that all use the same one", lease.ErrReplaced, path, what)
+	return fmt.Errorf("%w: the file %s %s: restart the programs that use it, so that all use the same one",
+		lease.ErrReplaced, path, what)
 }

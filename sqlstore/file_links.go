@@ -16,8 +16,8 @@ func links(info os.FileInfo) uint64 {
 	return uint64(st.Nlink)
 }
 
-// owned gives a file that was made beside another one its owner or, to those who may not do that, its
-// group, as far as they may do this.
+// owned gives a file that was made beside another one its owner or, to those who may not
+// do that, its group, as far as they may do this.
 func owned(f *os.File, like os.FileInfo) error {
 	st, ok := like.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// identity is the file system and the inode, as text. Of the file system it takes the ID that is kept in it where there is one: device numbers change over
-// reboots, and each change would make everybody wait.
+// identity is the file system and the inode, as text. Of the file system it takes the ID
+// that is kept in it where there is one: device numbers change over reboots, and each
+// change would make everybody wait.
 func (f *file) identity() string {
 	st, ok := f.info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -23,7 +24,8 @@ func (f *file) identity() string {
 	return fmt.Sprintf(":%x:%d", dev, st.Ino)
 }
 
-// remote returns the name of a file system that several machines may share, by the magic number that statfs gives; "" for all others.
+// remote returns the name of a file system that several machines may share, by the magic
+// number that statfs gives; "" for all others.
 func remote(magic int64) string {
 	switch uint32(magic) {
 	case 0x6969:
@@ -71,16 +73,21 @@ func local(path string) error {
 	if name == "" {
 		return nil
 	}
-	return fmt.Errorf("the file %s is on a network file system (%s), where the locks of SQLite do not hold: choose a file on a local disk, or a database server for several machines", path, name)
+	return fmt.Errorf("the file %s is on a network file system (%s), where the locks of SQLite do not hold: "+
+		"choose a file on a local disk, or a database server for several machines", path, name)
 }
 
-// remoteFuse returns the type of a FUSE file system that is known to be a network. Others, such as encrypted or NTFS disks, are local.
+// remoteFuse returns the type of a FUSE file system that is known to be a network.
+// Others, such as encrypted or NTFS disks, are local.
 func remoteFuse(path string) string {
 	if abs, err := filepath.EvalSymlinks(path); err == nil {
 		path = abs
 	}
 	_, kind := mountOf(mountTable(), path)
-	for _, known := range []string{"sshfs", "s3fs", "rclone", "gluster", "ceph", "gcsfuse", "goofys", "mountpoint-s3", "juicefs", "davfs", "blobfuse", "curlftpfs", "moosefs", "lizardfs"} {
+	for _, known := range []string{
+		"sshfs", "s3fs", "rclone", "gluster", "ceph", "gcsfuse", "goofys",
+		"mountpoint-s3", "juicefs", "davfs", "blobfuse", "curlftpfs", "moosefs", "lizardfs",
+	} {
 		if strings.Contains(kind, known) {
 			return kind
 		}
@@ -88,7 +95,8 @@ func remoteFuse(path string) string {
 	return ""
 }
 
-// mounted reports whether a file itself, and not a folder above it, is mounted, as containers do with single files. Where the system does not tell, it is not known.
+// mounted reports whether a file itself, and not a folder above it, is mounted, as
+// containers do with single files. Where the system does not tell, it is not known.
 func mounted(path string) bool {
 	at, _ := mountOf(mountTable(), path)
 	return at == path
@@ -102,7 +110,8 @@ func mountTable() string {
 	return string(table)
 }
 
-// mountOf returns where the file system of an absolute path is mounted, and its type, by a table in the format of mountinfo.
+// mountOf returns where the file system of an absolute path is mounted, and its type, by
+// a table in the format of mountinfo.
 func mountOf(table, path string) (at, kind string) {
 	for line := range strings.Lines(table) {
 		before, after, ok := strings.Cut(line, " - ")
@@ -111,7 +120,8 @@ func mountOf(table, path string) (at, kind string) {
 			continue
 		}
 		mount := unescape.Replace(fields[4])
-		if under := mount == "/" || path == mount || strings.HasPrefix(path, mount+"/"); under && len(mount) >= len(at) {
+		if under := mount == "/" || path == mount || strings.HasPrefix(path, mount+"/"); under &&
+			len(mount) >= len(at) {
 			at, kind = mount, types[0] // the last of several is on top
 		}
 	}

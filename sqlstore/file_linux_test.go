@@ -13,8 +13,10 @@ import (
 func TestRemoteFileSystems(t *testing.T) {
 	for magic, want := range map[int64]string{
 		0x6969: "NFS", 0xff534d42: "SMB/CIFS", 0xfe534d42: "SMB/CIFS", 0x01021997: "9P", 0x00c36400: "CephFS",
-		-0xacb2be: "SMB/CIFS",                                                                               // 0xff534d42 where the field is 32 bits wide
-		0xef53:    "", 0x58465342: "", 0x9123683e: "", 0x01021994: "", 0x794c7630: "", fuseMagic: "", 0: "", // ext4, XFS, Btrfs, tmpfs, overlay
+		// 0xff534d42 where the field is 32 bits wide
+		-0xacb2be: "SMB/CIFS",
+		// ext4, XFS, Btrfs, tmpfs, overlay
+		0xef53: "", 0x58465342: "", 0x9123683e: "", 0x01021994: "", 0x794c7630: "", fuseMagic: "", 0: "",
 	} {
 		if got := remote(magic); got != want {
 			t.Errorf("magic %#x is taken for %q, want %q", magic, got, want)
@@ -97,13 +99,15 @@ func TestSides(t *testing.T) {
 		if err := os.Remove(path + suffix); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.check(used); !errors.Is(err, lease.ErrReplaced) || !strings.Contains(err.Error(), suffix+" was deleted") {
+		if err := f.check(used); !errors.Is(err, lease.ErrReplaced) || !strings.Contains(err.Error(),
+			suffix+" was deleted") {
 			t.Errorf("%s was deleted: %v", suffix, err)
 		}
 		if err := os.Rename(path+".new", path+suffix); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.check(used); !errors.Is(err, lease.ErrReplaced) || !strings.Contains(err.Error(), suffix+" is another one") {
+		if err := f.check(used); !errors.Is(err, lease.ErrReplaced) || !strings.Contains(err.Error(),
+			suffix+" is another one") {
 			t.Errorf("%s is another one: %v", suffix, err)
 		}
 	}

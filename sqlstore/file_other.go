@@ -4,7 +4,8 @@ package sqlstore
 
 import "os"
 
-// identity has no number of the file here: only the random one inside it counts, which a copy shares.
+// identity has no number of the file here: only the random one inside it counts, which a
+// copy shares.
 func (f *file) identity() string { return "" }
 
 // local cannot tell network file systems here.

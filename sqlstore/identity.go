@@ -11,8 +11,10 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// answer is what a server says about itself, within the statement or transaction that read or wrote something, so that it is the word of the very server
-// that did so: pools and proxies change servers at any time. Its row has the columns of a record; Namespace is "", which no record has.
+// answer is what a server says about itself, within the statement or transaction that
+// read or wrote something, so that it is the word of the very server that did so: pools
+// and proxies change servers at any time. Its row has the columns of a record; Namespace
+// is "", which no record has.
 type answer struct {
 	id      string // who it is, with the tables: Holder
 	system  string // what servers with copies of the same data have in common: Nonce
@@ -26,16 +28,20 @@ type answer struct {
 	back     bool   // a row that was read was not written by a swap
 }
 
-// errBack means that rows were put back by something else than a swap. The data has another identity from now on, and what was read or written does not count.
-var errBack = errors.New("the data was put back by something else than this program, from a dump or by hand, and has another identity from now on: try again")
+// errBack means that rows were put back by something else than a swap. The data has
+// another identity from now on, and what was read or written does not count.
+var errBack = errors.New("the data was put back by something else than this program, from a dump or by hand, " +
+	"and has another identity from now on: try again")
 
 // wentBack reports whether what answered has lost something, with an identity that it had before.
 func (a answer) wentBack(before answer) bool {
 	return a.back || a.refusal == "" && a.id == before.id && a.position < before.position
 }
 
-// Identity implements [lease.Store]: all namespaces have the same. A server's is what the last statement was told, at no cost: who a server is, and the random ID of its tables. A file that is
-// no longer at its path, or not the same one, is a [lease.ErrReplaced], here and in all other methods.
+// Identity implements [lease.Store]: all namespaces have the same. A server's is what the
+// last statement was told, at no cost: who a server is, and the random ID of its tables.
+// A file that is no longer at its path, or not the same one, is a [lease.ErrReplaced],
+// here and in all other methods.
 func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	s.mu.Lock()
 	id := s.id
@@ -58,7 +64,8 @@ func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 // nothing is a use for what comes with each.
 func nothing(*sql.Conn) (answer, error) { return answer{}, nil }
 
-// hear takes note of what a server said in a use that began as the given one. An error means that what was read or written must not be used. mu is held.
+// hear takes note of what a server said in a use that began as the given one. An error
+// means that what was read or written must not be used. mu is held.
 func (s *Store) hear(word answer, began int64) error {
 	id := s.dialect.name + ":" + word.id
 	switch {
@@ -72,14 +79,16 @@ func (s *Store) hear(word answer, began int64) error {
 	case began < s.since:
 		return fmt.Errorf("the server changed from %s to %s meanwhile: try again", id, s.id)
 	case word.system == s.system && word.term < s.term:
-		return fmt.Errorf("a server of timeline %d answers (%s), after one of timeline %d (%s): stop the old one, or, if it was rolled back on purpose, restart this program",
+		return fmt.Errorf("a server of timeline %d answers (%s), after one of timeline %d (%s): stop the old "+
+			"one, or, if it was rolled back on purpose, restart this program",
 			word.term, id, s.term, s.id)
 	}
 	s.id, s.own, s.system, s.term, s.since, s.position = id, word.own, word.system, word.term, s.uses+1, word.position
 	return nil
 }
 
-// longest are the lengths, in bytes, up to which texts are kept. A database that cuts longer ones off without an error would keep another record than was written.
+// longest are the lengths, in bytes, up to which texts are kept. A database that cuts
+// longer ones off without an error would keep another record than was written.
 const (
 	longestName  = 64
 	longestLabel = 255
@@ -89,15 +98,18 @@ const (
 func fits(writes []lease.Write) error {
 	for _, w := range writes {
 		r := w.New
-		if max(len(r.Namespace), len(r.Nonce), len(r.Holder)) > longestName || len(r.Label) > longestLabel || max(len(r.Veto), len(r.Data)) > longestText {
-			return fmt.Errorf("sqlstore: node %d of namespace %.80q: a text of the record is too long: names and nonces may have %d bytes, labels %d, all else %d",
+		if max(len(r.Namespace), len(r.Nonce), len(r.Holder)) > longestName || len(r.Label) > longestLabel ||
+			max(len(r.Veto), len(r.Data)) > longestText {
+			return fmt.Errorf("sqlstore: node %d of namespace %.80q: a text of the record is too long: names "+
+				"and nonces may have %d bytes, labels %d, all else %d",
 				r.Node, r.Namespace, longestName, longestLabel, longestText)
 		}
 	}
 	return nil
 }
 
-// ordered returns the indexes of the writes in the order of their keys: who locks rows in one order cannot wait for each other in a ring.
+// ordered returns the indexes of the writes in the order of their keys: who locks rows in
+// one order cannot wait for each other in a ring.
 func ordered(writes []lease.Write) []int {
 	order := make([]int, len(writes))
 	for i := range order {

@@ -13,45 +13,58 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// MySQL is the dialect of MySQL 8.0 and later and of MariaDB 10.6 and later. The driver is go-sql-driver/mysql, or another whose errors begin with "Error 1062".
-// Its settings (parseTime, clientFoundRows, interpolateParams, collation, …) do not matter. The tables are made in the connection's database, with keys compared byte by byte.
+// MySQL is the dialect of MySQL 8.0 and later and of MariaDB 10.6 and later. The driver
+// is go-sql-driver/mysql, or another whose errors begin with "Error 1062". Its settings
+// (parseTime, clientFoundRows, interpolateParams, collation, …) do not matter. The tables
+// are made in the connection's database, with keys compared byte by byte.
 //
-// After each statement the server is asked, on the same connection, who it is and whether it may be used: it is refused while it is read_only, or when commits are not on the disk:
-// innodb_flush_log_at_trx_commit must be 1 (or MariaDB's 3), and sync_binlog 1 where there is a binary log, without which the server rolls back what it does not find there
-// after a power failure. READ UNCOMMITTED and autocommit=0 are refused, too.
+// After each statement the server is asked, on the same connection, who it is and whether
+// it may be used: it is refused while it is read_only, or when commits are not on the
+// disk: innodb_flush_log_at_trx_commit must be 1 (or MariaDB's 3), and sync_binlog 1
+// where there is a binary log, without which the server rolls back what it does not find
+// there after a power failure. READ UNCOMMITTED and autocommit=0 are refused, too.
 //
-// A server is known by server_uuid (MariaDB: server_id, which differs between replicas), so a failover
-// is noticed, and then grants start above everything that the old server can have granted. It is the
-// failover's business to stop the old server first: two that are written at once make the same IDs,
-// whatever the store does. In a Galera cluster and in group replication, let all programs connect to
-// one and the same member: others may answer with what was true a moment ago.
+// A server is known by server_uuid (MariaDB: server_id, which differs between replicas),
+// so a failover is noticed, and then grants start above everything that the old server
+// can have granted. It is the failover's business to stop the old server first: two that
+// are written at once make the same IDs, whatever the store does. In a Galera cluster and
+// in group replication, let all programs connect to one and the same member: others may
+// answer with what was true a moment ago.
 //
-// A restored dump is noticed as other tables, by the second in which they were made. A dump of the data
-// that is put back into the same tables is noticed by a trigger on each table, which gives the data
-// another identity, and in MariaDB also by the time when the row with the identity was written
-// (snowfence_meta has system versioning, which dumps leave out). A user without the right to make
-// triggers goes without (Report says so): then a reload of snowfence_lease alone is not noticed, and in
-// MySQL no reload of data alone.
+// A restored dump is noticed as other tables, by the second in which they were made. A
+// dump of the data that is put back into the same tables is noticed by a trigger on each
+// table, which gives the data another identity, and in MariaDB also by the time when the
+// row with the identity was written (snowfence_meta has system versioning, which dumps
+// leave out). A user without the right to make triggers goes without (Report says so):
+// then a reload of snowfence_lease alone is not noticed, and in MySQL no reload of data
+// alone.
 //
-// What cannot be seen is a copy of the data folder that is put back while no program runs, with the
-// dates of its files, and rows that are deleted and not put back, with a namespace that is made again:
-// then wait for the longest ttl in use (lease.Options.TTL and twice MaxSkew, 45 s unless set) before
-// the first program starts. The triggers were run on MariaDB; no MySQL was at hand.
+// What cannot be seen is a copy of the data folder that is put back while no program
+// runs, with the dates of its files, and rows that are deleted and not put back, with a
+// namespace that is made again: then wait for the longest ttl in use (lease.Options.TTL
+// and twice MaxSkew, 45 s unless set) before the first program starts. The triggers were
+// run on MariaDB; no MySQL was at hand.
 func MySQL() Dialect {
 	return Dialect{
 		name: "mysql",
 		schema: []string{
 			"CREATE TABLE IF NOT EXISTS snowfence_lease (" +
-				"namespace VARBINARY(64) NOT NULL, node BIGINT NOT NULL, nonce VARBINARY(64) NOT NULL, revision BIGINT NOT NULL, generation BIGINT NOT NULL, " +
-				"run_from BIGINT NOT NULL, until BIGINT NOT NULL, prev_until BIGINT NOT NULL, skip_from BIGINT NOT NULL, skip_until BIGINT NOT NULL, " +
-				"holder VARBINARY(64) NOT NULL, label VARBINARY(255) NOT NULL, veto BLOB NOT NULL, written_at BIGINT NOT NULL, data BLOB NOT NULL, " +
+				"namespace VARBINARY(64) NOT NULL, node BIGINT NOT NULL, nonce VARBINARY(64) NOT NULL, revision " +
+				"BIGINT NOT NULL, generation BIGINT NOT NULL, " +
+				"run_from BIGINT NOT NULL, until BIGINT NOT NULL, prev_until BIGINT NOT NULL, skip_from BIGINT " +
+				"NOT NULL, skip_until BIGINT NOT NULL, " +
+				"holder VARBINARY(64) NOT NULL, label VARBINARY(255) NOT NULL, veto BLOB NOT NULL, written_at " +
+				"BIGINT NOT NULL, data BLOB NOT NULL, " +
 				"PRIMARY KEY (namespace, node), KEY snowfence_lease_until (namespace, until, node), " +
-				"KEY snowfence_lease_vacant (namespace, holder, until, node), KEY snowfence_lease_label (namespace, label, node)) ENGINE=InnoDB",
+				"KEY snowfence_lease_vacant (namespace, holder, until, node), KEY snowfence_lease_label " +
+				"(namespace, label, node)) ENGINE=InnoDB",
 		},
 		versioned: " /*M!100600 WITH SYSTEM VERSIONING */",
 		hints:     mysqlTriggers,
-		upgrade:   []string{"ALTER TABLE snowfence_meta MODIFY name VARCHAR(80) NOT NULL /*M!100600 , ADD SYSTEM VERSIONING */"},
-		mark:      "SELECT CONCAT(MAX(create_time), '') FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'snowfence_lease'",
+		upgrade: []string{"ALTER TABLE snowfence_meta MODIFY name VARCHAR(80) NOT NULL /*M!100600 , ADD " +
+			"SYSTEM VERSIONING */"},
+		mark: "SELECT CONCAT(MAX(create_time), '') FROM information_schema.tables WHERE table_schema = " +
+			"DATABASE() AND table_name = 'snowfence_lease'",
 		probe:     mysqlProbe,
 		now:       "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
 		back:      "0",
@@ -73,7 +86,8 @@ func MySQL() Dialect {
 // tables. The name ” is of no row, so that swaps do not wait for each other's lock of the identity.
 var mysqlTriggers = []string{
 	"CREATE TRIGGER snowfence_lease_reload AFTER INSERT ON snowfence_lease FOR EACH ROW UPDATE snowfence_meta" +
-		" SET value = CONCAT(UUID(), '@', SUBSTRING_INDEX(value, '@', -1)) WHERE name = IF(@snowfence_swap IS NULL, 'id', '')",
+		" SET value = CONCAT(UUID(), '@', SUBSTRING_INDEX(value, '@', -1)) WHERE name =" +
+		" IF(@snowfence_swap IS NULL, 'id', '')",
 	"CREATE TRIGGER snowfence_meta_reload BEFORE INSERT ON snowfence_meta FOR EACH ROW" +
 		" SET NEW.value = IF(NEW.name = 'id', CONCAT(UUID(), '@', SUBSTRING_INDEX(NEW.value, '@', -1)), NEW.value)",
 }
@@ -87,20 +101,25 @@ func mysqlOwn(ctx context.Context, c *sql.Conn, writes []lease.Write) error {
 	return err
 }
 
-// mysqlProbe is an answer. What stands in the comments is for MySQL alone, because MariaDB has no server_uuid, or for
-// MariaDB alone, which knows when a row was written.
+// mysqlProbe is an answer. What stands in the comments is for MySQL alone, because
+// MariaDB has no server_uuid, or for MariaDB alone, which knows when a row was written.
 const mysqlProbe = "SELECT '', 0, '', 0, 0, 0, 0, 0, 0, 0," +
-	" CONCAT(@@server_id /*!80000 , ':', @@server_uuid */, ':', COALESCE((SELECT CONCAT(value /*M!100600 , ':', UNIX_TIMESTAMP(row_start) */) FROM snowfence_meta WHERE name = 'id'), 'no id')), '', CASE" +
-	" WHEN CAST(@@read_only AS CHAR) NOT IN ('0', 'OFF') THEN 'the server is read_only, as replicas are, which do not know what was granted last: connect to the primary'" +
+	" CONCAT(@@server_id /*!80000 , ':', @@server_uuid */, ':', COALESCE((SELECT CONCAT(value" +
+	" /*M!100600 , ':', UNIX_TIMESTAMP(row_start) */) FROM snowfence_meta WHERE name = 'id'), 'no id')), '', CASE" +
+	" WHEN CAST(@@read_only AS CHAR) NOT IN ('0', 'OFF') THEN 'the server is read_only, as replicas are, which " +
+	"do not know what was granted last: connect to the primary'" +
 	" WHEN @@innodb_flush_log_at_trx_commit NOT IN (1, 3) THEN" +
-	"  'a crash forgets grants, because innodb_flush_log_at_trx_commit is not 1: SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the configuration'" +
+	"  'a crash forgets grants, because innodb_flush_log_at_trx_commit is not 1: SET GLOBAL " +
+	"innodb_flush_log_at_trx_commit = 1, and in the configuration'" +
 	" WHEN @@log_bin = 1 AND @@sync_binlog <> 1 THEN" +
-	"  'a power failure forgets grants, because there is a binary log and sync_binlog is not 1: SET GLOBAL sync_binlog = 1, and in the configuration'" +
+	"  'a power failure forgets grants, because there is a binary log and sync_binlog is not 1: SET GLOBAL " +
+	"sync_binlog = 1, and in the configuration'" +
 	" WHEN @@autocommit = 0 THEN 'the connection has autocommit=0, so that nothing is committed: leave autocommit on'" +
 	" ELSE '' END, 0, '', 0"
 
-// mysqlBind writes the parameters into the query: the driver would prepare, execute and close a statement for each. Texts are written as hexadecimal
-// numbers, which mean the same in every sql_mode and character set.
+// mysqlBind writes the parameters into the query: the driver would prepare, execute and
+// close a statement for each. Texts are written as hexadecimal numbers, which mean the
+// same in every sql_mode and character set.
 func mysqlBind(query string, args []any) (string, []any) {
 	var b strings.Builder
 	rest := query
@@ -122,17 +141,24 @@ func mysqlBind(query string, args []any) (string, []any) {
 }
 
 // mysqlItems is a batch as a table.
-const mysqlItems = "JSON_TABLE(CONVERT(? USING utf8mb4), '$[*]' COLUMNS (o VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.O', s VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.S', n BIGINT PATH '$.N', c VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.C'," +
-	" r BIGINT PATH '$.R', g BIGINT PATH '$.G', f BIGINT PATH '$.F', u BIGINT PATH '$.U', p BIGINT PATH '$.P', x BIGINT PATH '$.X', y BIGINT PATH '$.Y'," +
-	" h VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.H', l VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.L', v TEXT CHARACTER SET utf8mb4 PATH '$.V', t BIGINT PATH '$.T', d TEXT CHARACTER SET utf8mb4 PATH '$.D')) w"
+const mysqlItems = "JSON_TABLE(CONVERT(? USING utf8mb4), '$[*]' COLUMNS (o VARCHAR(64) CHARACTER SET utf8mb4 " +
+	"PATH '$.O', s VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.S', n BIGINT PATH '$.N', c VARCHAR(64) CHARACTER " +
+	"SET utf8mb4 PATH '$.C'," +
+	" r BIGINT PATH '$.R', g BIGINT PATH '$.G', f BIGINT PATH '$.F', u BIGINT PATH '$.U', p BIGINT PATH '$.P', " +
+	"x BIGINT PATH '$.X', y BIGINT PATH '$.Y'," +
+	" h VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.H', l VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.L', v TEXT " +
+	"CHARACTER SET utf8mb4 PATH '$.V', t BIGINT PATH '$.T', d TEXT CHARACTER SET utf8mb4 PATH '$.D')) w"
 
 // The order of the locks is that of the array, because the join goes through it from its begin.
-const mysqlUpdate = "UPDATE " + mysqlItems + " STRAIGHT_JOIN snowfence_lease l FORCE INDEX (PRIMARY) ON l.namespace = CAST(w.s AS BINARY) AND l.node = w.n" +
-	" SET l.nonce = w.c, l.revision = w.r, l.generation = w.g, l.run_from = w.f, l.until = w.u, l.prev_until = w.p, l.skip_from = w.x, l.skip_until = w.y," +
+const mysqlUpdate = "UPDATE " + mysqlItems + " STRAIGHT_JOIN snowfence_lease l FORCE INDEX (PRIMARY) ON " +
+	"l.namespace = CAST(w.s AS BINARY) AND l.node = w.n" +
+	" SET l.nonce = w.c, l.revision = w.r, l.generation = w.g, l.run_from = w.f, l.until = w.u, l.prev_until = " +
+	"w.p, l.skip_from = w.x, l.skip_until = w.y," +
 	" l.holder = w.h, l.label = w.l, l.veto = w.v, l.written_at = w.t, l.data = w.d WHERE l.nonce = CAST(w.o AS BINARY)"
 
 const mysqlInsert = "INSERT INTO snowfence_lease (" + columns + ")" +
-	" SELECT s, n, c, r, g, f, u, p, x, y, h, l, v, t, d FROM " + mysqlItems + " ON DUPLICATE KEY UPDATE node = snowfence_lease.node"
+	" SELECT s, n, c, r, g, f, u, p, x, y, h, l, v, t, d FROM " + mysqlItems + " ON DUPLICATE KEY UPDATE node = " +
+	"snowfence_lease.node"
 
 func mysqlSwap(ctx context.Context, c *sql.Conn, _ view, writes []lease.Write, errs []error) (word answer, err error) {
 	if err := mysqlOwn(ctx, c, writes); err != nil {
@@ -150,7 +176,8 @@ func mysqlSwap(ctx context.Context, c *sql.Conn, _ view, writes []lease.Write, e
 		if err != nil {
 			return err
 		}
-		if done == int64(len(writes)) { // no matter whether the connection counts rows that were found or rows that were changed
+		// no matter whether the connection counts rows that were found or rows that were changed
+		if done == int64(len(writes)) {
 			clear(errs)
 			_, word, err = records(ctx, c, mysqlProbe, nil)
 			return err
@@ -163,7 +190,8 @@ func mysqlSwap(ctx context.Context, c *sql.Conn, _ view, writes []lease.Write, e
 	})
 }
 
-// mysqlBatch runs a statement with those writes that are the first of their record, or those that are not, and returns how many rows it says were affected.
+// mysqlBatch runs a statement with those writes that are the first of their record, or
+// those that are not, and returns how many rows it says were affected.
 func mysqlBatch(ctx context.Context, c *sql.Conn, query string, writes []lease.Write, first bool) (int64, error) {
 	writes = slices.DeleteFunc(slices.Clone(writes), func(w lease.Write) bool { return (w.Old == "") != first })
 	if len(writes) == 0 {
@@ -181,7 +209,8 @@ func mysqlBatch(ctx context.Context, c *sql.Conn, query string, writes []lease.W
 	return res.RowsAffected()
 }
 
-// mysqlDone finds out which writes of a transaction were done: the nonces are there. How many rows were affected depends on the connection's settings.
+// mysqlDone finds out which writes of a transaction were done: the nonces are there. How
+// many rows were affected depends on the connection's settings.
 func mysqlDone(ctx context.Context, c *sql.Conn, writes []lease.Write, errs []error) (answer, error) {
 	var b strings.Builder
 	b.WriteString("(SELECT " + columns + ", 0 FROM snowfence_lease WHERE (namespace, node) IN (")
@@ -210,7 +239,8 @@ func mysqlDone(ctx context.Context, c *sql.Conn, writes []lease.Write, errs []er
 	return word, nil
 }
 
-// mysqlSwapOne needs no transaction. The nonce is a new one, so that a row that is found is also changed.
+// mysqlSwapOne needs no transaction. The nonce is a new one, so that a row that is found
+// is also changed.
 func mysqlSwapOne(ctx context.Context, c *sql.Conn, w lease.Write) (result, err error) {
 	query, args := insertSQL, values(w)
 	if w.Old != "" {
@@ -224,14 +254,16 @@ func mysqlSwapOne(ctx context.Context, c *sql.Conn, w lease.Write) (result, err 
 	return outcome(res, err)
 }
 
-// mysqlExclusive has no use for a transaction, which CREATE TABLE would end. The server's DDL is atomic.
+// mysqlExclusive has no use for a transaction, which CREATE TABLE would end. The server's
+// DDL is atomic.
 func mysqlExclusive(ctx context.Context, c *sql.Conn, do func() error) (err error) {
 	var got int
 	if err := c.QueryRowContext(ctx, "SELECT COALESCE(GET_LOCK('snowfence_schema', 30), 0)").Scan(&got); err != nil {
 		return err
 	}
 	if got != 1 {
-		return errors.New("another process has been making the tables for 30 s: end it (SELECT IS_USED_LOCK('snowfence_schema') names its connection)")
+		return errors.New("another process has been making the tables for 30 s: end it (SELECT " +
+			"IS_USED_LOCK('snowfence_schema') names its connection)")
 	}
 	defer func() {
 		_, unlock := c.ExecContext(ctx, "DO RELEASE_LOCK('snowfence_schema')")
@@ -251,16 +283,20 @@ func mysqlOpen(ctx context.Context, c *sql.Conn) (*file, error) {
 	case !schema.Valid:
 		return nil, errors.New("the connection has no database: name one in the DSN (user@tcp(host)/database)")
 	case !newEnough(version):
-		return nil, fmt.Errorf("the server has version %s, and MySQL 8.0 or MariaDB 10.6 is needed, or a later one", version)
+		return nil, fmt.Errorf("the server has version %s, and MySQL 8.0 or MariaDB 10.6 is needed, or a later one",
+			version)
 	case engine.Valid && engine.String != "InnoDB":
-		return nil, fmt.Errorf("the table snowfence_lease has the engine %s, which forgets grants: ALTER TABLE snowfence_lease ENGINE=InnoDB", engine.String)
+		return nil, fmt.Errorf("the table snowfence_lease has the engine %s, which forgets grants: ALTER TABLE "+
+			"snowfence_lease ENGINE=InnoDB", engine.String)
 	}
 	var isolation, value string
-	if err := c.QueryRowContext(ctx, "SHOW VARIABLES WHERE variable_name IN ('transaction_isolation', 'tx_isolation')").Scan(&isolation, &value); err != nil {
+	if err := c.QueryRowContext(ctx, "SHOW VARIABLES WHERE variable_name IN ('transaction_isolation', "+
+		"'tx_isolation')").Scan(&isolation, &value); err != nil {
 		return nil, err
 	}
 	if value == "READ-UNCOMMITTED" {
-		return nil, fmt.Errorf("the connection has %s=%s, and reads what may never be committed: set REPEATABLE-READ", isolation, value)
+		return nil, fmt.Errorf("the connection has %s=%s, and reads what may never be committed: set "+
+			"REPEATABLE-READ", isolation, value)
 	}
 	return nil, nil
 }
@@ -284,20 +320,26 @@ func mysqlReport(ctx context.Context, c *sql.Conn) ([]Finding, error) {
 		return nil, err
 	}
 	if triggers.Value != "2" {
-		triggers.Advice = "this user sees not all of the triggers by which data that is put back into the same tables is noticed: let an administrator run: " + strings.Join(mysqlTriggers, "; ")
+		triggers.Advice = "this user sees not all of the triggers by which data that is put back into the same " +
+			"tables is noticed: let an administrator run: " + strings.Join(mysqlTriggers, "; ")
 	}
-	const query = "SHOW VARIABLES WHERE variable_name IN ('version', 'innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', 'innodb_doublewrite', 'innodb_flush_method'," +
-		" 'read_only', 'super_read_only', 'transaction_isolation', 'tx_isolation', 'wsrep_on', 'server_id', 'server_uuid')"
+	const query = "SHOW VARIABLES WHERE variable_name IN ('version', 'innodb_flush_log_at_trx_commit', " +
+		"'sync_binlog', 'log_bin', 'innodb_doublewrite', 'innodb_flush_method'," +
+		" 'read_only', 'super_read_only', 'transaction_isolation', 'tx_isolation', 'wsrep_on', 'server_id', " +
+		"'server_uuid')"
 	found, err := findings(ctx, c, query, func(name, value string) string {
 		switch {
 		case name == "innodb_doublewrite" && strings.EqualFold(value, "off"):
-			return "a power failure may damage pages, and so forget grants, unless the file system writes pages whole (ZFS): set it to on elsewhere"
+			return "a power failure may damage pages, and so forget grants, unless the file system writes pages " +
+				"whole (ZFS): set it to on elsewhere"
 		case name == "innodb_flush_method" && strings.EqualFold(value, "nosync"):
-			return "nothing is written to the disk, and a power failure forgets grants: leave innodb_flush_method at its default"
+			return "nothing is written to the disk, and a power failure forgets grants: leave " +
+				"innodb_flush_method at its default"
 		case name == "wsrep_on" && strings.EqualFold(value, "on"):
 			return "this is a Galera cluster: let all programs connect to the same member"
 		case name == "log_bin" && strings.EqualFold(value, "on"):
-			return "replicas that read the binary log are behind, unless replication is semi-synchronous: a failover may forget grants, which is noticed and keeps everybody from new IDs for a ttl"
+			return "replicas that read the binary log are behind, unless replication is semi-synchronous: a " +
+				"failover may forget grants, which is noticed and keeps everybody from new IDs for a ttl"
 		}
 		return ""
 	})

@@ -8,14 +8,18 @@ import (
 	"sync"
 )
 
-// The last connection of all processes that is closed deletes the side files, and the next one makes new ones: no harm is done. Where a connection
-// of ours is open, they cannot change but by somebody who deletes or replaces them, and then those who come later use others than we do. Neither
-// side would see the other's commits. So one connection stays open while there are leases, and each use compares.
+// The last connection of all processes that is closed deletes the side files, and the
+// next one makes new ones: no harm is done. Where a connection of ours is open, they
+// cannot change but by somebody who deletes or replaces them, and then those who come
+// later use others than we do. Neither side would see the other's commits. So one
+// connection stays open while there are leases, and each use compares.
 
-// maxSeen bounds how many connections are remembered; a pool that opens and closes more without leases starts over.
+// maxSeen bounds how many connections are remembered; a pool that opens and closes more
+// without leases starts over.
 const maxSeen = 16
 
-// Pin implements [lease.Store]: it keeps one connection open. A pool without one to spare is left alone: there each connection is compared with itself.
+// Pin implements [lease.Store]: it keeps one connection open. A pool without one to spare
+// is left alone: there each connection is compared with itself.
 func (s *Store) Pin(ctx context.Context) (unpin func(), err error) {
 	if err := s.use(ctx, toRead, nothing); err != nil {
 		return nil, err
@@ -119,8 +123,9 @@ func (s *Store) compared(ctx context.Context) error {
 	return nil
 }
 
-// compare checks the files against the side files of a connection. What was once replaced stays so: what its connections write reaches nobody,
-// whatever is put in the place. mu is held.
+// compare checks the files against the side files of a connection. What was once replaced
+// stays so: what its connections write reaches nobody, whatever is put in the place. mu
+// is held.
 func (s *Store) compare(used sides) error {
 	if s.file == nil || s.replaced != nil {
 		return s.replaced

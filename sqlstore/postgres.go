@@ -13,25 +13,39 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// PostgreSQL is the dialect of PostgreSQL 12 and later. The driver may be any that reports SQLSTATE by a method of its errors, such as jackc/pgx (stdlib) and lib/pq.
-// Connections may go through a pooler: nothing depends on a session, but prepared statements, as the driver makes them, must be ones the pooler can bear
-// (for pgbouncer with pgx: default_query_exec_mode=exec in the URL).
+// PostgreSQL is the dialect of PostgreSQL 12 and later. The driver may be any that
+// reports SQLSTATE by a method of its errors, such as jackc/pgx (stdlib) and lib/pq.
+// Connections may go through a pooler: nothing depends on a session, but prepared
+// statements, as the driver makes them, must be ones the pooler can bear (for pgbouncer
+// with pgx: default_query_exec_mode=exec in the URL).
 //
-// The tables are made in the first schema of the connection's search_path. Programs of one fleet must see the same ones.
+// The tables are made in the first schema of the connection's search_path. Programs of
+// one fleet must see the same ones.
 //
-// Each statement tells which server carried it out and on which timeline, and a server is refused that is a standby, read-only, or runs with fsync=off. Where
-// synchronous_commit is off it is on for the transactions of the store. All this is looked at with each use, not only once.
+// Each statement tells which server carried it out and on which timeline, and a server is
+// refused that is a standby, read-only, or runs with fsync=off. Where synchronous_commit
+// is off it is on for the transactions of the store. All this is looked at with each use,
+// not only once.
 //
-// A failover is noticed by the timeline, and then grants start above everything that the old server can have granted, in case that the new one does not know of it. It
-// is the failover's business to stop the old primary before it promotes another server: two primaries at once make the same IDs, whatever the store does.
-// A restored dump is noticed, whole or of the data alone, of both tables or one: each row names the transaction of the program that wrote it, and PostgreSQL knows
-// which one really did. Such rows, and rows that are gone when a program opens the database, give the data another identity, and grants start above everything
-// granted before. So does whatever else writes the rows: an UPDATE by hand, an ALTER TABLE that rewrites the table, pg_upgrade (which makes another server), a
-// program of a version before this column. VACUUM, CLUSTER, REINDEX and another tablespace do not. Connections must not put savepoints around each statement.
+// A failover is noticed by the timeline, and then grants start above everything that the
+// old server can have granted, in case that the new one does not know of it. It is the
+// failover's business to stop the old primary before it promotes another server: two
+// primaries at once make the same IDs, whatever the store does. A restored dump is
+// noticed, whole or of the data alone, of both tables or one: each row names the
+// transaction of the program that wrote it, and PostgreSQL knows which one really did.
+// Such rows, and rows that are gone when a program opens the database, give the data
+// another identity, and grants start above everything granted before. So does whatever
+// else writes the rows: an UPDATE by hand, an ALTER TABLE that rewrites the table,
+// pg_upgrade (which makes another server), a program of a version before this column.
+// VACUUM, CLUSTER, REINDEX and another tablespace do not. Connections must not put
+// savepoints around each statement.
 //
-// What cannot be seen while no program is connected: a copy of the data folder, or a base backup, that is put back and started without recovery.signal. Then wait
-// for the longest ttl in use (lease.Options.TTL and twice MaxSkew, 45 s unless set) before the first program starts. A namespace that a restored dump does not
-// have, and that is made again, begins anew: wait as long there. A connected program notices both: it remembers how far the server's log was.
+// What cannot be seen while no program is connected: a copy of the data folder, or a base
+// backup, that is put back and started without recovery.signal. Then wait for the longest
+// ttl in use (lease.Options.TTL and twice MaxSkew, 45 s unless set) before the first
+// program starts. A namespace that a restored dump does not have, and that is made again,
+// begins anew: wait as long there. A connected program notices both: it remembers how far
+// the server's log was.
 func PostgreSQL() Dialect {
 	return Dialect{
 		name: "postgres",
@@ -69,8 +83,10 @@ func PostgreSQL() Dialect {
 	}
 }
 
-// postgresProbe is an answer. The timeline is the one that is written to now; the control file still has the old one for a while after a promotion. The oids are
-// those of now: a database that was copied (TEMPLATE) or made anew has others. What is flushed of the log stays so over a crash.
+// postgresProbe is an answer. The timeline is the one that is written to now; the control
+// file still has the old one for a while after a promotion. The oids are those of now: a
+// database that was copied (TEMPLATE) or made anew has others. What is flushed of the log
+// stays so over a crash.
 const postgresProbe = `SELECT '', 0::bigint, i.system, i.timeline, i.flushed, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint,
 	i.system || ':' || i.timeline || ':' || i.db || '.' || coalesce(m.tableoid, 0) || ':' || coalesce(m.value, 'no id'), coalesce(m.value, ''), CASE
 		WHEN pg_is_in_recovery() THEN 'this server is a standby, and does not know what was granted last: connect to the primary (target_session_attrs=read-write with several hosts)'
@@ -84,18 +100,21 @@ const postgresProbe = `SELECT '', 0::bigint, i.system, i.timeline, i.flushed, 0:
 	LEFT JOIN snowfence_meta m ON m.name = 'id'`
 
 const (
-	// postgresXID is what the system column xmin of a row is that this transaction writes. A savepoint would have one of its own.
+	// postgresXID is what the system column xmin of a row is that this transaction
+	// writes. A savepoint would have one of its own.
 	postgresXID = `(txid_current() & 4294967295)::text::xid`
 
 	postgresItems = `w AS MATERIALIZED (SELECT * FROM json_to_recordset(?::json) AS w("O" text, "S" text, "N" bigint, "C" text, "R" bigint, "G" bigint,
 		"F" bigint, "U" bigint, "P" bigint, "X" bigint, "Y" bigint, "H" text, "L" text, "V" text, "T" bigint, "D" text))`
 
-	// postgresUpdate leaves rows alone that something else has written: they would look like ours afterwards.
+	// postgresUpdate leaves rows alone that something else has written: they would look
+	// like ours afterwards.
 	postgresUpdate = `u AS (UPDATE snowfence_lease l SET nonce = w."C", revision = w."R", generation = w."G", run_from = w."F", until = w."U", prev_until = w."P",
 			skip_from = w."X", skip_until = w."Y", holder = w."H", label = w."L", veto = w."V", written_at = w."T", data = w."D", xid = ` + postgresXID + `
 		FROM w WHERE w."O" <> '' AND l.namespace = w."S" AND l.node = w."N" AND l.nonce = w."O" AND l.xmin = l.xid RETURNING l.namespace, l.node)`
 
-	// postgresInsert counts rows, and remembers namespaces: one that is made again after its rows are gone gives the data another identity.
+	// postgresInsert counts rows, and remembers namespaces: one that is made again after
+	// its rows are gone gives the data another identity.
 	postgresInsert = `i AS (INSERT INTO snowfence_lease (` + columns + `, xid)
 		SELECT "S", "N", "C", "R", "G", "F", "U", "P", "X", "Y", "H", "L", "V", "T", "D", ` + postgresXID + ` FROM w WHERE "O" = ''
 		ON CONFLICT DO NOTHING RETURNING namespace, node),
@@ -105,14 +124,17 @@ const (
 		FROM (SELECT (SELECT count(*) FROM i) AS added, (SELECT count(*) FROM i WHERE node = -1) > (SELECT count(*) FROM n) AS again) a
 		WHERE m.xmin = m.xid AND (m.name = 'rows' AND a.added > 0 OR m.name = 'id' AND a.again))`
 
-	// postgresDone returns the keys that were written, as records, and the answer. synchronous_commit counts when the statement, which is one transaction, commits.
+	// postgresDone returns the keys that were written, as records, and the answer.
+	// synchronous_commit counts when the statement, which is one transaction, commits.
 	postgresDone = `d AS (SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) ELSE '' END AS level)
 	SELECT k.namespace, k.node, '', 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, '', '', '', 0::bigint, '', 0 FROM k
 	UNION ALL SELECT p.* FROM (` + postgresProbe + `) p, d WHERE d.level IS NOT NULL`
 
-	// Both swap what a JSON array says, in the order of the keys, which is that of the locks. Renewals are updates alone.
+	// Both swap what a JSON array says, in the order of the keys, which is that of the
+	// locks. Renewals are updates alone.
 	postgresRenew   = "WITH " + postgresItems + ", " + postgresUpdate + ", k AS (SELECT * FROM u), " + postgresDone
-	postgresSwapAll = "WITH " + postgresItems + ", " + postgresUpdate + ", " + postgresInsert + ", k AS (SELECT * FROM u UNION ALL SELECT * FROM i), " + postgresDone
+	postgresSwapAll = "WITH " + postgresItems + ", " + postgresUpdate + ", " + postgresInsert + ", k AS (SELECT " +
+		"* FROM u UNION ALL SELECT * FROM i), " + postgresDone
 )
 
 func postgresBind(query string, args []any) (string, []any) {
@@ -153,7 +175,8 @@ func postgresSwap(ctx context.Context, c *sql.Conn, _ view, writes []lease.Write
 	return word, nil
 }
 
-// postgresLock locks the count of rows, which every statement that adds some changes, and the rows beside it.
+// postgresLock locks the count of rows, which every statement that adds some changes, and
+// the rows beside it.
 func postgresLock(ctx context.Context, c *sql.Conn) error {
 	_, err := c.ExecContext(ctx, "SELECT FROM snowfence_meta ORDER BY name FOR UPDATE")
 	return err
@@ -170,9 +193,11 @@ func postgresLook(ctx context.Context, c *sql.Conn, _ *file) (back bool, err err
 func postgresMend(ctx context.Context, c *sql.Conn, _ *file, id string) error {
 	for _, step := range []string{
 		"UPDATE snowfence_lease SET xid = " + postgresXID + " WHERE xmin <> xid",
-		"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, '' FROM snowfence_lease WHERE node = -1 ON CONFLICT DO NOTHING",
+		"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, '' FROM snowfence_lease " +
+			"WHERE node = -1 ON CONFLICT DO NOTHING",
 		"INSERT INTO snowfence_meta (name, value) VALUES ('rows', '') ON CONFLICT DO NOTHING",
-		"UPDATE snowfence_meta SET xid = " + postgresXID + ", value = CASE name WHEN 'id' THEN '" + id + "' WHEN 'rows' THEN (SELECT count(*) FROM snowfence_lease)::text ELSE value END",
+		"UPDATE snowfence_meta SET xid = " + postgresXID + ", value = CASE name WHEN 'id' THEN '" + id +
+			"' WHEN 'rows' THEN (SELECT count(*) FROM snowfence_lease)::text ELSE value END",
 	} {
 		if _, err := c.ExecContext(ctx, step); err != nil {
 			return err
@@ -181,7 +206,8 @@ func postgresMend(ctx context.Context, c *sql.Conn, _ *file, id string) error {
 	return nil
 }
 
-// postgresExclusive uses a lock of the transaction, because CREATE TABLE IF NOT EXISTS fails where several do it at once. Its number is only that of this program.
+// postgresExclusive uses a lock of the transaction, because CREATE TABLE IF NOT EXISTS
+// fails where several do it at once. Its number is only that of this program.
 func postgresExclusive(ctx context.Context, c *sql.Conn, do func() error) error {
 	return transaction(ctx, c, "BEGIN", func() error {
 		if _, err := c.ExecContext(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
@@ -218,7 +244,8 @@ func postgresReport(ctx context.Context, c *sql.Conn) ([]Finding, error) {
 	const query = `SELECT name, setting FROM pg_settings WHERE name IN ('server_version', 'synchronous_commit', 'fsync', 'full_page_writes', 'synchronous_standby_names')
 		UNION ALL SELECT 'schema', current_schema() UNION ALL SELECT 'replicas', count(*)::text FROM pg_stat_replication ORDER BY 1`
 	var standbys string
-	if err := c.QueryRowContext(ctx, "SELECT current_setting('synchronous_standby_names')").Scan(&standbys); err != nil {
+	if err := c.QueryRowContext(ctx, "SELECT current_setting('synchronous_standby_names')").Scan(
+		&standbys); err != nil {
 		return nil, err
 	}
 	return findings(ctx, c, query, func(name, value string) string {
@@ -226,13 +253,17 @@ func postgresReport(ctx context.Context, c *sql.Conn) ([]Finding, error) {
 		case name == "synchronous_commit" && value == "off":
 			return "it is on for the transactions of the store, so that a crash forgets no grant"
 		case name == "synchronous_commit" && value == "local" && standbys != "":
-			return "commits do not wait for the synchronous standbys: a failover may forget grants, which is noticed and keeps everybody from new IDs for a ttl"
+			return "commits do not wait for the synchronous standbys: a failover may forget grants, which is " +
+				"noticed and keeps everybody from new IDs for a ttl"
 		case name == "synchronous_commit" && value == "remote_write" && standbys != "":
-			return "commits do not wait until the standby's disk has them: when primary and standby fail at once, grants may be forgotten; set it to on"
+			return "commits do not wait until the standby's disk has them: when primary and standby fail at " +
+				"once, grants may be forgotten; set it to on"
 		case name == "full_page_writes" && value == "off":
-			return "a power failure may damage pages, and so forget grants, unless the file system writes pages whole (ZFS): set it to on elsewhere"
+			return "a power failure may damage pages, and so forget grants, unless the file system writes pages " +
+				"whole (ZFS): set it to on elsewhere"
 		case name == "replicas" && value != "0" && standbys == "":
-			return "the replicas are asynchronous: a failover may forget grants, which is noticed and keeps everybody from new IDs for a ttl; set synchronous_standby_names to avoid it"
+			return "the replicas are asynchronous: a failover may forget grants, which is noticed and keeps " +
+				"everybody from new IDs for a ttl; set synchronous_standby_names to avoid it"
 		}
 		return ""
 	})

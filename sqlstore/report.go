@@ -12,8 +12,10 @@ type Finding struct {
 	Advice string // what follows from it and what to do; "" where it is as it should be
 }
 
-// Report says what the store found in its database: the version, and the settings that decide what survives a crash or a failover. Settings with which
-// the store cannot keep its promise are errors of all methods, this one too; findings with an Advice are the ones to know about.
+// Report says what the store found in its database: the version, and the settings that
+// decide what survives a crash or a failover. Settings with which the store cannot keep
+// its promise are errors of all methods, this one too; findings with an Advice are the
+// ones to know about.
 func (s *Store) Report(ctx context.Context) (found []Finding, err error) {
 	err = s.use(ctx, toRead, func(c *sql.Conn) (answer, error) {
 		found, err = s.dialect.report(ctx, c)
@@ -27,7 +29,9 @@ func (s *Store) Report(ctx context.Context) (found []Finding, err error) {
 }
 
 // findings runs a query for names and values, and has judge say what follows from each.
-func findings(ctx context.Context, c *sql.Conn, query string, judge func(name, value string) string) ([]Finding, error) {
+func findings(ctx context.Context, c *sql.Conn, query string, judge func(name, value string) string) ([]Finding,
+	error,
+) {
 	rows, err := c.QueryContext(ctx, query)
 	if err != nil {
 		return nil, err

@@ -11,8 +11,9 @@ import (
 // needed is what a user has to be allowed on the tables.
 const needed = "SELECT, INSERT, UPDATE"
 
-// allowed explains an error of a user who lacks rights: with the statements that somebody else can run, which make the tables in the same place and let
-// the user work with them. Other errors stay as they are.
+// allowed explains an error of a user who lacks rights: with the statements that somebody
+// else can run, which make the tables in the same place and let the user work with them.
+// Other errors stay as they are.
 func (s *Store) allowed(ctx context.Context, c *sql.Conn, err error) error {
 	if err == nil || s.dialect.denied == nil || !s.dialect.denied(err) {
 		return err
@@ -22,10 +23,12 @@ func (s *Store) allowed(ctx context.Context, c *sql.Conn, err error) error {
 		return err
 	}
 	var b strings.Builder
-	for _, step := range slices.Concat(before, []string{metaTable + s.dialect.versioned}, s.dialect.schema, s.dialect.hints, after) {
+	for _, step := range slices.Concat(before, []string{metaTable + s.dialect.versioned}, s.dialect.schema,
+		s.dialect.hints, after) {
 		b.WriteString(strings.Join(strings.Fields(step), " ") + ";\n") // one line each
 	}
-	return fmt.Errorf("the user %s may not make the tables, or use them (%v): let an administrator run these statements, and start again:\n%s", user, err, b.String())
+	return fmt.Errorf("the user %s may not make the tables, or use them (%v): let an administrator run these "+
+		"statements, and start again:\n%s", user, err, b.String())
 }
 
 // made reports whether both tables are there.
@@ -51,10 +54,12 @@ func (s *Store) made(ctx context.Context, c *sql.Conn) (bool, error) {
 
 func postgresRights(ctx context.Context, c *sql.Conn) (user string, before, after []string, err error) {
 	var schema string
-	if err := c.QueryRowContext(ctx, "SELECT quote_ident(current_user), quote_ident(current_schema())").Scan(&user, &schema); err != nil {
+	if err := c.QueryRowContext(ctx, "SELECT quote_ident(current_user), quote_ident(current_schema())").Scan(&user,
+		&schema); err != nil {
 		return "", nil, nil, err
 	}
-	return user, []string{"SET search_path = " + schema}, []string{"GRANT " + needed + " ON snowfence_meta, snowfence_lease TO " + user}, nil
+	return user, []string{"SET search_path = " + schema}, []string{"GRANT " + needed + " ON snowfence_meta, " +
+		"snowfence_lease TO " + user}, nil
 }
 
 func mysqlRights(ctx context.Context, c *sql.Conn) (user string, before, after []string, err error) {

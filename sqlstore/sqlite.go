@@ -12,18 +12,20 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// SQLite is the dialect of SQLite files, for any number of processes on one machine. The driver may be any; the connections that
-// the store uses are set to synchronous=FULL, and the file to WAL mode. Give the *sql.DB a busy timeout.
+// SQLite is the dialect of SQLite files, for any number of processes on one machine. The
+// driver may be any; the connections that the store uses are set to synchronous=FULL, and
+// the file to WAL mode. Give the *sql.DB a busy timeout.
 //
-// The file must be on a local file system, under one name: it is refused on network file systems, where locks and shared memory do not work, and
-// with hard links or mounted as a single file, because SQLite keeps the last commits in files beside it (-wal, -shm), which each name has its own of.
-// Symbolic links are safe.
+// The file must be on a local file system, under one name: it is refused on network file
+// systems, where locks and shared memory do not work, and with hard links or mounted as a
+// single file, because SQLite keeps the last commits in files beside it (-wal, -shm),
+// which each name has its own of. Symbolic links are safe.
 //
-// While programs use the file, neither it nor the files beside it may be deleted, moved or copied
-// over. Each use looks whether somebody did, and ends the lease if so. Programs that open the file
-// afterwards cannot know; so where the file or its -wal was deleted, both the old and the new may make
-// the same IDs until the old one's next renewal, about a third of the ttl at most. The lease keeps one
-// connection of the pool open.
+// While programs use the file, neither it nor the files beside it may be deleted, moved
+// or copied over. Each use looks whether somebody did, and ends the lease if so. Programs
+// that open the file afterwards cannot know; so where the file or its -wal was deleted,
+// both the old and the new may make the same IDs until the old one's next renewal, about
+// a third of the ttl at most. The lease keeps one connection of the pool open.
 //
 // Data that is put back into the file is noticed: by .restore, by a dump of both tables or one, as
 // a copy over the file. Beside the database stands its witness (-witness), which says how many
@@ -80,7 +82,8 @@ func sqliteOpen(ctx context.Context, c *sql.Conn) (*file, error) {
 		return nil, fmt.Errorf("asking for the file's path: %w", err)
 	}
 	if path == "" {
-		return nil, errors.New("the database is in memory and forgets all grants: give it a file, or use lease.NewMemory")
+		return nil, errors.New("the database is in memory and forgets all grants: give it a file, or use " +
+			"lease.NewMemory")
 	}
 	f, err := openFile(path)
 	if err != nil {
@@ -101,12 +104,14 @@ func sqliteOpen(ctx context.Context, c *sql.Conn) (*file, error) {
 	}
 	f.witness = &witness{path: path + "-witness", like: f.info}
 	if mode != "wal" {
-		return nil, fmt.Errorf("file %s has the journal mode %s and refuses WAL: put it on a local file system that can be written", path, mode)
+		return nil, fmt.Errorf("file %s has the journal mode %s and refuses WAL: put it on a local file system "+
+			"that can be written", path, mode)
 	}
 	return f, nil
 }
 
-// sqliteDurable makes commits of the connection wait for the disk. It is asked before each write, because a pool may open a connection at any time.
+// sqliteDurable makes commits of the connection wait for the disk. It is asked before
+// each write, because a pool may open a connection at any time.
 func sqliteDurable(ctx context.Context, c *sql.Conn) error {
 	var level int
 	if err := c.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&level); err != nil {
@@ -122,7 +127,8 @@ func sqliteDurable(ctx context.Context, c *sql.Conn) error {
 		return err
 	}
 	if level < 2 {
-		return fmt.Errorf("the connection keeps synchronous=%d, with which a power failure forgets grants: open it with synchronous(FULL)", level)
+		return fmt.Errorf("the connection keeps synchronous=%d, with which a power failure forgets grants: open "+
+			"it with synchronous(FULL)", level)
 	}
 	return nil
 }
@@ -278,15 +284,16 @@ func sqliteHear(ctx context.Context, c *sql.Conn) (word answer, err error) {
 	return word, err
 }
 
-// sqliteAdded counts new rows and remembers namespaces. One that is made again after its rows are gone
-// gives the data another identity.
+// sqliteAdded counts new rows and remembers namespaces. One that is made again after its
+// rows are gone gives the data another identity.
 func sqliteAdded(ctx context.Context, c *sql.Conn, f *file, added []lease.Key) error {
 	again := false
 	for _, k := range added {
 		if k.Node != lease.NamespaceNode {
 			continue
 		}
-		res, err := c.ExecContext(ctx, "INSERT INTO snowfence_meta (name, value) VALUES (?, '') ON CONFLICT DO NOTHING", "namespace "+k.Namespace)
+		res, err := c.ExecContext(ctx, "INSERT INTO snowfence_meta (name, value) VALUES (?, '') ON CONFLICT DO "+
+			"NOTHING", "namespace "+k.Namespace)
 		if err != nil {
 			return err
 		}
@@ -299,7 +306,8 @@ func sqliteAdded(ctx context.Context, c *sql.Conn, f *file, added []lease.Key) e
 	if again {
 		return sqliteMend(ctx, c, f, rand.Text())
 	}
-	_, err := c.ExecContext(ctx, "UPDATE snowfence_meta SET value = CAST(value AS INTEGER) + ? WHERE name = 'rows'", len(added))
+	_, err := c.ExecContext(ctx, "UPDATE snowfence_meta SET value = CAST(value AS INTEGER) + ? WHERE name = 'rows'",
+		len(added))
 	return err
 }
 
@@ -313,7 +321,8 @@ func sqliteLook(ctx context.Context, c *sql.Conn, f *file) (back bool, err error
 	var torn bool
 	err = c.QueryRowContext(ctx, "SELECT "+sqliteID+", "+sqliteCount+", (SELECT COUNT(*) FROM snowfence_lease),"+
 		" COALESCE((SELECT CAST(value AS INTEGER) FROM snowfence_meta WHERE name = 'rows'), -1),"+
-		" "+sqliteDistance+" IS NOT (SELECT CAST(value AS INTEGER) FROM snowfence_meta WHERE name = 'distance')").Scan(&id, &count, &rows, &counted, &torn)
+		" "+sqliteDistance+" IS NOT (SELECT CAST(value AS INTEGER) FROM snowfence_meta WHERE name = 'distance')",
+	).Scan(&id, &count, &rows, &counted, &torn)
 	if err != nil {
 		return false, err
 	}
@@ -324,9 +333,12 @@ func sqliteLook(ctx context.Context, c *sql.Conn, f *file) (back bool, err error
 // sqliteMend writes the witness before the commit: who sees the other identity finds it there.
 func sqliteMend(ctx context.Context, c *sql.Conn, f *file, id string) error {
 	for _, step := range []string{
-		"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, '' FROM snowfence_lease WHERE node = -1 ON CONFLICT DO NOTHING",
-		"INSERT INTO snowfence_meta (name, value) SELECT 'rows', COUNT(*) FROM snowfence_lease WHERE true ON CONFLICT DO UPDATE SET value = excluded.value",
-		"INSERT INTO snowfence_meta (name, value) SELECT 'distance', " + sqliteDistance + " WHERE true ON CONFLICT DO UPDATE SET value = excluded.value",
+		"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, '' FROM snowfence_lease " +
+			"WHERE node = -1 ON CONFLICT DO NOTHING",
+		"INSERT INTO snowfence_meta (name, value) SELECT 'rows', COUNT(*) FROM snowfence_lease WHERE true ON " +
+			"CONFLICT DO UPDATE SET value = excluded.value",
+		"INSERT INTO snowfence_meta (name, value) SELECT 'distance', " + sqliteDistance + " WHERE true ON " +
+			"CONFLICT DO UPDATE SET value = excluded.value",
 		"UPDATE snowfence_meta SET value = '" + id + "' WHERE name = 'id'",
 	} {
 		if _, err := c.ExecContext(ctx, step); err != nil {
@@ -352,7 +364,8 @@ func sqliteReport(ctx context.Context, c *sql.Conn) ([]Finding, error) {
 		}
 		f := Finding{Name: name, Value: value}
 		if name == "busy_timeout" && value == "0" {
-			f.Advice = "connections do not wait for each other, and ask again instead: open the file with busy_timeout(10000)"
+			f.Advice = "connections do not wait for each other, and ask again instead: open the file with " +
+				"busy_timeout(10000)"
 		}
 		found = append(found, f)
 	}

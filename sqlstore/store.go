@@ -1,6 +1,8 @@
-// Package sqlstore keeps leases in an SQL database: an implementation of [lease.Store] over the caller's *sql.DB.
+// Package sqlstore keeps leases in an SQL database: an implementation of [lease.Store]
+// over the caller's *sql.DB.
 //
-// It imports no driver: open the database with the one you have. For a file that the processes of one machine share, with modernc.org/sqlite:
+// It imports no driver: open the database with the one you have. For a file that the
+// processes of one machine share, with modernc.org/sqlite:
 //
 //	db, err := sql.Open("sqlite", "file:/var/lib/app/ids.db?_pragma=busy_timeout(10000)&_txlock=immediate")
 //	g, err := sqlstore.Generator(ctx, db, sqlstore.SQLite(), nil)
@@ -11,8 +13,10 @@
 //	db, err := sql.Open("pgx", "postgres://app@db.example/app")
 //	g, err := sqlstore.Generator(ctx, db, sqlstore.PostgreSQL(), nil)
 //
-// IDs are unique within one database. What each needs for that, and what must not be done to it, is said at [SQLite], [PostgreSQL] and [MySQL];
-// [Store.Report] says what was found. A program that holds many leases puts lease.Group over the store, so that they are written in batches.
+// IDs are unique within one database. What each needs for that, and what must not be done
+// to it, is said at [SQLite], [PostgreSQL] and [MySQL]; [Store.Report] says what was
+// found. A program that holds many leases puts lease.Group over the store, so that they
+// are written in batches.
 package sqlstore
 
 import (
@@ -30,8 +34,9 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Store keeps leases in two tables, snowfence_lease and snowfence_meta, which the first use makes. It is safe for concurrent use, and
-// any number of processes may use the same database.
+// Store keeps leases in two tables, snowfence_lease and snowfence_meta, which the first
+// use makes. It is safe for concurrent use, and any number of processes may use the same
+// database.
 type Store struct {
 	lease.Basic
 
@@ -55,7 +60,8 @@ type Store struct {
 	replaced error         // what was noticed once
 }
 
-// New returns a store over db, which stays the caller's to close, after all leases. It does no I/O: what is wrong with the database shows at the first use.
+// New returns a store over db, which stays the caller's to close, after all leases. It
+// does no I/O: what is wrong with the database shows at the first use.
 func New(db *sql.DB, d Dialect) (*Store, error) {
 	switch {
 	case db == nil:
@@ -66,9 +72,11 @@ func New(db *sql.DB, d Dialect) (*Store, error) {
 	return &Store{db: db, dialect: d}, nil
 }
 
-const columns = "namespace, node, nonce, revision, generation, run_from, until, prev_until, skip_from, skip_until, holder, label, veto, written_at, data"
+const columns = "namespace, node, nonce, revision, generation, run_from, until, prev_until, skip_from, " +
+	"skip_until, holder, label, veto, written_at, data"
 
-// chunk bounds how many records one statement or transaction has, so that others get their turn and no limit of a database is met.
+// chunk bounds how many records one statement or transaction has, so that others get
+// their turn and no limit of a database is met.
 const chunk = 500
 
 // Get implements [lease.Store].
@@ -107,7 +115,9 @@ func (s *Store) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, erro
 func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
 	node := "node"
 	if q.Label != "" || q.Vacant || q.ByUntil {
-		node = "+node" // no index on nodes: the other filters and the order have better ones, which planners without statistics do not see
+		// no index on nodes: the other filters and the order have better ones, which
+		// planners without statistics do not see
+		node = "+node"
 	}
 	query := node + " BETWEEN ? AND ?"
 	args := []any{q.First, q.Last}
@@ -143,7 +153,8 @@ func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error)
 
 // Count implements [lease.Store].
 func (s *Store) Count(ctx context.Context, namespace string, first, last int64) (n int64, err error) {
-	query, args := s.dialect.bind("SELECT COUNT(*) FROM snowfence_lease WHERE namespace = ? AND node BETWEEN ? AND ?", []any{namespace, first, last})
+	query, args := s.dialect.bind("SELECT COUNT(*) FROM snowfence_lease WHERE namespace = ? AND node BETWEEN ? "+
+		"AND ?", []any{namespace, first, last})
 	err = s.use(ctx, toRead, func(c *sql.Conn) (answer, error) {
 		return answer{}, c.QueryRowContext(ctx, query, args...).Scan(&n)
 	})
@@ -208,13 +219,17 @@ func scanned(rows *sql.Rows) (out []lease.Record, word answer, err error) {
 	for rows.Next() {
 		var r lease.Record
 		var other int
-		if err := rows.Scan(&r.Namespace, &r.Node, &r.Nonce, &r.Revision, &r.Generation, &r.From, &r.Until, &r.PrevUntil,
+		if err := rows.Scan(&r.Namespace, &r.Node, &r.Nonce, &r.Revision, &r.Generation, &r.From, &r.Until,
+			&r.PrevUntil,
 			&r.SkipFrom, &r.SkipUntil, &r.Holder, &r.Label, &r.Veto, &r.At, &r.Data, &other); err != nil {
 			return nil, word, err
 		}
 		back = back || other != 0
 		if r.Namespace == "" {
-			word = answer{id: r.Holder, system: r.Nonce, term: r.Revision, position: r.Generation, own: r.Label, refusal: r.Veto}
+			word = answer{
+				id: r.Holder, system: r.Nonce, term: r.Revision, position: r.Generation, own: r.Label,
+				refusal: r.Veto,
+			}
 		} else {
 			out = append(out, r)
 		}
@@ -234,8 +249,8 @@ const (
 	toWrite purpose = true
 )
 
-// use runs do on one connection of a database that is ready, and again while the database is busy: busy means that nothing was done.
-// Between two attempts nothing is locked.
+// use runs do on one connection of a database that is ready, and again while the database
+// is busy: busy means that nothing was done. Between two attempts nothing is locked.
 func (s *Store) use(ctx context.Context, why purpose, do func(*sql.Conn) (answer, error)) error {
 	start := time.Now()
 	for attempt := 0; ; attempt++ {

@@ -14,14 +14,16 @@ import (
 )
 
 const (
-	updateSet = "UPDATE snowfence_lease SET nonce = ?, revision = ?, generation = ?, run_from = ?, until = ?, prev_until = ?, skip_from = ?, skip_until = ?," +
+	updateSet = "UPDATE snowfence_lease SET nonce = ?, revision = ?, generation = ?, run_from = ?, until = ?, " +
+		"prev_until = ?, skip_from = ?, skip_until = ?," +
 		" holder = ?, label = ?, veto = ?, written_at = ?, data = ?"
 	updateWhere = " WHERE namespace = ? AND node = ? AND nonce = ?"
 	updateSQL   = updateSet + updateWhere
 
 	insertColumns = "nonce, revision, generation, run_from, until, prev_until, skip_from, skip_until," +
 		" holder, label, veto, written_at, data, namespace, node"
-	insertSQL = "INSERT INTO snowfence_lease (" + insertColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	insertSQL = "INSERT INTO snowfence_lease (" + insertColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, " +
+		"?, ?, ?, ?)"
 )
 
 // values are those of a write, in the order of the columns in updateSQL and insertSQL.
@@ -33,7 +35,8 @@ func values(w lease.Write) []any {
 	}
 }
 
-// batch is some writes as a JSON array of objects, with short names since there are many. Servers take it as a table.
+// batch is some writes as a JSON array of objects, with short names since there are many.
+// Servers take it as a table.
 func batch(writes []lease.Write) (string, error) {
 	type item struct {
 		O, S, C, H, L, V, D    string
@@ -44,7 +47,8 @@ func batch(writes []lease.Write) (string, error) {
 	for i, w := range writes {
 		r := w.New
 		items[i] = item{
-			O: w.Old, S: r.Namespace, N: r.Node, C: r.Nonce, R: r.Revision, G: r.Generation, F: r.From, U: r.Until, P: r.PrevUntil,
+			O: w.Old, S: r.Namespace, N: r.Node, C: r.Nonce, R: r.Revision, G: r.Generation, F: r.From, U: r.Until,
+			P: r.PrevUntil,
 			X: r.SkipFrom, Y: r.SkipUntil, H: r.Holder, L: r.Label, V: r.Veto, T: r.At, D: r.Data,
 		}
 	}
@@ -52,7 +56,8 @@ func batch(writes []lease.Write) (string, error) {
 	return string(text), err
 }
 
-// outcome returns what became of a statement that writes one record or none, or the error of the database.
+// outcome returns what became of a statement that writes one record or none, or the error
+// of the database.
 func outcome(res sql.Result, err error) (result, _ error) {
 	if err != nil {
 		return nil, err
@@ -67,7 +72,8 @@ func outcome(res sql.Result, err error) (result, _ error) {
 	return nil, nil
 }
 
-// Swap implements [lease.Store]. A batch is split into transactions; each one is durable before any of its results is nil.
+// Swap implements [lease.Store]. A batch is split into transactions; each one is durable
+// before any of its results is nil.
 func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
 	errs := make([]error, len(writes))
 	err := lease.Distinct(writes)
@@ -100,7 +106,8 @@ func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
 	return errs
 }
 
-// doubt reads the records of lost writes: one that was put back is left alone by a swap, and this must not look like the doing of another program.
+// doubt reads the records of lost writes: one that was put back is left alone by a swap,
+// and this must not look like the doing of another program.
 func (s *Store) doubt(ctx context.Context, writes []lease.Write, results []error) {
 	if s.dialect.back == "0" {
 		return
@@ -146,7 +153,8 @@ func transaction(ctx context.Context, c *sql.Conn, begin string, do func() error
 	return nil
 }
 
-// rollback ends a transaction even when ctx is done, or else the connection, which would keep the database locked.
+// rollback ends a transaction even when ctx is done, or else the connection, which would
+// keep the database locked.
 func rollback(ctx context.Context, c *sql.Conn) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// batches measures how many IDs one connection carries. The clients are processes of their own on the second core: this program again.
+// batches measures how many IDs one connection carries. The clients are processes of
+// their own on the second core: this program again.
 func (b *bench) batches(s *servers) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -51,7 +52,8 @@ func (b *bench) batches(s *servers) error {
 	return nil
 }
 
-// client asks for IDs until the time is over and returns how many came. It checks that they increase.
+// client asks for IDs until the time is over and returns how many came. It checks that
+// they increase.
 type client struct {
 	http bool
 	run  func(ctx context.Context, address string, until time.Time) (int64, error)
@@ -59,8 +61,11 @@ type client struct {
 
 // clients by the names of their rows, which are measured in this order.
 var (
-	clientNames = []string{"resp-1000", "resp-100000", "connect-1000", "grpc-1000", "grpc-100000", "resp-runs", "grpc-runs"}
-	clients     = map[string]client{
+	clientNames = []string{
+		"resp-1000", "resp-100000", "connect-1000", "grpc-1000", "grpc-100000", "resp-runs",
+		"grpc-runs",
+	}
+	clients = map[string]client{
 		"resp-1000":    {run: respBatches(1000)},
 		"resp-100000":  {run: respBatches(100_000)},
 		"resp-runs":    {run: respRuns},
@@ -92,7 +97,8 @@ func beClient(ctx context.Context, name, address string, d time.Duration) error 
 	return nil
 }
 
-// expand writes the IDs of a run to memory, as a client would that hands them out, and checks the ends.
+// expand writes the IDs of a run to memory, as a client would that hands them out, and
+// checks the ends.
 func expand(dst []int64, first, last, step int64) ([]int64, error) {
 	if step <= 0 || last < first {
 		return nil, fmt.Errorf("a run from %d to %d by %d", first, last, step)

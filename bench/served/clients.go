@@ -77,7 +77,8 @@ func dial(ctx context.Context, address string, until time.Time) (net.Conn, reade
 	return c, r, err
 }
 
-// asking is how many requests one connection has under way over the Redis protocol, so that neither side waits for the other's answer.
+// asking is how many requests one connection has under way over the Redis protocol, so
+// that neither side waits for the other's answer.
 const asking = 2
 
 func respBatches(count int64) func(context.Context, string, time.Time) (int64, error) {
@@ -119,7 +120,8 @@ func respRuns(ctx context.Context, address string, until time.Time) (total int64
 			end, err2 := r.id()
 			step, err3 := r.number(':')
 			if err1 != nil || err2 != nil || err3 != nil || first <= last {
-				return fmt.Errorf("a run from %d to %d by %d after %d: %v %v %v", first, end, step, last, err1, err2, err3)
+				return fmt.Errorf("a run from %d to %d by %d after %d: %v %v %v", first, end, step, last, err1, err2,
+					err3)
 			}
 			if dst, err = expand(dst, first, end, step); err != nil {
 				break

@@ -45,7 +45,8 @@ func (b *bench) wrk(url string, p process, d time.Duration) (rate, cpu float64, 
 	if err != nil {
 		return 0, 0, err
 	}
-	c := on(1, true, "wrk", "-t", "1", "-c", "50", "-d", fmt.Sprint(max(1, int(d.Seconds())), "s"), "-H", "Authorization: Bearer "+token, url)
+	c := on(1, true, "wrk", "-t", "1", "-c", "50", "-d", fmt.Sprint(max(1, int(d.Seconds())), "s"), "-H",
+		"Authorization: Bearer "+token, url)
 	start := time.Now()
 	out, err := exec.CommandContext(b.ctx, c.Path, c.Args[1:]...).CombinedOutput()
 	took := time.Since(start).Seconds()

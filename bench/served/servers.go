@@ -21,7 +21,8 @@ import (
 // token is what clients say: the servers are measured with authentication.
 const token = "benchmark"
 
-// wide is the layout for runs: 2^17 IDs a millisecond and node, and 64 nodes, of which the server leases 16.
+// wide is the layout for runs: 2^17 IDs a millisecond and node, and 64 nodes, of which
+// the server leases 16.
 const wide = "time=40,node=6,seq=17,epoch=2025-01-01,tick=1ms"
 
 // servers are what is measured side by side.
@@ -78,7 +79,8 @@ func (p process) kill() {
 
 // cpu returns the processor time of a process in seconds, with that of the kernel for it.
 func (p process) cpu() (float64, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid)) // taskset becomes the program: the number stays
+	// taskset becomes the program: the number stays
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
 	if err != nil {
 		return 0, err
 	}
@@ -120,7 +122,8 @@ func (b *bench) start(pinned bool) (_ *servers, err error) {
 	s.resp, s.redisPort = ports[0], ports[1]
 	s.http, s.bareHTTP = fmt.Sprint("127.0.0.1:", ports[2]), fmt.Sprint("127.0.0.1:", ports[3])
 	tokens := filepath.Join(b.dir, "tokens.yaml")
-	text := fmt.Sprintf("tokens:\n  - name: bench\n    sha256: %x\n    verbs: [ids, read, lease, manage]\n", sha256.Sum256([]byte(token)))
+	text := fmt.Sprintf("tokens:\n  - name: bench\n    sha256: %x\n    verbs: [ids, read, lease, manage]\n",
+		sha256.Sum256([]byte(token)))
 	if err := os.WriteFile(tokens, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
@@ -128,13 +131,17 @@ func (b *bench) start(pinned bool) (_ *servers, err error) {
 		"--http", s.http, "--resp", fmt.Sprint("127.0.0.1:", s.resp)); err != nil {
 		return nil, err
 	}
-	if s.redis, err = b.launch(pinned, "redis-server", "--port", strconv.Itoa(s.redisPort), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"); err != nil {
+	if s.redis, err = b.launch(pinned, "redis-server", "--port", strconv.Itoa(s.redisPort), "--bind", "127.0.0.1",
+		"--save", "", "--appendonly", "no"); err != nil {
 		return nil, err
 	}
 	if s.bare, err = b.launch(pinned, b.bare, s.bareHTTP); err != nil {
 		return nil, err
 	}
-	for _, addr := range []string{s.http, fmt.Sprint("127.0.0.1:", s.resp), fmt.Sprint("127.0.0.1:", s.redisPort), s.bareHTTP} {
+	for _, addr := range []string{
+		s.http, fmt.Sprint("127.0.0.1:", s.resp), fmt.Sprint("127.0.0.1:", s.redisPort),
+		s.bareHTTP,
+	} {
 		if err := reachable(addr); err != nil {
 			return nil, err
 		}

@@ -54,11 +54,13 @@ func (b *bench) single(s *servers, pinned bool) error {
 	return nil
 }
 
-// turns is how many pairs of a row there are in a round. What is compared is measured within a second or two of each other, since the speed of a virtual
-// machine changes by a fifth from one minute to the next.
+// turns is how many pairs of a row there are in a round. What is compared is measured
+// within a second or two of each other, since the speed of a virtual machine changes by a
+// fifth from one minute to the next.
 const turns = 4
 
-// one measures n commands of one side, and returns the commands a second and the processor time of each.
+// one measures n commands of one side, and returns the commands a second and the
+// processor time of each.
 func (b *bench) one(side side, where string, depth, n int) (rate, cpu float64, err error) {
 	before, err := side.p.cpu()
 	if err != nil {
@@ -79,7 +81,8 @@ func (b *bench) one(side side, where string, depth, n int) (rate, cpu float64, e
 	return rate, cpu, nil
 }
 
-// howMany returns how many commands take about half the time of a row. The short run also warms the server up.
+// howMany returns how many commands take about half the time of a row. The short run also
+// warms the server up.
 func (b *bench) howMany(side side, pinned bool, depth int) (int, error) {
 	rate, _, err := b.redisBenchmark(side, pinned, depth, 20_000*depth)
 	return max(20_000, int(rate*b.time.Seconds()/2)), err

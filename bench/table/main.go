@@ -1,10 +1,12 @@
-// Table turns the output of the benchmarks into docs/prove/benchmarks.md, and prints the table in it.
+// Table turns the output of the benchmarks into docs/prove/benchmarks.md, and prints the
+// table in it.
 //
 //	table -o ../docs/prove/benchmarks.md RAW SERVED HOLDERS
 //
-// RAW is what go test -bench . wrote in several rounds, and go test -v for the restart tests, SERVED what bench/served wrote, and HOLDERS what the
-// benchmark of test/load did; see scripts/bench.sh. Every figure in the page comes from there: this program knows the names of the rows and the
-// targets, and no measurement.
+// RAW is what go test -bench . wrote in several rounds, and go test -v for the restart
+// tests, SERVED what bench/served wrote, and HOLDERS what the benchmark of test/load did;
+// see scripts/bench.sh. Every figure in the page comes from there: this program knows the
+// names of the rows and the targets, and no measurement.
 package main
 
 import (
@@ -53,7 +55,8 @@ func run(out string, args []string) error {
 		return err
 	}
 	if !idle {
-		fmt.Fprintln(os.Stderr, "table: the machine was busy with something else: do not rely on the columns with two goroutines")
+		fmt.Fprintln(os.Stderr, "table: the machine was busy with something else: do not rely on the columns "+
+			"with two goroutines")
 	}
 	if out == "" {
 		return nil

@@ -106,7 +106,8 @@ func page(r *results, table, served, holders string) (string, error) {
 	var b strings.Builder
 	err = pageText.Execute(&b, map[string]any{
 		"CPU": r.cpu, "Cores": runtime.NumCPU(), "System": system, "Go": runtime.Version(),
-		"Date": time.Now().UTC().Format(time.DateOnly), "Rounds": r.rounds, "Idle": idle, "Table": table, "Served": served, "Holders": holders, "Modules": modules,
+		"Date": time.Now().UTC().Format(time.DateOnly), "Rounds": r.rounds, "Idle": idle, "Table": table,
+		"Served": served, "Holders": holders, "Modules": modules,
 	})
 	return b.String(), err
 }

@@ -35,7 +35,8 @@ var passed = regexp.MustCompile(`^\s*--- PASS: TestRestartRepeats/(\S+)`)
 func read(r io.Reader) (*results, error) {
 	res := &results{ns: map[key][]float64{}, allocs: map[key][]float64{}, repeats: map[string]bool{}}
 
-	// The lines of go test -v are not of the benchmark format, and its reader would call some of them errors.
+	// The lines of go test -v are not of the benchmark format, and its reader would call
+	// some of them errors.
 	var bench bytes.Buffer
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
@@ -100,7 +101,8 @@ func (r *results) add(rec *benchfmt.Result) error {
 	return nil
 }
 
-// original finds a value in the unit in which it was written: benchfmt makes seconds of nanoseconds.
+// original finds a value in the unit in which it was written: benchfmt makes seconds of
+// nanoseconds.
 func original(rec *benchfmt.Result, unit string) (float64, bool) {
 	for _, v := range rec.Values {
 		if v.Unit == unit {

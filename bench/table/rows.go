@@ -43,7 +43,8 @@ var rows = []row{
 	{name: "ksuid", title: "segmentio/ksuid", module: "github.com/segmentio/ksuid"},
 }
 
-// A target is what an ID may cost at most: a multiple of another row, or nanoseconds where there is none.
+// A target is what an ID may cost at most: a multiple of another row, or nanoseconds
+// where there is none.
 type target struct {
 	limit      float64
 	of         string // name of the row that limit multiplies, empty for nanoseconds
@@ -51,9 +52,9 @@ type target struct {
 	goroutines int // of that row
 }
 
-// targets of our own rows, with one goroutine and with two. They are ratios within one run, so that they say the same
-// on a slower machine. Two handles share nothing, so that two cores make twice as many IDs; since no measurement is
-// exact, 5 % is granted there.
+// targets of our own rows, with one goroutine and with two. They are ratios within one
+// run, so that they say the same on a slower machine. Two handles share nothing, so that
+// two cores make twice as many IDs; since no measurement is exact, 5 % is granted there.
 var targets = map[string][2]*target{
 	"exact": {
 		{limit: 1.3, of: "since", ofTitle: "time.Since", goroutines: 1},

@@ -27,7 +27,8 @@ func readFigures(r io.Reader) (figures, error) {
 	return f, lines.Err()
 }
 
-// sheet makes tables of figures. The first that is missing is its error; every figure has to be shown, so that nothing measured is left out.
+// sheet makes tables of figures. The first that is missing is its error; every figure has
+// to be shown, so that nothing measured is left out.
 type sheet struct {
 	figures
 	shown map[string]bool
@@ -47,7 +48,8 @@ func (s *sheet) median(name string, args ...any) float64 {
 	return summary(s.figures[name]).Center
 }
 
-// spread says between what the median is with 95 % confidence; nothing if there are too few figures to say.
+// spread says between what the median is with 95 % confidence; nothing if there are too
+// few figures to say.
 func (s *sheet) spread(name string, args ...any) string {
 	x := summary(s.figures[fmt.Sprintf(name, args...)])
 	if math.IsInf(x.Lo, 0) || math.IsInf(x.Hi, 0) {
@@ -90,14 +92,16 @@ func share(x float64) string { return strconv.FormatFloat(100*x, 'f', 0, 64) + "
 // serverTables are those of a server over its wires.
 func serverTables(f figures) (string, error) {
 	s := &sheet{figures: f, shown: map[string]bool{}}
-	s.line("single IDs, 50 connections", "pipeline", "IDs/s", "INCR/s of redis", "rate (target)", "CPU an ID", "CPU an INCR", "CPU (target)", "client's core")
+	s.line("single IDs, 50 connections", "pipeline", "IDs/s", "INCR/s of redis", "rate (target)", "CPU an ID",
+		"CPU an INCR", "CPU (target)", "client's core")
 	s.line("---", "--:", "--:", "--:", "---", "--:", "--:", "---", "--:")
 	for _, where := range []string{"pinned", "free"} {
 		for _, depth := range []int{1, 16, 64} {
 			at := func(side, what string) float64 { return s.median("single/%s/P=%d/%s/%s", where, depth, side, what) }
 			ours, theirs := at("snowfence", "rate"), at("redis", "rate")
 			cpu, cpuTheirs := at("snowfence", "cpu-ns"), at("redis", "cpu-ns")
-			times, cpuTimes := s.median("single/%s/P=%d/times", where, depth), s.median("single/%s/P=%d/cpu-times", where, depth)
+			times, cpuTimes := s.median("single/%s/P=%d/times", where, depth), s.median("single/%s/P=%d/cpu-times",
+				where, depth)
 			rate, used := figure(times)+" ×", figure(cpuTimes)+" ×"
 			if where == "pinned" {
 				least := 1.1
@@ -108,13 +112,16 @@ func serverTables(f figures) (string, error) {
 				rate = against(times, true, least)
 			}
 			rate += s.spread("single/%s/P=%d/times", where, depth)
-			title := map[string]string{"pinned": "server and client on a core each", "free": "wherever the system puts them, a client of 2 threads"}[where]
-			s.line(title, strconv.Itoa(depth), many(ours), many(theirs), rate, figure(cpu)+" ns", figure(cpuTheirs)+" ns", used,
+			title := map[string]string{"pinned": "server and client on a core each", "free": "wherever the " +
+				"system puts them, a client of 2 threads"}[where]
+			s.line(title, strconv.Itoa(depth), many(ours), many(theirs), rate, figure(cpu)+" ns",
+				figure(cpuTheirs)+" ns", used,
 				share(at("snowfence", "client"))+", of redis "+share(at("redis", "client")))
 		}
 	}
 	s.b.WriteString("\n")
-	s.line("HTTP, 50 connections, wrk", "requests/s", "of the bare server", "rate (target)", "CPU an ID", "CPU of the bare server")
+	s.line("HTTP, 50 connections, wrk", "requests/s", "of the bare server", "rate (target)", "CPU an ID",
+		"CPU of the bare server")
 	s.line("---", "--:", "--:", "---", "--:", "--:")
 	for _, row := range []string{"one", "thousand"} {
 		at := func(side, what string) float64 { return s.median("http/%s/%s/%s", row, side, what) }
@@ -123,7 +130,8 @@ func serverTables(f figures) (string, error) {
 		if row == "thousand" {
 			title, rate = "1000 IDs as JSON; the bare server by encoding/json", figure(ours/theirs)+" ×"
 		}
-		s.line(title, many(ours), many(theirs), rate, figure(at("snowfence", "cpu-ns"))+" ns", figure(at("bare", "cpu-ns"))+" ns")
+		s.line(title, many(ours), many(theirs), rate, figure(at("snowfence", "cpu-ns"))+" ns", figure(at("bare",
+			"cpu-ns"))+" ns")
 	}
 	s.b.WriteString("\n")
 	s.line("batches, one connection", "IDs/s", "server's core", "client's core", "target")
@@ -166,13 +174,16 @@ var holderStores = []string{"SQLite", "PostgreSQL", "MariaDB", "Redis", "etcd"}
 // holderTable is the one of many holders behind a server.
 func holderTable(f figures) (string, error) {
 	s := &sheet{figures: f, shown: map[string]bool{}}
-	s.line("store", "holders", "opened in", "renewals/s", "due/s", "p50", "p99", "longest", "memory a holder: client", "server", "CPU of the server", "after kill -9: nothing granted for", "all granted again after", "grants lost", "duplicates")
+	s.line("store", "holders", "opened in", "renewals/s", "due/s", "p50", "p99", "longest", "memory a holder: "+
+		"client", "server", "CPU of the server", "after kill -9: nothing granted for", "all granted again after",
+		"grants lost", "duplicates")
 	s.line("---", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:")
 	for _, store := range holderStores {
 		at := func(what string) float64 { return s.median("holders/%s/%s", store, what) }
 		ms := func(what string) string { return figure(at(what)*1e3) + " ms" }
 		whole := func(what string) string { return strconv.FormatFloat(at(what), 'f', 0, 64) }
-		s.line(store, whole("holders"), figure(at("opening"))+" s", whole("rate"), whole("due"), ms("p50"), ms("p99"), ms("max"),
+		s.line(store, whole("holders"), figure(at("opening"))+" s", whole("rate"), whole("due"), ms("p50"),
+			ms("p99"), ms("max"),
 			figure(at("client-bytes")/1e3)+" kB", figure(at("server-bytes")/1e3)+" kB", share(at("server-cpu")),
 			ms("gap"), figure(at("again"))+" s", whole("lost"), whole("duplicates"))
 	}

@@ -11,7 +11,8 @@ func served(changed map[string]float64) string {
 	var names []string
 	for _, where := range []string{"pinned", "free"} {
 		for _, depth := range []int{1, 16, 64} {
-			names = append(names, fmt.Sprintf("single/%s/P=%d/times", where, depth), fmt.Sprintf("single/%s/P=%d/cpu-times", where, depth))
+			names = append(names, fmt.Sprintf("single/%s/P=%d/times", where, depth),
+				fmt.Sprintf("single/%s/P=%d/cpu-times", where, depth))
 			for _, side := range []string{"snowfence", "redis"} {
 				for _, what := range []string{"rate", "cpu-ns", "client"} {
 					names = append(names, fmt.Sprintf("single/%s/P=%d/%s/%s", where, depth, side, what))
@@ -24,7 +25,10 @@ func served(changed map[string]float64) string {
 			names = append(names, "http/"+row+"/"+side+"/rate", "http/"+row+"/"+side+"/cpu-ns")
 		}
 	}
-	for _, row := range []string{"resp-1000", "resp-100000", "connect-1000", "grpc-1000", "grpc-100000", "resp-runs", "grpc-runs"} {
+	for _, row := range []string{
+		"resp-1000", "resp-100000", "connect-1000", "grpc-1000", "grpc-100000", "resp-runs",
+		"grpc-runs",
+	} {
 		for _, what := range []string{"rate", "client", "server"} {
 			names = append(names, "batch/"+row+"/"+what)
 		}

@@ -13,8 +13,9 @@ var header = []string{
 	"with 1: against (target)", "with 2: against (target)", "repeats after a restart",
 }
 
-// idle reports whether the machine had two cores to spare: reading the clock shares nothing, so that two goroutines take half
-// as long for it. Where something else was running the figures with two goroutines are too high, and vary.
+// idle reports whether the machine had two cores to spare: reading the clock shares
+// nothing, so that two goroutines take half as long for it. Where something else was
+// running the figures with two goroutines are too high, and vary.
 func (r *results) idle() (bool, error) {
 	one, err := r.median(key{"since", true, 1})
 	if err != nil {
@@ -27,7 +28,8 @@ func (r *results) idle() (bool, error) {
 	return summary(samples).Hi < 0.6*one, nil
 }
 
-// table writes all results as a Markdown table. A result that has no row is an error: nothing measured is left out.
+// table writes all results as a Markdown table. A result that has no row is an error:
+// nothing measured is left out.
 func (r *results) table() (string, error) {
 	shown := map[string]bool{}
 	lines := [][]string{header}

@@ -21,7 +21,8 @@ func raw(ns map[string]float64) string {
 				if !ok {
 					x = 10
 				}
-				fmt.Fprintf(&b, "BenchmarkID/name=%s/layout=wide/goroutines=%d-2\t 100\t %g ns/op\t 0 allocs/ID\t %g ns/ID\n", w.name, goroutines, x, x)
+				fmt.Fprintf(&b, "BenchmarkID/name=%s/layout=wide/goroutines=%d-2\t 100\t %g ns/op\t 0 allocs/ID\t "+
+					"%g ns/ID\n", w.name, goroutines, x, x)
 			}
 		}
 		b.WriteString("PASS\n")

@@ -29,7 +29,8 @@ type auditInput struct {
 // maxShownBad is how many bad lines are reported one by one.
 const maxShownBad = 20
 
-// readAll reads all files one after the other. When ctx ends it does not wait for a pipe that has nothing to give.
+// readAll reads all files one after the other. When ctx ends it does not wait for a pipe
+// that has nothing to give.
 func (in *auditInput) readAll(ctx context.Context, files []string) error {
 	if len(files) == 0 {
 		files = []string{"-"}
@@ -124,7 +125,8 @@ func decompress(r io.Reader) (io.Reader, func(), error) {
 		return nil, nil, err
 	}
 	switch {
-	case bytes.HasPrefix(start, []byte{0x1f, 0x8b, 8}) && len(start) == 4 && start[3] < 0x20: // method and flags of gzip
+	// method and flags of gzip
+	case bytes.HasPrefix(start, []byte{0x1f, 0x8b, 8}) && len(start) == 4 && start[3] < 0x20:
 		z, err := gzip.NewReader(in)
 		if err != nil {
 			return nil, nil, err

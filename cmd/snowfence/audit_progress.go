@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// auditProgress draws how far an audit is, in one line of a terminal: first the reading, then the checking.
+// auditProgress draws how far an audit is, in one line of a terminal: first the reading,
+// then the checking.
 type auditProgress struct {
 	w     io.Writer // nil when there is no terminal
 	total int64     // bytes; 0 when they are not known
@@ -93,7 +94,8 @@ func (p *auditProgress) line(took time.Duration) string {
 	if p.total == 0 {
 		return fmt.Sprintf("reading %s, %s", thousands(ids), rate)
 	}
-	return "reading " + barOf(float64(p.bytes.Load())/float64(p.total), took) + fmt.Sprintf(", %s, %s", thousands(ids), rate)
+	return "reading " + barOf(float64(p.bytes.Load())/float64(p.total), took) + fmt.Sprintf(", %s, %s",
+		thousands(ids), rate)
 }
 
 // barOf is a bar with the time that is left, if the rest goes as fast as what is done.
@@ -105,5 +107,6 @@ func barOf(share float64, took time.Duration) string {
 		left = (time.Duration(math.Ceil(took.Seconds()*(1-share)/share)) * time.Second).String()
 	}
 	filled := int(share * width)
-	return fmt.Sprintf("%3.0f%% %s%s %s left", share*100, strings.Repeat("█", filled), strings.Repeat("░", width-filled), left)
+	return fmt.Sprintf("%3.0f%% %s%s %s left", share*100, strings.Repeat("█", filled), strings.Repeat("░",
+		width-filled), left)
 }

@@ -21,7 +21,8 @@ type auditReport struct {
 	now    time.Time
 }
 
-// auditJSON is the result with the places of duplicates and steps back, which only the program knows.
+// auditJSON is the result with the places of duplicates and steps back, which only the
+// program knows.
 type auditJSON struct {
 	*audit.Result
 	Duplicates struct {

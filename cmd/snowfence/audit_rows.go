@@ -117,7 +117,8 @@ func gapText(a *audit.Result) string {
 	return fmt.Sprintf("longest time without an ID: %v, after %d", g.Largest[0].Time, int64(g.Largest[0].After))
 }
 
-// evenAlpha is below which probability a test is failed: with a dozen tests, random IDs fail about once in a hundred thousand audits.
+// evenAlpha is below which probability a test is failed: with a dozen tests, random IDs
+// fail about once in a hundred thousand audits.
 const evenAlpha = 1e-6
 
 func evenRows(u audit.Uniformity) [][2]string {
@@ -133,13 +134,16 @@ func evenRows(u audit.Uniformity) [][2]string {
 		if c.Weak() {
 			continue
 		}
-		rows = append(rows, [2]string{"", fmt.Sprintf("%s bits, %s buckets: chi-square %.6g, p %.4g", c.Bits, thousands(c.Buckets), c.Value, c.P)})
+		rows = append(rows, [2]string{"", fmt.Sprintf("%s bits, %s buckets: chi-square %.6g, p %.4g", c.Bits,
+			thousands(c.Buckets), c.Value, c.P)})
 	}
 	if u.Serial != nil {
-		rows = append(rows, [2]string{"", fmt.Sprintf("serial correlation %.3g, p %.4g", u.Serial.Correlation, u.Serial.P)})
+		rows = append(rows, [2]string{"", fmt.Sprintf("serial correlation %.3g, p %.4g", u.Serial.Correlation,
+			u.Serial.P)})
 	}
 	if u.Bits != nil {
-		rows = append(rows, [2]string{"", fmt.Sprintf("bit balance: farthest is bit %d, set in %.6g%%, p %.4g", u.Bits.Worst, 100*u.Bits.Shares[u.Bits.Worst], u.Bits.P)})
+		rows = append(rows, [2]string{"", fmt.Sprintf("bit balance: farthest is bit %d, set in %.6g%%, p %.4g",
+			u.Bits.Worst, 100*u.Bits.Shares[u.Bits.Worst], u.Bits.P)})
 	}
 	return rows
 }

@@ -73,14 +73,18 @@ func TestAuditInputs(t *testing.T) {
 		for _, args := range [][]string{{"audit", name}, {"audit"}, {"audit", "-"}} {
 			var out, errs bytes.Buffer
 			code := run(t.Context(), append(args, c.args...), bytes.NewReader(data), &out, &errs, nil)
-			if code != exitOK || !strings.Contains(out.String(), "IDs         300,000\nduplicates  none\norder       never falls\n") {
+			if code != exitOK || !strings.Contains(out.String(),
+				"IDs         300,000\nduplicates  none\norder       never falls\n") {
 				t.Errorf("%s, %v: exit code %d\n%s%s", c.file, args, code, out.String(), errs.String())
 			}
 		}
-		// Twice the same file: every ID is there twice, and nothing about the second half is guessed.
+		// Twice the same file: every ID is there twice, and nothing about the second half
+		// is guessed.
 		var out, errs bytes.Buffer
-		code := run(t.Context(), append([]string{"audit", "--limit", "1", name, name}, c.args...), nil, &out, &errs, nil)
-		if code != exitFindings || !strings.Contains(out.String(), "300,000 IDs came more than once, 300,000 too many") {
+		code := run(t.Context(), append([]string{"audit", "--limit", "1", name, name}, c.args...), nil, &out, &errs,
+			nil)
+		if code != exitFindings || !strings.Contains(out.String(),
+			"300,000 IDs came more than once, 300,000 too many") {
 			t.Errorf("%s twice: exit code %d\n%s%s", c.file, code, out.String(), errs.String())
 		}
 	}
@@ -122,7 +126,10 @@ func TestAuditInterrupted(t *testing.T) {
 }
 
 func TestParseSize(t *testing.T) {
-	for text, want := range map[string]int64{"0": 0, "512": 512, "1k": 1024, "16MiB": 16 << 20, "12GiB": 12 << 30, "12g": 12 << 30, "1.5 GB": 1_500_000_000, "2TiB": 2 << 40, "7b": 7} {
+	for text, want := range map[string]int64{
+		"0": 0, "512": 512, "1k": 1024, "16MiB": 16 << 20, "12GiB": 12 << 30,
+		"12g": 12 << 30, "1.5 GB": 1_500_000_000, "2TiB": 2 << 40, "7b": 7,
+	} {
 		if got, err := parseSize(text); got != want || err != nil {
 			t.Errorf("%q: %d, %v; want %d", text, got, err, want)
 		}
@@ -167,11 +174,13 @@ func TestAuditProgressLine(t *testing.T) {
 	}
 	p.total = 400
 	p.bytes.Store(100)
-	if got := p.line(2 * time.Second); got != "reading  25% ███████░░░░░░░░░░░░░░░░░░░░░░░ 6s left, 2,000, 1,000 IDs/s" {
+	if got := p.line(2 * time.Second); got != "reading  25% ███████░░░░░░░░░░░░░░░░░░░░░░░ 6s left, 2,000, 1,000 "+
+		"IDs/s" {
 		t.Error(got)
 	}
 	p.checking(50, 100)
-	if got := p.line(2 * time.Second); !strings.HasPrefix(got, "checking  50% ███████████████░") || !strings.HasSuffix(got, " of 2,000") {
+	if got := p.line(2 * time.Second); !strings.HasPrefix(got, "checking  50% ███████████████░") ||
+		!strings.HasSuffix(got, " of 2,000") {
 		t.Error(got)
 	}
 	p.end()

@@ -29,7 +29,8 @@ func (r *auditReport) writeText(out *bufio.Writer, picture bool) {
 	}
 }
 
-// textHistogram draws IDs over time if the layout is known, and the values of their highest bits if not.
+// textHistogram draws IDs over time if the layout is known, and the values of their
+// highest bits if not.
 func textHistogram(a *audit.Result) []string {
 	const width, height = 64, 6
 	if a.Count == 0 {
@@ -37,11 +38,13 @@ func textHistogram(a *audit.Result) []string {
 	}
 	if f := a.Fields; f != nil && len(f.Series.Counts) > 1 {
 		bars, each := squeeze(f.Series.Counts, width)
-		title := fmt.Sprintf("IDs over time, %v a column, from %s on", time.Duration(each)*f.Series.Width, f.Series.Start.Format(time.RFC3339))
+		title := fmt.Sprintf("IDs over time, %v a column, from %s on", time.Duration(each)*f.Series.Width,
+			f.Series.Start.Format(time.RFC3339))
 		return append([]string{"", title}, drawBars(bars, height)...)
 	}
 	bars, _ := squeeze(a.Uniformity.Histogram, width)
-	title := fmt.Sprintf("highest %d of %d bits, from all 0 to all 1", bitsOf(len(a.Uniformity.Histogram)), a.Uniformity.Width)
+	title := fmt.Sprintf("highest %d of %d bits, from all 0 to all 1", bitsOf(len(a.Uniformity.Histogram)),
+		a.Uniformity.Width)
 	return append([]string{"", title}, drawBars(bars, height)...)
 }
 

@@ -41,10 +41,12 @@ of the IDs. IDs of encrypted layouts are read as base32hex too, unless --from is
   snowfence decode --from base32hex --json < ids.txt`,
 		Annotations: map[string]string{takesIDs: "yes"},
 	}
-	cmd.Flags().StringVar(&f.layout, "layout", "", "`name` or spec of the layout (snowfence plan --help lists them; default: as above)")
+	cmd.Flags().StringVar(&f.layout, "layout", "", "`name` or spec of the layout (snowfence plan --help lists "+
+		"them; default: as above)")
 	cmd.Flags().StringVar(&f.from, "from", "", "text `form` of the IDs: "+encodingNames()+" (default: as above)")
 	f.secret.register(cmd.Flags())
-	cmd.Flags().BoolVar(&f.check, "check", false, "refuse IDs that cannot be real: of a time to come, or with --store of a node never leased")
+	cmd.Flags().BoolVar(&f.check, "check", false, "refuse IDs that cannot be real: of a time to come, or with "+
+		"--store of a node never leased")
 	f.store.register(cmd.Flags())
 	cmd.Flags().BoolVar(&d.json, "json", false, "one JSON object a line")
 	cmd.Flags().BoolVar(&d.guess, "guess", false, "list the layouts under which the time is plausible")
@@ -155,7 +157,8 @@ type decoder struct {
 	written     int
 }
 
-// one decodes one text. What it returns is for the reader of the messages; a failure to write shows when out is flushed.
+// one decodes one text. What it returns is for the reader of the messages; a failure to
+// write shows when out is flushed.
 func (d *decoder) one(s []byte) error {
 	texts, err := d.texts(s)
 	if err != nil {

@@ -22,7 +22,8 @@ type decodeFlags struct {
 
 // prepareDecoder finds out which layouts and forms of text are meant.
 func (p *program) prepareDecoder(cmd *cobra.Command, d *decoder, f *decodeFlags) (err error) {
-	inStore := p.given(cmd, "store") || p.given(cmd, "namespace") // those of the environment are for commands that need a store
+	// those of the environment are for commands that need a store
+	inStore := p.given(cmd, "store") || p.given(cmd, "namespace")
 	if d.guess && (p.given(cmd, "layout") || inStore) {
 		return usagef("--guess looks for the layout: leave --guess out, or --layout, --store and --namespace")
 	}
@@ -81,8 +82,11 @@ func (p *program) prepareDecoder(cmd *cobra.Command, d *decoder, f *decodeFlags)
 	return nil
 }
 
-// namespaceViews returns views of the layout of a namespace, and of those that it had before, the last one first.
-func (p *program) namespaceViews(ctx context.Context, st *open.Store, f *decodeFlags, scheme func(snowfence.Layout) (*snowfence.Scheme, error)) ([]*view, error) {
+// namespaceViews returns views of the layout of a namespace, and of those that it had
+// before, the last one first.
+func (p *program) namespaceViews(ctx context.Context, st *open.Store, f *decodeFlags,
+	scheme func(snowfence.Layout) (*snowfence.Scheme, error),
+) ([]*view, error) {
 	ns, err := lease.ShowNamespace(ctx, st.Leases, f.store.namespace)
 	if err != nil {
 		return nil, err
@@ -97,7 +101,8 @@ func (p *program) namespaceViews(ctx context.Context, st *open.Store, f *decodeF
 			return nil, err
 		}
 		if !wanted.Equal(l) {
-			return nil, usagef("namespace %q has the layout %s, not %s: leave --layout out, or --store and --namespace", ns.Name, layoutName(l), f.layout)
+			return nil, usagef("namespace %q has the layout %s, not %s: leave --layout out, or --store and "+
+				"--namespace", ns.Name, layoutName(l), f.layout)
 		}
 	}
 	v, err := newViewWith(layoutName(l), scheme)

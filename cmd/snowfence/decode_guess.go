@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// guessSlack is how far in the future a time may lie and still be listed, after those of the past: clocks are off, and people
-// make test data.
+// guessSlack is how far in the future a time may lie and still be listed, after those of
+// the past: clocks are off, and people make test data.
 const guessSlack = 90 * 24 * time.Hour
 
 // knownViews returns a view of every preset; presets whose bits are the same are one view.
@@ -38,7 +38,8 @@ func knownViews() ([]*view, error) {
 	return views, nil
 }
 
-// sameBits reports whether two layouts give every ID the same time, node number and sequence number, whatever the parts of the node are called.
+// sameBits reports whether two layouts give every ID the same time, node number and
+// sequence number, whatever the parts of the node are called.
 func sameBits(a, b snowfence.Layout) bool {
 	a.Fields, b.Fields = joinNode(a.Fields), joinNode(b.Fields)
 	return a.Equal(b)
@@ -69,8 +70,10 @@ type guess struct {
 	unused bool // its sequence number is one that no generator of the layout makes
 }
 
-// guesses returns the readings of an ID whose time lies between the layout's epoch and now or soon, the most plausible first: those
-// with a sequence number that generators make, then those of the past, the most recent first, because most IDs one meets are young.
+// guesses returns the readings of an ID whose time lies between the layout's epoch and
+// now or soon, the most plausible first: those with a sequence number that generators
+// make, then those of the past, the most recent first, because most IDs one meets are
+// young.
 func (d *decoder) guesses(id snowfence.ID) []guess {
 	var list []guess
 	for _, v := range d.known {

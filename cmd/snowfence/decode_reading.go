@@ -18,7 +18,8 @@ type reading struct {
 	far  int // how far from the layout that was named, or else the default one
 }
 
-// readings returns the ways to take a text apart, the one to show first. There is more than one where nobody named the layout or the form.
+// readings returns the ways to take a text apart, the one to show first. There is more
+// than one where nobody named the layout or the form.
 func (d *decoder) readings(s []byte, texts []text) ([]reading, error) {
 	var list []reading
 	var first error
@@ -43,7 +44,8 @@ func (d *decoder) readings(s []byte, texts []text) ([]reading, error) {
 	})
 	if list[0].last > 0 && list[0].guessed {
 		form := list[0].encoding.Name()
-		return nil, fmt.Errorf("%w: %q is no decimal number, and read as %s its time would lie in the future: name its form, as in --from %s, or its layout with --layout",
+		return nil, fmt.Errorf("%w: %q is no decimal number, and read as %s its time would lie in the future: "+
+			"name its form, as in --from %s, or its layout with --layout",
 			snowfence.ErrInvalidID, s, form, form)
 	}
 	if list[0].last > 0 { // nothing is likely: then it is what it was taken for without a look

@@ -17,19 +17,25 @@ type text struct {
 	guessed  bool   // nobody named the encoding
 }
 
-// shortestGuess is how long a text must be to be read in a form that nobody named: any word is an ID in some form.
+// shortestGuess is how long a text must be to be read in a form that nobody named: any
+// word is an ID in some form.
 const shortestGuess = 8
 
-// guessable returns the forms that are tried on a text that is no decimal, those first that people use most.
+// guessable returns the forms that are tried on a text that is no decimal, those first
+// that people use most.
 func guessable() []snowfence.Encoding {
 	return []snowfence.Encoding{
-		snowfence.Hex, snowfence.Base32Hex, snowfence.Base58, snowfence.Base62, snowfence.Base36, snowfence.Crockford, snowfence.ZBase32,
-		snowfence.Base58Flickr, snowfence.Base64URL, snowfence.Decimal.Fixed(), snowfence.Hex.Fixed(), snowfence.Base32Hex.Fixed(), snowfence.Base58.Fixed(), snowfence.Base62.Fixed(),
-		snowfence.Base36.Fixed(), snowfence.Crockford.Fixed(), snowfence.ZBase32.Fixed(), snowfence.Base58Flickr.Fixed(), snowfence.Base64URL.Fixed(),
+		snowfence.Hex, snowfence.Base32Hex, snowfence.Base58, snowfence.Base62, snowfence.Base36,
+		snowfence.Crockford, snowfence.ZBase32,
+		snowfence.Base58Flickr, snowfence.Base64URL, snowfence.Decimal.Fixed(), snowfence.Hex.Fixed(),
+		snowfence.Base32Hex.Fixed(), snowfence.Base58.Fixed(), snowfence.Base62.Fixed(),
+		snowfence.Base36.Fixed(), snowfence.Crockford.Fixed(), snowfence.ZBase32.Fixed(),
+		snowfence.Base58Flickr.Fixed(), snowfence.Base64URL.Fixed(),
 	}
 }
 
-// texts returns what a text can mean: in the form that was named, or else as a decimal, or else in each form that it is written in. The error is that of the first.
+// texts returns what a text can mean: in the form that was named, or else as a decimal,
+// or else in each form that it is written in. The error is that of the first.
 func (d *decoder) texts(s []byte) ([]text, error) {
 	first, err := readText(d.encoding, s)
 	if err == nil {
@@ -46,7 +52,8 @@ func (d *decoder) texts(s []byte) ([]text, error) {
 	var list []text
 	for _, e := range guessable() {
 		t, otherErr := readText(e, s)
-		if otherErr != nil || len(s)-len(t.prefix) < shortestGuess || !bytes.Equal(e.Append(nil, t.id), s[len(t.prefix):]) {
+		if otherErr != nil || len(s)-len(t.prefix) < shortestGuess || !bytes.Equal(e.Append(nil, t.id),
+			s[len(t.prefix):]) {
 			continue // it may be read in this form, and is not written so
 		}
 		t.guessed = true
@@ -71,7 +78,8 @@ func unread(s []byte, err error) error {
 	if len(forms) == 0 {
 		return fmt.Errorf("%w; no other form of text fits either", err)
 	}
-	return fmt.Errorf("%w; it can be an ID written as %s: name the form, as in --from %s", err, strings.Join(forms, ", "), forms[0])
+	return fmt.Errorf("%w; it can be an ID written as %s: name the form, as in --from %s", err, strings.Join(forms,
+		", "), forms[0])
 }
 
 // readText reads an ID in one form, with or without a prefix.

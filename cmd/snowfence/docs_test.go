@@ -41,7 +41,8 @@ func pages(t *testing.T) map[string]string {
 
 var fence = regexp.MustCompile("(?ms)^ *```([a-z]*)\n(.*?)^ *```$")
 
-// parseYAML parses all documents of a text and returns how many there are. Kubernetes' own kinds need a name.
+// parseYAML parses all documents of a text and returns how many there are. Kubernetes'
+// own kinds need a name.
 func parseYAML(text string) (n int, err error) {
 	d := yaml.NewDecoder(strings.NewReader(text))
 	for ; ; n++ {
@@ -157,8 +158,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestOldPaths looks for a page at each path that pages had before they stood in folders, with a link to where
-// the text is now. Nothing else links to these.
+// TestOldPaths looks for a page at each path that pages had before they stood in folders,
+// with a link to where the text is now. Nothing else links to these.
 func TestOldPaths(t *testing.T) {
 	all := pages(t)
 	old := []string{
@@ -173,14 +174,16 @@ func TestOldPaths(t *testing.T) {
 	for path, text := range all {
 		for _, l := range link.FindAllStringSubmatch(code.ReplaceAllString(text, ""), -1) {
 			to := filepath.Join(filepath.Dir(path), l[1])
-			if name, ok := strings.CutPrefix(to, "../../docs/"); ok && slices.Contains(old, strings.TrimSuffix(name, ".md")) {
+			if name, ok := strings.CutPrefix(to, "../../docs/"); ok && slices.Contains(old, strings.TrimSuffix(name,
+				".md")) {
 				t.Errorf("%s links to %s, which has moved", path, l[1])
 			}
 		}
 	}
 }
 
-// TestDocumentedOperations looks for each command of docs/operate/operations.md in the script that runs them.
+// TestDocumentedOperations looks for each command of docs/operate/operations.md in the
+// script that runs them.
 func TestDocumentedOperations(t *testing.T) {
 	script, err := os.ReadFile("testdata/operations.txtar")
 	if err != nil {
@@ -189,7 +192,8 @@ func TestDocumentedOperations(t *testing.T) {
 	n := 0
 	for line := range strings.Lines(pages(t)["../../docs/operate/operations.md"]) {
 		command, ok := strings.CutPrefix(strings.TrimSpace(line), "snowfence ")
-		if !ok || !strings.HasPrefix(line, "    ") || strings.Contains(line, "/var/lib/snowfence/") { // TestUsersShareTheSystemStore has that one
+		// TestUsersShareTheSystemStore has that one
+		if !ok || !strings.HasPrefix(line, "    ") || strings.Contains(line, "/var/lib/snowfence/") {
 			continue
 		}
 		if n++; !strings.Contains(string(script), " "+command+"\n") {

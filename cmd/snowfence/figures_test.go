@@ -14,16 +14,23 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// told returns all that people read, by path, each as one line: the pages, and the comments and texts of the code.
+// told returns all that people read, by path, each as one line: the pages, and the
+// comments and texts of the code.
 func told(t *testing.T) map[string]string {
 	t.Helper()
 	out := pages(t)
-	for _, dir := range []string{"../../lease", "../../sqlstore", "../../redisstore", "../../etcdstore", "../../remote", "../../proto", "../internal", "."} {
+	for _, dir := range []string{
+		"../../lease", "../../sqlstore", "../../redisstore", "../../etcdstore",
+		"../../remote", "../../proto", "../internal", ".",
+	} {
 		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 			if e != nil && e.Name() == "web" {
 				return fs.SkipDir
 			}
-			if err != nil || e.IsDir() || strings.HasSuffix(path, "_test.go") || !slices.Contains([]string{".go", ".proto"}, filepath.Ext(path)) {
+			if err != nil || e.IsDir() || strings.HasSuffix(path, "_test.go") || !slices.Contains([]string{
+				".go",
+				".proto",
+			}, filepath.Ext(path)) {
 				return err
 			}
 			data, err := os.ReadFile(path)
@@ -56,7 +63,9 @@ var (
 	own     = regexp.MustCompile("snowfence new` (?:uses )?(\\d+) s|the program uses (\\d+) s")
 )
 
-// A page told people to wait half a minute after a restore that cannot be seen, where 45 s were needed. Every such figure, and the rule that it is from, is that of the package lease.
+// A page told people to wait half a minute after a restore that cannot be seen, where 45
+// s were needed. Every such figure, and the rule that it is from, is that of the package
+// lease.
 func TestWaitingTimes(t *testing.T) {
 	usual := lease.AfterSetBack(lease.DefaultTTL, lease.DefaultTTL)
 	ours := lease.AfterSetBack(localTTL, localTTL) // of a file that nobody but the program used
@@ -78,11 +87,13 @@ func TestWaitingTimes(t *testing.T) {
 				continue // that page has what was measured with other times
 			}
 			for _, m := range figure.FindAllStringSubmatch(sentence, -1) {
-				if m[2] == "30 minutes" && strings.Contains(path, "serve.md") && lease.AfterSetBack(10*time.Minute, 10*time.Minute) == 30*time.Minute {
+				if m[2] == "30 minutes" && strings.Contains(path, "serve.md") && lease.AfterSetBack(10*time.Minute,
+					10*time.Minute) == 30*time.Minute {
 					continue // what a client may bring it to, by the longest ttl that servers lease for
 				}
 				n, err := strconv.Atoi(m[1])
-				if waits++; err != nil || time.Duration(n)*time.Second != usual && time.Duration(n)*time.Second != ours {
+				if waits++; err != nil || time.Duration(n)*time.Second != usual &&
+					time.Duration(n)*time.Second != ours {
 					t.Errorf("%s: %q is neither %v nor %v in: %.300s", path, m[0], usual, ours, sentence)
 				}
 			}
@@ -103,7 +114,8 @@ func TestWaitingTimes(t *testing.T) {
 	}
 }
 
-// What is excused as unseen is said in README, the package comment, the help text and the design page: as many cases as the ledger of the simulation has, by the same words.
+// What is excused as unseen is said in README, the package comment, the help text and the
+// design page: as many cases as the ledger of the simulation has, by the same words.
 func TestUnseenCases(t *testing.T) {
 	read := func(path, from, to string) string {
 		data, err := os.ReadFile(path)
@@ -118,7 +130,8 @@ func TestUnseenCases(t *testing.T) {
 		return text
 	}
 	item := regexp.MustCompile(`(?m)^\s*(//\s+- |[0-9]\. |  - )|\([0-9]\) `)
-	want := len(item.FindAllString(read("../../internal/simulate/ledger.go", "// excused reports", "func (s *sim) excused"), -1))
+	want := len(item.FindAllString(read("../../internal/simulate/ledger.go", "// excused reports",
+		"func (s *sim) excused"), -1))
 	for name, text := range map[string]string{
 		"README":      read("../../README.md", "Four things no lease can see", "**Proof.**"),
 		"lease":       read("../../lease/doc.go", "# What no lease can see", "package lease"),

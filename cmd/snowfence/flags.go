@@ -14,7 +14,8 @@ func envName(flag string) string {
 	return "SNOWFENCE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// applyEnv gives flags that are not on the command line their values from the environment. An empty variable counts as unset.
+// applyEnv gives flags that are not on the command line their values from the
+// environment. An empty variable counts as unset.
 func (p *program) applyEnv(cmd *cobra.Command) error {
 	var err error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -52,11 +53,13 @@ func presetCompletion(*cobra.Command, []string, string) ([]cobra.Completion, cob
 	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
-// takesIDs is the annotation of commands whose arguments are IDs, which may begin with a minus sign.
+// takesIDs is the annotation of commands whose arguments are IDs, which may begin with a
+// minus sign.
 const takesIDs = "takes-ids"
 
-// rearrange makes "decode -5 --json" mean what it says. The commands it is for have long flags only (and -h), so whatever else begins
-// with a single dash is an ID. IDs go behind "--", in their order.
+// rearrange makes "decode -5 --json" mean what it says. The commands it is for have long
+// flags only (and -h), so whatever else begins with a single dash is an ID. IDs go behind
+// "--", in their order.
 func (p *program) rearrange(root *cobra.Command, args []string) []string {
 	if len(args) == 0 {
 		return args

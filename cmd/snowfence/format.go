@@ -52,7 +52,8 @@ func (f *formatter) append(b []byte, ids []snowfence.ID) []byte {
 	return b
 }
 
-// appendJSON appends {"id":"…"} with the other forms under their names. All alphabets are safe inside JSON strings.
+// appendJSON appends {"id":"…"} with the other forms under their names. All alphabets are
+// safe inside JSON strings.
 func (f *formatter) appendJSON(b []byte, id snowfence.ID) []byte {
 	b = append(b, `{"id":"`...)
 	b = append(snowfence.Decimal.Append(b, id), '"')
@@ -68,8 +69,9 @@ func (f *formatter) appendJSON(b []byte, id snowfence.ID) []byte {
 	return append(b, "}\n"...)
 }
 
-// appendDecimalLines appends IDs as decimal lines. Most IDs of a batch are one above the one before: their line is that line
-// counted up, which costs a third of writing the number anew.
+// appendDecimalLines appends IDs as decimal lines. Most IDs of a batch are one above the
+// one before: their line is that line counted up, which costs a third of writing the
+// number anew.
 func appendDecimalLines(b []byte, ids []snowfence.ID) []byte {
 	b = slices.Grow(b, 21*len(ids)) // no line is longer
 	var line [21]byte

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// banned are phrases that the pages, the comments and the messages do not use, and what they say instead.
+// banned are phrases that the pages, the comments and the messages do not use, and what
+// they say instead.
 var banned = []struct {
 	phrase  *regexp.Regexp
 	instead string

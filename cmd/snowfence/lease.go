@@ -49,7 +49,8 @@ func (p *program) leaseList() *cobra.Command {
 	f.register(cmd.Flags())
 	cmd.Flags().BoolVar(&all, "all", false, "nodes that were held once, too")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "say how the store is set up, as far as its promise depends on it")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "say how the store is set up, as far as its promise "+
+		"depends on it")
 	cmd.RunE = p.runs(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
 		st, ns, err := p.openNamespace(cmd.Context(), &f)
 		if err != nil {
@@ -74,7 +75,10 @@ func (p *program) leaseList() *cobra.Command {
 					return err
 				}
 			default:
-				rows = append(rows, []string{strconv.FormatInt(l.Node, 10), l.state(now), l.Until.Format(time.RFC3339), l.Label})
+				rows = append(rows, []string{
+					strconv.FormatInt(l.Node, 10), l.state(now),
+					l.Until.Format(time.RFC3339), l.Label,
+				})
 			}
 		}
 		if asJSON {
@@ -96,7 +100,8 @@ type openedNamespace struct {
 	layout snowfence.Layout
 }
 
-// openNamespace opens the store of the flags and reads their namespace. The caller closes the store if there is no error.
+// openNamespace opens the store of the flags and reads their namespace. The caller closes
+// the store if there is no error.
 func (p *program) openNamespace(ctx context.Context, f *storeFlags) (*open.Store, openedNamespace, error) {
 	var ns openedNamespace
 	if err := checkName(f.namespace); err != nil {
@@ -115,8 +120,8 @@ func (p *program) openNamespace(ctx context.Context, f *storeFlags) (*open.Store
 	return st, ns, nil
 }
 
-// leaseOut is a record for printing. One from before a change of layout counts ticks of the old one: all that is left of it is that the
-// namespace's floor is above them.
+// leaseOut is a record for printing. One from before a change of layout counts ticks of
+// the old one: all that is left of it is that the namespace's floor is above them.
 func leaseOut(r lease.Record, ns openedNamespace, now time.Time) leaseJSON {
 	l, until := ns.layout, max(r.Until, ns.Floor)
 	old := r.Generation < ns.Since

@@ -11,9 +11,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// leaseEdit gives a subcommand that changes the record of one node its flags and its work. Its message is for people, about the record as
-// it is now; one without a nonce was never written.
-func (p *program) leaseEdit(cmd *cobra.Command, edit func(context.Context, lease.Store, string, int64) (lease.Record, error),
+// leaseEdit gives a subcommand that changes the record of one node its flags and its
+// work. Its message is for people, about the record as it is now; one without a nonce was
+// never written.
+func (p *program) leaseEdit(cmd *cobra.Command, edit func(context.Context, lease.Store, string, int64) (lease.Record,
+	error),
 	message func(lease.Record, leaseJSON) (string, error),
 ) *cobra.Command {
 	var f storeFlags
@@ -87,7 +89,9 @@ it at the next renewal and takes another one. Others see the reason.`,
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "`text` that says to people why")
 	cmd.Flags().BoolVar(&lift, "lift", false, "allow the node to be leased again")
-	cmd = p.leaseEdit(cmd, func(ctx context.Context, st lease.Store, namespace string, node int64) (lease.Record, error) {
+	cmd = p.leaseEdit(cmd, func(ctx context.Context, st lease.Store, namespace string, node int64) (lease.Record,
+		error,
+	) {
 		return lease.VetoNode(ctx, st, namespace, node, reason)
 	}, func(r lease.Record, l leaseJSON) (string, error) {
 		switch {
@@ -134,7 +138,8 @@ It refuses when it cannot prove that the ticks in between were never granted.`,
 	}, func(_ lease.Record, l leaseJSON) (string, error) {
 		text := "starts again: " + l.nextIDs()
 		if l.SkipFrom != nil {
-			text += fmt.Sprintf("; %s to %s is used up and left out", l.SkipFrom.Format(time.RFC3339Nano), l.SkipUntil.Format(time.RFC3339Nano))
+			text += fmt.Sprintf("; %s to %s is used up and left out", l.SkipFrom.Format(time.RFC3339Nano),
+				l.SkipUntil.Format(time.RFC3339Nano))
 		}
 		return text, nil
 	})

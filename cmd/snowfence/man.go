@@ -33,7 +33,8 @@ func (p *program) manCommand() *cobra.Command {
 	}
 }
 
-// writePages writes the page of a command and those below it, without a date, so that pages change only when the commands do.
+// writePages writes the page of a command and those below it, without a date, so that
+// pages change only when the commands do.
 func writePages(cmd *cobra.Command, dir string) error {
 	for _, sub := range cmd.Commands() {
 		if sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() {

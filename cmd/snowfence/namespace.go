@@ -22,7 +22,8 @@ type namespaceJSON struct {
 	Past       []pastJSON `json:"past,omitempty"` // oldest first
 }
 
-// pastJSON is a layout that a namespace had. It stamped ticks that began at from or later, and before until.
+// pastJSON is a layout that a namespace had. It stamped ticks that began at from or
+// later, and before until.
 type pastJSON struct {
 	Layout string    `json:"layout"`
 	From   time.Time `json:"from"`
@@ -48,7 +49,8 @@ func (p *program) namespaceCommand() *cobra.Command {
 		Long: `A namespace is the scope within which IDs are unique: a name in a store, with a layout
 and the nodes that can be leased.`,
 	}
-	return group(cmd, p.namespaceList(), p.namespaceShow(), p.namespaceCreate(), p.namespaceChange(), p.namespaceWiden(), p.namespaceDelete(), p.namespaceConfirm())
+	return group(cmd, p.namespaceList(), p.namespaceShow(), p.namespaceCreate(), p.namespaceChange(),
+		p.namespaceWiden(), p.namespaceDelete(), p.namespaceConfirm())
 }
 
 func (p *program) namespaceList() *cobra.Command {
@@ -78,7 +80,10 @@ func (p *program) namespaceList() *cobra.Command {
 				}
 				continue
 			}
-			rows = append(rows, []string{ns.Name, nodeRange(ns.First, ns.Last), string(ns.State), layoutText(ns.Layout)})
+			rows = append(rows, []string{
+				ns.Name, nodeRange(ns.First, ns.Last), string(ns.State),
+				layoutText(ns.Layout),
+			})
 		}
 		if asJSON {
 			return nil
@@ -134,7 +139,8 @@ func writeNamespace(out *bufio.Writer, ns lease.Namespace, asJSON bool) error {
 		{"state", fmt.Sprintf("%s, generation %d", ns.State, ns.Generation)},
 	}
 	for _, p := range n.Past {
-		rows = append(rows, [2]string{"past", fmt.Sprintf("%s, ticks from %s until %s", layoutText(p.Layout), p.From.Format(time.RFC3339Nano), p.Until.Format(time.RFC3339Nano))})
+		rows = append(rows, [2]string{"past", fmt.Sprintf("%s, ticks from %s until %s", layoutText(p.Layout),
+			p.From.Format(time.RFC3339Nano), p.Until.Format(time.RFC3339Nano))})
 	}
 	_, err = out.Write(appendRows(nil, rows))
 	return err

@@ -51,7 +51,8 @@ With fewer nodes, holders of the others lose their leases. For more of them see
 			return writeNamespace(out, changed, f.json)
 		}
 		if ahead := change.Scheme.Layout().TimeOf(changed.Floor).Sub(p.now()); ahead > time.Second {
-			p.message("the first ID of the new layout can be made in %s, because a node was leased up to there", howLong(ahead.Seconds()))
+			p.message("the first ID of the new layout can be made in %s, because a node was leased up to there",
+				howLong(ahead.Seconds()))
 		}
 		return writeNamespace(out, changed, f.json)
 	})
@@ -70,8 +71,11 @@ func (f *namespaceFlags) change(p *program) (c lease.NamespaceChange, err error)
 	return c, nil
 }
 
-// refused shows the ID that was made before, if that is why a change is refused, or says it in the words of the command line.
-func (f *namespaceFlags) refused(p *program, ns openedNamespace, change lease.NamespaceChange, err error, out *bufio.Writer) error {
+// refused shows the ID that was made before, if that is why a change is refused, or says
+// it in the words of the command line.
+func (f *namespaceFlags) refused(p *program, ns openedNamespace, change lease.NamespaceChange, err error,
+	out *bufio.Writer,
+) error {
 	var collision *lease.CollisionError
 	more := change.Scheme == nil && (change.Nodes.From < ns.First || change.Nodes.Until > ns.Last+1)
 	switch {

@@ -30,7 +30,8 @@ func (f *namespaceFlags) register(cmd *cobra.Command, layout, nodes string) {
 	f.secret.register(cmd.Flags())
 	cmd.Flags().StringVar(&f.layout, "layout", layout, "`name` or spec of the layout")
 	completeLayouts(cmd, "layout")
-	cmd.Flags().StringVar(&f.leasable, "leasable", "", "the `range` of nodes that can be leased, as in 512-1023 (default: "+nodes+")")
+	cmd.Flags().StringVar(&f.leasable, "leasable", "", "the `range` of nodes that can be leased, as in 512-1023 "+
+		"(default: "+nodes+")")
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object")
 }
 
@@ -90,7 +91,8 @@ the new one last. The namespace then adds the key that it does not know yet.`,
 	return cmd
 }
 
-// exists says in the words of the command line why a namespace that is there already is not the one asked for, and what to do.
+// exists says in the words of the command line why a namespace that is there already is
+// not the one asked for, and what to do.
 func (f *namespaceFlags) exists(
 	ctx context.Context, p *program, st *open.Store, want snowfence.Layout, nodes snowfence.NodeRange, err error,
 ) error {
@@ -110,31 +112,36 @@ func (f *namespaceFlags) exists(
 		if f.leasable != "" { // the other nodes may be in use by hand
 			more += " --leasable " + f.leasable
 		}
-		return usagef("namespace %q has the layout %s, not %s: make another namespace, whose IDs can equal those of this one, or change this one:\n  %s\n  %s",
+		return usagef("namespace %q has the layout %s, not %s: make another namespace, whose IDs can equal "+
+			"those of this one, or change this one:\n  %s\n  %s",
 			ns.Name, layoutName(have), name,
 			f.store.command("snowfence namespace create %s --layout %s", otherName(ns.Name, name), name+more),
 			f.store.command("snowfence namespace change %s --layout %s", ns.Name, name+more))
 	case errors.As(err, &mismatch):
-		return usagef("namespace %q has this layout with other keys: give its own with --secret-file, or make another namespace", ns.Name)
+		return usagef("namespace %q has this layout with other keys: give its own with --secret-file, or make "+
+			"another namespace", ns.Name)
 	case errors.Is(err, lease.ErrExists):
 		wanted := nodeRange(nodes.From, nodes.Until-1)
 		command := f.store.command("snowfence namespace change %s --leasable %s", ns.Name, wanted)
 		if nodes.From < ns.First || nodes.Until > ns.Last+1 {
 			command = f.widen(ns, nodes)
 		}
-		return usagef("namespace %q has the leasable nodes %s, not %s: leave --leasable out, or change them:\n  %s", ns.Name,
+		return usagef("namespace %q has the leasable nodes %s, not %s: leave --leasable out, or change them:\n  %s",
+			ns.Name,
 			nodeRange(ns.First, ns.Last), wanted, command)
 	}
 	return err
 }
 
-// widen returns the command that leases these nodes too, besides those that can be leased: it takes none away.
+// widen returns the command that leases these nodes too, besides those that can be
+// leased: it takes none away.
 func (f *namespaceFlags) widen(ns lease.Namespace, more snowfence.NodeRange) string {
 	nodes := nodeRange(min(ns.First, more.From), max(ns.Last, more.Until-1))
 	return f.store.command("snowfence namespace widen %s --leasable %s", ns.Name, nodes)
 }
 
-// command returns a command on the same store. Its URL shows no password: message says what to do about that.
+// command returns a command on the same store. Its URL shows no password: message says
+// what to do about that.
 func (f *storeFlags) command(format string, args ...any) string {
 	text := fmt.Sprintf(format, args...)
 	if f.store != "" && !f.implied {

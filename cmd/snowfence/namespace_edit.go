@@ -28,7 +28,8 @@ same layout, and no ID repeats.`,
 		}
 		defer st.Close()
 		if !confirm || !p.given(cmd, "confirm") {
-			return usagef("all programs that make IDs in namespace %q of %s will end: add --confirm if that is meant", args[0], st.Name)
+			return usagef("all programs that make IDs in namespace %q of %s will end: add --confirm if that is "+
+				"meant", args[0], st.Name)
 		}
 		ns, err := lease.DeleteNamespace(cmd.Context(), st.Leases, args[0])
 		if err != nil {

@@ -21,7 +21,8 @@ after --unused. So set --unused later than every ID made by hand, if a clock was
 	}
 	f.registerStore(cmd.Flags())
 	cmd.Flags().StringVar(&leasable, "leasable", "", "the `range` of nodes that can be leased then, as in 0-63")
-	cmd.Flags().StringVar(&unused, "unused", "", "a `time` after every ID that was made with the numbers given by hand, as in 2026-08-02T12:00:00Z (default: now)")
+	cmd.Flags().StringVar(&unused, "unused", "", "a `time` after every ID that was made with the numbers given "+
+		"by hand, as in 2026-08-02T12:00:00Z (default: now)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.namespace = args[0]

@@ -57,11 +57,15 @@ the layout snowfence. In a file the first use makes any other namespace too; on 
 	fs.StringVar(&f.layout, "layout", "", "`name` or spec of the layout (default: the namespace's)")
 	f.node.register(fs)
 	fs.IntVar(&f.block, "block", 1, "lease a block of `N` nodes, a power of two, for N times the rate")
-	fs.StringVar(&f.format, "format", "", "text `forms`, with commas between them: "+encodingNames()+" (default: dec; of encrypted IDs base32hex)")
+	fs.StringVar(&f.format, "format", "",
+		"text `forms`, with commas between them: "+encodingNames()+" (default: dec; of encrypted IDs base32hex)")
 	fs.BoolVar(&f.json, "json", false, "one JSON object a line")
-	fs.StringVar(&f.stateFile, "state-file", "", "no store: --node belongs to this machine alone, and this `file` keeps it safe over restarts")
-	fs.StringVar(&f.after, "state-after", "", "begin a state file that is damaged, missing or an older copy anew after this `time` (RFC 3339, or from now on, as in 3s): later than all its IDs")
-	fs.Int64Var(&f.lead, "lead", -1, "how many `ticks` IDs may run ahead of the clock (default: 10 ms of them; 2000 for drift)")
+	fs.StringVar(&f.stateFile, "state-file", "", "no store: --node belongs to this machine alone, and this "+
+		"`file` keeps it safe over restarts")
+	fs.StringVar(&f.after, "state-after", "", "begin a state file that is damaged, missing or an older copy "+
+		"anew after this `time` (RFC 3339, or from now on, as in 3s): later than all its IDs")
+	fs.Int64Var(&f.lead, "lead", -1, "how many `ticks` IDs may run ahead of the clock (default: 10 ms of them; "+
+		"2000 for drift)")
 	fs.Lookup("lead").DefValue = "0" // keeps "-1" out of the help text
 	fs.DurationVar(&f.wait, "wait", 0, "how long to wait for a free node when all are taken")
 	f.store.register(fs)
@@ -125,8 +129,8 @@ func (p *program) print(ctx context.Context, g *snowfence.Generator, format *for
 	return stream(ctx, g, format, io.Writer(p.stdout), n, &done)
 }
 
-// defaultLead lets a tick's worth of IDs be made before its time, so that short runs need not wait for ticks: nobody sees
-// that a timestamp is 10 ms early.
+// defaultLead lets a tick's worth of IDs be made before its time, so that short runs need
+// not wait for ticks: nobody sees that a timestamp is 10 ms early.
 func defaultLead(l snowfence.Layout) int64 {
 	if l.Equal(snowfence.Drift()) {
 		return 2000 // what generators of this layout do
@@ -141,7 +145,8 @@ func (p *program) explainRate(l snowfence.Layout, f *newFlags) {
 	if took < 3 {
 		return
 	}
-	p.message("the layout allows %s per node, so this takes %s; more sequence bits (--namespace fast --layout time=41,node=2,seq=20) or --block make it faster",
+	p.message("the layout allows %s per node, so this takes %s; more sequence bits (--namespace fast --layout "+
+		"time=41,node=2,seq=20) or --block make it faster",
 		perSecond(rate/float64(f.block)), howLong(took))
 }
 

@@ -25,12 +25,17 @@ type nodeFlags struct {
 }
 
 func (f *nodeFlags) register(fs *pflag.FlagSet) {
-	fs.StringVar(&f.node, "node", "", "this `node`, or parts as in 3,7 for datacenter and worker; each a number, env:NAME, file:PATH, ordinal (web-7 is 7) "+
+	fs.StringVar(&f.node, "node", "", "this `node`, or parts as in 3,7 for datacenter and worker; each a "+
+		"number, env:NAME, file:PATH, ordinal (web-7 is 7) "+
 		"or ipv4:BITS (default: any free one)")
-	fs.StringVar(&f.within, "within", "", "any free node among `these`: datacenter=3, datacenter=env:ZONE, or a range as in 30-63")
-	fs.StringVar(&f.sticky, "sticky-file", "", "a `file` that remembers the node, which the next run prefers; a hint only")
-	fs.StringVar(&f.label, "label", "", "who holds the node, for people; a `name` that restarts keep brings them the same node (default: host/process ID)")
-	fs.BoolVar(&f.guard, "guard", false, "refuse --node while it is held under another label (always so with env:, file:, ordinal and ipv4:)")
+	fs.StringVar(&f.within, "within", "", "any free node among `these`: datacenter=3, datacenter=env:ZONE, or a "+
+		"range as in 30-63")
+	fs.StringVar(&f.sticky, "sticky-file", "", "a `file` that remembers the node, which the next run prefers; a "+
+		"hint only")
+	fs.StringVar(&f.label, "label", "", "who holds the node, for people; a `name` that restarts keep brings "+
+		"them the same node (default: host/process ID)")
+	fs.BoolVar(&f.guard, "guard", false, "refuse --node while it is held under another label (always so with "+
+		"env:, file:, ordinal and ipv4:)")
 	fs.BoolVar(&f.takeOver, "take-over", false, "take --node over from whoever holds it (always so with numbers)")
 }
 
@@ -68,7 +73,8 @@ func (f *nodeFlags) options(ctx context.Context, s *snowfence.Scheme, o *lease.O
 	return err
 }
 
-// parseNode reads a node number, or the numbers of its parts, each as it is or from its source. found tells the latter.
+// parseNode reads a node number, or the numbers of its parts, each as it is or from its
+// source. found tells the latter.
 func parseNode(ctx context.Context, s *snowfence.Scheme, text string) (node int64, found bool, err error) {
 	var parts []int64
 	var sources []nodes.Source
@@ -76,7 +82,8 @@ func parseNode(ctx context.Context, s *snowfence.Scheme, text string) (node int6
 		part = strings.TrimSpace(part)
 		src, err := nodeSource(part)
 		if err != nil {
-			return 0, false, usagef("--node: %q is not a number, nor numbers such as 3,7, nor env:NAME, file:PATH, ordinal or ipv4:BITS", text)
+			return 0, false, usagef("--node: %q is not a number, nor numbers such as 3,7, nor env:NAME, "+
+				"file:PATH, ordinal or ipv4:BITS", text)
 		}
 		sources = append(sources, src)
 		if n, err := strconv.ParseInt(part, 10, 64); err == nil {
@@ -131,7 +138,8 @@ func parseWithin(ctx context.Context, s *snowfence.Scheme, text string) (snowfen
 		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
 		src, err := nodeSource(value)
 		if err != nil {
-			return none, usagef("--within: %q is not a part and its number, such as datacenter=3 or datacenter=env:ZONE", pair)
+			return none, usagef("--within: %q is not a part and its number, such as datacenter=3 or "+
+				"datacenter=env:ZONE", pair)
 		}
 		if parts[name], err = src.Number(ctx); err != nil {
 			return none, usagef("--within: %s from %s", name, withoutPackage(err))
@@ -144,7 +152,8 @@ func parseWithin(ctx context.Context, s *snowfence.Scheme, text string) (snowfen
 	return within, nil
 }
 
-// leaseError says in the words of the command line what the library says of a node that cannot be leased.
+// leaseError says in the words of the command line what the library says of a node that
+// cannot be leased.
 func (f *storeFlags) leaseError(err error) error {
 	var taken *lease.TakenError
 	var held *lease.HeldError
@@ -152,7 +161,8 @@ func (f *storeFlags) leaseError(err error) error {
 	case errors.As(err, &taken):
 		return f.takenError(taken)
 	case errors.As(err, &held):
-		return fmt.Errorf("node %d of namespace %q is held by %q until %s: stop that process, use another node, or take this one over with --take-over",
+		return fmt.Errorf("node %d of namespace %q is held by %q until %s: stop that process, use another node, "+
+			"or take this one over with --take-over",
 			held.Node, held.Namespace, held.Label, held.Until.UTC().Format(time.RFC3339))
 	}
 	return err

@@ -20,7 +20,8 @@ var otherIDs = map[string]string{
 	"2083727055179621056": "what a mask shows",
 }
 
-// TestDocumentedIDs reads each ID in the pages with the default layout, and wants it to be of the year in which the pages were written.
+// TestDocumentedIDs reads each ID in the pages with the default layout, and wants it to
+// be of the year in which the pages were written.
 func TestDocumentedIDs(t *testing.T) {
 	s, err := snowfence.NewScheme(snowfence.Default())
 	if err != nil {
@@ -38,7 +39,8 @@ func TestDocumentedIDs(t *testing.T) {
 				t.Fatal(err)
 			}
 			if p, err := s.Decode(snowfence.ID(id)); err != nil || p.Time.Year() != 2026 {
-				t.Errorf("%s: %s is no ID of the default layout from 2026: %v, %v", path, digits, p.Time.Format(time.RFC3339), err)
+				t.Errorf("%s: %s is no ID of the default layout from 2026: %v, %v", path, digits,
+					p.Time.Format(time.RFC3339), err)
 			}
 		}
 	}
@@ -52,11 +54,13 @@ var (
 	changes = regexp.MustCompile(`\b[0-9]{15,19}\b(\t\w+)?|\([^()]* (ago|now)[^()]*, `)
 )
 
-// TestDocumentedOutput runs the commands that README shows with their output, and compares it but for IDs that are new and for how long ago something was.
+// TestDocumentedOutput runs the commands that README shows with their output, and
+// compares it but for IDs that are new and for how long ago something was.
 func TestDocumentedOutput(t *testing.T) {
 	n := 0
 	env := []string{"XDG_STATE_HOME=" + t.TempDir()}
-	run(t.Context(), []string{"new"}, nil, io.Discard, io.Discard, env) // as in "Try it", which makes the store and says so
+	// as in "Try it", which makes the store and says so
+	run(t.Context(), []string{"new"}, nil, io.Discard, io.Discard, env)
 	for _, block := range fence.FindAllStringSubmatch(pages(t)["../../README.md"], -1) {
 		for _, c := range shown.FindAllStringSubmatch(block[2], -1) {
 			args := strings.Fields(c[1])

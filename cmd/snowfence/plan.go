@@ -52,9 +52,12 @@ first and last (the sequence numbers in use), and order=node-first or order=node
 	fs.Float64Var(&f.need.Years, "years", 50, "find a layout: how many `years` it has to last")
 	fs.BoolVar(&f.need.JSSafe, "js-safe", false, "find a layout: no ID may pass 2^53-1")
 	fs.StringVar(&f.epoch, "epoch", "", "find a layout: its start `time` (default: today)")
-	fs.StringVar(&f.change, "change", "", "check the change from layout `A` to the layout in the argument; with more of them, each change in turn")
-	fs.StringSliceVar(&f.at, "at", nil, "check a change: `time` from which B is used; one for each change, in their order (default of the last: now)")
-	fs.StringSliceVar(&f.floor, "floor", nil, "check a change: `time` up to which A may have run ahead; one for each change (default: --at)")
+	fs.StringVar(&f.change, "change", "", "check the change from layout `A` to the layout in the argument; with "+
+		"more of them, each change in turn")
+	fs.StringSliceVar(&f.at, "at", nil, "check a change: `time` from which B is used; one for each change, in "+
+		"their order (default of the last: now)")
+	fs.StringSliceVar(&f.floor, "floor", nil, "check a change: `time` up to which A may have run ahead; one for "+
+		"each change (default: --at)")
 	fs.BoolVar(&f.json, "json", false, "one JSON object")
 	completeLayouts(cmd, "layout", "change")
 	cmd.ValidArgsFunction = presetCompletion
@@ -121,13 +124,15 @@ func summaryRows(v *view, s plan.Summary, now time.Time) [][2]string {
 	case s.JSUnsafeFrom == nil:
 		add("past 2^53", "never: IDs are exact in JavaScript")
 	default:
-		add("past 2^53", "%s (%s): from then on JavaScript needs IDs as strings", instant(*s.JSUnsafeFrom), ago(*s.JSUnsafeFrom, now))
+		add("past 2^53", "%s (%s): from then on JavaScript needs IDs as strings", instant(*s.JSUnsafeFrom),
+			ago(*s.JSUnsafeFrom, now))
 	}
 	switch {
 	case s.NegativeFrom == nil:
 		add("negative", "never")
 	default:
-		add("negative", "%s (%s): from then on signed IDs are below 0", instant(*s.NegativeFrom), ago(*s.NegativeFrom, now))
+		add("negative", "%s (%s): from then on signed IDs are below 0", instant(*s.NegativeFrom),
+			ago(*s.NegativeFrom, now))
 	}
 	name := "digits"
 	for i, l := range s.Lengths {

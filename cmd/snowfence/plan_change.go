@@ -53,8 +53,9 @@ func (c *checkedChange) made() (*view, time.Time) {
 	return c.from, c.Floor
 }
 
-// planChange proves that no ID of a new layout equals one of those before it, or shows one. A refused change is a finding. Of a list of layouts, each change is proven against all
-// layouts before it.
+// planChange proves that no ID of a new layout equals one of those before it, or shows
+// one. A refused change is a finding. Of a list of layouts, each change is proven against
+// all layouts before it.
 func (p *program) planChange(f *planFlags, args []string, out *bufio.Writer) error {
 	changes, err := p.plannedChanges(f, args)
 	if err != nil {
@@ -89,7 +90,8 @@ func (p *program) plannedChanges(f *planFlags, args []string) ([]*checkedChange,
 		return nil, usagef("--change takes two layouts or more: --change A B, where A is the present one")
 	}
 	if n := len(args); len(f.at) > n || len(f.floor) > n || len(f.at) < n-1 {
-		return nil, usagef("%s and %d --at: give one for each change, in their order; without the last one it is now", plural(int64(n), "change"), max(len(f.at), len(f.floor)))
+		return nil, usagef("%s and %d --at: give one for each change, in their order; without the last one it "+
+			"is now", plural(int64(n), "change"), max(len(f.at), len(f.floor)))
 	}
 	var list []*checkedChange
 	from, err := newView(f.change)
@@ -117,7 +119,8 @@ func (p *program) plannedChanges(f *planFlags, args []string) ([]*checkedChange,
 			}
 		}
 		if at.Before(since) {
-			return nil, usagef("--at: the change at %s comes after the one at %s: give the times in the order of the layouts", at.Format(time.RFC3339Nano), since.Format(time.RFC3339Nano))
+			return nil, usagef("--at: the change at %s comes after the one at %s: give the times in the order "+
+				"of the layouts", at.Format(time.RFC3339Nano), since.Format(time.RFC3339Nano))
 		}
 		c := snowfence.Change{From: from.layout, To: to.layout, At: at, Floor: floor, Since: since, Past: past}
 		list = append(list, &checkedChange{Change: c, from: from, to: to, past: views})
@@ -153,7 +156,8 @@ func newChangeResult(c *checkedChange) changeResult {
 func appendVerdict(b []byte, c *checkedChange, now time.Time) []byte {
 	if x := c.Collision; x != nil {
 		made, until := c.made()
-		b = fmt.Appendf(b, "REFUSED: both layouts can make the ID %d\n\nas an ID made before %s:\n", int64(x.ID), until.Format(time.RFC3339Nano))
+		b = fmt.Appendf(b, "REFUSED: both layouts can make the ID %d\n\nas an ID made before %s:\n", int64(x.ID),
+			until.Format(time.RFC3339Nano))
 		b = made.appendPicture(b, x.ID, x.From, now)
 		b = fmt.Appendf(b, "\nas an ID made from %s on:\n", c.At.Format(time.RFC3339Nano))
 		return c.to.appendPicture(b, x.ID, x.To, now)
@@ -165,14 +169,18 @@ func appendVerdict(b []byte, c *checkedChange, now time.Time) []byte {
 	b = fmt.Appendf(b, "SAFE: no ID of the new layout from %s on equals %s\n\n", c.At.Format(time.RFC3339Nano), what)
 	rows := [][2]string{}
 	for i, v := range c.past {
-		rows = append(rows, [2]string{"before", v.name + ", ticks before " + c.Change.Past[i].Until.Format(time.RFC3339Nano)})
+		rows = append(rows, [2]string{
+			"before",
+			v.name + ", ticks before " + c.Change.Past[i].Until.Format(time.RFC3339Nano),
+		})
 	}
 	slices.Reverse(rows)
 	rows = append(rows,
 		[2]string{"old", c.from.name + ", ticks before " + c.Floor.Format(time.RFC3339Nano)},
 		[2]string{"new", c.to.name + ", ticks from " + c.At.Format(time.RFC3339Nano)})
 	if start := c.to.layout.TimeOf(0); start.After(c.At) {
-		rows = append(rows, [2]string{"", "its epoch is " + start.Format(time.RFC3339Nano) + ": it makes nothing before"})
+		rows = append(rows, [2]string{"", "its epoch is " + start.Format(time.RFC3339Nano) + ": it makes " +
+			"nothing before"})
 	}
 	if c.started() {
 		rows = append(rows, [2]string{"last old ID", snowfence.Decimal.Encode(c.LastOld)})

@@ -8,7 +8,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/plan"
 )
 
-// planNeed proposes layouts for a rate, a number of nodes and years. That there is none is a finding.
+// planNeed proposes layouts for a rate, a number of nodes and years. That there is none
+// is a finding.
 func (p *program) planNeed(f *planFlags, out *bufio.Writer) error {
 	need := f.need
 	need.Epoch = p.now().UTC().Truncate(24 * time.Hour)
@@ -35,8 +36,12 @@ func (p *program) planNeed(f *planFlags, out *bufio.Writer) error {
 		return err
 	}
 	if len(proposals) == 0 {
-		p.message("no layout of %s holds %s over %s nodes for %s%s", map[bool]string{true: "53 bits", false: "63 bits"}[need.JSSafe],
-			perSecond(need.Rate), thousands(need.Nodes), plan.Years(need.Years), map[bool]string{true: "; without --js-safe there are 63", false: ""}[need.JSSafe])
+		p.message("no layout of %s holds %s over %s nodes for %s%s", map[bool]string{
+			true:  "53 bits",
+			false: "63 bits",
+		}[need.JSSafe],
+			perSecond(need.Rate), thousands(need.Nodes), plan.Years(need.Years),
+			map[bool]string{true: "; without --js-safe there are 63", false: ""}[need.JSSafe])
 		return errFindings
 	}
 	return nil
@@ -55,7 +60,8 @@ func appendProposals(b []byte, proposals []plan.Proposal, refusals []plan.Refusa
 			{pr.Name, pr.Layout.String()},
 			{"  lasts", fmt.Sprintf("until %s (%s)", instant(pr.Until), ago(pr.Until, now))},
 			{"  nodes", thousands(pr.Nodes)},
-			{"  rate", fmt.Sprintf("%s per node, %s in all; %s", perSecond(pr.PerNodePerSecond), perSecond(pr.PerSecond), alone)},
+			{"  rate", fmt.Sprintf("%s per node, %s in all; %s", perSecond(pr.PerNodePerSecond),
+				perSecond(pr.PerSecond), alone)},
 			{"  length", fmt.Sprintf("at most %s within the years asked for", plural(int64(pr.Digits), "digit"))},
 			{"  for", pr.For},
 			{"  against", pr.Against},

@@ -2,17 +2,22 @@ package main
 
 import "github.com/spf13/cobra"
 
-// questions are those that plan answers, by the flag that asks them, with the flags that say more about them.
+// questions are those that plan answers, by the flag that asks them, with the flags that
+// say more about them.
 var questions = [...]struct {
 	flag, about, ask string
 	more             []string
 }{
 	{"layout", "looking at a layout", "--layout L", nil},
-	{"rate", "finding a layout", "--rate, the IDs a second of all nodes together", []string{"nodes", "years", "js-safe", "epoch"}},
+	{"rate", "finding a layout", "--rate, the IDs a second of all nodes together", []string{
+		"nodes", "years",
+		"js-safe", "epoch",
+	}},
 	{"change", "checking a change", "--change A B", []string{"at", "floor"}},
 }
 
-// question returns which question a command line asks. What stands on the command line beats the environment.
+// question returns which question a command line asks. What stands on the command line
+// beats the environment.
 func (p *program) question(cmd *cobra.Command, args []string) (string, error) {
 	asked := ""
 	for _, q := range questions {

@@ -37,7 +37,8 @@ func start(t *testing.T, store string, args ...string) (*exec.Cmd, io.ReadCloser
 	return cmd, stdout, &stderr
 }
 
-// readIDs reads whole lines until the end or until more are there than asked for. A process that is killed may leave half a line.
+// readIDs reads whole lines until the end or until more are there than asked for. A
+// process that is killed may leave half a line.
 func readIDs(r *bufio.Reader, most int) ([]int64, error) {
 	var ids []int64
 	for len(ids) < most {
@@ -57,7 +58,8 @@ func readIDs(r *bufio.Reader, most int) ([]int64, error) {
 	return ids, nil
 }
 
-// worker makes at least want IDs with as many runs of the program as it takes. With kill, the first run gets SIGKILL half-way.
+// worker makes at least want IDs with as many runs of the program as it takes. With kill,
+// the first run gets SIGKILL half-way.
 func worker(t *testing.T, store string, want int, kill bool, args ...string) ([]int64, error) {
 	var all []int64
 	for len(all) < want {
@@ -147,7 +149,8 @@ func TestClosedPipe(t *testing.T) {
 	expectNoneHeld(t, store)
 }
 
-// Ctrl-C ends a run cleanly: with whole lines, the node given back, and the exit code that shells expect.
+// Ctrl-C ends a run cleanly: with whole lines, the node given back, and the exit code
+// that shells expect.
 func TestInterrupt(t *testing.T) {
 	store := t.TempDir() + "/ids.db"
 	cmd, stdout, stderr := start(t, store, "new", "-n", "1000000000000")
@@ -169,7 +172,8 @@ func TestInterrupt(t *testing.T) {
 	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
 		t.Errorf("ended with %v", err)
 	}
-	if !strings.Contains(stderr.String(), "snowfence: interrupted\n") || strings.Count(stderr.String(), "so this takes") != 1 {
+	if !strings.Contains(stderr.String(), "snowfence: interrupted\n") || strings.Count(stderr.String(),
+		"so this takes") != 1 {
 		t.Errorf("messages: %q", stderr.String())
 	}
 	expectNoneHeld(t, store)

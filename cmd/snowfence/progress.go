@@ -18,7 +18,8 @@ func isTerminal(stream any) bool {
 	return ok && isatty.IsTerminal(f.Fd())
 }
 
-// progress draws a bar in one line of a terminal. Runs that end within its first second draw nothing.
+// progress draws a bar in one line of a terminal. Runs that end within its first second
+// draw nothing.
 type progress struct {
 	w     io.Writer
 	total int64
@@ -71,5 +72,6 @@ func progressLine(done, total int64, took time.Duration) string {
 		left = howLong(math.Ceil(float64(total-done) / rate))
 	}
 	return fmt.Sprintf("%3.0f%% %s%s %s of %s, %s, %s left", share*100,
-		strings.Repeat("█", filled), strings.Repeat("░", width-filled), thousands(done), thousands(total), perSecond(rate), left)
+		strings.Repeat("█", filled), strings.Repeat("░", width-filled), thousands(done), thousands(total),
+		perSecond(rate), left)
 }

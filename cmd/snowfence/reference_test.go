@@ -42,14 +42,16 @@ func TestDocumentedKinds(t *testing.T) {
 	}
 }
 
-// TestDocumentedLayouts runs each command of docs/choose/layouts.md whose words are no placeholders.
+// TestDocumentedLayouts runs each command of docs/choose/layouts.md whose words are no
+// placeholders.
 func TestDocumentedLayouts(t *testing.T) {
 	page := pages(t)["../../docs/choose/layouts.md"]
 	env := []string{"XDG_STATE_HOME=" + t.TempDir()}
 	n := 0
 	for _, m := range regexp.MustCompile("`snowfence ((?:plan|namespace)[^`]*)`").FindAllStringSubmatch(page, -1) {
 		args := strings.Fields(m[1])
-		if strings.ToUpper(args[len(args)-1]) == args[len(args)-1] && !strings.ContainsAny(m[1], "0123456789") || len(args) == 1 {
+		if strings.ToUpper(args[len(args)-1]) == args[len(args)-1] && !strings.ContainsAny(m[1], "0123456789") ||
+			len(args) == 1 {
 			continue
 		}
 		var stderr strings.Builder
@@ -60,7 +62,8 @@ func TestDocumentedLayouts(t *testing.T) {
 	for _, m := range regexp.MustCompile("`(time=[^`]*)`|`([a-z0-9-]+)`").FindAllStringSubmatch(page, -1) {
 		if spec := m[1] + m[2]; spec != "" {
 			n++
-			if code := run(t.Context(), []string{"plan", "--layout", spec}, strings.NewReader(""), io.Discard, io.Discard, env); code != 0 {
+			if code := run(t.Context(), []string{"plan", "--layout", spec}, strings.NewReader(""), io.Discard,
+				io.Discard, env); code != 0 {
 				t.Errorf("%q is no layout", spec)
 			}
 		}
@@ -92,7 +95,8 @@ func TestDocumentedErrors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, m := range append(sentinel.FindAllStringSubmatch(string(data), -1), typed.FindAllStringSubmatch(string(data), -1)...) {
+			for _, m := range append(sentinel.FindAllStringSubmatch(string(data), -1),
+				typed.FindAllStringSubmatch(string(data), -1)...) {
 				if first := m[1][0]; !strings.HasSuffix(path, "_test.go") && first >= 'A' && first <= 'Z' {
 					wants[name+"."+m[1]] = true
 				}

@@ -42,7 +42,10 @@ type program struct {
 
 // newProgram returns the program of an environment.
 func newProgram(stdin io.Reader, stdout, stderr io.Writer, environ []string) *program {
-	p := &program{stdin: stdin, stdout: stdout, stderr: stderr, env: map[string]string{}, now: time.Now, fromEnv: map[string]bool{}}
+	p := &program{
+		stdin: stdin, stdout: stdout, stderr: stderr, env: map[string]string{}, now: time.Now,
+		fromEnv: map[string]bool{},
+	}
 	for _, pair := range environ {
 		if name, value, ok := strings.Cut(pair, "="); ok {
 			p.env[name] = value
@@ -85,7 +88,9 @@ Exit codes: 0 ok, 1 failed, 2 usage or bad input, 3 findings (a refused change),
 	root.SetVersionTemplate("snowfence {{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages ", "FlagUsagesWrapped 100 "))
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(p.newCommand(), p.decodeCommand(), p.planCommand(), p.auditCommand(), p.serveCommand(), p.tokenCommand(), p.leaseCommand(), p.simulateCommand(), p.namespaceCommand(), p.secretCommand(), p.versionCommand(), p.manCommand(), p.settingsCommand(), storesTopic())
+	root.AddCommand(p.newCommand(), p.decodeCommand(), p.planCommand(), p.auditCommand(), p.serveCommand(),
+		p.tokenCommand(), p.leaseCommand(), p.simulateCommand(), p.namespaceCommand(), p.secretCommand(),
+		p.versionCommand(), p.manCommand(), p.settingsCommand(), storesTopic())
 	return root
 }
 
@@ -109,7 +114,8 @@ func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// runError marks what a subcommand itself returned; anything else comes from the parsing of its command line.
+// runError marks what a subcommand itself returned; anything else comes from the parsing
+// of its command line.
 type runError struct{ error }
 
 func (e runError) Unwrap() error { return e.error }
@@ -117,11 +123,14 @@ func (e runError) Unwrap() error { return e.error }
 // errFindings ends the program with exit code 3. What was found has been printed.
 var errFindings = errors.New("findings")
 
-// errBadInput ends the program with exit code 2 after a stream with bad lines, which were reported one by one.
+// errBadInput ends the program with exit code 2 after a stream with bad lines, which were
+// reported one by one.
 var errBadInput = errors.New("bad input")
 
-// runs adapts the work of a subcommand to cobra: standard output is buffered, and flushed whatever happens.
-func (p *program) runs(work func(cmd *cobra.Command, args []string, out *bufio.Writer) error) func(*cobra.Command, []string) error {
+// runs adapts the work of a subcommand to cobra: standard output is buffered, and flushed
+// whatever happens.
+func (p *program) runs(work func(cmd *cobra.Command, args []string, out *bufio.Writer) error) func(*cobra.Command,
+	[]string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		out := bufio.NewWriterSize(p.stdout, 64<<10)
 		err := work(cmd, args, out)
@@ -168,7 +177,8 @@ func (p *program) exitCode(cmd *cobra.Command, err error) int {
 	case errors.Is(err, snowfence.ErrInvalidLayout), errors.Is(err, snowfence.ErrInvalidID):
 		return exitUsage
 	case errors.Is(err, lease.ErrNoNamespace):
-		p.message("see \"snowfence namespace list%s\"; \"snowfence namespace create NAME%s\" makes one", p.sameStore, p.sameStore)
+		p.message("see \"snowfence namespace list%s\"; \"snowfence namespace create NAME%s\" makes one", p.sameStore,
+			p.sameStore)
 	}
 	return exitFailed
 }
@@ -182,7 +192,8 @@ func withoutPackage(err error) string {
 	return text
 }
 
-// message writes a text to standard error, behind the name of the program. Further lines stand bare, for people to copy.
+// message writes a text to standard error, behind the name of the program. Further lines
+// stand bare, for people to copy.
 func (p *program) message(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	lacks := p.cut && strings.Contains(text, p.sameStore)

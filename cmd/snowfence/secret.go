@@ -13,15 +13,17 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// secretFlag names the files of the keys of an encrypted layout, oldest first. There is no flag for a secret itself: everybody on a machine can
-// read the command lines of others.
+// secretFlag names the files of the keys of an encrypted layout, oldest first. There is
+// no flag for a secret itself: everybody on a machine can read the command lines of
+// others.
 type secretFlag struct {
 	files []string
 	name  string // of the flag, in errors; "" is --secret-file
 }
 
 func (f *secretFlag) register(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&f.files, "secret-file", nil, "`file` with the secret of an encrypted layout; with rotated keys, all their files, oldest first")
+	fs.StringSliceVar(&f.files, "secret-file", nil, "`file` with the secret of an encrypted layout; with "+
+		"rotated keys, all their files, oldest first")
 }
 
 // scheme makes the scheme of a layout with the keys of the flag: those of IDs that there are.
@@ -75,7 +77,8 @@ func (p *program) keys(f *secretFlag) ([]*snowfence.Secret, error) {
 	return keys, nil
 }
 
-// secretArgs returns the flag as it was given on the command line, for a command that somebody is told to run.
+// secretArgs returns the flag as it was given on the command line, for a command that
+// somebody is told to run.
 func (p *program) secretArgs(f *secretFlag) (args string) {
 	if p.fromEnv["secret-file"] {
 		return ""

@@ -85,38 +85,54 @@ func (f *serveFlags) register(fs *pflag.FlagSet) {
 	f.registerService(fs)
 	fs.BoolVar(&f.logJSON, "log-json", false, "log JSON")
 	fs.BoolVar(&f.logDebug, "log-debug", false, "log more")
-	fs.BoolVar(&f.check, "check-config", false, "check settings, files, certificates and tokens, and end, without listening or asking the store")
-	fs.BoolVar(&f.ask, "check-health", false, "ask the server that runs on this machine with these settings whether it lives, and end: for containers")
+	fs.BoolVar(&f.check, "check-config", false, "check settings, files, certificates and tokens, and end, "+
+		"without listening or asking the store")
+	fs.BoolVar(&f.ask, "check-health", false, "ask the server that runs on this machine with these settings "+
+		"whether it lives, and end: for containers")
 }
 
 func (f *serveFlags) registerListeners(fs *pflag.FlagSet) {
 	c := &f.config
 	fs.StringVar(&c.HTTP, "http", "127.0.0.1:8080", "`address` of HTTP and gRPC; empty for none")
 	fs.StringVar(&c.RESP, "resp", "127.0.0.1:6380", "`address` of the Redis protocol; empty for none")
-	fs.StringVar(&c.Admin, "admin", "", "`address` of metrics, health and profiles, for everybody who reaches it (default: none)")
-	fs.StringVar(&c.TLSCert, "tls-cert", "", "`file` of the certificate chain, in PEM form; it is read again when it changes")
+	fs.StringVar(&c.Admin, "admin", "", "`address` of metrics, health and profiles, for everybody who reaches "+
+		"it (default: none)")
+	fs.StringVar(&c.TLSCert, "tls-cert", "", "`file` of the certificate chain, in PEM form; it is read again "+
+		"when it changes")
 	fs.StringVar(&c.TLSKey, "tls-key", "", "`file` of its key")
-	fs.StringVar(&c.TLSClientCA, "tls-client-ca", "", "`file` of the authorities of client certificates, which are then wanted")
-	fs.StringVar(&c.Tokens, "tokens", "", "`file` of the tokens that clients need; it is read again when it changes (see \"snowfence token\")")
-	fs.StringSliceVar(&c.OpenToNetwork, "open-to-network", nil, "`listeners` (http, resp, admin or all) that other machines may reach although there is no TLS there or everybody may do everything")
+	fs.StringVar(&c.TLSClientCA, "tls-client-ca", "", "`file` of the authorities of client certificates, which "+
+		"are then wanted")
+	fs.StringVar(&c.Tokens, "tokens", "", "`file` of the tokens that clients need; it is read again when it "+
+		"changes (see \"snowfence token\")")
+	fs.StringSliceVar(&c.OpenToNetwork, "open-to-network", nil, "`listeners` (http, resp, admin or all) that "+
+		"other machines may reach although there is no TLS there or everybody may do everything")
 	fs.Lookup("open-to-network").NoOptDefVal = "all"
-	fs.IntVar(&c.MaxConns, "max-connections", 20_000, "the most connections at a time, of HTTP and of the Redis protocol each")
-	fs.DurationVar(&c.Slow, "slow", 10*time.Second, "how long a client may take to say who it is over the Redis protocol, to send the rest of a request, or to take its answer or a piece of a stream")
+	fs.IntVar(&c.MaxConns, "max-connections", 20_000, "the most connections at a time, of HTTP and of the Redis "+
+		"protocol each")
+	fs.DurationVar(&c.Slow, "slow", 10*time.Second, "how long a client may take to say who it is over the Redis "+
+		"protocol, to send the rest of a request, or to take its answer or a piece of a stream")
 	fs.DurationVar(&c.Idle, "idle", 0, "how long a client of the Redis protocol may be silent; 0 is for ever")
-	fs.DurationVar(&c.Drain, "drain", 0, "how long to be not ready, and still serve, before a stop: until load balancers have noticed")
+	fs.DurationVar(&c.Drain, "drain", 0, "how long to be not ready, and still serve, before a stop: until load "+
+		"balancers have noticed")
 	fs.DurationVar(&c.Stop, "stop-timeout", 10*time.Second, "how long the stop may take after that")
-	fs.StringSliceVar(&c.ReadyFor, "ready-for", nil, "`namespaces` whose nodes are leased at the start, and without which the server is not ready (default: default, where it exists)")
+	fs.StringSliceVar(&c.ReadyFor, "ready-for", nil, "`namespaces` whose nodes are leased at the start, and "+
+		"without which the server is not ready (default: default, where it exists)")
 }
 
 func (f *serveFlags) registerService(fs *pflag.FlagSet) {
 	c := &f.config.Service
-	fs.IntVar(&c.Block, "block", 0, "how many `nodes` the server leases in each namespace, a power of two (default: a 64th of them, at most 16)")
+	fs.IntVar(&c.Block, "block", 0, "how many `nodes` the server leases in each namespace, a power of two "+
+		"(default: a 64th of them, at most 16)")
 	fs.Int64Var(&c.Lead, "lead", 0, "how many `ticks` IDs may run ahead of the clock in a burst")
-	fs.DurationVar(&c.TTL, "ttl", lease.DefaultTTL, "how far ahead the server leases its own nodes: so long IDs go on while the store is unreachable")
+	fs.DurationVar(&c.TTL, "ttl", lease.DefaultTTL, "how far ahead the server leases its own nodes: so long IDs "+
+		"go on while the store is unreachable")
 	fs.DurationVar(&c.MaxWait, "max-wait", time.Second, "how long a request waits for the clock or a lease")
-	fs.StringVar(&c.Label, "label", "", "what `people` see as the holder of the server's nodes (default: host and process)")
-	fs.StringToStringVar(&f.secrets, "secret", nil, "secrets of encrypted namespaces, as `NAMESPACE=FILE`; with rotated keys FILE1:FILE2, oldest first")
-	fs.BoolVar(&c.HandOut, "hand-out-secrets", false, "give the secrets of encrypted namespaces to those who may hold leases in them")
+	fs.StringVar(&c.Label, "label", "", "what `people` see as the holder of the server's nodes (default: host "+
+		"and process)")
+	fs.StringToStringVar(&f.secrets, "secret", nil, "secrets of encrypted namespaces, as `NAMESPACE=FILE`; with "+
+		"rotated keys FILE1:FILE2, oldest first")
+	fs.BoolVar(&c.HandOut, "hand-out-secrets", false, "give the secrets of encrypted namespaces to those who "+
+		"may hold leases in them")
 }
 
 func (p *program) serve(ctx context.Context, f *serveFlags, out *bufio.Writer) error {
@@ -168,8 +184,9 @@ func (p *program) serve(ctx context.Context, f *serveFlags, out *bufio.Writer) e
 	if err := p.firstNamespace(ctx, st); err != nil {
 		return err
 	}
-	// Memory that is never touched, and so takes no room, but counts as in use: with next to nothing in use the garbage collector would run many times a second,
-	// and take a tenth of the requests.
+	// Memory that is never touched, and so takes no room, but counts as in use: with next
+	// to nothing in use the garbage collector would run many times a second, and take a
+	// tenth of the requests.
 	ballast := make([]byte, 32<<20)
 	defer runtime.KeepAlive(ballast)
 	s, err := serve.Start(context.WithoutCancel(ctx), c, st.Leases)

@@ -20,7 +20,8 @@ const secretsKey = "secrets"
 
 var notInFile = []string{"config", "check-config", "check-health", "help"}
 
-// readFile gives flags that are neither on the command line nor in the environment their values from the configuration file.
+// readFile gives flags that are neither on the command line nor in the environment their
+// values from the configuration file.
 func (f *serveFlags) readFile(fs *pflag.FlagSet) error {
 	if f.file == "" {
 		return nil
@@ -171,7 +172,8 @@ func (f *serveFlags) inlineSecrets(value *yaml.Node) error {
 // lineOfList is a line number within the list of tokens, which is none of the file.
 var lineOfList = regexp.MustCompile(`line \d+: `)
 
-// inlineTokens reads the tokens themselves. A file of tokens that is set elsewhere takes their place, as any setting does.
+// inlineTokens reads the tokens themselves. A file of tokens that is set elsewhere takes
+// their place, as any setting does.
 func (f *serveFlags) inlineTokens(fs *pflag.FlagSet, value *yaml.Node) error {
 	if fs.Changed("tokens") {
 		return nil
@@ -210,7 +212,8 @@ func nearest(key string, fs *pflag.FlagSet) string {
 	return ": did you mean " + best + "?"
 }
 
-// distance is how many letters have to be changed, added or taken away to make one word of another (Levenshtein).
+// distance is how many letters have to be changed, added or taken away to make one word
+// of another (Levenshtein).
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -12,7 +12,8 @@ import (
 
 // The first SIGTERM begins a stop that may take long, the second one ends the program at once.
 func TestServeTwoSignals(t *testing.T) {
-	cmd := exec.Command("snowfence", "serve", "--store", "sqlite:"+t.TempDir()+"/ids.db", "--http", "127.0.0.1:0", "--resp", "", "--drain", "1h")
+	cmd := exec.Command("snowfence", "serve", "--store", "sqlite:"+t.TempDir()+"/ids.db", "--http", "127.0.0.1:0",
+		"--resp", "", "--drain", "1h")
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

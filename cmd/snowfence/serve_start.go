@@ -48,10 +48,12 @@ func (p *program) firstNamespace(ctx context.Context, st *open.Store) error {
 // madeNamespace says that a namespace was made that nobody had asked for.
 func (p *program) madeNamespace(name string, s *snowfence.Scheme) {
 	l := s.Layout()
-	p.message("made the namespace %s, with the layout %s: %s nodes, and IDs until %s", name, layoutName(l), thousands(s.Nodes()), l.EndOfLife().Format("2006-01-02"))
+	p.message("made the namespace %s, with the layout %s: %s nodes, and IDs until %s", name, layoutName(l),
+		thousands(s.Nodes()), l.EndOfLife().Format("2006-01-02"))
 }
 
-// announce says where the server listens, how to try it, whom the promise covers, and who may use it. certified is whether clients need certificates.
+// announce says where the server listens, how to try it, whom the promise covers, and who
+// may use it. certified is whether clients need certificates.
 func (p *program) announce(s *serve.Process, st *open.Store, certified bool) {
 	scheme, tls := "http", ""
 	if s.TLS() {
@@ -81,7 +83,8 @@ func (p *program) announce(s *serve.Process, st *open.Store, certified bool) {
 		if s.TLS() {
 			flags += " --tls" + tls
 		}
-		where, try = append(where, "Redis protocol on "+s.RESP), append(try, before+"redis-cli"+flags+" SNOWFENCE.NEXT default")
+		where, try = append(where, "Redis protocol on "+s.RESP), append(try,
+			before+"redis-cli"+flags+" SNOWFENCE.NEXT default")
 	}
 	if s.Admin != "" {
 		where, try = append(where, "metrics, health and profiles on http://"+s.Admin), append(try, "")
@@ -103,7 +106,8 @@ func (p *program) announce(s *serve.Process, st *open.Store, certified bool) {
 		p.message("that store is in memory and ends with this process: what is made after a restart is not covered")
 	}
 	if !s.Tokens() {
-		p.message("whoever reaches these addresses%s may do everything: \"snowfence token new\" makes tokens", map[bool]string{true: " with a certificate"}[certified])
+		p.message("whoever reaches these addresses%s may do everything: \"snowfence token new\" makes tokens",
+			map[bool]string{true: " with a certificate"}[certified])
 	}
 }
 

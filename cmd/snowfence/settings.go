@@ -14,10 +14,12 @@ import (
 
 //go:generate go run . settings ../../docs/operate/settings.md
 
-// settingsCommand writes the reference of the server's settings into a document. It is hidden, as man is.
+// settingsCommand writes the reference of the server's settings into a document. It is
+// hidden, as man is.
 func (p *program) settingsCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "settings FILE", Short: "Write the reference of the server's settings into a document", Hidden: true, Args: cobra.ExactArgs(1),
+		Use: "settings FILE", Short: "Write the reference of the server's settings into a document", Hidden: true,
+		Args: cobra.ExactArgs(1),
 		RunE: p.runs(func(_ *cobra.Command, args []string, _ *bufio.Writer) error {
 			before, err := os.ReadFile(args[0])
 			if err != nil {

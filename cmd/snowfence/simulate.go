@@ -99,7 +99,11 @@ func simulationRows(f *simulateFlags, t *simulate.Figures) [][2]string {
 		name string
 		n    int64
 	}{
-		{"processes", t.Processes}, {"grants", t.Grants}, {"renewals", t.Renewals}, {"store calls", t.Calls}, {"faults", t.Injected()},
+		{"processes", t.Processes},
+		{"grants", t.Grants},
+		{"renewals", t.Renewals},
+		{"store calls", t.Calls},
+		{"faults", t.Injected()},
 	} {
 		add(row.name, "%s", thousands(row.n))
 	}
@@ -138,8 +142,9 @@ type simulated struct {
 
 func simulationObject(f *simulateFlags, t *simulate.Figures, bad *simulate.Collision) simulation {
 	o := simulation{
-		Seed: f.seed, Seeds: t.Seeds, Hours: t.Virtual.Hours(), Processes: t.Processes, Grants: t.Grants, Renewals: t.Renewals,
-		Calls: t.Calls, Faults: t.Injected(), ByKind: map[string]int64{}, IDs: t.IDs, Unseen: t.Unseen,
+		Seed: f.seed, Seeds: t.Seeds, Hours: t.Virtual.Hours(), Processes: t.Processes, Grants: t.Grants,
+		Renewals: t.Renewals,
+		Calls:    t.Calls, Faults: t.Injected(), ByKind: map[string]int64{}, IDs: t.IDs, Unseen: t.Unseen,
 	}
 	for kind, n := range t.Faults {
 		if n > 0 {

@@ -22,8 +22,8 @@ type source struct {
 	whyLater func(ctx context.Context, g snowfence.Grant) string // why a grant begins later than now, and what helps
 }
 
-// checkNew refuses flags of new that are wrong whatever the store says, and those that have no meaning together. What stands on the
-// command line beats the environment.
+// checkNew refuses flags of new that are wrong whatever the store says, and those that
+// have no meaning together. What stands on the command line beats the environment.
 func (p *program) checkNew(cmd *cobra.Command, f *newFlags) error {
 	switch {
 	case f.count < 1:
@@ -88,7 +88,8 @@ func (p *program) stateFileOrStore(cmd *cobra.Command, f *newFlags) error {
 		switch {
 		case !flag.Changed:
 		case !file:
-			return usagef("--state-file %s: leave one of %s and %s out of the environment", c.why, envName("state-file"), envName(c.flag))
+			return usagef("--state-file %s: leave one of %s and %s out of the environment", c.why,
+				envName("state-file"), envName(c.flag))
 		default:
 			if err := flag.Value.Set(flag.DefValue); err != nil {
 				return err
@@ -114,7 +115,10 @@ func (p *program) openSource(ctx context.Context, f *newFlags) (*source, error) 
 	return &source{
 		fence:    l,
 		giveBack: func() error { return errors.Join(l.Close(), st.Close()) },
-		whyLater: func(ctx context.Context, g snowfence.Grant) string { return p.whyLeasedLater(ctx, st, f, before, g) },
+		whyLater: func(ctx context.Context, g snowfence.Grant) string {
+			return p.whyLeasedLater(ctx, st, f, before,
+				g)
+		},
 	}, nil
 }
 
@@ -125,7 +129,8 @@ func parseAfter(text string, now time.Time) (time.Time, error) {
 	}
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return at, usagef("--state-after %q: write a time as in 2026-11-22T04:00:00Z, or how long from now as in 3s", text)
+		return at, usagef("--state-after %q: write a time as in 2026-11-22T04:00:00Z, or how long from now as in 3s",
+			text)
 	}
 	return at, nil
 }
@@ -160,7 +165,8 @@ func (p *program) openStateFile(ctx context.Context, f *newFlags) (*source, erro
 		fence:    fence,
 		giveBack: fence.Close,
 		whyLater: func(_ context.Context, g snowfence.Grant) string {
-			return fmt.Sprintf("node %d is used up to %s by its state file: the clock was ahead then, or is behind now: set it right, or use another node with a new file",
+			return fmt.Sprintf("node %d is used up to %s by its state file: the clock was ahead then, or is "+
+				"behind now: set it right, or use another node with a new file",
 				g.Node, stamp(l.TimeOf(g.From)))
 		},
 	}, nil

@@ -26,10 +26,12 @@ func (f *storeFlags) register(fs *pflag.FlagSet) {
 }
 
 func (f *storeFlags) registerStore(fs *pflag.FlagSet) {
-	fs.StringVar(&f.store, "store", "", "`URL` of the store: "+open.Schemes+" (see snowfence help stores; default: a file of this machine or of this user)")
+	fs.StringVar(&f.store, "store", "", "`URL` of the store: "+open.Schemes+" (see snowfence help stores; "+
+		"default: a file of this machine or of this user)")
 }
 
-// openStore opens the store of the flags, or else the system-wide one or the user's own, and says which.
+// openStore opens the store of the flags, or else the system-wide one or the user's own,
+// and says which.
 func (p *program) openStore(ctx context.Context, f *storeFlags) (*open.Store, error) {
 	f.implied = p.fromEnv["store"]
 	p.sameStore = f.command("")
@@ -60,7 +62,8 @@ func (p *program) openStore(ctx context.Context, f *storeFlags) (*open.Store, er
 		p.message("the store of %s is %s", whose, st.Name)
 	}
 	if st.Besides != "" {
-		p.message("the file %s, which this user's programs used before, is another scope: its IDs can be the same; delete it when no program uses it", st.Besides)
+		p.message("the file %s, which this user's programs used before, is another scope: its IDs can be the "+
+			"same; delete it when no program uses it", st.Besides)
 	}
 	return st, nil
 }
@@ -77,17 +80,20 @@ func parseLayout(spec string) (snowfence.Layout, error) {
 	return l, nil
 }
 
-// localTTL is the ttl of leases from a file: that does not go away, and what a killed process held is free the sooner.
+// localTTL is the ttl of leases from a file: that does not go away, and what a killed
+// process held is free the sooner.
 const localTTL = 5 * time.Second
 
-// openLease leases a node of the namespace. With a fixed node it also returns its record from before, nil without one.
+// openLease leases a node of the namespace. With a fixed node it also returns its record
+// from before, nil without one.
 func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*lease.Lease, *lease.Record, error) {
 	s, err := p.namespaceScheme(ctx, st, f)
 	if err != nil {
 		return nil, nil, err
 	}
 	if f.block < 1 || f.block&(f.block-1) != 0 || int64(f.block) > s.Nodes() {
-		return nil, nil, usagef("--block %d: a power of two, at most the %s of the layout", f.block, plural(s.Nodes(), "node"))
+		return nil, nil, usagef("--block %d: a power of two, at most the %s of the layout", f.block,
+			plural(s.Nodes(), "node"))
 	}
 	o := lease.Options{Nodes: f.block, Wait: f.wait > 0}
 	if st.Local {
@@ -99,7 +105,8 @@ func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*
 	}
 	if o.Node != nil {
 		if node, k := *o.Node, int64(f.block); node%k != 0 {
-			return nil, nil, usagef("--node %s: a block of %d nodes starts at a multiple of %d: take %d, or leave --block out", f.node.node, k, k, node-node%k)
+			return nil, nil, usagef("--node %s: a block of %d nodes starts at a multiple of %d: take %d, or "+
+				"leave --block out", f.node.node, k, k, node-node%k)
 		}
 		if before, err = latest(ctx, st, f, *o.Node); err != nil {
 			return nil, nil, err
@@ -121,13 +128,15 @@ func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*
 	return l, before, nil
 }
 
-// takenError says in the words of the command line what lease.TakenError says in those of the library.
+// takenError says in the words of the command line what lease.TakenError says in those of
+// the library.
 func (f *storeFlags) takenError(e *lease.TakenError) error {
 	text := fmt.Sprintf("all %s nodes of namespace %q are taken", thousands(e.Last-e.First+1), e.Namespace)
 	narrowed := e.Within != snowfence.NodeRange{}
 	switch {
 	case narrowed && e.Block > 1:
-		text = fmt.Sprintf("no block of %d nodes from %d to %d of namespace %q is free", e.Block, e.First, e.Last, e.Namespace)
+		text = fmt.Sprintf("no block of %d nodes from %d to %d of namespace %q is free", e.Block, e.First, e.Last,
+			e.Namespace)
 	case narrowed:
 		text = fmt.Sprintf("all nodes from %d to %d of namespace %q are taken", e.First, e.Last, e.Namespace)
 	case e.Block > 1:
@@ -136,9 +145,11 @@ func (f *storeFlags) takenError(e *lease.TakenError) error {
 		text = fmt.Sprintf("node %d of namespace %q, the only one that can be leased, is taken", e.First, e.Namespace)
 	}
 	if e.Held == 0 && e.NextFree > 0 { // used up ahead of time by clocks that were ahead, and given back
-		return fmt.Errorf("no node of namespace %q can be used before %v from now, though none is held: the clock was ahead when they were leased, or is behind now; "+
+		return fmt.Errorf("no node of namespace %q can be used before %v from now, though none is held: the "+
+			"clock was ahead when they were leased, or is behind now; "+
 			"if it is right, choose a node and bring it back:\n  %s\n  %s", e.Namespace, e.NextFree.Round(time.Second),
-			f.command("snowfence lease list --all --namespace %s", e.Namespace), f.command("snowfence lease restore NODE --namespace %s", e.Namespace))
+			f.command("snowfence lease list --all --namespace %s", e.Namespace), f.command("snowfence lease "+
+				"restore NODE --namespace %s", e.Namespace))
 	}
 	for i, l := range e.Labels {
 		text += map[bool]string{true: ", held by ", false: ", "}[i == 0] + fmt.Sprintf("%s (%d)", l.Label, l.Nodes)
@@ -149,13 +160,14 @@ func (f *storeFlags) takenError(e *lease.TakenError) error {
 	if e.NextFree > 0 {
 		text += fmt.Sprintf("; the next one frees in %v, unless it is renewed", e.NextFree.Round(100*time.Millisecond))
 	}
-	return errors.New(text + ": wait with --wait 30s, stop a holder (" + f.command("snowfence lease list --namespace %s", e.Namespace) + "), or " + map[bool]string{
+	return errors.New(text + ": wait with --wait 30s, stop a holder (" + f.command("snowfence lease list "+
+		"--namespace %s", e.Namespace) + "), or " + map[bool]string{
 		true: "ask for others with --within", false: "use a layout with more nodes in another namespace",
 	}[narrowed])
 }
 
-// namespaceScheme returns the scheme of the namespace, and makes the namespace on first use if it is default, or if the store
-// belongs to this machine.
+// namespaceScheme returns the scheme of the namespace, and makes the namespace on first
+// use if it is default, or if the store belongs to this machine.
 func (p *program) namespaceScheme(ctx context.Context, st *open.Store, f *newFlags) (*snowfence.Scheme, error) {
 	wanted, err := parseLayout(f.layout)
 	if err != nil {
@@ -181,9 +193,11 @@ func (p *program) namespaceScheme(ctx context.Context, st *open.Store, f *newFla
 		if _, err := p.newScheme(wanted, &f.secret); err != nil {
 			return nil, err // create would fail because of it, too
 		}
-		return nil, fmt.Errorf("namespace %q does not exist in %s: if the name is wrong, see which there are; if it is right, create it:\n  %s\n  %s",
+		return nil, fmt.Errorf("namespace %q does not exist in %s: if the name is wrong, see which there are; "+
+			"if it is right, create it:\n  %s\n  %s",
 			f.store.namespace, st.Name, f.store.command("snowfence namespace list"),
-			f.store.command("snowfence namespace create %s --layout %s", f.store.namespace, layoutName(wanted)+p.secretArgs(&f.secret)))
+			f.store.command("snowfence namespace create %s --layout %s", f.store.namespace,
+				layoutName(wanted)+p.secretArgs(&f.secret)))
 	case err != nil:
 		return nil, err
 	}
@@ -206,6 +220,7 @@ func (f *newFlags) mismatch(p *program, st *open.Store, have, want snowfence.Lay
 	if !st.Local {
 		how = f.store.command("snowfence namespace create %s --layout %s", other, name+secrets) + "\n  " + how
 	}
-	return usagef("namespace %q has the layout %s, not %s: leave --layout out, or use another namespace, whose IDs can equal those of this one:\n  %s",
+	return usagef("namespace %q has the layout %s, not %s: leave --layout out, or use another namespace, whose "+
+		"IDs can equal those of this one:\n  %s",
 		f.store.namespace, layoutName(have), name, how)
 }

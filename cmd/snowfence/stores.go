@@ -71,7 +71,8 @@ What a store is set up for, "snowfence lease list -v" shows.`,
 	}
 }
 
-// explainStore says what follows from the way in which a store is set up; with all, also what is as it should be.
+// explainStore says what follows from the way in which a store is set up; with all, also
+// what is as it should be.
 func (p *program) explainStore(ctx context.Context, st *open.Store, namespace string, all bool) {
 	found, err := st.Findings(ctx, namespace)
 	if err != nil {

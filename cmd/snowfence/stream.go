@@ -9,8 +9,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// streamBatch is how many IDs are made, formatted and written at once: few enough to stay in the processor's cache, many enough
-// that one atomic step, one clock read and one write cost nothing an ID.
+// streamBatch is how many IDs are made, formatted and written at once: few enough to stay
+// in the processor's cache, many enough that one atomic step, one clock read and one
+// write cost nothing an ID.
 const streamBatch = 4096
 
 // filler is the part of a generator that a stream needs.
@@ -18,8 +19,9 @@ type filler interface {
 	Fill(ctx context.Context, dst []snowfence.ID) (int, error)
 }
 
-// stream writes n IDs to w and counts those written in done. IDs are made and formatted while the batch before is being written. When
-// ctx ends or the generator fails, what was made before is written first, so that no ID is lost.
+// stream writes n IDs to w and counts those written in done. IDs are made and formatted
+// while the batch before is being written. When ctx ends or the generator fails, what was
+// made before is written first, so that no ID is lost.
 func stream(ctx context.Context, g filler, f *formatter, w io.Writer, n int64, done *atomic.Int64) error {
 	full := make(chan chunk)
 	free := make(chan []byte, 2)
@@ -55,7 +57,9 @@ func writeChunks(w io.Writer, full <-chan chunk, free chan<- []byte, done *atomi
 	return nil
 }
 
-func produce(ctx context.Context, g filler, f *formatter, n int64, full chan<- chunk, free <-chan []byte, stopped <-chan struct{}) error {
+func produce(ctx context.Context, g filler, f *formatter, n int64, full chan<- chunk, free <-chan []byte,
+	stopped <-chan struct{},
+) error {
 	ids := make([]snowfence.ID, min(n, streamBatch))
 	for n > 0 {
 		// Fill looks at ctx only when it has to wait.

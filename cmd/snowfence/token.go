@@ -38,7 +38,8 @@ own algorithm, which writes the records of its nodes), manage (namespaces, vetoe
   snowfence token new prometheus --verbs read`,
 	}
 	fl := create.Flags()
-	fl.StringSliceVar(&token.Namespaces, "namespaces", nil, "`names` of the namespaces it is for, or beginnings of names with a * behind (default: all)")
+	fl.StringSliceVar(&token.Namespaces, "namespaces", nil, "`names` of the namespaces it is for, or beginnings "+
+		"of names with a * behind (default: all)")
 	fl.StringSliceVar(&verbs, "verbs", []string{"ids", "read"}, "what it may do: `ids, read, lease, store, manage`")
 	fl.Float64Var(&token.Rate, "rate", 0, "IDs and other requests a `second`; 0 is no limit")
 	fl.IntVar(&token.Burst, "burst", 0, "how `many` of these at once; 0 is those of a second")
@@ -78,8 +79,8 @@ func (p *program) newToken(token server.Token, file string, out *bufio.Writer) e
 	return err
 }
 
-// appendToken adds an entry to a file of tokens, and leaves what is in it as it is, comments too. The file is replaced as a whole, so that a server never reads
-// half of it.
+// appendToken adds an entry to a file of tokens, and leaves what is in it as it is,
+// comments too. The file is replaced as a whole, so that a server never reads half of it.
 func appendToken(file string, token server.Token, entry string) error {
 	before, err := os.ReadFile(file)
 	mode := fs.FileMode(0o640)
@@ -118,7 +119,8 @@ func appendToken(file string, token server.Token, entry string) error {
 		err = os.Rename(temp, file)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("%s: the entry cannot be added, so nothing was changed: %w", file, err), os.Remove(temp))
+		return errors.Join(fmt.Errorf("%s: the entry cannot be added, so nothing was changed: %w", file, err),
+			os.Remove(temp))
 	}
 	return nil
 }

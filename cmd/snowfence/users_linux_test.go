@@ -56,7 +56,8 @@ func newMachine(t *testing.T) *machine {
 	return m
 }
 
-// recipe returns the commands by which root makes the system-wide store, as people are told, for another folder and group.
+// recipe returns the commands by which root makes the system-wide store, as people are
+// told, for another folder and group.
 func recipe(t *testing.T, folder string) []string {
 	t.Helper()
 	page := pages(t)["../../docs/operate/operations.md"]
@@ -189,8 +190,9 @@ func (m *machine) together(n int, users ...user) (twice int) {
 	return twice
 }
 
-// TestUsersShareTheSystemStore had no store to share: root and another user made 159,744 equal IDs from a file each. Whoever comes first makes the files beside the database, with
-// any umask, and the others can use them.
+// TestUsersShareTheSystemStore had no store to share: root and another user made 159,744
+// equal IDs from a file each. Whoever comes first makes the files beside the database,
+// with any umask, and the others can use them.
 func TestUsersShareTheSystemStore(t *testing.T) {
 	m := newMachine(t)
 	m.setUp()
@@ -215,7 +217,8 @@ func TestServiceMakesTheSystemStore(t *testing.T) {
 	own := filepath.Join(m.dir, "state/snowfence/snowfence.db")
 	cmd := m.command(alice, "new")
 	cmd.Env = []string{"XDG_STATE_HOME=" + filepath.Join(m.dir, "state"), systemStore + "=" + own}
-	if text, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(text), "made the store of this machine, sqlite:"+own+", for all users") {
+	if text, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(text),
+		"made the store of this machine, sqlite:"+own+", for all users") {
 		t.Fatalf("%v: %s", err, text)
 	}
 	if info, err := os.Stat(own); err != nil || info.Mode() != 0o660 {
@@ -223,16 +226,22 @@ func TestServiceMakesTheSystemStore(t *testing.T) {
 	}
 }
 
-// A user who may not use the system-wide store is told how he may, and makes no IDs of another scope.
+// A user who may not use the system-wide store is told how he may, and makes no IDs of
+// another scope.
 func TestUserWithoutTheSystemStore(t *testing.T) {
 	m := newMachine(t)
 	m.setUp()
 	join := "the users of group 65533 share this store: join it (usermod -aG 65533 USER, as root), and log in again"
-	for _, args := range [][]string{{"new"}, {"lease", "list"}, {"namespace", "create", "other"}, {"serve", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"}} {
-		m.fails(stranger, args, "snowfence: store sqlite:"+m.store()+": ", join, "another store, with --store, is another scope")
+	for _, args := range [][]string{{"new"}, {"lease", "list"}, {"namespace", "create", "other"}, {
+		"serve", "--http",
+		"127.0.0.1:0", "--resp", "127.0.0.1:0",
+	}} {
+		m.fails(stranger, args, "snowfence: store sqlite:"+m.store()+": ", join,
+			"another store, with --store, is another scope")
 	}
 	m.folder("lib", 0, 65533, 0o700)
-	m.fails(alice, []string{"new"}, "whether this machine has a store for all users cannot be seen", "is not shared by a group: snowfence help stores")
+	m.fails(alice, []string{"new"}, "whether this machine has a store for all users cannot be seen",
+		"is not shared by a group: snowfence help stores")
 	m.asRoot(recipe(t, filepath.Join(m.dir, "lib"))[1]) // which the help has too
 	m.works(alice, "new")
 	m.works(user{"stranger", 65103, []uint32{65533}, "022"}, "new") // who has joined
@@ -264,12 +273,14 @@ func TestUserWithoutTheTokens(t *testing.T) {
 	}
 	check := []string{"serve", "--check-config", "--tokens", path}
 	advice := "chgrp GROUP " + path + " && chmod 640 " + path
-	m.fails(alice, check, fmt.Sprintf("the user who runs the server, %d, has to be able to read it: as root, %s, with a group of that user", alice.uid, advice))
+	m.fails(alice, check, fmt.Sprintf("the user who runs the server, %d, has to be able to read it: as root, %s, "+
+		"with a group of that user", alice.uid, advice))
 	m.asRoot(strings.ReplaceAll(advice, "GROUP", fmt.Sprint(alice.uid)))
 	m.works(alice, check...)
 }
 
-// A user who may read the file sees what is in it, whether or not somebody else has it open, and leases nothing.
+// A user who may read the file sees what is in it, whether or not somebody else has it
+// open, and leases nothing.
 func TestReaderOfTheSystemStore(t *testing.T) {
 	m := newMachine(t)
 	m.setUp()
@@ -285,8 +296,10 @@ func TestReaderOfTheSystemStore(t *testing.T) {
 		if text := m.works(stranger, "namespace", "show", "default"); !strings.Contains(text, "active") {
 			t.Errorf("%s: %s", when, text)
 		}
-		m.fails(stranger, []string{"new"}, "snowfence: acquiring node ", "the users of group 65533 share this store: join it")
-		m.fails(stranger, []string{"namespace", "create", "other"}, "the users of group 65533 share this store: join it")
+		m.fails(stranger, []string{"new"}, "snowfence: acquiring node ",
+			"the users of group 65533 share this store: join it")
+		m.fails(stranger, []string{"namespace", "create", "other"},
+			"the users of group 65533 share this store: join it")
 	}
 	looks("while nobody uses it")
 	cmd := m.command(bob, "new", "-n", "1000000000")
@@ -314,7 +327,8 @@ func TestOwnStoreBesideTheSystemStore(t *testing.T) {
 	m.works(bob, "new")
 	m.setUp()
 	_, stderr, err := m.run(bob, "new")
-	if want := "the file " + m.own(bob) + ", which this user's programs used before, is another scope"; err != nil || !strings.Contains(stderr, want) {
+	if want := "the file " + m.own(bob) + ", which this user's programs used before, is another scope"; err != nil ||
+		!strings.Contains(stderr, want) {
 		t.Errorf("%v: %q is missing in:\n%s", err, want, stderr)
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestDecodeVectors decodes the published sample of every layout, and compares every number in it with what decode prints.
+// TestDecodeVectors decodes the published sample of every layout, and compares every
+// number in it with what decode prints.
 func TestDecodeVectors(t *testing.T) {
 	data, err := os.ReadFile("testdata/layouts.json")
 	if err != nil {
@@ -29,7 +30,8 @@ func TestDecodeVectors(t *testing.T) {
 			ids = append(ids, v["id"].(string))
 		}
 		var stdout, stderr bytes.Buffer
-		code := run(t.Context(), []string{"decode", "--json", "--layout", name}, strings.NewReader(strings.Join(ids, "\n")), &stdout, &stderr, nil)
+		code := run(t.Context(), []string{"decode", "--json", "--layout", name}, strings.NewReader(strings.Join(ids,
+			"\n")), &stdout, &stderr, nil)
 		if code != exitOK || stderr.Len() > 0 {
 			t.Errorf("%s: exit code %d, %s", name, code, stderr.String())
 			continue

@@ -24,7 +24,8 @@ type view struct {
 	until  int64             // first tick after the last; 0 for no end
 }
 
-// newView returns the view of a layout that may be encrypted: it has a key of no importance then, to plan with and not to decode.
+// newView returns the view of a layout that may be encrypted: it has a key of no
+// importance then, to plan with and not to decode.
 func newView(spec string) (*view, error) {
 	return newViewWith(spec, func(l snowfence.Layout) (*snowfence.Scheme, error) {
 		if l.Cipher != snowfence.Plain {
@@ -59,7 +60,8 @@ func viewOf(name string, s *snowfence.Scheme) (*view, error) {
 	return v, err
 }
 
-// appendJSON appends one object. Numbers that can pass 2^53 only in theory (ticks, nodes) are numbers; the ID is a string.
+// appendJSON appends one object. Numbers that can pass 2^53 only in theory (ticks, nodes)
+// are numbers; the ID is a string.
 func (v *view) appendJSON(b []byte, id snowfence.ID, p snowfence.Parts) []byte {
 	b = append(b, `{"id":"`...)
 	b = snowfence.Decimal.Append(b, id)
@@ -100,13 +102,17 @@ func appendNumber(b []byte, key string, n int64) []byte {
 
 // jsonKey is the key of a part of the node: its name, out of the way of the keys of every object.
 func jsonKey(name string) string {
-	if slices.Contains([]string{"id", "layout", "unix_ms", "node", "source", "encoding", "encoding_guessed", "prefix", "others"}, name) {
+	if slices.Contains([]string{
+		"id", "layout", "unix_ms", "node", "source", "encoding", "encoding_guessed",
+		"prefix", "others",
+	}, name) {
 		return "part-" + name
 	}
 	return name
 }
 
-// appendPicture appends an ID for people: its bits, each group under its name, and a line for each field.
+// appendPicture appends an ID for people: its bits, each group under its name, and a line
+// for each field.
 //
 //	2104672976770170879  twitter
 //	┌─┬─────────────────────────────────────────┬─────┬─────┬────────────┐
@@ -127,7 +133,8 @@ func (v *view) appendPicture(b []byte, id snowfence.ID, p snowfence.Parts, now t
 	} else {
 		b = fmt.Appendf(b, "%s, encrypted\n", snowfence.Base32Hex.Encode(id))
 	}
-	rows := [][2]string{{"time", fmt.Sprintf("%s  (%s, tick %d)", p.Time.Format(time.RFC3339Nano), ago(p.Time, now), p.Tick)}}
+	rows := [][2]string{{"time", fmt.Sprintf("%s  (%s, tick %d)", p.Time.Format(time.RFC3339Nano), ago(p.Time, now),
+		p.Tick)}}
 	values := v.scheme.NodeParts(p.Node)
 	for i, f := range v.parts {
 		rows = append(rows, [2]string{f.Name, strconv.FormatInt(values[i], 10)})

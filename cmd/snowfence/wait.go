@@ -23,15 +23,18 @@ func (p *program) explainWait(ctx context.Context, g *snowfence.Generator, src *
 	}
 	left, why := howLong(ahead.Seconds()), src.whyLater(ctx, grant)
 	if ahead > maxWait {
-		return fmt.Errorf("the first ID can be made in %s, and this command waits %v at most, so run it again then: %s", left, maxWait, why)
+		return fmt.Errorf("the first ID can be made in %s, and this command waits %v at most, so run it again "+
+			"then: %s", left, maxWait, why)
 	}
 	p.message("the first ID can be made in %s; this command waits, and you need to do nothing: %s", left, why)
 	return nil
 }
 
-// whyLeasedLater says what is known of the node and its last holder; before is the node's record as it was before this run leased it, if the
-// node was asked for.
-func (p *program) whyLeasedLater(ctx context.Context, st *open.Store, f *newFlags, before *lease.Record, g snowfence.Grant) string {
+// whyLeasedLater says what is known of the node and its last holder; before is the node's
+// record as it was before this run leased it, if the node was asked for.
+func (p *program) whyLeasedLater(ctx context.Context, st *open.Store, f *newFlags, before *lease.Record,
+	g snowfence.Grant,
+) string {
 	unknown := fmt.Sprintf("node %d was leased up to there", g.Node)
 	ns, err := lease.ShowNamespace(ctx, st.Leases, f.store.namespace)
 	if err != nil {
@@ -45,7 +48,8 @@ func (p *program) whyLeasedLater(ctx context.Context, st *open.Store, f *newFlag
 	until := stamp(l.TimeOf(g.From))
 	switch {
 	case ns.Floor >= g.From:
-		return fmt.Sprintf("all nodes of namespace %q begin at %s, because its layout was changed, or its store was rolled back or moved", ns.Name, until)
+		return fmt.Sprintf("all nodes of namespace %q begin at %s, because its layout was changed, or its store "+
+			"was rolled back or moved", ns.Name, until)
 	case before == nil:
 		return fmt.Sprintf("no other node is free, and node %d is used up to %s", g.Node, until)
 	}
@@ -54,11 +58,13 @@ func (p *program) whyLeasedLater(ctx context.Context, st *open.Store, f *newFlag
 	text := fmt.Sprintf("node %d was cleared while it was leased", g.Node)
 	switch {
 	case held && fast:
-		text = fmt.Sprintf("node %d was not given back by its last holder (a crash, or it still runs), whose clock was ahead, or this one is behind", g.Node)
+		text = fmt.Sprintf("node %d was not given back by its last holder (a crash, or it still runs), whose "+
+			"clock was ahead, or this one is behind", g.Node)
 	case held:
 		text = fmt.Sprintf("node %d was not given back by its last holder (a crash, or it still runs)", g.Node)
 	case fast:
-		text = fmt.Sprintf("node %d was given back, used up to %s: the clock was ahead then, or is behind now", g.Node, until)
+		text = fmt.Sprintf("node %d was given back, used up to %s: the clock was ahead then, or is behind now",
+			g.Node, until)
 	}
 	text += "; another node begins at once (leave --node out)"
 	if fast && f.block == 1 && restorable(before, ns, l.TickOf(now)) {
@@ -68,7 +74,8 @@ func (p *program) whyLeasedLater(ctx context.Context, st *open.Store, f *newFlag
 	return text
 }
 
-// restorable reports whether a stretch that was never granted lies below what a node was granted ahead of time, as lease.RestoreNode needs it.
+// restorable reports whether a stretch that was never granted lies below what a node was
+// granted ahead of time, as lease.RestoreNode needs it.
 func restorable(r *lease.Record, ns lease.Namespace, now int64) bool {
 	return r.Generation >= ns.Since && r.From > now && r.PrevUntil < r.From && r.SkipUntil <= now
 }

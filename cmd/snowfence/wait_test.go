@@ -26,7 +26,10 @@ func TestWhyLeasedLater(t *testing.T) {
 	p := &program{now: func() time.Time { return now }}
 	f := &newFlags{block: 1, store: storeFlags{namespace: "default"}}
 	record := func(holder string, at, until time.Duration, unbroken bool) *lease.Record {
-		r := &lease.Record{Nonce: "x", Generation: 1, Holder: holder, At: now.Add(at).UnixMilli(), Until: layout.TickOf(now.Add(until))}
+		r := &lease.Record{
+			Nonce: "x", Generation: 1, Holder: holder, At: now.Add(at).UnixMilli(),
+			Until: layout.TickOf(now.Add(until)),
+		}
 		if r.From = r.Until - 1000; unbroken {
 			r.From, r.PrevUntil = 5, 5
 		}
@@ -50,7 +53,8 @@ func TestWhyLeasedLater(t *testing.T) {
 		if !strings.Contains(got, c.want) {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
-		wantRestore := c.before != nil && c.before.From > layout.TickOf(now) && (c.until > time.Minute || c.before.At > now.UnixMilli())
+		wantRestore := c.before != nil && c.before.From > layout.TickOf(now) && (c.until > time.Minute ||
+			c.before.At > now.UnixMilli())
 		if strings.HasSuffix(got, restore) != wantRestore {
 			t.Errorf("the way back is offered where there is none, or the other way round: %q", got)
 		}
@@ -85,7 +89,11 @@ func TestExplainWait(t *testing.T) {
 	} {
 		var said strings.Builder
 		p := &program{stderr: &said, now: func() time.Time { return from.Add(-c.ahead) }}
-		src := &source{fence: snowfence.Static(s, 1), whyLater: func(context.Context, snowfence.Grant) string { return "it is cold" }}
+		src := &source{fence: snowfence.Static(s, 1), whyLater: func(context.Context,
+			snowfence.Grant,
+		) string {
+			return "it is cold"
+		}}
 		err := p.explainWait(t.Context(), g, src, 0)
 		if said.String() != c.said || (err == nil) != (c.err == "") || err != nil && err.Error() != c.err {
 			t.Errorf("%v ahead: %q, %v", c.ahead, said.String(), err)

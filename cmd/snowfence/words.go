@@ -37,7 +37,8 @@ func span(sec float64) string {
 	return ""
 }
 
-// howLong writes a number of seconds to the second, and what nobody will sit through in its largest unit.
+// howLong writes a number of seconds to the second, and what nobody will sit through in
+// its largest unit.
 func howLong(sec float64) string {
 	if sec < 100*3600 {
 		return time.Duration(math.Round(sec) * float64(time.Second)).String()

@@ -13,8 +13,8 @@ import (
 // errDone means that an audit was used after its end.
 var errDone = errors.New("audit: the audit has ended")
 
-// Auditor takes IDs in and finds out what is wrong with them. Its methods may be called from many goroutines; the order of the IDs is
-// that in which the calls to Add get in.
+// Auditor takes IDs in and finds out what is wrong with them. Its methods may be called
+// from many goroutines; the order of the IDs is that in which the calls to Add get in.
 type Auditor struct {
 	mu     sync.Mutex
 	o      Options

@@ -40,7 +40,8 @@ func TestNoIDs(t *testing.T) {
 func TestOneID(t *testing.T) {
 	for _, id := range []snowfence.ID{0, 1, -1, 1 << 62, -1 << 63} {
 		r := result(t, Options{}, id)
-		if r.Count != 1 || r.Distinct != 1 || r.Lowest != id || r.Highest != id || r.Gaps.Count != 0 || r.Uniformity.Serial != nil {
+		if r.Count != 1 || r.Distinct != 1 || r.Lowest != id || r.Highest != id || r.Gaps.Count != 0 ||
+			r.Uniformity.Serial != nil {
 			t.Errorf("%d: %+v", id, r)
 		}
 	}
@@ -71,12 +72,14 @@ func TestEvenness(t *testing.T) {
 		}
 		u := result(t, Options{}, ids...).Uniformity
 		if u.Width != c.width || u.Even(1e-6) != c.even {
-			t.Errorf("%s: %d bits, even: %v: %+v %+v %+v", c.name, u.Width, u.Even(1e-6), u.ChiSquare, u.Serial, u.Bits.P)
+			t.Errorf("%s: %d bits, even: %v: %+v %+v %+v", c.name, u.Width, u.Even(1e-6), u.ChiSquare, u.Serial,
+				u.Bits.P)
 		}
 	}
 }
 
-// IDs of a cipher look random from outside, and their fields and their order are those before encryption.
+// IDs of a cipher look random from outside, and their fields and their order are those
+// before encryption.
 func TestEncrypted(t *testing.T) {
 	key, old := snowfence.GenerateSecret(), snowfence.GenerateSecret()
 	for _, c := range []struct {
@@ -115,13 +118,15 @@ func TestEncrypted(t *testing.T) {
 		}) {
 			t.Errorf("%s: duplicates %+v", c.layout, r.Duplicates)
 		}
-		if f := r.Fields; f.Nodes.Seen != 2 || f.Sequence.Highest != 9 || f.Peak != nil || !f.First.Equal(l.TimeOf(start)) || !f.Last.Equal(l.TimeOf(start+n/10-1)) {
+		if f := r.Fields; f.Nodes.Seen != 2 || f.Sequence.Highest != 9 || f.Peak != nil ||
+			!f.First.Equal(l.TimeOf(start)) || !f.Last.Equal(l.TimeOf(start+n/10-1)) {
 			t.Errorf("%s: fields %+v", c.layout, f)
 		}
 	}
 }
 
-// Some IDs more than fit into the least memory, so that a real file is written, divided and removed.
+// Some IDs more than fit into the least memory, so that a real file is written, divided
+// and removed.
 func TestLeastMemory(t *testing.T) {
 	dir := t.TempDir()
 	a, err := New(Options{Memory: minMemory, TempDir: dir})
@@ -142,7 +147,8 @@ func TestLeastMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Distinct != n-1 || len(got.Duplicates.List) != 1 || !slices.Equal(got.Duplicates.List[0].Positions, []int64{12345, n - 1}) {
+	if got.Distinct != n-1 || len(got.Duplicates.List) != 1 || !slices.Equal(got.Duplicates.List[0].Positions,
+		[]int64{12345, n - 1}) {
 		t.Errorf("%d distinct, %+v", got.Distinct, got.Duplicates)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -189,7 +195,10 @@ func TestFailures(t *testing.T) {
 	if _, err := New(Options{Memory: 1}); err == nil || !strings.Contains(err.Error(), "the least is") {
 		t.Errorf("one byte of memory: %v", err)
 	}
-	a, err := newAuditor(Options{TempDir: filepath.Join(t.TempDir(), "missing")}, sizes{chunk: 4, piece: 2, memory: 8, scratch: 4, heavy: 4})
+	a, err := newAuditor(Options{TempDir: filepath.Join(t.TempDir(), "missing")}, sizes{
+		chunk: 4, piece: 2,
+		memory: 8, scratch: 4, heavy: 4,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// errStopped ends a stream of blocks at one with a character in it that asks for another way of reading.
+// errStopped ends a stream of blocks at one with a character in it that asks for another
+// way of reading.
 var errStopped = errors.New("stopped")
 
 // blocks divides a stream into blocks of whole lines.
@@ -23,7 +24,8 @@ type blocks struct {
 	holding     bool
 }
 
-// next returns the next block, in buf if it fits. A line that is too long is left out: dropped says so, and the block ends before it.
+// next returns the next block, in buf if it fits. A line that is too long is left out:
+// dropped says so, and the block ends before it.
 func (s *blocks) next(buf []byte) (block []byte, dropped bool, err error) {
 	if s.holding {
 		s.holding = false

@@ -2,8 +2,9 @@ package audit
 
 import "errors"
 
-// divideFile writes the words of each part into a region of its own of a new file, and takes the regions in one after the other. How many words each
-// worker has for each part is known, so that all of them write at the same time, each to its own place.
+// divideFile writes the words of each part into a region of its own of a new file, and
+// takes the regions in one after the other. How many words each worker has for each part
+// is known, so that all of them write at the same time, each to its own place.
 func (s *sorter) divideFile(p pieces, b *buckets, list []part) (err error) {
 	file, err := newTempFile(s.auditor.o.TempDir)
 	if err != nil {

@@ -58,7 +58,8 @@ func newFields(s *snowfence.Scheme) (*fields, error) {
 	if f.encrypted = s.Encrypted(); f.encrypted {
 		bare := s.Layout() // fields of its own
 		bare.Cipher = snowfence.Plain
-		bare.Fields = slices.DeleteFunc(bare.Fields, func(field snowfence.Field) bool { return field.Name == snowfence.FieldKey })
+		bare.Fields = slices.DeleteFunc(bare.Fields,
+			func(field snowfence.Field) bool { return field.Name == snowfence.FieldKey })
 		plain, err := snowfence.NewScheme(bare)
 		if err != nil {
 			return nil, fmt.Errorf("audit: %w", err)
@@ -68,7 +69,8 @@ func newFields(s *snowfence.Scheme) (*fields, error) {
 	return f, nil
 }
 
-// evenWidth is the number of bits of an ID, from the lowest up, without a number of the key above them.
+// evenWidth is the number of bits of an ID, from the lowest up, without a number of the
+// key above them.
 func (f *fields) evenWidth() int {
 	if f.layout.Cipher == snowfence.SPARX {
 		return 64 // whatever the layout leaves free
@@ -90,7 +92,8 @@ func (f *fields) nodeOf(w uint64) uint64 {
 // foreign reports whether a word has bits above the layout's.
 func (f *fields) foreign(w uint64) bool { return w>>f.width != 0 }
 
-// decryptAll counts encrypted words and looks at their order before encryption. It returns how many are not of the layout.
+// decryptAll counts encrypted words and looks at their order before encryption. It
+// returns how many are not of the layout.
 func (f *fields) decryptAll(at int64, words []uint64, t *tally, o *order, limit int) (foreign int64) {
 	for i, w := range words {
 		parts, err := f.scheme.Decode(snowfence.ID(w))

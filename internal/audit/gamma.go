@@ -2,7 +2,8 @@ package audit
 
 import "math"
 
-// chiSquareTail returns the probability that a chi-square distributed number with df degrees of freedom is at least x.
+// chiSquareTail returns the probability that a chi-square distributed number with df
+// degrees of freedom is at least x.
 func chiSquareTail(x float64, df int) float64 {
 	if df <= 0 || math.IsNaN(x) {
 		return math.NaN()
@@ -12,8 +13,9 @@ func chiSquareTail(x float64, df int) float64 {
 
 // gammaQ is the regularised upper incomplete gamma function Q(a, x) = Γ(a, x)/Γ(a), for a > 0.
 //
-// Below a+1 the series of P = 1−Q converges fast, above it the continued fraction of Q; both need some √a steps at worst.
-// See Abramowitz and Stegun, Handbook of Mathematical Functions, 6.5.29 and 6.5.31.
+// Below a+1 the series of P = 1−Q converges fast, above it the continued fraction of Q;
+// both need some √a steps at worst. See Abramowitz and Stegun, Handbook of Mathematical
+// Functions, 6.5.29 and 6.5.31.
 func gammaQ(a, x float64) float64 {
 	switch {
 	case x <= 0:
@@ -51,7 +53,8 @@ func gammaSeries(a, x float64) float64 {
 	return min(1, sum*gammaScale(a, x))
 }
 
-// gammaFraction is Q(a, x) by its continued fraction, from the front, as William J. Lentz found and I. J. Thompson and A. R. Barnett improved.
+// gammaFraction is Q(a, x) by its continued fraction, from the front, as William J. Lentz
+// found and I. J. Thompson and A. R. Barnett improved.
 func gammaFraction(a, x float64) float64 {
 	const tiny = 1e-300
 	b := x + 1 - a

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Upper percentage points of the chi-square distribution from the tables of NIST's Engineering Statistics Handbook, 1.3.6.7.4.
+// Upper percentage points of the chi-square distribution from the tables of NIST's
+// Engineering Statistics Handbook, 1.3.6.7.4.
 func TestChiSquareTables(t *testing.T) {
 	for _, c := range []struct {
 		df int
@@ -36,11 +37,13 @@ func TestChiSquareTables(t *testing.T) {
 	}
 }
 
-// exactQ is Q(n, x) for whole n, which is e^−x Σ x^k/k! over k < n, and for halves by the same recurrence from erfc(√x), in 500 bits.
+// exactQ is Q(n, x) for whole n, which is e^−x Σ x^k/k! over k < n, and for halves by the
+// same recurrence from erfc(√x), in 500 bits.
 func exactQ(twice int, x float64) float64 {
 	const bits = 500
 	num := func(v float64) *big.Float { return new(big.Float).SetPrec(bits).SetFloat64(v) }
-	// x^a e^−x / Γ(a+1) for a = 0 or 1/2 as the first term; what is too small for a float64 on its own is not when it is summed up.
+	// x^a e^−x / Γ(a+1) for a = 0 or 1/2 as the first term; what is too small for a
+	// float64 on its own is not when it is summed up.
 	a := float64(twice%2) / 2
 	sum, term := num(0), num(1)
 	if twice%2 == 1 {
@@ -84,7 +87,8 @@ func TestGammaExactly(t *testing.T) {
 			}
 			got, want := gammaQ(a, x), exactQ(twice, x)
 			// The logarithms of the scale are numbers of the size of a·log a, with their rounding.
-			if tolerance := 1e-15 * (1000 + 20*a*math.Log(a+2)); math.Abs(got-want) > tolerance*want+1e-300 && math.Abs(got-want) > 1e-11*(1-want)+1e-300 {
+			if tolerance := 1e-15 * (1000 + 20*a*math.Log(a+2)); math.Abs(got-want) > tolerance*want+1e-300 &&
+				math.Abs(got-want) > 1e-11*(1-want)+1e-300 {
 				t.Errorf("Q(%v, %v) = %v; want %v", a, x, got, want)
 			}
 		}

@@ -1,7 +1,8 @@
 package audit
 
-// axis divides numbers that are not known beforehand into a fixed number of bins of equal width. The width is a power of two and
-// doubles when numbers lie too far apart. Bins start at multiples of their width, so that two axes of one width agree.
+// axis divides numbers that are not known beforehand into a fixed number of bins of equal
+// width. The width is a power of two and doubles when numbers lie too far apart. Bins
+// start at multiples of their width, so that two axes of one width agree.
 type axis struct {
 	bins  uint64
 	shift int    // log2 of the width
@@ -10,8 +11,8 @@ type axis struct {
 
 func (a axis) start(bin int) uint64 { return (a.base + uint64(bin)) << a.shift }
 
-// fit returns the axis that has bins for numbers from v to w, and for the bins of a from lo to hi (none if lo > hi), with a width of at
-// least 2 to the power of shift.
+// fit returns the axis that has bins for numbers from v to w, and for the bins of a from
+// lo to hi (none if lo > hi), with a width of at least 2 to the power of shift.
 func (a axis) fit(v, w uint64, lo, hi int, shift int) axis {
 	first, last := v>>a.shift, w>>a.shift
 	if lo <= hi {
@@ -90,6 +91,7 @@ func (g *grid) join(q *grid) {
 		return
 	}
 	l, r, lo, hi := g.used()
-	g.resize(g.x.fit(q.x.start(left), q.x.start(right), l, r, q.x.shift), g.y.fit(q.y.start(low), q.y.start(high), lo, hi, q.y.shift))
+	g.resize(g.x.fit(q.x.start(left), q.x.start(right), l, r, q.x.shift), g.y.fit(q.y.start(low), q.y.start(high),
+		lo, hi, q.y.shift))
 	g.copy(q)
 }

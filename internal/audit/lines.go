@@ -9,7 +9,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// lineFunc takes the ID out of a line without its end. What it is given has no white space at its ends.
+// lineFunc takes the ID out of a line without its end. What it is given has no white
+// space at its ends.
 type lineFunc func(line []byte) (snowfence.ID, error)
 
 // blockFunc reads a block of whole lines and returns how many there are. Lines are counted from 1.
@@ -71,8 +72,8 @@ func (f Format) jsonLine(line []byte) (snowfence.ID, error) {
 	return f.parse(text)
 }
 
-// jsonField returns the string or number that a JSON object has in a field. If it has several of that name, it is the last one, as
-// for encoding/json.
+// jsonField returns the string or number that a JSON object has in a field. If it has
+// several of that name, it is the last one, as for encoding/json.
 func jsonField(line []byte, name string) ([]byte, error) {
 	if !json.Valid(line) {
 		return nil, errors.New("is not JSON")

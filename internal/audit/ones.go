@@ -3,8 +3,8 @@ package audit
 // ones counts how often each of 64 bits is set.
 type ones [64]int64
 
-// add counts the bits of words. Eight words at a time are added up by their columns: full adders on whole words leave the eights, so
-// that only one word in eight is taken apart.
+// add counts the bits of words. Eight words at a time are added up by their columns: full
+// adders on whole words leave the eights, so that only one word in eight is taken apart.
 func (o *ones) add(words []uint64) {
 	const lanes = 0x0101010101010101
 	for len(words) > 0 {

@@ -60,13 +60,16 @@ func (o *oracle) gaps(flip uint64) (list []Gap, missing uint64) {
 	return list, missing
 }
 
-// drawIDs draws IDs of many kinds: those that come from one generator, from several, from none, and such as make trouble when words
-// are divided by their highest bits.
+// drawIDs draws IDs of many kinds: those that come from one generator, from several, from
+// none, and such as make trouble when words are divided by their highest bits.
 func drawIDs(t *rapid.T) []snowfence.ID {
 	n := rapid.IntRange(0, 3000).Draw(t, "n")
 	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	ids := make([]snowfence.ID, n)
-	kind := rapid.SampledFrom([]string{"random", "narrow", "sorted", "nearly", "equal", "few", "skewed", "clumps", "merged"}).Draw(t, "kind")
+	kind := rapid.SampledFrom([]string{
+		"random", "narrow", "sorted", "nearly", "equal", "few", "skewed", "clumps",
+		"merged",
+	}).Draw(t, "kind")
 	base := r.Uint64()
 	for i := range ids {
 		var v uint64
@@ -176,26 +179,30 @@ func compare(t *rapid.T, got *Result, ids []snowfence.ID, flip uint64, limit int
 	if len(ids) == 0 {
 		return
 	}
-	if lo, hi := snowfence.ID(want.keys[0]^flip), snowfence.ID(want.keys[len(want.keys)-1]^flip); got.Lowest != lo || got.Highest != hi {
+	if lo, hi := snowfence.ID(want.keys[0]^flip), snowfence.ID(want.keys[len(want.keys)-1]^flip); got.Lowest != lo ||
+		got.Highest != hi {
 		t.Fatalf("from %d to %d; want %d, %d", got.Lowest, got.Highest, lo, hi)
 	}
 	list := want.duplicates(flip)
 	if got.Duplicates.IDs != int64(len(list)) || got.Duplicates.Extra != int64(len(ids)-len(want.keys)) {
-		t.Fatalf("%d duplicates, %d too many; want %d, %d", got.Duplicates.IDs, got.Duplicates.Extra, len(list), len(ids)-len(want.keys))
+		t.Fatalf("%d duplicates, %d too many; want %d, %d", got.Duplicates.IDs, got.Duplicates.Extra, len(list),
+			len(ids)-len(want.keys))
 	}
 	if !slices.EqualFunc(got.Duplicates.List, list[:min(len(list), limit)], func(a, b Duplicate) bool {
 		return a.ID == b.ID && a.Count == b.Count && slices.Equal(a.Positions, b.Positions)
 	}) {
 		t.Fatalf("duplicates %v; want %v", got.Duplicates.List, list)
 	}
-	if got.Order.Violations != int64(len(want.steps)) || got.Order.Deepest != want.deep || !slices.Equal(got.Order.List, want.steps[:min(len(want.steps), limit)]) {
+	if got.Order.Violations != int64(len(want.steps)) || got.Order.Deepest != want.deep ||
+		!slices.Equal(got.Order.List, want.steps[:min(len(want.steps), limit)]) {
 		t.Fatalf("order %v; want %v", got.Order, want.steps)
 	}
 	gaps, missing := want.gaps(flip)
-	if got.Gaps.Count != int64(len(gaps)) || got.Gaps.Missing != missing || !slices.EqualFunc(got.Gaps.Largest, gaps[:min(len(gaps), maxGaps)], func(a, b Gap) bool {
-		a.Time = 0
-		return a == b
-	}) {
+	if got.Gaps.Count != int64(len(gaps)) || got.Gaps.Missing != missing || !slices.EqualFunc(got.Gaps.Largest,
+		gaps[:min(len(gaps), maxGaps)], func(a, b Gap) bool {
+			a.Time = 0
+			return a == b
+		}) {
 		t.Fatalf("gaps %v; want %v", got.Gaps, gaps)
 	}
 	compareEvenness(t, got, ids, flip)
@@ -204,7 +211,8 @@ func compare(t *rapid.T, got *Result, ids []snowfence.ID, flip uint64, limit int
 	}
 }
 
-// compareEvenness checks the counts behind the tests of evenness; the tests themselves have tests of their own.
+// compareEvenness checks the counts behind the tests of evenness; the tests themselves
+// have tests of their own.
 func compareEvenness(t *rapid.T, got *Result, ids []snowfence.ID, flip uint64) {
 	u := got.Uniformity
 	var or uint64
@@ -292,7 +300,8 @@ func compareFields(t *rapid.T, got *Fields, ids []snowfence.ID) {
 		}
 	}
 	inLayout := int64(len(ids)) - foreign
-	if got.Foreign != foreign || series != inLayout || heat != inLayout || got.Nodes.Seen != int64(len(nodes)) || got.Sequence.Highest != highest || got.Sequence.Full != full {
+	if got.Foreign != foreign || series != inLayout || heat != inLayout || got.Nodes.Seen != int64(len(nodes)) ||
+		got.Sequence.Highest != highest || got.Sequence.Full != full {
 		t.Fatalf("fields %+v; want %d foreign, %d nodes, sequence %d, full %d", got, foreign, len(nodes), highest, full)
 	}
 	if inLayout > 0 && (got.Peak == nil || got.Peak.Count != peak) {

@@ -8,7 +8,8 @@ import (
 // smallSort is up to how many words sorting by comparison is faster than by digits.
 const smallSort = 256
 
-// sortWords sorts words. Bits that are the same in all words cost nothing; IDs that were made in order have many of these.
+// sortWords sorts words. Bits that are the same in all words cost nothing; IDs that were
+// made in order have many of these.
 func sortWords(words, scratch []uint64) {
 	if len(words) < 2 {
 		return
@@ -67,7 +68,8 @@ func sortByLow(words, scratch []uint64, differ uint64) {
 	}
 }
 
-// sortByHigh divides more words than the scratch holds by their highest eight bits that differ, in place, and sorts the parts.
+// sortByHigh divides more words than the scratch holds by their highest eight bits that
+// differ, in place, and sorts the parts.
 func sortByHigh(words, scratch []uint64, top int) {
 	shift := max(0, top-8)
 	var counts, next, ends [256]int

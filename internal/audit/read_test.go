@@ -83,13 +83,17 @@ func TestRead(t *testing.T) {
 		{"raw", Format{Raw: true}, "\x01\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff", []snowfence.ID{1, -1}, nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for _, r := range []io.Reader{strings.NewReader(c.text), iotest.OneByteReader(strings.NewReader(c.text)), iotest.DataErrReader(strings.NewReader(c.text))} {
+			for _, r := range []io.Reader{
+				strings.NewReader(c.text), iotest.OneByteReader(strings.NewReader(c.text)),
+				iotest.DataErrReader(strings.NewReader(c.text)),
+			} {
 				got, err := read(r, c.f)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if !slices.Equal(got.ids, c.ids) || !slices.Equal(got.lines, c.lines) || !slices.Equal(got.bad, c.bad) {
-					t.Errorf("got  %v on lines %v, bad %v\nwant %v on lines %v, bad %v", got.ids, got.lines, got.bad, c.ids, c.lines, c.bad)
+					t.Errorf("got  %v on lines %v, bad %v\nwant %v on lines %v, bad %v", got.ids, got.lines, got.bad,
+						c.ids, c.lines, c.bad)
 				}
 			}
 		})
@@ -211,14 +215,18 @@ func TestReadManyBlocks(t *testing.T) {
 
 // The fast way to read decimal lines agrees with the plain one.
 func FuzzDecimals(f *testing.F) {
-	for _, s := range []string{"1\n2\n", "-5\r\n18446744073709551615\n\n x\n", "00000000000000000001\n9999999999999999999\n-9223372036854775808", "12345678\n123456789\n1234567\n"} {
+	for _, s := range []string{
+		"1\n2\n", "-5\r\n18446744073709551615\n\n x\n",
+		"00000000000000000001\n9999999999999999999\n-9223372036854775808", "12345678\n123456789\n1234567\n",
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var fast, slow Batch
 		n := decimals(text, &fast, Format{}.parse)
 		m := eachLine(text, &slow, Format{}.parse)
-		if n != m || !slices.Equal(fast.IDs, slow.IDs) || !slices.Equal(fast.Lines, slow.Lines) || fast.BadN != slow.BadN {
+		if n != m || !slices.Equal(fast.IDs, slow.IDs) || !slices.Equal(fast.Lines, slow.Lines) ||
+			fast.BadN != slow.BadN {
 			t.Fatalf("%q: %d lines, %v, %d bad; want %d, %v, %d", text, n, fast.IDs, fast.BadN, m, slow.IDs, slow.BadN)
 		}
 	})

@@ -33,8 +33,9 @@ type Duplicate struct {
 	Positions []int64      `json:"positions"` // the first 16
 }
 
-// Order says where IDs were lower than the one before. Equal ones are duplicates and not counted here. With a scheme of 64 bits
-// they are compared as unsigned numbers, which is the order of their times; with keys, as they were before encryption.
+// Order says where IDs were lower than the one before. Equal ones are duplicates and not
+// counted here. With a scheme of 64 bits they are compared as unsigned numbers, which is
+// the order of their times; with keys, as they were before encryption.
 type Order struct {
 	Violations int64  `json:"violations"`
 	Deepest    uint64 `json:"deepest"` // the largest step back, as a difference of IDs
@@ -48,8 +49,9 @@ type Step struct {
 	ID       snowfence.ID `json:"id"`
 }
 
-// Gaps are numbers between the lowest and the highest ID that did not come. For IDs of a sequence they are numbers that are missing; for IDs with a
-// time in them only the largest say something: times without any ID.
+// Gaps are numbers between the lowest and the highest ID that did not come. For IDs of a
+// sequence they are numbers that are missing; for IDs with a time in them only the
+// largest say something: times without any ID.
 type Gaps struct {
 	Count   int64  `json:"count"`   // places where numbers are missing
 	Missing uint64 `json:"missing"` // numbers that are missing
@@ -78,7 +80,8 @@ type Fields struct {
 	Sequence Sequence `json:"sequence"`
 }
 
-// Peak is the second with the most IDs; a tick, where that is longer. Seconds count from the epoch of the layout.
+// Peak is the second with the most IDs; a tick, where that is longer. Seconds count from
+// the epoch of the layout.
 type Peak struct {
 	Start time.Time     `json:"start"`
 	Width time.Duration `json:"width_ns"`
@@ -108,8 +111,8 @@ type NodeCount struct {
 	Count int64 `json:"count"`
 }
 
-// Heat counts IDs by node and time: Counts[i][j] are those of NodeWidth nodes from Node + i·NodeWidth on, in the time of Width from
-// Start + j·Width on.
+// Heat counts IDs by node and time: Counts[i][j] are those of NodeWidth nodes from Node +
+// i·NodeWidth on, in the time of Width from Start + j·Width on.
 type Heat struct {
 	Start     time.Time     `json:"start"`
 	Width     time.Duration `json:"width_ns"`

@@ -20,8 +20,9 @@ type gap struct{ after, before uint64 }
 
 func (g gap) missing() uint64 { return g.before - g.after - 1 }
 
-// tidy is what is known of sorted words. Those of one piece have open ends: their first and last words may go on in the pieces
-// beside them. Pushed one after the other onto an empty one, they make the sum of all.
+// tidy is what is known of sorted words. Those of one piece have open ends: their first
+// and last words may go on in the pieces beside them. Pushed one after the other onto an
+// empty one, they make the sum of all.
 type tidy struct {
 	n         int64
 	head      run // the first word; it is not in the counts yet

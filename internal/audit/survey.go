@@ -9,8 +9,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// survey is what is counted while IDs come in. A chunk of words is divided into pieces for several goroutines. What depends on the
-// order is joined piece by piece, so that the result, floating-point sums included, does not depend on the number of processors.
+// survey is what is counted while IDs come in. A chunk of words is divided into pieces
+// for several goroutines. What depends on the order is joined piece by piece, so that the
+// result, floating-point sums included, does not depend on the number of processors.
 type survey struct {
 	fields *fields
 	flip   uint64
@@ -108,7 +109,8 @@ func (p *partial) join(q *partial, first bool, limit int) {
 	p.foreign += q.foreign
 }
 
-// width is the number of bits that have to look random: those that a layout has or a cipher makes, or as many as are in use.
+// width is the number of bits that have to look random: those that a layout has or a
+// cipher makes, or as many as are in use.
 func (s *survey) width() int {
 	if s.fields != nil {
 		return s.fields.evenWidth()
@@ -185,8 +187,9 @@ func (o *order) join(q *order, limit int) {
 	o.last = q.last
 }
 
-// serial are the sums for the correlation of IDs with the ones after them. Values are taken relative to the first ID of all, since
-// IDs that lie close together would lose their differences in floating point.
+// serial are the sums for the correlation of IDs with the ones after them. Values are
+// taken relative to the first ID of all, since IDs that lie close together would lose
+// their differences in floating point.
 type serial struct {
 	n           float64
 	first, last float64
@@ -209,7 +212,8 @@ func (s *serial) look(words []uint64, origin, mask uint64) {
 	s.n, s.last = float64(len(words)), before
 }
 
-// distance is a−b. The halves are subtracted apart, so that nothing is rounded before the numbers are small.
+// distance is a−b. The halves are subtracted apart, so that nothing is rounded before the
+// numbers are small.
 func distance(a, b uint64) float64 {
 	return (float64(a>>32)-float64(b>>32))*(1<<32) + (float64(a&math.MaxUint32) - float64(b&math.MaxUint32))
 }
@@ -222,7 +226,8 @@ func (s *serial) join(q *serial) {
 	s.last = q.last
 }
 
-// correlation returns the circular serial correlation: the last ID is followed by the first. It is NaN when all IDs are the same.
+// correlation returns the circular serial correlation: the last ID is followed by the
+// first. It is NaN when all IDs are the same.
 func (s *serial) correlation() float64 {
 	d := s.n*s.xx - s.x*s.x
 	return (s.n*(s.xy+s.last*s.first) - s.x*s.x) / d

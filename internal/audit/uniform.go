@@ -44,7 +44,8 @@ func (u *uniform) add(worker int, words []uint64) {
 	}
 }
 
-// table returns one of the tables, as the sum of all workers, with the given number of its highest bits.
+// table returns one of the tables, as the sum of all workers, with the given number of
+// its highest bits.
 func (u *uniform) table(which, bits int) []int64 {
 	sum := make([]int64, 1<<bits)
 	for _, t := range u.counts {
@@ -66,7 +67,8 @@ func (u *uniform) result(n int64, serial *serial, ones *ones) Uniformity {
 			continue
 		}
 		for which, name := range []string{"high", "middle", "low"} {
-			// The table's own highest bits: 8 of the 16 that are counted. For the low bits it is the lowest that are wanted.
+			// The table's own highest bits: 8 of the 16 that are counted. For the low
+			// bits it is the lowest that are wanted.
 			table := u.table(which, bits)
 			lowest := u.shifts[which] + u.bits - bits
 			if which == 2 && bits < u.bits {
@@ -99,12 +101,16 @@ func chiSquare(name string, lowest, bits int, n int64, table []int64) ChiSquare 
 		d := float64(have) - expected
 		sum += d * d
 	}
-	c := ChiSquare{Bits: name, Lowest: lowest, Buckets: len(table), Freedom: len(table) - 1, Value: sum / expected, Expected: expected}
+	c := ChiSquare{
+		Bits: name, Lowest: lowest, Buckets: len(table), Freedom: len(table) - 1, Value: sum / expected,
+		Expected: expected,
+	}
 	c.P = chiSquareTail(c.Value, c.Freedom)
 	return c
 }
 
-// serialTest compares the correlation with what it is for random numbers: −1/(n−1) on average, with a deviation of close to 1/√n.
+// serialTest compares the correlation with what it is for random numbers: −1/(n−1) on
+// average, with a deviation of close to 1/√n.
 func serialTest(n int64, s *serial) *Serial {
 	r := s.correlation()
 	if n < 3 || math.IsNaN(r) || math.IsInf(r, 0) {

@@ -6,14 +6,16 @@ import (
 	"fmt"
 )
 
-// lanes is how many numbers go through a round together. More gained nothing when measured, because a processor looks only so far ahead.
+// lanes is how many numbers go through a round together. More gained nothing when
+// measured, because a processor looks only so far ahead.
 const lanes = 8
 
 // halves are the two parts of the numbers that go through the rounds together.
 type halves [lanes]uint64
 
-// EncryptAll encrypts the numbers of src into dst, which may be the same; when they overlap in any other way the result is undefined. It is an error
-// if dst is shorter, or if any number has more bits than the cipher; then dst is as it was.
+// EncryptAll encrypts the numbers of src into dst, which may be the same; when they
+// overlap in any other way the result is undefined. It is an error if dst is shorter, or
+// if any number has more bits than the cipher; then dst is as it was.
 func (c *Cipher) EncryptAll(dst, src []uint64) error {
 	s, err := c.ready(dst, src)
 	if err != nil {
@@ -109,8 +111,9 @@ func (s *state) join(dst []uint64, a, b *halves) {
 	}
 }
 
-// roundLanes is the round function of a few numbers. All blocks are written before the first is read: a block is two stores that AES reads as one,
-// and that is slow if it comes at once.
+// roundLanes is the round function of a few numbers. All blocks are written before the
+// first is read: a block is two stores that AES reads as one, and that is slow if it
+// comes at once.
 func (s *state) roundLanes(i uint64, half []uint64, buf *scratch) {
 	low := s.low ^ i<<s.shift
 	for j, h := range half {

@@ -10,22 +10,26 @@ import (
 )
 
 const (
-	// MinBits and MaxBits are the shortest and the longest numbers, in bits. 2^20 is the first power of two above the million possible inputs
-	// that the standard's revision requires.
+	// MinBits and MaxBits are the shortest and the longest numbers, in bits. 2^20 is the
+	// first power of two above the million possible inputs that the standard's revision
+	// requires.
 	MinBits = 20
 	MaxBits = 64
 
-	// MaxTweak is the longest tweak in bytes. The standard leaves the limit to the implementation, up to 2^32 - 1.
+	// MaxTweak is the longest tweak in bytes. The standard leaves the limit to the
+	// implementation, up to 2^32 - 1.
 	MaxTweak = 1 << 16
 
 	rounds = 10
 )
 
-// A Cipher is FF1 for numbers of one length under one key and one tweak. It prints as [redacted] with every verb. All methods may be called at the
-// same time by many goroutines, except Wipe.
+// A Cipher is FF1 for numbers of one length under one key and one tweak. It prints as
+// [redacted] with every verb. All methods may be called at the same time by many
+// goroutines, except Wipe.
 type Cipher struct {
-	// The keys stand behind two pointers because fmt cannot call Format where a cipher is in a field that is not exported. It prints the field
-	// itself then, and follows one pointer when the verb is wrong, but never two.
+	// The keys stand behind two pointers because fmt cannot call Format where a cipher is
+	// in a field that is not exported. It prints the field itself then, and follows one
+	// pointer when the verb is wrong, but never two.
 	hidden **state
 }
 
@@ -33,24 +37,28 @@ type Cipher struct {
 type state struct {
 	block cipher.Block
 
-	// What AES encrypts in each round, as two big-endian numbers: the chain of all blocks of P || Q before the last, xored with the bytes of the last
-	// one that are always the same. Round i xors i << shift and the half's number into low.
+	// What AES encrypts in each round, as two big-endian numbers: the chain of all blocks
+	// of P || Q before the last, xored with the bytes of the last one that are always the
+	// same. Round i xors i << shift and the half's number into low.
 	high, low uint64
 	shift     uint
 
-	// The left half at the start and at the end has the upper u bits of a number, the right half the lower v.
+	// The left half at the start and at the end has the upper u bits of a number, the
+	// right half the lower v.
 	v            uint
 	maskU, maskV uint64 // 2^u - 1, 2^v - 1
 	top          uint64 // 2^bits - 1
 	bits         int
 
-	// What is passed to an interface cannot stay on the stack, so that blocks without this would be one allocation each.
+	// What is passed to an interface cannot stay on the stack, so that blocks without
+	// this would be one allocation each.
 	scratch sync.Pool
 }
 
-// New makes a cipher for numbers below 2^bits. The length of the key chooses AES-128, AES-192 or AES-256: 16, 24 or 32 bytes. The tweak is no secret
-// and may be empty: one key with two tweaks, or for two lengths, makes two permutations that have nothing to do with each other. The caller may
-// overwrite both slices afterwards.
+// New makes a cipher for numbers below 2^bits. The length of the key chooses AES-128,
+// AES-192 or AES-256: 16, 24 or 32 bytes. The tweak is no secret and may be empty: one
+// key with two tweaks, or for two lengths, makes two permutations that have nothing to do
+// with each other. The caller may overwrite both slices afterwards.
 func New(key []byte, bits int, tweak []byte) (*Cipher, error) {
 	if bits < MinBits || bits > MaxBits {
 		return nil, fmt.Errorf("ff1: numbers of %d bits, want %d to %d", bits, MinBits, MaxBits)
@@ -109,7 +117,8 @@ func (c *Cipher) Bits() int {
 	return s.bits
 }
 
-// checkRange tells whether a number has no more bits than the cipher. It does not print the number, because it may be secret.
+// checkRange tells whether a number has no more bits than the cipher. It does not print
+// the number, because it may be secret.
 func (s *state) checkRange(x uint64) error {
 	if x > s.top {
 		return fmt.Errorf("ff1: a number of %d bits, want at most %d", bits.Len64(x), s.bits)

@@ -31,10 +31,12 @@ func check(t interface {
 	for i, x := range src {
 		encrypted[i], decrypted[i] = o.number(o.encrypt, bits, x), o.number(o.decrypt, bits, x)
 		if y, err := c.Encrypt(x); err != nil || y != encrypted[i] {
-			t.Errorf("%d bits, key %x, tweak %x: %#x encrypts to %#x (%v), want %#x", bits, key, tweak, x, y, err, encrypted[i])
+			t.Errorf("%d bits, key %x, tweak %x: %#x encrypts to %#x (%v), want %#x", bits, key, tweak, x, y, err,
+				encrypted[i])
 		}
 		if y, err := c.Decrypt(x); err != nil || y != decrypted[i] {
-			t.Errorf("%d bits, key %x, tweak %x: %#x decrypts to %#x (%v), want %#x", bits, key, tweak, x, y, err, decrypted[i])
+			t.Errorf("%d bits, key %x, tweak %x: %#x decrypts to %#x (%v), want %#x", bits, key, tweak, x, y, err,
+				decrypted[i])
 		}
 		if back, err := c.Decrypt(encrypted[i]); err != nil || back != x {
 			t.Errorf("%d bits, key %x, tweak %x: %#x came back as %#x (%v)", bits, key, tweak, x, back, err)
@@ -43,11 +45,14 @@ func check(t interface {
 	// One number more in dst, which must stay as it is.
 	dst := append(slices.Clone(src), 7)
 	if err := c.EncryptAll(dst, src); err != nil || !slices.Equal(dst[:len(src)], encrypted) || dst[len(src)] != 7 {
-		t.Errorf("%d bits, key %x, tweak %x: all of %x encrypt to %x (%v), want %x", bits, key, tweak, src, dst, err, encrypted)
+		t.Errorf("%d bits, key %x, tweak %x: all of %x encrypt to %x (%v), want %x", bits, key, tweak, src, dst, err,
+			encrypted)
 	}
 	dst = append(slices.Clone(src), 7)
-	if err := c.DecryptAll(dst[:len(src)], dst[:len(src)]); err != nil || !slices.Equal(dst[:len(src)], decrypted) || dst[len(src)] != 7 {
-		t.Errorf("%d bits, key %x, tweak %x: all of %x decrypt to %x (%v), want %x", bits, key, tweak, src, dst, err, decrypted)
+	if err := c.DecryptAll(dst[:len(src)], dst[:len(src)]); err != nil || !slices.Equal(dst[:len(src)], decrypted) ||
+		dst[len(src)] != 7 {
+		t.Errorf("%d bits, key %x, tweak %x: all of %x decrypt to %x (%v), want %x", bits, key, tweak, src, dst, err,
+			decrypted)
 	}
 }
 
@@ -62,7 +67,8 @@ func TestOracle(t *testing.T) {
 	})
 }
 
-// TestEveryLength is there because the bytes that a half fills and the padding of the tweak change with both lengths.
+// TestEveryLength is there because the bytes that a half fills and the padding of the
+// tweak change with both lengths.
 func TestEveryLength(t *testing.T) {
 	r := rand.NewChaCha8([32]byte{1})
 	for bits := MinBits; bits <= MaxBits; bits++ {
@@ -151,7 +157,8 @@ func TestNewErrors(t *testing.T) {
 		{17, 32, 0, "a key of 17 bytes"},
 		{16, 32, MaxTweak + 1, "65537 bytes, want at most 65536"},
 	} {
-		if c, err := New(make([]byte, v.key), v.bits, make([]byte, v.tweak)); c != nil || err == nil || !strings.Contains(err.Error(), v.want) {
+		if c, err := New(make([]byte, v.key), v.bits, make([]byte, v.tweak)); c != nil || err == nil ||
+			!strings.Contains(err.Error(), v.want) {
 			t.Errorf("New(%d, %d, %d): %v, %v; want an error with %q", v.key, v.bits, v.tweak, c, err, v.want)
 		}
 	}
@@ -160,7 +167,8 @@ func TestNewErrors(t *testing.T) {
 	}
 }
 
-// TestRange also looks whether a batch that fails leaves dst alone, and whether the error keeps the number to itself.
+// TestRange also looks whether a batch that fails leaves dst alone, and whether the error
+// keeps the number to itself.
 func TestRange(t *testing.T) {
 	for bits := MinBits; bits < MaxBits; bits++ {
 		c := mustCipher(t, make([]byte, 16), bits, nil)
@@ -174,7 +182,8 @@ func TestRange(t *testing.T) {
 			_, err2 := c.Decrypt(x)
 			err3, err4 := c.EncryptAll(dst, src), c.DecryptAll(dst, src)
 			for _, err := range []error{err1, err2, err3, err4} {
-				if err == nil || strings.Contains(err.Error(), fmt.Sprint(x)) || !strings.Contains(err.Error(), fmt.Sprintf("want at most %d", bits)) {
+				if err == nil || strings.Contains(err.Error(), fmt.Sprint(x)) || !strings.Contains(err.Error(),
+					fmt.Sprintf("want at most %d", bits)) {
 					t.Errorf("%d bits: %v", bits, err)
 				}
 			}
@@ -187,7 +196,8 @@ func TestRange(t *testing.T) {
 		}
 	}
 	c := mustCipher(t, make([]byte, 16), 40, nil)
-	if err := c.EncryptAll(make([]uint64, 2), make([]uint64, 3)); err == nil || !strings.Contains(err.Error(), "room for 2 numbers, want 3") {
+	if err := c.EncryptAll(make([]uint64, 2), make([]uint64, 3)); err == nil || !strings.Contains(err.Error(),
+		"room for 2 numbers, want 3") {
 		t.Error(err)
 	}
 	if err := errors.Join(c.EncryptAll(nil, nil), c.DecryptAll(make([]uint64, 1), nil)); err != nil {
@@ -211,7 +221,8 @@ func TestConcurrent(t *testing.T) {
 					x[i] = 5
 				}
 				one, err := c.Encrypt(5)
-				if err := errors.Join(err, c.EncryptAll(x, x)); err != nil || one != want || slices.Min(x) != want || slices.Max(x) != want {
+				if err := errors.Join(err, c.EncryptAll(x, x)); err != nil || one != want || slices.Min(x) != want ||
+					slices.Max(x) != want {
 					t.Errorf("%v: %d and %d, want %d", err, one, x, want)
 					return
 				}

@@ -5,7 +5,8 @@ import (
 	"encoding/binary"
 )
 
-// scratch is the memory that AES works in, a block for each number that goes through a round together with others.
+// scratch is the memory that AES works in, a block for each number that goes through a
+// round together with others.
 type scratch [lanes][aes.BlockSize]byte
 
 // Encrypt encrypts a number. It is an error if the number has more bits than the cipher.
@@ -40,7 +41,8 @@ func (c *Cipher) Decrypt(y uint64) (uint64, error) {
 	return x, nil
 }
 
-// encrypt takes two rounds at a time, because then the halves are back in their places and every mask is a constant of the cipher.
+// encrypt takes two rounds at a time, because then the halves are back in their places
+// and every mask is a constant of the cipher.
 func (s *state) encrypt(x uint64, buf []byte) uint64 {
 	a, b := x>>s.v, x&s.maskV
 	for i := uint64(0); i < rounds; i += 2 {

@@ -6,7 +6,8 @@ import (
 	"math/big"
 )
 
-// oracle is FF1 for any radix, step by step as SP 800-38G writes it, with its names: algorithms 7 and 8, steps in the comments.
+// oracle is FF1 for any radix, step by step as SP 800-38G writes it, with its names:
+// algorithms 7 and 8, steps in the comments.
 type oracle struct {
 	block cipher.Block
 	radix int

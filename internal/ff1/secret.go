@@ -16,9 +16,12 @@ func (c *Cipher) state() (*state, error) {
 	return *c.hidden, nil
 }
 
-// Wipe takes the key from the cipher and from all copies of it, which return ErrNoKey from then on. It is the last call of a cipher, when no other is
-// running. What this package worked out from the key is overwritten with zeros. The round keys of AES are not, and the key is the first of them: they
-// belong to crypto/aes, which has no way to do it. They are only let go, and stay in memory until the garbage collector gives it to others.
+// Wipe takes the key from the cipher and from all copies of it, which return ErrNoKey
+// from then on. It is the last call of a cipher, when no other is running. What this
+// package worked out from the key is overwritten with zeros. The round keys of AES are
+// not, and the key is the first of them: they belong to crypto/aes, which has no way to
+// do it. They are only let go, and stay in memory until the garbage collector gives it to
+// others.
 func (c *Cipher) Wipe() {
 	s, err := c.state()
 	if err != nil {

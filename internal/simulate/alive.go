@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// alive is what is known of how a slot gets on. Liveness is that of grants: whether a process makes IDs from them, it
-// decides by its own coin.
+// alive is what is known of how a slot gets on. Liveness is that of grants: whether a
+// process makes IDs from them, it decides by its own coin.
 type alive struct {
 	madeAt    time.Duration // last ID
 	grantedAt time.Duration // last grant of ticks that had come
@@ -17,7 +17,8 @@ type alive struct {
 	dry       int           // sessions in a row, after the faults, that made no ID
 }
 
-// mostDry is how many generators may make no ID one after the other: each has a few tries, and little time for some.
+// mostDry is how many generators may make no ID one after the other: each has a few
+// tries, and little time for some.
 const mostDry = 8
 
 // hasGrant is told of a grant that a lease holds.
@@ -78,7 +79,8 @@ func (s *sim) sessionEnded(h *holding, began time.Duration) {
 func (s *sim) living() {
 	for _, sl := range s.slots {
 		if max(sl.madeAt, sl.grantedAt, sl.crowdedAt) < s.due && !s.plan.noSlots[sl.index] && !s.shared(sl) {
-			s.violate("%s was granted nothing in %v after all faults had ended %v before; its last grant was at %v, its last ID at %v",
+			s.violate("%s was granted nothing in %v after all faults had ended %v before; its last grant was at "+
+				"%v, its last ID at %v",
 				sl.label, s.now-s.due, s.bound(), sl.grantedAt, sl.madeAt)
 		}
 	}

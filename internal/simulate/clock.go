@@ -41,8 +41,9 @@ func (p *process) source() snowfence.TimeSource {
 	return func() (time.Time, time.Duration) { return p.wall(), p.now() }
 }
 
-// stalling is source for a generator: between a reading and its use the goroutine may lose its processor for any time. What it stalls with is old by then, and
-// that must not matter.
+// stalling is source for a generator: between a reading and its use the goroutine may
+// lose its processor for any time. What it stalls with is old by then, and that must not
+// matter.
 func (p *process) stalling() snowfence.TimeSource {
 	return func() (time.Time, time.Duration) {
 		wall, mono := p.wall(), p.now()
@@ -53,7 +54,8 @@ func (p *process) stalling() snowfence.TimeSource {
 	}
 }
 
-// stall returns for how long a goroutine stalls: mostly as long as the scheduler of a busy machine takes, at times for longer than a lease lives.
+// stall returns for how long a goroutine stalls: mostly as long as the scheduler of a
+// busy machine takes, at times for longer than a lease lives.
 func (p *process) stall() time.Duration {
 	d := time.Duration(1 + p.own.IntN(2_000_000))
 	if p.own.IntN(8) == 0 && p.s.fault(faultStall, p, 0) {

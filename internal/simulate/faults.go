@@ -5,7 +5,8 @@ import "fmt"
 // Fault is a kind of thing that goes wrong.
 type Fault int
 
-// The kinds of faults. Most happen to one process or one message; the last ones to the store, and by the hand of its operator.
+// The kinds of faults. Most happen to one process or one message; the last ones to the
+// store, and by the hand of its operator.
 const (
 	faultLostRequest Fault = iota
 	faultLateRequest
@@ -38,10 +39,12 @@ const (
 )
 
 var faultNames = [numFaults]string{
-	"requests lost", "requests late", "requests doubled", "replies lost", "replies late", "calls refused", "batches cut",
+	"requests lost", "requests late", "requests doubled", "replies lost", "replies late", "calls refused",
+	"batches cut",
 	"crashes before a call", "crashes after a call", "crashes", "stalls", "pauses", "partitions",
 	"clock jumps", "clocks frozen", "clocks drifting", "snapshots resumed twice", "store outages", "stores set back",
-	"stores replaced by a backup", "records vanished", "nodes released", "nodes vetoed", "nodes restored", "layouts changed",
+	"stores replaced by a backup", "records vanished", "nodes released", "nodes vetoed", "nodes restored",
+	"layouts changed",
 	"namespaces deleted", "stores moved and confirmed",
 }
 
@@ -53,7 +56,8 @@ func (f Fault) String() string {
 	return faultNames[f]
 }
 
-// fault decides whether a fault happens now. The choice is drawn in any case, so that leaving some faults out changes nothing before them.
+// fault decides whether a fault happens now. The choice is drawn in any case, so that
+// leaving some faults out changes nothing before them.
 func (s *sim) fault(f Fault, p *process, node int64) bool {
 	if s.rates[f] == 0 || p.env.IntN(1_000_000) >= s.rates[f] || s.calm || p.replaying {
 		return false

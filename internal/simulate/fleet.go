@@ -7,15 +7,20 @@ import (
 	"time"
 )
 
-// stretch is how long one run lasts before its faults end: short enough for many different worlds, long enough for clocks and floors to get far.
+// stretch is how long one run lasts before its faults end: short enough for many
+// different worlds, long enough for clocks and floors to get far.
 const stretch = 0.2 // hours
 
 // Seeds returns how many runs so many virtual hours are.
 func Seeds(hours float64) uint64 { return uint64(max(math.Ceil(hours/stretch), 1)) }
 
-// Fleets simulates so many virtual hours, as runs with the seeds from seed on, on several goroutines: each run is one goroutine's alone. It ends with the first
-// broken promise, which it reduces to what is needed for it, or with ctx. told is called after each run with what was done so far; nil is nobody.
-func Fleets(ctx context.Context, seed uint64, hours float64, workers int, told func(Figures)) (*Figures, *Collision, error) {
+// Fleets simulates so many virtual hours, as runs with the seeds from seed on, on several
+// goroutines: each run is one goroutine's alone. It ends with the first broken promise,
+// which it reduces to what is needed for it, or with ctx. told is called after each run
+// with what was done so far; nil is nobody.
+func Fleets(ctx context.Context, seed uint64, hours float64, workers int, told func(Figures)) (*Figures, *Collision,
+	error,
+) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var (
@@ -68,8 +73,9 @@ const (
 	reduceTime = 30 * time.Second
 )
 
-// Reduce makes a run in which a promise is broken shorter while it still is: it ends it sooner, leaves out kinds of faults, processes, and single faults.
-// It returns nil if nothing is broken in the run, and otherwise what is, with the steps that are left.
+// Reduce makes a run in which a promise is broken shorter while it still is: it ends it
+// sooner, leaves out kinds of faults, processes, and single faults. It returns nil if
+// nothing is broken in the run, and otherwise what is, with the steps that are left.
 func Reduce(ctx context.Context, plan Plan) *Collision {
 	plan.Trace = false
 	runs, begun := 0, time.Now()

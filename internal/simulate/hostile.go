@@ -59,7 +59,10 @@ func (x *hostile) act() {
 	st := lease.Holders(direct{st: s.store, s: s}, s.operator.trueTime)
 	ctx := world.With(context.Background(), s.operator)
 	for range 1 + x.chance.IntN(6) {
-		rs, err := st.Get(ctx, append(keysOf(x.chance.Int64N(s.last+2)), lease.Key{Namespace: namespace, Node: lease.NamespaceNode}))
+		rs, err := st.Get(ctx, append(keysOf(x.chance.Int64N(s.last+2)), lease.Key{
+			Namespace: namespace,
+			Node:      lease.NamespaceNode,
+		}))
 		if err != nil {
 			return
 		}
@@ -134,7 +137,10 @@ func (x *hostile) began(r lease.Record) (tick int64) {
 // lie changes one field to something that may pass.
 func (x *hostile) lie(w *lease.Write, now, floor int64) {
 	n, o := &w.New, x.some()
-	tick := []int64{0, now - 1, now, floor, floor + 1, o.From, o.Until, o.PrevUntil, n.From, n.Until, now * 2, -1}[x.chance.IntN(12)]
+	tick := []int64{
+		0, now - 1, now, floor, floor + 1, o.From, o.Until, o.PrevUntil, n.From, n.Until, now * 2,
+		-1,
+	}[x.chance.IntN(12)]
 	switch x.chance.IntN(14) {
 	case 0, 1:
 		n.Until = tick
@@ -177,7 +183,8 @@ func (x *hostile) ofNamespace(r lease.Record) lease.Write {
 	switch x.chance.IntN(4) {
 	case 0: // all is well with the store
 		for i := range s.store.identity + 1 {
-			n.Data = strings.Replace(n.Data, fmt.Sprintf("%q", fmt.Sprint("store ", i)), fmt.Sprintf("%q", s.store.name()), 1)
+			n.Data = strings.Replace(n.Data, fmt.Sprintf("%q", fmt.Sprint("store ", i)), fmt.Sprintf("%q",
+				s.store.name()), 1)
 		}
 	case 1:
 		o := x.some()

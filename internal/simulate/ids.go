@@ -7,7 +7,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// run is a number of IDs that follow each other, in a form in which they are neighbours whatever the layout.
+// run is a number of IDs that follow each other, in a form in which they are neighbours
+// whatever the layout.
 type run struct {
 	first, last int64
 	tick        int64
@@ -27,7 +28,10 @@ type reader struct {
 
 func newReader(s *snowfence.Scheme) *reader {
 	l := s.Layout()
-	r := &reader{scheme: s, encrypted: s.Encrypted(), seqBits: l.Bits(snowfence.FieldSequence), timeBits: l.Bits(snowfence.FieldTime), rollBits: l.Bits(snowfence.FieldRollback)}
+	r := &reader{
+		scheme: s, encrypted: s.Encrypted(), seqBits: l.Bits(snowfence.FieldSequence),
+		timeBits: l.Bits(snowfence.FieldTime), rollBits: l.Bits(snowfence.FieldRollback),
+	}
 	below := 0
 	for _, f := range slices.Backward(l.Fields) {
 		if f.Name == snowfence.FieldSequence {
@@ -61,12 +65,14 @@ type caller struct {
 // lowest is below all IDs.
 const lowest = -1 << 63
 
-// check looks at the IDs of one call, each of them: that they increase, that each is inside one grant of this lease, and that the grant had not been lost
-// when the call began. What they are goes to the list in which duplicates are looked for at the end.
+// check looks at the IDs of one call, each of them: that they increase, that each is
+// inside one grant of this lease, and that the grant had not been lost when the call
+// began. What they are goes to the list in which duplicates are looked for at the end.
 func (s *sim) check(h *holding, c *caller, ids []snowfence.ID, began time.Duration, highest int64) {
 	r := h.reader
 	if h.p.replaying {
-		// The other process made them. What they are need not be looked at again, but the order goes on from here.
+		// The other process made them. What they are need not be looked at again, but the
+		// order goes on from here.
 		p, _ := r.scheme.Decode(ids[len(ids)-1])
 		c.highest = max(c.highest, h.raw(p, ids[len(ids)-1]))
 		return
@@ -109,8 +115,9 @@ func (s *sim) check(h *holding, c *caller, ids []snowfence.ID, began time.Durati
 	s.mark("made", h.p.name, int64(len(ids)), int64(ids[len(ids)-1]))
 }
 
-// fresh returns the lowest tick that an ID of a call that began at that time may have: the clock's, with one for rounding. A coarse generator may be late, and any
-// takes some time to follow a clock that was set.
+// fresh returns the lowest tick that an ID of a call that began at that time may have:
+// the clock's, with one for rounding. A coarse generator may be late, and any takes some
+// time to follow a clock that was set.
 func (h *holding) fresh(began time.Duration) int64 {
 	if c := h.p.clock; !h.p.slot.coarse && c.since+20*time.Millisecond < began && h.reader.rollBits == 0 {
 		return h.reader.scheme.Layout().TickOf(start().Add(began+c.off(began))) - 1
@@ -133,18 +140,21 @@ func (s *sim) member(h *holding, r *reader, id snowfence.ID, first, last snowfen
 			continue
 		}
 		if cl.lost && began > cl.lostAt {
-			s.violate("%s made an ID of node %d, tick %d, after the store had said that somebody else wrote to the node", h.p.name, first.Node, first.Tick)
+			s.violate("%s made an ID of node %d, tick %d, after the store had said that somebody else wrote to "+
+				"the node", h.p.name, first.Node, first.Tick)
 			return
 		}
 		if cl.ended && began > cl.endedAt {
-			s.violate("%s made an ID of node %d, tick %d, from a grant that had ended when the call began", h.p.name, first.Node, first.Tick)
+			s.violate("%s made an ID of node %d, tick %d, from a grant that had ended when the call began", h.p.name,
+				first.Node, first.Tick)
 			return
 		}
 		at := r.place(id, first)
 		s.runs = append(s.runs, run{at, at + last.Sequence - first.Sequence, first.Tick, cl})
 		return
 	}
-	s.violate("%s made an ID outside of its grants: node %d, tick %d, sequence %d", h.p.name, first.Node, first.Tick, first.Sequence)
+	s.violate("%s made an ID outside of its grants: node %d, tick %d, sequence %d", h.p.name, first.Node, first.Tick,
+		first.Sequence)
 }
 
 // duplicates looks for an ID that was made twice, among all.
@@ -163,7 +173,8 @@ func (s *sim) duplicates() {
 		r := &s.runs[i]
 		if top != nil && r.first <= top.last {
 			if r.claim == top.claim || !s.excused(r.claim, top.claim, r.tick+1) {
-				s.violate("an ID was made twice: by %s and by %s, node %d, tick %d", top.claim.owner.name, r.claim.owner.name, r.claim.node, r.tick)
+				s.violate("an ID was made twice: by %s and by %s, node %d, tick %d", top.claim.owner.name,
+					r.claim.owner.name, r.claim.node, r.tick)
 				return
 			}
 			s.figures.Unseen += min(r.last, top.last) - r.first + 1

@@ -9,7 +9,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// claim is a grant as a generator has it: the ledger's own account, which knows nothing of how leases work.
+// claim is a grant as a generator has it: the ledger's own account, which knows nothing
+// of how leases work.
 type claim struct {
 	owner       *process
 	era         int // how often the layout was changed before
@@ -39,7 +40,8 @@ type setBack struct {
 	raises int // how often the floor of all had been raised by then
 }
 
-// recall marks a claim whose last write the store had carried out and went back behind before the answer arrived.
+// recall marks a claim whose last write the store had carried out and went back behind
+// before the answer arrived.
 func (s *sim) recall(h *holding, c *claim) {
 	for n := c.node; n < c.node+c.nodes; n++ {
 		if b, ok := s.gone[h.acked[n].nonce]; ok {
@@ -109,10 +111,12 @@ func (s *sim) doubt(h *holding, writes []lease.Write) {
 	}
 }
 
-// farBack is by how many writes a record has to have gone back for the loser of a swap to be sure to see it, whoever else writes in the meantime.
+// farBack is by how many writes a record has to have gone back for the loser of a swap to
+// be sure to see it, whoever else writes in the meantime.
 const farBack = 20
 
-// lost marks the claims of a lease on a node that somebody else wrote to: from now on nothing may be made from them.
+// lost marks the claims of a lease on a node that somebody else wrote to: from now on
+// nothing may be made from them.
 func (s *sim) lost(h *holding, node int64, a acked) {
 	if h.p.replaying {
 		return
@@ -148,7 +152,10 @@ func (s *sim) granted(h *holding, g snowfence.Grant) {
 			return
 		}
 	}
-	c := &claim{owner: h.p, era: s.eraFor(h.p), node: g.Node, nodes: nodes, from: g.From, until: g.Until, first: g.Until, begun: s.now, raises: s.raises()}
+	c := &claim{
+		owner: h.p, era: s.eraFor(h.p), node: g.Node, nodes: nodes, from: g.From, until: g.Until,
+		first: g.Until, begun: s.now, raises: s.raises(),
+	}
 	if until := h.snapshot[g.Node]; g.From < until { // perhaps it was in the lease's memory already
 		c.shared, c.forked = until, h.forked
 	}
@@ -161,7 +168,8 @@ func (s *sim) granted(h *holding, g snowfence.Grant) {
 		h.claims = h.claims[len(h.claims)-16:]
 	}
 	if g.From < h.behind && c.era == h.p.era {
-		s.violate("%s met a store that had gone back, and was granted node %d without the floor raised", h.p.name, g.Node)
+		s.violate("%s met a store that had gone back, and was granted node %d without the floor raised", h.p.name,
+			g.Node)
 	}
 	h.behind = 0
 	s.figures.Grants++
@@ -175,7 +183,8 @@ func (s *sim) granted(h *holding, g snowfence.Grant) {
 	s.compare(c)
 }
 
-// eraFor returns the era of a grant: the present one if the process's layout is the present one, perhaps again.
+// eraFor returns the era of a grant: the present one if the process's layout is the
+// present one, perhaps again.
 func (s *sim) eraFor(p *process) int {
 	if s.schemes[p.era].Fingerprint() == s.schemes[s.era].Fingerprint() {
 		return s.era
@@ -183,8 +192,9 @@ func (s *sim) eraFor(p *process) int {
 	return p.era
 }
 
-// near checks that a grant reaches no further than one ttl ahead of the fastest clock there was, and with a store that has a clock, of the allowed skew; or one
-// tick past its floor. Otherwise restarts and bad clocks would run away with the ticks.
+// near checks that a grant reaches no further than one ttl ahead of the fastest clock
+// there was, and with a store that has a clock, of the allowed skew; or one tick past its
+// floor. Otherwise restarts and bad clocks would run away with the ticks.
 func (s *sim) near(c *claim, until int64) {
 	ahead := s.ahead
 	if s.store.clock {
@@ -192,7 +202,8 @@ func (s *sim) near(c *claim, until int64) {
 	}
 	l := s.schemes[c.era].Layout()
 	if most := l.TickOf(start().Add(s.now+ahead+s.ttl+time.Second)) + 1; until > max(most, c.from+1) {
-		s.violate("%s uses node %d from tick %d until %d, and the clocks allow %d", c.owner.name, c.node, c.from, until, most)
+		s.violate("%s uses node %d from tick %d until %d, and the clocks allow %d", c.owner.name, c.node, c.from,
+			until, most)
 	}
 }
 
@@ -217,15 +228,18 @@ func (s *sim) compare(c *claim) {
 		}
 	}
 	if floor := s.floors[c.era:]; len(floor) > 0 && len(c.forgotten) == 0 {
-		// The layout was changed: what is granted of the old one must lie before the new one's beginning.
+		// The layout was changed: what is granted of the old one must lie before the new
+		// one's beginning.
 		if end := h2time(s, c); end.After(floor[0]) {
-			s.violate("%s uses node %d of the earlier layout until %v, and the later layout began at %v", c.owner.name, c.node, end, floor[0])
+			s.violate("%s uses node %d of the earlier layout until %v, and the later layout began at %v",
+				c.owner.name, c.node, end, floor[0])
 		}
 	}
 }
 
-// alike reports whether a node and tick of two layouts are the same IDs, as they are of one layout. Where the bits are divided
-// in other ways, only the IDs themselves are compared, at the end.
+// alike reports whether a node and tick of two layouts are the same IDs, as they are of
+// one layout. Where the bits are divided in other ways, only the IDs themselves are
+// compared, at the end.
 func (s *sim) alike(a, b int) bool {
 	if a == b {
 		return true
@@ -237,15 +251,20 @@ func (s *sim) alike(a, b int) bool {
 // h2time returns the end of a claim as a time.
 func h2time(s *sim, c *claim) time.Time { return s.schemes[c.era].Layout().TimeOf(c.end()) }
 
-// excused reports whether two claims may overlap below a tick, because no lease can see it. These are the only cases:
+// excused reports whether two claims may overlap below a tick, because no lease can see
+// it. These are the only cases:
 //
-//   - One of them was in memory when a snapshot was taken that was resumed twice, and the ticks lie below the highest until that had been written, or was on its
-//     way to the store, at that moment. The other is its twin, or was granted later. Whoever of the two renews second is caught by that (lost), and what
-//     it makes afterwards is a violation in any case.
+//   - One of them was in memory when a snapshot was taken that was resumed twice, and the
+//     ticks lie below the highest until that had been written, or was on its way to the
+//     store, at that moment. The other is its twin, or was granted later. Whoever of the
+//     two renews second is caught by that (lost), and what it makes afterwards is a
+//     violation in any case.
 //   - Both are what became of one acquisition that was on its way when the snapshot was taken.
-//   - One of them was written to a store that was then set back behind it while it kept its identity, perhaps before the answer arrived, and the other was granted
-//     by a write afterwards and before anybody raised the floor.
-//   - They are of two layouts, and the store was so set back behind the earlier one: the change was proven with its floor of then.
+//   - One of them was written to a store that was then set back behind it while it kept
+//     its identity, perhaps before the answer arrived, and the other was granted by a
+//     write afterwards and before anybody raised the floor.
+//   - They are of two layouts, and the store was so set back behind the earlier one: the
+//     change was proven with its floor of then.
 func (s *sim) excused(a, b *claim, hi int64) bool {
 	if a.era != b.era {
 		if a.era > b.era {
@@ -273,5 +292,6 @@ func (s *sim) excused(a, b *claim, hi int64) bool {
 	return false
 }
 
-// raises returns how often the floor of all nodes was raised by those who saw that the store went back.
+// raises returns how often the floor of all nodes was raised by those who saw that the
+// store went back.
 func (s *sim) raises() int { return int(s.namespace().Generation) }

@@ -12,7 +12,8 @@ import (
 // errUnanswered is what a client gets when the store's answer does not come.
 var errUnanswered = errors.New("the store did not answer")
 
-// link is the store as one process reaches it. Each call is a message there and a message back, and anything can happen to either.
+// link is the store as one process reaches it. Each call is a message there and a message
+// back, and anything can happen to either.
 type link struct {
 	lease.Basic
 	p *process
@@ -27,7 +28,8 @@ type call struct {
 	over bool // answered, or given up
 }
 
-// ask sends a request. do is what the store does when the request arrives; it is done twice when the request is doubled.
+// ask sends a request. do is what the store does when the request arrives; it is done
+// twice when the request is doubled.
 func (k link) ask(ctx context.Context, what string, do func() any, got func(any)) (any, error) {
 	p := k.p
 	if err := ctx.Err(); err != nil {
@@ -124,7 +126,8 @@ func (p *process) latency() time.Duration {
 	return d
 }
 
-// patience is the time until a client gives up: at once when the connection is refused, or after a while.
+// patience is the time until a client gives up: at once when the connection is refused,
+// or after a while.
 func (p *process) patience() time.Duration {
 	if p.env.IntN(2) == 0 {
 		return p.latency()
@@ -154,7 +157,8 @@ func (k link) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
 	return append([]lease.Record(nil), out.([]lease.Record)...), nil
 }
 
-// Swap implements lease.Store. A batch may be cut in two, of which the second part is lost or comes late.
+// Swap implements lease.Store. A batch may be cut in two, of which the second part is
+// lost or comes late.
 func (k link) Swap(ctx context.Context, writes []lease.Write) []error {
 	p := k.p
 	cut := len(writes)

@@ -5,8 +5,10 @@ import (
 	"time"
 )
 
-// safeguard keeps to what a store can promise: grants after a set-back start above what a clock can have written only if all clocks are within the allowed
-// skew. A store with a clock of its own sees to that; where it has none, a run has either good clocks or a store that is not set back.
+// safeguard keeps to what a store can promise: grants after a set-back start above what a
+// clock can have written only if all clocks are within the allowed skew. A store with a
+// clock of its own sees to that; where it has none, a run has either good clocks or a
+// store that is not set back.
 func (s *sim) safeguard() {
 	switch {
 	case s.store.clock:
@@ -57,7 +59,8 @@ func (s *sim) strike() {
 		s.command(f, chance)
 	default:
 		for _, i := range slots {
-			if p := s.slots[i].process; p != nil && (f != faultTwins || p.logging && len(p.log) > 0 && p.pausedUntil <= s.now) {
+			if p := s.slots[i].process; p != nil && (f != faultTwins || p.logging && len(p.log) > 0 &&
+				p.pausedUntil <= s.now) {
 				if s.inject(f, p, 0) {
 					s.strikeProcess(f, p, chance)
 				}

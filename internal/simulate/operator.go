@@ -13,7 +13,8 @@ var anyNode = lease.Query{Namespace: namespace, First: 0, Last: 1<<63 - 1}
 
 func keysOf(node int64) []lease.Key { return []lease.Key{{Namespace: namespace, Node: node}} }
 
-// calmly runs f in the operator's process as if the store were at hand: nothing fails and no time passes. It is how a run begins and is put right at its end.
+// calmly runs f in the operator's process as if the store were at hand: nothing fails and
+// no time passes. It is how a run begins and is put right at its end.
 func (s *sim) calmly(f func(ctx context.Context, st lease.Store) error) error {
 	return f(world.With(context.Background(), s.operator), direct{st: s.store, s: s})
 }
@@ -57,7 +58,8 @@ func (s *sim) swap(p *process, w lease.Write) error {
 		s.wrote[w.New.Nonce] = s.raises()
 	}
 	if s.plan.Trace {
-		s.trace("  store: %s writes node %d, until %d, holder %q, %q over %q: %v", p.name, w.New.Node, w.New.Until, w.New.Holder, w.New.Nonce, w.Old, err)
+		s.trace("  store: %s writes node %d, until %d, holder %q, %q over %q: %v", p.name, w.New.Node, w.New.Until,
+			w.New.Holder, w.New.Nonce, w.Old, err)
 	}
 	return err
 }
@@ -137,7 +139,8 @@ func (s *sim) namespaceState() lease.State {
 	return ns.State
 }
 
-// confirm moves the store with all its data while nobody uses it, and says so; not where a backup was put in its place a moment ago, which nobody has noticed yet.
+// confirm moves the store with all its data while nobody uses it, and says so; not where
+// a backup was put in its place a moment ago, which nobody has noticed yet.
 func (s *sim) confirm() {
 	if ns, err := s.shown(); err != nil || ns.Identity != s.store.name() {
 		return
@@ -152,7 +155,8 @@ func (s *sim) confirm() {
 	})
 }
 
-// repair is what an operator does when everything is over: lifts vetoes and ends what was left half done.
+// repair is what an operator does when everything is over: lifts vetoes and ends what was
+// left half done.
 func (s *sim) repair() {
 	_ = s.calmly(func(ctx context.Context, st lease.Store) error {
 		for _, r := range s.store.list(anyNode) {

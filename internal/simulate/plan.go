@@ -112,18 +112,22 @@ func newScenario(chance *rand.Rand, layout string) (*scenario, error) {
 	return sc, nil
 }
 
-// faults draws how often what goes wrong, in a million: of calls for those that happen to a call, of larger faults for the others.
+// faults draws how often what goes wrong, in a million: of calls for those that happen to
+// a call, of larger faults for the others.
 func (sc *scenario) faults(chance *rand.Rand) {
 	level := []int{2, 6, 14}[chance.IntN(3)]
 	for f, r := range map[Fault]int{
-		faultLostRequest: 8000, faultLateRequest: 4000, faultDoubled: 10000, faultLostReply: 8000, faultLateReply: 4000, faultCut: 50000,
+		faultLostRequest: 8000, faultLateRequest: 4000, faultDoubled: 10000, faultLostReply: 8000,
+		faultLateReply: 4000, faultCut: 50000,
 		faultCrashBefore: 300, faultCrashAfter: 300, faultStall: 20000,
 	} {
 		sc.rates[f] = r * level
 	}
 	for f, r := range map[Fault]int{
-		faultCrash: 300, faultPause: 300, faultPartition: 300, faultJump: 300, faultFreeze: 100, faultDrift: 200, faultOutage: 100,
-		faultRelease: 100, faultVeto: 60, faultRestore: 150, faultTwins: 100, faultMoved: 20, faultConfirm: 10, faultChange: 15, faultDelete: 10,
+		faultCrash: 300, faultPause: 300, faultPartition: 300, faultJump: 300, faultFreeze: 100, faultDrift: 200,
+		faultOutage:  100,
+		faultRelease: 100, faultVeto: 60, faultRestore: 150, faultTwins: 100, faultMoved: 20, faultConfirm: 10,
+		faultChange: 15, faultDelete: 10,
 		faultSetBack: 20, faultVanished: 20,
 	} {
 		sc.rates[f] = r

@@ -31,7 +31,8 @@ type process struct {
 	nonces      int
 	sibling     *process // resumed from the same snapshot
 
-	// What it learned from outside, so that a snapshot of it can be resumed a second time: the simulation feeds the same to another process.
+	// What it learned from outside, so that a snapshot of it can be resumed a second
+	// time: the simulation feeds the same to another process.
 	log       []entry
 	replies   []reply
 	logging   bool
@@ -94,7 +95,8 @@ func (p *process) Text() string {
 	return fmt.Sprintf("%s.%d", p.name, p.nonces)
 }
 
-// timeout is a context with a deadline in virtual time. Whoever derives from it is told at once, since its Done is that of a standard context.
+// timeout is a context with a deadline in virtual time. Whoever derives from it is told
+// at once, since its Done is that of a standard context.
 type timeout struct {
 	context.Context
 	cancel  context.CancelFunc

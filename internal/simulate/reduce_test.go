@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A store that does not compare is found out, and what is told of it is short: few steps, and no faults that do not matter.
+// A store that does not compare is found out, and what is told of it is short: few steps,
+// and no faults that do not matter.
 func TestCollisionIsFoundAndReduced(t *testing.T) {
 	broken := func(s *sim) { s.store.equal = func(_, _ string) bool { return true } }
 	ctx := context.Background()
@@ -24,7 +25,8 @@ func TestCollisionIsFoundAndReduced(t *testing.T) {
 		if least == nil {
 			t.Fatalf("%v: not so when it was run again", bad)
 		}
-		if len(least.Steps) > len(bad.Steps) || len(least.Steps) == 0 || !strings.Contains(least.Steps[len(least.Steps)-1], "VIOLATION") {
+		if len(least.Steps) > len(bad.Steps) || len(least.Steps) == 0 ||
+			!strings.Contains(least.Steps[len(least.Steps)-1], "VIOLATION") {
 			t.Errorf("%d steps became %d: %q", len(bad.Steps), len(least.Steps), least.Steps)
 		}
 		t.Logf("%d steps became %d", len(bad.Steps), len(least.Steps))

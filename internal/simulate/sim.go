@@ -1,6 +1,8 @@
-// Package simulate runs fleets of generators over a store in virtual time, with everything that goes wrong drawn from one seed, and checks every ID. What
-// runs is the code of the packages snowfence and lease themselves; only clocks, goroutines, waiting and random numbers are the simulation's (package world), and
-// the store behind them. One seed is one run: nothing in it depends on real time or on how goroutines are scheduled.
+// Package simulate runs fleets of generators over a store in virtual time, with
+// everything that goes wrong drawn from one seed, and checks every ID. What runs is the
+// code of the packages snowfence and lease themselves; only clocks, goroutines, waiting
+// and random numbers are the simulation's (package world), and the store behind them. One
+// seed is one run: nothing in it depends on real time or on how goroutines are scheduled.
 package simulate
 
 import (
@@ -111,7 +113,8 @@ func (s *sim) violate(format string, args ...any) {
 	}
 }
 
-// about keeps the steps that have to do with a collision: those of the processes and the node that it names, faults, and what concerns all.
+// about keeps the steps that have to do with a collision: those of the processes and the
+// node that it names, faults, and what concerns all.
 func (c *Collision) about(steps []string) []string {
 	names := map[string]bool{}
 	words := strings.FieldsFunc(c.What, func(r rune) bool { return strings.ContainsRune(" ,:;[]()", r) })
@@ -124,7 +127,8 @@ func (c *Collision) about(steps []string) []string {
 	}
 	var out []string
 	for _, line := range steps {
-		keep := !strings.Contains(line, " node ") || strings.Contains(line, "fault ") || strings.Contains(line, "VIOLATION") || strings.Contains(line, "node -1")
+		keep := !strings.Contains(line, " node ") || strings.Contains(line, "fault ") || strings.Contains(line,
+			"VIOLATION") || strings.Contains(line, "node -1")
 		for name := range names {
 			at := strings.Index(line, " "+name)
 			keep = keep || at >= 0 && strings.IndexAny(line[at+1+len(name):]+" ", " ,") == 0
@@ -189,7 +193,8 @@ func Run(ctx context.Context, plan Plan) (*Figures, uint64, *Collision, error) {
 		return nil, 0, nil, err
 	}
 	s := &sim{
-		scenario: sc, plan: plan, chance: rand.New(rand.NewPCG(plan.Seed, 2)), claims: map[int64][]*claim{}, gone: map[string]setBack{}, wrote: map[string]int{}, hash: 14695981039346656037,
+		scenario: sc, plan: plan, chance: rand.New(rand.NewPCG(plan.Seed, 2)), claims: map[int64][]*claim{},
+		gone: map[string]setBack{}, wrote: map[string]int{}, hash: 14695981039346656037,
 		store: newStore(chance.IntN(2) == 0), shy: never, mute: never,
 	}
 	s.safeguard()
@@ -298,8 +303,9 @@ func (s *sim) begin() error {
 	return nil
 }
 
-// bound is how long after the last fault generation may take to resume, in every process: until the floors that a fast clock or a floor raised for
-// all have left ahead are reached, plus what it takes to notice and to acquire.
+// bound is how long after the last fault generation may take to resume, in every process:
+// until the floors that a fast clock or a floor raised for all have left ahead are
+// reached, plus what it takes to notice and to acquire.
 func (s *sim) bound() time.Duration {
 	tick := s.schemes[s.era].Layout().Tick
 	d := s.ahead + 4*s.ttl + 2*s.skew + 4*tick + 10*time.Second

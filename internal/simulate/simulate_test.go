@@ -14,7 +14,8 @@ var (
 	layout = flag.String("layout", "", "layout of all its runs; empty for one that each draws")
 )
 
-// TestNothingCollides is the simulation itself. What it ran with, for docs/prove/figures.md, is in its log.
+// TestNothingCollides is the simulation itself. What it ran with, for
+// docs/prove/figures.md, is in its log.
 func TestNothingCollides(t *testing.T) {
 	hours := 75.0
 	if testing.Short() {
@@ -27,7 +28,8 @@ func TestNothingCollides(t *testing.T) {
 	if bad != nil {
 		t.Fatalf("%v\n%s", bad, strings.Join(bad.Steps, "\n"))
 	}
-	t.Logf("%d grants, %d renewals, %d calls, %d faults, %d changes of layout, %d IDs, %d of them where no lease can see it, in %v, seeds 1 to %d",
+	t.Logf("%d grants, %d renewals, %d calls, %d faults, %d changes of layout, %d IDs, %d of them where no lease "+
+		"can see it, in %v, seeds 1 to %d",
 		f.Grants, f.Renewals, f.Calls, f.Injected(), f.Layouts, f.IDs, f.Unseen, f.Virtual, f.Seeds)
 	if !testing.Short() && (f.Grants < 200_000 || f.Injected() < 1_000_000 || f.IDs < 100_000_000) {
 		t.Error("that is less than the 200,000 grants, 1,000,000 faults and 100,000,000 IDs it is to be")
@@ -47,8 +49,9 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// TestKeptSeeds runs seeds that were once called violations and were none: in 2720 a process opened its lease six times and by
-// its own coin never made an ID, in 1963 leases of others held every block that a process could have had.
+// TestKeptSeeds runs seeds that were once called violations and were none: in 2720 a
+// process opened its lease six times and by its own coin never made an ID, in 1963 leases
+// of others held every block that a process could have had.
 func TestKeptSeeds(t *testing.T) {
 	for _, seed := range []uint64{1963, 2720} {
 		if _, _, bad, err := Run(t.Context(), Plan{Seed: seed, Hours: stretch}); err != nil || bad != nil {
@@ -57,8 +60,9 @@ func TestKeptSeeds(t *testing.T) {
 	}
 }
 
-// TestLiveness: the check of liveness sees processes that are granted nothing, or make nothing, and takes neither those
-// that only open leases nor those for whom no node is left for dead.
+// TestLiveness: the check of liveness sees processes that are granted nothing, or make
+// nothing, and takes neither those that only open leases nor those for whom no node is
+// left for dead.
 func TestLiveness(t *testing.T) {
 	for name, c := range map[string]struct {
 		tamper func(*sim)

@@ -9,7 +9,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// store is the data behind all links: linearizable and durable, except when the simulation sets it back.
+// store is the data behind all links: linearizable and durable, except when the
+// simulation sets it back.
 type store struct {
 	records  map[lease.Key]lease.Record
 	identity int
@@ -17,7 +18,8 @@ type store struct {
 	down     time.Duration
 	backup   map[lease.Key]lease.Record
 
-	// equal compares the stored nonce with the one a swap expects. Only tests of the simulation set another: a store that does not compare.
+	// equal compares the stored nonce with the one a swap expects. Only tests of the
+	// simulation set another: a store that does not compare.
 	equal func(stored, expected string) bool
 }
 

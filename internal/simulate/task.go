@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// task is a goroutine of a simulated process. It is a coroutine: it runs until it waits, and then the simulation goes on with the next event.
+// task is a goroutine of a simulated process. It is a coroutine: it runs until it waits,
+// and then the simulation goes on with the next event.
 type task struct {
 	p     *process
 	id    int
@@ -111,7 +112,8 @@ func (p *process) serve() {
 	}
 }
 
-// poll receives from the first channel that is ready, in an order of chance, and returns its index; −1 when none is.
+// poll receives from the first channel that is ready, in an order of chance, and returns
+// its index; −1 when none is.
 func poll(chance *rand.Rand, chans []<-chan struct{}) int {
 	n := len(chans)
 	if n == 0 {

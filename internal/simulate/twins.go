@@ -5,9 +5,11 @@ import (
 	"math/rand/v2"
 )
 
-// twins resumes a second time the machine that a process runs on, as a snapshot of it would be: what is in memory is the same in both from then on, and neither
-// knows of the other. A goroutine cannot be copied, but a process whose every choice is known can be made to live the same life again: a new process gets the
-// same random numbers, and is fed with all that the first one learned from outside, up to this moment.
+// twins resumes a second time the machine that a process runs on, as a snapshot of it
+// would be: what is in memory is the same in both from then on, and neither knows of the
+// other. A goroutine cannot be copied, but a process whose every choice is known can be
+// made to live the same life again: a new process gets the same random numbers, and is
+// fed with all that the first one learned from outside, up to this moment.
 //
 // Random numbers drawn later differ, as they do where the kernel is told that it was resumed.
 func (s *sim) twins(p *process) {

@@ -29,7 +29,8 @@ type slot struct {
 	alive
 }
 
-// holding is one lease of a process with the generator on it. It stands between the two as their fence, and tells the ledger what it sees.
+// holding is one lease of a process with the generator on it. It stands between the two
+// as their fence, and tells the ledger what it sees.
 type holding struct {
 	p      *process
 	l      *lease.Lease
@@ -39,7 +40,8 @@ type holding struct {
 	acked  map[int64]acked // by node: what the store acknowledged last
 	behind int64           // it lost a swap to a store that had gone back behind this tick
 
-	// What was known by node when a snapshot was taken that was resumed twice: the highest until, written or on its way.
+	// What was known by node when a snapshot was taken that was resumed twice: the
+	// highest until, written or on its way.
 	snapshot map[int64]int64
 	forked   time.Duration
 
@@ -92,7 +94,8 @@ func (h *holding) Bind(seal func() int64) (func(), error) {
 	})
 }
 
-// program is what a process does with one of its leases: it opens it, makes IDs in every way there is, closes, and begins again.
+// program is what a process does with one of its leases: it opens it, makes IDs in every
+// way there is, closes, and begins again.
 func (p *process) program() {
 	ctx := world.With(context.Background(), p)
 	var mismatch *lease.MismatchError
@@ -137,7 +140,10 @@ func (p *process) open(ctx context.Context, h *holding) error {
 // session is the life of one generator on the lease.
 func (p *process) session(ctx context.Context, h *holding) {
 	s, sl := p.s, p.slot
-	c := snowfence.Config{Fence: h, Lead: sl.lead, Coarse: sl.coarse, Time: p.stalling(), MaxWait: time.Duration(1 + p.own.Int64N(int64(s.ttl)))}
+	c := snowfence.Config{
+		Fence: h, Lead: sl.lead, Coarse: sl.coarse, Time: p.stalling(),
+		MaxWait: time.Duration(1 + p.own.Int64N(int64(s.ttl))),
+	}
 	g, err := snowfence.New(c)
 	if err != nil {
 		p.sleep(time.Duration(p.own.Int64N(int64(s.ttl / 4))))
@@ -204,7 +210,8 @@ func (p *process) work(ctx context.Context, h *holding, g *snowfence.Generator, 
 	local := g.Local()
 	handle, filled := &caller{highest: lowest}, shared
 	if h.reader.encrypted {
-		filled = &caller{highest: lowest} // single IDs come from batches made ahead, and the two ways are in order each on its own
+		// single IDs come from batches made ahead, and the two ways are in order each on its own
+		filled = &caller{highest: lowest}
 	}
 	for range rounds {
 		if s.mute() {

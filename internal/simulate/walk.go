@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// walk has the operator change the layout a few times, one soon after the other: two changes that are safe by themselves may
-// repeat the layout before the last.
+// walk has the operator change the layout a few times, one soon after the other: two
+// changes that are safe by themselves may repeat the layout before the last.
 func (s *sim) walk() {
 	p := s.operator
 	for range 1 + p.own.IntN(3) {
@@ -28,8 +28,9 @@ func (s *sim) walk() {
 	}
 }
 
-// draw returns a layout to change to: one that the namespace has or had, or nearly so. Its epoch may be some seconds younger or
-// older, it may use half of the sequence numbers, and a bit may move between node and sequence. Nil where the first layout does
+// draw returns a layout to change to: one that the namespace has or had, or nearly so.
+// Its epoch may be some seconds younger or older, it may use half of the sequence
+// numbers, and a bit may move between node and sequence. Nil where the first layout does
 // not allow that.
 func (s *sim) draw(chance *rand.Rand) *snowfence.Scheme {
 	l := s.schemes[chance.IntN(len(s.schemes))].Layout()
@@ -72,7 +73,8 @@ func (s *sim) change(ctx context.Context, st lease.Store, to *snowfence.Scheme) 
 	}
 }
 
-// changed sees whether a write to the namespace was the last step of a change of its layout, which nobody may have been told.
+// changed sees whether a write to the namespace was the last step of a change of its
+// layout, which nobody may have been told.
 func (s *sim) changed() {
 	ns, err := s.shown()
 	if err != nil || ns.Fingerprint == s.schemes[s.era].Fingerprint() {

@@ -2,8 +2,10 @@ package sparx
 
 import "math/bits"
 
-// EncryptCounter fills dst with the encryptions of start, start + step, start + 2 × step and so on, modulo 2^64. It is faster than EncryptBlocks where
-// the step is small: then all numbers but for their lowest 16 bits are the same for a while, and so is most of the first step of the cipher.
+// EncryptCounter fills dst with the encryptions of start, start + step, start + 2 × step
+// and so on, modulo 2^64. It is faster than EncryptBlocks where the step is small: then
+// all numbers but for their lowest 16 bits are the same for a while, and so is most of
+// the first step of the cipher.
 func (c *Cipher) EncryptCounter(dst []uint64, start, step uint64) {
 	group := groupOf(c.path)
 
@@ -52,11 +54,13 @@ func (c *Cipher) encryptRun(dst []uint64, start, step uint64, group int) {
 	}
 }
 
-// A seed is what all numbers of a run have in common: the first step of the cipher, as far as the first word has no part in it. The order is known to
-// the vector code (layout.go in its generator). Each word stands in all lanes.
+// A seed is what all numbers of a run have in common: the first step of the cipher, as
+// far as the first word has no part in it. The order is known to the vector code
+// (layout.go in its generator). Each word stands in all lanes.
 type seed [6]uint64
 
-// seed does the first step without the first word: of its own branch the beginning of the first round, and the other branch up to the mixing.
+// seed does the first step without the first word: of its own branch the beginning of the
+// first round, and the other branch up to the mixing.
 func (k *schedule) seed(start, step uint64) seed {
 	v := bits.ReverseBytes64(start)
 	r0 := uint16(v>>32) ^ uint16(k.enc[1])

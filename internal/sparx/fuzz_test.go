@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzBlocks compares all paths with the oracle: key is cut or filled up, and data is as many numbers as it has eights of bytes.
+// FuzzBlocks compares all paths with the oracle: key is cut or filled up, and data is as
+// many numbers as it has eights of bytes.
 func FuzzBlocks(f *testing.F) {
 	f.Add([]byte("0123456789abcdef"), make([]byte, 8*33))
 	f.Add([]byte{}, []byte{0x80, 0xff, 0x7f, 0, 1, 0, 0xff, 0xff})

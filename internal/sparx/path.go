@@ -17,8 +17,9 @@ const (
 	AVX512  Path = "avx512"  // amd64 with AVX-512 F, BW, VBMI and VBMI2
 )
 
-// Variable is the environment variable that names the path of the ciphers that are made from then on. It is for tests and for ruling out a cause
-// when something is wrong; empty is the same as unset.
+// Variable is the environment variable that names the path of the ciphers that are made
+// from then on. It is for tests and for ruling out a cause when something is wrong; empty
+// is the same as unset.
 const Variable = "SNOWFENCE_SPARX"
 
 // Available lists the paths that this CPU has, the fastest last. Generic and SWAR are always there.

@@ -4,7 +4,8 @@ package sparx
 
 //go:generate go run -C _asm .
 
-// These read and write groups × 16 or groups × 32 numbers, and there must be one group at least. The keys are a whole lanes.
+// These read and write groups × 16 or groups × 32 numbers, and there must be one group at
+// least. The keys are a whole lanes.
 
 //go:noescape
 func encryptAVX2(dst, src *uint64, groups int, keys *uint64)
@@ -53,7 +54,8 @@ func (k *schedule) decryptGroups(p Path, dst, src []uint64) {
 	}
 }
 
-// counterGroups fills whole groups, one or more, with encrypted numbers of a counter. Only their lowest words count, and go on from 0 at their end.
+// counterGroups fills whole groups, one or more, with encrypted numbers of a counter.
+// Only their lowest words count, and go on from 0 at their end.
 func (k *schedule) counterGroups(p Path, dst []uint64, s *seed) {
 	if p == AVX512 {
 		counterAVX512(&dst[0], &s[0], len(dst)/32, &k.enc[0])

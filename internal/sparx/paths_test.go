@@ -45,7 +45,8 @@ func checkBlocks(t *testing.T, p Path, key []byte, src []uint64) {
 			t.Helper()
 			for i := range want {
 				if got[i] != want[i] {
-					t.Fatalf("%s %s of %d blocks, key %x: [%d] of %#x = %#x, want %#x", form.name, how, len(src), key, i, src[i], got[i], want[i])
+					t.Fatalf("%s %s of %d blocks, key %x: [%d] of %#x = %#x, want %#x", form.name, how, len(src),
+						key, i, src[i], got[i], want[i])
 				}
 			}
 		}
@@ -101,7 +102,8 @@ func TestBlocks(t *testing.T) {
 	})
 }
 
-// TestEdges has words in which additions and subtractions carry all the way, in every lane: 0, 1, 0x7fff, 0x8000 and 0xffff in every combination.
+// TestEdges has words in which additions and subtractions carry all the way, in every
+// lane: 0, 1, 0x7fff, 0x8000 and 0xffff in every combination.
 func TestEdges(t *testing.T) {
 	edges := []uint64{0, 1, 0x7fff, 0x8000, 0xffff}
 	var src []uint64
@@ -154,7 +156,8 @@ func checkCounter(t *testing.T, p Path, key []byte, n int, start, step uint64) {
 	mustCipher(t, p, key).EncryptCounter(got[:n], start, step)
 	for i := range want {
 		if got[i] != want[i] {
-			t.Fatalf("EncryptCounter of %d from %#x by %#x, key %x: [%d] = %#x, want %#x", n, start, step, key, i, got[i], want[i])
+			t.Fatalf("EncryptCounter of %d from %#x by %#x, key %x: [%d] = %#x, want %#x", n, start, step, key, i,
+				got[i], want[i])
 		}
 	}
 	if got[n] != 0 {
@@ -169,7 +172,10 @@ func TestCounter(t *testing.T) {
 			checkCounter(t, p, key, n, r.Uint64(), 1)
 			checkCounter(t, p, key, n, r.Uint64(), uint64(r.Uint32N(0x10000)))
 		}
-		for _, step := range []uint64{0, 1, 2, 3, 64, 255, 256, 1000, 0x7fff, 0x8000, 0xffff, 0x10000, 0x10001, 1 << 17, 1 << 34, 1<<63 + 1, ^uint64(0)} {
+		for _, step := range []uint64{
+			0, 1, 2, 3, 64, 255, 256, 1000, 0x7fff, 0x8000, 0xffff, 0x10000, 0x10001,
+			1 << 17, 1 << 34, 1<<63 + 1, ^uint64(0),
+		} {
 			for _, low := range []uint64{0, 1, 0xff00, 0xffc0, 0xfffe, 0xffff} {
 				for _, high := range []uint64{0, 0x1234_5678_9abc_0000, 0xffff_ffff_ffff_0000} {
 					checkCounter(t, p, key, 700, high|low, step)

@@ -13,7 +13,8 @@ import (
 func TestKeySize(t *testing.T) {
 	for _, n := range []int{0, 1, 15, 17, 32} {
 		var size KeySizeError
-		if _, err := New(make([]byte, n)); !errors.As(err, &size) || int(size) != n || !strings.Contains(err.Error(), fmt.Sprint(n)) {
+		if _, err := New(make([]byte, n)); !errors.As(err, &size) || int(size) != n || !strings.Contains(err.Error(),
+			fmt.Sprint(n)) {
 			t.Errorf("a key of %d bytes: %v", n, err)
 		}
 	}
@@ -34,7 +35,8 @@ func TestVariable(t *testing.T) {
 		}
 	}
 	t.Setenv(Variable, "sse9")
-	if _, err := New(make([]byte, KeySize)); err == nil || !strings.Contains(err.Error(), "sse9") || !strings.Contains(err.Error(), "generic, swar") {
+	if _, err := New(make([]byte, KeySize)); err == nil || !strings.Contains(err.Error(), "sse9") ||
+		!strings.Contains(err.Error(), "generic, swar") {
 		t.Errorf("sse9: %v", err)
 	}
 }
@@ -65,7 +67,14 @@ func TestNeverPrinted(t *testing.T) {
 	}
 	h := holder{c, *c, c, *c}
 	var out bytes.Buffer
-	for _, v := range []any{c, *c, h, &h, []Cipher{*c}, []*Cipher{c}, map[string]*Cipher{"c": c}, map[string]Cipher{"c": *c}, [1]holder{h}} {
+	for _, v := range []any{
+		c, *c, h, &h,
+		[]Cipher{*c},
+		[]*Cipher{c},
+		map[string]*Cipher{"c": c},
+		map[string]Cipher{"c": *c},
+		[1]holder{h},
+	} {
 		for _, verb := range strings.Fields("%v %+v %#v %s %q %x %X %d %o %b %U %c %t %T %p") {
 			fmt.Fprintf(&out, verb+"\n", v)
 		}

@@ -133,7 +133,8 @@ func (m *model) window(p *proc, end int8) {
 	p.bound = min(max(p.tick+m.lead+1, 0), until) * span
 }
 
-// publish is track.publish and Generator.publishCoarse; p.w is the word after what the caller took. It reports the end.
+// publish is track.publish and Generator.publishCoarse; p.w is the word after what the
+// caller took. It reports the end.
 func (m *model) publish(s *state, i int) bool {
 	p := &s.procs[i]
 	t := p.t

@@ -2,11 +2,13 @@ package wordmodel
 
 import "hash/maphash"
 
-// explorer visits all states that can be reached from one, breadth first, so that the first violation it meets has a shortest trace.
+// explorer visits all states that can be reached from one, breadth first, so that the
+// first violation it meets has a shortest trace.
 type explorer[S comparable] struct {
-	next  func(s S, emit func(action int, to S)) // what can happen in s
-	check func(s S, last bool) string            // what is wrong with s, "" if nothing; last: nothing can happen any more
-	limit int                                    // states after which to give up
+	next func(s S, emit func(action int, to S)) // what can happen in s
+	// what is wrong with s, "" if nothing; last: nothing can happen any more
+	check func(s S, last bool) string
+	limit int // states after which to give up
 }
 
 // result is what an exploration found. It is a proof only if complete and violation is empty.
@@ -17,8 +19,8 @@ type result struct {
 	trace     []int // the actions that lead there
 }
 
-// visit is how a state was first reached. States themselves are kept only while they wait for their turn; after that their hash
-// of 128 bits stands for them.
+// visit is how a state was first reached. States themselves are kept only while they wait
+// for their turn; after that their hash of 128 bits stands for them.
 type visit struct {
 	parent int32
 	action uint8

@@ -71,7 +71,10 @@ func (m *model) start() state {
 }
 
 func (m *model) newHold(node, from, until, start int8) hold {
-	h := hold{live: 1, node: node, from: from, start: max(from, start), until: until - from, end: (until - from) * span, acked: until, bar: free}
+	h := hold{
+		live: 1, node: node, from: from, start: max(from, start), until: until - from,
+		end: (until - from) * span, acked: until, bar: free,
+	}
 	for r := range m.rolls {
 		h.coarse[r], h.sure[r] = parked, -1
 		h.word[r] = max(start-from, 0) * span
@@ -114,11 +117,13 @@ func (m *model) next(s state, emit func(int, state)) {
 	}
 }
 
-// compare notes words that moved down. Giving back from the exact end is the one way in which they may.
+// compare notes words that moved down. Giving back from the exact end is the one way in
+// which they may.
 func (m *model) compare(s, to *state) {
 	for h := range s.holds {
 		for r := range m.rolls {
-			if s.holds[h].live == 1 && to.holds[h].word[r] < s.holds[h].word[r] && to.holds[h].word[r] < sealed && m.mutant != givesBack {
+			if s.holds[h].live == 1 && to.holds[h].word[r] < s.holds[h].word[r] && to.holds[h].word[r] < sealed &&
+				m.mutant != givesBack {
 				m.fail(to, wordDown)
 			}
 		}

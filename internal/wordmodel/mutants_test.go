@@ -126,12 +126,13 @@ var mutants = []struct {
 	{"ticker: it parks the grant it read, not the one in use", parksOld, coarseParking, []violation{staleLimit}},
 }
 
-// TestMutants demands that each mutant is caught, and shows the shortest way to the damage (with -v). Without the mutant, as much of the
-// same world is in order.
+// TestMutants demands that each mutant is caught, and shows the shortest way to the
+// damage (with -v). Without the mutant, as much of the same world is in order.
 func TestMutants(t *testing.T) {
 	for _, c := range mutants {
 		t.Run(c.rule, func(t *testing.T) {
-			// Only what is expected counts, so that the trace ends with the real damage and not with a first sign of it.
+			// Only what is expected counts, so that the trace ends with the real damage
+			// and not with a first sign of it.
 			m := c.model
 			m.ignore = ^uint(0)
 			for _, v := range c.want {

@@ -77,7 +77,8 @@ func (m *model) sealed() int8 {
 	return sealed
 }
 
-// beginClose is the start of Generator.Close: it takes the pointer and, before anybody can raise a bound, seals.
+// beginClose is the start of Generator.Close: it takes the pointer and, before anybody
+// can raise a bound, seals.
 func (m *model) beginClose(s *state, i int) bool {
 	p := &s.procs[i]
 	outside := m.mutant == closesOutside || m.mutant == storesPointer || m.mutant == sealsBeforeClose

@@ -7,7 +7,8 @@ const (
 	maxProcs = 6
 	nodes    = 2
 
-	// A word counts modulo wordSize, as the real one does modulo 2^64, and sealed is half of it, as there.
+	// A word counts modulo wordSize, as the real one does modulo 2^64, and sealed is half
+	// of it, as there.
 	wordSize = 64
 	sealed   = wordSize / 2
 
@@ -16,7 +17,8 @@ const (
 	closedTrack = 99 // the terminal value of the pointer
 )
 
-// hold is a grant in the generator's hands, with a word for each rollback value. Ticks after from, except where noted.
+// hold is a grant in the generator's hands, with a word for each rollback value. Ticks
+// after from, except where noted.
 type hold struct {
 	live, node, from int8 // from is a tick
 	start            int8 // the first tick that may be used
@@ -26,7 +28,9 @@ type hold struct {
 	sure             [maxRolls]int8 // the tick that is sure to be the current one while the clock says so; −1 for none
 	lock, done, used int8           // used is a tick
 	acked            int8           // the tick up to which the fence's store has acknowledged the grant
-	bar              int8           // what the fence was told: nothing of this tick or later was or will be made; free when it was told nothing
+	// what the fence was told: nothing of this tick or later was or will be made; free
+	// when it was told nothing
+	bar int8
 }
 
 const free = 100

@@ -1,6 +1,7 @@
 package wordmodel
 
-// pc is the next step of an actor. Each is one atomic operation on what is shared, with the local work before the next.
+// pc is the next step of an actor. Each is one atomic operation on what is shared, with
+// the local work before the next.
 type pc uint8
 
 const (
@@ -68,25 +69,35 @@ const (
 )
 
 var steps = [...]string{
-	idle: "idle", trySure: "try: clock, sure.Load", tryLimit: "try: limit.Load", tryWord: "try: word.Load", tryAdd: "try: word.Add(1)",
+	idle: "idle", trySure: "try: clock, sure.Load", tryLimit: "try: limit.Load", tryWord: "try: word.Load",
+	tryAdd:       "try: word.Add(1)",
 	tryLimitLate: "try: limit.Load after the add", tryMake: "try: id",
-	takeTrack: "attempt: cur.Load", takeClock: "attempt: clock", takeEnd: "attempt: end.Load", rollWord: "switchRollback: word.Load", rollOther: "switchRollback: other word",
-	rollSwitch: "switchRollback: cur.CAS", takeWord: "attempt: word.Load", takeCAS: "attempt: word.CAS", takeAdd: "attempt: word.Add(1)", takeUndo: "attempt: word.Add(-1)",
-	pubCoarse: "publish: coarse.Store", pubLimit: "publish: limit.Store", pubTicking: "publish: ticking", pubSure: "publish: sure.Store", halt: "halt: limit.Store(0)",
+	takeTrack: "attempt: cur.Load", takeClock: "attempt: clock", takeEnd: "attempt: end.Load",
+	rollWord: "switchRollback: word.Load", rollOther: "switchRollback: other word",
+	rollSwitch: "switchRollback: cur.CAS", takeWord: "attempt: word.Load", takeCAS: "attempt: word.CAS",
+	takeAdd: "attempt: word.Add(1)", takeUndo: "attempt: word.Add(-1)",
+	pubCoarse: "publish: coarse.Store", pubLimit: "publish: limit.Store", pubTicking: "publish: ticking",
+	pubSure: "publish: sure.Store", halt: "halt: limit.Store(0)",
 	localClock:  "handle: current",
-	waitTicking: "waits for work", tickClock: "keepTime: clock", tickWord: "keepTime: word.Load", tickEnd: "keepTime: end.Load", tickCAS: "keepTime: word.CAS(w, now)",
+	waitTicking: "waits for work", tickClock: "keepTime: clock", tickWord: "keepTime: word.Load",
+	tickEnd: "keepTime: end.Load", tickCAS: "keepTime: word.CAS(w, now)",
 	parkTicking: "keepTime: ticking.Store(false)", parkTrack: "keepTime: cur.Load to park", parkHalt: "keepTime: halt",
-	askLock: "ask: lock", fetchRevoked: "fetch: revoked", fetchGrant: "fetch: fence.Grant", installLock: "install: lock, revoked", installTrack: "install: cur.Load",
-	installSealed: "install: sealed()", raiseUntil: "raise: until.Store", raiseEnd: "raise: end.Store", installNew: "install: cur.CAS to the new hold",
+	askLock: "ask: lock", fetchRevoked: "fetch: revoked", fetchGrant: "fetch: fence.Grant",
+	installLock: "install: lock, revoked", installTrack: "install: cur.Load",
+	installSealed: "install: sealed()", raiseUntil: "raise: until.Store", raiseEnd: "raise: end.Store",
+	installNew:   "install: cur.CAS to the new hold",
 	installFirst: "install: publishes before the seal", landFlight: "land",
-	sealLock: "seal: lock", sealRead: "seal: word.Load", sealSwap0: "seal: word.Swap", sealSwap1: "seal: word.Swap of rollback 1", sealLimit: "seal: limit.Store(0)", sealUsed: "seal: used",
-	closeSwap: "Close: cur.Swap(closed)", closeUnlock: "Close: unlock", closeFlight: "Close: flight", closeRelease: "Close: fence.Release",
-	revokeTrack: "revoke: cur.Load", revokeDone: "revoke: returns",
+	sealLock: "seal: lock", sealRead: "seal: word.Load", sealSwap0: "seal: word.Swap",
+	sealSwap1: "seal: word.Swap of rollback 1", sealLimit: "seal: limit.Store(0)", sealUsed: "seal: used",
+	closeSwap: "Close: cur.Swap(closed)", closeUnlock: "Close: unlock", closeFlight: "Close: flight",
+	closeRelease: "Close: fence.Release",
+	revokeTrack:  "revoke: cur.Load", revokeDone: "revoke: returns",
 }
 
 func (p pc) String() string { return steps[p] }
 
-// publishes reports whether an actor that stands here is about to set or to take back the coarse limit, or to start the ticker.
+// publishes reports whether an actor that stands here is about to set or to take back the
+// coarse limit, or to start the ticker.
 func (p pc) publishes() bool {
 	return p >= pubCoarse && p <= pubTicking || p >= parkTicking && p <= parkHalt
 }
@@ -151,7 +162,8 @@ func (m *model) begin(s *state, i int) bool {
 	return true
 }
 
-// end ends a call. What a handle or the ticker keeps from call to call stays; the rest is forgotten, so that states are the same.
+// end ends a call. What a handle or the ticker keeps from call to call stays; the rest is
+// forgotten, so that states are the same.
 func (m *model) end(s *state, i int) {
 	p := &s.procs[i]
 	s.procs[i] = proc{calls: p.calls, lt: p.lt, lpos: p.lpos, lend: p.lend}

@@ -1,6 +1,7 @@
-// Package world is what leases and generators need of the machine besides their clocks and their memory: time to pace themselves by, random numbers,
-// goroutines, and waiting. It exists so that a simulation can run the real code in virtual time, with every choice made by one seed. Nobody outside
-// this module can set it.
+// Package world is what leases and generators need of the machine besides their clocks
+// and their memory: time to pace themselves by, random numbers, goroutines, and waiting.
+// It exists so that a simulation can run the real code in virtual time, with every choice
+// made by one seed. Nobody outside this module can set it.
 package world
 
 import (
@@ -10,7 +11,8 @@ import (
 	"time"
 )
 
-// World is what the code that uses it may not get in any other way, or a run in a simulation would not be repeatable. The methods are safe for concurrent use.
+// World is what the code that uses it may not get in any other way, or a run in a
+// simulation would not be repeatable. The methods are safe for concurrent use.
 type World interface {
 	// Now is the time by which work is paced. Only differences count; it never goes back.
 	Now() time.Time
@@ -24,8 +26,9 @@ type World interface {
 	// Go runs f in a goroutine of its own.
 	Go(f func())
 
-	// Wait waits until one of at most three channels can be received from, receives from it and returns its index; or until d is over, and returns −1.
-	// A negative d waits for ever. Nil channels are never ready.
+	// Wait waits until one of at most three channels can be received from, receives from
+	// it and returns its index; or until d is over, and returns −1. A negative d waits
+	// for ever. Nil channels are never ready.
 	Wait(d time.Duration, chans ...<-chan struct{}) int
 
 	// WithTimeout is [context.WithTimeout].

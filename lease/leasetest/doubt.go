@@ -9,7 +9,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// other does to a record what another holder that knows its nonce would do, with until moved ahead by some ticks.
+// other does to a record what another holder that knows its nonce would do, with until
+// moved ahead by some ticks.
 func (w *world) other(node, ticks int64) lease.Record {
 	w.Helper()
 	r := w.record(node)
@@ -52,7 +53,8 @@ func testLostReply(w *world) {
 	}
 }
 
-// testLapsed lets a grant run out long ago, and loses the reply of its renewal. What lies between was left out for good.
+// testLapsed lets a grant run out long ago, and loses the reply of its renewal. What lies
+// between was left out for good.
 func testLapsed(w *world) {
 	for _, lose := range []bool{false, true} {
 		u := w.on(4)
@@ -97,11 +99,13 @@ func testStepBack(w *world) {
 	w.st.fail(nil, nil)
 	v := w.on(4)
 	if v.holds().from < u.holds().until {
-		w.Errorf("a successor whose clock is behind begins at %d, inside the grant to %d", v.holds().from, u.holds().until)
+		w.Errorf("a successor whose clock is behind begins at %d, inside the grant to %d", v.holds().from,
+			u.holds().until)
 	}
 }
 
-// testLostReplyOther loses a reply and lets somebody else write after it: what stands there is nobody's to adopt.
+// testLostReplyOther loses a reply and lets somebody else write after it: what stands
+// there is nobody's to adopt.
 func testLostReplyOther(w *world) {
 	u := w.on(4)
 	u.produce(50)
@@ -206,7 +210,8 @@ func testLostGiveBack(w *world) {
 	}
 }
 
-// testAcquisitionInDoubt loses the replies of acquisitions when a lease heals, and lets them come in late.
+// testAcquisitionInDoubt loses the replies of acquisitions when a lease heals, and lets
+// them come in late.
 func testAcquisitionInDoubt(w *world) {
 	for i, f := range []func(){
 		func() { w.st.fail(once("swap", errFault), nil) },

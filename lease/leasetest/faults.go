@@ -43,7 +43,8 @@ func (w *world) life(k int) {
 func testEveryStep(w *world)        { w.everyStep(1) }
 func testEveryStepOfBlock(w *world) { w.everyStep(4) }
 
-// everyStep fails each call to the store in turn, before and after it is done, once or for three calls, and late.
+// everyStep fails each call to the store in turn, before and after it is done, once or
+// for three calls, and late.
 func (w *world) everyStep(k int) {
 	start := w.st.count()
 	w.life(k)
@@ -116,7 +117,8 @@ func testRace(w *world) {
 	}
 }
 
-// testTwoHolders has somebody else renew with the same token: the next renewal is lost, and the generator is sealed before anything else.
+// testTwoHolders has somebody else renew with the same token: the next renewal is lost,
+// and the generator is sealed before anything else.
 func testTwoHolders(w *world) {
 	u := w.on(4)
 	u.produce(50)
@@ -143,7 +145,8 @@ func testTwoHolders(w *world) {
 	}
 }
 
-// testClone has a clone give the node back: whoever did not seal everything must not lower the floor afterwards.
+// testClone has a clone give the node back: whoever did not seal everything must not
+// lower the floor afterwards.
 func testClone(w *world) {
 	u := w.on(4)
 	u.produce(50)
@@ -156,7 +159,8 @@ func testClone(w *world) {
 	}
 }
 
-// testSecondGenerator lets a generator end without giving its grant back. The next one must not get the same.
+// testSecondGenerator lets a generator end without giving its grant back. The next one
+// must not get the same.
 func testSecondGenerator(w *world) {
 	u := w.open(nil)
 	if _, err := u.l.Bind(u.seal); err == nil {

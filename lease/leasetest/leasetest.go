@@ -1,4 +1,5 @@
-// Package leasetest checks that a [lease.Store] is one, and that leases kept in it never overlap, whatever goes wrong between them and the store.
+// Package leasetest checks that a [lease.Store] is one, and that leases kept in it never
+// overlap, whatever goes wrong between them and the store.
 //
 //	func TestStore(t *testing.T) {
 //		leasetest.Run(t, func(t *testing.T) lease.Store { return openEmptyStore(t) })
@@ -12,21 +13,28 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Run runs the suite. open returns a store without records each time, and t.Cleanup closes it; the subtests run at the same time. Leases in
-// the suite have a clock of their own, so that nothing waits for real time except short pauses after faults.
+// Run runs the suite. open returns a store without records each time, and t.Cleanup
+// closes it; the subtests run at the same time. Leases in the suite have a clock of their
+// own, so that nothing waits for real time except short pauses after faults.
 func Run(t *testing.T, open func(t *testing.T) lease.Store) {
 	run(t, open, func(st lease.Store, _ func() time.Time) lease.Store { return st })
 }
 
-// RunThrough runs the suite with leases that do not reach the store itself, as those of a server's clients do not: through returns what
-// they see of it ([lease.Holders]), by the clock of the suite. What operators do goes to the store. Left out is what such leases cannot do: make a
-// namespace that vanished, and write with a clock that is hours off.
-func RunThrough(t *testing.T, open func(t *testing.T) lease.Store, through func(lease.Store, func() time.Time) lease.Store) {
+// RunThrough runs the suite with leases that do not reach the store itself, as those of a
+// server's clients do not: through returns what they see of it ([lease.Holders]), by the
+// clock of the suite. What operators do goes to the store. Left out is what such leases
+// cannot do: make a namespace that vanished, and write with a clock that is hours off.
+func RunThrough(t *testing.T, open func(t *testing.T) lease.Store, through func(lease.Store,
+	func() time.Time) lease.Store,
+) {
 	run(t, open, through)
 }
 
 func run(t *testing.T, open func(t *testing.T) lease.Store, through func(lease.Store, func() time.Time) lease.Store) {
-	alone := map[string]bool{"skewed clocks": true, "clock far ahead": true, "vanished namespace": true, "vanished everything": true}
+	alone := map[string]bool{
+		"skewed clocks": true, "clock far ahead": true, "vanished namespace": true,
+		"vanished everything": true,
+	}
 	for _, c := range []struct {
 		name string
 		test func(w *world)

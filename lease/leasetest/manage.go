@@ -37,10 +37,12 @@ func testTaken(w *world) {
 	if !errors.As(err, &taken) {
 		w.Fatalf("Open with all nodes taken: %v", err)
 	}
-	if taken.Held != 16 || taken.NextFree != ttl-time.Minute || !slices.Equal(taken.Labels, []lease.LabelCount{{Label: "many", Nodes: 10}, {Label: "few", Nodes: 6}}) {
+	if taken.Held != 16 || taken.NextFree != ttl-time.Minute || !slices.Equal(taken.Labels,
+		[]lease.LabelCount{{Label: "many", Nodes: 10}, {Label: "few", Nodes: 6}}) {
 		w.Errorf("the error says %+v", *taken)
 	}
-	if text := err.Error(); !strings.Contains(text, "many (10)") || !strings.Contains(text, (ttl-time.Minute).String()) {
+	if text := err.Error(); !strings.Contains(text, "many (10)") || !strings.Contains(text,
+		(ttl-time.Minute).String()) {
 		w.Errorf("the error reads %q", text)
 	}
 	// With Wait it waits, for ctx or a node.
@@ -92,7 +94,8 @@ func testTakeOver(w *world) {
 	}
 	w.sleep(ttl / 3)
 	var held *lease.HeldError
-	if err := u.refused(until, func(err error) bool { return errors.As(err, &held) }); !errors.As(err, &held) || !errors.Is(err, snowfence.ErrFenced) {
+	if err := u.refused(until, func(err error) bool { return errors.As(err, &held) }); !errors.As(err, &held) ||
+		!errors.Is(err, snowfence.ErrFenced) {
 		w.Errorf("renewal of a node that was taken over: %v", err)
 	}
 	if u.sealed() != 1 {
@@ -190,7 +193,8 @@ func testCheck(w *world) {
 		w.Errorf("leased node %d", u.holds().node)
 	}
 	var taken *lease.TakenError
-	if _, err := w.try(o); !errors.As(err, &taken) || taken.Held != 1 || taken.Refused != 15 || !strings.Contains(err.Error(), "not this one") {
+	if _, err := w.try(o); !errors.As(err, &taken) || taken.Held != 1 || taken.Refused != 15 ||
+		!strings.Contains(err.Error(), "not this one") {
 		w.Errorf("with all nodes refused or held: %v", err)
 	}
 	node := int64(3)

@@ -11,7 +11,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// testChange changes the layout while others renew: nothing of the old one is granted beyond where the new one begins.
+// testChange changes the layout while others renew: nothing of the old one is granted
+// beyond where the new one begins.
 func testChange(w *world) {
 	var users []*user
 	for range 6 {
@@ -88,7 +89,8 @@ func testChangeBetween(w *world) {
 	}
 }
 
-// testChangeFloors lets a holder renew after the floors were read for a change, before it is done: it must not use what it wrote.
+// testChangeFloors lets a holder renew after the floors were read for a change, before it
+// is done: it must not use what it wrote.
 func testChangeFloors(w *world) {
 	u := w.on(4)
 	u.produce(10)
@@ -117,12 +119,16 @@ func testChangeFloors(w *world) {
 	}
 }
 
-// testChangeUnseen changes the layout between any two reads of a lease that opens, and has the node taken by the new rules in between. What the late-comer
-// does to the record must not let a third one begin below the second.
+// testChangeUnseen changes the layout between any two reads of a lease that opens, and
+// has the node taken by the new rules in between. What the late-comer does to the record
+// must not let a third one begin below the second.
 func testChangeUnseen(w *world) {
 	node := int64(4)
 	open := func(s *snowfence.Scheme) (snowfence.Grant, error) {
-		l, err := lease.Open(w.ctx, w.through, name, s, &lease.Options{TTL: ttl, Node: &node, Label: "test", Idle: -1, Time: w.source(0)})
+		l, err := lease.Open(w.ctx, w.through, name, s, &lease.Options{
+			TTL: ttl, Node: &node, Label: "test",
+			Idle: -1, Time: w.source(0),
+		})
 		if err != nil {
 			return snowfence.Grant{}, err
 		}
@@ -139,7 +145,10 @@ func testChangeUnseen(w *world) {
 			}
 			if gets++; gets == nth {
 				w.st.fail(nil, nil)
-				if _, err = lease.ChangeNamespace(w.ctx, w.st, name, lease.NamespaceChange{Scheme: to, Force: true}); err == nil {
+				if _, err = lease.ChangeNamespace(w.ctx, w.st, name, lease.NamespaceChange{
+					Scheme: to,
+					Force:  true,
+				}); err == nil {
 					second, err = open(to)
 				}
 			}
@@ -156,7 +165,8 @@ func testChangeUnseen(w *world) {
 		third, err := open(to)
 		w.must(err)
 		if third.From < second.Until {
-			w.Errorf("change at read %d: ticks from %d are granted, and were granted up to %d before", nth, third.From, second.Until)
+			w.Errorf("change at read %d: ticks from %d are granted, and were granted up to %d before", nth,
+				third.From, second.Until)
 		}
 		from, to = to, from
 	}
@@ -220,7 +230,8 @@ func testDeleted(w *world) {
 func testMismatch(w *world) {
 	other := w.layout("twitter")
 	var mismatch *lease.MismatchError
-	if _, err := lease.Open(w.ctx, w.through, name, other, w.options(0)); !errors.As(err, &mismatch) || mismatch.Stored != w.scheme.Fingerprint() {
+	if _, err := lease.Open(w.ctx, w.through, name, other, w.options(0)); !errors.As(err, &mismatch) ||
+		mismatch.Stored != w.scheme.Fingerprint() {
 		w.Errorf("Open with another layout: %v", err)
 	}
 	if _, err := lease.CreateNamespace(w.ctx, w.st, name, other, nil); !errors.As(err, &mismatch) {
@@ -229,7 +240,8 @@ func testMismatch(w *world) {
 	if _, err := lease.Open(w.ctx, w.through, "missing", other, w.options(0)); !errors.Is(err, lease.ErrNoNamespace) {
 		w.Errorf("Open of a namespace that is not there: %v", err)
 	}
-	ns, err := lease.CreateNamespace(w.ctx, w.st, "second", other, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}})
+	ns, err := lease.CreateNamespace(w.ctx, w.st, "second", other,
+		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}})
 	w.must(err)
 	for range 5 {
 		l, err := lease.Open(w.ctx, w.through, "second", other, w.options(0))

@@ -65,13 +65,15 @@ func testSetBack(w *world) {
 		y := w.open(nil)
 		w.must(y.grant())
 		if c := y.holds(); c.from < top || c.from < now+ttl.Milliseconds() {
-			w.Errorf("a new grant begins at %d; granted were ticks to %d, and one ttl from now is %d", c.from, top, now+ttl.Milliseconds())
+			w.Errorf("a new grant begins at %d; granted were ticks to %d, and one ttl from now is %d", c.from, top,
+				now+ttl.Milliseconds())
 		}
 	}
 	ns, err := lease.ShowNamespace(w.ctx, w.st, name)
 	w.must(err)
 	if ns.Generation > 3 {
-		w.Errorf("three holders saw the store rolled back and raised its floor again and again, to generation %d", ns.Generation)
+		w.Errorf("three holders saw the store rolled back and raised its floor again and again, to generation %d",
+			ns.Generation)
 	}
 }
 
@@ -101,7 +103,8 @@ func testSetBackRestart(w *world) {
 	}
 }
 
-// testSetBackRecreated deletes a namespace and makes it again before anybody has noticed that the store was rolled back: that is no reason to trust its records.
+// testSetBackRecreated deletes a namespace and makes it again before anybody has noticed
+// that the store was rolled back: that is no reason to trust its records.
 func testSetBackRecreated(w *world) {
 	u := w.on(4)
 	backup := w.backup()

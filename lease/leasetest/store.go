@@ -32,7 +32,10 @@ func (w *world) swapAll(writes ...lease.Write) {
 func testGet(w *world) {
 	r := sample("get", 3, 1)
 	w.swapAll(lease.Write{New: r})
-	keys := []lease.Key{{Namespace: "get", Node: 4}, r.Key, {Namespace: "other", Node: 3}, r.Key, {Namespace: "get", Node: lease.NamespaceNode}}
+	keys := []lease.Key{{Namespace: "get", Node: 4}, r.Key, {Namespace: "other", Node: 3}, r.Key, {
+		Namespace: "get",
+		Node:      lease.NamespaceNode,
+	}}
 	rs, err := w.st.Store.Get(w.ctx, keys)
 	w.must(err)
 	want := []lease.Record{{Key: keys[0]}, r, {Key: keys[2]}, r, {Key: keys[4]}}
@@ -45,7 +48,8 @@ func testGet(w *world) {
 }
 
 func testList(w *world) {
-	w.swapAll(lease.Write{New: sample("a", lease.NamespaceNode, 1)}, lease.Write{New: sample("b", lease.NamespaceNode, 1)})
+	w.swapAll(lease.Write{New: sample("a", lease.NamespaceNode, 1)}, lease.Write{New: sample("b",
+		lease.NamespaceNode, 1)})
 	for node := range int64(20) {
 		r := sample("a", node, 100-node)
 		if node%3 == 0 {
@@ -104,14 +108,18 @@ func testCount(w *world) {
 	for i, c := range []struct {
 		namespace         string
 		first, last, want int64
-	}{{"count", 0, math.MaxInt64, 10}, {"count", 4, 4, 1}, {"count", 5, 5, 0}, {"count", 3, 12, 5}, {"count", 19, 100, 0}, {"nothing", 0, 100, 0}} {
+	}{{"count", 0, math.MaxInt64, 10}, {"count", 4, 4, 1}, {"count", 5, 5, 0}, {"count", 3, 12, 5}, {
+		"count", 19,
+		100, 0,
+	}, {"nothing", 0, 100, 0}} {
 		n, err := w.st.Store.Count(w.ctx, c.namespace, c.first, c.last)
 		w.must(err)
 		if i == 0 {
 			counts = n >= 0
 		}
 		if counts && n != c.want || !counts && n != -1 {
-			w.Errorf("Count(%q, %d, %d): %d, want %d, or −1 for every question", c.namespace, c.first, c.last, n, c.want)
+			w.Errorf("Count(%q, %d, %d): %d, want %d, or −1 for every question", c.namespace, c.first, c.last, n,
+				c.want)
 		}
 	}
 }
@@ -153,7 +161,8 @@ func testSwap(w *world) {
 			w.Errorf("%s left %+v, want %+v", what, rs[0], stored)
 		}
 	}
-	expect("a swap of a record that is not there", lease.Write{Old: "x", New: first}, lease.ErrLost, lease.Record{Key: first.Key})
+	expect("a swap of a record that is not there", lease.Write{Old: "x", New: first}, lease.ErrLost,
+		lease.Record{Key: first.Key})
 	expect("the first write", lease.Write{New: first}, nil, first)
 	expect("a first write of a record that is there", lease.Write{New: second}, lease.ErrLost, first)
 	expect("a swap with a wrong nonce", lease.Write{Old: "x", New: second}, lease.ErrLost, first)
@@ -206,7 +215,8 @@ func testBatch(w *world) {
 	}
 }
 
-// testContention lets many swap one record: of each nonce exactly one may win, and reads never go back.
+// testContention lets many swap one record: of each nonce exactly one may win, and reads
+// never go back.
 func testContention(w *world) {
 	const rounds, clients = 20, 8
 	key := lease.Key{Namespace: "contention", Node: 1}

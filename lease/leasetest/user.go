@@ -81,8 +81,8 @@ func (u *user) seal() int64 {
 	return used
 }
 
-// share is a part of the time that the test has left, or at most so long: an answer that never comes fails the test, and a
-// slow machine does not.
+// share is a part of the time that the test has left, or at most so long: an answer that
+// never comes fails the test, and a slow machine does not.
 func (w *world) share(part int, most time.Duration) time.Duration {
 	if end, ok := w.Deadline(); ok {
 		return min(most, time.Until(end)/time.Duration(part))
@@ -90,7 +90,8 @@ func (w *world) share(part int, most time.Duration) time.Duration {
 	return most
 }
 
-// patience is how long a grant may take that has to come. It takes milliseconds, unless something is broken.
+// patience is how long a grant may take that has to come. It takes milliseconds, unless
+// something is broken.
 func (w *world) patience() time.Duration { return w.share(30, time.Minute) }
 
 // grant asks for the first grant, or one that reaches further than the present one.
@@ -106,8 +107,9 @@ func (u *user) grant() error {
 	return u.ask(ctx, after)
 }
 
-// refused asks for a grant past a tick until the lease has tried and met a trouble of the kind, and returns what it is
-// told then. Time alone could not say that the lease has tried.
+// refused asks for a grant past a tick until the lease has tried and met a trouble of the
+// kind, and returns what it is told then. Time alone could not say that the lease has
+// tried.
 func (u *user) refused(after int64, kind func(error) bool) error {
 	ctx, cancel := context.WithTimeout(u.w.ctx, u.w.patience())
 	defer cancel()

@@ -9,7 +9,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// testWithin leases only among some of the nodes, by every way in which a finder finds one, and is told who has those.
+// testWithin leases only among some of the nodes, by every way in which a finder finds
+// one, and is told who has those.
 func testWithin(w *world) {
 	narrowed := func(label string, from, until int64) *lease.Options {
 		o := w.options(0)
@@ -35,8 +36,10 @@ func testWithin(w *world) {
 	}
 	var taken *lease.TakenError
 	_, err := w.try(narrowed("late", 4, 8))
-	if !errors.As(err, &taken) || taken.First != 4 || taken.Last != 7 || taken.Held != 4 || !slices.Equal(taken.Labels, []lease.LabelCount{{Label: "inside", Nodes: 4}}) ||
-		!strings.Contains(err.Error(), "all 4 nodes from 4 to 7 of namespace") || strings.Contains(err.Error(), "outside") {
+	if !errors.As(err, &taken) || taken.First != 4 || taken.Last != 7 || taken.Held != 4 ||
+		!slices.Equal(taken.Labels, []lease.LabelCount{{Label: "inside", Nodes: 4}}) ||
+		!strings.Contains(err.Error(), "all 4 nodes from 4 to 7 of namespace") || strings.Contains(err.Error(),
+		"outside") {
 		w.Errorf("with all nodes within held: %v", err)
 	}
 

@@ -12,10 +12,13 @@ import (
 
 const (
 	name = "conformance"
-	ttl  = 10 * time.Minute // by the clock of the world; far longer than any test, so that only what a test asks for happens
+	// by the clock of the world; far longer than any test, so that only what a test asks
+	// for happens
+	ttl = 10 * time.Minute
 )
 
-// world is what one test plays in: a store that can fail, a clock that stands still until it is moved, and a ledger of all grants.
+// world is what one test plays in: a store that can fail, a clock that stands still until
+// it is moved, and a ledger of all grants.
 type world struct {
 	*testing.T
 	ctx     context.Context

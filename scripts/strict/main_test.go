@@ -44,12 +44,14 @@ func TestLeftOut(t *testing.T) {
 		r := newReport(&got)
 		err := r.read(strings.NewReader(stream))
 		if err != nil || r.skipped != want || !strings.Contains(got.String(), "left out") {
-			t.Errorf("SNOWFENCE_LEAVE_OUT=%q: report = %d, %v, %q; want %d skipped and the reason", value, r.skipped, err, got.String(), want)
+			t.Errorf("SNOWFENCE_LEAVE_OUT=%q: report = %d, %v, %q; want %d skipped and the reason", value, r.skipped,
+				err, got.String(), want)
 		}
 	}
 }
 
-// TestStopped: the streams are those of the go command for a package that was stopped in eight ways.
+// TestStopped: the streams are those of the go command for a package that was stopped in
+// eight ways.
 func TestStopped(t *testing.T) {
 	for name, want := range map[string][]string{
 		"hang": {
@@ -82,7 +84,8 @@ func TestStopped(t *testing.T) {
 					t.Errorf("it says\n%s\nand not %q", got.String(), s)
 				}
 			}
-			if len(r.failed) != 1 || !strings.HasSuffix(got.String(), "strict: 1 package(s) failed:\n"+r.failed[0]+"\n") {
+			if len(r.failed) != 1 || !strings.HasSuffix(got.String(),
+				"strict: 1 package(s) failed:\n"+r.failed[0]+"\n") {
 				t.Errorf("it says\n%s\nand at its end not which package failed", got.String())
 			}
 		})
@@ -106,7 +109,8 @@ func TestCutOff(t *testing.T) {
 			t.Fatal(err)
 		}
 		stop(r)
-		if want := "half of it\nFAIL\tp\tstopped (" + why + ") in TestA (after 1m0s)\n"; !strings.HasPrefix(got.String(), want) || len(r.failed) != 1 {
+		if want := "half of it\nFAIL\tp\tstopped (" + why +
+			") in TestA (after 1m0s)\n"; !strings.HasPrefix(got.String(), want) || len(r.failed) != 1 {
 			t.Errorf("it says %q, want %q", got.String(), want)
 		}
 	}

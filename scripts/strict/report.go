@@ -117,7 +117,8 @@ func (r *report) test(e event) *test {
 	return t
 }
 
-// finish writes the line of a package, and if it failed, also what the tests wrote that it did not bring to an end.
+// finish writes the line of a package, and if it failed, also what the tests wrote that
+// it did not bring to an end.
 func (r *report) finish(e event, out string) {
 	switch e.Action {
 	case "pass":
@@ -143,7 +144,8 @@ func (r *report) finish(e event, out string) {
 	delete(r.open, e.Package)
 }
 
-// unfinished writes what the tests of a package wrote that have not ended, and returns the reason if they name one.
+// unfinished writes what the tests of a package wrote that have not ended, and returns
+// the reason if they name one.
 func (r *report) unfinished(pkg string) string {
 	why := "it gave no reason"
 	for _, name := range r.names(pkg) {
@@ -206,7 +208,8 @@ func (r *report) stopped(why string, now time.Time) {
 	}
 }
 
-// leftOut reports whether a test was skipped because whoever runs the tests asked for that; see package servers.
+// leftOut reports whether a test was skipped because whoever runs the tests asked for
+// that; see package servers.
 func leftOut(out string) bool {
 	return os.Getenv("SNOWFENCE_LEAVE_OUT") != "" && strings.Contains(out, "left out as asked by SNOWFENCE_LEAVE_OUT")
 }

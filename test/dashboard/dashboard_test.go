@@ -1,4 +1,5 @@
-// Package dashboard tests the page of the server: in a real browser, and that what is built in is what its sources give.
+// Package dashboard tests the page of the server: in a real browser, and that what is
+// built in is what its sources give.
 package dashboard
 
 import (
@@ -18,7 +19,8 @@ import (
 // web is where the sources of the page are.
 const web = "../../cmd/internal/dashboard/web"
 
-// tools returns the paths of programs, and installs the page's own tools from its lock file where that was not done.
+// tools returns the paths of programs, and installs the page's own tools from its lock
+// file where that was not done.
 func tools(t *testing.T, programs ...string) []string {
 	t.Helper()
 	paths := servers.Need(t, "dashboard", append(programs, "npm")...)
@@ -103,7 +105,8 @@ func unpacked(body []byte) ([]byte, error) {
 func TestInChromium(t *testing.T) {
 	paths := tools(t, "node", "chromium")
 	rig := filepath.Join(t.TempDir(), "rig")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", rig, "github.com/snowfence/snowfence/cmd/internal/dashboard/rig").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", rig,
+		"github.com/snowfence/snowfence/cmd/internal/dashboard/rig").CombinedOutput(); err != nil {
 		t.Fatalf("building the rig: %v\n%s", err, out)
 	}
 	out := run(t, paths[0], []string{"RIG=" + rig, "CHROMIUM=" + paths[1]}, "--test", "--test-reporter=spec", "test/")

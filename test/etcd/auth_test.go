@@ -20,7 +20,8 @@ import (
 
 const password = "correct-horse-battery"
 
-// guarded starts a member with authentication on, and the users writer and reader with roles for the keys of one prefix.
+// guarded starts a member with authentication on, and the users writer and reader with
+// roles for the keys of one prefix.
 func guarded(t *testing.T, prefix string) *servers.Etcd {
 	t.Helper()
 	m := servers.StartEtcd(t)
@@ -35,7 +36,8 @@ func guarded(t *testing.T, prefix string) *servers.Etcd {
 	must(c.RoleAdd(ctx, "root"))
 	must(c.UserAdd(ctx, "root", password))
 	must(c.UserGrantRole(ctx, "root", "root"))
-	for role, may := range map[string]clientv3.PermissionType{"writer": clientv3.PermissionType(clientv3.PermReadWrite), "reader": clientv3.PermissionType(clientv3.PermRead)} {
+	for role, may := range map[string]clientv3.PermissionType{"writer": clientv3.PermissionType(
+		clientv3.PermReadWrite), "reader": clientv3.PermissionType(clientv3.PermRead)} {
 		must(c.RoleAdd(ctx, role))
 		must(c.RoleGrantPermission(ctx, role, prefix, clientv3.GetPrefixRangeEnd(prefix), may))
 		must(c.UserAdd(ctx, role, password))
@@ -55,7 +57,8 @@ func login(t *testing.T, m *servers.Etcd, user, word string) (*clientv3.Client, 
 	return c, err
 }
 
-// TestPermissions runs the whole suite as a user who may do what the documentation says, and nothing else.
+// TestPermissions runs the whole suite as a user who may do what the documentation says,
+// and nothing else.
 func TestPermissions(t *testing.T) {
 	m := guarded(t, "snowfence/")
 	c, err := login(t, m, "writer", password)
@@ -153,11 +156,13 @@ func TestGrantPermission(t *testing.T) {
 	}
 	st := openStore(t, writer, "")
 	err = st.Swap(t.Context(), records(0, 1))[0]
-	if err == nil || !strings.Contains(err.Error(), "etcdctl role grant-permission ROLE readwrite --prefix=true snowfence/") {
+	if err == nil || !strings.Contains(err.Error(),
+		"etcdctl role grant-permission ROLE readwrite --prefix=true snowfence/") {
 		t.Fatal(err)
 	}
 	const prefix = "snowfence/"
-	if _, err := root.RoleGrantPermission(t.Context(), "writer", prefix, clientv3.GetPrefixRangeEnd(prefix), clientv3.PermissionType(clientv3.PermReadWrite)); err != nil {
+	if _, err := root.RoleGrantPermission(t.Context(), "writer", prefix, clientv3.GetPrefixRangeEnd(prefix),
+		clientv3.PermissionType(clientv3.PermReadWrite)); err != nil {
 		t.Fatal(err)
 	}
 	swap(t, st, records(0, 1))

@@ -21,7 +21,8 @@ func fill(b *testing.B, st lease.Store, nodes, last int64) (*snowfence.Scheme, [
 	if err != nil {
 		b.Fatal(err)
 	}
-	ns, err := lease.CreateNamespace(b.Context(), st, "default", s, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: nodes}})
+	ns, err := lease.CreateNamespace(b.Context(), st, "default", s,
+		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: nodes}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -30,8 +31,10 @@ func fill(b *testing.B, st lease.Store, nodes, last int64) (*snowfence.Scheme, [
 	for n := range nodes {
 		if n != last {
 			writes = append(writes, lease.Write{New: lease.Record{
-				Key: lease.Key{Namespace: "default", Node: n}, Nonce: fmt.Sprintf("%026d", n), Revision: 1, Generation: ns.Generation,
-				From: until - 100, Until: until + n%60, Holder: fmt.Sprintf("%026d", n), Label: fmt.Sprintf("host-%d/4711", n), At: time.Now().UnixMilli(),
+				Key: lease.Key{Namespace: "default", Node: n}, Nonce: fmt.Sprintf("%026d", n), Revision: 1,
+				Generation: ns.Generation,
+				From:       until - 100, Until: until + n%60, Holder: fmt.Sprintf("%026d", n),
+				Label: fmt.Sprintf("host-%d/4711", n), At: time.Now().UnixMilli(),
 			}})
 		}
 	}
@@ -69,11 +72,13 @@ func renew(writes []lease.Write, ticks int64) {
 
 func serve(b *testing.B) *etcdstore.Store {
 	// As the package's documentation advises for many leases.
-	server := servers.StartEtcd(b, "--auto-compaction-mode=periodic", "--auto-compaction-retention=1m", "--quota-backend-bytes=8589934592")
+	server := servers.StartEtcd(b, "--auto-compaction-mode=periodic", "--auto-compaction-retention=1m",
+		"--quota-backend-bytes=8589934592")
 	return openStore(b, servers.EtcdClient(b, server), "bench")
 }
 
-// BenchmarkRenew renews leases of 131,072: one after another, by many holders at once, and in batches.
+// BenchmarkRenew renews leases of 131,072: one after another, by many holders at once,
+// and in batches.
 func BenchmarkRenew(b *testing.B) {
 	st := serve(b)
 	const nodes = 1 << 17
@@ -120,13 +125,17 @@ func BenchmarkRenew(b *testing.B) {
 	})
 }
 
-// BenchmarkLastFree leases the last free node of 131,072: one that was never leased, one that was given back, and one whose holder died.
+// BenchmarkLastFree leases the last free node of 131,072: one that was never leased, one
+// that was given back, and one whose holder died.
 func BenchmarkLastFree(b *testing.B) {
 	st := serve(b)
 	const nodes, last = 1 << 17, 1<<16 + 12345
 	s, writes := fill(b, st, nodes, last)
 	open := func(b *testing.B) *lease.Lease {
-		l, err := lease.Open(b.Context(), st, "default", s, &lease.Options{Label: fmt.Sprint("bench", nonces.Add(1)), TTL: 10 * time.Second})
+		l, err := lease.Open(b.Context(), st, "default", s, &lease.Options{
+			Label: fmt.Sprint("bench", nonces.Add(1)),
+			TTL:   10 * time.Second,
+		})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -142,7 +151,8 @@ func BenchmarkLastFree(b *testing.B) {
 	}
 	key := lease.Key{Namespace: "default", Node: last}
 	b.Run("never leased", func(b *testing.B) {
-		// The first one only, since records never go; so the search alone is measured, by the counts it makes.
+		// The first one only, since records never go; so the search alone is measured, by
+		// the counts it makes.
 		start := time.Now()
 		l := open(b)
 		b.ReportMetric(float64(time.Since(start).Milliseconds()), "ms-first")
@@ -162,7 +172,8 @@ func BenchmarkLastFree(b *testing.B) {
 			}
 			r := rs[0]
 			w := lease.Write{Old: r.Nonce, New: r}
-			w.New.Nonce, w.New.Holder, w.New.Until = fmt.Sprint("dead", nonces.Add(1)), "dead", s.Layout().TickOf(time.Now().Add(-time.Minute))
+			w.New.Nonce, w.New.Holder, w.New.Until = fmt.Sprint("dead", nonces.Add(1)), "dead",
+				s.Layout().TickOf(time.Now().Add(-time.Minute))
 			swap(b, st, []lease.Write{w})
 			b.StartTimer()
 			l := open(b)

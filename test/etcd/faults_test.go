@@ -9,7 +9,8 @@ import (
 	"github.com/snowfence/snowfence/test/servers"
 )
 
-// TestLeaderKilled kills the leader again and again while generators renew: they go on with what they have, and renew with the next leader.
+// TestLeaderKilled kills the leader again and again while generators renew: they go on
+// with what they have, and renew with the next leader.
 func TestLeaderKilled(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, servers.StartEtcdCluster(t, 3)...)
@@ -39,7 +40,8 @@ func TestStoppedMember(t *testing.T) {
 	f.renewed()
 }
 
-// TestMajorityLost ends two of three members: holders run to the end of what was acknowledged, not further, and go on when one is back.
+// TestMajorityLost ends two of three members: holders run to the end of what was
+// acknowledged, not further, and go on when one is back.
 func TestMajorityLost(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, servers.StartEtcdCluster(t, 3)...)
@@ -62,7 +64,8 @@ func TestMajorityLost(t *testing.T) {
 	f.renewed()
 }
 
-// TestSingleRestarted kills a cluster of one member and starts it again: nothing acknowledged is gone, and it is the same store.
+// TestSingleRestarted kills a cluster of one member and starts it again: nothing
+// acknowledged is gone, and it is the same store.
 func TestSingleRestarted(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, servers.StartEtcd(t))

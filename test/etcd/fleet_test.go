@@ -22,7 +22,8 @@ const (
 	patient = 90 * time.Second
 )
 
-// fleet is some generators that make IDs all the time, each with a client of its own, and the check that none comes twice.
+// fleet is some generators that make IDs all the time, each with a client of its own, and
+// the check that none comes twice.
 type fleet struct {
 	*testing.T
 	scheme  *snowfence.Scheme
@@ -60,12 +61,18 @@ func newFleet(t *testing.T, members ...*servers.Etcd) *fleet {
 func (f *fleet) start(n int) {
 	f.Helper()
 	for range n {
-		st, err := etcdstore.New(servers.EtcdClient(f, f.members...), &etcdstore.Options{Prefix: "fleet", Timeout: ttl / 4})
+		st, err := etcdstore.New(servers.EtcdClient(f, f.members...), &etcdstore.Options{
+			Prefix:  "fleet",
+			Timeout: ttl / 4,
+		})
 		if err != nil {
 			f.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(f.Context(), patient)
-		l, err := lease.Open(ctx, st, "default", f.scheme, &lease.Options{TTL: ttl, Create: true, Wait: true, Label: fmt.Sprint("worker", len(f.workers))})
+		l, err := lease.Open(ctx, st, "default", f.scheme, &lease.Options{
+			TTL: ttl, Create: true, Wait: true,
+			Label: fmt.Sprint("worker", len(f.workers)),
+		})
 		if err != nil {
 			f.Fatal(err)
 		}

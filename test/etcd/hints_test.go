@@ -25,7 +25,8 @@ func ask(t *testing.T, m *servers.Etcd, args ...string) string {
 	return etcdctl(t, append([]string{"--endpoints=" + m.URL(), "--command-timeout=1m"}, args...)...)
 }
 
-// TestCorruptMember has a cluster that takes one member for damaged, and replaces it as the error says.
+// TestCorruptMember has a cluster that takes one member for damaged, and replaces it as
+// the error says.
 func TestCorruptMember(t *testing.T) {
 	t.Parallel()
 	members := servers.StartEtcdCluster(t, 3)
@@ -44,20 +45,25 @@ func TestCorruptMember(t *testing.T) {
 			id = m.ID
 		}
 	}
-	alarm := &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_ACTIVATE, MemberID: id, Alarm: etcdserverpb.AlarmType_CORRUPT}
+	alarm := &etcdserverpb.AlarmRequest{
+		Action: etcdserverpb.AlarmRequest_ACTIVATE, MemberID: id,
+		Alarm: etcdserverpb.AlarmType_CORRUPT,
+	}
 	if _, err := etcdserverpb.NewMaintenanceClient(cl.ActiveConnection()).Alarm(t.Context(), alarm); err != nil {
 		t.Fatal(err)
 	}
 	renew(writes, 1)
 	err = st.Swap(t.Context(), writes)[0]
-	if err == nil || errors.Is(err, lease.ErrLost) || !strings.Contains(err.Error(), "replace the one that is wrong (etcdctl alarm list names it), then etcdctl alarm disarm") {
+	if err == nil || errors.Is(err, lease.ErrLost) || !strings.Contains(err.Error(),
+		"replace the one that is wrong (etcdctl alarm list names it), then etcdctl alarm disarm") {
 		t.Fatalf("a swap in a cluster whose members differ: %v", err)
 	}
 	if text := ask(t, healthy, "alarm", "list"); !strings.Contains(text, fmt.Sprint("memberID:", id)) {
 		t.Fatalf("member %d is wrong, and etcdctl says %s", id, text)
 	}
 	bad.Kill()
-	// A proposal that was under way to the killed leader gets no answer, hence tries with a limit each.
+	// A proposal that was under way to the killed leader gets no answer, hence tries with
+	// a limit each.
 	try := func(done error, change func(context.Context) error) {
 		t.Helper()
 		healthy.Ready(t, func() error {
@@ -83,14 +89,16 @@ func TestCorruptMember(t *testing.T) {
 	fresh.Process = servers.Start(t, "etcd3", servers.Need(t, "etcd", "etcd")[0], []string{
 		"--name=m3", "--data-dir=" + fresh.Dir, "--listen-client-urls=" + fresh.URL(), "--advertise-client-urls=" + fresh.URL(),
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster-state=existing",
-		fmt.Sprintf("--initial-cluster=m0=http://%s,m1=http://%s,m3=%s", servers.Address(members[0].PeerPort), servers.Address(members[1].PeerPort), peer),
+		fmt.Sprintf("--initial-cluster=m0=http://%s,m1=http://%s,m3=%s", servers.Address(members[0].PeerPort),
+			servers.Address(members[1].PeerPort), peer),
 	}, nil)
 	ask(t, healthy, "alarm", "disarm")
 	fresh.AwaitHealthy(t)
 	swap(t, openStore(t, servers.EtcdClient(t, members[0], members[1], fresh), "corrupt"), writes)
 }
 
-// TestNoAnswer stops the only member: the error says how long was waited, and when the member is back, all is well.
+// TestNoAnswer stops the only member: the error says how long was waited, and when the
+// member is back, all is well.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	m := servers.StartEtcd(t)
@@ -102,7 +110,8 @@ func TestNoAnswer(t *testing.T) {
 	}
 	m.Signal(t, syscall.SIGSTOP)
 	_, err = hasty.Get(t.Context(), []lease.Key{key(0)})
-	if err == nil || !strings.Contains(err.Error(), "no answer within 100ms (Options.Timeout) or the time the caller gave: the members are not reached") {
+	if err == nil || !strings.Contains(err.Error(),
+		"no answer within 100ms (Options.Timeout) or the time the caller gave: the members are not reached") {
 		t.Error(err)
 	}
 	m.Signal(t, syscall.SIGCONT)

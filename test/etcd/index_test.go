@@ -16,7 +16,8 @@ import (
 	"github.com/snowfence/snowfence/test/servers"
 )
 
-// TestIndex changes records in all ways, and compares what lists find with the records themselves, and how many entries the index has.
+// TestIndex changes records in all ways, and compares what lists find with the records
+// themselves, and how many entries the index has.
 func TestIndex(t *testing.T) {
 	t.Parallel()
 	c := servers.EtcdClient(t, servers.StartEtcd(t))
@@ -30,7 +31,8 @@ func TestIndex(t *testing.T) {
 		for _, node := range rnd.Perm(nodes)[:20] {
 			k := lease.Key{Namespace: namespaces[rnd.IntN(len(namespaces))], Node: int64(node) - 1}
 			r := lease.Record{
-				Key: k, Nonce: fmt.Sprint("nonce", i), Revision: stored[k].Revision + 1, Until: int64(rnd.IntN(400) - 20),
+				Key: k, Nonce: fmt.Sprint("nonce", i), Revision: stored[k].Revision + 1,
+				Until:  int64(rnd.IntN(400) - 20),
 				Holder: [2]string{"", "h"}[rnd.IntN(2)], Label: [4]string{"", "x", "x/y", "l\tä\\"}[rnd.IntN(4)],
 			}
 			writes = append(writes, lease.Write{Old: stored[k].Nonce, New: r})
@@ -56,7 +58,8 @@ func TestIndex(t *testing.T) {
 	}
 	for range 200 {
 		q := lease.Query{
-			Namespace: append(namespaces, "", "none")[rnd.IntN(6)], First: int64(rnd.IntN(nodes/2)) - 1, Last: int64(rnd.IntN(nodes)),
+			Namespace: append(namespaces, "", "none")[rnd.IntN(6)], First: int64(rnd.IntN(nodes/2)) - 1,
+			Last:  int64(rnd.IntN(nodes)),
 			Label: [3]string{"", "x", "l\tä\\"}[rnd.IntN(3)], MaxUntil: int64(rnd.IntN(2) * rnd.IntN(400)),
 			Vacant: rnd.IntN(3) == 0, ByUntil: rnd.IntN(2) == 0, Limit: rnd.IntN(2) * rnd.IntN(20),
 		}
@@ -93,7 +96,10 @@ func TestIndex(t *testing.T) {
 	if _, err := c.Put(t.Context(), damaged, "x"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := st.List(t.Context(), lease.Query{Namespace: "a", First: math.MinInt64, Last: math.MaxInt64}); err == nil || !strings.Contains(err.Error(), damaged) {
+	if _, err := st.List(t.Context(), lease.Query{
+		Namespace: "a", First: math.MinInt64,
+		Last: math.MaxInt64,
+	}); err == nil || !strings.Contains(err.Error(), damaged) {
 		t.Errorf("a key that is none of the store's: %v", err)
 	}
 }

@@ -23,7 +23,10 @@ func records(from, n int64) []lease.Write {
 	writes := make([]lease.Write, n)
 	for i := range writes {
 		node := from + int64(i)
-		writes[i].New = lease.Record{Key: key(node), Nonce: fmt.Sprint("nonce", node), Revision: 1, Until: 100 + node, Holder: "holder", Label: fmt.Sprint("label", node)}
+		writes[i].New = lease.Record{
+			Key: key(node), Nonce: fmt.Sprint("nonce", node), Revision: 1,
+			Until: 100 + node, Holder: "holder", Label: fmt.Sprint("label", node),
+		}
 	}
 	return writes
 }
@@ -55,7 +58,8 @@ func (t *counted) Commit() (*clientv3.TxnResponse, error) {
 	return resp, err
 }
 
-// TestTransactionLength writes as many records in one transaction as a server allows: the default, and fewer.
+// TestTransactionLength writes as many records in one transaction as a server allows: the
+// default, and fewer.
 func TestTransactionLength(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -87,12 +91,14 @@ func TestTransactionLength(t *testing.T) {
 					}
 					// All that can change does, which makes the longest transaction.
 					writes[i].Old = rs[0].Nonce
-					writes[i].New.Nonce, writes[i].New.Label, writes[i].New.Until = rs[0].Nonce+"x", rs[0].Label+"x", rs[0].Until+1
+					writes[i].New.Nonce, writes[i].New.Label, writes[i].New.Until = rs[0].Nonce+"x", rs[0].Label+"x",
+						rs[0].Until+1
 				}
 				kv.txns, kv.refuse = 0, 0
 				swap(t, st, writes)
 				if want := 1 + int(fit-c.fit); kv.txns != want || kv.refuse > 0 {
-					t.Errorf("%d writes took %d transactions, of which %d were refused; want %d", fit, kv.txns, kv.refuse, want)
+					t.Errorf("%d writes took %d transactions, of which %d were refused; want %d", fit, kv.txns,
+						kv.refuse, want)
 				}
 			}
 			keys := make([]lease.Key, 300)
@@ -156,8 +162,9 @@ func TestNoSpace(t *testing.T) {
 	}
 	renew(writes, 1)
 	err := st.Swap(t.Context(), writes)[0]
-	if err == nil || errors.Is(err, lease.ErrLost) || !strings.Contains(err.Error(), "compact it (etcdctl compact REVISION, which "+
-		"etcdctl endpoint status -w json shows), etcdctl defrag on each member, then etcdctl alarm disarm; and start etcd with --auto-compaction-retention=5m") {
+	if err == nil || errors.Is(err, lease.ErrLost) || !strings.Contains(err.Error(),
+		"compact it (etcdctl compact REVISION, which "+
+			"etcdctl endpoint status -w json shows), etcdctl defrag on each member, then etcdctl alarm disarm; and start etcd with --auto-compaction-retention=5m") {
 		t.Fatalf("a swap in a full database: %v", err)
 	}
 	if _, err := st.Get(t.Context(), []lease.Key{key(0)}); err != nil {
@@ -199,7 +206,8 @@ func (r *repeated) Commit() (resp *clientv3.TxnResponse, err error) {
 	return resp, nil
 }
 
-// TestRepeatedWrite has writes that reach the server twice. Each was done, and none is lost to itself; but the same swap in a later call is.
+// TestRepeatedWrite has writes that reach the server twice. Each was done, and none is
+// lost to itself; but the same swap in a later call is.
 func TestRepeatedWrite(t *testing.T) {
 	t.Parallel()
 	cl := servers.EtcdClient(t, servers.StartEtcd(t))

@@ -44,10 +44,12 @@ func etcdctl(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// defaultToken is etcd's own --initial-cluster-token: a snapshot restored with it, and with the same addresses, has the old cluster ID.
+// defaultToken is etcd's own --initial-cluster-token: a snapshot restored with it, and
+// with the same addresses, has the old cluster ID.
 const defaultToken = "etcd-cluster"
 
-// TestSetBackWhileHeld restores old data under living holders, in all ways: they are sealed and go on above all that was granted.
+// TestSetBackWhileHeld restores old data under living holders, in all ways: they are
+// sealed and go on above all that was granted.
 func TestSetBackWhileHeld(t *testing.T) {
 	t.Parallel()
 	for name, back := range map[string]func(t *testing.T, m *servers.Etcd) (finish func()){

@@ -20,8 +20,10 @@ type verdict struct {
 	wrong           []string
 }
 
-// judge audits what all workers made. Four things must hold: no ID is there twice; the IDs of each process rise; no two processes used the same tick
-// of the same node; and each ID lies below an end that the store had acknowledged to its process, where the process says so.
+// judge audits what all workers made. Four things must hold: no ID is there twice; the
+// IDs of each process rise; no two processes used the same tick of the same node; and
+// each ID lies below an end that the store had acknowledged to its process, where the
+// process says so.
 func judge(t testing.TB, s *snowfence.Scheme, ws []*worker) verdict {
 	t.Helper()
 	a, err := audit.New(audit.Options{Scheme: s, TempDir: tempDir(t)})
@@ -54,7 +56,8 @@ func judge(t testing.TB, s *snowfence.Scheme, ws []*worker) verdict {
 	})
 	for i := 1; i < len(all); i++ {
 		if a, b := all[i-1], all[i]; a.node == b.node && b.first <= a.last && a.worker != b.worker {
-			v.wrong = append(v.wrong, fmt.Sprintf("node %d: %s used the ticks %d to %d, %s %d to %d", a.node, ws[a.worker].name, a.first, a.last, ws[b.worker].name, b.first, b.last))
+			v.wrong = append(v.wrong, fmt.Sprintf("node %d: %s used the ticks %d to %d, %s %d to %d", a.node,
+				ws[a.worker].name, a.first, a.last, ws[b.worker].name, b.first, b.last))
 		}
 	}
 	return v
@@ -66,7 +69,8 @@ type stretch struct {
 	worker            int
 }
 
-// stretches takes the IDs of a worker apart. A pause ends a stretch, since another process may have the node then.
+// stretches takes the IDs of a worker apart. A pause ends a stretch, since another
+// process may have the node then.
 func stretches(s *snowfence.Scheme, number int, w *worker) (used []stretch, wrong []string) {
 	ends := map[int64]int64{} // by node, what was acknowledged at most
 	for _, g := range w.grants {
@@ -85,7 +89,9 @@ func stretches(s *snowfence.Scheme, number int, w *worker) (used []stretch, wron
 			wrong = append(wrong, fmt.Sprintf("%s made %d after %d", w.name, id, w.ids[i-1]))
 		}
 		if len(w.grants) > 0 && p.Tick >= ends[p.Node] {
-			wrong = append(wrong, fmt.Sprintf("%s made %d with tick %d of node %d, which it had been granted up to %d", w.name, id, p.Tick, p.Node, ends[p.Node]))
+			wrong = append(wrong, fmt.Sprintf(
+				"%s made %d with tick %d of node %d, which it had been granted up to %d", w.name, id, p.Tick, p.Node,
+				ends[p.Node]))
 		}
 		if n := len(used) - 1; n >= 0 && used[n].node == p.Node && p.Tick-used[n].last <= 100 {
 			used[n].last = p.Tick
@@ -96,7 +102,8 @@ func stretches(s *snowfence.Scheme, number int, w *worker) (used []stretch, wron
 	return used, wrong[:min(len(wrong), 5)]
 }
 
-// TestAuditFinds is the control of all the others: two processes that take the same static number are caught, and so is an ID past what was granted.
+// TestAuditFinds is the control of all the others: two processes that take the same
+// static number are caught, and so is an ID past what was granted.
 func TestAuditFinds(t *testing.T) {
 	t.Parallel()
 	s := twitter(t)
@@ -104,10 +111,12 @@ func TestAuditFinds(t *testing.T) {
 	for i := range 2 {
 		ws = append(ws, launch(t, fmt.Sprint("static ", i), nil, holderPath(t), "-static", "-node", "7"))
 	}
-	// With eight IDs every ten milliseconds each, they meet in a tick before long, and both begin with sequence number 0 there.
+	// With eight IDs every ten milliseconds each, they meet in a tick before long, and
+	// both begin with sequence number 0 there.
 	within(t, time.Minute, "two processes with one number are caught", func() bool {
 		v := judge(t, s, ws)
-		return v.duplicates > 0 && strings.Contains(strings.Join(v.wrong, "\n"), "made more than once") && strings.Contains(strings.Join(v.wrong, "\n"), "used the ticks")
+		return v.duplicates > 0 && strings.Contains(strings.Join(v.wrong, "\n"), "made more than once") &&
+			strings.Contains(strings.Join(v.wrong, "\n"), "used the ticks")
 	})
 	w := ws[0]
 	w.kill()

@@ -11,15 +11,19 @@ import (
 	"time"
 )
 
-// birth lets ten processes at once be the first users of a store that is empty, which make its tables and the namespace, and kills them in the middle of it, again
-// and again. Ten others find a store that works, and no ID is made twice by any of them.
+// birth lets ten processes at once be the first users of a store that is empty, which
+// make its tables and the namespace, and kills them in the middle of it, again and again.
+// Ten others find a store that works, and no ID is made twice by any of them.
 func birth(t *testing.T, tg *target) {
 	rounds := 2
 	if *long {
 		rounds = 20
 	}
 	s := twitter(t)
-	r := row{fault: "ten processes make the store and are killed (SIGKILL), ten others use it", store: tg.kind, processes: 20 * rounds}
+	r := row{
+		fault: "ten processes make the store and are killed (SIGKILL), ten others use it", store: tg.kind,
+		processes: 20 * rounds,
+	}
 	for round := range rounds {
 		args := []string{"-store", tg.fresh(t, round), "-namespace", namespace, "-create", "-ttl", ttl.String()}
 		ten := func(name string) (ws []*worker) {

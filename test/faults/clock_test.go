@@ -18,8 +18,9 @@ import (
 	"github.com/snowfence/snowfence/test/servers"
 )
 
-// stepped is the snowfence program, unchanged, with a wall clock that the test sets while it runs: qemu runs it, and libfaketime stands between qemu and the
-// system. The monotonic clock stays as it is.
+// stepped is the snowfence program, unchanged, with a wall clock that the test sets while
+// it runs: qemu runs it, and libfaketime stands between qemu and the system. The
+// monotonic clock stays as it is.
 type stepped struct {
 	*worker
 	file string // holds the offset of its clock
@@ -68,8 +69,9 @@ func recordOf(ctx context.Context, t testing.TB, st lease.Store, w *worker) (lea
 	return lease.Record{}, false
 }
 
-// TestClockSteps steps the clocks of running programs by a second, half a minute and an hour, forth and back, one ahead of the true time and one behind it,
-// beside a third whose clock is right. Nothing stops for it, and no ID is made twice.
+// TestClockSteps steps the clocks of running programs by a second, half a minute and an
+// hour, forth and back, one ahead of the true time and one behind it, beside a third
+// whose clock is right. Nothing stops for it, and no ID is made twice.
 func TestClockSteps(t *testing.T) {
 	t.Parallel()
 	for _, kind := range clockKinds() {
@@ -120,10 +122,13 @@ func TestClockSteps(t *testing.T) {
 							said = last(w.log, 1)
 						}
 						seen.add(row{
-							fault: fmt.Sprintf("the clock of the running program steps by %s", signed(w.by)), store: kind, processes: len(ws),
-							ids: int64(w.since(before[w.worker]).ids), twice: v.duplicates, silence: w.silence(before[w.worker]), said: strings.TrimSpace(said),
+							fault: fmt.Sprintf("the clock of the running program steps by %s", signed(w.by)),
+							store: kind, processes: len(ws),
+							ids: int64(w.since(before[w.worker]).ids), twice: v.duplicates,
+							silence: w.silence(before[w.worker]), said: strings.TrimSpace(said),
 						})
-						t.Logf("%s steps by %+v: %d IDs, silent for %v at most", w.name, w.by, w.since(before[w.worker]).ids, w.silence(before[w.worker]))
+						t.Logf("%s steps by %+v: %d IDs, silent for %v at most", w.name, w.by,
+							w.since(before[w.worker]).ids, w.silence(before[w.worker]))
 					}
 				}
 			}
@@ -134,12 +139,16 @@ func TestClockSteps(t *testing.T) {
 			for _, w := range ws {
 				within(t, patience, w.name+" ends", func() bool { return !w.alive() })
 			}
-			// The node that was ahead is used up for an hour. Who wants just that one is told; others get another.
-			told := launch(t, "wants that node", nil, snowfencePath(t), "new", "--store", tg.programURL(), "--node", strconv.FormatInt(held.Node, 10))
-			other := launch(t, "wants any node", nil, snowfencePath(t), "new", "-n", "10000", "--store", tg.programURL())
+			// The node that was ahead is used up for an hour. Who wants just that one is
+			// told; others get another.
+			told := launch(t, "wants that node", nil, snowfencePath(t), "new", "--store", tg.programURL(), "--node",
+				strconv.FormatInt(held.Node, 10))
+			other := launch(t, "wants any node", nil, snowfencePath(t), "new", "-n", "10000", "--store",
+				tg.programURL())
 			<-told.gone
 			<-other.gone
-			if text := last(told.log, 9); told.cmd.ProcessState.ExitCode() != 1 || !strings.Contains(text, "the clock was ahead") || !strings.Contains(text, "can be made in") {
+			if text := last(told.log, 9); told.cmd.ProcessState.ExitCode() != 1 || !strings.Contains(text,
+				"the clock was ahead") || !strings.Contains(text, "can be made in") {
 				t.Errorf("node %d ended with %d: %s", held.Node, told.cmd.ProcessState.ExitCode(), text)
 			}
 			if len(other.ids) != 10000 {
@@ -166,7 +175,8 @@ func signed(d time.Duration) string {
 	return fmt.Sprintf("%s%d s", sign, d/time.Second)
 }
 
-// clockKinds are the stores over which clocks are stepped: those that have no time of their own to compare with.
+// clockKinds are the stores over which clocks are stepped: those that have no time of
+// their own to compare with.
 func clockKinds() []string {
 	if !*long {
 		return []string{"SQLite"}
@@ -174,8 +184,9 @@ func clockKinds() []string {
 	return []string{"SQLite", "etcd"}
 }
 
-// TestClockOff steps the clock of a running program forth by more than the skew that its store, which has a clock, allows. It stops, and says why; one beside it,
-// whose clock is right, goes on.
+// TestClockOff steps the clock of a running program forth by more than the skew that its
+// store, which has a clock, allows. It stops, and says why; one beside it, whose clock is
+// right, goes on.
 func TestClockOff(t *testing.T) {
 	t.Parallel()
 	kinds := []string{"Redis"}
@@ -218,12 +229,16 @@ func TestClockOff(t *testing.T) {
 					t.Errorf("%s does not say why it ended: %s", p.name, text)
 				}
 				seen.add(row{
-					fault: fmt.Sprintf("the clock of the running program steps by %s, the store has one", signed(d)), store: kind, processes: len(ws),
+					fault: fmt.Sprintf("the clock of the running program steps by %s, the store has one", signed(d)),
+					store: kind, processes: len(ws),
 					ids: int64(p.since(before[p.worker]).ids), said: strings.TrimPrefix(last(p.log, 1), "snowfence: "),
 				})
 			}
 			m := right.mark()
-			within(t, patience, "the other one makes IDs", func() bool { return right.alive() && right.since(m).ids > 0 })
+			within(t, patience, "the other one makes IDs", func() bool {
+				return right.alive() &&
+					right.since(m).ids > 0
+			})
 			right.signal(t, syscall.SIGTERM)
 			<-right.gone
 			v := judge(t, s, ws)
@@ -235,7 +250,8 @@ func TestClockOff(t *testing.T) {
 	}
 }
 
-// feels waits until a process has renewed its lease twice with a wall clock that is off by offset: its record says so. It must not end.
+// feels waits until a process has renewed its lease twice with a wall clock that is off
+// by offset: its record says so. It must not end.
 func feels(t testing.TB, st lease.Store, w *worker, offset time.Duration) {
 	t.Helper()
 	first := int64(-1)

@@ -14,8 +14,9 @@ import (
 // disk is a small file system of a test's own.
 type disk struct{ dir string }
 
-// newDisk mounts a file system of some size, such as "16m", and lets the temporary folders of this test be there, as long as they are asked for while start runs. It
-// needs the namespace that TestMain makes, or root.
+// newDisk mounts a file system of some size, such as "16m", and lets the temporary
+// folders of this test be there, as long as they are asked for while start runs. It needs
+// the namespace that TestMain makes, or root.
 func newDisk(t testing.TB, size string, start func(d *disk)) *disk {
 	t.Helper()
 	temporary.Lock()
@@ -27,7 +28,8 @@ func newDisk(t testing.TB, size string, start func(d *disk)) *disk {
 	d := &disk{dir}
 	if err := syscall.Mount("tmpfs", d.dir, "tmpfs", 0, "mode=0755,size="+size); err != nil {
 		_ = os.Remove(dir) // what counts is that the test cannot run
-		t.Skipf("mounting a small file system: %v; run as root, or allow user namespaces: sysctl kernel.unprivileged_userns_clone=1", err)
+		t.Skipf("mounting a small file system: %v; run as root, or allow user namespaces: sysctl "+
+			"kernel.unprivileged_userns_clone=1", err)
 	}
 	t.Cleanup(func() {
 		if err := errors.Join(syscall.Unmount(d.dir, syscall.MNT_DETACH), os.Remove(d.dir)); err != nil {
@@ -55,7 +57,8 @@ func newDisk(t testing.TB, size string, start func(d *disk)) *disk {
 	return d
 }
 
-// temporary is held while the process's folder for temporary files is that of a test, and by those who make one there.
+// temporary is held while the process's folder for temporary files is that of a test, and
+// by those who make one there.
 var temporary sync.Mutex
 
 // tempDir is t.TempDir on the machine's own disk.

@@ -39,7 +39,8 @@ var faults = []fault{
 		begin: func(t testing.TB, sc *scene) func() { return sc.lock(t) },
 	},
 	{
-		name: "the store is killed (SIGKILL) and started again", fits: hasServer, stops: true, calm: replicated, words: notRenewed,
+		name: "the store is killed (SIGKILL) and started again", fits: hasServer, stops: true, calm: replicated,
+		words: notRenewed,
 		begin: func(t testing.TB, sc *scene) func() {
 			sc.kill()
 			return func() { sc.restart(t) }
@@ -58,7 +59,8 @@ var faults = []fault{
 		begin: func(t testing.TB, sc *scene) func() { return sc.link.cut(t) },
 	},
 	{
-		name: "partition: connections are refused for a minute", fits: hasLink, stops: true, words: notRenewed, holds: time.Minute, long: true,
+		name: "partition: connections are refused for a minute", fits: hasLink, stops: true, words: notRenewed,
+		holds: time.Minute, long: true,
 		begin: func(t testing.TB, sc *scene) func() { return sc.link.cut(t) },
 	},
 	{
@@ -78,7 +80,8 @@ var faults = []fault{
 		begin: func(t testing.TB, sc *scene) func() { return sc.link.delay(t, 1500, 0) },
 	},
 	{
-		name: "the store is read-only", fits: func(tg *target) bool { return tg.readOnly != nil || tg.pids == nil }, stops: true,
+		name: "the store is read-only", fits: func(tg *target) bool { return tg.readOnly != nil || tg.pids == nil },
+		stops: true,
 		words: regexp.MustCompile(`(?i)read.?only|disk I/O error|NOSPACE|reached its limit`), begin: readOnly,
 	},
 	{
@@ -90,7 +93,9 @@ var faults = []fault{
 		begin: func(t testing.TB, sc *scene) func() { return sc.slow(t, 5*time.Second) },
 	},
 	{
-		name: "the disk is full", fits: hasDisk, stops: true, calm: []string{"MariaDB", "etcd"}, slow: []string{"PostgreSQL"}, // which take room ahead of time
+		// which take room ahead of time
+		name: "the disk is full", fits: hasDisk, stops: true, calm: []string{"MariaDB", "etcd"},
+		slow:  []string{"PostgreSQL"},
 		words: regexp.MustCompile(`\bfull\b|[Nn]o space|refused|EOF|closed`),
 		begin: func(t testing.TB, sc *scene) func() {
 			if sc.empty != nil {
@@ -110,8 +115,10 @@ var faults = []fault{
 	},
 }
 
-// TestFaults lets processes make IDs from each kind of store while one fault after the other befalls it. No ID is made twice over all of it,
-// generation stops where the store can no longer be asked, at what it had acknowledged, and goes on by itself after the fault.
+// TestFaults lets processes make IDs from each kind of store while one fault after the
+// other befalls it. No ID is made twice over all of it, generation stops where the store
+// can no longer be asked, at what it had acknowledged, and goes on by itself after the
+// fault.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, kind := range slices.Sorted(maps.Keys(targets)) {
@@ -132,7 +139,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// killHolder kills a worker and starts two: one takes over its node, whose last grant has not run out, and one takes any.
+// killHolder kills a worker and starts two: one takes over its node, whose last grant has
+// not run out, and one takes any.
 func killHolder(t testing.TB, sc *scene) func() {
 	w := sc.workers[0]
 	node := sc.node(t, w)
@@ -180,8 +188,8 @@ func takeOver(t testing.TB, sc *scene) func() {
 	return nil
 }
 
-// readOnly makes the server refuse writes, or lets the writes of those who write the file themselves fail as on a disk that the system
-// mounted read-only after an error.
+// readOnly makes the server refuse writes, or lets the writes of those who write the file
+// themselves fail as on a disk that the system mounted read-only after an error.
 func readOnly(t testing.TB, sc *scene) func() {
 	if sc.readOnly == nil {
 		return tamper(t, sc.writers(), "pwrite64,ftruncate,fallocate", "error=EROFS")

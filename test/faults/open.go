@@ -1,5 +1,7 @@
-// Package faults hurts real stores and real processes while they make IDs, collects what all processes made, and audits it. The tests are the package;
-// what stands outside of them is shared with the program in holder, which uses the library as a user's program would.
+// Package faults hurts real stores and real processes while they make IDs, collects what
+// all processes made, and audits it. The tests are the package; what stands outside of
+// them is shared with the program in holder, which uses the library as a user's program
+// would.
 package faults
 
 import (
@@ -97,11 +99,15 @@ func overEtcd(rawURL string) (lease.Store, func() error, error) {
 		return nil, nil, err
 	}
 	c, err := clientv3.New(clientv3.Config{
-		Endpoints: strings.Split(u.Host, ","), DialTimeout: 5 * time.Second, DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: 3 * time.Second,
-		Logger: zap.NewNop(),
+		Endpoints: strings.Split(u.Host, ","), DialTimeout: 5 * time.Second, DialKeepAliveTime: 5 * time.Second,
+		DialKeepAliveTimeout: 3 * time.Second,
+		Logger:               zap.NewNop(),
 		// Without it, a client that could not connect for some minutes waits for up to two more.
 		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff: backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: time.Second}, MinConnectTimeout: 2 * time.Second,
+			Backoff: backoff.Config{
+				BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2,
+				MaxDelay: time.Second,
+			}, MinConnectTimeout: 2 * time.Second,
 		})},
 	})
 	if err != nil {

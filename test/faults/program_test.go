@@ -13,7 +13,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// programs are runs of "snowfence new" that stream IDs while a scene plays, in a namespace of their own. Their leases are as long as the program makes them, so that
+// programs are runs of "snowfence new" that stream IDs while a scene plays, in a
+// namespace of their own. Their leases are as long as the program makes them, so that
 // most faults are over before they are felt; who ends nevertheless is replaced.
 type streams struct {
 	scheme *snowfence.Scheme
@@ -22,7 +23,8 @@ type streams struct {
 	all    []*worker // also those that ended
 }
 
-// slowLayout gives a process 8 IDs a millisecond, so that a batch of the program takes half a second, and the test can read along.
+// slowLayout gives a process 8 IDs a millisecond, so that a batch of the program takes
+// half a second, and the test can read along.
 func slowLayout(t testing.TB) *snowfence.Scheme {
 	t.Helper()
 	l, err := snowfence.ParseLayout("time=41,node=10,seq=3")
@@ -39,7 +41,10 @@ func slowLayout(t testing.TB) *snowfence.Scheme {
 // stream starts a run of the program, or two in the long run.
 func stream(t testing.TB, tg *target) *streams {
 	t.Helper()
-	p := &streams{scheme: slowLayout(t), args: []string{"new", "-n", "1000000000", "--namespace", "streams", "--store", tg.programURL()}}
+	p := &streams{scheme: slowLayout(t), args: []string{
+		"new", "-n", "1000000000", "--namespace", "streams",
+		"--store", tg.programURL(),
+	}}
 	if _, err := lease.CreateNamespace(t.Context(), tg.store, "streams", p.scheme, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +75,8 @@ func (p *streams) replace(t testing.TB) {
 	}
 }
 
-// finish ends the runs and audits what all of them made. The long run first waits until they make IDs after all that happened.
+// finish ends the runs and audits what all of them made. The long run first waits until
+// they make IDs after all that happened.
 func (p *streams) finish(t *testing.T, kind string) {
 	if *long {
 		p.replace(t)
@@ -95,11 +101,15 @@ func (p *streams) finish(t *testing.T, kind string) {
 	for _, w := range p.run {
 		_ = w.cmd.Process.Signal(syscall.SIGTERM) // it may just have ended by itself
 	}
-	r := row{fault: "all of these together, seen by runs of the program with its usual ttl", store: kind, processes: len(p.all)}
+	r := row{
+		fault: "all of these together, seen by runs of the program with its usual ttl", store: kind,
+		processes: len(p.all),
+	}
 	for _, w := range p.all {
 		within(t, patience, w.name+" ends", func() bool { return !w.alive() })
 		r.silence = max(r.silence, w.silence(mark{}))
-		if text := last(w.log, 1); r.said == "" && strings.HasPrefix(text, "snowfence: ") && !strings.Contains(text, "interrupted") && !strings.Contains(text, "the layout allows") {
+		if text := last(w.log, 1); r.said == "" && strings.HasPrefix(text, "snowfence: ") && !strings.Contains(text,
+			"interrupted") && !strings.Contains(text, "the layout allows") {
 			r.said = strings.TrimPrefix(text, "snowfence: ")
 		}
 	}
@@ -109,5 +119,6 @@ func (p *streams) finish(t *testing.T, kind string) {
 	}
 	r.ids, r.twice = v.ids, v.duplicates
 	seen.add(r)
-	t.Logf("%s: %d IDs of %d runs of the program, %d duplicates, silent for %v at most", kind, v.ids, len(p.all), v.duplicates, r.silence.Round(time.Millisecond))
+	t.Logf("%s: %d IDs of %d runs of the program, %d duplicates, silent for %v at most", kind, v.ids, len(p.all),
+		v.duplicates, r.silence.Round(time.Millisecond))
 }

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestReadOnlyFile starts programs on a file that nobody can write, because its file system is mounted read-only: they end at once and say why.
+// TestReadOnlyFile starts programs on a file that nobody can write, because its file
+// system is mounted read-only: they end at once and say why.
 func TestReadOnlyFile(t *testing.T) {
 	t.Parallel()
 	d := newDisk(t, "16m", func(*disk) {})
@@ -28,7 +29,10 @@ func TestReadOnlyFile(t *testing.T) {
 			!strings.Contains(text, "may not write the file") && !strings.Contains(text, "read-only file system") {
 			t.Errorf("a file that is %s: exit code %d, %d IDs: %s", name, code, len(w.ids), text)
 		}
-		seen.add(row{fault: "a program starts on a file that is read-only", store: "SQLite", processes: 1, said: strings.TrimPrefix(strings.ReplaceAll(last(w.log, 1), d.dir, "DIR"), "snowfence: ")})
+		seen.add(row{
+			fault: "a program starts on a file that is read-only", store: "SQLite", processes: 1,
+			said: strings.TrimPrefix(strings.ReplaceAll(last(w.log, 1), d.dir, "DIR"), "snowfence: "),
+		})
 		if _, err := os.Stat(filepath.Join(d.dir, "other.db")); err == nil {
 			t.Error("a file was made where nothing can be written")
 		}

@@ -17,34 +17,40 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// target is a store of one kind that runs, and the ways to hurt it. Ways that a kind does not have are nil.
+// target is a store of one kind that runs, and the ways to hurt it. Ways that a kind does
+// not have are nil.
 type target struct {
-	kind     string
-	url      string                                     // as workers reach it
-	program  string                                     // what the snowfence program calls it, where that differs
-	store    lease.Store                                // as the test reaches it, past what is between the workers and the server
-	fresh    func(t testing.TB, round int) (url string) // an empty store beside the other, another one each round
-	link     *link                                      // between the workers and the server
-	disk     *disk                                      // that holds the data
-	pids     func() []int                               // the processes of the server; nil when the workers write the files themselves
-	kill     func()                                     // the server, at once
-	dead     func() bool                                // the server has ended by itself
-	restart  func(t testing.TB)                         // the server, until it answers
-	readOnly func(t testing.TB, on bool)                // nil when only the disk can be
-	empty    func(t testing.TB)                         // gives up room that was taken before, so that a full disk is felt
-	press    func(t testing.TB)                         // writes until a full disk is felt, where the server has room in reserve
-	lock     func(t testing.TB) (end func())            // holds what writers need
+	kind    string
+	url     string // as workers reach it
+	program string // what the snowfence program calls it, where that differs
+	// as the test reaches it, past what is between the workers and the server
+	store lease.Store
+	fresh func(t testing.TB, round int) (url string) // an empty store beside the other, another one each round
+	link  *link                                      // between the workers and the server
+	disk  *disk                                      // that holds the data
+	// the processes of the server; nil when the workers write the files themselves
+	pids     func() []int
+	kill     func()                      // the server, at once
+	dead     func() bool                 // the server has ended by itself
+	restart  func(t testing.TB)          // the server, until it answers
+	readOnly func(t testing.TB, on bool) // nil when only the disk can be
+	empty    func(t testing.TB)          // gives up room that was taken before, so that a full disk is felt
+	// writes until a full disk is felt, where the server has room in reserve
+	press func(t testing.TB)
+	lock  func(t testing.TB) (end func()) // holds what writers need
 }
 
 const (
 	namespace = "default"
 	ttl       = 2 * time.Second // of the workers' leases
 
-	// patience is how long is waited for something that takes seconds, on a machine that may be busy.
+	// patience is how long is waited for something that takes seconds, on a machine that
+	// may be busy.
 	patience = 4 * time.Minute
 )
 
-// scene is a store under faults, one after the other, and the processes that make IDs from it all the while.
+// scene is a store under faults, one after the other, and the processes that make IDs
+// from it all the while.
 type scene struct {
 	*target
 	t       testing.TB // of the whole scene: workers outlive a fault
@@ -133,12 +139,15 @@ type fault struct {
 	stops bool           // the store is out of reach, so that generation must stop, at what was acknowledged
 	calm  []string       // kinds of stores that have means to go on for so long, so that it may go on there
 	words *regexp.Regexp // in what a user reads; nil when there is nothing to say
-	slow  []string       // kinds of stores where generation stops after half a minute or so, which only the long run waits for
-	holds time.Duration  // how long it lasts after it was felt by all
-	long  bool           // only in the long run
+	// kinds of stores where generation stops after half a minute or so, which only the
+	// long run waits for
+	slow  []string
+	holds time.Duration // how long it lasts after it was felt by all
+	long  bool          // only in the long run
 }
 
-// suffer lets a fault happen and heals it. It lasts as long as it takes to be felt: until the workers have stopped, or have renewed in spite of it.
+// suffer lets a fault happen and heals it. It lasts as long as it takes to be felt: until
+// the workers have stopped, or have renewed in spite of it.
 func (sc *scene) suffer(t *testing.T, f fault) {
 	before := map[*worker]mark{} // all since the start, for those that begin later
 	for _, w := range sc.all {
@@ -220,7 +229,8 @@ func (sc *scene) suffer(t *testing.T, f fault) {
 	}
 	r.twice = v.duplicates
 	seen.add(r)
-	t.Logf("%v: %d IDs, silent for %v at most, again %v after the end; %s", time.Since(start).Round(time.Second/10), r.ids, r.silence, r.healed, short(r.said))
+	t.Logf("%v: %d IDs, silent for %v at most, again %v after the end; %s", time.Since(start).Round(time.Second/10),
+		r.ids, r.silence, r.healed, short(r.said))
 }
 
 // firstAfter returns how long after a moment the worker made an ID.
@@ -234,7 +244,8 @@ func (w *worker) firstAfter(when time.Time) time.Duration {
 	return time.Duration(w.at[i]-when.UnixMicro()) * time.Microsecond
 }
 
-// bounded checks the stop against the store itself, where it can be read past the fault: what was made lies below the end that is stored.
+// bounded checks the stop against the store itself, where it can be read past the fault:
+// what was made lies below the end that is stored.
 func (sc *scene) bounded(t *testing.T, before map[*worker]mark) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()

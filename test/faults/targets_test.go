@@ -45,7 +45,8 @@ func (tg *target) reach(t testing.TB, url string) {
 	tg.store = st
 }
 
-// serve fills in what is the same for all servers: url is that of the server at port, up waits until it answers.
+// serve fills in what is the same for all servers: url is that of the server at port, up
+// waits until it answers.
 func (tg *target) serve(t testing.TB, p *servers.Process, port int, url string, up func(t testing.TB)) *target {
 	t.Helper()
 	tg.reach(t, url)
@@ -143,7 +144,8 @@ func hoard(t testing.TB, db *sql.DB, insert string) {
 func postgresTarget(t testing.TB) *target {
 	var p *servers.Postgres
 	tg := &target{kind: "PostgreSQL"}
-	tg.disk = newDisk(t, map[bool]string{false: "160m", true: "400m"}[*long], func(*disk) { p = servers.StartPostgres(t, "min_wal_size=32MB", "max_wal_size=32MB") })
+	tg.disk = newDisk(t, map[bool]string{false: "160m", true: "400m"}[*long],
+		func(*disk) { p = servers.StartPostgres(t, "min_wal_size=32MB", "max_wal_size=32MB") })
 	name := p.NewDatabase(t)
 	tg.readOnly = func(t testing.TB, on bool) {
 		p.SQL(t, "postgres", "ALTER SYSTEM SET default_transaction_read_only = "+strconv.FormatBool(on))
@@ -162,7 +164,8 @@ func mariadbTarget(t testing.TB) *target {
 	var m *servers.MariaDB
 	tg := &target{kind: "MariaDB"}
 	tg.disk = newDisk(t, "200m", func(*disk) { m = servers.StartMariaDB(t, "--innodb-log-file-size=16M") })
-	// As users should have it: the program's user may write its tables, and nothing when the server is read-only.
+	// As users should have it: the program's user may write its tables, and nothing when
+	// the server is read-only.
 	m.SQL(t, "", "CREATE USER ids; GRANT ALL ON `db%`.* TO ids")
 	name := m.NewDatabase(t)
 	url := func(database string) string { return strings.Replace(m.URL(database), "root@", "ids@", 1) }
@@ -206,7 +209,8 @@ func etcdTarget(t testing.TB) *target {
 	tg := &target{kind: "etcd"}
 	tg.disk = newDisk(t, "320m", func(*disk) { e = servers.StartEtcd(t, "--quota-backend-bytes=50331648") })
 	c := servers.EtcdClient(t, e)
-	// The server's own limit of space: past it, it takes no writes until an operator has looked after it.
+	// The server's own limit of space: past it, it takes no writes until an operator has
+	// looked after it.
 	tg.readOnly = func(t testing.TB, on bool) {
 		if on {
 			value := strings.Repeat("x", 1<<20)
@@ -270,7 +274,8 @@ func clusterTarget(t testing.TB) *target {
 	return tg
 }
 
-// sentinelTarget is a Redis whose master is replaced by a replica when it is gone. What is hurt is the master.
+// sentinelTarget is a Redis whose master is replaced by a replica when it is gone. What
+// is hurt is the master.
 func sentinelTarget(t testing.TB) *target {
 	tempDir(t) // as above
 	s := servers.StartSentinel(t, 2)

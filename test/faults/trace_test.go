@@ -19,8 +19,9 @@ import (
 	"github.com/snowfence/snowfence/test/servers"
 )
 
-// tamper makes system calls of running processes slow or fail, with strace, until the function that it returns is called. It needs no change of the programs,
-// and works for Go's, which no preloaded library reaches.
+// tamper makes system calls of running processes slow or fail, with strace, until the
+// function that it returns is called. It needs no change of the programs, and works for
+// Go's, which no preloaded library reaches.
 func tamper(t testing.TB, pids []int, calls, how string) (end func()) {
 	t.Helper()
 	log := filepath.Join(tempDir(t), "strace")
@@ -58,7 +59,8 @@ func tamper(t testing.TB, pids []int, calls, how string) (end func()) {
 		_ = cmd.Process.Signal(syscall.SIGTERM) // it lets go of the processes
 		<-gone
 		// A call that was still being delayed stands there, too.
-		if b, err := os.ReadFile(log); err != nil || !slices.ContainsFunc(strings.Split(calls, ","), func(call string) bool { return bytes.Contains(b, []byte(call+"(")) }) {
+		if b, err := os.ReadFile(log); err != nil || !slices.ContainsFunc(strings.Split(calls, ","),
+			func(call string) bool { return bytes.Contains(b, []byte(call+"(")) }) {
 			t.Errorf("strace changed no %s of %d processes (%v)", calls, len(pids), err)
 		}
 	})
@@ -68,7 +70,8 @@ func tamper(t testing.TB, pids []int, calls, how string) (end func()) {
 		defer mu.Unlock()
 		select {
 		case <-gone:
-			t.Skipf("strace: %s; it needs the right to trace processes: run as root, or sysctl kernel.yama.ptrace_scope=0", wrote.String())
+			t.Skipf("strace: %s; it needs the right to trace processes: run as root, or sysctl "+
+				"kernel.yama.ptrace_scope=0", wrote.String())
 		default:
 		}
 		return attached >= len(pids)

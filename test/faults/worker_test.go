@@ -177,7 +177,8 @@ func (w *worker) since(m mark) mark {
 	return mark{n.ids - m.ids, n.grants - m.grants, n.errors - m.errors, n.log - m.log}
 }
 
-// silence returns the longest time without an ID since a mark, beginning with the last ID before it.
+// silence returns the longest time without an ID since a mark, beginning with the last ID
+// before it.
 func (w *worker) silence(m mark) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -202,7 +203,8 @@ func (w *worker) found(m mark, words *regexp.Regexp) (string, bool) {
 	return "", false
 }
 
-// within waits until a condition holds. The deadline is for a machine that is busy with much else; what is waited for takes seconds.
+// within waits until a condition holds. The deadline is for a machine that is busy with
+// much else; what is waited for takes seconds.
 func within(t testing.TB, limit time.Duration, what string, condition func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(limit)

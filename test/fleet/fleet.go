@@ -1,4 +1,5 @@
-// Package fleet runs generators on leases beside a test that harms their store, and audits all they make.
+// Package fleet runs generators on leases beside a test that harms their store, and
+// audits all they make.
 package fleet
 
 import (
@@ -15,11 +16,13 @@ import (
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
-// TTL is that of the fleet's leases: short, so that much happens, and long enough for a busy machine.
+// TTL is that of the fleet's leases: short, so that much happens, and long enough for a
+// busy machine.
 const TTL = time.Second
 
-// Patience is how long a test waits for what has to come: two minutes, or a quarter of what go test gives a package. It comes
-// within seconds, unless something is broken, or the machine very busy.
+// Patience is how long a test waits for what has to come: two minutes, or a quarter of
+// what go test gives a package. It comes within seconds, unless something is broken, or
+// the machine very busy.
 func Patience() time.Duration {
 	const most = 2 * time.Minute
 	if f := flag.Lookup("test.timeout"); f != nil {
@@ -86,7 +89,8 @@ type Holder struct {
 	done chan struct{}
 }
 
-// Start opens a lease on a node, or on any for −1, and makes IDs until it is stopped. Failures to make one are part of the test.
+// Start opens a lease on a node, or on any for −1, and makes IDs until it is stopped.
+// Failures to make one are part of the test.
 func (f *Fleet) Start(name, dsn string, node int64) *Holder {
 	f.t.Helper()
 	_, st := f.Store(dsn)
@@ -162,7 +166,8 @@ func (h *Holder) More() {
 // Renewed waits until the store acknowledged a later grant, and returns it.
 func (h *Holder) Renewed() snowfence.Grant {
 	h.f.t.Helper()
-	for start, until := time.Now(), h.l.Status().Grant.Until; h.l.Status().Grant.Until <= until; time.Sleep(5 * time.Millisecond) {
+	for start, until := time.Now(), h.l.Status().Grant.Until; h.l.Status().Grant.Until <= until; time.Sleep(
+		5 * time.Millisecond) {
 		if time.Since(start) > Patience() {
 			h.f.t.Fatalf("%s is not renewed: %+v, %v", h.name, h.l.Status(), h.l.Err())
 		}
@@ -183,8 +188,9 @@ func (h *Holder) Stop() {
 	_ = h.l.Shutdown(ctx)
 }
 
-// Raised checks that grants of the namespace start above what a holder was granted by a store that has forgotten it. That no ID comes twice is
-// not enough to show it, since a slow test leaves time in between.
+// Raised checks that grants of the namespace start above what a holder was granted by a
+// store that has forgotten it. That no ID comes twice is not enough to show it, since a
+// slow test leaves time in between.
 func (f *Fleet) Raised(dsn string, g snowfence.Grant) {
 	f.t.Helper()
 	_, st := f.Store(dsn)

@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// OneLine starts generators with the one-line function of a store that programs share: in the namespace default, which it
-// makes, and in another one, which has to exist.
+// OneLine starts generators with the one-line function of a store that programs share: in
+// the namespace default, which it makes, and in another one, which has to exist.
 func OneLine(t *testing.T, st lease.Store, door func(*lease.GeneratorOptions) (*snowfence.Generator, error)) {
 	t.Helper()
 	through := func(o *lease.GeneratorOptions) {
@@ -30,7 +30,8 @@ func OneLine(t *testing.T, st lease.Store, door func(*lease.GeneratorOptions) (*
 		}
 	}
 	through(nil)
-	if ns, err := lease.ShowNamespace(t.Context(), st, "default"); err != nil || ns.Layout != snowfence.Default().String() {
+	if ns, err := lease.ShowNamespace(t.Context(), st, "default"); err != nil ||
+		ns.Layout != snowfence.Default().String() {
 		t.Errorf("it made %+v, %v", ns, err)
 	}
 	orders := &lease.GeneratorOptions{Namespace: "orders"}

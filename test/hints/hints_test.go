@@ -23,7 +23,8 @@ var product = []string{".", "nodes", "lease", "sqlstore", "etcdstore", "redissto
 // others are folders in them whose texts are for developers.
 var others = []string{"leasetest", "rig", "libsnowfence"}
 
-// told finds texts that tell somebody to run a command or a statement, or to call or set something in Go.
+// told finds texts that tell somebody to run a command or a statement, or to call or set
+// something in Go.
 var told = regexp.MustCompile(`snowfence (new|namespace|lease|serve|token|secret|plan|audit|help|decode) |` +
 	`\b(GRANT|ALTER TABLE|SET GLOBAL|SREM|SELECT IS_USED_LOCK|etcdctl|redis-cli|fuser|chgrp|chmod)\b|` +
 	`\b(lease|snowfence|sqlstore|Options|SourceOptions|Config)\.[A-Z][A-Za-z]+|\bSet[A-Z][A-Za-z]+\b|(: |, |or )(use|see|set|give|add|leave|take|read|call) (a |the )?--?[a-z]`)
@@ -60,7 +61,8 @@ func hints(t *testing.T, path string) (found []string) {
 	}
 	add := func(e ast.Expr) bool {
 		text, ok := constant(e)
-		about := told.MatchString(text) && !statement.MatchString(text) || stores.MatchString(filepath.ToSlash(path)) && set.MatchString(text)
+		about := told.MatchString(text) && !statement.MatchString(text) ||
+			stores.MatchString(filepath.ToSlash(path)) && set.MatchString(text)
 		if ok && about && !slices.Contains(found, text) {
 			found = append(found, text)
 		}
@@ -69,11 +71,13 @@ func hints(t *testing.T, path string) (found []string) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.KeyValueExpr:
-			if key, ok := n.Key.(*ast.Ident); ok && slices.Contains([]string{"Long", "Example", "Short", "Use"}, key.Name) {
+			if key, ok := n.Key.(*ast.Ident); ok && slices.Contains([]string{"Long", "Example", "Short", "Use"},
+				key.Name) {
 				return false // help
 			}
 		case *ast.CallExpr:
-			if sel, ok := n.Fun.(*ast.SelectorExpr); ok && strings.HasSuffix(sel.Sel.Name, "Var") || ok && strings.HasSuffix(sel.Sel.Name, "VarP") {
+			if sel, ok := n.Fun.(*ast.SelectorExpr); ok && strings.HasSuffix(sel.Sel.Name, "Var") || ok &&
+				strings.HasSuffix(sel.Sel.Name, "VarP") {
 				return false // the help of a flag
 			}
 		case ast.Expr:
@@ -84,7 +88,8 @@ func hints(t *testing.T, path string) (found []string) {
 	return found
 }
 
-// TestList compares the hints in the sources with the list: a new one needs a test that provokes the error, does what it says, and sees that it works.
+// TestList compares the hints in the sources with the list: a new one needs a test that
+// provokes the error, does what it says, and sees that it works.
 func TestList(t *testing.T) {
 	data, err := os.ReadFile("hints.txt")
 	if err != nil {
@@ -123,9 +128,11 @@ func TestList(t *testing.T) {
 				return nil
 			}
 			for _, h := range hints(t, path) {
-				key := filepath.ToSlash(strings.TrimPrefix(path, filepath.FromSlash(root)+string(filepath.Separator))) + "\t" + strconv.Quote(h)
+				key := filepath.ToSlash(strings.TrimPrefix(path,
+					filepath.FromSlash(root)+string(filepath.Separator))) + "\t" + strconv.Quote(h)
 				if listed[key] == "" {
-					t.Errorf("no test is named for this hint: add to test/hints/hints.txt\n%s\tFILE TestThatDoesIt", key)
+					t.Errorf("no test is named for this hint: add to test/hints/hints.txt\n%s\tFILE TestThatDoesIt",
+						key)
 				}
 				delete(listed, key)
 			}

@@ -8,10 +8,14 @@ import (
 	"testing"
 )
 
-// TestDocumentedCode looks for each line of Go in docs/reference/adding-a-store.md in the store and its tests.
+// TestDocumentedCode looks for each line of Go in docs/reference/adding-a-store.md in the
+// store and its tests.
 func TestDocumentedCode(t *testing.T) {
 	var tested strings.Builder
-	for _, path := range []string{"journal.go", "journal_test.go", "../linear/journal_test.go", "../../lease/store.go"} {
+	for _, path := range []string{
+		"journal.go", "journal_test.go", "../linear/journal_test.go",
+		"../../lease/store.go",
+	} {
 		b, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 //go:build unix
 
-// Package journal is a small store of leases: records in memory, and a file to which each swap is added and synced before it counts. It is the example of
+// Package journal is a small store of leases: records in memory, and a file to which each
+// swap is added and synced before it counts. It is the example of
 // docs/reference/adding-a-store.md, and serves one process at a time.
 package journal
 
@@ -60,7 +61,8 @@ func (s *Store) load() error {
 	if err != nil {
 		return err
 	}
-	whole := bytes.LastIndexByte(data, '\n') + 1 // what stands behind is a write that was cut off, and was never acknowledged
+	// what stands behind is a write that was cut off, and was never acknowledged
+	whole := bytes.LastIndexByte(data, '\n') + 1
 	for text := range bytes.Lines(data[:whole]) {
 		var l line
 		if err := json.Unmarshal(text, &l); err != nil || (l.ID == "") == (l.Record == nil) {

@@ -29,7 +29,8 @@ func record(node int64, nonce string) lease.Record {
 	return lease.Record{Key: lease.Key{Namespace: "journal", Node: node}, Nonce: nonce, Until: 7, Label: "a\nb"}
 }
 
-// TestOpenAgain has a file that was written, and cut off in the middle of a line: what was acknowledged is there, and writing goes on behind it.
+// TestOpenAgain has a file that was written, and cut off in the middle of a line: what
+// was acknowledged is there, and writing goes on behind it.
 func TestOpenAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "leases")
 	id := ""
@@ -65,7 +66,8 @@ func TestOpenAgain(t *testing.T) {
 	}
 }
 
-// TestRefused has what must not be guessed about: a file in use, a damaged one, and one after a failed write.
+// TestRefused has what must not be guessed about: a file in use, a damaged one, and one
+// after a failed write.
 func TestRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "leases")
 	s, err := Open(path)
@@ -76,7 +78,8 @@ func TestRefused(t *testing.T) {
 		t.Errorf("opened twice: %v", err)
 	}
 	s.f.Close() // so that the write fails
-	if err := s.Swap(t.Context(), []lease.Write{{New: record(1, "n")}})[0]; err == nil || errors.Is(err, lease.ErrLost) {
+	if err := s.Swap(t.Context(), []lease.Write{{New: record(1, "n")}})[0]; err == nil || errors.Is(err,
+		lease.ErrLost) {
 		t.Errorf("a write that failed: %v", err)
 	}
 	if rs, err := s.Get(t.Context(), []lease.Key{record(1, "").Key}); err == nil {

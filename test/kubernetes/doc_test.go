@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestDocumentedCode looks for each line of Go in docs/operate/kubernetes.md in the service and its tests.
+// TestDocumentedCode looks for each line of Go in docs/operate/kubernetes.md in the
+// service and its tests.
 func TestDocumentedCode(t *testing.T) {
 	var tested strings.Builder
 	for _, path := range []string{"main.go", "nodes_test.go"} {

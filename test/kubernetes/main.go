@@ -1,4 +1,5 @@
-// Command kubernetes is the service of docs/operate/kubernetes.md: it leases a node, makes IDs, tells its probes how it is, and gives the node back on SIGTERM.
+// Command kubernetes is the service of docs/operate/kubernetes.md: it leases a node,
+// makes IDs, tells its probes how it is, and gives the node back on SIGTERM.
 package main
 
 import (
@@ -61,7 +62,10 @@ func run(ctx context.Context, in net.Listener, st lease.Store, pod string) error
 	}
 	first, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	l, err := lease.Open(first, st, "orders", scheme, &lease.Options{Label: pod, Wait: true, Idle: -1, Logger: slog.Default()})
+	l, err := lease.Open(first, st, "orders", scheme, &lease.Options{
+		Label: pod, Wait: true, Idle: -1,
+		Logger: slog.Default(),
+	})
 	if err != nil {
 		return err
 	}
@@ -80,7 +84,8 @@ func run(ctx context.Context, in net.Listener, st lease.Store, pod string) error
 	}
 	last, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
-	// First the requests, then the generator, then the lease: whoever still makes IDs keeps the node.
+	// First the requests, then the generator, then the lease: whoever still makes IDs
+	// keeps the node.
 	return errors.Join(err, srv.Shutdown(last), ids.Shutdown(last), l.Shutdown(last))
 }
 

@@ -20,7 +20,8 @@ func namespace(t *testing.T, st lease.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.CreateNamespace(t.Context(), st, "orders", s, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 5, Until: 6}}); err != nil {
+	if _, err := lease.CreateNamespace(t.Context(), st, "orders", s,
+		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 5, Until: 6}}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -70,7 +71,8 @@ func await(t *testing.T, ended chan error) error {
 	}
 }
 
-// TestRollingUpdate has one node and two pods: the second waits for the node, and has it when the first was told to end.
+// TestRollingUpdate has one node and two pods: the second waits for the node, and has it
+// when the first was told to end.
 func TestRollingUpdate(t *testing.T) {
 	st := lease.NewMemory()
 	namespace(t, st)

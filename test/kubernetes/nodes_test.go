@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/nodes"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/nodes"
 )
 
 // byOrdinal leases the node of a StatefulSet's pod.
@@ -16,7 +16,10 @@ func byOrdinal(ctx context.Context, st lease.Store, scheme *snowfence.Scheme, la
 	if err != nil {
 		return nil, err
 	}
-	return lease.Open(ctx, st, "orders", scheme, &lease.Options{Node: &node, Guard: true, Label: label, Wait: true, Idle: -1})
+	return lease.Open(ctx, st, "orders", scheme, &lease.Options{
+		Node: &node, Guard: true, Label: label, Wait: true,
+		Idle: -1,
+	})
 }
 
 // byZone leases a worker of the datacenter that the environment names.

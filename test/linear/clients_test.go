@@ -28,7 +28,8 @@ type subject struct {
 	open   func(t *testing.T) lease.Store // of one client, with connections of its own
 	faults []fault
 
-	// early means that the store shows writes to others before they are durable: see history.forgive.
+	// early means that the store shows writes to others before they are durable: see
+	// history.forgive.
 	early bool
 }
 
@@ -61,7 +62,8 @@ func (h *history) enough() bool {
 	return h.count[done] >= 100 && h.count[lost] >= 10 && h.count[unknown] > 0
 }
 
-// storm records a history: of a length, or longer where a slow machine does little in it, if there are no faults, and otherwise until all faults have happened and were overcome.
+// storm records a history: of a length, or longer where a slow machine does little in it,
+// if there are no faults, and otherwise until all faults have happened and were overcome.
 func storm(t *testing.T, s subject, length time.Duration) *history {
 	t.Helper()
 	h := newHistory(t)
@@ -160,7 +162,8 @@ type client struct {
 }
 
 func (c *client) step(ctx context.Context) {
-	// Most wait for an answer for a second, some only for a moment: so that the client itself makes results unknown.
+	// Most wait for an answer for a second, some only for a moment: so that the client
+	// itself makes results unknown.
 	wait := time.Second
 	if c.rnd.IntN(10) == 0 {
 		wait = time.Duration(c.rnd.IntN(3000)) * time.Microsecond
@@ -189,7 +192,8 @@ func (c *client) swap(ctx context.Context, rs []lease.Record) {
 	for i, r := range rs {
 		c.n++
 		next := r
-		next.Nonce, next.Revision, next.Until = fmt.Sprint("client", c.id, "-", c.n), r.Revision+1, r.Until+int64(c.rnd.IntN(3))-1
+		next.Nonce, next.Revision, next.Until = fmt.Sprint("client", c.id, "-", c.n), r.Revision+1,
+			r.Until+int64(c.rnd.IntN(3))-1
 		next.Holder, next.Label = [2]string{"", "holder"}[c.rnd.IntN(2)], fmt.Sprint("label", c.rnd.IntN(3))
 		writes[i] = lease.Write{Old: r.Nonce, New: next}
 	}

@@ -102,7 +102,8 @@ func TestMariaDB(t *testing.T) {
 	})
 }
 
-// TestRedis has a single server that syncs with each write. What replicas may lose is no question of linearizability, but known to be lost.
+// TestRedis has a single server that syncs with each write. What replicas may lose is no
+// question of linearizability, but known to be lost.
 func TestRedis(t *testing.T) {
 	t.Parallel()
 	r := servers.StartRedis(t)
@@ -110,7 +111,10 @@ func TestRedis(t *testing.T) {
 	check(t, subject{
 		open: func(t *testing.T) lease.Store {
 			t.Helper()
-			c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{l.address}, ForceSingleClient: true, DisableCache: true})
+			c, err := rueidis.NewClient(rueidis.ClientOption{
+				InitAddress:       []string{l.address},
+				ForceSingleClient: true, DisableCache: true,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -26,8 +26,9 @@ const (
 	steady = ttl/3 + 5*time.Second // in which every holder is renewed
 )
 
-// BenchmarkHolders has as many holders as Randflake's layout has nodes renew through one server over each store, and through a second one after the first
-// was killed. One iteration is all there is: -benchtime 1x.
+// BenchmarkHolders has as many holders as Randflake's layout has nodes renew through one
+// server over each store, and through a second one after the first was killed. One
+// iteration is all there is: -benchtime 1x.
 func BenchmarkHolders(b *testing.B) {
 	var out strings.Builder
 	for _, k := range kinds {
@@ -40,7 +41,8 @@ func BenchmarkHolders(b *testing.B) {
 			n := float64(*holders)
 			server, own := resident(b, p.servers[0].Pid()), memory()
 			began := time.Now()
-			leases, err := lease.OpenAll(b.Context(), p.store, namespace, p.scheme, *holders, &lease.Options{TTL: ttl, Label: "holder"})
+			leases, err := lease.OpenAll(b.Context(), p.store, namespace, p.scheme, *holders,
+				&lease.Options{TTL: ttl, Label: "holder"})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -33,7 +33,8 @@ type peer struct {
 	http bool
 }
 
-// dial connects. A client that waits for long is served in the end, on a machine with other work too.
+// dial connects. A client that waits for long is served in the end, on a machine with
+// other work too.
 func dial(address string, speaksHTTP bool) (*peer, error) {
 	c, err := net.DialTimeout("tcp", address, time.Minute)
 	if err != nil {
@@ -170,7 +171,8 @@ func (o *ordinary) mark() int {
 	return len(o.took)
 }
 
-// since returns how long requests took since a moment, of which there have to be some, and no other that failed.
+// since returns how long requests took since a moment, of which there have to be some,
+// and no other that failed.
 func (o *ordinary) since(t *testing.T, mark int) []time.Duration {
 	t.Helper()
 	if o.mark() == mark {
@@ -188,7 +190,8 @@ func (o *ordinary) since(t *testing.T, mark int) []time.Duration {
 func (o *ordinary) rest(t *testing.T, n size) []time.Duration {
 	t.Helper()
 	from := o.mark()
-	waitFor(t, "ordinary clients are served", func() bool { return o.mark() >= from+n.rounds || o.failed() }, func() string { return "" })
+	waitFor(t, "ordinary clients are served", func() bool { return o.mark() >= from+n.rounds || o.failed() },
+		func() string { return "" })
 	return o.since(t, from)
 }
 
@@ -283,7 +286,8 @@ func grow(t *testing.T, c *idle) {
 	})
 }
 
-// stillServed asks for an ID on each connection. Those of HTTP end after two minutes of silence, which is a matter of time and not of the crowd.
+// stillServed asks for an ID on each connection. Those of HTTP end after two minutes of
+// silence, which is a matter of time and not of the crowd.
 func (c *idle) stillServed(t *testing.T) {
 	t.Helper()
 	late := time.Since(c.used) > time.Minute

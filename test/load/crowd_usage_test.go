@@ -94,16 +94,19 @@ func (s *crowded) usage(t testing.TB) usage {
 	return u
 }
 
-// calm waits until the server has nothing left of a crowd. Profiles count goroutines that are about to end, and a pool of buffers survives a collection.
+// calm waits until the server has nothing left of a crowd. Profiles count goroutines that
+// are about to end, and a pool of buffers survives a collection.
 func (s *crowded) calm(t *testing.T, before usage, crowd int) {
 	t.Helper()
-	// The runtime never frees what it knows of a goroutine, 450 bytes, but uses it for the next one; maps keep their size; and tables of requests that came for the first
+	// The runtime never frees what it knows of a goroutine, 450 bytes, but uses it for
+	// the next one; maps keep their size; and tables of requests that came for the first
 	// time are there. What a connection holds while it is there, is 14 kB and more.
 	spare := int64(4<<20 + 2<<10*crowd)
 	var now usage
 	waitFor(t, "as few goroutines and as little memory as before", func() bool {
 		now = s.usage(t)
-		return now.goroutines <= before.goroutines && now.memory <= before.memory+spare && now.http <= before.http && now.resp <= before.resp
+		return now.goroutines <= before.goroutines && now.memory <= before.memory+spare && now.http <= before.http &&
+			now.resp <= before.resp
 	}, func() string {
 		return fmt.Sprintf("before %+v, now %+v\n%.4000s", before, now, s.ask(t, "/debug/pprof/goroutine?debug=1"))
 	})
@@ -140,7 +143,8 @@ func (r *record) note(when string, took []time.Duration) usage {
 
 func (r *record) table() string {
 	var b strings.Builder
-	b.WriteString("| | connections: HTTP | Redis protocol | goroutines | heap and stacks | resident | ordinary requests | p50 | p99 | longest |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	b.WriteString("| | connections: HTTP | Redis protocol | goroutines | heap and stacks | resident | ordinary " +
+		"requests | p50 | p99 | longest |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, x := range r.rows {
 		at := func(part int) string {
 			if len(x.took) == 0 {
@@ -149,7 +153,8 @@ func (r *record) table() string {
 			return fmt.Sprintf("%.1f ms", float64(x.took[(len(x.took)-1)*part/100].Microseconds())/1000)
 		}
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %.1f MB | %.1f MB | %d | %s | %s | %s |\n",
-			x.when, x.http, x.resp, x.goroutines, float64(x.memory)/1e6, float64(x.resident)/1e6, len(x.took), at(50), at(99), at(100))
+			x.when, x.http, x.resp, x.goroutines, float64(x.memory)/1e6, float64(x.resident)/1e6, len(x.took),
+			at(50), at(99), at(100))
 	}
 	return b.String()
 }

@@ -74,7 +74,10 @@ func start(t testing.TB, store string, l snowfence.Layout) *pair {
 	var addresses []string
 	for i, port := range servers.Ports(t, 2) {
 		p.http[i] = servers.Address(port)
-		p.servers[i] = servers.Start(t, fmt.Sprint("snowfence", i), program, []string{"serve", "--store", store, "--http", p.http[i], "--resp", ""}, []string{"HOME=" + t.TempDir()})
+		p.servers[i] = servers.Start(t, fmt.Sprint("snowfence", i), program, []string{
+			"serve", "--store", store,
+			"--http", p.http[i], "--resp", "",
+		}, []string{"HOME=" + t.TempDir()})
 		p.ready(t, i)
 		addresses = append(addresses, "http://"+p.http[i])
 	}

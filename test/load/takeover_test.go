@@ -10,13 +10,15 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// TestTakeOver has 200 holders make IDs while the server that they renew through is killed and the other one takes over, twice. All of them go on, and no ID comes twice.
+// TestTakeOver has 200 holders make IDs while the server that they renew through is
+// killed and the other one takes over, twice. All of them go on, and no ID comes twice.
 func TestTakeOver(t *testing.T) {
 	for _, k := range kinds[:2] {
 		t.Run(k.name, func(t *testing.T) {
 			p := start(t, k.url(t), snowfence.Twitter())
 			const holders = 200
-			leases, err := lease.OpenAll(t.Context(), p.store, namespace, p.scheme, holders, &lease.Options{TTL: 9 * time.Second, Label: "holder"})
+			leases, err := lease.OpenAll(t.Context(), p.store, namespace, p.scheme, holders,
+				&lease.Options{TTL: 9 * time.Second, Label: "holder"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -27,7 +29,8 @@ func TestTakeOver(t *testing.T) {
 				}
 			}
 			var ids []snowfence.ID
-			// went makes IDs until every holder was renewed since a moment, and made one after that.
+			// went makes IDs until every holder was renewed since a moment, and made one
+			// after that.
 			went := func(since time.Time) {
 				t.Helper()
 				on := make([]bool, holders)

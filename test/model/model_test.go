@@ -1,4 +1,5 @@
-// Package model searches lease.pml, the rules of leases in Promela, with spin: completely, and once more for each rule with that rule broken.
+// Package model searches lease.pml, the rules of leases in Promela, with spin:
+// completely, and once more for each rule with that rule broken.
 package model
 
 import (
@@ -68,7 +69,9 @@ func (s search) build(t *testing.T, options ...string) string {
 	dir := t.TempDir()
 	for _, args := range [][]string{
 		append(append([]string{found[0], "-a"}, s.defs...), source),
-		append([]string{found[1], "-O1", "-w", "-DSAFETY", "-DNOREDUCE", "-DMEMLIM=8000", "-o", "pan", "pan.c"}, options...), // NOREDUCE: there is one process
+		// NOREDUCE: there is one process
+		append([]string{found[1], "-O1", "-w", "-DSAFETY", "-DNOREDUCE", "-DMEMLIM=8000", "-o", "pan", "pan.c"},
+			options...),
 	} {
 		cmd := exec.Command(args[0], args[1:]...)
 		cmd.Dir = dir
@@ -113,7 +116,10 @@ func run(t *testing.T, pan string, mutant, depth int) result {
 		errors: int(number(`errors: (\d+)`)), depth: int(number(`depth reached (\d+)`)), states: int(number(`([0-9.e+]+) states, stored`)),
 		mb: number(`([0-9.]+)\s+total actual memory usage`), seconds: number(`elapsed time ([0-9.e-]+) seconds`),
 	}
-	for _, cut := range []string{"search depth too small", "out of memory", "Search not completed", "max search depth"} {
+	for _, cut := range []string{
+		"search depth too small", "out of memory", "Search not completed",
+		"max search depth",
+	} {
 		if r.errors == 0 && depth == complete && strings.Contains(string(out), cut) {
 			t.Fatalf("the search is not complete:\n%s", out)
 		}
@@ -121,7 +127,8 @@ func run(t *testing.T, pan string, mutant, depth int) result {
 	return r
 }
 
-// noticed reports whether breaking a rule leads to an error. Most do within few steps, which a search that may not go deep finds soonest.
+// noticed reports whether breaking a rule leads to an error. Most do within few steps,
+// which a search that may not go deep finds soonest.
 func noticed(t *testing.T, pan string, mutant int) bool {
 	t.Helper()
 	for _, depth := range []int{1000, 3000, complete} {
@@ -132,7 +139,8 @@ func noticed(t *testing.T, pan string, mutant int) bool {
 	return false
 }
 
-// TestModels searches every model completely, and then with each of its rules broken, which it has to notice.
+// TestModels searches every model completely, and then with each of its rules broken,
+// which it has to notice.
 func TestModels(t *testing.T) {
 	rules := mutants(t)
 	var rows strings.Builder

@@ -1,6 +1,7 @@
 package mutants
 
-// changeMutants are the rules of what a namespace has been, and of the nodes that can be leased in it: a term each.
+// changeMutants are the rules of what a namespace has been, and of the nodes that can be
+// leased in it: a term each.
 var changeMutants = []mutant{
 	{
 		rule: "a change is proven against every layout before it", file: "lease/past.go",

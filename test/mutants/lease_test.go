@@ -56,7 +56,8 @@ var leaseMutants = []mutant{
 // write`, test: "TestMemory/change_of_layout_between",
 	},
 	{
-		rule: "a record of a later generation is not taken by the rules of an earlier one", file: "lease/claim_acquire.go",
+		rule: "a record of a later generation is not taken by the rules of an earlier one",
+		file: "lease/claim_acquire.go",
 		old: `		case current.Generation != ns.Generation:
 `, now: `		case current.Generation < 0:
 `, test: "TestMemory/change_of_layout_that",
@@ -137,8 +138,9 @@ var leaseMutants = []mutant{
 		old: `		return c.settle(ctx)`, now: `		return c.renew(ctx)`, test: "TestMemory/(lost_and_late_acquisition|errors_at_every_step)",
 	},
 	{
-		rule: "a vanished record or a revision that went back means a store that was set back", file: "lease/claim_confirm.go",
-		old: `r.Nonce == "" || r.Revision < h.records[i].Revision`, now: `false`, test: "TestMemory/(store_set_back$|vanished_record)",
+		rule: "a vanished record or a revision that went back means a store that was set back",
+		file: "lease/claim_confirm.go",
+		old:  `r.Nonce == "" || r.Revision < h.records[i].Revision`, now: `false`, test: "TestMemory/(store_set_back$|vanished_record)",
 	},
 	{
 		rule: "a vanished namespace too", file: "lease/claim_confirm.go",

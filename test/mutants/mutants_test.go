@@ -1,5 +1,6 @@
-// Package mutants breaks the safety rules of leases one at a time, in a copy of the code, and checks that the test suite notices each. A rule whose
-// mutant survives is a rule that nothing tests.
+// Package mutants breaks the safety rules of leases one at a time, in a copy of the code,
+// and checks that the test suite notices each. A rule whose mutant survives is a rule
+// that nothing tests.
 package mutants
 
 import (
@@ -16,7 +17,8 @@ import (
 	"testing"
 )
 
-// mutant is one broken rule: in a file of the module, old becomes now, and then the named subtest has to fail.
+// mutant is one broken rule: in a file of the module, old becomes now, and then the named
+// subtest has to fail.
 type mutant struct {
 	rule     string
 	file     string
@@ -34,7 +36,8 @@ type edit struct{ old, now string }
 // every is how many rules there are for each that is broken without -long.
 const every = 16
 
-var long = flag.Bool("long", false, "break all rules, those for the suite of stores, too, that the simulation has to notice; else every sixteenth")
+var long = flag.Bool("long", false, "break all rules, those for the suite of stores, too, that the simulation has "+
+	"to notice; else every sixteenth")
 
 // sampled reports whether a rule is broken: all with -long, or else a fixed sample.
 func sampled(index int) bool { return *long || index%every == 0 }
@@ -44,8 +47,12 @@ func TestLeaseMutants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, m := range slices.Concat(leaseMutants, storeMutants, closeMutants, stateFileMutants, holdersMutants, changeMutants) {
-		simulated := slices.ContainsFunc(simulationMutants, func(s mutant) bool { return strings.HasSuffix(s.rule, ": "+m.rule) })
+	for i, m := range slices.Concat(leaseMutants, storeMutants, closeMutants, stateFileMutants, holdersMutants,
+		changeMutants) {
+		simulated := slices.ContainsFunc(simulationMutants, func(s mutant) bool {
+			return strings.HasSuffix(s.rule,
+				": "+m.rule)
+		})
 		if simulated && !*long || !sampled(i) {
 			continue
 		}
@@ -105,7 +112,10 @@ func (m mutant) check(t *testing.T, root string) {
 	if pkg == "" {
 		pkg = "./lease"
 	}
-	args := []string{"test", "-vet=off", "-ldflags=-s", "-short", "-count=1", "-timeout=100s", "-overlay=" + overlayPath, "-run=" + m.test, pkg}
+	args := []string{
+		"test", "-vet=off", "-ldflags=-s", "-short", "-count=1", "-timeout=100s",
+		"-overlay=" + overlayPath, "-run=" + m.test, pkg,
+	}
 	if m.seeds > 0 {
 		args = append(args, "-seeds="+strconv.Itoa(m.seeds), "-layout="+m.layout)
 	}

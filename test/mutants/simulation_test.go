@@ -1,6 +1,7 @@
 package mutants
 
-// simulationMutants are rules that the simulation of fleets has to see broken, within so many seeds: those of the word, of grants and of stores.
+// simulationMutants are rules that the simulation of fleets has to see broken, within so
+// many seeds: those of the word, of grants and of stores.
 var simulationMutants = []mutant{
 	{
 		rule: "word: a renewal raises the bound no further than was acknowledged", file: "refresh.go",
@@ -132,8 +133,9 @@ var simulationMutants = []mutant{
 		old: `ns.Generation != h.generation || ns.State != Active`, now: `ns.State != Active`, seeds: 200,
 	},
 	{
-		rule: "store: nor one whose floor was raised in the meantime, though generations repeat after a set-back", file: "lease/claim_confirm.go",
-		old: `h.floor != confirmed && ns`, now: `h.floor < confirmed && ns`, seeds: 200, layout: "rollback",
+		rule: "store: nor one whose floor was raised in the meantime, though generations repeat after a set-back",
+		file: "lease/claim_confirm.go",
+		old:  `h.floor != confirmed && ns`, now: `h.floor < confirmed && ns`, seeds: 200, layout: "rollback",
 	},
 	{
 		rule: "store: a new layout begins above the floors", file: "lease/change.go",
@@ -215,14 +217,18 @@ var simulationMutants = []mutant{
 	},
 	{
 		rule: "store: also by who gives back", file: "lease/claim_release.go",
-		old: `			c.lostTo, c.met = h, nil //`, now: `			_ = h //`, seeds: 6, layout: "rollback",
+		old: `			c.lostTo, c.met = h, nil
+`, now: `			_ = h
+`, seeds: 6, layout: "rollback",
 	},
 	{
-		rule: "store: after a set-back grants start above all that can have been granted", file: "lease/claim_register.go",
-		old: `c.ticks.layout.TickOf(now.Add(longest+c.opts.MaxSkew))+1, c.known`, now: `c.ticks.layout.TickOf(now)`, seeds: 200,
+		rule: "store: after a set-back grants start above all that can have been granted",
+		file: "lease/claim_register.go",
+		old:  `c.ticks.layout.TickOf(now.Add(longest+c.opts.MaxSkew))+1, c.known`, now: `c.ticks.layout.TickOf(now)`, seeds: 200,
 	},
 	{
-		rule: "store: that allows for two clocks that are off in opposite directions", file: "lease/claim_register.go", pkg: "./lease",
+		rule: "store: that allows for two clocks that are off in opposite directions",
+		file: "lease/claim_register.go", pkg: "./lease",
 		old: `now.Add(longest+c.opts.MaxSkew)`, now: `now.Add(longest)`, test: "TestReplacedStoreAndOppositeClocks",
 	},
 	{
@@ -232,7 +238,8 @@ var simulationMutants = []mutant{
 `, seeds: 200,
 	},
 	{
-		rule: "store: so does one that is restored twice", file: "lease/manage.go", pkg: "./lease", test: "TestRestoreTwice",
+		rule: "store: so does one that is restored twice", file: "lease/manage.go", pkg: "./lease",
+		test: "TestRestoreTwice",
 		old: `				ahead = r.SkipFrom // the two stretches are one
 `, now: ``,
 	},

@@ -3,7 +3,8 @@ package mutants
 // stateFileMutants break the rules of state files, one term each.
 var stateFileMutants = []mutant{
 	{
-		rule: "state file: after a give-back that failed the file alone says what is free", file: "statefile.go", pkg: ".",
+		rule: "state file: after a give-back that failed the file alone says what is free", file: "statefile.go",
+		pkg: ".",
 		old: `		f.from = f.state.until // what`, now: `		_ = f.from // what`, test: "TestStateFileReleaseThatFails",
 	},
 	{

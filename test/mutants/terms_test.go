@@ -61,7 +61,8 @@ func TestTerms(t *testing.T) {
 	packages := terms.Packages
 	if !*long {
 		packages = slices.DeleteFunc(slices.Clone(packages), func(pkg string) bool {
-			return !slices.ContainsFunc(slices.Collect(maps.Values(sample)), func(u *terms.Unit) bool { return u.Pkg == pkg })
+			return !slices.ContainsFunc(slices.Collect(maps.Values(sample)),
+				func(u *terms.Unit) bool { return u.Pkg == pkg })
 		})
 	}
 	b, err := terms.Build(root, t.TempDir(), packages, found, copies)

@@ -74,7 +74,10 @@ func TestSettings(t *testing.T) {
 		t.Errorf("with REPEATABLE-READ: %v", err)
 	}
 	found, err := st.Report(t.Context())
-	if err != nil || !slices.ContainsFunc(found, func(f sqlstore.Finding) bool { return f.Name == "log_bin" && f.Advice != "" }) {
+	if err != nil || !slices.ContainsFunc(found, func(f sqlstore.Finding) bool {
+		return f.Name == "log_bin" &&
+			f.Advice != ""
+	}) {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
@@ -94,7 +97,8 @@ func TestDoubleWrite(t *testing.T) {
 	}
 }
 
-// TestLostAnswer loses the answer to a commit: it is not known what became of it, which is neither done nor lost.
+// TestLostAnswer loses the answer to a commit: it is not known what became of it, which
+// is neither done nor lost.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t)
@@ -159,7 +163,8 @@ func TestFirstUse(t *testing.T) {
 	}
 }
 
-// TestRights uses the tables as a user who cannot make them, and whose password must not be told. It does what the errors say.
+// TestRights uses the tables as a user who cannot make them, and whose password must not
+// be told. It does what the errors say.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t)
@@ -174,7 +179,8 @@ func TestRights(t *testing.T) {
 	}
 	m.SQL(t, "", "REVOKE UPDATE ON "+name+".snowfence_lease FROM u")
 	_, user = connect(t, dsn)
-	if err := swap(t, user, "a", record(1, "b")); err == nil || !strings.Contains(err.Error(), "GRANT SELECT, INSERT, UPDATE on the tables") {
+	if err := swap(t, user, "a", record(1, "b")); err == nil || !strings.Contains(err.Error(),
+		"GRANT SELECT, INSERT, UPDATE on the tables") {
 		t.Errorf("without the right to write: %v", err)
 	}
 	m.SQL(t, "", "GRANT SELECT, INSERT, UPDATE ON "+name+".snowfence_lease TO u")
@@ -190,7 +196,8 @@ func TestRights(t *testing.T) {
 	}
 	port := servers.Ports(t, 1)[0]
 	for _, dsn := range []string{
-		fmt.Sprintf("u:s3cr3t@tcp(127.0.0.1:%d)/%s", m.Port, name), fmt.Sprintf("u:s3cr3t@tcp(127.0.0.1:%d)/%s", port, name), fmt.Sprintf("root:s3cr3t@tcp(127.0.0.1:%d)/nothing", m.Port),
+		fmt.Sprintf("u:s3cr3t@tcp(127.0.0.1:%d)/%s", m.Port, name), fmt.Sprintf("u:s3cr3t@tcp(127.0.0.1:%d)/%s",
+			port, name), fmt.Sprintf("root:s3cr3t@tcp(127.0.0.1:%d)/nothing", m.Port),
 	} {
 		_, st := connect(t, dsn)
 		if err := swap(t, st, "", record(1, "a")); err == nil || strings.Contains(err.Error(), "s3cr3t") {
@@ -242,11 +249,16 @@ func TestEngine(t *testing.T) {
 	}
 }
 
-// TestBytes keeps texts apart that a collation may take for the same, also over connections with odd settings.
+// TestBytes keeps texts apart that a collation may take for the same, also over
+// connections with odd settings.
 func TestBytes(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t)
-	for _, params := range []string{"", "?clientFoundRows=true&parseTime=true", "?charset=latin1&interpolateParams=true", "?sql_mode=" + url.QueryEscape("'ANSI,NO_BACKSLASH_ESCAPES'"), "?sql_mode=%27%27"} {
+	for _, params := range []string{
+		"", "?clientFoundRows=true&parseTime=true",
+		"?charset=latin1&interpolateParams=true", "?sql_mode=" + url.QueryEscape("'ANSI,NO_BACKSLASH_ESCAPES'"),
+		"?sql_mode=%27%27",
+	} {
 		_, st := connect(t, m.DSN(m.NewDatabase(t))+params)
 		var keys []lease.Key
 		var want []lease.Record

@@ -38,7 +38,8 @@ func TestTooManyConnections(t *testing.T) {
 	}
 }
 
-// TestHeldSchemaLock has a connection keep the lock under which tables are made. The error, after 30 s, says how to find it.
+// TestHeldSchemaLock has a connection keep the lock under which tables are made. The
+// error, after 30 s, says how to find it.
 func TestHeldSchemaLock(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t)
@@ -50,11 +51,13 @@ func TestHeldSchemaLock(t *testing.T) {
 	}
 	defer c.Close()
 	var got, number int
-	if err := c.QueryRowContext(t.Context(), "SELECT GET_LOCK('snowfence_schema', 0), CONNECTION_ID()").Scan(&got, &number); err != nil || got != 1 {
+	if err := c.QueryRowContext(t.Context(), "SELECT GET_LOCK('snowfence_schema', 0), CONNECTION_ID()").Scan(&got,
+		&number); err != nil || got != 1 {
 		t.Fatal(got, err)
 	}
 	const query = "SELECT IS_USED_LOCK('snowfence_schema')"
-	if err := swap(t, st, "", record(1, "a")); err == nil || !strings.Contains(err.Error(), "end it ("+query+" names its connection)") {
+	if err := swap(t, st, "", record(1, "a")); err == nil || !strings.Contains(err.Error(),
+		"end it ("+query+" names its connection)") {
 		t.Fatal(err)
 	}
 	found := m.SQL(t, "", query)

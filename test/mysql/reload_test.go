@@ -22,7 +22,8 @@ func identity(t *testing.T, st *sqlstore.Store) string {
 	return id
 }
 
-// TestReloadIsNoticed puts data back into the tables that it was dumped from. Triggers notice; without them, MariaDB's versions of the table of the identity do.
+// TestReloadIsNoticed puts data back into the tables that it was dumped from. Triggers
+// notice; without them, MariaDB's versions of the table of the identity do.
 func TestReloadIsNoticed(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t)
@@ -43,7 +44,10 @@ func TestReloadIsNoticed(t *testing.T) {
 			t.Parallel()
 			database := m.NewDatabase(t)
 			_, st := connect(t, m.DSN(database))
-			for _, err := range st.Swap(t.Context(), []lease.Write{{New: record(lease.NamespaceNode, "a")}, {New: record(1, "a")}}) {
+			for _, err := range st.Swap(t.Context(), []lease.Write{
+				{New: record(lease.NamespaceNode, "a")},
+				{New: record(1, "a")},
+			}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -80,7 +84,8 @@ func TestReloadIsNoticed(t *testing.T) {
 // rows dumps the data of a table alone.
 func rows(t *testing.T, m *servers.MariaDB, database, table string) string {
 	t.Helper()
-	out, err := exec.Command(servers.Need(t, "mysql", "mariadb-dump")[0], "--no-defaults", "--protocol=tcp", "-uroot", "-h127.0.0.1", "-P"+strconv.Itoa(m.Port),
+	out, err := exec.Command(servers.Need(t, "mysql", "mariadb-dump")[0], "--no-defaults", "--protocol=tcp",
+		"-uroot", "-h127.0.0.1", "-P"+strconv.Itoa(m.Port),
 		"--no-create-info", "--hex-blob", "--skip-triggers", database, table).Output()
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +102,8 @@ func TestEarlierTables(t *testing.T) {
 	if err := swap(t, st, "", record(1, "a")); err != nil {
 		t.Fatal(err)
 	}
-	m.SQL(t, database, "DROP TRIGGER snowfence_lease_reload; DROP TRIGGER snowfence_meta_reload; ALTER TABLE snowfence_meta DROP SYSTEM VERSIONING;"+
+	m.SQL(t, database, "DROP TRIGGER snowfence_lease_reload; DROP TRIGGER snowfence_meta_reload; ALTER TABLE "+
+		"snowfence_meta DROP SYSTEM VERSIONING;"+
 		" ALTER TABLE snowfence_meta MODIFY name VARCHAR(64) NOT NULL; UPDATE snowfence_meta SET value = '1' WHERE name = 'version'")
 	_, st = connect(t, m.DSN(database))
 	if err := swap(t, st, "a", record(1, "b")); err != nil {

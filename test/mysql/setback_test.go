@@ -30,13 +30,15 @@ func files(t *testing.T, program string, args ...string) {
 	}
 }
 
-// TestPromotion lets a replica that has missed the last renewals take the place of a killed primary, at its address, while holders run.
+// TestPromotion lets a replica that has missed the last renewals take the place of a
+// killed primary, at its address, while holders run.
 func TestPromotion(t *testing.T) {
 	t.Parallel()
 	m, f, dsn := start(t, "--server-id=1", "--log-bin", "--sync-binlog=1")
 	r := servers.StartMariaDB(t, "--server-id=2", "--log-bin", "--sync-binlog=1", "--read-only=1")
 	m.SQL(t, "", "CREATE USER repl IDENTIFIED BY 'x'; GRANT REPLICATION SLAVE ON *.* TO repl")
-	r.SQL(t, "", fmt.Sprintf("CHANGE MASTER TO master_host='127.0.0.1', master_port=%d, master_user='repl', master_password='x', master_use_gtid=slave_pos; START SLAVE", m.Port))
+	r.SQL(t, "", fmt.Sprintf("CHANGE MASTER TO master_host='127.0.0.1', master_port=%d, master_user='repl', "+
+		"master_password='x', master_use_gtid=slave_pos; START SLAVE", m.Port))
 	c := fleet.NewCutter(t, servers.Address(m.Port))
 	proxy := fmt.Sprintf("root@tcp(127.0.0.1:%d)/db1", c.Port)
 	old := f.Start("old", proxy, 7)
@@ -62,11 +64,13 @@ func TestPromotion(t *testing.T) {
 	old.More()
 }
 
-// older waits until tables that are made now can be told from the ones there are, by the second in which they were made.
+// older waits until tables that are made now can be told from the ones there are, by the
+// second in which they were made.
 func older(t *testing.T, m *servers.MariaDB) {
 	t.Helper()
 	m.Ready(t, func() error {
-		if m.SQL(t, "", "SELECT MAX(create_time) < NOW() FROM information_schema.tables WHERE table_schema = 'db1'") != "1" {
+		const older = "SELECT MAX(create_time) < NOW() FROM information_schema.tables WHERE table_schema = 'db1'"
+		if m.SQL(t, "", older) != "1" {
 			return errors.New("the tables were made this second")
 		}
 		return nil
@@ -111,7 +115,8 @@ func TestDumpRestoredWhileHeld(t *testing.T) {
 	first.More()
 }
 
-// TestFolderRestored puts a copy of the data folder back, while a holder runs, and again while none does.
+// TestFolderRestored puts a copy of the data folder back, while a holder runs, and again
+// while none does.
 func TestFolderRestored(t *testing.T) {
 	t.Parallel()
 	m, f, dsn := start(t)
@@ -149,7 +154,8 @@ func TestFolderRestored(t *testing.T) {
 	f.Raised(dsn, granted)
 }
 
-// TestKilled kills the server while many write, and starts it again. Holders go on, and no ID appears twice.
+// TestKilled kills the server while many write, and starts it again. Holders go on, and
+// no ID appears twice.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	m, f, dsn := start(t)

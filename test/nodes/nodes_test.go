@@ -7,10 +7,14 @@ import (
 	"testing"
 )
 
-// TestDocumentedCode looks for each line of Go in docs/choose/nodes.md among the examples and tests that are run.
+// TestDocumentedCode looks for each line of Go in docs/choose/nodes.md among the examples
+// and tests that are run.
 func TestDocumentedCode(t *testing.T) {
 	var tested strings.Builder
-	for _, path := range []string{"../../nodes/example_test.go", "../../example_test.go", "../../lease/example_nodes_test.go", "../../lease/example_test.go"} {
+	for _, path := range []string{
+		"../../nodes/example_test.go", "../../example_test.go",
+		"../../lease/example_nodes_test.go", "../../lease/example_test.go",
+	} {
 		b, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

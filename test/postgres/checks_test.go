@@ -38,13 +38,15 @@ func refused(t *testing.T, st lease.Store, want string) {
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a read: %v, which should say %q", err, want)
 	}
-	if err := swap(t, st, "", record(99, "x")); err == nil || errors.Is(err, lease.ErrLost) || !strings.Contains(err.Error(), want) {
+	if err := swap(t, st, "", record(99, "x")); err == nil || errors.Is(err, lease.ErrLost) ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("a write: %v, which should say %q", err, want)
 	}
 }
 
-// TestDurable has the server killed, with a log that is written every ten seconds only, right after a swap over a connection with synchronous_commit=off. A
-// statement past the store shows that this forgets.
+// TestDurable has the server killed, with a log that is written every ten seconds only,
+// right after a swap over a connection with synchronous_commit=off. A statement past the
+// store shows that this forgets.
 func TestDurable(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t, "wal_writer_delay=10s", "synchronous_commit=off")
@@ -68,7 +70,9 @@ func TestDurable(t *testing.T) {
 		p.Up(t)
 		for _, w := range batch {
 			rs, err := st.Get(t.Context(), []lease.Key{w.New.Key})
-			for err != nil && (strings.Contains(err.Error(), "bad connection") || strings.Contains(err.Error(), "being shut down")) { // of before
+			// of before
+			for err != nil && (strings.Contains(err.Error(), "bad connection") || strings.Contains(err.Error(),
+				"being shut down")) {
 				rs, err = st.Get(t.Context(), []lease.Key{w.New.Key})
 			}
 			if err != nil || rs[0].Nonce != "a" || rs[0].Label != "läbel" {
@@ -77,7 +81,8 @@ func TestDurable(t *testing.T) {
 		}
 	}
 	found, err := st.Report(t.Context())
-	if err != nil || !slices.ContainsFunc(found, func(f sqlstore.Finding) bool { return f.Name == "synchronous_commit" && f.Advice != "" }) {
+	if err != nil || !slices.ContainsFunc(found,
+		func(f sqlstore.Finding) bool { return f.Name == "synchronous_commit" && f.Advice != "" }) {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
@@ -158,7 +163,8 @@ func TestStandby(t *testing.T) {
 				t.Fatal(err)
 			}
 			return advised == slices.ContainsFunc(found, func(f sqlstore.Finding) bool {
-				return f.Name == "replicas" && strings.HasPrefix(f.Advice, "the replicas are asynchronous: ") && strings.HasSuffix(f.Advice, "; set synchronous_standby_names to avoid it") ||
+				return f.Name == "replicas" && strings.HasPrefix(f.Advice, "the replicas are asynchronous: ") &&
+					strings.HasSuffix(f.Advice, "; set synchronous_standby_names to avoid it") ||
 					f.Name == "synchronous_commit" && strings.HasSuffix(f.Advice, "; set it to on")
 			})
 		})
@@ -180,7 +186,8 @@ func TestStandby(t *testing.T) {
 	}
 }
 
-// TestLostAnswer loses the answer to a commit: it is not known what became of it, which is neither done nor lost.
+// TestLostAnswer loses the answer to a commit: it is not known what became of it, which
+// is neither done nor lost.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
@@ -231,8 +238,8 @@ func TestFirstUse(t *testing.T) {
 	}
 }
 
-// TestRights uses the tables as a user who cannot make them, in a schema of its own and in public, as PostgreSQL 15 has it. It
-// does what the errors say.
+// TestRights uses the tables as a user who cannot make them, in a schema of its own and
+// in public, as PostgreSQL 15 has it. It does what the errors say.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
@@ -341,7 +348,8 @@ func TestPassword(t *testing.T) {
 	p.SQL(t, "postgres", "SELECT pg_reload_conf()")
 	port := servers.Ports(t, 1)[0]
 	for _, at := range []string{
-		fmt.Sprintf("127.0.0.1:%d/postgres", p.Port), fmt.Sprintf("127.0.0.1:%d/nothing", p.Port), fmt.Sprintf("127.0.0.1:%d/postgres", port),
+		fmt.Sprintf("127.0.0.1:%d/postgres", p.Port), fmt.Sprintf("127.0.0.1:%d/nothing", p.Port),
+		fmt.Sprintf("127.0.0.1:%d/postgres", port),
 	} {
 		const secret = "s3cr3t/%&"
 		db, err := sql.Open("pgx", "postgres://u:"+url.QueryEscape(secret)+"@"+at+"?sslmode=disable")

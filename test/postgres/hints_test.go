@@ -11,7 +11,8 @@ import (
 	"github.com/snowfence/snowfence/test/servers"
 )
 
-// TestTooManyConnections has a program take all connections that the server allows. It uses fewer then, as the error says, and both its work and the store go on.
+// TestTooManyConnections has a program take all connections that the server allows. It
+// uses fewer then, as the error says, and both its work and the store go on.
 func TestTooManyConnections(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t, "max_connections=8", "superuser_reserved_connections=1")

@@ -18,7 +18,10 @@ import (
 // dump returns what pg_dump writes of a database.
 func dump(t *testing.T, p *servers.Postgres, name string, args ...string) string {
 	t.Helper()
-	return p.Run(t, "pg_dump", append([]string{"-h", "127.0.0.1", "-p", strconv.Itoa(p.Port), "-U", "postgres", name}, args...)...)
+	return p.Run(t, "pg_dump", append([]string{
+		"-h", "127.0.0.1", "-p", strconv.Itoa(p.Port), "-U", "postgres",
+		name,
+	}, args...)...)
 }
 
 // identity returns who a store says it is, after it has read all records.
@@ -34,7 +37,8 @@ func identity(t *testing.T, st *sqlstore.Store) string {
 	return id
 }
 
-// scene is a database with records, a store that is connected to it, and a dump of before its last write.
+// scene is a database with records, a store that is connected to it, and a dump of before
+// its last write.
 type scene struct {
 	p          *servers.Postgres
 	name, dump string
@@ -46,7 +50,8 @@ func newScene(t *testing.T, p *servers.Postgres, args ...string) scene {
 	t.Helper()
 	s := scene{p: p, name: p.NewDatabase(t)}
 	_, s.st = connect(t, p.URL(s.name))
-	for i, err := range s.st.Swap(t.Context(), []lease.Write{{New: record(lease.NamespaceNode, "a")}, {New: record(1, "a")}, {New: record(2, "a")}}) {
+	for i, err := range s.st.Swap(t.Context(), []lease.Write{{New: record(lease.NamespaceNode, "a")}, {New: record(1,
+		"a")}, {New: record(2, "a")}}) {
 		if err != nil {
 			t.Fatal(i, err)
 		}
@@ -66,7 +71,8 @@ func (s scene) opened(t *testing.T) string {
 	return identity(t, st)
 }
 
-// alarmed checks that the data has another identity, for a connected store and for new ones, and that it is the last one.
+// alarmed checks that the data has another identity, for a connected store and for new
+// ones, and that it is the last one.
 func (s scene) alarmed(t *testing.T) {
 	t.Helper()
 	connected := identity(t, s.st)
@@ -135,11 +141,15 @@ func TestReloadIsNoticed(t *testing.T) {
 	}
 }
 
-// TestGoneRowsAreNoticed deletes rows without putting any back: a program that opens the database counts them.
+// TestGoneRowsAreNoticed deletes rows without putting any back: a program that opens the
+// database counts them.
 func TestGoneRowsAreNoticed(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
-	for _, gone := range []string{"DELETE FROM snowfence_lease WHERE node = 2", "TRUNCATE snowfence_lease", "DELETE FROM snowfence_meta WHERE name = 'rows'", "TRUNCATE snowfence_meta"} {
+	for _, gone := range []string{
+		"DELETE FROM snowfence_lease WHERE node = 2", "TRUNCATE snowfence_lease",
+		"DELETE FROM snowfence_meta WHERE name = 'rows'", "TRUNCATE snowfence_meta",
+	} {
 		s := newScene(t, p)
 		p.SQL(t, s.name, gone)
 		id := s.opened(t)
@@ -153,7 +163,8 @@ func TestGoneRowsAreNoticed(t *testing.T) {
 	}
 }
 
-// TestUpkeepIsNoReload does what administrators do with tables: nothing was put back, and the identity stays.
+// TestUpkeepIsNoReload does what administrators do with tables: nothing was put back, and
+// the identity stays.
 func TestUpkeepIsNoReload(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
@@ -197,13 +208,15 @@ func reconnect(t *testing.T, s scene) *sqlstore.Store {
 	return st
 }
 
-// TestSwapLeavesReloadedRowsAlone swaps a row that was put back with the nonce that it had: it must not look like a row of ours afterwards.
+// TestSwapLeavesReloadedRowsAlone swaps a row that was put back with the nonce that it
+// had: it must not look like a row of ours afterwards.
 func TestSwapLeavesReloadedRowsAlone(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
 	s := newScene(t, p)
 	p.SQL(t, s.name, "UPDATE snowfence_lease SET label = 'by hand' WHERE node = 1")
-	if err := swap(t, s.st, "b", record(1, "c")); err == nil || errors.Is(err, lease.ErrLost) || !strings.Contains(err.Error(), "put back") {
+	if err := swap(t, s.st, "b", record(1, "c")); err == nil || errors.Is(err, lease.ErrLost) ||
+		!strings.Contains(err.Error(), "put back") {
 		t.Errorf("a swap of a row that was put back: %v", err)
 	}
 	id, err := s.st.Identity(t.Context(), "")
@@ -215,7 +228,8 @@ func TestSwapLeavesReloadedRowsAlone(t *testing.T) {
 	}
 }
 
-// TestCopiedDatabase lets a database take the place of the one it was copied from (TEMPLATE), under a connected store.
+// TestCopiedDatabase lets a database take the place of the one it was copied from
+// (TEMPLATE), under a connected store.
 func TestCopiedDatabase(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
@@ -229,16 +243,19 @@ func TestCopiedDatabase(t *testing.T) {
 	}
 }
 
-// TestSavepoint writes rows from inside a savepoint, whose transaction is another one: they count as put back, and no more than once.
+// TestSavepoint writes rows from inside a savepoint, whose transaction is another one:
+// they count as put back, and no more than once.
 func TestSavepoint(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
 	s := newScene(t, p)
-	p.SQL(t, s.name, "BEGIN; SELECT txid_current(); SAVEPOINT x; UPDATE snowfence_lease SET xid = (txid_current() & 4294967295)::text::xid; COMMIT")
+	p.SQL(t, s.name, "BEGIN; SELECT txid_current(); SAVEPOINT x; UPDATE snowfence_lease SET xid = (txid_current() "+
+		"& 4294967295)::text::xid; COMMIT")
 	s.alarmed(t)
 }
 
-// TestLeaseWrittenBetweenRuns writes the row of a lease by hand while nobody runs, and TestDescriptionReloadedBetweenRuns one of what describes them.
+// TestLeaseWrittenBetweenRuns writes the row of a lease by hand while nobody runs, and
+// TestDescriptionReloadedBetweenRuns one of what describes them.
 func TestLeaseWrittenBetweenRuns(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
@@ -273,7 +290,8 @@ func opens(t *testing.T, s scene) string {
 	return id
 }
 
-// TestCrashIsNoReload kills the server right after statements that did not wait for the disk: the log ends earlier than it was being written, and nothing of ours is gone.
+// TestCrashIsNoReload kills the server right after statements that did not wait for the
+// disk: the log ends earlier than it was being written, and nothing of ours is gone.
 func TestCrashIsNoReload(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t, "wal_writer_delay=10s")
@@ -282,7 +300,8 @@ func TestCrashIsNoReload(t *testing.T) {
 	if id := identity(t, s.st); id != s.id {
 		t.Fatal(id)
 	}
-	p.SQL(t, s.name, "SET synchronous_commit = off; INSERT INTO other SELECT repeat('x', 1000) FROM generate_series(1, 100)")
+	p.SQL(t, s.name, "SET synchronous_commit = off; INSERT INTO other SELECT repeat('x', 1000) FROM "+
+		"generate_series(1, 100)")
 	identity(t, s.st)
 	p.Signal(t, syscall.SIGQUIT)
 	p.Kill()
@@ -318,7 +337,8 @@ func (s scene) reconnected(t *testing.T) string {
 	return identity(t, s.st)
 }
 
-// TestColdCopyUnderConnectedProgram puts a copy of the data folder back while a program is connected that holds nothing: it remembers how far the log was.
+// TestColdCopyUnderConnectedProgram puts a copy of the data folder back while a program
+// is connected that holds nothing: it remembers how far the log was.
 func TestColdCopyUnderConnectedProgram(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
@@ -348,9 +368,9 @@ func TestColdCopyUnderConnectedProgram(t *testing.T) {
 	s.once(t, id)
 }
 
-// TestBaseBackupWithoutRecovery starts a base backup without recovery.signal, on the same timeline.
-// As docs/choose/stores.md says, nothing in it shows that writes are gone: only a program that stayed
-// connected remembers how far the log was.
+// TestBaseBackupWithoutRecovery starts a base backup without recovery.signal, on the same
+// timeline. As docs/choose/stores.md says, nothing in it shows that writes are gone: only
+// a program that stayed connected remembers how far the log was.
 func TestBaseBackupWithoutRecovery(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
@@ -416,7 +436,8 @@ func TestDataReloadedBetweenRuns(t *testing.T) {
 	second.More()
 }
 
-// TestNamespaceMadeAgain empties the table of leases, and makes the namespace again: its first lease starts above all that was granted.
+// TestNamespaceMadeAgain empties the table of leases, and makes the namespace again: its
+// first lease starts above all that was granted.
 func TestNamespaceMadeAgain(t *testing.T) {
 	t.Parallel()
 	p, f, url := start(t)
@@ -440,7 +461,8 @@ const earlier = `CREATE TABLE snowfence_meta (name VARCHAR(64) NOT NULL PRIMARY 
 	INSERT INTO snowfence_meta VALUES ('version', '1'), ('id', 'ABC@1.2');
 	INSERT INTO snowfence_lease VALUES ('n', 1, 'a', 1, 1, 0, 7, 0, 0, 0, '', 'läbel', '', 0, '')`
 
-// TestEarlierTables brings tables of version 1 to the present one. A user who may not is told what the owner has to run, and that does.
+// TestEarlierTables brings tables of version 1 to the present one. A user who may not is
+// told what the owner has to run, and that does.
 func TestEarlierTables(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)

@@ -22,13 +22,15 @@ func start(t *testing.T, settings ...string) (*servers.Postgres, *fleet.Fleet, s
 	return p, f, url
 }
 
-// TestPromotion kills a primary and promotes a standby that has missed the last renewals, while holders run. Those go on there, and so does a
-// new one with their node, which the standby has never heard of.
+// TestPromotion kills a primary and promotes a standby that has missed the last renewals,
+// while holders run. Those go on there, and so does a new one with their node, which the
+// standby has never heard of.
 func TestPromotion(t *testing.T) {
 	t.Parallel()
 	p, f, _ := start(t)
 	s := p.Standby(t)
-	both := fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/db1?sslmode=disable&target_session_attrs=read-write", p.Port, s.Port)
+	both := fmt.Sprintf("postgres://postgres@127.0.0.1:%d,"+
+		"127.0.0.1:%d/db1?sslmode=disable&target_session_attrs=read-write", p.Port, s.Port)
 	old := f.Start("old", both, 7)
 	old.Renewed()
 	s.StopCleanly(t)
@@ -51,7 +53,8 @@ func TestPromotion(t *testing.T) {
 	old.More() // it takes its node over again, or another
 }
 
-// TestDumpRestoredBetweenRuns puts a dump back while nobody runs: nothing but the tables themselves can tell.
+// TestDumpRestoredBetweenRuns puts a dump back while nobody runs: nothing but the tables
+// themselves can tell.
 func TestDumpRestoredBetweenRuns(t *testing.T) {
 	t.Parallel()
 	p, f, url := start(t)
@@ -89,7 +92,8 @@ func TestDumpRestoredWhileHeld(t *testing.T) {
 	first.More()
 }
 
-// TestFolderRestoredWhileHeld puts a copy of the data folder back while a holder runs, who notices that the store has forgotten renewals.
+// TestFolderRestoredWhileHeld puts a copy of the data folder back while a holder runs,
+// who notices that the store has forgotten renewals.
 func TestFolderRestoredWhileHeld(t *testing.T) {
 	t.Parallel()
 	p, f, url := start(t)
@@ -117,7 +121,8 @@ func TestFolderRestoredWhileHeld(t *testing.T) {
 	f.Raised(url, before)
 }
 
-// TestRecoveredBetweenRuns puts a base backup back by recovery, as point-in-time recovery does: the server is on another timeline.
+// TestRecoveredBetweenRuns puts a base backup back by recovery, as point-in-time recovery
+// does: the server is on another timeline.
 func TestRecoveredBetweenRuns(t *testing.T) {
 	t.Parallel()
 	p, f, url := start(t)
@@ -138,7 +143,8 @@ func TestRecoveredBetweenRuns(t *testing.T) {
 	f.Raised(s.URL("db1"), granted)
 }
 
-// TestKilled kills the server while many write, and starts it again. Holders go on, and no ID appears twice.
+// TestKilled kills the server while many write, and starts it again. Holders go on, and
+// no ID appears twice.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	p, f, url := start(t)

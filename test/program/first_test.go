@@ -19,7 +19,8 @@ import (
 	"github.com/snowfence/snowfence/test/servers"
 )
 
-// firstMinutes starts the server on a fresh database, gets an ID, and has a Go program make IDs in the same database with one line.
+// firstMinutes starts the server on a fresh database, gets an ID, and has a Go program
+// make IDs in the same database with one line.
 func firstMinutes(t *testing.T, url, driver, dsn string, dialect sqlstore.Dialect) {
 	t.Helper()
 	path, err := build()
@@ -27,7 +28,8 @@ func firstMinutes(t *testing.T, url, driver, dsn string, dialect sqlstore.Dialec
 		t.Fatalf("building the program: %v\n%s", err, path)
 	}
 	address := servers.Address(servers.Ports(t, 1)[0])
-	server := servers.Start(t, "snowfence", path, []string{"serve", "--store", url, "--http", address, "--resp", ""}, []string{"HOME=" + t.TempDir()})
+	server := servers.Start(t, "snowfence", path, []string{"serve", "--store", url, "--http", address, "--resp", ""},
+		[]string{"HOME=" + t.TempDir()})
 	ctx, cancel := context.WithTimeout(t.Context(), fleet.Patience())
 	defer cancel()
 	var answer struct{ IDs []snowfence.ID }
@@ -68,7 +70,8 @@ func firstMinutes(t *testing.T, url, driver, dsn string, dialect sqlstore.Dialec
 	}
 	a, errA := ids.Scheme().Decode(first)
 	b, errB := ids.Scheme().Decode(second)
-	if errA != nil || errB != nil || a.Node == b.Node || time.Since(a.Time).Abs() > time.Hour || time.Since(b.Time).Abs() > time.Hour {
+	if errA != nil || errB != nil || a.Node == b.Node || time.Since(a.Time).Abs() > time.Hour ||
+		time.Since(b.Time).Abs() > time.Hour {
 		t.Errorf("the server made %d, %+v (%v), and the program %d, %+v (%v)", first, a, errA, second, b, errB)
 	}
 }

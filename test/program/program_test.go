@@ -56,7 +56,8 @@ func play(t *testing.T, url string) {
 	})
 }
 
-// asked types what the last message tells people to type, with the password where the message says that it is missing.
+// asked types what the last message tells people to type, with the password where the
+// message says that it is missing.
 func asked(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: asked")

@@ -16,8 +16,9 @@ import (
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
-// TestReadme builds the programs of README and of the first pages as they stand there, and runs each twice: in
-// an empty folder, and on a new database whose user may make tables. Other lines of Go are lines of these programs.
+// TestReadme builds the programs of README and of the first pages as they stand there,
+// and runs each twice: in an empty folder, and on a new database whose user may make
+// tables. Other lines of Go are lines of these programs.
 func TestReadme(t *testing.T) {
 	var programs, pieces []string
 	for _, path := range []string{"README.md", "docs/start/go-sqlite.md", "docs/start/go-postgresql.md"} {
@@ -55,7 +56,8 @@ func TestReadme(t *testing.T) {
 		if err := os.WriteFile(source, []byte(program), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, source).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path,
+			source).CombinedOutput(); err != nil {
 			t.Fatalf("program %d: %v\n%s", i, err, out)
 		}
 		var last int64

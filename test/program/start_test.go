@@ -20,8 +20,8 @@ var (
 	made    = regexp.MustCompile(`[0-9]{15,19}`)
 )
 
-// TestStartServer starts the server of docs/start/server.md on free ports, and compares what it says and
-// answers with that page and with docs/reference/protocols.md.
+// TestStartServer starts the server of docs/start/server.md on free ports, and compares
+// what it says and answers with that page and with docs/reference/protocols.md.
 func TestStartServer(t *testing.T) {
 	redis := servers.Need(t, "redis-server", "redis-cli")[0]
 	data, err := os.ReadFile("../../docs/start/server.md")
@@ -36,9 +36,11 @@ func TestStartServer(t *testing.T) {
 	web, resp := servers.Address(ports[0]), servers.Address(ports[1])
 	home := t.TempDir()
 	_, port, _ := strings.Cut(resp, ":")
-	places := strings.NewReplacer("127.0.0.1:8080", web, "127.0.0.1:6380", resp, "-p 6380", "-p "+port, "/home/you", home)
+	places := strings.NewReplacer("127.0.0.1:8080", web, "127.0.0.1:6380", resp, "-p 6380", "-p "+port, "/home/you",
+		home)
 	page := places.Replace(string(data))
-	server := servers.Start(t, "snowfence", path, []string{"serve", "--http", web, "--resp", resp}, []string{"HOME=" + home})
+	server := servers.Start(t, "snowfence", path, []string{"serve", "--http", web, "--resp", resp},
+		[]string{"HOME=" + home})
 	ctx, cancel := context.WithTimeout(t.Context(), fleet.Patience())
 	defer cancel()
 	server.Ready(t, func() error {
@@ -98,7 +100,8 @@ func TestStartServer(t *testing.T) {
 // spaced is a text with single spaces, because the server aligns its lines.
 func spaced(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// same reports whether an answer is that of a page, but for IDs, for spaces, and for what the page leaves out by "…".
+// same reports whether an answer is that of a page, but for IDs, for spaces, and for what
+// the page leaves out by "…".
 func same(got, page string) bool {
 	bare := func(s string) string { return strings.Join(strings.Fields(made.ReplaceAllString(s, "ID")), "") }
 	got = bare(got)

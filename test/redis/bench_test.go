@@ -19,7 +19,9 @@ import (
 const nodes = 1 << 17
 
 // full returns a store in which all nodes but one are held, and the writes that renew them.
-func full(b *testing.B, o *redisstore.Options, without int64, options ...string) (*redisstore.Store, *snowfence.Scheme, []lease.Write) {
+func full(b *testing.B, o *redisstore.Options, without int64, options ...string) (*redisstore.Store,
+	*snowfence.Scheme, []lease.Write,
+) {
 	b.Helper()
 	master := servers.StartRedis(b, options...)
 	if o != nil && o.Replicas > 0 {
@@ -30,7 +32,8 @@ func full(b *testing.B, o *redisstore.Options, without int64, options ...string)
 	if err != nil {
 		b.Fatal(err)
 	}
-	ns, err := lease.CreateNamespace(b.Context(), st, namespace, s, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: nodes}})
+	ns, err := lease.CreateNamespace(b.Context(), st, namespace, s,
+		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: nodes}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -39,8 +42,10 @@ func full(b *testing.B, o *redisstore.Options, without int64, options ...string)
 	for n := range int64(nodes) {
 		if n != without {
 			writes = append(writes, lease.Write{New: lease.Record{
-				Key: lease.Key{Namespace: namespace, Node: n}, Nonce: fmt.Sprintf("nonce%020d", n), Revision: 1, Generation: ns.Generation,
-				From: until - 100, Until: until + n%60, Holder: fmt.Sprint("holder", n), Label: fmt.Sprint("label", n),
+				Key: lease.Key{Namespace: namespace, Node: n}, Nonce: fmt.Sprintf("nonce%020d", n), Revision: 1,
+				Generation: ns.Generation,
+				From:       until - 100, Until: until + n%60, Holder: fmt.Sprint("holder", n),
+				Label: fmt.Sprint("label", n),
 			}})
 		}
 	}
@@ -64,7 +69,8 @@ func next(w *lease.Write) {
 	w.New.Until += 20
 }
 
-// BenchmarkSwap renews single records, from as many goroutines as -cpu times 64, which rueidis puts into pipelines.
+// BenchmarkSwap renews single records, from as many goroutines as -cpu times 64, which
+// rueidis puts into pipelines.
 func BenchmarkSwap(b *testing.B) {
 	for _, c := range []struct {
 		name    string
@@ -95,7 +101,8 @@ func BenchmarkSwap(b *testing.B) {
 	}
 }
 
-// BenchmarkSwapAlone renews one record at a time, from one goroutine: what a single lease waits for.
+// BenchmarkSwapAlone renews one record at a time, from one goroutine: what a single lease
+// waits for.
 func BenchmarkSwapAlone(b *testing.B) {
 	for name, o := range map[string]*redisstore.Options{"always": nil, "one replica": {Replicas: 1}} {
 		b.Run(name, func(b *testing.B) {
@@ -147,7 +154,8 @@ func BenchmarkBatch(b *testing.B) {
 	}
 }
 
-// BenchmarkLastFree leases the only free node among 131,072, one that was never leased or was given back before.
+// BenchmarkLastFree leases the only free node among 131,072, one that was never leased or
+// was given back before.
 func BenchmarkLastFree(b *testing.B) {
 	const last = nodes*3/5 + 1
 	st, s, _ := full(b, nil, last)
@@ -170,5 +178,6 @@ func BenchmarkLastFree(b *testing.B) {
 		}
 		b.StartTimer()
 	}
-	b.ReportMetric(first.Seconds()*1000, "never-leased-ms") // the first time it has no record, and only counting finds it
+	// the first time it has no record, and only counting finds it
+	b.ReportMetric(first.Seconds()*1000, "never-leased-ms")
 }

@@ -48,7 +48,10 @@ type fleet struct {
 
 func newFleet(t testing.TB, st lease.Store) *fleet {
 	t.Helper()
-	f := &fleet{t: t, st: st, scheme: scheme(t), from: map[snowfence.ID]int{}, excused: map[int]bool{}, stop: make(chan struct{})}
+	f := &fleet{
+		t: t, st: st, scheme: scheme(t), from: map[snowfence.ID]int{}, excused: map[int]bool{},
+		stop: make(chan struct{}),
+	}
 	t.Cleanup(f.end)
 	return f
 }
@@ -180,7 +183,8 @@ type relay struct {
 	target string
 	deaf   bool // the next reply goes nowhere, and its connection is closed instead
 	conns  map[net.Conn]bool
-	answer func(asked []byte) []byte // what it answers itself, instead of the server; nil hands on. Set before the first connection
+	// what it answers itself, instead of the server; nil hands on. Set before the first connection
+	answer func(asked []byte) []byte
 	alter  func(reply []byte) []byte // what becomes of replies
 }
 

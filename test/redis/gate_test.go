@@ -21,8 +21,9 @@ import (
 
 func record(node, revision int64) lease.Record {
 	return lease.Record{
-		Key: lease.Key{Namespace: namespace, Node: node}, Nonce: fmt.Sprint("nonce", node, "/", revision), Revision: revision,
-		Until: 1000 * revision, Holder: "holder", Label: "label",
+		Key: lease.Key{Namespace: namespace, Node: node}, Nonce: fmt.Sprint("nonce", node, "/", revision),
+		Revision: revision,
+		Until:    1000 * revision, Holder: "holder", Label: "label",
 	}
 }
 
@@ -55,7 +56,8 @@ func TestUnacknowledged(t *testing.T) {
 	eventually(t, "an acknowledged swap", func() error { return swap(lease.Write{Old: two.Nonce, New: three})[0] })
 }
 
-// TestGate stops the replica while a generator runs: it goes to the end of what was acknowledged and no further, though the master has more.
+// TestGate stops the replica while a generator runs: it goes to the end of what was
+// acknowledged and no further, though the master has more.
 func TestGate(t *testing.T) {
 	master, replica := servers.StartRedis(t), servers.StartRedis(t)
 	replica.Follow(t, master)
@@ -98,8 +100,8 @@ func TestGate(t *testing.T) {
 	f.working()
 }
 
-// TestLostReply closes the connection when the server has swapped and before anybody learns of it. It must not be sent again: the second try
-// would be lost to the first.
+// TestLostReply closes the connection when the server has swapped and before anybody
+// learns of it. It must not be sent again: the second try would be lost to the first.
 func TestLostReply(t *testing.T) {
 	r, replica := servers.StartRedis(t), servers.StartRedis(t)
 	replica.Follow(t, r)
@@ -107,7 +109,10 @@ func TestLostReply(t *testing.T) {
 		t.Run(fmt.Sprint("dedicated ", o != nil), func(t *testing.T) {
 			r.Do(t, "FLUSHALL")
 			way := newRelay(t, r.Address())
-			st := newStore(t, client(t, rueidis.ClientOption{InitAddress: []string{way.address()}, ForceSingleClient: true}), o)
+			st := newStore(t, client(t, rueidis.ClientOption{
+				InitAddress:       []string{way.address()},
+				ForceSingleClient: true,
+			}), o)
 			one, two := record(1, 1), record(1, 2)
 			if err := st.Swap(t.Context(), []lease.Write{{New: one}})[0]; err != nil {
 				t.Fatal(err)
@@ -180,7 +185,8 @@ func TestWaitAOF(t *testing.T) {
 		next := record(1, int64(i+2))
 		err := st.Swap(t.Context(), []lease.Write{{Old: last.Nonce, New: next}})[0]
 		last = next
-		if c.want == "" && err != nil || c.want != "" && (known(err) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret")) {
+		if c.want == "" && err != nil || c.want != "" && (known(err) || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "secret")) {
 			t.Errorf("answered %q: %v", c.reply, err)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// sameIndexes reads all records of a store as they lie in Redis, makes the indexes anew by a second implementation, and compares.
+// sameIndexes reads all records of a store as they lie in Redis, makes the indexes anew
+// by a second implementation, and compares.
 func sameIndexes(t testing.TB, c rueidis.Client, prefix string) {
 	t.Helper()
 	ctx := context.Background()

@@ -37,7 +37,10 @@ func single(t testing.TB, r *servers.Redis) rueidis.Client {
 
 func sentinel(t testing.TB, s *servers.Sentinel) rueidis.Client {
 	t.Helper()
-	return client(t, rueidis.ClientOption{InitAddress: s.Addresses(), Sentinel: rueidis.SentinelOption{MasterSet: servers.SentinelMaster}})
+	return client(t, rueidis.ClientOption{
+		InitAddress: s.Addresses(),
+		Sentinel:    rueidis.SentinelOption{MasterSet: servers.SentinelMaster},
+	})
 }
 
 func newStore(t testing.TB, c rueidis.Client, o *redisstore.Options) *redisstore.Store {

@@ -61,7 +61,8 @@ func TestIdentity(t *testing.T) {
 	b.Do(t, "REPLICAOF", "NO", "ONE")
 	a.Do(t, "SET", "other", "1") // so that not even its last writes are kept
 	a.Follow(t, b)
-	if _, err := st.Get(short(t), []lease.Key{{Namespace: namespace, Node: 1}}); err == nil || !strings.Contains(err.Error(), "connect to the master") {
+	if _, err := st.Get(short(t), []lease.Key{{Namespace: namespace, Node: 1}}); err == nil ||
+		!strings.Contains(err.Error(), "connect to the master") {
 		t.Errorf("a replica: %v", err)
 	}
 	if err := st.Swap(short(t), []lease.Write{{New: record(2, 1)}})[0]; known(err) {
@@ -98,7 +99,8 @@ func TestEviction(t *testing.T) {
 	}
 	// A server that comes later is looked at too.
 	way := newRelay(t, r.Address())
-	st = newStore(t, client(t, rueidis.ClientOption{InitAddress: []string{way.address()}, ForceSingleClient: true}), nil)
+	st = newStore(t, client(t, rueidis.ClientOption{InitAddress: []string{way.address()}, ForceSingleClient: true}),
+		nil)
 	if err := st.Swap(t.Context(), []lease.Write{{New: record(1, 1)}})[0]; err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +116,8 @@ func TestPersistence(t *testing.T) {
 		if err != nil || v.Fsync != fsync || !strings.Contains(v.Loses(), loses) || loses == "" && v.Loses() != "" {
 			t.Errorf("appendfsync %s: %+v loses %q, %v", fsync, v, v.Loses(), err)
 		}
-		err = newStore(t, single(t, r), &redisstore.Options{AOF: true}).Swap(t.Context(), []lease.Write{{New: record(1, 1)}})[0]
+		err = newStore(t, single(t, r), &redisstore.Options{AOF: true}).Swap(t.Context(),
+			[]lease.Write{{New: record(1, 1)}})[0]
 		if waits := !strings.HasPrefix(v.Version, "7.0"); waits || fsync == "always" {
 			if err != nil {
 				t.Errorf("AOF with appendfsync %s and Redis %s: %v", fsync, v.Version, err)
@@ -135,7 +138,8 @@ func TestPersistenceHints(t *testing.T) {
 	}
 	strict := newStore(t, single(t, r), &redisstore.Options{AOF: true})
 	swap := func() error { return strict.Swap(short(t), []lease.Write{{New: record(1, 1)}})[0] }
-	if err := swap(); known(err) || !strings.Contains(err.Error(), "appendonly is no, and Options.AOF asks for it: set appendonly yes") {
+	if err := swap(); known(err) || !strings.Contains(err.Error(),
+		"appendonly is no, and Options.AOF asks for it: set appendonly yes") {
 		t.Fatal("AOF without a file:", err)
 	}
 	r.Do(t, "CONFIG", "SET", "appendonly", "yes")
@@ -145,7 +149,9 @@ func TestPersistenceHints(t *testing.T) {
 	}
 	r.Do(t, "CONFIG", "SET", "appendfsync", "no")
 	v, err = st.Server(t.Context(), namespace)
-	if err != nil || !strings.Contains(v.Loses(), "appendfsync is no: a crash of the machine loses what its system had not written, often 30 s: set appendfsync always") {
+	if err != nil || !strings.Contains(v.Loses(),
+		"appendfsync is no: a crash of the machine loses what its system had not written, often 30 s: set "+
+			"appendfsync always") {
 		t.Errorf("with appendfsync no: %+v loses %q, %v", v, v.Loses(), err)
 	}
 	r.Do(t, "CONFIG", "SET", "appendfsync", "everysec")
@@ -156,7 +162,8 @@ func TestPersistenceHints(t *testing.T) {
 		t.Errorf("Redis %s: %s", v.Version, v.Loses())
 	} else if _, err := strict.Server(t.Context(), namespace); knows != (err == nil) {
 		t.Errorf("Redis %s: %v", v.Version, err)
-	} else if !knows && !strings.Contains(err.Error(), "Options.AOF needs WAITAOF, of Redis 7.2 or later, or appendfsync always") {
+	} else if !knows && !strings.Contains(err.Error(),
+		"Options.AOF needs WAITAOF, of Redis 7.2 or later, or appendfsync always") {
 		t.Error(err)
 	}
 	r.Do(t, "CONFIG", "SET", "appendfsync", "always")
@@ -171,7 +178,8 @@ func TestPersistenceHints(t *testing.T) {
 }
 
 // acl is the rule of the package comment.
-const acl = "resetkeys ~snowfence:* nocommands +eval +evalsha +info +hset +hmget +zadd +zrem +zrangebylex +zlexcount +sadd +smembers +time " +
+const acl = "resetkeys ~snowfence:* nocommands +eval +evalsha +info +hset +hmget +zadd +zrem +zrangebylex " +
+	"+zlexcount +sadd +smembers +time " +
 	"+wait +config|get +hello +auth +ping +client"
 
 const password = "correct-horse-battery-staple"
@@ -180,7 +188,10 @@ func TestUser(t *testing.T) {
 	r := servers.StartRedis(t)
 	r.Do(t, append([]string{"ACL", "SETUSER", "ids", "on", ">" + password}, strings.Fields(acl)...)...)
 	as := func(user, password string) (rueidis.Client, error) {
-		return rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{r.Address()}, ForceSingleClient: true, DisableCache: true, Username: user, Password: password})
+		return rueidis.NewClient(rueidis.ClientOption{
+			InitAddress: []string{r.Address()}, ForceSingleClient: true,
+			DisableCache: true, Username: user, Password: password,
+		})
 	}
 	silent := func(err error) {
 		t.Helper()
@@ -206,7 +217,8 @@ func TestUser(t *testing.T) {
 	if v, err := st.Server(t.Context(), namespace); err != nil || v.Fsync != "always" {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if err := newStore(t, c, &redisstore.Options{AOF: true}).Swap(t.Context(), []lease.Write{{New: record(100_000, 1)}})[0]; err != nil {
+	if err := newStore(t, c, &redisstore.Options{AOF: true}).Swap(t.Context(), []lease.Write{{New: record(100_000,
+		1)}})[0]; err != nil {
 		t.Error(err)
 	}
 	other := newStore(t, c, &redisstore.Options{Prefix: "other"})
@@ -219,11 +231,13 @@ func TestUser(t *testing.T) {
 	if !ok {
 		t.Fatalf("keys that the user may not touch: %v", err)
 	}
-	r.Do(t, append([]string{"ACL", "SETUSER", "ids"}, strings.Fields(strings.Replace(says, "~snowfence:", "~other:", 1))...)...)
+	r.Do(t, append([]string{"ACL", "SETUSER", "ids"}, strings.Fields(strings.Replace(says, "~snowfence:", "~other:",
+		1))...)...)
 	if err := other.Swap(t.Context(), []lease.Write{{New: record(1, 1)}})[0]; err != nil {
 		t.Errorf("after ACL SETUSER ids %s: %v", says, err)
 	}
-	// Each right that is missing fails before anything is written, and the indexes stay as they should be.
+	// Each right that is missing fails before anything is written, and the indexes stay
+	// as they should be.
 	for _, right := range []string{"hset", "zadd", "zrem", "hmget", "info", "evalsha"} {
 		r.Do(t, "ACL", "SETUSER", "ids", "-"+right)
 		err := st.Swap(t.Context(), []lease.Write{{New: record(61, 1)}})[0]
@@ -256,7 +270,10 @@ func TestUser(t *testing.T) {
 func TestTLS(t *testing.T) {
 	r := servers.StartRedisTLS(t)
 	open := func(config *tls.Config) (rueidis.Client, error) {
-		return rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{r.Address()}, ForceSingleClient: true, DisableCache: true, TLSConfig: config})
+		return rueidis.NewClient(rueidis.ClientOption{
+			InitAddress: []string{r.Address()}, ForceSingleClient: true,
+			DisableCache: true, TLSConfig: config,
+		})
 	}
 	c, err := open(r.Certs().Client())
 	if err != nil {
@@ -306,7 +323,10 @@ func TestRefusals(t *testing.T) {
 	if _, err := redisstore.New(nil, nil); err == nil {
 		t.Error("no client was accepted")
 	}
-	if err := st.Swap(t.Context(), []lease.Write{{New: lease.Record{Key: lease.Key{Namespace: "a}b"}, Nonce: "x"}}})[0]; err == nil {
+	if err := st.Swap(t.Context(), []lease.Write{{New: lease.Record{
+		Key:   lease.Key{Namespace: "a}b"},
+		Nonce: "x",
+	}}})[0]; err == nil {
 		t.Error("a namespace with a brace was accepted")
 	}
 }

@@ -114,9 +114,9 @@ func copyDir(t testing.TB, from, to string) {
 	}
 }
 
-// TestKeysPutBack puts copies of all keys back into a server that goes on. As docs/choose/stores.md says,
-// nothing shows that: the records are old, and the identity is what it was, until the server is
-// started again.
+// TestKeysPutBack puts copies of all keys back into a server that goes on. As
+// docs/choose/stores.md says, nothing shows that: the records are old, and the identity
+// is what it was, until the server is started again.
 func TestKeysPutBack(t *testing.T) {
 	type way struct {
 		save func(r *servers.Redis, key string) string
@@ -166,7 +166,8 @@ func TestKeysPutBack(t *testing.T) {
 			}
 			for _, st := range []*redisstore.Store{st, newStore(t, single(t, r), nil)} {
 				if id := identityOf(t, st); id != before {
-					t.Errorf("the identity was %s and is %s: docs/choose/stores.md says that it cannot be noticed", before, id)
+					t.Errorf("the identity was %s and is %s: docs/choose/stores.md says that it cannot be noticed",
+						before, id)
 				}
 			}
 			r.End(t) // what docs/choose/stores.md says to do instead of waiting
@@ -191,13 +192,17 @@ func identityOf(t testing.TB, st *redisstore.Store) string {
 	return id
 }
 
-// TestStalePromotion promotes a replica that has missed a holder, by hand, and lets clients go there at once: the holder runs on while its node
-// is asked for by another one.
+// TestStalePromotion promotes a replica that has missed a holder, by hand, and lets
+// clients go there at once: the holder runs on while its node is asked for by another
+// one.
 func TestStalePromotion(t *testing.T) {
 	master, replica := servers.StartRedis(t), servers.StartRedis(t)
 	replica.Follow(t, master)
 	way := newRelay(t, master.Address())
-	f := newFleet(t, newStore(t, client(t, rueidis.ClientOption{InitAddress: []string{way.address()}, ForceSingleClient: true}), nil))
+	f := newFleet(t, newStore(t, client(t, rueidis.ClientOption{
+		InitAddress:       []string{way.address()},
+		ForceSingleClient: true,
+	}), nil))
 	f.create()
 	for range 3 {
 		f.run(f.open(lease.Options{}))

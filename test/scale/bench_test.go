@@ -17,8 +17,9 @@ const (
 	ttl   = time.Minute
 )
 
-// BenchmarkScale holds more and more leases of a minute, up to all nodes, in each store, and measures their renewals. A renewal takes from when it is due
-// until it is acknowledged. One iteration is all there is: -benchtime 1x. It writes tables to stdout.
+// BenchmarkScale holds more and more leases of a minute, up to all nodes, in each store,
+// and measures their renewals. A renewal takes from when it is due until it is
+// acknowledged. One iteration is all there is: -benchtime 1x. It writes tables to stdout.
 func BenchmarkScale(b *testing.B) {
 	var renewals, others []string
 	for _, k := range kinds {
@@ -27,8 +28,10 @@ func BenchmarkScale(b *testing.B) {
 			before := memory()
 			f := newFleet(b, o.fresh(b), ttl)
 			row := func(n int, opening time.Duration, m measured) {
-				renewals = append(renewals, fmt.Sprintf("| %s | %d | %.0f | %.0f | %s | %s | %s | %.0f %% | %s |", k.name, n,
-					m.rate, float64(n)/(ttl/3).Seconds(), ms(m.p50), ms(m.p99), ms(m.max), 100*m.own, percent(m.server, k.server)))
+				renewals = append(renewals, fmt.Sprintf("| %s | %d | %.0f | %.0f | %s | %s | %s | %.0f %% | %s |",
+					k.name, n,
+					m.rate, float64(n)/(ttl/3).Seconds(), ms(m.p50), ms(m.p99), ms(m.max), 100*m.own,
+					percent(m.server, k.server)))
 				fmt.Fprintln(os.Stderr, renewals[len(renewals)-1], opening)
 			}
 			start := time.Now()
@@ -50,7 +53,8 @@ func BenchmarkScale(b *testing.B) {
 			closing := time.Now()
 			f.close()
 			others = append(others, fmt.Sprintf("| %s | %s | %s | %s | %s | %.1f s | %.1f s | %.1f kB | %s |", k.name,
-				ms(fresh[0]), ms(again[len(again)/2]), ms(again[len(again)-1]), fmt.Sprintf("%.0f", float64(nodes)/opening.Seconds()), opening.Seconds(), time.Since(closing).Seconds(),
+				ms(fresh[0]), ms(again[len(again)/2]), ms(again[len(again)-1]), fmt.Sprintf("%.0f",
+					float64(nodes)/opening.Seconds()), opening.Seconds(), time.Since(closing).Seconds(),
 				float64(after-before)/nodes/1000, megabytes(bytes, held)))
 			fmt.Fprintln(os.Stderr, others[len(others)-1])
 			b.ReportMetric(m.rate, "renewals/s")
@@ -60,8 +64,11 @@ func BenchmarkScale(b *testing.B) {
 			b.ReportMetric(0, "ns/op")
 		})
 	}
-	fmt.Printf("\n| store | leases | renewals/s | due/s | p50 | p99 | longest | CPU of the holders | CPU of the server |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n%s\n", strings.Join(renewals, "\n"))
-	fmt.Printf("\n| store | last node, never leased | last node, given back: median | longest of 5 | leases opened/s | all opened in | all closed in | memory a lease | size of the store |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n%s\n",
+	fmt.Printf("\n| store | leases | renewals/s | due/s | p50 | p99 | longest | CPU of the holders | CPU of the "+
+		"server |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n%s\n", strings.Join(renewals, "\n"))
+	fmt.Printf("\n| store | last node, never leased | last node, given back: median | longest of 5 | leases "+
+		"opened/s | all opened in | all closed in | memory a lease | size of the store "+
+		"|\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n%s\n",
 		strings.Join(others, "\n"))
 }
 
@@ -132,7 +139,8 @@ func (f *fleet) measure(o opened, d time.Duration) (m measured) {
 	return m
 }
 
-// last opens the last free node n times, while all others are renewed, and returns how long each took, sorted. All but the last time it is given back.
+// last opens the last free node n times, while all others are renewed, and returns how
+// long each took, sorted. All but the last time it is given back.
 func (f *fleet) last(n int) []time.Duration {
 	var all []time.Duration
 	for i := range n {

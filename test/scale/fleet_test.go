@@ -45,7 +45,8 @@ func (f *fleet) grow(n int) time.Duration {
 	return time.Since(start)
 }
 
-// look returns the states of all leases, which must all hold grants of nodes of their own, of which a second is left.
+// look returns the states of all leases, which must all hold grants of nodes of their
+// own, of which a second is left.
 func (f *fleet) look() []lease.Status {
 	f.Helper()
 	out := make([]lease.Status, len(f.leases))

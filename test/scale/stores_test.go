@@ -41,7 +41,8 @@ var kinds = []struct {
 		dir := t.TempDir()
 		return opened{func(t testing.TB) lease.Store {
 			file := filepath.Join(dir, fmt.Sprint("ids", n.Add(1), ".db"))
-			return overSQL(t, "sqlite", "file:"+file+"?_pragma=busy_timeout(10000)&_txlock=immediate", sqlstore.SQLite())
+			return overSQL(t, "sqlite", "file:"+file+"?_pragma=busy_timeout(10000)&_txlock=immediate",
+				sqlstore.SQLite())
 		}, nil, dir}
 	}},
 	{"PostgreSQL", true, func(t testing.TB) opened {
@@ -52,7 +53,10 @@ var kinds = []struct {
 	}},
 	{"MariaDB", true, func(t testing.TB) opened {
 		m := servers.StartMariaDB(t)
-		return opened{func(t testing.TB) lease.Store { return overSQL(t, "mysql", m.DSN(m.NewDatabase(t)), sqlstore.MySQL()) }, m.Process, m.Dir}
+		return opened{func(t testing.TB) lease.Store {
+			return overSQL(t, "mysql", m.DSN(m.NewDatabase(t)),
+				sqlstore.MySQL())
+		}, m.Process, m.Dir}
 	}},
 	{"etcd", true, func(t testing.TB) opened {
 		var n atomic.Int64
@@ -69,7 +73,10 @@ var kinds = []struct {
 	{"Redis", true, func(t testing.TB) opened {
 		var n atomic.Int64
 		r := servers.StartRedis(t)
-		c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{r.Address()}, ForceSingleClient: true, DisableCache: true})
+		c, err := rueidis.NewClient(rueidis.ClientOption{
+			InitAddress: []string{r.Address()}, ForceSingleClient: true,
+			DisableCache: true,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +111,8 @@ func size(dir string) (n int64) {
 	if dir == "" {
 		return 0
 	}
-	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { // a file that goes away meanwhile has no size
+	// a file that goes away meanwhile has no size
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			if info, err := d.Info(); err == nil {
 				n += info.Size()

@@ -26,7 +26,8 @@ type Etcd struct {
 // URL is where clients reach the member, without a user.
 func (e *Etcd) URL() string { return "http://" + Address(e.Port) }
 
-// StartEtcd starts a cluster of one member, with more of etcd's flags, and waits until it has a leader.
+// StartEtcd starts a cluster of one member, with more of etcd's flags, and waits until it
+// has a leader.
 func StartEtcd(t testing.TB, flags ...string) *Etcd {
 	t.Helper()
 	return StartEtcdCluster(t, 1, flags...)[0]
@@ -62,8 +63,10 @@ func startEtcd(t testing.TB, path string, n int, more string, flags []string) ([
 	for i, e := range members {
 		name, peer := fmt.Sprint("m", i), "http://"+Address(e.PeerPort)
 		args := append([]string{
-			"--name=" + name, "--data-dir=" + e.Dir, "--listen-client-urls=" + e.URL() + more, "--advertise-client-urls=" + e.URL(),
-			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=" + strings.Join(all, ","),
+			"--name=" + name, "--data-dir=" + e.Dir, "--listen-client-urls=" + e.URL() + more,
+			"--advertise-client-urls=" + e.URL(),
+			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
+			"--initial-cluster=" + strings.Join(all, ","),
 			"--log-level=error", "--logger=zap",
 		}, flags...)
 		e.Process = Start(t, fmt.Sprint("etcd", i), path, args, nil)
@@ -80,7 +83,10 @@ func startEtcd(t testing.TB, path string, n int, more string, flags []string) ([
 func StartEtcdTLS(t testing.TB, c *Certs) string {
 	t.Helper()
 	url := "https://" + Address(Ports(t, 1)[0])
-	members, err := startEtcd(t, Need(t, "etcd", "etcd")[0], 1, ","+url, []string{"--cert-file=" + c.Cert, "--key-file=" + c.Key})
+	members, err := startEtcd(t, Need(t, "etcd", "etcd")[0], 1, ","+url, []string{
+		"--cert-file=" + c.Cert,
+		"--key-file=" + c.Key,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +94,8 @@ func StartEtcdTLS(t testing.TB, c *Certs) string {
 	return url
 }
 
-// Healthy returns nil when the member knows a leader and can commit. It asks without TLS and without a user, which the health page needs neither of.
+// Healthy returns nil when the member knows a leader and can commit. It asks without TLS
+// and without a user, which the health page needs neither of.
 func (e *Etcd) Healthy() error {
 	c := http.Client{Timeout: 3 * time.Second}
 	resp, err := c.Get(e.URL() + "/health")
@@ -111,10 +118,14 @@ func (e *Etcd) AwaitHealthy(t testing.TB) {
 // EtcdConfig is that of a client which soon notices members that come and go.
 func EtcdConfig(endpoints ...string) clientv3.Config {
 	return clientv3.Config{
-		Endpoints: endpoints, DialTimeout: 5 * time.Second, Logger: zap.NewNop(), // otherwise each attempt of a request is logged
+		// otherwise each attempt of a request is logged
+		Endpoints: endpoints, DialTimeout: 5 * time.Second, Logger: zap.NewNop(),
 		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 2 * time.Second,
 		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: time.Second},
+			Backoff: backoff.Config{
+				BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2,
+				MaxDelay: time.Second,
+			},
 			MinConnectTimeout: 2 * time.Second,
 		})},
 	}

@@ -12,8 +12,9 @@ import (
 	"testing"
 )
 
-// MariaDB is a MariaDB server with data in a folder of its own. It has the user root, who needs no password. Restart, Kill and Stop are those of its process; after a
-// restart wait with Up.
+// MariaDB is a MariaDB server with data in a folder of its own. It has the user root, who
+// needs no password. Restart, Kill and Stop are those of its process; after a restart
+// wait with Up.
 type MariaDB struct {
 	*Process
 	Port int
@@ -28,7 +29,8 @@ func StartMariaDB(t testing.TB, settings ...string) *MariaDB {
 	t.Helper()
 	found := Need(t, "mysql", "mariadb-install-db", "mariadbd", "mariadb")
 	m := &MariaDB{Dir: filepath.Join(t.TempDir(), "data"), client: found[2]}
-	install := exec.Command(found[0], append(m.user(), "--no-defaults", "--datadir="+m.Dir, "--tmpdir="+m.tmp(t), "--auth-root-authentication-method=normal", "--skip-test-db")...)
+	install := exec.Command(found[0], append(m.user(), "--no-defaults", "--datadir="+m.Dir, "--tmpdir="+m.tmp(t),
+		"--auth-root-authentication-method=normal", "--skip-test-db")...)
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("mariadb-install-db: %v: %s", err, out)
 	}
@@ -36,7 +38,8 @@ func StartMariaDB(t testing.TB, settings ...string) *MariaDB {
 	return m
 }
 
-// tmp is the server's own folder for temporary files: servers that are started together take each other's for their own in a common one.
+// tmp is the server's own folder for temporary files: servers that are started together
+// take each other's for their own in a common one.
 func (m *MariaDB) tmp(t testing.TB) string {
 	t.Helper()
 	dir := m.Dir + ".tmp"
@@ -59,7 +62,8 @@ func (m *MariaDB) start(t testing.TB, path string, settings []string) {
 	for attempt := 0; ; attempt++ {
 		m.Port = Ports(t, 1)[0]
 		args := append([]string{"--no-defaults"}, m.user()...)
-		args = append(args, "--datadir="+m.Dir, "--tmpdir="+m.tmp(t), "--port="+strconv.Itoa(m.Port), "--bind-address=127.0.0.1", "--max-connections=500",
+		args = append(args, "--datadir="+m.Dir, "--tmpdir="+m.tmp(t), "--port="+strconv.Itoa(m.Port),
+			"--bind-address=127.0.0.1", "--max-connections=500",
 			"--socket="+m.Dir+"/s", "--pid-file="+m.Dir+"/pid", "--skip-name-resolve")
 		m.Process = Start(t, "mariadbd", path, append(args, settings...), nil)
 		if err := m.ready(m.ask); err == nil {
@@ -72,7 +76,10 @@ func (m *MariaDB) start(t testing.TB, path string, settings []string) {
 }
 
 func (m *MariaDB) sql(database, statements string) (string, error) {
-	args := []string{"--no-defaults", "--protocol=tcp", "-uroot", "-h127.0.0.1", "-P" + strconv.Itoa(m.Port), "-N", "-B", "-e", statements}
+	args := []string{
+		"--no-defaults", "--protocol=tcp", "-uroot", "-h127.0.0.1", "-P" + strconv.Itoa(m.Port), "-N",
+		"-B", "-e", statements,
+	}
 	if database != "" {
 		args = append(args, database)
 	}
@@ -131,7 +138,8 @@ func (m *MariaDB) StopCleanly(t testing.TB) {
 // Dump returns a database as mariadb-dump writes it.
 func (m *MariaDB) Dump(t testing.TB, database string) string {
 	t.Helper()
-	out, err := exec.Command(Need(t, "mysql", "mariadb-dump")[0], "--no-defaults", "--protocol=tcp", "-uroot", "-h127.0.0.1", "-P"+strconv.Itoa(m.Port), "--single-transaction", "--hex-blob", database).Output()
+	out, err := exec.Command(Need(t, "mysql", "mariadb-dump")[0], "--no-defaults", "--protocol=tcp", "-uroot",
+		"-h127.0.0.1", "-P"+strconv.Itoa(m.Port), "--single-transaction", "--hex-blob", database).Output()
 	if err != nil {
 		t.Fatalf("mariadb-dump: %v", err)
 	}
@@ -141,7 +149,8 @@ func (m *MariaDB) Dump(t testing.TB, database string) string {
 // Load runs a dump in a database.
 func (m *MariaDB) Load(t testing.TB, database, dump string) {
 	t.Helper()
-	cmd := exec.Command(m.client, "--no-defaults", "--protocol=tcp", "-uroot", "-h127.0.0.1", "-P"+strconv.Itoa(m.Port), database)
+	cmd := exec.Command(m.client, "--no-defaults", "--protocol=tcp", "-uroot", "-h127.0.0.1",
+		"-P"+strconv.Itoa(m.Port), database)
 	cmd.Stdin = strings.NewReader(dump)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("mariadb: %v: %s", err, out)

@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// Postgres is a PostgreSQL server with data in a folder of its own. It has the user postgres, who needs no password. Restart, Kill and Stop are those of its process; after a
-// restart wait with Up.
+// Postgres is a PostgreSQL server with data in a folder of its own. It has the user
+// postgres, who needs no password. Restart, Kill and Stop are those of its process; after
+// a restart wait with Up.
 type Postgres struct {
 	*Process
 	Port int
@@ -44,7 +45,8 @@ func newPostgres(t testing.TB) *Postgres {
 	} else {
 		path = Need(t, "postgres", "postgres")[0]
 	}
-	// Not t.TempDir, which nobody but the user of the test can enter; as root the server runs as another one.
+	// Not t.TempDir, which nobody but the user of the test can enter; as root the server
+	// runs as another one.
 	dir, err := os.MkdirTemp("", "snowfence-postgres-")
 	if err != nil {
 		t.Fatal(err)
@@ -71,14 +73,20 @@ func (p *Postgres) as(program string, args []string) (path string, all []string)
 	if os.Getuid() != 0 {
 		return path, args
 	}
-	return "setpriv", append([]string{"--reuid=postgres", "--regid=postgres", "--clear-groups", "--pdeathsig=KILL", "--", path}, args...)
+	return "setpriv", append([]string{
+		"--reuid=postgres", "--regid=postgres", "--clear-groups", "--pdeathsig=KILL",
+		"--", path,
+	}, args...)
 }
 
 func (p *Postgres) start(t testing.TB, settings []string) {
 	t.Helper()
 	for attempt := 0; ; attempt++ {
 		p.Port = Ports(t, 1)[0]
-		args := []string{"-D", p.Dir, "-p", strconv.Itoa(p.Port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200"}
+		args := []string{
+			"-D", p.Dir, "-p", strconv.Itoa(p.Port), "-c", "listen_addresses=127.0.0.1", "-c",
+			"unix_socket_directories=", "-c", "max_connections=200",
+		}
 		for _, s := range settings {
 			args = append(args, "-c", s)
 		}
@@ -101,8 +109,8 @@ func (p *Postgres) ask() error {
 	return exec.Command(filepath.Join(p.bin, "pg_isready"), "-q", "-h", "127.0.0.1", "-p", strconv.Itoa(p.Port)).Run()
 }
 
-// Up waits until the server answers. One that was killed leaves processes behind for a moment, and as long as they run, a new one ends at once: it is
-// started again.
+// Up waits until the server answers. One that was killed leaves processes behind for a
+// moment, and as long as they run, a new one ends at once: it is started again.
 func (p *Postgres) Up(t testing.TB) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
@@ -117,7 +125,8 @@ func (p *Postgres) Up(t testing.TB) {
 	}
 }
 
-// Run runs one of PostgreSQL's programs as the server's user, and returns what it wrote. It must not fail.
+// Run runs one of PostgreSQL's programs as the server's user, and returns what it wrote.
+// It must not fail.
 func (p *Postgres) Run(t testing.TB, program string, args ...string) string {
 	t.Helper()
 	path, args := p.as(program, args)
@@ -130,10 +139,12 @@ func (p *Postgres) Run(t testing.TB, program string, args ...string) string {
 	return string(out)
 }
 
-// SQL runs statements in a database, as the superuser, and returns what psql prints of the results, unaligned.
+// SQL runs statements in a database, as the superuser, and returns what psql prints of
+// the results, unaligned.
 func (p *Postgres) SQL(t testing.TB, database, statements string) string {
 	t.Helper()
-	return strings.TrimSpace(p.Run(t, "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p", strconv.Itoa(p.Port),
+	return strings.TrimSpace(p.Run(t, "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1",
+		"-p", strconv.Itoa(p.Port),
 		"-U", "postgres", "-d", database, "-c", statements))
 }
 
@@ -154,7 +165,8 @@ func (p *Postgres) NewDatabase(t testing.TB) string {
 func (p *Postgres) Standby(t testing.TB, settings ...string) *Postgres {
 	t.Helper()
 	s := newPostgres(t)
-	s.Run(t, "pg_basebackup", "-h", "127.0.0.1", "-p", strconv.Itoa(p.Port), "-U", "postgres", "-D", s.Dir, "-R", "-c", "fast", "--no-sync")
+	s.Run(t, "pg_basebackup", "-h", "127.0.0.1", "-p", strconv.Itoa(p.Port), "-U", "postgres", "-D", s.Dir, "-R",
+		"-c", "fast", "--no-sync")
 	s.start(t, settings)
 	return s
 }
@@ -184,7 +196,8 @@ func (p *Postgres) Load(t testing.TB, database, dump string) {
 	if err := os.WriteFile(path, []byte(dump), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(p.bin, "psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p", strconv.Itoa(p.Port), "-U", "postgres", "-d", database, "-f", path)
+	cmd := exec.Command(filepath.Join(p.bin, "psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p",
+		strconv.Itoa(p.Port), "-U", "postgres", "-d", database, "-f", path)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("psql: %v: %s", err, out)
 	}

@@ -15,11 +15,13 @@ import (
 	"time"
 )
 
-// LeaveOut is the environment variable that names the servers, by comma, that whoever runs the tests does without.
+// LeaveOut is the environment variable that names the servers, by comma, that whoever
+// runs the tests does without.
 const LeaveOut = "SNOWFENCE_LEAVE_OUT"
 
-// Need returns the paths of programs, which belong to a server of the given name. Without one the test ends as skipped: installed
-// servers that do not start are failures, those left out by [LeaveOut] are neither.
+// Need returns the paths of programs, which belong to a server of the given name. Without
+// one the test ends as skipped: installed servers that do not start are failures, those
+// left out by [LeaveOut] are neither.
 func Need(t testing.TB, server string, programs ...string) []string {
 	t.Helper()
 	if slices.Contains(strings.Split(os.Getenv(LeaveOut), ","), server) {
@@ -36,7 +38,8 @@ func Need(t testing.TB, server string, programs ...string) []string {
 	return paths
 }
 
-// Ports returns n free ports on loopback. They are free until somebody else takes one, which is why servers that do not start are tried again with others.
+// Ports returns n free ports on loopback. They are free until somebody else takes one,
+// which is why servers that do not start are tried again with others.
 func Ports(t testing.TB, n int) []int {
 	t.Helper()
 	ports := make([]int, n)
@@ -51,7 +54,8 @@ func Ports(t testing.TB, n int) []int {
 	return ports
 }
 
-// Process is a server, or any other program, that runs beside a test. It is killed when the test ends. Not safe for concurrent use.
+// Process is a server, or any other program, that runs beside a test. It is killed when
+// the test ends. Not safe for concurrent use.
 type Process struct {
 	Name string
 	Log  string // path of what it wrote to stdout and stderr
@@ -62,7 +66,8 @@ type Process struct {
 	done chan struct{}
 }
 
-// Start starts a program. The log goes to a temporary folder, and into the test's output if the test fails. env is added to the test's own.
+// Start starts a program. The log goes to a temporary folder, and into the test's output
+// if the test fails. env is added to the test's own.
 func Start(t testing.TB, name, path string, args, env []string) *Process {
 	t.Helper()
 	p := &Process{Name: name, Log: filepath.Join(t.TempDir(), name+".log"), path: path, args: args, env: env}
@@ -119,7 +124,8 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
-// Stop asks the process to end with a signal and waits; it is killed, and the test fails, if it does not within 20 s.
+// Stop asks the process to end with a signal and waits; it is killed, and the test fails,
+// if it does not within 20 s.
 func (p *Process) Stop(t testing.TB, s syscall.Signal) {
 	t.Helper()
 	p.Signal(t, s)

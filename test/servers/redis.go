@@ -22,8 +22,9 @@ type Redis struct {
 	tls  *Certs
 }
 
-// StartRedis starts a Redis server whose append-only file is synced with each write, and no snapshots. options are further ones, as for the command:
-// "--maxmemory-policy", "allkeys-lru". It is ready when this returns.
+// StartRedis starts a Redis server whose append-only file is synced with each write, and
+// no snapshots. options are further ones, as for the command: "--maxmemory-policy",
+// "allkeys-lru". It is ready when this returns.
 func StartRedis(t testing.TB, options ...string) *Redis {
 	t.Helper()
 	return startRedis(t, nil, options)
@@ -78,7 +79,8 @@ func (r *Redis) URL() string {
 // Certs are those of a server that speaks TLS, and nil for others.
 func (r *Redis) Certs() *Certs { return r.tls }
 
-// Again starts the server again after Kill or Stop, with the data that it left, and waits until it is ready.
+// Again starts the server again after Kill or Stop, with the data that it left, and waits
+// until it is ready.
 func (r *Redis) Again(t testing.TB) {
 	t.Helper()
 	r.Restart(t)
@@ -103,7 +105,8 @@ func (r *Redis) ping() error {
 	return err
 }
 
-// Do sends a command to the server, with no client in between, and returns the first line of the answer, or the text of a bulk string.
+// Do sends a command to the server, with no client in between, and returns the first line
+// of the answer, or the text of a bulk string.
 func (r *Redis) Do(t testing.TB, command ...string) string {
 	t.Helper()
 	answer, err := redisCommand(r.Address(), command...)
@@ -131,7 +134,8 @@ func infoField(info, name string) string {
 	return ""
 }
 
-// Follow makes the server a replica of another one, and waits until it has its data and acknowledges what comes.
+// Follow makes the server a replica of another one, and waits until it has its data and
+// acknowledges what comes.
 func (r *Redis) Follow(t testing.TB, master *Redis) {
 	t.Helper()
 	r.Do(t, "REPLICAOF", "127.0.0.1", strconv.Itoa(master.Port))
@@ -139,7 +143,8 @@ func (r *Redis) Follow(t testing.TB, master *Redis) {
 		if up := r.Field("master_link_status"); up != "up" {
 			return fmt.Errorf("the replica's link is %q", up)
 		}
-		if info := master.Do(t, "INFO", "replication"); !strings.Contains(info, fmt.Sprintf("port=%d,state=online", r.Port)) {
+		if info := master.Do(t, "INFO", "replication"); !strings.Contains(info, fmt.Sprintf("port=%d,state=online",
+			r.Port)) {
 			return errors.New(info)
 		}
 		return nil
@@ -198,8 +203,9 @@ type Sentinel struct {
 // SentinelMaster is what the sentinels call the master.
 const SentinelMaster = "ids"
 
-// StartSentinel starts a master, replicas and three sentinels, which take a server for down after half a second. All know each other when this returns. options are
-// those of the servers.
+// StartSentinel starts a master, replicas and three sentinels, which take a server for
+// down after half a second. All know each other when this returns. options are those of
+// the servers.
 func StartSentinel(t testing.TB, replicas int, options ...string) *Sentinel {
 	t.Helper()
 	path := Need(t, "redis", "redis-sentinel")[0]
@@ -212,7 +218,8 @@ func StartSentinel(t testing.TB, replicas int, options ...string) *Sentinel {
 	s.ports = Ports(t, 3)
 	for _, port := range s.ports {
 		conf := filepath.Join(t.TempDir(), "sentinel.conf")
-		text := fmt.Sprintf("port %d\nbind 127.0.0.1\nsentinel monitor %s 127.0.0.1 %d 2\nsentinel down-after-milliseconds %[2]s 500\n"+
+		text := fmt.Sprintf("port %d\nbind 127.0.0.1\nsentinel monitor %s 127.0.0.1 %d 2\nsentinel "+
+			"down-after-milliseconds %[2]s 500\n"+
 			"sentinel failover-timeout %[2]s 3000\n", port, SentinelMaster, s.Servers[0].Port)
 		if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -222,7 +229,8 @@ func StartSentinel(t testing.TB, replicas int, options ...string) *Sentinel {
 	for i, port := range s.ports {
 		s.Sentinels[i].Ready(t, func() error {
 			info, err := redisCommand(Address(port), "INFO", "sentinel")
-			if err == nil && !strings.Contains(info, fmt.Sprintf("status=ok,address=127.0.0.1:%d,slaves=%d,sentinels=3", s.Servers[0].Port, replicas)) {
+			if err == nil && !strings.Contains(info,
+				fmt.Sprintf("status=ok,address=127.0.0.1:%d,slaves=%d,sentinels=3", s.Servers[0].Port, replicas)) {
 				err = errors.New(info)
 			}
 			return err
@@ -275,7 +283,8 @@ type RedisCluster struct {
 	Servers []*Redis
 }
 
-// StartRedisCluster starts a cluster of three masters with a replica each, which takes a server for down after a second. All slots are served when this returns.
+// StartRedisCluster starts a cluster of three masters with a replica each, which takes a
+// server for down after a second. All slots are served when this returns.
 func StartRedisCluster(t testing.TB, options ...string) *RedisCluster {
 	t.Helper()
 	cli := Need(t, "redis", "redis-server", "redis-cli")[1]
@@ -283,7 +292,10 @@ func StartRedisCluster(t testing.TB, options ...string) *RedisCluster {
 	args := []string{"--cluster", "create"}
 	for range 6 {
 		bus := Ports(t, 1)[0]
-		r := StartRedis(t, append([]string{"--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-port", strconv.Itoa(bus)}, options...)...)
+		r := StartRedis(t, append([]string{
+			"--cluster-enabled", "yes", "--cluster-node-timeout", "1000",
+			"--cluster-port", strconv.Itoa(bus),
+		}, options...)...)
 		c.Servers = append(c.Servers, r)
 		args = append(args, r.Address())
 	}
@@ -296,7 +308,8 @@ func StartRedisCluster(t testing.TB, options ...string) *RedisCluster {
 	for _, r := range c.Servers {
 		r.Ready(t, func() error {
 			info, err := redisCommand(r.Address(), "CLUSTER", "INFO")
-			if err == nil && (infoField(info, "cluster_state") != "ok" || infoField(info, "cluster_known_nodes") != "6") {
+			if err == nil && (infoField(info, "cluster_state") != "ok" || infoField(info,
+				"cluster_known_nodes") != "6") {
 				err = errors.New(info)
 			}
 			if err == nil && r.Field("role") == "slave" && r.Field("master_link_status") != "up" {

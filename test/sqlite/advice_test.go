@@ -32,7 +32,10 @@ func TestAdvice(t *testing.T) {
 		}
 		ws := make([]lease.Write, 5000)
 		for i := range ws {
-			ws[i].New = lease.Record{Key: lease.Key{Namespace: "default", Node: int64(i)}, Nonce: "x", Label: strings.Repeat("x", 100)}
+			ws[i].New = lease.Record{
+				Key: lease.Key{Namespace: "default", Node: int64(i)}, Nonce: "x",
+				Label: strings.Repeat("x", 100),
+			}
 		}
 		return errors.Join(st.Swap(ctx, ws)...)
 	}

@@ -24,7 +24,8 @@ func twitter(t *testing.T) *snowfence.Scheme {
 	return s
 }
 
-// TestReplacedFile deletes or replaces the file under a lease: the next renewal seals the generator and ends the lease.
+// TestReplacedFile deletes or replaces the file under a lease: the next renewal seals the
+// generator and ends the lease.
 func TestReplacedFile(t *testing.T) {
 	for name, replace := range map[string]func(path string) error{
 		"deleted": os.Remove,
@@ -36,7 +37,10 @@ func TestReplacedFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ids.db")
 			_, st := openFile(t, path)
-			l, err := lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{Create: true, TTL: 300 * time.Millisecond})
+			l, err := lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{
+				Create: true,
+				TTL:    300 * time.Millisecond,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +70,8 @@ func TestReplacedFile(t *testing.T) {
 	}
 }
 
-// TestMovedFile opens a copy of a file whose original was used further: grants start above what the original can have given.
+// TestMovedFile opens a copy of a file whose original was used further: grants start
+// above what the original can have given.
 func TestMovedFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ids.db")
@@ -75,7 +80,10 @@ func TestMovedFile(t *testing.T) {
 	run := func(path string) (snowfence.Grant, error) {
 		db, st := openFile(t, path)
 		defer db.Close()
-		l, err := lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{Create: true, TTL: ttl, Node: &node})
+		l, err := lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{
+			Create: true, TTL: ttl,
+			Node: &node,
+		})
 		if err != nil {
 			return snowfence.Grant{}, err
 		}
@@ -176,7 +184,8 @@ func TestRefusedDatabases(t *testing.T) {
 	}
 	defer memory.Close()
 	newer, _ := openFile(t, filepath.Join(t.TempDir(), "newer.db"))
-	if _, err := newer.Exec("CREATE TABLE snowfence_meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL); INSERT INTO snowfence_meta VALUES ('id', 'x'), ('version', '99')"); err != nil {
+	if _, err := newer.Exec("CREATE TABLE snowfence_meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL); " +
+		"INSERT INTO snowfence_meta VALUES ('id', 'x'), ('version', '99')"); err != nil {
 		t.Fatal(err)
 	}
 	missing, _ := openFile(t, filepath.Join(t.TempDir(), "no", "such", "folder.db"))
@@ -219,7 +228,8 @@ func TestBusy(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if _, err := lease.CreateNamespace(short, st, "second", twitter(t), nil); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := lease.CreateNamespace(short, st, "second", twitter(t), nil); !errors.Is(err,
+		context.DeadlineExceeded) {
 		t.Errorf("a write into a locked file: %v", err)
 	}
 	time.AfterFunc(200*time.Millisecond, func() { _, _ = c.ExecContext(context.Background(), "COMMIT") })

@@ -13,8 +13,9 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// TestDeletedSideFiles deletes files of a database that a process has open, and starts a second process on what is left. The first one notices at a renewal,
-// and where the file with the last commits is still there, no ID is made twice even until then.
+// TestDeletedSideFiles deletes files of a database that a process has open, and starts a
+// second process on what is left. The first one notices at a renewal, and where the file
+// with the last commits is still there, no ID is made twice even until then.
 func TestDeletedSideFiles(t *testing.T) {
 	for name, c := range map[string]struct {
 		suffixes []string
@@ -70,14 +71,18 @@ func TestDeletedSideFiles(t *testing.T) {
 	}
 }
 
-// TestNames: each name of a file has side files of its own, except symbolic links, which lead to one name.
+// TestNames: each name of a file has side files of its own, except symbolic links, which
+// lead to one name.
 func TestNames(t *testing.T) {
 	dir := t.TempDir()
 	path, hard, soft := filepath.Join(dir, "ids.db"), filepath.Join(dir, "hard.db"), filepath.Join(dir, "soft.db")
 	node := int64(5)
 	lend := func(path string) (*lease.Lease, error) {
 		_, st := openFile(t, path)
-		return lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{Create: true, TTL: time.Minute, Node: &node})
+		return lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{
+			Create: true, TTL: time.Minute,
+			Node: &node,
+		})
 	}
 	first, err := lend(path)
 	if err != nil {
@@ -121,12 +126,16 @@ func TestNames(t *testing.T) {
 	l.Orphan()
 }
 
-// TestReplacedForGood: a store that noticed once works no more, whoever puts other files in the place of those that are gone.
+// TestReplacedForGood: a store that noticed once works no more, whoever puts other files
+// in the place of those that are gone.
 func TestReplacedForGood(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	db, st := openFile(t, path)
 	db.SetMaxOpenConns(1)
-	l, err := lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{Create: true, TTL: 300 * time.Millisecond})
+	l, err := lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{
+		Create: true,
+		TTL:    300 * time.Millisecond,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +204,8 @@ func TestComparedBeforeTheIdentity(t *testing.T) {
 	}
 }
 
-// TestComparedAfterWrites replaces a file while a write waits for its turn: the write is done, and does not count.
+// TestComparedAfterWrites replaces a file while a write waits for its turn: the write is
+// done, and does not count.
 func TestComparedAfterWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	db, st := openFile(t, path)

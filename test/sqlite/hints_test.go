@@ -80,9 +80,11 @@ func TestBusyTimeoutHint(t *testing.T) {
 	}
 }
 
-// TestLockedFile has another program lock the file: the error says how to find it, and when it is gone, writes go on.
+// TestLockedFile has another program lock the file: the error says how to find it, and
+// when it is gone, writes go on.
 func TestLockedFile(t *testing.T) {
-	const advice = "another program keeps the file locked: find it (fuser FILE), and end the transaction that it holds open"
+	const advice = "another program keeps the file locked: find it (fuser FILE), and end the transaction that it " +
+		"holds open"
 	for _, c := range []struct{ name, options, advice string }{
 		{"SQLite refuses at once", "", advice},
 		{"SQLite waits for longer than the caller", "?_pragma=busy_timeout(1000)", advice + "; or the disk is too slow"},

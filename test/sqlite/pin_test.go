@@ -14,7 +14,8 @@ import (
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
-// TestSideFilesComeAndGo has other processes open and close the file, and a checkpoint that begins the log anew: none of it ends a lease.
+// TestSideFilesComeAndGo has other processes open and close the file, and a checkpoint
+// that begins the log anew: none of it ends a lease.
 func TestSideFilesComeAndGo(t *testing.T) {
 	for name, set := range map[string]func(*sql.DB){
 		"pool":                func(*sql.DB) {},
@@ -40,7 +41,10 @@ func TestSideFilesComeAndGo(t *testing.T) {
 			}
 			var leases []*lease.Lease
 			for _, st := range []lease.Store{st, st, other} {
-				l, err := lease.Open(t.Context(), st, "default", scheme, &lease.Options{Create: true, TTL: 300 * time.Millisecond})
+				l, err := lease.Open(t.Context(), st, "default", scheme, &lease.Options{
+					Create: true,
+					TTL:    300 * time.Millisecond,
+				})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -94,12 +98,16 @@ func renewed(t *testing.T, l *lease.Lease) {
 	}
 }
 
-// TestGivenUpConnection has the only connection of a pool given up after a failure, whereupon SQLite removes the side files: the store goes on.
+// TestGivenUpConnection has the only connection of a pool given up after a failure,
+// whereupon SQLite removes the side files: the store goes on.
 func TestGivenUpConnection(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	db, st := openFile(t, path)
 	db.SetMaxOpenConns(1)
-	l, err := lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{Create: true, TTL: 300 * time.Millisecond})
+	l, err := lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{
+		Create: true,
+		TTL:    300 * time.Millisecond,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

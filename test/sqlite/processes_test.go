@@ -24,8 +24,9 @@ import (
 // patience is how long anything may take that has to come.
 const patience = time.Minute
 
-// TestMain is also the program that the tests start many times: it leases a node and prints IDs, one a line, as it makes them.
-// With the name of a file to lock it holds a transaction open for ever.
+// TestMain is also the program that the tests start many times: it leases a node and
+// prints IDs, one a line, as it makes them. With the name of a file to lock it holds a
+// transaction open for ever.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("SNOWFENCE_TEST_LOCK"); path != "" {
 		fmt.Println(lock(path))
@@ -139,7 +140,8 @@ func start(t *testing.T, path, node string, count int) (*process, chan []int64) 
 func startFailing(t *testing.T, path, node string, count int) (*process, chan printed) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "SNOWFENCE_TEST_FILE="+path, "SNOWFENCE_TEST_NODE="+node, "SNOWFENCE_TEST_COUNT="+strconv.Itoa(count))
+	cmd.Env = append(os.Environ(), "SNOWFENCE_TEST_FILE="+path, "SNOWFENCE_TEST_NODE="+node,
+		"SNOWFENCE_TEST_COUNT="+strconv.Itoa(count))
 	var errs strings.Builder
 	cmd.Stderr = &errs
 	stdout, err := cmd.StdoutPipe()
@@ -174,7 +176,8 @@ func startFailing(t *testing.T, path, node string, count int) (*process, chan pr
 	return &process{cmd, began}, out
 }
 
-// TestProcesses lets many processes make IDs from one file at once. Some are killed half-way and started again. No ID appears twice.
+// TestProcesses lets many processes make IDs from one file at once. Some are killed
+// half-way and started again. No ID appears twice.
 func TestProcesses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	each, restarts := 100_000, 4

@@ -153,7 +153,8 @@ var reloads = map[string]func(t *testing.T, path, copied string){
 	},
 }
 
-// TestReloadIsNoticed puts old rows back while nobody runs: the data has another identity, which stays.
+// TestReloadIsNoticed puts old rows back while nobody runs: the data has another
+// identity, which stays.
 func TestReloadIsNoticed(t *testing.T) {
 	for name, reload := range reloads {
 		t.Run(name, func(t *testing.T) {
@@ -164,8 +165,8 @@ func TestReloadIsNoticed(t *testing.T) {
 	}
 }
 
-// TestOneRowPutBackIsNoticed puts one old row back below a later swap of another row, which keeps the
-// highest number. It made 604,000 IDs twice.
+// TestOneRowPutBackIsNoticed puts one old row back below a later swap of another row,
+// which keeps the highest number. It made 604,000 IDs twice.
 func TestOneRowPutBackIsNoticed(t *testing.T) {
 	path, copied, _ := scene(t)
 	db, st := openFile(t, path)
@@ -173,13 +174,17 @@ func TestOneRowPutBackIsNoticed(t *testing.T) {
 	before := identity(t, st)
 	_ = db.Close()
 	same(t, path, before, "swaps")
-	execute(t, path, "ATTACH '"+copied+"' AS b; DELETE FROM snowfence_lease WHERE node = 1; "+putLeases[:len(putLeases)-2]+" WHERE node = 1")
+	execute(t, path, "ATTACH '"+copied+"' AS b; DELETE FROM snowfence_lease WHERE node = 1; "+
+		putLeases[:len(putLeases)-2]+" WHERE node = 1")
 	alarmed(t, path, before)
 }
 
 // TestGoneRowsAreNoticed deletes rows without putting any back.
 func TestGoneRowsAreNoticed(t *testing.T) {
-	for _, gone := range []string{clearLeases, clearMeta, "DELETE FROM snowfence_lease WHERE node = 2", "DELETE FROM snowfence_lease WHERE node = 1"} {
+	for _, gone := range []string{
+		clearLeases, clearMeta, "DELETE FROM snowfence_lease WHERE node = 2",
+		"DELETE FROM snowfence_lease WHERE node = 1",
+	} {
 		path, _, before := scene(t)
 		execute(t, path, gone)
 		alarmed(t, path, before)
@@ -226,7 +231,8 @@ func same(t *testing.T, path, id, after string) {
 	}
 }
 
-// TestReloadUnderConnectedStore does so under a store that is open, of which nothing else is in use.
+// TestReloadUnderConnectedStore does so under a store that is open, of which nothing else
+// is in use.
 func TestReloadUnderConnectedStore(t *testing.T) {
 	for name, reload := range reloads {
 		if name == "copied over" || name == "tables dropped" {
@@ -429,7 +435,10 @@ func TestSwapsAfterTheAlarmOfAnother(t *testing.T) {
 // TestUpkeepIsNoReload does what administrators do with a file: nothing was put back.
 func TestUpkeepIsNoReload(t *testing.T) {
 	path, copied, before := scene(t)
-	for _, upkeep := range []string{"VACUUM", "REINDEX", "ANALYZE", "PRAGMA wal_checkpoint(TRUNCATE)", "CREATE TABLE other (x)", "ALTER TABLE snowfence_lease ADD COLUMN note TEXT", "DROP TABLE other"} {
+	for _, upkeep := range []string{
+		"VACUUM", "REINDEX", "ANALYZE", "PRAGMA wal_checkpoint(TRUNCATE)",
+		"CREATE TABLE other (x)", "ALTER TABLE snowfence_lease ADD COLUMN note TEXT", "DROP TABLE other",
+	} {
 		execute(t, path, upkeep)
 		same(t, path, before, upkeep)
 	}
@@ -485,7 +494,8 @@ func TestWitness(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, st := openFile(t, path)
-	if _, err := st.Identity(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "witness beside the database") {
+	if _, err := st.Identity(t.Context(), ""); err == nil || !strings.Contains(err.Error(),
+		"witness beside the database") {
 		t.Errorf("with a folder in place of the witness: %v", err)
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// TestLastNode has 131,071 of 131,072 nodes held in one file and leases the last one: one that was never leased, and one that was given back.
+// TestLastNode has 131,071 of 131,072 nodes held in one file and leases the last one: one
+// that was never leased, and one that was given back.
 func TestLastNode(t *testing.T) {
 	nodes := int64(1 << 17)
 	if testing.Short() || raced {
@@ -21,7 +22,8 @@ func TestLastNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ns, err := lease.CreateNamespace(t.Context(), st, "default", s, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: nodes}})
+	ns, err := lease.CreateNamespace(t.Context(), st, "default", s,
+		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: nodes}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,8 +34,10 @@ func TestLastNode(t *testing.T) {
 	for n := range nodes {
 		if n != last {
 			writes = append(writes, lease.Write{New: lease.Record{
-				Key: lease.Key{Namespace: "default", Node: n}, Nonce: fmt.Sprint("nonce", n), Revision: 1, Generation: ns.Generation,
-				From: until - 100, Until: until + n%60, Holder: fmt.Sprint("holder", n), Label: fmt.Sprint("label", n),
+				Key: lease.Key{Namespace: "default", Node: n}, Nonce: fmt.Sprint("nonce", n), Revision: 1,
+				Generation: ns.Generation,
+				From:       until - 100, Until: until + n%60, Holder: fmt.Sprint("holder", n),
+				Label: fmt.Sprint("label", n),
 			}})
 		}
 	}

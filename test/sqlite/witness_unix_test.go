@@ -13,7 +13,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// TestWitnessThatMayNotBeWritten lets a user read a file whose witness he may not write, and refuses his swaps. Root may write all, so it runs as nobody.
+// TestWitnessThatMayNotBeWritten lets a user read a file whose witness he may not write,
+// and refuses his swaps. Root may write all, so it runs as nobody.
 func TestWitnessThatMayNotBeWritten(t *testing.T) {
 	if os.Getuid() == 0 {
 		dir, err := os.MkdirTemp("", "snowfence-nobody-")
@@ -53,7 +54,8 @@ func TestWitnessThatMayNotBeWritten(t *testing.T) {
 		if mode == 0o600 && err != nil || mode != 0o600 && !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("mode %v: %v", mode, err)
 		}
-		if rs, getErr := st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: 1}}); getErr != nil || (rs[0].Nonce == nonce) != (err != nil) {
+		if rs, getErr := st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: 1}}); getErr != nil ||
+			(rs[0].Nonce == nonce) != (err != nil) {
 			t.Errorf("mode %v: %+v, %v", mode, rs, getErr)
 		}
 	}

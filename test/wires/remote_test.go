@@ -42,8 +42,10 @@ func (m *maker) run(ctx context.Context) error {
 	}
 }
 
-// The Go client as it is used between machines: TLS with an authority of one's own, a token, and three addresses, of which nobody is at the first, and the server at the second is killed
-// while IDs are made and leases renewed. Every ID is made once, and neither the generator nor the source fails.
+// The Go client as it is used between machines: TLS with an authority of one's own, a
+// token, and three addresses, of which nobody is at the first, and the server at the
+// second is killed while IDs are made and leases renewed. Every ID is made once, and
+// neither the generator nor the source fails.
 func TestRemote(t *testing.T) {
 	certs := servers.NewCerts(t)
 	secure := certs.Client()
@@ -59,8 +61,11 @@ func TestRemote(t *testing.T) {
 	}
 	dying, staying := start(), start()
 	o := remote.Options{
-		Servers: []string{"https://" + servers.Address(servers.Ports(t, 1)[0]), "https://" + dying.http, "https://" + staying.http},
-		Token:   secret, TLS: secure,
+		Servers: []string{
+			"https://" + servers.Address(servers.Ports(t, 1)[0]), "https://" + dying.http,
+			"https://" + staying.http,
+		},
+		Token: secret, TLS: secure,
 	}
 	dial := func(change func(o *remote.Options)) *remote.Client {
 		with := o
@@ -86,7 +91,10 @@ func TestRemote(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := lease.Generator(t.Context(), c.Store(), "default", scheme, &lease.Options{TTL: 3 * time.Second, Label: "remote"}, snowfence.Config{MaxWait: time.Minute})
+	g, err := lease.Generator(t.Context(), c.Store(), "default", scheme, &lease.Options{
+		TTL:   3 * time.Second,
+		Label: "remote",
+	}, snowfence.Config{MaxWait: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +132,11 @@ func TestRemote(t *testing.T) {
 	until, _ := g.Grant()
 	dying.Kill()
 	more("IDs come from the server that is left")
-	wait("the lease is renewed by the server that is left", func() bool { now, _ := g.Grant(); return now.Until > until.Until })
+	wait("the lease is renewed by the server that is left", func() bool {
+		now,
+			_ := g.Grant()
+		return now.Until > until.Until
+	})
 	more("IDs come after the renewal")
 	cancel()
 	all.Wait()
@@ -151,12 +163,15 @@ func TestRemote(t *testing.T) {
 func TestRemoteHints(t *testing.T) {
 	server := serve(t, "mem:")
 	_, err := remote.Dial(remote.Options{})
-	if err == nil || !strings.Contains(err.Error(), "Options.Servers is empty: name at least one server, as in http://127.0.0.1:8080") {
+	if err == nil || !strings.Contains(err.Error(),
+		"Options.Servers is empty: name at least one server, as in http://127.0.0.1:8080") {
 		t.Fatal(err)
 	}
 	for _, wrong := range []string{server.http, "http://" + secret + "@" + server.http} {
 		_, err = remote.Dial(remote.Options{Servers: []string{wrong}})
-		if err == nil || !strings.Contains(err.Error(), "write it as http://host:port or https://host:port, and give the token in Options.Token") || strings.Contains(err.Error(), secret) {
+		if err == nil || !strings.Contains(err.Error(),
+			"write it as http://host:port or https://host:port, and give the token in Options.Token") ||
+			strings.Contains(err.Error(), secret) {
 			t.Fatal(err)
 		}
 	}

@@ -1,4 +1,5 @@
-// Package wires runs the server as it is built, and talks to it as users do: with the clients of Redis in several languages, over servers that are killed.
+// Package wires runs the server as it is built, and talks to it as users do: with the
+// clients of Redis in several languages, over servers that are killed.
 package wires
 
 import (
@@ -61,12 +62,16 @@ func serveWith(t *testing.T, store, scheme string, client *http.Client, args ...
 	dir := t.TempDir()
 	tokens := filepath.Join(dir, "tokens.yaml")
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(secret)))
-	if err := os.WriteFile(tokens, []byte("tokens:\n- name: all\n  sha256: "+sum+"\n  verbs: [ids, read, lease, store, manage]\n"), 0o600); err != nil {
+	if err := os.WriteFile(tokens, []byte("tokens:\n- name: all\n  sha256: "+sum+
+		"\n  verbs: [ids, read, lease, store, manage]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ports := servers.Ports(t, 2)
 	s := &served{http: servers.Address(ports[0]), resp: servers.Address(ports[1])}
-	s.Process = servers.Start(t, "snowfence", program, append([]string{"serve", "--store", store, "--http", s.http, "--resp", s.resp, "--tokens", tokens}, args...), []string{"HOME=" + dir})
+	s.Process = servers.Start(t, "snowfence", program, append([]string{
+		"serve", "--store", store, "--http", s.http,
+		"--resp", s.resp, "--tokens", tokens,
+	}, args...), []string{"HOME=" + dir})
 	s.Ready(t, func() error {
 		res, err := client.Get(scheme + "://" + s.http + "/healthz")
 		if err != nil {
@@ -118,7 +123,8 @@ func TestRedisCLI(t *testing.T) {
 	_, port, _ := strings.Cut(s.resp, ":")
 	run := func(stdin string, args ...string) string {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), cli, append([]string{"-p", port, "--no-auth-warning", "-a", secret}, args...)...)
+		cmd := exec.CommandContext(t.Context(), cli, append([]string{"-p", port, "--no-auth-warning", "-a", secret},
+			args...)...)
 		cmd.Stdin = strings.NewReader(stdin)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -130,15 +136,18 @@ func TestRedisCLI(t *testing.T) {
 		if id, err := strconv.ParseInt(run("", version, "SNOWFENCE.NEXT", "default"), 10, 64); err != nil || id <= 0 {
 			t.Errorf("%d, %v", id, err)
 		}
-		if got := run("", version, "SNOWFENCE.DECODE", "default", "249887800817025024"); !strings.Contains(got, "2026-11-21T13:24:54.405Z") {
+		if got := run("", version, "SNOWFENCE.DECODE", "default", "249887800817025024"); !strings.Contains(got,
+			"2026-11-21T13:24:54.405Z") {
 			t.Error(got)
 		}
 		if lines := strings.Count(run("", version, "SNOWFENCE.NEXT", "default", "COUNT", "1000"), "\n"); lines != 999 {
 			t.Errorf("%d line ends of 1000 IDs", lines)
 		}
 	}
-	if got := run("PING\nSNOWFENCE.NEXT nowhere\nMULTI\nSELECT 1\nINFO\nQUIT\n"); !strings.HasPrefix(got, "PONG") || !strings.Contains(got, "NONAMESPACE") ||
-		!strings.Contains(got, "no transactions") || !strings.Contains(got, "out of range") || !strings.Contains(got, "snowfence_version") {
+	if got := run("PING\nSNOWFENCE.NEXT nowhere\nMULTI\nSELECT 1\nINFO\nQUIT\n"); !strings.HasPrefix(got, "PONG") ||
+		!strings.Contains(got, "NONAMESPACE") ||
+		!strings.Contains(got, "no transactions") || !strings.Contains(got, "out of range") || !strings.Contains(got,
+		"snowfence_version") {
 		t.Error(got)
 	}
 	if got := run("", "-a", "wrong", "PING"); !strings.Contains(got, "WRONGPASS") && !strings.Contains(got, "NOAUTH") {
@@ -172,7 +181,8 @@ func TestGoRedis(t *testing.T) {
 		if err != nil || len(seen) != 1000 {
 			t.Errorf("%d IDs of a pipeline, %v", len(seen), err)
 		}
-		if err := c.Do(t.Context(), "SNOWFENCE.NEXT", "nowhere").Err(); err == nil || !strings.HasPrefix(err.Error(), "NONAMESPACE") {
+		if err := c.Do(t.Context(), "SNOWFENCE.NEXT", "nowhere").Err(); err == nil || !strings.HasPrefix(err.Error(),
+			"NONAMESPACE") {
 			t.Error(err)
 		}
 	}
@@ -180,7 +190,10 @@ func TestGoRedis(t *testing.T) {
 
 func TestRueidis(t *testing.T) {
 	s := one(t)
-	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.resp}, Password: secret, DisableCache: true, ClientName: "wires"})
+	c, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{s.resp}, Password: secret,
+		DisableCache: true, ClientName: "wires",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +213,8 @@ func TestRueidis(t *testing.T) {
 	if len(seen) != len(cmds) {
 		t.Errorf("%d IDs", len(seen))
 	}
-	m, err := c.Do(t.Context(), c.B().Arbitrary("SNOWFENCE.DECODE").Args("default", "249887800817025024").Build()).AsMap()
+	m, err := c.Do(t.Context(), c.B().Arbitrary("SNOWFENCE.DECODE").Args("default",
+		"249887800817025024").Build()).AsMap()
 	if node := m["node"]; err != nil || node.String() == "" {
 		t.Errorf("%v, %v", m, err)
 	}
@@ -220,7 +234,10 @@ func TestIORedis(t *testing.T) {
 		}
 	}
 	host, port, _ := strings.Cut(s.resp, ":")
-	for _, args := range [][]string{{programs[1], "ci", "--no-audit", "--no-fund", "--ignore-scripts"}, {programs[0], "ids.mjs", host, port, secret}} {
+	for _, args := range [][]string{{programs[1], "ci", "--no-audit", "--no-fund", "--ignore-scripts"}, {
+		programs[0],
+		"ids.mjs", host, port, secret,
+	}} {
 		cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -229,7 +246,8 @@ func TestIORedis(t *testing.T) {
 	}
 }
 
-// A ticket is of the store, not of the server: after the first server is killed, the second one renews it, over an embedded file and over PostgreSQL.
+// A ticket is of the store, not of the server: after the first server is killed, the
+// second one renews it, over an embedded file and over PostgreSQL.
 func TestTicketAtAnotherServer(t *testing.T) {
 	for name, store := range map[string]func() string{
 		"sqlite": func() string { return "sqlite:" + filepath.Join(t.TempDir(), "tickets.db") },

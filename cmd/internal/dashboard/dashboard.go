@@ -1,5 +1,6 @@
-// Package dashboard is the web page of a server: what it does, what its store holds, a decoder of IDs and a planner of layouts. Its sources are in
-// web, and what is built from them in web/dist is part of the program.
+// Package dashboard is the web page of a server: what it does, what its store holds, a
+// decoder of IDs and a planner of layouts. Its sources are in web, and what is built from
+// them in web/dist is part of the program.
 package dashboard
 
 import (
@@ -37,7 +38,8 @@ type Dashboard struct {
 // maxStreams bounds the pages that are open at a time; each has two streams at most.
 const maxStreams = 256
 
-// Mount adds the page at /dashboard/, a redirection from /, and what the page asks for below /dashboard/api/. Close ends what goes on in the background.
+// Mount adds the page at /dashboard/, a redirection from /, and what the page asks for
+// below /dashboard/api/. Close ends what goes on in the background.
 func Mount(mux *http.ServeMux, cfg Config) *Dashboard {
 	ctx, end := context.WithCancel(context.Background())
 	d := &Dashboard{cfg: cfg, life: ctx, end: end, streams: make(chan struct{}, maxStreams)}
@@ -72,7 +74,8 @@ func (d *Dashboard) Close() {
 	d.wait.Wait()
 }
 
-// ask returns who makes a request that reads a namespace, which counts for its token's rate; "" is none in particular.
+// ask returns who makes a request that reads a namespace, which counts for its token's
+// rate; "" is none in particular.
 func (d *Dashboard) ask(r *http.Request, namespace string) (*server.Identity, error) {
 	id, err := d.cfg.Who(r)
 	if err != nil {

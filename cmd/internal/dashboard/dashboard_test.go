@@ -54,7 +54,10 @@ func newBench(t *testing.T, tokens ...server.Token) *bench {
 	st, latency := server.Observe(b.store, nil, nil)
 	b.service = server.New(lease.Group(st), server.Options{Label: "here"})
 	mux := http.NewServeMux()
-	b.d = Mount(mux, Config{Service: b.service, Who: who, Latency: latency, Version: "test", Streaming: func(h http.Handler) http.Handler { return h }})
+	b.d = Mount(mux, Config{
+		Service: b.service, Who: who, Latency: latency, Version: "test",
+		Streaming: func(h http.Handler) http.Handler { return h },
+	})
 	b.Server = httptest.NewServer(mux)
 	t.Cleanup(func() {
 		b.d.Close()
@@ -143,10 +146,12 @@ func decodeJSON[T any](t *testing.T, text string) (v T) {
 	return v
 }
 
-// The page is there, everything in it is too, and nothing that the policy would keep from running is in it.
+// The page is there, everything in it is too, and nothing that the policy would keep from
+// running is in it.
 func TestPage(t *testing.T) {
 	b := newBench(t)
-	if resp, _ := b.ask(t, "GET", "/", "", ""); resp.StatusCode != http.StatusFound || resp.Header.Get("Location") != "/dashboard/" {
+	if resp, _ := b.ask(t, "GET", "/", "", ""); resp.StatusCode != http.StatusFound ||
+		resp.Header.Get("Location") != "/dashboard/" {
 		t.Errorf("/: %s to %s", resp.Status, resp.Header.Get("Location"))
 	}
 	resp, page := b.ask(t, "GET", "/dashboard/", "", "")
@@ -200,7 +205,10 @@ func TestPage(t *testing.T) {
 // Every answer carries the policy, answers of the API and refusals too.
 func TestHeaders(t *testing.T) {
 	b := newBench(t, server.Token{Name: "a", SHA256: hash("s")})
-	for _, path := range []string{"/", "/dashboard/", "/dashboard/none", "/dashboard/api/none", "/dashboard/api/leases", "/dashboard/api/stream"} {
+	for _, path := range []string{
+		"/", "/dashboard/", "/dashboard/none", "/dashboard/api/none",
+		"/dashboard/api/leases", "/dashboard/api/stream",
+	} {
 		resp, _ := b.ask(t, "GET", path, "", "")
 		for name, want := range map[string]string{
 			"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
@@ -210,15 +218,18 @@ func TestHeaders(t *testing.T) {
 			}
 		}
 	}
-	if strings.Contains(policy, "unsafe") || strings.Contains(policy, "*") || !strings.HasPrefix(policy, "default-src 'none'") {
+	if strings.Contains(policy, "unsafe") || strings.Contains(policy, "*") || !strings.HasPrefix(policy,
+		"default-src 'none'") {
 		t.Error("the policy is weak:", policy)
 	}
 }
 
-// Who has no token sees nothing, and who has one sees the namespaces that it is for and no other, by no way.
+// Who has no token sees nothing, and who has one sees the namespaces that it is for and
+// no other, by no way.
 func TestTokens(t *testing.T) {
 	b := newBench(
-		t, server.Token{Name: "orders", SHA256: hash("one"), Namespaces: []string{"orders"}}, server.Token{Name: "writer", SHA256: hash("two"), Verbs: []server.Verb{server.VerbIDs}},
+		t, server.Token{Name: "orders", SHA256: hash("one"), Namespaces: []string{"orders"}},
+		server.Token{Name: "writer", SHA256: hash("two"), Verbs: []server.Verb{server.VerbIDs}},
 	)
 	b.namespace(t, "orders", "twitter")
 	b.namespace(t, "hidden", "sonyflake")
@@ -232,7 +243,10 @@ func TestTokens(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"GET /dashboard/api/watch?namespace=hidden", "GET /dashboard/api/leases?namespace=hidden", "POST /dashboard/api/decode"} {
+	for _, path := range []string{
+		"GET /dashboard/api/watch?namespace=hidden",
+		"GET /dashboard/api/leases?namespace=hidden", "POST /dashboard/api/decode",
+	} {
 		method, path, _ := strings.Cut(path, " ")
 		if resp, body := b.ask(t, method, path, "one", `{"text":"1","namespace":"hidden"}`); resp.StatusCode != 403 {
 			t.Errorf("%s: %s %s", path, resp.Status, body)
@@ -301,14 +315,16 @@ func TestStreamTellsRates(t *testing.T) {
 		}
 		s := decodeJSON[sample](t, data)
 		took, rpc := s.Wires["resp"], s.Wires["rpc"]
-		return s.Total > 100 && rpc.Rate == 0 && took.Rate > 100 && took.P50 >= 3 && took.P50 < 4 && took.P99 >= 300 && took.P99 < 400
+		return s.Total > 100 && rpc.Rate == 0 && took.Rate > 100 && took.P50 >= 3 && took.P50 < 4 &&
+			took.P99 >= 300 && took.P99 < 400
 	})
 	b.follow(t, "/dashboard/api/stream", "", func(kind, data string) bool {
 		if kind != "history" {
 			return false
 		}
 		h := decodeJSON[history](t, data)
-		if len(h.Times) == 0 || len(h.Rates) != len(h.Times) || len(h.Store.P99) != len(h.Times) || len(h.Wires["resp"].P99) != len(h.Times) {
+		if len(h.Times) == 0 || len(h.Rates) != len(h.Times) || len(h.Store.P99) != len(h.Times) ||
+			len(h.Wires["resp"].P99) != len(h.Times) {
 			t.Errorf("the history is not even: %s", data)
 		}
 		if _, ok := h.Wires["rpc"]; ok {
@@ -402,18 +418,21 @@ func TestLeaseShows(t *testing.T) {
 	})
 	resp, body := b.ask(t, "GET", "/dashboard/api/leases?namespace=orders&held=true&find=WEB", "", "")
 	page := decodeJSON[leasePage](t, body)
-	if resp.StatusCode != http.StatusOK || page.Total != 1 || page.Rows[0].Node != 37 || page.Rows[0].Label != "web <1>" || page.Rows[0].Parts != "datacenter 1, worker 5" {
+	if resp.StatusCode != http.StatusOK || page.Total != 1 || page.Rows[0].Node != 37 ||
+		page.Rows[0].Label != "web <1>" || page.Rows[0].Parts != "datacenter 1, worker 5" {
 		t.Errorf("%s %s", resp.Status, body)
 	}
 	if page.Rows[0].Until < time.Now().UnixMilli() {
 		t.Error("its time is over:", body)
 	}
 	for _, bad := range []string{"node=x", "limit=-1", "offset=1e9"} {
-		if resp, _ := b.ask(t, "GET", "/dashboard/api/leases?namespace=orders&"+bad, "", ""); resp.StatusCode != http.StatusBadRequest {
+		if resp, _ := b.ask(t, "GET", "/dashboard/api/leases?namespace=orders&"+bad, "",
+			""); resp.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s: %s", bad, resp.Status)
 		}
 	}
-	if resp, _ := b.ask(t, "GET", "/dashboard/api/leases?namespace=none", "", ""); resp.StatusCode != http.StatusNotFound {
+	if resp, _ := b.ask(t, "GET", "/dashboard/api/leases?namespace=none", "",
+		""); resp.StatusCode != http.StatusNotFound {
 		t.Error(resp.Status)
 	}
 }
@@ -432,7 +451,8 @@ func TestPlan(t *testing.T) {
 		}
 	}
 	long := `{"layout":"` + strings.Repeat("x", 20000) + `"}`
-	if resp, body := b.ask(t, "POST", "/dashboard/api/plan", "", long); resp.StatusCode != http.StatusRequestEntityTooLarge {
+	if resp, body := b.ask(t, "POST", "/dashboard/api/plan", "",
+		long); resp.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("a long body: %s %s", resp.Status, body)
 	}
 }

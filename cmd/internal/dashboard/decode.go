@@ -37,12 +37,15 @@ type bitField struct {
 }
 
 const (
-	slack       = 90 * 24 * time.Hour // how far in the future a time may lie and still be listed: clocks are off, and people make test data
+	// how far in the future a time may lie and still be listed: clocks are off, and
+	// people make test data
+	slack       = 90 * 24 * time.Hour
 	maxReadings = 12
 )
 
-// decode is POST /dashboard/api/decode {"text":"…","namespace":"…","layout":"…"}: the readings of a text, the most likely first. With neither a namespace
-// nor a layout all that are known are tried.
+// decode is POST /dashboard/api/decode {"text":"…","namespace":"…","layout":"…"}: the
+// readings of a text, the most likely first. With neither a namespace nor a layout all
+// that are known are tried.
 func (d *Dashboard) decode(w http.ResponseWriter, r *http.Request) error {
 	var q struct {
 		Text      string `json:"text"`
@@ -86,11 +89,13 @@ type parsed struct {
 	rank      int // the order of the encodings, as likely as they are
 }
 
-// parse reads a text in every encoding. The part up to the last _ is taken for a prefix where the whole is no ID.
+// parse reads a text in every encoding. The part up to the last _ is taken for a prefix
+// where the whole is no ID.
 func parse(text string) ([]parsed, error) {
 	text = strings.Trim(strings.TrimSpace(text), `"'`)
 	if text == "" || len(text) > 200 {
-		return nil, server.NewError(server.Invalid, fmt.Errorf("type an ID: decimal, hexadecimal, base32, base58, base62, …"))
+		return nil, server.NewError(server.Invalid, fmt.Errorf("type an ID: decimal, hexadecimal, base32, "+
+			"base58, base62, …"))
 	}
 	var list []parsed
 	add := func(text string, encodings []snowfence.Encoding) {
@@ -103,7 +108,9 @@ func parse(text string) ([]parsed, error) {
 				i := slices.IndexFunc(list, func(p parsed) bool { return p.id == id })
 				if i < 0 {
 					if form.Encode(id) != text {
-						rank += len(encodings) // it is not how the ID is written, only how it may be read: in capitals, with zeros in front
+						// it is not how the ID is written, only how it may be read: in
+						// capitals, with zeros in front
+						rank += len(encodings)
 					}
 					list = append(list, parsed{id, []string{form.Name()}, rank})
 				} else if !slices.Contains(list[i].encodings, e.Name()) {
@@ -115,7 +122,8 @@ func parse(text string) ([]parsed, error) {
 	if digits, ok := strings.CutPrefix(strings.ToLower(text), "0x"); ok {
 		add(digits, []snowfence.Encoding{snowfence.Hex})
 	} else {
-		if n, err := strconv.ParseUint(strings.ReplaceAll(text, ",", ""), 10, 64); err == nil { // above 2^63 too: negative IDs as others write them
+		// above 2^63 too: negative IDs as others write them
+		if n, err := strconv.ParseUint(strings.ReplaceAll(text, ",", ""), 10, 64); err == nil {
 			list = append(list, parsed{snowfence.ID(n), []string{snowfence.Decimal.Name()}, 0})
 		}
 		add(text, snowfence.Encodings())
@@ -124,7 +132,8 @@ func parse(text string) ([]parsed, error) {
 		add(text[i+1:], snowfence.Encodings())
 	}
 	if len(list) == 0 {
-		return nil, server.NewError(server.Invalid, fmt.Errorf("this is no ID in any form known: an ID has 64 bits, at most 20 decimal or 16 hexadecimal digits"))
+		return nil, server.NewError(server.Invalid, fmt.Errorf("this is no ID in any form known: an ID has 64 "+
+			"bits, at most 20 decimal or 16 hexadecimal digits"))
 	}
 	return list, nil
 }
@@ -183,7 +192,8 @@ func (n named) read(p parsed, now time.Time, guess bool) (reading, bool) {
 	}
 	l := n.s.Layout()
 	out := reading{
-		ID: strconv.FormatInt(int64(p.id), 10), Encodings: p.encodings, Name: n.name, Space: n.space, Layout: l.String(), Time: parts.Time,
+		ID: strconv.FormatInt(int64(p.id), 10), Encodings: p.encodings, Name: n.name, Space: n.space,
+		Layout: l.String(), Time: parts.Time,
 		Encrypted: n.s.Encrypted(), rank: p.rank,
 	}
 	last := l.Last

@@ -56,7 +56,10 @@ func TestDecode(t *testing.T) {
 			t.Fatalf("%s: %s", body, text)
 		}
 		r := list[i]
-		want := []bitField{{"time", 41, "496799243731"}, {"datacenter", 5, "13"}, {"worker", 5, "2"}, {"sequence", 12, "704"}}
+		want := []bitField{{"time", 41, "496799243731"}, {"datacenter", 5, "13"}, {"worker", 5, "2"}, {
+			"sequence",
+			12, "704",
+		}}
 		if !slices.Equal(r.Fields, want) || r.Time.Format("2006-01-02T15:04:05.000") != "2026-08-02T01:30:18.388" {
 			t.Errorf("%s: %+v", body, r)
 		}

@@ -15,7 +15,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// talkative is a store that can fail, and says where it is and who the server is to it when it does.
+// talkative is a store that can fail, and says where it is and who the server is to it
+// when it does.
 type talkative struct {
 	*lease.Memory
 	err  error
@@ -47,26 +48,40 @@ func (s *talkative) Swap(ctx context.Context, writes []lease.Write) []error {
 	return errs
 }
 
-// What the page is told of a store that is away, of a lease that is not renewed, and of a namespace with a key, has nothing in it that is for the log alone.
+// What the page is told of a store that is away, of a lease that is not renewed, and of a
+// namespace with a key, has nothing in it that is for the log alone.
 func TestNothingSecret(t *testing.T) {
-	const password, host, user, key, token = "hunter2-of-the-store", "db.example:5432", "ids-user", "00112233445566778899aabbccddeeff", "token-of-a-reader"
-	st := &talkative{Memory: lease.NewMemory(), err: fmt.Errorf("dialing postgres://%s:%s@%s/ids: connection refused", user, password, host)}
+	const password, host, user, key, token = "hunter2-of-the-store", "db.example:5432", "ids-user",
+		"00112233445566778899aabbccddeeff", "token-of-a-reader"
+	st := &talkative{
+		Memory: lease.NewMemory(),
+		err:    fmt.Errorf("dialing postgres://%s:%s@%s/ids: connection refused", user, password, host),
+	}
 	secret, err := snowfence.ParseSecret([]byte(key))
 	if err != nil {
 		t.Fatal(err)
 	}
 	observed, _ := server.Observe(st, nil, nil)
 	service := server.New(lease.Group(observed), server.Options{
-		Label: "here", TTL: time.Second, Keys: func(string) ([]*snowfence.Secret, error) { return []*snowfence.Secret{secret}, nil },
+		Label: "here", TTL: time.Second, Keys: func(string) ([]*snowfence.Secret,
+			error,
+		) {
+			return []*snowfence.Secret{secret}, nil
+		},
 	})
 	auth, err := server.NewAuth([]server.Token{{Name: "reader", SHA256: hash(token)}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	mux := http.NewServeMux()
-	d := Mount(mux, Config{Service: service, Version: "test", Streaming: func(h http.Handler) http.Handler { return h }, Who: func(r *http.Request) (*server.Identity, error) {
-		return auth.Who(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
-	}})
+	d := Mount(mux, Config{
+		Service: service, Version: "test",
+		Streaming: func(h http.Handler) http.Handler { return h }, Who: func(r *http.Request) (*server.Identity,
+			error,
+		) {
+			return auth.Who(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+		},
+	})
 	b := &bench{Server: httptest.NewServer(mux), service: service, d: d}
 	t.Cleanup(func() {
 		st.away.Store(false)
@@ -102,7 +117,10 @@ func TestNothingSecret(t *testing.T) {
 		saw["event"] = saw["event"] || kind == "events" && strings.Contains(data, `"late"`)
 		return saw["store"] && saw["trouble"] && saw["event"]
 	})
-	for _, path := range []string{"GET /dashboard/api/leases?namespace=hidden", "GET /dashboard/api/leases?namespace=other", "GET /dashboard/api/watch?namespace=other"} {
+	for _, path := range []string{
+		"GET /dashboard/api/leases?namespace=hidden",
+		"GET /dashboard/api/leases?namespace=other", "GET /dashboard/api/watch?namespace=other",
+	} {
 		method, path, _ := strings.Cut(path, " ")
 		_, body := b.ask(t, method, path, token, "")
 		fmt.Fprintln(&said, body)

@@ -21,8 +21,9 @@ type leaseRow struct {
 	Until   int64  `json:"until"`
 	Written int64  `json:"written"`
 	Veto    string `json:"veto,omitempty"`
-	Offset  *int64 `json:"offset,omitempty"` // how far the holder's clock is ahead, in milliseconds; a lower bound when Within is missing
-	Within  *int64 `json:"within,omitempty"`
+	// how far the holder's clock is ahead, in milliseconds; a lower bound when Within is missing
+	Offset *int64 `json:"offset,omitempty"`
+	Within *int64 `json:"within,omitempty"`
 }
 
 // leasePage is a piece of a list.
@@ -34,8 +35,9 @@ type leasePage struct {
 // maxRows is how many nodes one answer has.
 const maxRows = 200
 
-// leases is GET /dashboard/api/leases?namespace=&node=&find=&held=&order=&offset=&limit=: nodes that were ever leased, a page at a time. node is one of
-// them; find is a part of a label, or a number.
+// leases is GET /dashboard/api/leases?namespace=&node=&find=&held=&order=&offset=&limit=:
+// nodes that were ever leased, a page at a time. node is one of them; find is a part of a
+// label, or a number.
 func (d *Dashboard) leases(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	name := q.Get("namespace")
@@ -141,7 +143,8 @@ func (o offset) distance() int64 {
 
 func (l *look) describe(r *row) leaseRow {
 	out := leaseRow{
-		Node: r.Node, State: r.state, Label: r.Label, Until: millis(r.Until), Written: r.Written.UnixMilli(), Veto: r.Veto,
+		Node: r.Node, State: r.state, Label: r.Label, Until: millis(r.Until), Written: r.Written.UnixMilli(),
+		Veto: r.Veto,
 	}
 	if o := r.offset; o.known {
 		middle, within := o.low, int64(0)

@@ -23,7 +23,10 @@ const (
 )
 
 // weight says which of several nodes in one square shows: what people look for first.
-var weight = [cellKinds]int{cellNever: 0, cellReserved: 1, cellFree: 2, cellAhead: 3, cellHeld: 4, cellOwn: 5, cellVetoed: 6, cellLate: 7}
+var weight = [cellKinds]int{
+	cellNever: 0, cellReserved: 1, cellFree: 2, cellAhead: 3, cellHeld: 4, cellOwn: 5,
+	cellVetoed: 6, cellLate: 7,
+}
 
 const (
 	maxNodes = 1 << 18 // records that are looked at
@@ -48,8 +51,9 @@ type row struct {
 	offset offset
 }
 
-// offset is how far a holder's clock is ahead of this server's, in milliseconds, as far as it is known: a record that was written between two looks
-// carries the time of its writer, which lay between those of the looks.
+// offset is how far a holder's clock is ahead of this server's, in milliseconds, as far
+// as it is known: a record that was written between two looks carries the time of its
+// writer, which lay between those of the looks.
 type offset struct {
 	known, bounded bool
 	low, high      int64 // high only when it is bounded
@@ -197,7 +201,8 @@ func (l *look) fenced(before *look) (texts []string) {
 			more++
 			continue
 		}
-		texts = append(texts, fmt.Sprintf("node %d: the lease of %q ran out without being renewed, so that its holder makes no more IDs with it", r.Node, r.Label))
+		texts = append(texts, fmt.Sprintf("node %d: the lease of %q ran out without being renewed, so that its "+
+			"holder makes no more IDs with it", r.Node, r.Label))
 	}
 	if more > 0 {
 		texts = append(texts, fmt.Sprintf("%d more leases ran out", more))
@@ -205,7 +210,8 @@ func (l *look) fenced(before *look) (texts []string) {
 	return texts
 }
 
-// runs writes the cells that are not as before as runs: how many to skip, then length × 8 + kind, all as varints. Of a map that is not known yet before is nil.
+// runs writes the cells that are not as before as runs: how many to skip, then length × 8
+// + kind, all as varints. Of a map that is not known yet before is nil.
 func runs(cells, before []byte) []byte {
 	out := []byte{}
 	skipFrom := 0

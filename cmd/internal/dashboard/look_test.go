@@ -71,7 +71,8 @@ func lookAt(t testing.TB, layout string, at time.Time, rs ...lease.Record) *look
 	}
 	nodes := int64(1) << l.Bits(snowfence.FieldNode)
 	v := &server.View{
-		Namespace: lease.Namespace{Layout: l.String(), Last: nodes - 1}, Layout: l, From: at, At: at.Add(100 * time.Millisecond),
+		Namespace: lease.Namespace{Layout: l.String(), Last: nodes - 1}, Layout: l, From: at,
+		At: at.Add(100 * time.Millisecond),
 	}
 	for _, r := range rs {
 		v.Leases = append(v.Leases, v.Describe(r))
@@ -82,7 +83,8 @@ func lookAt(t testing.TB, layout string, at time.Time, rs ...lease.Record) *look
 // record is a lease that was written at a time of the holder's clock.
 func record(layout snowfence.Layout, node int64, written time.Time, ttl time.Duration, label string) lease.Record {
 	return lease.Record{
-		Key: lease.Key{Namespace: "a", Node: node}, Nonce: "n", Holder: "h", Label: label, At: written.UnixMilli(), Until: layout.TickOf(written.Add(ttl)),
+		Key: lease.Key{Namespace: "a", Node: node}, Nonce: "n", Holder: "h", Label: label, At: written.UnixMilli(),
+		Until: layout.TickOf(written.Add(ttl)),
 	}
 }
 
@@ -95,10 +97,14 @@ func TestCellsSayWhatNodesAre(t *testing.T) {
 	vetoed.Veto = "broken"
 	ahead := record(l, 5, now, 15*time.Second, "gone")
 	ahead.Holder = ""
-	look := lookAt(t, "twitter", now, record(l, 1, now.Add(-time.Second), 15*time.Second, "held"), late, over, vetoed, ahead, record(l, 6, now, 15*time.Second, "me"), over1(over, 9))
+	look := lookAt(t, "twitter", now, record(l, 1, now.Add(-time.Second), 15*time.Second, "held"), late, over,
+		vetoed, ahead, record(l, 6, now, 15*time.Second, "me"), over1(over, 9))
 	look.own, look.Namespace.First, look.Namespace.Last = [2]int64{6, 8}, 1, 7
 	look.paint()
-	want := []byte{cellReserved, cellHeld, cellLate, cellFree, cellVetoed, cellAhead, cellOwn, cellNever, cellReserved, cellReserved}
+	want := []byte{
+		cellReserved, cellHeld, cellLate, cellFree, cellVetoed, cellAhead, cellOwn, cellNever,
+		cellReserved, cellReserved,
+	}
 	if !slices.Equal(look.cells[:10], want) {
 		t.Errorf("%v, want %v", look.cells[:10], want)
 	}
@@ -136,13 +142,15 @@ func TestManyNodesShareSquares(t *testing.T) {
 	}
 }
 
-// Between two looks the writer's clock showed what is in the record, so that its distance from ours is known to lie in an interval.
+// Between two looks the writer's clock showed what is in the record, so that its distance
+// from ours is known to lie in an interval.
 func TestOffsetsOfClocks(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	l := snowfence.Twitter()
 	off := 40 * time.Second
 	written := now.Add(time.Second) // by the true time
-	first := lookAt(t, "twitter", now, record(l, 1, now.Add(-time.Minute), time.Hour, "a"), record(l, 2, now.Add(time.Hour), time.Hour, "b"))
+	first := lookAt(t, "twitter", now, record(l, 1, now.Add(-time.Minute), time.Hour, "a"), record(l, 2,
+		now.Add(time.Hour), time.Hour, "b"))
 	first.compare(nil)
 	if o := first.rows[0].offset; o.known {
 		t.Errorf("a clock is known from one look: %+v", o)
@@ -185,7 +193,8 @@ func TestHoldersThatRanOutAreEvents(t *testing.T) {
 	}
 }
 
-// 131,072 nodes in any state fit into a message that a page takes at once, and a change of one of them takes some bytes.
+// 131,072 nodes in any state fit into a message that a page takes at once, and a change
+// of one of them takes some bytes.
 func TestMapOfAllNodesIsSmall(t *testing.T) {
 	cells := make([]byte, maxCells)
 	r := rand.New(rand.NewPCG(3, 4))

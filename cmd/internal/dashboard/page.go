@@ -15,7 +15,8 @@ import (
 //go:embed all:web/dist
 var built embed.FS
 
-// policy lets the page load what the server itself serves, and nothing else: no inline script or style, no frame, no form.
+// policy lets the page load what the server itself serves, and nothing else: no inline
+// script or style, no frame, no form.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
@@ -36,7 +37,8 @@ type file struct {
 	cache             string
 }
 
-// form returns what to send to a browser that takes gzip, or does not, and its tag: the two are not the same bytes.
+// form returns what to send to a browser that takes gzip, or does not, and its tag: the
+// two are not the same bytes.
 func (f *file) form(gzip bool) (body []byte, etag string) {
 	if gzip && f.small != nil {
 		return f.small, f.etagOfSmall
@@ -56,7 +58,8 @@ func takesGzip(h http.Header) bool {
 	return false
 }
 
-// mountPage serves the built files. What has a hash in its name never changes; the rest is asked for again each time, and usually not sent.
+// mountPage serves the built files. What has a hash in its name never changes; the rest
+// is asked for again each time, and usually not sent.
 func mountPage(mux *http.ServeMux) {
 	files := pageFiles()
 	serve := func(w http.ResponseWriter, r *http.Request) {
@@ -103,7 +106,8 @@ func redirect(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/dashboard/", http.StatusFound)
 }
 
-// pageFiles reads the built files. They are part of the program, so that an error is one of the build, and a test sees that there is a page.
+// pageFiles reads the built files. They are part of the program, so that an error is one
+// of the build, and a test sees that there is a page.
 func pageFiles() map[string]*file {
 	files := map[string]*file{}
 	root, err := fs.Sub(built, "web/dist")
@@ -125,7 +129,10 @@ func pageFiles() map[string]*file {
 			return nil
 		}
 		f := &file{body: body, etag: tag(body), kind: mime.TypeByExtension(path.Ext(name)), cache: "no-cache"}
-		if kind := map[string]string{".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}[path.Ext(name)]; kind != "" {
+		if kind := map[string]string{
+			".js":  "text/javascript; charset=utf-8",
+			".svg": "image/svg+xml",
+		}[path.Ext(name)]; kind != "" {
 			f.kind = kind // whatever the machine's own table says
 		}
 		if strings.HasPrefix(name, "assets/") {

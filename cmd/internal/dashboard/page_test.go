@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// A browser that takes gzip gets the large files compressed, and everybody gets the same content; caches are told what it depends on.
+// A browser that takes gzip gets the large files compressed, and everybody gets the same
+// content; caches are told what it depends on.
 func TestCompressedPage(t *testing.T) {
 	b := newBench(t)
 	fetch := func(name, accept, known string) (*http.Response, []byte) {
@@ -42,7 +43,8 @@ func TestCompressedPage(t *testing.T) {
 		}
 		kinds = append(kinds, path.Ext(name))
 		res, body := fetch(name, "deflate, gzip;q=0.8, br", "")
-		if res.Header.Get("Content-Encoding") != "gzip" || res.Header.Get("Vary") != "Accept-Encoding" || plain.Header.Get("Vary") != "Accept-Encoding" ||
+		if res.Header.Get("Content-Encoding") != "gzip" || res.Header.Get("Vary") != "Accept-Encoding" ||
+			plain.Header.Get("Vary") != "Accept-Encoding" ||
 			res.Header.Get("Content-Type") != plain.Header.Get("Content-Type") {
 			t.Errorf("%s: %v", name, res.Header)
 		}

@@ -66,7 +66,8 @@ type awayState struct {
 
 func newSampler(s *server.Service, l *server.StoreLatency) *sampler {
 	sm := &sampler{
-		service: s, latency: l, rates: map[string]*series{}, now: map[string]spaceState{}, next: make(chan struct{}), asking: make(chan struct{}, 1), lastAt: time.Now(),
+		service: s, latency: l, rates: map[string]*series{}, now: map[string]spaceState{}, next: make(chan struct{}),
+		asking: make(chan struct{}, 1), lastAt: time.Now(),
 		wires: map[server.Wire]*meter{},
 	}
 	if l != nil {
@@ -219,7 +220,10 @@ type view struct {
 func (sm *sampler) view(id *server.Identity) view {
 	sm.mu.Lock()
 	defer sm.mu.Unlock()
-	v := view{away: sm.away, next: sm.next, names: []server.NamespaceInfo{}, store: sm.store.latest(), time: time.Now().UnixMilli(), wires: map[string]timing{}}
+	v := view{
+		away: sm.away, next: sm.next, names: []server.NamespaceInfo{}, store: sm.store.latest(),
+		time: time.Now().UnixMilli(), wires: map[string]timing{},
+	}
 	if n := len(sm.times); n > 0 {
 		v.time = sm.times[n-1]
 	}
@@ -254,7 +258,10 @@ type history struct {
 func (sm *sampler) history(id *server.Identity, namespace string) history {
 	sm.mu.Lock()
 	defer sm.mu.Unlock()
-	h := history{Times: slices.Clone(sm.times), Rates: make([]float64, len(sm.times)), Store: sm.store.all(), Wires: map[string]timings{}}
+	h := history{
+		Times: slices.Clone(sm.times), Rates: make([]float64, len(sm.times)), Store: sm.store.all(),
+		Wires: map[string]timings{},
+	}
 	if h.Times == nil {
 		h.Times = []int64{}
 	}

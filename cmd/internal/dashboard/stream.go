@@ -29,7 +29,8 @@ func (d *Dashboard) begin(w http.ResponseWriter) (*sender, func(), error) {
 	select {
 	case d.streams <- struct{}{}:
 	default:
-		return nil, nil, server.NewError(server.TooMuch, fmt.Errorf("%d pages are open already: close one", maxStreams/2))
+		return nil, nil, server.NewError(server.TooMuch, fmt.Errorf("%d pages are open already: close one",
+			maxStreams/2))
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -83,7 +84,8 @@ type sample struct {
 	Gone   []string          `json:"gone,omitempty"`   // namespaces that the server no longer has open
 }
 
-// stream is GET /dashboard/api/stream: hello, namespaces, history, and then each second, until the page goes.
+// stream is GET /dashboard/api/stream: hello, namespaces, history, and then each second,
+// until the page goes.
 func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 	id, err := d.ask(r, "")
 	if err != nil {
@@ -94,7 +96,10 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer done()
-	if err := s.send("hello", hello{Version: d.cfg.Version, Name: id.Name, Now: time.Now().UnixMilli(), Presets: presets()}); err != nil {
+	if err := s.send("hello", hello{
+		Version: d.cfg.Version, Name: id.Name, Now: time.Now().UnixMilli(),
+		Presets: presets(),
+	}); err != nil {
 		return nil
 	}
 	before, events, stop := d.cfg.Service.Events.Watch()
@@ -152,7 +157,8 @@ type page struct {
 
 func (p *page) start(v view, h history, events []server.Event) error {
 	return errors.Join(
-		p.send("namespaces", v.names), p.send("store", v.away), p.send("history", h), p.send("events", events), p.second(v),
+		p.send("namespaces", v.names), p.send("store", v.away), p.send("history", h), p.send("events", events),
+		p.second(v),
 	)
 }
 
@@ -197,7 +203,8 @@ type cells struct {
 	Counts [cellKinds]int64 `json:"counts"`
 }
 
-// watch is GET /dashboard/api/watch?namespace=: its rates so far, and then the map of its nodes, at first all of it.
+// watch is GET /dashboard/api/watch?namespace=: its rates so far, and then the map of its
+// nodes, at first all of it.
 func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 	name := r.URL.Query().Get("namespace")
 	id, err := d.ask(r, name)
@@ -260,7 +267,8 @@ func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 
 func difference(l, known *look) cells {
 	c := cells{
-		At: l.At.UnixMilli(), Cells: len(l.cells), Per: l.per, Nodes: l.nodes, First: l.Namespace.First, Last: l.Namespace.Last, Counts: l.counts,
+		At: l.At.UnixMilli(), Cells: len(l.cells), Per: l.per, Nodes: l.nodes, First: l.Namespace.First,
+		Last: l.Namespace.Last, Counts: l.counts,
 	}
 	if known == nil || len(known.cells) != len(l.cells) {
 		c.Full, c.Runs = true, runs(l.cells, nil)

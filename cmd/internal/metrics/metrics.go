@@ -1,5 +1,7 @@
-// Package metrics shows a server to Prometheus. It reads the service's own counters when it is asked. What requests pay for them does not grow with the number
-// of metrics: over the Redis protocol a second look at the clock and four atomic additions for all that comes in together.
+// Package metrics shows a server to Prometheus. It reads the service's own counters when
+// it is asked. What requests pay for them does not grow with the number of metrics: over
+// the Redis protocol a second look at the clock and four atomic additions for all that
+// comes in together.
 package metrics
 
 import (
@@ -22,7 +24,8 @@ type Source struct {
 	Version string
 	Ready   func() bool
 
-	// Steps are the steps of the clock that were seen, and the last of them, which is negative when it went back.
+	// Steps are the steps of the clock that were seen, and the last of them, which is
+	// negative when it went back.
 	Steps func() (back, forward int64, last time.Duration)
 
 	Wires []server.Wire // that have a listener
@@ -31,7 +34,8 @@ type Source struct {
 	used map[string]usage // by namespace
 }
 
-// Handler serves the metrics in the formats of Prometheus, for the namespaces that the caller sees; nil is all, and those of the process.
+// Handler serves the metrics in the formats of Prometheus, for the namespaces that the
+// caller sees; nil is all, and those of the process.
 func Handler(s *Source, sees func(namespace string) bool) http.Handler {
 	r := prometheus.NewRegistry()
 	r.MustRegister(&collector{s, sees}) // the descriptions are constant: TestMetrics registers them all
@@ -63,32 +67,44 @@ type descriptions struct {
 func describe() descriptions {
 	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
 	return descriptions{
-		build:         newMetric(gauge, "build_info", "The program; always 1.", "version", "goversion"),
-		ready:         newMetric(gauge, "ready", "1 when the server is ready: the store answers and leases are held."),
-		ids:           newMetric(counter, "ids_total", "IDs made by this server.", "namespace"),
-		waits:         newMetric(counter, "waits_total", "Requests for one ID that had to wait for the clock or a grant.", "namespace"),
-		failures:      newMetric(counter, "failures_total", "Errors that went to callers.", "wire", "kind"),
-		leaseHeld:     newMetric(gauge, "lease_held", "1 while this server can make IDs of the namespace.", "namespace"),
-		leaseLeft:     newMetric(gauge, "lease_left_seconds", "How long IDs could still be made if the store went away now.", "namespace"),
-		lead:          newMetric(gauge, "lead_seconds", "How far IDs are ahead of the clock: in a burst, or after the clock went back.", "namespace"),
+		build: newMetric(gauge, "build_info", "The program; always 1.", "version", "goversion"),
+		ready: newMetric(gauge, "ready", "1 when the server is ready: the store answers and leases are held."),
+		ids:   newMetric(counter, "ids_total", "IDs made by this server.", "namespace"),
+		waits: newMetric(counter, "waits_total", "Requests for one ID that had to wait for the clock or "+
+			"a grant.", "namespace"),
+		failures:  newMetric(counter, "failures_total", "Errors that went to callers.", "wire", "kind"),
+		leaseHeld: newMetric(gauge, "lease_held", "1 while this server can make IDs of the namespace.", "namespace"),
+		leaseLeft: newMetric(gauge, "lease_left_seconds", "How long IDs could still be made if the store "+
+			"went away now.", "namespace"),
+		lead: newMetric(gauge, "lead_seconds", "How far IDs are ahead of the clock: in a burst, or "+
+			"after the clock went back.", "namespace"),
 		nodesHeld:     newMetric(gauge, "nodes_held", "Nodes that are leased, by anybody.", "namespace"),
 		nodesLeasable: newMetric(gauge, "nodes_leasable", "Nodes that can be leased.", "namespace"),
-		days:          newMetric(gauge, "layout_left_days", "Days until the time bits of the layout run out.", "namespace"),
-		stepsSeen:     newMetric(counter, "clock_steps_total", "Steps of this machine's clock by 50 ms or more.", "direction"),
-		lastStep:      newMetric(gauge, "clock_last_step_seconds", "The last step of the clock; negative when it went back."),
-		requests:      newMetric(counter, "requests_total", "Requests over HTTP (gRPC and the dashboard too), and commands of the Redis protocol.", "wire"),
-		connections:   newMetric(gauge, "connections", "Open connections.", "wire"),
-		refused:       newMetric(counter, "connections_refused_total", "Connections beyond the limit.", "wire"),
-		storeError:    newMetric(counter, "store_errors_total", "Round trips to the store that ended with an error.", "op"),
-		store: prometheus.NewDesc("snowfence_store_seconds", "How long round trips to the store took that succeeded, those shared by many callers counted once.",
+		days: newMetric(gauge, "layout_left_days", "Days until the time bits of the layout run out.",
+			"namespace"),
+		stepsSeen: newMetric(counter, "clock_steps_total", "Steps of this machine's clock by 50 ms or more.",
+			"direction"),
+		lastStep: newMetric(gauge, "clock_last_step_seconds", "The last step of the clock; negative when "+
+			"it went back."),
+		requests: newMetric(counter, "requests_total", "Requests over HTTP (gRPC and the dashboard too), "+
+			"and commands of the Redis protocol.", "wire"),
+		connections: newMetric(gauge, "connections", "Open connections.", "wire"),
+		refused:     newMetric(counter, "connections_refused_total", "Connections beyond the limit.", "wire"),
+		storeError: newMetric(counter, "store_errors_total", "Round trips to the store that ended with an error.",
+			"op"),
+		store: prometheus.NewDesc("snowfence_store_seconds", "How long round trips to the store took that "+
+			"succeeded, those shared by many callers counted once.",
 			[]string{"op"}, nil),
-		request: prometheus.NewDesc("snowfence_request_seconds", "How long requests took, from when they were read until their answers were on their way, "+
-			"without streams, watches and the dashboard. What comes in together over the Redis protocol is answered together, and counts with the time of all of it.",
+		request: prometheus.NewDesc("snowfence_request_seconds", "How long requests took, from when they were "+
+			"read until their answers were on their way, "+
+			"without streams, watches and the dashboard. What comes in together over the Redis protocol is "+
+			"answered together, and counts with the time of all of it.",
 			[]string{"wire"}, nil),
 	}
 }
 
-// collector implements [prometheus.Collector] without descriptions in advance, because each registry has one collector only.
+// collector implements [prometheus.Collector] without descriptions in advance, because
+// each registry has one collector only.
 type collector struct {
 	s    *Source
 	sees func(string) bool
@@ -115,7 +131,10 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		out <- histogram(d.store, n, storeFirst, o.Name())
 		put(d.storeError, float64(failed), o.Name())
 	})
-	s.Service.RequestLatency(func(w server.Wire, n server.LatencyCounts) { out <- histogram(d.request, n, requestFirst, w.Name()) })
+	s.Service.RequestLatency(func(w server.Wire, n server.LatencyCounts) {
+		out <- histogram(d.request, n,
+			requestFirst, w.Name())
+	})
 	s.mu.Lock()
 	used := s.used
 	s.mu.Unlock()
@@ -159,7 +178,8 @@ func truth(b bool) float64 {
 	return 0
 }
 
-// The first buckets that Prometheus sees. Round trips to a store over a network take longer than requests that are answered from memory.
+// The first buckets that Prometheus sees. Round trips to a store over a network take
+// longer than requests that are answered from memory.
 const (
 	storeFirst   = 64 * time.Microsecond
 	requestFirst = 8 * time.Microsecond

@@ -37,7 +37,8 @@ func scrape(t *testing.T, base string) string {
 	return string(text)
 }
 
-// Each request is counted once with its time, those of a pipeline too, on the wire it came over; streams are not, since they take as long as somebody wants.
+// Each request is counted once with its time, those of a pipeline too, on the wire it
+// came over; streams are not, since they take as long as somebody wants.
 func TestRequestsAreTimed(t *testing.T) {
 	st := lease.NewMemory()
 	scheme, err := snowfence.NewScheme(snowfence.Twitter())
@@ -47,7 +48,10 @@ func TestRequestsAreTimed(t *testing.T) {
 	if _, err := lease.CreateNamespace(t.Context(), st, "default", scheme, nil); err != nil {
 		t.Fatal(err)
 	}
-	p, err := serve.Start(t.Context(), serve.Config{HTTP: "127.0.0.1:0", RESP: "127.0.0.1:0", Service: server.Options{TTL: time.Minute}}, st)
+	p, err := serve.Start(t.Context(), serve.Config{
+		HTTP: "127.0.0.1:0", RESP: "127.0.0.1:0",
+		Service: server.Options{TTL: time.Minute},
+	}, st)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +63,10 @@ func TestRequestsAreTimed(t *testing.T) {
 		}
 	})
 	base := "http://" + p.HTTP
-	for _, path := range []string{"/v1/default/next", "/v1/default/next?n=1000", "/v1/nothing/next", "/v1/default/stream", "/dashboard/", "/healthz"} {
+	for _, path := range []string{
+		"/v1/default/next", "/v1/default/next?n=1000", "/v1/nothing/next",
+		"/v1/default/stream", "/dashboard/", "/healthz",
+	} {
 		res, err := http.Get(base + path)
 		if err != nil {
 			t.Fatal(err)

@@ -11,11 +11,13 @@ type usage struct{ held, leasable int64 }
 const (
 	usageEvery = 30 * time.Second
 
-	// usageShare bounds the part of the time in which the store is asked how many nodes are held: a list of 131,072 is long.
+	// usageShare bounds the part of the time in which the store is asked how many nodes
+	// are held: a list of 131,072 is long.
 	usageShare = 50
 )
 
-// Watch counts the nodes that are held in the namespaces that are open, now and then, until ctx ends.
+// Watch counts the nodes that are held in the namespaces that are open, now and then,
+// until ctx ends.
 func (s *Source) Watch(ctx context.Context) {
 	next := time.NewTimer(time.Second) // namespaces are opened in the first moments
 	defer next.Stop()

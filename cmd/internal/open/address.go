@@ -14,8 +14,9 @@ import (
 // Hidden stands where a password was.
 const Hidden = "xxxxx"
 
-// address is the URL of a store on servers, taken apart. It is parsed here since net/url knows no lists of hosts, and quotes what it does not understand:
-// that may be a password.
+// address is the URL of a store on servers, taken apart. It is parsed here since net/url
+// knows no lists of hosts, and quotes what it does not understand: that may be a
+// password.
 type address struct {
 	scheme   string
 	user     string
@@ -36,7 +37,8 @@ var (
 	validParam  = regexp.MustCompile(`^[a-z_]{1,32}$`)
 )
 
-// parseAddress takes a URL apart. Errors show nothing of it but its scheme, because nobody knows where in it a password stands.
+// parseAddress takes a URL apart. Errors show nothing of it but its scheme, because
+// nobody knows where in it a password stands.
 func parseAddress(scheme, rest, port string) (*address, error) {
 	a := &address{scheme: scheme, params: map[string]string{}}
 	rest, ok := strings.CutPrefix(rest, "//")
@@ -48,7 +50,8 @@ func parseAddress(scheme, rest, port string) (*address, error) {
 		authority, tail = rest[:i], rest[i:]
 	}
 	if strings.ContainsAny(tail, "@#") {
-		return nil, a.fail("it has '@' or '#' behind its hosts: in a password write '/' as %%2F, '?' as %%3F, '#' as %%23 and '@' as %%40, or keep it in SNOWFENCE_STORE_PASSWORD")
+		return nil, a.fail("it has '@' or '#' behind its hosts: in a password write '/' as %%2F, '?' as %%3F, " +
+			"'#' as %%23 and '@' as %%40, or keep it in SNOWFENCE_STORE_PASSWORD")
 	}
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
 		if err := a.parseUser(authority[:i]); err != nil {
@@ -61,7 +64,8 @@ func parseAddress(scheme, rest, port string) (*address, error) {
 			break
 		}
 		if !validHost.MatchString(host) {
-			return nil, a.fail("a host is not HOST or HOST:PORT; in a password write '/' as %%2F, '?' as %%3F and '@' as %%40")
+			return nil, a.fail("a host is not HOST or HOST:PORT; in a password write '/' as %%2F, '?' as %%3F " +
+				"and '@' as %%40")
 		}
 		if !strings.Contains(host[strings.LastIndexByte(host, ']')+1:], ":") {
 			host += ":" + port
@@ -114,7 +118,8 @@ func (a *address) parseQuery(query string) error {
 	return nil
 }
 
-// only refuses parameters other than the known ones. Of a URL with a password among its parameters it does not quote them: they may be what follows an '&' in it.
+// only refuses parameters other than the known ones. Of a URL with a password among its
+// parameters it does not quote them: they may be what follows an '&' in it.
 func (a *address) only(known ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(a.params)) {
 		if slices.Contains(known, name) {

@@ -16,16 +16,17 @@ func none(string) string { return "" }
 
 func TestName(t *testing.T) {
 	for rawURL, want := range map[string]string{
-		"postgres://app:s3cret@db/ids":                                 "postgres://app:xxxxx@db:5432/ids",
-		"postgres://app@db:5433,db2/ids?sslmode=disable":               "postgres://app@db:5433,db2:5432/ids?sslmode=disable",
-		"postgres://[::1]/ids":                                         "postgres://[::1]:5432/ids",
-		"postgresql:///ids?host=/run/postgresql":                       "postgresql:///ids?host=/run/postgresql",
-		"mysql://a%40b:s3cret@db/ids?tls=yes":                          "mysql://a%40b:xxxxx@db:3306/ids?tls=yes",
-		"mysql://db/ids?password=s3cret&tls_ca=/etc/ca.pem":            "mysql://db:3306/ids?password=xxxxx&tls_ca=/etc/ca.pem",
-		"redis://:s3cret@cache":                                        "redis://:xxxxx@cache:6379",
-		"redis+sentinel://a,b:1,c/main/2?sentinel_password=s3cret":     "redis+sentinel://a:26379,b:1,c:26379/main/2?sentinel_password=xxxxx",
-		"etcd://root:s3cret%2F@a,b,c":                                  "etcd://root:xxxxx@a:2379,b:2379,c:2379",
-		"redis://s3cret:s3cret@cache":                                  "redis://xxxxx:xxxxx@cache:6379", // one text for both: hidden everywhere
+		"postgres://app:s3cret@db/ids":                             "postgres://app:xxxxx@db:5432/ids",
+		"postgres://app@db:5433,db2/ids?sslmode=disable":           "postgres://app@db:5433,db2:5432/ids?sslmode=disable",
+		"postgres://[::1]/ids":                                     "postgres://[::1]:5432/ids",
+		"postgresql:///ids?host=/run/postgresql":                   "postgresql:///ids?host=/run/postgresql",
+		"mysql://a%40b:s3cret@db/ids?tls=yes":                      "mysql://a%40b:xxxxx@db:3306/ids?tls=yes",
+		"mysql://db/ids?password=s3cret&tls_ca=/etc/ca.pem":        "mysql://db:3306/ids?password=xxxxx&tls_ca=/etc/ca.pem",
+		"redis://:s3cret@cache":                                    "redis://:xxxxx@cache:6379",
+		"redis+sentinel://a,b:1,c/main/2?sentinel_password=s3cret": "redis+sentinel://a:26379,b:1,c:26379/main/2?sentinel_password=xxxxx",
+		"etcd://root:s3cret%2F@a,b,c":                              "etcd://root:xxxxx@a:2379,b:2379,c:2379",
+		// one text for both: hidden everywhere
+		"redis://s3cret:s3cret@cache":                                  "redis://xxxxx:xxxxx@cache:6379",
 		"postgres://db/ids?application_name=s3cret&password=s3cret":    "postgres://db:5432/ids?application_name=xxxxx&password=xxxxx",
 		"postgres://db/ids?password_file=/run/secrets/db&connections=": "postgres://db:5432/ids?connections=&password_file=/run/secrets/db",
 	} {
@@ -89,14 +90,16 @@ func TestPassword(t *testing.T) {
 	}
 }
 
-// A driver's text is shown without the password, in whatever form it has it, and errors.Is sees what is inside.
+// A driver's text is shown without the password, in whatever form it has it, and
+// errors.Is sees what is inside.
 func TestHiding(t *testing.T) {
 	const password = `p"w/ä&=%`
 	a, err := parseAddress("mysql", "//u:"+url.PathEscape(password)+"@h/d", "3306")
 	if err != nil {
 		t.Fatal(err)
 	}
-	inner := errors.New("driver: " + password + " and " + url.QueryEscape(password) + " and " + url.PathEscape(password) + fmt.Sprintf(" and %q", password))
+	inner := errors.New("driver: " + password + " and " + url.QueryEscape(password) + " and " +
+		url.PathEscape(password) + fmt.Sprintf(" and %q", password))
 	err = a.wrap(inner)
 	if !errors.Is(err, inner) || strings.Count(err.Error(), Hidden) < 5 || strings.Contains(err.Error(), `w/`) || strings.Contains(err.Error(), "%C3%A4") {
 		t.Errorf("%v", err)
@@ -123,14 +126,16 @@ func TestUnreachable(t *testing.T) {
 				st.Close()
 				t.Fatalf("%s: opened", rawURL)
 			}
-			if ctx.Err() != nil || errors.Is(err, ErrURL) || !strings.Contains(err.Error(), "store "+Redact(rawURL)+": ") || strings.Contains(err.Error(), "s3cret") {
+			if ctx.Err() != nil || errors.Is(err, ErrURL) || !strings.Contains(err.Error(),
+				"store "+Redact(rawURL)+": ") || strings.Contains(err.Error(), "s3cret") {
 				t.Errorf("%s: %v", rawURL, err)
 			}
 		})
 	}
 }
 
-// FuzzPassword opens URLs with a password wherever somebody may put one, escaped or not: no text that comes of it shows it.
+// FuzzPassword opens URLs with a password wherever somebody may put one, escaped or not:
+// no text that comes of it shows it.
 func FuzzPassword(f *testing.F) {
 	f.Add(uint8(0), "p/w@x", false, "h", "d", "")
 	f.Add(uint8(3), "p&w=x#?", true, "h:1", "0", "&aof=yes")

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Check returns what is wrong with the form of a URL, without connecting to the store. "" is the user's own file.
+// Check returns what is wrong with the form of a URL, without connecting to the store. ""
+// is the user's own file.
 func Check(rawURL string) error {
 	scheme, rest, _ := strings.Cut(rawURL, ":")
 	kind, ok := servers[scheme]

@@ -15,7 +15,9 @@ type Places struct {
 	Own    string // the file of the user, which is made on first use; "" where there is no place for it
 }
 
-// PlacesOf returns the places on an operating system. The user's own file is in the folder that the XDG convention gives to state, on Windows in the local application data.
+// PlacesOf returns the places on an operating system. The user's own file is in the
+// folder that the XDG convention gives to state, on Windows in the local application
+// data.
 func PlacesOf(goos string, env func(name string) string) Places {
 	p := Places{System: "/var/lib/snowfence/snowfence.db"}
 	state := env("XDG_STATE_HOME")
@@ -45,9 +47,11 @@ func PlacesOf(goos string, env func(name string) string) Places {
 
 // remedies are the ways to do without the user's own store.
 const remedies = "name one with --store sqlite:/path/to/ids.db, or go without: " +
-	"--node 5 --state-file PATH for a number that no other machine uses, or --node 5 --store mem: where nothing can be written"
+	"--node 5 --state-file PATH for a number that no other machine uses, or --node 5 --store mem: where nothing " +
+	"can be written"
 
-// Open opens the system-wide store where its file is there, or else the user's own, which it makes on first use. A system-wide store that this user may not use is an error: the
+// Open opens the system-wide store where its file is there, or else the user's own, which
+// it makes on first use. A system-wide store that this user may not use is an error: the
 // user's own would be another scope, and its IDs could be the same.
 func (p Places) Open(ctx context.Context) (*Store, error) {
 	own := p.Own
@@ -57,7 +61,8 @@ func (p Places) Open(ctx context.Context) (*Store, error) {
 		case err == nil:
 			return p.openSystem(ctx)
 		case !errors.Is(err, fs.ErrNotExist):
-			return nil, permitted(p.System, fmt.Errorf("whether this machine has a store for all users cannot be seen: %w", err))
+			return nil, permitted(p.System, fmt.Errorf("whether this machine has a store for all users cannot "+
+				"be seen: %w", err))
 		case own == p.System: // that of a service, which makes it for all
 			return p.openSystem(ctx)
 		}

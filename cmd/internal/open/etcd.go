@@ -13,7 +13,8 @@ import (
 
 // etcd opens a cluster, by any of its members.
 func etcd(ctx context.Context, a *address, env func(string) string) (*Store, error) {
-	if err := a.only(append([]string{"password", "password_file", "connect_timeout", "prefix", "timeout"}, tlsParams...)...); err != nil {
+	if err := a.only(append([]string{"password", "password_file", "connect_timeout", "prefix", "timeout"},
+		tlsParams...)...); err != nil {
 		return nil, err
 	}
 	if err := a.findPassword(env); err != nil {
@@ -43,11 +44,15 @@ func etcd(ctx context.Context, a *address, env func(string) string) (*Store, err
 		scheme = "https://"
 	}
 	c := clientv3.Config{
-		TLS: secure, Username: a.user, Password: a.password, DialTimeout: timeout, Logger: zap.NewNop(), // what it says is in the errors
+		// what it says is in the errors
+		TLS: secure, Username: a.user, Password: a.password, DialTimeout: timeout, Logger: zap.NewNop(),
 		DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: 3 * time.Second,
 		// A member that came back is found within a second.
 		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: time.Second},
+			Backoff: backoff.Config{
+				BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2,
+				MaxDelay: time.Second,
+			},
 			MinConnectTimeout: 2 * time.Second,
 		})},
 	}

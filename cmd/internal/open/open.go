@@ -43,7 +43,8 @@ type Finding struct {
 // Close closes the store. Close leases on it first.
 func (s *Store) Close() error { return s.close() }
 
-// Findings says how the server is set up that keeps a namespace, as far as the store's promise depends on it. Embedded stores have nothing to say.
+// Findings says how the server is set up that keeps a namespace, as far as the store's
+// promise depends on it. Embedded stores have nothing to say.
 func (s *Store) Findings(ctx context.Context, namespace string) ([]Finding, error) {
 	if s.findings == nil {
 		return nil, nil
@@ -67,8 +68,9 @@ var servers = map[string]struct {
 	"etcd": {"2379", etcd},
 }
 
-// Open opens the store that a URL names, with what the process's environment says of its password. It asks the store once, so that one that is away shows
-// within seconds. Errors never show a password.
+// Open opens the store that a URL names, with what the process's environment says of its
+// password. It asks the store once, so that one that is away shows within seconds. Errors
+// never show a password.
 func Open(ctx context.Context, rawURL string) (*Store, error) { return OpenEnv(ctx, rawURL, os.Getenv) }
 
 // OpenEnv is Open with another environment.
@@ -86,14 +88,18 @@ func OpenEnv(ctx context.Context, rawURL string, env func(name string) string) (
 		}
 		return sqlite(ctx, path)
 	case scheme == "mem" && rest == "":
-		return &Store{Leases: lease.NewMemory(), Name: "mem:", Local: true, Volatile: true, close: func() error { return nil }}, nil
+		return &Store{
+			Leases: lease.NewMemory(), Name: "mem:", Local: true, Volatile: true,
+			close: func() error { return nil },
+		}, nil
 	case scheme == "mem":
 		return nil, fmt.Errorf("%w mem:…: write mem: alone, because a store in memory has no name", ErrURL)
 	}
 	kind, ok := servers[scheme]
 	if !ok {
 		if !validScheme.MatchString(scheme) || strings.Contains(rest, "@") && !strings.HasPrefix(rest, "//") {
-			return nil, fmt.Errorf("%w has no scheme: write %s", ErrURL, Schemes) // what stands before the colon may be a user, or worse
+			// what stands before the colon may be a user, or worse
+			return nil, fmt.Errorf("%w has no scheme: write %s", ErrURL, Schemes)
 		}
 		return nil, fmt.Errorf("%w %s:…: there is no kind of store called %q: use %s", ErrURL, scheme, scheme, Schemes)
 	}

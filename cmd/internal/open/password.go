@@ -16,12 +16,14 @@ const (
 	PasswordFileEnv = "SNOWFENCE_STORE_PASSWORD_FILE"
 )
 
-// findPassword takes the password from the URL, the file that it names, the environment, or the file that the environment names.
+// findPassword takes the password from the URL, the file that it names, the environment,
+// or the file that the environment names.
 func (a *address) findPassword(env func(string) string) error {
 	inURL, file := a.params["password"], a.params["password_file"]
 	switch {
 	case a.given && (inURL != "" || file != "") || inURL != "" && file != "":
-		return a.fail("it has more than one password: leave all but one of user:password@, password and password_file out")
+		return a.fail("it has more than one password: leave all but one of user:password@, password and " +
+			"password_file out")
 	case a.given:
 		return nil
 	case inURL != "":
@@ -55,7 +57,8 @@ func (a *address) readPassword(to *string, path, from string) error {
 	*to = strings.TrimSuffix(text, "\r")
 	a.secrets.add(*to)
 	if *to == "" || len(data) > most {
-		return fmt.Errorf("store %s: %s: %s holds no password: one line of at most %d bytes", a.name(), from, path, most)
+		return fmt.Errorf("store %s: %s: %s holds no password: one line of at most %d bytes", a.name(), from, path,
+			most)
 	}
 	return nil
 }
@@ -63,18 +66,23 @@ func (a *address) readPassword(to *string, path, from string) error {
 // secrets are texts that are shown to nobody.
 type secrets struct{ texts []string }
 
-// add takes a text, in all forms in which it may come back. Texts of one or two characters cannot be told from others, and are no secrets.
+// add takes a text, in all forms in which it may come back. Texts of one or two
+// characters cannot be told from others, and are no secrets.
 func (s *secrets) add(text string) {
 	if len(text) < 3 {
 		return
 	}
-	for _, form := range []string{text, url.QueryEscape(text), url.PathEscape(text), strings.TrimPrefix(url.UserPassword("", text).String(), ":"), fmt.Sprintf("%q", text)} {
+	for _, form := range []string{
+		text, url.QueryEscape(text), url.PathEscape(text),
+		strings.TrimPrefix(url.UserPassword("", text).String(), ":"), fmt.Sprintf("%q", text),
+	} {
 		form = strings.Trim(form, `"`)
 		if len(form) > 2 && !slices.Contains(s.texts, form) {
 			s.texts = append(s.texts, form)
 		}
 	}
-	slices.SortFunc(s.texts, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }) // the longest first, because one may contain another
+	// the longest first, because one may contain another
+	slices.SortFunc(s.texts, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 }
 
 // hide returns a text without the secrets.

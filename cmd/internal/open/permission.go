@@ -16,7 +16,8 @@ const (
 	codeCantOpen = 14
 )
 
-// mayOnlyRead reports whether an error comes from a user who may not write a file, or not beside it.
+// mayOnlyRead reports whether an error comes from a user who may not write a file, or not
+// beside it.
 func mayOnlyRead(err error) bool {
 	var coded interface{ Code() int }
 	if !errors.As(err, &coded) {
@@ -26,7 +27,8 @@ func mayOnlyRead(err error) bool {
 	return code == codePerm || code == codeReadOnly || code == codeCantOpen
 }
 
-// permitted adds to an error what makes a file usable for this user, where it is rights that are missing.
+// permitted adds to an error what makes a file usable for this user, where it is rights
+// that are missing.
 func permitted(path string, err error) error {
 	if advice := rights(path, err); advice != "" {
 		return fmt.Errorf("%w\n%s", err, advice)
@@ -34,7 +36,8 @@ func permitted(path string, err error) error {
 	return err
 }
 
-// Rights says what to do about an error of a store's file that this user may not use; "" for all else.
+// Rights says what to do about an error of a store's file that this user may not use; ""
+// for all else.
 func (s *Store) Rights(err error) string {
 	if s.path == "" {
 		return ""
@@ -52,28 +55,34 @@ func rights(path string, err error) string {
 	case folderErr != nil:
 		return ""
 	case group == "" || !shared(folder):
-		return fmt.Sprintf("the folder of %s is not shared by a group: snowfence help stores says how to share a store", path) + other
+		return fmt.Sprintf("the folder of %s is not shared by a group: snowfence help stores says how to share "+
+			"a store", path) + other
 	case !member(folder):
-		return fmt.Sprintf("the users of group %s share this store: join it (usermod -aG %s USER, as root), and log in again", group, group) + other
+		return fmt.Sprintf("the users of group %s share this store: join it (usermod -aG %s USER, as root), and "+
+			"log in again", group, group) + other
 	}
 	if files := unshared(path, groupOf(folder)); files != "" {
-		return fmt.Sprintf("the users of group %s share the folder of this store, and not these files: as root, chgrp %s %s && chmod 660 %s", groupOf(folder), groupOf(folder), files, files)
+		return fmt.Sprintf("the users of group %s share the folder of this store, and not these files: as root, "+
+			"chgrp %s %s && chmod 660 %s", groupOf(folder), groupOf(folder), files, files)
 	}
 	return ""
 }
 
-// unshared returns which files of a store the users of a group cannot write, with spaces between them.
+// unshared returns which files of a store the users of a group cannot write, with spaces
+// between them.
 func unshared(path, group string) string {
 	var files []string
 	for _, suffix := range []string{"", "-wal", "-shm", "-witness"} {
-		if file, err := os.Stat(path + suffix); err == nil && (groupOf(file) != group || file.Mode().Perm()&0o060 != 0o060) {
+		if file, err := os.Stat(path + suffix); err == nil && (groupOf(file) != group ||
+			file.Mode().Perm()&0o060 != 0o060) {
 			files = append(files, path+suffix)
 		}
 	}
 	return strings.Join(files, " ")
 }
 
-// shared reports whether a folder is meant for the users of its group: they may write, and what is made there is the group's.
+// shared reports whether a folder is meant for the users of its group: they may write,
+// and what is made there is the group's.
 func shared(folder os.FileInfo) bool {
 	return folder.Mode()&os.ModeSetgid != 0 && folder.Mode().Perm()&0o070 == 0o070
 }

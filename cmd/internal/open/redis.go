@@ -79,7 +79,8 @@ func redis(ctx context.Context, a *address, env func(string) string) (*Store, er
 		c.SelectDB, err = a.database(db)
 	default:
 		if a.path != "" {
-			err = a.fail("a cluster has no numbered databases: leave what follows the hosts out; parameter prefix keeps stores apart")
+			err = a.fail("a cluster has no numbered databases: leave what follows the hosts out; parameter " +
+				"prefix keeps stores apart")
 		}
 	}
 	if err != nil {
@@ -112,7 +113,8 @@ func (a *address) database(text string) (int, error) {
 
 var errNoAnswer = errors.New("it does not answer: is it running, and can it be reached from here? (connect_timeout)")
 
-// dialRedis connects, and gives up after the timeout; several hosts that do not answer would take one each.
+// dialRedis connects, and gives up after the timeout; several hosts that do not answer
+// would take one each.
 func dialRedis(ctx context.Context, c rueidis.ClientOption, timeout time.Duration) (rueidis.Client, error) {
 	type dialed struct {
 		client rueidis.Client
@@ -143,7 +145,8 @@ func dialRedis(ctx context.Context, c rueidis.ClientOption, timeout time.Duratio
 }
 
 // redisFindings says what Redis promises as it is set up, which is less than the others do.
-func redisFindings(st *redisstore.Store, kind string, o *redisstore.Options) func(context.Context, string) ([]Finding, error) {
+func redisFindings(st *redisstore.Store, kind string, o *redisstore.Options) func(context.Context,
+	string) ([]Finding, error) {
 	return func(ctx context.Context, namespace string) ([]Finding, error) {
 		v, err := st.Server(ctx, namespace)
 		if err != nil {
@@ -153,7 +156,8 @@ func redisFindings(st *redisstore.Store, kind string, o *redisstore.Options) fun
 		if fsync == "" {
 			fsync = "unknown"
 		}
-		best := Finding{Name: "promise", Value: "best effort", Advice: "Redis may lose acknowledged writes at a failover: what can be noticed is, the rest may make an ID twice"}
+		best := Finding{Name: "promise", Value: "best effort", Advice: "Redis may lose acknowledged writes at a " +
+			"failover: what can be noticed is, the rest may make an ID twice"}
 		if kind != "" && o.Replicas == 0 {
 			best.Advice += "; with replicas=1 a grant counts only when a replica has it"
 		}

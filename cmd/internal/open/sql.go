@@ -23,7 +23,8 @@ const (
 
 // postgresParams are those of libpq that have a meaning here, by libpq's names.
 var postgresParams = []string{
-	"sslmode", "sslrootcert", "sslcert", "sslkey", "sslsni", "sslnegotiation", "target_session_attrs", "application_name", "search_path",
+	"sslmode", "sslrootcert", "sslcert", "sslkey", "sslsni", "sslnegotiation", "target_session_attrs",
+	"application_name", "search_path",
 	"default_query_exec_mode", "host",
 }
 
@@ -45,7 +46,8 @@ func postgres(ctx context.Context, a *address, env func(string) string) (*Store,
 	}
 	if len(hosts) > 0 {
 		if settings["host"] != "" {
-			return nil, a.fail("hosts stand between // and /, or one is the parameter host, for a folder with a socket: leave one of them out")
+			return nil, a.fail("hosts stand between // and /, or one is the parameter host, for a folder with a " +
+				"socket: leave one of them out")
 		}
 		settings["host"], settings["port"] = strings.Join(hosts, ","), strings.Join(ports, ",")
 	}
@@ -93,7 +95,9 @@ func mysqlStore(ctx context.Context, a *address, env func(string) string) (*Stor
 		return nil, a.fail("the name of the database is missing: %s://HOST/DATABASE", a.scheme)
 	}
 	if a.params["tls"] == "" && c.Net == "tcp" && !a.tlsGiven() {
-		c.TLSConfig = "preferred" // as PostgreSQL's clients do: TLS where the server has it, without a look at its certificate
+		// as PostgreSQL's clients do: TLS where the server has it, without a look at its
+		// certificate
+		c.TLSConfig = "preferred"
 	} else if c.TLS, err = a.tls(false); err != nil {
 		return nil, err
 	}
@@ -106,7 +110,8 @@ func mysqlStore(ctx context.Context, a *address, env func(string) string) (*Stor
 
 // sqlParams reads what both kinds of servers have, and refuses what neither has.
 func (a *address) sqlParams(env func(string) string, own ...string) (timeout time.Duration, most int, err error) {
-	if err = a.only(append([]string{"password", "password_file", "connect_timeout", "connections"}, own...)...); err != nil {
+	if err = a.only(append([]string{"password", "password_file", "connect_timeout", "connections"},
+		own...)...); err != nil {
 		return 0, 0, err
 	}
 	if err = a.findPassword(env); err != nil {
@@ -119,7 +124,9 @@ func (a *address) sqlParams(env func(string) string, own ...string) (timeout tim
 	return timeout, most, err
 }
 
-func (a *address) overSQL(ctx context.Context, db *sql.DB, d sqlstore.Dialect, most int, timeout time.Duration) (*Store, error) {
+func (a *address) overSQL(ctx context.Context, db *sql.DB, d sqlstore.Dialect, most int,
+	timeout time.Duration,
+) (*Store, error) {
 	db.SetMaxOpenConns(most)
 	db.SetMaxIdleConns(most)
 	db.SetConnMaxIdleTime(5 * time.Minute)
@@ -140,12 +147,15 @@ func (a *address) overSQL(ctx context.Context, db *sql.DB, d sqlstore.Dialect, m
 }
 
 // opened asks a store for the first time, so that one that is away or may not be used shows now.
-func (a *address) opened(ctx context.Context, st lease.Store, timeout time.Duration, findings func(context.Context, string) ([]Finding, error), closing func() error) (*Store, error) {
+func (a *address) opened(ctx context.Context, st lease.Store, timeout time.Duration, findings func(context.Context,
+	string) ([]Finding, error), closing func() error,
+) (*Store, error) {
 	asking, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if _, err := st.Get(asking, []lease.Key{{Namespace: "default", Node: lease.NamespaceNode}}); err != nil {
 		if asking.Err() != nil && ctx.Err() == nil {
-			err = fmt.Errorf("it does not answer within %v: is it running, and can it be reached from here? (connect_timeout) (%w)", timeout, err)
+			err = fmt.Errorf("it does not answer within %v: is it running, and can it be reached from here? "+
+				"(connect_timeout) (%w)", timeout, err)
 		}
 		_ = closing() // the first error is the one to tell
 		return nil, a.wrap(err)

@@ -16,7 +16,8 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// sqlitePath reads what follows sqlite: in a URL: a path, as it is, or with // and an empty host before it.
+// sqlitePath reads what follows sqlite: in a URL: a path, as it is, or with // and an
+// empty host before it.
 func sqlitePath(rest string) (string, error) {
 	if after, ok := strings.CutPrefix(rest, "//"); ok {
 		if !strings.HasPrefix(after, "/") {
@@ -26,15 +27,18 @@ func sqlitePath(rest string) (string, error) {
 	}
 	switch {
 	case rest == "" || rest == ":memory:":
-		return "", fmt.Errorf("%w sqlite:%s: the path of the file is missing: write sqlite:PATH, or mem: for a store in memory", ErrURL, rest)
+		return "", fmt.Errorf("%w sqlite:%s: the path of the file is missing: write sqlite:PATH, or mem: for a "+
+			"store in memory", ErrURL, rest)
 	case strings.ContainsAny(rest, "?#\x00"):
-		return "", fmt.Errorf("%w sqlite:%s: a path without '?' and '#' is all it takes; the settings are fixed", ErrURL, rest)
+		return "", fmt.Errorf("%w sqlite:%s: a path without '?' and '#' is all it takes; the settings are fixed",
+			ErrURL, rest)
 	}
 	return filepath.Abs(rest)
 }
 
-// sqlite opens the SQLite file at path. An acknowledged write must outlive a power failure, hence synchronous=FULL, and many processes
-// write at once, hence WAL, a busy timeout, and transactions that take the write lock when they begin.
+// sqlite opens the SQLite file at path. An acknowledged write must outlive a power
+// failure, hence synchronous=FULL, and many processes write at once, hence WAL, a busy
+// timeout, and transactions that take the write lock when they begin.
 func sqlite(ctx context.Context, path string) (*Store, error) {
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("store sqlite:%s: its folder does not exist: make it, or correct the path", path)
@@ -51,8 +55,12 @@ func sqlite(ctx context.Context, path string) (*Store, error) {
 		"_txlock": {"immediate"},
 	})
 	if _, side := os.Stat(path + "-wal"); mayOnlyRead(err) && errors.Is(side, fs.ErrNotExist) {
-		// Nobody uses the file, so it can be read without the files that this user may not make. The store notices when somebody makes them.
-		if idle, idleErr := connect(ctx, path, url.Values{"immutable": {"1"}, "_pragma": {"query_only(1)"}}); idleErr == nil {
+		// Nobody uses the file, so it can be read without the files that this user may
+		// not make. The store notices when somebody makes them.
+		if idle, idleErr := connect(ctx, path, url.Values{
+			"immutable": {"1"},
+			"_pragma":   {"query_only(1)"},
+		}); idleErr == nil {
 			st, err = idle, nil
 		}
 	}
@@ -63,17 +71,21 @@ func sqlite(ctx context.Context, path string) (*Store, error) {
 	return st, nil
 }
 
-// create makes an empty file, which is an empty database, where there is none. In a folder that a group shares, the group shares the file.
+// create makes an empty file, which is an empty database, where there is none. In a
+// folder that a group shares, the group shares the file.
 func create(path string) (made bool, err error) {
 	mode := fs.FileMode(0o600)
 	if folder, err := os.Stat(filepath.Dir(path)); err == nil && shared(folder) {
-		// SQLite gives the files beside it the same mode, but a moment late where the umask takes it away. Another user who opens them in that moment would fail.
+		// SQLite gives the files beside it the same mode, but a moment late where the
+		// umask takes it away. Another user who opens them in that moment would fail.
 		mode = 0o660
 		shareNewFiles()
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {
-		return false, nil // it is not opened: to close it would drop the locks that SQLite may hold on it in this process
+		// It is not opened: to close it would drop the locks that SQLite may hold on it in
+		// this process.
+		return false, nil
 	}
 	if err != nil {
 		return false, err
@@ -81,7 +93,8 @@ func create(path string) (made bool, err error) {
 	return true, f.Close()
 }
 
-// connect opens a file with some settings, and reads it: the first read finds out whether this is a store, and makes one of an empty file.
+// connect opens a file with some settings, and reads it: the first read finds out whether
+// this is a store, and makes one of an empty file.
 func connect(ctx context.Context, path string, settings url.Values) (*Store, error) {
 	dsn := url.URL{Scheme: "file", Path: path, RawQuery: settings.Encode()}
 	db, err := sql.Open("sqlite", dsn.String())

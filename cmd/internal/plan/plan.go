@@ -33,7 +33,8 @@ type Field struct {
 	Bits int    `json:"bits"`
 }
 
-// Length says from when on IDs can have so many decimal digits. Negative IDs, which have a sign as well, are not listed.
+// Length says from when on IDs can have so many decimal digits. Negative IDs, which have
+// a sign as well, are not listed.
 type Length struct {
 	Digits int       `json:"digits"`
 	From   time.Time `json:"from"`
@@ -76,8 +77,9 @@ func yearsBetween(from, to time.Time) float64 {
 	return math.Round(sec*float64(time.Second)/year*100) / 100
 }
 
-// lengths lists, for each number of decimal digits that the IDs of the layout reach, the first tick with such an ID, up to
-// the year 9998. The first entry is the length that IDs can have from the epoch on.
+// lengths lists, for each number of decimal digits that the IDs of the layout reach, the
+// first tick with such an ID, up to the year 9998. The first entry is the length that IDs
+// can have from the epoch on.
 func lengths(l snowfence.Layout) []Length {
 	below := l.Width() - l.Bits(snowfence.FieldTime)
 	first := digits(1<<below - 1) // within tick 0

@@ -21,7 +21,10 @@ func layout(t *testing.T, spec string) snowfence.Layout {
 
 // The lengths say when the first ID of so many digits can be made: the tick before has none.
 func TestLengths(t *testing.T) {
-	for _, spec := range []string{"twitter", "sonyflake", "drift", "discord", "baidu", "time=3,seq=1", "time=53", "time=40,seq=13"} {
+	for _, spec := range []string{
+		"twitter", "sonyflake", "drift", "discord", "baidu", "time=3,seq=1", "time=53",
+		"time=40,seq=13",
+	} {
 		l := layout(t, spec)
 		s, err := snowfence.NewScheme(l)
 		if err != nil {
@@ -29,7 +32,8 @@ func TestLengths(t *testing.T) {
 		}
 		highest := func(tick int64) snowfence.ID {
 			return snowfence.Must(s.ComposeParts(snowfence.Parts{
-				Tick: tick, Node: s.Nodes() - 1, Sequence: 1<<l.Bits(snowfence.FieldSequence) - 1, Rollback: 1<<l.Bits(snowfence.FieldRollback) - 1,
+				Tick: tick, Node: s.Nodes() - 1, Sequence: 1<<l.Bits(snowfence.FieldSequence) - 1,
+				Rollback: 1<<l.Bits(snowfence.FieldRollback) - 1,
 			}))
 		}
 		list := Of(l, time.Now()).Lengths
@@ -104,7 +108,8 @@ func use(t *rapid.T, l snowfence.Layout, n Need) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sec := int64(min(n.Years, 280) * year / 1e9 / 2) // a generator's clock counts nanoseconds from the epoch, in 63 bits
+	// a generator's clock counts nanoseconds from the epoch, in 63 bits
+	sec := int64(min(n.Years, 280) * year / 1e9 / 2)
 	now := time.Unix(n.Epoch.Unix()+sec, 0)
 	g, err := snowfence.New(snowfence.Config{
 		Fence: snowfence.Static(s, s.Nodes()-1),
@@ -126,14 +131,18 @@ func use(t *rapid.T, l snowfence.Layout, n Need) {
 	}
 }
 
-// One shape after another that no generator could use was proposed once: time bits alone, and a sequence of more than its word holds.
+// One shape after another that no generator could use was proposed once: time bits alone,
+// and a sequence of more than its word holds.
 func TestProposalsAtTheLimits(t *testing.T) {
 	epoch := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	list, _ := Propose(Need{Rate: 1, Nodes: 1, Years: 50, Epoch: epoch})
 	if len(list) == 0 || list[0].Layout.Bits(snowfence.FieldTime) != 62 {
 		t.Errorf("%+v", list)
 	}
-	for _, n := range []Need{{Rate: 1e18, Nodes: 1, Years: 1e-9, Epoch: epoch}, {Rate: 1, Nodes: 1 << 62, Years: 1e-9, Epoch: epoch}} {
+	for _, n := range []Need{{Rate: 1e18, Nodes: 1, Years: 1e-9, Epoch: epoch}, {
+		Rate: 1, Nodes: 1 << 62,
+		Years: 1e-9, Epoch: epoch,
+	}} {
 		list, refused := Propose(n)
 		if len(list)+len(refused) == 0 {
 			t.Errorf("%+v: no answer", n)
@@ -153,7 +162,8 @@ func TestNoFigureIsNegative(t *testing.T) {
 		specs = append(specs, fmt.Sprintf("time=1,seq=%d,tick=1us", seq))
 	}
 	for bits := 1; bits <= 63; bits++ {
-		specs = append(specs, fmt.Sprintf("time=%d", bits), fmt.Sprintf("time=%d,node=%d", bits, 64-bits), fmt.Sprintf("time=%d,seq=%d,tick=1us", bits, 64-bits),
+		specs = append(specs, fmt.Sprintf("time=%d", bits), fmt.Sprintf("time=%d,node=%d", bits, 64-bits),
+			fmt.Sprintf("time=%d,seq=%d,tick=1us", bits, 64-bits),
 			fmt.Sprintf("time=1,node=%d,seq=%d", bits, 63-bits))
 	}
 	now := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -165,7 +175,8 @@ func TestNoFigureIsNegative(t *testing.T) {
 		}
 		valid++
 		s := Of(l, now)
-		if s.PerTick < 1 || s.PerNodePerSecond <= 0 || s.PerSecond <= 0 || s.Nodes < 1 || s.YearsLeft < 0 || len(s.Lengths) == 0 || s.EndOfLife.Before(s.Epoch) {
+		if s.PerTick < 1 || s.PerNodePerSecond <= 0 || s.PerSecond <= 0 || s.Nodes < 1 || s.YearsLeft < 0 ||
+			len(s.Lengths) == 0 || s.EndOfLife.Before(s.Epoch) {
 			t.Errorf("%s: %+v", spec, s)
 		}
 		for _, length := range s.Lengths {

@@ -66,14 +66,15 @@ func (n Need) bits() int {
 // maxTimeBits is the most a layout may have: leading zeros are not wanted beyond.
 const maxTimeBits = 62
 
-// shape is one way to divide the bits; the time gets all that node and sequence leave, because leading zeros are free.
+// shape is one way to divide the bits; the time gets all that node and sequence leave,
+// because leading zeros are free.
 type shape struct {
 	tick      time.Duration
 	node, seq int
 }
 
-// Propose returns layouts that meet the need, each for another priority, and the reason for each tick that cannot. It returns no
-// proposal when none can.
+// Propose returns layouts that meet the need, each for another priority, and the reason
+// for each tick that cannot. It returns no proposal when none can.
 func Propose(n Need) ([]Proposal, []Refusal) {
 	var list []Proposal
 	var refused []Refusal
@@ -94,12 +95,15 @@ func Propose(n Need) ([]Proposal, []Refusal) {
 		roomy := n.grow(least)
 		switch tick {
 		case time.Millisecond:
-			add("short", least, "the shortest IDs with times to the millisecond", "no room for more nodes or bursts than asked for")
+			add("short", least, "the shortest IDs with times to the millisecond", "no room for more nodes or "+
+				"bursts than asked for")
 			add("roomy", roomy, "times to the millisecond; "+n.room(least, roomy), "longer IDs")
 		case 10 * time.Millisecond:
-			add("burst", roomy, "bursts of "+fmt.Sprint(int64(1)<<roomy.seq)+" IDs a node pass without waiting; "+n.room(least, roomy), "times to 10 ms")
+			add("burst", roomy, "bursts of "+fmt.Sprint(int64(1)<<roomy.seq)+" IDs a node pass without waiting; "+
+				n.room(least, roomy), "times to 10 ms")
 		case time.Second:
-			add("coarse", least, "a second's IDs may all come at once", "times to the second: within it, IDs of different nodes are in no order")
+			add("coarse", least, "a second's IDs may all come at once", "times to the second: within it, IDs of "+
+				"different nodes are in no order")
 		}
 	}
 	return list, refused
@@ -120,8 +124,9 @@ func (n Need) fits(s shape) bool {
 	return n.timeBits(s.tick)+s.node+s.seq <= n.bits() && n.layout(s).Validate() == nil
 }
 
-// grow spends spare bits: first until one node alone reaches the whole rate, then on a factor of four in nodes (restarts
-// and growth hold more nodes than are at work), then on a factor of four in rate.
+// grow spends spare bits: first until one node alone reaches the whole rate, then on a
+// factor of four in nodes (restarts and growth hold more nodes than are at work), then on
+// a factor of four in rate.
 func (n Need) grow(s shape) shape {
 	alone := bitsFor(uint64(math.Ceil(n.Rate * s.tick.Seconds())))
 	for _, to := range []shape{{s.tick, s.node, alone}, {s.tick, s.node + 2, alone}, {s.tick, s.node + 2, alone + 2}} {
@@ -182,7 +187,8 @@ func (n Need) reason(s shape) string {
 		return n.layout(s).Validate().Error()
 	}
 	years := math.Exp2(float64(n.bits()-s.node-s.seq)) * float64(s.tick) / year
-	return fmt.Sprintf("%d bits of time, %d of node and %d of sequence are %d, but there are %d; at this rate and number of nodes they last %s",
+	return fmt.Sprintf("%d bits of time, %d of node and %d of sequence are %d, but there are %d; at this rate "+
+		"and number of nodes they last %s",
 		t, s.node, s.seq, t+s.node+s.seq, n.bits(), Years(years))
 }
 

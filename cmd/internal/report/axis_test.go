@@ -110,8 +110,9 @@ func TestTimeTicks(t *testing.T) {
 
 func TestSpan(t *testing.T) {
 	for seconds, want := range map[float64]string{
-		1e-9: "1 ns", 2e-6: "2 µs", 0.001: "1 ms", 1.024: "1.024 s", 60: "60 s", 120: "2 minutes", 7200: "2 hours", 172800: "2 days",
-		1e9: "31.69 years", 9223372036.854775807: "292 years or more",
+		1e-9: "1 ns", 2e-6: "2 µs", 0.001: "1 ms", 1.024: "1.024 s", 60: "60 s", 120: "2 minutes", 7200: "2 hours",
+		172800: "2 days",
+		1e9:    "31.69 years", 9223372036.854775807: "292 years or more",
 	} {
 		if got := span(seconds); got != want {
 			t.Errorf("%v: %s; want %s", seconds, got, want)

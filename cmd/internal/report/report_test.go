@@ -90,7 +90,8 @@ func TestReports(t *testing.T) {
 			}
 			inPage, inFile := svgs(text), svgs(file.String())
 			if len(inPage) != c.pictures || strings.Join(inPage, "") != strings.Join(inFile, "") {
-				t.Errorf("%d pictures in the page and %d in the file; want %d, and the same ones", len(inPage), len(inFile), c.pictures)
+				t.Errorf("%d pictures in the page and %d in the file; want %d, and the same ones", len(inPage),
+					len(inFile), c.pictures)
 			}
 			checkPicture(t, file.Bytes())
 		})
@@ -130,7 +131,8 @@ func checkPicture(t *testing.T, file []byte) {
 		for _, a := range element.Attr {
 			switch a.Name.Local {
 			case "d":
-				for _, n := range strings.FieldsFunc(a.Value, func(r rune) bool { return strings.ContainsRune("MHVZhv ", r) }) {
+				for _, n := range strings.FieldsFunc(a.Value,
+					func(r rune) bool { return strings.ContainsRune("MHVZhv ", r) }) {
 					if v, err := strconv.ParseFloat(n, 64); err != nil || !(v >= -width && v <= width) {
 						t.Fatalf("%s in a path", n)
 					}

@@ -2,7 +2,8 @@ package resp
 
 import "strings"
 
-// absent says why a command of Redis is not one here, for those that people and libraries try; "" for others.
+// absent says why a command of Redis is not one here, for those that people and libraries
+// try; "" for others.
 func absent(name string) string {
 	switch strings.ToUpper(name) {
 	case "MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH":

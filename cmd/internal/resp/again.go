@@ -7,10 +7,13 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// Clients say the same thing again and again, and in pipelines many times at once. A command for one ID whose own bytes come next is not parsed and looked
-// up once more: it is counted how often they come, and the IDs are made together, with one step of the generator for all of them.
+// Clients say the same thing again and again, and in pipelines many times at once. A
+// command for one ID whose own bytes come next is not parsed and looked up once more: it
+// is counted how often they come, and the IDs are made together, with one step of the
+// generator for all of them.
 //
-// same is always the bytes of the command that was carried out last, and space its namespace: whatever is parsed clears it.
+// same is always the bytes of the command that was carried out last, and space its
+// namespace: whatever is parsed clears it.
 const (
 	maxSame  = 128 // bytes of a command that is remembered
 	together = 64  // IDs
@@ -23,8 +26,9 @@ func (c *conn) remember(raw []byte) {
 	}
 }
 
-// again carries out the commands that come next and are the remembered one, and reports whether there were any. What it cannot do at once it leaves to be
-// parsed, so that errors are told in one place.
+// again carries out the commands that come next and are the remembered one, and reports
+// whether there were any. What it cannot do at once it leaves to be parsed, so that
+// errors are told in one place.
 func (c *conn) again() bool {
 	if len(c.same) == 0 {
 		return false

@@ -104,7 +104,8 @@ func hello(c *conn, args [][]byte) {
 		}
 	}
 	if c.id == nil {
-		c.out = appendError(c.out, "NOAUTH", "HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used")
+		c.out = appendError(c.out, "NOAUTH", "HELLO must be called with the client already authenticated, "+
+			"otherwise the HELLO <proto> AUTH <user> <pass> option can be used")
 		return
 	}
 	c.proto, c.name = proto, name
@@ -160,7 +161,8 @@ func client(c *conn, args [][]byte) {
 	case sub == "ID" && len(args) == 2:
 		c.out = appendInt(c.out, c.number)
 	case (sub == "INFO" || sub == "LIST") && len(args) == 2:
-		c.out = appendBulk(c.out, fmt.Sprintf("id=%d addr=%s name=%s user=%s resp=%d\n", c.number, c.c.RemoteAddr(), c.name, c.id.Name, c.proto))
+		c.out = appendBulk(c.out, fmt.Sprintf("id=%d addr=%s name=%s user=%s resp=%d\n", c.number, c.c.RemoteAddr(),
+			c.name, c.id.Name, c.proto))
 	default:
 		c.err("unknown subcommand or wrong number of arguments for 'client|" + strings.ToLower(sub) + "'")
 	}
@@ -243,7 +245,8 @@ func info(c *conn, _ [][]byte) {
 	fmt.Fprintf(&b, "# Server\r\nserver:snowfence\r\nsnowfence_version:%s\r\ngo_version:%s\r\nuptime_in_seconds:%d\r\n",
 		s.cfg.Version, runtime.Version(), int64(time.Since(s.started).Seconds()))
 	fmt.Fprintf(&b, "\r\n# Clients\r\nconnected_clients:%d\r\nmaxclients:%d\r\n", s.Connections.Load(), s.cfg.MaxConns)
-	fmt.Fprintf(&b, "\r\n# Persistence\r\nloading:0\r\n\r\n# Stats\r\ntotal_commands_processed:%d\r\nrejected_connections:%d\r\n", s.Requests.Load(), s.Refused.Load())
+	fmt.Fprintf(&b, "\r\n# Persistence\r\nloading:0\r\n\r\n# "+
+		"Stats\r\ntotal_commands_processed:%d\r\nrejected_connections:%d\r\n", s.Requests.Load(), s.Refused.Load())
 	b.WriteString("\r\n# Replication\r\nrole:master\r\n\r\n# Namespaces\r\n")
 	for _, sp := range s.cfg.Service.Spaces() {
 		if c.id.May(server.VerbRead, sp.Name) == nil {

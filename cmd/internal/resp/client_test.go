@@ -45,7 +45,8 @@ func (p *peer) send(text string) {
 	}
 }
 
-// do sends a command and returns its reply: string, int64, error, nil, or []any; maps come as lists.
+// do sends a command and returns its reply: string, int64, error, nil, or []any; maps
+// come as lists.
 func (p *peer) do(args ...string) any {
 	p.Helper()
 	p.send(encode(args...))
@@ -184,7 +185,8 @@ func TestDecodeAndRange(t *testing.T) {
 	_, addr := start(t, Config{})
 	p := dial(t, addr)
 	got := fmt.Sprint(p.do("SNOWFENCE.DECODE", "default", "2104672976770170879"))
-	want := "[id 2104672976770170879 time 2026-09-28T20:41:55.251Z unix_ms 1790628115251 tick 501793140594 node 1023 datacenter 31 worker 31 sequence 4095]"
+	want := "[id 2104672976770170879 time 2026-09-28T20:41:55.251Z unix_ms 1790628115251 tick 501793140594 node " +
+		"1023 datacenter 31 worker 31 sequence 4095]"
 	if got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
@@ -249,7 +251,14 @@ func TestTokens(t *testing.T) {
 	}
 	_, addr := start(t, Config{Auth: func() *server.Auth { return a }})
 	p := dial(t, addr)
-	for _, args := range [][]string{{"PING"}, {"SNOWFENCE.NEXT", "default"}, {"SNOWFENCE.DECODE", "default", "1"}, {"INFO"}, {"HELLO", "3"}, {"CLIENT", "LIST"}} {
+	for _, args := range [][]string{
+		{"PING"},
+		{"SNOWFENCE.NEXT", "default"},
+		{"SNOWFENCE.DECODE", "default", "1"},
+		{"INFO"},
+		{"HELLO", "3"},
+		{"CLIENT", "LIST"},
+	} {
 		p.fails(p.do(args...), "NOAUTH")
 	}
 	p.fails(p.do("AUTH", "wrong"), "WRONGPASS")
@@ -334,7 +343,8 @@ func TestNamespaceChanges(t *testing.T) {
 	if _, _, err := svc.CreateNamespace(t.Context(), "n", server.Wanted{Layout: "twitter"}); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // its ticks begin above those of the old one
+	// its ticks begin above those of the old one
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		reply := p.do("SNOWFENCE.NEXT", "n")
 		if _, ok := reply.(string); ok {
 			break

@@ -10,7 +10,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// code is the table from kinds of errors to the first word of an error reply. TRYAGAIN is one that Redis clients know, and some repeat by themselves.
+// code is the table from kinds of errors to the first word of an error reply. TRYAGAIN is
+// one that Redis clients know, and some repeat by themselves.
 func code(k server.Kind) string {
 	switch k {
 	case server.NoNamespace:
@@ -79,7 +80,8 @@ func (c *conn) do(args [][]byte) bool {
 	cmd := c.srv.find(args[0])
 	switch {
 	case cmd == nil:
-		if equalFold(args[0], "POST") || equalFold(args[0], "HOST:") { // a page in a browser makes it talk HTTP to this port
+		// a page in a browser makes it talk HTTP to this port
+		if equalFold(args[0], "POST") || equalFold(args[0], "HOST:") {
 			c.err("this is not HTTP")
 			c.quit = true
 			return false
@@ -117,7 +119,8 @@ func equalFold(b []byte, word string) bool {
 	return true
 }
 
-// in finds the namespace of a command, most often that of the one before, and checks that the caller may. The command counts as n IDs.
+// in finds the namespace of a command, most often that of the one before, and checks that
+// the caller may. The command counts as n IDs.
 func (c *conn) in(name []byte, v server.Verb, n int64) (*server.Space, bool) {
 	if c.id == nil {
 		c.noAuth()

@@ -10,15 +10,16 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// Buffers begin small, because most connections are idle most of the time, and grow with what comes in at once.
+// Buffers begin small, because most connections are idle most of the time, and grow with
+// what comes in at once.
 const (
 	firstBuffer = 1 << 10
 	mostBuffer  = 64 << 10
 	flushAt     = 32 << 10 // of replies
 )
 
-// conn is one client. Its goroutine reads what has come in, carries out all whole commands of it, and sends the replies together: that is what makes
-// pipelines cheap.
+// conn is one client. Its goroutine reads what has come in, carries out all whole
+// commands of it, and sends the replies together: that is what makes pipelines cheap.
 type conn struct {
 	srv    *Server
 	c      net.Conn
@@ -54,8 +55,9 @@ func (c *conn) serve() {
 			c.quit = true
 		}
 		ran := c.count()
-		// Others who have been read from come first: replies that go out together wake a client on another processor once, where each alone
-		// would wake it anew. At 16 commands a pipeline that is a third more commands a second.
+		// Others who have been read from come first: replies that go out together wake a
+		// client on another processor once, where each alone would wake it anew. At 16
+		// commands a pipeline that is a third more commands a second.
 		runtime.Gosched()
 		there := c.flush(began)
 		if ran > 0 {
@@ -102,7 +104,8 @@ func (c *conn) carryOut() error {
 	return nil
 }
 
-// count adds to the counters that everybody shares, once for what has come in together, and returns how many commands that was.
+// count adds to the counters that everybody shares, once for what has come in together,
+// and returns how many commands that was.
 func (c *conn) count() (ran int64) {
 	ran, c.ran = c.ran, 0
 	if ran > 0 {

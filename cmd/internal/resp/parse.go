@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// Limits of one command. They are small, because nothing that is asked of this server is long; a token is the longest argument.
+// Limits of one command. They are small, because nothing that is asked of this server is
+// long; a token is the longest argument.
 const (
 	maxArgs   = 64
 	maxArg    = 4 << 10
@@ -14,15 +15,17 @@ const (
 	maxBytes  = 16 << 10 // of a command as it stands on the wire
 )
 
-// errProtocol is a stream that cannot be followed any further: after the reply the connection is closed.
+// errProtocol is a stream that cannot be followed any further: after the reply the
+// connection is closed.
 var errProtocol = errors.New("protocol error")
 
 func protocolf(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errProtocol, fmt.Sprintf(format, args...))
 }
 
-// parse reads the command at the start of b. It appends its arguments, which are parts of b, to args and returns its length; a length of 0 says
-// that b does not hold all of it yet. A command without arguments is an empty line, to be passed over.
+// parse reads the command at the start of b. It appends its arguments, which are parts of
+// b, to args and returns its length; a length of 0 says that b does not hold all of it
+// yet. A command without arguments is an empty line, to be passed over.
 func parse(b []byte, args [][]byte) ([][]byte, int, error) {
 	if len(b) == 0 {
 		return args, 0, nil
@@ -66,7 +69,8 @@ func whole(b []byte) error {
 	return nil
 }
 
-// parseLength reads a number behind a type byte, up to the end of the line, and returns how long that is; 0 when the line is not all there.
+// parseLength reads a number behind a type byte, up to the end of the line, and returns
+// how long that is; 0 when the line is not all there.
 func parseLength(b []byte, limit int, what string) (value, n int, err error) {
 	for i := 1; i < len(b); i++ {
 		switch c := b[i]; {

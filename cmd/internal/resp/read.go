@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// calm is how long a client has to be silent until its buffers are small again: those of ten thousand clients that each sent a large pipeline once would be a gigabyte.
+// calm is how long a client has to be silent until its buffers are small again: those of
+// ten thousand clients that each sent a large pipeline once would be a gigabyte.
 const calm = 2 * time.Second
 
 // waiting is what a connection waits for, and how long it may take. The zero value is for ever.
@@ -38,7 +39,8 @@ func (c *conn) read(now time.Time) bool {
 	for c.await(now, carried) {
 		n, err := c.c.Read(c.buf[c.w:])
 		c.w += n
-		if c.w == len(c.buf) && len(c.buf) < mostBuffer { // there is more: a pipeline in three reads is three wake-ups of its client
+		// there is more: a pipeline in three reads is three wake-ups of its client
+		if c.w == len(c.buf) && len(c.buf) < mostBuffer {
 			c.grow()
 		}
 		if n > 0 {
@@ -49,7 +51,8 @@ func (c *conn) read(now time.Time) bool {
 			return false
 		}
 		now, carried = time.Now(), false
-		if until := c.waiting.until; until.IsZero() || now.Before(until) || !c.late(now) { // a deadline that is not ours is of a handshake
+		// a deadline that is not ours is of a handshake
+		if until := c.waiting.until; until.IsZero() || now.Before(until) || !c.late(now) {
 			return false
 		}
 	}
@@ -62,7 +65,8 @@ func (c *conn) grow() {
 	c.buf = grown
 }
 
-// await sets the deadline for what comes next, and reports whether to wait for it. carried says that commands were carried out since it was called last.
+// await sets the deadline for what comes next, and reports whether to wait for it.
+// carried says that commands were carried out since it was called last.
 func (c *conn) await(now time.Time, carried bool) bool {
 	w, cfg := &c.waiting, &c.srv.cfg
 	// Setting a deadline costs as much as a small reply, so that of buffers covers several reads.
@@ -76,7 +80,8 @@ func (c *conn) await(now time.Time, carried bool) bool {
 	switch {
 	case c.w == 0:
 		w.partial = time.Time{}
-	case carried, w.partial.IsZero(): // otherwise the first deadline stands: a client that sends a byte now and then does not move it
+	// otherwise the first deadline stands: a client that sends a byte now and then does not move it
+	case carried, w.partial.IsZero():
 		w.partial = now.Add(cfg.Slow)
 	}
 	switch {

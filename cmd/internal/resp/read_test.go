@@ -28,7 +28,8 @@ type pipe struct {
 	done chan struct{}
 }
 
-// pipeTo serves one connection of a server with the namespace default. wrap stands before the server's side; nil for none.
+// pipeTo serves one connection of a server with the namespace default. wrap stands before
+// the server's side; nil for none.
 func pipeTo(t *testing.T, cfg Config, wrap func(net.Conn) net.Conn) *pipe {
 	time.Sleep(time.Until(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))) // the bubble begins before the epoch
 	st := lease.NewMemory()
@@ -49,7 +50,10 @@ func pipeTo(t *testing.T, cfg Config, wrap func(net.Conn) net.Conn) *pipe {
 	if wrap != nil {
 		theirs = wrap(theirs)
 	}
-	p := &pipe{&peer{t, ours, bufio.NewReader(ours)}, &conn{srv: s, c: theirs, proto: 2, id: cfg.Auth().Anyone()}, make(chan struct{})}
+	p := &pipe{
+		&peer{t, ours, bufio.NewReader(ours)}, &conn{srv: s, c: theirs, proto: 2, id: cfg.Auth().Anyone()},
+		make(chan struct{}),
+	}
 	go func() {
 		defer close(p.done)
 		p.conn.serve()
@@ -88,7 +92,8 @@ func (p *pipe) burst() {
 	}
 }
 
-// A client that falls silent has small buffers again, without a setting and with one, over TLS too; one that goes on keeps them, and nobody is cut off for it.
+// A client that falls silent has small buffers again, without a setting and with one,
+// over TLS too; one that goes on keeps them, and nobody is cut off for it.
 func TestBuffersOfIdleClients(t *testing.T) {
 	for name, idle := range map[string]time.Duration{"for ever": 0, "an hour": time.Hour} {
 		for _, secure := range []bool{false, true} {
@@ -141,7 +146,8 @@ func TestBuffersOfIdleClients(t *testing.T) {
 	}
 }
 
-// Who does not say who it is has to go, whatever it sends meanwhile; who has said so may be silent for ever, and who takes it back has as long once more.
+// Who does not say who it is has to go, whatever it sends meanwhile; who has said so may
+// be silent for ever, and who takes it back has as long once more.
 func TestNobodyStays(t *testing.T) {
 	a, err := server.NewAuth([]server.Token{token("all", "secret", nil)})
 	if err != nil {
@@ -190,7 +196,8 @@ func TestNobodyStays(t *testing.T) {
 	})
 }
 
-// A client that never stops sending, so that every piece that comes in ends in the middle of a command, is not slow.
+// A client that never stops sending, so that every piece that comes in ends in the middle
+// of a command, is not slow.
 func TestEndlessPipeline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := pipeTo(t, Config{Slow: 10 * time.Second}, nil)

@@ -99,7 +99,8 @@ func TestInlineCommands(t *testing.T) {
 		"*100\r\n":                                      "-ERR protocol error: more than 64 arguments",
 		strings.Repeat("x", 5000):                       "-ERR protocol error: a line has more than",
 	} {
-		if got := talk(t, addr, text); !strings.HasPrefix(got, want) && !(strings.HasPrefix(want, "-NO") && strings.HasPrefix(got, "-NONAMESPACE")) {
+		if got := talk(t, addr, text); !strings.HasPrefix(got, want) && !(strings.HasPrefix(want, "-NO") &&
+			strings.HasPrefix(got, "-NONAMESPACE")) {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}

@@ -18,7 +18,8 @@ import (
 
 var crowd = flag.Int("crowd", 500, "idle connections of TestCrowd; slow ones are a tenth of them")
 
-// A client that asks for much and never reads is let go, the memory it takes is bounded, and others are served meanwhile.
+// A client that asks for much and never reads is let go, the memory it takes is bounded,
+// and others are served meanwhile.
 func TestClientThatNeverReads(t *testing.T) {
 	s, addr := start(t, Config{Slow: 100 * time.Millisecond})
 	c, err := net.Dial("tcp", addr)
@@ -42,8 +43,9 @@ func TestClientThatNeverReads(t *testing.T) {
 	}
 }
 
-// Idle connections, slow clients, damaged frames and oversized requests at once: everybody else is served, and nothing is left when they have gone. With -crowd 10000
-// it reports what an idle connection takes.
+// Idle connections, slow clients, damaged frames and oversized requests at once:
+// everybody else is served, and nothing is left when they have gone. With -crowd 10000 it
+// reports what an idle connection takes.
 func TestCrowd(t *testing.T) {
 	s, addr := start(t, Config{Slow: 20 * time.Second})
 	warm := dial(t, addr)
@@ -75,7 +77,8 @@ func TestCrowd(t *testing.T) {
 			t.Fatalf("%d connections of %d", s.Connections.Load(), *crowd)
 		}
 	}
-	t.Logf("%d idle connections take %d bytes each, the client's side of them included", *crowd, (memory()-empty)/uint64(*crowd))
+	t.Logf("%d idle connections take %d bytes each, the client's side of them included", *crowd,
+		(memory()-empty)/uint64(*crowd))
 	for range *crowd / 10 {
 		open("*2\r\n$14\r\nSNOWFENCE.N") // and never the rest
 	}
@@ -107,9 +110,11 @@ func TestCrowd(t *testing.T) {
 	for _, c := range conns {
 		c.Close()
 	}
-	for deadline := time.Now().Add(time.Minute); s.Connections.Load() > 1 || runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); s.Connections.Load() > 1 ||
+		runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d connections and %d goroutines are left, of %d", s.Connections.Load(), runtime.NumGoroutine(), before)
+			t.Fatalf("%d connections and %d goroutines are left, of %d", s.Connections.Load(),
+				runtime.NumGoroutine(), before)
 		}
 	}
 	t.Logf("memory after: %d bytes more than before", int64(memory())-int64(empty))

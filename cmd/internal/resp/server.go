@@ -1,4 +1,5 @@
-// Package resp is the service over the Redis protocol, versions 2 and 3, so that every Redis client in every language is a client.
+// Package resp is the service over the Redis protocol, versions 2 and 3, so that every
+// Redis client in every language is a client.
 package resp
 
 import (
@@ -22,7 +23,8 @@ type Config struct {
 	// MaxConns bounds how many clients there are at a time; 0 means 20,000.
 	MaxConns int
 
-	// Slow is how long a client may take to say who it is, to send the rest of a command, or to take its replies; 0 means 10 s.
+	// Slow is how long a client may take to say who it is, to send the rest of a command,
+	// or to take its replies; 0 means 10 s.
 	Slow time.Duration
 
 	// Idle is how long a client may be silent; 0 means for ever.
@@ -59,12 +61,16 @@ func New(cfg Config) *Server {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{Meter: cfg.Service.Meter(server.RESP), cfg: cfg, table: newTable(), started: time.Now(), conns: map[*conn]struct{}{}, ln: map[net.Listener]struct{}{}}
+	s := &Server{
+		Meter: cfg.Service.Meter(server.RESP), cfg: cfg, table: newTable(), started: time.Now(),
+		conns: map[*conn]struct{}{}, ln: map[net.Listener]struct{}{},
+	}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }
 
-// Serve accepts connections until the listener or the server is closed, and closes the listener. It returns nil when Shutdown was the reason.
+// Serve accepts connections until the listener or the server is closed, and closes the
+// listener. It returns nil when Shutdown was the reason.
 func (s *Server) Serve(ln net.Listener) error {
 	defer ln.Close()
 	s.mu.Lock()
@@ -128,7 +134,8 @@ func (s *Server) take(nc net.Conn) {
 	}()
 }
 
-// Shutdown stops accepting, lets the commands that have arrived finish, and closes all connections, by force when ctx ends.
+// Shutdown stops accepting, lets the commands that have arrived finish, and closes all
+// connections, by force when ctx ends.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.end()

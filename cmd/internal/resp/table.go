@@ -19,8 +19,14 @@ func newTable() []command {
 		{"RESET", 1, true, "Makes the connection what it was when it was new.", "connection", reset},
 		{"SELECT", 2, false, "Takes 0, because there is one database.", "connection", choose},
 		{"SNOWFENCE.DECODE", 3, false, "Takes an ID apart.", "snowfence", decode},
-		{"SNOWFENCE.NEXT", -2, false, "Returns one new ID, or COUNT of them, or their RUNS: first, last, step.", "snowfence", (*conn).next},
-		{"SNOWFENCE.RANGE", 4, false, "Returns the first ID of a span of time, and the first one after it.", "snowfence", spanOf},
+		{
+			"SNOWFENCE.NEXT", -2, false, "Returns one new ID, or COUNT of them, or their RUNS: first, last, step.",
+			"snowfence", (*conn).next,
+		},
+		{
+			"SNOWFENCE.RANGE", 4, false, "Returns the first ID of a span of time, and the first one after it.",
+			"snowfence", spanOf,
+		},
 	}
 	slices.SortFunc(t, func(a, b command) int { return cmp.Compare(a.name, b.name) })
 	return t
@@ -38,7 +44,10 @@ func (s *Server) find(name []byte) *command {
 			up[i] = b - 'a' + 'A'
 		}
 	}
-	i, ok := slices.BinarySearchFunc(s.table, up, func(c command, name []byte) int { return cmp.Compare(c.name, string(name)) })
+	i, ok := slices.BinarySearchFunc(s.table, up, func(c command, name []byte) int {
+		return cmp.Compare(c.name,
+			string(name))
+	})
 	if !ok {
 		return nil
 	}

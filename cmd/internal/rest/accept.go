@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// textual reports whether a client would rather have lines of text than JSON: by the q-values of its Accept headers, and JSON where it does not care.
+// textual reports whether a client would rather have lines of text than JSON: by the
+// q-values of its Accept headers, and JSON where it does not care.
 func textual(h http.Header) bool {
 	accept := h["Accept"]
 	if len(accept) == 0 {
@@ -16,7 +17,8 @@ func textual(h http.Header) bool {
 	return text > json
 }
 
-// quality returns how much a client wants a media type, by the most specific of its ranges (RFC 9110, 12.5.1). Parameters of ranges other than q are passed over.
+// quality returns how much a client wants a media type, by the most specific of its
+// ranges (RFC 9110, 12.5.1). Parameters of ranges other than q are passed over.
 func quality(accept []string, kind, sub string) (q float64) {
 	best := -1
 	for _, line := range accept {

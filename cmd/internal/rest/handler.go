@@ -1,4 +1,5 @@
-// Package rest is the service over HTTP for people, curl, and programs without a client of their own: paths, JSON with IDs as strings, or lines of text.
+// Package rest is the service over HTTP for people, curl, and programs without a client
+// of their own: paths, JSON with IDs as strings, or lines of text.
 package rest
 
 import (
@@ -23,8 +24,8 @@ type rest struct {
 	json, text, noStore []string // values of headers, which are only read
 }
 
-// Mount adds the paths below /v1 to a mux, and their description at /openapi.json. Routes that stream
-// are behind streaming.
+// Mount adds the paths below /v1 to a mux, and their description at /openapi.json. Routes
+// that stream are behind streaming.
 func Mount(mux *http.ServeMux, s *server.Service, who Identify, streaming func(http.Handler) http.Handler) {
 	h := &rest{
 		s: s, who: who, bufs: sync.Pool{New: func() any { return new([]byte) }},
@@ -45,7 +46,10 @@ func Mount(mux *http.ServeMux, s *server.Service, who Identify, streaming func(h
 		})
 	}
 	for pattern, serve := range h.streams() {
-		mux.Handle(pattern, streaming(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(pattern, serve, w, r) })))
+		mux.Handle(pattern, streaming(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			answer(pattern,
+				serve, w, r)
+		})))
 	}
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) { h.elsewhere(mux, w, r) })
 	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
@@ -86,11 +90,16 @@ func (h *rest) routes() map[string]route {
 	}
 }
 
-// elsewhere answers what no route does: OPTIONS and wrong methods with what the path can do, wrong paths with where to look.
+// elsewhere answers what no route does: OPTIONS and wrong methods with what the path can
+// do, wrong paths with where to look.
 func (h *rest) elsewhere(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	var allowed []string
-	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-		if _, pattern := mux.Handler(&http.Request{Method: m, URL: r.URL, Host: r.Host}); strings.Contains(pattern, " /v1") {
+	for _, m := range []string{
+		http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete,
+	} {
+		if _, pattern := mux.Handler(&http.Request{Method: m, URL: r.URL, Host: r.Host}); strings.Contains(pattern,
+			" /v1") {
 			allowed = append(allowed, m)
 		}
 	}
@@ -159,7 +168,10 @@ func write(w http.ResponseWriter, code int, kind server.Kind, detail string) {
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		h.Set("Retry-After", "1")
 	}
-	body, err := json.Marshal(problem{Type: "about:blank", Title: http.StatusText(code), Status: code, Detail: detail, Kind: kind.Name()})
+	body, err := json.Marshal(problem{
+		Type: "about:blank", Title: http.StatusText(code), Status: code,
+		Detail: detail, Kind: kind.Name(),
+	})
 	if err != nil {
 		http.Error(w, http.StatusText(code), code)
 		return
@@ -182,7 +194,8 @@ func answer(w http.ResponseWriter, code int, v any) error {
 	return nil
 }
 
-// may returns the namespace of a request whose caller may do something in it. The request counts as n IDs.
+// may returns the namespace of a request whose caller may do something in it. The request
+// counts as n IDs.
 func (h *rest) may(r *http.Request, v server.Verb, n int64) (string, *server.Identity, error) {
 	id, err := h.who(r)
 	if err != nil {

@@ -36,7 +36,8 @@ func asked(r *http.Request) (wish, error) {
 	}
 	form, err := server.ParseForm(q.Get("format"), q.Get("prefix"))
 	if err == nil && runs && (q.Has("format") || q.Has("prefix")) {
-		err = server.NewError(server.Invalid, errors.New("runs are numbers to count from: leave runs out, or format and prefix"))
+		err = server.NewError(server.Invalid, errors.New("runs are numbers to count from: leave runs out, or "+
+			"format and prefix"))
 	}
 	if err != nil {
 		return wish{}, err
@@ -100,7 +101,8 @@ func (h *rest) next(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// piece is how many IDs are formatted and written at a time: a slow client holds no more text than that.
+// piece is how many IDs are formatted and written at a time: a slow client holds no more
+// text than that.
 const piece = 2000
 
 // head sets the headers of an answer with IDs.
@@ -158,7 +160,8 @@ func (h *rest) runs(w http.ResponseWriter, r *http.Request, sp *server.Space, n 
 	return nil
 }
 
-// stream is GET /v1/{namespace}/stream?format=base58&prefix=ord: a line for each ID until the client has enough.
+// stream is GET /v1/{namespace}/stream?format=base58&prefix=ord: a line for each ID until
+// the client has enough.
 func (h *rest) stream(w http.ResponseWriter, r *http.Request) error {
 	sp, id, err := h.space(r, server.VerbIDs, 0)
 	if err != nil {
@@ -208,7 +211,8 @@ func (h *rest) stream(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// decode is GET /v1/{namespace}/decode/{id}?format=base58&prefix=ord. The ID may have any prefix where none is asked for.
+// decode is GET /v1/{namespace}/decode/{id}?format=base58&prefix=ord. The ID may have any
+// prefix where none is asked for.
 func (h *rest) decode(w http.ResponseWriter, r *http.Request) error {
 	sp, _, err := h.space(r, server.VerbRead, 1)
 	if err != nil {

@@ -42,7 +42,8 @@ func (h *rest) show(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, info)
 }
 
-// nodes is what a request says of the nodes of a namespace, and of its layout. What it does not mention stays as it is.
+// nodes is what a request says of the nodes of a namespace, and of its layout. What it
+// does not mention stays as it is.
 type nodes struct {
 	Layout string `json:"layout"`
 	First  *int64 `json:"first_node"`
@@ -74,7 +75,10 @@ func (h *rest) create(w http.ResponseWriter, r *http.Request) error {
 	if err := read(w, r, &v); err != nil {
 		return err
 	}
-	info, made, err := h.s.CreateNamespace(r.Context(), name, server.Wanted{Layout: v.Layout, First: v.First, Last: v.Last})
+	info, made, err := h.s.CreateNamespace(r.Context(), name, server.Wanted{
+		Layout: v.Layout, First: v.First,
+		Last: v.Last,
+	})
 	switch {
 	case err != nil:
 		return err
@@ -97,7 +101,10 @@ func (h *rest) change(w http.ResponseWriter, r *http.Request) error {
 	if err := read(w, r, &v); err != nil {
 		return err
 	}
-	info, err := h.s.ChangeNamespace(r.Context(), name, server.Wanted{Layout: v.Layout, First: v.First, Last: v.Last, Widen: v.Widen, Unused: v.Unused})
+	info, err := h.s.ChangeNamespace(r.Context(), name, server.Wanted{
+		Layout: v.Layout, First: v.First, Last: v.Last,
+		Widen: v.Widen, Unused: v.Unused,
+	})
 	if err != nil {
 		return err
 	}

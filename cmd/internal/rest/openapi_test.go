@@ -38,7 +38,8 @@ func (d openDoc) at(keys ...string) any {
 func (d openDoc) answers(t *testing.T, what, route, method string, w *httptest.ResponseRecorder) {
 	t.Helper()
 	kind, _, _ := strings.Cut(w.Header().Get("Content-Type"), ";")
-	schema, ok := d.at("paths", route, method, "responses", fmt.Sprint(w.Code), "content", kind, "schema").(map[string]any)
+	schema, ok := d.at("paths", route, method, "responses", fmt.Sprint(w.Code), "content", kind,
+		"schema").(map[string]any)
 	if !ok {
 		t.Errorf("%s: the document has no answer %d of %s", what, w.Code, kind)
 		return
@@ -58,10 +59,14 @@ func (d openDoc) matches(t *testing.T, what string, body []byte, schema map[stri
 	}
 }
 
-// check knows the part of JSON Schema that the document uses, and refuses any other. Objects may have no members but those that are described.
+// check knows the part of JSON Schema that the document uses, and refuses any other.
+// Objects may have no members but those that are described.
 func (d openDoc) check(v any, schema map[string]any) error {
 	for key := range schema {
-		if !slices.Contains([]string{"$ref", "type", "properties", "required", "additionalProperties", "items", "enum", "pattern", "format", "description"}, key) {
+		if !slices.Contains([]string{
+			"$ref", "type", "properties", "required", "additionalProperties", "items",
+			"enum", "pattern", "format", "description",
+		}, key) {
 			return fmt.Errorf("the keyword %q is not known to the test", key)
 		}
 	}

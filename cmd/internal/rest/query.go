@@ -11,7 +11,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// query returns the parameters of a request. Each has to be one of those named, once: a misspelled one that nobody looks at would be a request for something else.
+// query returns the parameters of a request. Each has to be one of those named, once: a
+// misspelled one that nobody looks at would be a request for something else.
 func query(r *http.Request, names ...string) (url.Values, error) {
 	if r.URL.RawQuery == "" {
 		return nil, nil
@@ -26,7 +27,8 @@ func query(r *http.Request, names ...string) (url.Values, error) {
 			if len(names) > 0 {
 				known = strings.Join(names, ", ")
 			}
-			return nil, server.NewError(server.Invalid, fmt.Errorf("there is no parameter %s here; known: %s", server.Clip(name), known))
+			return nil, server.NewError(server.Invalid, fmt.Errorf("there is no parameter %s here; known: %s",
+				server.Clip(name), known))
 		}
 		if len(values) != 1 {
 			return nil, server.NewError(server.Invalid, fmt.Errorf("%s is given %d times", name, len(values)))
@@ -56,7 +58,8 @@ func truth(q url.Values, name string) (bool, error) {
 	}
 	is, err := strconv.ParseBool(text)
 	if err != nil {
-		return false, server.NewError(server.Invalid, fmt.Errorf("%s=%s is neither true nor false", name, server.Clip(text)))
+		return false, server.NewError(server.Invalid, fmt.Errorf("%s=%s is neither true nor false", name,
+			server.Clip(text)))
 	}
 	return is, nil
 }

@@ -155,7 +155,8 @@ func TestPaths(t *testing.T) {
 		reached[strings.ToLower(c.method)+" "+c.route] = true
 		if c.kind != "" {
 			var p problem
-			if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || p.Kind != c.kind || p.Status != c.code || w.Header().Get("Content-Type") != "application/problem+json" {
+			if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || p.Kind != c.kind || p.Status != c.code ||
+				w.Header().Get("Content-Type") != "application/problem+json" {
 				t.Errorf("%s: %v %s", what, err, w.Body)
 			}
 			doc.matches(t, what, w.Body.Bytes(), map[string]any{"$ref": "#/components/schemas/Problem"})
@@ -163,7 +164,8 @@ func TestPaths(t *testing.T) {
 			doc.answers(t, what, c.route, strings.ToLower(c.method), w)
 		}
 	}
-	if allow := f.do("OPTIONS", "/v1/default", "").Header().Get("Allow"); allow != "GET, HEAD, PUT, PATCH, DELETE, OPTIONS" {
+	if allow := f.do("OPTIONS", "/v1/default",
+		"").Header().Get("Allow"); allow != "GET, HEAD, PUT, PATCH, DELETE, OPTIONS" {
 		t.Errorf("Allow: %s", allow)
 	}
 	reached["get /v1/{namespace}/stream"] = true // see TestStream
@@ -201,7 +203,8 @@ func TestStatuses(t *testing.T) {
 			t.Errorf("%s: %d", k.Name(), w.Code)
 		}
 		document(t).matches(t, k.Name(), w.Body.Bytes(), map[string]any{"$ref": "#/components/schemas/Problem"})
-		if (w.Code == 503 || w.Code == 429) != (w.Header().Get("Retry-After") != "") || (w.Code == 401) != (w.Header().Get("WWW-Authenticate") != "") {
+		if (w.Code == 503 || w.Code == 429) != (w.Header().Get("Retry-After") != "") ||
+			(w.Code == 401) != (w.Header().Get("WWW-Authenticate") != "") {
 			t.Errorf("%s: %v", k.Name(), w.Header())
 		}
 	}
@@ -221,7 +224,8 @@ func TestAccept(t *testing.T) {
 		"text/plain;charset=utf-8;q=0.3, application/json;q=0.2": true,
 	} {
 		w := f.do("GET", "/v1/default/next?n=3", "", "Accept", accept)
-		if got := strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain"); got != text || w.Header().Get("Cache-Control") != "no-store" {
+		if got := strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain"); got != text ||
+			w.Header().Get("Cache-Control") != "no-store" {
 			t.Errorf("%q: %v", accept, w.Header())
 		}
 		if text && !regexp.MustCompile(`^(\d+\n){3}$`).MatchString(w.Body.String()) {
@@ -234,7 +238,8 @@ func TestAccept(t *testing.T) {
 func TestHead(t *testing.T) {
 	f := start(t)
 	for _, path := range []string{"next", "next?n=100", "next?n=5&runs=true", "stream"} {
-		if w := f.do("HEAD", "/v1/default/"+path, ""); w.Code != 200 || w.Body.Len() > 0 || w.Header().Get("Content-Type") == "" {
+		if w := f.do("HEAD", "/v1/default/"+path, ""); w.Code != 200 || w.Body.Len() > 0 ||
+			w.Header().Get("Content-Type") == "" {
 			t.Errorf("%s: %d %q", path, w.Code, w.Body)
 		}
 	}
@@ -258,7 +263,8 @@ func TestLargeBatch(t *testing.T) {
 				t.Fatalf("%s after %s", text, v.IDs[i])
 			}
 		}
-		if lines := strings.Count(f.do("GET", "/v1/default/next?n="+strconv.Itoa(n), "", "Accept", "text/plain").Body.String(), "\n"); lines != n {
+		if lines := strings.Count(f.do("GET", "/v1/default/next?n="+strconv.Itoa(n), "", "Accept",
+			"text/plain").Body.String(), "\n"); lines != n {
 			t.Errorf("%d lines of %d", lines, n)
 		}
 	}
@@ -300,7 +306,10 @@ func TestStream(t *testing.T) {
 // Every request counts for the rate of its token, also one that fails.
 func TestRateOfAllRequests(t *testing.T) {
 	f := start(t)
-	for _, path := range []string{"/v1/default/next", "/v1/missing/next", "/v1/default/decode/1", "/v1/default/range?from=1&to=2", "/v1/default/leases", "/v1/default", "/v1"} {
+	for _, path := range []string{
+		"/v1/default/next", "/v1/missing/next", "/v1/default/decode/1",
+		"/v1/default/range?from=1&to=2", "/v1/default/leases", "/v1/default", "/v1",
+	} {
 		a, err := server.NewAuth([]server.Token{{Name: "t", SHA256: sumOfSecret, Rate: 1e-9, Burst: 2}})
 		if err != nil {
 			t.Fatal(err)
@@ -344,7 +353,10 @@ func TestStreamOfALostRight(t *testing.T) {
 // FuzzPaths: no request makes a handler panic, or answer what is no status.
 func FuzzPaths(f *testing.F) {
 	fa := start(f)
-	for _, s := range []string{"/v1", "/v1/default/next?n=2", "/v1/default/decode/1", "/v1/default/range?from=1&to=2", "/v1/default/leases?after=5", "/v1//", "/v1/%00/next"} {
+	for _, s := range []string{
+		"/v1", "/v1/default/next?n=2", "/v1/default/decode/1",
+		"/v1/default/range?from=1&to=2", "/v1/default/leases?after=5", "/v1//", "/v1/%00/next",
+	} {
 		f.Add(uint8(0), s, "text/plain;q=0.5", "")
 	}
 	f.Add(uint8(1), "/v1/x", "", `{"layout":"twitter"}`)
@@ -354,7 +366,8 @@ func FuzzPaths(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.URL, err = r.URL.Parse(target); err != nil || strings.HasSuffix(r.URL.Path, "/stream") || r.URL.Host != "x" {
+		if r.URL, err = r.URL.Parse(target); err != nil || strings.HasSuffix(r.URL.Path, "/stream") ||
+			r.URL.Host != "x" {
 			return
 		}
 		r.Header.Set("Accept", accept)
@@ -369,7 +382,10 @@ func FuzzPaths(f *testing.F) {
 // What next and stream write in a form, decode reads in that form, as the ID of the same namespace.
 func TestForms(t *testing.T) {
 	f := start(t)
-	for _, form := range []string{"", "format=base58", "format=hex-fixed&prefix=ord", "format=base64url&prefix=a_b", "prefix=usr"} {
+	for _, form := range []string{
+		"", "format=base58", "format=hex-fixed&prefix=ord", "format=base64url&prefix=a_b",
+		"prefix=usr",
+	} {
 		w := f.do("GET", "/v1/default/next?n=2&"+form, "")
 		var got struct{ IDs []string }
 		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || len(got.IDs) != 2 {

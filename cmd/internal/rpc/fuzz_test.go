@@ -26,8 +26,12 @@ func FuzzRequest(f *testing.F) {
 	service := server.New(st, server.Options{})
 	f.Cleanup(func() { _ = service.Close(context.Background()) })
 	mux := http.NewServeMux()
-	Mount(mux, service, func(context.Context) (*server.Identity, error) { return server.Open().Anyone(), nil }, plain, plain)
-	methods := []string{next, "/snowfence.v1.IDService/Decode", "/snowfence.v1.LeaseService/Renew", "/snowfence.v1.StoreService/Swap", "/snowfence.v1.StoreService/Get"}
+	Mount(mux, service, func(context.Context) (*server.Identity, error) { return server.Open().Anyone(), nil },
+		plain, plain)
+	methods := []string{
+		next, "/snowfence.v1.IDService/Decode", "/snowfence.v1.LeaseService/Renew",
+		"/snowfence.v1.StoreService/Swap", "/snowfence.v1.StoreService/Get",
+	}
 	kinds := []string{"application/json", "application/proto", "application/grpc", "application/grpc-web+proto"}
 	f.Add(uint8(0), uint8(0), []byte(`{"count":2}`))
 	f.Add(uint8(2), uint8(0), []byte(`{"ticket":"e30=","attempt":"x"}`))

@@ -17,7 +17,10 @@ func TestGenerated(t *testing.T) {
 	if out, err := exec.Command("../../../scripts/proto.sh", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, name := range []string{"snowfencev1/snowfence.pb.go", "snowfencev1/snowfencev1connect/snowfence.connect.go"} {
+	for _, name := range []string{
+		"snowfencev1/snowfence.pb.go",
+		"snowfencev1/snowfencev1connect/snowfence.connect.go",
+	} {
 		want, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)

@@ -1,4 +1,5 @@
-// Package rpc is the service over gRPC, gRPC-Web, Connect and plain HTTP with JSON: all of one protobuf definition, proto/snowfence/v1.
+// Package rpc is the service over gRPC, gRPC-Web, Connect and plain HTTP with JSON: all
+// of one protobuf definition, proto/snowfence/v1.
 package rpc
 
 import (
@@ -16,7 +17,8 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 )
 
-// Identify returns who makes a request, from what its HTTP face found out; an error that the caller is not known.
+// Identify returns who makes a request, from what its HTTP face found out; an error that
+// the caller is not known.
 type Identify func(ctx context.Context) (*server.Identity, error)
 
 // rpc implements the services of the definition, one file for each.
@@ -26,14 +28,19 @@ type rpc struct {
 	errors *connect.ErrorWriter // of what is refused before it is read
 }
 
-// maxRequest bounds a message of a client: the largest is a swap of as many records as remote.Store sends at once.
+// maxRequest bounds a message of a client: the largest is a swap of as many records as
+// remote.Store sends at once.
 const maxRequest = 4 << 20
 
-// Mount adds the services to a mux, each behind wrap, which makes the caller known to who; beside them reflection and health checks, which ask nobody who they are:
-// what they tell is in the definition, or on /readyz. Calls that stream are behind streaming.
-func Mount(mux *http.ServeMux, s *server.Service, who Identify, wrap, streaming func(http.Handler) http.Handler, opts ...connect.HandlerOption) {
+// Mount adds the services to a mux, each behind wrap, which makes the caller known to
+// who; beside them reflection and health checks, which ask nobody who they are: what they
+// tell is in the definition, or on /readyz. Calls that stream are behind streaming.
+func Mount(mux *http.ServeMux, s *server.Service, who Identify, wrap, streaming func(http.Handler) http.Handler,
+	opts ...connect.HandlerOption,
+) {
 	r := &rpc{s: s, who: who}
-	own := append(slices.Clone(opts), connect.WithInterceptors(errorInterceptor{r}), connect.WithReadMaxBytes(maxRequest), uncompressed())
+	own := append(slices.Clone(opts), connect.WithInterceptors(errorInterceptor{r}),
+		connect.WithReadMaxBytes(maxRequest), uncompressed())
 	r.errors = connect.NewErrorWriter(own...)
 	add := func(streams ...string) func(path string, h http.Handler) {
 		return func(path string, h http.Handler) {
@@ -57,8 +64,9 @@ func Mount(mux *http.ServeMux, s *server.Service, who Identify, wrap, streaming 
 	stream(grpchealth.NewHandler(health{s}, small))
 }
 
-// uncompressed takes and gives nothing that is compressed. gzip costs a server 700 ns an ID, a hundred times what making and sending it does; and a request is unpacked before it is known
-// who sends it: a megabyte can be a gigabyte then.
+// uncompressed takes and gives nothing that is compressed. gzip costs a server 700 ns an
+// ID, a hundred times what making and sending it does; and a request is unpacked before
+// it is known who sends it: a megabyte can be a gigabyte then.
 func uncompressed() connect.HandlerOption { return connect.WithCompression("gzip", nil, nil) }
 
 // Names of the services, for reflection and health checks.
@@ -69,7 +77,8 @@ func Names() []string {
 	}
 }
 
-// health answers health checks: of the server as a whole ("") and of each service, which are ready together.
+// health answers health checks: of the server as a whole ("") and of each service, which
+// are ready together.
 type health struct{ s *server.Service }
 
 // Check implements [grpchealth.Checker].
@@ -102,11 +111,13 @@ func (r *rpc) known(next http.Handler) http.Handler {
 			next.ServeHTTP(w, hr)
 			return
 		}
-		_ = r.errors.Write(w, hr, errorInterceptor{r}.translate(hr.Context(), hr.URL.Path, hr.RemoteAddr, err)) // the client may be gone
+		// the client may be gone
+		_ = r.errors.Write(w, hr, errorInterceptor{r}.translate(hr.Context(), hr.URL.Path, hr.RemoteAddr, err))
 	})
 }
 
-// holding lets a handler hold room for its answer until a slow client has taken it, and counts how long calls take that have one answer.
+// holding lets a handler hold room for its answer until a slow client has taken it, and
+// counts how long calls take that have one answer.
 func (r *rpc) holding(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		began, q := time.Now(), request{}
@@ -172,7 +183,8 @@ func code(k server.Kind) connect.Code {
 	return connect.CodeInternal
 }
 
-// errorInterceptor turns what the service returns into errors of the wire, with the kind as a detail that programs can compare.
+// errorInterceptor turns what the service returns into errors of the wire, with the kind
+// as a detail that programs can compare.
 type errorInterceptor struct{ *rpc }
 
 func (i errorInterceptor) translate(ctx context.Context, procedure, from string, err error) error {
@@ -180,12 +192,16 @@ func (i errorInterceptor) translate(ctx context.Context, procedure, from string,
 	if err == nil || errors.As(err, &own) {
 		return err
 	}
-	if errors.Is(err, context.Canceled) && context.Cause(ctx) == context.Canceled { // the client has gone; a stop has a cause of its own
+	// the client has gone; a stop has a cause of its own
+	if errors.Is(err, context.Canceled) && context.Cause(ctx) == context.Canceled {
 		return connect.NewError(connect.CodeCanceled, errors.New(server.Words(err)))
 	}
 	kind := i.s.Failed(server.RPC, err, func() server.Request { return i.about(ctx, procedure, from) })
 	out := connect.NewError(code(kind), errors.New(server.Words(err)))
-	if detail, detailErr := connect.NewErrorDetail(&errdetails.ErrorInfo{Reason: kind.Name(), Domain: "snowfence"}); detailErr == nil {
+	if detail, detailErr := connect.NewErrorDetail(&errdetails.ErrorInfo{
+		Reason: kind.Name(),
+		Domain: "snowfence",
+	}); detailErr == nil {
 		out.AddDetail(detail)
 	}
 	return out
@@ -211,8 +227,8 @@ func (i errorInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc
 	}
 }
 
-// may finds the caller and checks that it may do something in a namespace, whose default name is "default".
-// The request counts as n IDs.
+// may finds the caller and checks that it may do something in a namespace, whose default
+// name is "default". The request counts as n IDs.
 func (r *rpc) may(ctx context.Context, v server.Verb, namespace string, n int64) (string, *server.Identity, error) {
 	id, err := r.who(ctx)
 	if err != nil {
@@ -225,7 +241,9 @@ func (r *rpc) may(ctx context.Context, v server.Verb, namespace string, n int64)
 }
 
 // space is may for what is made or read in a namespace.
-func (r *rpc) space(ctx context.Context, v server.Verb, namespace string, n int64) (*server.Space, *server.Identity, error) {
+func (r *rpc) space(ctx context.Context, v server.Verb, namespace string, n int64) (*server.Space, *server.Identity,
+	error,
+) {
 	name, id, err := r.may(ctx, v, namespace, n)
 	if err != nil {
 		return nil, nil, err

@@ -27,7 +27,9 @@ func (r ids) makes(ctx context.Context, namespace string, n, spent int64) (*serv
 	return sp, id, err
 }
 
-func (r ids) Next(ctx context.Context, req *connect.Request[pb.NextRequest]) (*connect.Response[pb.NextResponse], error) {
+func (r ids) Next(ctx context.Context, req *connect.Request[pb.NextRequest]) (*connect.Response[pb.NextResponse],
+	error,
+) {
 	n := int64(max(req.Msg.Count, 1))
 	sp, _, err := r.makes(ctx, req.Msg.Namespace, n, n)
 	if err != nil {
@@ -65,7 +67,9 @@ func fill(ctx context.Context, sp *server.Space, res *pb.NextResponse, n int) er
 	})
 }
 
-func (r ids) Stream(ctx context.Context, req *connect.Request[pb.StreamRequest], out *connect.ServerStream[pb.NextResponse]) error {
+func (r ids) Stream(ctx context.Context, req *connect.Request[pb.StreamRequest],
+	out *connect.ServerStream[pb.NextResponse],
+) error {
 	batch := int64(req.Msg.Batch)
 	if batch == 0 {
 		batch = 1000
@@ -104,7 +108,9 @@ func (r ids) Stream(ctx context.Context, req *connect.Request[pb.StreamRequest],
 	return nil
 }
 
-func (r ids) Decode(ctx context.Context, req *connect.Request[pb.DecodeRequest]) (*connect.Response[pb.DecodeResponse], error) {
+func (r ids) Decode(ctx context.Context, req *connect.Request[pb.DecodeRequest]) (
+	*connect.Response[pb.DecodeResponse], error,
+) {
 	sp, _, err := r.space(ctx, server.VerbRead, req.Msg.Namespace, 1)
 	if err != nil {
 		return nil, err
@@ -113,14 +119,19 @@ func (r ids) Decode(ctx context.Context, req *connect.Request[pb.DecodeRequest])
 	if err != nil {
 		return nil, err
 	}
-	res := &pb.DecodeResponse{Id: req.Msg.Id, Time: timestamppb.New(p.Time), Tick: p.Tick, Node: p.Node, Sequence: p.Sequence}
+	res := &pb.DecodeResponse{
+		Id: req.Msg.Id, Time: timestamppb.New(p.Time), Tick: p.Tick, Node: p.Node,
+		Sequence: p.Sequence,
+	}
 	for _, f := range sp.Fields(p) {
 		res.Fields = append(res.Fields, &pb.FieldValue{Name: f.Name, Value: f.Value})
 	}
 	return connect.NewResponse(res), nil
 }
 
-func (r ids) Range(ctx context.Context, req *connect.Request[pb.RangeRequest]) (*connect.Response[pb.RangeResponse], error) {
+func (r ids) Range(ctx context.Context, req *connect.Request[pb.RangeRequest]) (*connect.Response[pb.RangeResponse],
+	error,
+) {
 	sp, _, err := r.space(ctx, server.VerbRead, req.Msg.Namespace, 1)
 	if err != nil {
 		return nil, err

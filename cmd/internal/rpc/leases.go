@@ -13,18 +13,22 @@ import (
 
 type leases struct{ *rpc }
 
-func (r leases) Acquire(ctx context.Context, req *connect.Request[pb.AcquireRequest]) (*connect.Response[pb.Lease], error) {
+func (r leases) Acquire(ctx context.Context, req *connect.Request[pb.AcquireRequest]) (*connect.Response[pb.Lease],
+	error,
+) {
 	m := req.Msg
 	name, id, err := r.may(ctx, server.VerbLease, m.Namespace, max(1, int64(m.Nodes)))
 	if err != nil {
 		return nil, err
 	}
-	// Who takes a node from a living holder of another label decides about others: that is for those who manage the namespace.
+	// Who takes a node from a living holder of another label decides about others: that
+	// is for those who manage the namespace.
 	guard, label := m.Guard, m.Label
 	if id.May(server.VerbManage, name) != nil {
 		guard = true
 		if label != "" {
-			label = id.Name + "/" + label // a label is the caller's word, and everybody who reads leases knows those of others
+			// a label is the caller's word, and everybody who reads leases knows those of others
+			label = id.Name + "/" + label
 		}
 	}
 	g, sp, err := r.s.Acquire(ctx, name, lease.Options{
@@ -52,7 +56,9 @@ func (r leases) Renew(ctx context.Context, req *connect.Request[pb.RenewRequest]
 	return r.lease(t, sp)
 }
 
-func (r leases) Release(ctx context.Context, req *connect.Request[pb.ReleaseRequest]) (*connect.Response[pb.ReleaseResponse], error) {
+func (r leases) Release(ctx context.Context,
+	req *connect.Request[pb.ReleaseRequest],
+) (*connect.Response[pb.ReleaseResponse], error) {
 	t, err := r.ticket(ctx, req.Msg.Ticket)
 	if err != nil {
 		return nil, err
@@ -88,11 +94,14 @@ func (r leases) lease(t lease.Ticket, sp *server.Space) (*connect.Response[pb.Le
 	l := sp.Scheme().Layout()
 	return connect.NewResponse(&pb.Lease{
 		Namespace: t.Namespace, Node: t.Node, Nodes: uint32(t.Nodes), From: t.From, Until: t.Until,
-		UntilTime: timestamppb.New(l.TimeOf(t.Until)), RenewAfter: durationpb.New(t.TTL / 3), Layout: l.String(), Ticket: ticket,
+		UntilTime: timestamppb.New(l.TimeOf(t.Until)), RenewAfter: durationpb.New(t.TTL / 3), Layout: l.String(),
+		Ticket: ticket,
 	}), nil
 }
 
-func (r leases) List(ctx context.Context, req *connect.Request[pb.ListLeasesRequest]) (*connect.Response[pb.ListLeasesResponse], error) {
+func (r leases) List(ctx context.Context,
+	req *connect.Request[pb.ListLeasesRequest],
+) (*connect.Response[pb.ListLeasesResponse], error) {
 	name, _, err := r.may(ctx, server.VerbRead, req.Msg.Namespace, 1)
 	if err != nil {
 		return nil, err
@@ -112,14 +121,17 @@ func infos(list []server.LeaseInfo) []*pb.LeaseInfo {
 	out := make([]*pb.LeaseInfo, len(list))
 	for i, l := range list {
 		out[i] = &pb.LeaseInfo{
-			Node: l.Node, Label: l.Label, Held: l.Held, FromTime: timestamppb.New(l.From), UntilTime: timestamppb.New(l.Until),
-			Written: timestamppb.New(l.Written), Veto: l.Veto,
+			Node: l.Node, Label: l.Label, Held: l.Held, FromTime: timestamppb.New(l.From),
+			UntilTime: timestamppb.New(l.Until),
+			Written:   timestamppb.New(l.Written), Veto: l.Veto,
 		}
 	}
 	return out
 }
 
-func (r leases) Watch(ctx context.Context, req *connect.Request[pb.WatchLeasesRequest], out *connect.ServerStream[pb.ListLeasesResponse]) error {
+func (r leases) Watch(ctx context.Context, req *connect.Request[pb.WatchLeasesRequest],
+	out *connect.ServerStream[pb.ListLeasesResponse],
+) error {
 	name, id, err := r.may(ctx, server.VerbRead, req.Msg.Namespace, 1)
 	if err != nil {
 		return err

@@ -19,7 +19,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// A ticket over the wire: acquired, renewed, repeated after a lost answer, listed, watched, released, and refused to clones and forgers.
+// A ticket over the wire: acquired, renewed, repeated after a lost answer, listed,
+// watched, released, and refused to clones and forgers.
 func TestLeases(t *testing.T) {
 	w := start(t)
 	c := w.leases()
@@ -31,7 +32,8 @@ func TestLeases(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := a.Msg
-	if first.Nodes != 1 || first.From >= first.Until || first.RenewAfter.AsDuration() != 5*time.Second || first.Layout == "" || len(first.Secrets) > 0 {
+	if first.Nodes != 1 || first.From >= first.Until || first.RenewAfter.AsDuration() != 5*time.Second ||
+		first.Layout == "" || len(first.Secrets) > 0 {
 		t.Errorf("%v", first)
 	}
 	attempt := "attempt-0123456789"
@@ -58,7 +60,8 @@ func TestLeases(t *testing.T) {
 	_, err = renew(second.Ticket, "short")
 	w.wants("a short attempt", err, connect.CodeInvalidArgument, "invalid")
 	list, err := c.List(ctx, connect.NewRequest(&pb.ListLeasesRequest{Held: true}))
-	if err != nil || len(list.Msg.Leases) != 1 || list.Msg.Leases[0].Node != first.Node || list.Msg.Leases[0].Label != "me" {
+	if err != nil || len(list.Msg.Leases) != 1 || list.Msg.Leases[0].Node != first.Node ||
+		list.Msg.Leases[0].Label != "me" {
 		t.Errorf("%v, %v", list, err)
 	}
 
@@ -69,7 +72,10 @@ func TestLeases(t *testing.T) {
 		t.Fatalf("watch: %v %v", err, s.Err())
 	}
 	used := second.From
-	if _, err := c.Release(ctx, connect.NewRequest(&pb.ReleaseRequest{Ticket: second.Ticket, Used: &used})); err != nil {
+	if _, err := c.Release(ctx, connect.NewRequest(&pb.ReleaseRequest{
+		Ticket: second.Ticket,
+		Used:   &used,
+	})); err != nil {
 		t.Fatal(err)
 	}
 	if !s.Receive() || len(s.Msg().Leases) != 1 || s.Msg().Leases[0].Held {
@@ -91,7 +97,8 @@ func TestLeases(t *testing.T) {
 	w.wants("another's node by the name of its holder", err, connect.CodeResourceExhausted, "no-nodes")
 	own, err := c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "me"}))
 	if err == nil {
-		_, err = c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "me", Node: &own.Msg.Node})) // after a restart
+		// after a restart
+		_, err = c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "me", Node: &own.Msg.Node}))
 	}
 	if err != nil {
 		t.Errorf("one's own node again: %v", err)
@@ -108,7 +115,8 @@ func TestLeases(t *testing.T) {
 func TestRateOfAllRequests(t *testing.T) {
 	w := start(t)
 	ctx := t.Context()
-	ids, namespaces := snowfencev1connect.NewIDServiceClient(http.DefaultClient, w.url), snowfencev1connect.NewNamespaceServiceClient(http.DefaultClient, w.url)
+	ids, namespaces := snowfencev1connect.NewIDServiceClient(http.DefaultClient, w.url),
+		snowfencev1connect.NewNamespaceServiceClient(http.DefaultClient, w.url)
 	store := snowfencev1connect.NewStoreServiceClient(http.DefaultClient, w.url)
 	missing := "missing"
 	for name, ask := range map[string]func() error{
@@ -130,7 +138,10 @@ func TestRateOfAllRequests(t *testing.T) {
 		"find":     func() error { _, err := store.Find(ctx, connect.NewRequest(&pb.FindRequest{})); return err },
 		"describe": func() error { _, err := store.Describe(ctx, connect.NewRequest(&pb.DescribeRequest{})); return err },
 	} {
-		w.as(server.Token{Verbs: []server.Verb{server.VerbIDs, server.VerbRead, server.VerbLease, server.VerbStore}, Rate: 1e-9, Burst: 2})
+		w.as(server.Token{
+			Verbs: []server.Verb{server.VerbIDs, server.VerbRead, server.VerbLease, server.VerbStore},
+			Rate:  1e-9, Burst: 2,
+		})
 		for i := range 3 {
 			if err := ask(); (connect.CodeOf(err) == connect.CodeResourceExhausted) != (i == 2) {
 				t.Errorf("%s, request %d of 2: %v", name, i+1, err)
@@ -139,7 +150,8 @@ func TestRateOfAllRequests(t *testing.T) {
 	}
 }
 
-// Those who may lease may not use the store; those who use it may write what leases write, and those who manage anything.
+// Those who may lease may not use the store; those who use it may write what leases
+// write, and those who manage anything.
 func TestStoreService(t *testing.T) {
 	w := start(t)
 	c := snowfencev1connect.NewStoreServiceClient(http.DefaultClient, w.url)
@@ -201,7 +213,8 @@ func TestNamespaces(t *testing.T) {
 	c := snowfencev1connect.NewNamespaceServiceClient(http.DefaultClient, w.url)
 	ctx := t.Context()
 	ns, err := c.Create(ctx, connect.NewRequest(&pb.CreateNamespaceRequest{Name: "orders", LastNode: proto.Int64(100)}))
-	if err != nil || ns.Msg.LastNode != 100 || ns.Msg.State != "active" || ns.Msg.Layout != snowfence.Default().String() {
+	if err != nil || ns.Msg.LastNode != 100 || ns.Msg.State != "active" ||
+		ns.Msg.Layout != snowfence.Default().String() {
 		t.Fatalf("%v, %v", ns, err)
 	}
 	_, err = c.Create(ctx, connect.NewRequest(&pb.CreateNamespaceRequest{Name: "orders", LastNode: proto.Int64(50)}))
@@ -214,14 +227,19 @@ func TestNamespaces(t *testing.T) {
 		return err
 	}
 	w.wants("a change that names nothing", change(&pb.ChangeNamespaceRequest{}), connect.CodeInvalidArgument, "invalid")
-	w.wants("wider without a word", change(&pb.ChangeNamespaceRequest{LastNode: proto.Int64(1023)}), connect.CodeFailedPrecondition, "refused")
-	if err := change(&pb.ChangeNamespaceRequest{Layout: "snowfence"}); err != nil || ns.Msg.LastNode != 100 || ns.Msg.Generation != 1 {
+	w.wants("wider without a word", change(&pb.ChangeNamespaceRequest{LastNode: proto.Int64(1023)}),
+		connect.CodeFailedPrecondition, "refused")
+	if err := change(&pb.ChangeNamespaceRequest{Layout: "snowfence"}); err != nil || ns.Msg.LastNode != 100 ||
+		ns.Msg.Generation != 1 {
 		t.Errorf("what is so already: %v, %v", ns, err)
 	}
-	if err := change(&pb.ChangeNamespaceRequest{Layout: "time=42,node=10,seq=12,epoch=2025-01-01"}); err != nil || ns.Msg.LastNode != 100 || len(ns.Msg.Past) != 1 || ns.Msg.Past[0].Until.AsTime().Before(time.Now().Add(-time.Minute)) {
+	if err := change(&pb.ChangeNamespaceRequest{Layout: "time=42,node=10,seq=12,epoch=2025-01-01"}); err != nil ||
+		ns.Msg.LastNode != 100 || len(ns.Msg.Past) != 1 ||
+		ns.Msg.Past[0].Until.AsTime().Before(time.Now().Add(-time.Minute)) {
 		t.Errorf("another layout: %v, %v", ns, err)
 	}
-	if err := change(&pb.ChangeNamespaceRequest{FirstNode: proto.Int64(5)}); err != nil || ns.Msg.FirstNode != 5 || ns.Msg.LastNode != 100 {
+	if err := change(&pb.ChangeNamespaceRequest{FirstNode: proto.Int64(5)}); err != nil || ns.Msg.FirstNode != 5 ||
+		ns.Msg.LastNode != 100 {
 		t.Errorf("the first node alone: %v, %v", ns, err)
 	}
 	wide := &pb.ChangeNamespaceRequest{FirstNode: proto.Int64(0), Widen: true, Unused: timestamppb.Now()}
@@ -234,7 +252,10 @@ func TestNamespaces(t *testing.T) {
 	}
 	_, err = c.Delete(ctx, connect.NewRequest(&pb.DeleteNamespaceRequest{Name: "orders"}))
 	w.wants("deleted without confirmation", err, connect.CodeFailedPrecondition, "refused")
-	if _, err = c.Delete(ctx, connect.NewRequest(&pb.DeleteNamespaceRequest{Name: "orders", Confirm: "orders"})); err != nil {
+	if _, err = c.Delete(ctx, connect.NewRequest(&pb.DeleteNamespaceRequest{
+		Name:    "orders",
+		Confirm: "orders",
+	})); err != nil {
 		t.Error(err)
 	}
 	w.as(server.Token{Namespaces: []string{"default"}, Verbs: []server.Verb{server.VerbRead}})
@@ -249,7 +270,8 @@ func TestNamespaces(t *testing.T) {
 	w.wants("nobody's", err, connect.CodeUnauthenticated, "unauthenticated")
 }
 
-// A lease without the secrets that its holder would need is refused before a node is taken: the only one is free afterwards.
+// A lease without the secrets that its holder would need is refused before a node is
+// taken: the only one is free afterwards.
 func TestRefusedSecretsTakeNoNode(t *testing.T) {
 	st := lease.NewMemory()
 	key := snowfence.GenerateSecret()
@@ -257,7 +279,10 @@ func TestRefusedSecretsTakeNoNode(t *testing.T) {
 	keeps := serve(t, st, o)
 	o.HandOut = true
 	gives := serve(t, st, o)
-	if _, _, err := keeps.service.CreateNamespace(t.Context(), "secret", server.Wanted{Layout: "randflake", First: proto.Int64(5), Last: proto.Int64(5)}); err != nil {
+	if _, _, err := keeps.service.CreateNamespace(t.Context(), "secret", server.Wanted{
+		Layout: "randflake",
+		First:  proto.Int64(5), Last: proto.Int64(5),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	acquire := func(h *host) (*pb.Lease, error) {
@@ -268,7 +293,8 @@ func TestRefusedSecretsTakeNoNode(t *testing.T) {
 		}
 		return res.Msg, nil
 	}
-	(&wire{T: t}).wants("a server that keeps its secrets", errorOf(acquire(keeps)), connect.CodeFailedPrecondition, "refused")
+	(&wire{T: t}).wants("a server that keeps its secrets", errorOf(acquire(keeps)), connect.CodeFailedPrecondition,
+		"refused")
 	if list, err := keeps.service.Leases(t.Context(), "secret", -1, 0, false); err != nil || len(list) != 0 {
 		t.Errorf("after the refusal: %v, %v", list, err)
 	}
@@ -286,7 +312,8 @@ func TestWatchOfALostRight(t *testing.T) {
 	before := w.as(server.Token{Verbs: []server.Verb{server.VerbRead}})
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // it takes as long as one look at the store
 	defer cancel()
-	s, err := snowfencev1connect.NewLeaseServiceClient(http.DefaultClient, w.url).Watch(ctx, connect.NewRequest(&pb.WatchLeasesRequest{}))
+	s, err := snowfencev1connect.NewLeaseServiceClient(http.DefaultClient, w.url).Watch(ctx,
+		connect.NewRequest(&pb.WatchLeasesRequest{}))
 	if err != nil || !s.Receive() {
 		t.Fatalf("watch: %v %v", err, s.Err())
 	}

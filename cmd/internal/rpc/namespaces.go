@@ -13,11 +13,15 @@ type namespaces struct{ *rpc }
 
 func namespace(n server.NamespaceInfo) *pb.Namespace {
 	out := &pb.Namespace{
-		Name: n.Name, Layout: n.Layout, Fingerprint: n.Fingerprint, FirstNode: n.First, LastNode: n.Last, State: n.State,
+		Name: n.Name, Layout: n.Layout, Fingerprint: n.Fingerprint, FirstNode: n.First, LastNode: n.Last,
+		State:      n.State,
 		Generation: n.Generation, EndOfLife: timestamppb.New(n.EndOfLife),
 	}
 	for _, p := range n.Past {
-		out.Past = append(out.Past, &pb.PastLayout{Layout: p.Layout, From: timestamppb.New(p.From), Until: timestamppb.New(p.Until)})
+		out.Past = append(out.Past, &pb.PastLayout{
+			Layout: p.Layout, From: timestamppb.New(p.From),
+			Until: timestamppb.New(p.Until),
+		})
 	}
 	return out
 }
@@ -29,7 +33,9 @@ func answer(n server.NamespaceInfo, err error) (*connect.Response[pb.Namespace],
 	return connect.NewResponse(namespace(n)), nil
 }
 
-func (r namespaces) Create(ctx context.Context, req *connect.Request[pb.CreateNamespaceRequest]) (*connect.Response[pb.Namespace], error) {
+func (r namespaces) Create(ctx context.Context,
+	req *connect.Request[pb.CreateNamespaceRequest],
+) (*connect.Response[pb.Namespace], error) {
 	name, _, err := r.may(ctx, server.VerbManage, req.Msg.Name, 1)
 	if err != nil {
 		return nil, err
@@ -39,7 +45,9 @@ func (r namespaces) Create(ctx context.Context, req *connect.Request[pb.CreateNa
 	return answer(info, err)
 }
 
-func (r namespaces) Show(ctx context.Context, req *connect.Request[pb.ShowNamespaceRequest]) (*connect.Response[pb.Namespace], error) {
+func (r namespaces) Show(ctx context.Context,
+	req *connect.Request[pb.ShowNamespaceRequest],
+) (*connect.Response[pb.Namespace], error) {
 	name, _, err := r.may(ctx, server.VerbRead, req.Msg.Name, 1)
 	if err != nil {
 		return nil, err
@@ -47,7 +55,9 @@ func (r namespaces) Show(ctx context.Context, req *connect.Request[pb.ShowNamesp
 	return answer(r.s.ShowNamespace(ctx, name))
 }
 
-func (r namespaces) List(ctx context.Context, _ *connect.Request[pb.ListNamespacesRequest]) (*connect.Response[pb.ListNamespacesResponse], error) {
+func (r namespaces) List(ctx context.Context,
+	_ *connect.Request[pb.ListNamespacesRequest],
+) (*connect.Response[pb.ListNamespacesResponse], error) {
 	id, err := r.who(ctx)
 	if err == nil {
 		err = id.Ask(server.VerbRead, "", 1)
@@ -66,7 +76,9 @@ func (r namespaces) List(ctx context.Context, _ *connect.Request[pb.ListNamespac
 	return connect.NewResponse(res), nil
 }
 
-func (r namespaces) Change(ctx context.Context, req *connect.Request[pb.ChangeNamespaceRequest]) (*connect.Response[pb.Namespace], error) {
+func (r namespaces) Change(ctx context.Context,
+	req *connect.Request[pb.ChangeNamespaceRequest],
+) (*connect.Response[pb.Namespace], error) {
 	name, _, err := r.may(ctx, server.VerbManage, req.Msg.Name, 1)
 	if err != nil {
 		return nil, err
@@ -78,7 +90,9 @@ func (r namespaces) Change(ctx context.Context, req *connect.Request[pb.ChangeNa
 	return answer(r.s.ChangeNamespace(ctx, name, w))
 }
 
-func (r namespaces) Delete(ctx context.Context, req *connect.Request[pb.DeleteNamespaceRequest]) (*connect.Response[pb.DeleteNamespaceResponse], error) {
+func (r namespaces) Delete(ctx context.Context,
+	req *connect.Request[pb.DeleteNamespaceRequest],
+) (*connect.Response[pb.DeleteNamespaceResponse], error) {
 	name, _, err := r.may(ctx, server.VerbManage, req.Msg.Name, 1)
 	if err != nil {
 		return nil, err

@@ -32,21 +32,22 @@ func serve(t testing.TB, st lease.Store, o server.Options) *host {
 	t.Helper()
 	h := &host{service: server.New(lease.Group(st), o)}
 	mux := http.NewServeMux()
-	Mount(mux, h.service, func(context.Context) (*server.Identity, error) { return server.Open().Anyone(), nil }, func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			switch {
-			case strings.HasSuffix(r.URL.Path, "/Describe"):
-				h.asked.Add(1)
-			case strings.HasSuffix(r.URL.Path, "/Swap"):
-				h.swaps.Add(1)
-				if h.gone.Load() {
-					next.ServeHTTP(httptest.NewRecorder(), r)
-					panic(http.ErrAbortHandler)
+	Mount(mux, h.service, func(context.Context) (*server.Identity, error) { return server.Open().Anyone(), nil },
+		func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case strings.HasSuffix(r.URL.Path, "/Describe"):
+					h.asked.Add(1)
+				case strings.HasSuffix(r.URL.Path, "/Swap"):
+					h.swaps.Add(1)
+					if h.gone.Load() {
+						next.ServeHTTP(httptest.NewRecorder(), r)
+						panic(http.ErrAbortHandler)
+					}
 				}
-			}
-			next.ServeHTTP(w, r)
-		})
-	}, plain)
+				next.ServeHTTP(w, r)
+			})
+		}, plain)
 	h.Server = httptest.NewUnstartedServer(mux)
 	h.Config.Protocols = new(http.Protocols)
 	h.Config.Protocols.SetHTTP1(true)
@@ -100,7 +101,8 @@ func TestRemoteStore(t *testing.T) {
 	})
 }
 
-// Of two servers one is killed while IDs are made: the generator and the source go on with the other, and no ID comes twice.
+// Of two servers one is killed while IDs are made: the generator and the source go on
+// with the other, and no ID comes twice.
 func TestRemoteFailOver(t *testing.T) {
 	st := memory(t)
 	a, b := serve(t, st, server.Options{}), serve(t, st, server.Options{})
@@ -109,7 +111,10 @@ func TestRemoteFailOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := lease.Generator(t.Context(), c.Store(), "n", sc, &lease.Options{TTL: 300 * time.Millisecond, Label: "remote"}, snowfence.Config{MaxWait: time.Minute})
+	g, err := lease.Generator(t.Context(), c.Store(), "n", sc, &lease.Options{
+		TTL:   300 * time.Millisecond,
+		Label: "remote",
+	}, snowfence.Config{MaxWait: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +157,11 @@ func TestRemoteFailOver(t *testing.T) {
 	a.kill()
 	more("IDs are made with the second server")
 	first, _ := g.Grant()
-	until(t, "the lease is renewed by the second server", func() bool { now, _ := g.Grant(); return now.Until > first.Until+300 || t.Failed() })
+	until(t, "the lease is renewed by the second server", func() bool {
+		now,
+			_ := g.Grant()
+		return now.Until > first.Until+300 || t.Failed()
+	})
 	cancel()
 	all.Wait()
 	if err := g.Close(); err != nil {
@@ -168,7 +177,11 @@ func TestRemoteFailOver(t *testing.T) {
 func TestRemotePassesByStrangers(t *testing.T) {
 	var hosts []*host
 	for _, body := range []string{"<html>", `{"message":"no route"}`} {
-		stranger := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, body, http.StatusForbidden) }))
+		stranger := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter,
+			_ *http.Request,
+		) {
+			http.Error(w, body, http.StatusForbidden)
+		}))
 		stranger.Config.Protocols = new(http.Protocols)
 		stranger.Config.Protocols.SetUnencryptedHTTP2(true)
 		stranger.Start()
@@ -183,7 +196,8 @@ func TestRemotePassesByStrangers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client(t, append(hosts, serve(t, st, server.Options{}))...).Scheme(t.Context(), "default"); err != nil {
+	if _, err := client(t, append(hosts, serve(t, st, server.Options{}))...).Scheme(t.Context(),
+		"default"); err != nil {
 		t.Error(err)
 	}
 }
@@ -193,7 +207,10 @@ func TestRemoteSwapIsSentOnce(t *testing.T) {
 	st := memory(t)
 	a, b := serve(t, st, server.Options{}), serve(t, st, server.Options{})
 	a.gone.Store(true)
-	err := client(t, a, b).Store().Swap(t.Context(), []lease.Write{{New: lease.Record{Key: lease.Key{Namespace: "n", Node: 1}, Nonce: "x", Revision: 1, Generation: 1}}})[0]
+	err := client(t, a, b).Store().Swap(t.Context(), []lease.Write{{New: lease.Record{Key: lease.Key{
+		Namespace: "n",
+		Node:      1,
+	}, Nonce: "x", Revision: 1, Generation: 1}}})[0]
 	if err == nil || errors.Is(err, lease.ErrLost) {
 		t.Errorf("%v", err)
 	}
@@ -210,7 +227,8 @@ type changing struct {
 
 func (c *changing) Identity(context.Context, string) (string, error) { return *c.id.Load(), nil }
 
-// The identity that a holder compares with is the one after its swap, so that it sees at once that the store was replaced.
+// The identity that a holder compares with is the one after its swap, so that it sees at
+// once that the store was replaced.
 func TestRemoteIdentityComesWithSwaps(t *testing.T) {
 	st := &changing{Store: memory(t)}
 	h := serve(t, st, server.Options{})
@@ -219,7 +237,10 @@ func TestRemoteIdentityComesWithSwaps(t *testing.T) {
 		id := fmt.Sprintf("store %d", i/3)
 		st.id.Store(&id)
 		nonce := fmt.Sprintf("nonce-of-the-write-%d", i)
-		w := lease.Write{New: lease.Record{Key: lease.Key{Namespace: "n", Node: int64(i)}, Nonce: nonce, Revision: 1, Generation: 1}}
+		w := lease.Write{New: lease.Record{
+			Key: lease.Key{Namespace: "n", Node: int64(i)}, Nonce: nonce, Revision: 1,
+			Generation: 1,
+		}}
 		if err := c.Swap(t.Context(), []lease.Write{w})[0]; err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +250,8 @@ func TestRemoteIdentityComesWithSwaps(t *testing.T) {
 	}
 }
 
-// What a lease costs that is opened through a server, and how often the server is asked for more than leases: who its store is, and what time it has.
+// What a lease costs that is opened through a server, and how often the server is asked
+// for more than leases: who its store is, and what time it has.
 func BenchmarkRemoteOpen(b *testing.B) {
 	h := serve(b, memory(b), server.Options{})
 	c := client(b, h)
@@ -294,7 +316,8 @@ func TestRemoteSource(t *testing.T) {
 	}
 }
 
-// A server that stands still, as one that was stopped or is behind a broken network does, holds a source up for a moment only, however long a request may take.
+// A server that stands still, as one that was stopped or is behind a broken network does,
+// holds a source up for a moment only, however long a request may take.
 func TestRemoteSourceGoesRoundAHangingServer(t *testing.T) {
 	st := memory(t)
 	b := serve(t, st, server.Options{})
@@ -332,7 +355,8 @@ func TestRemoteEncrypted(t *testing.T) {
 	keeps := serve(t, st, o)
 	o.HandOut = true
 	gives := serve(t, st, o)
-	if _, _, err := keeps.service.CreateNamespace(t.Context(), "secret", server.Wanted{Layout: "randflake"}); err != nil {
+	if _, _, err := keeps.service.CreateNamespace(t.Context(), "secret",
+		server.Wanted{Layout: "randflake"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := client(t, keeps).Scheme(t.Context(), "secret"); !errors.Is(err, lease.ErrRefused) {

@@ -90,7 +90,8 @@ func (w *wire) as(t server.Token) *server.Auth {
 
 func (w *wire) grpc() *grpc.ClientConn {
 	w.Helper()
-	c, err := grpc.NewClient(strings.TrimPrefix(w.url, "http://"), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	c, err := grpc.NewClient(strings.TrimPrefix(w.url, "http://"),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -126,13 +127,15 @@ func (w *wire) wants(what string, err error, want connect.Code, reason string) {
 
 const next = "/snowfence.v1.IDService/Next"
 
-// A real gRPC client gets IDs, a large batch with a raised limit, error details, and streams that end when it goes.
+// A real gRPC client gets IDs, a large batch with a raised limit, error details, and
+// streams that end when it goes.
 func TestGRPC(t *testing.T) {
 	w := start(t)
 	c := w.grpc()
 	ctx := t.Context()
 	res := &pb.NextResponse{}
-	if err := c.Invoke(ctx, next, &pb.NextRequest{Count: 3}, res); err != nil || len(res.Ids) != 3 || res.Ids[0] >= res.Ids[1] {
+	if err := c.Invoke(ctx, next, &pb.NextRequest{Count: 3}, res); err != nil || len(res.Ids) != 3 ||
+		res.Ids[0] >= res.Ids[1] {
 		t.Fatalf("%v, %v", res, err)
 	}
 	// A million are 8 MB, more than the client takes without being told to.
@@ -140,7 +143,8 @@ func TestGRPC(t *testing.T) {
 	if err := c.Invoke(ctx, next, million, res); status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("a million within 4 MiB: %v", err)
 	}
-	if err := c.Invoke(ctx, next, million, res, grpc.MaxCallRecvMsgSize(9<<20)); err != nil || len(res.Ids) != server.MaxBatch {
+	if err := c.Invoke(ctx, next, million, res, grpc.MaxCallRecvMsgSize(9<<20)); err != nil ||
+		len(res.Ids) != server.MaxBatch {
 		t.Fatalf("%d IDs, %v", len(res.Ids), err)
 	}
 	for i, id := range res.Ids[1:] {
@@ -153,16 +157,19 @@ func TestGRPC(t *testing.T) {
 	}
 	err := c.Invoke(ctx, next, &pb.NextRequest{Namespace: "nowhere"}, res)
 	st, _ := status.FromError(err)
-	if st.Code() != codes.NotFound || len(st.Details()) != 1 || st.Details()[0].(*errdetails.ErrorInfo).Reason != "no-namespace" {
+	if st.Code() != codes.NotFound || len(st.Details()) != 1 ||
+		st.Details()[0].(*errdetails.ErrorInfo).Reason != "no-namespace" {
 		t.Errorf("%v %v", err, st.Details())
 	}
-	if err := c.Invoke(ctx, "/snowfence.v1.LeaseService/Renew", &pb.RenewRequest{Ticket: bytes.Repeat([]byte("x"), maxRequest)}, &pb.Lease{}); status.Code(err) != codes.ResourceExhausted {
+	if err := c.Invoke(ctx, "/snowfence.v1.LeaseService/Renew", &pb.RenewRequest{Ticket: bytes.Repeat([]byte("x"),
+		maxRequest)}, &pb.Lease{}); status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("an oversized request: %v", err)
 	}
 
 	health := healthpb.NewHealthClient(c)
 	for _, service := range append(Names(), "") {
-		if res, err := health.Check(ctx, &healthpb.HealthCheckRequest{Service: service}); err != nil || res.Status != healthpb.HealthCheckResponse_SERVING {
+		if res, err := health.Check(ctx, &healthpb.HealthCheckRequest{Service: service}); err != nil ||
+			res.Status != healthpb.HealthCheckResponse_SERVING {
 			t.Errorf("health of %q: %v, %v", service, res, err)
 		}
 	}
@@ -174,7 +181,8 @@ func TestGRPC(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, symbol := range Names() {
-		if err := stream.Send(&reflectpb.ServerReflectionRequest{MessageRequest: &reflectpb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: symbol}}); err != nil {
+		question := &reflectpb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: symbol}
+		if err := stream.Send(&reflectpb.ServerReflectionRequest{MessageRequest: question}); err != nil {
 			t.Fatal(err)
 		}
 		if res, err := stream.Recv(); err != nil || len(res.GetFileDescriptorResponse().GetFileDescriptorProto()) == 0 {
@@ -326,7 +334,8 @@ func TestNothingIsCompressed(t *testing.T) {
 	}
 }
 
-// Who is not known is told so in the words of each protocol, before anything of the message is looked at, however large or wrong it is.
+// Who is not known is told so in the words of each protocol, before anything of the
+// message is looked at, however large or wrong it is.
 func TestNobodyIsRefusedUnread(t *testing.T) {
 	mux := http.NewServeMux()
 	Mount(mux, server.New(lease.NewMemory(), server.Options{}), func(context.Context) (*server.Identity, error) {

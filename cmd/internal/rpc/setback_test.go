@@ -125,7 +125,8 @@ func TestSetBackBehindAServer(t *testing.T) {
 			if id != "one" { // what a hostile client did: say that all is well
 				confirm(t, holderOf(t, st, server.Options{}).Store(), id)
 			}
-			until(t, "it goes on above what it was granted", func() bool { g := l.Status().Grant; return g.From >= used.Until })
+			until(t, "it goes on above what it was granted",
+				func() bool { g := l.Status().Grant; return g.From >= used.Until })
 			ns, err := lease.ShowNamespace(t.Context(), st, "n")
 			if err != nil || ns.Floor < used.Until || ns.Identity != id {
 				t.Errorf("granted was %+v, and the namespace is %+v: %v", used, ns, err)
@@ -179,7 +180,11 @@ func TestRotationBehindAServer(t *testing.T) {
 	if _, err := lease.Open(t.Context(), first.Store(), "orders", rotated, nil); !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("a client with a key that the server has not: %v", err)
 	}
-	second := holderOf(t, st, server.Options{HandOut: true, Keys: func(string) ([]*snowfence.Secret, error) { return []*snowfence.Secret{a, b}, nil }})
+	second := holderOf(t, st, server.Options{HandOut: true, Keys: func(string) ([]*snowfence.Secret,
+		error,
+	) {
+		return []*snowfence.Secret{a, b}, nil
+	}})
 	g, err := second.Generator(t.Context(), &lease.GeneratorOptions{Namespace: "orders"})
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +199,8 @@ func TestRotationBehindAServer(t *testing.T) {
 	if err := g.Close(); err != nil {
 		t.Error(err)
 	}
-	if ns, err := lease.ShowNamespace(t.Context(), st, "orders"); err != nil || len(ns.Keys) != 2 || ns.Keys[1] != b.ID() {
+	if ns, err := lease.ShowNamespace(t.Context(), st, "orders"); err != nil || len(ns.Keys) != 2 ||
+		ns.Keys[1] != b.ID() {
 		t.Errorf("the namespace knows %q: %v", ns.Keys, err)
 	}
 }

@@ -14,7 +14,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// store hands the server's store through to holders that run the lease algorithm themselves, as far as lease.Holders goes; those who manage a namespace may write
+// store hands the server's store through to holders that run the lease algorithm
+// themselves, as far as lease.Holders goes; those who manage a namespace may write
 // anything in it.
 type store struct{ *rpc }
 
@@ -64,7 +65,8 @@ func (r store) Find(ctx context.Context, req *connect.Request[pb.FindRequest]) (
 		limit = maxRecords
 	}
 	rs, err := r.seenBy(id, name).List(ctx, lease.Query{
-		Namespace: name, First: m.First, Last: m.Last, Label: m.Label, MaxUntil: m.MaxUntil, Vacant: m.Vacant, ByUntil: m.ByUntil, Limit: limit,
+		Namespace: name, First: m.First, Last: m.Last, Label: m.Label, MaxUntil: m.MaxUntil, Vacant: m.Vacant,
+		ByUntil: m.ByUntil, Limit: limit,
 	})
 	if err != nil {
 		return nil, err
@@ -75,7 +77,9 @@ func (r store) Find(ctx context.Context, req *connect.Request[pb.FindRequest]) (
 	return connect.NewResponse(&pb.Records{Records: records(rs)}), nil
 }
 
-func (r store) Count(ctx context.Context, req *connect.Request[pb.CountRequest]) (*connect.Response[pb.CountResponse], error) {
+func (r store) Count(ctx context.Context,
+	req *connect.Request[pb.CountRequest],
+) (*connect.Response[pb.CountResponse], error) {
 	name, _, err := r.may(ctx, server.VerbStore, req.Msg.Namespace, 1)
 	if err != nil {
 		return nil, err
@@ -101,7 +105,9 @@ func (r store) count(ctx context.Context, name string, first, last int64) (n int
 	return n, nil
 }
 
-func (r store) Swap(ctx context.Context, req *connect.Request[pb.SwapRequest]) (*connect.Response[pb.SwapResponse], error) {
+func (r store) Swap(ctx context.Context, req *connect.Request[pb.SwapRequest]) (*connect.Response[pb.SwapResponse],
+	error,
+) {
 	id, err := r.who(ctx)
 	if err != nil {
 		return nil, err
@@ -146,7 +152,8 @@ func (r store) Swap(ctx context.Context, req *connect.Request[pb.SwapRequest]) (
 	return connect.NewResponse(res), nil
 }
 
-// identities returns those of the namespaces of some writes, in the order in which they first come; nil if one cannot be read.
+// identities returns those of the namespaces of some writes, in the order in which they
+// first come; nil if one cannot be read.
 func (r store) identities(ctx context.Context, writes []lease.Write) []string {
 	ctx, cancel := context.WithTimeout(ctx, time.Second) // so that the answer tells what was written
 	defer cancel()
@@ -166,7 +173,9 @@ func (r store) identities(ctx context.Context, writes []lease.Write) []string {
 // maxIdentities bounds what an answer says of namespaces: holders write in one, mostly.
 const maxIdentities = 64
 
-func (r store) Describe(ctx context.Context, req *connect.Request[pb.DescribeRequest]) (*connect.Response[pb.DescribeResponse], error) {
+func (r store) Describe(ctx context.Context,
+	req *connect.Request[pb.DescribeRequest],
+) (*connect.Response[pb.DescribeResponse], error) {
 	name := req.Msg.Namespace // "" is the store as a whole
 	id, err := r.who(ctx)
 	if err == nil {
@@ -201,8 +210,10 @@ func records(rs []lease.Record) []*pb.Record {
 	out := make([]*pb.Record, len(rs))
 	for i, r := range rs {
 		out[i] = &pb.Record{
-			Namespace: r.Namespace, Node: r.Node, Nonce: r.Nonce, Revision: r.Revision, Generation: r.Generation, From: r.From, Until: r.Until,
-			PrevUntil: r.PrevUntil, SkipFrom: r.SkipFrom, SkipUntil: r.SkipUntil, Holder: r.Holder, Label: r.Label, Veto: r.Veto, At: r.At, Data: r.Data,
+			Namespace: r.Namespace, Node: r.Node, Nonce: r.Nonce, Revision: r.Revision, Generation: r.Generation,
+			From: r.From, Until: r.Until,
+			PrevUntil: r.PrevUntil, SkipFrom: r.SkipFrom, SkipUntil: r.SkipUntil, Holder: r.Holder, Label: r.Label,
+			Veto: r.Veto, At: r.At, Data: r.Data,
 		}
 	}
 	return out
@@ -210,8 +221,10 @@ func records(rs []lease.Record) []*pb.Record {
 
 func record(r *pb.Record) lease.Record {
 	return lease.Record{
-		Key: lease.Key{Namespace: r.GetNamespace(), Node: r.GetNode()}, Nonce: r.GetNonce(), Revision: r.GetRevision(), Generation: r.GetGeneration(),
-		From: r.GetFrom(), Until: r.GetUntil(), PrevUntil: r.GetPrevUntil(), SkipFrom: r.GetSkipFrom(), SkipUntil: r.GetSkipUntil(),
-		Holder: r.GetHolder(), Label: r.GetLabel(), Veto: r.GetVeto(), At: r.GetAt(), Data: r.GetData(),
+		Key: lease.Key{Namespace: r.GetNamespace(), Node: r.GetNode()}, Nonce: r.GetNonce(),
+		Revision: r.GetRevision(), Generation: r.GetGeneration(),
+		From: r.GetFrom(), Until: r.GetUntil(), PrevUntil: r.GetPrevUntil(), SkipFrom: r.GetSkipFrom(),
+		SkipUntil: r.GetSkipUntil(),
+		Holder:    r.GetHolder(), Label: r.GetLabel(), Veto: r.GetVeto(), At: r.GetAt(), Data: r.GetData(),
 	}
 }

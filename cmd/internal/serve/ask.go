@@ -12,8 +12,10 @@ import (
 	"strings"
 )
 
-// Ask asks the server that runs on this machine with the same configuration whether it lives, and returns why not. It is for containers, which have no curl. It
-// asks the admin address where there is one, otherwise that of HTTP, otherwise that of the Redis protocol.
+// Ask asks the server that runs on this machine with the same configuration whether it
+// lives, and returns why not. It is for containers, which have no curl. It asks the admin
+// address where there is one, otherwise that of HTTP, otherwise that of the Redis
+// protocol.
 func Ask(ctx context.Context, cfg Config) error {
 	scheme, address := "http", cfg.Admin
 	if address == "" && cfg.HTTP != "" {
@@ -26,14 +28,19 @@ func Ask(ctx context.Context, cfg Config) error {
 		return askRESP(ctx, &cfg)
 	}
 	if scheme == "https" && cfg.TLSClientCA != "" {
-		return errors.New("the server wants certificates of its clients: give it an admin address on loopback, which is asked then")
+		return errors.New("the server wants certificates of its clients: give it an admin address on loopback, " +
+			"which is asked then")
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+here(address)+"/healthz", nil)
 	if err != nil {
 		return err
 	}
-	// It asks itself, tells no secret, and believes nothing but "alive": the certificate is for other names than this address.
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	// It asks itself, tells no secret, and believes nothing but "alive": the certificate
+	// is for other names than this address.
+	client := &http.Client{Transport: &http.Transport{
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
+		DisableKeepAlives: true,
+	}}
 	res, err := client.Do(req)
 	if err != nil {
 		return fmt.Errorf("no server: %w", err)

@@ -10,7 +10,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// A server is asked whether it lives on each kind of listener, with TLS and tokens too; and one that is not there is not alive.
+// A server is asked whether it lives on each kind of listener, with TLS and tokens too;
+// and one that is not there is not alive.
 func TestAsk(t *testing.T) {
 	ca := newAuthority(t, "ca")
 	cert, key := filepath.Join(ca.dir, "c"), filepath.Join(ca.dir, "k")
@@ -40,7 +41,8 @@ func TestAsk(t *testing.T) {
 			t.Errorf("%s: alive after its end", name)
 		}
 	}
-	if err := Ask(t.Context(), Config{HTTP: "127.0.0.1:1", TLSCert: cert, TLSClientCA: ca.file}); err == nil || !strings.Contains(err.Error(), "admin address") {
+	if err := Ask(t.Context(), Config{HTTP: "127.0.0.1:1", TLSCert: cert, TLSClientCA: ca.file}); err == nil ||
+		!strings.Contains(err.Error(), "admin address") {
 		t.Errorf("client certificates: %v", err)
 	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

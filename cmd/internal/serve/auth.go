@@ -55,7 +55,8 @@ func (t *tokens) read() (*server.Auth, error) {
 	return a, nil
 }
 
-// ReadTokens reads a file of tokens. Everything in it may be known: a hash is of no use to those who read it, because the secrets are random.
+// ReadTokens reads a file of tokens. Everything in it may be known: a hash is of no use
+// to those who read it, because the secrets are random.
 func ReadTokens(path string) ([]server.Token, error) {
 	data, err := readFile(path)
 	if err != nil {
@@ -118,7 +119,8 @@ func (t *tokens) who(r *http.Request) (*server.Identity, error) {
 	}
 	scheme, secret, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") {
-		return nil, server.NewError(server.Anonymous, errors.New("a token is needed: send it as Authorization: Bearer TOKEN"))
+		return nil, server.NewError(server.Anonymous, errors.New("a token is needed: send it as Authorization: "+
+			"Bearer TOKEN"))
 	}
 	return a.Who(strings.TrimSpace(secret))
 }

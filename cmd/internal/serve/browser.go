@@ -12,12 +12,15 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// Browsers run pages from anywhere on machines where a server trusts everybody. Such a page reaches it in two ways: by a request to another site, which browsers mark
-// and whose answer they do not show to the page, and by a name of its own that it makes point to this machine (DNS rebinding), which to the browser is no
-// other site at all. What gives the second one away is the name.
+// Browsers run pages from anywhere on machines where a server trusts everybody. Such a
+// page reaches it in two ways: by a request to another site, which browsers mark and
+// whose answer they do not show to the page, and by a name of its own that it makes point
+// to this machine (DNS rebinding), which to the browser is no other site at all. What
+// gives the second one away is the name.
 
-// fromHere refuses requests that pages of other sites make. On a listener for this machine alone that asks nobody who they are, it also refuses those for another
-// host than this machine.
+// fromHere refuses requests that pages of other sites make. On a listener for this
+// machine alone that asks nobody who they are, it also refuses those for another host
+// than this machine.
 func (p *Process) fromHere(l listener, next http.Handler) http.Handler {
 	named := p.cfg.onlyHere(l)
 	cross := http.NewCrossOriginProtection()
@@ -27,7 +30,8 @@ func (p *Process) fromHere(l listener, next http.Handler) http.Handler {
 		case err != nil:
 			err = errors.New("a page of another site must not change anything here")
 		case named && !thisMachine(r.Host):
-			err = fmt.Errorf("host %q: this address is for localhost and 127.0.0.1, because it asks nobody for a token; behind a proxy with a name, "+
+			err = fmt.Errorf("host %q: this address is for localhost and 127.0.0.1, because it asks nobody for "+
+				"a token; behind a proxy with a name, "+
 				"let it send that host, give the server tokens, or say --open-to-network=%s", r.Host, l.name)
 		}
 		if err != nil {
@@ -38,10 +42,12 @@ func (p *Process) fromHere(l listener, next http.Handler) http.Handler {
 	})
 }
 
-// noPages refuses all that pages of other sites ask for: nobody has a reason to link to the admin address.
+// noPages refuses all that pages of other sites ask for: nobody has a reason to link to
+// the admin address.
 func noPages(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Origin") != "" || slices.Contains([]string{"cross-site", "same-site"}, r.Header.Get("Sec-Fetch-Site")) {
+		if r.Header.Get("Origin") != "" || slices.Contains([]string{"cross-site", "same-site"},
+			r.Header.Get("Sec-Fetch-Site")) {
 			http.Error(w, "requests of other sites are refused", http.StatusForbidden)
 			return
 		}
@@ -51,14 +57,16 @@ func noPages(next http.Handler) http.Handler {
 
 // onlyHere reports whether a listener serves everybody on this machine, and nobody else.
 func (c *Config) onlyHere(l listener) bool {
-	if slices.Contains(c.OpenToNetwork, l.name) || slices.Contains(c.OpenToNetwork, "all") || l.name != "admin" && c.asks() {
+	if slices.Contains(c.OpenToNetwork, l.name) || slices.Contains(c.OpenToNetwork, "all") || l.name != "admin" &&
+		c.asks() {
 		return false
 	}
 	local, err := loopback(l.address)
 	return err == nil && local
 }
 
-// thisMachine reports whether the host of a request, with or without a port, is a name of the loopback interface that no other one can have.
+// thisMachine reports whether the host of a request, with or without a port, is a name of
+// the loopback interface that no other one can have.
 func thisMachine(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -1,4 +1,5 @@
-// Package serve is the server process: listeners, who may use them, and a stop that loses nothing. What is served is in the packages of the wires.
+// Package serve is the server process: listeners, who may use them, and a stop that loses
+// nothing. What is served is in the packages of the wires.
 package serve
 
 import (
@@ -27,16 +28,20 @@ type Config struct {
 	Tokens    string         // file of the tokens, read again when it changes; "" means none
 	TokenList []server.Token // tokens beside those of the file; without any, everybody may do everything
 
-	// OpenToNetwork names the listeners ("http", "resp", "admin", or "all") that other machines may reach although they have no TLS, or let everybody in.
+	// OpenToNetwork names the listeners ("http", "resp", "admin", or "all") that other
+	// machines may reach although they have no TLS, or let everybody in.
 	OpenToNetwork []string
 
-	MaxConns int           // of the Redis protocol, and as many of HTTP; 0 means 20,000
-	Slow     time.Duration // how long a client may take to send a request, to take an answer, or to say who it is over the Redis protocol; 0 means 10 s
-	Idle     time.Duration // how long a client of the Redis protocol may be silent; 0 means for ever
-	Drain    time.Duration // how long the server is not ready, but still serves, before it stops
-	Stop     time.Duration // how long a stop may take, without Drain; 0 means 10 s
+	MaxConns int // of the Redis protocol, and as many of HTTP; 0 means 20,000
+	// how long a client may take to send a request, to take an answer, or to say who it
+	// is over the Redis protocol; 0 means 10 s
+	Slow  time.Duration
+	Idle  time.Duration // how long a client of the Redis protocol may be silent; 0 means for ever
+	Drain time.Duration // how long the server is not ready, but still serves, before it stops
+	Stop  time.Duration // how long a stop may take, without Drain; 0 means 10 s
 
-	// ReadyFor names the namespaces that the server leases nodes in at the start, and is not ready without. None means "default", where it exists.
+	// ReadyFor names the namespaces that the server leases nodes in at the start, and is
+	// not ready without. None means "default", where it exists.
 	ReadyFor []string
 
 	Service server.Options
@@ -101,13 +106,17 @@ func (c *Config) mayReach(name, address string) error {
 	case slices.Contains(c.OpenToNetwork, name), slices.Contains(c.OpenToNetwork, "all"):
 		return nil
 	case name == "admin":
-		return fmt.Errorf("other machines reach %s, where metrics and profiles are open to everybody: take a loopback address, or say --open-to-network=admin", address)
+		return fmt.Errorf("other machines reach %s, where metrics and profiles are open to everybody: take a "+
+			"loopback address, or say --open-to-network=admin", address)
 	case c.TLSCert == "" && !known:
-		return fmt.Errorf("other machines reach %s, without TLS, and everybody may do everything: give it tls-cert, tls-key and tokens, take a loopback address, or say --open-to-network=%s", address, name)
+		return fmt.Errorf("other machines reach %s, without TLS, and everybody may do everything: give it "+
+			"tls-cert, tls-key and tokens, take a loopback address, or say --open-to-network=%s", address, name)
 	case c.TLSCert == "":
-		return fmt.Errorf("other machines reach %s without TLS, so that tokens can be read on the way: give it tls-cert and tls-key, take a loopback address, or say --open-to-network=%s", address, name)
+		return fmt.Errorf("other machines reach %s without TLS, so that tokens can be read on the way: give it "+
+			"tls-cert and tls-key, take a loopback address, or say --open-to-network=%s", address, name)
 	case !known:
-		return fmt.Errorf("other machines reach %s, and everybody may do everything: give it tokens or tls-client-ca, take a loopback address, or say --open-to-network=%s", address, name)
+		return fmt.Errorf("other machines reach %s, and everybody may do everything: give it tokens or "+
+			"tls-client-ca, take a loopback address, or say --open-to-network=%s", address, name)
 	}
 	return nil
 }
@@ -127,7 +136,8 @@ func (c Config) normal() Config {
 	return c
 }
 
-// loopback reports whether only this machine reaches an address. What a name stands for is seen when it is listened on.
+// loopback reports whether only this machine reaches an address. What a name stands for
+// is seen when it is listened on.
 func loopback(address string) (bool, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// gate is a listener with a limit. It refuses who comes beyond it at once: one who is made to wait does not know why.
+// gate is a listener with a limit. It refuses who comes beyond it at once: one who is
+// made to wait does not know why.
 type gate struct {
 	net.Listener
 	*server.Meter
@@ -51,9 +52,11 @@ func (c *counted) Close() error {
 }
 
 // fullHTTP is what a client of HTTP/1.1 understands.
-var fullHTTP = []byte("HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+var fullHTTP = []byte("HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: " +
+	"close\r\nContent-Length: 0\r\n\r\n")
 
-// shaking is a listener of TLS whose clients have to introduce themselves in time. net/http sees to that itself.
+// shaking is a listener of TLS whose clients have to introduce themselves in time.
+// net/http sees to that itself.
 type shaking struct {
 	net.Listener
 	conf *tls.Config

@@ -51,7 +51,9 @@ func (s *talkative) Swap(ctx context.Context, writes []lease.Write) []error {
 	return errs
 }
 
-// A store that fails with its password in the error: no wire repeats it, nor where the store is and who the server is to it; the log and the admin address have all but the password.
+// A store that fails with its password in the error: no wire repeats it, nor where the
+// store is and who the server is to it; the log and the admin address have all but the
+// password.
 func TestStoreErrorsAreDiscreet(t *testing.T) {
 	const password, host = "hunter2-of-the-store", "db.example:5432"
 	st := &talkative{store(t), errors.New("dialing postgres://ids:" + password + "@" + host + " failed")}
@@ -108,7 +110,8 @@ func TestStoreErrorsAreDiscreet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/dashboard/api/stream?namespace=default", nil)
+	stream, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		base+"/dashboard/api/stream?namespace=default", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,8 @@ func Explain(err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		var file *fs.PathError
 		if errors.As(err, &file) {
-			return fmt.Errorf("%w: the user who runs the server, %d, has to be able to read it: as root, chgrp GROUP %s && chmod 640 %s, with a group of that user", err, os.Getuid(), file.Path, file.Path)
+			return fmt.Errorf("%w: the user who runs the server, %d, has to be able to read it: as root, chgrp "+
+				"GROUP %s && chmod 640 %s, with a group of that user", err, os.Getuid(), file.Path, file.Path)
 		}
 	}
 	return err
@@ -32,13 +33,17 @@ func explainListen(l listener, err error) error {
 	var name *net.DNSError
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("%s: another program listens on %s: stop it (ss -ltnp names it), or give --%s another port, 0 for any that is free: %w", l.name, l.address, l.name, syscall.EADDRINUSE)
+		return fmt.Errorf("%s: another program listens on %s: stop it (ss -ltnp names it), or give --%s another "+
+			"port, 0 for any that is free: %w", l.name, l.address, l.name, syscall.EADDRINUSE)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return fmt.Errorf("%s: %s is no address of this machine: give --%s one of its own, or 0.0.0.0 for all: %w", l.name, l.address, l.name, syscall.EADDRNOTAVAIL)
+		return fmt.Errorf("%s: %s is no address of this machine: give --%s one of its own, or 0.0.0.0 for all: %w",
+			l.name, l.address, l.name, syscall.EADDRNOTAVAIL)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%s: this user may not listen on %s: give --%s a port from 1024 on: %w", l.name, l.address, l.name, err)
+		return fmt.Errorf("%s: this user may not listen on %s: give --%s a port from 1024 on: %w", l.name, l.address,
+			l.name, err)
 	case errors.As(err, &name):
-		return fmt.Errorf("%s: %s: this machine does not know that name: give --%s an address: %w", l.name, l.address, l.name, err)
+		return fmt.Errorf("%s: %s: this machine does not know that name: give --%s an address: %w", l.name,
+			l.address, l.name, err)
 	}
 	return fmt.Errorf("%s: %s: %w", l.name, l.address, err)
 }
@@ -48,8 +53,8 @@ var (
 	otherType    = regexp.MustCompile(`cannot unmarshal .*`)
 )
 
-// ExplainTokens says what is wrong with a list of tokens, in words of the file and not of the program. It shows no value: somebody may have put a token where its hash
-// belongs.
+// ExplainTokens says what is wrong with a list of tokens, in words of the file and not of
+// the program. It shows no value: somebody may have put a token where its hash belongs.
 func ExplainTokens(err error) error {
 	var types *yaml.TypeError
 	if !errors.As(err, &types) {
@@ -57,7 +62,8 @@ func ExplainTokens(err error) error {
 	}
 	lines := make([]string, len(types.Errors))
 	for i, line := range types.Errors {
-		line = unknownField.ReplaceAllString(line, "there is no $1: a token has name, sha256, namespaces, verbs, rate and burst")
+		line = unknownField.ReplaceAllString(line, "there is no $1: a token has name, sha256, namespaces, "+
+			"verbs, rate and burst")
 		lines[i] = otherType.ReplaceAllString(line, `this does not belong here: write tokens as "snowfence token new NAME" prints them`)
 	}
 	return errors.New(strings.Join(lines, "; "))

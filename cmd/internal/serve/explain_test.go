@@ -8,7 +8,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// An address that cannot be listened on is said with what to do, and nothing that was started before it is left.
+// An address that cannot be listened on is said with what to do, and nothing that was
+// started before it is left.
 func TestAddressThatIsTaken(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -24,7 +25,8 @@ func TestAddressThatIsTaken(t *testing.T) {
 		{Config{HTTP: "203.0.113.1:1", OpenToNetwork: []string{"http"}}, "203.0.113.1:1 is no address of this machine"},
 		{Config{HTTP: "127.0.0.1:x"}, `"x" is no port`},
 	} {
-		if _, err := Start(t.Context(), c.conf, lease.NewMemory()); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Start(t.Context(), c.conf, lease.NewMemory()); err == nil || !strings.Contains(err.Error(),
+			c.want) {
 			t.Errorf("%+v: %v", c.want, err)
 		}
 	}

@@ -19,7 +19,8 @@ var (
 	errLeaving  = errors.New("the server is stopping")
 )
 
-// mountHealth adds what load balancers and orchestrators ask. Who may not see the cause of trouble, which may name hosts and users, hears that there is some.
+// mountHealth adds what load balancers and orchestrators ask. Who may not see the cause
+// of trouble, which may name hosts and users, hears that there is some.
 func (p *Process) mountHealth(mux *http.ServeMux, causes bool) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
@@ -37,8 +38,9 @@ func (p *Process) mountHealth(mux *http.ServeMux, causes bool) {
 	})
 }
 
-// Ready returns why requests should go to another server: the store is unreachable, no lease is held, or the server stops. It is at most a few seconds old, so
-// that asking costs nothing.
+// Ready returns why requests should go to another server: the store is unreachable, no
+// lease is held, or the server stops. It is at most a few seconds old, so that asking
+// costs nothing.
 func (p *Process) Ready() error {
 	if p.leaving.Load() {
 		return errLeaving
@@ -107,7 +109,8 @@ func (p *Process) holds(ctx context.Context, name string) error {
 	return held(sp)
 }
 
-// held returns why the server's own lease in a namespace makes no IDs now. One that ran out since nobody asked for IDs, or was never needed, is fine.
+// held returns why the server's own lease in a namespace makes no IDs now. One that ran
+// out since nobody asked for IDs, or was never needed, is fine.
 func held(sp *server.Space) error {
 	st, ok := sp.Status()
 	if !ok || st.Trouble == nil {

@@ -21,7 +21,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// listen listens on an address. An address that was taken for one of this machine alone has to be one: names can be anything.
+// listen listens on an address. An address that was taken for one of this machine alone
+// has to be one: names can be anything.
 func (p *Process) listen(ctx context.Context, l listener) (net.Listener, error) {
 	var lc net.ListenConfig
 	network := "tcp"
@@ -42,9 +43,11 @@ func (p *Process) listen(ctx context.Context, l listener) (net.Listener, error) 
 	return ln, nil
 }
 
-// serveHTTP serves HTTP/1.1 and HTTP/2, the latter also without TLS, for gRPC on loopback. It returns
-// the address that it listens on.
-func (p *Process) serveHTTP(ctx context.Context, l listener, m *server.Meter, encrypt bool, h http.Handler) (string, error) {
+// serveHTTP serves HTTP/1.1 and HTTP/2, the latter also without TLS, for gRPC on
+// loopback. It returns the address that it listens on.
+func (p *Process) serveHTTP(ctx context.Context, l listener, m *server.Meter, encrypt bool, h http.Handler) (string,
+	error,
+) {
 	inner, err := p.listen(ctx, l)
 	if err != nil {
 		return "", err
@@ -74,7 +77,8 @@ func (p *Process) serveHTTP(ctx context.Context, l listener, m *server.Meter, en
 	return g.Addr().String(), nil
 }
 
-// storePatience is how long the store may take for a request, beside what the request waits for the clock.
+// storePatience is how long the store may take for a request, beside what the request
+// waits for the clock.
 const storePatience = 20 * time.Second
 
 // lineLogger is where net/http writes what it has to say.
@@ -100,7 +104,8 @@ func (p *Process) handler(l listener) (http.Handler, error) {
 	}
 	rpc.Mount(mux, p.service, p.tokens.whoIn, identified, p.streaming, opts...)
 	p.dashboard = dashboard.Mount(mux, dashboard.Config{
-		Service: p.service, Who: p.tokens.who, Latency: p.metrics.Latency, Version: p.cfg.Version, Streaming: p.streaming,
+		Service: p.service, Who: p.tokens.who, Latency: p.metrics.Latency, Version: p.cfg.Version,
+		Streaming: p.streaming,
 	})
 	p.mountHealth(mux, false)
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {

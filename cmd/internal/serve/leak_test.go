@@ -17,10 +17,12 @@ import (
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
 )
 
-// Neither the secret of an encrypted namespace nor a token is in anything that a busy server says: answers of all wires, errors, metrics, profiles, the
-// dashboard, logs, events. Only who may hold leases gets the secret, and only where a setting says so.
+// Neither the secret of an encrypted namespace nor a token is in anything that a busy
+// server says: answers of all wires, errors, metrics, profiles, the dashboard, logs,
+// events. Only who may hold leases gets the secret, and only where a setting says so.
 func TestNothingLeaks(t *testing.T) {
-	const secret, full, reader = "00112233445566778899aabbccddeeff", "token-that-may-do-everything", "token-that-may-read"
+	const secret, full, reader = "00112233445566778899aabbccddeeff", "token-that-may-do-everything",
+		"token-that-may-read"
 	for _, handOut := range []bool{false, true} {
 		st := store(t)
 		key, err := snowfence.ParseSecret([]byte(secret))
@@ -40,7 +42,8 @@ func TestNothingLeaks(t *testing.T) {
 		}
 		p, logs := start(t, Config{
 			RESP: "127.0.0.1:0", Admin: "127.0.0.1:0",
-			TokenList: []server.Token{token("full", full, server.VerbIDs, server.VerbRead, server.VerbLease, server.VerbManage), token("reader", reader, server.VerbRead)},
+			TokenList: []server.Token{token("full", full, server.VerbIDs, server.VerbRead, server.VerbLease,
+				server.VerbManage), token("reader", reader, server.VerbRead)},
 			Service: server.Options{HandOut: handOut, Keys: func(name string) ([]*snowfence.Secret, error) {
 				if name == "hidden" {
 					return []*snowfence.Secret{key}, nil
@@ -98,12 +101,16 @@ func TestNothingLeaks(t *testing.T) {
 			req := connect.NewRequest(&pb.AcquireRequest{Namespace: "hidden", Label: "a"})
 			req.Header().Set("Authorization", "Bearer "+who)
 			res, err := leases.Acquire(t.Context(), req)
-			if may := handOut && who == full; may != (err == nil && len(res.Msg.Secrets) == 1 && string(res.Msg.Secrets[0]) == secret) {
+			if may := handOut && who == full; may != (err == nil && len(res.Msg.Secrets) == 1 &&
+				string(res.Msg.Secrets[0]) == secret) {
 				t.Errorf("secrets for %s with hand-out %v: %v %v", who, handOut, res, err)
 			}
 			hear("acquire", err)
 		}
-		for _, path := range []string{"/", "/metrics", "/readyz", "/debug/pprof/", "/debug/pprof/goroutine?debug=2", "/debug/pprof/heap?debug=1", "/debug/pprof/cmdline"} {
+		for _, path := range []string{
+			"/", "/metrics", "/readyz", "/debug/pprof/", "/debug/pprof/goroutine?debug=2",
+			"/debug/pprof/heap?debug=1", "/debug/pprof/cmdline",
+		} {
 			_, body := get(t, admin+path, "")
 			hear(path, body)
 		}

@@ -9,14 +9,16 @@ import (
 	"time"
 )
 
-// Notifier tells systemd how the service is, by the protocol of sd_notify(3): datagrams to the socket that NOTIFY_SOCKET names. A nil Notifier tells nobody.
-// Safe for concurrent use.
+// Notifier tells systemd how the service is, by the protocol of sd_notify(3): datagrams
+// to the socket that NOTIFY_SOCKET names. A nil Notifier tells nobody. Safe for
+// concurrent use.
 type Notifier struct {
 	socket   string
 	Watchdog time.Duration // how often systemd wants to hear that the service is alive, at the latest; 0 means never
 }
 
-// NewNotifier returns the notifier of an environment; nil outside of systemd, or where it does not want to be told.
+// NewNotifier returns the notifier of an environment; nil outside of systemd, or where it
+// does not want to be told.
 func NewNotifier(env func(name string) string) (*Notifier, error) {
 	socket := env("NOTIFY_SOCKET")
 	if socket == "" {

@@ -38,7 +38,8 @@ func (p *Process) streaming(next http.Handler) http.Handler {
 	})
 }
 
-// body takes the deadline away once all of it is read, so that it does not end a request that is being answered.
+// body takes the deadline away once all of it is read, so that it does not end a request
+// that is being answered.
 type body struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -53,7 +54,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// streamWriter gives each piece of a stream its own deadline. Between pieces there is none: over HTTP/2 one would end a stream that has nothing to say.
+// streamWriter gives each piece of a stream its own deadline. Between pieces there is
+// none: over HTTP/2 one would end a stream that has nothing to say.
 type streamWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController

@@ -44,7 +44,8 @@ type Process struct {
 	failed chan error     // of a listener that ended by itself
 }
 
-// CheckFiles returns what is wrong with the configuration and the files it names, without listening.
+// CheckFiles returns what is wrong with the configuration and the files it names, without
+// listening.
 func CheckFiles(cfg Config) error {
 	cfg = cfg.normal()
 	if err := cfg.Check(); err != nil {
@@ -169,7 +170,8 @@ func (p *Process) serveRESP(ctx context.Context, l listener) error {
 		ln = &shaking{ln, p.certificates.config(), p.cfg.Slow}
 	}
 	p.resp = resp.New(resp.Config{
-		Service: p.service, Auth: p.tokens.current, Version: p.cfg.Version, MaxConns: p.cfg.MaxConns, Slow: p.cfg.Slow, Idle: p.cfg.Idle,
+		Service: p.service, Auth: p.tokens.current, Version: p.cfg.Version, MaxConns: p.cfg.MaxConns,
+		Slow: p.cfg.Slow, Idle: p.cfg.Idle,
 		Logger: p.cfg.Logger,
 	})
 	p.wait.Go(func() {
@@ -180,7 +182,8 @@ func (p *Process) serveRESP(ctx context.Context, l listener) error {
 	return nil
 }
 
-// Leave makes the server not ready, and waits as long as Config.Drain says, or until ctx ends, so that load balancers send new clients elsewhere.
+// Leave makes the server not ready, and waits as long as Config.Drain says, or until ctx
+// ends, so that load balancers send new clients elsewhere.
 func (p *Process) Leave(ctx context.Context) {
 	p.leaving.Store(true)
 	p.tell("STOPPING=1", "STATUS=stopping")
@@ -195,8 +198,9 @@ func (p *Process) Leave(ctx context.Context) {
 	}
 }
 
-// Stop refuses new requests, ends streams, finishes the requests that have arrived, and gives the server's leases back. All that ends with ctx, of which
-// the last quarter is for the leases: clients that do not take their answers are cut off before.
+// Stop refuses new requests, ends streams, finishes the requests that have arrived, and
+// gives the server's leases back. All that ends with ctx, of which the last quarter is
+// for the leases: clients that do not take their answers are cut off before.
 func (p *Process) Stop(ctx context.Context) error {
 	p.leaving.Store(true)
 	p.endAll()

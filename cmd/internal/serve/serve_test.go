@@ -20,11 +20,14 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// While the store is away the server is alive, not ready, and makes IDs for as long as its fence allows, and never the same twice; when the store is back,
-// all is as before.
+// While the store is away the server is alive, not ready, and makes IDs for as long as
+// its fence allows, and never the same twice; when the store is back, all is as before.
 func TestStoreCutOff(t *testing.T) {
 	st := store(t)
-	p, logs := start(t, Config{Admin: "127.0.0.1:0", Service: server.Options{TTL: 2 * time.Second, MaxWait: 10 * time.Millisecond}}, st)
+	p, logs := start(t, Config{Admin: "127.0.0.1:0", Service: server.Options{
+		TTL:     2 * time.Second,
+		MaxWait: 10 * time.Millisecond,
+	}}, st)
 	base, admin := "http://"+p.HTTP, "http://"+p.Admin
 	eventually(t, "ready", func() bool { code, _ := get(t, base+"/readyz", ""); return code == http.StatusOK })
 	seen := map[string]bool{}
@@ -44,7 +47,11 @@ func TestStoreCutOff(t *testing.T) {
 	}
 	eventually(t, "an ID", take)
 	st.cut.Store(true)
-	eventually(t, "not ready", func() bool { code, _ := get(t, base+"/readyz", ""); return code == http.StatusServiceUnavailable })
+	eventually(t, "not ready", func() bool {
+		code, _ := get(t, base+"/readyz",
+			"")
+		return code == http.StatusServiceUnavailable
+	})
 	sp, err := p.Service().Space(t.Context(), "default")
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +86,8 @@ func TestStoreCutOff(t *testing.T) {
 	}
 }
 
-// A namespace that cannot be leased makes the server not ready only where it was named, or is the only one.
+// A namespace that cannot be leased makes the server not ready only where it was named,
+// or is the only one.
 func TestReadyFor(t *testing.T) {
 	st := store(t)
 	p, _ := start(t, Config{ReadyFor: []string{"orders", "default"}}, st)
@@ -108,7 +116,8 @@ func TestReadyFor(t *testing.T) {
 	eventually(t, "ready without namespaces", func() bool { return none.Ready() == nil })
 }
 
-// A stop gives nodes back, ends streams, and lets a request that waits finish; all within its bound although a client does not take its answer.
+// A stop gives nodes back, ends streams, and lets a request that waits finish; all within
+// its bound although a client does not take its answer.
 func TestStop(t *testing.T) {
 	for bound := 2 * time.Second; ; bound *= 2 { // a busy machine may need longer for its part
 		err := stopWithin(t, bound)
@@ -192,7 +201,11 @@ func TestDrain(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	left := make(chan struct{})
 	go func() { p.Leave(ctx); close(left) }()
-	eventually(t, "not ready", func() bool { code, _ := get(t, "http://"+p.HTTP+"/readyz", ""); return code != http.StatusOK })
+	eventually(t, "not ready", func() bool {
+		code, _ := get(t, "http://"+p.HTTP+"/readyz",
+			"")
+		return code != http.StatusOK
+	})
 	if code, body := get(t, "http://"+p.HTTP+"/v1/default/next", ""); code != http.StatusOK {
 		t.Errorf("%d %s", code, body)
 	}
@@ -237,7 +250,8 @@ func TestConnectionLimit(t *testing.T) {
 	})
 }
 
-// A client that sends half a body, or takes nothing of a large answer, is cut off; one that keeps up is not, however long its stream.
+// A client that sends half a body, or takes nothing of a large answer, is cut off; one
+// that keeps up is not, however long its stream.
 func TestSlowClients(t *testing.T) {
 	p, _ := start(t, Config{Slow: time.Second}, store(t))
 	half, err := net.Dial("tcp", p.HTTP)
@@ -316,7 +330,10 @@ func TestNotify(t *testing.T) {
 		t.Helper()
 		eventually(t, state, func() bool { mu.Lock(); defer mu.Unlock(); return heard[state] })
 	}
-	env := map[string]string{"NOTIFY_SOCKET": socket, "WATCHDOG_USEC": "20000000", "WATCHDOG_PID": fmt.Sprint(os.Getpid())}
+	env := map[string]string{
+		"NOTIFY_SOCKET": socket, "WATCHDOG_USEC": "20000000",
+		"WATCHDOG_PID": fmt.Sprint(os.Getpid()),
+	}
 	n, err := NewNotifier(func(name string) string { return env[name] })
 	if err != nil || n.Watchdog != 20*time.Second {
 		t.Fatalf("%+v %v", n, err)

@@ -10,7 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// certificates are the files of TLS, read again when they change, so that a renewed certificate needs no restart.
+// certificates are the files of TLS, read again when they change, so that a renewed
+// certificate needs no restart.
 type certificates struct {
 	cert, key, ca string
 	logger        *slog.Logger
@@ -55,8 +56,9 @@ func (t *certificates) read() error {
 	return nil
 }
 
-// look reads the files again if they changed. Files that cannot be read, or do not fit each other, leave the old ones in use: both are seldom written at
-// once, and what is not seen as changed yet is looked at again.
+// look reads the files again if they changed. Files that cannot be read, or do not fit
+// each other, leave the old ones in use: both are seldom written at once, and what is not
+// seen as changed yet is looked at again.
 func (t *certificates) look() {
 	if !t.seen.changed(t.cert, t.key, t.ca) {
 		return
@@ -65,7 +67,8 @@ func (t *certificates) look() {
 		t.seen = nil
 		if text := err.Error(); text != t.warned {
 			t.warned = text
-			t.logger.Warn("the certificate was changed and cannot be read: the old one stays in use", "file", t.cert, "cause", err)
+			t.logger.Warn("the certificate was changed and cannot be read: the old one stays in use", "file", t.cert,
+				"cause", err)
 		}
 		return
 	}
@@ -94,7 +97,8 @@ type stamp struct {
 	size int64
 }
 
-// changed reports whether one of the files is another than at the last call. A file that is not there is not a change that can be read.
+// changed reports whether one of the files is another than at the last call. A file that
+// is not there is not a change that can be read.
 func (s *stamps) changed(files ...string) bool {
 	now := make(stamps, len(files))
 	for i, name := range files {

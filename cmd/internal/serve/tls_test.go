@@ -18,7 +18,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// A renewed certificate is used without a restart, one that cannot be read is not, and who has no certificate of the right authority is nobody.
+// A renewed certificate is used without a restart, one that cannot be read is not, and
+// who has no certificate of the right authority is nobody.
 func TestCertificates(t *testing.T) {
 	ca, others := newAuthority(t, "ours"), newAuthority(t, "theirs")
 	cert, key := filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")
@@ -92,17 +93,22 @@ func TestTokensReload(t *testing.T) {
 		var b strings.Builder
 		b.WriteString("tokens:\n")
 		for _, k := range tokens {
-			fmt.Fprintf(&b, "  - {name: %s, sha256: %s, verbs: %s}\n", k.Name, k.SHA256, strings.ReplaceAll(fmt.Sprint(k.Verbs), " ", ","))
+			fmt.Fprintf(&b, "  - {name: %s, sha256: %s, verbs: %s}\n", k.Name, k.SHA256,
+				strings.ReplaceAll(fmt.Sprint(k.Verbs), " ", ","))
 		}
 		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	write(token("a", "secret-a", server.VerbIDs), token("b", "secret-b", server.VerbRead))
-	p, logs := start(t, Config{RESP: "127.0.0.1:0", Tokens: file, TokenList: []server.Token{token("c", "secret-c", server.VerbIDs)}}, store(t))
+	p, logs := start(t, Config{RESP: "127.0.0.1:0", Tokens: file, TokenList: []server.Token{token("c", "secret-c",
+		server.VerbIDs)}}, store(t))
 	next := "http://" + p.HTTP + "/v1/default/next"
 	status := func(secret string) int { code, _ := get(t, next, secret); return code }
-	for secret, want := range map[string]int{"secret-a": 200, "secret-b": 403, "secret-c": 200, "": 401, "secret-d": 401} {
+	for secret, want := range map[string]int{
+		"secret-a": 200, "secret-b": 403, "secret-c": 200, "": 401,
+		"secret-d": 401,
+	} {
 		if got := status(secret); got != want {
 			t.Errorf("%q: %d, want %d", secret, got, want)
 		}
@@ -110,7 +116,8 @@ func TestTokensReload(t *testing.T) {
 	if code, _ := get(t, "http://"+p.HTTP+"/metrics", "secret-a"); code != http.StatusForbidden {
 		t.Errorf("metrics without the verb read: %d", code)
 	}
-	if code, text := get(t, "http://"+p.HTTP+"/metrics", "secret-b"); code != http.StatusOK || !strings.Contains(text, "snowfence_ids_total") {
+	if code, text := get(t, "http://"+p.HTTP+"/metrics", "secret-b"); code != http.StatusOK ||
+		!strings.Contains(text, "snowfence_ids_total") {
 		t.Errorf("metrics with the verb read: %d", code)
 	}
 	c := dialRESP(t, p)
@@ -159,7 +166,8 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// A client that connects and says nothing is cut off before its handshake, on both ports; one that did shake hands may be silent.
+// A client that connects and says nothing is cut off before its handshake, on both ports;
+// one that did shake hands may be silent.
 func TestSilentClients(t *testing.T) {
 	ca := newAuthority(t, "ours")
 	cert, key := filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")

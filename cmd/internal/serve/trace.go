@@ -19,21 +19,24 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// tracing sends traces of requests over HTTP and gRPC, and of what the store is asked for them. The Redis protocol carries no context of traces, and its
-// commands take less time than the record of one.
+// tracing sends traces of requests over HTTP and gRPC, and of what the store is asked for
+// them. The Redis protocol carries no context of traces, and its commands take less time
+// than the record of one.
 type tracing struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
 	context  propagation.TextMapPropagator
 }
 
-// startTracing makes an exporter, which reads where to send traces to, and what of them, from the environment (OTEL_EXPORTER_OTLP_…, OTEL_TRACES_SAMPLER).
+// startTracing makes an exporter, which reads where to send traces to, and what of them,
+// from the environment (OTEL_EXPORTER_OTLP_…, OTEL_TRACES_SAMPLER).
 func startTracing(ctx context.Context, version string, logger *slog.Logger) (*tracing, error) {
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("tracing: %w", err)
 	}
-	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "snowfence"), attribute.String("service.version", version)),
+	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "snowfence"),
+		attribute.String("service.version", version)),
 		resource.WithHost(), resource.WithFromEnv())
 	if err != nil {
 		logger.Warn("tracing: what is known of this process is not complete", "cause", err)
@@ -56,7 +59,8 @@ func (t *tracing) stop(ctx context.Context) error {
 
 // interceptor traces gRPC and Connect.
 func (t *tracing) interceptor() (connect.Interceptor, error) {
-	i, err := otelconnect.NewInterceptor(otelconnect.WithTracerProvider(t.provider), otelconnect.WithMeterProvider(noop.NewMeterProvider()),
+	i, err := otelconnect.NewInterceptor(otelconnect.WithTracerProvider(t.provider),
+		otelconnect.WithMeterProvider(noop.NewMeterProvider()),
 		otelconnect.WithPropagator(t.context), otelconnect.WithTrustRemote())
 	if err != nil {
 		return nil, fmt.Errorf("tracing: %w", err)
@@ -74,7 +78,8 @@ func (t *tracing) wrap(mux *http.ServeMux) http.Handler {
 		}
 		ctx := t.context.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 		ctx, span := t.tracer.Start(ctx, pattern, trace.WithSpanKind(trace.SpanKindServer),
-			trace.WithAttributes(attribute.String("http.request.method", r.Method), attribute.String("http.route", pattern)))
+			trace.WithAttributes(attribute.String("http.request.method", r.Method), attribute.String("http.route",
+				pattern)))
 		defer span.End()
 		seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
 		mux.ServeHTTP(seen, r.WithContext(ctx))
@@ -103,7 +108,8 @@ func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 // roundTrip makes a span of a round trip to the store. Many callers of a lease.Group share one: the
 // span is a root of its own then.
 func (t *tracing) roundTrip(ctx context.Context, o server.Op, records int) (context.Context, func(error)) {
-	ctx, span := t.tracer.Start(ctx, "store "+o.Name(), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attribute.Int("snowfence.records", records)))
+	ctx, span := t.tracer.Start(ctx, "store "+o.Name(), trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(attribute.Int("snowfence.records", records)))
 	return ctx, func(err error) {
 		if err != nil {
 			span.SetStatus(codes.Error, "") // its text may name hosts and users, and is in the log

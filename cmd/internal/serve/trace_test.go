@@ -15,7 +15,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Traces of requests and of the store reach a collector, continue those of callers, and name patterns instead of paths.
+// Traces of requests and of the store reach a collector, continue those of callers, and
+// name patterns instead of paths.
 func TestTraces(t *testing.T) {
 	var mu sync.Mutex
 	spans := map[string]string{} // trace IDs by name
@@ -58,7 +59,8 @@ func TestTraces(t *testing.T) {
 	eventually(t, "all spans", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
-		return spans["GET /v1/{namespace}/decode/{id}"] != "" && spans["snowfence.v1.IDService/Next"] != "" && spans["store get"] != "" && spans["store swap"] != ""
+		return spans["GET /v1/{namespace}/decode/{id}"] != "" && spans["snowfence.v1.IDService/Next"] != "" &&
+			spans["store get"] != "" && spans["store swap"] != ""
 	})
 	mu.Lock()
 	defer mu.Unlock()

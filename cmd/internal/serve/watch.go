@@ -30,7 +30,8 @@ func (p *Process) watch(ctx context.Context) {
 	}
 }
 
-// watchdog tells systemd that the service is alive, for as long as watch goes round: a look at a store that hangs ends by itself within seconds.
+// watchdog tells systemd that the service is alive, for as long as watch goes round: a
+// look at a store that hangs ends by itself within seconds.
 func (p *Process) watchdog(ctx context.Context) {
 	every := time.NewTicker(max(p.cfg.Notify.Watchdog/3, time.Millisecond))
 	defer every.Stop()
@@ -61,11 +62,13 @@ type ClockSteps struct {
 	wall, mono time.Time
 }
 
-// stepFrom is the least that counts as a step. Clocks that are slewed move by half a millisecond a second.
+// stepFrom is the least that counts as a step. Clocks that are slewed move by half a
+// millisecond a second.
 const stepFrom = 50 * time.Millisecond
 
-// look compares the wall clock with monotonic time since the last look, and returns the step between them, 0 for none. A machine that slept looks
-// like a step forward, because monotonic time stands still then.
+// look compares the wall clock with monotonic time since the last look, and returns the
+// step between them, 0 for none. A machine that slept looks like a step forward, because
+// monotonic time stands still then.
 func (c *ClockSteps) look(now time.Time) time.Duration {
 	wall := now.Round(0)
 	defer func() { c.wall, c.mono = wall, now }()
@@ -97,7 +100,8 @@ func (p *Process) lookAtClock() {
 	by := step.Abs().Round(time.Millisecond)
 	text := fmt.Sprintf("this machine's clock went forward by %v", by)
 	if step < 0 {
-		text = fmt.Sprintf("this machine's clock went back by %v: IDs go on, with time slowed down until it has caught up", by)
+		text = fmt.Sprintf("this machine's clock went back by %v: IDs go on, with time slowed down until it has "+
+			"caught up", by)
 	}
 	p.cfg.Logger.Warn("clock step", "step", step)
 	p.service.Events.Add(server.Event{Kind: "clock", Text: text})

@@ -19,9 +19,11 @@ type Verb string
 
 // The verbs.
 const (
-	VerbIDs    Verb = "ids"    // new IDs
-	VerbRead   Verb = "read"   // decode, ranges, and looking at namespaces and leases
-	VerbLease  Verb = "lease"  // leases of the caller's own, by tickets; it can use up the nodes, but not take one that another label holds
+	VerbIDs  Verb = "ids"  // new IDs
+	VerbRead Verb = "read" // decode, ranges, and looking at namespaces and leases
+	// leases of the caller's own, by tickets; it can use up the nodes, but not take one
+	// that another label holds
+	VerbLease  Verb = "lease"
 	VerbStore  Verb = "store"  // leases that the caller keeps itself, in the store (see lease.Holders)
 	VerbManage Verb = "manage" // namespaces, vetoes, releases
 )
@@ -45,7 +47,8 @@ type Auth struct {
 	tokens []*Identity
 }
 
-// Identity is a caller who is known. Connections keep it, so what it may do changes when tokens are read again. Safe for concurrent use.
+// Identity is a caller who is known. Connections keep it, so what it may do changes when
+// tokens are read again. Safe for concurrent use.
 type Identity struct {
 	Name   string
 	hash   [sha256.Size]byte
@@ -77,9 +80,11 @@ func NewAuth(tokens []Token) (*Auth, error) {
 		case names[t.Name]:
 			return nil, fmt.Errorf("token %q is there twice", t.Name)
 		case err != nil || len(sum) != sha256.Size:
-			return nil, fmt.Errorf("token %q: sha256 must be 64 hexadecimal digits, as \"snowfence token new\" prints them", t.Name)
+			return nil, fmt.Errorf("token %q: sha256 must be 64 hexadecimal digits, as \"snowfence token new\" "+
+				"prints them", t.Name)
 		case sums[string(sum)] != "":
-			return nil, fmt.Errorf("tokens %q and %q are the same: each needs a secret of its own", sums[string(sum)], t.Name)
+			return nil, fmt.Errorf("tokens %q and %q are the same: each needs a secret of its own",
+				sums[string(sum)], t.Name)
 		case !(t.Rate >= 0) || t.Rate > 1e15 || t.Burst < 0:
 			return nil, fmt.Errorf("token %q: rate and burst must be numbers from 0 up", t.Name)
 		}
@@ -90,7 +95,8 @@ func NewAuth(tokens []Token) (*Auth, error) {
 		}
 		for _, n := range t.Namespaces {
 			if i := strings.IndexByte(n, '*'); n == "" || i >= 0 && i < len(n)-1 {
-				return nil, fmt.Errorf("token %q: namespace %q: write a name, or the beginning of names with a * behind it", t.Name, n)
+				return nil, fmt.Errorf("token %q: namespace %q: write a name, or the beginning of names with a "+
+					"* behind it", t.Name, n)
 			}
 		}
 		if len(t.Verbs) == 0 {
@@ -111,11 +117,16 @@ func NewAuth(tokens []Token) (*Auth, error) {
 	return a, nil
 }
 
-// Succeed makes a the successor of old, whose tokens were read before: callers who are known already have the rights of a from here on, or none where their
-// token is gone. What they have spent of an unchanged rate stays spent. It is called once, before anybody uses a.
+// Succeed makes a the successor of old, whose tokens were read before: callers who are
+// known already have the rights of a from here on, or none where their token is gone.
+// What they have spent of an unchanged rate stays spent. It is called once, before
+// anybody uses a.
 func (a *Auth) Succeed(old *Auth) {
 	for _, before := range old.tokens {
-		i := slices.IndexFunc(a.tokens, func(id *Identity) bool { return id.Name == before.Name && id.hash == before.hash })
+		i := slices.IndexFunc(a.tokens, func(id *Identity) bool {
+			return id.Name == before.Name &&
+				id.hash == before.hash
+		})
 		if i < 0 {
 			before.rights.Store(nil)
 			continue
@@ -156,7 +167,8 @@ func (a *Auth) Who(secret string) (*Identity, error) {
 	return found, nil
 }
 
-// May returns why the caller may not do something in a namespace; "" is something that belongs to none.
+// May returns why the caller may not do something in a namespace; "" is something that
+// belongs to none.
 func (id *Identity) May(v Verb, namespace string) error {
 	if id == nil {
 		return kindError{Anonymous, errors.New("a token is needed")}
@@ -174,7 +186,8 @@ func (id *Identity) May(v Verb, namespace string) error {
 	return nil
 }
 
-// Ask is May for a request, which counts for the caller's rate as n IDs, whatever becomes of it: one that fails may have asked the store.
+// Ask is May for a request, which counts for the caller's rate as n IDs, whatever becomes
+// of it: one that fails may have asked the store.
 func (id *Identity) Ask(v Verb, namespace string, n int64) error {
 	if err := id.May(v, namespace); err != nil {
 		return err

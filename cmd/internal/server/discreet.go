@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// storeError is an error of a store, with a text for logs. What it wraps is there for errors.Is alone.
+// storeError is an error of a store, with a text for logs. What it wraps is there for
+// errors.Is alone.
 type storeError struct {
 	err    error
 	text   string

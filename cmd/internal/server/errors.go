@@ -7,7 +7,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Kind says what a caller can do about an error. Each wire has one table from kinds to its own statuses.
+// Kind says what a caller can do about an error. Each wire has one table from kinds to
+// its own statuses.
 type Kind int
 
 // The kinds of errors.
@@ -28,10 +29,12 @@ const (
 	kinds
 )
 
-// Name is the kind in words that programs can compare: those of the problem documents and error details.
+// Name is the kind in words that programs can compare: those of the problem documents and
+// error details.
 func (k Kind) Name() string {
 	names := [...]string{
-		"internal", "invalid", "no-namespace", "exists", "lost", "no-nodes", "exhausted", "unavailable", "refused", "unauthenticated",
+		"internal", "invalid", "no-namespace", "exists", "lost", "no-nodes", "exhausted", "unavailable", "refused",
+		"unauthenticated",
 		"denied", "limit", "lifetime",
 	}
 	if k < 0 || int(k) >= len(names) {
@@ -71,7 +74,8 @@ func KindOf(err error) Kind {
 		return Lifetime
 	case errors.Is(err, snowfence.ErrExhausted):
 		return Exhausted
-	case errors.Is(err, snowfence.ErrFenced), errors.Is(err, snowfence.ErrClosed), errors.Is(err, lease.ErrEnded), errors.Is(err, lease.ErrSkew):
+	case errors.Is(err, snowfence.ErrFenced), errors.Is(err, snowfence.ErrClosed), errors.Is(err, lease.ErrEnded),
+		errors.Is(err, lease.ErrSkew):
 		return Unavailable // whatever befell the server's own lease is not the caller's business
 	case errors.As(err, &mismatch), errors.Is(err, lease.ErrExists):
 		return Exists
@@ -79,7 +83,8 @@ func KindOf(err error) Kind {
 		return Refused
 	case errors.Is(err, lease.ErrLost):
 		return Lost
-	case errors.Is(err, lease.ErrInvalid), errors.Is(err, snowfence.ErrInvalidID), errors.Is(err, snowfence.ErrInvalidLayout):
+	case errors.Is(err, lease.ErrInvalid), errors.Is(err, snowfence.ErrInvalidID), errors.Is(err,
+		snowfence.ErrInvalidLayout):
 		return Invalid
 	}
 	return Unavailable // what stores return when they are away has no type of its own

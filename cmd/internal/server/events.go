@@ -60,7 +60,8 @@ func (e *Events) Add(ev Event) {
 	}
 }
 
-// Watch returns the events so far and a channel of those to come. stop ends it; the channel is not closed.
+// Watch returns the events so far and a channel of those to come. stop ends it; the
+// channel is not closed.
 func (e *Events) Watch() (before []Event, next <-chan Event, stop func()) {
 	c := make(chan Event, 64)
 	e.mu.Lock()

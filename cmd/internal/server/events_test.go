@@ -15,8 +15,11 @@ func TestTroubleOfLeasesIsAnEvent(t *testing.T) {
 	s := New(lease.NewMemory(), Options{})
 	driver := &storeError{errors.New("dial tcp"), "dial tcp", true}
 	for kind, want := range map[lease.EventKind]Event{
-		lease.EventLost:        {Kind: "lost", Text: "lease lost: the store failed, and the server's log says how"},
-		lease.EventLate:        {Kind: "late", Text: "lease not renewed: the store failed, and the server's log says how"},
+		lease.EventLost: {Kind: "lost", Text: "lease lost: the store failed, and the server's log says how"},
+		lease.EventLate: {
+			Kind: "late",
+			Text: "lease not renewed: the store failed, and the server's log says how",
+		},
 		lease.EventRolledBack:  {Kind: "store", Text: string(lease.EventRolledBack)},
 		lease.EventReplaced:    {Kind: "store", Text: string(lease.EventReplaced)},
 		lease.EventFloorRaised: {Kind: "store", Text: string(lease.EventFloorRaised)},

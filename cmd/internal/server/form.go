@@ -7,13 +7,15 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Form is how a caller writes IDs: an encoding, and a prefix or none. The zero value writes decimals.
+// Form is how a caller writes IDs: an encoding, and a prefix or none. The zero value
+// writes decimals.
 type Form struct {
 	encoding snowfence.Encoding
 	prefix   string // with the _ behind it
 }
 
-// ParseForm returns the form of a format such as base58, decimal where that is missing, and the name of a prefix.
+// ParseForm returns the form of a format such as base58, decimal where that is missing,
+// and the name of a prefix.
 func ParseForm(format, prefix string) (f Form, err error) {
 	if format != "" {
 		if f.encoding, err = snowfence.ParseEncoding(format); err != nil {
@@ -34,7 +36,8 @@ func (f Form) Append(b []byte, id snowfence.ID) []byte {
 	return f.encoding.Append(append(b, f.prefix...), id)
 }
 
-// Parse returns the ID of a text. A form with a prefix takes texts with that prefix only, one without takes any.
+// Parse returns the ID of a text. A form with a prefix takes texts with that prefix only,
+// one without takes any.
 func (f Form) Parse(text string) (snowfence.ID, error) {
 	id, prefix, err := ReadID(f.encoding, []byte(text))
 	if err == nil && f.prefix != "" && prefix != f.prefix {
@@ -43,12 +46,14 @@ func (f Form) Parse(text string) (snowfence.ID, error) {
 	return id, err
 }
 
-// ReadID reads an ID in an encoding, with a prefix before it or without one. The prefix is returned with its _; the error is that of the text without one.
+// ReadID reads an ID in an encoding, with a prefix before it or without one. The prefix
+// is returned with its _; the error is that of the text without one.
 func ReadID(e snowfence.Encoding, s []byte) (id snowfence.ID, prefix string, err error) {
 	if id, err = e.ParseBytes(s); err == nil {
 		return id, "", nil
 	}
-	for at := bytes.LastIndexByte(s, '_'); at > 0; at = bytes.LastIndexByte(s[:at], '_') { // some encodings have a digit _
+	// some encodings have a digit _
+	for at := bytes.LastIndexByte(s, '_'); at > 0; at = bytes.LastIndexByte(s[:at], '_') {
 		if _, nameErr := snowfence.NewPrefix(string(s[:at]), e); nameErr != nil {
 			continue
 		}

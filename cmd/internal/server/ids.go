@@ -27,7 +27,8 @@ func (sp *Space) Next(ctx context.Context) (snowfence.ID, error) {
 	return id, nil
 }
 
-// Fill writes new IDs to dst. On an error the first n are good, and the caller decides whether to hand them out: they are used up.
+// Fill writes new IDs to dst. On an error the first n are good, and the caller decides
+// whether to hand them out: they are used up.
 func (sp *Space) Fill(ctx context.Context, dst []snowfence.ID) (n int, err error) {
 	g, err := sp.Generator(ctx)
 	if err != nil {
@@ -81,8 +82,8 @@ func (sp *Space) Decode(id snowfence.ID) (snowfence.Parts, error) { return sp.Sc
 // Over reports whether the namespace was closed or changed: ask the service for it again.
 func (sp *Space) Over() bool { return sp.over.Load() }
 
-// Batch makes n IDs and calls use with all of them, once. The slice is not to be kept. How many IDs wait for slow callers at a time is bounded, where use
-// sends them.
+// Batch makes n IDs and calls use with all of them, once. The slice is not to be kept.
+// How many IDs wait for slow callers at a time is bounded, where use sends them.
 func (sp *Space) Batch(ctx context.Context, n int, use func([]snowfence.ID)) error {
 	if err := CheckCount(int64(n)); err != nil {
 		return err
@@ -104,8 +105,8 @@ func (sp *Space) Batch(ctx context.Context, n int, use func([]snowfence.ID)) err
 	return nil
 }
 
-// room returns a slice for n IDs. Large ones are used again: a client that asks for millions and leaves would otherwise fill the memory faster than it is
-// collected.
+// room returns a slice for n IDs. Large ones are used again: a client that asks for
+// millions and leaves would otherwise fill the memory faster than it is collected.
 func (s *Service) room(n int) (ids []snowfence.ID, done func()) {
 	if n <= smallBatch {
 		return make([]snowfence.ID, n), func() {}
@@ -153,7 +154,8 @@ func ParseTime(s string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
-		return t, kindError{Invalid, fmt.Errorf("time %q: write it as 2026-01-02T15:04:05Z, or as milliseconds since 1970", s)}
+		return t, kindError{Invalid, fmt.Errorf("time %q: write it as 2026-01-02T15:04:05Z, or as milliseconds "+
+			"since 1970", s)}
 	}
 	return t, nil
 }

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// latencyBuckets are quarters of octaves from a quarter of a microsecond to 67 s, and what is longer.
+// latencyBuckets are quarters of octaves from a quarter of a microsecond to 67 s, and
+// what is longer.
 const (
 	latencyBuckets = 28*4 + 1
 	latencyUnit    = time.Microsecond / 4
@@ -84,7 +85,8 @@ func (c LatencyCounts) N() (n int64) {
 	return n
 }
 
-// Quantile returns a time within which the part q of all ended, at most a quarter too long; 0 when there were none.
+// Quantile returns a time within which the part q of all ended, at most a quarter too
+// long; 0 when there were none.
 func (c LatencyCounts) Quantile(q float64) time.Duration {
 	want := int64(math.Ceil(q * float64(c.N())))
 	for i, b := range c.Buckets {

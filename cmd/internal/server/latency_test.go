@@ -16,7 +16,8 @@ func TestLatencyBucketsHoldTheirDurations(t *testing.T) {
 			t.Fatalf("%v is in bucket %d, and the one before ends at %v", d, b, LatencyEdge(b-1))
 		}
 	}
-	if latencyBucket(time.Hour) != latencyBuckets-1 || latencyBucket(math.MaxInt64) != latencyBuckets-1 || latencyBucket(-1) != 0 {
+	if latencyBucket(time.Hour) != latencyBuckets-1 || latencyBucket(math.MaxInt64) != latencyBuckets-1 ||
+		latencyBucket(-1) != 0 {
 		t.Error("the ends have no bucket")
 	}
 }

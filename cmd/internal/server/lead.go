@@ -7,8 +7,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Lead returns how far the next ID would be ahead of the clock, and false when no ID was wanted since it was asked last. It uses up an ID, which nobody
-// gets; one that nobody wants would keep the lease of a namespace alive that is not used.
+// Lead returns how far the next ID would be ahead of the clock, and false when no ID was
+// wanted since it was asked last. It uses up an ID, which nobody gets; one that nobody
+// wants would keep the lease of a namespace alive that is not used.
 func (sp *Space) Lead(now time.Time) (time.Duration, bool) {
 	wanted := sp.Made.Load() + sp.Waits.Load()
 	if sp.looked.Swap(wanted) == wanted {

@@ -12,13 +12,15 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// maxTTL bounds how far ahead callers may lease: a node of a caller that is gone stays taken for so long.
+// maxTTL bounds how far ahead callers may lease: a node of a caller that is gone stays
+// taken for so long.
 const maxTTL = 10 * time.Minute
 
 // maxNodes bounds the block of one ticket, all of whose records are written at each renewal.
 const maxNodes = 1024
 
-// Holders returns the store for holders elsewhere that keep their leases themselves. Only those who may manage a namespace get more: all of [Service.Store].
+// Holders returns the store for holders elsewhere that keep their leases themselves. Only
+// those who may manage a namespace get more: all of [Service.Store].
 func (s *Service) Holders() lease.Store { return s.holders }
 
 // Granted is what a caller gets with a lease.
@@ -27,21 +29,24 @@ type Granted struct {
 	Secrets [][]byte // of an encrypted namespace, oldest first: without them the holder could make no IDs
 }
 
-// Acquire leases a node to a caller, who renews it with the ticket. The service keeps nothing of it. In an encrypted namespace whose secrets stay on the server it refuses, and no node
-// is taken.
+// Acquire leases a node to a caller, who renews it with the ticket. The service keeps
+// nothing of it. In an encrypted namespace whose secrets stay on the server it refuses,
+// and no node is taken.
 func (s *Service) Acquire(ctx context.Context, namespace string, o lease.Options) (Granted, *Space, error) {
 	if o.TTL < 0 || o.TTL > maxTTL {
 		return Granted{}, nil, kindError{Invalid, fmt.Errorf("a ttl of %v: ask for %v at most", o.TTL, maxTTL)}
 	}
 	if o.Label == "" {
-		return Granted{}, nil, kindError{Invalid, errors.New("the label is missing: say who will hold the node, for the people who look after it")}
+		return Granted{}, nil, kindError{Invalid, errors.New("the label is missing: say who will hold the node, " +
+			"for the people who look after it")}
 	}
 	if o.Nodes > maxNodes {
 		return Granted{}, nil, kindError{Invalid, fmt.Errorf("%d nodes: ask for %d at most", o.Nodes, maxNodes)}
 	}
 	o.Time, o.Logger, o.Events = s.anchored, s.opts.Logger, s.trouble
 	return withSpace(ctx, s, namespace, func(ctx context.Context, sp *Space) (g Granted, err error) {
-		// What may be refused comes first: a node that nobody can use would stay taken until its end.
+		// What may be refused comes first: a node that nobody can use would stay taken
+		// until its end.
 		if g.Secrets, err = s.Secrets(sp); err != nil {
 			return Granted{}, err
 		}
@@ -63,12 +68,14 @@ func (s *Service) Renew(ctx context.Context, t lease.Ticket, attempt string) (le
 		return t.Renew(ctx, s.store, sp.Scheme(), attempt, s.tickets())
 	})
 	if errors.Is(err, lease.ErrLost) {
-		s.Events.Add(Event{Kind: "lost", Namespace: t.Namespace, Text: fmt.Sprintf("node %d: %q lost its lease", t.Node, t.Label)})
+		s.Events.Add(Event{Kind: "lost", Namespace: t.Namespace, Text: fmt.Sprintf("node %d: %q lost its lease",
+			t.Node, t.Label)})
 	}
 	return next, sp, err
 }
 
-// Release gives back what a ticket stands for. A negative used means that all of the grant counts as used.
+// Release gives back what a ticket stands for. A negative used means that all of the
+// grant counts as used.
 func (s *Service) Release(ctx context.Context, t lease.Ticket, used int64) error {
 	_, _, err := withSpace(ctx, s, t.Namespace, func(ctx context.Context, sp *Space) (lease.Ticket, error) {
 		return t, t.Release(ctx, s.store, sp.Scheme(), used, s.tickets())
@@ -76,8 +83,11 @@ func (s *Service) Release(ctx context.Context, t lease.Ticket, used int64) error
 	return err
 }
 
-// withSpace does something with a namespace, and once more if its layout was changed since the server read it.
-func withSpace[T any](ctx context.Context, s *Service, namespace string, do func(context.Context, *Space) (T, error)) (T, *Space, error) {
+// withSpace does something with a namespace, and once more if its layout was changed
+// since the server read it.
+func withSpace[T any](ctx context.Context, s *Service, namespace string, do func(context.Context, *Space) (T,
+	error),
+) (T, *Space, error) {
 	ctx, cancel := patiently(ctx)
 	defer cancel()
 	for again := true; ; again = false {
@@ -102,8 +112,10 @@ func MarshalTicket(t lease.Ticket) ([]byte, error) { return json.Marshal(t) }
 // ParseTicket reads what MarshalTicket wrote.
 func ParseTicket(b []byte) (lease.Ticket, error) {
 	var t lease.Ticket
-	if len(b) > 4096 || json.Unmarshal(b, &t) != nil || t.Namespace == "" || t.Holder == "" || t.Nonce == "" || t.TTL <= 0 || t.TTL > maxTTL || t.Nodes < 1 || t.Nodes > maxNodes || lease.CheckName(t.Namespace) != nil {
-		return lease.Ticket{}, kindError{Invalid, errors.New("the ticket is damaged: send back the bytes of the last answer as they are")}
+	if len(b) > 4096 || json.Unmarshal(b, &t) != nil || t.Namespace == "" || t.Holder == "" || t.Nonce == "" ||
+		t.TTL <= 0 || t.TTL > maxTTL || t.Nodes < 1 || t.Nodes > maxNodes || lease.CheckName(t.Namespace) != nil {
+		return lease.Ticket{}, kindError{Invalid, errors.New("the ticket is damaged: send back the bytes of the " +
+			"last answer as they are")}
 	}
 	return t, nil
 }
@@ -121,7 +133,9 @@ type LeaseInfo struct {
 }
 
 // Leases lists the nodes above after that were ever leased, at most limit of them.
-func (s *Service) Leases(ctx context.Context, namespace string, after int64, limit int, held bool) ([]LeaseInfo, error) {
+func (s *Service) Leases(ctx context.Context, namespace string, after int64, limit int, held bool) ([]LeaseInfo,
+	error,
+) {
 	ctx, cancel := patiently(ctx)
 	defer cancel()
 	v, err := View{From: s.now()}, error(nil)
@@ -135,7 +149,10 @@ func (s *Service) Leases(ctx context.Context, namespace string, after int64, lim
 		return nil, nil
 	}
 	var out []LeaseInfo
-	for r, err := range lease.Records(ctx, s.store, lease.Query{Namespace: namespace, First: max(after, -1) + 1, Last: math.MaxInt64}) {
+	for r, err := range lease.Records(ctx, s.store, lease.Query{
+		Namespace: namespace, First: max(after, -1) + 1,
+		Last: math.MaxInt64,
+	}) {
 		if err != nil {
 			return nil, err
 		}
@@ -166,13 +183,15 @@ func (s *Service) layout(ctx context.Context, name string) (ns lease.Namespace, 
 // PageOfLeases is how many leases are listed at once.
 const PageOfLeases = 4096
 
-// Secrets returns the secrets of an encrypted namespace, for holders who make its IDs themselves; an error of the kind Refused where the server keeps them to itself.
+// Secrets returns the secrets of an encrypted namespace, for holders who make its IDs
+// themselves; an error of the kind Refused where the server keeps them to itself.
 func (s *Service) Secrets(sp *Space) ([][]byte, error) {
 	if !sp.Scheme().Encrypted() {
 		return nil, nil
 	}
 	if !s.opts.HandOut {
-		return nil, kindError{Refused, fmt.Errorf("namespace %q is encrypted, and this server keeps its secrets: ask it for IDs instead, or have it set to hand secrets out", sp.Name)}
+		return nil, kindError{Refused, fmt.Errorf("namespace %q is encrypted, and this server keeps its "+
+			"secrets: ask it for IDs instead, or have it set to hand secrets out", sp.Name)}
 	}
 	keys, err := s.opts.Keys(sp.Name)
 	if err != nil {

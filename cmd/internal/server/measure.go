@@ -22,7 +22,8 @@ const (
 // Name is the call in words, for metrics.
 func (o Op) Name() string { return [...]string{"get", "list", "swap", "count"}[o] }
 
-// StoreLatency counts how long the round trips to a store take that it answers. Safe for concurrent use.
+// StoreLatency counts how long the round trips to a store take that it answers. Safe for
+// concurrent use.
 type StoreLatency [ops]struct {
 	Latency
 	failed atomic.Int64
@@ -45,7 +46,8 @@ func (l *StoreLatency) Counts() (c LatencyCounts) {
 	return c
 }
 
-// Each calls f with what was counted of every call, and how many of them ended with an error, which are not among the others.
+// Each calls f with what was counted of every call, and how many of them ended with an
+// error, which are not among the others.
 func (l *StoreLatency) Each(f func(o Op, c LatencyCounts, failed int64)) {
 	for o := range l {
 		f(Op(o), l[o].Counts(), l[o].failed.Load())

@@ -38,7 +38,8 @@ type Meter struct {
 // Meter returns the meter of a wire.
 func (s *Service) Meter(w Wire) *Meter { return &s.meters[w] }
 
-// Failed counts an error that goes to a caller, has it logged, and returns its kind. about says which request that was; it is called where there is a line to write.
+// Failed counts an error that goes to a caller, has it logged, and returns its kind.
+// about says which request that was; it is called where there is a line to write.
 func (s *Service) Failed(w Wire, err error, about func() Request) Kind {
 	k := KindOf(err)
 	s.meters[w].failed[k].n.Add(1)
@@ -55,7 +56,8 @@ func (s *Service) Failures(each func(wire, kind string, n int64)) {
 	}
 }
 
-// Took counts n requests that were answered in d each, well or not, and logs slow ones. What takes as long as its caller wants, streams and watches, is none of them.
+// Took counts n requests that were answered in d each, well or not, and logs slow ones.
+// What takes as long as its caller wants, streams and watches, is none of them.
 func (s *Service) Took(w Wire, n int64, d time.Duration, about func() Request) {
 	s.meters[w].took.Add(n, d)
 	s.logSlow(w, d, about)

@@ -23,7 +23,8 @@ type NamespaceInfo struct {
 	Past        []Past    `json:"past,omitempty"` // oldest first
 }
 
-// Past is a layout that a namespace had. It stamped ticks that began at From or later, and before Until.
+// Past is a layout that a namespace had. It stamped ticks that began at From or later,
+// and before Until.
 type Past struct {
 	Layout string    `json:"layout"`
 	From   time.Time `json:"from"`
@@ -85,7 +86,8 @@ func (s *Service) ShowNamespace(ctx context.Context, name string) (NamespaceInfo
 	return describe(ns)
 }
 
-// Wanted is what a request says of a namespace. What it does not mention stays as it is; a new namespace has all nodes of the usual layout.
+// Wanted is what a request says of a namespace. What it does not mention stays as it is;
+// a new namespace has all nodes of the usual layout.
 type Wanted struct {
 	Layout      string // name or spec
 	First, Last *int64 // nodes that can be leased
@@ -93,7 +95,8 @@ type Wanted struct {
 	Unused      time.Time
 }
 
-// nodes returns the nodes that are asked for; the zero value where none are. have are those that can be leased, or nil, and all those of the layout.
+// nodes returns the nodes that are asked for; the zero value where none are. have are
+// those that can be leased, or nil, and all those of the layout.
 func (w Wanted) nodes(have *lease.Namespace, all int64) (snowfence.NodeRange, error) {
 	if w.First == nil && w.Last == nil {
 		return snowfence.NodeRange{}, nil
@@ -109,14 +112,17 @@ func (w Wanted) nodes(have *lease.Namespace, all int64) (snowfence.NodeRange, er
 		r.Until = *w.Last + 1
 	}
 	if r.From < 0 || r.Until <= r.From {
-		return r, kindError{Invalid, fmt.Errorf("nodes %d to %d: the first is 0 or more, and the last not below it", r.From, r.Until-1)}
+		return r, kindError{Invalid, fmt.Errorf("nodes %d to %d: the first is 0 or more, and the last not below it",
+			r.From, r.Until-1)}
 	}
 	return r, nil
 }
 
 // CreateNamespace makes one, and reports whether it did: where there is one already, it is as asked
 // for, or that is an error.
-func (s *Service) CreateNamespace(ctx context.Context, name string, w Wanted) (info NamespaceInfo, made bool, err error) {
+func (s *Service) CreateNamespace(ctx context.Context, name string, w Wanted) (info NamespaceInfo, made bool,
+	err error,
+) {
 	if err := lease.CheckName(name); err != nil {
 		return NamespaceInfo{}, false, err
 	}
@@ -155,7 +161,8 @@ func (s *Service) present(ctx context.Context, name string) (*lease.Namespace, e
 	return &ns, err
 }
 
-// ChangeNamespace gives one another layout or other nodes. It proves first that no ID of the new layout can equal one that was made. What is so already is no change.
+// ChangeNamespace gives one another layout or other nodes. It proves first that no ID of
+// the new layout can equal one that was made. What is so already is no change.
 func (s *Service) ChangeNamespace(ctx context.Context, name string, w Wanted) (NamespaceInfo, error) {
 	if err := lease.CheckName(name); err != nil {
 		return NamespaceInfo{}, err
@@ -191,13 +198,15 @@ func (s *Service) ChangeNamespace(ctx context.Context, name string, w Wanted) (N
 		s.changed(name)
 		s.Events.Add(Event{Kind: "namespace", Namespace: name, Text: "changed to the layout " + ns.Layout})
 	case ns.First != have.First || ns.Last != have.Last:
-		s.Events.Add(Event{Kind: "namespace", Namespace: name, Text: fmt.Sprintf("its nodes %d to %d can be leased now", ns.First, ns.Last)})
+		s.Events.Add(Event{Kind: "namespace", Namespace: name, Text: fmt.Sprintf("its nodes %d to %d can be "+
+			"leased now", ns.First, ns.Last)})
 	}
 	return describe(ns)
 }
 
-// DeleteNamespace leaves a tombstone of one. It refuses while anybody but this server holds a lease, and without the name as confirmation. A program that acquires one in the same
-// moment loses it before it is used.
+// DeleteNamespace leaves a tombstone of one. It refuses while anybody but this server
+// holds a lease, and without the name as confirmation. A program that acquires one in the
+// same moment loses it before it is used.
 func (s *Service) DeleteNamespace(ctx context.Context, name, confirm string) error {
 	if confirm != name {
 		return kindError{Refused, fmt.Errorf("deleting namespace %q needs its name as confirmation", name)}
@@ -211,7 +220,8 @@ func (s *Service) DeleteNamespace(ctx context.Context, name, confirm string) err
 	}
 	for _, l := range held {
 		if own == nil || !own.holds(l.Node) {
-			return kindError{Refused, fmt.Errorf("namespace %q is in use: node %d is held by %q: stop the holders first", name, l.Node, l.Label)}
+			return kindError{Refused, fmt.Errorf("namespace %q is in use: node %d is held by %q: stop the "+
+				"holders first", name, l.Node, l.Label)}
 		}
 	}
 	if _, err := lease.DeleteNamespace(ctx, s.store, name); err != nil {
@@ -229,7 +239,9 @@ func (s *Service) changed(name string) {
 	s.mu.Unlock()
 	if sp != nil {
 		s.forget(sp)
-		go func() { // its nodes belong to a generation that is over, so that this gives nothing back and only ends its goroutines
+		// its nodes belong to a generation that is over, so that this gives nothing back
+		// and only ends its goroutines
+		go func() {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 			defer cancel()
 			if err := sp.close(ctx); err != nil {
@@ -256,7 +268,8 @@ func (s *Service) scheme(name, layout string) (*snowfence.Scheme, error) {
 	}
 	sc, err := snowfence.NewScheme(l, keys...)
 	if errors.Is(err, snowfence.ErrKey) {
-		return nil, kindError{Refused, fmt.Errorf("layout %s is encrypted, and the server has no secrets for namespace %q: %w", layout, name, err)}
+		return nil, kindError{Refused, fmt.Errorf("layout %s is encrypted, and the server has no secrets for "+
+			"namespace %q: %w", layout, name, err)}
 	}
 	return sc, err
 }

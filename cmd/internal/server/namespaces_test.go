@@ -11,7 +11,8 @@ import (
 
 func nodes(first, last int64) Wanted { return Wanted{First: &first, Last: &last} }
 
-// A change that mentioned nothing gave a namespace all nodes of the usual layout, and a server leased node 944 beside a program that used 944 by hand: 106,496 equal IDs.
+// A change that mentioned nothing gave a namespace all nodes of the usual layout, and a
+// server leased node 944 beside a program that used 944 by hand: 106,496 equal IDs.
 func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 	st := newStore(t, "n")
 	s := newService(t, st, Options{TTL: time.Second})
@@ -42,7 +43,10 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 			t.Errorf("%s: %s, want %s (%v)", what, b, a, err)
 		}
 	}
-	for what, w := range map[string]Wanted{"nothing": {}, "no more than that it is wide": {Widen: true}, "a time": {Unused: time.Now()}} {
+	for what, w := range map[string]Wanted{
+		"nothing": {}, "no more than that it is wide": {Widen: true},
+		"a time": {Unused: time.Now()},
+	} {
 		if _, err := s.ChangeNamespace(ctx, "hand", w); KindOf(err) != Invalid {
 			t.Errorf("a change that names %s: %v", what, err)
 		}
@@ -52,11 +56,17 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := int64(31)
-	for what, w := range map[string]Wanted{"the layout that it has": {Layout: "twitter"}, "its last node": {Last: &last}, "all of it": hand} {
+	for what, w := range map[string]Wanted{
+		"the layout that it has": {Layout: "twitter"},
+		"its last node":          {Last: &last}, "all of it": hand,
+	} {
 		got, err := s.ChangeNamespace(ctx, "hand", w)
 		same(what, got, err)
 	}
-	for what, w := range map[string]Wanted{"no layout": {}, "no nodes": {Layout: "twitter"}, "its last node": {Last: &last}} {
+	for what, w := range map[string]Wanted{
+		"no layout": {}, "no nodes": {Layout: "twitter"},
+		"its last node": {Last: &last},
+	} {
 		got, made, err := s.CreateNamespace(ctx, "hand", w)
 		if made {
 			t.Errorf("made again with %s: it says that it made something", what)
@@ -75,7 +85,8 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 	}
 	same("after that", want, nil)
 
-	if want, err = s.ChangeNamespace(ctx, "hand", Wanted{Layout: "bwmarrin"}); err != nil || want.First != 0 || want.Last != 31 || len(want.Past) != 1 {
+	if want, err = s.ChangeNamespace(ctx, "hand", Wanted{Layout: "bwmarrin"}); err != nil || want.First != 0 ||
+		want.Last != 31 || len(want.Past) != 1 {
 		t.Fatalf("another layout: %+v, %v", want, err)
 	}
 	wide.Widen = true
@@ -103,7 +114,8 @@ func TestRefusedChangeDisturbsNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	var collision *lease.CollisionError
-	_, err = s.ChangeNamespace(t.Context(), "n", Wanted{Layout: "time=41,node=10,seq=12,epoch=2026-01-01T00:00:00Z,tick=1ms"})
+	_, err = s.ChangeNamespace(t.Context(), "n",
+		Wanted{Layout: "time=41,node=10,seq=12,epoch=2026-01-01T00:00:00Z,tick=1ms"})
 	if KindOf(err) != Refused || !errors.As(err, &collision) {
 		t.Errorf("%v", err)
 	}

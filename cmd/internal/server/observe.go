@@ -12,11 +12,12 @@ import (
 // returns is called after it.
 type Trace func(ctx context.Context, o Op, records int) (context.Context, func(error))
 
-// Observe returns a store whose round trips are counted and traced, and whose errors can be shown:
-// hide takes passwords out of their texts, and callers of a Service do not hear at all what a driver
-// says of a store that failed, which names hosts, users and databases (see Words). It goes below
-// everything else, so that nothing above has to think of it, and below lease.Group, so that what is
-// shared is counted once. A nil hide takes nothing out; a nil trace traces nothing.
+// Observe returns a store whose round trips are counted and traced, and whose errors can
+// be shown: hide takes passwords out of their texts, and callers of a Service do not hear
+// at all what a driver says of a store that failed, which names hosts, users and
+// databases (see Words). It goes below everything else, so that nothing above has to
+// think of it, and below lease.Group, so that what is shared is counted once. A nil hide
+// takes nothing out; a nil trace traces nothing.
 func Observe(st lease.Store, hide func(text string) string, trace Trace) (lease.Store, *StoreLatency) {
 	if hide == nil {
 		hide = func(text string) string { return text }
@@ -36,7 +37,9 @@ type observed struct {
 }
 
 // observe makes a round trip.
-func observe[A any](ctx context.Context, s *observed, o Op, records int, ask func(context.Context) (A, error)) (A, error) {
+func observe[A any](ctx context.Context, s *observed, o Op, records int, ask func(context.Context) (A, error)) (A,
+	error,
+) {
 	began := time.Now()
 	ctx, end := s.trace(ctx, o, records)
 	answer, err := ask(ctx)
@@ -48,17 +51,28 @@ func observe[A any](ctx context.Context, s *observed, o Op, records int, ask fun
 
 // Get implements [lease.Store].
 func (s *observed) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
-	return observe(ctx, s, OpGet, len(keys), func(ctx context.Context) ([]lease.Record, error) { return s.Store.Get(ctx, keys) })
+	return observe(ctx, s, OpGet, len(keys), func(ctx context.Context) ([]lease.Record,
+		error,
+	) {
+		return s.Store.Get(ctx, keys)
+	})
 }
 
 // List implements [lease.Store].
 func (s *observed) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
-	return observe(ctx, s, OpList, q.Limit, func(ctx context.Context) ([]lease.Record, error) { return s.Store.List(ctx, q) })
+	return observe(ctx, s, OpList, q.Limit, func(ctx context.Context) ([]lease.Record,
+		error,
+	) {
+		return s.Store.List(ctx, q)
+	})
 }
 
 // Count implements [lease.Store].
 func (s *observed) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
-	return observe(ctx, s, OpCount, 0, func(ctx context.Context) (int64, error) { return s.Store.Count(ctx, namespace, first, last) })
+	return observe(ctx, s, OpCount, 0, func(ctx context.Context) (int64, error) {
+		return s.Store.Count(ctx,
+			namespace, first, last)
+	})
 }
 
 // Swap implements [lease.Store]. A swap that was lost is an answer, no failure.

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Pace waits until the caller may have more, and returns how many of n: what its rate lets through at once. It is for streams, which slow down where a single request
-// would be refused.
+// Pace waits until the caller may have more, and returns how many of n: what its rate
+// lets through at once. It is for streams, which slow down where a single request would
+// be refused.
 func (id *Identity) Pace(ctx context.Context, n int64) (int64, error) {
 	r := id.rights.Load()
 	switch {
@@ -33,23 +34,28 @@ func (id *Identity) Pace(ctx context.Context, n int64) (int64, error) {
 	}
 }
 
-// smallBatch is up to how many IDs take no room: they are 8 kB, a part of what a connection takes anyway, and connections are limited.
+// smallBatch is up to how many IDs take no room: they are 8 kB, a part of what a
+// connection takes anyway, and connections are limited.
 const smallBatch = 1000
 
-// Reserve takes room for n IDs on their way to a slow caller. It bounds what answers take in memory; release gives the room back when the answer has gone.
-// Small batches need none, so that some callers who take nothing of large answers keep those from nobody else.
+// Reserve takes room for n IDs on their way to a slow caller. It bounds what answers take
+// in memory; release gives the room back when the answer has gone. Small batches need
+// none, so that some callers who take nothing of large answers keep those from nobody
+// else.
 func (s *Service) Reserve(n int64) (release func(), err error) {
 	if n <= smallBatch {
 		return func() {}, nil
 	}
 	if s.waiting.Add(n) > maxWaiting {
 		s.waiting.Add(-n)
-		return nil, kindError{TooMuch, errors.New("too many large batches are on their way already: ask again, or for fewer")}
+		return nil, kindError{TooMuch, errors.New("too many large batches are on their way already: ask again, " +
+			"or for fewer")}
 	}
 	return func() { s.waiting.Add(-n) }, nil
 }
 
-// Ready returns why requests should go to another server, as who looks after this one says (see JudgedBy); alone, whether the store answers.
+// Ready returns why requests should go to another server, as who looks after this one
+// says (see JudgedBy); alone, whether the store answers.
 func (s *Service) Ready(ctx context.Context) error {
 	if judge := s.judge.Load(); judge != nil {
 		return (*judge)()

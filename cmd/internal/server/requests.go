@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Request is what the log says of a request that failed or was slow: nothing that is secret, and no IDs.
+// Request is what the log says of a request that failed or was slow: nothing that is
+// secret, and no IDs.
 type Request struct {
 	Name      string // the method of the wire, as in its documentation
 	Namespace string // as it was asked for; "" where the wire does not tell, or there is none
@@ -16,7 +17,8 @@ type Request struct {
 	From      string // address of the client
 }
 
-// quiet is how long the log says nothing more of the same kind of trouble, but how often it was: a store that is unreachable fails thousands of requests a second.
+// quiet is how long the log says nothing more of the same kind of trouble, but how often
+// it was: a store that is unreachable fails thousands of requests a second.
 const quiet = 10 * time.Second
 
 // throttle lets the first of many through.
@@ -35,7 +37,8 @@ func (s *throttle) take(now time.Time) (others int64, ok bool) {
 	return s.passed.Swap(0), true
 }
 
-// logFailed writes a line of a request that failed: a warning where that is the server's business, or its store's, and otherwise only for those who log more.
+// logFailed writes a line of a request that failed: a warning where that is the server's
+// business, or its store's, and otherwise only for those who log more.
 func (s *Service) logFailed(w Wire, k Kind, err error, about func() Request) {
 	level, others := slog.LevelDebug, int64(0)
 	if k == Internal || k == Unavailable {
@@ -44,12 +47,14 @@ func (s *Service) logFailed(w Wire, k Kind, err error, about func() Request) {
 		}
 	}
 	if s.opts.Logger.Enabled(context.Background(), level) {
-		s.logRequest(level, "a request failed", w, others, about(), slog.String("kind", k.Name()), slog.Any("cause", err))
+		s.logRequest(level, "a request failed", w, others, about(), slog.String("kind", k.Name()), slog.Any("cause",
+			err))
 	}
 }
 
-// logSlow writes a line of a request if it took longer than a healthy one: it may wait for the clock,
-// and all the rest should take less than a second. What clients take their time with counts, too.
+// logSlow writes a line of a request if it took longer than a healthy one: it may wait
+// for the clock, and all the rest should take less than a second. What clients take their
+// time with counts, too.
 func (s *Service) logSlow(w Wire, d time.Duration, about func() Request) {
 	if d < cmp.Or(s.opts.MaxWait, time.Second)+time.Second {
 		return
@@ -65,7 +70,10 @@ func (s *Service) logSlow(w Wire, d time.Duration, about func() Request) {
 
 func (s *Service) logRequest(level slog.Level, text string, w Wire, others int64, r Request, attrs ...slog.Attr) {
 	attrs = append(attrs, slog.String("wire", w.Name()), slog.String("request", r.Name))
-	for _, a := range []slog.Attr{slog.String("namespace", r.Namespace), slog.String("token", r.Caller), slog.String("from", r.From)} {
+	for _, a := range []slog.Attr{
+		slog.String("namespace", r.Namespace), slog.String("token", r.Caller),
+		slog.String("from", r.From),
+	} {
 		if a.Value.String() != "" {
 			attrs = append(attrs, a)
 		}

@@ -13,12 +13,15 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// What is wrong with the server or its store is a warning, once in a while with how often it was; what is wrong with a request is a line for those who log more; what went well is none.
+// What is wrong with the server or its store is a warning, once in a while with how often
+// it was; what is wrong with a request is a line for those who log more; what went well
+// is none.
 func TestRequestLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lines := func(level slog.Level, use func(*Service)) []string {
 			var log bytes.Buffer
-			use(newService(t, newStore(t), Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: level}))}))
+			use(newService(t, newStore(t), Options{Logger: slog.New(slog.NewTextHandler(&log,
+				&slog.HandlerOptions{Level: level}))}))
 			return strings.Split(strings.TrimSpace(log.String()), "\n")
 		}
 		about := func() Request { return Request{"GET /v1/{namespace}/next", "orders", "shop", "192.0.2.1:5"} }

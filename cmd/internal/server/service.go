@@ -1,7 +1,9 @@
-// Package server is the service behind every wire: IDs, leases and namespaces over a store, for callers that are somewhere else.
+// Package server is the service behind every wire: IDs, leases and namespaces over a
+// store, for callers that are somewhere else.
 //
-// The wires (HTTP, gRPC and Connect, the Redis protocol) are packages of their own. They read requests, call a [Service], and turn the [Kind] of an
-// error into a status of theirs. No rule about IDs or leases is theirs.
+// The wires (HTTP, gRPC and Connect, the Redis protocol) are packages of their own. They
+// read requests, call a [Service], and turn the [Kind] of an error into a status of
+// theirs. No rule about IDs or leases is theirs.
 package server
 
 import (
@@ -25,8 +27,9 @@ const MaxBatch = 1_000_000
 
 // Options say how a Service works. The zero value is good for most.
 type Options struct {
-	// Block is how many contiguous nodes the server leases in each namespace it makes IDs for, a power of two. 0 means a 64th of those that can be
-	// leased, at most 16, and fewer where leases of others leave no block of that length.
+	// Block is how many contiguous nodes the server leases in each namespace it makes IDs
+	// for, a power of two. 0 means a 64th of those that can be leased, at most 16, and
+	// fewer where leases of others leave no block of that length.
 	Block int
 
 	// Lead is how many ticks IDs may run ahead of the clock in a burst.
@@ -41,13 +44,16 @@ type Options struct {
 	// Label is what people see as the holder of the server's nodes; "" means the host's name.
 	Label string
 
-	// Keys returns the secrets of an encrypted namespace, oldest first. Nil means that there are none.
+	// Keys returns the secrets of an encrypted namespace, oldest first. Nil means that
+	// there are none.
 	Keys func(namespace string) ([]*snowfence.Secret, error)
 
-	// HandOut gives the secrets of encrypted namespaces to those who hold leases in them. Otherwise only the server makes and decodes their IDs.
+	// HandOut gives the secrets of encrypted namespaces to those who hold leases in them.
+	// Otherwise only the server makes and decodes their IDs.
 	HandOut bool
 
-	// Spaces bounds how many namespaces are kept open; 0 means 1000. Beyond it, requests for others fail.
+	// Spaces bounds how many namespaces are kept open; 0 means 1000. Beyond it, requests
+	// for others fail.
 	Spaces int
 
 	// Logger is told what happens; nil means silence.
@@ -84,8 +90,8 @@ type Service struct {
 	Events *Events
 }
 
-// New returns a service over a store, which stays the caller's to close, after the service. Wrap the store with lease.Group first: callers arrive
-// together.
+// New returns a service over a store, which stays the caller's to close, after the
+// service. Wrap the store with lease.Group first: callers arrive together.
 func New(st lease.Store, o Options) *Service {
 	o.Spaces = cmp.Or(o.Spaces, 1000)
 	if o.Logger == nil {
@@ -98,7 +104,10 @@ func New(st lease.Store, o Options) *Service {
 		}
 		o.Label = fmt.Sprintf("server %s/%d", host[:min(len(host), 80)], os.Getpid())
 	}
-	s := &Service{store: st, opts: o, now: time.Now, anchored: snowfence.Anchored(nil), all: map[string]*Space{}, Events: newEvents()}
+	s := &Service{
+		store: st, opts: o, now: time.Now, anchored: snowfence.Anchored(nil), all: map[string]*Space{},
+		Events: newEvents(),
+	}
 	s.holders = lease.Holders(s.store, nil)
 	s.life, s.endLife = context.WithCancel(context.Background())
 	s.watches.all = map[string]*Watched{}
@@ -109,7 +118,8 @@ func New(st lease.Store, o Options) *Service {
 // Store returns the store, for leases that callers keep themselves.
 func (s *Service) Store() lease.Store { return s.store }
 
-// Space returns the namespace of a name. It reads its record from the store at the first use, and makes no lease before the first ID.
+// Space returns the namespace of a name. It reads its record from the store at the first
+// use, and makes no lease before the first ID.
 func (s *Service) Space(ctx context.Context, name string) (*Space, error) {
 	if sp := (*s.ready.Load())[name]; sp != nil && sp.current() {
 		return sp, nil
@@ -137,7 +147,8 @@ func (s *Service) SpaceFor(ctx context.Context, id *Identity, v Verb, name strin
 	return s.Space(ctx, name)
 }
 
-// patience bounds what the service does with the store for one request, for callers who set no limit of their own.
+// patience bounds what the service does with the store for one request, for callers who
+// set no limit of their own.
 const patience = 10 * time.Second
 
 var errPatience = fmt.Errorf("the store did not answer in %v: %w", patience, context.DeadlineExceeded)
@@ -172,14 +183,16 @@ func (s *Service) open(ctx context.Context, name string) (*Space, error) {
 		return nil, ErrStopping
 	}
 	if len(s.all) >= s.opts.Spaces && !s.evict() {
-		return nil, kindError{TooMuch, fmt.Errorf("the server makes IDs for %d namespaces, its limit: ask another one, or raise the limit", s.opts.Spaces)}
+		return nil, kindError{TooMuch, fmt.Errorf("the server makes IDs for %d namespaces, its limit: ask "+
+			"another one, or raise the limit", s.opts.Spaces)}
 	}
 	s.all[name] = sp
 	s.publish()
 	return sp, nil
 }
 
-// evict makes room by dropping a namespace that was looked at only, and reports whether there was one. mu is held.
+// evict makes room by dropping a namespace that was looked at only, and reports whether
+// there was one. mu is held.
 func (s *Service) evict() bool {
 	for name, sp := range s.all {
 		select {
@@ -208,7 +221,8 @@ func (s *Service) publish() {
 	s.ready.Store(&view)
 }
 
-// forget drops a namespace whose lease has ended: it was deleted, or has another layout now. The next request opens it anew.
+// forget drops a namespace whose lease has ended: it was deleted, or has another layout
+// now. The next request opens it anew.
 func (s *Service) forget(sp *Space) {
 	sp.over.Store(true)
 	s.mu.Lock()
@@ -236,7 +250,8 @@ func (s *Service) Ping(ctx context.Context) error {
 	return err
 }
 
-// Close ends all generators and gives their nodes back, as far as the store answers until ctx ends. Requests fail from then on.
+// Close ends all generators and gives their nodes back, as far as the store answers until
+// ctx ends. Requests fail from then on.
 func (s *Service) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.ended = true

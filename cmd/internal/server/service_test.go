@@ -256,7 +256,8 @@ func TestStoreAway(t *testing.T) {
 	}
 }
 
-// Close while a generator is being opened: nothing is held afterwards, whether Close could wait for it or not.
+// Close while a generator is being opened: nothing is held afterwards, whether Close
+// could wait for it or not.
 func TestCloseWhileOpening(t *testing.T) {
 	for name, patient := range map[string]bool{"waits": true, "does not wait": false} {
 		t.Run(name, func(t *testing.T) {
@@ -322,7 +323,8 @@ func TestOpenedOnce(t *testing.T) {
 	}
 }
 
-// A namespace that another server changes, or deletes and makes anew, is read again here: by those who make IDs as soon as their lease ends, by those who decode within seconds.
+// A namespace that another server changes, or deletes and makes anew, is read again here:
+// by those who make IDs as soon as their lease ends, by those who decode within seconds.
 func TestChangedElsewhere(t *testing.T) {
 	st := newStore(t, "n", "m")
 	a, b := newService(t, st, Options{TTL: 60 * time.Millisecond}), newService(t, st, Options{})
@@ -386,7 +388,11 @@ func TestDeletedAndCreatedUnderLoad(t *testing.T) {
 		before := count()
 		until(t, "IDs are made", func() bool { return count() > before })
 		until(t, "deleted", func() bool { return s.DeleteNamespace(ctx, "n", "n") == nil })
-		until(t, "created", func() bool { _, _, err := s.CreateNamespace(ctx, "n", Wanted{Layout: "twitter"}); return err == nil })
+		until(t, "created", func() bool {
+			_, _, err := s.CreateNamespace(ctx, "n",
+				Wanted{Layout: "twitter"})
+			return err == nil
+		})
 	}
 	before := count()
 	until(t, "IDs are made again", func() bool { return count() > before })
@@ -442,7 +448,8 @@ func TestDeleteInUse(t *testing.T) {
 	}
 }
 
-// Renewals that arrive together share round trips to the store: those that come while one is under way go into the next one.
+// Renewals that arrive together share round trips to the store: those that come while one
+// is under way go into the next one.
 func TestRenewalsShareRoundTrips(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newStore(t, "n")

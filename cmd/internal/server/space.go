@@ -33,7 +33,8 @@ type Space struct {
 	failed  failure
 }
 
-// failure is why the last attempt failed. It is told again for a moment, so that many callers do not each ask the store.
+// failure is why the last attempt failed. It is told again for a moment, so that many
+// callers do not each ask the store.
 type failure struct {
 	err  error
 	till time.Time
@@ -42,7 +43,8 @@ type failure struct {
 // remember is how long a failure is told again.
 const remember = 200 * time.Millisecond
 
-// load reads the namespace from the store, unless that was done a moment ago. Another layout than the one known ends the Space.
+// load reads the namespace from the store, unless that was done a moment ago. Another
+// layout than the one known ends the Space.
 func (sp *Space) load(ctx context.Context) error {
 	known := sp.scheme.Load()
 	s, err := sp.read(ctx)
@@ -81,16 +83,19 @@ func (sp *Space) read(ctx context.Context) (*snowfence.Scheme, error) {
 	}
 	s, err := snowfence.NewScheme(l, keys...)
 	if errors.Is(err, snowfence.ErrKey) {
-		return nil, kindError{Refused, fmt.Errorf("namespace %q is encrypted, and the server has not the secrets for it: %w", sp.Name, err)}
+		return nil, kindError{Refused, fmt.Errorf("namespace %q is encrypted, and the server has not the "+
+			"secrets for it: %w", sp.Name, err)}
 	}
 	if err != nil {
 		return nil, kindError{Internal, fmt.Errorf("namespace %q: %w", sp.Name, err)}
 	}
 	if s.Fingerprint() != ns.Fingerprint {
-		return nil, kindError{Refused, fmt.Errorf("namespace %q is encrypted with other secrets than the server has for it", sp.Name)}
+		return nil, kindError{Refused, fmt.Errorf("namespace %q is encrypted with other secrets than the server "+
+			"has for it", sp.Name)}
 	}
 	if l.Bits(snowfence.FieldKey) > 0 && ns.State == lease.Active {
-		// A key that is new among the server's secrets is made known, so that holders elsewhere may use it.
+		// A key that is new among the server's secrets is made known, so that holders
+		// elsewhere may use it.
 		_, err = lease.CreateNamespace(ctx, sp.service.store, sp.Name, s, nil)
 		if errors.Is(err, snowfence.ErrKey) {
 			err = kindError{Refused, err}
@@ -99,12 +104,14 @@ func (sp *Space) read(ctx context.Context) (*snowfence.Scheme, error) {
 	return s, err
 }
 
-// current reports whether the Space may be used without another look at the store. One that makes IDs learns of a change from its lease.
+// current reports whether the Space may be used without another look at the store. One
+// that makes IDs learns of a change from its lease.
 func (sp *Space) current() bool {
 	return !sp.over.Load() && (sp.gen.Load() != nil || sp.service.now().UnixNano()-sp.seen.Load() < int64(lookAgain))
 }
 
-// lookAgain is how long a layout is taken for what the store has, where no lease would tell otherwise.
+// lookAgain is how long a layout is taken for what the store has, where no lease would
+// tell otherwise.
 const lookAgain = 5 * time.Second
 
 func (sp *Space) changed() error {
@@ -166,7 +173,8 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 	o, s := sp.service.opts, sp.scheme.Load()
 	nodes := block(o.Block, ns.First, ns.Last)
 	l, err := sp.open(ctx, s, nodes)
-	// Single leases of others may leave no block of that length although most nodes are free. Fewer nodes make fewer IDs a tick, but they make some.
+	// Single leases of others may leave no block of that length although most nodes are
+	// free. Fewer nodes make fewer IDs a tick, but they make some.
 	for o.Block == 0 && nodes > 1 && errors.As(err, new(*lease.TakenError)) {
 		nodes /= 2
 		l, err = sp.open(ctx, s, nodes)
@@ -195,7 +203,8 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 		sp.service.forget(sp)
 	}()
 	gr, _ := g.Grant()
-	sp.service.Events.Add(Event{Kind: "leased", Namespace: sp.Name, Text: fmt.Sprintf("this server makes IDs with nodes %d to %d", gr.Node, gr.Node+max(gr.Nodes, 1)-1)})
+	sp.service.Events.Add(Event{Kind: "leased", Namespace: sp.Name, Text: fmt.Sprintf("this server makes IDs "+
+		"with nodes %d to %d", gr.Node, gr.Node+max(gr.Nodes, 1)-1)})
 	return g, nil
 }
 

@@ -8,7 +8,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Where leases of others leave no long block free, the server takes a shorter one, unless the length was asked for.
+// Where leases of others leave no long block free, the server takes a shorter one, unless
+// the length was asked for.
 func TestShorterBlock(t *testing.T) {
 	st := newStore(t, "n")
 	scheme, err := snowfence.NewScheme(snowfence.Twitter())
@@ -17,7 +18,10 @@ func TestShorterBlock(t *testing.T) {
 	}
 	for first := int64(0); first < 1024; first += 16 { // of each 16, the first 4 stay free and the last 8
 		node := first + 4
-		if _, err := lease.Acquire(t.Context(), st, "n", scheme, &lease.Options{Node: &node, Label: "other"}); err != nil {
+		if _, err := lease.Acquire(t.Context(), st, "n", scheme, &lease.Options{
+			Node:  &node,
+			Label: "other",
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}

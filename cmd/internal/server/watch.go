@@ -53,7 +53,8 @@ type View struct {
 
 // View reads the leases of a namespace.
 func (s *Service) View(ctx context.Context, namespace string) (*View, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, viewLimit, fmt.Errorf("the store did not list all leases in %v", viewLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, viewLimit, fmt.Errorf("the store did not list all leases in %v",
+		viewLimit))
 	defer cancel()
 	v := &View{From: s.now(), version: 1}
 	var err error
@@ -77,7 +78,8 @@ func (v *View) Describe(r lease.Record) LeaseInfo {
 	}
 	return LeaseInfo{
 		Node: r.Node, Label: r.Label, Held: r.Held(v.Layout.TickOf(v.From)), Taken: r.Holder != "",
-		From: v.Layout.TimeOf(r.From), Until: v.Layout.TimeOf(r.Until), Written: time.UnixMilli(r.At).UTC(), Veto: r.Veto,
+		From: v.Layout.TimeOf(r.From), Until: v.Layout.TimeOf(r.Until), Written: time.UnixMilli(r.At).UTC(),
+		Veto: r.Veto,
 	}
 }
 
@@ -114,7 +116,8 @@ func (s *Service) Watched(namespace string) (w *Watched, leave func(), err error
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	if ws.n >= maxWatchers {
-		return nil, nil, kindError{TooMuch, fmt.Errorf("%d watch already, the server's limit: list the leases instead", maxWatchers)}
+		return nil, nil, kindError{TooMuch, fmt.Errorf("%d watch already, the server's limit: list the leases "+
+			"instead", maxWatchers)}
 	}
 	if w = ws.all[namespace]; w == nil {
 		w = &Watched{service: s, name: namespace, changed: make(chan struct{})}
@@ -219,7 +222,8 @@ func (w *Watched) Next(ctx context.Context, have *View) (*View, error) {
 	return view, nil
 }
 
-// since returns the leases that are not the same in an earlier view; all of them where there is none.
+// since returns the leases that are not the same in an earlier view; all of them where
+// there is none.
 func (v *View) since(earlier *View) (news []LeaseInfo) {
 	switch {
 	case earlier == nil:

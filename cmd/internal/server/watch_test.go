@@ -27,14 +27,19 @@ func (c *countedLists) List(ctx context.Context, q lease.Query) ([]lease.Record,
 	return c.slowStore.List(ctx, q)
 }
 
-// However many watch a namespace, the store is read once for all; each hears of all leases once and of each change once, a late comer too, and a slow one of what it missed together.
+// However many watch a namespace, the store is read once for all; each hears of all
+// leases once and of each change once, a late comer too, and a slow one of what it missed
+// together.
 func TestWatchersShareReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &countedLists{slowStore: newStore(t, "n")}
 		s := newService(t, st, Options{})
 		acquire := func(n int) {
 			for i := range n {
-				if _, _, err := s.Acquire(t.Context(), "n", lease.Options{Label: fmt.Sprint(i), TTL: 10 * time.Minute}); err != nil {
+				if _, _, err := s.Acquire(t.Context(), "n", lease.Options{
+					Label: fmt.Sprint(i),
+					TTL:   10 * time.Minute,
+				}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -96,7 +101,8 @@ func TestWatchersShareReads(t *testing.T) {
 	})
 }
 
-// Watchers end with the store, with their own word, and at the limit; those who come afterwards begin anew.
+// Watchers end with the store, with their own word, and at the limit; those who come
+// afterwards begin anew.
 func TestWatchersEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &countedLists{slowStore: newStore(t, "n")}

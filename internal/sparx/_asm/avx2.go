@@ -6,7 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// avx2 has 16 blocks in a group. It rotates with two shifts, and by 8 with a shuffle of bytes, and needs a register to spread a key word into.
+// avx2 has 16 blocks in a group. It rotates with two shifts, and by 8 with a shuffle of
+// bytes, and needs a register to spread a key word into.
 type avx2 struct {
 	c        *build.Context
 	toWords  operand.Mem // shuffle of two blocks: their first words, their second ones and so on
@@ -30,7 +31,8 @@ func newAVX2(c *build.Context) isa {
 			return exchanged(i%4*4 + i%8/4*2)
 		}),
 		swap: words(c, "swap", 16, func(i int) int { return exchanged(2 * i % 16) }),
-		// In the lower half of a register are the first two blocks of each four, in the upper half the others.
+		// In the lower half of a register are the first two blocks of each four, in the
+		// upper half the others.
 		order: words(c, "order256", 16, func(i int) int { return i/8*2 + i%8/2*4 + i%2 }),
 	}
 }

@@ -8,11 +8,13 @@ import (
 
 // avx512 has 32 blocks in a group.
 //
-// VPSHLDW rotates a word when it is given twice. VPTERNLOGD with xor3 is an xor of three things, one of which can be in memory and is spread over all
-// lanes on its way.
+// VPSHLDW rotates a word when it is given twice. VPTERNLOGD with xor3 is an xor of three
+// things, one of which can be in memory and is spread over all lanes on its way.
 type avx512 struct {
-	c        *build.Context
-	toWords  [2]operand.Mem // permutations of two registers: 16 blocks become their first words, then their second ones; third and fourth
+	c *build.Context
+	// permutations of two registers: 16 blocks become their first words, then their
+	// second ones; third and fourth
+	toWords  [2]operand.Mem
 	toBlocks [2]operand.Mem // and back: the first half of the blocks, the second half
 	order    operand.Mem
 }
@@ -46,7 +48,8 @@ func (m *avx512) lanes() operand.Mem   { return m.order }
 func (m *avx512) registers() []register {
 	return []register{
 		reg.Z0, reg.Z1, reg.Z2, reg.Z3, reg.Z4, reg.Z5, reg.Z6, reg.Z7, reg.Z8, reg.Z9, reg.Z10, reg.Z11, reg.Z12,
-		reg.Z13, reg.Z14, reg.Z15, reg.Z16, reg.Z17, reg.Z18, reg.Z19, reg.Z20, reg.Z21, reg.Z22, reg.Z23, reg.Z24, reg.Z25,
+		reg.Z13, reg.Z14, reg.Z15, reg.Z16, reg.Z17, reg.Z18, reg.Z19, reg.Z20, reg.Z21, reg.Z22, reg.Z23, reg.Z24,
+		reg.Z25,
 	}
 }
 

@@ -37,11 +37,13 @@ const (
 	counter
 )
 
-// A stream is what happens to a group, an instruction at a time. A group waits for itself most of the time, so the streams of several groups are
-// woven into each other, and the CPU always finds something to do.
+// A stream is what happens to a group, an instruction at a time. A group waits for itself
+// most of the time, so the streams of several groups are woven into each other, and the
+// CPU always finds something to do.
 type stream []func()
 
-// weave emits the streams in turns. Each gives an instruction whenever its share is due, so that all of them end together.
+// weave emits the streams in turns. Each gives an instruction whenever its share is due,
+// so that all of them end together.
 func weave(streams []stream) {
 	longest := 0
 	for _, s := range streams {
@@ -56,7 +58,8 @@ func weave(streams []stream) {
 	}
 }
 
-// whole is the way of a group through a set of registers. Only its beginning reads src, and only its end writes to dst.
+// whole is the way of a group through a set of registers. Only its beginning reads src,
+// and only its end writes to dst.
 func whole(m isa, k kind, set, dstOffset, srcOffset int) stream {
 	r := m.registers()[set*m.each():]
 	g := &group{isa: m, l0: r[0], r0: r[1], l1: r[2], r1: r[3], t: r[4], u: r[m.each()-1]}
@@ -92,9 +95,11 @@ func whole(m isa, k kind, set, dstOffset, srcOffset int) stream {
 //
 //	func name(dst, src *uint64, groups int, keys *uint64)
 //
-// or, for a counter, with a seed in the place of src. In the main loop there is a group in every set of registers, and each is in another phase: while
-// one of them is loaded and put in order, which few ports of the CPU can do, the others are in their rounds. So before the loop each group goes as
-// far as its phase, an iteration takes it to its end and the next one as far as that, and after the loop comes the rest.
+// or, for a counter, with a seed in the place of src. In the main loop there is a group
+// in every set of registers, and each is in another phase: while one of them is loaded
+// and put in order, which few ports of the CPU can do, the others are in their rounds. So
+// before the loop each group goes as far as its phase, an iteration takes it to its end
+// and the next one as far as that, and after the loop comes the rest.
 func function(m isa, name, doc string, k kind) {
 	c := m.code()
 	source, register := "src", src

@@ -7,8 +7,9 @@ import (
 
 type register = reg.VecPhysical
 
-// A group is some blocks on their way, one of their four words in a register each. The steps are those of one.go; how an instruction set does
-// what they need is its own business.
+// A group is some blocks on their way, one of their four words in a register each. The
+// steps are those of one.go; how an instruction set does what they need is its own
+// business.
 type group struct {
 	isa
 	s stream
@@ -40,7 +41,8 @@ func (g *group) branches(i int) [2]branch {
 	return [2]branch{{g.l0, g.r0, i}, {g.l1, g.r1, i + second}}
 }
 
-// round is a round of both branches, and then the keys of the round after it, which begin at word i.
+// round is a round of both branches, and then the keys of the round after it, which begin
+// at word i.
 func (g *group) round(i int) {
 	for _, b := range g.branches(i) {
 		g.rotate(g, 9, b.l)
@@ -51,7 +53,8 @@ func (g *group) round(i int) {
 	}
 }
 
-// mix is the third round of a step and the mixing, and then the keys of the step after it, which begin at word i.
+// mix is the third round of a step and the mixing, and then the keys of the step after
+// it, which begin at word i.
 func (g *group) mix(i int) {
 	g.rotate(g, 9, g.l0)
 	g.rotate(g, 9, g.l1)
@@ -68,8 +71,9 @@ func (g *group) mix(i int) {
 	g.l0, g.r0, g.l1, g.r1 = g.l1, g.r1, g.l0, g.r0
 }
 
-// unmix is the inverse of the mixing before the step whose words begin at i. The second word of each branch becomes the two words xored, which is
-// what the inverse of a round wants of it.
+// unmix is the inverse of the mixing before the step whose words begin at i. The second
+// word of each branch becomes the two words xored, which is what the inverse of a round
+// wants of it.
 func (g *group) unmix(i int) {
 	for _, b := range g.branches(i) {
 		g.xorWordAnd(g, key(b.i+1), b.l, b.r)
@@ -81,7 +85,8 @@ func (g *group) unmix(i int) {
 	g.l0, g.r0, g.l1, g.r1 = g.l1, g.r1, g.l0, g.r0
 }
 
-// unround is the inverse of a round whose words begin at i. Where another round comes before it in the step, its keys follow.
+// unround is the inverse of a round whose words begin at i. Where another round comes
+// before it in the step, its keys follow.
 func (g *group) unround(i int, more bool) {
 	for _, b := range g.branches(i) {
 		g.rotate(g, 14, b.r)
@@ -94,7 +99,8 @@ func (g *group) unround(i int, more bool) {
 	}
 }
 
-// count makes the first words of the next numbers of a counter and takes them through the first step. What else there is in it is in the seed.
+// count makes the first words of the next numbers of a counter and takes them through the
+// first step. What else there is in it is in the seed.
 func (g *group) count(position register) {
 	g.rotate8(g, position, g.l0)
 	g.add(stride(g), position)
@@ -128,7 +134,8 @@ func positions(m isa) []register { return m.registers()[m.sets()*m.each():][:m.s
 func stride(m isa) register      { return m.registers()[m.sets()*(m.each()+1)] }
 func added(m isa) register       { return m.registers()[m.sets()*(m.each()+1)+1] }
 
-// startCounter fills the registers of a counter: the position of each set, how far they go each time, and what is added in the first round.
+// startCounter fills the registers of a counter: the position of each set, how far they
+// go each time, and what is added in the first round.
 func startCounter(m isa) {
 	c, p := m.code(), positions(m)
 	lanes := added(m) // for now

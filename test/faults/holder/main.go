@@ -1,5 +1,6 @@
-// Holder makes IDs and prints each with the time it was made, until it is told to stop. It stands for a user's program: it leases a node with the
-// library, calls Next in a loop, and goes on after errors. What the lease logs goes to stderr.
+// Holder makes IDs and prints each with the time it was made, until it is told to stop.
+// It stands for a user's program: it leases a node with the library, calls Next in a
+// loop, and goes on after errors. What the lease logs goes to stderr.
 //
 // A line on stdout is one of
 //
@@ -92,7 +93,8 @@ func leased(ctx context.Context, store, namespace string, s *snowfence.Scheme, o
 	return errors.Join(err, l.Shutdown(closing), closeStore())
 }
 
-// run makes some IDs every 10 ms: enough for several in a tick, few enough that a dozen processes do not keep the machine busy.
+// run makes some IDs every 10 ms: enough for several in a tick, few enough that a dozen
+// processes do not keep the machine busy.
 func run(ctx context.Context, f snowfence.Fence, l *lease.Lease) (err error) {
 	// A short MaxWait, so that callers learn early of what is wrong.
 	g, err := snowfence.New(snowfence.Config{Fence: f, MaxWait: 250 * time.Millisecond})

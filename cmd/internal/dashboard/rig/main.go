@@ -1,5 +1,6 @@
-// Rig is a server for the tests of the dashboard: a real one over a store in memory, with holders, faults and IDs as its standard input asks for. It prints
-// its address, and ok for each line that was carried out.
+// Rig is a server for the tests of the dashboard: a real one over a store in memory, with
+// holders, faults and IDs as its standard input asks for. It prints its address, and ok
+// for each line that was carried out.
 package main
 
 import (
@@ -109,7 +110,8 @@ func run() error {
 	r := &rig{store: &faulty{Memory: lease.NewMemory()}, holders: map[lease.Key]holder{}, rates: map[string]int{}}
 	var err error
 	r.process, err = serve.Start(context.Background(), serve.Config{
-		HTTP: *address, Tokens: *tokens, Slow: 10 * time.Second, Stop: 5 * time.Second, Version: "rig", Service: server.Options{Label: "ids-1", TTL: 15 * time.Second},
+		HTTP: *address, Tokens: *tokens, Slow: 10 * time.Second, Stop: 5 * time.Second, Version: "rig",
+		Service: server.Options{Label: "ids-1", TTL: 15 * time.Second},
 	}, r.store)
 	if err != nil {
 		return err
@@ -158,7 +160,8 @@ func (r *rig) ids(ns string, n int) error {
 		return err
 	}
 	sp.Made.Add(int64(n))
-	r.process.Service().Took(server.RESP, int64(n), time.Since(began), func() server.Request { return server.Request{} })
+	r.process.Service().Took(server.RESP, int64(n), time.Since(began),
+		func() server.Request { return server.Request{} })
 	return nil
 }
 
