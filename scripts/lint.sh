@@ -19,6 +19,9 @@ formatted() {
 	return $bad
 }
 
+# Lines that are too wide to read. Files that git does not know yet count too.
+narrow() { git ls-files --cached --others --exclude-standard -z '*.go' | xargs -0 go run ./scripts/columns; }
+
 # A module outside go.work would be checked by nothing.
 listed() {
 	local found known
@@ -52,6 +55,7 @@ elsewhere() {
 mapfile -t all < <(go list -m -f '{{.Path}}/...')
 
 check gofumpt formatted
+check columns narrow
 check "go vet" go vet "${all[@]}"
 check "go vet, build tags" scripts/tagged.sh vet
 check "go vet, other architectures" elsewhere

@@ -1,6 +1,6 @@
 // Columns fails where a Go file has lines that are too long to read: comments over 100 columns, and
 // code over 120. A tab counts four. Excepted are generated files, raw strings (SQL, pages), rows of
-// tables in tests, code inside comments, and what has no space to break at.
+// tables in tests, the output of examples, code inside comments, and what has no space to break at.
 //
 //	columns FILE...
 package main
@@ -57,6 +57,7 @@ func long(src []byte, test bool) (out []line) {
 		return nil
 	}
 	comment, raw := kinds(src)
+	output := false // of an example: its comment says what it prints
 	for i, text := range bytes.Split(src, []byte("\n")) {
 		n, s := i+1, string(text)
 		width, limit, what := columns(s), codeWidth, "code"
@@ -64,8 +65,9 @@ func long(src []byte, test bool) (out []line) {
 			limit, what = commentWidth, "comment"
 		}
 		bare := strings.TrimSpace(s)
+		output = comment[n] && (output || strings.HasPrefix(bare, "// Output:"))
 		switch {
-		case width <= limit, raw[n]:
+		case width <= limit, raw[n], output:
 		case comment[n] && (verbatim.MatchString(bare) || !strings.Contains(strings.TrimPrefix(bare, "// "), " ")):
 		case !comment[n] && test && (strings.HasPrefix(bare, "{") || strings.HasPrefix(bare, `"`)):
 		default:
@@ -75,7 +77,8 @@ func long(src []byte, test bool) (out []line) {
 	return out
 }
 
-// kinds returns which lines, counted from 1, are comments alone, and which have a part of a raw string.
+// kinds returns which lines, counted from 1, are comments alone, and which have a part of a raw
+// string.
 func kinds(src []byte) (comment, raw map[int]bool) {
 	comment, raw = map[int]bool{}, map[int]bool{}
 	files := token.NewFileSet()
