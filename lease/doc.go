@@ -39,8 +39,8 @@
 //     can make the same IDs until the second of them renews: a third of the ttl (5 s)
 //     while the store answers, and never beyond the end of the grant. The loser of the
 //     swap is sealed.
-//   - The snapshot was taken while a node was acquired: both copies can get the same new
-//     grant, with the same bound.
+//   - The snapshot was taken while a node was acquired or renewed: both copies can get
+//     the same new grant, with the same bound.
 //   - A store is rolled back and looks like the one before: a program that acquires a
 //     node can be granted ticks again that the store has forgotten. This ends when the
 //     forgotten holder renews, after a third of the ttl (5 s), because it notices, and
