@@ -33,7 +33,8 @@ Counted as unseen, and not as collisions, are IDs made twice in the time that no
 see, each within its bound:
   - A machine is resumed twice from one snapshot: until the second copy renews, and never
     beyond the end of the grant that both hold.
-  - The snapshot was taken while a node was acquired or renewed: the same, for the new grant of both.
+  - The snapshot was taken while a node was acquired or renewed: the same, for the new
+    grant of both.
   - A store is rolled back and looks like the one before: what is granted again until the
     forgotten holder notices at its next renewal.
   - The layout is changed on a store that was rolled back in this way: the same.

@@ -110,12 +110,35 @@ func (p *Process) Pid() int { return p.cmd.Process.Pid }
 // Done is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Signal sends a signal; a process that is gone already is no error.
+// Signal sends a signal; a process that is gone already is no error. One that is stopped does
+// nothing more when Signal returns.
 func (p *Process) Signal(t testing.TB, s syscall.Signal) {
 	t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		t.Fatalf("%s: %v", p.Name, err)
 	}
+	if s == syscall.SIGSTOP {
+		p.Ready(t, p.stopped)
+	}
+}
+
+// stopped returns an error while a thread of the process runs.
+func (p *Process) stopped() error {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return err
+	}
+	for _, thread := range threads {
+		stat, err := os.ReadFile(thread)
+		if err != nil {
+			continue // it has ended
+		}
+		// The state stands behind the name, which is in parentheses.
+		if i := strings.LastIndexByte(string(stat), ')'); !strings.HasPrefix(string(stat[i+1:]), " T") {
+			return fmt.Errorf("%s runs: %s", p.Name, stat)
+		}
+	}
+	return nil
 }
 
 // Kill ends the process at once, also a stopped one, and waits until it is gone.
