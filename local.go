@@ -88,9 +88,12 @@ func (l *Local) current() bool {
 	if l.sure != 0 && int64(time.Since(l.g.clock.base)) < l.sure {
 		return true
 	}
-	var tick int64
-	tick, l.sure = l.g.clock.read()
-	return tick-l.t.from <= l.tick
+	tick, sure := l.g.clock.read()
+	if tick-l.t.from <= l.tick {
+		l.sure = sure // of another tick it would make a block that is over look current
+		return true
+	}
+	return false
 }
 
 // refill sets the next piece, from the block in hand or from a new one. It is called with no ID
