@@ -69,10 +69,11 @@ func (f *fleet) start(n int) {
 			f.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(f.Context(), patient)
-		l, err := lease.Open(ctx, st, "default", f.scheme, &lease.Options{
-			TTL: ttl, Create: true, Wait: true,
-			Label: fmt.Sprint("worker", len(f.workers)),
-		})
+		o := &lease.Options{TTL: ttl, Create: true, Wait: true, Label: fmt.Sprint("worker", len(f.workers))}
+		l, err := lease.Open(ctx, st, "default", f.scheme, o)
+		for errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil { // a busy machine answers late
+			l, err = lease.Open(ctx, st, "default", f.scheme, o)
+		}
 		if err != nil {
 			f.Fatal(err)
 		}
