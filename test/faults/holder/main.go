@@ -97,7 +97,11 @@ func leased(ctx context.Context, store, namespace string, s *snowfence.Scheme, o
 // processes do not keep the machine busy.
 func run(ctx context.Context, f snowfence.Fence, l *lease.Lease) (err error) {
 	// A short MaxWait, so that callers learn early of what is wrong.
-	g, err := snowfence.New(snowfence.Config{Fence: f, MaxWait: 250 * time.Millisecond})
+	config := snowfence.Config{Fence: f, MaxWait: 250 * time.Millisecond}
+	g, err := snowfence.New(config)
+	for errors.Is(err, snowfence.ErrFenced) && !errors.Is(err, lease.ErrEnded) && ctx.Err() == nil {
+		g, err = snowfence.New(config) // a program that a supervisor starts again
+	}
 	if err != nil {
 		return err
 	}
