@@ -3,6 +3,7 @@ package servers
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -38,18 +39,23 @@ func Need(t testing.TB, server string, programs ...string) []string {
 	return paths
 }
 
-// Ports returns n free ports on loopback. They are free until somebody else takes one,
-// which is why servers that do not start are tried again with others.
+// Ports returns n free ports on loopback. They are below those that systems give to outgoing
+// connections (32768 on Linux), so that a server that stops finds its port free again.
 func Ports(t testing.TB, n int) []int {
 	t.Helper()
-	ports := make([]int, n)
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	const first, last = 10000, 32767
+	ports := make([]int, 0, n)
+	for attempt := 0; len(ports) < n; attempt++ {
+		port := first + rand.IntN(last-first+1)
+		l, err := net.Listen("tcp", Address(port))
+		if err != nil && attempt < 1000 {
+			continue
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer l.Close() // all at the end, so that none comes twice
-		ports[i] = l.Addr().(*net.TCPAddr).Port
+		ports = append(ports, port)
 	}
 	return ports
 }
