@@ -10,10 +10,12 @@ func TestSlicesOfTheSequence(t *testing.T) {
 	s := testScheme(t, "twitter")
 	clock := newFakeClock()
 	var all []ID
-	for _, c := range []Grant{{FirstSeq: 0, LastSeq: 1023}, {FirstSeq: 1024, LastSeq: 1999}, {
-		FirstSeq: 2000,
-		LastSeq:  2000,
-	}, {FirstSeq: 2001, LastSeq: 4095}} {
+	for _, c := range []Grant{
+		{FirstSeq: 0, LastSeq: 1023},
+		{FirstSeq: 1024, LastSeq: 1999},
+		{FirstSeq: 2000, LastSeq: 2000},
+		{FirstSeq: 2001, LastSeq: 4095},
+	} {
 		c.Node, c.Until = 6, 1<<41
 		f := newScript(s, c)
 		g := newGenerator(t, Config{Fence: f, Time: clock.now, Lead: 2})

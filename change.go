@@ -159,8 +159,8 @@ func newSide(l Layout, nodes NodeRange) (*side, error) {
 	d.hi[sideNode] = 1<<s.nodeBits - 1
 	if nodes != (NodeRange{}) {
 		if nodes.From < 0 || nodes.From >= nodes.Until || nodes.Until > s.Nodes() {
-			return nil, fmt.Errorf("%w: nodes from %d until %d; the layout has nodes 0 to %d", ErrInvalidID,
-				nodes.From, nodes.Until, s.Nodes()-1)
+			return nil, fmt.Errorf("%w: nodes from %d until %d; the layout has nodes 0 to %d",
+				ErrInvalidID, nodes.From, nodes.Until, s.Nodes()-1)
 		}
 		d.lo[sideNode], d.hi[sideNode] = uint64(nodes.From), uint64(nodes.Until-1)
 	}
@@ -195,7 +195,8 @@ func (d *side) setTicks(first, last int64) {
 // lowest returns the lowest ID of the first tick.
 func (d *side) lowest() ID {
 	return d.scheme.compose(Parts{
-		Tick: int64(d.lo[sideTime]), Node: int64(d.lo[sideNode]),
+		Tick:     int64(d.lo[sideTime]),
+		Node:     int64(d.lo[sideNode]),
 		Sequence: int64(d.lo[sideSeq]),
 	})
 }
@@ -207,7 +208,9 @@ func (d *side) highest() ID {
 		tick = min(tick, sign-1) // later ticks have the sign bit
 	}
 	return d.scheme.compose(Parts{
-		Tick: int64(tick), Node: int64(d.hi[sideNode]), Sequence: int64(d.hi[sideSeq]),
+		Tick:     int64(tick),
+		Node:     int64(d.hi[sideNode]),
+		Sequence: int64(d.hi[sideSeq]),
 		Rollback: 1<<d.scheme.rollBits - 1,
 	})
 }

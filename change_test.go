@@ -92,8 +92,7 @@ func TestChangeAgainstAllIDs(t *testing.T) {
 			c.Since = floor.Add(-time.Duration(rapid.Int64Range(0, 40).Draw(t, "since")) * time.Second / 2)
 		}
 		old := idsOf(t, c.From, c.FromNodes, func(start time.Time) bool {
-			return !start.Before(c.Since) &&
-				start.Before(floor)
+			return !start.Before(c.Since) && start.Before(floor)
 		})
 		sides := []map[ID]Parts{old}
 		for range rapid.IntRange(0, 2).Draw(t, "eras") {
@@ -103,8 +102,9 @@ func TestChangeAgainstAllIDs(t *testing.T) {
 				e.From = e.Until.Add(-time.Duration(rapid.Int64Range(-1, 40).Draw(t, "past since")) * time.Second / 2)
 			}
 			c.Past = append(c.Past, e)
-			sides = append(sides, idsOf(t, e.Layout, NodeRange{},
-				func(start time.Time) bool { return !start.Before(e.From) && start.Before(e.Until) }))
+			sides = append(sides, idsOf(t, e.Layout, NodeRange{}, func(start time.Time) bool {
+				return !start.Before(e.From) && start.Before(e.Until)
+			}))
 		}
 		fresh := idsOf(t, c.To, c.ToNodes, func(start time.Time) bool { return !start.Before(c.At) })
 
@@ -136,10 +136,10 @@ func TestChangeAgainstAllIDs(t *testing.T) {
 			t.Fatalf("no ID is in both, but got %+v", *got.Collision)
 		case lowest >= 0 && got.Collision == nil:
 			t.Fatalf("%d is in both: %+v and %+v", lowest, sides[which][lowest], fresh[lowest])
-		case lowest >= 0 && (got.Collision.ID != lowest || got.Collision.From != sides[got.Collision.Past][lowest] ||
-			got.Collision.To != fresh[lowest]):
-			t.Fatalf("got %+v, want the lowest: %d, %+v, %+v", *got.Collision, lowest, sides[which][lowest],
-				fresh[lowest])
+		case lowest >= 0 && (got.Collision.ID != lowest ||
+			got.Collision.From != sides[got.Collision.Past][lowest] || got.Collision.To != fresh[lowest]):
+			t.Fatalf("got %+v, want the lowest: %d, %+v, %+v",
+				*got.Collision, lowest, sides[which][lowest], fresh[lowest])
 		}
 		if got.LastOld != last || got.FirstNew != first {
 			t.Fatalf("last old and first new are %d and %d, want %d and %d", got.LastOld, got.FirstNew, last, first)

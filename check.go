@@ -26,14 +26,14 @@ func (s *Scheme) Check(id ID, p Plausible) (Parts, error) {
 	first, end, ticks := s.plausible(p)
 	switch l := s.layout; {
 	case uint64(parts.Tick) >= ticks:
-		return Parts{}, fmt.Errorf("%w: %d would be of %s, which is yet to come", ErrInvalidID, int64(id),
-			parts.Time.Format(time.RFC3339))
+		return Parts{}, fmt.Errorf("%w: %d would be of %s, which is yet to come",
+			ErrInvalidID, int64(id), parts.Time.Format(time.RFC3339))
 	case parts.Node < first || parts.Node >= end:
-		return Parts{}, fmt.Errorf("%w: %d would be of node %d; used were %d to %d", ErrInvalidID, int64(id),
-			parts.Node, first, end-1)
+		return Parts{}, fmt.Errorf("%w: %d would be of node %d; used were %d to %d",
+			ErrInvalidID, int64(id), parts.Node, first, end-1)
 	case parts.Sequence < l.First || parts.Sequence > l.Last:
-		return Parts{}, fmt.Errorf("%w: %d would have the sequence number %d; usable are %d to %d", ErrInvalidID,
-			int64(id), parts.Sequence, l.First, l.Last)
+		return Parts{}, fmt.Errorf("%w: %d would have the sequence number %d; usable are %d to %d",
+			ErrInvalidID, int64(id), parts.Sequence, l.First, l.Last)
 	}
 	return parts, nil
 }
@@ -44,8 +44,8 @@ func (s *Scheme) Check(id ID, p Plausible) (Parts, error) {
 // of those exist is for a database to say.
 func (s *Scheme) Odds(p Plausible) float64 {
 	first, end, ticks := s.plausible(p)
-	real := float64(ticks) * float64(end-first) * float64(s.layout.Last-s.layout.First+
-		1) * math.Exp2(float64(s.rollBits))
+	seqs := s.layout.Last - s.layout.First + 1
+	real := float64(ticks) * float64(end-first) * float64(seqs) * math.Exp2(float64(s.rollBits))
 	width := 64
 	if s.layout.Cipher == FF1 {
 		width = s.layout.Width()

@@ -78,8 +78,8 @@ func TestSureUntil(t *testing.T) {
 		}
 		ns, _, e, due := c.now()
 		if c.ticks(ns) == tick && sure > e+(tick+1)*int64(time.Millisecond)-ns+int64(slewFrom) {
-			t.Fatalf("tick %d is said to be sure until %d; it ends at %d", tick, sure,
-				e+(tick+1)*int64(time.Millisecond)-ns)
+			t.Fatalf("tick %d is said to be sure until %d; it ends at %d",
+				tick, sure, e+(tick+1)*int64(time.Millisecond)-ns)
 		}
 		if sure > due {
 			t.Fatalf("sure until %d, though a comparison is due at %d", sure, due)

@@ -172,8 +172,8 @@ func TestShutdownWaitsForItsTurn(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := g.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(),
-			"node 1 stays taken until") {
+		if err := g.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) ||
+			!strings.Contains(err.Error(), "node 1 stays taken until") {
 			t.Errorf("a call without time left: %v", err)
 		}
 		close(f.release)

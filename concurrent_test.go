@@ -126,8 +126,8 @@ func TestManyGoroutinesWhileGrantsChange(t *testing.T) {
 				node, from := int64(1), first
 				// On a busy machine many a grant runs out before anybody gets a processor
 				// to use it.
-				for i, end := 0, time.Now().Add(time.Minute); i < rounds || len(f.grants()) < rounds/8 &&
-					time.Now().Before(end); i++ {
+				end := time.Now().Add(time.Minute)
+				for i := 0; i < rounds || len(f.grants()) < rounds/8 && time.Now().Before(end); i++ {
 					time.Sleep(3 * time.Millisecond)
 					switch i % 4 {
 					case 3: // lost: another node, after the longest any clock can have run ahead

@@ -9,8 +9,8 @@ import (
 // The library promises to bring nothing along: no package of the root module needs more
 // than the standard library and golang.org/x/sys/cpu.
 func TestRootModuleNeedsOnlyTheStandardLibrary(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}",
-		"./...").Output()
+	const imports = "{{if not .Standard}}{{.ImportPath}}{{end}}"
+	out, err := exec.Command("go", "list", "-deps", "-f", imports, "./...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}

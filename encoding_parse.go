@@ -58,8 +58,8 @@ func parse[T string | []byte](e Encoding, s T) (ID, *SyntaxError) {
 
 func parseFixed[T string | []byte](c, plain *codec, s T) (ID, *SyntaxError) {
 	if len(s) != c.maxLen {
-		return 0, syntaxErrorf(c, s, min(len(s), c.maxLen), "the text has %d bytes instead of %d; if it is not "+
-			"padded to a fixed width, read it as %s",
+		return 0, syntaxErrorf(c, s, min(len(s), c.maxLen),
+			"the text has %d bytes instead of %d; if it is not padded to a fixed width, read it as %s",
 			len(s), c.maxLen, plain.name)
 	}
 	var sign uint64
@@ -74,8 +74,8 @@ func parseFixed[T string | []byte](c, plain *codec, s T) (ID, *SyntaxError) {
 		return 0, err
 	}
 	if v > math.MaxInt64 {
-		return 0, syntaxErrorf(c, s, len(s)-1, "the number is out of range: the digits after the sign are at "+
-			"most 2^63-1")
+		return 0, syntaxErrorf(c, s, len(s)-1,
+			"the number is out of range: the digits after the sign are at most 2^63-1")
 	}
 	return ID(v | sign), nil
 }
@@ -84,8 +84,8 @@ func parseDecimal[T string | []byte](c *codec, s T) (ID, *SyntaxError) {
 	if s[0] != '-' {
 		v, err := parseDigits(c, s, 0, len(s))
 		if err == nil && v > math.MaxInt64 {
-			err = syntaxErrorf(c, s, len(s)-1, "the number is out of range for a signed ID; if it comes from a "+
-				"program with unsigned IDs, it is the ID %d here", int64(v))
+			err = syntaxErrorf(c, s, len(s)-1, "the number is out of range for a signed ID; "+
+				"if it comes from a program with unsigned IDs, it is the ID %d here", int64(v))
 		}
 		if err != nil {
 			return 0, err
@@ -95,8 +95,8 @@ func parseDecimal[T string | []byte](c *codec, s T) (ID, *SyntaxError) {
 	// Decimal is the one encoding whose plain and fixed text can have the same length. A
 	// zero here means fixed.
 	if len(s) > 1 && s[1] == '0' {
-		return 0, syntaxErrorf(c, s, 1, "a zero follows the '-'; if the text is padded to a fixed width, read "+
-			"it as %s", codecs[formDecimal|formFixed].name)
+		return 0, syntaxErrorf(c, s, 1, "a zero follows the '-'; "+
+			"if the text is padded to a fixed width, read it as %s", codecs[formDecimal|formFixed].name)
 	}
 	v, err := parseDigits(c, s, 1, len(s))
 	if err == nil && v > 1<<63 {

@@ -60,15 +60,15 @@ func newPermutations(l Layout, keys []*Secret) ([]permutation, error) {
 	keyBits := l.Bits(FieldKey)
 	switch {
 	case l.Cipher == Plain && len(keys) > 0:
-		return nil, fmt.Errorf("snowfence: %w: the layout %s is not encrypted: add cipher=sparx or cipher=ff1, "+
-			"or leave the key out", ErrKey, l)
+		return nil, fmt.Errorf("snowfence: %w: the layout %s is not encrypted: "+
+			"add cipher=sparx or cipher=ff1, or leave the key out", ErrKey, l)
 	case l.Cipher == Plain:
 		return nil, nil
 	case len(keys) == 0:
 		return nil, fmt.Errorf("snowfence: %w: the layout %s is encrypted and needs a key", ErrKey, l)
 	case len(keys) > 1<<keyBits:
-		return nil, fmt.Errorf("snowfence: %w: %d keys; the layout %s has room for %d: with one that has key "+
-			"bits, keys can be rotated", ErrKey, len(keys), l, 1<<keyBits)
+		return nil, fmt.Errorf("snowfence: %w: %d keys; the layout %s has room for %d: "+
+			"with one that has key bits, keys can be rotated", ErrKey, len(keys), l, 1<<keyBits)
 	case keys[len(keys)-1] == nil:
 		return nil, fmt.Errorf("snowfence: %w: the last key, which new IDs are made with, is nil", ErrKey)
 	}

@@ -56,8 +56,8 @@ func (e *WaitError) Error() string {
 			s += " (set the clock; if it is right and was ahead before, use another node)"
 		}
 	case e.Reason == ErrExhausted && e.Missing > 0:
-		s += fmt.Sprintf("node %d: sequence and lead are used up; the next tick comes in %v", e.Node,
-			e.Missing.Round(time.Microsecond))
+		s += fmt.Sprintf("node %d: sequence and lead are used up; the next tick comes in %v",
+			e.Node, e.Missing.Round(time.Microsecond))
 	case e.Reason == ErrExhausted:
 		s += fmt.Sprintf("node %d: sequence and lead are used up", e.Node)
 	default:

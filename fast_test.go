@@ -74,8 +74,8 @@ func TestFastPathsStopAtTheLimit(t *testing.T) {
 					id, _ = try()
 				}
 				if err != nil || id != tr.id(pos) || tr.word.Load() != pos+1 {
-					t.Errorf("coarse %t: position %d is %d, want %d; the word is %d", coarse, pos, id, tr.id(pos),
-						tr.word.Load())
+					t.Errorf("coarse %t: position %d is %d, want %d; the word is %d",
+						coarse, pos, id, tr.id(pos), tr.word.Load())
 				}
 			}
 			if id, ok := try(); ok || !coarse && tr.word.Load() != 6 {

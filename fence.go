@@ -99,8 +99,8 @@ func (f *static) Scheme() *Scheme { return f.scheme }
 
 func (f *static) Grant(_ context.Context, after int64) (Grant, error) {
 	if f.node < 0 || f.node >= f.scheme.Nodes() {
-		return Grant{}, fmt.Errorf("snowfence: static node %d: the layout has nodes 0 to %d", f.node,
-			f.scheme.Nodes()-1)
+		return Grant{}, fmt.Errorf("snowfence: static node %d: the layout has nodes 0 to %d",
+			f.node, f.scheme.Nodes()-1)
 	}
 	if after > f.scheme.MaxTick() {
 		return Grant{}, lifetimeError(f.scheme)

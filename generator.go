@@ -94,9 +94,13 @@ func New(c Config) (*Generator, error) {
 		return nil, fmt.Errorf("snowfence: Config.Lead is %d ticks, more than %d", c.Lead, int64(1)<<40)
 	}
 	g := &Generator{
-		coarse: c.Coarse, fence: c.Fence, scheme: c.Fence.Scheme(), lead: c.Lead, maxWait: cmp.Or(c.MaxWait,
-			time.Second),
-		closed: &track{}, world: world.Real(),
+		coarse:  c.Coarse,
+		fence:   c.Fence,
+		scheme:  c.Fence.Scheme(),
+		lead:    c.Lead,
+		maxWait: cmp.Or(c.MaxWait, time.Second),
+		closed:  &track{},
+		world:   world.Real(),
 	}
 	if f, ok := c.Fence.(interface{ World() world.World }); ok { // a simulation
 		g.world = f.World()
@@ -137,8 +141,8 @@ func (g *Generator) first(wait time.Duration) error {
 	defer cancel()
 	now := g.clock.tick()
 	if l := g.scheme.layout; now+g.lead < 0 {
-		return fmt.Errorf("snowfence: the clock says %s, which is before the epoch of the layout, %s: set the "+
-			"clock, or use a layout with an earlier epoch",
+		return fmt.Errorf("snowfence: the clock says %s, which is before the epoch of the layout, %s: "+
+			"set the clock, or use a layout with an earlier epoch",
 			l.TimeOf(now).Format(time.RFC3339), l.Epoch.Format(time.RFC3339))
 	}
 	now = max(now, 0)
@@ -153,8 +157,8 @@ func (g *Generator) first(wait time.Duration) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.revoked > 0 {
-		return &WaitError{Reason: ErrFenced, Node: gr.Node, Cause: errors.New("the fence took its first grant " +
-			"back at once")}
+		cause := errors.New("the fence took its first grant back at once")
+		return &WaitError{Reason: ErrFenced, Node: gr.Node, Cause: cause}
 	}
 	g.held = h
 	g.cur.Store(h.tracks[0])

@@ -139,8 +139,8 @@ func TestClockBeforeTheEpoch(t *testing.T) {
 	clock := newFakeClock()
 	clock.wall = time.Unix(0, 0)
 	f := Static(s, 7)
-	if _, err := New(Config{Fence: f, Time: clock.now, Lead: 1000}); err == nil || !strings.Contains(err.Error(),
-		"before the epoch") {
+	_, err := New(Config{Fence: f, Time: clock.now, Lead: 1000})
+	if err == nil || !strings.Contains(err.Error(), "before the epoch") {
 		t.Errorf("a clock in 1970: %v", err)
 	}
 	// Inside the lead of the epoch it is as with any other first tick.
@@ -430,11 +430,12 @@ func TestClose(t *testing.T) {
 		if used != want {
 			t.Errorf("%d IDs: used up to %d, want %d", taken, used, want)
 		}
-		for _, next := range []func() (ID, error){g.TryNext, l.TryNext, func() (ID,
-			error,
-		) {
-			return g.Next(t.Context())
-		}, func() (ID, error) { return l.Next(t.Context()) }} {
+		for _, next := range []func() (ID, error){
+			g.TryNext,
+			l.TryNext,
+			func() (ID, error) { return g.Next(t.Context()) },
+			func() (ID, error) { return l.Next(t.Context()) },
+		} {
 			if id, err := next(); !errors.Is(err, ErrClosed) {
 				t.Errorf("after Close: %d, %v", id, err)
 			}

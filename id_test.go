@@ -88,8 +88,8 @@ func TestIDAppend(t *testing.T) {
 	if got, err := id.AppendText([]byte("x")); string(got) != "x258" || err != nil {
 		t.Errorf("got %s, %v", got, err)
 	}
-	if got, err := id.AppendBinary([]byte("x")); !bytes.Equal(got, []byte("x\x00\x00\x00\x00\x00\x00\x01\x02")) ||
-		err != nil {
+	got, err := id.AppendBinary([]byte("x"))
+	if !bytes.Equal(got, []byte("x\x00\x00\x00\x00\x00\x00\x01\x02")) || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
 	dst := make([]byte, 0, 64)
@@ -139,8 +139,8 @@ func TestIDUnmarshalJSON(t *testing.T) {
 		if id != v.want {
 			t.Errorf("%s: got %d, want %d", v.text, id, v.want)
 		}
-		if v.err == "" && err != nil || v.err != "" && (!errors.Is(err, snowfence.ErrInvalidID) ||
-			!strings.Contains(err.Error(), v.err)) {
+		if v.err == "" && err != nil ||
+			v.err != "" && (!errors.Is(err, snowfence.ErrInvalidID) || !strings.Contains(err.Error(), v.err)) {
 			t.Errorf("%s: got %v, want %q", v.text, err, v.err)
 		}
 	}
@@ -185,8 +185,8 @@ func TestIDScan(t *testing.T) {
 		if id != v.want {
 			t.Errorf("%T %v: got %d, want %d", v.src, v.src, id, v.want)
 		}
-		if v.err == "" && err != nil || v.err != "" && (!errors.Is(err, snowfence.ErrInvalidID) ||
-			!strings.Contains(err.Error(), v.err)) {
+		if v.err == "" && err != nil ||
+			v.err != "" && (!errors.Is(err, snowfence.ErrInvalidID) || !strings.Contains(err.Error(), v.err)) {
 			t.Errorf("%T %v: got %v, want %q", v.src, v.src, err, v.err)
 		}
 	}

@@ -147,8 +147,8 @@ func (l Layout) Validate() error {
 	for i, f := range l.Fields {
 		switch {
 		case !validFieldName(f.Name):
-			return layoutErrorf(f.Name, "a name starts with a lower-case letter and has only lower-case "+
-				"letters, digits and '-', at most 32")
+			return layoutErrorf(f.Name, "a name starts with a lower-case letter "+
+				"and has only lower-case letters, digits and '-', at most 32")
 		case reservedKey(f.Name):
 			return layoutErrorf(f.Name, "the spec uses this word for something else: choose another name for the field")
 		case seen[f.Name]:
@@ -170,8 +170,8 @@ func (l Layout) Validate() error {
 	case l.Bits(FieldSequence) > maxSequenceBits:
 		return layoutErrorf(FieldSequence, "has %d bits, more than %d", l.Bits(FieldSequence), maxSequenceBits)
 	case l.Width() > 64:
-		return layoutErrorf("all", "have %d bits together, more than the 64 of an ID: take %d away", l.Width(),
-			l.Width()-64)
+		return layoutErrorf("all", "have %d bits together, more than the 64 of an ID: take %d away",
+			l.Width(), l.Width()-64)
 	case l.Bits(FieldRollback) > maxRollbackBits:
 		return layoutErrorf(FieldRollback, "has %d bits, more than %d", l.Bits(FieldRollback), maxRollbackBits)
 	case l.Tick < time.Microsecond:
@@ -190,8 +190,8 @@ func (l Layout) Validate() error {
 	case l.Last < 0 || l.Last > top:
 		return layoutErrorf("last", "is %d; the sequence holds 0 to %d", l.Last, top)
 	case l.Last < l.First:
-		return layoutErrorf("last", "is %d, below first, which is %d: no sequence number would be left", l.Last,
-			l.First)
+		return layoutErrorf("last", "is %d, below first, which is %d: no sequence number would be left",
+			l.Last, l.First)
 	}
 	return nil
 }

@@ -210,8 +210,8 @@ func TestEndOfLife(t *testing.T) {
 func anyLayout(t *rapid.T) Layout {
 	var l Layout
 	l.Epoch = time.UnixMicro(rapid.Int64Range(-1e14, 7e15).Draw(t, "epoch"))
-	l.Tick = time.Duration(rapid.SampledFrom([]int64{1e3, 1024, 1e4, 123457, 1e6, 1e7, 1 << 23, 1e9, 60e9}).Draw(t,
-		"tick"))
+	ticks := []time.Duration{1e3, 1024, 1e4, 123457, 1e6, 1e7, 1 << 23, 1e9, 60e9}
+	l.Tick = rapid.SampledFrom(ticks).Draw(t, "tick")
 	left := 64
 	draw := func(name string, lo, hi int) {
 		if hi = min(hi, left); hi >= lo {

@@ -28,8 +28,8 @@ func (s *Scheme) NodesWith(parts map[string]int64) (NodeRange, error) {
 		case !ok:
 		case gap != "":
 			return NodeRange{}, fmt.Errorf("snowfence: the nodes with one %s are no range in the layout %s, "+
-				"because %s stands above it: "+
-				"give %s too, use a layout with %s first, or lease any node", f.Name, s.layout, gap, gap, f.Name)
+				"because %s stands above it: give %s too, use a layout with %s first, or lease any node",
+				f.Name, s.layout, gap, gap, f.Name)
 		case v < 0 || uint64(v) > f.mask():
 			return NodeRange{}, fmt.Errorf("snowfence: %s %d; its %d bits hold 0 to %d", f.Name, v, f.Bits, f.mask())
 		default:
@@ -39,8 +39,8 @@ func (s *Scheme) NodesWith(parts map[string]int64) (NodeRange, error) {
 		delete(left, f.Name)
 	}
 	if len(left) > 0 {
-		return NodeRange{}, fmt.Errorf("snowfence: the node of the layout %s has no part %s", s.layout,
-			shorten(slices.Sorted(maps.Keys(left))[0]))
+		return NodeRange{}, fmt.Errorf("snowfence: the node of the layout %s has no part %s",
+			s.layout, shorten(slices.Sorted(maps.Keys(left))[0]))
 	}
 	if free == int(s.nodeBits) {
 		return NodeRange{0, s.Nodes()}, nil

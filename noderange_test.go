@@ -39,8 +39,8 @@ func TestNodesWith(t *testing.T) {
 		{parse("time=41,worker=5,datacenter=5,seq=12"), map[string]int64{"datacenter": 3}, NodeRange{}, "because worker stands above it: give worker too"},
 	} {
 		got, err := c.s.NodesWith(c.parts)
-		if c.says == "" && (err != nil || got != c.want) || c.says != "" && (err == nil ||
-			!strings.Contains(err.Error(), c.says)) {
+		if c.says == "" && (err != nil || got != c.want) ||
+			c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%v: got %v, %v, want %v %q", c.parts, got, err, c.want, c.says)
 		}
 		for n := got.From; err == nil && n < got.Until; n++ {

@@ -91,8 +91,8 @@ func TestOracle(t *testing.T) {
 							got, err = g.TryNext()
 						}
 						if (err == nil) != ok || got != want {
-							t.Fatalf("%s, tick %d: got %d, %v; the reference says %d, %v", c.spec, now, got, err,
-								want, ok)
+							t.Fatalf("%s, tick %d: got %d, %v; the reference says %d, %v",
+								c.spec, now, got, err, want, ok)
 						}
 						if !ok {
 							if !errors.Is(err, ErrExhausted) {

@@ -107,8 +107,8 @@ func TestPrefixRoundTrip(t *testing.T) {
 		}
 	}
 	var zero snowfence.Prefix
-	if got, err := zero.Parse(zero.Encode(-42)); got != -42 || zero.Encode(-42) != "-42" || zero.Name() != "" ||
-		err != nil {
+	got, err := zero.Parse(zero.Encode(-42))
+	if got != -42 || zero.Encode(-42) != "-42" || zero.Name() != "" || err != nil {
 		t.Errorf("the zero value: %d, %q, %q, %v", got, zero.Encode(-42), zero.Name(), err)
 	}
 }

@@ -61,10 +61,8 @@ func Default() Layout { return msLayout(defaultEpoch(), Field{FieldNode, 10}, 41
 
 // msLayout is time | node | sequence with ticks of one millisecond.
 func msLayout(epoch time.Time, node Field, timeBits, seqBits int) Layout {
-	return Layout{Epoch: epoch, Tick: time.Millisecond, Fields: []Field{{FieldTime, timeBits}, node, {
-		FieldSequence,
-		seqBits,
-	}}}.norm()
+	fields := []Field{{FieldTime, timeBits}, node, {FieldSequence, seqBits}}
+	return Layout{Epoch: epoch, Tick: time.Millisecond, Fields: fields}.norm()
 }
 
 func twitterEpoch() time.Time { return time.UnixMilli(1288834974657) }

@@ -262,8 +262,8 @@ func TestKeysShowThemselvesNowhere(t *testing.T) {
 	var log strings.Builder
 	logger := slog.New(slog.NewJSONHandler(&log, nil))
 	logger.Info("x", "key", key, "scheme", s, "generator", g, "mask", m, "value", *key)
-	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "key", key, "value", *key, "any",
-		slog.AnyValue(struct{ K *Secret }{key}))
+	inside := slog.AnyValue(struct{ K *Secret }{key})
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "key", key, "value", *key, "any", inside)
 	text, _ := json.Marshal(map[string]any{"a": key, "b": *key, "c": struct{ K Secret }{*key}})
 	log.Write(text)
 	for _, v := range []any{
@@ -290,8 +290,8 @@ func TestKeysShowThemselvesNowhere(t *testing.T) {
 		t.Error("AppendSecret is for writing the file, and does not say the secret")
 	}
 	for _, bad := range []string{"", "00", secret + "0", secret[1:], "zz" + secret[2:], strings.Repeat("x", 15)} {
-		if _, err := ParseSecret([]byte(bad)); !errors.Is(err, ErrKey) || len(bad) > 4 &&
-			strings.Contains(err.Error(), bad) {
+		if _, err := ParseSecret([]byte(bad)); !errors.Is(err, ErrKey) ||
+			len(bad) > 4 && strings.Contains(err.Error(), bad) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

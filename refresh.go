@@ -8,8 +8,8 @@ import (
 )
 
 func lifetimeError(s *Scheme) error {
-	return fmt.Errorf("%w: the time bits ran out at %s: change the layout", ErrLifetime,
-		s.layout.EndOfLife().Format(time.RFC3339))
+	return fmt.Errorf("%w: the time bits ran out at %s: change the layout",
+		ErrLifetime, s.layout.EndOfLife().Format(time.RFC3339))
 }
 
 // flight is one question to the fence. Everybody who needs its answer waits for done.

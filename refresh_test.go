@@ -184,8 +184,8 @@ func TestGrantThatEndsTooSoon(t *testing.T) {
 	}
 	// A new grant that cannot be used is given back whole.
 	f.ask <- Grant{Node: 5000, From: now + 3, Until: now + 90}
-	if err := g.fetch(tr, now+30, func() (Grant, error) { return f.Grant(t.Context(), now+30) }); err == nil ||
-		len(f.released) != 1 || f.released[0] != now+3 {
+	err := g.fetch(tr, now+30, func() (Grant, error) { return f.Grant(t.Context(), now+30) })
+	if err == nil || len(f.released) != 1 || f.released[0] != now+3 {
 		t.Errorf("%v, given back at %v", err, f.released)
 	}
 }
@@ -232,8 +232,8 @@ func TestRenewalsAndNewGrantsInUse(t *testing.T) {
 		}
 		cur := g.cur.Load()
 		if cur == tr != c.same || cur.from+int64(cur.soft.Load()) != c.soft {
-			t.Errorf("%+v: the same positions: %t; to be asked again at tick %d after now", c.grant, cur == tr,
-				cur.from+int64(cur.soft.Load())-now)
+			t.Errorf("%+v: the same positions: %t; to be asked again at tick %d after now",
+				c.grant, cur == tr, cur.from+int64(cur.soft.Load())-now)
 		}
 		clock.advance(time.Millisecond)
 		ids = append(ids, take(t, g, 5)...)
@@ -262,8 +262,8 @@ func TestOtherGrantsInTheSameTick(t *testing.T) {
 		f.seal()
 		f.set(Grant{Node: c.next, From: now - 5, Until: now + 100}, nil)
 		ids = append(ids, take(t, g, 7)...)
-		if p, _ := s.Decode(ids[7]); ids[7] > ids[6] != c.increases || c.increases && p.Tick != now+1 ||
-			!c.increases && p.Tick != now {
+		if p, _ := s.Decode(ids[7]); ids[7] > ids[6] != c.increases ||
+			c.increases && p.Tick != now+1 || !c.increases && p.Tick != now {
 			t.Errorf("%s, then node %d: %d after %d, in tick %d after now", c.spec, c.next, ids[7], ids[6], p.Tick-now)
 		}
 		checkInside(t, s, ids, f.grants())

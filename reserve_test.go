@@ -22,8 +22,8 @@ func TestWindow(t *testing.T) {
 					}
 				}
 				if a, b := tr.window(tick, lead, uint64(until)*16); a != now || b != bound {
-					t.Errorf("tick %d, lead %d, until %d: %d and %d, want %d and %d", tick, lead, 100+until, a, b,
-						now, bound)
+					t.Errorf("tick %d, lead %d, until %d: %d and %d, want %d and %d",
+						tick, lead, 100+until, a, b, now, bound)
 				}
 			}
 		}
@@ -60,8 +60,9 @@ func TestObstacles(t *testing.T) {
 		clock := newFakeClock()
 		clock.wall = s.Layout().TimeOf(100)
 		g := newGenerator(t, Config{
-			Fence: newScript(s, Grant{Node: 1, From: from, Until: until}), Time: clock.now,
-			Lead: lead,
+			Fence: newScript(s, Grant{Node: 1, From: from, Until: until}),
+			Time:  clock.now,
+			Lead:  lead,
 		})
 		g.clock.raw = true
 		clock.wall = s.Layout().TimeOf(c.tick)

@@ -58,7 +58,8 @@ func TestRunsAreWhatFillGives(t *testing.T) {
 func TestRunsKeepWhatWasTaken(t *testing.T) {
 	s := testScheme(t, "twitter")
 	g := newGenerator(t, Config{
-		Fence: newScript(s, Grant{Node: 1, Until: 1 << 40}), Time: newFakeClock().now,
+		Fence:   newScript(s, Grant{Node: 1, Until: 1 << 40}),
+		Time:    newFakeClock().now,
 		MaxWait: -1,
 	})
 	runs, err := g.Runs(t.Context(), nil, 5000)

@@ -139,13 +139,14 @@ func (s *Scheme) ComposeParts(p Parts) (ID, error) {
 		name  string
 		value int64
 		bits  uint8
-	}{{FieldNode, p.Node, s.nodeBits}, {FieldSequence, p.Sequence, s.seqBits}, {
-		FieldRollback, p.Rollback,
-		s.rollBits,
-	}} {
+	}{
+		{FieldNode, p.Node, s.nodeBits},
+		{FieldSequence, p.Sequence, s.seqBits},
+		{FieldRollback, p.Rollback, s.rollBits},
+	} {
 		if f.value < 0 || uint64(f.value)>>f.bits != 0 {
-			return 0, fmt.Errorf("%w: %s %d; its %d bits hold 0 to %d", ErrInvalidID, f.name, f.value, f.bits,
-				uint64(1)<<f.bits-1)
+			return 0, fmt.Errorf("%w: %s %d; its %d bits hold 0 to %d",
+				ErrInvalidID, f.name, f.value, f.bits, uint64(1)<<f.bits-1)
 		}
 	}
 	return s.seal(s.compose(p)), nil
@@ -155,8 +156,8 @@ func (s *Scheme) ComposeParts(p Parts) (ID, error) {
 // with the number of the present key.
 func (s *Scheme) compose(p Parts) ID {
 	key := uint64(max(len(s.perms)-1, 0))
-	return ID(key<<s.keyShift | uint64(p.Tick)<<s.timeShift | uint64(p.Sequence)<<s.seqShift | uint64(
-		p.Rollback)<<s.rollShift | s.placeNode(p.Node))
+	return ID(key<<s.keyShift | uint64(p.Tick)<<s.timeShift | uint64(p.Sequence)<<s.seqShift |
+		uint64(p.Rollback)<<s.rollShift | s.placeNode(p.Node))
 }
 
 // placeNode spreads a node number over its parts.
@@ -180,8 +181,8 @@ func (s *Scheme) Decode(id ID) (Parts, error) {
 	}
 	u := uint64(raw)
 	if w := s.layout.Width(); u>>w != 0 {
-		return Parts{}, fmt.Errorf("%w: %d has bits above the %d of the layout %s", ErrInvalidID, int64(id), w,
-			s.layout)
+		return Parts{}, fmt.Errorf("%w: %d has bits above the %d of the layout %s",
+			ErrInvalidID, int64(id), w, s.layout)
 	}
 	var p Parts
 	for _, f := range s.placed {
@@ -214,14 +215,14 @@ func (s *Scheme) Node(parts ...int64) (int64, error) {
 		return parts[0], nil
 	}
 	if len(parts) != len(s.parts) {
-		return 0, fmt.Errorf("%w: %d node parts given; the layout %s has %d", ErrInvalidID, len(parts), s.layout,
-			len(s.parts))
+		return 0, fmt.Errorf("%w: %d node parts given; the layout %s has %d",
+			ErrInvalidID, len(parts), s.layout, len(s.parts))
 	}
 	var node int64
 	for i, f := range s.parts {
 		if parts[i] < 0 || uint64(parts[i]) > f.mask() {
-			return 0, fmt.Errorf("%w: %s %d; its %d bits hold 0 to %d", ErrInvalidID, f.Name, parts[i], f.Bits,
-				f.mask())
+			return 0, fmt.Errorf("%w: %s %d; its %d bits hold 0 to %d",
+				ErrInvalidID, f.Name, parts[i], f.Bits, f.mask())
 		}
 		node = node<<f.Bits | parts[i]
 	}
@@ -246,12 +247,12 @@ func (s *Scheme) NodeParts(node int64) []int64 {
 // range of signed numbers and is an [ErrLifetime]; ask for its two halves.
 func (s *Scheme) Range(from, to time.Time) (lo, hi ID, err error) {
 	if s.Encrypted() {
-		return 0, 0, fmt.Errorf("snowfence: encrypted IDs are in no order, so that no range of them is a span " +
-			"of time: keep plain ones inside and show masked ones")
+		return 0, 0, fmt.Errorf("snowfence: encrypted IDs are in no order, so that no range of them is " +
+			"a span of time: keep plain ones inside and show masked ones")
 	}
 	if to.Before(from) {
-		return 0, 0, fmt.Errorf("snowfence: range ends at %s, before it starts at %s", to.Format(time.RFC3339Nano),
-			from.Format(time.RFC3339Nano))
+		return 0, 0, fmt.Errorf("snowfence: range ends at %s, before it starts at %s",
+			to.Format(time.RFC3339Nano), from.Format(time.RFC3339Nano))
 	}
 	end := uint64(s.MaxTick()) + 1
 	clip := func(t time.Time) uint64 { return min(uint64(max(s.layout.tickAtOrAfter(t), 0)), end) }
@@ -268,7 +269,6 @@ func (s *Scheme) Range(from, to time.Time) (lo, hi ID, err error) {
 	case a >= half: // b == end: hi would be 2^64, which is above every negative ID
 		return ID(a << s.timeShift), 0, nil
 	}
-	return 0, 0, fmt.Errorf("%w: IDs turn negative at %s, inside the range; ask for the times before and after "+
-		"it apart",
-		ErrLifetime, s.layout.timeOf(half).Format(time.RFC3339Nano))
+	return 0, 0, fmt.Errorf("%w: IDs turn negative at %s, inside the range; "+
+		"ask for the times before and after it apart", ErrLifetime, s.layout.timeOf(half).Format(time.RFC3339Nano))
 }

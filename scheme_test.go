@@ -131,8 +131,8 @@ func TestRange(t *testing.T) {
 		to := from.Add(time.Duration(rapid.Int64Range(0, 1e16).Draw(t, "length")))
 		lo, hi, err := s.Range(from, to)
 		if err != nil {
-			if neg, ok := s.layout.NegativeFrom(); ok && errors.Is(err, ErrLifetime) && from.Before(neg) &&
-				to.After(neg) {
+			neg, ok := s.layout.NegativeFrom()
+			if ok && errors.Is(err, ErrLifetime) && from.Before(neg) && to.After(neg) {
 				return
 			}
 			t.Fatal(err)
@@ -149,8 +149,8 @@ func TestRange(t *testing.T) {
 					p, _ := s.Decode(id)
 					in := !p.Time.Before(from) && p.Time.Before(to)
 					if got := id >= lo && id < hi; got != in && id != math.MaxInt64 {
-						t.Fatalf("%s: ID %d of %v: inside [%d, %d) is %v, inside [%v, %v) is %v", s.layout, id,
-							p.Time, lo, hi, got, from, to, in)
+						t.Fatalf("%s: ID %d of %v: inside [%d, %d) is %v, inside [%v, %v) is %v",
+							s.layout, id, p.Time, lo, hi, got, from, to, in)
 					}
 				}
 			}

@@ -149,8 +149,8 @@ func (s *scene) check(t *testing.T) {
 		for _, r := range s.l.told {
 			if p.Node == r.grant.Node && p.Tick >= r.grant.From && p.Tick < r.grant.Until && p.Tick >= r.used &&
 				!s.heldAgain(p, r) {
-				t.Errorf("ID of node %d, tick %d, but the fence was told that nothing of tick %d or later of %+v "+
-					"was used", p.Node, p.Tick, r.used, r.grant)
+				t.Errorf("ID of node %d, tick %d, but the fence was told "+
+					"that nothing of tick %d or later of %+v was used", p.Node, p.Tick, r.used, r.grant)
 			}
 		}
 	}

@@ -199,8 +199,8 @@ func (c *conductor) settle() {
 			}
 			lock := strings.Contains(head, "[sync.Mutex.Lock")
 			stuck = stuck || lock
-			busy = busy || !lock && !strings.Contains(head, "(durable)") && !strings.Contains(head,
-				"[chan receive") && !strings.Contains(head, "[select")
+			busy = busy || !lock && !strings.Contains(head, "(durable)") &&
+				!strings.Contains(head, "[chan receive") && !strings.Contains(head, "[select")
 		}
 		if !busy {
 			c.stuck, c.calm = stuck, runtime.NumGoroutine()+done

@@ -71,8 +71,14 @@ func TestStallSchedules(t *testing.T) {
 					spec = stallSpec
 				}
 				s := &scene{
-					ordered: sc.spec == "" && !slices.Contains(sc.roles, "Local"), clock: newStepped(),
-					l: &ledger{scheme: testScheme(t, spec), cur: Grant{Node: 8}, length: 3, floor: map[int64]int64{}},
+					ordered: sc.spec == "" && !slices.Contains(sc.roles, "Local"),
+					clock:   newStepped(),
+					l: &ledger{
+						scheme: testScheme(t, spec),
+						cur:    Grant{Node: 8},
+						length: 3,
+						floor:  map[int64]int64{},
+					},
 				}
 				cfg := Config{Fence: s.l, Lead: sc.lead, Coarse: sc.coarse, MaxWait: -1}
 				advance := time.Sleep

@@ -71,8 +71,8 @@ func BeginStateFile(path string, s *Scheme, node int64, after time.Time) error {
 // lockState locks a state file. What it says is not read yet.
 func lockState(path string, s *Scheme, node int64) (*FileFence, error) {
 	if node < 0 || node >= s.Nodes() {
-		return nil, fmt.Errorf("snowfence: state file %s: node %d: the layout has nodes 0 to %d", path, node,
-			s.Nodes()-1)
+		return nil, fmt.Errorf("snowfence: state file %s: node %d: the layout has nodes 0 to %d",
+			path, node, s.Nodes()-1)
 	}
 	abs, err := realPath(path)
 	if err != nil {
@@ -98,8 +98,8 @@ func realPath(path string) (string, error) {
 	} else if err != nil {
 		return "", err
 	} else if links(info) > 1 {
-		return "", fmt.Errorf("%w: it has another name too (a hard link), under which somebody else can have "+
-			"it: keep one name", ErrStateFile)
+		return "", fmt.Errorf("%w: it has another name too (a hard link), "+
+			"under which somebody else can have it: keep one name", ErrStateFile)
 	}
 	return filepath.EvalSymlinks(abs)
 }

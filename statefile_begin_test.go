@@ -177,8 +177,8 @@ func TestStateFileKnowsItsSecrets(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "node")
 		for i, step := range steps {
-			if err := try(path, step.keys...); (err == nil) != step.ok || err != nil && (!errors.Is(err, ErrKey) ||
-				!errors.Is(err, ErrStateFile)) {
+			if err := try(path, step.keys...); (err == nil) != step.ok ||
+				err != nil && (!errors.Is(err, ErrKey) || !errors.Is(err, ErrStateFile)) {
 				t.Errorf("%s, step %d: %v", name, i, err)
 			}
 		}

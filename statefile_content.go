@@ -53,8 +53,8 @@ func (s fileState) encode() []byte {
 				keys += " " + id
 			}
 		}
-		body = fmt.Appendf(nil, "%s\nlayout %s\nnode %d\nkeys %s\nuntil %d\nwrites %d\n", stateHeader, s.layout,
-			s.node, keys, s.until, s.writes)
+		body = fmt.Appendf(nil, "%s\nlayout %s\nnode %d\nkeys %s\nuntil %d\nwrites %d\n",
+			stateHeader, s.layout, s.node, keys, s.until, s.writes)
 	}
 	return fmt.Appendf(body, "sum %08x\n", crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
 }
@@ -111,12 +111,11 @@ func (f *FileFence) read() error {
 		return fmt.Errorf("snowfence: state file %s: %w: %w", f.path, ErrStateFile, err)
 	}
 	unknown := func(format string, args ...any) error {
-		return unknownState{fail(fmt.Errorf("%w: use another node with a new file; or stop all processes that "+
-			"used this one, and begin it anew "+
-			"with a time after all their IDs (that of the stop, and their lead): BeginStateFile, or "+
-			"--state-after 3s of the program, "+
-			"or more where a lead was longer. An older copy of the file, or none, would make IDs twice",
-			fmt.Errorf(format, args...)))}
+		return unknownState{fail(fmt.Errorf("%w: use another node with a new file; "+
+			"or stop all processes that used this one, and begin it anew "+
+			"with a time after all their IDs (that of the stop, and their lead): "+
+			"BeginStateFile, or --state-after 3s of the program, or more where a lead was longer. "+
+			"An older copy of the file, or none, would make IDs twice", fmt.Errorf(format, args...)))}
 	}
 	want := f.state
 	counted := countedWrites(f.lock)
@@ -137,9 +136,8 @@ func (f *FileFence) read() error {
 	case s.node != want.node:
 		return fail(fmt.Errorf("it is of node %d, not %d: use a file for each node", s.node, want.node))
 	case s.layout != want.layout:
-		return fail(fmt.Errorf("it is of the layout %s, not %s: go on with its layout and secret; or prove the "+
-			"change first (Change.Check, snowfence plan), "+
-			"and then use a new file", s.layout, want.layout))
+		return fail(fmt.Errorf("it is of the layout %s, not %s: go on with its layout and secret; "+
+			"or prove the change first (Change.Check, snowfence plan), and then use a new file", s.layout, want.layout))
 	}
 	if f.state.until = s.until; s.first {
 		if want.keys != nil {
@@ -166,12 +164,11 @@ func (s fileState) rotated(given []string) ([]string, error) {
 		case id == "" || id == keys[i]:
 		case keys[i] == "" && i < len(given)-1: // it only decodes
 		case keys[i] == "":
-			return nil, fmt.Errorf("%w: key %d was gone when the file was made, so it is not known whether %s "+
-				"is the same: give a new one last", ErrKey, i, id)
+			return nil, fmt.Errorf("%w: key %d was gone when the file was made, "+
+				"so it is not known whether %s is the same: give a new one last", ErrKey, i, id)
 		default:
-			return nil, fmt.Errorf("%w: key %d is %s there and %s here: give the keys in the order in which "+
-				"they came into use, and a new one last",
-				ErrKey, i, keys[i], id)
+			return nil, fmt.Errorf("%w: key %d is %s there and %s here: "+
+				"give the keys in the order in which they came into use, and a new one last", ErrKey, i, keys[i], id)
 		}
 	}
 	return keys, nil

@@ -51,9 +51,8 @@ func lockOpen(file *os.File) error {
 // mount of its own.
 func mountedAlone(err error) error {
 	if errors.Is(err, syscall.EBUSY) {
-		return fmt.Errorf("%w: the file alone is mounted, as containers do with single files, so that it cannot "+
-			"be replaced in one step: mount its folder instead (%w)",
-			ErrStateFile, err)
+		return fmt.Errorf("%w: the file alone is mounted, as containers do with single files, "+
+			"so that it cannot be replaced in one step: mount its folder instead (%w)", ErrStateFile, err)
 	}
 	return err
 }

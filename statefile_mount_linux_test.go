@@ -15,8 +15,8 @@ import (
 // It gets no grant, and is told why.
 func TestStateFileMountedAlone(t *testing.T) {
 	err := mountedAlone(&os.LinkError{Op: "rename", Old: "a", New: "b", Err: syscall.EBUSY})
-	if !errors.Is(err, ErrStateFile) || !errors.Is(err, syscall.EBUSY) || !strings.Contains(err.Error(),
-		"mount its folder instead") {
+	if !errors.Is(err, ErrStateFile) || !errors.Is(err, syscall.EBUSY) ||
+		!strings.Contains(err.Error(), "mount its folder instead") {
 		t.Errorf("%v", err)
 	}
 	if err := mountedAlone(syscall.ENOSPC); err != syscall.ENOSPC {

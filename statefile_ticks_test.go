@@ -164,8 +164,8 @@ func TestStateFileErrorsNameTheCause(t *testing.T) {
 		}, ErrStateFile},
 		"a negative tick": {func(path string) {
 			mkdir(filepath.Dir(path))
-			if err := os.WriteFile(path, fileState{layout: s.Fingerprint(), node: 3, until: -1}.encode(),
-				0o644); err != nil {
+			bad := fileState{layout: s.Fingerprint(), node: 3, until: -1}.encode()
+			if err := os.WriteFile(path, bad, 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}, ErrStateFile},

@@ -101,18 +101,19 @@ func newHold(s *Scheme, gr Grant, start, now, lead int64) (*hold, error) {
 		return nil, fmt.Errorf("snowfence: the fence granted sequence numbers %d to %d; usable are %d to %d",
 			gr.FirstSeq, gr.LastSeq, l.First, l.Last)
 	case gr.From < 0 || gr.Until <= gr.From || gr.Until-1 > s.MaxTick():
-		return nil, fmt.Errorf("snowfence: the fence granted ticks %d to %d; the layout has ticks 0 to %d", gr.From,
-			gr.Until-1, s.MaxTick())
+		return nil, fmt.Errorf("snowfence: the fence granted ticks %d to %d; the layout has ticks 0 to %d",
+			gr.From, gr.Until-1, s.MaxTick())
 	}
 	if low := s.lowParts(); gr.Node>>low != (gr.Node+gr.Nodes-1)>>low {
-		return nil, fmt.Errorf("snowfence: the fence granted %d nodes from %d, which differ in bits above and "+
-			"below the sequence: IDs would not increase; align the block", gr.Nodes, gr.Node)
+		return nil, fmt.Errorf("snowfence: the fence granted %d nodes from %d, "+
+			"which differ in bits above and below the sequence: IDs would not increase; align the block",
+			gr.Nodes, gr.Node)
 	}
 	h := &hold{grant: gr, scheme: s, start: max(start, gr.From), seqs: uint64(gr.LastSeq-gr.FirstSeq) + 1}
 	span := h.seqs * uint64(gr.Nodes) // at most 2^63, because the time has a bit of the 64
 	if span > maxPosition>>8 || uint64(lead)+1 > maxPosition/span {
-		return nil, fmt.Errorf("snowfence: %d sequence numbers × %d nodes with a lead of %d ticks are more "+
-			"positions than a word holds", h.seqs, gr.Nodes, lead)
+		return nil, fmt.Errorf("snowfence: %d sequence numbers × %d nodes with a lead of %d ticks "+
+			"are more positions than a word holds", h.seqs, gr.Nodes, lead)
 	}
 	// Positions start late enough for the present to be among them, whatever the span.
 	from := min(max(gr.From, now-int64(maxPosition/2/span)), gr.Until-1)

@@ -99,10 +99,8 @@ func TestPositionsAreTheIDsOfAGrantInOrder(t *testing.T) {
 			for tick := gr.From; tick < gr.Until; tick++ {
 				for node := gr.Node; node < gr.Node+gr.Nodes; node++ {
 					for seq := gr.FirstSeq; seq <= gr.LastSeq; seq++ {
-						want = append(want, must(s.ComposeParts(Parts{
-							Tick: tick, Node: node, Sequence: seq,
-							Rollback: int64(roll),
-						})))
+						p := Parts{Tick: tick, Node: node, Sequence: seq, Rollback: int64(roll)}
+						want = append(want, must(s.ComposeParts(p)))
 					}
 				}
 			}
@@ -118,8 +116,8 @@ func TestPositionsAreTheIDsOfAGrantInOrder(t *testing.T) {
 					t.Fatalf("%s: %d positions from %d in a piece", name, count, from)
 				}
 				for i, w := range rest[:count] {
-					if id+ID(i)*step != w || track.id(uint64(from+i)) != w || track.form == shifts &&
-						track.shiftID(uint64(from+i)) != w {
+					if id+ID(i)*step != w || track.id(uint64(from+i)) != w ||
+						track.form == shifts && track.shiftID(uint64(from+i)) != w {
 						t.Fatalf("%s: position %d is %d, want %d", name, from+i, id+ID(i)*step, w)
 					}
 				}
@@ -128,8 +126,8 @@ func TestPositionsAreTheIDsOfAGrantInOrder(t *testing.T) {
 					row = c.row
 				}
 				if (uint64(from)+count)%row != 0 {
-					t.Fatalf("%s: the piece from %d has %d positions and ends inside of a row of %d", name, from,
-						count, row)
+					t.Fatalf("%s: the piece from %d has %d positions and ends inside of a row of %d",
+						name, from, count, row)
 				}
 				if _, _, n := track.piece(uint64(from), 1); n != 1 {
 					t.Errorf("%s: %d positions where one was asked for", name, n)
@@ -158,8 +156,8 @@ func TestHoldsStartAndEndWhereTheyShould(t *testing.T) {
 		for _, track := range h.tracks {
 			if track.from != c.from || track.word.Load() != c.word || h.start != max(c.start, c.grant.From) ||
 				h.until() != c.grant.Until {
-				t.Errorf("%+v: from %d, word %d, start %d, until %d", c, track.from, track.word.Load(), h.start,
-					h.until())
+				t.Errorf("%+v: from %d, word %d, start %d, until %d",
+					c, track.from, track.word.Load(), h.start, h.until())
 			}
 		}
 	}
@@ -188,8 +186,8 @@ func TestRaise(t *testing.T) {
 		t.Helper()
 		for _, tr := range h.tracks {
 			if raised != want || tr.until.Load() != until || tr.end.Load() != until*16 || tr.soft.Load() != soft {
-				t.Errorf("%s: raised %t, until %d, soft %d; want %t, %d, %d", what, raised, tr.until.Load(),
-					tr.soft.Load(), want, until, soft)
+				t.Errorf("%s: raised %t, until %d, soft %d; want %t, %d, %d",
+					what, raised, tr.until.Load(), tr.soft.Load(), want, until, soft)
 			}
 		}
 	}

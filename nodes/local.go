@@ -98,8 +98,8 @@ func ordinal(host string) (int64, error) {
 	case i < 1 || digits == "" || strings.Trim(digits, "0123456789") != "":
 		return 0, fmt.Errorf("host name %.48q has no ordinal: %s", host, remedy)
 	case len(digits) > 1 && digits[0] == '0':
-		return 0, fmt.Errorf("host name %.48q ends in %s, which no StatefulSet gives: ordinals have no leading "+
-			"zeros: %s", host, digits, remedy)
+		return 0, fmt.Errorf("host name %.48q ends in %s, which no StatefulSet gives: "+
+			"ordinals have no leading zeros: %s", host, digits, remedy)
 	}
 	return nodeNumber(digits)
 }
@@ -118,9 +118,8 @@ func ordinal(host string) (int64, error) {
 func FromIPv4(bits int) Source { return ipv4Of(bits, net.InterfaceAddrs) }
 
 func ipv4Of(bits int, addrs func() ([]net.Addr, error)) Source {
-	return Func(fmt.Sprintf("the lowest %d bits of the private IPv4 address", bits), func(context.Context) (int64,
-		error,
-	) {
+	name := fmt.Sprintf("the lowest %d bits of the private IPv4 address", bits)
+	return Func(name, func(context.Context) (int64, error) {
 		if bits < 1 || bits > 32 {
 			return 0, errors.New("an address has 32 bits: take 1 to 32")
 		}
@@ -153,6 +152,6 @@ func privateIPv4(addrs func() ([]net.Addr, error)) (net.IP, error) {
 	if len(others) == 0 {
 		return nil, errors.New("this machine has no address but loopback: lease the node, or give a number by hand")
 	}
-	return nil, fmt.Errorf("none of its addresses (%.48s) is a private IPv4 address: lease the node, or give a "+
-		"number by hand", strings.Join(others, ", "))
+	return nil, fmt.Errorf("none of its addresses (%.48s) is a private IPv4 address: "+
+		"lease the node, or give a number by hand", strings.Join(others, ", "))
 }

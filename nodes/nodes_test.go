@@ -96,8 +96,8 @@ func TestFromOrdinal(t *testing.T) {
 	} {
 		wantNode(t, s, ordinalOf(func() (string, error) { return host, nil }), c.want, c.says)
 	}
-	wantNode(t, s, ordinalOf(func() (string, error) { return "", errors.New("no kernel") }), 0,
-		"cannot be read: no kernel")
+	broken := func() (string, error) { return "", errors.New("no kernel") }
+	wantNode(t, s, ordinalOf(broken), 0, "cannot be read: no kernel")
 }
 
 func addresses(t *testing.T, texts ...string) func() ([]net.Addr, error) {
@@ -142,10 +142,10 @@ func TestFromIPv4(t *testing.T) {
 		wantNode(t, sony, ipv4Of(c.bits, addresses(t, c.addrs...)), c.want, c.says)
 	}
 	wantNode(t, sony, ipv4Of(16, func() ([]net.Addr, error) { return nil, errors.New("no network") }), 0, "no network")
-	wide, err := snowfence.NewScheme(snowfence.Layout{Fields: []snowfence.Field{{
-		Name: snowfence.FieldTime,
-		Bits: 31,
-	}, {Name: snowfence.FieldNode, Bits: 32}}})
+	wide, err := snowfence.NewScheme(snowfence.Layout{Fields: []snowfence.Field{
+		{Name: snowfence.FieldTime, Bits: 31},
+		{Name: snowfence.FieldNode, Bits: 32},
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,8 +169,8 @@ func TestFromParts(t *testing.T) {
 		{[]Source{{}, Number(2)}, 0, "the zero nodes.Source"},
 	} {
 		n, err := Find(t.Context(), s, c.parts...)
-		if c.says == "" && (err != nil || n != c.want) || c.says != "" && (!errors.Is(err, ErrNoNode) ||
-			!strings.Contains(err.Error(), c.says)) {
+		if c.says == "" && (err != nil || n != c.want) ||
+			c.says != "" && (!errors.Is(err, ErrNoNode) || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%v: got %d, %v, want %d %q", c.parts, n, err, c.want, c.says)
 		}
 	}
@@ -184,8 +184,8 @@ func TestSourceNumber(t *testing.T) {
 		t.Errorf("got %d, %v", n, err)
 	}
 	for _, src := range []Source{Number(-1), FromEnv("SNOWFENCE_TEST_NOT_SET"), {}} {
-		if n, err := src.Number(t.Context()); !errors.Is(err, ErrNoNode) || !strings.Contains(err.Error(),
-			src.String()) {
+		if n, err := src.Number(t.Context()); !errors.Is(err, ErrNoNode) ||
+			!strings.Contains(err.Error(), src.String()) {
 			t.Errorf("%s: got %d, %v", src, n, err)
 		}
 	}

@@ -77,7 +77,8 @@ func (a *Auditor) takenApart(t *tidy) *Fields {
 	if left, right, _, _ := sum.series.used(); right >= 0 {
 		x := sum.series.x
 		r.Series = Series{
-			Start: at(x.start(left)), Width: duration(1<<x.shift, f.layout.Tick),
+			Start:  at(x.start(left)),
+			Width:  duration(1<<x.shift, f.layout.Tick),
 			Counts: sum.series.cells[left : right+1],
 		}
 		r.First, r.Last = at(sum.first), at(sum.last)
@@ -88,8 +89,10 @@ func (a *Auditor) takenApart(t *tidy) *Fields {
 	if left, right, low, high := sum.heat.used(); right >= 0 {
 		x, y := sum.heat.x, sum.heat.y
 		r.Heat = Heat{
-			Start: at(x.start(left)), Width: duration(1<<x.shift, f.layout.Tick),
-			Node: int64(y.start(low)), NodeWidth: 1 << y.shift,
+			Start:     at(x.start(left)),
+			Width:     duration(1<<x.shift, f.layout.Tick),
+			Node:      int64(y.start(low)),
+			NodeWidth: 1 << y.shift,
 		}
 		for row := low; row <= high; row++ {
 			from := row * int(x.bins)
@@ -97,8 +100,11 @@ func (a *Auditor) takenApart(t *tidy) *Fields {
 		}
 	}
 	r.Sequence = Sequence{
-		Highest: int64(sum.seqMax), Last: f.layout.Last, Full: sum.full, Width: 1 << sum.seqShift,
-		Counts: sum.seqs,
+		Highest: int64(sum.seqMax),
+		Last:    f.layout.Last,
+		Full:    sum.full,
+		Width:   1 << sum.seqShift,
+		Counts:  sum.seqs,
 	}
 	r.Nodes = a.nodes(sum)
 	return r
@@ -123,8 +129,7 @@ func (a *Auditor) nodes(sum *tally) Nodes {
 	}
 	r.Seen = int64(len(all))
 	slices.SortFunc(all, func(a, b NodeCount) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Node,
-			b.Node))
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Node, b.Node))
 	})
 	r.List = append(r.List, all[:min(len(all), a.o.Limit)]...)
 	return r

@@ -72,8 +72,8 @@ func TestEvenness(t *testing.T) {
 		}
 		u := result(t, Options{}, ids...).Uniformity
 		if u.Width != c.width || u.Even(1e-6) != c.even {
-			t.Errorf("%s: %d bits, even: %v: %+v %+v %+v", c.name, u.Width, u.Even(1e-6), u.ChiSquare, u.Serial,
-				u.Bits.P)
+			t.Errorf("%s: %d bits, even: %v: %+v %+v %+v",
+				c.name, u.Width, u.Even(1e-6), u.ChiSquare, u.Serial, u.Bits.P)
 		}
 	}
 }
@@ -147,8 +147,8 @@ func TestLeastMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Distinct != n-1 || len(got.Duplicates.List) != 1 || !slices.Equal(got.Duplicates.List[0].Positions,
-		[]int64{12345, n - 1}) {
+	if got.Distinct != n-1 || len(got.Duplicates.List) != 1 ||
+		!slices.Equal(got.Duplicates.List[0].Positions, []int64{12345, n - 1}) {
 		t.Errorf("%d distinct, %+v", got.Distinct, got.Duplicates)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -195,10 +195,8 @@ func TestFailures(t *testing.T) {
 	if _, err := New(Options{Memory: 1}); err == nil || !strings.Contains(err.Error(), "the least is") {
 		t.Errorf("one byte of memory: %v", err)
 	}
-	a, err := newAuditor(Options{TempDir: filepath.Join(t.TempDir(), "missing")}, sizes{
-		chunk: 4, piece: 2,
-		memory: 8, scratch: 4, heavy: 4,
-	})
+	missing := filepath.Join(t.TempDir(), "missing")
+	a, err := newAuditor(Options{TempDir: missing}, sizes{chunk: 4, piece: 2, memory: 8, scratch: 4, heavy: 4})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,7 +91,9 @@ func (g *grid) join(q *grid) {
 		return
 	}
 	l, r, lo, hi := g.used()
-	g.resize(g.x.fit(q.x.start(left), q.x.start(right), l, r, q.x.shift), g.y.fit(q.y.start(low), q.y.start(high),
-		lo, hi, q.y.shift))
+	g.resize(
+		g.x.fit(q.x.start(left), q.x.start(right), l, r, q.x.shift),
+		g.y.fit(q.y.start(low), q.y.start(high), lo, hi, q.y.shift),
+	)
 	g.copy(q)
 }

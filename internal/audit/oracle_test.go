@@ -66,10 +66,8 @@ func drawIDs(t *rapid.T) []snowfence.ID {
 	n := rapid.IntRange(0, 3000).Draw(t, "n")
 	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	ids := make([]snowfence.ID, n)
-	kind := rapid.SampledFrom([]string{
-		"random", "narrow", "sorted", "nearly", "equal", "few", "skewed", "clumps",
-		"merged",
-	}).Draw(t, "kind")
+	kinds := []string{"random", "narrow", "sorted", "nearly", "equal", "few", "skewed", "clumps", "merged"}
+	kind := rapid.SampledFrom(kinds).Draw(t, "kind")
 	base := r.Uint64()
 	for i := range ids {
 		var v uint64
@@ -179,14 +177,14 @@ func compare(t *rapid.T, got *Result, ids []snowfence.ID, flip uint64, limit int
 	if len(ids) == 0 {
 		return
 	}
-	if lo, hi := snowfence.ID(want.keys[0]^flip), snowfence.ID(want.keys[len(want.keys)-1]^flip); got.Lowest != lo ||
-		got.Highest != hi {
+	lo, hi := snowfence.ID(want.keys[0]^flip), snowfence.ID(want.keys[len(want.keys)-1]^flip)
+	if got.Lowest != lo || got.Highest != hi {
 		t.Fatalf("from %d to %d; want %d, %d", got.Lowest, got.Highest, lo, hi)
 	}
 	list := want.duplicates(flip)
 	if got.Duplicates.IDs != int64(len(list)) || got.Duplicates.Extra != int64(len(ids)-len(want.keys)) {
-		t.Fatalf("%d duplicates, %d too many; want %d, %d", got.Duplicates.IDs, got.Duplicates.Extra, len(list),
-			len(ids)-len(want.keys))
+		t.Fatalf("%d duplicates, %d too many; want %d, %d",
+			got.Duplicates.IDs, got.Duplicates.Extra, len(list), len(ids)-len(want.keys))
 	}
 	if !slices.EqualFunc(got.Duplicates.List, list[:min(len(list), limit)], func(a, b Duplicate) bool {
 		return a.ID == b.ID && a.Count == b.Count && slices.Equal(a.Positions, b.Positions)
@@ -198,11 +196,12 @@ func compare(t *rapid.T, got *Result, ids []snowfence.ID, flip uint64, limit int
 		t.Fatalf("order %v; want %v", got.Order, want.steps)
 	}
 	gaps, missing := want.gaps(flip)
-	if got.Gaps.Count != int64(len(gaps)) || got.Gaps.Missing != missing || !slices.EqualFunc(got.Gaps.Largest,
-		gaps[:min(len(gaps), maxGaps)], func(a, b Gap) bool {
-			a.Time = 0
-			return a == b
-		}) {
+	same := func(a, b Gap) bool {
+		a.Time = 0
+		return a == b
+	}
+	if got.Gaps.Count != int64(len(gaps)) || got.Gaps.Missing != missing ||
+		!slices.EqualFunc(got.Gaps.Largest, gaps[:min(len(gaps), maxGaps)], same) {
 		t.Fatalf("gaps %v; want %v", got.Gaps, gaps)
 	}
 	compareEvenness(t, got, ids, flip)

@@ -84,7 +84,8 @@ func TestRead(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, r := range []io.Reader{
-				strings.NewReader(c.text), iotest.OneByteReader(strings.NewReader(c.text)),
+				strings.NewReader(c.text),
+				iotest.OneByteReader(strings.NewReader(c.text)),
 				iotest.DataErrReader(strings.NewReader(c.text)),
 			} {
 				got, err := read(r, c.f)
@@ -92,8 +93,8 @@ func TestRead(t *testing.T) {
 					t.Fatal(err)
 				}
 				if !slices.Equal(got.ids, c.ids) || !slices.Equal(got.lines, c.lines) || !slices.Equal(got.bad, c.bad) {
-					t.Errorf("got  %v on lines %v, bad %v\nwant %v on lines %v, bad %v", got.ids, got.lines, got.bad,
-						c.ids, c.lines, c.bad)
+					t.Errorf("got  %v on lines %v, bad %v\nwant %v on lines %v, bad %v",
+						got.ids, got.lines, got.bad, c.ids, c.lines, c.bad)
 				}
 			}
 		})

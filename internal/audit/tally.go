@@ -34,7 +34,10 @@ type tally struct {
 
 func newTally(f *fields) *tally {
 	t := &tally{
-		f: f, first: math.MaxUint64, series: newGrid(seriesBins, 1), heat: newGrid(heatTimes, heatNodes),
+		f:        f,
+		first:    math.MaxUint64,
+		series:   newGrid(seriesBins, 1),
+		heat:     newGrid(heatTimes, heatNodes),
 		seqShift: max(0, f.seqBits-12),
 	}
 	t.seqs = make([]int64, min(seqBins, 1<<min(f.seqBits, 12)))

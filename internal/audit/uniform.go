@@ -102,7 +102,11 @@ func chiSquare(name string, lowest, bits int, n int64, table []int64) ChiSquare 
 		sum += d * d
 	}
 	c := ChiSquare{
-		Bits: name, Lowest: lowest, Buckets: len(table), Freedom: len(table) - 1, Value: sum / expected,
+		Bits:     name,
+		Lowest:   lowest,
+		Buckets:  len(table),
+		Freedom:  len(table) - 1,
+		Value:    sum / expected,
 		Expected: expected,
 	}
 	c.P = chiSquareTail(c.Value, c.Freedom)

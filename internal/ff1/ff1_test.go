@@ -31,12 +31,12 @@ func check(t interface {
 	for i, x := range src {
 		encrypted[i], decrypted[i] = o.number(o.encrypt, bits, x), o.number(o.decrypt, bits, x)
 		if y, err := c.Encrypt(x); err != nil || y != encrypted[i] {
-			t.Errorf("%d bits, key %x, tweak %x: %#x encrypts to %#x (%v), want %#x", bits, key, tweak, x, y, err,
-				encrypted[i])
+			t.Errorf("%d bits, key %x, tweak %x: %#x encrypts to %#x (%v), want %#x",
+				bits, key, tweak, x, y, err, encrypted[i])
 		}
 		if y, err := c.Decrypt(x); err != nil || y != decrypted[i] {
-			t.Errorf("%d bits, key %x, tweak %x: %#x decrypts to %#x (%v), want %#x", bits, key, tweak, x, y, err,
-				decrypted[i])
+			t.Errorf("%d bits, key %x, tweak %x: %#x decrypts to %#x (%v), want %#x",
+				bits, key, tweak, x, y, err, decrypted[i])
 		}
 		if back, err := c.Decrypt(encrypted[i]); err != nil || back != x {
 			t.Errorf("%d bits, key %x, tweak %x: %#x came back as %#x (%v)", bits, key, tweak, x, back, err)
@@ -45,14 +45,14 @@ func check(t interface {
 	// One number more in dst, which must stay as it is.
 	dst := append(slices.Clone(src), 7)
 	if err := c.EncryptAll(dst, src); err != nil || !slices.Equal(dst[:len(src)], encrypted) || dst[len(src)] != 7 {
-		t.Errorf("%d bits, key %x, tweak %x: all of %x encrypt to %x (%v), want %x", bits, key, tweak, src, dst, err,
-			encrypted)
+		t.Errorf("%d bits, key %x, tweak %x: all of %x encrypt to %x (%v), want %x",
+			bits, key, tweak, src, dst, err, encrypted)
 	}
 	dst = append(slices.Clone(src), 7)
 	if err := c.DecryptAll(dst[:len(src)], dst[:len(src)]); err != nil || !slices.Equal(dst[:len(src)], decrypted) ||
 		dst[len(src)] != 7 {
-		t.Errorf("%d bits, key %x, tweak %x: all of %x decrypt to %x (%v), want %x", bits, key, tweak, src, dst, err,
-			decrypted)
+		t.Errorf("%d bits, key %x, tweak %x: all of %x decrypt to %x (%v), want %x",
+			bits, key, tweak, src, dst, err, decrypted)
 	}
 }
 
@@ -182,8 +182,8 @@ func TestRange(t *testing.T) {
 			_, err2 := c.Decrypt(x)
 			err3, err4 := c.EncryptAll(dst, src), c.DecryptAll(dst, src)
 			for _, err := range []error{err1, err2, err3, err4} {
-				if err == nil || strings.Contains(err.Error(), fmt.Sprint(x)) || !strings.Contains(err.Error(),
-					fmt.Sprintf("want at most %d", bits)) {
+				want := fmt.Sprintf("want at most %d", bits)
+				if err == nil || strings.Contains(err.Error(), fmt.Sprint(x)) || !strings.Contains(err.Error(), want) {
 					t.Errorf("%d bits: %v", bits, err)
 				}
 			}
@@ -196,8 +196,8 @@ func TestRange(t *testing.T) {
 		}
 	}
 	c := mustCipher(t, make([]byte, 16), 40, nil)
-	if err := c.EncryptAll(make([]uint64, 2), make([]uint64, 3)); err == nil || !strings.Contains(err.Error(),
-		"room for 2 numbers, want 3") {
+	if err := c.EncryptAll(make([]uint64, 2), make([]uint64, 3)); err == nil ||
+		!strings.Contains(err.Error(), "room for 2 numbers, want 3") {
 		t.Error(err)
 	}
 	if err := errors.Join(c.EncryptAll(nil, nil), c.DecryptAll(make([]uint64, 1), nil)); err != nil {

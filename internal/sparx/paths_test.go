@@ -45,8 +45,8 @@ func checkBlocks(t *testing.T, p Path, key []byte, src []uint64) {
 			t.Helper()
 			for i := range want {
 				if got[i] != want[i] {
-					t.Fatalf("%s %s of %d blocks, key %x: [%d] of %#x = %#x, want %#x", form.name, how, len(src),
-						key, i, src[i], got[i], want[i])
+					t.Fatalf("%s %s of %d blocks, key %x: [%d] of %#x = %#x, want %#x",
+						form.name, how, len(src), key, i, src[i], got[i], want[i])
 				}
 			}
 		}
@@ -156,8 +156,8 @@ func checkCounter(t *testing.T, p Path, key []byte, n int, start, step uint64) {
 	mustCipher(t, p, key).EncryptCounter(got[:n], start, step)
 	for i := range want {
 		if got[i] != want[i] {
-			t.Fatalf("EncryptCounter of %d from %#x by %#x, key %x: [%d] = %#x, want %#x", n, start, step, key, i,
-				got[i], want[i])
+			t.Fatalf("EncryptCounter of %d from %#x by %#x, key %x: [%d] = %#x, want %#x",
+				n, start, step, key, i, got[i], want[i])
 		}
 	}
 	if got[n] != 0 {

@@ -13,8 +13,8 @@ import (
 func TestKeySize(t *testing.T) {
 	for _, n := range []int{0, 1, 15, 17, 32} {
 		var size KeySizeError
-		if _, err := New(make([]byte, n)); !errors.As(err, &size) || int(size) != n || !strings.Contains(err.Error(),
-			fmt.Sprint(n)) {
+		if _, err := New(make([]byte, n)); !errors.As(err, &size) || int(size) != n ||
+			!strings.Contains(err.Error(), fmt.Sprint(n)) {
 			t.Errorf("a key of %d bytes: %v", n, err)
 		}
 	}

@@ -67,16 +67,16 @@ var models = []model{
 		answers: []answer{{renewed, 0, 0, 3}, {other, 1, 0, 3}},
 	},
 	{
-		name: "coarse with the limit loaded late", long: true, ticks: 1, until: 1, succ: 4, rolls: 1, coarse: true,
-		lateLim: true,
+		name: "coarse with the limit loaded late", long: true, ticks: 1, until: 1, succ: 4, rolls: 1,
+		coarse: true, lateLim: true,
 		actors:  []actor{{next, 1, 2}, {next, 1, 1}, {keeper, 0, 1}, {asker, 0, 1}, {closer, 0, 1}},
 		answers: []answer{{renewed, 0, 0, 2}},
 	},
 	{
 		// Rule 4 allows this; no handle does it. It costs freshness: a caller that has
 		// read the clock can be given a position from before it.
-		name: "giving back from the exact end", long: true, ticks: 2, until: 2, succ: 4, rolls: 1, mutant: givesBack,
-		ignore: 1 << late,
+		name: "giving back from the exact end", long: true, ticks: 2, until: 2, succ: 4, rolls: 1,
+		mutant: givesBack, ignore: 1 << late,
 		actors: []actor{{handle, 2, 3}, {handle, 2, 1}, {next, 1, 1}, {closer, 0, 1}},
 	},
 	{

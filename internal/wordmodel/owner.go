@@ -24,8 +24,8 @@ func (m *model) beginAsk(s *state, i int) bool {
 // ask is Generator.ask, fetch and install, on the goroutine that owns the flight.
 func (m *model) ask(s *state, i int) bool {
 	p := &s.procs[i]
-	if s.mu != 0 && s.mu != int8(i)+1 && (p.pc == askLock || p.pc == fetchRevoked || p.pc == installLock ||
-		p.pc == landFlight) {
+	if s.mu != 0 && s.mu != int8(i)+1 &&
+		(p.pc == askLock || p.pc == fetchRevoked || p.pc == installLock || p.pc == landFlight) {
 		return false
 	}
 	switch p.pc {

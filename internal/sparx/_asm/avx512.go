@@ -48,8 +48,8 @@ func (m *avx512) lanes() operand.Mem   { return m.order }
 func (m *avx512) registers() []register {
 	return []register{
 		reg.Z0, reg.Z1, reg.Z2, reg.Z3, reg.Z4, reg.Z5, reg.Z6, reg.Z7, reg.Z8, reg.Z9, reg.Z10, reg.Z11, reg.Z12,
-		reg.Z13, reg.Z14, reg.Z15, reg.Z16, reg.Z17, reg.Z18, reg.Z19, reg.Z20, reg.Z21, reg.Z22, reg.Z23, reg.Z24,
-		reg.Z25,
+		reg.Z13, reg.Z14, reg.Z15, reg.Z16, reg.Z17, reg.Z18, reg.Z19,
+		reg.Z20, reg.Z21, reg.Z22, reg.Z23, reg.Z24, reg.Z25,
 	}
 }
 
