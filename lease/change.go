@@ -140,12 +140,14 @@ func (c NamespaceChange) next(ctx context.Context, st Store, ns Namespace, now t
 	}
 	layout := c.Scheme.Layout()
 	refuse := func(err error) (Namespace, error) {
-		return Namespace{}, marked{fmt.Errorf("lease: namespace %q keeps its layout %s: the change to %s is "+
-			"refused: %w", ns.Name, old, layout, err), ErrRefused}
+		err = fmt.Errorf("lease: namespace %q keeps its layout %s: the change to %s is refused: %w",
+			ns.Name, old, layout, err)
+		return Namespace{}, marked{err, ErrRefused}
 	}
 	if old.Equal(layout) && !c.Force {
-		return refuse(errors.New("it has this layout with another key, and an ID under one key can equal one " +
-			"under another: use another namespace"))
+		err := errors.New("it has this layout with another key, " +
+			"and an ID under one key can equal one under another: use another namespace")
+		return refuse(err)
 	}
 	next := ns
 	if next.First, next.Last, err = c.nodes(ns, old, layout); err != nil {

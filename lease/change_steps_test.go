@@ -278,8 +278,8 @@ func TestChangeOfTheKeyAlone(t *testing.T) {
 	g := empty(t, "randflake", snowfence.GenerateSecret())
 	s, err := snowfence.NewScheme(l, key)
 	g.must(err)
-	if _, err := g.apply(NamespaceChange{Scheme: s}); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(),
-		"another key") {
+	if _, err := g.apply(NamespaceChange{Scheme: s}); !errors.Is(err, ErrRefused) ||
+		!strings.Contains(err.Error(), "another key") {
 		t.Error(err)
 	}
 	if ns, err := g.apply(NamespaceChange{Scheme: s, Force: true}); err != nil || ns.Fingerprint != s.Fingerprint() {

@@ -110,8 +110,8 @@ func TestPastKeepsWhatWasMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, seen := lease.NewMemory(), map[snowfence.ID]bool{}
 		spec := func(i int) string {
-			return "time=41,node=10,seq=12,epoch=" + time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0,
-				-i).Format(time.RFC3339) + ",tick=1ms"
+			epoch := time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, -i)
+			return "time=41,node=10,seq=12,epoch=" + epoch.Format(time.RFC3339) + ",tick=1ms"
 		}
 		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, spec(0)), nil); err != nil {
 			t.Fatal(err)
@@ -144,8 +144,8 @@ func TestPastOfLongLayoutsFitsIntoARecord(t *testing.T) {
 			for n := range 20 {
 				s += fmt.Sprintf(",part-%c%s=1", 'a'+n, strings.Repeat("x", 25))
 			}
-			return s + ",seq=2,epoch=" + time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0,
-				-i).Format(time.RFC3339) + ",tick=1ms"
+			epoch := time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, -i)
+			return s + ",seq=2,epoch=" + epoch.Format(time.RFC3339) + ",tick=1ms"
 		}
 		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, spec(0)), nil); err != nil {
 			t.Fatal(err)
@@ -203,8 +203,8 @@ func TestRecordOfAnEarlierVersion(t *testing.T) {
 		made(t, st, b, seen, 5)
 		before, _, _ := strings.Cut(string(must(t, st)), `,"past":`)
 		data(t, st, string(must(t, st)), before+"}")
-		if _, err := change(t, st, c); !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(),
-			"earlier version") {
+		if _, err := change(t, st, c); !errors.Is(err, lease.ErrRefused) ||
+			!strings.Contains(err.Error(), "earlier version") {
 			t.Errorf("the layouts before are not known: %v", err)
 		}
 		if _, err := lease.ChangeNamespace(t.Context(), st, "default",
@@ -250,8 +250,8 @@ func TestForcedChangeIsRemembered(t *testing.T) {
 			lease.NamespaceChange{Scheme: hidden}); !errors.Is(err, lease.ErrRefused) {
 			t.Fatalf("to an encrypted layout: %v", err)
 		}
-		ns, err := lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Scheme: newScheme(t,
-			young), Force: true})
+		ns, err := lease.ChangeNamespace(t.Context(), st, "default",
+			lease.NamespaceChange{Scheme: newScheme(t, young), Force: true})
 		if err != nil || len(ns.Past) != 1 {
 			t.Fatalf("%+v, %v", ns, err)
 		}
@@ -269,8 +269,8 @@ func TestForcedChangeIsRemembered(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.Orphan()
-		if _, err := change(t, st, a); !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(),
-			"encrypted") {
+		if _, err := change(t, st, a); !errors.Is(err, lease.ErrRefused) ||
+			!strings.Contains(err.Error(), "encrypted") {
 			t.Errorf("from an encrypted layout: %v", err)
 		}
 		ns, err = lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{
@@ -307,8 +307,8 @@ func TestChangeToWhatIsSoAlready(t *testing.T) {
 			"both":   {Scheme: newScheme(t, a), Nodes: some, Widen: true, Unused: time.Now().Add(time.Minute)},
 		} {
 			ns, err := lease.ChangeNamespace(t.Context(), st, "default", c)
-			if err != nil || ns.Generation != want.Generation || ns.First != 8 || ns.Last != 31 || string(must(t,
-				st)) != string(before) {
+			if err != nil || ns.Generation != want.Generation || ns.First != 8 || ns.Last != 31 ||
+				string(must(t, st)) != string(before) {
 				t.Errorf("%s: %+v, %v", name, ns, err)
 			}
 		}
@@ -350,8 +350,8 @@ func TestChangeKeepsNumbersGivenByHand(t *testing.T) {
 			t.Fatalf("another layout: %+v, %v", ns, err)
 		}
 		// Nobody ever leased a node, and still the first layout was in use, by hand.
-		if len(ns.Past) != 1 || ns.Past[0].Floor <= last.Tick || newScheme(t,
-			b).Layout().TimeOf(ns.Floor).Before(last.Time) {
+		if len(ns.Past) != 1 || ns.Past[0].Floor <= last.Tick ||
+			newScheme(t, b).Layout().TimeOf(ns.Floor).Before(last.Time) {
 			t.Errorf("an ID of tick %d was made by hand, and the past is %+v", last.Tick, ns.Past)
 		}
 		for name, c := range map[string]lease.NamespaceChange{

@@ -81,7 +81,7 @@ func (c *claim) outwait(ctx context.Context, refused error) error {
 		return nil
 	}
 	free := c.ticks.layout.TimeOf(c.known).Add(c.opts.TTL)
-	return fmt.Errorf("lease: namespace %q: the store lost what it had acknowledged, and the server cannot see "+
-		"it; waiting until %s, when no ID can come twice: %v",
+	return fmt.Errorf("lease: namespace %q: the store lost what it had acknowledged, "+
+		"and the server cannot see it; waiting until %s, when no ID can come twice: %v",
 		c.name, free.Format(time.RFC3339), refused)
 }

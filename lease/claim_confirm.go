@@ -24,15 +24,15 @@ func (c *claim) confirm(ctx context.Context, until int64) (none snowfence.Grant,
 	// the same number. An acquisition that began before and was written after that goes
 	// by a floor that no longer holds.
 	if ns.Generation == h.generation && h.floor != confirmed && ns.Floor != h.floor {
-		return none, c.lose(fmt.Errorf("namespace %q was changed: its floor is tick %d, no longer %d", c.name,
-			ns.Floor, h.floor))
+		return none, c.lose(fmt.Errorf("namespace %q was changed: its floor is tick %d, no longer %d",
+			c.name, ns.Floor, h.floor))
 	}
 	if ns.Generation != h.generation || ns.State != Active {
 		if ns.Generation < h.generation {
 			c.suspect = &h.generation
 		}
-		return none, c.lose(fmt.Errorf("namespace %q was changed: it is %s in generation %d, no longer %d", c.name,
-			ns.State, ns.Generation, h.generation))
+		return none, c.lose(fmt.Errorf("namespace %q was changed: it is %s in generation %d, no longer %d",
+			c.name, ns.State, ns.Generation, h.generation))
 	}
 	id, err := c.st.Identity(ctx, c.name)
 	switch {
@@ -65,8 +65,8 @@ func (c *claim) reread(ctx context.Context) (Namespace, error) {
 	}
 	for i, r := range rs[:last] {
 		if r.Nonce != h.records[i].Nonce {
-			return Namespace{}, c.loseTo(rs[:last], fmt.Errorf("node %d was changed by somebody else as soon as "+
-				"it was written", r.Node))
+			return Namespace{}, c.loseTo(rs[:last],
+				fmt.Errorf("node %d was changed by somebody else as soon as it was written", r.Node))
 		}
 	}
 	c.seen = rs[:last]
@@ -107,8 +107,8 @@ func (c *claim) judge(h *hold, stored []Record) {
 		if r.Nonce == "" || r.Revision < h.records[i].Revision {
 			c.suspect = &h.generation
 			c.remind(r.Key)
-			c.report(EventRolledBack, nil, "node", r.Node, "revision", r.Revision, "acknowledged",
-				h.records[i].Revision)
+			c.report(EventRolledBack, nil, "node", r.Node, "revision", r.Revision,
+				"acknowledged", h.records[i].Revision)
 		}
 	}
 }

@@ -52,8 +52,8 @@ func (c *claim) usable(ctx context.Context) (Namespace, error) {
 			return Namespace{}, err
 		case ns.watched && (id != ns.Identity || ns.LongestTTL < c.reach()):
 			if asked++; asked > maxAsked {
-				return Namespace{}, fmt.Errorf("lease: namespace %q is for the store %q, and the server says "+
-					"that it is %q: ask again", c.name, ns.Identity, id)
+				return Namespace{}, fmt.Errorf("lease: namespace %q is for the store %q, "+
+					"and the server says that it is %q: ask again", c.name, ns.Identity, id)
 			}
 			if err := c.ask(ctx, ns, nil); err != nil {
 				return Namespace{}, err
@@ -66,8 +66,8 @@ func (c *claim) usable(ctx context.Context) (Namespace, error) {
 			}
 			continue
 		case ns.watched && added:
-			return Namespace{}, fmt.Errorf("lease: namespace %q: %w: the server does not know the last key: "+
-				"give it the key first", c.name, snowfence.ErrKey)
+			return Namespace{}, fmt.Errorf("lease: namespace %q: %w: "+
+				"the server does not know the last key: give it the key first", c.name, snowfence.ErrKey)
 		case !added && ns.LongestTTL >= c.reach():
 			return ns, nil
 		}
@@ -107,10 +107,8 @@ func (c *claim) raiseFloor(ctx context.Context, done func(ns Namespace, id strin
 		}
 		if ns.watched {
 			if asked == maxAsked {
-				return marked{
-					fmt.Errorf("lease: namespace %q: the server raises the floor no further", c.name),
-					ErrRefused,
-				}
+				err := fmt.Errorf("lease: namespace %q: the server raises the floor no further", c.name)
+				return marked{err, ErrRefused}
 			}
 			if err := c.ask(ctx, ns, c.seen); err != nil {
 				return err

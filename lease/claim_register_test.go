@@ -303,8 +303,8 @@ func TestFloorIsRaisedOnceForAll(t *testing.T) {
 		g.rename(func(ns *Namespace) { ns.Generation, ns.LongestTTL = c.now, time.Millisecond })
 		g.c.suspect = &c.saw
 		g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.st.onSwap = nil; return silent(len(ws)) }
-		if err := g.c.raiseFloor(t.Context(), never); !errors.Is(err, errSilent) || strings.Contains(log.String(),
-			"floor raised") {
+		if err := g.c.raiseFloor(t.Context(), never); !errors.Is(err, errSilent) ||
+			strings.Contains(log.String(), "floor raised") {
 			t.Errorf("without an answer: %v, %s", err, log.String())
 		}
 		g.must(g.c.raiseFloor(t.Context(), never))

@@ -70,8 +70,8 @@ func (c *claim) write(ctx context.Context, records []Record, until int64) error 
 		}
 		if err := c.resolve(ctx); err != nil {
 			if !lost(err) {
-				err = c.lose(fmt.Errorf("node %d was changed, and it cannot be read by whom: %w", h.records[0].Node,
-					err))
+				err = c.lose(fmt.Errorf("node %d was changed, and it cannot be read by whom: %w",
+					h.records[0].Node, err))
 			}
 			return err
 		}
@@ -110,8 +110,8 @@ func (c *claim) resolve(ctx context.Context) error {
 	}
 	for i, r := range stored {
 		if r.Nonce != h.records[i].Nonce && !h.unanswered[r.Nonce] {
-			return c.loseTo(stored, fmt.Errorf("node %d was changed by somebody else while the store did not answer",
-				r.Node))
+			return c.loseTo(stored,
+				fmt.Errorf("node %d was changed by somebody else while the store did not answer", r.Node))
 		}
 	}
 	h.records = stored

@@ -73,8 +73,8 @@ func TestReleaseOfThePresentGrant(t *testing.T) {
 func owing(g *stage, is snowfence.Grant) {
 	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.st.onSwap = nil; return silent(len(ws)) }
 	err := g.l.Release(g.Context(), is, is.From+7)
-	if !errors.Is(err, errSilent) || !strings.Contains(err.Error(),
-		"node 5 of namespace \"n\" stays taken until 2026-01-01T00:00:15Z") {
+	if !errors.Is(err, errSilent) ||
+		!strings.Contains(err.Error(), "node 5 of namespace \"n\" stays taken until 2026-01-01T00:00:15Z") {
 		g.Errorf("a release without an answer: %v", err)
 	}
 }

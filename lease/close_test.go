@@ -215,8 +215,8 @@ func TestShutdownIsRepeated(t *testing.T) {
 		}
 		st.away.Store(true)
 		for range 3 {
-			if err := g.Shutdown(t.Context()); !errors.Is(err, errAway) || !strings.Contains(err.Error(),
-				"stays taken until") {
+			if err := g.Shutdown(t.Context()); !errors.Is(err, errAway) ||
+				!strings.Contains(err.Error(), "stays taken until") {
 				t.Errorf("while the store is away: %v", err)
 			}
 			time.Sleep(time.Second)
@@ -227,8 +227,8 @@ func TestShutdownIsRepeated(t *testing.T) {
 		}
 		vacant(t, st, s, id)
 		revision := records(t, st)[0].Revision
-		if err := errors.Join(g.Shutdown(t.Context()), g.Close()); err != nil || records(t,
-			st)[0].Revision != revision {
+		if err := errors.Join(g.Shutdown(t.Context()), g.Close()); err != nil ||
+			records(t, st)[0].Revision != revision {
 			t.Errorf("once more: %v, %+v", err, records(t, st)[0])
 		}
 	})

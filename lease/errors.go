@@ -80,8 +80,8 @@ func (e *CollisionError) Earlier() snowfence.Era {
 
 func (e *CollisionError) Error() string {
 	x, era := e.Verdict.Collision, e.Earlier()
-	return fmt.Sprintf("ID %d can be made by both: as tick %d of node %d of the layout %s, in use until %s, and "+
-		"as tick %d of node %d of the new one",
+	return fmt.Sprintf("ID %d can be made by both: as tick %d of node %d of the layout %s, in use until %s, "+
+		"and as tick %d of node %d of the new one",
 		int64(x.ID), x.From.Tick, x.From.Node, era.Layout, era.Until.Format(time.RFC3339Nano), x.To.Tick, x.To.Node)
 }
 
@@ -95,8 +95,8 @@ type HeldError struct {
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("lease: node %d of namespace %q is held by %q until %s: stop that process, take another "+
-		"node, or take this one over (without Guard)",
+	return fmt.Sprintf("lease: node %d of namespace %q is held by %q until %s: "+
+		"stop that process, take another node, or take this one over (without Guard)",
 		e.Node, e.Namespace, e.Label, e.Until.Format(time.RFC3339Nano))
 }
 
@@ -128,8 +128,8 @@ func (e *TakenError) Error() string {
 		more += ", or widen Options.Within"
 	}
 	if e.Block > 1 {
-		fmt.Fprintf(&b, "lease: no %d contiguous ones of the %s of namespace %q are free: %d are held", e.Block,
-			among, e.Namespace, e.Held)
+		fmt.Fprintf(&b, "lease: no %d contiguous ones of the %s of namespace %q are free: %d are held",
+			e.Block, among, e.Namespace, e.Held)
 	} else {
 		fmt.Fprintf(&b, "lease: all %s of namespace %q are taken: %d are held", among, e.Namespace, e.Held)
 	}

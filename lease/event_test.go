@@ -61,8 +61,8 @@ func TestEventsOfALoss(t *testing.T) {
 			}
 			lost := `level=WARN msg="lease lost" namespace=n label=stage cause=`
 			back := `level=ERROR msg="the store was rolled back" namespace=n node=5 revision=`
-			if text := log.String(); !strings.Contains(text, lost) || strings.Contains(text,
-				back) != (c.revision == 0) {
+			if text := log.String(); !strings.Contains(text, lost) ||
+				strings.Contains(text, back) != (c.revision == 0) {
 				t.Errorf("%s: the log has\n%s", name, text)
 			}
 		})

@@ -100,8 +100,8 @@ func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]Recor
 	asked := map[int64]bool{}
 	for _, n := range nodes {
 		b := f.block(n)
-		if f.seen[b] || asked[b] || b < f.ns.First || b+k-1 > f.ns.Last || int64(len(ks)) >= max(2*sampled,
-			min(sampled*k, paged), k) {
+		if f.seen[b] || asked[b] || b < f.ns.First || b+k-1 > f.ns.Last ||
+			int64(len(ks)) >= max(2*sampled, min(sampled*k, paged), k) {
 			continue
 		}
 		asked[b] = true
@@ -191,8 +191,8 @@ func (c *claim) within(ns Namespace) (Namespace, error) {
 	}
 	first, last := max(ns.First, w.From), min(ns.Last, w.Until-1)
 	if k := int64(c.opts.Nodes); last-first+1 < k {
-		return ns, fmt.Errorf("lease: namespace %q can lease the nodes %d to %d, and fewer than %d of them are "+
-			"in %d to %d, as Options.Within asks: make more leasable, or ask for others",
+		return ns, fmt.Errorf("lease: namespace %q can lease the nodes %d to %d, "+
+			"and fewer than %d of them are in %d to %d, as Options.Within asks: make more leasable, or ask for others",
 			c.name, ns.First, ns.Last, k, w.From, w.Until-1)
 	}
 	ns.First, ns.Last = first, last

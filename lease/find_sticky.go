@@ -39,8 +39,8 @@ func readSticky(path, namespace string) (node int64, err error) {
 		return 0, err
 	}
 	var in string
-	if _, err := fmt.Sscanf(string(data), stickyForm, &in, &node); err != nil || fmt.Sprintf(stickyForm, in,
-		node) != string(data) || node < 0 {
+	if _, err := fmt.Sscanf(string(data), stickyForm, &in, &node); err != nil ||
+		fmt.Sprintf(stickyForm, in, node) != string(data) || node < 0 {
 		return 0, errors.New("it is damaged, or no sticky file")
 	}
 	if in != namespace {

@@ -11,8 +11,8 @@ import (
 
 // Generator opens a lease and starts a generator on it, in one step: closing the
 // generator closes the lease. c says how the generator works; its Fence is set here.
-func Generator(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options,
-	c snowfence.Config,
+func Generator(
+	ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options, c snowfence.Config,
 ) (*snowfence.Generator, error) {
 	l, err := Open(ctx, st, namespace, s, o)
 	if err != nil {
@@ -118,13 +118,11 @@ func (o *GeneratorOptions) scheme(ctx context.Context, st Store) (*snowfence.Sch
 	l, err := snowfence.ParseLayout(ns.Layout)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("lease: namespace %q has a layout that this program does not know: use the "+
-			"version that made it, or a later one: %w", ns.Name, err)
+		return nil, fmt.Errorf("lease: namespace %q has a layout that this program does not know: "+
+			"use the version that made it, or a later one: %w", ns.Name, err)
 	case named && !l.Equal(o.Layout):
-		return nil, fmt.Errorf("%w; without a Layout in the options its own is used", &MismatchError{
-			ns.Name,
-			ns.Layout, o.Layout.String(),
-		})
+		mismatch := &MismatchError{ns.Name, ns.Layout, o.Layout.String()}
+		return nil, fmt.Errorf("%w; without a Layout in the options its own is used", mismatch)
 	}
 	return o.schemeOf(l)
 }
@@ -133,8 +131,8 @@ func (o *GeneratorOptions) scheme(ctx context.Context, st Store) (*snowfence.Sch
 func (o *GeneratorOptions) schemeOf(l snowfence.Layout) (*snowfence.Scheme, error) {
 	s, err := snowfence.NewScheme(l, o.Secrets...)
 	if errors.Is(err, snowfence.ErrKey) && l.Cipher != snowfence.Plain && len(o.Secrets) == 0 {
-		return nil, fmt.Errorf("lease: namespace %q has the encrypted layout %s: give its secrets in the "+
-			"options (Secrets): %w", o.Namespace, l, err)
+		return nil, fmt.Errorf("lease: namespace %q has the encrypted layout %s: "+
+			"give its secrets in the options (Secrets): %w", o.Namespace, l, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lease: namespace %q: %w", o.Namespace, err)

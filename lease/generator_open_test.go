@@ -73,8 +73,8 @@ func TestOpenGenerator(t *testing.T) {
 		}
 		var mismatch *lease.MismatchError
 		err := opened(t, st, &lease.GeneratorOptions{Namespace: "orders", Layout: snowfence.Default()})
-		if !errors.As(err, &mismatch) || !strings.Contains(err.Error(),
-			"without a Layout in the options its own is used") {
+		if !errors.As(err, &mismatch) ||
+			!strings.Contains(err.Error(), "without a Layout in the options its own is used") {
 			t.Errorf("with another layout: %v", err)
 		}
 		for what, o := range map[string]lease.GeneratorOptions{
@@ -115,8 +115,8 @@ func TestOpenGeneratorEncrypted(t *testing.T) {
 		in2026()
 		st := lease.NewMemory()
 		o := lease.GeneratorOptions{Namespace: "users", Layout: snowfence.Randflake(), Create: true}
-		if err := opened(t, st, &o); !errors.Is(err, snowfence.ErrKey) || !strings.Contains(err.Error(),
-			"give its secrets in the options (Secrets)") {
+		if err := opened(t, st, &o); !errors.Is(err, snowfence.ErrKey) ||
+			!strings.Contains(err.Error(), "give its secrets in the options (Secrets)") {
 			t.Fatalf("without secrets: %v", err)
 		}
 		o.Secrets = []*snowfence.Secret{snowfence.GenerateSecret()}

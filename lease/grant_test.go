@@ -102,8 +102,8 @@ func TestGrantsOfSmallRecords(t *testing.T) {
 							switch {
 							case wantFrom > lastTick:
 								if !errors.Is(err, snowfence.ErrLifetime) {
-									t.Fatalf("at %v, from %+v: granted [%d, %d) after the last tick (%v)", now,
-										block, from, until, err)
+									t.Fatalf("at %v, from %+v: granted [%d, %d) after the last tick (%v)",
+										now, block, from, until, err)
 								}
 							case err != nil || from != wantFrom || until != wantUntil:
 								t.Fatalf("at %v, ttl %v, floor %d, from %+v: granted [%d, %d), %v, not [%d, %d)",

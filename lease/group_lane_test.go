@@ -144,8 +144,8 @@ func TestRoundTripWithoutCallers(t *testing.T) {
 		}
 		out(0)
 		rs.pass(nil)
-		rs.expect(t, "[[1] [3 4]]", "[2: 0 lease: waiting for the store, together with others: context canceled "+
-			"1: 1 <nil>]")
+		rs.expect(t, "[[1] [3 4]]",
+			"[2: 0 lease: waiting for the store, together with others: context canceled 1: 1 <nil>]")
 		out(1)
 		rs.expect(t, "[[1] [3 4]]", "[3: 0 lease: waiting for the store, together with others: context canceled]")
 		rs.call(t.Context(), 5) // waits: the round trip is still under way

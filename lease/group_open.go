@@ -21,9 +21,9 @@ const openers = 4 * groupLimit
 // faster: what is free is read once, and the leases share round trips ([Group], which st need not
 // be yet). It opens all or none: after an error, those that were opened are closed. Options.Node
 // and Options.StickyFile are for one lease. ctx bounds OpenAll alone.
-func OpenAll(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, n int, o *Options) ([]*Lease,
-	error,
-) {
+func OpenAll(
+	ctx context.Context, st Store, namespace string, s *snowfence.Scheme, n int, o *Options,
+) ([]*Lease, error) {
 	if err := check(st, namespace, s); err != nil {
 		return nil, err
 	}
@@ -50,8 +50,8 @@ func OpenAll(ctx context.Context, st Store, namespace string, s *snowfence.Schem
 }
 
 // openAll opens n leases. With an error it returns those that it has opened.
-func openAll(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, n int,
-	opts Options,
+func openAll(
+	ctx context.Context, st Store, namespace string, s *snowfence.Scheme, n int, opts Options,
 ) (leases []*Lease, err error) {
 	for len(leases) < n {
 		more, err := openTogether(ctx, st, namespace, s, n-len(leases), opts)
@@ -74,8 +74,8 @@ func openAll(ctx context.Context, st Store, namespace string, s *snowfence.Schem
 
 // openTogether opens n leases on nodes that are free when that is read, once. There are fewer if
 // fewer are free, or if others were faster.
-func openTogether(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, n int,
-	opts Options,
+func openTogether(
+	ctx context.Context, st Store, namespace string, s *snowfence.Scheme, n int, opts Options,
 ) ([]*Lease, error) {
 	together := &offers{want: n, start: world.From(ctx).Now()}
 	leases := make([]*Lease, n)

@@ -84,8 +84,8 @@ func TestGroupOverAStoreThatAnswersLess(t *testing.T) {
 	errs := g.Swap(t.Context(), []Write{
 		{New: Record{Key: Key{"n", 1}, Nonce: "x"}}, {New: Record{Key: Key{"n", 2}, Nonce: "x"}},
 	})
-	if len(errs) != 2 || slices.Contains(errs, nil) || slices.ContainsFunc(errs,
-		func(err error) bool { return errors.Is(err, ErrLost) }) {
+	if len(errs) != 2 || slices.Contains(errs, nil) ||
+		slices.ContainsFunc(errs, func(err error) bool { return errors.Is(err, ErrLost) }) {
 		t.Errorf("writes: %v", errs)
 	}
 }

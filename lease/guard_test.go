@@ -88,13 +88,10 @@ func TestGuardedNumber(t *testing.T) {
 func TestGuardedNumberChecked(t *testing.T) {
 	st, s, node := lease.NewMemory(), thousand(t), int64(7)
 	taken := errors.New("somebody else has it")
-	o := lease.Options{Node: &node, Guard: true, Create: true, Check: func(_ context.Context,
-		_ int64,
-	) error {
-		return taken
-	}}
-	if _, err := lease.Open(t.Context(), st, "default", s, &o); !errors.Is(err, taken) || !errors.Is(err,
-		lease.ErrVetoed) {
+	check := func(context.Context, int64) error { return taken }
+	o := lease.Options{Node: &node, Guard: true, Create: true, Check: check}
+	if _, err := lease.Open(t.Context(), st, "default", s, &o); !errors.Is(err, taken) ||
+		!errors.Is(err, lease.ErrVetoed) {
 		t.Errorf("a refused number: %v", err)
 	}
 }

@@ -140,7 +140,8 @@ func (h *holders) Swap(ctx context.Context, writes []Write) []error {
 	}
 	stored, err := h.Store.Get(ctx, keys)
 	if err != nil {
-		return slices.Repeat([]error{fmt.Errorf("lease: reading what the write replaces: %w", err)}, len(writes))
+		err = fmt.Errorf("lease: reading what the write replaces: %w", err)
+		return slices.Repeat([]error{err}, len(writes))
 	}
 	for _, r := range stored {
 		if r.Node == NamespaceNode {
@@ -218,8 +219,8 @@ func (p *place) judge(old Record, w Write) error {
 	}
 	n := w.New
 	refuse := func(why string) error {
-		return marked{fmt.Errorf("lease: node %d of namespace %q: %s, which no lease does", n.Node, n.Namespace,
-			why), ErrRefused}
+		err := fmt.Errorf("lease: node %d of namespace %q: %s, which no lease does", n.Node, n.Namespace, why)
+		return marked{err, ErrRefused}
 	}
 	who := hashOf(n.Data)
 	holder, _, says := startOf(n.Holder)
@@ -270,8 +271,8 @@ func (p *place) judgeTicks(old, n Record, who string, refuse func(string) error)
 	noSkip := !known && n.SkipFrom == 0 && n.SkipUntil == 0
 	switch {
 	case n.Until > max(p.ahead, low):
-		return refuse("its ticks are further ahead than the longest ttl allows: set the clock right, or wait " +
-			"until the node's ticks are no longer ahead")
+		return refuse("its ticks are further ahead than the longest ttl allows: " +
+			"set the clock right, or wait until the node's ticks are no longer ahead")
 	case n.Holder != "" && !kept && !(first >= max(f, n.From) && first <= n.Until):
 		return refuse("it does not say which ticks its holder was granted")
 	// but it may be said again, when the reply was lost

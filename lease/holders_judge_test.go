@@ -224,8 +224,8 @@ func TestHoldersOfNoNamespace(t *testing.T) {
 	if err != nil || rs[0].Nonce != "" || rs[1].Nonce != "" {
 		t.Errorf("a namespace that never was: %+v, %v", rs, err)
 	}
-	if err := h.Swap(t.Context(), []Write{{New: Record{Key: Key{"other", 5}, Nonce: "x"}}})[0]; !errors.Is(err,
-		ErrLost) || errors.Is(err, ErrRefused) {
+	err = h.Swap(t.Context(), []Write{{New: Record{Key: Key{"other", 5}, Nonce: "x"}}})[0]
+	if !errors.Is(err, ErrLost) || errors.Is(err, ErrRefused) {
 		t.Errorf("written: %v", err)
 	}
 	g.rename(func(ns *Namespace) { ns.Layout = "x" })

@@ -44,8 +44,8 @@ func (h *holders) look(ctx context.Context, w Write) error {
 		case ns.State != Active:
 			return fmt.Errorf("%w: %w", ns.notActive(), ErrLost)
 		case reach < 0 || reach > max(farthest, ns.LongestTTL):
-			return refuse("a ttl and an allowed skew of %v together are more than the %v that a server gives to "+
-				"holders: ask for less", reach, farthest)
+			return refuse("a ttl and an allowed skew of %v together are more than the %v "+
+				"that a server gives to holders: ask for less", reach, farthest)
 		}
 		id, err := h.Store.Identity(ctx, name)
 		if err != nil {

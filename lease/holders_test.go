@@ -38,9 +38,8 @@ func TestHoldersLetsLeasesWork(t *testing.T) {
 	var mu sync.Mutex
 	stores := map[string]*told{}
 	t.Run("suite", func(t *testing.T) {
-		leasetest.RunThrough(t, func(t *testing.T) lease.Store { return lease.NewMemory() }, func(st lease.Store,
-			now func() time.Time,
-		) lease.Store {
+		open := func(t *testing.T) lease.Store { return lease.NewMemory() }
+		leasetest.RunThrough(t, open, func(st lease.Store, now func() time.Time) lease.Store {
 			o := &told{Store: lease.Holders(st, now)}
 			mu.Lock()
 			defer mu.Unlock()

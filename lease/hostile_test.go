@@ -342,8 +342,8 @@ func TestHolderDoesNotWriteTheNamespace(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := lease.CreateNamespace(t.Context(), x.st, "other", x.scheme, nil); !errors.Is(err,
-		lease.ErrNoNamespace) && !errors.Is(err, lease.ErrRefused) {
+	_, err := lease.CreateNamespace(t.Context(), x.st, "other", x.scheme, nil)
+	if !errors.Is(err, lease.ErrNoNamespace) && !errors.Is(err, lease.ErrRefused) {
 		t.Errorf("a namespace was made: %v", err)
 	}
 	if rs, err := x.raw.Get(t.Context(), []lease.Key{{Namespace: "other", Node: lease.NamespaceNode}}); err != nil ||
@@ -514,8 +514,8 @@ func TestHoldersKeepProofsOfALayoutApart(t *testing.T) {
 	}
 	before = x.namespace()
 	if err := x.ask(0, seen); !errors.Is(err, lease.ErrRefused) || x.namespace().Floor != before.Floor {
-		t.Errorf("back in the layout of before the floor went from %d to %d: %v", before.Floor, x.namespace().Floor,
-			err)
+		t.Errorf("back in the layout of before the floor went from %d to %d: %v",
+			before.Floor, x.namespace().Floor, err)
 	}
 }
 
@@ -583,8 +583,9 @@ func TestHoldersWaitForAChange(t *testing.T) {
 func TestHoldersOfAnEarlierLayout(t *testing.T) {
 	x := newLiar(t)
 	x.must(x.next(7, x.tick(10*time.Second)))
-	if _, err := lease.ChangeNamespace(t.Context(), x.raw, "n", lease.NamespaceChange{Scheme: newScheme(t,
-		"time=41,node=10,seq=12,epoch=2000-01-01,tick=1ms"), Force: true}); err != nil {
+	younger := newScheme(t, "time=41,node=10,seq=12,epoch=2000-01-01,tick=1ms")
+	change := lease.NamespaceChange{Scheme: younger, Force: true}
+	if _, err := lease.ChangeNamespace(t.Context(), x.raw, "n", change); err != nil {
 		t.Fatal(err)
 	}
 	ns := x.namespace()

@@ -184,8 +184,8 @@ func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
 	now := l.world.Now()
 	if err == nil {
 		if l.pace.failures > 0 {
-			l.opts.Logger.Info("lease renewed again", "namespace", l.name, "label", l.opts.Label, "failures",
-				l.pace.failures)
+			l.opts.Logger.Info("lease renewed again", "namespace", l.name, "label", l.opts.Label,
+				"failures", l.pace.failures)
 		}
 		l.trouble, l.pace.failures = nil, 0
 		if before != nil && l.pace.renewAt.Before(began) {

@@ -188,8 +188,8 @@ func attending(t *testing.T) {
 			t.Errorf("%s: the trouble is %v, not %v", name, g.l.trouble, c.want)
 		}
 		if g.st.swaps != c.swaps || a.asked != c.asked {
-			t.Errorf("%s: %d writes, and asked %d times for the identity, not %d and %d", name, g.st.swaps, a.asked,
-				c.swaps, c.asked)
+			t.Errorf("%s: %d writes, and asked %d times for the identity, not %d and %d",
+				name, g.st.swaps, a.asked, c.swaps, c.asked)
 		}
 		if (g.l.life.Err() != nil) != c.ended || (g.l.use.cur != nil) != c.healed {
 			t.Errorf("%s: ended %v, in use %+v", name, g.l.life.Err(), g.l.use.cur)
@@ -381,8 +381,8 @@ func TestNothingIsLoggedBeforeTheSeal(t *testing.T) {
 		r.Nonce, r.Revision = "another", revision
 		g.must(g.st.Memory.Swap(t.Context(), []Write{{old, r}})[0])
 		g.l.attend()
-		if len(steps) < 2 || steps[0] != "sealed" || slices.Contains(steps,
-			"the store was rolled back") != (revision == 0) {
+		if len(steps) < 2 || steps[0] != "sealed" ||
+			slices.Contains(steps, "the store was rolled back") != (revision == 0) {
 			t.Errorf("%s: %q", name, steps)
 		}
 	}

@@ -16,8 +16,8 @@ func (n Namespace) rotated(s *snowfence.Scheme, operator bool) (keys []string, a
 		return n.Keys, false, nil
 	}
 	fail := func(format string, args ...any) ([]string, bool, error) {
-		return nil, false, fmt.Errorf("lease: namespace %q: %w: "+format, append([]any{n.Name, snowfence.ErrKey},
-			args...)...)
+		args = append([]any{n.Name, snowfence.ErrKey}, args...)
+		return nil, false, fmt.Errorf("lease: namespace %q: %w: "+format, args...)
 	}
 	keys = slices.Clone(n.Keys)
 	for i, id := range s.KeyIDs() {
@@ -28,8 +28,8 @@ func (n Namespace) rotated(s *snowfence.Scheme, operator bool) (keys []string, a
 		switch {
 		case known != "" && (id == "" || id == known):
 		case known != "":
-			return fail("key %d is %s there and %s here: give the keys in the order in which they came into "+
-				"use, and a new one last", i, known, id)
+			return fail("key %d is %s there and %s here: "+
+				"give the keys in the order in which they came into use, and a new one last", i, known, id)
 		case id == "":
 			return fail("it does not know key %d, and no key is given for that number: give it too", i)
 		case !operator && i < max(len(n.Keys), 1):

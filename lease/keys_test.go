@@ -97,22 +97,22 @@ func TestKeysAreKnownFromTheCreation(t *testing.T) {
 	if _, err := lease.Open(ctx, st, "orders", encrypted(t, rotating, c), nil); !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("another key 0: %v", err)
 	}
-	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, c), nil); !errors.Is(err,
-		snowfence.ErrKey) {
+	_, err = lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, c), nil)
+	if !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("made again with another key 0: %v", err)
 	}
 	for _, keys := range [][]*snowfence.Secret{{nil, b}, {a, nil, c}} {
-		if _, err := lease.CreateNamespace(ctx, st, "other", encrypted(t, rotating, keys...), nil); !errors.Is(err,
-			snowfence.ErrKey) {
+		_, err := lease.CreateNamespace(ctx, st, "other", encrypted(t, rotating, keys...), nil)
+		if !errors.Is(err, snowfence.ErrKey) {
 			t.Errorf("%d keys with one left out: %v", len(keys), err)
 		}
-		if _, err := lease.Open(ctx, st, "other", encrypted(t, rotating, keys...),
-			&lease.Options{Create: true}); !errors.Is(err, snowfence.ErrKey) {
+		_, err = lease.Open(ctx, st, "other", encrypted(t, rotating, keys...), &lease.Options{Create: true})
+		if !errors.Is(err, snowfence.ErrKey) {
 			t.Errorf("made by a lease with %d keys, one left out: %v", len(keys), err)
 		}
 	}
-	if _, err := lease.Open(ctx, st, "orders", encrypted(t, rotating, a, nil, c), nil); !errors.Is(err,
-		snowfence.ErrKey) {
+	_, err = lease.Open(ctx, st, "orders", encrypted(t, rotating, a, nil, c), nil)
+	if !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("key 1 left out: %v", err)
 	}
 	// Rotated by who creates it again.
@@ -124,8 +124,8 @@ func TestKeysAreKnownFromTheCreation(t *testing.T) {
 	if _, err := lease.DeleteNamespace(ctx, st, "orders"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, c), nil); !errors.Is(err,
-		snowfence.ErrKey) {
+	_, err = lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, c), nil)
+	if !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("brought back with another key 0: %v", err)
 	}
 	// Another layout has keys of its own, from the change on.
@@ -193,8 +193,8 @@ func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
 	if err := open(a, b); !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("key 0 is not known: %v", err)
 	}
-	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, nil, b), nil); !errors.Is(err,
-		snowfence.ErrKey) {
+	_, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, nil, b), nil)
+	if !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("key 0 is left out: %v", err)
 	}
 	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, a, b), nil); err != nil {

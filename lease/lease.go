@@ -72,8 +72,8 @@ func Open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, 
 	return open(ctx, st, namespace, s, opts, nil)
 }
 
-func open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, opts Options,
-	together *offers,
+func open(
+	ctx context.Context, st Store, namespace string, s *snowfence.Scheme, opts Options, together *offers,
 ) (_ *Lease, err error) {
 	l := newLease(newSetup(world.From(ctx), st, namespace, s, opts))
 	if l.unpin, err = pin(ctx, st, namespace); err != nil {

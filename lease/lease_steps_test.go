@@ -118,8 +118,8 @@ func TestOpenOrNot(t *testing.T) {
 			switch {
 			case c.want == nil && (err != nil || !l.Status().Held || l.Status().Renewed.IsZero() || p.open != 1):
 				t.Errorf("%s: %v", name, err)
-			case c.want == errNoStore && err == nil, c.want != nil && c.want != errNoStore && !errors.Is(err,
-				c.want), c.want != nil && p.open != 0:
+			case c.want == errNoStore && err == nil,
+				c.want != nil && c.want != errNoStore && !errors.Is(err, c.want), c.want != nil && p.open != 0:
 				t.Errorf("%s: %v, and the store is kept open %d times", name, err, p.open)
 			}
 			if err == nil && l != nil {

@@ -56,11 +56,12 @@ func RestoreNode(ctx context.Context, st Store, namespace string, node int64, no
 		case r.Generation < ns.Since: // one that was never leased has generation 0
 			return r, errors.New("it was not leased since the layout was changed, so there is nothing to restore")
 		case r.Until <= tick:
-			return r, fmt.Errorf("there is nothing to restore: it can be leased now, and its next IDs begin "+
-				"above %s", l.TimeOf(r.Until).Format(time.RFC3339))
+			return r, fmt.Errorf("there is nothing to restore: it can be leased now, and its next IDs begin above %s",
+				l.TimeOf(r.Until).Format(time.RFC3339))
 		case r.From <= tick:
 			return r, fmt.Errorf("ticks from %s on were granted without a gap, so that none is provably unused: "+
-				"it can be leased from %s on", l.TimeOf(r.From), l.TimeOf(r.Until))
+				"it can be leased from %s on",
+				l.TimeOf(r.From), l.TimeOf(r.Until))
 		case r.PrevUntil >= r.From:
 			return r, errors.New("nothing is left out below its grant")
 		}
@@ -70,8 +71,8 @@ func RestoreNode(ctx context.Context, st Store, namespace string, node int64, no
 			case r.From == r.SkipUntil:
 				ahead = r.SkipFrom // the two stretches are one
 			case r.SkipUntil > tick:
-				return r, fmt.Errorf("it was restored before and %s to %s is still ahead: a second stretch is "+
-					"not kept", l.TimeOf(r.SkipFrom), l.TimeOf(r.SkipUntil))
+				return r, fmt.Errorf("it was restored before and %s to %s is still ahead: a second stretch is not kept",
+					l.TimeOf(r.SkipFrom), l.TimeOf(r.SkipUntil))
 			default:
 				back = r.SkipUntil
 			}
@@ -83,8 +84,8 @@ func RestoreNode(ctx context.Context, st Store, namespace string, node int64, no
 }
 
 // edit rewrites a node's record, without a holder.
-func edit(ctx context.Context, st Store, namespace string, node int64, change func(Namespace, Record) (Record,
-	error),
+func edit(
+	ctx context.Context, st Store, namespace string, node int64, change func(Namespace, Record) (Record, error),
 ) (Record, error) {
 	fail := func(err error) (Record, error) {
 		return Record{}, fmt.Errorf("lease: node %d of namespace %q: %w", node, namespace, err)

@@ -70,8 +70,8 @@ type NamespaceOptions struct {
 // Of a layout with a key field the namespace remembers which key has which number, from the
 // beginning. Keys that it does not know yet are added to one that exists: that is how keys are
 // rotated.
-func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Scheme,
-	o *NamespaceOptions,
+func CreateNamespace(
+	ctx context.Context, st Store, name string, s *snowfence.Scheme, o *NamespaceOptions,
 ) (Namespace, error) {
 	if err := check(st, name, s); err != nil {
 		return Namespace{}, err
@@ -102,9 +102,9 @@ func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Sc
 		case err != nil:
 			return Namespace{}, err
 		case ns.State == Active && (ns.First != next.First || ns.Last != next.Last):
-			return Namespace{}, marked{fmt.Errorf("lease: namespace %q exists with the leasable nodes %d to %d, "+
-				"not %d to %d",
-				name, ns.First, ns.Last, next.First, next.Last), ErrExists}
+			err := fmt.Errorf("lease: namespace %q exists with the leasable nodes %d to %d, not %d to %d",
+				name, ns.First, ns.Last, next.First, next.Last)
+			return Namespace{}, marked{err, ErrExists}
 		}
 		keys, added, err := ns.rotated(s, true)
 		switch {
@@ -119,8 +119,8 @@ func CreateNamespace(ctx context.Context, st Store, name string, s *snowfence.Sc
 			}
 			continue
 		case layout.TickOf(now) > s.MaxTick():
-			return Namespace{}, invalidf("lease: namespace %q: the time of the layout ran out on %v: nobody "+
-				"could make an ID (%w)",
+			return Namespace{}, invalidf("lease: namespace %q: the time of the layout ran out on %v: "+
+				"nobody could make an ID (%w)",
 				name, layout.TimeOf(s.MaxTick()).Format(time.RFC3339), snowfence.ErrLifetime)
 		}
 		next.Generation, next.State, next.Keys = ns.Generation+1, Active, keys

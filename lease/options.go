@@ -132,17 +132,17 @@ func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 	case len(n.Label) > 128:
 		return n, invalidf("lease: Options.Label has %d bytes, more than 128", len(n.Label))
 	case !utf8.ValidString(n.Label) || strings.ContainsRune(n.Label, 0):
-		return n, invalidf("lease: Options.Label %q is no UTF-8 text without zero bytes, which not every store "+
-			"can keep", n.Label)
+		return n, invalidf("lease: Options.Label %q is no UTF-8 text without zero bytes, "+
+			"which not every store can keep", n.Label)
 	case k < 0 || k&(k-1) != 0 || k > s.Nodes():
-		return n, invalidf("lease: Options.Nodes is %d; it must be a power of two, at most the %d nodes of the "+
-			"layout", k, s.Nodes())
+		return n, invalidf("lease: Options.Nodes is %d; it must be a power of two, at most the %d nodes of the layout",
+			k, s.Nodes())
 	case n.Node != nil && (*n.Node < 0 || *n.Node > s.Nodes()-k):
 		return n, invalidf("lease: Options.Node is %d; the layout has nodes 0 to %d", *n.Node, s.Nodes()-1)
 	case n.Node != nil && *n.Node%k != 0:
 		return n, invalidf("lease: Options.Node is %d; a block of %d nodes starts at a multiple of %d", *n.Node, k, k)
-	case n.Within != snowfence.NodeRange{} && (n.Within.From < 0 || n.Within.From >= n.Within.Until ||
-		n.Within.Until > s.Nodes()):
+	case n.Within != snowfence.NodeRange{} &&
+		(n.Within.From < 0 || n.Within.From >= n.Within.Until || n.Within.Until > s.Nodes()):
 		return n, invalidf("lease: Options.Within is nodes %d to %d; the layout has nodes 0 to %d", n.Within.From,
 			n.Within.Until-1, s.Nodes()-1)
 	case n.Node != nil && (n.Within != snowfence.NodeRange{} || n.StickyFile != ""):

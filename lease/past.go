@@ -24,8 +24,8 @@ const (
 	maxPastBytes = 40_000
 )
 
-var errPastUnknown = errors.New("an earlier version changed its layout and kept no record of the layouts " +
-	"before, so nothing can be proven: use another namespace for the new IDs")
+var errPastUnknown = errors.New("an earlier version changed its layout and kept no record of the layouts before, " +
+	"so nothing can be proven: use another namespace for the new IDs")
 
 // present is the layout of the namespace as it will be remembered, with ticks below floor.
 func (n Namespace) present(floor int64) PastLayout {
@@ -80,8 +80,8 @@ func fits(past []PastLayout) error {
 		size += len(p.Layout) + len(p.Key)
 	}
 	if len(past) > maxPast || size > maxPastBytes {
-		return fmt.Errorf("a namespace remembers %d layouts, or %d bytes of them, and it has had that many: use "+
-			"another namespace for the new IDs", maxPast, maxPastBytes)
+		return fmt.Errorf("a namespace remembers %d layouts, or %d bytes of them, and it has had that many: "+
+			"use another namespace for the new IDs", maxPast, maxPastBytes)
 	}
 	return nil
 }
@@ -102,8 +102,7 @@ func (n Namespace) prove(to snowfence.Layout, start, floor int64) error {
 	}
 	now := eras[0]
 	change := snowfence.Change{
-		From: now.Layout, Since: now.From, Floor: now.Until, To: to, At: to.TimeOf(start),
-		Past: eras[1:],
+		From: now.Layout, Since: now.From, Floor: now.Until, To: to, At: to.TimeOf(start), Past: eras[1:],
 	}
 	v, err := change.Check()
 	if err != nil {

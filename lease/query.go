@@ -70,8 +70,8 @@ func Distinct(writes []Write) error {
 	seen := make(map[Key]bool, len(writes))
 	for _, w := range writes {
 		if seen[w.New.Key] {
-			return fmt.Errorf("lease: node %d of namespace %q is written twice in one batch", w.New.Node,
-				w.New.Namespace)
+			return fmt.Errorf("lease: node %d of namespace %q is written twice in one batch",
+				w.New.Node, w.New.Namespace)
 		}
 		seen[w.New.Key] = true
 	}

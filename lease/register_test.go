@@ -34,8 +34,8 @@ func TestCreateNeedsAnswer(t *testing.T) {
 	}
 	st := &slowStart{Store: lease.NewMemory()}
 	o := &lease.Options{Create: true}
-	if _, err := lease.Open(t.Context(), st, "default", s, o); !errors.Is(err, errNoAnswer) || errors.Is(err,
-		lease.ErrNoNamespace) {
+	if _, err := lease.Open(t.Context(), st, "default", s, o); !errors.Is(err, errNoAnswer) ||
+		errors.Is(err, lease.ErrNoNamespace) {
 		t.Errorf("with a store that does not answer: %v", err)
 	}
 	l, err := lease.Open(t.Context(), st, "default", s, o)

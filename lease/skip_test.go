@@ -61,8 +61,8 @@ func TestHighestCountsSkippedTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := thousand(t)
 		st, used := skipped(t, s, 4*time.Second)
-		ns, err := lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Scheme: newScheme(t,
-			"time=42,node=10,seq=12,epoch=1999-01-01,tick=1ms")})
+		ns, err := lease.ChangeNamespace(t.Context(), st, "default",
+			lease.NamespaceChange{Scheme: newScheme(t, "time=42,node=10,seq=12,epoch=1999-01-01,tick=1ms")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,8 +74,8 @@ func TestHighestCountsSkippedTicks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if ns.Floor < used.Until {
-			t.Errorf("the deleted namespace keeps the floor %d, and %d to %d were used", ns.Floor, used.From,
-				used.Until)
+			t.Errorf("the deleted namespace keeps the floor %d, and %d to %d were used",
+				ns.Floor, used.From, used.Until)
 		}
 	})
 }

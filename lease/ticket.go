@@ -121,9 +121,9 @@ func (t Ticket) Release(ctx context.Context, st Store, s *snowfence.Scheme, used
 }
 
 // ticketClaim returns a claim that nobody keeps. end ends it.
-func ticketClaim(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options) (_ *claim,
-	end func(), _ error,
-) {
+func ticketClaim(
+	ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options,
+) (_ *claim, end func(), _ error) {
 	if err := check(st, namespace, s); err != nil {
 		return nil, nil, err
 	}
@@ -140,9 +140,9 @@ func ticketClaim(ctx context.Context, st Store, namespace string, s *snowfence.S
 }
 
 // resume returns the claim of a ticket. Its nonces begin with the attempt, if there is one.
-func (t Ticket) resume(ctx context.Context, st Store, s *snowfence.Scheme, attempt string, o *Options) (_ *claim,
-	unpin func(), _ error,
-) {
+func (t Ticket) resume(
+	ctx context.Context, st Store, s *snowfence.Scheme, attempt string, o *Options,
+) (_ *claim, unpin func(), _ error) {
 	var with Options
 	if o != nil {
 		with = *o

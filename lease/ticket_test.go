@@ -140,8 +140,8 @@ func TestTicketIsLost(t *testing.T) {
 			if err := hurt(t.Context(), w, a); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := a.Renew(t.Context(), w.st, w.scheme, rand.Text(), w.options()); !errors.Is(err,
-				lease.ErrLost) {
+			_, err := a.Renew(t.Context(), w.st, w.scheme, rand.Text(), w.options())
+			if !errors.Is(err, lease.ErrLost) {
 				t.Errorf("renewed: %v", err)
 			}
 		})
@@ -225,8 +225,8 @@ func TestTicketThatWasChanged(t *testing.T) {
 		forged := a
 		change(&forged)
 		before := w.records()
-		if _, err := forged.Renew(t.Context(), w.st, w.scheme, rand.Text(), w.options()); !errors.Is(err,
-			lease.ErrLost) {
+		_, err := forged.Renew(t.Context(), w.st, w.scheme, rand.Text(), w.options())
+		if !errors.Is(err, lease.ErrLost) {
 			t.Errorf("%s: renewed: %v", name, err)
 		}
 		if err := forged.Release(t.Context(), w.st, w.scheme, 0, w.options()); !errors.Is(err, lease.ErrLost) {

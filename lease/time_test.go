@@ -344,8 +344,8 @@ func TestClockStepsBack(t *testing.T) {
 func TestGeneratorEndsItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := lease.NewMemory()
-		g, err := lease.Generator(t.Context(), st, "default", thousand(t), &lease.Options{Create: true},
-			snowfence.Config{})
+		g, err := lease.Generator(t.Context(), st, "default", thousand(t),
+			&lease.Options{Create: true}, snowfence.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,8 +22,8 @@ const maxWiden = time.Hour
 // starts before it, so that a clock that was ahead, or a lead, makes no ID twice. It may
 // lie an hour after now at most. To take nodes away from leases, veto them, or use
 // [ChangeNamespace].
-func WidenNamespace(ctx context.Context, st Store, name string, nodes snowfence.NodeRange,
-	unused time.Time,
+func WidenNamespace(
+	ctx context.Context, st Store, name string, nodes snowfence.NodeRange, unused time.Time,
 ) (Namespace, error) {
 	c := NamespaceChange{Nodes: nodes, Widen: true, Unused: unused, grow: true}
 	return c.apply(ctx, st, name, world.From(ctx).Now())
@@ -42,8 +42,8 @@ func (c NamespaceChange) afterUnused(l snowfence.Layout, now time.Time) (int64, 
 		unused = now
 	}
 	if unused.After(now.Add(maxWiden)) {
-		return 0, fmt.Errorf("the numbers are said to be used up to %s, which is more than %v ahead: wait until "+
-			"then, or correct the time", unused.UTC().Format(time.RFC3339), maxWiden)
+		return 0, fmt.Errorf("the numbers are said to be used up to %s, which is more than %v ahead: "+
+			"wait until then, or correct the time", unused.UTC().Format(time.RFC3339), maxWiden)
 	}
 	return l.TickOf(unused) + 1, nil
 }
@@ -56,23 +56,24 @@ func (c NamespaceChange) nodes(ns Namespace, old, to snowfence.Layout) (first, l
 	case c.Nodes != snowfence.NodeRange{}:
 		first, last = c.Nodes.From, c.Nodes.Until-1
 		if first < 0 || first > last || last >= count {
-			return 0, 0, invalidf("lease: namespace %q: nodes %d to %d: the layout has nodes 0 to %d", ns.Name,
-				first, last, count-1)
+			return 0, 0, invalidf("lease: namespace %q: nodes %d to %d: the layout has nodes 0 to %d",
+				ns.Name, first, last, count-1)
 		}
 	case all:
 		return 0, count - 1, nil
 	case ns.Last >= count:
-		return 0, 0, invalidf("lease: namespace %q: its nodes %d to %d can be leased, and the new layout has "+
-			"nodes 0 to %d: say which can be leased then",
+		return 0, 0, invalidf("lease: namespace %q: its nodes %d to %d can be leased, "+
+			"and the new layout has nodes 0 to %d: say which can be leased then",
 			ns.Name, ns.First, ns.Last, count-1)
 	default:
 		return ns.First, ns.Last, nil
 	}
 	if !c.Widen && !all && (first < ns.First || last > ns.Last) {
-		return 0, 0, marked{fmt.Errorf("lease: namespace %q: its nodes %d to %d can be leased, and the others "+
-			"are left to numbers given by hand: "+
-			"to lease %d to %d, make sure that no process uses such a number, and ask to widen it", ns.Name,
-			ns.First, ns.Last, first, last), ErrRefused}
+		err := fmt.Errorf("lease: namespace %q: its nodes %d to %d can be leased, "+
+			"and the others are left to numbers given by hand: "+
+			"to lease %d to %d, make sure that no process uses such a number, and ask to widen it",
+			ns.Name, ns.First, ns.Last, first, last)
+		return 0, 0, marked{err, ErrRefused}
 	}
 	return first, last, nil
 }
@@ -89,9 +90,10 @@ func (c NamespaceChange) renode(ns Namespace, now time.Time) (Namespace, error) 
 	}
 	fewer := next.First > ns.First || next.Last < ns.Last
 	if fewer && c.grow {
-		return Namespace{}, marked{fmt.Errorf("lease: namespace %q: its leasable nodes are %d to %d, and %d to "+
-			"%d would take some away: veto those instead",
-			ns.Name, ns.First, ns.Last, next.First, next.Last), ErrRefused}
+		err := fmt.Errorf("lease: namespace %q: its leasable nodes are %d to %d, "+
+			"and %d to %d would take some away: veto those instead",
+			ns.Name, ns.First, ns.Last, next.First, next.Last)
+		return Namespace{}, marked{err, ErrRefused}
 	}
 	if next.First < ns.First || next.Last > ns.Last {
 		unused, err := c.afterUnused(layout, now)

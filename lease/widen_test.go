@@ -125,8 +125,8 @@ func TestFromStaticToLeased(t *testing.T) {
 		}
 		run(fleet, 50) // those who hold leases go on
 		for range 4 {
-			fleet = append(fleet, leased(t, st, s, lease.Options{Within: snowfence.NodeRange{From: 0, Until: 4}},
-				-4*time.Second))
+			fleet = append(fleet,
+				leased(t, st, s, lease.Options{Within: snowfence.NodeRange{From: 0, Until: 4}}, -4*time.Second))
 		}
 		run(fleet, 600)
 		for _, r := range fleet {
@@ -146,8 +146,8 @@ func TestWidenRefused(t *testing.T) {
 	st, s := lease.NewMemory(), newScheme(t, "time=41,node=6,seq=12")
 	now := time.Now()
 	widen := func(first, last int64, unused time.Time) error {
-		_, err := lease.WidenNamespace(t.Context(), st, "default", snowfence.NodeRange{From: first, Until: last + 1},
-			unused)
+		_, err := lease.WidenNamespace(t.Context(), st, "default",
+			snowfence.NodeRange{From: first, Until: last + 1}, unused)
 		return err
 	}
 	if err := widen(0, 63, now); !errors.Is(err, lease.ErrNoNamespace) {

@@ -18,9 +18,9 @@ func Seeds(hours float64) uint64 { return uint64(max(math.Ceil(hours/stretch), 1
 // goroutines: each run is one goroutine's alone. It ends with the first broken promise,
 // which it reduces to what is needed for it, or with ctx. told is called after each run
 // with what was done so far; nil is nobody.
-func Fleets(ctx context.Context, seed uint64, hours float64, workers int, told func(Figures)) (*Figures, *Collision,
-	error,
-) {
+func Fleets(
+	ctx context.Context, seed uint64, hours float64, workers int, told func(Figures),
+) (*Figures, *Collision, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var (

@@ -183,8 +183,8 @@ func (x *hostile) ofNamespace(r lease.Record) lease.Write {
 	switch x.chance.IntN(4) {
 	case 0: // all is well with the store
 		for i := range s.store.identity + 1 {
-			n.Data = strings.Replace(n.Data, fmt.Sprintf("%q", fmt.Sprint("store ", i)), fmt.Sprintf("%q",
-				s.store.name()), 1)
+			n.Data = strings.Replace(n.Data, fmt.Sprintf("%q", fmt.Sprint("store ", i)),
+				fmt.Sprintf("%q", s.store.name()), 1)
 		}
 	case 1:
 		o := x.some()

@@ -145,16 +145,16 @@ func (s *sim) member(h *holding, r *reader, id snowfence.ID, first, last snowfen
 			return
 		}
 		if cl.ended && began > cl.endedAt {
-			s.violate("%s made an ID of node %d, tick %d, from a grant that had ended when the call began", h.p.name,
-				first.Node, first.Tick)
+			s.violate("%s made an ID of node %d, tick %d, from a grant that had ended when the call began",
+				h.p.name, first.Node, first.Tick)
 			return
 		}
 		at := r.place(id, first)
 		s.runs = append(s.runs, run{at, at + last.Sequence - first.Sequence, first.Tick, cl})
 		return
 	}
-	s.violate("%s made an ID outside of its grants: node %d, tick %d, sequence %d", h.p.name, first.Node, first.Tick,
-		first.Sequence)
+	s.violate("%s made an ID outside of its grants: node %d, tick %d, sequence %d",
+		h.p.name, first.Node, first.Tick, first.Sequence)
 }
 
 // duplicates looks for an ID that was made twice, among all.

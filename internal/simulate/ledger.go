@@ -168,8 +168,8 @@ func (s *sim) granted(h *holding, g snowfence.Grant) {
 		h.claims = h.claims[len(h.claims)-16:]
 	}
 	if g.From < h.behind && c.era == h.p.era {
-		s.violate("%s met a store that had gone back, and was granted node %d without the floor raised", h.p.name,
-			g.Node)
+		s.violate("%s met a store that had gone back, and was granted node %d without the floor raised",
+			h.p.name, g.Node)
 	}
 	h.behind = 0
 	s.figures.Grants++
@@ -202,8 +202,8 @@ func (s *sim) near(c *claim, until int64) {
 	}
 	l := s.schemes[c.era].Layout()
 	if most := l.TickOf(start().Add(s.now+ahead+s.ttl+time.Second)) + 1; until > max(most, c.from+1) {
-		s.violate("%s uses node %d from tick %d until %d, and the clocks allow %d", c.owner.name, c.node, c.from,
-			until, most)
+		s.violate("%s uses node %d from tick %d until %d, and the clocks allow %d",
+			c.owner.name, c.node, c.from, until, most)
 	}
 }
 

@@ -59,8 +59,8 @@ func (s *sim) strike() {
 		s.command(f, chance)
 	default:
 		for _, i := range slots {
-			if p := s.slots[i].process; p != nil && (f != faultTwins || p.logging && len(p.log) > 0 &&
-				p.pausedUntil <= s.now) {
+			if p := s.slots[i].process; p != nil &&
+				(f != faultTwins || p.logging && len(p.log) > 0 && p.pausedUntil <= s.now) {
 				if s.inject(f, p, 0) {
 					s.strikeProcess(f, p, chance)
 				}

@@ -127,8 +127,8 @@ func (c *Collision) about(steps []string) []string {
 	}
 	var out []string
 	for _, line := range steps {
-		keep := !strings.Contains(line, " node ") || strings.Contains(line, "fault ") || strings.Contains(line,
-			"VIOLATION") || strings.Contains(line, "node -1")
+		keep := !strings.Contains(line, " node ") || strings.Contains(line, "fault ") ||
+			strings.Contains(line, "VIOLATION") || strings.Contains(line, "node -1")
 		for name := range names {
 			at := strings.Index(line, " "+name)
 			keep = keep || at >= 0 && strings.IndexAny(line[at+1+len(name):]+" ", " ,") == 0

@@ -99,8 +99,8 @@ func testStepBack(w *world) {
 	w.st.fail(nil, nil)
 	v := w.on(4)
 	if v.holds().from < u.holds().until {
-		w.Errorf("a successor whose clock is behind begins at %d, inside the grant to %d", v.holds().from,
-			u.holds().until)
+		w.Errorf("a successor whose clock is behind begins at %d, inside the grant to %d",
+			v.holds().from, u.holds().until)
 	}
 }
 

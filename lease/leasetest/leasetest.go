@@ -24,8 +24,8 @@ func Run(t *testing.T, open func(t *testing.T) lease.Store) {
 // server's clients do not: through returns what they see of it ([lease.Holders]), by the
 // clock of the suite. What operators do goes to the store. Left out is what such leases
 // cannot do: make a namespace that vanished, and write with a clock that is hours off.
-func RunThrough(t *testing.T, open func(t *testing.T) lease.Store, through func(lease.Store,
-	func() time.Time) lease.Store,
+func RunThrough(
+	t *testing.T, open func(t *testing.T) lease.Store, through func(lease.Store, func() time.Time) lease.Store,
 ) {
 	run(t, open, through)
 }

@@ -40,8 +40,8 @@ func (l *ledger) raise(c *claim, until int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if until < c.until {
-		l.problems = append(l.problems, fmt.Sprintf("a grant of node %d was lowered from %d to %d", c.node, c.until,
-			until))
+		l.problems = append(l.problems,
+			fmt.Sprintf("a grant of node %d was lowered from %d to %d", c.node, c.until, until))
 	}
 	c.until = max(c.until, until)
 	l.compare(c)
@@ -56,9 +56,9 @@ func (l *ledger) end(c *claim, used int64) {
 func (l *ledger) compare(c *claim) {
 	for _, d := range l.claims {
 		if c != d && c.node < d.node+d.nodes && d.node < c.node+c.nodes && c.from < d.until && d.from < c.until {
-			l.problems = append(l.problems, fmt.Sprintf("two grants overlap: node %d, ticks [%d, %d), and node "+
-				"%d, ticks [%d, %d)",
-				c.node, c.from, c.until, d.node, d.from, d.until))
+			l.problems = append(l.problems,
+				fmt.Sprintf("two grants overlap: node %d, ticks [%d, %d), and node %d, ticks [%d, %d)",
+					c.node, c.from, c.until, d.node, d.from, d.until))
 		}
 	}
 }

@@ -143,8 +143,8 @@ func testStoreClock(w *world) {
 	w.st.mu.Unlock()
 	w.sleep(ttl / 3)
 	before := w.record(1)
-	if err := u.refused(u.holds().until, anyTrouble); !errors.Is(err, lease.ErrSkew) || !errors.Is(err,
-		snowfence.ErrFenced) {
+	if err := u.refused(u.holds().until, anyTrouble); !errors.Is(err, lease.ErrSkew) ||
+		!errors.Is(err, snowfence.ErrFenced) {
 		w.Errorf("renewal with a clock that is off: %v, want ErrSkew", err)
 	}
 	if r := w.record(1); r != before {

@@ -37,12 +37,12 @@ func testTaken(w *world) {
 	if !errors.As(err, &taken) {
 		w.Fatalf("Open with all nodes taken: %v", err)
 	}
-	if taken.Held != 16 || taken.NextFree != ttl-time.Minute || !slices.Equal(taken.Labels,
-		[]lease.LabelCount{{Label: "many", Nodes: 10}, {Label: "few", Nodes: 6}}) {
+	if taken.Held != 16 || taken.NextFree != ttl-time.Minute ||
+		!slices.Equal(taken.Labels, []lease.LabelCount{{Label: "many", Nodes: 10}, {Label: "few", Nodes: 6}}) {
 		w.Errorf("the error says %+v", *taken)
 	}
-	if text := err.Error(); !strings.Contains(text, "many (10)") || !strings.Contains(text,
-		(ttl-time.Minute).String()) {
+	if text := err.Error(); !strings.Contains(text, "many (10)") ||
+		!strings.Contains(text, (ttl-time.Minute).String()) {
 		w.Errorf("the error reads %q", text)
 	}
 	// With Wait it waits, for ctx or a node.

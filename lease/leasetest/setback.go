@@ -65,8 +65,8 @@ func testSetBack(w *world) {
 		y := w.open(nil)
 		w.must(y.grant())
 		if c := y.holds(); c.from < top || c.from < now+ttl.Milliseconds() {
-			w.Errorf("a new grant begins at %d; granted were ticks to %d, and one ttl from now is %d", c.from, top,
-				now+ttl.Milliseconds())
+			w.Errorf("a new grant begins at %d; granted were ticks to %d, and one ttl from now is %d",
+				c.from, top, now+ttl.Milliseconds())
 		}
 	}
 	ns, err := lease.ShowNamespace(w.ctx, w.st, name)

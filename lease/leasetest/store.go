@@ -48,8 +48,8 @@ func testGet(w *world) {
 }
 
 func testList(w *world) {
-	w.swapAll(lease.Write{New: sample("a", lease.NamespaceNode, 1)}, lease.Write{New: sample("b",
-		lease.NamespaceNode, 1)})
+	w.swapAll(lease.Write{New: sample("a", lease.NamespaceNode, 1)},
+		lease.Write{New: sample("b", lease.NamespaceNode, 1)})
 	for node := range int64(20) {
 		r := sample("a", node, 100-node)
 		if node%3 == 0 {
@@ -118,8 +118,8 @@ func testCount(w *world) {
 			counts = n >= 0
 		}
 		if counts && n != c.want || !counts && n != -1 {
-			w.Errorf("Count(%q, %d, %d): %d, want %d, or −1 for every question", c.namespace, c.first, c.last, n,
-				c.want)
+			w.Errorf("Count(%q, %d, %d): %d, want %d, or −1 for every question",
+				c.namespace, c.first, c.last, n, c.want)
 		}
 	}
 }

@@ -38,8 +38,8 @@ func testWithin(w *world) {
 	_, err := w.try(narrowed("late", 4, 8))
 	if !errors.As(err, &taken) || taken.First != 4 || taken.Last != 7 || taken.Held != 4 ||
 		!slices.Equal(taken.Labels, []lease.LabelCount{{Label: "inside", Nodes: 4}}) ||
-		!strings.Contains(err.Error(), "all 4 nodes from 4 to 7 of namespace") || strings.Contains(err.Error(),
-		"outside") {
+		!strings.Contains(err.Error(), "all 4 nodes from 4 to 7 of namespace") ||
+		strings.Contains(err.Error(), "outside") {
 		w.Errorf("with all nodes within held: %v", err)
 	}
 

@@ -52,11 +52,12 @@ func swallowed(ctx context.Context, wrap func(lease.Store) lease.Store) (faults 
 		check := func(method string, err error, right bool) {
 			switch {
 			case !errors.Is(err, inner.err):
-				faults = append(faults, fmt.Errorf("%s: the wrapper returns the error %v, and the store inside "+
-					"%v: embed that store, not lease.Basic", method, err, inner.err))
+				faults = append(faults,
+					fmt.Errorf("%s: the wrapper returns the error %v, and the store inside %v: "+
+						"embed that store, not lease.Basic", method, err, inner.err))
 			case err == nil && !right:
-				faults = append(faults, fmt.Errorf("%s: the answer of the store inside is lost: embed that "+
-					"store, not lease.Basic", method))
+				faults = append(faults,
+					fmt.Errorf("%s: the answer of the store inside is lost: embed that store, not lease.Basic", method))
 			}
 		}
 		st := wrap(inner)
