@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/spf13/pflag"
 )
 
@@ -43,9 +44,8 @@ func TestCommandsOfDeploy(t *testing.T) {
 		if len(words) < 2 || words[1] != "serve" {
 			t.Fatalf("%q", words)
 		}
-		f := serveFlags{}
 		fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
-		f.register(fs)
+		bindSettings(fs, &serve.Config{})
 		if err := fs.Parse(words[2:]); err != nil || fs.NArg() > 0 {
 			t.Errorf("%q: %v", words, err)
 		}
@@ -57,10 +57,10 @@ func TestCommandsOfDeploy(t *testing.T) {
 		}
 		return m[1]
 	}
-	f := serveFlags{}
-	f.register(pflag.NewFlagSet("serve", pflag.ContinueOnError))
-	if d, err := time.ParseDuration(setting("TimeoutStopSec") + "s"); err != nil || d <= f.config.Drain+f.config.Stop {
-		t.Errorf("systemd gives a stop %v, the server may take %v: %v", d, f.config.Drain+f.config.Stop, err)
+	var c serve.Config
+	bindSettings(pflag.NewFlagSet("serve", pflag.ContinueOnError), &c)
+	if d, err := time.ParseDuration(setting("TimeoutStopSec") + "s"); err != nil || d <= c.Drain+c.Stop {
+		t.Errorf("systemd gives a stop %v, the server may take %v: %v", d, c.Drain+c.Stop, err)
 	}
 	if got := setting("RestartPreventExitStatus"); got != "2" || exitUsage != 2 {
 		t.Errorf("wrong settings end the program with %d, and the unit knows %s", exitUsage, got)

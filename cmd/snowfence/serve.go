@@ -13,26 +13,11 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
-// serveFlags are those of the server, but for what serve.Config has itself.
-type serveFlags struct {
-	store    storeFlags
-	config   serve.Config
-	file     string              // configuration file
-	secrets  map[string]string   // files of secrets, by namespace
-	inline   map[string][]string // secrets themselves, from the configuration file
-	logJSON  bool
-	logDebug bool
-	check    bool
-	ask      bool
-}
-
 func (p *program) serveCommand() *cobra.Command {
-	f := serveFlags{}
+	c := &serve.Config{}
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve IDs and leases over HTTP, gRPC and the Redis protocol", Args: cobra.NoArgs,
 		Long: `Serve makes IDs for programs in any language, and leases nodes to those that make IDs
@@ -68,76 +53,18 @@ A second one ends it at once. With OTEL_EXPORTER_OTLP_ENDPOINT set, it sends tra
   redis-cli -p 6380 SNOWFENCE.NEXT default`,
 	}
 	fs := cmd.Flags()
-	f.register(fs)
+	bindSettings(fs, c)
 	cmd.RunE = p.runs(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
-		if err := f.readFile(fs); err != nil {
+		if err := readSettings(fs, c); err != nil {
 			return err
 		}
-		return p.serve(cmd.Context(), &f, out)
+		return p.serve(cmd.Context(), *c, out)
 	})
 	return cmd
 }
 
-func (f *serveFlags) register(fs *pflag.FlagSet) {
-	fs.StringVar(&f.file, "config", "", "`file` of settings, in YAML")
-	f.store.registerStore(fs)
-	f.registerListeners(fs)
-	f.registerService(fs)
-	fs.BoolVar(&f.logJSON, "log-json", false, "log JSON")
-	fs.BoolVar(&f.logDebug, "log-debug", false, "log more")
-	fs.BoolVar(&f.check, "check-config", false, "check settings, files, certificates and tokens, and end, "+
-		"without listening or asking the store")
-	fs.BoolVar(&f.ask, "check-health", false, "ask the server that runs on this machine with these settings "+
-		"whether it lives, and end: for containers")
-}
-
-func (f *serveFlags) registerListeners(fs *pflag.FlagSet) {
-	c := &f.config
-	fs.StringVar(&c.HTTP, "http", "127.0.0.1:8080", "`address` of HTTP and gRPC; empty for none")
-	fs.StringVar(&c.RESP, "resp", "127.0.0.1:6380", "`address` of the Redis protocol; empty for none")
-	fs.StringVar(&c.Admin, "admin", "", "`address` of metrics, health and profiles, for everybody who reaches "+
-		"it (default: none)")
-	fs.StringVar(&c.TLSCert, "tls-cert", "", "`file` of the certificate chain, in PEM form; it is read again "+
-		"when it changes")
-	fs.StringVar(&c.TLSKey, "tls-key", "", "`file` of its key")
-	fs.StringVar(&c.TLSClientCA, "tls-client-ca", "", "`file` of the authorities of client certificates, which "+
-		"are then wanted")
-	fs.StringVar(&c.Tokens, "tokens", "", "`file` of the tokens that clients need; it is read again when it "+
-		"changes (see \"snowfence token\")")
-	fs.StringSliceVar(&c.OpenToNetwork, "open-to-network", nil, "`listeners` (http, resp, admin or all) that "+
-		"other machines may reach although there is no TLS there or everybody may do everything")
-	fs.Lookup("open-to-network").NoOptDefVal = "all"
-	fs.IntVar(&c.MaxConns, "max-connections", 20_000, "the most connections at a time, of HTTP and of the Redis "+
-		"protocol each")
-	fs.DurationVar(&c.Slow, "slow", 10*time.Second, "how long a client may take to say who it is over the Redis "+
-		"protocol, to send the rest of a request, or to take its answer or a piece of a stream")
-	fs.DurationVar(&c.Idle, "idle", 0, "how long a client of the Redis protocol may be silent; 0 is for ever")
-	fs.DurationVar(&c.Drain, "drain", 0, "how long to be not ready, and still serve, before a stop: until load "+
-		"balancers have noticed")
-	fs.DurationVar(&c.Stop, "stop-timeout", 10*time.Second, "how long the stop may take after that")
-	fs.StringSliceVar(&c.ReadyFor, "ready-for", nil, "`namespaces` whose nodes are leased at the start, and "+
-		"without which the server is not ready (default: default, where it exists)")
-}
-
-func (f *serveFlags) registerService(fs *pflag.FlagSet) {
-	c := &f.config.Service
-	fs.IntVar(&c.Block, "block", 0, "how many `nodes` the server leases in each namespace, a power of two "+
-		"(default: a 64th of them, at most 16)")
-	fs.Int64Var(&c.Lead, "lead", 0, "how many `ticks` IDs may run ahead of the clock in a burst")
-	fs.DurationVar(&c.TTL, "ttl", lease.DefaultTTL, "how far ahead the server leases its own nodes: so long IDs "+
-		"go on while the store is unreachable")
-	fs.DurationVar(&c.MaxWait, "max-wait", time.Second, "how long a request waits for the clock or a lease")
-	fs.StringVar(&c.Label, "label", "", "what `people` see as the holder of the server's nodes (default: host "+
-		"and process)")
-	fs.StringToStringVar(&f.secrets, "secret", nil, "secrets of encrypted namespaces, as `NAMESPACE=FILE`; with "+
-		"rotated keys FILE1:FILE2, oldest first")
-	fs.BoolVar(&c.HandOut, "hand-out-secrets", false, "give the secrets of encrypted namespaces to those who "+
-		"may hold leases in them")
-}
-
-func (p *program) serve(ctx context.Context, f *serveFlags, out *bufio.Writer) error {
-	c := f.config
-	if f.ask {
+func (p *program) serve(ctx context.Context, c serve.Config, out *bufio.Writer) error {
+	if c.CheckHealth {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
 		if err := serve.Ask(ctx, c); err != nil {
@@ -147,7 +74,7 @@ func (p *program) serve(ctx context.Context, f *serveFlags, out *bufio.Writer) e
 		return nil
 	}
 	c.Version = readVersion().Version
-	c.Logger = p.logger(f)
+	c.Logger = p.logger(&c)
 	c.Hide = func(text string) string {
 		if p.hide != nil {
 			text = p.hide(text)
@@ -155,19 +82,19 @@ func (p *program) serve(ctx context.Context, f *serveFlags, out *bufio.Writer) e
 		return text
 	}
 	c.Tracing = p.env["OTEL_EXPORTER_OTLP_ENDPOINT"] != "" || p.env["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] != ""
-	if err := f.checkService(); err != nil {
+	if err := checkService(&c); err != nil {
 		return err
 	}
-	keys, err := p.serverKeys(f)
+	keys, err := p.serverKeys(&c)
 	if err != nil {
 		return err
 	}
-	c.Service.Keys = func(namespace string) ([]*snowfence.Secret, error) { return keys[namespace], nil }
+	c.Keys = func(namespace string) ([]*snowfence.Secret, error) { return keys[namespace], nil }
 	if err := c.Check(); err != nil {
 		return usageError{err}
 	}
-	if f.check {
-		if err := errors.Join(serve.CheckFiles(c), open.Check(f.store.store)); err != nil {
+	if c.CheckConfig {
+		if err := errors.Join(serve.CheckFiles(c), open.Check(c.Store)); err != nil {
 			return usageError{err}
 		}
 		fmt.Fprintln(out, "ok")
@@ -176,7 +103,7 @@ func (p *program) serve(ctx context.Context, f *serveFlags, out *bufio.Writer) e
 	if c.Notify, err = serve.NewNotifier(func(name string) string { return p.env[name] }); err != nil {
 		return err
 	}
-	st, err := p.openStore(ctx, &f.store)
+	st, err := p.openStore(ctx, &storeFlags{store: c.Store})
 	if err != nil {
 		return away(err)
 	}
@@ -206,8 +133,8 @@ func (p *program) serve(ctx context.Context, f *serveFlags, out *bufio.Writer) e
 }
 
 // checkService refuses what a lease or a generator would only refuse at the first request.
-func (f *serveFlags) checkService() error {
-	switch c := &f.config.Service; {
+func checkService(c *serve.Config) error {
+	switch {
 	case c.Block < 0 || c.Block&(c.Block-1) != 0:
 		return usagef("--block %d: a power of two, or 0", c.Block)
 	case c.Lead < 0 || c.Lead > 1<<40:
@@ -218,10 +145,10 @@ func (f *serveFlags) checkService() error {
 		return usagef("--max-wait %v: more than 0", c.MaxWait)
 	case len(c.Label) > 128:
 		return usagef("--label: it has %d bytes, more than 128", len(c.Label))
-	case f.config.Stop <= 0:
-		return usagef("--stop-timeout %v: more than 0", f.config.Stop)
+	case c.Stop <= 0:
+		return usagef("--stop-timeout %v: more than 0", c.Stop)
 	}
-	for _, name := range f.config.ReadyFor {
+	for _, name := range c.ReadyFor {
 		if err := checkName(name); err != nil {
 			return fmt.Errorf("--ready-for: %w", err)
 		}
@@ -230,7 +157,7 @@ func (f *serveFlags) checkService() error {
 }
 
 // logger returns a logger to standard error, without the passwords of the store.
-func (p *program) logger(f *serveFlags) *slog.Logger {
+func (p *program) logger(c *serve.Config) *slog.Logger {
 	o := &slog.HandlerOptions{Level: slog.LevelInfo, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if p.hide == nil {
 			return a
@@ -243,39 +170,39 @@ func (p *program) logger(f *serveFlags) *slog.Logger {
 		}
 		return a
 	}}
-	if f.logDebug {
+	if c.LogDebug {
 		o.Level = slog.LevelDebug
 	}
-	if f.logJSON {
+	if c.LogJSON {
 		return slog.New(slog.NewJSONHandler(p.stderr, o))
 	}
 	return slog.New(slog.NewTextHandler(p.stderr, o))
 }
 
 // serverKeys returns the keys of encrypted namespaces, by namespace.
-func (p *program) serverKeys(f *serveFlags) (map[string][]*snowfence.Secret, error) {
+func (p *program) serverKeys(c *serve.Config) (map[string][]*snowfence.Secret, error) {
 	keys := map[string][]*snowfence.Secret{}
-	for namespace, files := range f.secrets {
+	for namespace, files := range c.SecretFiles {
 		list, err := p.keys(&secretFlag{files: strings.Split(files, ":"), name: "--secret"})
 		if err != nil {
 			return nil, fmt.Errorf("namespace %q: %w", namespace, serve.Explain(err))
 		}
 		keys[namespace] = list
 	}
-	for namespace, secrets := range f.inline {
+	for namespace, secrets := range c.Secrets {
 		if keys[namespace] != nil {
 			return nil, usagef("namespace %q has both secret and secrets: leave one out", namespace)
 		}
 		for i, text := range secrets {
 			key, err := snowfence.ParseSecret([]byte(text))
 			if err != nil {
-				return nil, usagef("%s: secrets of namespace %q, number %d: %w", f.file, namespace, i+1, err)
+				return nil, usagef("%s: secrets of namespace %q, number %d: %w", c.File, namespace, i+1, err)
 			}
 			keys[namespace] = append(keys[namespace], key)
 		}
 	}
-	if len(f.inline) > 0 {
-		p.warnReadable(f.file)
+	if len(c.Secrets) > 0 {
+		p.warnReadable(c.File)
 	}
 	return keys, nil
 }

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/snowfence/snowfence/cmd/internal/serve"
+	"github.com/snowfence/snowfence/lease"
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 )
@@ -17,15 +19,42 @@ func TestSettingsAreCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := withSettings(doc, (&program{}).serveCommand().Flags())
+	want, err := withSettings(doc)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(doc, want) {
 		t.Error("docs/operate/settings.md has not the settings of the program: run go generate ./... in cmd")
 	}
-	if _, err := withSettings([]byte("nothing"), (&program{}).serveCommand().Flags()); err == nil {
+	if _, err := withSettings([]byte("nothing")); err == nil {
 		t.Error("a document without the marks is no error")
+	}
+}
+
+// Each setting has a flag with the default of its tag and help. The store's is that of other commands.
+func TestSettingsAreBound(t *testing.T) {
+	var c serve.Config
+	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	bindSettings(fs, &c)
+	for tag := range c.Settings() {
+		name, value := tag.Get("name"), tag.Get("default")
+		if tag.Get("help") == "" || name == "" && tag.Get("file") == "" {
+			t.Errorf("a setting has the tags %s", tag)
+		}
+		if name == "" {
+			continue
+		}
+		if f := fs.Lookup(name); value != "" && (f.DefValue != value || f.Value.String() != value) {
+			t.Errorf("%s is %s by default, not %s", name, f.Value, value)
+		}
+	}
+	if c.TTL != lease.DefaultTTL {
+		t.Errorf("leases of %v, not of %v", c.TTL, lease.DefaultTTL)
+	}
+	other := pflag.NewFlagSet("other", pflag.ContinueOnError)
+	new(storeFlags).register(other)
+	if got, want := fs.Lookup("store").Usage, other.Lookup("store").Usage; got != want {
+		t.Errorf("--store of serve: %s\nof other commands: %s", got, want)
 	}
 }
 
@@ -69,13 +98,14 @@ func TestFilesInDocuments(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		f := serveFlags{file: path}
+		var c serve.Config
 		fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
-		f.register(fs)
-		if err := f.readFile(fs); err != nil {
+		bindSettings(fs, &c)
+		c.File = path
+		if err := readSettings(fs, &c); err != nil {
 			t.Errorf("%v in\n%s", err, text)
 		}
-		if err := errors.Join(f.checkService(), f.config.Check()); err != nil {
+		if err := errors.Join(checkService(&c), c.Check()); err != nil {
 			t.Errorf("%v in\n%s", err, text)
 		}
 	}

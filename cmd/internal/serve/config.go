@@ -6,52 +6,82 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// Config says what a server does. The program's flags, environment and file have the same names.
+// Config says what a server does. A field with a name is a flag, an environment variable and a
+// line of the file; "file" alone is a line of the file only, and file "-" is none. Help texts
+// name their value between < and >.
 type Config struct {
-	HTTP  string // address of HTTP, gRPC and the dashboard; "" means none
-	RESP  string // address of the Redis protocol; "" means none
-	Admin string // address of metrics and profiles; "" means none
+	HTTP  string `name:"http" default:"127.0.0.1:8080" help:"<address> of HTTP and gRPC; empty for none"`
+	RESP  string `name:"resp" default:"127.0.0.1:6380" help:"<address> of the Redis protocol; empty for none"`
+	Admin string `name:"admin" help:"<address> of metrics, health and profiles, for everybody who reaches it (default: none)"`
 
-	TLSCert     string // file of the certificate chain; "" means no TLS
-	TLSKey      string // file of its key
-	TLSClientCA string // file of the authorities whose client certificates are wanted; "" means none are
+	TLSCert     string `name:"tls-cert" help:"<file> of the certificate chain, in PEM form; it is read again when it changes"`
+	TLSKey      string `name:"tls-key" help:"<file> of its key"`
+	TLSClientCA string `name:"tls-client-ca" help:"<file> of the authorities of client certificates, which are then wanted"`
 
-	Tokens    string         // file of the tokens, read again when it changes; "" means none
-	TokenList []server.Token // tokens beside those of the file; without any, everybody may do everything
+	Tokens    string         `name:"tokens" help:"<file> of the tokens that clients need; it is read again when it changes (see \"snowfence token\")"`
+	TokenList []server.Token `file:"tokens" help:"a list of tokens in place of a path. Each has name and sha256, and may have namespaces, verbs, rate and burst. The server reads them once"`
 
-	// OpenToNetwork names the listeners ("http", "resp", "admin", or "all") that other
-	// machines may reach although they have no TLS, or let everybody in.
-	OpenToNetwork []string
+	OpenToNetwork []string `name:"open-to-network" bare:"all" help:"<listeners> (http, resp, admin or all) that other machines may reach although there is no TLS there or everybody may do everything"`
 
-	MaxConns int // of the Redis protocol, and as many of HTTP; 0 means 20,000
-	// how long a client may take to send a request, to take an answer, or to say who it
-	// is over the Redis protocol; 0 means 10 s
-	Slow  time.Duration
-	Idle  time.Duration // how long a client of the Redis protocol may be silent; 0 means for ever
-	Drain time.Duration // how long the server is not ready, but still serves, before it stops
-	Stop  time.Duration // how long a stop may take, without Drain; 0 means 10 s
+	MaxConns int           `name:"max-connections" default:"20000" help:"the most connections at a time, of HTTP and of the Redis protocol each"`
+	Slow     time.Duration `name:"slow" default:"10s" help:"how long a client may take to say who it is over the Redis protocol, to send the rest of a request, or to take its answer or a piece of a stream"`
+	Idle     time.Duration `name:"idle" help:"how long a client of the Redis protocol may be silent; 0 is for ever"`
+	Drain    time.Duration `name:"drain" help:"how long to be not ready, and still serve, before a stop: until load balancers have noticed"`
+	Stop     time.Duration `name:"stop-timeout" default:"10s" help:"how long the stop may take after that"`
 
-	// ReadyFor names the namespaces that the server leases nodes in at the start, and is
-	// not ready without. None means "default", where it exists.
-	ReadyFor []string
+	ReadyFor []string `name:"ready-for" help:"<namespaces> whose nodes are leased at the start, and without which the server is not ready (default: default, where it exists)"`
 
-	Service server.Options
-	Logger  *slog.Logger
+	// Options of the service.
+	Block   int           `name:"block" help:"how many <nodes> the server leases in each namespace, a power of two (default: a 64th of them, at most 16)"`
+	Lead    int64         `name:"lead" help:"how many <ticks> IDs may run ahead of the clock in a burst"`
+	TTL     time.Duration `name:"ttl" default:"15s" help:"how far ahead the server leases its own nodes: so long IDs go on while the store is unreachable"`
+	MaxWait time.Duration `name:"max-wait" default:"1s" help:"how long a request waits for the clock or a lease"`
+	Label   string        `name:"label" help:"what <people> see as the holder of the server's nodes (default: host and process)"`
+	HandOut bool          `name:"hand-out-secrets" help:"give the secrets of encrypted namespaces to those who may hold leases in them"`
+
+	// What the program does before it starts a server, or in place of that.
+	File        string              `name:"config" file:"-" help:"<file> of settings, in YAML"`
+	Store       string              `name:"store" help:"<URL> of the store: sqlite:PATH, postgres:, mysql:, redis:, etcd: or mem: (see snowfence help stores; default: a file of this machine or of this user)"`
+	SecretFiles map[string]string   `name:"secret" help:"secrets of encrypted namespaces, as <NAMESPACE=FILE>; with rotated keys FILE1:FILE2, oldest first"`
+	Secrets     map[string][]string `file:"secrets" help:"the secrets of encrypted namespaces, by namespace. With rotated keys it is a list, the oldest first"`
+	LogJSON     bool                `name:"log-json" help:"log JSON"`
+	LogDebug    bool                `name:"log-debug" help:"log more"`
+	CheckConfig bool                `name:"check-config" file:"-" help:"check settings, files, certificates and tokens, and end, without listening or asking the store"`
+	CheckHealth bool                `name:"check-health" file:"-" help:"ask the server that runs on this machine with these settings whether it lives, and end: for containers"`
+
+	// What nobody sets.
+	Keys    func(namespace string) ([]*snowfence.Secret, error) // see [server.Options]
+	Logger  *slog.Logger                                        // nil means silence
 	Version string
+	Notify  *Notifier                // told when the server is ready and stops; nil means nobody is
+	Tracing bool                     // send traces to where the variables OTEL_EXPORTER_OTLP_… say
+	Hide    func(text string) string // takes passwords out of errors
 
-	Notify   *Notifier // told when the server is ready and stops; nil means nobody is
-	Tracing  bool      // send traces to where the variables OTEL_EXPORTER_OTLP_… say
-	Hide     func(text string) string
 	pollWait time.Duration // between looks at files, the clock and the store; 0 means a second
+}
+
+// Settings returns the tags of each setting, and where its value goes.
+func (c *Config) Settings() iter.Seq2[reflect.StructTag, any] {
+	return func(yield func(reflect.StructTag, any) bool) {
+		v := reflect.ValueOf(c).Elem()
+		for i := range v.NumField() {
+			if tag := v.Type().Field(i).Tag; tag != "" && !yield(tag, v.Field(i).Addr().Interface()) {
+				return
+			}
+		}
+	}
 }
 
 // listenerNames are what OpenToNetwork may have.

@@ -59,7 +59,7 @@ func (p *Process) serveHTTP(ctx context.Context, l listener, m *server.Meter, en
 	} else {
 		g.farewell = fullHTTP
 	}
-	work := max(p.cfg.Service.MaxWait, time.Second) + storePatience
+	work := max(p.cfg.MaxWait, time.Second) + storePatience
 	s := &http.Server{
 		Handler:           patient(p.cfg.Slow, work, h),
 		ReadHeaderTimeout: p.cfg.Slow, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,

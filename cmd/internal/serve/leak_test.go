@@ -44,12 +44,12 @@ func TestNothingLeaks(t *testing.T) {
 			RESP: "127.0.0.1:0", Admin: "127.0.0.1:0",
 			TokenList: []server.Token{token("full", full, server.VerbIDs, server.VerbRead, server.VerbLease,
 				server.VerbManage), token("reader", reader, server.VerbRead)},
-			Service: server.Options{HandOut: handOut, Keys: func(name string) ([]*snowfence.Secret, error) {
+			HandOut: handOut, Keys: func(name string) ([]*snowfence.Secret, error) {
 				if name == "hidden" {
 					return []*snowfence.Secret{key}, nil
 				}
 				return nil, nil
-			}},
+			},
 		}, st)
 		said := &strings.Builder{}
 		var mu sync.Mutex

@@ -77,8 +77,10 @@ func Start(ctx context.Context, cfg Config, st lease.Store) (_ *Process, err err
 		trace = p.tracing.roundTrip
 	}
 	observed, latency := server.Observe(st, cfg.Hide, trace)
-	cfg.Service.Logger = cfg.Logger
-	p.service = server.New(lease.Group(observed), cfg.Service)
+	p.service = server.New(lease.Group(observed), server.Options{
+		Block: cfg.Block, Lead: cfg.Lead, TTL: cfg.TTL, MaxWait: cfg.MaxWait, Label: cfg.Label,
+		Keys: cfg.Keys, HandOut: cfg.HandOut, Logger: cfg.Logger,
+	})
 	p.stopping, p.endAll = context.WithCancel(context.WithoutCancel(ctx))
 	p.watching, p.endWatch = context.WithCancel(context.WithoutCancel(ctx))
 	p.verdict.Store(&verdict{errStarting})

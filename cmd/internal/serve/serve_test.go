@@ -24,10 +24,7 @@ import (
 // its fence allows, and never the same twice; when the store is back, all is as before.
 func TestStoreCutOff(t *testing.T) {
 	st := store(t)
-	p, logs := start(t, Config{Admin: "127.0.0.1:0", Service: server.Options{
-		TTL:     2 * time.Second,
-		MaxWait: 10 * time.Millisecond,
-	}}, st)
+	p, logs := start(t, Config{Admin: "127.0.0.1:0", TTL: 2 * time.Second, MaxWait: 10 * time.Millisecond}, st)
 	base, admin := "http://"+p.HTTP, "http://"+p.Admin
 	eventually(t, "ready", func() bool { code, _ := get(t, base+"/readyz", ""); return code == http.StatusOK })
 	seen := map[string]bool{}

@@ -111,7 +111,7 @@ func run() error {
 	var err error
 	r.process, err = serve.Start(context.Background(), serve.Config{
 		HTTP: *address, Tokens: *tokens, Slow: 10 * time.Second, Stop: 5 * time.Second, Version: "rig",
-		Service: server.Options{Label: "ids-1", TTL: 15 * time.Second},
+		Label: "ids-1", TTL: 15 * time.Second,
 	}, r.store)
 	if err != nil {
 		return err

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,76 +12,90 @@ import (
 	"strings"
 
 	"github.com/snowfence/snowfence/cmd/internal/serve"
-	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 )
 
-// Keys of the configuration file that no flag has, and flags that the file cannot have.
-const secretsKey = "secrets"
+// settingsFile is the configuration file of a server.
+type settingsFile struct {
+	config *serve.Config
+	flags  *pflag.FlagSet // of the same settings
+	known  []string       // keys that the file can have, sorted
+}
 
-var notInFile = []string{"config", "check-config", "check-health", "help"}
-
-// readFile gives flags that are neither on the command line nor in the environment their
-// values from the configuration file.
-func (f *serveFlags) readFile(fs *pflag.FlagSet) error {
-	if f.file == "" {
+// readSettings gives settings that are neither on the command line nor in the environment
+// their values from the configuration file.
+func readSettings(fs *pflag.FlagSet, c *serve.Config) error {
+	if c.File == "" {
 		return nil
 	}
-	data, err := os.Open(f.file)
+	data, err := os.Open(c.File)
 	if err != nil {
 		return usagef("--config: %w", serve.Explain(err))
 	}
 	defer data.Close()
+	f := settingsFile{config: c, flags: fs}
+	for tag := range c.Settings() {
+		if key := cmp.Or(tag.Get("file"), tag.Get("name")); key != "-" {
+			f.known = append(f.known, key)
+		}
+	}
+	slices.Sort(f.known)
+	if err := f.read(data); err != nil {
+		return usagef("%s: %w", c.File, err)
+	}
+	return nil
+}
+
+func (f *settingsFile) read(data io.Reader) error {
 	var doc yaml.Node
 	d := yaml.NewDecoder(io.LimitReader(data, 1<<20))
 	switch err := d.Decode(&doc); {
 	case errors.Is(err, io.EOF):
 		return nil // an empty file sets nothing
 	case err != nil:
-		return usagef("%s: %w", f.file, err)
+		return err
 	}
 	if more := d.Decode(&yaml.Node{}); !errors.Is(more, io.EOF) {
-		return usagef("%s: it has more than one document", f.file)
+		return errors.New("it has more than one document")
 	}
 	root := doc.Content[0]
 	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
 		return nil
 	}
 	if root.Kind != yaml.MappingNode {
-		return usagef("%s: line %d: write settings as lines such as \"http: 127.0.0.1:8080\"", f.file, root.Line)
+		return fmt.Errorf("line %d: write settings as lines such as \"http: 127.0.0.1:8080\"", root.Line)
 	}
 	seen := map[string]bool{}
 	for i := 0; i < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
 		if seen[key.Value] {
-			return usagef("%s: line %d: %s is there twice", f.file, key.Line, key.Value)
+			return fmt.Errorf("line %d: %s is there twice", key.Line, key.Value)
 		}
 		seen[key.Value] = true
-		if err := f.setting(fs, key.Value, value); err != nil {
-			return usagef("%s: line %d: %s: %w", f.file, key.Line, key.Value, err)
+		if err := f.set(key.Value, value); err != nil {
+			return fmt.Errorf("line %d: %s: %w", key.Line, key.Value, err)
 		}
 	}
 	return nil
 }
 
-// setting applies one line of the file. Its errors never show a value of secrets.
-func (f *serveFlags) setting(fs *pflag.FlagSet, key string, value *yaml.Node) error {
+// set applies one line of the file. Its errors never show a value of secrets.
+func (f *settingsFile) set(key string, value *yaml.Node) error {
 	if value.Kind == yaml.AliasNode {
 		value = value.Alias
 	}
+	if !slices.Contains(f.known, key) {
+		return fmt.Errorf("there is no such setting%s", f.nearest(key))
+	}
+	flag := f.flags.Lookup(key)
 	switch {
-	case key == secretsKey:
-		return f.inlineSecrets(value)
-	case key == "tokens" && value.Kind == yaml.SequenceNode:
-		return f.inlineTokens(fs, value)
-	}
-	flag := fs.Lookup(key)
-	if flag == nil || slices.Contains(notInFile, key) {
-		return fmt.Errorf("there is no such setting%s", nearest(key, fs))
-	}
-	if flag.Changed { // by the command line or the environment
+	case flag == nil:
+		return f.setSecrets(value)
+	case flag.Changed: // by the command line or the environment
 		return nil
+	case key == "tokens" && value.Kind == yaml.SequenceNode:
+		return f.setTokens(value)
 	}
 	text, err := settingText(flag, value)
 	if err != nil {
@@ -91,7 +107,7 @@ func (f *serveFlags) setting(fs *pflag.FlagSet, key string, value *yaml.Node) er
 	if text == "" && flag.Value.Type() == "stringToString" {
 		return nil
 	}
-	if err := fs.Set(key, text); err != nil {
+	if err := f.flags.Set(key, text); err != nil {
 		return badValue(flag, text, err)
 	}
 	return nil
@@ -123,89 +139,69 @@ func settingText(flag *pflag.Flag, value *yaml.Node) (string, error) {
 		err := value.Decode(&list)
 		return strings.Join(list, ","), err
 	case value.Kind == yaml.MappingNode && kind == "stringToString":
-		return settingPairs(value)
+		files, err := listsByName(value)
+		var pairs []string
+		for name, list := range files {
+			pairs = append(pairs, `"`+strings.ReplaceAll(name+"="+strings.Join(list, ":"), `"`, `""`)+`"`)
+		}
+		return strings.Join(pairs, ","), err
 	case kind == "stringToString":
 		return "", errors.New("write it as lines \"NAMESPACE: FILE\" below")
 	}
 	return "", errors.New("write one value behind the colon")
 }
 
-// settingPairs is the mapping of namespaces to files, each one file or a list.
-func settingPairs(value *yaml.Node) (string, error) {
-	var pairs []string
+// listsByName reads a mapping of names to one text or a list each.
+func listsByName(value *yaml.Node) (map[string][]string, error) {
+	lists := map[string][]string{}
 	for i := 0; i < len(value.Content); i += 2 {
-		files, err := oneOrMany(value.Content[i+1])
-		if err != nil {
-			return "", err
+		name, one := value.Content[i].Value, value.Content[i+1]
+		var list []string
+		switch {
+		case one.Kind == yaml.ScalarNode:
+			list = []string{one.Value}
+		case one.Kind != yaml.SequenceNode || one.Decode(&list) != nil:
+			return nil, fmt.Errorf("line %d: write one, or a list", one.Line)
 		}
-		pairs = append(pairs, `"`+strings.ReplaceAll(value.Content[i].Value+"="+strings.Join(files, ":"), `"`, `""`)+`"`)
+		lists[name] = list
 	}
-	return strings.Join(pairs, ","), nil
+	return lists, nil
 }
 
-func oneOrMany(value *yaml.Node) ([]string, error) {
-	if value.Kind == yaml.ScalarNode {
-		return []string{value.Value}, nil
-	}
-	var list []string
-	if value.Kind != yaml.SequenceNode || value.Decode(&list) != nil {
-		return nil, fmt.Errorf("line %d: write one, or a list", value.Line)
-	}
-	return list, nil
-}
-
-func (f *serveFlags) inlineSecrets(value *yaml.Node) error {
+func (f *settingsFile) setSecrets(value *yaml.Node) (err error) {
 	if value.Kind != yaml.MappingNode {
 		return errors.New("write lines \"NAMESPACE: SECRET\" below")
 	}
-	f.inline = map[string][]string{}
-	for i := 0; i < len(value.Content); i += 2 {
-		list, err := oneOrMany(value.Content[i+1])
-		if err != nil {
-			return err
-		}
-		f.inline[value.Content[i].Value] = list
-	}
-	return nil
+	f.config.Secrets, err = listsByName(value)
+	return err
 }
 
 // lineOfList is a line number within the list of tokens, which is none of the file.
 var lineOfList = regexp.MustCompile(`line \d+: `)
 
-// inlineTokens reads the tokens themselves. A file of tokens that is set elsewhere takes
-// their place, as any setting does.
-func (f *serveFlags) inlineTokens(fs *pflag.FlagSet, value *yaml.Node) error {
-	if fs.Changed("tokens") {
-		return nil
-	}
+// setTokens reads the tokens themselves.
+func (f *settingsFile) setTokens(value *yaml.Node) error {
 	text, err := yaml.Marshal(value)
 	if err != nil {
 		return err
 	}
-	d := yaml.NewDecoder(strings.NewReader(string(text)))
+	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
-	var list []server.Token
-	if err := d.Decode(&list); err != nil {
+	if err := d.Decode(&f.config.TokenList); err != nil {
 		return errors.New(lineOfList.ReplaceAllString(serve.ExplainTokens(err).Error(), ""))
 	}
-	f.config.TokenList = list
 	return nil
 }
 
 // nearest names the setting that was probably meant.
-func nearest(key string, fs *pflag.FlagSet) string {
-	best, at := "", 1+len(key)/3
-	consider := func(name string) {
-		if d := distance(strings.ReplaceAll(strings.ToLower(key), "_", "-"), name); d < at || d == at && best == "" {
+func (f *settingsFile) nearest(key string) string {
+	wanted := strings.ReplaceAll(strings.ToLower(key), "_", "-")
+	best, at := "", 2+len(key)/3
+	for _, name := range f.known {
+		if d := distance(wanted, name); d < at {
 			best, at = name, d
 		}
 	}
-	fs.VisitAll(func(f *pflag.Flag) {
-		if !slices.Contains(notInFile, f.Name) {
-			consider(f.Name)
-		}
-	})
-	consider(secretsKey)
 	if best == "" {
 		return ": see snowfence serve --help"
 	}
