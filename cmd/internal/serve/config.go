@@ -24,29 +24,29 @@ import (
 type Config struct {
 	HTTP  string `name:"http" default:"127.0.0.1:8080" help:"<address> of HTTP and gRPC; empty for none"`
 	RESP  string `name:"resp" default:"127.0.0.1:6380" help:"<address> of the Redis protocol; empty for none"`
-	Admin string `name:"admin" help:"<address> of metrics, health and profiles, for everybody who reaches it (default: none)"`
+	Admin string `name:"admin" help:"<address> of metrics, health and profiles, open to everybody who reaches it (default: none)"`
 
-	TLSCert     string `name:"tls-cert" help:"<file> of the certificate chain, in PEM form; it is read again when it changes"`
+	TLSCert     string `name:"tls-cert" help:"<file> of the certificate chain in PEM form, read again when it changes"`
 	TLSKey      string `name:"tls-key" help:"<file> of its key"`
-	TLSClientCA string `name:"tls-client-ca" help:"<file> of the authorities of client certificates, which are then wanted"`
+	TLSClientCA string `name:"tls-client-ca" help:"<file> of the authorities of client certificates, which clients then need"`
 
-	Tokens    string         `name:"tokens" help:"<file> of the tokens that clients need; it is read again when it changes (see \"snowfence token\")"`
-	TokenList []server.Token `file:"tokens" help:"a list of tokens in place of a path. Each has name and sha256, and may have namespaces, verbs, rate and burst. The server reads them once"`
+	Tokens    string         `name:"tokens" help:"<file> of the tokens that clients need, read again when it changes (see \"snowfence token\")"`
+	TokenList []server.Token `file:"tokens" help:"tokens in place of a path, read once. Each has name and sha256, and may have namespaces, verbs, rate and burst"`
 
-	OpenToNetwork []string `name:"open-to-network" bare:"all" help:"<listeners> (http, resp, admin or all) that other machines may reach although there is no TLS there or everybody may do everything"`
+	OpenToNetwork []string `name:"open-to-network" bare:"all" help:"<listeners> (http, resp, admin or all) that other machines may reach without TLS or without tokens"`
 
-	MaxConns int           `name:"max-connections" default:"20000" help:"the most connections at a time, of HTTP and of the Redis protocol each"`
-	Slow     time.Duration `name:"slow" default:"10s" help:"how long a client may take to say who it is over the Redis protocol, to send the rest of a request, or to take its answer or a piece of a stream"`
+	MaxConns int           `name:"max-connections" default:"20000" help:"most connections at a time, of HTTP and of the Redis protocol each"`
+	Slow     time.Duration `name:"slow" default:"10s" help:"how long a client may take to send a request, to take an answer, or to authenticate (Redis protocol)"`
 	Idle     time.Duration `name:"idle" help:"how long a client of the Redis protocol may be silent; 0 is for ever"`
-	Drain    time.Duration `name:"drain" help:"how long to be not ready, and still serve, before a stop: until load balancers have noticed"`
+	Drain    time.Duration `name:"drain" help:"how long to be not ready, but still serve, before a stop, so that load balancers notice"`
 	Stop     time.Duration `name:"stop-timeout" default:"10s" help:"how long the stop may take after that"`
 
-	ReadyFor []string `name:"ready-for" help:"<namespaces> whose nodes are leased at the start, and without which the server is not ready (default: default, where it exists)"`
+	ReadyFor []string `name:"ready-for" help:"<namespaces> to lease nodes in at the start; without them the server is not ready (default: default, if it exists)"`
 
 	// Options of the service.
-	Block   int           `name:"block" help:"how many <nodes> the server leases in each namespace, a power of two (default: a 64th of them, at most 16)"`
+	Block   int           `name:"block" help:"how many <nodes> to lease in each namespace, a power of two (default: a 64th of them, at most 16)"`
 	Lead    int64         `name:"lead" help:"how many <ticks> IDs may run ahead of the clock in a burst"`
-	TTL     time.Duration `name:"ttl" default:"15s" help:"how far ahead the server leases its own nodes: so long IDs go on while the store is unreachable"`
+	TTL     time.Duration `name:"ttl" default:"15s" help:"how far ahead the server leases its nodes: how long IDs go on while the store is unreachable"`
 	MaxWait time.Duration `name:"max-wait" default:"1s" help:"how long a request waits for the clock or a lease"`
 	Label   string        `name:"label" help:"what <people> see as the holder of the server's nodes (default: host and process)"`
 	HandOut bool          `name:"hand-out-secrets" help:"give the secrets of encrypted namespaces to those who may hold leases in them"`
@@ -58,8 +58,8 @@ type Config struct {
 	Secrets     map[string][]string `file:"secrets" help:"the secrets of encrypted namespaces, by namespace. With rotated keys it is a list, the oldest first"`
 	LogJSON     bool                `name:"log-json" help:"log JSON"`
 	LogDebug    bool                `name:"log-debug" help:"log more"`
-	CheckConfig bool                `name:"check-config" file:"-" help:"check settings, files, certificates and tokens, and end, without listening or asking the store"`
-	CheckHealth bool                `name:"check-health" file:"-" help:"ask the server that runs on this machine with these settings whether it lives, and end: for containers"`
+	CheckConfig bool                `name:"check-config" file:"-" help:"check settings, files, certificates and tokens, then end, without listening or asking the store"`
+	CheckHealth bool                `name:"check-health" file:"-" help:"ask the server that runs here with these settings whether it is alive, then end: for containers"`
 
 	// What nobody sets.
 	Keys    func(namespace string) ([]*snowfence.Secret, error) // see [server.Options]
