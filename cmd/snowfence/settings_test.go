@@ -31,7 +31,7 @@ func TestSettingsAreCurrent(t *testing.T) {
 	}
 }
 
-// Each setting has a flag with the default of its tag and help. The store's is that of other commands.
+// Each setting has a flag with the default and the help of its tags; --store is as elsewhere.
 func TestSettingsAreBound(t *testing.T) {
 	var c serve.Config
 	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
