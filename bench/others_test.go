@@ -235,8 +235,8 @@ func startYitter(workerBits, seqBits byte) func(*testing.B) func() work {
 }
 
 func newRandflake() (*randflake.Generator, error) {
-	return randflake.NewGenerator(1, randflake.RANDFLAKE_EPOCH_OFFSET, randflake.RANDFLAKE_MAX_TIMESTAMP,
-		make([]byte, 16))
+	return randflake.NewGenerator(1, randflake.RANDFLAKE_EPOCH_OFFSET,
+		randflake.RANDFLAKE_MAX_TIMESTAMP, make([]byte, 16))
 }
 
 func startRandflake(skip bool) func(*testing.B) func() work {

@@ -61,8 +61,8 @@ func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := s.seen.id
-	return fmt.Sprintf("etcd:%x:%s:%d.%d", s.seen.cluster, strings.TrimPrefix(id.value, version+" "), id.created,
-		id.change), nil
+	return fmt.Sprintf("etcd:%x:%s:%d.%d",
+		s.seen.cluster, strings.TrimPrefix(id.value, version+" "), id.created, id.change), nil
 }
 
 // ready returns what was seen so far. At the first use, and after the data was rolled
@@ -92,8 +92,8 @@ func (s *Store) ready(ctx context.Context) (seen, error) {
 		found := stampOf(resp.Responses[0].GetResponseRange())
 		switch {
 		case found == stamp{}:
-			resp, err = s.kv.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(key), "=", 0)).Then(put,
-				get).Else(get).Commit()
+			absent := clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
+			resp, err = s.kv.Txn(ctx).If(absent).Then(put, get).Else(get).Commit()
 		case now.setBack && found == now.id: // nobody else has changed it yet
 			resp, err = s.kv.Txn(ctx).If(s.same(found)...).Then(put, get).Else(get).Commit()
 		}
@@ -164,8 +164,8 @@ func (s *Store) read(ctx context.Context, ops ...clientv3.Op) (answer, error) {
 		before, err := s.ready(ctx)
 		if err == nil {
 			var resp *clientv3.TxnResponse
-			if resp, err = s.commit(ctx, nil, append([]clientv3.Op{clientv3.OpGet(s.keys.id())}, ops...),
-				nil); err == nil {
+			all := append([]clientv3.Op{clientv3.OpGet(s.keys.id())}, ops...)
+			if resp, err = s.commit(ctx, nil, all, nil); err == nil {
 				return s.answer(before, resp)
 			}
 			if errors.Is(err, rpctypes.ErrTooManyOps) && s.fewer(err, 1+len(ops)) {
@@ -199,9 +199,9 @@ func (s *Store) answer(before seen, resp *clientv3.TxnResponse) (answer, error) 
 }
 
 // commit runs one transaction within the time of one request, on a member that has a leader.
-func (s *Store) commit(ctx context.Context, cmps []clientv3.Cmp, then, other []clientv3.Op) (*clientv3.TxnResponse,
-	error,
-) {
+func (s *Store) commit(
+	ctx context.Context, cmps []clientv3.Cmp, then, other []clientv3.Op,
+) (*clientv3.TxnResponse, error) {
 	ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(ctx), s.timeout)
 	defer cancel()
 	return s.kv.Txn(ctx).If(cmps...).Then(then...).Else(other...).Commit()

@@ -33,8 +33,9 @@ func placeOf(r lease.Record) place { return place{r.Nonce, r.Holder, r.Label, r.
 
 // prefix returns how the record's value begins; a value never ends there.
 func (p place) prefix() string {
-	return textEncoder.Replace(p.nonce) + "\t" + strconv.FormatInt(p.until,
-		10) + "\t" + textEncoder.Replace(p.holder) + "\t" + textEncoder.Replace(p.label) + "\t"
+	until := strconv.FormatInt(p.until, 10)
+	return textEncoder.Replace(p.nonce) + "\t" + until + "\t" +
+		textEncoder.Replace(p.holder) + "\t" + textEncoder.Replace(p.label) + "\t"
 }
 
 // beyond returns the least text that is greater than all that begin with p.prefix().

@@ -138,8 +138,8 @@ func (b *batch) length(items []item) int {
 	bytes := 0
 	for n, it := range items {
 		r := b.writes[it.i].New
-		bytes += len(r.Data) + len(r.Veto) + 8*(len(b.s.keys)+len(r.Namespace)+len(r.Nonce)+len(r.Holder)+
-			len(r.Label)) + 500
+		inKeys := len(b.s.keys) + len(r.Namespace) + len(r.Nonce) + len(r.Holder) + len(r.Label)
+		bytes += len(r.Data) + len(r.Veto) + 8*inKeys + 500
 		if n > 0 && (n == most || bytes > mostBytes) {
 			return n
 		}

@@ -69,8 +69,8 @@ func decode(k lease.Key, s string) (r lease.Record, err error) {
 		return r, errDamaged
 	}
 	if s[0] != format {
-		return r, fmt.Errorf("the record has the format %q, and this program knows %q: use a newer program", s[0],
-			format)
+		return r, fmt.Errorf("the record has the format %q, and this program knows %q: use a newer program",
+			s[0], format)
 	}
 	if r.Until, err = disorder(s[1:17]); err != nil {
 		return r, errDamaged

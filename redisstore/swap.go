@@ -137,8 +137,7 @@ func (s *Store) settle(ctx context.Context, namespace string, started uint64, re
 // commit sends commands of one namespace and waits for the acknowledgements of what they
 // wrote: with an error nothing of it counts yet. build is called again for a server that
 // does not know the script: then none of the scripts has run.
-func (s *Store) commit(ctx context.Context, namespace string,
-	build func(known bool) []rueidis.Completed,
+func (s *Store) commit(ctx context.Context, namespace string, build func(known bool) []rueidis.Completed,
 ) ([]rueidis.RedisResult, error) {
 	s.mu.Lock()
 	aof := s.opts.AOF
@@ -202,11 +201,11 @@ func (s *Store) wait(ctx context.Context, c rueidis.DedicatedClient, aof bool) e
 		case len(got) != 2:
 			return fmt.Errorf("WAITAOF answered %v", got)
 		case got[0] < 1:
-			return fmt.Errorf("%w: the master has not synced its append-only file within %v", errUnacknowledged,
-				s.opts.Timeout)
+			return fmt.Errorf("%w: the master has not synced its append-only file within %v",
+				errUnacknowledged, s.opts.Timeout)
 		case got[1] < n:
-			return fmt.Errorf("%w: %d of %d replicas have synced the write within %v", errUnacknowledged, got[1], n,
-				s.opts.Timeout)
+			return fmt.Errorf("%w: %d of %d replicas have synced the write within %v",
+				errUnacknowledged, got[1], n, s.opts.Timeout)
 		}
 		return nil
 	}

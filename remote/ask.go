@@ -89,9 +89,9 @@ const hurry = 1500 * time.Millisecond
 
 // askOnce makes a request that must not be repeated: it may have been carried out
 // although no answer came. The next request goes to another server then.
-func askOnce[T any](ctx context.Context, c *Client, records int, do func(context.Context, *peer) (T, error)) (T,
-	error,
-) {
+func askOnce[T any](
+	ctx context.Context, c *Client, records int, do func(context.Context, *peer) (T, error),
+) (T, error) {
 	n := c.good.Load()
 	out, err := once(ctx, c, c.servers[n], records, do)
 	if err != nil && isAway(err) {
@@ -100,8 +100,8 @@ func askOnce[T any](ctx context.Context, c *Client, records int, do func(context
 	return out, err
 }
 
-func once[T any](ctx context.Context, c *Client, p *peer, records int, do func(context.Context, *peer) (T,
-	error),
+func once[T any](
+	ctx context.Context, c *Client, p *peer, records int, do func(context.Context, *peer) (T, error),
 ) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout+time.Duration(records)*perRecord)
 	defer cancel()
@@ -125,9 +125,8 @@ func (p *peer) explain(err error) error {
 		return nil
 	}
 	meaning := map[string]error{
-		"no-namespace": lease.ErrNoNamespace, "lost": lease.ErrLost, "exhausted": snowfence.ErrExhausted,
-		"lifetime": snowfence.ErrLifetime,
-		"refused":  lease.ErrRefused, "invalid": lease.ErrInvalid,
+		"no-namespace": lease.ErrNoNamespace, "lost": lease.ErrLost, "refused": lease.ErrRefused,
+		"invalid": lease.ErrInvalid, "exhausted": snowfence.ErrExhausted, "lifetime": snowfence.ErrLifetime,
 	}[reason(err)]
 	if meaning == nil {
 		return fmt.Errorf("remote: %s: %w", p.address, err)

@@ -48,11 +48,10 @@ func (s *Store) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, erro
 			for _, i := range at {
 				req.Nodes = append(req.Nodes, keys[i].Node)
 			}
-			res, err := ask(ctx, s.c, len(at), func(ctx context.Context, p *peer) (*connect.Response[pb.Records],
-				error,
-			) {
-				return p.store.Get(ctx, connect.NewRequest(req))
-			})
+			res, err := ask(ctx, s.c, len(at),
+				func(ctx context.Context, p *peer) (*connect.Response[pb.Records], error) {
+					return p.store.Get(ctx, connect.NewRequest(req))
+				})
 			if err != nil {
 				return nil, err
 			}
@@ -73,18 +72,16 @@ func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error)
 	var out []lease.Record
 	for {
 		req := &pb.FindRequest{
-			Namespace: q.Namespace, First: q.First, Last: q.Last, Label: q.Label, MaxUntil: q.MaxUntil,
-			Vacant: q.Vacant, ByUntil: q.ByUntil, Limit: perRequest,
-			AllNamespaces: q.Namespace == "",
+			Namespace: q.Namespace, AllNamespaces: q.Namespace == "", First: q.First, Last: q.Last,
+			Label: q.Label, MaxUntil: q.MaxUntil, Vacant: q.Vacant, ByUntil: q.ByUntil, Limit: perRequest,
 		}
 		if q.Limit > 0 {
 			req.Limit = uint32(min(perRequest, q.Limit-len(out)))
 		}
-		res, err := ask(ctx, s.c, int(req.Limit), func(ctx context.Context, p *peer) (*connect.Response[pb.Records],
-			error,
-		) {
-			return p.store.Find(ctx, connect.NewRequest(req))
-		})
+		res, err := ask(ctx, s.c, int(req.Limit),
+			func(ctx context.Context, p *peer) (*connect.Response[pb.Records], error) {
+				return p.store.Find(ctx, connect.NewRequest(req))
+			})
 		if err != nil {
 			return nil, err
 		}
@@ -148,11 +145,10 @@ func (s *Store) swap(ctx context.Context, writes []lease.Write) []error {
 		req.Writes[i] = &pb.Write{Old: w.Old, New: toWire(w.New)}
 	}
 	begun := s.known.begin()
-	res, err := askOnce(ctx, s.c, len(writes), func(ctx context.Context,
-		p *peer,
-	) (*connect.Response[pb.SwapResponse], error) {
-		return p.store.Swap(ctx, connect.NewRequest(req))
-	})
+	res, err := askOnce(ctx, s.c, len(writes),
+		func(ctx context.Context, p *peer) (*connect.Response[pb.SwapResponse], error) {
+			return p.store.Swap(ctx, connect.NewRequest(req))
+		})
 	if err == nil && len(res.Msg.Results) != len(writes) {
 		err = fmt.Errorf("remote: the server gave %d results for %d writes", len(res.Msg.Results), len(writes))
 	}
@@ -223,9 +219,9 @@ func (s *Store) describe(ctx context.Context, namespace string) (*pb.DescribeRes
 
 func fromWire(r *pb.Record) lease.Record {
 	return lease.Record{
-		Key: lease.Key{Namespace: r.Namespace, Node: r.Node}, Nonce: r.Nonce, Revision: r.Revision,
-		Generation: r.Generation,
-		From:       r.From, Until: r.Until, PrevUntil: r.PrevUntil, SkipFrom: r.SkipFrom, SkipUntil: r.SkipUntil,
+		Key:   lease.Key{Namespace: r.Namespace, Node: r.Node},
+		Nonce: r.Nonce, Revision: r.Revision, Generation: r.Generation,
+		From: r.From, Until: r.Until, PrevUntil: r.PrevUntil, SkipFrom: r.SkipFrom, SkipUntil: r.SkipUntil,
 		Holder: r.Holder, Label: r.Label, Veto: r.Veto, At: r.At, Data: r.Data,
 	}
 }
@@ -233,8 +229,7 @@ func fromWire(r *pb.Record) lease.Record {
 func toWire(r lease.Record) *pb.Record {
 	return &pb.Record{
 		Namespace: r.Namespace, Node: r.Node, Nonce: r.Nonce, Revision: r.Revision, Generation: r.Generation,
-		From: r.From, Until: r.Until,
-		PrevUntil: r.PrevUntil, SkipFrom: r.SkipFrom, SkipUntil: r.SkipUntil, Holder: r.Holder, Label: r.Label,
-		Veto: r.Veto, At: r.At, Data: r.Data,
+		From: r.From, Until: r.Until, PrevUntil: r.PrevUntil, SkipFrom: r.SkipFrom, SkipUntil: r.SkipUntil,
+		Holder: r.Holder, Label: r.Label, Veto: r.Veto, At: r.At, Data: r.Data,
 	}
 }

@@ -65,8 +65,8 @@ type Dialect struct {
 // tables get other names, so that they fail instead.
 const version = 2
 
-const metaTable = "CREATE TABLE IF NOT EXISTS snowfence_meta (name VARCHAR(80) NOT NULL PRIMARY KEY, value " +
-	"VARCHAR(255) NOT NULL)"
+const metaTable = "CREATE TABLE IF NOT EXISTS snowfence_meta" +
+	" (name VARCHAR(80) NOT NULL PRIMARY KEY, value VARCHAR(255) NOT NULL)"
 
 // prepare checks the database and makes the tables if they are not there yet.
 func (s *Store) prepare(ctx context.Context, c *sql.Conn) error {
@@ -142,8 +142,8 @@ func (s *Store) version(ctx context.Context, c *sql.Conn) (int, error) {
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 || n > version {
-		return 0, fmt.Errorf("the tables have version %q, and this program knows version %d: use a newer program", v,
-			version)
+		return 0, fmt.Errorf("the tables have version %q, and this program knows version %d: use a newer program",
+			v, version)
 	}
 	return n, nil
 }
@@ -165,8 +165,8 @@ func (s *Store) create(ctx context.Context, c *sql.Conn, made bool) error {
 			return err
 		}
 		if old == "" {
-			if err := s.exec(ctx, c, "INSERT INTO snowfence_meta (name, value) VALUES (?, ?)", row[0],
-				row[1]); err != nil {
+			err := s.exec(ctx, c, "INSERT INTO snowfence_meta (name, value) VALUES (?, ?)", row[0], row[1])
+			if err != nil {
 				return err
 			}
 		}

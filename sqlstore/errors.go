@@ -46,8 +46,10 @@ var sqliteErrors = []struct {
 	{codeFull, "database or disk is full", "the disk is full: make room, and leases go on by themselves"},
 	{codeCantOpen, "unable to open database file", "the file cannot be opened: its folder must exist, and this " +
 		"user must be allowed to write there"},
-	{codeNotADB, "file is not a database", "the file is something else than an SQLite database, or encrypted: " +
-		"name another path"},
+	{
+		codeNotADB, "file is not a database",
+		"the file is something else than an SQLite database, or encrypted: name another path",
+	},
 }
 
 // sqliteCode returns the primary result code of an error, and 0 where it is not one of those above.

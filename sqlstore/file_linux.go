@@ -120,8 +120,8 @@ func mountOf(table, path string) (at, kind string) {
 			continue
 		}
 		mount := unescape.Replace(fields[4])
-		if under := mount == "/" || path == mount || strings.HasPrefix(path, mount+"/"); under &&
-			len(mount) >= len(at) {
+		under := mount == "/" || path == mount || strings.HasPrefix(path, mount+"/")
+		if under && len(mount) >= len(at) {
 			at, kind = mount, types[0] // the last of several is on top
 		}
 	}

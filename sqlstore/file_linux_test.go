@@ -99,15 +99,15 @@ func TestSides(t *testing.T) {
 		if err := os.Remove(path + suffix); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.check(used); !errors.Is(err, lease.ErrReplaced) || !strings.Contains(err.Error(),
-			suffix+" was deleted") {
+		if err := f.check(used); !errors.Is(err, lease.ErrReplaced) ||
+			!strings.Contains(err.Error(), suffix+" was deleted") {
 			t.Errorf("%s was deleted: %v", suffix, err)
 		}
 		if err := os.Rename(path+".new", path+suffix); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.check(used); !errors.Is(err, lease.ErrReplaced) || !strings.Contains(err.Error(),
-			suffix+" is another one") {
+		if err := f.check(used); !errors.Is(err, lease.ErrReplaced) ||
+			!strings.Contains(err.Error(), suffix+" is another one") {
 			t.Errorf("%s is another one: %v", suffix, err)
 		}
 	}

@@ -80,8 +80,7 @@ func (s *Store) hear(word answer, began int64) error {
 		return fmt.Errorf("the server changed from %s to %s meanwhile: try again", id, s.id)
 	case word.system == s.system && word.term < s.term:
 		return fmt.Errorf("a server of timeline %d answers (%s), after one of timeline %d (%s): stop the old "+
-			"one, or, if it was rolled back on purpose, restart this program",
-			word.term, id, s.term, s.id)
+			"one, or, if it was rolled back on purpose, restart this program", word.term, id, s.term, s.id)
 	}
 	s.id, s.own, s.system, s.term, s.since, s.position = id, word.own, word.system, word.term, s.uses+1, word.position
 	return nil

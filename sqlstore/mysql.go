@@ -49,22 +49,23 @@ func MySQL() Dialect {
 		name: "mysql",
 		schema: []string{
 			"CREATE TABLE IF NOT EXISTS snowfence_lease (" +
-				"namespace VARBINARY(64) NOT NULL, node BIGINT NOT NULL, nonce VARBINARY(64) NOT NULL, revision " +
-				"BIGINT NOT NULL, generation BIGINT NOT NULL, " +
-				"run_from BIGINT NOT NULL, until BIGINT NOT NULL, prev_until BIGINT NOT NULL, skip_from BIGINT " +
-				"NOT NULL, skip_until BIGINT NOT NULL, " +
-				"holder VARBINARY(64) NOT NULL, label VARBINARY(255) NOT NULL, veto BLOB NOT NULL, written_at " +
-				"BIGINT NOT NULL, data BLOB NOT NULL, " +
-				"PRIMARY KEY (namespace, node), KEY snowfence_lease_until (namespace, until, node), " +
-				"KEY snowfence_lease_vacant (namespace, holder, until, node), KEY snowfence_lease_label " +
-				"(namespace, label, node)) ENGINE=InnoDB",
+				"namespace VARBINARY(64) NOT NULL, node BIGINT NOT NULL, nonce VARBINARY(64) NOT NULL, " +
+				"revision BIGINT NOT NULL, generation BIGINT NOT NULL, " +
+				"run_from BIGINT NOT NULL, until BIGINT NOT NULL, prev_until BIGINT NOT NULL, " +
+				"skip_from BIGINT NOT NULL, skip_until BIGINT NOT NULL, " +
+				"holder VARBINARY(64) NOT NULL, label VARBINARY(255) NOT NULL, veto BLOB NOT NULL, " +
+				"written_at BIGINT NOT NULL, data BLOB NOT NULL, PRIMARY KEY (namespace, node), " +
+				"KEY snowfence_lease_until (namespace, until, node), " +
+				"KEY snowfence_lease_vacant (namespace, holder, until, node), " +
+				"KEY snowfence_lease_label (namespace, label, node)) ENGINE=InnoDB",
 		},
 		versioned: " /*M!100600 WITH SYSTEM VERSIONING */",
 		hints:     mysqlTriggers,
-		upgrade: []string{"ALTER TABLE snowfence_meta MODIFY name VARCHAR(80) NOT NULL /*M!100600 , ADD " +
-			"SYSTEM VERSIONING */"},
-		mark: "SELECT CONCAT(MAX(create_time), '') FROM information_schema.tables WHERE table_schema = " +
-			"DATABASE() AND table_name = 'snowfence_lease'",
+		upgrade: []string{
+			"ALTER TABLE snowfence_meta MODIFY name VARCHAR(80) NOT NULL /*M!100600 , ADD SYSTEM VERSIONING */",
+		},
+		mark: "SELECT CONCAT(MAX(create_time), '') FROM information_schema.tables" +
+			" WHERE table_schema = DATABASE() AND table_name = 'snowfence_lease'",
 		probe:     mysqlProbe,
 		now:       "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
 		back:      "0",
@@ -141,24 +142,25 @@ func mysqlBind(query string, args []any) (string, []any) {
 }
 
 // mysqlItems is a batch as a table.
-const mysqlItems = "JSON_TABLE(CONVERT(? USING utf8mb4), '$[*]' COLUMNS (o VARCHAR(64) CHARACTER SET utf8mb4 " +
-	"PATH '$.O', s VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.S', n BIGINT PATH '$.N', c VARCHAR(64) CHARACTER " +
-	"SET utf8mb4 PATH '$.C'," +
-	" r BIGINT PATH '$.R', g BIGINT PATH '$.G', f BIGINT PATH '$.F', u BIGINT PATH '$.U', p BIGINT PATH '$.P', " +
-	"x BIGINT PATH '$.X', y BIGINT PATH '$.Y'," +
-	" h VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.H', l VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.L', v TEXT " +
-	"CHARACTER SET utf8mb4 PATH '$.V', t BIGINT PATH '$.T', d TEXT CHARACTER SET utf8mb4 PATH '$.D')) w"
+const mysqlItems = "JSON_TABLE(CONVERT(? USING utf8mb4), '$[*]' COLUMNS (" +
+	"o VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.O', s VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.S'," +
+	" n BIGINT PATH '$.N', c VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.C'," +
+	" r BIGINT PATH '$.R', g BIGINT PATH '$.G', f BIGINT PATH '$.F', u BIGINT PATH '$.U'," +
+	" p BIGINT PATH '$.P', x BIGINT PATH '$.X', y BIGINT PATH '$.Y'," +
+	" h VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.H', l VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.L'," +
+	" v TEXT CHARACTER SET utf8mb4 PATH '$.V', t BIGINT PATH '$.T', d TEXT CHARACTER SET utf8mb4 PATH '$.D')) w"
 
 // The order of the locks is that of the array, because the join goes through it from its begin.
-const mysqlUpdate = "UPDATE " + mysqlItems + " STRAIGHT_JOIN snowfence_lease l FORCE INDEX (PRIMARY) ON " +
-	"l.namespace = CAST(w.s AS BINARY) AND l.node = w.n" +
-	" SET l.nonce = w.c, l.revision = w.r, l.generation = w.g, l.run_from = w.f, l.until = w.u, l.prev_until = " +
-	"w.p, l.skip_from = w.x, l.skip_until = w.y," +
-	" l.holder = w.h, l.label = w.l, l.veto = w.v, l.written_at = w.t, l.data = w.d WHERE l.nonce = CAST(w.o AS BINARY)"
+const mysqlUpdate = "UPDATE " + mysqlItems + " STRAIGHT_JOIN snowfence_lease l FORCE INDEX (PRIMARY)" +
+	" ON l.namespace = CAST(w.s AS BINARY) AND l.node = w.n" +
+	" SET l.nonce = w.c, l.revision = w.r, l.generation = w.g, l.run_from = w.f, l.until = w.u," +
+	" l.prev_until = w.p, l.skip_from = w.x, l.skip_until = w.y," +
+	" l.holder = w.h, l.label = w.l, l.veto = w.v, l.written_at = w.t, l.data = w.d" +
+	" WHERE l.nonce = CAST(w.o AS BINARY)"
 
 const mysqlInsert = "INSERT INTO snowfence_lease (" + columns + ")" +
-	" SELECT s, n, c, r, g, f, u, p, x, y, h, l, v, t, d FROM " + mysqlItems + " ON DUPLICATE KEY UPDATE node = " +
-	"snowfence_lease.node"
+	" SELECT s, n, c, r, g, f, u, p, x, y, h, l, v, t, d FROM " + mysqlItems +
+	" ON DUPLICATE KEY UPDATE node = snowfence_lease.node"
 
 func mysqlSwap(ctx context.Context, c *sql.Conn, _ view, writes []lease.Write, errs []error) (word answer, err error) {
 	if err := mysqlOwn(ctx, c, writes); err != nil {
@@ -290,8 +292,8 @@ func mysqlOpen(ctx context.Context, c *sql.Conn) (*file, error) {
 			"snowfence_lease ENGINE=InnoDB", engine.String)
 	}
 	var isolation, value string
-	if err := c.QueryRowContext(ctx, "SHOW VARIABLES WHERE variable_name IN ('transaction_isolation', "+
-		"'tx_isolation')").Scan(&isolation, &value); err != nil {
+	const ask = "SHOW VARIABLES WHERE variable_name IN ('transaction_isolation', 'tx_isolation')"
+	if err := c.QueryRowContext(ctx, ask).Scan(&isolation, &value); err != nil {
 		return nil, err
 	}
 	if value == "READ-UNCOMMITTED" {
@@ -314,19 +316,18 @@ func newEnough(version string) bool {
 
 func mysqlReport(ctx context.Context, c *sql.Conn) ([]Finding, error) {
 	triggers := Finding{Name: "triggers"}
-	err := c.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.triggers WHERE trigger_schema = DATABASE()"+
-		" AND trigger_name IN ('snowfence_lease_reload', 'snowfence_meta_reload')").Scan(&triggers.Value)
-	if err != nil {
+	const count = "SELECT COUNT(*) FROM information_schema.triggers WHERE trigger_schema = DATABASE()" +
+		" AND trigger_name IN ('snowfence_lease_reload', 'snowfence_meta_reload')"
+	if err := c.QueryRowContext(ctx, count).Scan(&triggers.Value); err != nil {
 		return nil, err
 	}
 	if triggers.Value != "2" {
 		triggers.Advice = "this user sees not all of the triggers by which data that is put back into the same " +
 			"tables is noticed: let an administrator run: " + strings.Join(mysqlTriggers, "; ")
 	}
-	const query = "SHOW VARIABLES WHERE variable_name IN ('version', 'innodb_flush_log_at_trx_commit', " +
-		"'sync_binlog', 'log_bin', 'innodb_doublewrite', 'innodb_flush_method'," +
-		" 'read_only', 'super_read_only', 'transaction_isolation', 'tx_isolation', 'wsrep_on', 'server_id', " +
-		"'server_uuid')"
+	const query = "SHOW VARIABLES WHERE variable_name IN ('version', 'innodb_flush_log_at_trx_commit'," +
+		" 'sync_binlog', 'log_bin', 'innodb_doublewrite', 'innodb_flush_method', 'read_only', 'super_read_only'," +
+		" 'transaction_isolation', 'tx_isolation', 'wsrep_on', 'server_id', 'server_uuid')"
 	found, err := findings(ctx, c, query, func(name, value string) string {
 		switch {
 		case name == "innodb_doublewrite" && strings.EqualFold(value, "off"):

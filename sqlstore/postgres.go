@@ -61,7 +61,8 @@ func PostgreSQL() Dialect {
 			`ALTER TABLE snowfence_meta ADD COLUMN IF NOT EXISTS xid XID NOT NULL DEFAULT '0'`,
 		},
 		upgrade: []string{
-			`ALTER TABLE snowfence_meta ADD COLUMN IF NOT EXISTS xid XID NOT NULL DEFAULT '0'`, `ALTER TABLE snowfence_meta ALTER COLUMN name TYPE VARCHAR(80)`,
+			`ALTER TABLE snowfence_meta ADD COLUMN IF NOT EXISTS xid XID NOT NULL DEFAULT '0'`,
+			`ALTER TABLE snowfence_meta ALTER COLUMN name TYPE VARCHAR(80)`,
 			`ALTER TABLE snowfence_lease ADD COLUMN IF NOT EXISTS xid XID NOT NULL DEFAULT '0'`,
 		},
 		probe:     postgresProbe,
@@ -133,8 +134,8 @@ const (
 	// Both swap what a JSON array says, in the order of the keys, which is that of the
 	// locks. Renewals are updates alone.
 	postgresRenew   = "WITH " + postgresItems + ", " + postgresUpdate + ", k AS (SELECT * FROM u), " + postgresDone
-	postgresSwapAll = "WITH " + postgresItems + ", " + postgresUpdate + ", " + postgresInsert + ", k AS (SELECT " +
-		"* FROM u UNION ALL SELECT * FROM i), " + postgresDone
+	postgresSwapAll = "WITH " + postgresItems + ", " + postgresUpdate + ", " + postgresInsert +
+		", k AS (SELECT * FROM u UNION ALL SELECT * FROM i), " + postgresDone
 )
 
 func postgresBind(query string, args []any) (string, []any) {
@@ -193,11 +194,11 @@ func postgresLook(ctx context.Context, c *sql.Conn, _ *file) (back bool, err err
 func postgresMend(ctx context.Context, c *sql.Conn, _ *file, id string) error {
 	for _, step := range []string{
 		"UPDATE snowfence_lease SET xid = " + postgresXID + " WHERE xmin <> xid",
-		"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, '' FROM snowfence_lease " +
-			"WHERE node = -1 ON CONFLICT DO NOTHING",
+		"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, ''" +
+			" FROM snowfence_lease WHERE node = -1 ON CONFLICT DO NOTHING",
 		"INSERT INTO snowfence_meta (name, value) VALUES ('rows', '') ON CONFLICT DO NOTHING",
-		"UPDATE snowfence_meta SET xid = " + postgresXID + ", value = CASE name WHEN 'id' THEN '" + id +
-			"' WHEN 'rows' THEN (SELECT count(*) FROM snowfence_lease)::text ELSE value END",
+		"UPDATE snowfence_meta SET xid = " + postgresXID + ", value = CASE name" +
+			" WHEN 'id' THEN '" + id + "' WHEN 'rows' THEN (SELECT count(*) FROM snowfence_lease)::text ELSE value END",
 	} {
 		if _, err := c.ExecContext(ctx, step); err != nil {
 			return err
@@ -244,8 +245,8 @@ func postgresReport(ctx context.Context, c *sql.Conn) ([]Finding, error) {
 	const query = `SELECT name, setting FROM pg_settings WHERE name IN ('server_version', 'synchronous_commit', 'fsync', 'full_page_writes', 'synchronous_standby_names')
 		UNION ALL SELECT 'schema', current_schema() UNION ALL SELECT 'replicas', count(*)::text FROM pg_stat_replication ORDER BY 1`
 	var standbys string
-	if err := c.QueryRowContext(ctx, "SELECT current_setting('synchronous_standby_names')").Scan(
-		&standbys); err != nil {
+	err := c.QueryRowContext(ctx, "SELECT current_setting('synchronous_standby_names')").Scan(&standbys)
+	if err != nil {
 		return nil, err
 	}
 	return findings(ctx, c, query, func(name, value string) string {

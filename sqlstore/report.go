@@ -29,9 +29,9 @@ func (s *Store) Report(ctx context.Context) (found []Finding, err error) {
 }
 
 // findings runs a query for names and values, and has judge say what follows from each.
-func findings(ctx context.Context, c *sql.Conn, query string, judge func(name, value string) string) ([]Finding,
-	error,
-) {
+func findings(
+	ctx context.Context, c *sql.Conn, query string, judge func(name, value string) string,
+) ([]Finding, error) {
 	rows, err := c.QueryContext(ctx, query)
 	if err != nil {
 		return nil, err

@@ -23,8 +23,8 @@ func (s *Store) allowed(ctx context.Context, c *sql.Conn, err error) error {
 		return err
 	}
 	var b strings.Builder
-	for _, step := range slices.Concat(before, []string{metaTable + s.dialect.versioned}, s.dialect.schema,
-		s.dialect.hints, after) {
+	meta := metaTable + s.dialect.versioned
+	for _, step := range slices.Concat(before, []string{meta}, s.dialect.schema, s.dialect.hints, after) {
 		b.WriteString(strings.Join(strings.Fields(step), " ") + ";\n") // one line each
 	}
 	return fmt.Errorf("the user %s may not make the tables, or use them (%v): let an administrator run these "+
@@ -54,12 +54,12 @@ func (s *Store) made(ctx context.Context, c *sql.Conn) (bool, error) {
 
 func postgresRights(ctx context.Context, c *sql.Conn) (user string, before, after []string, err error) {
 	var schema string
-	if err := c.QueryRowContext(ctx, "SELECT quote_ident(current_user), quote_ident(current_schema())").Scan(&user,
-		&schema); err != nil {
+	const ask = "SELECT quote_ident(current_user), quote_ident(current_schema())"
+	if err := c.QueryRowContext(ctx, ask).Scan(&user, &schema); err != nil {
 		return "", nil, nil, err
 	}
-	return user, []string{"SET search_path = " + schema}, []string{"GRANT " + needed + " ON snowfence_meta, " +
-		"snowfence_lease TO " + user}, nil
+	grant := "GRANT " + needed + " ON snowfence_meta, snowfence_lease TO " + user
+	return user, []string{"SET search_path = " + schema}, []string{grant}, nil
 }
 
 func mysqlRights(ctx context.Context, c *sql.Conn) (user string, before, after []string, err error) {

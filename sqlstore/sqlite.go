@@ -162,8 +162,8 @@ const (
 
 // A renewal leaves the label as it is, and so the index over labels.
 var (
-	sqliteRenew = strings.Replace(updateSet, " label = ?,", "", 1) + ", swaps = swaps + 1, seq = ?" +
-		updateWhere + " AND label = ?"
+	sqliteRenew = strings.Replace(updateSet, " label = ?,", "", 1) +
+		", swaps = swaps + 1, seq = ?" + updateWhere + " AND label = ?"
 
 	// sqliteRenewOne is a transaction of its own. In a file that has seen fewer swaps than it
 	// should, no seq is as high as it has to be: then the new one is NULL, and OR IGNORE leaves the
@@ -292,8 +292,8 @@ func sqliteAdded(ctx context.Context, c *sql.Conn, f *file, added []lease.Key) e
 		if k.Node != lease.NamespaceNode {
 			continue
 		}
-		res, err := c.ExecContext(ctx, "INSERT INTO snowfence_meta (name, value) VALUES (?, '') ON CONFLICT DO "+
-			"NOTHING", "namespace "+k.Namespace)
+		const insert = "INSERT INTO snowfence_meta (name, value) VALUES (?, '') ON CONFLICT DO NOTHING"
+		res, err := c.ExecContext(ctx, insert, "namespace "+k.Namespace)
 		if err != nil {
 			return err
 		}
@@ -306,8 +306,8 @@ func sqliteAdded(ctx context.Context, c *sql.Conn, f *file, added []lease.Key) e
 	if again {
 		return sqliteMend(ctx, c, f, rand.Text())
 	}
-	_, err := c.ExecContext(ctx, "UPDATE snowfence_meta SET value = CAST(value AS INTEGER) + ? WHERE name = 'rows'",
-		len(added))
+	const count = "UPDATE snowfence_meta SET value = CAST(value AS INTEGER) + ? WHERE name = 'rows'"
+	_, err := c.ExecContext(ctx, count, len(added))
 	return err
 }
 
@@ -333,12 +333,12 @@ func sqliteLook(ctx context.Context, c *sql.Conn, f *file) (back bool, err error
 // sqliteMend writes the witness before the commit: who sees the other identity finds it there.
 func sqliteMend(ctx context.Context, c *sql.Conn, f *file, id string) error {
 	for _, step := range []string{
-		"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, '' FROM snowfence_lease " +
-			"WHERE node = -1 ON CONFLICT DO NOTHING",
-		"INSERT INTO snowfence_meta (name, value) SELECT 'rows', COUNT(*) FROM snowfence_lease WHERE true ON " +
-			"CONFLICT DO UPDATE SET value = excluded.value",
-		"INSERT INTO snowfence_meta (name, value) SELECT 'distance', " + sqliteDistance + " WHERE true ON " +
-			"CONFLICT DO UPDATE SET value = excluded.value",
+		"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, ''" +
+			" FROM snowfence_lease WHERE node = -1 ON CONFLICT DO NOTHING",
+		"INSERT INTO snowfence_meta (name, value) SELECT 'rows', COUNT(*) FROM snowfence_lease" +
+			" WHERE true ON CONFLICT DO UPDATE SET value = excluded.value",
+		"INSERT INTO snowfence_meta (name, value) SELECT 'distance', " + sqliteDistance +
+			" WHERE true ON CONFLICT DO UPDATE SET value = excluded.value",
 		"UPDATE snowfence_meta SET value = '" + id + "' WHERE name = 'id'",
 	} {
 		if _, err := c.ExecContext(ctx, step); err != nil {

@@ -72,8 +72,8 @@ func New(db *sql.DB, d Dialect) (*Store, error) {
 	return &Store{db: db, dialect: d}, nil
 }
 
-const columns = "namespace, node, nonce, revision, generation, run_from, until, prev_until, skip_from, " +
-	"skip_until, holder, label, veto, written_at, data"
+const columns = "namespace, node, nonce, revision, generation, run_from, until, prev_until," +
+	" skip_from, skip_until, holder, label, veto, written_at, data"
 
 // chunk bounds how many records one statement or transaction has, so that others get
 // their turn and no limit of a database is met.
@@ -153,8 +153,8 @@ func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error)
 
 // Count implements [lease.Store].
 func (s *Store) Count(ctx context.Context, namespace string, first, last int64) (n int64, err error) {
-	query, args := s.dialect.bind("SELECT COUNT(*) FROM snowfence_lease WHERE namespace = ? AND node BETWEEN ? "+
-		"AND ?", []any{namespace, first, last})
+	const count = "SELECT COUNT(*) FROM snowfence_lease WHERE namespace = ? AND node BETWEEN ? AND ?"
+	query, args := s.dialect.bind(count, []any{namespace, first, last})
 	err = s.use(ctx, toRead, func(c *sql.Conn) (answer, error) {
 		return answer{}, c.QueryRowContext(ctx, query, args...).Scan(&n)
 	})
@@ -219,16 +219,16 @@ func scanned(rows *sql.Rows) (out []lease.Record, word answer, err error) {
 	for rows.Next() {
 		var r lease.Record
 		var other int
-		if err := rows.Scan(&r.Namespace, &r.Node, &r.Nonce, &r.Revision, &r.Generation, &r.From, &r.Until,
-			&r.PrevUntil,
-			&r.SkipFrom, &r.SkipUntil, &r.Holder, &r.Label, &r.Veto, &r.At, &r.Data, &other); err != nil {
+		err := rows.Scan(&r.Namespace, &r.Node, &r.Nonce, &r.Revision, &r.Generation, &r.From, &r.Until, &r.PrevUntil,
+			&r.SkipFrom, &r.SkipUntil, &r.Holder, &r.Label, &r.Veto, &r.At, &r.Data, &other)
+		if err != nil {
 			return nil, word, err
 		}
 		back = back || other != 0
 		if r.Namespace == "" {
 			word = answer{
-				id: r.Holder, system: r.Nonce, term: r.Revision, position: r.Generation, own: r.Label,
-				refusal: r.Veto,
+				id: r.Holder, system: r.Nonce, term: r.Revision, refusal: r.Veto,
+				own: r.Label, position: r.Generation,
 			}
 		} else {
 			out = append(out, r)

@@ -15,15 +15,14 @@ import (
 
 const (
 	updateSet = "UPDATE snowfence_lease SET nonce = ?, revision = ?, generation = ?, run_from = ?, until = ?, " +
-		"prev_until = ?, skip_from = ?, skip_until = ?," +
-		" holder = ?, label = ?, veto = ?, written_at = ?, data = ?"
+		"prev_until = ?, skip_from = ?, skip_until = ?, holder = ?, label = ?, veto = ?, written_at = ?, data = ?"
 	updateWhere = " WHERE namespace = ? AND node = ? AND nonce = ?"
 	updateSQL   = updateSet + updateWhere
 
 	insertColumns = "nonce, revision, generation, run_from, until, prev_until, skip_from, skip_until," +
 		" holder, label, veto, written_at, data, namespace, node"
-	insertSQL = "INSERT INTO snowfence_lease (" + insertColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, " +
-		"?, ?, ?, ?)"
+	insertSQL = "INSERT INTO snowfence_lease (" + insertColumns + ")" +
+		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 // values are those of a write, in the order of the columns in updateSQL and insertSQL.
@@ -39,17 +38,16 @@ func values(w lease.Write) []any {
 // Servers take it as a table.
 func batch(writes []lease.Write) (string, error) {
 	type item struct {
-		O, S, C, H, L, V, D    string
-		N, R, G, F, U, P, X, Y int64
-		T                      int64
+		O, S, C, H, L, V, D       string
+		N, R, G, F, U, P, X, Y, T int64
 	}
 	items := make([]item, len(writes))
 	for i, w := range writes {
 		r := w.New
 		items[i] = item{
-			O: w.Old, S: r.Namespace, N: r.Node, C: r.Nonce, R: r.Revision, G: r.Generation, F: r.From, U: r.Until,
-			P: r.PrevUntil,
-			X: r.SkipFrom, Y: r.SkipUntil, H: r.Holder, L: r.Label, V: r.Veto, T: r.At, D: r.Data,
+			O: w.Old, S: r.Namespace, N: r.Node, C: r.Nonce, R: r.Revision, G: r.Generation,
+			F: r.From, U: r.Until, P: r.PrevUntil, X: r.SkipFrom, Y: r.SkipUntil,
+			H: r.Holder, L: r.Label, V: r.Veto, T: r.At, D: r.Data,
 		}
 	}
 	text, err := json.Marshal(items)

@@ -120,8 +120,8 @@ func respRuns(ctx context.Context, address string, until time.Time) (total int64
 			end, err2 := r.id()
 			step, err3 := r.number(':')
 			if err1 != nil || err2 != nil || err3 != nil || first <= last {
-				return fmt.Errorf("a run from %d to %d by %d after %d: %v %v %v", first, end, step, last, err1, err2,
-					err3)
+				return fmt.Errorf("a run from %d to %d by %d after %d: %v %v %v",
+					first, end, step, last, err1, err2, err3)
 			}
 			if dst, err = expand(dst, first, end, step); err != nil {
 				break

@@ -100,8 +100,8 @@ func serverTables(f figures) (string, error) {
 			at := func(side, what string) float64 { return s.median("single/%s/P=%d/%s/%s", where, depth, side, what) }
 			ours, theirs := at("snowfence", "rate"), at("redis", "rate")
 			cpu, cpuTheirs := at("snowfence", "cpu-ns"), at("redis", "cpu-ns")
-			times, cpuTimes := s.median("single/%s/P=%d/times", where, depth), s.median("single/%s/P=%d/cpu-times",
-				where, depth)
+			times := s.median("single/%s/P=%d/times", where, depth)
+			cpuTimes := s.median("single/%s/P=%d/cpu-times", where, depth)
 			rate, used := figure(times)+" ×", figure(cpuTimes)+" ×"
 			if where == "pinned" {
 				least := 1.1
@@ -112,11 +112,13 @@ func serverTables(f figures) (string, error) {
 				rate = against(times, true, least)
 			}
 			rate += s.spread("single/%s/P=%d/times", where, depth)
-			title := map[string]string{"pinned": "server and client on a core each", "free": "wherever the " +
-				"system puts them, a client of 2 threads"}[where]
-			s.line(title, strconv.Itoa(depth), many(ours), many(theirs), rate, figure(cpu)+" ns",
-				figure(cpuTheirs)+" ns", used,
-				share(at("snowfence", "client"))+", of redis "+share(at("redis", "client")))
+			title := map[string]string{
+				"pinned": "server and client on a core each",
+				"free":   "wherever the system puts them, a client of 2 threads",
+			}[where]
+			clients := share(at("snowfence", "client")) + ", of redis " + share(at("redis", "client"))
+			s.line(title, strconv.Itoa(depth), many(ours), many(theirs), rate,
+				figure(cpu)+" ns", figure(cpuTheirs)+" ns", used, clients)
 		}
 	}
 	s.b.WriteString("\n")
@@ -130,8 +132,8 @@ func serverTables(f figures) (string, error) {
 		if row == "thousand" {
 			title, rate = "1000 IDs as JSON; the bare server by encoding/json", figure(ours/theirs)+" ×"
 		}
-		s.line(title, many(ours), many(theirs), rate, figure(at("snowfence", "cpu-ns"))+" ns", figure(at("bare",
-			"cpu-ns"))+" ns")
+		s.line(title, many(ours), many(theirs), rate, figure(at("snowfence", "cpu-ns"))+" ns",
+			figure(at("bare", "cpu-ns"))+" ns")
 	}
 	s.b.WriteString("\n")
 	s.line("batches, one connection", "IDs/s", "server's core", "client's core", "target")
@@ -182,10 +184,9 @@ func holderTable(f figures) (string, error) {
 		at := func(what string) float64 { return s.median("holders/%s/%s", store, what) }
 		ms := func(what string) string { return figure(at(what)*1e3) + " ms" }
 		whole := func(what string) string { return strconv.FormatFloat(at(what), 'f', 0, 64) }
-		s.line(store, whole("holders"), figure(at("opening"))+" s", whole("rate"), whole("due"), ms("p50"),
-			ms("p99"), ms("max"),
-			figure(at("client-bytes")/1e3)+" kB", figure(at("server-bytes")/1e3)+" kB", share(at("server-cpu")),
-			ms("gap"), figure(at("again"))+" s", whole("lost"), whole("duplicates"))
+		s.line(store, whole("holders"), figure(at("opening"))+" s", whole("rate"), whole("due"),
+			ms("p50"), ms("p99"), ms("max"), figure(at("client-bytes")/1e3)+" kB", figure(at("server-bytes")/1e3)+" kB",
+			share(at("server-cpu")), ms("gap"), figure(at("again"))+" s", whole("lost"), whole("duplicates"))
 	}
 	return s.end()
 }

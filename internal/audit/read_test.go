@@ -226,8 +226,8 @@ func FuzzDecimals(f *testing.F) {
 		var fast, slow Batch
 		n := decimals(text, &fast, Format{}.parse)
 		m := eachLine(text, &slow, Format{}.parse)
-		if n != m || !slices.Equal(fast.IDs, slow.IDs) || !slices.Equal(fast.Lines, slow.Lines) ||
-			fast.BadN != slow.BadN {
+		if n != m || !slices.Equal(fast.IDs, slow.IDs) ||
+			!slices.Equal(fast.Lines, slow.Lines) || fast.BadN != slow.BadN {
 			t.Fatalf("%q: %d lines, %v, %d bad; want %d, %v, %d", text, n, fast.IDs, fast.BadN, m, slow.IDs, slow.BadN)
 		}
 	})

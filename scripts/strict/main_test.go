@@ -44,8 +44,8 @@ func TestLeftOut(t *testing.T) {
 		r := newReport(&got)
 		err := r.read(strings.NewReader(stream))
 		if err != nil || r.skipped != want || !strings.Contains(got.String(), "left out") {
-			t.Errorf("SNOWFENCE_LEAVE_OUT=%q: report = %d, %v, %q; want %d skipped and the reason", value, r.skipped,
-				err, got.String(), want)
+			t.Errorf("SNOWFENCE_LEAVE_OUT=%q: report = %d, %v, %q; want %d skipped and the reason",
+				value, r.skipped, err, got.String(), want)
 		}
 	}
 }

@@ -89,8 +89,8 @@ func TestCorruptMember(t *testing.T) {
 	fresh.Process = servers.Start(t, "etcd3", servers.Need(t, "etcd", "etcd")[0], []string{
 		"--name=m3", "--data-dir=" + fresh.Dir, "--listen-client-urls=" + fresh.URL(), "--advertise-client-urls=" + fresh.URL(),
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster-state=existing",
-		fmt.Sprintf("--initial-cluster=m0=http://%s,m1=http://%s,m3=%s", servers.Address(members[0].PeerPort),
-			servers.Address(members[1].PeerPort), peer),
+		fmt.Sprintf("--initial-cluster=m0=http://%s,m1=http://%s,m3=%s",
+			servers.Address(members[0].PeerPort), servers.Address(members[1].PeerPort), peer),
 	}, nil)
 	ask(t, healthy, "alarm", "disarm")
 	fresh.AwaitHealthy(t)

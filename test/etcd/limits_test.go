@@ -97,8 +97,8 @@ func TestTransactionLength(t *testing.T) {
 				kv.txns, kv.refuse = 0, 0
 				swap(t, st, writes)
 				if want := 1 + int(fit-c.fit); kv.txns != want || kv.refuse > 0 {
-					t.Errorf("%d writes took %d transactions, of which %d were refused; want %d", fit, kv.txns,
-						kv.refuse, want)
+					t.Errorf("%d writes took %d transactions, of which %d were refused; want %d",
+						fit, kv.txns, kv.refuse, want)
 				}
 			}
 			keys := make([]lease.Key, 300)

@@ -56,8 +56,8 @@ func judge(t testing.TB, s *snowfence.Scheme, ws []*worker) verdict {
 	})
 	for i := 1; i < len(all); i++ {
 		if a, b := all[i-1], all[i]; a.node == b.node && b.first <= a.last && a.worker != b.worker {
-			v.wrong = append(v.wrong, fmt.Sprintf("node %d: %s used the ticks %d to %d, %s %d to %d", a.node,
-				ws[a.worker].name, a.first, a.last, ws[b.worker].name, b.first, b.last))
+			v.wrong = append(v.wrong, fmt.Sprintf("node %d: %s used the ticks %d to %d, %s %d to %d",
+				a.node, ws[a.worker].name, a.first, a.last, ws[b.worker].name, b.first, b.last))
 		}
 	}
 	return v

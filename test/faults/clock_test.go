@@ -127,8 +127,8 @@ func TestClockSteps(t *testing.T) {
 							ids: int64(w.since(before[w.worker]).ids), twice: v.duplicates,
 							silence: w.silence(before[w.worker]), said: strings.TrimSpace(said),
 						})
-						t.Logf("%s steps by %+v: %d IDs, silent for %v at most", w.name, w.by,
-							w.since(before[w.worker]).ids, w.silence(before[w.worker]))
+						t.Logf("%s steps by %+v: %d IDs, silent for %v at most",
+							w.name, w.by, w.since(before[w.worker]).ids, w.silence(before[w.worker]))
 					}
 				}
 			}
@@ -141,10 +141,10 @@ func TestClockSteps(t *testing.T) {
 			}
 			// The node that was ahead is used up for an hour. Who wants just that one is
 			// told; others get another.
-			told := launch(t, "wants that node", nil, snowfencePath(t), "new", "--store", tg.programURL(), "--node",
-				strconv.FormatInt(held.Node, 10))
-			other := launch(t, "wants any node", nil, snowfencePath(t), "new", "-n", "10000", "--store",
-				tg.programURL())
+			told := launch(t, "wants that node",
+				nil, snowfencePath(t), "new", "--store", tg.programURL(), "--node", strconv.FormatInt(held.Node, 10))
+			other := launch(t, "wants any node",
+				nil, snowfencePath(t), "new", "-n", "10000", "--store", tg.programURL())
 			<-told.gone
 			<-other.gone
 			if text := last(told.log, 9); told.cmd.ProcessState.ExitCode() != 1 || !strings.Contains(text,
@@ -236,8 +236,7 @@ func TestClockOff(t *testing.T) {
 			}
 			m := right.mark()
 			within(t, patience, "the other one makes IDs", func() bool {
-				return right.alive() &&
-					right.since(m).ids > 0
+				return right.alive() && right.since(m).ids > 0
 			})
 			right.signal(t, syscall.SIGTERM)
 			<-right.gone

@@ -119,6 +119,6 @@ func (p *streams) finish(t *testing.T, kind string) {
 	}
 	r.ids, r.twice = v.ids, v.duplicates
 	seen.add(r)
-	t.Logf("%s: %d IDs of %d runs of the program, %d duplicates, silent for %v at most", kind, v.ids, len(p.all),
-		v.duplicates, r.silence.Round(time.Millisecond))
+	t.Logf("%s: %d IDs of %d runs of the program, %d duplicates, silent for %v at most",
+		kind, v.ids, len(p.all), v.duplicates, r.silence.Round(time.Millisecond))
 }

@@ -64,9 +64,8 @@ func (r *report) write(path string) error {
 	b.WriteString("| fault | store | processes | IDs | duplicates | longest silence | IDs again after | what a " +
 		"user reads |\n|---|---|---|---|---|---|---|---|\n")
 	for _, x := range r.rows {
-		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %s | %s | %s |\n",
-			x.fault, x.store, x.processes, x.ids, x.twice, seconds(x.silence), seconds(x.healed),
-			strings.ReplaceAll(x.said, "|", "\\|"))
+		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %s | %s | %s |\n", x.fault, x.store,
+			x.processes, x.ids, x.twice, seconds(x.silence), seconds(x.healed), strings.ReplaceAll(x.said, "|", "\\|"))
 	}
 	return os.WriteFile(path, []byte(b.String()), 0o644)
 }

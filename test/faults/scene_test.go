@@ -229,8 +229,8 @@ func (sc *scene) suffer(t *testing.T, f fault) {
 	}
 	r.twice = v.duplicates
 	seen.add(r)
-	t.Logf("%v: %d IDs, silent for %v at most, again %v after the end; %s", time.Since(start).Round(time.Second/10),
-		r.ids, r.silence, r.healed, short(r.said))
+	t.Logf("%v: %d IDs, silent for %v at most, again %v after the end; %s",
+		time.Since(start).Round(time.Second/10), r.ids, r.silence, r.healed, short(r.said))
 }
 
 // firstAfter returns how long after a moment the worker made an ID.

@@ -71,8 +71,8 @@ func hints(t *testing.T, path string) (found []string) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.KeyValueExpr:
-			if key, ok := n.Key.(*ast.Ident); ok && slices.Contains([]string{"Long", "Example", "Short", "Use"},
-				key.Name) {
+			if key, ok := n.Key.(*ast.Ident); ok &&
+				slices.Contains([]string{"Long", "Example", "Short", "Use"}, key.Name) {
 				return false // help
 			}
 		case *ast.CallExpr:
@@ -128,8 +128,8 @@ func TestList(t *testing.T) {
 				return nil
 			}
 			for _, h := range hints(t, path) {
-				key := filepath.ToSlash(strings.TrimPrefix(path,
-					filepath.FromSlash(root)+string(filepath.Separator))) + "\t" + strconv.Quote(h)
+				key := filepath.ToSlash(strings.TrimPrefix(path, filepath.FromSlash(root)+string(filepath.Separator))) +
+					"\t" + strconv.Quote(h)
 				if listed[key] == "" {
 					t.Errorf("no test is named for this hint: add to test/hints/hints.txt\n%s\tFILE TestThatDoesIt",
 						key)

@@ -78,8 +78,8 @@ func TestRefused(t *testing.T) {
 		t.Errorf("opened twice: %v", err)
 	}
 	s.f.Close() // so that the write fails
-	if err := s.Swap(t.Context(), []lease.Write{{New: record(1, "n")}})[0]; err == nil || errors.Is(err,
-		lease.ErrLost) {
+	if err := s.Swap(t.Context(), []lease.Write{{New: record(1, "n")}})[0]; err == nil ||
+		errors.Is(err, lease.ErrLost) {
 		t.Errorf("a write that failed: %v", err)
 	}
 	if rs, err := s.Get(t.Context(), []lease.Key{record(1, "").Key}); err == nil {

@@ -53,8 +53,8 @@ func put(path, header, body string) string {
 	if header != "" {
 		method, header = "POST", header+"\r\n"
 	}
-	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Length: %d\r\n\r\n%s", method, path, header,
-		len(body), body)
+	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Length: %d\r\n\r\n%s",
+		method, path, header, len(body), body)
 }
 
 // attack sends all that is bad, and noise, from several connections at a time and as fast

@@ -190,8 +190,8 @@ func (o *ordinary) since(t *testing.T, mark int) []time.Duration {
 func (o *ordinary) rest(t *testing.T, n size) []time.Duration {
 	t.Helper()
 	from := o.mark()
-	waitFor(t, "ordinary clients are served", func() bool { return o.mark() >= from+n.rounds || o.failed() },
-		func() string { return "" })
+	waitFor(t, "ordinary clients are served",
+		func() bool { return o.mark() >= from+n.rounds || o.failed() }, func() string { return "" })
 	return o.since(t, from)
 }
 

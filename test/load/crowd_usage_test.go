@@ -105,8 +105,8 @@ func (s *crowded) calm(t *testing.T, before usage, crowd int) {
 	var now usage
 	waitFor(t, "as few goroutines and as little memory as before", func() bool {
 		now = s.usage(t)
-		return now.goroutines <= before.goroutines && now.memory <= before.memory+spare && now.http <= before.http &&
-			now.resp <= before.resp
+		return now.goroutines <= before.goroutines &&
+			now.memory <= before.memory+spare && now.http <= before.http && now.resp <= before.resp
 	}, func() string {
 		return fmt.Sprintf("before %+v, now %+v\n%.4000s", before, now, s.ask(t, "/debug/pprof/goroutine?debug=1"))
 	})
@@ -152,9 +152,8 @@ func (r *record) table() string {
 			}
 			return fmt.Sprintf("%.1f ms", float64(x.took[(len(x.took)-1)*part/100].Microseconds())/1000)
 		}
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %.1f MB | %.1f MB | %d | %s | %s | %s |\n",
-			x.when, x.http, x.resp, x.goroutines, float64(x.memory)/1e6, float64(x.resident)/1e6, len(x.took),
-			at(50), at(99), at(100))
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %.1f MB | %.1f MB | %d | %s | %s | %s |\n", x.when, x.http,
+			x.resp, x.goroutines, float64(x.memory)/1e6, float64(x.resident)/1e6, len(x.took), at(50), at(99), at(100))
 	}
 	return b.String()
 }

@@ -47,11 +47,10 @@ func TestLeaseMutants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, m := range slices.Concat(leaseMutants, storeMutants, closeMutants, stateFileMutants, holdersMutants,
-		changeMutants) {
+	for i, m := range slices.Concat(leaseMutants,
+		storeMutants, closeMutants, stateFileMutants, holdersMutants, changeMutants) {
 		simulated := slices.ContainsFunc(simulationMutants, func(s mutant) bool {
-			return strings.HasSuffix(s.rule,
-				": "+m.rule)
+			return strings.HasSuffix(s.rule, ": "+m.rule)
 		})
 		if simulated && !*long || !sampled(i) {
 			continue

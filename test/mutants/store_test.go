@@ -58,7 +58,7 @@ var storeMutants = []mutant{
 	},
 	{
 		rule: "a swap is counted in its row", file: "sqlstore/sqlite.go",
-		old: `"", 1) + ", swaps = swaps + 1, seq`, now: `"", 1) + ", seq`,
+		old: `", swaps = swaps + 1, seq = ?" + updateWhere + " AND label`, now: `", seq = ?" + updateWhere + " AND label`,
 		pkg: "./test/sqlite", test: "TestOneRowPutBackIsNoticed",
 	},
 	{

@@ -75,8 +75,7 @@ func TestSettings(t *testing.T) {
 	}
 	found, err := st.Report(t.Context())
 	if err != nil || !slices.ContainsFunc(found, func(f sqlstore.Finding) bool {
-		return f.Name == "log_bin" &&
-			f.Advice != ""
+		return f.Name == "log_bin" && f.Advice != ""
 	}) {
 		t.Errorf("%+v, %v", found, err)
 	}

@@ -71,8 +71,8 @@ func TestDurable(t *testing.T) {
 		for _, w := range batch {
 			rs, err := st.Get(t.Context(), []lease.Key{w.New.Key})
 			// of before
-			for err != nil && (strings.Contains(err.Error(), "bad connection") || strings.Contains(err.Error(),
-				"being shut down")) {
+			for err != nil && (strings.Contains(err.Error(), "bad connection") ||
+				strings.Contains(err.Error(), "being shut down")) {
 				rs, err = st.Get(t.Context(), []lease.Key{w.New.Key})
 			}
 			if err != nil || rs[0].Nonce != "a" || rs[0].Label != "läbel" {

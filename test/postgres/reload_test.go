@@ -50,8 +50,8 @@ func newScene(t *testing.T, p *servers.Postgres, args ...string) scene {
 	t.Helper()
 	s := scene{p: p, name: p.NewDatabase(t)}
 	_, s.st = connect(t, p.URL(s.name))
-	for i, err := range s.st.Swap(t.Context(), []lease.Write{{New: record(lease.NamespaceNode, "a")}, {New: record(1,
-		"a")}, {New: record(2, "a")}}) {
+	for i, err := range s.st.Swap(t.Context(),
+		[]lease.Write{{New: record(lease.NamespaceNode, "a")}, {New: record(1, "a")}, {New: record(2, "a")}}) {
 		if err != nil {
 			t.Fatal(i, err)
 		}

@@ -36,8 +36,8 @@ func TestStartServer(t *testing.T) {
 	web, resp := servers.Address(ports[0]), servers.Address(ports[1])
 	home := t.TempDir()
 	_, port, _ := strings.Cut(resp, ":")
-	places := strings.NewReplacer("127.0.0.1:8080", web, "127.0.0.1:6380", resp, "-p 6380", "-p "+port, "/home/you",
-		home)
+	places := strings.NewReplacer("127.0.0.1:8080", web, "127.0.0.1:6380", resp, "-p 6380",
+		"-p "+port, "/home/you", home)
 	page := places.Replace(string(data))
 	server := servers.Start(t, "snowfence", path, []string{"serve", "--http", web, "--resp", resp},
 		[]string{"HOME=" + home})

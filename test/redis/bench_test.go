@@ -19,8 +19,8 @@ import (
 const nodes = 1 << 17
 
 // full returns a store in which all nodes but one are held, and the writes that renew them.
-func full(b *testing.B, o *redisstore.Options, without int64, options ...string) (*redisstore.Store,
-	*snowfence.Scheme, []lease.Write,
+func full(b *testing.B, o *redisstore.Options,
+	without int64, options ...string) (*redisstore.Store, *snowfence.Scheme, []lease.Write,
 ) {
 	b.Helper()
 	master := servers.StartRedis(b, options...)

@@ -99,8 +99,8 @@ func TestEviction(t *testing.T) {
 	}
 	// A server that comes later is looked at too.
 	way := newRelay(t, r.Address())
-	st = newStore(t, client(t, rueidis.ClientOption{InitAddress: []string{way.address()}, ForceSingleClient: true}),
-		nil)
+	st = newStore(t,
+		client(t, rueidis.ClientOption{InitAddress: []string{way.address()}, ForceSingleClient: true}), nil)
 	if err := st.Swap(t.Context(), []lease.Write{{New: record(1, 1)}})[0]; err != nil {
 		t.Fatal(err)
 	}
@@ -179,8 +179,7 @@ func TestPersistenceHints(t *testing.T) {
 
 // acl is the rule of the package comment.
 const acl = "resetkeys ~snowfence:* nocommands +eval +evalsha +info +hset +hmget +zadd +zrem +zrangebylex " +
-	"+zlexcount +sadd +smembers +time " +
-	"+wait +config|get +hello +auth +ping +client"
+	"+zlexcount +sadd +smembers +time " + "+wait +config|get +hello +auth +ping +client"
 
 const password = "correct-horse-battery-staple"
 
@@ -217,8 +216,8 @@ func TestUser(t *testing.T) {
 	if v, err := st.Server(t.Context(), namespace); err != nil || v.Fsync != "always" {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if err := newStore(t, c, &redisstore.Options{AOF: true}).Swap(t.Context(), []lease.Write{{New: record(100_000,
-		1)}})[0]; err != nil {
+	if err := newStore(t, c, &redisstore.Options{AOF: true}).Swap(t.Context(),
+		[]lease.Write{{New: record(100_000, 1)}})[0]; err != nil {
 		t.Error(err)
 	}
 	other := newStore(t, c, &redisstore.Options{Prefix: "other"})
@@ -231,8 +230,8 @@ func TestUser(t *testing.T) {
 	if !ok {
 		t.Fatalf("keys that the user may not touch: %v", err)
 	}
-	r.Do(t, append([]string{"ACL", "SETUSER", "ids"}, strings.Fields(strings.Replace(says, "~snowfence:", "~other:",
-		1))...)...)
+	r.Do(t, append([]string{"ACL", "SETUSER", "ids"},
+		strings.Fields(strings.Replace(says, "~snowfence:", "~other:", 1))...)...)
 	if err := other.Swap(t.Context(), []lease.Write{{New: record(1, 1)}})[0]; err != nil {
 		t.Errorf("after ACL SETUSER ids %s: %v", says, err)
 	}

@@ -29,9 +29,8 @@ func BenchmarkScale(b *testing.B) {
 			f := newFleet(b, o.fresh(b), ttl)
 			row := func(n int, opening time.Duration, m measured) {
 				renewals = append(renewals, fmt.Sprintf("| %s | %d | %.0f | %.0f | %s | %s | %s | %.0f %% | %s |",
-					k.name, n,
-					m.rate, float64(n)/(ttl/3).Seconds(), ms(m.p50), ms(m.p99), ms(m.max), 100*m.own,
-					percent(m.server, k.server)))
+					k.name, n, m.rate, float64(n)/(ttl/3).Seconds(),
+					ms(m.p50), ms(m.p99), ms(m.max), 100*m.own, percent(m.server, k.server)))
 				fmt.Fprintln(os.Stderr, renewals[len(renewals)-1], opening)
 			}
 			start := time.Now()
@@ -52,10 +51,10 @@ func BenchmarkScale(b *testing.B) {
 			bytes := size(o.dir)
 			closing := time.Now()
 			f.close()
-			others = append(others, fmt.Sprintf("| %s | %s | %s | %s | %s | %.1f s | %.1f s | %.1f kB | %s |", k.name,
-				ms(fresh[0]), ms(again[len(again)/2]), ms(again[len(again)-1]), fmt.Sprintf("%.0f",
-					float64(nodes)/opening.Seconds()), opening.Seconds(), time.Since(closing).Seconds(),
-				float64(after-before)/nodes/1000, megabytes(bytes, held)))
+			others = append(others, fmt.Sprintf("| %s | %s | %s | %s | %s | %.1f s | %.1f s | %.1f kB | %s |",
+				k.name, ms(fresh[0]), ms(again[len(again)/2]),
+				ms(again[len(again)-1]), fmt.Sprintf("%.0f", float64(nodes)/opening.Seconds()), opening.Seconds(),
+				time.Since(closing).Seconds(), float64(after-before)/nodes/1000, megabytes(bytes, held)))
 			fmt.Fprintln(os.Stderr, others[len(others)-1])
 			b.ReportMetric(m.rate, "renewals/s")
 			b.ReportMetric(float64(m.p50)/1e6, "p50-ms")
@@ -68,8 +67,7 @@ func BenchmarkScale(b *testing.B) {
 		"server |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n%s\n", strings.Join(renewals, "\n"))
 	fmt.Printf("\n| store | last node, never leased | last node, given back: median | longest of 5 | leases "+
 		"opened/s | all opened in | all closed in | memory a lease | size of the store "+
-		"|\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n%s\n",
-		strings.Join(others, "\n"))
+		"|\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n%s\n", strings.Join(others, "\n"))
 }
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/1e6) }

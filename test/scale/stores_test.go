@@ -41,8 +41,8 @@ var kinds = []struct {
 		dir := t.TempDir()
 		return opened{func(t testing.TB) lease.Store {
 			file := filepath.Join(dir, fmt.Sprint("ids", n.Add(1), ".db"))
-			return overSQL(t, "sqlite", "file:"+file+"?_pragma=busy_timeout(10000)&_txlock=immediate",
-				sqlstore.SQLite())
+			return overSQL(t, "sqlite", "file:"+file+
+				"?_pragma=busy_timeout(10000)&_txlock=immediate", sqlstore.SQLite())
 		}, nil, dir}
 	}},
 	{"PostgreSQL", true, func(t testing.TB) opened {
@@ -54,8 +54,7 @@ var kinds = []struct {
 	{"MariaDB", true, func(t testing.TB) opened {
 		m := servers.StartMariaDB(t)
 		return opened{func(t testing.TB) lease.Store {
-			return overSQL(t, "mysql", m.DSN(m.NewDatabase(t)),
-				sqlstore.MySQL())
+			return overSQL(t, "mysql", m.DSN(m.NewDatabase(t)), sqlstore.MySQL())
 		}, m.Process, m.Dir}
 	}},
 	{"etcd", true, func(t testing.TB) opened {

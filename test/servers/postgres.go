@@ -143,9 +143,8 @@ func (p *Postgres) Run(t testing.TB, program string, args ...string) string {
 // the results, unaligned.
 func (p *Postgres) SQL(t testing.TB, database, statements string) string {
 	t.Helper()
-	return strings.TrimSpace(p.Run(t, "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1",
-		"-p", strconv.Itoa(p.Port),
-		"-U", "postgres", "-d", database, "-c", statements))
+	return strings.TrimSpace(p.Run(t, "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1",
+		"-h", "127.0.0.1", "-p", strconv.Itoa(p.Port), "-U", "postgres", "-d", database, "-c", statements))
 }
 
 // URL is that of a database.
@@ -196,8 +195,8 @@ func (p *Postgres) Load(t testing.TB, database, dump string) {
 	if err := os.WriteFile(path, []byte(dump), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(p.bin, "psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p",
-		strconv.Itoa(p.Port), "-U", "postgres", "-d", database, "-f", path)
+	cmd := exec.Command(filepath.Join(p.bin, "psql"), "-X", "-q", "-v",
+		"ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p", strconv.Itoa(p.Port), "-U", "postgres", "-d", database, "-f", path)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("psql: %v: %s", err, out)
 	}

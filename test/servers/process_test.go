@@ -13,8 +13,8 @@ import (
 )
 
 func TestProcess(t *testing.T) {
-	p := servers.Start(t, "sh", servers.Need(t, "sh", "sh")[0], []string{"-c", "echo $WORD; exec sleep 1000"},
-		[]string{"WORD=hello"})
+	p := servers.Start(t, "sh", servers.Need(t, "sh", "sh")[0],
+		[]string{"-c", "echo $WORD; exec sleep 1000"}, []string{"WORD=hello"})
 	wrote := func() error {
 		b, err := os.ReadFile(p.Log)
 		if err == nil && !strings.Contains(string(b), "hello") {

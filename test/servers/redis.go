@@ -143,8 +143,8 @@ func (r *Redis) Follow(t testing.TB, master *Redis) {
 		if up := r.Field("master_link_status"); up != "up" {
 			return fmt.Errorf("the replica's link is %q", up)
 		}
-		if info := master.Do(t, "INFO", "replication"); !strings.Contains(info, fmt.Sprintf("port=%d,state=online",
-			r.Port)) {
+		if info := master.Do(t, "INFO", "replication"); !strings.Contains(info,
+			fmt.Sprintf("port=%d,state=online", r.Port)) {
 			return errors.New(info)
 		}
 		return nil
@@ -308,8 +308,8 @@ func StartRedisCluster(t testing.TB, options ...string) *RedisCluster {
 	for _, r := range c.Servers {
 		r.Ready(t, func() error {
 			info, err := redisCommand(r.Address(), "CLUSTER", "INFO")
-			if err == nil && (infoField(info, "cluster_state") != "ok" || infoField(info,
-				"cluster_known_nodes") != "6") {
+			if err == nil && (infoField(info, "cluster_state") != "ok" ||
+				infoField(info, "cluster_known_nodes") != "6") {
 				err = errors.New(info)
 			}
 			if err == nil && r.Field("role") == "slave" && r.Field("master_link_status") != "up" {

@@ -123,8 +123,8 @@ func TestRedisCLI(t *testing.T) {
 	_, port, _ := strings.Cut(s.resp, ":")
 	run := func(stdin string, args ...string) string {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), cli, append([]string{"-p", port, "--no-auth-warning", "-a", secret},
-			args...)...)
+		cmd := exec.CommandContext(t.Context(),
+			cli, append([]string{"-p", port, "--no-auth-warning", "-a", secret}, args...)...)
 		cmd.Stdin = strings.NewReader(stdin)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -145,9 +145,8 @@ func TestRedisCLI(t *testing.T) {
 		}
 	}
 	if got := run("PING\nSNOWFENCE.NEXT nowhere\nMULTI\nSELECT 1\nINFO\nQUIT\n"); !strings.HasPrefix(got, "PONG") ||
-		!strings.Contains(got, "NONAMESPACE") ||
-		!strings.Contains(got, "no transactions") || !strings.Contains(got, "out of range") || !strings.Contains(got,
-		"snowfence_version") {
+		!strings.Contains(got, "NONAMESPACE") || !strings.Contains(got, "no transactions") ||
+		!strings.Contains(got, "out of range") || !strings.Contains(got, "snowfence_version") {
 		t.Error(got)
 	}
 	if got := run("", "-a", "wrong", "PING"); !strings.Contains(got, "WRONGPASS") && !strings.Contains(got, "NOAUTH") {
@@ -181,8 +180,8 @@ func TestGoRedis(t *testing.T) {
 		if err != nil || len(seen) != 1000 {
 			t.Errorf("%d IDs of a pipeline, %v", len(seen), err)
 		}
-		if err := c.Do(t.Context(), "SNOWFENCE.NEXT", "nowhere").Err(); err == nil || !strings.HasPrefix(err.Error(),
-			"NONAMESPACE") {
+		if err := c.Do(t.Context(), "SNOWFENCE.NEXT", "nowhere").Err(); err == nil ||
+			!strings.HasPrefix(err.Error(), "NONAMESPACE") {
 			t.Error(err)
 		}
 	}
@@ -213,8 +212,8 @@ func TestRueidis(t *testing.T) {
 	if len(seen) != len(cmds) {
 		t.Errorf("%d IDs", len(seen))
 	}
-	m, err := c.Do(t.Context(), c.B().Arbitrary("SNOWFENCE.DECODE").Args("default",
-		"249887800817025024").Build()).AsMap()
+	m, err := c.Do(t.Context(),
+		c.B().Arbitrary("SNOWFENCE.DECODE").Args("default", "249887800817025024").Build()).AsMap()
 	if node := m["node"]; err != nil || node.String() == "" {
 		t.Errorf("%v, %v", m, err)
 	}
