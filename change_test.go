@@ -54,7 +54,7 @@ func idsOf(t *rapid.T, l Layout, nodes NodeRange, keep func(start time.Time) boo
 			for seq := l.First; seq <= l.Last; seq++ {
 				for roll := int64(0); roll < 1<<l.Bits(FieldRollback); roll++ {
 					p := Parts{Tick: tick, Time: l.TimeOf(tick), Node: node, Sequence: seq, Rollback: roll}
-					id, err := s.ComposeParts(p)
+					id, err := s.Compose(p)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -241,7 +241,7 @@ func checkCollision(t *testing.T, a, b Layout, at time.Time, c Collision) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if id := Must(s.ComposeParts(side.parts)); id != c.ID || !side.inTime {
+		if id := Must(s.Compose(side.parts)); id != c.ID || !side.inTime {
 			t.Errorf("%+v makes %d, want %d, and lies in its time: %v", side.parts, id, c.ID, side.inTime)
 		}
 	}
@@ -358,7 +358,7 @@ func TestLastIDOfALayoutWithASign(t *testing.T) {
 	for first := int64(0); first <= s.MaxTick(); first++ {
 		want := ID(math.MinInt64)
 		for last := first; last <= s.MaxTick(); last++ {
-			want = max(want, must(s.Compose(last, s.Nodes()-1, 1<<30-1)))
+			want = max(want, must(s.Compose(Parts{Tick: last, Node: s.Nodes() - 1, Sequence: 1<<30 - 1})))
 			v, err := Change{From: l, To: Twitter(), At: at, Since: l.TimeOf(first), Floor: l.TimeOf(last + 1)}.Check()
 			if err != nil || v.LastOld != want {
 				t.Errorf("ticks %d to %d: last old is %d, want %d; %v", first, last, v.LastOld, want, err)

@@ -10,8 +10,7 @@ import (
 type Plausible struct {
 	Now   time.Time     // real IDs are not younger; the zero time means that any time will do
 	Ahead time.Duration // how far clocks and leads may be ahead of Now
-	First int64         // lowest node that was ever used
-	End   int64         // first node above all that were ever used; 0 means that all of the layout's may have been
+	Nodes NodeRange     // nodes that were ever used; an Until of 0 means up to the last of the layout
 }
 
 // Check takes an ID apart, as Decode does, and refuses one that cannot be real: of a time
@@ -60,7 +59,7 @@ func (s *Scheme) plausible(p Plausible) (first, end int64, ticks uint64) {
 	if !p.Now.IsZero() {
 		ticks = min(ticks, uint64(max(s.layout.TickOf(p.Now.Add(p.Ahead))+1, 0)))
 	}
-	if first, end = p.First, p.End; end == 0 {
+	if first, end = p.Nodes.From, p.Nodes.Until; end == 0 {
 		end = s.Nodes()
 	}
 	return first, end, ticks

@@ -97,11 +97,11 @@ func ExampleMasked() {
 // Encrypted IDs spread evenly over shards, by remainder as well as by range; take them as
 // unsigned numbers.
 func Example_shardKey() {
-	key, _ := snowfence.NewSecret(make([]byte, snowfence.SecretSize))
+	key, _ := snowfence.NewSecret(make([]byte, 16))
 	scheme, _ := snowfence.NewScheme(snowfence.Randflake(), key)
 	shards := [4]int{}
 	for seq := range int64(100_000) {
-		id := snowfence.Must(scheme.Compose(1, 0, seq)) // one second, one node
+		id := snowfence.Must(scheme.Compose(snowfence.Parts{Tick: 1, Node: 0, Sequence: seq})) // one second, one node
 		shards[uint64(id)%4]++
 	}
 	for _, n := range shards {

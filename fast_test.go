@@ -23,7 +23,7 @@ func TestFastPathAtTheEdgesOfATick(t *testing.T) {
 				t.Fatalf("%d IDs in tick %d, then %v", len(ids), tick, err)
 			}
 			for i, id := range ids {
-				if id != must(s.Compose(tick, 7, int64(i))) {
+				if id != must(s.Compose(Parts{Tick: tick, Node: 7, Sequence: int64(i)})) {
 					t.Fatalf("ID %d of tick %d is %d", i, tick, id)
 				}
 			}
@@ -32,7 +32,7 @@ func TestFastPathAtTheEdgesOfATick(t *testing.T) {
 		// In the middle of a tick the clock is not looked at.
 		take(t, g, 3)
 		time.Sleep(999 * time.Microsecond)
-		if id, ok := g.tryExact(); !ok || id != must(s.Compose(now+50, 7, 3)) {
+		if id, ok := g.tryExact(); !ok || id != must(s.Compose(Parts{Tick: now + 50, Node: 7, Sequence: 3})) {
 			t.Errorf("%d, %t: the tick is not over", id, ok)
 		}
 		time.Sleep(time.Microsecond)
@@ -159,7 +159,7 @@ func TestFillOverSomeTicks(t *testing.T) {
 			t.Fatal(n, err)
 		}
 		for i, id := range append(dst, take(t, g, 8)...) {
-			if id != must(s.Compose(now+int64(i/16), 7, int64(i%16))) {
+			if id != must(s.Compose(Parts{Tick: now + int64(i/16), Node: 7, Sequence: int64(i % 16)})) {
 				t.Errorf("ID %d is %d", i, id)
 			}
 		}

@@ -79,7 +79,7 @@ func TestVectors(t *testing.T) {
 				if node, err := s.Node(values...); err != nil || node != p.Node {
 					t.Errorf("Node(%v) = %d, %v; want %d", values, node, err, p.Node)
 				}
-				if id, err := s.ComposeParts(p); err != nil || id != ID(n) {
+				if id, err := s.Compose(p); err != nil || id != ID(n) {
 					t.Errorf("composed %d, %v; want %d", id, err, n)
 				}
 			}

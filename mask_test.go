@@ -58,20 +58,21 @@ func TestMask(t *testing.T) {
 func TestCheckTellsForgedFromReal(t *testing.T) {
 	s := testScheme(t, "randflake")
 	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
-	p := Plausible{Now: now, Ahead: time.Minute, First: 100, End: 356}
+	p := Plausible{Now: now, Ahead: time.Minute, Nodes: NodeRange{From: 100, Until: 356}}
 	for _, node := range []int64{100, 200, 355} {
-		id := must(s.Compose(s.Layout().TickOf(now), node, 7))
+		id := must(s.Compose(Parts{Tick: s.Layout().TickOf(now), Node: node, Sequence: 7}))
 		if parts, err := s.Check(id, p); err != nil || parts.Node != node {
 			t.Errorf("a real one: %+v, %v", parts, err)
 		}
 	}
 	for _, c := range []struct{ tick, node int64 }{{s.Layout().TickOf(now) + 61, 200}, {1, 99}, {1, 356}} {
-		if _, err := s.Check(must(s.Compose(c.tick, c.node, 0)), p); !errors.Is(err, ErrInvalidID) {
+		id := must(s.Compose(Parts{Tick: c.tick, Node: c.node}))
+		if _, err := s.Check(id, p); !errors.Is(err, ErrInvalidID) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
 	passed, n := 0, 2_000_000
-	wide := Plausible{Now: now, End: 1 << 14} // one random number in about 131
+	wide := Plausible{Now: now, Nodes: NodeRange{Until: 1 << 14}} // one random number in about 131
 	for i := range n {
 		if _, err := s.Check(ID(uint64(i+1)*0x9e3779b97f4a7c15), wide); err == nil {
 			passed++
@@ -99,7 +100,7 @@ func TestRotatedKeysDoNotCollide(t *testing.T) {
 			t.Fatal(err)
 		}
 		for raw := range int64(1 << 20) {
-			id := must(s.Compose(raw>>8, raw>>5&7, raw&31))
+			id := must(s.Compose(Parts{Tick: raw >> 8, Node: raw >> 5 & 7, Sequence: raw & 31}))
 			if id < 0 || id >= 1<<22 || seen[id] {
 				t.Fatalf("key %d, raw %d: %d is there already", n, raw, id)
 			}
@@ -117,7 +118,7 @@ func TestRotatedKeysDoNotCollide(t *testing.T) {
 	all, _ := NewScheme(l, keys...)
 	gone, _ := NewScheme(l, nil, keys[1], keys[2])
 	old, _ := NewScheme(l, keys[0])
-	id := must(old.Compose(77, 5, 3))
+	id := must(old.Compose(Parts{Tick: 77, Node: 5, Sequence: 3}))
 	if p, err := all.Decode(id); err != nil || p.Tick != 77 || p.Key != 0 {
 		t.Errorf("an old ID: %+v, %v", p, err)
 	}

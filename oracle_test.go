@@ -30,7 +30,7 @@ func (o *reference) next(now int64) (ID, bool) {
 	if o.tick > now+o.lead {
 		return 0, false
 	}
-	id := must(o.s.Compose(o.tick, o.node, o.seq))
+	id := must(o.s.Compose(Parts{Tick: o.tick, Node: o.node, Sequence: o.seq}))
 	o.seq++
 	return id, true
 }

@@ -52,9 +52,6 @@ func MustPrefix(name string, enc Encoding) Prefix {
 	return p
 }
 
-// Name returns the name of the prefix, without the separator.
-func (p Prefix) Name() string { return strings.TrimSuffix(p.text, "_") }
-
 // Append appends the name, _ and the text of id to dst and returns the extended buffer.
 func (p Prefix) Append(dst []byte, id ID) []byte {
 	return p.enc.Append(append(dst, p.text...), id)

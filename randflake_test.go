@@ -41,7 +41,7 @@ func TestRandflakeVectors(t *testing.T) {
 			t.Fatal(err)
 		}
 		tick := s.Layout().TickOf(time.Unix(v.Timestamp, 0))
-		id, err := s.Compose(tick, v.Node, v.Sequence)
+		id, err := s.Compose(Parts{Tick: tick, Node: v.Node, Sequence: v.Sequence})
 		if want, _ := strconv.ParseInt(v.ID, 10, 64); err != nil || id != ID(want) || Base32Hex.Encode(id) != v.Text {
 			t.Errorf("%d %s, %v; want %s %s", id, Base32Hex.Encode(id), err, v.ID, v.Text)
 		}
@@ -50,7 +50,8 @@ func TestRandflakeVectors(t *testing.T) {
 			t.Errorf("%s decodes to %+v, %v", v.ID, p, err)
 		}
 		raw := testScheme(t, "randflake-raw")
-		if r, err := raw.Compose(tick, v.Node, v.Sequence); err != nil || strconv.FormatInt(int64(r), 10) != v.Raw {
+		r, err := raw.Compose(Parts{Tick: tick, Node: v.Node, Sequence: v.Sequence})
+		if err != nil || strconv.FormatInt(int64(r), 10) != v.Raw {
 			t.Errorf("raw %d, %v; want %s", r, err, v.Raw)
 		}
 	}
@@ -61,7 +62,7 @@ func TestRandflakeVectors(t *testing.T) {
 func TestRandflakeWholeLife(t *testing.T) {
 	s := testScheme(t, "randflake")
 	for _, tick := range []int64{0, 1<<29 - 1, 1 << 29, 1<<29 + 12345, s.MaxTick()} {
-		id, err := s.Compose(tick, 131071, 131071)
+		id, err := s.Compose(Parts{Tick: tick, Node: 131071, Sequence: 131071})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -121,17 +121,12 @@ type Parts struct {
 	Key      int   // number of the key, in the order of NewScheme; 0 when there is one or none
 }
 
-// Compose returns the ID of a tick, node and sequence number, with rollback value 0. It
-// only checks that each number fits its field (sequence numbers below Layout.First or
-// above Last are left to IDs made by hand); whether an ID is new is for a [Generator] to
-// know. With keys, the ID is encrypted with the last one. A tick that does not fit is an
-// [ErrLifetime], another part an [ErrInvalidID].
-func (s *Scheme) Compose(tick int64, node, seq int64) (ID, error) {
-	return s.ComposeParts(Parts{Tick: tick, Node: node, Sequence: seq})
-}
-
-// ComposeParts is Compose with a rollback value. Parts.Time is not looked at.
-func (s *Scheme) ComposeParts(p Parts) (ID, error) {
+// Compose returns the ID of the parts. It only checks that each number fits its field
+// (sequence numbers below Layout.First or above Last are left to IDs made by hand);
+// whether an ID is new is for a [Generator] to know. With keys, the ID is encrypted with
+// the last one. A tick that does not fit is an [ErrLifetime], another part an
+// [ErrInvalidID]. Parts.Time and Parts.Key are not looked at.
+func (s *Scheme) Compose(p Parts) (ID, error) {
 	if p.Tick < 0 || p.Tick > s.MaxTick() {
 		return 0, fmt.Errorf("%w: tick %d; the %d time bits hold 0 to %d", ErrLifetime, p.Tick, s.timeBits, s.MaxTick())
 	}

@@ -39,7 +39,7 @@ func TestComposeDecode(t *testing.T) {
 			Sequence: rapid.Int64Range(0, 1<<s.seqBits-1).Draw(t, "seq"),
 			Rollback: rapid.Int64Range(0, 1<<s.rollBits-1).Draw(t, "rollback"),
 		}
-		id, err := s.ComposeParts(want)
+		id, err := s.Compose(want)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestComposeRefusesWhatDoesNotFit(t *testing.T) {
 		{Parts{Rollback: 4}, ErrInvalidID},
 		{Parts{Tick: 1<<41 - 1, Node: 255, Sequence: 4095, Rollback: 3}, nil},
 	} {
-		if _, err := s.ComposeParts(c.p); !errors.Is(err, c.want) {
+		if _, err := s.Compose(c.p); !errors.Is(err, c.want) {
 			t.Errorf("%+v: %v, want %v", c.p, err, c.want)
 		}
 	}
@@ -89,7 +89,7 @@ func TestEveryNodeBitReachesTheID(t *testing.T) {
 		seen := map[ID]int64{}
 		for bit := range s.nodeBits {
 			for _, node := range []int64{0, 1 << bit} {
-				id := Must(s.Compose(1, node, 0))
+				id := Must(s.Compose(Parts{Tick: 1, Node: node, Sequence: 0}))
 				if other, ok := seen[id]; ok && other != node {
 					t.Errorf("%s: nodes %d and %d make the same ID", p.Name, node, other)
 				}
@@ -190,7 +190,7 @@ func FuzzComposeDecode(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		id, err := s.Compose(tick, node, seq)
+		id, err := s.Compose(Parts{Tick: tick, Node: node, Sequence: seq})
 		if err != nil {
 			return
 		}

@@ -15,8 +15,8 @@ import (
 // keys, or the wrong one.
 var ErrKey = errors.New("wrong key")
 
-// SecretSize is the length of a secret in bytes.
-const SecretSize = 16
+// secretSize is the length of a secret in bytes.
+const secretSize = 16
 
 const redacted = "[secret key]"
 
@@ -24,22 +24,22 @@ const redacted = "[secret key]"
 // JSON or text. What tells keys apart in public is [Secret.ID]. Safe for concurrent use,
 // except Wipe.
 type Secret struct {
-	secret *[SecretSize]byte // behind a pointer, because fmt prints what it cannot call a method on
+	secret *[secretSize]byte // behind a pointer, because fmt prints what it cannot call a method on
 }
 
 // NewSecret returns the key of a secret of 16 bytes, of which it keeps a copy.
 func NewSecret(secret []byte) (*Secret, error) {
-	if len(secret) != SecretSize {
-		return nil, fmt.Errorf("%w: the secret has %d bytes, not %d", ErrKey, len(secret), SecretSize)
+	if len(secret) != secretSize {
+		return nil, fmt.Errorf("%w: the secret has %d bytes, not %d", ErrKey, len(secret), secretSize)
 	}
-	k := &Secret{new([SecretSize]byte)}
+	k := &Secret{new([secretSize]byte)}
 	copy(k.secret[:], secret)
 	return k, nil
 }
 
 // GenerateSecret returns a new random key.
 func GenerateSecret() *Secret {
-	k := &Secret{new([SecretSize]byte)}
+	k := &Secret{new([secretSize]byte)}
 	rand.Read(k.secret[:]) // never fails: crypto/rand ends the program instead
 	return k
 }
@@ -48,15 +48,15 @@ func GenerateSecret() *Secret {
 // around them, or 16 bytes as they are.
 func ParseSecret(data []byte) (*Secret, error) {
 	text := bytes.TrimSpace(data)
-	if len(text) == 2*SecretSize {
-		secret := make([]byte, SecretSize)
+	if len(text) == 2*secretSize {
+		secret := make([]byte, secretSize)
 		if _, err := hex.Decode(secret, text); err != nil {
 			return nil, fmt.Errorf("%w: the secret has a character that is not a hexadecimal digit", ErrKey)
 		}
 		defer clear(secret)
 		return NewSecret(secret)
 	}
-	if len(data) == SecretSize {
+	if len(data) == secretSize {
 		return NewSecret(data)
 	}
 	return nil, fmt.Errorf("%w: the secret has %d bytes; it is 32 hexadecimal digits or 16 bytes", ErrKey, len(data))

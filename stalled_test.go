@@ -55,7 +55,8 @@ func TestStalledBeforeTheLastPosition(t *testing.T) {
 			var second ID
 			came := once(t, c.at, func() { second = take(t, g, 1)[0] })
 			third, err := g.TryNext()
-			if !*came || first != must(s.Compose(now, 1, 0)) || second != must(s.Compose(now, 1, 1)) {
+			want := must(s.Compose(Parts{Tick: now, Node: 1}))
+			if !*came || first != want || second != want+1 {
 				t.Errorf("%+v: came there: %t; %d and %d", c, *came, first, second)
 			}
 			if !errors.Is(err, ErrExhausted) {

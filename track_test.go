@@ -100,7 +100,7 @@ func TestPositionsAreTheIDsOfAGrantInOrder(t *testing.T) {
 				for node := gr.Node; node < gr.Node+gr.Nodes; node++ {
 					for seq := gr.FirstSeq; seq <= gr.LastSeq; seq++ {
 						p := Parts{Tick: tick, Node: node, Sequence: seq, Rollback: int64(roll)}
-						want = append(want, must(s.ComposeParts(p)))
+						want = append(want, must(s.Compose(p)))
 					}
 				}
 			}

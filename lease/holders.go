@@ -11,9 +11,10 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Holders returns a store for holders who are trusted with leases but not with the rest of the
-// store: a server hands it to programs elsewhere. Leases work over it as over any other store. What
-// no [Lease] does is refused, with an error that matches [ErrRefused].
+// Holders is for servers: it returns a store for holders who are trusted with leases but not with
+// the rest of the store, which a server hands to programs elsewhere. Leases work over it
+// as over any other store. What no [Lease] does is refused, with an error that matches
+// [ErrRefused].
 //
 // A namespace is the server's alone. A holder can only ask it to look: whether the store is still
 // the one that the namespace was made in, whether it lost a record that the server itself had shown

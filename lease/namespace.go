@@ -245,7 +245,8 @@ func check(st Store, name string, s *snowfence.Scheme) error {
 	return CheckName(name)
 }
 
-// CheckName returns what is wrong with the name of a namespace; the error matches [ErrInvalid].
+// CheckName returns what is wrong with the name of a namespace, for servers; the error matches
+// [ErrInvalid].
 func CheckName(name string) error {
 	if name == "" || len(name) > 64 {
 		return invalidf("lease: namespace %q: a name has 1 to 64 characters", name[:min(len(name), 100)])

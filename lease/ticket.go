@@ -15,8 +15,8 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// Ticket is a lease as a value: for holders in other processes, or other languages, on whose behalf
-// a server talks to the store. Nobody keeps it: its holder sends it with each renewal and keeps
+// Ticket is a lease as a value, for servers that talk to the store for holders in other processes
+// or other languages. Nobody keeps it: its holder sends it with each renewal and keeps
 // what comes back, so that any server over the same store can renew it. It names the holder's last
 // write; only the holder of the latest ticket can renew, and a copy of the holder is noticed as for
 // a [Lease].
@@ -43,13 +43,8 @@ type Ticket struct {
 	MAC        string        `json:"mac"` // of all the others, by the key in the namespace's record
 }
 
-// Grant returns what the holder may use.
-func (t Ticket) Grant() snowfence.Grant {
-	return snowfence.Grant{Node: t.Node, From: t.From, Until: t.Until, Nodes: int64(t.Nodes)}
-}
-
-// Acquire acquires a lease and returns it as a ticket; the errors are those of [Open]. The node of
-// an answer that was lost runs out by itself.
+// Acquire acquires a lease and returns it as a ticket, for servers; the errors are those of [Open].
+// The node of an answer that was lost runs out by itself.
 func Acquire(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options) (Ticket, error) {
 	c, unpin, err := ticketClaim(ctx, st, namespace, s, o)
 	if err != nil {

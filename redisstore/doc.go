@@ -50,8 +50,7 @@
 //	  +zrangebylex +zlexcount +sadd +smembers +time +wait +config|get
 //
 // The last two are for Options.Replicas and for knowing appendfsync, which is taken for
-// unknown without; Options.AOF needs +waitaof from Redis 7.2 on. [Claim] needs +sadd and
-// +srem on its key.
+// unknown without; Options.AOF needs +waitaof from Redis 7.2 on.
 //
 // # What lies in Redis
 //

@@ -45,7 +45,7 @@ func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error)
 	if q.Namespace != "" {
 		return s.listOne(ctx, q)
 	}
-	names, err := s.Namespaces(ctx)
+	names, err := s.names(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +62,8 @@ func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error)
 	return cut(q, out), nil
 }
 
-// Namespaces returns the names of all namespaces that were ever written to, sorted.
-func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
+// names returns the names of all namespaces that were ever written to, sorted.
+func (s *Store) names(ctx context.Context) ([]string, error) {
 	names, err := s.client.Do(ctx, s.client.B().Smembers().Key(s.namespaces()).Build()).AsStrSlice()
 	if err != nil {
 		return nil, s.fail(listName, err)

@@ -13,12 +13,12 @@ import (
 
 // Server is what was found out about the server that keeps a namespace.
 type Server struct {
-	RunID   string // of its process
-	ReplID  string // of its stream of replication
 	Version string // of Redis
 	Policy  string // maxmemory-policy
 	AOF     bool   // appendonly yes
 	Fsync   string // appendfsync; "" when it may not be asked for, as with most hosted servers
+
+	run, replID string // of its process, and of its stream of replication
 }
 
 // Loses says what of the acknowledged writes is gone after a crash of the server, by its
@@ -83,7 +83,7 @@ func (s *Store) check(ctx context.Context, namespace, run string) error {
 	}
 	s.mu.Unlock()
 	v, err := s.look(ctx, namespace)
-	if err == nil && v.RunID != run {
+	if err == nil && v.run != run {
 		err = errors.New("the server became another one while it was looked at")
 	}
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Store) look(ctx context.Context, namespace string) (v Server, err error
 		facts[name] = value
 	}
 	v = Server{
-		RunID: a.run, ReplID: a.replID, Version: facts["redis_version"], Policy: facts["maxmemory_policy"],
+		run: a.run, replID: a.replID, Version: facts["redis_version"], Policy: facts["maxmemory_policy"],
 		AOF: facts["aof_enabled"] == "1",
 	}
 	fsync, err := c.Do(ctx, s.client.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()
@@ -133,11 +133,11 @@ func (s *Store) look(ctx context.Context, namespace string) (v Server, err error
 			"Redis %s with appendfsync %q", v.Version, v.Fsync)
 	}
 	s.mu.Lock()
-	before := s.servers[v.RunID]
-	s.servers[v.RunID] = &checked{v, time.Now(), err}
+	before := s.servers[v.run]
+	s.servers[v.run] = &checked{v, time.Now(), err}
 	s.mu.Unlock()
 	if before == nil || before.server != v {
-		s.opts.Logger.Info("redis server", "namespace", namespace, "version", v.Version, "run", v.RunID,
+		s.opts.Logger.Info("redis server", "namespace", namespace, "version", v.Version, "run", v.run,
 			"appendonly", v.AOF, "appendfsync", v.Fsync, "policy", v.Policy)
 		if loses := v.Loses(); loses != "" {
 			s.opts.Logger.Warn("redis may lose grants", "namespace", namespace, "cause", loses)

@@ -12,9 +12,9 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// Store is the store of a server. It does for leases what the store itself would, at one
+// serverStore is the store of a server. It does for leases what the store itself would, at one
 // round trip more; leases that share a Client share round trips.
-type Store struct {
+type serverStore struct {
 	lease.Basic
 
 	c     *Client
@@ -22,7 +22,7 @@ type Store struct {
 	clock clock
 }
 
-func newStore(c *Client) *Store { return &Store{c: c} }
+func newStore(c *Client) *serverStore { return &serverStore{c: c} }
 
 // Store returns the server's store, for the functions of package lease. The token needs
 // the verb store.
@@ -32,7 +32,7 @@ func (c *Client) Store() lease.Store { return c.store }
 const perRequest = 5000
 
 // Get implements [lease.Store].
-func (s *Store) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (s *serverStore) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
 	out := make([]lease.Record, len(keys))
 	byName := map[string][]int{}
 	var names []string
@@ -68,7 +68,7 @@ func (s *Store) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, erro
 
 // List implements [lease.Store]. A query over all namespaces needs the verb manage, and
 // finds those that the token sees.
-func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
+func (s *serverStore) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
 	var out []lease.Record
 	for {
 		req := &pb.FindRequest{
@@ -101,7 +101,7 @@ func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error)
 }
 
 // Count implements [lease.Store].
-func (s *Store) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
+func (s *serverStore) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
 	res, err := ask(ctx, s.c, 0, func(ctx context.Context, p *peer) (*connect.Response[pb.CountResponse], error) {
 		return p.store.Count(ctx, connect.NewRequest(&pb.CountRequest{Namespace: namespace, First: first, Last: last}))
 	})
@@ -113,7 +113,7 @@ func (s *Store) Count(ctx context.Context, namespace string, first, last int64) 
 
 // Swap implements [lease.Store]. It is sent once: where no answer comes, the outcome is
 // not known, and the lease finds it out.
-func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
+func (s *serverStore) Swap(ctx context.Context, writes []lease.Write) []error {
 	errs := make([]error, 0, len(writes))
 	if err := lease.Distinct(writes); err != nil {
 		return slices.Repeat([]error{err}, len(writes))
@@ -139,7 +139,7 @@ func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
 	return errs
 }
 
-func (s *Store) swap(ctx context.Context, writes []lease.Write) []error {
+func (s *serverStore) swap(ctx context.Context, writes []lease.Write) []error {
 	req := &pb.SwapRequest{Writes: make([]*pb.Write, len(writes))}
 	for i, w := range writes {
 		req.Writes[i] = &pb.Write{Old: w.Old, New: toWire(w.New)}
@@ -177,7 +177,7 @@ func (s *Store) swap(ctx context.Context, writes []lease.Write) []error {
 
 // Identity implements [lease.Store]. It is the identity of the server's store, so that
 // servers over one store are one. The answer to the last swap mostly has it already.
-func (s *Store) Identity(ctx context.Context, namespace string) (string, error) {
+func (s *serverStore) Identity(ctx context.Context, namespace string) (string, error) {
 	if id, ok := s.known.identity(namespace); ok {
 		return id, nil
 	}
@@ -190,7 +190,7 @@ func (s *Store) Identity(ctx context.Context, namespace string) (string, error) 
 
 // Now implements [lease.Store]: the time is that of the server's store, as it was a
 // moment ago and has gone on since (see clock).
-func (s *Store) Now(ctx context.Context) (time.Time, error) {
+func (s *serverStore) Now(ctx context.Context) (time.Time, error) {
 	if now, ok := s.clock.now(time.Now()); ok {
 		return now, nil
 	}
@@ -207,7 +207,7 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	return theirs, nil
 }
 
-func (s *Store) describe(ctx context.Context, namespace string) (*pb.DescribeResponse, error) {
+func (s *serverStore) describe(ctx context.Context, namespace string) (*pb.DescribeResponse, error) {
 	res, err := ask(ctx, s.c, 0, func(ctx context.Context, p *peer) (*connect.Response[pb.DescribeResponse], error) {
 		return p.store.Describe(ctx, connect.NewRequest(&pb.DescribeRequest{Namespace: namespace}))
 	})

@@ -138,9 +138,9 @@ func (p *program) plausible(ctx context.Context, st *open.Store, namespace strin
 	if len(leases) == 0 {
 		return nil, usagef("no node of namespace %q was ever leased, so that no ID can be of it", namespace)
 	}
-	want := &snowfence.Plausible{Now: p.now(), Ahead: checkAhead, First: leases[0].Node}
+	want := &snowfence.Plausible{Now: p.now(), Ahead: checkAhead, Nodes: snowfence.NodeRange{From: leases[0].Node}}
 	for _, r := range leases {
-		want.First, want.End = min(want.First, r.Node), max(want.End, r.Node+1)
+		want.Nodes.From, want.Nodes.Until = min(want.Nodes.From, r.Node), max(want.Nodes.Until, r.Node+1)
 	}
 	return want, nil
 }

@@ -103,7 +103,8 @@ func TestEncrypted(t *testing.T) {
 		start := l.TickOf(time.Date(2026, 9, 28, 0, 0, 0, 0, time.UTC))
 		var ids []snowfence.ID
 		for i := range int64(n) {
-			ids = append(ids, snowfence.Must(s.Compose(start+i/10, 5+i/10%2, i%10)))
+			p := snowfence.Parts{Tick: start + i/10, Node: 5 + i/10%2, Sequence: i % 10}
+			ids = append(ids, snowfence.Must(s.Compose(p)))
 		}
 		ids[9_000], ids[15_000] = ids[8_000], ids[15_001]
 		r := result(t, Options{Scheme: s}, ids...)

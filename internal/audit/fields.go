@@ -102,7 +102,7 @@ func (f *fields) decryptAll(at int64, words []uint64, t *tally, o *order, limit 
 			continue
 		}
 		parts.Key = 0
-		raw, err := f.plain.ComposeParts(parts)
+		raw, err := f.plain.Compose(parts)
 		if err != nil {
 			foreign++
 			continue

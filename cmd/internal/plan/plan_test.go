@@ -31,7 +31,7 @@ func TestLengths(t *testing.T) {
 			t.Fatal(err)
 		}
 		highest := func(tick int64) snowfence.ID {
-			return snowfence.Must(s.ComposeParts(snowfence.Parts{
+			return snowfence.Must(s.Compose(snowfence.Parts{
 				Tick: tick, Node: s.Nodes() - 1, Sequence: 1<<l.Bits(snowfence.FieldSequence) - 1,
 				Rollback: 1<<l.Bits(snowfence.FieldRollback) - 1,
 			}))

@@ -29,7 +29,7 @@ type rpc struct {
 }
 
 // maxRequest bounds a message of a client: the largest is a swap of as many records as
-// remote.Store sends at once.
+// a remote store sends at once.
 const maxRequest = 4 << 20
 
 // Mount adds the services to a mux, each behind wrap, which makes the caller known to
