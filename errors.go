@@ -83,6 +83,11 @@ func (e *WaitError) Unwrap() []error {
 	return []error{e.Reason, e.Cause}
 }
 
+func lifetimeError(s *Scheme) error {
+	return fmt.Errorf("%w: the time bits ran out at %s: change the layout",
+		ErrLifetime, s.layout.EndOfLife().Format(time.RFC3339))
+}
+
 // Must returns id, or panics if err is not nil. It is for tests and for program starts,
 // where an error is a bug.
 func Must(id ID, err error) ID {

@@ -4,13 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 )
-
-func lifetimeError(s *Scheme) error {
-	return fmt.Errorf("%w: the time bits ran out at %s: change the layout",
-		ErrLifetime, s.layout.EndOfLife().Format(time.RFC3339))
-}
 
 // flight is one question to the fence. Everybody who needs its answer waits for done.
 type flight struct {
@@ -42,6 +36,7 @@ type stoppedError struct{ error }
 func (e stoppedError) Is(target error) bool {
 	return target != context.Canceled && errors.Is(e.error, target)
 }
+
 func (e stoppedError) As(target any) bool { return errors.As(e.error, target) }
 
 // ask asks the fence for a grant that reaches past the tick after, unless it is being
@@ -157,19 +152,6 @@ func (g *Generator) install(gr Grant, revoked int64) (again bool, err error) {
 		}
 		t = g.cur.Load() // another rollback value of the sealed hold; Close needs the mutex
 	}
-}
-
-// renewedBy reports whether gr is the hold's own grant with perhaps another end.
-func (h *hold) renewedBy(gr Grant) bool {
-	if gr.FirstSeq == 0 && gr.LastSeq == 0 {
-		gr.FirstSeq, gr.LastSeq = h.scheme.layout.First, h.scheme.layout.Last
-	}
-	gr.Nodes, gr.Until = max(gr.Nodes, 1), h.grant.Until
-	return gr == h.grant
-}
-
-func (h *hold) overlaps(gr Grant) bool {
-	return gr.Node < h.grant.Node+h.grant.Nodes && h.grant.Node < gr.Node+max(gr.Nodes, 1)
 }
 
 // askAhead asks for the next grant in the background when the clock or the positions pass

@@ -199,42 +199,6 @@ func (s *Scheme) Decode(id ID) (Parts, error) {
 	return p, nil
 }
 
-// Node joins node parts, from the highest field down, into a node number: for Twitter's
-// layout, Node(datacenter, worker). A single number for a layout with several parts is
-// taken as the whole node.
-func (s *Scheme) Node(parts ...int64) (int64, error) {
-	if len(parts) == 1 && len(s.parts) != 1 {
-		if parts[0] < 0 || parts[0] >= s.Nodes() {
-			return 0, fmt.Errorf("%w: node %d; the layout has nodes 0 to %d", ErrInvalidID, parts[0], s.Nodes()-1)
-		}
-		return parts[0], nil
-	}
-	if len(parts) != len(s.parts) {
-		return 0, fmt.Errorf("%w: %d node parts given; the layout %s has %d",
-			ErrInvalidID, len(parts), s.layout, len(s.parts))
-	}
-	var node int64
-	for i, f := range s.parts {
-		if parts[i] < 0 || uint64(parts[i]) > f.mask() {
-			return 0, fmt.Errorf("%w: %s %d; its %d bits hold 0 to %d",
-				ErrInvalidID, f.Name, parts[i], f.Bits, f.mask())
-		}
-		node = node<<f.Bits | parts[i]
-	}
-	return node, nil
-}
-
-// NodeParts takes a node number apart, in the order of Layout.NodeParts.
-func (s *Scheme) NodeParts(node int64) []int64 {
-	values := make([]int64, len(s.parts))
-	n := uint64(node)
-	for i, f := range slices.Backward(s.parts) {
-		values[i] = int64(n & f.mask())
-		n >>= f.Bits
-	}
-	return values
-}
-
 // Range returns the half-open range of IDs whose time, as Decode gives it, lies in [from,
 // to), for queries such as WHERE id >= lo AND id < hi. Ranges that meet in time meet in
 // IDs. Times outside the life of the layout are cut to it, and a hi that would be above

@@ -124,19 +124,19 @@ var changeMutants = []mutant{
 		old: `next.First > ns.First || next.Last < ns.Last`, now: `next.First > ns.First`, test: "TestFewerNodesEndLeases",
 	},
 	{
-		rule: "a proof compares the layouts before the last", file: "change.go", pkg: ".",
+		rule: "a proof compares the layouts before the last", file: "layout_change.go", pkg: ".",
 		old: `c.Floor}}, c.Past...)`, now: `c.Floor}}, c.Past[:0]...)`, test: "TestTwoSafeChanges",
 	},
 	{
-		rule: "a proof stops below the end of a layout, not before", file: "change.go", pkg: ".",
+		rule: "a proof stops below the end of a layout, not before", file: "layout_change.go", pkg: ".",
 		old: `min(until-1, from`, now: `min(until-2, from`, test: "TestChangeShowsTheLowestID",
 	},
 	{
-		rule: "a proof begins with the first tick of a layout", file: "change.go", pkg: ".",
+		rule: "a proof begins with the first tick of a layout", file: "layout_change.go", pkg: ".",
 		old: `tickAtOrAfter(e.From), 0)`, now: `tickAtOrAfter(e.From)+1, 0)`, test: "TestChangeShowsTheLowestID",
 	},
 	{
-		rule: "a proof shows the lowest ID of all layouts", file: "change.go", pkg: ".",
+		rule: "a proof shows the lowest ID of all layouts", file: "layout_change.go", pkg: ".",
 		old: `uint64(v.Collision.ID) <= a.id {`, now: `uint64(v.Collision.ID) > a.id {`, test: "TestChangeShowsTheLowestID",
 	},
 }

@@ -14,11 +14,11 @@ var simulationMutants = []mutant{
 	if false && g`, more: []edit{{`old.renewedBy(gr) && !old.sealed() &&`, `false &&`}}, seeds: 200,
 	},
 	{
-		rule: "word: sealing swaps the word", file: "track.go",
+		rule: "word: sealing swaps the word", file: "hold.go",
 		old: `t.word.Swap(sealed)`, now: `t.word.Load()`, seeds: 200,
 	},
 	{
-		rule: "word: what sealing returns is the end of all that was taken", file: "track.go",
+		rule: "word: what sealing returns is the end of all that was taken", file: "hold.go",
 		old: `int64((end-1)/t.span)+1, h.until()`, now: `int64((end-1)/t.span), h.until()`, seeds: 200,
 	},
 	{
@@ -45,14 +45,14 @@ var simulationMutants = []mutant{
 		old: `if pos = max(w, now); pos >= bound {`, now: `if pos = now; pos >= bound {`, seeds: 200,
 	},
 	{
-		rule: "word: a step back takes a rollback value whose word is behind", file: "rollback.go",
+		rule: "word: a step back takes a rollback value whose word is behind", file: "reserve.go",
 		old: `if s := tracks[(i+j)%n]; s.word.Load() <= now {
 				s.halt()`, now: `if s := tracks[i]; s.word.Load() > 0 {
 				s.word.Store(now)
 				s.halt()`, seeds: 200, layout: "rollback",
 	},
 	{
-		rule: "word: who was late does not wake a sealed grant", file: "coarse.go",
+		rule: "word: who was late does not wake a sealed grant", file: "next.go",
 		old: `	if t.hold.gone.Load() {
 		t.halt()`, now: `	if false {
 		t.halt()`, pkg: ".", test: "TestCoarseHandleAfterSeal",

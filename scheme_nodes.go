@@ -6,6 +6,42 @@ import (
 	"slices"
 )
 
+// Node joins node parts, from the highest field down, into a node number: for Twitter's
+// layout, Node(datacenter, worker). A single number for a layout with several parts is
+// taken as the whole node.
+func (s *Scheme) Node(parts ...int64) (int64, error) {
+	if len(parts) == 1 && len(s.parts) != 1 {
+		if parts[0] < 0 || parts[0] >= s.Nodes() {
+			return 0, fmt.Errorf("%w: node %d; the layout has nodes 0 to %d", ErrInvalidID, parts[0], s.Nodes()-1)
+		}
+		return parts[0], nil
+	}
+	if len(parts) != len(s.parts) {
+		return 0, fmt.Errorf("%w: %d node parts given; the layout %s has %d",
+			ErrInvalidID, len(parts), s.layout, len(s.parts))
+	}
+	var node int64
+	for i, f := range s.parts {
+		if parts[i] < 0 || uint64(parts[i]) > f.mask() {
+			return 0, fmt.Errorf("%w: %s %d; its %d bits hold 0 to %d",
+				ErrInvalidID, f.Name, parts[i], f.Bits, f.mask())
+		}
+		node = node<<f.Bits | parts[i]
+	}
+	return node, nil
+}
+
+// NodeParts takes a node number apart, in the order of Layout.NodeParts.
+func (s *Scheme) NodeParts(node int64) []int64 {
+	values := make([]int64, len(s.parts))
+	n := uint64(node)
+	for i, f := range slices.Backward(s.parts) {
+		values[i] = int64(n & f.mask())
+		n >>= f.Bits
+	}
+	return values
+}
+
 // NodeRange is a half-open range of node numbers. The zero value means all nodes of the layout.
 type NodeRange struct {
 	From, Until int64

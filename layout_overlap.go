@@ -1,0 +1,160 @@
+package snowfence
+
+import "fmt"
+
+// side is one layout as a set of IDs: those whose time, node and sequence each lie in an
+// interval. Rollback is free.
+type side struct {
+	scheme *Scheme
+	lo, hi [fields]uint64                // bounds of each field
+	bits   [64]struct{ field, bit int8 } // what each bit of the ID belongs to, by bit number
+}
+
+// Fields of a side; the node is one number, whatever lies between its parts, because its
+// bits stand in falling order.
+const (
+	sideTime = iota
+	sideNode
+	sideSeq
+	fields
+	sideFree = -1
+	sideZero = -2 // above the layout
+)
+
+func newSide(l Layout, nodes NodeRange) (*side, error) {
+	s, err := NewScheme(l)
+	if err != nil {
+		return nil, err
+	}
+	d := &side{scheme: s}
+	d.hi[sideNode] = 1<<s.nodeBits - 1
+	if nodes != (NodeRange{}) {
+		if nodes.From < 0 || nodes.From >= nodes.Until || nodes.Until > s.Nodes() {
+			return nil, fmt.Errorf("%w: nodes from %d until %d; the layout has nodes 0 to %d",
+				ErrInvalidID, nodes.From, nodes.Until, s.Nodes()-1)
+		}
+		d.lo[sideNode], d.hi[sideNode] = uint64(nodes.From), uint64(nodes.Until-1)
+	}
+	d.lo[sideSeq], d.hi[sideSeq] = uint64(s.layout.First), uint64(s.layout.Last)
+	for i := range d.bits {
+		d.bits[i].field = sideZero
+	}
+	left := s.nodeBits
+	for _, f := range s.placed {
+		for i := f.Bits - 1; i >= 0; i-- {
+			b := &d.bits[int(f.shift)+i]
+			b.field, b.bit = sideFree, int8(i)
+			switch f.Name {
+			case FieldTime:
+				b.field = sideTime
+			case FieldSequence:
+				b.field = sideSeq
+			case FieldRollback:
+			default:
+				left--
+				b.field, b.bit = sideNode, int8(left)
+			}
+		}
+	}
+	return d, nil
+}
+
+func (d *side) setTicks(first, last int64) {
+	d.lo[sideTime], d.hi[sideTime] = uint64(first), uint64(last)
+}
+
+// lowest returns the lowest ID of the first tick.
+func (d *side) lowest() ID {
+	return d.scheme.compose(Parts{
+		Tick:     int64(d.lo[sideTime]),
+		Node:     int64(d.lo[sideNode]),
+		Sequence: int64(d.lo[sideSeq]),
+	})
+}
+
+// highest returns the highest ID as a signed number.
+func (d *side) highest() ID {
+	tick := d.hi[sideTime]
+	if sign := uint64(1) << (d.scheme.timeBits - 1); d.scheme.layout.Width() == 64 && d.lo[sideTime] < sign {
+		tick = min(tick, sign-1) // later ticks have the sign bit
+	}
+	return d.scheme.compose(Parts{
+		Tick:     int64(tick),
+		Node:     int64(d.hi[sideNode]),
+		Sequence: int64(d.hi[sideSeq]),
+		Rollback: 1<<d.scheme.rollBits - 1,
+	})
+}
+
+// overlap looks for an ID in both sides: an automaton that reads the 64 bits from the
+// highest down. What it must remember of the bits it has read is whether each bounded
+// field still equals the beginning of its lower and of its upper bound: two flags for
+// each of three fields on two sides, so 2^12 states at each of 64 bits, and the search
+// visits each at most once.
+type overlap struct {
+	from, to *side
+	id       uint64
+	dead     [64][tightAll + 1]bool // states from which no ID is left
+}
+
+type tight uint16
+
+const (
+	flagsPerSide = 2 * fields
+	tightAll     = 1<<(2*flagsPerSide) - 1
+)
+
+// search reports whether the bits from the given one down can be chosen, zeros first, and
+// leaves them in id.
+func (o *overlap) search(bit int, s tight) bool {
+	if bit < 0 {
+		return true
+	}
+	if o.dead[bit][s] {
+		return false
+	}
+	for v := range uint64(2) {
+		next, ok := o.from.step(bit, v, s, 0)
+		if ok {
+			next, ok = o.to.step(bit, v, next, flagsPerSide)
+		}
+		if !ok {
+			continue
+		}
+		o.id = o.id&^(1<<bit) | v<<bit
+		if o.search(bit-1, next) {
+			return true
+		}
+	}
+	o.dead[bit][s] = true
+	return false
+}
+
+// step reads one bit of an ID with the value v. It returns the next state, or false if
+// the ID is not in the side. The side's flags start at the given one.
+func (d *side) step(bit int, v uint64, s tight, flags int) (tight, bool) {
+	b := d.bits[bit]
+	switch b.field {
+	case sideFree:
+		return s, true
+	case sideZero:
+		return s, v == 0
+	}
+	low := tight(1) << (flags + 2*int(b.field))
+	high := low << 1
+	if s&low != 0 {
+		if bound := d.lo[b.field] >> b.bit & 1; v < bound {
+			return s, false
+		} else if v > bound {
+			s &^= low
+		}
+	}
+	if s&high != 0 {
+		if bound := d.hi[b.field] >> b.bit & 1; v > bound {
+			return s, false
+		} else if v < bound {
+			s &^= high
+		}
+	}
+	return s, true
+}
