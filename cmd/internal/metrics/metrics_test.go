@@ -14,7 +14,6 @@ import (
 	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
-	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
@@ -48,10 +47,7 @@ func TestRequestsAreTimed(t *testing.T) {
 	if _, err := lease.CreateNamespace(t.Context(), st, "default", scheme, nil); err != nil {
 		t.Fatal(err)
 	}
-	p, err := serve.Start(t.Context(), serve.Config{
-		HTTP: "127.0.0.1:0", RESP: "127.0.0.1:0",
-		Service: server.Options{TTL: time.Minute},
-	}, st)
+	p, err := serve.Start(t.Context(), serve.Config{HTTP: "127.0.0.1:0", RESP: "127.0.0.1:0", TTL: time.Minute}, st)
 	if err != nil {
 		t.Fatal(err)
 	}
