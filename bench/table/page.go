@@ -12,7 +12,7 @@ import (
 
 var pageText = template.Must(template.New("page").Parse(`# Benchmarks
 
-Made by ` + "`make bench`" + ` and not edited by hand; run it to have your own machine's figures in this page.
+` + "`make bench`" + ` writes this page; nobody edits it by hand. It compares Snowfence with other libraries, and says which targets were missed. Run it to see the figures of your own machine.
 
 | | |
 |---|---|
@@ -28,61 +28,61 @@ rely on the columns with two goroutines.
 {{end}}{{.Table}}
 ## How to read it
 
-- A figure is the median of {{.Rounds}} rounds and half the width of its 95 % confidence interval, as benchstat computes
-  them. It is wall time divided by the number of IDs, whichever goroutine made them: with two goroutines on two cores,
-  half of the figure with one is perfect scaling, and the same figure is none.
+- A figure is the median of {{.Rounds}} rounds, with half the width of its 95 % confidence interval, as benchstat computes
+  them. It is wall time divided by the number of IDs, whichever goroutine made them. With two goroutines on two cores,
+  perfect scaling halves the figure with one; the same figure means no scaling.
 - Two goroutines share one generator, or one word in the case of the bare limits. A handle (` + "`Generator.Local`" + `) belongs to
-  one goroutine, so that two goroutines have two handles of one generator.
-- *default* is a library as it comes, *widest* the longest sequence that its settings allow while one bit is left to tell
-  two nodes apart. A dash means that there is no such setting. Where the default is much slower than the widest, what was
-  measured is waiting: a layout with n sequence numbers a tick makes n IDs a tick and no more, in any library and in
-  this one. That is a property of the layout. The widest column shows the work.
-- Snowfence runs on a static node here. Where a generator has its grants from, a lease or a state file, costs nothing on
-  the way of an ID. Its widest layout is the one in ` + "`bench/snowfence_test.go`" + `; the default is ` + "`snowfence.Default`" + `.
-- Calls that fail because the sequence has run out are not IDs and are not counted; the benchmark waits and goes on, and
-  counts the time.
-- randflake's widths are constants. Its widest columns run it on a time source that goes on by a second whenever the
-  sequence has run out, and show what an ID costs without the wait.
-- yitter runs ahead of the clock by up to 2000 ms and then waits for all of it at once, holding its lock: its default
-  columns are averages over whole periods, calls of two seconds included. At its widest setting all workers make the same
-  IDs (` + "`TestYitterLosesWorker`" + `), so that its sequence of 21 bits is of no use; it is measured all the same.
-- wuid takes its upper 28 bits from a data store at each start, which is not measured here, and counts in the rest.
-- wuid's and idutil's IDs say nothing, or nothing reliable, about when they were made, random ones nothing at all, and the
-  longer ones do not fit into 64 bits: these are other kinds of promise, here to compare the price. They have no widths
-  to set, and stand in the widest columns.
-- allocs is allocations for each ID.
+  one goroutine, so two goroutines have two handles of one generator.
+- *default* is a library with its own settings. *widest* is the longest sequence that its settings allow while one bit
+  still tells two nodes apart. A dash means that there is no such setting.
+- If the default is much slower than the widest, it measures waiting: in any library, a layout with n sequence numbers
+  a tick makes n IDs a tick and no more. The widest column shows the work.
+- Snowfence runs on a static node here. A lease or a state file adds no cost to an ID. Its widest layout is the one in
+  ` + "`bench/snowfence_test.go`" + `; its default is ` + "`snowfence.Default`" + `.
+- If a call fails because the sequence is used up, it is not counted as an ID. The benchmark waits and goes on, and its
+  time is counted.
+- randflake's widths are constants. In its widest columns, its time source goes on by a second when the sequence is
+  used up. They show the cost of an ID without the wait.
+- yitter runs ahead of the clock by up to 2000 ms. Then it waits for all of it at once, and holds its lock. Its default
+  columns are averages over whole periods, with the calls that take two seconds. At its widest setting, all workers make
+  the same IDs (` + "`TestYitterLosesWorker`" + `), so its sequence of 21 bits is of no use. It is measured all the same.
+- wuid takes its upper 28 bits from a data store at each start, which is not measured, and counts in the rest.
+- The IDs of wuid and idutil tell little or nothing about when they were made, random ones nothing at all, and the longer
+  ones do not fit into 64 bits. They promise something else, and are here to compare the price. They have no widths to
+  set, and are in the widest columns.
+- allocs are the allocations for each ID.
 
 ## Repeats after a restart
 
-A row says *yes, shown* if a test of this module, ` + "`TestRestartRepeats`" + ` in ` + "`bench/restart_test.go`" + `, makes IDs, restarts the
-generator with the same settings and gets IDs that it had given out before. Nothing is said of the other rows: a
-test that shows no duplicate proves nothing.
+*yes, shown* means that ` + "`TestRestartRepeats`" + ` in ` + "`bench/restart_test.go`" + ` makes IDs, restarts the generator with the same
+settings, and gets IDs that it had made before. An empty field means nothing: a test that shows no duplicate proves
+nothing.
 
 ## Server
 
-Made by ` + "`make bench`" + ` in the same run, on the same machine: ` + "`make bench PARTS=server`" + ` repeats this part alone, ` + "`make bench PARTS=holders`" + ` the one after it.
+` + "`make bench`" + ` makes this part in the same run, on the same machine. ` + "`make bench PARTS=server`" + ` repeats it alone, and ` + "`make bench PARTS=holders`" + ` the next one.
 A figure is the median of all rounds.
 
 {{.Served}}
-- ` + "`snowfence serve`" + ` with authentication, redis-server ("INCR counter", no persistence) and a bare net/http server run side by side on the first core with
-  GOMAXPROCS=1, their clients on the second; rows of one kind follow each other, and rounds start anew. The store is memory: no ID touches it.
-- Rates and processor times of single IDs are compared in pairs, measured one right after the other, the first one by turns; the ratio is the median of all pairs, and in brackets
-  between what it lies with 95 % confidence.
+- ` + "`snowfence serve`" + ` with authentication, redis-server ("INCR counter", no persistence) and a bare net/http server run on the first core, each with
+  GOMAXPROCS=1. Their clients run on the second. Rows of one kind follow each other, and rounds start from the beginning. The store is memory: no ID touches it.
+- Rates and processor times of single IDs are compared in pairs, measured one right after the other; the two take turns to be first. The ratio is the median of all pairs, with its
+  95 % confidence interval in brackets.
 - CPU is the user and system time of the server's process divided by the commands. Over loopback that includes most of the way to the client: the
-  kernel delivers a packet, and wakes who waits for it, at the expense of the sender.
-- IDs travel as bulk strings of 19 digits, which every client reads exactly, INCR's replies as short integers.
-- Where the client's core is near 100 %, the client bounds the figure, as redis-benchmark does at 64 commands a pipeline.
-- Batches ask for IDs of the layout ` + "`time=40,node=6,seq=17`" + ` with 16 nodes leased by the server, two requests under way over the Redis protocol and one over gRPC. The clients are
-  Go programs that read every ID and check that they increase; for runs (first, last, step) they write every ID of each run to memory.
+  sender pays for the kernel's delivery of a packet, and for waking the receiver.
+- IDs are bulk strings of 19 digits, which every client reads exactly. INCR's replies are short integers.
+- If the client's core is near 100 %, the client limits the figure. redis-benchmark does so at 64 commands a pipeline.
+- Batches ask for IDs of the layout ` + "`time=40,node=6,seq=17`" + `, with 16 nodes leased by the server. There are two requests at a time over the Redis protocol and one over gRPC. The clients are
+  Go programs that read every ID and check that they increase. For runs (first, last, step), they write every ID of each run to memory.
 
 ## Holders
 
 {{.Holders}}
-- Every holder is a lease of its own with a time to live of a minute, in one process; all renew through one server, by ` + "`remote.Client.Store`" + ` over Connect, which
-  puts renewals that are due together into one request, as the server does with requests for its store. A renewal takes from when it is due until it is acknowledged.
-- Then the server is killed with SIGKILL, and a second one over the same store, which the holders know of, goes on. *Nothing granted for* is the longest
-  time without any acknowledged renewal around the kill. No holder needs a renewal in that time: they go on until the end of their grants. *Grants lost* counts holders
-  that had to take another grant, *duplicates* nodes that two holders had at a time.
+- Every holder is a lease of its own, with a ttl of a minute, and all are in one process. All renew through one server, by ` + "`remote.Client.Store`" + ` over Connect. It
+  puts renewals that are due together into one request, and the server does the same with requests for its store. A renewal takes from when it is due until it is acknowledged.
+- Then SIGKILL ends the server, and a second one over the same store, which the holders know, goes on. *Nothing granted for* is the longest
+  time without an acknowledged renewal around the kill. No holder needs a renewal in that time: they go on until their grants end. *Grants lost* counts holders
+  that had to take another grant. *duplicates* counts nodes that two holders had at a time.
 - SQLite is one file that both servers open.
 
 ## Versions

@@ -204,3 +204,45 @@ func TestDocumentedOperations(t *testing.T) {
 		t.Errorf("only %d commands", n)
 	}
 }
+
+// TestDocumentedFiles looks for the files of Go that the pages name. main.go is the reader's own.
+func TestDocumentedFiles(t *testing.T) {
+	file := regexp.MustCompile("`([a-z0-9_/]+\\.go)`")
+	n := 0
+	for path, text := range pages(t) {
+		for _, m := range file.FindAllStringSubmatch(text, -1) {
+			if m[1] == "main.go" {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join("../..", m[1])); err != nil {
+				t.Errorf("%s names %s, which is not there", path, m[1])
+			}
+			n++
+		}
+	}
+	if n < 20 {
+		t.Errorf("only %d files", n)
+	}
+}
+
+// A page said go get github.com/jackc/pgx/v5. That does not load what its package stdlib needs, so
+// the program did not build.
+func TestDocumentedGoGet(t *testing.T) {
+	driver := regexp.MustCompile(`(?m)^\t_ "(.*)"$`)
+	n := 0
+	for path, text := range pages(t) {
+		_, get, ok := strings.Cut(text, "\ngo get github.com/snowfence/snowfence ")
+		if !ok {
+			continue
+		}
+		get, _, _ = strings.Cut(get, "\n")
+		for _, m := range driver.FindAllStringSubmatch(text, -1) {
+			if n++; !slices.Contains(strings.Fields(get), m[1]) {
+				t.Errorf("%s imports %s and gets %s", path, m[1], get)
+			}
+		}
+	}
+	if n < 2 {
+		t.Errorf("only %d drivers", n)
+	}
+}

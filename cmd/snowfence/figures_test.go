@@ -60,7 +60,7 @@ var (
 	waiting = regexp.MustCompile(`(?i)twice the allowed skew|twice (the )?.?MaxSkew|longest ttl|set.back|first ID can be made`)
 	figure  = regexp.MustCompile(`(?i)\b(\d+) ?(?:s|seconds)\b|(half a minute|a minute|\d+ minutes)`)
 	ttls    = regexp.MustCompile(`(?i:ttl)[^.]{0,250}\b0 means (?:\[DefaultTTL\], )?(\d+) s\b|[Dd]efault ttl of (\d+)\b|lease \(at most (\d+) s\)|ttl \((\d+) s\)|lease \((\d+) seconds by default\)|default is (\d+) s\b|\*\*ttl\*\*: (\d+) s\b`)
-	own     = regexp.MustCompile("snowfence new` (?:uses )?(\\d+) s|the program uses (\\d+) s")
+	own     = regexp.MustCompile("snowfence new` (?:uses )?(\\d+) s|[Tt]he program uses (\\d+) s")
 )
 
 // A page told people to wait half a minute after a restore that cannot be seen, where 45
