@@ -14,13 +14,11 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/etcdstore"
 	"github.com/snowfence/snowfence/lease"
+	shared "github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
-const (
-	ttl     = 2 * time.Second
-	patient = 90 * time.Second
-)
+const ttl = 2 * time.Second
 
 // fleet is some generators that make IDs all the time, each with a client of its own, and
 // the check that none comes twice.
@@ -68,21 +66,17 @@ func (f *fleet) start(n int) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(f.Context(), patient)
+		w := &worker{st: st, done: make(chan struct{})}
 		o := &lease.Options{TTL: ttl, Create: true, Wait: true, Label: fmt.Sprint("worker", len(f.workers))}
-		l, err := lease.Open(ctx, st, "default", f.scheme, o)
-		for errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil { // a busy machine answers late
-			l, err = lease.Open(ctx, st, "default", f.scheme, o)
-		}
+		shared.Eventually(f, "a lease", func() (err error) { // a busy machine answers late
+			w.l, err = lease.Open(f.Context(), st, "default", f.scheme, o)
+			return err
+		})
+		g, err := snowfence.New(snowfence.Config{Fence: w.l, MaxWait: shared.Patience()})
 		if err != nil {
 			f.Fatal(err)
 		}
-		g, err := snowfence.New(snowfence.Config{Fence: l, MaxWait: patient})
-		cancel()
-		if err != nil {
-			f.Fatal(err)
-		}
-		w := &worker{st: st, l: l, done: make(chan struct{})}
+		var ctx context.Context
 		ctx, w.stop = context.WithCancel(f.Context())
 		f.Cleanup(w.halt)
 		f.workers = append(f.workers, w)
@@ -142,14 +136,13 @@ func (f *fleet) crash() {
 // await waits for a condition of every worker.
 func (f *fleet) await(what string, is func(*worker) bool) {
 	f.Helper()
-	deadline := time.Now().Add(patient)
 	for _, w := range f.workers {
-		for !is(w) {
-			if time.Now().After(deadline) {
-				f.Fatalf("%s: not after %v: %+v", what, patient, w.l.Status())
+		shared.Eventually(f, what, func() error {
+			if !is(w) {
+				return fmt.Errorf("%+v", w.l.Status())
 			}
-			time.Sleep(10 * time.Millisecond)
-		}
+			return nil
+		})
 	}
 }
 
@@ -184,10 +177,12 @@ func (f *fleet) progress() {
 // identity asks one store who it is.
 func (f *fleet) identity() string {
 	f.Helper()
-	ns, err := lease.ShowNamespace(f.Context(), openStore(f, servers.EtcdClient(f, f.members...), "fleet"), "default")
-	if err != nil {
-		f.Fatal(err)
-	}
+	st := openStore(f, servers.EtcdClient(f, f.members...), "fleet")
+	var ns lease.Namespace
+	shared.Eventually(f, "the identity", func() (err error) {
+		ns, err = lease.ShowNamespace(f.Context(), st, "default")
+		return err
+	})
 	return ns.Identity
 }
 
@@ -195,10 +190,10 @@ func (f *fleet) identity() string {
 func (f *fleet) leader() (leader *servers.Etcd, others []*servers.Etcd) {
 	f.Helper()
 	c := servers.EtcdClient(f, f.members...)
-	for deadline := time.Now().Add(patient); ; {
+	shared.Eventually(f, "a leader", func() error {
 		leader, others = nil, nil
 		for _, m := range f.members {
-			ctx, cancel := context.WithTimeout(f.Context(), 3*time.Second)
+			ctx, cancel := context.WithTimeout(f.Context(), 10*time.Second)
 			s, err := c.Status(ctx, m.URL())
 			cancel()
 			if err == nil && s.Leader == s.Header.MemberId {
@@ -207,12 +202,10 @@ func (f *fleet) leader() (leader *servers.Etcd, others []*servers.Etcd) {
 				others = append(others, m)
 			}
 		}
-		if leader != nil {
-			return leader, others
+		if leader == nil {
+			return errors.New("none of the members leads")
 		}
-		if time.Now().After(deadline) {
-			f.Fatal("the cluster has no leader")
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return nil
+	})
+	return leader, others
 }

@@ -17,7 +17,7 @@ import (
 func snapshot(t *testing.T, m *servers.Etcd) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "snapshot.db")
-	etcdctl(t, "--endpoints="+m.URL(), "snapshot", "save", file)
+	ask(t, m, "snapshot", "save", file)
 	return file
 }
 
@@ -32,11 +32,11 @@ func restore(t *testing.T, m *servers.Etcd, file, token string) {
 		"--initial-advertise-peer-urls="+peer, "--initial-cluster-token="+token)
 }
 
-// etcdctl runs the command, and returns what it printed.
+// etcdctl runs the command, with time enough on a busy machine, and returns what it printed.
 func etcdctl(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(servers.Need(t, "etcd", "etcdctl")[0], args...)
-	cmd.Env = append(os.Environ(), "ETCDCTL_API=3")
+	cmd.Env = append(os.Environ(), "ETCDCTL_API=3", "ETCDCTL_DIAL_TIMEOUT=1m", "ETCDCTL_COMMAND_TIMEOUT=1m")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("etcdctl %v: %v\n%s", args, err, out)

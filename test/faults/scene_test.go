@@ -15,6 +15,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/test/fleet"
 )
 
 // target is a store of one kind that runs, and the ways to hurt it. Ways that a kind does
@@ -65,9 +66,10 @@ type scene struct {
 func open(t testing.TB, tg *target, workers int) *scene {
 	t.Helper()
 	sc := &scene{target: tg, t: t, scheme: twitter(t)}
-	if _, err := lease.CreateNamespace(t.Context(), tg.store, namespace, sc.scheme, nil); err != nil {
-		t.Fatal(err)
-	}
+	fleet.Eventually(t, "the namespace", func() error { // a busy machine answers late
+		_, err := lease.CreateNamespace(t.Context(), tg.store, namespace, sc.scheme, nil)
+		return err
+	})
 	for range workers {
 		sc.hire()
 	}
@@ -247,7 +249,7 @@ func (w *worker) firstAfter(when time.Time) time.Duration {
 // bounded checks the stop against the store itself, where it can be read past the fault:
 // what was made lies below the end that is stored.
 func (sc *scene) bounded(t *testing.T, before map[*worker]mark) {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	records, err := sc.store.List(ctx, lease.Query{Namespace: namespace, First: 0, Last: sc.scheme.Nodes() - 1})
 	if err != nil {

@@ -255,7 +255,7 @@ func clusterTarget(t testing.TB) *target {
 		var found *servers.Process
 		within(t, patience, "a member leads", func() bool {
 			for _, e := range members {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 				s, err := c.Status(ctx, e.URL())
 				cancel()
 				if err == nil && s.Leader == s.Header.MemberId {

@@ -5,8 +5,8 @@ package fleet
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"flag"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -31,6 +31,20 @@ func Patience() time.Duration {
 		}
 	}
 	return most
+}
+
+// Eventually tries something until it succeeds, and fails the test when [Patience] is over.
+func Eventually(t testing.TB, what string, try func() error) {
+	t.Helper()
+	for start := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		err := try()
+		if err == nil {
+			return
+		}
+		if time.Since(start) > Patience() {
+			t.Fatalf("%s: still not after %v: %v", what, Patience(), err)
+		}
+	}
 }
 
 // Fleet is some holders of leases and the IDs they made. It is safe for concurrent use.
@@ -105,14 +119,8 @@ func (f *Fleet) Start(name, dsn string, node int64) *Holder {
 	if h.l, err = lease.Open(ctx, st, "default", f.scheme, o); err != nil {
 		f.t.Fatalf("%s: %v", name, err)
 	}
-	for {
-		h.g, err = snowfence.New(snowfence.Config{Fence: h.l, MaxWait: 5 * time.Second})
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, snowfence.ErrFenced) || ctx.Err() != nil {
-			f.t.Fatalf("%s: %v", name, err)
-		}
+	if h.g, err = snowfence.New(snowfence.Config{Fence: h.l, MaxWait: Patience()}); err != nil {
+		f.t.Fatalf("%s: %v", name, err)
 	}
 	var run context.Context
 	run, h.stop = context.WithCancel(context.WithoutCancel(f.t.Context()))
@@ -156,22 +164,24 @@ func (h *Holder) Made() int {
 func (h *Holder) More() {
 	h.f.t.Helper()
 	goal := h.Made() + 500
-	for start := time.Now(); h.Made() < goal; time.Sleep(5 * time.Millisecond) {
-		if time.Since(start) > Patience() {
-			h.f.t.Fatalf("%s makes no IDs: %+v, %v", h.name, h.l.Status(), h.l.Err())
+	Eventually(h.f.t, h.name+" makes IDs", func() error {
+		if h.Made() < goal {
+			return fmt.Errorf("%+v, %v", h.l.Status(), h.l.Err())
 		}
-	}
+		return nil
+	})
 }
 
 // Renewed waits until the store acknowledged a later grant, and returns it.
 func (h *Holder) Renewed() snowfence.Grant {
 	h.f.t.Helper()
-	for start, until := time.Now(), h.l.Status().Grant.Until; h.l.Status().Grant.Until <= until; time.Sleep(
-		5 * time.Millisecond) {
-		if time.Since(start) > Patience() {
-			h.f.t.Fatalf("%s is not renewed: %+v, %v", h.name, h.l.Status(), h.l.Err())
+	before := h.l.Status().Grant.Until
+	Eventually(h.f.t, h.name+" is renewed", func() error {
+		if s := h.l.Status(); s.Grant.Until <= before {
+			return fmt.Errorf("%+v, %v", s, h.l.Err())
 		}
-	}
+		return nil
+	})
 	return h.l.Status().Grant
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/test/fleet"
 )
 
 // TestTakeOver has 200 holders make IDs while the server that they renew through is
@@ -24,7 +25,7 @@ func TestTakeOver(t *testing.T) {
 			}
 			gens := make([]*snowfence.Generator, holders)
 			for i, l := range leases {
-				if gens[i], err = snowfence.New(snowfence.Config{Fence: l, MaxWait: -1}); err != nil {
+				if gens[i], err = snowfence.New(snowfence.Config{Fence: l, MaxWait: fleet.Patience()}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -35,8 +36,8 @@ func TestTakeOver(t *testing.T) {
 				t.Helper()
 				on := make([]bool, holders)
 				for left := holders; left > 0; {
-					if time.Since(since) > 2*time.Minute {
-						t.Fatalf("%d holders of %d did not go on within two minutes", left, holders)
+					if time.Since(since) > fleet.Patience() {
+						t.Fatalf("%d holders of %d did not go on within %v", left, holders, fleet.Patience())
 					}
 					for i, g := range gens {
 						renewed := leases[i].Status().Renewed.After(since)

@@ -90,11 +90,12 @@ func TestDurable(t *testing.T) {
 // until waits for what the server does a moment later.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for start := time.Now(); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Since(start) > fleet.Patience() {
-			t.Fatalf("not in time: %s", what)
+	fleet.Eventually(t, what, func() error {
+		if !ok() {
+			return errors.New("no")
 		}
-	}
+		return nil
+	})
 }
 
 // TestSettings changes settings under a store in use.

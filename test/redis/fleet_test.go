@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	shared "github.com/snowfence/snowfence/test/fleet"
 )
 
 const namespace = "ids"
@@ -58,9 +59,10 @@ func newFleet(t testing.TB, st lease.Store) *fleet {
 
 func (f *fleet) create() {
 	f.t.Helper()
-	if _, err := lease.CreateNamespace(f.t.Context(), f.st, namespace, f.scheme, nil); err != nil {
-		f.t.Fatal(err)
-	}
+	f.until("the namespace", func() error {
+		_, err := lease.CreateNamespace(f.t.Context(), f.st, namespace, f.scheme, nil)
+		return err
+	})
 }
 
 // open opens a lease, as some process would, and tries again while the store is hurt.
@@ -81,7 +83,7 @@ func (f *fleet) open(o lease.Options) *lease.Lease {
 // run lets a new generator over a lease make IDs until the fleet ends, and returns its number.
 func (f *fleet) run(l *lease.Lease) int {
 	f.t.Helper()
-	g, err := snowfence.New(snowfence.Config{Fence: l, MaxWait: 10 * time.Second})
+	g, err := snowfence.New(snowfence.Config{Fence: l, MaxWait: shared.Patience()})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -159,22 +161,7 @@ func (f *fleet) end() {
 }
 
 // until waits until something succeeds.
-func (f *fleet) until(what string, do func() error) { f.t.Helper(); eventually(f.t, what, do) }
-
-func eventually(t testing.TB, what string, do func() error) {
-	t.Helper()
-	deadline := time.Now().Add(60 * time.Second)
-	for {
-		err := do()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: still %v after a minute", what, err)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-}
+func (f *fleet) until(what string, do func() error) { f.t.Helper(); shared.Eventually(f.t, what, do) }
 
 // relay hands connections on to a server, which can be exchanged behind the clients' backs.
 type relay struct {
@@ -292,7 +279,7 @@ func (r *relay) address() string { return r.l.Addr().String() }
 
 // short bounds a call to a store that is hurt.
 func short(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	t.Cleanup(cancel)
 	return ctx
 }

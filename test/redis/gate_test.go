@@ -16,6 +16,7 @@ import (
 
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/redisstore"
+	shared "github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
@@ -34,14 +35,19 @@ func known(err error) bool { return err == nil || errors.Is(err, lease.ErrLost) 
 func TestUnacknowledged(t *testing.T) {
 	master, replica := servers.StartRedis(t), servers.StartRedis(t)
 	replica.Follow(t, master)
-	st := newStore(t, single(t, master), &redisstore.Options{Replicas: 1, Timeout: 2 * time.Second})
-	swap := func(writes ...lease.Write) []error { return st.Swap(t.Context(), writes) }
+	st := newStore(t, single(t, master), &redisstore.Options{Replicas: 1, Timeout: shared.Patience()})
+	hasty := newStore(t, single(t, master), &redisstore.Options{Replicas: 1, Timeout: 100 * time.Millisecond})
 	one, two, three := record(1, 1), record(1, 2), record(1, 3)
-	if err := swap(lease.Write{New: one})[0]; err != nil {
-		t.Fatal(err)
-	}
+	swap(t, st, lease.Write{New: one})
+	wrong := lease.Write{Old: "wrong", New: record(2, 1)}
+	shared.Eventually(t, "the hasty store puts the namespace on the list", func() error {
+		if err := hasty.Swap(t.Context(), []lease.Write{wrong})[0]; !errors.Is(err, lease.ErrLost) {
+			return err
+		}
+		return nil
+	})
 	replica.Signal(t, syscall.SIGSTOP)
-	errs := swap(lease.Write{Old: one.Nonce, New: two}, lease.Write{Old: "wrong", New: record(2, 1)})
+	errs := hasty.Swap(t.Context(), []lease.Write{{Old: one.Nonce, New: two}, wrong})
 	if known(errs[0]) || !strings.Contains(errs[0].Error(), "0 of 1 replicas") {
 		t.Errorf("a swap that no replica has: %v", errs[0])
 	}
@@ -53,7 +59,15 @@ func TestUnacknowledged(t *testing.T) {
 		t.Errorf("stored is %+v, %v", rs, err)
 	}
 	replica.Signal(t, syscall.SIGCONT)
-	eventually(t, "an acknowledged swap", func() error { return swap(lease.Write{Old: two.Nonce, New: three})[0] })
+	swap(t, st, lease.Write{Old: two.Nonce, New: three})
+}
+
+// swap makes one write, which must be done.
+func swap(t testing.TB, st lease.Store, w lease.Write) {
+	t.Helper()
+	if err := st.Swap(t.Context(), []lease.Write{w})[0]; err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestGate stops the replica while a generator runs: it goes to the end of what was
@@ -61,25 +75,21 @@ func TestUnacknowledged(t *testing.T) {
 func TestGate(t *testing.T) {
 	master, replica := servers.StartRedis(t), servers.StartRedis(t)
 	replica.Follow(t, master)
-	f := newFleet(t, newStore(t, single(t, master), &redisstore.Options{Replicas: 1, Timeout: 50 * time.Millisecond}))
-	f.until("the namespace, acknowledged in time", func() error {
-		_, err := lease.CreateNamespace(t.Context(), f.st, namespace, f.scheme, nil)
-		return err
-	})
-	l := f.open(lease.Options{})
+	f := newFleet(t, newStore(t, single(t, master), &redisstore.Options{Replicas: 1, Timeout: ttl / 2}))
+	f.create()
+	l := f.open(lease.Options{TTL: 5 * ttl}) // a renewal has time for several tries
 	f.run(l)
 	f.working()
 	replica.Signal(t, syscall.SIGSTOP)
-	var until int64
 	f.until("a renewal that is not used", func() error {
-		s := l.Status()
-		until = s.Grant.Until
-		if s.Trouble == nil || !strings.Contains(s.Trouble.Error(), "replicas have the write") {
+		if s := l.Status(); s.Trouble == nil || !strings.Contains(s.Trouble.Error(), "replicas have the write") {
 			return fmt.Errorf("trouble is %v", s.Trouble)
 		}
 		return nil
 	})
+	var until int64
 	f.until("the end of the grant, and a later one that is stored", func() error {
+		until = l.Status().Grant.Until // an acknowledgement under way may have come at first
 		rs, err := f.st.Get(t.Context(), []lease.Key{{Namespace: namespace, Node: l.Status().Grant.Node}})
 		if now := f.scheme.Layout().TickOf(time.Now()); err != nil || rs[0].Until <= until || now <= until+200 {
 			return fmt.Errorf("now is %d, %d are acknowledged, stored is %+v, %w", now, until, rs, err)
@@ -105,7 +115,7 @@ func TestGate(t *testing.T) {
 func TestLostReply(t *testing.T) {
 	r, replica := servers.StartRedis(t), servers.StartRedis(t)
 	replica.Follow(t, r)
-	for _, o := range []*redisstore.Options{nil, {Replicas: 1}} {
+	for _, o := range []*redisstore.Options{nil, {Replicas: 1, Timeout: shared.Patience()}} {
 		t.Run(fmt.Sprint("dedicated ", o != nil), func(t *testing.T) {
 			r.Do(t, "FLUSHALL")
 			way := newRelay(t, r.Address())

@@ -69,12 +69,13 @@ func TestSingle(t *testing.T) {
 }
 
 func TestSentinel(t *testing.T) {
-	conform(t, sentinel(t, servers.StartSentinel(t, 2)), redisstore.Options{Replicas: 1})
+	conform(t, sentinel(t, servers.StartSentinel(t, 2)), redisstore.Options{Replicas: 1, Timeout: shared.Patience()})
 }
 
 func TestCluster(t *testing.T) {
 	c := servers.StartRedisCluster(t)
-	conform(t, client(t, rueidis.ClientOption{InitAddress: c.Addresses()}), redisstore.Options{Replicas: 1})
+	conform(t, client(t, rueidis.ClientOption{InitAddress: c.Addresses()}),
+		redisstore.Options{Replicas: 1, Timeout: shared.Patience()})
 }
 
 func TestGeneratorInOneLine(t *testing.T) {

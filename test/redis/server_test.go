@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/redisstore"
+	shared "github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
@@ -52,7 +53,7 @@ func TestIdentity(t *testing.T) {
 	a.Again(t)
 	look("restart", true)
 	b.Follow(t, a)
-	eventually(t, "the replica has all", func() error {
+	shared.Eventually(t, "the replica has all", func() error {
 		if a.Field("master_repl_offset") != b.Field("slave_repl_offset") {
 			return errors.New("it lags")
 		}
@@ -71,7 +72,7 @@ func TestIdentity(t *testing.T) {
 	a.Do(t, "REPLICAOF", "NO", "ONE") // the same process as before, with data that came from elsewhere
 	look("promotion of the server that was the master before", true)
 	a.Do(t, "CONFIG", "SET", "repl-backlog-ttl", "1")
-	eventually(t, "the backlog is freed", func() error {
+	shared.Eventually(t, "the backlog is freed", func() error {
 		if a.Field("master_replid2") != strings.Repeat("0", 40) {
 			return errors.New("it is there")
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/redisstore"
+	shared "github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
@@ -208,7 +209,7 @@ func TestStalePromotion(t *testing.T) {
 		f.run(f.open(lease.Options{}))
 	}
 	f.working()
-	eventually(t, "the replica has all", func() error {
+	shared.Eventually(t, "the replica has all", func() error {
 		if master.Field("master_repl_offset") != replica.Field("slave_repl_offset") {
 			return errors.New("it lags")
 		}
@@ -260,7 +261,8 @@ func TestFailover(t *testing.T) {
 
 // TestClusterFailover moves one namespace to another server, and leaves the other one alone.
 func TestClusterFailover(t *testing.T) {
-	c := servers.StartRedisCluster(t)
+	// Servers of a busy machine are not to be taken for dead.
+	c := servers.StartRedisCluster(t, "--cluster-node-timeout", "5000")
 	st := newStore(t, client(t, rueidis.ClientOption{InitAddress: c.Addresses()}), &redisstore.Options{Replicas: 1})
 	f := newFleet(t, st)
 	f.create()
@@ -273,17 +275,18 @@ func TestClusterFailover(t *testing.T) {
 			break
 		}
 	}
-	if _, err := lease.CreateNamespace(t.Context(), st, other, f.scheme, nil); err != nil {
-		t.Fatal(err)
-	}
-	identity := func(name string) string {
-		if _, err := st.Get(t.Context(), []lease.Key{{Namespace: name, Node: 1}}); err != nil {
-			t.Fatal(err)
-		}
-		id, err := st.Identity(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+	f.until("the other namespace", func() error {
+		_, err := lease.CreateNamespace(t.Context(), st, other, f.scheme, nil)
+		return err
+	})
+	identity := func(name string) (id string) {
+		f.until("the identity", func() error {
+			_, err := st.Get(t.Context(), []lease.Key{{Namespace: name, Node: 1}})
+			if err == nil {
+				id, err = st.Identity(t.Context(), name)
+			}
+			return err
+		})
 		return id
 	}
 	here, there := identity(namespace), identity(other)

@@ -36,24 +36,13 @@ func StartEtcd(t testing.TB, flags ...string) *Etcd {
 // StartEtcdCluster starts a cluster of n members and waits until it has a leader.
 func StartEtcdCluster(t testing.TB, n int, flags ...string) []*Etcd {
 	t.Helper()
-	path := Need(t, "etcd", "etcd")[0]
-	var err error
-	for range 3 { // ports may be taken by others in the meantime
-		var members []*Etcd
-		if members, err = startEtcd(t, path, n, "", flags); err == nil {
-			return members
-		}
-		for _, e := range members {
-			e.Kill()
-		}
-	}
-	t.Fatal(err)
-	return nil
+	return startEtcd(t, n, "", flags)
 }
 
 // startEtcd starts members that listen at more, too: a comma and a URL.
-func startEtcd(t testing.TB, path string, n int, more string, flags []string) ([]*Etcd, error) {
-	ports := Ports(t, 2*n)
+func startEtcd(t testing.TB, n int, more string, flags []string) []*Etcd {
+	t.Helper()
+	path, ports := Need(t, "etcd", "etcd")[0], Ports(t, 2*n)
 	members := make([]*Etcd, n)
 	var all []string
 	for i := range members {
@@ -72,32 +61,23 @@ func startEtcd(t testing.TB, path string, n int, more string, flags []string) ([
 		e.Process = Start(t, fmt.Sprint("etcd", i), path, args, nil)
 	}
 	for _, e := range members {
-		if err := e.ready(e.Healthy); err != nil {
-			return members, err
-		}
+		e.AwaitHealthy(t)
 	}
-	return members, nil
+	return members
 }
 
 // StartEtcdTLS starts a cluster of one member that clients reach over TLS too, and returns where.
 func StartEtcdTLS(t testing.TB, c *Certs) string {
 	t.Helper()
 	url := "https://" + Address(Ports(t, 1)[0])
-	members, err := startEtcd(t, Need(t, "etcd", "etcd")[0], 1, ","+url, []string{
-		"--cert-file=" + c.Cert,
-		"--key-file=" + c.Key,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	members[0].AwaitHealthy(t)
+	startEtcd(t, 1, ","+url, []string{"--cert-file=" + c.Cert, "--key-file=" + c.Key})
 	return url
 }
 
 // Healthy returns nil when the member knows a leader and can commit. It asks without TLS
 // and without a user, which the health page needs neither of.
 func (e *Etcd) Healthy() error {
-	c := http.Client{Timeout: 3 * time.Second}
+	c := http.Client{Timeout: 10 * time.Second}
 	resp, err := c.Get(e.URL() + "/health")
 	if err != nil {
 		return err

@@ -59,20 +59,13 @@ func (m *MariaDB) user() []string {
 
 func (m *MariaDB) start(t testing.TB, path string, settings []string) {
 	t.Helper()
-	for attempt := 0; ; attempt++ {
-		m.Port = Ports(t, 1)[0]
-		args := append([]string{"--no-defaults"}, m.user()...)
-		args = append(args, "--datadir="+m.Dir, "--tmpdir="+m.tmp(t), "--port="+strconv.Itoa(m.Port),
-			"--bind-address=127.0.0.1", "--max-connections=500",
-			"--socket="+m.Dir+"/s", "--pid-file="+m.Dir+"/pid", "--skip-name-resolve")
-		m.Process = Start(t, "mariadbd", path, append(args, settings...), nil)
-		if err := m.ready(m.ask); err == nil {
-			return
-		} else if attempt == 2 {
-			t.Fatal(err)
-		}
-		m.Kill()
-	}
+	m.Port = Ports(t, 1)[0]
+	args := append([]string{"--no-defaults"}, m.user()...)
+	args = append(args, "--datadir="+m.Dir, "--tmpdir="+m.tmp(t), "--port="+strconv.Itoa(m.Port),
+		"--bind-address=127.0.0.1", "--max-connections=500",
+		"--socket="+m.Dir+"/s", "--pid-file="+m.Dir+"/pid", "--skip-name-resolve")
+	m.Process = Start(t, "mariadbd", path, append(args, settings...), nil)
+	m.Ready(t, m.ask)
 }
 
 func (m *MariaDB) sql(database, statements string) (string, error) {

@@ -81,28 +81,21 @@ func (p *Postgres) as(program string, args []string) (path string, all []string)
 
 func (p *Postgres) start(t testing.TB, settings []string) {
 	t.Helper()
-	for attempt := 0; ; attempt++ {
-		p.Port = Ports(t, 1)[0]
-		args := []string{
-			"-D", p.Dir, "-p", strconv.Itoa(p.Port), "-c", "listen_addresses=127.0.0.1", "-c",
-			"unix_socket_directories=", "-c", "max_connections=200",
-		}
-		for _, s := range settings {
-			args = append(args, "-c", s)
-		}
-		path, args := p.as("postgres", args)
-		path, err := exec.LookPath(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.Process = Start(t, "postgres", path, args, nil)
-		if err := p.ready(p.ask); err == nil {
-			return
-		} else if attempt == 2 {
-			t.Fatal(err)
-		}
-		p.Kill()
+	p.Port = Ports(t, 1)[0]
+	args := []string{
+		"-D", p.Dir, "-p", strconv.Itoa(p.Port), "-c", "listen_addresses=127.0.0.1",
+		"-c", "unix_socket_directories=", "-c", "max_connections=200",
 	}
+	for _, s := range settings {
+		args = append(args, "-c", s)
+	}
+	path, args := p.as("postgres", args)
+	path, err := exec.LookPath(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Process = Start(t, "postgres", path, args, nil)
+	p.Ready(t, p.ask)
 }
 
 func (p *Postgres) ask() error {
@@ -113,7 +106,7 @@ func (p *Postgres) ask() error {
 // moment, and as long as they run, a new one ends at once: it is started again.
 func (p *Postgres) Up(t testing.TB) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		err := p.ready(p.ask)
 		if err == nil {
 			return

@@ -39,8 +39,9 @@ func Need(t testing.TB, server string, programs ...string) []string {
 	return paths
 }
 
-// Ports returns n free ports on loopback. They are below those that systems give to outgoing
-// connections (32768 on Linux), so that a server that stops finds its port free again.
+// Ports returns n ports on loopback that are free, and no other test's until this one ends.
+// Systems give outgoing connections higher ones (32768 on Linux), so a server that stops
+// finds its port free again.
 func Ports(t testing.TB, n int) []int {
 	t.Helper()
 	const first, last = 10000, 32767
@@ -48,14 +49,16 @@ func Ports(t testing.TB, n int) []int {
 	for attempt := 0; len(ports) < n; attempt++ {
 		port := first + rand.IntN(last-first+1)
 		l, err := net.Listen("tcp", Address(port))
-		if err != nil && attempt < 1000 {
-			continue
+		if err == nil {
+			defer l.Close() // all at the end, so that none comes twice
+			err = reserve(t, port)
 		}
-		if err != nil {
+		switch {
+		case err == nil:
+			ports = append(ports, port)
+		case attempt > 1000:
 			t.Fatal(err)
 		}
-		defer l.Close() // all at the end, so that none comes twice
-		ports = append(ports, port)
 	}
 	return ports
 }
@@ -154,17 +157,20 @@ func (p *Process) Kill() {
 }
 
 // Stop asks the process to end with a signal and waits; it is killed, and the test fails,
-// if it does not within 20 s.
+// if it does not within two minutes.
 func (p *Process) Stop(t testing.TB, s syscall.Signal) {
 	t.Helper()
 	p.Signal(t, s)
 	select {
 	case <-p.done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		p.Kill()
-		t.Fatalf("%s did not stop", p.Name)
+		t.Fatalf("%s did not stop in %v", p.Name, patience)
 	}
 }
+
+// patience is how long servers may take, on a machine that is busy.
+const patience = 2 * time.Minute
 
 // Ready waits until ask succeeds, as long as the process runs and two minutes at most.
 func (p *Process) Ready(t testing.TB, ask func() error) {
@@ -175,7 +181,7 @@ func (p *Process) Ready(t testing.TB, ask func() error) {
 }
 
 func (p *Process) ready(ask func() error) error {
-	deadline := time.Now().Add(2 * time.Minute)
+	deadline := time.Now().Add(patience)
 	for {
 		err := ask()
 		if err == nil {
@@ -188,7 +194,7 @@ func (p *Process) ready(ask func() error) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("%s is not ready after two minutes: %w", p.Name, err)
+			return fmt.Errorf("%s is not ready after %v: %w", p.Name, patience, err)
 		}
 	}
 }

@@ -2,7 +2,13 @@
 
 package servers
 
-import "syscall"
+import (
+	"syscall"
+	"testing"
+)
 
 // withParent changes nothing: only Linux ends a process with its parent.
 func withParent() *syscall.SysProcAttr { return nil }
+
+// reserve does nothing: only Linux has sockets whose names vanish with the process.
+func reserve(testing.TB, int) error { return nil }

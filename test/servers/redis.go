@@ -42,27 +42,19 @@ func StartRedisTLS(t testing.TB, options ...string) *Redis {
 func startRedis(t testing.TB, c *Certs, options []string) *Redis {
 	t.Helper()
 	path := Need(t, "redis", "redis-server", "redis-cli")[0]
-	r := &Redis{Dir: t.TempDir(), tls: c}
-	for attempt := 0; ; attempt++ {
-		r.Port = Ports(t, 1)[0]
-		args := []string{
-			"--bind", "127.0.0.1", "--dir", r.Dir, "--save", "", "--appendonly", "yes", "--appendfsync", "always",
-			"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1",
-		}
-		if c == nil {
-			args = append(args, "--port", strconv.Itoa(r.Port))
-		} else {
-			args = append(args, "--port", "0", "--tls-port", strconv.Itoa(r.Port))
-		}
-		r.Process = Start(t, "redis", path, append(args, options...), nil)
-		err := r.ready(r.ping)
-		if err == nil {
-			return r
-		}
-		if attempt == 2 || !strings.Contains(err.Error(), "in use") {
-			t.Fatal(err)
-		}
+	r := &Redis{Dir: t.TempDir(), Port: Ports(t, 1)[0], tls: c}
+	args := []string{
+		"--bind", "127.0.0.1", "--dir", r.Dir, "--save", "", "--appendonly", "yes", "--appendfsync", "always",
+		"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1",
 	}
+	if c == nil {
+		args = append(args, "--port", strconv.Itoa(r.Port))
+	} else {
+		args = append(args, "--port", "0", "--tls-port", strconv.Itoa(r.Port))
+	}
+	r.Process = Start(t, "redis", path, append(args, options...), nil)
+	r.Ready(t, r.ping)
+	return r
 }
 
 // Address is where the server listens.
@@ -92,7 +84,7 @@ func (r *Redis) End(t testing.TB) { t.Helper(); r.Stop(t, syscall.SIGTERM) }
 
 func (r *Redis) ping() error {
 	if r.tls != nil { // that it listens has to do
-		c, err := net.DialTimeout("tcp", r.Address(), time.Second)
+		c, err := net.DialTimeout("tcp", r.Address(), patience)
 		if err != nil {
 			return err
 		}
@@ -153,12 +145,12 @@ func (r *Redis) Follow(t testing.TB, master *Redis) {
 
 // redisCommand speaks just enough of the protocol to set servers up.
 func redisCommand(address string, command ...string) (string, error) {
-	c, err := net.DialTimeout("tcp", address, time.Second)
+	c, err := net.DialTimeout("tcp", address, patience)
 	if err != nil {
 		return "", err
 	}
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
 		return "", err
 	}
 	var b strings.Builder
@@ -204,7 +196,7 @@ type Sentinel struct {
 const SentinelMaster = "ids"
 
 // StartSentinel starts a master, replicas and three sentinels, which take a server for
-// down after half a second. All know each other when this returns. options are those of
+// down after two seconds. All know each other when this returns. options are those of
 // the servers.
 func StartSentinel(t testing.TB, replicas int, options ...string) *Sentinel {
 	t.Helper()
@@ -219,7 +211,7 @@ func StartSentinel(t testing.TB, replicas int, options ...string) *Sentinel {
 	for _, port := range s.ports {
 		conf := filepath.Join(t.TempDir(), "sentinel.conf")
 		text := fmt.Sprintf("port %d\nbind 127.0.0.1\nsentinel monitor %s 127.0.0.1 %d 2\nsentinel "+
-			"down-after-milliseconds %[2]s 500\n"+
+			"down-after-milliseconds %[2]s 2000\n"+
 			"sentinel failover-timeout %[2]s 3000\n", port, SentinelMaster, s.Servers[0].Port)
 		if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -302,8 +294,8 @@ func StartRedisCluster(t testing.TB, options ...string) *RedisCluster {
 	create := Start(t, "redis-cli", cli, append(args, "--cluster-replicas", "1", "--cluster-yes"), nil)
 	select {
 	case <-create.Done():
-	case <-time.After(60 * time.Second):
-		t.Fatal("the cluster was not made within 60 s")
+	case <-time.After(patience):
+		t.Fatalf("the cluster was not made in %v", patience)
 	}
 	for _, r := range c.Servers {
 		r.Ready(t, func() error {

@@ -150,7 +150,7 @@ func FuzzPassword(f *testing.F) {
 	f.Fuzz(func(t *testing.T, scheme uint8, tail string, escape bool, host, path, params string) {
 		const mark = "Zq9Xk7" // begins each password, and nothing else
 		if strings.Contains(host+path+params+tail, mark) {
-			t.Skip()
+			return // what is shown may have the mark from there
 		}
 		password := mark + tail
 		text := password
