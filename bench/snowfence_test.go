@@ -44,7 +44,7 @@ func wideLayout() (snowfence.Layout, error) {
 
 func randflakeLayout() (snowfence.Layout, error) { return snowfence.Randflake(), nil }
 
-// wideRandflakeLayout is wideLayout under Randflake's cipher, since Randflake itself has
+// wideRandflakeLayout is wideLayout under Randflake's cipher, because Randflake itself has
 // 131,072 IDs a second.
 func wideRandflakeLayout() (snowfence.Layout, error) {
 	l, err := wideLayout()

@@ -73,10 +73,10 @@ func (s *Store) advice(err error) error {
 		text = "members of the cluster differ, and etcd refuses writes: replace the one that is wrong (etcdctl " +
 			"alarm list names it), then etcdctl alarm disarm"
 	case errors.Is(err, rpctypes.ErrNoLeader):
-		text = "the member has no leader: a majority of the cluster is away"
+		text = "the member has no leader: a majority of the cluster is unreachable"
 	case errors.Is(err, context.DeadlineExceeded), code(err) == codes.DeadlineExceeded:
 		text = fmt.Sprintf("no answer within %v (Options.Timeout) or the time the caller gave: the members are "+
-			"not reached, or a majority of the cluster is away", s.timeout)
+			"not reached, or a majority of the cluster is unreachable", s.timeout)
 	case code(err) == codes.Unavailable:
 		text = "no member answers, or they are choosing a leader"
 	}

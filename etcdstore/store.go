@@ -54,7 +54,7 @@
 // 5 minutes, and etcd's default limit is 2 GiB (--quota-backend-bytes). When the limit is
 // reached nothing is renewed, and the error says what to do.
 //
-// A client reconnects to a member that was away with delays of up to two minutes, unless
+// A client reconnects to a member that was unreachable with delays of up to two minutes, unless
 // its DialOptions say otherwise (grpc.WithConnectParams), and it logs each failed attempt
 // (Config.Logger). Both matter more to leases than to most.
 //

@@ -29,7 +29,7 @@ func (a *altered) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, er
 	return rs, err
 }
 
-// A lease that saw the store go back, and cannot prove it to the server, goes on when all
+// A lease that saw a rollback, and cannot prove it to the server, goes on when all
 // that it made lies in the past.
 func TestSetBackWithoutProof(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestSetBackWithoutProof(t *testing.T) {
 		unsigned := func(r *lease.Record) { r.Data = "" }
 		st.how.Store(&unsigned)
 		node := int64(3)
-		// the record that the store goes back to
+		// the record that the store is rolled back to
 		if err := open(t, st, s, lease.Options{Node: &node}).Close(); err != nil {
 			t.Fatal(err)
 		}

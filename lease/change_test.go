@@ -104,7 +104,7 @@ func TestTwoProvenChangesRepeatedTheLayoutBeforeTheLast(t *testing.T) {
 }
 
 // A layout that came back goes on where its own ticks ended: what it had before and has
-// now are two entries, since another one was used in between. Layouts of which no tick
+// now are two entries, because another one was used in between. Layouts of which no tick
 // was granted leave none.
 func TestPastKeepsWhatWasMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// A lease that saw the store go back gets a grant once the floor was raised after that, above all
+// A lease that saw a rollback gets a grant once the floor was raised after that, above all
 // its own ticks, by whomever.
 func TestSuspectWantsARaisedFloor(t *testing.T) {
 	for _, c := range []struct {
@@ -119,8 +119,8 @@ func others(g *stage, node int64) {
 	g.change(node, func(r *Record) { r.Holder, r.Revision, r.Until = "other.1", 8, g.tick(time.Hour) })
 }
 
-// Where somebody else was faster the next free node is tried. Where the store went back instead,
-// the floor is raised first.
+// Where somebody else was faster the next free node is tried. Where the store was rolled back
+// instead, the floor is raised first.
 func TestAcquireAfterALoss(t *testing.T) {
 	for name, c := range map[string]struct {
 		hurt       func(g *stage, node int64)

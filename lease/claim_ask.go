@@ -70,8 +70,9 @@ func (c *claim) remind(k Key) {
 	}
 }
 
-// outwait is for a lease that saw the store go back, without what proves it to the server. It takes
-// no grant that may begin before the end of all its own: it waits until they lie in the past.
+// outwait is for a lease that saw a rollback of the store, without what proves it to the server.
+// It takes no grant that may begin before the end of all its own: it waits until they lie in the
+// past.
 func (c *claim) outwait(ctx context.Context, refused error) error {
 	now, err := c.clock(ctx)
 	if err != nil {

@@ -100,7 +100,7 @@ func TestRemindedRecordIsShownFirst(t *testing.T) {
 	}
 }
 
-// Without proof of a set-back a lease waits until its own grants end at or before what the next one
+// Without proof of a rollback a lease waits until its own grants end at or before what the next one
 // can begin with.
 func TestOutwaitUntilItsOwnTicksArePast(t *testing.T) {
 	g := holding(t)

@@ -94,14 +94,14 @@ func (c *claim) diagnose(ctx context.Context) error {
 	}
 	last := len(stored) - 1
 	if stored[last].Generation < h.generation {
-		c.suspect = &h.generation // the namespace itself went back
+		c.suspect = &h.generation // the namespace itself was rolled back
 	}
 	c.judge(h, stored[:last])
 	c.lostTo = nil
 	return nil
 }
 
-// judge sees whether the store went back behind what it had acknowledged.
+// judge sees whether the store lost what it had acknowledged.
 func (c *claim) judge(h *hold, stored []Record) {
 	for i, r := range stored {
 		if r.Nonce == "" || r.Revision < h.records[i].Revision {

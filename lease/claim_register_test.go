@@ -202,7 +202,7 @@ func (g *stage) watch(answer func() error) *[]question {
 }
 
 // Over a server a lease asks about the namespace, and does not write it. Of a longer ttl or of
-// another store it shows no records, since nothing of them has to be lost.
+// another store it shows no records, because nothing of them has to be lost.
 func TestServerIsAsked(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, then func(g *stage, ns *Namespace)

@@ -98,7 +98,7 @@ func TestGiveBackOfSomebodyElses(t *testing.T) {
 		t.Errorf("%+v, in %d writes", g.record(5), g.st.swaps)
 	}
 	if g.c.lostTo != h || g.c.held != nil {
-		t.Error("nobody looks whether the store went back")
+		t.Error("nobody looks whether the store was rolled back")
 	}
 }
 

@@ -94,8 +94,8 @@ func TestReleaseOfTheOnlyGenerator(t *testing.T) {
 	}
 }
 
-// Who has the store keeps it: nothing is given back beside an operation under way, nor before the
-// keeper has stopped.
+// The operation that has the store keeps it: nothing is given back beside an operation under way,
+// nor before the keeper has stopped.
 func TestGiveBackWaitsForTheStore(t *testing.T) {
 	for name, c := range map[string]struct {
 		busy, kept bool

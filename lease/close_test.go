@@ -217,7 +217,7 @@ func TestShutdownIsRepeated(t *testing.T) {
 		for range 3 {
 			if err := g.Shutdown(t.Context()); !errors.Is(err, errAway) ||
 				!strings.Contains(err.Error(), "stays taken until") {
-				t.Errorf("while the store is away: %v", err)
+				t.Errorf("while the store is unreachable: %v", err)
 			}
 			time.Sleep(time.Second)
 		}

@@ -221,7 +221,7 @@ func TestTroubleIsHeard(t *testing.T) {
 		synctest.Wait()
 		if text := log.String(); !strings.Contains(text, "level=WARN msg=\"lease not renewed\"") ||
 			!strings.Contains(text, "connection refused") {
-			t.Errorf("the store is away, and the log has\n%s", text)
+			t.Errorf("the store is unreachable, and the log has\n%s", text)
 		}
 		if _, err := g.Next(t.Context()); err != nil {
 			t.Errorf("IDs ended before anybody heard of it: %v", err)

@@ -49,7 +49,7 @@ type holders struct {
 
 const (
 	// farthest bounds the ttl and the allowed skew, together, of a lease that no lease of the
-	// namespace had before. A store that goes back stops its namespace for about as long.
+	// namespace had before. A store that is rolled back stops its namespace for about as long.
 	farthest = 20 * time.Minute
 
 	// longestNonce is what every store keeps.

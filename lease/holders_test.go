@@ -32,7 +32,7 @@ func (o *told) Swap(ctx context.Context, writes []lease.Write) []error {
 	return errs
 }
 
-// All that leases do passes, also while the store goes back: the suite runs over Holders, and
+// All that leases do passes, also while the store is rolled back: the suite runs over Holders, and
 // nothing is refused.
 func TestHoldersLetsLeasesWork(t *testing.T) {
 	var mu sync.Mutex

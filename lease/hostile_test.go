@@ -308,7 +308,7 @@ func TestHoldersKeepTheirOwnTime(t *testing.T) {
 }
 
 // A client with the verb store wrote the namespace's record: with another identity, so that nobody
-// raised the floor of a store that had gone back, and with more. It can write nothing there.
+// raised the floor of a store that was rolled back, and with more. It can write nothing there.
 func TestHolderDoesNotWriteTheNamespace(t *testing.T) {
 	x := newLiar(t)
 	before := x.read(lease.NamespaceNode)
@@ -410,7 +410,7 @@ func (x *liar) goBack(r lease.Record) {
 	}
 }
 
-// That a store went back is believed only of who shows what the server signed, and it counts once.
+// The server believes that a store was rolled back only from a signed record, and counts it once.
 func TestHoldersWantProofOfASetBack(t *testing.T) {
 	x := newLiar(t)
 	x.must(x.next(7, x.tick(10*time.Second)))
@@ -446,15 +446,15 @@ func TestHoldersWantProofOfASetBack(t *testing.T) {
 	if ns.Generation != 2 || ns.Floor <= x.tick(90*time.Second) {
 		t.Errorf("the namespace is %+v", ns)
 	}
-	// What it was shown before is no proof of a set-back to come.
+	// What it was shown before is no proof of a rollback to come.
 	x.now = x.now.Add(time.Hour)
 	if err := x.ask(0, seen); err != nil || x.namespace().Generation != 2 {
 		t.Errorf("the floor was raised again, to %+v: %v", x.namespace(), err)
 	}
 }
 
-// A namespace that went back behind a generation is as good a proof, and the next generation is
-// above all that anybody was shown.
+// A namespace that was rolled back behind a generation is as good a proof, and the next
+// generation is above all that anybody was shown.
 func TestHoldersSeeGenerationsVanish(t *testing.T) {
 	x := newLiar(t)
 	before := x.read(lease.NamespaceNode)
@@ -520,7 +520,7 @@ func TestHoldersKeepProofsOfALayoutApart(t *testing.T) {
 }
 
 // How long leases may be is the server's to say: a client that set 48 hours stopped the namespace
-// for two days after the next set-back.
+// for two days after the next rollback.
 func TestHoldersBoundTheLongestTTL(t *testing.T) {
 	x := newLiar(t)
 	for reach, want := range map[time.Duration]bool{
@@ -548,7 +548,7 @@ func TestHoldersBoundTheLongestTTL(t *testing.T) {
 	if n := x.read(lease.NamespaceNode).Revision - writes; n != 1 || x.namespace().LongestTTL != 61*time.Second {
 		t.Errorf("%d writes, and the longest ttl is %v", n, x.namespace().LongestTTL)
 	}
-	// Who has the store itself may have longer ones, and then others may, too.
+	// A program that has the store itself may have longer ones, and then others may, too.
 	l, err := lease.Open(t.Context(), x.raw, "n", x.scheme, &lease.Options{TTL: time.Hour})
 	if err != nil {
 		t.Fatal(err)

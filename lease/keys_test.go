@@ -148,7 +148,7 @@ func TestKeysAreKnownFromTheCreation(t *testing.T) {
 }
 
 // A namespace that was made without its keys gives no leases until its operator names
-// them: who leases first would define what the others' IDs mean.
+// them: the first holder would define what the others' IDs mean.
 func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
 	ctx, st := t.Context(), lease.NewMemory()
 	a, b := snowfence.GenerateSecret(), snowfence.GenerateSecret()

@@ -51,13 +51,13 @@ func ahead(t *testing.T, st lease.Store, s *snowfence.Scheme, ttl time.Duration)
 	return l
 }
 
-// A lease that raises the floor of a store that was set back raises it above its own ticks,
+// A lease that raises the floor of a store that was rolled back raises it above its own ticks,
 // wherever its clock was when it was granted them.
 func TestRaisedFloorIsAboveKnownTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := lease.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")
 		node := int64(3)
-		l := open(t, st, s, lease.Options{Node: &node}) // the record that the store goes back to
+		l := open(t, st, s, lease.Options{Node: &node}) // the record that the store is rolled back to
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestRaisedFloorIsAboveKnownTicks(t *testing.T) {
 		restore()
 		time.Sleep(ttl)
 		if g := l.Status().Grant; g.From < used.Until {
-			t.Errorf("the store was set back: after %+v the lease is granted %+v", used, g)
+			t.Errorf("the store was rolled back: after %+v the lease is granted %+v", used, g)
 		}
 	})
 }
@@ -98,7 +98,7 @@ func TestFloorRaisedByAnotherIsAboveKnownTicks(t *testing.T) {
 		}
 		time.Sleep(4 * ttl)
 		if g := l.Status().Grant; g.From < used.Until {
-			t.Errorf("the store was set back: after %+v the lease is granted %+v", used, g)
+			t.Errorf("the store was rolled back: after %+v the lease is granted %+v", used, g)
 		}
 	})
 }

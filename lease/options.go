@@ -162,7 +162,7 @@ const DefaultTTL = 15 * time.Second
 const usualReach = DefaultTTL + DefaultTTL
 
 // AfterSetBack returns how long everything that was granted before can reach on, when a
-// store went back to an older state: the longest ttl of all leases, and twice their
+// store was rolled back: the longest ttl of all leases, and twice their
 // MaxSkew, because the clock of who granted may have been ahead and that of who grants
 // next may be behind. New grants start above that, where the rollback is noticed. Where
 // it cannot be seen, wait as long before the first program starts.

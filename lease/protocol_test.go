@@ -273,7 +273,7 @@ func TestLapsedGrantIsTakenAnewOrNotAtAll(t *testing.T) {
 }
 
 // An acknowledged write counts only if the namespace is as it was when the write was computed. A
-// generation that went back, or a namespace that is gone, says that the store was set back; any
+// generation that went back, or a namespace that is gone, says that the store was rolled back; any
 // other change does not.
 func TestConfirmReadsTheNamespace(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -308,7 +308,7 @@ func TestConfirmReadsTheNamespace(t *testing.T) {
 			t.Errorf("%s changed after the swap: %v, and %+v is used", name, err, g.l.use.cur)
 		}
 		if (g.c.suspect != nil) != c.suspect {
-			t.Errorf("%s changed after the swap: the store is thought to have gone back: %t", name, g.c.suspect != nil)
+			t.Errorf("%s changed after the swap: a rollback is suspected: %t", name, g.c.suspect != nil)
 		}
 	}
 }
@@ -325,7 +325,7 @@ func TestDiagnosisOfAnotherHolder(t *testing.T) {
 	}
 	g.must(g.c.diagnose(t.Context()))
 	if g.c.suspect != nil {
-		t.Error("the store is thought to have gone back")
+		t.Error("the store is thought to have been rolled back")
 	}
 }
 
@@ -334,11 +334,11 @@ func TestJudgementOfWhatStands(t *testing.T) {
 	g := holding(t)
 	g.c.judge(g.c.held, []Record{g.record(5)})
 	if g.c.suspect != nil {
-		t.Error("the store is thought to have gone back")
+		t.Error("the store is thought to have been rolled back")
 	}
 }
 
-// Who lost a swap asks again until it knows to whom.
+// A lease that lost a swap asks again until it knows to whom.
 func TestDiagnosisIsRepeated(t *testing.T) {
 	g := holding(t)
 	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {

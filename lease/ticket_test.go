@@ -148,7 +148,7 @@ func TestTicketIsLost(t *testing.T) {
 	}
 }
 
-// A store that was set back behind a ticket is noticed at the renewal, and the floor is
+// A store that was rolled back behind a ticket is noticed at the renewal, and the floor is
 // raised above all that can have been granted.
 func TestTicketOfAStoreSetBack(t *testing.T) {
 	w := newTicketWorld(t)
@@ -171,10 +171,10 @@ func TestTicketOfAStoreSetBack(t *testing.T) {
 		}
 	}
 	if _, err := b.Renew(t.Context(), w.st, w.scheme, rand.Text(), w.options()); !errors.Is(err, lease.ErrLost) {
-		t.Errorf("renewed in a store that was set back: %v", err)
+		t.Errorf("renewed in a store that was rolled back: %v", err)
 	}
 	if c := w.acquire(); c.From < b.Until {
-		t.Errorf("after the set-back, ticks from %d are granted, and %d were", c.From, b.Until)
+		t.Errorf("after the rollback, ticks from %d are granted, and %d were", c.From, b.Until)
 	}
 }
 

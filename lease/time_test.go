@@ -53,7 +53,7 @@ func records(t *testing.T, st lease.Store) []lease.Record {
 	return rs
 }
 
-// outage is a store that is away from time to time.
+// outage is a store that is unreachable from time to time.
 type outage struct {
 	lease.Store
 	away atomic.Bool
@@ -252,7 +252,7 @@ func TestStoreAway(t *testing.T) {
 		run(time.Minute)
 		st.away.Store(true)
 		if failed, _ := run(9 * time.Second); failed > 0 {
-			t.Errorf("%d calls failed while the store was away for less than two thirds of the ttl", failed)
+			t.Errorf("%d calls failed while the store was unreachable for less than two thirds of the ttl", failed)
 		}
 		st.away.Store(false)
 		run(time.Minute)

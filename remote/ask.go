@@ -18,7 +18,7 @@ import (
 const perRecord = time.Millisecond
 
 // ask makes a request that may be repeated: of the server that answered last, and of the
-// others while one is away.
+// others while one is unreachable.
 func ask[T any](ctx context.Context, c *Client, records int, do func(context.Context, *peer) (T, error)) (T, error) {
 	var away []error
 	first := int(c.good.Load())

@@ -34,10 +34,10 @@ import (
 // are put back alone are noticed when a program opens the file. A swap is noted there without a
 // sync, at the latest by the read that stands between a renewal and its use. A file without its
 // witness may have been put back: it costs the same wait, once, after an upgrade from a version
-// without, or when the witness was deleted or left behind. Nothing is written into a file that went
-// back. What cannot be seen is a file that is
-// put back together with its witness, by cp, tar or a file system's snapshot, and a namespace that
-// a restored dump does not have and that is made again: then wait for the longest ttl in use
+// without, or when the witness was deleted or left behind. Nothing is written into a file that
+// was rolled back. What cannot be seen is a file that is put back together with its witness, by
+// cp, tar or a file system's snapshot, and a namespace that a restored dump does not have and
+// that is made again: then wait for the longest ttl in use
 // (lease.Options.TTL and twice MaxSkew, 45 s unless set) before the first program starts.
 func SQLite() Dialect {
 	return Dialect{
@@ -173,7 +173,7 @@ var (
 		"seq = ?", "seq = (SELECT MAX(seq) FROM snowfence_lease WHERE seq >= ?) + 1").Replace(sqliteRenew)
 )
 
-// sqliteSwap looks first whether the file went back, because later numbers would hide it.
+// sqliteSwap looks first whether the file was rolled back, because later numbers would hide it.
 func sqliteSwap(ctx context.Context, c *sql.Conn, v view, writes []lease.Write, errs []error) (word answer, err error) {
 	if v.file.witness != nil {
 		if err := v.file.witness.writable(); err != nil {

@@ -55,7 +55,7 @@ func (b *bench) single(s *servers, pinned bool) error {
 }
 
 // turns is how many pairs of a row there are in a round. What is compared is measured
-// within a second or two of each other, since the speed of a virtual machine changes by a
+// within a second or two of each other, because the speed of a virtual machine changes by a
 // fifth from one minute to the next.
 const turns = 4
 

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -8,20 +11,38 @@ import (
 	"testing"
 )
 
-// banned are phrases that the pages, the comments and the messages do not use, and what
-// they say instead.
-var banned = []struct {
+// ban is a phrase, and what to say instead.
+type ban struct {
 	phrase  *regexp.Regexp
 	instead string
-}{
+}
+
+// banned are phrases that the pages, the comments and the messages do not use.
+var banned = []ban{
 	{regexp.MustCompile(`(?i)\bset[ -]backs?\b`), "rolled back, a rollback (restored, if it is a node)"},
 	{regexp.MustCompile(`(?i)\b(is|are) to be\b`), "must be, or who does it"},
 	{regexp.MustCompile(`(?i), since [^v0-9=]`), "because"},
-	{regexp.MustCompile(`(?i)\bstores? (that )?(is|are|was|were) away\b`), "unreachable"},
+	{regexp.MustCompile(`(?i)\b(is|are|was|were|be) away\b`), "unreachable"},
 	{regexp.MustCompile(`(?i)\bsaid (so )?in the log\b`), "logged"},
 	{regexp.MustCompile(`(^|[.:;!] )[Ww]ho (has|had|gave|lost|takes|renews|met|acquires|leases)\b`), "the holder, or a program that"},
 	{regexp.MustCompile(`(?i)\b(worker|machine) lease\b`), "lease of a node"},
-	{regexp.MustCompile(`(?i)\bset the store back\b|\bput the store back\b`), "roll the store back"},
+	{regexp.MustCompile(`(?i)\b(sets?|put) (it|the (store|data|node)) back\b`), "roll back, or restore a node"},
+	{regexp.MustCompile(`(?i)\b(stores?|files?|namespaces?) (that )?(went|goes?|going|(had|has) gone) back\b`), "was rolled back"},
+	{regexp.MustCompile(`(?i)\bseldom\b`), "rarely"},
+}
+
+// bannedOnPages are phrases that only the pages do not use.
+var bannedOnPages = []ban{
+	{regexp.MustCompile(`(?i)\bputs? back\b`), "restored"},
+	{regexp.MustCompile(`(?i)\b(is|are|was|were) said\b`), "who says it"},
+	{regexp.MustCompile(`(?i)\bhears? of\b`), "notices, or is told"},
+	{regexp.MustCompile(`(?i)\bhands? (on|out)\b|\bhanded (on|out)\b`), "passes on, gives, assigns"},
+	{regexp.MustCompile(`(?i)\banew\b`), "again, or new"},
+	{regexp.MustCompile(`(?i)\baloud\b`), "reported, documented"},
+	{regexp.MustCompile(`(?i)\brides? out\b`), "survives"},
+	{regexp.MustCompile(`(?i)\bfence (it|the old|the first|one) `), "stop: a fence is where a generator gets its grants"},
+	{regexp.MustCompile(`(?i)\bof (its|their) own accord\b`), "by itself"},
+	{regexp.MustCompile(`(?i)\bwhen its time comes\b`), "later"},
 }
 
 // allowed are texts, by the end of a path, that have such a phrase and may.
@@ -30,7 +51,7 @@ var allowed = map[string][]string{
 }
 
 // phrases returns what is wrong in a text, where whitespace counts as one space.
-func phrases(path, text string) (out []string) {
+func phrases(banned []ban, path, text string) (out []string) {
 	for end, texts := range allowed {
 		if strings.HasSuffix(path, end) {
 			for _, s := range texts {
@@ -66,7 +87,12 @@ func TestGlossary(t *testing.T) {
 		}
 	}
 	for path, text := range texts {
-		for _, p := range phrases(path, text) {
+		for _, p := range phrases(banned, path, text) {
+			t.Error(p)
+		}
+	}
+	for path, text := range pages(t) {
+		for _, p := range phrases(bannedOnPages, path, joined(text)) {
 			t.Error(p)
 		}
 	}
@@ -79,8 +105,36 @@ func TestGlossary(t *testing.T) {
 		"It exists, since v0.2 under this name":               0,
 		"resets backwards, and since then it is right":        0,
 	} {
-		if got := phrases("x.go", text); len(got) != want {
+		if got := phrases(banned, "x.go", text); len(got) != want {
 			t.Errorf("%q: %q, want %d", text, got, want)
 		}
+	}
+}
+
+// TestGlossaryOfComments looks for the same phrases in the comments of all other files, those of
+// tests too.
+func TestGlossaryOfComments(t *testing.T) {
+	n := 0
+	err := filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() && (e.Name() == ".git" || e.Name() == "node_modules" || e.Name() == "testdata") {
+			return fs.SkipDir
+		}
+		if err != nil || e.IsDir() || filepath.Ext(path) != ".go" {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, group := range file.Comments {
+			n++
+			for _, p := range phrases(banned, path, joined(group.Text())) {
+				t.Error(p)
+			}
+		}
+		return nil
+	})
+	if err != nil || n < 5000 {
+		t.Errorf("only %d comments, %v", n, err)
 	}
 }

@@ -244,7 +244,7 @@ func TestUserWithoutTheSystemStore(t *testing.T) {
 		"is not shared by a group: snowfence help stores")
 	m.asRoot(recipe(t, filepath.Join(m.dir, "lib"))[1]) // which the help has too
 	m.works(alice, "new")
-	m.works(user{"stranger", 65103, []uint32{65533}, "022"}, "new") // who has joined
+	m.works(user{"stranger", 65103, []uint32{65533}, "022"}, "new") // a member
 	for _, files := range [][]string{{""}, {"-witness"}, {"", "-witness"}} {
 		var paths []string
 		for _, suffix := range files {

@@ -188,7 +188,7 @@ func (o *order) join(q *order, limit int) {
 }
 
 // serial are the sums for the correlation of IDs with the ones after them. Values are
-// taken relative to the first ID of all, since IDs that lie close together would lose
+// taken relative to the first ID of all, because IDs that lie close together would lose
 // their differences in floating point.
 type serial struct {
 	n           float64

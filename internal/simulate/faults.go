@@ -42,7 +42,7 @@ var faultNames = [numFaults]string{
 	"requests lost", "requests late", "requests doubled", "replies lost", "replies late", "calls refused",
 	"batches cut",
 	"crashes before a call", "crashes after a call", "crashes", "stalls", "pauses", "partitions",
-	"clock jumps", "clocks frozen", "clocks drifting", "snapshots resumed twice", "store outages", "stores set back",
+	"clock jumps", "clocks frozen", "clocks drifting", "snapshots resumed twice", "store outages", "stores rolled back",
 	"stores replaced by a backup", "records vanished", "nodes released", "nodes vetoed", "nodes restored",
 	"layouts changed",
 	"namespaces deleted", "stores moved and confirmed",

@@ -26,7 +26,7 @@ type claim struct {
 	lost   bool // the store said that somebody else wrote: nothing more may be made
 	lostAt time.Duration
 
-	forgotten []setBack // when the store was set back behind it
+	forgotten []setBack // when the store was rolled back behind it
 	raises    int       // how often the floor of all had been raised when it was written
 
 	twin   *claim // the same grant in the hands of the other process that was resumed from one snapshot
@@ -34,7 +34,7 @@ type claim struct {
 	forked time.Duration
 }
 
-// setBack is a moment at which the store went back behind a write.
+// setBack is a moment at which the store was rolled back behind a write.
 type setBack struct {
 	since  time.Duration
 	raises int // how often the floor of all had been raised by then
@@ -168,7 +168,7 @@ func (s *sim) granted(h *holding, g snowfence.Grant) {
 		h.claims = h.claims[len(h.claims)-16:]
 	}
 	if g.From < h.behind && c.era == h.p.era {
-		s.violate("%s met a store that had gone back, and was granted node %d without the floor raised",
+		s.violate("%s met a store that was rolled back, and was granted node %d without the floor raised",
 			h.p.name, g.Node)
 	}
 	h.behind = 0
@@ -260,11 +260,11 @@ func h2time(s *sim, c *claim) time.Time { return s.schemes[c.era].Layout().TimeO
 //     two renews second is caught by that (lost), and what it makes afterwards is a
 //     violation in any case.
 //   - Both are what became of one acquisition that was on its way when the snapshot was taken.
-//   - One of them was written to a store that was then set back behind it while it kept
+//   - One of them was written to a store that was then rolled back behind it while it kept
 //     its identity, perhaps before the answer arrived, and the other was granted by a
 //     write afterwards and before anybody raised the floor.
-//   - They are of two layouts, and the store was so set back behind the earlier one: the
-//     change was proven with its floor of then.
+//   - They are of two layouts, and the store was rolled back in this way behind the
+//     earlier one: the change was proven with its floor of then.
 func (s *sim) excused(a, b *claim, hi int64) bool {
 	if a.era != b.era {
 		if a.era > b.era {
@@ -293,5 +293,5 @@ func (s *sim) excused(a, b *claim, hi int64) bool {
 }
 
 // raises returns how often the floor of all nodes was raised by those who saw that the
-// store went back.
+// store was rolled back.
 func (s *sim) raises() int { return int(s.namespace().Generation) }

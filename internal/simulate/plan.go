@@ -35,7 +35,7 @@ type scenario struct {
 	first, last int64 // leasable nodes
 	slots       []*slot
 	nature      time.Duration // mean time between two of the larger faults
-	unsafe      bool          // the store may be set back while it keeps its identity
+	unsafe      bool          // the store may be rolled back while it keeps its identity
 }
 
 // maxSlots is the most slots a run has.

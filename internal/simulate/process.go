@@ -96,7 +96,7 @@ func (p *process) Text() string {
 }
 
 // timeout is a context with a deadline in virtual time. Whoever derives from it is told
-// at once, since its Done is that of a standard context.
+// at once, because its Done is that of a standard context.
 type timeout struct {
 	context.Context
 	cancel  context.CancelFunc

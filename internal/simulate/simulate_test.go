@@ -107,7 +107,7 @@ func stopping(s *sim) {
 }
 
 // A client that lies in every field makes no duplicate of what others make, alone and while the
-// store goes back: not among the clients of a server, nor among those that have the store.
+// store is rolled back: not among the clients of a server, nor among those that have the store.
 func TestHostileClient(t *testing.T) {
 	runs := max(*seeds, 60)
 	if testing.Short() {

@@ -10,7 +10,7 @@ import (
 )
 
 // store is the data behind all links: linearizable and durable, except when the
-// simulation sets it back.
+// simulation rolls it back.
 type store struct {
 	records  map[lease.Key]lease.Record
 	identity int

@@ -38,7 +38,7 @@ type holding struct {
 	reader *reader
 	claims []*claim
 	acked  map[int64]acked // by node: what the store acknowledged last
-	behind int64           // it lost a swap to a store that had gone back behind this tick
+	behind int64           // it lost a swap to a store that was rolled back behind this tick
 
 	// What was known by node when a snapshot was taken that was resumed twice: the
 	// highest until, written or on its way.

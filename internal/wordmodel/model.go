@@ -39,7 +39,7 @@ const (
 	again                     // the grant in use as it is
 )
 
-// model is one configuration: who takes part, and in what world.
+// model is one configuration: its actors, and in what world.
 type model struct {
 	name    string
 	actors  []actor

@@ -19,7 +19,7 @@ func (m *model) take(s *state, t, pos, k int8) {
 
 // make notes that actor i makes the IDs of k positions from pos on and hands them out.
 // The real code does so some time after it took them; here it is part of the same step,
-// which leaves out nothing: what is checked does not depend on when, since IDs are
+// which leaves out nothing: what is checked does not depend on when, because IDs are
 // compared with those made before and after, and with what the fence was told before and
 // after.
 func (m *model) make(s *state, i int, t, pos, k int8) {

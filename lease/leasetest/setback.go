@@ -77,7 +77,7 @@ func testSetBack(w *world) {
 	}
 }
 
-// testSetBackRestart sets the store back while nobody looks. Its identity tells.
+// testSetBackRestart rolls the store back while nobody looks. Its identity tells.
 func testSetBackRestart(w *world) {
 	u := w.on(4)
 	backup := w.backup()
@@ -214,7 +214,7 @@ func testReplacedStore(w *world) {
 	}
 }
 
-// testFarAhead has a clock of next year lease a node, and then sets the node back.
+// testFarAhead has a clock of next year lease a node, and then restores the node.
 func testFarAhead(w *world) {
 	const year = 365 * 24 * time.Hour
 	u := w.on(4)

@@ -151,7 +151,7 @@ func BenchmarkLastFree(b *testing.B) {
 	}
 	key := lease.Key{Namespace: "default", Node: last}
 	b.Run("never leased", func(b *testing.B) {
-		// The first one only, since records never go; so the search alone is measured, by
+		// The first one only, because records never go; so the search alone is measured, by
 		// the counts it makes.
 		start := time.Now()
 		l := open(b)

@@ -69,7 +69,7 @@ type stretch struct {
 	worker            int
 }
 
-// stretches takes the IDs of a worker apart. A pause ends a stretch, since another
+// stretches takes the IDs of a worker apart. A pause ends a stretch, because another
 // process may have the node then.
 func stretches(s *snowfence.Scheme, number int, w *worker) (used []stretch, wrong []string) {
 	ends := map[int64]int64{} // by node, what was acknowledged at most

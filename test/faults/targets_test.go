@@ -188,7 +188,7 @@ func redisTarget(t testing.TB) *target {
 	nobody := servers.Ports(t, 1)[0]
 	tg.readOnly = func(t testing.TB, on bool) {
 		if on {
-			r.Do(t, "REPLICAOF", "127.0.0.1", strconv.Itoa(nobody)) // a master that is away: the data stays
+			r.Do(t, "REPLICAOF", "127.0.0.1", strconv.Itoa(nobody)) // a master that is unreachable: the data stays
 			return
 		}
 		r.Do(t, "REPLICAOF", "NO", "ONE")

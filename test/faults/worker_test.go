@@ -189,7 +189,7 @@ func (w *worker) silence(m mark) time.Duration {
 	return time.Duration(longest) * time.Microsecond
 }
 
-// found returns the first thing a worker logged, or its callers got, since a mark that matches.
+// found returns the first thing a worker logged, or its callers got, after a mark that matches.
 func (w *worker) found(m mark, words *regexp.Regexp) (string, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

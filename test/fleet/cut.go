@@ -47,7 +47,7 @@ func NewCutter(t testing.TB, address string) *Cutter {
 }
 
 // pair hands bytes on both ways. Once the word was seen, the next answer goes nowhere: it
-// is read, since then the server has done its work, and the connection closed.
+// is read, because then the server has done its work, and the connection closed.
 func (c *Cutter) pair(client, server net.Conn) {
 	var mu sync.Mutex
 	cut := false

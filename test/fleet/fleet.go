@@ -194,12 +194,12 @@ func (h *Holder) Stop() {
 	<-h.done
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.f.t.Context()), 2*time.Second)
 	defer cancel()
-	_ = h.g.Shutdown(ctx) // the store may be away, which is part of the test
+	_ = h.g.Shutdown(ctx) // the store may be unreachable, which is part of the test
 	_ = h.l.Shutdown(ctx)
 }
 
 // Raised checks that grants of the namespace start above what a holder was granted by a
-// store that has forgotten it. That no ID comes twice is not enough to show it, since a
+// store that has forgotten it. That no ID comes twice is not enough to show it, because a
 // slow test leaves time in between.
 func (f *Fleet) Raised(dsn string, g snowfence.Grant) {
 	f.t.Helper()

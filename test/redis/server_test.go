@@ -16,7 +16,7 @@ import (
 	"github.com/snowfence/snowfence/test/servers"
 )
 
-// TestIdentity changes what may have set the data back, and what has not.
+// TestIdentity changes what may have rolled the data back, and what has not.
 func TestIdentity(t *testing.T) {
 	a, b := servers.StartRedis(t), servers.StartRedis(t)
 	st := newStore(t, single(t, a), nil)

@@ -286,8 +286,9 @@ func TestReadsBehindTheWitness(t *testing.T) {
 	}
 }
 
-// TestSwapsThatMakeUpForWhatIsGone swaps in a file that went back by as many swaps. Afterwards the
-// numbers are those of before, so a look after the swap is too late: none of these was noticed.
+// TestSwapsThatMakeUpForWhatIsGone swaps in a file that was rolled back by as many swaps.
+// Afterwards the numbers are those of before, so a look after the swap is too late: none of these
+// was noticed.
 func TestSwapsThatMakeUpForWhatIsGone(t *testing.T) {
 	for _, pinned := range []bool{false, true} {
 		for _, batch := range []bool{false, true} {

@@ -224,8 +224,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// Who has no token sees nothing, and who has one sees the namespaces that it is for and
-// no other, by no way.
+// A browser without a token sees nothing, and one with a token sees the namespaces that it is for
+// and no other, by no way.
 func TestTokens(t *testing.T) {
 	b := newBench(
 		t, server.Token{Name: "orders", SHA256: hash("one"), Namespaces: []string{"orders"}},

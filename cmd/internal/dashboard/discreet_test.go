@@ -48,7 +48,7 @@ func (s *talkative) Swap(ctx context.Context, writes []lease.Write) []error {
 	return errs
 }
 
-// What the page is told of a store that is away, of a lease that is not renewed, and of a
+// What the page is told of a store that is unreachable, of a lease that is not renewed, and of a
 // namespace with a key, has nothing in it that is for the log alone.
 func TestNothingSecret(t *testing.T) {
 	const password, host, user, key, token = "hunter2-of-the-store", "db.example:5432", "ids-user",

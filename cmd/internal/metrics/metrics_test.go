@@ -37,7 +37,7 @@ func scrape(t *testing.T, base string) string {
 }
 
 // Each request is counted once with its time, those of a pipeline too, on the wire it
-// came over; streams are not, since they take as long as somebody wants.
+// came over; streams are not, because they take as long as somebody wants.
 func TestRequestsAreTimed(t *testing.T) {
 	st := lease.NewMemory()
 	scheme, err := snowfence.NewScheme(snowfence.Twitter())

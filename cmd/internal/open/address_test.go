@@ -146,7 +146,7 @@ func FuzzPassword(f *testing.F) {
 		"etcd", "oracle", "sqlite",
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // nobody is to be asked
+	cancel() // nobody must be asked
 	f.Fuzz(func(t *testing.T, scheme uint8, tail string, escape bool, host, path, params string) {
 		const mark = "Zq9Xk7" // begins each password, and nothing else
 		if strings.Contains(host+path+params+tail, mark) {

@@ -69,7 +69,7 @@ var servers = map[string]struct {
 }
 
 // Open opens the store that a URL names, with what the process's environment says of its
-// password. It asks the store once, so that one that is away shows within seconds. Errors
+// password. It asks the store once, so that one that is unreachable shows within seconds. Errors
 // never show a password.
 func Open(ctx context.Context, rawURL string) (*Store, error) { return OpenEnv(ctx, rawURL, os.Getenv) }
 

@@ -146,7 +146,8 @@ func (a *address) overSQL(ctx context.Context, db *sql.DB, d sqlstore.Dialect, m
 	return a.opened(ctx, st, timeout, findings, db.Close)
 }
 
-// opened asks a store for the first time, so that one that is away or may not be used shows now.
+// opened asks a store for the first time, so that one that is unreachable or may not be used
+// shows now.
 func (a *address) opened(ctx context.Context, st lease.Store, timeout time.Duration, findings func(context.Context,
 	string) ([]Finding, error), closing func() error,
 ) (*Store, error) {

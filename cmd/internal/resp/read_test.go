@@ -146,8 +146,8 @@ func TestBuffersOfIdleClients(t *testing.T) {
 	}
 }
 
-// Who does not say who it is has to go, whatever it sends meanwhile; who has said so may
-// be silent for ever, and who takes it back has as long once more.
+// A client that does not authenticate is cut off, whatever it sends; one that did may be
+// silent for ever, and one that takes it back has as long once more.
 func TestNobodyStays(t *testing.T) {
 	a, err := server.NewAuth([]server.Token{token("all", "secret", nil)})
 	if err != nil {

@@ -21,7 +21,7 @@ func (r leases) Acquire(ctx context.Context, req *connect.Request[pb.AcquireRequ
 	if err != nil {
 		return nil, err
 	}
-	// Who takes a node from a living holder of another label decides about others: that
+	// A client that takes a node from a living holder of another label decides about others: that
 	// is for those who manage the namespace.
 	guard, label := m.Guard, m.Label
 	if id.May(server.VerbManage, name) != nil {

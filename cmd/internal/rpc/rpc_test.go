@@ -213,7 +213,7 @@ func TestProtocols(t *testing.T) {
 	}
 }
 
-// IDs are strings in JSON, since numbers of JavaScript round them.
+// IDs are strings in JSON, because numbers of JavaScript round them.
 func TestPlainJSON(t *testing.T) {
 	w := start(t)
 	post := func(body string) (int, map[string]any) {

@@ -86,9 +86,9 @@ func holderOf(t *testing.T, st lease.Store, o server.Options) *remote.Client {
 	return client(t, &host{Server: h, service: service})
 }
 
-// Holders behind a server notice a store that went back, with the same identity or another, also
-// when the server is another one by then: each goes on above all that was made. Nothing that a
-// client writes keeps the floor down.
+// Holders behind a server notice a store that was rolled back, with the same identity or another,
+// also when the server is another one by then: each goes on above all that was made. Nothing that
+// a client writes keeps the floor down.
 func TestSetBackBehindAServer(t *testing.T) {
 	for name, id := range map[string]string{"same identity": "one", "another": "two"} {
 		t.Run(name, func(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// While the store is away the server is alive, not ready, and makes IDs for as long as
+// While the store is unreachable the server is alive, not ready, and makes IDs for as long as
 // its fence allows, and never the same twice; when the store is back, all is as before.
 func TestStoreCutOff(t *testing.T) {
 	st := store(t)

@@ -57,7 +57,7 @@ func (t *certificates) read() error {
 }
 
 // look reads the files again if they changed. Files that cannot be read, or do not fit
-// each other, leave the old ones in use: both are seldom written at once, and what is not
+// each other, leave the old ones in use: both are rarely written at once, and what is not
 // seen as changed yet is looked at again.
 func (t *certificates) look() {
 	if !t.seen.changed(t.cert, t.key, t.ca) {

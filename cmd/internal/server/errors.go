@@ -87,5 +87,5 @@ func KindOf(err error) Kind {
 		snowfence.ErrInvalidLayout):
 		return Invalid
 	}
-	return Unavailable // what stores return when they are away has no type of its own
+	return Unavailable // what stores return when they are unreachable has no type of its own
 }

@@ -25,7 +25,7 @@ func TestRequestLog(t *testing.T) {
 			return strings.Split(strings.TrimSpace(log.String()), "\n")
 		}
 		about := func() Request { return Request{"GET /v1/{namespace}/next", "orders", "shop", "192.0.2.1:5"} }
-		away := fmt.Errorf("reading: %w", errors.New("the store is away"))
+		away := fmt.Errorf("reading: %w", errors.New("the store is unreachable"))
 		use := func(s *Service) {
 			for range 1000 {
 				s.Failed(HTTP, away, about)
@@ -40,9 +40,9 @@ func TestRequestLog(t *testing.T) {
 		}
 		got := lines(slog.LevelInfo, use)
 		want := []string{
-			`level=WARN msg="a request failed" kind=unavailable cause="reading: the store is away" wire=http request="GET /v1/{namespace}/next" namespace=orders token=shop from=192.0.2.1:5`,
-			`level=WARN msg="a request failed" kind=unavailable cause="reading: the store is away" wire=http request="GET /v1/{namespace}/next" namespace=orders token=shop from=192.0.2.1:5 others=999`,
-			`level=WARN msg="a request failed" kind=unavailable cause="reading: the store is away" wire=resp request=""`,
+			`level=WARN msg="a request failed" kind=unavailable cause="reading: the store is unreachable" wire=http request="GET /v1/{namespace}/next" namespace=orders token=shop from=192.0.2.1:5`,
+			`level=WARN msg="a request failed" kind=unavailable cause="reading: the store is unreachable" wire=http request="GET /v1/{namespace}/next" namespace=orders token=shop from=192.0.2.1:5 others=999`,
+			`level=WARN msg="a request failed" kind=unavailable cause="reading: the store is unreachable" wire=resp request=""`,
 			`level=WARN msg="a request was slow" took=2s wire=rpc request="GET /v1/{namespace}/next" namespace=orders token=shop from=192.0.2.1:5`,
 		}
 		if len(got) != len(want) {

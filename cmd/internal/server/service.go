@@ -244,7 +244,7 @@ func (s *Service) Spaces() []*Space {
 	return out
 }
 
-// Ping asks the store for something small. The error says why it is away.
+// Ping asks the store for something small. The error says why it is unreachable.
 func (s *Service) Ping(ctx context.Context) error {
 	_, err := s.store.Get(ctx, []lease.Key{{Namespace: "default", Node: lease.NamespaceNode}})
 	return err

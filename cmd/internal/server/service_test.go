@@ -108,7 +108,7 @@ func newService(t *testing.T, st lease.Store, o Options) *Service {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		_ = s.Close(ctx) // stores of some tests are away for good
+		_ = s.Close(ctx) // stores of some tests stay unreachable
 	})
 	return s
 }
@@ -223,7 +223,7 @@ func TestKinds(t *testing.T) {
 		{"bad ID", badID, Invalid},
 		{"range backwards", backwards, Invalid},
 		{"batch of none", sp.Batch(ctx, 0, nil), Invalid},
-		{"store that is away", fmt.Errorf("dial tcp: connection refused"), Unavailable},
+		{"store that is unreachable", fmt.Errorf("dial tcp: connection refused"), Unavailable},
 		{"own lease lost", fmt.Errorf("%w: %w", snowfence.ErrFenced, lease.ErrLost), Unavailable},
 		{"own lease for another layout", fmt.Errorf("%w: %w", lease.ErrEnded, &lease.MismatchError{}), Unavailable},
 		{"lifetime", fmt.Errorf("%w: %w", snowfence.ErrFenced, snowfence.ErrLifetime), Lifetime},
@@ -237,7 +237,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// A store that is away is no refusal: the change may be asked for again.
+// A store that is unreachable is no refusal: the change may be asked for again.
 func TestStoreAway(t *testing.T) {
 	st := newStore(t, "n")
 	s := newService(t, st, Options{})

@@ -43,7 +43,7 @@ type holder struct {
 	off   time.Duration
 }
 
-// faulty is a store that can be away.
+// faulty is a store that can be unreachable.
 type faulty struct {
 	*lease.Memory
 	mu   sync.Mutex
