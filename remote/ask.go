@@ -24,7 +24,7 @@ func ask[T any](ctx context.Context, c *Client, records int, do func(context.Con
 	first := int(c.good.Load())
 	for i := range c.servers {
 		n := (first + i) % len(c.servers)
-		out, err := once(ctx, c, c.servers[n], records, do)
+		out, err := call(ctx, c, c.servers[n], records, do)
 		if err == nil {
 			c.good.Store(int64(n))
 			return out, nil
@@ -64,7 +64,7 @@ func race[T any](ctx context.Context, c *Client, do func(context.Context, *peer)
 			n := (first + begun) % len(c.servers)
 			begun++
 			go func() {
-				out, err := once(ctx, c, c.servers[n], 0, do)
+				out, err := call(ctx, c, c.servers[n], 0, do)
 				answers <- answer{n, out, err}
 			}()
 			next.Reset(min(hurry, c.timeout/2))
@@ -93,14 +93,14 @@ func askOnce[T any](
 	ctx context.Context, c *Client, records int, do func(context.Context, *peer) (T, error),
 ) (T, error) {
 	n := c.good.Load()
-	out, err := once(ctx, c, c.servers[n], records, do)
+	out, err := call(ctx, c, c.servers[n], records, do)
 	if err != nil && isAway(err) {
 		c.good.CompareAndSwap(n, (n+1)%int64(len(c.servers)))
 	}
 	return out, err
 }
 
-func once[T any](
+func call[T any](
 	ctx context.Context, c *Client, p *peer, records int, do func(context.Context, *peer) (T, error),
 ) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout+time.Duration(records)*perRecord)

@@ -3,7 +3,7 @@
 // The usual way is to lease a node from the server and make IDs in the process, without a
 // round trip for each:
 //
-//	c, err := remote.Dial(remote.Options{Servers: []string{"https://ids-1:8080", "https://ids-2:8080"}, Token: token})
+//	c, err := remote.Dial([]string{"https://ids-1:8080", "https://ids-2:8080"}, &remote.Options{Token: token})
 //	g, err := c.Generator(ctx, &lease.GeneratorOptions{Namespace: "orders"})
 //	id, err := g.Next(ctx)
 //
@@ -14,6 +14,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -31,22 +32,16 @@ import (
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
 )
 
-// Options say how servers are reached.
+// Options says how servers are reached. Nil and the zero value are good for most.
 type Options struct {
-	// Servers are the addresses of servers over one store, as in http://127.0.0.1:8080.
-	// While one does not answer, the others are asked.
-	Servers []string
-
 	// Token says who the client is; "" for servers that do not ask.
 	Token string
 
 	// TLS is the configuration for https; nil means the system's roots.
 	TLS *tls.Config
 
-	// Timeout bounds a request to one server, and so how long a server that has vanished
-	// holds its callers up; 0 means 5 s. Requests of many leases together have a
-	// millisecond more for each. Give more where the process gets little of its
-	// processors.
+	// Timeout bounds a request to one server; 0 means 5 s. Requests of many leases get a
+	// millisecond more for each. Give more to a process with little processor time.
 	Timeout time.Duration
 }
 
@@ -67,18 +62,22 @@ type peer struct {
 	store   snowfencev1connect.StoreServiceClient
 }
 
-// Dial returns a client. It does no I/O: whether a server answers shows at the first request.
-func Dial(o Options) (*Client, error) {
-	if len(o.Servers) == 0 {
-		return nil, errors.New("remote: Options.Servers is empty: name at least one server, as in " +
-			"http://127.0.0.1:8080")
+// Dial returns a client of servers over one store, by their addresses: while one does not
+// answer, the others are asked. It does no I/O: errors of a server show at the first request.
+func Dial(addresses []string, o *Options) (*Client, error) {
+	var opts Options
+	if o != nil {
+		opts = *o
 	}
-	c := &Client{timeout: o.Timeout}
-	if c.timeout == 0 {
-		c.timeout = 5 * time.Second
+	switch {
+	case len(addresses) == 0:
+		return nil, errors.New("remote: no server is named: give at least one address, as in http://127.0.0.1:8080")
+	case opts.Timeout < 0:
+		return nil, fmt.Errorf("remote: Options.Timeout is %v; it must not be negative", opts.Timeout)
 	}
+	c := &Client{timeout: cmp.Or(opts.Timeout, 5*time.Second)}
 	c.http = http.DefaultTransport.(*http.Transport).Clone()
-	c.http.TLSClientConfig = o.TLS.Clone()
+	c.http.TLSClientConfig = opts.TLS.Clone()
 	c.http.MaxIdleConnsPerHost = 64
 	c.http.Protocols = new(http.Protocols)
 	c.http.Protocols.SetHTTP2(true)
@@ -91,14 +90,14 @@ func Dial(o Options) (*Client, error) {
 		// the token is for the servers that were named
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	for _, address := range o.Servers {
+	for _, address := range addresses {
 		u, err := url.Parse(address)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 			return nil, fmt.Errorf("remote: server %q: write it as http://host:port or https://host:port, and "+
 				"give the token in Options.Token", hide(address))
 		}
 		address = strings.TrimSuffix(address, "/")
-		opt := connect.WithInterceptors(&header{token: o.Token})
+		opt := connect.WithInterceptors(&header{token: opts.Token})
 		c.servers = append(c.servers, &peer{
 			address: address,
 			ids:     snowfencev1connect.NewIDServiceClient(client, address, opt),

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -11,15 +12,13 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// SourceOptions say how a Source keeps IDs ahead. The zero value is good for most.
+// SourceOptions says how a Source keeps IDs ahead. Nil and the zero value are good for most.
 type SourceOptions struct {
-	// Batch is the most IDs in one request; 0 means 1000. A source begins with few and
-	// asks for more as they are used.
+	// Batch is the most IDs in one request; 0 means 1000. A source begins with few.
 	Batch int
 
-	// MaxAge is how old an ID may be when it is handed out, by the time it waited here; 0
-	// means a second. Older ones are thrown away, so that their timestamps stay near the
-	// truth.
+	// MaxAge is how long an ID may wait here before its use; 0 means a second. Older ones
+	// are dropped, because their timestamps would be too far behind.
 	MaxAge time.Duration
 }
 
@@ -41,32 +40,33 @@ type Source struct {
 	born   time.Time
 	next   []snowfence.ID // made ahead
 	made   time.Time
-	size   int         // of the next request
-	asked  *sourceTrip // the request under way; nil when there is none
+	size   int             // of the next request
+	asked  *pendingRequest // the request under way; nil when there is none
 	closed bool
 }
 
-// sourceTrip is one request. Everybody who needs its answer waits for done.
-type sourceTrip struct {
+// pendingRequest is one request. Everybody who needs its answer waits for done.
+type pendingRequest struct {
 	done chan struct{}
 	err  error // valid when done
 }
 
 // Source returns a source of IDs of a namespace. It asks for nothing before the first ID.
 // The token needs the verb ids.
-func (c *Client) Source(namespace string, o SourceOptions) (*Source, error) {
-	s := &Source{c: c, namespace: namespace, batch: o.Batch, maxAge: o.MaxAge, size: 1}
+func (c *Client) Source(namespace string, o *SourceOptions) (*Source, error) {
+	var opts SourceOptions
+	if o != nil {
+		opts = *o
+	}
 	switch {
-	case o.Batch < 0 || o.Batch > 1_000_000:
-		return nil, fmt.Errorf("remote: SourceOptions.Batch is %d; it must be at most 1,000,000", o.Batch)
-	case o.MaxAge < 0:
-		return nil, fmt.Errorf("remote: SourceOptions.MaxAge is %v; it must not be negative", o.MaxAge)
+	case opts.Batch < 0 || opts.Batch > 1_000_000:
+		return nil, fmt.Errorf("remote: SourceOptions.Batch is %d; it must be at most 1,000,000", opts.Batch)
+	case opts.MaxAge < 0:
+		return nil, fmt.Errorf("remote: SourceOptions.MaxAge is %v; it must not be negative", opts.MaxAge)
 	}
-	if s.batch == 0 {
-		s.batch = 1000
-	}
-	if s.maxAge == 0 {
-		s.maxAge = time.Second
+	s := &Source{
+		c: c, namespace: namespace, size: 1,
+		batch: cmp.Or(opts.Batch, 1000), maxAge: cmp.Or(opts.MaxAge, time.Second),
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s, nil
@@ -75,14 +75,14 @@ func (c *Client) Source(namespace string, o SourceOptions) (*Source, error) {
 // Next returns a new ID, from memory while there are some. It waits for a server until ctx ends.
 func (s *Source) Next(ctx context.Context) (snowfence.ID, error) {
 	for {
-		id, trip := s.take()
-		if trip == nil {
+		id, pending := s.take()
+		if pending == nil {
 			return id, nil
 		}
 		select {
-		case <-trip.done:
-			if trip.err != nil {
-				return 0, trip.err
+		case <-pending.done:
+			if pending.err != nil {
+				return 0, pending.err
 			}
 		case <-ctx.Done():
 			return 0, fmt.Errorf("remote: waiting for IDs of namespace %q: %w", s.namespace, ctx.Err())
@@ -91,7 +91,7 @@ func (s *Source) Next(ctx context.Context) (snowfence.ID, error) {
 }
 
 // take returns an ID in hand, or the request to wait for.
-func (s *Source) take() (snowfence.ID, *sourceTrip) {
+func (s *Source) take() (snowfence.ID, *pendingRequest) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
@@ -127,12 +127,12 @@ func (s *Source) drop(n int) {
 }
 
 // ask asks a server, unless one is being asked. mu is held.
-func (s *Source) ask() *sourceTrip {
+func (s *Source) ask() *pendingRequest {
 	if s.asked != nil {
 		return s.asked
 	}
-	trip := &sourceTrip{done: make(chan struct{})}
-	s.asked = trip
+	pending := &pendingRequest{done: make(chan struct{})}
+	s.asked = pending
 	n := s.size
 	go func() {
 		res, err := race(s.life, s.c, func(ctx context.Context, p *peer) (*connect.Response[pb.NextResponse], error) {
@@ -146,16 +146,16 @@ func (s *Source) ask() *sourceTrip {
 		if s.closed {
 			err = fmt.Errorf("remote: the source of namespace %q: %w", s.namespace, snowfence.ErrClosed)
 		}
-		s.asked, trip.err = nil, err
+		s.asked, pending.err = nil, err
 		if err == nil {
 			s.next, s.made = make([]snowfence.ID, len(res.Msg.Ids)), time.Now()
 			for i, id := range res.Msg.Ids {
 				s.next[i] = snowfence.ID(id)
 			}
 		}
-		close(trip.done)
+		close(pending.done)
 	}()
-	return trip
+	return pending
 }
 
 // Close ends the source at once and waits for nothing: the IDs in hand are lost, and

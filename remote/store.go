@@ -17,9 +17,9 @@ import (
 type serverStore struct {
 	lease.Basic
 
-	c     *Client
-	known known
-	clock clock
+	c             *Client
+	identityCache identityCache
+	clock         clock
 }
 
 func newStore(c *Client) *serverStore { return &serverStore{c: c} }
@@ -144,7 +144,7 @@ func (s *serverStore) swap(ctx context.Context, writes []lease.Write) []error {
 	for i, w := range writes {
 		req.Writes[i] = &pb.Write{Old: w.Old, New: toWire(w.New)}
 	}
-	begun := s.known.begin()
+	begun := s.identityCache.begin()
 	res, err := askOnce(ctx, s.c, len(writes),
 		func(ctx context.Context, p *peer) (*connect.Response[pb.SwapResponse], error) {
 			return p.store.Swap(ctx, connect.NewRequest(req))
@@ -160,7 +160,7 @@ func (s *serverStore) swap(ctx context.Context, writes []lease.Write) []error {
 		// compare-and-swap: none that it wraps may be taken for that.
 		return slices.Repeat([]error{fmt.Errorf("it is not known whether it was written: %v", err)}, len(writes))
 	}
-	s.known.learn(begun, writes, res.Msg.Identities)
+	s.identityCache.learn(begun, writes, res.Msg.Identities)
 	errs := make([]error, len(writes))
 	for i, r := range res.Msg.Results {
 		switch r {
@@ -178,7 +178,7 @@ func (s *serverStore) swap(ctx context.Context, writes []lease.Write) []error {
 // Identity implements [lease.Store]. It is the identity of the server's store, so that
 // servers over one store are one. The answer to the last swap mostly has it already.
 func (s *serverStore) Identity(ctx context.Context, namespace string) (string, error) {
-	if id, ok := s.known.identity(namespace); ok {
+	if id, ok := s.identityCache.identity(namespace); ok {
 		return id, nil
 	}
 	d, err := s.describe(ctx, namespace)

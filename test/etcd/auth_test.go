@@ -15,6 +15,7 @@ import (
 	"github.com/snowfence/snowfence/etcdstore"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/leasetest"
+	shared "github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
@@ -24,27 +25,55 @@ const password = "correct-horse-battery"
 // roles for the keys of one prefix.
 func guarded(t *testing.T, prefix string) *servers.Etcd {
 	t.Helper()
-	m := servers.StartEtcd(t)
+	m := servers.StartEtcd(t, "--bcrypt-cost=4") // the default takes long on a busy machine
 	c := servers.EtcdClient(t, m)
-	must := func(_ any, err error) {
+	// The server of a busy machine gives up requests that it carries out a moment later.
+	eventually := func(what string, done error, do func(ctx context.Context) error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		shared.Eventually(t, what, func() error {
+			if err := do(t.Context()); !errors.Is(err, done) {
+				return err
+			}
+			return nil
+		})
 	}
-	ctx := t.Context()
-	must(c.RoleAdd(ctx, "root"))
-	must(c.UserAdd(ctx, "root", password))
-	must(c.UserGrantRole(ctx, "root", "root"))
-	for role, may := range map[string]clientv3.PermissionType{"writer": clientv3.PermissionType(
-		clientv3.PermReadWrite), "reader": clientv3.PermissionType(clientv3.PermRead)} {
-		must(c.RoleAdd(ctx, role))
-		must(c.RoleGrantPermission(ctx, role, prefix, clientv3.GetPrefixRangeEnd(prefix), may))
-		must(c.UserAdd(ctx, role, password))
-		must(c.UserGrantRole(ctx, role, role))
+	role := func(name string, may clientv3.PermissionType) {
+		t.Helper()
+		eventually("the role", rpctypes.ErrRoleAlreadyExist, func(ctx context.Context) error {
+			_, err := c.RoleAdd(ctx, name)
+			return err
+		})
+		eventually("its right", nil, func(ctx context.Context) error {
+			_, err := c.RoleGrantPermission(ctx, name, prefix, clientv3.GetPrefixRangeEnd(prefix), may)
+			return err
+		})
+		eventually("the user", rpctypes.ErrUserAlreadyExist, func(ctx context.Context) error {
+			_, err := c.UserAdd(ctx, name, password)
+			return err
+		})
+		eventually("the user's role", nil, func(ctx context.Context) error {
+			_, err := c.UserGrantRole(ctx, name, name)
+			return err
+		})
 	}
-	must(c.AuthEnable(ctx))
+	role("root", clientv3.PermissionType(clientv3.PermReadWrite))
+	role("writer", clientv3.PermissionType(clientv3.PermReadWrite))
+	role("reader", clientv3.PermissionType(clientv3.PermRead))
+	eventually("users", rpctypes.ErrUserEmpty, func(ctx context.Context) error {
+		_, err := c.AuthEnable(ctx)
+		return err
+	})
 	return m
+}
+
+// logged returns a client of a user whose password is right.
+func logged(t *testing.T, m *servers.Etcd, user string) (c *clientv3.Client) {
+	t.Helper()
+	shared.Eventually(t, "the login", func() (err error) {
+		c, err = login(t, m, user, password)
+		return err
+	})
+	return c
 }
 
 func login(t *testing.T, m *servers.Etcd, user, word string) (*clientv3.Client, error) {
@@ -61,10 +90,7 @@ func login(t *testing.T, m *servers.Etcd, user, word string) (*clientv3.Client, 
 // and nothing else.
 func TestPermissions(t *testing.T) {
 	m := guarded(t, "snowfence/")
-	c, err := login(t, m, "writer", password)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := logged(t, m, "writer")
 	if _, err := c.Put(t.Context(), "other", "x"); !errors.Is(err, rpctypes.ErrPermissionDenied) {
 		t.Fatalf("the user may write other keys: %v", err)
 	}
@@ -79,10 +105,7 @@ func TestPermissions(t *testing.T) {
 func TestDenied(t *testing.T) {
 	t.Parallel()
 	m := guarded(t, "snowfence/")
-	writer, err := login(t, m, "writer", password)
-	if err != nil {
-		t.Fatal(err)
-	}
+	writer := logged(t, m, "writer")
 	st, err := etcdstore.New(writer, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -100,10 +123,7 @@ func TestDenied(t *testing.T) {
 	refused("reading another prefix", err)
 	refused("writing below another prefix", elsewhere.Swap(t.Context(), records(0, 1))[0])
 
-	reader, err := login(t, m, "reader", password)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reader := logged(t, m, "reader")
 	looking, err := etcdstore.New(reader, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -146,24 +166,19 @@ func TestPassword(t *testing.T) {
 func TestGrantPermission(t *testing.T) {
 	t.Parallel()
 	m := guarded(t, "other/")
-	root, err := login(t, m, "root", password)
-	if err != nil {
-		t.Fatal(err)
-	}
-	writer, err := login(t, m, "writer", password)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := logged(t, m, "root")
+	writer := logged(t, m, "writer")
 	st := openStore(t, writer, "")
-	err = st.Swap(t.Context(), records(0, 1))[0]
+	err := st.Swap(t.Context(), records(0, 1))[0]
 	if err == nil || !strings.Contains(err.Error(),
 		"etcdctl role grant-permission ROLE readwrite --prefix=true snowfence/") {
 		t.Fatal(err)
 	}
 	const prefix = "snowfence/"
-	if _, err := root.RoleGrantPermission(t.Context(), "writer", prefix, clientv3.GetPrefixRangeEnd(prefix),
-		clientv3.PermissionType(clientv3.PermReadWrite)); err != nil {
-		t.Fatal(err)
-	}
+	shared.Eventually(t, "the right", func() error {
+		_, err := root.RoleGrantPermission(t.Context(), "writer", prefix, clientv3.GetPrefixRangeEnd(prefix),
+			clientv3.PermissionType(clientv3.PermReadWrite))
+		return err
+	})
 	swap(t, st, records(0, 1))
 }

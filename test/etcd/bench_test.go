@@ -3,6 +3,7 @@
 package etcd
 
 import (
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/etcdstore"
 	"github.com/snowfence/snowfence/lease"
+	shared "github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
@@ -48,13 +50,28 @@ func fill(b *testing.B, st lease.Store, nodes, last int64) (*snowfence.Scheme, [
 	return s, writes
 }
 
+// swap makes writes, all of which must be done: again where the server of a busy machine gave up.
 func swap(b testing.TB, st lease.Store, writes []lease.Write) {
 	b.Helper()
-	for i, err := range st.Swap(b.Context(), writes) {
-		if err != nil {
-			b.Fatalf("write %d of %d: %v", i, len(writes), err)
+	left := writes
+	shared.Eventually(b, "writes", func() (failed error) {
+		var again []lease.Write
+		for i, err := range st.Swap(b.Context(), left) {
+			if err == nil {
+				continue
+			}
+			rs, readErr := st.Get(b.Context(), []lease.Key{left[i].New.Key})
+			if readErr == nil && rs[0].Nonce == left[i].New.Nonce {
+				continue // it was done, and no answer came
+			}
+			if errors.Is(err, lease.ErrLost) {
+				b.Fatalf("write %d of %d: %v", i, len(left), err)
+			}
+			failed, again = err, append(again, left[i])
 		}
-	}
+		left = again
+		return failed
+	})
 }
 
 var nonces atomic.Int64

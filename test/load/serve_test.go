@@ -94,7 +94,7 @@ func start(t testing.TB, store string, l snowfence.Layout) *pair {
 	if res.StatusCode != http.StatusCreated {
 		t.Fatal("making the namespace:", res.Status)
 	}
-	c, err := remote.Dial(remote.Options{Servers: addresses, Timeout: 30 * time.Second}) // a busy machine is no trouble
+	c, err := remote.Dial(addresses, &remote.Options{Timeout: 30 * time.Second}) // a busy machine is no trouble
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,17 +61,13 @@ func TestRemote(t *testing.T) {
 		return serveWith(t, store, "https", overTLS, "--tls-cert", certs.Cert, "--tls-key", certs.Key)
 	}
 	dying, staying := start(), start()
-	o := remote.Options{
-		Servers: []string{
-			"https://" + servers.Address(servers.Ports(t, 1)[0]), "https://" + dying.http,
-			"https://" + staying.http,
-		},
-		Token: secret, TLS: secure, Timeout: time.Minute, // a busy machine answers late
-	}
+	nobody := servers.Address(servers.Ports(t, 1)[0])
+	addresses := []string{"https://" + nobody, "https://" + dying.http, "https://" + staying.http}
+	o := remote.Options{Token: secret, TLS: secure, Timeout: time.Minute} // a busy machine answers late
 	dial := func(change func(o *remote.Options)) *remote.Client {
 		with := o
 		change(&with)
-		c, err := remote.Dial(with)
+		c, err := remote.Dial(addresses, &with)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +95,7 @@ func TestRemote(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.Source("default", remote.SourceOptions{Batch: 50, MaxAge: time.Minute})
+	s, err := c.Source("default", &remote.SourceOptions{Batch: 50, MaxAge: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,22 +159,19 @@ func TestRemote(t *testing.T) {
 // TestRemoteHints does what the errors of Dial say.
 func TestRemoteHints(t *testing.T) {
 	server := serve(t, "mem:")
-	_, err := remote.Dial(remote.Options{})
-	if err == nil || !strings.Contains(err.Error(),
-		"Options.Servers is empty: name at least one server, as in http://127.0.0.1:8080") {
+	_, err := remote.Dial(nil, nil)
+	if err == nil || !strings.Contains(err.Error(), "give at least one address, as in http://127.0.0.1:8080") {
 		t.Fatal(err)
 	}
 	for _, wrong := range []string{server.http, "http://" + secret + "@" + server.http} {
-		_, err = remote.Dial(remote.Options{Servers: []string{wrong}})
+		_, err = remote.Dial([]string{wrong}, nil)
 		if err == nil || !strings.Contains(err.Error(),
 			"write it as http://host:port or https://host:port, and give the token in Options.Token") ||
 			strings.Contains(err.Error(), secret) {
 			t.Fatal(err)
 		}
 	}
-	c, err := remote.Dial(remote.Options{
-		Servers: []string{"http://" + server.http}, Token: secret, Timeout: time.Minute,
-	})
+	c, err := remote.Dial([]string{"http://" + server.http}, &remote.Options{Token: secret, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,11 +68,11 @@ func (h *host) kill() {
 
 func client(t testing.TB, hosts ...*host) *remote.Client {
 	t.Helper()
-	var o remote.Options
+	var addresses []string
 	for _, h := range hosts {
-		o.Servers = append(o.Servers, h.URL)
+		addresses = append(addresses, h.URL)
 	}
-	c, err := remote.Dial(o)
+	c, err := remote.Dial(addresses, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestRemoteFailOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.Source("n", remote.SourceOptions{Batch: 100, MaxAge: time.Minute})
+	s, err := c.Source("n", &remote.SourceOptions{Batch: 100, MaxAge: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func TestRemoteSource(t *testing.T) {
 	st := memory(t)
 	a := serve(t, st, server.Options{})
 	c := client(t, a)
-	s, err := c.Source("n", remote.SourceOptions{Batch: 64, MaxAge: time.Minute})
+	s, err := c.Source("n", &remote.SourceOptions{Batch: 64, MaxAge: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +293,7 @@ func TestRemoteSource(t *testing.T) {
 		}
 		last = id
 	}
-	old, err := c.Source("n", remote.SourceOptions{Batch: 64, MaxAge: time.Nanosecond})
+	old, err := c.Source("n", &remote.SourceOptions{Batch: 64, MaxAge: time.Nanosecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,10 +303,10 @@ func TestRemoteSource(t *testing.T) {
 	if id, err := old.Next(ctx); err == nil {
 		t.Errorf("%d is older than a nanosecond", id)
 	}
-	if _, err := c.Source("n", remote.SourceOptions{Batch: -1}); err == nil {
+	if _, err := c.Source("n", &remote.SourceOptions{Batch: -1}); err == nil {
 		t.Error("a negative batch")
 	}
-	none, err := c.Source("nowhere", remote.SourceOptions{})
+	none, err := c.Source("nowhere", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,12 +330,12 @@ func TestRemoteSourceGoesRoundAHangingServer(t *testing.T) {
 	still.Config.Protocols.SetUnencryptedHTTP2(true)
 	still.Start()
 	t.Cleanup(still.Close)
-	c, err := remote.Dial(remote.Options{Servers: []string{still.URL, b.URL}, Timeout: time.Hour})
+	c, err := remote.Dial([]string{still.URL, b.URL}, &remote.Options{Timeout: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	s, err := c.Source("n", remote.SourceOptions{})
+	s, err := c.Source("n", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -384,12 +384,12 @@ func TestRemoteEncrypted(t *testing.T) {
 // What cannot be an address is refused, without the password that may be in it.
 func TestRemoteDial(t *testing.T) {
 	for _, address := range []string{"", "127.0.0.1:8080", "ftp://x", "http://user:hunter2@x", "http://"} {
-		_, err := remote.Dial(remote.Options{Servers: []string{address}})
+		_, err := remote.Dial([]string{address}, nil)
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
-	if _, err := remote.Dial(remote.Options{}); err == nil {
+	if _, err := remote.Dial(nil, nil); err == nil {
 		t.Error("no servers")
 	}
 }

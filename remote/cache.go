@@ -7,7 +7,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// known keeps the identity of the store that came with the answer to a swap, so that it
+// identityCache keeps the identity of the store that came with the answer to a swap, so that it
 // need not be asked for.
 //
 // A lease uses what it has written only after it has compared the store's identity, as it
@@ -17,26 +17,26 @@ import (
 // the swap, in the same request; so it is good for that swap, and for all whose answers
 // had come before the request was sent. An answer that came while the request was under
 // way may be of a later swap: then none is kept, and the next question is asked.
-type known struct {
+type identityCache struct {
 	mu       sync.Mutex
 	answered int64             // swaps
 	ids      map[string]string // by namespace
 	at       time.Time         // when they came
 }
 
-// knownFor bounds how long an identity is told after its swap: those who compare without
+// identityFor bounds how long an identity is told after its swap: those who compare without
 // having written want a fresh one.
-const knownFor = time.Second
+const identityFor = time.Second
 
 // begin is called before a swap is sent.
-func (k *known) begin() (answered int64) {
+func (k *identityCache) begin() (answered int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.answered
 }
 
 // learn takes the answer to a swap that had begun at begun.
-func (k *known) learn(begun int64, writes []lease.Write, identities []string) {
+func (k *identityCache) learn(begun int64, writes []lease.Write, identities []string) {
 	ids := map[string]string{}
 	for _, w := range writes {
 		name := w.New.Namespace
@@ -54,10 +54,10 @@ func (k *known) learn(begun int64, writes []lease.Write, identities []string) {
 }
 
 // identity returns the one of a namespace, and false where the server has to be asked.
-func (k *known) identity(namespace string) (string, bool) {
+func (k *identityCache) identity(namespace string) (string, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if time.Since(k.at) >= knownFor {
+	if time.Since(k.at) >= identityFor {
 		return "", false
 	}
 	id, ok := k.ids[namespace]

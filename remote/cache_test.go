@@ -12,7 +12,7 @@ import (
 // answers overtook each other, not after a while, and not of another namespace.
 func TestKnownIdentity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var k known
+		var k identityCache
 		write := func(names ...string) (ws []lease.Write) {
 			for _, name := range names {
 				ws = append(ws, lease.Write{New: lease.Record{Key: lease.Key{Namespace: name}}})
@@ -44,7 +44,7 @@ func TestKnownIdentity(t *testing.T) {
 		wants("after one whose server told nothing", "a", "")
 
 		k.learn(k.begin(), write("a"), []string{"a4"})
-		time.Sleep(knownFor)
+		time.Sleep(identityFor)
 		wants("after a while", "a", "")
 	})
 }
