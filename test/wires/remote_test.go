@@ -163,6 +163,9 @@ func TestRemoteHints(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "give at least one address, as in http://127.0.0.1:8080") {
 		t.Fatal(err)
 	}
+	if _, err := remote.Dial([]string{"http://" + server.http}, &remote.Options{Timeout: -1}); err == nil {
+		t.Error("a negative timeout was accepted")
+	}
 	for _, wrong := range []string{server.http, "http://" + secret + "@" + server.http} {
 		_, err = remote.Dial([]string{wrong}, nil)
 		if err == nil || !strings.Contains(err.Error(),
