@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -28,9 +29,9 @@ func (p keyspace) record(k lease.Key) string {
 }
 
 // records returns the range of the records of nodes first to last.
-func (p keyspace) records(namespace string, first, last int64) (from, end string) {
+func (p keyspace) records(namespace string, nodes snowfence.NodeRange) (from, end string) {
 	base := string(p) + "r/" + escape(namespace) + "/"
-	return base + ordered(first), base + ordered(last) + "\x00"
+	return base + ordered(nodes.From), base + ordered(nodes.Until)
 }
 
 // namespaces returns the range of the records of all namespaces whose keys come after

@@ -17,7 +17,7 @@ const paged = 4096 // keys or records in one answer
 // tells the revision that the others are made at. Queries by label, and those by until
 // with a limit, read an index; all others read the records of the nodes asked for.
 func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
-	if q.First > q.Last {
+	if q.Nodes.From >= q.Nodes.Until {
 		return nil, nil
 	}
 	for attempt := 0; ; attempt++ {
@@ -50,7 +50,7 @@ func (l *listing) run(ctx context.Context) ([]lease.Record, error) {
 		return l.namespaces(ctx)
 	case q.Label != "":
 		from := ks.labels(q.Namespace, q.Label)
-		return l.indexed(ctx, from+ordered(q.First), from+ordered(q.Last)+"\x00")
+		return l.indexed(ctx, from+ordered(q.Nodes.From), from+ordered(q.Nodes.Until))
 	case q.ByUntil && q.Limit > 0:
 		from, end := ks.dues(vacant, q.Namespace, q.MaxUntil)
 		out, err := l.indexed(ctx, from, end)
@@ -105,7 +105,7 @@ func (l *listing) scan(ctx context.Context) (out []lease.Record, err error) {
 	if l.q.Limit > 0 && !filtered {
 		page = min(page, l.q.Limit)
 	}
-	from, end := l.s.keys.records(l.q.Namespace, l.q.First, l.q.Last)
+	from, end := l.s.keys.records(l.q.Namespace, l.q.Nodes)
 	for {
 		a, err := l.get(ctx, from, end, page)
 		if err != nil {
@@ -151,7 +151,7 @@ func (l *listing) indexed(ctx context.Context, from, end string) (out []lease.Re
 			if err != nil {
 				return nil, err
 			}
-			if node >= l.q.First && node <= l.q.Last {
+			if node >= l.q.Nodes.From && node < l.q.Nodes.Until {
 				keys = append(keys, lease.Key{Namespace: l.q.Namespace, Node: node})
 			}
 		}

@@ -73,6 +73,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -178,11 +179,11 @@ func (s *Store) fetch(ctx context.Context, keys []lease.Key, revision int64) ([]
 }
 
 // Count implements [lease.Store].
-func (s *Store) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
-	if first > last {
+func (s *Store) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
+	if nodes.From >= nodes.Until {
 		return 0, nil
 	}
-	from, end := s.keys.records(namespace, first, last)
+	from, end := s.keys.records(namespace, nodes)
 	resp, err := s.read(ctx, clientv3.OpGet(from, clientv3.WithRange(end), clientv3.WithCountOnly()))
 	if err != nil {
 		return 0, err

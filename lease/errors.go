@@ -108,23 +108,23 @@ type LabelCount struct {
 
 // TakenError means that all leasable nodes are taken.
 type TakenError struct {
-	Namespace   string
-	First, Last int64               // the leasable nodes, narrowed by Options.Within
-	Within      snowfence.NodeRange // Options.Within
-	Block       int                 // how many contiguous nodes were asked for
-	Held        int64               // nodes that somebody holds
-	Refused     int64               // nodes that are vetoed, or that Options.Check refused
-	Labels      []LabelCount        // who holds most, at most five
-	NextFree    time.Duration       // until the next lease ends if it is not renewed; 0 when not known
-	Cause       error               // what Options.Check said last; may be nil
+	Namespace string
+	Nodes     snowfence.NodeRange // that can be leased, narrowed by Options.Within
+	Within    snowfence.NodeRange // Options.Within
+	Block     int                 // how many contiguous nodes were asked for
+	Held      int64               // nodes that somebody holds
+	Refused   int64               // nodes that are vetoed, or that Options.Check refused
+	Labels    []LabelCount        // who holds most, at most five
+	NextFree  time.Duration       // until the next lease ends if it is not renewed; 0 when not known
+	Cause     error               // what Options.Check said last; may be nil
 }
 
 func (e *TakenError) Error() string {
 	var b strings.Builder
-	among := fmt.Sprintf("%d nodes", e.Last-e.First+1)
+	among := fmt.Sprintf("%d nodes", e.Nodes.Until-e.Nodes.From)
 	more := "make more nodes leasable"
 	if e.Within != (snowfence.NodeRange{}) {
-		among += fmt.Sprintf(" from %d to %d", e.First, e.Last)
+		among += fmt.Sprintf(" from %d to %d", e.Nodes.From, e.Nodes.Until-1)
 		more += ", or widen Options.Within"
 	}
 	if e.Block > 1 {

@@ -75,7 +75,7 @@ func (f *finder) candidates(ctx context.Context) iter.Seq2[[]Record, error] {
 }
 
 func (f *finder) query() Query {
-	return Query{Namespace: f.c.name, First: f.ns.First, Last: f.ns.Last, Limit: sampled}
+	return Query{Namespace: f.c.name, Nodes: f.ns.leasable(), Limit: sampled}
 }
 
 func nodesOf(q Query, rs []Record) []int64 {
@@ -171,7 +171,7 @@ func (f *finder) allowed(ctx context.Context, node int64) bool {
 
 // records reads all records of the leasable nodes.
 func (f *finder) records(ctx context.Context) iter.Seq2[Record, error] {
-	return Records(ctx, f.c.st, Query{Namespace: f.c.name, First: f.ns.First, Last: f.ns.Last})
+	return Records(ctx, f.c.st, Query{Namespace: f.c.name, Nodes: f.ns.leasable()})
 }
 
 func blockKeys(namespace string, first int64, n int) []Key {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 )
 
@@ -119,7 +120,7 @@ func (f *finder) missing(ctx context.Context) (nodes []int64, counted bool, err 
 	for _, i := range world.Rand(f.c.world).Perm(int(parts)) {
 		lo := f.ns.First + int64(i)*size
 		hi := min(lo+size-1, f.ns.Last)
-		n, err := f.c.st.Count(ctx, f.c.name, lo, hi)
+		n, err := f.c.st.Count(ctx, f.c.name, snowfence.NodeRange{From: lo, Until: hi + 1})
 		if err != nil || n < 0 {
 			return nil, false, err
 		}
@@ -128,7 +129,7 @@ func (f *finder) missing(ctx context.Context) (nodes []int64, counted bool, err 
 				return []int64{lo}, true, nil
 			}
 			mid := lo + (hi-lo)/2
-			left, err := f.c.st.Count(ctx, f.c.name, lo, mid)
+			left, err := f.c.st.Count(ctx, f.c.name, snowfence.NodeRange{From: lo, Until: mid + 1})
 			switch {
 			case err != nil || left < 0:
 				return nil, false, err

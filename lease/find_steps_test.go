@@ -157,11 +157,11 @@ type uncounted struct {
 	err    error
 }
 
-func (u *uncounted) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
+func (u *uncounted) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
 	if u.counts--; u.counts < 0 {
 		return -1, u.err
 	}
-	return u.Memory.Count(ctx, namespace, first, last)
+	return u.Memory.Count(ctx, namespace, nodes)
 }
 
 // A node that was never leased is found by counting, and where the store does not count,

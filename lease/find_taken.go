@@ -13,7 +13,7 @@ import (
 func (f *finder) taken(ctx context.Context) error {
 	c := f.c
 	e := &TakenError{
-		Namespace: c.name, First: f.ns.First, Last: f.ns.Last, Block: c.opts.Nodes,
+		Namespace: c.name, Nodes: f.ns.leasable(), Block: c.opts.Nodes,
 		Within: c.opts.Within, Refused: int64(len(c.refused)), Cause: f.check,
 	}
 	labels := map[string]int{}

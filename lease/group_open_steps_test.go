@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/snowfence/snowfence"
 )
 
 // crowd is a store for many leases: it counts what is listed, and before the writes of a node
@@ -72,7 +74,8 @@ func newCrowd(t *testing.T, block int) (*stage, *crowd, *Options) {
 // held returns the nodes that are held in the name of the stage.
 func (g *stage) held() (nodes []int64) {
 	g.Helper()
-	rs, err := g.st.Memory.List(g.Context(), Query{Namespace: "n", Last: 255, Label: "stage"})
+	among := snowfence.NodeRange{Until: 256}
+	rs, err := g.st.Memory.List(g.Context(), Query{Namespace: "n", Nodes: among, Label: "stage"})
 	g.must(err)
 	for _, r := range rs {
 		if r.Holder != "" && r.Holder != "other.1" {

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -130,7 +131,7 @@ func TestOpenAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		if rs, err := st.Memory.List(t.Context(), lease.Query{
-			Namespace: "default", Last: 1023,
+			Namespace: "default", Nodes: snowfence.NodeRange{Until: 1024},
 			Vacant: true,
 		}); err != nil || len(rs) != 1024 {
 			t.Errorf("%d nodes are free after all were given back: %v", len(rs), err)
@@ -160,7 +161,8 @@ func TestOpenAll(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 		}
-		rs, err := st.Memory.List(t.Context(), lease.Query{Namespace: "default", Last: 1023, Label: "blocks"})
+		among := snowfence.NodeRange{Until: 1024}
+		rs, err := st.Memory.List(t.Context(), lease.Query{Namespace: "default", Nodes: among, Label: "blocks"})
 		if err != nil || len(rs) != 80 {
 			t.Errorf("20 blocks of 4 were opened twice, on %d nodes (%v): the second time should be as the first",
 				len(rs), err)
@@ -179,7 +181,8 @@ func TestOpenAllOrNone(t *testing.T) {
 		if ls, err := lease.OpenAll(t.Context(), st, "default", s, 1025, nil); !errors.As(err, &taken) || ls != nil {
 			t.Errorf("one too many: %d leases, %v", len(ls), err)
 		}
-		rs, err := st.Memory.List(t.Context(), lease.Query{Namespace: "default", Last: 1023})
+		among := snowfence.NodeRange{Until: 1024}
+		rs, err := st.Memory.List(t.Context(), lease.Query{Namespace: "default", Nodes: among})
 		if err != nil || len(rs) == 0 {
 			t.Fatalf("%d records, %v", len(rs), err)
 		}

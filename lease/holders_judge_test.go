@@ -206,12 +206,14 @@ func TestHoldersWithoutAnAnswer(t *testing.T) {
 	g := holding(t)
 	g.change(NamespaceNode, func(r *Record) { r.Data = "x" })
 	h := Holders(g.st, nil)
-	if _, err := h.List(t.Context(), Query{Namespace: "n", First: NamespaceNode, Last: 10}); err == nil {
+	among := snowfence.NodeRange{From: NamespaceNode, Until: 11}
+	if _, err := h.List(t.Context(), Query{Namespace: "n", Nodes: among}); err == nil {
 		t.Error("a damaged namespace was listed")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := h.List(ctx, Query{Namespace: "n", Last: 10}); !errors.Is(err, context.Canceled) {
+	among = snowfence.NodeRange{Until: 11}
+	if _, err := h.List(ctx, Query{Namespace: "n", Nodes: among}); !errors.Is(err, context.Canceled) {
 		t.Errorf("nothing was listed: %v", err)
 	}
 }

@@ -74,12 +74,12 @@ func TestHoldersCountWhatTheyList(t *testing.T) {
 	}
 	st := lease.Holders(raw, nil)
 	for _, q := range []lease.Query{
-		{Namespace: "n", First: -2, Last: 9},
-		{Namespace: "n", First: 3, Last: 9},
-		{Namespace: "m", Last: 9},
+		{Namespace: "n", Nodes: snowfence.NodeRange{From: -2, Until: 10}},
+		{Namespace: "n", Nodes: snowfence.NodeRange{From: 3, Until: 10}},
+		{Namespace: "m", Nodes: snowfence.NodeRange{Until: 10}},
 	} {
 		listed, err := st.List(t.Context(), q)
-		counted, err2 := st.Count(t.Context(), q.Namespace, q.First, q.Last)
+		counted, err2 := st.Count(t.Context(), q.Namespace, q.Nodes)
 		if err = errors.Join(err, err2); err != nil || counted != int64(len(listed)) {
 			t.Errorf("%+v: %d counted, %d listed, %v", q, counted, len(listed), err)
 		}

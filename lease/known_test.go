@@ -14,7 +14,7 @@ import (
 // vanish.
 func setBack(t *testing.T, st *lease.Memory) (restore func()) {
 	t.Helper()
-	all := lease.Query{First: lease.NamespaceNode, Last: 1<<63 - 1}
+	all := lease.Query{Nodes: snowfence.NodeRange{From: lease.NamespaceNode, Until: 1<<63 - 1}}
 	list := func() []lease.Record {
 		rs, err := st.List(context.Background(), all)
 		if err != nil {

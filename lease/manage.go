@@ -16,7 +16,8 @@ import (
 // Namespace.Since, whose floor is Namespace.Floor.
 func ListLeases(ctx context.Context, st Store, namespace string) ([]Record, error) {
 	var out []Record
-	for r, err := range Records(ctx, st, Query{Namespace: namespace, First: 0, Last: math.MaxInt64}) {
+	nodes := snowfence.NodeRange{Until: math.MaxInt64}
+	for r, err := range Records(ctx, st, Query{Namespace: namespace, Nodes: nodes}) {
 		if err != nil {
 			return nil, fmt.Errorf("lease: listing the leases of namespace %q: %w", namespace, err)
 		}

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"slices"
 	"sync"
+
+	"github.com/snowfence/snowfence"
 )
 
 // Memory is a [Store] in the memory of one process: for tests, simulations, and
@@ -81,8 +83,8 @@ func (m *Memory) Swap(ctx context.Context, writes []Write) []error {
 }
 
 // Count implements [Store].
-func (m *Memory) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
-	rs, err := m.List(ctx, Query{Namespace: namespace, First: first, Last: last})
+func (m *Memory) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
+	rs, err := m.List(ctx, Query{Namespace: namespace, Nodes: nodes})
 	return int64(len(rs)), err
 }
 

@@ -139,6 +139,11 @@ func CreateNamespace(
 	}
 }
 
+// leasable returns the nodes that can be leased.
+func (ns Namespace) leasable() snowfence.NodeRange {
+	return snowfence.NodeRange{From: ns.First, Until: ns.Last + 1}
+}
+
 // ShowNamespace returns a namespace, deleted ones too. It is an [ErrNoNamespace] if there is none
 // of the name.
 func ShowNamespace(ctx context.Context, st Store, name string) (Namespace, error) {
@@ -148,7 +153,8 @@ func ShowNamespace(ctx context.Context, st Store, name string) (Namespace, error
 // ListNamespaces returns all namespaces of a store in the order of their names, deleted ones too.
 func ListNamespaces(ctx context.Context, st Store) ([]Namespace, error) {
 	var out []Namespace
-	for r, err := range Records(ctx, st, Query{First: NamespaceNode, Last: NamespaceNode}) {
+	nodes := snowfence.NodeRange{From: NamespaceNode, Until: NamespaceNode + 1}
+	for r, err := range Records(ctx, st, Query{Nodes: nodes}) {
 		if err != nil {
 			return nil, fmt.Errorf("lease: listing namespaces: %w", err)
 		}

@@ -10,7 +10,7 @@ import (
 // Match reports whether the query selects r. Stores without an index can filter with it.
 func (q Query) Match(r Record) bool {
 	return (q.Namespace == "" || r.Namespace == q.Namespace) &&
-		r.Node >= q.First && r.Node <= q.Last &&
+		r.Node >= q.Nodes.From && r.Node < q.Nodes.Until &&
 		(q.Label == "" || r.Label == q.Label) &&
 		(q.MaxUntil == 0 || r.Until <= q.MaxUntil) &&
 		(!q.Vacant || r.Holder == "")
@@ -43,7 +43,7 @@ func Records(ctx context.Context, st Store, q Query) iter.Seq2[Record, error] {
 				yield(Record{}, err)
 				return
 			}
-			next := page.First
+			next := page.Nodes.From
 			for _, r := range rs {
 				if !page.Match(r) {
 					continue
@@ -53,10 +53,10 @@ func Records(ctx context.Context, st Store, q Query) iter.Seq2[Record, error] {
 				}
 				next = r.Node + 1
 			}
-			if !inPages || len(rs) < paged || next <= page.First || next > page.Last {
+			if !inPages || len(rs) < paged || next <= page.Nodes.From || next >= page.Nodes.Until {
 				return // without progress the store repeats itself
 			}
-			page.First = next
+			page.Nodes.From = next
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/snowfence/snowfence"
 )
 
 // A query selects what matches all that it asks for, each bound included.
@@ -18,18 +20,18 @@ func TestQueryMatches(t *testing.T) {
 		r    Record
 		want bool
 	}{
-		"its node":            {Query{First: 5, Last: 5}, r, true},
-		"a node below":        {Query{First: 6, Last: 9}, r, false},
-		"a node above":        {Query{First: 0, Last: 4}, r, false},
-		"its namespace":       {Query{Namespace: "n", Last: 9}, r, true},
-		"another namespace":   {Query{Namespace: "m", Last: 9}, r, false},
-		"its label":           {Query{Label: "a", Last: 9}, r, true},
-		"another label":       {Query{Label: "b", Last: 9}, r, false},
-		"until its end":       {Query{MaxUntil: 100, Last: 9}, r, true},
-		"until before":        {Query{MaxUntil: 99, Last: 9}, r, false},
-		"vacant, and it is":   {Query{Vacant: true, Last: 9}, r, true},
-		"vacant, and is held": {Query{Vacant: true, Last: 9}, held, false},
-		"held":                {Query{Last: 9}, held, true},
+		"its node":            {Query{Nodes: snowfence.NodeRange{From: 5, Until: 6}}, r, true},
+		"a node below":        {Query{Nodes: snowfence.NodeRange{From: 6, Until: 10}}, r, false},
+		"a node above":        {Query{Nodes: snowfence.NodeRange{Until: 5}}, r, false},
+		"its namespace":       {Query{Namespace: "n", Nodes: snowfence.NodeRange{Until: 10}}, r, true},
+		"another namespace":   {Query{Namespace: "m", Nodes: snowfence.NodeRange{Until: 10}}, r, false},
+		"its label":           {Query{Label: "a", Nodes: snowfence.NodeRange{Until: 10}}, r, true},
+		"another label":       {Query{Label: "b", Nodes: snowfence.NodeRange{Until: 10}}, r, false},
+		"until its end":       {Query{MaxUntil: 100, Nodes: snowfence.NodeRange{Until: 10}}, r, true},
+		"until before":        {Query{MaxUntil: 99, Nodes: snowfence.NodeRange{Until: 10}}, r, false},
+		"vacant, and it is":   {Query{Vacant: true, Nodes: snowfence.NodeRange{Until: 10}}, r, true},
+		"vacant, and is held": {Query{Vacant: true, Nodes: snowfence.NodeRange{Until: 10}}, held, false},
+		"held":                {Query{Nodes: snowfence.NodeRange{Until: 10}}, held, true},
 	} {
 		if c.q.Match(c.r) != c.want {
 			t.Errorf("%s: %t", name, !c.want)
@@ -63,7 +65,7 @@ func (p *paging) List(ctx context.Context, q Query) ([]Record, error) {
 		return nil, errSilent // a loop that has no end
 	}
 	if p.repeat {
-		q.First = 0
+		q.Nodes.From = 0
 	}
 	return p.Memory.List(ctx, q)
 }
@@ -82,7 +84,8 @@ func TestQueryOfEachRecord(t *testing.T) {
 				t.Fatal(err)
 			}
 			next := int64(0)
-			for r, err := range Records(t.Context(), st, Query{Namespace: "n", Last: int64(n)}) {
+			among := snowfence.NodeRange{Until: int64(n) + 1}
+			for r, err := range Records(t.Context(), st, Query{Namespace: "n", Nodes: among}) {
 				if r.Node != next || err != nil {
 					t.Fatalf("node %d after %d, %v", r.Node, next-1, err)
 				}
@@ -133,19 +136,19 @@ func TestRecordsOfManyPages(t *testing.T) {
 		want   string // first node, last node, and how many
 		first  []int64
 	}{
-		{0, Query{Namespace: "n", Last: all}, "0 0 0", []int64{0}},
-		{10, Query{Namespace: "n", Last: all}, "0 9 10", []int64{0}},
-		{paged - 1, Query{Namespace: "n", Last: all}, "0 4094 4095", []int64{0}},
-		{paged, Query{Namespace: "n", Last: all}, "0 4095 4096", []int64{0, paged}},
-		{paged, Query{Namespace: "n", Last: paged - 1}, "0 4095 4096", []int64{0}},
-		{2*paged + 5, Query{Namespace: "n", Last: all}, "0 8196 8197", []int64{0, paged, 2 * paged}},
-		{2*paged + 5, Query{Namespace: "n", First: 7, Last: 2 * paged}, "7 8192 8186", []int64{7, paged + 7}},
-		{2*paged + 5, Query{Namespace: "n", Last: all, Limit: paged + 1}, "0 4096 4097", []int64{0, paged}},
-		{2*paged + 5, Query{Namespace: "n", Last: all, Limit: paged}, "0 4095 4096", []int64{0}},
-		{2*paged + 5, Query{Namespace: "n", Last: all, Limit: 3}, "0 2 3", []int64{0}},
-		{2*paged + 5, Query{Namespace: "n", Last: all, ByUntil: true}, "8196 0 8197", []int64{0}}, // the last one ends first
-		{2*paged + 5, Query{First: NamespaceNode, Last: all}, "-1 8196 8198", []int64{NamespaceNode}},
-		{2*paged + 5, Query{Last: all, Limit: 5}, "0 4 5", []int64{0}},
+		{0, Query{Namespace: "n", Nodes: snowfence.NodeRange{Until: all}}, "0 0 0", []int64{0}},
+		{10, Query{Namespace: "n", Nodes: snowfence.NodeRange{Until: all}}, "0 9 10", []int64{0}},
+		{paged - 1, Query{Namespace: "n", Nodes: snowfence.NodeRange{Until: all}}, "0 4094 4095", []int64{0}},
+		{paged, Query{Namespace: "n", Nodes: snowfence.NodeRange{Until: all}}, "0 4095 4096", []int64{0, paged}},
+		{paged, Query{Namespace: "n", Nodes: snowfence.NodeRange{Until: paged}}, "0 4095 4096", []int64{0}},
+		{2*paged + 5, Query{Namespace: "n", Nodes: snowfence.NodeRange{Until: all}}, "0 8196 8197", []int64{0, paged, 2 * paged}},
+		{2*paged + 5, Query{Namespace: "n", Nodes: snowfence.NodeRange{From: 7, Until: 2*paged + 1}}, "7 8192 8186", []int64{7, paged + 7}},
+		{2*paged + 5, Query{Namespace: "n", Nodes: snowfence.NodeRange{Until: all}, Limit: paged + 1}, "0 4096 4097", []int64{0, paged}},
+		{2*paged + 5, Query{Namespace: "n", Nodes: snowfence.NodeRange{Until: all}, Limit: paged}, "0 4095 4096", []int64{0}},
+		{2*paged + 5, Query{Namespace: "n", Nodes: snowfence.NodeRange{Until: all}, Limit: 3}, "0 2 3", []int64{0}},
+		{2*paged + 5, Query{Namespace: "n", Nodes: snowfence.NodeRange{Until: all}, ByUntil: true}, "8196 0 8197", []int64{0}}, // the last one ends first
+		{2*paged + 5, Query{Nodes: snowfence.NodeRange{From: NamespaceNode, Until: all}}, "-1 8196 8198", []int64{NamespaceNode}},
+		{2*paged + 5, Query{Nodes: snowfence.NodeRange{Until: all}, Limit: 5}, "0 4 5", []int64{0}},
 	} {
 		p := full(t, c.stored)
 		var nodes []int64
@@ -161,7 +164,7 @@ func TestRecordsOfManyPages(t *testing.T) {
 		}
 		var first []int64
 		for _, q := range p.asked {
-			first = append(first, q.First)
+			first = append(first, q.Nodes.From)
 		}
 		if got != c.want || !slices.Equal(first, c.first) {
 			t.Errorf("%+v of %d records: %s by pages from %v; want %s, %v", c.q, c.stored, got, first, c.want, c.first)
@@ -174,7 +177,7 @@ func TestRecordsEnd(t *testing.T) {
 	p := full(t, paged+1)
 	p.fail = 2
 	n, failed := 0, 0
-	for _, err := range Records(t.Context(), p, Query{Namespace: "n", Last: 1<<63 - 1}) {
+	for _, err := range Records(t.Context(), p, Query{Namespace: "n", Nodes: snowfence.NodeRange{Until: 1<<63 - 1}}) {
 		if err != nil {
 			failed++
 			continue
@@ -185,7 +188,7 @@ func TestRecordsEnd(t *testing.T) {
 		t.Errorf("%d records and %d errors", n, failed)
 	}
 	p = full(t, paged+1)
-	for r := range Records(t.Context(), p, Query{Namespace: "n", Last: 1<<63 - 1}) {
+	for r := range Records(t.Context(), p, Query{Namespace: "n", Nodes: snowfence.NodeRange{Until: 1<<63 - 1}}) {
 		if r.Node == 5 {
 			break
 		}
@@ -199,7 +202,7 @@ func TestRecordsEnd(t *testing.T) {
 type stubborn struct{ Store }
 
 func (s stubborn) List(ctx context.Context, q Query) ([]Record, error) {
-	q.First, q.Limit = 0, 0
+	q.Nodes.From, q.Limit = 0, 0
 	return s.Store.List(ctx, q)
 }
 
@@ -207,8 +210,7 @@ func (s stubborn) List(ctx context.Context, q Query) ([]Record, error) {
 func TestRecordsOfAStoreThatReturnsMore(t *testing.T) {
 	var nodes []int64
 	for r, err := range Records(t.Context(), stubborn{full(t, paged+10)}, Query{
-		Namespace: "n", First: 3,
-		Last: 1<<63 - 1,
+		Namespace: "n", Nodes: snowfence.NodeRange{From: 3, Until: 1<<63 - 1},
 	}) {
 		if err != nil {
 			t.Fatal(err)
@@ -222,14 +224,15 @@ func TestRecordsOfAStoreThatReturnsMore(t *testing.T) {
 
 // The highest node of all is the last record, and comes once.
 func TestRecordsUpToTheHighestNode(t *testing.T) {
-	const highest = 1<<63 - 1
+	const highest = 1<<63 - 2 // a range ends before its Until
 	for n, lists := range map[int64]int{0: 1, paged - 1: 1} {
 		p := full(t, n)
 		if err := p.Swap(t.Context(), []Write{{New: Record{Key: Key{"n", highest}, Nonce: "x"}}})[0]; err != nil {
 			t.Fatal(err)
 		}
 		var nodes []int64
-		for r, err := range Records(t.Context(), p, Query{Namespace: "n", Last: highest}) {
+		among := snowfence.NodeRange{Until: highest + 1}
+		for r, err := range Records(t.Context(), p, Query{Namespace: "n", Nodes: among}) {
 			if err != nil {
 				t.Fatal(err)
 			}

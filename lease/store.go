@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/snowfence/snowfence"
 )
 
 // NamespaceNode is the node number of the record that describes a namespace itself.
@@ -42,13 +44,13 @@ func (r Record) Held(now int64) bool { return r.Holder != "" && r.Until > now }
 
 // Query selects records.
 type Query struct {
-	Namespace   string // "" means all namespaces
-	First, Last int64  // node numbers, both included
-	Label       string // "" means any
-	MaxUntil    int64  // highest Until; 0 means any
-	Vacant      bool   // only records without a holder
-	ByUntil     bool   // sorted by Until and then node; otherwise by namespace and then node
-	Limit       int    // at most so many records, the first in the order asked for; 0 means all
+	Namespace string              // "" means all namespaces
+	Nodes     snowfence.NodeRange // the zero value selects none
+	Label     string              // "" means any
+	MaxUntil  int64               // highest Until; 0 means any
+	Vacant    bool                // only records without a holder
+	ByUntil   bool                // sorted by Until and then node; otherwise by namespace and then node
+	Limit     int                 // at most so many records, the first in the order asked for; 0 means all
 }
 
 // Write is one compare-and-swap: the record under New.Key becomes New if its nonce is
@@ -82,10 +84,10 @@ type Store interface {
 	// must not repeat. A store may split a large batch.
 	Swap(ctx context.Context, writes []Write) []error
 
-	// Count returns the number of records with a node from first to last, both included. It is −1
-	// when the store cannot count faster than it lists: then its callers list. A lease finds a node
-	// that never had a record by counting, and reads the node before it uses it.
-	Count(ctx context.Context, namespace string, first, last int64) (int64, error)
+	// Count returns the number of records of the nodes. It is −1 when the store cannot count faster
+	// than it lists: then its callers list. A lease finds a node that never had a record by
+	// counting, and reads the node before it uses it.
+	Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error)
 
 	// Identity returns a text that stays the same over restarts and changes when the data of a
 	// namespace may have been rolled back: a file was replaced, another server was promoted. Most
@@ -115,7 +117,7 @@ type Store interface {
 type Basic struct{}
 
 // Count returns −1: the number is not known.
-func (Basic) Count(context.Context, string, int64, int64) (int64, error) { return -1, nil }
+func (Basic) Count(context.Context, string, snowfence.NodeRange) (int64, error) { return -1, nil }
 
 // Identity returns "": the store has none.
 func (Basic) Identity(context.Context, string) (string, error) { return "", nil }

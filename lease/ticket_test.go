@@ -241,7 +241,8 @@ func TestTicketThatWasChanged(t *testing.T) {
 
 func (w *ticketWorld) records() []lease.Record {
 	w.Helper()
-	rs, err := w.st.List(w.Context(), lease.Query{Namespace: "n", First: lease.NamespaceNode, Last: 1 << 62})
+	among := snowfence.NodeRange{From: lease.NamespaceNode, Until: 1 << 62}
+	rs, err := w.st.List(w.Context(), lease.Query{Namespace: "n", Nodes: among})
 	if err != nil {
 		w.Fatal(err)
 	}

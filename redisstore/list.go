@@ -25,13 +25,13 @@ func choose(q lease.Query) index {
 	switch {
 	case q.Label != "":
 		k := labelKey(q.Label)
-		return index{keyLabels, "[" + k + order(q.First), "[" + k + order(q.Last), !q.ByUntil}
+		return index{keyLabels, "[" + k + order(q.Nodes.From), "(" + k + order(q.Nodes.Until), !q.ByUntil}
 	case q.Vacant:
 		return index{keyVacant, "-", top, q.ByUntil}
 	case q.ByUntil || q.MaxUntil != 0:
 		return index{keyUntil, "-", top, q.ByUntil}
 	}
-	return index{keyNodes, "[" + order(q.First), "[" + order(q.Last), true}
+	return index{keyNodes, "[" + order(q.Nodes.From), "(" + order(q.Nodes.Until), true}
 }
 
 // List implements [lease.Store]. A list is read in pages of some hundred records. A
@@ -39,7 +39,7 @@ func choose(q lease.Query) index {
 // in lists that are sorted by until; in all others it is there, because nodes stay where
 // they are.
 func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
-	if q.First > q.Last {
+	if q.Nodes.From >= q.Nodes.Until {
 		return nil, nil
 	}
 	if q.Namespace != "" {

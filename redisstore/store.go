@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -138,8 +139,8 @@ func byNamespace[T any](of []T, namespace func(T) string) map[string][]int {
 }
 
 // Count implements [lease.Store].
-func (s *Store) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
-	a, err := s.read(ctx, namespace, "count", order(first), order(last))
+func (s *Store) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
+	a, err := s.read(ctx, namespace, "count", order(nodes.From), order(nodes.Until-1))
 	if err != nil {
 		return 0, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
@@ -72,7 +73,7 @@ func (s *serverStore) List(ctx context.Context, q lease.Query) ([]lease.Record, 
 	var out []lease.Record
 	for {
 		req := &pb.FindRequest{
-			Namespace: q.Namespace, AllNamespaces: q.Namespace == "", First: q.First, Last: q.Last,
+			Namespace: q.Namespace, AllNamespaces: q.Namespace == "", First: q.Nodes.From, Last: q.Nodes.Until - 1,
 			Label: q.Label, MaxUntil: q.MaxUntil, Vacant: q.Vacant, ByUntil: q.ByUntil, Limit: perRequest,
 		}
 		if q.Limit > 0 {
@@ -87,10 +88,10 @@ func (s *serverStore) List(ctx context.Context, q lease.Query) ([]lease.Record, 
 		}
 		for _, r := range res.Msg.Records {
 			out = append(out, fromWire(r))
-			q.First = max(q.First, r.Node+1)
+			q.Nodes.From = max(q.Nodes.From, r.Node+1)
 		}
 		got := len(res.Msg.Records)
-		if got < int(req.Limit) || q.Limit > 0 && len(out) >= q.Limit || q.First > q.Last {
+		if got < int(req.Limit) || q.Limit > 0 && len(out) >= q.Limit || q.Nodes.From >= q.Nodes.Until {
 			return out, nil
 		}
 		if q.ByUntil || q.Namespace == "" { // the next page of such an order cannot be asked for
@@ -101,9 +102,10 @@ func (s *serverStore) List(ctx context.Context, q lease.Query) ([]lease.Record, 
 }
 
 // Count implements [lease.Store].
-func (s *serverStore) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
+func (s *serverStore) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
+	req := &pb.CountRequest{Namespace: namespace, First: nodes.From, Last: nodes.Until - 1}
 	res, err := ask(ctx, s.c, 0, func(ctx context.Context, p *peer) (*connect.Response[pb.CountResponse], error) {
-		return p.store.Count(ctx, connect.NewRequest(&pb.CountRequest{Namespace: namespace, First: first, Last: last}))
+		return p.store.Count(ctx, connect.NewRequest(req))
 	})
 	if err != nil {
 		return 0, err

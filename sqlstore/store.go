@@ -31,6 +31,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -119,8 +120,8 @@ func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error)
 		// planners without statistics do not see
 		node = "+node"
 	}
-	query := node + " BETWEEN ? AND ?"
-	args := []any{q.First, q.Last}
+	query := node + " >= ? AND " + node + " < ?"
+	args := []any{q.Nodes.From, q.Nodes.Until}
 	where := func(cond string, arg any) {
 		query += " AND " + cond
 		args = append(args, arg)
@@ -152,9 +153,9 @@ func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error)
 }
 
 // Count implements [lease.Store].
-func (s *Store) Count(ctx context.Context, namespace string, first, last int64) (n int64, err error) {
-	const count = "SELECT COUNT(*) FROM snowfence_lease WHERE namespace = ? AND node BETWEEN ? AND ?"
-	query, args := s.dialect.bind(count, []any{namespace, first, last})
+func (s *Store) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (n int64, err error) {
+	const count = "SELECT COUNT(*) FROM snowfence_lease WHERE namespace = ? AND node >= ? AND node < ?"
+	query, args := s.dialect.bind(count, []any{namespace, nodes.From, nodes.Until})
 	err = s.use(ctx, toRead, func(c *sql.Conn) (answer, error) {
 		return answer{}, c.QueryRowContext(ctx, query, args...).Scan(&n)
 	})

@@ -131,18 +131,19 @@ func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*
 // takenError says in the words of the command line what lease.TakenError says in those of
 // the library.
 func (f *storeFlags) takenError(e *lease.TakenError) error {
-	text := fmt.Sprintf("all %s nodes of namespace %q are taken", thousands(e.Last-e.First+1), e.Namespace)
+	text := fmt.Sprintf("all %s nodes of namespace %q are taken", thousands(e.Nodes.Until-e.Nodes.From), e.Namespace)
 	narrowed := e.Within != snowfence.NodeRange{}
+	first, last := e.Nodes.From, e.Nodes.Until-1
 	switch {
 	case narrowed && e.Block > 1:
-		text = fmt.Sprintf("no block of %d nodes from %d to %d of namespace %q is free", e.Block, e.First, e.Last,
+		text = fmt.Sprintf("no block of %d nodes from %d to %d of namespace %q is free", e.Block, first, last,
 			e.Namespace)
 	case narrowed:
-		text = fmt.Sprintf("all nodes from %d to %d of namespace %q are taken", e.First, e.Last, e.Namespace)
+		text = fmt.Sprintf("all nodes from %d to %d of namespace %q are taken", first, last, e.Namespace)
 	case e.Block > 1:
 		text = fmt.Sprintf("no block of %d nodes of namespace %q is free", e.Block, e.Namespace)
-	case e.First == e.Last:
-		text = fmt.Sprintf("node %d of namespace %q, the only one that can be leased, is taken", e.First, e.Namespace)
+	case first == last:
+		text = fmt.Sprintf("node %d of namespace %q, the only one that can be leased, is taken", first, e.Namespace)
 	}
 	if e.Held == 0 && e.NextFree > 0 { // used up ahead of time by clocks that were ahead, and given back
 		return fmt.Errorf("no node of namespace %q can be used before %v from now, though none is held: the "+

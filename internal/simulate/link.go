@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -205,8 +206,8 @@ func (s sender) Swap(ctx context.Context, writes []lease.Write) []error {
 }
 
 // Count implements lease.Store.
-func (k link) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
-	out, err := k.ask(ctx, "count", func() any { return k.p.s.store.count(namespace, first, last) }, nil)
+func (k link) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
+	out, err := k.ask(ctx, "count", func() any { return k.p.s.store.count(namespace, nodes) }, nil)
 	if err != nil {
 		return 0, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-var anyNode = lease.Query{Namespace: namespace, First: 0, Last: 1<<63 - 1}
+var anyNode = lease.Query{Namespace: namespace, Nodes: snowfence.NodeRange{Until: 1<<63 - 1}}
 
 func keysOf(node int64) []lease.Key { return []lease.Key{{Namespace: namespace, Node: node}} }
 

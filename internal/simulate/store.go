@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -58,8 +59,8 @@ func (st *store) swap(w lease.Write) error {
 	return nil
 }
 
-func (st *store) count(namespace string, first, last int64) int64 {
-	return int64(len(st.list(lease.Query{Namespace: namespace, First: first, Last: last})))
+func (st *store) count(namespace string, nodes snowfence.NodeRange) int64 {
+	return int64(len(st.list(lease.Query{Namespace: namespace, Nodes: nodes})))
 }
 
 func (st *store) name() string { return "store " + strconv.Itoa(st.identity) }

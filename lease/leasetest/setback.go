@@ -7,13 +7,15 @@ import (
 	"math"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
 // backup reads everything there is.
 func (w *world) backup() []lease.Record {
 	w.Helper()
-	rs, err := w.st.Store.List(w.ctx, lease.Query{First: math.MinInt64, Last: math.MaxInt64})
+	among := snowfence.NodeRange{From: math.MinInt64, Until: math.MaxInt64}
+	rs, err := w.st.Store.List(w.ctx, lease.Query{Nodes: among})
 	w.must(err)
 	return rs
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -60,23 +61,24 @@ func testList(w *world) {
 		}
 		w.swapAll(lease.Write{New: r}, lease.Write{New: sample("b", node, 1)})
 	}
-	everything, err := w.st.Store.List(w.ctx, lease.Query{First: math.MinInt64, Last: math.MaxInt64})
+	among := snowfence.NodeRange{From: math.MinInt64, Until: math.MaxInt64}
+	everything, err := w.st.Store.List(w.ctx, lease.Query{Nodes: among})
 	w.must(err)
 	if len(everything) != 43 { // and the namespace of this world
 		w.Fatalf("List of everything: %d records, want 43", len(everything))
 	}
 	for _, q := range []lease.Query{
-		{First: -1, Last: -1},
-		{Namespace: "a", First: 0, Last: math.MaxInt64},
-		{Namespace: "a", First: 5, Last: 5},
-		{Namespace: "a", First: 0, Last: 19, Limit: 7},
-		{Namespace: "a", First: 8, Last: 19, ByUntil: true, Limit: 3},
-		{Namespace: "a", First: 0, Last: 19, Vacant: true},
-		{Namespace: "a", First: 0, Last: 19, Vacant: true, ByUntil: true, Limit: 2},
-		{Namespace: "a", First: 0, Last: 19, Label: "four"},
-		{Namespace: "a", First: 0, Last: 19, MaxUntil: 90},
-		{Namespace: "a", First: 0, Last: 19, MaxUntil: 90, ByUntil: true, Limit: 5},
-		{Namespace: "nothing", First: 0, Last: 19},
+		{Nodes: snowfence.NodeRange{From: -1, Until: 0}},
+		{Namespace: "a", Nodes: snowfence.NodeRange{Until: math.MaxInt64}},
+		{Namespace: "a", Nodes: snowfence.NodeRange{From: 5, Until: 6}},
+		{Namespace: "a", Nodes: snowfence.NodeRange{Until: 20}, Limit: 7},
+		{Namespace: "a", Nodes: snowfence.NodeRange{From: 8, Until: 20}, ByUntil: true, Limit: 3},
+		{Namespace: "a", Nodes: snowfence.NodeRange{Until: 20}, Vacant: true},
+		{Namespace: "a", Nodes: snowfence.NodeRange{Until: 20}, Vacant: true, ByUntil: true, Limit: 2},
+		{Namespace: "a", Nodes: snowfence.NodeRange{Until: 20}, Label: "four"},
+		{Namespace: "a", Nodes: snowfence.NodeRange{Until: 20}, MaxUntil: 90},
+		{Namespace: "a", Nodes: snowfence.NodeRange{Until: 20}, MaxUntil: 90, ByUntil: true, Limit: 5},
+		{Namespace: "nothing", Nodes: snowfence.NodeRange{Until: 20}},
 	} {
 		var want []lease.Record
 		for _, r := range everything {
@@ -106,20 +108,26 @@ func testCount(w *world) {
 	}
 	var counts bool
 	for i, c := range []struct {
-		namespace         string
-		first, last, want int64
-	}{{"count", 0, math.MaxInt64, 10}, {"count", 4, 4, 1}, {"count", 5, 5, 0}, {"count", 3, 12, 5}, {
-		"count", 19,
-		100, 0,
-	}, {"nothing", 0, 100, 0}} {
-		n, err := w.st.Store.Count(w.ctx, c.namespace, c.first, c.last)
+		namespace string
+		nodes     snowfence.NodeRange
+		want      int64
+	}{
+		{"count", snowfence.NodeRange{Until: math.MaxInt64}, 10},
+		{"count", snowfence.NodeRange{From: 4, Until: 5}, 1},
+		{"count", snowfence.NodeRange{From: 5, Until: 6}, 0},
+		{"count", snowfence.NodeRange{From: 3, Until: 13}, 5},
+		{"count", snowfence.NodeRange{From: 4, Until: 6}, 1},
+		{"count", snowfence.NodeRange{From: 4, Until: 4}, 0},
+		{"count", snowfence.NodeRange{From: 19, Until: 101}, 0},
+		{"nothing", snowfence.NodeRange{Until: 101}, 0},
+	} {
+		n, err := w.st.Store.Count(w.ctx, c.namespace, c.nodes)
 		w.must(err)
 		if i == 0 {
 			counts = n >= 0
 		}
 		if counts && n != c.want || !counts && n != -1 {
-			w.Errorf("Count(%q, %d, %d): %d, want %d, or −1 for every question",
-				c.namespace, c.first, c.last, n, c.want)
+			w.Errorf("Count(%q, %+v): %d, want %d, or −1 for every question", c.namespace, c.nodes, n, c.want)
 		}
 	}
 }

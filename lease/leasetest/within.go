@@ -36,7 +36,7 @@ func testWithin(w *world) {
 	}
 	var taken *lease.TakenError
 	_, err := w.try(narrowed("late", 4, 8))
-	if !errors.As(err, &taken) || taken.First != 4 || taken.Last != 7 || taken.Held != 4 ||
+	if !errors.As(err, &taken) || taken.Nodes != (snowfence.NodeRange{From: 4, Until: 8}) || taken.Held != 4 ||
 		!slices.Equal(taken.Labels, []lease.LabelCount{{Label: "inside", Nodes: 4}}) ||
 		!strings.Contains(err.Error(), "all 4 nodes from 4 to 7 of namespace") ||
 		strings.Contains(err.Error(), "outside") {
@@ -61,7 +61,8 @@ func testWithin(w *world) {
 	if b.holds().node != 10 {
 		w.Errorf("leased the block from %d on within 9 to 12", b.holds().node)
 	}
-	if _, err := w.try(block); !errors.As(err, &taken) || taken.First != 9 || taken.Last != 12 || taken.Block != 2 {
+	_, err = w.try(block)
+	if !errors.As(err, &taken) || taken.Nodes != (snowfence.NodeRange{From: 9, Until: 13}) || taken.Block != 2 {
 		w.Errorf("a second block within 9 to 12: %v", err)
 	}
 }

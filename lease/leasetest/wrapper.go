@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -30,8 +31,8 @@ type told struct {
 
 var toldTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func (s *told) Count(_ context.Context, namespace string, first, last int64) (int64, error) {
-	s.asked = fmt.Sprint(namespace, first, last)
+func (s *told) Count(_ context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
+	s.asked = fmt.Sprint(namespace, nodes)
 	return 7, s.err
 }
 
@@ -61,8 +62,8 @@ func swallowed(ctx context.Context, wrap func(lease.Store) lease.Store) (faults 
 			}
 		}
 		st := wrap(inner)
-		n, err := st.Count(ctx, "a", 2, 3)
-		check("Count", err, n == 7 && inner.asked == "a2 3")
+		n, err := st.Count(ctx, "a", snowfence.NodeRange{From: 2, Until: 4})
+		check("Count", err, n == 7 && inner.asked == "a{2 4}")
 		id, err := st.Identity(ctx, "a")
 		check("Identity", err, id == "identity of a")
 		now, err := st.Now(ctx)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -30,7 +31,7 @@ func (b basic) Swap(ctx context.Context, writes []lease.Write) []error {
 
 type noCount struct{ lease.Store }
 
-func (noCount) Count(context.Context, string, int64, int64) (int64, error) { return -1, nil }
+func (noCount) Count(context.Context, string, snowfence.NodeRange) (int64, error) { return -1, nil }
 
 type noIdentity struct{ lease.Store }
 
@@ -61,8 +62,8 @@ func (k keepsPin) Pin(ctx context.Context) (func(), error) {
 // hidesErrors says that all is well.
 type hidesErrors struct{ lease.Store }
 
-func (h hidesErrors) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
-	n, _ := h.Store.Count(ctx, namespace, first, last)
+func (h hidesErrors) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
+	n, _ := h.Store.Count(ctx, namespace, nodes)
 	return n, nil
 }
 

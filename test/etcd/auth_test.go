@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/etcdstore"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/leasetest"
@@ -128,7 +129,7 @@ func TestDenied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rs, err := looking.List(t.Context(), lease.Query{Namespace: "default", Last: 10})
+	rs, err := looking.List(t.Context(), lease.Query{Namespace: "default", Nodes: snowfence.NodeRange{Until: 11}})
 	if err != nil || len(rs) != 3 {
 		t.Errorf("a user who may read sees %d records: %v", len(rs), err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/test/servers"
 )
@@ -58,13 +59,13 @@ func TestIndex(t *testing.T) {
 	}
 	for range 200 {
 		q := lease.Query{
-			Namespace: append(namespaces, "", "none")[rnd.IntN(6)], First: int64(rnd.IntN(nodes/2)) - 1,
-			Last:  int64(rnd.IntN(nodes)),
-			Label: [3]string{"", "x", "l\tä\\"}[rnd.IntN(3)], MaxUntil: int64(rnd.IntN(2) * rnd.IntN(400)),
+			Namespace: append(namespaces, "", "none")[rnd.IntN(6)],
+			Nodes:     snowfence.NodeRange{From: int64(rnd.IntN(nodes/2)) - 1, Until: int64(rnd.IntN(nodes)) + 1},
+			Label:     [3]string{"", "x", "l\tä\\"}[rnd.IntN(3)], MaxUntil: int64(rnd.IntN(2) * rnd.IntN(400)),
 			Vacant: rnd.IntN(3) == 0, ByUntil: rnd.IntN(2) == 0, Limit: rnd.IntN(2) * rnd.IntN(20),
 		}
 		if rnd.IntN(5) == 0 {
-			q.First, q.Last = math.MinInt64, math.MaxInt64
+			q.Nodes = snowfence.NodeRange{From: math.MinInt64, Until: math.MaxInt64}
 		}
 		var want []lease.Record
 		for _, r := range all {
@@ -83,12 +84,12 @@ func TestIndex(t *testing.T) {
 		if q.Namespace != "" {
 			n := int64(0)
 			for _, r := range all {
-				if r.Namespace == q.Namespace && r.Node >= q.First && r.Node <= q.Last {
+				if r.Namespace == q.Namespace && r.Node >= q.Nodes.From && r.Node < q.Nodes.Until {
 					n++
 				}
 			}
-			if c, err := st.Count(t.Context(), q.Namespace, q.First, q.Last); err != nil || c != n {
-				t.Errorf("Count(%q, %d, %d) = %d, %v; want %d", q.Namespace, q.First, q.Last, c, err, n)
+			if c, err := st.Count(t.Context(), q.Namespace, q.Nodes); err != nil || c != n {
+				t.Errorf("Count(%q, %+v) = %d, %v; want %d", q.Namespace, q.Nodes, c, err, n)
 			}
 		}
 	}
@@ -97,8 +98,7 @@ func TestIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := st.List(t.Context(), lease.Query{
-		Namespace: "a", First: math.MinInt64,
-		Last: math.MaxInt64,
+		Namespace: "a", Nodes: snowfence.NodeRange{From: math.MinInt64, Until: math.MaxInt64},
 	}); err == nil || !strings.Contains(err.Error(), damaged) {
 		t.Errorf("a key that is none of the store's: %v", err)
 	}

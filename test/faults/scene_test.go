@@ -251,7 +251,8 @@ func (w *worker) firstAfter(when time.Time) time.Duration {
 func (sc *scene) bounded(t *testing.T, before map[*worker]mark) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	records, err := sc.store.List(ctx, lease.Query{Namespace: namespace, First: 0, Last: sc.scheme.Nodes() - 1})
+	among := snowfence.NodeRange{Until: sc.scheme.Nodes()}
+	records, err := sc.store.List(ctx, lease.Query{Namespace: namespace, Nodes: among})
 	if err != nil {
 		return // the server itself is what was hurt; the workers' own word is checked in any case
 	}

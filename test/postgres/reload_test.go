@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/fleet"
@@ -27,7 +28,8 @@ func dump(t *testing.T, p *servers.Postgres, name string, args ...string) string
 // identity returns who a store says it is, after it has read all records.
 func identity(t *testing.T, st *sqlstore.Store) string {
 	t.Helper()
-	if _, err := st.List(t.Context(), lease.Query{First: lease.NamespaceNode, Last: 100}); err != nil {
+	among := snowfence.NodeRange{From: lease.NamespaceNode, Until: 101}
+	if _, err := st.List(t.Context(), lease.Query{Nodes: among}); err != nil {
 		t.Fatal(err)
 	}
 	id, err := st.Identity(t.Context(), "")

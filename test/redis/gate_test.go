@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/redisstore"
 	shared "github.com/snowfence/snowfence/test/fleet"
@@ -154,7 +155,8 @@ func TestForgottenScripts(t *testing.T) {
 			}
 		}
 		r.Do(t, "SCRIPT", "FLUSH")
-		if n, err := st.Count(t.Context(), namespace, 0, 1<<62); err != nil || n != 1500*(i+1) {
+		all := snowfence.NodeRange{Until: 1 << 62}
+		if n, err := st.Count(t.Context(), namespace, all); err != nil || n != 1500*(i+1) {
 			t.Errorf("%d records, %v", n, err)
 		}
 	}

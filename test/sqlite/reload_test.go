@@ -13,6 +13,7 @@ import (
 
 	modernc "modernc.org/sqlite"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/fleet"
@@ -45,7 +46,8 @@ func execute(t *testing.T, path, statements string) {
 // identity returns who a store says it is, after it has read all records.
 func identity(t *testing.T, st *sqlstore.Store) string {
 	t.Helper()
-	if _, err := st.List(t.Context(), lease.Query{First: lease.NamespaceNode, Last: 100}); err != nil {
+	among := snowfence.NodeRange{From: lease.NamespaceNode, Until: 101}
+	if _, err := st.List(t.Context(), lease.Query{Nodes: among}); err != nil {
 		t.Fatal(err)
 	}
 	id, err := st.Identity(t.Context(), "")
@@ -359,7 +361,8 @@ func TestSwapsOfLabels(t *testing.T) {
 			if err := st.Swap(t.Context(), writes); err[0] != nil || batch && !errors.Is(err[1], lease.ErrLost) {
 				t.Fatal(err)
 			}
-			rs, err := st.List(t.Context(), lease.Query{Namespace: "n", Last: 9, Label: label})
+			among := snowfence.NodeRange{Until: 10}
+			rs, err := st.List(t.Context(), lease.Query{Namespace: "n", Nodes: among, Label: label})
 			if err != nil || !slices.Contains(rs, r) {
 				t.Errorf("with the label %q there are %+v, %v", label, rs, err)
 			}

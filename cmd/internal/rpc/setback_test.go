@@ -34,7 +34,8 @@ func (r *restorable) Identity(context.Context, string) (string, error) {
 func (r *restorable) backup(t *testing.T) (restore func(id string)) {
 	t.Helper()
 	all := func() map[lease.Key]lease.Record {
-		rs, err := r.List(context.Background(), lease.Query{First: lease.NamespaceNode, Last: 1<<63 - 1})
+		among := snowfence.NodeRange{From: lease.NamespaceNode, Until: 1<<63 - 1}
+		rs, err := r.List(context.Background(), lease.Query{Nodes: among})
 		if err != nil {
 			t.Fatal(err)
 		}

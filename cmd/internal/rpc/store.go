@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
@@ -65,7 +66,7 @@ func (r store) Find(ctx context.Context, req *connect.Request[pb.FindRequest]) (
 		limit = maxRecords
 	}
 	rs, err := r.seenBy(id, name).List(ctx, lease.Query{
-		Namespace: name, First: m.First, Last: m.Last, Label: m.Label, MaxUntil: m.MaxUntil, Vacant: m.Vacant,
+		Namespace: name, Nodes: nodesOf(m.First, m.Last), Label: m.Label, MaxUntil: m.MaxUntil, Vacant: m.Vacant,
 		ByUntil: m.ByUntil, Limit: limit,
 	})
 	if err != nil {
@@ -84,19 +85,24 @@ func (r store) Count(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	n, err := r.count(ctx, name, req.Msg.First, req.Msg.Last)
+	n, err := r.count(ctx, name, nodesOf(req.Msg.First, req.Msg.Last))
 	if err != nil {
 		return nil, err
 	}
 	return connect.NewResponse(&pb.CountResponse{Count: n}), nil
 }
 
+// nodesOf returns the range of a request; the highest number has none after it.
+func nodesOf(first, last int64) snowfence.NodeRange {
+	return snowfence.NodeRange{From: first, Until: max(last, last+1)}
+}
+
 // count counts by listing where the store has no faster way.
-func (r store) count(ctx context.Context, name string, first, last int64) (n int64, err error) {
-	if n, err := r.s.Store().Count(ctx, name, first, last); err != nil || n >= 0 {
+func (r store) count(ctx context.Context, name string, nodes snowfence.NodeRange) (n int64, err error) {
+	if n, err := r.s.Store().Count(ctx, name, nodes); err != nil || n >= 0 {
 		return n, err
 	}
-	for _, err := range lease.Records(ctx, r.s.Store(), lease.Query{Namespace: name, First: first, Last: last}) {
+	for _, err := range lease.Records(ctx, r.s.Store(), lease.Query{Namespace: name, Nodes: nodes}) {
 		if err != nil {
 			return 0, err
 		}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -38,8 +39,8 @@ func (s *talkative) List(ctx context.Context, q lease.Query) ([]lease.Record, er
 	return rs, s.say(err)
 }
 
-func (s *talkative) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
-	n, err := s.cutStore.Count(ctx, namespace, first, last)
+func (s *talkative) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
+	n, err := s.cutStore.Count(ctx, namespace, nodes)
 	return n, s.say(err)
 }
 

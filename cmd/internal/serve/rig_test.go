@@ -85,11 +85,11 @@ func (c *cutStore) List(ctx context.Context, q lease.Query) ([]lease.Record, err
 	return c.Store.List(ctx, q)
 }
 
-func (c *cutStore) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
+func (c *cutStore) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
 	if c.cut.Load() {
 		return 0, errCut
 	}
-	return c.Store.Count(ctx, namespace, first, last)
+	return c.Store.Count(ctx, namespace, nodes)
 }
 
 func (c *cutStore) Swap(ctx context.Context, writes []lease.Write) []error {

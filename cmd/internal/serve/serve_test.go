@@ -176,7 +176,7 @@ func stopWithin(t *testing.T, bound time.Duration) error {
 	if err := <-streamEnd; err != nil {
 		t.Errorf("the stream was broken off: %v", err)
 	}
-	rs, err := st.List(t.Context(), lease.Query{Namespace: "default", Last: 1023})
+	rs, err := st.List(t.Context(), lease.Query{Namespace: "default", Nodes: snowfence.NodeRange{Until: 1024}})
 	if err != nil || len(rs) == 0 {
 		t.Fatalf("%d records, %v", len(rs), err)
 	}

@@ -150,8 +150,7 @@ func (s *Service) Leases(ctx context.Context, namespace string, after int64, lim
 	}
 	var out []LeaseInfo
 	for r, err := range lease.Records(ctx, s.store, lease.Query{
-		Namespace: namespace, First: max(after, -1) + 1,
-		Last: math.MaxInt64,
+		Namespace: namespace, Nodes: snowfence.NodeRange{From: max(after, -1) + 1, Until: math.MaxInt64},
 	}) {
 		if err != nil {
 			return nil, err

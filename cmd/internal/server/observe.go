@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -68,10 +69,9 @@ func (s *observed) List(ctx context.Context, q lease.Query) ([]lease.Record, err
 }
 
 // Count implements [lease.Store].
-func (s *observed) Count(ctx context.Context, namespace string, first, last int64) (int64, error) {
+func (s *observed) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
 	return observe(ctx, s, OpCount, 0, func(ctx context.Context) (int64, error) {
-		return s.Store.Count(ctx,
-			namespace, first, last)
+		return s.Store.Count(ctx, namespace, nodes)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/leasetest"
 )
@@ -28,7 +29,9 @@ func (brokenStore) Get(context.Context, []lease.Key) ([]lease.Record, error) { r
 
 func (brokenStore) List(context.Context, lease.Query) ([]lease.Record, error) { return nil, errBroken }
 
-func (brokenStore) Count(context.Context, string, int64, int64) (int64, error) { return 0, errBroken }
+func (brokenStore) Count(context.Context, string, snowfence.NodeRange) (int64, error) {
+	return 0, errBroken
+}
 
 func (brokenStore) Swap(context.Context, []lease.Write) []error {
 	return []error{lease.ErrLost, errBroken, nil}
@@ -73,7 +76,7 @@ func TestObservedRoundTrips(t *testing.T) {
 		check(err)
 		_, err = st.List(t.Context(), lease.Query{Limit: 5})
 		check(err)
-		_, err = st.Count(t.Context(), "a", 0, 5)
+		_, err = st.Count(t.Context(), "a", snowfence.NodeRange{Until: 6})
 		check(err)
 		want, good, bad := "[swap 1 false swap 1 false get 2 false list 5 false count 0 false]", int64(5), int64(0)
 		if broken {

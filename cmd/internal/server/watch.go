@@ -61,7 +61,8 @@ func (s *Service) View(ctx context.Context, namespace string) (*View, error) {
 	if v.Namespace, v.Layout, err = s.layout(ctx, namespace); err != nil {
 		return nil, err
 	}
-	for r, err := range lease.Records(ctx, s.store, lease.Query{Namespace: namespace, Last: math.MaxInt64}) {
+	nodes := snowfence.NodeRange{Until: math.MaxInt64}
+	for r, err := range lease.Records(ctx, s.store, lease.Query{Namespace: namespace, Nodes: nodes}) {
 		if err != nil {
 			return nil, err
 		}

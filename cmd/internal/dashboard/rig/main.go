@@ -74,12 +74,12 @@ func (f *faulty) List(ctx context.Context, q lease.Query) ([]lease.Record, error
 	if err := f.trouble(); err != nil {
 		return nil, err
 	}
-	if q.Limit == 0 || q.ByUntil || q.Namespace == "" || q.First < 0 {
+	if q.Limit == 0 || q.ByUntil || q.Namespace == "" || q.Nodes.From < 0 {
 		return f.Memory.List(ctx, q)
 	}
 	// The store in memory looks at all records for each page, which other stores do not.
 	var out []lease.Record
-	for first := q.First; first <= min(q.Last, 1<<17-1) && len(out) < q.Limit; first++ {
+	for first := q.Nodes.From; first < min(q.Nodes.Until, 1<<17) && len(out) < q.Limit; first++ {
 		rs, err := f.Memory.Get(ctx, []lease.Key{{Namespace: q.Namespace, Node: first}})
 		if err != nil {
 			return nil, err
