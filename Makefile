@@ -67,7 +67,7 @@ strict = go run ./scripts/strict -count=1 -vet=off -ldflags=-s
 
 unit:
 	@echo "== tests, in short form"
-	@$(strict) -short -timeout=$(TIMEOUT) $(ALL)
+	@$(strict) -short -p=4 -timeout=$(TIMEOUT) $(ALL) # more packages than cores: tests of servers mostly wait
 
 full: ## the tests of all modules at their full length
 	@$(strict) -timeout=$(LONG) $(ALL)
