@@ -71,7 +71,8 @@ type hold struct {
 	records    []Record // of the block, as last acknowledged or adopted
 	unanswered map[string]bool
 	generation int64 // of the namespace
-	floor      int64 // of the namespace when the grant was computed; confirmed once it was the same after the swap
+	floor      int64 // of the namespace when the grant was computed
+	confirmed  bool  // the floor was the same after the swap: from then on the records alone say what is lost
 	from       int64 // of the grant
 	pending    bool  // it is not known whether the acquisition was written
 }

@@ -23,7 +23,7 @@ func (c *claim) confirm(ctx context.Context, until int64) (none snowfence.Grant,
 	// A store that was rolled back counts generations again, so that another one can have
 	// the same number. An acquisition that began before and was written after that goes
 	// by a floor that no longer holds.
-	if ns.Generation == h.generation && h.floor != confirmed && ns.Floor != h.floor {
+	if ns.Generation == h.generation && !h.confirmed && ns.Floor != h.floor {
 		return none, c.lose(fmt.Errorf("namespace %q was changed: its floor is tick %d, no longer %d",
 			c.name, ns.Floor, h.floor))
 	}
@@ -42,7 +42,7 @@ func (c *claim) confirm(ctx context.Context, until int64) (none snowfence.Grant,
 		c.suspect = &h.generation
 		return none, c.lose(fmt.Errorf("the store was %q and is %q now", ns.Identity, id))
 	}
-	h.floor = confirmed
+	h.confirmed = true
 	c.known = max(c.known, until)
 	return snowfence.Grant{Node: h.records[0].Node, From: h.from, Until: until, Nodes: int64(len(h.records))}, nil
 }
@@ -72,10 +72,6 @@ func (c *claim) reread(ctx context.Context) (Namespace, error) {
 	c.seen = rs[:last]
 	return ns, nil
 }
-
-// confirmed is in place of the floor of a hold that counts: from then on its own records
-// say whether it is still there.
-const confirmed = -1
 
 // diagnose looks at what a lost swap met, to tell another holder from a store that was rolled back.
 func (c *claim) diagnose(ctx context.Context) error {

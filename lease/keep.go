@@ -173,43 +173,53 @@ func (l *Lease) heed(err error) error {
 	return err
 }
 
-// note remembers how the last attempt went, with before as the grant until then and began
-// as its begin, and when the next is due.
+// note remembers how the last attempt went and when the next is due. before is the grant until then,
+// and began when the attempt did. Nothing is logged with the mutex held: a handler may ask the lease.
 func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
 	if l.life.Err() != nil {
 		return
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := l.world.Now()
+	failures := l.pace.failures
 	if err == nil {
-		if l.pace.failures > 0 {
-			l.opts.Logger.Info("lease renewed again", "namespace", l.name, "label", l.opts.Label,
-				"failures", l.pace.failures)
-		}
-		l.trouble, l.pace.failures = nil, 0
-		if before != nil && l.pace.renewAt.Before(began) {
-			began = l.pace.renewAt
-		}
-		l.pace.renewed, l.pace.took = now, now.Sub(began)
-		l.pace.renewAt = l.next(now)
-		l.pace.earliest = now.Add(min(l.opts.TTL/100, 20*time.Millisecond))
-		if l.use.cur != nil && before != nil && *l.use.cur == *before {
-			// Nothing was gained: a stretch that is used up lies ahead, or the clock is
-			// behind. It may be set right at any moment, and callers wait for a second by
-			// default.
-			l.pace.earliest = now.Add(min(l.opts.TTL/10, 400*time.Millisecond))
-		}
-		return
+		l.succeeded(before, began)
+	} else {
+		l.failed(err)
 	}
+	l.mu.Unlock()
+	switch {
+	case err == nil && failures > 0:
+		l.opts.Logger.Info("lease renewed again", "namespace", l.name, "label", l.opts.Label, "failures", failures)
+	case err != nil && failures&(failures+1) == 0: // the 1st, 2nd, 4th, …: an outage does not flood the log
+		l.claim.report(EventLate, err, "label", l.opts.Label, "failures", failures+1)
+	}
+}
+
+// succeeded notes a renewal or an acquisition. mu is held.
+func (l *Lease) succeeded(before *snowfence.Grant, began time.Time) {
+	now := l.world.Now()
+	l.trouble, l.pace.failures = nil, 0
+	if before != nil && l.pace.renewAt.Before(began) {
+		began = l.pace.renewAt
+	}
+	l.pace.renewed, l.pace.took = now, now.Sub(began)
+	l.pace.renewAt = l.next(now)
+	l.pace.earliest = now.Add(min(l.opts.TTL/100, 20*time.Millisecond))
+	if l.use.cur != nil && before != nil && *l.use.cur == *before {
+		// Nothing was gained: a stretch that is used up lies ahead, or the clock is
+		// behind. It may be set right at any moment, and callers wait for a second by
+		// default.
+		l.pace.earliest = now.Add(min(l.opts.TTL/10, 400*time.Millisecond))
+	}
+}
+
+// failed notes an attempt that failed, and ends a lease that cannot heal. mu is held.
+func (l *Lease) failed(err error) {
 	l.trouble = err
-	l.pace.earliest = now.Add(l.backoff(l.pace.failures))
+	l.pace.earliest = l.world.Now().Add(l.backoff(l.pace.failures))
 	l.pace.renewAt = l.pace.earliest
 	l.pace.failures++
-	l.tell()                                      // waiting callers learn of the trouble when they give up
-	if l.pace.failures&(l.pace.failures-1) == 0 { // the 1st, 2nd, 4th, …: an outage does not flood the log
-		l.claim.report(EventLate, err, "label", l.opts.Label, "failures", l.pace.failures)
-	}
+	l.tell() // waiting callers learn of the trouble when they give up
 	if fatal(err) {
 		l.end(fmt.Errorf("lease: namespace %q: %w: %w", l.name, ErrEnded, err))
 	}

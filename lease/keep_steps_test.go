@@ -294,6 +294,9 @@ func TestNotesOfALease(t *testing.T) {
 	if strings.Contains(log.String(), "renewed again") || strings.Count(log.String(), "not renewed") != 4 {
 		t.Errorf("after 9 failures: %s", log.String())
 	}
+	if !strings.Contains(log.String(), "failures=8") {
+		t.Errorf("the log counts the failures: %s", log.String())
+	}
 	g.l.note(errSilent, nil, p.now)
 	g.l.note(nil, nil, p.now)
 	g.l.note(nil, nil, p.now)
@@ -363,6 +366,42 @@ func (o order) Enabled(context.Context, slog.Level) bool { return true }
 func (o order) Handle(_ context.Context, r slog.Record) error {
 	*o.steps = append(*o.steps, r.Message)
 	return nil
+}
+
+// askingLog is a log whose handler asks the lease, as a program may that prints its state with each line.
+type askingLog struct {
+	slog.Handler
+	t     *testing.T
+	lease *Lease
+	told  []string
+}
+
+func (a *askingLog) Enabled(context.Context, slog.Level) bool { return true }
+
+func (a *askingLog) Handle(_ context.Context, r slog.Record) error {
+	a.told = append(a.told, r.Message)
+	if !a.lease.mu.TryLock() {
+		a.t.Errorf("%q is logged with the mutex held: a handler that asks the lease would wait for ever", r.Message)
+		return nil
+	}
+	a.lease.mu.Unlock()
+	a.lease.Status()
+	a.lease.Held(0)
+	return a.lease.Err()
+}
+
+// A log handler that asked the lease for its status waited for ever, because the lease was locked.
+func TestLogHandlersMayAskTheLease(t *testing.T) {
+	g := holding(t)
+	p := g.pace()
+	log := &askingLog{Handler: slog.DiscardHandler, t: t, lease: g.l}
+	g.l.opts.Logger = slog.New(log)
+	g.l.note(errSilent, nil, p.now)
+	g.l.note(nil, nil, p.now)
+	g.l.note(ErrReplaced, nil, p.now)
+	if !slices.Equal(log.told, []string{"lease not renewed", "lease renewed again", "lease not renewed"}) {
+		t.Errorf("logged: %q", log.told)
+	}
 }
 
 // Whatever tells of a loss comes after the seal, because a log may be slow.

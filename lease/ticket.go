@@ -169,7 +169,7 @@ func (c *claim) adopt(ctx context.Context, t Ticket) (key string, _ error) {
 		return "", err
 	}
 	stored = stored[:last]
-	h := &hold{unanswered: map[string]bool{}, generation: t.Generation, floor: confirmed, from: t.From}
+	h := &hold{unanswered: map[string]bool{}, generation: t.Generation, confirmed: true, from: t.From}
 	for _, r := range stored {
 		r.Revision = t.Revision
 		h.records = append(h.records, r)

@@ -135,7 +135,7 @@ var simulationMutants = []mutant{
 	{
 		rule: "store: nor one whose floor was raised in the meantime, though generations repeat after a set-back",
 		file: "lease/claim_confirm.go",
-		old:  `h.floor != confirmed && ns`, now: `h.floor < confirmed && ns`, seeds: 200, layout: "rollback",
+		old:  `!h.confirmed && ns`, now: `h.floor < 0 && ns`, seeds: 200, layout: "rollback",
 	},
 	{
 		rule: "store: a new layout begins above the floors", file: "lease/change.go",
