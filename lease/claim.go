@@ -51,12 +51,14 @@ type claim struct {
 	who     string // hash of secret: the identity of this holder
 	attempt string // of a ticket: its nonces begin with it
 
-	held    *hold    // nil when nothing is held
-	own     []Key    // held last, and perhaps still
-	lostTo  *hold    // lost, and not known yet to whom
-	met     []Record // what stood in place of lostTo; nil when that was not read
-	suspect *int64   // the store rolled back behind this generation: raise the floor first; nil if not
-	known   int64    // highest tick that any grant of this claim reached
+	held    *hold  // nil when nothing is held
+	own     []Key  // held last, and perhaps still
+	suspect *int64 // the store rolled back behind this generation: raise the floor first; nil if not
+	reached int64  // highest tick of any grant of this claim
+
+	lostHold     *hold    // lost, and not known yet to whom
+	foundInstead []Record // what stood in place of lostHold; nil when that was not read
+
 	watched bool     // a server keeps the store from holders; see [Holders]
 	seen    []Record // over a server: what it last showed of our records, signed
 	refused map[int64]error
@@ -104,10 +106,10 @@ func (c *claim) lose(cause error) error {
 	return &lostError{cause}
 }
 
-// loseTo is lose where the hold was lost to a write of somebody else, or to a store that rolled
+// loseHold is lose where the hold was lost to a write of somebody else, or to a store that rolled
 // back. met is what stood in its place, and nil if that was not read: [claim.diagnose] tells which.
-func (c *claim) loseTo(met []Record, cause error) error {
-	c.lostTo, c.met = c.held, met
+func (c *claim) loseHold(met []Record, cause error) error {
+	c.lostHold, c.foundInstead = c.held, met
 	return c.lose(cause)
 }
 
@@ -128,9 +130,9 @@ func (c *claim) swap(ctx context.Context, h *hold, writes []Write) (gone int, un
 	return gone, unknown
 }
 
-// sending notes until when the store keeps a node for this holder if the coming write arrives. It
+// noteSend notes until when the store keeps a node for this holder if the coming write arrives. It
 // notes first and looks at ctx second: whoever ends ctx and then reads kept knows of every write.
-func (c *claim) sending(ctx context.Context, node, until int64) error {
+func (c *claim) noteSend(ctx context.Context, node, until int64) error {
 	before := c.kept.Load()
 	if before == nil || until > before.until {
 		c.kept.Store(&kept{node, until})

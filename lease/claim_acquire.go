@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// first acquires for Open: it takes a fixed node over, and waits for a free one if it may.
-func (c *claim) first(ctx context.Context) (none snowfence.Grant, _ error) {
+// acquireFirst acquires for Open: it takes a fixed node over, and waits for a free one if it may.
+func (c *claim) acquireFirst(ctx context.Context) (none snowfence.Grant, _ error) {
 	var before error // that all nodes were taken
 	for failures := 0; ; failures++ {
 		g, err := c.acquire(ctx, false)
@@ -71,7 +71,7 @@ func (c *claim) acquire(ctx context.Context, healing bool) (none snowfence.Grant
 		return none, err
 	}
 	if c.opts.Node != nil {
-		rs, err := c.fixed(ctx, ns, now, healing)
+		rs, err := c.fixedBlock(ctx, ns, now, healing)
 		if err != nil {
 			return none, err
 		}
@@ -104,8 +104,8 @@ func (c *claim) acquire(ctx context.Context, healing bool) (none snowfence.Grant
 	return none, f.taken(ctx)
 }
 
-// fixed returns the records of the fixed block, or why it may not be taken.
-func (c *claim) fixed(ctx context.Context, ns Namespace, now time.Time, healing bool) ([]Record, error) {
+// fixedBlock returns the records of the fixed block, or why it may not be taken.
+func (c *claim) fixedBlock(ctx context.Context, ns Namespace, now time.Time, healing bool) ([]Record, error) {
 	first := *c.opts.Node
 	rs, err := c.st.Get(ctx, blockKeys(c.name, first, c.opts.Nodes))
 	if err != nil {
@@ -138,7 +138,7 @@ func (c *claim) take(ctx context.Context, ns Namespace, rs []Record, now time.Ti
 	if err != nil {
 		return none, err
 	}
-	if err := c.sending(ctx, rs[0].Node, until); err != nil {
+	if err := c.noteSend(ctx, rs[0].Node, until); err != nil {
 		return none, err
 	}
 	nonce := c.nonce()
@@ -161,11 +161,11 @@ func (c *claim) take(ctx context.Context, ns Namespace, rs []Record, now time.Ti
 		return none, fmt.Errorf("lease: acquiring node %d: %w", rs[0].Node, unknown)
 	case gone > 0:
 		if len(rs) > 1 {
-			if err := c.abandon(ctx); err != nil {
+			if err := c.abandonAcquire(ctx); err != nil {
 				return none, err
 			}
 		}
-		c.held, c.lostTo, c.met = nil, h, nil
+		c.held, c.lostHold, c.foundInstead = nil, h, nil
 		if c.watched {
 			all := append(slices.Clone(rs), c.seen...)
 			c.seen = all[:min(len(all), 2*maxEvidence)]
@@ -205,9 +205,8 @@ func (c *claim) outdated(ctx context.Context, ns Namespace, rs []Record) error {
 	return nil
 }
 
-// settle finds out what became of an acquisition that the store did not answer, and goes on from
-// there.
-func (c *claim) settle(ctx context.Context) (none snowfence.Grant, _ error) {
+// settleAcquire finds out what became of an acquisition without an answer, and goes on from there.
+func (c *claim) settleAcquire(ctx context.Context) (none snowfence.Grant, _ error) {
 	h := c.held
 	stored, err := c.st.Get(ctx, keys(h.records))
 	if err != nil {
@@ -217,7 +216,7 @@ func (c *claim) settle(ctx context.Context) (none snowfence.Grant, _ error) {
 		if !h.unanswered[r.Nonce] {
 			// Not written, or taken by somebody else since. If it should be written late, it runs
 			// out by itself.
-			if err := c.abandon(ctx); err != nil {
+			if err := c.abandonAcquire(ctx); err != nil {
 				return none, err
 			}
 			return c.acquire(ctx, true)
@@ -234,7 +233,7 @@ func (c *claim) proceed(ctx context.Context) (snowfence.Grant, error) {
 	case c.held == nil:
 		return c.acquire(ctx, true)
 	case c.held.pending:
-		return c.settle(ctx)
+		return c.settleAcquire(ctx)
 	}
 	return c.renew(ctx)
 }

@@ -24,7 +24,7 @@ func TestSuspectWantsARaisedFloor(t *testing.T) {
 	} {
 		g := empty(t, withRollback)
 		g.rename(func(ns *Namespace) { ns.Generation, ns.Floor, ns.LongestTTL = c.generation, c.floor, g.c.reach() })
-		g.st.id, g.c.known, g.c.suspect = c.id, c.known, &c.saw
+		g.st.id, g.c.reached, g.c.suspect = c.id, c.known, &c.saw
 		g.must(g.do(g.c.acquire(t.Context(), false)))
 		raised := c.then != c.generation
 		if ns := g.namespace(); ns.Generation != c.then || raised != (ns.Floor > c.floor) || ns.Identity != c.id ||
@@ -47,7 +47,7 @@ func TestAcquireWithoutAnswers(t *testing.T) {
 		want error
 	}{
 		"who was faster": {func(g *stage) {
-			g.c.lostTo = &hold{records: []Record{{Key: Key{"n", 7}}}}
+			g.c.lostHold = &hold{records: []Record{{Key: Key{"n", 7}}}}
 			g.st.onGet = func(keys []Key) error {
 				if keys[0].Node == 7 {
 					return errSilent

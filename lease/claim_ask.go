@@ -60,8 +60,8 @@ func (c *claim) ask(ctx context.Context, ns Namespace, seen []Record) error {
 	return nil
 }
 
-// remind moves the latest record of a node to the front of what a question shows.
-func (c *claim) remind(k Key) {
+// showFirst moves the latest record of a node to the front of what a question shows.
+func (c *claim) showFirst(k Key) {
 	for i, r := range c.seen {
 		if r.Key == k {
 			c.seen[0], c.seen[i] = r, c.seen[0]
@@ -78,10 +78,10 @@ func (c *claim) outwait(ctx context.Context, refused error) error {
 	if err != nil {
 		return err
 	}
-	if c.ticks.back(now) >= c.known {
+	if c.ticks.back(now) >= c.reached {
 		return nil
 	}
-	free := c.ticks.layout.TimeOf(c.known).Add(c.opts.TTL)
+	free := c.ticks.layout.TimeOf(c.reached).Add(c.opts.TTL)
 	return fmt.Errorf("lease: namespace %q: the store lost what it had acknowledged, "+
 		"and the server cannot see it; waiting until %s, when no ID can come twice: %v",
 		c.name, free.Format(time.RFC3339), refused)

@@ -93,7 +93,7 @@ func TestRemindedRecordIsShownFirst(t *testing.T) {
 	at := func(node, revision int64) Record { return Record{Key: Key{"n", node}, Revision: revision} }
 	g.c.seen = []Record{at(1, 9), at(2, 8), at(3, 7), at(2, 6)}
 	for _, c := range []struct{ node, first int64 }{{4, 9}, {1, 9}, {2, 8}, {3, 7}} {
-		g.c.remind(Key{"n", c.node})
+		g.c.showFirst(Key{"n", c.node})
 		if r := g.c.seen[0]; r.Revision != c.first || len(g.c.seen) != 4 {
 			t.Errorf("reminded of node %d it shows %+v", c.node, g.c.seen)
 		}
@@ -108,13 +108,13 @@ func TestOutwaitUntilItsOwnTicksArePast(t *testing.T) {
 		more int64
 		wait bool
 	}{"earlier": {-1, false}, "equal": {0, false}, "later": {1, true}} {
-		g.c.known = g.l.ticks.back(g.now) + c.more
+		g.c.reached = g.l.ticks.back(g.now) + c.more
 		if err := g.c.outwait(t.Context(), ErrRefused); (err != nil) != c.wait {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	g.st.clockErr = errSilent
-	g.c.known = 0
+	g.c.reached = 0
 	if err := g.c.outwait(t.Context(), ErrRefused); !errors.Is(err, errSilent) {
 		t.Errorf("without the time: %v", err)
 	}

@@ -43,7 +43,7 @@ func (c *claim) confirm(ctx context.Context, until int64) (none snowfence.Grant,
 		return none, c.lose(fmt.Errorf("the store was %q and is %q now", ns.Identity, id))
 	}
 	h.confirmed = true
-	c.known = max(c.known, until)
+	c.reached = max(c.reached, until)
 	return snowfence.Grant{Node: h.records[0].Node, From: h.from, Until: until, Nodes: int64(len(h.records))}, nil
 }
 
@@ -65,7 +65,7 @@ func (c *claim) reread(ctx context.Context) (Namespace, error) {
 	}
 	for i, r := range rs[:last] {
 		if r.Nonce != h.records[i].Nonce {
-			return Namespace{}, c.loseTo(rs[:last],
+			return Namespace{}, c.loseHold(rs[:last],
 				fmt.Errorf("node %d was changed by somebody else as soon as it was written", r.Node))
 		}
 	}
@@ -75,13 +75,13 @@ func (c *claim) reread(ctx context.Context) (Namespace, error) {
 
 // diagnose looks at what a lost swap met, to tell another holder from a store that was rolled back.
 func (c *claim) diagnose(ctx context.Context) error {
-	h := c.lostTo
+	h := c.lostHold
 	switch {
 	case h == nil:
 		return nil
-	case c.met != nil:
-		c.judge(h, c.met)
-		c.lostTo, c.met = nil, nil
+	case c.foundInstead != nil:
+		c.noticeRollback(h, c.foundInstead)
+		c.lostHold, c.foundInstead = nil, nil
 		return nil
 	}
 	stored, err := c.st.Get(ctx, append(keys(h.records), Key{c.name, NamespaceNode}))
@@ -92,17 +92,17 @@ func (c *claim) diagnose(ctx context.Context) error {
 	if stored[last].Generation < h.generation {
 		c.suspect = &h.generation // the namespace itself was rolled back
 	}
-	c.judge(h, stored[:last])
-	c.lostTo = nil
+	c.noticeRollback(h, stored[:last])
+	c.lostHold = nil
 	return nil
 }
 
-// judge sees whether the store lost what it had acknowledged.
-func (c *claim) judge(h *hold, stored []Record) {
+// noticeRollback sees whether the store lost what it had acknowledged.
+func (c *claim) noticeRollback(h *hold, stored []Record) {
 	for i, r := range stored {
 		if r.Nonce == "" || r.Revision < h.records[i].Revision {
 			c.suspect = &h.generation
-			c.remind(r.Key)
+			c.showFirst(r.Key)
 			c.report(EventRolledBack, nil, "node", r.Node, "revision", r.Revision,
 				"acknowledged", h.records[i].Revision)
 		}

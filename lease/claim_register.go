@@ -122,7 +122,7 @@ func (c *claim) raiseFloor(ctx context.Context, done func(ns Namespace, id strin
 		longest := max(ns.LongestTTL, c.reach())
 		// Whoever wrote furthest may have been ahead, which longest counts in, and our
 		// own clock may be behind.
-		ns.Floor = max(ns.Floor, c.ticks.layout.TickOf(now.Add(longest+c.opts.MaxSkew))+1, c.known)
+		ns.Floor = max(ns.Floor, c.ticks.layout.TickOf(now.Add(longest+c.opts.MaxSkew))+1, c.reached)
 		ns.LongestTTL, ns.Identity = longest, id
 		if c.suspect != nil {
 			ns.Generation = max(ns.Generation, *c.suspect) // so that it says to all who saw the same that it was done
@@ -142,7 +142,7 @@ func (c *claim) raiseSuspected(ctx context.Context) error {
 	// A later generation than that of our last grant was not there before, so it was written after.
 	after := *c.suspect
 	return c.raiseFloor(ctx, func(ns Namespace, _ string) bool {
-		return ns.Generation > after && ns.Floor >= c.known // usable looks at the identity
+		return ns.Generation > after && ns.Floor >= c.reached // usable looks at the identity
 	})
 }
 

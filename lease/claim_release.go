@@ -17,7 +17,7 @@ func (c *claim) giveBack(ctx context.Context, used int64, sealed bool) error {
 	case h == nil:
 		return nil
 	case h.pending:
-		return c.abandon(ctx)
+		return c.abandonAcquire(ctx)
 	}
 	for range 3 {
 		if len(h.unanswered) > 0 {
@@ -50,7 +50,7 @@ func (c *claim) giveBack(ctx context.Context, used int64, sealed bool) error {
 		}
 		if gone > 0 {
 			// The next acquisition looks whether to another holder, or to a store that rolled back.
-			c.lostTo, c.met = h, nil
+			c.lostHold, c.foundInstead = h, nil
 		}
 		break
 	}
@@ -64,9 +64,9 @@ func (c *claim) returned() {
 	c.kept.Store(nil)
 }
 
-// abandon gives back what an acquisition that never counted has written. Nothing of it
+// abandonAcquire gives back what an acquisition that never counted has written. Nothing of it
 // can have been used.
-func (c *claim) abandon(ctx context.Context) error {
+func (c *claim) abandonAcquire(ctx context.Context) error {
 	h := c.held
 	stored, err := c.st.Get(ctx, keys(h.records))
 	if err != nil {

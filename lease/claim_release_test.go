@@ -26,8 +26,8 @@ func TestGiveBackWrites(t *testing.T) {
 		if r := g.record(5); r.Holder != "" || r.Until != c.want(g, from, until) {
 			t.Errorf("%s: of [%d, %d) there stands %+v", name, from, until, r)
 		}
-		if g.st.gets != 0 || g.st.swaps != 1 || g.c.lostTo != nil || g.c.held != nil {
-			t.Errorf("%s: %d reads, %d writes; lost %v, held %v", name, g.st.gets, g.st.swaps, g.c.lostTo, g.c.held)
+		if g.st.gets != 0 || g.st.swaps != 1 || g.c.lostHold != nil || g.c.held != nil {
+			t.Errorf("%s: %d reads, %d writes; lost %v, held %v", name, g.st.gets, g.st.swaps, g.c.lostHold, g.c.held)
 		}
 		g.must(g.c.giveBack(t.Context(), 0, true)) // nothing is held
 		if g.st.swaps != 1 {
@@ -97,7 +97,7 @@ func TestGiveBackOfSomebodyElses(t *testing.T) {
 	if g.record(5) != before || g.st.swaps != 1 {
 		t.Errorf("%+v, in %d writes", g.record(5), g.st.swaps)
 	}
-	if g.c.lostTo != h || g.c.held != nil {
+	if g.c.lostHold != h || g.c.held != nil {
 		t.Error("nobody looks whether the store was rolled back")
 	}
 }

@@ -55,18 +55,18 @@ func (c *claim) write(ctx context.Context, records []Record, until int64) error 
 		r.At, r.Data = c.world.Now().UnixMilli(), c.proof()
 		writes[i] = Write{h.records[i].Nonce, r}
 	}
-	if err := c.sending(ctx, h.records[0].Node, until); err != nil {
+	if err := c.noteSend(ctx, h.records[0].Node, until); err != nil {
 		return err
 	}
 	doubt := len(h.unanswered) > 0
 	gone, unknown := c.swap(ctx, h, writes)
 	switch {
 	case gone > 0 && !doubt:
-		return c.loseTo(nil, fmt.Errorf("node %d was changed by somebody else", h.records[0].Node))
+		return c.loseHold(nil, fmt.Errorf("node %d was changed by somebody else", h.records[0].Node))
 	case gone > 0:
 		// One of our own writes whose reply was lost may have come in between.
 		if unknown != nil {
-			h.answer(nonce, unknown)
+			h.noteReply(nonce, unknown)
 		}
 		if err := c.resolve(ctx); err != nil {
 			if !lost(err) {
@@ -77,7 +77,7 @@ func (c *claim) write(ctx context.Context, records []Record, until int64) error 
 		}
 		return fmt.Errorf("lease: node %d: a late write of our own came in between", h.records[0].Node)
 	}
-	h.answer(nonce, unknown)
+	h.noteReply(nonce, unknown)
 	if unknown != nil {
 		return fmt.Errorf("lease: writing node %d: %w", h.records[0].Node, unknown)
 	}
@@ -88,9 +88,9 @@ func (c *claim) write(ctx context.Context, records []Record, until int64) error 
 // its write, should it come in, is taken for somebody else's.
 const maxUnanswered = 64
 
-// answer keeps a nonce whose write may still come in, or forgets all when a newer one is
+// noteReply keeps a nonce whose write may still come in, or forgets all when a newer one is
 // known to stand.
-func (h *hold) answer(nonce string, unknown error) {
+func (h *hold) noteReply(nonce string, unknown error) {
 	switch {
 	case unknown == nil:
 		clear(h.unanswered)
@@ -110,7 +110,7 @@ func (c *claim) resolve(ctx context.Context) error {
 	}
 	for i, r := range stored {
 		if r.Nonce != h.records[i].Nonce && !h.unanswered[r.Nonce] {
-			return c.loseTo(stored,
+			return c.loseHold(stored,
 				fmt.Errorf("node %d was changed by somebody else while the store did not answer", r.Node))
 		}
 	}

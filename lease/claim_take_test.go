@@ -45,7 +45,7 @@ func TestWhoGetsAFixedNode(t *testing.T) {
 			c.change(g, r)
 		})
 		g.l.opts.Guard = c.guard
-		rs, err := g.c.fixed(t.Context(), Namespace{Name: "n", Since: 3, Generation: 5}, g.now, c.healing)
+		rs, err := g.c.fixedBlock(t.Context(), Namespace{Name: "n", Since: 3, Generation: 5}, g.now, c.healing)
 		if (err == nil) != c.ok || c.ok && (len(rs) != 1 || rs[0] != g.record(5)) {
 			t.Errorf("%s: %+v, %v", name, rs, err)
 		}
@@ -62,12 +62,12 @@ func TestCheckOfAFixedNode(t *testing.T) {
 	var asked []int64
 	var answer error
 	g.l.opts.Check = func(_ context.Context, node int64) error { asked = append(asked, node); return answer }
-	if rs, err := g.c.fixed(t.Context(), ns, g.now, false); err != nil || len(rs) != 1 || len(asked) != 1 ||
+	if rs, err := g.c.fixedBlock(t.Context(), ns, g.now, false); err != nil || len(rs) != 1 || len(asked) != 1 ||
 		asked[0] != 5 {
 		t.Errorf("asked about %v: %+v, %v", asked, rs, err)
 	}
 	answer = errSilent
-	if rs, err := g.c.fixed(t.Context(), ns, g.now, false); !errors.Is(err, errSilent) ||
+	if rs, err := g.c.fixedBlock(t.Context(), ns, g.now, false); !errors.Is(err, errSilent) ||
 		!errors.Is(err, ErrVetoed) || rs != nil {
 		t.Errorf("refused: %+v, %v", rs, err)
 	}
@@ -159,8 +159,9 @@ func TestTakeOfABlockThatIsLost(t *testing.T) {
 		if r := g.record(5); (r.Holder != "") != c.unreadable {
 			t.Errorf("%d nodes: %+v", c.nodes, r)
 		}
-		if g.record(4).Holder != "other.1" || (g.c.lostTo == nil) != c.unreadable || (g.c.held == nil) == c.unreadable {
-			t.Errorf("%d nodes: %+v is held, and %+v was lost", c.nodes, g.c.held, g.c.lostTo)
+		if g.record(4).Holder != "other.1" ||
+			(g.c.lostHold == nil) != c.unreadable || (g.c.held == nil) == c.unreadable {
+			t.Errorf("%d nodes: %+v is held, and %+v was lost", c.nodes, g.c.held, g.c.lostHold)
 		}
 	}
 }

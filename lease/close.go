@@ -30,7 +30,7 @@ type owed struct {
 func (l *Lease) Release(ctx context.Context, g snowfence.Grant, used int64) error {
 	l.mu.Lock()
 	if l.use.cur != nil && l.use.cur.Node == g.Node && l.use.cur.From == g.From {
-		l.use.owed = &owed{l.use.of, g.Node, g.From, used}
+		l.use.owed = &owed{l.use.hold, g.Node, g.From, used}
 		l.drop(nil)
 		l.use.spent, l.demand.want = true, false
 	}
@@ -123,7 +123,7 @@ func (l *Lease) giveBackOwed(ctx context.Context) error {
 func (l *Lease) stop() {
 	l.end(fmt.Errorf("lease: namespace %q: %w: it was closed", l.name, ErrEnded))
 	l.mu.Lock()
-	g, of, handed, seal := l.use.cur, l.use.of, l.use.handed, l.seal
+	g, of, handed, seal := l.use.cur, l.use.hold, l.use.handed, l.seal
 	l.drop(nil)
 	l.use.spent = true
 	l.mu.Unlock()

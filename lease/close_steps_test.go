@@ -232,7 +232,7 @@ func TestLongestKeptNode(t *testing.T) {
 		{7, 9, 5, 10},
 		{8, 11, 8, 11},
 	} {
-		g.must(g.c.sending(t.Context(), c.node, c.until))
+		g.must(g.c.noteSend(t.Context(), c.node, c.until))
 		if k := g.c.kept.Load(); k.node != c.kept || k.until != c.keptUntil {
 			t.Errorf("%+v: %+v", c, k)
 		}
@@ -255,9 +255,9 @@ func (w watcher) Err() error {
 // note.
 func TestNotedBeforeItIsSent(t *testing.T) {
 	g := empty(t, withRollback)
-	g.must(g.c.sending(t.Context(), 5, 10))
+	g.must(g.c.noteSend(t.Context(), 5, 10))
 	var seen kept
-	err := g.c.sending(watcher{t.Context(), func() { seen = *g.c.kept.Load() }}, 6, 20)
+	err := g.c.noteSend(watcher{t.Context(), func() { seen = *g.c.kept.Load() }}, 6, 20)
 	if !errors.Is(err, context.Canceled) || seen != (kept{6, 20}) || *g.c.kept.Load() != (kept{5, 10}) {
 		t.Errorf("%v: kept %+v when it was looked at, and %+v now", err, seen, *g.c.kept.Load())
 	}

@@ -37,10 +37,10 @@ func Group(st Store) Store {
 		return nil
 	}
 	g := &group{Store: st}
-	g.swaps = lane[[]Write, []error]{weigh: weigh[Write], clash: clash, do: g.swap}
-	g.gets = lane[[]Key, []Record]{weigh: weigh[Key], do: g.get}
-	g.names = lane[string, string]{weigh: light[string], do: g.identities}
-	g.times = lane[struct{}, time.Time]{weigh: light[struct{}], do: g.now}
+	g.swaps = batcher[[]Write, []error]{weigh: weigh[Write], clash: clash, do: g.swap}
+	g.gets = batcher[[]Key, []Record]{weigh: weigh[Key], do: g.get}
+	g.names = batcher[string, string]{weigh: light[string], do: g.identities}
+	g.times = batcher[struct{}, time.Time]{weigh: light[struct{}], do: g.now}
 	return g
 }
 
@@ -57,10 +57,10 @@ const (
 // group is a store over which calls are gathered.
 type group struct {
 	Store
-	swaps lane[[]Write, []error]
-	gets  lane[[]Key, []Record]
-	names lane[string, string]
-	times lane[struct{}, time.Time]
+	swaps batcher[[]Write, []error]
+	gets  batcher[[]Key, []Record]
+	names batcher[string, string]
+	times batcher[struct{}, time.Time]
 
 	decoded atomic.Pointer[Namespace] // the last one
 

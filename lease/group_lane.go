@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// lane gathers calls of one kind into round trips. Calls wait in a queue. A goroutine
+// batcher gathers calls of one kind into round trips. Calls wait in a queue. A goroutine
 // that runs only while there are any takes as many as fit into a round trip, which is
 // closed to others from then on. The mutex is never held while the store is asked.
-type lane[Q, A any] struct {
+type batcher[Q, A any] struct {
 	// do makes one round trip.
 	do func(ctx context.Context, asked []Q) (answers []A, err error)
 
@@ -45,7 +45,7 @@ type trip[Q, A any] struct {
 }
 
 // ask waits for the answer to a call, until ctx ends.
-func (l *lane[Q, A]) ask(ctx context.Context, asked Q) (A, error) {
+func (l *batcher[Q, A]) ask(ctx context.Context, asked Q) (A, error) {
 	var none A
 	if err := ctx.Err(); err != nil {
 		return none, err
@@ -77,7 +77,7 @@ func (l *lane[Q, A]) ask(ctx context.Context, asked Q) (A, error) {
 }
 
 // start sees to it that somebody works on the queue. mu is held.
-func (l *lane[Q, A]) start() {
+func (l *batcher[Q, A]) start() {
 	if !l.busy {
 		l.busy = true
 		go l.run()
@@ -85,7 +85,7 @@ func (l *lane[Q, A]) start() {
 }
 
 // run makes round trips until nobody waits.
-func (l *lane[Q, A]) run() {
+func (l *batcher[Q, A]) run() {
 	for {
 		ctx, cancel := context.WithCancel(context.Background())
 		l.mu.Lock()
@@ -123,7 +123,7 @@ func (l *lane[Q, A]) run() {
 }
 
 // overtake lets others go when a round trip takes long.
-func (l *lane[Q, A]) overtake(t *trip[Q, A]) {
+func (l *batcher[Q, A]) overtake(t *trip[Q, A]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !t.slow {
@@ -134,7 +134,7 @@ func (l *lane[Q, A]) overtake(t *trip[Q, A]) {
 
 // next takes calls out of the queue, in their order, for one round trip; nil when there
 // are none. mu is held.
-func (l *lane[Q, A]) next() *trip[Q, A] {
+func (l *batcher[Q, A]) next() *trip[Q, A] {
 	t := &trip[Q, A]{}
 	var later []*call[Q, A]
 	taken := map[Key]bool{}

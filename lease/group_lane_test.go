@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// rounds is a lane whose calls are numbers, each as heavy as it says, and whose round
+// rounds is a batcher whose calls are numbers, each as heavy as it says, and whose round
 // trips wait until they are let through, the oldest first.
 type rounds struct {
-	lane lane[int, int]
-	open chan error
+	batcher batcher[int, int]
+	open    chan error
 
 	mu    sync.Mutex
 	trips []string
@@ -23,8 +23,8 @@ type rounds struct {
 
 func newRounds() *rounds {
 	rs := &rounds{open: make(chan error)}
-	rs.lane.weigh = func(n int) int { return n }
-	rs.lane.do = func(ctx context.Context, asked []int) ([]int, error) {
+	rs.batcher.weigh = func(n int) int { return n }
+	rs.batcher.do = func(ctx context.Context, asked []int) ([]int, error) {
 		if len(asked) == 0 {
 			panic("a round trip for nobody") // a loop that has no end
 		}
@@ -44,7 +44,7 @@ func newRounds() *rounds {
 // call asks, and returns when nothing moves any more.
 func (rs *rounds) call(ctx context.Context, n int) {
 	go func() {
-		answer, err := rs.lane.ask(ctx, n)
+		answer, err := rs.batcher.ask(ctx, n)
 		rs.mu.Lock()
 		defer rs.mu.Unlock()
 		rs.ends = append(rs.ends, fmt.Sprint(n, ": ", answer, " ", err))
@@ -120,9 +120,9 @@ func TestErrorOfARoundTrip(t *testing.T) {
 // A call whose context has ended waits for nothing, and nothing is done for it.
 func TestCallThatHasEnded(t *testing.T) {
 	rs := newRounds()
-	rs.lane.busy = true
-	if _, err := rs.lane.ask(over(t), 1); !errors.Is(err, context.Canceled) || len(rs.lane.queue) != 0 {
-		t.Errorf("%v, and %d calls wait", err, len(rs.lane.queue))
+	rs.batcher.busy = true
+	if _, err := rs.batcher.ask(over(t), 1); !errors.Is(err, context.Canceled) || len(rs.batcher.queue) != 0 {
+		t.Errorf("%v, and %d calls wait", err, len(rs.batcher.queue))
 	}
 }
 

@@ -129,12 +129,12 @@ func (h *holders) Swap(ctx context.Context, writes []Write) []error {
 		return slices.Repeat([]error{err}, len(writes))
 	}
 	var keys []Key
-	places := map[string]*place{}
+	rulesOf := map[string]*rules{}
 	for _, w := range writes {
 		keys = append(keys, w.New.Key)
-		places[w.New.Namespace] = nil
+		rulesOf[w.New.Namespace] = nil
 	}
-	for name := range places {
+	for name := range rulesOf {
 		if k := (Key{name, NamespaceNode}); !slices.Contains(keys, k) {
 			keys = append(keys, k)
 		}
@@ -146,7 +146,7 @@ func (h *holders) Swap(ctx context.Context, writes []Write) []error {
 	}
 	for _, r := range stored {
 		if r.Node == NamespaceNode {
-			places[r.Namespace] = h.place(r)
+			rulesOf[r.Namespace] = h.rules(r)
 		}
 	}
 	errs := make([]error, len(writes))
@@ -156,7 +156,7 @@ func (h *holders) Swap(ctx context.Context, writes []Write) []error {
 		if w.New.Node == NamespaceNode {
 			continue
 		}
-		if errs[i] = places[w.New.Namespace].judge(stored[i], w); errs[i] == nil {
+		if errs[i] = rulesOf[w.New.Namespace].check(stored[i], w); errs[i] == nil {
 			w.New.Data, w.New.At = stored[i].Data, h.now().UnixMilli()
 			good, index = append(good, w), append(index, i)
 		}
@@ -168,37 +168,37 @@ func (h *holders) Swap(ctx context.Context, writes []Write) []error {
 	}
 	for i, w := range writes {
 		if w.New.Node == NamespaceNode {
-			errs[i] = h.look(ctx, w)
+			errs[i] = h.answer(ctx, w)
 		}
 	}
 	return errs
 }
 
-// place is a namespace in which writes are judged.
-type place struct {
+// rules is a namespace in which writes are judged.
+type rules struct {
 	ns    Namespace
 	nodes int64
 	ahead int64 // the highest end that a grant may have now
 	err   error // why nothing is written at all
 }
 
-// place reads a namespace for those who write in it.
-func (h *holders) place(r Record) *place {
+// rules reads a namespace for those who write in it.
+func (h *holders) rules(r Record) *rules {
 	if r.Nonce == "" {
-		return &place{err: fmt.Errorf("lease: namespace %q is gone: %w", r.Namespace, ErrLost)}
+		return &rules{err: fmt.Errorf("lease: namespace %q is gone: %w", r.Namespace, ErrLost)}
 	}
 	ns, err := namespaceOf(h.Store, r)
 	if err != nil {
-		return &place{err: err}
+		return &rules{err: err}
 	}
 	l, err := snowfence.ParseLayout(ns.Layout)
 	switch {
 	case err != nil:
-		return &place{err: fmt.Errorf("lease: namespace %q: %w", ns.Name, err)}
+		return &rules{err: fmt.Errorf("lease: namespace %q: %w", ns.Name, err)}
 	case ns.State != Active:
-		return &place{err: fmt.Errorf("%w: %w", ns.notActive(), ErrLost)}
+		return &rules{err: fmt.Errorf("%w: %w", ns.notActive(), ErrLost)}
 	}
-	return &place{ns: ns, nodes: nodeCount(l), ahead: ns.farthest(l, h.now())}
+	return &rules{ns: ns, nodes: nodeCount(l), ahead: ns.farthest(l, h.now())}
 }
 
 // farthest returns the highest end that a grant may have now, and so the floor that lies above all
@@ -212,9 +212,9 @@ func (ns Namespace) farthest(l snowfence.Layout, now time.Time) int64 {
 // slack is how far off a server's clock may be.
 func (ns Namespace) slack() time.Duration { return max(ns.LongestTTL/2, time.Second) }
 
-// judge returns why a write is not carried out, if it is not. Swapping by nonce sees to it that
+// check returns why a write is not carried out, if it is not. Swapping by nonce sees to it that
 // what is replaced is what was judged.
-func (p *place) judge(old Record, w Write) error {
+func (p *rules) check(old Record, w Write) error {
 	if p.err != nil {
 		return p.err
 	}
@@ -248,14 +248,14 @@ func (p *place) judge(old Record, w Write) error {
 	case n.Holder != "" && (!says || holder != who || len(n.Holder) > longestNonce):
 		return refuse("it writes in somebody else's name")
 	}
-	return p.judgeTicks(old, n, who, refuse)
+	return p.checkTicks(old, n, who, refuse)
 }
 
 // plain reports whether every store can keep a text.
 func plain(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
-// judgeTicks allows what granted, a renewal and a give-back write.
-func (p *place) judgeTicks(old, n Record, who string, refuse func(string) error) error {
+// checkTicks allows what granted, a renewal and a give-back write.
+func (p *rules) checkTicks(old, n Record, who string, refuse func(string) error) error {
 	f := floor(p.ns, old)
 	low := f // no end is lower
 	known := old.Nonce != "" && old.Generation >= p.ns.Since

@@ -14,7 +14,7 @@ import (
 // judged is a write that a server carries out, of a node that its holder was granted ticks 100 to
 // 120 of, in a run that began at 90; the namespace has the floor 80, and grants may end at 150.
 type judged struct {
-	p   *place
+	p   *rules
 	old Record
 	w   Write
 }
@@ -28,7 +28,7 @@ func renewal() *judged {
 	n := old
 	n.Nonce, n.Revision, n.Until, n.Data = who+".2", 8, 130, "mine"
 	return &judged{
-		&place{ns: Namespace{Since: 3, Generation: 4, Floor: 80}, nodes: 16, ahead: 150}, old,
+		&rules{ns: Namespace{Since: 3, Generation: 4, Floor: 80}, nodes: 16, ahead: 150}, old,
 		Write{old.Nonce, n},
 	}
 }
@@ -141,7 +141,7 @@ func TestWritesAtTheEdge(t *testing.T) {
 	} {
 		j := renewal()
 		c.with(j, &j.w.New)
-		if err := j.p.judge(j.old, j.w); (err == nil) != c.allowed || err != nil && !errors.Is(err, ErrRefused) &&
+		if err := j.p.check(j.old, j.w); (err == nil) != c.allowed || err != nil && !errors.Is(err, ErrRefused) &&
 			!errors.Is(err, ErrLost) {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -259,7 +259,7 @@ func TestHoldersWriteOnlyWhatIsAllowed(t *testing.T) {
 func TestHoldersReplaceWhatTheyJudged(t *testing.T) {
 	j := renewal()
 	j.w.Old = "comes in between"
-	if err := j.p.judge(j.old, j.w); !errors.Is(err, ErrLost) {
+	if err := j.p.check(j.old, j.w); !errors.Is(err, ErrLost) {
 		t.Error(err)
 	}
 }

@@ -24,8 +24,8 @@ import (
 //     and the floor above its ticks.
 //   - The ttl is longer than any before: it becomes the longest, up to a limit.
 
-// look answers a question of a holder. Without an error the namespace is now as it has to be.
-func (h *holders) look(ctx context.Context, w Write) error {
+// answer answers a question of a holder. Without an error the namespace is now as it has to be.
+func (h *holders) answer(ctx context.Context, w Write) error {
 	name := w.New.Namespace
 	refuse := func(format string, args ...any) error {
 		return marked{fmt.Errorf("lease: namespace %q: "+format, append([]any{name}, args...)...), ErrRefused}

@@ -125,12 +125,12 @@ func (l *Lease) attend() {
 	if !want {
 		return // given back in the meantime
 	}
-	err := l.tend(ctx)
+	err := l.attempt(ctx)
 	if lost(err) && !fatal(err) {
-		err = l.tend(ctx) // heal at once
+		err = l.attempt(ctx) // heal at once
 	}
 	if err != nil && !lost(err) {
-		err = l.heed(l.claim.replaced(ctx, err))
+		err = l.sealIfLost(l.claim.replaced(ctx, err))
 	}
 	// unless Release or Close wanted the store, which is no trouble
 	if err == nil || !errors.Is(ctx.Err(), context.Canceled) || fatal(err) {
@@ -138,8 +138,8 @@ func (l *Lease) attend() {
 	}
 }
 
-// tend has the claim do what the present state asks for. It needs ops.
-func (l *Lease) tend(ctx context.Context) error {
+// attempt has the claim do what the present state asks for. It needs ops.
+func (l *Lease) attempt(ctx context.Context) error {
 	l.mu.Lock()
 	spent := l.use.spent
 	l.mu.Unlock()
@@ -152,11 +152,11 @@ func (l *Lease) tend(ctx context.Context) error {
 	if err == nil {
 		l.publish(g)
 	}
-	return l.heed(err)
+	return l.sealIfLost(err)
 }
 
-// heed seals the generator if err says that what was granted is lost, before anything else happens.
-func (l *Lease) heed(err error) error {
+// sealIfLost seals the generator if what was granted is lost, before anything else happens.
+func (l *Lease) sealIfLost(err error) error {
 	if !lost(err) {
 		return err
 	}
@@ -173,8 +173,8 @@ func (l *Lease) heed(err error) error {
 	return err
 }
 
-// note remembers how the last attempt went and when the next is due. before is the grant until then,
-// and began when the attempt did. Nothing is logged with the mutex held: a handler may ask the lease.
+// note remembers how the last attempt went and when the next is due. before is the grant until
+// then, and began when the attempt did. It logs without the mutex: a handler may ask the lease.
 func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
 	if l.life.Err() != nil {
 		return
@@ -219,7 +219,7 @@ func (l *Lease) failed(err error) {
 	l.pace.earliest = l.world.Now().Add(l.backoff(l.pace.failures))
 	l.pace.renewAt = l.pace.earliest
 	l.pace.failures++
-	l.tell() // waiting callers learn of the trouble when they give up
+	l.wakeWaiters() // waiting callers learn of the trouble when they give up
 	if fatal(err) {
 		l.end(fmt.Errorf("lease: namespace %q: %w: %w", l.name, ErrEnded, err))
 	}
@@ -243,24 +243,24 @@ func (l *Lease) publish(g snowfence.Grant) {
 	if u.cur == nil || u.cur.Node != g.Node || u.cur.From != g.From {
 		u.handed = false
 	}
-	u.cur, u.of = &g, l.claim.held
+	u.cur, u.hold = &g, l.claim.held
 	if g.Until > l.demand.need {
 		l.demand.need = -1
 	}
-	l.tell()
+	l.wakeWaiters()
 }
 
 // drop forgets the grant in memory. mu is held.
 func (l *Lease) drop(cause error) {
-	l.use.cur, l.use.of, l.use.handed = nil, nil, false
+	l.use.cur, l.use.hold, l.use.handed = nil, nil, false
 	if cause != nil {
 		l.trouble = cause
 	}
-	l.tell()
+	l.wakeWaiters()
 }
 
-// tell wakes all who wait for a change. mu is held.
-func (l *Lease) tell() {
+// wakeWaiters wakes all who wait for a change. mu is held.
+func (l *Lease) wakeWaiters() {
 	close(l.changed)
 	l.changed = make(chan struct{})
 }

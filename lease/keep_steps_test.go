@@ -368,7 +368,7 @@ func (o order) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// askingLog is a log whose handler asks the lease, as a program may that prints its state with each line.
+// askingLog is a log whose handler asks the lease, as one does that adds its state to each line.
 type askingLog struct {
 	slog.Handler
 	t     *testing.T

@@ -44,7 +44,7 @@ type Lease struct {
 // use is what is made of the grant that the claim has.
 type use struct {
 	cur    *snowfence.Grant // what may be used; nil when nothing
-	of     *hold            // of cur
+	hold   *hold            // of cur
 	owed   *owed            // the last grant that was sealed and waits to be given back; nil when there was none
 	handed bool             // cur was given to somebody
 	spent  bool             // what is held was given to somebody who is gone: it is never given out again
@@ -86,7 +86,7 @@ func open(
 	}
 	var g snowfence.Grant
 	if err == nil {
-		g, err = c.first(ctx)
+		g, err = c.acquireFirst(ctx)
 	}
 	c.announce()
 	if err != nil {
@@ -144,7 +144,7 @@ func (l *Lease) retire() {
 
 // spend sees to it that what is held is not given out again. mu is held.
 func (l *Lease) spend() {
-	l.use.cur, l.use.of, l.use.handed, l.use.spent = nil, nil, false, true
+	l.use.cur, l.use.hold, l.use.handed, l.use.spent = nil, nil, false, true
 }
 
 // Held implements [snowfence.Fence]: it answers from memory.

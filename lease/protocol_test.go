@@ -118,7 +118,7 @@ func (g *stage) do(grant snowfence.Grant, err error) error {
 	if err == nil {
 		g.l.publish(grant)
 	}
-	return g.l.heed(err)
+	return g.l.sealIfLost(err)
 }
 
 func (g *stage) must(err error) {
@@ -332,7 +332,7 @@ func TestDiagnosisOfAnotherHolder(t *testing.T) {
 // What stands as it was acknowledged says nothing against the store either.
 func TestJudgementOfWhatStands(t *testing.T) {
 	g := holding(t)
-	g.c.judge(g.c.held, []Record{g.record(5)})
+	g.c.noticeRollback(g.c.held, []Record{g.record(5)})
 	if g.c.suspect != nil {
 		t.Error("the store is thought to have been rolled back")
 	}
@@ -349,12 +349,12 @@ func TestDiagnosisIsRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.st.onGet = func([]Key) error { return errSilent }
-	if err := g.c.diagnose(t.Context()); !errors.Is(err, errSilent) || g.c.lostTo == nil {
-		t.Errorf("without an answer: %v, asked again: %t", err, g.c.lostTo != nil)
+	if err := g.c.diagnose(t.Context()); !errors.Is(err, errSilent) || g.c.lostHold == nil {
+		t.Errorf("without an answer: %v, asked again: %t", err, g.c.lostHold != nil)
 	}
 	g.st.onGet = nil
 	g.must(g.c.diagnose(t.Context()))
-	if g.c.suspect == nil || g.c.lostTo != nil {
+	if g.c.suspect == nil || g.c.lostHold != nil {
 		t.Error("a revision that went back was not noticed")
 	}
 }

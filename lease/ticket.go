@@ -58,7 +58,7 @@ func Acquire(ctx context.Context, st Store, namespace string, s *snowfence.Schem
 	if err != nil {
 		return Ticket{}, err
 	}
-	if _, err = c.first(ctx); err != nil {
+	if _, err = c.acquireFirst(ctx); err != nil {
 		return Ticket{}, err
 	}
 	return c.ticket(key), nil
@@ -95,7 +95,7 @@ func (t Ticket) Renew(ctx context.Context, st Store, s *snowfence.Scheme, attemp
 	if lost(err) {
 		err = fmt.Errorf("lease: node %d of namespace %q: %w: %w", t.Node, t.Namespace, ErrLost, err)
 	}
-	return t, errors.Join(err, c.warn(ctx))
+	return t, errors.Join(err, c.raiseIfSuspected(ctx))
 }
 
 // Release gives the node back. used is the tick after the last one that was stamped, by a holder
@@ -148,7 +148,7 @@ func (t Ticket) resume(
 		return nil, nil, err
 	}
 	c.who, _, _ = strings.Cut(t.Holder, ".")
-	c.known, c.attempt = t.Until, attempt
+	c.reached, c.attempt = t.Until, attempt
 	return c, unpin, nil
 }
 
@@ -179,7 +179,7 @@ func (c *claim) adopt(ctx context.Context, t Ticket) (key string, _ error) {
 		// Without an attempt nothing has the prefix: no nonce begins with a dot.
 		own := r.Nonce == t.Nonce || r.Holder == t.Holder && strings.HasPrefix(r.Nonce, c.attempt+".")
 		if !own {
-			return "", c.loseTo(stored, fmt.Errorf("node %d was changed by somebody else", r.Node))
+			return "", c.loseHold(stored, fmt.Errorf("node %d was changed by somebody else", r.Node))
 		}
 	}
 	h.records = stored
@@ -222,9 +222,9 @@ func (t Ticket) sign(key string) Ticket {
 	return t
 }
 
-// warn raises the floor if the store was rolled back behind what the ticket says, as the lease of a
-// living holder does before its next grant.
-func (c *claim) warn(ctx context.Context) error {
+// raiseIfSuspected raises the floor if the store was rolled back behind what the ticket says, as a
+// lease does before its next grant.
+func (c *claim) raiseIfSuspected(ctx context.Context) error {
 	if c.suspect == nil {
 		return nil
 	}

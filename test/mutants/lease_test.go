@@ -135,7 +135,7 @@ var leaseMutants = []mutant{
 	},
 	{
 		rule: "an acquisition in doubt is settled first", file: "lease/claim_acquire.go",
-		old: `		return c.settle(ctx)`, now: `		return c.renew(ctx)`, test: "TestMemory/(lost_and_late_acquisition|errors_at_every_step)",
+		old: `		return c.settleAcquire(ctx)`, now: `		return c.renew(ctx)`, test: "TestMemory/(lost_and_late_acquisition|errors_at_every_step)",
 	},
 	{
 		rule: "a vanished record or a revision that went back means a store that was set back",
@@ -159,11 +159,11 @@ var leaseMutants = []mutant{
 	},
 	{
 		rule: "after a set-back grants start above all that can have been granted", file: "lease/claim_register.go",
-		old: `c.ticks.layout.TickOf(now.Add(longest+c.opts.MaxSkew))+1, c.known`, now: `c.ticks.layout.TickOf(now)`, test: "TestMemory/(store_set_back$|vanished_record)",
+		old: `c.ticks.layout.TickOf(now.Add(longest+c.opts.MaxSkew))+1, c.reached`, now: `c.ticks.layout.TickOf(now)`, test: "TestMemory/(store_set_back$|vanished_record)",
 	},
 	{
 		rule: "one holder raises the floor, not each", file: "lease/claim_register.go",
-		old: `return ns.Generation > after && ns.Floor >= c.known`, now: `return ns.Generation > after+100`, test: "TestMemory/store_set_back$",
+		old: `return ns.Generation > after && ns.Floor >= c.reached`, now: `return ns.Generation > after+100`, test: "TestMemory/store_set_back$",
 	},
 	{
 		rule: "a lapsed grant is taken anew", file: "lease/grant.go",

@@ -217,14 +217,14 @@ var simulationMutants = []mutant{
 	},
 	{
 		rule: "store: also by who gives back", file: "lease/claim_release.go",
-		old: `			c.lostTo, c.met = h, nil
+		old: `			c.lostHold, c.foundInstead = h, nil
 `, now: `			_ = h
 `, seeds: 6, layout: "rollback",
 	},
 	{
 		rule: "store: after a set-back grants start above all that can have been granted",
 		file: "lease/claim_register.go",
-		old:  `c.ticks.layout.TickOf(now.Add(longest+c.opts.MaxSkew))+1, c.known`, now: `c.ticks.layout.TickOf(now)`, seeds: 200,
+		old:  `c.ticks.layout.TickOf(now.Add(longest+c.opts.MaxSkew))+1, c.reached`, now: `c.ticks.layout.TickOf(now)`, seeds: 200,
 	},
 	{
 		rule: "store: that allows for two clocks that are off in opposite directions",
@@ -245,7 +245,7 @@ var simulationMutants = []mutant{
 	},
 	{
 		rule: "store: an acquisition in doubt is settled first", file: "lease/claim_acquire.go",
-		old: `		return c.settle(ctx)`, now: `		return c.renew(ctx)`, seeds: 200,
+		old: `		return c.settleAcquire(ctx)`, now: `		return c.renew(ctx)`, seeds: 200,
 	},
 	{
 		rule: "store: a block is lost with each of its nodes", file: "lease/claim_renew.go",

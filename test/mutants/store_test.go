@@ -328,8 +328,8 @@ var storeMutants = []mutant{
 	},
 	{
 		rule: "Holders passes on what its store says", file: "lease/holders.go",
-		old: `func (h *holders) place(r Record) *place {`, now: `func (h *holders) Pin(context.Context) (func(), error) { return func() {}, nil }
+		old: `func (h *holders) rules(r Record) *rules {`, now: `func (h *holders) Pin(context.Context) (func(), error) { return func() {}, nil }
 
-func (h *holders) place(r Record) *place {`, test: "^TestHoldersPassOn$",
+func (h *holders) rules(r Record) *rules {`, test: "^TestHoldersPassOn$",
 	},
 }
