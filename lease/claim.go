@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -40,7 +41,7 @@ func pin(ctx context.Context, st Store, namespace string) (unpin func(), err err
 // claim is one holder's protocol with the store, and nothing more: it reads and writes records, and
 // remembers what it does not know about them. It starts no goroutine and has no mutex: one call at
 // a time. The rules stand in the order of the argument in docs/prove/argument.md: grant.go,
-// claim_acquire.go, claim_renew.go, claim_confirm.go, claim_release.go.
+// acquire.go, renew.go, lost.go, release.go.
 //
 // Each operation has one of three results. Granted: the grant may be used. Lost, a [lostError]:
 // nothing of what was granted before may be used any more. Unknown, any other error: what was
@@ -89,61 +90,6 @@ func newClaim(s *setup) *claim {
 	return c
 }
 
-// lostError says why nothing that was granted may be used any more.
-type lostError struct{ cause error }
-
-func (e *lostError) Error() string { return e.cause.Error() }
-func (e *lostError) Unwrap() error { return e.cause }
-
-func lost(err error) bool {
-	var e *lostError
-	return errors.As(err, &e)
-}
-
-// lose forgets what is held. The caller returns at once, because a loss seals before anything else.
-func (c *claim) lose(cause error) error {
-	c.held = nil
-	return &lostError{cause}
-}
-
-// loseHold is lose where the hold was lost to a write of somebody else, or to a store that rolled
-// back. met is what stood in its place, and nil if that was not read: [claim.diagnose] tells which.
-func (c *claim) loseHold(met []Record, cause error) error {
-	c.lostHold, c.foundInstead = c.held, met
-	return c.lose(cause)
-}
-
-// swap writes the records of a hold and keeps those that the store acknowledged. It
-// returns how many were lost to other writes, and why it is not known what became of the
-// others.
-func (c *claim) swap(ctx context.Context, h *hold, writes []Write) (gone int, unknown error) {
-	for i, err := range c.st.Swap(ctx, writes) {
-		switch {
-		case err == nil:
-			h.records[i] = writes[i].New
-		case errors.Is(err, ErrLost):
-			gone++
-		default:
-			unknown = err
-		}
-	}
-	return gone, unknown
-}
-
-// noteSend notes until when the store keeps a node for this holder if the coming write arrives. It
-// notes first and looks at ctx second: whoever ends ctx and then reads kept knows of every write.
-func (c *claim) noteSend(ctx context.Context, node, until int64) error {
-	before := c.kept.Load()
-	if before == nil || until > before.until {
-		c.kept.Store(&kept{node, until})
-	}
-	if err := ctx.Err(); err != nil {
-		c.kept.Store(before)
-		return err
-	}
-	return nil
-}
-
 // What a record names as its holder is the hash of a secret, and the first tick that it was
 // granted: "HASH.TICK". Over a server that keeps the store ([Holders]) each write shows the secret
 // in Record.Data, from where it goes no further: no store keeps it. So the server knows who writes.
@@ -158,28 +104,6 @@ func (c *claim) holderOf(from int64) string { return c.who + "." + strconv.Forma
 func (c *claim) mine(r Record) bool {
 	hash, _, _ := strings.Cut(r.Holder, ".")
 	return hash == c.who
-}
-
-// nonce returns a new nonce. That of a ticket begins with the attempt, and over a server all begin
-// with the identity, so that nobody else can write the same one again.
-func (c *claim) nonce() string {
-	n := c.world.Text()
-	if c.attempt != "" {
-		n = c.attempt + "." + n
-	}
-	if c.watched {
-		n = c.who + "." + n
-	}
-	return n
-}
-
-// proof is what a write shows: the secret over a server, and nothing where the store itself would
-// keep it.
-func (c *claim) proof() string {
-	if c.watched {
-		return c.secret
-	}
-	return ""
 }
 
 // hashOf returns the identity that belongs to a secret: 128 bits of its SHA-256, so that nobody
@@ -203,4 +127,117 @@ func keys(rs []Record) []Key {
 		out[i] = r.Key
 	}
 	return out
+}
+
+// register makes sure that the namespace exists, is for this scheme, and knows how far
+// ahead this lease may write.
+func (c *claim) register(ctx context.Context) error {
+	if c.opts.Create {
+		_, err := readNamespace(ctx, c.st, c.name)
+		if errors.Is(err, ErrNoNamespace) {
+			_, err = CreateNamespace(ctx, c.st, c.name, c.scheme, nil)
+		}
+		if err != nil {
+			return err // not what the next read would say: that somebody must create the namespace
+		}
+	}
+	_, err := c.usable(ctx)
+	return err
+}
+
+// usable returns the namespace if it gives grants to this lease: active, for this scheme,
+// in the store it was made in. What it does not know yet is added: a longer ttl, and the
+// identity of a store that was moved, which raises the floor.
+func (c *claim) usable(ctx context.Context) (Namespace, error) {
+	for asked := 0; ; {
+		ns, err := readNamespace(ctx, c.st, c.name)
+		if err != nil {
+			return Namespace{}, err
+		}
+		if err := ns.usable(c.scheme); err != nil {
+			return Namespace{}, err
+		}
+		id, err := c.st.Identity(ctx, c.name)
+		if err != nil {
+			return Namespace{}, fmt.Errorf("lease: asking the store who it is: %w", err)
+		}
+		if n := c.opts.Node; n == nil && (ns.Last-ns.First+1 < int64(c.opts.Nodes)) {
+			return Namespace{}, invalidf("lease: namespace %q has %d leasable nodes, fewer than a block of %d",
+				c.name, ns.Last-ns.First+1, c.opts.Nodes)
+		}
+		c.watched = ns.watched
+		keys, added, err := ns.rotated(c.scheme, false)
+		switch {
+		case err != nil:
+			return Namespace{}, err
+		case ns.watched && (id != ns.Identity || ns.LongestTTL < c.reach()):
+			if asked++; asked > maxAsked {
+				return Namespace{}, fmt.Errorf("lease: namespace %q is for the store %q, "+
+					"and the server says that it is %q: ask again", c.name, ns.Identity, id)
+			}
+			if err := c.ask(ctx, ns, nil); err != nil {
+				return Namespace{}, err
+			}
+			continue
+		case id != ns.Identity:
+			c.report(EventReplaced, nil, "was", ns.Identity, "is", id)
+			if err := c.raiseFloor(ctx, func(ns Namespace, id string) bool { return ns.Identity == id }); err != nil {
+				return Namespace{}, err
+			}
+			continue
+		case ns.watched && added:
+			return Namespace{}, fmt.Errorf("lease: namespace %q: %w: "+
+				"the server does not know the last key: give it the key first", c.name, snowfence.ErrKey)
+		case !added && ns.LongestTTL >= c.reach():
+			return ns, nil
+		}
+		ns.Keys, ns.LongestTTL = keys, max(ns.LongestTTL, c.reach())
+		ns, err = ns.write(ctx, c.st)
+		if !errors.Is(err, ErrLost) {
+			return ns, err
+		}
+	}
+}
+
+// reach is that of this lease's options.
+func (c *claim) reach() time.Duration { return reach(c.opts.TTL, c.opts.MaxSkew) }
+
+const (
+	// maxAsked is how often a lease asks about one thing before it gives up: others may write the
+	// namespace at the same time.
+	maxAsked = 10
+
+	// maxEvidence is how many records a question may show; one that is gone is enough.
+	maxEvidence = 8
+)
+
+// ask has the server look at the namespace. What it found is in the namespace's record afterwards.
+func (c *claim) ask(ctx context.Context, ns Namespace, seen []Record) error {
+	q := question{Reach: c.reach()}
+	for _, r := range seen[:min(len(seen), maxEvidence)] {
+		q.Gone = append(q.Gone, evidence{r.Node, r.Nonce, r.Revision, r.Generation, r.Until, r.Data})
+	}
+	data, err := json.Marshal(asked{&q})
+	if err != nil {
+		return fmt.Errorf("lease: namespace %q: %w", c.name, err)
+	}
+	w := Write{ns.record.Nonce, Record{
+		Key: ns.record.Key, Nonce: c.world.Text(), Generation: ns.Generation,
+		Data: string(data),
+	}}
+	err = c.st.Swap(ctx, []Write{w})[0]
+	if err != nil && !errors.Is(err, ErrLost) {
+		return fmt.Errorf("lease: asking the server to look at namespace %q: %w", c.name, err)
+	}
+	return nil
+}
+
+// showFirst moves the latest record of a node to the front of what a question shows.
+func (c *claim) showFirst(k Key) {
+	for i, r := range c.seen {
+		if r.Key == k {
+			c.seen[0], c.seen[i] = r, c.seen[0]
+			return
+		}
+	}
 }

@@ -173,3 +173,16 @@ func (l *Lease) inTime(ctx context.Context, do func(context.Context) error) erro
 	}
 	return nil
 }
+
+// lock waits for the right to use the claim, and interrupts the keeper if it has it.
+func (l *Lease) lock(ctx context.Context) error {
+	l.mu.Lock()
+	if l.stopOp != nil {
+		l.stopOp()
+	}
+	l.mu.Unlock()
+	if l.world.Wait(-1, l.ops, ctx.Done()) != 0 {
+		return fmt.Errorf("lease: namespace %q: the store is busy with a renewal: %w", l.name, ctx.Err())
+	}
+	return nil
+}

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -110,4 +111,35 @@ func granted(ns Namespace, r Record, from, until int64) Record {
 	}
 	r.Until = until
 	return r
+}
+
+// clock returns the time by which ticks are leased. A clock that is off from the store's
+// by more than allowed is an [ErrSkew].
+func (c *claim) clock(ctx context.Context) (time.Time, error) {
+	return checkedClock(ctx, c.st, func() time.Time { now, _ := c.opts.Time(); return now }, c.opts.MaxSkew)
+}
+
+// checkedClock returns what a clock says, and an [ErrSkew] where a store that has a clock
+// disagrees.
+func checkedClock(ctx context.Context, st Store, read func() time.Time, skew time.Duration) (time.Time, error) {
+	before := read()
+	theirs, err := st.Now(ctx)
+	if err != nil {
+		return before, fmt.Errorf("lease: asking the store for its time: %w", err)
+	}
+	after := read()
+	if theirs.IsZero() {
+		return after, nil
+	}
+	// The store read its clock between our two readings.
+	ahead, behind := before.Sub(theirs), theirs.Sub(after)
+	if off := max(ahead, behind); off > skew {
+		word := "ahead of"
+		if behind > ahead {
+			word = "behind"
+		}
+		return after, fmt.Errorf("lease: %w: this machine's clock is %v %s the store's, more than %v: set it right",
+			ErrSkew, off.Round(time.Millisecond), word, skew)
+	}
+	return before, nil // the later one was not compared: the clock may have jumped ahead while we waited
 }

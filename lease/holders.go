@@ -2,13 +2,16 @@ package lease
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
-	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
 )
 
 // Holders is for servers: it returns a store for holders who are trusted with leases but not with
@@ -46,19 +49,6 @@ type holders struct {
 	Store
 	now func() time.Time
 }
-
-const (
-	// farthest bounds the ttl and the allowed skew, together, of a lease that no lease of the
-	// namespace had before. A store that is rolled back stops its namespace for about as long.
-	farthest = 20 * time.Minute
-
-	// longestNonce is what every store keeps.
-	longestNonce = 64
-	longestLabel = 128
-
-	// aboveFloor is how many ticks may be granted above a floor that lies ahead.
-	aboveFloor = 4
-)
 
 // Get implements [Store]. What it shows of a node is signed, and nothing that signs is shown.
 func (h *holders) Get(ctx context.Context, keys []Key) ([]Record, error) {
@@ -174,117 +164,70 @@ func (h *holders) Swap(ctx context.Context, writes []Write) []error {
 	return errs
 }
 
-// rules is a namespace in which writes are judged.
-type rules struct {
-	ns    Namespace
-	nodes int64
-	ahead int64 // the highest end that a grant may have now
-	err   error // why nothing is written at all
+// question is what a holder writes in place of a namespace's record, over a server that keeps the
+// store ([Holders]): it asks the server to look at the namespace itself. None of it is stored.
+type question struct {
+	Reach time.Duration `json:"reach"`          // the ttl and the allowed skew of the lease, together
+	Gone  []evidence    `json:"gone,omitempty"` // what the holder was shown, and what the store may have lost since
 }
 
-// rules reads a namespace for those who write in it.
-func (h *holders) rules(r Record) *rules {
-	if r.Nonce == "" {
-		return &rules{err: fmt.Errorf("lease: namespace %q is gone: %w", r.Namespace, ErrLost)}
-	}
+// evidence is what the server showed of a node's record, and signed.
+type evidence struct {
+	Node       int64  `json:"node"`
+	Nonce      string `json:"nonce"`
+	Revision   int64  `json:"revision"`
+	Generation int64  `json:"generation"`
+	Until      int64  `json:"until"`
+	MAC        string `json:"mac"`
+}
+
+// asked is a question as the data of a namespace's record.
+type asked struct {
+	Question *question `json:"question"`
+}
+
+// signing returns the namespace of a record with the key that signs what is shown of it. One that
+// was made before there was such a key gets it now.
+func (h *holders) signing(ctx context.Context, r Record) (Namespace, error) {
 	ns, err := namespaceOf(h.Store, r)
+	for ns.ticketKey == "" && ns.State == Active { // what cannot be read has no state
+		ns.ticketKey = world.From(ctx).Text()
+		if ns, err = ns.write(ctx, h.Store); errors.Is(err, ErrLost) {
+			ns, err = readNamespace(ctx, h.Store, r.Namespace)
+		}
+	}
+	return ns, err
+}
+
+// shown returns the record of a namespace as holders see it, without the key that signs.
+func (ns Namespace) shown() (Record, error) {
+	data, err := json.Marshal(storedNamespace{Namespace: &ns, Watched: true})
 	if err != nil {
-		return &rules{err: err}
+		return Record{}, fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
 	}
-	l, err := snowfence.ParseLayout(ns.Layout)
-	switch {
-	case err != nil:
-		return &rules{err: fmt.Errorf("lease: namespace %q: %w", ns.Name, err)}
-	case ns.State != Active:
-		return &rules{err: fmt.Errorf("%w: %w", ns.notActive(), ErrLost)}
-	}
-	return &rules{ns: ns, nodes: nodeCount(l), ahead: ns.farthest(l, h.now())}
+	r := ns.record
+	r.Data = string(data)
+	return r, nil
 }
 
-// farthest returns the highest end that a grant may have now, and so the floor that lies above all
-// grants. A holder writes as far as the longest ttl and skew by its own clock, and the server's
-// clock may be behind by half of that. A tick may be longer than all this; and above a floor that
-// was raised there are a few ticks for those who cannot take another node.
-func (ns Namespace) farthest(l snowfence.Layout, now time.Time) int64 {
-	return max(l.TickOf(now.Add(ns.LongestTTL+ns.slack()))+2, ns.Floor+aboveFloor)
+// evidenceOf returns what a record can prove.
+func evidenceOf(r Record) evidence {
+	return evidence{Node: r.Node, Nonce: r.Nonce, Revision: r.Revision, Generation: r.Generation, Until: r.Until}
 }
 
-// slack is how far off a server's clock may be.
-func (ns Namespace) slack() time.Duration { return max(ns.LongestTTL/2, time.Second) }
-
-// check returns why a write is not carried out, if it is not. Swapping by nonce sees to it that
-// what is replaced is what was judged.
-func (p *rules) check(old Record, w Write) error {
-	if p.err != nil {
-		return p.err
+// sign returns the MAC of what is shown of a record: HMAC-SHA-256, as JSON. The ticks are those of
+// the layout. It is "" where there is no key, and for a record that does not exist.
+func (e evidence) sign(ns Namespace) string {
+	e.MAC = ""
+	data, err := json.Marshal(struct {
+		Shown     evidence `json:"shown"` // no ticket begins like this
+		Namespace string   `json:"namespace"`
+		Layout    string   `json:"layout"`
+	}{e, ns.Name, ns.Layout})
+	if ns.ticketKey == "" || e.Nonce == "" || err != nil {
+		return ""
 	}
-	n := w.New
-	refuse := func(why string) error {
-		err := fmt.Errorf("lease: node %d of namespace %q: %s, which no lease does", n.Node, n.Namespace, why)
-		return marked{err, ErrRefused}
-	}
-	who := hashOf(n.Data)
-	holder, _, says := startOf(n.Holder)
-	switch {
-	case old.Nonce != w.Old:
-		return ErrLost
-	case n.Generation != p.ns.Generation:
-		// as its holder would find right afterwards
-		return fmt.Errorf("lease: namespace %q was changed: %w", n.Namespace, ErrLost)
-	case n.Node < 0 || n.Node >= p.nodes:
-		return refuse("there is no such node")
-	case !strings.HasPrefix(n.Nonce, who+"."):
-		return refuse("it does not show whose it is")
-	case n.Nonce == w.Old || len(n.Nonce) > longestNonce || !plain(n.Nonce):
-		return refuse("it has no new nonce")
-	case len(n.Label) > longestLabel || !plain(n.Label):
-		return refuse("its label is not a text of at most 128 bytes")
-	case n.Revision != old.Revision+1:
-		return refuse("it does not count the write")
-	case n.Veto != old.Veto:
-		return refuse("it changes a veto")
-	case n.Holder != "" && n.Veto != "":
-		return refuse("it takes a node that has a veto")
-	case n.Holder != "" && (!says || holder != who || len(n.Holder) > longestNonce):
-		return refuse("it writes in somebody else's name")
-	}
-	return p.checkTicks(old, n, who, refuse)
-}
-
-// plain reports whether every store can keep a text.
-func plain(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
-
-// checkTicks allows what granted, a renewal and a give-back write.
-func (p *rules) checkTicks(old, n Record, who string, refuse func(string) error) error {
-	f := floor(p.ns, old)
-	low := f // no end is lower
-	known := old.Nonce != "" && old.Generation >= p.ns.Since
-	if known {
-		low = old.Until // a floor that was raised for others does not end what is held
-	}
-	_, first, _ := startOf(n.Holder)
-	kept := known && n.Holder == old.Holder
-	held, start, says := startOf(old.Holder)
-	back := known && n.Holder == "" && says && held == who
-	sameRun := known && n.From == old.From && n.PrevUntil == old.PrevUntil
-	newRun := n.PrevUntil == f && n.From >= f && n.From <= n.Until
-	sameSkip := known && n.SkipFrom == old.SkipFrom && n.SkipUntil == old.SkipUntil
-	noSkip := !known && n.SkipFrom == 0 && n.SkipUntil == 0
-	switch {
-	case n.Until > max(p.ahead, low):
-		return refuse("its ticks are further ahead than the longest ttl allows: " +
-			"set the clock right, or wait until the node's ticks are no longer ahead")
-	case n.Holder != "" && !kept && !(first >= max(f, n.From) && first <= n.Until):
-		return refuse("it does not say which ticks its holder was granted")
-	// but it may be said again, when the reply was lost
-	case n.Holder == "" && !back && !(known && old.Holder == "" && n.Until == low):
-		return refuse("it gives back what somebody else was granted")
-	case n.Until < low && !(back && n.Until >= max(start, old.From)):
-		return refuse("it lowers the end of what was granted")
-	case !sameRun && !newRun:
-		return refuse("it changes which ticks were granted before")
-	case !sameSkip && !noSkip:
-		return refuse("it changes which ticks are used up")
-	}
-	return nil
+	m := hmac.New(sha256.New, []byte(ns.ticketKey))
+	m.Write(data)
+	return hex.EncodeToString(m.Sum(nil))
 }

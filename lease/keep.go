@@ -10,15 +10,6 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// pace is when the lease renews.
-type pace struct {
-	renewAt  time.Time     // when the next renewal is due
-	renewed  time.Time     // when the store acknowledged the last one
-	took     time.Duration // from when that one was due until then
-	earliest time.Time     // no attempt before, whatever the need
-	failures int           // in a row
-}
-
 // next returns when to renew after a renewal: a third of the ttl later, give or take a
 // tenth of that, so that holders do not fall into step. Leases opened together have their
 // own times, a third apart, that are spread evenly in the order of the nodes, and come
@@ -155,24 +146,6 @@ func (l *Lease) attempt(ctx context.Context) error {
 	return l.sealIfLost(err)
 }
 
-// sealIfLost seals the generator if what was granted is lost, before anything else happens.
-func (l *Lease) sealIfLost(err error) error {
-	if !lost(err) {
-		return err
-	}
-	l.mu.Lock()
-	seal, had := l.seal, l.use.cur != nil
-	l.drop(err)
-	l.mu.Unlock()
-	if seal != nil {
-		seal()
-	}
-	if had {
-		l.claim.report(EventLost, err, "label", l.opts.Label)
-	}
-	return err
-}
-
 // note remembers how the last attempt went and when the next is due. before is the grant until
 // then, and began when the attempt did. It logs without the mutex: a handler may ask the lease.
 func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
@@ -225,13 +198,6 @@ func (l *Lease) failed(err error) {
 	}
 }
 
-// fatal reports whether a lease cannot heal from err.
-func fatal(err error) bool {
-	var m *MismatchError
-	return errors.As(err, &m) || errors.Is(err, ErrReplaced) || errors.Is(err, snowfence.ErrLifetime) ||
-		errors.Is(err, errDeleted)
-}
-
 // publish makes what the claim was granted available to Grant.
 func (l *Lease) publish(g snowfence.Grant) {
 	l.mu.Lock()
@@ -265,20 +231,22 @@ func (l *Lease) wakeWaiters() {
 	l.changed = make(chan struct{})
 }
 
-// lock waits for the right to use the claim, and interrupts the keeper if it has it.
-func (l *Lease) lock(ctx context.Context) error {
-	l.mu.Lock()
-	if l.stopOp != nil {
-		l.stopOp()
-	}
-	l.mu.Unlock()
-	if l.world.Wait(-1, l.ops, ctx.Done()) != 0 {
-		return fmt.Errorf("lease: namespace %q: the store is busy with a renewal: %w", l.name, ctx.Err())
-	}
-	return nil
-}
-
 func (l *Lease) unlock() {
 	l.claim.announce()
 	l.ops <- struct{}{}
+}
+
+// announce tells Options.Events what was reported since it was called last, in a goroutine of its
+// own: so no lock is held there, and a slow callback delays no renewal. It is called at the end of
+// an operation, which is after the seal.
+func (c *claim) announce() {
+	events := c.events
+	if c.events = nil; len(events) == 0 {
+		return
+	}
+	c.world.Go(func() {
+		for _, e := range events {
+			c.opts.Events(e)
+		}
+	})
 }

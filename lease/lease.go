@@ -57,6 +57,15 @@ type demand struct {
 	used time.Time // last call of Grant
 }
 
+// pace is when the lease renews.
+type pace struct {
+	renewAt  time.Time     // when the next renewal is due
+	renewed  time.Time     // when the store acknowledged the last one
+	took     time.Duration // from when that one was due until then
+	earliest time.Time     // no attempt before, whatever the need
+	failures int           // in a row
+}
+
 // Open acquires a lease in a namespace of a store and keeps it. It needs the namespace to
 // exist unless Options.Create is set, and waits for a free node only with Options.Wait.
 // Errors worth telling apart are [TakenError], [HeldError], [MismatchError],

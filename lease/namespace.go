@@ -2,9 +2,9 @@ package lease
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -47,13 +47,6 @@ type Namespace struct {
 	ticketKey string
 	watched   bool // it was read through [Holders]
 	record    Record
-}
-
-// storedNamespace is what the record of a namespace keeps as JSON.
-type storedNamespace struct {
-	*Namespace
-	TicketKey string `json:"ticket_key,omitempty"`
-	Watched   bool   `json:"watched,omitempty"` // in no store
 }
 
 // NamespaceOptions says which nodes of a namespace can be leased. Nil and the zero value mean all
@@ -167,57 +160,6 @@ func ListNamespaces(ctx context.Context, st Store) ([]Namespace, error) {
 	return out, nil
 }
 
-func readNamespace(ctx context.Context, st Store, name string) (Namespace, error) {
-	rs, err := st.Get(ctx, []Key{{name, NamespaceNode}})
-	if err != nil {
-		return Namespace{}, fmt.Errorf("lease: reading namespace %q: %w", name, err)
-	}
-	return namespaceOf(st, rs[0])
-}
-
-// namespaceOf returns what a record of a store says. A [Group] remembers what it decoded last.
-func namespaceOf(st Store, r Record) (Namespace, error) {
-	if r.Nonce == "" {
-		return Namespace{}, fmt.Errorf("lease: namespace %q: %w in this store: create it", r.Namespace, ErrNoNamespace)
-	}
-	if g := st.group(); g != nil {
-		return g.decode(r)
-	}
-	return decodeNamespace(r)
-}
-
-func decodeNamespace(r Record) (Namespace, error) {
-	ns := Namespace{Name: r.Namespace, Generation: r.Generation, record: r}
-	stored := storedNamespace{Namespace: &ns}
-	if err := json.Unmarshal([]byte(r.Data), &stored); err != nil {
-		return Namespace{}, fmt.Errorf("lease: the record of namespace %q is damaged: stop its programs, "+
-			"restore a backup, and wait the longest ttl and twice the skew before one starts "+
-			"(docs/operate/operations.md, Backup): %w", r.Namespace, err)
-	}
-	ns.ticketKey, ns.watched = stored.TicketKey, stored.Watched
-	return ns, nil
-}
-
-// write stores the namespace if nobody wrote it since it was read, which is an [ErrLost] otherwise.
-func (ns Namespace) write(ctx context.Context, st Store) (Namespace, error) {
-	data, err := json.Marshal(storedNamespace{Namespace: &ns, TicketKey: ns.ticketKey})
-	if err != nil {
-		return Namespace{}, fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
-	}
-	old := ns.record.Nonce
-	w := world.From(ctx)
-	ns.record.Nonce = w.Text()
-	ns.record.Revision++
-	ns.record.Generation = ns.Generation
-	ns.record.Until = ns.Floor
-	ns.record.At = w.Now().UnixMilli()
-	ns.record.Data = string(data)
-	if err := st.Swap(ctx, []Write{{old, ns.record}})[0]; err != nil {
-		return Namespace{}, fmt.Errorf("lease: writing namespace %q: %w", ns.Name, err)
-	}
-	return ns, nil
-}
-
 // usable reports why the namespace gives no grants for a scheme, if it does not.
 func (ns Namespace) usable(s *snowfence.Scheme) error {
 	switch {
@@ -264,4 +206,40 @@ func CheckName(name string) error {
 		}
 	}
 	return nil
+}
+
+// rotated returns the namespace's key IDs with those of a scheme added. IDs under different numbers
+// never collide, whoever is behind in rotating; so the one rule is that a number means the same key
+// for everybody and for ever. The first keys are an operator's to name, who creates the namespace:
+// a lease only adds what comes after keys that are known.
+func (n Namespace) rotated(s *snowfence.Scheme, operator bool) (keys []string, added bool, err error) {
+	if s.Layout().Bits(snowfence.FieldKey) == 0 {
+		return n.Keys, false, nil
+	}
+	fail := func(format string, args ...any) ([]string, bool, error) {
+		args = append([]any{n.Name, snowfence.ErrKey}, args...)
+		return nil, false, fmt.Errorf("lease: namespace %q: %w: "+format, args...)
+	}
+	keys = slices.Clone(n.Keys)
+	for i, id := range s.KeyIDs() {
+		known := ""
+		if i < len(keys) {
+			known = keys[i]
+		}
+		switch {
+		case known != "" && (id == "" || id == known):
+		case known != "":
+			return fail("key %d is %s there and %s here: "+
+				"give the keys in the order in which they came into use, and a new one last", i, known, id)
+		case id == "":
+			return fail("it does not know key %d, and no key is given for that number: give it too", i)
+		case !operator && i < max(len(n.Keys), 1):
+			return fail("it was made without key %d: create it again with its keys, which changes nothing else", i)
+		case i < len(keys):
+			keys[i], added = id, true
+		default:
+			keys, added = append(keys, id), true
+		}
+	}
+	return keys, added, nil
 }

@@ -5,7 +5,20 @@ import (
 	"context"
 	"fmt"
 	"iter"
+
+	"github.com/snowfence/snowfence"
 )
+
+// Query selects records.
+type Query struct {
+	Namespace string              // "" means all namespaces
+	Nodes     snowfence.NodeRange // the zero value selects none
+	Label     string              // "" means any
+	MaxUntil  int64               // highest Until; 0 means any
+	Vacant    bool                // only records without a holder
+	ByUntil   bool                // sorted by Until and then node; otherwise by namespace and then node
+	Limit     int                 // at most so many records, the first in the order asked for; 0 means all
+}
 
 // Match reports whether the query selects r. Stores without an index can filter with it.
 func (q Query) Match(r Record) bool {

@@ -2,10 +2,13 @@ package lease
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
 )
 
 // NamespaceNode is the node number of the record that describes a namespace itself.
@@ -41,17 +44,6 @@ type Record struct {
 
 // Held reports whether somebody holds the record's node at tick now.
 func (r Record) Held(now int64) bool { return r.Holder != "" && r.Until > now }
-
-// Query selects records.
-type Query struct {
-	Namespace string              // "" means all namespaces
-	Nodes     snowfence.NodeRange // the zero value selects none
-	Label     string              // "" means any
-	MaxUntil  int64               // highest Until; 0 means any
-	Vacant    bool                // only records without a holder
-	ByUntil   bool                // sorted by Until and then node; otherwise by namespace and then node
-	Limit     int                 // at most so many records, the first in the order asked for; 0 means all
-}
 
 // Write is one compare-and-swap: the record under New.Key becomes New if its nonce is
 // Old, or if there is none and Old is "".
@@ -138,3 +130,61 @@ var (
 	// old self is out of reach: a file was deleted or replaced.
 	ErrReplaced = errors.New("the store was replaced")
 )
+
+// storedNamespace is what the record of a namespace keeps as JSON.
+type storedNamespace struct {
+	*Namespace
+	TicketKey string `json:"ticket_key,omitempty"`
+	Watched   bool   `json:"watched,omitempty"` // in no store
+}
+
+func readNamespace(ctx context.Context, st Store, name string) (Namespace, error) {
+	rs, err := st.Get(ctx, []Key{{name, NamespaceNode}})
+	if err != nil {
+		return Namespace{}, fmt.Errorf("lease: reading namespace %q: %w", name, err)
+	}
+	return namespaceOf(st, rs[0])
+}
+
+// namespaceOf returns what a record of a store says. A [Group] remembers what it decoded last.
+func namespaceOf(st Store, r Record) (Namespace, error) {
+	if r.Nonce == "" {
+		return Namespace{}, fmt.Errorf("lease: namespace %q: %w in this store: create it", r.Namespace, ErrNoNamespace)
+	}
+	if g := st.group(); g != nil {
+		return g.decode(r)
+	}
+	return decodeNamespace(r)
+}
+
+func decodeNamespace(r Record) (Namespace, error) {
+	ns := Namespace{Name: r.Namespace, Generation: r.Generation, record: r}
+	stored := storedNamespace{Namespace: &ns}
+	if err := json.Unmarshal([]byte(r.Data), &stored); err != nil {
+		return Namespace{}, fmt.Errorf("lease: the record of namespace %q is damaged: stop its programs, "+
+			"restore a backup, and wait the longest ttl and twice the skew before one starts "+
+			"(docs/operate/operations.md, Backup): %w", r.Namespace, err)
+	}
+	ns.ticketKey, ns.watched = stored.TicketKey, stored.Watched
+	return ns, nil
+}
+
+// write stores the namespace if nobody wrote it since it was read, which is an [ErrLost] otherwise.
+func (ns Namespace) write(ctx context.Context, st Store) (Namespace, error) {
+	data, err := json.Marshal(storedNamespace{Namespace: &ns, TicketKey: ns.ticketKey})
+	if err != nil {
+		return Namespace{}, fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
+	}
+	old := ns.record.Nonce
+	w := world.From(ctx)
+	ns.record.Nonce = w.Text()
+	ns.record.Revision++
+	ns.record.Generation = ns.Generation
+	ns.record.Until = ns.Floor
+	ns.record.At = w.Now().UnixMilli()
+	ns.record.Data = string(data)
+	if err := st.Swap(ctx, []Write{{old, ns.record}})[0]; err != nil {
+		return Namespace{}, fmt.Errorf("lease: writing namespace %q: %w", ns.Name, err)
+	}
+	return ns, nil
+}

@@ -222,15 +222,6 @@ func (t Ticket) sign(key string) Ticket {
 	return t
 }
 
-// raiseIfSuspected raises the floor if the store was rolled back behind what the ticket says, as a
-// lease does before its next grant.
-func (c *claim) raiseIfSuspected(ctx context.Context) error {
-	if c.suspect == nil {
-		return nil
-	}
-	return c.raiseSuspected(ctx)
-}
-
 func (c *claim) ticket(key string) Ticket {
 	h := c.held
 	r := h.records[0]

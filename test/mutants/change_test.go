@@ -4,43 +4,43 @@ package mutants
 // leased in it: a term each.
 var changeMutants = []mutant{
 	{
-		rule: "a change is proven against every layout before it", file: "lease/past.go",
+		rule: "a change is proven against every layout before it", file: "lease/change_proof.go",
 		old: `n.present(floor)}, n.Past...)`, now: `n.present(floor)}, n.Past[:0]...)`, test: "TestTwoProvenChanges",
 	},
 	{
-		rule: "and against the present one", file: "lease/past.go",
+		rule: "and against the present one", file: "lease/change_proof.go",
 		old: `Start: n.Start, Floor: floor}`, now: `Start: floor, Floor: floor}`, test: "TestMemory/refused_change",
 	},
 	{
-		rule: "a past layout counts up to the highest grant", file: "lease/past.go",
+		rule: "a past layout counts up to the highest grant", file: "lease/change_proof.go",
 		old: `Start: n.Start, Floor: floor}`, now: `Start: n.Start, Floor: n.Floor}`, test: "TestTwoProvenChanges",
 	},
 	{
-		rule: "layouts are joined only where their ticks touch", file: "lease/past.go",
+		rule: "layouts are joined only where their ticks touch", file: "lease/change_proof.go",
 		old: `p.Start <= q.Floor && q.Start`, now: `q.Start`, test: "TestTwoProvenChanges",
 	},
 	{
-		rule: "a joined layout begins where the first one did", file: "lease/past.go",
+		rule: "a joined layout begins where the first one did", file: "lease/change_proof.go",
 		old: `min(p.Start, q.Start)`, now: `p.Start`, test: "TestPastOfOneLayoutIsJoined",
 	},
 	{
-		rule: "only a layout without a tick is left out", file: "lease/past.go",
+		rule: "only a layout without a tick is left out", file: "lease/change_proof.go",
 		old: `if p.Floor <= p.Start {`, now: `if p.Floor > p.Start {`, test: "TestTwoProvenChanges",
 	},
 	{
-		rule: "64 layouts are remembered", file: "lease/past.go",
+		rule: "64 layouts are remembered", file: "lease/change_proof.go",
 		old: `len(past) > maxPast ||`, now: ``, test: "TestPastKeepsWhatWasMade",
 	},
 	{
-		rule: "and no more of them than a record keeps", file: "lease/past.go",
+		rule: "and no more of them than a record keeps", file: "lease/change_proof.go",
 		old: `|| size > maxPastBytes`, now: ``, test: "TestPastOfLongLayouts",
 	},
 	{
-		rule: "where the past is not known nothing is proven", file: "lease/past.go",
+		rule: "where the past is not known nothing is proven", file: "lease/change_proof.go",
 		old: `n.Past == nil && n.Since > 1`, now: `false`, test: "TestRecordOfAnEarlierVersion",
 	},
 	{
-		rule: "a past that is not known stays so", file: "lease/change.go",
+		rule: "a past that is not known stays so", file: "lease/change_proof.go",
 		old: `ns.Past != nil || ns.Since == 1`, now: `true`, test: "TestRecordOfAnEarlierVersion",
 	},
 	{
@@ -52,75 +52,75 @@ var changeMutants = []mutant{
 		old: `c.Scheme == nil || c.Scheme.Fingerprint() == ns.Fingerprint`, now: `c.Scheme == nil`, test: "TestChangeToWhatIsSoAlready",
 	},
 	{
-		rule: "a store that lost grants is noticed by a change", file: "lease/change.go",
+		rule: "a store that lost grants is noticed by a change", file: "lease/change_proof.go",
 		old: `if id != ns.Identity {`, now: `if false {`, test: "TestChangeInAStoreThatWasReplaced",
 	},
 	{
-		rule: "its grants may have reached as far as two clocks are off", file: "lease/change.go",
+		rule: "its grants may have reached as far as two clocks are off", file: "lease/change_proof.go",
 		old: `now.Add(2*max(`, now: `now.Add(max(`, test: "TestChangeInAStoreThatWasReplaced",
 	},
 	{
-		rule: "by the longest ttl", file: "lease/change.go",
+		rule: "by the longest ttl", file: "lease/change_proof.go",
 		old: `max(ns.LongestTTL, usualReach)`, now: `usualReach`, test: "TestChangeInAStoreThatWasReplaced",
 	},
 	{
-		rule: "or the usual one", file: "lease/change.go",
+		rule: "or the usual one", file: "lease/change_proof.go",
 		old: `max(ns.LongestTTL, usualReach)`, now: `ns.LongestTTL`, test: "TestChangeInAStoreThatWasReplaced",
 	},
 	{
-		rule: "numbers given by hand count up to now", file: "lease/change.go",
+		rule: "numbers given by hand count up to now", file: "lease/change_proof.go",
 		old: `if reserves(ns, old) {`, now: `if false {`, test: "TestChangeCountsLeases",
 	},
 	{
-		rule: "low numbers, too", file: "lease/widen.go",
+		rule: "low numbers, too", file: "lease/change.go",
 		old: `return ns.First > 0 || `, now: `return `, test: "TestChangeCountsLeases",
 	},
 	{
-		rule: "high numbers, too", file: "lease/widen.go",
+		rule: "high numbers, too", file: "lease/change.go",
 		old: `ns.First > 0 || ns.Last < nodeCount(l)-1`, now: `ns.First > 0`, test: "TestChangeCountsLeases",
 	},
 	{
-		rule: "leases count beside numbers given by hand", file: "lease/change.go",
+		rule: "leases count beside numbers given by hand", file: "lease/change_proof.go",
 		old: `floor = max(floor, unused)`, now: `floor = unused`, test: "TestChangeCountsLeases",
 	},
 	{
-		rule: "what is granted of a new layout begins with it", file: "lease/change.go",
+		rule: "what is granted of a new layout begins with it", file: "lease/change_proof.go",
 		old: `= start, start, ns.Generation+1`, now: `= start, ns.Floor, ns.Generation+1`, test: "TestMemory/change_of_layout_during",
 	},
 	{
-		rule: "more nodes begin after the last ID made by hand", file: "lease/widen.go",
+		rule: "more nodes begin after the last ID made by hand", file: "lease/change.go",
 		old: `l.TickOf(unused) + 1`, now: `l.TickOf(unused)`, test: "TestWidenRefused",
 	},
 	{
-		rule: "more nodes never lower the floor", file: "lease/widen.go",
+		rule: "more nodes never lower the floor", file: "lease/change.go",
 		old: `next.Floor = max(ns.Floor, unused)`, now: `next.Floor = unused`, test: "TestWidenKeepsAHigherFloor",
 	},
 	{
-		rule: "low nodes are more nodes", file: "lease/widen.go",
+		rule: "low nodes are more nodes", file: "lease/change.go",
 		old: `if next.First < ns.First || next.Last > ns.Last {`, now: `if next.Last > ns.Last {`, test: "TestWidenRefused",
 	},
 	{
-		rule: "high nodes are more nodes", file: "lease/widen.go",
+		rule: "high nodes are more nodes", file: "lease/change.go",
 		old: `if next.First < ns.First || next.Last > ns.Last {`, now: `if next.First < ns.First {`, test: "TestDeletedAndMadeAgain",
 	},
 	{
-		rule: "to widen is asked for in words", file: "lease/widen.go",
+		rule: "to widen is asked for in words", file: "lease/change.go",
 		old: `if !c.Widen && !all`, now: `if false && !all`, test: "TestChangeKeepsNumbersGivenByHand",
 	},
 	{
-		rule: "low nodes are asked for in words", file: "lease/widen.go",
+		rule: "low nodes are asked for in words", file: "lease/change.go",
 		old: `(first < ns.First || last > ns.Last)`, now: `last > ns.Last`, test: "TestWidenKeepsAHigherFloor",
 	},
 	{
-		rule: "high nodes are asked for in words", file: "lease/widen.go",
+		rule: "high nodes are asked for in words", file: "lease/change.go",
 		old: `(first < ns.First || last > ns.Last)`, now: `first < ns.First`, test: "TestWidenKeepsAHigherFloor",
 	},
 	{
-		rule: "fewer low nodes end leases", file: "lease/widen.go",
+		rule: "fewer low nodes end leases", file: "lease/change.go",
 		old: `next.First > ns.First || next.Last < ns.Last`, now: `next.Last < ns.Last`, test: "TestFewerNodesEndLeases",
 	},
 	{
-		rule: "fewer high nodes end leases", file: "lease/widen.go",
+		rule: "fewer high nodes end leases", file: "lease/change.go",
 		old: `next.First > ns.First || next.Last < ns.Last`, now: `next.First > ns.First`, test: "TestFewerNodesEndLeases",
 	},
 	{

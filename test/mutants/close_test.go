@@ -32,7 +32,7 @@ var closeMutants = []mutant{
 		old: `sealed := o != nil && o.hold == l.claim.held`, now: `sealed := o != nil`, test: "TestCloseKnowsWhatItDoesNotKnow",
 	},
 	{
-		rule: "close: no write is begun after the end", file: "lease/claim.go",
+		rule: "close: no write is begun after the end", file: "lease/renew.go",
 		old: `	if err := ctx.Err(); err != nil {
 		c.kept`, now: `	if err := ctx.Err(); err != nil && false {
 		c.kept`, test: "TestNoAcquisitionAfterClose",
@@ -54,7 +54,7 @@ var closeMutants = []mutant{
 		old: ` && l.use.cur.From == g.From {`, now: ` {`, test: "TestReleaseOfAnotherGrant",
 	},
 	{
-		rule: "release: a pending acquisition stays until it is back", file: "lease/claim_release.go",
+		rule: "release: a pending acquisition stays until it is back", file: "lease/release.go",
 		old: `				return fmt.Errorf("lease: giving node %d back: %w", writes[0].New.Node, err) // it is tried again`,
 		now: `				c.held = nil
 				return fmt.Errorf("lease: giving node %d back: %w", writes[0].New.Node, err) // it is tried again`,

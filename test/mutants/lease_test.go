@@ -2,17 +2,17 @@ package mutants
 
 var leaseMutants = []mutant{
 	{
-		rule: "a swap is lost when the nonce is another", file: "lease/mem.go",
+		rule: "a swap is lost when the nonce is another", file: "lease/memory.go",
 		old: `m.records[w.New.Key].Nonce != w.Old`, now: `false`, test: "TestMemory/^swap$",
 	},
 	{
-		rule: "a lost swap is no success", file: "lease/claim.go",
+		rule: "a lost swap is no success", file: "lease/renew.go",
 		old: `			gone++
 `, now: `			h.records[i] = writes[i].New
 `, test: "TestMemory/two_holders",
 	},
 	{
-		rule: "a lost swap seals", file: "lease/keep.go",
+		rule: "a lost swap seals", file: "lease/lost.go",
 		old: `		seal()
 	}
 	if had`, now: `		_ = seal
@@ -20,18 +20,18 @@ var leaseMutants = []mutant{
 	if had`, test: "TestMemory/two_holders",
 	},
 	{
-		rule: "a lost swap seals before anything else", file: "lease/claim_renew.go",
+		rule: "a lost swap seals before anything else", file: "lease/renew.go",
 		old: `	case gone > 0 && !doubt:
 `, now: `	case gone > 0 && !doubt:
 		_, _ = c.st.Get(ctx, keys(h.records))
 `, test: "TestMemory/two_holders",
 	},
 	{
-		rule: "a late write of our own is no loss", file: "lease/claim_renew.go",
+		rule: "a late write of our own is no loss", file: "lease/renew.go",
 		old: `doubt := len(h.unanswered) > 0`, now: `doubt := false`, test: "TestMemory/late_write_of_a_renewal",
 	},
 	{
-		rule: "what was adopted is used only after a swap on top of it", file: "lease/claim_renew.go",
+		rule: "what was adopted is used only after a swap on top of it", file: "lease/renew.go",
 		old: `		if err := c.resolve(ctx); err != nil {
 			return none, err
 		}
@@ -42,11 +42,11 @@ var leaseMutants = []mutant{
 `, test: "TestMemory/lost_reply_of_a_renewal",
 	},
 	{
-		rule: "until is written before it is used", file: "lease/claim_renew.go",
+		rule: "until is written before it is used", file: "lease/renew.go",
 		old: `	if err := c.write(ctx, records, until); err != nil {`, now: `	if err := c.write(ctx, records, until); lost(err) {`, test: "TestMemory/lost_reply_of_a_renewal",
 	},
 	{
-		rule: "the namespace is read after the swap and before the use", file: "lease/claim_renew.go",
+		rule: "the namespace is read after the swap and before the use", file: "lease/renew.go",
 		old: `	return c.confirm(ctx, until)
 }
 
@@ -57,7 +57,7 @@ var leaseMutants = []mutant{
 	},
 	{
 		rule: "a record of a later generation is not taken by the rules of an earlier one",
-		file: "lease/claim_acquire.go",
+		file: "lease/acquire.go",
 		old: `		case current.Generation != ns.Generation:
 `, now: `		case current.Generation < 0:
 `, test: "TestMemory/change_of_layout_that",
@@ -77,7 +77,7 @@ var leaseMutants = []mutant{
 		old: `	if ns.Floor, err = highest(ctx, st, ns); err != nil {`, now: `	if _, err = highest(ctx, st, ns); err != nil {`, test: "TestMemory/deleted_namespace",
 	},
 	{
-		rule: "only who sealed lowers until", file: "lease/claim_release.go",
+		rule: "only who sealed lowers until", file: "lease/release.go",
 		old: `			if sealed {`, now: `			if sealed || true {`, test: "TestMemory/generators_one_after_another",
 	},
 	{
@@ -130,39 +130,39 @@ var leaseMutants = []mutant{
 		old: `s.Layout().Bits(snowfence.FieldRollback) == 0:`, now: `start.IsZero() == false:`, test: "TestRollbackHeals",
 	},
 	{
-		rule: "healing leaves a live holder of a fixed node alone", file: "lease/claim_acquire.go",
+		rule: "healing leaves a live holder of a fixed node alone", file: "lease/acquire.go",
 		old: `(healing || `, now: `(`, test: "TestMemory/take-over",
 	},
 	{
-		rule: "an acquisition in doubt is settled first", file: "lease/claim_acquire.go",
+		rule: "an acquisition in doubt is settled first", file: "lease/renew.go",
 		old: `		return c.settleAcquire(ctx)`, now: `		return c.renew(ctx)`, test: "TestMemory/(lost_and_late_acquisition|errors_at_every_step)",
 	},
 	{
 		rule: "a vanished record or a revision that went back means a store that was set back",
-		file: "lease/claim_confirm.go",
+		file: "lease/lost.go",
 		old:  `r.Nonce == "" || r.Revision < h.records[i].Revision`, now: `false`, test: "TestMemory/(store_set_back$|vanished_record)",
 	},
 	{
-		rule: "a vanished namespace too", file: "lease/claim_confirm.go",
+		rule: "a vanished namespace too", file: "lease/renew.go",
 		old: `		c.suspect = &h.generation
 		return none, c.lose(err)`, now: `		return none, c.lose(err)`, test: "TestMemory/vanished_namespace",
 	},
 	{
-		rule: "a replaced store ends the lease", file: "lease/claim_confirm.go",
+		rule: "a replaced store ends the lease", file: "lease/lost.go",
 		old: `	if errors.Is(err, ErrReplaced) {
 		return`, now: `	if false {
 		return`, test: "TestMemory/replaced_store",
 	},
 	{
-		rule: "an error of a store may mean that it was replaced", file: "lease/claim_confirm.go",
+		rule: "an error of a store may mean that it was replaced", file: "lease/lost.go",
 		old: `	if !errors.Is(err, ErrReplaced) {`, now: `	if false {`, test: "TestMemory/replaced_store",
 	},
 	{
-		rule: "after a set-back grants start above all that can have been granted", file: "lease/claim_register.go",
+		rule: "after a set-back grants start above all that can have been granted", file: "lease/lost.go",
 		old: `c.ticks.layout.TickOf(now.Add(longest+c.opts.MaxSkew))+1, c.reached`, now: `c.ticks.layout.TickOf(now)`, test: "TestMemory/(store_set_back$|vanished_record)",
 	},
 	{
-		rule: "one holder raises the floor, not each", file: "lease/claim_register.go",
+		rule: "one holder raises the floor, not each", file: "lease/lost.go",
 		old: `return ns.Generation > after && ns.Floor >= c.reached`, now: `return ns.Generation > after+100`, test: "TestMemory/store_set_back$",
 	},
 	{
@@ -170,7 +170,7 @@ var leaseMutants = []mutant{
 		old: `if t.back(now) > r.Until || `, now: `if `, test: "TestMemory/lapsed",
 	},
 	{
-		rule: "also when the reply is lost", file: "lease/claim_renew.go",
+		rule: "also when the reply is lost", file: "lease/lost.go",
 		old: `		h.from = max(h.from, r.From)`, now: `		_ = r`, test: "TestMemory/lapsed",
 	},
 	{
@@ -184,7 +184,7 @@ var leaseMutants = []mutant{
 		old: `case r.From <= tick:`, now: `case false:`, test: "TestMemory/clock_far_ahead",
 	},
 	{
-		rule: "a block is lost with each of its nodes", file: "lease/claim_renew.go",
+		rule: "a block is lost with each of its nodes", file: "lease/renew.go",
 		old: `	case gone > 0 && !doubt:`, now: `	case gone > 0 && gone < len(records):
 	case gone > 0 && !doubt:`, test: "TestMemory/blocks",
 	},

@@ -73,7 +73,7 @@ var simulationMutants = []mutant{
 		return nil, snowfence.ErrBound`, seeds: 200,
 	},
 	{
-		rule: "store: a renewal has a token", file: "lease/claim_renew.go",
+		rule: "store: a renewal has a token", file: "lease/renew.go",
 		old: `	writes := make([]Write, len(records))
 	for i, r := range records {
 		r.Until,`, now: `	writes := make([]Write, len(records))
@@ -86,13 +86,13 @@ var simulationMutants = []mutant{
 		r.Until,`, seeds: 200,
 	},
 	{
-		rule: "store: a lost swap is no success", file: "lease/claim.go",
+		rule: "store: a lost swap is no success", file: "lease/renew.go",
 		old: `			gone++
 `, now: `			h.records[i] = writes[i].New
 `, seeds: 200,
 	},
 	{
-		rule: "store: a lost swap seals at once", file: "lease/keep.go",
+		rule: "store: a lost swap seals at once", file: "lease/lost.go",
 		old: `	if seal != nil {
 		seal()
 	}
@@ -100,11 +100,11 @@ var simulationMutants = []mutant{
 	if had`, seeds: 200,
 	},
 	{
-		rule: "store: only an own nonce is adopted", file: "lease/claim_renew.go",
+		rule: "store: only an own nonce is adopted", file: "lease/lost.go",
 		old: `!h.unanswered[r.Nonce] {`, now: `!h.unanswered[r.Nonce] && false {`, seeds: 200,
 	},
 	{
-		rule: "store: what was adopted is used only after a swap on top of it", file: "lease/claim_renew.go",
+		rule: "store: what was adopted is used only after a swap on top of it", file: "lease/renew.go",
 		old: `		if err := c.resolve(ctx); err != nil {
 			return none, err
 		}
@@ -115,11 +115,11 @@ var simulationMutants = []mutant{
 `, seeds: 200,
 	},
 	{
-		rule: "store: until is written before it is used", file: "lease/claim_renew.go",
+		rule: "store: until is written before it is used", file: "lease/renew.go",
 		old: `	if err := c.write(ctx, records, until); err != nil {`, now: `	if err := c.write(ctx, records, until); lost(err) {`, seeds: 200,
 	},
 	{
-		rule: "store: the namespace is read after the swap", file: "lease/claim_renew.go",
+		rule: "store: the namespace is read after the swap", file: "lease/renew.go",
 		old: `	return c.confirm(ctx, until)
 }
 
@@ -129,12 +129,12 @@ var simulationMutants = []mutant{
 // write`, seeds: 200,
 	},
 	{
-		rule: "store: a grant of another generation does not count", file: "lease/claim_confirm.go",
+		rule: "store: a grant of another generation does not count", file: "lease/renew.go",
 		old: `ns.Generation != h.generation || ns.State != Active`, now: `ns.State != Active`, seeds: 200,
 	},
 	{
 		rule: "store: nor one whose floor was raised in the meantime, though generations repeat after a set-back",
-		file: "lease/claim_confirm.go",
+		file: "lease/renew.go",
 		old:  `!h.confirmed && ns`, now: `h.floor < 0 && ns`, seeds: 200, layout: "rollback",
 	},
 	{
@@ -142,19 +142,19 @@ var simulationMutants = []mutant{
 		old: `top = max(top, r.Until, r.SkipUntil)`, now: `top = max(top, r.From)`, seeds: 200,
 	},
 	{
-		rule: "store: the layouts before the last count in a proof", file: "lease/past.go",
+		rule: "store: the layouts before the last count in a proof", file: "lease/change_proof.go",
 		old: `n.present(floor)}, n.Past...)`, now: `n.present(floor)}, n.Past[:0]...)`, seeds: 100, layout: "snowfence",
 	},
 	{
-		rule: "store: only who sealed lowers until", file: "lease/claim_release.go",
+		rule: "store: only who sealed lowers until", file: "lease/release.go",
 		old: `			if sealed {`, now: `			if sealed || true {`, seeds: 200,
 	},
 	{
-		rule: "store: until is not lowered below what was used", file: "lease/claim_release.go",
+		rule: "store: until is not lowered below what was used", file: "lease/release.go",
 		old: `max(used, h.from)`, now: `h.from`, seeds: 200,
 	},
 	{
-		rule: "store: a release does not delete the record", file: "lease/claim_release.go",
+		rule: "store: a release does not delete the record", file: "lease/release.go",
 		old: `			w.Data = c.proof()
 `, now: `			w = Record{Key: r.Key, Revision: r.Revision + 1, Generation: r.Generation}
 			w.Nonce, sealed = nonce, false
@@ -204,7 +204,7 @@ var simulationMutants = []mutant{
 	until`, seeds: 200,
 	},
 	{
-		rule: "store: a clock that is off stops renewals", file: "lease/claim_register.go",
+		rule: "store: a clock that is off stops renewals", file: "lease/grant.go",
 		old: `off > skew`, now: `off < 0`, seeds: 200,
 	},
 	{
@@ -212,23 +212,23 @@ var simulationMutants = []mutant{
 		old: `strconv.Itoa(st.identity)`, now: `strconv.Itoa(0 * st.identity)`, seeds: 200,
 	},
 	{
-		rule: "store: a record that vanished or went back is noticed", file: "lease/claim_confirm.go",
+		rule: "store: a record that vanished or went back is noticed", file: "lease/lost.go",
 		old: `r.Nonce == "" || r.Revision < h.records[i].Revision`, now: `false`, seeds: 200,
 	},
 	{
-		rule: "store: also by who gives back", file: "lease/claim_release.go",
+		rule: "store: also by who gives back", file: "lease/release.go",
 		old: `			c.lostHold, c.foundInstead = h, nil
 `, now: `			_ = h
 `, seeds: 6, layout: "rollback",
 	},
 	{
 		rule: "store: after a set-back grants start above all that can have been granted",
-		file: "lease/claim_register.go",
+		file: "lease/lost.go",
 		old:  `c.ticks.layout.TickOf(now.Add(longest+c.opts.MaxSkew))+1, c.reached`, now: `c.ticks.layout.TickOf(now)`, seeds: 200,
 	},
 	{
 		rule: "store: that allows for two clocks that are off in opposite directions",
-		file: "lease/claim_register.go", pkg: "./lease",
+		file: "lease/lost.go", pkg: "./lease",
 		old: `now.Add(longest+c.opts.MaxSkew)`, now: `now.Add(longest)`, test: "TestReplacedStoreAndOppositeClocks",
 	},
 	{
@@ -244,16 +244,16 @@ var simulationMutants = []mutant{
 `, now: ``,
 	},
 	{
-		rule: "store: an acquisition in doubt is settled first", file: "lease/claim_acquire.go",
+		rule: "store: an acquisition in doubt is settled first", file: "lease/renew.go",
 		old: `		return c.settleAcquire(ctx)`, now: `		return c.renew(ctx)`, seeds: 200,
 	},
 	{
-		rule: "store: a block is lost with each of its nodes", file: "lease/claim_renew.go",
+		rule: "store: a block is lost with each of its nodes", file: "lease/renew.go",
 		old: `	case gone > 0 && !doubt:`, now: `	case gone > 0 && gone < len(records):
 	case gone > 0 && !doubt:`, seeds: 200,
 	},
 	{
-		rule: "hostile: nobody lowers the end of what was granted", file: "lease/holders.go",
+		rule: "hostile: nobody lowers the end of what was granted", file: "lease/holders_judge.go",
 		old: `	case n.Until < low &&`, now: `	case false &&`, pkg: "./internal/simulate", test: "^TestHostileClient$",
 	},
 }

@@ -327,7 +327,7 @@ var storeMutants = []mutant{
 		old: `case !errors.Is(err, inner.err):`, now: `case !errors.Is(err, inner.err) && false:`, pkg: "./lease/leasetest", test: "^TestWrapperThatSwallowsIsFound$",
 	},
 	{
-		rule: "Holders passes on what its store says", file: "lease/holders.go",
+		rule: "Holders passes on what its store says", file: "lease/holders_judge.go",
 		old: `func (h *holders) rules(r Record) *rules {`, now: `func (h *holders) Pin(context.Context) (func(), error) { return func() {}, nil }
 
 func (h *holders) rules(r Record) *rules {`, test: "^TestHoldersPassOn$",

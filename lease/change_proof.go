@@ -1,11 +1,86 @@
 package lease
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/snowfence/snowfence"
 )
+
+// next returns the namespace as it will be after a change of layout, or why that is refused.
+func (c NamespaceChange) next(ctx context.Context, st Store, ns Namespace, now time.Time) (Namespace, error) {
+	if c.keepsLayout(ns) {
+		return c.renode(ns, now)
+	}
+	old, err := snowfence.ParseLayout(ns.Layout)
+	if err != nil {
+		return Namespace{}, fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
+	}
+	floor, err := highest(ctx, st, ns)
+	if err != nil {
+		return Namespace{}, err
+	}
+	id, err := st.Identity(ctx, ns.Name)
+	if err != nil {
+		return Namespace{}, fmt.Errorf("lease: asking the store who it is: %w", err)
+	}
+	if id != ns.Identity { // it lost grants, and nobody has raised the floor yet
+		floor = max(floor, old.TickOf(now.Add(2*max(ns.LongestTTL, usualReach)))+1)
+	}
+	layout := c.Scheme.Layout()
+	refuse := func(err error) (Namespace, error) {
+		err = fmt.Errorf("lease: namespace %q keeps its layout %s: the change to %s is refused: %w",
+			ns.Name, old, layout, err)
+		return Namespace{}, marked{err, ErrRefused}
+	}
+	if old.Equal(layout) && !c.Force {
+		err := errors.New("it has this layout with another key, " +
+			"and an ID under one key can equal one under another: use another namespace")
+		return refuse(err)
+	}
+	next := ns
+	if next.First, next.Last, err = c.nodes(ns, old, layout); err != nil {
+		return Namespace{}, err
+	}
+	if reserves(ns, old) {
+		unused, err := c.afterUnused(old, now)
+		if err != nil {
+			return refuse(err)
+		}
+		floor = max(floor, unused)
+	}
+	at := old.TimeOf(floor)
+	start := layout.TickOf(at)
+	if layout.TimeOf(start).Before(at) {
+		start++ // upward
+	}
+	start = max(start, 0)
+	if start > c.Scheme.MaxTick() {
+		return refuse(fmt.Errorf("%w: it would have no tick left at %s", snowfence.ErrLifetime, at))
+	}
+	if !c.Force {
+		if err := ns.prove(layout, start, floor); err != nil {
+			return refuse(err)
+		}
+	}
+	if ns.Past != nil || ns.Since == 1 {
+		next.Past = remembered(ns.Past, ns.present(floor))
+	}
+	if err := fits(next.Past); err != nil {
+		return refuse(err)
+	}
+	next.Layout, next.Fingerprint, next.Identity = layout.String(), c.Scheme.Fingerprint(), id
+	next.Start, next.Floor, next.Since = start, start, ns.Generation+1
+	if !old.Equal(layout) {
+		next.Keys = nil // the numbers of keys begin anew with the layout
+	}
+	if next.Keys, _, err = next.rotated(c.Scheme, true); err != nil {
+		return refuse(err)
+	}
+	return next, nil
+}
 
 // PastLayout is a layout that a namespace had, and the ticks that can have been stamped
 // with it. It counts with all of its nodes: [Options].Node and numbers given by hand

@@ -225,15 +225,3 @@ func (c *claim) settleAcquire(ctx context.Context) (none snowfence.Grant, _ erro
 	h.records, h.pending = stored, false
 	return c.renew(ctx)
 }
-
-// proceed does what the present state asks for: it acquires, finds out what became of an
-// acquisition, or renews.
-func (c *claim) proceed(ctx context.Context) (snowfence.Grant, error) {
-	switch {
-	case c.held == nil:
-		return c.acquire(ctx, true)
-	case c.held.pending:
-		return c.settleAcquire(ctx)
-	}
-	return c.renew(ctx)
-}

@@ -1,0 +1,231 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/snowfence/snowfence"
+)
+
+// proceed does what the present state asks for: it acquires, finds out what became of an
+// acquisition, or renews.
+func (c *claim) proceed(ctx context.Context) (snowfence.Grant, error) {
+	switch {
+	case c.held == nil:
+		return c.acquire(ctx, true)
+	case c.held.pending:
+		return c.settleAcquire(ctx)
+	}
+	return c.renew(ctx)
+}
+
+// renew moves the until of what is held ahead. The order is the rule: write, then read
+// the namespace, then use.
+func (c *claim) renew(ctx context.Context) (none snowfence.Grant, err error) {
+	h := c.held
+	now, err := c.clock(ctx)
+	if err != nil {
+		return none, err
+	}
+	if len(h.unanswered) > 0 {
+		if err := c.resolve(ctx); err != nil {
+			return none, err
+		}
+	}
+	from := h.from
+	records := h.records
+	var until int64
+	if c.ticks.lapsed(records, now) {
+		ns, err := c.usable(ctx)
+		if err != nil {
+			return none, err
+		}
+		if from, until, err = c.ticks.grant(ns, records, now); err != nil {
+			return none, err
+		}
+		records = make([]Record, len(records))
+		for i, r := range h.records {
+			records[i] = granted(ns, r, from, until)
+		}
+	} else {
+		until = c.ticks.renewal(records, now)
+	}
+	if err := c.write(ctx, records, until); err != nil {
+		return none, err
+	}
+	h.from = from
+	return c.confirm(ctx, until)
+}
+
+// write swaps all records of the hold for ones with the given until and a fresh nonce.
+func (c *claim) write(ctx context.Context, records []Record, until int64) error {
+	h := c.held
+	nonce := c.nonce()
+	writes := make([]Write, len(records))
+	for i, r := range records {
+		r.Until, r.Nonce, r.Revision, r.Generation = until, nonce, h.records[i].Revision+1, h.generation
+		r.At, r.Data = c.world.Now().UnixMilli(), c.proof()
+		writes[i] = Write{h.records[i].Nonce, r}
+	}
+	if err := c.noteSend(ctx, h.records[0].Node, until); err != nil {
+		return err
+	}
+	doubt := len(h.unanswered) > 0
+	gone, unknown := c.swap(ctx, h, writes)
+	switch {
+	case gone > 0 && !doubt:
+		return c.loseHold(nil, fmt.Errorf("node %d was changed by somebody else", h.records[0].Node))
+	case gone > 0:
+		// One of our own writes whose reply was lost may have come in between.
+		if unknown != nil {
+			h.noteReply(nonce, unknown)
+		}
+		if err := c.resolve(ctx); err != nil {
+			if !lost(err) {
+				err = c.lose(fmt.Errorf("node %d was changed, and it cannot be read by whom: %w",
+					h.records[0].Node, err))
+			}
+			return err
+		}
+		return fmt.Errorf("lease: node %d: a late write of our own came in between", h.records[0].Node)
+	}
+	h.noteReply(nonce, unknown)
+	if unknown != nil {
+		return fmt.Errorf("lease: writing node %d: %w", h.records[0].Node, unknown)
+	}
+	return nil
+}
+
+// nonce returns a new nonce. That of a ticket begins with the attempt, and over a server all begin
+// with the identity, so that nobody else can write the same one again.
+func (c *claim) nonce() string {
+	n := c.world.Text()
+	if c.attempt != "" {
+		n = c.attempt + "." + n
+	}
+	if c.watched {
+		n = c.who + "." + n
+	}
+	return n
+}
+
+// proof is what a write shows: the secret over a server, and nothing where the store itself would
+// keep it.
+func (c *claim) proof() string {
+	if c.watched {
+		return c.secret
+	}
+	return ""
+}
+
+// noteSend notes until when the store keeps a node for this holder if the coming write arrives. It
+// notes first and looks at ctx second: whoever ends ctx and then reads kept knows of every write.
+func (c *claim) noteSend(ctx context.Context, node, until int64) error {
+	before := c.kept.Load()
+	if before == nil || until > before.until {
+		c.kept.Store(&kept{node, until})
+	}
+	if err := ctx.Err(); err != nil {
+		c.kept.Store(before)
+		return err
+	}
+	return nil
+}
+
+// swap writes the records of a hold and keeps those that the store acknowledged. It
+// returns how many were lost to other writes, and why it is not known what became of the
+// others.
+func (c *claim) swap(ctx context.Context, h *hold, writes []Write) (gone int, unknown error) {
+	for i, err := range c.st.Swap(ctx, writes) {
+		switch {
+		case err == nil:
+			h.records[i] = writes[i].New
+		case errors.Is(err, ErrLost):
+			gone++
+		default:
+			unknown = err
+		}
+	}
+	return gone, unknown
+}
+
+// maxUnanswered bounds how many nonces are remembered. A forgotten one only means that
+// its write, should it come in, is taken for somebody else's.
+const maxUnanswered = 64
+
+// noteReply keeps a nonce whose write may still come in, or forgets all when a newer one is
+// known to stand.
+func (h *hold) noteReply(nonce string, unknown error) {
+	switch {
+	case unknown == nil:
+		clear(h.unanswered)
+	case len(h.unanswered) < maxUnanswered:
+		h.unanswered[nonce] = true
+	}
+}
+
+// confirm decides whether a write that was acknowledged may be used: only if the
+// namespace and the store are still the ones that it was made for.
+func (c *claim) confirm(ctx context.Context, until int64) (none snowfence.Grant, err error) {
+	h := c.held
+	ns, err := c.reread(ctx)
+	if errors.Is(err, ErrNoNamespace) {
+		c.suspect = &h.generation
+		return none, c.lose(err)
+	}
+	if err != nil {
+		return none, err
+	}
+	// A store that was rolled back counts generations again, so that another one can have
+	// the same number. An acquisition that began before and was written after that goes
+	// by a floor that no longer holds.
+	if ns.Generation == h.generation && !h.confirmed && ns.Floor != h.floor {
+		return none, c.lose(fmt.Errorf("namespace %q was changed: its floor is tick %d, no longer %d",
+			c.name, ns.Floor, h.floor))
+	}
+	if ns.Generation != h.generation || ns.State != Active {
+		if ns.Generation < h.generation {
+			c.suspect = &h.generation
+		}
+		return none, c.lose(fmt.Errorf("namespace %q was changed: it is %s in generation %d, no longer %d",
+			c.name, ns.State, ns.Generation, h.generation))
+	}
+	id, err := c.st.Identity(ctx, c.name)
+	switch {
+	case err != nil:
+		return none, fmt.Errorf("lease: asking the store who it is: %w", err)
+	case id != ns.Identity:
+		c.suspect = &h.generation
+		return none, c.lose(fmt.Errorf("the store was %q and is %q now", ns.Identity, id))
+	}
+	h.confirmed = true
+	c.reached = max(c.reached, until)
+	return snowfence.Grant{Node: h.records[0].Node, From: h.from, Until: until, Nodes: int64(len(h.records))}, nil
+}
+
+// reread reads the namespace after a write of what is held, and over a server also what was
+// written: so it has what proves later that the store had it.
+func (c *claim) reread(ctx context.Context) (Namespace, error) {
+	if !c.watched {
+		return readNamespace(ctx, c.st, c.name)
+	}
+	h := c.held
+	rs, err := c.st.Get(ctx, append(keys(h.records), Key{c.name, NamespaceNode}))
+	if err != nil {
+		return Namespace{}, fmt.Errorf("lease: reading namespace %q: %w", c.name, err)
+	}
+	last := len(rs) - 1
+	ns, err := namespaceOf(c.st, rs[last])
+	if err != nil {
+		return Namespace{}, err
+	}
+	for i, r := range rs[:last] {
+		if r.Nonce != h.records[i].Nonce {
+			return Namespace{}, c.loseHold(rs[:last],
+				fmt.Errorf("node %d was changed by somebody else as soon as it was written", r.Node))
+		}
+	}
+	c.seen = rs[:last]
+	return ns, nil
+}
