@@ -65,33 +65,33 @@ func ExampleEncoding() {
 	// Output: 5qY6jMw9N8P 1STQ2PXTDM8P0 02083727055179621056 ord_1pqn2mtqdk8m0
 }
 
+func newMask(text []byte) (*snowfence.Mask, error) {
+	secret, err := snowfence.ParseSecret(text) // 32 hexadecimal digits, from a file or a secret manager
+	if err != nil {
+		return nil, err
+	}
+	return snowfence.NewMask(secret)
+}
+
+var customerMask, _ = newMask([]byte("dffd6021bb2bd5b0af676290809ec3a5"))
+
 type customers struct{}
 
-func (customers) Mask() *snowfence.Mask {
-	// from a file, in a real program, and once
-	key, err := snowfence.ParseSecret([]byte("dffd6021bb2bd5b0af676290809ec3a5"))
-	if err != nil {
-		panic(err)
-	}
-	mask, err := snowfence.NewMask(key)
-	if err != nil {
-		panic(err)
-	}
-	return mask
-}
+func (customers) Mask() *snowfence.Mask { return customerMask } // made once, when the program starts
+
+type CustomerID = snowfence.Masked[customers] // JSON, text and logs: 82pbhev9laod6; database: 249887800817025024
 
 // A type that is plain inside and encrypted outside.
 func ExampleMasked() {
-	type CustomerID = snowfence.Masked[customers]
-	out, _ := json.Marshal(map[string]CustomerID{"id": 63673697622556673})
+	out, _ := json.Marshal(map[string]CustomerID{"id": 249887800817025024})
 	fmt.Println(string(out))
 
 	var in struct{ ID CustomerID }
-	err := json.Unmarshal([]byte(`{"ID":"3vgoe12ccb8gh"}`), &in)
+	err := json.Unmarshal([]byte(`{"ID":"82pbhev9laod6"}`), &in)
 	fmt.Println(int64(in.ID), err)
 	// Output:
-	// {"id":"3vgoe12ccb8gh"}
-	// 63673697622556673 <nil>
+	// {"id":"82pbhev9laod6"}
+	// 249887800817025024 <nil>
 }
 
 // Encrypted IDs spread evenly over shards, by remainder as well as by range; take them as

@@ -246,3 +246,47 @@ func TestDocumentedGoGet(t *testing.T) {
 		t.Errorf("only %d drivers", n)
 	}
 }
+
+// TestDocumentedGo looks for each line of Go on the pages among the lines that are compiled. What
+// begins with a package clause is a program, which test/program builds.
+func TestDocumentedGo(t *testing.T) {
+	compiled := map[string]bool{}
+	err := filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() && (e.Name() == ".git" || e.Name() == "node_modules" || e.Name() == "testdata") {
+			return fs.SkipDir
+		}
+		if err != nil || e.IsDir() || filepath.Ext(path) != ".go" {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		for line := range strings.Lines(string(data)) {
+			compiled[strings.TrimSpace(line)] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := pages(t)
+	n := 0
+	for _, programs := range []bool{true, false} {
+		for path, text := range all {
+			for _, block := range fence.FindAllStringSubmatch(text, -1) {
+				if block[1] != "go" || strings.HasPrefix(block[2], "package ") != programs {
+					continue
+				}
+				for line := range strings.Lines(block[2]) {
+					line = strings.TrimSpace(line)
+					if n++; programs {
+						compiled[line] = true
+					} else if !compiled[line] {
+						t.Errorf("%s: nothing compiles: %s", path, line)
+					}
+				}
+			}
+		}
+	}
+	if n < 150 {
+		t.Errorf("only %d lines of Go", n)
+	}
+}
