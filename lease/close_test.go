@@ -82,7 +82,7 @@ func TestCloseGivesBackAfterASignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := lease.NewMemory(), thousand(t)
 		ctx, stop := context.WithCancel(t.Context())
-		g, err := lease.Generator(ctx, st, "default", s, &lease.Options{Create: true}, snowfence.Config{})
+		g, err := lease.Generator(ctx, st, "default", s, snowfence.Config{}, &lease.Options{Create: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +200,7 @@ func shutGenerator(g *snowfence.Generator, _ *lease.Lease) error {
 func TestShutdownIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &outage{Store: lease.NewMemory()}, thousand(t)
-		g, err := lease.Generator(t.Context(), st, "default", s, &lease.Options{Create: true}, snowfence.Config{})
+		g, err := lease.Generator(t.Context(), st, "default", s, snowfence.Config{}, &lease.Options{Create: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,7 +45,7 @@
 //     node can be granted ticks again that the store has forgotten. This ends when the
 //     forgotten holder renews, after a third of the ttl (5 s), because it notices, and
 //     grants then start above everything that can have been granted. If that holder is
-//     gone, it ends when all earlier grants have ended ([AfterSetBack]).
+//     gone, it ends when all earlier grants have ended ([Options.AfterRollback]).
 //   - The layout is changed on a store that was rolled back in this way: the proof of the
 //     change does not know the last grants, with the same bound.
 package lease

@@ -20,7 +20,7 @@ func Example() {
 	}
 	var nodes []int64
 	for range 2 {
-		g, err := lease.Generator(ctx, store, "orders", scheme, &lease.Options{Create: true}, snowfence.Config{})
+		g, err := lease.Generator(ctx, store, "orders", scheme, snowfence.Config{}, &lease.Options{Create: true})
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -12,7 +12,7 @@ import (
 // Generator opens a lease and starts a generator on it, in one step: closing the
 // generator closes the lease. c says how the generator works; its Fence is set here.
 func Generator(
-	ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options, c snowfence.Config,
+	ctx context.Context, st Store, namespace string, s *snowfence.Scheme, c snowfence.Config, o *Options,
 ) (*snowfence.Generator, error) {
 	l, err := Open(ctx, st, namespace, s, o)
 	if err != nil {
@@ -87,7 +87,7 @@ func OpenGenerator(ctx context.Context, st Store, o *GeneratorOptions) (*snowfen
 	if err != nil {
 		return nil, err
 	}
-	return Generator(ctx, st, opts.Namespace, s, &Options{Logger: opts.Logger}, snowfence.Config{Lead: opts.Lead})
+	return Generator(ctx, st, opts.Namespace, s, snowfence.Config{Lead: opts.Lead}, &Options{Logger: opts.Logger})
 }
 
 // scheme returns the scheme of the namespace, and makes the namespace where that is allowed.

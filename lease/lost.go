@@ -153,7 +153,7 @@ func (c *claim) raiseIfSuspected(ctx context.Context) error {
 
 // raiseFloor makes all grants from now on start above everything that can have been
 // granted in a store that was rolled back: now + the longest ttl + twice the allowed skew, as
-// [AfterSetBack] has it. All holders lose their grants by the new generation. Nothing is
+// [Options.AfterRollback] has it. All holders lose their grants by the new generation. Nothing is
 // done if, by the namespace and the store's identity, somebody else has done it already.
 func (c *claim) raiseFloor(ctx context.Context, done func(ns Namespace, id string) bool) error {
 	for asked := 0; ; asked++ {

@@ -128,7 +128,7 @@ func edit(
 
 // ConfirmStore accepts a store that was moved on purpose, with all its data and while nobody used
 // it: without it, the next lease sees another identity and makes grants start above now + the
-// longest ttl + twice the allowed skew ([AfterSetBack]).
+// longest ttl + twice the allowed skew ([Options.AfterRollback]).
 func ConfirmStore(ctx context.Context, st Store, namespace string) (Namespace, error) {
 	for {
 		ns, err := readNamespace(ctx, st, namespace)

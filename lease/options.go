@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"math"
@@ -93,14 +94,9 @@ func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 	if o != nil {
 		n = *o
 	}
-	if n.TTL == 0 {
-		n.TTL = DefaultTTL
-	}
+	n.TTL, n.MaxSkew = o.spans()
 	if n.Nodes == 0 {
 		n.Nodes = 1
-	}
-	if n.MaxSkew == 0 {
-		n.MaxSkew = n.TTL
 	}
 	if n.Idle == 0 {
 		n.Idle = time.Hour
@@ -161,12 +157,24 @@ const DefaultTTL = 15 * time.Second
 // the longest where none is known.
 const usualReach = DefaultTTL + DefaultTTL
 
-// AfterSetBack returns how long everything that was granted before can reach on, when a
-// store was rolled back: the longest ttl of all leases, and twice their
-// MaxSkew, because the clock of who granted may have been ahead and that of who grants
-// next may be behind. New grants start above that, where the rollback is noticed. Where
-// it cannot be seen, wait as long before the first program starts.
-func AfterSetBack(ttl, maxSkew time.Duration) time.Duration { return reach(ttl, maxSkew) + maxSkew }
+// AfterRollback returns how long grants of leases with these options can last after a store was
+// rolled back: the ttl and twice MaxSkew, because the clock of the last holder may have been ahead
+// and that of the next one may be behind. Where the rollback is noticed, new grants start above
+// that. Where it cannot be seen, wait as long before the first program starts, by the options with
+// the longest.
+func (o *Options) AfterRollback() time.Duration {
+	ttl, maxSkew := o.spans()
+	return reach(ttl, maxSkew) + maxSkew
+}
+
+// spans returns TTL and MaxSkew with their defaults.
+func (o *Options) spans() (ttl, maxSkew time.Duration) {
+	if o == nil {
+		return DefaultTTL, DefaultTTL
+	}
+	ttl = cmp.Or(o.TTL, DefaultTTL)
+	return ttl, cmp.Or(o.MaxSkew, ttl)
+}
 
 // reach is how far ahead of the true time a lease may write, as far as its clock is
 // within the allowed skew.

@@ -345,7 +345,7 @@ func TestGeneratorEndsItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := lease.NewMemory()
 		g, err := lease.Generator(t.Context(), st, "default", thousand(t),
-			&lease.Options{Create: true}, snowfence.Config{})
+			snowfence.Config{}, &lease.Options{Create: true})
 		if err != nil {
 			t.Fatal(err)
 		}

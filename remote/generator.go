@@ -37,6 +37,6 @@ func (c *Client) Generator(ctx context.Context, o *lease.GeneratorOptions) (*sno
 		return nil, fmt.Errorf("remote: %w; without a Layout in the options its own is used",
 			&lease.MismatchError{Namespace: opts.Namespace, Stored: l.String(), Wanted: opts.Layout.String()})
 	}
-	return lease.Generator(ctx, c.Store(), opts.Namespace, s, &lease.Options{Logger: opts.Logger},
-		snowfence.Config{Lead: opts.Lead})
+	return lease.Generator(ctx, c.Store(), opts.Namespace, s, snowfence.Config{Lead: opts.Lead},
+		&lease.Options{Logger: opts.Logger})
 }

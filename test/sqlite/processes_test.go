@@ -75,7 +75,7 @@ func child(path, node, count string) error {
 		}
 		o.Node = &n
 	}
-	g, err := lease.Generator(ctx, st, "default", s, o, snowfence.Config{MaxWait: patience})
+	g, err := lease.Generator(ctx, st, "default", s, snowfence.Config{MaxWait: patience}, o)
 	if err != nil {
 		return err
 	}

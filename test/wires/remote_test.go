@@ -88,10 +88,11 @@ func TestRemote(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := lease.Generator(t.Context(), c.Store(), "default", scheme, &lease.Options{
+	patient := snowfence.Config{MaxWait: time.Minute}
+	g, err := lease.Generator(t.Context(), c.Store(), "default", scheme, patient, &lease.Options{
 		TTL:   3 * time.Second,
 		Label: "remote",
-	}, snowfence.Config{MaxWait: time.Minute})
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,10 +111,10 @@ func TestRemoteFailOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := lease.Generator(t.Context(), c.Store(), "n", sc, &lease.Options{
+	g, err := lease.Generator(t.Context(), c.Store(), "n", sc, snowfence.Config{MaxWait: time.Minute}, &lease.Options{
 		TTL:   300 * time.Millisecond,
 		Label: "remote",
-	}, snowfence.Config{MaxWait: time.Minute})
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
