@@ -20,6 +20,15 @@ type Grant struct {
 	Nodes    int64 // length of a block of nodes; 0 means 1
 }
 
+// norm returns gr with its defaults filled in. A generator does that once, when it gets gr.
+func (gr Grant) norm(l Layout) Grant {
+	if gr.FirstSeq == 0 && gr.LastSeq == 0 {
+		gr.FirstSeq, gr.LastSeq = l.First, l.Last
+	}
+	gr.Nodes = max(gr.Nodes, 1)
+	return gr
+}
+
 // Fence is where a generator gets its grants: a lease, a state file, a static number. The
 // package lease has the one for many machines.
 //

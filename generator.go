@@ -150,6 +150,7 @@ func (g *Generator) first(wait time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("snowfence: no first grant: %w", err)
 	}
+	gr = gr.norm(g.scheme.layout)
 	h, err := newHold(g.scheme, gr, gr.From, now, g.lead)
 	if err != nil {
 		return errors.Join(err, g.fence.Release(ctx, gr, gr.From))

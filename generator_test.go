@@ -185,7 +185,7 @@ func TestWaitingCallsLookAtTheClockAgain(t *testing.T) {
 func TestClockLeapsWhileTheFenceAnswers(t *testing.T) {
 	s := testScheme(t, "time=33,seq=30,tick=100ms,epoch=2020-01-01")
 	now := s.Layout().TickOf(newFakeClock().wall)
-	h, err := newHold(s, Grant{From: now, Until: now + 10}, now, now+3_000_000_000, 0)
+	h, err := newHold(s, Grant{From: now, Until: now + 10}.norm(s.layout), now, now+3_000_000_000, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -382,7 +382,7 @@ func TestShorterGrantForgetsNothing(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	last, _ := s.Decode(dst[len(dst)-1])
-	if _, err := g.install(Grant{Node: 5, From: now - 9, Until: now + 3}, 0); err != nil {
+	if _, err := g.install(Grant{Node: 5, From: now - 9, Until: now + 3}.norm(s.layout), 0); err != nil {
 		t.Fatal(err)
 	}
 	g.Close()
@@ -403,7 +403,7 @@ func TestGrantFromBeforeTheLossIsRefused(t *testing.T) {
 	before := g.revoked
 	g.mu.Unlock()
 	f.seal()
-	again, err := g.install(Grant{Node: 900, Until: now + 1000}, before)
+	again, err := g.install(Grant{Node: 900, Until: now + 1000}.norm(s.layout), before)
 	if !again || err != nil {
 		t.Fatalf("a grant from before the loss was used: again %v, %v", again, err)
 	}

@@ -22,12 +22,9 @@ type hold struct {
 	used int64 // first tick of which nothing was taken; valid when done
 }
 
+// newHold returns the hold of a grant in normal form, for the ticks from start on.
 func newHold(s *Scheme, gr Grant, start, now, lead int64) (*hold, error) {
 	l := s.layout
-	if gr.FirstSeq == 0 && gr.LastSeq == 0 {
-		gr.FirstSeq, gr.LastSeq = l.First, l.Last
-	}
-	gr.Nodes = max(gr.Nodes, 1)
 	switch {
 	case gr.Node < 0 || gr.Node > s.Nodes()-gr.Nodes:
 		return nil, fmt.Errorf("snowfence: the fence granted %d nodes from %d; the layout %s has nodes 0 to %d",
@@ -66,15 +63,12 @@ func newHold(s *Scheme, gr Grant, start, now, lead int64) (*hold, error) {
 
 // renewedBy reports whether gr is the hold's own grant with perhaps another end.
 func (h *hold) renewedBy(gr Grant) bool {
-	if gr.FirstSeq == 0 && gr.LastSeq == 0 {
-		gr.FirstSeq, gr.LastSeq = h.scheme.layout.First, h.scheme.layout.Last
-	}
-	gr.Nodes, gr.Until = max(gr.Nodes, 1), h.grant.Until
+	gr.Until = h.grant.Until
 	return gr == h.grant
 }
 
 func (h *hold) overlaps(gr Grant) bool {
-	return gr.Node < h.grant.Node+h.grant.Nodes && h.grant.Node < gr.Node+max(gr.Nodes, 1)
+	return gr.Node < h.grant.Node+h.grant.Nodes && h.grant.Node < gr.Node+gr.Nodes
 }
 
 // raise moves the bound of all tracks up to the tick until, and the place to ask again to

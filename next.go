@@ -9,28 +9,14 @@ import (
 // Next returns a new ID. On the fast path it neither waits nor looks at ctx. Otherwise it
 // waits for the next tick or for a grant, at most Config.MaxWait and until ctx ends, and
 // then returns a [WaitError], [ErrLifetime] or [ErrClosed].
-func (g *Generator) Next(ctx context.Context) (ID, error) {
-	switch g.mode {
-	case exact:
-		if id, ok := g.tryExact(); ok {
-			return id, nil
-		}
-	case coarse:
-		if id, ok := g.tryCoarse(); ok {
-			return id, nil
-		}
-	default:
-		if id, ok := g.tryBatch(); ok {
-			return id, nil
-		}
-	}
-	t, pos, _, err := g.reserve(ctx, 1, g.maxWait)
-	return t.idUnless(pos, err)
-}
+func (g *Generator) Next(ctx context.Context) (ID, error) { return g.next(ctx, g.maxWait) }
 
 // TryNext returns a new ID without waiting, or an error that says why there is none now
 // ([ErrExhausted], [ErrFenced]). It asks the fence for what the next call will need.
-func (g *Generator) TryNext() (ID, error) {
+func (g *Generator) TryNext() (ID, error) { return g.next(context.Background(), -1) }
+
+// next is Next and TryNext, which are small enough to become part of their callers.
+func (g *Generator) next(ctx context.Context, maxWait time.Duration) (ID, error) {
 	switch g.mode {
 	case exact:
 		if id, ok := g.tryExact(); ok {
@@ -45,11 +31,7 @@ func (g *Generator) TryNext() (ID, error) {
 			return id, nil
 		}
 	}
-	t, pos, _, err := g.reserve(context.Background(), 1, -1)
-	return t.idUnless(pos, err)
-}
-
-func (t *track) idUnless(pos uint64, err error) (ID, error) {
+	t, pos, _, err := g.reserve(ctx, 1, maxWait)
 	if err != nil {
 		return 0, err
 	}

@@ -99,6 +99,7 @@ func (g *Generator) fetch(t *track, after int64, get func() (Grant, error)) erro
 		if err != nil {
 			return err
 		}
+		gr = gr.norm(g.scheme.layout)
 		if gr.Until <= after {
 			return fmt.Errorf("the fence granted node %d up to tick %d, not past %d", gr.Node, gr.Until, after)
 		}
