@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// batchSize is how many IDs an encrypted generator makes ahead at most: enough to spread the cost
-// of a batch. Batches grow to it while they are used up in their tick, and shrink when most of one
-// is lost.
+// batchSize is the longest run that an encrypted generator makes ahead. Runs grow
+// to it while they are used up in their tick, and shrink when most of one is
+// lost.
 const batchSize = 256
 
-// batch is a run of positions taken from the word, encrypted at once, because that is many times
-// faster than one by one. It is used up only in the tick its positions are of, so timestamps are
-// those of the calls, and only while its grant is in use, so that a loss or Close ends it.
+// batch is a run of positions, encrypted at once because that is many times
+// faster. It is used only in its own tick, so timestamps are those of the calls,
+// and only while its grant is in use.
 //
-// Invariant: each ID of a batch is given out at most once, by the add that moved next past it.
+// Invariant: an ID is given out at most once, by the add that moved next past it.
 type batch struct {
 	t    *track
 	tick int64        // of its first position, after t.from; the others are not before it
@@ -51,7 +51,8 @@ func (g *Generator) tryBatch() (ID, bool) {
 	return g.newBatch(b)
 }
 
-// renew looks at the clock and reports whether the batch's tick is still the present one.
+// renew reads the clock and reports whether the batch's tick is still the current
+// one.
 func (b *batch) renew(g *Generator) bool {
 	tick, sure := g.clock.read()
 	if tick-b.t.from > b.tick {
@@ -63,8 +64,8 @@ func (b *batch) renew(g *Generator) bool {
 	return true
 }
 
-// newBatch makes the batch that follows old and takes its first ID. Without positions to be had now
-// it reports false.
+// newBatch makes the batch after old and takes its first ID, or reports false if
+// there is no position now.
 func (g *Generator) newBatch(old *batch) (ID, bool) {
 	g.batchMu.Lock()
 	if g.batch.Load() != old {
@@ -86,8 +87,8 @@ func (g *Generator) newBatch(old *batch) (ID, bool) {
 	return b.ids[0], true
 }
 
-// resize returns how many positions to take ahead after size, of which some were lost: more when
-// all were used in their tick, up to most, and fewer when more than half were not.
+// resize returns how many positions to take after size, of which lost were not
+// used in their tick.
 func resize(size, lost, most uint64) uint64 {
 	switch {
 	case lost == 0:

@@ -7,17 +7,15 @@ import (
 	"time"
 )
 
-// TimeSource reads the wall clock, and a reading that only ever grows and is not stepped
-// (monotonic time since any fixed start). A nil TimeSource means the system's clocks, and
-// is the only one with a fast path. Others are for tests and simulations. It must be safe
-// for concurrent use.
+// TimeSource reads the wall clock and a monotonic time, which starts anywhere and
+// never steps. nil means the system's clocks, and only those have a fast path.
+// Others are for tests and simulations. It must be safe for concurrent use.
 type TimeSource func() (wall time.Time, mono time.Duration)
 
-// Anchored returns a source whose wall time is that of a generator's clock: it never goes
-// back, follows source forward within 10 ms, and runs at half speed while source is
-// behind. A fence that decides how far ahead to grant uses it, so that after a step back
-// it still grants the ticks its generator is at. The system's clocks are meant where
-// source is nil. Safe for concurrent use.
+// Anchored returns the wall time of a generator's clock: it never goes back,
+// follows source forward within 10 ms, and runs at half speed while source is
+// behind. A fence uses it to grant the ticks that its generator is at after a
+// step back. A nil source means the system's clocks. Safe for concurrent use.
 func Anchored(source TimeSource) TimeSource {
 	epoch := time.Unix(0, 0)
 	c := &clock{}
@@ -29,31 +27,29 @@ func Anchored(source TimeSource) TimeSource {
 }
 
 const (
-	// syncEvery is how often an anchored clock looks at the wall clock: how late a
-	// forward step or the end of a suspend is followed.
+	// syncEvery is how often an anchored clock reads the wall clock, and so how
+	// late it follows a step forward.
 	syncEvery = 10 * time.Millisecond
 
-	// slewFrom is how far the wall clock may be behind before time slows down. Two
-	// readings of two clocks are never closer than this.
+	// slewFrom is how far the wall clock may be behind before time slows down.
+	// Two clocks are never read closer together.
 	slewFrom = 20 * time.Microsecond
 )
 
-// clock tells the tick of a layout. It is anchored: it takes the wall clock once, and
-// then adds monotonic time, which costs one clock read where the wall clock costs two and
-// can step. Every syncEvery it compares: it follows the wall clock forward at once, and
-// when the wall clock is behind, time goes on at half speed until that has caught up. So
-// it never goes back, and comes back to the truth.
+// clock tells the tick of a layout. It reads the wall clock once and then adds
+// monotonic time, which costs one clock read instead of two and does not step.
+// Every syncEvery it compares: it follows the wall clock forward at once, and
+// runs at half speed while that is behind. So it never goes back.
 //
-// A raw clock is the wall clock itself with its steps back, for layouts with rollback bits.
+// A raw clock is the wall clock itself, for layouts with rollback bits.
 type clock struct {
 	source TimeSource
 	raw    bool
 	epoch  time.Time
 
-	// A tick number is ns / tickLen, as a multiplication: floor(ns × magic /
-	// 2^(64+shift)), exact for 0 ≤ ns < 2^63 (Granlund & Montgomery, "Division by
-	// Invariant Integers using Multiplication", 1994, with one bit of the dividend to
-	// spare).
+	// tick = ns / tickLen = floor(ns × magic / 2^(64+shift)), exact for 0 ≤ ns <
+	// 2^63: Granlund & Montgomery, "Division by Invariant Integers using
+	// Multiplication", 1994, with one bit of the dividend to spare.
 	tickLen uint64
 	magic   uint64
 	shift   uint8
@@ -64,7 +60,7 @@ type clock struct {
 	anchor atomic.Pointer[anchor]
 }
 
-// anchor is a point at which a clock compared itself with the wall clock.
+// anchor is where a clock compared itself with the wall clock.
 type anchor struct {
 	at    int64 // elapsed time there
 	ns    int64 // since the layout's epoch there
@@ -102,7 +98,8 @@ func (c *clock) elapsed() int64 {
 	return int64(time.Since(c.base))
 }
 
-// both returns the elapsed time and the wall clock's nanoseconds since the epoch, read together.
+// both returns the elapsed time and the wall clock since the epoch, in ns, read
+// together.
 func (c *clock) both() (elapsed, wall int64) {
 	if c.source != nil {
 		now, mono := c.source()
@@ -118,9 +115,8 @@ func (c *clock) tick() int64 {
 	return tick
 }
 
-// read returns the current tick, and the elapsed time up to which it is sure to stay the
-// current one for all who read the clock: 0 where that is not known, because the wall
-// clock itself is the time, or is a TimeSource.
+// read returns the current tick and the elapsed time until which it stays so for
+// all readers. That is 0 where nobody knows: for a raw clock or a TimeSource.
 func (c *clock) read() (tick, sure int64) {
 	ns, slow, e, due := c.now()
 	tick = c.ticks(ns)
@@ -130,8 +126,8 @@ func (c *clock) read() (tick, sure int64) {
 	return tick, min(due, e+(tick+1)*int64(c.tickLen)-ns)
 }
 
-// sureUntil returns the elapsed time up to which a tick is sure not to be over, and 0
-// where that is not known.
+// sureUntil returns the elapsed time until which a tick is not over; 0 if not
+// known.
 func (c *clock) sureUntil(tick int64) int64 {
 	ns, slow, e, due := c.now()
 	if due == 0 || slow != 0 || c.source != nil || tick >= math.MaxInt64/int64(c.tickLen) {
@@ -140,9 +136,8 @@ func (c *clock) sureUntil(tick int64) int64 {
 	return min(due, e+(tick+1)*int64(c.tickLen)-ns)
 }
 
-// now returns nanoseconds since the epoch and how fast they run (0 full, 1 half speed),
-// with the elapsed time of the reading and the one at which the next comparison with the
-// wall clock is due.
+// now returns ns since the epoch, their speed (0 full, 1 half), the elapsed time
+// of the reading, and when the next comparison with the wall clock is due.
 func (c *clock) now() (ns int64, slow uint8, e, due int64) {
 	if c.raw {
 		e, ns = c.both()
@@ -156,7 +151,7 @@ func (c *clock) now() (ns int64, slow uint8, e, due int64) {
 	return a.ns + (e-a.at)>>a.slow, a.slow, e, a.at + a.fresh
 }
 
-// sync compares with the wall clock, sets a new anchor, and returns what now does.
+// sync compares with the wall clock, sets a new anchor and returns what now does.
 func (c *clock) sync(a *anchor) (ns int64, slow uint8, e, due int64) {
 	e, wall := c.both()
 	cur := a.ns + max(e-a.at, 0)>>a.slow
@@ -184,7 +179,7 @@ func (c *clock) ticks(ns int64) int64 {
 	return int64(hi >> c.shift)
 }
 
-// until returns how long it takes until the given tick starts; 0 when it has started.
+// until returns the time to the start of a tick; 0 when it has started.
 func (c *clock) until(tick int64) time.Duration {
 	ns, slow, _, _ := c.now()
 	if tick > math.MaxInt64/int64(c.tickLen) {

@@ -20,11 +20,11 @@ type ending struct {
 	result  error         // of the first Close; valid when closing is closed
 }
 
-// Close ends the generator at once, whatever the fence does: calls that wait, and all
-// later ones, return [ErrClosed], and IDs that were taken already stay valid. Then it
-// gives the node back, for five seconds at most and no longer than the grant lasts. The
-// error says until when the node stays taken; [Generator.Shutdown] may try again. A
-// second Close returns the result of the first.
+// Close ends the generator at once: all waiting and later calls return
+// [ErrClosed], and IDs that were taken stay valid. Then it gives the node back,
+// for at most five seconds and the rest of the grant. The error says until when
+// the node stays taken; [Generator.Shutdown] may try again. A second Close
+// returns the result of the first.
 func (g *Generator) Close() error {
 	e := &g.ending
 	g.mu.Lock()
@@ -44,9 +44,9 @@ func (g *Generator) Close() error {
 	return e.result
 }
 
-// Shutdown is Close with a time limit of your own: it ends the generator at once, also
-// when ctx has ended, and gives the node back until ctx ends. After an error it may be
-// repeated until the node is back.
+// Shutdown is Close with your own time limit: it ends the generator at once, even
+// if ctx has ended, and gives the node back until ctx ends. Repeat it after an
+// error.
 func (g *Generator) Shutdown(ctx context.Context) error {
 	h := g.stop()
 	e := &g.ending
@@ -83,7 +83,8 @@ func (g *Generator) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// stop seals what is in use and lets nobody ask the fence from here on. It returns the last hold.
+// stop seals what is in use, ends questions to the fence, and returns the last
+// hold.
 func (g *Generator) stop() *hold {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -95,14 +96,13 @@ func (g *Generator) stop() *hold {
 	return g.held
 }
 
-// kept is the error of a call that had no time left to give back.
+// kept is the error when no time was left to give back.
 func (g *Generator) kept(ctx context.Context, h *hold) error {
 	return fmt.Errorf("snowfence: closing: node %d stays taken until %s: the fence has not answered: %w",
 		h.grant.Node, g.scheme.layout.TimeOf(h.until()).Format(time.RFC3339Nano), ctx.Err())
 }
 
-// bind claims the fence, unless it is claimed. Who calls it has the turn, or the
-// generator for himself.
+// bind claims the fence unless it is claimed. The caller has the turn, or is New.
 func (g *Generator) bind() (err error) {
 	if g.ending.unbind != nil {
 		return nil
@@ -122,8 +122,8 @@ func (g *Generator) unbind() {
 	g.ending.unbind = nil
 }
 
-// revoke is what the fence calls when its grant is gone: it seals what is in use and
-// refuses what the fence may have said before.
+// revoke is called by the fence when its grant is gone. It seals what is in use,
+// and refuses what the fence granted before.
 func (g *Generator) revoke() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -50,52 +50,51 @@ const (
 	formFixed = 1
 )
 
-// The predeclared encodings. They are variables for the same reason as those of
-// encoding/base64: Go has no constants of struct type. Do not assign to them.
+// The predeclared encodings. Go has no constants of struct type: do not assign to
+// them.
 var (
-	// Decimal writes the signed number. Unlike others it takes no leading zeros after a
-	// '-', see Fixed. It does not parse 2^63 to 2^64-1 either, which programs with
-	// unsigned IDs write for what is a negative ID here: read those as a uint64 and
-	// convert it.
+	// Decimal writes the signed number. It takes no leading zeros after a '-',
+	// see Fixed, and does not parse 2^63 to 2^64-1, which are negative IDs
+	// written by programs with unsigned ones: read those as a uint64 and convert.
 	Decimal = Encoding{formDecimal}
 
 	// Hex writes base 16 in lower case and parses either case.
 	Hex = Encoding{formHex}
 
-	// Base32Hex writes base 32 with the digits 0-9a-v, as Randflake does, and parses
-	// either case. Unlike base32.HexEncoding it writes a number, not groups of bytes.
+	// Base32Hex writes base 32 with the digits 0-9a-v, as Randflake does, and
+	// parses either case. It writes a number, unlike base32.HexEncoding.
 	Base32Hex = Encoding{formBase32Hex}
 
-	// Crockford writes Douglas Crockford's base 32 in upper case. It parses either case,
-	// I and L as 1, and O as 0. Hyphens and check symbols are not part of it.
+	// Crockford writes Douglas Crockford's base 32 in upper case. It parses
+	// either case, I and L as 1, O as 0, but no hyphens or check symbols.
 	Crockford = Encoding{formCrockford}
 
-	// ZBase32 writes base 32 with the alphabet of Zooko Wilcox-O'Hearn's z-base-32 in
-	// lower case and parses either case. It writes a number, most significant digit
-	// first, not groups of bits.
+	// ZBase32 writes base 32 with the alphabet of Zooko Wilcox-O'Hearn's
+	// z-base-32 in lower case and parses either case. It writes a number, not
+	// groups of bits.
 	ZBase32 = Encoding{formZBase32}
 
 	// Base36 writes base 36 in lower case and parses either case.
 	Base36 = Encoding{formBase36}
 
-	// Base58 writes base 58 with Bitcoin's alphabet: digits, upper case, lower case,
-	// without 0, O, I and l.
+	// Base58 writes base 58 with Bitcoin's alphabet: digits, upper case, lower
+	// case, no 0, O, I or l.
 	Base58 = Encoding{formBase58}
 
-	// Base58Flickr writes base 58 with Flickr's alphabet: as [Base58], with lower case
-	// before upper case.
+	// Base58Flickr writes base 58 with Flickr's alphabet: lower case before upper
+	// case.
 	Base58Flickr = Encoding{formBase58Flickr}
 
 	// Base62 writes base 62 with the digits 0-9A-Za-z.
 	Base62 = Encoding{formBase62}
 
-	// Base64URL writes the 8 big-endian bytes of the ID in the URL alphabet of RFC 4648
-	// without padding: always 11 characters.
+	// Base64URL writes the 8 big-endian bytes of the ID in the URL alphabet of
+	// RFC 4648, always 11 characters without padding.
 	Base64URL = Encoding{formBase64URL}
 )
 
-// Encodings returns the predeclared encodings in the order of the table at [Encoding].
-// Their fixed-width forms are not listed.
+// Encodings returns the predeclared encodings in the order of the table at
+// [Encoding], without their fixed forms.
 func Encodings() []Encoding {
 	all := make([]Encoding, 0, formCount/2)
 	for form := uint8(0); form < formCount; form += 2 {
@@ -104,8 +103,8 @@ func Encodings() []Encoding {
 	return all
 }
 
-// ParseEncoding returns the encoding of the given name: one from the table at [Encoding],
-// or one of these followed by -fixed.
+// ParseEncoding returns the encoding of a name from the table at [Encoding], or
+// of one with -fixed after it.
 func ParseEncoding(name string) (Encoding, error) {
 	for form := range codecs {
 		if codecs[form].name == name {
@@ -123,8 +122,8 @@ func ParseEncoding(name string) (Encoding, error) {
 // Name returns the name by which [ParseEncoding] finds e.
 func (e Encoding) Name() string { return codecs[e.form].name }
 
-// MaxLen returns the length of the longest text that e writes, in bytes, for the width of
-// a column or a buffer. Text is always ASCII.
+// MaxLen returns the most bytes of a text of e, for a column or a buffer. All
+// text is ASCII.
 func (e Encoding) MaxLen() int { return codecs[e.form].maxLen }
 
 // Fixed returns the fixed-width form of e, whose text sorts bytewise as the IDs do as
@@ -150,8 +149,8 @@ func (e Encoding) MaxLen() int { return codecs[e.form].maxLen }
 // -9223372036854775807 is -1 if it is fixed.
 func (e Encoding) Fixed() Encoding { return Encoding{e.form | formFixed} }
 
-// Append appends the text of id to dst and returns the extended buffer. It does not
-// allocate when dst has room for MaxLen more bytes.
+// Append appends the text of id to dst. It does not allocate if dst has room for
+// MaxLen bytes.
 func (e Encoding) Append(dst []byte, id ID) []byte {
 	if e.form == formDecimal {
 		return appendDecimal(dst, int64(id))
@@ -166,8 +165,8 @@ func (e Encoding) Append(dst []byte, id ID) []byte {
 		}
 		return append(dst, buf[start:]...)
 	case e.form == formBase64URL:
-		// 64 bits are ten digits of six bits and one of four, which is filled up with
-		// zeros at its low end: bytes, not a number.
+		// 64 bits are ten digits of six bits and one of four with zeros below:
+		// bytes, not a number.
 		start := c.putDigits(&buf, uint64(id)>>4, 10)
 		dst = append(dst, buf[start:]...)
 		return append(dst, c.digits[id&15<<2])
@@ -183,8 +182,8 @@ func (e Encoding) Encode(id ID) string {
 	return string(e.Append(buf[:0], id))
 }
 
-// Parse returns the ID that s is the text of. It reads the whole of s, takes no space
-// around it, and fails with a [*SyntaxError] that says where and why.
+// Parse returns the ID of the text s, the whole of it. A [*SyntaxError] says what
+// is wrong and where.
 func (e Encoding) Parse(s string) (ID, error) {
 	id, err := parse(e, s)
 	if err != nil {
@@ -193,7 +192,7 @@ func (e Encoding) Parse(s string) (ID, error) {
 	return id, nil
 }
 
-// ParseBytes is [Encoding.Parse] for bytes. It neither changes nor keeps b, and allocates
+// ParseBytes is [Encoding.Parse] for bytes. It does not keep b, and allocates
 // only for an error.
 func (e Encoding) ParseBytes(b []byte) (ID, error) {
 	id, err := parse(e, b)

@@ -6,8 +6,7 @@ import (
 	"math/bits"
 )
 
-// SyntaxError says what is wrong with text that should have been an ID. It unwraps to
-// [ErrInvalidID].
+// SyntaxError says why text is not an ID. It unwraps to [ErrInvalidID].
 type SyntaxError struct {
 	Encoding string // name of the encoding in which the text was read
 	Input    string // the text, cut off if it is long
@@ -15,7 +14,7 @@ type SyntaxError struct {
 	Reason   string // for people
 }
 
-// Error quotes the input, names the encoding that was tried, and says where and why that failed.
+// Error quotes the input, names the encoding, and says where and why it failed.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%v: cannot read %q as %s: %s (byte %d)", ErrInvalidID, e.Input, e.Encoding, e.Reason, e.Offset)
 }
@@ -23,7 +22,7 @@ func (e *SyntaxError) Error() string {
 // Unwrap returns [ErrInvalidID].
 func (e *SyntaxError) Unwrap() error { return ErrInvalidID }
 
-// syntaxErrorf takes no more of s into the error than a person would read.
+// syntaxErrorf quotes no more of s than a person would read.
 func syntaxErrorf[T string | []byte](c *codec, s T, offset int, format string, args ...any) *SyntaxError {
 	return &SyntaxError{
 		Encoding: c.name,
@@ -92,8 +91,8 @@ func parseDecimal[T string | []byte](c *codec, s T) (ID, *SyntaxError) {
 		}
 		return ID(v), nil
 	}
-	// Decimal is the one encoding whose plain and fixed text can have the same length. A
-	// zero here means fixed.
+	// Decimal alone has plain and fixed text of one length. A zero here means
+	// fixed.
 	if len(s) > 1 && s[1] == '0' {
 		return 0, syntaxErrorf(c, s, 1, "a zero follows the '-'; "+
 			"if the text is padded to a fixed width, read it as %s", codecs[formDecimal|formFixed].name)
@@ -108,7 +107,7 @@ func parseDecimal[T string | []byte](c *codec, s T) (ID, *SyntaxError) {
 	return ID(-v), nil
 }
 
-// parseBase64 reads ten digits of six bits and one with four, see Append.
+// parseBase64 reads ten digits of six bits and one of four, see Append.
 func parseBase64[T string | []byte](c *codec, s T) (ID, *SyntaxError) {
 	if len(s) < c.maxLen {
 		return 0, syntaxErrorf(c, s, len(s), "the text has %d bytes, but that of an ID has %d", len(s), c.maxLen)
@@ -154,8 +153,8 @@ func notADigit[T string | []byte](c *codec, s T, i int) *SyntaxError {
 	return syntaxErrorf(c, s, i, "%s is not a digit", character(s[i]))
 }
 
-// character names a byte of the input; one of several that are a character together has
-// no other name than its number.
+// character names a byte of the input. A byte of a longer character has a number
+// only.
 func character(b byte) string {
 	if b < 0x80 {
 		return fmt.Sprintf("%q", b)

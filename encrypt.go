@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence/internal/sparx"
 )
 
-// permutation is a cipher over the raw IDs of a layout: sparxAll over 64 bits, ff1Part
-// over fewer. dst and src may be the same.
+// permutation is a cipher over raw IDs: sparxAll over 64 bits, ff1Part over
+// fewer. dst and src may be the same.
 type permutation interface {
 	encrypt(raw uint64) uint64
 	decrypt(id uint64) uint64
@@ -26,13 +26,13 @@ func (p sparxAll) encryptRun(dst []uint64, start, step uint64) {
 	p.c.EncryptCounter(dst, start, step)
 }
 
-// ff1Part permutes the bits below those of the key field, which it leaves as they are.
+// ff1Part permutes the bits below the key field and leaves that alone.
 type ff1Part struct {
 	c    *ff1.Cipher
 	mask uint64
 }
 
-// No value under the mask is out of the cipher's range, so it returns no error.
+// Every value under the mask is in range, so there is no error.
 func (p ff1Part) encrypt(raw uint64) uint64 {
 	x, _ := p.c.Encrypt(raw & p.mask)
 	return raw&^p.mask | x
@@ -86,8 +86,8 @@ func newPermutations(l Layout, keys []*Secret) ([]permutation, error) {
 			continue
 		}
 		width := l.Width() - keyBits
-		// The tweak ties a key to its number and its use, so that one secret in two
-		// places is two permutations.
+		// The tweak ties a key to its number: one secret in two places is two
+		// permutations.
 		c, err := ff1.New(k.secret[:], width, fmt.Appendf(nil, "snowfence id %d", i))
 		if err != nil {
 			return nil, fmt.Errorf("snowfence: %w", err)
@@ -100,7 +100,8 @@ func newPermutations(l Layout, keys []*Secret) ([]permutation, error) {
 // Encrypted reports whether the scheme's IDs are encrypted.
 func (s *Scheme) Encrypted() bool { return s.current != nil }
 
-// Wipe overwrites the scheme's keys. It must be the last use of it and of its generators.
+// Wipe overwrites the scheme's keys. It must be the last use of the scheme and
+// its generators.
 func (s *Scheme) Wipe() {
 	for _, p := range s.perms {
 		if p != nil {
@@ -109,7 +110,7 @@ func (s *Scheme) Wipe() {
 	}
 }
 
-// seal makes an ID of a raw one, with the present key.
+// seal encrypts a raw ID with the current key.
 func (s *Scheme) seal(raw ID) ID {
 	if s.current == nil {
 		return raw
@@ -117,7 +118,7 @@ func (s *Scheme) seal(raw ID) ID {
 	return ID(s.current.encrypt(uint64(raw)))
 }
 
-// open is the inverse of seal, with the key the ID itself names.
+// open is the inverse of seal, with the key that the ID names.
 func (s *Scheme) open(id ID) (ID, error) {
 	if s.current == nil {
 		return id, nil
@@ -137,7 +138,7 @@ func (s *Scheme) open(id ID) (ID, error) {
 	return ID(s.perms[n].decrypt(uint64(id))), nil
 }
 
-// words views IDs as the numbers that ciphers work on; the two types have the same memory.
+// words views IDs as numbers for the ciphers; both types have the same memory.
 func words(ids []ID) []uint64 {
 	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(ids))), len(ids))
 }

@@ -6,37 +6,36 @@ import (
 	"time"
 )
 
-// The sentinels a caller can act on; test for them with [errors.Is].
-// Everything else is wrapped text that says what happened, to which thing, and what to do.
+// The sentinels to act on, with [errors.Is]. Other errors are text: what
+// happened, to which thing, and what to do.
 var (
-	// ErrFenced means that no grant is held now, so that no ID may be made: the lease was
-	// lost, the store is unreachable, or another process has the node. Generation resumes
-	// by itself once the fence gives a new grant.
+	// ErrFenced means that no grant is held: the lease was lost, the store is
+	// unreachable, or another process has the node. IDs come again with the next
+	// grant.
 	ErrFenced = errors.New("no grant is held")
 
-	// ErrExhausted means that no ID can be made without waiting: the sequence of this
-	// tick and the allowed lead are used up, or the clock is behind the first tick of the
-	// grant.
+	// ErrExhausted means that an ID needs waiting: the sequence of this tick and
+	// the lead are used up, or the clock is behind the grant.
 	ErrExhausted = errors.New("no ID can be made without waiting")
 
-	// ErrLifetime means that the time bits of the layout have run out, or that the time
-	// asked for lies outside them.
+	// ErrLifetime means that a time is outside the time bits of the layout.
 	ErrLifetime = errors.New("outside the lifetime of the layout")
 
-	// ErrInvalidID means that a text or number is not an ID of the form or layout it was read as.
+	// ErrInvalidID means that a text or number is not an ID of its form or
+	// layout.
 	ErrInvalidID = errors.New("invalid ID")
 
-	// ErrInvalidLayout means that a layout, or its spec, contradicts itself; the text
-	// names the field.
+	// ErrInvalidLayout means that a layout or its spec contradicts itself; the
+	// text names the field.
 	ErrInvalidLayout = errors.New("invalid layout")
 
 	// ErrClosed means that the generator was used after Close.
 	ErrClosed = errors.New("generator is closed")
 )
 
-// WaitError says why a generator gave up, how long it had waited, and how much longer it
-// would have had to. It matches [ErrFenced] or [ErrExhausted], and what the fence or the
-// context reported, with [errors.Is].
+// WaitError says why a generator gave up, how long it waited, and how long it
+// still had to. With [errors.Is] it matches [ErrFenced] or [ErrExhausted], and
+// its Cause.
 type WaitError struct {
 	Reason  error         // ErrFenced or ErrExhausted
 	Node    int64         // the node of the grant that was in use; −1 when there was none
@@ -88,8 +87,8 @@ func lifetimeError(s *Scheme) error {
 		ErrLifetime, s.layout.EndOfLife().Format(time.RFC3339))
 }
 
-// Must returns id, or panics if err is not nil. It is for tests and for program starts,
-// where an error is a bug.
+// Must returns id, or panics if err is not nil: for tests and the start of
+// programs.
 func Must(id ID, err error) ID {
 	if err != nil {
 		panic(err)

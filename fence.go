@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// Grant is a rectangle in the plane node × tick: the right to stamp the ticks From ≤ tick
-// < Until with the numbers of one node, or of a block of nodes. Grants of a namespace
-// never overlap, and a grant is durable before it is handed over. From this alone IDs are
-// unique, whatever the clocks do.
+// Grant is a rectangle in the plane node × tick: the right to stamp the ticks
+// From ≤ tick < Until with one node, or a block of nodes. Grants of a namespace
+// never overlap, and a grant is durable before anybody has it. So IDs are unique,
+// whatever the clocks do.
 type Grant struct {
 	Node     int64 // the node, or the first of a block
 	From     int64 // first tick
@@ -20,7 +20,8 @@ type Grant struct {
 	Nodes    int64 // length of a block of nodes; 0 means 1
 }
 
-// norm returns gr with its defaults filled in. A generator does that once, when it gets gr.
+// norm returns gr with its defaults filled in. The generator calls it once, when
+// it gets gr.
 func (gr Grant) norm(l Layout) Grant {
 	if gr.FirstSeq == 0 && gr.LastSeq == 0 {
 		gr.FirstSeq, gr.LastSeq = l.First, l.Last
@@ -29,38 +30,35 @@ func (gr Grant) norm(l Layout) Grant {
 	return gr
 }
 
-// Fence is where a generator gets its grants: a lease, a state file, a static number. The
-// package lease has the one for many machines.
-//
-// A generator calls Held, Grant and Release from one goroutine at a time.
+// Fence is where a generator gets its grants: a lease, a state file, a static
+// number. The generator calls Held, Grant and Release from one goroutine at a
+// time.
 type Fence interface {
 	// Scheme returns the scheme all grants are for.
 	Scheme() *Scheme
 
-	// Grant returns a grant whose Until is greater than after. A grant with Node, From
-	// and sequence numbers as before and a later Until is the old one, renewed. Any other
-	// grant replaces the old one, which the generator then no longer uses. It may wait
-	// until it has a grant or ctx ends.
+	// Grant returns a grant that reaches past the tick after. With the same Node,
+	// From and sequence numbers it renews the old one; any other grant replaces
+	// it, and the generator stops using the old one. It may wait until ctx ends.
 	Grant(ctx context.Context, after int64) (Grant, error)
 
-	// Held is Grant without waiting: it returns what the fence has at hand, and false
-	// where it would have to write a file or to ask a store.
+	// Held is Grant without waiting: it returns false if it had to write a file
+	// or ask a store.
 	Held(after int64) (Grant, bool)
 
-	// Release gives a grant back. No ID with a tick of used or later was or will be made
-	// from it. It returns when ctx ends. After an error it may be called again for the
-	// same grant.
+	// Release gives a grant back: its ticks from used on have no ID and never
+	// will. It returns when ctx ends. After an error it may be called again for
+	// the same grant.
 	Release(ctx context.Context, g Grant, used int64) error
 }
 
-// Binder is a [Fence] that wants to know its generator. All fences of this module do: one
-// fence serves one generator at a time, and a fence that learns of the loss of its grant
-// seals the generator at once.
+// Binder is a [Fence] that knows its one generator, and seals it at once when its
+// grant is lost. All fences of this module are Binders.
 type Binder interface {
-	// Bind claims the fence. The fence may call seal at any time and from any goroutine,
-	// but not with a lock held that Grant or Release needs: when it returns, nothing more
-	// is taken from the grants the generator had, and every ID that was or will be made
-	// from what was taken has a tick below the result (0 when there was no grant). The
+	// Bind claims the fence. The fence may call seal at any time from any
+	// goroutine, but without a lock that Grant or Release needs. After seal
+	// returns, nothing more is taken from the generator's grants, and every ID
+	// made from them has a tick below the result (0 without a grant). The
 	// generator calls unbind after each Release, and Bind before it repeats one.
 	Bind(seal func() (used int64)) (unbind func(), err error)
 }
@@ -68,7 +66,7 @@ type Binder interface {
 // ErrBound means that a fence serves another generator already.
 var ErrBound = errors.New("the fence serves another generator: close that one first, or share it")
 
-// binding is the part of a Binder that is the same for all fences without a loss to report.
+// binding is Bind for fences that lose no grant.
 type binding struct {
 	mu    sync.Mutex
 	bound bool
@@ -88,13 +86,13 @@ func (b *binding) Bind(func() int64) (func(), error) {
 	}), nil
 }
 
-// Static returns a fence for a bare node number, which is not safe over restarts: use
-// [StateFile](path, s, node) instead, or a lease. A process that starts again within the
-// time its predecessor used, or after the clock stepped back, repeats IDs; and that no
-// other process has the number is for somebody else to know.
+// Static returns a fence for a bare node number. It is not safe over restarts: a
+// process that starts again too soon, or after the clock stepped back, repeats
+// IDs. Nor does it know whether another process has the number. Use [StateFile]
+// or a lease instead.
 //
-// Inside one process it keeps the promise, over generators made one after the other too.
-// A node outside the layout shows as an error of New.
+// Inside one process it is safe, over generators made one after the other too.
+// New reports a node outside the layout.
 func Static(s *Scheme, node int64) Fence { return &static{scheme: s, node: node} }
 
 type static struct {

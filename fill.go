@@ -6,10 +6,9 @@ import (
 	"iter"
 )
 
-// Fill writes new IDs to dst, in increasing order, and returns how many. It takes them in
-// runs, each with one atomic step, and reads the clock once for each run, so a long dst
-// costs little more than writing the memory. For each run it waits as Next does; when it
-// gives up, the first n are good and err says why there are no more.
+// Fill writes new IDs to dst, in increasing order, and returns how many. It takes
+// them in runs, each with one atomic step and one clock read. For each run it
+// waits as Next does; when it gives up, the first n are good and err says why.
 func (g *Generator) Fill(ctx context.Context, dst []ID) (n int, err error) {
 	for n < len(dst) {
 		t, pos, count, err := g.reserve(ctx, uint64(len(dst)-n), g.maxWait)
@@ -21,14 +20,13 @@ func (g *Generator) Fill(ctx context.Context, dst []ID) (n int, err error) {
 	return n, nil
 }
 
-// Run is new IDs in equal steps: First, First + Step, and so on up to Last. It is how
-// many IDs travel as three numbers.
+// Run is IDs in equal steps, from First to Last: many IDs as three numbers.
 type Run struct {
 	First, Last ID
 	Step        int64 // above 0, also when the run is a single ID
 }
 
-// Len returns the number of IDs in the run, and 0 for the zero Run.
+// Len returns the number of IDs in the run; 0 for the zero Run.
 func (r Run) Len() int64 {
 	if r.Step <= 0 || r.Last < r.First {
 		return 0
@@ -49,10 +47,9 @@ func (r Run) All() iter.Seq[ID] {
 	}
 }
 
-// Runs appends runs with n new IDs in all to dst, in increasing order. A run ends with
-// its tick at the latest, and with the sequence of one node, so that the length of runs
-// is a matter of the layout. It waits as Fill does; when it gives up, the runs are good
-// and err says why there are no more. IDs of encrypted layouts come in no runs.
+// Runs appends runs of n new IDs in all to dst, in increasing order. A run ends
+// with its tick and with the sequence of its node. It waits as Fill does; after
+// an error the runs it returns are good. Encrypted IDs have no runs.
 func (g *Generator) Runs(ctx context.Context, dst []Run, n int64) ([]Run, error) {
 	if g.scheme.Encrypted() {
 		return dst, fmt.Errorf("snowfence: encrypted IDs come in no runs: use Fill")
@@ -86,8 +83,8 @@ func (t *track) write(dst []ID, pos, count uint64) int {
 	return int(count)
 }
 
-// count64 writes id, id+step, id+2×step, … The loop is unrolled by hand, because the
-// compiler does not: half the time of the plain one.
+// count64 writes id, id+step, id+2×step, … Unrolled by hand it takes half the
+// time.
 func count64(dst []ID, id, step ID) {
 	s2, s3, s4 := 2*step, 3*step, 4*step
 	for len(dst) >= 16 {

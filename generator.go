@@ -16,32 +16,32 @@ import (
 type Config struct {
 	Fence Fence // where the grants come from; it serves this generator alone
 
-	// Lead is how many ticks IDs may run ahead of the clock when a tick's sequence is
-	// used up, and how far the clock may step back unnoticed. 0 means none: wait for the
-	// next tick, as classic Snowflake does. Snow-drift uses 2000.
+	// Lead is how many ticks IDs may run ahead of the clock when a tick is used
+	// up, and how far the clock may step back unnoticed. 0 means none, as in
+	// classic Snowflake; snow-drift uses 2000.
 	Lead int64
 
-	// MaxWait is how long Next and Fill wait for the clock or a grant before they return
-	// a [WaitError]. 0 means one second; negative means not at all. A ctx that ends
-	// earlier ends the wait.
+	// MaxWait is how long Next and Fill wait before they return a [WaitError]. 0
+	// means one second; negative means not at all. ctx may end the wait earlier.
 	MaxWait time.Duration
 
-	// Coarse makes Next and the handles read the clock about once a millisecond instead
-	// of on every call, which is several times faster. Timestamps are then late by up to
-	// about a millisecond while IDs are made, and by a few when other programs take the
-	// processors away (BenchmarkCoarseLateness measures it). The first ID after a pause
-	// is exact. Uniqueness and order do not depend on it.
+	// Coarse reads the clock about once a millisecond instead of on every call,
+	// which is several times faster. Timestamps are then late by up to a
+	// millisecond, and by a few on a busy machine (see BenchmarkCoarseLateness).
+	// The first ID after a pause is exact. Uniqueness and order do not depend on
+	// it.
 	Coarse bool
 
 	// Time replaces the system's clocks, for tests; nil means those.
 	Time TimeSource
 }
 
-// Generator makes IDs inside the grants of a fence. All methods are safe for concurrent use.
+// Generator makes IDs inside the grants of a fence. It is safe for concurrent
+// use.
 //
-// IDs of one generator are strictly increasing in the order in which calls take them, and
-// those of one node also over restarts and holders, except with rollback bits, which
-// stamp the true time after the clock stepped back.
+// Its IDs increase in the order in which calls take them; those of one node also
+// over restarts and holders. Layouts with rollback bits differ: they stamp the
+// true time after the clock stepped back.
 type Generator struct {
 	cur    atomic.Pointer[track]
 	mode   mode
@@ -80,10 +80,9 @@ const (
 	batched // encrypted IDs, made ahead
 )
 
-// New starts a generator: it claims the fence and takes the first grant, for which it
-// waits at most MaxWait, or a second where that is negative. An error says what is wrong
-// with the configuration, that the fence serves another generator already ([ErrBound]),
-// or why there is no grant.
+// New starts a generator: it claims the fence and waits for the first grant, at
+// most MaxWait, or a second if that is negative. It fails with [ErrBound] if the
+// fence serves another generator.
 func New(c Config) (*Generator, error) {
 	switch {
 	case c.Fence == nil:
@@ -169,7 +168,8 @@ func (g *Generator) first(wait time.Duration) error {
 // Scheme returns the scheme of the generator's fence.
 func (g *Generator) Scheme() *Scheme { return g.scheme }
 
-// Grant returns the grant in use, with its Until as of now, and false when there is none.
+// Grant returns the grant in use, with its present Until, and false if there is
+// none.
 func (g *Generator) Grant() (Grant, bool) {
 	t := g.cur.Load()
 	if t.hold == nil || t.hold.sealed() {

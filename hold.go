@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// hold is a grant in a generator's hands: a track for each rollback value, and what the
-// fence needs to know at the end.
+// hold is a grant in use: a track for each rollback value, and what the fence
+// must know at the end.
 type hold struct {
 	grant  Grant // as first given; tracks know the current until
 	scheme *Scheme
@@ -22,7 +22,7 @@ type hold struct {
 	used int64 // first tick of which nothing was taken; valid when done
 }
 
-// newHold returns the hold of a grant in normal form, for the ticks from start on.
+// newHold returns the hold of a grant in normal form, for ticks from start on.
 func newHold(s *Scheme, gr Grant, start, now, lead int64) (*hold, error) {
 	l := s.layout
 	switch {
@@ -47,7 +47,7 @@ func newHold(s *Scheme, gr Grant, start, now, lead int64) (*hold, error) {
 		return nil, fmt.Errorf("snowfence: %d sequence numbers × %d nodes with a lead of %d ticks "+
 			"are more positions than a word holds", h.seqs, gr.Nodes, lead)
 	}
-	// Positions start late enough for the present to be among them, whatever the span.
+	// Positions start late enough to include the present, whatever the span.
 	from := min(max(gr.From, now-int64(maxPosition/2/span)), gr.Until-1)
 	for r := range int64(1) << s.rollBits {
 		t := &track{hold: h, from: from, span: span, timeShift: s.timeShift, seqShift: s.seqShift}
@@ -61,7 +61,7 @@ func newHold(s *Scheme, gr Grant, start, now, lead int64) (*hold, error) {
 	return h, nil
 }
 
-// renewedBy reports whether gr is the hold's own grant with perhaps another end.
+// renewedBy reports whether gr is the same grant but for its end.
 func (h *hold) renewedBy(gr Grant) bool {
 	gr.Until = h.grant.Until
 	return gr == h.grant
@@ -71,9 +71,9 @@ func (h *hold) overlaps(gr Grant) bool {
 	return gr.Node < h.grant.Node+h.grant.Nodes && h.grant.Node < gr.Node+gr.Nodes
 }
 
-// raise moves the bound of all tracks up to the tick until, and the place to ask again to
-// two thirds of the time that gives. It reports whether that gave any. One goroutine at a
-// time raises (the generator's mutex); a lower until changes nothing.
+// raise moves the end of all tracks up to until, and the tick to ask again to two
+// thirds of the time gained. It reports whether it gained any; a lower until
+// changes nothing. The generator's mutex must be held.
 func (h *hold) raise(until, now int64) bool {
 	raised := false
 	for _, t := range h.tracks {
@@ -95,8 +95,7 @@ func (h *hold) until() int64 {
 	return t.from + int64(t.until.Load())
 }
 
-// seal ends the hold: nothing is taken from it any more. It returns the first tick of
-// which nothing was.
+// seal ends the hold and returns the first tick of which nothing was taken.
 func (h *hold) seal() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -109,8 +108,8 @@ func (h *hold) seal() int64 {
 		end := t.word.Swap(sealed)
 		t.halt()
 		if end > 0 {
-			// A word may stand above its bound by positions that were taken too late and
-			// never used.
+			// Positions that were taken too late moved the word past its end,
+			// unused.
 			h.used = max(h.used, min(t.from+int64((end-1)/t.span)+1, h.until()))
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// ID is a unique 64-bit number. What its bits mean is up to a [Layout]; this is
-// Twitter's, and others differ in widths, order and epoch:
+// ID is a unique 64-bit number. A [Layout] says what its bits mean; this is
+// Twitter's:
 //
 //	63  62                                       22 21         12 11          0
 //	+---+-------------------------------------------+-------------+------------+
@@ -17,22 +17,21 @@ import (
 //	|   |                                           | node        | sequence   |
 //	+---+-------------------------------------------+-------------+------------+
 //
-// With the time on top, IDs compare as the times they were made. Encrypted IDs and those
-// of layouts without a sign bit can be negative. An ID is the same 64 bits however it is
-// looked at, so convert from and to int64 and uint64 freely.
+// With the time on top, IDs compare as their times. Encrypted IDs, and those of
+// layouts without a sign bit, can be negative. Convert from and to int64 and
+// uint64 freely: the bits stay.
 //
-// JSON and text carry an ID as a decimal string, because JavaScript and many other
-// readers of JSON round numbers beyond 2^53. Other forms of text are an [Encoding], and a
-// text with the kind of thing in front is a [Prefix]. Binary is 8 bytes, big endian. In
-// SQL an ID is a BIGINT.
+// JSON and text are a decimal string, because JavaScript rounds numbers beyond
+// 2^53; other forms are an [Encoding], or a [Prefix]. Binary is 8 bytes, big
+// endian. SQL is a BIGINT.
 type ID int64
 
-// String returns the ID as a signed decimal number, which is what [Decimal] writes.
+// String returns the signed decimal number, as [Decimal] writes it.
 func (id ID) String() string { return Encoding{formDecimal}.Encode(id) }
 
-// Format implements [fmt.Formatter] for one reason: without it, fmt would write %x of the
-// characters of String. The verbs x, X, o, O and b write the unsigned number, as [Hex]
-// does; d, v and s the signed decimal.
+// Format implements [fmt.Formatter], because fmt would write %x of the characters
+// of String. x, X, o, O and b write the unsigned number; d, v and s the signed
+// decimal.
 func (id ID) Format(f fmt.State, verb rune) {
 	var value any = int64(id)
 	switch verb {
@@ -44,10 +43,10 @@ func (id ID) Format(f fmt.State, verb rune) {
 	fmt.Fprintf(f, fmt.FormatString(f, verb), value)
 }
 
-// AppendText appends the decimal text of the ID to b. The error is always nil.
+// AppendText appends the decimal text to b. The error is always nil.
 func (id ID) AppendText(b []byte) ([]byte, error) { return appendDecimal(b, int64(id)), nil }
 
-// MarshalText returns the decimal text of the ID. The error is always nil.
+// MarshalText returns the decimal text. The error is always nil.
 func (id ID) MarshalText() ([]byte, error) { return id.AppendText(make([]byte, 0, maxLen)) }
 
 // UnmarshalText reads decimal text, as [Decimal] does.
@@ -62,7 +61,7 @@ func unmarshal[T string | []byte](id *ID, text T) error {
 	return nil
 }
 
-// MarshalJSON returns the decimal text of the ID as a JSON string. The error is always nil.
+// MarshalJSON returns the decimal text as a JSON string. The error is always nil.
 func (id ID) MarshalJSON() ([]byte, error) {
 	b := make([]byte, 0, maxLen+2)
 	b = append(b, '"')
@@ -70,9 +69,8 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads a decimal integer from a JSON string or a JSON number. It does not
-// read fractions, exponents or escapes, even those that would be an integer in the end.
-// As is the convention, null leaves the ID unchanged.
+// UnmarshalJSON reads a decimal integer from a JSON string or number, without
+// fraction, exponent or escapes. null leaves the ID unchanged.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
@@ -83,12 +81,12 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	return unmarshal(id, data)
 }
 
-// AppendBinary appends the 8 bytes of the ID to b, big endian. The error is always nil.
+// AppendBinary appends 8 bytes, big endian. The error is always nil.
 func (id ID) AppendBinary(b []byte) ([]byte, error) {
 	return binary.BigEndian.AppendUint64(b, uint64(id)), nil
 }
 
-// MarshalBinary returns the 8 bytes of the ID, big endian. The error is always nil.
+// MarshalBinary returns 8 bytes, big endian. The error is always nil.
 func (id ID) MarshalBinary() ([]byte, error) { return id.AppendBinary(nil) }
 
 // UnmarshalBinary reads 8 bytes, big endian.
@@ -103,10 +101,9 @@ func (id *ID) UnmarshalBinary(data []byte) error {
 // Value implements [driver.Valuer]: an ID is an int64 to a database.
 func (id ID) Value() (driver.Value, error) { return int64(id), nil }
 
-// Scan implements sql.Scanner for columns of integers, and for decimal text, which is how
-// some drivers deliver them. Floating-point numbers are refused, because they may have
-// been rounded; so is uint64 beyond 2^63-1, as Value could not write it back. NULL is an
-// error: scan columns that allow it into a sql.Null[ID].
+// Scan implements sql.Scanner for integers and decimal text. It refuses
+// floating-point numbers, which may be rounded, and unsigned ones beyond 2^63-1,
+// which Value cannot write. It refuses NULL: use sql.Null[ID].
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case int64:
@@ -125,6 +122,6 @@ func (id *ID) Scan(src any) error {
 	}
 }
 
-// LogValue implements [slog.LogValuer]. It is a string, because most of what reads logs
-// in JSON rounds numbers beyond 2^53.
+// LogValue implements [slog.LogValuer], as a string: most readers of JSON logs
+// round numbers.
 func (id ID) LogValue() slog.Value { return slog.StringValue(id.String()) }

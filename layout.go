@@ -8,7 +8,8 @@ import (
 	"github.com/snowfence/snowfence/internal/ff1"
 )
 
-// Names of the fields with a meaning of their own. A field of any other name is a part of the node.
+// Names of fields with a meaning. A field of any other name is a part of the
+// node.
 const (
 	FieldTime     = "time"
 	FieldSequence = "sequence"
@@ -24,52 +25,52 @@ const (
 	// Plain IDs are not encrypted.
 	Plain Cipher = ""
 
-	// SPARX encrypts all 64 bits with SPARX-64/128, as Randflake does. Half of all IDs
-	// are negative. There is one key for the life of a namespace: under two, different
-	// raw IDs can become one.
+	// SPARX encrypts all 64 bits with SPARX-64/128, as Randflake does. Half of
+	// all IDs are negative. A namespace keeps one key for life: under two,
+	// different raw IDs can become one.
 	SPARX Cipher = "sparx"
 
-	// FF1 encrypts the layout's own width with NIST's format-preserving FF1 over AES, so
-	// that IDs stay within it: positive with 63 bits, safe for JavaScript with 53. Bits
-	// of a key field stand highest and are not encrypted: they say which key an ID is
-	// under, so IDs of two keys are never the same, and keys can be rotated.
+	// FF1 encrypts the layout's own width with NIST's format-preserving FF1 over
+	// AES: IDs stay positive with 63 bits, safe for JavaScript with 53. A key
+	// field stands highest, in plain: it names the key, so IDs of two keys never
+	// meet and keys can be rotated.
 	FF1 Cipher = "ff1"
 )
 
 const (
-	// maxTimeBits leaves room for the end of the last tick in a signed number.
+	// maxTimeBits keeps the end of the last tick in a signed number.
 	maxTimeBits = 62
 
-	// maxSequenceBits leaves room for some ticks in the word of a generator.
+	// maxSequenceBits leaves room for some ticks in a generator's word.
 	maxSequenceBits = 53
 
-	// maxRollbackBits bounds how many words a generator keeps for one grant: one per
-	// rollback value.
+	// maxRollbackBits bounds the words of one grant: one per rollback value.
 	maxRollbackBits = 6
 )
 
 // Field is one group of bits of a [Layout].
 type Field struct {
-	// FieldTime, FieldSequence, FieldRollback, or the name of a node part: lower-case letters,
-	// digits and '-'
+	// FieldTime, FieldSequence, FieldRollback, or the name of a node part:
+	// lower-case letters, digits and '-'.
 	Name string
 	Bits int // width, from 1 up
 }
 
-// Layout says how the bits of an ID are divided, when its time starts and how fast it runs.
+// Layout says how the bits of an ID are divided, when its time starts and how
+// fast it runs.
 //
 //	 63                                                                  0
 //	┌─┬─────────────────────────────────────────┬──────────┬────────────┐
 //	│0│ time: 41 bits, ticks of 1 ms since epoch │ node: 10 │ sequence: 12│   Twitter, and most others
 //	└─┴─────────────────────────────────────────┴──────────┴────────────┘
 //
-// The fields stand from the highest bit down and end at bit 0; time comes first. All
-// fields together have at most 64 bits. With 64, the highest bit of the time is the sign
-// bit, and IDs turn negative half-way through ([Layout.NegativeFrom]).
+// Fields stand from the highest bit down to bit 0, with the time first, and have
+// at most 64 bits together. With 64, the top bit of the time is the sign bit, and
+// IDs turn negative half-way through ([Layout.NegativeFrom]).
 //
-// A Layout is a plain value: build one by hand, take a preset such as [Twitter], or parse
-// a spec with [ParseLayout]. Nothing checks it before [Layout.Validate], which
-// [NewScheme] calls. Do not change Fields after handing it on.
+// A Layout is a plain value: build one, take a preset such as [Twitter], or parse
+// a spec with [ParseLayout]. [NewScheme] validates it. Do not change Fields
+// afterwards.
 type Layout struct {
 	Epoch  time.Time     // start of tick 0; the zero time means the epoch of Default
 	Tick   time.Duration // length of a tick, from 1 µs up; zero means 1 ms
@@ -94,8 +95,8 @@ func (l Layout) norm() Layout {
 	return l
 }
 
-// Bits returns the width of the named field, and 0 if the layout has none. For
-// [FieldNode] it is the width of all node parts together, whatever they are called.
+// Bits returns the width of the named field; 0 if there is none. [FieldNode]
+// means all node parts together.
 func (l Layout) Bits(name string) int {
 	n := 0
 	for _, f := range l.Fields {
@@ -119,8 +120,8 @@ func (l Layout) Width() int {
 	return n
 }
 
-// NodeParts returns the fields that make up the node, from the highest down. The node is
-// their concatenation.
+// NodeParts returns the parts of the node, from the highest down. Together they
+// are the node.
 func (l Layout) NodeParts() []Field {
 	var parts []Field
 	for _, f := range l.Fields {
@@ -131,7 +132,7 @@ func (l Layout) NodeParts() []Field {
 	return parts
 }
 
-// Equal reports whether both layouts give every ID the same meaning and use the same
+// Equal reports whether both layouts mean the same by every ID, and use the same
 // sequence numbers.
 func (l Layout) Equal(m Layout) bool {
 	l, m = l.norm(), m.norm()
@@ -139,8 +140,8 @@ func (l Layout) Equal(m Layout) bool {
 		l.Cipher == m.Cipher && slices.Equal(l.Fields, m.Fields)
 }
 
-// Validate reports the first thing that is wrong with the layout, with the name of the
-// field, as an [ErrInvalidLayout].
+// Validate reports the first fault, with the name of the field, as an
+// [ErrInvalidLayout].
 func (l Layout) Validate() error {
 	l = l.norm()
 	seen := map[string]bool{}

@@ -24,16 +24,15 @@ func (l Layout) Capacity() Capacity {
 	return c
 }
 
-// EndOfLife returns the first instant for which the layout has no tick any more, at most
-// the end of the year 9999. A generator returns [ErrLifetime] from then on.
+// EndOfLife returns the first instant without a tick, at most the end of the year
+// 9999. Generators return [ErrLifetime] from then on.
 func (l Layout) EndOfLife() time.Time {
 	return l.norm().timeOf(1 << l.Bits(FieldTime))
 }
 
-// NegativeFrom returns the instant from which IDs have the sign bit set and so are
-// negative as signed numbers. It is false for layouts whose IDs never are: those of at
-// most 63 bits. Where all 64 bits are encrypted, half of the IDs are negative from the
-// epoch on.
+// NegativeFrom returns the instant from which IDs are negative as signed numbers,
+// and false if they never are. If all 64 bits are encrypted, half are negative
+// from the epoch on.
 func (l Layout) NegativeFrom() (time.Time, bool) {
 	if l.Cipher == SPARX || l.Cipher == FF1 && l.Width() == 64 {
 		return l.norm().Epoch, true
@@ -44,8 +43,8 @@ func (l Layout) NegativeFrom() (time.Time, bool) {
 	return l.norm().timeOf(1 << (l.Bits(FieldTime) - 1)), true
 }
 
-// JSSafeUntil returns the instant from which IDs can pass 2^53−1, the largest integer of
-// JavaScript and of JSON readers that use doubles. It is false when they never do.
+// JSSafeUntil returns the instant from which IDs can pass 2^53−1, the largest
+// integer of JavaScript, and false if they never do.
 func (l Layout) JSSafeUntil() (time.Time, bool) {
 	below := l.Width() - l.Bits(FieldTime)
 	if l.Width() <= 53 && l.Cipher != SPARX {

@@ -7,29 +7,28 @@ import (
 	"time"
 )
 
-// Change is a change of layout under a running system: IDs of From exist already, IDs of
-// To are made from now on.
+// Change is a change of layout: IDs of From exist already, IDs of To are made
+// from now on.
 //
-// The rules people follow by hand (the epoch only gets older, widths only grow, if one
-// shrinks the sum must grow) are neither enough nor necessary. [Change.Check] decides the
-// question itself, exactly.
+// [Change.Check] decides exactly whether they can meet. The rules of thumb (an
+// older epoch, wider fields) are neither enough nor necessary.
 type Change struct {
 	From, To Layout
 
 	At time.Time // To stamps no tick that starts before this instant
-	// From stamps no tick that starts at this instant or later; zero means At. It is the
-	// highest floor of all grants, not the clock: IDs may run ahead of it
+	// From stamps no tick that starts at this instant or later; zero means At. It
+	// is the highest floor of all grants, because IDs may run ahead of the clock.
 	Floor time.Time
 	Since time.Time // From stamps no tick that starts before this instant; zero means its epoch
 
 	FromNodes, ToNodes NodeRange // nodes in use on either side; the zero value means all
 
-	// Past are the layouts before From. Two safe changes are no safe walk: To may repeat
-	// a layout that From itself never met.
+	// Past are the layouts before From. Two safe changes are no safe walk: To may
+	// repeat a layout that From never met.
 	Past []Era
 }
 
-// Era is a layout while IDs were made with it, by any of its nodes.
+// Era is a layout while any node made IDs with it.
 type Era struct {
 	Layout Layout
 	From   time.Time // it stamped no tick that starts before this instant; zero means its epoch
@@ -38,33 +37,33 @@ type Era struct {
 
 // Verdict is what [Change.Check] found.
 type Verdict struct {
-	// Collision is an ID that both sides can make, the lowest one as an unsigned number.
-	// With nil it is proven that there is none.
+	// Collision is the lowest ID, unsigned, that both sides can make. nil is the
+	// proof that there is none.
 	Collision *Collision
 
 	LastOld  ID // highest ID, as a signed number, that From or the layouts before it can have made
 	FirstNew ID // lowest ID of To's first tick
 }
 
-// Collision is an ID with two meanings: the counter-example to a change of layout.
+// Collision is an ID with two meanings: the counter-example to a change.
 type Collision struct {
 	ID       ID
 	From, To Parts
 	Past     int // 1 and more: From is of Change.Past[Past-1]; 0: it is of Change.From
 }
 
-// Ordered reports whether IDs made after the change sort above all earlier ones, as
-// signed numbers. A change without it is safe, but columns sorted by ID are no longer in
-// the order of time. It says nothing of the day on which To itself turns negative.
+// Ordered reports whether new IDs sort above all earlier ones, as signed numbers.
+// A change without it is safe, but columns sorted by ID are not in the order of
+// time. It ignores the day on which To itself turns negative.
 func (v Verdict) Ordered() bool { return v.FirstNew > v.LastOld }
 
-// Check proves that no ID that To can make equals one that From, or a layout before it,
-// can have made, or finds an ID that both can. It is exact: all nodes and rollback
-// values, and the sequence numbers First to Last, are taken as used on either side.
-// Whether the changes before this one were safe is not asked again.
+// Check proves that To makes no ID that From or a layout before it can have made,
+// or finds one. It is exact: it takes all nodes in the ranges, all rollback
+// values, and the sequence numbers First to Last as used. It does not check the
+// changes before this one.
 //
-// The error is an [ErrInvalidLayout], an [ErrInvalidID] for a node range that is not in
-// its layout, or an [ErrLifetime] if To has no tick left at At.
+// The error is an [ErrInvalidLayout], an [ErrInvalidID] for a wrong node range,
+// or an [ErrLifetime] if To has no tick left at At.
 func (c Change) Check() (Verdict, error) {
 	if c.At.IsZero() {
 		return Verdict{}, errors.New("snowfence: a change of layout needs the time from which the new layout is used")
@@ -104,8 +103,8 @@ func (c Change) Check() (Verdict, error) {
 	return v, nil
 }
 
-// compare looks for an ID of to that an era before it can have made, and keeps the lowest
-// one of all eras.
+// compare looks for an ID of to that an era can have made, and keeps the lowest
+// of all eras.
 func (v *Verdict) compare(from, to *side, e Era, index int) error {
 	first, until := int64(0), from.scheme.layout.tickAtOrAfter(e.Until)
 	if !e.From.IsZero() {

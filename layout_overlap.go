@@ -2,16 +2,16 @@ package snowfence
 
 import "fmt"
 
-// side is one layout as a set of IDs: those whose time, node and sequence each lie in an
-// interval. Rollback is free.
+// side is one layout as a set of IDs: time, node and sequence each in an
+// interval, rollback free.
 type side struct {
 	scheme *Scheme
 	lo, hi [fields]uint64                // bounds of each field
 	bits   [64]struct{ field, bit int8 } // what each bit of the ID belongs to, by bit number
 }
 
-// Fields of a side; the node is one number, whatever lies between its parts, because its
-// bits stand in falling order.
+// Fields of a side. The node is one number: its bits stand in falling order,
+// whatever lies between.
 const (
 	sideTime = iota
 	sideNode
@@ -86,11 +86,11 @@ func (d *side) highest() ID {
 	})
 }
 
-// overlap looks for an ID in both sides: an automaton that reads the 64 bits from the
-// highest down. What it must remember of the bits it has read is whether each bounded
-// field still equals the beginning of its lower and of its upper bound: two flags for
-// each of three fields on two sides, so 2^12 states at each of 64 bits, and the search
-// visits each at most once.
+// overlap looks for an ID in both sides: an automaton that reads the 64 bits from
+// the highest down. It remembers whether each bounded field still equals the
+// start of its lower and of its upper bound: two flags for each of three fields
+// on two sides. The search visits each of 2^12 states at each of 64 bits at most
+// once.
 type overlap struct {
 	from, to *side
 	id       uint64
@@ -104,7 +104,7 @@ const (
 	tightAll     = 1<<(2*flagsPerSide) - 1
 )
 
-// search reports whether the bits from the given one down can be chosen, zeros first, and
+// search reports whether the bits from bit down can be chosen, zeros first, and
 // leaves them in id.
 func (o *overlap) search(bit int, s tight) bool {
 	if bit < 0 {
@@ -130,8 +130,8 @@ func (o *overlap) search(bit int, s tight) bool {
 	return false
 }
 
-// step reads one bit of an ID with the value v. It returns the next state, or false if
-// the ID is not in the side. The side's flags start at the given one.
+// step reads one bit, v, and returns the next state, or false if the ID is not in
+// the side. flags is the side's first flag.
 func (d *side) step(bit int, v uint64, s tight, flags int) (tight, bool) {
 	b := d.bits[bit]
 	switch b.field {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// reservedKey reports whether the spec uses a word for something that is not a field.
+// reservedKey reports whether the spec uses a word for something else than a
+// field.
 func reservedKey(s string) bool {
 	switch s {
 	case "epoch", "tick", "first", "last", "order", "seq", "cipher":
@@ -18,13 +19,13 @@ func reservedKey(s string) bool {
 	return false
 }
 
-// String returns the layout's spec, its one canonical form: what [ParseLayout] and
-// --layout read and what stores keep.
+// String returns the layout's spec in its one canonical form: what [ParseLayout]
+// and --layout read and stores keep.
 //
 //	time=41,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=1ms
 //
-// Fields stand from the highest bit down; first, last and cipher follow where the
-// sequence is not all usable and where IDs are encrypted.
+// Fields stand from the highest bit down; first, last and cipher follow where
+// they are set.
 func (l Layout) String() string {
 	l = l.norm()
 	var b strings.Builder
@@ -48,8 +49,8 @@ func (l Layout) String() string {
 	return b.String()
 }
 
-// formatTick writes a duration as time.ParseDuration reads it, in ASCII and without the
-// zero parts ("1m", not "1m0s").
+// formatTick writes a duration in ASCII and without zero parts ("1m", not
+// "1m0s").
 func formatTick(d time.Duration) string {
 	s := strings.Replace(d.String(), "µs", "us", 1)
 	if strings.HasSuffix(s, "m0s") {
@@ -126,7 +127,8 @@ func ParseLayout(spec string) (Layout, error) {
 	return l.norm(), nil
 }
 
-// nodeRank orders fields for the key order: time, then nodes before (-1) or after (1) all others.
+// nodeRank orders fields for the key order: time, then nodes before (-1) or after
+// (1) the others.
 func nodeRank(f Field, side int) int {
 	switch {
 	case f.Name == FieldKey:
@@ -200,7 +202,7 @@ func parseEpoch(s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("is %q, not an RFC 3339 time such as 2025-01-01T00:00:00Z or a date", shorten(s))
 }
 
-// shorten cuts what an error quotes, so that garbage does not flood a log.
+// shorten cuts what an error quotes, so that garbage floods no log.
 func shorten(s string) string {
 	if len(s) > 48 {
 		return s[:45] + "..."

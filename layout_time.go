@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// farFuture is what times past the years that RFC 3339 and most databases can write are cut to.
+// farFuture is the latest time: RFC 3339 and most databases write no later year.
 func farFuture() time.Time { return time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC) }
 
-// TimeOf returns the start of a tick; times past the year 9999 are cut to its end. A
-// negative tick lies before the epoch.
+// TimeOf returns the start of a tick, at most the end of the year 9999. Negative
+// ticks lie before the epoch.
 func (l Layout) TimeOf(tick int64) time.Time {
 	l = l.norm()
 	if tick < 0 {
@@ -38,9 +38,8 @@ func (l Layout) timeOf(tick uint64) time.Time {
 	return t
 }
 
-// TickOf returns the tick that holds t: the number of whole ticks since the epoch,
-// rounded down, and negative before it. It does not check that the layout has bits for
-// it.
+// TickOf returns the tick that holds t, negative before the epoch. The layout may
+// have too few bits for it.
 func (l Layout) TickOf(t time.Time) int64 {
 	l = l.norm()
 	sec := t.Unix() - l.Epoch.Unix()

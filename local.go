@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// maxBlock makes the share of a block's atomic step and clock reading in each ID small against the
-// rest of the work.
+// maxBlock makes a block's atomic step and clock read a small share of each ID.
 const maxBlock = 1024
 
-// Local is a handle on a generator for one goroutine. It takes positions in blocks, so that
-// goroutines do not meet on one word; the IDs of one handle are increasing, those of several are
-// unique but not in the order of the calls. It is not safe for concurrent use.
+// Local is a handle on a generator for one goroutine. It takes positions in
+// blocks, so that goroutines do not meet on one word. The IDs of one handle
+// increase; those of several are unique but not in the order of the calls. It is
+// not safe for concurrent use.
 //
-// A handle drops what is left of its block when the tick moves on: with a handle per request
-// instead of one per worker, sequence numbers are lost. It needs no Close, and goes on over
-// renewals and changes of the grant as the generator does.
+// A handle drops the rest of its block when the tick moves on, so keep one per
+// worker, not per request. It needs no Close, and outlives renewals and changes
+// of the grant.
 type Local struct {
 	id, step ID            // the ID given out last, and the distance to the next
 	last     ID            // of this piece; id when nothing is left
@@ -75,9 +75,9 @@ func (l *Local) take() ID {
 	return l.id
 }
 
-// current reports whether the tick of the IDs in hand is not over. A coarse generator's tick is
-// read from the grant the block is of: when that was sealed, or nobody keeps the time, it says
-// parked, which is later than any tick.
+// current reports whether the tick of the IDs in hand is not over. For a coarse
+// generator the track tells: it says parked, later than any tick, once it is
+// sealed or nobody keeps the time.
 func (l *Local) current() bool {
 	if l.t.hold.gone.Load() {
 		return false // what is left is safe to use, but a closed generator should make nothing
@@ -96,8 +96,8 @@ func (l *Local) current() bool {
 	return false
 }
 
-// refill sets the next piece, from the block in hand or from a new one. It is called with no ID
-// left, or with old ones.
+// refill sets the next piece, from the block in hand or a new one. No ID is left,
+// or only old ones.
 func (l *Local) refill(ctx context.Context, maxWait time.Duration) error {
 	if l.pos < l.end {
 		if l.next(); l.current() {

@@ -8,13 +8,14 @@ import (
 	"github.com/snowfence/snowfence/internal/sparx"
 )
 
-// Mask makes public IDs of private ones and back, with SPARX-64/128: a permutation of all
-// 64-bit numbers. Inside, in tables and indexes, IDs stay plain, sorted by time; at the
-// edge of an API they tell nothing and cannot be guessed. Changing the key changes every
-// public ID, and no private one. Safe for concurrent use, except Wipe.
+// Mask makes public IDs of private ones and back, with SPARX-64/128: a
+// permutation of all 64-bit numbers. Inside, IDs stay plain and sorted by time;
+// outside, they tell nothing and cannot be guessed. Another key changes every
+// public ID and no private one. Safe for concurrent use, except Wipe.
 type Mask struct{ c *sparx.Cipher }
 
-// NewMask returns the mask of a key. Use another key than for encrypted layouts.
+// NewMask returns the mask of a key, which must not be that of an encrypted
+// layout.
 func NewMask(k *Secret) (*Mask, error) {
 	c, err := sparx.New(k.secret[:])
 	if err != nil {
@@ -23,18 +24,18 @@ func NewMask(k *Secret) (*Mask, error) {
 	return &Mask{c}, nil
 }
 
-// Public returns the public form of a private ID. Half of all public IDs are negative:
-// show them as [Base32Hex] or another unsigned form.
+// Public returns the public form. Half of all public IDs are negative: show them
+// as [Base32Hex] or another unsigned form.
 func (m *Mask) Public(id ID) ID { return ID(m.c.Encrypt64(uint64(id))) }
 
-// Private returns the private ID of a public one. Every number has one; that it was ever
-// given out is for a look-up, or [Scheme.Check], to say.
+// Private returns the private ID of a public one. Every number has one; only a
+// look-up or [Scheme.Check] knows whether it exists.
 func (m *Mask) Private(public ID) ID { return ID(m.c.Decrypt64(uint64(public))) }
 
 // Wipe overwrites the keys. It must be the last use.
 func (m *Mask) Wipe() { m.c.Wipe() }
 
-// Masker names the mask of a [Masked] type; its zero value is all that is used.
+// Masker names the mask of a [Masked] type, by its zero value.
 //
 //	type orders struct{}
 //
@@ -43,9 +44,8 @@ func (m *Mask) Wipe() { m.c.Wipe() }
 //	type OrderID = snowfence.Masked[orders]
 type Masker interface{ Mask() *Mask }
 
-// Masked is an ID that is private in the program and in databases and public everywhere
-// else: it marshals and prints masked, as base32hex, and reads that form; Scan and Value
-// leave it as it is. So no handler can forget to mask it.
+// Masked is an ID that no handler can forget to mask: it prints, marshals and
+// reads the public form, as base32hex. Scan and Value keep the private one.
 type Masked[M Masker] ID
 
 func (Masked[M]) mask() *Mask {
@@ -61,7 +61,7 @@ func (id Masked[M]) AppendText(b []byte) ([]byte, error) {
 	return Base32Hex.Append(b, id.mask().Public(ID(id))), nil
 }
 
-// MarshalText returns the public form, and so JSON has it as a string.
+// MarshalText returns the public form, so JSON is a string.
 func (id Masked[M]) MarshalText() ([]byte, error) { return id.AppendText(nil) }
 
 // UnmarshalText reads the public form. The error matches [ErrInvalidID].

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Next returns a new ID. On the fast path it neither waits nor looks at ctx. Otherwise it
-// waits for the next tick or for a grant, at most Config.MaxWait and until ctx ends, and
-// then returns a [WaitError], [ErrLifetime] or [ErrClosed].
+// Next returns a new ID. The fast path neither waits nor looks at ctx. Otherwise
+// it waits for the next tick or a grant, at most Config.MaxWait and until ctx
+// ends, and then returns a [WaitError], [ErrLifetime] or [ErrClosed].
 func (g *Generator) Next(ctx context.Context) (ID, error) { return g.next(ctx, g.maxWait) }
 
-// TryNext returns a new ID without waiting, or an error that says why there is none now
-// ([ErrExhausted], [ErrFenced]). It asks the fence for what the next call will need.
+// TryNext returns a new ID without waiting, or [ErrExhausted] or [ErrFenced]. It
+// asks the fence for what the next call needs.
 func (g *Generator) TryNext() (ID, error) { return g.next(context.Background(), -1) }
 
-// next is Next and TryNext, which are small enough to become part of their callers.
+// next is Next and TryNext, which the compiler inlines into their callers.
 func (g *Generator) next(ctx context.Context, maxWait time.Duration) (ID, error) {
 	switch g.mode {
 	case exact:
@@ -38,12 +38,13 @@ func (g *Generator) next(ctx context.Context, maxWait time.Duration) (ID, error)
 	return t.id(pos), nil
 }
 
-// tryExact and tryCoarse are the fast paths: one ID of the tick whose limit was
-// published, if nothing has to be waited for or asked.
+// tryExact and tryCoarse are the fast paths: one ID below the published limit, if
+// there is nothing to wait for.
 //
-// Invariant: a position becomes an ID at most once, because only the add or swap that
-// moved the word past it may use it, and only below an end of its own track that was read
-// before. The clock decides where the word moves to, never who owns a position.
+// Invariant: a position becomes an ID at most once, because only the add or swap
+// that moved the word past it may use it, and only below an end of its own track
+// that was read before. The clock decides where the word moves to, never who owns
+// a position.
 func (g *Generator) tryExact() (ID, bool) {
 	t := g.cur.Load()
 	stall(afterTrack)
@@ -86,8 +87,8 @@ func (g *Generator) tryCoarse() (ID, bool) {
 	return t.pieceID(pos), true
 }
 
-// publish opens the fast path of an exact generator for the rest of a tick, unless that is not
-// known (0). The word is at the start of that tick or above.
+// publish opens the fast path of an exact generator for the rest of a tick, if
+// sure is not 0. The word is at the start of that tick or above.
 func (t *track) publish(tick, sure int64, bound uint64) {
 	soft := t.soft.Load()
 	if sure == 0 || tick-t.from >= int64(soft) {
@@ -98,21 +99,20 @@ func (t *track) publish(tick, sure int64, bound uint64) {
 }
 
 const (
-	// parked is the coarse tick of a track nobody keeps the time of. No block of a handle is of
-	// that tick or later.
+	// parked is the coarse tick of a track whose time nobody keeps: later than
+	// any block.
 	parked = math.MaxInt64
 
-	// A coarse generator looks at the clock after each coarseSpan of time, and also after as many
-	// IDs as it made in the last one, so that timestamps stay close when the ticker gets no
-	// processor.
+	// A coarse generator reads the clock every coarseSpan, and after as many IDs
+	// as it made in the last one, because the ticker may get no processor.
 	coarseSpan = time.Millisecond
 	minQuota   = 64
 	maxQuota   = 1 << 17
 )
 
-// publishCoarse lets the fast path of a coarse generator know the time: up to which position it may
-// go without another look at the clock. before and after are the word before and after what the
-// caller took.
+// publishCoarse tells the fast path of a coarse generator the time, and the
+// position at which to read the clock again. before and after are the word around
+// what the caller took.
 func (g *Generator) publishCoarse(t *track, tick int64, before, after, bound uint64) {
 	ns := g.clock.elapsed()
 	elapsed := max(ns-t.pubNs.Load(), 1)
@@ -130,20 +130,20 @@ func (g *Generator) publishCoarse(t *track, tick int64, before, after, bound uin
 	if t.hold.gone.Load() {
 		t.halt() // it was sealed while we looked at the clock: handles must not take it for one that goes on
 	}
-	// After the limit, never before: a ticker that parks takes the limit back last, so either it
-	// undoes this one or this starts another.
+	// After the limit, never before: a ticker that parks takes the limit back
+	// last, so either it undoes this limit or this starts another ticker.
 	if g.ticking.CompareAndSwap(false, true) {
 		g.world.Go(g.keepTime)
 	}
 }
 
-// halt sends all takers to the slow path, until somebody publishes a limit again.
+// halt sends all takers to the slow path until somebody publishes again.
 func (t *track) halt() {
 	t.coarse.Store(parked)
 	t.limit.Store(0)
 }
 
-// keepTime is the ticker of a coarse generator. It runs while IDs are being made.
+// keepTime is the ticker of a coarse generator. It runs while IDs are made.
 func (g *Generator) keepTime() {
 	period := min(max(g.scheme.layout.Tick, coarseSpan), 10*coarseSpan)
 	next := g.world.Now()
@@ -166,7 +166,8 @@ func (g *Generator) keepTime() {
 			idle = 0
 		} else if idle++; idle == 2 {
 			g.ticking.Store(false)
-			// Read after the store: who published on another track since then starts a new ticker.
+			// Read after the store: a later publish on another track starts a new
+			// ticker.
 			g.cur.Load().halt()
 			return
 		}

@@ -5,21 +5,20 @@ import (
 	"sync/atomic"
 )
 
-// Positions of a track count the usable sequence numbers from the first tick of its
-// grant: position = (tick − from) × span + slot.
+// Positions count the usable sequence numbers from the first tick of a grant:
+// position = (tick − from) × span + slot.
 const (
-	// sealed is what a word is swapped for at its end. No bound reaches it, and it takes
-	// 2^63 adds to wrap it.
+	// sealed replaces a word at its end. No bound reaches it; 2^63 adds would
+	// wrap it.
 	sealed = uint64(1) << 63
 
-	// maxPosition bounds what a track can hand out. It leaves room for what is added to
-	// positions before they are compared.
+	// maxPosition leaves room for what is added to positions before a comparison.
 	maxPosition = uint64(1) << 61
 )
 
-// track is one grant, or one rollback value of one grant, with the word that holds its
-// next free position. Everything that gives a position its meaning stands beside the word
-// and never changes, so a position taken here can only become an ID of this grant.
+// track is one grant, or one rollback value of it, and the word with its next
+// free position. All that gives a position its meaning stands beside the word and
+// never changes, so a position can only become an ID of this grant.
 type track struct {
 	hold *hold // nil for the terminal track of a closed generator
 
@@ -31,8 +30,8 @@ type track struct {
 	seqShift  uint8
 	form      form
 
-	// Where form is shifts: the ID of a position is base + (its tick bits) × tickMul +
-	// (its slot bits) × slotMul. A product costs less than a shift by a variable.
+	// If form is shifts, the ID of a position is base + (its tick bits) × tickMul
+	// + (its slot bits) × slotMul. A product costs less than a variable shift.
 	slots   uint64 // span − 1
 	tickMul uint64
 	slotMul uint64
@@ -41,15 +40,15 @@ type track struct {
 	until atomic.Uint64 // ticks after from
 	end   atomic.Uint64 // until × span
 
-	// Below until: where somebody should ask for the next grant ahead of time.
+	// Below until: when to ask for the next grant ahead of time.
 	soft atomic.Uint64 // ticks after from
 
-	// What the fast path goes by, set by those who read the clock (publish). It is about
-	// time, never about safety: limit is at most end when it is set, whoever takes a
-	// position has read it before, and the word of a sealed track is above every limit.
+	// What the fast path goes by, set by readers of the clock (publish). It
+	// concerns time, never safety: limit is at most end, takers read it before
+	// they take, and the word of a sealed track is above every limit.
 	limit atomic.Uint64 // positions below it may be taken; 0 for none
-	// of an exact generator: while the clock has elapsed less, the tick of the limit is
-	// the current one
+	// Of an exact generator: until this elapsed time the tick of the limit is
+	// current.
 	sure   atomic.Int64
 	coarse atomic.Int64  // of a coarse one: the current tick after from as of the last look; parked when nobody looks
 	pubPos atomic.Uint64 // of a coarse one: the word at the last look
@@ -72,8 +71,8 @@ const (
 func (t *track) setForm(s *Scheme, gr Grant) {
 	t.form = linear
 	if gr.Nodes > 1 {
-		// The numbers of a block follow each other where the whole sequence stands right
-		// below the node.
+		// Nodes of a block follow each other in the ID if the whole sequence
+		// stands right below them.
 		whole := t.hold.seqs == 1<<s.seqBits
 		if n := len(s.parts) - 1; !whole || s.parts[n].shift != s.seqShift+s.seqBits || !s.nodeContiguous() {
 			t.form = block
@@ -86,8 +85,7 @@ func (t *track) setForm(s *Scheme, gr Grant) {
 	}
 }
 
-// nodeContiguous reports whether the node parts stand side by side, so that the node is a
-// number inside the ID.
+// nodeContiguous reports whether the node parts stand side by side in the ID.
 func (s *Scheme) nodeContiguous() bool {
 	for i := 1; i < len(s.parts); i++ {
 		if s.parts[i-1].shift != s.parts[i].shift+uint8(s.parts[i].Bits) {
@@ -97,8 +95,8 @@ func (s *Scheme) nodeContiguous() bool {
 	return true
 }
 
-// lowParts returns the width of the node parts below the sequence where there are others
-// above it, and otherwise that of the whole node.
+// lowParts returns the width of the node parts below the sequence, or of the
+// whole node if none are above it.
 func (s *Scheme) lowParts() (bits int) {
 	for _, f := range s.parts {
 		if f.shift < s.seqShift {
@@ -114,7 +112,7 @@ func (s *Scheme) lowParts() (bits int) {
 // id returns the ID of a position.
 func (t *track) id(pos uint64) ID { return t.hold.scheme.seal(t.pieceID(pos)) }
 
-// shiftID is the raw ID where form is shifts; it is small enough to become part of the caller.
+// shiftID is the raw ID if form is shifts, small enough to be inlined.
 func (t *track) shiftID(pos uint64) ID {
 	return ID(t.base + pos&^t.slots*t.tickMul + pos&t.slots*t.slotMul)
 }
@@ -125,8 +123,8 @@ func (t *track) pieceID(pos uint64) ID {
 	return id
 }
 
-// piece returns the raw ID of a position, and how many of the next n positions have raw
-// IDs that follow in equal steps. All of them are in one tick.
+// piece returns the raw ID of a position, and how many of the next n follow it in
+// equal steps in the same tick.
 func (t *track) piece(pos, n uint64) (id, step ID, count uint64) {
 	tick, slot := pos/t.span, pos%t.span
 	if t.form != block {

@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// Prefix is text for IDs that says what they are the IDs of: ord_3vgoe12ccb8gh. The zero
-// value has no prefix and writes decimals. Prefixes are comparable and may be used at the
-// same time from many goroutines.
+// Prefix is text for IDs that says what they name: ord_3vgoe12ccb8gh. The zero
+// value writes plain decimals. Prefixes are comparable and safe for concurrent
+// use.
 //
-// To have the compiler tell kinds of IDs apart as well, see [Typed].
+// [Typed] also lets the compiler tell kinds of IDs apart.
 type Prefix struct {
 	text string // with the separator; empty in the zero value
 	enc  Encoding
 }
 
-// NewPrefix returns the prefix of the given name for IDs in the given encoding. The name
-// has 1 to 63 of the characters a-z, 0-9 and _, starts with a letter and does not end
-// with _. Encodings without '-' in their text make IDs that a double click selects whole.
+// NewPrefix returns a prefix for IDs in an encoding. The name has 1 to 63 of the
+// characters a-z, 0-9 and _, starts with a letter and does not end with _.
+// Without '-' in the encoding, a double click selects the whole text.
 func NewPrefix(name string, enc Encoding) (Prefix, error) {
 	fault := ""
 	switch {
@@ -52,7 +52,7 @@ func MustPrefix(name string, enc Encoding) Prefix {
 	return p
 }
 
-// Append appends the name, _ and the text of id to dst and returns the extended buffer.
+// Append appends the name, _ and the text of id to dst.
 func (p Prefix) Append(dst []byte, id ID) []byte {
 	return p.enc.Append(append(dst, p.text...), id)
 }
@@ -63,7 +63,8 @@ func (p Prefix) Encode(id ID) string {
 	return string(p.Append(buf[:0], id))
 }
 
-// Parse returns the ID that s is the text of, if s has this prefix. It fails with a [*SyntaxError].
+// Parse returns the ID of s, which must have this prefix. The error is a
+// [*SyntaxError].
 func (p Prefix) Parse(s string) (ID, error) {
 	c := &codecs[p.enc.form]
 	digits, ok := strings.CutPrefix(s, p.text)
@@ -81,13 +82,13 @@ func (p Prefix) Parse(s string) (ID, error) {
 	return id, nil
 }
 
-// Kind is implemented by types that stand for a kind of thing with IDs, usually an empty
-// struct. Prefix must return the same value for the zero value of the type every time.
+// Kind is a kind of thing with IDs, usually an empty struct. Prefix must always
+// return the same value for the zero value.
 type Kind interface{ Prefix() Prefix }
 
-// Typed is an ID of one kind of thing. Text and JSON carry it with the prefix of its
-// kind, so that nobody outside can pass the ID of a user for that of an order, and as
-// kinds make different types, nobody inside can either:
+// Typed is an ID of one kind of thing. Text and JSON have the prefix of the kind,
+// and the compiler keeps kinds apart, so nobody passes the ID of a user for that
+// of an order:
 //
 //	type order struct{}
 //
@@ -97,8 +98,8 @@ type Kind interface{ Prefix() Prefix }
 //
 //	type OrderID = snowfence.Typed[order]
 //
-// Convert between an ID and a Typed as between integers: OrderID(id), ID(orderID). To a
-// database it is the plain integer.
+// Convert as between integers: OrderID(id), ID(orderID). A database has the plain
+// integer.
 type Typed[K Kind] ID
 
 func prefixOf[K Kind]() Prefix {
@@ -109,14 +110,14 @@ func prefixOf[K Kind]() Prefix {
 // String returns the text of the ID with its prefix.
 func (t Typed[K]) String() string { return prefixOf[K]().Encode(ID(t)) }
 
-// AppendText appends the text of the ID with its prefix to b. The error is always nil.
+// AppendText appends the text with its prefix to b. The error is always nil.
 func (t Typed[K]) AppendText(b []byte) ([]byte, error) { return prefixOf[K]().Append(b, ID(t)), nil }
 
-// MarshalText returns the text of the ID with its prefix. The error is always nil. With
-// it, encoding/json writes the ID as a string.
+// MarshalText returns the text with its prefix, so JSON is a string. The error is
+// always nil.
 func (t Typed[K]) MarshalText() ([]byte, error) { return t.AppendText(nil) }
 
-// UnmarshalText reads text with the prefix of K, and fails on any other.
+// UnmarshalText reads text with the prefix of K, and no other.
 func (t *Typed[K]) UnmarshalText(text []byte) error {
 	id, err := prefixOf[K]().Parse(string(text))
 	if err != nil {

@@ -6,15 +6,15 @@ import (
 	"fmt"
 )
 
-// flight is one question to the fence. Everybody who needs its answer waits for done.
+// flight is one question to the fence. All who need its answer wait for done.
 type flight struct {
 	done chan struct{}
 	err  error // valid when done
 	stop context.CancelFunc
 }
 
-// refusal is why the fence gave nothing. It is nil where somebody ended the question who
-// could wait no longer: ask again then.
+// refusal is why the fence granted nothing. It is nil if somebody cancelled the
+// question because they could wait no longer: ask again.
 func (f *flight) refusal() error {
 	if errors.Is(f.err, context.Canceled) {
 		return nil
@@ -22,8 +22,8 @@ func (f *flight) refusal() error {
 	return f.err
 }
 
-// answered is what a fence said when it was stopped, without the stopping itself: the
-// caller's own context did not end.
+// answered is what a fence said when it was stopped. It hides our own
+// cancellation, so that callers do not mistake it for theirs.
 func answered(err error) error {
 	if err == nil || err == context.Canceled {
 		return nil
@@ -39,8 +39,8 @@ func (e stoppedError) Is(target error) bool {
 
 func (e stoppedError) As(target any) bool { return errors.As(e.error, target) }
 
-// ask asks the fence for a grant that reaches past the tick after, unless it is being
-// asked already, and returns the question. What the fence holds ready is in use when ask
+// ask asks the fence for a grant past the tick after, unless it is being asked,
+// and returns the question. What the fence holds ready is in use when ask
 // returns.
 func (g *Generator) ask(t *track, after int64) *flight {
 	g.mu.Lock()
@@ -52,7 +52,7 @@ func (g *Generator) ask(t *track, after int64) *flight {
 	var ctx context.Context
 	ctx, f.stop = context.WithCancel(g.life)
 	if g.life.Err() != nil || t.hold != g.held {
-		// Closed; or somebody got another grant since the caller looked, and it should look again.
+		// Closed, or there is another grant since the caller looked.
 		if g.life.Err() != nil {
 			f.err = ErrClosed
 		}
@@ -88,8 +88,8 @@ func (g *Generator) land(f *flight, err error) {
 	close(f.done)
 }
 
-// fetch gets a grant and puts it to use. Only the owner of the flight calls it, so that
-// the fence is asked by one goroutine at a time.
+// fetch gets a grant and puts it to use. Only the owner of the flight calls it,
+// so one goroutine at a time asks the fence.
 func (g *Generator) fetch(t *track, after int64, get func() (Grant, error)) error {
 	for {
 		g.mu.Lock()
@@ -106,8 +106,8 @@ func (g *Generator) fetch(t *track, after int64, get func() (Grant, error)) erro
 		stall(beforeSeal)
 		again, err := g.install(gr, revoked)
 		if err != nil && !t.hold.renewedBy(gr) {
-			// A new grant that cannot be used. What renews the present one is given back
-			// with it, by Close.
+			// A new grant that cannot be used. Close gives back what renews the
+			// present one.
 			err = errors.Join(err, g.fence.Release(context.Background(), gr, gr.From))
 		}
 		if !again {
@@ -116,9 +116,9 @@ func (g *Generator) fetch(t *track, after int64, get func() (Grant, error)) erro
 	}
 }
 
-// install puts a grant to use: it raises the bound of the hold it renews, or seals the
-// old hold and publishes a new one. It asks for another try when the fence took grants
-// back since it was asked for this one.
+// install puts a grant to use: it raises the end of the hold that gr renews, or
+// seals the old hold and publishes a new one. again means that the fence revoked
+// a grant since it was asked.
 func (g *Generator) install(gr Grant, revoked int64) (again bool, err error) {
 	now := max(g.clock.tick(), 0)
 	g.mu.Lock()
@@ -136,8 +136,8 @@ func (g *Generator) install(gr Grant, revoked int64) (again bool, err error) {
 	}
 	start := gr.From
 	if g.scheme.rollBits == 0 || old.overlaps(gr) {
-		// Order: nothing of the new grant stands before what the old one gave, whatever
-		// its node. For the fence's own promise From is enough.
+		// Order: IDs of the new grant come after those of the old one, whatever
+		// its node. Uniqueness needs only From.
 		start = max(start, old.seal())
 	}
 	h, err := newHold(g.scheme, gr, start, now, g.lead)
@@ -155,8 +155,8 @@ func (g *Generator) install(gr Grant, revoked int64) (again bool, err error) {
 	}
 }
 
-// askAhead asks for the next grant in the background when the clock or the positions pass
-// the soft bound, and opens the rest of this one.
+// askAhead asks for the next grant in the background when the clock or the
+// positions pass the soft bound.
 func (g *Generator) askAhead(t *track, tick int64, pos uint64) {
 	soft, until := t.soft.Load(), t.until.Load()
 	if tick-t.from < int64(soft) && pos < soft*t.span || soft >= until {

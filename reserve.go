@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// reserve takes between 1 and n positions that follow each other, as many as there are now. When
-// there are none it waits, for maxWait at most; it does not wait where that is negative.
+// reserve takes 1 to n successive positions, as many as there are now. Without
+// any it waits for at most maxWait, and not at all if that is negative.
 func (g *Generator) reserve(
 	ctx context.Context, n uint64, maxWait time.Duration,
 ) (t *track, pos, count uint64, err error) {
@@ -17,7 +17,8 @@ func (g *Generator) reserve(
 		if count > 0 || why.err != nil {
 			return t, pos, count, why.err
 		}
-		// Outside of its lease a Randflake generator refuses at once, as its authors ask.
+		// Without a lease a Randflake generator refuses at once, as its authors
+		// ask.
 		if maxWait < 0 || (why.ask || why.behind) && g.scheme.layout.Cipher == SPARX {
 			err := g.refuse(t, &why)
 			if err == nil {
@@ -42,9 +43,9 @@ func (g *Generator) reserve(
 	}
 }
 
-// refuse returns the error of a caller who does not wait, and nil if the fence held the next grant
-// ready, so that another attempt may succeed. The fence answers at once, and if it cannot, is asked
-// in the background.
+// refuse returns the error of a caller that does not wait, or nil if the fence
+// held the next grant ready: try again then. Otherwise the fence is asked in the
+// background.
 func (g *Generator) refuse(t *track, why *obstacle) error {
 	var cause error
 	if why.ask {
@@ -80,12 +81,11 @@ func (o *obstacle) error(t *track, waited time.Duration, cause error) error {
 	return &WaitError{Reason: reason, Node: node, Waited: waited, Missing: o.wait, Behind: o.behind, Cause: cause}
 }
 
-// lookAgain is how long a call waits for the clock at most before it looks at it again: the clock
-// may have been set right.
+// lookAgain bounds one wait for the clock, because somebody may set it right.
 const lookAgain = 50 * time.Millisecond
 
-// pause waits for what would remove the obstacle. It is over when waiting cannot help or took too
-// long.
+// pause waits for what removes the obstacle. over means that waiting cannot help
+// or took too long.
 func (g *Generator) pause(ctx context.Context, t *track, why *obstacle, deadline time.Time) (cause error, over bool) {
 	var answer <-chan struct{}
 	wait := deadline.Sub(g.world.Now())
@@ -113,7 +113,7 @@ func (g *Generator) pause(ctx context.Context, t *track, why *obstacle, deadline
 	case f == nil:
 		return nil, true
 	}
-	// The fence knows why there is no grant, and says it when it is asked no longer.
+	// The fence knows why there is no grant, and says so when it is stopped.
 	f.stop()
 	g.world.Wait(-1, f.done)
 	if f.err == nil {
@@ -122,9 +122,9 @@ func (g *Generator) pause(ctx context.Context, t *track, why *obstacle, deadline
 	return answered(f.err), true
 }
 
-// attempt takes up to n positions if any can be taken now. It reads the clock in both modes and
-// does what try leaves to it: asking ahead for the next grant, choosing a rollback value, letting
-// the coarse mode know the time.
+// attempt takes up to n positions if there are any now. It also does what the
+// fast paths leave to it: it asks ahead, chooses a rollback value and publishes
+// the time.
 func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle) {
 	t = g.cur.Load()
 	stall(afterTrack)
@@ -151,8 +151,8 @@ func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle
 			count = 1
 			break
 		}
-		// A batch takes by swap: an add would carry the word past the bound by a batch for each
-		// core.
+		// A batch takes by swap: adds would carry the word past the bound by a
+		// batch for each core.
 		k := min(n, bound-pos)
 		if !t.word.CompareAndSwap(w, pos+k) {
 			continue
@@ -174,14 +174,14 @@ func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle
 	return t, pos, count, obstacle{}
 }
 
-// switchRollback moves the generator to another rollback value of the same hold when the
-// clock stepped back: to one whose word is at or below now, so that ticks already used
-// under the present value get other IDs. It reports whether the generator's pointer
-// moved, by this goroutine or another.
+// switchRollback moves the generator to another rollback value of the hold when
+// the clock stepped back: to one whose word is at or below now, so that ticks
+// used before get other IDs. It reports whether the generator's pointer moved, by
+// this goroutine or another.
 //
-// There is one word per rollback value for the life of a hold, so a value can never wrap
-// onto ticks it has used; when no value is free at the present time, the generator waits.
-// No word is sealed here: a goroutine that holds the earlier track may go on with it.
+// Each rollback value keeps its word for the life of a hold, so it never repeats
+// a tick; if none is free, the generator waits. No word is sealed here:
+// goroutines may go on with the earlier track.
 func (g *Generator) switchRollback(t *track, tick int64, now, bound uint64) bool {
 	w := t.word.Load()
 	if w >= sealed || tick < t.from || w < bound+t.span { // less than a tick too far is a sequence that is used up
@@ -204,8 +204,9 @@ func (g *Generator) switchRollback(t *track, tick int64, now, bound uint64) bool
 	return g.cur.Load() != t
 }
 
-// window returns the position at which the current tick starts, cut to the grant, and the position
-// that may not be reached now: min(until, now + lead + 1) × span.
+// window returns the position at which the current tick starts, cut to the grant,
+// and the first position above what may be taken now: min(until, now + lead + 1)
+// × span.
 func (t *track) window(tick, lead int64, end uint64) (now, bound uint64) {
 	rel := tick - t.from
 	until := int64(end / t.span)

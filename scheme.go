@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Scheme composes and decodes the IDs of one layout. It is an immutable value without a
-// lease or a clock, safe for any number of goroutines. Two schemes of equal layouts are
-// interchangeable.
+// Scheme composes and decodes the IDs of one layout. It is immutable, has no
+// lease and no clock, and is safe for concurrent use. Schemes of equal layouts
+// are interchangeable.
 type Scheme struct {
 	layout Layout // normal form, own copy of Fields
 	placed []placedField
@@ -31,10 +31,10 @@ type placedField struct {
 
 func (f placedField) mask() uint64 { return 1<<f.Bits - 1 }
 
-// NewScheme checks the layout and returns its scheme. Encrypted layouts need a key. Those
-// with a key field take several: the keys in the order in which they came into use, of
-// which the last one makes new IDs and nil stands for one that is gone. The error matches
-// [ErrInvalidLayout] and names the field, or [ErrKey].
+// NewScheme checks the layout and returns its scheme. Encrypted layouts need a
+// key. Layouts with a key field take several, in the order in which they came
+// into use: the last makes new IDs, nil stands for one that is gone. The error is
+// an [ErrInvalidLayout] that names the field, or an [ErrKey].
 func NewScheme(l Layout, keys ...*Secret) (*Scheme, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
@@ -78,17 +78,16 @@ func NewScheme(l Layout, keys ...*Secret) (*Scheme, error) {
 	return s, nil
 }
 
-// Layout returns the scheme's layout. Its Fields are the caller's to keep.
+// Layout returns the scheme's layout. The caller owns its Fields.
 func (s *Scheme) Layout() Layout {
 	l := s.layout
 	l.Fields = slices.Clone(l.Fields)
 	return l
 }
 
-// Fingerprint names everything that gives an ID of this scheme its meaning: the layout
-// and, where there can be only one, the key. Stores and state files keep it, so that
-// nobody continues with another scheme by mistake. Keys of a layout with a key field are
-// not in it, because they come and go: see KeyIDs.
+// Fingerprint names all that gives an ID its meaning: the layout, and the key if
+// there can be only one. Stores and state files keep it, so that nobody continues
+// with another scheme. Keys of a layout with a key field come and go: see KeyIDs.
 func (s *Scheme) Fingerprint() string {
 	if len(s.keyIDs) == 1 && s.keyBits == 0 {
 		return s.layout.String() + " key " + s.keyIDs[0]
@@ -96,14 +95,14 @@ func (s *Scheme) Fingerprint() string {
 	return s.layout.String()
 }
 
-// KeyIDs returns what [Secret.ID] says of each of the scheme's keys, in their order, and
-// "" for one that is gone.
+// KeyIDs returns the [Secret.ID] of each key in order, and "" for one that is
+// gone.
 func (s *Scheme) KeyIDs() []string { return slices.Clone(s.keyIDs) }
 
 // MaxTick returns the last tick the layout can stamp.
 func (s *Scheme) MaxTick() int64 { return int64(1)<<s.timeBits - 1 }
 
-// Nodes returns the number of nodes; node numbers run from 0 to Nodes−1.
+// Nodes returns the number of nodes; they are 0 to Nodes−1.
 func (s *Scheme) Nodes() int64 {
 	if s.nodeBits >= 63 {
 		return math.MaxInt64
@@ -121,11 +120,10 @@ type Parts struct {
 	Key      int   // number of the key, in the order of NewScheme; 0 when there is one or none
 }
 
-// Compose returns the ID of the parts. It only checks that each number fits its field
-// (sequence numbers below Layout.First or above Last are left to IDs made by hand);
-// whether an ID is new is for a [Generator] to know. With keys, the ID is encrypted with
-// the last one. A tick that does not fit is an [ErrLifetime], another part an
-// [ErrInvalidID]. Parts.Time and Parts.Key are not looked at.
+// Compose returns the ID of the parts, encrypted with the last key if the layout
+// is. It checks only that each number fits its field; whether the ID is new, only
+// a [Generator] knows. It ignores Parts.Time and Parts.Key. A tick that does not
+// fit is an [ErrLifetime], another part an [ErrInvalidID].
 func (s *Scheme) Compose(p Parts) (ID, error) {
 	if p.Tick < 0 || p.Tick > s.MaxTick() {
 		return 0, fmt.Errorf("%w: tick %d; the %d time bits hold 0 to %d", ErrLifetime, p.Tick, s.timeBits, s.MaxTick())
@@ -147,8 +145,8 @@ func (s *Scheme) Compose(p Parts) (ID, error) {
 	return s.seal(s.compose(p)), nil
 }
 
-// compose places parts that are known to fit, in a raw ID: one that is not encrypted yet,
-// with the number of the present key.
+// compose places parts that fit in a raw ID, not encrypted, with the number of
+// the current key.
 func (s *Scheme) compose(p Parts) ID {
 	key := uint64(max(len(s.perms)-1, 0))
 	return ID(key<<s.keyShift | uint64(p.Tick)<<s.timeShift | uint64(p.Sequence)<<s.seqShift |
@@ -166,9 +164,9 @@ func (s *Scheme) placeNode(node int64) uint64 {
 	return id
 }
 
-// Decode takes an ID apart, and decrypts it first if need be. An ID with a bit above the
-// layout's highest is an [ErrInvalidID]: it belongs to another layout, or was encrypted
-// with another key or by nobody; see [Scheme.Check] for more that can be seen.
+// Decode takes an ID apart, and decrypts it first if needed. An ID with a bit
+// above the layout's highest is an [ErrInvalidID]: it is of another layout or
+// key. [Scheme.Check] finds more.
 func (s *Scheme) Decode(id ID) (Parts, error) {
 	raw, err := s.open(id)
 	if err != nil {
@@ -199,11 +197,11 @@ func (s *Scheme) Decode(id ID) (Parts, error) {
 	return p, nil
 }
 
-// Range returns the half-open range of IDs whose time, as Decode gives it, lies in [from,
-// to), for queries such as WHERE id >= lo AND id < hi. Ranges that meet in time meet in
-// IDs. Times outside the life of the layout are cut to it, and a hi that would be above
-// the highest ID is cut to it. A range over the instant at which IDs turn negative is no
-// range of signed numbers and is an [ErrLifetime]; ask for its two halves.
+// Range returns the half-open range of IDs whose time, as Decode gives it, lies
+// in [from, to), for queries such as WHERE id >= lo AND id < hi. Ranges that meet
+// in time meet in IDs. Times outside the life of the layout are cut to it. Over
+// the instant at which IDs turn negative there is no range of signed numbers:
+// that is an [ErrLifetime]; ask for the two halves.
 func (s *Scheme) Range(from, to time.Time) (lo, hi ID, err error) {
 	if s.Encrypted() {
 		return 0, 0, fmt.Errorf("snowfence: encrypted IDs are in no order, so that no range of them is " +

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Plausible says which IDs can be real. Its zero value allows every time and node.
+// Plausible says which IDs can be real. Its zero value allows all times and
+// nodes.
 type Plausible struct {
 	Now   time.Time     // real IDs are not younger; the zero time means that any time will do
 	Ahead time.Duration // how far clocks and leads may be ahead of Now
 	Nodes NodeRange     // nodes that were ever used; an Until of 0 means up to the last of the layout
 }
 
-// Check takes an ID apart, as Decode does, and refuses one that cannot be real: of a time
-// to come, of a node that was never used, or with a sequence number no generator makes.
-// The error matches [ErrInvalidID]. For encrypted IDs that tells forged ones from real
-// ones; [Scheme.Odds] says how reliably.
+// Check is Decode, and refuses an ID that cannot be real, as an [ErrInvalidID]:
+// of a later time, of a node never used, or with an unusable sequence number. So
+// it finds forged IDs of encrypted layouts; [Scheme.Odds] says how reliably.
 func (s *Scheme) Check(id ID, p Plausible) (Parts, error) {
 	parts, err := s.Decode(id)
 	if err != nil {
@@ -37,10 +37,9 @@ func (s *Scheme) Check(id ID, p Plausible) (Parts, error) {
 	return parts, nil
 }
 
-// Odds returns the probability with which [Scheme.Check] lets a random 64-bit number
-// through, or for an FF1 layout one of the layout's width: the share of plausible IDs
-// among all. An attacker who tries n numbers hits about n × Odds plausible ones; how many
-// of those exist is for a database to say.
+// Odds returns the probability that [Scheme.Check] lets a random 64-bit number
+// through, or for FF1 one of the layout's width. An attacker who tries n numbers
+// hits about n × Odds plausible IDs, of which few exist.
 func (s *Scheme) Odds(p Plausible) float64 {
 	first, end, ticks := s.plausible(p)
 	seqs := s.layout.Last - s.layout.First + 1

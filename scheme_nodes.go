@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// Node joins node parts, from the highest field down, into a node number: for Twitter's
-// layout, Node(datacenter, worker). A single number for a layout with several parts is
-// taken as the whole node.
+// Node joins node parts, from the highest field down: for Twitter's layout,
+// Node(datacenter, worker). A single number for several parts is the whole node.
 func (s *Scheme) Node(parts ...int64) (int64, error) {
 	if len(parts) == 1 && len(s.parts) != 1 {
 		if parts[0] < 0 || parts[0] >= s.Nodes() {
@@ -42,16 +41,15 @@ func (s *Scheme) NodeParts(node int64) []int64 {
 	return values
 }
 
-// NodeRange is a half-open range of node numbers. The zero value means all nodes of the layout.
+// NodeRange is a half-open range of node numbers. The zero value means all nodes.
 type NodeRange struct {
 	From, Until int64
 }
 
-// NodesWith returns the nodes that have the given numbers in the named parts of the node:
-// for Twitter's layout, {"datacenter": 3} is the range of its 32 workers, for
-// Options.Within of the package lease. They are a range only if the named parts are the
-// highest of the node; otherwise it is an error that names the part in the way. Without
-// any part it is all nodes.
+// NodesWith returns the nodes with the given numbers in the named parts: for
+// Twitter's layout, {"datacenter": 3} is its 32 workers. The parts must be the
+// highest of the node; otherwise the error names the part in the way. No parts
+// means all nodes.
 func (s *Scheme) NodesWith(parts map[string]int64) (NodeRange, error) {
 	left := maps.Clone(parts)
 	var first int64

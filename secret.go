@@ -11,8 +11,8 @@ import (
 	"log/slog"
 )
 
-// ErrKey means that a secret has the wrong form, or that a scheme has too few or too many
-// keys, or the wrong one.
+// ErrKey means that a secret has the wrong form, or that a scheme has the wrong
+// keys, too few or too many.
 var ErrKey = errors.New("wrong key")
 
 // secretSize is the length of a secret in bytes.
@@ -20,14 +20,14 @@ const secretSize = 16
 
 const redacted = "[secret key]"
 
-// Secret is the key for encrypted IDs. It shows itself nowhere: not in logs, errors, fmt,
-// JSON or text. What tells keys apart in public is [Secret.ID]. Safe for concurrent use,
-// except Wipe.
+// Secret is the key for encrypted IDs. It never shows: not in logs, errors, fmt,
+// JSON or text. [Secret.ID] tells keys apart. Safe for concurrent use, except
+// Wipe.
 type Secret struct {
 	secret *[secretSize]byte // behind a pointer, because fmt prints what it cannot call a method on
 }
 
-// NewSecret returns the key of a secret of 16 bytes, of which it keeps a copy.
+// NewSecret returns the key of a secret of 16 bytes, which it copies.
 func NewSecret(secret []byte) (*Secret, error) {
 	if len(secret) != secretSize {
 		return nil, fmt.Errorf("%w: the secret has %d bytes, not %d", ErrKey, len(secret), secretSize)
@@ -44,8 +44,8 @@ func GenerateSecret() *Secret {
 	return k
 }
 
-// ParseSecret reads the content of a secret file: 32 hexadecimal digits, with white space
-// around them, or 16 bytes as they are.
+// ParseSecret reads a secret file: 32 hexadecimal digits, with white space around
+// them, or 16 bytes.
 func ParseSecret(data []byte) (*Secret, error) {
 	text := bytes.TrimSpace(data)
 	if len(text) == 2*secretSize {
@@ -62,12 +62,12 @@ func ParseSecret(data []byte) (*Secret, error) {
 	return nil, fmt.Errorf("%w: the secret has %d bytes; it is 32 hexadecimal digits or 16 bytes", ErrKey, len(data))
 }
 
-// AppendSecret appends the secret as 32 hexadecimal digits, for the one purpose of
-// writing a secret file.
+// AppendSecret appends the secret as 32 hexadecimal digits, to write a secret
+// file.
 func (k *Secret) AppendSecret(dst []byte) []byte { return hex.AppendEncode(dst, k.secret[:]) }
 
-// ID returns 8 hexadecimal digits that name the key and say nothing about it: the start
-// of a hash. It is what stores keep, to notice another key.
+// ID returns 8 hexadecimal digits that name the key and tell nothing about it:
+// the start of a hash. Stores keep it, to notice another key.
 func (k *Secret) ID() string {
 	h := sha256.New()
 	io.WriteString(h, "snowfence key id\x00")
@@ -75,7 +75,7 @@ func (k *Secret) ID() string {
 	return hex.EncodeToString(h.Sum(nil)[:4])
 }
 
-// Wipe overwrites the secret. Schemes made from it keep working until they are wiped themselves.
+// Wipe overwrites the secret. Schemes made from it keep their own copies.
 func (k *Secret) Wipe() { clear(k.secret[:]) }
 
 // Format implements [fmt.Formatter]: no verb prints the secret.
@@ -84,8 +84,8 @@ func (k Secret) Format(f fmt.State, _ rune) { io.WriteString(f, redacted) }
 // String implements [fmt.Stringer].
 func (k Secret) String() string { return redacted }
 
-// MarshalText implements [encoding.TextMarshaler], and so redacts the key in JSON, YAML
-// and XML too.
+// MarshalText implements [encoding.TextMarshaler]: JSON, YAML and XML show no
+// secret.
 func (k Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 // LogValue implements [slog.LogValuer].

@@ -1,8 +1,7 @@
 package snowfence
 
-// point is a place between two atomic steps at which a goroutine can be delayed for any
-// length of time. Tests built with the tag snowfence_stall stop goroutines at each of
-// them.
+// point is a place between two atomic steps. Tests with the tag snowfence_stall
+// stop goroutines there for any length of time.
 type point int
 
 const (

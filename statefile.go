@@ -11,27 +11,26 @@ import (
 	"time"
 )
 
-// stateWindow is how far ahead a state file grants: how often it is written while IDs are
-// made (once in this time), and how long a process that was killed keeps its successor
-// waiting at most.
+// stateWindow is how far ahead a state file grants: how often it is written, and
+// how long the successor of a killed process waits at most.
 const stateWindow = time.Second
 
-// ErrStateFile means that a state file cannot be trusted or used. It is never taken for
-// an empty one: that would start again at tick 0.
+// ErrStateFile means that a state file cannot be trusted or used. It never counts
+// as empty: that would start again at tick 0.
 var ErrStateFile = errors.New("unusable state file")
 
-// StateFile returns a fence for one fixed node on one machine that is safe over restarts:
-// the file keeps the first tick that was never granted, written and synced before a tick
-// below it is used. A process that starts again begins there, whatever the clock says;
-// after a kill it may have to wait up to a second for it. The number must not be used on
-// another machine, nor with another file.
+// StateFile returns a fence for one fixed node on one machine that is safe over
+// restarts: the file keeps the first tick that was never granted, synced before a
+// lower tick is used. The next process begins there, whatever the clock says;
+// after a kill it may wait up to a second. Use the number on no other machine and
+// with no other file.
 //
-// The file is locked by path + ".lock" for the life of the process, or until
-// [FileFence.Close]. A file that does not exist means that the node was never used. One
-// that is damaged, of another layout, node or secret, or older than the last one that was
-// written is an [ErrStateFile] that says what to do ([BeginStateFile]). A file that was
-// deleted or is older is noticed by the lock file, which counts the writes; so it is not
-// noticed when both are restored. Keep both on a local disk and out of backups.
+// The file is locked by path + ".lock" until [FileFence.Close] or the end of the
+// process. No file means that the node was never used. A file that is damaged, of
+// another layout, node or secret, or older than the last one written is an
+// [ErrStateFile] that says what to do ([BeginStateFile]). The lock file counts
+// the writes, and so notices a deleted or older file, unless it is restored too:
+// keep both on a local disk and out of backups.
 func StateFile(path string, s *Scheme, node int64) (*FileFence, error) {
 	f, err := lockState(path, s, node)
 	if err != nil {
@@ -44,12 +43,11 @@ func StateFile(path string, s *Scheme, node int64) (*FileFence, error) {
 	return f, nil
 }
 
-// BeginStateFile writes a state file of which all is used up to the time after, where the
-// one that was there is damaged, missing, an older copy, or says nothing of its secrets.
-// It is for people who know that no ID of the node is later than that: stop its
-// processes, and take the time of the stop and their [Config.Lead] after that. The
-// secrets of the scheme must be those that the node's IDs were made with. A file that is
-// good keeps what it says where that is later.
+// BeginStateFile writes a state file that is used up to the time after. It
+// replaces one that is damaged, missing or an older copy, or does not know its
+// secrets. No ID of the node may be later: stop its processes, and take the time
+// of the stop plus their [Config.Lead]. The scheme must have the secrets of the
+// node's IDs. A good file keeps what it says where that is later.
 func BeginStateFile(path string, s *Scheme, node int64, after time.Time) error {
 	tick := s.layout.TickOf(after)
 	if tick >= s.MaxTick() {
@@ -68,7 +66,7 @@ func BeginStateFile(path string, s *Scheme, node int64, after time.Time) error {
 	return errors.Join(f.write(next), f.Close())
 }
 
-// lockState locks a state file. What it says is not read yet.
+// lockState locks a state file, without reading it.
 func lockState(path string, s *Scheme, node int64) (*FileFence, error) {
 	if node < 0 || node >= s.Nodes() {
 		return nil, fmt.Errorf("snowfence: state file %s: node %d: the layout has nodes 0 to %d",
@@ -85,8 +83,8 @@ func lockState(path string, s *Scheme, node int64) (*FileFence, error) {
 	return &FileFence{scheme: s, path: abs, lock: lock, state: newState(s, node)}, nil
 }
 
-// realPath returns the one path that all symbolic links to a file end at, so that there
-// is one lock. A file that does not exist yet is looked for in its folder.
+// realPath returns the one path behind all symbolic links, so that there is one
+// lock. A file that does not exist yet is looked for in its folder.
 func realPath(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -104,7 +102,7 @@ func realPath(path string) (string, error) {
 	return filepath.EvalSymlinks(abs)
 }
 
-// FileFence is the fence that [StateFile] returns. It is safe for concurrent use.
+// FileFence is the fence of [StateFile]. It is safe for concurrent use.
 type FileFence struct {
 	binding
 	scheme *Scheme
@@ -134,7 +132,8 @@ func (f *FileFence) held(after int64) (Grant, bool) {
 	return Grant{Node: f.state.node, From: f.from, Until: f.state.until}, true
 }
 
-// Grant implements [Fence]. It writes the file where a grant past after is not at hand.
+// Grant implements [Fence]. It writes the file unless a grant past after is at
+// hand.
 func (f *FileFence) Grant(_ context.Context, after int64) (Grant, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,7 +156,7 @@ func (f *FileFence) Grant(_ context.Context, after int64) (Grant, error) {
 	return gr, nil
 }
 
-// Release implements [Fence]: it writes down that ticks from used on are free again.
+// Release implements [Fence]: it writes that ticks from used on are free again.
 func (f *FileFence) Release(_ context.Context, _ Grant, used int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -171,7 +170,7 @@ func (f *FileFence) Release(_ context.Context, _ Grant, used int64) error {
 	return nil
 }
 
-// Close unlocks the file. It does nothing when that was done already.
+// Close unlocks the file. A second call does nothing.
 func (f *FileFence) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -183,7 +182,7 @@ func (f *FileFence) Close() error {
 	return err
 }
 
-// write makes next the content of the file, durably, or leaves the old content and says why.
+// write makes next the content of the file, durably, or keeps the old content.
 func (f *FileFence) write(next fileState) error {
 	if f.lock == nil {
 		return fmt.Errorf("snowfence: state file %s: %w: it was closed", f.path, ErrStateFile)

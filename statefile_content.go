@@ -30,8 +30,8 @@ func newState(s *Scheme, node int64) fileState {
 	return st
 }
 
-// The file is lines of text, the last one with the CRC-32C of the others, so that a
-// person can read it and a torn or edited one is noticed.
+// The file is lines of text and their CRC-32C, so that a person can read it and a
+// torn or edited one is noticed.
 const (
 	stateHeader      = "snowfence state 2"
 	firstStateHeader = "snowfence state 1"
@@ -63,8 +63,7 @@ func decodeState(data []byte) (s fileState, err error) {
 	if len(data) == 0 {
 		return s, errors.New("it is empty")
 	}
-	// What is written back differs from what was read unless every byte is as it should
-	// be, the sum included.
+	// Every byte must be as we would write it, the sum included.
 	line, rest, _ := strings.Cut(string(data), "\n")
 	switch line {
 	case stateHeader:
@@ -99,13 +98,14 @@ func decodeState(data []byte) (s fileState, err error) {
 	return s, nil
 }
 
-// unknownState means that it is not known how far a node's IDs went, or under which secrets.
+// unknownState means that nobody knows how far a node's IDs went, or under which
+// secrets.
 type unknownState struct{ error }
 
 func (e unknownState) Unwrap() error { return e.error }
 
-// read reads the file, which must be of the layout, node and secrets of f.state. Without
-// a file that stays as it is.
+// read reads the file, which must have the layout, node and secrets of f.state.
+// Without a file that stays.
 func (f *FileFence) read() error {
 	fail := func(err error) error {
 		return fmt.Errorf("snowfence: state file %s: %w: %w", f.path, ErrStateFile, err)
@@ -152,9 +152,9 @@ func (f *FileFence) read() error {
 	return nil
 }
 
-// rotated returns the keys of the file with those of a scheme added. A number means one
-// key for ever, because IDs under different numbers never collide and under different
-// keys with one number they do. The last key makes IDs, so it must be known.
+// rotated returns the keys of the file and those of a scheme. A number means one
+// key for ever: under two, different raw IDs can become one. The last key makes
+// IDs, so it must be known.
 func (s fileState) rotated(given []string) ([]string, error) {
 	keys := slices.Clone(s.keys)
 	for i, id := range given {

@@ -18,8 +18,8 @@ func links(info fs.FileInfo) uint64 {
 	return 1
 }
 
-// lockFile opens a file, made if needed, and locks it for as long as it stays open. The
-// kernel takes the lock back when the process ends, however.
+// lockFile opens or makes a file and locks it while it is open. The kernel
+// unlocks it when the process ends, in any way.
 func lockFile(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -32,9 +32,8 @@ func lockFile(path string) (*os.File, error) {
 	return file, nil
 }
 
-// lockOpen locks an open file, and then looks whether its name still leads to it: who
-// deletes lock files may have done so since it was opened, and somebody else may have
-// locked the next one.
+// lockOpen locks an open file and checks that its name still leads to it:
+// somebody may have deleted it since, and locked the next one.
 func lockOpen(file *os.File) error {
 	err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -47,8 +46,7 @@ func lockOpen(file *os.File) error {
 	return sameFile(file)
 }
 
-// mountedAlone explains why a file cannot be replaced, where that is so because it is a
-// mount of its own.
+// mountedAlone explains why a file that is a mount of its own cannot be replaced.
 func mountedAlone(err error) error {
 	if errors.Is(err, syscall.EBUSY) {
 		return fmt.Errorf("%w: the file alone is mounted, as containers do with single files, "+

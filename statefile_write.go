@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// sameFile reports an error when the name of an open file leads to another file by now,
-// or to none: somebody else may hold a lock on that.
+// sameFile fails if the name of an open file leads to another file, or to none:
+// somebody else may have locked that.
 func sameFile(file *os.File) error {
 	mine, err := file.Stat()
 	if err != nil {
@@ -25,8 +25,8 @@ func sameFile(file *os.File) error {
 	return nil
 }
 
-// replaceFile writes a new file beside path, syncs it, renames it over path and syncs the
-// folder, so that after a crash at any moment path holds the old or the new content.
+// replaceFile writes a new file, syncs it, renames it over path and syncs the
+// folder. After a crash path has the old or the new content.
 func replaceFile(path string, data []byte) error {
 	temp := path + ".new"
 	w, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
@@ -50,18 +50,18 @@ func replaceFile(path string, data []byte) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// The lock file counts the writes of its state file. It stays where it is when an older
-// copy takes the place of the state file, which is how that is noticed. It is written
-// after the state file and not synced, so it may be behind, and is never ahead.
+// The lock file counts the writes of its state file. An older copy does not
+// replace it, so that is noticed. It is written after the state file and not
+// synced: it may be behind, never ahead.
 const countLen = 20
 
-// countWrites notes in a lock file how often its state file was written. Without it less
-// is noticed, so an error is not told.
+// countWrites writes the count to a lock file. An error only means that less is
+// noticed.
 func countWrites(lock *os.File, n int64) {
 	_, _ = lock.WriteAt(fmt.Appendf(nil, "%0*d\n", countLen, n), 0)
 }
 
-// countedWrites returns what countWrites noted, and 0 where that is not known.
+// countedWrites returns the count of countWrites; 0 if it is not known.
 func countedWrites(lock *os.File) int64 {
 	text := make([]byte, countLen+1)
 	if _, err := lock.ReadAt(text, 0); err != nil || text[countLen] != '\n' {

@@ -10,10 +10,9 @@ import (
 	"strings"
 )
 
-// FromEnv finds the number in an environment variable, in decimal. It is for numbers that
-// somebody gives out, one for each process: the number of a zone, the index of an indexed
-// job (JOB_COMPLETION_INDEX), a template of a unit file. Nothing keeps two processes from
-// being started with one environment.
+// FromEnv reads a decimal number from an environment variable: the number of a
+// zone, the index of an indexed job (JOB_COMPLETION_INDEX), a template of a unit
+// file. Two processes with one environment have one number.
 func FromEnv(name string) Source {
 	return Func("environment variable "+name, func(context.Context) (int64, error) {
 		text, ok := os.LookupEnv(name)
@@ -27,10 +26,9 @@ func FromEnv(name string) Source {
 	})
 }
 
-// FromFile finds the number in a file that holds nothing else, in decimal, with or
-// without an end of line: one that an installer wrote, a mounted ConfigMap, a label of
-// the pod by the downward API. A file that is copied with the image of a machine gives
-// its number to two.
+// FromFile reads a decimal number from a file that holds nothing else: one of an
+// installer, a mounted ConfigMap, a pod label by the downward API. Copies of a
+// machine image have one number.
 func FromFile(path string) Source {
 	return Func("file "+path, func(context.Context) (int64, error) {
 		data, err := readShort(path)
@@ -45,7 +43,7 @@ func FromFile(path string) Source {
 	})
 }
 
-// readShort reads a file, up to a little more than a number takes.
+// readShort reads a file, up to a little more than a number.
 func readShort(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -71,11 +69,11 @@ func nodeNumber(text string) (int64, error) {
 	return n, nil
 }
 
-// FromOrdinal finds the number that a Kubernetes StatefulSet gives to each of its pods,
-// which is the end of the host name: 7 of web-7. The pods of one StatefulSet never share
-// an ordinal while all nodes of the cluster answer; one that is cut off may still run
-// while its successor starts (a forced deletion), two StatefulSets begin at 0 each, and
-// outside of Kubernetes a name such as host-2 means nothing.
+// FromOrdinal reads the ordinal of a Kubernetes StatefulSet from the host name: 7
+// of web-7. Pods of one StatefulSet share no ordinal while all nodes of the
+// cluster answer. A pod that is cut off may still run beside its successor (a
+// forced deletion), two StatefulSets both begin at 0, and elsewhere a name such
+// as host-2 means nothing.
 func FromOrdinal() Source { return ordinalOf(os.Hostname) }
 
 func ordinalOf(hostname func() (string, error)) Source {
@@ -88,7 +86,7 @@ func ordinalOf(hostname func() (string, error)) Source {
 	})
 }
 
-// ordinal reads the number at the end of the first label of a host name.
+// ordinal reads the number at the end of a host name's first label.
 func ordinal(host string) (int64, error) {
 	label, _, _ := strings.Cut(host, ".")
 	const remedy = "run as a StatefulSet, whose pods have names such as web-0, or lease the node"
@@ -104,17 +102,16 @@ func ordinal(host string) (int64, error) {
 	return nodeNumber(digits)
 }
 
-// FromIPv4 finds the number in the lowest bits, 1 to 32, of this machine's private IPv4
-// address. With 16 it is bit for bit the rule of Sonyflake 1.3 and 2: the first address,
-// in the order in which the system lists those of its interfaces, that is not loopback
-// and is private (10/8, 172.16/12, 192.168/16) or link-local (169.254/16). Sonyflake up
-// to 1.2 passes link-local ones over.
+// FromIPv4 takes the lowest bits, 1 to 32, of this machine's private IPv4
+// address. With 16 it is the rule of Sonyflake 1.3 and 2: the first address that
+// the system lists, not loopback, and private (10/8, 172.16/12, 192.168/16) or
+// link-local (169.254/16). Sonyflake up to 1.2 skips link-local ones.
 //
-// It is for those who have such IDs already. Two machines have one number when their
-// networks are larger than the bits (10.1.0.7 and 10.2.0.7 with 16), when containers of
-// two hosts sit behind bridges of the same range, and when an address is given to another
-// machine; and so have all processes of a machine. Add a [Source.Check], and better,
-// lease the number (Options.Guard of the package lease).
+// It is for those who have such IDs already. Numbers are equal if networks are
+// larger than the bits (10.1.0.7 and 10.2.0.7 with 16), if two hosts have
+// container bridges of the same range, if an address moves to another machine,
+// and for all processes of a machine. Add a [Source.Check], or better, lease the
+// number (Options.Guard of the package lease).
 func FromIPv4(bits int) Source { return ipv4Of(bits, net.InterfaceAddrs) }
 
 func ipv4Of(bits int, addrs func() ([]net.Addr, error)) Source {

@@ -1,11 +1,11 @@
-// Package nodes finds a number for a process that has to know its node by itself: in the
-// environment, a file, its host name, its address, or with a function of the caller's.
+// Package nodes finds the node number of a process that must know its own: in the
+// environment, a file, its host name, its address, or with a function.
 //
 //	node, err := nodes.Find(ctx, scheme, nodes.FromEnv("WORKER"))
 //
-// A source only finds a number. Whoever gives the numbers out has to know that nobody else has it,
-// unless the number is leased as well (Options.Node and Options.Guard of the package lease). That a
-// restart makes no ID twice is the work of a fence such as snowfence.StateFile.
+// A source only finds a number; nothing makes sure that nobody else has it,
+// unless it is leased as well (Options.Node and Options.Guard of the package
+// lease). A fence such as snowfence.StateFile keeps IDs unique over restarts.
 package nodes
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Source is where a process finds its node number, or the number of one part of it such as its
+// Source is where a process finds its node number, or one part of it such as its
 // datacenter. It is an immutable value for [Find].
 type Source struct {
 	name  string // for errors: "environment variable WORKER"
@@ -25,12 +25,12 @@ type Source struct {
 	check func(ctx context.Context, node int64) error
 }
 
-// ErrNoNode means that a [Source] has no number, or one that cannot be used; the text
-// says what was found, where, and what to do.
+// ErrNoNode means that a [Source] has no usable number; the text says what was
+// found, where, and what to do.
 var ErrNoNode = errors.New("no node number")
 
-// Func is a source of the caller's own: the metadata service of a cloud, a row of a
-// database. name says in errors what was asked.
+// Func is a source of your own: the metadata service of a cloud, a row of a
+// database. Errors name it.
 func Func(name string, find func(ctx context.Context) (int64, error)) Source {
 	return Source{name: name, find: find}
 }
@@ -40,11 +40,10 @@ func Number(n int64) Source {
 	return Func(fmt.Sprintf("number %d", n), func(context.Context) (int64, error) { return n, nil })
 }
 
-// Check returns the source with a hook that may refuse what it found, as CheckMachineID
-// of Sonyflake does: an error refuses the number, and is wrapped in that of Find. The
-// hook is asked once for each call of Find, after hooks that were there before, and for a
-// part of the node is given that part. One for leases, which is asked about each node
-// before it is leased, is Options.Check of the package lease; it has the same type.
+// Check returns the source with a hook that may refuse a number by an error, as
+// CheckMachineID of Sonyflake does. Each Find calls it once, after earlier hooks,
+// with the part of the node that this source finds. Options.Check of the package
+// lease has the same type, and is asked before each lease.
 func (s Source) Check(check func(ctx context.Context, node int64) error) Source {
 	before := s.check
 	if before == nil {
@@ -63,10 +62,10 @@ func (s Source) Check(check func(ctx context.Context, node int64) error) Source 
 // String names the source.
 func (s Source) String() string { return s.name }
 
-// Find asks a source for each part of the node, from the highest field down, and joins
-// them: for Twitter's layout, Find(ctx, scheme, datacenter, worker). A single source for
-// a layout with several parts is asked for the whole node. Errors match [ErrNoNode], and
-// what a source or its hook reported.
+// Find asks a source for each part of the node, from the highest field down, and
+// joins them: for Twitter's layout, Find(ctx, scheme, datacenter, worker). A
+// single source for several parts gives the whole node. Errors match [ErrNoNode]
+// and the source's own.
 func Find(ctx context.Context, s *snowfence.Scheme, sources ...Source) (int64, error) {
 	fields := s.Layout().NodeParts()
 	if len(sources) == 1 && len(fields) != 1 {
@@ -91,8 +90,8 @@ func Find(ctx context.Context, s *snowfence.Scheme, sources ...Source) (int64, e
 	return node, nil
 }
 
-// Number asks the source alone, for example for the datacenter whose workers
-// [snowfence.Scheme.NodesWith] names. Errors are as those of [Find].
+// Number asks the source alone, for example for the datacenter of
+// [snowfence.Scheme.NodesWith]. Errors are as those of [Find].
 func (s Source) Number(ctx context.Context) (int64, error) {
 	n, err := s.number(ctx, nil)
 	if err != nil {
