@@ -135,7 +135,7 @@ func (a *Auditor) nodes(sum *tally) Nodes {
 	return r
 }
 
-// numbers is how many numbers so many bits hold, up to the highest uint64.
+// numbers returns how many numbers so many bits hold, at most the highest uint64.
 func numbers(bits int) uint64 {
 	if bits >= 64 {
 		return math.MaxUint64

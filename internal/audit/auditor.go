@@ -13,8 +13,8 @@ import (
 // errDone means that an audit was used after its end.
 var errDone = errors.New("audit: the audit has ended")
 
-// Auditor takes IDs in and finds out what is wrong with them. Its methods may be called
-// from many goroutines; the order of the IDs is that in which the calls to Add get in.
+// Auditor takes IDs and finds what is wrong with them. It is safe for concurrent
+// use; IDs have the order of the calls to Add.
 type Auditor struct {
 	mu     sync.Mutex
 	o      Options
@@ -54,7 +54,7 @@ func newAuditor(o Options, size sizes) (*Auditor, error) {
 	return a, nil
 }
 
-// Add takes IDs in. It fails only when it cannot write to the temporary file.
+// Add takes IDs. It fails only if it cannot write the temporary file.
 func (a *Auditor) Add(ids ...snowfence.ID) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -77,7 +77,7 @@ func (a *Auditor) Add(ids ...snowfence.ID) error {
 	return a.err
 }
 
-// grow makes room for n more words: step by step in a small audit, and for a whole chunk in others.
+// grow makes room for n more words, in steps while the audit is small.
 func (a *Auditor) grow(n int) {
 	if len(a.fresh)+n <= cap(a.fresh) {
 		return
@@ -99,7 +99,7 @@ func (a *Auditor) flush() {
 	a.fresh = nil
 }
 
-// Result ends the audit and says what it found. It stops early when ctx ends.
+// Result ends the audit and returns what it found. It stops when ctx ends.
 func (a *Auditor) Result(ctx context.Context) (*Result, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -117,7 +117,7 @@ func (a *Auditor) Result(ctx context.Context) (*Result, error) {
 	return r, errors.Join(err, a.store.close())
 }
 
-// Close frees what the audit holds. Without a call to Result before it, the IDs are forgotten.
+// Close frees what the audit holds. Without Result before it, the IDs are lost.
 func (a *Auditor) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -126,7 +126,7 @@ func (a *Auditor) Close() error {
 	return a.store.close()
 }
 
-// finish looks at the stored words again, now that their range is known.
+// finish reads the stored words again, with their range known.
 func (a *Auditor) finish(ctx context.Context) (*Result, error) {
 	s := &sorter{ctx: ctx, auditor: a, progress: newProgress(a.o.Progress, 2*a.store.n)}
 	s.uniform = newUniform(a.survey.width(), a.flip)

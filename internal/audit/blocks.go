@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// errStopped ends a stream of blocks at one with a character in it that asks for another
-// way of reading.
+// errStopped ends a stream at a block with a character that needs another way of
+// reading.
 var errStopped = errors.New("stopped")
 
 // blocks divides a stream into blocks of whole lines.
@@ -24,8 +24,8 @@ type blocks struct {
 	holding     bool
 }
 
-// next returns the next block, in buf if it fits. A line that is too long is left out:
-// dropped says so, and the block ends before it.
+// next returns the next block, in buf if it fits. dropped means that a line is
+// too long: the block ends before it.
 func (s *blocks) next(buf []byte) (block []byte, dropped bool, err error) {
 	if s.holding {
 		s.holding = false
@@ -65,7 +65,7 @@ func (s *blocks) read(buf []byte) (block []byte, dropped bool, err error) {
 	s.rest = s.rest[:0]
 	searched := 0 // up to here there is no end of a line
 	for {
-		// A block that is not full waits for more, as small ones cost more than they bring.
+		// A block that is not full waits, because small ones cost more.
 		for s.err == nil && len(buf) < cap(buf) {
 			var n int
 			n, s.err = s.r.Read(buf[len(buf):cap(buf)])
@@ -76,7 +76,7 @@ func (s *blocks) read(buf []byte) (block []byte, dropped bool, err error) {
 			buf = bytes.TrimPrefix(buf, []byte("\xef\xbb\xbf")) // the mark of UTF-8
 		}
 		if s.err != nil {
-			// The last line may have no end. After a failure it may be cut off, and is no line.
+			// The last line may have no end. After a failure it may be cut off.
 			end := len(buf)
 			if s.err != io.EOF {
 				end = bytes.LastIndexByte(buf, '\n') + 1
@@ -98,7 +98,7 @@ func (s *blocks) read(buf []byte) (block []byte, dropped bool, err error) {
 	}
 }
 
-// skipLine reads on to the end of a line that is too long.
+// skipLine reads to the end of a line that is too long.
 func (s *blocks) skipLine() error {
 	skip := make([]byte, blockSize)
 	for s.err == nil {

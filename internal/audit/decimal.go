@@ -8,9 +8,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// decimals reads a block of lines, each with a decimal ID, into b. Lines that are just
-// digits, or a '-' and digits, are read eight characters at a time; all others go to the
-// function for single lines.
+// decimals reads a block of lines, each with a decimal ID, into b. It reads lines
+// of digits, perhaps after a '-', eight characters at a time, and calls the
+// function for single lines for others.
 func decimals(block []byte, b *Batch, one lineFunc) (lines int64) {
 	for len(block) > 0 {
 		lines++
@@ -34,8 +34,8 @@ func decimals(block []byte, b *Batch, one lineFunc) (lines int64) {
 // maxDigits is up to how many digits a number cannot overflow.
 const maxDigits = 19
 
-// decimalLine reads a line with its end, if it is as simple as nearly all are. It is not
-// ok for any other, valid or not.
+// decimalLine reads a simple line with its end. It is not ok for any other line,
+// valid or not.
 func decimalLine(text []byte) (id snowfence.ID, n int, ok bool) {
 	negative := false
 	if text[0] == '-' {
@@ -72,7 +72,7 @@ func decimalLine(text []byte) (id snowfence.ID, n int, ok bool) {
 	return finish(text, v, n, n-start, negative)
 }
 
-// finish checks what follows the digits: nothing but the end of the line.
+// finish checks that only the end of the line follows the digits.
 func finish(text []byte, v uint64, n, digits int, negative bool) (snowfence.ID, int, bool) {
 	if digits == 0 || digits > maxDigits {
 		return 0, 0, false
@@ -92,17 +92,16 @@ func finish(text []byte, v uint64, n, digits int, negative bool) (snowfence.ID, 
 	return snowfence.ID(-v), n, v <= 1<<63
 }
 
-// leadingDigits returns how many of eight characters, the first in the lowest byte, are
-// digits before the first that is not.
+// leadingDigits returns how many of eight characters, the first in the lowest
+// byte, are digits before the first other.
 func leadingDigits(x uint64) int {
 	const (
 		zeros = 0x3030303030303030
 		highs = 0xf0f0f0f0f0f0f0f0
 		six   = 0x0606060606060606
 	)
-	// '0' to '9' are 0x30 to 0x39: the high half is 3, and it still is after adding 6. A
-	// carry out of a byte goes upwards only, so that the first character that is no digit
-	// is found in any case.
+	// '0' to '9' are 0x30 to 0x39: the high half is 3, also after adding 6.
+	// Carries go upwards only, so the first other character is always found.
 	not := ((x & highs) ^ zeros) | (((x + six) & highs) ^ zeros)
 	if not == 0 {
 		return 8
@@ -110,8 +109,8 @@ func leadingDigits(x uint64) int {
 	return bits.TrailingZeros64(not) / 8
 }
 
-// eightDigits returns the number that eight digits are. It puts neighbours together:
-// digits to pairs, pairs to fours, fours to all.
+// eightDigits returns the number of eight digits: digits to pairs, pairs to
+// fours, fours to all.
 func eightDigits(x uint64) uint64 {
 	x &= 0x0f0f0f0f0f0f0f0f
 	x = x*10 + x>>8

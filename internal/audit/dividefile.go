@@ -2,9 +2,9 @@ package audit
 
 import "errors"
 
-// divideFile writes the words of each part into a region of its own of a new file, and
-// takes the regions in one after the other. How many words each worker has for each part
-// is known, so that all of them write at the same time, each to its own place.
+// divideFile writes the words of each part into its own region of a new file, and
+// then takes the regions one by one. It knows how many words each worker has for
+// each part, so all write at the same time.
 func (s *sorter) divideFile(p pieces, b *buckets, list []part) (err error) {
 	file, err := newTempFile(s.auditor.o.TempDir)
 	if err != nil {
@@ -33,7 +33,8 @@ func (s *sorter) divideFile(p pieces, b *buckets, list []part) (err error) {
 		return err
 	}
 	for i, part := range list {
-		// Another look at the part says how it is spread over its own span, and over the workers.
+		// Another look shows how the part is spread over its span and the
+		// workers.
 		sub := newPieces(regions[i], s.auditor.size.piece)
 		if err := s.divide(sub, b.spanOf(part.first, part.last), part.n, nil); err != nil {
 			return err
@@ -44,7 +45,7 @@ func (s *sorter) divideFile(p pieces, b *buckets, list []part) (err error) {
 
 func (s *sorter) writeRegions(p pieces, b *buckets, file *tempFile, owner []int32, next [][]int64) error {
 	parts := len(next[0])
-	// The buffers take the place of the area for sorting, which is not in use now.
+	// The buffers are in the area for sorting, which is free now.
 	s.area = nil
 	room := min(max(s.capacity/(parts*p.workers), 64), 1<<15)
 	pending := make([][][]uint64, p.workers)

@@ -1,8 +1,8 @@
 package audit
 
-// Uniformity compares the IDs with random numbers. Each P is the probability that random
-// numbers are at least as uneven. IDs that hold a time are not even, and need not be;
-// those that hide it, and random ones, have to be.
+// Uniformity compares the IDs with random numbers. Each P is the probability that
+// random numbers are at least as uneven. IDs that hide their time must be even,
+// and random ones; others are not.
 type Uniformity struct {
 	Width     int         `json:"width"` // bits that were looked at: the layout's, or those in use
 	ChiSquare []ChiSquare `json:"chi_square"`
@@ -35,17 +35,17 @@ type BitBalance struct {
 	P      float64   `json:"p"`      // that one of them is as far off by chance
 }
 
-// minExpected is from how many IDs in a bucket on the chi-square distribution is a good
-// approximation: the usual rule.
+// minExpected is how many IDs a bucket needs for the chi-square approximation:
+// the usual rule.
 const minExpected = 5
 
-// Weak reports whether there were too few IDs for P to say something.
+// Weak reports whether there were too few IDs for P to mean something.
 func (c ChiSquare) Weak() bool { return c.Expected < minExpected }
 
-// Even reports whether the IDs pass for random numbers: no test has a probability below
-// alpha, and no chi-square one above 1−alpha either, as counters are far too even. Tests
-// that are weak do not count. With 1e-6, random numbers fail about once in a hundred
-// thousand audits.
+// Even reports whether the IDs pass for random numbers: no P is below alpha, and
+// no chi-square one above 1−alpha either, because counters are too even. Weak
+// tests do not count. With 1e-6, random numbers fail once in a hundred thousand
+// audits.
 func (u Uniformity) Even(alpha float64) bool {
 	for _, c := range u.ChiSquare {
 		if !c.Weak() && (c.P < alpha || c.P > 1-alpha) {
@@ -55,7 +55,7 @@ func (u Uniformity) Even(alpha float64) bool {
 	return (u.Serial == nil || u.Serial.P >= alpha) && (u.Bits == nil || u.Bits.P >= alpha)
 }
 
-// Tested reports whether there were enough IDs for at least one chi-square test.
+// Tested reports whether one chi-square test had enough IDs.
 func (u Uniformity) Tested() bool {
 	for _, c := range u.ChiSquare {
 		if !c.Weak() {

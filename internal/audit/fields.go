@@ -8,7 +8,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// fields takes words apart as a scheme does, without the cost of its general way.
+// fields takes words apart as a scheme does, but faster.
 type fields struct {
 	scheme *snowfence.Scheme
 	layout snowfence.Layout
@@ -22,7 +22,7 @@ type fields struct {
 	node      []bitRun
 	nodeBits  int
 
-	// encrypted means that the words hide the fields, and that only the scheme can take them apart.
+	// encrypted means that only the scheme can take the words apart.
 	encrypted bool
 	plain     *snowfence.Scheme // the same layout without encryption; nil for others
 }
@@ -69,8 +69,7 @@ func newFields(s *snowfence.Scheme) (*fields, error) {
 	return f, nil
 }
 
-// evenWidth is the number of bits of an ID, from the lowest up, without a number of the
-// key above them.
+// evenWidth is the number of low bits of an ID below the number of the key.
 func (f *fields) evenWidth() int {
 	if f.layout.Cipher == snowfence.SPARX {
 		return 64 // whatever the layout leaves free
@@ -92,7 +91,7 @@ func (f *fields) nodeOf(w uint64) uint64 {
 // foreign reports whether a word has bits above the layout's.
 func (f *fields) foreign(w uint64) bool { return w>>f.width != 0 }
 
-// decryptAll counts encrypted words and looks at their order before encryption. It
+// decryptAll counts encrypted words, compares their order before encryption, and
 // returns how many are not of the layout.
 func (f *fields) decryptAll(at int64, words []uint64, t *tally, o *order, limit int) (foreign int64) {
 	for i, w := range words {
@@ -113,7 +112,8 @@ func (f *fields) decryptAll(at int64, words []uint64, t *tally, o *order, limit 
 	return foreign
 }
 
-// second returns the number of ticks in a second, or 1 if a tick is longer or no whole part of one.
+// second returns the ticks in a second, or 1 if a tick is longer or divides no
+// second.
 func (f *fields) second() uint64 {
 	if f.layout.Tick > time.Second || time.Second%f.layout.Tick != 0 {
 		return 1

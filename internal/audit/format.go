@@ -7,22 +7,22 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Format says how IDs stand in a stream. The zero value is one decimal ID a line.
+// Format says how IDs stand in a stream. Its zero value is one decimal ID a line.
 type Format struct {
-	// Encoding is the form of text. Decimal numbers may be signed or unsigned here:
-	// 18446744073709551615 is the same ID as -1.
+	// Encoding is the form of text. Decimals may be unsigned:
+	// 18446744073709551615 is -1.
 	Encoding snowfence.Encoding
 
-	// Column selects a column of comma-, semicolon- or tab-separated values: by its name
-	// in the first line, or by its number from 1 up. With a number, the first line is
-	// taken for a heading if it has no ID there.
+	// Column selects a column of comma-, semicolon- or tab-separated values, by
+	// its name in the first line or its number from 1 up. With a number, a first
+	// line without an ID is a heading.
 	Column string
 
-	// Field selects a field of JSON lines: one object a line, with the ID as a string, or
-	// as a number, which is decimal.
+	// Field selects a field of JSON lines: an object a line, the ID a string or a
+	// decimal number.
 	Field string
 
-	// Raw means 8 bytes an ID, the lowest first, and nothing between them.
+	// Raw means 8 bytes an ID, the lowest first, nothing between.
 	Raw bool
 }
 
@@ -51,8 +51,8 @@ type Batch struct {
 	BadN  int64     // how many there are
 }
 
-// LineRun says that the IDs from Index on stand on consecutive lines from Line on, until
-// the next run.
+// LineRun says that IDs from Index on stand on consecutive lines from Line on,
+// until the next run.
 type LineRun struct {
 	Index int
 	Line  int64 // counted from 1

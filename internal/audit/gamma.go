@@ -2,8 +2,8 @@ package audit
 
 import "math"
 
-// chiSquareTail returns the probability that a chi-square distributed number with df
-// degrees of freedom is at least x.
+// chiSquareTail returns the probability that a chi-square number with df degrees
+// of freedom is at least x.
 func chiSquareTail(x float64, df int) float64 {
 	if df <= 0 || math.IsNaN(x) {
 		return math.NaN()
@@ -11,11 +11,12 @@ func chiSquareTail(x float64, df int) float64 {
 	return gammaQ(float64(df)/2, x/2)
 }
 
-// gammaQ is the regularised upper incomplete gamma function Q(a, x) = Γ(a, x)/Γ(a), for a > 0.
+// gammaQ is the regularised upper incomplete gamma function Q(a, x) = Γ(a,
+// x)/Γ(a), for a > 0.
 //
-// Below a+1 the series of P = 1−Q converges fast, above it the continued fraction of Q;
-// both need some √a steps at worst. See Abramowitz and Stegun, Handbook of Mathematical
-// Functions, 6.5.29 and 6.5.31.
+// Below a+1 the series of P = 1−Q converges fast, above it the continued fraction
+// of Q; both take some √a steps at most. Source: Abramowitz and Stegun, Handbook
+// of Mathematical Functions, 6.5.29 and 6.5.31.
 func gammaQ(a, x float64) float64 {
 	switch {
 	case x <= 0:
@@ -53,8 +54,8 @@ func gammaSeries(a, x float64) float64 {
 	return min(1, sum*gammaScale(a, x))
 }
 
-// gammaFraction is Q(a, x) by its continued fraction, from the front, as William J. Lentz
-// found and I. J. Thompson and A. R. Barnett improved.
+// gammaFraction is Q(a, x) by its continued fraction, after W. J. Lentz, I. J.
+// Thompson and A. R. Barnett.
 func gammaFraction(a, x float64) float64 {
 	const tiny = 1e-300
 	b := x + 1 - a
@@ -81,5 +82,6 @@ func gammaFraction(a, x float64) float64 {
 	return min(1, h*gammaScale(a, x))
 }
 
-// normalTails returns the probability that a standard normal number is at least as far from 0 as z.
+// normalTails returns the probability that a standard normal number is at least
+// as far from 0 as z.
 func normalTails(z float64) float64 { return math.Erfc(math.Abs(z) / math.Sqrt2) }

@@ -1,8 +1,8 @@
 package audit
 
-// axis divides numbers that are not known beforehand into a fixed number of bins of equal
-// width. The width is a power of two and doubles when numbers lie too far apart. Bins
-// start at multiples of their width, so that two axes of one width agree.
+// axis divides numbers of unknown range into a fixed number of bins. Their width
+// is a power of two and doubles when needed. Bins start at multiples of it, so
+// axes of one width agree.
 type axis struct {
 	bins  uint64
 	shift int    // log2 of the width
@@ -11,8 +11,8 @@ type axis struct {
 
 func (a axis) start(bin int) uint64 { return (a.base + uint64(bin)) << a.shift }
 
-// fit returns the axis that has bins for numbers from v to w, and for the bins of a from
-// lo to hi (none if lo > hi), with a width of at least 2 to the power of shift.
+// fit returns the axis with bins for numbers from v to w, and for bins lo to hi
+// of a (none if lo > hi), at least 2^shift wide.
 func (a axis) fit(v, w uint64, lo, hi int, shift int) axis {
 	first, last := v>>a.shift, w>>a.shift
 	if lo <= hi {
@@ -22,13 +22,13 @@ func (a axis) fit(v, w uint64, lo, hi int, shift int) axis {
 		first, last = first>>1, last>>1
 		a.shift++
 	}
-	// Most of the room that is left is above, because time goes up.
+	// Most of the free room is above, because time goes up.
 	spare := a.bins - (last - first + 1)
 	a.base = first - min(spare/4, first)
 	return a
 }
 
-// grid counts pairs of numbers in cells. With a single row it is a histogram.
+// grid counts pairs of numbers in cells. A single row is a histogram.
 type grid struct {
 	x, y  axis
 	cells []int64 // row by row
@@ -59,7 +59,7 @@ func (g *grid) resize(x, y axis) {
 	g.copy(&old)
 }
 
-// copy adds the counts of a grid whose bins are no wider, and for which there is room.
+// copy adds the counts of a grid with room for them and bins no wider.
 func (g *grid) copy(q *grid) {
 	for k, n := range q.cells {
 		if n != 0 {
@@ -69,7 +69,7 @@ func (g *grid) copy(q *grid) {
 	}
 }
 
-// used returns the first and last column and row with a count; nothing is from 0 to −1.
+// used returns the first and last column and row with a count; 0 to −1 for none.
 func (g *grid) used() (left, right, low, high int) {
 	columns := int(g.x.bins)
 	left, right, low, high = columns, -1, len(g.cells)/columns, -1

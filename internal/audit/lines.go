@@ -9,14 +9,14 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// lineFunc takes the ID out of a line without its end. What it is given has no white
-// space at its ends.
+// lineFunc reads the ID of a line without its end and outer white space.
 type lineFunc func(line []byte) (snowfence.ID, error)
 
-// blockFunc reads a block of whole lines and returns how many there are. Lines are counted from 1.
+// blockFunc reads a block of whole lines and returns how many. Lines count from
+// 1.
 type blockFunc func(block []byte, b *Batch) int64
 
-// parser returns how blocks are read, for all formats but raw and columns.
+// parser returns how to read blocks, for all formats but raw and columns.
 func (f Format) parser() blockFunc {
 	one := lineFunc(f.parse)
 	if f.Field != "" {
@@ -37,7 +37,7 @@ func eachLine(block []byte, b *Batch, one lineFunc) (lines int64) {
 	return lines
 }
 
-// addLine takes one line in. Empty lines are no IDs and no mistake.
+// addLine takes one line. Empty lines are neither IDs nor mistakes.
 func addLine(b *Batch, line []byte, number int64, one lineFunc) {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 {
@@ -72,8 +72,8 @@ func (f Format) jsonLine(line []byte) (snowfence.ID, error) {
 	return f.parse(text)
 }
 
-// jsonField returns the string or number that a JSON object has in a field. If it has
-// several of that name, it is the last one, as for encoding/json.
+// jsonField returns a string or number field of a JSON object: the last of that
+// name, as in encoding/json.
 func jsonField(line []byte, name string) ([]byte, error) {
 	if !json.Valid(line) {
 		return nil, errors.New("is not JSON")
@@ -81,7 +81,8 @@ func jsonField(line []byte, name string) ([]byte, error) {
 	if line[0] != '{' {
 		return nil, errors.New("is not a JSON object")
 	}
-	// The text is valid, so that it is enough to look for where strings, objects and arrays end.
+	// The text is valid: it is enough to find the ends of strings, objects and
+	// arrays.
 	var found []byte
 	i := skipSpace(line, 1)
 	for line[i] != '}' {
@@ -119,7 +120,7 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// skipValue returns where a value of valid JSON ends that starts at i.
+// skipValue returns the end of the valid JSON value at i.
 func skipValue(b []byte, i int) int {
 	depth := 0
 	for ; i < len(b); i++ {

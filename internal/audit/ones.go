@@ -3,8 +3,8 @@ package audit
 // ones counts how often each of 64 bits is set.
 type ones [64]int64
 
-// add counts the bits of words. Eight words at a time are added up by their columns: full
-// adders on whole words leave the eights, so that only one word in eight is taken apart.
+// add counts the bits of words. Full adders add eight words by columns, so that
+// only one word in eight is taken apart.
 func (o *ones) add(words []uint64) {
 	const lanes = 0x0101010101010101
 	for len(words) > 0 {
@@ -37,7 +37,7 @@ func (o *ones) add(words []uint64) {
 	}
 }
 
-// addColumns adds three words by columns: the sum and the carry of each.
+// addColumns returns the sum and the carry of three words, column by column.
 func addColumns(a, b, c uint64) (sum, carry uint64) {
 	u := a ^ b
 	return u ^ c, a&b | u&c

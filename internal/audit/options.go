@@ -8,26 +8,26 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Options say what is known about the IDs and what an audit may use. The zero value is ready.
+// Options say what is known of the IDs and what an audit may use. The zero value
+// is ready.
 type Options struct {
-	// Scheme takes IDs apart into time, node and sequence number. Nil means that nothing
-	// is known of their bits.
+	// Scheme takes IDs apart. Nil means that nothing is known of their bits.
 	Scheme *snowfence.Scheme
 
-	// Memory bounds the bytes that IDs take in memory; zero means 2 GiB, and the least is
-	// 16 MiB. Tables and buffers of some 10 MiB come on top.
+	// Memory bounds the bytes of IDs in memory, from 16 MiB up; zero means 2 GiB.
+	// Tables and buffers of some 10 MiB are extra.
 	Memory int64
 
-	// TempDir is where IDs go that do not fit into Memory: 8 bytes each, and as much
-	// again while they are sorted. Empty means os.TempDir.
+	// TempDir takes IDs beyond Memory: 8 bytes each, and as much again while
+	// sorting. Empty means os.TempDir.
 	TempDir string
 
-	// Limit bounds how many duplicates, steps back and nodes are listed; they are counted
-	// in any case. Zero means 20, and a negative number none.
+	// Limit bounds the listed duplicates, steps back and nodes; all are counted.
+	// Zero means 20, negative none.
 	Limit int
 
-	// Progress, if not nil, is called now and then while Result works, from several
-	// goroutines, with the share that is done.
+	// Progress, if not nil, gets the share that is done now and then, from
+	// several goroutines.
 	Progress func(done, total int64)
 }
 
@@ -36,12 +36,12 @@ const (
 	minMemory     = 16 << 20
 	defaultLimit  = 20
 
-	// maxWorkers bounds the goroutines of an audit, each of which has tables of its own.
+	// maxWorkers bounds the goroutines, because each has its own tables.
 	maxWorkers = 8
 )
 
-// sizes are the granularities of an audit, in IDs. Tests make them small, so that few IDs
-// take every path.
+// sizes are the granularities of an audit, in IDs. With small ones in tests, few
+// IDs take every path.
 type sizes struct {
 	chunk   int // stored at once
 	piece   int // handed to one worker at once; a chunk is whole pieces

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// parallel runs work(worker) on n goroutines and waits for all of them. It returns the
-// error of the first worker that has one.
+// parallel runs work(worker) on n goroutines, waits, and returns the error of the
+// first worker with one.
 func parallel(n int, work func(worker int) error) error {
 	if n == 1 {
 		return work(0)
@@ -26,9 +26,8 @@ func parallel(n int, work func(worker int) error) error {
 	return nil
 }
 
-// pieces is how a source is divided among workers. Piece i belongs to worker i modulo
-// their number, so that what was counted in one pass by a worker is what the same worker
-// meets in the next.
+// pieces divides a source among workers. Piece i belongs to worker i modulo their
+// number, so a worker meets in each pass what it counted before.
 type pieces struct {
 	src     source
 	size    int

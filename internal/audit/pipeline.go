@@ -15,9 +15,9 @@ type job struct {
 	done    chan struct{}
 }
 
-// readBlocks reads all blocks. Reading them and handing on what is in them is the work of
-// this goroutine; workers turn text into IDs in between. Lines are counted from those
-// before; it returns how many there are in the end.
+// readBlocks reads all blocks and hands on what is in them; workers turn text
+// into IDs in between. It counts lines from those before, and returns how many
+// there are.
 func readBlocks(in *blocks, parse blockFunc, lines int64, yield func(*Batch) error) (int64, error) {
 	n := workers()
 	todo := make(chan *job, 2*n)

@@ -16,12 +16,11 @@ type seen struct {
 	at    int64
 }
 
-// positions looks for a few words among all, in the order in which they came.
+// positions looks for a few words among all, in their original order.
 func (a *Auditor) positions(ctx context.Context, list []run) ([]Duplicate, error) {
 	found := make([]Duplicate, len(list))
 	index := make(map[uint64]int, len(list))
-	// Nearly all words are not looked for: a table by their bits sends them away without
-	// asking the map.
+	// A table by their bits rejects nearly all words without the map.
 	const filterBits = 14
 	var filter [1 << filterBits]bool
 	slot := func(w uint64) uint64 { return w * 0x9e3779b97f4a7c15 >> (64 - filterBits) }

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// smallSort is up to how many words sorting by comparison is faster than by digits.
+// smallSort is up to how many words a comparison sort is faster.
 const smallSort = 256
 
-// sortWords sorts words. Bits that are the same in all words cost nothing; IDs that were
-// made in order have many of these.
+// sortWords sorts words. Bits that are the same in all cost nothing, as in IDs
+// made in order.
 func sortWords(words, scratch []uint64) {
 	if len(words) < 2 {
 		return
@@ -31,7 +31,7 @@ func sortWords(words, scratch []uint64) {
 	}
 }
 
-// sortByLow sorts by one byte after the other from the lowest up, between words and scratch.
+// sortByLow sorts by byte from the lowest up, between words and scratch.
 func sortByLow(words, scratch []uint64, differ uint64) {
 	var counts [8][256]uint32
 	for _, w := range words {
@@ -68,8 +68,8 @@ func sortByLow(words, scratch []uint64, differ uint64) {
 	}
 }
 
-// sortByHigh divides more words than the scratch holds by their highest eight bits that
-// differ, in place, and sorts the parts.
+// sortByHigh divides more words than scratch holds, in place, by the highest
+// eight bits that differ, and sorts the parts.
 func sortByHigh(words, scratch []uint64, top int) {
 	shift := max(0, top-8)
 	var counts, next, ends [256]int

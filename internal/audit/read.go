@@ -13,10 +13,10 @@ const (
 	maxLine   = 16 << 20 // far more than any line with an ID in it should have
 )
 
-// Read takes the IDs out of a stream and hands them to yield in their order, some at a
-// time. A batch is good until yield returns. Lines without an ID do not end it: they are
-// in the batch. It returns the first error of yield or of r. Text is read on several
-// goroutines; yield is called on this one.
+// Read takes IDs out of a stream and hands them to yield in order, in batches
+// that are good until yield returns. A batch also has the lines without an ID. It
+// returns the first error of yield or r. Several goroutines read text; yield is
+// called on this one.
 func Read(r io.Reader, f Format, yield func(*Batch) error) error {
 	if err := f.Validate(); err != nil {
 		return err

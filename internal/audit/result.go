@@ -6,7 +6,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Result is what an audit found. Positions count IDs from 0, in the order in which they came.
+// Result is what an audit found. Positions count IDs from 0 as they came.
 type Result struct {
 	Count      int64        `json:"count"`
 	Distinct   int64        `json:"distinct"`
@@ -33,9 +33,9 @@ type Duplicate struct {
 	Positions []int64      `json:"positions"` // the first 16
 }
 
-// Order says where IDs were lower than the one before. Equal ones are duplicates and not
-// counted here. With a scheme of 64 bits they are compared as unsigned numbers, which is
-// the order of their times; with keys, as they were before encryption.
+// Order says where IDs were lower than the one before; equal ones are duplicates.
+// 64-bit schemes compare unsigned, which is the order of time, and encrypted IDs
+// as before encryption.
 type Order struct {
 	Violations int64  `json:"violations"`
 	Deepest    uint64 `json:"deepest"` // the largest step back, as a difference of IDs
@@ -49,16 +49,15 @@ type Step struct {
 	ID       snowfence.ID `json:"id"`
 }
 
-// Gaps are numbers between the lowest and the highest ID that did not come. For IDs of a
-// sequence they are numbers that are missing; for IDs with a time in them only the
-// largest say something: times without any ID.
+// Gaps are numbers between the lowest and highest ID that did not come: missing
+// numbers of a sequence, or times without any ID.
 type Gaps struct {
 	Count   int64  `json:"count"`   // places where numbers are missing
 	Missing uint64 `json:"missing"` // numbers that are missing
 	Largest []Gap  `json:"largest"` // at most 10
 }
 
-// Gap is two IDs that follow each other as numbers, with none between them.
+// Gap is two IDs with none between them.
 type Gap struct {
 	After   snowfence.ID  `json:"after"`
 	Before  snowfence.ID  `json:"before"`
@@ -80,8 +79,8 @@ type Fields struct {
 	Sequence Sequence `json:"sequence"`
 }
 
-// Peak is the second with the most IDs; a tick, where that is longer. Seconds count from
-// the epoch of the layout.
+// Peak is the second, or longer tick, with the most IDs. Seconds count from the
+// layout's epoch.
 type Peak struct {
 	Start time.Time     `json:"start"`
 	Width time.Duration `json:"width_ns"`
@@ -111,8 +110,8 @@ type NodeCount struct {
 	Count int64 `json:"count"`
 }
 
-// Heat counts IDs by node and time: Counts[i][j] are those of NodeWidth nodes from Node +
-// i·NodeWidth on, in the time of Width from Start + j·Width on.
+// Heat counts IDs by node and time: Counts[i][j] are those of NodeWidth nodes
+// from Node + i·NodeWidth, in Width from Start + j·Width.
 type Heat struct {
 	Start     time.Time     `json:"start"`
 	Width     time.Duration `json:"width_ns"`

@@ -15,14 +15,14 @@ type run struct {
 	count int64
 }
 
-// gap is two words that follow each other in sorted words, with others missing between them.
+// gap is two neighbours in sorted words with others missing between them.
 type gap struct{ after, before uint64 }
 
 func (g gap) missing() uint64 { return g.before - g.after - 1 }
 
-// tidy is what is known of sorted words. Those of one piece have open ends: their first
-// and last words may go on in the pieces beside them. Pushed one after the other onto an
-// empty one, they make the sum of all.
+// tidy is what is known of sorted words. A piece has open ends: its first and
+// last words may go on in its neighbours. Pieces pushed one by one onto an empty
+// tidy make the sum.
 type tidy struct {
 	n         int64
 	head      run // the first word; it is not in the counts yet
@@ -111,7 +111,7 @@ func (t *tidy) keep(g gap) {
 	}
 }
 
-// units counts the IDs of each unit of time, which are so many ticks.
+// units counts the IDs of each unit of time, in ticks.
 func (t *tidy) units(words []uint64, f *fields, unit uint64) {
 	var current run
 	end := uint64(0) // the first word past the current unit
@@ -139,7 +139,7 @@ func (t *tidy) units(words []uint64, f *fields, unit uint64) {
 	}
 }
 
-// closeUnit takes a unit in. Only the first and the last one can go on in the pieces beside.
+// closeUnit takes a unit. Only the first and last may go on in neighbours.
 func (t *tidy) closeUnit(r run) {
 	if t.headUnit.count == 0 {
 		t.headUnit = r
@@ -150,7 +150,8 @@ func (t *tidy) closeUnit(r run) {
 	}
 }
 
-// push appends a piece to the sum of those before it, in which only the tail is open.
+// push appends a piece to the sum of those before, of which only the tail is
+// open.
 func (t *tidy) push(q *tidy) {
 	if q.n == 0 {
 		return

@@ -16,11 +16,11 @@ type sorter struct {
 	capacity int
 }
 
-// partBits is into how many buckets words are divided to find parts: 2 to the power of it.
+// partBits: words are divided into 2^partBits buckets to find parts.
 const partBits = 16
 
-// run sorts what has to be sorted and returns the sum over all words. The first look at
-// all words also counts for the uniformity.
+// run sorts what needs it and returns the sum over all words. Its first look also
+// counts for the uniformity.
 func (s *sorter) run() (*tidy, error) {
 	a := s.auditor
 	s.total = &tidy{listLimit: a.o.Limit}
@@ -38,7 +38,7 @@ func (s *sorter) run() (*tidy, error) {
 	return s.total, err
 }
 
-// unit is the length of a unit of time in ticks: a second, or a tick if that is longer.
+// unit is a unit of time in ticks: a second, or a longer tick.
 func (s *sorter) unit() uint64 {
 	if s.auditor.fields == nil {
 		return 1
@@ -114,8 +114,8 @@ type part struct {
 	again       bool // a single bucket with too much in it: to be divided once more
 }
 
-// parts groups buckets into parts that fit, and makes parts of their own of those that
-// are so full that they would have to be sorted by a single worker.
+// parts groups buckets into parts that fit. A bucket too full for one worker is a
+// part of its own.
 func (b *buckets) parts(capacity, total, heavy int64) []part {
 	var list []part
 	var open part
@@ -147,10 +147,10 @@ func (b *buckets) parts(capacity, total, heavy int64) []part {
 	return list
 }
 
-// divide takes in the n words of the pieces that lie in the span: it counts how they are
-// spread over it, and sorts parts that fit into memory one after the other. Where the
-// words are in a file and too many, each part is first written to a place of its own, so
-// that not all words have to be read for each part.
+// divide takes the n words of pieces in the span: it counts how they are spread,
+// and sorts parts that fit into memory one by one. If the words are in a file and
+// too many, it first writes each part to its own place, so that no part needs all
+// words read.
 func (s *sorter) divide(p pieces, r span, n int64, first *uniform) error {
 	if r.lo == r.hi {
 		s.total.push(repeatedWord(r.lo, n, s.auditor.fields, s.unit()))

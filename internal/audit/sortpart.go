@@ -2,12 +2,12 @@ package audit
 
 import "sync/atomic"
 
-// streams is into how many places a worker writes at a time when it copies a part out:
-// what a processor's caches and page tables bear.
+// streams is how many places a worker writes at a time: what caches and page
+// tables bear.
 const streams = 2048
 
-// sortPart copies the words of a part out, by buckets, then sorts the buckets and scans
-// them while they are in the cache.
+// sortPart copies the words of a part out by buckets, then sorts and scans each
+// bucket in the cache.
 func (s *sorter) sortPart(p pieces, b *buckets, part part) error {
 	if s.area == nil {
 		s.area = make([]uint64, min(int64(s.capacity), s.auditor.store.n))

@@ -10,7 +10,7 @@ import (
 
 // source is words that can be read in any order, in pieces.
 type source interface {
-	// load returns words from position at on, as many as want. They may lie in buf, which
+	// load returns up to want words from position at. They may lie in buf, which
 	// has room for them.
 	load(buf *buffer, at int64, want int) ([]uint64, error)
 	len() int64
@@ -22,8 +22,7 @@ type buffer struct {
 	words []uint64
 }
 
-// store keeps words in the order in which they came: in memory while they fit, then all
-// of them in a file.
+// store keeps words as they came: in memory while they fit, then all in a file.
 type store struct {
 	dir    string
 	limit  int // words that fit into memory
@@ -44,8 +43,8 @@ func (s *store) newChunk(n int) []uint64 {
 	return make([]uint64, 0, n)
 }
 
-// put appends words, which are the store's from now on. All calls but the last bring the
-// same number of them.
+// put appends words and keeps the slice. All calls but the last bring the same
+// number.
 func (s *store) put(words []uint64) error {
 	if s.n == 0 {
 		s.chunk = len(words)
@@ -128,13 +127,13 @@ func newTempFile(dir string) (*tempFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audit: temporary file: %w", err)
 	}
-	// Where the system allows it, the file loses its name at once, so that nothing is
-	// left behind by a program that is killed.
+	// The file loses its name at once where it can, so that a killed program
+	// leaves nothing behind.
 	return &tempFile{f: f, removed: os.Remove(f.Name()) == nil}, nil
 }
 
-// writeAt writes words to position at on. Only one goroutine may call it at a time;
-// others use writeBytes.
+// writeAt writes words from position at, one goroutine at a time; others use
+// writeBytes.
 func (t *tempFile) writeAt(words []uint64, at int64) error {
 	t.bytes = appendWords(t.bytes[:0], words)
 	return t.writeBytes(t.bytes, at)

@@ -9,9 +9,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// survey is what is counted while IDs come in. A chunk of words is divided into pieces
-// for several goroutines. What depends on the order is joined piece by piece, so that the
-// result, floating-point sums included, does not depend on the number of processors.
+// survey is what is counted while IDs come. Goroutines share a chunk in pieces.
+// What depends on order is joined piece by piece, so the result, floating-point
+// sums included, does not depend on the number of processors.
 type survey struct {
 	fields *fields
 	flip   uint64
@@ -26,7 +26,7 @@ type survey struct {
 	ones  []*ones  // by worker
 }
 
-// partial is what is known of a row of words that follow each other.
+// partial is what is known of successive words.
 type partial struct {
 	min, max uint64
 	or       uint64 // of the IDs, not of the words
@@ -44,7 +44,7 @@ func newSurvey(f *fields, flip uint64, piece, limit int) *survey {
 	return s
 }
 
-// add looks at words, the first of which has the given position.
+// add looks at words, of which the first has the given position.
 func (s *survey) add(at int64, words []uint64) {
 	if len(words) == 0 {
 		return
@@ -109,8 +109,8 @@ func (p *partial) join(q *partial, first bool, limit int) {
 	p.foreign += q.foreign
 }
 
-// width is the number of bits that have to look random: those that a layout has or a
-// cipher makes, or as many as are in use.
+// width is how many bits must look random: those of the layout or the cipher, or
+// all in use.
 func (s *survey) width() int {
 	if s.fields != nil {
 		return s.fields.evenWidth()
@@ -128,10 +128,10 @@ type order struct {
 	list        []fall
 }
 
-// word is what is compared, and the ID as it came, which is another one if it is encrypted.
+// word is what is compared; id is as it came, perhaps encrypted.
 type word struct{ key, id uint64 }
 
-// fall is a word that is lower than the one before it.
+// fall is a word that is lower than the one before.
 type fall struct {
 	at            int64
 	before, after uint64 // as they came
@@ -187,9 +187,9 @@ func (o *order) join(q *order, limit int) {
 	o.last = q.last
 }
 
-// serial are the sums for the correlation of IDs with the ones after them. Values are
-// taken relative to the first ID of all, because IDs that lie close together would lose
-// their differences in floating point.
+// serial are the sums for the correlation of IDs with the next ones. Values are
+// relative to the first ID, because close IDs would lose their differences in
+// floating point.
 type serial struct {
 	n           float64
 	first, last float64
@@ -212,8 +212,8 @@ func (s *serial) look(words []uint64, origin, mask uint64) {
 	s.n, s.last = float64(len(words)), before
 }
 
-// distance is a−b. The halves are subtracted apart, so that nothing is rounded before the
-// numbers are small.
+// distance is a−b. It subtracts halves apart, so nothing is rounded while numbers
+// are large.
 func distance(a, b uint64) float64 {
 	return (float64(a>>32)-float64(b>>32))*(1<<32) + (float64(a&math.MaxUint32) - float64(b&math.MaxUint32))
 }
@@ -226,8 +226,8 @@ func (s *serial) join(q *serial) {
 	s.last = q.last
 }
 
-// correlation returns the circular serial correlation: the last ID is followed by the
-// first. It is NaN when all IDs are the same.
+// correlation returns the circular serial correlation: the first ID follows the
+// last. It is NaN if all IDs are the same.
 func (s *serial) correlation() float64 {
 	d := s.n*s.xx - s.x*s.x
 	return (s.n*(s.xy+s.last*s.first) - s.x*s.x) / d

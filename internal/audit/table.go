@@ -19,9 +19,9 @@ type table struct {
 	column int // from 0
 }
 
-// readTable reads a column. Without quotes, lines are records, and blocks of them can be
-// read on several goroutines. In quotes a line may end without ending the record, so that
-// from the first block with one on, record is read after record.
+// readTable reads a column. Without quotes lines are records, read in blocks on
+// several goroutines. A quoted line end ends no record, so from the first block
+// with a quote it reads record by record.
 func (f Format) readTable(in *blocks, yield func(*Batch) error) error {
 	text, dropped, err := in.next(nil)
 	switch {
@@ -169,8 +169,8 @@ func (t *table) records(r io.Reader, lines int64, yield func(*Batch) error) erro
 	}
 }
 
-// allowance reads no more than is left, so that a quote that is never closed does not
-// take the whole stream into memory.
+// allowance bounds what is read, so that an unclosed quote does not take the
+// whole stream into memory.
 type allowance struct {
 	r    io.Reader
 	left int

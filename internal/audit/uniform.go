@@ -2,7 +2,7 @@ package audit
 
 import "math"
 
-// wide is the number of bits of the larger tables; the smaller ones follow from their sums.
+// wide is the bits of the larger tables; the smaller ones follow by sums.
 const wide = 16
 
 // uniform counts the highest, middle and lowest bits of IDs.
@@ -31,7 +31,8 @@ func (u *uniform) tables(workers int) {
 	}
 }
 
-// add counts words. What lies above the width (IDs of another layout) is left out by the mask.
+// add counts words. The mask leaves out bits above the width, of IDs of other
+// layouts.
 func (u *uniform) add(worker int, words []uint64) {
 	t := u.counts[worker]
 	high, middle, low := t[0], t[1], t[2]
@@ -44,8 +45,8 @@ func (u *uniform) add(worker int, words []uint64) {
 	}
 }
 
-// table returns one of the tables, as the sum of all workers, with the given number of
-// its highest bits.
+// table returns a table over all workers, by the given number of its highest
+// bits.
 func (u *uniform) table(which, bits int) []int64 {
 	sum := make([]int64, 1<<bits)
 	for _, t := range u.counts {
@@ -67,8 +68,8 @@ func (u *uniform) result(n int64, serial *serial, ones *ones) Uniformity {
 			continue
 		}
 		for which, name := range []string{"high", "middle", "low"} {
-			// The table's own highest bits: 8 of the 16 that are counted. For the low
-			// bits it is the lowest that are wanted.
+			// The table's own highest bits, 8 of 16. For low bits it is the
+			// lowest that are wanted.
 			table := u.table(which, bits)
 			lowest := u.shifts[which] + u.bits - bits
 			if which == 2 && bits < u.bits {
@@ -113,8 +114,8 @@ func chiSquare(name string, lowest, bits int, n int64, table []int64) ChiSquare 
 	return c
 }
 
-// serialTest compares the correlation with what it is for random numbers: −1/(n−1) on
-// average, with a deviation of close to 1/√n.
+// serialTest compares the correlation with that of random numbers: −1/(n−1) on
+// average, with a deviation close to 1/√n.
 func serialTest(n int64, s *serial) *Serial {
 	r := s.correlation()
 	if n < 3 || math.IsNaN(r) || math.IsInf(r, 0) {
@@ -137,7 +138,7 @@ func bitTest(n int64, o *ones, width int, flip uint64) *BitBalance {
 			worst, b.Worst = z, i
 		}
 	}
-	// The worst of so many: the probability that at least one of them is so far off.
+	// The worst of n: the probability that at least one is so far off.
 	b.P = -math.Expm1(float64(width) * math.Log1p(-normalTails(worst)))
 	if normalTails(worst) >= 1 {
 		b.P = 1

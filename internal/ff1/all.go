@@ -6,16 +6,15 @@ import (
 	"fmt"
 )
 
-// lanes is how many numbers go through a round together. More gained nothing when
-// measured, because a processor looks only so far ahead.
+// lanes is how many numbers go through a round together. More gained nothing.
 const lanes = 8
 
-// halves are the two parts of the numbers that go through the rounds together.
+// halves are the two parts of numbers that go through the rounds together.
 type halves [lanes]uint64
 
-// EncryptAll encrypts the numbers of src into dst, which may be the same; when they
-// overlap in any other way the result is undefined. It is an error if dst is shorter, or
-// if any number has more bits than the cipher; then dst is as it was.
+// EncryptAll encrypts src into dst. They may be the same, but must not overlap
+// otherwise. It is an error if dst is shorter, or a number has more bits than the
+// cipher; dst is then unchanged.
 func (c *Cipher) EncryptAll(dst, src []uint64) error {
 	s, err := c.ready(dst, src)
 	if err != nil {
@@ -49,7 +48,7 @@ func (c *Cipher) DecryptAll(dst, src []uint64) error {
 	return nil
 }
 
-// ready makes all checks of a batch before any of it is written.
+// ready makes all checks of a batch before it writes any.
 func (c *Cipher) ready(dst, src []uint64) (*state, error) {
 	s, err := c.state()
 	if err != nil {
@@ -111,9 +110,9 @@ func (s *state) join(dst []uint64, a, b *halves) {
 	}
 }
 
-// roundLanes is the round function of a few numbers. All blocks are written before the
-// first is read: a block is two stores that AES reads as one, and that is slow if it
-// comes at once.
+// roundLanes is the round function of a few numbers. It writes all blocks before
+// it reads the first, because AES reads at once what two stores wrote, which is
+// slow.
 func (s *state) roundLanes(i uint64, half []uint64, buf *scratch) {
 	low := s.low ^ i<<s.shift
 	for j, h := range half {

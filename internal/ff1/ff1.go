@@ -10,26 +10,23 @@ import (
 )
 
 const (
-	// MinBits and MaxBits are the shortest and the longest numbers, in bits. 2^20 is the
-	// first power of two above the million possible inputs that the standard's revision
-	// requires.
+	// MinBits and MaxBits are the shortest and longest numbers, in bits. 2^20 is
+	// the first power of two above the million inputs that the standard's
+	// revision requires.
 	MinBits = 20
 	MaxBits = 64
 
-	// MaxTweak is the longest tweak in bytes. The standard leaves the limit to the
-	// implementation, up to 2^32 - 1.
+	// MaxTweak is the longest tweak in bytes; the standard allows up to 2^32 - 1.
 	MaxTweak = 1 << 16
 
 	rounds = 10
 )
 
-// A Cipher is FF1 for numbers of one length under one key and one tweak. It prints as
-// [redacted] with every verb. All methods may be called at the same time by many
-// goroutines, except Wipe.
+// A Cipher is FF1 for numbers of one length, under one key and tweak. It prints
+// as [redacted]. It is safe for concurrent use, except Wipe.
 type Cipher struct {
-	// The keys stand behind two pointers because fmt cannot call Format where a cipher is
-	// in a field that is not exported. It prints the field itself then, and follows one
-	// pointer when the verb is wrong, but never two.
+	// The keys stand behind two pointers, because fmt cannot call Format on an
+	// unexported field: it prints that, and follows one pointer but never two.
 	hidden **state
 }
 
@@ -37,28 +34,26 @@ type Cipher struct {
 type state struct {
 	block cipher.Block
 
-	// What AES encrypts in each round, as two big-endian numbers: the chain of all blocks
-	// of P || Q before the last, xored with the bytes of the last one that are always the
-	// same. Round i xors i << shift and the half's number into low.
+	// What AES encrypts in each round, as two big-endian numbers: the chain of
+	// all blocks of P || Q but the last, xored with the constant bytes of the
+	// last. Round i xors i << shift and the half's number into low.
 	high, low uint64
 	shift     uint
 
-	// The left half at the start and at the end has the upper u bits of a number, the
+	// At the start and end the left half has the upper u bits of a number, the
 	// right half the lower v.
 	v            uint
 	maskU, maskV uint64 // 2^u - 1, 2^v - 1
 	top          uint64 // 2^bits - 1
 	bits         int
 
-	// What is passed to an interface cannot stay on the stack, so that blocks without
-	// this would be one allocation each.
+	// A block passed to an interface escapes: each would be an allocation.
 	scratch sync.Pool
 }
 
-// New makes a cipher for numbers below 2^bits. The length of the key chooses AES-128,
-// AES-192 or AES-256: 16, 24 or 32 bytes. The tweak is no secret and may be empty: one
-// key with two tweaks, or for two lengths, makes two permutations that have nothing to do
-// with each other. The caller may overwrite both slices afterwards.
+// New makes a cipher for numbers below 2^bits. A key of 16, 24 or 32 bytes
+// chooses AES-128, AES-192 or AES-256. The tweak is no secret and may be empty:
+// two tweaks or lengths make two unrelated permutations. New copies both slices.
 func New(key []byte, bits int, tweak []byte) (*Cipher, error) {
 	if bits < MinBits || bits > MaxBits {
 		return nil, fmt.Errorf("ff1: numbers of %d bits, want %d to %d", bits, MinBits, MaxBits)
@@ -90,7 +85,7 @@ func (s *state) absorb(u uint, tweak []byte) {
 	p = binary.BigEndian.AppendUint32(p, uint32(s.bits))
 	p = binary.BigEndian.AppendUint32(p, uint32(len(tweak)))
 	p = append(p, tweak...)
-	// The zeros of the padding, and zeros where the number of the round and the half will be.
+	// Zeros of the padding, and where the round and the half will be.
 	p = append(p, make([]byte, int(b)+1)...)
 	if over := len(p) % aes.BlockSize; over != 0 {
 		p = append(p, make([]byte, aes.BlockSize-over)...)
@@ -108,7 +103,7 @@ func (s *state) absorb(u uint, tweak []byte) {
 	s.low = binary.BigEndian.Uint64(chain[8:]) ^ binary.BigEndian.Uint64(p[8:])
 }
 
-// Bits is the length of the numbers, 0 if the cipher has no key.
+// Bits is the length of the numbers; 0 if the cipher has no key.
 func (c *Cipher) Bits() int {
 	s, err := c.state()
 	if err != nil {
@@ -117,8 +112,8 @@ func (c *Cipher) Bits() int {
 	return s.bits
 }
 
-// checkRange tells whether a number has no more bits than the cipher. It does not print
-// the number, because it may be secret.
+// checkRange checks that a number fits the cipher. It does not print the number,
+// which may be secret.
 func (s *state) checkRange(x uint64) error {
 	if x > s.top {
 		return fmt.Errorf("ff1: a number of %d bits, want at most %d", bits.Len64(x), s.bits)

@@ -5,11 +5,10 @@ import (
 	"encoding/binary"
 )
 
-// scratch is the memory that AES works in, a block for each number that goes through a
-// round together with others.
+// scratch is the memory of AES: a block for each number in a round.
 type scratch [lanes][aes.BlockSize]byte
 
-// Encrypt encrypts a number. It is an error if the number has more bits than the cipher.
+// Encrypt encrypts a number, which must have no more bits than the cipher.
 func (c *Cipher) Encrypt(x uint64) (uint64, error) {
 	s, err := c.state()
 	if err != nil {
@@ -41,8 +40,8 @@ func (c *Cipher) Decrypt(y uint64) (uint64, error) {
 	return x, nil
 }
 
-// encrypt takes two rounds at a time, because then the halves are back in their places
-// and every mask is a constant of the cipher.
+// encrypt takes two rounds at a time, after which the halves are back in their
+// places and every mask is constant.
 func (s *state) encrypt(x uint64, buf []byte) uint64 {
 	a, b := x>>s.v, x&s.maskV
 	for i := uint64(0); i < rounds; i += 2 {
@@ -61,7 +60,7 @@ func (s *state) decrypt(y uint64, buf []byte) uint64 {
 	return a<<s.v | b
 }
 
-// round is y of a round, as far as it is needed: modulo 2^32.
+// round is y of a round modulo 2^32, all that is needed.
 func (s *state) round(i, half uint64, buf []byte) uint64 {
 	binary.BigEndian.PutUint64(buf, s.high)
 	binary.BigEndian.PutUint64(buf[8:], s.low^i<<s.shift^half)

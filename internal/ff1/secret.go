@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// ErrNoKey is returned by a cipher that was wiped, or that New did not make.
+// ErrNoKey means that the cipher was wiped, or that New did not make it.
 var ErrNoKey = errors.New("ff1: the cipher has no key: it was wiped, or not made by New")
 
 func (c *Cipher) state() (*state, error) {
@@ -16,12 +16,11 @@ func (c *Cipher) state() (*state, error) {
 	return *c.hidden, nil
 }
 
-// Wipe takes the key from the cipher and from all copies of it, which return ErrNoKey
-// from then on. It is the last call of a cipher, when no other is running. What this
-// package worked out from the key is overwritten with zeros. The round keys of AES are
-// not, and the key is the first of them: they belong to crypto/aes, which has no way to
-// do it. They are only let go, and stay in memory until the garbage collector gives it to
-// others.
+// Wipe takes the key from the cipher and all its copies, which return ErrNoKey
+// afterwards. No other call may be running. It overwrites what this package
+// derived from the key. The round keys of AES, of which the first is the key,
+// belong to crypto/aes, which cannot wipe them: they stay in memory until the
+// garbage collector reuses it.
 func (c *Cipher) Wipe() {
 	s, err := c.state()
 	if err != nil {

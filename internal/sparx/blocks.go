@@ -1,20 +1,19 @@
 package sparx
 
-// maxGroup is the number of blocks in the largest group of a path.
+// maxGroup is the largest group of blocks of any path.
 const maxGroup = 32
 
-// worthGroup is the number of blocks from which on an incomplete group is filled up with
-// others and done at once: that takes as long as two or three single blocks.
+// worthGroup is the number of blocks from which an incomplete group is filled up:
+// a group takes as long as two or three blocks.
 const worthGroup = 4
 
-// maxCall is how many blocks are given to the vector code at once: a goroutine that is in
-// there cannot be stopped, and the garbage collector would wait for it. It is a multiple
-// of every group, and takes less than 0.1 ms.
+// maxCall is how many blocks the vector code gets at once, less than 0.1 ms: the
+// garbage collector cannot stop a goroutine in there. It is a multiple of every
+// group.
 const maxCall = 1 << 14
 
-// EncryptBlocks encrypts the numbers of src into dst, as many as fit, and returns how
-// many those were, as copy does. The two may be the same; when they overlap in any other
-// way the result is undefined.
+// EncryptBlocks encrypts src into dst, as many numbers as fit, and returns how
+// many, as copy does. They may be the same, but must not overlap otherwise.
 func (c *Cipher) EncryptBlocks(dst, src []uint64) int {
 	n := min(len(dst), len(src))
 	dst, src = dst[:n], src[:n]

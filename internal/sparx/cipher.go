@@ -23,21 +23,19 @@ func (e KeySizeError) Error() string {
 	return "sparx: a key of " + strconv.Itoa(int(e)) + " bytes, want " + strconv.Itoa(KeySize)
 }
 
-// A Cipher is SPARX-64/128 under one key. It implements [crypto/cipher.Block] and has
-// forms for numbers beside that: one number, many, and many in a row. It prints as
-// [redacted] with every verb. All methods may be called at the same time by many
-// goroutines, except Wipe.
+// A Cipher is SPARX-64/128 under one key. It implements [crypto/cipher.Block],
+// and takes one number, many, or many in a row. It prints as [redacted]. It is
+// safe for concurrent use, except Wipe.
 type Cipher struct {
-	// The keys stand behind two pointers because fmt cannot call Format where a cipher is
-	// in a field that is not exported. It prints the field itself then, and follows one
-	// pointer when the verb is wrong, but never two.
+	// The keys stand behind two pointers, because fmt cannot call Format on an
+	// unexported field: it prints that, and follows one pointer but never two.
 	hidden **schedule
 	path   Path
 }
 
-// New makes a cipher of a key of KeySize bytes, on the fastest path that this CPU has
-// (see [Available]), or on the one that the environment variable SNOWFENCE_SPARX names.
-// It is an error if that is no path, or none of this CPU.
+// New makes a cipher of a key of KeySize bytes, on the fastest path of this CPU
+// (see [Available]), or on the one that the environment variable SNOWFENCE_SPARX
+// names, which must exist.
 func New(key []byte) (*Cipher, error) {
 	p, err := choose()
 	if err != nil {
@@ -46,7 +44,7 @@ func New(key []byte) (*Cipher, error) {
 	return newOn(p, key)
 }
 
-// newOn is New for a path that is known to be available.
+// newOn is New for an available path.
 func newOn(p Path, key []byte) (*Cipher, error) {
 	if len(key) != KeySize {
 		return nil, KeySizeError(len(key))
@@ -62,15 +60,15 @@ func (c *Cipher) Path() Path { return c.path }
 // BlockSize returns [BlockSize].
 func (c *Cipher) BlockSize() int { return BlockSize }
 
-// Encrypt encrypts the first block of src into dst, which may be the same. It panics if
-// one of them is shorter than a block, as the ciphers of the standard library do.
+// Encrypt encrypts the first block of src into dst, which may be the same. It
+// panics if one is shorter than a block, as the standard library does.
 func (c *Cipher) Encrypt(dst, src []byte) {
 	_, _ = src[BlockSize-1], dst[BlockSize-1]
 	binary.BigEndian.PutUint64(dst, c.encrypt(binary.BigEndian.Uint64(src)))
 }
 
-// Decrypt decrypts the first block of src into dst, which may be the same. It panics if
-// one of them is shorter than a block.
+// Decrypt decrypts the first block of src into dst, which may be the same. It
+// panics if one is shorter than a block.
 func (c *Cipher) Decrypt(dst, src []byte) {
 	_, _ = src[BlockSize-1], dst[BlockSize-1]
 	binary.BigEndian.PutUint64(dst, c.decrypt(binary.BigEndian.Uint64(src)))
@@ -100,8 +98,7 @@ func (c *Cipher) decrypt(v uint64) uint64 {
 	return c.keys().decryptOne(v)
 }
 
-// Wipe overwrites the keys with zeros. After it the cipher is that of another key, so it
-// is the last call of a cipher, when no other is running.
+// Wipe overwrites the keys with zeros. It must be the last call.
 func (c *Cipher) Wipe() { *c.keys() = schedule{} }
 
 func (c *Cipher) keys() *schedule { return *c.hidden }

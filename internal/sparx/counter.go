@@ -2,14 +2,14 @@ package sparx
 
 import "math/bits"
 
-// EncryptCounter fills dst with the encryptions of start, start + step, start + 2 × step
-// and so on, modulo 2^64. It is faster than EncryptBlocks where the step is small: then
-// all numbers but for their lowest 16 bits are the same for a while, and so is most of
-// the first step of the cipher.
+// EncryptCounter fills dst with the encryptions of start, start + step, start + 2
+// × step, …, modulo 2^64. With a small step it is faster than EncryptBlocks:
+// numbers that differ in their lowest 16 bits share most of the cipher's first
+// step.
 func (c *Cipher) EncryptCounter(dst []uint64, start, step uint64) {
 	group := groupOf(c.path)
 
-	// With a larger step the runs would be shorter than a group.
+	// With a larger step, runs would be shorter than a group.
 	if group == 0 || step > 1<<16/uint64(group) {
 		next := start
 		for i := range dst {
@@ -30,7 +30,7 @@ func (c *Cipher) EncryptCounter(dst []uint64, start, step uint64) {
 	}
 }
 
-// encryptRun is EncryptCounter for numbers that differ in their lowest 16 bits only.
+// encryptRun is EncryptCounter for numbers that differ in their lowest 16 bits.
 func (c *Cipher) encryptRun(dst []uint64, start, step uint64, group int) {
 	k := c.keys()
 	if len(dst) >= worthGroup {
@@ -54,12 +54,12 @@ func (c *Cipher) encryptRun(dst []uint64, start, step uint64, group int) {
 	}
 }
 
-// A seed is what all numbers of a run have in common: the first step of the cipher, as
-// far as the first word has no part in it. The order is known to the vector code
-// (layout.go in its generator). Each word stands in all lanes.
+// A seed is what the numbers of a run share: the first step of the cipher without
+// the first word. The vector code knows the order (layout.go in its generator).
+// Each word stands in all lanes.
 type seed [6]uint64
 
-// seed does the first step without the first word: of its own branch the beginning of the
+// seed does the first step without the first word: the start of its branch's
 // first round, and the other branch up to the mixing.
 func (k *schedule) seed(start, step uint64) seed {
 	v := bits.ReverseBytes64(start)

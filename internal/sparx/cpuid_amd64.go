@@ -5,12 +5,11 @@ package sparx
 // cpuid asks the CPU for what it can do.
 func cpuid(leaf, subleaf uint32) (a, b, c, d uint32)
 
-// xgetbv tells for which registers the operating system cares when it changes from one
-// program to another. It may be called where osxsave is set.
+// xgetbv tells which registers the operating system saves. It needs osxsave.
 func xgetbv() uint32
 
-// vectorPaths asks the CPU each time, which is for each new cipher and takes as long as a
-// few hundred blocks in a virtual machine: there is no state to keep.
+// vectorPaths asks the CPU for each new cipher, which keeps no state and takes as
+// long as a few hundred blocks in a virtual machine.
 func vectorPaths() []Path {
 	const (
 		// Leaf 1, register c.

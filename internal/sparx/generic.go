@@ -64,13 +64,13 @@ const (
 	rounds   = 3
 	branches = 2
 
-	// keyWords is the number of words in a key schedule: two for each round of each
+	// keyWords is the length of a key schedule: two words for each round of each
 	// branch, and four for the end.
 	keyWords = steps*branches*rounds*2 + 4
 )
 
-// words is a key schedule in the order of the specification: step by step, the first
-// branch before the second, round by round.
+// words is a key schedule in the order of the specification: by step, branch and
+// round.
 type words [keyWords]uint16
 
 // expand makes the key schedule of a key.

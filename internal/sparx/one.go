@@ -53,8 +53,8 @@ func (k *schedule) decryptOne(v uint64) uint64 {
 	for i := (steps - 1) * stepWords; i >= 0; i -= stepWords {
 		s := (*[stepWords + 8]uint64)(w[i:])
 
-		// r0 and r1 become the two words of their branch xored, which is all that the
-		// inverse of a round needs of the second one.
+		// r0 and r1 become the two words of their branch xored: the inverse of a
+		// round needs no more.
 		r1 = l1 ^ (r1 ^ uint16(s[19]))
 		r0 = l0 ^ (r0 ^ uint16(s[13])) ^ r1
 		l1 ^= uint16(s[18])

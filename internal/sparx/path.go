@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Path is one of the ways to compute the cipher. All have the same results.
+// A Path is one way to compute the cipher. All have the same results.
 type Path string
 
 const (
@@ -17,12 +17,12 @@ const (
 	AVX512  Path = "avx512"  // amd64 with AVX-512 F, BW, VBMI and VBMI2
 )
 
-// Variable is the environment variable that names the path of the ciphers that are made
-// from then on. It is for tests and for ruling out a cause when something is wrong; empty
-// is the same as unset.
+// Variable is the environment variable that names the path of new ciphers, for
+// tests and to find a cause. Empty means unset.
 const Variable = "SNOWFENCE_SPARX"
 
-// Available lists the paths that this CPU has, the fastest last. Generic and SWAR are always there.
+// Available lists the paths of this CPU, the fastest last. Generic and SWAR are
+// always there.
 func Available() []Path { return append([]Path{Generic, SWAR}, vectorPaths()...) }
 
 // choose returns the path of a new cipher.

@@ -4,8 +4,8 @@ package sparx
 
 //go:generate go run -C _asm .
 
-// These read and write groups × 16 or groups × 32 numbers, and there must be one group at
-// least. The keys are a whole lanes.
+// They read and write groups × 16 or groups × 32 numbers; groups is at least 1.
+// The keys are a whole lanes.
 
 //go:noescape
 func encryptAVX2(dst, src *uint64, groups int, keys *uint64)
@@ -25,7 +25,7 @@ func decryptAVX512(dst, src *uint64, groups int, keys *uint64)
 //go:noescape
 func counterAVX512(dst, seed *uint64, groups int, keys *uint64)
 
-// groupOf is the number of blocks in a group of a path, and 0 for a path without groups.
+// groupOf is the group size of a path; 0 for none.
 func groupOf(p Path) int {
 	switch p {
 	case AVX512:
@@ -54,8 +54,8 @@ func (k *schedule) decryptGroups(p Path, dst, src []uint64) {
 	}
 }
 
-// counterGroups fills whole groups, one or more, with encrypted numbers of a counter.
-// Only their lowest words count, and go on from 0 at their end.
+// counterGroups fills one or more whole groups with encrypted numbers of a
+// counter. Only their lowest words count, and wrap to 0.
 func (k *schedule) counterGroups(p Path, dst []uint64, s *seed) {
 	if p == AVX512 {
 		counterAVX512(&dst[0], &s[0], len(dst)/32, &k.enc[0])

@@ -3,26 +3,24 @@ package sparx
 // stepWords is the number of key words of a step.
 const stepWords = branches * rounds * 2
 
-// schedule holds the keys of a cipher in the forms that the paths want: that of the
-// specification, and two in which some words are folded, that is, xored with the word
-// before them. Folding lets the second word of a branch take its key and that of the
-// first one at the same time, without waiting until the first one has its own, and the
+// schedule holds the keys in the forms of the paths: that of the specification,
+// and two with some words folded, which means xored with the word before. Then
+// the second word of a branch takes its key and the first word's at once, and the
 // vector instructions xor three things at once.
 type schedule struct {
 	words words
 
-	// enc has the second word after each mixing folded: the mixing is l = x2 xor x0 xor t
-	// and r = l xor what is known early.
+	// enc folds the second word after each mixing: the mixing is l = x2 xor x0
+	// xor t, and r = l xor what is known early.
 	enc lanes
 
-	// dec has all second words folded except for the two at the very beginning, which are
-	// the last to be used.
+	// dec folds all second words but the first two, which are used last.
 	dec lanes
 }
 
-// lanes has each word of a key schedule in all four lanes of a uint64, as swar.go and the
-// vector instructions want it. The four words for the end stand where the first round of
-// a ninth step would have its words: two at 96 and two at 102.
+// lanes has each word of a key schedule in all four lanes of a uint64, for
+// swar.go and the vector instructions. The four words for the end stand where a
+// ninth step's first round would: two at 96, two at 102.
 type lanes [steps*stepWords + stepWords/2 + 2]uint64
 
 // expand fills in the schedule of a key.

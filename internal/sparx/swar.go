@@ -2,12 +2,12 @@ package sparx
 
 import "math/bits"
 
-// Four blocks at once, in plain Go: a uint64 is four lanes of 16 bits, and holds the same
-// word of four blocks.
+// Four blocks at once, in plain Go: a uint64 has four lanes of 16 bits, with the
+// same word of four blocks.
 //
-// A sum of lanes must not carry into the next lane. Adding without the top bits of the
-// lanes cannot, and what belongs into a top bit is the xor of the two top bits and the
-// carry that has arrived there.
+// A sum must not carry into the next lane. So lanes are added without their top
+// bits, and a top bit is the xor of both top bits and the carry that arrived
+// there.
 const (
 	everyLane = 0x0001_0001_0001_0001
 	top       = 0x8000 * everyLane
@@ -22,14 +22,14 @@ const (
 	from9to14 = low15 &^ low9
 )
 
-// addRotated returns rotl(l, 9) + r in each lane: the two parts of the rotated l have no
-// bit in common and need not be put together before.
+// addRotated returns rotl(l, 9) + r in each lane. The two parts of the rotated l
+// share no bit, so it adds them apart.
 func addRotated(l, r uint64) uint64 {
 	return (l>>7&low9 + r&low15 + l<<9&from9to14) ^ (l<<9^r)&top
 }
 
-// subtract returns l - r in each lane: a top bit that is set first lends what is needed,
-// and is put right afterwards.
+// subtract returns l - r in each lane. A top bit that is set first lends, and is
+// corrected afterwards.
 func subtract(l, r uint64) uint64 {
 	return ((l | top) - r&low15) ^ (l^^r)&top
 }
@@ -40,7 +40,7 @@ func rotl8(v uint64) uint64  { return v&low8<<8 | v>>8&low8 }
 func rotl10(v uint64) uint64 { return v&low6<<10 | v>>6&low10 }
 func rotl14(v uint64) uint64 { return v&low2<<14 | v>>2&low14 }
 
-// encryptFour encrypts four numbers. It is encryptOne with other words for the same operations.
+// encryptFour is encryptOne for four numbers.
 func (k *schedule) encryptFour(dst, src *[4]uint64) {
 	l0, r0, l1, r1 := gather(src)
 	w := &k.enc
@@ -98,10 +98,9 @@ func (k *schedule) decryptFour(dst, src *[4]uint64) {
 	scatter(dst, l0^w[0], r0^w[1], l1^w[6], r1^w[7])
 }
 
-// gather brings the same words of four numbers together. Reversing all bytes of a number
-// exchanges the bytes of its words and makes x0 its highest; the rest is two exchanges,
-// of halves and of the words in them. Which lane a number has does not matter, as long as
-// scatter knows.
+// gather brings the same words of four numbers together: it reverses all bytes,
+// which makes x0 the highest word, and exchanges halves and then words. scatter
+// is its inverse, so the lane of a number does not matter.
 func gather(src *[4]uint64) (x0, x1, x2, x3 uint64) {
 	a, b := bits.ReverseBytes64(src[0]), bits.ReverseBytes64(src[1])
 	c, d := bits.ReverseBytes64(src[2]), bits.ReverseBytes64(src[3])
@@ -115,8 +114,8 @@ func scatter(dst *[4]uint64, x0, x1, x2, x3 uint64) {
 	dst[2], dst[3] = bits.ReverseBytes64(c), bits.ReverseBytes64(d)
 }
 
-// exchange turns a matrix of 4 × 4 words over: the first row is a, and its first column
-// the highest word.
+// exchange transposes a 4 × 4 matrix of words: the first row is a, and its first
+// column the highest word.
 func exchange(a, b, c, d uint64) (_, _, _, _ uint64) {
 	const low32, odd = 1<<32 - 1, 0x0000_ffff_0000_ffff
 	a, c = a&^low32|c>>32, a<<32|c&low32

@@ -97,7 +97,8 @@ func (m *model) takeEnd(s *state, i int) {
 	}
 }
 
-// took is the end of the step that took positions: the IDs are made, or go into the handle's block.
+// took ends the step that took positions: the IDs are made, or go into the
+// handle's block.
 func (m *model) took(s *state, i int, pos, k int8) {
 	p := &s.procs[i]
 	m.take(s, p.t, pos, k)
@@ -133,8 +134,8 @@ func (m *model) window(p *proc, end int8) {
 	p.bound = min(max(p.tick+m.lead+1, 0), until) * span
 }
 
-// publish is track.publish and Generator.publishCoarse; p.w is the word after what the
-// caller took. It reports the end.
+// publish is track.publish and Generator.publishCoarse; p.w is the word after the
+// take. It reports the end.
 func (m *model) publish(s *state, i int) bool {
 	p := &s.procs[i]
 	t := p.t

@@ -2,8 +2,8 @@ package wordmodel
 
 import "hash/maphash"
 
-// explorer visits all states that can be reached from one, breadth first, so that the
-// first violation it meets has a shortest trace.
+// explorer visits all reachable states, breadth first, so that the first
+// violation has a shortest trace.
 type explorer[S comparable] struct {
 	next func(s S, emit func(action int, to S)) // what can happen in s
 	// what is wrong with s, "" if nothing; last: nothing can happen any more
@@ -11,7 +11,8 @@ type explorer[S comparable] struct {
 	limit int // states after which to give up
 }
 
-// result is what an exploration found. It is a proof only if complete and violation is empty.
+// result is what an exploration found: a proof only if complete, with violation
+// empty.
 type result struct {
 	states    int
 	complete  bool
@@ -19,8 +20,8 @@ type result struct {
 	trace     []int // the actions that lead there
 }
 
-// visit is how a state was first reached. States themselves are kept only while they wait
-// for their turn; after that their hash of 128 bits stands for them.
+// visit is how a state was first reached. After a state's turn only its 128-bit
+// hash is kept.
 type visit struct {
 	parent int32
 	action uint8

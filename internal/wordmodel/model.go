@@ -117,8 +117,8 @@ func (m *model) next(s state, emit func(int, state)) {
 	}
 }
 
-// compare notes words that moved down. Giving back from the exact end is the one way in
-// which they may.
+// compare notes words that moved down: only giving back from the exact end may do
+// so.
 func (m *model) compare(s, to *state) {
 	for h := range s.holds {
 		for r := range m.rolls {
@@ -130,7 +130,8 @@ func (m *model) compare(s, to *state) {
 	}
 }
 
-// successor makes one position of the next generator on the node, in every rollback value.
+// successor makes one position of the next generator on the node, in every
+// rollback value.
 func (m *model) successor(s *state) {
 	bit := uint16(1) << s.succPos
 	for r := range m.rolls {

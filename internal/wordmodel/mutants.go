@@ -47,7 +47,7 @@ const (
 	trustsOldAnswer
 	parksOld
 
-	// givesBack is no mutant but the one way down that rule 4 allows; the real code does
-	// not use it.
+	// givesBack is the one way down that rule 4 allows, and no mutant; the real
+	// code does not use it.
 	givesBack
 )

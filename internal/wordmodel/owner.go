@@ -1,7 +1,7 @@
 package wordmodel
 
-// beginAsk is the start of a call that needs another grant: it has looked at a track,
-// perhaps long ago.
+// beginAsk starts a call that needs another grant. It looked at a track, perhaps
+// long ago.
 func (m *model) beginAsk(s *state, i int) bool {
 	p := &s.procs[i]
 	if s.mu != 0 {
@@ -21,7 +21,7 @@ func (m *model) beginAsk(s *state, i int) bool {
 	return m.ask(s, i) // which track it looked at makes no difference: no step
 }
 
-// ask is Generator.ask, fetch and install, on the goroutine that owns the flight.
+// ask is Generator.ask, fetch and install, on the flight's own goroutine.
 func (m *model) ask(s *state, i int) bool {
 	p := &s.procs[i]
 	if s.mu != 0 && s.mu != int8(i)+1 &&
@@ -89,7 +89,7 @@ func (m *model) landed(s *state, i int) {
 	m.end(s, i)
 }
 
-// grant is the answer of the fence: durable before anybody hears of it.
+// grant is the answer of the fence, durable before anybody hears of it.
 func (m *model) grant(s *state, i int) {
 	p := &s.procs[i]
 	if s.closed != 0 {
@@ -130,7 +130,8 @@ func (m *model) install(s *state, i int) {
 	p := &s.procs[i]
 	a := m.answers[p.op]
 	if s.cur == closedTrack {
-		// A grant of another rectangle goes back unused. What is in use is Close's to give back.
+		// A grant of another rectangle goes back unused. Close gives back what is
+		// in use.
 		if m.mutant == staleAskReleases && p.lt/maxRolls != p.hold {
 			m.bar(s, &s.holds[p.hold], s.holds[p.hold].from)
 		}
@@ -150,7 +151,7 @@ func (m *model) install(s *state, i int) {
 	}
 }
 
-// replace publishes a new hold. p.used is where the old one ended.
+// replace publishes a new hold. The old one ended at p.used.
 func (m *model) replace(s *state, i int) {
 	p := &s.procs[i]
 	old, a, n := &s.holds[p.hold], m.answers[p.op], s.newest()+1

@@ -1,7 +1,7 @@
 package wordmodel
 
-// take notes that actor i took k positions from pos on, all of which will become IDs
-// unless the actor finds otherwise: the order of takes is the order of IDs.
+// take notes that actor i took k positions from pos. All become IDs unless the
+// actor finds otherwise: the order of takes is the order of IDs.
 func (m *model) take(s *state, t, pos, k int8) {
 	h := s.holdOf(t)
 	if pos >= h.end {
@@ -17,11 +17,9 @@ func (m *model) take(s *state, t, pos, k int8) {
 	s.top = max(s.top, abs+k-1)
 }
 
-// make notes that actor i makes the IDs of k positions from pos on and hands them out.
-// The real code does so some time after it took them; here it is part of the same step,
-// which leaves out nothing: what is checked does not depend on when, because IDs are
-// compared with those made before and after, and with what the fence was told before and
-// after.
+// make notes that actor i makes the IDs of k positions from pos. The real code
+// makes them some time after the take; one step leaves out nothing, because the
+// checks do not depend on when.
 func (m *model) make(s *state, i int, t, pos, k int8) {
 	p, h, roll := &s.procs[i], s.holdOf(t), t%maxRolls
 	for ; k > 0; k, pos = k-1, pos+1 {
@@ -48,8 +46,8 @@ func (m *model) make(s *state, i int, t, pos, k int8) {
 	}
 }
 
-// bar notes what the fence was told: that no ID of h with a tick of used or later was or
-// will be made.
+// bar notes what the fence was told: no ID of h has or will have a tick of used
+// or later.
 func (m *model) bar(s *state, h *hold, used int8) {
 	h.bar = min(h.bar, used)
 	for _, made := range s.made[h.node] {

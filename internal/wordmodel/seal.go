@@ -1,6 +1,7 @@
 package wordmodel
 
-// goSeal lets an actor seal a hold and go on at ret, with the first unused tick in p.used.
+// goSeal lets an actor seal a hold and go on at ret, with the first unused tick
+// in p.used.
 func (m *model) goSeal(p *proc, hold int8, ret pc) {
 	p.hold, p.ret, p.pc = hold, int8(ret), sealLock
 }
@@ -77,8 +78,8 @@ func (m *model) sealed() int8 {
 	return sealed
 }
 
-// beginClose is the start of Generator.Close: it takes the pointer and, before anybody
-// can raise a bound, seals.
+// beginClose starts Generator.Close: it takes the pointer, and seals before
+// anybody can raise a bound.
 func (m *model) beginClose(s *state, i int) bool {
 	p := &s.procs[i]
 	outside := m.mutant == closesOutside || m.mutant == storesPointer || m.mutant == sealsBeforeClose

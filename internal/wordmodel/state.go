@@ -7,8 +7,8 @@ const (
 	maxProcs = 6
 	nodes    = 2
 
-	// A word counts modulo wordSize, as the real one does modulo 2^64, and sealed is half
-	// of it, as there.
+	// A word counts modulo wordSize, the real one modulo 2^64; sealed is half of
+	// that.
 	wordSize = 64
 	sealed   = wordSize / 2
 
@@ -17,8 +17,8 @@ const (
 	closedTrack = 99 // the terminal value of the pointer
 )
 
-// hold is a grant in the generator's hands, with a word for each rollback value. Ticks
-// after from, except where noted.
+// hold is a grant in use, with a word for each rollback value. Ticks count from
+// from.
 type hold struct {
 	live, node, from int8 // from is a tick
 	start            int8 // the first tick that may be used
@@ -28,14 +28,15 @@ type hold struct {
 	sure             [maxRolls]int8 // the tick that is sure to be the current one while the clock says so; −1 for none
 	lock, done, used int8           // used is a tick
 	acked            int8           // the tick up to which the fence's store has acknowledged the grant
-	// what the fence was told: nothing of this tick or later was or will be made; free
-	// when it was told nothing
+	// What the fence was told: nothing of this tick or later is or will be made;
+	// free if nothing.
 	bar int8
 }
 
 const free = 100
 
-// proc is where an actor stands, and its local variables under the names of the real code.
+// proc is where an actor stands, and its local variables by their names in the
+// real code.
 type proc struct {
 	pc    pc
 	calls int8 // left to make
@@ -50,7 +51,7 @@ type proc struct {
 	op              int8 // of fetch: the answer
 }
 
-// state is everything. It is small, has no pointers and compares with ==.
+// state is everything: small, without pointers, comparable.
 type state struct {
 	made [nodes][maxRolls]uint16 // IDs of the generator, a bit for each position since tick 0
 	succ [nodes][maxRolls]uint16 // IDs of the successor

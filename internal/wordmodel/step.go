@@ -1,7 +1,7 @@
 package wordmodel
 
-// pc is the next step of an actor. Each is one atomic operation on what is shared, with
-// the local work before the next.
+// pc is the next step of an actor: one atomic operation on shared state, and the
+// local work after it.
 type pc uint8
 
 const (
@@ -92,13 +92,13 @@ var steps = [...]string{
 
 func (p pc) String() string { return steps[p] }
 
-// publishes reports whether an actor that stands here is about to set or to take back the
-// coarse limit, or to start the ticker.
+// publishes reports whether an actor is about to set or take back the coarse
+// limit, or to start the ticker.
 func (p pc) publishes() bool {
 	return p >= pubCoarse && p <= pubTicking || p >= parkTicking && p <= parkHalt
 }
 
-// step lets actor i take its next step, and reports false when it cannot: it waits, or is done.
+// step lets actor i take its next step, or reports false: it waits, or is done.
 func (m *model) step(s *state, i int) bool {
 	p := &s.procs[i]
 	switch {
@@ -158,8 +158,8 @@ func (m *model) begin(s *state, i int) bool {
 	return true
 }
 
-// end ends a call. What a handle or the ticker keeps from call to call stays; the rest is
-// forgotten, so that states are the same.
+// end ends a call. It keeps what a handle or the ticker keeps, and forgets the
+// rest, so that states are equal.
 func (m *model) end(s *state, i int) {
 	p := &s.procs[i]
 	s.procs[i] = proc{calls: p.calls, lt: p.lt, lpos: p.lpos, lend: p.lend}

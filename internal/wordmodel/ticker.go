@@ -1,7 +1,8 @@
 package wordmodel
 
-// keepTime is Generator.keepTime. Between its rounds it keeps the word it left in lpos; a round
-// that sees the same again parks. calls is how many rounds it may make.
+// keepTime is Generator.keepTime. Between rounds it keeps the word it left in
+// lpos, and parks when a round sees the same. calls is how many rounds it may
+// make.
 func (m *model) keepTime(s *state, i int) bool {
 	p := &s.procs[i]
 	h := s.holdOf(p.t)
@@ -56,8 +57,8 @@ func (m *model) keepTime(s *state, i int) bool {
 			p.pc = parkHalt
 		}
 	case parkTrack:
-		// The pointer is read after ticking was set: whoever publishes on another track later
-		// starts a new ticker.
+		// Read after ticking was set: a later publish on another track starts a
+		// new ticker.
 		if s.cur == closedTrack {
 			m.parked(s, i)
 			return true

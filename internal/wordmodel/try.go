@@ -97,6 +97,6 @@ func (m *model) slow(s *state, i int) {
 	p.n, p.pc = 1, takeTrack
 }
 
-// limitLate reports whether the limit is loaded after the add. That is safe as long as no
-// bound is raised after its word was sealed.
+// limitLate reports whether the limit is loaded after the add. That is safe while
+// no bound is raised after its word was sealed.
 func (m *model) limitLate() bool { return m.lateLim || m.mutant == closesOutside }

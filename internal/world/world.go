@@ -1,7 +1,7 @@
-// Package world is what leases and generators need of the machine besides their clocks
-// and their memory: time to pace themselves by, random numbers, goroutines, and waiting.
-// It exists so that a simulation can run the real code in virtual time, with every choice
-// made by one seed. Nobody outside this module can set it.
+// Package world is what leases and generators need of the machine besides clocks
+// and memory: time to pace by, random numbers, goroutines, waiting. A simulation
+// replaces it, and runs the real code in virtual time from one seed. Only this
+// module can.
 package world
 
 import (
@@ -11,24 +11,25 @@ import (
 	"time"
 )
 
-// World is what the code that uses it may not get in any other way, or a run in a
-// simulation would not be repeatable. The methods are safe for concurrent use.
+// World is all that a repeatable run may not get in another way. The methods are
+// safe for concurrent use.
 type World interface {
-	// Now is the time by which work is paced. Only differences count; it never goes back.
+	// Now is the time to pace work by. Only differences count; it never goes
+	// back.
 	Now() time.Time
 
 	// Uint64 returns 64 random bits for choices that nothing depends on.
 	Uint64() uint64
 
-	// Text returns a random text that nobody else has: at least 128 bits, as [rand.Text].
+	// Text returns a random text of at least 128 bits, as [rand.Text].
 	Text() string
 
 	// Go runs f in a goroutine of its own.
 	Go(f func())
 
-	// Wait waits until one of at most three channels can be received from, receives from
-	// it and returns its index; or until d is over, and returns −1. A negative d waits
-	// for ever. Nil channels are never ready.
+	// Wait waits for one of at most three channels, receives from it and returns
+	// its index, or −1 when d is over. A negative d waits for ever. Nil channels
+	// are never ready.
 	Wait(d time.Duration, chans ...<-chan struct{}) int
 
 	// WithTimeout is [context.WithTimeout].
@@ -80,7 +81,7 @@ func With(ctx context.Context, w World) context.Context {
 	return context.WithValue(ctx, key{}, w)
 }
 
-// From returns the world of a ctx: the real one unless [With] set another.
+// From returns the world of a ctx: the real one, or that of [With].
 func From(ctx context.Context) World {
 	if w, ok := ctx.Value(key{}).(World); ok {
 		return w
@@ -88,5 +89,5 @@ func From(ctx context.Context) World {
 	return realWorld{}
 }
 
-// Rand returns a source of choices for math/rand/v2, safe for concurrent use.
+// Rand returns a source for math/rand/v2, safe for concurrent use.
 func Rand(w World) *mrand.Rand { return mrand.New(w) }
