@@ -151,7 +151,8 @@ func TestOneQuestionAtATime(t *testing.T) {
 		if closed := g.ask(tr, now+60); !isDone(closed) || !errors.Is(closed.err, ErrClosed) || f.asks.Load() != 3 {
 			t.Errorf("a question after Close: %v, asked %d times", closed.err, f.asks.Load())
 		}
-		if again, err := g.install(Grant{Node: 2, From: now, Until: now + 90}.norm(s.layout), 0); again || !errors.Is(err, ErrClosed) {
+		gr := Grant{Node: 2, From: now, Until: now + 90}.norm(s.layout)
+		if again, err := g.install(gr, 0); again || !errors.Is(err, ErrClosed) {
 			t.Errorf("a grant after Close: again %t, %v", again, err)
 		}
 	})
