@@ -2,9 +2,9 @@ package resp
 
 import "strings"
 
-// absent says why a command of Redis is not one here, for those that people and libraries
+// noSuchCommand says why a command of Redis is not one here, for those that people and libraries
 // try; "" for others.
-func absent(name string) string {
+func noSuchCommand(name string) string {
 	switch strings.ToUpper(name) {
 	case "MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH":
 		return "there are no transactions here, and nothing to make atomic: send a pipeline"

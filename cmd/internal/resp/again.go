@@ -15,39 +15,39 @@ import (
 // same is always the bytes of the command that was carried out last, and space its
 // namespace: whatever is parsed clears it.
 const (
-	maxSame  = 128 // bytes of a command that is remembered
-	together = 64  // IDs
+	maxRemembered  = 128 // bytes of a command that is remembered
+	maxRepeats = 64  // IDs
 )
 
-// remember keeps the bytes of a command for one ID that was carried out.
-func (c *conn) remember(raw []byte) {
-	if len(raw) <= maxSame {
-		c.same = append(c.same, raw...)
+// rememberCommand keeps the bytes of a command for one ID that was carried out.
+func (c *conn) rememberCommand(raw []byte) {
+	if len(raw) <= maxRemembered {
+		c.lastCommand = append(c.lastCommand, raw...)
 	}
 }
 
-// again carries out the commands that come next and are the remembered one, and reports
+// repeat carries out the commands that come next and are the remembered one, and reports
 // whether there were any. What it cannot do at once it leaves to be parsed, so that
 // errors are told in one place.
-func (c *conn) again() bool {
-	if len(c.same) == 0 {
+func (c *conn) repeat() bool {
+	if len(c.lastCommand) == 0 {
 		return false
 	}
 	n := 0
-	for rest := c.buf[c.r:c.w]; n < together && bytes.HasPrefix(rest, c.same); n++ {
-		rest = rest[len(c.same):]
+	for rest := c.buf[c.r:c.w]; n < maxRepeats && bytes.HasPrefix(rest, c.lastCommand); n++ {
+		rest = rest[len(c.lastCommand):]
 	}
 	sp := c.space
 	if n == 0 || sp.Over() || c.id.May(server.VerbIDs, sp.Name) != nil || c.id.Limited() {
 		return false
 	}
 	if c.ids == nil {
-		c.ids = make([]snowfence.ID, together)
+		c.ids = make([]snowfence.ID, maxRepeats)
 	}
 	n, err := sp.Fill(c.srv.life, c.ids[:n])
-	c.r += n * len(c.same)
-	c.ran += int64(n)
-	c.made += int64(n)
+	c.r += n * len(c.lastCommand)
+	c.commands += int64(n)
+	c.madeIDs += int64(n)
 	for _, id := range c.ids[:n] {
 		c.out = appendID(c.out, id)
 	}

@@ -36,7 +36,7 @@ func reset(c *conn, _ [][]byte) {
 	c.out = appendSimple(c.out, "RESET")
 }
 
-func choose(c *conn, args [][]byte) {
+func selectDB(c *conn, args [][]byte) {
 	if string(args[1]) != "0" {
 		c.err("DB index is out of range: there is only 0")
 		return

@@ -40,7 +40,7 @@ func code(k server.Kind) string {
 
 func (c *conn) fail(err error) {
 	kind := c.srv.cfg.Service.Failed(server.RESP, err, func() server.Request {
-		q := c.about(strings.ToUpper(server.Clip(c.args[0])))
+		q := c.request(strings.ToUpper(server.Clip(c.args[0])))
 		if len(c.args) > 1 {
 			q.Namespace = server.Clip(c.args[1]) // no other command fails by an error of the service
 		}
@@ -49,8 +49,8 @@ func (c *conn) fail(err error) {
 	c.out = appendError(c.out, code(kind), server.Words(err))
 }
 
-// about is what the log says of a request.
-func (c *conn) about(name string) server.Request {
+// request is what the log says of a request.
+func (c *conn) request(name string) server.Request {
 	q := server.Request{Name: name, From: c.c.RemoteAddr().String()}
 	if c.id != nil {
 		q.Caller = c.id.Name
@@ -64,18 +64,18 @@ func (c *conn) err(text string) { c.out = appendError(c.out, "ERR", text) }
 type command struct {
 	name  string // upper case
 	arity int    // as COMMAND says it: number of words, the name included; negative for at least
-	open  bool   // needs no authentication
+	anonymous  bool   // needs no authentication
 	about string
 	group string
 	run   func(c *conn, args [][]byte)
 }
 
-// do carries out one command, and reports whether it gave one ID.
-func (c *conn) do(args [][]byte) bool {
+// run carries out one command, and reports whether it gave one ID.
+func (c *conn) run(args [][]byte) bool {
 	if len(args[0]) == len("SNOWFENCE.NEXT") && equalFold(args[0], "SNOWFENCE.NEXT") {
-		before := c.made
+		before := c.madeIDs
 		c.next(args)
-		return len(args) == 2 && c.made == before+1
+		return len(args) == 2 && c.madeIDs == before+1
 	}
 	cmd := c.srv.find(args[0])
 	switch {
@@ -86,14 +86,14 @@ func (c *conn) do(args [][]byte) bool {
 			c.quit = true
 			return false
 		}
-		why := absent(server.Clip(args[0]))
+		why := noSuchCommand(server.Clip(args[0]))
 		if why == "" {
 			why = "try COMMAND LIST"
 		}
 		c.err("unknown command '" + server.Clip(args[0]) + "': " + why)
 	case cmd.arity > 0 && len(args) != cmd.arity, len(args) < -cmd.arity:
 		c.err("wrong number of arguments for '" + strings.ToLower(cmd.name) + "' command")
-	case c.id == nil && !cmd.open:
+	case c.id == nil && !cmd.anonymous:
 		c.noAuth()
 	default:
 		cmd.run(c, args)
@@ -119,9 +119,9 @@ func equalFold(b []byte, word string) bool {
 	return true
 }
 
-// in finds the namespace of a command, most often that of the one before, and checks that
+// authorizedSpace finds the namespace of a command, most often that of the one before, and checks that
 // the caller may. The command counts as n IDs.
-func (c *conn) in(name []byte, v server.Verb, n int64) (*server.Space, bool) {
+func (c *conn) authorizedSpace(name []byte, v server.Verb, n int64) (*server.Space, bool) {
 	if c.id == nil {
 		c.noAuth()
 		return nil, false
@@ -152,7 +152,7 @@ func (c *conn) next(args [][]byte) {
 		c.nextMany(args)
 		return
 	}
-	sp, ok := c.in(args[1], server.VerbIDs, 1)
+	sp, ok := c.authorizedSpace(args[1], server.VerbIDs, 1)
 	if !ok {
 		return
 	}
@@ -161,7 +161,7 @@ func (c *conn) next(args [][]byte) {
 		c.fail(err)
 		return
 	}
-	c.made++
+	c.madeIDs++
 	c.out = appendID(c.out, id)
 }
 
@@ -184,7 +184,7 @@ func (c *conn) nextMany(args [][]byte) {
 		c.fail(err)
 		return
 	}
-	sp, ok := c.in(args[1], server.VerbIDs, n)
+	sp, ok := c.authorizedSpace(args[1], server.VerbIDs, n)
 	if !ok {
 		return
 	}
@@ -193,7 +193,7 @@ func (c *conn) nextMany(args [][]byte) {
 		return
 	}
 	err = sp.Batch(c.srv.life, int(n), func(ids []snowfence.ID) {
-		c.made += n
+		c.madeIDs += n
 		c.out = appendArray(c.out, len(ids))
 		for len(ids) > 0 && !c.quit {
 			k := min(len(ids), flushAt/32)
@@ -214,7 +214,7 @@ func (c *conn) nextMany(args [][]byte) {
 func (c *conn) nextRuns(sp *server.Space, n int64) {
 	runs, err := sp.Runs(c.srv.life, n)
 	for _, r := range runs {
-		c.made += r.Len()
+		c.madeIDs += r.Len()
 	}
 	if err != nil {
 		c.fail(err)
@@ -231,7 +231,7 @@ func (c *conn) nextRuns(sp *server.Space, n int64) {
 
 // decode is SNOWFENCE.DECODE namespace id. The ID may have a prefix.
 func decode(c *conn, args [][]byte) {
-	sp, ok := c.in(args[1], server.VerbRead, 1)
+	sp, ok := c.authorizedSpace(args[1], server.VerbRead, 1)
 	if !ok {
 		return
 	}
@@ -257,9 +257,9 @@ func decode(c *conn, args [][]byte) {
 	}
 }
 
-// spanOf is SNOWFENCE.RANGE namespace from to. Times are RFC 3339, or milliseconds since 1970.
-func spanOf(c *conn, args [][]byte) {
-	sp, ok := c.in(args[1], server.VerbRead, 1)
+// rangeOf is SNOWFENCE.RANGE namespace from to. Times are RFC 3339, or milliseconds since 1970.
+func rangeOf(c *conn, args [][]byte) {
+	sp, ok := c.authorizedSpace(args[1], server.VerbRead, 1)
 	if !ok {
 		return
 	}

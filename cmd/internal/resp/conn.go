@@ -32,16 +32,16 @@ type conn struct {
 	r, w int
 	out  []byte
 	args [][]byte
-	same []byte         // a command for one ID, see again
+	lastCommand []byte         // a command for one ID, see again
 	ids  []snowfence.ID // made together
 
 	space *server.Space // of the last command
-	made  int64         // IDs of space that are not counted yet
-	ran   int64         // commands that are not counted yet
+	madeIDs  int64         // IDs of space that are not counted yet
+	commands   int64         // commands that are not counted yet
 	quit  bool
 
-	limited time.Time // when the deadline of writes was last set
-	waiting waiting
+	writeDeadlineSet time.Time // when the deadline of writes was last set
+	deadlines deadlines
 }
 
 func (c *conn) serve() {
@@ -50,7 +50,7 @@ func (c *conn) serve() {
 	c.out = make([]byte, 0, firstBuffer)
 	for !c.quit {
 		began := time.Now()
-		if err := c.carryOut(); err != nil {
+		if err := c.runCommands(); err != nil {
 			c.out = appendError(c.out, "ERR", err.Error())
 			c.quit = true
 		}
@@ -61,7 +61,7 @@ func (c *conn) serve() {
 		runtime.Gosched()
 		there := c.flush(began)
 		if ran > 0 {
-			about := func() server.Request { return c.about(strconv.FormatInt(ran, 10) + " commands") }
+			about := func() server.Request { return c.request(strconv.FormatInt(ran, 10) + " commands") }
 			c.srv.cfg.Service.Took(server.RESP, ran, time.Since(began), about) // all of them were answered at the end
 		}
 		if !there || c.quit || c.srv.life.Err() != nil || !c.read(began) {
@@ -70,10 +70,10 @@ func (c *conn) serve() {
 	}
 }
 
-// carryOut carries out all whole commands that have come in. An error is one of the protocol.
-func (c *conn) carryOut() error {
+// runCommands carries out all whole commands that have come in. An error is one of the protocol.
+func (c *conn) runCommands() error {
 	for !c.quit {
-		if c.again() {
+		if c.repeat() {
 			if len(c.out) >= flushAt && !c.flush(time.Now()) {
 				c.quit = true
 			}
@@ -92,10 +92,10 @@ func (c *conn) carryOut() error {
 		if len(args) == 0 {
 			continue
 		}
-		c.ran++
-		c.same = c.same[:0]
-		if c.do(args) {
-			c.remember(raw)
+		c.commands++
+		c.lastCommand = c.lastCommand[:0]
+		if c.run(args) {
+			c.rememberCommand(raw)
 		}
 		if len(c.out) >= flushAt && !c.flush(time.Now()) {
 			c.quit = true
@@ -107,7 +107,7 @@ func (c *conn) carryOut() error {
 // count adds to the counters that everybody shares, once for what has come in together,
 // and returns how many commands that was.
 func (c *conn) count() (ran int64) {
-	ran, c.ran = c.ran, 0
+	ran, c.commands = c.commands, 0
 	if ran > 0 {
 		c.srv.Requests.Add(ran)
 	}
@@ -117,9 +117,9 @@ func (c *conn) count() (ran int64) {
 
 // countMade counts the IDs of a namespace, before there is another one.
 func (c *conn) countMade() {
-	if c.made > 0 {
-		c.space.Made.Add(c.made)
-		c.made = 0
+	if c.madeIDs > 0 {
+		c.space.Made.Add(c.madeIDs)
+		c.madeIDs = 0
 	}
 }
 
@@ -129,8 +129,8 @@ func (c *conn) flush(now time.Time) bool {
 		return true
 	}
 	// One deadline covers the writes of a second: setting it costs as much as a small reply.
-	if now.Sub(c.limited) > time.Second {
-		c.limited = now
+	if now.Sub(c.writeDeadlineSet) > time.Second {
+		c.writeDeadlineSet = now
 		if c.c.SetWriteDeadline(now.Add(c.srv.cfg.Slow+time.Second)) != nil {
 			return false
 		}

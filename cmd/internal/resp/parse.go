@@ -39,7 +39,7 @@ func parse(b []byte, args [][]byte) ([][]byte, int, error) {
 	}
 	for range count {
 		if n >= len(b) {
-			return args, 0, whole(b)
+			return args, 0, checkLength(b)
 		}
 		if b[n] != '$' {
 			return args, 0, protocolf("expected '$', got %q", b[n])
@@ -49,7 +49,7 @@ func parse(b []byte, args [][]byte) ([][]byte, int, error) {
 			return args, 0, err
 		}
 		if k == 0 || n+k+size+2 > len(b) {
-			return args, 0, whole(b)
+			return args, 0, checkLength(b)
 		}
 		start := n + k
 		n = start + size + 2
@@ -61,8 +61,8 @@ func parse(b []byte, args [][]byte) ([][]byte, int, error) {
 	return args, n, nil
 }
 
-// whole refuses commands that are too long before they are all there.
-func whole(b []byte) error {
+// checkLength refuses commands that are too long before they are all there.
+func checkLength(b []byte) error {
 	if len(b) >= maxBytes {
 		return protocolf("a command has more than %d bytes", maxBytes)
 	}

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// calm is how long a client has to be silent until its buffers are small again: those of
+// shrinkAfter is how long a client has to be silent until its buffers are small again: those of
 // ten thousand clients that each sent a large pipeline once would be a gigabyte.
-const calm = 2 * time.Second
+const shrinkAfter = 2 * time.Second
 
-// waiting is what a connection waits for, and how long it may take. The zero value is for ever.
-type waiting struct {
-	until   time.Time // as it was set
+// deadlines is what a connection waits for, and how long it may take. The zero value is for ever.
+type deadlines struct {
+	set   time.Time // as it was set
 	partial time.Time // by when the rest of a command has to be there; zero when none has begun
-	known   time.Time // by when the client has to say who it is; zero when it is known
+	auth   time.Time // by when the client has to say who it is; zero when it is known
 	idle    time.Time // by when an idle client has to say something; zero when it may be silent
 	large   bool      // the buffers are, and until is when they need not be any more
 }
@@ -32,11 +32,11 @@ func (c *conn) read(now time.Time) bool {
 	if c.w == len(c.buf) {
 		c.grow()
 	}
-	c.waiting.idle = time.Time{}
+	c.deadlines.idle = time.Time{}
 	if c.srv.cfg.Idle > 0 && c.w == 0 {
-		c.waiting.idle = time.Now().Add(c.srv.cfg.Idle)
+		c.deadlines.idle = time.Now().Add(c.srv.cfg.Idle)
 	}
-	for c.await(now, carried) {
+	for c.setReadDeadline(now, carried) {
 		n, err := c.c.Read(c.buf[c.w:])
 		c.w += n
 		// there is more: a pipeline in three reads is three wake-ups of its client
@@ -52,7 +52,7 @@ func (c *conn) read(now time.Time) bool {
 		}
 		now, carried = time.Now(), false
 		// a deadline that is not ours is of a handshake
-		if until := c.waiting.until; until.IsZero() || now.Before(until) || !c.late(now) {
+		if until := c.deadlines.set; until.IsZero() || now.Before(until) || !c.expired(now) {
 			return false
 		}
 	}
@@ -65,14 +65,14 @@ func (c *conn) grow() {
 	c.buf = grown
 }
 
-// await sets the deadline for what comes next, and reports whether to wait for it.
+// setReadDeadline sets the deadline for what comes next, and reports whether to wait for it.
 // carried says that commands were carried out since it was called last.
-func (c *conn) await(now time.Time, carried bool) bool {
-	w, cfg := &c.waiting, &c.srv.cfg
+func (c *conn) setReadDeadline(now time.Time, carried bool) bool {
+	w, cfg := &c.deadlines, &c.srv.cfg
 	// Setting a deadline costs as much as a small reply, so that of buffers covers several reads.
-	if c.w == 0 && c.id != nil && w.idle.IsZero() && w.partial.IsZero() && w.known.IsZero() {
+	if c.w == 0 && c.id != nil && w.idle.IsZero() && w.partial.IsZero() && w.auth.IsZero() {
 		large := len(c.buf) > firstBuffer || cap(c.out) > firstBuffer
-		if large == w.large && (!large || w.until.Sub(now) > calm) {
+		if large == w.large && (!large || w.set.Sub(now) > shrinkAfter) {
 			return true
 		}
 	}
@@ -86,17 +86,17 @@ func (c *conn) await(now time.Time, carried bool) bool {
 	}
 	switch {
 	case c.id != nil:
-		w.known = time.Time{}
-	case w.known.IsZero():
-		w.known = now.Add(cfg.Slow) // whatever it says meanwhile
+		w.auth = time.Time{}
+	case w.auth.IsZero():
+		w.auth = now.Add(cfg.Slow) // whatever it says meanwhile
 	}
 	w.large = c.w == 0 && (len(c.buf) > firstBuffer || cap(c.out) > firstBuffer)
-	until := first(w.partial, w.known, w.idle)
+	until := earliest(w.partial, w.auth, w.idle)
 	if w.large {
-		until = first(until, now.Add(2*calm))
+		until = earliest(until, now.Add(2*shrinkAfter))
 	}
-	if !until.Equal(w.until) {
-		w.until = until
+	if !until.Equal(w.set) {
+		w.set = until
 		if c.c.SetReadDeadline(until) != nil {
 			return false
 		}
@@ -104,16 +104,16 @@ func (c *conn) await(now time.Time, carried bool) bool {
 	return c.srv.life.Err() == nil // Shutdown may have set its own deadline a moment ago
 }
 
-// late does what is due when nothing came until the deadline, and reports whether to go on waiting.
-func (c *conn) late(now time.Time) bool {
+// expired does what is due when nothing came until the deadline, and reports whether to go on waiting.
+func (c *conn) expired(now time.Time) bool {
 	over := func(t time.Time) bool { return !t.IsZero() && !now.Before(t) }
-	w := &c.waiting
+	w := &c.deadlines
 	switch {
 	case over(w.partial):
 		c.out = appendError(c.out[:0], "ERR", "the rest of the command did not come in time")
 		c.flush(now)
 		return false
-	case over(w.known):
+	case over(w.auth):
 		c.out = appendError(c.out[:0], "NOAUTH", "no AUTH came in time")
 		c.flush(now)
 		return false
@@ -122,13 +122,13 @@ func (c *conn) late(now time.Time) bool {
 	}
 	if c.w == 0 {
 		c.buf, c.out = make([]byte, firstBuffer), make([]byte, 0, firstBuffer)
-		c.args, c.same, c.ids = nil, nil, nil // args are parts of the buffer
+		c.args, c.lastCommand, c.ids = nil, nil, nil // args are parts of the buffer
 	}
 	return true
 }
 
-// first returns the earliest of some times that are not zero.
-func first(times ...time.Time) (least time.Time) {
+// earliest returns the earliest of some times that are not zero.
+func earliest(times ...time.Time) (least time.Time) {
 	for _, t := range times {
 		if least.IsZero() || !t.IsZero() && t.Before(least) {
 			least = t

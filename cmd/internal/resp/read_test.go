@@ -121,13 +121,13 @@ func TestBuffersOfIdleClients(t *testing.T) {
 				}
 				for range 20 { // it goes on, and gets through each time without new ones
 					p.do("PING")
-					time.Sleep(calm / 2)
+					time.Sleep(shrinkAfter / 2)
 					if n := held(); n < 16*firstBuffer {
 						t.Fatalf("%s: the buffers of a busy client are %d bytes", name, n)
 					}
 				}
 				p.do("PING")
-				time.Sleep(2 * calm)
+				time.Sleep(2 * shrinkAfter)
 				if n := held(); n > 2*firstBuffer {
 					t.Errorf("%s: the buffers of an idle client are %d bytes", name, n)
 				}

@@ -84,7 +84,7 @@ func (s *Server) Serve(ln net.Listener) error {
 		c, err := ln.Accept()
 		if err == nil {
 			pause = 0
-			s.take(c)
+			s.handle(c)
 			continue
 		}
 		if s.life.Err() != nil {
@@ -104,8 +104,8 @@ func (s *Server) Serve(ln net.Listener) error {
 	}
 }
 
-// take serves a connection in a goroutine of its own, or refuses it.
-func (s *Server) take(nc net.Conn) {
+// handle serves a connection in a goroutine of its own, or refuses it.
+func (s *Server) handle(nc net.Conn) {
 	c := &conn{srv: s, c: nc, proto: 2, id: s.cfg.Auth().Anyone(), number: s.lastID.Add(1)}
 	s.mu.Lock()
 	full, ended := len(s.conns) >= s.cfg.MaxConns, s.life.Err() != nil

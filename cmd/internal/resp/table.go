@@ -17,7 +17,7 @@ func newTable() []command {
 		{"PING", -1, false, "Answers.", "connection", ping},
 		{"QUIT", -1, true, "Closes the connection.", "connection", quit},
 		{"RESET", 1, true, "Makes the connection what it was when it was new.", "connection", reset},
-		{"SELECT", 2, false, "Takes 0, because there is one database.", "connection", choose},
+		{"SELECT", 2, false, "Takes 0, because there is one database.", "connection", selectDB},
 		{"SNOWFENCE.DECODE", 3, false, "Takes an ID apart.", "snowfence", decode},
 		{
 			"SNOWFENCE.NEXT", -2, false, "Returns one new ID, or COUNT of them, or their RUNS: first, last, step.",
@@ -25,7 +25,7 @@ func newTable() []command {
 		},
 		{
 			"SNOWFENCE.RANGE", 4, false, "Returns the first ID of a span of time, and the first one after it.",
-			"snowfence", spanOf,
+			"snowfence", rangeOf,
 		},
 	}
 	slices.SortFunc(t, func(a, b command) int { return cmp.Compare(a.name, b.name) })

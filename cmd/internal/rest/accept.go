@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// textual reports whether a client would rather have lines of text than JSON: by the
+// prefersText reports whether a client would rather have lines of text than JSON: by the
 // q-values of its Accept headers, and JSON where it does not care.
-func textual(h http.Header) bool {
+func prefersText(h http.Header) bool {
 	accept := h["Accept"]
 	if len(accept) == 0 {
 		return false

@@ -18,7 +18,7 @@ type Identify func(r *http.Request) (*server.Identity, error)
 
 type rest struct {
 	s    *server.Service
-	who  Identify
+	identify  Identify
 	bufs sync.Pool // of answers
 
 	json, text, noStore []string // values of headers, which are only read
@@ -28,7 +28,7 @@ type rest struct {
 // that stream are behind streaming.
 func Mount(mux *http.ServeMux, s *server.Service, who Identify, streaming func(http.Handler) http.Handler) {
 	h := &rest{
-		s: s, who: who, bufs: sync.Pool{New: func() any { return new([]byte) }},
+		s: s, identify: who, bufs: sync.Pool{New: func() any { return new([]byte) }},
 		json: []string{"application/json"}, text: []string{"text/plain; charset=utf-8"}, noStore: []string{"no-store"},
 	}
 	answer := func(pattern string, serve route, w http.ResponseWriter, r *http.Request) {
@@ -51,7 +51,7 @@ func Mount(mux *http.ServeMux, s *server.Service, who Identify, streaming func(h
 				serve, w, r)
 		})))
 	}
-	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) { h.elsewhere(mux, w, r) })
+	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) { h.notFound(mux, w, r) })
 	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(openAPI)
@@ -61,7 +61,7 @@ func Mount(mux *http.ServeMux, s *server.Service, who Identify, streaming func(h
 // about is what the log says of a request: its path as documented, without what is an ID in it.
 func (h *rest) about(pattern string, r *http.Request) server.Request {
 	q := server.Request{Name: pattern, Namespace: server.Clip(r.PathValue("namespace")), From: r.RemoteAddr}
-	if id, err := h.who(r); err == nil {
+	if id, err := h.identify(r); err == nil {
 		q.Caller = id.Name
 	}
 	return q
@@ -85,14 +85,14 @@ func (h *rest) routes() map[string]route {
 		"GET /v1/{namespace}/next":        h.next,
 		"POST /v1/{namespace}/next":       h.next,
 		"GET /v1/{namespace}/decode/{id}": h.decode,
-		"GET /v1/{namespace}/range":       h.span,
+		"GET /v1/{namespace}/range":       h.rangeOf,
 		"GET /v1/{namespace}/leases":      h.leases,
 	}
 }
 
-// elsewhere answers what no route does: OPTIONS and wrong methods with what the path can
+// notFound answers what no route does: OPTIONS and wrong methods with what the path can
 // do, wrong paths with where to look.
-func (h *rest) elsewhere(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
+func (h *rest) notFound(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	var allowed []string
 	for _, m := range []string{
 		http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
@@ -105,7 +105,7 @@ func (h *rest) elsewhere(mux *http.ServeMux, w http.ResponseWriter, r *http.Requ
 	}
 	what := r.Method + " " + server.Clip(r.URL.Path)
 	if len(allowed) == 0 {
-		write(w, http.StatusNotFound, server.Invalid, what+": there is no such path: see /openapi.json")
+		writeProblem(w, http.StatusNotFound, server.Invalid, what+": there is no such path: see /openapi.json")
 		return
 	}
 	w.Header().Set("Allow", strings.Join(append(allowed, http.MethodOptions), ", "))
@@ -113,7 +113,7 @@ func (h *rest) elsewhere(mux *http.ServeMux, w http.ResponseWriter, r *http.Requ
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	write(w, http.StatusMethodNotAllowed, server.Invalid, what+": this path takes "+strings.Join(allowed, ", "))
+	writeProblem(w, http.StatusMethodNotAllowed, server.Invalid, what+": this path takes "+strings.Join(allowed, ", "))
 }
 
 // status is the table from kinds of errors to those of HTTP.
@@ -156,11 +156,11 @@ func Problem(w http.ResponseWriter, err error) {
 	if errors.As(err, &large) {
 		code = http.StatusRequestEntityTooLarge
 	}
-	write(w, code, kind, server.Words(err))
+	writeProblem(w, code, kind, server.Words(err))
 }
 
-// write writes a problem document.
-func write(w http.ResponseWriter, code int, kind server.Kind, detail string) {
+// writeProblem writes a problem document.
+func writeProblem(w http.ResponseWriter, code int, kind server.Kind, detail string) {
 	h := w.Header()
 	switch code {
 	case http.StatusUnauthorized:
@@ -182,8 +182,8 @@ func write(w http.ResponseWriter, code int, kind server.Kind, detail string) {
 	_, _ = w.Write(append(body, '\n'))
 }
 
-// answer writes a value as JSON.
-func answer(w http.ResponseWriter, code int, v any) error {
+// writeJSON writes a value as JSON.
+func writeJSON(w http.ResponseWriter, code int, v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return server.NewError(server.Internal, err)
@@ -194,10 +194,10 @@ func answer(w http.ResponseWriter, code int, v any) error {
 	return nil
 }
 
-// may returns the namespace of a request whose caller may do something in it. The request
+// authorize returns the namespace of a request whose caller may do something in it. The request
 // counts as n IDs.
-func (h *rest) may(r *http.Request, v server.Verb, n int64) (string, *server.Identity, error) {
-	id, err := h.who(r)
+func (h *rest) authorize(r *http.Request, v server.Verb, n int64) (string, *server.Identity, error) {
+	id, err := h.identify(r)
 	if err != nil {
 		return "", nil, err
 	}
@@ -205,9 +205,9 @@ func (h *rest) may(r *http.Request, v server.Verb, n int64) (string, *server.Ide
 	return name, id, id.Ask(v, name, n)
 }
 
-// space is may for what reads a namespace.
-func (h *rest) space(r *http.Request, v server.Verb, n int64) (*server.Space, *server.Identity, error) {
-	id, err := h.who(r)
+// authorizedSpace is may for what reads a namespace.
+func (h *rest) authorizedSpace(r *http.Request, v server.Verb, n int64) (*server.Space, *server.Identity, error) {
+	id, err := h.identify(r)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -13,26 +13,26 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// wish is what a request for IDs asks for.
-type wish struct {
+// nextParams is what a request for IDs asks for.
+type nextParams struct {
 	n    int64
 	runs bool
 	form server.Form
 }
 
-// asked reads ?n=10&format=base58&prefix=ord, or ?n=10&runs=true.
-func asked(r *http.Request) (wish, error) {
-	q, err := query(r, "n", "runs", "format", "prefix")
+// parseNextParams reads ?n=10&format=base58&prefix=ord, or ?n=10&runs=true.
+func parseNextParams(r *http.Request) (nextParams, error) {
+	q, err := queryParams(r, "n", "runs", "format", "prefix")
 	if err != nil {
-		return wish{}, err
+		return nextParams{}, err
 	}
-	n, err := number(q, "n", 1)
+	n, err := intParam(q, "n", 1)
 	if err != nil {
-		return wish{}, err
+		return nextParams{}, err
 	}
-	runs, err := truth(q, "runs")
+	runs, err := boolParam(q, "runs")
 	if err != nil {
-		return wish{}, err
+		return nextParams{}, err
 	}
 	form, err := server.ParseForm(q.Get("format"), q.Get("prefix"))
 	if err == nil && runs && (q.Has("format") || q.Has("prefix")) {
@@ -40,16 +40,16 @@ func asked(r *http.Request) (wish, error) {
 			"format and prefix"))
 	}
 	if err != nil {
-		return wish{}, err
+		return nextParams{}, err
 	}
-	return wish{n, runs, form}, server.CheckCount(n)
+	return nextParams{n, runs, form}, server.CheckCount(n)
 }
 
 // next is GET /v1/{namespace}/next?n=10: {"ids":["…"]}, or lines, or with runs=true {"runs":[…]}.
 func (h *rest) next(w http.ResponseWriter, r *http.Request) error {
-	want, err := asked(r)
+	want, err := parseNextParams(r)
 	n := want.n
-	sp, _, err2 := h.space(r, server.VerbIDs, max(n, 1))
+	sp, _, err2 := h.authorizedSpace(r, server.VerbIDs, max(n, 1))
 	if err2 != nil { // who may not ask is told that first
 		return err2
 	}
@@ -58,14 +58,14 @@ func (h *rest) next(w http.ResponseWriter, r *http.Request) error {
 	}
 	if want.runs {
 		if r.Method == http.MethodHead {
-			h.head(w, false)
+			h.setHeaders(w, false)
 			return nil
 		}
 		return h.runs(w, r, sp, n)
 	}
-	text := textual(r.Header)
+	text := prefersText(r.Header)
 	if r.Method == http.MethodHead { // nobody would see the IDs
-		h.head(w, text)
+		h.setHeaders(w, text)
 		return nil
 	}
 	buf := h.bufs.Get().(*[]byte)
@@ -76,22 +76,22 @@ func (h *rest) next(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		sp.Made.Add(1)
-		h.head(w, text)
+		h.setHeaders(w, text)
 		*buf = appendIDs((*buf)[:0], []snowfence.ID{one}, want.form, text, true, true)
 		_, _ = w.Write(*buf) // the client may be gone; its IDs are used up
 		return nil
 	}
 	return sp.Batch(r.Context(), int(n), func(ids []snowfence.ID) {
 		sp.Made.Add(n)
-		h.head(w, text)
-		if len(ids) <= piece {
+		h.setHeaders(w, text)
+		if len(ids) <= chunk {
 			*buf = appendIDs((*buf)[:0], ids, want.form, text, true, true)
 			w.Header()["Content-Length"] = []string{strconv.Itoa(len(*buf))} // otherwise net/http would send chunks
 			_, _ = w.Write(*buf)
 			return
 		}
 		for first := true; len(ids) > 0; first = false {
-			k := min(len(ids), piece)
+			k := min(len(ids), chunk)
 			*buf = appendIDs((*buf)[:0], ids[:k], want.form, text, first, k == len(ids))
 			if _, err := w.Write(*buf); err != nil {
 				return
@@ -101,12 +101,12 @@ func (h *rest) next(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// piece is how many IDs are formatted and written at a time: a slow client holds no more
+// chunk is how many IDs are formatted and written at a time: a slow client holds no more
 // text than that.
-const piece = 2000
+const chunk = 2000
 
-// head sets the headers of an answer with IDs.
-func (h *rest) head(w http.ResponseWriter, text bool) {
+// setHeaders sets the headers of an answer with IDs.
+func (h *rest) setHeaders(w http.ResponseWriter, text bool) {
 	header := w.Header()
 	header["Content-Type"] = h.json
 	if text {
@@ -155,7 +155,7 @@ func (h *rest) runs(w http.ResponseWriter, r *http.Request, sp *server.Space, n 
 		}
 		b = fmt.Appendf(b, `{"first":"%d","last":"%d","step":"%d"}`, int64(run.First), int64(run.Last), run.Step)
 	}
-	h.head(w, false)
+	h.setHeaders(w, false)
 	_, _ = w.Write(append(b, "]}\n"...))
 	return nil
 }
@@ -163,11 +163,11 @@ func (h *rest) runs(w http.ResponseWriter, r *http.Request, sp *server.Space, n 
 // stream is GET /v1/{namespace}/stream?format=base58&prefix=ord: a line for each ID until
 // the client has enough.
 func (h *rest) stream(w http.ResponseWriter, r *http.Request) error {
-	sp, id, err := h.space(r, server.VerbIDs, 0)
+	sp, id, err := h.authorizedSpace(r, server.VerbIDs, 0)
 	if err != nil {
 		return err
 	}
-	q, err := query(r, "format", "prefix")
+	q, err := queryParams(r, "format", "prefix")
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (h *rest) stream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if r.Method == http.MethodHead {
-		h.head(w, true)
+		h.setHeaders(w, true)
 		return nil
 	}
 	var b []byte
@@ -185,7 +185,7 @@ func (h *rest) stream(w http.ResponseWriter, r *http.Request) error {
 			return nil
 		}
 		err := id.May(server.VerbIDs, sp.Name) // the token may have lost that right by now
-		n := int64(piece)
+		n := int64(chunk)
 		if err == nil {
 			n, err = id.Pace(r.Context(), n)
 		}
@@ -214,11 +214,11 @@ func (h *rest) stream(w http.ResponseWriter, r *http.Request) error {
 // decode is GET /v1/{namespace}/decode/{id}?format=base58&prefix=ord. The ID may have any
 // prefix where none is asked for.
 func (h *rest) decode(w http.ResponseWriter, r *http.Request) error {
-	sp, _, err := h.space(r, server.VerbRead, 1)
+	sp, _, err := h.authorizedSpace(r, server.VerbRead, 1)
 	if err != nil {
 		return err
 	}
-	q, err := query(r, "format", "prefix")
+	q, err := queryParams(r, "format", "prefix")
 	if err != nil {
 		return err
 	}
@@ -238,16 +238,16 @@ func (h *rest) decode(w http.ResponseWriter, r *http.Request) error {
 	for _, f := range sp.Fields(p) {
 		fields[f.Name] = f.Value
 	}
-	return answer(w, http.StatusOK, fields)
+	return writeJSON(w, http.StatusOK, fields)
 }
 
-// span is GET /v1/{namespace}/range?from=&to=.
-func (h *rest) span(w http.ResponseWriter, r *http.Request) error {
-	sp, _, err := h.space(r, server.VerbRead, 1)
+// rangeOf is GET /v1/{namespace}/range?from=&to=.
+func (h *rest) rangeOf(w http.ResponseWriter, r *http.Request) error {
+	sp, _, err := h.authorizedSpace(r, server.VerbRead, 1)
 	if err != nil {
 		return err
 	}
-	q, err := query(r, "from", "to")
+	q, err := queryParams(r, "from", "to")
 	if err != nil {
 		return err
 	}
@@ -263,5 +263,5 @@ func (h *rest) span(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, map[string]snowfence.ID{"low": lo, "high": hi})
+	return writeJSON(w, http.StatusOK, map[string]snowfence.ID{"low": lo, "high": hi})
 }

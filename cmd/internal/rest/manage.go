@@ -13,46 +13,46 @@ import (
 
 // list is GET /v1.
 func (h *rest) list(w http.ResponseWriter, r *http.Request) error {
-	_, id, err := h.may(r, server.VerbRead, 1) // of no namespace
+	_, id, err := h.authorize(r, server.VerbRead, 1) // of no namespace
 	if err != nil {
 		return err
 	}
-	if _, err := query(r); err != nil {
+	if _, err := queryParams(r); err != nil {
 		return err
 	}
 	list, err := h.s.Namespaces(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, map[string]any{"namespaces": list})
+	return writeJSON(w, http.StatusOK, map[string]any{"namespaces": list})
 }
 
 func (h *rest) show(w http.ResponseWriter, r *http.Request) error {
-	name, _, err := h.may(r, server.VerbRead, 1)
+	name, _, err := h.authorize(r, server.VerbRead, 1)
 	if err != nil {
 		return err
 	}
-	if _, err := query(r); err != nil {
+	if _, err := queryParams(r); err != nil {
 		return err
 	}
 	info, err := h.s.ShowNamespace(r.Context(), name)
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, info)
+	return writeJSON(w, http.StatusOK, info)
 }
 
-// nodes is what a request says of the nodes of a namespace, and of its layout. What it
+// namespaceBody is what a request says of the nodes of a namespace, and of its layout. What it
 // does not mention stays as it is.
-type nodes struct {
+type namespaceBody struct {
 	Layout string `json:"layout"`
 	First  *int64 `json:"first_node"`
 	Last   *int64 `json:"last_node"`
 }
 
-// read reads the body of a request that makes or changes a namespace.
-func read(w http.ResponseWriter, r *http.Request, v any) error {
-	if _, err := query(r); err != nil {
+// readBody reads the body of a request that makes or changes a namespace.
+func readBody(w http.ResponseWriter, r *http.Request, v any) error {
+	if _, err := queryParams(r); err != nil {
 		return err
 	}
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10))
@@ -67,12 +67,12 @@ func read(w http.ResponseWriter, r *http.Request, v any) error {
 }
 
 func (h *rest) create(w http.ResponseWriter, r *http.Request) error {
-	name, _, err := h.may(r, server.VerbManage, 1)
+	name, _, err := h.authorize(r, server.VerbManage, 1)
 	if err != nil {
 		return err
 	}
-	var v nodes
-	if err := read(w, r, &v); err != nil {
+	var v namespaceBody
+	if err := readBody(w, r, &v); err != nil {
 		return err
 	}
 	info, made, err := h.s.CreateNamespace(r.Context(), name, server.Wanted{
@@ -83,22 +83,22 @@ func (h *rest) create(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	case made:
-		return answer(w, http.StatusCreated, info)
+		return writeJSON(w, http.StatusCreated, info)
 	}
-	return answer(w, http.StatusOK, info)
+	return writeJSON(w, http.StatusOK, info)
 }
 
 func (h *rest) change(w http.ResponseWriter, r *http.Request) error {
-	name, _, err := h.may(r, server.VerbManage, 1)
+	name, _, err := h.authorize(r, server.VerbManage, 1)
 	if err != nil {
 		return err
 	}
 	var v struct {
-		nodes
+		namespaceBody
 		Widen  bool      `json:"widen"`
 		Unused time.Time `json:"unused"`
 	}
-	if err := read(w, r, &v); err != nil {
+	if err := readBody(w, r, &v); err != nil {
 		return err
 	}
 	info, err := h.s.ChangeNamespace(r.Context(), name, server.Wanted{
@@ -108,16 +108,16 @@ func (h *rest) change(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, info)
+	return writeJSON(w, http.StatusOK, info)
 }
 
 // delete is DELETE /v1/{namespace}?confirm={namespace}.
 func (h *rest) delete(w http.ResponseWriter, r *http.Request) error {
-	name, _, err := h.may(r, server.VerbManage, 1)
+	name, _, err := h.authorize(r, server.VerbManage, 1)
 	if err != nil {
 		return err
 	}
-	q, err := query(r, "confirm")
+	q, err := queryParams(r, "confirm")
 	if err != nil {
 		return err
 	}
@@ -130,23 +130,23 @@ func (h *rest) delete(w http.ResponseWriter, r *http.Request) error {
 
 // leases is GET /v1/{namespace}/leases?after=&limit=&held=true.
 func (h *rest) leases(w http.ResponseWriter, r *http.Request) error {
-	name, _, err := h.may(r, server.VerbRead, 1)
+	name, _, err := h.authorize(r, server.VerbRead, 1)
 	if err != nil {
 		return err
 	}
-	q, err := query(r, "after", "limit", "held")
+	q, err := queryParams(r, "after", "limit", "held")
 	if err != nil {
 		return err
 	}
-	after, err := number(q, "after", -1)
+	after, err := intParam(q, "after", -1)
 	if err != nil {
 		return err
 	}
-	limit, err := number(q, "limit", 0)
+	limit, err := intParam(q, "limit", 0)
 	if err != nil {
 		return err
 	}
-	held, err := truth(q, "held")
+	held, err := boolParam(q, "held")
 	if err != nil {
 		return err
 	}
@@ -157,5 +157,5 @@ func (h *rest) leases(w http.ResponseWriter, r *http.Request) error {
 	if list == nil {
 		list = []server.LeaseInfo{}
 	}
-	return answer(w, http.StatusOK, map[string]any{"leases": list})
+	return writeJSON(w, http.StatusOK, map[string]any{"leases": list})
 }

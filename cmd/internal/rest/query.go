@@ -11,9 +11,9 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// query returns the parameters of a request. Each has to be one of those named, once: a
+// queryParams returns the parameters of a request. Each has to be one of those named, once: a
 // misspelled one that nobody looks at would be a request for something else.
-func query(r *http.Request, names ...string) (url.Values, error) {
+func queryParams(r *http.Request, names ...string) (url.Values, error) {
 	if r.URL.RawQuery == "" {
 		return nil, nil
 	}
@@ -37,8 +37,8 @@ func query(r *http.Request, names ...string) (url.Values, error) {
 	return q, nil
 }
 
-// number reads a parameter, or returns what it is when it is missing.
-func number(q url.Values, name string, missing int64) (int64, error) {
+// intParam reads a parameter, or returns what it is when it is missing.
+func intParam(q url.Values, name string, missing int64) (int64, error) {
 	text := q.Get(name)
 	if text == "" {
 		return missing, nil
@@ -50,8 +50,8 @@ func number(q url.Values, name string, missing int64) (int64, error) {
 	return n, nil
 }
 
-// truth reads a parameter that is true or false, which it is when it is missing.
-func truth(q url.Values, name string) (bool, error) {
+// boolParam reads a parameter that is true or false, which it is when it is missing.
+func boolParam(q url.Values, name string) (bool, error) {
 	text := q.Get(name)
 	if text == "" {
 		return false, nil

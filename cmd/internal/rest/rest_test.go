@@ -252,7 +252,7 @@ func TestHead(t *testing.T) {
 // A large answer is all there, in order, whatever pieces it was written in.
 func TestLargeBatch(t *testing.T) {
 	f := start(t)
-	for _, n := range []int{1, 2, piece, piece + 1, 3*piece - 1, 100_000} {
+	for _, n := range []int{1, 2, chunk, chunk + 1, 3*chunk - 1, 100_000} {
 		var v struct{ IDs []string }
 		w := f.do("GET", "/v1/default/next?n="+strconv.Itoa(n), "")
 		if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil || len(v.IDs) != n {

@@ -24,7 +24,7 @@ type Identify func(ctx context.Context) (*server.Identity, error)
 // rpc implements the services of the definition, one file for each.
 type rpc struct {
 	s      *server.Service
-	who    Identify
+	identify    Identify
 	errors *connect.ErrorWriter // of what is refused before it is read
 }
 
@@ -38,13 +38,13 @@ const maxRequest = 4 << 20
 func Mount(mux *http.ServeMux, s *server.Service, who Identify, wrap, streaming func(http.Handler) http.Handler,
 	opts ...connect.HandlerOption,
 ) {
-	r := &rpc{s: s, who: who}
+	r := &rpc{s: s, identify: who}
 	own := append(slices.Clone(opts), connect.WithInterceptors(errorInterceptor{r}),
 		connect.WithReadMaxBytes(maxRequest), uncompressed())
 	r.errors = connect.NewErrorWriter(own...)
 	add := func(streams ...string) func(path string, h http.Handler) {
 		return func(path string, h http.Handler) {
-			h = wrap(r.known(r.holding(h)))
+			h = wrap(r.authenticate(r.withCall(h)))
 			mux.Handle(path, h)
 			for _, procedure := range streams {
 				mux.Handle(procedure, streaming(h))
@@ -94,19 +94,19 @@ func (h health) Check(ctx context.Context, req *grpchealth.CheckRequest) (*grpch
 	return &grpchealth.CheckResponse{Status: grpchealth.StatusServing}, nil
 }
 
-// requestKey is where a call keeps its [request].
-type requestKey struct{}
+// callKey is where a call keeps its [request].
+type callKey struct{}
 
-// request is what is known of a call beside its message.
-type request struct {
-	held  []func() // to release when the answer has gone
+// call is what is known of a call beside its message.
+type call struct {
+	releases  []func() // to release when the answer has gone
 	unary bool
 }
 
-// known refuses who is not known before a message of theirs is read.
-func (r *rpc) known(next http.Handler) http.Handler {
+// authenticate refuses who is not known before a message of theirs is read.
+func (r *rpc) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		_, err := r.who(hr.Context())
+		_, err := r.identify(hr.Context())
 		if err == nil || !r.errors.IsSupported(hr) {
 			next.ServeHTTP(w, hr)
 			return
@@ -116,45 +116,45 @@ func (r *rpc) known(next http.Handler) http.Handler {
 	})
 }
 
-// holding lets a handler hold room for its answer until a slow client has taken it, and
+// withCall lets a handler hold room for its answer until a slow client has taken it, and
 // counts how long calls take that have one answer.
-func (r *rpc) holding(next http.Handler) http.Handler {
+func (r *rpc) withCall(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		began, q := time.Now(), request{}
+		began, q := time.Now(), call{}
 		defer func() {
-			for _, release := range q.held {
+			for _, release := range q.releases {
 				release()
 			}
 			if q.unary {
-				about := func() server.Request { return r.about(hr.Context(), hr.URL.Path, hr.RemoteAddr) }
+				about := func() server.Request { return r.request(hr.Context(), hr.URL.Path, hr.RemoteAddr) }
 				r.s.Took(server.RPC, 1, time.Since(began), about)
 			}
 		}()
-		next.ServeHTTP(w, hr.WithContext(context.WithValue(hr.Context(), requestKey{}, &q)))
+		next.ServeHTTP(w, hr.WithContext(context.WithValue(hr.Context(), callKey{}, &q)))
 	})
 }
 
-// about is what the log says of a call.
-func (r *rpc) about(ctx context.Context, procedure, from string) server.Request {
+// request is what the log says of a call.
+func (r *rpc) request(ctx context.Context, procedure, from string) server.Request {
 	q := server.Request{Name: server.Clip(procedure), From: from}
-	if id, err := r.who(ctx); err == nil {
+	if id, err := r.identify(ctx); err == nil {
 		q.Caller = id.Name
 	}
 	return q
 }
 
-// hold keeps room for n IDs until the answer to a request has gone.
-func (r *rpc) hold(ctx context.Context, n int64) error {
+// reserve keeps room for n IDs until the answer to a request has gone.
+func (r *rpc) reserve(ctx context.Context, n int64) error {
 	release, err := r.s.Reserve(n)
 	if err != nil {
 		return err
 	}
-	q, ok := ctx.Value(requestKey{}).(*request)
+	q, ok := ctx.Value(callKey{}).(*call)
 	if !ok {
 		release()
 		return server.NewError(server.Internal, errors.New("the request does not hold its answer"))
 	}
-	q.held = append(q.held, release)
+	q.releases = append(q.releases, release)
 	return nil
 }
 
@@ -196,7 +196,7 @@ func (i errorInterceptor) translate(ctx context.Context, procedure, from string,
 	if errors.Is(err, context.Canceled) && context.Cause(ctx) == context.Canceled {
 		return connect.NewError(connect.CodeCanceled, errors.New(server.Words(err)))
 	}
-	kind := i.s.Failed(server.RPC, err, func() server.Request { return i.about(ctx, procedure, from) })
+	kind := i.s.Failed(server.RPC, err, func() server.Request { return i.request(ctx, procedure, from) })
 	out := connect.NewError(code(kind), errors.New(server.Words(err)))
 	if detail, detailErr := connect.NewErrorDetail(&errdetails.ErrorInfo{
 		Reason: kind.Name(),
@@ -209,7 +209,7 @@ func (i errorInterceptor) translate(ctx context.Context, procedure, from string,
 
 func (i errorInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
-		if q, ok := ctx.Value(requestKey{}).(*request); ok {
+		if q, ok := ctx.Value(callKey{}).(*call); ok {
 			q.unary = true
 		}
 		res, err := next(ctx, req)
@@ -227,10 +227,10 @@ func (i errorInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc
 	}
 }
 
-// may finds the caller and checks that it may do something in a namespace, whose default
+// authorize finds the caller and checks that it may do something in a namespace, whose default
 // name is "default". The request counts as n IDs.
-func (r *rpc) may(ctx context.Context, v server.Verb, namespace string, n int64) (string, *server.Identity, error) {
-	id, err := r.who(ctx)
+func (r *rpc) authorize(ctx context.Context, v server.Verb, namespace string, n int64) (string, *server.Identity, error) {
+	id, err := r.identify(ctx)
 	if err != nil {
 		return "", nil, err
 	}
@@ -240,11 +240,11 @@ func (r *rpc) may(ctx context.Context, v server.Verb, namespace string, n int64)
 	return namespace, id, id.Ask(v, namespace, n)
 }
 
-// space is may for what is made or read in a namespace.
-func (r *rpc) space(ctx context.Context, v server.Verb, namespace string, n int64) (*server.Space, *server.Identity,
+// authorizedSpace is may for what is made or read in a namespace.
+func (r *rpc) authorizedSpace(ctx context.Context, v server.Verb, namespace string, n int64) (*server.Space, *server.Identity,
 	error,
 ) {
-	name, id, err := r.may(ctx, v, namespace, n)
+	name, id, err := r.authorize(ctx, v, namespace, n)
 	if err != nil {
 		return nil, nil, err
 	}

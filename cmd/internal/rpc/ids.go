@@ -14,9 +14,9 @@ import (
 
 type ids struct{ *rpc }
 
-// makes returns a namespace for n new IDs, and who asks. The request counts as spent IDs.
-func (r ids) makes(ctx context.Context, namespace string, n, spent int64) (*server.Space, *server.Identity, error) {
-	name, id, err := r.may(ctx, server.VerbIDs, namespace, spent)
+// idSpace returns a namespace for n new IDs, and who asks. The request counts as spent IDs.
+func (r ids) idSpace(ctx context.Context, namespace string, n, spent int64) (*server.Space, *server.Identity, error) {
+	name, id, err := r.authorize(ctx, server.VerbIDs, namespace, spent)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -31,7 +31,7 @@ func (r ids) Next(ctx context.Context, req *connect.Request[pb.NextRequest]) (*c
 	error,
 ) {
 	n := int64(max(req.Msg.Count, 1))
-	sp, _, err := r.makes(ctx, req.Msg.Namespace, n, n)
+	sp, _, err := r.idSpace(ctx, req.Msg.Namespace, n, n)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (r ids) Next(ctx context.Context, req *connect.Request[pb.NextRequest]) (*c
 		}
 		return connect.NewResponse(res), nil
 	}
-	if err := r.hold(ctx, n); err != nil {
+	if err := r.reserve(ctx, n); err != nil {
 		return nil, err
 	}
 	if err := fill(ctx, sp, res, int(n)); err != nil {
@@ -74,10 +74,10 @@ func (r ids) Stream(ctx context.Context, req *connect.Request[pb.StreamRequest],
 	if batch == 0 {
 		batch = 1000
 	}
-	if _, _, err := r.makes(ctx, req.Msg.Namespace, batch, 1); err != nil { // before anything is held for it
+	if _, _, err := r.idSpace(ctx, req.Msg.Namespace, batch, 1); err != nil { // before anything is held for it
 		return err
 	}
-	if err := r.hold(ctx, batch); err != nil {
+	if err := r.reserve(ctx, batch); err != nil {
 		return err
 	}
 	res := &pb.NextResponse{}
@@ -90,7 +90,7 @@ func (r ids) Stream(ctx context.Context, req *connect.Request[pb.StreamRequest],
 		if err != nil {
 			return err
 		}
-		sp, id, err := r.makes(ctx, req.Msg.Namespace, n, 0) // each time, because the layout or the rights may change
+		sp, id, err := r.idSpace(ctx, req.Msg.Namespace, n, 0) // each time, because the layout or the rights may change
 		if err == nil {
 			n, err = id.Pace(ctx, n)
 		}
@@ -111,7 +111,7 @@ func (r ids) Stream(ctx context.Context, req *connect.Request[pb.StreamRequest],
 func (r ids) Decode(ctx context.Context, req *connect.Request[pb.DecodeRequest]) (
 	*connect.Response[pb.DecodeResponse], error,
 ) {
-	sp, _, err := r.space(ctx, server.VerbRead, req.Msg.Namespace, 1)
+	sp, _, err := r.authorizedSpace(ctx, server.VerbRead, req.Msg.Namespace, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (r ids) Decode(ctx context.Context, req *connect.Request[pb.DecodeRequest])
 func (r ids) Range(ctx context.Context, req *connect.Request[pb.RangeRequest]) (*connect.Response[pb.RangeResponse],
 	error,
 ) {
-	sp, _, err := r.space(ctx, server.VerbRead, req.Msg.Namespace, 1)
+	sp, _, err := r.authorizedSpace(ctx, server.VerbRead, req.Msg.Namespace, 1)
 	if err != nil {
 		return nil, err
 	}

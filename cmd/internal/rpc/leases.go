@@ -17,7 +17,7 @@ func (r leases) Acquire(ctx context.Context, req *connect.Request[pb.AcquireRequ
 	error,
 ) {
 	m := req.Msg
-	name, id, err := r.may(ctx, server.VerbLease, m.Namespace, max(1, int64(m.Nodes)))
+	name, id, err := r.authorize(ctx, server.VerbLease, m.Namespace, max(1, int64(m.Nodes)))
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (r leases) Release(ctx context.Context,
 
 // ticket reads a ticket that the caller may use.
 func (r leases) ticket(ctx context.Context, b []byte) (lease.Ticket, error) {
-	id, err := r.who(ctx)
+	id, err := r.identify(ctx)
 	if err != nil {
 		return lease.Ticket{}, err
 	}
@@ -102,7 +102,7 @@ func (r leases) lease(t lease.Ticket, sp *server.Space) (*connect.Response[pb.Le
 func (r leases) List(ctx context.Context,
 	req *connect.Request[pb.ListLeasesRequest],
 ) (*connect.Response[pb.ListLeasesResponse], error) {
-	name, _, err := r.may(ctx, server.VerbRead, req.Msg.Namespace, 1)
+	name, _, err := r.authorize(ctx, server.VerbRead, req.Msg.Namespace, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -114,10 +114,10 @@ func (r leases) List(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(&pb.ListLeasesResponse{Leases: infos(list)}), nil
+	return connect.NewResponse(&pb.ListLeasesResponse{Leases: leaseInfos(list)}), nil
 }
 
-func infos(list []server.LeaseInfo) []*pb.LeaseInfo {
+func leaseInfos(list []server.LeaseInfo) []*pb.LeaseInfo {
 	out := make([]*pb.LeaseInfo, len(list))
 	for i, l := range list {
 		out[i] = &pb.LeaseInfo{
@@ -132,7 +132,7 @@ func infos(list []server.LeaseInfo) []*pb.LeaseInfo {
 func (r leases) Watch(ctx context.Context, req *connect.Request[pb.WatchLeasesRequest],
 	out *connect.ServerStream[pb.ListLeasesResponse],
 ) error {
-	name, id, err := r.may(ctx, server.VerbRead, req.Msg.Namespace, 1)
+	name, id, err := r.authorize(ctx, server.VerbRead, req.Msg.Namespace, 1)
 	if err != nil {
 		return err
 	}
@@ -145,6 +145,6 @@ func (r leases) Watch(ctx context.Context, req *connect.Request[pb.WatchLeasesRe
 			return nil
 		}
 		first = false
-		return out.Send(&pb.ListLeasesResponse{Leases: infos(list)})
+		return out.Send(&pb.ListLeasesResponse{Leases: leaseInfos(list)})
 	})
 }

@@ -11,7 +11,7 @@ import (
 
 type namespaces struct{ *rpc }
 
-func namespace(n server.NamespaceInfo) *pb.Namespace {
+func protoNamespace(n server.NamespaceInfo) *pb.Namespace {
 	out := &pb.Namespace{
 		Name: n.Name, Layout: n.Layout, Fingerprint: n.Fingerprint, FirstNode: n.First, LastNode: n.Last,
 		State:      n.State,
@@ -26,39 +26,39 @@ func namespace(n server.NamespaceInfo) *pb.Namespace {
 	return out
 }
 
-func answer(n server.NamespaceInfo, err error) (*connect.Response[pb.Namespace], error) {
+func namespaceResponse(n server.NamespaceInfo, err error) (*connect.Response[pb.Namespace], error) {
 	if err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(namespace(n)), nil
+	return connect.NewResponse(protoNamespace(n)), nil
 }
 
 func (r namespaces) Create(ctx context.Context,
 	req *connect.Request[pb.CreateNamespaceRequest],
 ) (*connect.Response[pb.Namespace], error) {
-	name, _, err := r.may(ctx, server.VerbManage, req.Msg.Name, 1)
+	name, _, err := r.authorize(ctx, server.VerbManage, req.Msg.Name, 1)
 	if err != nil {
 		return nil, err
 	}
 	w := server.Wanted{Layout: req.Msg.Layout, First: req.Msg.FirstNode, Last: req.Msg.LastNode}
 	info, _, err := r.s.CreateNamespace(ctx, name, w)
-	return answer(info, err)
+	return namespaceResponse(info, err)
 }
 
 func (r namespaces) Show(ctx context.Context,
 	req *connect.Request[pb.ShowNamespaceRequest],
 ) (*connect.Response[pb.Namespace], error) {
-	name, _, err := r.may(ctx, server.VerbRead, req.Msg.Name, 1)
+	name, _, err := r.authorize(ctx, server.VerbRead, req.Msg.Name, 1)
 	if err != nil {
 		return nil, err
 	}
-	return answer(r.s.ShowNamespace(ctx, name))
+	return namespaceResponse(r.s.ShowNamespace(ctx, name))
 }
 
 func (r namespaces) List(ctx context.Context,
 	_ *connect.Request[pb.ListNamespacesRequest],
 ) (*connect.Response[pb.ListNamespacesResponse], error) {
-	id, err := r.who(ctx)
+	id, err := r.identify(ctx)
 	if err == nil {
 		err = id.Ask(server.VerbRead, "", 1)
 	}
@@ -71,7 +71,7 @@ func (r namespaces) List(ctx context.Context,
 	}
 	res := &pb.ListNamespacesResponse{}
 	for _, n := range list {
-		res.Namespaces = append(res.Namespaces, namespace(n))
+		res.Namespaces = append(res.Namespaces, protoNamespace(n))
 	}
 	return connect.NewResponse(res), nil
 }
@@ -79,7 +79,7 @@ func (r namespaces) List(ctx context.Context,
 func (r namespaces) Change(ctx context.Context,
 	req *connect.Request[pb.ChangeNamespaceRequest],
 ) (*connect.Response[pb.Namespace], error) {
-	name, _, err := r.may(ctx, server.VerbManage, req.Msg.Name, 1)
+	name, _, err := r.authorize(ctx, server.VerbManage, req.Msg.Name, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -87,13 +87,13 @@ func (r namespaces) Change(ctx context.Context,
 	if t := req.Msg.Unused; t != nil {
 		w.Unused = t.AsTime()
 	}
-	return answer(r.s.ChangeNamespace(ctx, name, w))
+	return namespaceResponse(r.s.ChangeNamespace(ctx, name, w))
 }
 
 func (r namespaces) Delete(ctx context.Context,
 	req *connect.Request[pb.DeleteNamespaceRequest],
 ) (*connect.Response[pb.DeleteNamespaceResponse], error) {
-	name, _, err := r.may(ctx, server.VerbManage, req.Msg.Name, 1)
+	name, _, err := r.authorize(ctx, server.VerbManage, req.Msg.Name, 1)
 	if err != nil {
 		return nil, err
 	}

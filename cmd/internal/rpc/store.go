@@ -22,8 +22,8 @@ type store struct{ *rpc }
 
 const maxRecords = 10_000 // in one request
 
-// seenBy returns the store as a caller sees it in a namespace, or in all.
-func (r store) seenBy(id *server.Identity, namespace string) lease.Store {
+// storeFor returns the store as a caller sees it in a namespace, or in all.
+func (r store) storeFor(id *server.Identity, namespace string) lease.Store {
 	if id.May(server.VerbManage, namespace) == nil {
 		return r.s.Store()
 	}
@@ -31,7 +31,7 @@ func (r store) seenBy(id *server.Identity, namespace string) lease.Store {
 }
 
 func (r store) Get(ctx context.Context, req *connect.Request[pb.GetRequest]) (*connect.Response[pb.Records], error) {
-	name, id, err := r.may(ctx, server.VerbStore, req.Msg.Namespace, 1)
+	name, id, err := r.authorize(ctx, server.VerbStore, req.Msg.Namespace, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -45,16 +45,16 @@ func (r store) Get(ctx context.Context, req *connect.Request[pb.GetRequest]) (*c
 		}
 		keys[i] = lease.Key{Namespace: name, Node: n}
 	}
-	rs, err := r.seenBy(id, name).Get(ctx, keys)
+	rs, err := r.storeFor(id, name).Get(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(&pb.Records{Records: records(rs)}), nil
+	return connect.NewResponse(&pb.Records{Records: protoRecords(rs)}), nil
 }
 
 func (r store) Find(ctx context.Context, req *connect.Request[pb.FindRequest]) (*connect.Response[pb.Records], error) {
 	m := req.Msg
-	name, id, err := r.may(ctx, server.VerbStore, m.Namespace, 1)
+	name, id, err := r.authorize(ctx, server.VerbStore, m.Namespace, 1)
 	if err == nil && m.AllNamespaces {
 		name, err = "", id.May(server.VerbManage, "")
 	}
@@ -65,7 +65,7 @@ func (r store) Find(ctx context.Context, req *connect.Request[pb.FindRequest]) (
 	if limit == 0 || limit > maxRecords {
 		limit = maxRecords
 	}
-	rs, err := r.seenBy(id, name).List(ctx, lease.Query{
+	rs, err := r.storeFor(id, name).List(ctx, lease.Query{
 		Namespace: name, Nodes: nodesOf(m.First, m.Last), Label: m.Label, MaxUntil: m.MaxUntil, Vacant: m.Vacant,
 		ByUntil: m.ByUntil, Limit: limit,
 	})
@@ -75,13 +75,13 @@ func (r store) Find(ctx context.Context, req *connect.Request[pb.FindRequest]) (
 	if m.AllNamespaces {
 		rs = slices.DeleteFunc(rs, func(rec lease.Record) bool { return !id.Sees(rec.Namespace) })
 	}
-	return connect.NewResponse(&pb.Records{Records: records(rs)}), nil
+	return connect.NewResponse(&pb.Records{Records: protoRecords(rs)}), nil
 }
 
 func (r store) Count(ctx context.Context,
 	req *connect.Request[pb.CountRequest],
 ) (*connect.Response[pb.CountResponse], error) {
-	name, _, err := r.may(ctx, server.VerbStore, req.Msg.Namespace, 1)
+	name, _, err := r.authorize(ctx, server.VerbStore, req.Msg.Namespace, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (r store) count(ctx context.Context, name string, nodes snowfence.NodeRange
 func (r store) Swap(ctx context.Context, req *connect.Request[pb.SwapRequest]) (*connect.Response[pb.SwapResponse],
 	error,
 ) {
-	id, err := r.who(ctx)
+	id, err := r.identify(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (r store) Swap(ctx context.Context, req *connect.Request[pb.SwapRequest]) (
 	st := r.s.Store()
 	writes := make([]lease.Write, n)
 	for i, w := range req.Msg.Writes {
-		rec := record(w.New)
+		rec := leaseRecord(w.New)
 		if rec.Nonce == "" || rec.Nonce == w.Old || rec.Node < lease.NamespaceNode {
 			return nil, server.NewError(server.Invalid, fmt.Errorf("write %d has no new nonce, or no node", i))
 		}
@@ -183,7 +183,7 @@ func (r store) Describe(ctx context.Context,
 	req *connect.Request[pb.DescribeRequest],
 ) (*connect.Response[pb.DescribeResponse], error) {
 	name := req.Msg.Namespace // "" is the store as a whole
-	id, err := r.who(ctx)
+	id, err := r.identify(ctx)
 	if err == nil {
 		err = id.Ask(server.VerbStore, name, 1)
 	}
@@ -212,7 +212,7 @@ func (r store) Describe(ctx context.Context,
 	return connect.NewResponse(res), err
 }
 
-func records(rs []lease.Record) []*pb.Record {
+func protoRecords(rs []lease.Record) []*pb.Record {
 	out := make([]*pb.Record, len(rs))
 	for i, r := range rs {
 		out[i] = &pb.Record{
@@ -225,7 +225,7 @@ func records(rs []lease.Record) []*pb.Record {
 	return out
 }
 
-func record(r *pb.Record) lease.Record {
+func leaseRecord(r *pb.Record) lease.Record {
 	return lease.Record{
 		Key: lease.Key{Namespace: r.GetNamespace(), Node: r.GetNode()}, Nonce: r.GetNonce(),
 		Revision: r.GetRevision(), Generation: r.GetGeneration(),
