@@ -67,7 +67,7 @@ func (p *program) serve(ctx context.Context, c serve.Config, out *bufio.Writer) 
 	if c.CheckHealth {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
-		if err := serve.Ask(ctx, c); err != nil {
+		if err := serve.Probe(ctx, c); err != nil {
 			return err
 		}
 		fmt.Fprintln(out, "ok")
@@ -124,7 +124,7 @@ func (p *program) serve(ctx context.Context, c serve.Config, out *bufio.Writer) 
 	select {
 	case <-ctx.Done():
 		p.message("stopping; a second signal ends the program at once")
-		s.Leave(context.WithoutCancel(ctx))
+		s.Drain(context.WithoutCancel(ctx))
 	case err = <-s.Failed():
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Stop)

@@ -49,7 +49,7 @@ func Mount(mux *http.ServeMux, cfg Config) *Dashboard {
 	mountPage(mux)
 	handler := func(serve func(http.ResponseWriter, *http.Request) error) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			protect(w.Header())
+			setSecurityHeaders(w.Header())
 			w.Header().Set("Cache-Control", "no-store")
 			if err := serve(w, r); err != nil {
 				rest.Problem(w, err)
@@ -62,7 +62,7 @@ func Mount(mux *http.ServeMux, cfg Config) *Dashboard {
 	mux.Handle("POST /dashboard/api/decode", handler(d.decode))
 	mux.Handle("POST /dashboard/api/plan", handler(d.plan))
 	mux.HandleFunc("/dashboard/api/", func(w http.ResponseWriter, _ *http.Request) {
-		protect(w.Header())
+		setSecurityHeaders(w.Header())
 		rest.Problem(w, server.NewError(server.Invalid, fmt.Errorf("the dashboard has no such path or method")))
 	})
 	return d
@@ -74,18 +74,18 @@ func (d *Dashboard) Close() {
 	d.wait.Wait()
 }
 
-// ask returns who makes a request that reads a namespace, which counts for its token's
+// authorize returns who makes a request that reads a namespace, which counts for its token's
 // rate; "" is none in particular.
-func (d *Dashboard) ask(r *http.Request, namespace string) (*server.Identity, error) {
+func (d *Dashboard) authorize(r *http.Request, namespace string) (*server.Identity, error) {
 	id, err := d.cfg.Who(r)
 	if err != nil {
 		return nil, err
 	}
-	return id, id.Ask(server.VerbRead, namespace, 1)
+	return id, id.Authorize(server.VerbRead, namespace, 1)
 }
 
-// still is ask for a stream that goes on: tokens are taken away, and lose rights.
-func (d *Dashboard) still(r *http.Request, namespace string) (*server.Identity, error) {
+// recheck is ask for a stream that goes on: tokens are taken away, and lose rights.
+func (d *Dashboard) recheck(r *http.Request, namespace string) (*server.Identity, error) {
 	id, err := d.cfg.Who(r)
 	if err != nil {
 		return nil, err
@@ -93,8 +93,8 @@ func (d *Dashboard) still(r *http.Request, namespace string) (*server.Identity, 
 	return id, id.May(server.VerbRead, namespace)
 }
 
-// answer writes a value as JSON.
-func answer(w http.ResponseWriter, v any) error {
+// writeJSON writes a value as JSON.
+func writeJSON(w http.ResponseWriter, v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return server.NewError(server.Internal, err)
@@ -104,8 +104,8 @@ func answer(w http.ResponseWriter, v any) error {
 	return nil
 }
 
-// question reads the body of a request.
-func question(w http.ResponseWriter, r *http.Request, v any) error {
+// readBody reads the body of a request.
+func readBody(w http.ResponseWriter, r *http.Request, v any) error {
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, 16<<10))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(v); err != nil {

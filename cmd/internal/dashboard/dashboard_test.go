@@ -48,7 +48,7 @@ func newBench(t *testing.T, tokens ...server.Token) *bench {
 		if !ok {
 			return nil, server.NewError(server.Anonymous, errors.New("a token is needed"))
 		}
-		return auth.Who(secret)
+		return auth.Identify(secret)
 	}
 	b := &bench{store: lease.NewMemory()}
 	st, latency := server.Observe(b.store, nil, nil)
@@ -73,7 +73,7 @@ func newBench(t *testing.T, tokens ...server.Token) *bench {
 
 func (b *bench) namespace(t *testing.T, name, layout string) {
 	t.Helper()
-	if _, _, err := b.service.CreateNamespace(t.Context(), name, server.Wanted{Layout: layout}); err != nil {
+	if _, _, err := b.service.CreateNamespace(t.Context(), name, server.NamespaceSpec{Layout: layout}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -308,8 +308,8 @@ func TestStreamTellsRates(t *testing.T) {
 	}
 	b.follow(t, "/dashboard/api/stream", "", func(kind, data string) bool {
 		sp.Made.Add(1000)
-		b.service.Took(server.RESP, 1000, 3*time.Millisecond, nil)
-		b.service.Took(server.RESP, 20, 300*time.Millisecond, nil)
+		b.service.Answered(server.RESP, 1000, 3*time.Millisecond, nil)
+		b.service.Answered(server.RESP, 20, 300*time.Millisecond, nil)
 		if kind != "sample" {
 			return false
 		}

@@ -39,7 +39,7 @@ type bitField struct {
 const (
 	// how far in the future a time may lie and still be listed: clocks are off, and
 	// people make test data
-	slack       = 90 * 24 * time.Hour
+	maxAhead    = 90 * 24 * time.Hour
 	maxReadings = 12
 )
 
@@ -52,11 +52,11 @@ func (d *Dashboard) decode(w http.ResponseWriter, r *http.Request) error {
 		Namespace string `json:"namespace"`
 		Layout    string `json:"layout"`
 	}
-	id, err := d.ask(r, "")
+	id, err := d.authorize(r, "")
 	if err != nil {
 		return err
 	}
-	if err := question(w, r, &q); err != nil {
+	if err := readBody(w, r, &q); err != nil {
 		return err
 	}
 	texts, err := parse(q.Text)
@@ -79,7 +79,7 @@ func (d *Dashboard) decode(w http.ResponseWriter, r *http.Request) error {
 	slices.SortStableFunc(out, func(a, b reading) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), b.Time.Compare(a.Time))
 	})
-	return answer(w, map[string]any{"readings": out[:min(len(out), maxReadings)], "more": max(len(out)-maxReadings, 0)})
+	return writeJSON(w, map[string]any{"readings": out[:min(len(out), maxReadings)], "more": max(len(out)-maxReadings, 0)})
 }
 
 // parsed is an ID that a text may mean.
@@ -138,15 +138,15 @@ func parse(text string) ([]parsed, error) {
 	return list, nil
 }
 
-// named is a scheme by the name that people know.
-type named struct {
+// namedScheme is a scheme by the name that people know.
+type namedScheme struct {
 	name  string
 	space bool
 	s     *snowfence.Scheme
 }
 
 // schemes returns the layouts to try.
-func (d *Dashboard) schemes(r *http.Request, id *server.Identity, namespace, layout string) (list []named, err error) {
+func (d *Dashboard) schemes(r *http.Request, id *server.Identity, namespace, layout string) (list []namedScheme, err error) {
 	if namespace != "" {
 		if err := id.May(server.VerbRead, namespace); err != nil {
 			return nil, err
@@ -155,7 +155,7 @@ func (d *Dashboard) schemes(r *http.Request, id *server.Identity, namespace, lay
 		if err != nil {
 			return nil, err
 		}
-		return []named{{namespace, true, sp.Scheme()}}, nil
+		return []namedScheme{{namespace, true, sp.Scheme()}}, nil
 	}
 	if layout != "" {
 		l, err := snowfence.ParseLayout(layout)
@@ -166,11 +166,11 @@ func (d *Dashboard) schemes(r *http.Request, id *server.Identity, namespace, lay
 		if err != nil {
 			return nil, server.NewError(server.Invalid, err)
 		}
-		return []named{{layout, false, s}}, nil
+		return []namedScheme{{layout, false, s}}, nil
 	}
 	for _, sp := range d.cfg.Service.Spaces() { // those that are open: no store is asked for a guess
 		if id.Sees(sp.Name) {
-			list = append(list, named{sp.Name, true, sp.Scheme()})
+			list = append(list, namedScheme{sp.Name, true, sp.Scheme()})
 		}
 	}
 	for _, p := range snowfence.Presets() {
@@ -178,16 +178,16 @@ func (d *Dashboard) schemes(r *http.Request, id *server.Identity, namespace, lay
 			continue // every number is one of its IDs under some key
 		}
 		if s, err := snowfence.NewScheme(p.Layout); err == nil {
-			list = append(list, named{p.Name, false, s})
+			list = append(list, namedScheme{p.Name, false, s})
 		}
 	}
 	return list, nil
 }
 
 // read takes an ID apart. With guess it leaves out what has no likely time.
-func (n named) read(p parsed, now time.Time, guess bool) (reading, bool) {
+func (n namedScheme) read(p parsed, now time.Time, guess bool) (reading, bool) {
 	parts, err := n.s.Decode(p.id)
-	if err != nil || guess && parts.Time.After(now.Add(slack)) {
+	if err != nil || guess && parts.Time.After(now.Add(maxAhead)) {
 		return reading{}, false
 	}
 	l := n.s.Layout()

@@ -79,7 +79,7 @@ func TestNothingSecret(t *testing.T) {
 		Streaming: func(h http.Handler) http.Handler { return h }, Who: func(r *http.Request) (*server.Identity,
 			error,
 		) {
-			return auth.Who(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+			return auth.Identify(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 		},
 	})
 	b := &bench{Server: httptest.NewServer(mux), service: service, d: d}
@@ -91,7 +91,7 @@ func TestNothingSecret(t *testing.T) {
 		defer cancel()
 		_ = service.Close(ctx) // its leases may have ended
 	})
-	if _, _, err := service.CreateNamespace(t.Context(), "hidden", server.Wanted{Layout: "randflake"}); err != nil {
+	if _, _, err := service.CreateNamespace(t.Context(), "hidden", server.NamespaceSpec{Layout: "randflake"}); err != nil {
 		t.Fatal(err)
 	}
 	sp, err := service.Space(t.Context(), "hidden")

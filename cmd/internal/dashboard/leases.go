@@ -41,7 +41,7 @@ const maxRows = 200
 func (d *Dashboard) leases(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	name := q.Get("namespace")
-	if _, err := d.ask(r, name); err != nil {
+	if _, err := d.authorize(r, name); err != nil {
 		return err
 	}
 	number := map[string]int64{"node": -1, "offset": 0, "limit": 50}
@@ -66,23 +66,23 @@ func (d *Dashboard) leases(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	l, ok := v.Picture.(*look)
+	l, ok := v.Picture.(*nodeMap)
 	if !ok {
 		return server.NewError(server.Internal, errors.New("the view has no picture"))
 	}
 	list := l.selected(number["node"], strings.ToLower(q.Get("find")), q.Get("held") == "true")
-	arrange(list, q.Get("order"))
+	sortRows(list, q.Get("order"))
 	from := min(int(min(number["offset"], int64(len(list)))), len(list))
 	to := min(from+int(min(number["limit"], maxRows)), len(list))
 	out := leasePage{Total: len(list), Rows: []leaseRow{}}
 	for _, r := range list[from:to] {
 		out.Rows = append(out.Rows, l.describe(r))
 	}
-	return answer(w, out)
+	return writeJSON(w, out)
 }
 
 // selected returns the rows that are asked for.
-func (l *look) selected(node int64, find string, held bool) []*row {
+func (l *nodeMap) selected(node int64, find string, held bool) []*row {
 	var list []*row
 	if node >= 0 {
 		for n := node / l.per * l.per; n < node/l.per*l.per+l.per && len(list) < maxRows; n++ {
@@ -104,8 +104,8 @@ func (l *look) selected(node int64, find string, held bool) []*row {
 	return list
 }
 
-// arrange sorts rows: by node unless asked for another order; a - in front turns it round.
-func arrange(list []*row, order string) {
+// sortRows sorts rows: by node unless asked for another order; a - in front turns it round.
+func sortRows(list []*row, order string) {
 	key, down := strings.CutPrefix(order, "-")
 	slices.SortStableFunc(list, func(a, b *row) int {
 		c := 0
@@ -115,7 +115,7 @@ func arrange(list []*row, order string) {
 		case "until":
 			c = a.Until.Compare(b.Until)
 		case "state":
-			c = -cmp.Compare(weight[a.state], weight[b.state])
+			c = -cmp.Compare(priority[a.state], priority[b.state])
 		case "offset":
 			c = cmp.Compare(a.offset.distance(), b.offset.distance())
 		default:
@@ -141,7 +141,7 @@ func (o offset) distance() int64 {
 	return 0
 }
 
-func (l *look) describe(r *row) leaseRow {
+func (l *nodeMap) describe(r *row) leaseRow {
 	out := leaseRow{
 		Node: r.Node, State: r.state, Label: r.Label, Until: millis(r.Until), Written: r.Written.UnixMilli(),
 		Veto: r.Veto,

@@ -22,8 +22,8 @@ const (
 	cellKinds
 )
 
-// weight says which of several nodes in one square shows: what people look for first.
-var weight = [cellKinds]int{
+// priority says which of several nodes in one square shows: what people look for first.
+var priority = [cellKinds]int{
 	cellNever: 0, cellReserved: 1, cellFree: 2, cellAhead: 3, cellHeld: 4, cellOwn: 5,
 	cellVetoed: 6, cellLate: 7,
 }
@@ -33,8 +33,8 @@ const (
 	maxCells = 1 << 17 // squares of a map; of more nodes several share one
 )
 
-// look is a namespace's leases as a map shows them. It never changes once it was drawn.
-type look struct {
+// nodeMap is a namespace's leases as a map shows them. It never changes once it was drawn.
+type nodeMap struct {
 	*server.View
 	nodes  int64    // of the layout
 	rows   []row    // in the order of the nodes
@@ -61,12 +61,12 @@ type offset struct {
 
 // draw is [server.Service.Draw]: it makes the look of a view, and events of leases that ran out.
 func (d *Dashboard) draw(v, before *server.View) any {
-	l := newLook(v)
-	l.own = own(d.cfg.Service, v.Namespace.Name)
+	l := newNodeMap(v)
+	l.own = ownNodes(d.cfg.Service, v.Namespace.Name)
 	l.paint()
-	var old *look
+	var old *nodeMap
 	if before != nil {
-		old, _ = before.Picture.(*look)
+		old, _ = before.Picture.(*nodeMap)
 	}
 	l.compare(old)
 	for _, text := range l.fenced(old) {
@@ -75,9 +75,9 @@ func (d *Dashboard) draw(v, before *server.View) any {
 	return l
 }
 
-// newLook returns a look that is not painted yet.
-func newLook(v *server.View) *look {
-	l := &look{View: v, nodes: 1 << min(v.Layout.Bits(snowfence.FieldNode), 62)}
+// newNodeMap returns a look that is not painted yet.
+func newNodeMap(v *server.View) *nodeMap {
+	l := &nodeMap{View: v, nodes: 1 << min(v.Layout.Bits(snowfence.FieldNode), 62)}
 	for i := range v.Leases[:min(len(v.Leases), maxNodes)] {
 		if info := &v.Leases[i]; info.Node < l.nodes {
 			l.rows = append(l.rows, row{LeaseInfo: info, state: l.state(info)})
@@ -86,8 +86,8 @@ func newLook(v *server.View) *look {
 	return l
 }
 
-// own returns the nodes that this server itself holds.
-func own(s *server.Service, name string) (o [2]int64) {
+// ownNodes returns the nodes that this server itself holds.
+func ownNodes(s *server.Service, name string) (o [2]int64) {
 	for _, sp := range s.Spaces() {
 		if sp.Name != name {
 			continue
@@ -100,7 +100,7 @@ func own(s *server.Service, name string) (o [2]int64) {
 }
 
 // state returns what a node is, but for its place in the map.
-func (l *look) state(r *server.LeaseInfo) byte {
+func (l *nodeMap) state(r *server.LeaseInfo) byte {
 	switch {
 	case r.Veto != "":
 		return cellVetoed
@@ -115,7 +115,7 @@ func (l *look) state(r *server.LeaseInfo) byte {
 }
 
 // paint makes the cells of the map and counts the nodes by what they are.
-func (l *look) paint() {
+func (l *nodeMap) paint() {
 	l.per = 1
 	for (l.nodes-1)/l.per >= maxCells {
 		l.per *= 2
@@ -143,14 +143,14 @@ func (l *look) paint() {
 			l.counts[cellReserved]--
 		}
 		l.counts[r.state]++
-		if c := &l.cells[r.Node/l.per]; weight[r.state] > weight[*c] {
+		if c := &l.cells[r.Node/l.per]; priority[r.state] > priority[*c] {
 			*c = r.state
 		}
 	}
 }
 
 // find returns the row of a node, or nil.
-func (l *look) find(node int64) *row {
+func (l *nodeMap) find(node int64) *row {
 	i := sort.Search(len(l.rows), func(i int) bool { return l.rows[i].Node >= node })
 	if i < len(l.rows) && l.rows[i].Node == node {
 		return &l.rows[i]
@@ -159,7 +159,7 @@ func (l *look) find(node int64) *row {
 }
 
 // compare learns from two looks how far the clocks of holders are off.
-func (l *look) compare(before *look) {
+func (l *nodeMap) compare(before *nodeMap) {
 	for i := range l.rows {
 		r := &l.rows[i]
 		var old *row
@@ -184,7 +184,7 @@ func (l *look) compare(before *look) {
 const maxFenced = 5
 
 // fenced says which holders ran out of time without giving their nodes back since the last look.
-func (l *look) fenced(before *look) (texts []string) {
+func (l *nodeMap) fenced(before *nodeMap) (texts []string) {
 	if before == nil || l.Namespace.Layout != before.Namespace.Layout {
 		return nil
 	}
@@ -210,9 +210,9 @@ func (l *look) fenced(before *look) (texts []string) {
 	return texts
 }
 
-// runs writes the cells that are not as before as runs: how many to skip, then length × 8
+// encodeRuns writes the cells that are not as before as runs: how many to skip, then length × 8
 // + kind, all as varints. Of a map that is not known yet before is nil.
-func runs(cells, before []byte) []byte {
+func encodeRuns(cells, before []byte) []byte {
 	out := []byte{}
 	skipFrom := 0
 	for i := 0; i < len(cells); {

@@ -47,23 +47,23 @@ func TestRunsMakeTheMap(t *testing.T) {
 			}
 		}
 		got := slices.Clone(before)
-		apply(t, got, runs(after, before))
+		apply(t, got, encodeRuns(after, before))
 		if !slices.Equal(got, after) {
 			t.Fatal("a change makes another map")
 		}
 		full := make([]byte, len(after))
-		apply(t, full, runs(after, nil))
+		apply(t, full, encodeRuns(after, nil))
 		if !slices.Equal(full, after) {
 			t.Fatal("the whole makes another map")
 		}
 	}
-	if len(runs([]byte{1, 2}, []byte{1, 2})) != 0 {
+	if len(encodeRuns([]byte{1, 2}, []byte{1, 2})) != 0 {
 		t.Error("no change takes bytes")
 	}
 }
 
 // lookAt makes a look at records.
-func lookAt(t testing.TB, layout string, at time.Time, rs ...lease.Record) *look {
+func lookAt(t testing.TB, layout string, at time.Time, rs ...lease.Record) *nodeMap {
 	t.Helper()
 	l, err := snowfence.ParseLayout(layout)
 	if err != nil {
@@ -77,7 +77,7 @@ func lookAt(t testing.TB, layout string, at time.Time, rs ...lease.Record) *look
 	for _, r := range rs {
 		v.Leases = append(v.Leases, v.Describe(r))
 	}
-	return newLook(v)
+	return newNodeMap(v)
 }
 
 // record is a lease that was written at a time of the holder's clock.
@@ -201,18 +201,18 @@ func TestMapOfAllNodesIsSmall(t *testing.T) {
 	for i := range cells {
 		cells[i] = byte(r.IntN(cellKinds))
 	}
-	if n := len(runs(cells, nil)); n > 2*maxCells {
+	if n := len(encodeRuns(cells, nil)); n > 2*maxCells {
 		t.Errorf("%d bytes at worst", n)
 	}
 	changed := slices.Clone(cells)
 	changed[99999] = (changed[99999] + 1) % cellKinds
-	if n := len(runs(changed, cells)); n > 8 {
+	if n := len(encodeRuns(changed, cells)); n > 8 {
 		t.Errorf("a change takes %d bytes", n)
 	}
 	for i := range cells {
 		cells[i] = cellHeld
 	}
-	if n := len(runs(cells, nil)); n > 8 {
+	if n := len(encodeRuns(cells, nil)); n > 8 {
 		t.Errorf("a full namespace takes %d bytes", n)
 	}
 }
@@ -233,12 +233,12 @@ func BenchmarkMap(b *testing.B) {
 	look.paint()
 	b.Run("first", func(b *testing.B) {
 		for b.Loop() {
-			difference(look, nil)
+			cellsSince(look, nil)
 		}
 	})
 	b.Run("again", func(b *testing.B) {
 		for b.Loop() {
-			difference(look, look)
+			cellsSince(look, look)
 		}
 	})
 }

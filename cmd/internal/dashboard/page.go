@@ -20,8 +20,8 @@ var built embed.FS
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
-// protect sets the headers that all answers have.
-func protect(h http.Header) {
+// setSecurityHeaders sets the headers that all answers have.
+func setSecurityHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
@@ -37,9 +37,9 @@ type file struct {
 	cache             string
 }
 
-// form returns what to send to a browser that takes gzip, or does not, and its tag: the
+// variant returns what to send to a browser that takes gzip, or does not, and its tag: the
 // two are not the same bytes.
-func (f *file) form(gzip bool) (body []byte, etag string) {
+func (f *file) variant(gzip bool) (body []byte, etag string) {
 	if gzip && f.small != nil {
 		return f.small, f.etagOfSmall
 	}
@@ -67,7 +67,7 @@ func mountPage(mux *http.ServeMux) {
 		if name == "" {
 			name = "index.html"
 		}
-		protect(w.Header())
+		setSecurityHeaders(w.Header())
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
 			http.Error(w, "the page can only be read", http.StatusMethodNotAllowed)
@@ -79,7 +79,7 @@ func mountPage(mux *http.ServeMux) {
 			return
 		}
 		h := w.Header()
-		body, etag := f.form(takesGzip(r.Header))
+		body, etag := f.variant(takesGzip(r.Header))
 		h.Set("ETag", etag)
 		h.Set("Cache-Control", f.cache)
 		if f.small != nil {
@@ -102,7 +102,7 @@ func mountPage(mux *http.ServeMux) {
 }
 
 func redirect(w http.ResponseWriter, r *http.Request) {
-	protect(w.Header())
+	setSecurityHeaders(w.Header())
 	http.Redirect(w, r, "/dashboard/", http.StatusFound)
 }
 

@@ -11,18 +11,18 @@ import (
 
 // plan is POST /dashboard/api/plan {"layout":"…"}: what a layout holds and for how long.
 func (d *Dashboard) plan(w http.ResponseWriter, r *http.Request) error {
-	if _, err := d.ask(r, ""); err != nil {
+	if _, err := d.authorize(r, ""); err != nil {
 		return err
 	}
 	var q struct {
 		Layout string `json:"layout"`
 	}
-	if err := question(w, r, &q); err != nil {
+	if err := readBody(w, r, &q); err != nil {
 		return err
 	}
 	l, err := snowfence.ParseLayout(q.Layout)
 	if err != nil {
 		return server.NewError(server.Invalid, err)
 	}
-	return answer(w, plan.Of(l, time.Now()))
+	return writeJSON(w, plan.Of(l, time.Now()))
 }

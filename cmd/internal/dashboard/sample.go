@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	every    = time.Second
-	kept     = 900  // samples: a quarter of an hour
-	maxKept  = 1000 // namespaces whose rates are remembered
-	pingIdle = 2    // seconds between two looks at the namespaces, while somebody watches
+	sampleEvery = time.Second
+	maxSamples  = 900  // samples: a quarter of an hour
+	maxSeries   = 1000 // namespaces whose rates are remembered
+	readEvery   = 2    // seconds between two looks at the namespaces, while somebody watches
 )
 
 // sampler looks at the service once a second and remembers a quarter of an hour.
 type sampler struct {
 	service *server.Service
 	latency *server.StoreLatency
-	asking  chan struct{} // holds a value while the store is asked for the namespaces
+	reading chan struct{} // holds a value while the store is asked for the namespaces
 
 	mu       sync.Mutex
 	times    []int64 // of the samples, in Unix milliseconds
@@ -31,7 +31,7 @@ type sampler struct {
 	rates    map[string]*series
 	now      map[string]spaceState
 	names    []server.NamespaceInfo
-	away     awayState
+	away     storeState
 	watching int
 	next     chan struct{} // closed and replaced at each sample
 	lastAt   time.Time
@@ -56,8 +56,8 @@ type spaceState struct {
 	Trouble string  `json:"trouble,omitempty"`
 }
 
-// awayState says whether the store answers.
-type awayState struct {
+// storeState says whether the store answers.
+type storeState struct {
 	Away  bool   `json:"away"`
 	Since int64  `json:"since,omitempty"`
 	Cause string `json:"cause,omitempty"`
@@ -67,7 +67,7 @@ type awayState struct {
 func newSampler(s *server.Service, l *server.StoreLatency) *sampler {
 	sm := &sampler{
 		service: s, latency: l, rates: map[string]*series{}, now: map[string]spaceState{}, next: make(chan struct{}),
-		asking: make(chan struct{}, 1), lastAt: time.Now(),
+		reading: make(chan struct{}, 1), lastAt: time.Now(),
 		wires: map[server.Wire]*meter{},
 	}
 	if l != nil {
@@ -78,7 +78,7 @@ func newSampler(s *server.Service, l *server.StoreLatency) *sampler {
 }
 
 func (sm *sampler) run(ctx context.Context) {
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(sampleEvery)
 	defer tick.Stop()
 	var asks sync.WaitGroup
 	defer asks.Wait()
@@ -92,8 +92,8 @@ func (sm *sampler) run(ctx context.Context) {
 		sm.mu.Lock()
 		watched := sm.watching > 0
 		sm.mu.Unlock()
-		if watched && n%pingIdle == 0 {
-			asks.Go(func() { sm.ask(ctx) })
+		if watched && n%readEvery == 0 {
+			asks.Go(func() { sm.readNamespaces(ctx) })
 		}
 	}
 }
@@ -108,7 +108,7 @@ func (sm *sampler) sample(now time.Time) {
 	defer sm.mu.Unlock()
 	elapsed := max(now.Sub(sm.lastAt).Seconds(), 0.001)
 	sm.lastAt = now
-	sm.times = push(sm.times, now.UnixMilli())
+	sm.times = appendSample(sm.times, now.UnixMilli())
 	var store server.LatencyCounts
 	if sm.latency != nil {
 		store = sm.latency.Counts()
@@ -117,8 +117,8 @@ func (sm *sampler) sample(now time.Time) {
 	sm.service.RequestLatency(func(w server.Wire, c server.LatencyCounts) { sm.wires[w].sample(c, elapsed) })
 	for name, st := range states {
 		sr := sm.rates[name]
-		if sr == nil && len(sm.rates) < maxKept {
-			sr = &series{rates: make([]float32, len(sm.times)-1, kept+1), made: 0}
+		if sr == nil && len(sm.rates) < maxSeries {
+			sr = &series{rates: make([]float32, len(sm.times)-1, maxSamples+1), made: 0}
 			sm.rates[name] = sr
 		}
 		if sr == nil {
@@ -129,7 +129,7 @@ func (sm *sampler) sample(now time.Time) {
 		states[name] = st
 	}
 	for name, sr := range sm.rates {
-		sr.rates = push(sr.rates, float32(states[name].Rate))
+		sr.rates = appendSample(sr.rates, float32(states[name].Rate))
 		if _, open := states[name]; !open && !slices.ContainsFunc(sr.rates, func(r float32) bool { return r > 0 }) {
 			delete(sm.rates, name)
 		}
@@ -139,10 +139,10 @@ func (sm *sampler) sample(now time.Time) {
 	sm.next = make(chan struct{})
 }
 
-func push[T any](list []T, v T) []T {
+func appendSample[T any](list []T, v T) []T {
 	list = append(list, v)
-	if len(list) > kept {
-		list = slices.Delete(list, 0, len(list)-kept)
+	if len(list) > maxSamples {
+		list = slices.Delete(list, 0, len(list)-maxSamples)
 	}
 	return list
 }
@@ -159,16 +159,16 @@ func stateOf(sp *server.Space) spaceState {
 		s.Until = millis(sp.Scheme().Layout().TimeOf(st.Grant.Until))
 	}
 	if st.Trouble != nil {
-		s.Trouble = server.Words(st.Trouble)
+		s.Trouble = server.PublicText(st.Trouble)
 	}
 	return s
 }
 
-// ask reads the namespaces, which also tells whether the store answers. One question at a time.
-func (sm *sampler) ask(ctx context.Context) {
+// readNamespaces reads the namespaces, which also tells whether the store answers. One question at a time.
+func (sm *sampler) readNamespaces(ctx context.Context) {
 	select {
-	case sm.asking <- struct{}{}:
-		defer func() { <-sm.asking }()
+	case sm.reading <- struct{}{}:
+		defer func() { <-sm.reading }()
 	default:
 		return
 	}
@@ -180,12 +180,12 @@ func (sm *sampler) ask(ctx context.Context) {
 	now := time.Now().UnixMilli()
 	switch {
 	case err == nil:
-		sm.names, sm.away = list, awayState{Asked: now}
+		sm.names, sm.away = list, storeState{Asked: now}
 	case errors.Is(err, context.Canceled):
 	case sm.away.Away:
-		sm.away.Cause, sm.away.Asked = server.Words(err), now
+		sm.away.Cause, sm.away.Asked = server.PublicText(err), now
 	default:
-		sm.away = awayState{Away: true, Since: now, Cause: server.Words(err), Asked: now}
+		sm.away = storeState{Away: true, Since: now, Cause: server.PublicText(err), Asked: now}
 	}
 }
 
@@ -196,7 +196,7 @@ func (sm *sampler) watch(ctx context.Context) (stop func()) {
 	stale := time.Now().UnixMilli()-sm.away.Asked > 5000
 	sm.mu.Unlock()
 	if stale {
-		sm.ask(ctx)
+		sm.readNamespaces(ctx)
 	}
 	return func() {
 		sm.mu.Lock()
@@ -205,22 +205,22 @@ func (sm *sampler) watch(ctx context.Context) (stop func()) {
 	}
 }
 
-// view is what one caller may see of the present.
-type view struct {
+// snapshot is what one caller may see of the present.
+type snapshot struct {
 	time   int64
 	total  float64
 	store  timing
 	wires  map[string]timing
-	away   awayState
+	away   storeState
 	names  []server.NamespaceInfo
 	spaces []spaceState
 	next   <-chan struct{}
 }
 
-func (sm *sampler) view(id *server.Identity) view {
+func (sm *sampler) snapshot(id *server.Identity) snapshot {
 	sm.mu.Lock()
 	defer sm.mu.Unlock()
-	v := view{
+	v := snapshot{
 		away: sm.away, next: sm.next, names: []server.NamespaceInfo{}, store: sm.store.latest(),
 		time: time.Now().UnixMilli(), wires: map[string]timing{},
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// alive is how long a page hears nothing.
-const alive = 15 * time.Second
+// keepAlive is how long a page hears nothing.
+const keepAlive = 15 * time.Second
 
 // sender writes server-sent events.
 type sender struct {
@@ -24,8 +24,8 @@ type sender struct {
 	buf     bytes.Buffer
 }
 
-// begin starts a stream, if there are not too many.
-func (d *Dashboard) begin(w http.ResponseWriter) (*sender, func(), error) {
+// openStream starts a stream, if there are not too many.
+func (d *Dashboard) openStream(w http.ResponseWriter) (*sender, func(), error) {
 	select {
 	case d.streams <- struct{}{}:
 	default:
@@ -87,11 +87,11 @@ type sample struct {
 // stream is GET /dashboard/api/stream: hello, namespaces, history, and then each second,
 // until the page goes.
 func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
-	id, err := d.ask(r, "")
+	id, err := d.authorize(r, "")
 	if err != nil {
 		return err
 	}
-	s, done, err := d.begin(w)
+	s, done, err := d.openStream(w)
 	if err != nil {
 		return err
 	}
@@ -105,8 +105,8 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 	before, events, stop := d.cfg.Service.Events.Watch()
 	defer stop()
 	defer d.sampler.watch(r.Context())()
-	p := page{sender: s, known: map[string]spaceState{}}
-	if p.start(d.sampler.view(id), d.sampler.history(id, ""), visible(id, before)) != nil {
+	p := client{sender: s, known: map[string]spaceState{}}
+	if p.start(d.sampler.snapshot(id), d.sampler.history(id, ""), visible(id, before)) != nil {
 		return nil // the page has gone
 	}
 	for n := 1; ; n++ {
@@ -123,12 +123,12 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 			err = s.send("events", []server.Event{ev})
 		case <-next:
 			if n%5 == 0 { // tokens may be taken away
-				if id, err = d.still(r, ""); err != nil {
+				if id, err = d.recheck(r, ""); err != nil {
 					_ = s.send("denied", err.Error())
 					return nil
 				}
 			}
-			err = p.second(d.sampler.view(id))
+			err = p.update(d.sampler.snapshot(id))
 		}
 		if err != nil {
 			return nil // the page has gone
@@ -147,23 +147,23 @@ func visible(id *server.Identity, list []server.Event) []server.Event {
 	return out
 }
 
-// page is what a page was told.
-type page struct {
+// client is what a page was told.
+type client struct {
 	*sender
-	last  view
+	last  snapshot
 	next  <-chan struct{}
 	known map[string]spaceState
 }
 
-func (p *page) start(v view, h history, events []server.Event) error {
+func (p *client) start(v snapshot, h history, events []server.Event) error {
 	return errors.Join(
 		p.send("namespaces", v.names), p.send("store", v.away), p.send("history", h), p.send("events", events),
-		p.second(v),
+		p.update(v),
 	)
 }
 
-// second sends what is new.
-func (p *page) second(v view) error {
+// update sends what is new.
+func (p *client) update(v snapshot) error {
 	out := sample{Time: v.time, Total: v.total, Store: v.store, Wires: v.wires}
 	open := map[string]bool{}
 	for _, st := range v.spaces {
@@ -207,14 +207,14 @@ type cells struct {
 // nodes, at first all of it.
 func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 	name := r.URL.Query().Get("namespace")
-	id, err := d.ask(r, name)
+	id, err := d.authorize(r, name)
 	if err != nil {
 		return err
 	}
 	if _, err := d.cfg.Service.ShowNamespace(r.Context(), name); err != nil {
 		return err
 	}
-	s, done, err := d.begin(w)
+	s, done, err := d.openStream(w)
 	if err != nil {
 		return err
 	}
@@ -224,7 +224,7 @@ func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 	}
 	watched, leave, err := d.cfg.Service.Watched(name)
 	if err != nil {
-		_ = s.send("trouble", server.Words(err))
+		_ = s.send("trouble", server.PublicText(err))
 		return nil
 	}
 	defer leave()
@@ -232,8 +232,8 @@ func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	defer context.AfterFunc(d.life, cancel)()
 	var have *server.View
-	var known *look
-	for quiet := time.Now().Add(alive); ; {
+	var known *nodeMap
+	for quiet := time.Now().Add(keepAlive); ; {
 		wait, done := context.WithDeadline(ctx, quiet)
 		v, err := watched.Next(wait, have)
 		done()
@@ -241,19 +241,19 @@ func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 			return nil
 		}
 		if errors.Is(wait.Err(), context.DeadlineExceeded) {
-			quiet = time.Now().Add(alive)
+			quiet = time.Now().Add(keepAlive)
 			if s.send("alive", nil) != nil {
 				return nil
 			}
 			continue
 		}
-		if _, err := d.still(r, name); err != nil {
+		if _, err := d.recheck(r, name); err != nil {
 			return nil
 		}
 		if err != nil {
-			err = s.send("trouble", server.Words(err))
-		} else if l, ok := v.Picture.(*look); ok {
-			err = s.send("cells", difference(l, known))
+			err = s.send("trouble", server.PublicText(err))
+		} else if l, ok := v.Picture.(*nodeMap); ok {
+			err = s.send("cells", cellsSince(l, known))
 			known = l
 		}
 		if v != nil {
@@ -265,15 +265,15 @@ func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-func difference(l, known *look) cells {
+func cellsSince(l, known *nodeMap) cells {
 	c := cells{
 		At: l.At.UnixMilli(), Cells: len(l.cells), Per: l.per, Nodes: l.nodes, First: l.Namespace.First,
 		Last: l.Namespace.Last, Counts: l.counts,
 	}
 	if known == nil || len(known.cells) != len(l.cells) {
-		c.Full, c.Runs = true, runs(l.cells, nil)
+		c.Full, c.Runs = true, encodeRuns(l.cells, nil)
 	} else {
-		c.Runs = runs(l.cells, known.cells)
+		c.Runs = encodeRuns(l.cells, known.cells)
 	}
 	return c
 }

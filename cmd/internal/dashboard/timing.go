@@ -34,7 +34,7 @@ func (m *meter) sample(counts server.LatencyCounts, elapsed float64) {
 		ms := func(q float64) float32 { return float32(d.Quantile(q).Seconds() * 1000) }
 		t = timing{float32(float64(n) / elapsed), ms(0.5), ms(0.99)}
 	}
-	m.list = push(m.list, t)
+	m.list = appendSample(m.list, t)
 }
 
 func (m *meter) latest() timing {

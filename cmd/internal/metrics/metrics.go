@@ -121,7 +121,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	}
 	s := c.s
 	put(d.build, 1, s.Version, runtime.Version())
-	put(d.ready, truth(s.Ready()))
+	put(d.ready, boolValue(s.Ready()))
 	s.Service.Failures(func(wire, kind string, n int64) { put(d.failures, float64(n), wire, kind) })
 	back, forward, last := s.Steps()
 	put(d.stepsSeen, float64(back), "back")
@@ -158,7 +158,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 			if st.Held {
 				left = max(0, l.TimeOf(st.Grant.Until).Sub(now).Seconds())
 			}
-			put(d.leaseHeld, truth(left > 0), name)
+			put(d.leaseHeld, boolValue(left > 0), name)
 			put(d.leaseLeft, left, name)
 		}
 		if lead, ok := sp.Lead(now); ok {
@@ -171,7 +171,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-func truth(b bool) float64 {
+func boolValue(b bool) float64 {
 	if b {
 		return 1
 	}

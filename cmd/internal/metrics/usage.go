@@ -37,7 +37,7 @@ func (s *Source) Watch(ctx context.Context) {
 func (s *Source) count(ctx context.Context) {
 	used := map[string]usage{}
 	for _, sp := range s.Service.Spaces() {
-		u, err := s.countOne(ctx, sp.Name)
+		u, err := s.countHeld(ctx, sp.Name)
 		if err != nil {
 			s.mu.Lock()
 			before, ok := s.used[sp.Name]
@@ -54,7 +54,7 @@ func (s *Source) count(ctx context.Context) {
 	s.mu.Unlock()
 }
 
-func (s *Source) countOne(ctx context.Context, name string) (u usage, err error) {
+func (s *Source) countHeld(ctx context.Context, name string) (u usage, err error) {
 	v, err := s.Service.View(ctx, name)
 	if err != nil {
 		return u, err

@@ -15,8 +15,8 @@ import (
 // same is always the bytes of the command that was carried out last, and space its
 // namespace: whatever is parsed clears it.
 const (
-	maxRemembered  = 128 // bytes of a command that is remembered
-	maxRepeats = 64  // IDs
+	maxRemembered = 128 // bytes of a command that is remembered
+	maxRepeats    = 64  // IDs
 )
 
 // rememberCommand keeps the bytes of a command for one ID that was carried out.
@@ -38,7 +38,7 @@ func (c *conn) repeat() bool {
 		rest = rest[len(c.lastCommand):]
 	}
 	sp := c.space
-	if n == 0 || sp.Over() || c.id.May(server.VerbIDs, sp.Name) != nil || c.id.Limited() {
+	if n == 0 || sp.Stale() || c.id.May(server.VerbIDs, sp.Name) != nil || c.id.Limited() {
 		return false
 	}
 	if c.ids == nil {

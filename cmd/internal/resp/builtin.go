@@ -62,7 +62,7 @@ func (c *conn) login(token []byte) bool {
 		c.err("AUTH called without any token configured: this server knows nobody, and lets everybody in")
 		return false
 	}
-	id, err := a.Who(string(token))
+	id, err := a.Identify(string(token))
 	if err != nil {
 		c.out = appendError(c.out, "WRONGPASS", "invalid username-password pair or user is disabled.")
 		c.id = nil // who failed to be somebody else is nobody

@@ -337,10 +337,10 @@ func TestNamespaceChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.fails(p.do("SNOWFENCE.NEXT", "n"), "NONAMESPACE")
-	if _, _, err := svc.CreateNamespace(t.Context(), "n", server.Wanted{Layout: "sonyflake"}); err == nil {
+	if _, _, err := svc.CreateNamespace(t.Context(), "n", server.NamespaceSpec{Layout: "sonyflake"}); err == nil {
 		t.Error("a deleted namespace came back with another layout")
 	}
-	if _, _, err := svc.CreateNamespace(t.Context(), "n", server.Wanted{Layout: "twitter"}); err != nil {
+	if _, _, err := svc.CreateNamespace(t.Context(), "n", server.NamespaceSpec{Layout: "twitter"}); err != nil {
 		t.Fatal(err)
 	}
 	// its ticks begin above those of the old one

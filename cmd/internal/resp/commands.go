@@ -46,7 +46,7 @@ func (c *conn) fail(err error) {
 		}
 		return q
 	})
-	c.out = appendError(c.out, code(kind), server.Words(err))
+	c.out = appendError(c.out, code(kind), server.PublicText(err))
 }
 
 // request is what the log says of a request.
@@ -62,12 +62,12 @@ func (c *conn) err(text string) { c.out = appendError(c.out, "ERR", text) }
 
 // command is one entry of the table of commands.
 type command struct {
-	name  string // upper case
-	arity int    // as COMMAND says it: number of words, the name included; negative for at least
-	anonymous  bool   // needs no authentication
-	about string
-	group string
-	run   func(c *conn, args [][]byte)
+	name      string // upper case
+	arity     int    // as COMMAND says it: number of words, the name included; negative for at least
+	anonymous bool   // needs no authentication
+	about     string
+	group     string
+	run       func(c *conn, args [][]byte)
 }
 
 // run carries out one command, and reports whether it gave one ID.
@@ -127,7 +127,7 @@ func (c *conn) authorizedSpace(name []byte, v server.Verb, n int64) (*server.Spa
 		return nil, false
 	}
 	sp := c.space
-	if sp == nil || string(name) != sp.Name || sp.Over() {
+	if sp == nil || string(name) != sp.Name || sp.Stale() {
 		var err error
 		if sp, err = c.srv.cfg.Service.SpaceFor(c.srv.life, c.id, v, string(name), n); err != nil {
 			c.fail(err)
@@ -135,7 +135,7 @@ func (c *conn) authorizedSpace(name []byte, v server.Verb, n int64) (*server.Spa
 		}
 		c.countMade() // of the one before
 		c.space = sp
-	} else if err := c.id.Ask(v, sp.Name, n); err != nil {
+	} else if err := c.id.Authorize(v, sp.Name, n); err != nil {
 		c.fail(err)
 		return nil, false
 	}

@@ -28,20 +28,20 @@ type conn struct {
 	proto  int
 	id     *server.Identity // nil when nobody has said who it is
 
-	buf  []byte // buf[r:w] has come in and is not carried out
-	r, w int
-	out  []byte
-	args [][]byte
-	lastCommand []byte         // a command for one ID, see again
-	ids  []snowfence.ID // made together
+	buf         []byte // buf[r:w] has come in and is not carried out
+	r, w        int
+	out         []byte
+	args        [][]byte
+	lastCommand []byte         // a command for one ID, see repeat
+	ids         []snowfence.ID // made together
 
-	space *server.Space // of the last command
+	space    *server.Space // of the last command
 	madeIDs  int64         // IDs of space that are not counted yet
-	commands   int64         // commands that are not counted yet
-	quit  bool
+	commands int64         // commands that are not counted yet
+	quit     bool
 
 	writeDeadlineSet time.Time // when the deadline of writes was last set
-	deadlines deadlines
+	deadlines        deadlines
 }
 
 func (c *conn) serve() {
@@ -62,7 +62,7 @@ func (c *conn) serve() {
 		there := c.flush(began)
 		if ran > 0 {
 			about := func() server.Request { return c.request(strconv.FormatInt(ran, 10) + " commands") }
-			c.srv.cfg.Service.Took(server.RESP, ran, time.Since(began), about) // all of them were answered at the end
+			c.srv.cfg.Service.Answered(server.RESP, ran, time.Since(began), about) // all of them were answered at the end
 		}
 		if !there || c.quit || c.srv.life.Err() != nil || !c.read(began) {
 			return

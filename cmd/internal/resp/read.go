@@ -12,9 +12,9 @@ const shrinkAfter = 2 * time.Second
 
 // deadlines is what a connection waits for, and how long it may take. The zero value is for ever.
 type deadlines struct {
-	set   time.Time // as it was set
+	current time.Time // as it was set
 	partial time.Time // by when the rest of a command has to be there; zero when none has begun
-	auth   time.Time // by when the client has to say who it is; zero when it is known
+	auth    time.Time // by when the client has to say who it is; zero when it is known
 	idle    time.Time // by when an idle client has to say something; zero when it may be silent
 	large   bool      // the buffers are, and until is when they need not be any more
 }
@@ -52,7 +52,7 @@ func (c *conn) read(now time.Time) bool {
 		}
 		now, carried = time.Now(), false
 		// a deadline that is not ours is of a handshake
-		if until := c.deadlines.set; until.IsZero() || now.Before(until) || !c.expired(now) {
+		if until := c.deadlines.current; until.IsZero() || now.Before(until) || !c.expired(now) {
 			return false
 		}
 	}
@@ -72,7 +72,7 @@ func (c *conn) setReadDeadline(now time.Time, carried bool) bool {
 	// Setting a deadline costs as much as a small reply, so that of buffers covers several reads.
 	if c.w == 0 && c.id != nil && w.idle.IsZero() && w.partial.IsZero() && w.auth.IsZero() {
 		large := len(c.buf) > firstBuffer || cap(c.out) > firstBuffer
-		if large == w.large && (!large || w.set.Sub(now) > shrinkAfter) {
+		if large == w.large && (!large || w.current.Sub(now) > shrinkAfter) {
 			return true
 		}
 	}
@@ -95,8 +95,8 @@ func (c *conn) setReadDeadline(now time.Time, carried bool) bool {
 	if w.large {
 		until = earliest(until, now.Add(2*shrinkAfter))
 	}
-	if !until.Equal(w.set) {
-		w.set = until
+	if !until.Equal(w.current) {
+		w.current = until
 		if c.c.SetReadDeadline(until) != nil {
 			return false
 		}

@@ -17,9 +17,9 @@ import (
 type Identify func(r *http.Request) (*server.Identity, error)
 
 type rest struct {
-	s    *server.Service
-	identify  Identify
-	bufs sync.Pool // of answers
+	s        *server.Service
+	identify Identify
+	bufs     sync.Pool // of answers
 
 	json, text, noStore []string // values of headers, which are only read
 }
@@ -40,7 +40,7 @@ func Mount(mux *http.ServeMux, s *server.Service, who Identify, streaming func(h
 	for pattern, serve := range h.routes() {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			defer func(began time.Time) {
-				s.Took(server.HTTP, 1, time.Since(began), func() server.Request { return h.about(pattern, r) })
+				s.Answered(server.HTTP, 1, time.Since(began), func() server.Request { return h.about(pattern, r) })
 			}(time.Now())
 			answer(pattern, serve, w, r)
 		})
@@ -156,7 +156,7 @@ func Problem(w http.ResponseWriter, err error) {
 	if errors.As(err, &large) {
 		code = http.StatusRequestEntityTooLarge
 	}
-	writeProblem(w, code, kind, server.Words(err))
+	writeProblem(w, code, kind, server.PublicText(err))
 }
 
 // writeProblem writes a problem document.
@@ -202,7 +202,7 @@ func (h *rest) authorize(r *http.Request, v server.Verb, n int64) (string, *serv
 		return "", nil, err
 	}
 	name := r.PathValue("namespace")
-	return name, id, id.Ask(v, name, n)
+	return name, id, id.Authorize(v, name, n)
 }
 
 // authorizedSpace is may for what reads a namespace.

@@ -75,7 +75,7 @@ func (h *rest) create(w http.ResponseWriter, r *http.Request) error {
 	if err := readBody(w, r, &v); err != nil {
 		return err
 	}
-	info, made, err := h.s.CreateNamespace(r.Context(), name, server.Wanted{
+	info, made, err := h.s.CreateNamespace(r.Context(), name, server.NamespaceSpec{
 		Layout: v.Layout, First: v.First,
 		Last: v.Last,
 	})
@@ -101,7 +101,7 @@ func (h *rest) change(w http.ResponseWriter, r *http.Request) error {
 	if err := readBody(w, r, &v); err != nil {
 		return err
 	}
-	info, err := h.s.ChangeNamespace(r.Context(), name, server.Wanted{
+	info, err := h.s.ChangeNamespace(r.Context(), name, server.NamespaceSpec{
 		Layout: v.Layout, First: v.First, Last: v.Last,
 		Widen: v.Widen, Unused: v.Unused,
 	})

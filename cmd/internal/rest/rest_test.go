@@ -314,7 +314,7 @@ func TestRateOfAllRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.who, _ = a.Who("secret")
+		f.who, _ = a.Identify("secret")
 		for i := range 3 {
 			if code := f.do("GET", path, "").Code; (code == 429) != (i == 2) {
 				t.Errorf("%s, request %d of 2: %d", path, i+1, code)
@@ -336,7 +336,7 @@ func TestStreamOfALostRight(t *testing.T) {
 	}
 	f := start(t)
 	before := tokens(server.VerbIDs, server.VerbRead)
-	f.who, _ = before.Who("secret")
+	f.who, _ = before.Identify("secret")
 	s := httptest.NewServer(f.mux)
 	defer s.Close()
 	res, err := http.Get(s.URL + "/v1/default/stream")
@@ -344,7 +344,7 @@ func TestStreamOfALostRight(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	tokens(server.VerbRead).Succeed(before)
+	tokens(server.VerbRead).Replace(before)
 	if _, err := io.Copy(io.Discard, res.Body); err == nil {
 		t.Error("the stream came to a good end")
 	}

@@ -23,9 +23,9 @@ type Identify func(ctx context.Context) (*server.Identity, error)
 
 // rpc implements the services of the definition, one file for each.
 type rpc struct {
-	s      *server.Service
-	identify    Identify
-	errors *connect.ErrorWriter // of what is refused before it is read
+	s        *server.Service
+	identify Identify
+	errors   *connect.ErrorWriter // of what is refused before it is read
 }
 
 // maxRequest bounds a message of a client: the largest is a swap of as many records as
@@ -99,8 +99,8 @@ type callKey struct{}
 
 // call is what is known of a call beside its message.
 type call struct {
-	releases  []func() // to release when the answer has gone
-	unary bool
+	releases []func() // to release when the answer has gone
+	unary    bool
 }
 
 // authenticate refuses who is not known before a message of theirs is read.
@@ -127,7 +127,7 @@ func (r *rpc) withCall(next http.Handler) http.Handler {
 			}
 			if q.unary {
 				about := func() server.Request { return r.request(hr.Context(), hr.URL.Path, hr.RemoteAddr) }
-				r.s.Took(server.RPC, 1, time.Since(began), about)
+				r.s.Answered(server.RPC, 1, time.Since(began), about)
 			}
 		}()
 		next.ServeHTTP(w, hr.WithContext(context.WithValue(hr.Context(), callKey{}, &q)))
@@ -194,10 +194,10 @@ func (i errorInterceptor) translate(ctx context.Context, procedure, from string,
 	}
 	// the client has gone; a stop has a cause of its own
 	if errors.Is(err, context.Canceled) && context.Cause(ctx) == context.Canceled {
-		return connect.NewError(connect.CodeCanceled, errors.New(server.Words(err)))
+		return connect.NewError(connect.CodeCanceled, errors.New(server.PublicText(err)))
 	}
 	kind := i.s.Failed(server.RPC, err, func() server.Request { return i.request(ctx, procedure, from) })
-	out := connect.NewError(code(kind), errors.New(server.Words(err)))
+	out := connect.NewError(code(kind), errors.New(server.PublicText(err)))
 	if detail, detailErr := connect.NewErrorDetail(&errdetails.ErrorInfo{
 		Reason: kind.Name(),
 		Domain: "snowfence",
@@ -237,7 +237,7 @@ func (r *rpc) authorize(ctx context.Context, v server.Verb, namespace string, n 
 	if namespace == "" {
 		namespace = "default"
 	}
-	return namespace, id, id.Ask(v, namespace, n)
+	return namespace, id, id.Authorize(v, namespace, n)
 }
 
 // authorizedSpace is may for what is made or read in a namespace.

@@ -83,7 +83,7 @@ func (r leases) ticket(ctx context.Context, b []byte) (lease.Ticket, error) {
 	if err != nil {
 		return t, err
 	}
-	return t, id.Ask(server.VerbLease, t.Namespace, 1)
+	return t, id.Authorize(server.VerbLease, t.Namespace, 1)
 }
 
 func (r leases) lease(t lease.Ticket, sp *server.Space) (*connect.Response[pb.Lease], error) {

@@ -279,7 +279,7 @@ func TestRefusedSecretsTakeNoNode(t *testing.T) {
 	keeps := serve(t, st, o)
 	o.HandOut = true
 	gives := serve(t, st, o)
-	if _, _, err := keeps.service.CreateNamespace(t.Context(), "secret", server.Wanted{
+	if _, _, err := keeps.service.CreateNamespace(t.Context(), "secret", server.NamespaceSpec{
 		Layout: "randflake",
 		First:  proto.Int64(5), Last: proto.Int64(5),
 	}); err != nil {
@@ -317,7 +317,7 @@ func TestWatchOfALostRight(t *testing.T) {
 	if err != nil || !s.Receive() {
 		t.Fatalf("watch: %v %v", err, s.Err())
 	}
-	w.as(server.Token{Verbs: []server.Verb{server.VerbIDs}}).Succeed(before)
+	w.as(server.Token{Verbs: []server.Verb{server.VerbIDs}}).Replace(before)
 	if s.Receive() {
 		t.Errorf("after the right was lost: %v", s.Msg())
 	}

@@ -40,7 +40,7 @@ func (r namespaces) Create(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	w := server.Wanted{Layout: req.Msg.Layout, First: req.Msg.FirstNode, Last: req.Msg.LastNode}
+	w := server.NamespaceSpec{Layout: req.Msg.Layout, First: req.Msg.FirstNode, Last: req.Msg.LastNode}
 	info, _, err := r.s.CreateNamespace(ctx, name, w)
 	return namespaceResponse(info, err)
 }
@@ -60,7 +60,7 @@ func (r namespaces) List(ctx context.Context,
 ) (*connect.Response[pb.ListNamespacesResponse], error) {
 	id, err := r.identify(ctx)
 	if err == nil {
-		err = id.Ask(server.VerbRead, "", 1)
+		err = id.Authorize(server.VerbRead, "", 1)
 	}
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (r namespaces) Change(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	w := server.Wanted{Layout: req.Msg.Layout, First: req.Msg.FirstNode, Last: req.Msg.LastNode, Widen: req.Msg.Widen}
+	w := server.NamespaceSpec{Layout: req.Msg.Layout, First: req.Msg.FirstNode, Last: req.Msg.LastNode, Widen: req.Msg.Widen}
 	if t := req.Msg.Unused; t != nil {
 		w.Unused = t.AsTime()
 	}

@@ -356,7 +356,7 @@ func TestRemoteEncrypted(t *testing.T) {
 	o.HandOut = true
 	gives := serve(t, st, o)
 	if _, _, err := keeps.service.CreateNamespace(t.Context(), "secret",
-		server.Wanted{Layout: "randflake"}); err != nil {
+		server.NamespaceSpec{Layout: "randflake"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := client(t, keeps).Scheme(t.Context(), "secret"); !errors.Is(err, lease.ErrRefused) {

@@ -80,7 +80,7 @@ func (w *wire) as(t server.Token) *server.Auth {
 	if err != nil {
 		w.Fatal(err)
 	}
-	id, err := a.Who("secret")
+	id, err := a.Identify("secret")
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func holderOf(t *testing.T, st lease.Store, o server.Options) *remote.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, err := a.Who("secret")
+	id, err := a.Identify("secret")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestRotationBehindAServer(t *testing.T) {
 	at := func(keys ...*snowfence.Secret) *remote.Client {
 		o := server.Options{HandOut: true, Keys: func(string) ([]*snowfence.Secret, error) { return keys, nil }}
 		h := serve(t, st, o)
-		if _, _, err := h.service.CreateNamespace(t.Context(), "orders", server.Wanted{Layout: layout}); err != nil {
+		if _, _, err := h.service.CreateNamespace(t.Context(), "orders", server.NamespaceSpec{Layout: layout}); err != nil {
 			t.Fatal(err)
 		}
 		return holderOf(t, st, o)

@@ -185,7 +185,7 @@ func (r store) Describe(ctx context.Context,
 	name := req.Msg.Namespace // "" is the store as a whole
 	id, err := r.identify(ctx)
 	if err == nil {
-		err = id.Ask(server.VerbStore, name, 1)
+		err = id.Authorize(server.VerbStore, name, 1)
 	}
 	if err != nil {
 		return nil, err

@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// Ask asks the server that runs on this machine with the same configuration whether it
+// Probe asks the server that runs on this machine with the same configuration whether it
 // lives, and returns why not. It is for containers, which have no curl. It asks the admin
 // address where there is one, otherwise that of HTTP, otherwise that of the Redis
 // protocol.
-func Ask(ctx context.Context, cfg Config) error {
+func Probe(ctx context.Context, cfg Config) error {
 	scheme, address := "http", cfg.Admin
 	if address == "" && cfg.HTTP != "" {
 		address = cfg.HTTP
@@ -25,13 +25,13 @@ func Ask(ctx context.Context, cfg Config) error {
 		}
 	}
 	if address == "" {
-		return askRESP(ctx, &cfg)
+		return probeRESP(ctx, &cfg)
 	}
 	if scheme == "https" && cfg.TLSClientCA != "" {
 		return errors.New("the server wants certificates of its clients: give it an admin address on loopback, " +
 			"which is asked then")
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+here(address)+"/healthz", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+dialAddress(address)+"/healthz", nil)
 	if err != nil {
 		return err
 	}
@@ -53,15 +53,15 @@ func Ask(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-// askRESP sends PING. A server that wants a token first is alive, too.
-func askRESP(ctx context.Context, cfg *Config) error {
+// probeRESP sends PING. A server that wants a token first is alive, too.
+func probeRESP(ctx context.Context, cfg *Config) error {
 	var dial interface {
 		DialContext(ctx context.Context, network, address string) (net.Conn, error)
 	} = &net.Dialer{}
 	if cfg.TLSCert != "" {
 		dial = &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // as above
 	}
-	c, err := dial.DialContext(ctx, "tcp", here(cfg.RESP))
+	c, err := dial.DialContext(ctx, "tcp", dialAddress(cfg.RESP))
 	if err != nil {
 		return fmt.Errorf("no server: %w", err)
 	}
@@ -77,8 +77,8 @@ func askRESP(ctx context.Context, cfg *Config) error {
 	return nil
 }
 
-// here is where this machine reaches a listener.
-func here(address string) string {
+// dialAddress is where this machine reaches a listener.
+func dialAddress(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
 		return net.JoinHostPort("127.0.0.1", port)

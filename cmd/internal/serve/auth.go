@@ -88,8 +88,8 @@ func readFile(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// look reads the file again if it changed. One that cannot be read leaves the old tokens in use.
-func (t *tokens) look() {
+// reload reads the file again if it changed. One that cannot be read leaves the old tokens in use.
+func (t *tokens) reload() {
 	if t.path == "" || !t.seen.changed(t.path) {
 		return
 	}
@@ -103,7 +103,7 @@ func (t *tokens) look() {
 		return
 	}
 	t.warned = ""
-	a.Succeed(t.auth.Load())
+	a.Replace(t.auth.Load())
 	t.auth.Store(a)
 	t.logger.Info("tokens read again", "file", t.path, "tokens", len(a.Names()))
 }
@@ -111,8 +111,8 @@ func (t *tokens) look() {
 // current returns who callers may be.
 func (t *tokens) current() *server.Auth { return t.auth.Load() }
 
-// who returns the identity of an HTTP request, from its bearer token.
-func (t *tokens) who(r *http.Request) (*server.Identity, error) {
+// identify returns the identity of an HTTP request, from its bearer token.
+func (t *tokens) identify(r *http.Request) (*server.Identity, error) {
 	a := t.current()
 	if id := a.Anyone(); id != nil {
 		return id, nil
@@ -122,23 +122,23 @@ func (t *tokens) who(r *http.Request) (*server.Identity, error) {
 		return nil, server.NewError(server.Anonymous, errors.New("a token is needed: send it as Authorization: "+
 			"Bearer TOKEN"))
 	}
-	return a.Who(strings.TrimSpace(secret))
+	return a.Identify(strings.TrimSpace(secret))
 }
 
 type requestKey struct{}
 
-// identified makes a request known to the handlers that see its ctx only.
-func identified(next http.Handler) http.Handler {
+// withRequest makes a request known to the handlers that see its ctx only.
+func withRequest(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, r)))
 	})
 }
 
-// whoIn is who for those handlers.
-func (t *tokens) whoIn(ctx context.Context) (*server.Identity, error) {
+// identifyContext is who for those handlers.
+func (t *tokens) identifyContext(ctx context.Context) (*server.Identity, error) {
 	r, ok := ctx.Value(requestKey{}).(*http.Request)
 	if !ok {
 		return nil, server.NewError(server.Anonymous, errors.New("a token is needed"))
 	}
-	return t.who(r)
+	return t.identify(r)
 }

@@ -18,18 +18,18 @@ import (
 // to this machine (DNS rebinding), which to the browser is no other site at all. What
 // gives the second one away is the name.
 
-// fromHere refuses requests that pages of other sites make. On a listener for this
+// sameOrigin refuses requests that pages of other sites make. On a listener for this
 // machine alone that asks nobody who they are, it also refuses those for another host
 // than this machine.
-func (p *Process) fromHere(l listener, next http.Handler) http.Handler {
-	named := p.cfg.onlyHere(l)
+func (p *Process) sameOrigin(l listener, next http.Handler) http.Handler {
+	named := p.cfg.localOnly(l)
 	cross := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		err := cross.Check(r)
 		switch {
 		case err != nil:
 			err = errors.New("a page of another site must not change anything here")
-		case named && !thisMachine(r.Host):
+		case named && !isLoopbackHost(r.Host):
 			err = fmt.Errorf("host %q: this address is for localhost and 127.0.0.1, because it asks nobody for "+
 				"a token; behind a proxy with a name, "+
 				"let it send that host, give the server tokens, or say --open-to-network=%s", r.Host, l.name)
@@ -42,9 +42,9 @@ func (p *Process) fromHere(l listener, next http.Handler) http.Handler {
 	})
 }
 
-// noPages refuses all that pages of other sites ask for: nobody has a reason to link to
+// refuseCrossSite refuses all that pages of other sites ask for: nobody has a reason to link to
 // the admin address.
-func noPages(next http.Handler) http.Handler {
+func refuseCrossSite(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Origin") != "" || slices.Contains([]string{"cross-site", "same-site"},
 			r.Header.Get("Sec-Fetch-Site")) {
@@ -55,19 +55,19 @@ func noPages(next http.Handler) http.Handler {
 	})
 }
 
-// onlyHere reports whether a listener serves everybody on this machine, and nobody else.
-func (c *Config) onlyHere(l listener) bool {
+// localOnly reports whether a listener serves everybody on this machine, and nobody else.
+func (c *Config) localOnly(l listener) bool {
 	if slices.Contains(c.OpenToNetwork, l.name) || slices.Contains(c.OpenToNetwork, "all") || l.name != "admin" &&
-		c.asks() {
+		c.authenticates() {
 		return false
 	}
-	local, err := loopback(l.address)
+	local, err := isLoopback(l.address)
 	return err == nil && local
 }
 
-// thisMachine reports whether the host of a request, with or without a port, is a name of
+// isLoopbackHost reports whether the host of a request, with or without a port, is a name of
 // the loopback interface that no other one can have.
-func thisMachine(host string) bool {
+func isLoopbackHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}

@@ -109,9 +109,9 @@ func (c *Config) Check() error {
 		if l.address == "" {
 			continue
 		}
-		local, err := loopback(l.address)
+		local, err := isLoopback(l.address)
 		if err == nil && !local {
-			err = c.mayReach(l.name, l.address)
+			err = c.checkExposed(l.name, l.address)
 		}
 		if err != nil {
 			add("%s: %w", l.name, err)
@@ -129,9 +129,9 @@ func (c *Config) listeners() []listener {
 	return []listener{{"http", c.HTTP}, {"resp", c.RESP}, {"admin", c.Admin}}
 }
 
-// mayReach returns why a listener must not be reached by other machines.
-func (c *Config) mayReach(name, address string) error {
-	known := c.asks()
+// checkExposed returns why a listener must not be reached by other machines.
+func (c *Config) checkExposed(name, address string) error {
+	known := c.authenticates()
 	switch {
 	case slices.Contains(c.OpenToNetwork, name), slices.Contains(c.OpenToNetwork, "all"):
 		return nil
@@ -151,8 +151,10 @@ func (c *Config) mayReach(name, address string) error {
 	return nil
 }
 
-// asks reports whether clients have to say who they are.
-func (c *Config) asks() bool { return c.Tokens != "" || len(c.TokenList) > 0 || c.TLSClientCA != "" }
+// authenticates reports whether clients have to say who they are.
+func (c *Config) authenticates() bool {
+	return c.Tokens != "" || len(c.TokenList) > 0 || c.TLSClientCA != ""
+}
 
 // normal returns the configuration with its defaults.
 func (c Config) normal() Config {
@@ -166,9 +168,9 @@ func (c Config) normal() Config {
 	return c
 }
 
-// loopback reports whether only this machine reaches an address. What a name stands for
+// isLoopback reports whether only this machine reaches an address. What a name stands for
 // is seen when it is listened on.
-func loopback(address string) (bool, error) {
+func isLoopback(address string) (bool, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return false, fmt.Errorf("address %q: write it as 127.0.0.1:8080: %w", address, err)

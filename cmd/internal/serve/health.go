@@ -11,12 +11,12 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// verdict is what the last look at the server said.
-type verdict struct{ err error } // nil means that it is ready
+// readiness is what the last look at the server said.
+type readiness struct{ err error } // nil means that it is ready
 
 var (
 	errStarting = errors.New("the server is starting")
-	errLeaving  = errors.New("the server is stopping")
+	errStopping = errors.New("the server is stopping")
 )
 
 // mountHealth adds what load balancers and orchestrators ask. Who may not see the cause
@@ -42,33 +42,33 @@ func (p *Process) mountHealth(mux *http.ServeMux, causes bool) {
 // lease is held, or the server stops. It is at most a few seconds old, so that asking
 // costs nothing.
 func (p *Process) Ready() error {
-	if p.leaving.Load() {
-		return errLeaving
+	if p.draining.Load() {
+		return errStopping
 	}
-	return p.verdict.Load().err
+	return p.readiness.Load().err
 }
 
-// judge looks at the server, and tells the log and systemd of a change.
-func (p *Process) judge(life context.Context) {
+// checkReady looks at the server, and tells the log and systemd of a change.
+func (p *Process) checkReady(life context.Context) {
 	ctx, cancel := context.WithTimeout(life, max(2*time.Second, 2*p.cfg.pollWait))
 	defer cancel()
-	err := p.examine(ctx)
+	err := p.readyError(ctx)
 	if life.Err() != nil {
 		return // the look was broken off
 	}
-	before := p.verdict.Swap(&verdict{err}).err
+	before := p.readiness.Swap(&readiness{err}).err
 	switch {
 	case err == nil && before != nil:
 		p.cfg.Logger.Info("ready")
-		p.tell("STATUS=ready")
+		p.notify("STATUS=ready")
 	case err != nil && (before == nil || errors.Is(before, errStarting)):
 		p.cfg.Logger.Warn("not ready", "cause", err)
-		p.tell("STATUS=not ready: " + p.hide(err.Error()))
+		p.notify("STATUS=not ready: " + p.hide(err.Error()))
 	}
 }
 
-// examine returns why the server is not ready.
-func (p *Process) examine(ctx context.Context) error {
+// readyError returns why the server is not ready.
+func (p *Process) readyError(ctx context.Context) error {
 	if err := p.service.Ping(ctx); err != nil {
 		return fmt.Errorf("the store does not answer: %w", err)
 	}
@@ -78,7 +78,7 @@ func (p *Process) examine(ctx context.Context) error {
 	}
 	var missing []error
 	for _, name := range names { // all of them: the trouble of one is no reason not to lease nodes of the next
-		if err := p.holds(ctx, name); err != nil && (named || !errors.Is(err, lease.ErrNoNamespace)) {
+		if err := p.openLease(ctx, name); err != nil && (named || !errors.Is(err, lease.ErrNoNamespace)) {
 			missing = append(missing, err)
 		}
 	}
@@ -88,7 +88,7 @@ func (p *Process) examine(ctx context.Context) error {
 	spaces := p.service.Spaces()
 	var trouble error
 	for _, sp := range spaces {
-		err := held(sp)
+		err := leaseError(sp)
 		if err == nil {
 			return nil
 		}
@@ -97,8 +97,8 @@ func (p *Process) examine(ctx context.Context) error {
 	return trouble
 }
 
-// holds leases nodes in a namespace if that was not done, and returns why there are none.
-func (p *Process) holds(ctx context.Context, name string) error {
+// openLease leases nodes in a namespace if that was not done, and returns why there are none.
+func (p *Process) openLease(ctx context.Context, name string) error {
 	sp, err := p.service.Space(ctx, name)
 	if err == nil {
 		_, err = sp.Generator(ctx)
@@ -106,12 +106,12 @@ func (p *Process) holds(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("namespace %q: no lease is held: %w", name, err)
 	}
-	return held(sp)
+	return leaseError(sp)
 }
 
-// held returns why the server's own lease in a namespace makes no IDs now. One that ran
+// leaseError returns why the server's own lease in a namespace makes no IDs now. One that ran
 // out since nobody asked for IDs, or was never needed, is fine.
-func held(sp *server.Space) error {
+func leaseError(sp *server.Space) error {
 	st, ok := sp.Status()
 	if !ok || st.Trouble == nil {
 		return nil

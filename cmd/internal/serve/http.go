@@ -33,9 +33,9 @@ func (p *Process) listen(ctx context.Context, l listener) (net.Listener, error) 
 	if err != nil {
 		return nil, explainListen(l, err)
 	}
-	if local, _ := loopback(l.address); local {
+	if local, _ := isLoopback(l.address); local {
 		if a, ok := ln.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
-			if err := p.cfg.mayReach(l.name, a.String()); err != nil {
+			if err := p.cfg.checkExposed(l.name, a.String()); err != nil {
 				return nil, errors.Join(fmt.Errorf("%s: %s is %s: %w", l.name, l.address, a, err), ln.Close())
 			}
 		}
@@ -52,16 +52,16 @@ func (p *Process) serveHTTP(ctx context.Context, l listener, m *server.Meter, en
 	if err != nil {
 		return "", err
 	}
-	g := &gate{Listener: inner, Meter: m, most: int64(p.cfg.MaxConns)}
+	g := &limitListener{Listener: inner, Meter: m, limit: int64(p.cfg.MaxConns)}
 	var ln net.Listener = g
 	if encrypt {
 		ln = tls.NewListener(g, p.certificates.config("h2", "http/1.1"))
 	} else {
-		g.farewell = fullHTTP
+		g.refusal = busyResponse
 	}
-	work := max(p.cfg.MaxWait, time.Second) + storePatience
+	work := max(p.cfg.MaxWait, time.Second) + storeTimeout
 	s := &http.Server{
-		Handler:           patient(p.cfg.Slow, work, h),
+		Handler:           withDeadlines(p.cfg.Slow, work, h),
 		ReadHeaderTimeout: p.cfg.Slow, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: log.New(lineLogger{p.cfg.Logger}, "", 0), Protocols: new(http.Protocols),
 	}
@@ -77,9 +77,9 @@ func (p *Process) serveHTTP(ctx context.Context, l listener, m *server.Meter, en
 	return g.Addr().String(), nil
 }
 
-// storePatience is how long the store may take for a request, beside what the request
+// storeTimeout is how long the store may take for a request, beside what the request
 // waits for the clock.
-const storePatience = 20 * time.Second
+const storeTimeout = 20 * time.Second
 
 // lineLogger is where net/http writes what it has to say.
 type lineLogger struct{ logger *slog.Logger }
@@ -93,7 +93,7 @@ func (l lineLogger) Write(b []byte) (int, error) {
 // handler is everything on the HTTP address.
 func (p *Process) handler(l listener) (http.Handler, error) {
 	mux := http.NewServeMux()
-	rest.Mount(mux, p.service, p.tokens.who, p.streaming)
+	rest.Mount(mux, p.service, p.tokens.identify, p.streaming)
 	var opts []connect.HandlerOption
 	if p.tracing != nil {
 		i, err := p.tracing.interceptor()
@@ -102,16 +102,16 @@ func (p *Process) handler(l listener) (http.Handler, error) {
 		}
 		opts = append(opts, connect.WithInterceptors(i))
 	}
-	rpc.Mount(mux, p.service, p.tokens.whoIn, identified, p.streaming, opts...)
+	rpc.Mount(mux, p.service, p.tokens.identifyContext, withRequest, p.streaming, opts...)
 	p.dashboard = dashboard.Mount(mux, dashboard.Config{
-		Service: p.service, Who: p.tokens.who, Latency: p.metrics.Latency, Version: p.cfg.Version,
+		Service: p.service, Who: p.tokens.identify, Latency: p.metrics.Latency, Version: p.cfg.Version,
 		Streaming: p.streaming,
 	})
 	p.mountHealth(mux, false)
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
-		id, err := p.tokens.who(r)
+		id, err := p.tokens.identify(r)
 		if err == nil {
-			err = id.Ask(server.VerbRead, "", 1)
+			err = id.Authorize(server.VerbRead, "", 1)
 		}
 		if err != nil {
 			rest.Problem(w, err)
@@ -123,7 +123,7 @@ func (p *Process) handler(l listener) (http.Handler, error) {
 	if p.tracing != nil {
 		h = p.tracing.wrap(mux)
 	}
-	h = p.fromHere(l, h)
+	h = p.sameOrigin(l, h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.service.Meter(server.HTTP).Requests.Add(1)
 		h.ServeHTTP(w, r)
@@ -144,5 +144,5 @@ func (p *Process) adminHandler(l listener) http.Handler {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "/healthz\n/readyz\n/metrics\n/debug/pprof/")
 	})
-	return p.fromHere(l, noPages(mux))
+	return p.sameOrigin(l, refuseCrossSite(mux))
 }

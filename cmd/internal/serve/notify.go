@@ -40,8 +40,8 @@ func NewNotifier(env func(name string) string) (*Notifier, error) {
 	return n, nil
 }
 
-// Tell sends states such as READY=1.
-func (n *Notifier) Tell(states ...string) error {
+// Notify sends states such as READY=1.
+func (n *Notifier) Notify(states ...string) error {
 	if n == nil {
 		return nil
 	}

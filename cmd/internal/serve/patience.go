@@ -10,9 +10,9 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// patient bounds how long clients may take for the rest of a request and for their answers, which
+// withDeadlines bounds how long clients may take for the rest of a request and for their answers, which
 // have to be taken within slow of the time that the service itself may take.
-func patient(slow, work time.Duration, next http.Handler) http.Handler {
+func withDeadlines(slow, work time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		if r.ContentLength != 0 && r.Body != http.NoBody {

@@ -31,17 +31,17 @@ type Process struct {
 	http         []*http.Server
 	clock        ClockSteps
 
-	verdict  atomic.Pointer[verdict]
-	looked   atomic.Pointer[time.Time]
-	leaving  atomic.Bool
-	stopping context.Context // ends when streams should
-	endAll   context.CancelFunc
-	watching context.Context // ends when nothing is looked after any more
-	endWatch context.CancelFunc
+	readiness  atomic.Pointer[readiness]
+	lastCheck  atomic.Pointer[time.Time]
+	draining   atomic.Bool
+	stopping   context.Context // ends when streams should
+	endStreams context.CancelFunc
+	watching   context.Context // ends when nothing is looked after any more
+	endWatch   context.CancelFunc
 
-	wait   sync.WaitGroup // of listeners
-	looks  sync.WaitGroup // of what goes on in the background
-	failed chan error     // of a listener that ended by itself
+	wait       sync.WaitGroup // of listeners
+	background sync.WaitGroup // of what goes on in the background
+	failed     chan error     // of a listener that ended by itself
 }
 
 // CheckFiles returns what is wrong with the configuration and the files it names, without
@@ -81,12 +81,12 @@ func Start(ctx context.Context, cfg Config, st lease.Store) (_ *Process, err err
 		Block: cfg.Block, Lead: cfg.Lead, TTL: cfg.TTL, MaxWait: cfg.MaxWait, Label: cfg.Label,
 		Keys: cfg.Keys, HandOut: cfg.HandOut, Logger: cfg.Logger,
 	})
-	p.stopping, p.endAll = context.WithCancel(context.WithoutCancel(ctx))
+	p.stopping, p.endStreams = context.WithCancel(context.WithoutCancel(ctx))
 	p.watching, p.endWatch = context.WithCancel(context.WithoutCancel(ctx))
-	p.verdict.Store(&verdict{errStarting})
-	p.service.JudgedBy(p.Ready)
+	p.readiness.Store(&readiness{errStarting})
+	p.service.SetReady(p.Ready)
 	now := time.Now()
-	p.looked.Store(&now)
+	p.lastCheck.Store(&now)
 	p.metrics = &metrics.Source{
 		Service: p.service, Latency: latency, Version: cfg.Version, Ready: func() bool { return p.Ready() == nil },
 		Steps: func() (back, forward int64, last time.Duration) {
@@ -109,12 +109,12 @@ func Start(ctx context.Context, cfg Config, st lease.Store) (_ *Process, err err
 	if err = p.listenAll(ctx); err != nil {
 		return nil, err
 	}
-	p.looks.Go(func() { p.watch(p.watching) })
-	p.looks.Go(func() { p.metrics.Watch(p.watching) })
+	p.background.Go(func() { p.watch(p.watching) })
+	p.background.Go(func() { p.metrics.Watch(p.watching) })
 	if n := cfg.Notify; n != nil && n.Watchdog > 0 {
-		p.looks.Go(func() { p.watchdog(p.watching) })
+		p.background.Go(func() { p.watchdog(p.watching) })
 	}
-	p.tell("READY=1")
+	p.notify("READY=1")
 	return p, nil
 }
 
@@ -169,7 +169,7 @@ func (p *Process) serveRESP(ctx context.Context, l listener) error {
 	}
 	p.RESP = ln.Addr().String()
 	if p.certificates != nil {
-		ln = &shaking{ln, p.certificates.config(), p.cfg.Slow}
+		ln = &tlsListener{ln, p.certificates.config(), p.cfg.Slow}
 	}
 	p.resp = resp.New(resp.Config{
 		Service: p.service, Auth: p.tokens.current, Version: p.cfg.Version, MaxConns: p.cfg.MaxConns,
@@ -184,11 +184,11 @@ func (p *Process) serveRESP(ctx context.Context, l listener) error {
 	return nil
 }
 
-// Leave makes the server not ready, and waits as long as Config.Drain says, or until ctx
+// Drain makes the server not ready, and waits as long as Config.Drain says, or until ctx
 // ends, so that load balancers send new clients elsewhere.
-func (p *Process) Leave(ctx context.Context) {
-	p.leaving.Store(true)
-	p.tell("STOPPING=1", "STATUS=stopping")
+func (p *Process) Drain(ctx context.Context) {
+	p.draining.Store(true)
+	p.notify("STOPPING=1", "STATUS=stopping")
 	if p.cfg.Drain == 0 {
 		return
 	}
@@ -204,12 +204,12 @@ func (p *Process) Leave(ctx context.Context) {
 // gives the server's leases back. All that ends with ctx, of which the last quarter is
 // for the leases: clients that do not take their answers are cut off before.
 func (p *Process) Stop(ctx context.Context) error {
-	p.leaving.Store(true)
-	p.endAll()
+	p.draining.Store(true)
+	p.endStreams()
 	if p.dashboard != nil {
 		p.dashboard.Close() // pages keep streams open, and look for another server
 	}
-	clients, cancel := forClients(ctx)
+	clients, cancel := clientContext(ctx)
 	defer cancel()
 	var all sync.WaitGroup
 	if p.resp != nil {
@@ -231,15 +231,15 @@ func (p *Process) Stop(ctx context.Context) error {
 	p.wait.Wait()
 	p.endWatch()
 	err := p.service.Close(ctx)
-	p.looks.Wait()
+	p.background.Wait()
 	if p.tracing != nil {
 		err = errors.Join(err, p.tracing.stop(ctx))
 	}
 	return err
 }
 
-// forClients returns the part of the time of a stop that clients have.
-func forClients(ctx context.Context) (context.Context, context.CancelFunc) {
+// clientContext returns the part of the time of a stop that clients have.
+func clientContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {
 		return ctx, func() {}

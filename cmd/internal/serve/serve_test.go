@@ -197,7 +197,7 @@ func TestDrain(t *testing.T) {
 	eventually(t, "ready", func() bool { return p.Ready() == nil })
 	ctx, cancel := context.WithCancel(t.Context())
 	left := make(chan struct{})
-	go func() { p.Leave(ctx); close(left) }()
+	go func() { p.Drain(ctx); close(left) }()
 	eventually(t, "not ready", func() bool {
 		code, _ := get(t, "http://"+p.HTTP+"/readyz",
 			"")
@@ -339,13 +339,13 @@ func TestNotify(t *testing.T) {
 	for _, state := range []string{"READY=1", "WATCHDOG=1", "STATUS=ready"} {
 		hears(state)
 	}
-	p.Leave(t.Context())
+	p.Drain(t.Context())
 	hears("STOPPING=1")
 	env["WATCHDOG_PID"] = "1"
 	if n, err := NewNotifier(func(name string) string { return env[name] }); err != nil || n.Watchdog != 0 {
 		t.Errorf("the watchdog of another process: %+v %v", n, err)
 	}
-	if n, err := NewNotifier(func(string) string { return "" }); err != nil || n != nil || n.Tell("READY=1") != nil {
+	if n, err := NewNotifier(func(string) string { return "" }); err != nil || n != nil || n.Notify("READY=1") != nil {
 		t.Errorf("without systemd: %+v %v", n, err)
 	}
 	if _, err := NewNotifier(func(string) string { return "nonsense" }); err == nil {
@@ -356,17 +356,17 @@ func TestNotify(t *testing.T) {
 func TestClockSteps(t *testing.T) {
 	var c ClockSteps
 	for _, step := range []time.Duration{0, time.Millisecond, -49 * time.Millisecond, time.Second, -time.Hour} {
-		c.note(step)
+		c.record(step)
 	}
 	if c.Back.Load() != 1 || c.Forward.Load() != 1 || time.Duration(c.Last.Load()) != -time.Hour {
 		t.Errorf("%d back, %d forward, last %v", c.Back.Load(), c.Forward.Load(), time.Duration(c.Last.Load()))
 	}
 	now := time.Now()
-	if c.look(now) != 0 || c.look(now.Add(time.Second)) != 0 {
+	if c.step(now) != 0 || c.step(now.Add(time.Second)) != 0 {
 		t.Error("a clock that runs well stepped")
 	}
 	c.wall = c.wall.Add(time.Minute) // as if the wall clock had been a minute later at the last look
-	if step := c.look(now.Add(2 * time.Second)); step != -time.Minute {
+	if step := c.step(now.Add(2 * time.Second)); step != -time.Minute {
 		t.Errorf("a step of %v", step)
 	}
 }

@@ -56,10 +56,10 @@ func (t *certificates) read() error {
 	return nil
 }
 
-// look reads the files again if they changed. Files that cannot be read, or do not fit
+// reload reads the files again if they changed. Files that cannot be read, or do not fit
 // each other, leave the old ones in use: both are rarely written at once, and what is not
 // seen as changed yet is looked at again.
-func (t *certificates) look() {
+func (t *certificates) reload() {
 	if !t.seen.changed(t.cert, t.key, t.ca) {
 		return
 	}

@@ -73,8 +73,8 @@ func TestCertificates(t *testing.T) {
 	}
 	eventually(t, "a warning", func() bool { return strings.Contains(logs.String(), "cannot be read") })
 	for range 3 {
-		looks := p.looked.Load()
-		eventually(t, "another look", func() bool { return p.looked.Load() != looks })
+		looks := p.lastCheck.Load()
+		eventually(t, "another look", func() bool { return p.lastCheck.Load() != looks })
 	}
 	if n := strings.Count(logs.String(), "cannot be read"); n != 1 {
 		t.Errorf("said %d times that a file cannot be read", n)

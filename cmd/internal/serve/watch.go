@@ -14,14 +14,14 @@ func (p *Process) watch(ctx context.Context) {
 	every := time.NewTicker(p.cfg.pollWait)
 	defer every.Stop()
 	for {
-		p.judge(ctx)
-		p.tokens.look()
+		p.checkReady(ctx)
+		p.tokens.reload()
 		if p.certificates != nil {
-			p.certificates.look()
+			p.certificates.reload()
 		}
-		p.lookAtClock()
+		p.checkClock()
 		now := time.Now()
-		p.looked.Store(&now)
+		p.lastCheck.Store(&now)
 		select {
 		case <-every.C:
 		case <-ctx.Done():
@@ -36,8 +36,8 @@ func (p *Process) watchdog(ctx context.Context) {
 	every := time.NewTicker(max(p.cfg.Notify.Watchdog/3, time.Millisecond))
 	defer every.Stop()
 	for {
-		if time.Since(*p.looked.Load()) < max(p.cfg.Notify.Watchdog, 10*time.Second) {
-			p.tell("WATCHDOG=1")
+		if time.Since(*p.lastCheck.Load()) < max(p.cfg.Notify.Watchdog, 10*time.Second) {
+			p.notify("WATCHDOG=1")
 		}
 		select {
 		case <-every.C:
@@ -47,9 +47,9 @@ func (p *Process) watchdog(ctx context.Context) {
 	}
 }
 
-// tell tells systemd.
-func (p *Process) tell(states ...string) {
-	if err := p.cfg.Notify.Tell(states...); err != nil {
+// notify tells systemd.
+func (p *Process) notify(states ...string) {
+	if err := p.cfg.Notify.Notify(states...); err != nil {
 		p.cfg.Logger.Debug("telling systemd", "cause", err)
 	}
 }
@@ -66,20 +66,20 @@ type ClockSteps struct {
 // millisecond a second.
 const stepFrom = 50 * time.Millisecond
 
-// look compares the wall clock with monotonic time since the last look, and returns the
+// step compares the wall clock with monotonic time since the last look, and returns the
 // step between them, 0 for none. A machine that slept looks like a step forward, because
 // monotonic time stands still then.
-func (c *ClockSteps) look(now time.Time) time.Duration {
+func (c *ClockSteps) step(now time.Time) time.Duration {
 	wall := now.Round(0)
 	defer func() { c.wall, c.mono = wall, now }()
 	if c.mono.IsZero() {
 		return 0
 	}
 	step := wall.Sub(c.wall) - now.Sub(c.mono)
-	return c.note(step)
+	return c.record(step)
 }
 
-func (c *ClockSteps) note(step time.Duration) time.Duration {
+func (c *ClockSteps) record(step time.Duration) time.Duration {
 	switch {
 	case step <= -stepFrom:
 		c.Back.Add(1)
@@ -92,8 +92,8 @@ func (c *ClockSteps) note(step time.Duration) time.Duration {
 	return step
 }
 
-func (p *Process) lookAtClock() {
-	step := p.clock.look(time.Now())
+func (p *Process) checkClock() {
+	step := p.clock.step(time.Now())
 	if step == 0 {
 		return
 	}

@@ -19,7 +19,7 @@ func TestClockStepsAreEvents(t *testing.T) {
 		now := time.Now()
 		p.clock.wall, p.clock.mono = now.Round(0).Add(-c.step), now // as if the last look had been before the step
 		before, next, stop := p.service.Events.Watch()
-		p.lookAtClock()
+		p.checkClock()
 		stop()
 		after, _, stop := p.service.Events.Watch()
 		stop()

@@ -117,11 +117,11 @@ func NewAuth(tokens []Token) (*Auth, error) {
 	return a, nil
 }
 
-// Succeed makes a the successor of old, whose tokens were read before: callers who are
+// Replace makes a the successor of old, whose tokens were read before: callers who are
 // known already have the rights of a from here on, or none where their token is gone.
 // What they have spent of an unchanged rate stays spent. It is called once, before
 // anybody uses a.
-func (a *Auth) Succeed(old *Auth) {
+func (a *Auth) Replace(old *Auth) {
 	for _, before := range old.tokens {
 		i := slices.IndexFunc(a.tokens, func(id *Identity) bool {
 			return id.Name == before.Name &&
@@ -152,8 +152,8 @@ func (a *Auth) Names() []string {
 // Anyone returns who callers without a token are; nil means that they have to have one.
 func (a *Auth) Anyone() *Identity { return a.anyone }
 
-// Who returns the identity of a secret. It takes as long for a wrong one as for a right one.
-func (a *Auth) Who(secret string) (*Identity, error) {
+// Identify returns the identity of a secret. It takes as long for a wrong one as for a right one.
+func (a *Auth) Identify(secret string) (*Identity, error) {
 	sum := sha256.Sum256([]byte(secret))
 	var found *Identity
 	for _, t := range a.tokens {
@@ -186,9 +186,9 @@ func (id *Identity) May(v Verb, namespace string) error {
 	return nil
 }
 
-// Ask is May for a request, which counts for the caller's rate as n IDs, whatever becomes
+// Authorize is May for a request, which counts for the caller's rate as n IDs, whatever becomes
 // of it: one that fails may have asked the store.
-func (id *Identity) Ask(v Verb, namespace string, n int64) error {
+func (id *Identity) Authorize(v Verb, namespace string, n int64) error {
 	if err := id.May(v, namespace); err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func TestTokensReadAgain(t *testing.T) {
 	)
 	var before [4]*Identity
 	for i := range before {
-		before[i], _ = old.Who(string(rune('1' + i)))
+		before[i], _ = old.Identify(string(rune('1' + i)))
 	}
 	if err := before[2].Spend(1); err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestTokensReadAgain(t *testing.T) {
 		Token{Name: "rated", SHA256: sum("3"), Rate: 1e-9, Burst: 1},
 		Token{Name: "replaced", SHA256: sum("5")},
 	)
-	now.Succeed(old)
+	now.Replace(old)
 	for i, want := range []Kind{Anonymous, Denied, -1, Anonymous} {
 		err := before[i].May(VerbManage, "a1")
 		if i == 2 {
@@ -58,17 +58,17 @@ func TestTokensReadAgain(t *testing.T) {
 	if before[1].May(VerbIDs, "a1") != nil || before[1].May(VerbIDs, "b") == nil {
 		t.Error("a token has not the namespaces of the new file")
 	}
-	again, err := now.Who("3")
+	again, err := now.Identify("3")
 	if err != nil || again.Spend(1) == nil || before[2].Spend(1) == nil {
 		t.Errorf("a rate was forgotten (%v)", err)
 	}
-	if before[2].Ask(VerbRead, "a", 1) == nil {
+	if before[2].Authorize(VerbRead, "a", 1) == nil {
 		t.Error("a request beyond the rate")
 	}
 	if before[0].Spend(1) == nil || !before[0].Limited() || before[0].Sees("a") {
 		t.Error("a token that was taken away still counts")
 	}
-	if _, err := now.Who("4"); err == nil {
+	if _, err := now.Identify("4"); err == nil {
 		t.Error("an old secret is still known")
 	}
 }

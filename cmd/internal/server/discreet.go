@@ -16,8 +16,8 @@ type storeError struct {
 func (e *storeError) Error() string { return e.text }
 func (e *storeError) Unwrap() error { return e.err }
 
-// Words returns the text of an error for a caller.
-func Words(err error) string {
+// PublicText returns the text of an error for a caller.
+func PublicText(err error) string {
 	text := err.Error()
 	for _, own := range storeErrors(err, nil) {
 		if own.failed {

@@ -26,8 +26,8 @@ type Events struct {
 	watched map[chan Event]struct{}
 }
 
-// trouble makes an event of what happened to a lease.
-func (s *Service) trouble(e lease.Event) {
+// onLeaseEvent makes an event of what happened to a lease.
+func (s *Service) onLeaseEvent(e lease.Event) {
 	ev := Event{Kind: "store", Namespace: e.Namespace, Text: string(e.Kind)}
 	switch e.Kind {
 	case lease.EventLost:
@@ -36,7 +36,7 @@ func (s *Service) trouble(e lease.Event) {
 		ev.Kind = "late"
 	}
 	if e.Cause != nil {
-		ev.Text += ": " + Words(e.Cause) // people see events on the dashboard
+		ev.Text += ": " + PublicText(e.Cause) // people see events on the dashboard
 	}
 	s.Events.Add(ev)
 }

@@ -28,7 +28,7 @@ func TestTroubleOfLeasesIsAnEvent(t *testing.T) {
 		if want.Kind != "store" {
 			e.Cause = driver
 		}
-		s.trouble(e)
+		s.onLeaseEvent(e)
 		list, _, stop := s.Events.Watch()
 		stop()
 		got := list[len(list)-1]

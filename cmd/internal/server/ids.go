@@ -22,7 +22,7 @@ func (sp *Space) Next(ctx context.Context) (snowfence.ID, error) {
 	}
 	sp.Waits.Add(1)
 	if id, err = g.Next(ctx); err != nil {
-		return 0, sp.trouble(err)
+		return 0, sp.endedError(err)
 	}
 	return id, nil
 }
@@ -35,7 +35,7 @@ func (sp *Space) Fill(ctx context.Context, dst []snowfence.ID) (n int, err error
 		return 0, err
 	}
 	n, err = g.Fill(ctx, dst)
-	return n, sp.trouble(err)
+	return n, sp.endedError(err)
 }
 
 // Runs returns n new IDs as runs. On an error the runs are good all the same.
@@ -48,13 +48,13 @@ func (sp *Space) Runs(ctx context.Context, n int64) ([]snowfence.Run, error) {
 		return nil, err
 	}
 	runs, err := g.Runs(ctx, nil, n)
-	return runs, sp.trouble(err)
+	return runs, sp.endedError(err)
 }
 
-// trouble replaces the error of a generator that was closed since its namespace ended.
-func (sp *Space) trouble(err error) error {
-	if err != nil && sp.over.Load() {
-		return sp.changed()
+// endedError replaces the error of a generator that was closed since its namespace ended.
+func (sp *Space) endedError(err error) error {
+	if err != nil && sp.stale.Load() {
+		return sp.changedError()
 	}
 	return err
 }
@@ -79,8 +79,8 @@ func (sp *Space) Range(from, to time.Time) (lo, hi snowfence.ID, err error) {
 // Decode takes an ID apart.
 func (sp *Space) Decode(id snowfence.ID) (snowfence.Parts, error) { return sp.Scheme().Decode(id) }
 
-// Over reports whether the namespace was closed or changed: ask the service for it again.
-func (sp *Space) Over() bool { return sp.over.Load() }
+// Stale reports whether the namespace was closed or changed: ask the service for it again.
+func (sp *Space) Stale() bool { return sp.stale.Load() }
 
 // Batch makes n IDs and calls use with all of them, once. The slice is not to be kept.
 // How many IDs wait for slow callers at a time is bounded, where use sends them.
@@ -96,7 +96,7 @@ func (sp *Space) Batch(ctx context.Context, n int, use func([]snowfence.ID)) err
 	if err := context.Cause(ctx); err != nil { // a client that asks and leaves, again and again, costs nothing here
 		return err
 	}
-	ids, done := sp.service.room(n)
+	ids, done := sp.service.idBuffer(n)
 	defer done()
 	if got, err := sp.Fill(ctx, ids); err != nil {
 		return fmt.Errorf("after %d of %d IDs: %w", got, n, err)
@@ -105,18 +105,18 @@ func (sp *Space) Batch(ctx context.Context, n int, use func([]snowfence.ID)) err
 	return nil
 }
 
-// room returns a slice for n IDs. Large ones are used again: a client that asks for
+// idBuffer returns a slice for n IDs. Large ones are used again: a client that asks for
 // millions and leaves would otherwise fill the memory faster than it is collected.
-func (s *Service) room(n int) (ids []snowfence.ID, done func()) {
+func (s *Service) idBuffer(n int) (ids []snowfence.ID, done func()) {
 	if n <= smallBatch {
 		return make([]snowfence.ID, n), func() {}
 	}
-	p, _ := s.rooms.Get().(*[]snowfence.ID)
+	p, _ := s.buffers.Get().(*[]snowfence.ID)
 	if p == nil || cap(*p) < n {
 		ids := make([]snowfence.ID, 1<<bits.Len(uint(n-1)))
 		p = &ids
 	}
-	return (*p)[:n], func() { s.rooms.Put(p) }
+	return (*p)[:n], func() { s.buffers.Put(p) }
 }
 
 // maxWaiting bounds the memory of batches, 8 bytes an ID.

@@ -12,7 +12,7 @@ import (
 // wants would keep the lease of a namespace alive that is not used.
 func (sp *Space) Lead(now time.Time) (time.Duration, bool) {
 	wanted := sp.Made.Load() + sp.Waits.Load()
-	if sp.looked.Swap(wanted) == wanted {
+	if sp.lastWanted.Swap(wanted) == wanted {
 		return 0, false
 	}
 	g := sp.gen.Load()

@@ -43,7 +43,7 @@ func (s *Service) Acquire(ctx context.Context, namespace string, o lease.Options
 	if o.Nodes > maxNodes {
 		return Granted{}, nil, kindError{Invalid, fmt.Errorf("%d nodes: ask for %d at most", o.Nodes, maxNodes)}
 	}
-	o.Time, o.Logger, o.Events = s.anchored, s.opts.Logger, s.trouble
+	o.Time, o.Logger, o.Events = s.anchored, s.opts.Logger, s.onLeaseEvent
 	return withSpace(ctx, s, namespace, func(ctx context.Context, sp *Space) (g Granted, err error) {
 		// What may be refused comes first: a node that nobody can use would stay taken
 		// until its end.
@@ -59,7 +59,7 @@ func (s *Service) Acquire(ctx context.Context, namespace string, o lease.Options
 
 // tickets are the options of what is leased already.
 func (s *Service) tickets() *lease.Options {
-	return &lease.Options{Time: s.anchored, Logger: s.opts.Logger, Events: s.trouble}
+	return &lease.Options{Time: s.anchored, Logger: s.opts.Logger, Events: s.onLeaseEvent}
 }
 
 // Renew renews what a ticket stands for.
@@ -88,7 +88,7 @@ func (s *Service) Release(ctx context.Context, t lease.Ticket, used int64) error
 func withSpace[T any](ctx context.Context, s *Service, namespace string, do func(context.Context, *Space) (T,
 	error),
 ) (T, *Space, error) {
-	ctx, cancel := patiently(ctx)
+	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	for again := true; ; again = false {
 		var zero T
@@ -136,7 +136,7 @@ type LeaseInfo struct {
 func (s *Service) Leases(ctx context.Context, namespace string, after int64, limit int, held bool) ([]LeaseInfo,
 	error,
 ) {
-	ctx, cancel := patiently(ctx)
+	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	v, err := View{From: s.now()}, error(nil)
 	if v.Namespace, v.Layout, err = s.layout(ctx, namespace); err != nil {

@@ -56,9 +56,9 @@ func (s *Service) Failures(each func(wire, kind string, n int64)) {
 	}
 }
 
-// Took counts n requests that were answered in d each, well or not, and logs slow ones.
+// Answered counts n requests that were answered in d each, well or not, and logs slow ones.
 // What takes as long as its caller wants, streams and watches, is none of them.
-func (s *Service) Took(w Wire, n int64, d time.Duration, about func() Request) {
+func (s *Service) Answered(w Wire, n int64, d time.Duration, about func() Request) {
 	s.meters[w].took.Add(n, d)
 	s.logSlow(w, d, about)
 }

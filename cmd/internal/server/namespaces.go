@@ -12,20 +12,20 @@ import (
 
 // NamespaceInfo is a namespace as people see it.
 type NamespaceInfo struct {
-	Name        string    `json:"name"`
-	Layout      string    `json:"layout"`
-	Fingerprint string    `json:"fingerprint"`
-	First       int64     `json:"first_node"`
-	Last        int64     `json:"last_node"`
-	State       string    `json:"state"`
-	Generation  int64     `json:"generation"`
-	EndOfLife   time.Time `json:"end_of_life"`
-	Past        []Past    `json:"past,omitempty"` // oldest first
+	Name        string       `json:"name"`
+	Layout      string       `json:"layout"`
+	Fingerprint string       `json:"fingerprint"`
+	First       int64        `json:"first_node"`
+	Last        int64        `json:"last_node"`
+	State       string       `json:"state"`
+	Generation  int64        `json:"generation"`
+	EndOfLife   time.Time    `json:"end_of_life"`
+	Past        []PastLayout `json:"past,omitempty"` // oldest first
 }
 
-// Past is a layout that a namespace had. It stamped ticks that began at From or later,
+// PastLayout is a layout that a namespace had. It stamped ticks that began at From or later,
 // and before Until.
-type Past struct {
+type PastLayout struct {
 	Layout string    `json:"layout"`
 	From   time.Time `json:"from"`
 	Until  time.Time `json:"until"`
@@ -45,14 +45,14 @@ func describe(ns lease.Namespace) (NamespaceInfo, error) {
 		if err != nil {
 			return NamespaceInfo{}, kindError{Internal, fmt.Errorf("namespace %q: %w", ns.Name, err)}
 		}
-		info.Past = append(info.Past, Past{p.Layout, e.From, e.Until})
+		info.Past = append(info.Past, PastLayout{p.Layout, e.From, e.Until})
 	}
 	return info, nil
 }
 
 // Namespaces lists those that a caller may see, deleted ones too.
 func (s *Service) Namespaces(ctx context.Context, who *Identity) ([]NamespaceInfo, error) {
-	ctx, cancel := patiently(ctx)
+	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	list, err := lease.ListNamespaces(ctx, s.store)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Service) ShowNamespace(ctx context.Context, name string) (NamespaceInfo
 	if err := lease.CheckName(name); err != nil {
 		return NamespaceInfo{}, err
 	}
-	ctx, cancel := patiently(ctx)
+	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	ns, err := lease.ShowNamespace(ctx, s.store, name)
 	if err != nil {
@@ -86,9 +86,9 @@ func (s *Service) ShowNamespace(ctx context.Context, name string) (NamespaceInfo
 	return describe(ns)
 }
 
-// Wanted is what a request says of a namespace. What it does not mention stays as it is;
+// NamespaceSpec is what a request says of a namespace. What it does not mention stays as it is;
 // a new namespace has all nodes of the usual layout.
-type Wanted struct {
+type NamespaceSpec struct {
 	Layout      string // name or spec
 	First, Last *int64 // nodes that can be leased
 	Widen       bool   // also nodes that were left to numbers given by hand, which no process uses any more
@@ -97,7 +97,7 @@ type Wanted struct {
 
 // nodes returns the nodes that are asked for; the zero value where none are. have are
 // those that can be leased, or nil, and all those of the layout.
-func (w Wanted) nodes(have *lease.Namespace, all int64) (snowfence.NodeRange, error) {
+func (w NamespaceSpec) nodes(have *lease.Namespace, all int64) (snowfence.NodeRange, error) {
 	if w.First == nil && w.Last == nil {
 		return snowfence.NodeRange{}, nil
 	}
@@ -120,13 +120,13 @@ func (w Wanted) nodes(have *lease.Namespace, all int64) (snowfence.NodeRange, er
 
 // CreateNamespace makes one, and reports whether it did: where there is one already, it is as asked
 // for, or that is an error.
-func (s *Service) CreateNamespace(ctx context.Context, name string, w Wanted) (info NamespaceInfo, made bool,
+func (s *Service) CreateNamespace(ctx context.Context, name string, w NamespaceSpec) (info NamespaceInfo, made bool,
 	err error,
 ) {
 	if err := lease.CheckName(name); err != nil {
 		return NamespaceInfo{}, false, err
 	}
-	have, err := s.present(ctx, name)
+	have, err := s.findNamespace(ctx, name)
 	if err != nil {
 		return NamespaceInfo{}, false, err
 	}
@@ -152,8 +152,8 @@ func (s *Service) CreateNamespace(ctx context.Context, name string, w Wanted) (i
 	return info, made, err
 }
 
-// present returns a namespace, deleted ones too; nil where there is none.
-func (s *Service) present(ctx context.Context, name string) (*lease.Namespace, error) {
+// findNamespace returns a namespace, deleted ones too; nil where there is none.
+func (s *Service) findNamespace(ctx context.Context, name string) (*lease.Namespace, error) {
 	ns, err := lease.ShowNamespace(ctx, s.store, name)
 	if errors.Is(err, lease.ErrNoNamespace) {
 		return nil, nil
@@ -163,7 +163,7 @@ func (s *Service) present(ctx context.Context, name string) (*lease.Namespace, e
 
 // ChangeNamespace gives one another layout or other nodes. It proves first that no ID of
 // the new layout can equal one that was made. What is so already is no change.
-func (s *Service) ChangeNamespace(ctx context.Context, name string, w Wanted) (NamespaceInfo, error) {
+func (s *Service) ChangeNamespace(ctx context.Context, name string, w NamespaceSpec) (NamespaceInfo, error) {
 	if err := lease.CheckName(name); err != nil {
 		return NamespaceInfo{}, err
 	}
@@ -195,7 +195,7 @@ func (s *Service) ChangeNamespace(ctx context.Context, name string, w Wanted) (N
 	}
 	switch { // with other nodes, leases go on or find others by themselves
 	case ns.Layout != have.Layout:
-		s.changed(name)
+		s.reopen(name)
 		s.Events.Add(Event{Kind: "namespace", Namespace: name, Text: "changed to the layout " + ns.Layout})
 	case ns.First != have.First || ns.Last != have.Last:
 		s.Events.Add(Event{Kind: "namespace", Namespace: name, Text: fmt.Sprintf("its nodes %d to %d can be "+
@@ -219,7 +219,7 @@ func (s *Service) DeleteNamespace(ctx context.Context, name, confirm string) err
 		return err
 	}
 	for _, l := range held {
-		if own == nil || !own.holds(l.Node) {
+		if own == nil || !own.holdsNode(l.Node) {
 			return kindError{Refused, fmt.Errorf("namespace %q is in use: node %d is held by %q: stop the "+
 				"holders first", name, l.Node, l.Label)}
 		}
@@ -227,13 +227,13 @@ func (s *Service) DeleteNamespace(ctx context.Context, name, confirm string) err
 	if _, err := lease.DeleteNamespace(ctx, s.store, name); err != nil {
 		return err
 	}
-	s.changed(name)
+	s.reopen(name)
 	s.Events.Add(Event{Kind: "namespace", Namespace: name, Text: "deleted"})
 	return nil
 }
 
-// changed makes the next request read a namespace anew.
-func (s *Service) changed(name string) {
+// reopen makes the next request read a namespace anew.
+func (s *Service) reopen(name string) {
 	s.mu.Lock()
 	sp := s.all[name]
 	s.mu.Unlock()

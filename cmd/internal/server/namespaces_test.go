@@ -9,7 +9,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-func nodes(first, last int64) Wanted { return Wanted{First: &first, Last: &last} }
+func nodes(first, last int64) NamespaceSpec { return NamespaceSpec{First: &first, Last: &last} }
 
 // A change that mentioned nothing gave a namespace all nodes of the usual layout, and a
 // server leased node 944 beside a program that used 944 by hand: 106,496 equal IDs.
@@ -43,7 +43,7 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 			t.Errorf("%s: %s, want %s (%v)", what, b, a, err)
 		}
 	}
-	for what, w := range map[string]Wanted{
+	for what, w := range map[string]NamespaceSpec{
 		"nothing": {}, "no more than that it is wide": {Widen: true},
 		"a time": {Unused: time.Now()},
 	} {
@@ -56,14 +56,14 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := int64(31)
-	for what, w := range map[string]Wanted{
+	for what, w := range map[string]NamespaceSpec{
 		"the layout that it has": {Layout: "twitter"},
 		"its last node":          {Last: &last}, "all of it": hand,
 	} {
 		got, err := s.ChangeNamespace(ctx, "hand", w)
 		same(what, got, err)
 	}
-	for what, w := range map[string]Wanted{
+	for what, w := range map[string]NamespaceSpec{
 		"no layout": {}, "no nodes": {Layout: "twitter"},
 		"its last node": {Last: &last},
 	} {
@@ -73,7 +73,7 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 		}
 		same("made again with "+what, got, err)
 	}
-	if now, err := s.Space(ctx, "hand"); err != nil || now != sp || sp.over.Load() {
+	if now, err := s.Space(ctx, "hand"); err != nil || now != sp || sp.stale.Load() {
 		t.Errorf("the server's own lease ended, though nothing changed: %v", err)
 	}
 	wide := nodes(0, 1023)
@@ -85,7 +85,7 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 	}
 	same("after that", want, nil)
 
-	if want, err = s.ChangeNamespace(ctx, "hand", Wanted{Layout: "bwmarrin"}); err != nil || want.First != 0 ||
+	if want, err = s.ChangeNamespace(ctx, "hand", NamespaceSpec{Layout: "bwmarrin"}); err != nil || want.First != 0 ||
 		want.Last != 31 || len(want.Past) != 1 {
 		t.Fatalf("another layout: %+v, %v", want, err)
 	}
@@ -115,11 +115,11 @@ func TestRefusedChangeDisturbsNobody(t *testing.T) {
 	}
 	var collision *lease.CollisionError
 	_, err = s.ChangeNamespace(t.Context(), "n",
-		Wanted{Layout: "time=41,node=10,seq=12,epoch=2026-01-01T00:00:00Z,tick=1ms"})
+		NamespaceSpec{Layout: "time=41,node=10,seq=12,epoch=2026-01-01T00:00:00Z,tick=1ms"})
 	if KindOf(err) != Refused || !errors.As(err, &collision) {
 		t.Errorf("%v", err)
 	}
-	if now, err := s.Space(t.Context(), "n"); err != nil || now != sp || sp.over.Load() {
+	if now, err := s.Space(t.Context(), "n"); err != nil || now != sp || sp.stale.Load() {
 		t.Errorf("the server's own lease ended: %v", err)
 	}
 }

@@ -16,7 +16,7 @@ type Trace func(ctx context.Context, o Op, records int) (context.Context, func(e
 // Observe returns a store whose round trips are counted and traced, and whose errors can
 // be shown: hide takes passwords out of their texts, and callers of a Service do not hear
 // at all what a driver says of a store that failed, which names hosts, users and
-// databases (see Words). It goes below everything else, so that nothing above has to
+// databases (see PublicText). It goes below everything else, so that nothing above has to
 // think of it, and below lease.Group, so that what is shared is counted once. A nil hide
 // takes nothing out; a nil trace traces nothing.
 func Observe(st lease.Store, hide func(text string) string, trace Trace) (lease.Store, *StoreLatency) {
@@ -44,7 +44,7 @@ func observe[A any](ctx context.Context, s *observed, o Op, records int, ask fun
 	began := time.Now()
 	ctx, end := s.trace(ctx, o, records)
 	answer, err := ask(ctx)
-	err = s.discreet(err)
+	err = s.wrapError(err)
 	end(err)
 	s.latency.add(o, began, err)
 	return answer, err
@@ -82,7 +82,7 @@ func (s *observed) Swap(ctx context.Context, writes []lease.Write) []error {
 			if err != nil && !errors.Is(err, lease.ErrLost) {
 				failed = err
 			}
-			out = append(out, s.discreet(err))
+			out = append(out, s.wrapError(err))
 		}
 		return out, failed
 	})
@@ -92,23 +92,23 @@ func (s *observed) Swap(ctx context.Context, writes []lease.Write) []error {
 // Identity implements [lease.Store].
 func (s *observed) Identity(ctx context.Context, namespace string) (string, error) {
 	id, err := s.Store.Identity(ctx, namespace)
-	return id, s.discreet(err)
+	return id, s.wrapError(err)
 }
 
 // Now implements [lease.Store].
 func (s *observed) Now(ctx context.Context) (time.Time, error) {
 	now, err := s.Store.Now(ctx)
-	return now, s.discreet(err)
+	return now, s.wrapError(err)
 }
 
 // Pin implements [lease.Store].
 func (s *observed) Pin(ctx context.Context) (unpin func(), err error) {
 	unpin, err = s.Store.Pin(ctx)
-	return unpin, s.discreet(err)
+	return unpin, s.wrapError(err)
 }
 
-// discreet returns what may be seen of an error of the store.
-func (s *observed) discreet(err error) error {
+// wrapError returns what may be seen of an error of the store.
+func (s *observed) wrapError(err error) error {
 	if err == nil || err == lease.ErrLost { // alone it says nothing, and it is frequent
 		return err
 	}

@@ -55,13 +55,13 @@ func (s *Service) Reserve(n int64) (release func(), err error) {
 }
 
 // Ready returns why requests should go to another server, as who looks after this one
-// says (see JudgedBy); alone, whether the store answers.
+// says (see SetReady); alone, whether the store answers.
 func (s *Service) Ready(ctx context.Context) error {
-	if judge := s.judge.Load(); judge != nil {
+	if judge := s.readiness.Load(); judge != nil {
 		return (*judge)()
 	}
 	return s.Ping(ctx)
 }
 
-// JudgedBy sets what Ready says. It is called often, by anybody, and so should answer from memory.
-func (s *Service) JudgedBy(judge func() error) { s.judge.Store(&judge) }
+// SetReady sets what Ready says. It is called often, by anybody, and so should answer from memory.
+func (s *Service) SetReady(judge func() error) { s.readiness.Store(&judge) }

@@ -17,24 +17,24 @@ type Request struct {
 	From      string // address of the client
 }
 
-// quiet is how long the log says nothing more of the same kind of trouble, but how often
+// logInterval is how long the log says nothing more of the same kind of trouble, but how often
 // it was: a store that is unreachable fails thousands of requests a second.
-const quiet = 10 * time.Second
+const logInterval = 10 * time.Second
 
 // throttle lets the first of many through.
 type throttle struct {
-	next   atomic.Int64 // when, in Unix nanoseconds
-	passed atomic.Int64 // were not let through since then
+	next       atomic.Int64 // when, in Unix nanoseconds
+	suppressed atomic.Int64 // were not let through since then
 }
 
-// take reports whether to tell, and of how many that were not told.
-func (s *throttle) take(now time.Time) (others int64, ok bool) {
+// allow reports whether to tell, and of how many that were not told.
+func (s *throttle) allow(now time.Time) (others int64, ok bool) {
 	next := s.next.Load()
-	if now.UnixNano() < next || !s.next.CompareAndSwap(next, now.Add(quiet).UnixNano()) {
-		s.passed.Add(1)
+	if now.UnixNano() < next || !s.next.CompareAndSwap(next, now.Add(logInterval).UnixNano()) {
+		s.suppressed.Add(1)
 		return 0, false
 	}
-	return s.passed.Swap(0), true
+	return s.suppressed.Swap(0), true
 }
 
 // logFailed writes a line of a request that failed: a warning where that is the server's
@@ -42,7 +42,7 @@ func (s *throttle) take(now time.Time) (others int64, ok bool) {
 func (s *Service) logFailed(w Wire, k Kind, err error, about func() Request) {
 	level, others := slog.LevelDebug, int64(0)
 	if k == Internal || k == Unavailable {
-		if n, ok := s.meters[w].failed[k].logged.take(s.now()); ok {
+		if n, ok := s.meters[w].failed[k].logged.allow(s.now()); ok {
 			level, others = slog.LevelWarn, n
 		}
 	}
@@ -60,7 +60,7 @@ func (s *Service) logSlow(w Wire, d time.Duration, about func() Request) {
 		return
 	}
 	level, others := slog.LevelDebug, int64(0)
-	if n, ok := s.meters[w].slow.take(s.now()); ok {
+	if n, ok := s.meters[w].slow.allow(s.now()); ok {
 		level, others = slog.LevelWarn, n
 	}
 	if s.opts.Logger.Enabled(context.Background(), level) {

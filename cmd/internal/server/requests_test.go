@@ -30,13 +30,13 @@ func TestRequestLog(t *testing.T) {
 			for range 1000 {
 				s.Failed(HTTP, away, about)
 			}
-			time.Sleep(quiet)
+			time.Sleep(logInterval)
 			s.Failed(HTTP, away, about)
 			s.Failed(RESP, away, func() Request { return Request{} })
 			s.Failed(HTTP, lease.ErrNoNamespace, about)
-			s.Took(RPC, 1, 1999*time.Millisecond, about)
-			s.Took(RPC, 1, 2*time.Second, about)
-			s.Took(RPC, 1, 2*time.Second, about)
+			s.Answered(RPC, 1, 1999*time.Millisecond, about)
+			s.Answered(RPC, 1, 2*time.Second, about)
+			s.Answered(RPC, 1, 2*time.Second, about)
 		}
 		got := lines(slog.LevelInfo, use)
 		want := []string{

@@ -74,13 +74,13 @@ type Service struct {
 	all   map[string]*Space
 	ended bool
 
-	waiting atomic.Int64    // IDs of batches that are on their way to callers
-	rooms   sync.Pool       // of *[]snowfence.ID, for such batches
-	life    context.Context // ends with the service
-	endLife context.CancelFunc
-	watches watches
-	meters  [wires]Meter
-	judge   atomic.Pointer[func() error] // see JudgedBy
+	waiting   atomic.Int64    // IDs of batches that are on their way to callers
+	buffers   sync.Pool       // of *[]snowfence.ID, for such batches
+	life      context.Context // ends with the service
+	endLife   context.CancelFunc
+	watches   watches
+	meters    [wires]Meter
+	readiness atomic.Pointer[func() error] // see SetReady
 
 	// Draw makes a picture of a view for the dashboard: once, for all who watch. before is nil for
 	// the first one. Set it before there are requests; nil means that there are no pictures.
@@ -127,10 +127,10 @@ func (s *Service) Space(ctx context.Context, name string) (*Space, error) {
 	if err := lease.CheckName(name); err != nil {
 		return nil, err
 	}
-	ctx, cancel := patiently(ctx)
+	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	sp, err := s.open(ctx, name)
-	if sp != nil && sp.over.Load() { // its layout was changed
+	if sp != nil && sp.stale.Load() { // its layout was changed
 		sp, err = s.open(ctx, name)
 	}
 	if err != nil {
@@ -141,20 +141,20 @@ func (s *Service) Space(ctx context.Context, name string) (*Space, error) {
 
 // SpaceFor is Space for a caller who may do something in it. The request counts as n IDs.
 func (s *Service) SpaceFor(ctx context.Context, id *Identity, v Verb, name string, n int64) (*Space, error) {
-	if err := id.Ask(v, name, n); err != nil {
+	if err := id.Authorize(v, name, n); err != nil {
 		return nil, err
 	}
 	return s.Space(ctx, name)
 }
 
-// patience bounds what the service does with the store for one request, for callers who
+// storeTimeout bounds what the service does with the store for one request, for callers who
 // set no limit of their own.
-const patience = 10 * time.Second
+const storeTimeout = 10 * time.Second
 
-var errPatience = fmt.Errorf("the store did not answer in %v: %w", patience, context.DeadlineExceeded)
+var errStoreTimeout = fmt.Errorf("the store did not answer in %v: %w", storeTimeout, context.DeadlineExceeded)
 
-func patiently(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, patience, errPatience)
+func withStoreTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, storeTimeout, errStoreTimeout)
 }
 
 func (s *Service) open(ctx context.Context, name string) (*Space, error) {
@@ -164,7 +164,7 @@ func (s *Service) open(ctx context.Context, name string) (*Space, error) {
 	case s.ended:
 		s.mu.Unlock()
 		return nil, ErrStopping
-	case sp != nil && !sp.over.Load():
+	case sp != nil && !sp.stale.Load():
 		s.mu.Unlock()
 		return sp, sp.load(ctx)
 	}
@@ -176,7 +176,7 @@ func (s *Service) open(ctx context.Context, name string) (*Space, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if other := s.all[name]; other != nil && !other.over.Load() {
+	if other := s.all[name]; other != nil && !other.stale.Load() {
 		return other, nil
 	}
 	if s.ended {
@@ -199,7 +199,7 @@ func (s *Service) evict() bool {
 		case sp.opening <- struct{}{}:
 			idle := sp.lease == nil
 			if idle {
-				sp.over.Store(true) // before anybody opens a lease in it
+				sp.stale.Store(true) // before anybody opens a lease in it
 			}
 			<-sp.opening
 			if idle {
@@ -224,7 +224,7 @@ func (s *Service) publish() {
 // forget drops a namespace whose lease has ended: it was deleted, or has another layout
 // now. The next request opens it anew.
 func (s *Service) forget(sp *Space) {
-	sp.over.Store(true)
+	sp.stale.Store(true)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all[sp.Name] == sp {

@@ -164,7 +164,7 @@ func TestKinds(t *testing.T) {
 	}
 	space := func(name string) error { _, err := s.Space(ctx, name); return err }
 	create := func(name, layout string, first, last int64) error {
-		w := Wanted{Layout: layout}
+		w := NamespaceSpec{Layout: layout}
 		if last > 0 {
 			w.First, w.Last = &first, &last
 		}
@@ -172,7 +172,7 @@ func TestKinds(t *testing.T) {
 		return err
 	}
 	change := func(name, layout string) error {
-		_, err := s.ChangeNamespace(ctx, name, Wanted{Layout: layout})
+		_, err := s.ChangeNamespace(ctx, name, NamespaceSpec{Layout: layout})
 		return err
 	}
 	renew := func(t lease.Ticket, attempt string) error { _, _, err := s.Renew(ctx, t, attempt); return err }
@@ -245,7 +245,7 @@ func TestStoreAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	st.fail(errors.New("away"))
-	if _, err := s.ChangeNamespace(t.Context(), "n", Wanted{Layout: "twitter"}); KindOf(err) != Unavailable {
+	if _, err := s.ChangeNamespace(t.Context(), "n", NamespaceSpec{Layout: "twitter"}); KindOf(err) != Unavailable {
 		t.Errorf("change: %s: %v", KindOf(err).Name(), err)
 	}
 	if _, err := s.one(t.Context(), "n"); err != nil {
@@ -338,11 +338,11 @@ func TestChangedElsewhere(t *testing.T) {
 	}
 	const wide = "time=42,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=1ms"
 	for _, name := range []string{"n", "m"} {
-		if _, err := b.ChangeNamespace(t.Context(), name, Wanted{Layout: wide}); err != nil {
+		if _, err := b.ChangeNamespace(t.Context(), name, NamespaceSpec{Layout: wide}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	past.Store(int64(lookAgain))
+	past.Store(int64(schemeTTL))
 	for _, name := range []string{"n", "m"} {
 		until(t, name+" is read again", func() bool {
 			sp, err := a.Space(t.Context(), name)
@@ -350,7 +350,7 @@ func TestChangedElsewhere(t *testing.T) {
 		})
 		until(t, name+" makes IDs", func() bool { _, err := a.one(t.Context(), name); return err == nil })
 	}
-	past.Add(int64(lookAgain))
+	past.Add(int64(schemeTTL))
 	if err := b.DeleteNamespace(t.Context(), "m", "m"); KindOf(err) != Refused {
 		t.Errorf("deleted while another server makes IDs: %v", err)
 	}
@@ -390,7 +390,7 @@ func TestDeletedAndCreatedUnderLoad(t *testing.T) {
 		until(t, "deleted", func() bool { return s.DeleteNamespace(ctx, "n", "n") == nil })
 		until(t, "created", func() bool {
 			_, _, err := s.CreateNamespace(ctx, "n",
-				Wanted{Layout: "twitter"})
+				NamespaceSpec{Layout: "twitter"})
 			return err == nil
 		})
 	}

@@ -21,12 +21,12 @@ type Space struct {
 	// Waits counts the requests for one ID that had to wait for the clock or a grant.
 	Waits atomic.Int64
 
-	service *Service
-	scheme  atomic.Pointer[snowfence.Scheme]
-	gen     atomic.Pointer[snowfence.Generator] // nil until the first ID
-	over    atomic.Bool                         // open it anew
-	seen    atomic.Int64                        // when it was read from the store, in Unix nanoseconds
-	looked  atomic.Int64                        // see Lead
+	service    *Service
+	scheme     atomic.Pointer[snowfence.Scheme]
+	gen        atomic.Pointer[snowfence.Generator] // nil until the first ID
+	stale      atomic.Bool                         // open it anew
+	readAt     atomic.Int64                        // when it was read from the store, in Unix nanoseconds
+	lastWanted atomic.Int64                        // see Lead
 
 	opening chan struct{} // semaphore of one: hold it to call the store or to set what follows
 	lease   *lease.Lease
@@ -36,12 +36,12 @@ type Space struct {
 // failure is why the last attempt failed. It is told again for a moment, so that many
 // callers do not each ask the store.
 type failure struct {
-	err  error
-	till time.Time
+	err   error
+	until time.Time
 }
 
-// remember is how long a failure is told again.
-const remember = 200 * time.Millisecond
+// failureTTL is how long a failure is told again.
+const failureTTL = 200 * time.Millisecond
 
 // load reads the namespace from the store, unless that was done a moment ago. Another
 // layout than the one known ends the Space.
@@ -55,10 +55,10 @@ func (sp *Space) load(ctx context.Context) error {
 		return err
 	case err == nil && s.Fingerprint() != known.Fingerprint(), errors.Is(err, lease.ErrNoNamespace):
 		sp.service.forget(sp)
-		return sp.changed()
+		return sp.changedError()
 	}
 	// With a store that is unreachable, what is known is good enough to decode with.
-	sp.seen.Store(sp.service.now().UnixNano())
+	sp.readAt.Store(sp.service.now().UnixNano())
 	return nil
 }
 
@@ -107,14 +107,14 @@ func (sp *Space) read(ctx context.Context) (*snowfence.Scheme, error) {
 // current reports whether the Space may be used without another look at the store. One
 // that makes IDs learns of a change from its lease.
 func (sp *Space) current() bool {
-	return !sp.over.Load() && (sp.gen.Load() != nil || sp.service.now().UnixNano()-sp.seen.Load() < int64(lookAgain))
+	return !sp.stale.Load() && (sp.gen.Load() != nil || sp.service.now().UnixNano()-sp.readAt.Load() < int64(schemeTTL))
 }
 
-// lookAgain is how long a layout is taken for what the store has, where no lease would
+// schemeTTL is how long a layout is taken for what the store has, where no lease would
 // tell otherwise.
-const lookAgain = 5 * time.Second
+const schemeTTL = 5 * time.Second
 
-func (sp *Space) changed() error {
+func (sp *Space) changedError() error {
 	return kindError{Unavailable, fmt.Errorf("namespace %q has just been closed or changed: ask again", sp.Name)}
 }
 
@@ -126,7 +126,7 @@ func (sp *Space) Generator(ctx context.Context) (*snowfence.Generator, error) {
 	if g := sp.gen.Load(); g != nil {
 		return g, nil
 	}
-	ctx, cancel := patiently(ctx)
+	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	select {
 	case sp.opening <- struct{}{}:
@@ -138,27 +138,27 @@ func (sp *Space) Generator(ctx context.Context) (*snowfence.Generator, error) {
 		return g, nil
 	}
 	now := sp.service.now()
-	if sp.over.Load() {
-		return nil, sp.changed()
+	if sp.stale.Load() {
+		return nil, sp.changedError()
 	}
-	if sp.failed.err != nil && now.Before(sp.failed.till) {
+	if sp.failed.err != nil && now.Before(sp.failed.until) {
 		return nil, sp.failed.err
 	}
 	g, err := sp.start(ctx)
 	if err != nil {
-		if context.Cause(ctx) == nil || errors.Is(context.Cause(ctx), errPatience) {
-			sp.failed = failure{err, now.Add(remember)}
+		if context.Cause(ctx) == nil || errors.Is(context.Cause(ctx), errStoreTimeout) {
+			sp.failed = failure{err, now.Add(failureTTL)}
 		}
 		return nil, err
 	}
 	sp.gen.Store(g)
-	if !sp.over.Load() {
+	if !sp.stale.Load() {
 		return g, nil
 	}
 	// Close may have had no time to wait for this.
-	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	return nil, errors.Join(sp.changed(), sp.end(stop))
+	return nil, errors.Join(sp.changedError(), sp.end(stop))
 }
 
 // start leases nodes and makes a generator on them.
@@ -171,7 +171,7 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 		return nil, err
 	}
 	o, s := sp.service.opts, sp.scheme.Load()
-	nodes := block(o.Block, ns.First, ns.Last)
+	nodes := blockSize(o.Block, ns.First, ns.Last)
 	l, err := sp.open(ctx, s, nodes)
 	// Single leases of others may leave no block of that length although most nodes are
 	// free. Fewer nodes make fewer IDs a tick, but they make some.
@@ -184,7 +184,7 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 		sp.service.forget(sp) // it has another layout by now, or is gone
 	}
 	if mismatch != nil {
-		return nil, sp.changed()
+		return nil, sp.changedError()
 	}
 	if err != nil {
 		return nil, err
@@ -196,9 +196,9 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 	sp.lease = l
 	go func() {
 		<-l.Done()
-		if err := l.Err(); !sp.over.Load() {
+		if err := l.Err(); !sp.stale.Load() {
 			sp.service.opts.Logger.Warn("a namespace ended", "namespace", sp.Name, "cause", err)
-			sp.service.Events.Add(Event{Kind: "ended", Namespace: sp.Name, Text: Words(err)})
+			sp.service.Events.Add(Event{Kind: "ended", Namespace: sp.Name, Text: PublicText(err)})
 		}
 		sp.service.forget(sp)
 	}()
@@ -212,12 +212,12 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 func (sp *Space) open(ctx context.Context, s *snowfence.Scheme, nodes int) (*lease.Lease, error) {
 	o := sp.service.opts
 	return lease.Open(ctx, sp.service.store, sp.Name, s, &lease.Options{
-		TTL: o.TTL, Nodes: nodes, Label: o.Label, Logger: o.Logger, Events: sp.service.trouble,
+		TTL: o.TTL, Nodes: nodes, Label: o.Label, Logger: o.Logger, Events: sp.service.onLeaseEvent,
 	})
 }
 
-// block returns how many of the nodes first to last a server leases for itself.
-func block(want int, first, last int64) int {
+// blockSize returns how many of the nodes first to last a server leases for itself.
+func blockSize(want int, first, last int64) int {
 	if want > 0 {
 		return want
 	}
@@ -244,7 +244,7 @@ func (sp *Space) Status() (lease.Status, bool) {
 
 // close gives the nodes back.
 func (sp *Space) close(ctx context.Context) error {
-	sp.over.Store(true)
+	sp.stale.Store(true)
 	select {
 	case sp.opening <- struct{}{}:
 		defer func() { <-sp.opening }()
@@ -263,8 +263,8 @@ func (sp *Space) end(ctx context.Context) error {
 	return errors.Join(err, sp.lease.Shutdown(ctx))
 }
 
-// holds reports whether a node is one of those of the server's own lease.
-func (sp *Space) holds(node int64) bool {
+// holdsNode reports whether a node is one of those of the server's own lease.
+func (sp *Space) holdsNode(node int64) bool {
 	g := sp.gen.Load()
 	if g == nil {
 		return false

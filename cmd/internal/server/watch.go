@@ -15,7 +15,7 @@ const (
 	watchEvery  = 2 * time.Second  // how often the leases of a namespace are read
 	linger      = 10 * time.Second // how long they are read on after the last watcher left
 	maxWatchers = 1000
-	viewLimit   = 30 * time.Second // of one reading
+	viewTimeout = 30 * time.Second // of one reading
 )
 
 // watches are the namespaces that somebody watches. Each is read once for all its watchers.
@@ -28,13 +28,13 @@ type watches struct {
 
 // Watched is a namespace whose leases are read over and over, once for all who watch it.
 type Watched struct {
-	service *Service
-	name    string
-	users   int       // guarded by watches.mu, as is left
-	left    time.Time // when the last user left
+	service  *Service
+	name     string
+	users    int       // guarded by watches.mu, as is left
+	lastLeft time.Time // when the last user left
 
 	mu      sync.Mutex
-	seen    *View         // the last one; nil before the first
+	last    *View         // the last one; nil before the first
 	err     error         // of the last reading
 	changed chan struct{} // closed and replaced at each reading
 }
@@ -48,13 +48,13 @@ type View struct {
 	Picture   any         // see Service.Draw
 
 	version int64
-	news    []LeaseInfo // those that were not the same in the view before
+	changes []LeaseInfo // those that were not the same in the view before
 }
 
 // View reads the leases of a namespace.
 func (s *Service) View(ctx context.Context, namespace string) (*View, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, viewLimit, fmt.Errorf("the store did not list all leases in %v",
-		viewLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, viewTimeout, fmt.Errorf("the store did not list all leases in %v",
+		viewTimeout))
 	defer cancel()
 	v := &View{From: s.now(), version: 1}
 	var err error
@@ -124,7 +124,7 @@ func (s *Service) Watched(namespace string) (w *Watched, leave func(), err error
 		w = &Watched{service: s, name: namespace, changed: make(chan struct{})}
 		ws.all[namespace] = w
 		if s.life.Err() == nil {
-			ws.wait.Go(w.read)
+			ws.wait.Go(w.run)
 		}
 	}
 	ws.n++
@@ -134,20 +134,20 @@ func (s *Service) Watched(namespace string) (w *Watched, leave func(), err error
 		defer ws.mu.Unlock()
 		ws.n--
 		w.users--
-		w.left = s.now()
+		w.lastLeft = s.now()
 	}), nil
 }
 
-// read reads the leases until nobody has wanted them for a while. A namespace that takes long is
+// run reads the leases until nobody has wanted them for a while. A namespace that takes long is
 // read less often, so that it has at most a tenth of the store's time.
-func (w *Watched) read() {
+func (w *Watched) run() {
 	s := w.service
-	for !w.dropped() {
-		began, before := s.now(), w.seen
+	for !w.dropIfUnused() {
+		began, before := s.now(), w.last
 		view, err := s.View(s.life, w.name)
 		if err == nil {
 			if before != nil {
-				view.version, view.news = before.version+1, view.since(before)
+				view.version, view.changes = before.version+1, view.since(before)
 			}
 			if s.Draw != nil {
 				view.Picture = s.Draw(view, before)
@@ -163,12 +163,12 @@ func (w *Watched) read() {
 	}
 }
 
-// dropped forgets a namespace that nobody wants, and reports whether it did.
-func (w *Watched) dropped() bool {
+// dropIfUnused forgets a namespace that nobody wants, and reports whether it did.
+func (w *Watched) dropIfUnused() bool {
 	s := w.service
 	s.watches.mu.Lock()
 	defer s.watches.mu.Unlock()
-	if s.life.Err() == nil && (w.users > 0 || s.now().Sub(w.left) < linger) {
+	if s.life.Err() == nil && (w.users > 0 || s.now().Sub(w.lastLeft) < linger) {
 		return false
 	}
 	delete(s.watches.all, w.name)
@@ -180,22 +180,22 @@ func (w *Watched) publish(view *View, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err = err; err == nil {
-		w.seen = view
+		w.last = view
 	}
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
 
-// present returns the last view, what to wait on for the next reading, and the error of the last.
-func (w *Watched) present() (*View, <-chan struct{}, error) {
+// current returns the last view, what to wait on for the next reading, and the error of the last.
+func (w *Watched) current() (*View, <-chan struct{}, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.seen, w.changed, w.err
+	return w.last, w.changed, w.err
 }
 
 // Last returns the last view, and waits for the first one.
 func (w *Watched) Last(ctx context.Context) (*View, error) {
-	if view, _, _ := w.present(); view != nil {
+	if view, _, _ := w.current(); view != nil {
 		return view, nil
 	}
 	return w.Next(ctx, nil)
@@ -204,7 +204,7 @@ func (w *Watched) Last(ctx context.Context) (*View, error) {
 // Next returns the present view if it is another one than have, and otherwise the result of the
 // next reading.
 func (w *Watched) Next(ctx context.Context, have *View) (*View, error) {
-	view, changed, err := w.present()
+	view, changed, err := w.current()
 	for ctx.Err() == nil && (err != nil || view == have) {
 		select {
 		case <-changed:
@@ -213,7 +213,7 @@ func (w *Watched) Next(ctx context.Context, have *View) (*View, error) {
 		case <-ctx.Done():
 			continue
 		}
-		if view, changed, err = w.present(); err != nil {
+		if view, changed, err = w.current(); err != nil {
 			return nil, err
 		}
 	}
@@ -229,8 +229,8 @@ func (v *View) since(earlier *View) (news []LeaseInfo) {
 	switch {
 	case earlier == nil:
 		return v.Leases
-	case v.news != nil && earlier.version == v.version-1:
-		return v.news
+	case v.changes != nil && earlier.version == v.version-1:
+		return v.changes
 	}
 	news = []LeaseInfo{}
 	old := earlier.Leases

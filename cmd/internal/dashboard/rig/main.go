@@ -160,7 +160,7 @@ func (r *rig) ids(ns string, n int) error {
 		return err
 	}
 	sp.Made.Add(int64(n))
-	r.process.Service().Took(server.RESP, int64(n), time.Since(began),
+	r.process.Service().Answered(server.RESP, int64(n), time.Since(began),
 		func() server.Request { return server.Request{} })
 	return nil
 }
@@ -212,7 +212,7 @@ func (r *rig) do(words []string) error {
 		service.Events.Add(server.Event{Kind: arg(1), Namespace: arg(2), Text: strings.Join(words[3:], " ")})
 		return nil
 	case "namespace":
-		w := server.Wanted{Layout: arg(2)}
+		w := server.NamespaceSpec{Layout: arg(2)}
 		if first, last := number(3), number(4); last > 0 {
 			w.First, w.Last = &first, &last
 		}
