@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"strconv"
 	"strings"
 
 	"github.com/snowfence/snowfence"
@@ -150,4 +153,42 @@ func (f *auditFlags) options() (o audit.Options, format audit.Format, err error)
 		}
 	}
 	return o, format, nil
+}
+
+// parseSize reads a number of bytes such as 12GiB, 12G (the same) or 12GB (of 1000 each).
+func parseSize(text string) (int64, error) {
+	s := strings.ToLower(strings.TrimSpace(text))
+	number := strings.TrimRight(s, "kmgtib")
+	unit := s[len(number):]
+	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	base, power := 1024.0, 0
+	if unit != "" && unit != "b" {
+		power = 1 + strings.IndexByte("kmgt", unit[0])
+		switch unit[1:] {
+		case "", "ib":
+		case "b":
+			base = 1000
+		default:
+			power = 0
+		}
+		if power == 0 {
+			err = strconv.ErrSyntax
+		}
+	}
+	bytes := n * math.Pow(base, float64(power))
+	if err != nil || !(bytes >= 0 && bytes < 1<<62) {
+		return 0, fmt.Errorf("%q is no size such as 512MiB or 12GiB", text)
+	}
+	return int64(bytes), nil
+}
+
+// limitHeap makes the garbage collector keep the program near the memory that IDs may
+// take; by itself it would let the heap grow to twice of what is in use. A limit from the
+// environment variable GOMEMLIMIT stays, if it is lower. The function returned takes it
+// back.
+func limitHeap(memory int64) func() {
+	const beside = 256 << 20 // tables, buffers, and the program itself
+	before := debug.SetMemoryLimit(-1)
+	debug.SetMemoryLimit(min(before, memory+beside))
+	return func() { debug.SetMemoryLimit(before) }
 }

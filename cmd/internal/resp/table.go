@@ -3,6 +3,7 @@ package resp
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // newTable returns the commands, sorted by name.
@@ -52,4 +53,20 @@ func (s *Server) find(name []byte) *command {
 		return nil
 	}
 	return &s.table[i]
+}
+
+// noSuchCommand says why a command of Redis is not one here, for those that people and libraries
+// try; "" for others.
+func noSuchCommand(name string) string {
+	switch strings.ToUpper(name) {
+	case "MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH":
+		return "there are no transactions here, and nothing to make atomic: send a pipeline"
+	case "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "PUBLISH":
+		return "there are no channels here"
+	case "GET", "SET", "DEL", "EXISTS", "INCR", "INCRBY", "MGET", "MSET", "KEYS", "SCAN":
+		return "there are no keys here: SNOWFENCE.NEXT namespace makes an ID"
+	case "EVAL", "EVALSHA", "SCRIPT", "FCALL", "FUNCTION":
+		return "there are no scripts here"
+	}
+	return ""
 }

@@ -3,6 +3,7 @@
 package rest
 
 import (
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -214,3 +215,6 @@ func (h *rest) authorizedSpace(r *http.Request, v server.Verb, n int64) (*server
 	sp, err := h.s.SpaceFor(r.Context(), id, v, r.PathValue("namespace"), n)
 	return sp, id, err
 }
+
+//go:embed openapi.json
+var openAPI []byte

@@ -1,6 +1,0 @@
-package rest
-
-import _ "embed"
-
-//go:embed openapi.json
-var openAPI []byte
