@@ -61,7 +61,7 @@ line was no ID. Such lines are reported with their number, and the rest goes on.
 	fs.IntVar(&f.limit, "limit", 20, "list at most so many duplicates, steps back and nodes")
 	f.secret.register(fs)
 	completeLayouts(cmd, "layout")
-	cmd.RunE = p.runs(func(cmd *cobra.Command, files []string, out *bufio.Writer) error {
+	cmd.RunE = p.runE(func(cmd *cobra.Command, files []string, out *bufio.Writer) error {
 		return p.audit(cmd.Context(), &f, files, out)
 	})
 	return cmd

@@ -160,7 +160,7 @@ func TestTextHistogram(t *testing.T) {
 	if want := "    █ 1,000\n ▁▁▁█"; strings.Join(lines, "\n") != want {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(lines, "\n"), want)
 	}
-	bars, each := squeeze([]int64{1, 2, 3, 4, 5}, 2)
+	bars, each := mergeBars([]int64{1, 2, 3, 4, 5}, 2)
 	if fmt.Sprint(bars, each) != "[6 9] 3" {
 		t.Errorf("got %v, %d", bars, each)
 	}

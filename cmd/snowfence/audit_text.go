@@ -37,12 +37,12 @@ func textHistogram(a *audit.Result) []string {
 		return nil
 	}
 	if f := a.Fields; f != nil && len(f.Series.Counts) > 1 {
-		bars, each := squeeze(f.Series.Counts, width)
+		bars, each := mergeBars(f.Series.Counts, width)
 		title := fmt.Sprintf("IDs over time, %v a column, from %s on", time.Duration(each)*f.Series.Width,
 			f.Series.Start.Format(time.RFC3339))
 		return append([]string{"", title}, drawBars(bars, height)...)
 	}
-	bars, _ := squeeze(a.Uniformity.Histogram, width)
+	bars, _ := mergeBars(a.Uniformity.Histogram, width)
 	title := fmt.Sprintf("highest %d of %d bits, from all 0 to all 1", bitsOf(len(a.Uniformity.Histogram)),
 		a.Uniformity.Width)
 	return append([]string{"", title}, drawBars(bars, height)...)
@@ -56,8 +56,8 @@ func bitsOf(n int) int {
 	return bits
 }
 
-// squeeze adds up neighbours until there are at most so many, and says how many became one.
-func squeeze(counts []int64, width int) (bars []int64, each int) {
+// mergeBars adds up neighbours until there are at most so many, and says how many became one.
+func mergeBars(counts []int64, width int) (bars []int64, each int) {
 	each = (len(counts) + width - 1) / width
 	for i := 0; i < len(counts); i += each {
 		sum := int64(0)

@@ -51,7 +51,7 @@ of the IDs. IDs of encrypted layouts are read as base32hex too, unless --from is
 	cmd.Flags().BoolVar(&d.json, "json", false, "one JSON object a line")
 	cmd.Flags().BoolVar(&d.guess, "guess", false, "list the layouts under which the time is plausible")
 	completeLayouts(cmd, "layout")
-	cmd.RunE = p.runs(func(cmd *cobra.Command, ids []string, out *bufio.Writer) error {
+	cmd.RunE = p.runE(func(cmd *cobra.Command, ids []string, out *bufio.Writer) error {
 		d.now, d.out = p.now(), out
 		if err := p.prepareDecoder(cmd, &d, &f); err != nil {
 			return err
@@ -92,7 +92,7 @@ func (p *program) decodeArgs(d *decoder, ids []string) error {
 		if text == "-" {
 			err = p.decodeStdin(d)
 		} else {
-			err = d.one([]byte(text))
+			err = d.decodeOne([]byte(text))
 		}
 		switch {
 		case errors.Is(err, errBadInput):
@@ -126,7 +126,7 @@ func (p *program) decodeStdin(d *decoder) error {
 		case len(line) == 0:
 			continue
 		default:
-			err = d.one(line)
+			err = d.decodeOne(line)
 		}
 		if err != nil {
 			bad = true
@@ -142,24 +142,24 @@ func (p *program) decodeStdin(d *decoder) error {
 
 // decoder writes IDs taken apart.
 type decoder struct {
-	encoding    snowfence.Encoding
-	named       bool    // the encoding was named, and no other one is tried
-	either      bool    // what is no decimal is base32hex, as new prints encrypted IDs
-	views       []*view // the layouts to try; the first one is taken where nothing speaks against it
-	source      string  // where the first layout is from
-	namespace   string
-	known       []*view // for guess
-	json, guess bool
-	plausible   *snowfence.Plausible // with --check
-	now         time.Time
-	out         *bufio.Writer
-	buf         []byte
-	written     int
+	encoding      snowfence.Encoding
+	encodingGiven bool    // the encoding was named, and no other one is tried
+	orBase32Hex   bool    // what is no decimal is base32hex, as new prints encrypted IDs
+	views         []*view // the layouts to try; the first one is taken where nothing speaks against it
+	source        string  // where the first layout is from
+	namespace     string
+	known         []*view // for guess
+	json, guess   bool
+	plausible     *snowfence.Plausible // with --check
+	now           time.Time
+	out           *bufio.Writer
+	buf           []byte
+	written       int
 }
 
-// one decodes one text. What it returns is for the reader of the messages; a failure to
+// decodeOne decodes one text. What it returns is for the reader of the messages; a failure to
 // write shows when out is flushed.
-func (d *decoder) one(s []byte) error {
+func (d *decoder) decodeOne(s []byte) error {
 	texts, err := d.texts(s)
 	if err != nil {
 		return err

@@ -23,11 +23,11 @@ type decodeFlags struct {
 // prepareDecoder finds out which layouts and forms of text are meant.
 func (p *program) prepareDecoder(cmd *cobra.Command, d *decoder, f *decodeFlags) (err error) {
 	// those of the environment are for commands that need a store
-	inStore := p.given(cmd, "store") || p.given(cmd, "namespace")
-	if d.guess && (p.given(cmd, "layout") || inStore) {
+	inStore := p.onCommandLine(cmd, "store") || p.onCommandLine(cmd, "namespace")
+	if d.guess && (p.onCommandLine(cmd, "layout") || inStore) {
 		return usagef("--guess looks for the layout: leave --guess out, or --layout, --store and --namespace")
 	}
-	if d.named = f.from != ""; d.named {
+	if d.encodingGiven = f.from != ""; d.encodingGiven {
 		if d.encoding, err = snowfence.ParseEncoding(f.from); err != nil {
 			return usagef("--from: %w", err)
 		}
@@ -39,7 +39,7 @@ func (p *program) prepareDecoder(cmd *cobra.Command, d *decoder, f *decodeFlags)
 	d.source = fromFlag
 	switch {
 	case inStore:
-		if !p.given(cmd, "layout") {
+		if !p.onCommandLine(cmd, "layout") {
 			f.layout = ""
 		}
 		st, err := p.openStore(cmd.Context(), &f.store)
@@ -72,7 +72,7 @@ func (p *program) prepareDecoder(cmd *cobra.Command, d *decoder, f *decodeFlags)
 			d.views = d.known[:1]
 		}
 	}
-	d.either = d.views[0].layout.Cipher != snowfence.Plain
+	d.orBase32Hex = d.views[0].layout.Cipher != snowfence.Plain
 	if f.check {
 		if d.plausible == nil {
 			d.plausible = &snowfence.Plausible{Now: d.now, Ahead: checkAhead}

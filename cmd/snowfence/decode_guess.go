@@ -84,10 +84,10 @@ func (d *decoder) guesses(id snowfence.ID) []guess {
 		list = append(list, guess{v, p, v.unused(p)})
 	}
 	slices.SortStableFunc(list, func(a, b guess) int {
-		if c := order(a.unused, b.unused); c != 0 {
+		if c := falseFirst(a.unused, b.unused); c != 0 {
 			return c
 		}
-		if c := order(a.parts.Time.After(d.now), b.parts.Time.After(d.now)); c != 0 {
+		if c := falseFirst(a.parts.Time.After(d.now), b.parts.Time.After(d.now)); c != 0 {
 			return c
 		}
 		return b.parts.Time.Compare(a.parts.Time)
@@ -95,8 +95,8 @@ func (d *decoder) guesses(id snowfence.ID) []guess {
 	return list
 }
 
-// order puts what holds less often last.
-func order(a, b bool) int {
+// falseFirst puts what holds less often last.
+func falseFirst(a, b bool) int {
 	switch {
 	case a == b:
 		return 0

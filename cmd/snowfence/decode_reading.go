@@ -14,8 +14,8 @@ import (
 type reading struct {
 	text
 	guess
-	last int // how unlikely it is: 0 for what generators make, up to now or soon
-	far  int // how far from the layout that was named, or else the default one
+	doubt    int // how unlikely it is: 0 for what generators make, up to now or soon
+	distance int // how far from the layout that was named, or else the default one
 }
 
 // readings returns the ways to take a text apart, the one to show first. There is more
@@ -33,29 +33,29 @@ func (d *decoder) readings(s []byte, texts []text) ([]reading, error) {
 				continue
 			}
 			g := guess{v, p, v.unused(p)}
-			list = append(list, reading{t, g, g.doubts(d.now), min(i, 1)})
+			list = append(list, reading{t, g, g.doubtAt(d.now), min(i, 1)})
 		}
 	}
 	if len(list) == 0 {
 		return nil, first
 	}
 	slices.SortStableFunc(list, func(a, b reading) int {
-		return cmp.Or(cmp.Compare(a.last, b.last), cmp.Compare(a.far, b.far), a.byTime(b))
+		return cmp.Or(cmp.Compare(a.doubt, b.doubt), cmp.Compare(a.distance, b.distance), a.byTime(b))
 	})
-	if list[0].last > 0 && list[0].guessed {
+	if list[0].doubt > 0 && list[0].guessed {
 		form := list[0].encoding.Name()
 		return nil, fmt.Errorf("%w: %q is no decimal number, and read as %s its time would lie in the future: "+
 			"name its form, as in --from %s, or its layout with --layout",
 			snowfence.ErrInvalidID, s, form, form)
 	}
-	if list[0].last > 0 { // nothing is likely: then it is what it was taken for without a look
+	if list[0].doubt > 0 { // nothing is likely: then it is what it was taken for without a look
 		i := slices.IndexFunc(list, func(r reading) bool { return r.view == d.views[0] })
 		if i < 0 {
 			return nil, first
 		}
 		return list[i : i+1], nil
 	}
-	return slices.DeleteFunc(list, func(r reading) bool { return r.last > list[0].last }), nil
+	return slices.DeleteFunc(list, func(r reading) bool { return r.doubt > list[0].doubt }), nil
 }
 
 // byTime puts young IDs before old ones, where the layouts differ: most IDs one meets are young.
@@ -66,8 +66,8 @@ func (r reading) byTime(other reading) int {
 	return other.parts.Time.Compare(r.parts.Time)
 }
 
-// doubts is 0 for what a generator of the layout makes, up to now or soon.
-func (g guess) doubts(now time.Time) int {
+// doubtAt is 0 for what a generator of the layout makes, up to now or soon.
+func (g guess) doubtAt(now time.Time) int {
 	switch {
 	case g.parts.Tick < g.view.from || g.view.until > 0 && g.parts.Tick >= g.view.until:
 		return 3 // the namespace had another layout then

@@ -21,9 +21,9 @@ type text struct {
 // word is an ID in some form.
 const shortestGuess = 8
 
-// guessable returns the forms that are tried on a text that is no decimal, those first
+// guessedEncodings returns the forms that are tried on a text that is no decimal, those first
 // that people use most.
-func guessable() []snowfence.Encoding {
+func guessedEncodings() []snowfence.Encoding {
 	return []snowfence.Encoding{
 		snowfence.Hex, snowfence.Base32Hex, snowfence.Base58, snowfence.Base62, snowfence.Base36,
 		snowfence.Crockford, snowfence.ZBase32,
@@ -41,16 +41,16 @@ func (d *decoder) texts(s []byte) ([]text, error) {
 	if err == nil {
 		return []text{first}, nil
 	}
-	if d.named {
-		return nil, unread(s, err)
+	if d.encodingGiven {
+		return nil, unreadableError(s, err)
 	}
-	if d.either {
+	if d.orBase32Hex {
 		if t, otherErr := readText(snowfence.Base32Hex, s); otherErr == nil {
 			return []text{t}, nil
 		}
 	}
 	var list []text
-	for _, e := range guessable() {
+	for _, e := range guessedEncodings() {
 		t, otherErr := readText(e, s)
 		if otherErr != nil || len(s)-len(t.prefix) < shortestGuess || !bytes.Equal(e.Append(nil, t.id),
 			s[len(t.prefix):]) {
@@ -60,13 +60,13 @@ func (d *decoder) texts(s []byte) ([]text, error) {
 		list = append(list, t)
 	}
 	if len(list) == 0 {
-		return nil, unread(s, err)
+		return nil, unreadableError(s, err)
 	}
 	return list, nil
 }
 
-// unread adds to the error of a text which forms it can have, and what to type for one of them.
-func unread(s []byte, err error) error {
+// unreadableError adds to the error of a text which forms it can have, and what to type for one of them.
+func unreadableError(s []byte, err error) error {
 	var forms []string
 	for _, e := range snowfence.Encodings() {
 		for _, e := range []snowfence.Encoding{e, e.Fixed()} {

@@ -32,8 +32,8 @@ func (p *program) applyEnv(cmd *cobra.Command) error {
 	return err
 }
 
-// given reports whether a flag is on the command line itself.
-func (p *program) given(cmd *cobra.Command, flag string) bool {
+// onCommandLine reports whether a flag is on the command line itself.
+func (p *program) onCommandLine(cmd *cobra.Command, flag string) bool {
 	return cmd.Flags().Changed(flag) && !p.fromEnv[flag]
 }
 
@@ -57,10 +57,10 @@ func presetCompletion(*cobra.Command, []string, string) ([]cobra.Completion, cob
 // minus sign.
 const takesIDs = "takes-ids"
 
-// rearrange makes "decode -5 --json" mean what it says. The commands it is for have long
+// moveIDsLast makes "decode -5 --json" mean what it says. The commands it is for have long
 // flags only (and -h), so whatever else begins with a single dash is an ID. IDs go behind
 // "--", in their order.
-func (p *program) rearrange(root *cobra.Command, args []string) []string {
+func (p *program) moveIDsLast(root *cobra.Command, args []string) []string {
 	if len(args) == 0 {
 		return args
 	}

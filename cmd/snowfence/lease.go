@@ -51,7 +51,7 @@ func (p *program) leaseList() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "say how the store is set up, as far as its promise "+
 		"depends on it")
-	cmd.RunE = p.runs(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
+	cmd.RunE = p.runE(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
 		st, ns, err := p.openNamespace(cmd.Context(), &f)
 		if err != nil {
 			return err

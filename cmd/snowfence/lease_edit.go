@@ -23,7 +23,7 @@ func (p *program) leaseEdit(cmd *cobra.Command, edit func(context.Context, lease
 	f.register(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	cmd.Args = cobra.ExactArgs(1)
-	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
+	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		node, err := strconv.ParseInt(args[0], 10, 64)
 		if err != nil || node < 0 {
 			return usagef("%q is not a node number", args[0])
@@ -105,7 +105,7 @@ it at the next renewal and takes another one. Others see the reason.`,
 	work := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
-		case lift && p.given(cmd, "reason"):
+		case lift && p.onCommandLine(cmd, "reason"):
 			return usagef("--lift ends a veto and needs no --reason: leave one of them out")
 		case lift:
 			reason = ""

@@ -22,7 +22,7 @@ func (p *program) manCommand() *cobra.Command {
 		Short:  "Write man pages into a folder",
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
-		RunE: p.runs(func(cmd *cobra.Command, args []string, _ *bufio.Writer) error {
+		RunE: p.runE(func(cmd *cobra.Command, args []string, _ *bufio.Writer) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return fmt.Errorf("man pages: %w", err)
 			}

@@ -63,7 +63,7 @@ func (p *program) namespaceList() *cobra.Command {
 	}
 	f.registerStore(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
-	cmd.RunE = p.runs(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
+	cmd.RunE = p.runE(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
 		st, err := p.openStore(cmd.Context(), &f)
 		if err != nil {
 			return err
@@ -90,7 +90,7 @@ func (p *program) namespaceList() *cobra.Command {
 			return nil
 		}
 		if len(list) == 0 {
-			p.message("no namespace is in %s: \"snowfence namespace create NAME%s\" makes one", st.Name, p.sameStore)
+			p.message("no namespace is in %s: \"snowfence namespace create NAME%s\" makes one", st.Name, p.storeArgs)
 			return nil
 		}
 		_, err = out.Write(appendTable(nil, rows))
@@ -108,9 +108,9 @@ func (p *program) namespaceShow() *cobra.Command {
 	}
 	f.register(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
-	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
+	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		if len(args) > 0 {
-			if p.given(cmd, "namespace") && f.namespace != args[0] {
+			if p.onCommandLine(cmd, "namespace") && f.namespace != args[0] {
 				return usagef("%q and --namespace %s: show one of them", args[0], f.namespace)
 			}
 			f.namespace = args[0]

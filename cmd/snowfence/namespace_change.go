@@ -29,7 +29,7 @@ With fewer nodes, holders of the others lose their leases. For more of them see
   snowfence namespace change users --leasable 0-511`,
 	}
 	f.register(cmd, "", "as before")
-	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
+	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.store.namespace = args[0]
 		if f.layout == "" && f.leasable == "" {
 			return usagef("what is to change in namespace %q: add --layout, --leasable, or both", args[0])
@@ -45,14 +45,14 @@ With fewer nodes, holders of the others lose their leases. For more of them see
 		}
 		changed, err := lease.ChangeNamespace(cmd.Context(), st.Leases, args[0], change)
 		if err != nil {
-			return f.refused(p, ns, change, err, out)
+			return f.explainRefused(p, ns, change, err, out)
 		}
 		if change.Scheme == nil || changed.Layout == ns.Layout {
 			return writeNamespace(out, changed, f.json)
 		}
 		if ahead := change.Scheme.Layout().TimeOf(changed.Floor).Sub(p.now()); ahead > time.Second {
 			p.message("the first ID of the new layout can be made in %s, because a node was leased up to there",
-				howLong(ahead.Seconds()))
+				approximately(ahead.Seconds()))
 		}
 		return writeNamespace(out, changed, f.json)
 	})
@@ -71,9 +71,9 @@ func (f *namespaceFlags) change(p *program) (c lease.NamespaceChange, err error)
 	return c, nil
 }
 
-// refused shows the ID that was made before, if that is why a change is refused, or says
+// explainRefused shows the ID that was made before, if that is why a change is refused, or says
 // it in the words of the command line.
-func (f *namespaceFlags) refused(p *program, ns openedNamespace, change lease.NamespaceChange, err error,
+func (f *namespaceFlags) explainRefused(p *program, ns openedNamespace, change lease.NamespaceChange, err error,
 	out *bufio.Writer,
 ) error {
 	var collision *lease.CollisionError

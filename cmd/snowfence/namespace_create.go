@@ -70,7 +70,7 @@ the new one last. The namespace then adds the key that it does not know yet.`,
   snowfence namespace create users --layout twitter --leasable 512-1023`,
 	}
 	f.register(cmd, "snowfence", "all")
-	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
+	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.store.namespace = args[0]
 		s, nodes, err := f.scheme(p)
 		if err != nil {
@@ -83,7 +83,7 @@ the new one last. The namespace then adds the key that it does not know yet.`,
 		defer st.Close()
 		ns, err := lease.CreateNamespace(cmd.Context(), st.Leases, args[0], s, &lease.NamespaceOptions{Nodes: nodes})
 		if err != nil {
-			return f.exists(cmd.Context(), p, st, s.Layout(), nodes, err)
+			return f.explainExists(cmd.Context(), p, st, s.Layout(), nodes, err)
 		}
 		p.explainStore(cmd.Context(), st, args[0], false)
 		return writeNamespace(out, ns, f.json)
@@ -91,9 +91,9 @@ the new one last. The namespace then adds the key that it does not know yet.`,
 	return cmd
 }
 
-// exists says in the words of the command line why a namespace that is there already is
+// explainExists says in the words of the command line why a namespace that is there already is
 // not the one asked for, and what to do.
-func (f *namespaceFlags) exists(
+func (f *namespaceFlags) explainExists(
 	ctx context.Context, p *program, st *open.Store, want snowfence.Layout, nodes snowfence.NodeRange, err error,
 ) error {
 	ns, showErr := lease.ShowNamespace(ctx, st.Leases, f.store.namespace)

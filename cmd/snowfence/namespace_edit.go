@@ -20,14 +20,14 @@ same layout, and no ID repeats.`,
 	f.registerStore(cmd.Flags())
 	cmd.Flags().BoolVar(&confirm, "confirm", false, "yes, it is meant; not read from the environment")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
-	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
+	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.namespace = args[0]
 		st, _, err := p.openNamespace(cmd.Context(), &f)
 		if err != nil {
 			return err
 		}
 		defer st.Close()
-		if !confirm || !p.given(cmd, "confirm") {
+		if !confirm || !p.onCommandLine(cmd, "confirm") {
 			return usagef("all programs that make IDs in namespace %q of %s will end: add --confirm if that is "+
 				"meant", args[0], st.Name)
 		}
@@ -55,7 +55,7 @@ Never confirm a store that was restored from a backup: IDs would repeat.`,
 	}
 	f.registerStore(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
-	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
+	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.namespace = args[0]
 		st, _, err := p.openNamespace(cmd.Context(), &f)
 		if err != nil {

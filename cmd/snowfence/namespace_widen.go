@@ -24,7 +24,7 @@ after --unused. So set --unused later than every ID made by hand, if a clock was
 	cmd.Flags().StringVar(&unused, "unused", "", "a `time` after every ID that was made with the numbers given "+
 		"by hand, as in 2026-08-02T12:00:00Z (default: now)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
-	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
+	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.namespace = args[0]
 		if leasable == "" {
 			return usagef("which nodes can be leased then: add --leasable 0-63")

@@ -71,7 +71,7 @@ the layout snowfence. In a file the first use makes any other namespace too; on 
 	f.store.register(fs)
 	f.secret.register(fs)
 	completeLayouts(cmd, "layout")
-	cmd.RunE = p.runs(func(cmd *cobra.Command, _ []string, _ *bufio.Writer) error {
+	cmd.RunE = p.runE(func(cmd *cobra.Command, _ []string, _ *bufio.Writer) error {
 		if err := p.checkNew(cmd, &f); err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func (p *program) explainRate(l snowfence.Layout, f *newFlags) {
 	}
 	p.message("the layout allows %s per node, so this takes %s; more sequence bits (--namespace fast --layout "+
 		"time=41,node=2,seq=20) or --block make it faster",
-		perSecond(rate/float64(f.block)), howLong(took))
+		perSecond(rate/float64(f.block)), approximately(took))
 }
 
 // layoutName names a layout as briefly as it can be given back to --layout.

@@ -61,7 +61,7 @@ first and last (the sequence numbers in use), and order=node-first or order=node
 	fs.BoolVar(&f.json, "json", false, "one JSON object")
 	completeLayouts(cmd, "layout", "change")
 	cmd.ValidArgsFunction = presetCompletion
-	cmd.RunE = p.runs(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
+	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		question, err := p.question(cmd, args)
 		if err != nil {
 			return err

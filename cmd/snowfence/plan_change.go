@@ -45,8 +45,8 @@ func (c *checkedChange) check() (err error) {
 	return err
 }
 
-// made returns the layout that made the ID of a collision, and the time up to which it was used.
-func (c *checkedChange) made() (*view, time.Time) {
+// madeBy returns the layout that made the ID of a collision, and the time up to which it was used.
+func (c *checkedChange) madeBy() (*view, time.Time) {
 	if i := c.Collision.Past; i > 0 {
 		return c.past[i-1], c.Change.Past[i-1].Until
 	}
@@ -143,7 +143,7 @@ func newChangeResult(c *checkedChange) changeResult {
 		r.LastOld = snowfence.Decimal.Encode(c.LastOld)
 	}
 	if x := c.Collision; x != nil {
-		made, _ := c.made()
+		made, _ := c.madeBy()
 		r.Collision = &collisionPair{
 			ID:   snowfence.Decimal.Encode(x.ID),
 			From: made.appendJSON(nil, x.ID, x.From),
@@ -155,7 +155,7 @@ func newChangeResult(c *checkedChange) changeResult {
 
 func appendVerdict(b []byte, c *checkedChange, now time.Time) []byte {
 	if x := c.Collision; x != nil {
-		made, until := c.made()
+		made, until := c.madeBy()
 		b = fmt.Appendf(b, "REFUSED: both layouts can make the ID %d\n\nas an ID made before %s:\n", int64(x.ID),
 			until.Format(time.RFC3339Nano))
 		b = made.appendPicture(b, x.ID, x.From, now)

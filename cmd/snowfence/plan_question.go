@@ -22,7 +22,7 @@ func (p *program) question(cmd *cobra.Command, args []string) (string, error) {
 	asked := ""
 	for _, q := range questions {
 		switch {
-		case !p.given(cmd, q.flag):
+		case !p.onCommandLine(cmd, q.flag):
 		case asked != "":
 			return "", usagef("--%s and --%s are two questions: ask one of them", asked, q.flag)
 		default:
@@ -39,7 +39,7 @@ func (p *program) question(cmd *cobra.Command, args []string) (string, error) {
 	}
 	for _, q := range questions {
 		for _, name := range q.more {
-			if q.flag != asked && p.given(cmd, name) {
+			if q.flag != asked && p.onCommandLine(cmd, name) {
 				return "", usagef("--%s is for %s: add %s", name, q.about, q.ask)
 			}
 		}

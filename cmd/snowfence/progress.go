@@ -69,7 +69,7 @@ func progressLine(done, total int64, took time.Duration) string {
 	rate := float64(done) / took.Seconds()
 	left := "?"
 	if rate > 0 {
-		left = howLong(math.Ceil(float64(total-done) / rate))
+		left = approximately(math.Ceil(float64(total-done) / rate))
 	}
 	return fmt.Sprintf("%3.0f%% %s%s %s of %s, %s, %s left", share*100,
 		strings.Repeat("█", filled), strings.Repeat("░", width-filled), thousands(done), thousands(total),

@@ -23,7 +23,7 @@ func TestRearrange(t *testing.T) {
 		"new -n 5":                       "new -n 5",
 		"nonsense -5":                    "nonsense -5",
 	} {
-		if got := p.rearrange(p.root(), strings.Fields(args)); !slices.Equal(got, strings.Fields(want)) {
+		if got := p.moveIDsLast(p.root(), strings.Fields(args)); !slices.Equal(got, strings.Fields(want)) {
 			t.Errorf("%q becomes %q, want %q", args, got, want)
 		}
 	}

@@ -28,16 +28,16 @@ const (
 
 // program is what every subcommand has of the world.
 type program struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	env            map[string]string
-	now            func() time.Time
-	fromEnv        map[string]bool          // flags of this run that were set by the environment
-	cut            bool                     // sameStore lacks a password
-	sameStore      string                   // what makes a command use the store of this run
-	hide           func(text string) string // takes the passwords of the open store out of messages; nil without one
-	places         open.Places              // of the store of commands that name none
-	rights         func(err error) string   // says what to do about a store that this user may not use; nil without one
+	stdin            io.Reader
+	stdout, stderr   io.Writer
+	env              map[string]string
+	now              func() time.Time
+	fromEnv          map[string]bool          // flags of this run that were set by the environment
+	lacksPassword    bool                     // sameStore lacks a password
+	storeArgs        string                   // what makes a command use the store of this run
+	hide             func(text string) string // takes the passwords of the open store out of messages; nil without one
+	places           open.Places              // of the store of commands that name none
+	permissionAdvice func(err error) string   // says what to do about a store that this user may not use; nil without one
 }
 
 // newProgram returns the program of an environment.
@@ -58,7 +58,7 @@ func newProgram(stdin io.Reader, stdout, stderr io.Writer, environ []string) *pr
 // run is the whole program but for its signals. It returns the exit code.
 func (p *program) run(ctx context.Context, args []string) int {
 	root := p.root()
-	root.SetArgs(p.rearrange(root, args))
+	root.SetArgs(p.moveIDsLast(root, args))
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
@@ -127,9 +127,9 @@ var errFindings = errors.New("findings")
 // reported one by one.
 var errBadInput = errors.New("bad input")
 
-// runs adapts the work of a subcommand to cobra: standard output is buffered, and flushed
+// runE adapts the work of a subcommand to cobra: standard output is buffered, and flushed
 // whatever happens.
-func (p *program) runs(work func(cmd *cobra.Command, args []string, out *bufio.Writer) error) func(*cobra.Command,
+func (p *program) runE(work func(cmd *cobra.Command, args []string, out *bufio.Writer) error) func(*cobra.Command,
 	[]string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		out := bufio.NewWriterSize(p.stdout, 64<<10)
@@ -162,8 +162,8 @@ func (p *program) exitCode(cmd *cobra.Command, err error) int {
 		return exitInterrupted
 	}
 	p.message("%s", withoutPackage(err))
-	if p.rights != nil {
-		if advice := p.rights(err); advice != "" {
+	if p.permissionAdvice != nil {
+		if advice := p.permissionAdvice(err); advice != "" {
 			p.message("%s", advice)
 		}
 	}
@@ -177,8 +177,8 @@ func (p *program) exitCode(cmd *cobra.Command, err error) int {
 	case errors.Is(err, snowfence.ErrInvalidLayout), errors.Is(err, snowfence.ErrInvalidID):
 		return exitUsage
 	case errors.Is(err, lease.ErrNoNamespace):
-		p.message("see \"snowfence namespace list%s\"; \"snowfence namespace create NAME%s\" makes one", p.sameStore,
-			p.sameStore)
+		p.message("see \"snowfence namespace list%s\"; \"snowfence namespace create NAME%s\" makes one", p.storeArgs,
+			p.storeArgs)
 	}
 	return exitFailed
 }
@@ -196,7 +196,7 @@ func withoutPackage(err error) string {
 // stand bare, for people to copy.
 func (p *program) message(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	lacks := p.cut && strings.Contains(text, p.sameStore)
+	lacks := p.lacksPassword && strings.Contains(text, p.storeArgs)
 	if p.hide != nil {
 		text = p.hide(text)
 	}

@@ -106,7 +106,7 @@ which is no secret, goes to standard error.`,
 		Example: `  snowfence secret new /etc/app/id.key
   snowfence new --layout randflake --secret-file /etc/app/id.key --namespace users`,
 	}
-	create.RunE = p.runs(func(_ *cobra.Command, args []string, out *bufio.Writer) error {
+	create.RunE = p.runE(func(_ *cobra.Command, args []string, out *bufio.Writer) error {
 		key := snowfence.GenerateSecret()
 		text := append(key.AppendSecret(nil), '\n')
 		defer clear(text)

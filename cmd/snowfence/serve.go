@@ -54,7 +54,7 @@ A second one ends it at once. With OTEL_EXPORTER_OTLP_ENDPOINT set, it sends tra
 	}
 	fs := cmd.Flags()
 	bindSettings(fs, c)
-	cmd.RunE = p.runs(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
+	cmd.RunE = p.runE(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
 		if err := readSettings(fs, c); err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (p *program) serve(ctx context.Context, c serve.Config, out *bufio.Writer) 
 	}
 	st, err := p.openStore(ctx, &storeFlags{store: c.Store})
 	if err != nil {
-		return away(err)
+		return adviseUnreachable(err)
 	}
 	defer st.Close()
 	if err := p.firstNamespace(ctx, st); err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// away adds what to do to the error of a store that nobody reaches.
-func away(err error) error {
+// adviseUnreachable adds what to do to the error of a store that nobody reaches.
+func adviseUnreachable(err error) error {
 	var name *net.DNSError
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &name) {
 		return fmt.Errorf("%w\nstart the store, or correct --store", err)
@@ -40,13 +40,13 @@ func (p *program) firstNamespace(ctx context.Context, st *open.Store) error {
 		return nil
 	}
 	if err == nil {
-		p.madeNamespace(lease.DefaultNamespace, s)
+		p.announceNamespace(lease.DefaultNamespace, s)
 	}
 	return err
 }
 
-// madeNamespace says that a namespace was made that nobody had asked for.
-func (p *program) madeNamespace(name string, s *snowfence.Scheme) {
+// announceNamespace says that a namespace was made that nobody had asked for.
+func (p *program) announceNamespace(name string, s *snowfence.Scheme) {
 	l := s.Layout()
 	p.message("made the namespace %s, with the layout %s: %s nodes, and IDs until %s", name, layoutName(l),
 		thousands(s.Nodes()), l.EndOfLife().Format("2006-01-02"))
@@ -68,11 +68,11 @@ func (p *program) announce(s *serve.Process, st *open.Store, certified bool) {
 		if s.Tokens() {
 			header = ` -H "Authorization: Bearer $TOKEN"`
 		}
-		base := scheme + "://" + reachable(s.HTTP)
+		base := scheme + "://" + dialable(s.HTTP)
 		where = append(where, "HTTP, gRPC and Connect on "+scheme+"://"+s.HTTP, "dashboard on "+base+"/dashboard/")
 		try = append(try, fmt.Sprintf("curl%s%s %s/v1/default/next", tls, header, base), "")
 	}
-	if host, port, err := net.SplitHostPort(reachable(s.RESP)); err == nil {
+	if host, port, err := net.SplitHostPort(dialable(s.RESP)); err == nil {
 		before, flags := "", " -p "+port
 		if s.Tokens() {
 			before = `REDISCLI_AUTH="$TOKEN" `
@@ -111,8 +111,8 @@ func (p *program) announce(s *serve.Process, st *open.Store, certified bool) {
 	}
 }
 
-// reachable is an address that this machine can connect to.
-func reachable(address string) string {
+// dialable is an address that this machine can connect to.
+func dialable(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
 		return net.JoinHostPort("localhost", port)

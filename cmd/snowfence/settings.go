@@ -56,7 +56,7 @@ func (p *program) settingsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "settings FILE", Short: "Write the reference of the server's settings into a document", Hidden: true,
 		Args: cobra.ExactArgs(1),
-		RunE: p.runs(func(_ *cobra.Command, args []string, _ *bufio.Writer) error {
+		RunE: p.runE(func(_ *cobra.Command, args []string, _ *bufio.Writer) error {
 			before, err := os.ReadFile(args[0])
 			if err != nil {
 				return err

@@ -51,7 +51,7 @@ code is 3.`,
 	fs.Uint64Var(&f.seed, "seed", 1, "first `seed`")
 	fs.Float64Var(&f.hours, "hours", 1, "virtual `hours` under faults, all runs together")
 	fs.BoolVar(&f.json, "json", false, "one JSON object")
-	cmd.RunE = p.runs(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
+	cmd.RunE = p.runE(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
 		if !(f.hours > 0 && f.hours <= 1e6) {
 			return usagef("--hours is %v: it is a number from above 0 to 1,000,000", f.hours)
 		}

@@ -54,8 +54,8 @@ func (p *program) checkNew(cmd *cobra.Command, f *newFlags) error {
 	return nil
 }
 
-// stateFileAlone are the flags that mean nothing with a state file.
-var stateFileAlone = [...]struct{ flag, why string }{
+// notWithStateFile are the flags that mean nothing with a state file.
+var notWithStateFile = [...]struct{ flag, why string }{
 	{"store", "stands in place of a store"},
 	{"namespace", "stands in place of a store and its namespaces"},
 	{"wait", "waits for nobody, because its node belongs to this machine alone"},
@@ -72,10 +72,10 @@ func (p *program) stateFileOrStore(cmd *cobra.Command, f *newFlags) error {
 	if f.stateFile == "" {
 		return nil
 	}
-	file := p.given(cmd, "state-file")
-	for _, c := range stateFileAlone {
+	file := p.onCommandLine(cmd, "state-file")
+	for _, c := range notWithStateFile {
 		switch {
-		case !p.given(cmd, c.flag):
+		case !p.onCommandLine(cmd, c.flag):
 		case file:
 			return usagef("--state-file %s: leave one of --state-file and --%s out", c.why, c.flag)
 		default:
@@ -83,7 +83,7 @@ func (p *program) stateFileOrStore(cmd *cobra.Command, f *newFlags) error {
 			return nil
 		}
 	}
-	for _, c := range stateFileAlone {
+	for _, c := range notWithStateFile {
 		flag := cmd.Flags().Lookup(c.flag)
 		switch {
 		case !flag.Changed:
@@ -167,7 +167,7 @@ func (p *program) openStateFile(ctx context.Context, f *newFlags) (*source, erro
 		whyLater: func(_ context.Context, g snowfence.Grant) string {
 			return fmt.Sprintf("node %d is used up to %s by its state file: the clock was ahead then, or is "+
 				"behind now: set it right, or use another node with a new file",
-				g.Node, stamp(l.TimeOf(g.From)))
+				g.Node, formatTime(l.TimeOf(g.From)))
 		},
 	}, nil
 }

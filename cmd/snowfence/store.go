@@ -34,15 +34,15 @@ func (f *storeFlags) registerStore(fs *pflag.FlagSet) {
 // and says which.
 func (p *program) openStore(ctx context.Context, f *storeFlags) (*open.Store, error) {
 	f.implied = p.fromEnv["store"]
-	p.sameStore = f.command("")
-	p.cut = strings.Contains(p.sameStore, open.Hidden)
+	p.storeArgs = f.command("")
+	p.lacksPassword = strings.Contains(p.storeArgs, open.Hidden)
 	if f.store != "" {
 		st, err := open.OpenEnv(ctx, f.store, func(name string) string { return p.env[name] })
 		if errors.Is(err, open.ErrURL) {
 			return nil, usageError{err}
 		}
 		if err == nil {
-			p.hide, p.rights = st.Hide, st.Rights
+			p.hide, p.permissionAdvice = st.Hide, st.PermissionAdvice
 		}
 		return st, err
 	}
@@ -50,7 +50,7 @@ func (p *program) openStore(ctx context.Context, f *storeFlags) (*open.Store, er
 	if err != nil {
 		return nil, err
 	}
-	p.rights = st.Rights
+	p.permissionAdvice = st.PermissionAdvice
 	whose, others := "this user", "; other users have their own (snowfence help stores)"
 	if st.System {
 		whose, others = "this machine", ", for all users"
@@ -61,9 +61,9 @@ func (p *program) openStore(ctx context.Context, f *storeFlags) (*open.Store, er
 	case isTerminal(p.stderr):
 		p.message("the store of %s is %s", whose, st.Name)
 	}
-	if st.Besides != "" {
+	if st.OwnFile != "" {
 		p.message("the file %s, which this user's programs used before, is another scope: its IDs can be the "+
-			"same; delete it when no program uses it", st.Besides)
+			"same; delete it when no program uses it", st.OwnFile)
 	}
 	return st, nil
 }
@@ -187,7 +187,7 @@ func (p *program) namespaceScheme(ctx context.Context, st *open.Store, f *newFla
 			return p.namespaceScheme(ctx, st, f)
 		}
 		if err == nil && !st.Local { // whoever shares the store wants to know
-			p.madeNamespace(f.store.namespace, s)
+			p.announceNamespace(f.store.namespace, s)
 		}
 		return s, err
 	case errors.Is(err, lease.ErrNoNamespace):

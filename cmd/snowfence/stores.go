@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// nothing is an environment without variables.
-func nothing(string) string { return "" }
+// noEnv is an environment without variables.
+func noEnv(string) string { return "" }
 
 // storesTopic is what "snowfence help stores" shows.
 func storesTopic() *cobra.Command {
@@ -32,8 +32,8 @@ servers make the others with "snowfence namespace create" first.
 
 Without --store
   A command uses the file of this machine, for all its users, where that is there:
-    ` + open.PlacesOf("linux", nothing).System + `                        (Linux and others)
-    ` + open.PlacesOf("darwin", nothing).System + `   (macOS)
+    ` + open.PlacesOf("linux", noEnv).System + `                        (Linux and others)
+    ` + open.PlacesOf("darwin", noEnv).System + `   (macOS)
     %ProgramData%\snowfence\snowfence.db                       (Windows)
   Root makes it once, for the members of a group, and stops programs with files of their own:
     groupadd --system snowfence

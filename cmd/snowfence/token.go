@@ -44,7 +44,7 @@ own algorithm, which writes the records of its nodes), manage (namespaces, vetoe
 	fl.Float64Var(&token.Rate, "rate", 0, "IDs and other requests a `second`; 0 is no limit")
 	fl.IntVar(&token.Burst, "burst", 0, "how `many` of these at once; 0 is those of a second")
 	fl.StringVar(&file, "append", "", "`file` of tokens to add the entry to; it is made when it is not there")
-	create.RunE = p.runs(func(_ *cobra.Command, args []string, out *bufio.Writer) error {
+	create.RunE = p.runE(func(_ *cobra.Command, args []string, out *bufio.Writer) error {
 		token.Name = args[0]
 		for _, v := range verbs {
 			token.Verbs = append(token.Verbs, server.Verb(v))

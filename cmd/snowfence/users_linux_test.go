@@ -64,7 +64,7 @@ func recipe(t *testing.T, folder string) []string {
 	_, text, _ := strings.Cut(page, "    groupadd --system snowfence\n")
 	text, _, _ = strings.Cut("groupadd --system snowfence\n"+text, "\n\n")
 	lines := strings.Split(text, "\n")
-	if len(lines) != 4 || !strings.Contains(text, "sqlite:"+open.PlacesOf("linux", nothing).System) {
+	if len(lines) != 4 || !strings.Contains(text, "sqlite:"+open.PlacesOf("linux", noEnv).System) {
 		t.Fatalf("the page has no recipe for a store of all users:\n%s", text)
 	}
 	for i, line := range lines {

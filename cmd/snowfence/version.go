@@ -44,7 +44,7 @@ func (p *program) versionCommand() *cobra.Command {
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
-		RunE: p.runs(func(_ *cobra.Command, _ []string, out *bufio.Writer) error {
+		RunE: p.runE(func(_ *cobra.Command, _ []string, out *bufio.Writer) error {
 			v := readVersion()
 			if asJSON {
 				return writeJSON(out, v)

@@ -21,7 +21,7 @@ func (p *program) explainWait(ctx context.Context, g *snowfence.Generator, src *
 	if ahead <= time.Second {
 		return nil
 	}
-	left, why := howLong(ahead.Seconds()), src.whyLater(ctx, grant)
+	left, why := approximately(ahead.Seconds()), src.whyLater(ctx, grant)
 	if ahead > maxWait {
 		return fmt.Errorf("the first ID can be made in %s, and this command waits %v at most, so run it again "+
 			"then: %s", left, maxWait, why)
@@ -45,7 +45,7 @@ func (p *program) whyLeasedLater(ctx context.Context, st *open.Store, f *newFlag
 		return unknown
 	}
 	now := p.now()
-	until := stamp(l.TimeOf(g.From))
+	until := formatTime(l.TimeOf(g.From))
 	switch {
 	case ns.Floor >= g.From:
 		return fmt.Sprintf("all nodes of namespace %q begin at %s, because its layout was changed, or its store "+
@@ -80,5 +80,5 @@ func restorable(r *lease.Record, ns lease.Namespace, now int64) bool {
 	return r.Generation >= ns.Since && r.From > now && r.PrevUntil < r.From && r.SkipUntil <= now
 }
 
-// stamp writes a time to the second.
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+// formatTime writes a time to the second.
+func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }

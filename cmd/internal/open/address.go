@@ -43,14 +43,14 @@ func parseAddress(scheme, rest, port string) (*address, error) {
 	a := &address{scheme: scheme, params: map[string]string{}}
 	rest, ok := strings.CutPrefix(rest, "//")
 	if !ok {
-		return nil, a.fail("write %s://HOST/… with two slashes (snowfence help stores)", scheme)
+		return nil, a.errorf("write %s://HOST/… with two slashes (snowfence help stores)", scheme)
 	}
 	authority, tail := rest, ""
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
 		authority, tail = rest[:i], rest[i:]
 	}
 	if strings.ContainsAny(tail, "@#") {
-		return nil, a.fail("it has '@' or '#' behind its hosts: in a password write '/' as %%2F, '?' as %%3F, " +
+		return nil, a.errorf("it has '@' or '#' behind its hosts: in a password write '/' as %%2F, '?' as %%3F, " +
 			"'#' as %%23 and '@' as %%40, or keep it in SNOWFENCE_STORE_PASSWORD")
 	}
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
@@ -64,7 +64,7 @@ func parseAddress(scheme, rest, port string) (*address, error) {
 			break
 		}
 		if !validHost.MatchString(host) {
-			return nil, a.fail("a host is not HOST or HOST:PORT; in a password write '/' as %%2F, '?' as %%3F " +
+			return nil, a.errorf("a host is not HOST or HOST:PORT; in a password write '/' as %%2F, '?' as %%3F " +
 				"and '@' as %%40")
 		}
 		if !strings.Contains(host[strings.LastIndexByte(host, ']')+1:], ":") {
@@ -75,7 +75,7 @@ func parseAddress(scheme, rest, port string) (*address, error) {
 	path, query, _ := strings.Cut(tail, "?")
 	var err error
 	if a.path, err = url.PathUnescape(strings.TrimPrefix(path, "/")); err != nil {
-		return nil, a.fail("what stands behind the hosts has a '%%' without two hexadecimal digits")
+		return nil, a.errorf("what stands behind the hosts has a '%%' without two hexadecimal digits")
 	}
 	return a, a.parseQuery(query)
 }
@@ -89,7 +89,7 @@ func (a *address) parseUser(text string) error {
 	a.given = given && password != ""
 	a.secrets.add(a.password)
 	if err1 != nil || err2 != nil {
-		return a.fail("its user or password has a '%%' without two hexadecimal digits: write '%%' as %%25")
+		return a.errorf("its user or password has a '%%' without two hexadecimal digits: write '%%' as %%25")
 	}
 	return nil
 }
@@ -109,18 +109,18 @@ func (a *address) parseQuery(query string) error {
 		}
 		switch {
 		case err1 != nil || err2 != nil:
-			return a.fail("a parameter has a '%%' without two hexadecimal digits: write '%%' as %%25")
+			return a.errorf("a parameter has a '%%' without two hexadecimal digits: write '%%' as %%25")
 		case twice:
-			return a.fail("a parameter is there twice")
+			return a.errorf("a parameter is there twice")
 		}
 		a.params[name] = value
 	}
 	return nil
 }
 
-// only refuses parameters other than the known ones. Of a URL with a password among its
+// rejectUnknown refuses parameters other than the known ones. Of a URL with a password among its
 // parameters it does not quote them: they may be what follows an '&' in it.
-func (a *address) only(known ...string) error {
+func (a *address) rejectUnknown(known ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(a.params)) {
 		if slices.Contains(known, name) {
 			continue
@@ -130,13 +130,13 @@ func (a *address) only(known ...string) error {
 			what = fmt.Sprintf("parameter %s is not known", name)
 		}
 		slices.Sort(known)
-		return a.fail("%s; %s stores have %s", what, a.scheme, strings.Join(known, ", "))
+		return a.errorf("%s; %s stores have %s", what, a.scheme, strings.Join(known, ", "))
 	}
 	return nil
 }
 
-// fail is an error of the URL.
-func (a *address) fail(format string, args ...any) error {
+// errorf is an error of the URL.
+func (a *address) errorf(format string, args ...any) error {
 	return fmt.Errorf("%w %s: %s", ErrURL, a.scheme+":…", a.secrets.hide(fmt.Sprintf(format, args...)))
 }
 
@@ -175,7 +175,7 @@ func (a *address) duration(name string, otherwise time.Duration) (time.Duration,
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < time.Millisecond || d > time.Hour {
-		return 0, a.fail("%s is a time from 1ms to 1h, such as 5s", name)
+		return 0, a.errorf("%s is a time from 1ms to 1h, such as 5s", name)
 	}
 	return d, nil
 }
@@ -188,7 +188,7 @@ func (a *address) number(name string, low, high, otherwise int) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < low || n > high {
-		return 0, a.fail("%s is a number from %d to %d", name, low, high)
+		return 0, a.errorf("%s is a number from %d to %d", name, low, high)
 	}
 	return n, nil
 }
@@ -203,5 +203,5 @@ func (a *address) flag(name string, otherwise bool) (bool, error) {
 	case "no":
 		return false, nil
 	}
-	return false, a.fail("%s is yes or no", name)
+	return false, a.errorf("%s is yes or no", name)
 }

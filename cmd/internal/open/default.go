@@ -61,7 +61,7 @@ func (p Places) Open(ctx context.Context) (*Store, error) {
 		case err == nil:
 			return p.openSystem(ctx)
 		case !errors.Is(err, fs.ErrNotExist):
-			return nil, permitted(p.System, fmt.Errorf("whether this machine has a store for all users cannot "+
+			return nil, permissionError(p.System, fmt.Errorf("whether this machine has a store for all users cannot "+
 				"be seen: %w", err))
 		case own == p.System: // that of a service, which makes it for all
 			return p.openSystem(ctx)
@@ -73,7 +73,7 @@ func (p Places) Open(ctx context.Context) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(own), 0o700); err != nil {
 		return nil, fmt.Errorf("the store in the state folder cannot be made (%w): %s", err, remedies)
 	}
-	st, err := sqlite(ctx, own)
+	st, err := openSQLite(ctx, own)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("%w: %s", err, remedies)
 	}
@@ -81,13 +81,13 @@ func (p Places) Open(ctx context.Context) (*Store, error) {
 }
 
 func (p Places) openSystem(ctx context.Context) (*Store, error) {
-	st, err := sqlite(ctx, p.System)
+	st, err := openSQLite(ctx, p.System)
 	if err != nil {
 		return nil, err
 	}
 	st.System = true
 	if info, err := os.Stat(p.Own); p.Own != p.System && err == nil && info.Mode().IsRegular() {
-		st.Besides = p.Own
+		st.OwnFile = p.Own
 	}
 	return st, nil
 }

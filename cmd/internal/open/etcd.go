@@ -11,9 +11,9 @@ import (
 	"google.golang.org/grpc/backoff"
 )
 
-// etcd opens a cluster, by any of its members.
-func etcd(ctx context.Context, a *address, env func(string) string) (*Store, error) {
-	if err := a.only(append([]string{"password", "password_file", "connect_timeout", "prefix", "timeout"},
+// openEtcd opens a cluster, by any of its members.
+func openEtcd(ctx context.Context, a *address, env func(string) string) (*Store, error) {
+	if err := a.rejectUnknown(append([]string{"password", "password_file", "connect_timeout", "prefix", "timeout"},
 		tlsParams...)...); err != nil {
 		return nil, err
 	}
@@ -33,11 +33,11 @@ func etcd(ctx context.Context, a *address, env func(string) string) (*Store, err
 	case err != nil:
 		return nil, err
 	case len(a.hosts) == 0:
-		return nil, a.fail("the hosts are missing: etcd://HOST,HOST,HOST")
+		return nil, a.errorf("the hosts are missing: etcd://HOST,HOST,HOST")
 	case a.path != "":
-		return nil, a.fail("nothing follows the hosts: parameter prefix says where the keys are")
+		return nil, a.errorf("nothing follows the hosts: parameter prefix says where the keys are")
 	case (a.user == "") != (a.password == ""):
-		return nil, a.fail("a user and a password belong together: give both")
+		return nil, a.errorf("a user and a password belong together: give both")
 	}
 	scheme := "http://"
 	if secure != nil {
@@ -69,5 +69,5 @@ func etcd(ctx context.Context, a *address, env func(string) string) (*Store, err
 		return nil, a.wrap(err)
 	}
 	none := func(context.Context, string) ([]Finding, error) { return nil, nil }
-	return a.opened(ctx, st, timeout, none, client.Close)
+	return a.newStore(ctx, st, timeout, none, client.Close)
 }

@@ -25,7 +25,7 @@ type Store struct {
 	Volatile bool   // it ends with the process
 	System   bool   // it is the system-wide one
 	Made     bool   // its file was made just now
-	Besides  string // the user's own file, where it is there beside the system-wide store
+	OwnFile  string // the user's own file, where it is there beside the system-wide store
 
 	path     string // of an SQLite file
 	secrets  secrets
@@ -60,12 +60,12 @@ var servers = map[string]struct {
 	port string
 	open func(ctx context.Context, a *address, env func(string) string) (*Store, error)
 }{
-	"postgres": {"5432", postgres}, "postgresql": {"5432", postgres},
-	"mysql": {"3306", mysqlStore}, "mariadb": {"3306", mysqlStore},
-	"redis": {"6379", redis}, "rediss": {"6379", redis},
-	"redis+sentinel": {"26379", redis}, "rediss+sentinel": {"26379", redis},
-	"redis+cluster": {"6379", redis}, "rediss+cluster": {"6379", redis},
-	"etcd": {"2379", etcd},
+	"postgres": {"5432", openPostgres}, "postgresql": {"5432", openPostgres},
+	"mysql": {"3306", openMySQL}, "mariadb": {"3306", openMySQL},
+	"redis": {"6379", openRedis}, "rediss": {"6379", openRedis},
+	"redis+sentinel": {"26379", openRedis}, "rediss+sentinel": {"26379", openRedis},
+	"redis+cluster": {"6379", openRedis}, "rediss+cluster": {"6379", openRedis},
+	"etcd": {"2379", openEtcd},
 }
 
 // Open opens the store that a URL names, with what the process's environment says of its
@@ -86,7 +86,7 @@ func OpenEnv(ctx context.Context, rawURL string, env func(name string) string) (
 		if err != nil {
 			return nil, err
 		}
-		return sqlite(ctx, path)
+		return openSQLite(ctx, path)
 	case scheme == "mem" && rest == "":
 		return &Store{
 			Leases: lease.NewMemory(), Name: "mem:", Local: true, Volatile: true,

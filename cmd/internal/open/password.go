@@ -22,7 +22,7 @@ func (a *address) findPassword(env func(string) string) error {
 	inURL, file := a.params["password"], a.params["password_file"]
 	switch {
 	case a.given && (inURL != "" || file != "") || inURL != "" && file != "":
-		return a.fail("it has more than one password: leave all but one of user:password@, password and " +
+		return a.errorf("it has more than one password: leave all but one of user:password@, password and " +
 			"password_file out")
 	case a.given:
 		return nil
@@ -93,14 +93,14 @@ func (s secrets) hide(text string) string {
 	return text
 }
 
-// hiding is an error whose text has no secrets. What it wraps is there for errors.Is alone.
-type hiding struct {
+// hiddenError is an error whose text has no secrets. What it wraps is there for errors.Is alone.
+type hiddenError struct {
 	err  error
 	text string
 }
 
-func (e *hiding) Error() string { return e.text }
-func (e *hiding) Unwrap() error { return e.err }
+func (e *hiddenError) Error() string { return e.text }
+func (e *hiddenError) Unwrap() error { return e.err }
 
 // wrap says which store an error is of, without secrets.
 func (a *address) wrap(err error) error {
@@ -111,5 +111,5 @@ func (a *address) wrap(err error) error {
 	for _, name := range []string{"sqlstore: ", "redisstore: ", "etcdstore: "} {
 		text = strings.ReplaceAll(text, name, "") // the URL says that
 	}
-	return &hiding{err, a.secrets.hide(strings.ReplaceAll(text, "\n\t", " "))}
+	return &hiddenError{err, a.secrets.hide(strings.ReplaceAll(text, "\n\t", " "))}
 }

@@ -16,9 +16,9 @@ const (
 	codeCantOpen = 14
 )
 
-// mayOnlyRead reports whether an error comes from a user who may not write a file, or not
+// isReadOnly reports whether an error comes from a user who may not write a file, or not
 // beside it.
-func mayOnlyRead(err error) bool {
+func isReadOnly(err error) bool {
 	var coded interface{ Code() int }
 	if !errors.As(err, &coded) {
 		return false
@@ -27,26 +27,26 @@ func mayOnlyRead(err error) bool {
 	return code == codePerm || code == codeReadOnly || code == codeCantOpen
 }
 
-// permitted adds to an error what makes a file usable for this user, where it is rights
+// permissionError adds to an error what makes a file usable for this user, where it is rights
 // that are missing.
-func permitted(path string, err error) error {
-	if advice := rights(path, err); advice != "" {
+func permissionError(path string, err error) error {
+	if advice := permissionAdvice(path, err); advice != "" {
 		return fmt.Errorf("%w\n%s", err, advice)
 	}
 	return err
 }
 
-// Rights says what to do about an error of a store's file that this user may not use; ""
+// PermissionAdvice says what to do about an error of a store's file that this user may not use; ""
 // for all else.
-func (s *Store) Rights(err error) string {
+func (s *Store) PermissionAdvice(err error) string {
 	if s.path == "" {
 		return ""
 	}
-	return rights(s.path, err)
+	return permissionAdvice(s.path, err)
 }
 
-func rights(path string, err error) string {
-	if !mayOnlyRead(err) && !errors.Is(err, fs.ErrPermission) {
+func permissionAdvice(path string, err error) string {
+	if !isReadOnly(err) && !errors.Is(err, fs.ErrPermission) {
 		return ""
 	}
 	const other = "; another store, with --store, is another scope: its IDs can be the same"
@@ -54,23 +54,23 @@ func rights(path string, err error) string {
 	switch group := groupOf(folder); {
 	case folderErr != nil:
 		return ""
-	case group == "" || !shared(folder):
+	case group == "" || !isShared(folder):
 		return fmt.Sprintf("the folder of %s is not shared by a group: snowfence help stores says how to share "+
 			"a store", path) + other
 	case !member(folder):
 		return fmt.Sprintf("the users of group %s share this store: join it (usermod -aG %s USER, as root), and "+
 			"log in again", group, group) + other
 	}
-	if files := unshared(path, groupOf(folder)); files != "" {
+	if files := sharingAdvice(path, groupOf(folder)); files != "" {
 		return fmt.Sprintf("the users of group %s share the folder of this store, and not these files: as root, "+
 			"chgrp %s %s && chmod 660 %s", groupOf(folder), groupOf(folder), files, files)
 	}
 	return ""
 }
 
-// unshared returns which files of a store the users of a group cannot write, with spaces
+// sharingAdvice returns which files of a store the users of a group cannot write, with spaces
 // between them.
-func unshared(path, group string) string {
+func sharingAdvice(path, group string) string {
 	var files []string
 	for _, suffix := range []string{"", "-wal", "-shm", "-witness"} {
 		if file, err := os.Stat(path + suffix); err == nil && (groupOf(file) != group ||
@@ -81,8 +81,8 @@ func unshared(path, group string) string {
 	return strings.Join(files, " ")
 }
 
-// shared reports whether a folder is meant for the users of its group: they may write,
+// isShared reports whether a folder is meant for the users of its group: they may write,
 // and what is made there is the group's.
-func shared(folder os.FileInfo) bool {
+func isShared(folder os.FileInfo) bool {
 	return folder.Mode()&os.ModeSetgid != 0 && folder.Mode().Perm()&0o070 == 0o070
 }

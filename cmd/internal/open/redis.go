@@ -18,14 +18,14 @@ var redisParams = append([]string{
 
 var sentinelParams = []string{"sentinel_user", "sentinel_password", "sentinel_password_file"}
 
-// redis opens a server, the master that sentinels name, or a cluster.
-func redis(ctx context.Context, a *address, env func(string) string) (*Store, error) {
+// openRedis opens a server, the master that sentinels name, or a cluster.
+func openRedis(ctx context.Context, a *address, env func(string) string) (*Store, error) {
 	base, kind, _ := strings.Cut(a.scheme, "+")
 	known := redisParams
 	if kind == "sentinel" {
 		known = append(sentinelParams, known...)
 	}
-	if err := a.only(append([]string{}, known...)...); err != nil {
+	if err := a.rejectUnknown(append([]string{}, known...)...); err != nil {
 		return nil, err
 	}
 	if err := a.findPassword(env); err != nil {
@@ -53,19 +53,19 @@ func redis(ctx context.Context, a *address, env func(string) string) (*Store, er
 		return nil, err
 	}
 	if len(a.hosts) == 0 {
-		return nil, a.fail("the host is missing: %s://HOST", a.scheme)
+		return nil, a.errorf("the host is missing: %s://HOST", a.scheme)
 	}
 	switch kind {
 	case "":
 		c.ForceSingleClient = true
 		if len(a.hosts) > 1 {
-			return nil, a.fail("one server has one host: use %s+sentinel or %s+cluster for several", base, base)
+			return nil, a.errorf("one server has one host: use %s+sentinel or %s+cluster for several", base, base)
 		}
 		c.SelectDB, err = a.database(a.path)
 	case "sentinel":
 		master, db, _ := strings.Cut(a.path, "/")
 		if master == "" {
-			return nil, a.fail("the name of the master is missing: %s://HOST,HOST,HOST/MASTER", a.scheme)
+			return nil, a.errorf("the name of the master is missing: %s://HOST,HOST,HOST/MASTER", a.scheme)
 		}
 		c.Sentinel = rueidis.SentinelOption{
 			MasterSet: master, Dialer: c.Dialer, TLSConfig: c.TLSConfig, TopologyRefreshInterval: 5 * time.Second,
@@ -79,7 +79,7 @@ func redis(ctx context.Context, a *address, env func(string) string) (*Store, er
 		c.SelectDB, err = a.database(db)
 	default:
 		if a.path != "" {
-			err = a.fail("a cluster has no numbered databases: leave what follows the hosts out; parameter " +
+			err = a.errorf("a cluster has no numbered databases: leave what follows the hosts out; parameter " +
 				"prefix keeps stores apart")
 		}
 	}
@@ -96,7 +96,7 @@ func redis(ctx context.Context, a *address, env func(string) string) (*Store, er
 		client.Close()
 		return nil, a.wrap(err)
 	}
-	return a.opened(ctx, st, timeout, redisFindings(st, kind, &o), closing)
+	return a.newStore(ctx, st, timeout, redisFindings(st, kind, &o), closing)
 }
 
 // database reads the number of a database of a server.
@@ -106,7 +106,7 @@ func (a *address) database(text string) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return 0, a.fail("what follows the hosts is the number of a database, such as 0")
+		return 0, a.errorf("what follows the hosts is the number of a database, such as 0")
 	}
 	return n, nil
 }

@@ -18,7 +18,7 @@ import (
 
 const (
 	connectTimeout = 5 * time.Second // of one attempt to reach a store
-	connections    = 8               // to an SQL server, at most
+	maxConnections = 8               // to an SQL server, at most
 )
 
 // postgresParams are those of libpq that have a meaning here, by libpq's names.
@@ -28,7 +28,7 @@ var postgresParams = []string{
 	"default_query_exec_mode", "host",
 }
 
-func postgres(ctx context.Context, a *address, env func(string) string) (*Store, error) {
+func openPostgres(ctx context.Context, a *address, env func(string) string) (*Store, error) {
 	timeout, most, err := a.sqlParams(env, postgresParams...)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func postgres(ctx context.Context, a *address, env func(string) string) (*Store,
 	}
 	if len(hosts) > 0 {
 		if settings["host"] != "" {
-			return nil, a.fail("hosts stand between // and /, or one is the parameter host, for a folder with a " +
+			return nil, a.errorf("hosts stand between // and /, or one is the parameter host, for a folder with a " +
 				"socket: leave one of them out")
 		}
 		settings["host"], settings["port"] = strings.Join(hosts, ","), strings.Join(ports, ",")
@@ -66,16 +66,16 @@ func postgres(ctx context.Context, a *address, env func(string) string) (*Store,
 	}
 	c, err := pgx.ParseConfig(dsn.String())
 	if err != nil {
-		return nil, a.fail("%v", err)
+		return nil, a.errorf("%v", err)
 	}
 	if a.password != "" {
 		c.Password = a.password
 	}
 	c.ConnectTimeout = timeout
-	return a.overSQL(ctx, stdlib.OpenDB(*c), sqlstore.PostgreSQL(), most, timeout)
+	return a.openSQL(ctx, stdlib.OpenDB(*c), sqlstore.PostgreSQL(), most, timeout)
 }
 
-func mysqlStore(ctx context.Context, a *address, env func(string) string) (*Store, error) {
+func openMySQL(ctx context.Context, a *address, env func(string) string) (*Store, error) {
 	timeout, most, err := a.sqlParams(env, append([]string{"socket"}, tlsParams...)...)
 	if err != nil {
 		return nil, err
@@ -89,10 +89,10 @@ func mysqlStore(ctx context.Context, a *address, env func(string) string) (*Stor
 	case len(a.hosts) == 0 && socket != "":
 		c.Net, c.Addr = "unix", socket
 	default:
-		return nil, a.fail("it takes one host, or the parameter socket: programs of one fleet must see one server")
+		return nil, a.errorf("it takes one host, or the parameter socket: programs of one fleet must see one server")
 	}
 	if c.DBName == "" {
-		return nil, a.fail("the name of the database is missing: %s://HOST/DATABASE", a.scheme)
+		return nil, a.errorf("the name of the database is missing: %s://HOST/DATABASE", a.scheme)
 	}
 	if a.params["tls"] == "" && c.Net == "tcp" && !a.tlsGiven() {
 		// as PostgreSQL's clients do: TLS where the server has it, without a look at its
@@ -105,12 +105,12 @@ func mysqlStore(ctx context.Context, a *address, env func(string) string) (*Stor
 	if err != nil {
 		return nil, a.wrap(err)
 	}
-	return a.overSQL(ctx, sql.OpenDB(connector), sqlstore.MySQL(), most, timeout)
+	return a.openSQL(ctx, sql.OpenDB(connector), sqlstore.MySQL(), most, timeout)
 }
 
 // sqlParams reads what both kinds of servers have, and refuses what neither has.
 func (a *address) sqlParams(env func(string) string, own ...string) (timeout time.Duration, most int, err error) {
-	if err = a.only(append([]string{"password", "password_file", "connect_timeout", "connections"},
+	if err = a.rejectUnknown(append([]string{"password", "password_file", "connect_timeout", "connections"},
 		own...)...); err != nil {
 		return 0, 0, err
 	}
@@ -120,11 +120,11 @@ func (a *address) sqlParams(env func(string) string, own ...string) (timeout tim
 	if timeout, err = a.duration("connect_timeout", connectTimeout); err != nil {
 		return 0, 0, err
 	}
-	most, err = a.number("connections", 1, 1000, connections)
+	most, err = a.number("connections", 1, 1000, maxConnections)
 	return timeout, most, err
 }
 
-func (a *address) overSQL(ctx context.Context, db *sql.DB, d sqlstore.Dialect, most int,
+func (a *address) openSQL(ctx context.Context, db *sql.DB, d sqlstore.Dialect, most int,
 	timeout time.Duration,
 ) (*Store, error) {
 	db.SetMaxOpenConns(most)
@@ -143,12 +143,12 @@ func (a *address) overSQL(ctx context.Context, db *sql.DB, d sqlstore.Dialect, m
 		}
 		return out, err
 	}
-	return a.opened(ctx, st, timeout, findings, db.Close)
+	return a.newStore(ctx, st, timeout, findings, db.Close)
 }
 
-// opened asks a store for the first time, so that one that is unreachable or may not be used
+// newStore asks a store for the first time, so that one that is unreachable or may not be used
 // shows now.
-func (a *address) opened(ctx context.Context, st lease.Store, timeout time.Duration, findings func(context.Context,
+func (a *address) newStore(ctx context.Context, st lease.Store, timeout time.Duration, findings func(context.Context,
 	string) ([]Finding, error), closing func() error,
 ) (*Store, error) {
 	asking, cancel := context.WithTimeout(ctx, timeout)

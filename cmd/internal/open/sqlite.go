@@ -36,10 +36,10 @@ func sqlitePath(rest string) (string, error) {
 	return filepath.Abs(rest)
 }
 
-// sqlite opens the SQLite file at path. An acknowledged write must outlive a power
+// openSQLite opens the SQLite file at path. An acknowledged write must outlive a power
 // failure, hence synchronous=FULL, and many processes write at once, hence WAL, a busy
 // timeout, and transactions that take the write lock when they begin.
-func sqlite(ctx context.Context, path string) (*Store, error) {
+func openSQLite(ctx context.Context, path string) (*Store, error) {
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("store sqlite:%s: its folder does not exist: make it, or correct the path", path)
 	}
@@ -48,13 +48,13 @@ func sqlite(ctx context.Context, path string) (*Store, error) {
 	}
 	made, err := create(path)
 	if err != nil {
-		return nil, permitted(path, fmt.Errorf("store sqlite:%s: the file cannot be made: %w", path, err))
+		return nil, permissionError(path, fmt.Errorf("store sqlite:%s: the file cannot be made: %w", path, err))
 	}
 	st, err := connect(ctx, path, url.Values{
 		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)"},
 		"_txlock": {"immediate"},
 	})
-	if _, side := os.Stat(path + "-wal"); mayOnlyRead(err) && errors.Is(side, fs.ErrNotExist) {
+	if _, side := os.Stat(path + "-wal"); isReadOnly(err) && errors.Is(side, fs.ErrNotExist) {
 		// Nobody uses the file, so it can be read without the files that this user may
 		// not make. The store notices when somebody makes them.
 		if idle, idleErr := connect(ctx, path, url.Values{
@@ -65,7 +65,7 @@ func sqlite(ctx context.Context, path string) (*Store, error) {
 		}
 	}
 	if err != nil {
-		return nil, permitted(path, fmt.Errorf("store sqlite:%s: %w", path, err))
+		return nil, permissionError(path, fmt.Errorf("store sqlite:%s: %w", path, err))
 	}
 	st.Made = made
 	return st, nil
@@ -75,7 +75,7 @@ func sqlite(ctx context.Context, path string) (*Store, error) {
 // folder that a group shares, the group shares the file.
 func create(path string) (made bool, err error) {
 	mode := fs.FileMode(0o600)
-	if folder, err := os.Stat(filepath.Dir(path)); err == nil && shared(folder) {
+	if folder, err := os.Stat(filepath.Dir(path)); err == nil && isShared(folder) {
 		// SQLite gives the files beside it the same mode, but a moment late where the
 		// umask takes it away. Another user who opens them in that moment would fail.
 		mode = 0o660

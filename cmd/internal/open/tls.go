@@ -24,9 +24,9 @@ func (a *address) tls(always bool) (*tls.Config, error) {
 	}
 	switch {
 	case !on && always:
-		return nil, a.fail("it is TLS by the name of its scheme: leave tls=no out, or use the scheme without it")
+		return nil, a.errorf("it is TLS by the name of its scheme: leave tls=no out, or use the scheme without it")
 	case !on && a.tlsGiven():
-		return nil, a.fail("tls=no, and other parameters say how to talk TLS: leave one of them out")
+		return nil, a.errorf("tls=no, and other parameters say how to talk TLS: leave one of them out")
 	case !on:
 		return nil, nil
 	}
@@ -48,7 +48,7 @@ func (a *address) tls(always bool) (*tls.Config, error) {
 	cert, key := a.params["tls_cert"], a.params["tls_key"]
 	switch {
 	case (cert == "") != (key == ""):
-		return nil, a.fail("tls_cert and tls_key belong together: give both")
+		return nil, a.errorf("tls_cert and tls_key belong together: give both")
 	case cert != "":
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {

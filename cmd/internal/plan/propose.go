@@ -87,7 +87,7 @@ func Propose(n Need) ([]Proposal, []Refusal) {
 		list = append(list, n.proposal(name, s, pro, con))
 	}
 	for _, tick := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second} {
-		least := n.least(tick)
+		least := n.smallest(tick)
 		if !n.fits(least) {
 			refused = append(refused, Refusal{tick.String(), n.reason(least)})
 			continue
@@ -97,10 +97,10 @@ func Propose(n Need) ([]Proposal, []Refusal) {
 		case time.Millisecond:
 			add("short", least, "the shortest IDs with times to the millisecond", "no room for more nodes or "+
 				"bursts than asked for")
-			add("roomy", roomy, "times to the millisecond; "+n.room(least, roomy), "longer IDs")
+			add("roomy", roomy, "times to the millisecond; "+n.unused(least, roomy), "longer IDs")
 		case 10 * time.Millisecond:
 			add("burst", roomy, "bursts of "+fmt.Sprint(int64(1)<<roomy.seq)+" IDs a node pass without waiting; "+
-				n.room(least, roomy), "times to 10 ms")
+				n.unused(least, roomy), "times to 10 ms")
 		case time.Second:
 			add("coarse", least, "a second's IDs may all come at once", "times to the second: within it, IDs of "+
 				"different nodes are in no order")
@@ -109,8 +109,8 @@ func Propose(n Need) ([]Proposal, []Refusal) {
 	return list, refused
 }
 
-// least is the smallest shape for a tick.
-func (n Need) least(tick time.Duration) shape {
+// smallest is the smallest shape for a tick.
+func (n Need) smallest(tick time.Duration) shape {
 	perTick := math.Ceil(n.Rate / float64(n.Nodes) * tick.Seconds())
 	return shape{tick, bitsFor(n.Nodes), bitsFor(uint64(perTick))}
 }
@@ -140,7 +140,7 @@ func (n Need) grow(s shape) shape {
 	return s
 }
 
-func (n Need) room(least, s shape) string {
+func (n Need) unused(least, s shape) string {
 	if s == least {
 		return "nothing to spare"
 	}

@@ -11,7 +11,7 @@ import (
 // ago says how far a time lies from now, in one unit.
 func ago(t, now time.Time) string {
 	sec := float64(now.Unix()-t.Unix()) + float64(now.Nanosecond()-t.Nanosecond())/1e9
-	text := span(math.Abs(sec))
+	text := roughDuration(math.Abs(sec))
 	switch {
 	case text == "":
 		return "now"
@@ -21,8 +21,8 @@ func ago(t, now time.Time) string {
 	return "in " + text
 }
 
-// span names a number of seconds in its largest unit.
-func span(sec float64) string {
+// roughDuration names a number of seconds in its largest unit.
+func roughDuration(sec float64) string {
 	for _, u := range []struct {
 		name    string
 		seconds float64
@@ -37,13 +37,13 @@ func span(sec float64) string {
 	return ""
 }
 
-// howLong writes a number of seconds to the second, and what nobody will sit through in
+// approximately writes a number of seconds to the second, and what nobody will sit through in
 // its largest unit.
-func howLong(sec float64) string {
+func approximately(sec float64) string {
 	if sec < 100*3600 {
 		return time.Duration(math.Round(sec) * float64(time.Second)).String()
 	}
-	return span(sec)
+	return roughDuration(sec)
 }
 
 func plural(n int64, noun string) string {
