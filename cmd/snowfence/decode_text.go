@@ -65,7 +65,8 @@ func (d *decoder) texts(s []byte) ([]text, error) {
 	return list, nil
 }
 
-// unreadableError adds to the error of a text which forms it can have, and what to type for one of them.
+// unreadableError adds to the error of a text which forms it can have, and what to type
+// for one of them.
 func unreadableError(s []byte, err error) error {
 	var forms []string
 	for _, e := range snowfence.Encodings() {

@@ -63,7 +63,7 @@ func Mount(mux *http.ServeMux, cfg Config) *Dashboard {
 	mux.Handle("POST /dashboard/api/plan", handler(d.plan))
 	mux.HandleFunc("/dashboard/api/", func(w http.ResponseWriter, _ *http.Request) {
 		setSecurityHeaders(w.Header())
-		rest.Problem(w, server.NewError(server.Invalid, fmt.Errorf("the dashboard has no such path or method")))
+		rest.Problem(w, server.Errorf(server.Invalid, "the dashboard has no such path or method"))
 	})
 	return d
 }
@@ -109,7 +109,7 @@ func readBody(w http.ResponseWriter, r *http.Request, v any) error {
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, 16<<10))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(v); err != nil {
-		return server.NewError(server.Invalid, fmt.Errorf("the body of the request: %w", err))
+		return server.Errorf(server.Invalid, "the body of the request: %w", err)
 	}
 	return nil
 }

@@ -94,8 +94,7 @@ type parsed struct {
 func parse(text string) ([]parsed, error) {
 	text = strings.Trim(strings.TrimSpace(text), `"'`)
 	if text == "" || len(text) > 200 {
-		return nil, server.NewError(server.Invalid, fmt.Errorf("type an ID: decimal, hexadecimal, base32, "+
-			"base58, base62, …"))
+		return nil, server.Errorf(server.Invalid, "type an ID: decimal, hexadecimal, base32, base58, base62, …")
 	}
 	var list []parsed
 	add := func(text string, encodings []snowfence.Encoding) {
@@ -132,8 +131,8 @@ func parse(text string) ([]parsed, error) {
 		add(text[i+1:], snowfence.Encodings())
 	}
 	if len(list) == 0 {
-		return nil, server.NewError(server.Invalid, fmt.Errorf("this is no ID in any form known: an ID has 64 "+
-			"bits, at most 20 decimal or 16 hexadecimal digits"))
+		return nil, server.Errorf(server.Invalid, "this is no ID in any form known: an ID has 64 bits, at most 20 "+
+			"decimal or 16 hexadecimal digits")
 	}
 	return list, nil
 }

@@ -49,7 +49,7 @@ func (d *Dashboard) leases(w http.ResponseWriter, r *http.Request) error {
 		if text := q.Get(key); text != "" {
 			n, err := strconv.ParseInt(text, 10, 64)
 			if err != nil || n < 0 {
-				return server.NewError(server.Invalid, fmt.Errorf("%s is not a number from 0 up", key))
+				return server.Errorf(server.Invalid, "%s is not a number from 0 up", key)
 			}
 			number[key] = n
 		}
@@ -68,7 +68,7 @@ func (d *Dashboard) leases(w http.ResponseWriter, r *http.Request) error {
 	}
 	l, ok := v.Picture.(*nodeMap)
 	if !ok {
-		return server.NewError(server.Internal, errors.New("the view has no picture"))
+		return server.Errorf(server.Internal, "the view has no picture")
 	}
 	list := l.selected(number["node"], strings.ToLower(q.Get("find")), q.Get("held") == "true")
 	sortRows(list, q.Get("order"))

@@ -164,7 +164,8 @@ func stateOf(sp *server.Space) spaceState {
 	return s
 }
 
-// readNamespaces reads the namespaces, which also tells whether the store answers. One question at a time.
+// readNamespaces reads the namespaces, which also tells whether the store answers. One
+// question at a time.
 func (sm *sampler) readNamespaces(ctx context.Context) {
 	select {
 	case sm.reading <- struct{}{}:

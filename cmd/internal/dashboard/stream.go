@@ -29,8 +29,7 @@ func (d *Dashboard) openStream(w http.ResponseWriter) (*sender, func(), error) {
 	select {
 	case d.streams <- struct{}{}:
 	default:
-		return nil, nil, server.NewError(server.TooMuch, fmt.Errorf("%d pages are open already: close one",
-			maxStreams/2))
+		return nil, nil, server.Errorf(server.TooMuch, "%d pages are open already: close one", maxStreams/2)
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")

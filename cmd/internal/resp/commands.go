@@ -119,8 +119,8 @@ func equalFold(b []byte, word string) bool {
 	return true
 }
 
-// authorizedSpace finds the namespace of a command, most often that of the one before, and checks that
-// the caller may. The command counts as n IDs.
+// authorizedSpace finds the namespace of a command, most often that of the one before,
+// and checks that the caller may. The command counts as n IDs.
 func (c *conn) authorizedSpace(name []byte, v server.Verb, n int64) (*server.Space, bool) {
 	if c.id == nil {
 		c.noAuth()

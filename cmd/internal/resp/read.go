@@ -104,7 +104,8 @@ func (c *conn) setReadDeadline(now time.Time, carried bool) bool {
 	return c.srv.life.Err() == nil // Shutdown may have set its own deadline a moment ago
 }
 
-// expired does what is due when nothing came until the deadline, and reports whether to go on waiting.
+// expired does what is due when nothing came until the deadline, and reports whether to
+// go on waiting.
 func (c *conn) expired(now time.Time) bool {
 	over := func(t time.Time) bool { return !t.IsZero() && !now.Before(t) }
 	w := &c.deadlines

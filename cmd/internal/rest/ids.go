@@ -36,8 +36,7 @@ func parseNextParams(r *http.Request) (nextParams, error) {
 	}
 	form, err := server.ParseForm(q.Get("format"), q.Get("prefix"))
 	if err == nil && runs && (q.Has("format") || q.Has("prefix")) {
-		err = server.NewError(server.Invalid, errors.New("runs are numbers to count from: leave runs out, or "+
-			"format and prefix"))
+		err = server.Errorf(server.Invalid, "runs are numbers to count from: leave runs out, or format and prefix")
 	}
 	if err != nil {
 		return nextParams{}, err

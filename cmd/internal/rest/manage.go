@@ -58,10 +58,10 @@ func readBody(w http.ResponseWriter, r *http.Request, v any) error {
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return server.NewError(server.Invalid, fmt.Errorf(`the body should be as {"layout":"snowfence","first_node":0,"last_node":1023}: %w`, err))
+		return server.Errorf(server.Invalid, `the body should be as {"layout":"snowfence","first_node":0,"last_node":1023}: %w`, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return server.NewError(server.Invalid, errors.New("the body has more than one JSON object"))
+		return server.Errorf(server.Invalid, "the body has more than one JSON object")
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func queryParams(r *http.Request, names ...string) (url.Values, error) {
 	}
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, server.NewError(server.Invalid, fmt.Errorf("the query %s: %w", server.Clip(r.URL.RawQuery), err))
+		return nil, server.Errorf(server.Invalid, "the query %s: %w", server.Clip(r.URL.RawQuery), err)
 	}
 	for name, values := range q {
 		if !slices.Contains(names, name) {
@@ -27,11 +27,11 @@ func queryParams(r *http.Request, names ...string) (url.Values, error) {
 			if len(names) > 0 {
 				known = strings.Join(names, ", ")
 			}
-			return nil, server.NewError(server.Invalid, fmt.Errorf("there is no parameter %s here; known: %s",
-				server.Clip(name), known))
+			return nil, server.Errorf(server.Invalid, "there is no parameter %s here; known: %s",
+				server.Clip(name), known)
 		}
 		if len(values) != 1 {
-			return nil, server.NewError(server.Invalid, fmt.Errorf("%s is given %d times", name, len(values)))
+			return nil, server.Errorf(server.Invalid, "%s is given %d times", name, len(values))
 		}
 	}
 	return q, nil
@@ -45,7 +45,7 @@ func intParam(q url.Values, name string, missing int64) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, server.NewError(server.Invalid, fmt.Errorf("%s=%s is not a number", name, server.Clip(text)))
+		return 0, server.Errorf(server.Invalid, "%s=%s is not a number", name, server.Clip(text))
 	}
 	return n, nil
 }
@@ -58,8 +58,7 @@ func boolParam(q url.Values, name string) (bool, error) {
 	}
 	is, err := strconv.ParseBool(text)
 	if err != nil {
-		return false, server.NewError(server.Invalid, fmt.Errorf("%s=%s is neither true nor false", name,
-			server.Clip(text)))
+		return false, server.Errorf(server.Invalid, "%s=%s is neither true nor false", name, server.Clip(text))
 	}
 	return is, nil
 }

@@ -152,7 +152,7 @@ func (r *rpc) reserve(ctx context.Context, n int64) error {
 	q, ok := ctx.Value(callKey{}).(*call)
 	if !ok {
 		release()
-		return server.NewError(server.Internal, errors.New("the request does not hold its answer"))
+		return server.Errorf(server.Internal, "the request does not hold its answer")
 	}
 	q.releases = append(q.releases, release)
 	return nil

@@ -137,7 +137,7 @@ func (r ids) Range(ctx context.Context, req *connect.Request[pb.RangeRequest]) (
 		return nil, err
 	}
 	if !req.Msg.From.IsValid() || !req.Msg.To.IsValid() {
-		return nil, server.NewError(server.Invalid, errors.New("the times from and to are missing, or out of range"))
+		return nil, server.Errorf(server.Invalid, "the times from and to are missing, or out of range")
 	}
 	lo, hi, err := sp.Range(req.Msg.From.AsTime(), req.Msg.To.AsTime())
 	if err != nil {

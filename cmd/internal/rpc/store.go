@@ -36,12 +36,12 @@ func (r store) Get(ctx context.Context, req *connect.Request[pb.GetRequest]) (*c
 		return nil, err
 	}
 	if n := len(req.Msg.Nodes); n > maxRecords {
-		return nil, server.NewError(server.TooMuch, fmt.Errorf("%d records: ask for %d at most", n, maxRecords))
+		return nil, server.Errorf(server.TooMuch, "%d records: ask for %d at most", n, maxRecords)
 	}
 	keys := make([]lease.Key, len(req.Msg.Nodes))
 	for i, n := range req.Msg.Nodes {
 		if n < lease.NamespaceNode {
-			return nil, server.NewError(server.Invalid, fmt.Errorf("there is no node %d", n))
+			return nil, server.Errorf(server.Invalid, "there is no node %d", n)
 		}
 		keys[i] = lease.Key{Namespace: name, Node: n}
 	}
@@ -120,14 +120,14 @@ func (r store) Swap(ctx context.Context, req *connect.Request[pb.SwapRequest]) (
 	}
 	n := len(req.Msg.Writes)
 	if n == 0 || n > maxRecords {
-		return nil, server.NewError(server.Invalid, fmt.Errorf("%d writes: send 1 to %d", n, maxRecords))
+		return nil, server.Errorf(server.Invalid, "%d writes: send 1 to %d", n, maxRecords)
 	}
 	st := r.s.Store()
 	writes := make([]lease.Write, n)
 	for i, w := range req.Msg.Writes {
 		rec := leaseRecord(w.New)
 		if rec.Nonce == "" || rec.Nonce == w.Old || rec.Node < lease.NamespaceNode {
-			return nil, server.NewError(server.Invalid, fmt.Errorf("write %d has no new nonce, or no node", i))
+			return nil, server.Errorf(server.Invalid, "write %d has no new nonce, or no node", i)
 		}
 		if err := id.May(server.VerbStore, rec.Namespace); err != nil {
 			return nil, err

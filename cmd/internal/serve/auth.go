@@ -119,8 +119,7 @@ func (t *tokens) identify(r *http.Request) (*server.Identity, error) {
 	}
 	scheme, secret, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") {
-		return nil, server.NewError(server.Anonymous, errors.New("a token is needed: send it as Authorization: "+
-			"Bearer TOKEN"))
+		return nil, server.Errorf(server.Anonymous, "a token is needed: send it as Authorization: Bearer TOKEN")
 	}
 	return a.Identify(strings.TrimSpace(secret))
 }
@@ -138,7 +137,7 @@ func withRequest(next http.Handler) http.Handler {
 func (t *tokens) identifyContext(ctx context.Context) (*server.Identity, error) {
 	r, ok := ctx.Value(requestKey{}).(*http.Request)
 	if !ok {
-		return nil, server.NewError(server.Anonymous, errors.New("a token is needed"))
+		return nil, server.Errorf(server.Anonymous, "a token is needed")
 	}
 	return t.identify(r)
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// withDeadlines bounds how long clients may take for the rest of a request and for their answers, which
-// have to be taken within slow of the time that the service itself may take.
+// withDeadlines bounds how long clients may take for the rest of a request and for their
+// answers, which have to be taken within slow of the time that the service itself may
+// take.
 func withDeadlines(slow, work time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -162,7 +161,7 @@ func (a *Auth) Identify(secret string) (*Identity, error) {
 		}
 	}
 	if found == nil {
-		return nil, kindError{Anonymous, errors.New("the token is not known")}
+		return nil, Errorf(Anonymous, "the token is not known")
 	}
 	return found, nil
 }
@@ -171,17 +170,17 @@ func (a *Auth) Identify(secret string) (*Identity, error) {
 // belongs to none.
 func (id *Identity) May(v Verb, namespace string) error {
 	if id == nil {
-		return kindError{Anonymous, errors.New("a token is needed")}
+		return Errorf(Anonymous, "a token is needed")
 	}
 	r := id.rights.Load()
 	if r == nil {
 		return errRevoked
 	}
 	if !slices.Contains(r.token.Verbs, v) {
-		return kindError{Denied, fmt.Errorf("token %q has not the verb %q", id.Name, v)}
+		return Errorf(Denied, "token %q has not the verb %q", id.Name, v)
 	}
 	if !r.sees(namespace) {
-		return kindError{Denied, fmt.Errorf("token %q is not for namespace %q", id.Name, namespace)}
+		return Errorf(Denied, "token %q is not for namespace %q", id.Name, namespace)
 	}
 	return nil
 }
@@ -195,7 +194,7 @@ func (id *Identity) Authorize(v Verb, namespace string, n int64) error {
 	return id.Spend(n)
 }
 
-var errRevoked = kindError{Anonymous, errors.New("the token was taken away: another one is needed")}
+var errRevoked = Errorf(Anonymous, "the token was taken away: another one is needed")
 
 // Sees reports whether the caller may know of a namespace.
 func (id *Identity) Sees(namespace string) bool {
@@ -231,9 +230,9 @@ func (id *Identity) Spend(n int64) error {
 	case r.limiter == nil:
 		return nil
 	case n > int64(r.limiter.Burst()):
-		return kindError{TooMuch, fmt.Errorf("token %q may have %d at once: ask for fewer", id.Name, r.limiter.Burst())}
+		return Errorf(TooMuch, "token %q may have %d at once: ask for fewer", id.Name, r.limiter.Burst())
 	case !r.limiter.AllowN(time.Now(), int(n)):
-		return kindError{TooMuch, fmt.Errorf("token %q may have %g a second: ask more slowly", id.Name, r.token.Rate)}
+		return Errorf(TooMuch, "token %q may have %g a second: ask more slowly", id.Name, r.token.Rate)
 	}
 	return nil
 }

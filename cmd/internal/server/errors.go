@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -56,8 +57,13 @@ func (e kindError) Unwrap() error { return e.error }
 // NewError returns an error of a kind.
 func NewError(k Kind, err error) error { return kindError{k, err} }
 
+// Errorf is fmt.Errorf for an error of a kind.
+func Errorf(k Kind, format string, args ...any) error {
+	return kindError{k, fmt.Errorf(format, args...)}
+}
+
 // ErrStopping is why requests fail, and streams end, when the server stops.
-var ErrStopping error = kindError{Unavailable, errors.New("the server is stopping: ask another one")}
+var ErrStopping = Errorf(Unavailable, "the server is stopping: ask another one")
 
 // KindOf returns the kind of any error that a Service returns.
 func KindOf(err error) Kind {

@@ -19,7 +19,7 @@ type Form struct {
 func ParseForm(format, prefix string) (f Form, err error) {
 	if format != "" {
 		if f.encoding, err = snowfence.ParseEncoding(format); err != nil {
-			return f, kindError{Invalid, fmt.Errorf("format: %w", err)}
+			return f, Errorf(Invalid, "format: %w", err)
 		}
 	}
 	if prefix != "" {

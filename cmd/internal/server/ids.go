@@ -42,7 +42,7 @@ func (sp *Space) Fill(ctx context.Context, dst []snowfence.ID) (n int, err error
 // Runs returns n new IDs as runs. On an error the runs are good all the same.
 func (sp *Space) Runs(ctx context.Context, n int64) ([]snowfence.Run, error) {
 	if sp.Scheme().Encrypted() {
-		return nil, kindError{Invalid, fmt.Errorf("namespace %q is encrypted: its IDs come in no runs", sp.Name)}
+		return nil, Errorf(Invalid, "namespace %q is encrypted: its IDs come in no runs", sp.Name)
 	}
 	g, err := sp.Generator(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func (sp *Space) endedError(err error) error {
 // CheckCount refuses counts that no answer can have.
 func CheckCount(n int64) error {
 	if n < 1 || n > MaxBatch {
-		return kindError{Invalid, fmt.Errorf("%d IDs: ask for 1 to %d at a time", n, MaxBatch)}
+		return Errorf(Invalid, "%d IDs: ask for 1 to %d at a time", n, MaxBatch)
 	}
 	return nil
 }
@@ -155,8 +155,7 @@ func ParseTime(s string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
-		return t, kindError{Invalid, fmt.Errorf("time %q: write it as 2026-01-02T15:04:05Z, or as milliseconds "+
-			"since 1970", s)}
+		return t, Errorf(Invalid, "time %q: write it as 2026-01-02T15:04:05Z, or as milliseconds since 1970", s)
 	}
 	return t, nil
 }

@@ -34,14 +34,14 @@ type Granted struct {
 // and no node is taken.
 func (s *Service) Acquire(ctx context.Context, namespace string, o lease.Options) (Granted, *Space, error) {
 	if o.TTL < 0 || o.TTL > maxTTL {
-		return Granted{}, nil, kindError{Invalid, fmt.Errorf("a ttl of %v: ask for %v at most", o.TTL, maxTTL)}
+		return Granted{}, nil, Errorf(Invalid, "a ttl of %v: ask for %v at most", o.TTL, maxTTL)
 	}
 	if o.Label == "" {
-		return Granted{}, nil, kindError{Invalid, errors.New("the label is missing: say who will hold the node, " +
-			"for the people who look after it")}
+		return Granted{}, nil, Errorf(Invalid, "the label is missing: say who will hold the node, for the people who "+
+			"look after it")
 	}
 	if o.Nodes > maxNodes {
-		return Granted{}, nil, kindError{Invalid, fmt.Errorf("%d nodes: ask for %d at most", o.Nodes, maxNodes)}
+		return Granted{}, nil, Errorf(Invalid, "%d nodes: ask for %d at most", o.Nodes, maxNodes)
 	}
 	o.Time, o.Logger, o.Events = s.anchored, s.opts.Logger, s.onLeaseEvent
 	return withSpace(ctx, s, namespace, func(ctx context.Context, sp *Space) (g Granted, err error) {
@@ -114,8 +114,8 @@ func ParseTicket(b []byte) (lease.Ticket, error) {
 	var t lease.Ticket
 	if len(b) > 4096 || json.Unmarshal(b, &t) != nil || t.Namespace == "" || t.Holder == "" || t.Nonce == "" ||
 		t.TTL <= 0 || t.TTL > maxTTL || t.Nodes < 1 || t.Nodes > maxNodes || lease.CheckName(t.Namespace) != nil {
-		return lease.Ticket{}, kindError{Invalid, errors.New("the ticket is damaged: send back the bytes of the " +
-			"last answer as they are")}
+		return lease.Ticket{}, Errorf(Invalid, "the ticket is damaged: send back the bytes of the last answer as "+
+			"they are")
 	}
 	return t, nil
 }
@@ -174,7 +174,7 @@ func (s *Service) layout(ctx context.Context, name string) (ns lease.Namespace, 
 		return ns, l, err
 	}
 	if l, err = snowfence.ParseLayout(ns.Layout); err != nil {
-		err = kindError{Internal, fmt.Errorf("namespace %q: %w", name, err)}
+		err = Errorf(Internal, "namespace %q: %w", name, err)
 	}
 	return ns, l, err
 }
@@ -189,8 +189,8 @@ func (s *Service) Secrets(sp *Space) ([][]byte, error) {
 		return nil, nil
 	}
 	if !s.opts.HandOut {
-		return nil, kindError{Refused, fmt.Errorf("namespace %q is encrypted, and this server keeps its "+
-			"secrets: ask it for IDs instead, or have it set to hand secrets out", sp.Name)}
+		return nil, Errorf(Refused, "namespace %q is encrypted, and this server keeps its secrets: ask it for IDs "+
+			"instead, or have it set to hand secrets out", sp.Name)
 	}
 	keys, err := s.opts.Keys(sp.Name)
 	if err != nil {

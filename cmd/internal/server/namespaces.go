@@ -34,7 +34,7 @@ type PastLayout struct {
 func describe(ns lease.Namespace) (NamespaceInfo, error) {
 	l, err := snowfence.ParseLayout(ns.Layout)
 	if err != nil {
-		return NamespaceInfo{}, kindError{Internal, fmt.Errorf("namespace %q: %w", ns.Name, err)}
+		return NamespaceInfo{}, Errorf(Internal, "namespace %q: %w", ns.Name, err)
 	}
 	info := NamespaceInfo{
 		Name: ns.Name, Layout: ns.Layout, Fingerprint: ns.Fingerprint, First: ns.First, Last: ns.Last,
@@ -43,7 +43,7 @@ func describe(ns lease.Namespace) (NamespaceInfo, error) {
 	for _, p := range ns.Past {
 		e, err := p.Era()
 		if err != nil {
-			return NamespaceInfo{}, kindError{Internal, fmt.Errorf("namespace %q: %w", ns.Name, err)}
+			return NamespaceInfo{}, Errorf(Internal, "namespace %q: %w", ns.Name, err)
 		}
 		info.Past = append(info.Past, PastLayout{p.Layout, e.From, e.Until})
 	}
@@ -112,8 +112,8 @@ func (w NamespaceSpec) nodes(have *lease.Namespace, all int64) (snowfence.NodeRa
 		r.Until = *w.Last + 1
 	}
 	if r.From < 0 || r.Until <= r.From {
-		return r, kindError{Invalid, fmt.Errorf("nodes %d to %d: the first is 0 or more, and the last not below it",
-			r.From, r.Until-1)}
+		return r, Errorf(Invalid, "nodes %d to %d: the first is 0 or more, and the last not below it",
+			r.From, r.Until-1)
 	}
 	return r, nil
 }
@@ -173,7 +173,7 @@ func (s *Service) ChangeNamespace(ctx context.Context, name string, w NamespaceS
 	}
 	layout, err := snowfence.ParseLayout(have.Layout)
 	if err != nil {
-		return NamespaceInfo{}, kindError{Internal, fmt.Errorf("namespace %q: %w", name, err)}
+		return NamespaceInfo{}, Errorf(Internal, "namespace %q: %w", name, err)
 	}
 	c := lease.NamespaceChange{Widen: w.Widen, Unused: w.Unused}
 	known, all := &have, int64(1)<<min(layout.Bits(snowfence.FieldNode), 62)
@@ -209,7 +209,7 @@ func (s *Service) ChangeNamespace(ctx context.Context, name string, w NamespaceS
 // same moment loses it before it is used.
 func (s *Service) DeleteNamespace(ctx context.Context, name, confirm string) error {
 	if confirm != name {
-		return kindError{Refused, fmt.Errorf("deleting namespace %q needs its name as confirmation", name)}
+		return Errorf(Refused, "deleting namespace %q needs its name as confirmation", name)
 	}
 	s.mu.Lock()
 	own := s.all[name]
@@ -220,8 +220,8 @@ func (s *Service) DeleteNamespace(ctx context.Context, name, confirm string) err
 	}
 	for _, l := range held {
 		if own == nil || !own.holdsNode(l.Node) {
-			return kindError{Refused, fmt.Errorf("namespace %q is in use: node %d is held by %q: stop the "+
-				"holders first", name, l.Node, l.Label)}
+			return Errorf(Refused, "namespace %q is in use: node %d is held by %q: stop the holders first",
+				name, l.Node, l.Label)
 		}
 	}
 	if _, err := lease.DeleteNamespace(ctx, s.store, name); err != nil {
@@ -268,8 +268,8 @@ func (s *Service) scheme(name, layout string) (*snowfence.Scheme, error) {
 	}
 	sc, err := snowfence.NewScheme(l, keys...)
 	if errors.Is(err, snowfence.ErrKey) {
-		return nil, kindError{Refused, fmt.Errorf("layout %s is encrypted, and the server has no secrets for "+
-			"namespace %q: %w", layout, name, err)}
+		return nil, Errorf(Refused, "layout %s is encrypted, and the server has no secrets for namespace %q: %w",
+			layout, name, err)
 	}
 	return sc, err
 }

@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 )
 
@@ -21,7 +19,7 @@ func (id *Identity) Pace(ctx context.Context, n int64) (int64, error) {
 	n = min(n, int64(r.limiter.Burst()))
 	wait := r.limiter.ReserveN(time.Now(), int(n))
 	if !wait.OK() {
-		return 0, kindError{TooMuch, fmt.Errorf("token %q may have none at once", id.Name)}
+		return 0, Errorf(TooMuch, "token %q may have none at once", id.Name)
 	}
 	timer := time.NewTimer(wait.Delay())
 	defer timer.Stop()
@@ -48,8 +46,7 @@ func (s *Service) Reserve(n int64) (release func(), err error) {
 	}
 	if s.waiting.Add(n) > maxWaiting {
 		s.waiting.Add(-n)
-		return nil, kindError{TooMuch, errors.New("too many large batches are on their way already: ask again, " +
-			"or for fewer")}
+		return nil, Errorf(TooMuch, "too many large batches are on their way already: ask again, or for fewer")
 	}
 	return func() { s.waiting.Add(-n) }, nil
 }

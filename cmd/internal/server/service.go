@@ -183,8 +183,8 @@ func (s *Service) open(ctx context.Context, name string) (*Space, error) {
 		return nil, ErrStopping
 	}
 	if len(s.all) >= s.opts.Spaces && !s.evict() {
-		return nil, kindError{TooMuch, fmt.Errorf("the server makes IDs for %d namespaces, its limit: ask "+
-			"another one, or raise the limit", s.opts.Spaces)}
+		return nil, Errorf(TooMuch, "the server makes IDs for %d namespaces, its limit: ask another one, or raise "+
+			"the limit", s.opts.Spaces)
 	}
 	s.all[name] = sp
 	s.publish()

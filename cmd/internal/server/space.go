@@ -73,7 +73,7 @@ func (sp *Space) read(ctx context.Context) (*snowfence.Scheme, error) {
 	}
 	l, err := snowfence.ParseLayout(ns.Layout)
 	if err != nil {
-		return nil, kindError{Internal, fmt.Errorf("namespace %q: %w", sp.Name, err)}
+		return nil, Errorf(Internal, "namespace %q: %w", sp.Name, err)
 	}
 	var keys []*snowfence.Secret
 	if l.Cipher != snowfence.Plain && sp.service.opts.Keys != nil {
@@ -83,15 +83,14 @@ func (sp *Space) read(ctx context.Context) (*snowfence.Scheme, error) {
 	}
 	s, err := snowfence.NewScheme(l, keys...)
 	if errors.Is(err, snowfence.ErrKey) {
-		return nil, kindError{Refused, fmt.Errorf("namespace %q is encrypted, and the server has not the "+
-			"secrets for it: %w", sp.Name, err)}
+		return nil, Errorf(Refused, "namespace %q is encrypted, and the server has not the secrets for it: %w",
+			sp.Name, err)
 	}
 	if err != nil {
-		return nil, kindError{Internal, fmt.Errorf("namespace %q: %w", sp.Name, err)}
+		return nil, Errorf(Internal, "namespace %q: %w", sp.Name, err)
 	}
 	if s.Fingerprint() != ns.Fingerprint {
-		return nil, kindError{Refused, fmt.Errorf("namespace %q is encrypted with other secrets than the server "+
-			"has for it", sp.Name)}
+		return nil, Errorf(Refused, "namespace %q is encrypted with other secrets than the server has for it", sp.Name)
 	}
 	if l.Bits(snowfence.FieldKey) > 0 && ns.State == lease.Active {
 		// A key that is new among the server's secrets is made known, so that holders
@@ -115,7 +114,7 @@ func (sp *Space) current() bool {
 const schemeTTL = 5 * time.Second
 
 func (sp *Space) changedError() error {
-	return kindError{Unavailable, fmt.Errorf("namespace %q has just been closed or changed: ask again", sp.Name)}
+	return Errorf(Unavailable, "namespace %q has just been closed or changed: ask again", sp.Name)
 }
 
 // Scheme returns the scheme of the namespace.

@@ -117,8 +117,7 @@ func (s *Service) Watched(namespace string) (w *Watched, leave func(), err error
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	if ws.n >= maxWatchers {
-		return nil, nil, kindError{TooMuch, fmt.Errorf("%d watch already, the server's limit: list the leases "+
-			"instead", maxWatchers)}
+		return nil, nil, Errorf(TooMuch, "%d watch already, the server's limit: list the leases instead", maxWatchers)
 	}
 	if w = ws.all[namespace]; w == nil {
 		w = &Watched{service: s, name: namespace, changed: make(chan struct{})}
