@@ -75,8 +75,7 @@ func (p *program) audit(ctx context.Context, f *auditFlags, files []string, out 
 	var v *view
 	if f.layout != "" {
 		v, err = newViewWith(f.layout, func(l snowfence.Layout) (*snowfence.Scheme, error) {
-			return p.scheme(l,
-				&f.secret)
+			return p.scheme(l, &f.secret)
 		})
 		if err != nil {
 			return usagef("--layout: %w", err)

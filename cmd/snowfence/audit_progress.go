@@ -94,8 +94,8 @@ func (p *auditProgress) line(took time.Duration) string {
 	if p.total == 0 {
 		return fmt.Sprintf("reading %s, %s", thousands(ids), rate)
 	}
-	return "reading " + barOf(float64(p.bytes.Load())/float64(p.total), took) + fmt.Sprintf(", %s, %s",
-		thousands(ids), rate)
+	share := float64(p.bytes.Load()) / float64(p.total)
+	return fmt.Sprintf("reading %s, %s, %s", barOf(share, took), thousands(ids), rate)
 }
 
 // barOf is a bar with the time that is left, if the rest goes as fast as what is done.
@@ -107,6 +107,6 @@ func barOf(share float64, took time.Duration) string {
 		left = (time.Duration(math.Ceil(took.Seconds()*(1-share)/share)) * time.Second).String()
 	}
 	filled := int(share * width)
-	return fmt.Sprintf("%3.0f%% %s%s %s left", share*100, strings.Repeat("█", filled), strings.Repeat("░",
-		width-filled), left)
+	bar := strings.Repeat("█", filled) + strings.Repeat("░", width-filled)
+	return fmt.Sprintf("%3.0f%% %s %s left", share*100, bar, left)
 }

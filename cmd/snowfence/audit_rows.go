@@ -130,20 +130,19 @@ func evenRows(u audit.Uniformity) [][2]string {
 		text = fmt.Sprintf("the %d bits do not look random, which is right for IDs that hold a time or count", u.Width)
 	}
 	rows := [][2]string{{"evenness", text}}
+	add := func(format string, args ...any) { rows = append(rows, [2]string{"", fmt.Sprintf(format, args...)}) }
 	for _, c := range u.ChiSquare {
 		if c.Weak() {
 			continue
 		}
-		rows = append(rows, [2]string{"", fmt.Sprintf("%s bits, %s buckets: chi-square %.6g, p %.4g", c.Bits,
-			thousands(c.Buckets), c.Value, c.P)})
+		add("%s bits, %s buckets: chi-square %.6g, p %.4g", c.Bits, thousands(c.Buckets), c.Value, c.P)
 	}
 	if u.Serial != nil {
-		rows = append(rows, [2]string{"", fmt.Sprintf("serial correlation %.3g, p %.4g", u.Serial.Correlation,
-			u.Serial.P)})
+		add("serial correlation %.3g, p %.4g", u.Serial.Correlation, u.Serial.P)
 	}
 	if u.Bits != nil {
-		rows = append(rows, [2]string{"", fmt.Sprintf("bit balance: farthest is bit %d, set in %.6g%%, p %.4g",
-			u.Bits.Worst, 100*u.Bits.Shares[u.Bits.Worst], u.Bits.P)})
+		add("bit balance: farthest is bit %d, set in %.6g%%, p %.4g",
+			u.Bits.Worst, 100*u.Bits.Shares[u.Bits.Worst], u.Bits.P)
 	}
 	return rows
 }

@@ -81,8 +81,8 @@ func TestAuditInputs(t *testing.T) {
 		// Twice the same file: every ID is there twice, and nothing about the second half
 		// is guessed.
 		var out, errs bytes.Buffer
-		code := run(t.Context(), append([]string{"audit", "--limit", "1", name, name}, c.args...), nil, &out, &errs,
-			nil)
+		args := append([]string{"audit", "--limit", "1", name, name}, c.args...)
+		code := run(t.Context(), args, nil, &out, &errs, nil)
 		if code != exitFindings || !strings.Contains(out.String(),
 			"300,000 IDs came more than once, 300,000 too many") {
 			t.Errorf("%s twice: exit code %d\n%s%s", c.file, code, out.String(), errs.String())

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"math/bits"
 	"strings"
 	"time"
 
@@ -43,17 +44,9 @@ func textHistogram(a *audit.Result) []string {
 		return append([]string{"", title}, drawBars(bars, height)...)
 	}
 	bars, _ := mergeBars(a.Uniformity.Histogram, width)
-	title := fmt.Sprintf("highest %d of %d bits, from all 0 to all 1", bitsOf(len(a.Uniformity.Histogram)),
-		a.Uniformity.Width)
+	shown := bits.Len(uint(len(a.Uniformity.Histogram))) - 1
+	title := fmt.Sprintf("highest %d of %d bits, from all 0 to all 1", shown, a.Uniformity.Width)
 	return append([]string{"", title}, drawBars(bars, height)...)
-}
-
-func bitsOf(n int) int {
-	bits := 0
-	for ; n > 1; n /= 2 {
-		bits++
-	}
-	return bits
 }
 
 // mergeBars adds up neighbours until there are at most so many, and says how many became one.

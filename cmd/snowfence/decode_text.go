@@ -26,11 +26,10 @@ const shortestGuess = 8
 func guessedEncodings() []snowfence.Encoding {
 	return []snowfence.Encoding{
 		snowfence.Hex, snowfence.Base32Hex, snowfence.Base58, snowfence.Base62, snowfence.Base36,
-		snowfence.Crockford, snowfence.ZBase32,
-		snowfence.Base58Flickr, snowfence.Base64URL, snowfence.Decimal.Fixed(), snowfence.Hex.Fixed(),
-		snowfence.Base32Hex.Fixed(), snowfence.Base58.Fixed(), snowfence.Base62.Fixed(),
-		snowfence.Base36.Fixed(), snowfence.Crockford.Fixed(), snowfence.ZBase32.Fixed(),
-		snowfence.Base58Flickr.Fixed(), snowfence.Base64URL.Fixed(),
+		snowfence.Crockford, snowfence.ZBase32, snowfence.Base58Flickr, snowfence.Base64URL,
+		snowfence.Decimal.Fixed(), snowfence.Hex.Fixed(), snowfence.Base32Hex.Fixed(), snowfence.Base58.Fixed(),
+		snowfence.Base62.Fixed(), snowfence.Base36.Fixed(), snowfence.Crockford.Fixed(),
+		snowfence.ZBase32.Fixed(), snowfence.Base58Flickr.Fixed(), snowfence.Base64URL.Fixed(),
 	}
 }
 
@@ -52,8 +51,8 @@ func (d *decoder) texts(s []byte) ([]text, error) {
 	var list []text
 	for _, e := range guessedEncodings() {
 		t, otherErr := readText(e, s)
-		if otherErr != nil || len(s)-len(t.prefix) < shortestGuess || !bytes.Equal(e.Append(nil, t.id),
-			s[len(t.prefix):]) {
+		digits := s[len(t.prefix):]
+		if otherErr != nil || len(digits) < shortestGuess || !bytes.Equal(e.Append(nil, t.id), digits) {
 			continue // it may be read in this form, and is not written so
 		}
 		t.guessed = true
@@ -79,8 +78,8 @@ func unreadableError(s []byte, err error) error {
 	if len(forms) == 0 {
 		return fmt.Errorf("%w; no other form of text fits either", err)
 	}
-	return fmt.Errorf("%w; it can be an ID written as %s: name the form, as in --from %s", err, strings.Join(forms,
-		", "), forms[0])
+	return fmt.Errorf("%w; it can be an ID written as %s: name the form, as in --from %s",
+		err, strings.Join(forms, ", "), forms[0])
 }
 
 // readText reads an ID in one form, with or without a prefix.

@@ -174,8 +174,8 @@ func TestOldPaths(t *testing.T) {
 	for path, text := range all {
 		for _, l := range link.FindAllStringSubmatch(code.ReplaceAllString(text, ""), -1) {
 			to := filepath.Join(filepath.Dir(path), l[1])
-			if name, ok := strings.CutPrefix(to, "../../docs/"); ok && slices.Contains(old, strings.TrimSuffix(name,
-				".md")) {
+			name, ok := strings.CutPrefix(to, "../../docs/")
+			if ok && slices.Contains(old, strings.TrimSuffix(name, ".md")) {
 				t.Errorf("%s links to %s, which has moved", path, l[1])
 			}
 		}

@@ -75,10 +75,8 @@ func (p *program) leaseList() *cobra.Command {
 					return err
 				}
 			default:
-				rows = append(rows, []string{
-					strconv.FormatInt(l.Node, 10), l.state(now),
-					l.Until.Format(time.RFC3339), l.Label,
-				})
+				node, until := strconv.FormatInt(l.Node, 10), l.Until.Format(time.RFC3339)
+				rows = append(rows, []string{node, l.state(now), until, l.Label})
 			}
 		}
 		if asJSON {

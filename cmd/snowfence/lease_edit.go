@@ -11,12 +11,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// nodeEdit changes the record of a node, and returns it as it is then.
+type nodeEdit func(ctx context.Context, st lease.Store, namespace string, node int64) (lease.Record, error)
+
 // leaseEdit gives a subcommand that changes the record of one node its flags and its
 // work. Its message is for people, about the record as it is now; one without a nonce was
 // never written.
-func (p *program) leaseEdit(cmd *cobra.Command, edit func(context.Context, lease.Store, string, int64) (lease.Record,
-	error),
-	message func(lease.Record, leaseJSON) (string, error),
+func (p *program) leaseEdit(
+	cmd *cobra.Command, edit nodeEdit, message func(lease.Record, leaseJSON) (string, error),
 ) *cobra.Command {
 	var f storeFlags
 	var asJSON bool
@@ -89,11 +91,10 @@ it at the next renewal and takes another one. Others see the reason.`,
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "`text` that says to people why")
 	cmd.Flags().BoolVar(&lift, "lift", false, "allow the node to be leased again")
-	cmd = p.leaseEdit(cmd, func(ctx context.Context, st lease.Store, namespace string, node int64) (lease.Record,
-		error,
-	) {
+	veto := func(ctx context.Context, st lease.Store, namespace string, node int64) (lease.Record, error) {
 		return lease.VetoNode(ctx, st, namespace, node, reason)
-	}, func(r lease.Record, l leaseJSON) (string, error) {
+	}
+	cmd = p.leaseEdit(cmd, veto, func(r lease.Record, l leaseJSON) (string, error) {
 		switch {
 		case r.Nonce == "":
 			return "", fmt.Errorf("node %d of namespace %q was never vetoed", r.Node, r.Namespace)

@@ -81,10 +81,8 @@ func (p *program) namespaceList() *cobra.Command {
 				}
 				continue
 			}
-			rows = append(rows, []string{
-				ns.Name, nodeRange(ns.First, ns.Last), string(ns.State),
-				layoutText(ns.Layout),
-			})
+			nodes := nodeRange(ns.First, ns.Last)
+			rows = append(rows, []string{ns.Name, nodes, string(ns.State), layoutText(ns.Layout)})
 		}
 		if asJSON {
 			return nil
@@ -140,8 +138,9 @@ func writeNamespace(out *bufio.Writer, ns lease.Namespace, asJSON bool) error {
 		{"state", fmt.Sprintf("%s, generation %d", ns.State, ns.Generation)},
 	}
 	for _, p := range n.Past {
-		rows = append(rows, [2]string{"past", fmt.Sprintf("%s, ticks from %s until %s", layoutText(p.Layout),
-			p.From.Format(time.RFC3339Nano), p.Until.Format(time.RFC3339Nano))})
+		from, until := p.From.Format(time.RFC3339Nano), p.Until.Format(time.RFC3339Nano)
+		text := fmt.Sprintf("%s, ticks from %s until %s", layoutText(p.Layout), from, until)
+		rows = append(rows, [2]string{"past", text})
 	}
 	_, err = out.Write(appendRows(nil, rows))
 	return err

@@ -124,15 +124,15 @@ func summaryRows(v *view, s plan.Summary, now time.Time) [][2]string {
 	case s.JSUnsafeFrom == nil:
 		add("past 2^53", "never: IDs are exact in JavaScript")
 	default:
-		add("past 2^53", "%s (%s): from then on JavaScript needs IDs as strings", instant(*s.JSUnsafeFrom),
-			ago(*s.JSUnsafeFrom, now))
+		add("past 2^53", "%s (%s): from then on JavaScript needs IDs as strings",
+			instant(*s.JSUnsafeFrom), ago(*s.JSUnsafeFrom, now))
 	}
 	switch {
 	case s.NegativeFrom == nil:
 		add("negative", "never")
 	default:
-		add("negative", "%s (%s): from then on signed IDs are below 0", instant(*s.NegativeFrom),
-			ago(*s.NegativeFrom, now))
+		add("negative", "%s (%s): from then on signed IDs are below 0",
+			instant(*s.NegativeFrom), ago(*s.NegativeFrom, now))
 	}
 	name := "digits"
 	for i, l := range s.Lengths {

@@ -37,7 +37,7 @@ type program struct {
 	storeArgs        string                   // what makes a command use the store of this run
 	hide             func(text string) string // takes the passwords of the open store out of messages; nil without one
 	places           open.Places              // of the store of commands that name none
-	permissionAdvice func(err error) string   // says what to do about a store that this user may not use; nil without one
+	permissionAdvice func(err error) string   // what to do about a store that this user may not use; or nil
 }
 
 // newProgram returns the program of an environment.
@@ -129,8 +129,9 @@ var errBadInput = errors.New("bad input")
 
 // runE adapts the work of a subcommand to cobra: standard output is buffered, and flushed
 // whatever happens.
-func (p *program) runE(work func(cmd *cobra.Command, args []string, out *bufio.Writer) error) func(*cobra.Command,
-	[]string) error {
+func (p *program) runE(
+	work func(cmd *cobra.Command, args []string, out *bufio.Writer) error,
+) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		out := bufio.NewWriterSize(p.stdout, 64<<10)
 		err := work(cmd, args, out)
@@ -177,8 +178,8 @@ func (p *program) exitCode(cmd *cobra.Command, err error) int {
 	case errors.Is(err, snowfence.ErrInvalidLayout), errors.Is(err, snowfence.ErrInvalidID):
 		return exitUsage
 	case errors.Is(err, lease.ErrNoNamespace):
-		p.message("see \"snowfence namespace list%s\"; \"snowfence namespace create NAME%s\" makes one", p.storeArgs,
-			p.storeArgs)
+		p.message("see \"snowfence namespace list%s\"; \"snowfence namespace create NAME%s\" makes one",
+			p.storeArgs, p.storeArgs)
 	}
 	return exitFailed
 }

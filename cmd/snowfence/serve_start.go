@@ -83,8 +83,8 @@ func (p *program) announce(s *serve.Process, st *open.Store, certified bool) {
 		if s.TLS() {
 			flags += " --tls" + tls
 		}
-		where, try = append(where, "Redis protocol on "+s.RESP), append(try,
-			before+"redis-cli"+flags+" SNOWFENCE.NEXT default")
+		where = append(where, "Redis protocol on "+s.RESP)
+		try = append(try, before+"redis-cli"+flags+" SNOWFENCE.NEXT default")
 	}
 	if s.Admin != "" {
 		where, try = append(where, "metrics, health and profiles on http://"+s.Admin), append(try, "")

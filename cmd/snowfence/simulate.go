@@ -144,8 +144,8 @@ type simulated struct {
 func simulationObject(f *simulateFlags, t *simulate.Figures, bad *simulate.Collision) simulation {
 	o := simulation{
 		Seed: f.seed, Seeds: t.Seeds, Hours: t.Virtual.Hours(), Processes: t.Processes, Grants: t.Grants,
-		Renewals: t.Renewals,
-		Calls:    t.Calls, Faults: t.Injected(), ByKind: map[string]int64{}, IDs: t.IDs, Unseen: t.Unseen,
+		Renewals: t.Renewals, Calls: t.Calls, Faults: t.Injected(), ByKind: map[string]int64{},
+		IDs: t.IDs, Unseen: t.Unseen,
 	}
 	for kind, n := range t.Faults {
 		if n > 0 {

@@ -116,8 +116,7 @@ func (p *program) openSource(ctx context.Context, f *newFlags) (*source, error) 
 		fence:    l,
 		giveBack: func() error { return errors.Join(l.Close(), st.Close()) },
 		whyLater: func(ctx context.Context, g snowfence.Grant) string {
-			return p.whyLeasedLater(ctx, st, f, before,
-				g)
+			return p.whyLeasedLater(ctx, st, f, before, g)
 		},
 	}, nil
 }
@@ -129,8 +128,8 @@ func parseAfter(text string, now time.Time) (time.Time, error) {
 	}
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return at, usagef("--state-after %q: write a time as in 2026-11-22T04:00:00Z, or how long from now as in 3s",
-			text)
+		return at, usagef("--state-after %q: write a time as in 2026-11-22T04:00:00Z, "+
+			"or how long from now as in 3s", text)
 	}
 	return at, nil
 }

@@ -136,8 +136,8 @@ func (f *storeFlags) takenError(e *lease.TakenError) error {
 	first, last := e.Nodes.From, e.Nodes.Until-1
 	switch {
 	case narrowed && e.Block > 1:
-		text = fmt.Sprintf("no block of %d nodes from %d to %d of namespace %q is free", e.Block, first, last,
-			e.Namespace)
+		text = fmt.Sprintf("no block of %d nodes from %d to %d of namespace %q is free",
+			e.Block, first, last, e.Namespace)
 	case narrowed:
 		text = fmt.Sprintf("all nodes from %d to %d of namespace %q are taken", first, last, e.Namespace)
 	case e.Block > 1:
@@ -147,13 +147,18 @@ func (f *storeFlags) takenError(e *lease.TakenError) error {
 	}
 	if e.Held == 0 && e.NextFree > 0 { // used up ahead of time by clocks that were ahead, and given back
 		return fmt.Errorf("no node of namespace %q can be used before %v from now, though none is held: the "+
-			"clock was ahead when they were leased, or is behind now; "+
-			"if it is right, choose a node and bring it back:\n  %s\n  %s", e.Namespace, e.NextFree.Round(time.Second),
-			f.command("snowfence lease list --all --namespace %s", e.Namespace), f.command("snowfence lease "+
-				"restore NODE --namespace %s", e.Namespace))
+			"clock was ahead when they were leased, or is behind now; if it is right, choose a node and bring it "+
+			"back:\n  %s\n  %s", e.Namespace, e.NextFree.Round(time.Second),
+			f.command("snowfence lease list --all --namespace %s", e.Namespace),
+			f.command("snowfence lease restore NODE --namespace %s", e.Namespace))
 	}
 	for i, l := range e.Labels {
-		text += map[bool]string{true: ", held by ", false: ", "}[i == 0] + fmt.Sprintf("%s (%d)", l.Label, l.Nodes)
+		if i == 0 {
+			text += ", held by"
+		} else {
+			text += ","
+		}
+		text += fmt.Sprintf(" %s (%d)", l.Label, l.Nodes)
 	}
 	if e.Refused > 0 {
 		text += fmt.Sprintf(", %d vetoed", e.Refused)
@@ -161,10 +166,12 @@ func (f *storeFlags) takenError(e *lease.TakenError) error {
 	if e.NextFree > 0 {
 		text += fmt.Sprintf("; the next one frees in %v, unless it is renewed", e.NextFree.Round(100*time.Millisecond))
 	}
-	return errors.New(text + ": wait with --wait 30s, stop a holder (" + f.command("snowfence lease list "+
-		"--namespace %s", e.Namespace) + "), or " + map[bool]string{
-		true: "ask for others with --within", false: "use a layout with more nodes in another namespace",
-	}[narrowed])
+	other := "use a layout with more nodes in another namespace"
+	if narrowed {
+		other = "ask for others with --within"
+	}
+	list := f.command("snowfence lease list --namespace %s", e.Namespace)
+	return fmt.Errorf("%s: wait with --wait 30s, stop a holder (%s), or %s", text, list, other)
 }
 
 // namespaceScheme returns the scheme of the namespace, and makes the namespace on first

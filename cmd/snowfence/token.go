@@ -119,8 +119,8 @@ func appendToken(file string, token server.Token, entry string) error {
 		err = os.Rename(temp, file)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("%s: the entry cannot be added, so nothing was changed: %w", file, err),
-			os.Remove(temp))
+		err = fmt.Errorf("%s: the entry cannot be added, so nothing was changed: %w", file, err)
+		return errors.Join(err, os.Remove(temp))
 	}
 	return nil
 }

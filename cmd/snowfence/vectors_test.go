@@ -30,8 +30,8 @@ func TestDecodeVectors(t *testing.T) {
 			ids = append(ids, v["id"].(string))
 		}
 		var stdout, stderr bytes.Buffer
-		code := run(t.Context(), []string{"decode", "--json", "--layout", name}, strings.NewReader(strings.Join(ids,
-			"\n")), &stdout, &stderr, nil)
+		stdin := strings.NewReader(strings.Join(ids, "\n"))
+		code := run(t.Context(), []string{"decode", "--json", "--layout", name}, stdin, &stdout, &stderr, nil)
 		if code != exitOK || stderr.Len() > 0 {
 			t.Errorf("%s: exit code %d, %s", name, code, stderr.String())
 			continue

@@ -63,8 +63,8 @@ func (p *program) whyLeasedLater(ctx context.Context, st *open.Store, f *newFlag
 	case held:
 		text = fmt.Sprintf("node %d was not given back by its last holder (a crash, or it still runs)", g.Node)
 	case fast:
-		text = fmt.Sprintf("node %d was given back, used up to %s: the clock was ahead then, or is behind now",
-			g.Node, until)
+		text = fmt.Sprintf("node %d was given back, used up to %s: "+
+			"the clock was ahead then, or is behind now", g.Node, until)
 	}
 	text += "; another node begins at once (leave --node out)"
 	if fast && f.block == 1 && restorable(before, ns, l.TickOf(now)) {

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -79,7 +78,8 @@ func (d *Dashboard) decode(w http.ResponseWriter, r *http.Request) error {
 	slices.SortStableFunc(out, func(a, b reading) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), b.Time.Compare(a.Time))
 	})
-	return writeJSON(w, map[string]any{"readings": out[:min(len(out), maxReadings)], "more": max(len(out)-maxReadings, 0)})
+	n := min(len(out), maxReadings)
+	return writeJSON(w, map[string]any{"readings": out[:n], "more": len(out) - n})
 }
 
 // parsed is an ID that a text may mean.
@@ -145,7 +145,9 @@ type namedScheme struct {
 }
 
 // schemes returns the layouts to try.
-func (d *Dashboard) schemes(r *http.Request, id *server.Identity, namespace, layout string) (list []namedScheme, err error) {
+func (d *Dashboard) schemes(
+	r *http.Request, id *server.Identity, namespace, layout string,
+) (list []namedScheme, err error) {
 	if namespace != "" {
 		if err := id.May(server.VerbRead, namespace); err != nil {
 			return nil, err
@@ -192,8 +194,7 @@ func (n namedScheme) read(p parsed, now time.Time, guess bool) (reading, bool) {
 	l := n.s.Layout()
 	out := reading{
 		ID: strconv.FormatInt(int64(p.id), 10), Encodings: p.encodings, Name: n.name, Space: n.space,
-		Layout: l.String(), Time: parts.Time,
-		Encrypted: n.s.Encrypted(), rank: p.rank,
+		Layout: l.String(), Time: parts.Time, Encrypted: n.s.Encrypted(), rank: p.rank,
 	}
 	last := l.Last
 	if last == 0 {

@@ -63,9 +63,7 @@ func TestNothingSecret(t *testing.T) {
 	}
 	observed, _ := server.Observe(st, nil, nil)
 	service := server.New(lease.Group(observed), server.Options{
-		Label: "here", TTL: time.Second, Keys: func(string) ([]*snowfence.Secret,
-			error,
-		) {
+		Label: "here", TTL: time.Second, Keys: func(string) ([]*snowfence.Secret, error) {
 			return []*snowfence.Secret{secret}, nil
 		},
 	})
@@ -76,9 +74,8 @@ func TestNothingSecret(t *testing.T) {
 	mux := http.NewServeMux()
 	d := Mount(mux, Config{
 		Service: service, Version: "test",
-		Streaming: func(h http.Handler) http.Handler { return h }, Who: func(r *http.Request) (*server.Identity,
-			error,
-		) {
+		Streaming: func(h http.Handler) http.Handler { return h },
+		Who: func(r *http.Request) (*server.Identity, error) {
 			return auth.Identify(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 		},
 	})
@@ -91,7 +88,8 @@ func TestNothingSecret(t *testing.T) {
 		defer cancel()
 		_ = service.Close(ctx) // its leases may have ended
 	})
-	if _, _, err := service.CreateNamespace(t.Context(), "hidden", server.NamespaceSpec{Layout: "randflake"}); err != nil {
+	spec := server.NamespaceSpec{Layout: "randflake"}
+	if _, _, err := service.CreateNamespace(t.Context(), "hidden", spec); err != nil {
 		t.Fatal(err)
 	}
 	sp, err := service.Space(t.Context(), "hidden")

@@ -149,8 +149,8 @@ func TestOffsetsOfClocks(t *testing.T) {
 	l := snowfence.Twitter()
 	off := 40 * time.Second
 	written := now.Add(time.Second) // by the true time
-	first := lookAt(t, "twitter", now, record(l, 1, now.Add(-time.Minute), time.Hour, "a"), record(l, 2,
-		now.Add(time.Hour), time.Hour, "b"))
+	first := lookAt(t, "twitter", now,
+		record(l, 1, now.Add(-time.Minute), time.Hour, "a"), record(l, 2, now.Add(time.Hour), time.Hour, "b"))
 	first.compare(nil)
 	if o := first.rows[0].offset; o.known {
 		t.Errorf("a clock is known from one look: %+v", o)

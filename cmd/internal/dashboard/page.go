@@ -129,11 +129,11 @@ func pageFiles() map[string]*file {
 			return nil
 		}
 		f := &file{body: body, etag: tag(body), kind: mime.TypeByExtension(path.Ext(name)), cache: "no-cache"}
-		if kind := map[string]string{
-			".js":  "text/javascript; charset=utf-8",
-			".svg": "image/svg+xml",
-		}[path.Ext(name)]; kind != "" {
-			f.kind = kind // whatever the machine's own table says
+		switch path.Ext(name) { // whatever the machine's own table says
+		case ".js":
+			f.kind = "text/javascript; charset=utf-8"
+		case ".svg":
+			f.kind = "image/svg+xml"
 		}
 		if strings.HasPrefix(name, "assets/") {
 			f.cache = "public, max-age=31536000, immutable"

@@ -66,8 +66,8 @@ type storeState struct {
 
 func newSampler(s *server.Service, l *server.StoreLatency) *sampler {
 	sm := &sampler{
-		service: s, latency: l, rates: map[string]*series{}, now: map[string]spaceState{}, next: make(chan struct{}),
-		reading: make(chan struct{}, 1), lastAt: time.Now(),
+		service: s, latency: l, rates: map[string]*series{}, now: map[string]spaceState{},
+		next: make(chan struct{}), reading: make(chan struct{}, 1), lastAt: time.Now(),
 		wires: map[server.Wire]*meter{},
 	}
 	if l != nil {

@@ -95,10 +95,7 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer done()
-	if err := s.send("hello", hello{
-		Version: d.cfg.Version, Name: id.Name, Now: time.Now().UnixMilli(),
-		Presets: presets(),
-	}); err != nil {
+	if s.send("hello", hello{d.cfg.Version, id.Name, time.Now().UnixMilli(), presets()}) != nil {
 		return nil
 	}
 	before, events, stop := d.cfg.Service.Events.Watch()

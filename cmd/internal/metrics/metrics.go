@@ -70,36 +70,34 @@ func describe() descriptions {
 		build: newMetric(gauge, "build_info", "The program; always 1.", "version", "goversion"),
 		ready: newMetric(gauge, "ready", "1 when the server is ready: the store answers and leases are held."),
 		ids:   newMetric(counter, "ids_total", "IDs made by this server.", "namespace"),
-		waits: newMetric(counter, "waits_total", "Requests for one ID that had to wait for the clock or "+
-			"a grant.", "namespace"),
+		waits: newMetric(counter, "waits_total",
+			"Requests for one ID that had to wait for the clock or a grant.", "namespace"),
 		failures:  newMetric(counter, "failures_total", "Errors that went to callers.", "wire", "kind"),
 		leaseHeld: newMetric(gauge, "lease_held", "1 while this server can make IDs of the namespace.", "namespace"),
-		leaseLeft: newMetric(gauge, "lease_left_seconds", "How long IDs could still be made if the store "+
-			"went away now.", "namespace"),
-		lead: newMetric(gauge, "lead_seconds", "How far IDs are ahead of the clock: in a burst, or "+
-			"after the clock went back.", "namespace"),
+		leaseLeft: newMetric(gauge, "lease_left_seconds",
+			"How long IDs could still be made if the store went away now.", "namespace"),
+		lead: newMetric(gauge, "lead_seconds",
+			"How far IDs are ahead of the clock: in a burst, or after the clock went back.", "namespace"),
 		nodesHeld:     newMetric(gauge, "nodes_held", "Nodes that are leased, by anybody.", "namespace"),
 		nodesLeasable: newMetric(gauge, "nodes_leasable", "Nodes that can be leased.", "namespace"),
-		days: newMetric(gauge, "layout_left_days", "Days until the time bits of the layout run out.",
-			"namespace"),
-		stepsSeen: newMetric(counter, "clock_steps_total", "Steps of this machine's clock by 50 ms or more.",
-			"direction"),
-		lastStep: newMetric(gauge, "clock_last_step_seconds", "The last step of the clock; negative when "+
-			"it went back."),
-		requests: newMetric(counter, "requests_total", "Requests over HTTP (gRPC and the dashboard too), "+
-			"and commands of the Redis protocol.", "wire"),
+		days: newMetric(gauge, "layout_left_days",
+			"Days until the time bits of the layout run out.", "namespace"),
+		stepsSeen: newMetric(counter, "clock_steps_total",
+			"Steps of this machine's clock by 50 ms or more.", "direction"),
+		lastStep: newMetric(gauge, "clock_last_step_seconds",
+			"The last step of the clock; negative when it went back."),
+		requests: newMetric(counter, "requests_total",
+			"Requests over HTTP (gRPC and the dashboard too), and commands of the Redis protocol.", "wire"),
 		connections: newMetric(gauge, "connections", "Open connections.", "wire"),
 		refused:     newMetric(counter, "connections_refused_total", "Connections beyond the limit.", "wire"),
-		storeError: newMetric(counter, "store_errors_total", "Round trips to the store that ended with an error.",
-			"op"),
+		storeError: newMetric(counter, "store_errors_total",
+			"Round trips to the store that ended with an error.", "op"),
 		store: prometheus.NewDesc("snowfence_store_seconds", "How long round trips to the store took that "+
-			"succeeded, those shared by many callers counted once.",
-			[]string{"op"}, nil),
+			"succeeded, those shared by many callers counted once.", []string{"op"}, nil),
 		request: prometheus.NewDesc("snowfence_request_seconds", "How long requests took, from when they were "+
-			"read until their answers were on their way, "+
-			"without streams, watches and the dashboard. What comes in together over the Redis protocol is "+
-			"answered together, and counts with the time of all of it.",
-			[]string{"wire"}, nil),
+			"read until their answers were on their way, without streams, watches and the dashboard. "+
+			"What comes in together over the Redis protocol is answered together, and counts with the time "+
+			"of all of it.", []string{"wire"}, nil),
 	}
 }
 
@@ -132,8 +130,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		put(d.storeError, float64(failed), o.Name())
 	})
 	s.Service.RequestLatency(func(w server.Wire, n server.LatencyCounts) {
-		out <- histogram(d.request, n,
-			requestFirst, w.Name())
+		out <- histogram(d.request, n, requestFirst, w.Name())
 	})
 	s.mu.Lock()
 	used := s.used

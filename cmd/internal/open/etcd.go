@@ -13,8 +13,8 @@ import (
 
 // openEtcd opens a cluster, by any of its members.
 func openEtcd(ctx context.Context, a *address, env func(string) string) (*Store, error) {
-	if err := a.rejectUnknown(append([]string{"password", "password_file", "connect_timeout", "prefix", "timeout"},
-		tlsParams...)...); err != nil {
+	known := append([]string{"password", "password_file", "connect_timeout", "prefix", "timeout"}, tlsParams...)
+	if err := a.rejectUnknown(known...); err != nil {
 		return nil, err
 	}
 	if err := a.findPassword(env); err != nil {

@@ -57,8 +57,8 @@ func (a *address) readPassword(to *string, path, from string) error {
 	*to = strings.TrimSuffix(text, "\r")
 	a.secrets.add(*to)
 	if *to == "" || len(data) > most {
-		return fmt.Errorf("store %s: %s: %s holds no password: one line of at most %d bytes", a.name(), from, path,
-			most)
+		return fmt.Errorf("store %s: %s: %s holds no password: one line of at most %d bytes",
+			a.name(), from, path, most)
 	}
 	return nil
 }

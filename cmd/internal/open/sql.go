@@ -110,8 +110,8 @@ func openMySQL(ctx context.Context, a *address, env func(string) string) (*Store
 
 // sqlParams reads what both kinds of servers have, and refuses what neither has.
 func (a *address) sqlParams(env func(string) string, own ...string) (timeout time.Duration, most int, err error) {
-	if err = a.rejectUnknown(append([]string{"password", "password_file", "connect_timeout", "connections"},
-		own...)...); err != nil {
+	known := append([]string{"password", "password_file", "connect_timeout", "connections"}, own...)
+	if err = a.rejectUnknown(known...); err != nil {
 		return 0, 0, err
 	}
 	if err = a.findPassword(env); err != nil {
@@ -148,8 +148,9 @@ func (a *address) openSQL(ctx context.Context, db *sql.DB, d sqlstore.Dialect, m
 
 // newStore asks a store for the first time, so that one that is unreachable or may not be used
 // shows now.
-func (a *address) newStore(ctx context.Context, st lease.Store, timeout time.Duration, findings func(context.Context,
-	string) ([]Finding, error), closing func() error,
+func (a *address) newStore(
+	ctx context.Context, st lease.Store, timeout time.Duration,
+	findings func(ctx context.Context, namespace string) ([]Finding, error), closing func() error,
 ) (*Store, error) {
 	asking, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

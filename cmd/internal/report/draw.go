@@ -118,8 +118,8 @@ func shades(rows [][]int64, x, y func(float64) number) []shade {
 			}
 			if row[i] > 0 {
 				left, low := x(float64(i)), y(float64(r))
-				fmt.Fprintf(&paths[level(row[i])], "M%v %vH%vV%vH%vZ", left, low, x(float64(end)), y(float64(r+1)),
-					left)
+				right, high := x(float64(end)), y(float64(r+1))
+				fmt.Fprintf(&paths[level(row[i])], "M%v %vH%vV%vH%vZ", left, low, right, high, left)
 			}
 			i = end
 		}

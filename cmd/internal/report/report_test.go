@@ -90,8 +90,8 @@ func TestReports(t *testing.T) {
 			}
 			inPage, inFile := svgs(text), svgs(file.String())
 			if len(inPage) != c.pictures || strings.Join(inPage, "") != strings.Join(inFile, "") {
-				t.Errorf("%d pictures in the page and %d in the file; want %d, and the same ones", len(inPage),
-					len(inFile), c.pictures)
+				t.Errorf("%d pictures in the page and %d in the file; want %d, and the same ones",
+					len(inPage), len(inFile), c.pictures)
 			}
 			checkPicture(t, file.Bytes())
 		})

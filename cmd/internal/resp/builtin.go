@@ -161,8 +161,8 @@ func client(c *conn, args [][]byte) {
 	case sub == "ID" && len(args) == 2:
 		c.out = appendInt(c.out, c.number)
 	case (sub == "INFO" || sub == "LIST") && len(args) == 2:
-		c.out = appendBulk(c.out, fmt.Sprintf("id=%d addr=%s name=%s user=%s resp=%d\n", c.number, c.c.RemoteAddr(),
-			c.name, c.id.Name, c.proto))
+		c.out = appendBulk(c.out, fmt.Sprintf("id=%d addr=%s name=%s user=%s resp=%d\n",
+			c.number, c.c.RemoteAddr(), c.name, c.id.Name, c.proto))
 	default:
 		c.err("unknown subcommand or wrong number of arguments for 'client|" + strings.ToLower(sub) + "'")
 	}
@@ -245,8 +245,9 @@ func info(c *conn, _ [][]byte) {
 	fmt.Fprintf(&b, "# Server\r\nserver:snowfence\r\nsnowfence_version:%s\r\ngo_version:%s\r\nuptime_in_seconds:%d\r\n",
 		s.cfg.Version, runtime.Version(), int64(time.Since(s.started).Seconds()))
 	fmt.Fprintf(&b, "\r\n# Clients\r\nconnected_clients:%d\r\nmaxclients:%d\r\n", s.Connections.Load(), s.cfg.MaxConns)
-	fmt.Fprintf(&b, "\r\n# Persistence\r\nloading:0\r\n\r\n# "+
-		"Stats\r\ntotal_commands_processed:%d\r\nrejected_connections:%d\r\n", s.Requests.Load(), s.Refused.Load())
+	b.WriteString("\r\n# Persistence\r\nloading:0\r\n")
+	fmt.Fprintf(&b, "\r\n# Stats\r\ntotal_commands_processed:%d\r\nrejected_connections:%d\r\n",
+		s.Requests.Load(), s.Refused.Load())
 	b.WriteString("\r\n# Replication\r\nrole:master\r\n\r\n# Namespaces\r\n")
 	for _, sp := range s.cfg.Service.Spaces() {
 		if c.id.May(server.VerbRead, sp.Name) == nil {

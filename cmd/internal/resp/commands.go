@@ -40,7 +40,7 @@ func code(k server.Kind) string {
 
 func (c *conn) fail(err error) {
 	kind := c.srv.cfg.Service.Failed(server.RESP, err, func() server.Request {
-		q := c.request(strings.ToUpper(server.Clip(c.args[0])))
+		q := c.requestInfo(strings.ToUpper(server.Clip(c.args[0])))
 		if len(c.args) > 1 {
 			q.Namespace = server.Clip(c.args[1]) // no other command fails by an error of the service
 		}
@@ -49,8 +49,8 @@ func (c *conn) fail(err error) {
 	c.out = appendError(c.out, code(kind), server.PublicText(err))
 }
 
-// request is what the log says of a request.
-func (c *conn) request(name string) server.Request {
+// requestInfo is what the log says of a request.
+func (c *conn) requestInfo(name string) server.Request {
 	q := server.Request{Name: name, From: c.c.RemoteAddr().String()}
 	if c.id != nil {
 		q.Caller = c.id.Name

@@ -61,8 +61,9 @@ func (c *conn) serve() {
 		runtime.Gosched()
 		there := c.flush(began)
 		if ran > 0 {
-			about := func() server.Request { return c.request(strconv.FormatInt(ran, 10) + " commands") }
-			c.srv.cfg.Service.Answered(server.RESP, ran, time.Since(began), about) // all of them were answered at the end
+			about := func() server.Request { return c.requestInfo(strconv.FormatInt(ran, 10) + " commands") }
+			// All of them were answered at the end.
+			c.srv.cfg.Service.Answered(server.RESP, ran, time.Since(began), about)
 		}
 		if !there || c.quit || c.srv.life.Err() != nil || !c.read(began) {
 			return

@@ -45,9 +45,8 @@ func (s *Server) find(name []byte) *command {
 			up[i] = b - 'a' + 'A'
 		}
 	}
-	i, ok := slices.BinarySearchFunc(s.table, up, func(c command, name []byte) int {
-		return cmp.Compare(c.name,
-			string(name))
+	i, ok := slices.BinarySearchFunc(s.table, string(up), func(c command, name string) int {
+		return cmp.Compare(c.name, name)
 	})
 	if !ok {
 		return nil

@@ -34,22 +34,22 @@ func Mount(mux *http.ServeMux, s *server.Service, who Identify, streaming func(h
 	}
 	answer := func(pattern string, serve route, w http.ResponseWriter, r *http.Request) {
 		if err := serve(w, r); err != nil {
-			s.Failed(server.HTTP, err, func() server.Request { return h.about(pattern, r) })
+			s.Failed(server.HTTP, err, func() server.Request { return h.requestInfo(pattern, r) })
 			Problem(w, err)
 		}
 	}
 	for pattern, serve := range h.routes() {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			defer func(began time.Time) {
-				s.Answered(server.HTTP, 1, time.Since(began), func() server.Request { return h.about(pattern, r) })
+				info := func() server.Request { return h.requestInfo(pattern, r) }
+				s.Answered(server.HTTP, 1, time.Since(began), info)
 			}(time.Now())
 			answer(pattern, serve, w, r)
 		})
 	}
 	for pattern, serve := range h.streams() {
 		mux.Handle(pattern, streaming(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			answer(pattern,
-				serve, w, r)
+			answer(pattern, serve, w, r)
 		})))
 	}
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) { h.notFound(mux, w, r) })
@@ -59,8 +59,8 @@ func Mount(mux *http.ServeMux, s *server.Service, who Identify, streaming func(h
 	})
 }
 
-// about is what the log says of a request: its path as documented, without what is an ID in it.
-func (h *rest) about(pattern string, r *http.Request) server.Request {
+// requestInfo is what the log says of a request: its path as documented, without IDs.
+func (h *rest) requestInfo(pattern string, r *http.Request) server.Request {
 	q := server.Request{Name: pattern, Namespace: server.Clip(r.PathValue("namespace")), From: r.RemoteAddr}
 	if id, err := h.identify(r); err == nil {
 		q.Caller = id.Name
@@ -95,12 +95,9 @@ func (h *rest) routes() map[string]route {
 // do, wrong paths with where to look.
 func (h *rest) notFound(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	var allowed []string
-	for _, m := range []string{
-		http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
-		http.MethodDelete,
-	} {
-		if _, pattern := mux.Handler(&http.Request{Method: m, URL: r.URL, Host: r.Host}); strings.Contains(pattern,
-			" /v1") {
+	for _, m := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {
+		_, pattern := mux.Handler(&http.Request{Method: m, URL: r.URL, Host: r.Host})
+		if strings.Contains(pattern, " /v1") {
 			allowed = append(allowed, m)
 		}
 	}
@@ -169,10 +166,7 @@ func writeProblem(w http.ResponseWriter, code int, kind server.Kind, detail stri
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		h.Set("Retry-After", "1")
 	}
-	body, err := json.Marshal(problem{
-		Type: "about:blank", Title: http.StatusText(code), Status: code,
-		Detail: detail, Kind: kind.Name(),
-	})
+	body, err := json.Marshal(problem{"about:blank", http.StatusText(code), code, detail, kind.Name()})
 	if err != nil {
 		http.Error(w, http.StatusText(code), code)
 		return

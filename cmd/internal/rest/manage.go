@@ -3,7 +3,6 @@ package rest
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -75,10 +74,8 @@ func (h *rest) create(w http.ResponseWriter, r *http.Request) error {
 	if err := readBody(w, r, &v); err != nil {
 		return err
 	}
-	info, made, err := h.s.CreateNamespace(r.Context(), name, server.NamespaceSpec{
-		Layout: v.Layout, First: v.First,
-		Last: v.Last,
-	})
+	spec := server.NamespaceSpec{Layout: v.Layout, First: v.First, Last: v.Last}
+	info, made, err := h.s.CreateNamespace(r.Context(), name, spec)
 	switch {
 	case err != nil:
 		return err
@@ -102,8 +99,7 @@ func (h *rest) change(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	info, err := h.s.ChangeNamespace(r.Context(), name, server.NamespaceSpec{
-		Layout: v.Layout, First: v.First, Last: v.Last,
-		Widen: v.Widen, Unused: v.Unused,
+		Layout: v.Layout, First: v.First, Last: v.Last, Widen: v.Widen, Unused: v.Unused,
 	})
 	if err != nil {
 		return err

@@ -38,8 +38,8 @@ func (d openDoc) at(keys ...string) any {
 func (d openDoc) answers(t *testing.T, what, route, method string, w *httptest.ResponseRecorder) {
 	t.Helper()
 	kind, _, _ := strings.Cut(w.Header().Get("Content-Type"), ";")
-	schema, ok := d.at("paths", route, method, "responses", fmt.Sprint(w.Code), "content", kind,
-		"schema").(map[string]any)
+	path := []string{"paths", route, method, "responses", fmt.Sprint(w.Code), "content", kind, "schema"}
+	schema, ok := d.at(path...).(map[string]any)
 	if !ok {
 		t.Errorf("%s: the document has no answer %d of %s", what, w.Code, kind)
 		return

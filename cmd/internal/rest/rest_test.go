@@ -263,8 +263,8 @@ func TestLargeBatch(t *testing.T) {
 				t.Fatalf("%s after %s", text, v.IDs[i])
 			}
 		}
-		if lines := strings.Count(f.do("GET", "/v1/default/next?n="+strconv.Itoa(n), "", "Accept",
-			"text/plain").Body.String(), "\n"); lines != n {
+		res := f.do("GET", "/v1/default/next?n="+strconv.Itoa(n), "", "Accept", "text/plain")
+		if lines := strings.Count(res.Body.String(), "\n"); lines != n {
 			t.Errorf("%d lines of %d", lines, n)
 		}
 	}

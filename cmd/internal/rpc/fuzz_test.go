@@ -26,8 +26,8 @@ func FuzzRequest(f *testing.F) {
 	service := server.New(st, server.Options{})
 	f.Cleanup(func() { _ = service.Close(context.Background()) })
 	mux := http.NewServeMux()
-	Mount(mux, service, func(context.Context) (*server.Identity, error) { return server.Open().Anyone(), nil },
-		plain, plain)
+	anyone := func(context.Context) (*server.Identity, error) { return server.Open().Anyone(), nil }
+	Mount(mux, service, anyone, plain, plain)
 	methods := []string{
 		next, "/snowfence.v1.IDService/Decode", "/snowfence.v1.LeaseService/Renew",
 		"/snowfence.v1.StoreService/Swap", "/snowfence.v1.StoreService/Get",

@@ -28,6 +28,12 @@ type rpc struct {
 	errors   *connect.ErrorWriter // of what is refused before it is read
 }
 
+// Requests and responses of the services.
+type (
+	request[T any]  = connect.Request[T]
+	response[T any] = connect.Response[T]
+)
+
 // maxRequest bounds a message of a client: the largest is a swap of as many records as
 // a remote store sends at once.
 const maxRequest = 4 << 20
@@ -94,7 +100,7 @@ func (h health) Check(ctx context.Context, req *grpchealth.CheckRequest) (*grpch
 	return &grpchealth.CheckResponse{Status: grpchealth.StatusServing}, nil
 }
 
-// callKey is where a call keeps its [request].
+// callKey is where a call keeps its [call].
 type callKey struct{}
 
 // call is what is known of a call beside its message.
@@ -126,7 +132,7 @@ func (r *rpc) withCall(next http.Handler) http.Handler {
 				release()
 			}
 			if q.unary {
-				about := func() server.Request { return r.request(hr.Context(), hr.URL.Path, hr.RemoteAddr) }
+				about := func() server.Request { return r.requestInfo(hr.Context(), hr.URL.Path, hr.RemoteAddr) }
 				r.s.Answered(server.RPC, 1, time.Since(began), about)
 			}
 		}()
@@ -134,8 +140,8 @@ func (r *rpc) withCall(next http.Handler) http.Handler {
 	})
 }
 
-// request is what the log says of a call.
-func (r *rpc) request(ctx context.Context, procedure, from string) server.Request {
+// requestInfo is what the log says of a call.
+func (r *rpc) requestInfo(ctx context.Context, procedure, from string) server.Request {
 	q := server.Request{Name: server.Clip(procedure), From: from}
 	if id, err := r.identify(ctx); err == nil {
 		q.Caller = id.Name
@@ -196,12 +202,10 @@ func (i errorInterceptor) translate(ctx context.Context, procedure, from string,
 	if errors.Is(err, context.Canceled) && context.Cause(ctx) == context.Canceled {
 		return connect.NewError(connect.CodeCanceled, errors.New(server.PublicText(err)))
 	}
-	kind := i.s.Failed(server.RPC, err, func() server.Request { return i.request(ctx, procedure, from) })
+	kind := i.s.Failed(server.RPC, err, func() server.Request { return i.requestInfo(ctx, procedure, from) })
 	out := connect.NewError(code(kind), errors.New(server.PublicText(err)))
-	if detail, detailErr := connect.NewErrorDetail(&errdetails.ErrorInfo{
-		Reason: kind.Name(),
-		Domain: "snowfence",
-	}); detailErr == nil {
+	detail, detailErr := connect.NewErrorDetail(&errdetails.ErrorInfo{Reason: kind.Name(), Domain: "snowfence"})
+	if detailErr == nil {
 		out.AddDetail(detail)
 	}
 	return out
@@ -229,7 +233,9 @@ func (i errorInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc
 
 // authorize finds the caller and checks that it may do something in a namespace, whose default
 // name is "default". The request counts as n IDs.
-func (r *rpc) authorize(ctx context.Context, v server.Verb, namespace string, n int64) (string, *server.Identity, error) {
+func (r *rpc) authorize(
+	ctx context.Context, v server.Verb, namespace string, n int64,
+) (string, *server.Identity, error) {
 	id, err := r.identify(ctx)
 	if err != nil {
 		return "", nil, err
@@ -241,9 +247,9 @@ func (r *rpc) authorize(ctx context.Context, v server.Verb, namespace string, n 
 }
 
 // authorizedSpace is may for what is made or read in a namespace.
-func (r *rpc) authorizedSpace(ctx context.Context, v server.Verb, namespace string, n int64) (*server.Space, *server.Identity,
-	error,
-) {
+func (r *rpc) authorizedSpace(
+	ctx context.Context, v server.Verb, namespace string, n int64,
+) (*server.Space, *server.Identity, error) {
 	name, id, err := r.authorize(ctx, v, namespace, n)
 	if err != nil {
 		return nil, nil, err

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"connectrpc.com/connect"
@@ -27,9 +26,7 @@ func (r ids) idSpace(ctx context.Context, namespace string, n, spent int64) (*se
 	return sp, id, err
 }
 
-func (r ids) Next(ctx context.Context, req *connect.Request[pb.NextRequest]) (*connect.Response[pb.NextResponse],
-	error,
-) {
+func (r ids) Next(ctx context.Context, req *request[pb.NextRequest]) (*response[pb.NextResponse], error) {
 	n := int64(max(req.Msg.Count, 1))
 	sp, _, err := r.idSpace(ctx, req.Msg.Namespace, n, n)
 	if err != nil {
@@ -67,8 +64,8 @@ func fill(ctx context.Context, sp *server.Space, res *pb.NextResponse, n int) er
 	})
 }
 
-func (r ids) Stream(ctx context.Context, req *connect.Request[pb.StreamRequest],
-	out *connect.ServerStream[pb.NextResponse],
+func (r ids) Stream(
+	ctx context.Context, req *request[pb.StreamRequest], out *connect.ServerStream[pb.NextResponse],
 ) error {
 	batch := int64(req.Msg.Batch)
 	if batch == 0 {
@@ -108,9 +105,7 @@ func (r ids) Stream(ctx context.Context, req *connect.Request[pb.StreamRequest],
 	return nil
 }
 
-func (r ids) Decode(ctx context.Context, req *connect.Request[pb.DecodeRequest]) (
-	*connect.Response[pb.DecodeResponse], error,
-) {
+func (r ids) Decode(ctx context.Context, req *request[pb.DecodeRequest]) (*response[pb.DecodeResponse], error) {
 	sp, _, err := r.authorizedSpace(ctx, server.VerbRead, req.Msg.Namespace, 1)
 	if err != nil {
 		return nil, err
@@ -120,8 +115,7 @@ func (r ids) Decode(ctx context.Context, req *connect.Request[pb.DecodeRequest])
 		return nil, err
 	}
 	res := &pb.DecodeResponse{
-		Id: req.Msg.Id, Time: timestamppb.New(p.Time), Tick: p.Tick, Node: p.Node,
-		Sequence: p.Sequence,
+		Id: req.Msg.Id, Time: timestamppb.New(p.Time), Tick: p.Tick, Node: p.Node, Sequence: p.Sequence,
 	}
 	for _, f := range sp.Fields(p) {
 		res.Fields = append(res.Fields, &pb.FieldValue{Name: f.Name, Value: f.Value})
@@ -129,9 +123,7 @@ func (r ids) Decode(ctx context.Context, req *connect.Request[pb.DecodeRequest])
 	return connect.NewResponse(res), nil
 }
 
-func (r ids) Range(ctx context.Context, req *connect.Request[pb.RangeRequest]) (*connect.Response[pb.RangeResponse],
-	error,
-) {
+func (r ids) Range(ctx context.Context, req *request[pb.RangeRequest]) (*response[pb.RangeResponse], error) {
 	sp, _, err := r.authorizedSpace(ctx, server.VerbRead, req.Msg.Namespace, 1)
 	if err != nil {
 		return nil, err

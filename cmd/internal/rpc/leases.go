@@ -13,9 +13,7 @@ import (
 
 type leases struct{ *rpc }
 
-func (r leases) Acquire(ctx context.Context, req *connect.Request[pb.AcquireRequest]) (*connect.Response[pb.Lease],
-	error,
-) {
+func (r leases) Acquire(ctx context.Context, req *request[pb.AcquireRequest]) (*response[pb.Lease], error) {
 	m := req.Msg
 	name, id, err := r.authorize(ctx, server.VerbLease, m.Namespace, max(1, int64(m.Nodes)))
 	if err != nil {
@@ -44,7 +42,7 @@ func (r leases) Acquire(ctx context.Context, req *connect.Request[pb.AcquireRequ
 	return res, err
 }
 
-func (r leases) Renew(ctx context.Context, req *connect.Request[pb.RenewRequest]) (*connect.Response[pb.Lease], error) {
+func (r leases) Renew(ctx context.Context, req *request[pb.RenewRequest]) (*response[pb.Lease], error) {
 	t, err := r.ticket(ctx, req.Msg.Ticket)
 	if err != nil {
 		return nil, err
@@ -56,9 +54,7 @@ func (r leases) Renew(ctx context.Context, req *connect.Request[pb.RenewRequest]
 	return r.lease(t, sp)
 }
 
-func (r leases) Release(ctx context.Context,
-	req *connect.Request[pb.ReleaseRequest],
-) (*connect.Response[pb.ReleaseResponse], error) {
+func (r leases) Release(ctx context.Context, req *request[pb.ReleaseRequest]) (*response[pb.ReleaseResponse], error) {
 	t, err := r.ticket(ctx, req.Msg.Ticket)
 	if err != nil {
 		return nil, err
@@ -86,7 +82,7 @@ func (r leases) ticket(ctx context.Context, b []byte) (lease.Ticket, error) {
 	return t, id.Authorize(server.VerbLease, t.Namespace, 1)
 }
 
-func (r leases) lease(t lease.Ticket, sp *server.Space) (*connect.Response[pb.Lease], error) {
+func (r leases) lease(t lease.Ticket, sp *server.Space) (*response[pb.Lease], error) {
 	ticket, err := server.MarshalTicket(t)
 	if err != nil {
 		return nil, err
@@ -99,9 +95,9 @@ func (r leases) lease(t lease.Ticket, sp *server.Space) (*connect.Response[pb.Le
 	}), nil
 }
 
-func (r leases) List(ctx context.Context,
-	req *connect.Request[pb.ListLeasesRequest],
-) (*connect.Response[pb.ListLeasesResponse], error) {
+func (r leases) List(
+	ctx context.Context, req *request[pb.ListLeasesRequest],
+) (*response[pb.ListLeasesResponse], error) {
 	name, _, err := r.authorize(ctx, server.VerbRead, req.Msg.Namespace, 1)
 	if err != nil {
 		return nil, err
@@ -121,16 +117,15 @@ func leaseInfos(list []server.LeaseInfo) []*pb.LeaseInfo {
 	out := make([]*pb.LeaseInfo, len(list))
 	for i, l := range list {
 		out[i] = &pb.LeaseInfo{
-			Node: l.Node, Label: l.Label, Held: l.Held, FromTime: timestamppb.New(l.From),
-			UntilTime: timestamppb.New(l.Until),
-			Written:   timestamppb.New(l.Written), Veto: l.Veto,
+			Node: l.Node, Label: l.Label, Held: l.Held, Veto: l.Veto, FromTime: timestamppb.New(l.From),
+			UntilTime: timestamppb.New(l.Until), Written: timestamppb.New(l.Written),
 		}
 	}
 	return out
 }
 
-func (r leases) Watch(ctx context.Context, req *connect.Request[pb.WatchLeasesRequest],
-	out *connect.ServerStream[pb.ListLeasesResponse],
+func (r leases) Watch(
+	ctx context.Context, req *request[pb.WatchLeasesRequest], out *connect.ServerStream[pb.ListLeasesResponse],
 ) error {
 	name, id, err := r.authorize(ctx, server.VerbRead, req.Msg.Namespace, 1)
 	if err != nil {

@@ -293,8 +293,8 @@ func TestRefusedSecretsTakeNoNode(t *testing.T) {
 		}
 		return res.Msg, nil
 	}
-	(&wire{T: t}).wants("a server that keeps its secrets", errorOf(acquire(keeps)), connect.CodeFailedPrecondition,
-		"refused")
+	(&wire{T: t}).wants("a server that keeps its secrets",
+		errorOf(acquire(keeps)), connect.CodeFailedPrecondition, "refused")
 	if list, err := keeps.service.Leases(t.Context(), "secret", -1, 0, false); err != nil || len(list) != 0 {
 		t.Errorf("after the refusal: %v, %v", list, err)
 	}

@@ -14,28 +14,25 @@ type namespaces struct{ *rpc }
 func protoNamespace(n server.NamespaceInfo) *pb.Namespace {
 	out := &pb.Namespace{
 		Name: n.Name, Layout: n.Layout, Fingerprint: n.Fingerprint, FirstNode: n.First, LastNode: n.Last,
-		State:      n.State,
-		Generation: n.Generation, EndOfLife: timestamppb.New(n.EndOfLife),
+		State: n.State, Generation: n.Generation, EndOfLife: timestamppb.New(n.EndOfLife),
 	}
 	for _, p := range n.Past {
-		out.Past = append(out.Past, &pb.PastLayout{
-			Layout: p.Layout, From: timestamppb.New(p.From),
-			Until: timestamppb.New(p.Until),
-		})
+		past := &pb.PastLayout{Layout: p.Layout, From: timestamppb.New(p.From), Until: timestamppb.New(p.Until)}
+		out.Past = append(out.Past, past)
 	}
 	return out
 }
 
-func namespaceResponse(n server.NamespaceInfo, err error) (*connect.Response[pb.Namespace], error) {
+func namespaceResponse(n server.NamespaceInfo, err error) (*response[pb.Namespace], error) {
 	if err != nil {
 		return nil, err
 	}
 	return connect.NewResponse(protoNamespace(n)), nil
 }
 
-func (r namespaces) Create(ctx context.Context,
-	req *connect.Request[pb.CreateNamespaceRequest],
-) (*connect.Response[pb.Namespace], error) {
+func (r namespaces) Create(
+	ctx context.Context, req *request[pb.CreateNamespaceRequest],
+) (*response[pb.Namespace], error) {
 	name, _, err := r.authorize(ctx, server.VerbManage, req.Msg.Name, 1)
 	if err != nil {
 		return nil, err
@@ -45,9 +42,7 @@ func (r namespaces) Create(ctx context.Context,
 	return namespaceResponse(info, err)
 }
 
-func (r namespaces) Show(ctx context.Context,
-	req *connect.Request[pb.ShowNamespaceRequest],
-) (*connect.Response[pb.Namespace], error) {
+func (r namespaces) Show(ctx context.Context, req *request[pb.ShowNamespaceRequest]) (*response[pb.Namespace], error) {
 	name, _, err := r.authorize(ctx, server.VerbRead, req.Msg.Name, 1)
 	if err != nil {
 		return nil, err
@@ -56,8 +51,8 @@ func (r namespaces) Show(ctx context.Context,
 }
 
 func (r namespaces) List(ctx context.Context,
-	_ *connect.Request[pb.ListNamespacesRequest],
-) (*connect.Response[pb.ListNamespacesResponse], error) {
+	_ *request[pb.ListNamespacesRequest],
+) (*response[pb.ListNamespacesResponse], error) {
 	id, err := r.identify(ctx)
 	if err == nil {
 		err = id.Authorize(server.VerbRead, "", 1)
@@ -76,23 +71,24 @@ func (r namespaces) List(ctx context.Context,
 	return connect.NewResponse(res), nil
 }
 
-func (r namespaces) Change(ctx context.Context,
-	req *connect.Request[pb.ChangeNamespaceRequest],
-) (*connect.Response[pb.Namespace], error) {
+func (r namespaces) Change(
+	ctx context.Context, req *request[pb.ChangeNamespaceRequest],
+) (*response[pb.Namespace], error) {
 	name, _, err := r.authorize(ctx, server.VerbManage, req.Msg.Name, 1)
 	if err != nil {
 		return nil, err
 	}
-	w := server.NamespaceSpec{Layout: req.Msg.Layout, First: req.Msg.FirstNode, Last: req.Msg.LastNode, Widen: req.Msg.Widen}
+	m := req.Msg
+	w := server.NamespaceSpec{Layout: m.Layout, First: m.FirstNode, Last: m.LastNode, Widen: m.Widen}
 	if t := req.Msg.Unused; t != nil {
 		w.Unused = t.AsTime()
 	}
 	return namespaceResponse(r.s.ChangeNamespace(ctx, name, w))
 }
 
-func (r namespaces) Delete(ctx context.Context,
-	req *connect.Request[pb.DeleteNamespaceRequest],
-) (*connect.Response[pb.DeleteNamespaceResponse], error) {
+func (r namespaces) Delete(
+	ctx context.Context, req *request[pb.DeleteNamespaceRequest],
+) (*response[pb.DeleteNamespaceResponse], error) {
 	name, _, err := r.authorize(ctx, server.VerbManage, req.Msg.Name, 1)
 	if err != nil {
 		return nil, err

@@ -177,9 +177,7 @@ func TestRemoteFailOver(t *testing.T) {
 func TestRemotePassesByStrangers(t *testing.T) {
 	var hosts []*host
 	for _, body := range []string{"<html>", `{"message":"no route"}`} {
-		stranger := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter,
-			_ *http.Request,
-		) {
+		stranger := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, body, http.StatusForbidden)
 		}))
 		stranger.Config.Protocols = new(http.Protocols)

@@ -161,8 +161,8 @@ func TestGRPC(t *testing.T) {
 		st.Details()[0].(*errdetails.ErrorInfo).Reason != "no-namespace" {
 		t.Errorf("%v %v", err, st.Details())
 	}
-	if err := c.Invoke(ctx, "/snowfence.v1.LeaseService/Renew", &pb.RenewRequest{Ticket: bytes.Repeat([]byte("x"),
-		maxRequest)}, &pb.Lease{}); status.Code(err) != codes.ResourceExhausted {
+	large := &pb.RenewRequest{Ticket: bytes.Repeat([]byte("x"), maxRequest)}
+	if err := c.Invoke(ctx, "/snowfence.v1.LeaseService/Renew", large, &pb.Lease{}); status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("an oversized request: %v", err)
 	}
 

@@ -160,7 +160,8 @@ func TestRotationBehindAServer(t *testing.T) {
 	at := func(keys ...*snowfence.Secret) *remote.Client {
 		o := server.Options{HandOut: true, Keys: func(string) ([]*snowfence.Secret, error) { return keys, nil }}
 		h := serve(t, st, o)
-		if _, _, err := h.service.CreateNamespace(t.Context(), "orders", server.NamespaceSpec{Layout: layout}); err != nil {
+		spec := server.NamespaceSpec{Layout: layout}
+		if _, _, err := h.service.CreateNamespace(t.Context(), "orders", spec); err != nil {
 			t.Fatal(err)
 		}
 		return holderOf(t, st, o)
@@ -181,9 +182,7 @@ func TestRotationBehindAServer(t *testing.T) {
 	if _, err := lease.Open(t.Context(), first.Store(), "orders", rotated, nil); !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("a client with a key that the server has not: %v", err)
 	}
-	second := holderOf(t, st, server.Options{HandOut: true, Keys: func(string) ([]*snowfence.Secret,
-		error,
-	) {
+	second := holderOf(t, st, server.Options{HandOut: true, Keys: func(string) ([]*snowfence.Secret, error) {
 		return []*snowfence.Secret{a, b}, nil
 	}})
 	g, err := second.Generator(t.Context(), &lease.GeneratorOptions{Namespace: "orders"})

@@ -3,7 +3,6 @@ package rpc
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -30,7 +29,7 @@ func (r store) storeFor(id *server.Identity, namespace string) lease.Store {
 	return r.s.Holders()
 }
 
-func (r store) Get(ctx context.Context, req *connect.Request[pb.GetRequest]) (*connect.Response[pb.Records], error) {
+func (r store) Get(ctx context.Context, req *request[pb.GetRequest]) (*response[pb.Records], error) {
 	name, id, err := r.authorize(ctx, server.VerbStore, req.Msg.Namespace, 1)
 	if err != nil {
 		return nil, err
@@ -52,7 +51,7 @@ func (r store) Get(ctx context.Context, req *connect.Request[pb.GetRequest]) (*c
 	return connect.NewResponse(&pb.Records{Records: protoRecords(rs)}), nil
 }
 
-func (r store) Find(ctx context.Context, req *connect.Request[pb.FindRequest]) (*connect.Response[pb.Records], error) {
+func (r store) Find(ctx context.Context, req *request[pb.FindRequest]) (*response[pb.Records], error) {
 	m := req.Msg
 	name, id, err := r.authorize(ctx, server.VerbStore, m.Namespace, 1)
 	if err == nil && m.AllNamespaces {
@@ -78,9 +77,7 @@ func (r store) Find(ctx context.Context, req *connect.Request[pb.FindRequest]) (
 	return connect.NewResponse(&pb.Records{Records: protoRecords(rs)}), nil
 }
 
-func (r store) Count(ctx context.Context,
-	req *connect.Request[pb.CountRequest],
-) (*connect.Response[pb.CountResponse], error) {
+func (r store) Count(ctx context.Context, req *request[pb.CountRequest]) (*response[pb.CountResponse], error) {
 	name, _, err := r.authorize(ctx, server.VerbStore, req.Msg.Namespace, 1)
 	if err != nil {
 		return nil, err
@@ -111,9 +108,7 @@ func (r store) count(ctx context.Context, name string, nodes snowfence.NodeRange
 	return n, nil
 }
 
-func (r store) Swap(ctx context.Context, req *connect.Request[pb.SwapRequest]) (*connect.Response[pb.SwapResponse],
-	error,
-) {
+func (r store) Swap(ctx context.Context, req *request[pb.SwapRequest]) (*response[pb.SwapResponse], error) {
 	id, err := r.identify(ctx)
 	if err != nil {
 		return nil, err
@@ -179,9 +174,7 @@ func (r store) identities(ctx context.Context, writes []lease.Write) []string {
 // maxIdentities bounds what an answer says of namespaces: holders write in one, mostly.
 const maxIdentities = 64
 
-func (r store) Describe(ctx context.Context,
-	req *connect.Request[pb.DescribeRequest],
-) (*connect.Response[pb.DescribeResponse], error) {
+func (r store) Describe(ctx context.Context, req *request[pb.DescribeRequest]) (*response[pb.DescribeResponse], error) {
 	name := req.Msg.Namespace // "" is the store as a whole
 	id, err := r.identify(ctx)
 	if err == nil {
@@ -217,9 +210,8 @@ func protoRecords(rs []lease.Record) []*pb.Record {
 	for i, r := range rs {
 		out[i] = &pb.Record{
 			Namespace: r.Namespace, Node: r.Node, Nonce: r.Nonce, Revision: r.Revision, Generation: r.Generation,
-			From: r.From, Until: r.Until,
-			PrevUntil: r.PrevUntil, SkipFrom: r.SkipFrom, SkipUntil: r.SkipUntil, Holder: r.Holder, Label: r.Label,
-			Veto: r.Veto, At: r.At, Data: r.Data,
+			From: r.From, Until: r.Until, PrevUntil: r.PrevUntil, SkipFrom: r.SkipFrom, SkipUntil: r.SkipUntil,
+			Holder: r.Holder, Label: r.Label, Veto: r.Veto, At: r.At, Data: r.Data,
 		}
 	}
 	return out
@@ -228,9 +220,8 @@ func protoRecords(rs []lease.Record) []*pb.Record {
 func leaseRecord(r *pb.Record) lease.Record {
 	return lease.Record{
 		Key: lease.Key{Namespace: r.GetNamespace(), Node: r.GetNode()}, Nonce: r.GetNonce(),
-		Revision: r.GetRevision(), Generation: r.GetGeneration(),
-		From: r.GetFrom(), Until: r.GetUntil(), PrevUntil: r.GetPrevUntil(), SkipFrom: r.GetSkipFrom(),
-		SkipUntil: r.GetSkipUntil(),
-		Holder:    r.GetHolder(), Label: r.GetLabel(), Veto: r.GetVeto(), At: r.GetAt(), Data: r.GetData(),
+		Revision: r.GetRevision(), Generation: r.GetGeneration(), From: r.GetFrom(), Until: r.GetUntil(),
+		PrevUntil: r.GetPrevUntil(), SkipFrom: r.GetSkipFrom(), SkipUntil: r.GetSkipUntil(),
+		Holder: r.GetHolder(), Label: r.GetLabel(), Veto: r.GetVeto(), At: r.GetAt(), Data: r.GetData(),
 	}
 }

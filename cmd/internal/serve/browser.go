@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/snowfence/snowfence/cmd/internal/rest"
@@ -31,8 +30,8 @@ func (p *Process) sameOrigin(l listener, next http.Handler) http.Handler {
 			err = errors.New("a page of another site must not change anything here")
 		case named && !isLoopbackHost(r.Host):
 			err = fmt.Errorf("host %q: this address is for localhost and 127.0.0.1, because it asks nobody for "+
-				"a token; behind a proxy with a name, "+
-				"let it send that host, give the server tokens, or say --open-to-network=%s", r.Host, l.name)
+				"a token; behind a proxy with a name, let it send that host, give the server tokens, or say "+
+				"--open-to-network=%s", r.Host, l.name)
 		}
 		if err != nil {
 			rest.Problem(w, server.NewError(server.Denied, err))
@@ -46,8 +45,8 @@ func (p *Process) sameOrigin(l listener, next http.Handler) http.Handler {
 // the admin address.
 func refuseCrossSite(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Origin") != "" || slices.Contains([]string{"cross-site", "same-site"},
-			r.Header.Get("Sec-Fetch-Site")) {
+		site := r.Header.Get("Sec-Fetch-Site")
+		if r.Header.Get("Origin") != "" || site == "cross-site" || site == "same-site" {
 			http.Error(w, "requests of other sites are refused", http.StatusForbidden)
 			return
 		}
@@ -57,8 +56,7 @@ func refuseCrossSite(next http.Handler) http.Handler {
 
 // localOnly reports whether a listener serves everybody on this machine, and nobody else.
 func (c *Config) localOnly(l listener) bool {
-	if slices.Contains(c.OpenToNetwork, l.name) || slices.Contains(c.OpenToNetwork, "all") || l.name != "admin" &&
-		c.authenticates() {
+	if c.openTo(l.name) || l.name != "admin" && c.authenticates() {
 		return false
 	}
 	local, err := isLoopback(l.address)

@@ -133,7 +133,7 @@ func (c *Config) listeners() []listener {
 func (c *Config) checkExposed(name, address string) error {
 	known := c.authenticates()
 	switch {
-	case slices.Contains(c.OpenToNetwork, name), slices.Contains(c.OpenToNetwork, "all"):
+	case c.openTo(name):
 		return nil
 	case name == "admin":
 		return fmt.Errorf("other machines reach %s, where metrics and profiles are open to everybody: take a "+
@@ -149,6 +149,11 @@ func (c *Config) checkExposed(name, address string) error {
 			"tls-client-ca, take a loopback address, or say --open-to-network=%s", address, name)
 	}
 	return nil
+}
+
+// openTo reports whether other machines may reach a listener that is not safe.
+func (c *Config) openTo(name string) bool {
+	return slices.Contains(c.OpenToNetwork, name) || slices.Contains(c.OpenToNetwork, "all")
 }
 
 // authenticates reports whether clients have to say who they are.

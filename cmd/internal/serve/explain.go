@@ -39,11 +39,11 @@ func explainListen(l listener, err error) error {
 		return fmt.Errorf("%s: %s is no address of this machine: give --%s one of its own, or 0.0.0.0 for all: %w",
 			l.name, l.address, l.name, syscall.EADDRNOTAVAIL)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%s: this user may not listen on %s: give --%s a port from 1024 on: %w", l.name, l.address,
-			l.name, err)
+		return fmt.Errorf("%s: this user may not listen on %s: give --%s a port from 1024 on: %w",
+			l.name, l.address, l.name, err)
 	case errors.As(err, &name):
-		return fmt.Errorf("%s: %s: this machine does not know that name: give --%s an address: %w", l.name,
-			l.address, l.name, err)
+		return fmt.Errorf("%s: %s: this machine does not know that name: give --%s an address: %w",
+			l.name, l.address, l.name, err)
 	}
 	return fmt.Errorf("%s: %s: %w", l.name, l.address, err)
 }

@@ -25,8 +25,8 @@ func TestAddressThatIsTaken(t *testing.T) {
 		{Config{HTTP: "203.0.113.1:1", OpenToNetwork: []string{"http"}}, "203.0.113.1:1 is no address of this machine"},
 		{Config{HTTP: "127.0.0.1:x"}, `"x" is no port`},
 	} {
-		if _, err := Start(t.Context(), c.conf, lease.NewMemory()); err == nil || !strings.Contains(err.Error(),
-			c.want) {
+		_, err := Start(t.Context(), c.conf, lease.NewMemory())
+		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c.want, err)
 		}
 	}

@@ -45,9 +45,9 @@ func (p *Process) listen(ctx context.Context, l listener) (net.Listener, error) 
 
 // serveHTTP serves HTTP/1.1 and HTTP/2, the latter also without TLS, for gRPC on
 // loopback. It returns the address that it listens on.
-func (p *Process) serveHTTP(ctx context.Context, l listener, m *server.Meter, encrypt bool, h http.Handler) (string,
-	error,
-) {
+func (p *Process) serveHTTP(
+	ctx context.Context, l listener, m *server.Meter, encrypt bool, h http.Handler,
+) (string, error) {
 	inner, err := p.listen(ctx, l)
 	if err != nil {
 		return "", err
@@ -104,8 +104,8 @@ func (p *Process) handler(l listener) (http.Handler, error) {
 	}
 	rpc.Mount(mux, p.service, p.tokens.identifyContext, withRequest, p.streaming, opts...)
 	p.dashboard = dashboard.Mount(mux, dashboard.Config{
-		Service: p.service, Who: p.tokens.identify, Latency: p.metrics.Latency, Version: p.cfg.Version,
-		Streaming: p.streaming,
+		Service: p.service, Who: p.tokens.identify, Latency: p.metrics.Latency,
+		Version: p.cfg.Version, Streaming: p.streaming,
 	})
 	p.mountHealth(mux, false)
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {

@@ -173,8 +173,7 @@ func (p *Process) serveRESP(ctx context.Context, l listener) error {
 	}
 	p.resp = resp.New(resp.Config{
 		Service: p.service, Auth: p.tokens.current, Version: p.cfg.Version, MaxConns: p.cfg.MaxConns,
-		Slow: p.cfg.Slow, Idle: p.cfg.Idle,
-		Logger: p.cfg.Logger,
+		Slow: p.cfg.Slow, Idle: p.cfg.Idle, Logger: p.cfg.Logger,
 	})
 	p.wait.Go(func() {
 		if err := p.resp.Serve(ln); err != nil {

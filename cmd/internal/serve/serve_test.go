@@ -45,8 +45,7 @@ func TestStoreCutOff(t *testing.T) {
 	eventually(t, "an ID", take)
 	st.cut.Store(true)
 	eventually(t, "not ready", func() bool {
-		code, _ := get(t, base+"/readyz",
-			"")
+		code, _ := get(t, base+"/readyz", "")
 		return code == http.StatusServiceUnavailable
 	})
 	sp, err := p.Service().Space(t.Context(), "default")
@@ -199,8 +198,7 @@ func TestDrain(t *testing.T) {
 	left := make(chan struct{})
 	go func() { p.Drain(ctx); close(left) }()
 	eventually(t, "not ready", func() bool {
-		code, _ := get(t, "http://"+p.HTTP+"/readyz",
-			"")
+		code, _ := get(t, "http://"+p.HTTP+"/readyz", "")
 		return code != http.StatusOK
 	})
 	if code, body := get(t, "http://"+p.HTTP+"/v1/default/next", ""); code != http.StatusOK {

@@ -67,8 +67,8 @@ func (t *certificates) reload() {
 		t.seen = nil
 		if text := err.Error(); text != t.warned {
 			t.warned = text
-			t.logger.Warn("the certificate was changed and cannot be read: the old one stays in use", "file", t.cert,
-				"cause", err)
+			t.logger.Warn("the certificate was changed and cannot be read: the old one stays in use",
+				"file", t.cert, "cause", err)
 		}
 		return
 	}

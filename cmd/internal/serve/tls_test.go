@@ -101,8 +101,8 @@ func TestTokensReload(t *testing.T) {
 		}
 	}
 	write(token("a", "secret-a", server.VerbIDs), token("b", "secret-b", server.VerbRead))
-	p, logs := start(t, Config{RESP: "127.0.0.1:0", Tokens: file, TokenList: []server.Token{token("c", "secret-c",
-		server.VerbIDs)}}, store(t))
+	fixed := []server.Token{token("c", "secret-c", server.VerbIDs)}
+	p, logs := start(t, Config{RESP: "127.0.0.1:0", Tokens: file, TokenList: fixed}, store(t))
 	next := "http://" + p.HTTP + "/v1/default/next"
 	status := func(secret string) int { code, _ := get(t, next, secret); return code }
 	for secret, want := range map[string]int{

@@ -35,9 +35,8 @@ func startTracing(ctx context.Context, version string, logger *slog.Logger) (*tr
 	if err != nil {
 		return nil, fmt.Errorf("tracing: %w", err)
 	}
-	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "snowfence"),
-		attribute.String("service.version", version)),
-		resource.WithHost(), resource.WithFromEnv())
+	name, number := attribute.String("service.name", "snowfence"), attribute.String("service.version", version)
+	about, err := resource.New(ctx, resource.WithAttributes(name, number), resource.WithHost(), resource.WithFromEnv())
 	if err != nil {
 		logger.Warn("tracing: what is known of this process is not complete", "cause", err)
 	}
@@ -59,8 +58,8 @@ func (t *tracing) stop(ctx context.Context) error {
 
 // interceptor traces gRPC and Connect.
 func (t *tracing) interceptor() (connect.Interceptor, error) {
-	i, err := otelconnect.NewInterceptor(otelconnect.WithTracerProvider(t.provider),
-		otelconnect.WithMeterProvider(noop.NewMeterProvider()),
+	i, err := otelconnect.NewInterceptor(
+		otelconnect.WithTracerProvider(t.provider), otelconnect.WithMeterProvider(noop.NewMeterProvider()),
 		otelconnect.WithPropagator(t.context), otelconnect.WithTrustRemote())
 	if err != nil {
 		return nil, fmt.Errorf("tracing: %w", err)
@@ -77,9 +76,9 @@ func (t *tracing) wrap(mux *http.ServeMux) http.Handler {
 			return
 		}
 		ctx := t.context.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+		method, route := attribute.String("http.request.method", r.Method), attribute.String("http.route", pattern)
 		ctx, span := t.tracer.Start(ctx, pattern, trace.WithSpanKind(trace.SpanKindServer),
-			trace.WithAttributes(attribute.String("http.request.method", r.Method), attribute.String("http.route",
-				pattern)))
+			trace.WithAttributes(method, route))
 		defer span.End()
 		seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
 		mux.ServeHTTP(seen, r.WithContext(ctx))

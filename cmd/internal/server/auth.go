@@ -79,8 +79,8 @@ func NewAuth(tokens []Token) (*Auth, error) {
 		case names[t.Name]:
 			return nil, fmt.Errorf("token %q is there twice", t.Name)
 		case err != nil || len(sum) != sha256.Size:
-			return nil, fmt.Errorf("token %q: sha256 must be 64 hexadecimal digits, as \"snowfence token new\" "+
-				"prints them", t.Name)
+			return nil, fmt.Errorf("token %q: sha256 must be 64 hexadecimal digits, "+
+				"as \"snowfence token new\" prints them", t.Name)
 		case sums[string(sum)] != "":
 			return nil, fmt.Errorf("tokens %q and %q are the same: each needs a secret of its own",
 				sums[string(sum)], t.Name)
@@ -123,8 +123,7 @@ func NewAuth(tokens []Token) (*Auth, error) {
 func (a *Auth) Replace(old *Auth) {
 	for _, before := range old.tokens {
 		i := slices.IndexFunc(a.tokens, func(id *Identity) bool {
-			return id.Name == before.Name &&
-				id.hash == before.hash
+			return id.Name == before.Name && id.hash == before.hash
 		})
 		if i < 0 {
 			before.rights.Store(nil)

@@ -36,9 +36,8 @@ const (
 // error details.
 func (k Kind) Name() string {
 	names := [...]string{
-		"internal", "invalid", "no-namespace", "exists", "lost", "no-nodes", "exhausted", "unavailable", "refused",
-		"unauthenticated",
-		"denied", "limit", "lifetime",
+		"internal", "invalid", "no-namespace", "exists", "lost", "no-nodes", "exhausted", "unavailable",
+		"refused", "unauthenticated", "denied", "limit", "lifetime",
 	}
 	if k < 0 || int(k) >= len(names) {
 		return "internal"
@@ -91,8 +90,8 @@ func KindOf(err error) Kind {
 		return Refused
 	case errors.Is(err, lease.ErrLost):
 		return Lost
-	case errors.Is(err, lease.ErrInvalid), errors.Is(err, snowfence.ErrInvalidID), errors.Is(err,
-		snowfence.ErrInvalidLayout):
+	case errors.Is(err, lease.ErrInvalid), errors.Is(err, snowfence.ErrInvalidID),
+		errors.Is(err, snowfence.ErrInvalidLayout):
 		return Invalid
 	}
 	return Unavailable // what stores return when they are unreachable has no type of its own

@@ -68,8 +68,8 @@ func (s *Service) Renew(ctx context.Context, t lease.Ticket, attempt string) (le
 		return t.Renew(ctx, s.store, sp.Scheme(), attempt, s.tickets())
 	})
 	if errors.Is(err, lease.ErrLost) {
-		s.Events.Add(Event{Kind: "lost", Namespace: t.Namespace, Text: fmt.Sprintf("node %d: %q lost its lease",
-			t.Node, t.Label)})
+		text := fmt.Sprintf("node %d: %q lost its lease", t.Node, t.Label)
+		s.Events.Add(Event{Kind: "lost", Namespace: t.Namespace, Text: text})
 	}
 	return next, sp, err
 }
@@ -85,8 +85,8 @@ func (s *Service) Release(ctx context.Context, t lease.Ticket, used int64) error
 
 // withSpace does something with a namespace, and once more if its layout was changed
 // since the server read it.
-func withSpace[T any](ctx context.Context, s *Service, namespace string, do func(context.Context, *Space) (T,
-	error),
+func withSpace[T any](
+	ctx context.Context, s *Service, namespace string, do func(context.Context, *Space) (T, error),
 ) (T, *Space, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
@@ -133,9 +133,9 @@ type LeaseInfo struct {
 }
 
 // Leases lists the nodes above after that were ever leased, at most limit of them.
-func (s *Service) Leases(ctx context.Context, namespace string, after int64, limit int, held bool) ([]LeaseInfo,
-	error,
-) {
+func (s *Service) Leases(
+	ctx context.Context, namespace string, after int64, limit int, held bool,
+) ([]LeaseInfo, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	v, err := View{From: s.now()}, error(nil)
@@ -149,9 +149,8 @@ func (s *Service) Leases(ctx context.Context, namespace string, after int64, lim
 		return nil, nil
 	}
 	var out []LeaseInfo
-	for r, err := range lease.Records(ctx, s.store, lease.Query{
-		Namespace: namespace, Nodes: snowfence.NodeRange{From: max(after, -1) + 1, Until: math.MaxInt64},
-	}) {
+	nodes := snowfence.NodeRange{From: max(after, -1) + 1, Until: math.MaxInt64}
+	for r, err := range lease.Records(ctx, s.store, lease.Query{Namespace: namespace, Nodes: nodes}) {
 		if err != nil {
 			return nil, err
 		}

@@ -120,9 +120,9 @@ func (w NamespaceSpec) nodes(have *lease.Namespace, all int64) (snowfence.NodeRa
 
 // CreateNamespace makes one, and reports whether it did: where there is one already, it is as asked
 // for, or that is an error.
-func (s *Service) CreateNamespace(ctx context.Context, name string, w NamespaceSpec) (info NamespaceInfo, made bool,
-	err error,
-) {
+func (s *Service) CreateNamespace(
+	ctx context.Context, name string, w NamespaceSpec,
+) (info NamespaceInfo, made bool, err error) {
 	if err := lease.CheckName(name); err != nil {
 		return NamespaceInfo{}, false, err
 	}
@@ -198,8 +198,8 @@ func (s *Service) ChangeNamespace(ctx context.Context, name string, w NamespaceS
 		s.reopen(name)
 		s.Events.Add(Event{Kind: "namespace", Namespace: name, Text: "changed to the layout " + ns.Layout})
 	case ns.First != have.First || ns.Last != have.Last:
-		s.Events.Add(Event{Kind: "namespace", Namespace: name, Text: fmt.Sprintf("its nodes %d to %d can be "+
-			"leased now", ns.First, ns.Last)})
+		text := fmt.Sprintf("its nodes %d to %d can be leased now", ns.First, ns.Last)
+		s.Events.Add(Event{Kind: "namespace", Namespace: name, Text: text})
 	}
 	return describe(ns)
 }

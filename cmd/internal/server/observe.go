@@ -38,12 +38,12 @@ type observed struct {
 }
 
 // observe makes a round trip.
-func observe[A any](ctx context.Context, s *observed, o Op, records int, ask func(context.Context) (A, error)) (A,
-	error,
-) {
+func observe[A any](
+	ctx context.Context, s *observed, o Op, records int, call func(context.Context) (A, error),
+) (A, error) {
 	began := time.Now()
 	ctx, end := s.trace(ctx, o, records)
-	answer, err := ask(ctx)
+	answer, err := call(ctx)
 	err = s.wrapError(err)
 	end(err)
 	s.latency.add(o, began, err)
@@ -52,27 +52,20 @@ func observe[A any](ctx context.Context, s *observed, o Op, records int, ask fun
 
 // Get implements [lease.Store].
 func (s *observed) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
-	return observe(ctx, s, OpGet, len(keys), func(ctx context.Context) ([]lease.Record,
-		error,
-	) {
-		return s.Store.Get(ctx, keys)
-	})
+	get := func(ctx context.Context) ([]lease.Record, error) { return s.Store.Get(ctx, keys) }
+	return observe(ctx, s, OpGet, len(keys), get)
 }
 
 // List implements [lease.Store].
 func (s *observed) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
-	return observe(ctx, s, OpList, q.Limit, func(ctx context.Context) ([]lease.Record,
-		error,
-	) {
-		return s.Store.List(ctx, q)
-	})
+	list := func(ctx context.Context) ([]lease.Record, error) { return s.Store.List(ctx, q) }
+	return observe(ctx, s, OpList, q.Limit, list)
 }
 
 // Count implements [lease.Store].
 func (s *observed) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
-	return observe(ctx, s, OpCount, 0, func(ctx context.Context) (int64, error) {
-		return s.Store.Count(ctx, namespace, nodes)
-	})
+	count := func(ctx context.Context) (int64, error) { return s.Store.Count(ctx, namespace, nodes) }
+	return observe(ctx, s, OpCount, 0, count)
 }
 
 // Swap implements [lease.Store]. A swap that was lost is an answer, no failure.

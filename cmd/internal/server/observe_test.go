@@ -68,8 +68,8 @@ func TestObservedRoundTrips(t *testing.T) {
 				t.Errorf("%v", errs)
 			}
 			check(errs[1])
-		} else if errs := append(st.Swap(t.Context(), []lease.Write{write("", "1")}), st.Swap(t.Context(),
-			[]lease.Write{write("", "2")})...); errs[0] != nil || errs[1] != lease.ErrLost {
+		} else if errs := append(st.Swap(t.Context(), []lease.Write{write("", "1")}),
+			st.Swap(t.Context(), []lease.Write{write("", "2")})...); errs[0] != nil || errs[1] != lease.ErrLost {
 			t.Errorf("%v", errs)
 		}
 		_, err := st.Get(t.Context(), []lease.Key{key, key})

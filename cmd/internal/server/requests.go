@@ -47,8 +47,8 @@ func (s *Service) logFailed(w Wire, k Kind, err error, about func() Request) {
 		}
 	}
 	if s.opts.Logger.Enabled(context.Background(), level) {
-		s.logRequest(level, "a request failed", w, others, about(), slog.String("kind", k.Name()), slog.Any("cause",
-			err))
+		s.logRequest(level, "a request failed", w, others, about(),
+			slog.String("kind", k.Name()), slog.Any("cause", err))
 	}
 }
 
@@ -70,12 +70,9 @@ func (s *Service) logSlow(w Wire, d time.Duration, about func() Request) {
 
 func (s *Service) logRequest(level slog.Level, text string, w Wire, others int64, r Request, attrs ...slog.Attr) {
 	attrs = append(attrs, slog.String("wire", w.Name()), slog.String("request", r.Name))
-	for _, a := range []slog.Attr{
-		slog.String("namespace", r.Namespace), slog.String("token", r.Caller),
-		slog.String("from", r.From),
-	} {
-		if a.Value.String() != "" {
-			attrs = append(attrs, a)
+	for _, a := range [][2]string{{"namespace", r.Namespace}, {"token", r.Caller}, {"from", r.From}} {
+		if a[1] != "" {
+			attrs = append(attrs, slog.String(a[0], a[1]))
 		}
 	}
 	if others > 0 {

@@ -20,8 +20,8 @@ func TestRequestLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lines := func(level slog.Level, use func(*Service)) []string {
 			var log bytes.Buffer
-			use(newService(t, newStore(t), Options{Logger: slog.New(slog.NewTextHandler(&log,
-				&slog.HandlerOptions{Level: level}))}))
+			h := slog.NewTextHandler(&log, &slog.HandlerOptions{Level: level})
+			use(newService(t, newStore(t), Options{Logger: slog.New(h)}))
 			return strings.Split(strings.TrimSpace(log.String()), "\n")
 		}
 		about := func() Request { return Request{"GET /v1/{namespace}/next", "orders", "shop", "192.0.2.1:5"} }

@@ -202,8 +202,8 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 		sp.service.forget(sp)
 	}()
 	gr, _ := g.Grant()
-	sp.service.Events.Add(Event{Kind: "leased", Namespace: sp.Name, Text: fmt.Sprintf("this server makes IDs "+
-		"with nodes %d to %d", gr.Node, gr.Node+max(gr.Nodes, 1)-1)})
+	text := fmt.Sprintf("this server makes IDs with nodes %d to %d", gr.Node, gr.Node+max(gr.Nodes, 1)-1)
+	sp.service.Events.Add(Event{Kind: "leased", Namespace: sp.Name, Text: text})
 	return g, nil
 }
 

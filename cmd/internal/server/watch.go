@@ -53,8 +53,8 @@ type View struct {
 
 // View reads the leases of a namespace.
 func (s *Service) View(ctx context.Context, namespace string) (*View, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, viewTimeout, fmt.Errorf("the store did not list all leases in %v",
-		viewTimeout))
+	late := fmt.Errorf("the store did not list all leases in %v", viewTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, viewTimeout, late)
 	defer cancel()
 	v := &View{From: s.now(), version: 1}
 	var err error
