@@ -162,7 +162,8 @@ func TestGRPC(t *testing.T) {
 		t.Errorf("%v %v", err, st.Details())
 	}
 	large := &pb.RenewRequest{Ticket: bytes.Repeat([]byte("x"), maxRequest)}
-	if err := c.Invoke(ctx, "/snowfence.v1.LeaseService/Renew", large, &pb.Lease{}); status.Code(err) != codes.ResourceExhausted {
+	err = c.Invoke(ctx, "/snowfence.v1.LeaseService/Renew", large, &pb.Lease{})
+	if status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("an oversized request: %v", err)
 	}
 
