@@ -82,7 +82,7 @@ func (p *program) audit(ctx context.Context, f *auditFlags, files []string, out 
 		}
 		o.Scheme = v.scheme
 	}
-	bar := newAuditProgress(p.stderr)
+	bar := &auditProgress{w: p.stderr}
 	defer bar.end()
 	o.Progress = bar.checking
 	defer limitHeap(o.Memory)()

@@ -167,7 +167,7 @@ func TestTextHistogram(t *testing.T) {
 }
 
 func TestAuditProgressLine(t *testing.T) {
-	p := newAuditProgress(io.Discard)
+	p := &auditProgress{w: io.Discard}
 	p.ids.Store(2000)
 	if got := p.line(2 * time.Second); got != "reading 2,000, 1,000 IDs/s" {
 		t.Error(got)

@@ -2,24 +2,24 @@ package main
 
 import (
 	"bufio"
+	"context"
+	"time"
 
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/spf13/cobra"
 )
 
-func (p *program) namespaceDelete() *cobra.Command {
+// namespaceEdit gives a subcommand that changes a namespace its flags and its work.
+func (p *program) namespaceEdit(
+	cmd *cobra.Command, edit func(ctx context.Context, st *open.Store, name string) (lease.Namespace, error),
+) *cobra.Command {
 	var f storeFlags
-	var confirm, asJSON bool
-	cmd := &cobra.Command{
-		Use: "delete NAME --confirm", Short: "End a namespace", Args: cobra.ExactArgs(1),
-		Long: `Delete ends a namespace: all holders lose their leases, and their programs end. The store
-keeps its name and the time up to which IDs were granted. So you can create it again with the
-same layout, and no ID repeats.`,
-		Example: "  snowfence namespace delete orders --confirm",
-	}
+	var asJSON bool
 	f.registerStore(cmd.Flags())
-	cmd.Flags().BoolVar(&confirm, "confirm", false, "yes, it is meant; not read from the environment")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	cmd.Args = cobra.ExactArgs(1)
 	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.namespace = args[0]
 		st, _, err := p.openNamespace(cmd.Context(), &f)
@@ -27,11 +27,7 @@ same layout, and no ID repeats.`,
 			return err
 		}
 		defer st.Close()
-		if !confirm || !p.onCommandLine(cmd, "confirm") {
-			return usagef("all programs that make IDs in namespace %q of %s will end: add --confirm if that is "+
-				"meant", args[0], st.Name)
-		}
-		ns, err := lease.DeleteNamespace(cmd.Context(), st.Leases, args[0])
+		ns, err := edit(cmd.Context(), st, args[0])
 		if err != nil {
 			return err
 		}
@@ -40,11 +36,28 @@ same layout, and no ID repeats.`,
 	return cmd
 }
 
-func (p *program) namespaceConfirm() *cobra.Command {
-	var f storeFlags
-	var asJSON bool
+func (p *program) namespaceDelete() *cobra.Command {
+	var confirm bool
 	cmd := &cobra.Command{
-		Use: "confirm NAME", Short: "Accept a store that was moved on purpose", Args: cobra.ExactArgs(1),
+		Use: "delete NAME --confirm", Short: "End a namespace",
+		Long: `Delete ends a namespace: all holders lose their leases, and their programs end. The store
+keeps its name and the time up to which IDs were granted. So you can create it again with the
+same layout, and no ID repeats.`,
+		Example: "  snowfence namespace delete orders --confirm",
+	}
+	cmd.Flags().BoolVar(&confirm, "confirm", false, "yes, it is meant; not read from the environment")
+	return p.namespaceEdit(cmd, func(ctx context.Context, st *open.Store, name string) (lease.Namespace, error) {
+		if !confirm || !p.onCommandLine(cmd, "confirm") {
+			return lease.Namespace{}, usagef("all programs that make IDs in namespace %q of %s will end: "+
+				"add --confirm if that is meant", name, st.Name)
+		}
+		return lease.DeleteNamespace(ctx, st.Leases, name)
+	})
+}
+
+func (p *program) namespaceConfirm() *cobra.Command {
+	return p.namespaceEdit(&cobra.Command{
+		Use: "confirm NAME", Short: "Accept a store that was moved on purpose",
 		Long: `Confirm tells the store that you moved it with all its data, while no program used it: for
 example, you copied its file to another disk. Without that, the next lease assumes that the
 store was rolled back. IDs then start later, above everything that may have been granted
@@ -52,21 +65,42 @@ since the backup.
 
 Never confirm a store that was restored from a backup: IDs would repeat.`,
 		Example: "  snowfence namespace confirm orders",
-	}
-	f.registerStore(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
-	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
-		f.namespace = args[0]
-		st, _, err := p.openNamespace(cmd.Context(), &f)
-		if err != nil {
-			return err
-		}
-		defer st.Close()
-		ns, err := lease.ConfirmStore(cmd.Context(), st.Leases, args[0])
-		if err != nil {
-			return err
-		}
-		return writeNamespace(out, ns, asJSON)
+	}, func(ctx context.Context, st *open.Store, name string) (lease.Namespace, error) {
+		return lease.ConfirmStore(ctx, st.Leases, name)
 	})
+}
+
+func (p *program) namespaceWiden() *cobra.Command {
+	var leasable, unused string
+	var nodes snowfence.NodeRange
+	var at time.Time
+	cmd := &cobra.Command{
+		Use: "widen NAME --leasable RANGE", Short: "Make more nodes leasable",
+		Long: `Widen makes more nodes leasable: those whose numbers you gave to programs by hand until now.
+Stop these programs first. Leases that are held go on. New leases make only IDs of a time
+after --unused. So set --unused later than every ID made by hand, if a clock was ahead.`,
+		Example: "  snowfence namespace widen orders --leasable 0-63",
+	}
+	cmd.Flags().StringVar(&leasable, "leasable", "", "the `range` of nodes that can be leased then, as in 0-63")
+	cmd.Flags().StringVar(&unused, "unused", "", "a `time` after every ID that was made with the numbers given "+
+		"by hand, as in 2026-08-02T12:00:00Z (default: now)")
+	p.namespaceEdit(cmd, func(ctx context.Context, st *open.Store, name string) (lease.Namespace, error) {
+		return lease.WidenNamespace(ctx, st.Leases, name, nodes, at)
+	})
+	work := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		if leasable == "" {
+			return usagef("which nodes can be leased then: add --leasable 0-63")
+		}
+		if nodes, err = parseRange(leasable); err != nil {
+			return err
+		}
+		if unused != "" {
+			if at, err = time.Parse(time.RFC3339, unused); err != nil {
+				return usagef("--unused: %q is not a time such as 2026-08-02T12:00:00Z", unused)
+			}
+		}
+		return work(cmd, args)
+	}
 	return cmd
 }

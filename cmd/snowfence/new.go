@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"sync/atomic"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -121,12 +119,11 @@ func (p *program) newIDs(ctx context.Context, f *newFlags) (err error) {
 
 // print streams IDs to standard output, with a bar where one can be seen.
 func (p *program) print(ctx context.Context, g *snowfence.Generator, format *formatter, n int64) error {
-	var done atomic.Int64
+	made := tally{total: n}
 	if n > 100_000 && isTerminal(p.stderr) && !isTerminal(p.stdout) {
-		bar := startProgress(p.stderr, n, &done)
-		defer bar.end()
+		defer startProgress(p.stderr, made.line).end()
 	}
-	return stream(ctx, g, format, io.Writer(p.stdout), n, &done)
+	return stream(ctx, g, format, p.stdout, n, &made.done)
 }
 
 // defaultLead lets a tick's worth of IDs be made before its time, so that short runs need

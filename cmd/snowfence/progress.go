@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,14 +23,14 @@ func isTerminal(stream any) bool {
 // draw nothing.
 type progress struct {
 	w     io.Writer
-	total int64
-	done  *atomic.Int64
+	line  func(took time.Duration) string
+	once  sync.Once
 	stop  chan struct{}
 	ended chan struct{}
 }
 
-func startProgress(w io.Writer, total int64, done *atomic.Int64) *progress {
-	p := &progress{w: w, total: total, done: done, stop: make(chan struct{}), ended: make(chan struct{})}
+func startProgress(w io.Writer, line func(took time.Duration) string) *progress {
+	p := &progress{w: w, line: line, stop: make(chan struct{}), ended: make(chan struct{})}
 	go p.run(time.Now())
 	return p
 }
@@ -44,7 +45,7 @@ func (p *progress) run(start time.Time) {
 		case <-tick.C:
 			if took := time.Since(start); took > time.Second {
 				drawn = true
-				fmt.Fprintf(p.w, "\r%s\x1b[K", progressLine(p.done.Load(), p.total, took))
+				fmt.Fprintf(p.w, "\r%s\x1b[K", p.line(took))
 			}
 		case <-p.stop:
 			if drawn {
@@ -55,23 +56,36 @@ func (p *progress) run(start time.Time) {
 	}
 }
 
-// end removes the bar.
+// end removes the bar. It may be called more than once; a nil bar was never drawn.
 func (p *progress) end() {
-	close(p.stop)
-	<-p.ended
+	if p != nil {
+		p.once.Do(func() { close(p.stop) })
+		<-p.ended
+	}
 }
 
-// progressLine is the bar after a time.
-func progressLine(done, total int64, took time.Duration) string {
-	const width = 30
-	share := float64(done) / float64(total)
-	filled := min(int(share*width), width)
+// tally is how many of some things are done.
+type tally struct {
+	done  atomic.Int64
+	total int64
+}
+
+// line is the bar of a tally after a time.
+func (t *tally) line(took time.Duration) string {
+	done := t.done.Load()
+	share := float64(done) / float64(t.total)
 	rate := float64(done) / took.Seconds()
 	left := "?"
 	if rate > 0 {
-		left = approximately(math.Ceil(float64(total-done) / rate))
+		left = approximately(math.Ceil(float64(t.total-done) / rate))
 	}
-	return fmt.Sprintf("%3.0f%% %s%s %s of %s, %s, %s left", share*100,
-		strings.Repeat("█", filled), strings.Repeat("░", width-filled), thousands(done), thousands(total),
+	return fmt.Sprintf("%s %s of %s, %s, %s left", barOf(share), thousands(done), thousands(t.total),
 		perSecond(rate), left)
+}
+
+// barOf is a bar that is filled to a share.
+func barOf(share float64) string {
+	const width = 30
+	filled := min(int(share*width), width)
+	return fmt.Sprintf("%3.0f%% %s%s", share*100, strings.Repeat("█", filled), strings.Repeat("░", width-filled))
 }

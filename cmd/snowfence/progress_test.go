@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,7 +21,9 @@ func TestProgressLine(t *testing.T) {
 		{1, 1<<63 - 1, time.Second, "  0% ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 1 of 9,223,372,036,854,775,807, 1 IDs/s, 292277024626.9 years left"},
 		{100, 100, 10 * time.Second, "100% ██████████████████████████████ 100 of 100, 10 IDs/s, 0s left"},
 	} {
-		if got := progressLine(c.done, c.total, c.took); got != c.want {
+		n := tally{total: c.total}
+		n.done.Store(c.done)
+		if got := n.line(c.took); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
 	}
@@ -32,12 +33,12 @@ func TestProgressLine(t *testing.T) {
 func TestProgressCleansUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		var done atomic.Int64
-		startProgress(&out, 10, &done).end()
+		n := tally{total: 10}
+		startProgress(&out, n.line).end()
 		if out.Len() > 0 {
 			t.Errorf("a short run drew %q", out.String())
 		}
-		bar := startProgress(&out, 10, &done)
+		bar := startProgress(&out, n.line)
 		time.Sleep(1300 * time.Millisecond)
 		bar.end()
 		if !strings.Contains(out.String(), "0 of 10") || !strings.HasSuffix(out.String(), "\r\x1b[K") {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"runtime"
-	"sync/atomic"
 	"time"
 
 	"github.com/snowfence/snowfence/internal/simulate"
@@ -55,11 +54,10 @@ code is 3.`,
 		if !(f.hours > 0 && f.hours <= 1e6) {
 			return usagef("--hours is %v: it is a number from above 0 to 1,000,000", f.hours)
 		}
-		var done atomic.Int64
-		told := func(t simulate.Figures) { done.Store(int64(t.Seeds)) }
+		runs := tally{total: int64(simulate.Seeds(f.hours))}
+		told := func(t simulate.Figures) { runs.done.Store(int64(t.Seeds)) }
 		if isTerminal(p.stderr) {
-			bar := startProgress(p.stderr, int64(simulate.Seeds(f.hours)), &done)
-			defer bar.end()
+			defer startProgress(p.stderr, runs.line).end()
 		}
 		figures, bad, err := simulate.Fleets(cmd.Context(), f.seed, f.hours, runtime.GOMAXPROCS(0), told)
 		if err != nil {

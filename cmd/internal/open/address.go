@@ -180,15 +180,29 @@ func (a *address) duration(name string, otherwise time.Duration) (time.Duration,
 	return d, nil
 }
 
-// number returns a parameter that is a number from low to high.
-func (a *address) number(name string, low, high, otherwise int) (int, error) {
+// serverParams reads what all servers have, and refuses what neither they nor this kind has.
+func (a *address) serverParams(env func(string) string, own ...string) (timeout time.Duration, err error) {
+	if err := a.rejectUnknown(append([]string{"password", "password_file", "connect_timeout"}, own...)...); err != nil {
+		return 0, err
+	}
+	if err := a.findPassword(env); err != nil {
+		return 0, err
+	}
+	return a.duration("connect_timeout", connectTimeout)
+}
+
+// number says which numbers a parameter may be, and which it is when it is missing.
+type number struct{ least, most, otherwise int }
+
+// number returns a parameter that is a number.
+func (a *address) number(name string, may number) (int, error) {
 	text, ok := a.params[name]
 	if !ok {
-		return otherwise, nil
+		return may.otherwise, nil
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < low || n > high {
-		return 0, a.errorf("%s is a number from %d to %d", name, low, high)
+	if err != nil || n < may.least || n > may.most {
+		return 0, a.errorf("%s is a number from %d to %d", name, may.least, may.most)
 	}
 	return n, nil
 }

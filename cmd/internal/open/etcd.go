@@ -13,14 +13,7 @@ import (
 
 // openEtcd opens a cluster, by any of its members.
 func openEtcd(ctx context.Context, a *address, env func(string) string) (*Store, error) {
-	known := append([]string{"password", "password_file", "connect_timeout", "prefix", "timeout"}, tlsParams...)
-	if err := a.rejectUnknown(known...); err != nil {
-		return nil, err
-	}
-	if err := a.findPassword(env); err != nil {
-		return nil, err
-	}
-	timeout, err := a.duration("connect_timeout", connectTimeout)
+	timeout, err := a.serverParams(env, append([]string{"prefix", "timeout"}, tlsParams...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -12,9 +12,7 @@ import (
 	"github.com/snowfence/snowfence/redisstore"
 )
 
-var redisParams = append([]string{
-	"password", "password_file", "connect_timeout", "prefix", "replicas", "aof", "ack_timeout",
-}, tlsParams...)
+var redisParams = append([]string{"prefix", "replicas", "aof", "ack_timeout"}, tlsParams...)
 
 var sentinelParams = []string{"sentinel_user", "sentinel_password", "sentinel_password_file"}
 
@@ -25,18 +23,12 @@ func openRedis(ctx context.Context, a *address, env func(string) string) (*Store
 	if kind == "sentinel" {
 		known = append(sentinelParams, known...)
 	}
-	if err := a.rejectUnknown(append([]string{}, known...)...); err != nil {
-		return nil, err
-	}
-	if err := a.findPassword(env); err != nil {
-		return nil, err
-	}
-	timeout, err := a.duration("connect_timeout", connectTimeout)
+	timeout, err := a.serverParams(env, known...)
 	if err != nil {
 		return nil, err
 	}
 	o := redisstore.Options{Prefix: a.params["prefix"]}
-	if o.Replicas, err = a.number("replicas", 0, 100, 0); err != nil {
+	if o.Replicas, err = a.number("replicas", number{most: 100}); err != nil {
 		return nil, err
 	}
 	if o.AOF, err = a.flag("aof", false); err != nil {

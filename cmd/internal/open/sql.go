@@ -110,17 +110,10 @@ func openMySQL(ctx context.Context, a *address, env func(string) string) (*Store
 
 // sqlParams reads what both kinds of servers have, and refuses what neither has.
 func (a *address) sqlParams(env func(string) string, own ...string) (timeout time.Duration, most int, err error) {
-	known := append([]string{"password", "password_file", "connect_timeout", "connections"}, own...)
-	if err = a.rejectUnknown(known...); err != nil {
+	if timeout, err = a.serverParams(env, append([]string{"connections"}, own...)...); err != nil {
 		return 0, 0, err
 	}
-	if err = a.findPassword(env); err != nil {
-		return 0, 0, err
-	}
-	if timeout, err = a.duration("connect_timeout", connectTimeout); err != nil {
-		return 0, 0, err
-	}
-	most, err = a.number("connections", 1, 1000, maxConnections)
+	most, err = a.number("connections", number{least: 1, most: 1000, otherwise: maxConnections})
 	return timeout, most, err
 }
 

@@ -82,7 +82,7 @@ func hello(c *conn, args [][]byte) {
 			c.out = appendError(c.out, "NOPROTO", "unsupported protocol version")
 			return
 		}
-		proto, rest = v, rest[1:]
+		proto, rest = version(v), rest[1:]
 	}
 	name := c.name
 	for len(rest) > 0 {

@@ -25,7 +25,7 @@ type conn struct {
 	c      net.Conn
 	number int64
 	name   string
-	proto  int
+	proto  version
 	id     *server.Identity // nil when nobody has said who it is
 
 	buf         []byte // buf[r:w] has come in and is not carried out

@@ -53,8 +53,11 @@ func appendArray(b []byte, n int) []byte {
 	return append(b, '\r', '\n')
 }
 
+// version is that of the protocol, 2 or 3.
+type version int
+
 // appendMap begins a map of n pairs: a list of twice as many in version 2.
-func appendMap(b []byte, n, proto int) []byte {
+func appendMap(b []byte, n int, proto version) []byte {
 	if proto < 3 {
 		return appendArray(b, 2*n)
 	}
@@ -63,7 +66,7 @@ func appendMap(b []byte, n, proto int) []byte {
 	return append(b, '\r', '\n')
 }
 
-func appendNull(b []byte, proto int) []byte {
+func appendNull(b []byte, proto version) []byte {
 	if proto < 3 {
 		return append(b, "$-1\r\n"...)
 	}

@@ -6,21 +6,22 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
 // JSON of IDs is what encoding/json makes of the same texts.
-func TestAppendIDs(t *testing.T) {
+func TestIDEncoder(t *testing.T) {
 	for _, ids := range [][]snowfence.ID{{0}, {1, 2}, {2104672976770170879, 9223372036854775807, 42}} {
 		var got struct{ IDs []string }
-		b := appendIDs([]byte("x"), ids[:1], server.Form{}, false, true, len(ids) == 1)
+		var enc, whole idEncoder
+		b := enc.append([]byte("x"), ids[:1])
 		for i := 1; i < len(ids); i++ {
-			b = appendIDs(b, ids[i:i+1], server.Form{}, false, false, i == len(ids)-1)
+			b = enc.append(b, ids[i:i+1])
 		}
+		b = enc.end(b)
 		if b[0] != 'x' {
 			t.Fatalf("%q lost what was there before", b)
 		}
-		if len(ids) > 1 && string(b[1:]) != string(appendIDs(nil, ids, server.Form{}, false, true, true)) {
+		if len(ids) > 1 && string(b[1:]) != string(whole.end(whole.append(nil, ids))) {
 			t.Errorf("%q in pieces is another text than at once", b)
 		}
 		if err := json.Unmarshal(b[1:], &got); err != nil {
@@ -46,7 +47,8 @@ func BenchmarkJSON(b *testing.B) {
 	b.Run("append", func(b *testing.B) {
 		var buf []byte
 		for b.Loop() {
-			buf = appendIDs(buf[:0], ids, server.Form{}, false, true, true)
+			var enc idEncoder
+			buf = enc.end(enc.append(buf[:0], ids))
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/ID")
 	})

@@ -68,6 +68,7 @@ func (h *rest) next(w http.ResponseWriter, r *http.Request) error {
 	}
 	buf := h.bufs.Get().(*[]byte)
 	defer h.bufs.Put(buf)
+	enc := idEncoder{form: want.form, text: text}
 	if n == 1 {
 		one, err := sp.Next(r.Context())
 		if err != nil {
@@ -75,26 +76,25 @@ func (h *rest) next(w http.ResponseWriter, r *http.Request) error {
 		}
 		sp.Made.Add(1)
 		h.setHeaders(w, text)
-		*buf = appendIDs((*buf)[:0], []snowfence.ID{one}, want.form, text, true, true)
+		*buf = enc.end(enc.append((*buf)[:0], []snowfence.ID{one}))
 		_, _ = w.Write(*buf) // the client may be gone; its IDs are used up
 		return nil
 	}
 	return sp.Batch(r.Context(), int(n), func(ids []snowfence.ID) {
 		sp.Made.Add(n)
 		h.setHeaders(w, text)
-		if len(ids) <= chunk {
-			*buf = appendIDs((*buf)[:0], ids, want.form, text, true, true)
-			w.Header()["Content-Length"] = []string{strconv.Itoa(len(*buf))} // otherwise net/http would send chunks
-			_, _ = w.Write(*buf)
-			return
-		}
-		for first := true; len(ids) > 0; first = false {
+		for whole := n <= chunk; len(ids) > 0; {
 			k := min(len(ids), chunk)
-			*buf = appendIDs((*buf)[:0], ids[:k], want.form, text, first, k == len(ids))
+			*buf = enc.append((*buf)[:0], ids[:k])
+			if ids = ids[k:]; len(ids) == 0 {
+				*buf = enc.end(*buf)
+			}
+			if whole { // otherwise net/http would send chunks
+				w.Header()["Content-Length"] = []string{strconv.Itoa(len(*buf))}
+			}
 			if _, err := w.Write(*buf); err != nil {
 				return
 			}
-			ids = ids[k:]
 		}
 	})
 }
@@ -113,29 +113,38 @@ func (h *rest) setHeaders(w http.ResponseWriter, text bool) {
 	header["Cache-Control"] = h.noStore // an ID from a cache would be one that was given out before
 }
 
-// appendIDs appends IDs as lines, or as JSON, which has a begin and an end.
-func appendIDs(b []byte, ids []snowfence.ID, form server.Form, text, first, last bool) []byte {
-	if text {
+// idEncoder appends IDs as lines, or as one JSON object.
+type idEncoder struct {
+	form  server.Form
+	text  bool
+	begun bool // the JSON object is
+}
+
+func (e *idEncoder) append(b []byte, ids []snowfence.ID) []byte {
+	if e.text {
 		for _, id := range ids {
-			b = form.Append(b, id)
-			b = append(b, '\n')
+			b = append(e.form.Append(b, id), '\n')
 		}
 		return b
 	}
-	if first {
-		b = append(b, `{"ids":["`...)
-	}
-	b = slices.Grow(b, 24*len(ids))
-	for i, id := range ids {
-		if i > 0 || !first {
+	b = slices.Grow(b, 16+24*len(ids))
+	for _, id := range ids {
+		if e.begun {
 			b = append(b, `","`...)
+		} else {
+			b, e.begun = append(b, `{"ids":["`...), true
 		}
-		b = form.Append(b, id)
-	}
-	if last {
-		b = append(b, "\"]}\n"...)
+		b = e.form.Append(b, id)
 	}
 	return b
+}
+
+// end appends the end of the JSON object.
+func (e *idEncoder) end(b []byte) []byte {
+	if e.text {
+		return b
+	}
+	return append(b, "\"]}\n"...)
 }
 
 func (h *rest) runs(w http.ResponseWriter, r *http.Request, sp *server.Space, n int64) error {
@@ -165,11 +174,7 @@ func (h *rest) stream(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	q, err := queryParams(r, "format", "prefix")
-	if err != nil {
-		return err
-	}
-	form, err := server.ParseForm(q.Get("format"), q.Get("prefix"))
+	form, err := formParams(r)
 	if err != nil {
 		return err
 	}
@@ -178,6 +183,7 @@ func (h *rest) stream(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	var b []byte
+	enc := idEncoder{form: form, text: true}
 	for started := false; ; started = true {
 		if err := context.Cause(r.Context()); err != nil && started { // the client is gone, or the server stops
 			return nil
@@ -189,7 +195,7 @@ func (h *rest) stream(w http.ResponseWriter, r *http.Request) error {
 		}
 		if err == nil {
 			err = sp.Batch(r.Context(), int(n), func(ids []snowfence.ID) {
-				b = appendIDs(b[:0], ids, form, true, true, true)
+				b = enc.append(b[:0], ids)
 			})
 		}
 		if err != nil && !started {
@@ -216,11 +222,7 @@ func (h *rest) decode(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	q, err := queryParams(r, "format", "prefix")
-	if err != nil {
-		return err
-	}
-	form, err := server.ParseForm(q.Get("format"), q.Get("prefix"))
+	form, err := formParams(r)
 	if err != nil {
 		return err
 	}

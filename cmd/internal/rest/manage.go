@@ -146,7 +146,7 @@ func (h *rest) leases(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := h.s.Leases(r.Context(), name, max(after, -1), int(limit), held)
+	list, err := h.s.Leases(r.Context(), name, server.LeaseQuery{After: after, Limit: int(limit), Held: held})
 	if err != nil {
 		return err
 	}

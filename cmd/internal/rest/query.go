@@ -36,6 +36,15 @@ func queryParams(r *http.Request, names ...string) (url.Values, error) {
 	return q, nil
 }
 
+// formParams reads ?format=base58&prefix=ord, which are all that the request may have.
+func formParams(r *http.Request) (server.Form, error) {
+	q, err := queryParams(r, "format", "prefix")
+	if err != nil {
+		return server.Form{}, err
+	}
+	return server.ParseForm(q.Get("format"), q.Get("prefix"))
+}
+
 // intParam reads a parameter, or returns what it is when it is missing.
 func intParam(q url.Values, name string, missing int64) (int64, error) {
 	text := q.Get(name)

@@ -13,22 +13,16 @@ import (
 
 type ids struct{ *rpc }
 
-// idSpace returns a namespace for n new IDs, and who asks. The request counts as spent IDs.
-func (r ids) idSpace(ctx context.Context, namespace string, n, spent int64) (*server.Space, *server.Identity, error) {
-	name, id, err := r.authorize(ctx, server.VerbIDs, namespace, spent)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := server.CheckCount(n); err != nil {
-		return nil, nil, err
-	}
-	sp, err := r.s.Space(ctx, name)
-	return sp, id, err
-}
-
 func (r ids) Next(ctx context.Context, req *request[pb.NextRequest]) (*response[pb.NextResponse], error) {
 	n := int64(max(req.Msg.Count, 1))
-	sp, _, err := r.idSpace(ctx, req.Msg.Namespace, n, n)
+	name, _, err := r.authorize(ctx, server.VerbIDs, req.Msg.Namespace, n)
+	if err != nil {
+		return nil, err
+	}
+	if err := server.CheckCount(n); err != nil {
+		return nil, err
+	}
+	sp, err := r.s.Space(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +65,14 @@ func (r ids) Stream(
 	if batch == 0 {
 		batch = 1000
 	}
-	if _, _, err := r.idSpace(ctx, req.Msg.Namespace, batch, 1); err != nil { // before anything is held for it
+	name, id, err := r.authorize(ctx, server.VerbIDs, req.Msg.Namespace, 1)
+	if err != nil {
+		return err
+	}
+	if err := server.CheckCount(batch); err != nil {
+		return err
+	}
+	if _, err := r.s.Space(ctx, name); err != nil { // before anything is held for it
 		return err
 	}
 	if err := r.reserve(ctx, batch); err != nil {
@@ -87,7 +88,8 @@ func (r ids) Stream(
 		if err != nil {
 			return err
 		}
-		sp, id, err := r.idSpace(ctx, req.Msg.Namespace, n, 0) // each time, because the layout or the rights may change
+		// Each time, because the layout or the rights may change.
+		sp, err := r.s.SpaceFor(ctx, id, server.VerbIDs, name, 0)
 		if err == nil {
 			n, err = id.Pace(ctx, n)
 		}

@@ -102,11 +102,11 @@ func (r leases) List(
 	if err != nil {
 		return nil, err
 	}
-	after := int64(-1)
+	want := server.LeaseQuery{After: -1, Limit: int(req.Msg.Limit), Held: req.Msg.Held}
 	if req.Msg.After != nil {
-		after = max(*req.Msg.After, -1)
+		want.After = *req.Msg.After
 	}
-	list, err := r.s.Leases(ctx, name, after, int(req.Msg.Limit), req.Msg.Held)
+	list, err := r.s.Leases(ctx, name, want)
 	if err != nil {
 		return nil, err
 	}

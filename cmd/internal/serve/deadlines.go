@@ -11,16 +11,17 @@ import (
 )
 
 // withDeadlines bounds how long clients may take for the rest of a request and for their
-// answers, which have to be taken within slow of the time that the service itself may
-// take.
-func withDeadlines(slow, work time.Duration, next http.Handler) http.Handler {
+// answers: Config.Slow beyond the time that the service itself may take.
+func (p *Process) withDeadlines(next http.Handler) http.Handler {
+	slow := p.cfg.Slow
+	limit := slow + max(p.cfg.MaxWait, time.Second) + storeTimeout
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		if r.ContentLength != 0 && r.Body != http.NoBody {
 			_ = control.SetReadDeadline(time.Now().Add(slow)) // it can be set for all that net/http serves
 			r.Body = &body{r.Body, control}
 		}
-		_ = control.SetWriteDeadline(time.Now().Add(slow + work))
+		_ = control.SetWriteDeadline(time.Now().Add(limit))
 		next.ServeHTTP(w, r)
 	})
 }

@@ -59,9 +59,8 @@ func (p *Process) serveHTTP(
 	} else {
 		g.refusal = busyResponse
 	}
-	work := max(p.cfg.MaxWait, time.Second) + storeTimeout
 	s := &http.Server{
-		Handler:           withDeadlines(p.cfg.Slow, work, h),
+		Handler:           p.withDeadlines(h),
 		ReadHeaderTimeout: p.cfg.Slow, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: log.New(lineLogger{p.cfg.Logger}, "", 0), Protocols: new(http.Protocols),
 	}

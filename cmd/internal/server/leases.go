@@ -132,29 +132,35 @@ type LeaseInfo struct {
 	Veto    string    `json:"veto,omitempty"`
 }
 
-// Leases lists the nodes above after that were ever leased, at most limit of them.
-func (s *Service) Leases(
-	ctx context.Context, namespace string, after int64, limit int, held bool,
-) ([]LeaseInfo, error) {
+// LeaseQuery says which leases are listed.
+type LeaseQuery struct {
+	After int64 // nodes above this one; -1 means all
+	Limit int   // at most so many; 0 means PageOfLeases
+	Held  bool  // only those that are held
+}
+
+// Leases lists nodes that were ever leased.
+func (s *Service) Leases(ctx context.Context, namespace string, want LeaseQuery) ([]LeaseInfo, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	v, err := View{From: s.now()}, error(nil)
 	if v.Namespace, v.Layout, err = s.layout(ctx, namespace); err != nil {
 		return nil, err
 	}
+	limit := want.Limit
 	if limit <= 0 || limit > PageOfLeases {
 		limit = PageOfLeases
 	}
-	if after == math.MaxInt64 {
+	if want.After == math.MaxInt64 {
 		return nil, nil
 	}
 	var out []LeaseInfo
-	nodes := snowfence.NodeRange{From: max(after, -1) + 1, Until: math.MaxInt64}
+	nodes := snowfence.NodeRange{From: max(want.After, -1) + 1, Until: math.MaxInt64}
 	for r, err := range lease.Records(ctx, s.store, lease.Query{Namespace: namespace, Nodes: nodes}) {
 		if err != nil {
 			return nil, err
 		}
-		if l := v.Describe(r); !held || l.Held {
+		if l := v.Describe(r); !want.Held || l.Held {
 			out = append(out, l)
 		}
 		if len(out) == limit {

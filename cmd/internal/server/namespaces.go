@@ -214,7 +214,7 @@ func (s *Service) DeleteNamespace(ctx context.Context, name, confirm string) err
 	s.mu.Lock()
 	own := s.all[name]
 	s.mu.Unlock()
-	held, err := s.Leases(ctx, name, -1, PageOfLeases, true)
+	held, err := s.Leases(ctx, name, LeaseQuery{After: -1, Held: true})
 	if err != nil {
 		return err
 	}

@@ -170,7 +170,7 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 		return nil, err
 	}
 	o, s := sp.service.opts, sp.scheme.Load()
-	nodes := blockSize(o.Block, ns.First, ns.Last)
+	nodes := blockSize(o.Block, ns)
 	l, err := sp.open(ctx, s, nodes)
 	// Single leases of others may leave no block of that length although most nodes are
 	// free. Fewer nodes make fewer IDs a tick, but they make some.
@@ -215,13 +215,13 @@ func (sp *Space) open(ctx context.Context, s *snowfence.Scheme, nodes int) (*lea
 	})
 }
 
-// blockSize returns how many of the nodes first to last a server leases for itself.
-func blockSize(want int, first, last int64) int {
+// blockSize returns how many nodes of a namespace a server leases for itself.
+func blockSize(want int, ns lease.Namespace) int {
 	if want > 0 {
 		return want
 	}
 	n := 1
-	for n < 16 && int64(n)*2*64 <= last-first+1 {
+	for n < 16 && int64(n)*2*64 <= ns.Last-ns.First+1 {
 		n *= 2
 	}
 	return n
