@@ -295,7 +295,8 @@ func TestRefusedSecretsTakeNoNode(t *testing.T) {
 	}
 	(&wire{T: t}).wants("a server that keeps its secrets",
 		errorOf(acquire(keeps)), connect.CodeFailedPrecondition, "refused")
-	if list, err := keeps.service.Leases(t.Context(), "secret", server.LeaseQuery{After: -1}); err != nil || len(list) != 0 {
+	list, err := keeps.service.Leases(t.Context(), "secret", server.LeaseQuery{After: -1})
+	if err != nil || len(list) != 0 {
 		t.Errorf("after the refusal: %v, %v", list, err)
 	}
 	got, err := acquire(gives)
