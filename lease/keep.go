@@ -117,11 +117,8 @@ func (l *Lease) attend() {
 		return // given back in the meantime
 	}
 	err := l.attempt(ctx)
-	if lost(err) && !fatal(err) {
-		err = l.attempt(ctx) // heal at once
-	}
-	if err != nil && !lost(err) {
-		err = l.sealIfLost(l.claim.replaced(ctx, err))
+	if err != nil {
+		err = l.heal(ctx, err)
 	}
 	// unless Release or Close wanted the store, which is no trouble
 	if err == nil || !errors.Is(ctx.Err(), context.Canceled) || fatal(err) {
@@ -140,10 +137,11 @@ func (l *Lease) attempt(ctx context.Context) error {
 		}
 	}
 	g, err := l.claim.proceed(ctx)
-	if err == nil {
-		l.publish(g)
+	if err != nil {
+		return l.sealIfLost(err)
 	}
-	return l.sealIfLost(err)
+	l.publish(g)
+	return nil
 }
 
 // note remembers how the last attempt went and when the next is due. before is the grant until

@@ -53,6 +53,18 @@ func (l *Lease) sealIfLost(err error) error {
 	return err
 }
 
+// heal acquires again at once after a loss, and looks whether an error means that the store was
+// replaced. It returns what is still wrong. It needs ops.
+func (l *Lease) heal(ctx context.Context, err error) error {
+	if lost(err) && !fatal(err) {
+		err = l.attempt(ctx)
+	}
+	if err != nil && !lost(err) {
+		err = l.sealIfLost(l.claim.replaced(ctx, err))
+	}
+	return err
+}
+
 // fatal reports whether a lease cannot heal from err.
 func fatal(err error) bool {
 	var m *MismatchError
