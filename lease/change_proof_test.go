@@ -1,0 +1,296 @@
+package lease_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// made is what a program makes that leases a node of the namespace default for a while.
+func made(t *testing.T, st lease.Store, spec string, seen map[snowfence.ID]bool, rounds int) {
+	t.Helper()
+	node := int64(3)
+	r := leased(t, st, newScheme(t, spec), lease.Options{Node: &node}, 0)
+	for range rounds {
+		for range 16 {
+			id, _ := r.next()
+			if seen[id] {
+				t.Fatalf("%d was made twice", id)
+			}
+			seen[id] = true
+		}
+		time.Sleep(time.Millisecond)
+	}
+	r.stop()
+}
+
+// A layout, one that is disjoint from it, and a near-copy of the first that is thirty
+// seconds younger: each step is safe by itself, and together they made 156,464 IDs twice.
+func TestTwoProvenChangesRepeatedTheLayoutBeforeTheLast(t *testing.T) {
+	const (
+		a = "time=41,node=4,seq=5,epoch=1999-01-01T00:00:00Z,tick=1ms,last=15"
+		b = "time=41,node=4,seq=5,epoch=1999-01-01T00:00:00Z,tick=1ms,first=16"
+		c = "time=41,node=4,seq=5,epoch=1999-01-01T00:00:30Z,tick=1ms,last=15"
+	)
+	synctest.Test(t, func(t *testing.T) {
+		st, seen := lease.NewMemory(), map[snowfence.ID]bool{}
+		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a), nil); err != nil {
+			t.Fatal(err)
+		}
+		made(t, st, a, seen, 1000)
+		if _, err := change(t, st, b); err != nil {
+			t.Fatal(err)
+		}
+		made(t, st, b, seen, 100)
+		before, err := lease.ShowNamespace(t.Context(), st, "default")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = change(t, st, c)
+		if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "can be made by both") ||
+			!strings.Contains(err.Error(), a) {
+			t.Fatalf("the near-copy of the layout before the last: %v", err)
+		}
+		if after, err := lease.ShowNamespace(t.Context(), st, "default"); err != nil ||
+			after.Generation != before.Generation || after.State != lease.Active {
+			t.Errorf("a refused change disturbed the namespace: %+v, %v", after, err)
+		}
+		// The first layout itself goes on above all that it made, and what it is not safe
+		// to copy is told by the record.
+		ns, err := change(t, st, a)
+		if err != nil || len(ns.Past) != 2 || ns.Past[0].Layout != a || ns.Past[0].Floor != ns.Past[1].Start {
+			t.Fatalf("back to the first layout: %+v, %v", ns, err)
+		}
+		made(t, st, a, seen, 1000)
+		if _, err = change(t, st, c); !errors.Is(err, lease.ErrRefused) {
+			t.Errorf("the near-copy is refused after a change back, too: %v", err)
+		}
+		// A deleted namespace keeps its past.
+		if _, err := lease.DeleteNamespace(t.Context(), st, "default"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a), nil); err != nil {
+			t.Fatal(err)
+		}
+		made(t, st, a, seen, 10)
+		if _, err = change(t, st, c); !errors.Is(err, lease.ErrRefused) {
+			t.Errorf("the near-copy is refused in a namespace that was made again, too: %v", err)
+		}
+		// After half a minute the near-copy stamps ticks above all that the first layout ever had.
+		time.Sleep(31 * time.Second)
+		if ns, err = change(t, st, b); err != nil || len(ns.Past) != 3 || ns.Past[2].Start <= ns.Past[0].Floor {
+			t.Fatalf("two entries of the first layout, with another one between: %+v, %v", ns.Past, err)
+		}
+		made(t, st, b, seen, 10)
+		time.Sleep(31 * time.Second)
+		made(t, st, b, seen, 10)
+		if _, err = change(t, st, c); err != nil {
+			t.Error(err)
+		}
+		made(t, st, c, seen, 1000)
+	})
+}
+
+// A layout that came back goes on where its own ticks ended: what it had before and has
+// now are two entries, because another one was used in between. Layouts of which no tick
+// was granted leave none.
+func TestPastKeepsWhatWasMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, seen := lease.NewMemory(), map[snowfence.ID]bool{}
+		spec := func(i int) string {
+			epoch := time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, -i)
+			return "time=41,node=10,seq=12,epoch=" + epoch.Format(time.RFC3339) + ",tick=1ms"
+		}
+		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, spec(0)), nil); err != nil {
+			t.Fatal(err)
+		}
+		ns, err := change(t, st, spec(1)) // nothing was made yet
+		if err != nil || ns.Past == nil || len(ns.Past) != 0 {
+			t.Fatalf("%+v, %v", ns.Past, err)
+		}
+		for i := 1; i <= 64; i++ {
+			made(t, st, spec(i), seen, 1)
+			if ns, err = change(t, st, spec(i+1)); err != nil || len(ns.Past) != i {
+				t.Fatalf("change %d: %d entries, %v", i, len(ns.Past), err)
+			}
+		}
+		made(t, st, spec(65), seen, 1)
+		_, err = change(t, st, spec(66))
+		if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "use another namespace") {
+			t.Errorf("the 65th: %v", err)
+		}
+		made(t, st, spec(65), seen, 1)
+	})
+}
+
+// The texts of layouts may be long, and a store keeps 60,000 bytes of a record.
+func TestPastOfLongLayoutsFitsIntoARecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, seen := lease.NewMemory(), map[snowfence.ID]bool{}
+		spec := func(i int) string {
+			s := "time=41"
+			for n := range 20 {
+				s += fmt.Sprintf(",part-%c%s=1", 'a'+n, strings.Repeat("x", 25))
+			}
+			epoch := time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, -i)
+			return s + ",seq=2,epoch=" + epoch.Format(time.RFC3339) + ",tick=1ms"
+		}
+		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, spec(0)), nil); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		n := 0
+		for ; n < 64 && err == nil; n++ {
+			made(t, st, spec(n), seen, 1)
+			_, err = change(t, st, spec(n+1))
+		}
+		if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "use another namespace") {
+			t.Errorf("after %d: %v", n, err)
+		}
+		rs, err := st.Get(t.Context(), []lease.Key{{Namespace: "default", Node: lease.NamespaceNode}})
+		if err != nil || len(rs[0].Data) > 50_000 {
+			t.Errorf("the record has %d bytes, %v", len(rs[0].Data), err)
+		}
+	})
+}
+
+// data replaces text in the record of the namespace default, as another version of this
+// library would have written it.
+func data(t *testing.T, st lease.Store, old, now string) {
+	t.Helper()
+	rs, err := st.Get(t.Context(), []lease.Key{{Namespace: "default", Node: lease.NamespaceNode}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rs[0]
+	if !strings.Contains(r.Data, old) {
+		t.Fatalf("no %s in %s", old, r.Data)
+	}
+	r.Data, r.Nonce = strings.Replace(r.Data, old, now, 1), r.Nonce+"x"
+	if err := st.Swap(t.Context(), []lease.Write{{Old: rs[0].Nonce, New: r}})[0]; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Records of before have no past. In a namespace that was never changed there is none;
+// otherwise nothing can be proven of layouts that nobody knows.
+func TestRecordOfAnEarlierVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const a, b, c = "time=41,node=10,seq=12,epoch=1999-01-01", "time=42,node=10,seq=12,epoch=1999-01-01",
+			"time=42,node=11,seq=11,epoch=1998-01-01"
+		st, seen := lease.NewMemory(), map[snowfence.ID]bool{}
+		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a), nil); err != nil {
+			t.Fatal(err)
+		}
+		made(t, st, a, seen, 5)
+		data(t, st, `,"past":[]`, ``)
+		ns, err := change(t, st, b)
+		if err != nil || len(ns.Past) != 1 {
+			t.Fatalf("a namespace that was never changed: %+v, %v", ns, err)
+		}
+		made(t, st, b, seen, 5)
+		before, _, _ := strings.Cut(string(must(t, st)), `,"past":`)
+		data(t, st, string(must(t, st)), before+"}")
+		if _, err := change(t, st, c); !errors.Is(err, lease.ErrRefused) ||
+			!strings.Contains(err.Error(), "earlier version") {
+			t.Errorf("the layouts before are not known: %v", err)
+		}
+		if _, err := lease.ChangeNamespace(t.Context(), st, "default",
+			lease.NamespaceChange{Nodes: snowfence.NodeRange{Until: 512}}); err != nil {
+			t.Errorf("other nodes need no proof: %v", err)
+		}
+		made(t, st, b, seen, 5)
+		ns, err = lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{
+			Scheme: newScheme(t, c),
+			Force:  true,
+		})
+		if err != nil || ns.Past != nil {
+			t.Errorf("forced, and not known any better: %+v, %v", ns, err)
+		}
+	})
+}
+
+// A forced change is remembered as any other: what follows is proven against it. Of
+// encrypted IDs nothing can be proven, not even later.
+func TestForcedChangeIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const a, young = "time=41,node=10,seq=12,epoch=1999-01-01", "time=41,node=10,seq=12,epoch=1999-01-02"
+		st, seen := lease.NewMemory(), map[snowfence.ID]bool{}
+		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a), nil); err != nil {
+			t.Fatal(err)
+		}
+		made(t, st, a, seen, 5)
+		if _, err := change(t, st, young); !errors.Is(err, lease.ErrRefused) {
+			t.Fatal(err)
+		}
+		hidden := encrypted(t, "randflake", snowfence.GenerateSecret())
+		if _, err := lease.ChangeNamespace(t.Context(), st, "default",
+			lease.NamespaceChange{Scheme: hidden}); !errors.Is(err, lease.ErrRefused) {
+			t.Fatalf("to an encrypted layout: %v", err)
+		}
+		ns, err := lease.ChangeNamespace(t.Context(), st, "default",
+			lease.NamespaceChange{Scheme: newScheme(t, young), Force: true})
+		if err != nil || len(ns.Past) != 1 {
+			t.Fatalf("%+v, %v", ns, err)
+		}
+		made(t, st, young, map[snowfence.ID]bool{}, 5)
+		if _, err := change(t, st, "time=41,node=11,seq=11,epoch=1999-01-02"); !errors.Is(err, lease.ErrRefused) {
+			t.Errorf("a layout that repeats the one before the forced change: %v", err)
+		}
+		ns, err = lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Scheme: hidden, Force: true})
+		if err != nil || len(ns.Past) != 2 {
+			t.Fatalf("%+v, %v", ns, err)
+		}
+		time.Sleep(time.Hour)
+		l, err := lease.Open(t.Context(), st, "default", hidden, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Orphan()
+		if _, err := change(t, st, a); !errors.Is(err, lease.ErrRefused) ||
+			!strings.Contains(err.Error(), "encrypted") {
+			t.Errorf("from an encrypted layout: %v", err)
+		}
+		ns, err = lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{
+			Scheme: newScheme(t, a),
+			Force:  true,
+		})
+		if err != nil || len(ns.Past) != 3 || ns.Past[2].Key != hidden.Fingerprint() {
+			t.Errorf("%+v, %v", ns, err)
+		}
+		if _, err := change(t, st, "time=42,node=10,seq=12,epoch=1999-01-01"); !errors.Is(err, lease.ErrRefused) ||
+			!strings.Contains(err.Error(), "encrypted") {
+			t.Errorf("an encrypted layout before the last: %v", err)
+		}
+	})
+}
+
+// A layout that comes back before another one made anything goes on: its entry is one.
+func TestPastOfOneLayoutIsJoined(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const a, b, c = "time=41,node=10,seq=12,epoch=1999-01-01", "time=42,node=10,seq=12,epoch=1998-01-01",
+			"time=42,node=11,seq=11,epoch=1997-01-01"
+		st, seen := lease.NewMemory(), map[snowfence.ID]bool{}
+		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a), nil); err != nil {
+			t.Fatal(err)
+		}
+		made(t, st, a, seen, 5)
+		for _, spec := range []string{b, a} {
+			if ns, err := change(t, st, spec); err != nil || len(ns.Past) != 1 {
+				t.Fatalf("%+v, %v", ns.Past, err)
+			}
+		}
+		time.Sleep(time.Minute)
+		made(t, st, a, seen, 5)
+		ns, err := change(t, st, c)
+		if err != nil || len(ns.Past) != 1 || ns.Past[0].Start != 0 {
+			t.Errorf("%+v, %v", ns.Past, err)
+		}
+	})
+}
