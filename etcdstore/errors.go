@@ -11,13 +11,13 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// fewest is the least number of operations in a transaction that the store can do with.
+// fewest is the least number of operations in a transaction that the store needs.
 const fewest = opsPerWrite
 
-// fewer reports whether a server refused a transaction of so many operations for its
-// length, so that nothing was done, and lowers the length of later ones: to the next
-// lower power of two, which those in flight at the same time do not lower further.
-func (s *Store) fewer(err error, ops int) bool {
+// lowerLimit reports whether a server refused a transaction for its length, so that nothing
+// was done. It lowers the limit to the next lower power of two, which concurrent refusals
+// do not lower further.
+func (s *Store) lowerLimit(err error, ops int) bool {
 	switch {
 	case errors.Is(err, rpctypes.ErrTooManyOps) && ops > fewest:
 		lower := int64(max(fewest, 1<<(bits.Len(uint(ops-1))-1)))
@@ -31,13 +31,13 @@ func (s *Store) fewer(err error, ops int) bool {
 	return false
 }
 
-// passing reports whether an error may be gone in a moment without anybody doing something.
-func passing(err error) bool {
-	return code(err) == codes.Unavailable
+// isTransient reports whether an error may pass by itself.
+func isTransient(err error) bool {
+	return grpcCode(err) == codes.Unavailable
 }
 
-// code returns the status of an error of the client, and OK if it is none.
-func code(err error) codes.Code {
+// grpcCode returns the status of an error of the client; OK if it is none.
+func grpcCode(err error) codes.Code {
 	var known rpctypes.EtcdError
 	if errors.As(err, &known) {
 		return known.Code()
@@ -49,7 +49,7 @@ func code(err error) codes.Code {
 	return codes.OK
 }
 
-// advice puts what to do before an error, where that is known.
+// advice puts what to do before an error, if known.
 func (s *Store) advice(err error) error {
 	text := ""
 	switch {
@@ -74,10 +74,10 @@ func (s *Store) advice(err error) error {
 			"alarm list names it), then etcdctl alarm disarm"
 	case errors.Is(err, rpctypes.ErrNoLeader):
 		text = "the member has no leader: a majority of the cluster is unreachable"
-	case errors.Is(err, context.DeadlineExceeded), code(err) == codes.DeadlineExceeded:
+	case errors.Is(err, context.DeadlineExceeded), grpcCode(err) == codes.DeadlineExceeded:
 		text = fmt.Sprintf("no answer within %v (Options.Timeout) or the time the caller gave: the members are "+
 			"not reached, or a majority of the cluster is unreachable", s.timeout)
-	case code(err) == codes.Unavailable:
+	case grpcCode(err) == codes.Unavailable:
 		text = "no member answers, or they are choosing a leader"
 	}
 	if text == "" {

@@ -9,10 +9,10 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Generator leases a node from a cluster and returns a generator on it, with nothing to
-// configure; nil options are good for most. It makes the namespace "default" where it is
-// missing. Closing the generator ends the lease. For another prefix or timeout give the
-// Store of [New] to lease.OpenGenerator, which this calls.
+// Generator leases a node from a cluster and returns a generator on it. It makes the
+// namespace "default" where it is missing. Closing the generator ends the lease. Nil
+// options are good for most. For another prefix or timeout give the Store of [New] to
+// lease.OpenGenerator.
 func Generator(ctx context.Context, c *clientv3.Client, o *lease.GeneratorOptions) (*snowfence.Generator, error) {
 	st, err := New(c, nil)
 	if err != nil {

@@ -14,37 +14,35 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// version is the one of the keys and values below the prefix.
+// version is that of the keys and values below the prefix.
 const version = "1"
 
-// seen is what answers said about who answers. A store that answers as another one makes
-// the operation fail that learns of it, so that nothing is used that one store
-// acknowledged and another one confirmed.
+// seen is what answers said of the server. An operation that learns of another store fails,
+// so that nothing is used that one store acknowledged and another confirmed.
 type seen struct {
-	ready    bool
-	cluster  uint64
-	id       stamp // of the id key
-	revision int64 // highest revision of the cluster that was seen
-	setBack  bool  // the revision fell: the id has to be changed
+	ready      bool
+	cluster    uint64
+	id         idVersion // of the id key
+	revision   int64     // highest revision of the cluster that was seen
+	rolledBack bool      // the revision fell: the id has to be changed
 }
 
-// stamp is the id key as it is: its value, and the revisions of its creation and of its
-// last change. Who puts a copy back, changes these. A restored snapshot has them as they
-// were.
-type stamp struct {
+// idVersion is the id key: its value, and the revisions of its creation and last change.
+// Putting a copy back changes these; restoring a snapshot does not.
+type idVersion struct {
 	value           string
 	created, change int64
 }
 
-func stampOf(r *pb.RangeResponse) stamp {
+func idVersionOf(r *pb.RangeResponse) idVersion {
 	if len(r.Kvs) == 0 {
-		return stamp{}
+		return idVersion{}
 	}
-	return stamp{string(r.Kvs[0].Value), r.Kvs[0].CreateRevision, r.Kvs[0].ModRevision}
+	return idVersion{string(r.Kvs[0].Value), r.Kvs[0].CreateRevision, r.Kvs[0].ModRevision}
 }
 
-// same is the condition that the id key is the one that was seen.
-func (s *Store) same(id stamp) []clientv3.Cmp {
+// same is the condition that the id key is as seen.
+func (s *Store) same(id idVersion) []clientv3.Cmp {
 	return []clientv3.Cmp{
 		clientv3.Compare(clientv3.CreateRevision(s.keys.id()), "=", id.created),
 		clientv3.Compare(clientv3.ModRevision(s.keys.id()), "=", id.change),
@@ -52,8 +50,8 @@ func (s *Store) same(id stamp) []clientv3.Cmp {
 	}
 }
 
-// Identity implements [lease.Store]: all namespaces have the same. It costs no round trip
-// once the store was used, because every answer says who gave it.
+// Identity implements [lease.Store]: all namespaces share one. After the first use it costs
+// no round trip, because every answer tells it.
 func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	if _, err := s.ready(ctx); err != nil {
 		return "", err
@@ -65,10 +63,10 @@ func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 		s.seen.cluster, strings.TrimPrefix(id.value, version+" "), id.created, id.change), nil
 }
 
-// ready returns what was seen so far. At the first use, and after the data was rolled
-// back, it finds or writes the id.
+// ready returns what was seen so far. At the first use, and after a rollback, it finds or
+// writes the id.
 func (s *Store) ready(ctx context.Context) (seen, error) {
-	if now := s.look(); now.ready {
+	if now := s.lastSeen(); now.ready {
 		return now, nil
 	}
 	select {
@@ -77,7 +75,7 @@ func (s *Store) ready(ctx context.Context) (seen, error) {
 	case <-ctx.Done():
 		return seen{}, fmt.Errorf("etcdstore: waiting for the first answer: %w", ctx.Err())
 	}
-	now := s.look()
+	now := s.lastSeen()
 	if now.ready {
 		return now, nil
 	}
@@ -86,15 +84,15 @@ func (s *Store) ready(ctx context.Context) (seen, error) {
 	get, put := clientv3.OpGet(key), clientv3.OpPut(key, fresh)
 	ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(ctx), s.timeout)
 	defer cancel()
-	// Reading comes first, so that those who may only read can do that much.
+	// Reading comes first, so that users who may only read can.
 	resp, err := s.kv.Txn(ctx).Then(get).Commit()
 	if err == nil {
-		found := stampOf(resp.Responses[0].GetResponseRange())
+		found := idVersionOf(resp.Responses[0].GetResponseRange())
 		switch {
-		case found == stamp{}:
+		case found == idVersion{}:
 			absent := clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
 			resp, err = s.kv.Txn(ctx).If(absent).Then(put, get).Else(get).Commit()
-		case now.setBack && found == now.id: // nobody else has changed it yet
+		case now.rolledBack && found == now.id: // nobody else has changed it yet
 			resp, err = s.kv.Txn(ctx).If(s.same(found)...).Then(put, get).Else(get).Commit()
 		}
 	}
@@ -105,7 +103,7 @@ func (s *Store) ready(ctx context.Context) (seen, error) {
 	if len(last.Kvs) == 0 {
 		return seen{}, fmt.Errorf("etcdstore: the key %q vanished: somebody deletes it", key)
 	}
-	id := stampOf(last)
+	id := idVersionOf(last)
 	if v, _, _ := strings.Cut(id.value, " "); v != version {
 		return seen{}, fmt.Errorf("etcdstore: the keys below %q have version %q, and this program knows version "+
 			"%q: use a newer program, or another prefix", string(s.keys), v, version)
@@ -116,16 +114,16 @@ func (s *Store) ready(ctx context.Context) (seen, error) {
 	return s.seen, nil
 }
 
-func (s *Store) look() seen {
+func (s *Store) lastSeen() seen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.seen
 }
 
-// observe compares who answered with who was asked. The answer is of no use if that is
-// somebody else. A revision is compared with the highest one that was seen before the
-// question: answers to questions asked at the same time come in any order.
-func (s *Store) observe(before seen, h *pb.ResponseHeader, id stamp) error {
+// observe compares who answered with who was asked, and refuses another's answer. It
+// compares the revision with the highest one before the question, because concurrent
+// answers come in any order.
+func (s *Store) observe(before seen, h *pb.ResponseHeader, id idVersion) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := &s.seen
@@ -137,7 +135,7 @@ func (s *Store) observe(before seen, h *pb.ResponseHeader, id stamp) error {
 	case h.Revision < before.revision:
 		err = fmt.Errorf("etcdstore: the cluster went back from revision %d to %d: its data was rolled back",
 			before.revision, h.Revision)
-		now.setBack = now.setBack || now.id == before.id
+		now.rolledBack = now.rolledBack || now.id == before.id
 	case id != before.id:
 		err = fmt.Errorf("etcdstore: the key %q was changed, deleted or put back: this counts as another store",
 			s.keys.id())
@@ -152,53 +150,53 @@ func (s *Store) observe(before seen, h *pb.ResponseHeader, id stamp) error {
 }
 
 // answer is what a transaction of reads returned.
-type answer struct {
+type reply struct {
 	revision int64
 	ranges   []*pb.RangeResponse
 }
 
-// read carries out reads, and again while no leader answers, which is safe for reads and
-// what they have to wait out when members come and go.
-func (s *Store) read(ctx context.Context, ops ...clientv3.Op) (answer, error) {
+// read sends reads, and again while no leader answers: that is safe for reads, and passes
+// when members come and go.
+func (s *Store) read(ctx context.Context, ops ...clientv3.Op) (reply, error) {
 	for start := time.Now(); ; {
 		before, err := s.ready(ctx)
 		if err == nil {
 			var resp *clientv3.TxnResponse
 			all := append([]clientv3.Op{clientv3.OpGet(s.keys.id())}, ops...)
 			if resp, err = s.commit(ctx, nil, all, nil); err == nil {
-				return s.answer(before, resp)
+				return s.reply(before, resp)
 			}
-			if errors.Is(err, rpctypes.ErrTooManyOps) && s.fewer(err, 1+len(ops)) {
-				return answer{}, errFewerOps
+			if errors.Is(err, rpctypes.ErrTooManyOps) && s.lowerLimit(err, 1+len(ops)) {
+				return reply{}, errFewerOps
 			}
 			err = s.advice(err)
 		}
-		if !passing(err) || time.Since(start) > s.timeout {
-			return answer{}, err
+		if !isTransient(err) || time.Since(start) > s.timeout {
+			return reply{}, err
 		}
 		timer := time.NewTimer(s.timeout / 50)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return answer{}, fmt.Errorf("%w (%w)", err, ctx.Err())
+			return reply{}, fmt.Errorf("%w (%w)", err, ctx.Err())
 		}
 	}
 }
 
-// errFewerOps means that the server refused a transaction for its length, and that limit
-// was lowered.
+// errFewerOps means that the server refused the length of a transaction, and the limit is
+// lower now.
 var errFewerOps = errors.New("etcdstore: the transaction has too many operations for the server")
 
-func (s *Store) answer(before seen, resp *clientv3.TxnResponse) (answer, error) {
+func (s *Store) reply(before seen, resp *clientv3.TxnResponse) (reply, error) {
 	ranges := make([]*pb.RangeResponse, len(resp.Responses))
 	for i, r := range resp.Responses {
 		ranges[i] = r.GetResponseRange()
 	}
-	return answer{resp.Header.Revision, ranges[1:]}, s.observe(before, resp.Header, stampOf(ranges[0]))
+	return reply{resp.Header.Revision, ranges[1:]}, s.observe(before, resp.Header, idVersionOf(ranges[0]))
 }
 
-// commit runs one transaction within the time of one request, on a member that has a leader.
+// commit runs one transaction within the Timeout, on a member that has a leader.
 func (s *Store) commit(
 	ctx context.Context, cmps []clientv3.Cmp, then, other []clientv3.Op,
 ) (*clientv3.TxnResponse, error) {

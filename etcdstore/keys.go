@@ -25,17 +25,16 @@ type keyspace string
 func (p keyspace) id() string { return string(p) + "id" }
 
 func (p keyspace) record(k lease.Key) string {
-	return string(p) + "r/" + escape(k.Namespace) + "/" + ordered(k.Node)
+	return string(p) + "r/" + escape(k.Namespace) + "/" + sortable(k.Node)
 }
 
 // records returns the range of the records of nodes first to last.
 func (p keyspace) records(namespace string, nodes snowfence.NodeRange) (from, end string) {
 	base := string(p) + "r/" + escape(namespace) + "/"
-	return base + ordered(nodes.From), base + ordered(nodes.Until)
+	return base + sortable(nodes.From), base + sortable(nodes.Until)
 }
 
-// namespaces returns the range of the records of all namespaces whose keys come after
-// those of one; "" means all.
+// namespaces returns the range of the records of all namespaces after one; "" means all.
 func (p keyspace) namespaces(after string, any bool) (from, end string) {
 	from = string(p) + "r/"
 	if !any {
@@ -66,17 +65,16 @@ func (p keyspace) due(k lease.Key, holder string, until int64) string {
 	if holder == "" {
 		kind = vacant
 	}
-	return string(p) + kind + escape(k.Namespace) + "/" + ordered(until) + "/" + ordered(k.Node)
+	return string(p) + kind + escape(k.Namespace) + "/" + sortable(until) + "/" + sortable(k.Node)
 }
 
-// dues returns the range of the entries of a kind with until at most max, which is not
-// limited if it is 0.
+// dues returns the range of a kind's entries with until at most max; 0 means no limit.
 func (p keyspace) dues(kind, namespace string, max int64) (from, end string) {
 	base := string(p) + kind + escape(namespace)
 	if max == 0 {
 		return base + "/", base + "0"
 	}
-	return base + "/", base + "/" + ordered(max) + "0"
+	return base + "/", base + "/" + sortable(max) + "0"
 }
 
 // label returns the entry of a record in the index of labels, "" if it has none.
@@ -84,7 +82,7 @@ func (p keyspace) label(k lease.Key, label string) string {
 	if label == "" {
 		return ""
 	}
-	return p.labels(k.Namespace, label) + ordered(k.Node)
+	return p.labels(k.Namespace, label) + sortable(k.Node)
 }
 
 func (p keyspace) labels(namespace, label string) string {
@@ -95,16 +93,16 @@ func (p keyspace) labels(namespace, label string) string {
 func nodeOf(key string) (int64, error) {
 	text := key[strings.LastIndexByte(key, '/')+1:]
 	if len(text) > 1 {
-		if n, err := strconv.ParseUint(text[1:], 16, 64); err == nil && ordered(int64(n)) == text {
+		if n, err := strconv.ParseUint(text[1:], 16, 64); err == nil && sortable(int64(n)) == text {
 			return int64(n), nil
 		}
 	}
 	return 0, fmt.Errorf("the key %q is none of this program's: give leases a prefix of their own", key)
 }
 
-// ordered writes a number so that texts sort as the numbers do: how many digits as a
-// letter, and hexadecimal digits.
-func ordered(n int64) string {
+// sortable writes a number so that texts sort as the numbers do: a letter for the number of
+// digits, and hexadecimal digits.
+func sortable(n int64) string {
 	digits := strconv.FormatUint(uint64(n), 16)
 	if n < 0 {
 		return "-" + digits // always 16
@@ -112,8 +110,8 @@ func ordered(n int64) string {
 	return string(rune('a'+len(digits)-1)) + digits
 }
 
-// escape percent-encodes everything but letters, digits, '-', '_' and '.'. It must never
-// change, because stored keys are compared with it.
+// escape percent-encodes all but letters, digits, '-', '_' and '.'. It must never change,
+// because stored keys are compared with it.
 func escape(text string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder

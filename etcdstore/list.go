@@ -13,9 +13,9 @@ import (
 
 const paged = 4096 // keys or records in one answer
 
-// List implements [lease.Store]. All of one answer is as of one moment: the first read
-// tells the revision that the others are made at. Queries by label, and those by until
-// with a limit, read an index; all others read the records of the nodes asked for.
+// List implements [lease.Store]. It reads everything at the revision of its first read.
+// Queries by label, or by until with a limit, read an index; others read the records of the
+// nodes.
 func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
 	if q.Nodes.From >= q.Nodes.Until {
 		return nil, nil
@@ -50,7 +50,7 @@ func (l *listing) run(ctx context.Context) ([]lease.Record, error) {
 		return l.namespaces(ctx)
 	case q.Label != "":
 		from := ks.labels(q.Namespace, q.Label)
-		return l.indexed(ctx, from+ordered(q.Nodes.From), from+ordered(q.Nodes.Until))
+		return l.indexed(ctx, from+sortable(q.Nodes.From), from+sortable(q.Nodes.Until))
 	case q.ByUntil && q.Limit > 0:
 		from, end := ks.dues(vacant, q.Namespace, q.MaxUntil)
 		out, err := l.indexed(ctx, from, end)
@@ -64,8 +64,8 @@ func (l *listing) run(ctx context.Context) ([]lease.Record, error) {
 	return l.scan(ctx)
 }
 
-// get reads a range of keys in their order.
-func (l *listing) get(ctx context.Context, from, end string, limit int, opts ...clientv3.OpOption) (answer, error) {
+// get reads a range of keys in order.
+func (l *listing) get(ctx context.Context, from, end string, limit int, opts ...clientv3.OpOption) (reply, error) {
 	opts = append(opts, clientv3.WithRange(end), clientv3.WithLimit(int64(limit)), clientv3.WithRev(l.revision))
 	a, err := l.s.read(ctx, clientv3.OpGet(from, opts...))
 	if err == nil && l.revision == 0 {
@@ -74,8 +74,7 @@ func (l *listing) get(ctx context.Context, from, end string, limit int, opts ...
 	return a, err
 }
 
-// namespaces lists all namespaces one after another, jumping from the first key of one to
-// that of the next.
+// namespaces lists all namespaces: it jumps from the first key of one to that of the next.
 func (l *listing) namespaces(ctx context.Context) (out []lease.Record, err error) {
 	from, end := l.s.keys.namespaces("", true)
 	for {
@@ -132,7 +131,7 @@ func (l *listing) scan(ctx context.Context) (out []lease.Record, err error) {
 	}
 }
 
-// indexed reads the entries of an index, and the records they stand for, until there are enough.
+// indexed reads entries of an index and their records, until there are enough.
 func (l *listing) indexed(ctx context.Context, from, end string) (out []lease.Record, err error) {
 	page := paged
 	if l.q.Limit > 0 {

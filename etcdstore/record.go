@@ -10,20 +10,19 @@ import (
 )
 
 // A record's value is a line of fields, separated by tabs. First come those that a swap
-// compares or that the index has: nonce, until, holder, label. So that the swap can
-// compare them: the values that begin with a text are those between it and the next
-// greater text of its length, and etcd compares values as bytes, also with less and
-// greater. No other field needs to be known, nor a revision.
+// compares or the index has: nonce, until, holder, label. etcd compares values as bytes,
+// also with less and greater. The values that begin with a text lie between it and the next
+// greater text of its length, so a swap needs no other field and no revision.
 //
 // Tabs, newlines and backslashes in texts are escaped. The encoding must never change,
-// because stored values are compared with what it gives.
+// because stored values are compared with it.
 
 var (
 	textEncoder = strings.NewReplacer("\\", `\\`, "\t", `\t`, "\n", `\n`)
 	textDecoder = strings.NewReplacer(`\\`, "\\", `\t`, "\t", `\n`, "\n")
 )
 
-// place is what a swap has to know of a record to replace it.
+// place is what a swap must know of a record to replace it.
 type place struct {
 	nonce, holder, label string
 	until                int64
@@ -31,18 +30,17 @@ type place struct {
 
 func placeOf(r lease.Record) place { return place{r.Nonce, r.Holder, r.Label, r.Until} }
 
-// prefix returns how the record's value begins; a value never ends there.
+// prefix returns how the record's value begins; no value ends there.
 func (p place) prefix() string {
 	until := strconv.FormatInt(p.until, 10)
 	return textEncoder.Replace(p.nonce) + "\t" + until + "\t" +
 		textEncoder.Replace(p.holder) + "\t" + textEncoder.Replace(p.label) + "\t"
 }
 
-// beyond returns the least text that is greater than all that begin with p.prefix().
+// beyond returns the least text greater than all that begin with prefix.
 func beyond(prefix string) string { return prefix[:len(prefix)-1] + "\n" } // a tab is 9, a newline 10
 
-// encode returns the value of a record, written by the call of Swap that mark tells from
-// all others.
+// encode returns the value of a record; mark names the call of Swap that writes it.
 func encode(r lease.Record, mark string) string {
 	b := []byte(placeOf(r).prefix())
 	b = append(b, mark...)
@@ -57,8 +55,8 @@ func encode(r lease.Record, mark string) string {
 
 const fields = 14
 
-// remedy is what to do about a damaged record. A backup is older than the last renewal,
-// so a restore alone is not safe.
+// remedy is what to do about a damaged record. A backup alone is not safe: it is older than
+// the last renewal.
 const remedy = "stop its programs, restore a backup, and wait the longest ttl and twice the skew before one " +
 	"starts (docs/operate/operations.md, Backup)"
 

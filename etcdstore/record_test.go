@@ -19,12 +19,12 @@ func TestOrdered(t *testing.T) {
 		math.MaxInt64,
 	}
 	for i, n := range ns {
-		text := ordered(n)
+		text := sortable(n)
 		if back, err := nodeOf("a/b/" + text); err != nil || back != n {
 			t.Errorf("%d is written %q and read %d, %v", n, text, back, err)
 		}
-		if i > 0 && ordered(ns[i-1]) >= text {
-			t.Errorf("%q of %d does not sort before %q of %d", ordered(ns[i-1]), ns[i-1], text, n)
+		if i > 0 && sortable(ns[i-1]) >= text {
+			t.Errorf("%q of %d does not sort before %q of %d", sortable(ns[i-1]), ns[i-1], text, n)
 		}
 	}
 	for _, bad := range []string{"", "a/", "a/x", "a/b5", "a/a05", "a/a", "a/-5"} {

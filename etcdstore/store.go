@@ -1,9 +1,8 @@
-// Package etcdstore keeps leases in etcd: an implementation of [lease.Store] over the
-// caller's client.
+// Package etcdstore keeps leases in etcd: a [lease.Store] over your client.
 //
 //	client, err := clientv3.New(clientv3.Config{
 //		Endpoints:            []string{"10.0.0.1:2379", "10.0.0.2:2379", "10.0.0.3:2379"},
-//		DialKeepAliveTime:    5 * time.Second, // without it, a machine that vanished is noticed by each request's timeout only
+//		DialKeepAliveTime:    5 * time.Second, // notices a machine that vanished before a request times out
 //		DialKeepAliveTimeout: 3 * time.Second,
 //	})
 //	st, err := etcdstore.New(client, nil)
@@ -13,32 +12,30 @@
 //
 // etcd is linearizable, and acknowledges a write when a majority of its members has it on
 // disk. So is this store: no read is serializable, and one compare-and-swap is one
-// transaction, in one round trip. IDs are unique within one cluster and prefix. It
-// survives the loss of any minority. Without a majority nothing is renewed: holders run
-// to the end of what was granted, and go on by themselves when the majority is back.
+// transaction in one round trip. IDs are unique within one cluster and prefix. Any minority
+// may be lost. Without a majority nothing is renewed: holders run to the end of their
+// grants, and go on by themselves when the majority is back.
 //
-// Choose it where an etcd is at hand that somebody looks after, and where the loss of one
-// machine must not stop renewals. 131,072 leases were renewed in batches in 8 s, and the
-// last free node among them was found in 13 ms, on two cores shared with the server
-// (test/etcd, BenchmarkRenew and BenchmarkLastFree).
+// Choose it if you already run etcd, and the loss of one machine must not stop renewals.
+// 131,072 leases were renewed in batches in 8 s, and the last free node among them was
+// found in 13 ms, on two cores shared with the server (test/etcd, BenchmarkRenew and
+// BenchmarkLastFree).
 //
 // # What it notices, and what it cannot
 //
-// The store's identity is the cluster's ID, a random one that the first use writes (the
-// key <prefix>id), and the revisions in which that key was made and changed; all are
-// checked with every answer. Keys that are put back from a copy, that one among them,
-// have other revisions. A cluster that was restored from a snapshot under another
-// --initial-cluster-token, or a prefix that was deleted, is another store: grants then
-// start above everything that can have been granted before. etcd numbers its changes (the
-// revision), and this number never falls; when a store sees it fall, the data was rolled
-// back, and it changes the identity for everybody.
+// The store's identity is the cluster's ID, a random one that the first use writes (the key
+// <prefix>id), and the revisions in which that key was made and changed. Every answer is
+// checked against them. Keys put back from a copy, that one among them, have other
+// revisions. A cluster restored from a snapshot under another --initial-cluster-token, or a
+// deleted prefix, is another store: grants then start above all earlier ones. etcd's
+// revision never falls. When a store sees it fall, the data was rolled back, and the store
+// changes the identity for everybody.
 //
-// It cannot see that data was rolled back while no process looked, if the cluster keeps
-// its ID: a copied data folder, or a snapshot restored with the same token and the same
-// peer URLs. Nor does it see keys that are put back without <prefix>id. Whoever does
-// either deletes the key <prefix>id afterwards (etcdctl del snowfence/id), before
-// programs start, and all is well. etcd has no clock that clients can read, so that
-// skewed clocks of holders are not noticed here (Now is the zero time).
+// While no process looks, it cannot see a rollback that keeps the cluster's ID: a copied
+// data folder, or a snapshot restored with the same token and peer URLs. Nor does it see
+// keys that are put back without <prefix>id. After either, delete the key <prefix>id
+// (etcdctl del snowfence/id) before programs start. etcd has no clock that clients can
+// read, so skewed clocks of holders are not noticed here (Now is the zero time).
 //
 // # What it needs
 //
@@ -48,18 +45,18 @@
 //	etcdctl role add snowfence
 //	etcdctl role grant-permission snowfence readwrite --prefix=true snowfence/
 //
-// etcd keeps every change until it is compacted, which is the server's business: start it
-// with --auto-compaction-retention=5m, or with many leases 1m. A renewal takes about 400
-// bytes until then. 131,072 leases renewed every 20 s write 2.5 MB/s, which is 750 MB in
-// 5 minutes, and etcd's default limit is 2 GiB (--quota-backend-bytes). When the limit is
-// reached nothing is renewed, and the error says what to do.
+// etcd keeps every change until the server compacts it: start it with
+// --auto-compaction-retention=5m, or with many leases 1m. A renewal takes about 400 bytes
+// until then. 131,072 leases renewed every 20 s write 2.5 MB/s, which is 750 MB in 5
+// minutes; etcd's default limit is 2 GiB (--quota-backend-bytes). At the limit nothing is
+// renewed, and the error says what to do.
 //
-// A client reconnects to a member that was unreachable with delays of up to two minutes, unless
-// its DialOptions say otherwise (grpc.WithConnectParams), and it logs each failed attempt
-// (Config.Logger). Both matter more to leases than to most.
+// A client takes up to two minutes to reconnect to a lost member, unless its
+// DialOptions say otherwise (grpc.WithConnectParams). It logs each failed attempt
+// (Config.Logger).
 //
-// Keys are not to be changed by hand, except that all keys of the prefix may be deleted
-// together, and <prefix>id alone.
+// Do not change keys by hand. You may delete all keys of the prefix together, or
+// <prefix>id.
 package etcdstore
 
 import (
@@ -79,18 +76,16 @@ import (
 
 // Options says where and how leases are kept. Nil and the zero value are good for most.
 type Options struct {
-	// Prefix begins all keys. A slash is added where it does not end with one; "" means
-	// "snowfence/".
+	// Prefix begins all keys; "" means "snowfence/". A missing slash is added at its end.
 	Prefix string
 
-	// Timeout bounds one request, so that a member that hangs does not take all the time
-	// there is until a lease ends: the next request goes to another one. 0 means 3 s. It
-	// should be well below a third of the ttl of the leases.
+	// Timeout bounds one request, so that a member that hangs leaves time to ask another. 0
+	// means 3 s. Keep it well below a third of the ttl of the leases.
 	Timeout time.Duration
 }
 
-// Store keeps leases under a prefix of an etcd cluster. It is safe for concurrent use,
-// and any number of processes may use the same prefix.
+// Store keeps leases under a prefix of an etcd cluster. It is safe for concurrent use, and
+// many processes may share a prefix.
 type Store struct {
 	lease.Basic
 
@@ -99,15 +94,15 @@ type Store struct {
 	timeout time.Duration
 	limit   atomic.Int64 // operations that the server allows in a transaction
 
-	known known // where the index has records that were read or written here
+	places placeCache // where the index has records that were read or written here
 
 	preparing chan struct{} // holds a value while somebody finds out the identity
 	mu        sync.Mutex    // guards what follows
 	seen      seen
 }
 
-// New returns a store over a client, which stays the caller's to close, after all leases.
-// It does no I/O: what is wrong with the cluster shows at the first use.
+// New returns a store over a client, which you close after all leases. It does no I/O:
+// errors of the cluster show at the first use.
 func New(c *clientv3.Client, o *Options) (*Store, error) {
 	var opts Options
 	if o != nil {
@@ -133,8 +128,8 @@ func New(c *clientv3.Client, o *Options) (*Store, error) {
 	return s, nil
 }
 
-// maxOps is how many operations etcd allows in a transaction by default (--max-txn-ops).
-// Servers that allow fewer are noticed by their refusal.
+// maxOps is etcd's default limit of a transaction (--max-txn-ops). A refusal shows a lower
+// one.
 const maxOps = 128
 
 // Get implements [lease.Store].
@@ -143,12 +138,12 @@ func (s *Store) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, erro
 	if err != nil {
 		return nil, err
 	}
-	s.known.add(rs)
+	s.places.add(rs)
 	return rs, nil
 }
 
-// fetch reads records as they were at a revision of the cluster; 0 means now. A long list
-// is read in several transactions.
+// fetch reads records as of a revision; 0 means now. A long list takes several
+// transactions.
 func (s *Store) fetch(ctx context.Context, keys []lease.Key, revision int64) ([]lease.Record, error) {
 	out := make([]lease.Record, 0, len(keys))
 	for len(keys) > len(out) {

@@ -14,19 +14,18 @@ import (
 )
 
 const (
-	// the longest list of operations or comparisons of one write: its record, and two
-	// entries of the index twice
+	// The longest list of operations or comparisons of one write: its record, and two
+	// entries of the index twice.
 	opsPerWrite = 5
-	mostBytes   = 512 << 10 // of a transaction; etcd refuses 1.5 MiB by default
-	// transactions of one batch at a time, so that the members' disks are not waited for one by one
+	maxBytes    = 512 << 10 // of a transaction; etcd refuses 1.5 MiB by default
+	// Transactions of a batch under way, so that it does not wait for each one's disk.
 	inFlight = 4
 )
 
-// Swap implements [lease.Store]. A batch is split into transactions of about 120 writes.
-// In each of them every write is a transaction of its own, so that one that is lost does
-// not undo the others. No write is ever sent again by this package or by etcd's client,
-// except those that the server refused for the length of the transaction. Should
-// something in between repeat one (a proxy), then it is recognized.
+// Swap implements [lease.Store]. It splits a batch into transactions of about 120 writes.
+// Each write is a transaction inside, so a lost one does not undo the others. Nothing sends
+// a write again, except where the server refused a transaction for its length. If a proxy
+// repeats one, it is recognized.
 func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
 	errs := make([]error, len(writes))
 	b := &batch{s: s, writes: writes, errs: errs, mark: rand.Text()[:10], slots: make(chan struct{}, inFlight)}
@@ -55,7 +54,7 @@ type batch struct {
 	slots  chan struct{}
 }
 
-// item is a write whose old record is known as far as it has to be.
+// item is a write whose old record is known as far as needed.
 type item struct {
 	i   int // which write
 	old *place
@@ -75,8 +74,8 @@ func (b *batch) fail(todo []int, err error) {
 	}
 }
 
-// locate finds out where the old records are in the index. Those that the lease has were
-// read or written here before, so that it reads none as a rule.
+// locate finds the old records in the index. The lease has mostly read or written them here
+// before, so this reads none.
 func (b *batch) locate(ctx context.Context, todo []int) []item {
 	var items []item
 	var unknown []int
@@ -85,7 +84,7 @@ func (b *batch) locate(ctx context.Context, todo []int) []item {
 		w := b.writes[i]
 		if w.Old == "" {
 			items = append(items, item{i, nil})
-		} else if p, ok := b.s.known.of(w.New.Key, w.Old); ok {
+		} else if p, ok := b.s.places.of(w.New.Key, w.Old); ok {
 			items = append(items, item{i, &p})
 		} else {
 			unknown, keys = append(unknown, i), append(keys, w.New.Key)
@@ -110,13 +109,12 @@ func (b *batch) locate(ctx context.Context, todo []int) []item {
 	return items
 }
 
-// run carries writes out in transactions, and returns those whose old records were
-// elsewhere in the index.
+// run sends writes in transactions, and returns those whose old records had moved.
 func (b *batch) run(ctx context.Context, items []item) (again []int) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for len(items) > 0 {
-		n := b.length(items)
+		n := b.nextLen(items)
 		part := items[:n]
 		items = items[n:]
 		b.slots <- struct{}{}
@@ -132,23 +130,22 @@ func (b *batch) run(ctx context.Context, items []item) (again []int) {
 	return again
 }
 
-// length returns how many of the items the next transaction has.
-func (b *batch) length(items []item) int {
+// nextLen returns how many items the next transaction has.
+func (b *batch) nextLen(items []item) int {
 	most := max(1, int(b.s.limit.Load())-opsPerWrite)
 	bytes := 0
 	for n, it := range items {
 		r := b.writes[it.i].New
 		inKeys := len(b.s.keys) + len(r.Namespace) + len(r.Nonce) + len(r.Holder) + len(r.Label)
 		bytes += len(r.Data) + len(r.Veto) + 8*inKeys + 500
-		if n > 0 && (n == most || bytes > mostBytes) {
+		if n > 0 && (n == most || bytes > maxBytes) {
 			return n
 		}
 	}
 	return len(items)
 }
 
-// transact carries writes out in one transaction, or in shorter ones if the server allows
-// only those.
+// transact sends writes in one transaction, or in shorter ones if the server wants those.
 func (b *batch) transact(ctx context.Context, items []item) (again []int) {
 	s := b.s
 	before, err := s.ready(ctx)
@@ -157,16 +154,16 @@ func (b *batch) transact(ctx context.Context, items []item) (again []int) {
 		same := s.same(before.id)
 		id := clientv3.OpGet(s.keys.id())
 		if len(items) == 1 {
-			cmps, then, other := b.one(items[0])
+			cmps, then, other := b.txnOf(items[0])
 			resp, err = s.commit(ctx, append(cmps, same...), then, append(other, id))
 		} else {
 			ops := make([]clientv3.Op, len(items))
 			for n, it := range items {
-				ops[n] = clientv3.OpTxn(b.one(it))
+				ops[n] = clientv3.OpTxn(b.txnOf(it))
 			}
 			resp, err = s.commit(ctx, same, ops, []clientv3.Op{id})
 		}
-		if err != nil && len(items) > 1 && s.fewer(err, len(items)+opsPerWrite) {
+		if err != nil && len(items) > 1 && s.lowerLimit(err, len(items)+opsPerWrite) {
 			half := len(items) / 2
 			return append(b.transact(ctx, items[:half]), b.transact(ctx, items[half:])...)
 		}
@@ -183,8 +180,8 @@ func (b *batch) transact(ctx context.Context, items []item) (again []int) {
 	return nil
 }
 
-// one returns the transaction of one write.
-func (b *batch) one(it item) (cmps []clientv3.Cmp, then, other []clientv3.Op) {
+// txnOf returns the transaction of one write.
+func (b *batch) txnOf(it item) (cmps []clientv3.Cmp, then, other []clientv3.Op) {
 	w, ks := b.writes[it.i], b.s.keys
 	k := w.New.Key
 	record, due, label := ks.record(k), ks.due(k, w.New.Holder, w.New.Until), ks.label(k, w.New.Label)
@@ -214,12 +211,12 @@ func (b *batch) one(it item) (cmps []clientv3.Cmp, then, other []clientv3.Op) {
 	return cmps, then, []clientv3.Op{clientv3.OpGet(record)}
 }
 
-// results reads what a transaction answered.
+// results reads the answer to a transaction.
 func (b *batch) results(before seen, items []item, resp *clientv3.TxnResponse) (again []int) {
 	id := before.id
 	single := len(items) == 1
 	if !resp.Succeeded {
-		id = stampOf(resp.Responses[len(resp.Responses)-1].GetResponseRange())
+		id = idVersionOf(resp.Responses[len(resp.Responses)-1].GetResponseRange())
 	}
 	err := b.s.observe(before, resp.Header, id)
 	if err == nil && !single && !resp.Succeeded {
@@ -240,20 +237,20 @@ func (b *batch) results(before seen, items []item, resp *clientv3.TxnResponse) (
 		}
 		if !done {
 			var moved bool
-			if moved, b.errs[it.i] = b.met(it, responses[0].GetResponseRange()); moved {
+			if moved, b.errs[it.i] = b.judgeConflict(it, responses[0].GetResponseRange()); moved {
 				again = append(again, it.i)
 			}
 			continue
 		}
 		written = append(written, b.writes[it.i].New)
 	}
-	b.s.known.add(written)
+	b.s.places.add(written)
 	return again
 }
 
-// met judges the record that a write met in place of the old one. moved means that it is
-// the old one, with another place than was known.
-func (b *batch) met(it item, found *pb.RangeResponse) (moved bool, err error) {
+// judgeConflict judges the record that a write found in place of the old one. moved means
+// that it is the old one, with other fields in the index.
+func (b *batch) judgeConflict(it item, found *pb.RangeResponse) (moved bool, err error) {
 	w := b.writes[it.i]
 	if len(found.Kvs) == 0 {
 		return false, lease.ErrLost
@@ -263,10 +260,10 @@ func (b *batch) met(it item, found *pb.RangeResponse) (moved bool, err error) {
 	case err != nil:
 		return false, fmt.Errorf("etcdstore: %w", err)
 	case r.Nonce == w.New.Nonce && mark == b.mark:
-		b.s.known.add([]lease.Record{r})
+		b.s.places.add([]lease.Record{r})
 		return false, nil // this very write, carried out twice
 	case w.Old != "" && r.Nonce == w.Old:
-		b.s.known.add([]lease.Record{r})
+		b.s.places.add([]lease.Record{r})
 		return true, nil
 	}
 	return false, lease.ErrLost

@@ -7,12 +7,11 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// rights are what an ACL user needs, beside what its client needs to connect, as in the
-// package comment.
+// rights are what an ACL user needs, as in the package comment.
 const rights = "~snowfence:* +eval +evalsha +info +hset +hmget +zadd +zrem +zrangebylex +zlexcount +sadd " +
 	"+smembers +time +wait +config|get"
 
-// hints say what to do about an error of Redis, by how it begins or what it contains.
+// hints say what to do about an error of Redis that contains a text.
 var hints = []struct{ text, hint string }{
 	{"NOAUTH", "the server wants a password: give the client a user name and password"},
 	{"WRONGPASS", "the user name or the password is wrong, or the user is disabled"},
@@ -41,9 +40,8 @@ var hints = []struct{ text, hint string }{
 		"forbids it"},
 }
 
-// advise puts what to do before an error of the server, where that is known. Servers
-// repeat arguments of commands that they do not know, and these may be a password; they
-// are cut off.
+// advise puts what to do before an error, if known. It cuts off arguments that servers
+// repeat, because one may be a password.
 func advise(err error) error {
 	e, ok := rueidis.IsRedisErr(err)
 	if !ok {

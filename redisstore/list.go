@@ -15,29 +15,27 @@ type index struct {
 	inOrder  bool   // it is sorted as the query asks
 }
 
-// index chooses what to walk through for a query: the narrowest of those whose order fits
-// if there is a limit.
-func choose(q lease.Query) index {
+// indexFor chooses the narrowest index for a query, with the order that a limit needs.
+func indexFor(q lease.Query) index {
 	top := "(\xff"
 	if q.MaxUntil != 0 {
-		top = "[" + order(q.MaxUntil) + "\xff"
+		top = "[" + sortable(q.MaxUntil) + "\xff"
 	}
 	switch {
 	case q.Label != "":
 		k := labelKey(q.Label)
-		return index{keyLabels, "[" + k + order(q.Nodes.From), "(" + k + order(q.Nodes.Until), !q.ByUntil}
+		return index{keyLabels, "[" + k + sortable(q.Nodes.From), "(" + k + sortable(q.Nodes.Until), !q.ByUntil}
 	case q.Vacant:
 		return index{keyVacant, "-", top, q.ByUntil}
 	case q.ByUntil || q.MaxUntil != 0:
 		return index{keyUntil, "-", top, q.ByUntil}
 	}
-	return index{keyNodes, "[" + order(q.Nodes.From), "(" + order(q.Nodes.Until), true}
+	return index{keyNodes, "[" + sortable(q.Nodes.From), "(" + sortable(q.Nodes.Until), true}
 }
 
-// List implements [lease.Store]. A list is read in pages of some hundred records. A
-// record that is written meanwhile may be missed, or be there as it was before or after,
-// in lists that are sorted by until; in all others it is there, because nodes stay where
-// they are.
+// List implements [lease.Store]. It reads pages of 500 records. In lists by until, a record
+// that is written meanwhile may be missed, or be old or new; in others it is there, because
+// nodes stay where they are.
 func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
 	if q.Nodes.From >= q.Nodes.Until {
 		return nil, nil
@@ -59,7 +57,7 @@ func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error)
 		}
 		out = append(out, rs...)
 	}
-	return cut(q, out), nil
+	return sortAndLimit(q, out), nil
 }
 
 // names returns the names of all namespaces that were ever written to, sorted.
@@ -72,8 +70,8 @@ func (s *Store) names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// cut sorts the records and leaves the first ones.
-func cut(q lease.Query, rs []lease.Record) []lease.Record {
+// sortAndLimit sorts the records and leaves the first ones.
+func sortAndLimit(q lease.Query, rs []lease.Record) []lease.Record {
 	slices.SortFunc(rs, q.Compare)
 	if q.Limit > 0 && len(rs) > q.Limit {
 		rs = rs[:q.Limit]
@@ -82,7 +80,7 @@ func cut(q lease.Query, rs []lease.Record) []lease.Record {
 }
 
 func (s *Store) listOne(ctx context.Context, q lease.Query) ([]lease.Record, error) {
-	x := choose(q)
+	x := indexFor(q)
 	var out []lease.Record
 	found := map[lease.Key]bool{} // one that moves ahead of the pages comes again
 	for {
@@ -102,7 +100,7 @@ func (s *Store) listOne(ctx context.Context, q lease.Query) ([]lease.Record, err
 			return nil, s.fail(q.Namespace, err)
 		}
 		for i, m := range members {
-			node, err := disorder(m[max(0, len(m)-16):])
+			node, err := parseSortable(m[max(0, len(m)-16):])
 			if err != nil {
 				return nil, s.fail(q.Namespace, errDamaged)
 			}
@@ -116,7 +114,7 @@ func (s *Store) listOne(ctx context.Context, q lease.Query) ([]lease.Record, err
 			}
 		}
 		if len(members) < page || x.inOrder && q.Limit > 0 && len(out) >= q.Limit {
-			return cut(q, out), nil
+			return sortAndLimit(q, out), nil
 		}
 		x.min = "(" + members[len(members)-1]
 	}

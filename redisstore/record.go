@@ -23,24 +23,23 @@ import (
 // What stands before the other numbers is all that swap.lua knows of it.
 const format = '1'
 
-// order writes a number with 16 digits that sort as the numbers do, negative ones too.
-// Sorted sets have scores of 53 bits, which is not enough for ticks; so members sort by
-// their bytes.
-func order(n int64) string { return fmt.Sprintf("%016x", uint64(n)^1<<63) }
+// sortable writes a number as 16 digits that sort as the numbers do. Members sort by their
+// bytes, because scores have 53 bits, too few for ticks.
+func sortable(n int64) string { return fmt.Sprintf("%016x", uint64(n)^1<<63) }
 
-func disorder(s string) (int64, error) {
+func parseSortable(s string) (int64, error) {
 	n, err := strconv.ParseUint(s, 16, 64)
 	return int64(n ^ 1<<63), err
 }
 
-// labelKey begins the members of the index of labels. With the length in front no label
-// is the beginning of another one.
+// labelKey begins a member of the index of labels. The length keeps one label from
+// beginning another.
 func labelKey(label string) string { return fmt.Sprintf("%08x", len(label)) + label }
 
 func encode(r lease.Record) string {
 	b := make([]byte, 0, 192+len(r.Label)+len(r.Veto)+len(r.Data))
 	b = append(b, format)
-	b = append(b, order(r.Until)...)
+	b = append(b, sortable(r.Until)...)
 	vacant := byte('h')
 	if r.Holder == "" {
 		vacant = 'v'
@@ -72,7 +71,7 @@ func decode(k lease.Key, s string) (r lease.Record, err error) {
 		return r, fmt.Errorf("the record has the format %q, and this program knows %q: use a newer program",
 			s[0], format)
 	}
-	if r.Until, err = disorder(s[1:17]); err != nil {
+	if r.Until, err = parseSortable(s[1:17]); err != nil {
 		return r, errDamaged
 	}
 	nonce, err1 := strconv.ParseUint(s[18:26], 16, 31)

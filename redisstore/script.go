@@ -46,15 +46,13 @@ const (
 	keyLabels
 )
 
-// keys returns the keys of a namespace. The name in braces keeps them together on one
-// server of a cluster.
+// keys returns the keys of a namespace. The braces keep them on one server of a cluster.
 func (s *Store) keys(namespace string) []string {
 	base := s.opts.Prefix + ":{" + namespace + "}:"
 	return []string{base + "meta", base + "records", base + "nodes", base + "until", base + "vacant", base + "labels"}
 }
 
-// call builds the command that runs a script: by its SHA-1, or with its text for a server
-// that does not know it yet.
+// call builds the command that runs a script, with its text if the server does not know it.
 func (s *Store) call(sc script, known bool, namespace string, args []string) rueidis.Completed {
 	keys := s.keys(namespace)
 	args = append([]string{rand.Text()}, args...)
@@ -64,15 +62,14 @@ func (s *Store) call(sc script, known bool, namespace string, args []string) rue
 	return s.client.B().Eval().Script(sc.text).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
 }
 
-// noScript reports whether a server refused to run a script that it does not know, so
-// that nothing was done.
+// noScript reports whether a server did not know a script, so that nothing was done.
 func noScript(err error) bool {
 	e, ok := rueidis.IsRedisErr(err)
 	return ok && e.IsNoScript()
 }
 
 // answer is what a script returned.
-type answer struct {
+type reply struct {
 	id     string // the name of the data
 	run    string // of the server's process
 	replID string
@@ -83,7 +80,7 @@ type answer struct {
 var errShort = errors.New("a script answered with fewer values than it should: something between here and the " +
 	"server changes answers")
 
-func parse(res rueidis.RedisResult) (a answer, err error) {
+func parse(res rueidis.RedisResult) (a reply, err error) {
 	all, err := res.ToArray()
 	if err != nil {
 		return a, err
@@ -101,7 +98,7 @@ func parse(res rueidis.RedisResult) (a answer, err error) {
 }
 
 // record decodes the i-th record of an answer.
-func (a answer) record(i int, k lease.Key) (lease.Record, error) {
+func (a reply) record(i int, k lease.Key) (lease.Record, error) {
 	values, err := a.body[0].ToArray()
 	if err != nil || i >= len(values) {
 		return lease.Record{}, fmt.Errorf("redisstore: namespace %q: %w", k.Namespace, errShort)
@@ -128,10 +125,9 @@ func (s *Store) start() uint64 {
 	return s.started
 }
 
-// saw keeps what an answer says of the data and the server. Of answers that cross, the
-// one to the call that was started later counts: whoever made a call before that one
-// knows that its own was answered earlier.
-func (s *Store) saw(ctx context.Context, namespace string, started uint64, a answer) error {
+// noteReply keeps what a reply says of the data and the server. Of replies that cross, that
+// to the later call counts: its caller knows that its earlier calls were answered before.
+func (s *Store) noteReply(ctx context.Context, namespace string, started uint64, a reply) error {
 	s.mu.Lock()
 	if s.seen[namespace].started < started {
 		s.seen[namespace] = seen{started, a.id, a.run}
@@ -140,11 +136,11 @@ func (s *Store) saw(ctx context.Context, namespace string, started uint64, a ans
 	return s.check(ctx, namespace, a.run)
 }
 
-// read runs the script that reads. It may be sent again after a failed connection: all it
-// can write is what it then would find.
-func (s *Store) read(ctx context.Context, namespace string, args ...string) (answer, error) {
-	if err := plain(namespace); err != nil {
-		return answer{}, err
+// read runs the script that reads. It may be resent: all it writes is what it would then
+// find.
+func (s *Store) read(ctx context.Context, namespace string, args ...string) (reply, error) {
+	if err := checkName(namespace); err != nil {
+		return reply{}, err
 	}
 	started := s.start()
 	a, err := parse(s.client.Do(ctx, s.call(readScript, true, namespace, args).ToRetryable()))
@@ -154,11 +150,11 @@ func (s *Store) read(ctx context.Context, namespace string, args ...string) (ans
 	if err != nil {
 		return a, s.fail(namespace, err)
 	}
-	return a, s.saw(ctx, namespace, started, a)
+	return a, s.noteReply(ctx, namespace, started, a)
 }
 
-// plain refuses names that would end the hash tag early.
-func plain(namespace string) error {
+// checkName refuses names that would end the hash tag early.
+func checkName(namespace string) error {
 	for _, c := range namespace {
 		if c == '{' || c == '}' {
 			return fmt.Errorf("redisstore: namespace %q: a name has no braces", namespace)

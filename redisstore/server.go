@@ -21,8 +21,8 @@ type Server struct {
 	run, replID string // of its process, and of its stream of replication
 }
 
-// Loses says what of the acknowledged writes is gone after a crash of the server, by its
-// persistence; "" when nothing is. A failover is another matter: see Options.Replicas.
+// Loses says which acknowledged writes a crash of the server loses, by its persistence; ""
+// means none. A failover is another matter: see Options.Replicas.
 func (v Server) Loses() string {
 	switch {
 	case !v.AOF:
@@ -40,7 +40,7 @@ func (v Server) Loses() string {
 		"of grants"
 }
 
-// orAOF names the option that helps too, where the server knows what it needs.
+// orAOF names the option that helps too, on servers that know it.
 func (v Server) orAOF() string {
 	if v.waits() {
 		return ", or use Options.AOF"
@@ -55,22 +55,23 @@ type checked struct {
 	err    error // why it cannot be used
 }
 
-// recheck is after how long a server is looked at again: its settings can be changed while it runs.
+// recheck is when to look at a server again, because its settings may change.
 const recheck = time.Minute
 
 // Server returns what the server of a namespace is now.
 func (s *Store) Server(ctx context.Context, namespace string) (Server, error) {
-	if err := plain(namespace); err != nil {
+	if err := checkName(namespace); err != nil {
 		return Server{}, err
 	}
-	v, err := s.look(ctx, namespace)
+	v, err := s.inspect(ctx, namespace)
 	if err != nil {
 		return v, s.fail(namespace, err)
 	}
 	return v, nil
 }
 
-// check makes sure that the server with a run ID was looked at, and that it does not evict.
+// check looks at the server with a run ID unless that was done, and refuses one that
+// evicts.
 func (s *Store) check(ctx context.Context, namespace, run string) error {
 	s.mu.Lock()
 	c := s.servers[run]
@@ -82,7 +83,7 @@ func (s *Store) check(ctx context.Context, namespace, run string) error {
 		s.servers[run] = &checked{c.server, time.Now(), c.err}
 	}
 	s.mu.Unlock()
-	v, err := s.look(ctx, namespace)
+	v, err := s.inspect(ctx, namespace)
 	if err == nil && v.run != run {
 		err = errors.New("the server became another one while it was looked at")
 	}
@@ -94,14 +95,14 @@ func (s *Store) check(ctx context.Context, namespace, run string) error {
 	return err
 }
 
-// look asks the server of a namespace for its settings, and refuses one that evicts.
-func (s *Store) look(ctx context.Context, namespace string) (v Server, err error) {
+// inspect asks the server of a namespace for its settings, and refuses one that evicts.
+func (s *Store) inspect(ctx context.Context, namespace string) (v Server, err error) {
 	c, release := s.client.Dedicate()
 	defer release()
 	build := func(known bool) []rueidis.Completed {
 		return []rueidis.Completed{s.call(readScript, known, namespace, []string{"server"})}
 	}
-	a, err := parse(s.again(ctx, c, c.DoMulti(ctx, build(true)...), build)[0])
+	a, err := parse(s.resendUnknown(ctx, c, c.DoMulti(ctx, build(true)...), build)[0])
 	if err != nil {
 		return v, err
 	}

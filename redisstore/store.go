@@ -17,34 +17,33 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Options says how a store uses Redis. Nil and the zero value are good for a single
-// server that syncs its append-only file.
+// Options says how a store uses Redis. Nil and the zero value are good for a single server
+// that syncs its append-only file.
 type Options struct {
-	// Prefix begins the names of all keys. "" means "snowfence". Stores with other
-	// prefixes share nothing.
+	// Prefix begins all keys; "" means "snowfence". Stores with other prefixes share
+	// nothing.
 	Prefix string
 
-	// Replicas is how many replicas must have acknowledged a write (WAIT) before it
-	// counts. With fewer the result is an error, and the holder goes on with what was
-	// acknowledged before. 0 waits for none: then the grants of the last moments are lost
-	// with the master.
+	// Replicas is how many replicas must acknowledge a write (WAIT) before it counts. With
+	// fewer the result is an error, and the holder goes on with its last grant. With 0 a
+	// lost master takes the last moments' grants with it.
 	Replicas int
 
-	// AOF makes a write count only when the master, and the Replicas, have synced it to
-	// their append-only files. From Redis 7.2 on that is WAITAOF; before, the master must
-	// have appendfsync always, and replicas are asked for what they received only.
+	// AOF makes a write count only when the master, and the Replicas, have it in their
+	// synced append-only files. Redis 7.2 does that with WAITAOF. Before, the master must
+	// have appendfsync always, and replicas only say what they received.
 	AOF bool
 
-	// Timeout is how long to wait for the acknowledgements of one write. 0 means a second.
+	// Timeout bounds the wait for the acknowledgements of one write; 0 means a second.
 	Timeout time.Duration
 
-	// Logger is told what was found out about a server that is new to the store; nil
-	// means silence. See [Store.Server].
+	// Logger is told what a server that is new to the store loses in a crash; nil means
+	// silence. See [Store.Server].
 	Logger *slog.Logger
 }
 
-// Store keeps leases in Redis. It is safe for concurrent use, and any number of processes
-// may use the same server.
+// Store keeps leases in Redis. It is safe for concurrent use, and many processes may share
+// a server.
 type Store struct {
 	lease.Basic
 
@@ -65,8 +64,8 @@ type seen struct {
 	run     string
 }
 
-// New returns a store over c, which stays the caller's to close, after all leases. It
-// does no I/O: what is wrong with the server shows at the first use.
+// New returns a store over c, which you close after all leases. It does no I/O: errors of
+// the server show at the first use.
 func New(c rueidis.Client, o *Options) (*Store, error) {
 	var opts Options
 	if o != nil {
@@ -99,8 +98,8 @@ func New(c rueidis.Client, o *Options) (*Store, error) {
 	}, nil
 }
 
-// chunk bounds how many records one script reads or writes: the server does nothing else
-// meanwhile, some milliseconds.
+// chunk bounds the records of one script: the server does nothing else for some
+// milliseconds.
 const chunk = 500
 
 // Get implements [lease.Store].
@@ -111,7 +110,7 @@ func (s *Store) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, erro
 			n := min(chunk, len(at))
 			args := []string{"get"}
 			for _, i := range at[:n] {
-				args = append(args, order(keys[i].Node))
+				args = append(args, sortable(keys[i].Node))
 			}
 			a, err := s.read(ctx, namespace, args...)
 			if err != nil {
@@ -140,7 +139,7 @@ func byNamespace[T any](of []T, namespace func(T) string) map[string][]int {
 
 // Count implements [lease.Store].
 func (s *Store) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
-	a, err := s.read(ctx, namespace, "count", order(nodes.From), order(nodes.Until-1))
+	a, err := s.read(ctx, namespace, "count", sortable(nodes.From), sortable(nodes.Until-1))
 	if err != nil {
 		return 0, err
 	}
@@ -151,17 +150,16 @@ func (s *Store) Count(ctx context.Context, namespace string, nodes snowfence.Nod
 	return n, nil
 }
 
-// Identity implements [lease.Store]. In a cluster each namespace has an identity of its
-// own; that of the whole store is the identity of the server with the list of namespaces.
-// It is what the script answered that was started last, so that it costs no round trip
-// after a swap.
+// Identity implements [lease.Store]. In a cluster each namespace has its own; the whole
+// store has that of the server with the list of namespaces. It is what the script that was
+// started last answered, so it costs no round trip after a swap.
 func (s *Store) Identity(ctx context.Context, namespace string) (string, error) {
 	namespace = cmp.Or(namespace, listName)
 	s.mu.Lock()
 	last := s.seen[namespace]
 	s.mu.Unlock()
 	if last.id == "" {
-		a, err := s.read(ctx, namespace, "count", order(0), order(0))
+		a, err := s.read(ctx, namespace, "count", sortable(0), sortable(0))
 		if err != nil {
 			return "", err
 		}

@@ -12,18 +12,16 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Swap implements [lease.Store]. Each write is sent at most once to a server that may do
-// it; see the package comment. Writes of one namespace go together, some hundred a
-// script, each script atomic.
-//
-// Results are nil only with the acknowledgements that [Options] ask for.
+// Swap implements [lease.Store]. It sends each write at most once to a server that may do
+// it; see the package comment. Writes of a namespace go together, up to 500 in an atomic
+// script. Results are nil only with the acknowledgements that [Options] asks for.
 func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
 	errs := make([]error, len(writes))
 	if err := lease.Distinct(writes); err != nil {
 		return slices.Repeat([]error{err}, len(writes))
 	}
 	for namespace, at := range byNamespace(writes, func(w lease.Write) string { return w.New.Namespace }) {
-		if err := s.list(ctx, namespace); err != nil {
+		if err := s.registerNamespace(ctx, namespace); err != nil {
 			for _, i := range at {
 				errs[i] = err
 			}
@@ -34,11 +32,11 @@ func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
 	return errs
 }
 
-// list puts a namespace on the list of all before its first record is written, because in
-// a cluster the list lives on another server: so none with records is missing. It does so
-// again when the data may have been rolled back.
-func (s *Store) list(ctx context.Context, namespace string) error {
-	if err := plain(namespace); err != nil {
+// registerNamespace puts a namespace on the list before its first record, because in a
+// cluster the list lives on another server. It does so again when the data may have been
+// rolled back.
+func (s *Store) registerNamespace(ctx context.Context, namespace string) error {
+	if err := checkName(namespace); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -69,8 +67,7 @@ func (s *Store) list(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// listName stands for the list of namespaces where a namespace is asked for; lease allows
-// no such name.
+// listName stands for the list of namespaces; lease allows no such name.
 const listName = "@"
 
 func (s *Store) namespaces() string { return s.opts.Prefix + ":{" + listName + "}:namespaces" }
@@ -78,7 +75,7 @@ func (s *Store) namespaces() string { return s.opts.Prefix + ":{" + listName + "
 // window is how many scripts of a large batch are sent in one go.
 const window = 8
 
-// swap carries out the writes of one namespace, which stand at those places.
+// swap writes one namespace: the writes at those places.
 func (s *Store) swap(ctx context.Context, namespace string, writes []lease.Write, at []int, errs []error) {
 	var calls [][]string
 	parts := slices.Collect(slices.Chunk(at, chunk))
@@ -86,7 +83,7 @@ func (s *Store) swap(ctx context.Context, namespace string, writes []lease.Write
 		args := make([]string, 0, 3*len(part))
 		for _, i := range part {
 			w := writes[i]
-			args = append(args, order(w.New.Node), w.Old, encode(w.New))
+			args = append(args, sortable(w.New.Node), w.Old, encode(w.New))
 		}
 		calls = append(calls, args)
 	}
@@ -101,14 +98,14 @@ func (s *Store) swap(ctx context.Context, namespace string, writes []lease.Write
 			return cmds
 		})
 		for i, part := range parts[:n] {
-			s.settle(ctx, namespace, started, results[i], unacknowledged, part, errs)
+			s.setResults(ctx, namespace, started, results[i], unacknowledged, part, errs)
 		}
 		calls, parts = calls[n:], parts[n:]
 	}
 }
 
-// settle writes the results of one script, whose writes stand at those places.
-func (s *Store) settle(ctx context.Context, namespace string, started uint64, res rueidis.RedisResult,
+// setResults sets the results of one script, of the writes at those places.
+func (s *Store) setResults(ctx context.Context, namespace string, started uint64, res rueidis.RedisResult,
 	unacknowledged error, part []int, errs []error,
 ) {
 	var done string
@@ -120,7 +117,7 @@ func (s *Store) settle(ctx context.Context, namespace string, started uint64, re
 		err = errShort
 	}
 	if err == nil {
-		err = s.saw(ctx, namespace, started, a)
+		err = s.noteReply(ctx, namespace, started, a)
 	}
 	for j, i := range part {
 		switch {
@@ -134,9 +131,9 @@ func (s *Store) settle(ctx context.Context, namespace string, started uint64, re
 	}
 }
 
-// commit sends commands of one namespace and waits for the acknowledgements of what they
-// wrote: with an error nothing of it counts yet. build is called again for a server that
-// does not know the script: then none of the scripts has run.
+// commit sends commands of one namespace and waits for the acknowledgements; an error means
+// that nothing counts yet. It calls build again for a server that does not know the script:
+// then none has run.
 func (s *Store) commit(ctx context.Context, namespace string, build func(known bool) []rueidis.Completed,
 ) ([]rueidis.RedisResult, error) {
 	s.mu.Lock()
@@ -147,11 +144,11 @@ func (s *Store) commit(ctx context.Context, namespace string, build func(known b
 	s.mu.Unlock()
 	if s.opts.Replicas == 0 && !aof {
 		results := s.client.DoMulti(ctx, build(true)...)
-		return s.again(ctx, s.client, results, build), nil
+		return s.resendUnknown(ctx, s.client, results, build), nil
 	}
 	c, release := s.client.Dedicate()
 	defer release()
-	results := s.again(ctx, c, c.DoMulti(ctx, build(true)...), build)
+	results := s.resendUnknown(ctx, c, c.DoMulti(ctx, build(true)...), build)
 	for _, r := range results {
 		if r.NonRedisError() != nil {
 			return results, nil // the connection is gone, and each result says so
@@ -164,8 +161,9 @@ type doer interface {
 	DoMulti(ctx context.Context, multi ...rueidis.Completed) []rueidis.RedisResult
 }
 
-// again sends those commands again that were not run since the server did not know the script.
-func (s *Store) again(ctx context.Context, c doer, results []rueidis.RedisResult,
+// resendUnknown resends commands that did not run, because the server did not know the
+// script.
+func (s *Store) resendUnknown(ctx context.Context, c doer, results []rueidis.RedisResult,
 	build func(known bool) []rueidis.Completed,
 ) []rueidis.RedisResult {
 	var cmds, all []rueidis.Completed
@@ -189,8 +187,8 @@ func (s *Store) again(ctx context.Context, c doer, results []rueidis.RedisResult
 
 var errUnacknowledged = errors.New("fewer acknowledgements than asked for")
 
-// wait asks, on the connection that has written, how far the writes have got. On another
-// connection the answer would be about nothing.
+// wait asks how far the writes have got, on the connection that wrote. On another one the
+// answer would be about nothing.
 func (s *Store) wait(ctx context.Context, c rueidis.DedicatedClient, aof bool) error {
 	b, n, ms := s.client.B(), int64(s.opts.Replicas), int64((s.opts.Timeout+time.Millisecond-1)/time.Millisecond)
 	if aof {

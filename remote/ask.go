@@ -12,13 +12,12 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// perRecord is how much longer a request may take for each record in it: the busiest
-// store that was measured writes ten thousand a second, and the client that has so many
-// is busy, too.
+// perRecord is the extra time of a request for each record: the busiest store that was
+// measured writes ten thousand a second, and its client is busy too.
 const perRecord = time.Millisecond
 
-// ask makes a request that may be repeated: of the server that answered last, and of the
-// others while one is unreachable.
+// ask makes a repeatable request to the server that answered last, then to the others while
+// one is unreachable.
 func ask[T any](ctx context.Context, c *Client, records int, do func(context.Context, *peer) (T, error)) (T, error) {
 	var away []error
 	first := int(c.good.Load())
@@ -39,9 +38,8 @@ func ask[T any](ctx context.Context, c *Client, records int, do func(context.Con
 	return zero, errors.Join(away...)
 }
 
-// race makes a request that may be carried out several times, of the server that answered
-// last; and of the next one, too, when there is no answer after a while. The first good
-// answer counts. It is for callers who wait.
+// race makes a repeatable request to the server that answered last, and after a while to
+// the next too, for callers who wait. The first good answer counts.
 func race[T any](ctx context.Context, c *Client, do func(context.Context, *peer) (T, error)) (out T, err error) {
 	ctx, cancel := context.WithCancel(ctx) // those that are too late
 	defer cancel()
@@ -83,12 +81,12 @@ func race[T any](ctx context.Context, c *Client, do func(context.Context, *peer)
 	return out, errors.Join(away...)
 }
 
-// hurry is after how long another server is asked as well: healthy ones answer within
-// milliseconds, or wait a second for their clock at most.
+// hurry is when another server is asked too: healthy ones answer in milliseconds, or wait a
+// second for their clock at most.
 const hurry = 1500 * time.Millisecond
 
-// askOnce makes a request that must not be repeated: it may have been carried out
-// although no answer came. The next request goes to another server then.
+// askOnce makes a request that must not be repeated, because it may have worked without an
+// answer. Then the next request goes to another server.
 func askOnce[T any](
 	ctx context.Context, c *Client, records int, do func(context.Context, *peer) (T, error),
 ) (T, error) {
@@ -118,8 +116,7 @@ func isAway(err error) bool {
 	return reason(err) == "" // no server of ours says so: it is a proxy, or something else has the address
 }
 
-// explain names the server, and gives errors of the wire the meaning that package lease
-// and snowfence have for them.
+// explain names the server, and marks errors of the wire with those of lease and snowfence.
 func (p *peer) explain(err error) error {
 	if err == nil {
 		return nil
@@ -134,8 +131,7 @@ func (p *peer) explain(err error) error {
 	return fmt.Errorf("remote: %s: %w (%w)", p.address, err, meaning)
 }
 
-// reason returns the kind of a server's error: the reason of its google.rpc.ErrorInfo, ""
-// if it has none.
+// reason returns the reason of a server's google.rpc.ErrorInfo, or "".
 func reason(err error) string {
 	var e *connect.Error
 	if !errors.As(err, &e) {
@@ -145,7 +141,7 @@ func reason(err error) string {
 		if d.Type() != "google.rpc.ErrorInfo" {
 			continue
 		}
-		// The message is read by hand, which saves a module: its first field is the reason.
+		// Read by hand, which saves a module: the first field is the reason.
 		b := d.Bytes()
 		if num, typ, n := protowire.ConsumeTag(b); n > 0 && num == 1 && typ == protowire.BytesType {
 			if text, m := protowire.ConsumeBytes(b[n:]); m > 0 {

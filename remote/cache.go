@@ -7,16 +7,16 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// identityCache keeps the identity of the store that came with the answer to a swap, so that it
-// need not be asked for.
+// identityCache keeps the store's identity from the answer to a swap, so that nobody asks
+// for it.
 //
-// A lease uses what it has written only after it has compared the store's identity, as it
-// was after the write, with the one before: otherwise it would miss that the store was
-// rolled back. So the rule is: an identity that is told was read by a server after every
-// swap that this Store had answered by then was carried out. The server reads it after
-// the swap, in the same request; so it is good for that swap, and for all whose answers
-// had come before the request was sent. An answer that came while the request was under
-// way may be of a later swap: then none is kept, and the next question is asked.
+// A lease uses what it wrote only after it has compared the store's identity after the
+// write with the one before: otherwise it would miss a rollback. So the rule is: a server
+// read the identity after it carried out every swap that this Store had answered by then.
+// The server reads it after the swap, in the same request. It is good for that swap, and
+// for all that were answered before the request was sent. If an answer came while the
+// request was under way, that may be of a later swap: then none is kept, and the next
+// question is asked.
 type identityCache struct {
 	mu       sync.Mutex
 	answered int64             // swaps
@@ -24,8 +24,8 @@ type identityCache struct {
 	at       time.Time         // when they came
 }
 
-// identityFor bounds how long an identity is told after its swap: those who compare without
-// having written want a fresh one.
+// identityFor bounds how long an identity is kept: those who compare without a write want a
+// fresh one.
 const identityFor = time.Second
 
 // begin is called before a swap is sent.
@@ -35,7 +35,7 @@ func (k *identityCache) begin() (answered int64) {
 	return k.answered
 }
 
-// learn takes the answer to a swap that had begun at begun.
+// learn takes the answer to a swap that began at begun.
 func (k *identityCache) learn(begun int64, writes []lease.Write, identities []string) {
 	ids := map[string]string{}
 	for _, w := range writes {
@@ -53,7 +53,7 @@ func (k *identityCache) learn(begun int64, writes []lease.Write, identities []st
 	k.answered++
 }
 
-// identity returns the one of a namespace, and false where the server has to be asked.
+// identity returns that of a namespace; false means that the server must be asked.
 func (k *identityCache) identity(namespace string) (string, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -64,17 +64,15 @@ func (k *identityCache) identity(namespace string) (string, bool) {
 	return id, ok
 }
 
-// clock keeps the time of the store, and goes on by itself between questions.
+// clock keeps the time of the store, and continues it between questions.
 //
-// A lease only ever compares it with the time that it leases by, and stops renewing when
-// they are too far apart; no grant begins or ends by it. So a clock here that is wrong by
-// e moves the limit of that comparison by e, and does nothing else. e is at most half the
-// round trip of the question, of which only short ones are kept, and what two clocks
-// drift apart in a minute, 30 ms at the 500 ppm that time daemons allow: together less
-// than a tenth of a second, where a question may be wrong by as much as its own round
-// trip. What it cannot see is a step of the store's own clock, for that minute. A step of
-// this machine's, or a time that it slept, shows as a difference between wall clock and
-// monotonic time, and then the server is asked.
+// A lease only compares it with its own time, and stops renewing when they are too far
+// apart. No grant begins or ends by it. So an error e here moves the limit of that
+// comparison by e, and does nothing else. e is at most half the round trip of the question,
+// of which only short ones are kept, plus the drift of two clocks in a minute, 30 ms at the
+// 500 ppm that time daemons allow: less than a tenth of a second. It cannot see a step of
+// the store's own clock for that minute. A step of this machine's clock, or a sleep, shows
+// as a difference between wall clock and monotonic time, and then the server is asked.
 type clock struct {
 	mu     sync.Mutex
 	at     time.Time // of this machine, with monotonic time
@@ -98,7 +96,7 @@ func (c *clock) set(asked, answered, theirs time.Time) {
 	c.wall = c.at.Round(0)
 }
 
-// now returns the time of the store, and false where the server has to be asked.
+// now returns the time of the store; false means that the server must be asked.
 func (c *clock) now(here time.Time) (time.Time, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

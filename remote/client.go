@@ -1,16 +1,16 @@
-// Package remote is the client of a Snowfence server, "snowfence serve", for Go.
+// Package remote is the Go client of a Snowfence server, "snowfence serve".
 //
-// The usual way is to lease a node from the server and make IDs in the process, without a
-// round trip for each:
+// Usually a process leases a node from the server and makes IDs itself, without a round
+// trip for each:
 //
 //	c, err := remote.Dial([]string{"https://ids-1:8080", "https://ids-2:8080"}, &remote.Options{Token: token})
 //	g, err := c.Generator(ctx, &lease.GeneratorOptions{Namespace: "orders"})
 //	id, err := g.Next(ctx)
 //
-// The token needs the verbs read and store for that: the lease is kept here, and the
-// server checks what it writes. [Client.Store] is the server's store as a [lease.Store],
-// so that all of package lease works through it. Where a process cannot have a node of
-// its own, [Client.Source] asks the server for IDs and keeps some ahead.
+// The token then needs the verbs read and store: the lease is kept here, and the server
+// checks what it writes. [Client.Store] is the server's store as a [lease.Store], for all
+// of package lease. A process that cannot have a node asks a [Client.Source], which keeps
+// some IDs ahead.
 package remote
 
 import (
@@ -45,7 +45,7 @@ type Options struct {
 	Timeout time.Duration
 }
 
-// Client talks to servers. All methods are safe for concurrent use.
+// Client talks to servers. Its methods are safe for concurrent use.
 type Client struct {
 	servers []*peer
 	timeout time.Duration
@@ -82,8 +82,7 @@ func Dial(addresses []string, o *Options) (*Client, error) {
 	c.http.Protocols = new(http.Protocols)
 	c.http.Protocols.SetHTTP2(true)
 	c.http.Protocols.SetUnencryptedHTTP2(true) // many requests share one connection
-	// A server that has vanished without a word is noticed, and the next request makes a
-	// new connection.
+	// Pings notice a server that vanished, and the next request makes a new connection.
 	c.http.HTTP2 = &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second}
 	client := &http.Client{
 		Transport: c.http,
@@ -117,15 +116,14 @@ func hide(address string) string {
 	return address
 }
 
-// Close closes connections that are not in use, and waits for nothing. Close generators
-// and sources first.
+// Close closes unused connections and waits for nothing. Close generators and sources
+// first.
 func (c *Client) Close() error {
 	c.http.CloseIdleConnections()
 	return nil
 }
 
-// Scheme returns the scheme of a namespace, with its secrets if it is encrypted and the
-// server hands them out.
+// Scheme returns the scheme of a namespace, with its secrets if the server hands them out.
 func (c *Client) Scheme(ctx context.Context, namespace string) (*snowfence.Scheme, error) {
 	return c.scheme(ctx, namespace, nil)
 }

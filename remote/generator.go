@@ -9,14 +9,11 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Generator leases a node of a namespace through the servers and returns a generator on
-// it; nil options are good for most. While no server answers, it goes on for as long as
-// its grant lasts. Closing the generator ends the lease. The token needs the verbs read
-// and store, with which no namespace is made: the servers have "default", and those who
-// may manage them make others. Secrets that the options do not give come from a server
-// that hands them out.
-//
-// What more there is to say about a lease or a generator is said with lease.Generator
+// Generator leases a node of a namespace through the servers and returns a generator on it.
+// While no server answers, it goes on as long as its grant lasts. Closing the generator
+// ends the lease. The token needs the verbs read and store, which make no namespace: the
+// servers have "default", and managers make others. Missing secrets come from a server that
+// hands them out. Nil options are good for most. For other settings use lease.Generator
 // over [Client.Store] and [Client.Scheme].
 func (c *Client) Generator(ctx context.Context, o *lease.GeneratorOptions) (*snowfence.Generator, error) {
 	var opts lease.GeneratorOptions

@@ -22,11 +22,10 @@ type SourceOptions struct {
 	MaxAge time.Duration
 }
 
-// Source makes IDs by asking a server for them, some ahead. It is for processes that
-// should have no node of their own; a [Client.Generator] is faster and goes on while no
-// server answers. A server that does not answer in a second and a half is no longer
-// waited for alone: the next one is asked, too. IDs of one source are increasing, unless
-// servers take turns. All methods are safe for concurrent use.
+// Source gets IDs from a server, some ahead, for processes that should have no node. A
+// [Client.Generator] is faster and goes on while no server answers. A server that does not
+// answer in a second and a half is not waited for alone: the next one is asked too. The IDs
+// of a source increase, unless servers take turns. Its methods are safe for concurrent use.
 type Source struct {
 	c         *Client
 	namespace string
@@ -45,14 +44,14 @@ type Source struct {
 	closed bool
 }
 
-// pendingRequest is one request. Everybody who needs its answer waits for done.
+// pendingRequest is one request. All who need its answer wait for done.
 type pendingRequest struct {
 	done chan struct{}
 	err  error // valid when done
 }
 
-// Source returns a source of IDs of a namespace. It asks for nothing before the first ID.
-// The token needs the verb ids.
+// Source returns a source of IDs of a namespace; nil options are good for most. It sends no
+// request before the first ID. The token needs the verb ids.
 func (c *Client) Source(namespace string, o *SourceOptions) (*Source, error) {
 	var opts SourceOptions
 	if o != nil {
@@ -72,7 +71,7 @@ func (c *Client) Source(namespace string, o *SourceOptions) (*Source, error) {
 	return s, nil
 }
 
-// Next returns a new ID, from memory while there are some. It waits for a server until ctx ends.
+// Next returns a new ID, from memory if there is one. It waits for a server until ctx ends.
 func (s *Source) Next(ctx context.Context) (snowfence.ID, error) {
 	for {
 		id, pending := s.take()
@@ -119,7 +118,7 @@ func (s *Source) take() (snowfence.ID, *pendingRequest) {
 	return id, nil
 }
 
-// drop makes the next request smaller after n IDs were thrown away. mu is held.
+// drop makes the next request smaller after n IDs were dropped. mu is held.
 func (s *Source) drop(n int) {
 	if n > s.size/2 {
 		s.size = max(s.size/2, 1)
@@ -158,8 +157,7 @@ func (s *Source) ask() *pendingRequest {
 	return pending
 }
 
-// Close ends the source at once and waits for nothing: the IDs in hand are lost, and
-// calls of Next fail. The error is nil.
+// Close ends the source at once: IDs in hand are lost, and Next fails. The error is nil.
 func (s *Source) Close() error {
 	s.end()
 	s.mu.Lock()

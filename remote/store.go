@@ -18,15 +18,14 @@ import (
 type serverStore struct {
 	lease.Basic
 
-	c             *Client
-	identityCache identityCache
-	clock         clock
+	c          *Client
+	identities identityCache
+	clock      clock
 }
 
 func newStore(c *Client) *serverStore { return &serverStore{c: c} }
 
-// Store returns the server's store, for the functions of package lease. The token needs
-// the verb store.
+// Store returns the server's store, for package lease. The token needs the verb store.
 func (c *Client) Store() lease.Store { return c.store }
 
 // perRequest bounds the records of one request.
@@ -113,8 +112,8 @@ func (s *serverStore) Count(ctx context.Context, namespace string, nodes snowfen
 	return res.Msg.Count, nil
 }
 
-// Swap implements [lease.Store]. It is sent once: where no answer comes, the outcome is
-// not known, and the lease finds it out.
+// Swap implements [lease.Store]. It is sent once: without an answer the outcome is unknown,
+// and the lease finds it out.
 func (s *serverStore) Swap(ctx context.Context, writes []lease.Write) []error {
 	errs := make([]error, 0, len(writes))
 	if err := lease.Distinct(writes); err != nil {
@@ -146,7 +145,7 @@ func (s *serverStore) swap(ctx context.Context, writes []lease.Write) []error {
 	for i, w := range writes {
 		req.Writes[i] = &pb.Write{Old: w.Old, New: toWire(w.New)}
 	}
-	begun := s.identityCache.begin()
+	begun := s.identities.begin()
 	res, err := askOnce(ctx, s.c, len(writes),
 		func(ctx context.Context, p *peer) (*connect.Response[pb.SwapResponse], error) {
 			return p.store.Swap(ctx, connect.NewRequest(req))
@@ -158,11 +157,11 @@ func (s *serverStore) swap(ctx context.Context, writes []lease.Write) []error {
 		return slices.Repeat([]error{err}, len(writes)) // nothing was written, and nothing will be
 	}
 	if err != nil {
-		// Whatever it is, an error of the whole request is not the answer to a
-		// compare-and-swap: none that it wraps may be taken for that.
+		// An error of the whole request is no answer to a compare-and-swap, whatever it
+		// wraps.
 		return slices.Repeat([]error{fmt.Errorf("it is not known whether it was written: %v", err)}, len(writes))
 	}
-	s.identityCache.learn(begun, writes, res.Msg.Identities)
+	s.identities.learn(begun, writes, res.Msg.Identities)
 	errs := make([]error, len(writes))
 	for i, r := range res.Msg.Results {
 		switch r {
@@ -177,10 +176,10 @@ func (s *serverStore) swap(ctx context.Context, writes []lease.Write) []error {
 	return errs
 }
 
-// Identity implements [lease.Store]. It is the identity of the server's store, so that
-// servers over one store are one. The answer to the last swap mostly has it already.
+// Identity implements [lease.Store]: that of the server's store, so servers over one store
+// are one. The answer to the last swap mostly has it.
 func (s *serverStore) Identity(ctx context.Context, namespace string) (string, error) {
-	if id, ok := s.identityCache.identity(namespace); ok {
+	if id, ok := s.identities.identity(namespace); ok {
 		return id, nil
 	}
 	d, err := s.describe(ctx, namespace)
@@ -190,8 +189,8 @@ func (s *serverStore) Identity(ctx context.Context, namespace string) (string, e
 	return d.Identity, nil
 }
 
-// Now implements [lease.Store]: the time is that of the server's store, as it was a
-// moment ago and has gone on since (see clock).
+// Now implements [lease.Store]: the store's time as of a moment ago, continued here (see
+// clock).
 func (s *serverStore) Now(ctx context.Context) (time.Time, error) {
 	if now, ok := s.clock.now(time.Now()); ok {
 		return now, nil

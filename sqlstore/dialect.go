@@ -13,62 +13,64 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Dialect is what differs between databases. Get one from [SQLite], [PostgreSQL] or [MySQL].
+// Dialect is a kind of database: [SQLite], [PostgreSQL] or [MySQL].
 type Dialect struct {
 	name      string
-	versioned string // added to the statement that makes snowfence_meta
-	embedded  bool   // the database belongs to one machine, so that namespaces may be made on first use
-	schema    []string
-	// query for what changes when the tables are made anew; "" where the probe or the file tells
-	mark string
-	// SELECT of a row by which a server says who it is; see answer; "" where the file tells
-	probe string
-	hear  func(context.Context, *sql.Conn) (answer, error) // an answer, where it is a question of its own
-	// column of a record: 1 where something else than a swap wrote it, such as the reload of a dump
-	back string
-	// SELECT of the server's time in Unix microseconds; "" where it is this machine's
-	now string
+	embedded  bool     // one machine's, so the first use may make namespaces
+	schema    []string // makes the tables
+	versioned string   // added to the statement that makes snowfence_meta
+	upgrade   []string // brings tables of version 1 to the present one
+	optional  []string // makes reloads visible, where the user has the right
+	mark      string   // query for what changes with new tables, if nothing else tells
+	probe     string   // SELECT of a serverInfo, if the database is not a file
+	reloaded  string   // column: 1 where something other than a swap wrote the record
+	now       string   // SELECT of the server's microseconds; "" means this machine's
 
-	// bind gives a query with '?' the form that the database or its driver wants.
+	// bind writes a query with '?' as the driver wants it.
 	bind func(query string, args []any) (string, []any)
-	// exclusive runs do in a transaction that excludes other processes at the same work.
+
+	// exclusive runs do in a transaction that excludes others at the same work.
 	exclusive func(ctx context.Context, c *sql.Conn, do func() error) error
-	open      func(context.Context, *sql.Conn) (*file, error) // checks a database at its first use
-	// make reloads known where this user has the right to run them
-	hints   []string
-	upgrade []string // brings tables of version 1 to the present one
-	// keeps all others from adding rows, to the end of the transaction
+
+	// open checks a database at its first use.
+	open func(context.Context, *sql.Conn) (*file, error)
+
+	// askServer reads the serverInfo where that is a question of its own.
+	askServer func(context.Context, *sql.Conn) (serverInfo, error)
+
+	// lock keeps others from adding rows until the transaction ends.
 	lock func(context.Context, *sql.Conn) error
-	// look looks through all rows: were some put back, or are some gone? nil where
-	// nothing shows it.
-	look func(context.Context, *sql.Conn, *file) (bool, error)
-	// mend gives the data another identity, and marks all rows as its own.
-	mend func(ctx context.Context, c *sql.Conn, f *file, id string) error
-	// swap writes, and leaves data alone that went back behind the view of it.
-	swap    func(ctx context.Context, c *sql.Conn, v view, writes []lease.Write, errs []error) (answer, error)
-	report  func(context.Context, *sql.Conn) ([]Finding, error)
-	busy    func(error) bool  // nothing was done since others are at work
+
+	// findReload looks for rows that were put back or are gone; nil where nothing shows it.
+	findReload func(context.Context, *sql.Conn, *file) (bool, error)
+
+	// newIdentity gives the data another identity and marks all rows as its own.
+	newIdentity func(ctx context.Context, c *sql.Conn, f *file, id string) error
+
+	// swap writes, but not to data that is older than the view of it.
+	swap   func(ctx context.Context, c *sql.Conn, v view, writes []lease.Write, errs []error) (serverInfo, error)
+	report func(context.Context, *sql.Conn) ([]Finding, error)
+
+	busy    func(error) bool  // nothing was done because others are at work
 	noTable func(error) bool  // the tables do not exist
 	denied  func(error) bool  // the user lacks a right; nil where users have none
 	advice  func(error) error // an error with what to do about it
 
-	// rights returns who the user is, and what has to be run before and after the schema
-	// so that somebody else can make the tables for it.
+	// rights returns the user, and what somebody else must run around the schema to make
+	// the tables for it.
 	rights func(ctx context.Context, c *sql.Conn) (user string, before, after []string, err error)
 }
 
-// version is the one of the schema. A program refuses tables of a later version. One with
-// a later version brings the tables from each earlier one to its own, inside
-// Dialect.exclusive and with the version written last. Programs of the earlier version
-// that run meanwhile have read it already and go on: so what they use must stay, and a
-// step may only add columns with defaults, and indexes. Where that does not do, the
-// tables get other names, so that they fail instead.
+// version is that of the schema. A program refuses tables of a later one, and upgrades
+// those of an earlier one in Dialect.exclusive, with the version written last. Running
+// programs of the earlier version go on. So a step may only add columns with defaults, and
+// indexes; otherwise the tables need other names.
 const version = 2
 
 const metaTable = "CREATE TABLE IF NOT EXISTS snowfence_meta" +
 	" (name VARCHAR(80) NOT NULL PRIMARY KEY, value VARCHAR(255) NOT NULL)"
 
-// prepare checks the database and makes the tables if they are not there yet.
+// prepare checks the database and makes missing tables.
 func (s *Store) prepare(ctx context.Context, c *sql.Conn) error {
 	f, err := s.dialect.open(ctx, c)
 	if err != nil {
@@ -78,7 +80,7 @@ func (s *Store) prepare(ctx context.Context, c *sql.Conn) error {
 		return err
 	}
 	if err := s.identify(ctx, c, f); err != nil {
-		return s.allowed(ctx, c, err)
+		return s.explainDenied(ctx, c, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,19 +90,19 @@ func (s *Store) prepare(ctx context.Context, c *sql.Conn) error {
 	return nil
 }
 
-// upgrade makes the tables, or brings those of an earlier version to the present one.
+// upgrade makes the tables or brings them to the present version.
 func (s *Store) upgrade(ctx context.Context, c *sql.Conn) error {
 	found, err := s.version(ctx, c)
 	if err != nil || found == version {
-		return s.allowed(ctx, c, err)
+		return s.explainDenied(ctx, c, err)
 	}
 	if found == 0 {
-		made, err := s.made(ctx, c)
+		tablesExist, err := s.tablesExist(ctx, c)
 		if err == nil {
-			err = s.dialect.exclusive(ctx, c, func() error { return s.create(ctx, c, made) })
+			err = s.dialect.exclusive(ctx, c, func() error { return s.create(ctx, c, tablesExist) })
 		}
 		if err != nil {
-			return s.allowed(ctx, c, fmt.Errorf("making the tables: %w", err))
+			return s.explainDenied(ctx, c, fmt.Errorf("making the tables: %w", err))
 		}
 		return nil
 	}
@@ -114,7 +116,7 @@ func (s *Store) upgrade(ctx context.Context, c *sql.Conn) error {
 				return err
 			}
 		}
-		s.hint(ctx, c)
+		s.runOptional(ctx, c)
 		return s.exec(ctx, c, upgraded)
 	})
 	if err == nil || s.dialect.busy(err) {
@@ -127,7 +129,7 @@ func (s *Store) upgrade(ctx context.Context, c *sql.Conn) error {
 
 var upgraded = "UPDATE snowfence_meta SET value = '" + strconv.Itoa(version) + "' WHERE name = 'version'"
 
-// version returns the version of the tables, and 0 where there are none.
+// version returns the version of the tables; 0 means that there are none.
 func (s *Store) version(ctx context.Context, c *sql.Conn) (int, error) {
 	id, err := s.meta(ctx, c, "id")
 	if err != nil && !s.dialect.noTable(err) {
@@ -148,11 +150,10 @@ func (s *Store) version(ctx context.Context, c *sql.Conn) (int, error) {
 	return n, nil
 }
 
-// create makes the tables unless they were made, perhaps by somebody else because this
-// user may not, and the random identity of the database.
-func (s *Store) create(ctx context.Context, c *sql.Conn, made bool) error {
+// create makes the tables, unless an administrator did, and the database's random identity.
+func (s *Store) create(ctx context.Context, c *sql.Conn, tablesExist bool) error {
 	for _, step := range slices.Concat([]string{metaTable + s.dialect.versioned}, s.dialect.schema) {
-		if made {
+		if tablesExist {
 			break
 		}
 		if _, err := c.ExecContext(ctx, step); err != nil {
@@ -174,14 +175,13 @@ func (s *Store) create(ctx context.Context, c *sql.Conn, made bool) error {
 	return nil
 }
 
-// identify gives the data another random identity where rows were put back or are gone,
-// or where the tables are others than those it was made for: then what was granted since
-// is forgotten.
+// identify gives the data another identity where rows were put back or are gone, or the
+// tables are others than before: then grants were forgotten.
 func (s *Store) identify(ctx context.Context, c *sql.Conn, f *file) error {
-	if s.dialect.look != nil {
-		back, err := s.dialect.look(ctx, c, f)
-		if err == nil && back {
-			err = s.mend(ctx, c, f, "")
+	if s.dialect.findReload != nil {
+		reloaded, err := s.dialect.findReload(ctx, c, f)
+		if err == nil && reloaded {
+			err = s.newIdentity(ctx, c, f, "")
 		}
 		if err != nil {
 			return err
@@ -202,7 +202,7 @@ func (s *Store) identify(ctx context.Context, c *sql.Conn, f *file) error {
 		return nil
 	}
 	err = s.dialect.exclusive(ctx, c, func() error {
-		s.hint(ctx, c)
+		s.runOptional(ctx, c)
 		return s.exec(ctx, c, "UPDATE snowfence_meta SET value = ? WHERE name = ? AND value = ?",
 			rand.Text()+"@"+mark, "id", id)
 	})
@@ -212,17 +212,16 @@ func (s *Store) identify(ctx context.Context, c *sql.Conn, f *file) error {
 	return nil
 }
 
-// hint runs what can be done without; Report says whether it was.
-func (s *Store) hint(ctx context.Context, c *sql.Conn) {
-	for _, step := range s.dialect.hints {
+// runOptional runs what may fail; Report says whether it worked.
+func (s *Store) runOptional(ctx context.Context, c *sql.Conn) {
+	for _, step := range s.dialect.optional {
 		_, _ = c.ExecContext(ctx, step) // it is there already, or this user lacks the right
 	}
 }
 
-// mend gives the data another identity if rows were put back or are gone, or if it still
-// has the identity suspect, and marks all rows as those that it has now. All of it is one
-// transaction, so that everybody hears of it, and hears of it once.
-func (s *Store) mend(ctx context.Context, c *sql.Conn, f *file, suspect string) error {
+// newIdentity gives the data another identity if rows were put back or are gone, or if it
+// still has the suspect one. It is one transaction, so everybody notices once.
+func (s *Store) newIdentity(ctx context.Context, c *sql.Conn, f *file, suspect string) error {
 	err := s.dialect.exclusive(ctx, c, func() error {
 		if err := s.dialect.lock(ctx, c); err != nil {
 			return err
@@ -231,11 +230,11 @@ func (s *Store) mend(ctx context.Context, c *sql.Conn, f *file, suspect string) 
 		if err != nil {
 			return err
 		}
-		back, err := s.dialect.look(ctx, c, f)
-		if err != nil || !back && (suspect == "" || id != suspect) {
+		reloaded, err := s.dialect.findReload(ctx, c, f)
+		if err != nil || !reloaded && (suspect == "" || id != suspect) {
 			return err // somebody else has seen to it
 		}
-		return s.dialect.mend(ctx, c, f, rand.Text())
+		return s.dialect.newIdentity(ctx, c, f, rand.Text())
 	})
 	if err != nil && !s.dialect.busy(err) {
 		err = fmt.Errorf("giving the data, which was put back, another identity: %w", err)

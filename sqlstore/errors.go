@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// commitError is a failed commit: not known to be undone, so never tried again, even if
-// the database was busy.
+// commitError is a failed commit, which may have worked: it is never tried again.
 type commitError struct{ err error }
 
 func (e *commitError) Error() string { return fmt.Sprintf("committing: %v", e.err) }
 
-// SQLite's primary result codes that say more than that something failed.
+// Primary result codes of SQLite that say what is wrong.
 const (
 	codeBusy     = 5
 	codeLocked   = 6
@@ -25,9 +24,8 @@ const (
 	codeNotADB   = 26
 )
 
-// sqliteErrors says what to do about a result code, and by which text of the library to
-// know it. Drivers have error types of their own; those with a Code method, and the text,
-// cover them.
+// sqliteErrors says what to do about a result code, or about a text where a driver's errors
+// have no Code method.
 var sqliteErrors = []struct {
 	code   int
 	text   string
@@ -52,7 +50,7 @@ var sqliteErrors = []struct {
 	},
 }
 
-// sqliteCode returns the primary result code of an error, and 0 where it is not one of those above.
+// sqliteCode returns the primary result code, or 0 for one not listed above.
 func sqliteCode(err error) int {
 	var coded interface{ Code() int }
 	if errors.As(err, &coded) {
@@ -67,7 +65,7 @@ func sqliteCode(err error) int {
 	return 0
 }
 
-// sqliteBusy reports whether nothing was done since another connection was at work.
+// sqliteBusy reports whether nothing was done because another connection was at work.
 func sqliteBusy(err error) bool {
 	var undone *commitError
 	if errors.As(err, &undone) {
@@ -77,7 +75,7 @@ func sqliteBusy(err error) bool {
 	return code == codeBusy || code == codeLocked
 }
 
-// sqliteAdvice puts what to do before an error, where that is known.
+// sqliteAdvice puts what to do before an error, if known.
 func sqliteAdvice(err error) error {
 	code := sqliteCode(err)
 	for _, e := range sqliteErrors {
@@ -101,7 +99,7 @@ func sqlState(err error) string {
 	return ""
 }
 
-// postgresBusy reports whether a transaction was rolled back for the sake of others.
+// postgresBusy reports whether a transaction was rolled back for others.
 func postgresBusy(err error) bool {
 	var undone *commitError
 	if errors.As(err, &undone) {
@@ -131,7 +129,7 @@ var postgresErrors = map[string]string{
 	"57P01": "the server is being shut down: what was written last is not known, and is asked for when it is back",
 }
 
-// postgresAdvice puts what to do before an error, where that is known.
+// postgresAdvice puts what to do before an error, if known.
 func postgresAdvice(err error) error {
 	if advice := postgresErrors[sqlState(err)]; advice != "" {
 		return fmt.Errorf("%s: %w", advice, err)
@@ -139,15 +137,14 @@ func postgresAdvice(err error) error {
 	return err
 }
 
-// mysqlCode returns the number of a MySQL error, which the driver's text begins with, and
-// 0 where it has none.
+// mysqlCode returns the number that begins the text of a MySQL error, or 0.
 func mysqlCode(err error) (code int) {
 	for err != nil {
 		if n, _ := fmt.Sscanf(err.Error(), "Error %d", &code); n == 1 {
 			return code
 		}
-		if joined, ok := err.(interface{ Unwrap() []error }); ok {
-			for _, e := range joined.Unwrap() {
+		if sideFilesFor, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, e := range sideFilesFor.Unwrap() {
 				if code := mysqlCode(e); code != 0 {
 					return code
 				}
@@ -159,7 +156,7 @@ func mysqlCode(err error) (code int) {
 	return 0
 }
 
-// mysqlBusy reports whether a statement or transaction was rolled back for the sake of others.
+// mysqlBusy reports whether a statement was rolled back for others.
 func mysqlBusy(err error) bool {
 	var undone *commitError
 	if errors.As(err, &undone) {
@@ -185,7 +182,7 @@ var mysqlErrors = map[int]string{
 	1053: "the server is being shut down: what was written last is not known, and is asked for when it is back",
 }
 
-// mysqlAdvice puts what to do before an error, where that is known.
+// mysqlAdvice puts what to do before an error, if known.
 func mysqlAdvice(err error) error {
 	if advice := mysqlErrors[mysqlCode(err)]; advice != "" {
 		return fmt.Errorf("%s: %w", advice, err)

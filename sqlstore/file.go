@@ -9,7 +9,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// file is a database file as it was when the store was first used.
+// file is a database file as the store found it at its first use.
 type file struct {
 	path string // with symbolic links resolved, as SQLite does it: the names of the side files come from it
 	info os.FileInfo
@@ -18,15 +18,13 @@ type file struct {
 	witness *witness // of its swaps; nil for connections that never write
 }
 
-// sides are the files beside a database that its connections use: the log with what was
-// committed last, and the memory that its processes share. A nil one did not exist.
-type sides [2]os.FileInfo
+// sideFiles are the log and the shared memory beside a database. A nil one did not exist.
+type sideFiles [2]os.FileInfo
 
-var suffixes = [len(sides{})]string{"-wal", "-shm"}
+var suffixes = [len(sideFiles{})]string{"-wal", "-shm"}
 
 func openFile(path string) (*file, error) {
-	// Only looked at, never opened: closing a second descriptor of a file drops the locks
-	// that SQLite holds in this process.
+	// Never opened: closing a second descriptor would drop SQLite's locks in this process.
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("the file %s was deleted while it was opened: try again", path)
@@ -34,7 +32,7 @@ func openFile(path string) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := local(path); err != nil {
+	if err := refuseNetwork(path); err != nil {
 		return nil, err
 	}
 	if err := oneName(path, links(info), mounted(path)); err != nil {
@@ -56,7 +54,7 @@ func (f *file) floor(id string) (count int64, known bool, err error) {
 	return count, known, err
 }
 
-// oneName refuses a file that can be reached by several names, each with side files of its own.
+// oneName refuses a file with several names, because each name has side files of its own.
 func oneName(path string, names uint64, mounted bool) error {
 	if names > 1 {
 		return fmt.Errorf("the file %s has %d names (hard links), and SQLite keeps the last commits beside each "+
@@ -73,8 +71,8 @@ func oneName(path string, names uint64, mounted bool) error {
 	return nil
 }
 
-// sides returns the side files that the path leads to now.
-func (f *file) sides() (s sides, err error) {
+// sideFiles returns those that the path leads to now.
+func (f *file) sideFiles() (s sideFiles, err error) {
 	for i, suffix := range suffixes {
 		if s[i], err = os.Stat(f.path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return s, err
@@ -83,9 +81,9 @@ func (f *file) sides() (s sides, err error) {
 	return s, nil
 }
 
-// check reports whether the path still leads to the same file and side files. Grants
-// written into any others protect nobody: who opens the path now does not see them.
-func (f *file) check(s sides) error {
+// check reports whether the path still leads to the same files. Grants written into others
+// protect nobody, because those who open the path do not see them.
+func (f *file) check(s sideFiles) error {
 	info, err := os.Stat(f.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -93,7 +91,7 @@ func (f *file) check(s sides) error {
 	if err := unchanged(f.path, f.info, info); err != nil {
 		return err
 	}
-	now, err := f.sides()
+	now, err := f.sideFiles()
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,7 @@ func links(info os.FileInfo) uint64 {
 	return uint64(st.Nlink)
 }
 
-// owned gives a file that was made beside another one its owner or, to those who may not
-// do that, its group, as far as they may do this.
+// owned gives a new file the owner of another, or at least its group, if it may.
 func owned(f *os.File, like os.FileInfo) error {
 	st, ok := like.Sys().(*syscall.Stat_t)
 	if !ok {

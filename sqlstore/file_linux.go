@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// identity is the file system and the inode, as text. Of the file system it takes the ID
-// that is kept in it where there is one: device numbers change over reboots, and each
-// change would make everybody wait.
+// identity is the file system and the inode. It prefers the ID kept in the file system:
+// device numbers change over reboots, and each change would make everybody wait.
 func (f *file) identity() string {
 	st, ok := f.info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -24,8 +23,7 @@ func (f *file) identity() string {
 	return fmt.Sprintf(":%x:%d", dev, st.Ino)
 }
 
-// remote returns the name of a file system that several machines may share, by the magic
-// number that statfs gives; "" for all others.
+// remote returns the name of a file system that machines may share, by its magic number.
 func remote(magic int64) string {
 	switch uint32(magic) {
 	case 0x6969:
@@ -61,7 +59,7 @@ func remote(magic int64) string {
 const fuseMagic = 0x65735546
 
 // local refuses files on network file systems.
-func local(path string) error {
+func refuseNetwork(path string) error {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(path, &fs); err != nil {
 		return fmt.Errorf("asking for the file system of %s: %w", path, err)
@@ -77,8 +75,8 @@ func local(path string) error {
 		"choose a file on a local disk, or a database server for several machines", path, name)
 }
 
-// remoteFuse returns the type of a FUSE file system that is known to be a network.
-// Others, such as encrypted or NTFS disks, are local.
+// remoteFuse returns the type of a FUSE file system that is known to be remote. Others,
+// such as encrypted disks, are local.
 func remoteFuse(path string) string {
 	if abs, err := filepath.EvalSymlinks(path); err == nil {
 		path = abs
@@ -95,8 +93,7 @@ func remoteFuse(path string) string {
 	return ""
 }
 
-// mounted reports whether a file itself, and not a folder above it, is mounted, as
-// containers do with single files. Where the system does not tell, it is not known.
+// mounted reports whether the file itself is mounted, as containers do with single files.
 func mounted(path string) bool {
 	at, _ := mountOf(mountTable(), path)
 	return at == path
@@ -110,8 +107,7 @@ func mountTable() string {
 	return string(table)
 }
 
-// mountOf returns where the file system of an absolute path is mounted, and its type, by
-// a table in the format of mountinfo.
+// mountOf returns where the file system of a path is mounted, and its type, from mountinfo.
 func mountOf(table, path string) (at, kind string) {
 	for line := range strings.Lines(table) {
 		before, after, ok := strings.Cut(line, " - ")

@@ -22,7 +22,7 @@ func TestRemoteFileSystems(t *testing.T) {
 			t.Errorf("magic %#x is taken for %q, want %q", magic, got, want)
 		}
 	}
-	if err := local(t.TempDir()); err != nil {
+	if err := refuseNetwork(t.TempDir()); err != nil {
 		t.Errorf("the temporary folder: %v", err)
 	}
 }
@@ -47,7 +47,7 @@ func TestFileCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := f.identity()
-	if err := f.check(sides{}); err != nil {
+	if err := f.check(sideFiles{}); err != nil {
 		t.Errorf("the same file: %v", err)
 	}
 	if again, err := openFile(path); err != nil || again.identity() != id {
@@ -56,11 +56,12 @@ func TestFileCheck(t *testing.T) {
 	if err := os.WriteFile(path, []byte("changed"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.check(sides{}); err != nil || f.identity() != id {
+	if err := f.check(sideFiles{}); err != nil || f.identity() != id {
 		t.Errorf("the same file with other content: %v, identity %s, was %s", err, f.identity(), id)
 	}
 	write()
-	if err := f.check(sides{}); !errors.Is(err, lease.ErrReplaced) || !strings.Contains(err.Error(), "another one") {
+	err = f.check(sideFiles{})
+	if !errors.Is(err, lease.ErrReplaced) || !strings.Contains(err.Error(), "another one") {
 		t.Errorf("another file at the path: %v", err)
 	}
 	if g, err := openFile(path); err != nil || g.identity() == id {
@@ -69,7 +70,7 @@ func TestFileCheck(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.check(sides{}); !errors.Is(err, lease.ErrReplaced) || !strings.Contains(err.Error(), "deleted") {
+	if err := f.check(sideFiles{}); !errors.Is(err, lease.ErrReplaced) || !strings.Contains(err.Error(), "deleted") {
 		t.Errorf("no file at the path: %v", err)
 	}
 }
@@ -86,7 +87,7 @@ func TestSides(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, suffix := range suffixes {
-		used, err := f.sides()
+		used, err := f.sideFiles()
 		if err != nil {
 			t.Fatal(err)
 		}

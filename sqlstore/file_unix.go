@@ -17,7 +17,7 @@ func (f *file) identity() string {
 }
 
 // local cannot tell network file systems here.
-func local(string) error { return nil }
+func refuseNetwork(string) error { return nil }
 
 // mounted cannot tell mount points here.
 func mounted(string) bool { return false }

@@ -11,37 +11,35 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// answer is what a server says about itself, within the statement or transaction that
-// read or wrote something, so that it is the word of the very server that did so: pools
-// and proxies change servers at any time. Its row has the columns of a record; Namespace
-// is "", which no record has.
-type answer struct {
+// serverInfo is what a server says of itself in the statement that read or wrote: a pool or
+// proxy may change servers at any time. Its row has the columns of a record, and the
+// Namespace "", which no record has.
+type serverInfo struct {
 	id      string // who it is, with the tables: Holder
-	system  string // what servers with copies of the same data have in common: Nonce
-	term    int64  // number of the server among these, higher for later ones: Revision; 0 where they have none
+	system  string // what servers with copies of the data share: Nonce
+	term    int64  // higher for later servers of the system: Revision; 0 if there is none
 	refusal string // why it must not be used: Veto
 
-	own      string // random ID of the data, a part of id: Label
+	dataID   string // random ID of the data, a part of id: Label
 	position int64  // grows with what is written, and never falls: Generation; 0 where nothing tells
 	floor    int64  // what the position must not be below, by the witness beside a file
 	unknown  bool   // the witness does not know the data
-	back     bool   // a row that was read was not written by a swap
+	reloaded bool   // a row that was read was not written by a swap
 }
 
-// errBack means that rows were put back by something else than a swap. The data has
-// another identity from now on, and what was read or written does not count.
-var errBack = errors.New("the data was put back by something else than this program, from a dump or by hand, " +
+// errReloaded means that something other than a swap put rows back. The data now has
+// another identity, and the result does not count.
+var errReloaded = errors.New("the data was put back by something else than this program, from a dump or by hand, " +
 	"and has another identity from now on: try again")
 
-// wentBack reports whether what answered has lost something, with an identity that it had before.
-func (a answer) wentBack(before answer) bool {
-	return a.back || a.refusal == "" && a.id == before.id && a.position < before.position
+// rolledBack reports whether data of the same identity lost something.
+func (a serverInfo) rolledBack(before serverInfo) bool {
+	return a.reloaded || a.refusal == "" && a.id == before.id && a.position < before.position
 }
 
-// Identity implements [lease.Store]: all namespaces have the same. A server's is what the
-// last statement was told, at no cost: who a server is, and the random ID of its tables.
-// A file that is no longer at its path, or not the same one, is a [lease.ErrReplaced],
-// here and in all other methods.
+// Identity implements [lease.Store]: all namespaces share one. It costs nothing, because
+// each statement tells it. A database file that was deleted or replaced is a
+// [lease.ErrReplaced], here and in all other methods.
 func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	s.mu.Lock()
 	id := s.id
@@ -49,9 +47,9 @@ func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	var err error
 	switch {
 	case id == "":
-		_, err = s.Get(ctx, []lease.Key{{Namespace: "-", Node: lease.NamespaceNode}}) // hears who answers
+		_, err = s.Get(ctx, []lease.Key{{Namespace: "-", Node: lease.NamespaceNode}})
 	case s.dialect.embedded:
-		err = s.compared(ctx)
+		err = s.checkPinned(ctx)
 	}
 	if err != nil {
 		return "", err
@@ -62,39 +60,39 @@ func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 }
 
 // nothing is a use for what comes with each.
-func nothing(*sql.Conn) (answer, error) { return answer{}, nil }
+func nothing(*sql.Conn) (serverInfo, error) { return serverInfo{}, nil }
 
-// hear takes note of what a server said in a use that began as the given one. An error
-// means that what was read or written must not be used. mu is held.
-func (s *Store) hear(word answer, began int64) error {
-	id := s.dialect.name + ":" + word.id
+// noteServer keeps what a server said in a use that began as the given one. After an error
+// its result must not be used. mu is held.
+func (s *Store) noteServer(info serverInfo, began int64) error {
+	id := s.dialect.name + ":" + info.id
 	switch {
-	case word == answer{}:
+	case info == serverInfo{}:
 		return nil
-	case word.refusal != "":
-		return errors.New(word.refusal)
+	case info.refusal != "":
+		return errors.New(info.refusal)
 	case id == s.id:
-		s.position = max(s.position, word.position)
+		s.position = max(s.position, info.position)
 		return nil
-	case began < s.since:
+	case began < s.idSince:
 		return fmt.Errorf("the server changed from %s to %s meanwhile: try again", id, s.id)
-	case word.system == s.system && word.term < s.term:
+	case info.system == s.system && info.term < s.term:
 		return fmt.Errorf("a server of timeline %d answers (%s), after one of timeline %d (%s): stop the old "+
-			"one, or, if it was rolled back on purpose, restart this program", word.term, id, s.term, s.id)
+			"one, or, if it was rolled back on purpose, restart this program", info.term, id, s.term, s.id)
 	}
-	s.id, s.own, s.system, s.term, s.since, s.position = id, word.own, word.system, word.term, s.uses+1, word.position
+	s.id, s.idSince, s.dataID = id, s.uses+1, info.dataID
+	s.system, s.term, s.position = info.system, info.term, info.position
 	return nil
 }
 
-// longest are the lengths, in bytes, up to which texts are kept. A database that cuts
-// longer ones off without an error would keep another record than was written.
+// These bound texts, in bytes: a database that cuts longer ones would keep another record.
 const (
 	longestName  = 64
 	longestLabel = 255
 	longestText  = 60_000
 )
 
-func fits(writes []lease.Write) error {
+func checkLengths(writes []lease.Write) error {
 	for _, w := range writes {
 		r := w.New
 		if max(len(r.Namespace), len(r.Nonce), len(r.Holder)) > longestName || len(r.Label) > longestLabel ||
@@ -107,9 +105,8 @@ func fits(writes []lease.Write) error {
 	return nil
 }
 
-// ordered returns the indexes of the writes in the order of their keys: who locks rows in
-// one order cannot wait for each other in a ring.
-func ordered(writes []lease.Write) []int {
+// lockOrder returns the indexes of the writes by key: locks in one order cannot deadlock.
+func lockOrder(writes []lease.Write) []int {
 	order := make([]int, len(writes))
 	for i := range order {
 		order[i] = i

@@ -5,28 +5,28 @@ import (
 	"testing"
 )
 
-// TestHear lets servers answer in turn.
-func TestHear(t *testing.T) {
+// TestNoteServer lets servers answer in turn.
+func TestNoteServer(t *testing.T) {
 	s := &Store{dialect: PostgreSQL()}
 	use := func() int64 { s.uses++; return s.uses }
-	hear := func(began int64, id, system string, term int64, want string) {
+	noteServer := func(began int64, id, system string, term int64, want string) {
 		t.Helper()
-		err := s.hear(answer{id: id, system: system, term: term}, began)
+		err := s.noteServer(serverInfo{id: id, system: system, term: term}, began)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", id, err, want)
 		}
 	}
-	hear(use(), "a:1", "a", 1, "")
+	noteServer(use(), "a:1", "a", 1, "")
 	late := use()
-	hear(use(), "a:2", "a", 2, "")
-	hear(late, "a:1", "a", 1, "changed from postgres:a:1 to postgres:a:2 meanwhile")
-	hear(use(), "a:1", "a", 1, "a server of timeline 1 answers")
+	noteServer(use(), "a:2", "a", 2, "")
+	noteServer(late, "a:1", "a", 1, "changed from postgres:a:1 to postgres:a:2 meanwhile")
+	noteServer(use(), "a:1", "a", 1, "a server of timeline 1 answers")
 	if s.id != "postgres:a:2" {
 		t.Errorf("the identity is %s", s.id)
 	}
-	hear(use(), "b:1", "b", 1, "") // another system
-	hear(use(), "a:2", "a", 2, "")
-	if err := s.hear(answer{id: "a:3", refusal: "a standby"}, use()); err == nil || s.id != "postgres:a:2" {
+	noteServer(use(), "b:1", "b", 1, "") // another system
+	noteServer(use(), "a:2", "a", 2, "")
+	if err := s.noteServer(serverInfo{id: "a:3", refusal: "a standby"}, use()); err == nil || s.id != "postgres:a:2" {
 		t.Errorf("a refusal: %v, %s", err, s.id)
 	}
 }

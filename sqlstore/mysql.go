@@ -13,37 +13,32 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// MySQL is the dialect of MySQL 8.0 and later and of MariaDB 10.6 and later. The driver
-// is go-sql-driver/mysql, or another whose errors begin with "Error 1062". Its settings
+// MySQL is the dialect of MySQL 8.0 and MariaDB 10.6, and later ones. Use
+// go-sql-driver/mysql, or a driver whose errors begin with "Error 1062". Its settings
 // (parseTime, clientFoundRows, interpolateParams, collation, …) do not matter. The tables
 // are made in the connection's database, with keys compared byte by byte.
 //
-// After each statement the server is asked, on the same connection, who it is and whether
-// it may be used: it is refused while it is read_only, or when commits are not on the
-// disk: innodb_flush_log_at_trx_commit must be 1 (or MariaDB's 3), and sync_binlog 1
-// where there is a binary log, without which the server rolls back what it does not find
-// there after a power failure. READ UNCOMMITTED and autocommit=0 are refused, too.
+// Each statement also asks the server who it is and whether it is safe. It is refused while
+// it is read_only, or commits are not on the disk: innodb_flush_log_at_trx_commit must be 1
+// (or MariaDB's 3), and sync_binlog 1 where there is a binary log. READ UNCOMMITTED and
+// autocommit=0 are refused too.
 //
-// A server is known by server_uuid (MariaDB: server_id, which differs between replicas),
-// so a failover is noticed, and then grants start above everything that the old server
-// can have granted. It is the failover's business to stop the old server first: two that
-// are written at once make the same IDs, whatever the store does. In a Galera cluster and
-// in group replication, let all programs connect to one and the same member: others may
-// answer with what was true a moment ago.
+// A server is known by server_uuid (MariaDB: server_id, which differs between replicas).
+// After a failover, grants start above all that the old server can have granted. The
+// failover must stop the old server first: two that are written at once make the same IDs.
+// In a Galera cluster and in group replication, connect all programs to the same member,
+// because others may answer with old data.
 //
-// A restored dump is noticed as other tables, by the second in which they were made. A
-// dump of the data that is put back into the same tables is noticed by a trigger on each
-// table, which gives the data another identity, and in MariaDB also by the time when the
-// row with the identity was written (snowfence_meta has system versioning, which dumps
-// leave out). A user without the right to make triggers goes without (Report says so):
-// then a reload of snowfence_lease alone is not noticed, and in MySQL no reload of data
-// alone.
+// A restored dump is noticed, because the tables were made in another second. Data that is
+// put back into the same tables is noticed by a trigger on each table, and in MariaDB also
+// by the time of the identity's row (snowfence_meta has system versioning, which dumps
+// leave out). Without the right to make triggers (Report says so), a reload of
+// snowfence_lease alone is not noticed, and in MySQL no reload of data alone.
 //
-// What cannot be seen is a copy of the data folder that is put back while no program
-// runs, with the dates of its files, and rows that are deleted and not put back, with a
-// namespace that is made again: then wait for the longest ttl in use (lease.Options.TTL
-// and twice MaxSkew, 45 s unless set) before the first program starts. The triggers were
-// run on MariaDB; no MySQL was at hand.
+// Without a running program, two things cannot be seen: a copy of the data folder that is
+// put back with the dates of its files, and deleted rows of a namespace that is made again.
+// Then wait for the longest ttl in use (lease.Options.TTL and twice MaxSkew, 45 s unless
+// set) before the first program starts. The triggers were tested on MariaDB only.
 func MySQL() Dialect {
 	return Dialect{
 		name: "mysql",
@@ -60,7 +55,7 @@ func MySQL() Dialect {
 				"KEY snowfence_lease_label (namespace, label, node)) ENGINE=InnoDB",
 		},
 		versioned: " /*M!100600 WITH SYSTEM VERSIONING */",
-		hints:     mysqlTriggers,
+		optional:  mysqlTriggers,
 		upgrade: []string{
 			"ALTER TABLE snowfence_meta MODIFY name VARCHAR(80) NOT NULL /*M!100600 , ADD SYSTEM VERSIONING */",
 		},
@@ -68,7 +63,7 @@ func MySQL() Dialect {
 			" WHERE table_schema = DATABASE() AND table_name = 'snowfence_lease'",
 		probe:     mysqlProbe,
 		now:       "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
-		back:      "0",
+		reloaded:  "0",
 		bind:      mysqlBind,
 		exclusive: mysqlExclusive,
 		open:      mysqlOpen,
@@ -82,9 +77,9 @@ func MySQL() Dialect {
 	}
 }
 
-// mysqlTriggers make another identity when a row of a lease or a namespace, or the one with the
-// identity, is inserted by something else than a swap. What stands after the @ is the mark of the
-// tables. The name ” is of no row, so that swaps do not wait for each other's lock of the identity.
+// mysqlTriggers make another identity when something other than a swap inserts a row of a
+// lease or the row with the identity. The text after the @ is the mark of the tables. No
+// row has the name ”, so swaps do not wait for each other's lock of the identity.
 var mysqlTriggers = []string{
 	"CREATE TRIGGER snowfence_lease_reload AFTER INSERT ON snowfence_lease FOR EACH ROW UPDATE snowfence_meta" +
 		" SET value = CONCAT(UUID(), '@', SUBSTRING_INDEX(value, '@', -1)) WHERE name =" +
@@ -93,7 +88,7 @@ var mysqlTriggers = []string{
 		" SET NEW.value = IF(NEW.name = 'id', CONCAT(UUID(), '@', SUBSTRING_INDEX(NEW.value, '@', -1)), NEW.value)",
 }
 
-// mysqlOwn tells the triggers that this connection's insertions are swaps.
+// mysqlOwn tells the triggers that this connection's inserts are swaps.
 func mysqlOwn(ctx context.Context, c *sql.Conn, writes []lease.Write) error {
 	if !slices.ContainsFunc(writes, func(w lease.Write) bool { return w.Old == "" }) {
 		return nil
@@ -102,8 +97,8 @@ func mysqlOwn(ctx context.Context, c *sql.Conn, writes []lease.Write) error {
 	return err
 }
 
-// mysqlProbe is an answer. What stands in the comments is for MySQL alone, because
-// MariaDB has no server_uuid, or for MariaDB alone, which knows when a row was written.
+// mysqlProbe reads a serverInfo. Comments are for MySQL alone, which has a server_uuid, or
+// for MariaDB alone, which knows when a row was written.
 const mysqlProbe = "SELECT '', 0, '', 0, 0, 0, 0, 0, 0, 0," +
 	" CONCAT(@@server_id /*!80000 , ':', @@server_uuid */, ':', COALESCE((SELECT CONCAT(value" +
 	" /*M!100600 , ':', UNIX_TIMESTAMP(row_start) */) FROM snowfence_meta WHERE name = 'id'), 'no id')), '', CASE" +
@@ -118,9 +113,9 @@ const mysqlProbe = "SELECT '', 0, '', 0, 0, 0, 0, 0, 0, 0," +
 	" WHEN @@autocommit = 0 THEN 'the connection has autocommit=0, so that nothing is committed: leave autocommit on'" +
 	" ELSE '' END, 0, '', 0"
 
-// mysqlBind writes the parameters into the query: the driver would prepare, execute and
-// close a statement for each. Texts are written as hexadecimal numbers, which mean the
-// same in every sql_mode and character set.
+// mysqlBind writes the parameters into the query, because the driver would prepare and
+// close a statement for each. Texts are hexadecimal numbers, which mean the same in every
+// sql_mode.
 func mysqlBind(query string, args []any) (string, []any) {
 	var b strings.Builder
 	rest := query
@@ -150,7 +145,7 @@ const mysqlItems = "JSON_TABLE(CONVERT(? USING utf8mb4), '$[*]' COLUMNS (" +
 	" h VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.H', l VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.L'," +
 	" v TEXT CHARACTER SET utf8mb4 PATH '$.V', t BIGINT PATH '$.T', d TEXT CHARACTER SET utf8mb4 PATH '$.D')) w"
 
-// The order of the locks is that of the array, because the join goes through it from its begin.
+// The join goes through the array from its start, so locks have its order.
 const mysqlUpdate = "UPDATE " + mysqlItems + " STRAIGHT_JOIN snowfence_lease l FORCE INDEX (PRIMARY)" +
 	" ON l.namespace = CAST(w.s AS BINARY) AND l.node = w.n" +
 	" SET l.nonce = w.c, l.revision = w.r, l.generation = w.g, l.run_from = w.f, l.until = w.u," +
@@ -162,38 +157,40 @@ const mysqlInsert = "INSERT INTO snowfence_lease (" + columns + ")" +
 	" SELECT s, n, c, r, g, f, u, p, x, y, h, l, v, t, d FROM " + mysqlItems +
 	" ON DUPLICATE KEY UPDATE node = snowfence_lease.node"
 
-func mysqlSwap(ctx context.Context, c *sql.Conn, _ view, writes []lease.Write, errs []error) (word answer, err error) {
+func mysqlSwap(
+	ctx context.Context, c *sql.Conn, _ view, writes []lease.Write, errs []error,
+) (info serverInfo, err error) {
 	if err := mysqlOwn(ctx, c, writes); err != nil {
-		return word, err
+		return info, err
 	}
 	if len(writes) == 1 {
 		if errs[0], err = mysqlSwapOne(ctx, c, writes[0]); err != nil {
-			return word, err
+			return info, err
 		}
-		_, word, err = records(ctx, c, mysqlProbe, nil)
-		return word, err
+		_, info, err = records(ctx, c, mysqlProbe, nil)
+		return info, err
 	}
-	return word, transaction(ctx, c, "START TRANSACTION", func() error {
+	return info, transaction(ctx, c, "START TRANSACTION", func() error {
 		done, err := mysqlBatch(ctx, c, mysqlUpdate, writes, false)
 		if err != nil {
 			return err
 		}
-		// no matter whether the connection counts rows that were found or rows that were changed
+		// This holds whether the connection counts found rows or changed ones.
 		if done == int64(len(writes)) {
 			clear(errs)
-			_, word, err = records(ctx, c, mysqlProbe, nil)
+			_, info, err = records(ctx, c, mysqlProbe, nil)
 			return err
 		}
 		if _, err := mysqlBatch(ctx, c, mysqlInsert, writes, true); err != nil {
 			return err
 		}
-		word, err = mysqlDone(ctx, c, writes, errs)
+		info, err = mysqlDone(ctx, c, writes, errs)
 		return err
 	})
 }
 
-// mysqlBatch runs a statement with those writes that are the first of their record, or
-// those that are not, and returns how many rows it says were affected.
+// mysqlBatch runs a statement with the writes that are the first of their record, or with
+// the others, and returns how many rows it says were affected.
 func mysqlBatch(ctx context.Context, c *sql.Conn, query string, writes []lease.Write, first bool) (int64, error) {
 	writes = slices.DeleteFunc(slices.Clone(writes), func(w lease.Write) bool { return (w.Old == "") != first })
 	if len(writes) == 0 {
@@ -211,9 +208,9 @@ func mysqlBatch(ctx context.Context, c *sql.Conn, query string, writes []lease.W
 	return res.RowsAffected()
 }
 
-// mysqlDone finds out which writes of a transaction were done: the nonces are there. How
-// many rows were affected depends on the connection's settings.
-func mysqlDone(ctx context.Context, c *sql.Conn, writes []lease.Write, errs []error) (answer, error) {
+// mysqlDone finds out by the nonces which writes were done: counts of affected rows depend
+// on the connection's settings.
+func mysqlDone(ctx context.Context, c *sql.Conn, writes []lease.Write, errs []error) (serverInfo, error) {
 	var b strings.Builder
 	b.WriteString("(SELECT " + columns + ", 0 FROM snowfence_lease WHERE (namespace, node) IN (")
 	var args []any
@@ -225,9 +222,9 @@ func mysqlDone(ctx context.Context, c *sql.Conn, writes []lease.Write, errs []er
 		args = append(args, w.New.Namespace, w.New.Node)
 	}
 	query, _ := mysqlBind(b.String()+")) UNION ALL "+mysqlProbe, args)
-	rs, word, err := records(ctx, c, query, nil)
+	rs, info, err := records(ctx, c, query, nil)
 	if err != nil {
-		return word, err
+		return info, err
 	}
 	nonces := make(map[lease.Key]string, len(rs))
 	for _, r := range rs {
@@ -238,11 +235,11 @@ func mysqlDone(ctx context.Context, c *sql.Conn, writes []lease.Write, errs []er
 			errs[i] = lease.ErrLost
 		}
 	}
-	return word, nil
+	return info, nil
 }
 
-// mysqlSwapOne needs no transaction. The nonce is a new one, so that a row that is found
-// is also changed.
+// mysqlSwapOne needs no transaction. The nonce is new, so a row that is found is also
+// changed.
 func mysqlSwapOne(ctx context.Context, c *sql.Conn, w lease.Write) (result, err error) {
 	query, args := insertSQL, values(w)
 	if w.Old != "" {
@@ -256,8 +253,8 @@ func mysqlSwapOne(ctx context.Context, c *sql.Conn, w lease.Write) (result, err 
 	return outcome(res, err)
 }
 
-// mysqlExclusive has no use for a transaction, which CREATE TABLE would end. The server's
-// DDL is atomic.
+// mysqlExclusive uses no transaction, because CREATE TABLE would end it. DDL is atomic
+// here.
 func mysqlExclusive(ctx context.Context, c *sql.Conn, do func() error) (err error) {
 	var got int
 	if err := c.QueryRowContext(ctx, "SELECT COALESCE(GET_LOCK('snowfence_schema', 30), 0)").Scan(&got); err != nil {

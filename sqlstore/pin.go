@@ -8,18 +8,17 @@ import (
 	"sync"
 )
 
-// The last connection of all processes that is closed deletes the side files, and the
-// next one makes new ones: no harm is done. Where a connection of ours is open, they
-// cannot change but by somebody who deletes or replaces them, and then those who come
-// later use others than we do. Neither side would see the other's commits. So one
-// connection stays open while there are leases, and each use compares.
+// The last connection of all processes that closes deletes the side files, and the next one
+// makes new ones, which does no harm. While we have a connection open, only somebody who
+// deletes or replaces them can change them. Those who come later then use other files, and
+// neither side sees the other's commits. So one connection stays open while there are
+// leases, and each use compares the files.
 
-// maxSeen bounds how many connections are remembered; a pool that opens and closes more
-// without leases starts over.
+// maxSeen bounds the connections remembered without leases; then it starts over.
 const maxSeen = 16
 
-// Pin implements [lease.Store]: it keeps one connection open. A pool without one to spare
-// is left alone: there each connection is compared with itself.
+// Pin implements [lease.Store]: it keeps one connection open. A pool without a spare one
+// goes without: each connection is then compared with itself.
 func (s *Store) Pin(ctx context.Context) (unpin func(), err error) {
 	if err := s.use(ctx, toRead, nothing); err != nil {
 		return nil, err
@@ -39,12 +38,12 @@ func (s *Store) Pin(ctx context.Context) (unpin func(), err error) {
 		_ = c.Close()
 		return func() {}, nil
 	default:
-		used, err := s.join(ctx, c)
+		used, err := s.firstSideFiles(ctx, c)
 		if err != nil {
 			_ = c.Close()
 			return nil, fmt.Errorf("sqlstore: %s: %w", s.dialect.name, s.dialect.advice(err))
 		}
-		s.pinned, s.sides = &pinned{conn: c, statements: map[string]*sql.Stmt{}}, used
+		s.pinned, s.sideFiles = &pinned{conn: c, statements: map[string]*sql.Stmt{}}, used
 	}
 	s.pins++
 	return sync.OnceFunc(s.unpin), nil
@@ -60,29 +59,29 @@ func (s *Store) unpin() {
 	last.close()
 }
 
-// joined returns the side files that a connection uses, and [lease.ErrReplaced] before a write
-// where they are no longer the ones at the path.
-func (s *Store) joined(ctx context.Context, c *sql.Conn, why purpose) (sides, error) {
+// sideFilesFor returns the side files of a connection, and [lease.ErrReplaced] before a
+// write if they are no longer at the path.
+func (s *Store) sideFilesFor(ctx context.Context, c *sql.Conn, why purpose) (sideFiles, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.file == nil || s.replaced != nil {
-		return sides{}, s.replaced
+		return sideFiles{}, s.replaced
 	}
-	used := s.sides
+	used := s.sideFiles
 	if s.pinned == nil {
 		var err error
-		if used, err = s.join(ctx, c); err != nil {
-			return sides{}, err
+		if used, err = s.firstSideFiles(ctx, c); err != nil {
+			return sideFiles{}, err
 		}
 	}
 	if why == toRead {
 		return used, nil // compared afterwards
 	}
-	return used, s.compare(used)
+	return used, s.checkFiles(used)
 }
 
-// join returns the side files that were there when a connection was first used. mu is held.
-func (s *Store) join(ctx context.Context, c *sql.Conn) (used sides, err error) {
+// firstSideFiles returns the side files from when a connection was first used. mu is held.
+func (s *Store) firstSideFiles(ctx context.Context, c *sql.Conn) (used sideFiles, err error) {
 	var id any
 	err = c.Raw(func(conn any) error {
 		if reflect.TypeOf(conn).Comparable() {
@@ -91,42 +90,42 @@ func (s *Store) join(ctx context.Context, c *sql.Conn) (used sides, err error) {
 		return nil
 	})
 	if err != nil {
-		return sides{}, err
+		return sideFiles{}, err
 	}
 	if used, ok := s.seen[id]; ok && id != nil {
 		return used, nil
 	}
 	if _, err := s.meta(ctx, c, "id"); err != nil { // the first read opens the side files
-		return sides{}, err
+		return sideFiles{}, err
 	}
-	if used, err = s.file.sides(); err != nil {
-		return sides{}, err
+	if used, err = s.file.sideFiles(); err != nil {
+		return sideFiles{}, err
 	}
 	if s.seen == nil || len(s.seen) >= maxSeen {
-		s.seen = map[any]sides{}
+		s.seen = map[any]sideFiles{}
 	}
 	s.seen[id] = used
 	return used, nil
 }
 
-// compared checks the files. Where a connection is pinned, no other one is needed for that.
-func (s *Store) compared(ctx context.Context) error {
+// checkPinned checks the files, with the pinned connection if there is one.
+func (s *Store) checkPinned(ctx context.Context) error {
 	s.mu.Lock()
 	if s.pinned == nil {
 		s.mu.Unlock()
 		return s.use(ctx, toRead, nothing)
 	}
 	defer s.mu.Unlock()
-	if err := s.compare(s.sides); err != nil {
+	if err := s.checkFiles(s.sideFiles); err != nil {
 		return fmt.Errorf("sqlstore: %s: %w", s.dialect.name, s.dialect.advice(err))
 	}
 	return nil
 }
 
-// compare checks the files against the side files of a connection. What was once replaced
-// stays so: what its connections write reaches nobody, whatever is put in the place. mu
-// is held.
-func (s *Store) compare(used sides) error {
+// checkFiles compares the files with a connection's side files. A replaced file stays
+// replaced: nobody sees what its connections write, whatever comes in its place. mu is
+// held.
+func (s *Store) checkFiles(used sideFiles) error {
 	if s.file == nil || s.replaced != nil {
 		return s.replaced
 	}

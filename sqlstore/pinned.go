@@ -9,11 +9,11 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// pinned is the connection that stays open while there are leases. Reads and renewals use it while
-// nobody else does: a statement that is prepared once costs half of one that is prepared each time,
-// and a connection whose own writes are the last ones need not read the file again.
+// pinned is the connection that stays open while there are leases. Reads and renewals use
+// it when it is free: prepared statements halve their cost, and its own last write saves
+// reading the file again.
 //
-// It never begins a transaction. A failed one may cost the connection.
+// It begins no transaction, because a failed one may cost the connection.
 type pinned struct {
 	conn *sql.Conn
 
@@ -22,31 +22,31 @@ type pinned struct {
 	durable    bool                 // its commits wait for the disk; nobody else can change that
 }
 
-// maxStatements bounds how many statements are kept. There are about 30: keys are asked for in
+// maxStatements bounds the statements kept. There are about 30: keys are asked for in
 // powers of two, and lists have few conditions.
 const maxStatements = 64
 
-// records runs a query for records, and the probe in the same statement. It is not ok where the
-// connection is in use, and after each error: then another connection tells what is wrong.
-func (p *pinned) records(ctx context.Context, query string, args []any) (out []lease.Record, word answer, ok bool) {
+// records runs a query and the probe in one statement. ok is false when the connection is
+// in use, and after each error: another connection then tells what is wrong.
+func (p *pinned) records(ctx context.Context, query string, args []any) (out []lease.Record, info serverInfo, ok bool) {
 	if p == nil || !p.mu.TryLock() {
-		return nil, word, false
+		return nil, info, false
 	}
 	defer p.mu.Unlock()
-	statement, ok := p.prepared(ctx, "SELECT * FROM ("+query+") UNION ALL "+sqliteAnswer)
+	statement, ok := p.prepared(ctx, "SELECT * FROM ("+query+") UNION ALL "+sqliteInfo)
 	if !ok {
-		return nil, word, false
+		return nil, info, false
 	}
 	rows, err := statement.QueryContext(ctx, args...)
 	if err != nil {
-		return nil, word, false
+		return nil, info, false
 	}
-	out, word, err = scanned(rows)
-	return out, word, err == nil
+	out, info, err = scanned(rows)
+	return out, info, err == nil
 }
 
-// exec writes with one statement. It is not ok where the connection is in use or gone: then nothing
-// was done. Any other error is that of the write, whose outcome may be unknown.
+// exec writes with one statement. ok is false when the connection is in use or gone, and
+// then nothing was done. Other errors are the write's, with an unknown outcome.
 func (p *pinned) exec(ctx context.Context, query string, args []any) (res sql.Result, ok bool, err error) {
 	if p == nil || !p.mu.TryLock() {
 		return nil, false, nil

@@ -13,39 +13,35 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// PostgreSQL is the dialect of PostgreSQL 12 and later. The driver may be any that
-// reports SQLSTATE by a method of its errors, such as jackc/pgx (stdlib) and lib/pq.
-// Connections may go through a pooler: nothing depends on a session, but prepared
-// statements, as the driver makes them, must be ones the pooler can bear (for pgbouncer
-// with pgx: default_query_exec_mode=exec in the URL).
+// PostgreSQL is the dialect of PostgreSQL 12 and later. The driver's errors must have an
+// SQLState method, as those of jackc/pgx (stdlib) and lib/pq do. Poolers are fine if they
+// can bear the driver's prepared statements (pgbouncer with pgx:
+// default_query_exec_mode=exec in the URL). Connections must not put savepoints around
+// statements.
 //
-// The tables are made in the first schema of the connection's search_path. Programs of
-// one fleet must see the same ones.
+// The tables are made in the first schema of the search_path. All programs must see the
+// same tables.
 //
-// Each statement tells which server carried it out and on which timeline, and a server is
-// refused that is a standby, read-only, or runs with fsync=off. Where synchronous_commit
-// is off it is on for the transactions of the store. All this is looked at with each use,
-// not only once.
+// Each use looks at the server. One that is a standby, read-only or runs with fsync=off is
+// refused. Where synchronous_commit is off, the store's transactions turn it on.
 //
-// A failover is noticed by the timeline, and then grants start above everything that the
-// old server can have granted, in case that the new one does not know of it. It is the
-// failover's business to stop the old primary before it promotes another server: two
-// primaries at once make the same IDs, whatever the store does. A restored dump is
-// noticed, whole or of the data alone, of both tables or one: each row names the
-// transaction of the program that wrote it, and PostgreSQL knows which one really did.
-// Such rows, and rows that are gone when a program opens the database, give the data
-// another identity, and grants start above everything granted before. So does whatever
-// else writes the rows: an UPDATE by hand, an ALTER TABLE that rewrites the table,
-// pg_upgrade (which makes another server), a program of a version before this column.
-// VACUUM, CLUSTER, REINDEX and another tablespace do not. Connections must not put
-// savepoints around each statement.
+// The timeline shows a failover. Grants then start above all that the old server can have
+// granted. The failover must stop the old primary before it promotes another: two primaries
+// at once make the same IDs.
 //
-// What cannot be seen while no program is connected: a copy of the data folder, or a base
-// backup, that is put back and started without recovery.signal. Then wait for the longest
-// ttl in use (lease.Options.TTL and twice MaxSkew, 45 s unless set) before the first
-// program starts. A namespace that a restored dump does not have, and that is made again,
-// begins anew: wait as long there. A connected program notices both: it remembers how far
-// the server's log was.
+// A restored dump is noticed, whole or data alone, of one table or both: each row names the
+// transaction that wrote it, and PostgreSQL knows the real one. Then, or when rows are gone
+// as a program opens the database, the data gets another identity, and grants start above
+// all earlier ones. An UPDATE by hand, an ALTER TABLE that rewrites the table, pg_upgrade
+// and programs older than this column do the same. VACUUM, CLUSTER, REINDEX and a new
+// tablespace do not.
+//
+// Without a connected program, two things cannot be seen: a copy of the data folder, or a
+// base backup, that is put back and started without recovery.signal. Then wait for the
+// longest ttl in use (lease.Options.TTL and twice MaxSkew, 45 s unless set) before the
+// first program starts. Wait as long for a namespace that a restored dump lacks and that is
+// made again. A connected program notices both, because it remembers how far the server's
+// log was.
 func PostgreSQL() Dialect {
 	return Dialect{
 		name: "postgres",
@@ -65,29 +61,28 @@ func PostgreSQL() Dialect {
 			`ALTER TABLE snowfence_meta ALTER COLUMN name TYPE VARCHAR(80)`,
 			`ALTER TABLE snowfence_lease ADD COLUMN IF NOT EXISTS xid XID NOT NULL DEFAULT '0'`,
 		},
-		probe:     postgresProbe,
-		back:      "(xmin <> xid)::int",
-		lock:      postgresLock,
-		look:      postgresLook,
-		mend:      postgresMend,
-		now:       `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
-		bind:      postgresBind,
-		exclusive: postgresExclusive,
-		open:      postgresOpen,
-		swap:      postgresSwap,
-		report:    postgresReport,
-		busy:      postgresBusy,
-		noTable:   func(err error) bool { return sqlState(err) == "42P01" },
-		denied:    func(err error) bool { return sqlState(err) == "42501" },
-		rights:    postgresRights,
-		advice:    postgresAdvice,
+		probe:       postgresProbe,
+		reloaded:    "(xmin <> xid)::int",
+		lock:        postgresLock,
+		findReload:  postgresFindReload,
+		newIdentity: postgresNewIdentity,
+		now:         `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
+		bind:        postgresBind,
+		exclusive:   postgresExclusive,
+		open:        postgresOpen,
+		swap:        postgresSwap,
+		report:      postgresReport,
+		busy:        postgresBusy,
+		noTable:     func(err error) bool { return sqlState(err) == "42P01" },
+		denied:      func(err error) bool { return sqlState(err) == "42501" },
+		rights:      postgresRights,
+		advice:      postgresAdvice,
 	}
 }
 
-// postgresProbe is an answer. The timeline is the one that is written to now; the control
-// file still has the old one for a while after a promotion. The oids are those of now: a
-// database that was copied (TEMPLATE) or made anew has others. What is flushed of the log
-// stays so over a crash.
+// postgresProbe reads a serverInfo. It takes the timeline that is written to: the control
+// file still has the old one after a promotion. It reads the oids each time: a copied
+// database (TEMPLATE) has others. What is flushed of the log survives a crash.
 const postgresProbe = `SELECT '', 0::bigint, i.system, i.timeline, i.flushed, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint,
 	i.system || ':' || i.timeline || ':' || i.db || '.' || coalesce(m.tableoid, 0) || ':' || coalesce(m.value, 'no id'), coalesce(m.value, ''), CASE
 		WHEN pg_is_in_recovery() THEN 'this server is a standby, and does not know what was granted last: connect to the primary (target_session_attrs=read-write with several hosts)'
@@ -101,21 +96,21 @@ const postgresProbe = `SELECT '', 0::bigint, i.system, i.timeline, i.flushed, 0:
 	LEFT JOIN snowfence_meta m ON m.name = 'id'`
 
 const (
-	// postgresXID is what the system column xmin of a row is that this transaction
-	// writes. A savepoint would have one of its own.
+	// postgresXID is the xmin of the rows that this transaction writes. A savepoint would
+	// have its own.
 	postgresXID = `(txid_current() & 4294967295)::text::xid`
 
 	postgresItems = `w AS MATERIALIZED (SELECT * FROM json_to_recordset(?::json) AS w("O" text, "S" text, "N" bigint, "C" text, "R" bigint, "G" bigint,
 		"F" bigint, "U" bigint, "P" bigint, "X" bigint, "Y" bigint, "H" text, "L" text, "V" text, "T" bigint, "D" text))`
 
-	// postgresUpdate leaves rows alone that something else has written: they would look
-	// like ours afterwards.
+	// postgresUpdate skips rows that something else wrote: they would look like ours
+	// afterwards.
 	postgresUpdate = `u AS (UPDATE snowfence_lease l SET nonce = w."C", revision = w."R", generation = w."G", run_from = w."F", until = w."U", prev_until = w."P",
 			skip_from = w."X", skip_until = w."Y", holder = w."H", label = w."L", veto = w."V", written_at = w."T", data = w."D", xid = ` + postgresXID + `
 		FROM w WHERE w."O" <> '' AND l.namespace = w."S" AND l.node = w."N" AND l.nonce = w."O" AND l.xmin = l.xid RETURNING l.namespace, l.node)`
 
-	// postgresInsert counts rows, and remembers namespaces: one that is made again after
-	// its rows are gone gives the data another identity.
+	// postgresInsert counts rows and remembers namespaces. A namespace that is made again
+	// after its rows are gone gives the data another identity.
 	postgresInsert = `i AS (INSERT INTO snowfence_lease (` + columns + `, xid)
 		SELECT "S", "N", "C", "R", "G", "F", "U", "P", "X", "Y", "H", "L", "V", "T", "D", ` + postgresXID + ` FROM w WHERE "O" = ''
 		ON CONFLICT DO NOTHING RETURNING namespace, node),
@@ -125,14 +120,14 @@ const (
 		FROM (SELECT (SELECT count(*) FROM i) AS added, (SELECT count(*) FROM i WHERE node = -1) > (SELECT count(*) FROM n) AS again) a
 		WHERE m.xmin = m.xid AND (m.name = 'rows' AND a.added > 0 OR m.name = 'id' AND a.again))`
 
-	// postgresDone returns the keys that were written, as records, and the answer.
-	// synchronous_commit counts when the statement, which is one transaction, commits.
+	// postgresDone returns the keys that were written, as records, and the serverInfo.
+	// synchronous_commit counts when the statement commits.
 	postgresDone = `d AS (SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) ELSE '' END AS level)
 	SELECT k.namespace, k.node, '', 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, '', '', '', 0::bigint, '', 0 FROM k
 	UNION ALL SELECT p.* FROM (` + postgresProbe + `) p, d WHERE d.level IS NOT NULL`
 
-	// Both swap what a JSON array says, in the order of the keys, which is that of the
-	// locks. Renewals are updates alone.
+	// Both swap a JSON array in the order of the keys, which is that of the locks. Renewals
+	// are updates alone.
 	postgresRenew   = "WITH " + postgresItems + ", " + postgresUpdate + ", k AS (SELECT * FROM u), " + postgresDone
 	postgresSwapAll = "WITH " + postgresItems + ", " + postgresUpdate + ", " + postgresInsert +
 		", k AS (SELECT * FROM u UNION ALL SELECT * FROM i), " + postgresDone
@@ -151,18 +146,18 @@ func postgresBind(query string, args []any) (string, []any) {
 	return b.String(), args
 }
 
-func postgresSwap(ctx context.Context, c *sql.Conn, _ view, writes []lease.Write, errs []error) (answer, error) {
+func postgresSwap(ctx context.Context, c *sql.Conn, _ view, writes []lease.Write, errs []error) (serverInfo, error) {
 	items, err := batch(writes)
 	if err != nil {
-		return answer{}, err
+		return serverInfo{}, err
 	}
 	query, args := postgresBind(postgresRenew, []any{items})
 	if slices.ContainsFunc(writes, func(w lease.Write) bool { return w.Old == "" }) {
 		query, args = postgresBind(postgresSwapAll, []any{items, rand.Text()})
 	}
-	rs, word, err := records(ctx, c, query, args)
+	rs, info, err := records(ctx, c, query, args)
 	if err != nil {
-		return answer{}, err
+		return serverInfo{}, err
 	}
 	done := make(map[lease.Key]bool, len(rs))
 	for _, r := range rs {
@@ -173,25 +168,24 @@ func postgresSwap(ctx context.Context, c *sql.Conn, _ view, writes []lease.Write
 			errs[i] = nil
 		}
 	}
-	return word, nil
+	return info, nil
 }
 
-// postgresLock locks the count of rows, which every statement that adds some changes, and
-// the rows beside it.
+// postgresLock locks the count of rows, which every insert changes, and the rows beside it.
 func postgresLock(ctx context.Context, c *sql.Conn) error {
 	_, err := c.ExecContext(ctx, "SELECT FROM snowfence_meta ORDER BY name FOR UPDATE")
 	return err
 }
 
-// postgresLook is one statement, so that the rows and their count are of one moment.
-func postgresLook(ctx context.Context, c *sql.Conn, _ *file) (back bool, err error) {
+// postgresFindReload is one statement, so the rows and their count are of one moment.
+func postgresFindReload(ctx context.Context, c *sql.Conn, _ *file) (reloaded bool, err error) {
 	err = c.QueryRowContext(ctx, `SELECT l.back + m.back > 0 OR l.rows <> coalesce(m.rows, -1)
 		FROM (SELECT count(*) AS rows, count(*) FILTER (WHERE xmin <> xid) AS back FROM snowfence_lease) l,
-		(SELECT max(CASE name WHEN 'rows' THEN value END)::bigint AS rows, count(*) FILTER (WHERE xmin <> xid) AS back FROM snowfence_meta) m`).Scan(&back)
-	return back, err
+		(SELECT max(CASE name WHEN 'rows' THEN value END)::bigint AS rows, count(*) FILTER (WHERE xmin <> xid) AS back FROM snowfence_meta) m`).Scan(&reloaded)
+	return reloaded, err
 }
 
-func postgresMend(ctx context.Context, c *sql.Conn, _ *file, id string) error {
+func postgresNewIdentity(ctx context.Context, c *sql.Conn, _ *file, id string) error {
 	for _, step := range []string{
 		"UPDATE snowfence_lease SET xid = " + postgresXID + " WHERE xmin <> xid",
 		"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, ''" +
@@ -207,8 +201,7 @@ func postgresMend(ctx context.Context, c *sql.Conn, _ *file, id string) error {
 	return nil
 }
 
-// postgresExclusive uses a lock of the transaction, because CREATE TABLE IF NOT EXISTS
-// fails where several do it at once. Its number is only that of this program.
+// postgresExclusive takes a lock, because concurrent CREATE TABLE IF NOT EXISTS fails.
 func postgresExclusive(ctx context.Context, c *sql.Conn, do func() error) error {
 	return transaction(ctx, c, "BEGIN", func() error {
 		if _, err := c.ExecContext(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
@@ -221,7 +214,7 @@ func postgresExclusive(ctx context.Context, c *sql.Conn, do func() error) error 
 	})
 }
 
-// postgresOpen refuses what would fail later with errors that say less.
+// postgresOpen refuses what would fail later with less clear errors.
 func postgresOpen(ctx context.Context, c *sql.Conn) (*file, error) {
 	var number int
 	var name, refusal string

@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// needed is what a user has to be allowed on the tables.
+// needed are the rights on the tables.
 const needed = "SELECT, INSERT, UPDATE"
 
-// allowed explains an error of a user who lacks rights: with the statements that somebody
-// else can run, which make the tables in the same place and let the user work with them.
-// Other errors stay as they are.
-func (s *Store) allowed(ctx context.Context, c *sql.Conn, err error) error {
+// explainDenied adds to a missing right the statements by which an administrator makes the
+// tables for the user. Other errors stay as they are.
+func (s *Store) explainDenied(ctx context.Context, c *sql.Conn, err error) error {
 	if err == nil || s.dialect.denied == nil || !s.dialect.denied(err) {
 		return err
 	}
@@ -24,15 +23,15 @@ func (s *Store) allowed(ctx context.Context, c *sql.Conn, err error) error {
 	}
 	var b strings.Builder
 	meta := metaTable + s.dialect.versioned
-	for _, step := range slices.Concat(before, []string{meta}, s.dialect.schema, s.dialect.hints, after) {
+	for _, step := range slices.Concat(before, []string{meta}, s.dialect.schema, s.dialect.optional, after) {
 		b.WriteString(strings.Join(strings.Fields(step), " ") + ";\n") // one line each
 	}
 	return fmt.Errorf("the user %s may not make the tables, or use them (%v): let an administrator run these "+
 		"statements, and start again:\n%s", user, err, b.String())
 }
 
-// made reports whether both tables are there.
-func (s *Store) made(ctx context.Context, c *sql.Conn) (bool, error) {
+// tablesExist reports whether both tables are there.
+func (s *Store) tablesExist(ctx context.Context, c *sql.Conn) (bool, error) {
 	rows, err := c.QueryContext(ctx, "SELECT 1 FROM snowfence_meta, snowfence_lease WHERE 1 = 0")
 	if err != nil {
 		if s.dialect.noTable(err) {

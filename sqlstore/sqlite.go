@@ -12,33 +12,34 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// SQLite is the dialect of SQLite files, for any number of processes on one machine. The
-// driver may be any; the connections that the store uses are set to synchronous=FULL, and
-// the file to WAL mode. Give the *sql.DB a busy timeout.
+// SQLite is the dialect of SQLite files, for any number of processes on one machine. Any
+// driver works. The store sets its connections to synchronous=FULL and the file to WAL
+// mode. Give the *sql.DB a busy timeout.
 //
-// The file must be on a local file system, under one name: it is refused on network file
-// systems, where locks and shared memory do not work, and with hard links or mounted as a
-// single file, because SQLite keeps the last commits in files beside it (-wal, -shm),
-// which each name has its own of. Symbolic links are safe.
+// The file must be on a local file system, because locks and shared memory do not work on
+// network ones. It must have one name: hard links and single-file mounts are refused,
+// because SQLite keeps the last commits in files beside each name (-wal, -shm). Symbolic
+// links are safe.
 //
-// While programs use the file, neither it nor the files beside it may be deleted, moved
-// or copied over. Each use looks whether somebody did, and ends the lease if so. Programs
-// that open the file afterwards cannot know; so where the file or its -wal was deleted,
-// both the old and the new may make the same IDs until the old one's next renewal, about
-// a third of the ttl at most. The lease keeps one connection of the pool open.
+// While programs use the file, nobody may delete, move or copy over it or the files beside
+// it. Each use looks for that and ends the lease. Programs that open the file afterwards
+// cannot know: if the file or its -wal was deleted, old and new may make the same IDs until
+// the old one's next renewal, a third of the ttl at most. The lease keeps one connection
+// open.
 //
-// Data that is put back into the file is noticed: by .restore, by a dump of both tables or one, as
-// a copy over the file. Beside the database stands its witness (-witness), which says how many
-// swaps the database has seen; a database that has seen fewer, or has lost rows, has another
-// identity, and grants start above everything granted before. Rows of one namespace or node that
-// are put back alone are noticed when a program opens the file. A swap is noted there without a
-// sync, at the latest by the read that stands between a renewal and its use. A file without its
-// witness may have been put back: it costs the same wait, once, after an upgrade from a version
-// without, or when the witness was deleted or left behind. Nothing is written into a file that
-// was rolled back. What cannot be seen is a file that is put back together with its witness, by
-// cp, tar or a file system's snapshot, and a namespace that a restored dump does not have and
-// that is made again: then wait for the longest ttl in use
-// (lease.Options.TTL and twice MaxSkew, 45 s unless set) before the first program starts.
+// Data that is put back is noticed: by .restore, by a dump of one table or both, as a copy
+// over the file. The witness beside the database (-witness) says how many swaps the
+// database has seen. A database that has seen fewer, or has lost rows, gets another
+// identity, and grants start above all earlier ones. Rows of one namespace or node that are
+// put back alone are noticed when a program opens the file. A swap is noted without a sync,
+// at the latest by the read between a renewal and its use. A file without its witness may
+// have been put back, so it costs the same wait once: after an upgrade, or when the witness
+// was deleted or left behind. Nothing is written into a rolled back file.
+//
+// Two things cannot be seen: a file that is put back together with its witness (by cp, tar
+// or a snapshot), and a namespace that a restored dump lacks and that is made again. Then
+// wait for the longest ttl in use (lease.Options.TTL and twice MaxSkew, 45 s unless set)
+// before the first program starts.
 func SQLite() Dialect {
 	return Dialect{
 		name:     "sqlite",
@@ -59,19 +60,19 @@ func SQLite() Dialect {
 			"ALTER TABLE snowfence_lease ADD COLUMN seq INTEGER NOT NULL DEFAULT 0", sqliteSeqIndex,
 			"ALTER TABLE snowfence_lease ADD COLUMN swaps INTEGER NOT NULL DEFAULT 0",
 		},
-		hear:      sqliteHear,
-		back:      "0",
-		lock:      func(context.Context, *sql.Conn) error { return nil }, // the transaction excludes all others
-		look:      sqliteLook,
-		mend:      sqliteMend,
-		bind:      func(query string, args []any) (string, []any) { return query, args },
-		exclusive: sqliteExclusive,
-		open:      sqliteOpen,
-		swap:      sqliteSwap,
-		report:    sqliteReport,
-		busy:      sqliteBusy,
-		noTable:   func(err error) bool { return strings.Contains(err.Error(), "no such table") },
-		advice:    sqliteAdvice,
+		askServer:   sqliteServer,
+		reloaded:    "0",
+		lock:        func(context.Context, *sql.Conn) error { return nil }, // the transaction excludes all others
+		findReload:  sqliteFindReload,
+		newIdentity: sqliteNewIdentity,
+		bind:        func(query string, args []any) (string, []any) { return query, args },
+		exclusive:   sqliteExclusive,
+		open:        sqliteOpen,
+		swap:        sqliteSwap,
+		report:      sqliteReport,
+		busy:        sqliteBusy,
+		noTable:     func(err error) bool { return strings.Contains(err.Error(), "no such table") },
+		advice:      sqliteAdvice,
 	}
 }
 
@@ -90,7 +91,7 @@ func sqliteOpen(ctx context.Context, c *sql.Conn) (*file, error) {
 		return nil, err
 	}
 	var mode string
-	var looks bool // nothing is ever written by these connections, and one with immutable=1 knows of no journal
+	var looks bool // such connections never write, and with immutable=1 know no journal
 	if err := c.QueryRowContext(ctx, "PRAGMA query_only").Scan(&looks); err != nil || looks {
 		return f, err
 	}
@@ -110,8 +111,8 @@ func sqliteOpen(ctx context.Context, c *sql.Conn) (*file, error) {
 	return f, nil
 }
 
-// sqliteDurable makes commits of the connection wait for the disk. It is asked before
-// each write, because a pool may open a connection at any time.
+// sqliteDurable makes commits of the connection wait for the disk. It asks before each
+// write, because a pool may open a connection at any time.
 func sqliteDurable(ctx context.Context, c *sql.Conn) error {
 	var level int
 	if err := c.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&level); err != nil {
@@ -140,74 +141,76 @@ func sqliteExclusive(ctx context.Context, c *sql.Conn, do func() error) error {
 	return transaction(ctx, c, "BEGIN IMMEDIATE", do)
 }
 
-// The count of swaps is the highest seq of a row: each swap gives its row the next number. Each row
-// also counts its own, so that one row that was put back shows, below a later swap of another one:
-// the highest seq and the sum of swaps have the same distance for ever.
+// The count of swaps is the highest seq of a row: each swap gives its row the next number.
+// Each row also counts its own swaps, so one row that was put back shows below a later swap
+// of another: the distance of the highest seq and the sum of swaps never changes.
 const (
 	sqliteSeqIndex = `CREATE INDEX IF NOT EXISTS snowfence_lease_seq ON snowfence_lease (seq)`
 	sqliteCount    = "(SELECT COALESCE(MAX(seq), 0) FROM snowfence_lease)"
 	sqliteDistance = "(SELECT COALESCE(MAX(seq) - SUM(swaps), 0) FROM snowfence_lease)"
 	sqliteID       = "COALESCE((SELECT value FROM snowfence_meta WHERE name = 'id'), 'no id')"
 
-	// sqliteProbe says who answers. The rest of the identity is the file's.
+	// sqliteProbe reads the identity inside the file.
 	sqliteProbe = "SELECT value, (SELECT MAX(seq) FROM snowfence_lease) FROM snowfence_meta WHERE name = 'id'"
 
-	// sqliteAnswer is the same as a record; see answer.
-	sqliteAnswer = "SELECT '', 0, '', 0, " + sqliteCount + ", 0, 0, 0, 0, 0, '', " + sqliteID + ", '', 0, '', 0"
+	// sqliteInfo is the same as a record.
+	sqliteInfo = "SELECT '', 0, '', 0, " + sqliteCount + ", 0, 0, 0, 0, 0, '', " + sqliteID + ", '', 0, '', 0"
 
 	sqliteUpdate = updateSet + ", swaps = swaps + 1, seq = ?" + updateWhere
 	sqliteInsert = "INSERT INTO snowfence_lease (" + insertColumns + ", swaps, seq)" +
 		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING"
 )
 
-// A renewal leaves the label as it is, and so the index over labels.
+// A renewal leaves the label, and so its index, as it is.
 var (
 	sqliteRenew = strings.Replace(updateSet, " label = ?,", "", 1) +
 		", swaps = swaps + 1, seq = ?" + updateWhere + " AND label = ?"
 
-	// sqliteRenewOne is a transaction of its own. In a file that has seen fewer swaps than it
-	// should, no seq is as high as it has to be: then the new one is NULL, and OR IGNORE leaves the
-	// row as it is.
+	// sqliteRenewOne needs no transaction. In a file that has seen fewer swaps than it
+	// should, no seq is high enough: the new one is NULL, and OR IGNORE leaves the row
+	// alone.
 	sqliteRenewOne = strings.NewReplacer(
 		"UPDATE", "UPDATE OR IGNORE",
 		"seq = ?", "seq = (SELECT MAX(seq) FROM snowfence_lease WHERE seq >= ?) + 1").Replace(sqliteRenew)
 )
 
-// sqliteSwap looks first whether the file was rolled back, because later numbers would hide it.
-func sqliteSwap(ctx context.Context, c *sql.Conn, v view, writes []lease.Write, errs []error) (word answer, err error) {
+// sqliteSwap looks first for a rolled back file, because later numbers would hide it.
+func sqliteSwap(
+	ctx context.Context, c *sql.Conn, v view, writes []lease.Write, errs []error,
+) (info serverInfo, err error) {
 	if v.file.witness != nil {
 		if err := v.file.witness.writable(); err != nil {
-			return word, fmt.Errorf("the witness beside the database: %w", err)
+			return info, fmt.Errorf("the witness beside the database: %w", err)
 		}
 	}
 	if len(writes) == 1 && writes[0].Old != "" && writes[0].New.Node >= 0 {
 		if done, err := sqliteSwapOne(ctx, c, v, writes[0]); done || err != nil {
-			return word, err
+			return info, err
 		}
 	}
-	return word, sqliteExclusive(ctx, c, func() error {
-		if word, err = sqliteHear(ctx, c); err != nil {
+	return info, sqliteExclusive(ctx, c, func() error {
+		if info, err = sqliteServer(ctx, c); err != nil {
 			return err
 		}
-		floor, known, err := v.file.floor(word.own)
+		floor, known, err := v.file.floor(info.dataID)
 		if err != nil {
 			return err
 		}
-		if word.own == v.own {
+		if info.dataID == v.dataID {
 			floor = max(floor, v.position)
 		}
-		if word.floor, word.unknown = floor, !known; word.unknown || word.position < floor {
-			fill(errs, errBack)
+		if info.floor, info.unknown = floor, !known; info.unknown || info.position < floor {
+			fill(errs, errReloaded)
 			return nil
 		}
-		return sqliteSwapAll(ctx, c, v.file, writes, errs, &word)
+		return sqliteSwapAll(ctx, c, v.file, writes, errs, &info)
 	})
 }
 
-// sqliteSwapOne renews one lease, which is the most frequent swap, or reports false and does
-// nothing. It is noted by the read of the namespace that stands between a renewal and its use.
+// sqliteSwapOne renews one lease, the most frequent swap, or does nothing and reports
+// false. The read of the namespace between a renewal and its use notes it.
 func sqliteSwapOne(ctx context.Context, c *sql.Conn, v view, w lease.Write) (bool, error) {
-	floor, known, err := v.file.floor(v.own)
+	floor, known, err := v.file.floor(v.dataID)
 	if err != nil || !known {
 		return false, err
 	}
@@ -222,7 +225,7 @@ func sqliteSwapOne(ctx context.Context, c *sql.Conn, v view, w lease.Write) (boo
 	return err == nil && lost == nil, err
 }
 
-// renewed are the values of a renewal, in the order of sqliteRenew.
+// renewed are the values of a renewal, as sqliteRenew orders them.
 func renewed(w lease.Write, seq int64) []any {
 	r := w.New
 	return []any{
@@ -232,7 +235,9 @@ func renewed(w lease.Write, seq int64) []any {
 }
 
 // sqliteSwapAll writes in a transaction, and counts what it wrote.
-func sqliteSwapAll(ctx context.Context, c *sql.Conn, f *file, writes []lease.Write, errs []error, word *answer) error {
+func sqliteSwapAll(
+	ctx context.Context, c *sql.Conn, f *file, writes []lease.Write, errs []error, info *serverInfo,
+) error {
 	renew, err := c.PrepareContext(ctx, sqliteRenew)
 	if err != nil {
 		return err
@@ -240,7 +245,7 @@ func sqliteSwapAll(ctx context.Context, c *sql.Conn, f *file, writes []lease.Wri
 	defer renew.Close()
 	var added []lease.Key
 	for i, w := range writes {
-		next := word.position + 1
+		next := info.position + 1
 		if w.Old == "" {
 			errs[i], err = outcome(c.ExecContext(ctx, sqliteInsert, append(values(w), next)...))
 		} else {
@@ -257,7 +262,7 @@ func sqliteSwapAll(ctx context.Context, c *sql.Conn, f *file, writes []lease.Wri
 		if errs[i] != nil {
 			continue
 		}
-		word.position = next
+		info.position = next
 		if w.Old == "" {
 			added = append(added, w.New.Key)
 		}
@@ -268,20 +273,20 @@ func sqliteSwapAll(ctx context.Context, c *sql.Conn, f *file, writes []lease.Wri
 	if err := sqliteAdded(ctx, c, f, added); err != nil {
 		return err
 	}
-	floor := word.floor
-	*word, err = sqliteHear(ctx, c) // which may have another identity now
-	word.floor = floor
+	floor := info.floor
+	*info, err = sqliteServer(ctx, c) // which may have another identity now
+	info.floor = floor
 	return err
 }
 
-func sqliteHear(ctx context.Context, c *sql.Conn) (word answer, err error) {
+func sqliteServer(ctx context.Context, c *sql.Conn) (info serverInfo, err error) {
 	var count sql.NullInt64 // there are no rows at first
-	err = c.QueryRowContext(ctx, sqliteProbe).Scan(&word.own, &count)
+	err = c.QueryRowContext(ctx, sqliteProbe).Scan(&info.dataID, &count)
 	if errors.Is(err, sql.ErrNoRows) {
-		return answer{own: "no id"}, nil
+		return serverInfo{dataID: "no id"}, nil
 	}
-	word.position = count.Int64
-	return word, err
+	info.position = count.Int64
+	return info, err
 }
 
 // sqliteAdded counts new rows and remembers namespaces. One that is made again after its
@@ -304,15 +309,15 @@ func sqliteAdded(ctx context.Context, c *sql.Conn, f *file, added []lease.Key) e
 		again = again || n == 0
 	}
 	if again {
-		return sqliteMend(ctx, c, f, rand.Text())
+		return sqliteNewIdentity(ctx, c, f, rand.Text())
 	}
 	const count = "UPDATE snowfence_meta SET value = CAST(value AS INTEGER) + ? WHERE name = 'rows'"
 	_, err := c.ExecContext(ctx, count, len(added))
 	return err
 }
 
-// sqliteLook compares the database with the witness, and the rows with their counts.
-func sqliteLook(ctx context.Context, c *sql.Conn, f *file) (back bool, err error) {
+// sqliteFindReload compares the database with the witness, and the rows with their counts.
+func sqliteFindReload(ctx context.Context, c *sql.Conn, f *file) (reloaded bool, err error) {
 	if f.witness == nil {
 		return false, nil // these connections never write
 	}
@@ -330,8 +335,9 @@ func sqliteLook(ctx context.Context, c *sql.Conn, f *file) (back bool, err error
 	return !known || count < floor || rows != counted || torn, err
 }
 
-// sqliteMend writes the witness before the commit: who sees the other identity finds it there.
-func sqliteMend(ctx context.Context, c *sql.Conn, f *file, id string) error {
+// sqliteNewIdentity writes the witness before the commit: whoever sees the new identity
+// finds it there.
+func sqliteNewIdentity(ctx context.Context, c *sql.Conn, f *file, id string) error {
 	for _, step := range []string{
 		"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, ''" +
 			" FROM snowfence_lease WHERE node = -1 ON CONFLICT DO NOTHING",

@@ -1,5 +1,4 @@
-// Package sqlstore keeps leases in an SQL database: an implementation of [lease.Store]
-// over the caller's *sql.DB.
+// Package sqlstore keeps leases in an SQL database: a [lease.Store] over your *sql.DB.
 //
 // It imports no driver: open the database with the one you have. For a file that the
 // processes of one machine share, with modernc.org/sqlite:
@@ -13,10 +12,9 @@
 //	db, err := sql.Open("pgx", "postgres://app@db.example/app")
 //	g, err := sqlstore.Generator(ctx, db, sqlstore.PostgreSQL(), nil)
 //
-// IDs are unique within one database. What each needs for that, and what must not be done
-// to it, is said at [SQLite], [PostgreSQL] and [MySQL]; [Store.Report] says what was
-// found. A program that holds many leases puts lease.Group over the store, so that they
-// are written in batches.
+// IDs are unique within one database. [SQLite], [PostgreSQL] and [MySQL] say what each
+// needs for that; [Store.Report] says what was found. A program with many leases puts
+// lease.Group over the store, which writes them in batches.
 package sqlstore
 
 import (
@@ -35,34 +33,34 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Store keeps leases in two tables, snowfence_lease and snowfence_meta, which the first
-// use makes. It is safe for concurrent use, and any number of processes may use the same
-// database.
+// Store keeps leases in two tables, snowfence_lease and snowfence_meta, which the first use
+// makes. It is safe for concurrent use, and many processes may share a database.
 type Store struct {
 	lease.Basic
 
 	db      *sql.DB
 	dialect Dialect
 
-	mu       sync.Mutex // guards what follows, not the database
-	ready    bool
-	id       string        // of the database, as told last
-	system   string        // of the server that told it; see answer
-	term     int64         // the same
-	own      string        // the random ID of its data
-	position int64         // highest one of the server that was told
-	uses     int64         // begun so far
-	since    int64         // the use that was told id first
-	file     *file         // nil for databases that are no file
-	pinned   *pinned       // nil when there are no leases, or no connection to spare
-	pins     int           // leases that pinned it
-	sides    sides         // of the pinned connection, and so of all while it is open
-	seen     map[any]sides // otherwise, those of connections, by what the driver calls a connection
-	replaced error         // what was noticed once
+	mu sync.Mutex // guards what follows, not the database
+
+	ready     bool
+	id        string            // of the database, as told last
+	system    string            // of the server that told it; see serverInfo
+	term      int64             // the same
+	dataID    string            // the random ID of its data
+	position  int64             // highest one that a server told
+	uses      int64             // begun so far
+	idSince   int64             // the first use that was told id
+	file      *file             // nil for databases that are no file
+	pinned    *pinned           // nil without leases, or without a spare connection
+	pins      int               // leases that pinned it
+	sideFiles sideFiles         // of the pinned connection, and so of all
+	seen      map[any]sideFiles // without one: by what the driver calls a connection
+	replaced  error             // once noticed, it stays
 }
 
-// New returns a store over db, which stays the caller's to close, after all leases. It
-// does no I/O: what is wrong with the database shows at the first use.
+// New returns a store over db, which you close after all leases. It does no I/O: errors of
+// the database show at the first use.
 func New(db *sql.DB, d Dialect) (*Store, error) {
 	switch {
 	case db == nil:
@@ -76,8 +74,7 @@ func New(db *sql.DB, d Dialect) (*Store, error) {
 const columns = "namespace, node, nonce, revision, generation, run_from, until, prev_until," +
 	" skip_from, skip_until, holder, label, veto, written_at, data"
 
-// chunk bounds how many records one statement or transaction has, so that others get
-// their turn and no limit of a database is met.
+// chunk bounds the records of a statement: others get their turn, and no limit is met.
 const chunk = 500
 
 // Get implements [lease.Store].
@@ -116,8 +113,8 @@ func (s *Store) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, erro
 func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
 	node := "node"
 	if q.Label != "" || q.Vacant || q.ByUntil {
-		// no index on nodes: the other filters and the order have better ones, which
-		// planners without statistics do not see
+		// No index on nodes: planners without statistics do not see that the others are
+		// better.
 		node = "+node"
 	}
 	query := node + " >= ? AND " + node + " < ?"
@@ -156,8 +153,8 @@ func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error)
 func (s *Store) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (n int64, err error) {
 	const count = "SELECT COUNT(*) FROM snowfence_lease WHERE namespace = ? AND node >= ? AND node < ?"
 	query, args := s.dialect.bind(count, []any{namespace, nodes.From, nodes.Until})
-	err = s.use(ctx, toRead, func(c *sql.Conn) (answer, error) {
-		return answer{}, c.QueryRowContext(ctx, query, args...).Scan(&n)
+	err = s.use(ctx, toRead, func(c *sql.Conn) (serverInfo, error) {
+		return serverInfo{}, c.QueryRowContext(ctx, query, args...).Scan(&n)
 	})
 	return n, err
 }
@@ -167,76 +164,78 @@ func (s *Store) Now(ctx context.Context) (now time.Time, err error) {
 	if s.dialect.now == "" {
 		return now, nil
 	}
-	err = s.use(ctx, toRead, func(c *sql.Conn) (answer, error) {
+	err = s.use(ctx, toRead, func(c *sql.Conn) (serverInfo, error) {
 		var micros int64
 		err := c.QueryRowContext(ctx, s.dialect.now).Scan(&micros)
 		now = time.UnixMicro(micros)
-		return answer{}, err
+		return serverInfo{}, err
 	})
 	return now, err
 }
 
 func (s *Store) read(ctx context.Context, where string, args []any) (out []lease.Record, err error) {
-	query, args := s.dialect.bind("SELECT "+columns+", "+s.dialect.back+" FROM snowfence_lease WHERE "+where, args)
+	query, args := s.dialect.bind("SELECT "+columns+", "+s.dialect.reloaded+" FROM snowfence_lease WHERE "+where, args)
 	if s.dialect.probe != "" {
 		query = "(" + query + ") UNION ALL " + s.dialect.probe
 	}
 	for range 3 { // who put data back may still be at it
-		err = s.use(ctx, toRead, func(c *sql.Conn) (word answer, err error) {
+		err = s.use(ctx, toRead, func(c *sql.Conn) (info serverInfo, err error) {
 			v := s.view()
-			floor, known, err := v.file.floor(v.own) // before the question: what was noted is committed
+			floor, known, err := v.file.floor(v.dataID) // before the question: what was noted is committed
 			if err != nil {
-				return word, err
+				return info, err
 			}
 			var ok bool
-			if out, word, ok = v.pinned.records(ctx, query, args); !ok {
-				out, word, err = records(ctx, c, query, args)
-				if err == nil && s.dialect.hear != nil {
-					word, err = s.dialect.hear(ctx, c)
+			if out, info, ok = v.pinned.records(ctx, query, args); !ok {
+				out, info, err = records(ctx, c, query, args)
+				if err == nil && s.dialect.askServer != nil {
+					info, err = s.dialect.askServer(ctx, c)
 				}
 			}
-			word.floor, word.unknown = floor, !known
-			return word, err
+			info.floor, info.unknown = floor, !known
+			return info, err
 		})
-		if !errors.Is(err, errBack) {
+		if !errors.Is(err, errReloaded) {
 			break
 		}
 	}
 	return out, err
 }
 
-// records runs a query for records, and takes the row of the probe out of its result.
-func records(ctx context.Context, c *sql.Conn, query string, args []any) (out []lease.Record, word answer, err error) {
+// records runs a query for records and takes the row of the probe out.
+func records(
+	ctx context.Context, c *sql.Conn, query string, args []any,
+) (out []lease.Record, info serverInfo, err error) {
 	rows, err := c.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, word, err
+		return nil, info, err
 	}
 	return scanned(rows)
 }
 
-func scanned(rows *sql.Rows) (out []lease.Record, word answer, err error) {
+func scanned(rows *sql.Rows) (out []lease.Record, info serverInfo, err error) {
 	defer rows.Close()
-	back := false
+	reloaded := false
 	for rows.Next() {
 		var r lease.Record
 		var other int
 		err := rows.Scan(&r.Namespace, &r.Node, &r.Nonce, &r.Revision, &r.Generation, &r.From, &r.Until, &r.PrevUntil,
 			&r.SkipFrom, &r.SkipUntil, &r.Holder, &r.Label, &r.Veto, &r.At, &r.Data, &other)
 		if err != nil {
-			return nil, word, err
+			return nil, info, err
 		}
-		back = back || other != 0
+		reloaded = reloaded || other != 0
 		if r.Namespace == "" {
-			word = answer{
+			info = serverInfo{
 				id: r.Holder, system: r.Nonce, term: r.Revision, refusal: r.Veto,
-				own: r.Label, position: r.Generation,
+				dataID: r.Label, position: r.Generation,
 			}
 		} else {
 			out = append(out, r)
 		}
 	}
-	word.back = back
-	return out, word, errors.Join(rows.Err(), rows.Close())
+	info.reloaded = reloaded
+	return out, info, errors.Join(rows.Err(), rows.Close())
 }
 
 // patience bounds how long a busy database is asked again.
@@ -250,9 +249,9 @@ const (
 	toWrite purpose = true
 )
 
-// use runs do on one connection of a database that is ready, and again while the database
-// is busy: busy means that nothing was done. Between two attempts nothing is locked.
-func (s *Store) use(ctx context.Context, why purpose, do func(*sql.Conn) (answer, error)) error {
+// use runs do on a connection of a database that is ready. A busy database did nothing, so
+// do runs again; nothing is locked in between.
+func (s *Store) use(ctx context.Context, why purpose, do func(*sql.Conn) (serverInfo, error)) error {
 	start := time.Now()
 	for attempt := 0; ; attempt++ {
 		err := s.once(ctx, why, do)
@@ -272,14 +271,14 @@ func (s *Store) use(ctx context.Context, why purpose, do func(*sql.Conn) (answer
 	}
 }
 
-// once runs do on a connection. The files are compared before a write, so that nothing is written
-// into files that nobody else sees, and afterwards, before what was read or written is used; also
-// after an error, which may come from files that are gone.
-func (s *Store) once(ctx context.Context, why purpose, do func(*sql.Conn) (answer, error)) error {
+// once runs do on a connection. A write compares the files first, so it goes to files that
+// others see too. All uses compare them afterwards, even after an error.
+func (s *Store) once(ctx context.Context, why purpose, do func(*sql.Conn) (serverInfo, error)) error {
 	s.mu.Lock()
 	ready := s.ready
 	s.uses++
-	began, before := s.uses, answer{id: strings.TrimPrefix(s.id, s.dialect.name+":"), own: s.own, position: s.position}
+	began := s.uses
+	before := serverInfo{id: strings.TrimPrefix(s.id, s.dialect.name+":"), dataID: s.dataID, position: s.position}
 	s.mu.Unlock()
 	c, err := s.db.Conn(ctx)
 	if err != nil {
@@ -291,47 +290,47 @@ func (s *Store) once(ctx context.Context, why purpose, do func(*sql.Conn) (answe
 			return err
 		}
 	}
-	used, err := s.joined(ctx, c, why)
+	used, err := s.sideFilesFor(ctx, c, why)
 	if err != nil {
 		return err
 	}
-	word, err := do(c)
+	info, err := do(c)
 	open := err == nil || c.Raw(func(any) error { return nil }) == nil
-	if err := s.settle(used, open, err); err != nil {
+	if err := s.checkAfterUse(used, open, err); err != nil {
 		return err
 	}
-	before.position = max(before.position, word.floor)
+	before.position = max(before.position, info.floor)
 	f := s.view().file
-	if f != nil && word.own != "" {
-		word.id = word.own + f.number
-		if word.own != before.own || word.unknown {
-			_, known, err := f.floor(word.own)
+	if f != nil && info.dataID != "" {
+		info.id = info.dataID + f.number
+		if info.dataID != before.dataID || info.unknown {
+			_, known, err := f.floor(info.dataID)
 			if err != nil {
 				return err
 			}
-			word.back = !known
+			info.reloaded = !known
 		}
 	}
-	if word.wentBack(before) {
-		if err := s.mend(ctx, c, f, word.own); err != nil {
+	if info.rolledBack(before) {
+		if err := s.newIdentity(ctx, c, f, info.dataID); err != nil {
 			return err
 		}
-		return errBack
+		return errReloaded
 	}
-	if f != nil && f.witness != nil && word.own != "" && word.position > word.floor {
-		if err := f.witness.note(word.own, word.position); err != nil {
+	if f != nil && f.witness != nil && info.dataID != "" && info.position > info.floor {
+		if err := f.witness.note(info.dataID, info.position); err != nil {
 			return fmt.Errorf("writing the witness beside the database: %w", err)
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.hear(word, began)
+	return s.noteServer(info, began)
 }
 
-// view is what a use knows of the database before it asks; see Store.
+// view is what a use knows of the database before it asks.
 type view struct {
 	file     *file
-	own      string
+	dataID   string
 	position int64
 	pinned   *pinned
 }
@@ -339,17 +338,17 @@ type view struct {
 func (s *Store) view() view {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return view{s.file, s.own, s.position, s.pinned}
+	return view{s.file, s.dataID, s.position, s.pinned}
 }
 
-// settle returns the error of a use, or that the files it used are no longer those of all.
-func (s *Store) settle(used sides, open bool, err error) error {
+// checkAfterUse returns the error of a use, or that its files are no longer those of all.
+func (s *Store) checkAfterUse(used sideFiles, open bool, err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil && !open && s.pinned == nil {
 		return err // the connection was given up, and SQLite may have removed its files for good reason
 	}
-	if changed := s.compare(used); changed != nil {
+	if changed := s.checkFiles(used); changed != nil {
 		return changed
 	}
 	return err

@@ -25,7 +25,7 @@ const (
 		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
-// values are those of a write, in the order of the columns in updateSQL and insertSQL.
+// values are those of a write, as updateSQL and insertSQL order them.
 func values(w lease.Write) []any {
 	r := w.New
 	return []any{
@@ -34,8 +34,8 @@ func values(w lease.Write) []any {
 	}
 }
 
-// batch is some writes as a JSON array of objects, with short names since there are many.
-// Servers take it as a table.
+// batch is some writes as a JSON array, which servers take as a table. Names are short,
+// because there are many.
 func batch(writes []lease.Write) (string, error) {
 	type item struct {
 		O, S, C, H, L, V, D       string
@@ -54,8 +54,7 @@ func batch(writes []lease.Write) (string, error) {
 	return string(text), err
 }
 
-// outcome returns what became of a statement that writes one record or none, or the error
-// of the database.
+// outcome returns the result of a statement that writes one record or none.
 func outcome(res sql.Result, err error) (result, _ error) {
 	if err != nil {
 		return nil, err
@@ -70,32 +69,32 @@ func outcome(res sql.Result, err error) (result, _ error) {
 	return nil, nil
 }
 
-// Swap implements [lease.Store]. A batch is split into transactions; each one is durable
-// before any of its results is nil.
+// Swap implements [lease.Store]. It splits a batch into transactions; each is durable
+// before one of its results is nil.
 func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
 	errs := make([]error, len(writes))
 	err := lease.Distinct(writes)
 	if err == nil {
-		err = fits(writes)
+		err = checkLengths(writes)
 	}
 	if err != nil {
 		fill(errs, err)
 		return errs
 	}
-	order := ordered(writes)
+	order := lockOrder(writes)
 	for len(order) > 0 {
 		n := min(chunk, len(order))
 		part, results := make([]lease.Write, n), make([]error, n)
 		for i, at := range order[:n] {
 			part[i] = writes[at]
 		}
-		err := s.use(ctx, toWrite, func(c *sql.Conn) (answer, error) {
+		err := s.use(ctx, toWrite, func(c *sql.Conn) (serverInfo, error) {
 			return s.dialect.swap(ctx, c, s.view(), part, results)
 		})
 		if err != nil {
 			fill(results, err)
 		}
-		s.doubt(ctx, part, results)
+		s.recheckLost(ctx, part, results)
 		for i, at := range order[:n] {
 			errs[at] = results[i]
 		}
@@ -104,10 +103,10 @@ func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
 	return errs
 }
 
-// doubt reads the records of lost writes: one that was put back is left alone by a swap,
-// and this must not look like the doing of another program.
-func (s *Store) doubt(ctx context.Context, writes []lease.Write, results []error) {
-	if s.dialect.back == "0" {
+// recheckLost reads the records of lost writes: a swap skips one that was put back, which
+// must not look like another program's work.
+func (s *Store) recheckLost(ctx context.Context, writes []lease.Write, results []error) {
+	if s.dialect.reloaded == "0" {
 		return
 	}
 	var keys []lease.Key
@@ -126,7 +125,7 @@ func (s *Store) doubt(ctx context.Context, writes []lease.Write, results []error
 		case err != nil:
 			results[i] = err
 		case found[n].Nonce == writes[i].Old:
-			results[i] = fmt.Errorf("sqlstore: %s: %w", s.dialect.name, errBack)
+			results[i] = fmt.Errorf("sqlstore: %s: %w", s.dialect.name, errReloaded)
 		}
 	}
 }
@@ -151,8 +150,8 @@ func transaction(ctx context.Context, c *sql.Conn, begin string, do func() error
 	return nil
 }
 
-// rollback ends a transaction even when ctx is done, or else the connection, which would
-// keep the database locked.
+// rollback ends a transaction even when ctx is done. If it cannot, it ends the connection,
+// which would keep the database locked.
 func rollback(ctx context.Context, c *sql.Conn) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()

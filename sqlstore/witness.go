@@ -12,12 +12,12 @@ import (
 	"sync"
 )
 
-// witness is the file beside a database that says how many swaps the database has seen. A
-// database that has seen fewer was put back: by .restore, by a dump, or as a copy over the file.
+// witness is a file beside the database that says how many swaps it has seen. A database
+// that has seen fewer was put back: by .restore, by a dump, or by a copy over the file.
 //
-// Each swap is noted after its commit and without a sync, so the file may be behind and is never
-// ahead. Programs that note swaps at the same time do so in any order. Hence the slots: a count
-// has its own among some, and the highest one counts.
+// A swap is noted after its commit without a sync, so the file may be behind, never ahead.
+// Programs note swaps in any order: each count goes to its own slot, and the highest
+// counts.
 type witness struct {
 	path string
 	like os.FileInfo // the database: who may write it may write its witness
@@ -29,7 +29,7 @@ type witness struct {
 	last noted // what it said when it was read last
 }
 
-// noted is the text of the file, the database that it was compared with, and what it says of that.
+// noted is what the file said of a database when it was read last.
 type noted struct {
 	text  [slots * slotWidth]byte
 	id    string
@@ -42,14 +42,14 @@ const (
 	slotWidth = 20 + 1 + 16 + 1
 )
 
-// slot is a count with a checksum, which also tells the database that it is of.
+// slot is a count with a checksum, which names its database too.
 func slot(id string, count int64) string {
 	sum := fnv.New64a()
 	fmt.Fprintf(sum, "%s %d", id, count)
 	return fmt.Sprintf("%020d %016x\n", count, sum.Sum64())
 }
 
-// floor returns the highest count that was noted for a database, and whether there is one.
+// floor returns the highest count noted for a database, and whether there is one.
 func (w *witness) floor(id string) (count int64, known bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,7 +77,7 @@ func (w *witness) read(id string) (count int64, known bool, err error) {
 	return w.last.count, w.last.known, nil
 }
 
-// highest returns the highest count that the text of a witness has for a database.
+// highest returns the highest count that a witness has for a database.
 func highest(text *[slots * slotWidth]byte, id string) (count int64, known bool) {
 	var counts [slots]int64
 	for i := range counts {
@@ -98,7 +98,7 @@ func highest(text *[slots * slotWidth]byte, id string) (count int64, known bool)
 	return 0, false
 }
 
-// note writes that a database has seen so many swaps, which are committed.
+// note writes how many committed swaps a database has seen.
 func (w *witness) note(id string, count int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -109,7 +109,7 @@ func (w *witness) note(id string, count int64) error {
 	return err
 }
 
-// writable returns why swaps could not be noted.
+// writable returns why swaps cannot be noted.
 func (w *witness) writable() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,7 +122,7 @@ func (w *witness) writable() error {
 	return w.denied
 }
 
-// begin makes the file, or begins it anew, for a database with another identity.
+// begin starts the file for a database with a new identity.
 func (w *witness) begin(id string, count int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -159,7 +159,7 @@ func (w *witness) reopen() error {
 	return err
 }
 
-// create gives the file the rights of the database, as SQLite does with the files beside it.
+// create gives the file the database's rights, as SQLite does for its side files.
 func (w *witness) create() error {
 	f, err := os.OpenFile(w.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -21,11 +21,11 @@ var storeMutants = []mutant{
 	},
 	{
 		rule: "they are compared before a write", file: "sqlstore/pin.go",
-		old: `	return used, s.compare(used)`, now: `	return used, nil`, pkg: "./test/sqlite", test: "TestComparedBeforeWrites",
+		old: `	return used, s.checkFiles(used)`, now: `	return used, nil`, pkg: "./test/sqlite", test: "TestComparedBeforeWrites",
 	},
 	{
 		rule: "and after it, before its use", file: "sqlstore/store.go",
-		old: `changed := s.compare(used); changed != nil`, now: `changed := s.compare(used); changed != nil && false`, pkg: "./test/sqlite", test: "TestComparedAfterWrites",
+		old: `changed := s.checkFiles(used); changed != nil`, now: `changed := s.checkFiles(used); changed != nil && false`, pkg: "./test/sqlite", test: "TestComparedAfterWrites",
 	},
 	{
 		rule: "a connection stays open while there are leases", file: "sqlstore/pin.go",
@@ -73,7 +73,7 @@ var storeMutants = []mutant{
 	},
 	{
 		rule: "each use compares with the witness", file: "sqlstore/store.go",
-		old: `before.position = max(before.position, word.floor)`, now: ``,
+		old: `before.position = max(before.position, info.floor)`, now: ``,
 		pkg: "./test/sqlite", test: "TestReadsBehindTheWitness",
 	},
 	{
@@ -82,7 +82,7 @@ var storeMutants = []mutant{
 	},
 	{
 		rule: "swaps are noted", file: "sqlstore/store.go",
-		old: `word.position > word.floor {`, now: `false {`, pkg: "./test/sqlite", test: "TestReadsBehindTheWitness",
+		old: `info.position > info.floor {`, now: `false {`, pkg: "./test/sqlite", test: "TestReadsBehindTheWitness",
 	},
 	{
 		rule: "each count has a slot of its own", file: "sqlstore/witness.go",
@@ -99,7 +99,7 @@ var storeMutants = []mutant{
 	},
 	{
 		rule: "also in a batch", file: "sqlstore/sqlite.go",
-		old: `next := word.position + 1`, now: `next := word.position`,
+		old: `next := info.position + 1`, now: `next := info.position`,
 		pkg: "./test/sqlite", test: "TestReloadIsNoticed/the_leases_alone",
 	},
 	{
@@ -124,7 +124,7 @@ var storeMutants = []mutant{
 	},
 	{
 		rule: "a batch looks whether the file went back, before it writes", file: "sqlstore/sqlite.go",
-		old: `word.unknown || word.position < floor {`, now: `word.unknown {`,
+		old: `info.unknown || info.position < floor {`, now: `info.unknown {`,
 		pkg: "./test/sqlite", test: "TestSwapsThatMakeUpForWhatIsGone",
 	},
 	{
@@ -140,11 +140,11 @@ var storeMutants = []mutant{
 	},
 	{
 		rule: "but not by what it heard of other data", file: "sqlstore/sqlite.go",
-		old: `word.own == v.own {`, now: `true {`, pkg: "./test/sqlite", test: "TestSwapsAfterTheAlarmOfAnother",
+		old: `info.dataID == v.dataID {`, now: `true {`, pkg: "./test/sqlite", test: "TestSwapsAfterTheAlarmOfAnother",
 	},
 	{
 		rule: "and wants a witness that knows the data", file: "sqlstore/sqlite.go",
-		old: `word.unknown || word.position < floor {`, now: `word.position < floor {`,
+		old: `info.unknown || info.position < floor {`, now: `info.position < floor {`,
 		pkg: "./test/sqlite", test: "TestSwapsBesideADamagedWitness",
 	},
 	{
@@ -153,7 +153,7 @@ var storeMutants = []mutant{
 	},
 	{
 		rule: "the files are compared where a connection is pinned", file: "sqlstore/pin.go",
-		old: `if err := s.compare(s.sides); err != nil {`, now: `if err := s.compare(s.sides); err != nil && false {`,
+		old: `if err := s.checkFiles(s.sideFiles); err != nil {`, now: `if err := s.checkFiles(s.sideFiles); err != nil && false {`,
 		pkg: "./test/sqlite", test: "TestComparedBeforeTheIdentity",
 	},
 	{
@@ -178,11 +178,11 @@ var storeMutants = []mutant{
 	},
 	{
 		rule: "a server of an older timeline is not heard", file: "sqlstore/identity.go",
-		old: `word.system == s.system && word.term < s.term`, now: `false`, pkg: "./sqlstore", test: "TestHear",
+		old: `info.system == s.system && info.term < s.term`, now: `false`, pkg: "./sqlstore", test: "TestNoteServer",
 	},
 	{
 		rule: "nor one that answers late", file: "sqlstore/identity.go",
-		old: `began < s.since`, now: `false`, pkg: "./sqlstore", test: "TestHear",
+		old: `began < s.idSince`, now: `false`, pkg: "./sqlstore", test: "TestNoteServer",
 	},
 	{
 		rule: "a row that was put back is noticed when it is read", file: "sqlstore/postgres.go",
@@ -203,11 +203,11 @@ var storeMutants = []mutant{
 	},
 	{
 		rule: "who opens a database looks through its leases", file: "sqlstore/postgres.go",
-		old: `l.back + m.back > 0`, now: `m.back > 0`, pkg: "./test/postgres", test: "TestLeaseWrittenBetweenRuns",
+		old: `l.back + m.back > 0`, now: `m.reloaded > 0`, pkg: "./test/postgres", test: "TestLeaseWrittenBetweenRuns",
 	},
 	{
 		rule: "and through what describes them", file: "sqlstore/postgres.go",
-		old: `l.back + m.back > 0`, now: `l.back > 0`, pkg: "./test/postgres", test: "TestDescriptionReloadedBetweenRuns",
+		old: `l.back + m.back > 0`, now: `l.reloaded > 0`, pkg: "./test/postgres", test: "TestDescriptionReloadedBetweenRuns",
 	},
 	{
 		rule: "and counts rows", file: "sqlstore/postgres.go",
@@ -261,7 +261,7 @@ var storeMutants = []mutant{
 	},
 	{
 		rule: "what a server says of itself counts with each use", file: "sqlstore/identity.go",
-		old: `word.refusal != ""`, now: `false`, pkg: "./test/postgres", test: "TestSettings",
+		old: `info.refusal != ""`, now: `false`, pkg: "./test/postgres", test: "TestSettings",
 	},
 	{
 		rule: "an unknown outcome is not tried again", file: "sqlstore/errors.go",

@@ -276,7 +276,7 @@ type RedisCluster struct {
 }
 
 // StartRedisCluster starts a cluster of three masters with a replica each, which takes a
-// server for down after a second. All slots are served when this returns.
+// server for down after 15 seconds. All slots are served when this returns.
 func StartRedisCluster(t testing.TB, options ...string) *RedisCluster {
 	t.Helper()
 	cli := Need(t, "redis", "redis-server", "redis-cli")[1]
@@ -285,7 +285,7 @@ func StartRedisCluster(t testing.TB, options ...string) *RedisCluster {
 	for range 6 {
 		bus := Ports(t, 1)[0]
 		r := StartRedis(t, append([]string{
-			"--cluster-enabled", "yes", "--cluster-node-timeout", "1000",
+			"--cluster-enabled", "yes", "--cluster-node-timeout", "15000",
 			"--cluster-port", strconv.Itoa(bus),
 		}, options...)...)
 		c.Servers = append(c.Servers, r)

@@ -6,21 +6,21 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// known remembers places of records, by key. It only saves reads: a swap compares the
+// placeCache remembers places of records, by key. It only saves reads: a swap compares the
 // place with what is stored.
-type known struct {
+type placeCache struct {
 	mu     sync.Mutex
 	places map[lease.Key]place
 }
 
-// mostKnown bounds the places in memory, about 150 bytes each: twice the nodes of the
-// largest common layout.
-const mostKnown = 1 << 18
+// maxPlaces bounds the places in memory (150 bytes each): twice the nodes of the largest
+// common layout.
+const maxPlaces = 1 << 18
 
-func (k *known) add(rs []lease.Record) {
+func (k *placeCache) add(rs []lease.Record) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.places == nil || len(k.places)+len(rs) > mostKnown {
+	if k.places == nil || len(k.places)+len(rs) > maxPlaces {
 		k.places = make(map[lease.Key]place, len(rs))
 	}
 	for _, r := range rs {
@@ -31,7 +31,7 @@ func (k *known) add(rs []lease.Record) {
 }
 
 // of returns the place of the record that has a nonce.
-func (k *known) of(key lease.Key, nonce string) (place, bool) {
+func (k *placeCache) of(key lease.Key, nonce string) (place, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	p, ok := k.places[key]
