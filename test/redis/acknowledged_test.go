@@ -71,9 +71,9 @@ func swap(t testing.TB, st lease.Store, w lease.Write) {
 	}
 }
 
-// TestGate stops the replica while a generator runs: it goes to the end of what was
-// acknowledged and no further, though the master has more.
-func TestGate(t *testing.T) {
+// TestRenewalsNeedTheReplica stops the replica while a generator runs: it goes to the end of
+// what was acknowledged and no further, though the master has more.
+func TestRenewalsNeedTheReplica(t *testing.T) {
 	master, replica := servers.StartRedis(t), servers.StartRedis(t)
 	replica.Follow(t, master)
 	f := newFleet(t, newStore(t, single(t, master), &redisstore.Options{Replicas: 1, Timeout: ttl / 2}))
