@@ -153,3 +153,21 @@ func TestHandlesLookAtTheClockWhenTheyHaveTo(t *testing.T) {
 		}
 	})
 }
+
+// What is left of a block whose tick is over stays unused, also when the clock was read for it.
+func TestHandleOfAnEarlierTick(t *testing.T) {
+	spec := "time=30,node=5,seq=20,tick=1h,epoch=2020-01-01"
+	g := newGenerator(t, Config{Fence: Static(testScheme(t, spec), 0)})
+	h := g.Local()
+	for range 10 {
+		if _, err := h.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.tick, h.sure = h.tick-1, 0
+	for range 2 {
+		if h.current() {
+			t.Fatal("a block of the tick before is used")
+		}
+	}
+}

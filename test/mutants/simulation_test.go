@@ -63,8 +63,8 @@ var simulationMutants = []mutant{
 	},
 	{
 		rule: "word: handles drop their block with the tick", file: "local.go",
-		old: `return tick-l.t.from <= l.tick`, now: `_ = tick
-	return true`, seeds: 200,
+		old: `if tick-l.t.from <= l.tick {`, now: `if _ = tick; true {`,
+		pkg: ".", test: "TestHandleOfAnEarlierTick",
 	},
 	{
 		rule: "word: one fence serves one generator", file: "lease/lease.go",
