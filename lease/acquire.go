@@ -46,8 +46,8 @@ func (c *claim) acquireFirst(ctx context.Context) (none snowfence.Grant, _ error
 	}
 }
 
-// acquire gets a grant of another node, or a later grant of the same one. Healing leaves a live
-// holder of a fixed node alone, or two leases of one node would take it from each other for ever.
+// acquire gets a grant of another node, or a later one of the same node. Healing spares
+// the holder of a fixed node, or two leases would take it from each other for ever.
 func (c *claim) acquire(ctx context.Context, healing bool) (none snowfence.Grant, err error) {
 	if err := c.diagnose(ctx); err != nil {
 		return none, err
@@ -128,8 +128,7 @@ func (c *claim) fixedBlock(ctx context.Context, ns Namespace, now time.Time, hea
 	return rs, nil
 }
 
-// take acquires the block whose records are rs. The error is an [ErrLost] if somebody else was
-// faster.
+// take acquires the block of these records; [ErrLost] means that somebody was faster.
 func (c *claim) take(ctx context.Context, ns Namespace, rs []Record, now time.Time) (none snowfence.Grant, _ error) {
 	if err := c.outdated(ctx, ns, rs); err != nil {
 		return none, err
@@ -185,10 +184,9 @@ func (c *claim) take(ctx context.Context, ns Namespace, rs []Record, now time.Ti
 	return g, nil
 }
 
-// outdated is an error if the namespace was changed after it was read and before the records were.
-// Written by the rules of an earlier generation, a record of a later one would count as one from
-// before the change of layout, and its until would be no floor any more. A namespace that vanished
-// and was made again begins at 1 and may well be behind its records.
+// outdated is an error if the namespace was changed between its reading and the records'.
+// With an earlier generation their until would be no floor any more.
+// A namespace that vanished and was made again may be behind its records.
 func (c *claim) outdated(ctx context.Context, ns Namespace, rs []Record) error {
 	for _, r := range rs {
 		if r.Generation <= ns.Generation {
@@ -214,8 +212,7 @@ func (c *claim) settleAcquire(ctx context.Context) (none snowfence.Grant, _ erro
 	}
 	for _, r := range stored {
 		if !h.unanswered[r.Nonce] {
-			// Not written, or taken by somebody else since. If it should be written late, it runs
-			// out by itself.
+			// Not written, or taken by somebody else: a late write runs out by itself.
 			if err := c.abandonAcquire(ctx); err != nil {
 				return none, err
 			}

@@ -96,8 +96,7 @@ func (c NamespaceChange) keepsLayout(ns Namespace) bool {
 	return c.Scheme == nil || c.Scheme.Fingerprint() == ns.Fingerprint
 }
 
-// relayout carries out a change of layout. A renewal that came before freeze is in the
-// floors that next reads.
+// relayout changes the layout. A renewal before freeze is in the floors that next reads.
 func (c NamespaceChange) relayout(ctx context.Context, st Store, name string, now time.Time) (Namespace, error) {
 	ns, err := freeze(ctx, st, name)
 	if err != nil {
@@ -134,9 +133,8 @@ func DeleteNamespace(ctx context.Context, st Store, namespace string) (Namespace
 	return ns.write(ctx, st)
 }
 
-// freeze writes first that nothing is granted any more. A renewal that came before is in
-// the floors that are read afterwards; one that comes later sees the new generation
-// before it is used.
+// freeze ends all grants first. A renewal before it is in the floors that are read
+// afterwards; a later one sees the new generation before its use.
 func freeze(ctx context.Context, st Store, namespace string) (Namespace, error) {
 	for {
 		ns, err := readNamespace(ctx, st, namespace)

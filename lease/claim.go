@@ -38,14 +38,14 @@ func pin(ctx context.Context, st Store, namespace string) (unpin func(), err err
 	return unpin, nil
 }
 
-// claim is one holder's protocol with the store, and nothing more: it reads and writes records, and
-// remembers what it does not know about them. It starts no goroutine and has no mutex: one call at
-// a time. The rules stand in the order of the argument in docs/prove/argument.md: grant.go,
-// acquire.go, renew.go, lost.go, release.go.
+// claim is one holder's protocol with the store, and nothing more.
+// It starts no goroutine and has no mutex: one call at a time.
+// Its rules follow docs/prove/argument.md: grant.go, acquire.go, renew.go, lost.go, release.go.
 //
-// Each operation has one of three results. Granted: the grant may be used. Lost, a [lostError]:
-// nothing of what was granted before may be used any more. Unknown, any other error: what was
-// granted before may be used to its end.
+// Each operation has one of three results:
+//   - Granted: the grant may be used.
+//   - Lost, a [lostError]: nothing that was granted before may be used any more.
+//   - Unknown, any other error: what was granted before may be used to its end.
 type claim struct {
 	*setup
 	secret  string // shown to a server; see holderOf
@@ -54,7 +54,7 @@ type claim struct {
 
 	held    *hold  // nil when nothing is held
 	own     []Key  // held last, and perhaps still
-	suspect *int64 // the store rolled back behind this generation: raise the floor first; nil if not
+	suspect *int64 // generation that the store rolled back behind; nil if it did not
 	reached int64  // highest tick of any grant of this claim
 
 	lostHold     *hold    // lost, and not known yet to whom

@@ -12,11 +12,10 @@ import (
 // closeWait bounds how long Close gives back.
 const closeWait = 5 * time.Second
 
-// owed is a grant that nobody uses any more: all that was used of it has a tick below
-// used. It may be given back for as long as the lease has its hold.
+// owed is a grant that nobody uses any more, to be given back while the lease has its hold.
+// All ticks of its IDs are below used.
 //
-// Invariant: no grant of the hold is handed out after owed was set (spent), so used stays
-// true for the whole hold.
+// Invariant: no grant of the hold is handed out after owed was set (spent).
 type owed struct {
 	hold       *hold
 	node, from int64
@@ -94,8 +93,8 @@ func (l *Lease) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// giveBackOwed gives back what the lease holds, and the unused part of its grant too where that is
-// known. Nothing of it is given out again, whatever becomes of this. It needs ops.
+// giveBackOwed gives back what the lease holds, with the unused part where that is known.
+// Nothing of it is given out again, also after an error. It needs ops.
 func (l *Lease) giveBackOwed(ctx context.Context) error {
 	l.mu.Lock()
 	l.spend()
@@ -115,11 +114,9 @@ func (l *Lease) giveBackOwed(ctx context.Context) error {
 	return nil
 }
 
-// stop ends the lease and seals its generator. Nothing is handed out afterwards, and no
-// new node is acquired.
+// stop ends the lease and seals its generator.
 //
-// The order is the rule: the grant is taken away before the seal, or a generator could
-// get it again after that.
+// The order is the rule: the grant goes before the seal, or a generator could get it again.
 func (l *Lease) stop() {
 	l.end(fmt.Errorf("lease: namespace %q: %w: it was closed", l.name, ErrEnded))
 	l.mu.Lock()
@@ -138,9 +135,8 @@ func (l *Lease) stop() {
 	}
 }
 
-// inTime gives back by calling do, and returns when that is done or ctx ends, even when
-// the store goes on regardless. When what the store keeps for the lease runs out, there
-// is nothing left to give back.
+// inTime calls do until it is done, ctx ends, or the grant runs out by itself,
+// even when the store does not answer.
 func (l *Lease) inTime(ctx context.Context, do func(context.Context) error) error {
 	kept := l.claim.kept.Load()
 	if kept == nil {

@@ -15,8 +15,7 @@ import (
 // sampled is how many nodes are looked at in one go, at random or from the head of a list.
 const sampled = 32
 
-// finder finds nodes that are free. What a store lists is a hint: each block is read
-// again before it is offered, and the swap decides.
+// finder finds free nodes. Lists are hints: each block is read again, and the swap decides.
 type finder struct {
 	c     *claim
 	ns    Namespace // with the leasable nodes narrowed to those this lease may have
@@ -25,9 +24,7 @@ type finder struct {
 	check error          // what Options.Check said last
 }
 
-// candidates yields the records of free blocks: what the lease itself still holds; what
-// its sticky file names; what the same label held last; then at random among nodes that
-// were never leased, and among those free for the longest. An error ends the sequence.
+// candidates yields the records of free blocks, step by step. An error ends the sequence.
 func (f *finder) candidates(ctx context.Context) iter.Seq2[[]Record, error] {
 	c := f.c
 	f.seen = map[int64]bool{}
@@ -93,9 +90,8 @@ func nodesOf(q Query, rs []Record) []int64 {
 // block returns the first node of the block around a node.
 func (f *finder) block(node int64) int64 { return node &^ (int64(f.c.opts.Nodes) - 1) }
 
-// free reads the blocks around the nodes and returns the records of those that are free
-// and rank at most as wait: the ones that can be used soonest first. It offers no block
-// twice.
+// free returns the records of free blocks around the nodes that rank at most as wait,
+// the soonest first and none twice.
 func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]Record, error) {
 	c, k := f.c, int64(f.c.opts.Nodes)
 	var ks []Key
@@ -129,8 +125,8 @@ func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]Recor
 	return blocks, nil
 }
 
-// wait ranks a block: 0 if it was never leased, 1 if its floor is not ahead of the clock
-// (or of what is the floor for all), and otherwise by how far it is.
+// wait ranks a block: 0 if it was never leased, 1 if its floor is not ahead,
+// and otherwise by how far it is ahead.
 func (f *finder) wait(rs []Record) int64 {
 	var w int64
 	for _, r := range rs {
@@ -141,8 +137,8 @@ func (f *finder) wait(rs []Record) int64 {
 	return w
 }
 
-// unavailable reports whether a node cannot be leased now. A node that nobody holds but
-// whose floor lies ahead by more than one lease is no use either.
+// unavailable reports whether a node cannot be leased now. A floor more than one
+// lease ahead makes a node unavailable too.
 func (f *finder) unavailable(r Record) bool {
 	if r.Veto != "" {
 		return true
@@ -184,8 +180,7 @@ func blockKeys(namespace string, first int64, n int) []Key {
 	return ks
 }
 
-// within returns the namespace with its leasable nodes narrowed to those that
-// Options.Within allows. All that looks for a free node works on these.
+// within narrows the leasable nodes to those that Options.Within allows.
 func (c *claim) within(ns Namespace) (Namespace, error) {
 	w := c.opts.Within
 	if w == (snowfence.NodeRange{}) {

@@ -73,8 +73,7 @@ func (f *finder) oldest(ctx context.Context) ([]int64, error) {
 	return nodes, err
 }
 
-// vacant returns nodes that nobody holds, with the lowest floors first, because these may
-// lie ahead of the clock.
+// vacant returns nodes that nobody holds, the lowest floors first.
 func (f *finder) vacant(ctx context.Context) ([]int64, error) {
 	q := f.query()
 	q.Vacant, q.ByUntil = true, true
@@ -82,8 +81,7 @@ func (f *finder) vacant(ctx context.Context) ([]int64, error) {
 	return nodesOf(q, rs), err
 }
 
-// gap returns a node that has no record, found by counting; or, without a count or for
-// blocks, some that are free, found by reading all.
+// gap finds a node without a record by counting, or free blocks by reading all.
 func (f *finder) gap(ctx context.Context) ([]int64, error) {
 	c := f.c
 	lo, hi := f.ns.First, f.ns.Last
@@ -112,10 +110,8 @@ func (f *finder) gap(ctx context.Context) ([]int64, error) {
 	return nodes, nil
 }
 
-// countedParts is into how many parts nodes are divided before they are counted. A store
-// counts by walking over what it counts: with parts in random order it walks over half of
-// them on average, and over one part a second time, where halving walks over everything
-// twice.
+// countedParts divides the nodes before they are counted. A store walks over what it
+// counts: half of the parts on average, where halving would walk over all twice.
 const countedParts = 32
 
 // missing returns a node that has no record, if there is one and the store counts.

@@ -21,9 +21,8 @@ func (t ticks) target(now time.Time) int64 {
 	return max(t.layout.TickOf(now.Add(t.ttl)), t.layout.TickOf(now)+1)
 }
 
-// back returns the first tick that a grant made now wants. A new holder has no use for
-// older ones, and a stretch that is never granted is what lets a node be restored after a
-// clock that was far ahead. One ttl is left for a clock that steps back.
+// back returns the first tick that a grant made now wants, one ttl back for a clock
+// that steps back. Older ticks stay ungranted, so that a node can be restored.
 func (t ticks) back(now time.Time) int64 { return t.layout.TickOf(now.Add(-t.ttl)) }
 
 // floor returns the first tick that a grant from r may have.
@@ -73,9 +72,9 @@ func (t ticks) grant(ns Namespace, rs []Record, now time.Time) (from, until int6
 	return from, until, nil
 }
 
-// lapsed reports whether a grant of rs is better taken anew than renewed at time now: it
-// ended long ago by the clock (a suspend, or a clock that jumped), so that what is left
-// out stays provably unused; or it ends at a stretch that is used up.
+// lapsed reports whether a grant of rs is taken anew at time now, and not renewed:
+// it ended long ago by the clock, so that the ticks between stay provably unused,
+// or it ends at skipped ticks.
 func (t ticks) lapsed(rs []Record, now time.Time) bool {
 	for _, r := range rs {
 		if t.back(now) > r.Until || r.SkipUntil > 0 && r.Until <= r.SkipFrom && r.SkipFrom <= t.layout.TickOf(now) {

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// batcher gathers calls of one kind into round trips. Calls wait in a queue. A goroutine
-// that runs only while there are any takes as many as fit into a round trip, which is
-// closed to others from then on. The mutex is never held while the store is asked.
+// batcher gathers calls of one kind into round trips. Calls wait in a queue, and a goroutine
+// that runs only while there are any takes as many as fit. No mutex is held meanwhile.
 type batcher[Q, A any] struct {
 	// do makes one round trip.
 	do func(ctx context.Context, asked []Q) (answers []A, err error)

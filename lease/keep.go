@@ -10,11 +10,9 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// next returns when to renew after a renewal: a third of the ttl later, give or take a
-// tenth of that, so that holders do not fall into step. Leases opened together have their
-// own times, a third apart, that are spread evenly in the order of the nodes, and come
-// back to them when an outage is over: so a store writes neighbours together, which is
-// several times as fast as nodes from everywhere.
+// next returns when to renew: a third of the ttl later, give or take a tenth,
+// so that holders do not fall into step. Leases opened together have fixed slots
+// in the order of their nodes, because a store writes neighbours faster.
 func (l *Lease) next(now time.Time) time.Time {
 	third := l.opts.TTL / 3
 	slot := l.claim.slot
@@ -25,8 +23,7 @@ func (l *Lease) next(now time.Time) time.Time {
 	return latest.Add(-(latest.Sub(slot) % third))
 }
 
-// backoff returns how long to wait after so many failures in a row: short at first,
-// because callers of the generator wait.
+// backoff returns the wait after failures in a row: short at first, because callers wait.
 func (l *setup) backoff(failures int) time.Duration {
 	d := min(10*time.Millisecond<<min(failures, 8), time.Second, l.opts.TTL/3)
 	return d/2 + l.random(d/2+1)
@@ -44,10 +41,8 @@ func (l *Lease) kick() {
 	}
 }
 
-// keep renews and heals the lease until its life ends. It is the only goroutine that a
-// lease always has; talking to the store needs a deep stack, and a goroutine keeps what
-// it once had for long, so that is done in one of its own. With 131,072 leases that is a
-// gigabyte.
+// keep renews and heals the lease until its life ends. Another goroutine calls the store,
+// because that needs a deep stack, which this one would keep: a gigabyte with 131,072 leases.
 func (l *Lease) keep() {
 	defer close(l.done)
 	defer l.unpin()
@@ -66,8 +61,8 @@ func (l *Lease) keep() {
 	}
 }
 
-// plan returns how long until something has to be done, and an hour when nothing has to
-// be: the next Grant wakes the keeper.
+// plan returns the wait until the next attempt: an hour when nobody needs the lease,
+// because the next Grant wakes the keeper.
 func (l *Lease) plan() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,8 +74,7 @@ func (l *Lease) plan() time.Duration {
 	case l.use.cur == nil:
 		at = l.pace.earliest
 	case l.demand.need >= l.use.cur.Until:
-		// Somebody ran through the whole grant. A renewal helps once the clock is near
-		// enough for one ttl to reach past it.
+		// The grant is used up: renew once one ttl reaches past it.
 		ready := l.world.Now()
 		if ahead := l.demand.need - l.ticks.target(now) + 1; ahead > 0 {
 			ready = ready.Add(l.ticks.layout.TimeOf(l.demand.need + 1).Sub(now.Add(l.opts.TTL)))
@@ -144,8 +138,8 @@ func (l *Lease) attempt(ctx context.Context) error {
 	return nil
 }
 
-// note remembers how the last attempt went and when the next is due. before is the grant until
-// then, and began when the attempt did. It logs without the mutex: a handler may ask the lease.
+// note remembers how the attempt that began then went, with before as the grant until then.
+// It logs without the mutex, because a log handler may ask the lease.
 func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
 	if l.life.Err() != nil {
 		return
@@ -177,9 +171,7 @@ func (l *Lease) succeeded(before *snowfence.Grant, began time.Time) {
 	l.pace.renewAt = l.next(now)
 	l.pace.earliest = now.Add(min(l.opts.TTL/100, 20*time.Millisecond))
 	if l.use.cur != nil && before != nil && *l.use.cur == *before {
-		// Nothing was gained: a stretch that is used up lies ahead, or the clock is
-		// behind. It may be set right at any moment, and callers wait for a second by
-		// default.
+		// Nothing was gained: skipped ticks lie ahead, or the clock is behind.
 		l.pace.earliest = now.Add(min(l.opts.TTL/10, 400*time.Millisecond))
 	}
 }
@@ -234,9 +226,8 @@ func (l *Lease) unlock() {
 	l.ops <- struct{}{}
 }
 
-// announce tells Options.Events what was reported since it was called last, in a goroutine of its
-// own: so no lock is held there, and a slow callback delays no renewal. It is called at the end of
-// an operation, which is after the seal.
+// announce passes what was reported to Options.Events, at the end of an operation and so
+// after the seal. Its goroutine holds no lock, and a slow callback delays no renewal.
 func (c *claim) announce() {
 	events := c.events
 	if c.events = nil; len(events) == 0 {

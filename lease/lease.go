@@ -143,15 +143,14 @@ func (l *Lease) Bind(seal func() int64) (func(), error) {
 	}), nil
 }
 
-// retire drops a grant of which somebody may have used a part nobody told us of: another
-// generator must not get it. mu is held.
+// retire drops a grant that somebody may have used: no other generator gets it. mu is held.
 func (l *Lease) retire() {
 	if l.use.handed {
 		l.spend()
 	}
 }
 
-// spend sees to it that what is held is not given out again. mu is held.
+// spend keeps what is held from being given out again. mu is held.
 func (l *Lease) spend() {
 	l.use.cur, l.use.hold, l.use.handed, l.use.spent = nil, nil, false, true
 }
@@ -163,7 +162,7 @@ func (l *Lease) Held(after int64) (snowfence.Grant, bool) {
 	return l.hand(after)
 }
 
-// hand notes that somebody wants a grant past after, and gives it out if there is one. mu is held.
+// hand notes the demand for a grant past after, and gives it out if there is one. mu is held.
 func (l *Lease) hand(after int64) (snowfence.Grant, bool) {
 	l.demand.used, l.demand.want = l.world.Now(), true
 	if l.use.cur == nil || l.use.cur.Until <= after {

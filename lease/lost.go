@@ -22,20 +22,20 @@ func lost(err error) bool {
 	return errors.As(err, &e)
 }
 
-// lose forgets what is held. The caller returns at once, because a loss seals before anything else.
+// lose forgets what is held. The caller returns at once, because a loss seals first.
 func (c *claim) lose(cause error) error {
 	c.held = nil
 	return &lostError{cause}
 }
 
-// loseHold is lose where the hold was lost to a write of somebody else, or to a store that rolled
-// back. met is what stood in its place, and nil if that was not read: [claim.diagnose] tells which.
+// loseHold is lose after a swap that was lost to another holder or to a rollback.
+// [claim.diagnose] tells which, by met: what stood there, nil if that was not read.
 func (c *claim) loseHold(met []Record, cause error) error {
 	c.lostHold, c.foundInstead = c.held, met
 	return c.lose(cause)
 }
 
-// sealIfLost seals the generator if what was granted is lost, before anything else happens.
+// sealIfLost seals the generator after a loss, before anything else happens.
 func (l *Lease) sealIfLost(err error) error {
 	if !lost(err) {
 		return err
@@ -53,8 +53,8 @@ func (l *Lease) sealIfLost(err error) error {
 	return err
 }
 
-// heal acquires again at once after a loss, and looks whether an error means that the store was
-// replaced. It returns what is still wrong. It needs ops.
+// heal acquires again after a loss, or asks whether the store was replaced.
+// It returns what is still wrong. It needs ops.
 func (l *Lease) heal(ctx context.Context, err error) error {
 	if lost(err) && !fatal(err) {
 		err = l.attempt(ctx)
@@ -72,9 +72,9 @@ func fatal(err error) bool {
 		errors.Is(err, errDeleted)
 }
 
-// resolve reads what is stored when replies were lost. It adopts what an own unanswered
-// write left, as the base of the next write: none of it is used before that next write is
-// acknowledged. Anything of somebody else is the loss of the lease.
+// resolve reads what is stored after lost replies. It adopts an own unanswered write
+// as the base of the next one, and uses nothing of it before that one is acknowledged.
+// A write of somebody else is a loss.
 func (c *claim) resolve(ctx context.Context) error {
 	h := c.held
 	stored, err := c.st.Get(ctx, keys(h.records))

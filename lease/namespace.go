@@ -30,12 +30,12 @@ type Namespace struct {
 	Fingerprint string `json:"fingerprint"` // of the scheme
 	First       int64  `json:"first"`       // first node that can be leased
 	Last        int64  `json:"last"`        // last one; all others are reserved for numbers given by hand
-	State       State  `json:"state"`       //
-	// generation with which the layout began: ticks of older records count by other rules
+	State       State  `json:"state"`
+	// Since is the generation of the layout: older records have ticks of another one.
 	Since int64 `json:"since"`
 	Start int64 `json:"start"` // tick with which the layout began
 	Floor int64 `json:"floor"` // no grant starts below this tick
-	// the layouts before, oldest first; nil when an earlier version kept none
+	// Past has the layouts before, oldest first; nil when an earlier version kept none.
 	Past []PastLayout `json:"past"`
 	// the longest any lease used, in nanoseconds: how far ahead a grant can reach
 	LongestTTL time.Duration `json:"longest_ttl"`

@@ -8,9 +8,8 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// giveBack clears the holder. With sealed it also lowers until to used: nobody can make
-// an ID of that tick or a later one from the grant any more. A node that somebody else
-// has meanwhile is left alone.
+// giveBack clears the holder. With sealed it also lowers until to used, because the
+// grant makes no ID of that tick or a later one. It leaves a node of somebody else alone.
 func (c *claim) giveBack(ctx context.Context, used int64, sealed bool) error {
 	h := c.held
 	switch {
@@ -64,8 +63,7 @@ func (c *claim) returned() {
 	c.kept.Store(nil)
 }
 
-// abandonAcquire gives back what an acquisition that never counted has written. Nothing of it
-// can have been used.
+// abandonAcquire gives back an acquisition that never counted: nothing of it was used.
 func (c *claim) abandonAcquire(ctx context.Context) error {
 	h := c.held
 	stored, err := c.st.Get(ctx, keys(h.records))

@@ -20,8 +20,8 @@ func (c *claim) proceed(ctx context.Context) (snowfence.Grant, error) {
 	return c.renew(ctx)
 }
 
-// renew moves the until of what is held ahead. The order is the rule: write, then read
-// the namespace, then use.
+// renew moves the until of what is held ahead.
+// The order is the rule: write, then read the namespace, then use.
 func (c *claim) renew(ctx context.Context) (none snowfence.Grant, err error) {
 	h := c.held
 	now, err := c.clock(ctx)
@@ -97,8 +97,8 @@ func (c *claim) write(ctx context.Context, records []Record, until int64) error 
 	return nil
 }
 
-// nonce returns a new nonce. That of a ticket begins with the attempt, and over a server all begin
-// with the identity, so that nobody else can write the same one again.
+// nonce returns a new nonce. A ticket's begins with its attempt, and over a server each
+// begins with the identity, so that nobody else can write it again.
 func (c *claim) nonce() string {
 	n := c.world.Text()
 	if c.attempt != "" {
@@ -110,8 +110,7 @@ func (c *claim) nonce() string {
 	return n
 }
 
-// proof is what a write shows: the secret over a server, and nothing where the store itself would
-// keep it.
+// proof is what a write shows: the secret over a server, nothing where a store would keep it.
 func (c *claim) proof() string {
 	if c.watched {
 		return c.secret
@@ -119,8 +118,8 @@ func (c *claim) proof() string {
 	return ""
 }
 
-// noteSend notes until when the store keeps a node for this holder if the coming write arrives. It
-// notes first and looks at ctx second: whoever ends ctx and then reads kept knows of every write.
+// noteSend notes how long the store keeps a node if the coming write arrives.
+// It notes before it looks at ctx: a reader of kept that ended ctx knows of every write.
 func (c *claim) noteSend(ctx context.Context, node, until int64) error {
 	before := c.kept.Load()
 	if before == nil || until > before.until {
@@ -133,9 +132,8 @@ func (c *claim) noteSend(ctx context.Context, node, until int64) error {
 	return nil
 }
 
-// swap writes the records of a hold and keeps those that the store acknowledged. It
-// returns how many were lost to other writes, and why it is not known what became of the
-// others.
+// swap writes the records of a hold and keeps those that the store acknowledged.
+// It returns how many were lost, and why it does not know about the others.
 func (c *claim) swap(ctx context.Context, h *hold, writes []Write) (gone int, unknown error) {
 	for i, err := range c.st.Swap(ctx, writes) {
 		switch {
@@ -150,12 +148,11 @@ func (c *claim) swap(ctx context.Context, h *hold, writes []Write) (gone int, un
 	return gone, unknown
 }
 
-// maxUnanswered bounds how many nonces are remembered. A forgotten one only means that
-// its write, should it come in, is taken for somebody else's.
+// maxUnanswered bounds the nonces that are remembered.
+// The write of a forgotten one counts as somebody else's.
 const maxUnanswered = 64
 
-// noteReply keeps a nonce whose write may still come in, or forgets all when a newer one is
-// known to stand.
+// noteReply keeps a nonce whose write may still come in; a newer write forgets all.
 func (h *hold) noteReply(nonce string, unknown error) {
 	switch {
 	case unknown == nil:
@@ -165,8 +162,8 @@ func (h *hold) noteReply(nonce string, unknown error) {
 	}
 }
 
-// confirm decides whether a write that was acknowledged may be used: only if the
-// namespace and the store are still the ones that it was made for.
+// confirm decides whether an acknowledged write may be used: only if it was made
+// for the present namespace and store.
 func (c *claim) confirm(ctx context.Context, until int64) (none snowfence.Grant, err error) {
 	h := c.held
 	ns, err := c.reread(ctx)
@@ -177,9 +174,8 @@ func (c *claim) confirm(ctx context.Context, until int64) (none snowfence.Grant,
 	if err != nil {
 		return none, err
 	}
-	// A store that was rolled back counts generations again, so that another one can have
-	// the same number. An acquisition that began before and was written after that goes
-	// by a floor that no longer holds.
+	// After a rollback another generation can have the same number: an acquisition
+	// that began before it goes by a floor that no longer holds.
 	if ns.Generation == h.generation && !h.confirmed && ns.Floor != h.floor {
 		return none, c.lose(fmt.Errorf("namespace %q was changed: its floor is tick %d, no longer %d",
 			c.name, ns.Floor, h.floor))
@@ -204,8 +200,8 @@ func (c *claim) confirm(ctx context.Context, until int64) (none snowfence.Grant,
 	return snowfence.Grant{Node: h.records[0].Node, From: h.from, Until: until, Nodes: int64(len(h.records))}, nil
 }
 
-// reread reads the namespace after a write of what is held, and over a server also what was
-// written: so it has what proves later that the store had it.
+// reread reads the namespace after a write, and over a server also what was written,
+// as later proof that the store had it.
 func (c *claim) reread(ctx context.Context) (Namespace, error) {
 	if !c.watched {
 		return readNamespace(ctx, c.st, c.name)

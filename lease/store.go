@@ -37,8 +37,8 @@ type Record struct {
 	Label      string // for people: who holds it, or held it last
 	Veto       string // why an operator does not want the node to be leased; "" when it may be
 	At         int64  // writer's wall clock, in Unix milliseconds
-	// of a namespace's record: its description as JSON; of a node's what passes between a
-	// holder and [Holders], and no store keeps
+	// Data describes a namespace, as JSON. Of a node it passes between a holder and
+	// [Holders], and no store keeps it.
 	Data string
 }
 

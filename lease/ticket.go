@@ -74,8 +74,7 @@ func (t Ticket) Renew(ctx context.Context, st Store, s *snowfence.Scheme, attemp
 		return t, err
 	}
 	if strings.HasPrefix(t.Nonce, attempt+".") {
-		// A repetition sends the ticket that it was first sent with. With one attempt for all
-		// renewals, what a copy of the holder wrote would be taken for the holder's own.
+		// With one attempt for all renewals, a copy's write would count as the holder's own.
 		return t, invalidf("lease: node %d of namespace %q: the attempt is that of the renewal before: take a "+
 			"new random one for each", t.Node, t.Namespace)
 	}
