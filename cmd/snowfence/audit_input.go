@@ -125,7 +125,7 @@ func decompress(r io.Reader) (io.Reader, func(), error) {
 		return nil, nil, err
 	}
 	switch {
-	// method and flags of gzip
+	// Method and flags of gzip.
 	case bytes.HasPrefix(start, []byte{0x1f, 0x8b, 8}) && len(start) == 4 && start[3] < 0x20:
 		z, err := gzip.NewReader(in)
 		if err != nil {

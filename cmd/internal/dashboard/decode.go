@@ -36,8 +36,8 @@ type bitField struct {
 }
 
 const (
-	// how far in the future a time may lie and still be listed: clocks are off, and
-	// people make test data
+	// How far in the future a time may lie and still be listed: clocks are off, and
+	// people make test data.
 	maxAhead    = 90 * 24 * time.Hour
 	maxReadings = 12
 )
@@ -107,8 +107,8 @@ func parse(text string) ([]parsed, error) {
 				i := slices.IndexFunc(list, func(p parsed) bool { return p.id == id })
 				if i < 0 {
 					if form.Encode(id) != text {
-						// it is not how the ID is written, only how it may be read: in
-						// capitals, with zeros in front
+						// It is not how the ID is written, only how it may be read: in
+						// capitals, with zeros in front.
 						rank += len(encodings)
 					}
 					list = append(list, parsed{id, []string{form.Name()}, rank})
@@ -121,7 +121,7 @@ func parse(text string) ([]parsed, error) {
 	if digits, ok := strings.CutPrefix(strings.ToLower(text), "0x"); ok {
 		add(digits, []snowfence.Encoding{snowfence.Hex})
 	} else {
-		// above 2^63 too: negative IDs as others write them
+		// Above 2^63 too: negative IDs as others write them.
 		if n, err := strconv.ParseUint(strings.ReplaceAll(text, ",", ""), 10, 64); err == nil {
 			list = append(list, parsed{snowfence.ID(n), []string{snowfence.Decimal.Name()}, 0})
 		}

@@ -20,7 +20,7 @@ type leaseRow struct {
 	Until   int64  `json:"until"`
 	Written int64  `json:"written"`
 	Veto    string `json:"veto,omitempty"`
-	// how far the holder's clock is ahead, in milliseconds; a lower bound when Within is missing
+	// How far the holder's clock is ahead, in milliseconds; a lower bound when Within is missing.
 	Offset *int64 `json:"offset,omitempty"`
 	Within *int64 `json:"within,omitempty"`
 }

@@ -98,7 +98,7 @@ func OpenEnv(ctx context.Context, rawURL string, env func(name string) string) (
 	kind, ok := servers[scheme]
 	if !ok {
 		if !validScheme.MatchString(scheme) || strings.Contains(rest, "@") && !strings.HasPrefix(rest, "//") {
-			// what stands before the colon may be a user, or worse
+			// What stands before the colon may be a user, or worse.
 			return nil, fmt.Errorf("%w has no scheme: write %s", ErrURL, Schemes)
 		}
 		return nil, fmt.Errorf("%w %s:…: there is no kind of store called %q: use %s", ErrURL, scheme, scheme, Schemes)

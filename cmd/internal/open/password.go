@@ -81,7 +81,7 @@ func (s *secrets) add(text string) {
 			s.texts = append(s.texts, form)
 		}
 	}
-	// the longest first, because one may contain another
+	// The longest first, because one may contain another.
 	slices.SortFunc(s.texts, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 }
 

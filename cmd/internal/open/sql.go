@@ -95,8 +95,8 @@ func openMySQL(ctx context.Context, a *address, env func(string) string) (*Store
 		return nil, a.errorf("the name of the database is missing: %s://HOST/DATABASE", a.scheme)
 	}
 	if a.params["tls"] == "" && c.Net == "tcp" && !a.tlsGiven() {
-		// as PostgreSQL's clients do: TLS where the server has it, without a look at its
-		// certificate
+		// As PostgreSQL's clients do: TLS where the server has it, without a look at its
+		// certificate.
 		c.TLSConfig = "preferred"
 	} else if c.TLS, err = a.tls(false); err != nil {
 		return nil, err

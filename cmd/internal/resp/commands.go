@@ -80,7 +80,7 @@ func (c *conn) run(args [][]byte) bool {
 	cmd := c.srv.find(args[0])
 	switch {
 	case cmd == nil:
-		// a page in a browser makes it talk HTTP to this port
+		// A page in a browser makes it talk HTTP to this port.
 		if equalFold(args[0], "POST") || equalFold(args[0], "HOST:") {
 			c.err("this is not HTTP")
 			c.quit = true

@@ -39,7 +39,7 @@ func (c *conn) read(now time.Time) bool {
 	for c.setReadDeadline(now, carried) {
 		n, err := c.c.Read(c.buf[c.w:])
 		c.w += n
-		// there is more: a pipeline in three reads is three wake-ups of its client
+		// There is more: a pipeline in three reads is three wake-ups of its client.
 		if c.w == len(c.buf) && len(c.buf) < mostBuffer {
 			c.grow()
 		}
@@ -51,7 +51,7 @@ func (c *conn) read(now time.Time) bool {
 			return false
 		}
 		now, carried = time.Now(), false
-		// a deadline that is not ours is of a handshake
+		// A deadline that is not ours is of a handshake.
 		if until := c.deadlines.current; until.IsZero() || now.Before(until) || !c.expired(now) {
 			return false
 		}
@@ -80,7 +80,7 @@ func (c *conn) setReadDeadline(now time.Time, carried bool) bool {
 	switch {
 	case c.w == 0:
 		w.partial = time.Time{}
-	// otherwise the first deadline stands: a client that sends a byte now and then does not move it
+	// Otherwise the first deadline stands: a byte now and then does not move it.
 	case carried, w.partial.IsZero():
 		w.partial = now.Add(cfg.Slow)
 	}

@@ -117,7 +117,7 @@ func (r *rpc) authenticate(next http.Handler) http.Handler {
 			next.ServeHTTP(w, hr)
 			return
 		}
-		// the client may be gone
+		// The client may be gone.
 		_ = r.errors.Write(w, hr, errorInterceptor{r}.translate(hr.Context(), hr.URL.Path, hr.RemoteAddr, err))
 	})
 }
@@ -198,7 +198,7 @@ func (i errorInterceptor) translate(ctx context.Context, procedure, from string,
 	if err == nil || errors.As(err, &own) {
 		return err
 	}
-	// the client has gone; a stop has a cause of its own
+	// The client has gone; a stop has a cause of its own.
 	if errors.Is(err, context.Canceled) && context.Cause(ctx) == context.Canceled {
 		return connect.NewError(connect.CodeCanceled, errors.New(server.PublicText(err)))
 	}

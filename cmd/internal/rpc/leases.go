@@ -25,7 +25,7 @@ func (r leases) Acquire(ctx context.Context, req *request[pb.AcquireRequest]) (*
 	if id.May(server.VerbManage, name) != nil {
 		guard = true
 		if label != "" {
-			// a label is the caller's word, and everybody who reads leases knows those of others
+			// A label is the caller's word, and everybody who reads leases knows those of others.
 			label = id.Name + "/" + label
 		}
 	}

@@ -20,8 +20,8 @@ type Verb string
 const (
 	VerbIDs  Verb = "ids"  // new IDs
 	VerbRead Verb = "read" // decode, ranges, and looking at namespaces and leases
-	// leases of the caller's own, by tickets; it can use up the nodes, but not take one
-	// that another label holds
+	// Leases of the caller's own, by tickets; it can use up the nodes, but not take one
+	// that another label holds.
 	VerbLease  Verb = "lease"
 	VerbStore  Verb = "store"  // leases that the caller keeps itself, in the store (see lease.Holders)
 	VerbManage Verb = "manage" // namespaces, vetoes, releases

@@ -52,7 +52,7 @@ func ReadID(e snowfence.Encoding, s []byte) (id snowfence.ID, prefix string, err
 	if id, err = e.ParseBytes(s); err == nil {
 		return id, "", nil
 	}
-	// some encodings have a digit _
+	// Some encodings have a digit _.
 	for at := bytes.LastIndexByte(s, '_'); at > 0; at = bytes.LastIndexByte(s[:at], '_') {
 		if _, nameErr := snowfence.NewPrefix(string(s[:at]), e); nameErr != nil {
 			continue

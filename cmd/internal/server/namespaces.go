@@ -239,8 +239,8 @@ func (s *Service) reopen(name string) {
 	s.mu.Unlock()
 	if sp != nil {
 		s.forget(sp)
-		// its nodes belong to a generation that is over, so that this gives nothing back
-		// and only ends its goroutines
+		// Its nodes belong to a generation that is over, so that this gives nothing back
+		// and only ends its goroutines.
 		go func() {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 			defer cancel()

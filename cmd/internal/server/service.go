@@ -90,8 +90,8 @@ type Service struct {
 	Events *Events
 }
 
-// New returns a service over a store, which stays the caller's to close, after the
-// service. Wrap the store with lease.Group first: callers arrive together.
+// New returns a service over a store, which the caller closes after the service. Wrap the
+// store with lease.Group first, because callers arrive together.
 func New(st lease.Store, o Options) *Service {
 	o.Spaces = cmp.Or(o.Spaces, 1000)
 	if o.Logger == nil {
