@@ -107,15 +107,18 @@ func (u *user) grant() error {
 	return u.ask(ctx, after)
 }
 
-// refused asks for a grant past a tick until the lease has tried and met a trouble of the
-// kind, and returns what it is told then. Time alone could not say that the lease has
-// tried.
+// refused asks for a grant past a tick until the lease has tried since and met a trouble of
+// the kind, and returns what it is told then. A trouble of before may still be shown.
 func (u *user) refused(after int64, kind func(error) bool) error {
 	ctx, cancel := context.WithTimeout(u.w.ctx, u.w.patience())
 	defer cancel()
+	before := u.l.Status().Trouble
 	go func() {
 		defer cancel()
-		for ctx.Err() == nil && !kind(u.l.Status().Trouble) {
+		for ctx.Err() == nil {
+			if met := u.l.Status().Trouble; met != before && kind(met) {
+				return
+			}
 			time.Sleep(time.Millisecond)
 		}
 	}()
