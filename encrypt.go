@@ -55,27 +55,27 @@ func (p ff1Part) encryptRun(dst []uint64, start, step uint64) {
 	}
 }
 
-// newPermutations returns a permutation for each key.
+// newPermutations returns a permutation for each secret.
 func newPermutations(l Layout, keys []*Secret) ([]permutation, error) {
 	keyBits := l.Bits(FieldKey)
 	switch {
 	case l.Cipher == Plain && len(keys) > 0:
 		return nil, fmt.Errorf("snowfence: %w: the layout %s is not encrypted: "+
-			"add cipher=sparx or cipher=ff1, or leave the key out", ErrKey, l)
+			"add cipher=sparx or cipher=ff1, or leave the secret out", ErrKey, l)
 	case l.Cipher == Plain:
 		return nil, nil
 	case len(keys) == 0:
-		return nil, fmt.Errorf("snowfence: %w: the layout %s is encrypted and needs a key", ErrKey, l)
+		return nil, fmt.Errorf("snowfence: %w: the layout %s is encrypted and needs a secret", ErrKey, l)
 	case len(keys) > 1<<keyBits:
-		return nil, fmt.Errorf("snowfence: %w: %d keys; the layout %s has room for %d: "+
-			"with one that has key bits, keys can be rotated", ErrKey, len(keys), l, 1<<keyBits)
+		return nil, fmt.Errorf("snowfence: %w: %d secrets; the layout %s has room for %d: "+
+			"one with a key field has room for several", ErrKey, len(keys), l, 1<<keyBits)
 	case keys[len(keys)-1] == nil:
-		return nil, fmt.Errorf("snowfence: %w: the last key, which new IDs are made with, is nil", ErrKey)
+		return nil, fmt.Errorf("snowfence: %w: the last secret, which makes new IDs, is nil", ErrKey)
 	}
 	perms := make([]permutation, len(keys))
 	for i, k := range keys {
 		if k == nil {
-			continue // an old key that is gone: its IDs can no longer be decoded
+			continue // an old secret that is gone: its IDs can no longer be decoded
 		}
 		if l.Cipher == SPARX {
 			c, err := sparx.New(k.secret[:])
@@ -86,7 +86,7 @@ func newPermutations(l Layout, keys []*Secret) ([]permutation, error) {
 			continue
 		}
 		width := l.Width() - keyBits
-		// The tweak ties a key to its number: one secret in two places is two
+		// The tweak ties a secret to its key number: one secret under two numbers is two
 		// permutations.
 		c, err := ff1.New(k.secret[:], width, fmt.Appendf(nil, "snowfence id %d", i))
 		if err != nil {
@@ -100,7 +100,7 @@ func newPermutations(l Layout, keys []*Secret) ([]permutation, error) {
 // Encrypted reports whether the scheme's IDs are encrypted.
 func (s *Scheme) Encrypted() bool { return s.current != nil }
 
-// Wipe overwrites the scheme's keys. It must be the last use of the scheme and
+// Wipe overwrites the scheme's secrets. It must be the last use of the scheme and
 // its generators.
 func (s *Scheme) Wipe() {
 	for _, p := range s.perms {
@@ -110,7 +110,7 @@ func (s *Scheme) Wipe() {
 	}
 }
 
-// seal encrypts a raw ID with the current key.
+// seal encrypts a raw ID with the current secret.
 func (s *Scheme) seal(raw ID) ID {
 	if s.current == nil {
 		return raw
@@ -118,7 +118,7 @@ func (s *Scheme) seal(raw ID) ID {
 	return ID(s.current.encrypt(uint64(raw)))
 }
 
-// open is the inverse of seal, with the key that the ID names.
+// open is the inverse of seal, with the secret that the ID names.
 func (s *Scheme) open(id ID) (ID, error) {
 	if s.current == nil {
 		return id, nil
@@ -133,7 +133,7 @@ func (s *Scheme) open(id ID) (ID, error) {
 		}
 	}
 	if n >= len(s.perms) || s.perms[n] == nil {
-		return 0, fmt.Errorf("%w: it is under key %d, which this scheme does not have: %w", ErrInvalidID, n, ErrKey)
+		return 0, fmt.Errorf("%w: this scheme has no secret for its key number %d: %w", ErrInvalidID, n, ErrKey)
 	}
 	return ID(s.perms[n].decrypt(uint64(id))), nil
 }

@@ -15,7 +15,7 @@ const (
 	FieldSequence = "sequence"
 	FieldRollback = "rollback"
 	FieldNode     = "node"
-	FieldKey      = "key" // number of the key, outside of the cipher; see Cipher
+	FieldKey      = "key" // number of the secret, outside of the cipher; see Cipher
 )
 
 // Cipher is how the IDs of a layout are encrypted.
@@ -26,14 +26,14 @@ const (
 	Plain Cipher = ""
 
 	// SPARX encrypts all 64 bits with SPARX-64/128, as Randflake does. Half of
-	// all IDs are negative. A namespace keeps one key for life: under two,
+	// all IDs are negative. A namespace keeps one secret for life: under two,
 	// different raw IDs can become one.
 	SPARX Cipher = "sparx"
 
 	// FF1 encrypts the layout's own width with NIST's format-preserving FF1 over
 	// AES: IDs stay positive with 63 bits, safe for JavaScript with 53. A key
-	// field stands highest, in plain: it names the key, so IDs of two keys never
-	// meet and keys can be rotated.
+	// field stands highest, in plain: it names the secret. So IDs of two secrets never
+	// meet, and secrets can be rotated.
 	FF1 Cipher = "ff1"
 )
 
@@ -153,7 +153,7 @@ func (l Layout) Validate() error {
 		case reservedKey(f.Name):
 			return layoutErrorf(f.Name, "the spec uses this word for something else: choose another name for the field")
 		case seen[f.Name]:
-			return layoutErrorf(f.Name, "is there twice")
+			return layoutErrorf(f.Name, "is given twice")
 		case f.Bits < 1 || f.Bits > 64:
 			return layoutErrorf(f.Name, "has %d bits; a field has 1 to 63 (leave it out for none)", f.Bits)
 		case f.Name == FieldKey && i > 0:
@@ -203,7 +203,7 @@ func (l Layout) validateCipher() error {
 	case l.Cipher != Plain && l.Cipher != SPARX && l.Cipher != FF1:
 		return layoutErrorf("cipher", "is %q; it is sparx or ff1", shorten(string(l.Cipher)))
 	case key > 0 && l.Cipher != FF1:
-		return layoutErrorf(FieldKey, "needs cipher=ff1: sparx encrypts all 64 bits, and plain IDs have no key")
+		return layoutErrorf(FieldKey, "needs cipher=ff1: sparx encrypts all 64 bits, and plain IDs have no secret")
 	case key > 16:
 		return layoutErrorf(FieldKey, "has %d bits, more than 16", key)
 	case l.Cipher == FF1 && inside < ff1.MinBits:

@@ -155,7 +155,7 @@ func Baidu() Layout {
 }
 
 // Randflake returns [RandflakeRaw], encrypted with SPARX-64/128. Its scheme needs
-// a key.
+// a secret.
 func Randflake() Layout {
 	l := RandflakeRaw()
 	l.Cipher = SPARX

@@ -82,7 +82,7 @@ func (l *Layout) UnmarshalText(text []byte) error {
 //   - epoch: an RFC 3339 time or a date; that of [Default] when left out.
 //   - tick: a duration such as 1ms or 10ms; 1ms when left out.
 //   - first, last: the usable sequence numbers; all when left out.
-//   - cipher: sparx or ff1, for encrypted IDs; key is then the width of the number of the key.
+//   - cipher: sparx or ff1, for encrypted IDs; key is then the width of the key number.
 //   - order: node-first or node-last, to put the node parts above or below the sequence
 //     whatever their place in the spec.
 //
@@ -108,7 +108,7 @@ func ParseLayout(spec string) (Layout, error) {
 			key = "seq"
 		}
 		if seen[key] {
-			return Layout{}, layoutErrorf(key, "is there twice")
+			return Layout{}, layoutErrorf(key, "is given twice")
 		}
 		seen[key] = true
 		if err := l.set(key, value, &order); err != nil {

@@ -10,11 +10,11 @@ import (
 
 // Mask makes public IDs of private ones and back, with SPARX-64/128: a
 // permutation of all 64-bit numbers. Inside, IDs stay plain and sorted by time;
-// outside, they tell nothing and cannot be guessed. Another key changes every
+// outside, they tell nothing and cannot be guessed. Another secret changes every
 // public ID and no private one. Safe for concurrent use, except Wipe.
 type Mask struct{ c *sparx.Cipher }
 
-// NewMask returns the mask of a key, which must not be that of an encrypted
+// NewMask returns the mask of a secret, which must not be that of an encrypted
 // layout.
 func NewMask(k *Secret) (*Mask, error) {
 	c, err := sparx.New(k.secret[:])
@@ -32,7 +32,7 @@ func (m *Mask) Public(id ID) ID { return ID(m.c.Encrypt64(uint64(id))) }
 // look-up or [Scheme.Check] knows whether it exists.
 func (m *Mask) Private(public ID) ID { return ID(m.c.Decrypt64(uint64(public))) }
 
-// Wipe overwrites the keys. It must be the last use.
+// Wipe overwrites the secret. It must be the last use.
 func (m *Mask) Wipe() { m.c.Wipe() }
 
 // Masker names the mask of a [Masked] type, by its zero value.

@@ -20,8 +20,8 @@ type Scheme struct {
 	nodeBits                                 uint8
 
 	keyIDs  []string
-	perms   []permutation // by number of the key; nil for one that is gone
-	current permutation   // of the last key, nil when IDs are plain
+	perms   []permutation // by key number; nil for one that is gone
+	current permutation   // of the last secret, nil when IDs are plain
 }
 
 type placedField struct {
@@ -32,7 +32,7 @@ type placedField struct {
 func (f placedField) mask() uint64 { return 1<<f.Bits - 1 }
 
 // NewScheme checks the layout and returns its scheme. Encrypted layouts need a
-// key. Layouts with a key field take several, in the order in which they came
+// secret. Layouts with a key field take several, in the order in which they came
 // into use: the last makes new IDs, nil stands for one that is gone. The error is
 // an [ErrInvalidLayout] that names the field, or an [ErrKey].
 func NewScheme(l Layout, keys ...*Secret) (*Scheme, error) {
@@ -85,9 +85,9 @@ func (s *Scheme) Layout() Layout {
 	return l
 }
 
-// Fingerprint names all that gives an ID its meaning: the layout, and the key if
+// Fingerprint names all that gives an ID its meaning: the layout, and the secret if
 // there can be only one. Stores and state files keep it, so that nobody continues
-// with another scheme. Keys of a layout with a key field come and go: see KeyIDs.
+// with another scheme. Secrets of a layout with a key field come and go: see KeyIDs.
 func (s *Scheme) Fingerprint() string {
 	if len(s.keyIDs) == 1 && s.keyBits == 0 {
 		return s.layout.String() + " key " + s.keyIDs[0]
@@ -95,7 +95,7 @@ func (s *Scheme) Fingerprint() string {
 	return s.layout.String()
 }
 
-// KeyIDs returns the [Secret.ID] of each key in order, and "" for one that is
+// KeyIDs returns the [Secret.ID] of each secret in order, and "" for one that is
 // gone.
 func (s *Scheme) KeyIDs() []string { return slices.Clone(s.keyIDs) }
 
@@ -117,10 +117,10 @@ type Parts struct {
 	Node     int64     // all node parts as one number; take it apart with Scheme.NodeParts
 	Sequence int64
 	Rollback int64 // 0 when the layout has no rollback bits
-	Key      int   // number of the key, in the order of NewScheme; 0 when there is one or none
+	Key      int   // number of the secret, in the order of NewScheme; 0 when there is one or none
 }
 
-// Compose returns the ID of the parts, encrypted with the last key if the layout
+// Compose returns the ID of the parts, encrypted with the last secret if the layout
 // is. It checks only that each number fits its field; whether the ID is new, only
 // a [Generator] knows. It ignores Parts.Time and Parts.Key. A tick that does not
 // fit is an [ErrLifetime], another part an [ErrInvalidID].
@@ -146,7 +146,7 @@ func (s *Scheme) Compose(p Parts) (ID, error) {
 }
 
 // compose places parts that fit in a raw ID, not encrypted, with the number of
-// the current key.
+// the current secret.
 func (s *Scheme) compose(p Parts) ID {
 	key := uint64(max(len(s.perms)-1, 0))
 	return ID(key<<s.keyShift | uint64(p.Tick)<<s.timeShift | uint64(p.Sequence)<<s.seqShift |
@@ -166,7 +166,7 @@ func (s *Scheme) placeNode(node int64) uint64 {
 
 // Decode takes an ID apart, and decrypts it first if needed. An ID with a bit
 // above the layout's highest is an [ErrInvalidID]: it is of another layout or
-// key. [Scheme.Check] finds more.
+// secret. [Scheme.Check] finds more.
 func (s *Scheme) Decode(id ID) (Parts, error) {
 	raw, err := s.open(id)
 	if err != nil {

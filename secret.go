@@ -12,22 +12,22 @@ import (
 )
 
 // ErrKey means that a secret has the wrong form, or that a scheme has the wrong
-// keys, too few or too many.
-var ErrKey = errors.New("wrong key")
+// secrets, too few or too many.
+var ErrKey = errors.New("wrong secret")
 
 // secretSize is the length of a secret in bytes.
 const secretSize = 16
 
-const redacted = "[secret key]"
+const redacted = "[secret]"
 
-// Secret is the key for encrypted IDs. It never shows: not in logs, errors, fmt,
-// JSON or text. [Secret.ID] tells keys apart. Safe for concurrent use, except
+// Secret encrypts IDs. It never shows: not in logs, errors, fmt,
+// JSON or text. [Secret.ID] tells secrets apart. Safe for concurrent use, except
 // Wipe.
 type Secret struct {
 	secret *[secretSize]byte // behind a pointer, because fmt prints what it cannot call a method on
 }
 
-// NewSecret returns the key of a secret of 16 bytes, which it copies.
+// NewSecret returns a secret of 16 bytes, which it copies.
 func NewSecret(secret []byte) (*Secret, error) {
 	if len(secret) != secretSize {
 		return nil, fmt.Errorf("%w: the secret has %d bytes, not %d", ErrKey, len(secret), secretSize)
@@ -37,7 +37,7 @@ func NewSecret(secret []byte) (*Secret, error) {
 	return k, nil
 }
 
-// GenerateSecret returns a new random key.
+// GenerateSecret returns a new random secret.
 func GenerateSecret() *Secret {
 	k := &Secret{new([secretSize]byte)}
 	rand.Read(k.secret[:]) // never fails: crypto/rand ends the program instead
@@ -66,8 +66,8 @@ func ParseSecret(data []byte) (*Secret, error) {
 // file.
 func (k *Secret) AppendSecret(dst []byte) []byte { return hex.AppendEncode(dst, k.secret[:]) }
 
-// ID returns 8 hexadecimal digits that name the key and tell nothing about it:
-// the start of a hash. Stores keep it, to notice another key.
+// ID returns 8 hexadecimal digits that name the secret and tell nothing about it:
+// the start of a hash. Stores keep it, to notice another secret.
 func (k *Secret) ID() string {
 	h := sha256.New()
 	io.WriteString(h, "snowfence key id\x00")

@@ -152,8 +152,8 @@ func (f *FileFence) read() error {
 	return nil
 }
 
-// rotated returns the keys of the file and those of a scheme. A number means one
-// key for ever: under two, different raw IDs can become one. The last key makes
+// rotated returns the secrets of the file and those of a scheme. A key number means one
+// secret for ever: under two, different raw IDs can become one. The last secret makes
 // IDs, so it must be known.
 func (s fileState) rotated(given []string) ([]string, error) {
 	keys := slices.Clone(s.keys)
@@ -164,11 +164,11 @@ func (s fileState) rotated(given []string) ([]string, error) {
 		case id == "" || id == keys[i]:
 		case keys[i] == "" && i < len(given)-1: // it only decodes
 		case keys[i] == "":
-			return nil, fmt.Errorf("%w: key %d was gone when the file was made, "+
-				"so it is not known whether %s is the same: give a new one last", ErrKey, i, id)
+			return nil, fmt.Errorf("%w: the secret of key number %d was gone when the file was made, "+
+				"so it is not known whether %s is the same: give a new secret last", ErrKey, i, id)
 		default:
-			return nil, fmt.Errorf("%w: key %d is %s there and %s here: "+
-				"give the keys in the order in which they came into use, and a new one last", ErrKey, i, keys[i], id)
+			return nil, fmt.Errorf("%w: key number %d is secret %s there and %s here: "+
+				"give the secrets in the order in which they came into use, and a new one last", ErrKey, i, keys[i], id)
 		}
 	}
 	return keys, nil

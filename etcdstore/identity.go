@@ -137,7 +137,7 @@ func (s *Store) observe(before seen, h *pb.ResponseHeader, id idVersion) error {
 			before.revision, h.Revision)
 		now.rolledBack = now.rolledBack || now.id == before.id
 	case id != before.id:
-		err = fmt.Errorf("etcdstore: the key %q was changed, deleted or put back: this counts as another store",
+		err = fmt.Errorf("etcdstore: the key %q was changed, deleted or restored: this counts as another store",
 			s.keys.id())
 	default:
 		now.revision = max(now.revision, h.Revision)

@@ -123,8 +123,8 @@ func (s *Store) upgrade(ctx context.Context, c *sql.Conn) error {
 		return err
 	}
 	steps := strings.Join(append(slices.Clone(s.dialect.upgrade), upgraded), "; ")
-	return fmt.Errorf("the tables are of version %d, and this program needs version %d: end the programs of "+
-		"before, and have the owner of the tables run: %s; (%w)", found, version, steps, err)
+	return fmt.Errorf("the tables are of version %d, and this program needs version %d: stop the programs of "+
+		"the old version, and have the owner of the tables run: %s; (%w)", found, version, steps, err)
 }
 
 var upgraded = "UPDATE snowfence_meta SET value = '" + strconv.Itoa(version) + "' WHERE name = 'version'"
@@ -237,7 +237,7 @@ func (s *Store) newIdentity(ctx context.Context, c *sql.Conn, f *file, suspect s
 		return s.dialect.newIdentity(ctx, c, f, rand.Text())
 	})
 	if err != nil && !s.dialect.busy(err) {
-		err = fmt.Errorf("giving the data, which was put back, another identity: %w", err)
+		err = fmt.Errorf("giving restored data another identity: %w", err)
 	}
 	return err
 }

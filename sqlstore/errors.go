@@ -40,7 +40,7 @@ var sqliteErrors = []struct {
 	{codeIO, "disk I/O error", "the disk fails, or the file was changed by something else than SQLite: see the " +
 		"system's log, and end all programs that use the file before it is touched"},
 	{codeCorrupt, "database disk image is malformed", "the file is damaged: end all programs that use it, and " +
-		"put a backup in its place, above which grants then start; keep the damaged one"},
+		"replace it by a backup; grants then start above all earlier ones; keep the damaged file"},
 	{codeFull, "database or disk is full", "the disk is full: make room, and leases go on by themselves"},
 	{codeCantOpen, "unable to open database file", "the file cannot be opened: its folder must exist, and this " +
 		"user must be allowed to write there"},
@@ -122,10 +122,12 @@ var postgresErrors = map[string]string{
 	"42809": "something that is no table has the name of one of the tables: use a schema of your own (search_path)",
 	"53100": "the disk is full: make room, and leases go on by themselves",
 	"53300": "the server has too many connections: let this program use fewer (SetMaxOpenConns), or allow more",
-	"26000": "a pooler between takes prepared statements away: for pgx set default_query_exec_mode=exec in the URL",
-	"08P01": "a pooler between takes prepared statements away, perhaps: for pgx set " +
+	"26000": "a pooler between this program and the server drops prepared statements: for pgx set " +
 		"default_query_exec_mode=exec in the URL",
-	"42P05": "a pooler between mixes prepared statements up: for pgx set default_query_exec_mode=exec in the URL",
+	"08P01": "perhaps a pooler between this program and the server drops prepared statements: for pgx set " +
+		"default_query_exec_mode=exec in the URL",
+	"42P05": "a pooler between this program and the server mixes up prepared statements: for pgx set " +
+		"default_query_exec_mode=exec in the URL",
 	"57P01": "the server is being shut down: what was written last is not known, and is asked for when it is back",
 }
 

@@ -29,8 +29,8 @@ type serverInfo struct {
 
 // errReloaded means that something other than a swap put rows back. The data now has
 // another identity, and the result does not count.
-var errReloaded = errors.New("the data was put back by something else than this program, from a dump or by hand, " +
-	"and has another identity from now on: try again")
+var errReloaded = errors.New("the data was restored by another program, from a dump or by hand; " +
+	"it now has another identity: try again")
 
 // rolledBack reports whether data of the same identity lost something.
 func (a serverInfo) rolledBack(before serverInfo) bool {

@@ -319,8 +319,8 @@ func mysqlReport(ctx context.Context, c *sql.Conn) ([]Finding, error) {
 		return nil, err
 	}
 	if triggers.Value != "2" {
-		triggers.Advice = "this user sees not all of the triggers by which data that is put back into the same " +
-			"tables is noticed: let an administrator run: " + strings.Join(mysqlTriggers, "; ")
+		triggers.Advice = "this user cannot see all triggers that notice restored data: " +
+			"let an administrator run: " + strings.Join(mysqlTriggers, "; ")
 	}
 	const query = "SHOW VARIABLES WHERE variable_name IN ('version', 'innodb_flush_log_at_trx_commit'," +
 		" 'sync_binlog', 'log_bin', 'innodb_doublewrite', 'innodb_flush_method', 'read_only', 'super_read_only'," +

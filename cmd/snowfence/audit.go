@@ -40,7 +40,7 @@ It reads the files, or standard input ("-"): one ID a line, a column of comma- o
 tab-separated values, a field of JSON lines, or raw bytes; compressed by gzip or zstd or
 not, which it sees by itself. What does not fit into --memory goes to a temporary file.
 
-The exit code is 3 when an ID is there twice, also if there were bad lines; else 2 when a
+The exit code is 3 when an ID occurs twice, also if there were bad lines; else 2 when a
 line was no ID. Such lines are reported with their number, and the rest goes on.`,
 		Example: `  snowfence audit --layout twitter ids.txt
   psql -c 'copy (select id from orders) to stdout' | snowfence audit

@@ -23,7 +23,7 @@ func knownViews() ([]*view, error) {
 			continue
 		}
 		if preset.Layout.Cipher != snowfence.Plain {
-			continue // every number is one of its IDs under some key
+			continue // every number is one of its IDs under some secret
 		}
 		s, err := snowfence.NewScheme(preset.Layout)
 		if err != nil {

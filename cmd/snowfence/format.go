@@ -24,7 +24,7 @@ func newFormatter(list string, asJSON bool) (*formatter, error) {
 			return nil, fmt.Errorf("--format: %w", err)
 		}
 		if slices.Contains(f.encodings, e) {
-			return nil, fmt.Errorf("--format: %s is there twice", e.Name())
+			return nil, fmt.Errorf("--format: %s is given twice", e.Name())
 		}
 		f.encodings = append(f.encodings, e)
 		f.maxLine += e.MaxLen() + len(e.Name()) + 8

@@ -24,7 +24,7 @@ type leaseJSON struct {
 	Written   time.Time `json:"written"` // by the holder's clock
 	Veto      string    `json:"veto,omitempty"`
 
-	// A stretch that lies ahead and is used up; see lease restore.
+	// A range that lies ahead and is used up; see lease restore.
 	SkipFrom  *time.Time `json:"skip_from,omitempty"`
 	SkipUntil *time.Time `json:"skip_until,omitempty"`
 }

@@ -84,8 +84,8 @@ func (p *program) leaseVeto() *cobra.Command {
 	var lift bool
 	cmd := &cobra.Command{
 		Use: "veto NODE", Short: "Keep a node from being leased",
-		Long: `Veto keeps a node from being leased until the veto is lifted. Whoever holds the node loses
-it at the next renewal and takes another one. Others see the reason.`,
+		Long: `Veto keeps a node from being leased until the veto is lifted. Its holder loses it at its
+next renewal and takes another one. Others see the reason.`,
 		Example: `  snowfence lease veto 5 --reason "its number was given to the old cluster"
   snowfence lease veto 5 --lift`,
 	}
@@ -111,7 +111,7 @@ it at the next renewal and takes another one. Others see the reason.`,
 		case lift:
 			reason = ""
 		case reason == "":
-			return usagef("a veto needs --reason TEXT, for those who meet it; --lift ends one")
+			return usagef("a veto needs --reason TEXT, so that others see why; --lift ends one")
 		}
 		return work(cmd, args)
 	}
@@ -122,8 +122,8 @@ func (p *program) leaseRestore() *cobra.Command {
 	return p.leaseEdit(&cobra.Command{
 		Use: "restore NODE", Short: "Make a node usable again after a clock that was far ahead",
 		Long: `Restore is the way back for a node that is used up to a time far ahead, because the clock of
-a holder was. It starts again where it stood before that holder; the stretch which that
-holder used is left out when its time comes. Whoever holds the node loses it.
+a holder was. It starts again where it stood before that holder. Ticks that the old holder
+used are skipped later. The present holder loses the node.
 
 It refuses when it cannot prove that the ticks in between were never granted.`,
 		Example: "  snowfence lease restore 7",
@@ -139,7 +139,7 @@ It refuses when it cannot prove that the ticks in between were never granted.`,
 	}, func(_ lease.Record, l leaseJSON) (string, error) {
 		text := "starts again: " + l.nextIDs()
 		if l.SkipFrom != nil {
-			text += fmt.Sprintf("; %s to %s is used up and left out", l.SkipFrom.Format(time.RFC3339Nano),
+			text += fmt.Sprintf("; %s to %s is used up and will be skipped", l.SkipFrom.Format(time.RFC3339Nano),
 				l.SkipUntil.Format(time.RFC3339Nano))
 		}
 		return text, nil

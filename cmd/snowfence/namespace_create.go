@@ -64,8 +64,8 @@ and nodes, nothing changes.
 With --leasable, only those nodes can be leased. You can give the numbers of the others to
 programs by hand.
 
-To rotate the keys of a layout with a key field, run create again with the files of all keys,
-the new one last. The namespace then adds the key that it does not know yet.`,
+To rotate the secrets of a layout with a key field, run create again with the files of all
+secrets, the new one last. The namespace then adds the secret that it does not know yet.`,
 		Example: `  snowfence namespace create orders --layout snowfence
   snowfence namespace create users --layout twitter --leasable 512-1023`,
 	}
@@ -118,7 +118,7 @@ func (f *namespaceFlags) explainExists(
 			f.store.command("snowfence namespace create %s --layout %s", otherName(ns.Name, name), name+more),
 			f.store.command("snowfence namespace change %s --layout %s", ns.Name, name+more))
 	case errors.As(err, &mismatch):
-		return usagef("namespace %q has this layout with other keys: give its own with --secret-file, or make "+
+		return usagef("namespace %q has this layout with other secrets: give its own with --secret-file, or make "+
 			"another namespace", ns.Name)
 	case errors.Is(err, lease.ErrExists):
 		wanted := nodeRange(nodes.From, nodes.Until-1)

@@ -45,7 +45,7 @@ keeps its name and the time up to which IDs were granted. So you can create it a
 same layout, and no ID repeats.`,
 		Example: "  snowfence namespace delete orders --confirm",
 	}
-	cmd.Flags().BoolVar(&confirm, "confirm", false, "yes, it is meant; not read from the environment")
+	cmd.Flags().BoolVar(&confirm, "confirm", false, "delete it; this flag cannot be set in the environment")
 	return p.namespaceEdit(cmd, func(ctx context.Context, st *open.Store, name string) (lease.Namespace, error) {
 		if !confirm || !p.onCommandLine(cmd, "confirm") {
 			return lease.Namespace{}, usagef("all programs that make IDs in namespace %q of %s will end: "+

@@ -60,8 +60,8 @@ the layout snowfence. In a file the first use makes any other namespace too; on 
 	fs.BoolVar(&f.json, "json", false, "one JSON object a line")
 	fs.StringVar(&f.stateFile, "state-file", "", "no store: --node belongs to this machine alone, and this "+
 		"`file` keeps it safe over restarts")
-	fs.StringVar(&f.after, "state-after", "", "begin a state file that is damaged, missing or an older copy "+
-		"anew after this `time` (RFC 3339, or from now on, as in 3s): later than all its IDs")
+	fs.StringVar(&f.after, "state-after", "", "replace a damaged, missing or old state file; its IDs start "+
+		"after this `time` (RFC 3339, or from now on, as in 3s), which must be later than all its old IDs")
 	fs.Int64Var(&f.lead, "lead", -1, "how many `ticks` IDs may run ahead of the clock (default: 10 ms of them; "+
 		"2000 for drift)")
 	fs.Lookup("lead").DefValue = "0" // keeps "-1" out of the help text

@@ -36,7 +36,7 @@ func (f *nodeFlags) register(fs *pflag.FlagSet) {
 		"them the same node (default: host/process ID)")
 	fs.BoolVar(&f.guard, "guard", false, "refuse --node while it is held under another label (always so with "+
 		"env:, file:, ordinal and ipv4:)")
-	fs.BoolVar(&f.takeOver, "take-over", false, "take --node over from whoever holds it (always so with numbers)")
+	fs.BoolVar(&f.takeOver, "take-over", false, "take --node over from its holder (always so with numbers)")
 }
 
 // check refuses flags that are wrong whatever the layout and the store say.

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// secretFlag names the files of the keys of an encrypted layout, oldest first. There is
+// secretFlag names the files of the secrets of an encrypted layout, oldest first. There is
 // no flag for a secret itself: everybody on a machine can read the command lines of
 // others.
 type secretFlag struct {
@@ -23,12 +23,12 @@ type secretFlag struct {
 
 func (f *secretFlag) register(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.files, "secret-file", nil, "`file` with the secret of an encrypted layout; with "+
-		"rotated keys, all their files, oldest first")
+		"rotated secrets, all their files, oldest first")
 }
 
-// scheme makes the scheme of a layout with the keys of the flag: those of IDs that there are.
+// scheme makes the scheme of a layout with the secrets of the flag: those that made IDs.
 func (p *program) scheme(l snowfence.Layout, f *secretFlag) (*snowfence.Scheme, error) {
-	return p.schemeOf(l, f, "the one that these IDs are made with")
+	return p.schemeOf(l, f, "the secret that made these IDs")
 }
 
 // newScheme is scheme for IDs that nobody has made yet.
@@ -101,8 +101,8 @@ func (p *program) secretCommand() *cobra.Command {
 	create := &cobra.Command{
 		Use: "new [FILE]", Short: "Make a secret", Args: cobra.MaximumNArgs(1),
 		Long: `New makes a random secret for encrypted layouts: 32 hexadecimal digits, written to a
-new FILE that only you can read, or to standard output. With a FILE, the ID of the key,
-which is no secret, goes to standard error.`,
+new FILE that only you can read, or to standard output. With a FILE, the ID of the
+secret, which tells nothing about it, goes to standard error.`,
 		Example: `  snowfence secret new /etc/app/id.key
   snowfence new --layout randflake --secret-file /etc/app/id.key --namespace users`,
 	}
@@ -122,7 +122,7 @@ which is no secret, goes to standard error.`,
 		if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 			return err
 		}
-		p.message("key %s is in %s: keep a copy where you keep other secrets", key.ID(), args[0])
+		p.message("secret %s is in %s: keep a copy where you keep other secrets", key.ID(), args[0])
 		return nil
 	})
 	return group(&cobra.Command{Use: "secret", Short: "Make a secret for encrypted IDs"}, create)

@@ -179,7 +179,7 @@ func (p *program) logger(c *serve.Config) *slog.Logger {
 	return slog.New(slog.NewTextHandler(p.stderr, o))
 }
 
-// serverKeys returns the keys of encrypted namespaces, by namespace.
+// serverKeys returns the secrets of encrypted namespaces, by namespace.
 func (p *program) serverKeys(c *serve.Config) (map[string][]*snowfence.Secret, error) {
 	keys := map[string][]*snowfence.Secret{}
 	for namespace, files := range c.SecretFiles {

@@ -101,12 +101,13 @@ func (p *program) announce(s *serve.Process, st *open.Store, certified bool) {
 		}
 		p.message("%s", text)
 	}
-	p.message("IDs are unique within one namespace of %s, whoever makes them", st.Name)
+	p.message("IDs are unique within one namespace of %s, whichever program makes them", st.Name)
 	if st.Volatile {
 		p.message("that store is in memory and ends with this process: what is made after a restart is not covered")
 	}
 	if !s.Tokens() {
-		p.message("whoever reaches these addresses%s may do everything: \"snowfence token new\" makes tokens",
+		p.message("every program that reaches these addresses%s may do everything: "+
+			"\"snowfence token new\" makes tokens",
 			map[bool]string{true: " with a certificate"}[certified])
 	}
 }

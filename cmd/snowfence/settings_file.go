@@ -70,7 +70,7 @@ func (f *settingsFile) read(data io.Reader) error {
 	for i := 0; i < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
 		if seen[key.Value] {
-			return fmt.Errorf("line %d: %s is there twice", key.Line, key.Value)
+			return fmt.Errorf("line %d: %s is given twice", key.Line, key.Value)
 		}
 		seen[key.Value] = true
 		if err := f.set(key.Value, value); err != nil {

@@ -56,8 +56,8 @@ func (p *program) checkNew(cmd *cobra.Command, f *newFlags) error {
 
 // notWithStateFile are the flags that mean nothing with a state file.
 var notWithStateFile = [...]struct{ flag, why string }{
-	{"store", "stands in place of a store"},
-	{"namespace", "stands in place of a store and its namespaces"},
+	{"store", "is used instead of a store"},
+	{"namespace", "is used instead of a store and its namespaces"},
 	{"wait", "waits for nobody, because its node belongs to this machine alone"},
 	{"block", "keeps one node"},
 	{"within", "keeps one node"},
@@ -164,8 +164,8 @@ func (p *program) openStateFile(ctx context.Context, f *newFlags) (*source, erro
 		fence:    fence,
 		giveBack: fence.Close,
 		whyLater: func(_ context.Context, g snowfence.Grant) string {
-			return fmt.Sprintf("node %d is used up to %s by its state file: the clock was ahead then, or is "+
-				"behind now: set it right, or use another node with a new file",
+			return fmt.Sprintf("the state file says that node %d is used up to %s: the clock was ahead then, "+
+				"or is behind now: set it right, or use another node with a new file",
 				g.Node, formatTime(l.TimeOf(g.From)))
 		},
 	}, nil

@@ -164,7 +164,8 @@ func (f *storeFlags) takenError(e *lease.TakenError) error {
 		text += fmt.Sprintf(", %d vetoed", e.Refused)
 	}
 	if e.NextFree > 0 {
-		text += fmt.Sprintf("; the next one frees in %v, unless it is renewed", e.NextFree.Round(100*time.Millisecond))
+		text += fmt.Sprintf("; the next one is free in %v, unless it is renewed",
+			e.NextFree.Round(100*time.Millisecond))
 	}
 	other := "use a layout with more nodes in another namespace"
 	if narrowed {

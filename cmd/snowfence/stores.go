@@ -40,9 +40,9 @@ Without --store
     install -d -m 2771 -g snowfence /var/lib/snowfence
     snowfence namespace create default --store sqlite:/var/lib/snowfence/snowfence.db
     usermod -aG snowfence alice
-  A user who may not write that file gets an error, and no other store. Who may read it can
-  list and show. Without such a file each user has a store of his own, another scope than
-  those of all others: $XDG_STATE_HOME/snowfence/snowfence.db, in ~/.local/state unless set
+  A user who may not write that file gets an error, not another store. A user who may only
+  read it can list and show. Without such a file each user has a store of his own, another
+  scope than those of all others: $XDG_STATE_HOME/snowfence/snowfence.db, in ~/.local/state unless set
   (%LOCALAPPDATA% on Windows).
 
 Passwords

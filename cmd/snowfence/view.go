@@ -24,8 +24,8 @@ type view struct {
 	until  int64             // first tick after the last; 0 for no end
 }
 
-// newView returns the view of a layout that may be encrypted: it has a key of no
-// importance then, to plan with and not to decode.
+// newView returns the view of a layout that may be encrypted: it then has a random
+// secret, to plan with and not to decode.
 func newView(spec string) (*view, error) {
 	return newViewWith(spec, func(l snowfence.Layout) (*snowfence.Scheme, error) {
 		if l.Cipher != snowfence.Plain {

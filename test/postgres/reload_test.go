@@ -218,7 +218,7 @@ func TestSwapLeavesReloadedRowsAlone(t *testing.T) {
 	s := newScene(t, p)
 	p.SQL(t, s.name, "UPDATE snowfence_lease SET label = 'by hand' WHERE node = 1")
 	if err := swap(t, s.st, "b", record(1, "c")); err == nil || errors.Is(err, lease.ErrLost) ||
-		!strings.Contains(err.Error(), "put back") {
+		!strings.Contains(err.Error(), "was restored") {
 		t.Errorf("a swap of a row that was put back: %v", err)
 	}
 	id, err := s.st.Identity(t.Context(), "")

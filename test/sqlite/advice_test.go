@@ -69,7 +69,7 @@ func TestAdvice(t *testing.T) {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := use(t, "file:"+path); err == nil || !strings.Contains(err.Error(), "put a backup in its place") {
+	if err := use(t, "file:"+path); err == nil || !strings.Contains(err.Error(), "replace it by a backup") {
 		t.Errorf("a damaged file: %.300v", err)
 	}
 }

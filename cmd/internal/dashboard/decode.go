@@ -176,7 +176,7 @@ func (d *Dashboard) schemes(
 	}
 	for _, p := range snowfence.Presets() {
 		if p.Layout.Cipher != snowfence.Plain {
-			continue // every number is one of its IDs under some key
+			continue // every number is one of its IDs under some secret
 		}
 		if s, err := snowfence.NewScheme(p.Layout); err == nil {
 			list = append(list, namedScheme{p.Name, false, s})

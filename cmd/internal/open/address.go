@@ -111,7 +111,7 @@ func (a *address) parseQuery(query string) error {
 		case err1 != nil || err2 != nil:
 			return a.errorf("a parameter has a '%%' without two hexadecimal digits: write '%%' as %%25")
 		case twice:
-			return a.errorf("a parameter is there twice")
+			return a.errorf("a parameter is given twice")
 		}
 		a.params[name] = value
 	}

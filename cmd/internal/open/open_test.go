@@ -73,7 +73,7 @@ func TestOpenErrors(t *testing.T) {
 		"postgres://h/d?colour=red":                      "parameter colour is not known; postgres stores have application_name, connect_timeout,",
 		"postgres://app:secret@h/d?password=secret2":     "more than one password",
 		"postgres://h/d?password_file=x&password=secret": "more than one password",
-		"postgres://h/d?password=secret&password=b":      "a parameter is there twice",
+		"postgres://h/d?password=secret&password=b":      "a parameter is given twice",
 		"postgres://h/d?password=sec%zzret":              "a parameter has a '%'",
 		"postgres://h/d?connect_timeout=soon":            "connect_timeout is a time from 1ms to 1h",
 		"postgres://h/d?connections=0":                   "connections is a number from 1 to 1000",

@@ -28,8 +28,8 @@ func Probe(ctx context.Context, cfg Config) error {
 		return probeRESP(ctx, &cfg)
 	}
 	if scheme == "https" && cfg.TLSClientCA != "" {
-		return errors.New("the server wants certificates of its clients: give it an admin address on loopback, " +
-			"which is asked then")
+		return errors.New("the server wants certificates of its clients: give it an admin address on loopback; " +
+			"the check then asks that address")
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+dialAddress(address)+"/healthz", nil)
 	if err != nil {

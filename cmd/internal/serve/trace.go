@@ -38,7 +38,7 @@ func startTracing(ctx context.Context, version string, logger *slog.Logger) (*tr
 	name, number := attribute.String("service.name", "snowfence"), attribute.String("service.version", version)
 	about, err := resource.New(ctx, resource.WithAttributes(name, number), resource.WithHost(), resource.WithFromEnv())
 	if err != nil {
-		logger.Warn("tracing: what is known of this process is not complete", "cause", err)
+		logger.Warn("tracing: some attributes of this process are unknown", "cause", err)
 	}
 	p := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(about))
 	return newTracing(p), nil

@@ -98,10 +98,10 @@ func (p *Process) checkClock() {
 		return
 	}
 	by := step.Abs().Round(time.Millisecond)
-	text := fmt.Sprintf("this machine's clock went forward by %v", by)
+	text := fmt.Sprintf("this machine's clock stepped forward by %v", by)
 	if step < 0 {
-		text = fmt.Sprintf("this machine's clock went back by %v: IDs go on, with time slowed down until it has "+
-			"caught up", by)
+		text = fmt.Sprintf("this machine's clock stepped back by %v: IDs go on, with time slowed down until it "+
+			"has caught up", by)
 	}
 	p.cfg.Logger.Warn("clock step", "step", step)
 	p.service.Events.Add(server.Event{Kind: "clock", Text: text})

@@ -15,7 +15,7 @@ func TestClockStepsAreEvents(t *testing.T) {
 	for _, c := range []struct {
 		step time.Duration
 		want string
-	}{{0, ""}, {-31 * time.Second, "went back by 3"}, {time.Hour, "went forward by 1h"}} {
+	}{{0, ""}, {-31 * time.Second, "stepped back by 3"}, {time.Hour, "stepped forward by 1h"}} {
 		now := time.Now()
 		p.clock.wall, p.clock.mono = now.Round(0).Add(-c.step), now // as if the last look had been before the step
 		before, next, stop := p.service.Events.Watch()

@@ -51,7 +51,7 @@ type Auth struct {
 type Identity struct {
 	Name   string
 	hash   [sha256.Size]byte
-	rights atomic.Pointer[rights] // nil when the token was taken away
+	rights atomic.Pointer[rights] // nil when the token was revoked
 }
 
 // rights are what a token allows at present.
@@ -77,7 +77,7 @@ func NewAuth(tokens []Token) (*Auth, error) {
 		case t.Name == "":
 			return nil, fmt.Errorf("token %d has no name", i+1)
 		case names[t.Name]:
-			return nil, fmt.Errorf("token %q is there twice", t.Name)
+			return nil, fmt.Errorf("token %q is given twice", t.Name)
 		case err != nil || len(sum) != sha256.Size:
 			return nil, fmt.Errorf("token %q: sha256 must be 64 hexadecimal digits, "+
 				"as \"snowfence token new\" prints them", t.Name)
@@ -176,7 +176,7 @@ func (id *Identity) May(v Verb, namespace string) error {
 		return errRevoked
 	}
 	if !slices.Contains(r.token.Verbs, v) {
-		return Errorf(Denied, "token %q has not the verb %q", id.Name, v)
+		return Errorf(Denied, "token %q lacks the verb %q", id.Name, v)
 	}
 	if !r.sees(namespace) {
 		return Errorf(Denied, "token %q is not for namespace %q", id.Name, namespace)
@@ -193,7 +193,7 @@ func (id *Identity) Authorize(v Verb, namespace string, n int64) error {
 	return id.Spend(n)
 }
 
-var errRevoked = Errorf(Anonymous, "the token was taken away: another one is needed")
+var errRevoked = Errorf(Anonymous, "the token was revoked: use another one")
 
 // Sees reports whether the caller may know of a namespace.
 func (id *Identity) Sees(namespace string) bool {

@@ -83,7 +83,7 @@ func (sp *Space) read(ctx context.Context) (*snowfence.Scheme, error) {
 	}
 	s, err := snowfence.NewScheme(l, keys...)
 	if errors.Is(err, snowfence.ErrKey) {
-		return nil, Errorf(Refused, "namespace %q is encrypted, and the server has not the secrets for it: %w",
+		return nil, Errorf(Refused, "namespace %q is encrypted, and the server does not have its secrets: %w",
 			sp.Name, err)
 	}
 	if err != nil {
@@ -93,7 +93,7 @@ func (sp *Space) read(ctx context.Context) (*snowfence.Scheme, error) {
 		return nil, Errorf(Refused, "namespace %q is encrypted with other secrets than the server has for it", sp.Name)
 	}
 	if l.Bits(snowfence.FieldKey) > 0 && ns.State == lease.Active {
-		// A key that is new among the server's secrets is made known, so that holders
+		// A secret that is new among the server's secrets is made known, so that holders
 		// elsewhere may use it.
 		_, err = lease.CreateNamespace(ctx, sp.service.store, sp.Name, s, nil)
 		if errors.Is(err, snowfence.ErrKey) {
