@@ -27,7 +27,7 @@
 //
 // [Config] is the advanced door: run ahead of the clock (Lead), coarse timestamps for
 // speed (Coarse), batches ([Generator.Fill]) and handles for goroutines that should not
-// meet on one word ([Generator.Local]).
+// compete for one atomic number ([Generator.Local]).
 //
 // # Scope
 //

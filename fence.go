@@ -42,8 +42,8 @@ type Fence interface {
 	// it, and the generator stops using the old one. It may wait until ctx ends.
 	Grant(ctx context.Context, after int64) (Grant, error)
 
-	// Held is Grant without waiting: it returns false if it had to write a file
-	// or ask a store.
+	// Held is Grant without waiting: it returns false when it would have to write
+	// a file or ask a store.
 	Held(after int64) (Grant, bool)
 
 	// Release gives a grant back: its ticks from used on have no ID and never

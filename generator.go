@@ -39,9 +39,9 @@ type Config struct {
 // Generator makes IDs inside the grants of a fence. It is safe for concurrent
 // use.
 //
-// Its IDs increase in the order in which calls take them; those of one node also
-// over restarts and holders. Layouts with rollback bits differ: they stamp the
-// true time after the clock stepped back.
+// Its IDs increase in the order in which calls take them. IDs of one node also
+// increase over restarts and from holder to holder. Layouts with rollback bits
+// differ: they stamp the true time after the clock stepped back.
 type Generator struct {
 	cur    atomic.Pointer[track]
 	mode   mode

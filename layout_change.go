@@ -23,8 +23,8 @@ type Change struct {
 
 	FromNodes, ToNodes NodeRange // nodes in use on either side; the zero value means all
 
-	// Past are the layouts before From. Two safe changes are no safe walk: To may
-	// repeat a layout that From never met.
+	// Past are the layouts before From. Two safe changes, one after the other,
+	// need not be safe together: To can make IDs of a layout older than From.
 	Past []Era
 }
 

@@ -40,7 +40,8 @@ func pin(ctx context.Context, st Store, namespace string) (unpin func(), err err
 
 // claim is one holder's protocol with the store, and nothing more.
 // It starts no goroutine and has no mutex: one call at a time.
-// Its rules follow docs/prove/argument.md: grant.go, acquire.go, renew.go, lost.go, release.go.
+// docs/prove/argument.md follows its rules through the files: grant.go, acquire.go, renew.go,
+// lost.go, rollback.go, release.go.
 //
 // Each operation has one of three results:
 //   - Granted: the grant may be used.
@@ -75,12 +76,13 @@ type hold struct {
 	unanswered map[string]bool
 	generation int64 // of the namespace
 	floor      int64 // of the namespace when the grant was computed
-	confirmed  bool  // the floor was the same after the swap: from then on the records alone say what is lost
+	confirmed  bool  // a grant counted: the floor is compared no more
 	from       int64 // of the grant
 	pending    bool  // it is not known whether the acquisition was written
 }
 
-// kept is the latest end of all that was sent for a node: the store keeps it no longer for us.
+// kept is the highest until that we sent for a node.
+// The store keeps the node for us up to that tick, not longer.
 type kept struct{ node, until int64 }
 
 func newClaim(s *setup) *claim {

@@ -12,21 +12,26 @@
 // # The rules
 //
 // The store keeps one small record for each node. Its Until is the tick at which the
-// holder stops and above which a successor starts: one number, written ahead of use, so
-// that nothing has to be reported when a process dies. Records are never deleted.
+// holder stops and the next one starts. It is written ahead of use, so a process that
+// dies has nothing to report. Records are never deleted.
 //
 //   - Acquire: the grant is [max(Until, now−ttl), max(Until+1, now+ttl)). Never more than
 //     that is added, so that crash loops do not run away.
 //   - Renew, every third of the ttl: Until becomes max(Until, now+ttl), by
-//     compare-and-swap on the nonce of the last write. A renewal that fails or is slow is
-//     no loss: IDs are made until the acknowledged Until. A reply that was lost is
-//     adopted only by its own nonce, and confirmed by a swap before its use.
-//   - A swap that was lost to somebody else seals the generator at once, before anything
+//     compare-and-swap on the nonce of the last write. If a renewal fails or is slow,
+//     IDs are made up to the acknowledged Until. A write without a reply counts as done
+//     only if its own nonce is in the record, and is used only after one more
+//     acknowledged swap.
+//   - If somebody else wrote instead, the generator is sealed at once, before anything
 //     else. Then the lease heals itself with another grant.
-//   - Give back: Until is lowered, to the tick after the last one taken, only by the
-//     process that sealed its generator.
-//   - After each swap, and before its use, the namespace is read: a grant counts only if
-//     the generation is the same as before.
+//   - Give back: the holder seals its generator, and then lowers Until to the tick after
+//     the last one that it used. [RestoreNode] lowers it for an operator, and remembers
+//     the granted ticks above it.
+//   - After each swap, and before its use, the lease reads the namespace and the identity
+//     of the store. The grant counts only if the namespace is active, its generation is
+//     the one in which the node was acquired, and the store has the identity that the
+//     namespace names. Until the first grant of the node has counted, the floor of the
+//     namespace must also be the one that the grant was computed from.
 //
 // Clocks decide which node is taken and when; they never decide safety.
 //
@@ -35,17 +40,17 @@
 // The promise holds within one namespace of one store that is linearizable and durable.
 // There are four exceptions, each with a bound:
 //
-//   - A machine is resumed twice from one snapshot: both copies hold the same grant, and
-//     can make the same IDs until the second of them renews: a third of the ttl (5 s)
-//     while the store answers, and never beyond the end of the grant. The loser of the
-//     swap is sealed.
+//   - A machine is resumed twice from one snapshot. Both copies hold the same grant. They
+//     can make the same IDs until the second one renews, after a third of the ttl (5 s) if
+//     the store answers. The end of the grant is the latest time. The copy that renews
+//     second is sealed.
 //   - The snapshot was taken while a node was acquired or renewed: both copies can get
 //     the same new grant, with the same bound.
-//   - A store is rolled back and looks like the one before: a program that acquires a
-//     node can be granted ticks again that the store has forgotten. This ends when the
-//     forgotten holder renews, after a third of the ttl (5 s), because it notices, and
-//     grants then start above everything that can have been granted. If that holder is
-//     gone, it ends when all earlier grants have ended ([Options.AfterRollback]).
+//   - A store is rolled back and looks like the one before. A program that acquires a node
+//     can be granted ticks again that the store has forgotten. The forgotten holder
+//     notices this when it renews, after a third of the ttl (5 s). Then it ends, because
+//     grants start above everything that can have been granted. If that holder is gone, it
+//     ends when all earlier grants have ended ([Options.AfterRollback]).
 //   - The layout is changed on a store that was rolled back in this way: the proof of the
 //     change does not know the last grants, with the same bound.
 package lease

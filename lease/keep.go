@@ -188,7 +188,8 @@ func (l *Lease) failed(err error) {
 	}
 }
 
-// publish makes what the claim was granted available to Grant.
+// publish keeps the new grant for the generator, which asks for it before the old one
+// ends (askAhead in refresh.go).
 func (l *Lease) publish(g snowfence.Grant) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 // lost. It is a lifetime: it begins with Open and ends with Close, with Orphan, or when it cannot
 // heal (Done). All methods are safe for concurrent use; the fence serves one generator at a time.
 //
-// It keeps a claim: the claim knows the rules of the store, and the lease when to ask it, who uses
-// what was granted, and whom to seal.
+// The claim knows the rules of the store. The lease knows when to ask it, who uses the
+// grant, and which generator to seal.
 type Lease struct {
 	*setup
 	ops   chan struct{} // semaphore of one: hold it to use claim

@@ -179,28 +179,3 @@ func (o *Options) spans() (ttl, maxSkew time.Duration) {
 // reach is how far ahead of the true time a lease may write, as far as its clock is
 // within the allowed skew.
 func reach(ttl, maxSkew time.Duration) time.Duration { return ttl + maxSkew }
-
-// Event is something that happened to a lease, for [Options.Events].
-type Event struct {
-	Kind      EventKind
-	Namespace string
-	Label     string // of the options
-	Cause     error  // nil if the kind says it all
-}
-
-// EventKind says what happened, as the line in the log does.
-type EventKind string
-
-// The kinds of events.
-const (
-	// EventLost: what was granted is lost, and the generator is sealed.
-	EventLost EventKind = "lease lost"
-	// EventLate: the grant was not renewed, for the 1st, 2nd, 4th, … time in a row.
-	EventLate EventKind = "lease not renewed"
-	// EventRolledBack: the store lost writes that it had acknowledged.
-	EventRolledBack EventKind = "the store was rolled back"
-	// EventReplaced: the store is another one than that of the namespace.
-	EventReplaced EventKind = "the store is not the one the namespace was made in"
-	// EventFloorRaised: grants now begin above all that were granted before.
-	EventFloorRaised EventKind = "floor raised"
-)

@@ -33,7 +33,7 @@ type Record struct {
 	PrevUntil  int64  // end of the run before: no tick of [PrevUntil, From) was ever granted
 	SkipFrom   int64  // ticks of [SkipFrom, SkipUntil) lie ahead and are used up; see RestoreNode
 	SkipUntil  int64  // 0 when there are none
-	Holder     string // random ID of the holding lease; "" when given back or cleared
+	Holder     string // "HASH.TICK" of the lease (claim.go); "" when given back or cleared
 	Label      string // for people: who holds it, or held it last
 	Veto       string // why an operator does not want the node to be leased; "" when it may be
 	At         int64  // writer's wall clock, in Unix milliseconds

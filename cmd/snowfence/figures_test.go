@@ -133,7 +133,7 @@ func TestUnseenCases(t *testing.T) {
 	excuses := read("../../internal/simulate/ledger.go", "// excused reports", "func (s *sim) excused")
 	want := len(item.FindAllString(excuses, -1))
 	for name, text := range map[string]string{
-		"README":      read("../../README.md", "Four things no lease can see", "**Proof.**"),
+		"README":      read("../../README.md", "four things that no lease can see", "**Proof.**"),
 		"lease":       read("../../lease/doc.go", "# What no lease can see", "package lease"),
 		"design.md":   read("../../docs/decide/design.md", "**What no lease can see is counted", "\n- **"),
 		"the help":    read("simulate.go", "Counted as unseen", "One seed is one run"),

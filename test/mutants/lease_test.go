@@ -139,7 +139,7 @@ var leaseMutants = []mutant{
 	},
 	{
 		rule: "a vanished record or a revision that went back means a store that was set back",
-		file: "lease/lost.go",
+		file: "lease/rollback.go",
 		old:  `r.Nonce == "" || r.Revision < h.records[i].Revision`, now: `false`, test: "TestMemory/(store_set_back$|vanished_record)",
 	},
 	{
@@ -148,21 +148,21 @@ var leaseMutants = []mutant{
 		return none, c.lose(err)`, now: `		return none, c.lose(err)`, test: "TestMemory/vanished_namespace",
 	},
 	{
-		rule: "a replaced store ends the lease", file: "lease/lost.go",
+		rule: "a replaced store ends the lease", file: "lease/rollback.go",
 		old: `	if errors.Is(err, ErrReplaced) {
 		return`, now: `	if false {
 		return`, test: "TestMemory/replaced_store",
 	},
 	{
-		rule: "an error of a store may mean that it was replaced", file: "lease/lost.go",
+		rule: "an error of a store may mean that it was replaced", file: "lease/rollback.go",
 		old: `	if !errors.Is(err, ErrReplaced) {`, now: `	if false {`, test: "TestMemory/replaced_store",
 	},
 	{
-		rule: "after a set-back grants start above all that can have been granted", file: "lease/lost.go",
+		rule: "after a set-back grants start above all that can have been granted", file: "lease/rollback.go",
 		old: `c.ticks.layout.TickOf(now.Add(longest+c.opts.MaxSkew))+1, c.reached`, now: `c.ticks.layout.TickOf(now)`, test: "TestMemory/(store_set_back$|vanished_record)",
 	},
 	{
-		rule: "one holder raises the floor, not each", file: "lease/lost.go",
+		rule: "one holder raises the floor, not each", file: "lease/rollback.go",
 		old: `return ns.Generation > after && ns.Floor >= c.reached`, now: `return ns.Generation > after+100`, test: "TestMemory/store_set_back$",
 	},
 	{

@@ -212,7 +212,7 @@ var simulationMutants = []mutant{
 		old: `strconv.Itoa(st.identity)`, now: `strconv.Itoa(0 * st.identity)`, seeds: 200,
 	},
 	{
-		rule: "store: a record that vanished or went back is noticed", file: "lease/lost.go",
+		rule: "store: a record that vanished or went back is noticed", file: "lease/rollback.go",
 		old: `r.Nonce == "" || r.Revision < h.records[i].Revision`, now: `false`, seeds: 200,
 	},
 	{
@@ -223,12 +223,12 @@ var simulationMutants = []mutant{
 	},
 	{
 		rule: "store: after a set-back grants start above all that can have been granted",
-		file: "lease/lost.go",
+		file: "lease/rollback.go",
 		old:  `c.ticks.layout.TickOf(now.Add(longest+c.opts.MaxSkew))+1, c.reached`, now: `c.ticks.layout.TickOf(now)`, seeds: 200,
 	},
 	{
 		rule: "store: that allows for two clocks that are off in opposite directions",
-		file: "lease/lost.go", pkg: "./lease",
+		file: "lease/rollback.go", pkg: "./lease",
 		old: `now.Add(longest+c.opts.MaxSkew)`, now: `now.Add(longest)`, test: "TestReplacedStoreAndOppositeClocks",
 	},
 	{

@@ -70,7 +70,8 @@ type command struct {
 	run       func(c *conn, args [][]byte)
 }
 
-// run carries out one command, and reports whether it gave one ID.
+// run carries out one command, and reports whether it gave one ID. If so, repeat makes the
+// IDs of equal commands that follow it, and they come neither here nor to next.
 func (c *conn) run(args [][]byte) bool {
 	if len(args[0]) == len("SNOWFENCE.NEXT") && equalFold(args[0], "SNOWFENCE.NEXT") {
 		before := c.madeIDs

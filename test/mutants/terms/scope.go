@@ -31,6 +31,8 @@ var Path = []Scope{
 	{File: "lease/renew.go"},
 	{File: "lease/release.go"},
 	{File: "lease/lost.go"},
+	{File: "lease/rollback.go"},
+	{File: "lease/events.go"},
 	{File: "lease/claim.go"},
 	{File: "lease/find.go", Funcs: []string{"finder.wait", "finder.unavailable", "finder.allowed", "claim.within"}},
 	{File: "lease/lease.go"},
