@@ -10,7 +10,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// acquireFirst acquires for Open: it takes a fixed node over, and waits for a free one if it may.
+// acquireFirst acquires for Open. It takes over a
+// fixed node, and waits for a free one if it may.
 func (c *claim) acquireFirst(ctx context.Context) (none snowfence.Grant, _ error) {
 	var before error // that all nodes were taken
 	for failures := 0; ; failures++ {
@@ -46,8 +47,8 @@ func (c *claim) acquireFirst(ctx context.Context) (none snowfence.Grant, _ error
 	}
 }
 
-// acquire gets a grant of another node, or a later one of the same node. Healing spares
-// the holder of a fixed node, or two leases would take it from each other for ever.
+// acquire gets a grant of another node, or a later one of the same node.
+// Healing does not take over a fixed node, or two leases would do so for ever.
 func (c *claim) acquire(ctx context.Context, healing bool) (none snowfence.Grant, err error) {
 	if err := c.diagnose(ctx); err != nil {
 		return none, err
@@ -90,7 +91,7 @@ func (c *claim) acquire(ctx context.Context, healing bool) (none snowfence.Grant
 		if !errors.Is(err, ErrLost) {
 			return g, err
 		}
-		// Somebody else was faster, or the store was rolled back behind what was read.
+		// Somebody else was faster, or the store was rolled back after the read.
 		if err := c.diagnose(ctx); err != nil {
 			return none, err
 		}
@@ -184,9 +185,9 @@ func (c *claim) take(ctx context.Context, ns Namespace, rs []Record, now time.Ti
 	return g, nil
 }
 
-// outdated is an error if the namespace was changed between its reading and the records'.
-// With an earlier generation their until would be no floor any more.
-// A namespace that vanished and was made again may be behind its records.
+// outdated is an error if the namespace was changed after it was read
+// and before the records were. Then their until would not count. A
+// namespace that vanished and was made again may be behind its records.
 func (c *claim) outdated(ctx context.Context, ns Namespace, rs []Record) error {
 	for _, r := range rs {
 		if r.Generation <= ns.Generation {
@@ -203,7 +204,8 @@ func (c *claim) outdated(ctx context.Context, ns Namespace, rs []Record) error {
 	return nil
 }
 
-// settleAcquire finds out what became of an acquisition without an answer, and goes on from there.
+// settleAcquire finds out whether an unanswered
+// acquisition was written, and goes on from there.
 func (c *claim) settleAcquire(ctx context.Context) (none snowfence.Grant, _ error) {
 	h := c.held
 	stored, err := c.st.Get(ctx, keys(h.records))
@@ -212,7 +214,8 @@ func (c *claim) settleAcquire(ctx context.Context) (none snowfence.Grant, _ erro
 	}
 	for _, r := range stored {
 		if !h.unanswered[r.Nonce] {
-			// Not written, or taken by somebody else: a late write runs out by itself.
+			// Not written, or taken by somebody else.
+			// A late write of ours runs out by itself.
 			if err := c.abandonAcquire(ctx); err != nil {
 				return none, err
 			}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// An acquisition that others were faster in is repeated twenty-one times, and no more.
+// If others are faster, an acquisition is repeated twenty-one times, and no more.
 func TestFirstRepeatsWhatWasLost(t *testing.T) {
 	for lost, ok := range map[int]bool{0: true, 1: true, 21: true, 22: false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestFirstRepeatsWhatWasLost(t *testing.T) {
 	}
 }
 
-// A grant that a change of the namespace took back at once is followed by another attempt.
+// If a change of the namespace ends the grant at once, another attempt follows.
 func TestFirstRepeatsWhatWasTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := empty(t, withRollback)
@@ -48,8 +48,8 @@ func TestFirstRepeatsWhatWasTakenBack(t *testing.T) {
 	})
 }
 
-// Any other error ends Open, which gives back what it may have left in the store, unless its
-// context has ended.
+// Any other error ends Open. It gives back what it may
+// have left in the store, unless its context has ended.
 func TestFirstGivesBackWhatItLeaves(t *testing.T) {
 	for name, over := range map[string]bool{"an error": false, "an error after the end of the context": true} {
 		g := empty(t, withRollback)
@@ -77,8 +77,9 @@ func TestFirstGivesBackWhatItLeaves(t *testing.T) {
 	}
 }
 
-// waiting returns a stage whose lease waits for node 5, which another one holds, and the times
-// since its begin at which the lease looks for a node. Before each look it calls before.
+// waiting returns a stage whose lease waits for node 5,
+// which another one holds. It also returns when the lease
+// looks for a node. It calls before ahead of each look.
 func waiting(t *testing.T, before func(g *stage, look int) error) (*stage, *[]time.Duration) {
 	g := empty(t, withRollback)
 	g.l.opts.Wait, g.l.opts.Node = true, nil
@@ -95,8 +96,8 @@ func waiting(t *testing.T, before func(g *stage, look int) error) (*stage, *[]ti
 	return g, looks
 }
 
-// Open with Wait looks for a node again: when the next one frees if that is known to be soon, and
-// otherwise about every two seconds.
+// Open with Wait tries again when the next node frees, if that is
+// known to be soon. Otherwise it tries about every two seconds.
 func TestFirstWaitsForANode(t *testing.T) {
 	const soon = 700 * time.Millisecond
 	fixed := int64(5)
@@ -153,8 +154,8 @@ func TestFirstDoesNotWait(t *testing.T) {
 	}
 }
 
-// The end of its context ends a wait at once. What is said then is why it waited, and not that the
-// store was not asked to the end.
+// The end of its context ends a wait at once. The error says
+// why it waited, not that the store was not asked to the end.
 func TestFirstWaitsUntilTheEndOfItsContext(t *testing.T) {
 	for name, c := range map[string]struct {
 		look   int  // at which the store does not answer

@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// A fixed node is taken over from any holder by Open, with Guard only from one of the same label,
-// and by healing from none.
+// Open takes a fixed node over from any holder, with Guard
+// only from one of the same label. Healing takes it from none.
 func TestWhoGetsAFixedNode(t *testing.T) {
 	for name, c := range map[string]struct {
 		change         func(g *stage, r *Record)
@@ -73,8 +73,8 @@ func TestCheckOfAFixedNode(t *testing.T) {
 	}
 }
 
-// What is written for a grant follows what was read, in the generation of the namespace, and comes
-// into use.
+// The written grant follows the records that
+// were read, in the generation of the namespace.
 func TestTakeWrites(t *testing.T) {
 	g := empty(t, withRollback)
 	g.change(5, func(r *Record) { r.Revision, r.Generation, r.Until = 7, 1, g.tick(time.Second) })
@@ -93,8 +93,8 @@ func TestTakeWrites(t *testing.T) {
 	}
 }
 
-// A grant that was perhaps written is not used, and neither is one that cannot be confirmed. After
-// the end of the context nothing is sent.
+// A grant that was perhaps written is not used, nor one that cannot
+// be confirmed. After the end of the context nothing is sent.
 func TestTakeWithoutAnswers(t *testing.T) {
 	ready := func() *stage {
 		g := empty(t, withRollback)
@@ -129,8 +129,8 @@ func TestTakeWithoutAnswers(t *testing.T) {
 	}
 }
 
-// Of a block of which one record was lost the others are given back. A single record that was lost
-// needs no look.
+// If one record of a block was lost, the others are
+// given back. The loss of a single record needs no look.
 func TestTakeOfABlockThatIsLost(t *testing.T) {
 	for _, c := range []struct {
 		nodes      int
@@ -166,8 +166,8 @@ func TestTakeOfABlockThatIsLost(t *testing.T) {
 	}
 }
 
-// Over a server a lease remembers what it was shown of a node that it lost, before what it was
-// shown earlier, and no more than two questions can show.
+// Over a server a lease remembers the latest records of a lost node
+// before earlier ones, and no more than two questions can show.
 func TestTakeRemembersWhatItWasShown(t *testing.T) {
 	for seen, want := range map[int]int{
 		0: 1, 3: 4, 2*maxEvidence - 1: 2 * maxEvidence,
@@ -187,8 +187,8 @@ func TestTakeRemembersWhatItWasShown(t *testing.T) {
 	}
 }
 
-// A record of a later generation than the namespace's is taken only where the namespace is still as
-// it was read.
+// A record of a later generation than the namespace's is taken
+// only if the namespace has not changed since it was read.
 func TestRecordOfALaterGeneration(t *testing.T) {
 	for name, c := range map[string]struct {
 		record, then int64 // generations of the record, and of the namespace when it is read again
@@ -223,8 +223,8 @@ func TestRecordOfALaterGeneration(t *testing.T) {
 	}
 }
 
-// An acquisition that the store did not answer counts where it was written, after a renewal. Where
-// it was not, or somebody else came since, the node is acquired anew.
+// An unanswered acquisition counts if it was written, after a renewal.
+// If not, or if somebody else came since, the node is acquired again.
 func TestSettle(t *testing.T) {
 	for name, c := range map[string]struct {
 		written bool

@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// A lease that saw a rollback gets a grant once the floor was raised after that, above all
-// its own ticks, by whomever.
+// A lease that saw a rollback gets a grant after
+// anybody raised the floor above its own ticks.
 func TestSuspectWantsARaisedFloor(t *testing.T) {
 	for _, c := range []struct {
 		saw, generation, known, floor int64
@@ -37,8 +37,8 @@ func TestSuspectWantsARaisedFloor(t *testing.T) {
 	}
 }
 
-// What the store does not answer ends an acquisition with its error, before anything is written,
-// and what the lease suspects is not forgotten.
+// If the store does not answer, an acquisition ends before
+// any write, and the suspicion of a rollback stays.
 func TestAcquireWithoutAnswers(t *testing.T) {
 	free := func(g *stage) { g.l.opts.Node = nil }
 	saw := int64(1)
@@ -96,8 +96,8 @@ func TestAcquireWithoutAnswers(t *testing.T) {
 	}
 }
 
-// anyNode returns a stage whose lease takes any of the nodes 5 and 6. Both were leased before, and
-// the first one that it tries to take is changed just then.
+// anyNode returns a stage whose lease takes any of the nodes 5 and 6. Both
+// were leased before. The first that it tries to take is changed just then.
 func anyNode(t *testing.T, change func(g *stage, node int64)) *stage {
 	g := empty(t, withRollback)
 	g.l.opts.Node = nil
@@ -119,8 +119,8 @@ func others(g *stage, node int64) {
 	g.change(node, func(r *Record) { r.Holder, r.Revision, r.Until = "other.1", 8, g.tick(time.Hour) })
 }
 
-// Where somebody else was faster the next free node is tried. Where the store was rolled back
-// instead, the floor is raised first.
+// If somebody else was faster, the next free node is tried. If
+// the store was rolled back instead, the floor is raised first.
 func TestAcquireAfterALoss(t *testing.T) {
 	for name, c := range map[string]struct {
 		hurt       func(g *stage, node int64)
@@ -144,8 +144,8 @@ func TestAcquireAfterALoss(t *testing.T) {
 			t.Errorf("%s: %d writes", name, g.st.swaps)
 		}
 	}
-	// Without an answer nothing else is tried, and of leases that are opened together each takes
-	// what is offered next.
+	// Without an answer nothing else is tried. Each of the
+	// leases that are opened together takes the next offer.
 	g := anyNode(t, func(*stage, int64) {})
 	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
 	if err := g.do(g.c.acquire(t.Context(), false)); !errors.Is(err, errSilent) || g.st.swaps != 1 ||

@@ -10,45 +10,47 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// NamespaceChange says what becomes of a namespace. What is nil or zero stays as it is.
+// NamespaceChange says how a namespace
+// changes. What is nil or zero stays as it is.
 type NamespaceChange struct {
-	// Scheme is that of its IDs from now on. The nodes that can be leased stay the same
-	// where the new layout has them.
+	// Scheme is the scheme of its IDs from now on. The leasable
+	// nodes stay the same, if the new layout has them.
 	Scheme *snowfence.Scheme
 
-	// Nodes are those that can be leased from now on.
+	// Nodes are the nodes that can be leased from now on.
 	Nodes snowfence.NodeRange
 
-	// Widen says that Nodes has numbers that could not be leased, and that no process
-	// uses these of its own accord any more. Without it such a change is refused.
+	// Widen says that Nodes has numbers that could not be leased, and that no
+	// process uses these by hand any more. Without it such a change is refused.
 	Widen bool
 
-	// Unused is a time later than the timestamp of every ID that was made outside of
-	// leases, with numbers given by hand; zero means now. It may lie an hour after now at
-	// most. What begins with the change begins after it.
+	// Unused is later than the timestamp of every ID that was made outside
+	// of leases, with numbers given by hand. It may be an hour after now
+	// at most; zero means now. Grants of the change begin after it.
 	Unused time.Time
 
-	// Force skips the proof: for namespaces of which no ID was kept. What they made is
-	// remembered all the same.
+	// Force skips the proof, for namespaces of which nobody kept
+	// an ID. The namespace remembers the layout all the same.
 	Force bool
 
 	grow bool // takes no nodes away
 }
 
-// ChangeNamespace gives a namespace another layout, or other nodes that can be leased.
-// What is so already is not changed, and nobody is disturbed.
+// ChangeNamespace gives a namespace another layout, or other nodes that can be
+// leased. If it has them already, nothing changes, and no lease is disturbed.
 //
-// With another layout all holders lose their grants, and programs of the old scheme end;
-// those of the new one start above everything that can have been granted. It is proven
-// first that no ID of the new layout can equal one of any layout that the namespace has
-// had (snowfence.Change). Otherwise the error matches [ErrRefused] and says which ID, and
-// the namespace stays as it was. Stop programs that have a number of the old layout by
-// hand before, because no store tells them, and start those of the new one after the time
-// of Namespace.Floor. If ctx ends or the store fails half-way, nothing is granted until
-// ChangeNamespace is called again: each step can be repeated.
+// With another layout all holders lose their grants, and programs of the old
+// scheme end. Programs of the new one start above everything that can have been
+// granted. First it is proven that no ID of the new layout can equal one of any
+// layout that the namespace has had (snowfence.Change). Otherwise the error
+// matches [ErrRefused] and says which ID, and the namespace stays as it was. No
+// store tells programs that have a number of the old layout by hand: stop them
+// before, and start those of the new one after the time of Namespace.Floor. If ctx
+// ends or the store fails half-way, nothing is granted until you call
+// ChangeNamespace again. Each step can be repeated.
 //
-// With fewer nodes, all holders lose their grants and get new ones of those that are
-// left. With more of them, leases go on; see [WidenNamespace].
+// With fewer nodes, all holders lose their grants and get new ones of the
+// nodes that are left. With more nodes, leases go on; see [WidenNamespace].
 func ChangeNamespace(ctx context.Context, st Store, name string, c NamespaceChange) (Namespace, error) {
 	switch {
 	case st == nil:
@@ -74,7 +76,7 @@ func (c NamespaceChange) apply(ctx context.Context, st Store, name string, now t
 		case ns.State == Changing: // one that was interrupted
 			return c.relayout(ctx, st, name, now)
 		case !c.keepsLayout(ns):
-			// Whoever is refused disturbs nobody.
+			// A change that is refused disturbs no lease.
 			if _, err := c.next(ctx, st, ns, now); err != nil {
 				return Namespace{}, err
 			}
@@ -117,9 +119,9 @@ func (c NamespaceChange) relayout(ctx context.Context, st Store, name string, no
 	return next, refused
 }
 
-// DeleteNamespace ends a namespace: all holders lose their grants. A tombstone with the
-// floor of its ticks stays, so that a namespace of the same name starts above all that
-// was granted.
+// DeleteNamespace ends a namespace: all holders lose their
+// grants. A tombstone keeps the floor of its ticks. So a
+// namespace of the same name starts above all that was granted.
 func DeleteNamespace(ctx context.Context, st Store, namespace string) (Namespace, error) {
 	ns, err := freeze(ctx, st, namespace)
 	if err != nil {
@@ -133,8 +135,8 @@ func DeleteNamespace(ctx context.Context, st Store, namespace string) (Namespace
 	return ns.write(ctx, st)
 }
 
-// freeze ends all grants first. A renewal before it is in the floors that are read
-// afterwards; a later one sees the new generation before its use.
+// freeze ends all grants first. The floors that are read afterwards include
+// each earlier renewal. A later one sees the new generation before it is used.
 func freeze(ctx context.Context, st Store, namespace string) (Namespace, error) {
 	for {
 		ns, err := readNamespace(ctx, st, namespace)
@@ -168,18 +170,18 @@ func highest(ctx context.Context, st Store, ns Namespace) (int64, error) {
 	return top, nil
 }
 
-// maxWiden is how far ahead of now the end of numbers given by hand may be said to be: a
-// slip of the keyboard must not stop a namespace for years.
+// maxWiden is how far after now Unused may be. A slip
+// of the keyboard must not stop a namespace for years.
 const maxWiden = time.Hour
 
-// WidenNamespace makes more nodes leasable: a range that includes all that are leasable
-// already. It is the last step from numbers given by hand to leased ones, when no process
-// uses the numbers of its own accord any more. Leases that are held go on.
+// WidenNamespace makes more nodes leasable: a range that includes all that are
+// leasable already. It is the last step from numbers given by hand to leased
+// ones, when no process uses these numbers by hand any more. Leases go on.
 //
-// unused is a time later than the timestamp of every ID that was made with these numbers
-// outside of leases; the zero time means now. No grant that is acquired from now on
-// starts before it, so that a clock that was ahead, or a lead, makes no ID twice. It may
-// lie an hour after now at most. To take nodes away from leases, veto them, or use
+// unused is later than the timestamp of every ID that was made with these numbers
+// outside of leases; the zero time means now. Grants acquired from now on start
+// after it, so that a clock that was ahead, or a lead, makes no ID twice. It may
+// be an hour after now at most. To take nodes away from leases, veto them, or use
 // [ChangeNamespace].
 func WidenNamespace(
 	ctx context.Context, st Store, name string, nodes snowfence.NodeRange, unused time.Time,
@@ -207,8 +209,8 @@ func (c NamespaceChange) afterUnused(l snowfence.Layout, now time.Time) (int64, 
 	return l.TickOf(unused) + 1, nil
 }
 
-// nodes returns the nodes that can be leased after a change from one layout to another,
-// which may be the same.
+// nodes returns the nodes that can be leased after
+// a change of layout. Both layouts may be the same.
 func (c NamespaceChange) nodes(ns Namespace, old, to snowfence.Layout) (first, last int64, err error) {
 	all := !reserves(ns, old)
 	switch count := nodeCount(to); {
@@ -237,7 +239,7 @@ func (c NamespaceChange) nodes(ns Namespace, old, to snowfence.Layout) (first, l
 	return first, last, nil
 }
 
-// renode returns the namespace with the nodes of a change and the layout that it has.
+// renode returns the namespace with the nodes of a change and its present layout.
 func (c NamespaceChange) renode(ns Namespace, now time.Time) (Namespace, error) {
 	layout, err := snowfence.ParseLayout(ns.Layout)
 	if err != nil {
@@ -262,7 +264,7 @@ func (c NamespaceChange) renode(ns Namespace, now time.Time) (Namespace, error) 
 		next.Floor = max(ns.Floor, unused)
 	}
 	if fewer {
-		next.Generation++ // who holds a node that can no longer be leased gives it up
+		next.Generation++ // ends leases of nodes that can no longer be leased
 	}
 	return next, nil
 }

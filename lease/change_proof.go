@@ -9,7 +9,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// next returns the namespace as it will be after a change of layout, or why that is refused.
+// next returns the namespace as it will be after
+// a change of layout, or why that is refused.
 func (c NamespaceChange) next(ctx context.Context, st Store, ns Namespace, now time.Time) (Namespace, error) {
 	if c.keepsLayout(ns) {
 		return c.renode(ns, now)
@@ -82,9 +83,9 @@ func (c NamespaceChange) next(ctx context.Context, st Store, ns Namespace, now t
 	return next, nil
 }
 
-// PastLayout is a layout that a namespace had, and the ticks that can have been stamped
-// with it. It counts with all of its nodes: [Options].Node and numbers given by hand
-// reach those that could not be leased.
+// PastLayout is a layout that a namespace had, and its ticks
+// that may be in IDs. All its nodes count: [Options].Node and
+// numbers given by hand reach nodes that could not be leased.
 type PastLayout struct {
 	Layout string `json:"layout"`        // spec
 	Key    string `json:"key,omitempty"` // of an encrypted layout: its fingerprint
@@ -92,8 +93,8 @@ type PastLayout struct {
 	Floor  int64  `json:"floor"`         // first tick after the last
 }
 
-// Bounds of what a namespace remembers. A record has at most 60,000 bytes, and keeps room
-// for other things.
+// Bounds of what a namespace remembers. A record
+// has at most 60,000 bytes, also for other things.
 const (
 	maxPast      = 64
 	maxPastBytes = 40_000
@@ -102,7 +103,7 @@ const (
 var errPastUnknown = errors.New("an earlier version changed its layout and kept no record of the layouts before, " +
 	"so nothing can be proven: use another namespace for the new IDs")
 
-// present is the layout of the namespace as it will be remembered, with ticks below floor.
+// present is the layout of the namespace, as a past one with ticks below floor.
 func (n Namespace) present(floor int64) PastLayout {
 	p := PastLayout{Layout: n.Layout, Start: n.Start, Floor: floor}
 	if n.Fingerprint != n.Layout {
@@ -125,14 +126,14 @@ func (p PastLayout) Era() (snowfence.Era, error) {
 	return e, nil
 }
 
-// touches reports whether both are the same layout with ticks that overlap or follow each
-// other, so that one entry says the same as the two.
+// touches reports whether both are the same layout, and their ticks
+// overlap or follow each other. Then one entry says the same as the two.
 func (p PastLayout) touches(q PastLayout) bool {
 	return p.Layout == q.Layout && p.Key == q.Key && p.Start <= q.Floor && q.Start <= p.Floor
 }
 
-// remembered returns the past with one more layout. Nothing that can have been stamped is
-// dropped: an entry goes only into one that covers it.
+// remembered returns the past with one more layout. It loses no tick
+// that may be in an ID: an entry is dropped only for one that covers it.
 func remembered(past []PastLayout, p PastLayout) []PastLayout {
 	out := []PastLayout{} // not nil, which would mean that the past is not known
 	for _, q := range past {
@@ -161,8 +162,8 @@ func fits(past []PastLayout) error {
 	return nil
 }
 
-// prove returns an error unless no ID of a layout from a tick on can equal one that the
-// layout up to now, with ticks below floor, or any before it can have made.
+// prove returns an error if an ID of a layout from a tick on can equal an earlier
+// one: of the present layout with ticks below floor, or of any before it.
 func (n Namespace) prove(to snowfence.Layout, start, floor int64) error {
 	if n.Past == nil && n.Since > 1 {
 		return errPastUnknown

@@ -30,8 +30,8 @@ func made(t *testing.T, st lease.Store, spec string, seen map[snowfence.ID]bool,
 	r.stop()
 }
 
-// A layout, one that is disjoint from it, and a near-copy of the first that is thirty
-// seconds younger: each step is safe by itself, and together they made 156,464 IDs twice.
+// Three layouts: one, a disjoint one, and a near-copy of the first, thirty
+// seconds younger. Each step is safe alone. Together they made 156,464 IDs twice.
 func TestTwoProvenChangesRepeatedTheLayoutBeforeTheLast(t *testing.T) {
 	const (
 		a = "time=41,node=4,seq=5,epoch=1999-01-01T00:00:00Z,tick=1ms,last=15"
@@ -61,8 +61,8 @@ func TestTwoProvenChangesRepeatedTheLayoutBeforeTheLast(t *testing.T) {
 			after.Generation != before.Generation || after.State != lease.Active {
 			t.Errorf("a refused change disturbed the namespace: %+v, %v", after, err)
 		}
-		// The first layout itself goes on above all that it made, and what it is not safe
-		// to copy is told by the record.
+		// The first layout goes on above all that it made.
+		// The error names the layout that it must not copy.
 		ns, err := change(t, st, a)
 		if err != nil || len(ns.Past) != 2 || ns.Past[0].Layout != a || ns.Past[0].Floor != ns.Past[1].Start {
 			t.Fatalf("back to the first layout: %+v, %v", ns, err)
@@ -97,9 +97,9 @@ func TestTwoProvenChangesRepeatedTheLayoutBeforeTheLast(t *testing.T) {
 	})
 }
 
-// A layout that came back goes on where its own ticks ended: what it had before and has
-// now are two entries, because another one was used in between. Layouts of which no tick
-// was granted leave none.
+// A layout that came back goes on where its own ticks ended. Its
+// earlier and present ticks are two entries, because another one
+// was used in between. A layout without a granted tick leaves none.
 func TestPastKeepsWhatWasMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, seen := lease.NewMemory(), map[snowfence.ID]bool{}
@@ -160,8 +160,8 @@ func TestPastOfLongLayoutsFitsIntoARecord(t *testing.T) {
 	})
 }
 
-// data replaces text in the record of the namespace default, as another version of this
-// library would have written it.
+// data replaces text in the record of the namespace
+// default, as another version of this library would.
 func data(t *testing.T, st lease.Store, old, now string) {
 	t.Helper()
 	rs, err := st.Get(t.Context(), []lease.Key{{Namespace: "default", Node: lease.NamespaceNode}})
@@ -178,8 +178,8 @@ func data(t *testing.T, st lease.Store, old, now string) {
 	}
 }
 
-// Records of before have no past. In a namespace that was never changed there is none;
-// otherwise nothing can be proven of layouts that nobody knows.
+// Old records have no past. A namespace that was never changed
+// has none. Otherwise nothing can be proven of unknown layouts.
 func TestRecordOfAnEarlierVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const a, b, c = "time=41,node=10,seq=12,epoch=1999-01-01", "time=42,node=10,seq=12,epoch=1999-01-01",
@@ -216,8 +216,8 @@ func TestRecordOfAnEarlierVersion(t *testing.T) {
 	})
 }
 
-// A forced change is remembered as any other: what follows is proven against it. Of
-// encrypted IDs nothing can be proven, not even later.
+// A forced change is remembered as any other: later changes are
+// proven against it. Encrypted IDs allow no proof, not even later.
 func TestForcedChangeIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const a, young = "time=41,node=10,seq=12,epoch=1999-01-01", "time=41,node=10,seq=12,epoch=1999-01-02"

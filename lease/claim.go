@@ -30,7 +30,7 @@ func newSetup(w world.World, st Store, namespace string, s *snowfence.Scheme, op
 	return &setup{st, namespace, s, opts, ticks{s.Layout(), s.MaxTick(), opts.TTL}, w}
 }
 
-// pin has the store keep open what it needs while a lease is held in it.
+// pin has the store keep open what a lease in it needs.
 func pin(ctx context.Context, st Store, namespace string) (unpin func(), err error) {
 	if unpin, err = st.Pin(ctx); err != nil {
 		return nil, fmt.Errorf("lease: namespace %q: %w", namespace, err)
@@ -58,7 +58,7 @@ type claim struct {
 	suspect *int64 // generation that the store rolled back behind; nil if it did not
 	reached int64  // highest tick of any grant of this claim
 
-	lostHold     *hold    // lost, and not known yet to whom
+	lostHold     *hold    // lost to another holder or to a rollback, not known yet to which
 	foundInstead []Record // what stood in place of lostHold; nil when that was not read
 
 	watched bool     // a server keeps the store from holders; see [Holders]
@@ -92,31 +92,32 @@ func newClaim(s *setup) *claim {
 	return c
 }
 
-// What a record names as its holder is the hash of a secret, and the first tick that it was
-// granted: "HASH.TICK". Over a server that keeps the store ([Holders]) each write shows the secret
-// in Record.Data, from where it goes no further: no store keeps it. So the server knows who writes.
-// Nobody can write in the name of another holder, and the holder alone lowers the end of its grant,
-// when it gives the node back.
+// A record names as its holder the hash of a secret and the first tick that it was
+// granted: "HASH.TICK". Over a server ([Holders]) each write shows the secret in
+// Record.Data. The server does not pass it on, and no store keeps it. So the
+// server knows who writes. Nobody can write in the name of another holder, and
+// only the holder lowers the end of its grant, when it gives the node back.
 
-// holderOf is what a record names that the claim acquires, with ticks from the given one on.
+// holderOf is the Holder of a record that the claim
+// acquires, with ticks from the given one on.
 func (c *claim) holderOf(from int64) string { return c.who + "." + strconv.FormatInt(from, 10) }
 
-// mine reports whether a record names this claim as its holder. No claim is without an identity, so
-// a record without a holder is not mine.
+// mine reports whether a record names this claim as its holder. Every
+// claim has an identity, so a record without a holder is not mine.
 func (c *claim) mine(r Record) bool {
 	hash, _, _ := strings.Cut(r.Holder, ".")
 	return hash == c.who
 }
 
-// hashOf returns the identity that belongs to a secret: 128 bits of its SHA-256, so that nobody
-// finds another secret for it.
+// hashOf returns the identity of a secret: 128 bits of its
+// SHA-256, so that nobody finds another secret for it.
 func hashOf(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:16])
 }
 
-// startOf returns who a holder is and the first tick that it was granted, and false if the text
-// does not say so.
+// startOf returns who a holder is and the first tick that it
+// was granted. It returns false if the text does not say so.
 func startOf(holder string) (hash string, tick int64, ok bool) {
 	hash, text, _ := strings.Cut(holder, ".")
 	tick, err := strconv.ParseInt(text, 10, 64) // no dot leaves no text, which is no number
@@ -131,8 +132,8 @@ func keys(rs []Record) []Key {
 	return out
 }
 
-// register makes sure that the namespace exists, is for this scheme, and knows how far
-// ahead this lease may write.
+// register makes sure that the namespace exists, is for this
+// scheme, and knows how far ahead this lease may write.
 func (c *claim) register(ctx context.Context) error {
 	if c.opts.Create {
 		_, err := readNamespace(ctx, c.st, c.name)
@@ -140,16 +141,16 @@ func (c *claim) register(ctx context.Context) error {
 			_, err = CreateNamespace(ctx, c.st, c.name, c.scheme, nil)
 		}
 		if err != nil {
-			return err // not what the next read would say: that somebody must create the namespace
+			return err // the next read would ask for a namespace that we may create
 		}
 	}
 	_, err := c.usable(ctx)
 	return err
 }
 
-// usable returns the namespace if it gives grants to this lease: active, for this scheme,
-// in the store it was made in. What it does not know yet is added: a longer ttl, and the
-// identity of a store that was moved, which raises the floor.
+// usable returns the namespace if it gives grants to this lease: active, for this
+// scheme, in the store it was made in. It adds to the namespace a longer ttl, new
+// keys, and the identity of a store that was moved, which raises the floor.
 func (c *claim) usable(ctx context.Context) (Namespace, error) {
 	for asked := 0; ; {
 		ns, err := readNamespace(ctx, c.st, c.name)
@@ -205,15 +206,17 @@ func (c *claim) usable(ctx context.Context) (Namespace, error) {
 func (c *claim) reach() time.Duration { return reach(c.opts.TTL, c.opts.MaxSkew) }
 
 const (
-	// maxAsked is how often a lease asks about one thing before it gives up: others may write the
-	// namespace at the same time.
+	// maxAsked is how often a lease asks about one thing before it
+	// gives up. Others may write the namespace at the same time.
 	maxAsked = 10
 
-	// maxEvidence is how many records a question may show; one that is gone is enough.
+	// maxEvidence is how many records a question
+	// may show. One that is gone is enough.
 	maxEvidence = 8
 )
 
-// ask has the server look at the namespace. What it found is in the namespace's record afterwards.
+// ask has the server look at the namespace.
+// It writes what it found into its record.
 func (c *claim) ask(ctx context.Context, ns Namespace, seen []Record) error {
 	q := question{Reach: c.reach()}
 	for _, r := range seen[:min(len(seen), maxEvidence)] {

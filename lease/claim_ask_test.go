@@ -20,7 +20,7 @@ func TestStartOf(t *testing.T) {
 	}
 }
 
-// A question shows as many records as a server looks at, and not more: it would refuse them all.
+// A question shows as many records as a server looks at. It would refuse more.
 func TestQuestionShowsFewRecords(t *testing.T) {
 	for n, want := range map[int]int{0: 0, 3: 3, maxEvidence: maxEvidence, maxEvidence + 1: maxEvidence} {
 		g := holding(t)
@@ -36,7 +36,8 @@ func TestQuestionShowsFewRecords(t *testing.T) {
 	}
 }
 
-// Who asks goes on where the namespace was written by others, and learns of any other error.
+// A holder that asks goes on if others wrote
+// the namespace, and learns of any other error.
 func TestQuestionWithoutAnswer(t *testing.T) {
 	for _, c := range []struct{ answer, want error }{{nil, nil}, {ErrLost, nil}, {errSilent, errSilent}, {
 		ErrRefused,
@@ -51,7 +52,8 @@ func TestQuestionWithoutAnswer(t *testing.T) {
 	}
 }
 
-// After a write the namespace is read; over a server also what was written, which has to stand.
+// After a write the namespace is read. Over a server the
+// written records are read, too, and must still stand.
 func TestRereadAfterAWrite(t *testing.T) {
 	read := func(g *stage) (n int) {
 		g.st.onGet = func(keys []Key) error { n = len(keys); return nil }
@@ -100,8 +102,8 @@ func TestRemindedRecordIsShownFirst(t *testing.T) {
 	}
 }
 
-// Without proof of a rollback a lease waits until its own grants end at or before what the next one
-// can begin with.
+// Without proof of a rollback a lease waits until
+// its own grants end before the next one can begin.
 func TestOutwaitUntilItsOwnTicksArePast(t *testing.T) {
 	g := holding(t)
 	for name, c := range map[string]struct {
@@ -173,8 +175,8 @@ func TestQuestionsThatCannotBeAnswered(t *testing.T) {
 	}
 }
 
-// The namespace is written only where a question gives a reason: not for a reach that it has, nor
-// for a key that it has, or while it is deleted.
+// The namespace is written only if a question gives a reason. A reach
+// or key that it has is none, nor is a deleted namespace changed.
 func TestQuestionsThatChangeNothing(t *testing.T) {
 	g := holding(t)
 	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
@@ -195,8 +197,8 @@ func TestQuestionsThatChangeNothing(t *testing.T) {
 	}
 }
 
-// Of several records that were lost the highest end and generation count, in any order. A floor
-// right at the end, in a later generation, makes up for a loss.
+// Of several lost records the highest end and generation count, in any order.
+// A floor right at the end, in a later generation, makes up for a loss.
 func TestLossOfSeveralRecords(t *testing.T) {
 	g := holding(t)
 	h, ns := &holders{g.st, nil}, g.namespace()
@@ -239,8 +241,8 @@ func TestQuestionWithAllItMayShow(t *testing.T) {
 	}
 }
 
-// Without a key anybody could compute what a server signs with, and a record that never was proves
-// nothing.
+// Without a key anybody could compute the signature.
+// A record that never was proves nothing.
 func TestNothingIsSignedWithoutAKey(t *testing.T) {
 	g := holding(t)
 	ns, e := g.namespace(), evidenceOf(g.record(5))

@@ -21,7 +21,7 @@ func (g *stage) namespace() Namespace {
 
 func never(Namespace, string) bool { return false }
 
-// A block has to fit among the leasable nodes, unless a fixed one is asked for.
+// A block must fit among the leasable nodes, unless a fixed one is asked for.
 func TestBlocksFitAmongLeasableNodes(t *testing.T) {
 	for _, c := range []struct {
 		first, last int64
@@ -54,8 +54,8 @@ func TestLongestTTLIsKept(t *testing.T) {
 	}
 }
 
-// A namespace in a store that is another one gets a floor above all that can have been granted in
-// the one before, before anybody uses it.
+// If the store is another one, the namespace first
+// gets a floor above all grants of the earlier store.
 func TestOtherStoreRaisesTheFloorFirst(t *testing.T) {
 	g := empty(t, withRollback)
 	g.st.id = "two"
@@ -79,7 +79,8 @@ func TestRaisedFloorIsNotLowered(t *testing.T) {
 	}
 }
 
-// A lease says how far ahead it may write, and writes the namespace only where that says less.
+// A lease says how far ahead it may write, and
+// writes the namespace only if that says less.
 func TestReachIsRegisteredOnce(t *testing.T) {
 	g := empty(t, withRollback)
 	for range 2 {
@@ -95,7 +96,8 @@ func TestReachIsRegisteredOnce(t *testing.T) {
 	}
 }
 
-// What the store does not answer is an error, and nothing is written on a guess.
+// If the store does not answer, that is an
+// error, and nothing is written on a guess.
 func TestRegisterWithoutAnswers(t *testing.T) {
 	once := func(g *stage) func([]Key) error {
 		return func([]Key) error { g.st.onGet = nil; return errSilent }
@@ -151,8 +153,8 @@ func TestRegisterWithoutAnswers(t *testing.T) {
 	}
 }
 
-// A clock may be off by as much as is allowed, in either direction, and no more; the error says in
-// which.
+// A clock may be off by as much as is allowed, in either
+// direction, and no more. The error says in which.
 func TestClockOffByMoreThanAllowed(t *testing.T) {
 	g := empty(t, withRollback)
 	for word, sign := range map[string]time.Duration{"ahead of": -1, "behind": 1} {
@@ -182,8 +184,8 @@ func (w watching) Get(ctx context.Context, keys []Key) ([]Record, error) {
 	return rs, err
 }
 
-// watch puts a server before the stage's store, which answers a question about the namespace as it
-// is told, and returns the questions.
+// watch puts a server before the stage's store, which answers
+// questions about the namespace as told. It returns the questions.
 func (g *stage) watch(answer func() error) *[]question {
 	g.l.st = watching{g.st}
 	qs := new([]question)
@@ -201,8 +203,8 @@ func (g *stage) watch(answer func() error) *[]question {
 	return qs
 }
 
-// Over a server a lease asks about the namespace, and does not write it. Of a longer ttl or of
-// another store it shows no records, because nothing of them has to be lost.
+// Over a server a lease asks about the namespace, and does not write
+// it. A longer ttl or another store needs no records as proof.
 func TestServerIsAsked(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, then func(g *stage, ns *Namespace)
@@ -243,7 +245,8 @@ func TestServerIsAsked(t *testing.T) {
 	}
 }
 
-// A lease asks a server ten times about one thing, and not again when the server does not answer.
+// A lease asks a server ten times about one thing,
+// and not again if the server does not answer.
 func TestQuestionsAreBounded(t *testing.T) {
 	for what, do := range map[string]func(g *stage) error{
 		"raiseFloor": func(g *stage) error { return g.c.raiseFloor(t.Context(), never) },
@@ -267,8 +270,8 @@ func TestQuestionsAreBounded(t *testing.T) {
 	}
 }
 
-// A lease with another key than the namespace's gets nothing, and over a server none with a key
-// that the server does not know.
+// A lease with another key than the namespace's gets nothing. Over a
+// server it gets nothing with a key that the server does not know.
 func TestKeysOfALease(t *testing.T) {
 	one, two := snowfence.GenerateSecret(), snowfence.GenerateSecret()
 	for name, c := range map[string]struct {
@@ -293,8 +296,8 @@ func TestKeysOfALease(t *testing.T) {
 	}
 }
 
-// A floor is raised as far as this lease may have written, too, and says to all who saw the same
-// generation go that it was raised. The log says so once it is written.
+// The raised floor lies above what this lease may have written. Its generation
+// tells all who saw the same rollback. The log says so once it is written.
 func TestFloorIsRaisedOnceForAll(t *testing.T) {
 	for _, c := range []struct{ now, saw, then int64 }{{1, 7, 8}, {5, 1, 6}, {4, 4, 5}} {
 		g := empty(t, withRollback)
@@ -318,7 +321,8 @@ func TestFloorIsRaisedOnceForAll(t *testing.T) {
 	}
 }
 
-// A clock that stepped back while the store was asked is ahead as far as it is behind: it is off.
+// A clock that stepped back while the store was asked
+// is off, although it is as far ahead as behind.
 func TestClockStepsBackWhileAsked(t *testing.T) {
 	g := empty(t, withRollback)
 	g.st.clock = g.now

@@ -12,8 +12,8 @@ import (
 // closeWait bounds how long Close gives back.
 const closeWait = 5 * time.Second
 
-// owed is a grant that nobody uses any more, to be given back while the lease has its hold.
-// All ticks of its IDs are below used.
+// owed is a grant that nobody uses any more, to be given back
+// while the lease has its hold. All its IDs have ticks below used.
 //
 // Invariant: no grant of the hold is handed out after owed was set (spent).
 type owed struct {
@@ -22,10 +22,10 @@ type owed struct {
 	used       int64
 }
 
-// Release implements [snowfence.Fence]: it gives the node back, with used as the floor
-// for the next holder. The lease stays open and acquires again at the next call of Grant.
-// A grant that is no longer the lease's own is left alone. After an error, which says
-// until when the node stays taken, it may be repeated.
+// Release implements [snowfence.Fence]: it gives the node back, with used as the
+// floor for the next holder. The lease stays open, and the next call of Grant
+// acquires again. A grant that the lease no longer has is left alone. An error
+// says until when the node stays taken. After one, Release may be repeated.
 func (l *Lease) Release(ctx context.Context, g snowfence.Grant, used int64) error {
 	l.mu.Lock()
 	if l.use.cur != nil && l.use.cur.Node == g.Node && l.use.cur.From == g.From {
@@ -50,10 +50,11 @@ func (l *Lease) Release(ctx context.Context, g snowfence.Grant, used int64) erro
 	})
 }
 
-// Close ends the lease at once, whatever the store does: a generator that uses it is
-// sealed, and nothing is renewed. Then it gives the node back, for five seconds at most
-// and no longer than the grant lasts. The error says until when the node stays taken;
-// [Lease.Shutdown] may try again. A second Close returns the result of the first.
+// Close ends the lease at once, whatever the store does. It seals the generator,
+// and nothing is renewed. Then it gives the node back, for five seconds at most
+// and no longer than the grant lasts. The error says until when the node stays
+// taken; [Lease.Shutdown] may try again. A second Close returns the result of the
+// first.
 func (l *Lease) Close() error {
 	l.mu.Lock()
 	first := l.closing == nil
@@ -72,9 +73,9 @@ func (l *Lease) Close() error {
 	return l.result
 }
 
-// Shutdown is Close with a time limit of your own: it ends the lease at once, also when
-// ctx has ended, and gives the node back until ctx ends or the grant has run out by
-// itself. After an error it may be repeated until the node is back.
+// Shutdown is Close with a time limit of your own. It ends the lease at once,
+// also when ctx has ended. It gives the node back until ctx ends or the grant
+// has run out. After an error it may be repeated until the node is back.
 func (l *Lease) Shutdown(ctx context.Context) error {
 	l.once.Do(l.stop)
 	err := l.inTime(ctx, func(ctx context.Context) error {
@@ -93,8 +94,8 @@ func (l *Lease) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// giveBackOwed gives back what the lease holds, with the unused part where that is known.
-// Nothing of it is given out again, also after an error. It needs ops.
+// giveBackOwed gives back what the lease holds, with the unused part if that
+// is known. None of it is given out again, even after an error. It needs ops.
 func (l *Lease) giveBackOwed(ctx context.Context) error {
 	l.mu.Lock()
 	l.spend()
@@ -116,7 +117,8 @@ func (l *Lease) giveBackOwed(ctx context.Context) error {
 
 // stop ends the lease and seals its generator.
 //
-// The order is the rule: the grant goes before the seal, or a generator could get it again.
+// The order is the rule: the grant goes before the
+// seal. Otherwise a generator could get it again.
 func (l *Lease) stop() {
 	l.end(fmt.Errorf("lease: namespace %q: %w: it was closed", l.name, ErrEnded))
 	l.mu.Lock()
@@ -135,8 +137,8 @@ func (l *Lease) stop() {
 	}
 }
 
-// inTime calls do until it is done, ctx ends, or the grant runs out by itself,
-// even when the store does not answer.
+// inTime calls do until it is done, ctx ends, or the
+// grant has run out, even when the store does not answer.
 func (l *Lease) inTime(ctx context.Context, do func(context.Context) error) error {
 	kept := l.claim.kept.Load()
 	if kept == nil {

@@ -27,8 +27,8 @@ func (g *stage) handed() snowfence.Grant {
 	return grant
 }
 
-// What is released is the present grant, or the one before that could not be given back;
-// and nothing else.
+// Released is the present grant, or the one
+// before if that could not be given back.
 func TestReleaseOfThePresentGrant(t *testing.T) {
 	for name, c := range map[string]struct {
 		before  func(g *stage, is snowfence.Grant)
@@ -94,8 +94,8 @@ func TestReleaseOfTheOnlyGenerator(t *testing.T) {
 	}
 }
 
-// The operation that has the store keeps it: nothing is given back beside an operation under way,
-// nor before the keeper has stopped.
+// The operation that has the store keeps it: nothing is
+// given back during it, nor before the keeper has stopped.
 func TestGiveBackWaitsForTheStore(t *testing.T) {
 	for name, c := range map[string]struct {
 		busy, kept bool
@@ -250,9 +250,9 @@ func (w watcher) Err() error {
 	return context.Canceled
 }
 
-// A write is noted before its context is looked at: whoever ends that context and then
-// reads what is kept knows of every write that is sent. One that is not sent leaves no
-// note.
+// A write is noted before its context is looked at. So whoever
+// ends that context and then reads kept knows of every write
+// that is sent. A write that is not sent leaves no note.
 func TestNotedBeforeItIsSent(t *testing.T) {
 	g := empty(t, withRollback)
 	g.must(g.c.noteSend(t.Context(), 5, 10))

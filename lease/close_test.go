@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// stuck is a store that, while it is stuck, answers nobody, not even when their ctx ends.
-// A write of that time is carried out when it is no longer stuck.
+// stuck is a store that answers nobody while it is stuck, not even
+// when their ctx ends. It carries out a write of that time afterwards.
 type stuck struct {
 	lease.Store
 	mu sync.RWMutex
@@ -76,8 +76,8 @@ func next(t *testing.T, g *snowfence.Generator) snowfence.ID {
 	return id
 }
 
-// The pattern of the README: the ctx of signal.NotifyContext has ended when the deferred
-// Close runs.
+// The pattern of the README: the deferred Close runs
+// after the ctx of signal.NotifyContext has ended.
 func TestCloseGivesBackAfterASignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := lease.NewMemory(), thousand(t)
@@ -99,8 +99,8 @@ func TestCloseGivesBackAfterASignal(t *testing.T) {
 	})
 }
 
-// Whatever the store does, IDs end at once, and Close returns in five seconds or when the
-// grant has run out.
+// Whatever the store does, IDs end at once. Close
+// returns in five seconds or when the grant has run out.
 func TestCloseOfAStoreThatHangs(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -234,9 +234,9 @@ func TestShutdownIsRepeated(t *testing.T) {
 	})
 }
 
-// After a Close that failed, the lease may serve another generator. The first one's
-// Shutdown takes nothing away from it, although both grants are of one node and begin at
-// one tick.
+// After a Close that failed, the lease may serve another
+// generator. The first one's Shutdown takes nothing away from
+// it, even if both grants begin at one tick of one node.
 func TestShutdownSparesTheNextGenerator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &outage{Store: lease.NewMemory()}, thousand(t)
@@ -334,8 +334,8 @@ func TestShutdownOfAnAcquisitionWithoutAnAnswer(t *testing.T) {
 	})
 }
 
-// What somebody took without a generator may be used up: it is not given back as free,
-// whatever the generator before did.
+// A grant that somebody took without a generator may be used up. It
+// is not given back as free, whatever the earlier generator did.
 func TestCloseKnowsWhatItDoesNotKnow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := lease.NewMemory(), thousand(t)
@@ -398,8 +398,8 @@ func TestReleaseOfAnotherGrant(t *testing.T) {
 	})
 }
 
-// A generator that was closed while the store hung leaves nothing to the next one that it
-// may have used, not even when the renewal that was under way succeeds afterwards.
+// A generator that was closed while the store hung leaves no used tick
+// to the next one, even if the renewal under way succeeds afterwards.
 func TestRenewalAfterAFailedClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &stuck{Store: lease.NewMemory()}, newScheme(t, "time=41,node=10,seq=2,epoch=1999-01-01,tick=1ms")
@@ -470,7 +470,7 @@ type keptOpen struct {
 
 func (p *keptOpen) Pin(context.Context) (func(), error) { return func() { <-p.free }, nil }
 
-// When a lease is closed, nothing of it uses the store any more: the program may close it.
+// A closed lease does not use the store any more: the program may close it.
 func TestCloseLetsGoOfTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &keptOpen{lease.NewMemory(), make(chan struct{})}
@@ -486,9 +486,9 @@ func TestCloseLetsGoOfTheStore(t *testing.T) {
 	})
 }
 
-// A lease whose generator had given the node back returned from Close before it let go of
-// the store. A program that closed its SQLite file then and ended left the files beside
-// it behind, which a user who may only read cannot use.
+// Such a lease returned from Close before it let go of the store.
+// A program that closed its SQLite file then and ended left files
+// beside it. A user who may only read cannot use these.
 func TestCloseAfterItsGeneratorLetsGoOfTheStore(t *testing.T) {
 	s := newScheme(t, "snowfence")
 	for range 200 {

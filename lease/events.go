@@ -18,13 +18,13 @@ type EventKind string
 
 // The kinds of events.
 const (
-	// EventLost: what was granted is lost, and the generator is sealed.
+	// EventLost: the grant is lost, and the generator is sealed.
 	EventLost EventKind = "lease lost"
 	// EventLate: the grant was not renewed, for the 1st, 2nd, 4th, … time in a row.
 	EventLate EventKind = "lease not renewed"
 	// EventRolledBack: the store lost writes that it had acknowledged.
 	EventRolledBack EventKind = "the store was rolled back"
-	// EventReplaced: the store is another one than that of the namespace.
+	// EventReplaced: the namespace was made in another store.
 	EventReplaced EventKind = "the store is not the one the namespace was made in"
 	// EventFloorRaised: grants now begin above all that were granted before.
 	EventFloorRaised EventKind = "floor raised"

@@ -110,8 +110,8 @@ func (f *finder) gap(ctx context.Context) ([]int64, error) {
 	return nodes, nil
 }
 
-// countedParts divides the nodes before they are counted. A store walks over what it
-// counts: half of the parts on average, where halving would walk over all twice.
+// countedParts divides the nodes before they are counted. A store walks over what
+// it counts: half of the parts on average. Halving would walk over all twice.
 const countedParts = 32
 
 // missing returns a node that has no record, if there is one and the store counts.
@@ -144,9 +144,9 @@ func (f *finder) missing(ctx context.Context) (nodes []int64, counted bool, err 
 	return nil, true, nil
 }
 
-// A sticky file remembers across restarts which node a process held last. It is read
-// before a node is looked for and written after one was acquired. What it says is a hint,
-// as are the lists of a store: the node's record is read before it is offered, and the
+// A sticky file remembers across restarts which node a process held last. It is
+// read before the search and written after an acquisition. It is only a hint, like
+// the lists of a store: the node's record is read before it is offered, and the
 // swap decides. So it is not synced.
 
 const stickyForm = "snowfence sticky 1\nnamespace %s\nnode %d\n"

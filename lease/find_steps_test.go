@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// A lease may have the nodes that the namespace and Options.Within both allow, where a block fits
-// among them.
+// A lease may have nodes that both the namespace and
+// Options.Within allow, if a block fits among them.
 func TestNodesWithin(t *testing.T) {
 	for _, c := range []struct {
 		from, until int64
@@ -52,7 +52,8 @@ func found(t *testing.T, now, floor int64) (*stage, *finder) {
 	return g, &finder{c: g.c, now: now, ns: Namespace{Name: "n", Since: 3, Generation: 5, Floor: floor, Last: 255}}
 }
 
-// The node whose grant begins soonest comes first, and none comes before one that was never leased.
+// The node whose grant begins soonest comes first.
+// None comes before one that was never leased.
 func TestWaitForANode(t *testing.T) {
 	const now = 1_000_000
 	of := func(untils ...int64) (rs []Record) {
@@ -89,8 +90,8 @@ func TestWaitForANode(t *testing.T) {
 	}
 }
 
-// A node can be leased when nobody else has it by the present layout, and its grant would not begin
-// much later than that of another node.
+// A node can be leased if nobody else has it in the present layout,
+// and its grant would not begin much later than that of another node.
 func TestNodesThatAreTaken(t *testing.T) {
 	g, f := found(t, 0, 0)
 	f.now = g.l.ticks.layout.TickOf(g.now)

@@ -30,18 +30,18 @@ func Generator(
 	return g, nil
 }
 
-// DefaultNamespace is the one that is made where it is missing. Every other one has to be
-// made, because a misspelled name would be a second scope of uniqueness.
+// DefaultNamespace is made if it is missing. You must create any other
+// one, because a misspelled name would be a second scope of uniqueness.
 const DefaultNamespace = "default"
 
-// GeneratorOptions says what [OpenGenerator] makes, and with it the one-line functions of
-// the stores. Nil and the zero value are good for most.
+// GeneratorOptions says what [OpenGenerator] and the one-line functions
+// of the stores make. Nil and the zero value are good for most.
 type GeneratorOptions struct {
 	// Namespace is the name within which IDs are unique; "" means [DefaultNamespace].
 	Namespace string
 
-	// Layout is the layout that the namespace must have. The zero value means the layout
-	// that the store has, and for a new namespace snowfence.Default.
+	// Layout is the layout that the namespace must have. The zero value means
+	// the layout in the store. For a new namespace it means snowfence.Default.
 	Layout snowfence.Layout
 
 	// Secrets are those of an encrypted layout, as snowfence.NewScheme takes them.
@@ -50,22 +50,22 @@ type GeneratorOptions struct {
 	// Lead is how many ticks IDs may run ahead of the clock: snowfence.Config.Lead.
 	Lead int64
 
-	// Create makes a namespace of any name on first use: Options.Create. It is meant for
-	// a store that belongs to one machine.
+	// Create makes a namespace of any name on first use: Options.Create.
+	// It is meant for a store that belongs to one machine.
 	Create bool
 
-	// Logger is told what happens to the lease. Nil means that slog.Default is told of
-	// trouble, and of nothing else.
+	// Logger is told what happens to the lease. Nil
+	// means that slog.Default is told of trouble only.
 	Logger *slog.Logger
 }
 
-// OpenGenerator leases a node from a store and returns a generator on it, with nothing to
-// configure. It makes the namespace where it is missing and named [DefaultNamespace], and
-// takes the layout that it has where it is there. Closing the generator ends the lease.
-// What more there is to say about a lease or a generator is said with [Generator].
+// OpenGenerator leases a node from a store and returns a generator on it. You need
+// to configure nothing. It makes [DefaultNamespace] if it is missing, and uses the
+// layout of a namespace that exists. Closing the generator ends the lease.
+// [Generator] has more options of leases and generators.
 //
-// Errors worth telling apart are those of [Open]. A namespace with another layout than
-// GeneratorOptions.Layout is a [MismatchError].
+// Errors worth telling apart are those of [Open]. If the namespace has
+// another layout than GeneratorOptions.Layout, that is a [MismatchError].
 func OpenGenerator(ctx context.Context, st Store, o *GeneratorOptions) (*snowfence.Generator, error) {
 	var opts GeneratorOptions
 	if o != nil {
@@ -90,7 +90,7 @@ func OpenGenerator(ctx context.Context, st Store, o *GeneratorOptions) (*snowfen
 	return Generator(ctx, st, opts.Namespace, s, snowfence.Config{Lead: opts.Lead}, &Options{Logger: opts.Logger})
 }
 
-// scheme returns the scheme of the namespace, and makes the namespace where that is allowed.
+// scheme returns the scheme of the namespace, and makes the namespace if allowed.
 func (o *GeneratorOptions) scheme(ctx context.Context, st Store) (*snowfence.Scheme, error) {
 	named := !o.Layout.Equal(snowfence.Layout{})
 	ns, err := readNamespace(ctx, st, o.Namespace)
@@ -140,7 +140,7 @@ func (o *GeneratorOptions) schemeOf(l snowfence.Layout) (*snowfence.Scheme, erro
 	return s, nil
 }
 
-// Warnings returns a logger that hands to another what is trouble: records from slog.LevelWarn on.
+// Warnings returns a logger that passes on records from slog.LevelWarn up.
 func Warnings(l *slog.Logger) *slog.Logger { return slog.New(warnings{l.Handler()}) }
 
 type warnings struct{ slog.Handler }

@@ -52,7 +52,7 @@ func (t ticks) grant(ns Namespace, rs []Record, now time.Time) (from, until int6
 	for _, r := range rs {
 		from = max(from, floor(ns, r))
 	}
-	for range rs { // a skipped stretch of one record may end in that of another
+	for range rs { // a skipped range of one record may end in that of another
 		for _, r := range rs {
 			var limit int64
 			if from, limit = skip(r, from); limit > 0 && limit <= t.layout.TickOf(now) {
@@ -72,9 +72,9 @@ func (t ticks) grant(ns Namespace, rs []Record, now time.Time) (from, until int6
 	return from, until, nil
 }
 
-// lapsed reports whether a grant of rs is taken anew at time now, and not renewed:
-// it ended long ago by the clock, so that the ticks between stay provably unused,
-// or it ends at skipped ticks.
+// lapsed reports whether a new grant of rs begins at time now, in
+// place of a renewal. Either the old one ended long ago, and the
+// ticks between stay provably unused, or it ends at skipped ticks.
 func (t ticks) lapsed(rs []Record, now time.Time) bool {
 	for _, r := range rs {
 		if t.back(now) > r.Until || r.SkipUntil > 0 && r.Until <= r.SkipFrom && r.SkipFrom <= t.layout.TickOf(now) {
@@ -112,14 +112,14 @@ func granted(ns Namespace, r Record, from, until int64) Record {
 	return r
 }
 
-// clock returns the time by which ticks are leased. A clock that is off from the store's
-// by more than allowed is an [ErrSkew].
+// clock returns the time for leasing ticks. It is [ErrSkew]
+// if the clock and the store's differ by more than allowed.
 func (c *claim) clock(ctx context.Context) (time.Time, error) {
 	return checkedClock(ctx, c.st, func() time.Time { now, _ := c.opts.Time(); return now }, c.opts.MaxSkew)
 }
 
-// checkedClock returns what a clock says, and an [ErrSkew] where a store that has a clock
-// disagrees.
+// checkedClock returns what a clock says. It
+// is [ErrSkew] if the store's clock disagrees.
 func checkedClock(ctx context.Context, st Store, read func() time.Time, skew time.Duration) (time.Time, error) {
 	before := read()
 	theirs, err := st.Now(ctx)
@@ -140,5 +140,5 @@ func checkedClock(ctx context.Context, st Store, read func() time.Time, skew tim
 		return after, fmt.Errorf("lease: %w: this machine's clock is %v %s the store's, more than %v: set it right",
 			ErrSkew, off.Round(time.Millisecond), word, skew)
 	}
-	return before, nil // the later one was not compared: the clock may have jumped ahead while we waited
+	return before, nil // the clock may have jumped ahead before the second reading
 }

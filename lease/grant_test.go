@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// The tests here try the arithmetic of grants on all small cases, and compare with what its rules
-// say tick by tick.
+// The tests here try the arithmetic of grants on all small
+// cases, and compare it with the rules tick by tick.
 
 const lastTick = 15
 
@@ -27,8 +27,8 @@ func small(t *testing.T, ttl time.Duration) ticks {
 	return ticks{l, lastTick, ttl}
 }
 
-// smallRecords are records with all ends and skipped stretches of few ticks; also one that was
-// never leased, and one of an earlier layout.
+// smallRecords are records with all ends and skipped ranges of few
+// ticks. One was never leased, and one is of an earlier layout.
 func smallRecords() (out []Record) {
 	for _, until := range []int64{1, 3, 4, 9, lastTick, lastTick + 1} {
 		out = append(out, Record{Nonce: "x", Generation: 2, Until: until})
@@ -47,9 +47,9 @@ func smallRecords() (out []Record) {
 	return append(out, Record{Generation: 2, Until: 7}, Record{Nonce: "x", Generation: 1, Until: 7})
 }
 
-// wantGrant says what a grant is: it starts at the first tick that is above all floors, not more
-// than a ttl in the past, and in no skipped stretch, with none left before the present; and it ends
-// a ttl ahead, before the next skipped stretch and with the layout.
+// wantGrant says what a grant is. It starts at the first tick above all
+// floors, in no skipped range, and not more than a ttl in the past. It
+// ends a ttl ahead, before the next skipped range, and with the layout.
 func wantGrant(t ticks, floorOfAll int64, rs []Record, now time.Time) (from, until int64) {
 	tick := t.layout.TickOf(now)
 	from = max(floorOfAll, t.layout.TickOf(now.Add(-t.ttl)))
@@ -117,9 +117,9 @@ func TestGrantsOfSmallRecords(t *testing.T) {
 	}
 }
 
-// What is renewed ends a ttl ahead, never before what was granted, with the layout, and before the
-// next skipped stretch. What ended more than a ttl ago, or ends at a skipped stretch that has
-// begun, is taken anew.
+// A renewed grant ends a ttl ahead, never before its old end, with the
+// layout, and before the next skipped range. One that ended more than a
+// ttl ago, or ends at a skipped range that has begun, becomes a new grant.
 func TestRenewalsOfSmallRecords(t *testing.T) {
 	rs := smallRecords()
 	for _, ttl := range []time.Duration{3 * time.Millisecond, 30 * time.Millisecond} {
@@ -155,8 +155,8 @@ func TestRenewalsOfSmallRecords(t *testing.T) {
 	}
 }
 
-// A grant is written with the run of ticks that it belongs to: a new run where something was left
-// out, and where the record says nothing of this layout.
+// A record has the run of ticks that its grant belongs to. A
+// run begins after ticks that were left out, and with a layout.
 func TestGrantedRecords(t *testing.T) {
 	ns := Namespace{Since: 2, Floor: 3}
 	known := Record{Nonce: "x", Generation: 2, Until: 5, From: 4, PrevUntil: 1, SkipFrom: 8, SkipUntil: 9}

@@ -9,29 +9,30 @@ import (
 	"time"
 )
 
-// Group returns a store that gathers the calls of many leases into few round trips: what is asked
-// of it while a round trip to st is under way goes into the next one, together. So one process can
-// hold as many leases as a store can write in large batches; a single lease gains nothing and loses
-// nothing. Use one Group for all leases of a process:
+// Group returns a store that gathers the calls of many leases into few round
+// trips. Calls that come while a round trip to st is under way share the next one.
+// So one process can hold as many leases as a store can write in large batches. A
+// single lease gains and loses nothing. Use one Group for all leases of a process:
 //
 //	st = lease.Group(st)
 //	l, err := lease.Open(ctx, st, "default", scheme, nil)
 //
-// [OpenAll] opens many, and does so by itself.
+// [OpenAll] opens many leases, and makes a Group itself.
 //
-// Concurrent swaps become one Swap, in which a key is written at most once: a second write of it
-// waits for a later batch. Concurrent reads become one Get of distinct keys, and concurrent
-// questions for the store's identity or time one question. A call only ever shares a round trip
-// that begins after it was called, so that what [Store] promises holds as it does without Group.
-// Results come for each write; an error of a whole round trip goes to all who shared it. List and
-// Count are handed through.
+// Concurrent swaps become one Swap. A second write of the same key waits for a
+// later batch. Concurrent reads become one Get of distinct keys. Concurrent
+// questions for the identity or the time of the store become one question. A call
+// shares only a round trip that begins after it. So Group keeps the promise of
+// [Store]. Each write gets its own result. An error of a whole round trip goes to
+// all who shared it. List and Count are passed on.
 //
-// A caller whose ctx ends leaves at once and hurts nobody: a write of its that has not begun is not
-// done any more, and of one that has it does not know. A round trip is cancelled when all its
-// callers have left. One that takes longer than a second no longer keeps others waiting.
+// A caller whose ctx ends leaves at once and hurts no other. Its write is dropped
+// if it has not begun. Otherwise its caller does not know whether it was done. A
+// round trip is cancelled when all its callers have left. One that takes longer
+// than a second no longer keeps others waiting.
 //
-// It is safe for concurrent use. There is nothing to close: goroutines run only while there are
-// calls. Nil gives nil.
+// It is safe for concurrent use. There is nothing to close,
+// because goroutines run only during calls. Nil gives nil.
 func Group(st Store) Store {
 	if st == nil {
 		return nil
@@ -45,12 +46,12 @@ func Group(st Store) Store {
 }
 
 const (
-	// groupLimit bounds the writes, or keys, of a round trip, so that of very many the first ones
-	// are answered while the last ones wait.
+	// groupLimit bounds the writes or keys of a round trip, so that
+	// the first of very many are answered while the last ones wait.
 	groupLimit = 1000
 
-	// groupPatience is after how long a round trip keeps others waiting no more: with a connection
-	// that hangs, they are not worse off than if each had its own.
+	// groupPatience is how long a round trip keeps others waiting. A
+	// connection that hangs then costs no more than without a Group.
 	groupPatience = time.Second
 )
 
@@ -109,8 +110,8 @@ func (g *group) identities(ctx context.Context, asked []string) ([]string, error
 	return answers, nil
 }
 
-// decode returns what the record of a namespace says. All leases read the same one after each of
-// their writes; so it is decoded again only when it is another.
+// decode returns the namespace of a record. All leases read the same
+// record after each write, so it is decoded only after it changed.
 func (g *group) decode(r Record) (Namespace, error) {
 	if last := g.decoded.Load(); last != nil && last.record == r {
 		return *last, nil
@@ -159,7 +160,7 @@ func (g *group) Pin(ctx context.Context) (unpin func(), err error) {
 	return unpin, nil
 }
 
-// unpin lets the store close what it keeps open when the last lease has ended.
+// unpin lets the store close what it keeps open, after the last lease has ended.
 func (g *group) unpin() {
 	g.mu.Lock()
 	var last []func()
@@ -218,11 +219,10 @@ func (g *group) get(ctx context.Context, asked [][]Key) ([][]Record, error) {
 // weigh is for calls with writes or keys.
 func weigh[T any](ts []T) int { return len(ts) }
 
-// light is for questions: any number of them is one question to the store.
+// light is for questions: any number of them becomes one.
 func light[Q any](Q) int { return 0 }
 
-// clash reports whether one of the writes is of a key that is taken, and takes their keys
-// otherwise.
+// clash reports whether a key of the writes is taken. If not, it takes their keys.
 func clash(writes []Write, taken map[Key]bool) bool {
 	for _, w := range writes {
 		if taken[w.New.Key] {

@@ -14,27 +14,28 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// Holders is for servers: it returns a store for holders who are trusted with leases but not with
-// the rest of the store, which a server hands to programs elsewhere. Leases work over it
-// as over any other store. What no [Lease] does is refused, with an error that matches
+// Holders is for servers. It returns a store for holders in programs elsewhere,
+// who may have leases, but not the rest of the store. Leases work over it as over
+// any other store. It refuses what no [Lease] does, with an error that matches
 // [ErrRefused].
 //
-// A namespace is the server's alone. A holder can only ask it to look: whether the store is still
-// the one that the namespace was made in, whether it lost a record that the server itself had shown
-// and signed, and whether a ttl is longer than any before. The server reads its own store and its
-// own clock, and writes the namespace if it has to. It takes no other word for anything.
+// Only the server writes a namespace. A holder can only ask it to look: whether
+// the store is still the one that the namespace was made in, whether it lost a
+// record that the server itself showed and signed, and whether a ttl is longer
+// than any before. The server reads its own store and its own clock, and writes
+// the namespace if it must. It believes nothing else that a holder says.
 //
-// Each write of a node's record shows whose it is, by a secret that is not stored. A holder writes
-// in nobody else's name: it takes a node, renews it, and lowers the end of what it was granted
-// itself. So it cannot make a duplicate of what others make. It can take their nodes, which ends
-// their grants early, and keep a node from others for one and a half times the longest ttl and skew
-// after its last write.
+// Each write of a node's record shows whose it is, by a secret that is not stored.
+// A holder writes only in its own name: it takes a node, renews it, and lowers the
+// end of its own grant. So it cannot make a duplicate of anybody else's ID. It can
+// take their nodes, which ends their grants early. It can keep a node from others
+// for one and a half times the longest ttl and skew after its last write.
 //
-// A [Ticket] is released over the store itself: its holder cannot prove here that the end may be
-// lowered.
+// A [Ticket] is released over the store itself, because its
+// holder cannot prove here that the end may be lowered.
 //
-// Swap reads what it is to replace first, which is one round trip more. now is the server's clock;
-// nil means the system's.
+// Swap first reads the records that it replaces, which is one more
+// round trip. now is the clock of the server; nil means the system's.
 func Holders(st Store, now func() time.Time) Store {
 	if now == nil {
 		now = time.Now
@@ -42,15 +43,15 @@ func Holders(st Store, now func() time.Time) Store {
 	return &holders{st, now}
 }
 
-// holders passes Count, Identity, Now and Pin on, which write nothing and show no record:
-// Count says no more than the length of what List shows, and Pin keeps open only what
-// notices a replaced store.
+// holders passes Count, Identity, Now and Pin on, because they
+// write nothing and show no record. Count tells no more than
+// List, and Pin keeps open only what notices a replaced store.
 type holders struct {
 	Store
 	now func() time.Time
 }
 
-// Get implements [Store]. What it shows of a node is signed, and nothing that signs is shown.
+// Get implements [Store]. It signs the records of nodes, and never shows the key.
 func (h *holders) Get(ctx context.Context, keys []Key) ([]Record, error) {
 	all := slices.Clone(keys)
 	at := map[string]int{} // of the records of namespaces
@@ -164,8 +165,9 @@ func (h *holders) Swap(ctx context.Context, writes []Write) []error {
 	return errs
 }
 
-// question is what a holder writes in place of a namespace's record, over a server that keeps the
-// store ([Holders]): it asks the server to look at the namespace itself. None of it is stored.
+// question is what a holder over a server ([Holders])
+// writes in place of a namespace's record: it asks the
+// server to look at the namespace. None of it is stored.
 type question struct {
 	Reach time.Duration `json:"reach"`          // the ttl and the allowed skew of the lease, together
 	Gone  []evidence    `json:"gone,omitempty"` // what the holder was shown, and what the store may have lost since
@@ -186,8 +188,8 @@ type asked struct {
 	Question *question `json:"question"`
 }
 
-// signing returns the namespace of a record with the key that signs what is shown of it. One that
-// was made before there was such a key gets it now.
+// signing returns the namespace of a record with the key that signs
+// its records. A namespace from before there were keys gets one now.
 func (h *holders) signing(ctx context.Context, r Record) (Namespace, error) {
 	ns, err := namespaceOf(h.Store, r)
 	for ns.ticketKey == "" && ns.State == Active { // what cannot be read has no state
@@ -215,8 +217,9 @@ func evidenceOf(r Record) evidence {
 	return evidence{Node: r.Node, Nonce: r.Nonce, Revision: r.Revision, Generation: r.Generation, Until: r.Until}
 }
 
-// sign returns the MAC of what is shown of a record: HMAC-SHA-256, as JSON. The ticks are those of
-// the layout. It is "" where there is no key, and for a record that does not exist.
+// sign returns the MAC of what is shown of a record:
+// HMAC-SHA-256, as JSON. The ticks are those of the layout. It
+// is "" without a key, and for a record that does not exist.
 func (e evidence) sign(ns Namespace) string {
 	e.MAC = ""
 	data, err := json.Marshal(struct {

@@ -34,8 +34,8 @@ type elsewhere struct {
 
 func (e *elsewhere) Identity(context.Context, string) (string, error) { return e.id, nil }
 
-// newLiar returns a client of a server over a store with the namespace n, in which the longest ttl
-// and skew are a minute.
+// newLiar returns a client of a server over a store with
+// the namespace n. Its longest ttl and skew are a minute.
 func newLiar(t *testing.T) *liar {
 	t.Helper()
 	x := &liar{
@@ -141,8 +141,8 @@ func (x *liar) shown(node int64) lease.Record {
 	return rs[0]
 }
 
-// What no lease writes of a node is refused, and nothing else: each write here differs in one thing
-// from one that is carried out.
+// A server refuses what no lease writes of a node, and nothing
+// else. Each write differs in one thing from an allowed one.
 func TestHoldersRefuse(t *testing.T) {
 	victim := func(x *liar) lease.Write { // takes node 7 from somebody who holds it, for ten more ticks
 		mine := x.secret
@@ -264,8 +264,7 @@ func TestHoldersRefuse(t *testing.T) {
 	}
 }
 
-// raise makes the namespace's floor higher, as when it is widened over numbers that are used up to
-// then.
+// raise raises the floor of the namespace, as widening over used numbers does.
 func (x *liar) raise(floor int64) {
 	x.t.Helper()
 	r := x.read(lease.NamespaceNode)
@@ -277,8 +276,8 @@ func (x *liar) raise(floor int64) {
 	}
 }
 
-// A namespace that is widened over numbers that are used up to a time ahead leaves leases alone:
-// they are renewed and given back below its floor.
+// Widening over numbers that are used up to a later time leaves
+// leases alone: they are renewed and given back below its floor.
 func TestHoldersRenewBelowARaisedFloor(t *testing.T) {
 	x := newLiar(t)
 	x.must(x.next(7, x.tick(10*time.Second)))
@@ -307,8 +306,8 @@ func TestHoldersKeepTheirOwnTime(t *testing.T) {
 	}
 }
 
-// A client with the verb store wrote the namespace's record: with another identity, so that nobody
-// raised the floor of a store that was rolled back, and with more. It can write nothing there.
+// A client with the verb store wrote the namespace's record with another identity.
+// Then nobody raised the floor after a rollback. Now it can write nothing there.
 func TestHolderDoesNotWriteTheNamespace(t *testing.T) {
 	x := newLiar(t)
 	before := x.read(lease.NamespaceNode)
@@ -352,8 +351,8 @@ func TestHolderDoesNotWriteTheNamespace(t *testing.T) {
 	}
 }
 
-// The key that signs tickets makes tickets: with one, the end of anybody's grant can be lowered. It
-// was shown to who may read records.
+// Whoever has the key that signs tickets can lower the end of
+// anybody's grant. It was shown to all who may read records.
 func TestHoldersSeeNoKeyOfTickets(t *testing.T) {
 	x := newLiar(t)
 	if !strings.Contains(x.read(lease.NamespaceNode).Data, "ticket_key") {
@@ -370,8 +369,8 @@ func TestHoldersSeeNoKeyOfTickets(t *testing.T) {
 	}
 }
 
-// How long leases may be is the server's to say: a client that set 48 hours stopped the namespace
-// for two days after the next rollback.
+// Only the server says how long leases may be. A client that set 48
+// hours stopped the namespace for two days after the next rollback.
 func TestHoldersBoundTheLongestTTL(t *testing.T) {
 	x := newLiar(t)
 	for reach, want := range map[time.Duration]bool{
@@ -411,8 +410,8 @@ func TestHoldersBoundTheLongestTTL(t *testing.T) {
 	l.Orphan()
 }
 
-// In a namespace that is being changed nothing is written, nor does a question get in the way of
-// the change.
+// In a namespace that is being changed nothing is
+// written, and a question does not disturb the change.
 func TestHoldersWaitForAChange(t *testing.T) {
 	x := newLiar(t)
 	w := x.next(7, x.tick(time.Second))

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// farthest bounds the ttl and the allowed skew, together, of a lease that no lease of the
-	// namespace had before. A store that is rolled back stops its namespace for about as long.
+	// farthest is the longest reach that a holder can ask for. A
+	// rolled-back store stops its namespace for about as long.
 	farthest = 20 * time.Minute
 
-	// longestNonce is what every store keeps.
+	// longestNonce is the length of a nonce that every store keeps.
 	longestNonce = 64
 	longestLabel = 128
 
@@ -53,10 +53,11 @@ func (h *holders) rules(r Record) *rules {
 	return &rules{ns: ns, nodes: nodeCount(l), ahead: ns.farthest(l, h.now())}
 }
 
-// farthest returns the highest end that a grant may have now, and so the floor that lies above all
-// grants. A holder writes as far as the longest ttl and skew by its own clock, and the server's
-// clock may be behind by half of that. A tick may be longer than all this; and above a floor that
-// was raised there are a few ticks for those who cannot take another node.
+// farthest returns the highest end that a grant may have now, so it is also a
+// floor above all grants. A holder reaches as far as the longest ttl and skew by
+// its own clock. The server's may be behind by half of that, and a tick may be
+// longer. Above a raised floor there are a few ticks for holders who cannot take
+// another node.
 func (ns Namespace) farthest(l snowfence.Layout, now time.Time) int64 {
 	return max(l.TickOf(now.Add(ns.LongestTTL+ns.slack()))+2, ns.Floor+aboveFloor)
 }
@@ -64,8 +65,8 @@ func (ns Namespace) farthest(l snowfence.Layout, now time.Time) int64 {
 // slack is how far off a server's clock may be.
 func (ns Namespace) slack() time.Duration { return max(ns.LongestTTL/2, time.Second) }
 
-// check returns why a write is not carried out, if it is not. Swapping by nonce sees to it that
-// what is replaced is what was judged.
+// check returns why a write is refused, or nil. The swap
+// compares the nonce, so it replaces the record that was judged.
 func (p *rules) check(old Record, w Write) error {
 	if p.err != nil {
 		return p.err
@@ -141,8 +142,8 @@ func (p *rules) checkTicks(old, n Record, who string, refuse func(string) error)
 	return nil
 }
 
-// What a server finds when a holder asks it to look at a namespace, see question. All that it
-// writes is from its own store and clock:
+// A holder asks the server to look at a namespace (see question).
+// The server writes only what its own store and clock say:
 //
 //   - The identity of the store is another one: the floor is raised.
 //   - The store has lost a record, or a generation, that the server had shown: the floor is raised.
@@ -151,7 +152,8 @@ func (p *rules) checkTicks(old, n Record, who string, refuse func(string) error)
 //     and the floor above its ticks.
 //   - The ttl is longer than any before: it becomes the longest, up to a limit.
 
-// answer answers a question of a holder. Without an error the namespace is now as it has to be.
+// answer answers a question of a holder. Without
+// an error the namespace is now as it should be.
 func (h *holders) answer(ctx context.Context, w Write) error {
 	name := w.New.Namespace
 	refuse := func(format string, args ...any) error {
@@ -204,7 +206,7 @@ func (h *holders) answer(ctx context.Context, w Write) error {
 	}
 }
 
-// loss is what a store has lost, as far as it is proven.
+// loss is what a store provably lost.
 type loss struct {
 	over       bool  // the floor was raised since it was shown
 	raise      bool  // it is lost, and the floor was not raised since

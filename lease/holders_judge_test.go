@@ -11,8 +11,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// judged is a write that a server carries out, of a node that its holder was granted ticks 100 to
-// 120 of, in a run that began at 90; the namespace has the floor 80, and grants may end at 150.
+// judged is a write that a server carries out. The holder
+// has ticks 100 to 120 of a node, in a run that began at 90.
+// The namespace has the floor 80, and grants may end at 150.
 type judged struct {
 	p   *rules
 	old Record
@@ -58,8 +59,8 @@ func (j *judged) newRun() {
 	n.Holder = hashOf("mine") + ".80"
 }
 
-// Each term of what a server allows, at its edge: the cases differ in one thing from the one before
-// them or from a renewal.
+// Each term of what a server allows, at its edge. Each case
+// differs in one thing from the one before it or from a renewal.
 func TestWritesAtTheEdge(t *testing.T) {
 	who := hashOf("mine")
 	for _, c := range []struct {
@@ -237,7 +238,8 @@ func TestHoldersOfNoNamespace(t *testing.T) {
 	}
 }
 
-// What is refused does not reach the store, and no record is written or asked about twice at once.
+// A refused write does not reach the store. No
+// record is written or asked about twice at once.
 func TestHoldersWriteOnlyWhatIsAllowed(t *testing.T) {
 	g := holding(t)
 	h := Holders(g.st, nil)
@@ -254,8 +256,8 @@ func TestHoldersWriteOnlyWhatIsAllowed(t *testing.T) {
 	}
 }
 
-// What is replaced is what was judged: a write for another record than the one that was read is
-// lost, even if that record comes in between.
+// The swap replaces the record that was judged. A write for
+// another record is lost, even if that record comes in between.
 func TestHoldersReplaceWhatTheyJudged(t *testing.T) {
 	j := renewal()
 	j.w.Old = "comes in between"

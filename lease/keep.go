@@ -11,8 +11,8 @@ import (
 )
 
 // next returns when to renew: a third of the ttl later, give or take a tenth,
-// so that holders do not fall into step. Leases opened together have fixed slots
-// in the order of their nodes, because a store writes neighbours faster.
+// so that holders do not fall into step. Leases opened together have fixed
+// slots in the order of their nodes, because a store writes neighbours faster.
 func (l *Lease) next(now time.Time) time.Time {
 	third := l.opts.TTL / 3
 	slot := l.claim.slot
@@ -41,8 +41,9 @@ func (l *Lease) kick() {
 	}
 }
 
-// keep renews and heals the lease until its life ends. Another goroutine calls the store,
-// because that needs a deep stack, which this one would keep: a gigabyte with 131,072 leases.
+// keep renews and heals the lease until its life ends. The store
+// is called in another goroutine, because its stack gets deep
+// and this one would keep it: a gigabyte with 131,072 leases.
 func (l *Lease) keep() {
 	defer close(l.done)
 	defer l.unpin()
@@ -61,8 +62,8 @@ func (l *Lease) keep() {
 	}
 }
 
-// plan returns the wait until the next attempt: an hour when nobody needs the lease,
-// because the next Grant wakes the keeper.
+// plan returns the wait until the next attempt. It is an hour when
+// nobody needs the lease, because the next Grant wakes the keeper.
 func (l *Lease) plan() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -114,13 +115,13 @@ func (l *Lease) attend() {
 	if err != nil {
 		err = l.heal(ctx, err)
 	}
-	// unless Release or Close wanted the store, which is no trouble
+	// a Release or Close that interrupts is no trouble
 	if err == nil || !errors.Is(ctx.Err(), context.Canceled) || fatal(err) {
 		l.note(err, before, began)
 	}
 }
 
-// attempt has the claim do what the present state asks for. It needs ops.
+// attempt has the claim take its next step. It needs ops.
 func (l *Lease) attempt(ctx context.Context) error {
 	l.mu.Lock()
 	spent := l.use.spent
@@ -138,8 +139,8 @@ func (l *Lease) attempt(ctx context.Context) error {
 	return nil
 }
 
-// note remembers how the attempt that began then went, with before as the grant until then.
-// It logs without the mutex, because a log handler may ask the lease.
+// note remembers how the attempt that began then went. before is the grant until
+// then. It logs without the mutex, because a log handler may ask the lease.
 func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
 	if l.life.Err() != nil {
 		return
@@ -227,8 +228,9 @@ func (l *Lease) unlock() {
 	l.ops <- struct{}{}
 }
 
-// announce passes what was reported to Options.Events, at the end of an operation and so
-// after the seal. Its goroutine holds no lock, and a slow callback delays no renewal.
+// announce passes reported events to Options.Events, at the
+// end of an operation, so after the seal. Its goroutine
+// holds no lock, and a slow callback delays no renewal.
 func (c *claim) announce() {
 	events := c.events
 	if c.events = nil; len(events) == 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// A lease is attended when it is time, or sooner for somebody who needs later ticks as soon as a
-// renewal can reach them.
+// A lease is attended when it is due. If somebody needs later
+// ticks, it is attended as soon as a renewal can reach them.
 func TestWhenALeaseIsAttended(t *testing.T) {
 	const ms = time.Millisecond
 	const ttl = 15 * time.Second
@@ -325,8 +325,8 @@ func TestFatalErrors(t *testing.T) {
 	}
 }
 
-// A grant that is published is for whoever asks next: handed out as the one before it where it
-// continues that, and satisfying those it reaches.
+// A published grant is for the next caller. It stays handed out if it
+// continues the one before, and satisfies the demands that it reaches.
 func TestPublishedGrants(t *testing.T) {
 	for name, c := range map[string]struct {
 		cur    *snowfence.Grant
@@ -390,7 +390,8 @@ func (a *askingLog) Handle(_ context.Context, r slog.Record) error {
 	return a.lease.Err()
 }
 
-// A log handler that asked the lease for its status waited for ever, because the lease was locked.
+// A log handler that asked the lease for its status
+// waited for ever, because the lease was locked.
 func TestLogHandlersMayAskTheLease(t *testing.T) {
 	g := holding(t)
 	p := g.pace()

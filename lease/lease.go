@@ -10,9 +10,10 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// Lease is a fence kept in a store: a node, renewed in the background, and another grant when it is
-// lost. It is a lifetime: it begins with Open and ends with Close, with Orphan, or when it cannot
-// heal (Done). All methods are safe for concurrent use; the fence serves one generator at a time.
+// Lease is a fence kept in a store. It renews a node in the background, and gets
+// another grant after a loss. It begins with Open. It ends with Close, with
+// Orphan, or when it cannot heal (Done). All methods are safe for concurrent use.
+// The fence serves one generator at a time.
 //
 // The claim knows the rules of the store. The lease knows when to ask it, who uses the
 // grant, and which generator to seal.
@@ -41,7 +42,7 @@ type Lease struct {
 	result       error         // of the first Close
 }
 
-// use is what is made of the grant that the claim has.
+// use says how the claim's grant is used.
 type use struct {
 	cur    *snowfence.Grant // what may be used; nil when nothing
 	hold   *hold            // of cur
@@ -66,10 +67,11 @@ type pace struct {
 	failures int           // in a row
 }
 
-// Open acquires a lease in a namespace of a store and keeps it. It needs the namespace to
-// exist unless Options.Create is set, and waits for a free node only with Options.Wait.
-// Errors worth telling apart are [TakenError], [HeldError], [MismatchError],
-// [ErrNoNamespace], [ErrSkew] and snowfence.ErrLifetime. ctx bounds Open alone.
+// Open acquires a lease in a namespace of a store and keeps it. The namespace must
+// exist unless Options.Create is set. Open waits for a free node only with
+// Options.Wait. Errors worth telling apart are [TakenError], [HeldError],
+// [MismatchError], [ErrNoNamespace], [ErrSkew] and snowfence.ErrLifetime. ctx
+// bounds Open alone.
 func Open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options) (*Lease, error) {
 	if err := check(st, namespace, s); err != nil {
 		return nil, err
@@ -143,14 +145,15 @@ func (l *Lease) Bind(seal func() int64) (func(), error) {
 	}), nil
 }
 
-// retire drops a grant that somebody may have used: no other generator gets it. mu is held.
+// retire drops a grant that somebody may have
+// used, so no other generator gets it. mu is held.
 func (l *Lease) retire() {
 	if l.use.handed {
 		l.spend()
 	}
 }
 
-// spend keeps what is held from being given out again. mu is held.
+// spend keeps the hold from being given out again. mu is held.
 func (l *Lease) spend() {
 	l.use.cur, l.use.hold, l.use.handed, l.use.spent = nil, nil, false, true
 }
@@ -172,10 +175,10 @@ func (l *Lease) hand(after int64) (snowfence.Grant, bool) {
 	return *l.use.cur, true
 }
 
-// Grant implements [snowfence.Fence]: it answers from memory when the store has
-// acknowledged a grant past after, and otherwise waits for a renewal or for another
-// grant. What keeps it from getting one is in the error, which matches
-// snowfence.ErrFenced, or [ErrEnded].
+// Grant implements [snowfence.Fence]. It answers from memory if the store
+// acknowledged a grant past after. Otherwise it waits for a renewal or another
+// grant. Its error says what prevents one, and matches snowfence.ErrFenced or
+// [ErrEnded].
 func (l *Lease) Grant(ctx context.Context, after int64) (snowfence.Grant, error) {
 	if after > l.scheme.MaxTick() {
 		return snowfence.Grant{}, fmt.Errorf("lease: namespace %q: %w: it ended at %s",
@@ -209,16 +212,16 @@ func (l *Lease) fenced(trouble, ctxErr error) error {
 	return fmt.Errorf("lease: namespace %q: %w: %w (%w)", l.name, snowfence.ErrFenced, trouble, ctxErr)
 }
 
-// Orphan stops renewing and leaves the node to run out: what was granted may still be
-// used until its end, and the node is taken until then.
+// Orphan stops renewing and leaves the node to run out. The grant
+// may be used until its end, and the node is taken until then.
 func (l *Lease) Orphan() {
 	l.end(fmt.Errorf("lease: namespace %q: %w: it was orphaned", l.name, ErrEnded))
 	l.unpin() // so that the store can be closed at once
 }
 
-// Done returns a channel that is closed when the lease has ended: it was closed or
-// orphaned, its namespace was deleted or got another layout, or its store was replaced. A
-// lease that is lost but heals is not done.
+// Done returns a channel that is closed when the lease has ended: it was
+// closed or orphaned, its namespace was deleted or got another layout,
+// or its store was replaced. A lease that is lost but heals is not done.
 func (l *Lease) Done() <-chan struct{} { return l.done }
 
 // Err returns why the lease ended, and nil while it has not. The error matches [ErrEnded].

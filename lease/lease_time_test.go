@@ -126,8 +126,8 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// TestCrashLoopWithProbe starts a process on a fixed node 50 times and kills it 30 s
-// after each start, as an orchestrator does whose probe fails.
+// TestCrashLoopWithProbe starts a process on a fixed node 50 times and kills
+// it 30 s after each start, as an orchestrator with a failing probe does.
 func TestCrashLoopWithProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := lease.NewMemory(), thousand(t)

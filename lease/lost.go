@@ -14,7 +14,7 @@ import (
 // If somebody else wrote instead of a renewal, the lease is lost: this file is about that.
 // Whether the store was rolled back is found out afterwards, in rollback.go.
 
-// lostError says why nothing that was granted may be used any more.
+// lostError says why the grant may not be used any more.
 type lostError struct{ cause error }
 
 func (e *lostError) Error() string { return e.cause.Error() }
@@ -26,14 +26,15 @@ func lost(err error) bool {
 	return errors.As(err, &e)
 }
 
-// lose forgets what is held. The caller returns at once, because a loss seals first.
+// lose forgets the hold. The caller returns at once, because the seal comes first.
 func (c *claim) lose(cause error) error {
 	c.held = nil
 	return &lostError{cause}
 }
 
-// loseHold is lose after a swap that was lost to another holder or to a rollback.
-// [claim.diagnose] tells which, by met: what stood there, nil if that was not read.
+// loseHold is lose after another write stood in place of ours.
+// Later [claim.diagnose] tells another holder from a rollback, by
+// met: the records that stood there, nil if they were not read.
 func (c *claim) loseHold(met []Record, cause error) error {
 	c.lostHold, c.foundInstead = c.held, met
 	return c.lose(cause)
@@ -76,9 +77,9 @@ func fatal(err error) bool {
 		errors.Is(err, errDeleted)
 }
 
-// resolve reads what is stored after lost replies. It adopts an own unanswered write
-// as the base of the next one, and uses nothing of it before that one is acknowledged.
-// A write of somebody else is a loss.
+// resolve reads what is stored after lost replies. It takes an unanswered
+// write of our own as the base of the next one, and uses it only after
+// that one is acknowledged. A write of somebody else is a loss.
 func (c *claim) resolve(ctx context.Context) error {
 	h := c.held
 	stored, err := c.st.Get(ctx, keys(h.records))
@@ -93,7 +94,7 @@ func (c *claim) resolve(ctx context.Context) error {
 	}
 	h.records = stored
 	for _, r := range stored {
-		h.from = max(h.from, r.From) // a lapsed grant that was taken anew leaves out what lies between
+		h.from = max(h.from, r.From) // after a lapsed grant, the ticks between are left out
 	}
 	return nil
 }

@@ -24,8 +24,8 @@ func (g *stage) heard(hear func(e Event)) func() []EventKind {
 	}
 }
 
-// A callback hears of a loss after the seal, and may use the lease: no lock is held. One that takes
-// long keeps nobody from renewing. What was told once is not told again.
+// A callback hears of a loss after the seal, and may use the lease, because
+// no lock is held. A slow one delays no renewal. No event comes twice.
 func TestEventsOfALoss(t *testing.T) {
 	for name, c := range map[string]struct {
 		revision int64
@@ -90,8 +90,8 @@ func TestEventsOfFailures(t *testing.T) {
 	})
 }
 
-// Whoever acquires in a restored store hears of it, with a lease or a ticket, and so does its log:
-// the store's own trouble as an error, what follows from it as a warning.
+// Whoever acquires in a restored store hears of it, with a lease or a ticket.
+// Its log has the store's trouble as an error, and what follows as a warning.
 func TestEventsOfAcquiring(t *testing.T) {
 	for name, acquire := range map[string]func(g *stage, o *Options) error{
 		"a lease": func(g *stage, o *Options) error {

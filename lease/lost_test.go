@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// setBack puts the records of a store back to what they were when it is called. Later records
-// vanish.
+// setBack puts the records of a store back to their
+// present state when it is called. Later records vanish.
 func setBack(t *testing.T, st *lease.Memory) (restore func()) {
 	t.Helper()
 	all := lease.Query{Nodes: snowfence.NodeRange{From: lease.NamespaceNode, Until: 1<<63 - 1}}
@@ -39,8 +39,8 @@ func setBack(t *testing.T, st *lease.Memory) (restore func()) {
 	}
 }
 
-// ahead returns a lease whose clock was an hour ahead when it was granted ticks, and is right
-// again.
+// ahead returns a lease whose clock was an
+// hour ahead at its grant, and is right now.
 func ahead(t *testing.T, st lease.Store, s *snowfence.Scheme, ttl time.Duration) *lease.Lease {
 	t.Helper()
 	clock, step := stepped()
@@ -51,8 +51,8 @@ func ahead(t *testing.T, st lease.Store, s *snowfence.Scheme, ttl time.Duration)
 	return l
 }
 
-// A lease that raises the floor of a store that was rolled back raises it above its own ticks,
-// wherever its clock was when it was granted them.
+// A lease that raises the floor of a rolled-back store raises
+// it above its own ticks, wherever its clock was before.
 func TestRaisedFloorIsAboveKnownTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := lease.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")
@@ -114,9 +114,9 @@ func (s *timed) Now(context.Context) (time.Time, error) { return s.now, nil }
 
 func (s *timed) Identity(context.Context, string) (string, error) { return s.id, nil }
 
-// Two clocks may be off in opposite directions, each by as much as is allowed. After the
-// store was replaced by a backup, a lease whose clock is behind must not be granted what
-// one whose clock is ahead still holds.
+// Two clocks may be off in opposite directions, each by as much as
+// is allowed. A backup replaces the store. Then a lease whose clock
+// is behind must not get what one whose clock is ahead still holds.
 func TestReplacedStoreAndOppositeClocks(t *testing.T) {
 	ctx := context.Background()
 	s, err := snowfence.NewScheme(snowfence.Twitter())

@@ -11,9 +11,9 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// ListLeases returns the records of all nodes of a namespace that were ever leased, in the order of
-// the nodes. Ticks are those of the namespace's layout, except in records older than
-// Namespace.Since, whose floor is Namespace.Floor.
+// ListLeases returns the records of all nodes that were ever leased, in the
+// order of the nodes. Ticks are those of the namespace's layout. Only records
+// older than Namespace.Since have others; their floor is Namespace.Floor.
 func ListLeases(ctx context.Context, st Store, namespace string) ([]Record, error) {
 	var out []Record
 	nodes := snowfence.NodeRange{Until: math.MaxInt64}
@@ -26,15 +26,15 @@ func ListLeases(ctx context.Context, st Store, namespace string) ([]Record, erro
 	return out, nil
 }
 
-// ReleaseNode clears the holder of a node and leaves its floor alone. The holder, if it lives, is
-// sealed at its next renewal and heals itself with another grant. What was granted stays granted:
-// the next holder starts above it.
+// ReleaseNode clears the holder of a node and leaves its floor alone. A
+// living holder is sealed at its next renewal and heals itself with another
+// grant. Granted ticks stay granted: the next holder starts above them.
 func ReleaseNode(ctx context.Context, st Store, namespace string, node int64) (Record, error) {
 	return edit(ctx, st, namespace, node, func(_ Namespace, r Record) (Record, error) { return r, nil })
 }
 
-// VetoNode keeps a node from being leased, and evicts its holder as [ReleaseNode] does. An empty
-// reason lifts the veto.
+// VetoNode keeps a node from being leased, and evicts its
+// holder as [ReleaseNode] does. An empty reason lifts the veto.
 func VetoNode(ctx context.Context, st Store, namespace string, node int64, reason string) (Record, error) {
 	return edit(ctx, st, namespace, node, func(_ Namespace, r Record) (Record, error) {
 		r.Veto = reason
@@ -42,10 +42,11 @@ func VetoNode(ctx context.Context, st Store, namespace string, node int64, reaso
 	})
 }
 
-// RestoreNode is the way back for a node whose floor lies far ahead because a holder's clock was.
-// The floor becomes what it was before that holder; grants then end where those of that holder
-// began, and resume after them when the time has come. That holder is evicted. It refuses where it
-// is not provable that the ticks in between were never granted.
+// RestoreNode is for a node whose floor lies far ahead, because a holder's clock
+// did. The floor becomes what it was before that holder, who is evicted. Grants
+// then end where those of that holder began, and resume after them when the time
+// has come. It refuses if it is not provable that the ticks in between were never
+// granted.
 func RestoreNode(ctx context.Context, st Store, namespace string, node int64, now time.Time) (Record, error) {
 	return edit(ctx, st, namespace, node, func(ns Namespace, r Record) (Record, error) {
 		l, err := snowfence.ParseLayout(ns.Layout)
@@ -126,9 +127,10 @@ func edit(
 	}
 }
 
-// ConfirmStore accepts a store that was moved on purpose, with all its data and while nobody used
-// it: without it, the next lease sees another identity and makes grants start above now + the
-// longest ttl + twice the allowed skew ([Options.AfterRollback]).
+// ConfirmStore accepts a store that was moved on purpose, with all its data and
+// while nobody used it. Without it, the next lease sees another identity, and
+// grants start above now + the longest ttl + twice the allowed skew
+// ([Options.AfterRollback]).
 func ConfirmStore(ctx context.Context, st Store, namespace string) (Namespace, error) {
 	for {
 		ns, err := readNamespace(ctx, st, namespace)

@@ -9,9 +9,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Memory is a [Store] in the memory of one process: for tests, simulations, and
-// generators that share nothing with other processes. What it keeps is gone with the
-// process.
+// Memory is a [Store] in the memory of one process, for
+// tests, simulations, and generators that share nothing
+// with other processes. Its records end with the process.
 type Memory struct {
 	Basic
 	mu      sync.Mutex

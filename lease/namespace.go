@@ -21,15 +21,15 @@ const (
 	Deleted  State = "deleted"  // a tombstone: the record stays for its floor
 )
 
-// Namespace is the scope of uniqueness: which IDs its leases are for, and which nodes can be
-// leased.
+// Namespace is the scope of uniqueness: which IDs
+// its leases are for, and which nodes can be leased.
 type Namespace struct {
 	Name        string `json:"-"`
 	Generation  int64  `json:"-"`           // grants of another generation do not count
 	Layout      string `json:"layout"`      // spec, for snowfence.ParseLayout
 	Fingerprint string `json:"fingerprint"` // of the scheme
 	First       int64  `json:"first"`       // first node that can be leased
-	Last        int64  `json:"last"`        // last one; all others are reserved for numbers given by hand
+	Last        int64  `json:"last"`        // last one; the others are for numbers given by hand
 	State       State  `json:"state"`
 	// Since is the generation of the layout: older records have ticks of another one.
 	Since int64 `json:"since"`
@@ -49,20 +49,22 @@ type Namespace struct {
 	record    Record
 }
 
-// NamespaceOptions says which nodes of a namespace can be leased. Nil and the zero value mean all
-// nodes of the layout, and in a deleted namespace that comes back to life those of before.
+// NamespaceOptions says which nodes of a namespace can be leased.
+// Nil and the zero value mean all nodes of the layout. For a
+// deleted namespace that comes back, they mean its earlier nodes.
 type NamespaceOptions struct {
 	Nodes snowfence.NodeRange
 }
 
-// CreateNamespace makes a namespace for IDs of the scheme. If there is one already, it must be the
-// same: then nothing changes. A deleted namespace comes back to life above its floor, with the same
-// layout; nodes that could not be leased before, and that o names, count as used by hand until now.
-// A layout whose time has run out is refused.
+// CreateNamespace makes a namespace for IDs of the scheme. If there is one
+// already, it must be the same: then nothing changes. A deleted namespace comes
+// back above its floor, with the same layout. Nodes that could not be leased
+// before, and that o names, count as used by hand until now. A layout whose time
+// has run out is refused.
 //
-// Of a layout with a key field the namespace remembers which key has which number, from the
-// beginning. Keys that it does not know yet are added to one that exists: that is how keys are
-// rotated.
+// If the layout has a key field, the namespace remembers from
+// the beginning which key has which number. It adds keys that
+// it does not know yet: this is how keys are rotated.
 func CreateNamespace(
 	ctx context.Context, st Store, name string, s *snowfence.Scheme, o *NamespaceOptions,
 ) (Namespace, error) {
@@ -123,8 +125,8 @@ func CreateNamespace(
 				return Namespace{}, fmt.Errorf("lease: creating namespace %q: %w", name, err)
 			}
 		}
-		// What comes back to life keeps the identity of the store that it lived in: if that is
-		// another one by now, whoever leases first raises the floor.
+		// A namespace that comes back keeps the identity of its earlier store.
+		// If the store is another one by now, the first lease raises the floor.
 		ns, err = ns.write(ctx, st)
 		if !errors.Is(err, ErrLost) {
 			return ns, err
@@ -137,13 +139,14 @@ func (ns Namespace) leasable() snowfence.NodeRange {
 	return snowfence.NodeRange{From: ns.First, Until: ns.Last + 1}
 }
 
-// ShowNamespace returns a namespace, deleted ones too. It is an [ErrNoNamespace] if there is none
-// of the name.
+// ShowNamespace returns a namespace, also a deleted one.
+// It is [ErrNoNamespace] if there is none of the name.
 func ShowNamespace(ctx context.Context, st Store, name string) (Namespace, error) {
 	return readNamespace(ctx, st, name)
 }
 
-// ListNamespaces returns all namespaces of a store in the order of their names, deleted ones too.
+// ListNamespaces returns all namespaces of a store
+// in the order of their names, also deleted ones.
 func ListNamespaces(ctx context.Context, st Store) ([]Namespace, error) {
 	var out []Namespace
 	nodes := snowfence.NodeRange{From: NamespaceNode, Until: NamespaceNode + 1}
@@ -160,7 +163,7 @@ func ListNamespaces(ctx context.Context, st Store) ([]Namespace, error) {
 	return out, nil
 }
 
-// usable reports why the namespace gives no grants for a scheme, if it does not.
+// usable is an error if the namespace gives no grants for a scheme.
 func (ns Namespace) usable(s *snowfence.Scheme) error {
 	switch {
 	case ns.State != Active:
@@ -193,8 +196,8 @@ func check(st Store, name string, s *snowfence.Scheme) error {
 	return CheckName(name)
 }
 
-// CheckName returns what is wrong with the name of a namespace, for servers; the error matches
-// [ErrInvalid].
+// CheckName returns what is wrong with the name of a
+// namespace, for servers. The error matches [ErrInvalid].
 func CheckName(name string) error {
 	if name == "" || len(name) > 64 {
 		return invalidf("lease: namespace %q: a name has 1 to 64 characters", name[:min(len(name), 100)])
@@ -208,10 +211,10 @@ func CheckName(name string) error {
 	return nil
 }
 
-// rotated returns the namespace's key IDs with those of a scheme added. IDs under different numbers
-// never collide, whoever is behind in rotating; so the one rule is that a number means the same key
-// for everybody and for ever. The first keys are an operator's to name, who creates the namespace:
-// a lease only adds what comes after keys that are known.
+// rotated returns the key IDs of the namespace and of a scheme. IDs under
+// different numbers never collide, even if a program rotates late. So there is one
+// rule: a number means the same key for everybody, for ever. The operator who
+// creates the namespace names its first keys. A lease only adds keys after those.
 func (n Namespace) rotated(s *snowfence.Scheme, operator bool) (keys []string, added bool, err error) {
 	if s.Layout().Bits(snowfence.FieldKey) == 0 {
 		return n.Keys, false, nil

@@ -21,8 +21,8 @@ func (g *stage) create(nodes ...snowfence.NodeRange) (Namespace, error) {
 	return CreateNamespace(g.Context(), g.st, "n", g.l.scheme, o)
 }
 
-// A new namespace is in its first generation, has all nodes or those that are named, and keeps
-// which store it is in.
+// A new namespace is in its first generation. It has all
+// nodes or the named ones, and the identity of its store.
 func TestNewNamespace(t *testing.T) {
 	for name, c := range map[string]struct {
 		nodes       []snowfence.NodeRange
@@ -85,8 +85,8 @@ func TestNamespaceThatExists(t *testing.T) {
 	}
 }
 
-// A deleted namespace comes back with its floor, its nodes or those that are named, and the
-// identity of the store that it was in. What it could not lease before counts as used until now.
+// A deleted namespace comes back with its floor, its store's identity, and its
+// nodes or the named ones. Nodes that it could not lease count as used until now.
 func TestDeletedNamespaceComesBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		nodes       []snowfence.NodeRange
@@ -134,7 +134,8 @@ func TestNamespaceInTheLastTick(t *testing.T) {
 	}
 }
 
-// What the store does not answer is an error, and what others wrote at the same time is read again.
+// If the store does not answer, that is an error.
+// If others wrote at the same time, it reads again.
 func TestNamespaceWithoutAnswers(t *testing.T) {
 	one, two := snowfence.GenerateSecret(), snowfence.GenerateSecret()
 	const keyed = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
@@ -195,7 +196,8 @@ func TestNamespaceWithoutAnswers(t *testing.T) {
 	}
 }
 
-// A namespace is for one scheme, and gives no grants while it is changed or once it is deleted.
+// A namespace is for one scheme. It gives no
+// grants during a change or after its deletion.
 func TestUsableNamespaces(t *testing.T) {
 	g := empty(t, withRollback)
 	for name, c := range map[string]struct {
@@ -302,8 +304,8 @@ func TestWhatANamespaceNeeds(t *testing.T) {
 	}
 }
 
-// A group decodes the record of a namespace once, also for those who reach it through a
-// wrapper, and again when it is another record.
+// A group decodes the record of a namespace once,
+// also through a wrapper, and again when it changed.
 func TestGroupRemembersANamespace(t *testing.T) {
 	g := Group(NewMemory()).group()
 	r := Record{Key: Key{"n", NamespaceNode}, Nonce: "x", Data: "{}"}

@@ -13,14 +13,15 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// openers is how many leases are opened, or closed, at a time: enough to fill the round trips of a
-// [Group], of which each of them makes several one after another.
+// openers is how many leases are opened or closed at a time. Each makes several
+// round trips one after another, so these are enough to fill those of a [Group].
 const openers = 4 * groupLimit
 
-// OpenAll opens n leases with the same options, as [Open] does, and keeps each by itself; only much
-// faster: what is free is read once, and the leases share round trips ([Group], which st need not
-// be yet). It opens all or none: after an error, those that were opened are closed. Options.Node
-// and Options.StickyFile are for one lease. ctx bounds OpenAll alone.
+// OpenAll opens n leases with the same options, as [Open] does, and keeps each by
+// itself. It is much faster: it reads once which nodes are free, and the leases share
+// round trips (a [Group], which st need not be yet). It opens all or none: after an
+// error it closes those that it opened. Options.Node and Options.StickyFile are for
+// one lease. ctx bounds OpenAll alone.
 func OpenAll(
 	ctx context.Context, st Store, namespace string, s *snowfence.Scheme, n int, o *Options,
 ) ([]*Lease, error) {
@@ -49,7 +50,7 @@ func OpenAll(
 	return leases, nil
 }
 
-// openAll opens n leases. With an error it returns those that it has opened.
+// openAll opens n leases. With an error it returns those that it opened.
 func openAll(
 	ctx context.Context, st Store, namespace string, s *snowfence.Scheme, n int, opts Options,
 ) (leases []*Lease, err error) {
@@ -60,8 +61,8 @@ func openAll(
 			return leases, err
 		}
 		if len(more) == 0 {
-			// Nothing is free, or others were faster: one by itself looks closer. It waits if it
-			// may, or says who has the nodes.
+			// Nothing is free, or others were faster. One lease alone searches
+			// all nodes. It waits if it may, or says who has the nodes.
 			l, err := open(ctx, st, namespace, s, opts, nil)
 			if err != nil {
 				return leases, err
@@ -72,8 +73,8 @@ func openAll(
 	return leases, nil
 }
 
-// openTogether opens n leases on nodes that are free when that is read, once. There are fewer if
-// fewer are free, or if others were faster.
+// openTogether reads once which nodes are free, and opens up
+// to n leases on them. Others may be faster for some of them.
 func openTogether(
 	ctx context.Context, st Store, namespace string, s *snowfence.Scheme, n int, opts Options,
 ) ([]*Lease, error) {
@@ -108,9 +109,9 @@ func ShutdownAll(ctx context.Context, leases []*Lease) error {
 	return cmp.Or(errs...)
 }
 
-// each calls do for 0 to n−1, at most openers at a time. After an error it begins no more, and
-// returns the error when those under way have ended: whoever is interrupted while it acquires a
-// node may leave it held.
+// each calls do for 0 to n−1, at most openers at a time. After an error it
+// begins no more calls, and returns when those under way have ended. It does
+// not interrupt them, because an interrupted acquisition may leave a node held.
 func each(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	places := make(chan struct{}, openers)
@@ -132,8 +133,9 @@ func each(n int, do func(i int) error) error {
 	return cmp.Or(errs...)
 }
 
-// offers are blocks that were free when they were read, for leases that are opened together. As all
-// that a finder finds they are hints: the records are read again, and the swap decides.
+// offers are blocks that were free when they were read, for leases
+// that are opened together. They are hints, like all that a finder
+// finds: the records are read again, and the swap decides.
 type offers struct {
 	want  int
 	start time.Time
@@ -144,8 +146,8 @@ type offers struct {
 	drawn int
 }
 
-// known reports whether the first lease has read the offers, so that the namespace is known to be
-// usable too.
+// known reports whether the first lease has read
+// the offers. Then the namespace is usable, too.
 func (o *offers) known() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -155,8 +157,9 @@ func (o *offers) known() bool {
 // errDrained means that all offers were taken up.
 var errDrained = errors.New("no more nodes were free")
 
-// offered takes a block out of the offers, which the first lease reads, and with it a time for
-// renewals. It is all a finder does for leases that are opened together.
+// offered takes a block out of the offers, and a time for
+// its renewals. The first lease reads the offers. Leases
+// that are opened together need no other step of a finder.
 func (f *finder) offered(ctx context.Context) ([]int64, error) {
 	o := f.c.offers
 	if !o.known() { // only the first lease, before the others are opened
@@ -180,9 +183,9 @@ func (f *finder) offered(ctx context.Context) ([]int64, error) {
 	return []int64{b}, nil
 }
 
-// vacancies reads all records and returns up to n free blocks, in their order: before others what
-// the same label held last; then what was never leased, from a random place on; then what is free
-// for the longest.
+// vacancies reads all records and returns up to n free blocks. First come blocks
+// that the same label held last. Then come blocks that were never leased, from a
+// random place on. Last come the others, those that are free for longest first.
 func (f *finder) vacancies(ctx context.Context, n int) ([]int64, error) {
 	c, k := f.c, int64(f.c.opts.Nodes)
 	type block struct {

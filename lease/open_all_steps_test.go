@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// crowd is a store for many leases: it counts what is listed, and before the writes of a node
-// somebody else may be faster.
+// crowd is a store for many leases. It counts what
+// is listed. Somebody else may be faster at a write.
 type crowd struct {
 	*scripted
 	mu     sync.Mutex
@@ -122,8 +122,8 @@ func TestOpenAllOfWhatCannotBe(t *testing.T) {
 	}
 }
 
-// All that is free is read once. Where somebody else was faster, it is read again for the leases
-// that are missing, and no more are opened than were asked for.
+// Free nodes are read once. If somebody else was faster, they are read again
+// for the missing leases. No more leases are opened than were asked for.
 func TestOpenAllWhereOthersAreFaster(t *testing.T) {
 	for name, c := range map[string]struct {
 		want, lost int // how many writes are lost at first
@@ -180,7 +180,7 @@ func TestOpenAllWithoutAnAnswer(t *testing.T) {
 	})
 }
 
-// Of many leases all are given back that can be, and the error of one is returned.
+// Of many leases all that can be are given back, and the error of one is returned.
 func TestShutdownOfAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, st, o := newCrowd(t, 1)
@@ -199,7 +199,7 @@ func TestShutdownOfAll(t *testing.T) {
 	})
 }
 
-// Calls are begun while there is none with an error, and the error is returned when all have ended.
+// Calls begin until one returns an error. It is returned when all have ended.
 func TestEachUntilAnError(t *testing.T) {
 	const n = openers + 10
 	for name, c := range map[string]struct {
@@ -232,8 +232,8 @@ func TestEachUntilAnError(t *testing.T) {
 	}
 }
 
-// Each lease that is opened with others draws the next block that was free, and a time for its
-// renewals, until there are no more.
+// Each lease that is opened with others draws the next free
+// block, and a time for its renewals, until there are no more.
 func TestOffersAreDrawnInOrder(t *testing.T) {
 	g, f := found(t, 0, 0)
 	g.c.opts.TTL = 30 * time.Second
@@ -250,8 +250,8 @@ func TestOffersAreDrawnInOrder(t *testing.T) {
 	}
 }
 
-// Of the blocks that are free those come first that the same label had, the longest ago first; then
-// those that nobody had; then the others.
+// First come free blocks that the same label had, the longest
+// ago first. Then come those that nobody had, then the others.
 func TestVacantBlocks(t *testing.T) {
 	const now = 1_000_000
 	mine := func(node, until int64) Record { return Record{Key: Key{"n", node}, Until: until, Label: "stage"} }

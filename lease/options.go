@@ -16,75 +16,75 @@ import (
 
 // Options says how a lease is held. Nil and the zero value are good for most.
 type Options struct {
-	// TTL is how far ahead of the clock grants are written: how long IDs are made while
-	// the store is unreachable, and how long a node stays taken after a crash. 0 means
-	// [DefaultTTL], 15 s; the least is 10 ms. It is renewed every third of it.
+	// TTL is how far ahead of the clock grants are written. So it is how long IDs are
+	// made while the store is unreachable, and how long a node stays taken after a
+	// crash. 0 means [DefaultTTL], 15 s; the least is 10 ms. A lease renews every
+	// third of it.
 	TTL time.Duration
 
-	// Node is the one node to lease, for example from snowfence.Scheme.Node; nil means
-	// any free one. A node that is held is taken over, safely: the grant starts where the
-	// holder's ends, and the holder loses its renewal.
+	// Node is the one node to lease, for example from snowfence.Scheme.Node. nil
+	// means any free one. A node that somebody holds is taken over, safely: the
+	// grant starts where the holder's ends, and the holder loses its renewal.
 	Node *int64
 
-	// Guard makes a fixed Node an error ([HeldError]) instead while it is held by another Label.
+	// Guard refuses to take over a fixed Node that another Label holds: a [HeldError].
 	Guard bool
 
-	// Within narrows the nodes that may be leased, beside what the namespace allows: to
-	// the workers of one datacenter, by snowfence.Scheme.NodesWith. The zero value means
-	// all that the namespace allows. It is for leases without a fixed Node.
+	// Within narrows the nodes that may be leased to a part of the namespace's:
+	// to the workers of one datacenter, by snowfence.Scheme.NodesWith. The zero
+	// value means all. It is for leases without a fixed Node.
 	Within snowfence.NodeRange
 
-	// StickyFile is the path of a local file that remembers the node held last, so that
-	// the next lease with this file prefers it under any Label. It is a hint and decides
-	// nothing else: a file that is missing, damaged or of another namespace is passed
-	// over, and one that cannot be written is logged. Give each process its own. "" means
-	// none. It is for leases without a fixed Node.
+	// StickyFile is the path of a local file that remembers the last node. The next
+	// lease with this file prefers that node, under any Label. It is only a hint. A
+	// file that is missing, damaged or of another namespace is ignored. A file that
+	// cannot be written is logged. Give each process its own. "" means none. It is for
+	// leases without a fixed Node.
 	StickyFile string
 
-	// Nodes is the length of a block of contiguous nodes to lease together, a power of
-	// two; blocks start at a multiple of it. 0 means 1.
+	// Nodes is the length of a block of contiguous nodes to lease together.
+	// It is a power of two, and blocks start at a multiple of it. 0 means 1.
 	Nodes int
 
-	// Label says to people who holds the node, at most 128 bytes. The node last held by
-	// the same label is preferred. It is no identity: each lease has a random one. ""
-	// means host name and process ID.
+	// Label tells people who holds the node, in at most 128 bytes. A
+	// lease prefers the node that its label held last. It is no identity:
+	// each lease has a random one. "" means host name and process ID.
 	Label string
 
-	// Wait makes Open wait while all nodes are taken, or the guarded one is held, until
-	// its ctx ends. Otherwise that is a [TakenError] or a [HeldError].
+	// Wait makes Open wait until its ctx ends, while all nodes are taken or the
+	// guarded one is held. Otherwise that is a [TakenError] or a [HeldError].
 	Wait bool
 
-	// Create makes the namespace on first use, with all nodes leasable. It is meant for a
-	// store that belongs to one machine; on shared ones a misspelled name would be a
-	// second scope of uniqueness.
+	// Create makes the namespace on first use, with all nodes leasable.
+	// It is meant for a store that belongs to one machine. On shared
+	// stores a misspelled name would be a second scope of uniqueness.
 	Create bool
 
-	// MaxSkew is how far the clock may be off from that of a store that has one, before
-	// the lease is no longer renewed. 0 means the TTL.
+	// MaxSkew is how far the clock may be off from the store's clock.
+	// If it is further off, the lease is not renewed. 0 means the TTL.
 	MaxSkew time.Duration
 
-	// Idle is how long a lease is renewed after the last call of Grant; it resumes with
-	// the next one. 0 means an hour, negative for ever.
+	// Idle is how long a lease is renewed after the last call of Grant.
+	// The next call resumes it. 0 means an hour, negative for ever.
 	Idle time.Duration
 
-	// Check may refuse a node before it is leased: an error is remembered for the node.
-	// Nil refuses none.
+	// Check may refuse a node before it is leased. An
+	// error is remembered for the node. Nil refuses none.
 	Check func(ctx context.Context, node int64) error
 
-	// Time replaces the system's clock in deciding which ticks to lease, for tests; the
-	// generator then needs the same one. Nil means that clock. As a generator does, the
-	// lease never lets it go back (snowfence.Anchored), except for layouts with rollback
-	// bits, which stamp the wall clock itself. The pace of renewals is always that of the
-	// system.
+	// Time replaces the system's clock in deciding which ticks to lease, for tests.
+	// The generator then needs the same one. Nil means the system's. As a generator
+	// does, the lease never lets it go back (snowfence.Anchored). Layouts with
+	// rollback bits are the exception: they stamp the wall clock itself. The pace of
+	// renewals always follows the system.
 	Time snowfence.TimeSource
 
 	// Logger is told what happens to the lease; nil means silence.
 	Logger *slog.Logger
 
-	// Events is called when there is trouble, soon after the log line. No lock is held
-	// then, and the generator is sealed before it hears of a loss. The lease does not
-	// wait for it: calls may overlap, and come after Close. Nil means that nobody is
-	// told.
+	// Events is called when there is trouble, soon after the log line. No lock is
+	// held then. If the lease is lost, the generator is sealed before. The lease does
+	// not wait for it: calls may overlap, and come after Close. Nil means no calls.
 	Events func(Event)
 }
 
@@ -153,15 +153,15 @@ func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 // DefaultTTL is Options.TTL where that is 0. Options.MaxSkew is the same as the ttl where it is 0.
 const DefaultTTL = 15 * time.Second
 
-// usualReach is how far ahead of the true time leases write by default: what is taken for
-// the longest where none is known.
+// usualReach is how far ahead of the true time leases write by
+// default. It is the reach of a namespace that knows no other.
 const usualReach = DefaultTTL + DefaultTTL
 
-// AfterRollback returns how long grants of leases with these options can last after a store was
-// rolled back: the ttl and twice MaxSkew, because the clock of the last holder may have been ahead
-// and that of the next one may be behind. Where the rollback is noticed, new grants start above
-// that. Where it cannot be seen, wait as long before the first program starts, by the options with
-// the longest.
+// AfterRollback returns how long grants with these options can last after a store was
+// rolled back: the ttl and twice MaxSkew. The clock of the last holder may have been
+// ahead, and the clock of the next one may be behind. If the rollback is noticed, new
+// grants start later than that. If it cannot be seen, wait that long before the first
+// program starts. Use the options with the longest.
 func (o *Options) AfterRollback() time.Duration {
 	ttl, maxSkew := o.spans()
 	return reach(ttl, maxSkew) + maxSkew
@@ -176,6 +176,5 @@ func (o *Options) spans() (ttl, maxSkew time.Duration) {
 	return ttl, cmp.Or(o.MaxSkew, ttl)
 }
 
-// reach is how far ahead of the true time a lease may write, as far as its clock is
-// within the allowed skew.
+// reach is how far ahead of the true time a lease with an allowed skew may write.
 func reach(ttl, maxSkew time.Duration) time.Duration { return ttl + maxSkew }

@@ -40,9 +40,9 @@ func (q Query) Compare(a, b Record) int {
 // paged is how many records are read in one go when all are read.
 const paged = 4096
 
-// Records reads the records that match a query, page by page, and yields them in its
-// order. Stores page by node: what is wanted of all namespaces, or by its end (ByUntil),
-// is read in one go. An error ends it. Query.Limit bounds what is yielded.
+// Records reads the records that match a query, page by page, and yields them
+// in its order. Stores page by node. Queries of all namespaces or ByUntil are
+// read in one go. An error ends it. Query.Limit bounds what is yielded.
 func Records(ctx context.Context, st Store, q Query) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		page, n := q, 0
@@ -74,8 +74,8 @@ func Records(ctx context.Context, st Store, q Query) iter.Seq2[Record, error] {
 	}
 }
 
-// Distinct returns an error if a key is written twice in one batch, for which no order of
-// the two would be right. Stores call it first.
+// Distinct returns an error if one batch writes a key twice,
+// because no order would be right. Stores call it first.
 func Distinct(writes []Write) error {
 	if len(writes) < 2 {
 		return nil

@@ -70,8 +70,8 @@ func (p *paging) List(ctx context.Context, q Query) ([]Record, error) {
 	return p.Memory.List(ctx, q)
 }
 
-// All records are read, page by page and each once, also from a store that lists more than was
-// asked for.
+// All records are read, page by page and each once,
+// even if the store lists more than was asked for.
 func TestQueryOfEachRecord(t *testing.T) {
 	for n, lists := range map[int]int{0: 1, 1: 1, paged - 1: 1, paged: 2, paged + 1: 2, 2 * paged: 3} {
 		for _, repeat := range []bool{false, true} {
@@ -127,7 +127,8 @@ func full(t *testing.T, n int64) *pages {
 	return p
 }
 
-// All records come once and in order, page by page; no page is asked for that must be empty.
+// All records come once and in order, page by
+// page. No page is asked for that must be empty.
 func TestRecordsOfManyPages(t *testing.T) {
 	const all = 1<<63 - 1
 	for _, c := range []struct {
@@ -172,7 +173,7 @@ func TestRecordsOfManyPages(t *testing.T) {
 	}
 }
 
-// An error comes once, at the end; whoever has enough asks for no more.
+// An error comes once, at the end. A caller with enough records asks for no more.
 func TestRecordsEnd(t *testing.T) {
 	p := full(t, paged+1)
 	p.fail = 2
@@ -206,7 +207,8 @@ func (s stubborn) List(ctx context.Context, q Query) ([]Record, error) {
 	return s.Store.List(ctx, q)
 }
 
-// A store may return more than was asked for: none comes twice, and there is an end.
+// A store may return more than was asked for.
+// No record comes twice, and there is an end.
 func TestRecordsOfAStoreThatReturnsMore(t *testing.T) {
 	var nodes []int64
 	for r, err := range Records(t.Context(), stubborn{full(t, paged+10)}, Query{

@@ -8,8 +8,9 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// giveBack clears the holder. With sealed it also lowers until to used, because the
-// grant makes no ID of that tick or a later one. It leaves a node of somebody else alone.
+// giveBack clears the holder. With sealed it also lowers
+// until to used, because the grant makes no ID of that tick
+// or a later one. A node of somebody else is left alone.
 func (c *claim) giveBack(ctx context.Context, used int64, sealed bool) error {
 	h := c.held
 	switch {
@@ -48,7 +49,7 @@ func (c *claim) giveBack(ctx context.Context, used int64, sealed bool) error {
 			return fmt.Errorf("lease: giving node %d of namespace %q back: %w", h.records[0].Node, c.name, unknown)
 		}
 		if gone > 0 {
-			// The next acquisition looks whether to another holder, or to a store that rolled back.
+			// The next acquisition tells another holder from a rolled-back store.
 			c.lostHold, c.foundInstead = h, nil
 		}
 		break
@@ -63,7 +64,8 @@ func (c *claim) returned() {
 	c.kept.Store(nil)
 }
 
-// abandonAcquire gives back an acquisition that never counted: nothing of it was used.
+// abandonAcquire gives back an acquisition
+// that never counted. None of it was used.
 func (c *claim) abandonAcquire(ctx context.Context) error {
 	h := c.held
 	stored, err := c.st.Get(ctx, keys(h.records))

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// What a give-back writes: no holder, and an end that is lowered to what was used only by who
-// sealed, never raised, never below the grant.
+// A give-back writes no holder. Only with a sealed generator it
+// lowers the end, to what was used, and never below the grant.
 func TestGiveBackWrites(t *testing.T) {
 	for name, c := range map[string]struct {
 		used   func(g *stage) int64
@@ -36,8 +36,8 @@ func TestGiveBackWrites(t *testing.T) {
 	}
 }
 
-// A give-back after a renewal whose answer was lost: it came in before, it comes in between, or it
-// never does.
+// A give-back after a renewal without a reply: the renewal
+// came in before, comes in between, or never does.
 func TestGiveBackInDoubt(t *testing.T) {
 	for name, c := range map[string]struct {
 		renewal func(g *stage)
@@ -102,8 +102,7 @@ func TestGiveBackOfSomebodyElses(t *testing.T) {
 	}
 }
 
-// An acquisition without an answer is given back as one of which nothing was used, by whoever gives
-// back.
+// An unanswered acquisition is given back as one of which nothing was used.
 func TestGiveBackOfAnAcquisitionInDoubt(t *testing.T) {
 	for name, c := range map[string]struct {
 		stored bool

@@ -8,8 +8,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// proceed does what the present state asks for: it acquires, finds out what became of an
-// acquisition, or renews.
+// proceed takes the next step: it acquires, settles an acquisition, or renews.
 func (c *claim) proceed(ctx context.Context) (snowfence.Grant, error) {
 	switch {
 	case c.held == nil:
@@ -20,8 +19,8 @@ func (c *claim) proceed(ctx context.Context) (snowfence.Grant, error) {
 	return c.renew(ctx)
 }
 
-// renew moves the until of what is held ahead.
-// The order is the rule: write, then read the namespace, then use.
+// renew moves the until of the hold ahead. The order is
+// the rule: write, then read the namespace, then use.
 func (c *claim) renew(ctx context.Context) (none snowfence.Grant, err error) {
 	h := c.held
 	now, err := c.clock(ctx)
@@ -58,7 +57,8 @@ func (c *claim) renew(ctx context.Context) (none snowfence.Grant, err error) {
 	return c.confirm(ctx, until)
 }
 
-// write swaps all records of the hold for ones with the given until and a fresh nonce.
+// write swaps all records of the hold for
+// ones with the given until and a new nonce.
 func (c *claim) write(ctx context.Context, records []Record, until int64) error {
 	h := c.held
 	nonce := c.nonce()
@@ -97,8 +97,8 @@ func (c *claim) write(ctx context.Context, records []Record, until int64) error 
 	return nil
 }
 
-// nonce returns a new nonce. A ticket's begins with its attempt, and over a server each
-// begins with the identity, so that nobody else can write it again.
+// nonce returns a new nonce. A ticket's begins with its attempt. Over a server
+// each begins with the holder's identity, so that nobody else can write it again.
 func (c *claim) nonce() string {
 	n := c.world.Text()
 	if c.attempt != "" {
@@ -118,8 +118,9 @@ func (c *claim) proof() string {
 	return ""
 }
 
-// noteSend notes how long the store keeps a node if the coming write arrives.
-// It notes before it looks at ctx: a reader of kept that ended ctx knows of every write.
+// noteSend notes how long the store keeps a node if the
+// coming write arrives. It notes before it looks at ctx, so
+// whoever ended ctx and reads kept knows of every write.
 func (c *claim) noteSend(ctx context.Context, node, until int64) error {
 	before := c.kept.Load()
 	if before == nil || until > before.until {
@@ -152,7 +153,8 @@ func (c *claim) swap(ctx context.Context, h *hold, writes []Write) (gone int, un
 // The write of a forgotten one counts as somebody else's.
 const maxUnanswered = 64
 
-// noteReply keeps a nonce whose write may still come in; a newer write forgets all.
+// noteReply keeps a nonce whose write may
+// still come in. A newer write forgets all.
 func (h *hold) noteReply(nonce string, unknown error) {
 	switch {
 	case unknown == nil:
@@ -162,8 +164,8 @@ func (h *hold) noteReply(nonce string, unknown error) {
 	}
 }
 
-// confirm decides whether an acknowledged write may be used: only if it was made
-// for the present namespace and store.
+// confirm decides whether an acknowledged write may be used:
+// only if it was made for the present namespace and store.
 func (c *claim) confirm(ctx context.Context, until int64) (none snowfence.Grant, err error) {
 	h := c.held
 	ns, err := c.reread(ctx)
@@ -174,8 +176,8 @@ func (c *claim) confirm(ctx context.Context, until int64) (none snowfence.Grant,
 	if err != nil {
 		return none, err
 	}
-	// After a rollback another generation can have the same number: an acquisition
-	// that began before it goes by a floor that no longer holds.
+	// After a rollback another generation can have the same number.
+	// An acquisition that began before it used another floor.
 	if ns.Generation == h.generation && !h.confirmed && ns.Floor != h.floor {
 		return none, c.lose(fmt.Errorf("namespace %q was changed: its floor is tick %d, no longer %d",
 			c.name, ns.Floor, h.floor))
@@ -200,8 +202,8 @@ func (c *claim) confirm(ctx context.Context, until int64) (none snowfence.Grant,
 	return snowfence.Grant{Node: h.records[0].Node, From: h.from, Until: until, Nodes: int64(len(h.records))}, nil
 }
 
-// reread reads the namespace after a write, and over a server also what was written,
-// as later proof that the store had it.
+// reread reads the namespace after a write. Over a server it also
+// reads the records, as later proof that the store had them.
 func (c *claim) reread(ctx context.Context) (Namespace, error) {
 	if !c.watched {
 		return readNamespace(ctx, c.st, c.name)

@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// The tests here take the steps of a lease one by one, without a keeper, over a store that answers
-// as each test wants.
+// The tests here take the steps of a lease one by one,
+// without a keeper, over a store with chosen answers.
 
 // scripted is a store in memory whose answers a test can change.
 type scripted struct {
@@ -167,8 +167,8 @@ func (g *stage) late() {
 	}
 }
 
-// A renewal that meets a late write of its own is no renewal: nothing of it is used, and the lease
-// goes on from the late write.
+// A renewal that meets a late write of its own does not count.
+// The lease uses nothing of it, and goes on from the late write.
 func TestRenewalAfterLateWrite(t *testing.T) {
 	g := holding(t)
 	before := *g.l.use.cur
@@ -193,8 +193,8 @@ func TestRenewalAfterLateWrite(t *testing.T) {
 	}
 }
 
-// A renewal in doubt that meets somebody else's write is a loss, also when it cannot be read whose
-// it is.
+// A renewal in doubt that meets somebody else's write
+// is a loss, even if it cannot be read whose it is.
 func TestRenewalInDoubtAndSomebodyElse(t *testing.T) {
 	for name, unreadable := range map[string]bool{"read": false, "unreadable": true} {
 		g := holding(t)
@@ -219,7 +219,7 @@ func TestRenewalInDoubtAndSomebodyElse(t *testing.T) {
 	}
 }
 
-// After the end of its ctx a renewal sends nothing: who closes the lease knows what it sent last.
+// After the end of its ctx a renewal sends nothing, so Close knows the last write.
 func TestNothingIsSentAfterTheEnd(t *testing.T) {
 	g := holding(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -248,7 +248,7 @@ func TestDoubtIsBounded(t *testing.T) {
 	}
 }
 
-// A grant that is taken anew needs the namespace, and ticks: without them nothing is written.
+// A lapsed grant needs the namespace, and ticks. Without them nothing is written.
 func TestLapsedGrantIsTakenAnewOrNotAtAll(t *testing.T) {
 	g := holding(t)
 	before := g.record(5)
@@ -272,9 +272,9 @@ func TestLapsedGrantIsTakenAnewOrNotAtAll(t *testing.T) {
 	}
 }
 
-// An acknowledged write counts only if the namespace is as it was when the write was computed. A
-// generation that went back, or a namespace that is gone, says that the store was rolled back; any
-// other change does not.
+// An acknowledged write counts only if the namespace is as
+// it was when the write was computed. A lower generation, or
+// no namespace, means a rollback. Any other change does not.
 func TestConfirmReadsTheNamespace(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(*Namespace)

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// diagnose looks at what a lost swap met, to tell another holder from a store that was rolled back.
+// diagnose tells whether another holder took
+// a lost node, or the store was rolled back.
 func (c *claim) diagnose(ctx context.Context) error {
 	h := c.lostHold
 	switch {
@@ -31,7 +32,7 @@ func (c *claim) diagnose(ctx context.Context) error {
 	return nil
 }
 
-// noticeRollback sees whether the store lost what it had acknowledged.
+// noticeRollback suspects a store that lost a write which it had acknowledged.
 func (c *claim) noticeRollback(h *hold, stored []Record) {
 	for i, r := range stored {
 		if r.Nonce == "" || r.Revision < h.records[i].Revision {
@@ -43,9 +44,9 @@ func (c *claim) noticeRollback(h *hold, stored []Record) {
 	}
 }
 
-// replaced looks whether an error of the store comes from its being another one by now.
-// Then what was granted by the old one protects nobody, and is lost at once; otherwise it
-// returns err, and the grant may be used to its end.
+// replaced finds out whether the store has become another one. If so,
+// no grant of the old one protects anybody, and the hold is lost at
+// once. Otherwise it returns err, and the grant may be used to its end.
 func (c *claim) replaced(ctx context.Context, err error) error {
 	if !errors.Is(err, ErrReplaced) {
 		if _, why := c.st.Identity(ctx, c.name); errors.Is(why, ErrReplaced) {
@@ -58,17 +59,19 @@ func (c *claim) replaced(ctx context.Context, err error) error {
 	return err
 }
 
-// raiseSuspected raises the floor after the store rolled back, unless somebody has done it already.
+// raiseSuspected raises the floor after a
+// rollback, unless somebody else has done so.
 func (c *claim) raiseSuspected(ctx context.Context) error {
-	// A later generation than that of our last grant was not there before, so it was written after.
+	// A later generation than that of our last
+	// grant was written after the rollback.
 	after := *c.suspect
 	return c.raiseFloor(ctx, func(ns Namespace, _ string) bool {
 		return ns.Generation > after && ns.Floor >= c.reached // usable looks at the identity
 	})
 }
 
-// raiseIfSuspected raises the floor if the store was rolled back behind what the ticket says, as a
-// lease does before its next grant.
+// raiseIfSuspected raises the floor if the store was rolled
+// back behind a ticket. A lease does so before its next grant.
 func (c *claim) raiseIfSuspected(ctx context.Context) error {
 	if c.suspect == nil {
 		return nil
@@ -76,14 +79,15 @@ func (c *claim) raiseIfSuspected(ctx context.Context) error {
 	return c.raiseSuspected(ctx)
 }
 
-// raiseFloor makes all grants from now on start above everything that can have been
-// granted in a store that was rolled back: now + the longest ttl + twice the allowed skew, as
-// [Options.AfterRollback] has it. All holders lose their grants by the new generation. Nothing is
-// done if, by the namespace and the store's identity, somebody else has done it already.
+// raiseFloor makes all grants from now on start above everything that can have
+// been granted in a store that was rolled back: now + the longest ttl + twice the
+// allowed skew, as in [Options.AfterRollback]. The new generation ends all grants.
+// It does nothing if done says, from namespace and identity, that somebody else
+// has raised it.
 func (c *claim) raiseFloor(ctx context.Context, done func(ns Namespace, id string) bool) error {
 	for asked := 0; ; asked++ {
 		ns, err := readNamespace(ctx, c.st, c.name)
-		if errors.Is(err, ErrNoNamespace) && c.opts.Create { // a deleted one is read, and not usable
+		if errors.Is(err, ErrNoNamespace) && c.opts.Create { // not a deleted one
 			ns, err = CreateNamespace(ctx, c.st, c.name, c.scheme, nil)
 		}
 		if err != nil {
@@ -109,17 +113,17 @@ func (c *claim) raiseFloor(ctx context.Context, done func(ns Namespace, id strin
 			}
 			continue
 		}
-		now, err := c.clock(ctx) // a clock that is known to be off must not move everybody's floor
+		now, err := c.clock(ctx) // a wrong clock must not move everybody's floor
 		if err != nil {
 			return err
 		}
 		longest := max(ns.LongestTTL, c.reach())
-		// Whoever wrote furthest may have been ahead, which longest counts in, and our
-		// own clock may be behind.
+		// longest allows for a writer whose clock was
+		// ahead; MaxSkew for our own being behind.
 		ns.Floor = max(ns.Floor, c.ticks.layout.TickOf(now.Add(longest+c.opts.MaxSkew))+1, c.reached)
 		ns.LongestTTL, ns.Identity = longest, id
 		if c.suspect != nil {
-			ns.Generation = max(ns.Generation, *c.suspect) // so that it says to all who saw the same that it was done
+			ns.Generation = max(ns.Generation, *c.suspect) // tells all who saw the same that it was done
 		}
 		ns.Generation++
 		if _, err = ns.write(ctx, c.st); !errors.Is(err, ErrLost) {
@@ -131,9 +135,8 @@ func (c *claim) raiseFloor(ctx context.Context, done func(ns Namespace, id strin
 	}
 }
 
-// outwait is for a lease that saw a rollback of the store, without what proves it to the server.
-// It takes no grant that may begin before the end of all its own: it waits until they lie in the
-// past.
+// outwait is for a lease that saw a rollback, but cannot prove it to the
+// server. It takes no grant until the ends of all its own are in the past.
 func (c *claim) outwait(ctx context.Context, refused error) error {
 	now, err := c.clock(ctx)
 	if err != nil {

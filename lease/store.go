@@ -20,9 +20,9 @@ type Key struct {
 	Node      int64
 }
 
-// Record is what a store keeps under a [Key]. Ticks are those of the namespace's layout.
-// A store compares Nonce and filters and sorts by the key, Until, Holder and Label; all
-// else it only keeps.
+// Record is what a store keeps under a [Key]. Ticks are those of the
+// namespace's layout. A store compares Nonce. It filters and sorts by
+// the key, Until, Holder and Label. All other fields it only keeps.
 type Record struct {
 	Key
 	Nonce      string // random, new with each write; "" means that there is no such record
@@ -37,75 +37,78 @@ type Record struct {
 	Label      string // for people: who holds it, or held it last
 	Veto       string // why an operator does not want the node to be leased; "" when it may be
 	At         int64  // writer's wall clock, in Unix milliseconds
-	// Data describes a namespace, as JSON. Of a node it passes between a holder and
-	// [Holders], and no store keeps it.
+	// Data describes a namespace, as JSON. In the record of a node it
+	// passes between a holder and [Holders], and no store keeps it.
 	Data string
 }
 
 // Held reports whether somebody holds the record's node at tick now.
 func (r Record) Held(now int64) bool { return r.Holder != "" && r.Until > now }
 
-// Write is one compare-and-swap: the record under New.Key becomes New if its nonce is
-// Old, or if there is none and Old is "".
+// Write is one compare-and-swap. It replaces the record under New.Key
+// by New if its nonce is Old. If Old is "", there must be no record.
 type Write struct {
 	Old string
 	New Record
 }
 
-// Store keeps records. It is all a lease needs to know of a database, and has no rules of its own.
+// Store keeps records. A lease needs nothing else
+// of a database. It has no rules of its own.
 //
-// It promises, and leasetest checks: a swap is atomic; once acknowledged it is durable; reads see
-// every swap acknowledged before they began. It is safe for concurrent use.
+// It promises three things, and leasetest checks them. A swap is
+// atomic. An acknowledged swap is durable. A read sees every swap that
+// was acknowledged before it began. It is safe for concurrent use.
 //
-// A store embeds [Basic], and then needs only Get, List and Swap. A wrapper embeds the
-// store that it wraps, never Basic, so that it passes on what it does not change:
-// leasetest.Wrapper checks that.
+// A store embeds [Basic], and then needs only Get, List and Swap. A
+// wrapper embeds the store that it wraps, never Basic, so that it
+// passes on what it does not change. leasetest.Wrapper checks that.
 type Store interface {
-	// Get returns the records of the keys, in their order; one that does not exist has
-	// its Key and no Nonce.
+	// Get returns the records of the keys, in their order. A
+	// record that does not exist has its Key and no Nonce.
 	Get(ctx context.Context, keys []Key) ([]Record, error)
 
-	// List returns the records that match. The filters and the order save work; the lease looks at
-	// each record again, and so a store may return more than was asked for, but within the limit
-	// nothing else in place of a match.
+	// List returns the records that match. The filters and the order only save
+	// work, because the lease checks each record. So a store may return more
+	// than was asked for, but within the limit nothing in place of a match.
 	List(ctx context.Context, q Query) ([]Record, error)
 
-	// Swap carries out the writes, each on its own and each atomic, and returns for each: nil when
-	// it is done and durable; [ErrLost] when the stored nonce was another, so that nothing was and
-	// will be done; any other error when it is not known whether it was done or still will be. Keys
-	// must not repeat. A store may split a large batch.
+	// Swap carries out the writes, each alone and atomically. For each it returns one
+	// of three results. nil: it is done and durable. [ErrLost]: the stored nonce was
+	// another, so nothing is done, now or later. Any other error: it is not known
+	// whether it is done, or will be. Keys must not repeat. A store may split a large
+	// batch.
 	Swap(ctx context.Context, writes []Write) []error
 
-	// Count returns the number of records of the nodes. It is −1 when the store cannot count faster
-	// than it lists: then its callers list. A lease finds a node that never had a record by
-	// counting, and reads the node before it uses it.
+	// Count returns the number of records of the nodes, or −1 if listing
+	// them is as fast. Then its callers list. A lease counts to find a
+	// node that never had a record, and reads the node before it uses it.
 	Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error)
 
-	// Identity returns a text that stays the same over restarts and changes when the data of a
-	// namespace may have been rolled back: a file was replaced, another server was promoted. Most
-	// stores have one identity for all namespaces. The namespace "" stands for the whole store; the
-	// text "" means that the store has no identity. It is asked for after each swap and before its
-	// use, so it should cost no round trip where that can be avoided. An error that matches
-	// [ErrReplaced] ends the lease, as it does from any other method; with others the swap is not
-	// used yet.
+	// Identity returns a text that stays the same over restarts. It changes when the
+	// data of a namespace may have been rolled back: a file was replaced, another
+	// server was promoted. Most stores have one identity for all namespaces. The
+	// namespace "" stands for the whole store. The text "" means that the store has no
+	// identity. A lease asks after each swap, before it uses the grant, so avoid a
+	// round trip if you can. An error that matches [ErrReplaced], here or from any
+	// other method, ends the lease. After any other error the grant is not used yet.
 	Identity(ctx context.Context, namespace string) (string, error)
 
-	// Now returns the store's time; the zero time means that it has no clock. It helps to choose
-	// nodes and to notice clocks that are off, and never decides safety.
+	// Now returns the store's time, or the zero time if it has no clock. It
+	// helps to choose nodes and to notice wrong clocks. It never decides safety.
 	Now(ctx context.Context) (time.Time, error)
 
-	// Pin keeps open what the store needs to notice that it was replaced. It is called when a lease
-	// is opened, and unpin once when the lease has ended.
+	// Pin keeps open what the store needs to notice that it was replaced. It is
+	// called when a lease is opened, and unpin once when the lease has ended.
 	Pin(ctx context.Context) (unpin func(), err error)
 
-	// group returns the group that gathers the calls of the store; nil when there is
-	// none. It is not exported, so that every store embeds Basic or another store, and
-	// has the methods that come later.
+	// group returns the group that gathers the calls of the store,
+	// or nil. It is not exported, so every store must embed Basic
+	// or another store, and has methods that come later.
 	group() *group
 }
 
-// Basic has the neutral answer of every method that a [Store] may leave out. Stores embed it;
-// wrappers of stores do not.
+// Basic has the neutral answer of each method that a [Store]
+// may leave out. Stores embed it. Wrappers of stores do not.
 type Basic struct{}
 
 // Count returns −1: the number is not known.
@@ -126,8 +129,8 @@ var (
 	// ErrLost is the result of a swap whose record had another nonce.
 	ErrLost = errors.New("the record was changed by somebody else")
 
-	// ErrReplaced means that the store is no longer the one that was opened, and that its
-	// old self is out of reach: a file was deleted or replaced.
+	// ErrReplaced means that the store that was opened is out of reach,
+	// and another one is in its place: a file was deleted or replaced.
 	ErrReplaced = errors.New("the store was replaced")
 )
 
@@ -135,7 +138,7 @@ var (
 type storedNamespace struct {
 	*Namespace
 	TicketKey string `json:"ticket_key,omitempty"`
-	Watched   bool   `json:"watched,omitempty"` // in no store
+	Watched   bool   `json:"watched,omitempty"` // a server sets it; no store keeps it
 }
 
 func readNamespace(ctx context.Context, st Store, name string) (Namespace, error) {
@@ -146,7 +149,7 @@ func readNamespace(ctx context.Context, st Store, name string) (Namespace, error
 	return namespaceOf(st, rs[0])
 }
 
-// namespaceOf returns what a record of a store says. A [Group] remembers what it decoded last.
+// namespaceOf decodes the record of a namespace. A [Group] remembers the last one.
 func namespaceOf(st Store, r Record) (Namespace, error) {
 	if r.Nonce == "" {
 		return Namespace{}, fmt.Errorf("lease: namespace %q: %w in this store: create it", r.Namespace, ErrNoNamespace)
@@ -169,7 +172,7 @@ func decodeNamespace(r Record) (Namespace, error) {
 	return ns, nil
 }
 
-// write stores the namespace if nobody wrote it since it was read, which is an [ErrLost] otherwise.
+// write stores the namespace, or is [ErrLost] if somebody wrote it since it was read.
 func (ns Namespace) write(ctx context.Context, st Store) (Namespace, error) {
 	data, err := json.Marshal(storedNamespace{Namespace: &ns, TicketKey: ns.ticketKey})
 	if err != nil {

@@ -15,19 +15,20 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// Ticket is a lease as a value, for servers that talk to the store for holders in other processes
-// or other languages. Nobody keeps it: its holder sends it with each renewal and keeps
-// what comes back, so that any server over the same store can renew it. It names the holder's last
-// write; only the holder of the latest ticket can renew, and a copy of the holder is noticed as for
-// a [Lease].
+// Ticket is a lease as a value. Servers use it for holders in other processes or other
+// languages. No server keeps it: its holder sends it with each renewal and keeps the
+// new one that comes back. So any server over the same store can renew it. It names
+// the last write of its holder. Only who has the latest ticket can renew. A copy of
+// the holder is noticed as for a [Lease].
 //
-// A holder has to do itself what a [Lease] does: renew every third of the TTL, stop at Until, and
-// stop at once when a renewal is an [ErrLost]. With a ticket one can write its node's record, so it
-// must be kept as a secret of its namespace.
+// A holder must do what a [Lease] does: renew every third of the TTL, stop
+// at Until, and stop at once when a renewal is an [ErrLost]. Keep a ticket
+// secret within its namespace, because it can write the record of its node.
 //
-// A ticket is signed, with a key in the namespace's record: one that was changed is refused as
-// lost. So its holder can decide about nothing but the ticks that were granted to it: who lies
-// about what it used when it gives back makes duplicates of its own IDs, and of nobody else's.
+// A ticket is signed with a key from the record of the namespace. A ticket that was
+// changed is refused as lost. So a holder decides only about the ticks that were
+// granted to it. If it lies about what it used, it makes duplicates of its own IDs,
+// and of nobody else's.
 type Ticket struct {
 	Namespace  string        `json:"namespace"`
 	Node       int64         `json:"node"`
@@ -43,8 +44,8 @@ type Ticket struct {
 	MAC        string        `json:"mac"` // of all the others, by the key in the namespace's record
 }
 
-// Acquire acquires a lease and returns it as a ticket, for servers; the errors are those of [Open].
-// The node of an answer that was lost runs out by itself.
+// Acquire acquires a lease and returns it as a ticket, for servers. The errors
+// are those of [Open]. If the reply is lost, the node runs out by itself.
 func Acquire(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options) (Ticket, error) {
 	c, unpin, err := ticketClaim(ctx, st, namespace, s, o)
 	if err != nil {
@@ -64,17 +65,19 @@ func Acquire(ctx context.Context, st Store, namespace string, s *snowfence.Schem
 	return c.ticket(key), nil
 }
 
-// Renew moves the end of a ticket's grant ahead and returns the ticket that takes its place.
-// attempt is a random text of 16 to 32 letters, digits, '-' and '_' of the holder's: a new one for
-// each renewal, and the same one to repeat a renewal whose answer was lost. An error that matches
-// [ErrLost] means that the lease is somebody else's by now, and ErrNoNamespace that its namespace
-// is gone: stop at once. With any other error the old ticket stays good until its end.
+// Renew moves the end of a ticket's grant ahead and returns the next ticket. attempt
+// is a random text of the holder: 16 to 32 letters, digits, '-' and '_'. Each renewal
+// needs a new one, but repeats the same one when its reply was lost. An error that
+// matches [ErrLost] means that somebody else has the lease, and ErrNoNamespace that
+// its namespace is gone: stop at once. After any other error the old ticket is good
+// until its end.
 func (t Ticket) Renew(ctx context.Context, st Store, s *snowfence.Scheme, attempt string, o *Options) (Ticket, error) {
 	if err := checkAttempt(attempt); err != nil {
 		return t, err
 	}
 	if strings.HasPrefix(t.Nonce, attempt+".") {
-		// With one attempt for all renewals, a copy's write would count as the holder's own.
+		// If all renewals had one attempt, a write
+		// of a copy would count as the holder's.
 		return t, invalidf("lease: node %d of namespace %q: the attempt is that of the renewal before: take a "+
 			"new random one for each", t.Node, t.Namespace)
 	}
@@ -97,9 +100,10 @@ func (t Ticket) Renew(ctx context.Context, st Store, s *snowfence.Scheme, attemp
 	return t, errors.Join(err, c.raiseIfSuspected(ctx))
 }
 
-// Release gives the node back. used is the tick after the last one that was stamped, by a holder
-// that has stopped for good; a negative one means that it is not known, and that all of the grant
-// counts as used. A lease that is somebody else's by now is left alone.
+// Release gives the node back, for a holder that has stopped for good. used is the
+// tick after the last one that it used. A negative one means that it is not known:
+// then the whole grant counts as used. A lease that somebody else has by now is left
+// alone.
 func (t Ticket) Release(ctx context.Context, st Store, s *snowfence.Scheme, used int64, o *Options) error {
 	c, unpin, err := t.resume(ctx, st, s, "", o)
 	if err != nil {
@@ -151,9 +155,9 @@ func (t Ticket) resume(
 	return c, unpin, nil
 }
 
-// adopt takes up what the ticket's holder has in the store: its own last write, or one of this very
-// attempt whose answer was lost. Of the latter nothing is used before there is a write on top of
-// it, as for a lost reply of a Lease. It returns the key that signs the next ticket.
+// adopt takes over what the ticket's holder has in the store: its last write, or one
+// of this attempt whose reply was lost. The latter is used only after one more write,
+// as for a lost reply of a Lease. It returns the key that signs the next ticket.
 func (c *claim) adopt(ctx context.Context, t Ticket) (key string, _ error) {
 	stored, err := c.st.Get(ctx, append(blockKeys(t.Namespace, t.Node, t.Nodes), Key{t.Namespace, NamespaceNode}))
 	if err != nil {
@@ -188,7 +192,8 @@ func (c *claim) adopt(ctx context.Context, t Ticket) (key string, _ error) {
 	return ns.ticketKey, nil
 }
 
-// ticketKey returns the key that signs tickets of the namespace, and makes it for the first one.
+// ticketKey returns the key that signs the
+// namespace's tickets. The first ticket makes it.
 func (c *claim) ticketKey(ctx context.Context) (string, error) {
 	for {
 		ns, err := c.usable(ctx)
@@ -202,7 +207,7 @@ func (c *claim) ticketKey(ctx context.Context) (string, error) {
 	}
 }
 
-// verify reports a ticket that was not signed with the key of its namespace.
+// verify is an error unless the namespace's key signed the ticket.
 func (t Ticket) verify(ns Namespace) error {
 	if ns.ticketKey == "" || !hmac.Equal([]byte(t.MAC), []byte(t.sign(ns.ticketKey).MAC)) {
 		return fmt.Errorf("lease: node %d of namespace %q: %w: the ticket was changed, or is from another store",
@@ -211,7 +216,7 @@ func (t Ticket) verify(ns Namespace) error {
 	return nil
 }
 
-// sign returns the ticket with its MAC: HMAC-SHA-256 of all its other fields, as JSON.
+// sign returns the ticket with its MAC: HMAC-SHA-256 of its other fields, as JSON.
 func (t Ticket) sign(key string) Ticket {
 	t.MAC = ""
 	b, _ := json.Marshal(t) // texts and numbers always have a JSON

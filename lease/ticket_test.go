@@ -79,7 +79,7 @@ func TestTicketLife(t *testing.T) {
 	}
 }
 
-// An answer that was lost costs nothing: the same attempt is repeated.
+// A lost reply costs nothing: the holder repeats the same attempt.
 func TestTicketAttemptRepeated(t *testing.T) {
 	w := newTicketWorld(t)
 	a, attempt := w.acquire(), rand.Text()
@@ -94,7 +94,7 @@ func TestTicketAttemptRepeated(t *testing.T) {
 	w.renew(b, rand.Text())
 }
 
-// Two holders of one ticket: the one who renews later learns that it is lost, whatever it has.
+// Two holders have one ticket. The one who renews later learns that it is lost.
 func TestTicketOfAClone(t *testing.T) {
 	w := newTicketWorld(t)
 	a := w.acquire()
@@ -148,8 +148,8 @@ func TestTicketIsLost(t *testing.T) {
 	}
 }
 
-// A store that was rolled back behind a ticket is noticed at the renewal, and the floor is
-// raised above all that can have been granted.
+// A rollback behind a ticket is noticed at the renewal. The
+// floor is raised above all that can have been granted.
 func TestTicketOfAStoreSetBack(t *testing.T) {
 	w := newTicketWorld(t)
 	keys := []lease.Key{{Namespace: "n", Node: lease.NamespaceNode}}
@@ -188,8 +188,8 @@ func TestTicketNeedsAnAttempt(t *testing.T) {
 	}
 }
 
-// Who sends the same attempt with each renewal would not notice a copy of itself: what
-// one writes would be taken for a lost answer of the other, again and again.
+// If each renewal had the same attempt, a holder would not notice its
+// copy: it would take the writes of the copy for its own lost replies.
 func TestTicketWithTheSameAttemptAgain(t *testing.T) {
 	w := newTicketWorld(t)
 	a, attempt := w.acquire(), rand.Text()
@@ -201,9 +201,9 @@ func TestTicketWithTheSameAttemptAgain(t *testing.T) {
 	w.renew(b, rand.Text()) // and it did no harm
 }
 
-// A ticket that was changed in anything is refused, and nothing is written for it: with a
-// lower From the ticks of the holder before could be given back, and with a higher
-// Revision or Until everybody's floor be raised.
+// A ticket with any change is refused, and nothing is written for
+// it. A lower From could give back the ticks of the earlier holder.
+// A higher Revision or Until could raise everybody's floor.
 func TestTicketThatWasChanged(t *testing.T) {
 	w := newTicketWorld(t)
 	a := w.acquire()
@@ -249,8 +249,8 @@ func (w *ticketWorld) records() []lease.Record {
 	return rs
 }
 
-// Whoever gives back cannot lower the floor below what was granted to it, even where the
-// holder before it had the ticks right below.
+// A holder cannot lower the floor below its own grant,
+// even if the earlier holder had the ticks right below.
 func TestTicketGivesBackItsOwn(t *testing.T) {
 	w := newTicketWorld(t)
 	o := w.options()
