@@ -203,7 +203,7 @@ func (c NamespaceChange) afterUnused(l snowfence.Layout, now time.Time) (int64, 
 		unused = now
 	}
 	if unused.After(now.Add(maxWiden)) {
-		return 0, fmt.Errorf("the numbers are said to be used up to %s, which is more than %v ahead: "+
+		return 0, fmt.Errorf("unused is %s, more than %v ahead of now: "+
 			"wait until then, or correct the time", unused.UTC().Format(time.RFC3339), maxWiden)
 	}
 	return l.TickOf(unused) + 1, nil

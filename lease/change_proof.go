@@ -25,7 +25,7 @@ func (c NamespaceChange) next(ctx context.Context, st Store, ns Namespace, now t
 	}
 	id, err := st.Identity(ctx, ns.Name)
 	if err != nil {
-		return Namespace{}, fmt.Errorf("lease: asking the store who it is: %w", err)
+		return Namespace{}, fmt.Errorf("lease: reading the store's identity: %w", err)
 	}
 	if id != ns.Identity { // it lost grants, and nobody has raised the floor yet
 		floor = max(floor, old.TickOf(now.Add(2*max(ns.LongestTTL, usualReach)))+1)
@@ -37,8 +37,8 @@ func (c NamespaceChange) next(ctx context.Context, st Store, ns Namespace, now t
 		return Namespace{}, marked{err, ErrRefused}
 	}
 	if old.Equal(layout) && !c.Force {
-		err := errors.New("it has this layout with another key, " +
-			"and an ID under one key can equal one under another: use another namespace")
+		err := errors.New("it has this layout with another secret, " +
+			"and IDs of two secrets can be equal: use another namespace")
 		return refuse(err)
 	}
 	next := ns
@@ -75,7 +75,7 @@ func (c NamespaceChange) next(ctx context.Context, st Store, ns Namespace, now t
 	next.Layout, next.Fingerprint, next.Identity = layout.String(), c.Scheme.Fingerprint(), id
 	next.Start, next.Floor, next.Since = start, start, ns.Generation+1
 	if !old.Equal(layout) {
-		next.Keys = nil // the numbers of keys begin anew with the layout
+		next.Keys = nil // the numbers of secrets begin anew with the layout
 	}
 	if next.Keys, _, err = next.rotated(c.Scheme, true); err != nil {
 		return refuse(err)

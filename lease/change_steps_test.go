@@ -279,7 +279,7 @@ func TestChangeOfTheKeyAlone(t *testing.T) {
 	s, err := snowfence.NewScheme(l, key)
 	g.must(err)
 	if _, err := g.apply(NamespaceChange{Scheme: s}); !errors.Is(err, ErrRefused) ||
-		!strings.Contains(err.Error(), "another key") {
+		!strings.Contains(err.Error(), "another secret") {
 		t.Error(err)
 	}
 	if ns, err := g.apply(NamespaceChange{Scheme: s, Force: true}); err != nil || ns.Fingerprint != s.Fingerprint() {

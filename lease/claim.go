@@ -162,7 +162,7 @@ func (c *claim) usable(ctx context.Context) (Namespace, error) {
 		}
 		id, err := c.st.Identity(ctx, c.name)
 		if err != nil {
-			return Namespace{}, fmt.Errorf("lease: asking the store who it is: %w", err)
+			return Namespace{}, fmt.Errorf("lease: reading the store's identity: %w", err)
 		}
 		if n := c.opts.Node; n == nil && (ns.Last-ns.First+1 < int64(c.opts.Nodes)) {
 			return Namespace{}, invalidf("lease: namespace %q has %d leasable nodes, fewer than a block of %d",
@@ -190,7 +190,7 @@ func (c *claim) usable(ctx context.Context) (Namespace, error) {
 			continue
 		case ns.watched && added:
 			return Namespace{}, fmt.Errorf("lease: namespace %q: %w: "+
-				"the server does not know the last key: give it the key first", c.name, snowfence.ErrKey)
+				"the server does not know the last secret: give it that one first", c.name, snowfence.ErrKey)
 		case !added && ns.LongestTTL >= c.reach():
 			return ns, nil
 		}

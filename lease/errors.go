@@ -147,7 +147,7 @@ func (e *TakenError) Error() string {
 		fmt.Fprintf(&b, ", %d are refused", e.Refused)
 	}
 	if e.NextFree > 0 {
-		fmt.Fprintf(&b, "; the next one frees in %v if it is not renewed", e.NextFree.Round(time.Millisecond))
+		fmt.Fprintf(&b, "; the next one is free in %v if it is not renewed", e.NextFree.Round(time.Millisecond))
 	}
 	b.WriteString(": wait (Options.Wait), stop a holder, or " + more)
 	if e.Cause != nil {

@@ -87,7 +87,7 @@ func (p *rules) check(old Record, w Write) error {
 	case n.Node < 0 || n.Node >= p.nodes:
 		return refuse("there is no such node")
 	case !strings.HasPrefix(n.Nonce, who+"."):
-		return refuse("it does not show whose it is")
+		return refuse("its nonce does not match the secret of its holder")
 	case n.Nonce == w.Old || len(n.Nonce) > longestNonce || !plain(n.Nonce):
 		return refuse("it has no new nonce")
 	case len(n.Label) > longestLabel || !plain(n.Label):
@@ -162,7 +162,7 @@ func (h *holders) answer(ctx context.Context, w Write) error {
 	var a asked
 	if err := json.Unmarshal([]byte(w.New.Data), &a); err != nil || a.Question == nil ||
 		len(a.Question.Gone) > maxEvidence {
-		return refuse("a holder does not write the record of a namespace: that takes the right to manage it")
+		return refuse("a holder may not write the record of a namespace: it needs the verb manage")
 	}
 	reach := a.Question.Reach
 	for {
@@ -178,7 +178,7 @@ func (h *holders) answer(ctx context.Context, w Write) error {
 		}
 		id, err := h.Store.Identity(ctx, name)
 		if err != nil {
-			return fmt.Errorf("lease: asking the store who it is: %w", err)
+			return fmt.Errorf("lease: reading the store's identity: %w", err)
 		}
 		lost, err := h.lost(ctx, ns, a.Question.Gone)
 		if err != nil {

@@ -61,19 +61,20 @@ func RestoreNode(ctx context.Context, st Store, namespace string, node int64, no
 			return r, fmt.Errorf("there is nothing to restore: it can be leased now, and its next IDs begin above %s",
 				l.TimeOf(r.Until).Format(time.RFC3339))
 		case r.From <= tick:
-			return r, fmt.Errorf("ticks from %s on were granted without a gap, so that none is provably unused: "+
+			return r, fmt.Errorf("ticks from %s on were granted without a gap, so no tick is provably unused: "+
 				"it can be leased from %s on",
 				l.TimeOf(r.From), l.TimeOf(r.Until))
 		case r.PrevUntil >= r.From:
-			return r, errors.New("nothing is left out below its grant")
+			return r, errors.New("no ticks below its grant were skipped, so there is nothing to restore")
 		}
 		back, ahead := r.PrevUntil, r.From
-		if r.SkipUntil > back { // it was restored before, and that stretch is not below the floor yet
+		if r.SkipUntil > back { // it was restored before, and that range is not below the floor yet
 			switch {
 			case r.From == r.SkipUntil:
-				ahead = r.SkipFrom // the two stretches are one
+				ahead = r.SkipFrom // the two ranges are one
 			case r.SkipUntil > tick:
-				return r, fmt.Errorf("it was restored before and %s to %s is still ahead: a second stretch is not kept",
+				return r, fmt.Errorf("it was restored before and %s to %s is still ahead: "+
+					"only one skipped range can be kept",
 					l.TimeOf(r.SkipFrom), l.TimeOf(r.SkipUntil))
 			default:
 				back = r.SkipUntil
@@ -139,7 +140,7 @@ func ConfirmStore(ctx context.Context, st Store, namespace string) (Namespace, e
 		}
 		id, err := st.Identity(ctx, namespace)
 		if err != nil {
-			return Namespace{}, fmt.Errorf("lease: asking the store who it is: %w", err)
+			return Namespace{}, fmt.Errorf("lease: reading the store's identity: %w", err)
 		}
 		if ns.Identity == id {
 			return ns, nil

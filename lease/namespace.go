@@ -63,8 +63,8 @@ type NamespaceOptions struct {
 // has run out is refused.
 //
 // If the layout has a key field, the namespace remembers from
-// the beginning which key has which number. It adds keys that
-// it does not know yet: this is how keys are rotated.
+// the beginning which secret has which key number. It adds secrets
+// that it does not know yet: this is how secrets are rotated.
 func CreateNamespace(
 	ctx context.Context, st Store, name string, s *snowfence.Scheme, o *NamespaceOptions,
 ) (Namespace, error) {
@@ -107,7 +107,7 @@ func CreateNamespace(
 			return Namespace{}, err
 		case ns.State == Active && !added:
 			return ns, nil
-		case ns.State == Active: // a key that it did not know
+		case ns.State == Active: // a secret that it did not know
 			ns.Keys = keys
 			if ns, err = ns.write(ctx, st); !errors.Is(err, ErrLost) {
 				return ns, err
@@ -211,10 +211,10 @@ func CheckName(name string) error {
 	return nil
 }
 
-// rotated returns the key IDs of the namespace and of a scheme. IDs under
+// rotated returns the secret IDs of the namespace and of a scheme. IDs under
 // different numbers never collide, even if a program rotates late. So there is one
-// rule: a number means the same key for everybody, for ever. The operator who
-// creates the namespace names its first keys. A lease only adds keys after those.
+// rule: a number means the same secret for everybody, for ever. The operator who
+// creates the namespace names its first secrets. A lease only adds secrets after those.
 func (n Namespace) rotated(s *snowfence.Scheme, operator bool) (keys []string, added bool, err error) {
 	if s.Layout().Bits(snowfence.FieldKey) == 0 {
 		return n.Keys, false, nil
@@ -232,12 +232,13 @@ func (n Namespace) rotated(s *snowfence.Scheme, operator bool) (keys []string, a
 		switch {
 		case known != "" && (id == "" || id == known):
 		case known != "":
-			return fail("key %d is %s there and %s here: "+
-				"give the keys in the order in which they came into use, and a new one last", i, known, id)
+			return fail("key number %d is secret %s there and %s here: "+
+				"give the secrets in the order in which they came into use, and a new one last", i, known, id)
 		case id == "":
-			return fail("it does not know key %d, and no key is given for that number: give it too", i)
+			return fail("it does not know the secret of key number %d, and none is given: give it too", i)
 		case !operator && i < max(len(n.Keys), 1):
-			return fail("it was made without key %d: create it again with its keys, which changes nothing else", i)
+			return fail("it was made without key number %d: "+
+				"create it again with its secrets, which changes nothing else", i)
 		case i < len(keys):
 			keys[i], added = id, true
 		default:

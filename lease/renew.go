@@ -83,7 +83,7 @@ func (c *claim) write(ctx context.Context, records []Record, until int64) error 
 		}
 		if err := c.resolve(ctx); err != nil {
 			if !lost(err) {
-				err = c.lose(fmt.Errorf("node %d was changed, and it cannot be read by whom: %w",
+				err = c.lose(fmt.Errorf("node %d was changed, but the store does not answer who changed it: %w",
 					h.records[0].Node, err))
 			}
 			return err
@@ -192,7 +192,7 @@ func (c *claim) confirm(ctx context.Context, until int64) (none snowfence.Grant,
 	id, err := c.st.Identity(ctx, c.name)
 	switch {
 	case err != nil:
-		return none, fmt.Errorf("lease: asking the store who it is: %w", err)
+		return none, fmt.Errorf("lease: reading the store's identity: %w", err)
 	case id != ns.Identity:
 		c.suspect = &h.generation
 		return none, c.lose(fmt.Errorf("the store was %q and is %q now", ns.Identity, id))

@@ -98,7 +98,7 @@ func (c *claim) raiseFloor(ctx context.Context, done func(ns Namespace, id strin
 		}
 		id, err := c.st.Identity(ctx, c.name)
 		if err != nil {
-			return fmt.Errorf("lease: asking the store who it is: %w", err)
+			return fmt.Errorf("lease: reading the store's identity: %w", err)
 		}
 		if done(ns, id) {
 			return nil

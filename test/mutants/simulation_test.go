@@ -240,7 +240,7 @@ var simulationMutants = []mutant{
 	{
 		rule: "store: so does one that is restored twice", file: "lease/manage.go", pkg: "./lease",
 		test: "TestRestoreTwice",
-		old: `				ahead = r.SkipFrom // the two stretches are one
+		old: `				ahead = r.SkipFrom // the two ranges are one
 `, now: ``,
 	},
 	{
