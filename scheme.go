@@ -198,10 +198,10 @@ func (s *Scheme) Decode(id ID) (Parts, error) {
 }
 
 // Range returns the half-open range of IDs whose time, as Decode gives it, lies
-// in [from, to), for queries such as WHERE id >= lo AND id < hi. If one
-// span of time begins where another ends, so do their ranges. Times outside the life of the layout are cut to it. Over
-// the instant at which IDs turn negative there is no range of signed numbers:
-// that is an [ErrLifetime]; ask for the two halves.
+// in [from, to), for queries such as WHERE id >= lo AND id < hi. If one span of
+// time begins where another ends, so do their ranges. Times outside the life of
+// the layout are cut to it. Over the instant at which IDs turn negative there is
+// no range of signed numbers: that is an [ErrLifetime]; ask for the two halves.
 func (s *Scheme) Range(from, to time.Time) (lo, hi ID, err error) {
 	if s.Encrypted() {
 		return 0, 0, fmt.Errorf("snowfence: encrypted IDs are in no order, so that no range of them is " +
