@@ -15,7 +15,7 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// Ticket is a lease as a value. Servers use it for holders in other processes or other
+// Ticket is a lease as a value, for servers whose holders are in other processes or other
 // languages. No server keeps it: its holder sends it with each renewal and keeps the
 // new one that comes back. So any server over the same store can renew it. It names
 // the last write of its holder. Only who has the latest ticket can renew. A copy of

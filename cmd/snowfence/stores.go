@@ -41,8 +41,8 @@ Without --store
     snowfence namespace create default --store sqlite:/var/lib/snowfence/snowfence.db
     usermod -aG snowfence alice
   A user who may not write that file gets an error, not another store. A user who may only
-  read it can list and show. Without such a file each user has a store of his own, another
-  scope than those of all others: $XDG_STATE_HOME/snowfence/snowfence.db, in ~/.local/state unless set
+  read it can list and show. Without such a file each user has a store of his own, which is
+  another scope: $XDG_STATE_HOME/snowfence/snowfence.db, in ~/.local/state unless that is set
   (%LOCALAPPDATA% on Windows).
 
 Passwords
