@@ -69,7 +69,7 @@ func leased(ctx context.Context, store, namespace string, s *snowfence.Scheme, o
 	// What starts programs would start one again that could not reach its store.
 	for start := time.Now(); ; time.Sleep(300 * time.Millisecond) {
 		err := func() (err error) {
-			opening, cancel := context.WithTimeout(ctx, 20*time.Second)
+			opening, cancel := context.WithTimeout(ctx, 2*time.Minute)
 			defer cancel()
 			if st, closeStore, err = faults.Open(opening, store); err != nil {
 				return err
@@ -83,7 +83,7 @@ func leased(ctx context.Context, store, namespace string, s *snowfence.Scheme, o
 			break
 		}
 		o.Logger.Warn("starting", "error", err)
-		if time.Since(start) > time.Minute || ctx.Err() != nil {
+		if time.Since(start) > 5*time.Minute || ctx.Err() != nil {
 			return err
 		}
 	}
