@@ -20,13 +20,13 @@ func TestShorterBlock(t *testing.T) {
 	}
 	for first := int64(0); first < 1024; first += 16 { // of each 16, the first 4 stay free and the last 8
 		node := first + 4
-		if _, err := lease.Acquire(t.Context(), st, "n", scheme, &lease.Options{
-			Node: &node, Label: "other", TTL: ttl,
-		}); err != nil {
+		o := &lease.Options{Node: &node, Label: "other", TTL: ttl}
+		if _, err := lease.Acquire(t.Context(), st, "n", scheme, o); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := newService(t, st, Options{Block: 16, TTL: ttl}).one(t.Context(), "n"); !errors.As(err, new(*lease.TakenError)) {
+	_, err = newService(t, st, Options{Block: 16, TTL: ttl}).one(t.Context(), "n")
+	if !errors.As(err, new(*lease.TakenError)) {
 		t.Errorf("16 nodes, asked for: %v", err)
 	}
 	for range 64 {
