@@ -45,7 +45,7 @@ func pipeTo(t *testing.T, cfg Config, wrap func(net.Conn) net.Conn) *pipe {
 		a := server.Open()
 		cfg.Auth = func() *server.Auth { return a }
 	}
-	s := New(cfg)
+	s := New(bounded(cfg))
 	theirs, ours := net.Pipe()
 	if wrap != nil {
 		theirs = wrap(theirs)

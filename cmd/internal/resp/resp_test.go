@@ -2,6 +2,7 @@ package resp
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"io"
 	"net"
@@ -38,7 +39,7 @@ func start(t testing.TB, cfg Config) (*Server, string) {
 		cfg.Auth = func() *server.Auth { return a }
 	}
 	cfg.Version = "test"
-	s := New(cfg)
+	s := New(bounded(cfg))
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -56,6 +57,12 @@ func start(t testing.TB, cfg Config) (*Server, string) {
 		}
 	})
 	return s, ln.Addr().String()
+}
+
+// bounded returns a configuration with bounds that no test meets, where it has none.
+func bounded(cfg Config) Config {
+	cfg.MaxConns, cfg.Slow = cmp.Or(cfg.MaxConns, 1000), cmp.Or(cfg.Slow, 10*time.Second)
+	return cfg
 }
 
 // talk sends a text and returns what comes back until the server closes the connection.

@@ -133,7 +133,7 @@ func FuzzConnection(f *testing.F) {
 	service := server.New(st, server.Options{})
 	f.Cleanup(func() { _ = service.Close(context.Background()) })
 	a := server.Open()
-	s := New(Config{Service: service, Auth: func() *server.Auth { return a }, Version: "fuzz"})
+	s := New(bounded(Config{Service: service, Auth: func() *server.Auth { return a }, Version: "fuzz"}))
 	for _, args := range [][]string{
 		{"PING"},
 		{"HELLO", "3", "AUTH", "a", "b", "SETNAME", "c"},

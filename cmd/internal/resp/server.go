@@ -20,11 +20,11 @@ type Config struct {
 	Auth    func() *server.Auth // who callers are; asked at each AUTH, so that tokens can be reloaded
 	Version string              // of the program, for HELLO and INFO
 
-	// MaxConns bounds how many clients there are at a time; 0 means 20,000.
+	// MaxConns bounds how many clients there are at a time.
 	MaxConns int
 
 	// Slow is how long a client may take to say who it is, to send the rest of a command,
-	// or to take its replies; 0 means 10 s.
+	// or to take its replies.
 	Slow time.Duration
 
 	// Idle is how long a client may be silent; 0 means for ever.
@@ -52,12 +52,6 @@ type Server struct {
 
 // New returns a server.
 func New(cfg Config) *Server {
-	if cfg.MaxConns == 0 {
-		cfg.MaxConns = 20_000
-	}
-	if cfg.Slow == 0 {
-		cfg.Slow = 10 * time.Second
-	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}

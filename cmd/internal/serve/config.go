@@ -11,6 +11,7 @@ import (
 	"net"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -161,11 +162,20 @@ func (c *Config) authenticates() bool {
 	return c.Tokens != "" || len(c.TokenList) > 0 || c.TLSClientCA != ""
 }
 
-// normal returns the configuration with its defaults.
+// normal returns the configuration with its defaults. An empty text stays: it means none.
 func (c Config) normal() Config {
-	c.MaxConns = cmp.Or(c.MaxConns, 20_000)
-	c.Slow = cmp.Or(c.Slow, 10*time.Second)
-	c.Stop = cmp.Or(c.Stop, 10*time.Second)
+	for tag, field := range c.Settings() {
+		switch p := field.(type) {
+		case *int:
+			if *p == 0 {
+				*p, _ = strconv.Atoi(tag.Get("default"))
+			}
+		case *time.Duration:
+			if *p == 0 {
+				*p, _ = time.ParseDuration(tag.Get("default"))
+			}
+		}
+	}
 	c.pollWait = cmp.Or(c.pollWait, time.Second)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
