@@ -15,7 +15,9 @@ import (
 )
 
 func TestGroup(t *testing.T) {
-	leasetest.Run(t, func(*testing.T) lease.Store { return lease.Group(lease.NewMemory()) })
+	open := func(*testing.T) lease.Store { return lease.Group(lease.NewMemory()) }
+	leasetest.Run(t, open)
+	leasetest.RunCounts(t, open)
 }
 
 // gate is a store whose round trips wait until they are let through, and are written down

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence/internal/world"
@@ -86,7 +87,10 @@ func (h *holders) Get(ctx context.Context, keys []Key) ([]Record, error) {
 	}
 	rs = rs[:len(keys)]
 	for i, r := range rs {
-		if r.Node != NamespaceNode {
+		switch {
+		case ofSequence(r):
+			rs[i] = Record{Key: r.Key}
+		case r.Node != NamespaceNode:
 			rs[i].Data = evidenceOf(r).sign(spaces[r.Namespace])
 		}
 	}
@@ -99,6 +103,7 @@ func (h *holders) List(ctx context.Context, q Query) ([]Record, error) {
 	if err != nil {
 		return nil, err
 	}
+	rs = slices.DeleteFunc(rs, ofSequence)
 	for i, r := range rs {
 		rs[i].Data = ""
 		if r.Node == NamespaceNode {
@@ -164,6 +169,15 @@ func (h *holders) Swap(ctx context.Context, writes []Write) []error {
 	}
 	return errs
 }
+
+// Add implements [Store]. No lease adds.
+func (h *holders) Add(_ context.Context, a Addition) (Record, error) {
+	return Record{}, marked{fmt.Errorf("lease: node %d of namespace %q: a count is raised by its server alone",
+		a.Key.Node, a.Key.Namespace), ErrRefused}
+}
+
+// ofSequence reports whether a record is that of a sequence, which no holder sees.
+func ofSequence(r Record) bool { return strings.HasPrefix(r.Namespace, "#") }
 
 // question is what a holder over a server ([Holders])
 // writes in place of a namespace's record: it asks the

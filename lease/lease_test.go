@@ -12,7 +12,9 @@ import (
 )
 
 func TestMemory(t *testing.T) {
-	leasetest.Run(t, func(*testing.T) lease.Store { return lease.NewMemory() })
+	open := func(*testing.T) lease.Store { return lease.NewMemory() }
+	leasetest.Run(t, open)
+	leasetest.RunCounts(t, open)
 }
 
 func TestLabelsThatNoStoreKeeps(t *testing.T) {

@@ -79,6 +79,14 @@ type Store interface {
 	// batch.
 	Swap(ctx context.Context, writes []Write) []error
 
+	// Add carries out an addition: PrevUntil becomes From, From grows by N but not beyond Limit,
+	// the nonce is the one given and the revision one higher; all else stays. It returns the
+	// record as it is then. [ErrLost] means that there is no record of that generation, so that
+	// nothing was and will be done; with any other error that is not known. Revision, and what an
+	// addition leaves, may be of a later write. An error that matches [errors.ErrUnsupported]
+	// means that the store cannot add: the function [Add] then swaps.
+	Add(ctx context.Context, a Addition) (Record, error)
+
 	// Count returns the number of records of the nodes, or −1 if listing
 	// them is as fast. Then its callers list. A lease counts to find a
 	// node that never had a record, and reads the node before it uses it.
@@ -110,6 +118,9 @@ type Store interface {
 // Basic has the neutral answer of each method that a [Store]
 // may leave out. Stores embed it. Wrappers of stores do not.
 type Basic struct{}
+
+// Add returns [errors.ErrUnsupported].
+func (Basic) Add(context.Context, Addition) (Record, error) { return Record{}, errors.ErrUnsupported }
 
 // Count returns −1: the number is not known.
 func (Basic) Count(context.Context, string, snowfence.NodeRange) (int64, error) { return -1, nil }

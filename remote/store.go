@@ -176,6 +176,12 @@ func (s *serverStore) swap(ctx context.Context, writes []lease.Write) []error {
 	return errs
 }
 
+// Add implements [lease.Store]: a server shows no sequences through its store.
+func (s *serverStore) Add(_ context.Context, a lease.Addition) (lease.Record, error) {
+	return lease.Record{}, fmt.Errorf("remote: %s: a server's store has no sequences: open the sequence over the "+
+		"database itself: %w", a.Key.Namespace, lease.ErrRefused)
+}
+
 // Identity implements [lease.Store]: that of the server's store, so servers over one store
 // are one. The answer to the last swap mostly has it.
 func (s *serverStore) Identity(ctx context.Context, namespace string) (string, error) {

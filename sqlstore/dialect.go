@@ -51,6 +51,9 @@ type Dialect struct {
 	swap   func(ctx context.Context, c *sql.Conn, v view, writes []lease.Write, errs []error) (serverInfo, error)
 	report func(context.Context, *sql.Conn) ([]Finding, error)
 
+	// add carries out an addition. The record has no nonce if the statement met no row.
+	add func(ctx context.Context, c *sql.Conn, v view, a lease.Addition) (lease.Record, serverInfo, error)
+
 	busy    func(error) bool  // nothing was done because others are at work
 	noTable func(error) bool  // the tables do not exist
 	denied  func(error) bool  // the user lacks a right; nil where users have none

@@ -68,6 +68,7 @@ func MySQL() Dialect {
 		exclusive: mysqlExclusive,
 		open:      mysqlOpen,
 		swap:      mysqlSwap,
+		add:       addMySQL,
 		report:    mysqlReport,
 		busy:      mysqlBusy,
 		noTable:   func(err error) bool { return mysqlCode(err) == 1146 },

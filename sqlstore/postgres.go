@@ -71,6 +71,7 @@ func PostgreSQL() Dialect {
 		exclusive:   postgresExclusive,
 		open:        postgresOpen,
 		swap:        postgresSwap,
+		add:         addPostgres,
 		report:      postgresReport,
 		busy:        postgresBusy,
 		noTable:     func(err error) bool { return sqlState(err) == "42P01" },
@@ -109,20 +110,23 @@ const (
 			skip_from = w."X", skip_until = w."Y", holder = w."H", label = w."L", veto = w."V", written_at = w."T", data = w."D", xid = ` + postgresXID + `
 		FROM w WHERE w."O" <> '' AND l.namespace = w."S" AND l.node = w."N" AND l.nonce = w."O" AND l.xmin = l.xid RETURNING l.namespace, l.node)`
 
-	// postgresInsert counts rows and remembers namespaces. A namespace that is made again
-	// after its rows are gone gives the data another identity.
+	// postgresInsert counts rows and remembers namespaces and sequences. A namespace that is made
+	// again after its rows are gone gives the data another identity.
 	postgresInsert = `i AS (INSERT INTO snowfence_lease (` + columns + `, xid)
 		SELECT "S", "N", "C", "R", "G", "F", "U", "P", "X", "Y", "H", "L", "V", "T", "D", ` + postgresXID + ` FROM w WHERE "O" = ''
 		ON CONFLICT DO NOTHING RETURNING namespace, node),
-	n AS (INSERT INTO snowfence_meta (name, value, xid) SELECT 'namespace ' || namespace, '', ` + postgresXID + ` FROM i WHERE node = -1
+	n AS (INSERT INTO snowfence_meta (name, value, xid) SELECT 'namespace ' || namespace, '', ` + postgresXID + ` FROM i WHERE node < 0
 		ON CONFLICT DO NOTHING RETURNING name),
 	m AS (UPDATE snowfence_meta m SET xid = ` + postgresXID + `, value = CASE m.name WHEN 'rows' THEN (m.value::bigint + a.added)::text ELSE ? END
-		FROM (SELECT (SELECT count(*) FROM i) AS added, (SELECT count(*) FROM i WHERE node = -1) > (SELECT count(*) FROM n) AS again) a
+		FROM (SELECT (SELECT count(*) FROM i) AS added, (SELECT count(*) FROM i WHERE node < 0) > (SELECT count(*) FROM n) AS again) a
 		WHERE m.xmin = m.xid AND (m.name = 'rows' AND a.added > 0 OR m.name = 'id' AND a.again))`
+
+	// postgresLevel counts when the statement, which is one transaction, commits.
+	postgresLevel = `SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) ELSE '' END AS level`
 
 	// postgresDone returns the keys that were written, as records, and the serverInfo.
 	// synchronous_commit counts when the statement commits.
-	postgresDone = `d AS (SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) ELSE '' END AS level)
+	postgresDone = `d AS (` + postgresLevel + `)
 	SELECT k.namespace, k.node, '', 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, '', '', '', 0::bigint, '', 0 FROM k
 	UNION ALL SELECT p.* FROM (` + postgresProbe + `) p, d WHERE d.level IS NOT NULL`
 
@@ -189,7 +193,7 @@ func postgresNewIdentity(ctx context.Context, c *sql.Conn, _ *file, id string) e
 	for _, step := range []string{
 		"UPDATE snowfence_lease SET xid = " + postgresXID + " WHERE xmin <> xid",
 		"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, ''" +
-			" FROM snowfence_lease WHERE node = -1 ON CONFLICT DO NOTHING",
+			" FROM snowfence_lease WHERE node < 0 ON CONFLICT DO NOTHING",
 		"INSERT INTO snowfence_meta (name, value) VALUES ('rows', '') ON CONFLICT DO NOTHING",
 		"UPDATE snowfence_meta SET xid = " + postgresXID + ", value = CASE name" +
 			" WHEN 'id' THEN '" + id + "' WHEN 'rows' THEN (SELECT count(*) FROM snowfence_lease)::text ELSE value END",

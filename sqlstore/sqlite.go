@@ -69,6 +69,7 @@ func SQLite() Dialect {
 		exclusive:   sqliteExclusive,
 		open:        sqliteOpen,
 		swap:        sqliteSwap,
+		add:         addSQLite,
 		report:      sqliteReport,
 		busy:        sqliteBusy,
 		noTable:     func(err error) bool { return strings.Contains(err.Error(), "no such table") },
@@ -289,12 +290,12 @@ func sqliteServer(ctx context.Context, c *sql.Conn) (info serverInfo, err error)
 	return info, err
 }
 
-// sqliteAdded counts new rows and remembers namespaces. One that is made again after its
-// rows are gone gives the data another identity.
+// sqliteAdded counts new rows and remembers namespaces and sequences. One that is made again
+// after its rows are gone gives the data another identity.
 func sqliteAdded(ctx context.Context, c *sql.Conn, f *file, added []lease.Key) error {
 	again := false
 	for _, k := range added {
-		if k.Node != lease.NamespaceNode {
+		if k.Node >= 0 {
 			continue
 		}
 		const insert = "INSERT INTO snowfence_meta (name, value) VALUES (?, '') ON CONFLICT DO NOTHING"
@@ -340,7 +341,7 @@ func sqliteFindReload(ctx context.Context, c *sql.Conn, f *file) (reloaded bool,
 func sqliteNewIdentity(ctx context.Context, c *sql.Conn, f *file, id string) error {
 	for _, step := range []string{
 		"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, ''" +
-			" FROM snowfence_lease WHERE node = -1 ON CONFLICT DO NOTHING",
+			" FROM snowfence_lease WHERE node < 0 ON CONFLICT DO NOTHING",
 		"INSERT INTO snowfence_meta (name, value) SELECT 'rows', COUNT(*) FROM snowfence_lease" +
 			" WHERE true ON CONFLICT DO UPDATE SET value = excluded.value",
 		"INSERT INTO snowfence_meta (name, value) SELECT 'distance', " + sqliteDistance +

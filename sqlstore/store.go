@@ -219,8 +219,7 @@ func scanned(rows *sql.Rows) (out []lease.Record, info serverInfo, err error) {
 	for rows.Next() {
 		var r lease.Record
 		var other int
-		err := rows.Scan(&r.Namespace, &r.Node, &r.Nonce, &r.Revision, &r.Generation, &r.From, &r.Until, &r.PrevUntil,
-			&r.SkipFrom, &r.SkipUntil, &r.Holder, &r.Label, &r.Veto, &r.At, &r.Data, &other)
+		err := rows.Scan(append(fields(&r), &other)...)
 		if err != nil {
 			return nil, info, err
 		}
@@ -236,6 +235,14 @@ func scanned(rows *sql.Rows) (out []lease.Record, info serverInfo, err error) {
 	}
 	info.reloaded = reloaded
 	return out, info, errors.Join(rows.Err(), rows.Close())
+}
+
+// fields are where the columns of a record go, in the order of columns.
+func fields(r *lease.Record) []any {
+	return []any{
+		&r.Namespace, &r.Node, &r.Nonce, &r.Revision, &r.Generation, &r.From, &r.Until, &r.PrevUntil,
+		&r.SkipFrom, &r.SkipUntil, &r.Holder, &r.Label, &r.Veto, &r.At, &r.Data,
+	}
 }
 
 // patience bounds how long a busy database is asked again.

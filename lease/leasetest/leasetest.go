@@ -104,3 +104,21 @@ func run(t *testing.T, open func(t *testing.T) lease.Store, through func(lease.S
 		})
 	}
 }
+
+// RunCounts runs the suite of what sequences need besides: additions, and keys that leases never
+// have. open is that of [Run].
+func RunCounts(t *testing.T, open func(t *testing.T) lease.Store) {
+	for _, c := range []struct {
+		name string
+		test func(w *world)
+	}{
+		{"addition", testAdd},
+		{"additions at once", testAdditions},
+		{"keys of sequences", testSequenceKeys},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.test(newWorld(t, open(t), func(st lease.Store, _ func() time.Time) lease.Store { return st }))
+		})
+	}
+}

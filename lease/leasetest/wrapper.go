@@ -31,6 +31,10 @@ type told struct {
 
 var toldTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
+func (s *told) Add(_ context.Context, a lease.Addition) (lease.Record, error) {
+	return lease.Record{Key: a.Key, Nonce: a.Nonce, From: 7}, s.err
+}
+
 func (s *told) Count(_ context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
 	s.asked = fmt.Sprint(namespace, nodes)
 	return 7, s.err
@@ -62,6 +66,11 @@ func swallowed(ctx context.Context, wrap func(lease.Store) lease.Store) (faults 
 			}
 		}
 		st := wrap(inner)
+		a := lease.Addition{Key: lease.Key{Namespace: "#a", Node: -2}, Nonce: "n"}
+		r, err := st.Add(ctx, a)
+		if !errors.Is(err, lease.ErrRefused) { // a wrapper for holders, who add nothing
+			check("Add", err, r == lease.Record{Key: a.Key, Nonce: "n", From: 7})
+		}
 		n, err := st.Count(ctx, "a", snowfence.NodeRange{From: 2, Until: 4})
 		check("Count", err, n == 7 && inner.asked == "a{2 4}")
 		id, err := st.Identity(ctx, "a")

@@ -2,6 +2,7 @@ package leasetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -27,6 +28,12 @@ func (b basic) List(ctx context.Context, q lease.Query) ([]lease.Record, error) 
 
 func (b basic) Swap(ctx context.Context, writes []lease.Write) []error {
 	return b.st.Swap(ctx, writes)
+}
+
+type noAdd struct{ lease.Store }
+
+func (noAdd) Add(context.Context, lease.Addition) (lease.Record, error) {
+	return lease.Record{}, errors.ErrUnsupported
 }
 
 type noCount struct{ lease.Store }
@@ -78,7 +85,8 @@ func TestWrapperThatSwallowsIsFound(t *testing.T) {
 		"the store itself":  {func(st lease.Store) lease.Store { return st }, "[]"},
 		"a group":           {lease.Group, "[]"},
 		"a faulty store":    {func(st lease.Store) lease.Store { return newFaulty(st) }, "[Now Now]"}, // on purpose
-		"embeds Basic":      {func(st lease.Store) lease.Store { return basic{st: st} }, "[Count Identity Now Pin Count Identity Now Pin]"},
+		"embeds Basic":      {func(st lease.Store) lease.Store { return basic{st: st} }, "[Add Count Identity Now Pin Add Count Identity Now Pin]"},
+		"no addition":       {func(st lease.Store) lease.Store { return noAdd{st} }, "[Add Add]"},
 		"no count":          {func(st lease.Store) lease.Store { return noCount{st} }, "[Count Count]"},
 		"no identity":       {func(st lease.Store) lease.Store { return noIdentity{st} }, "[Identity Identity]"},
 		"no namespace":      {func(st lease.Store) lease.Store { return oneIdentity{st} }, "[Identity]"},

@@ -33,14 +33,18 @@ func openStore(t testing.TB, c *clientv3.Client, prefix string) *etcdstore.Store
 }
 
 func TestConformance(t *testing.T) {
-	leasetest.Run(t, stores(servers.EtcdClient(t, servers.StartEtcd(t))))
+	open := stores(servers.EtcdClient(t, servers.StartEtcd(t)))
+	leasetest.Run(t, open)
+	leasetest.RunCounts(t, open)
 }
 
 // calm are flags with which members of a busy machine do not take their leader for dead.
 var calm = []string{"--heartbeat-interval=500", "--election-timeout=5000"}
 
 func TestConformanceCluster(t *testing.T) {
-	leasetest.Run(t, stores(servers.EtcdClient(t, servers.StartEtcdCluster(t, 3, calm...)...)))
+	open := stores(servers.EtcdClient(t, servers.StartEtcdCluster(t, 3, calm...)...))
+	leasetest.Run(t, open)
+	leasetest.RunCounts(t, open)
 }
 
 func TestGeneratorInOneLine(t *testing.T) {

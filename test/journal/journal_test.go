@@ -15,14 +15,16 @@ import (
 )
 
 func TestStore(t *testing.T) {
-	leasetest.Run(t, func(t *testing.T) lease.Store {
+	open := func(t *testing.T) lease.Store {
 		s, err := Open(filepath.Join(t.TempDir(), "leases"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { s.Close() })
 		return s
-	})
+	}
+	leasetest.Run(t, open)
+	leasetest.RunCounts(t, open)
 }
 
 func record(node int64, nonce string) lease.Record {

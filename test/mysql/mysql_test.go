@@ -30,9 +30,11 @@ func connect(t testing.TB, dsn string) (*sql.DB, *sqlstore.Store) {
 
 func TestConformance(t *testing.T) {
 	m := servers.StartMariaDB(t)
-	leasetest.Run(t, func(t *testing.T) lease.Store {
+	open := func(t *testing.T) lease.Store {
 		db, st := connect(t, m.DSN(m.NewDatabase(t)))
 		db.SetMaxOpenConns(4) // many tests at once
 		return st
-	})
+	}
+	leasetest.Run(t, open)
+	leasetest.RunCounts(t, open)
 }

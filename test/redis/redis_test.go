@@ -56,12 +56,14 @@ var prefixes atomic.Int64
 
 // conform runs the suite in many stores of the same servers, and then looks at their indexes.
 func conform(t *testing.T, c rueidis.Client, o redisstore.Options) {
-	leasetest.Run(t, func(t *testing.T) lease.Store {
+	open := func(t *testing.T) lease.Store {
 		o := o
 		o.Prefix = fmt.Sprint("test", prefixes.Add(1))
 		t.Cleanup(func() { sameIndexes(t, c, o.Prefix) })
 		return newStore(t, c, &o)
-	})
+	}
+	leasetest.Run(t, open)
+	leasetest.RunCounts(t, open)
 }
 
 func TestSingle(t *testing.T) {

@@ -9,8 +9,10 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	leasetest.Run(t, func(t *testing.T) lease.Store {
+	open := func(t *testing.T) lease.Store {
 		_, st := openFile(t, filepath.Join(t.TempDir(), "ids.db"))
 		return st
-	})
+	}
+	leasetest.Run(t, open)
+	leasetest.RunCounts(t, open)
 }

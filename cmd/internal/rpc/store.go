@@ -21,6 +21,17 @@ type store struct{ *rpc }
 
 const maxRecords = 10_000 // in one request
 
+// authorize refuses the names of sequences, which are no namespaces.
+func (r store) authorize(
+	ctx context.Context, v server.Verb, namespace string, n int64,
+) (string, *server.Identity, error) {
+	name, id, err := r.rpc.authorize(ctx, v, namespace, n)
+	if err == nil {
+		err = lease.CheckName(name)
+	}
+	return name, id, err
+}
+
 // storeFor returns the store as a caller sees it in a namespace, or in all.
 func (r store) storeFor(id *server.Identity, namespace string) lease.Store {
 	if id.May(server.VerbManage, namespace) == nil {
@@ -72,7 +83,9 @@ func (r store) Find(ctx context.Context, req *request[pb.FindRequest]) (*respons
 		return nil, err
 	}
 	if m.AllNamespaces {
-		rs = slices.DeleteFunc(rs, func(rec lease.Record) bool { return !id.Sees(rec.Namespace) })
+		rs = slices.DeleteFunc(rs, func(rec lease.Record) bool {
+			return !id.Sees(rec.Namespace) || lease.CheckName(rec.Namespace) != nil // a sequence's
+		})
 	}
 	return connect.NewResponse(&pb.Records{Records: protoRecords(rs)}), nil
 }

@@ -82,6 +82,12 @@ func (s *observed) Swap(ctx context.Context, writes []lease.Write) []error {
 	return errs
 }
 
+// Add implements [lease.Store].
+func (s *observed) Add(ctx context.Context, a lease.Addition) (lease.Record, error) {
+	r, err := s.Store.Add(ctx, a)
+	return r, s.wrapError(err)
+}
+
 // Identity implements [lease.Store].
 func (s *observed) Identity(ctx context.Context, namespace string) (string, error) {
 	id, err := s.Store.Identity(ctx, namespace)

@@ -1,0 +1,62 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/snowfence/snowfence/internal/world"
+)
+
+// Addition raises the count that a record keeps in From. It is how a sequence takes numbers.
+type Addition struct {
+	Key        Key
+	N          int64  // by how much, at least 1
+	Limit      int64  // the count goes no further
+	Generation int64  // of the record; with another nothing is done
+	Nonce      string // the record's next one
+}
+
+// apply returns the record after the addition. A count at the limit or above stays.
+func (a Addition) apply(r Record) Record {
+	r.Nonce = a.Nonce
+	r.Revision++
+	r.PrevUntil = r.From
+	r.From += max(0, min(a.N, a.Limit-r.From))
+	return r
+}
+
+// Add carries out an addition, as [Store] promises it, on any store: one that cannot add
+// is asked for the record and swaps it, until nobody was faster.
+func Add(ctx context.Context, st Store, a Addition) (Record, error) {
+	r, err := st.Add(ctx, a)
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return r, err
+	}
+	w := world.From(ctx)
+	for attempt := 0; ; attempt++ {
+		rs, err := st.Get(ctx, []Key{a.Key})
+		if err != nil {
+			return Record{}, err
+		}
+		if rs[0].Nonce == "" || rs[0].Generation != a.Generation {
+			return Record{}, ErrLost
+		}
+		next := a.apply(rs[0])
+		if err = st.Swap(ctx, []Write{{rs[0].Nonce, next}})[0]; err == nil {
+			return next, nil
+		}
+		if !errors.Is(err, ErrLost) {
+			return Record{}, err
+		}
+		if w.Wait(jitter(w, attempt), ctx.Done()) == 0 {
+			return Record{}, fmt.Errorf("lease: others were always faster: %w", ctx.Err())
+		}
+	}
+}
+
+// jitter is how long to wait after a swap that was lost, so that not all come at once again.
+func jitter(w world.World, attempt int) time.Duration {
+	return time.Duration(w.Uint64() % uint64(250*time.Microsecond<<min(attempt, 6)))
+}

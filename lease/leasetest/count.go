@@ -1,0 +1,163 @@
+package leasetest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// countKey is where a sequence keeps its count.
+func countKey(sequence string) lease.Key { return lease.Key{Namespace: "#" + sequence, Node: -2} }
+
+// counted returns the record of a sequence that handed out from numbers.
+func counted(k lease.Key, from int64) lease.Record {
+	return lease.Record{
+		Key: k, Nonce: "first", Revision: 5, Generation: 7, From: from, PrevUntil: 1, SkipFrom: 3, SkipUntil: 4,
+		Veto: "why", At: 1772366400000, Data: `{"mode": "strict"}`,
+	}
+}
+
+// testAdd checks an addition where it is clipped, where it is refused, and what it leaves.
+func testAdd(w *world) {
+	k := countKey("add.ition_-0")
+	a := lease.Addition{Key: k, N: 10, Limit: 1000, Generation: 7, Nonce: "next"}
+	expect := func(what string, a lease.Addition, want lease.Record, failure error) {
+		w.Helper()
+		got, err := lease.Add(w.ctx, w.st.Store, a)
+		if !errors.Is(err, failure) || err == nil && got != want {
+			w.Errorf("%s: %+v, %v, want %+v, %v", what, got, err, want, failure)
+		}
+		rs, err := w.st.Store.Get(w.ctx, []lease.Key{a.Key})
+		w.must(err)
+		if rs[0] != want {
+			w.Errorf("%s left %+v, want %+v", what, rs[0], want)
+		}
+	}
+	none := a
+	for none.Generation = range int64(2) {
+		expect("an addition to nothing", none, lease.Record{Key: k}, lease.ErrLost)
+	}
+	r := counted(k, 0)
+	w.swapAll(lease.Write{New: r})
+	other := a
+	other.Generation = 8
+	expect("an addition of a later generation", other, r, lease.ErrLost)
+	other.Generation = 6
+	expect("an addition of an earlier generation", other, r, lease.ErrLost)
+	for i, c := range []struct{ n, limit, from int64 }{
+		{10, 1000, 10},
+		{1, 1000, 11},
+		{989, 1000, 1000},
+		{5, 1000, 1000},
+		{5, 900, 1000},
+		{5, 1003, 1003},
+		{math.MaxInt64, math.MaxInt64 - 1, math.MaxInt64 - 1},
+		{2, math.MaxInt64, math.MaxInt64},
+		{2, math.MaxInt64, math.MaxInt64},
+	} {
+		a.N, a.Limit, a.Nonce = c.n, c.limit, fmt.Sprint("nonce", i)
+		r.Nonce, r.PrevUntil, r.From, r.Revision = a.Nonce, r.From, c.from, r.Revision+1
+		expect(fmt.Sprintf("an addition of %d up to %d", c.n, c.limit), a, r, nil)
+	}
+	lost := lease.Write{Old: "nonce0", New: r}
+	if err := w.st.Store.Swap(w.ctx, []lease.Write{lost})[0]; !errors.Is(err, lease.ErrLost) {
+		w.Errorf("a swap of what an addition changed: %v", err)
+	}
+	next := r
+	next.Nonce, next.From = "back", 7
+	w.swapAll(lease.Write{Old: r.Nonce, New: next})
+	a.N, a.Nonce = 1, "again"
+	next.Nonce, next.PrevUntil, next.From, next.Revision = a.Nonce, 7, 8, next.Revision+1
+	expect("an addition to what was lowered", a, next, nil)
+}
+
+// testSequenceKeys has namespaces not see the records of sequences, which have their names.
+func testSequenceKeys(w *world) {
+	day := lease.Key{Namespace: "#" + name, Node: 20261122}
+	w.swapAll(lease.Write{New: counted(countKey(name), 9)}, lease.Write{New: counted(day, 8)})
+	rs, err := w.st.Store.Get(w.ctx, []lease.Key{day, {Namespace: name, Node: -2}, countKey(name)})
+	w.must(err)
+	want := []lease.Record{counted(day, 8), {Key: lease.Key{Namespace: name, Node: -2}}, counted(countKey(name), 9)}
+	if !slices.Equal(rs, want) {
+		w.Errorf("Get:\n got %+v\nwant %+v", rs, want)
+	}
+	nodes := snowfence.NodeRange{Until: math.MaxInt64}
+	for _, c := range []struct {
+		q    lease.Query
+		want []lease.Record
+	}{
+		{lease.Query{Nodes: snowfence.NodeRange{From: -2, Until: -1}}, want[2:]},
+		{lease.Query{Namespace: "#" + name, Nodes: nodes}, want[:1]},
+		{lease.Query{Namespace: name, Nodes: snowfence.NodeRange{From: math.MinInt64, Until: -1}}, nil},
+		{lease.Query{Namespace: name, Nodes: nodes}, nil},
+	} {
+		got, err := w.st.Store.List(w.ctx, c.q)
+		w.must(err)
+		if !slices.Equal(got, c.want) {
+			w.Errorf("List(%+v): %+v, want %+v", c.q, got, c.want)
+		}
+	}
+	spaces, err := lease.ListNamespaces(w.ctx, w.st.Store)
+	w.must(err)
+	held, err := lease.ListLeases(w.ctx, w.st.Store, name)
+	w.must(err)
+	if len(spaces) != 1 || spaces[0].Name != name || len(held) != 0 {
+		w.Errorf("namespaces %v with nodes %v, want %s alone", spaces, held, name)
+	}
+}
+
+// testAdditions lets many add at once, while some of them give back: nothing is had twice.
+func testAdditions(w *world) {
+	const clients, rounds = 8, 15
+	k := countKey("additions")
+	w.swapAll(lease.Write{New: counted(k, 0)})
+	type part struct{ from, until int64 }
+	var mu sync.Mutex
+	var parts []part
+	var wg sync.WaitGroup
+	for c := range clients {
+		wg.Go(func() {
+			for i := range rounds {
+				a := lease.Addition{
+					Key: k, N: int64(c + 1), Limit: math.MaxInt64, Generation: 7, Nonce: fmt.Sprint(c, ".", i),
+				}
+				r, err := lease.Add(w.ctx, w.st.Store, a)
+				if err != nil || r.Nonce != a.Nonce || r.From != r.PrevUntil+a.N {
+					w.Errorf("addition of %d: %+v, %v", a.N, r, err)
+					return
+				}
+				used := part{r.PrevUntil, r.From}
+				if i%3 == 2 {
+					back := r
+					back.Nonce, back.Revision, back.From = a.Nonce+"b", r.Revision+1, r.From-1
+					err := w.st.Store.Swap(w.ctx, []lease.Write{{Old: r.Nonce, New: back}})[0]
+					if err == nil {
+						used.until--
+					} else if !errors.Is(err, lease.ErrLost) {
+						w.Error(err)
+					}
+				}
+				mu.Lock()
+				parts = append(parts, used)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	slices.SortFunc(parts, func(a, b part) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.until, b.until))
+	})
+	end := int64(0)
+	for _, p := range parts {
+		if p.from != end {
+			w.Errorf("numbers from %d to %d, after %d: they overlap, or some are missing", p.from, p.until, end)
+		}
+		end = p.until
+	}
+}

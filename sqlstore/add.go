@@ -1,0 +1,128 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Add implements [lease.Store], in one statement. One that meets no row is followed by a read:
+// it tells a record of another generation from one that was put back.
+func (s *Store) Add(ctx context.Context, a lease.Addition) (r lease.Record, err error) {
+	if err := checkLengths([]lease.Write{{New: lease.Record{Key: a.Key, Nonce: a.Nonce}}}); err != nil {
+		return lease.Record{}, err
+	}
+	for range 3 { // what was put back counts anew after the read
+		err = s.use(ctx, toWrite, func(c *sql.Conn) (info serverInfo, err error) {
+			r, info, err = s.dialect.add(ctx, c, s.view(), a)
+			return info, err
+		})
+		if err != nil {
+			return lease.Record{}, err
+		}
+		if r.Nonce == a.Nonce {
+			return r, nil
+		}
+		rs, err := s.Get(ctx, []lease.Key{a.Key})
+		if err != nil {
+			return lease.Record{}, err
+		}
+		if rs[0].Nonce == "" || rs[0].Generation != a.Generation {
+			return lease.Record{}, lease.ErrLost
+		}
+	}
+	return lease.Record{}, fmt.Errorf("sqlstore: %s: %w", s.dialect.name, errReloaded)
+}
+
+// added returns the record that an addition returned; it has no nonce if no row was met.
+func added(rs []lease.Record) lease.Record {
+	if len(rs) == 0 {
+		return lease.Record{}
+	}
+	return rs[0]
+}
+
+// Nothing in the statements overflows, because counts and limits are not negative.
+
+const postgresAdd = `WITH a AS (UPDATE snowfence_lease SET nonce = ?, revision = revision + 1, prev_until = run_from,
+		run_from = run_from + greatest(0, least(?::bigint, ?::bigint - run_from)), xid = ` + postgresXID + `
+	WHERE namespace = ? AND node = ? AND generation = ? AND xmin = xid RETURNING ` + columns + `, 0),
+	d AS (` + postgresLevel + `)
+	SELECT * FROM a UNION ALL SELECT p.* FROM (` + postgresProbe + `) p, d WHERE d.level IS NOT NULL`
+
+func addPostgres(ctx context.Context, c *sql.Conn, _ view, a lease.Addition) (lease.Record, serverInfo, error) {
+	query, args := postgresBind(postgresAdd, []any{a.Nonce, a.N, a.Limit, a.Key.Namespace, a.Key.Node, a.Generation})
+	rs, info, err := records(ctx, c, query, args)
+	return added(rs), info, err
+}
+
+// mysqlAdd tells the count before as the last inserted ID, because UPDATE returns no rows.
+const mysqlAdd = "UPDATE snowfence_lease SET nonce = ?, revision = revision + 1," +
+	" prev_until = LAST_INSERT_ID(run_from), run_from = run_from + GREATEST(0, LEAST(?, ? - run_from))" +
+	" WHERE namespace = ? AND node = ? AND generation = ?"
+
+// addMySQL reads the rest of the record with the probe: it may be of a later write.
+func addMySQL(
+	ctx context.Context, c *sql.Conn, _ view, a lease.Addition,
+) (r lease.Record, info serverInfo, err error) {
+	query, _ := mysqlBind(mysqlAdd, []any{a.Nonce, a.N, a.Limit, a.Key.Namespace, a.Key.Node, a.Generation})
+	res, err := c.ExecContext(ctx, query)
+	lost, err := outcome(res, err)
+	if err != nil {
+		return r, info, err
+	}
+	before, err := res.LastInsertId()
+	if err != nil {
+		return r, info, err
+	}
+	query, _ = mysqlBind("(SELECT "+columns+", 0 FROM snowfence_lease WHERE namespace = ? AND node = ?) UNION ALL "+
+		mysqlProbe, []any{a.Key.Namespace, a.Key.Node})
+	rs, info, err := records(ctx, c, query, nil)
+	if err != nil || lost != nil || len(rs) == 0 {
+		return r, info, err
+	}
+	r = rs[0]
+	r.Nonce, r.Generation = a.Nonce, a.Generation
+	r.PrevUntil, r.From = before, before+max(0, min(a.N, a.Limit-before))
+	return r, info, nil
+}
+
+// sqliteAdd meets no row in a file that was rolled back; see sqliteRenewOne. What it returns last
+// is the serverInfo.
+const sqliteAdd = "UPDATE OR IGNORE snowfence_lease SET nonce = ?, revision = revision + 1, prev_until = run_from," +
+	" run_from = run_from + MAX(0, MIN(?, ? - run_from)), swaps = swaps + 1," +
+	" seq = (SELECT MAX(seq) FROM snowfence_lease WHERE seq >= ?) + 1" +
+	" WHERE namespace = ? AND node = ? AND generation = ? RETURNING " + columns + ", seq, " + sqliteID
+
+func addSQLite(
+	ctx context.Context, c *sql.Conn, v view, a lease.Addition,
+) (r lease.Record, info serverInfo, err error) {
+	if v.file.witness != nil {
+		if err := v.file.witness.writable(); err != nil {
+			return r, info, fmt.Errorf("the witness beside the database: %w", err)
+		}
+	}
+	floor, known, err := v.file.floor(v.dataID)
+	if err != nil || !known {
+		return r, info, err // the read that follows sees to it
+	}
+	if err := sqliteDurable(ctx, c); err != nil {
+		return r, info, err
+	}
+	rows, err := c.QueryContext(ctx, sqliteAdd, a.Nonce, a.N, a.Limit, max(floor, v.position), a.Key.Namespace,
+		a.Key.Node, a.Generation)
+	if err != nil {
+		return r, info, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := rows.Scan(append(fields(&r), &info.position, &info.dataID)...); err != nil {
+			return r, info, err
+		}
+		info.floor = floor
+	}
+	return r, info, errors.Join(rows.Err(), rows.Close()) // the commit comes with the end of the rows
+}
