@@ -1,0 +1,74 @@
+package sequence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// closeTimeout bounds Close.
+const closeTimeout = 5 * time.Second
+
+// Close ends the sequence at once: calls that wait get an [ErrClosed], and so do later ones. The
+// numbers that a dense sequence holds go back to the store, for which it waits up to 5 seconds; its
+// error says which ones did not.
+func (s *Sequence) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		s.world.Wait(-1, s.gone)
+		return s.lost
+	}
+	s.closed = true
+	close(s.closing)
+	rest := s.cur.Load().seal()
+	s.refuse(s.errClosed())
+	flight := s.flight
+	s.mu.Unlock()
+	ctx, cancel := s.world.WithTimeout(world.With(context.Background(), s.world), closeTimeout)
+	defer cancel()
+	if flight != nil {
+		if s.mode == Dense {
+			s.world.Wait(-1, flight, ctx.Done()) // what it takes can go back then
+		}
+		s.end()
+		s.world.Wait(-1, flight, ctx.Done())
+	}
+	if s.mode == Dense {
+		s.lost = s.giveBack(ctx, rest)
+	}
+	s.end()
+	s.unpin()
+	close(s.gone)
+	return s.lost
+}
+
+// giveBack lowers what was given out to the lowest ordinal that nobody used, if all above it is
+// this program's and nothing was written since its last take. Else it is a gap.
+func (s *Sequence) giveBack(ctx context.Context, rest span) error {
+	s.mu.Lock()
+	r, low := s.last, s.own
+	if s.next.until == low {
+		low = s.next.from
+	}
+	s.mu.Unlock()
+	if rest.until == low {
+		low = rest.from
+	}
+	if low == r.From {
+		return nil
+	}
+	old := r.Nonce
+	r.Nonce, r.From = s.world.Text(), low
+	r.Revision++
+	err := s.store.Swap(ctx, []lease.Write{{Old: old, New: r}})[0]
+	if err == nil || errors.Is(err, lease.ErrLost) {
+		return nil
+	}
+	return fmt.Errorf("sequence %q: %d numbers from %d on may be a gap: giving them back: %w", s.name, s.own-low,
+		s.way.number(low), err)
+}

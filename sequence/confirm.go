@@ -1,0 +1,74 @@
+package sequence
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Confirmation says up to where numbers may have been given out. One of Floor and Used is needed.
+type Confirmation struct {
+	// Floor is a number: nothing there or beyond was given to anybody, or is held by a program.
+	Floor *int64
+
+	// Used is the last number that is known to be used, such as the highest one in a table. As many
+	// as Programs can hold beside it are skipped: twice the largest range each.
+	Used *int64
+
+	// Programs is how many programs took numbers; 0 means 100. It counts with Used alone.
+	Programs int64
+}
+
+const usualPrograms = 100
+
+// Confirm lets a sequence go on after its store was rolled back or failed over. It never lowers
+// what was given out.
+func Confirm(ctx context.Context, st lease.Store, name string, c Confirmation) error {
+	if (c.Floor == nil) == (c.Used == nil) || c.Programs < 0 {
+		return fmt.Errorf("sequence %q: give a floor, or the last number used and how many programs there are (%w)",
+			name, lease.ErrInvalid)
+	}
+	_, err := update(ctx, st, name, func(s *state, missing error) (bool, error) {
+		if missing != nil {
+			return false, missing
+		}
+		if err := s.live(); err != nil {
+			return false, err
+		}
+		id, err := st.Identity(ctx, s.record.Namespace)
+		if err != nil {
+			return false, fmt.Errorf("sequence %q: %w", name, err)
+		}
+		s.confirm(world.From(ctx), id, c.floor(*s))
+		return true, nil
+	})
+	return err
+}
+
+// floor returns the first ordinal that nobody has.
+func (c Confirmation) floor(s state) int64 {
+	if c.Floor != nil {
+		return s.course.ordinal(*c.Floor)
+	}
+	programs := c.Programs
+	if programs == 0 {
+		programs = usualPrograms
+	}
+	held := int64(math.MaxInt64)
+	if programs <= math.MaxInt64/(2*s.MaxRange) {
+		held = 2 * s.MaxRange * programs
+	}
+	return plus(plus(s.course.ordinal(*c.Used), 1), held)
+}
+
+// confirm raises what was given out, and takes the store as it is now. Programs tell a confirmation
+// from a record that was put back, because it counts up, and is never before the present time.
+func (s *state) confirm(w world.World, identity string, floor int64) {
+	s.record.From = max(s.record.From, floor)
+	s.Identity = identity
+	s.Confirmed = max(s.Confirmed+1, w.Now().UnixMilli())
+	s.record.Generation = max(s.record.Generation, s.Confirmed)
+}

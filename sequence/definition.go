@@ -1,0 +1,122 @@
+package sequence
+
+import (
+	"fmt"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Mode is what a sequence promises of its numbers, besides that none comes twice.
+type Mode string
+
+const (
+	// Fast numbers rise within a process. A stop or a crash leaves a gap.
+	Fast Mode = "fast"
+
+	// Dense is as fast, takes small ranges, and gives the rest back when it is closed. A crash
+	// leaves a gap, and so does a program that took numbers meanwhile.
+	Dense Mode = "dense"
+
+	// Strict numbers rise over all programs: a call that begins after another one ended gets a
+	// higher number. Each call waits for a write to the store, which serves all who wait.
+	Strict Mode = "strict"
+)
+
+// What a sequence does when its store may have lost numbers that were given out: stop, trust the
+// store, or skip so many numbers once (any positive number).
+const (
+	Stop  = 0
+	Trust = -1
+)
+
+// Definition says which numbers a sequence has. The zero value is 1, 2, 3, … up to 2^53 − 1, beyond
+// which JavaScript rounds. Mode, Start and Step never change: for others make another sequence,
+// which starts above.
+type Definition struct {
+	Mode  Mode   `json:"mode"`            // "" means Fast
+	Start *int64 `json:"start,omitempty"` // the first number; nil means 1
+	Step  int64  `json:"step"`            // from each number to the next, negative to count down; 0 means 1
+
+	// Max is the last number that may be given out, in the direction of Step. Nil means
+	// 2^53 − 1, or 2^63 − 1 where Start is beyond that; negative if Step is.
+	Max *int64 `json:"max,omitempty"`
+
+	// MinRange and MaxRange bound how many numbers a program takes at once. 0 means 1,000 and
+	// 1,000,000. Within them a range lasts 15 to 30 minutes, and a minute or two where it is Dense.
+	MinRange int64 `json:"min_range"`
+	MaxRange int64 `json:"max_range"`
+
+	// AfterFailover is what happens when the store may have lost numbers: [Stop], [Trust], or how
+	// many numbers are skipped.
+	AfterFailover int64 `json:"after_failover"`
+}
+
+const (
+	exactInJavaScript = 1<<53 - 1
+	usualMinRange     = 1_000
+	usualMaxRange     = 1_000_000
+	largestRange      = 1_000_000_000
+)
+
+// completed returns the definition with every default written out, and the course of its numbers.
+func (d Definition) completed() (Definition, course, error) {
+	c := course{start: 1, step: d.Step}
+	if d.Mode == "" {
+		d.Mode = Fast
+	}
+	if d.Start != nil {
+		c.start = *d.Start
+	}
+	if c.step == 0 {
+		c.step = 1
+	}
+	last := c.farthest()
+	if d.Max != nil {
+		last = *d.Max
+	}
+	if d.MinRange == 0 {
+		d.MinRange = usualMinRange
+		if d.MaxRange > 0 {
+			d.MinRange = min(usualMinRange, d.MaxRange)
+		}
+	}
+	if d.MaxRange == 0 {
+		d.MaxRange = max(usualMaxRange, d.MinRange)
+	}
+	switch {
+	case d.Mode != Fast && d.Mode != Dense && d.Mode != Strict:
+		return d, c, fmt.Errorf("the mode is %q: use fast, dense or strict (%w)", d.Mode, lease.ErrInvalid)
+	case d.MinRange < 1 || d.MinRange > d.MaxRange || d.MaxRange > largestRange:
+		return d, c, fmt.Errorf("the ranges are from %d to %d numbers: use 1 to %d, the smaller one first (%w)",
+			d.MinRange, d.MaxRange, largestRange, lease.ErrInvalid)
+	case d.AfterFailover < Trust:
+		return d, c, fmt.Errorf("%d numbers are skipped after a failover: use 1 or more, or Stop or Trust (%w)",
+			d.AfterFailover, lease.ErrInvalid)
+	}
+	c, err := c.upTo(last)
+	d.Start, d.Step, d.Max = &c.start, c.step, &last
+	return d, c, err
+}
+
+// differs says which part of the definition wanted is another one than here; "" when none is.
+// What is absent in wanted differs from nothing, where it can change; full has it all.
+func (d Definition) differs(wanted, full Definition) string {
+	for _, part := range []struct {
+		name      string
+		is, asked any
+		given     bool
+	}{
+		{"mode", d.Mode, full.Mode, true},
+		{"start", *d.Start, *full.Start, true},
+		{"step", d.Step, full.Step, true},
+		{"max", *d.Max, *full.Max, wanted.Max != nil},
+		{"smallest range", d.MinRange, full.MinRange, wanted.MinRange != 0},
+		{"largest range", d.MaxRange, full.MaxRange, wanted.MaxRange != 0},
+		{"action after a failover", d.AfterFailover, full.AfterFailover, wanted.AfterFailover != 0},
+	} {
+		if part.given && part.is != part.asked {
+			return fmt.Sprintf("its %s is %v, not %v", part.name, part.is, part.asked)
+		}
+	}
+	return ""
+}

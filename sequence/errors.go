@@ -1,0 +1,23 @@
+package sequence
+
+import "errors"
+
+// Test for these with [errors.Is]. Names, definitions and refusals match those of package lease:
+// ErrInvalid, ErrExists, ErrRefused.
+var (
+	// ErrNoSequence means that the store has no such sequence, or that it was deleted.
+	ErrNoSequence = errors.New("no such sequence")
+
+	// ErrEnded means that all numbers up to Max were given out.
+	ErrEnded = errors.New("all numbers were given out")
+
+	// ErrRolledBack means that the store may have lost numbers that were given out, so
+	// that they could come twice. See [Confirm].
+	ErrRolledBack = errors.New("the store may have lost numbers that were given out")
+
+	// ErrNotReady means that a number would have to be waited for.
+	ErrNotReady = errors.New("no number is ready")
+
+	// ErrClosed means that the sequence was closed.
+	ErrClosed = errors.New("the sequence is closed")
+)

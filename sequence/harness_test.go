@@ -1,0 +1,214 @@
+package sequence
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+var errFault = errors.New("the store does not answer")
+
+// shaky is a store in memory that adds in one step, and with which anything can go wrong.
+type shaky struct {
+	lease.Store
+
+	mu     sync.Mutex
+	id     string // its identity instead of its own
+	calls  []string
+	under  int                   // calls under way
+	most   int                   // highest number of them
+	before func(op string) error // an error: nothing is done
+	after  func(op string) error // an error: it is done, and nobody learns of it
+	pins   int
+}
+
+func newShaky() *shaky { return &shaky{Store: lease.NewMemory()} }
+
+// call counts a call, and lets it fail before and after do.
+func (s *shaky) call(op string, do func()) error {
+	s.mu.Lock()
+	s.calls = append(s.calls, op)
+	s.under++
+	s.most = max(s.most, s.under)
+	before, after := s.before, s.after
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.under--
+	}()
+	if before != nil {
+		if err := before(op); err != nil {
+			return err
+		}
+	}
+	do()
+	if after != nil {
+		return after(op)
+	}
+	return nil
+}
+
+func (s *shaky) Get(ctx context.Context, keys []lease.Key) (rs []lease.Record, err error) {
+	failed := s.call("get", func() { rs, err = s.Store.Get(ctx, keys) })
+	return rs, errors.Join(failed, err)
+}
+
+func (s *shaky) Swap(ctx context.Context, writes []lease.Write) (errs []error) {
+	if failed := s.call("swap", func() { errs = s.Store.Swap(ctx, writes) }); failed != nil {
+		return []error{failed}
+	}
+	return errs
+}
+
+func (s *shaky) Add(ctx context.Context, a lease.Addition) (r lease.Record, err error) {
+	failed := s.call("add", func() { r, err = lease.Add(ctx, s.Store, a) })
+	if failed != nil {
+		return lease.Record{}, failed
+	}
+	return r, err
+}
+
+func (s *shaky) Identity(ctx context.Context, namespace string) (id string, err error) {
+	failed := s.call("identity", func() { id, err = s.Store.Identity(ctx, namespace) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.id != "" {
+		id = s.id
+	}
+	return id, errors.Join(failed, err)
+}
+
+func (s *shaky) Pin(context.Context) (func(), error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pins++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.pins--
+	}, nil
+}
+
+// fail sets what goes wrong from now on.
+func (s *shaky) fail(before, after func(op string) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before, s.after = before, after
+}
+
+// become gives the store another identity.
+func (s *shaky) become(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.id = id
+}
+
+// count returns how often an operation was called since it was asked last.
+func (s *shaky) count(op string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.calls {
+		if c == op {
+			n++
+		}
+	}
+	s.calls = slices.DeleteFunc(s.calls, func(c string) bool { return c == op })
+	return n
+}
+
+// first returns a fault that happens once, at the first operation of the kind.
+func first(op string, err error) func(string) error {
+	var done sync.Once
+	return func(o string) (out error) {
+		if o == op {
+			done.Do(func() { out = err })
+		}
+		return out
+	}
+}
+
+// always returns a fault that happens at each operation of the kind.
+func always(op string, err error) func(string) error {
+	return func(o string) error {
+		if o == op {
+			return err
+		}
+		return nil
+	}
+}
+
+// record returns the record of a sequence.
+func (s *shaky) record(t testing.TB, name string) lease.Record {
+	t.Helper()
+	rs, err := s.Store.Get(t.Context(), []lease.Key{keyOf(name)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rs[0]
+}
+
+// put makes a record what it was, as a backup does.
+func (s *shaky) put(t testing.TB, r lease.Record) {
+	t.Helper()
+	old := s.record(t, r.Namespace[1:])
+	if err := s.Store.Swap(t.Context(), []lease.Write{{Old: old.Nonce, New: r}})[0]; err != nil {
+		t.Fatal(err)
+	}
+}
+
+const name = "orders"
+
+func create(t testing.TB, st lease.Store, d Definition) {
+	t.Helper()
+	if err := Create(t.Context(), st, name, d); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t testing.TB, st lease.Store, o *Options) *Sequence {
+	t.Helper()
+	s, err := Open(t.Context(), st, name, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// made returns a store with a sequence of a definition, and the sequence.
+func made(t testing.TB, d Definition) (*shaky, *Sequence) {
+	t.Helper()
+	st := newShaky()
+	create(t, st, d)
+	return st, open(t, st, nil)
+}
+
+// expect takes numbers and compares them.
+func expect(t testing.TB, s *Sequence, want ...int64) {
+	t.Helper()
+	for _, w := range want {
+		if n, err := s.Next(t.Context()); err != nil || n != w {
+			t.Fatalf("got %d, %v, want %d", n, err, w)
+		}
+	}
+}
+
+// refused takes a number, and wants an error of the kind at once.
+func refused(t testing.TB, s *Sequence, kind error) error {
+	t.Helper()
+	n, err := s.Next(t.Context())
+	if !errors.Is(err, kind) {
+		t.Fatalf("got %d, %v, want %v", n, err, kind)
+	}
+	return err
+}
+
+// listless is a store whose lists fail.
+type listless struct{ lease.Store }
+
+func (listless) List(context.Context, lease.Query) ([]lease.Record, error) { return nil, errFault }

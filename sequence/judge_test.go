@@ -1,0 +1,298 @@
+package sequence
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"math"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// confirm confirms a floor and fails the test if that is refused.
+func confirm(t testing.TB, st lease.Store, c Confirmation) {
+	t.Helper()
+	if err := Confirm(t.Context(), st, name, c); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Stop: a store with another identity gives no number before it is confirmed, and what the take
+// of the discovery took is not used.
+func TestAnotherStoreStops(t *testing.T) {
+	st, s := made(t, Definition{Mode: Strict})
+	expect(t, s, 1, 2)
+	st.become("promoted")
+	if err := refused(t, s, ErrRolledBack); !strings.Contains(err.Error(), "up to 2") {
+		t.Errorf("the error does not say what this program took: %v", err)
+	}
+	adds := st.count("add")
+	refused(t, s, ErrRolledBack)
+	if n := st.count("add"); n != 0 || adds != 3 {
+		t.Errorf("%d and %d takes: a stopped sequence reads only", adds, n)
+	}
+	_, err := Open(t.Context(), st, name, nil)
+	if !errors.Is(err, ErrRolledBack) || strings.Contains(err.Error(), "took") {
+		t.Errorf("opened: %v", err)
+	}
+	if err := Change(t.Context(), st, name, Changes{MaxRange: 5000}); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, s, ErrRolledBack) // a change confirms nothing
+	confirm(t, st, Confirmation{Floor: new(int64(50))})
+	expect(t, s, 50)
+	expect(t, open(t, st, nil), 51)
+}
+
+// Trust: a store with another identity has lost nothing.
+func TestAnotherStoreIsTrusted(t *testing.T) {
+	st, s := made(t, Definition{Mode: Strict, AfterFailover: Trust})
+	expect(t, s, 1, 2)
+	st.become("restarted")
+	expect(t, s, 3)
+	expect(t, open(t, st, nil), 4)
+}
+
+// N: some numbers are skipped, once for all programs.
+func TestNumbersAreSkippedOnce(t *testing.T) {
+	st := newShaky()
+	create(t, st, Definition{Mode: Strict, AfterFailover: 100})
+	var text bytes.Buffer
+	s := open(t, st, &Options{Logger: slog.New(slog.NewTextHandler(&text, nil))})
+	other := open(t, st, nil)
+	expect(t, s, 1, 2)
+	expect(t, other, 3)
+	st.become("promoted")
+	expect(t, s, 105) // 4 was taken when it was found out
+	if log := text.String(); strings.Count(log, "skipped=100") != 1 {
+		t.Errorf("the log: %s", log)
+	}
+	expect(t, other, 106)
+	expect(t, open(t, st, nil), 107)
+	st.become("promoted again")
+	expect(t, open(t, st, nil), 208)
+	expect(t, s, 209)
+}
+
+// A program that finds the numbers skipped by another one in the same moment skips none.
+func TestNumbersAreSkippedByOneOfTwo(t *testing.T) {
+	st, s := made(t, Definition{Mode: Strict, AfterFailover: 100})
+	expect(t, s, 1)
+	st.become("promoted")
+	var skipped bool
+	st.fail(func(op string) error {
+		if op == "swap" && !skipped {
+			skipped = true
+			expect(t, open(t, st, nil), 103)
+		}
+		return nil
+	}, nil)
+	expect(t, s, 104)
+	if !skipped {
+		t.Error("nobody skipped")
+	}
+}
+
+// A record that is older than one that the program saw stops it, whatever the store says that it
+// is, and is never trusted.
+func TestRecordThatWentBackStops(t *testing.T) {
+	for what, back := range map[string]func(was, now lease.Record) lease.Record{
+		"backup": func(was, _ lease.Record) lease.Record { return was },
+		"revision of a take, with what was given out": func(_, now lease.Record) lease.Record {
+			now.Nonce, now.Revision = "x", now.Revision-1
+			return now
+		},
+		"what was given out, with a later revision": func(_, now lease.Record) lease.Record {
+			now.Nonce, now.From, now.Revision = "x", now.From-1, now.Revision+10
+			return now
+		},
+		"generation": func(_, now lease.Record) lease.Record {
+			now.Nonce, now.Generation, now.Revision = "x", now.Generation-1, now.Revision+10
+			return now
+		},
+		"revision, with a later generation": func(_, now lease.Record) lease.Record {
+			now.Nonce, now.Generation, now.Revision = "x", now.Generation+1, now.Revision-1
+			return now
+		},
+		"what was given out, with a later generation": func(_, now lease.Record) lease.Record {
+			now.Nonce, now.Generation, now.Revision, now.From = "x", now.Generation+1, now.Revision+10, now.From-1
+			return now
+		},
+	} {
+		for _, after := range []int64{Stop, Trust} {
+			st, s := made(t, Definition{Mode: Strict, AfterFailover: after})
+			other := open(t, st, nil)
+			expect(t, other, 1, 2, 3)
+			expect(t, s, 4, 5)
+			was := st.record(t, name)
+			expect(t, s, 6, 7)
+			st.put(t, back(was, st.record(t, name)))
+			refused(t, s, ErrRolledBack)
+			refused(t, s, ErrRolledBack)
+			if err := Change(t.Context(), st, name, Changes{MaxRange: 5000}); err != nil {
+				t.Fatal(err)
+			}
+			refused(t, s, ErrRolledBack)
+			low := st.record(t, name).From < 7
+			confirm(t, st, Confirmation{Floor: new(int64(7))})
+			if low { // below what this program took
+				st.count("add")
+				if err := refused(t, s, ErrRolledBack); !strings.Contains(err.Error(), "up to 7") {
+					t.Errorf("%s: %v", what, err)
+				}
+				if n := st.count("add"); n != 0 {
+					t.Errorf("%s: %d takes of a record that is too low", what, n)
+				}
+			}
+			confirm(t, st, Confirmation{Floor: new(int64(8))})
+			if n, err := s.Next(t.Context()); err != nil || n < 8 {
+				t.Errorf("%s: %d, %v after the confirmation", what, n, err)
+			}
+		}
+	}
+}
+
+// With N, a record that went back skips numbers above what the program itself took.
+func TestRecordThatWentBackSkips(t *testing.T) {
+	st, s := made(t, Definition{Mode: Strict, AfterFailover: 100})
+	expect(t, s, 1, 2)
+	was := st.record(t, name)
+	expect(t, s, 3, 4, 5, 6, 7, 8)
+	st.put(t, was)
+	expect(t, s, 109)
+}
+
+// A record with an earlier confirmation was put back, even if all else in it has grown.
+func TestEarlierConfirmationWentBack(t *testing.T) {
+	st, s := made(t, Definition{Mode: Strict})
+	expect(t, s, 1)
+	was := st.record(t, name)
+	confirm(t, st, Confirmation{Floor: new(int64(5))})
+	expect(t, s, 5)
+	now := st.record(t, name)
+	now.Nonce, now.Data, now.Revision, now.Generation = "x", was.Data, now.Revision+9, now.Generation+1
+	st.put(t, now)
+	refused(t, s, ErrRolledBack)
+	confirm(t, st, Confirmation{Floor: new(int64(9))})
+	if n, err := s.Next(t.Context()); err == nil && n < 9 || err != nil && !errors.Is(err, ErrRolledBack) {
+		t.Errorf("%d, %v", n, err)
+	}
+}
+
+// A record that is gone, and one that was made again, give no number.
+func TestRecordThatIsGone(t *testing.T) {
+	st, s := made(t, Definition{Mode: Strict})
+	expect(t, s, 1, 2)
+	st.Store = lease.NewMemory()
+	st.become("memory")
+	refused(t, s, ErrNoSequence)
+	create(t, st, Definition{Mode: Strict})
+	refused(t, s, ErrRolledBack)
+	confirm(t, st, Confirmation{Floor: new(int64(3))})
+	expect(t, s, 3)
+}
+
+// A confirmation never lowers what was given out, and counts what programs may hold beside the last
+// number that was used.
+func TestConfirm(t *testing.T) {
+	d := Definition{Start: new(int64(10)), Step: 5, MaxRange: 1000}
+	for _, c := range []struct {
+		c    Confirmation
+		next int64
+	}{
+		{Confirmation{Floor: new(int64(-7))}, 10 + 5*3},
+		{Confirmation{Floor: new(int64(10))}, 10 + 5*3},
+		{Confirmation{Floor: new(int64(25))}, 25},
+		{Confirmation{Floor: new(int64(26))}, 30},
+		{Confirmation{Floor: new(int64(30))}, 30},
+		{Confirmation{Used: new(int64(25)), Programs: 1}, 30 + 5*2000},
+		{Confirmation{Used: new(int64(26)), Programs: 1}, 35 + 5*2000},
+		{Confirmation{Used: new(int64(26)), Programs: 7}, 35 + 5*14000},
+		{Confirmation{Used: new(int64(5))}, 15 + 5*200_000},
+	} {
+		st := newShaky()
+		create(t, st, d)
+		r := st.record(t, name)
+		r.From, r.Nonce = 3, "three"
+		st.put(t, r)
+		confirm(t, st, c.c)
+		if i, err := Show(t.Context(), st, name); err != nil || i.Next != c.next {
+			t.Errorf("%+v: next is %d, %v, want %d", c.c, i.Next, err, c.next)
+		}
+	}
+	st := newShaky()
+	create(t, st, d)
+	for what, c := range map[string]Confirmation{
+		"nothing": {}, "both": {Floor: new(int64(1)), Used: new(int64(1))}, "programs": {Used: new(int64(1)), Programs: -1},
+	} {
+		if err := Confirm(t.Context(), st, name, c); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	confirm(t, st, Confirmation{Used: new(int64(1)), Programs: 1 << 60})
+	if i, err := Show(t.Context(), st, name); err != nil || i.Left != 0 {
+		t.Errorf("more programs than numbers: %+v, %v", i, err)
+	}
+	st = newShaky()
+	create(t, st, Definition{Max: new(int64(math.MaxInt64)), MaxRange: 1000})
+	confirm(t, st, Confirmation{Used: new(int64(1)), Programs: math.MaxInt64 / 2000})
+	if i, err := Show(t.Context(), st, name); err != nil || i.Left != math.MaxInt64%2000-1 {
+		t.Errorf("as many programs as can be counted: %+v, %v", i, err)
+	}
+	st.fail(always("identity", errFault), nil)
+	if err := Confirm(t.Context(), st, name, Confirmation{Floor: new(int64(1))}); !errors.Is(err, errFault) {
+		t.Errorf("a store that does not say who it is: %v", err)
+	}
+}
+
+// A confirmation counts up, also in the same millisecond and with changes between, and after one
+// that a rollback lost.
+func TestConfirmationsGrow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := newShaky()
+		create(t, st, Definition{})
+		first := st.record(t, name)
+		grows := func(was state) state {
+			t.Helper()
+			confirm(t, st, Confirmation{Floor: new(int64(1))})
+			now, err := read(t.Context(), st, name)
+			if err != nil || now.Confirmed <= was.Confirmed || now.record.Generation <= was.record.Generation {
+				t.Errorf("%d, generation %d; then %d, generation %d, %v", was.Confirmed, was.record.Generation,
+					now.Confirmed, now.record.Generation, err)
+			}
+			return now
+		}
+		var last state
+		for range 3 {
+			for range 5 {
+				if err := Change(t.Context(), st, name, Changes{MaxRange: 2000}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			was, err := read(t.Context(), st, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = grows(was)
+		}
+		time.Sleep(time.Second)
+		st.put(t, first)
+		grows(last)
+	})
+}
+
+// A take that was under way when the sequence was confirmed fails.
+func TestLateTakeAfterAConfirmationFails(t *testing.T) {
+	st := newShaky()
+	create(t, st, Definition{Mode: Strict})
+	r := st.record(t, name)
+	confirm(t, st, Confirmation{Floor: new(int64(1))})
+	late := lease.Addition{Key: r.Key, N: 5, Limit: 100, Generation: r.Generation, Nonce: "late"}
+	if _, err := lease.Add(t.Context(), st.Store, late); !errors.Is(err, lease.ErrLost) {
+		t.Errorf("a take of before the confirmation: %v", err)
+	}
+}

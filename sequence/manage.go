@@ -1,0 +1,89 @@
+package sequence
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Create makes a sequence. If there is one of the name, it must have the same definition, and
+// nothing changes. A deleted sequence comes back with the same definition, and goes on where it
+// was.
+func Create(ctx context.Context, st lease.Store, name string, d Definition) error {
+	full, _, err := d.completed()
+	if err != nil {
+		return fmt.Errorf("sequence %q: %w", name, err)
+	}
+	_, err = update(ctx, st, name, func(s *state, missing error) (bool, error) {
+		if missing != nil {
+			s.record.Key = keyOf(name)
+			s.Definition = full
+			s.Identity, err = st.Identity(ctx, s.record.Namespace)
+			return true, err
+		}
+		if different := s.differs(d, full); different != "" {
+			return false, fmt.Errorf("sequence %q: %s: max, ranges and what follows a failover can be changed "+
+				"(Change); for all else make another sequence, which starts above (%w)",
+				name, different, lease.ErrExists)
+		}
+		revived := s.Deleted
+		s.Deleted = false
+		return revived, nil
+	})
+	return err
+}
+
+// Changes says what [Change] changes. What is nil or 0 stays.
+type Changes struct {
+	Max                *int64
+	MinRange, MaxRange int64
+	AfterFailover      *int64
+}
+
+// Change changes a sequence while programs use it. Max may not be below what was given out.
+func Change(ctx context.Context, st lease.Store, name string, c Changes) error {
+	_, err := update(ctx, st, name, func(s *state, missing error) (bool, error) {
+		if missing != nil {
+			return false, missing
+		}
+		next, givenOut := s.Definition, s.record.From
+		if c.Max != nil {
+			next.Max = c.Max
+		}
+		if c.MinRange != 0 {
+			next.MinRange = c.MinRange
+		}
+		if c.MaxRange != 0 {
+			next.MaxRange = c.MaxRange
+		}
+		if c.AfterFailover != nil {
+			next.AfterFailover = *c.AfterFailover
+		}
+		next, way, err := next.completed()
+		if err != nil {
+			return false, fmt.Errorf("sequence %q: %w", name, err)
+		}
+		if way.count < min(givenOut, s.course.count) {
+			return false, fmt.Errorf("sequence %q: max %d is below %d, which was given out already (%w)", name,
+				*next.Max, s.course.number(min(givenOut, s.course.count)-1), lease.ErrRefused)
+		}
+		s.Definition, s.course = next, way
+		return true, s.live()
+	})
+	return err
+}
+
+// Delete ends a sequence: programs that use it get no more ranges. Its record stays, so that no
+// number comes twice if the name comes back.
+func Delete(ctx context.Context, st lease.Store, name string) error {
+	_, err := update(ctx, st, name, func(s *state, missing error) (bool, error) {
+		if missing != nil {
+			return false, missing
+		}
+		ended := s.Deleted
+		s.Deleted = true
+		return !ended, nil
+	})
+	return err
+}

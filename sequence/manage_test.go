@@ -1,0 +1,162 @@
+package sequence
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// A definition repeated alike changes nothing, and what is absent in it may have been changed.
+func TestCreateAgain(t *testing.T) {
+	st := newShaky()
+	d := Definition{
+		Mode: Dense, Start: new(int64(10)), Step: 5, Max: new(int64(500)), MinRange: 2, MaxRange: 20,
+		AfterFailover: 7,
+	}
+	create(t, st, d)
+	was := st.record(t, name)
+	for what, again := range map[string]Definition{
+		"alike":               d,
+		"with what is absent": {Mode: Dense, Start: new(int64(10)), Step: 5},
+		"max is reached":      {Mode: Dense, Start: new(int64(10)), Step: 5, Max: new(int64(500))},
+	} {
+		if err := Create(t.Context(), st, name, again); err != nil || st.record(t, name) != was {
+			t.Errorf("%s: %v, %+v", what, err, st.record(t, name))
+		}
+	}
+	for what, change := range map[string]func(*Definition){
+		"mode":           func(d *Definition) { d.Mode = "" },
+		"start":          func(d *Definition) { d.Start = nil },
+		"step":           func(d *Definition) { d.Step = 0 },
+		"max":            func(d *Definition) { d.Max = new(int64(505)) },
+		"smallest range": func(d *Definition) { d.MinRange = 3 },
+		"largest range":  func(d *Definition) { d.MaxRange = 21 },
+		"failover":       func(d *Definition) { d.AfterFailover = Trust },
+	} {
+		other := d
+		change(&other)
+		if err := Create(t.Context(), st, name, other); !errors.Is(err, lease.ErrExists) {
+			t.Errorf("another %s: %v", what, err)
+		}
+	}
+	if st.record(t, name) != was {
+		t.Error("a refused definition changed something")
+	}
+	if err := Create(t.Context(), st, name, Definition{Mode: "x"}); !errors.Is(err, lease.ErrInvalid) {
+		t.Errorf("a definition that is none: %v", err)
+	}
+}
+
+// A deleted sequence gives no number. It comes back with the same definition only, and goes on.
+func TestDeletedSequenceGoesOn(t *testing.T) {
+	st, s := made(t, Definition{Mode: Strict})
+	expect(t, s, 1, 2)
+	if err := Delete(t.Context(), st, name); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, s, ErrNoSequence)
+	was := st.record(t, name)
+	if err := Delete(t.Context(), st, name); err != nil || st.record(t, name) != was {
+		t.Errorf("deleted again: %v", err)
+	}
+	if _, err := Open(t.Context(), st, name, nil); !errors.Is(err, ErrNoSequence) {
+		t.Errorf("opened: %v", err)
+	}
+	if err := Change(t.Context(), st, name, Changes{MinRange: 2}); !errors.Is(err, ErrNoSequence) {
+		t.Errorf("changed: %v", err)
+	}
+	if err := Confirm(t.Context(), st, name, Confirmation{Floor: new(int64(9))}); !errors.Is(err, ErrNoSequence) {
+		t.Errorf("confirmed: %v", err)
+	}
+	if err := Create(t.Context(), st, name, Definition{}); !errors.Is(err, lease.ErrExists) {
+		t.Errorf("made with another mode: %v", err)
+	}
+	create(t, st, Definition{Mode: Strict})
+	expect(t, s, 3)
+	expect(t, open(t, st, nil), 4)
+}
+
+func TestNoSequence(t *testing.T) {
+	st := newShaky()
+	_, show := Show(t.Context(), st, name)
+	_, opened := Open(t.Context(), st, name, nil)
+	for call, err := range map[string]error{
+		"Show": show, "Open": opened, "Delete": Delete(t.Context(), st, name),
+		"Change":  Change(t.Context(), st, name, Changes{MinRange: 1}),
+		"Confirm": Confirm(t.Context(), st, name, Confirmation{Floor: new(int64(1))}),
+	} {
+		if !errors.Is(err, ErrNoSequence) {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
+	if r := st.record(t, name); r.Nonce != "" {
+		t.Errorf("something was written: %+v", r)
+	}
+}
+
+// Max may be any number that was not given out, or the last one that was.
+func TestChange(t *testing.T) {
+	st, s := made(t, Definition{Mode: Strict, Max: new(int64(100))})
+	expect(t, s, 1, 2, 3)
+	for max, want := range map[int64]error{2: lease.ErrRefused, 1: lease.ErrRefused, 0: lease.ErrInvalid} {
+		if err := Change(t.Context(), st, name, Changes{Max: &max}); !errors.Is(err, want) {
+			t.Errorf("max %d: %v", max, err)
+		}
+	}
+	change := func(c Changes) Definition {
+		t.Helper()
+		was := st.record(t, name)
+		if err := Change(t.Context(), st, name, c); err != nil {
+			t.Fatal(err)
+		}
+		if r := st.record(t, name); r.Generation != was.Generation+1 || r.From != was.From {
+			t.Errorf("%+v became %+v", was, r)
+		}
+		i, err := Show(t.Context(), st, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return i.Definition
+	}
+	change(Changes{Max: new(int64(3))})
+	refused(t, s, ErrEnded)
+	d := change(Changes{Max: new(int64(5)), MinRange: 3, MaxRange: 4, AfterFailover: new(int64(6))})
+	if *d.Max != 5 || d.MinRange != 3 || d.MaxRange != 4 || d.AfterFailover != 6 || d.Mode != Strict {
+		t.Errorf("%+v", d)
+	}
+	d = change(Changes{AfterFailover: new(int64(Stop))})
+	if *d.Max != 5 || d.MinRange != 3 || d.MaxRange != 4 || d.AfterFailover != Stop {
+		t.Errorf("what is absent was changed: %+v", d)
+	}
+	expect(t, s, 4, 5)
+	refused(t, s, ErrEnded)
+	change(Changes{Max: new(int64(6))})
+	expect(t, s, 6)
+	if err := Change(t.Context(), st, name, Changes{MinRange: 9}); !errors.Is(err, lease.ErrInvalid) {
+		t.Errorf("a range upside down: %v", err)
+	}
+}
+
+// Above a confirmed floor that lies beyond max, any max that was given out before is refused, and a
+// higher one gives no number below the floor.
+func TestChangeAboveAFloor(t *testing.T) {
+	st, s := made(t, Definition{Mode: Strict, Max: new(int64(100))})
+	if err := Confirm(t.Context(), st, name, Confirmation{Floor: new(int64(200))}); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, s, ErrEnded)
+	if err := Change(t.Context(), st, name, Changes{Max: new(int64(99))}); !errors.Is(err, lease.ErrRefused) {
+		t.Errorf("a lower max: %v", err)
+	}
+	for _, max := range []int64{100, 150, 199} {
+		if err := Change(t.Context(), st, name, Changes{Max: &max}); err != nil {
+			t.Fatal(err)
+		}
+		refused(t, s, ErrEnded)
+	}
+	if err := Change(t.Context(), st, name, Changes{Max: new(int64(201))}); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, s, 200, 201)
+}

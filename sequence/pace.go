@@ -1,0 +1,34 @@
+package sequence
+
+import "time"
+
+// left is the part of what is left that a range takes at most: else the first of two programs would
+// take all of a short sequence.
+const left = 64
+
+// rangeSize returns how many ordinals the next range has. mu is held.
+func (s *Sequence) rangeSize() int64 {
+	k := &s.known
+	s.size = min(max(s.size, k.MinRange), k.MaxRange)
+	return min(s.size, max(1, (k.course.count-k.record.From)/left))
+}
+
+// begin is called when the first number of a range is taken. A range that did not last long is
+// followed by larger ones, which cost fewer writes, and a long one by smaller ones, because its
+// rest may be lost. mu is held.
+func (s *Sequence) begin() {
+	short, long := 15*time.Minute, 30*time.Minute
+	if s.known.Mode == Dense {
+		short, long = time.Minute, 2*time.Minute
+	}
+	now := s.world.Now()
+	if lasted := now.Sub(s.began); !s.began.IsZero() {
+		switch {
+		case lasted < short:
+			s.size *= 2
+		case lasted > long:
+			s.size /= 2
+		}
+	}
+	s.began = now
+}

@@ -1,0 +1,200 @@
+package sequence
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// The next range is asked for when one begins, and not before: two at most are held, and nobody
+// waits for the store.
+func TestTwoRangesAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := made(t, Definition{MinRange: 10, MaxRange: 10})
+		synctest.Wait()
+		if r := st.record(t, name); r.From != 0 {
+			t.Errorf("%d numbers were taken before anybody asked", r.From)
+		}
+		for n := int64(1); n < 100; n++ {
+			expect(t, s, n)
+			synctest.Wait()
+			if r := st.record(t, name); r.From != (n-1)/10*10+20 {
+				t.Fatalf("at number %d the store is at %d", n, r.From)
+			}
+		}
+		st.fail(always("add", errFault), nil)
+		for n := int64(100); n <= 110; n++ { // of the range ahead
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if got, err := s.Next(ctx); err != nil || got != n {
+				t.Fatalf("%d, %v, want %d", got, err, n)
+			}
+		}
+	})
+}
+
+// A range that lasted under 15 minutes is followed by one of twice the size, one over 30 minutes by
+// half, and one between by the same; between the bounds. In dense mode these are 1 and 2 minutes.
+func TestRangesFitTheirPace(t *testing.T) {
+	for mode, unit := range map[Mode]time.Duration{Fast: 15 * time.Minute, Dense: time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			st, s := made(t, Definition{Mode: mode, MinRange: 100, MaxRange: 800})
+			end := int64(0)
+			// uses one range after another, each in so long, and returns the size of the last take
+			use := func(lasts ...time.Duration) (taken int64) {
+				t.Helper()
+				for _, d := range lasts {
+					p := s.cur.Load()
+					for p == s.cur.Load() {
+						if _, err := s.Next(t.Context()); err != nil {
+							t.Fatal(err)
+						}
+					}
+					synctest.Wait()
+					from := st.record(t, name).From
+					taken, end = from-end, from
+					time.Sleep(d)
+				}
+				return taken
+			}
+			for i, c := range []struct {
+				lasts time.Duration
+				want  int64
+			}{
+				{unit, 200},     // the first two
+				{0, 100},        // a unit is long enough
+				{unit - 1, 200}, // nothing is not
+				{2 * unit, 400}, // a bit less is not
+				{2*unit + 1, 400},
+				{0, 200}, // two units and a bit are too long
+				{0, 400},
+				{0, 800},
+				{0, 800},
+				{3 * unit, 800},
+				{3 * unit, 400},
+				{3 * unit, 200},
+				{3 * unit, 100},
+				{3 * unit, 100},
+			} {
+				if got := use(c.lasts); got != c.want {
+					t.Errorf("%s: take %d is of %d numbers, want %d", mode, i, got, c.want)
+				}
+			}
+		})
+	}
+}
+
+// A range is at most 1/64 of what is left: the first of two programs does not take all.
+func TestRangesNearTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := made(t, Definition{Max: new(int64(999))})
+		expect(t, s, 1)
+		synctest.Wait()
+		if r := st.record(t, name); r.From != 999/64+(999-15)/64 {
+			t.Errorf("the first program took %d", r.From)
+		}
+		longer, l := made(t, Definition{Max: new(int64(6400))})
+		expect(t, l, 1)
+		synctest.Wait()
+		if r := longer.record(t, name); r.From != 100+98 {
+			t.Errorf("of 6400 numbers the first program took %d", r.From)
+		}
+		other := open(t, st, nil)
+		for got := 1; got < 999; got++ {
+			programs := []*Sequence{s, other}
+			_, err := programs[got%2].Next(t.Context())
+			if errors.Is(err, ErrEnded) { // the last numbers are held by the other one
+				_, err = programs[(got+1)%2].Next(t.Context())
+			}
+			if err != nil {
+				t.Fatalf("number %d: %v", got+1, err)
+			}
+		}
+		refused(t, s, ErrEnded)
+		refused(t, other, ErrEnded)
+	})
+}
+
+// Changed bounds count from the next take on.
+func TestRangesThatAreChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := made(t, Definition{MinRange: 10, MaxRange: 10})
+		expect(t, s, 1)
+		synctest.Wait()
+		if err := Change(t.Context(), st, name, Changes{MinRange: 50, MaxRange: 60}); err != nil {
+			t.Fatal(err)
+		}
+		for n := int64(2); n <= 21; n++ {
+			expect(t, s, n)
+		}
+		synctest.Wait()
+		if r := st.record(t, name); r.From < 80 {
+			t.Errorf("the store is at %d", r.From)
+		}
+	})
+}
+
+// Exact takes what is asked for: two programs in a row print 1 and 2.
+func TestExact(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := made(t, Definition{})
+		exact := open(t, st, &Options{Exact: true})
+		expect(t, exact, 1)
+		if _, err := exact.TryNext(); !errors.Is(err, ErrNotReady) || !strings.Contains(err.Error(), "each number") {
+			t.Errorf("TryNext: %v", err)
+		}
+		if err := exact.Close(); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		expect(t, open(t, st, &Options{Exact: true}), 2)
+		expect(t, s, 3)
+	})
+}
+
+// TryNext takes what is there, and has the store asked for the next call.
+func TestTryNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := made(t, Definition{MinRange: 2, MaxRange: 2, Max: new(int64(6))})
+		try := func(want int64, kind error) {
+			t.Helper()
+			if n, err := s.TryNext(); n != want || !errors.Is(err, kind) {
+				t.Errorf("%d, %v, want %d, %v", n, err, want, kind)
+			}
+		}
+		try(0, ErrNotReady)
+		synctest.Wait()
+		try(1, nil)
+		synctest.Wait()
+		for n := int64(2); n <= 6; n++ {
+			try(n, nil)
+			synctest.Wait()
+		}
+		try(0, ErrEnded)
+		if err := Change(t.Context(), st, name, Changes{Max: new(int64(7))}); err != nil {
+			t.Fatal(err)
+		}
+		try(0, ErrEnded) // and asks
+		synctest.Wait()
+		try(7, nil)
+		_, strict := made(t, Definition{Mode: Strict})
+		expect(t, strict, 1)
+		if _, err := strict.TryNext(); !errors.Is(err, ErrNotReady) {
+			t.Errorf("strict: %v", err)
+		}
+		s.Close()
+		try(0, ErrClosed)
+	})
+}
+
+// A store without additions is swapped.
+func TestStoreThatCannotAdd(t *testing.T) {
+	st := lease.NewMemory()
+	create(t, st, Definition{Mode: Strict})
+	expect(t, open(t, st, nil), 1, 2, 3)
+}

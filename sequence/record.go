@@ -1,0 +1,123 @@
+package sequence
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// A sequence is one record under a key that no namespace has. From is the first ordinal that
+// was never given out, and Data the rest. Until stays 0, because stores have an index of it.
+const recordNode = -2
+
+func keyOf(name string) lease.Key { return lease.Key{Namespace: "#" + name, Node: recordNode} }
+
+// checkName refuses names that would be periods of dated sequences (day.20261122).
+func checkName(name string) error {
+	if err := lease.CheckName(name); err != nil {
+		return fmt.Errorf("sequence %.80q: a name has 1 to 63 letters, digits, '-', '_' and '.' (%w)", name,
+			lease.ErrInvalid)
+	}
+	if len(name) > 63 {
+		return fmt.Errorf("sequence %q: a name has 1 to 63 characters (%w)", name, lease.ErrInvalid)
+	}
+	if dot := strings.LastIndexByte(name, '.'); dot >= 0 && strings.Trim(name[dot+1:], "0123456789") == "" {
+		return fmt.Errorf("sequence %q: a name does not end in a dot and digits: that is kept for dates (%w)", name,
+			lease.ErrInvalid)
+	}
+	return nil
+}
+
+// state is what the record of a sequence says.
+type state struct {
+	name   string
+	record lease.Record
+	stored
+	course course
+}
+
+// stored is what Data keeps. A field that is not known here is of a later version, and refused.
+type stored struct {
+	Definition
+	Identity  string `json:"identity"`  // of the store when it was made or confirmed
+	Confirmed int64  `json:"confirmed"` // grows with each confirmation, also over a rollback
+	Deleted   bool   `json:"deleted,omitempty"`
+}
+
+func read(ctx context.Context, st lease.Store, name string) (state, error) {
+	if err := checkName(name); err != nil {
+		return state{}, err
+	}
+	rs, err := st.Get(ctx, []lease.Key{keyOf(name)})
+	if err != nil {
+		return state{}, fmt.Errorf("sequence %q: reading it: %w", name, err)
+	}
+	return decode(name, rs[0])
+}
+
+func decode(name string, r lease.Record) (state, error) {
+	s := state{name: name, record: r}
+	if r.Nonce == "" {
+		return s, fmt.Errorf("sequence %q: %w in this store: create it", name, ErrNoSequence)
+	}
+	d := json.NewDecoder(strings.NewReader(r.Data))
+	d.DisallowUnknownFields()
+	err := d.Decode(&s.stored)
+	if err == nil {
+		s.Definition, s.course, err = s.completed()
+	}
+	if err != nil {
+		return s, fmt.Errorf("sequence %q: its record is of a later version, for which use a newer program; or it is "+
+			"damaged, and then restore a backup and confirm the sequence: %w", name, err)
+	}
+	return s, nil
+}
+
+// live returns why the sequence gives no numbers, if it does not.
+func (s state) live() error {
+	if s.Deleted {
+		return fmt.Errorf("sequence %q: %w: it was deleted: create it again, with the same definition, and it "+
+			"goes on", s.name, ErrNoSequence)
+	}
+	return nil
+}
+
+// write stores the state, which is a [lease.ErrLost] if somebody wrote since it was read. Takes
+// that are under way fail by the generation.
+func (s state) write(ctx context.Context, st lease.Store) (state, error) {
+	data, _ := json.Marshal(s.stored) // numbers and texts, which always marshal
+	w, old := world.From(ctx), s.record.Nonce
+	s.record.Nonce = w.Text()
+	s.record.Revision++
+	s.record.Generation++
+	s.record.At = w.Now().UnixMilli()
+	s.record.Data = string(data)
+	if err := st.Swap(ctx, []lease.Write{{Old: old, New: s.record}})[0]; err != nil {
+		return s, fmt.Errorf("sequence %q: writing it: %w", s.name, err)
+	}
+	return s, nil
+}
+
+// update reads the sequence, lets change set what is new, and writes it, until nobody was faster.
+// change is told why there is none, if so, and reports whether there is anything to write.
+func update(ctx context.Context, st lease.Store, name string, change func(s *state, missing error) (bool, error),
+) (state, error) {
+	for {
+		s, err := read(ctx, st, name)
+		if err != nil && !errors.Is(err, ErrNoSequence) {
+			return s, err
+		}
+		changed, err := change(&s, err)
+		if err != nil || !changed {
+			return s, err
+		}
+		if s, err = s.write(ctx, st); !errors.Is(err, lease.ErrLost) {
+			return s, err
+		}
+	}
+}

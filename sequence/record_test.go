@@ -1,0 +1,118 @@
+package sequence
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+func TestNames(t *testing.T) {
+	st := lease.NewMemory()
+	for _, good := range []string{"a", "a.b", "2026", "a.2026b", "a.b2", "_-", strings.Repeat("x", 63)} {
+		if err := Create(t.Context(), st, good, Definition{}); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, bad := range []string{
+		"", "a b", "#a", "ä", "a.", "a.2026", "day.20261122", ".5", strings.Repeat("x", 64), strings.Repeat("x", 65),
+	} {
+		_, show := Show(t.Context(), st, bad)
+		_, opened := Open(t.Context(), st, bad, nil)
+		for call, err := range map[string]error{
+			"Create": Create(t.Context(), st, bad, Definition{}), "Delete": Delete(t.Context(), st, bad),
+			"Show": show, "Open": opened,
+		} {
+			if !errors.Is(err, lease.ErrInvalid) {
+				t.Errorf("%s(%q): %v", call, bad, err)
+			}
+		}
+	}
+}
+
+// A record of a later version may mean other numbers: it is refused, as is a damaged one.
+func TestRecordOfALaterVersion(t *testing.T) {
+	for _, data := range []string{
+		`{"mode":"fast","step":1,"class":3}`, `{"mode":"dated","step":1}`, `{`, ``,
+	} {
+		st := newShaky()
+		create(t, st, Definition{})
+		r := st.record(t, name)
+		r.Data, r.Nonce = data, "damaged"
+		st.put(t, r)
+		_, err := Open(t.Context(), st, name, nil)
+		_, list := List(t.Context(), st)
+		for _, err := range []error{err, list, Create(t.Context(), st, name, Definition{})} {
+			if err == nil || !strings.Contains(err.Error(), "newer program") {
+				t.Errorf("%s: %v", data, err)
+			}
+		}
+		if st.pins != 0 {
+			t.Errorf("%d pins are left", st.pins)
+		}
+	}
+}
+
+// A write that somebody else was faster than is done again, on top of theirs.
+func TestWritesThatAreLostAreRepeated(t *testing.T) {
+	st := newShaky()
+	st.fail(first("swap", lease.ErrLost), nil)
+	create(t, st, Definition{})
+	st.fail(first("swap", lease.ErrLost), nil)
+	if err := Delete(t.Context(), st, name); err != nil {
+		t.Fatal(err)
+	}
+	if n := st.count("swap"); n != 4 {
+		t.Errorf("%d writes, want 4", n)
+	}
+	st.fail(always("swap", errFault), nil)
+	if err := Create(t.Context(), st, name, Definition{}); !errors.Is(err, errFault) {
+		t.Errorf("a store that fails: %v", err)
+	}
+	st.fail(always("get", errFault), nil)
+	if err := Create(t.Context(), st, name, Definition{}); !errors.Is(err, errFault) {
+		t.Errorf("a store that cannot be read: %v", err)
+	}
+	st.fail(always("identity", errFault), nil)
+	if err := Create(t.Context(), st, "other", Definition{}); !errors.Is(err, errFault) {
+		t.Errorf("a store that does not say who it is: %v", err)
+	}
+}
+
+// pinless is a store that cannot keep open what it needs.
+type pinless struct{ lease.Store }
+
+func (pinless) Pin(context.Context) (func(), error) { return nil, errFault }
+
+func TestOpenOfAStoreThatFails(t *testing.T) {
+	st := newShaky()
+	create(t, st, Definition{})
+	if _, err := Open(t.Context(), pinless{st}, name, nil); !errors.Is(err, errFault) {
+		t.Errorf("a store that cannot be pinned: %v", err)
+	}
+	for _, op := range []string{"get", "identity"} {
+		st.fail(always(op, errFault), nil)
+		if _, err := Open(t.Context(), st, name, nil); !errors.Is(err, errFault) || st.pins != 0 {
+			t.Errorf("%s: %v, %d pins", op, err, st.pins)
+		}
+	}
+}
+
+// The record has what stores compare and nothing in the columns that they index.
+func TestRecord(t *testing.T) {
+	st, s := made(t, Definition{Mode: Strict})
+	expect(t, s, 1, 2)
+	r := st.record(t, name)
+	want := lease.Record{
+		Key: lease.Key{Namespace: "#orders", Node: -2}, Nonce: r.Nonce, Revision: 3, Generation: 1, From: 2,
+		PrevUntil: 1, At: r.At, Data: r.Data,
+	}
+	if r != want || r.At == 0 || r.Nonce == "" {
+		t.Errorf("%+v, want %+v", r, want)
+	}
+	if r.Until != 0 || r.Holder != "" || r.Label != "" {
+		t.Errorf("an indexed column is used: %+v", r)
+	}
+}

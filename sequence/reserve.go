@@ -1,0 +1,57 @@
+package sequence
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Range is some numbers of a sequence that follow each other: First, First + Step, …
+type Range struct {
+	First, Step, Count int64
+}
+
+// Last returns the last number of the range.
+func (r Range) Last() int64 { return r.First + (r.Count-1)*r.Step }
+
+// mostAtOnce is how many numbers one call of Reserve takes at most.
+const mostAtOnce = 1_000_000
+
+// Reserve takes n numbers that follow each other, 1 to 1,000,000. It waits as [Sequence.Next] does.
+// What is left of a range that is too short for them is dropped, so that numbers go on rising.
+func (s *Sequence) Reserve(ctx context.Context, n int64) (Range, error) {
+	if n < 1 || n > mostAtOnce {
+		return Range{}, fmt.Errorf("sequence %q: %d numbers at once: use 1 to %d (%w)", s.name, n, mostAtOnce,
+			lease.ErrInvalid)
+	}
+	got, ok := s.cur.Load().row(n)
+	if !ok {
+		var err error
+		if got, err = s.wait(ctx, n, true); err != nil {
+			return Range{}, err
+		}
+	}
+	return Range{s.way.number(got.from), s.way.step, n}, nil
+}
+
+// Fill writes numbers to dst, in their order, and returns how many. It waits as [Sequence.Next]
+// does; when it gives up, the first n are good.
+func (s *Sequence) Fill(ctx context.Context, dst []int64) (n int, err error) {
+	for n < len(dst) {
+		more := min(int64(len(dst)-n), mostAtOnce)
+		got, ok := s.cur.Load().some(more)
+		if !ok {
+			if got, err = s.wait(ctx, more, false); err != nil {
+				return n, err
+			}
+		}
+		number := s.way.number(got.from)
+		for range got.len() {
+			dst[n] = number
+			number += s.way.step
+			n++
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,132 @@
+package sequence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Options says how a program takes numbers. Nil and the zero value take ranges.
+type Options struct {
+	// Exact takes from the store what is asked for and nothing ahead, as a strict sequence always
+	// does: for programs that take few numbers and end.
+	Exact bool
+
+	// Logger is told of trouble with the store; nil means silence.
+	Logger *slog.Logger
+}
+
+// Sequence gives out the numbers of a sequence in one program. It is safe for concurrent use.
+type Sequence struct {
+	cur atomic.Pointer[piece] // of which numbers are taken; never nil
+
+	name  string
+	store lease.Store
+	world world.World
+	log   *slog.Logger
+	mode  Mode
+	exact bool            // nothing is taken ahead
+	way   course          // without its count, which can change
+	life  context.Context // of calls to the store
+	end   context.CancelFunc
+	unpin func()
+
+	mu      sync.Mutex    // guards what follows; never held while the store is asked
+	known   state         // as it was read or written last; only a flight changes it
+	last    lease.Record  // as the last take left it
+	own     int64         // end of the last take
+	doubt   bool          // the record went back: only a confirmation mends it
+	next    span          // taken ahead; empty when nothing is
+	size    int64         // of the next range
+	began   time.Time     // when the first number of the range was taken; zero before any
+	queue   []*waiter     // who waits for the next take
+	aboard  []*waiter     // where nothing is taken ahead: who waits for the take under way
+	asked   bool          // somebody wanted numbers without waiting
+	flight  chan struct{} // closed when the store is asked no more; nil when it is not asked
+	halted  error         // why the record is read before the next take; nil when it is not
+	trouble error         // what the store said last, while it fails
+
+	closed  bool
+	closing chan struct{} // closed when Close begins
+	gone    chan struct{} // closed when Close has ended
+	lost    error         // what Close returns
+}
+
+// waiter is a call that waits for ordinals.
+type waiter struct {
+	n    int64
+	row  bool // it needs all n, one after the other; else fewer will do
+	got  span
+	err  error
+	done chan struct{} // closed when got or err is there
+}
+
+// Open opens a sequence. It is an [ErrNoSequence] if there is none of the name, and an
+// [ErrRolledBack] if the store may have lost numbers.
+func Open(ctx context.Context, st lease.Store, name string, o *Options) (*Sequence, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	s := &Sequence{
+		name: name, store: st, world: world.From(ctx), log: o.Logger,
+		closing: make(chan struct{}), gone: make(chan struct{}),
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	unpin, err := st.Pin(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("sequence %q: %w", name, err)
+	}
+	err = s.refresh(ctx)
+	for errors.Is(err, lease.ErrLost) { // others skipped numbers meanwhile
+		err = s.refresh(ctx)
+	}
+	if err != nil {
+		unpin()
+		return nil, err
+	}
+	s.unpin, s.mode, s.way = unpin, s.known.Mode, s.known.course
+	s.exact = o.Exact || s.mode == Strict
+	s.life, s.end = context.WithCancel(world.With(context.Background(), s.world))
+	s.cur.Store(s.way.piece(span{}))
+	return s, nil
+}
+
+// Next returns a number. It waits for the store as long as ctx lasts, and returns at once what no
+// waiting mends: [ErrEnded], [ErrRolledBack], [ErrNoSequence], [ErrClosed].
+func (s *Sequence) Next(ctx context.Context) (int64, error) {
+	p := s.cur.Load()
+	before, step, count := p.before, p.step, p.count // loads before the add need not wait for it
+	if i := p.next.Add(1); i <= count {
+		return before + int64(i)*step, nil
+	}
+	return s.nextSlow(ctx)
+}
+
+func (s *Sequence) nextSlow(ctx context.Context) (int64, error) { return s.one(s.wait(ctx, 1, true)) }
+
+// TryNext returns a number if it needs not wait, and else an [ErrNotReady]: then it asks the store
+// for the next call. A strict sequence never has a number ready.
+func (s *Sequence) TryNext() (int64, error) {
+	p := s.cur.Load()
+	before, step, count := p.before, p.step, p.count
+	if i := p.next.Add(1); i <= count {
+		return before + int64(i)*step, nil
+	}
+	return s.one(s.ready(1))
+}
+
+func (s *Sequence) one(got span, err error) (int64, error) {
+	if err != nil {
+		return 0, err
+	}
+	return s.way.number(got.from), nil
+}

@@ -1,0 +1,100 @@
+package sequence
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+func TestShow(t *testing.T) {
+	st, s := made(t, Definition{Mode: Strict, Start: new(int64(10)), Step: -2, Max: new(int64(3)), AfterFailover: Stop})
+	show := func(next, left int64, deleted, back bool) {
+		t.Helper()
+		i, err := Show(t.Context(), st, name)
+		want := Info{
+			Name: name, Definition: i.Definition, Next: next, Left: left, Deleted: deleted, RolledBack: back,
+		}
+		if err != nil || i != want {
+			t.Errorf("%+v, %v, want %+v", i, err, want)
+		}
+		if d := i.Definition; *d.Start != 10 || d.Step != -2 || *d.Max != 3 || d.Mode != Strict {
+			t.Errorf("%+v", d)
+		}
+	}
+	show(10, 4, false, false)
+	expect(t, s, 10, 8, 6)
+	show(4, 1, false, false)
+	expect(t, s, 4)
+	show(0, 0, false, false)
+	st.become("another")
+	show(0, 0, false, true)
+	if err := Change(t.Context(), st, name, Changes{AfterFailover: new(int64(Trust))}); err != nil {
+		t.Fatal(err)
+	}
+	show(0, 0, false, false)
+	if err := Delete(t.Context(), st, name); err != nil {
+		t.Fatal(err)
+	}
+	show(0, 0, true, false)
+	if err := Confirm(t.Context(), lease.NewMemory(), name, Confirmation{}); !errors.Is(err, lease.ErrInvalid) {
+		t.Errorf("a confirmation without anything: %v", err)
+	}
+	st.fail(always("identity", errFault), nil)
+	if _, err := Show(t.Context(), st, name); !errors.Is(err, errFault) {
+		t.Errorf("a store that does not say who it is: %v", err)
+	}
+	if _, err := List(t.Context(), st); !errors.Is(err, errFault) {
+		t.Errorf("a store that does not say who it is: %v", err)
+	}
+}
+
+// Sequences are listed in order, and neither they nor namespaces see each other.
+func TestListSequences(t *testing.T) {
+	st := lease.NewMemory()
+	scheme, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.CreateNamespace(t.Context(), st, "b", scheme, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []lease.Record{ // of other programs: a number given by hand, a period
+		{Key: lease.Key{Namespace: "b", Node: -2}, Nonce: "x", Data: "7"},
+		{Key: lease.Key{Namespace: "#a", Node: 20261122}, Nonce: "x", Data: "7"},
+	} {
+		if err := st.Swap(t.Context(), []lease.Write{{New: r}})[0]; err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, n := range []string{"c", "a", "b"} {
+		if err := Create(t.Context(), st, n, Definition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Delete(t.Context(), st, "c"); err != nil {
+		t.Fatal(err)
+	}
+	all, err := List(t.Context(), st)
+	var names []string
+	for _, i := range all {
+		names = append(names, i.Name)
+	}
+	if err != nil || !slices.Equal(names, []string{"a", "b", "c"}) || !all[2].Deleted {
+		t.Errorf("%+v, %v", all, err)
+	}
+	spaces, err := lease.ListNamespaces(t.Context(), st)
+	if err != nil || len(spaces) != 1 || spaces[0].Name != "b" {
+		t.Errorf("%+v, %v", spaces, err)
+	}
+	if rs, err := lease.ListLeases(t.Context(), st, "b"); err != nil || len(rs) != 0 {
+		t.Errorf("%+v, %v", rs, err)
+	}
+	refusing := newShaky()
+	refusing.Store = listless{refusing.Store}
+	if _, err := List(t.Context(), refusing); !errors.Is(err, errFault) {
+		t.Errorf("a store that cannot list: %v", err)
+	}
+}

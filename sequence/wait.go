@@ -1,0 +1,133 @@
+package sequence
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// wait takes n ordinals in a row, or up to n where a row is not needed, and waits for the store if
+// it has to.
+func (s *Sequence) wait(ctx context.Context, n int64, row bool) (span, error) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return span{}, s.errClosed()
+	}
+	if got, ok := s.atHand(n, row); ok {
+		s.mu.Unlock()
+		return got, nil
+	}
+	w := &waiter{n: n, row: row, done: make(chan struct{})}
+	s.queue = append(s.queue, w)
+	s.fly()
+	s.mu.Unlock()
+	if s.world.Wait(-1, w.done, ctx.Done()) == 0 {
+		return w.got, w.err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-w.done: // at the last moment
+		return w.got, w.err
+	default:
+	}
+	s.queue = slices.DeleteFunc(s.queue, func(other *waiter) bool { return other == w })
+	s.aboard = slices.DeleteFunc(s.aboard, func(other *waiter) bool { return other == w })
+	if s.trouble != nil {
+		return span{}, fmt.Errorf("sequence %q: %w; the store said last: %w", s.name, ctx.Err(), s.trouble)
+	}
+	return span{}, fmt.Errorf("sequence %q: waiting for the store: %w", s.name, ctx.Err())
+}
+
+// ready takes up to n ordinals without waiting.
+func (s *Sequence) ready(n int64) (span, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return span{}, s.errClosed()
+	}
+	if got, ok := s.atHand(n, false); ok {
+		return got, nil
+	}
+	if s.exact {
+		return span{}, fmt.Errorf("sequence %q: %w: each number is asked of the store: use Next", s.name, ErrNotReady)
+	}
+	s.asked = true
+	s.fly()
+	if s.halted != nil {
+		return span{}, s.halted
+	}
+	return span{}, fmt.Errorf("sequence %q: %w: try again, or use Next", s.name, ErrNotReady)
+}
+
+func (s *Sequence) errClosed() error { return fmt.Errorf("sequence %q: %w", s.name, ErrClosed) }
+
+// atHand takes ordinals of what was taken ahead. A rest into which the row does not fit is dropped
+// when a range follows that does not continue it, so that numbers go on rising. mu is held.
+func (s *Sequence) atHand(n int64, row bool) (got span, ok bool) {
+	p := s.cur.Load()
+	if row {
+		got, ok = p.row(n)
+	} else {
+		got, ok = p.some(n)
+	}
+	if ok || s.next.len() == 0 {
+		return got, ok
+	}
+	all := s.follow(s.next)
+	s.next = span{}
+	s.begin()
+	if row && all.len() < n {
+		s.cur.Store(s.way.piece(all))
+		return span{}, false
+	}
+	got, all = all.split(min(n, all.len()))
+	s.cur.Store(s.way.piece(all))
+	s.fly()
+	return got, true
+}
+
+// follow ends the piece in use and returns a later range, with the rest of the piece where the
+// range continues it. mu is held.
+func (s *Sequence) follow(later span) span {
+	if rest := s.cur.Load().seal(); rest.until == later.from {
+		later.from = rest.from
+	}
+	return later
+}
+
+// land gives a range to those who wait, in their order, and keeps the rest. mu is held.
+func (s *Sequence) land(got span) {
+	if len(s.queue) == 0 && !s.asked {
+		s.next = got
+		return
+	}
+	s.asked = false
+	s.begin()
+	got = s.follow(got)
+	s.queue, got = serve(s.queue, got)
+	s.cur.Store(s.way.piece(got))
+}
+
+// serve gives out ordinals in the order of the queue, and returns who got none and what is left.
+func serve(queue []*waiter, left span) (unserved []*waiter, _ span) {
+	for _, w := range queue {
+		n := min(w.n, left.len())
+		if n == 0 || w.row && n < w.n {
+			unserved = append(unserved, w)
+			continue
+		}
+		w.got, left = left.split(n)
+		close(w.done)
+	}
+	return unserved, left
+}
+
+// refuse ends the waiting of all who are in a queue.
+func refuse(queue []*waiter, err error) {
+	for _, w := range queue {
+		w.err = err
+		close(w.done)
+	}
+}
