@@ -30,6 +30,12 @@ func code(k server.Kind) string {
 		return "REFUSED"
 	case server.Lifetime:
 		return "LIFETIME"
+	case server.NoSequence:
+		return "NOSEQUENCE"
+	case server.Ended:
+		return "ENDED"
+	case server.RolledBack:
+		return "ROLLEDBACK"
 	case server.Lost:
 		return "LOST"
 	case server.Exists:

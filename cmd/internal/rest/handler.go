@@ -119,13 +119,13 @@ func status(k server.Kind) int {
 	switch k {
 	case server.Invalid:
 		return http.StatusBadRequest
-	case server.NoNamespace:
+	case server.NoNamespace, server.NoSequence:
 		return http.StatusNotFound
 	case server.Exists, server.Lost:
 		return http.StatusConflict
 	case server.NoNodes, server.Exhausted, server.Unavailable:
 		return http.StatusServiceUnavailable
-	case server.Refused, server.Lifetime:
+	case server.Refused, server.Lifetime, server.Ended, server.RolledBack:
 		return http.StatusUnprocessableEntity
 	case server.Anonymous:
 		return http.StatusUnauthorized

@@ -196,7 +196,7 @@ func TestPaths(t *testing.T) {
 }
 
 func TestStatuses(t *testing.T) {
-	for k := server.Internal; k <= server.Lifetime; k++ {
+	for k := server.Internal; k <= server.RolledBack; k++ {
 		w := httptest.NewRecorder()
 		Problem(w, server.NewError(k, fmt.Errorf("why")))
 		if (w.Code == 500) != (k == server.Internal) || w.Code < 400 {

@@ -169,7 +169,7 @@ func code(k server.Kind) connect.Code {
 	switch k {
 	case server.Invalid:
 		return connect.CodeInvalidArgument
-	case server.NoNamespace:
+	case server.NoNamespace, server.NoSequence:
 		return connect.CodeNotFound
 	case server.Exists:
 		return connect.CodeAlreadyExists
@@ -179,7 +179,7 @@ func code(k server.Kind) connect.Code {
 		return connect.CodeResourceExhausted
 	case server.Unavailable:
 		return connect.CodeUnavailable
-	case server.Refused, server.Lifetime:
+	case server.Refused, server.Lifetime, server.Ended, server.RolledBack:
 		return connect.CodeFailedPrecondition
 	case server.Anonymous:
 		return connect.CodeUnauthenticated

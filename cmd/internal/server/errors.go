@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/sequence"
 )
 
 // Kind says what a caller can do about an error. Each wire has one table from kinds to
@@ -29,6 +30,9 @@ const (
 	Denied                  // you may not
 	TooMuch                 // a limit: ask for less, or more slowly
 	Lifetime                // the time bits of the layout have run out
+	NoSequence              // there is no such sequence: create it
+	Ended                   // a sequence gave out all numbers up to its max: raise it
+	RolledBack              // the store may have lost numbers of a sequence: confirm it
 	kinds
 )
 
@@ -37,7 +41,7 @@ const (
 func (k Kind) Name() string {
 	names := [...]string{
 		"internal", "invalid", "no-namespace", "exists", "lost", "no-nodes", "exhausted", "unavailable",
-		"refused", "unauthenticated", "denied", "limit", "lifetime",
+		"refused", "unauthenticated", "denied", "limit", "lifetime", "no-sequence", "ended", "rolled-back",
 	}
 	if k < 0 || int(k) >= len(names) {
 		return "internal"
@@ -75,6 +79,12 @@ func KindOf(err error) Kind {
 		return own.kind
 	case errors.Is(err, lease.ErrNoNamespace):
 		return NoNamespace
+	case errors.Is(err, sequence.ErrNoSequence):
+		return NoSequence
+	case errors.Is(err, sequence.ErrEnded):
+		return Ended
+	case errors.Is(err, sequence.ErrRolledBack):
+		return RolledBack
 	case errors.As(err, &taken), errors.As(err, &held):
 		return NoNodes
 	case errors.Is(err, snowfence.ErrLifetime):
