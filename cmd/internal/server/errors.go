@@ -149,3 +149,19 @@ func storeErrors(err error, list []*storeError) []*storeError {
 	}
 	return list
 }
+
+// sequenceError adds to an error of a sequence how people do what it says.
+func sequenceError(name string, err error) error {
+	cure := ""
+	switch KindOf(err) {
+	case NoSequence:
+		cure = fmt.Sprintf("snowfence sequence create %s, or PUT /v1/%s/sequence", name, name)
+	case Ended:
+		cure = fmt.Sprintf("snowfence sequence change %s --max M", name)
+	case RolledBack:
+		cure = fmt.Sprintf("snowfence sequence confirm %s --floor N", name)
+	default:
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, cure)
+}

@@ -56,6 +56,10 @@ type Options struct {
 	// for others fail.
 	Spaces int
 
+	// Sequences bounds how many sequences are kept open; 0 means 10,000. Beyond it, one that nobody
+	// used for a minute is closed for another.
+	Sequences int
+
 	// Logger is told what happens; nil means silence.
 	Logger *slog.Logger
 }
@@ -73,6 +77,8 @@ type Service struct {
 	mu    sync.Mutex                        // guards what follows, and is never held while the store is asked
 	all   map[string]*Space
 	ended bool
+
+	sequences sequences
 
 	waiting   atomic.Int64    // IDs of batches that are on their way to callers
 	buffers   sync.Pool       // of *[]snowfence.ID, for such batches
@@ -94,6 +100,7 @@ type Service struct {
 // store with lease.Group first, because callers arrive together.
 func New(st lease.Store, o Options) *Service {
 	o.Spaces = cmp.Or(o.Spaces, 1000)
+	o.Sequences = cmp.Or(o.Sequences, 10_000)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -106,7 +113,7 @@ func New(st lease.Store, o Options) *Service {
 	}
 	s := &Service{
 		store: st, opts: o, now: time.Now, anchored: snowfence.Anchored(nil), all: map[string]*Space{},
-		Events: newEvents(),
+		sequences: newSequences(), Events: newEvents(),
 	}
 	s.holders = lease.Holders(s.store, nil)
 	s.life, s.endLife = context.WithCancel(context.Background())
@@ -250,8 +257,8 @@ func (s *Service) Ping(ctx context.Context) error {
 	return err
 }
 
-// Close ends all generators and gives their nodes back, as far as the store answers until
-// ctx ends. Requests fail from then on.
+// Close ends all generators and sequences, and gives nodes and numbers back, as far as the store
+// answers until ctx ends. Requests fail from then on.
 func (s *Service) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.ended = true
@@ -263,12 +270,13 @@ func (s *Service) Close(ctx context.Context) error {
 	s.endLife()
 	s.watches.mu.Unlock()
 	defer s.watches.wait.Wait()
-	errs := make(chan error, len(spaces))
+	errs := make(chan error, len(spaces)+1)
+	go func() { errs <- s.closeSequences(ctx) }()
 	for _, sp := range spaces {
 		go func() { errs <- sp.close(ctx) }()
 	}
 	var all []error
-	for range spaces {
+	for range len(spaces) + 1 {
 		all = append(all, <-errs)
 	}
 	return errors.Join(all...)

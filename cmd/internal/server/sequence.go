@@ -1,0 +1,182 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowfence/snowfence/sequence"
+)
+
+// Numbers is numbers of a sequence that follow each other: First, First + Step, …
+type Numbers struct {
+	First, Step, Count int64
+	Period             int64 // such as 20261122 of a dated sequence; 0 of another one
+}
+
+// At returns the number of an index from 0 to Count-1.
+func (n Numbers) At(i int64) int64 { return n.First + i*n.Step }
+
+// Last returns the last number.
+func (n Numbers) Last() int64 { return n.At(n.Count - 1) }
+
+// Text returns the number of an index as people read it: that of a dated sequence has its date.
+func (n Numbers) Text(i int64) string { return strconv.FormatInt(n.At(i), 10) }
+
+// Sequence is one that the server has open.
+type Sequence struct {
+	Name string
+
+	// Taken counts the numbers that were given out here.
+	Taken atomic.Int64
+
+	service *Service
+	numbers *sequence.Sequence
+	step    int64
+	used    atomic.Int64 // when it was used last, in Unix nanoseconds; see makeRoom
+	failed  atomic.Pointer[refusal]
+	last    atomic.Int64 // given out here; none before any
+	rate    meanRate
+}
+
+// refusal is a failure to take n numbers.
+type refusal struct {
+	failure
+	period, n int64
+}
+
+func newSequence(s *Service, name string, numbers *sequence.Sequence) *Sequence {
+	now := s.now()
+	sq := &Sequence{Name: name, service: s, numbers: numbers, step: numbers.Definition().Step}
+	sq.rate.before.at = now
+	sq.rate.later = sq.rate.before
+	sq.last.Store(sq.none())
+	sq.used.Store(now.UnixNano())
+	return sq
+}
+
+// none stands for no number. It is before each number but itself.
+func (sq *Sequence) none() int64 {
+	if sq.step < 0 {
+		return math.MaxInt64
+	}
+	return math.MinInt64
+}
+
+// Take takes n numbers in a row.
+func (sq *Sequence) Take(ctx context.Context, period, n int64) (Numbers, error) {
+	if err := sq.refused(period, n); err != nil {
+		return Numbers{}, err
+	}
+	p := patience{Context: ctx, sq: sq}
+	defer p.end()
+	r, err := sq.numbers.Reserve(&p, n)
+	if err != nil {
+		return Numbers{}, sq.refuse(ctx, period, n, err)
+	}
+	got := Numbers{First: r.First, Step: r.Step, Count: r.Count}
+	sq.note(got.Last(), n)
+	return got, nil
+}
+
+// Fill writes numbers to dst, in their order; they need not follow each other. On an error the
+// first n are good.
+func (sq *Sequence) Fill(ctx context.Context, dst []int64) (n int, err error) {
+	if err := sq.refused(0, 1); err != nil {
+		return 0, err
+	}
+	p := patience{Context: ctx, sq: sq}
+	defer p.end()
+	if n, err = sq.numbers.Fill(&p, dst); err != nil {
+		err = sq.refuse(ctx, 0, 1, err)
+	}
+	if n > 0 {
+		sq.note(dst[n-1], int64(n))
+	}
+	return n, err
+}
+
+// note keeps what was given out.
+func (sq *Sequence) note(last, n int64) {
+	sq.Taken.Add(n)
+	sq.used.Store(sq.service.now().UnixNano())
+	for {
+		before := sq.last.Load()
+		if sq.step > 0 && before >= last || sq.step < 0 && before <= last || sq.last.CompareAndSwap(before, last) {
+			return
+		}
+	}
+}
+
+// lastGiven returns the last number that was given out here.
+func (sq *Sequence) lastGiven(int64) (last int64, any bool) {
+	last = sq.last.Load()
+	return last, last != sq.none()
+}
+
+// refused returns why as many numbers could not be had a moment ago.
+func (sq *Sequence) refused(period, n int64) error {
+	r := sq.failed.Load()
+	switch {
+	case r == nil:
+		return nil
+	case !sq.service.now().Before(r.until):
+		sq.failed.CompareAndSwap(r, nil)
+		return nil
+	case r.period != period || n < r.n:
+		return nil
+	}
+	return r.err
+}
+
+// refuse remembers an error for a moment if it is not the caller's.
+func (sq *Sequence) refuse(ctx context.Context, period, n int64, err error) error {
+	if errors.Is(err, sequence.ErrClosed) {
+		return err
+	}
+	err = sequenceError(sq.Name, err)
+	if ctx.Err() == nil {
+		sq.failed.Store(&refusal{failure{err, sq.service.now().Add(failureTTL)}, period, n})
+	}
+	return err
+}
+
+func (sq *Sequence) close() {
+	if err := sq.numbers.Close(); err != nil {
+		sq.service.opts.Logger.Warn("a sequence was closed", "sequence", sq.Name, "cause", err)
+	}
+}
+
+// Dated reports whether the numbers begin anew each period.
+func (sq *Sequence) Dated() bool { return false }
+
+// SequenceStatus is how this server does with a sequence.
+type SequenceStatus struct {
+	sequence.Status
+	Last    int64         // number given out here
+	Given   bool          // whether there is one
+	Taken   int64         // numbers given out here
+	Rate    float64       // of them a second, lately
+	Reserve time.Duration // how long the numbers that are held last at that rate; the longest time without one
+	Ends    time.Duration // how long those that are left last
+}
+
+// Status returns how this server does with the sequence.
+func (sq *Sequence) Status() SequenceStatus {
+	st := SequenceStatus{Status: sq.numbers.Status(), Taken: sq.Taken.Load()}
+	st.Last, st.Given = sq.lastGiven(0)
+	st.Rate = sq.rate.of(st.Taken, sq.service.now())
+	st.Reserve, st.Ends = lasting(st.Held, st.Rate), lasting(st.Left, st.Rate)
+	return st
+}
+
+// lasting returns how long n numbers last.
+func lasting(n int64, rate float64) time.Duration {
+	if seconds := float64(n) / rate; seconds < math.MaxInt64/float64(time.Second) {
+		return time.Duration(seconds * float64(time.Second))
+	}
+	return math.MaxInt64
+}

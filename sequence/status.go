@@ -1,0 +1,27 @@
+package sequence
+
+// Status is how a program does with a sequence.
+type Status struct {
+	Held    int64 // numbers that the program took from the store, and gave to nobody yet
+	Left    int64 // numbers that no program had when the store answered last
+	Trouble error // why the store gives no numbers at present; nil while it does
+}
+
+// Status returns how this program does with the sequence.
+func (s *Sequence) Status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.cur.Load()
+	return Status{
+		Held:    int64(p.count-min(p.next.Load(), p.count)) + s.next.len(),
+		Left:    max(0, s.known.course.count-s.known.record.From),
+		Trouble: s.trouble,
+	}
+}
+
+// Definition returns the definition, with every default written out, as it was read last.
+func (s *Sequence) Definition() Definition {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known.Definition
+}
