@@ -49,9 +49,12 @@ func (s *Sequence) Close() error {
 
 // giveBack lowers what was given out to the lowest ordinal that nobody used, if all above it is
 // this program's and nothing was written since its last take. Else it is a gap.
+//
+// Invariant: Reached tells where the count was. A replica that was promoted may lack what others
+// took from there on, and numbers are skipped above that.
 func (s *Sequence) giveBack(ctx context.Context, rest span) error {
 	s.mu.Lock()
-	r, low := s.last, s.own
+	r, low, known := s.last, s.own, s.known
 	if s.next.until == low {
 		low = s.next.from
 	}
@@ -63,8 +66,10 @@ func (s *Sequence) giveBack(ctx context.Context, rest span) error {
 		return nil
 	}
 	old := r.Nonce
-	r.Nonce, r.From = s.world.Text(), low
+	known.Reached = max(known.Reached, r.From)
+	r.Nonce, r.From, r.Data = s.world.Text(), low, known.data()
 	r.Revision++
+	r.Generation++ // so that who skips numbers knows of it
 	err := s.store.Swap(ctx, []lease.Write{{Old: old, New: r}})[0]
 	if err == nil || errors.Is(err, lease.ErrLost) {
 		return nil

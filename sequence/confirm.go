@@ -15,7 +15,8 @@ type Confirmation struct {
 	Floor *int64
 
 	// Used is the last number that is known to be used, such as the highest one in a table. As many
-	// as Programs can hold beside it are skipped: twice the largest range each.
+	// as Programs can hold beside it are skipped: twice the largest range each. What was given out
+	// to callers counts as used, such as rows of Reserve and blocks of Local handles.
 	Used *int64
 
 	// Programs is how many programs took numbers; 0 means 100. It counts with Used alone.
@@ -58,8 +59,8 @@ func (c Confirmation) floor(s state) int64 {
 		programs = usualPrograms
 	}
 	held := int64(math.MaxInt64)
-	if programs <= math.MaxInt64/(2*s.MaxRange) {
-		held = 2 * s.MaxRange * programs
+	if largest := max(s.MaxRange, s.Largest); programs <= math.MaxInt64/(2*largest) {
+		held = 2 * largest * programs
 	}
 	return plus(plus(s.course.ordinal(*c.Used), 1), held)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/snowfence/snowfence/lease"
@@ -121,14 +122,18 @@ func (s *shaky) count(op string) (n int) {
 	return n
 }
 
-// first returns a fault that happens once, at the first operation of the kind.
-func first(op string, err error) func(string) error {
-	var done sync.Once
-	return func(o string) (out error) {
-		if o == op {
-			done.Do(func() { out = err })
+// first returns a fault that happens once, at the first operation of the kind, with what else
+// happens then.
+func first(op string, err error, also ...func()) func(string) error {
+	var done atomic.Bool
+	return func(o string) error {
+		if o != op || done.Swap(true) {
+			return nil
 		}
-		return out
+		for _, do := range also {
+			do()
+		}
+		return err
 	}
 }
 

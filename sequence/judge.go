@@ -39,6 +39,11 @@ func (s *Sequence) wentBack(now state) bool {
 // judge returns the record if it can be used, or the one after it where the definition says that
 // numbers are skipped.
 func (s *Sequence) judge(ctx context.Context, now state, back bool) (state, error) {
+	if back { // later takes may hide it
+		s.mu.Lock()
+		s.doubt = true
+		s.mu.Unlock()
+	}
 	id, err := s.store.Identity(ctx, now.record.Namespace)
 	if err != nil {
 		return now, fmt.Errorf("sequence %q: %w", s.name, err)
@@ -50,16 +55,13 @@ func (s *Sequence) judge(ctx context.Context, now state, back bool) (state, erro
 	case now.AfterFailover > 0:
 		return s.skip(ctx, now, id)
 	}
-	s.mu.Lock()
-	s.doubt = back
-	s.mu.Unlock()
 	return now, s.rolledBack(now, id, back)
 }
 
 // skip leaves numbers out, once for all programs: the others find the record confirmed. It is a
 // [lease.ErrLost] if one of them was faster.
 func (s *Sequence) skip(ctx context.Context, now state, id string) (state, error) {
-	now.confirm(s.world, id, plus(max(now.record.From, s.own), now.AfterFailover))
+	now.confirm(s.world, id, plus(max(now.record.From, now.Reached, s.own), now.AfterFailover))
 	now, err := now.write(ctx, s.store)
 	if err == nil {
 		s.log.Warn("the store may have lost numbers of a sequence: some are skipped", "sequence", s.name,

@@ -68,6 +68,7 @@ func Change(ctx context.Context, st lease.Store, name string, c Changes) error {
 			return false, fmt.Errorf("sequence %q: max %d is below %d, which was given out already (%w)", name,
 				*next.Max, s.course.number(min(givenOut, s.course.count)-1), lease.ErrRefused)
 		}
+		s.Largest = max(s.Largest, s.MaxRange) // programs may hold such ranges
 		s.Definition, s.course = next, way
 		return true, s.live()
 	})

@@ -59,4 +59,7 @@ func (p *piece) row(n int64) (s span, ok bool) {
 // seal ends the piece and returns what was not taken.
 func (p *piece) seal() span { return p.span(min(p.next.Swap(sealed), p.count), p.count) }
 
+// left returns how many were not taken a moment ago.
+func (p *piece) left() int64 { return int64(p.count - min(p.next.Load(), p.count)) }
+
 func (p *piece) span(i, end uint64) span { return span{p.from + int64(i), p.from + int64(end)} }

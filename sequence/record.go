@@ -47,6 +47,8 @@ type stored struct {
 	Identity  string `json:"identity"`  // of the store when it was made or confirmed
 	Confirmed int64  `json:"confirmed"` // grows with each confirmation, also over a rollback
 	Deleted   bool   `json:"deleted,omitempty"`
+	Reached   int64  `json:"reached,omitempty"` // highest From that a give-back lowered
+	Largest   int64  `json:"largest,omitempty"` // highest MaxRange that a change lowered
 }
 
 func read(ctx context.Context, st lease.Store, name string) (state, error) {
@@ -90,17 +92,22 @@ func (s state) live() error {
 // write stores the state, which is a [lease.ErrLost] if somebody wrote since it was read. Takes
 // that are under way fail by the generation.
 func (s state) write(ctx context.Context, st lease.Store) (state, error) {
-	data, _ := json.Marshal(s.stored) // numbers and texts, which always marshal
 	w, old := world.From(ctx), s.record.Nonce
 	s.record.Nonce = w.Text()
 	s.record.Revision++
 	s.record.Generation++
 	s.record.At = w.Now().UnixMilli()
-	s.record.Data = string(data)
+	s.record.Data = s.data()
 	if err := st.Swap(ctx, []lease.Write{{Old: old, New: s.record}})[0]; err != nil {
 		return s, fmt.Errorf("sequence %q: writing it: %w", s.name, err)
 	}
 	return s, nil
+}
+
+// data is what the record keeps of the state.
+func (s state) data() string {
+	text, _ := json.Marshal(s.stored) // numbers and texts, which always marshal
+	return string(text)
 }
 
 // update reads the sequence, lets change set what is new, and writes it, until nobody was faster.

@@ -173,14 +173,14 @@ func (s *Sequence) add(ctx context.Context, n int64) (got span, use bool, err er
 	if err != nil {
 		return span{}, false, fmt.Errorf("sequence %q: taking numbers: %w", s.name, err)
 	}
-	back := r.Revision <= k.record.Revision || r.PrevUntil < s.own
+	back := s.doubt || r.Revision <= k.record.Revision || r.PrevUntil < s.own
 	k.record = r
 	if k, err = s.judge(ctx, k, back); err != nil {
 		return span{}, false, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known = k
+	s.known, s.doubt = k, false
 	switch {
 	case k.record.Nonce != nonce: // numbers were skipped, those of this take too
 		return span{}, false, nil

@@ -83,7 +83,7 @@ func (s *Sequence) atHand(n int64, row bool) (got span, ok bool) {
 		return span{}, false
 	}
 	got, all = all.split(min(n, all.len()))
-	s.cur.Store(s.way.piece(all))
+	s.keep(all)
 	s.fly()
 	return got, true
 }
@@ -99,6 +99,7 @@ func (s *Sequence) follow(later span) span {
 
 // land gives a range to those who wait, in their order, and keeps the rest. mu is held.
 func (s *Sequence) land(got span) {
+	defer s.trim()
 	if len(s.queue) == 0 && !s.asked {
 		s.next = got
 		return
@@ -107,7 +108,29 @@ func (s *Sequence) land(got span) {
 	s.begin()
 	got = s.follow(got)
 	s.queue, got = serve(s.queue, got)
-	s.cur.Store(s.way.piece(got))
+	s.keep(got)
+}
+
+// keep makes what is left the piece in use. What is more than a range is the range taken ahead,
+// unless it is of use to those who still wait. mu is held.
+func (s *Sequence) keep(left span) {
+	if more := left.len() - s.known.MaxRange; more > 0 && len(s.queue) == 0 {
+		left, s.next = left.split(more)
+	}
+	s.cur.Store(s.way.piece(left))
+}
+
+// trim drops what is more than two of the largest ranges, as is left when callers gave up: a
+// confirmation counts on no program holding more. mu is held.
+func (s *Sequence) trim() {
+	most := 2 * s.known.MaxRange
+	if s.cur.Load().left()+s.next.len() <= most {
+		return
+	}
+	s.next.from = max(s.next.from, s.next.until-most)
+	rest := s.cur.Load().seal()
+	rest.from = max(rest.from, rest.until-(most-s.next.len()))
+	s.cur.Store(s.way.piece(rest))
 }
 
 // serve gives out ordinals in the order of the queue, and returns who got none and what is left.

@@ -1,0 +1,135 @@
+package sequence
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// A record went back, and the store does not say who it is for some takes, which raise the record
+// above all that the program saw. What it saw is not forgotten.
+func TestRollbackIsRememberedWhileTheIdentityIsUnknown(t *testing.T) {
+	st, s := made(t, Definition{Mode: Strict, AfterFailover: Trust})
+	expect(t, s, 1, 2)
+	was := st.record(t, name)
+	other := open(t, st, nil)
+	expect(t, s, 3, 4)
+	expect(t, other, 5, 6, 7, 8, 9, 10, 11, 12)
+	st.put(t, was)
+	silent := 3
+	st.fail(func(op string) error {
+		if op != "identity" || silent == 0 {
+			return nil
+		}
+		silent--
+		return errFault
+	}, nil)
+	refused(t, s, ErrRolledBack)
+	if silent > 0 {
+		t.Errorf("the identity was asked for %d times less than it fails", silent)
+	}
+	refused(t, s, ErrRolledBack)
+	confirm(t, st, Confirmation{Floor: new(int64(13))})
+	expect(t, s, 13)
+}
+
+// A dense sequence gives back to a replica that was behind, where what others took after it is
+// lost. Numbers are skipped from where the count had been.
+func TestGiveBackToAReplicaThatWasBehind(t *testing.T) {
+	const skipped = 100
+	st, s := made(t, Definition{Mode: Dense, MinRange: 100, MaxRange: 100, AfterFailover: skipped})
+	expect(t, s, 1)
+	settle(t, s)
+	was := st.record(t, name)
+	other := open(t, st, &Options{Exact: true})
+	expect(t, other, was.From+1)
+	var lost int64
+	for range skipped - 1 {
+		n, err := other.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost = n
+	}
+	st.put(t, was)
+	st.become("promoted")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := open(t, st, nil).Next(t.Context()); err != nil || n <= lost {
+		t.Errorf("%d, %v: numbers up to %d were given and lost, which is as many as are skipped", n, err, lost)
+	}
+}
+
+// settle waits until the sequence asks the store for nothing.
+func settle(t testing.TB, s *Sequence) {
+	t.Helper()
+	s.mu.Lock()
+	flight := s.flight
+	s.mu.Unlock()
+	if flight != nil {
+		<-flight
+	}
+}
+
+// A program holds two of the largest ranges at most, as [Confirm] counts on, whatever was asked.
+func TestHeldIsTwoRangesAtMost(t *testing.T) {
+	const most = 10
+	st, s := made(t, Definition{MinRange: most, MaxRange: most})
+	check := func(what string) {
+		t.Helper()
+		settle(t, s)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if held := s.next.len() + s.cur.Load().left(); held > 2*most {
+			t.Errorf("%s: %d numbers are held, with ranges of %d", what, held, most)
+		}
+	}
+	for range 20 {
+		for _, n := range []int64{1, 25} {
+			if _, err := s.Reserve(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
+			check("rows that join what is left")
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	st.fail(nil, first("add", nil, func() {
+		cancel()
+		for waiting(s) > 0 {
+			time.Sleep(time.Millisecond)
+		}
+	}))
+	if _, err := s.Reserve(ctx, 500); !errors.Is(err, context.Canceled) {
+		t.Errorf("reserved: %v", err)
+	}
+	check("a caller who gave up")
+}
+
+func waiting(s *Sequence) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.queue)
+}
+
+// Ranges were made smaller while programs hold larger ones: a confirmation counts the larger ones.
+func TestConfirmationCountsRangesOfBefore(t *testing.T) {
+	st, s := made(t, Definition{MinRange: 1000, MaxRange: 5000})
+	expect(t, s, 1)
+	settle(t, s)
+	for _, most := range []int64{2000, 10} {
+		if err := Change(t.Context(), st, name, Changes{MinRange: 10, MaxRange: most}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st.put(t, lease.Record{
+		Key: keyOf(name), Nonce: "back", Revision: 1, Generation: 1, Data: st.record(t, name).Data,
+	})
+	confirm(t, st, Confirmation{Used: new(int64(1)), Programs: 1})
+	if i, err := Show(t.Context(), st, name); err != nil || i.Next != 10_002 {
+		t.Errorf("next is %d, %v, and a program may hold twice 5,000 numbers beside 1", i.Next, err)
+	}
+}
