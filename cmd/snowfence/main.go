@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // for sequences by date where the machine knows no zones
 )
 
 func main() { os.Exit(process(newProgram(os.Stdin, os.Stdout, os.Stderr, os.Environ()))) }

@@ -89,8 +89,8 @@ Exit codes: 0 ok, 1 failed, 2 usage or bad input, 3 findings (a refused change),
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages ", "FlagUsagesWrapped 100 "))
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(p.newCommand(), p.decodeCommand(), p.planCommand(), p.auditCommand(), p.serveCommand(),
-		p.tokenCommand(), p.leaseCommand(), p.simulateCommand(), p.namespaceCommand(), p.secretCommand(),
-		p.versionCommand(), p.manCommand(), p.settingsCommand(), storesTopic())
+		p.tokenCommand(), p.leaseCommand(), p.simulateCommand(), p.namespaceCommand(), p.sequenceCommand(),
+		p.secretCommand(), p.versionCommand(), p.manCommand(), p.settingsCommand(), storesTopic())
 	return root
 }
 
@@ -187,7 +187,7 @@ func (p *program) exitCode(cmd *cobra.Command, err error) int {
 // withoutPackage is the text of an error without the name of the package it comes from.
 func withoutPackage(err error) string {
 	text := err.Error()
-	for _, name := range []string{"snowfence: ", "nodes: ", "lease: ", "sqlstore: ", "redisstore: ", "etcdstore: "} {
+	for _, name := range []string{"snowfence: ", "nodes: ", "lease: ", "sequence: ", "sqlstore: ", "redisstore: ", "etcdstore: "} {
 		text = strings.TrimPrefix(text, name)
 	}
 	return text

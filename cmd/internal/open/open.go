@@ -96,6 +96,11 @@ func OpenEnv(ctx context.Context, rawURL string, env func(name string) string) (
 		return nil, fmt.Errorf("%w mem:…: write mem: alone, because a store in memory has no name", ErrURL)
 	}
 	kind, ok := servers[scheme]
+	if scheme == "http" || scheme == "https" {
+		return nil, fmt.Errorf("%w %s:…: a server of Snowfence is no store: give the URL of the store behind it, which "+
+			"is the server's own --store, or ask the server itself, as in curl %s://HOST:PORT/v1/default/next",
+			ErrURL, scheme, scheme)
+	}
 	if !ok {
 		if !validScheme.MatchString(scheme) || strings.Contains(rest, "@") && !strings.HasPrefix(rest, "//") {
 			// What stands before the colon may be a user, or worse.

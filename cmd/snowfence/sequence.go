@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/sequence"
+	"github.com/spf13/cobra"
+)
+
+// sequenceJSON is a sequence as sequence list and show print it, and the server does: numbers are
+// texts, because JavaScript rounds large ones.
+type sequenceJSON struct {
+	Sequence      string `json:"sequence"`
+	Mode          string `json:"mode"`
+	Start         int64  `json:"start,string"`
+	Step          int64  `json:"step,string"`
+	Max           int64  `json:"max,string"`
+	MinRange      int64  `json:"min_range"`
+	MaxRange      int64  `json:"max_range"`
+	AfterFailover string `json:"after_failover"` // stop, trust, or how many numbers are skipped
+	State         string `json:"state"`
+	Next          *int64 `json:"next,string,omitempty"` // the first number that no program has
+	Left          int64  `json:"left,string"`           // how many numbers no program has
+}
+
+// States of a sequence.
+const (
+	sequenceActive     = "active"
+	sequenceEnded      = "ended"
+	sequenceRolledBack = "rolled-back"
+	sequenceDeleted    = "deleted"
+)
+
+func sequenceOut(i sequence.Info) sequenceJSON {
+	d := i.Definition
+	out := sequenceJSON{
+		Sequence: i.Name, Mode: string(d.Mode), Start: *d.Start, Step: d.Step, Max: *d.Max, MinRange: d.MinRange,
+		MaxRange: d.MaxRange, AfterFailover: failoverText(d.AfterFailover), State: sequenceActive, Left: i.Left,
+	}
+	if i.Left > 0 {
+		out.Next = &i.Next
+	}
+	switch {
+	case i.Deleted:
+		out.State = sequenceDeleted
+	case i.RolledBack:
+		out.State = sequenceRolledBack
+	case i.Left == 0:
+		out.State = sequenceEnded
+	}
+	return out
+}
+
+// failoverText is the text that --after-failover takes.
+func failoverText(n int64) string {
+	switch n {
+	case sequence.Stop:
+		return "stop"
+	case sequence.Trust:
+		return "trust"
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+func parseFailover(text string) (int64, error) {
+	switch text {
+	case "stop":
+		return sequence.Stop, nil
+	case "trust":
+		return sequence.Trust, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return 0, usagef("--after-failover %s: use stop, trust, or how many numbers are skipped, from 1 up", text)
+	}
+	return n, nil
+}
+
+func (p *program) sequenceCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sequence",
+		Short: "Durable numbers 1, 2, 3, …: make a sequence, take numbers, change or delete it",
+		Long: `A sequence is a durable counter in a store. It gives out numbers that never come twice, over
+any number of programs, restarts and crashes. "snowfence sequence next" takes exactly as many
+as you ask for; a program that uses the library takes ranges, and makes millions a second.`,
+		Example: `  snowfence sequence create orders
+  snowfence sequence next orders`,
+	}
+	return group(cmd, p.sequenceCreate(), p.sequenceNext(), p.sequenceList(), p.sequenceShow(), p.sequenceChange(),
+		p.sequenceConfirm(), p.sequenceDelete())
+}
+
+func (p *program) sequenceList() *cobra.Command {
+	var f storeFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the sequences of a store", Args: cobra.NoArgs,
+		Example: "  snowfence sequence list\n  snowfence sequence list --json --store sqlite:ids.db",
+	}
+	f.registerStore(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	cmd.RunE = p.runE(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
+		st, err := p.openStore(cmd.Context(), &f)
+		if err != nil {
+			return err
+		}
+		defer st.Close()
+		list, err := sequence.List(cmd.Context(), st.Leases)
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 && !asJSON {
+			p.message("no sequence is in %s: \"snowfence sequence create NAME%s\" makes one", st.Name, p.storeArgs)
+			return nil
+		}
+		return writeSequences(out, list, asJSON)
+	})
+	return cmd
+}
+
+// writeSequences writes a table, or a line of JSON for each.
+func writeSequences(out *bufio.Writer, list []sequence.Info, asJSON bool) error {
+	rows := [][]string{{"SEQUENCE", "MODE", "NEXT", "LEFT", "STATE"}}
+	for _, i := range list {
+		s := sequenceOut(i)
+		if asJSON {
+			if err := writeJSON(out, s); err != nil {
+				return err
+			}
+			continue
+		}
+		rows = append(rows, []string{s.Sequence, s.Mode, s.next(), thousands(s.Left), s.State})
+	}
+	if asJSON {
+		return nil
+	}
+	_, err := out.Write(appendTable(nil, rows))
+	return err
+}
+
+// next is the next number, for people.
+func (s sequenceJSON) next() string {
+	if s.Next == nil {
+		return "none"
+	}
+	return strconv.FormatInt(*s.Next, 10)
+}
+
+func (p *program) sequenceShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "show NAME", Short: "Show a sequence",
+		Long: `Show prints how a sequence is defined, and the first number that no program has. Numbers
+below it were given out, or are in the range of a program that has not used them yet.`,
+		Example: "  snowfence sequence show orders",
+	}
+	return p.onSequence(cmd, func(string) (sequenceWork, error) {
+		return func(context.Context, lease.Store) error { return nil }, nil
+	})
+}
+
+// sequenceWork is what a subcommand does to a sequence.
+type sequenceWork func(ctx context.Context, st lease.Store) error
+
+// onSequence gives a subcommand its flags and its work on one sequence, which it then shows.
+// prepare looks at the command line before a store is opened.
+func (p *program) onSequence(cmd *cobra.Command, prepare func(name string) (sequenceWork, error)) *cobra.Command {
+	var f storeFlags
+	var asJSON bool
+	f.registerStore(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
+		name := args[0]
+		if err := checkSequenceName(cmd.Context(), name); err != nil {
+			return err
+		}
+		work, err := prepare(name)
+		if err != nil {
+			return err
+		}
+		st, err := p.openStore(cmd.Context(), &f)
+		if err != nil {
+			return err
+		}
+		defer st.Close()
+		if err := work(cmd.Context(), st.Leases); err != nil {
+			return p.sequenceError(name, err)
+		}
+		info, err := sequence.Show(cmd.Context(), st.Leases, name)
+		if err != nil {
+			return p.sequenceError(name, err)
+		}
+		return writeSequence(out, info, asJSON)
+	})
+	return cmd
+}
+
+func writeSequence(out *bufio.Writer, i sequence.Info, asJSON bool) error {
+	s := sequenceOut(i)
+	if asJSON {
+		return writeJSON(out, s)
+	}
+	numbers := fmt.Sprintf("%d to %d", s.Start, s.Max)
+	if s.Step != 1 {
+		numbers += fmt.Sprintf(", step %d", s.Step)
+	}
+	_, err := out.Write(appendRows(nil, [][2]string{
+		{"sequence", s.Sequence},
+		{"numbers", numbers},
+		{"mode", s.Mode},
+		{"next", s.next()},
+		{"left", thousands(s.Left)},
+		{"ranges", thousands(s.MinRange) + " to " + thousands(s.MaxRange)},
+		{"failover", s.failover()},
+		{"state", s.State},
+	}))
+	return err
+}
+
+// failover says what happens after a failover.
+func (s sequenceJSON) failover() string {
+	switch s.AfterFailover {
+	case "stop", "trust":
+		return s.AfterFailover
+	}
+	return "skip " + s.AfterFailover + " numbers"
+}
+
+// checkSequenceName refuses what is no name of a sequence before a store is asked: a mistake on
+// the command line is no failure of the store.
+func checkSequenceName(ctx context.Context, name string) error {
+	if _, err := sequence.Show(ctx, lease.NewMemory(), name); errors.Is(err, lease.ErrInvalid) {
+		return usageError{err}
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/sequence"
+)
+
+// advisedError is an error of package sequence with commands that mend it.
+type advisedError struct {
+	text string
+	err  error
+}
+
+func (e advisedError) Error() string { return e.text }
+
+func (e advisedError) Unwrap() error { return e.err }
+
+// callsOfGo are in errors of the library, for programs; a command follows in their place.
+var callsOfGo = strings.NewReplacer(" (Change)", "", " (Confirm)", "")
+
+// advise adds subcommands of sequence to an error, on the store of this run.
+func (p *program) advise(err error, commands ...string) error {
+	text := callsOfGo.Replace(err.Error())
+	for i, c := range commands {
+		if i == 0 {
+			text += ":"
+		}
+		text += "\n  snowfence sequence " + c + p.storeArgs
+	}
+	return advisedError{text, err}
+}
+
+// sequenceError says in the words of the command line what to do about an error of the library.
+func (p *program) sequenceError(name string, err error) error {
+	var advised advisedError
+	switch {
+	case errors.As(err, &advised):
+		return err
+	case errors.Is(err, lease.ErrInvalid), errors.Is(err, lease.ErrRefused):
+		return usageError{p.advise(err)}
+	case errors.Is(err, sequence.ErrNoSequence):
+		return p.advise(err, "list", "create "+name)
+	case errors.Is(err, sequence.ErrEnded):
+		return p.advise(err, "change "+name+" --max N")
+	case errors.Is(err, sequence.ErrRolledBack):
+		return p.advise(err, "confirm "+name+" --floor N", "confirm "+name+" --used N --programs P")
+	}
+	return err
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// patience is how long a command waits for numbers. As the log of the sequence it tells people
+// what they wait for, and ends what no waiting mends.
+type patience struct {
+	slog.Handler // for what it does not do itself
+	p            *program
+	name         string
+	life         context.Context // of takes
+	end          context.CancelCauseFunc
+	stop         func()
+}
+
+// afterInterrupt is how long a take goes on after Ctrl-C, because its numbers would be lost.
+const afterInterrupt = 5 * time.Second
+
+func newPatience(ctx context.Context, p *program, name string) *patience {
+	w := &patience{Handler: slog.DiscardHandler, p: p, name: name}
+	w.life, w.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	interrupted := context.AfterFunc(ctx, func() {
+		time.AfterFunc(afterInterrupt, func() { w.end(context.Canceled) })
+	})
+	w.stop = func() {
+		interrupted()
+		w.end(nil)
+	}
+	return w
+}
+
+// during runs a take, and returns why it did not go on.
+func (w *patience) during(take func(ctx context.Context) error) error {
+	late := time.AfterFunc(maxWait, func() {
+		w.end(fmt.Errorf("sequence %q: the store gave no number within %v: run this again when it answers", w.name,
+			maxWait))
+	})
+	defer late.Stop()
+	err := take(w.life)
+	if errors.Is(err, context.Canceled) {
+		return context.Cause(w.life)
+	}
+	return err
+}
+
+func (w *patience) Enabled(context.Context, slog.Level) bool { return true }
+
+// Handle tells what the store said.
+func (w *patience) Handle(_ context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		err, ok := a.Value.Any().(error)
+		switch {
+		case !ok:
+		case w.p.permissionAdvice != nil && w.p.permissionAdvice(err) != "":
+			w.end(err)
+		case w.life.Err() == nil:
+			w.p.message("waiting for the store, %v at most: %s", maxWait, withoutPackage(err))
+		}
+		return !ok
+	})
+	return nil
+}
