@@ -187,7 +187,9 @@ func (p *program) exitCode(cmd *cobra.Command, err error) int {
 // withoutPackage is the text of an error without the name of the package it comes from.
 func withoutPackage(err error) string {
 	text := err.Error()
-	for _, name := range []string{"snowfence: ", "nodes: ", "lease: ", "sequence: ", "sqlstore: ", "redisstore: ", "etcdstore: "} {
+	for _, name := range []string{
+		"snowfence: ", "nodes: ", "lease: ", "sequence: ", "sqlstore: ", "redisstore: ", "etcdstore: ",
+	} {
 		text = strings.TrimPrefix(text, name)
 	}
 	return text

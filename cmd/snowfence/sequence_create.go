@@ -104,7 +104,8 @@ Mode, start and step never change. "snowfence sequence change" changes the rest.
 			return nil, err
 		}
 		d := sequence.Definition{
-			Mode: sequence.Mode(mode), Start: &start, Step: step, Max: c.Max, MinRange: c.MinRange, MaxRange: c.MaxRange,
+			Mode: sequence.Mode(mode), Start: &start, Step: step, Max: c.Max,
+			MinRange: c.MinRange, MaxRange: c.MaxRange,
 		}
 		if c.AfterFailover != nil {
 			d.AfterFailover = *c.AfterFailover

@@ -97,8 +97,8 @@ func OpenEnv(ctx context.Context, rawURL string, env func(name string) string) (
 	}
 	kind, ok := servers[scheme]
 	if scheme == "http" || scheme == "https" {
-		return nil, fmt.Errorf("%w %s:…: a server of Snowfence is no store: give the URL of the store behind it, which "+
-			"is the server's own --store, or ask the server itself, as in curl %s://HOST:PORT/v1/default/next",
+		return nil, fmt.Errorf("%w %s:…: a server of Snowfence is no store: give the URL of the store behind it, "+
+			"which is the server's own --store, or ask the server itself, as in curl %s://HOST:PORT/v1/default/next",
 			ErrURL, scheme, scheme)
 	}
 	if !ok {
