@@ -9,7 +9,8 @@ import (
 
 // swappable are calls that may take two parameters of one kind, and why.
 var swappable = map[string]string{
-	"Scheme.Range": "a time before another one is an error",
+	"Scheme.Range":       "a time before another one is an error",
+	"Sequence.SerialsIn": "a usual count is no date, and that is an error",
 }
 
 // A call with two numbers, two booleans or two times compiles when they are swapped.

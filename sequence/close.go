@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/snowfence/snowfence/internal/world"
@@ -28,7 +30,17 @@ func (s *Sequence) Close() error {
 	rest := s.cur.Load().seal()
 	s.refuse(s.errClosed())
 	flight := s.flight
+	var periods []*Sequence
+	if s.dated != nil {
+		periods = slices.Collect(maps.Values(s.dated.periods))
+	}
 	s.mu.Unlock()
+	for _, p := range periods { // at the same time
+		s.world.Go(func() { p.Close() })
+	}
+	for _, p := range periods {
+		s.lost = errors.Join(s.lost, p.Close())
+	}
 	ctx, cancel := s.world.WithTimeout(world.With(context.Background(), s.world), closeTimeout)
 	defer cancel()
 	if flight != nil {
@@ -38,7 +50,7 @@ func (s *Sequence) Close() error {
 		s.end()
 		s.world.Wait(-1, flight, ctx.Done())
 	}
-	if s.mode == Dense {
+	if s.mode == Dense && s.dated == nil {
 		s.lost = s.giveBack(ctx, rest)
 	}
 	s.end()
@@ -66,10 +78,15 @@ func (s *Sequence) giveBack(ctx context.Context, rest span) error {
 		return nil
 	}
 	old := r.Nonce
-	known.Reached = max(known.Reached, r.From)
-	r.Nonce, r.From, r.Data = s.world.Text(), low, known.data()
+	if s.parent != nil {
+		r.SkipUntil = max(r.SkipUntil, r.From)
+	} else {
+		known.Reached = max(known.Reached, r.From)
+		r.Data = known.data()
+		r.Generation++ // so that who skips numbers knows of it
+	}
+	r.Nonce, r.From = s.world.Text(), low
 	r.Revision++
-	r.Generation++ // so that who skips numbers knows of it
 	err := s.store.Swap(ctx, []lease.Write{{Old: old, New: r}})[0]
 	if err == nil || errors.Is(err, lease.ErrLost) {
 		return nil

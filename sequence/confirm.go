@@ -43,8 +43,7 @@ func Confirm(ctx context.Context, st lease.Store, name string, c Confirmation) e
 		if err != nil {
 			return false, fmt.Errorf("sequence %q: %w", name, err)
 		}
-		s.confirm(world.From(ctx), id, c.floor(*s))
-		return true, nil
+		return true, s.confirm(world.From(ctx), id, c.floor(*s))
 	})
 	return err
 }
@@ -67,9 +66,14 @@ func (c Confirmation) floor(s state) int64 {
 
 // confirm raises what was given out, and takes the store as it is now. Programs tell a confirmation
 // from a record that was put back, because it counts up, and is never before the present time.
-func (s *state) confirm(w world.World, identity string, floor int64) {
-	s.record.From = max(s.record.From, floor)
+func (s *state) confirm(w world.World, identity string, floor int64) error {
+	if s.Pattern == "" {
+		s.record.From = max(s.record.From, floor)
+	} else if err := s.confirmPeriods(w.Now(), floor); err != nil {
+		return err
+	}
 	s.Identity = identity
 	s.Confirmed = max(s.Confirmed+1, w.Now().UnixMilli())
 	s.record.Generation = max(s.record.Generation, s.Confirmed)
+	return nil
 }

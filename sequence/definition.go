@@ -1,6 +1,7 @@
 package sequence
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/snowfence/snowfence/lease"
@@ -30,12 +31,18 @@ const (
 )
 
 // Definition says which numbers a sequence has. The zero value is 1, 2, 3, … up to 2^53 − 1, beyond
-// which JavaScript rounds. Mode, Start and Step never change: for others make another sequence,
-// which starts above.
+// which JavaScript rounds. Mode, Start, Step and Pattern never change: for others make another
+// sequence, which starts above.
 type Definition struct {
 	Mode  Mode   `json:"mode"`            // "" means Fast
 	Start *int64 `json:"start,omitempty"` // the first number; nil means 1
 	Step  int64  `json:"step"`            // from each number to the next, negative to count down; 0 means 1
+
+	// Pattern makes the sequence dated: its numbers begin again each year, month or day, and have
+	// texts such as RE-{year}-{n:6}. See [Sequence.Serial]. Zone is the IANA name of the zone whose
+	// date counts; "" means UTC. Neither ever changes.
+	Pattern string `json:"pattern,omitempty"`
+	Zone    string `json:"zone,omitempty"`
 
 	// Max is the last number that may be given out, in the direction of Step. Nil means
 	// 2^53 − 1, or 2^63 − 1 where Start is beyond that; negative if Step is.
@@ -71,6 +78,20 @@ func (d Definition) completed() (Definition, course, error) {
 		c.step = 1
 	}
 	last := c.farthest()
+	if d.Pattern != "" {
+		p, err := parsePattern(d.Pattern)
+		if err != nil {
+			return d, c, err
+		}
+		if c.start < 0 || c.step < 1 || d.Max != nil && *d.Max > p.most {
+			return d, c, fmt.Errorf("start %d, step %d, max %d: numbers of pattern %q rise from 0 or above, up to "+
+				"%d (%w)", c.start, c.step, *cmp.Or(d.Max, &last), d.Pattern, p.most, lease.ErrInvalid)
+		}
+		last = min(last, p.most)
+	} else if d.Zone != "" {
+		return d, c, fmt.Errorf("zone %q without a pattern: only dated sequences have a zone (%w)", d.Zone,
+			lease.ErrInvalid)
+	}
 	if d.Max != nil {
 		last = *d.Max
 	}
@@ -109,6 +130,8 @@ func (d Definition) differs(wanted, full Definition) string {
 		{"mode", d.Mode, full.Mode, true},
 		{"start", *d.Start, *full.Start, true},
 		{"step", d.Step, full.Step, true},
+		{"pattern", d.Pattern, full.Pattern, true},
+		{"zone", d.Zone, full.Zone, true},
 		{"max", *d.Max, *full.Max, wanted.Max != nil},
 		{"smallest range", d.MinRange, full.MinRange, wanted.MinRange != 0},
 		{"largest range", d.MaxRange, full.MaxRange, wanted.MaxRange != 0},

@@ -18,6 +18,13 @@ var (
 	// ErrNotReady means that a number would have to be waited for.
 	ErrNotReady = errors.New("no number is ready")
 
+	// ErrDated means that a dated sequence was asked for plain numbers, or a plain one for serials.
+	ErrDated = errors.New("dated and plain sequences have calls of their own")
+
+	// ErrPeriod means that a period gives no numbers: it is no date, is more than one ahead, or was
+	// closed by [Confirm].
+	ErrPeriod = errors.New("the period gives no numbers")
+
 	// ErrClosed means that the sequence was closed.
 	ErrClosed = errors.New("the sequence is closed")
 )

@@ -2,7 +2,10 @@ package sequence
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/snowfence/snowfence/lease"
 )
 
 // A store that was rolled back, or failed over to a replica that was behind, would give out numbers
@@ -11,63 +14,129 @@ import (
 
 // refresh reads the record again, and takes it if it can be used.
 func (s *Sequence) refresh(ctx context.Context) error {
+	for {
+		now, err := s.reread(ctx)
+		if err != nil {
+			return err
+		}
+		err = s.judge(ctx, now, s.wentBack(now))
+		if err == nil && s.parent != nil {
+			now, err = s.enter(ctx, now)
+		}
+		switch {
+		case err == nil:
+			s.learn(now)
+			return nil
+		case !errors.Is(err, lease.ErrLost):
+			return err
+		}
+	}
+}
+
+// reread reads the record with the definition, and first that of the period: then the definition is
+// never the older one.
+func (s *Sequence) reread(ctx context.Context) (state, error) {
+	var counter lease.Record
+	if s.parent != nil {
+		rs, err := s.store.Get(ctx, []lease.Key{periodKey(s.name, s.period)})
+		if err != nil {
+			return state{}, fmt.Errorf("sequence %q: reading period %d: %w", s.name, s.period, err)
+		}
+		counter = rs[0]
+	}
 	now, err := read(ctx, s.store, s.name)
-	if err != nil {
-		return err
+	if err == nil {
+		err = now.live()
 	}
-	if err := now.live(); err != nil {
-		return err
+	if err == nil && s.parent != nil {
+		now.counter = counter
+		if s.period < now.Open {
+			err = fmt.Errorf("sequence %q: %w: period %d was closed when the sequence was confirmed: take from a "+
+				"later one", s.name, ErrPeriod, s.period)
+		}
 	}
-	if now, err = s.judge(ctx, now, s.wentBack(now)); err != nil {
-		return err
-	}
+	return now, err
+}
+
+// learn keeps what can be used.
+func (s *Sequence) learn(now state) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.known, s.doubt = now, false
-	return nil
+	s.known = now
+	s.least = max(s.least, now.Confirmed)
+	s.mu.Unlock()
+	if s.parent != nil {
+		now.counter = now.record
+		s.parent.learn(now)
+	}
 }
 
 // wentBack reports whether a record that was read is older than what this program knows. A
 // confirmation since makes up for it, unless it is below what this program took.
 func (s *Sequence) wentBack(now state) bool {
-	older := s.doubt || now.record.Generation < s.known.record.Generation ||
-		now.record.Revision < s.known.record.Revision
-	confirmed := now.Confirmed > s.known.Confirmed
-	return now.record.From < s.own || now.Confirmed < s.known.Confirmed || older && !confirmed
+	k := &s.known
+	older := now.record.Generation < k.record.Generation || now.record.Revision < k.record.Revision ||
+		now.counter.Revision < k.counter.Revision
+	return max(now.counter.From, now.floor(s.period)) < s.own || now.Confirmed < s.leastConfirmed() ||
+		older && now.Confirmed <= k.Confirmed
 }
 
-// judge returns the record if it can be used, or the one after it where the definition says that
-// numbers are skipped.
-func (s *Sequence) judge(ctx context.Context, now state, back bool) (state, error) {
+// leastConfirmed returns which confirmation the definition must have, over all periods.
+func (s *Sequence) leastConfirmed() int64 {
+	if s.parent != nil {
+		s = s.parent
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.least
+}
+
+// judge returns why what was read or taken cannot be used. It is a [lease.ErrLost] if numbers were
+// skipped, as the definition may say: then the record is another one.
+func (s *Sequence) judge(ctx context.Context, now state, back bool) error {
 	if back { // later takes may hide it
-		s.mu.Lock()
-		s.doubt = true
-		s.mu.Unlock()
+		s.doubt()
 	}
 	id, err := s.store.Identity(ctx, now.record.Namespace)
 	if err != nil {
-		return now, fmt.Errorf("sequence %q: %w", s.name, err)
+		return fmt.Errorf("sequence %q: %w", s.name, err)
 	}
 	moved := id != now.Identity
 	switch {
 	case !back && (!moved || now.AfterFailover == Trust):
-		return now, nil
+		return nil
 	case now.AfterFailover > 0:
 		return s.skip(ctx, now, id)
 	}
-	return now, s.rolledBack(now, id, back)
+	return s.rolledBack(now, id, back)
 }
 
-// skip leaves numbers out, once for all programs: the others find the record confirmed. It is a
-// [lease.ErrLost] if one of them was faster.
-func (s *Sequence) skip(ctx context.Context, now state, id string) (state, error) {
-	now.confirm(s.world, id, plus(max(now.record.From, now.Reached, s.own), now.AfterFailover))
-	now, err := now.write(ctx, s.store)
-	if err == nil {
-		s.log.Warn("the store may have lost numbers of a sequence: some are skipped", "sequence", s.name,
-			"skipped", now.AfterFailover, "identity", id)
+// doubt makes a later confirmation than the known one necessary, in all periods.
+func (s *Sequence) doubt() {
+	top := s
+	if s.parent != nil {
+		top = s.parent
 	}
-	return now, err
+	top.mu.Lock()
+	defer top.mu.Unlock()
+	top.least = max(top.least, s.known.Confirmed+1)
+}
+
+// skip leaves numbers out, once for all programs: the others find the sequence confirmed.
+func (s *Sequence) skip(ctx context.Context, now state, id string) error {
+	from, err := now.highest(ctx, s.store)
+	if err != nil {
+		return err
+	}
+	from = max(from, s.own)
+	if err := now.confirm(s.world, id, plus(from, now.AfterFailover)); err != nil {
+		return err
+	}
+	if _, err := now.write(ctx, s.store); err != nil {
+		return err
+	}
+	s.log.Warn("the store may have lost numbers of a sequence: some are skipped", "sequence", s.name,
+		"skipped", now.AfterFailover, "identity", id)
+	return lease.ErrLost
 }
 
 func (s *Sequence) rolledBack(now state, id string, back bool) error {

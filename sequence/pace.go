@@ -10,7 +10,7 @@ const left = 64
 func (s *Sequence) rangeSize() int64 {
 	k := &s.known
 	s.size = min(max(s.size, k.MinRange), k.MaxRange)
-	return min(s.size, max(1, (k.course.count-k.record.From)/left))
+	return min(s.size, max(1, (k.course.count-k.counter.From)/left))
 }
 
 // begin is called when the first number of a range is taken. A range that did not last long is

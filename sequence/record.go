@@ -13,9 +13,16 @@ import (
 
 // A sequence is one record under a key that no namespace has. From is the first ordinal that
 // was never given out, and Data the rest. Until stays 0, because stores have an index of it.
+//
+// Each period of a dated sequence has a record of its own, with the period as its node, a From of
+// its own, and no Data. Takes compare its generation, so it follows that of the definition.
 const recordNode = -2
 
 func keyOf(name string) lease.Key { return lease.Key{Namespace: "#" + name, Node: recordNode} }
+
+func periodKey(name string, period int64) lease.Key {
+	return lease.Key{Namespace: "#" + name, Node: period}
+}
 
 // checkName refuses names that would be periods of dated sequences (day.20261122).
 func checkName(name string) error {
@@ -35,8 +42,9 @@ func checkName(name string) error {
 
 // state is what the record of a sequence says.
 type state struct {
-	name   string
-	record lease.Record
+	name    string
+	record  lease.Record // with the definition
+	counter lease.Record // whose From counts: the same one, or that of a period
 	stored
 	course course
 }
@@ -49,6 +57,12 @@ type stored struct {
 	Deleted   bool   `json:"deleted,omitempty"`
 	Reached   int64  `json:"reached,omitempty"` // highest From that a give-back lowered
 	Largest   int64  `json:"largest,omitempty"` // highest MaxRange that a change lowered
+
+	// The last confirmation of a dated sequence closed the periods before Open. Those from Open to
+	// Through begin at ordinal Floor.
+	Open    int64 `json:"open,omitempty"`
+	Floor   int64 `json:"floor,omitempty"`
+	Through int64 `json:"through,omitempty"`
 }
 
 func read(ctx context.Context, st lease.Store, name string) (state, error) {
@@ -63,7 +77,7 @@ func read(ctx context.Context, st lease.Store, name string) (state, error) {
 }
 
 func decode(name string, r lease.Record) (state, error) {
-	s := state{name: name, record: r}
+	s := state{name: name, record: r, counter: r}
 	if r.Nonce == "" {
 		return s, fmt.Errorf("sequence %q: %w in this store: create it", name, ErrNoSequence)
 	}
@@ -87,6 +101,14 @@ func (s state) live() error {
 			"goes on", s.name, ErrNoSequence)
 	}
 	return nil
+}
+
+// floor returns the lowest ordinal that a period may give; 0 for a plain sequence.
+func (s state) floor(period int64) int64 {
+	if period > s.Through {
+		return 0
+	}
+	return s.Floor
 }
 
 // write stores the state, which is a [lease.ErrLost] if somebody wrote since it was read. Takes

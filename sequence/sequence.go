@@ -2,7 +2,6 @@ package sequence
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -38,11 +37,15 @@ type Sequence struct {
 	end   context.CancelFunc
 	unpin func()
 
+	dated  *dated    // the periods of a dated sequence, which gives no numbers itself
+	parent *Sequence // of a period
+	period int64
+
 	mu      sync.Mutex    // guards what follows; never held while the store is asked
 	known   state         // as it was read or written last; only a flight changes it
 	last    lease.Record  // as the last take left it
 	own     int64         // end of the last take
-	doubt   bool          // the record went back: only a confirmation mends it
+	least   int64         // confirmation that the definition must have; of a period its sequence has it
 	next    span          // taken ahead; empty when nothing is
 	size    int64         // of the next range
 	began   time.Time     // when the first number of the range was taken; zero before any
@@ -86,8 +89,8 @@ func Open(ctx context.Context, st lease.Store, name string, o *Options) (*Sequen
 		return nil, fmt.Errorf("sequence %q: %w", name, err)
 	}
 	err = s.refresh(ctx)
-	for errors.Is(err, lease.ErrLost) { // others skipped numbers meanwhile
-		err = s.refresh(ctx)
+	if err == nil && s.known.Pattern != "" {
+		s.dated, err = s.known.dated()
 	}
 	if err != nil {
 		unpin()

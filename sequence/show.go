@@ -3,9 +3,12 @@ package sequence
 import (
 	"context"
 	"fmt"
+	"iter"
+	"math"
 	"strings"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -13,6 +16,7 @@ import (
 type Info struct {
 	Name       string
 	Definition Definition // with every default written out
+	Period     int64      // of a dated sequence: the present one, which Next and Left are of
 	Next       int64      // the first number that no program has; not if Left is 0
 	Left       int64      // how many numbers no program has
 	Deleted    bool
@@ -60,11 +64,88 @@ func (s state) info(ctx context.Context, st lease.Store) (Info, error) {
 		return Info{}, fmt.Errorf("sequence %q: %w", s.name, err)
 	}
 	i := Info{
-		Name: s.name, Definition: s.Definition, Left: max(0, s.course.count-s.record.From), Deleted: s.Deleted,
+		Name: s.name, Definition: s.Definition, Deleted: s.Deleted,
 		RolledBack: id != s.Identity && s.AfterFailover == Stop,
 	}
-	if i.Left > 0 {
-		i.Next = s.course.number(s.record.From)
+	if s.Pattern != "" {
+		c, err := s.calendar()
+		if err != nil {
+			return Info{}, fmt.Errorf("sequence %q: %w", s.name, err)
+		}
+		i.Period = c.at(world.From(ctx).Now())
+		rs, err := st.Get(ctx, []lease.Key{periodKey(s.name, i.Period)})
+		if err != nil {
+			return Info{}, fmt.Errorf("sequence %q: reading period %d: %w", s.name, i.Period, err)
+		}
+		s.counter = rs[0]
 	}
+	i.Next, i.Left = s.left(i.Period)
 	return i, nil
+}
+
+// left returns the first number that no program has, and how many there are: none where a period is
+// closed.
+func (s state) left(period int64) (next, left int64) {
+	from := max(s.counter.From, s.floor(period))
+	if left = s.course.count - from; left <= 0 || period < s.Open {
+		return 0, 0
+	}
+	return s.course.number(from), left
+}
+
+// PeriodInfo is what a store says of a period of a dated sequence.
+type PeriodInfo struct {
+	Period int64
+	Next   int64 // the first number that no program has; not if Left is 0
+	Left   int64 // how many numbers no program has
+	Closed bool  // by [Confirm], for good
+}
+
+// Periods returns the periods of a dated sequence of which numbers were taken, in their order.
+func Periods(ctx context.Context, st lease.Store, name string) ([]PeriodInfo, error) {
+	s, err := read(ctx, st, name)
+	if err != nil {
+		return nil, err
+	}
+	var out []PeriodInfo
+	for r, err := range s.periods(ctx, st, 1, math.MaxInt64) {
+		if err != nil {
+			return nil, err
+		}
+		s.counter = r
+		i := PeriodInfo{Period: r.Node, Closed: r.Node < s.Open}
+		i.Next, i.Left = s.left(r.Node)
+		out = append(out, i)
+	}
+	return out, nil
+}
+
+// highest returns the first ordinal that was never taken, in any period that may still be open.
+func (s state) highest(ctx context.Context, st lease.Store) (int64, error) {
+	from := max(s.counter.From, s.Reached)
+	if s.Pattern == "" {
+		return from, nil
+	}
+	for r, err := range s.periods(ctx, st, s.Open, math.MaxInt64) {
+		if err != nil {
+			return 0, err
+		}
+		from = max(from, r.From, r.SkipUntil)
+	}
+	return from, nil
+}
+
+// periods returns the records of the periods [from, until).
+func (s state) periods(ctx context.Context, st lease.Store, from, until int64) iter.Seq2[lease.Record, error] {
+	return func(yield func(lease.Record, error) bool) {
+		q := lease.Query{Namespace: s.record.Namespace, Nodes: snowfence.NodeRange{From: from, Until: until}}
+		for r, err := range lease.Records(ctx, st, q) {
+			if err != nil {
+				err = fmt.Errorf("sequence %q: listing its periods: %w", s.name, err)
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
 }

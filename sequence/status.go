@@ -7,14 +7,22 @@ type Status struct {
 	Trouble error // why the store gives no numbers at present; nil while it does
 }
 
-// Status returns how this program does with the sequence.
+// Status returns how this program does with the sequence. Of a dated one, it is that of the period
+// in use.
 func (s *Sequence) Status() Status {
+	if s.dated != nil {
+		p := s.dated.present.Load()
+		if p == nil {
+			return Status{}
+		}
+		return p.Status()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.cur.Load()
 	return Status{
 		Held:    int64(p.count-min(p.next.Load(), p.count)) + s.next.len(),
-		Left:    max(0, s.known.course.count-s.known.record.From),
+		Left:    max(0, s.known.course.count-s.known.counter.From),
 		Trouble: s.trouble,
 	}
 }
@@ -23,5 +31,7 @@ func (s *Sequence) Status() Status {
 func (s *Sequence) Definition() Definition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.known.Definition
+	d := s.known.Definition
+	d.Start, d.Max = new(*d.Start), new(*d.Max)
+	return d
 }

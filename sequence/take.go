@@ -57,12 +57,24 @@ func (s *Sequence) run() {
 			s.flight = nil
 			return
 		}
-		if s.exact { // who comes later needs a take that begins later
-			s.aboard, s.queue = s.queue, nil
+		var got span
+		var err error
+		if s.halted != nil {
+			s.mu.Unlock()
+			err = s.resume()
+			s.mu.Lock()
+			if err == nil {
+				s.halted = nil
+				continue // what is wanted depends on what is left
+			}
+		} else {
+			if s.exact { // who comes later needs a take that begins later
+				s.aboard, s.queue = s.queue, nil
+			}
+			s.mu.Unlock()
+			got, err = s.take(n)
+			s.mu.Lock()
 		}
-		s.mu.Unlock()
-		got, err := s.take(n)
-		s.mu.Lock()
 		switch {
 		case err == nil:
 			s.note(nil)
@@ -100,7 +112,9 @@ func (s *Sequence) note(err error) {
 
 // final reports whether nobody waits for the end of an error.
 func final(err error) bool {
-	for _, kind := range []error{ErrEnded, ErrRolledBack, ErrNoSequence, lease.ErrReplaced, lease.ErrRefused} {
+	for _, kind := range []error{
+		ErrEnded, ErrRolledBack, ErrNoSequence, ErrPeriod, lease.ErrReplaced, lease.ErrRefused,
+	} {
 		if errors.Is(err, kind) {
 			return true
 		}
@@ -110,17 +124,14 @@ func final(err error) bool {
 
 // arrive gives out what was taken. mu is held.
 func (s *Sequence) arrive(got span) {
-	s.halted = nil
-	switch {
-	case s.closed:
+	if s.closed {
 		s.next = got // to be given back
 		return
-	case s.exact:
-		s.aboard, _ = serve(s.aboard, got)
-	default:
+	}
+	if s.aboard, got = serve(s.aboard, got); !s.exact {
 		s.land(got)
 	}
-	if s.known.record.From < s.known.course.count {
+	if s.known.counter.From < s.known.course.count {
 		return
 	}
 	err := s.known.ended() // there is nothing more for those who need more than was left
@@ -139,19 +150,24 @@ func (s *Sequence) refuse(err error) {
 	s.aboard, s.queue = nil, nil
 }
 
+// resume reads the record after an error that no waiting mends.
+func (s *Sequence) resume() error {
+	ctx, cancel := s.world.WithTimeout(s.life, callTimeout)
+	defer cancel()
+	if err := s.refresh(ctx); err != nil {
+		return err
+	}
+	if s.known.counter.From >= s.known.course.count {
+		return s.known.ended()
+	}
+	return nil
+}
+
 // take makes one take of up to n ordinals. One with an unknown outcome is lost: reading the record
 // would not tell, because databases show what is not on the disk yet.
 func (s *Sequence) take(n int64) (span, error) {
 	ctx, cancel := s.world.WithTimeout(s.life, callTimeout)
 	defer cancel()
-	if s.halted != nil {
-		if err := s.refresh(ctx); err != nil {
-			return span{}, err
-		}
-		if s.known.record.From >= s.known.course.count {
-			return span{}, s.known.ended()
-		}
-	}
 	for range 3 { // others may change the sequence meanwhile
 		got, use, err := s.add(ctx, n)
 		if err != nil || use {
@@ -165,7 +181,7 @@ func (s *Sequence) take(n int64) (span, error) {
 func (s *Sequence) add(ctx context.Context, n int64) (got span, use bool, err error) {
 	k, nonce := s.known, s.world.Text()
 	r, err := lease.Add(ctx, s.store, lease.Addition{
-		Key: k.record.Key, N: n, Limit: k.course.count, Generation: k.record.Generation, Nonce: nonce,
+		Key: k.counter.Key, N: n, Limit: k.course.count, Generation: k.counter.Generation, Nonce: nonce,
 	})
 	if errors.Is(err, lease.ErrLost) {
 		return span{}, false, s.refresh(ctx)
@@ -173,18 +189,24 @@ func (s *Sequence) add(ctx context.Context, n int64) (got span, use bool, err er
 	if err != nil {
 		return span{}, false, fmt.Errorf("sequence %q: taking numbers: %w", s.name, err)
 	}
-	back := s.doubt || r.Revision <= k.record.Revision || r.PrevUntil < s.own
-	k.record = r
-	if k, err = s.judge(ctx, k, back); err != nil {
+	back := k.Confirmed < s.leastConfirmed() || r.Revision <= k.counter.Revision || r.PrevUntil < s.own
+	k.counter = r
+	if s.parent == nil {
+		k.record = r
+	} else if same, err := s.unchanged(ctx); err != nil {
+		return span{}, false, err
+	} else if !same { // the floor may be another one
+		return span{}, false, s.refresh(ctx)
+	}
+	if err := s.judge(ctx, k, back); errors.Is(err, lease.ErrLost) {
+		return span{}, false, s.refresh(ctx)
+	} else if err != nil {
 		return span{}, false, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known, s.doubt = k, false
-	switch {
-	case k.record.Nonce != nonce: // numbers were skipped, those of this take too
-		return span{}, false, nil
-	case r.From == r.PrevUntil:
+	s.known = k
+	if r.From == r.PrevUntil {
 		return span{}, false, k.ended()
 	}
 	s.last, s.own = r, r.From

@@ -9,6 +9,9 @@ import (
 // wait takes n ordinals in a row, or up to n where a row is not needed, and waits for the store if
 // it has to.
 func (s *Sequence) wait(ctx context.Context, n int64, row bool) (span, error) {
+	if s.dated != nil {
+		return span{}, s.errDated()
+	}
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -42,6 +45,9 @@ func (s *Sequence) wait(ctx context.Context, n int64, row bool) (span, error) {
 
 // ready takes up to n ordinals without waiting.
 func (s *Sequence) ready(n int64) (span, error) {
+	if s.dated != nil {
+		return span{}, s.errDated()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
