@@ -61,6 +61,7 @@ type descriptions struct {
 	ids, waits, failures                                            metric
 	leaseHeld, leaseLeft, lead, nodesHeld, nodesLeasable, days      metric
 	stepsSeen, lastStep, requests, connections, refused, storeError metric
+	numbers, last, reserve, numbersLeft, trouble                    metric
 	store, request                                                  *prometheus.Desc
 }
 
@@ -82,6 +83,15 @@ func describe() descriptions {
 		nodesLeasable: newMetric(gauge, "nodes_leasable", "Nodes that can be leased.", "namespace"),
 		days: newMetric(gauge, "layout_left_days",
 			"Days until the time bits of the layout run out.", "namespace"),
+		numbers: newMetric(counter, "sequence_numbers_total", "Numbers that this server gave out.", "sequence"),
+		last: newMetric(gauge, "sequence_last_number",
+			"The last number that this server gave out, of the present period where there are periods.", "sequence"),
+		reserve: newMetric(gauge, "sequence_reserve_seconds",
+			"How long the numbers that the server holds last at the present rate; +Inf when nobody takes any.", "sequence"),
+		numbersLeft: newMetric(gauge, "sequence_left_numbers",
+			"Numbers up to the last one that no server and no program has.", "sequence"),
+		trouble: newMetric(gauge, "sequence_in_trouble",
+			"1 while the store gives no numbers: held ones go on.", "sequence"),
 		stepsSeen: newMetric(counter, "clock_steps_total",
 			"Steps of this machine's clock by 50 ms or more.", "direction"),
 		lastStep: newMetric(gauge, "clock_last_step_seconds",
@@ -165,6 +175,19 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 			put(d.nodesHeld, float64(u.held), name)
 			put(d.nodesLeasable, float64(u.leasable), name)
 		}
+	}
+	for _, sq := range s.Service.Sequences() {
+		if c.sees != nil && !c.sees(sq.Name) {
+			continue
+		}
+		st := sq.Status()
+		put(d.numbers, float64(st.Taken), sq.Name)
+		if st.Given {
+			put(d.last, float64(st.Last), sq.Name)
+		}
+		put(d.reserve, st.Reserve, sq.Name)
+		put(d.numbersLeft, float64(st.Left), sq.Name)
+		put(d.trouble, boolValue(st.Trouble != nil), sq.Name)
 	}
 }
 

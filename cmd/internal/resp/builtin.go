@@ -33,6 +33,7 @@ func quit(c *conn, _ [][]byte) {
 func reset(c *conn, _ [][]byte) {
 	c.countMade()
 	c.proto, c.name, c.space, c.id = 2, "", nil, c.srv.cfg.Auth().Anyone()
+	c.queue, c.counter = queue{}, counter{}
 	c.out = appendSimple(c.out, "RESET")
 }
 
@@ -198,7 +199,7 @@ func describe(c *conn, args [][]byte) {
 	}
 }
 
-// describeOne is what COMMAND INFO says: no command here has keys.
+// describeOne is what COMMAND INFO says. A key is the first argument.
 func (c *conn) describeOne(cmd *command) {
 	if cmd == nil {
 		c.out = appendNull(c.out, c.proto)
@@ -207,10 +208,17 @@ func (c *conn) describeOne(cmd *command) {
 	c.out = appendArray(c.out, 6)
 	c.out = appendBulk(c.out, strings.ToLower(cmd.name))
 	c.out = appendInt(c.out, int64(cmd.arity))
-	c.out = appendArray(c.out, 1)
+	first := int64(0)
+	if cmd.key == "" {
+		c.out = appendArray(c.out, 1)
+	} else {
+		first = 1
+		c.out = appendArray(c.out, 2)
+		c.out = appendSimple(c.out, string(cmd.key))
+	}
 	c.out = appendSimple(c.out, "fast")
-	for range 3 {
-		c.out = appendInt(c.out, 0)
+	for range 3 { // the first key, the last one, and how far each is from the next
+		c.out = appendInt(c.out, first)
 	}
 }
 
@@ -252,6 +260,12 @@ func info(c *conn, _ [][]byte) {
 	for _, sp := range s.cfg.Service.Spaces() {
 		if c.id.May(server.VerbRead, sp.Name) == nil {
 			fmt.Fprintf(&b, "%s:ids=%d\r\n", sp.Name, sp.Made.Load())
+		}
+	}
+	b.WriteString("\r\n# Sequences\r\n")
+	for _, sq := range s.cfg.Service.Sequences() {
+		if c.id.May(server.VerbRead, sq.Name) == nil {
+			fmt.Fprintf(&b, "%s:taken=%d\r\n", sq.Name, sq.Taken.Load())
 		}
 	}
 	c.out = appendBulk(c.out, b.String())

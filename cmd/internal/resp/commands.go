@@ -71,20 +71,38 @@ type command struct {
 	name      string // upper case
 	arity     int    // as COMMAND says it: number of words, the name included; negative for at least
 	anonymous bool   // needs no authentication
+	queued    bool   // goes between MULTI and EXEC
+	atOnce    bool   // is carried out there, too
+	key       keyUse // of its first argument
 	about     string
 	group     string
 	run       func(c *conn, args [][]byte)
 }
 
-// run carries out one command, and reports whether it gave one ID. If so, repeat makes the
-// IDs of equal commands that follow it, and they come neither here nor to next.
-func (c *conn) run(args [][]byte) bool {
-	if len(args[0]) == len("SNOWFENCE.NEXT") && equalFold(args[0], "SNOWFENCE.NEXT") {
+// keyUse is what a command does with a key: "" if it has none.
+type keyUse string
+
+const (
+	reads  keyUse = "readonly"
+	writes keyUse = "write"
+)
+
+// run carries out one command, and reports whether it gave one ID or number. If so, repeat makes
+// those of equal commands that follow it, and they come neither here nor to next.
+func (c *conn) run(args [][]byte, raw []byte) bool {
+	switch {
+	case c.queue.open:
+	case len(args[0]) == len("SNOWFENCE.NEXT") && equalFold(args[0], "SNOWFENCE.NEXT"):
 		before := c.madeIDs
 		c.next(args)
+		c.lastTook = ids
 		return len(args) == 2 && c.madeIDs == before+1
+	case len(args[0]) == len("INCR") && len(args) == 2 && equalFold(args[0], "INCR"):
+		c.lastTook = numbers
+		return c.take(args[1], 1)
 	}
 	cmd := c.srv.find(args[0])
+	fine := false
 	switch {
 	case cmd == nil:
 		// A page in a browser makes it talk HTTP to this port.
@@ -102,9 +120,13 @@ func (c *conn) run(args [][]byte) bool {
 		c.err("wrong number of arguments for '" + strings.ToLower(cmd.name) + "' command")
 	case c.id == nil && !cmd.anonymous:
 		c.noAuth()
+	case c.queue.open && !cmd.atOnce:
+		fine = c.enqueue(cmd, raw)
 	default:
 		cmd.run(c, args)
+		fine = true
 	}
+	c.queue.broken = c.queue.open && (c.queue.broken || !fine)
 	return false
 }
 

@@ -32,10 +32,14 @@ type conn struct {
 	r, w        int
 	out         []byte
 	args        [][]byte
-	lastCommand []byte         // a command for one ID, see repeat
+	lastCommand []byte         // a command for one ID or number, see repeat
+	lastTook    repeatable     // what it took
 	ids         []snowfence.ID // made together
+	numbers     []int64        // taken together
+	queue       queue          // since MULTI
 
 	space    *server.Space // of the last command
+	counter  counter       // of the last command for a sequence
 	madeIDs  int64         // IDs of space that are not counted yet
 	commands int64         // commands that are not counted yet
 	quit     bool
@@ -95,7 +99,7 @@ func (c *conn) runCommands() error {
 		}
 		c.commands++
 		c.lastCommand = c.lastCommand[:0]
-		if c.run(args) {
+		if c.run(args, raw) {
 			c.rememberCommand(raw)
 		}
 		if len(c.out) >= flushAt && !c.flush(time.Now()) {

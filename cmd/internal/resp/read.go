@@ -123,7 +123,7 @@ func (c *conn) expired(now time.Time) bool {
 	}
 	if c.w == 0 {
 		c.buf, c.out = make([]byte, firstBuffer), make([]byte, 0, firstBuffer)
-		c.args, c.lastCommand, c.ids = nil, nil, nil // args are parts of the buffer
+		c.args, c.lastCommand, c.ids, c.numbers = nil, nil, nil, nil // args are parts of the buffer
 	}
 	return true
 }

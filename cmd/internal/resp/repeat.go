@@ -8,18 +8,26 @@ import (
 )
 
 // Clients say the same thing again and again, and in pipelines many times at once. A
-// command for one ID whose own bytes come next is not parsed and looked up once more: it
-// is counted how often they come, and the IDs are made together, with one step of the
-// generator for all of them.
+// command for one ID or number whose own bytes come next is not parsed and looked up once
+// more: it is counted how often they come, and the IDs are made together, with one step of
+// the generator for all of them.
 //
-// same is always the bytes of the command that was carried out last, and space its
-// namespace: whatever is parsed clears it.
+// lastCommand is always the bytes of the command that was carried out last, and space its
+// namespace, or counter its sequence: whatever is parsed clears it.
 const (
 	maxRemembered = 128 // bytes of a command that is remembered
 	maxRepeats    = 64  // IDs
 )
 
-// rememberCommand keeps the bytes of a command for one ID that was carried out.
+// repeatable is what commands that can be repeated take.
+type repeatable int
+
+const (
+	ids repeatable = iota
+	numbers
+)
+
+// rememberCommand keeps the bytes of a command for one ID or number that was carried out.
 func (c *conn) rememberCommand(raw []byte) {
 	if len(raw) <= maxRemembered {
 		c.lastCommand = append(c.lastCommand, raw...)
@@ -33,23 +41,37 @@ func (c *conn) repeat() bool {
 	if len(c.lastCommand) == 0 {
 		return false
 	}
-	n := 0
-	for rest := c.buf[c.r:c.w]; n < maxRepeats && bytes.HasPrefix(rest, c.lastCommand); n++ {
+	want := 0
+	for rest := c.buf[c.r:c.w]; want < maxRepeats && bytes.HasPrefix(rest, c.lastCommand); want++ {
 		rest = rest[len(c.lastCommand):]
 	}
-	sp := c.space
-	if n == 0 || sp.Stale() || c.id.May(server.VerbIDs, sp.Name) != nil || c.id.Limited() {
+	if want == 0 {
 		return false
+	}
+	n := 0
+	if c.lastTook == ids {
+		n = c.repeatIDs(want)
+	} else {
+		n = c.repeatNumbers(want)
+	}
+	c.r += n * len(c.lastCommand)
+	c.commands += int64(n)
+	return n == want
+}
+
+// repeatIDs makes the IDs of n more commands like the last one, and returns how many it made.
+func (c *conn) repeatIDs(n int) int {
+	sp := c.space
+	if sp.Stale() || c.id.May(server.VerbIDs, sp.Name) != nil || c.id.Limited() {
+		return 0
 	}
 	if c.ids == nil {
 		c.ids = make([]snowfence.ID, maxRepeats)
 	}
-	n, err := sp.Fill(c.srv.life, c.ids[:n])
-	c.r += n * len(c.lastCommand)
-	c.commands += int64(n)
+	n, _ = sp.Fill(c.srv.life, c.ids[:n])
 	c.madeIDs += int64(n)
 	for _, id := range c.ids[:n] {
 		c.out = appendID(c.out, id)
 	}
-	return n > 0 && err == nil
+	return n
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/sequence"
 )
 
 var crowd = flag.Int("crowd", 500, "idle connections of TestCrowd; slow ones are a tenth of them")
@@ -130,6 +131,11 @@ func FuzzConnection(f *testing.F) {
 	if _, err := lease.CreateNamespace(context.Background(), st, "default", sc, nil); err != nil {
 		f.Fatal(err)
 	}
+	for name, d := range map[string]sequence.Definition{"orders": {}, "strict": {Mode: sequence.Strict}} {
+		if err := sequence.Create(context.Background(), st, name, d); err != nil {
+			f.Fatal(err)
+		}
+	}
 	service := server.New(st, server.Options{})
 	f.Cleanup(func() { _ = service.Close(context.Background()) })
 	a := server.Open()
@@ -146,10 +152,20 @@ func FuzzConnection(f *testing.F) {
 		{"INFO"},
 		{"RESET"},
 		{"SELECT", "0"},
+		{"INCR", "orders"},
+		{"INCRBY", "strict", "1000000"},
+		{"GET", "orders"},
+		{"EXPIRE", "orders:20261122", "86400", "NX"},
+		{"PTTL", "orders"},
+		{"MULTI"},
+		{"EXEC"},
+		{"DISCARD"},
 	} {
 		f.Add([]byte(encode(args...)))
 		f.Add([]byte(strings.Repeat(encode(args...), 5)))
 	}
+	f.Add([]byte("multi\r\nincr orders\r\nincr orders\r\nget orders\r\nexec\r\nincr orders\r\n"))
+	f.Add([]byte("multi\r\nmulti\r\nset orders 1\r\nexec\r\nexec\r\nmulti\r\nincr strict\r\nreset\r\n"))
 	f.Add([]byte("snowfence.next default\r\nsnowfence.next default\r\nclient\r\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		theirs, ours := net.Pipe()

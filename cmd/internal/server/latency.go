@@ -108,11 +108,12 @@ const (
 	OpList
 	OpSwap
 	OpCount
+	OpAdd
 	ops
 )
 
 // Name is the call in words, for metrics.
-func (o Op) Name() string { return [...]string{"get", "list", "swap", "count"}[o] }
+func (o Op) Name() string { return [...]string{"get", "list", "swap", "count", "add"}[o] }
 
 // StoreLatency counts how long the round trips to a store take that it answers. Safe for
 // concurrent use.

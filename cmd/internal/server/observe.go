@@ -82,10 +82,20 @@ func (s *observed) Swap(ctx context.Context, writes []lease.Write) []error {
 	return errs
 }
 
-// Add implements [lease.Store].
+// Add implements [lease.Store]. That it was lost, or that the store cannot add, is an answer.
 func (s *observed) Add(ctx context.Context, a lease.Addition) (lease.Record, error) {
-	r, err := s.Store.Add(ctx, a)
-	return r, s.wrapError(err)
+	var answer error
+	r, err := observe(ctx, s, OpAdd, 1, func(ctx context.Context) (lease.Record, error) {
+		r, err := s.Store.Add(ctx, a)
+		if errors.Is(err, lease.ErrLost) || errors.Is(err, errors.ErrUnsupported) {
+			answer, err = err, nil
+		}
+		return r, err
+	})
+	if answer != nil {
+		return r, answer
+	}
+	return r, err
 }
 
 // Identity implements [lease.Store].

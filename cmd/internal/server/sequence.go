@@ -6,7 +6,6 @@ import (
 	"math"
 	"strconv"
 	"sync/atomic"
-	"time"
 
 	"github.com/snowfence/snowfence/sequence"
 )
@@ -69,6 +68,9 @@ func (sq *Sequence) none() int64 {
 // Take takes n numbers in a row.
 func (sq *Sequence) Take(ctx context.Context, period, n int64) (Numbers, error) {
 	if err := sq.refused(period, n); err != nil {
+		return Numbers{}, err
+	}
+	if err := sq.CheckPeriod(period); err != nil {
 		return Numbers{}, err
 	}
 	p := patience{Context: ctx, sq: sq}
@@ -150,18 +152,26 @@ func (sq *Sequence) close() {
 	}
 }
 
+// CheckPeriod returns why numbers are not counted in a period, which is 0 where none was named.
+func (sq *Sequence) CheckPeriod(period int64) error {
+	if period != 0 {
+		return Errorf(Refused, "sequence %q is not dated, and has no period %d: leave the period away", sq.Name, period)
+	}
+	return nil
+}
+
 // Dated reports whether the numbers begin anew each period.
 func (sq *Sequence) Dated() bool { return false }
 
 // SequenceStatus is how this server does with a sequence.
 type SequenceStatus struct {
 	sequence.Status
-	Last    int64         // number given out here
-	Given   bool          // whether there is one
-	Taken   int64         // numbers given out here
-	Rate    float64       // of them a second, lately
-	Reserve time.Duration // how long the numbers that are held last at that rate; the longest time without one
-	Ends    time.Duration // how long those that are left last
+	Last    int64   // number given out here
+	Given   bool    // whether there is one
+	Taken   int64   // numbers given out here
+	Rate    float64 // of them a second, lately
+	Reserve float64 // seconds that the numbers held last at that rate; infinite without one
+	Ends    float64 // seconds that those left last
 }
 
 // Status returns how this server does with the sequence.
@@ -169,14 +179,9 @@ func (sq *Sequence) Status() SequenceStatus {
 	st := SequenceStatus{Status: sq.numbers.Status(), Taken: sq.Taken.Load()}
 	st.Last, st.Given = sq.lastGiven(0)
 	st.Rate = sq.rate.of(st.Taken, sq.service.now())
-	st.Reserve, st.Ends = lasting(st.Held, st.Rate), lasting(st.Left, st.Rate)
-	return st
-}
-
-// lasting returns how long n numbers last.
-func lasting(n int64, rate float64) time.Duration {
-	if seconds := float64(n) / rate; seconds < math.MaxInt64/float64(time.Second) {
-		return time.Duration(seconds * float64(time.Second))
+	st.Reserve, st.Ends = math.Inf(1), math.Inf(1)
+	if st.Rate > 0 {
+		st.Reserve, st.Ends = float64(st.Held)/st.Rate, float64(st.Left)/st.Rate
 	}
-	return math.MaxInt64
+	return st
 }

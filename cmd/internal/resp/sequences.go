@@ -1,0 +1,185 @@
+package resp
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/sequence"
+)
+
+// Sequences are the keys of this server. INCR takes a number of one, as it would count in Redis.
+
+// key is what a key says: the name of a sequence, and the period behind it; 0 where there is none.
+type key struct {
+	name   string
+	period int64
+}
+
+// parseKey reads a key. A colon in it means a dot, as people write names in Redis and here. A
+// period has 4, 6 or 8 digits; names do not end like this.
+func parseKey(text []byte) key {
+	k := key{name: strings.ReplaceAll(server.Clip(text), ":", ".")}
+	name, digits, ok := cutLast(k.name, '.')
+	if n := len(digits); !ok || n != 4 && n != 6 && n != 8 || digits[0] == '0' {
+		return k
+	}
+	if period, err := strconv.ParseUint(digits, 10, 63); err == nil {
+		k.name, k.period = name, int64(period)
+	}
+	return k
+}
+
+func cutLast(s string, sep byte) (before, after string, found bool) {
+	i := strings.LastIndexByte(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+1:], true
+}
+
+// counter is the sequence of the last INCR.
+type counter struct {
+	text []byte // of its key, as it came
+	key
+	seq *server.Sequence // nil before any
+}
+
+// sequence finds the sequence of a key, most often that of the command before, and checks that
+// the caller may. The command counts as n numbers.
+func (c *conn) sequence(text []byte, v server.Verb, n int64) (*server.Sequence, error) {
+	last := &c.counter
+	if last.seq == nil || !bytes.Equal(text, last.text) {
+		last.text, last.key, last.seq = append(last.text[:0], text...), parseKey(text), nil
+	}
+	if err := c.id.Authorize(v, last.name, n); err != nil {
+		return nil, err
+	}
+	if last.seq == nil {
+		var err error
+		if last.seq, err = c.srv.cfg.Service.Sequence(c.srv.life, last.name); err != nil {
+			return nil, err
+		}
+	}
+	return last.seq, nil
+}
+
+// take takes n numbers in a row and answers the last, and reports whether it did.
+func (c *conn) take(text []byte, n int64) bool {
+	if c.id == nil {
+		c.noAuth()
+		return false
+	}
+	if err := server.CheckNumbers(n); err != nil {
+		c.fail(err)
+		return false
+	}
+	for {
+		sq, err := c.sequence(text, server.VerbIDs, n)
+		if err != nil {
+			c.fail(err)
+			return false
+		}
+		got, err := sq.Take(c.srv.life, c.counter.period, n)
+		if errors.Is(err, sequence.ErrClosed) { // it made room for another one
+			c.counter.seq = nil
+			continue
+		}
+		if err != nil {
+			c.fail(err)
+			return false
+		}
+		c.out = appendInt(c.out, got.Last())
+		return true
+	}
+}
+
+func incr(c *conn, args [][]byte) { c.take(args[1], 1) }
+
+func incrBy(c *conn, args [][]byte) {
+	n, err := strconv.ParseInt(string(args[2]), 10, 64)
+	switch {
+	case err != nil:
+		c.err("value is not an integer or out of range")
+	case n < 1:
+		c.err("a sequence never goes back: INCRBY takes 1 to 1000000 numbers; one made with --step -1 counts down")
+	default:
+		c.take(args[1], n)
+	}
+}
+
+// get answers the last number that this server gave.
+func get(c *conn, args [][]byte) {
+	k := parseKey(args[1])
+	last, there, err := c.srv.cfg.Service.LastNumber(c.srv.life, c.id, k.name, k.period)
+	switch {
+	case err != nil:
+		c.fail(err)
+	case !there:
+		c.out = appendNull(c.out, c.proto)
+	default:
+		c.out = appendBulk(c.out, strconv.AppendInt(nil, last, 10))
+	}
+}
+
+// expire answers 1 for a period, whose numbers end with it anyway. Anything else would never begin
+// anew, and whoever expires it believes that it does.
+func expire(c *conn, args [][]byte) {
+	if _, err := strconv.ParseInt(string(args[2]), 10, 64); err != nil {
+		c.err("value is not an integer or out of range")
+		return
+	}
+	sq, err := c.sequence(args[1], server.VerbIDs, 1)
+	if err == nil {
+		err = sq.CheckPeriod(c.counter.period)
+	}
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	if c.counter.period == 0 {
+		c.out = appendError(c.out, code(server.Refused), "the numbers of "+c.counter.name+" never expire and never "+
+			"begin anew: count in a key of a dated sequence, such as name:20261122, which ends by itself")
+		return
+	}
+	c.out = appendInt(c.out, 1)
+}
+
+// ttl answers that a key does not expire.
+func ttl(c *conn, args [][]byte) {
+	if _, err := c.sequence(args[1], server.VerbRead, 1); err != nil {
+		c.fail(err)
+		return
+	}
+	c.out = appendInt(c.out, -1)
+}
+
+// repeatNumbers takes the numbers of n more commands like the last one, and returns how many of
+// them it answered. What it cannot do at once it leaves to be parsed, so that errors are told in
+// one place.
+func (c *conn) repeatNumbers(n int) int {
+	last := &c.counter
+	if last.seq == nil || c.id.May(server.VerbIDs, last.name) != nil || c.id.Limited() {
+		return 0
+	}
+	if last.period != 0 {
+		got, err := last.seq.Take(c.srv.life, last.period, int64(n))
+		if err != nil {
+			return 0
+		}
+		for i := range got.Count {
+			c.out = appendInt(c.out, got.At(i))
+		}
+		return n
+	}
+	if c.numbers == nil {
+		c.numbers = make([]int64, maxRepeats)
+	}
+	n, _ = last.seq.Fill(c.srv.life, c.numbers[:n])
+	for _, number := range c.numbers[:n] {
+		c.out = appendInt(c.out, number)
+	}
+	return n
+}
