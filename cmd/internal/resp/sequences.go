@@ -125,7 +125,7 @@ func get(c *conn, args [][]byte) {
 }
 
 // expire answers 1 for a period, whose numbers end with it anyway. Anything else would never begin
-// anew, and whoever expires it believes that it does.
+// again, and whoever expires it believes that it does.
 func expire(c *conn, args [][]byte) {
 	if _, err := strconv.ParseInt(string(args[2]), 10, 64); err != nil {
 		c.err("value is not an integer or out of range")
@@ -141,7 +141,7 @@ func expire(c *conn, args [][]byte) {
 	}
 	if c.counter.period == 0 {
 		c.out = appendError(c.out, code(server.Refused), "the numbers of "+c.counter.name+" never expire and never "+
-			"begin anew: count in a key of a dated sequence, such as name:20261122, which ends by itself")
+			"begin again: count in a key of a dated sequence, such as name:20261122, which ends by itself")
 		return
 	}
 	c.out = appendInt(c.out, 1)

@@ -90,8 +90,8 @@ func TestSequences(t *testing.T) {
 	p.says("INCR", "ERR", "wrong number of arguments")
 	p.says("INCR orders:20261122", "REFUSED", "is not dated")
 
-	p.says("EXPIRE orders 60", "REFUSED", "never begin anew")
-	p.says("PEXPIREAT orders 60 NX", "REFUSED", "never begin anew")
+	p.says("EXPIRE orders 60", "REFUSED", "never begin again")
+	p.says("PEXPIREAT orders 60 NX", "REFUSED", "never begin again")
 	p.says("EXPIRE orders soon", "ERR", "not an integer")
 	p.says("EXPIRE orders:20261122 60", "REFUSED", "is not dated")
 	p.says("TTL orders", int64(-1))

@@ -119,7 +119,7 @@ func noSuchCommand(name string) string {
 		return "the keys here are sequences, for INCR, INCRBY, GET and TTL: \"snowfence sequence list\" shows all"
 	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "SCRIPT", "FCALL", "FCALL_RO", "FUNCTION":
 		return "there are no scripts here, and INCR needs none: in a key of a dated sequence, such as name:20261122, " +
-			"numbers begin anew by themselves"
+			"numbers begin again by themselves"
 	}
 	return ""
 }

@@ -160,7 +160,7 @@ func (sq *Sequence) CheckPeriod(period int64) error {
 	return nil
 }
 
-// Dated reports whether the numbers begin anew each period.
+// Dated reports whether the numbers begin again each period.
 func (sq *Sequence) Dated() bool { return false }
 
 // SequenceStatus is how this server does with a sequence.
