@@ -103,7 +103,8 @@ func TestSequences(t *testing.T) {
 		p.says(command, "ERR", cure)
 	}
 	p.says("INCR orders", int64(1000014))
-	if text, _ := p.do("INFO").(string); !strings.Contains(text, "# Sequences\r\nfew:taken=3\r\norders:taken=1000014\r\n") {
+	taken := "# Sequences\r\nfew:taken=3\r\norders:taken=1000014\r\n"
+	if text, _ := p.do("INFO").(string); !strings.Contains(text, taken) {
 		t.Error(text)
 	}
 }
