@@ -11,7 +11,7 @@ MAKEFLAGS   += --no-builtin-rules
 
 # What the tests need beyond Go, as Debian packages. `make test` installs what is missing (as root), or names it and
 # fails. The race detector links against libc, hence a C compiler. The servers are started by the tests themselves.
-PACKAGES = gcc libc6-dev protobuf-compiler libprotobuf-dev redis-server redis-sentinel postgresql mariadb-server etcd-server etcd-client spin qemu-user libfaketime strace prometheus chromium
+PACKAGES = gcc libc6-dev protobuf-compiler libprotobuf-dev redis-server redis-sentinel python3-redis postgresql mariadb-server etcd-server etcd-client spin qemu-user libfaketime strace prometheus chromium
 
 # Every package of every module in go.work. By import path, since patterns of folders leave out those that begin with _.
 ALL = $$(go list -m -f '{{.Path}}/...')

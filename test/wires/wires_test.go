@@ -144,8 +144,8 @@ func TestRedisCLI(t *testing.T) {
 			t.Errorf("%d line ends of 1000 IDs", lines)
 		}
 	}
-	if got := run("PING\nSNOWFENCE.NEXT nowhere\nMULTI\nSELECT 1\nINFO\nQUIT\n"); !strings.HasPrefix(got, "PONG") ||
-		!strings.Contains(got, "NONAMESPACE") || !strings.Contains(got, "no transactions") ||
+	if got := run("PING\nSNOWFENCE.NEXT nowhere\nWATCH x\nSELECT 1\nINFO\nQUIT\n"); !strings.HasPrefix(got, "PONG") ||
+		!strings.Contains(got, "NONAMESPACE") || !strings.Contains(got, "nothing to watch") ||
 		!strings.Contains(got, "out of range") || !strings.Contains(got, "snowfence_version") {
 		t.Error(got)
 	}
@@ -219,11 +219,14 @@ func TestRueidis(t *testing.T) {
 	}
 }
 
-func TestIORedis(t *testing.T) {
+func TestIORedis(t *testing.T) { runNode(t, "ids.mjs", one(t).resp) }
+
+// runNode runs a program of the folder node against a server.
+func runNode(t *testing.T, script, address string) {
+	t.Helper()
 	programs := servers.Need(t, "node", "node", "npm")
-	s := one(t)
 	dir := t.TempDir()
-	for _, name := range []string{"package.json", "package-lock.json", "ids.mjs"} {
+	for _, name := range []string{"package.json", "package-lock.json", script} {
 		b, err := os.ReadFile(filepath.Join("node", name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, name), b, 0o600)
@@ -232,11 +235,11 @@ func TestIORedis(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	host, port, _ := strings.Cut(s.resp, ":")
-	for _, args := range [][]string{{programs[1], "ci", "--no-audit", "--no-fund", "--ignore-scripts"}, {
-		programs[0],
-		"ids.mjs", host, port, secret,
-	}} {
+	host, port, _ := strings.Cut(address, ":")
+	for _, args := range [][]string{
+		{programs[1], "ci", "--no-audit", "--no-fund", "--ignore-scripts"},
+		{programs[0], script, host, port, secret},
+	} {
 		cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
