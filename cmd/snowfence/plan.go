@@ -12,11 +12,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// planFlags are the flags of plan, which answers three questions.
+// planFlags are the flags of plan, which answers four questions.
 type planFlags struct {
 	layout, change, epoch string
 	at, floor             []string
+	rate                  rate
 	need                  plan.Need
+	sequence              planSequenceFlags
 	json                  bool
 }
 
@@ -24,8 +26,8 @@ func (p *program) planCommand() *cobra.Command {
 	var f planFlags
 	cmd := &cobra.Command{
 		Use:   "plan [flags] [B…]",
-		Short: "See how long a layout lasts, find one, or check a change",
-		Long: `Plan answers three questions about layouts:
+		Short: "See how long a layout or a sequence lasts, find a layout, or check a change",
+		Long: `Plan answers questions about layouts and sequences:
 
   plan --layout L     how long it lasts, how many IDs it allows, how long they get
   plan --rate …       which layouts hold so many IDs a second, nodes and years
@@ -33,6 +35,9 @@ func (p *program) planCommand() *cobra.Command {
                       can, or shows such an ID and ends with 3
   plan --change A B C the same for several changes, one after the other; each layout is
                       compared with all before it, not only with the last
+  plan --sequence S --rate 500/day
+                      when the numbers of a sequence run out; with --max in place of
+                      --sequence, of one that is not made yet
 
 A layout is a name or a spec. The names:
 ` + presetTable() + `
@@ -42,12 +47,14 @@ In place of node, name the parts of the node: datacenter=5,worker=5. More keys a
 first and last (the sequence numbers in use), and order=node-first or order=node-last.`,
 		Example: `  snowfence plan --layout twitter
   snowfence plan --rate 500000 --nodes 64 --years 50 --js-safe
+  snowfence plan --max 999999 --rate 500/day
   snowfence plan --change twitter sonyflake --at 2027-01-01T00:00:00Z
   snowfence plan --change sonyflake twitter instagram --at 2027-01-01 --at 2028-01-01`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.layout, "layout", "snowfence", "the layout to look at: `name` or spec")
-	fs.Float64Var(&f.need.Rate, "rate", 0, "find a layout: `IDs` a second, of all nodes together")
+	fs.Var(&f.rate, "rate", "find a layout, or see when a sequence ends: `IDs` or numbers a second, of all nodes "+
+		"together; also as in 20/min or 500/day")
 	fs.Uint64Var(&f.need.Nodes, "nodes", 1, "find a layout: `number` of processes that make IDs at one time")
 	fs.Float64Var(&f.need.Years, "years", 50, "find a layout: how many `years` it has to last")
 	fs.BoolVar(&f.need.JSSafe, "js-safe", false, "find a layout: no ID may pass 2^53-1")
@@ -58,6 +65,7 @@ first and last (the sequence numbers in use), and order=node-first or order=node
 		"their order (default of the last: now)")
 	fs.StringSliceVar(&f.floor, "floor", nil, "check a change: `time` up to which A may have run ahead; one for "+
 		"each change (default: --at)")
+	f.sequence.register(cmd)
 	fs.BoolVar(&f.json, "json", false, "one JSON object")
 	completeLayouts(cmd, "layout", "change")
 	cmd.ValidArgsFunction = presetCompletion
@@ -70,7 +78,13 @@ first and last (the sequence numbers in use), and order=node-first or order=node
 		case "change":
 			return p.planChange(&f, args, out)
 		case "rate":
+			f.need.Rate = f.rate.perSecond
 			return p.planNeed(&f, out)
+		case "sequence", "pattern", "max":
+			if cmd.Flags().Changed("max") {
+				f.sequence.max = &f.sequence.last
+			}
+			return p.planSequence(cmd.Context(), &f, out)
 		}
 		return p.planLayout(&f, out)
 	})

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strconv"
 
+	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/spf13/cobra"
@@ -20,10 +22,13 @@ type sequenceJSON struct {
 	Start         int64  `json:"start,string"`
 	Step          int64  `json:"step,string"`
 	Max           int64  `json:"max,string"`
+	Pattern       string `json:"pattern,omitempty"` // of a dated one
+	Zone          string `json:"zone,omitempty"`    // of its dates
 	MinRange      int64  `json:"min_range"`
 	MaxRange      int64  `json:"max_range"`
 	AfterFailover string `json:"after_failover"` // stop, trust, or how many numbers are skipped
 	State         string `json:"state"`
+	Period        int64  `json:"period,omitempty"`      // the present one of a dated one, which next and left are of
 	Next          *int64 `json:"next,string,omitempty"` // the first number that no program has
 	Left          int64  `json:"left,string"`           // how many numbers no program has
 }
@@ -39,8 +44,9 @@ const (
 func sequenceOut(i sequence.Info) sequenceJSON {
 	d := i.Definition
 	out := sequenceJSON{
-		Sequence: i.Name, Mode: string(d.Mode), Start: *d.Start, Step: d.Step, Max: *d.Max, MinRange: d.MinRange,
-		MaxRange: d.MaxRange, AfterFailover: failoverText(d.AfterFailover), State: sequenceActive, Left: i.Left,
+		Sequence: i.Name, Mode: string(d.Mode), Start: *d.Start, Step: d.Step, Max: *d.Max,
+		Pattern: d.Pattern, Zone: d.Zone, MinRange: d.MinRange, MaxRange: d.MaxRange,
+		AfterFailover: failoverText(d.AfterFailover), State: sequenceActive, Period: i.Period, Left: i.Left,
 	}
 	if i.Left > 0 {
 		out.Next = &i.Next
@@ -134,7 +140,7 @@ func writeSequences(out *bufio.Writer, list []sequence.Info, asJSON bool) error 
 			}
 			continue
 		}
-		rows = append(rows, []string{s.Sequence, s.Mode, s.next(), thousands(s.Left), s.State})
+		rows = append(rows, []string{s.Sequence, s.Mode, nextText(i), thousands(s.Left), s.State})
 	}
 	if asJSON {
 		return nil
@@ -143,12 +149,18 @@ func writeSequences(out *bufio.Writer, list []sequence.Info, asJSON bool) error 
 	return err
 }
 
-// next is the next number, for people.
-func (s sequenceJSON) next() string {
-	if s.Next == nil {
+// nextText is the next number for people: of a dated sequence the whole text.
+func nextText(i sequence.Info) string {
+	if i.Left == 0 {
 		return "none"
 	}
-	return strconv.FormatInt(*s.Next, 10)
+	if i.Definition.Pattern != "" {
+		one, err := sequence.Serials{Period: i.Period, First: i.Next, Count: 1}.Of(i.Definition)
+		if err == nil {
+			return one.At(0).Text
+		}
+	}
+	return strconv.FormatInt(i.Next, 10)
 }
 
 func (p *program) sequenceShow() *cobra.Command {
@@ -177,14 +189,11 @@ func (p *program) onSequence(cmd *cobra.Command, prepare func(name string) (sequ
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		name := args[0]
-		if err := checkSequenceName(cmd.Context(), name); err != nil {
-			return err
-		}
 		work, err := prepare(name)
 		if err != nil {
 			return err
 		}
-		st, err := p.openStore(cmd.Context(), &f)
+		st, err := p.openForSequence(cmd.Context(), &f, name)
 		if err != nil {
 			return err
 		}
@@ -206,21 +215,50 @@ func writeSequence(out *bufio.Writer, i sequence.Info, asJSON bool) error {
 	if asJSON {
 		return writeJSON(out, s)
 	}
-	numbers := fmt.Sprintf("%d to %d", s.Start, s.Max)
-	if s.Step != 1 {
-		numbers += fmt.Sprintf(", step %d", s.Step)
+	rows := [][2]string{{"sequence", s.Sequence}, {"numbers", numbersText(i)}}
+	if s.Pattern != "" {
+		rows = append(rows, [2]string{"pattern", s.Pattern}, [2]string{"zone", cmp.Or(s.Zone, "UTC")})
 	}
-	_, err := out.Write(appendRows(nil, [][2]string{
-		{"sequence", s.Sequence},
-		{"numbers", numbers},
+	left := thousands(s.Left)
+	if s.Period != 0 {
+		left += fmt.Sprintf(" in %d", s.Period)
+	}
+	rows = append(rows, [][2]string{
 		{"mode", s.Mode},
-		{"next", s.next()},
-		{"left", thousands(s.Left)},
+		{"next", nextText(i)},
+		{"left", left},
 		{"ranges", thousands(s.MinRange) + " to " + thousands(s.MaxRange)},
 		{"failover", s.failover()},
 		{"state", s.State},
-	}))
+	}...)
+	_, err := out.Write(appendRows(nil, rows))
 	return err
+}
+
+// numbersText says which numbers a sequence has.
+func numbersText(i sequence.Info) string {
+	d := i.Definition
+	text := fmt.Sprintf("%d to %d", *d.Start, *d.Max)
+	if d.Step != 1 {
+		text += fmt.Sprintf(", step %d", d.Step)
+	}
+	if kind := periodKind(i.Period); kind != "" {
+		text += " each " + kind
+	}
+	return text
+}
+
+// periodKind says what a period is; "" where there are none.
+func periodKind(period int64) string {
+	switch {
+	case period == 0:
+		return ""
+	case period < 10_000:
+		return "year"
+	case period < 1_000_000:
+		return "month"
+	}
+	return "day"
 }
 
 // failover says what happens after a failover.
@@ -232,11 +270,11 @@ func (s sequenceJSON) failover() string {
 	return "skip " + s.AfterFailover + " numbers"
 }
 
-// checkSequenceName refuses what is no name of a sequence before a store is asked: a mistake on
-// the command line is no failure of the store.
-func checkSequenceName(ctx context.Context, name string) error {
+// openForSequence opens the store of the flags. What is no name of a sequence it refuses before: a
+// mistake on the command line is no failure of the store.
+func (p *program) openForSequence(ctx context.Context, f *storeFlags, name string) (*open.Store, error) {
 	if _, err := sequence.Show(ctx, lease.NewMemory(), name); errors.Is(err, lease.ErrInvalid) {
-		return usageError{err}
+		return nil, usageError{err}
 	}
-	return nil
+	return p.openStore(ctx, f)
 }

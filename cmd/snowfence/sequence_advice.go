@@ -39,7 +39,7 @@ func (p *program) sequenceError(name string, err error) error {
 	switch {
 	case errors.As(err, &advised):
 		return err
-	case errors.Is(err, lease.ErrInvalid), errors.Is(err, lease.ErrRefused):
+	case errors.Is(err, lease.ErrInvalid), errors.Is(err, lease.ErrRefused), errors.Is(err, sequence.ErrPeriod):
 		return usageError{p.advise(err)}
 	case errors.Is(err, sequence.ErrNoSequence):
 		return p.advise(err, "list", "create "+name)

@@ -70,7 +70,7 @@ func (f *changeFlags) typed(cmd *cobra.Command) (text string) {
 var changeable = []string{"max", "min-range", "max-range", "after-failover"}
 
 func (p *program) sequenceCreate() *cobra.Command {
-	var mode string
+	var mode, pattern, zone string
 	var start, step int64
 	var f changeFlags
 	cmd := &cobra.Command{
@@ -84,15 +84,22 @@ The modes:
   strict  a call that begins after another ended gets a higher number, over all programs;
           each call waits for a write to the store
 
-Mode, start and step never change. "snowfence sequence change" changes the rest.`,
+With --pattern the sequence is dated: its numbers begin again each year, month or day, and have
+texts. A pattern has {year} or {yy}, {month} and {day} as far as needed, exactly one {n}, and
+text between them. {n:6} has six digits, and ends with 999999; {n:6+} then gets longer.
+
+Mode, start, step, pattern and zone never change. "snowfence sequence change" changes the rest.`,
 		Example: `  snowfence sequence create orders
   snowfence sequence create tickets --mode strict --start 1000 --max 999999
-  snowfence sequence create shards --start 3 --step 10`,
+  snowfence sequence create invoices --pattern 'RE-{year}-{n:6}' --zone Europe/Berlin`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&mode, "mode", string(sequence.Fast), "`mode`: fast, dense or strict")
 	fs.Int64Var(&start, "start", 1, "the first `number`")
 	fs.Int64Var(&step, "step", 1, "from each `number` to the next; below 0 they count down")
+	fs.StringVar(&pattern, "pattern", "", "make it dated: the `text` of a number, as in RE-{year}-{n:6}")
+	fs.StringVar(&zone, "zone", "", "with --pattern: the time `zone` whose date counts, as in Europe/Berlin "+
+		"(default: UTC)")
 	completeWords(cmd, "mode", string(sequence.Fast), string(sequence.Dense), string(sequence.Strict))
 	f.register(cmd, func(usual string) string { return " (default: " + usual + ")" })
 	return p.onSequence(cmd, func(name string) (sequenceWork, error) {
@@ -105,7 +112,7 @@ Mode, start and step never change. "snowfence sequence change" changes the rest.
 		}
 		d := sequence.Definition{
 			Mode: sequence.Mode(mode), Start: &start, Step: step, Max: c.Max,
-			MinRange: c.MinRange, MaxRange: c.MaxRange,
+			Pattern: pattern, Zone: zone, MinRange: c.MinRange, MaxRange: c.MaxRange,
 		}
 		if c.AfterFailover != nil {
 			d.AfterFailover = *c.AfterFailover

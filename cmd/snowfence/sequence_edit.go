@@ -16,7 +16,8 @@ func (p *program) sequenceChange() *cobra.Command {
 		Long: `Change changes a sequence while programs use it. What you do not name stays as it is.
 --max may not be below what was given out.
 
-Mode, start and step never change: for others create another sequence, which starts above.`,
+Mode, start, step, pattern and zone never change: for others create another sequence, which
+starts above.`,
 		Example: `  snowfence sequence change orders --max 999999999
   snowfence sequence change orders --after-failover 100000`,
 	}
@@ -66,6 +67,9 @@ out, and a sequence stops. Confirm lets it go on above all of them. Say where th
   --used N   N is the highest number in your tables; as many more are skipped as --programs
              can hold: twice the largest range for each
 
+Of a dated sequence, confirm closes earlier periods for good. The present one and the next
+begin there.
+
 Confirm never lowers what was given out. You can repeat it.`,
 		Example: `  snowfence sequence confirm orders --floor 250000
   snowfence sequence confirm --all --used 248113 --programs 20`,
@@ -97,19 +101,19 @@ Confirm never lowers what was given out. You can repeat it.`,
 			return usagef("--programs is for --used: leave it out")
 		case programs < 1:
 			return usagef("--programs %d: use a number from 1 up", programs)
-		case !all:
-			if err := checkSequenceName(cmd.Context(), args[0]); err != nil {
+		case all:
+			st, err := p.openStore(cmd.Context(), &f)
+			if err != nil {
 				return err
 			}
+			defer st.Close()
+			return p.confirmAll(cmd.Context(), st.Leases, c, asJSON, out)
 		}
-		st, err := p.openStore(cmd.Context(), &f)
+		st, err := p.openForSequence(cmd.Context(), &f, args[0])
 		if err != nil {
 			return err
 		}
 		defer st.Close()
-		if all {
-			return p.confirmAll(cmd.Context(), st.Leases, c, asJSON, out)
-		}
 		info, err := p.confirmSequence(cmd.Context(), st.Leases, args[0], c)
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,9 +16,10 @@ import (
 
 // nextFlags are the flags of sequence next.
 type nextFlags struct {
-	store storeFlags
-	count int64
-	json  bool
+	store  storeFlags
+	count  int64
+	period int64
+	json   bool
 }
 
 func (p *program) sequenceNext() *cobra.Command {
@@ -25,22 +27,25 @@ func (p *program) sequenceNext() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "next NAME", Short: "Take numbers of a sequence",
 		Long: `Next takes numbers and prints one a line. It takes exactly as many as you ask for, and never
-a range: two runs print 1 and 2.`,
+a range: two runs print 1 and 2.
+
+A dated sequence prints the whole text, as in RE-2026-000001. It is of the present period: the
+date that the zone of the sequence has now. --period takes from another one, at most one ahead.`,
 		Example: `  snowfence sequence next orders
+  snowfence sequence next invoices --period 2025
   snowfence sequence next orders -n 1000000 > numbers.txt`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	f.store.registerStore(cmd.Flags())
 	cmd.Flags().Int64VarP(&f.count, "count", "n", 1, "how many `numbers`")
+	cmd.Flags().Int64Var(&f.period, "period", 0, "of a dated sequence: the `period`, as in 2026, 202611 or 20261122 "+
+		"(default: the present one)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object a line")
 	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		if f.count < 1 {
 			return usagef("-n %d: how many numbers to take, from 1 up", f.count)
 		}
-		if err := checkSequenceName(cmd.Context(), args[0]); err != nil {
-			return err
-		}
-		st, err := p.openStore(cmd.Context(), &f.store)
+		st, err := p.openForSequence(cmd.Context(), &f.store, args[0])
 		if err != nil {
 			return err
 		}
@@ -68,18 +73,24 @@ func (p *program) takeNumbers(
 	if f.count > 1_000_000 && isTerminal(p.stderr) && !isTerminal(p.stdout) {
 		defer startProgress(p.stderr, made.line).end()
 	}
-	numbers, text := make([]int64, min(f.count, mostTaken)), []byte(nil)
+	take := takePlain(s, f)
+	switch {
+	case s.Definition().Pattern != "":
+		take = takeDated(s, f)
+	case f.period != 0:
+		return usagef("--period %d: sequence %q has no periods: leave --period out", f.period, name)
+	}
+	var text []byte
 	for left := f.count; left > 0 && ctx.Err() == nil; left = f.count - made.done.Load() {
-		var n int
+		var n int64
 		err := wait.during(func(ctx context.Context) (err error) {
-			n, err = s.Fill(ctx, numbers[:min(left, mostTaken)])
+			text, n, err = take(ctx, text[:0], min(left, mostTaken))
 			return err
 		})
-		text = appendNumbers(text[:0], numbers[:n], f.json)
 		if _, err := out.Write(text); err != nil {
 			return fmt.Errorf("standard output: %w", err)
 		}
-		made.done.Add(int64(n))
+		made.done.Add(n)
 		if err != nil {
 			return err
 		}
@@ -90,17 +101,55 @@ func (p *program) takeNumbers(
 // mostTaken is how many numbers one write to the store takes. Ctrl-C waits until they are printed.
 const mostTaken = 1 << 16
 
-// appendNumbers appends a line for each number.
-func appendNumbers(b []byte, numbers []int64, asJSON bool) []byte {
-	for _, n := range numbers {
-		if asJSON {
-			b = append(b, `{"number":"`...)
+// takeLines takes up to most numbers, appends a line for each, and returns how many. It can have
+// taken some when it fails.
+type takeLines func(ctx context.Context, b []byte, most int64) ([]byte, int64, error)
+
+func takePlain(s *sequence.Sequence, f *nextFlags) takeLines {
+	numbers := make([]int64, min(f.count, mostTaken))
+	return func(ctx context.Context, b []byte, most int64) ([]byte, int64, error) {
+		n, err := s.Fill(ctx, numbers[:most])
+		for _, number := range numbers[:n] {
+			if f.json {
+				b = append(b, `{"number":"`...)
+			}
+			b = snowfence.Decimal.Append(b, snowfence.ID(number))
+			if f.json {
+				b = append(b, `"}`...)
+			}
+			b = append(b, '\n')
 		}
-		b = snowfence.Decimal.Append(b, snowfence.ID(n))
-		if asJSON {
-			b = append(b, `"}`...)
-		}
-		b = append(b, '\n')
+		return b, int64(n), err
 	}
-	return b
+}
+
+// serialJSON is a number of a dated sequence as sequence next prints it.
+type serialJSON struct {
+	Number string `json:"number"`
+	Period int64  `json:"period"`
+	N      int64  `json:"n,string"`
+}
+
+func takeDated(s *sequence.Sequence, f *nextFlags) takeLines {
+	return func(ctx context.Context, b []byte, most int64) ([]byte, int64, error) {
+		take := s.Serials
+		if f.period != 0 {
+			take = func(ctx context.Context, n int64) (sequence.Serials, error) { return s.SerialsIn(ctx, f.period, n) }
+		}
+		got, err := take(ctx, most)
+		if err != nil {
+			return b, 0, err
+		}
+		for i := range most {
+			serial := got.At(i)
+			if f.json {
+				line, _ := json.Marshal(serialJSON{serial.Text, serial.Period, serial.N}) // texts and numbers do
+				b = append(b, line...)
+			} else {
+				b = append(b, serial.Text...)
+			}
+			b = append(b, '\n')
+		}
+		return b, most, nil
+	}
 }

@@ -53,6 +53,11 @@ func (a *Auditor) gaps(t *tidy) Gaps {
 		}
 		r.Largest = append(r.Largest, gap)
 	}
+	for _, g := range t.first {
+		r.List = append(r.List, Gap{
+			After: snowfence.ID(g.after ^ a.flip), Before: snowfence.ID(g.before ^ a.flip), Missing: g.missing(),
+		})
+	}
 	return r
 }
 

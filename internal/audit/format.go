@@ -13,6 +13,9 @@ type Format struct {
 	// 18446744073709551615 is -1.
 	Encoding snowfence.Encoding
 
+	// Parse, if it is not nil, reads an ID in place of Encoding. Several goroutines call it.
+	Parse func(text []byte) (snowfence.ID, error)
+
 	// Column selects a column of comma-, semicolon- or tab-separated values, by
 	// its name in the first line or its number from 1 up. With a number, a first
 	// line without an ID is a heading.
@@ -37,7 +40,7 @@ func (f Format) Validate() error {
 	if n > 1 {
 		return errors.New("audit: IDs are in a column, in a field or raw: choose one")
 	}
-	if f.Raw && f.Encoding != snowfence.Decimal {
+	if f.Raw && (f.Encoding != snowfence.Decimal || f.Parse != nil) {
 		return errors.New("audit: raw IDs have no form of text")
 	}
 	return nil
@@ -106,6 +109,9 @@ func (b *Batch) shift(lines int64) {
 
 // parse reads text in the form of the format.
 func (f Format) parse(text []byte) (snowfence.ID, error) {
+	if f.Parse != nil {
+		return f.Parse(text)
+	}
 	id, err := f.Encoding.ParseBytes(text)
 	if err != nil && f.Encoding == snowfence.Decimal {
 		if v, unsignedErr := strconv.ParseUint(string(text), 10, 64); unsignedErr == nil {

@@ -21,7 +21,7 @@ func (f Format) parser() blockFunc {
 	one := lineFunc(f.parse)
 	if f.Field != "" {
 		one = f.jsonLine
-	} else if f.Encoding == snowfence.Decimal {
+	} else if f.Encoding == snowfence.Decimal && f.Parse == nil {
 		return func(block []byte, b *Batch) int64 { return decimals(block, b, one) }
 	}
 	return func(block []byte, b *Batch) int64 { return eachLine(block, b, one) }
@@ -59,7 +59,7 @@ func (f Format) jsonLine(line []byte) (snowfence.ID, error) {
 	}
 	if value[0] != '"' {
 		// A number is decimal whatever the form of strings is.
-		return Format{}.parse(value)
+		return Format{Parse: f.Parse}.parse(value)
 	}
 	text := value[1 : len(value)-1]
 	if bytes.IndexByte(text, '\\') >= 0 {

@@ -49,15 +49,31 @@ func (o *oracle) duplicates(flip uint64) []Duplicate {
 	return list
 }
 
-func (o *oracle) gaps(flip uint64) (list []Gap, missing uint64) {
-	for i := 1; i < len(o.keys); i++ {
-		if a, b := o.keys[i-1], o.keys[i]; b-a > 1 {
+func (o *oracle) gaps(flip uint64, counts int) (list []Gap, missing uint64) {
+	for i, b := range o.keys {
+		a := b - 1 // the one before, if it is there or nothing has to be
+		if i > 0 {
+			a = o.keys[i-1]
+		}
+		if id := snowfence.ID(b ^ flip); counts > 0 && (i == 0 || snowfence.ID(a^flip)>>counts != id>>counts) {
+			a = uint64(id>>counts<<counts-1) ^ flip
+		}
+		if b-a > 1 {
 			list = append(list, Gap{After: snowfence.ID(a ^ flip), Before: snowfence.ID(b ^ flip), Missing: b - a - 1})
 			missing += b - a - 1
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Gap) int { return cmp.Compare(b.Missing, a.Missing) })
 	return list, missing
+}
+
+// countUp makes numbers of IDs that count up in their lowest bits.
+func countUp(ids []snowfence.ID, bits int) {
+	for i := range ids {
+		ids[i] &= math.MaxInt64
+		if mask := snowfence.ID(1)<<bits - 1; ids[i]&mask == mask {
+			ids[i]--
+		}
+	}
 }
 
 // drawIDs draws IDs of many kinds: those that come from one generator, from several, from
@@ -119,6 +135,8 @@ func TestAgainstOracle(t *testing.T) {
 					o := Options{TempDir: dir, Limit: rapid.SampledFrom([]int{0, 1, 20, 5000}).Draw(t, "limit")}
 					if layout != "" {
 						o.Scheme = schemeOf(t, layout)
+					} else if o.Counts = rapid.SampledFrom([]int{0, 0, 4, 40, 63}).Draw(t, "counts"); o.Counts > 0 {
+						countUp(ids, o.Counts)
 					}
 					a, err := newAuditor(o, size.sizes)
 					if err != nil {
@@ -130,7 +148,7 @@ func TestAgainstOracle(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					compare(t, got, ids, a.flip, o.Limit)
+					compare(t, got, ids, a.flip, o)
 				})
 			})
 		}
@@ -169,7 +187,8 @@ func addAll(t *rapid.T, a *Auditor, ids []snowfence.ID) {
 	}
 }
 
-func compare(t *rapid.T, got *Result, ids []snowfence.ID, flip uint64, limit int) {
+func compare(t *rapid.T, got *Result, ids []snowfence.ID, flip uint64, o Options) {
+	limit := o.Limit
 	want := newOracle(ids, flip)
 	if got.Count != int64(len(ids)) || got.Distinct != int64(len(want.keys)) {
 		t.Fatalf("%d IDs, %d distinct; want %d, %d", got.Count, got.Distinct, len(ids), len(want.keys))
@@ -195,7 +214,11 @@ func compare(t *rapid.T, got *Result, ids []snowfence.ID, flip uint64, limit int
 		!slices.Equal(got.Order.List, want.steps[:min(len(want.steps), limit)]) {
 		t.Fatalf("order %v; want %v", got.Order, want.steps)
 	}
-	gaps, missing := want.gaps(flip)
+	gaps, missing := want.gaps(flip, o.Counts)
+	if o.Counts > 0 && !slices.Equal(got.Gaps.List, gaps[:min(len(gaps), limit)]) {
+		t.Fatalf("gaps %v; want %v", got.Gaps.List, gaps)
+	}
+	slices.SortStableFunc(gaps, func(a, b Gap) int { return cmp.Compare(b.Missing, a.Missing) })
 	same := func(a, b Gap) bool {
 		a.Time = 0
 		return a == b

@@ -55,9 +55,13 @@ type Gaps struct {
 	Count   int64  `json:"count"`   // places where numbers are missing
 	Missing uint64 `json:"missing"` // numbers that are missing
 	Largest []Gap  `json:"largest"` // at most 10
+
+	// List is the lowest, up to Options.Limit, with Options.Counts.
+	List []Gap `json:"list,omitempty"`
 }
 
-// Gap is two IDs with none between them.
+// Gap is two IDs with none between them. With Options.Counts, After may be one before the first
+// number, which need not have come.
 type Gap struct {
 	After   snowfence.ID  `json:"after"`
 	Before  snowfence.ID  `json:"before"`

@@ -33,15 +33,33 @@ type tidy struct {
 	gaps      int64
 	missing   uint64
 	largest   []gap // the largest gaps, sorted
+	first     []gap // the lowest gaps, if numbers count up
 	headUnit  run   // IDs in the first and last unit of time
 	tailUnit  run
 	peak      run
 	listLimit int
+	counter   counter
+}
+
+// counter says how numbers count up; 0 means that nothing is known of it. Else words are alike in
+// the bits above so many where they are of one period, and count from 0 below.
+type counter int
+
+// start returns the word before the first one of the period.
+func (c counter) start(w uint64) uint64 { return w>>c<<c - 1 }
+
+// between returns two words that others are missing between. A period that begins misses
+// nothing of the one before.
+func (c counter) between(after, before uint64) gap {
+	if c > 0 && after>>c != before>>c {
+		after = c.start(before)
+	}
+	return gap{after, before}
 }
 
 // scan looks at sorted words.
-func scan(words []uint64, f *fields, unit uint64, limit int) *tidy {
-	t := &tidy{listLimit: limit}
+func scan(words []uint64, f *fields, unit uint64, limit int, c counter) *tidy {
+	t := &tidy{listLimit: limit, counter: c}
 	if len(words) == 0 {
 		return t
 	}
@@ -55,7 +73,7 @@ func scan(words []uint64, f *fields, unit uint64, limit int) *tidy {
 			continue
 		}
 		if w-current.key > 1 {
-			t.gap(gap{current.key, w})
+			t.gap(c.between(current.key, w))
 		}
 		if first {
 			t.head, first = current, false
@@ -90,7 +108,13 @@ func (t *tidy) close(r run) {
 }
 
 func (t *tidy) gap(g gap) {
+	if g.missing() == 0 {
+		return
+	}
 	t.gaps++
+	if t.counter > 0 && len(t.first) < t.listLimit {
+		t.first = append(t.first, g)
+	}
 	t.missing += g.missing()
 	if len(t.largest) == maxGaps && g.missing() <= t.largest[maxGaps-1].missing() {
 		return
@@ -162,10 +186,12 @@ func (t *tidy) push(q *tidy) {
 			head.count += t.tail.count
 		} else {
 			if head.key-t.tail.key > 1 {
-				t.gap(gap{t.tail.key, head.key})
+				t.gap(t.counter.between(t.tail.key, head.key))
 			}
 			t.close(t.tail)
 		}
+	} else if t.counter > 0 {
+		t.gap(gap{t.counter.start(head.key), head.key})
 	}
 	if t.tail = q.tail; q.single() {
 		t.tail = head
@@ -178,6 +204,7 @@ func (t *tidy) push(q *tidy) {
 	t.list = append(t.list, q.list[:min(len(q.list), t.listLimit-len(t.list))]...)
 	t.gaps += q.gaps
 	t.missing += q.missing
+	t.first = append(t.first, q.first[:min(len(q.first), t.listLimit-len(t.first))]...)
 	for _, g := range q.largest {
 		t.keep(g)
 	}

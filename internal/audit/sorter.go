@@ -23,7 +23,7 @@ const partBits = 16
 // counts for the uniformity.
 func (s *sorter) run() (*tidy, error) {
 	a := s.auditor
-	s.total = &tidy{listLimit: a.o.Limit}
+	s.total = &tidy{listLimit: a.o.Limit, counter: counter(a.o.Counts)}
 	var err error
 	if a.survey.total.words.falls == 0 {
 		err = s.scanAll()
@@ -54,7 +54,7 @@ func (s *sorter) scanAll() error {
 	s.uniform.tables(p.workers)
 	err := p.each(s.ctx, func(worker, piece int, _ int64, words []uint64) error {
 		s.uniform.add(worker, words)
-		found[piece] = scan(words, a.fields, s.unit(), a.o.Limit)
+		found[piece] = scan(words, s.auditor.fields, s.unit(), s.auditor.o.Limit, s.total.counter)
 		s.progress.add(2 * len(words))
 		return nil
 	})
@@ -196,7 +196,7 @@ func (s *sorter) divide(p pieces, r span, n int64, first *uniform) error {
 
 // repeatedWord is a word that is there n times.
 func repeatedWord(w uint64, n int64, f *fields, unit uint64) *tidy {
-	t := scan([]uint64{w}, f, unit, 0)
+	t := scan([]uint64{w}, f, unit, 0, 0)
 	t.n, t.head.count, t.tail.count = n, n, n
 	if t.headUnit.count > 0 {
 		t.headUnit.count, t.tailUnit.count, t.peak.count = n, n, n

@@ -55,7 +55,7 @@ func (s *sorter) sortPart(p pieces, b *buckets, part part) error {
 		for i := int(bucket.Add(1)) - 1; i < count && s.ctx.Err() == nil; i = int(bucket.Add(1)) - 1 {
 			words := s.area[starts[i]:starts[i+1]]
 			sortWords(words, scratch)
-			found[i] = scan(words, s.auditor.fields, s.unit(), s.auditor.o.Limit)
+			found[i] = scan(words, s.auditor.fields, s.unit(), s.auditor.o.Limit, s.total.counter)
 			s.progress.add(len(words))
 		}
 		return s.ctx.Err()

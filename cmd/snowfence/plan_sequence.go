@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/snowfence/snowfence/cmd/internal/plan"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/sequence"
+	"github.com/spf13/cobra"
+)
+
+// planSequenceFlags name a sequence: one of a store, or one that is not made yet.
+type planSequenceFlags struct {
+	store            storeFlags
+	name, pattern    string
+	start, step      int64
+	last             int64
+	max              *int64 // last, if it is named
+}
+
+func (f *planSequenceFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.name, "sequence", "", "see when a sequence ends: its `name`")
+	fs.Int64Var(&f.last, "max", 0, "see when a sequence ends: the last `number` of one that is not made yet")
+	fs.StringVar(&f.pattern, "pattern", "", "see when a sequence ends: the `text` of a dated one, as in "+
+		"RE-{year}-{n:4}")
+	fs.Int64Var(&f.start, "start", 1, "see when a sequence ends: its first `number`, with --max")
+	fs.Int64Var(&f.step, "step", 1, "see when a sequence ends: from each `number` to the next, with --max")
+	f.store.registerStore(fs)
+}
+
+// rate is how many a second. As a text it may be so many a minute, hour, day or year.
+type rate struct {
+	perSecond float64
+	text      string
+}
+
+var perUnit = map[string]float64{"s": 1, "min": 60, "h": 3600, "day": 86400, "year": 365.2425 * 86400}
+
+func (r *rate) Set(text string) error {
+	number, unit, ok := strings.Cut(text, "/")
+	if !ok {
+		unit = "s"
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	seconds := perUnit[unit]
+	if err != nil || seconds == 0 {
+		return fmt.Errorf("%q is no rate such as 20 (a second), 20/s, 20/min, 20/h, 500/day or 10000/year", text)
+	}
+	r.perSecond, r.text = n/seconds, number+"/"+unit
+	return nil
+}
+
+func (r *rate) String() string { return r.text }
+
+func (r *rate) Type() string { return "rate" }
+
+// planSequence says when the numbers of a sequence run out. That a period has too few is a finding.
+func (p *program) planSequence(ctx context.Context, f *planFlags, out *bufio.Writer) error {
+	info, whole, err := p.plannedSequence(ctx, &f.sequence)
+	if err != nil {
+		return err
+	}
+	count := info.Left
+	if info.Period != 0 {
+		count = whole
+	}
+	n, err := plan.OfNumbers(count, periodKind(info.Period), f.rate.perSecond, p.now())
+	if err != nil {
+		return usageError{fmt.Errorf("--rate: %w", err)}
+	}
+	if f.json {
+		err = writeJSON(out, struct {
+			Sequence string `json:"sequence,omitempty"`
+			Pattern  string `json:"pattern,omitempty"`
+			plan.Numbers
+		}{f.sequence.name, info.Definition.Pattern, n})
+	} else {
+		_, err = out.Write(appendRows(nil, p.runOutRows(info, n, f.rate.text)))
+	}
+	if err == nil && !n.Enough {
+		return errFindings
+	}
+	return err
+}
+
+func (p *program) runOutRows(info sequence.Info, n plan.Numbers, rate string) [][2]string {
+	rows := [][2]string{{"numbers", numbersText(info)}}
+	if n.Period == "" {
+		ends := "after the year 9998"
+		if n.RunsOut != nil {
+			ends = instant(*n.RunsOut) + " (" + ago(*n.RunsOut, p.now()) + ")"
+		}
+		return append(rows, [][2]string{{"left", thousands(n.Count)}, {"rate", rate}, {"run out", ends}}...)
+	}
+	ends := fmt.Sprintf("never: %.3g%% of the longest %s is used", 100*n.Needed/float64(n.Count), n.Period)
+	if !n.Enough {
+		ends = fmt.Sprintf("%s after the begin of a %s, which needs up to %s: use more digits, or {n:6+}",
+			approximately(n.Lasts), n.Period, thousands(int64(min(n.Needed, math.MaxInt64/2))))
+	}
+	return append(rows, [][2]string{
+		{"pattern", info.Definition.Pattern},
+		{"rate", rate},
+		{"run out", ends},
+	}...)
+}
+
+// plannedSequence returns the sequence that the flags name, or one as they describe it, and how many
+// numbers it has from start to max.
+func (p *program) plannedSequence(ctx context.Context, f *planSequenceFlags) (
+	info sequence.Info, whole int64, err error,
+) {
+	d := sequence.Definition{Start: &f.start, Step: f.step, Pattern: f.pattern}
+	if f.max != nil {
+		d.Max = f.max
+	}
+	if f.name != "" {
+		st, err := p.openForSequence(ctx, &f.store, f.name)
+		if err != nil {
+			return info, 0, err
+		}
+		defer st.Close()
+		if info, err = sequence.Show(ctx, st.Leases, f.name); err != nil {
+			return info, 0, p.sequenceError(f.name, err)
+		}
+		d = info.Definition
+	}
+	const planned = "planned"
+	fresh := lease.NewMemory()
+	if err := sequence.Create(ctx, fresh, planned, d); err != nil {
+		return info, 0, usagef("%s", strings.TrimPrefix(err.Error(), `sequence "`+planned+`": `))
+	}
+	all, err := sequence.Show(ctx, fresh, planned)
+	if f.name == "" {
+		info = all
+	}
+	return info, all.Left, err
+}
