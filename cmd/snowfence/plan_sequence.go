@@ -16,11 +16,11 @@ import (
 
 // planSequenceFlags name a sequence: one of a store, or one that is not made yet.
 type planSequenceFlags struct {
-	store            storeFlags
-	name, pattern    string
-	start, step      int64
-	last             int64
-	max              *int64 // last, if it is named
+	store         storeFlags
+	name, pattern string
+	start, step   int64
+	last          int64
+	max           *int64 // last, if it is named
 }
 
 func (f *planSequenceFlags) register(cmd *cobra.Command) {
