@@ -110,8 +110,8 @@ func (p *program) runOutRows(info sequence.Info, n plan.Numbers, rate string) []
 	}...)
 }
 
-// plannedSequence returns the sequence that the flags name, or one as they describe it, and how many
-// numbers it has from start to max.
+// plannedSequence returns the sequence that the flags name, or one as they describe it, and how
+// many numbers it has from start to max.
 func (p *program) plannedSequence(ctx context.Context, f *planSequenceFlags) (
 	info sequence.Info, whole int64, err error,
 ) {
