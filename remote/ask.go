@@ -9,6 +9,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/sequence"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -124,6 +125,8 @@ func (p *peer) explain(err error) error {
 	meaning := map[string]error{
 		"no-namespace": lease.ErrNoNamespace, "lost": lease.ErrLost, "refused": lease.ErrRefused,
 		"invalid": lease.ErrInvalid, "exhausted": snowfence.ErrExhausted, "lifetime": snowfence.ErrLifetime,
+		"no-sequence": sequence.ErrNoSequence, "ended": sequence.ErrEnded, "rolled-back": sequence.ErrRolledBack,
+		"period": sequence.ErrPeriod,
 	}[reason(err)]
 	if meaning == nil {
 		return fmt.Errorf("remote: %s: %w", p.address, err)

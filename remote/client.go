@@ -10,7 +10,7 @@
 // The token then needs the verbs read and store: the lease is kept here, and the server
 // checks what it writes. [Client.Store] is the server's store as a [lease.Store], for all
 // of package lease. A process that cannot have a node asks a [Client.Source], which keeps
-// some IDs ahead.
+// some IDs ahead. [Client.Sequence] gives out numbers of the server's sequences.
 package remote
 
 import (
@@ -56,10 +56,11 @@ type Client struct {
 
 // peer is one server.
 type peer struct {
-	address string
-	ids     snowfencev1connect.IDServiceClient
-	names   snowfencev1connect.NamespaceServiceClient
-	store   snowfencev1connect.StoreServiceClient
+	address   string
+	ids       snowfencev1connect.IDServiceClient
+	names     snowfencev1connect.NamespaceServiceClient
+	sequences snowfencev1connect.SequenceServiceClient
+	store     snowfencev1connect.StoreServiceClient
 }
 
 // Dial returns a client of servers over one store, by their addresses: while one does not
@@ -98,10 +99,11 @@ func Dial(addresses []string, o *Options) (*Client, error) {
 		address = strings.TrimSuffix(address, "/")
 		opt := connect.WithInterceptors(&header{token: opts.Token})
 		c.servers = append(c.servers, &peer{
-			address: address,
-			ids:     snowfencev1connect.NewIDServiceClient(client, address, opt),
-			names:   snowfencev1connect.NewNamespaceServiceClient(client, address, opt),
-			store:   snowfencev1connect.NewStoreServiceClient(client, address, opt),
+			address:   address,
+			ids:       snowfencev1connect.NewIDServiceClient(client, address, opt),
+			names:     snowfencev1connect.NewNamespaceServiceClient(client, address, opt),
+			sequences: snowfencev1connect.NewSequenceServiceClient(client, address, opt),
+			store:     snowfencev1connect.NewStoreServiceClient(client, address, opt),
 		})
 	}
 	c.store = lease.Group(newStore(c))

@@ -27,6 +27,32 @@ func example(ctx context.Context, token string) error {
 	return nil
 }
 
+// numbers is the program of docs/choose/sequences.md.
+func numbers(ctx context.Context, token string) error {
+	c, err := remote.Dial([]string{"https://ids-1:8443", "https://ids-2:8443"}, &remote.Options{Token: token})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	orders, err := c.Sequence(ctx, "orders")
+	if err != nil {
+		return err
+	}
+	defer orders.Close()
+	n, err := orders.Next(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Println(n)
+	return nil
+}
+
+func ExampleClient_Sequence() {
+	if err := numbers(context.Background(), "snowfence_…"); err != nil {
+		fmt.Println(err)
+	}
+}
+
 func Example() {
 	if err := example(context.Background(), "snowfence_…"); err != nil {
 		fmt.Println(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -37,6 +38,9 @@ func (s *serverStore) Get(ctx context.Context, keys []lease.Key) ([]lease.Record
 	byName := map[string][]int{}
 	var names []string
 	for i, k := range keys {
+		if strings.HasPrefix(k.Namespace, "#") {
+			return nil, noSequence(k)
+		}
 		if byName[k.Namespace] == nil {
 			names = append(names, k.Namespace)
 		}
@@ -178,8 +182,12 @@ func (s *serverStore) swap(ctx context.Context, writes []lease.Write) []error {
 
 // Add implements [lease.Store]: a server shows no sequences through its store.
 func (s *serverStore) Add(_ context.Context, a lease.Addition) (lease.Record, error) {
-	return lease.Record{}, fmt.Errorf("remote: %s: a server's store has no sequences: open the sequence over the "+
-		"database itself: %w", a.Key.Namespace, lease.ErrRefused)
+	return lease.Record{}, noSequence(a.Key)
+}
+
+func noSequence(k lease.Key) error {
+	return fmt.Errorf("remote: %s: a server's store has no sequences: use Client.Sequence (%w)", k.Namespace,
+		lease.ErrRefused)
 }
 
 // Identity implements [lease.Store]: that of the server's store, so servers over one store

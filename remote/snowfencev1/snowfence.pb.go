@@ -1731,6 +1731,780 @@ func (x *LeaseInfo) GetVeto() string {
 	return ""
 }
 
+type SequenceNextRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Count         uint32                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`                                   // 1 to 1,000,000; 0 means 1
+	Period        int64                  `protobuf:"varint,3,opt,name=period,proto3" json:"period,omitempty"`                                 // of a dated sequence, such as 20261122, 202611 or 2026; 0 means the present one
+	WithoutTexts  bool                   `protobuf:"varint,4,opt,name=without_texts,json=withoutTexts,proto3" json:"without_texts,omitempty"` // for callers who write the texts of a dated sequence themselves
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SequenceNextRequest) Reset() {
+	*x = SequenceNextRequest{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SequenceNextRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SequenceNextRequest) ProtoMessage() {}
+
+func (x *SequenceNextRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SequenceNextRequest.ProtoReflect.Descriptor instead.
+func (*SequenceNextRequest) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *SequenceNextRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SequenceNextRequest) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *SequenceNextRequest) GetPeriod() int64 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+func (x *SequenceNextRequest) GetWithoutTexts() bool {
+	if x != nil {
+		return x.WithoutTexts
+	}
+	return false
+}
+
+// SequenceNextResponse is the numbers first, first + step, and so on up to last.
+type SequenceNextResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	First         int64                  `protobuf:"fixed64,1,opt,name=first,proto3" json:"first,omitempty"`
+	Last          int64                  `protobuf:"fixed64,2,opt,name=last,proto3" json:"last,omitempty"`
+	Step          int64                  `protobuf:"varint,3,opt,name=step,proto3" json:"step,omitempty"`
+	Left          int64                  `protobuf:"varint,4,opt,name=left,proto3" json:"left,omitempty"`     // about how many numbers nobody has; a caller who keeps some ahead takes few of them
+	Period        int64                  `protobuf:"varint,5,opt,name=period,proto3" json:"period,omitempty"` // of a dated sequence
+	Texts         []string               `protobuf:"bytes,6,rep,name=texts,proto3" json:"texts,omitempty"`    // of a dated sequence: each number with its date
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SequenceNextResponse) Reset() {
+	*x = SequenceNextResponse{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SequenceNextResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SequenceNextResponse) ProtoMessage() {}
+
+func (x *SequenceNextResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SequenceNextResponse.ProtoReflect.Descriptor instead.
+func (*SequenceNextResponse) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *SequenceNextResponse) GetFirst() int64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *SequenceNextResponse) GetLast() int64 {
+	if x != nil {
+		return x.Last
+	}
+	return 0
+}
+
+func (x *SequenceNextResponse) GetStep() int64 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *SequenceNextResponse) GetLeft() int64 {
+	if x != nil {
+		return x.Left
+	}
+	return 0
+}
+
+func (x *SequenceNextResponse) GetPeriod() int64 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+func (x *SequenceNextResponse) GetTexts() []string {
+	if x != nil {
+		return x.Texts
+	}
+	return nil
+}
+
+type Sequence struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	State         string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`                                      // active, ended, rolled-back or deleted
+	Mode          string                 `protobuf:"bytes,3,opt,name=mode,proto3" json:"mode,omitempty"`                                        // fast, dense or strict
+	Start         int64                  `protobuf:"fixed64,4,opt,name=start,proto3" json:"start,omitempty"`                                    // the first number
+	Step          int64                  `protobuf:"varint,5,opt,name=step,proto3" json:"step,omitempty"`                                       // from each number to the next
+	Max           int64                  `protobuf:"fixed64,6,opt,name=max,proto3" json:"max,omitempty"`                                        // the last number that may be given out, in the direction of step
+	MinRange      int64                  `protobuf:"varint,7,opt,name=min_range,json=minRange,proto3" json:"min_range,omitempty"`               // how many numbers a server takes from the store at once, at least
+	MaxRange      int64                  `protobuf:"varint,8,opt,name=max_range,json=maxRange,proto3" json:"max_range,omitempty"`               // and at most
+	AfterFailover string                 `protobuf:"bytes,9,opt,name=after_failover,json=afterFailover,proto3" json:"after_failover,omitempty"` // stop, trust, or how many numbers are skipped
+	Pattern       string                 `protobuf:"bytes,10,opt,name=pattern,proto3" json:"pattern,omitempty"`                                 // of a dated sequence
+	Zone          string                 `protobuf:"bytes,11,opt,name=zone,proto3" json:"zone,omitempty"`                                       // of its dates; "" is UTC
+	Next          *int64                 `protobuf:"fixed64,12,opt,name=next,proto3,oneof" json:"next,omitempty"`                               // the first number that nobody has; missing if none is left
+	Left          int64                  `protobuf:"varint,13,opt,name=left,proto3" json:"left,omitempty"`                                      // how many numbers nobody has
+	Period        int64                  `protobuf:"varint,14,opt,name=period,proto3" json:"period,omitempty"`                                  // of a dated sequence: the present one, which next and left are of
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Sequence) Reset() {
+	*x = Sequence{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Sequence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Sequence) ProtoMessage() {}
+
+func (x *Sequence) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Sequence.ProtoReflect.Descriptor instead.
+func (*Sequence) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *Sequence) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Sequence) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *Sequence) GetMode() string {
+	if x != nil {
+		return x.Mode
+	}
+	return ""
+}
+
+func (x *Sequence) GetStart() int64 {
+	if x != nil {
+		return x.Start
+	}
+	return 0
+}
+
+func (x *Sequence) GetStep() int64 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *Sequence) GetMax() int64 {
+	if x != nil {
+		return x.Max
+	}
+	return 0
+}
+
+func (x *Sequence) GetMinRange() int64 {
+	if x != nil {
+		return x.MinRange
+	}
+	return 0
+}
+
+func (x *Sequence) GetMaxRange() int64 {
+	if x != nil {
+		return x.MaxRange
+	}
+	return 0
+}
+
+func (x *Sequence) GetAfterFailover() string {
+	if x != nil {
+		return x.AfterFailover
+	}
+	return ""
+}
+
+func (x *Sequence) GetPattern() string {
+	if x != nil {
+		return x.Pattern
+	}
+	return ""
+}
+
+func (x *Sequence) GetZone() string {
+	if x != nil {
+		return x.Zone
+	}
+	return ""
+}
+
+func (x *Sequence) GetNext() int64 {
+	if x != nil && x.Next != nil {
+		return *x.Next
+	}
+	return 0
+}
+
+func (x *Sequence) GetLeft() int64 {
+	if x != nil {
+		return x.Left
+	}
+	return 0
+}
+
+func (x *Sequence) GetPeriod() int64 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+type SequenceCreateRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Mode          string                 `protobuf:"bytes,2,opt,name=mode,proto3" json:"mode,omitempty"`                                        // fast, dense or strict; "" means fast
+	Start         *int64                 `protobuf:"fixed64,3,opt,name=start,proto3,oneof" json:"start,omitempty"`                              // 1 without it
+	Step          *int64                 `protobuf:"varint,4,opt,name=step,proto3,oneof" json:"step,omitempty"`                                 // 1 without it
+	Max           *int64                 `protobuf:"fixed64,5,opt,name=max,proto3,oneof" json:"max,omitempty"`                                  // 2^53 - 1 without it, or 2^63 - 1 if start is beyond that
+	MinRange      int64                  `protobuf:"varint,6,opt,name=min_range,json=minRange,proto3" json:"min_range,omitempty"`               // 0 means 1,000
+	MaxRange      int64                  `protobuf:"varint,7,opt,name=max_range,json=maxRange,proto3" json:"max_range,omitempty"`               // 0 means 1,000,000
+	AfterFailover string                 `protobuf:"bytes,8,opt,name=after_failover,json=afterFailover,proto3" json:"after_failover,omitempty"` // stop, trust, or how many numbers are skipped; "" means stop
+	Pattern       string                 `protobuf:"bytes,9,opt,name=pattern,proto3" json:"pattern,omitempty"`                                  // makes it dated: its numbers begin anew each day, month or year
+	Zone          string                 `protobuf:"bytes,10,opt,name=zone,proto3" json:"zone,omitempty"`                                       // of its dates; "" means UTC
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SequenceCreateRequest) Reset() {
+	*x = SequenceCreateRequest{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SequenceCreateRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SequenceCreateRequest) ProtoMessage() {}
+
+func (x *SequenceCreateRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SequenceCreateRequest.ProtoReflect.Descriptor instead.
+func (*SequenceCreateRequest) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *SequenceCreateRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SequenceCreateRequest) GetMode() string {
+	if x != nil {
+		return x.Mode
+	}
+	return ""
+}
+
+func (x *SequenceCreateRequest) GetStart() int64 {
+	if x != nil && x.Start != nil {
+		return *x.Start
+	}
+	return 0
+}
+
+func (x *SequenceCreateRequest) GetStep() int64 {
+	if x != nil && x.Step != nil {
+		return *x.Step
+	}
+	return 0
+}
+
+func (x *SequenceCreateRequest) GetMax() int64 {
+	if x != nil && x.Max != nil {
+		return *x.Max
+	}
+	return 0
+}
+
+func (x *SequenceCreateRequest) GetMinRange() int64 {
+	if x != nil {
+		return x.MinRange
+	}
+	return 0
+}
+
+func (x *SequenceCreateRequest) GetMaxRange() int64 {
+	if x != nil {
+		return x.MaxRange
+	}
+	return 0
+}
+
+func (x *SequenceCreateRequest) GetAfterFailover() string {
+	if x != nil {
+		return x.AfterFailover
+	}
+	return ""
+}
+
+func (x *SequenceCreateRequest) GetPattern() string {
+	if x != nil {
+		return x.Pattern
+	}
+	return ""
+}
+
+func (x *SequenceCreateRequest) GetZone() string {
+	if x != nil {
+		return x.Zone
+	}
+	return ""
+}
+
+type SequenceShowRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SequenceShowRequest) Reset() {
+	*x = SequenceShowRequest{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SequenceShowRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SequenceShowRequest) ProtoMessage() {}
+
+func (x *SequenceShowRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SequenceShowRequest.ProtoReflect.Descriptor instead.
+func (*SequenceShowRequest) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *SequenceShowRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+type SequenceListRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SequenceListRequest) Reset() {
+	*x = SequenceListRequest{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SequenceListRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SequenceListRequest) ProtoMessage() {}
+
+func (x *SequenceListRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SequenceListRequest.ProtoReflect.Descriptor instead.
+func (*SequenceListRequest) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{32}
+}
+
+type SequenceListResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Sequences     []*Sequence            `protobuf:"bytes,1,rep,name=sequences,proto3" json:"sequences,omitempty"` // that the token sees
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SequenceListResponse) Reset() {
+	*x = SequenceListResponse{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SequenceListResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SequenceListResponse) ProtoMessage() {}
+
+func (x *SequenceListResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SequenceListResponse.ProtoReflect.Descriptor instead.
+func (*SequenceListResponse) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *SequenceListResponse) GetSequences() []*Sequence {
+	if x != nil {
+		return x.Sequences
+	}
+	return nil
+}
+
+type SequenceChangeRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Max           *int64                 `protobuf:"fixed64,2,opt,name=max,proto3,oneof" json:"max,omitempty"` // not below what was given out
+	MinRange      int64                  `protobuf:"varint,3,opt,name=min_range,json=minRange,proto3" json:"min_range,omitempty"`
+	MaxRange      int64                  `protobuf:"varint,4,opt,name=max_range,json=maxRange,proto3" json:"max_range,omitempty"`
+	AfterFailover string                 `protobuf:"bytes,5,opt,name=after_failover,json=afterFailover,proto3" json:"after_failover,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SequenceChangeRequest) Reset() {
+	*x = SequenceChangeRequest{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SequenceChangeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SequenceChangeRequest) ProtoMessage() {}
+
+func (x *SequenceChangeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SequenceChangeRequest.ProtoReflect.Descriptor instead.
+func (*SequenceChangeRequest) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *SequenceChangeRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SequenceChangeRequest) GetMax() int64 {
+	if x != nil && x.Max != nil {
+		return *x.Max
+	}
+	return 0
+}
+
+func (x *SequenceChangeRequest) GetMinRange() int64 {
+	if x != nil {
+		return x.MinRange
+	}
+	return 0
+}
+
+func (x *SequenceChangeRequest) GetMaxRange() int64 {
+	if x != nil {
+		return x.MaxRange
+	}
+	return 0
+}
+
+func (x *SequenceChangeRequest) GetAfterFailover() string {
+	if x != nil {
+		return x.AfterFailover
+	}
+	return ""
+}
+
+// SequenceConfirmRequest says up to where numbers may have been given out: floor or used.
+type SequenceConfirmRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Floor         *int64                 `protobuf:"fixed64,2,opt,name=floor,proto3,oneof" json:"floor,omitempty"` // nothing there or beyond was given to anybody, or is held by a program
+	Used          *int64                 `protobuf:"fixed64,3,opt,name=used,proto3,oneof" json:"used,omitempty"`   // the last number that is known to be used; as many as programs can hold are skipped
+	Programs      int64                  `protobuf:"varint,4,opt,name=programs,proto3" json:"programs,omitempty"`  // how many took numbers; 0 means 100
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SequenceConfirmRequest) Reset() {
+	*x = SequenceConfirmRequest{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SequenceConfirmRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SequenceConfirmRequest) ProtoMessage() {}
+
+func (x *SequenceConfirmRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SequenceConfirmRequest.ProtoReflect.Descriptor instead.
+func (*SequenceConfirmRequest) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *SequenceConfirmRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SequenceConfirmRequest) GetFloor() int64 {
+	if x != nil && x.Floor != nil {
+		return *x.Floor
+	}
+	return 0
+}
+
+func (x *SequenceConfirmRequest) GetUsed() int64 {
+	if x != nil && x.Used != nil {
+		return *x.Used
+	}
+	return 0
+}
+
+func (x *SequenceConfirmRequest) GetPrograms() int64 {
+	if x != nil {
+		return x.Programs
+	}
+	return 0
+}
+
+type SequenceDeleteRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Confirm       string                 `protobuf:"bytes,2,opt,name=confirm,proto3" json:"confirm,omitempty"` // the name again
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SequenceDeleteRequest) Reset() {
+	*x = SequenceDeleteRequest{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SequenceDeleteRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SequenceDeleteRequest) ProtoMessage() {}
+
+func (x *SequenceDeleteRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SequenceDeleteRequest.ProtoReflect.Descriptor instead.
+func (*SequenceDeleteRequest) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *SequenceDeleteRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SequenceDeleteRequest) GetConfirm() string {
+	if x != nil {
+		return x.Confirm
+	}
+	return ""
+}
+
+type SequenceDeleteResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SequenceDeleteResponse) Reset() {
+	*x = SequenceDeleteResponse{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SequenceDeleteResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SequenceDeleteResponse) ProtoMessage() {}
+
+func (x *SequenceDeleteResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SequenceDeleteResponse.ProtoReflect.Descriptor instead.
+func (*SequenceDeleteResponse) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{37}
+}
+
 type Record struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -1754,7 +2528,7 @@ type Record struct {
 
 func (x *Record) Reset() {
 	*x = Record{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1766,7 +2540,7 @@ func (x *Record) String() string {
 func (*Record) ProtoMessage() {}
 
 func (x *Record) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1779,7 +2553,7 @@ func (x *Record) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Record.ProtoReflect.Descriptor instead.
 func (*Record) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{27}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Record) GetNamespace() string {
@@ -1896,7 +2670,7 @@ type Records struct {
 
 func (x *Records) Reset() {
 	*x = Records{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1908,7 +2682,7 @@ func (x *Records) String() string {
 func (*Records) ProtoMessage() {}
 
 func (x *Records) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1921,7 +2695,7 @@ func (x *Records) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Records.ProtoReflect.Descriptor instead.
 func (*Records) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{28}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Records) GetRecords() []*Record {
@@ -1941,7 +2715,7 @@ type GetRequest struct {
 
 func (x *GetRequest) Reset() {
 	*x = GetRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1953,7 +2727,7 @@ func (x *GetRequest) String() string {
 func (*GetRequest) ProtoMessage() {}
 
 func (x *GetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1966,7 +2740,7 @@ func (x *GetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRequest.ProtoReflect.Descriptor instead.
 func (*GetRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{29}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *GetRequest) GetNamespace() string {
@@ -2000,7 +2774,7 @@ type FindRequest struct {
 
 func (x *FindRequest) Reset() {
 	*x = FindRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2012,7 +2786,7 @@ func (x *FindRequest) String() string {
 func (*FindRequest) ProtoMessage() {}
 
 func (x *FindRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2025,7 +2799,7 @@ func (x *FindRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindRequest.ProtoReflect.Descriptor instead.
 func (*FindRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{30}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *FindRequest) GetNamespace() string {
@@ -2102,7 +2876,7 @@ type CountRequest struct {
 
 func (x *CountRequest) Reset() {
 	*x = CountRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2114,7 +2888,7 @@ func (x *CountRequest) String() string {
 func (*CountRequest) ProtoMessage() {}
 
 func (x *CountRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2127,7 +2901,7 @@ func (x *CountRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountRequest.ProtoReflect.Descriptor instead.
 func (*CountRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{31}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *CountRequest) GetNamespace() string {
@@ -2160,7 +2934,7 @@ type CountResponse struct {
 
 func (x *CountResponse) Reset() {
 	*x = CountResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2172,7 +2946,7 @@ func (x *CountResponse) String() string {
 func (*CountResponse) ProtoMessage() {}
 
 func (x *CountResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2185,7 +2959,7 @@ func (x *CountResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountResponse.ProtoReflect.Descriptor instead.
 func (*CountResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{32}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *CountResponse) GetCount() int64 {
@@ -2204,7 +2978,7 @@ type SwapRequest struct {
 
 func (x *SwapRequest) Reset() {
 	*x = SwapRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2216,7 +2990,7 @@ func (x *SwapRequest) String() string {
 func (*SwapRequest) ProtoMessage() {}
 
 func (x *SwapRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2229,7 +3003,7 @@ func (x *SwapRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SwapRequest.ProtoReflect.Descriptor instead.
 func (*SwapRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{33}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *SwapRequest) GetWrites() []*Write {
@@ -2249,7 +3023,7 @@ type Write struct {
 
 func (x *Write) Reset() {
 	*x = Write{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2261,7 +3035,7 @@ func (x *Write) String() string {
 func (*Write) ProtoMessage() {}
 
 func (x *Write) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2274,7 +3048,7 @@ func (x *Write) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Write.ProtoReflect.Descriptor instead.
 func (*Write) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{34}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Write) GetOld() string {
@@ -2302,7 +3076,7 @@ type SwapResponse struct {
 
 func (x *SwapResponse) Reset() {
 	*x = SwapResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2314,7 +3088,7 @@ func (x *SwapResponse) String() string {
 func (*SwapResponse) ProtoMessage() {}
 
 func (x *SwapResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2327,7 +3101,7 @@ func (x *SwapResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SwapResponse.ProtoReflect.Descriptor instead.
 func (*SwapResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{35}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SwapResponse) GetResults() []SwapResult {
@@ -2354,7 +3128,7 @@ type DescribeRequest struct {
 
 func (x *DescribeRequest) Reset() {
 	*x = DescribeRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2366,7 +3140,7 @@ func (x *DescribeRequest) String() string {
 func (*DescribeRequest) ProtoMessage() {}
 
 func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2379,7 +3153,7 @@ func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
 func (*DescribeRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{36}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *DescribeRequest) GetNamespace() string {
@@ -2407,7 +3181,7 @@ type DescribeResponse struct {
 
 func (x *DescribeResponse) Reset() {
 	*x = DescribeResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2419,7 +3193,7 @@ func (x *DescribeResponse) String() string {
 func (*DescribeResponse) ProtoMessage() {}
 
 func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2432,7 +3206,7 @@ func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeResponse.ProtoReflect.Descriptor instead.
 func (*DescribeResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{37}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *DescribeResponse) GetIdentity() string {
@@ -2496,7 +3270,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x02to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02to\"5\n" +
 	"\rRangeResponse\x12\x10\n" +
 	"\x03low\x18\x01 \x01(\x10R\x03low\x12\x12\n" +
-	"\x04high\x18\x02 \x01(\x10R\x04high\"\xc6\x02\n" +
+	"\x04high\x18\x02 \x01(\x10R\x04high\"\xb5\x02\n" +
 	"\tNamespace\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\x12 \n" +
@@ -2509,7 +3283,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"generation\x18\a \x01(\x03R\n" +
 	"generation\x12:\n" +
 	"\vend_of_life\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tendOfLife\x12,\n" +
-	"\x04past\x18\t \x03(\v2\x18.snowfence.v1.PastLayoutR\x04pastJ\x04\b\x10\x10 R\tsequences\"\x86\x01\n" +
+	"\x04past\x18\t \x03(\v2\x18.snowfence.v1.PastLayoutR\x04past\"\x86\x01\n" +
 	"\n" +
 	"PastLayout\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12.\n" +
@@ -2594,7 +3368,74 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\n" +
 	"until_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tuntilTime\x124\n" +
 	"\awritten\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\awritten\x12\x12\n" +
-	"\x04veto\x18\a \x01(\tR\x04veto\"\xf7\x02\n" +
+	"\x04veto\x18\a \x01(\tR\x04veto\"|\n" +
+	"\x13SequenceNextRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\x12\x16\n" +
+	"\x06period\x18\x03 \x01(\x03R\x06period\x12#\n" +
+	"\rwithout_texts\x18\x04 \x01(\bR\fwithoutTexts\"\x96\x01\n" +
+	"\x14SequenceNextResponse\x12\x14\n" +
+	"\x05first\x18\x01 \x01(\x10R\x05first\x12\x12\n" +
+	"\x04last\x18\x02 \x01(\x10R\x04last\x12\x12\n" +
+	"\x04step\x18\x03 \x01(\x03R\x04step\x12\x12\n" +
+	"\x04left\x18\x04 \x01(\x03R\x04left\x12\x16\n" +
+	"\x06period\x18\x05 \x01(\x03R\x06period\x12\x14\n" +
+	"\x05texts\x18\x06 \x03(\tR\x05texts\"\xe1\x02\n" +
+	"\bSequence\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x12\x12\n" +
+	"\x04mode\x18\x03 \x01(\tR\x04mode\x12\x14\n" +
+	"\x05start\x18\x04 \x01(\x10R\x05start\x12\x12\n" +
+	"\x04step\x18\x05 \x01(\x03R\x04step\x12\x10\n" +
+	"\x03max\x18\x06 \x01(\x10R\x03max\x12\x1b\n" +
+	"\tmin_range\x18\a \x01(\x03R\bminRange\x12\x1b\n" +
+	"\tmax_range\x18\b \x01(\x03R\bmaxRange\x12%\n" +
+	"\x0eafter_failover\x18\t \x01(\tR\rafterFailover\x12\x18\n" +
+	"\apattern\x18\n" +
+	" \x01(\tR\apattern\x12\x12\n" +
+	"\x04zone\x18\v \x01(\tR\x04zone\x12\x17\n" +
+	"\x04next\x18\f \x01(\x10H\x00R\x04next\x88\x01\x01\x12\x12\n" +
+	"\x04left\x18\r \x01(\x03R\x04left\x12\x16\n" +
+	"\x06period\x18\x0e \x01(\x03R\x06periodB\a\n" +
+	"\x05_next\"\xb4\x02\n" +
+	"\x15SequenceCreateRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04mode\x18\x02 \x01(\tR\x04mode\x12\x19\n" +
+	"\x05start\x18\x03 \x01(\x10H\x00R\x05start\x88\x01\x01\x12\x17\n" +
+	"\x04step\x18\x04 \x01(\x03H\x01R\x04step\x88\x01\x01\x12\x15\n" +
+	"\x03max\x18\x05 \x01(\x10H\x02R\x03max\x88\x01\x01\x12\x1b\n" +
+	"\tmin_range\x18\x06 \x01(\x03R\bminRange\x12\x1b\n" +
+	"\tmax_range\x18\a \x01(\x03R\bmaxRange\x12%\n" +
+	"\x0eafter_failover\x18\b \x01(\tR\rafterFailover\x12\x18\n" +
+	"\apattern\x18\t \x01(\tR\apattern\x12\x12\n" +
+	"\x04zone\x18\n" +
+	" \x01(\tR\x04zoneB\b\n" +
+	"\x06_startB\a\n" +
+	"\x05_stepB\x06\n" +
+	"\x04_max\")\n" +
+	"\x13SequenceShowRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"\x15\n" +
+	"\x13SequenceListRequest\"L\n" +
+	"\x14SequenceListResponse\x124\n" +
+	"\tsequences\x18\x01 \x03(\v2\x16.snowfence.v1.SequenceR\tsequences\"\xab\x01\n" +
+	"\x15SequenceChangeRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x15\n" +
+	"\x03max\x18\x02 \x01(\x10H\x00R\x03max\x88\x01\x01\x12\x1b\n" +
+	"\tmin_range\x18\x03 \x01(\x03R\bminRange\x12\x1b\n" +
+	"\tmax_range\x18\x04 \x01(\x03R\bmaxRange\x12%\n" +
+	"\x0eafter_failover\x18\x05 \x01(\tR\rafterFailoverB\x06\n" +
+	"\x04_max\"\x8f\x01\n" +
+	"\x16SequenceConfirmRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x19\n" +
+	"\x05floor\x18\x02 \x01(\x10H\x00R\x05floor\x88\x01\x01\x12\x17\n" +
+	"\x04used\x18\x03 \x01(\x10H\x01R\x04used\x88\x01\x01\x12\x1a\n" +
+	"\bprograms\x18\x04 \x01(\x03R\bprogramsB\b\n" +
+	"\x06_floorB\a\n" +
+	"\x05_used\"E\n" +
+	"\x15SequenceDeleteRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\aconfirm\x18\x02 \x01(\tR\aconfirm\"\x18\n" +
+	"\x16SequenceDeleteResponse\"\xf7\x02\n" +
 	"\x06Record\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\x12R\x04node\x12\x14\n" +
@@ -2676,8 +3517,15 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x05Renew\x12\x1a.snowfence.v1.RenewRequest\x1a\x13.snowfence.v1.Lease\x12F\n" +
 	"\aRelease\x12\x1c.snowfence.v1.ReleaseRequest\x1a\x1d.snowfence.v1.ReleaseResponse\x12N\n" +
 	"\x04List\x12\x1f.snowfence.v1.ListLeasesRequest\x1a .snowfence.v1.ListLeasesResponse\"\x03\x90\x02\x01\x12M\n" +
-	"\x05Watch\x12 .snowfence.v1.WatchLeasesRequest\x1a .snowfence.v1.ListLeasesResponse0\x012\x11\n" +
-	"\x0fSequenceService2\xcc\x02\n" +
+	"\x05Watch\x12 .snowfence.v1.WatchLeasesRequest\x1a .snowfence.v1.ListLeasesResponse0\x012\xa8\x04\n" +
+	"\x0fSequenceService\x12M\n" +
+	"\x04Next\x12!.snowfence.v1.SequenceNextRequest\x1a\".snowfence.v1.SequenceNextResponse\x12E\n" +
+	"\x06Create\x12#.snowfence.v1.SequenceCreateRequest\x1a\x16.snowfence.v1.Sequence\x12F\n" +
+	"\x04Show\x12!.snowfence.v1.SequenceShowRequest\x1a\x16.snowfence.v1.Sequence\"\x03\x90\x02\x01\x12R\n" +
+	"\x04List\x12!.snowfence.v1.SequenceListRequest\x1a\".snowfence.v1.SequenceListResponse\"\x03\x90\x02\x01\x12E\n" +
+	"\x06Change\x12#.snowfence.v1.SequenceChangeRequest\x1a\x16.snowfence.v1.Sequence\x12G\n" +
+	"\aConfirm\x12$.snowfence.v1.SequenceConfirmRequest\x1a\x16.snowfence.v1.Sequence\x12S\n" +
+	"\x06Delete\x12#.snowfence.v1.SequenceDeleteRequest\x1a$.snowfence.v1.SequenceDeleteResponse2\xcc\x02\n" +
 	"\fStoreService\x126\n" +
 	"\x03Get\x12\x18.snowfence.v1.GetRequest\x1a\x15.snowfence.v1.Records\x128\n" +
 	"\x04Find\x12\x19.snowfence.v1.FindRequest\x1a\x15.snowfence.v1.Records\x12@\n" +
@@ -2698,7 +3546,7 @@ func file_snowfence_v1_snowfence_proto_rawDescGZIP() []byte {
 }
 
 var file_snowfence_v1_snowfence_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_snowfence_v1_snowfence_proto_goTypes = []any{
 	(SwapResult)(0),                 // 0: snowfence.v1.SwapResult
 	(*NextRequest)(nil),             // 1: snowfence.v1.NextRequest
@@ -2728,87 +3576,113 @@ var file_snowfence_v1_snowfence_proto_goTypes = []any{
 	(*WatchLeasesRequest)(nil),      // 25: snowfence.v1.WatchLeasesRequest
 	(*ListLeasesResponse)(nil),      // 26: snowfence.v1.ListLeasesResponse
 	(*LeaseInfo)(nil),               // 27: snowfence.v1.LeaseInfo
-	(*Record)(nil),                  // 28: snowfence.v1.Record
-	(*Records)(nil),                 // 29: snowfence.v1.Records
-	(*GetRequest)(nil),              // 30: snowfence.v1.GetRequest
-	(*FindRequest)(nil),             // 31: snowfence.v1.FindRequest
-	(*CountRequest)(nil),            // 32: snowfence.v1.CountRequest
-	(*CountResponse)(nil),           // 33: snowfence.v1.CountResponse
-	(*SwapRequest)(nil),             // 34: snowfence.v1.SwapRequest
-	(*Write)(nil),                   // 35: snowfence.v1.Write
-	(*SwapResponse)(nil),            // 36: snowfence.v1.SwapResponse
-	(*DescribeRequest)(nil),         // 37: snowfence.v1.DescribeRequest
-	(*DescribeResponse)(nil),        // 38: snowfence.v1.DescribeResponse
-	(*timestamppb.Timestamp)(nil),   // 39: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),     // 40: google.protobuf.Duration
+	(*SequenceNextRequest)(nil),     // 28: snowfence.v1.SequenceNextRequest
+	(*SequenceNextResponse)(nil),    // 29: snowfence.v1.SequenceNextResponse
+	(*Sequence)(nil),                // 30: snowfence.v1.Sequence
+	(*SequenceCreateRequest)(nil),   // 31: snowfence.v1.SequenceCreateRequest
+	(*SequenceShowRequest)(nil),     // 32: snowfence.v1.SequenceShowRequest
+	(*SequenceListRequest)(nil),     // 33: snowfence.v1.SequenceListRequest
+	(*SequenceListResponse)(nil),    // 34: snowfence.v1.SequenceListResponse
+	(*SequenceChangeRequest)(nil),   // 35: snowfence.v1.SequenceChangeRequest
+	(*SequenceConfirmRequest)(nil),  // 36: snowfence.v1.SequenceConfirmRequest
+	(*SequenceDeleteRequest)(nil),   // 37: snowfence.v1.SequenceDeleteRequest
+	(*SequenceDeleteResponse)(nil),  // 38: snowfence.v1.SequenceDeleteResponse
+	(*Record)(nil),                  // 39: snowfence.v1.Record
+	(*Records)(nil),                 // 40: snowfence.v1.Records
+	(*GetRequest)(nil),              // 41: snowfence.v1.GetRequest
+	(*FindRequest)(nil),             // 42: snowfence.v1.FindRequest
+	(*CountRequest)(nil),            // 43: snowfence.v1.CountRequest
+	(*CountResponse)(nil),           // 44: snowfence.v1.CountResponse
+	(*SwapRequest)(nil),             // 45: snowfence.v1.SwapRequest
+	(*Write)(nil),                   // 46: snowfence.v1.Write
+	(*SwapResponse)(nil),            // 47: snowfence.v1.SwapResponse
+	(*DescribeRequest)(nil),         // 48: snowfence.v1.DescribeRequest
+	(*DescribeResponse)(nil),        // 49: snowfence.v1.DescribeResponse
+	(*timestamppb.Timestamp)(nil),   // 50: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),     // 51: google.protobuf.Duration
 }
 var file_snowfence_v1_snowfence_proto_depIdxs = []int32{
 	3,  // 0: snowfence.v1.NextResponse.runs:type_name -> snowfence.v1.Run
-	39, // 1: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
+	50, // 1: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
 	7,  // 2: snowfence.v1.DecodeResponse.fields:type_name -> snowfence.v1.FieldValue
-	39, // 3: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
-	39, // 4: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
-	39, // 5: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
+	50, // 3: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
+	50, // 4: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
+	50, // 5: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
 	11, // 6: snowfence.v1.Namespace.past:type_name -> snowfence.v1.PastLayout
-	39, // 7: snowfence.v1.PastLayout.from:type_name -> google.protobuf.Timestamp
-	39, // 8: snowfence.v1.PastLayout.until:type_name -> google.protobuf.Timestamp
+	50, // 7: snowfence.v1.PastLayout.from:type_name -> google.protobuf.Timestamp
+	50, // 8: snowfence.v1.PastLayout.until:type_name -> google.protobuf.Timestamp
 	10, // 9: snowfence.v1.ListNamespacesResponse.namespaces:type_name -> snowfence.v1.Namespace
-	39, // 10: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
-	40, // 11: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
-	39, // 12: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
-	40, // 13: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
+	50, // 10: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
+	51, // 11: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
+	50, // 12: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
+	51, // 13: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
 	27, // 14: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
-	39, // 15: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
-	39, // 16: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
-	39, // 17: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
-	28, // 18: snowfence.v1.Records.records:type_name -> snowfence.v1.Record
-	35, // 19: snowfence.v1.SwapRequest.writes:type_name -> snowfence.v1.Write
-	28, // 20: snowfence.v1.Write.new:type_name -> snowfence.v1.Record
-	0,  // 21: snowfence.v1.SwapResponse.results:type_name -> snowfence.v1.SwapResult
-	39, // 22: snowfence.v1.DescribeResponse.now:type_name -> google.protobuf.Timestamp
-	1,  // 23: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
-	4,  // 24: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
-	5,  // 25: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
-	8,  // 26: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
-	12, // 27: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
-	13, // 28: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
-	14, // 29: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
-	16, // 30: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
-	17, // 31: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
-	19, // 32: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
-	21, // 33: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
-	22, // 34: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
-	24, // 35: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
-	25, // 36: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
-	30, // 37: snowfence.v1.StoreService.Get:input_type -> snowfence.v1.GetRequest
-	31, // 38: snowfence.v1.StoreService.Find:input_type -> snowfence.v1.FindRequest
-	32, // 39: snowfence.v1.StoreService.Count:input_type -> snowfence.v1.CountRequest
-	34, // 40: snowfence.v1.StoreService.Swap:input_type -> snowfence.v1.SwapRequest
-	37, // 41: snowfence.v1.StoreService.Describe:input_type -> snowfence.v1.DescribeRequest
-	2,  // 42: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
-	2,  // 43: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
-	6,  // 44: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
-	9,  // 45: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
-	10, // 46: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
-	10, // 47: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
-	15, // 48: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
-	10, // 49: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
-	18, // 50: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
-	20, // 51: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
-	20, // 52: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
-	23, // 53: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
-	26, // 54: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
-	26, // 55: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
-	29, // 56: snowfence.v1.StoreService.Get:output_type -> snowfence.v1.Records
-	29, // 57: snowfence.v1.StoreService.Find:output_type -> snowfence.v1.Records
-	33, // 58: snowfence.v1.StoreService.Count:output_type -> snowfence.v1.CountResponse
-	36, // 59: snowfence.v1.StoreService.Swap:output_type -> snowfence.v1.SwapResponse
-	38, // 60: snowfence.v1.StoreService.Describe:output_type -> snowfence.v1.DescribeResponse
-	42, // [42:61] is the sub-list for method output_type
-	23, // [23:42] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	50, // 15: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
+	50, // 16: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
+	50, // 17: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
+	30, // 18: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
+	39, // 19: snowfence.v1.Records.records:type_name -> snowfence.v1.Record
+	46, // 20: snowfence.v1.SwapRequest.writes:type_name -> snowfence.v1.Write
+	39, // 21: snowfence.v1.Write.new:type_name -> snowfence.v1.Record
+	0,  // 22: snowfence.v1.SwapResponse.results:type_name -> snowfence.v1.SwapResult
+	50, // 23: snowfence.v1.DescribeResponse.now:type_name -> google.protobuf.Timestamp
+	1,  // 24: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
+	4,  // 25: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
+	5,  // 26: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
+	8,  // 27: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
+	12, // 28: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
+	13, // 29: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
+	14, // 30: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
+	16, // 31: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
+	17, // 32: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
+	19, // 33: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
+	21, // 34: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
+	22, // 35: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
+	24, // 36: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
+	25, // 37: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
+	28, // 38: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
+	31, // 39: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
+	32, // 40: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
+	33, // 41: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
+	35, // 42: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
+	36, // 43: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
+	37, // 44: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
+	41, // 45: snowfence.v1.StoreService.Get:input_type -> snowfence.v1.GetRequest
+	42, // 46: snowfence.v1.StoreService.Find:input_type -> snowfence.v1.FindRequest
+	43, // 47: snowfence.v1.StoreService.Count:input_type -> snowfence.v1.CountRequest
+	45, // 48: snowfence.v1.StoreService.Swap:input_type -> snowfence.v1.SwapRequest
+	48, // 49: snowfence.v1.StoreService.Describe:input_type -> snowfence.v1.DescribeRequest
+	2,  // 50: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
+	2,  // 51: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
+	6,  // 52: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
+	9,  // 53: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
+	10, // 54: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
+	10, // 55: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
+	15, // 56: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
+	10, // 57: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
+	18, // 58: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
+	20, // 59: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
+	20, // 60: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
+	23, // 61: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
+	26, // 62: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
+	26, // 63: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
+	29, // 64: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
+	30, // 65: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
+	30, // 66: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
+	34, // 67: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
+	30, // 68: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
+	30, // 69: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
+	38, // 70: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
+	40, // 71: snowfence.v1.StoreService.Get:output_type -> snowfence.v1.Records
+	40, // 72: snowfence.v1.StoreService.Find:output_type -> snowfence.v1.Records
+	44, // 73: snowfence.v1.StoreService.Count:output_type -> snowfence.v1.CountResponse
+	47, // 74: snowfence.v1.StoreService.Swap:output_type -> snowfence.v1.SwapResponse
+	49, // 75: snowfence.v1.StoreService.Describe:output_type -> snowfence.v1.DescribeResponse
+	50, // [50:76] is the sub-list for method output_type
+	24, // [24:50] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_snowfence_v1_snowfence_proto_init() }
@@ -2821,13 +3695,17 @@ func file_snowfence_v1_snowfence_proto_init() {
 	file_snowfence_v1_snowfence_proto_msgTypes[18].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[21].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[23].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[29].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[30].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[34].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[35].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowfence_v1_snowfence_proto_rawDesc), len(file_snowfence_v1_snowfence_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   38,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   5,
 		},

@@ -9,9 +9,13 @@ import (
 // TestDocumentedCode looks for each line of Go in docs/choose/sequences.md among the examples that
 // are run.
 func TestDocumentedCode(t *testing.T) {
-	examples, err := os.ReadFile("../../sequence/example_test.go")
-	if err != nil {
-		t.Fatal(err)
+	var examples []byte
+	for _, path := range []string{"../../sequence/example_test.go", "../../remote/example_test.go"} {
+		source, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		examples = append(examples, source...)
 	}
 	doc, err := os.ReadFile("../../docs/choose/sequences.md")
 	if err != nil {

@@ -36,6 +36,8 @@ func code(k server.Kind) string {
 		return "ENDED"
 	case server.RolledBack:
 		return "ROLLEDBACK"
+	case server.NoPeriod:
+		return "PERIOD"
 	case server.Lost:
 		return "LOST"
 	case server.Exists:

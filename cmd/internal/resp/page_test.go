@@ -17,7 +17,7 @@ func TestPage(t *testing.T) {
 	n := 0
 	for line := range strings.Lines(string(page)) {
 		cells := strings.Split(line, " | ")
-		for k := server.Internal; k <= server.RolledBack; k++ {
+		for k := server.Internal; k <= server.NoPeriod; k++ {
 			if cells[0] != "| `"+k.Name()+"`" {
 				continue
 			}
@@ -27,7 +27,7 @@ func TestPage(t *testing.T) {
 			}
 		}
 	}
-	if n != int(server.RolledBack)+1 {
+	if n != int(server.NoPeriod)+1 {
 		t.Errorf("%d kinds", n)
 	}
 }

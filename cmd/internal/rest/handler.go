@@ -61,7 +61,10 @@ func Mount(mux *http.ServeMux, s *server.Service, who Identify, streaming func(h
 
 // requestInfo is what the log says of a request: its path as documented, without IDs.
 func (h *rest) requestInfo(pattern string, r *http.Request) server.Request {
-	q := server.Request{Name: pattern, Namespace: server.Clip(r.PathValue("namespace")), From: r.RemoteAddr}
+	q := server.Request{
+		Name: pattern, Namespace: server.Clip(r.PathValue("namespace")), Sequence: server.Clip(r.PathValue("name")),
+		From: r.RemoteAddr,
+	}
 	if id, err := h.identify(r); err == nil {
 		q.Caller = id.Name
 	}
@@ -88,6 +91,14 @@ func (h *rest) routes() map[string]route {
 		"GET /v1/{namespace}/decode/{id}": h.decode,
 		"GET /v1/{namespace}/range":       h.rangeOf,
 		"GET /v1/{namespace}/leases":      h.leases,
+
+		"GET /v1/{name}/sequence":          h.showSequence,
+		"PUT /v1/{name}/sequence":          h.createSequence,
+		"PATCH /v1/{name}/sequence":        h.changeSequence,
+		"DELETE /v1/{name}/sequence":       h.deleteSequence,
+		"POST /v1/{name}/sequence/confirm": h.confirmSequence,
+		"GET /v1/{name}/sequence/next":     h.nextNumbers,
+		"POST /v1/{name}/sequence/next":    h.nextNumbers,
 	}
 }
 
@@ -125,7 +136,7 @@ func status(k server.Kind) int {
 		return http.StatusConflict
 	case server.NoNodes, server.Exhausted, server.Unavailable:
 		return http.StatusServiceUnavailable
-	case server.Refused, server.Lifetime, server.Ended, server.RolledBack:
+	case server.Refused, server.Lifetime, server.Ended, server.RolledBack, server.NoPeriod:
 		return http.StatusUnprocessableEntity
 	case server.Anonymous:
 		return http.StatusUnauthorized

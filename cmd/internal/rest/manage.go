@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -10,20 +11,30 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// list is GET /v1.
+// list is GET /v1?list=sequences; namespaces are listed without it.
 func (h *rest) list(w http.ResponseWriter, r *http.Request) error {
 	_, id, err := h.authorize(r, server.VerbRead, 1) // of no namespace
 	if err != nil {
 		return err
 	}
-	if _, err := queryParams(r); err != nil {
-		return err
-	}
-	list, err := h.s.Namespaces(r.Context(), id)
+	q, err := queryParams(r, "list")
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, map[string]any{"namespaces": list})
+	var list any
+	what := cmp.Or(q.Get("list"), "namespaces")
+	switch what {
+	case "namespaces":
+		list, err = h.s.Namespaces(r.Context(), id)
+	case "sequences":
+		list, err = h.s.ListSequences(r.Context(), id)
+	default:
+		err = server.Errorf(server.Invalid, "list=%s: list namespaces or sequences", server.Clip(what))
+	}
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, map[string]any{what: list})
 }
 
 func (h *rest) show(w http.ResponseWriter, r *http.Request) error {
@@ -49,15 +60,17 @@ type namespaceBody struct {
 	Last   *int64 `json:"last_node"`
 }
 
-// readBody reads the body of a request that makes or changes a namespace.
-func readBody(w http.ResponseWriter, r *http.Request, v any) error {
+const namespaceSample = `{"layout":"snowfence","first_node":0,"last_node":1023}`
+
+// readBody reads the body of a request; sample is what it may be.
+func readBody(w http.ResponseWriter, r *http.Request, v any, sample string) error {
 	if _, err := queryParams(r); err != nil {
 		return err
 	}
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return server.Errorf(server.Invalid, `the body should be as {"layout":"snowfence","first_node":0,"last_node":1023}: %w`, err)
+		return server.Errorf(server.Invalid, "the body should be as %s: %w", sample, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return server.Errorf(server.Invalid, "the body has more than one JSON object")
@@ -71,7 +84,7 @@ func (h *rest) create(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var v namespaceBody
-	if err := readBody(w, r, &v); err != nil {
+	if err := readBody(w, r, &v, namespaceSample); err != nil {
 		return err
 	}
 	spec := server.NamespaceSpec{Layout: v.Layout, First: v.First, Last: v.Last}
@@ -95,7 +108,7 @@ func (h *rest) change(w http.ResponseWriter, r *http.Request) error {
 		Widen  bool      `json:"widen"`
 		Unused time.Time `json:"unused"`
 	}
-	if err := readBody(w, r, &v); err != nil {
+	if err := readBody(w, r, &v, namespaceSample); err != nil {
 		return err
 	}
 	info, err := h.s.ChangeNamespace(r.Context(), name, server.NamespaceSpec{

@@ -70,6 +70,7 @@ func TestPaths(t *testing.T) {
 	f := start(t)
 	doc := document(t)
 	reached := map[string]bool{}
+	const seq = "/v1/{name}/sequence"
 	for _, c := range []struct {
 		route, method, target, body string
 		code                        int
@@ -142,6 +143,61 @@ func TestPaths(t *testing.T) {
 		{"/v1/{namespace}/leases", "GET", "/v1/default/leases?after=9223372036854775807", "", 200, ""},
 		{"/v1/{namespace}/leases", "GET", "/v1/default/leases?after=x", "", 400, "invalid"},
 		{"/v1/{namespace}/leases", "GET", "/v1/nowhere/leases", "", 404, "no-namespace"},
+		{"/v1", "GET", "/v1?list=sequences", "", 200, ""},
+		{"/v1", "GET", "/v1?list=leases", "", 400, "invalid"},
+		{seq, "GET", "/v1/tickets/sequence", "", 404, "no-sequence"},
+		{seq, "GET", "/v1/a%20b/sequence", "", 400, "invalid"},
+		{seq, "GET", "/v1/%23tickets/sequence", "", 400, "invalid"},
+		{seq, "GET", "/v1/day.20261122/sequence", "", 400, "invalid"},
+		{seq, "PUT", "/v1/tickets/sequence", `{"start":"1000","max":1999,"max_range":100}`, 201, ""},
+		{seq, "PUT", "/v1/tickets/sequence", `{"start":1000,"max":"1999","max_range":"100"}`, 200, ""},
+		{seq, "PUT", "/v1/tickets/sequence", `{"start":1000}`, 200, ""},
+		{seq, "PUT", "/v1/tickets/sequence", `{}`, 409, "exists"},
+		{seq, "PUT", "/v1/tickets/sequence", `{"start":1000,"mode":"strict"}`, 409, "exists"},
+		{seq, "PUT", "/v1/tickets/sequence", `{"start":1000,"after_failover":"trust"}`, 409, "exists"},
+		{seq, "PUT", "/v1/x/sequence", `{"mode":"slow"}`, 400, "invalid"},
+		{seq, "PUT", "/v1/x/sequence", `{"step":0}`, 400, "invalid"},
+		{seq, "PUT", "/v1/x/sequence", `{"start":1.5}`, 400, "invalid"},
+		{seq, "PUT", "/v1/x/sequence", `{"start":"9223372036854775808"}`, 400, "invalid"},
+		{seq, "PUT", "/v1/x/sequence", `{"after_failover":"0"}`, 400, "invalid"},
+		{seq, "PUT", "/v1/x/sequence", `{"unknown":1}`, 400, "invalid"},
+		{seq, "PUT", "/v1/x/sequence?mode=fast", `{}`, 400, "invalid"},
+		{seq, "PUT", "/v1/x/sequence", "", 400, "invalid"},
+		{seq, "GET", "/v1/tickets/sequence", "", 200, ""},
+		{seq, "GET", "/v1/tickets/sequence?all=true", "", 400, "invalid"},
+		{seq + "/next", "GET", "/v1/tickets/sequence/next", "", 200, ""},
+		{seq + "/next", "POST", "/v1/tickets/sequence/next?n=10&runs=true", "", 200, ""},
+		{seq + "/next", "GET", "/v1/tickets/sequence/next?n=0", "", 400, "invalid"},
+		{seq + "/next", "GET", "/v1/tickets/sequence/next?n=1000001", "", 400, "invalid"},
+		{seq + "/next", "GET", "/v1/tickets/sequence/next?n=x", "", 400, "invalid"},
+		{seq + "/next", "GET", "/v1/tickets/sequence/next?count=1", "", 400, "invalid"},
+		{seq + "/next", "GET", "/v1/nowhere/sequence/next", "", 404, "no-sequence"},
+		{seq + "/next", "GET", "/v1/tickets/sequence/next?n=5000", "", 422, "ended"},
+		{seq, "PATCH", "/v1/tickets/sequence", `{"max":"9999"}`, 200, ""},
+		{seq + "/next", "GET", "/v1/tickets/sequence/next?n=5000", "", 200, ""},
+		{seq, "PATCH", "/v1/tickets/sequence", `{"max":1010}`, 422, "refused"},
+		{seq, "PATCH", "/v1/tickets/sequence", `{}`, 400, "invalid"},
+		{seq, "PATCH", "/v1/tickets/sequence", `{"start":5}`, 400, "invalid"},
+		{seq, "PATCH", "/v1/tickets/sequence", `{"min_range":10,"max_range":100,"after_failover":"50"}`, 200, ""},
+		{seq, "PATCH", "/v1/nowhere/sequence", `{"max":5}`, 404, "no-sequence"},
+		{seq + "/confirm", "POST", "/v1/tickets/sequence/confirm", `{"floor":"7000"}`, 200, ""},
+		{seq + "/confirm", "POST", "/v1/tickets/sequence/confirm", `{"used":7000,"programs":1}`, 200, ""},
+		{seq + "/confirm", "POST", "/v1/tickets/sequence/confirm", `{}`, 400, "invalid"},
+		{seq + "/confirm", "POST", "/v1/nowhere/sequence/confirm", `{"floor":1}`, 404, "no-sequence"},
+		{"/v1", "GET", "/v1?list=sequences", "", 200, ""},
+		{seq, "DELETE", "/v1/tickets/sequence", "", 422, "refused"},
+		{seq, "DELETE", "/v1/tickets/sequence?confirm=tickets", "", 204, ""},
+		{seq, "DELETE", "/v1/tickets/sequence?confirm=tickets", "", 204, ""},
+		{seq, "DELETE", "/v1/nowhere/sequence?confirm=nowhere", "", 404, "no-sequence"},
+		{seq, "GET", "/v1/tickets/sequence", "", 200, ""},
+		{seq + "/next", "GET", "/v1/tickets/sequence/next", "", 404, "no-sequence"},
+		{seq, "PATCH", "/v1/tickets/sequence", `{"max":10000}`, 404, "no-sequence"},
+		{seq, "PUT", "/v1/tickets/sequence", `{"start":1000}`, 201, ""},
+		{seq + "/next", "GET", "/v1/tickets/sequence/next", "", 200, ""},
+		{seq, "PUT", "/v1/back/sequence", `{"start":-5,"step":"-3","mode":"strict"}`, 201, ""},
+		{seq + "/next", "GET", "/v1/back/sequence/next?n=2&runs=true", "", 200, ""},
+		{"", "POST", "/v1/tickets/sequence", "", 405, "invalid"},
+		{"", "GET", "/v1/tickets/sequence/confirm", "", 405, "invalid"},
 		{"", "GET", "/v1/default/nonsense", "", 404, "invalid"},
 		{"", "POST", "/v1/default", "", 405, "invalid"},
 		{"", "OPTIONS", "/v1/default", "", 204, ""},
@@ -196,7 +252,7 @@ func TestPaths(t *testing.T) {
 }
 
 func TestStatuses(t *testing.T) {
-	for k := server.Internal; k <= server.RolledBack; k++ {
+	for k := server.Internal; k <= server.NoPeriod; k++ {
 		w := httptest.NewRecorder()
 		Problem(w, server.NewError(k, fmt.Errorf("why")))
 		if (w.Code == 500) != (k == server.Internal) || w.Code < 400 {
@@ -308,7 +364,8 @@ func TestRateOfAllRequests(t *testing.T) {
 	f := start(t)
 	for _, path := range []string{
 		"/v1/default/next", "/v1/missing/next", "/v1/default/decode/1",
-		"/v1/default/range?from=1&to=2", "/v1/default/leases", "/v1/default", "/v1",
+		"/v1/default/range?from=1&to=2", "/v1/default/leases", "/v1/default", "/v1", "/v1?list=sequences",
+		"/v1/orders/sequence", "/v1/orders/sequence/next", "/v1/orders/sequence/next?n=x",
 	} {
 		a, err := server.NewAuth([]server.Token{{Name: "t", SHA256: sumOfSecret, Rate: 1e-9, Burst: 2}})
 		if err != nil {
@@ -360,6 +417,9 @@ func FuzzPaths(f *testing.F) {
 		f.Add(uint8(0), s, "text/plain;q=0.5", "")
 	}
 	f.Add(uint8(1), "/v1/x", "", `{"layout":"twitter"}`)
+	f.Add(uint8(1), "/v1/x/sequence", "", `{"start":"5","max":9,"after_failover":"trust"}`)
+	f.Add(uint8(4), "/v1/x/sequence/confirm", "", `{"floor":"7"}`)
+	f.Add(uint8(0), "/v1/x/sequence/next?n=2&period=2026&runs=1", "", "")
 	methods := []string{"GET", "PUT", "PATCH", "DELETE", "POST", "HEAD", "OPTIONS"}
 	f.Fuzz(func(t *testing.T, method uint8, target, accept, body string) {
 		r, err := http.NewRequest(methods[int(method)%len(methods)], "http://x", io.NopCloser(strings.NewReader(body)))

@@ -60,6 +60,7 @@ func Mount(mux *http.ServeMux, s *server.Service, who Identify, wrap, streaming 
 	add(snowfencev1connect.IDServiceStreamProcedure)(snowfencev1connect.NewIDServiceHandler(ids{r}, own...))
 	add()(snowfencev1connect.NewNamespaceServiceHandler(namespaces{r}, own...))
 	add(snowfencev1connect.LeaseServiceWatchProcedure)(snowfencev1connect.NewLeaseServiceHandler(leases{r}, own...))
+	add()(snowfencev1connect.NewSequenceServiceHandler(sequences{r}, own...))
 	add()(snowfencev1connect.NewStoreServiceHandler(store{r}, own...))
 
 	small := connect.WithHandlerOptions(connect.WithReadMaxBytes(64<<10), uncompressed())
@@ -79,7 +80,8 @@ func uncompressed() connect.HandlerOption { return connect.WithCompression("gzip
 func Names() []string {
 	return []string{
 		snowfencev1connect.IDServiceName, snowfencev1connect.NamespaceServiceName,
-		snowfencev1connect.LeaseServiceName, snowfencev1connect.StoreServiceName,
+		snowfencev1connect.LeaseServiceName, snowfencev1connect.SequenceServiceName,
+		snowfencev1connect.StoreServiceName,
 	}
 }
 
@@ -179,7 +181,7 @@ func code(k server.Kind) connect.Code {
 		return connect.CodeResourceExhausted
 	case server.Unavailable:
 		return connect.CodeUnavailable
-	case server.Refused, server.Lifetime, server.Ended, server.RolledBack:
+	case server.Refused, server.Lifetime, server.Ended, server.RolledBack, server.NoPeriod:
 		return connect.CodeFailedPrecondition
 	case server.Anonymous:
 		return connect.CodeUnauthenticated

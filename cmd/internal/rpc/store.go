@@ -193,6 +193,9 @@ func (r store) Describe(ctx context.Context, req *request[pb.DescribeRequest]) (
 	if err == nil {
 		err = id.Authorize(server.VerbStore, name, 1)
 	}
+	if err == nil && name != "" {
+		err = lease.CheckName(name)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,7 @@ const (
 	NoSequence              // there is no such sequence: create it
 	Ended                   // a sequence gave out all numbers up to its max: raise it
 	RolledBack              // the store may have lost numbers of a sequence: confirm it
+	NoPeriod                // a dated sequence gives no numbers of this period: name the present one
 	kinds
 )
 
@@ -42,6 +43,7 @@ func (k Kind) Name() string {
 	names := [...]string{
 		"internal", "invalid", "no-namespace", "exists", "lost", "no-nodes", "exhausted", "unavailable",
 		"refused", "unauthenticated", "denied", "limit", "lifetime", "no-sequence", "ended", "rolled-back",
+		"period",
 	}
 	if k < 0 || int(k) >= len(names) {
 		return "internal"
@@ -85,6 +87,8 @@ func KindOf(err error) Kind {
 		return Ended
 	case errors.Is(err, sequence.ErrRolledBack):
 		return RolledBack
+	case errors.Is(err, sequence.ErrPeriod):
+		return NoPeriod
 	case errors.As(err, &taken), errors.As(err, &held):
 		return NoNodes
 	case errors.Is(err, snowfence.ErrLifetime):
@@ -100,7 +104,7 @@ func KindOf(err error) Kind {
 		return Refused
 	case errors.Is(err, lease.ErrLost):
 		return Lost
-	case errors.Is(err, lease.ErrInvalid), errors.Is(err, snowfence.ErrInvalidID),
+	case errors.Is(err, lease.ErrInvalid), errors.Is(err, sequence.ErrDated), errors.Is(err, snowfence.ErrInvalidID),
 		errors.Is(err, snowfence.ErrInvalidLayout):
 		return Invalid
 	}

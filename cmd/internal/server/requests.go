@@ -13,6 +13,7 @@ import (
 type Request struct {
 	Name      string // the method of the wire, as in its documentation
 	Namespace string // as it was asked for; "" where the wire does not tell, or there is none
+	Sequence  string // the same
 	Caller    string // name of the token; "" is nobody
 	From      string // address of the client
 }
@@ -70,7 +71,9 @@ func (s *Service) logSlow(w Wire, d time.Duration, about func() Request) {
 
 func (s *Service) logRequest(level slog.Level, text string, w Wire, others int64, r Request, attrs ...slog.Attr) {
 	attrs = append(attrs, slog.String("wire", w.Name()), slog.String("request", r.Name))
-	for _, a := range [][2]string{{"namespace", r.Namespace}, {"token", r.Caller}, {"from", r.From}} {
+	for _, a := range [][2]string{
+		{"namespace", r.Namespace}, {"sequence", r.Sequence}, {"token", r.Caller}, {"from", r.From},
+	} {
 		if a[1] != "" {
 			attrs = append(attrs, slog.String(a[0], a[1]))
 		}

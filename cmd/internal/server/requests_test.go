@@ -24,7 +24,9 @@ func TestRequestLog(t *testing.T) {
 			use(newService(t, newStore(t), Options{Logger: slog.New(h)}))
 			return strings.Split(strings.TrimSpace(log.String()), "\n")
 		}
-		about := func() Request { return Request{"GET /v1/{namespace}/next", "orders", "shop", "192.0.2.1:5"} }
+		about := func() Request {
+			return Request{Name: "GET /v1/{namespace}/next", Namespace: "orders", Caller: "shop", From: "192.0.2.1:5"}
+		}
 		away := fmt.Errorf("reading: %w", errors.New("the store is unreachable"))
 		use := func(s *Service) {
 			for range 1000 {

@@ -73,6 +73,20 @@ const (
 	LeaseServiceListProcedure = "/snowfence.v1.LeaseService/List"
 	// LeaseServiceWatchProcedure is the fully-qualified name of the LeaseService's Watch RPC.
 	LeaseServiceWatchProcedure = "/snowfence.v1.LeaseService/Watch"
+	// SequenceServiceNextProcedure is the fully-qualified name of the SequenceService's Next RPC.
+	SequenceServiceNextProcedure = "/snowfence.v1.SequenceService/Next"
+	// SequenceServiceCreateProcedure is the fully-qualified name of the SequenceService's Create RPC.
+	SequenceServiceCreateProcedure = "/snowfence.v1.SequenceService/Create"
+	// SequenceServiceShowProcedure is the fully-qualified name of the SequenceService's Show RPC.
+	SequenceServiceShowProcedure = "/snowfence.v1.SequenceService/Show"
+	// SequenceServiceListProcedure is the fully-qualified name of the SequenceService's List RPC.
+	SequenceServiceListProcedure = "/snowfence.v1.SequenceService/List"
+	// SequenceServiceChangeProcedure is the fully-qualified name of the SequenceService's Change RPC.
+	SequenceServiceChangeProcedure = "/snowfence.v1.SequenceService/Change"
+	// SequenceServiceConfirmProcedure is the fully-qualified name of the SequenceService's Confirm RPC.
+	SequenceServiceConfirmProcedure = "/snowfence.v1.SequenceService/Confirm"
+	// SequenceServiceDeleteProcedure is the fully-qualified name of the SequenceService's Delete RPC.
+	SequenceServiceDeleteProcedure = "/snowfence.v1.SequenceService/Delete"
 	// StoreServiceGetProcedure is the fully-qualified name of the StoreService's Get RPC.
 	StoreServiceGetProcedure = "/snowfence.v1.StoreService/Get"
 	// StoreServiceFindProcedure is the fully-qualified name of the StoreService's Find RPC.
@@ -613,6 +627,18 @@ func (UnimplementedLeaseServiceHandler) Watch(context.Context, *connect.Request[
 
 // SequenceServiceClient is a client for the snowfence.v1.SequenceService service.
 type SequenceServiceClient interface {
+	// Next gives out numbers that follow each other. Numbers of an answer that gets lost are a gap.
+	Next(context.Context, *connect.Request[snowfencev1.SequenceNextRequest]) (*connect.Response[snowfencev1.SequenceNextResponse], error)
+	// Create makes a sequence. With the definition that it has already, it changes nothing; a deleted sequence comes back and goes on.
+	Create(context.Context, *connect.Request[snowfencev1.SequenceCreateRequest]) (*connect.Response[snowfencev1.Sequence], error)
+	Show(context.Context, *connect.Request[snowfencev1.SequenceShowRequest]) (*connect.Response[snowfencev1.Sequence], error)
+	List(context.Context, *connect.Request[snowfencev1.SequenceListRequest]) (*connect.Response[snowfencev1.SequenceListResponse], error)
+	// Change changes a sequence while programs use it. What a request does not mention stays as it is; mode, start, step, pattern and zone never change.
+	Change(context.Context, *connect.Request[snowfencev1.SequenceChangeRequest]) (*connect.Response[snowfencev1.Sequence], error)
+	// Confirm lets a sequence go on after its store was rolled back or failed over.
+	Confirm(context.Context, *connect.Request[snowfencev1.SequenceConfirmRequest]) (*connect.Response[snowfencev1.Sequence], error)
+	// Delete leaves a tombstone. It refuses without the name as confirmation.
+	Delete(context.Context, *connect.Request[snowfencev1.SequenceDeleteRequest]) (*connect.Response[snowfencev1.SequenceDeleteResponse], error)
 }
 
 // NewSequenceServiceClient constructs a client for the snowfence.v1.SequenceService service. By
@@ -623,15 +649,116 @@ type SequenceServiceClient interface {
 // The URL supplied here should be the base URL for the Connect or gRPC server (for example,
 // http://api.acme.com or https://acme.com/grpc).
 func NewSequenceServiceClient(httpClient connect.HTTPClient, baseURL string, opts ...connect.ClientOption) SequenceServiceClient {
-	return &sequenceServiceClient{}
+	baseURL = strings.TrimRight(baseURL, "/")
+	sequenceServiceMethods := snowfencev1.File_snowfence_v1_snowfence_proto.Services().ByName("SequenceService").Methods()
+	return &sequenceServiceClient{
+		next: connect.NewClient[snowfencev1.SequenceNextRequest, snowfencev1.SequenceNextResponse](
+			httpClient,
+			baseURL+SequenceServiceNextProcedure,
+			connect.WithSchema(sequenceServiceMethods.ByName("Next")),
+			connect.WithClientOptions(opts...),
+		),
+		create: connect.NewClient[snowfencev1.SequenceCreateRequest, snowfencev1.Sequence](
+			httpClient,
+			baseURL+SequenceServiceCreateProcedure,
+			connect.WithSchema(sequenceServiceMethods.ByName("Create")),
+			connect.WithClientOptions(opts...),
+		),
+		show: connect.NewClient[snowfencev1.SequenceShowRequest, snowfencev1.Sequence](
+			httpClient,
+			baseURL+SequenceServiceShowProcedure,
+			connect.WithSchema(sequenceServiceMethods.ByName("Show")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		list: connect.NewClient[snowfencev1.SequenceListRequest, snowfencev1.SequenceListResponse](
+			httpClient,
+			baseURL+SequenceServiceListProcedure,
+			connect.WithSchema(sequenceServiceMethods.ByName("List")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		change: connect.NewClient[snowfencev1.SequenceChangeRequest, snowfencev1.Sequence](
+			httpClient,
+			baseURL+SequenceServiceChangeProcedure,
+			connect.WithSchema(sequenceServiceMethods.ByName("Change")),
+			connect.WithClientOptions(opts...),
+		),
+		confirm: connect.NewClient[snowfencev1.SequenceConfirmRequest, snowfencev1.Sequence](
+			httpClient,
+			baseURL+SequenceServiceConfirmProcedure,
+			connect.WithSchema(sequenceServiceMethods.ByName("Confirm")),
+			connect.WithClientOptions(opts...),
+		),
+		delete: connect.NewClient[snowfencev1.SequenceDeleteRequest, snowfencev1.SequenceDeleteResponse](
+			httpClient,
+			baseURL+SequenceServiceDeleteProcedure,
+			connect.WithSchema(sequenceServiceMethods.ByName("Delete")),
+			connect.WithClientOptions(opts...),
+		),
+	}
 }
 
 // sequenceServiceClient implements SequenceServiceClient.
 type sequenceServiceClient struct {
+	next    *connect.Client[snowfencev1.SequenceNextRequest, snowfencev1.SequenceNextResponse]
+	create  *connect.Client[snowfencev1.SequenceCreateRequest, snowfencev1.Sequence]
+	show    *connect.Client[snowfencev1.SequenceShowRequest, snowfencev1.Sequence]
+	list    *connect.Client[snowfencev1.SequenceListRequest, snowfencev1.SequenceListResponse]
+	change  *connect.Client[snowfencev1.SequenceChangeRequest, snowfencev1.Sequence]
+	confirm *connect.Client[snowfencev1.SequenceConfirmRequest, snowfencev1.Sequence]
+	delete  *connect.Client[snowfencev1.SequenceDeleteRequest, snowfencev1.SequenceDeleteResponse]
+}
+
+// Next calls snowfence.v1.SequenceService.Next.
+func (c *sequenceServiceClient) Next(ctx context.Context, req *connect.Request[snowfencev1.SequenceNextRequest]) (*connect.Response[snowfencev1.SequenceNextResponse], error) {
+	return c.next.CallUnary(ctx, req)
+}
+
+// Create calls snowfence.v1.SequenceService.Create.
+func (c *sequenceServiceClient) Create(ctx context.Context, req *connect.Request[snowfencev1.SequenceCreateRequest]) (*connect.Response[snowfencev1.Sequence], error) {
+	return c.create.CallUnary(ctx, req)
+}
+
+// Show calls snowfence.v1.SequenceService.Show.
+func (c *sequenceServiceClient) Show(ctx context.Context, req *connect.Request[snowfencev1.SequenceShowRequest]) (*connect.Response[snowfencev1.Sequence], error) {
+	return c.show.CallUnary(ctx, req)
+}
+
+// List calls snowfence.v1.SequenceService.List.
+func (c *sequenceServiceClient) List(ctx context.Context, req *connect.Request[snowfencev1.SequenceListRequest]) (*connect.Response[snowfencev1.SequenceListResponse], error) {
+	return c.list.CallUnary(ctx, req)
+}
+
+// Change calls snowfence.v1.SequenceService.Change.
+func (c *sequenceServiceClient) Change(ctx context.Context, req *connect.Request[snowfencev1.SequenceChangeRequest]) (*connect.Response[snowfencev1.Sequence], error) {
+	return c.change.CallUnary(ctx, req)
+}
+
+// Confirm calls snowfence.v1.SequenceService.Confirm.
+func (c *sequenceServiceClient) Confirm(ctx context.Context, req *connect.Request[snowfencev1.SequenceConfirmRequest]) (*connect.Response[snowfencev1.Sequence], error) {
+	return c.confirm.CallUnary(ctx, req)
+}
+
+// Delete calls snowfence.v1.SequenceService.Delete.
+func (c *sequenceServiceClient) Delete(ctx context.Context, req *connect.Request[snowfencev1.SequenceDeleteRequest]) (*connect.Response[snowfencev1.SequenceDeleteResponse], error) {
+	return c.delete.CallUnary(ctx, req)
 }
 
 // SequenceServiceHandler is an implementation of the snowfence.v1.SequenceService service.
 type SequenceServiceHandler interface {
+	// Next gives out numbers that follow each other. Numbers of an answer that gets lost are a gap.
+	Next(context.Context, *connect.Request[snowfencev1.SequenceNextRequest]) (*connect.Response[snowfencev1.SequenceNextResponse], error)
+	// Create makes a sequence. With the definition that it has already, it changes nothing; a deleted sequence comes back and goes on.
+	Create(context.Context, *connect.Request[snowfencev1.SequenceCreateRequest]) (*connect.Response[snowfencev1.Sequence], error)
+	Show(context.Context, *connect.Request[snowfencev1.SequenceShowRequest]) (*connect.Response[snowfencev1.Sequence], error)
+	List(context.Context, *connect.Request[snowfencev1.SequenceListRequest]) (*connect.Response[snowfencev1.SequenceListResponse], error)
+	// Change changes a sequence while programs use it. What a request does not mention stays as it is; mode, start, step, pattern and zone never change.
+	Change(context.Context, *connect.Request[snowfencev1.SequenceChangeRequest]) (*connect.Response[snowfencev1.Sequence], error)
+	// Confirm lets a sequence go on after its store was rolled back or failed over.
+	Confirm(context.Context, *connect.Request[snowfencev1.SequenceConfirmRequest]) (*connect.Response[snowfencev1.Sequence], error)
+	// Delete leaves a tombstone. It refuses without the name as confirmation.
+	Delete(context.Context, *connect.Request[snowfencev1.SequenceDeleteRequest]) (*connect.Response[snowfencev1.SequenceDeleteResponse], error)
 }
 
 // NewSequenceServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -640,8 +767,67 @@ type SequenceServiceHandler interface {
 // By default, handlers support the Connect, gRPC, and gRPC-Web protocols with the binary Protobuf
 // and JSON codecs. They also support gzip compression.
 func NewSequenceServiceHandler(svc SequenceServiceHandler, opts ...connect.HandlerOption) (string, http.Handler) {
+	sequenceServiceMethods := snowfencev1.File_snowfence_v1_snowfence_proto.Services().ByName("SequenceService").Methods()
+	sequenceServiceNextHandler := connect.NewUnaryHandler(
+		SequenceServiceNextProcedure,
+		svc.Next,
+		connect.WithSchema(sequenceServiceMethods.ByName("Next")),
+		connect.WithHandlerOptions(opts...),
+	)
+	sequenceServiceCreateHandler := connect.NewUnaryHandler(
+		SequenceServiceCreateProcedure,
+		svc.Create,
+		connect.WithSchema(sequenceServiceMethods.ByName("Create")),
+		connect.WithHandlerOptions(opts...),
+	)
+	sequenceServiceShowHandler := connect.NewUnaryHandler(
+		SequenceServiceShowProcedure,
+		svc.Show,
+		connect.WithSchema(sequenceServiceMethods.ByName("Show")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	sequenceServiceListHandler := connect.NewUnaryHandler(
+		SequenceServiceListProcedure,
+		svc.List,
+		connect.WithSchema(sequenceServiceMethods.ByName("List")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	sequenceServiceChangeHandler := connect.NewUnaryHandler(
+		SequenceServiceChangeProcedure,
+		svc.Change,
+		connect.WithSchema(sequenceServiceMethods.ByName("Change")),
+		connect.WithHandlerOptions(opts...),
+	)
+	sequenceServiceConfirmHandler := connect.NewUnaryHandler(
+		SequenceServiceConfirmProcedure,
+		svc.Confirm,
+		connect.WithSchema(sequenceServiceMethods.ByName("Confirm")),
+		connect.WithHandlerOptions(opts...),
+	)
+	sequenceServiceDeleteHandler := connect.NewUnaryHandler(
+		SequenceServiceDeleteProcedure,
+		svc.Delete,
+		connect.WithSchema(sequenceServiceMethods.ByName("Delete")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/snowfence.v1.SequenceService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
+		case SequenceServiceNextProcedure:
+			sequenceServiceNextHandler.ServeHTTP(w, r)
+		case SequenceServiceCreateProcedure:
+			sequenceServiceCreateHandler.ServeHTTP(w, r)
+		case SequenceServiceShowProcedure:
+			sequenceServiceShowHandler.ServeHTTP(w, r)
+		case SequenceServiceListProcedure:
+			sequenceServiceListHandler.ServeHTTP(w, r)
+		case SequenceServiceChangeProcedure:
+			sequenceServiceChangeHandler.ServeHTTP(w, r)
+		case SequenceServiceConfirmProcedure:
+			sequenceServiceConfirmHandler.ServeHTTP(w, r)
+		case SequenceServiceDeleteProcedure:
+			sequenceServiceDeleteHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -650,6 +836,34 @@ func NewSequenceServiceHandler(svc SequenceServiceHandler, opts ...connect.Handl
 
 // UnimplementedSequenceServiceHandler returns CodeUnimplemented from all methods.
 type UnimplementedSequenceServiceHandler struct{}
+
+func (UnimplementedSequenceServiceHandler) Next(context.Context, *connect.Request[snowfencev1.SequenceNextRequest]) (*connect.Response[snowfencev1.SequenceNextResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.SequenceService.Next is not implemented"))
+}
+
+func (UnimplementedSequenceServiceHandler) Create(context.Context, *connect.Request[snowfencev1.SequenceCreateRequest]) (*connect.Response[snowfencev1.Sequence], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.SequenceService.Create is not implemented"))
+}
+
+func (UnimplementedSequenceServiceHandler) Show(context.Context, *connect.Request[snowfencev1.SequenceShowRequest]) (*connect.Response[snowfencev1.Sequence], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.SequenceService.Show is not implemented"))
+}
+
+func (UnimplementedSequenceServiceHandler) List(context.Context, *connect.Request[snowfencev1.SequenceListRequest]) (*connect.Response[snowfencev1.SequenceListResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.SequenceService.List is not implemented"))
+}
+
+func (UnimplementedSequenceServiceHandler) Change(context.Context, *connect.Request[snowfencev1.SequenceChangeRequest]) (*connect.Response[snowfencev1.Sequence], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.SequenceService.Change is not implemented"))
+}
+
+func (UnimplementedSequenceServiceHandler) Confirm(context.Context, *connect.Request[snowfencev1.SequenceConfirmRequest]) (*connect.Response[snowfencev1.Sequence], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.SequenceService.Confirm is not implemented"))
+}
+
+func (UnimplementedSequenceServiceHandler) Delete(context.Context, *connect.Request[snowfencev1.SequenceDeleteRequest]) (*connect.Response[snowfencev1.SequenceDeleteResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.SequenceService.Delete is not implemented"))
+}
 
 // StoreServiceClient is a client for the snowfence.v1.StoreService service.
 type StoreServiceClient interface {

@@ -1,0 +1,208 @@
+package rest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// make makes a sequence.
+func (f *face) make(name, definition string) {
+	f.Helper()
+	if w := f.do("PUT", "/v1/"+name+"/sequence", definition); w.Code != 201 {
+		f.Fatalf("%s: %d %s", name, w.Code, w.Body)
+	}
+}
+
+// numbers returns the numbers of an answer.
+func (f *face) numbers(target string) (list []string) {
+	f.Helper()
+	var v struct{ Numbers []string }
+	w := f.do("GET", target, "")
+	if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil || w.Code != 200 {
+		f.Fatalf("%s: %d %v %.300s", target, w.Code, err, w.Body)
+	}
+	return v.Numbers
+}
+
+// Numbers beyond 2^53, which JavaScript would round, come back as they are, in every form.
+func TestNumbersAreExact(t *testing.T) {
+	f := start(t)
+	f.make("large", `{"mode":"strict","start":"9223372036854775800"}`)
+	if got := f.numbers("/v1/large/sequence/next?n=2"); !slices.Equal(got,
+		[]string{"9223372036854775800", "9223372036854775801"}) {
+		t.Errorf("numbers %q", got)
+	}
+	w := f.do("GET", "/v1/large/sequence/next?n=3&runs=true", "", "Accept", "text/plain")
+	want := `{"runs":[{"first":"9223372036854775802","last":"9223372036854775804","step":"1"}]}`
+	if got := strings.TrimSpace(w.Body.String()); got != want || w.Header().Get("Content-Type") != "application/json" {
+		t.Errorf("runs %s", got)
+	}
+	w = f.do("GET", "/v1/large/sequence/next?n=2", "", "Accept", "text/plain")
+	if got := w.Body.String(); got != "9223372036854775805\n9223372036854775806\n" ||
+		w.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("lines %q", got)
+	}
+	var info map[string]any
+	w = f.do("GET", "/v1/large/sequence", "")
+	if err := json.Unmarshal(w.Body.Bytes(), &info); err != nil || info["next"] != "9223372036854775807" ||
+		info["max"] != "9223372036854775807" || info["start"] != "9223372036854775800" || info["left"] != "1" {
+		t.Errorf("%s, %v", w.Body, err)
+	}
+	if got := f.numbers("/v1/large/sequence/next"); !slices.Equal(got, []string{"9223372036854775807"}) {
+		t.Errorf("the last number: %q", got)
+	}
+	w = f.do("GET", "/v1/large/sequence/next", "")
+	if w.Code != 422 || !strings.Contains(w.Body.String(), `"kind":"ended"`) {
+		t.Errorf("after the last number: %d %s", w.Code, w.Body)
+	}
+}
+
+// A large answer is all there, in order, whatever pieces it was written in; the next one goes on.
+func TestManyNumbers(t *testing.T) {
+	f := start(t)
+	f.make("many", `{"mode":"strict","step":3}`)
+	next := int64(1)
+	for _, n := range []int{1, 2, chunk, chunk + 1, 3*chunk - 1, 100_000} {
+		got := f.numbers("/v1/many/sequence/next?n=" + strconv.Itoa(n))
+		if len(got) != n {
+			t.Fatalf("%d of %d numbers", len(got), n)
+		}
+		for _, text := range got {
+			if text != strconv.FormatInt(next, 10) {
+				t.Fatalf("%s, want %d", text, next)
+			}
+			next += 3
+		}
+		w := f.do("POST", "/v1/many/sequence/next?n="+strconv.Itoa(n), "", "Accept", "text/plain")
+		if lines := strings.Count(w.Body.String(), "\n"); lines != n {
+			t.Errorf("%d lines of %d", lines, n)
+		}
+		next += int64(3 * n)
+	}
+}
+
+// HEAD takes no numbers, and says whether there is such a sequence.
+func TestHeadOfNumbers(t *testing.T) {
+	f := start(t)
+	f.make("tickets", `{"mode":"strict"}`)
+	for _, query := range []string{"", "?n=100", "?runs=true"} {
+		if w := f.do("HEAD", "/v1/tickets/sequence/next"+query, ""); w.Code != 200 || w.Body.Len() > 0 {
+			t.Errorf("%s: %d %q", query, w.Code, w.Body)
+		}
+	}
+	if got := f.numbers("/v1/tickets/sequence/next"); !slices.Equal(got, []string{"1"}) {
+		t.Errorf("after HEAD: %q", got)
+	}
+	if w := f.do("HEAD", "/v1/nowhere/sequence/next", ""); w.Code != 404 {
+		t.Errorf("of no sequence: %d", w.Code)
+	}
+}
+
+// What a token may do with a sequence goes by its verbs and by the name, as with namespaces.
+func TestRightsOfSequences(t *testing.T) {
+	f := start(t)
+	f.make("orders", `{}`)
+	f.make("other", `{}`)
+	every := f.who
+	for _, c := range []struct {
+		method, path, body string
+		verb               server.Verb
+	}{
+		{"GET", "", "", server.VerbRead},
+		{"PUT", "", "{}", server.VerbManage},
+		{"PATCH", "", `{"max":"99999"}`, server.VerbManage},
+		{"POST", "/confirm", `{"floor":"5"}`, server.VerbManage},
+		{"GET", "/next", "", server.VerbIDs},
+		{"POST", "/next", "", server.VerbIDs},
+		{"HEAD", "/next", "", server.VerbIDs},
+		{"DELETE", "?confirm=NAME", "", server.VerbManage},
+	} {
+		for _, verb := range []server.Verb{
+			server.VerbIDs, server.VerbRead, server.VerbLease, server.VerbStore, server.VerbManage,
+		} {
+			a, err := server.NewAuth([]server.Token{{
+				Name: "t", SHA256: sumOfSecret, Verbs: []server.Verb{verb}, Namespaces: []string{"ord*"},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.who, _ = a.Identify("secret")
+			for _, name := range []string{"orders", "other"} {
+				code := f.do(c.method, "/v1/"+name+"/sequence"+strings.ReplaceAll(c.path, "NAME", name), c.body).Code
+				if may := verb == c.verb && name == "orders"; may != (code/100 == 2) || !may && code != 403 {
+					t.Errorf("%s %s%s with %s: %d", c.method, name, c.path, verb, code)
+				}
+			}
+			f.who = every
+			f.do("PUT", "/v1/orders/sequence", "{}") // after it was deleted
+		}
+	}
+	a, err := server.NewAuth([]server.Token{{Name: "t", SHA256: sumOfSecret, Namespaces: []string{"ord*"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.who, _ = a.Identify("secret")
+	var v struct{ Sequences []struct{ Name string } }
+	w := f.do("GET", "/v1?list=sequences", "")
+	if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil || len(v.Sequences) != 1 ||
+		v.Sequences[0].Name != "orders" {
+		t.Errorf("the list of one who sees some: %s, %v", w.Body, err)
+	}
+	f.who = nil
+	for _, path := range []string{"", "/next"} {
+		if w := f.do("GET", "/v1/orders/sequence"+path, ""); w.Code != 401 {
+			t.Errorf("nobody: %d", w.Code)
+		}
+	}
+}
+
+// n numbers count as n for the rate of a token.
+func TestRateOfNumbers(t *testing.T) {
+	f := start(t)
+	f.make("orders", `{"mode":"strict"}`)
+	a, err := server.NewAuth([]server.Token{{Name: "t", SHA256: sumOfSecret, Rate: 1e-9, Burst: 10}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.who, _ = a.Identify("secret")
+	for _, c := range []struct{ n, code int }{{11, 429}, {8, 200}, {3, 429}, {2, 200}, {1, 429}} {
+		if w := f.do("GET", "/v1/orders/sequence/next?n="+strconv.Itoa(c.n), ""); w.Code != c.code {
+			t.Errorf("%d numbers: %d %s", c.n, w.Code, w.Body)
+		}
+	}
+}
+
+// What a PATCH does not mention stays as it is.
+func TestAbsentInASequenceIsUnchanged(t *testing.T) {
+	f := start(t)
+	f.make("orders", `{"max":"5000","min_range":10,"max_range":100,"after_failover":"trust"}`)
+	want := map[string]any{"max": "5000", "min_range": 10.0, "max_range": 100.0, "after_failover": "trust"}
+	for _, c := range []struct {
+		member, value string
+		is            any
+	}{
+		{"max", `"6000"`, "6000"},
+		{"min_range", "20", 20.0},
+		{"max_range", "200", 200.0},
+		{"after_failover", `"7"`, "7"},
+		{"after_failover", `"stop"`, "stop"},
+	} {
+		want[c.member] = c.is
+		w := f.do("PATCH", "/v1/orders/sequence", fmt.Sprintf(`{%q:%s}`, c.member, c.value))
+		var got map[string]any
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		for member, is := range want {
+			if got[member] != is {
+				t.Errorf("after %s: %s is %v, not %v", c.member, member, got[member], is)
+			}
+		}
+	}
+}

@@ -1,0 +1,302 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/remote"
+	"github.com/snowfence/snowfence/sequence"
+)
+
+// opened returns a sequence of servers, which is made first.
+func opened(t testing.TB, st lease.Store, c *remote.Client, d sequence.Definition) *remote.Sequence {
+	t.Helper()
+	if err := sequence.Create(t.Context(), st, "orders", d); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Sequence(t.Context(), "orders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// What each method does, in each mode.
+func TestRemoteSequence(t *testing.T) {
+	for _, mode := range []sequence.Mode{sequence.Fast, sequence.Dense, sequence.Strict} {
+		t.Run(string(mode), func(t *testing.T) {
+			st := lease.NewMemory()
+			c := client(t, serve(t, st, server.Options{}))
+			s := opened(t, st, c, sequence.Definition{
+				Mode: mode, Start: new(int64(1000)), Step: 3, Max: new(int64(100_000)),
+			})
+			last := int64(999)
+			rises := func(what string, n int64, err error) {
+				t.Helper()
+				if err != nil || n <= last || (n-1000)%3 != 0 {
+					t.Fatalf("%s: %d after %d: %v", what, n, last, err)
+				}
+				last = n
+			}
+			for range 500 {
+				n, err := s.Next(t.Context())
+				rises("Next", n, err)
+			}
+			dst := make([]int64, 1500)
+			if n, err := s.Fill(t.Context(), dst); n != len(dst) || err != nil {
+				t.Fatalf("Fill: %d, %v", n, err)
+			}
+			for _, n := range dst {
+				rises("Fill", n, nil)
+			}
+			r, err := s.Reserve(t.Context(), 2000)
+			if r.Step != 3 || r.Count != 2000 || r.Last() != r.First+3*1999 {
+				t.Errorf("Reserve: %+v", r)
+			}
+			rises("Reserve", r.First, err)
+			last = r.Last()
+			for tries := 0; ; tries++ {
+				n, err := s.TryNext()
+				if mode != sequence.Fast {
+					if !errors.Is(err, sequence.ErrNotReady) {
+						t.Errorf("TryNext: %d, %v", n, err)
+					}
+					break
+				}
+				if err == nil {
+					rises("TryNext", n, nil)
+					break
+				}
+				if !errors.Is(err, sequence.ErrNotReady) || tries > 10_000 {
+					t.Fatalf("TryNext: %v", err)
+				}
+				time.Sleep(time.Millisecond)
+			}
+			if _, err := s.Serial(t.Context()); !errors.Is(err, sequence.ErrDated) {
+				t.Errorf("Serial of a plain one: %v", err)
+			}
+			for _, n := range []int64{0, -1, 1_000_001} {
+				if _, err := s.Reserve(t.Context(), n); !errors.Is(err, lease.ErrInvalid) {
+					t.Errorf("Reserve of %d: %v", n, err)
+				}
+			}
+			if _, err := s.Reserve(t.Context(), 900_000); !errors.Is(err, sequence.ErrEnded) {
+				t.Errorf("more than there are: %v", err)
+			}
+			more := sequence.Changes{Max: new(int64(10_000_000))}
+			if err := sequence.Change(t.Context(), st, "orders", more); err != nil {
+				t.Fatal(err)
+			}
+			n, err := s.Next(t.Context())
+			rises("after max was raised", n, err)
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			for _, call := range []func() error{
+				func() error { return errorOf(s.Next(t.Context())) },
+				func() error { return errorOf(s.TryNext()) },
+				func() error { return errorOf(s.Fill(t.Context(), dst)) },
+			} {
+				if err := call(); !errors.Is(err, sequence.ErrClosed) {
+					t.Errorf("after Close: %v", err)
+				}
+			}
+		})
+	}
+	st := lease.NewMemory()
+	c := client(t, serve(t, st, server.Options{}))
+	if _, err := c.Sequence(t.Context(), "nowhere"); !errors.Is(err, sequence.ErrNoSequence) {
+		t.Errorf("no sequence: %v", err)
+	}
+	if err := sequence.Create(t.Context(), c.Store(), "x", sequence.Definition{}); !errors.Is(err, lease.ErrRefused) ||
+		!strings.Contains(err.Error(), "Client.Sequence") {
+		t.Errorf("made through the store: %v", err)
+	}
+}
+
+// A caller who takes a number now and then leaves no gap at Close, because nothing is asked for
+// ahead before numbers are wanted quickly.
+func TestRemoteSequenceOfAFewNumbers(t *testing.T) {
+	st := lease.NewMemory()
+	c := client(t, serve(t, st, server.Options{}))
+	s := opened(t, st, c, sequence.Definition{})
+	for want := range int64(5) {
+		n, err := s.Next(t.Context())
+		if err != nil || n != want+1 {
+			t.Fatalf("%d, %v, want %d", n, err, want+1)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if s, err = c.Sequence(t.Context(), "orders"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = s.Close()
+}
+
+// Of two servers one is killed while several callers take numbers: they go on with the other, no
+// number comes twice, and those of a strict sequence are in order over all.
+func TestRemoteSequenceFailOver(t *testing.T) {
+	for _, mode := range []sequence.Mode{sequence.Fast, sequence.Dense, sequence.Strict} {
+		t.Run(string(mode), func(t *testing.T) {
+			st := lease.NewMemory()
+			a, b := serve(t, st, server.Options{}), serve(t, st, server.Options{})
+			s := opened(t, st, client(t, a, b), sequence.Definition{Mode: mode})
+			other, err := client(t, b).Sequence(t.Context(), "orders")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer other.Close()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var (
+				mu      sync.Mutex
+				seen    = map[int64]bool{}
+				highest atomic.Int64 // of the calls that have ended
+				made    [4]atomic.Int64
+				all     sync.WaitGroup
+			)
+			for i := range made {
+				from := []*remote.Sequence{s, other}[i%2]
+				all.Go(func() {
+					for ctx.Err() == nil {
+						before := highest.Load()
+						r, err := from.Reserve(ctx, int64(1+i))
+						if err != nil {
+							if ctx.Err() == nil {
+								t.Errorf("%d: %v", i, err)
+							}
+							return
+						}
+						if mode == sequence.Strict && r.First <= before {
+							t.Errorf("%d after %d", r.First, before)
+						}
+						mu.Lock()
+						for n := r.First; n <= r.Last(); n++ {
+							if seen[n] {
+								t.Errorf("%d came twice", n)
+							}
+							seen[n] = true
+						}
+						highest.Store(max(highest.Load(), r.Last()))
+						mu.Unlock()
+						made[i].Add(1)
+						time.Sleep(100 * time.Microsecond) // what is tested is not the speed
+					}
+				})
+			}
+			more := func(what string) {
+				var before [len(made)]int64
+				for i := range made {
+					before[i] = made[i].Load()
+				}
+				until(t, what, func() bool {
+					for i := range made {
+						if made[i].Load() <= before[i]+100 {
+							return t.Failed()
+						}
+					}
+					return true
+				})
+			}
+			more("numbers come")
+			a.kill()
+			more("numbers come from the second server")
+			cancel()
+			all.Wait()
+		})
+	}
+}
+
+// While no server answers, a call waits as long as its ctx, and says then what servers said. It
+// goes on when one is back.
+func TestRemoteSequenceWaitsForAServer(t *testing.T) {
+	st := lease.NewMemory()
+	a, b := serve(t, st, server.Options{}), serve(t, st, server.Options{})
+	s := opened(t, st, client(t, a, b), sequence.Definition{Mode: sequence.Strict})
+	a.kill()
+	b.kill()
+	ctx, cancel := context.WithCancel(t.Context())
+	waits := make(chan error, 1)
+	go func() { waits <- errorOf(s.Next(ctx)) }()
+	until(t, "the call has met the servers that are gone", func() bool {
+		short, done := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer done()
+		err := errorOf(s.Next(short))
+		return strings.Contains(err.Error(), "servers said last")
+	})
+	select {
+	case err := <-waits:
+		t.Errorf("it gave up: %v", err)
+	default:
+	}
+	cancel()
+	if err := <-waits; !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), a.URL) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Callers who wait for more than one request holds get theirs after each other.
+func TestRemoteSequenceOfManyCallers(t *testing.T) {
+	st := lease.NewMemory()
+	c := client(t, serve(t, st, server.Options{}))
+	s := opened(t, st, c, sequence.Definition{Mode: sequence.Strict})
+	var all sync.WaitGroup
+	got := make([]sequence.Range, 8)
+	for i := range got {
+		all.Go(func() {
+			var err error
+			if got[i], err = s.Reserve(t.Context(), 400_000); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	slices.SortFunc(got, func(a, b sequence.Range) int { return int(a.First - b.First) })
+	for i, r := range got {
+		if r.First != int64(i)*400_000+1 {
+			t.Errorf("range %d: %+v", i, r)
+		}
+	}
+}
+
+// A token whose rate allows fewer numbers at once than would be asked for ahead is no hindrance.
+func TestRemoteSequenceOfALimitedToken(t *testing.T) {
+	w := start(t)
+	if err := sequence.Create(t.Context(), w.service.Store(), "orders", sequence.Definition{}); err != nil {
+		t.Fatal(err)
+	}
+	w.as(server.Token{Rate: 1e6, Burst: 20})
+	c, err := remote.Dial([]string{w.url}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s, err := c.Sequence(t.Context(), "orders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	last := int64(0)
+	for range 2000 {
+		n, err := s.Next(t.Context())
+		if err != nil || n <= last {
+			t.Fatalf("%d after %d: %v", n, last, err)
+		}
+		last = n
+		time.Sleep(20 * time.Microsecond)
+	}
+	if _, err := s.Reserve(t.Context(), 21); err == nil || !strings.Contains(err.Error(), "ask for fewer") {
+		t.Errorf("more than the token may have at once: %v", err)
+	}
+}
