@@ -1,0 +1,122 @@
+package sequences
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/snowfence/snowfence/sequence"
+)
+
+var blockOfSQL = regexp.MustCompile("(?ms)^```sql\n(.*?)^```$")
+
+// Old programs go on inserting rows without a number, while new ones insert numbers of a sequence,
+// after the statements of docs/move/auto-increment.md.
+func TestBesideAutoIncrement(t *testing.T) {
+	page, err := os.ReadFile("../../docs/move/auto-increment.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := blockOfSQL.FindAllStringSubmatch(string(page), -1)
+	if len(blocks) != 2 {
+		t.Fatalf("%d blocks of SQL", len(blocks))
+	}
+	for name, step := range map[string]struct{ makes, insert, numbered, prepare string }{
+		"mariadb": {
+			"CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, note TEXT)",
+			"INSERT INTO orders (note) VALUES ('old')", "INSERT INTO orders (id, note) VALUES (?, 'new')", blocks[0][1],
+		},
+		"postgres": {
+			"CREATE TABLE orders (id BIGSERIAL PRIMARY KEY, note TEXT)",
+			"INSERT INTO orders (note) VALUES ('old')", "INSERT INTO orders (id, note) VALUES ($1, 'new')", blocks[1][1],
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := databases(t)[name](t)
+			db, st, err := d.open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			run := func(db *sql.DB, statements string) {
+				t.Helper()
+				conn, err := db.Conn(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				for s := range strings.SplitSeq(strings.TrimSpace(statements), ";") {
+					if s = strings.TrimSpace(s); s == "" {
+						continue
+					}
+					if _, err := conn.ExecContext(t.Context(), s); err != nil {
+						t.Fatalf("%s: %v", s, err)
+					}
+				}
+			}
+			run(db, step.makes)
+			for range 3 {
+				run(db, step.insert)
+			}
+			run(db, step.prepare)
+			if name == "mariadb" {
+				defer run(db, "SET GLOBAL auto_increment_increment = 1")
+			}
+
+			const start, each = int64(2_000_000), 300
+			err = sequence.Create(t.Context(), st, "orders", sequence.Definition{Start: new(start), Step: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := sequence.Open(t.Context(), st, "orders", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			old, _, err := d.open() // old programs that were restarted
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer old.Close()
+			var programs sync.WaitGroup
+			for range 2 {
+				programs.Go(func() {
+					for range each {
+						if _, err := old.ExecContext(t.Context(), step.insert); err != nil {
+							t.Error("an old program:", err)
+							return
+						}
+					}
+				})
+				programs.Go(func() {
+					for range each {
+						if err := insertNumbered(t.Context(), db, s, step.numbered); err != nil {
+							t.Error("a new program:", err)
+							return
+						}
+					}
+				})
+			}
+			programs.Wait()
+			var rows int
+			if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM orders").Scan(&rows); err != nil {
+				t.Fatal(err)
+			}
+			if rows != 3+4*each {
+				t.Errorf("%d rows, not %d", rows, 3+4*each)
+			}
+		})
+	}
+}
+
+func insertNumbered(ctx context.Context, db *sql.DB, s *sequence.Sequence, query string) error {
+	n, err := s.Next(ctx)
+	if err == nil {
+		_, err = db.ExecContext(ctx, query, n)
+	}
+	return err
+}
