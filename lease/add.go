@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/snowfence/snowfence/internal/world"
@@ -15,13 +16,19 @@ type Addition struct {
 	N          int64  // by how much, at least 1
 	Limit      int64  // the count goes no further
 	Generation int64  // of the record; with another nothing is done
-	Nonce      string // the record's next one
+	Nonce      string // the record's next one begins with it: see NonceAt
+}
+
+// NonceAt returns the nonce of a record that the addition raised to a revision. One that is carried
+// out twice, as a proxy may do, leaves two nonces: no swap takes the later record for the earlier.
+func (a Addition) NonceAt(revision int64) string {
+	return a.Nonce + "." + strconv.FormatInt(revision, 10)
 }
 
 // apply returns the record after the addition. A count at the limit or above stays.
 func (a Addition) apply(r Record) Record {
-	r.Nonce = a.Nonce
 	r.Revision++
+	r.Nonce = a.NonceAt(r.Revision)
 	r.PrevUntil = r.From
 	r.From += max(0, min(a.N, a.Limit-r.From))
 	return r

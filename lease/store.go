@@ -80,8 +80,8 @@ type Store interface {
 	Swap(ctx context.Context, writes []Write) []error
 
 	// Add carries out an addition: PrevUntil becomes From, From grows by N but not beyond Limit,
-	// the nonce is the one given and the revision one higher; all else stays. It returns the
-	// record as it is then. [ErrLost] means that there is no record of that generation, so that
+	// the revision is one higher, and the nonce is [Addition.NonceAt] of it; all else stays. It
+	// returns the record as it is then. [ErrLost] means that there is no record of that generation, so that
 	// nothing was and will be done; with any other error that is not known. Revision, and what an
 	// addition leaves, may be of a later write. An error that matches [errors.ErrUnsupported]
 	// means that the store cannot add: the function [Add] then swaps.

@@ -3,6 +3,7 @@ package sequence
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,6 +37,18 @@ func TestRollbackIsRememberedWhileTheIdentityIsUnknown(t *testing.T) {
 	expect(t, s, 13)
 }
 
+// A take was answered, and could not be used, because the store did not say who it is. Then the
+// record went back behind it, not behind what was used.
+func TestRollbackBehindATakeThatWasNotUsed(t *testing.T) {
+	st, s := made(t, Definition{Mode: Strict, AfterFailover: Trust})
+	expect(t, s, 1)
+	was := st.record(t, name)
+	was.Revision, was.From, was.Nonce = was.Revision+2, was.From+2, "back"
+	expect(t, open(t, st, nil), 2, 3, 4, 5)
+	st.fail(first("identity", errFault, func() { st.put(t, was) }), nil)
+	refused(t, s, ErrRolledBack)
+}
+
 // A dense sequence gives back to a replica that was behind, where what others took after it is
 // lost. Numbers are skipped from where the count had been.
 func TestGiveBackToAReplicaThatWasBehind(t *testing.T) {
@@ -61,6 +74,28 @@ func TestGiveBackToAReplicaThatWasBehind(t *testing.T) {
 	}
 	if n, err := open(t, st, nil).Next(t.Context()); err != nil || n <= lost {
 		t.Errorf("%d, %v: numbers up to %d were given and lost, which is as many as are skipped", n, err, lost)
+	}
+}
+
+// A take is carried out twice, as a proxy may do that retries: the second time after others took.
+// Then nothing of theirs is given back.
+func TestGiveBackAfterATakeThatWasRepeated(t *testing.T) {
+	st, s := made(t, Definition{Mode: Dense, MinRange: 100, MaxRange: 100})
+	expect(t, s, 1)
+	settle(t, s)
+	r := st.record(t, name)
+	nonce, _, _ := strings.Cut(r.Nonce, ".")
+	other := open(t, st, &Options{Exact: true})
+	expect(t, other, r.From+1)
+	again := lease.Addition{Key: r.Key, N: 100, Limit: 1 << 53, Generation: r.Generation, Nonce: nonce}
+	if _, err := lease.Add(t.Context(), st.Store, again); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := open(t, st, nil).Next(t.Context()); err != nil || n <= r.From+1 {
+		t.Errorf("%d, %v: %d was given to another program", n, err, r.From+1)
 	}
 }
 

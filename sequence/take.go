@@ -49,12 +49,12 @@ func (s *Sequence) wanted() int64 {
 // is locked would take all connections of the pool.
 func (s *Sequence) run() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	for failed := 0; ; {
 		n := s.wanted()
 		if n == 0 {
 			close(s.flight)
 			s.flight = nil
+			s.mu.Unlock() // not deferred: a store that panics does so without the lock
 			return
 		}
 		var got span
@@ -191,6 +191,9 @@ func (s *Sequence) add(ctx context.Context, n int64) (got span, use bool, err er
 	}
 	back := k.Confirmed < s.leastConfirmed() || r.Revision <= k.counter.Revision || r.PrevUntil < s.own
 	k.counter = r
+	if !back { // even if it cannot be used
+		s.saw(r.Revision)
+	}
 	if s.parent == nil {
 		k.record = r
 	} else if same, err := s.unchanged(ctx); err != nil {
@@ -211,6 +214,16 @@ func (s *Sequence) add(ctx context.Context, n int64) (got span, use bool, err er
 	}
 	s.last, s.own = r, r.From
 	return span{r.PrevUntil, r.From}, true, nil
+}
+
+// saw keeps the revision of a take: a record with a lower one went back.
+func (s *Sequence) saw(revision int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known.counter.Revision = revision
+	if s.parent == nil {
+		s.known.record.Revision = revision
+	}
 }
 
 func (s state) ended() error {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/snowfence/snowfence/lease"
 )
@@ -12,7 +13,7 @@ import (
 // Add implements [lease.Store], in one statement. One that meets no row is followed by a read:
 // it tells a record of another generation from one that was put back.
 func (s *Store) Add(ctx context.Context, a lease.Addition) (r lease.Record, err error) {
-	if err := checkLengths([]lease.Write{{New: lease.Record{Key: a.Key, Nonce: a.Nonce}}}); err != nil {
+	if err := checkLengths([]lease.Write{{New: lease.Record{Key: a.Key, Nonce: a.NonceAt(math.MaxInt64)}}}); err != nil {
 		return lease.Record{}, err
 	}
 	for range 3 { // what was put back counts anew after the read
@@ -23,7 +24,7 @@ func (s *Store) Add(ctx context.Context, a lease.Addition) (r lease.Record, err 
 		if err != nil {
 			return lease.Record{}, err
 		}
-		if r.Nonce == a.Nonce {
+		if r.Nonce != "" {
 			return r, nil
 		}
 		rs, err := s.Get(ctx, []lease.Key{a.Key})
@@ -47,7 +48,8 @@ func added(rs []lease.Record) lease.Record {
 
 // Nothing in the statements overflows, because counts and limits are not negative.
 
-const postgresAdd = `WITH a AS (UPDATE snowfence_lease SET nonce = ?, revision = revision + 1, prev_until = run_from,
+const postgresAdd = `WITH a AS (UPDATE snowfence_lease SET nonce = ?::text || '.' || (revision + 1),
+		revision = revision + 1, prev_until = run_from,
 		run_from = run_from + greatest(0, least(?::bigint, ?::bigint - run_from)), xid = ` + postgresXID + `
 	WHERE namespace = ? AND node = ? AND generation = ? AND xmin = xid RETURNING ` + columns + `, 0),
 	d AS (` + postgresLevel + `)
@@ -60,11 +62,12 @@ func addPostgres(ctx context.Context, c *sql.Conn, _ view, a lease.Addition) (le
 }
 
 // mysqlAdd tells the count before as the last inserted ID, because UPDATE returns no rows.
-const mysqlAdd = "UPDATE snowfence_lease SET nonce = ?, revision = revision + 1," +
+const mysqlAdd = "UPDATE snowfence_lease SET nonce = CONCAT(?, '.', revision + 1), revision = revision + 1," +
 	" prev_until = LAST_INSERT_ID(run_from), run_from = run_from + GREATEST(0, LEAST(?, ? - run_from))" +
 	" WHERE namespace = ? AND node = ? AND generation = ?"
 
-// addMySQL reads the rest of the record with the probe: it may be of a later write.
+// addMySQL reads the rest of the record with the probe: it may be of a later write. Then the nonce
+// is none that a record has.
 func addMySQL(
 	ctx context.Context, c *sql.Conn, _ view, a lease.Addition,
 ) (r lease.Record, info serverInfo, err error) {
@@ -85,15 +88,18 @@ func addMySQL(
 		return r, info, err
 	}
 	r = rs[0]
-	r.Nonce, r.Generation = a.Nonce, a.Generation
-	r.PrevUntil, r.From = before, before+max(0, min(a.N, a.Limit-before))
+	from := before + max(0, min(a.N, a.Limit-before))
+	if r.Nonce != a.NonceAt(r.Revision) || r.PrevUntil != before || r.From != from {
+		r.Nonce = a.Nonce
+	}
+	r.Generation, r.PrevUntil, r.From = a.Generation, before, from
 	return r, info, nil
 }
 
 // sqliteAdd meets no row in a file that was rolled back; see sqliteRenewOne. What it returns last
 // is the serverInfo.
-const sqliteAdd = "UPDATE OR IGNORE snowfence_lease SET nonce = ?, revision = revision + 1, prev_until = run_from," +
-	" run_from = run_from + MAX(0, MIN(?, ? - run_from)), swaps = swaps + 1," +
+const sqliteAdd = "UPDATE OR IGNORE snowfence_lease SET nonce = ? || '.' || (revision + 1), revision = revision + 1," +
+	" prev_until = run_from, run_from = run_from + MAX(0, MIN(?, ? - run_from)), swaps = swaps + 1," +
 	" seq = (SELECT MAX(seq) FROM snowfence_lease WHERE seq >= ?) + 1" +
 	" WHERE namespace = ? AND node = ? AND generation = ? RETURNING " + columns + ", seq, " + sqliteID
 

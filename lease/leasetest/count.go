@@ -62,10 +62,11 @@ func testAdd(w *world) {
 		{2, math.MaxInt64, math.MaxInt64},
 	} {
 		a.N, a.Limit, a.Nonce = c.n, c.limit, fmt.Sprint("nonce", i)
-		r.Nonce, r.PrevUntil, r.From, r.Revision = a.Nonce, r.From, c.from, r.Revision+1
+		r.PrevUntil, r.From, r.Revision = r.From, c.from, r.Revision+1
+		r.Nonce = a.NonceAt(r.Revision)
 		expect(fmt.Sprintf("an addition of %d up to %d", c.n, c.limit), a, r, nil)
 	}
-	lost := lease.Write{Old: "nonce0", New: r}
+	lost := lease.Write{Old: "nonce0.6", New: r}
 	if err := w.st.Store.Swap(w.ctx, []lease.Write{lost})[0]; !errors.Is(err, lease.ErrLost) {
 		w.Errorf("a swap of what an addition changed: %v", err)
 	}
@@ -73,8 +74,16 @@ func testAdd(w *world) {
 	next.Nonce, next.From = "back", 7
 	w.swapAll(lease.Write{Old: r.Nonce, New: next})
 	a.N, a.Nonce = 1, "again"
-	next.Nonce, next.PrevUntil, next.From, next.Revision = a.Nonce, 7, 8, next.Revision+1
+	next.PrevUntil, next.From, next.Revision = 7, 8, next.Revision+1
+	next.Nonce = a.NonceAt(next.Revision)
 	expect("an addition to what was lowered", a, next, nil)
+	first := next
+	next.PrevUntil, next.From, next.Revision = 8, 9, next.Revision+1
+	next.Nonce = a.NonceAt(next.Revision)
+	expect("the same addition again", a, next, nil)
+	if err := w.st.Store.Swap(w.ctx, []lease.Write{{Old: first.Nonce, New: first}})[0]; !errors.Is(err, lease.ErrLost) {
+		w.Errorf("a swap of what an addition left that was carried out again: %v", err)
+	}
 }
 
 // testSequenceKeys has namespaces not see the records of sequences, which have their names.
@@ -128,7 +137,7 @@ func testAdditions(w *world) {
 					Key: k, N: int64(c + 1), Limit: math.MaxInt64, Generation: 7, Nonce: fmt.Sprint(c, ".", i),
 				}
 				r, err := lease.Add(w.ctx, w.st.Store, a)
-				if err != nil || r.Nonce != a.Nonce || r.From != r.PrevUntil+a.N {
+				if err != nil || r.Nonce != a.NonceAt(r.Revision) && r.Nonce != a.Nonce || r.From != r.PrevUntil+a.N {
 					w.Errorf("addition of %d: %+v, %v", a.N, r, err)
 					return
 				}
