@@ -93,6 +93,32 @@ func (s state) left(period int64) (next, left int64) {
 	return s.course.number(from), left
 }
 
+// Highest returns the highest number that anybody may have, and whether there is one. period is 0
+// of a plain sequence.
+func Highest(ctx context.Context, st lease.Store, name string, period int64) (number int64, any bool, err error) {
+	s, err := read(ctx, st, name)
+	if err == nil {
+		err = s.live()
+	}
+	if err == nil && (s.Pattern == "") != (period == 0) {
+		err = fmt.Errorf("sequence %q: %w: period %d", name, ErrDated, period)
+	}
+	if err == nil && period != 0 {
+		var rs []lease.Record
+		if rs, err = st.Get(ctx, []lease.Key{periodKey(name, period)}); err == nil {
+			s.counter = rs[0]
+		}
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	from := min(max(s.counter.From, s.floor(period)), s.course.count)
+	if from == 0 {
+		return 0, false, nil
+	}
+	return s.course.number(from - 1), true, nil
+}
+
 // PeriodInfo is what a store says of a period of a dated sequence.
 type PeriodInfo struct {
 	Period int64

@@ -3,6 +3,7 @@ package resp
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -78,6 +79,9 @@ func (c *conn) take(text []byte, n int64) bool {
 	}
 	for {
 		sq, err := c.sequence(text, server.VerbIDs, n)
+		if err == nil {
+			err = c.needsPeriod(sq)
+		}
 		if err != nil {
 			c.fail(err)
 			return false
@@ -110,10 +114,28 @@ func incrBy(c *conn, args [][]byte) {
 	}
 }
 
+// needsPeriod refuses the bare name of a dated sequence: key and date are to agree, also for a
+// client that waited over midnight.
+func (c *conn) needsPeriod(sq *server.Sequence) error {
+	if c.counter.period != 0 || !sq.Dated() {
+		return nil
+	}
+	return fmt.Errorf("sequence %q: %w: it is dated: name the period too, as in %s:%d", sq.Name, sequence.ErrPeriod,
+		sq.Name, sq.Present())
+}
+
 // get answers the last number that this server gave.
 func get(c *conn, args [][]byte) {
-	k := parseKey(args[1])
-	last, there, err := c.srv.cfg.Service.LastNumber(c.srv.life, c.id, k.name, k.period)
+	c.counter.seq = nil // a sequence that made room for another one may have given more since
+	sq, err := c.sequence(args[1], server.VerbRead, 1)
+	if err == nil {
+		err = c.needsPeriod(sq)
+	}
+	var last int64
+	var there bool
+	if err == nil {
+		last, there, err = sq.LastNumber(c.srv.life, c.counter.period)
+	}
 	switch {
 	case err != nil:
 		c.fail(err)
@@ -133,15 +155,18 @@ func expire(c *conn, args [][]byte) {
 	}
 	sq, err := c.sequence(args[1], server.VerbIDs, 1)
 	if err == nil {
+		err = c.needsPeriod(sq)
+	}
+	switch {
+	case err != nil:
+	case c.counter.period == 0:
+		err = server.Errorf(server.Refused, "the numbers of %s never expire and never begin again: count in a key of "+
+			"a dated sequence, such as name:20261122, which ends by itself", sq.Name)
+	default:
 		err = sq.CheckPeriod(c.counter.period)
 	}
 	if err != nil {
 		c.fail(err)
-		return
-	}
-	if c.counter.period == 0 {
-		c.out = appendError(c.out, code(server.Refused), "the numbers of "+c.counter.name+" never expire and never "+
-			"begin again: count in a key of a dated sequence, such as name:20261122, which ends by itself")
 		return
 	}
 	c.out = appendInt(c.out, 1)

@@ -157,6 +157,9 @@ func storeErrors(err error, list []*storeError) []*storeError {
 // sequenceError adds to an error of a sequence how people do what it says.
 func sequenceError(name string, err error) error {
 	cure := ""
+	if err == nil {
+		return nil
+	}
 	switch KindOf(err) {
 	case NoSequence:
 		cure = fmt.Sprintf("snowfence sequence create %s, or PUT /v1/%s/sequence", name, name)

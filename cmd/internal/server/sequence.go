@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -13,7 +14,8 @@ import (
 // Numbers is numbers of a sequence that follow each other: First, First + Step, …
 type Numbers struct {
 	First, Step, Count int64
-	Period             int64 // such as 20261122 of a dated sequence; 0 of another one
+	Period             int64            // such as 20261122 of a dated sequence; 0 of another one
+	Serials            sequence.Serials // the same numbers with their dates, of a dated one
 }
 
 // At returns the number of an index from 0 to Count-1.
@@ -23,7 +25,12 @@ func (n Numbers) At(i int64) int64 { return n.First + i*n.Step }
 func (n Numbers) Last() int64 { return n.At(n.Count - 1) }
 
 // Text returns the number of an index as people read it: that of a dated sequence has its date.
-func (n Numbers) Text(i int64) string { return strconv.FormatInt(n.At(i), 10) }
+func (n Numbers) Text(i int64) string {
+	if n.Period != 0 {
+		return n.Serials.At(i).Text
+	}
+	return strconv.FormatInt(n.At(i), 10)
+}
 
 // Sequence is one that the server has open.
 type Sequence struct {
@@ -34,11 +41,12 @@ type Sequence struct {
 
 	service *Service
 	numbers *sequence.Sequence
-	step    int64
+	def     sequence.Definition // what of it can change is not used
+	given   givenOut
 	used    atomic.Int64 // when it was used last, in Unix nanoseconds; see makeRoom
 	failed  atomic.Pointer[refusal]
-	last    atomic.Int64 // given out here; none before any
 	rate    meanRate
+	checked atomic.Int64 // a period that there is
 }
 
 // refusal is a failure to take n numbers.
@@ -49,38 +57,42 @@ type refusal struct {
 
 func newSequence(s *Service, name string, numbers *sequence.Sequence) *Sequence {
 	now := s.now()
-	sq := &Sequence{Name: name, service: s, numbers: numbers, step: numbers.Definition().Step}
+	sq := &Sequence{Name: name, service: s, numbers: numbers, def: numbers.Definition()}
+	sq.given.down = sq.def.Step < 0
+	sq.given.last.Store(sq.given.none())
 	sq.rate.before.at = now
 	sq.rate.later = sq.rate.before
-	sq.last.Store(sq.none())
 	sq.used.Store(now.UnixNano())
 	return sq
 }
 
-// none stands for no number. It is before each number but itself.
-func (sq *Sequence) none() int64 {
-	if sq.step < 0 {
-		return math.MaxInt64
-	}
-	return math.MinInt64
-}
-
-// Take takes n numbers in a row.
-func (sq *Sequence) Take(ctx context.Context, period, n int64) (Numbers, error) {
+// Take takes n numbers in a row; see [Service.TakeNumbers].
+func (sq *Sequence) Take(ctx context.Context, period, n int64) (got Numbers, err error) {
 	if err := sq.refused(period, n); err != nil {
-		return Numbers{}, err
-	}
-	if err := sq.CheckPeriod(period); err != nil {
 		return Numbers{}, err
 	}
 	p := patience{Context: ctx, sq: sq}
 	defer p.end()
-	r, err := sq.numbers.Reserve(&p, n)
+	switch {
+	case !sq.Dated() && period != 0:
+		err = sq.CheckPeriod(period)
+	case !sq.Dated():
+		var r sequence.Range
+		r, err = sq.numbers.Reserve(&p, n)
+		got = Numbers{First: r.First, Step: r.Step, Count: r.Count}
+	case period == 0:
+		got.Serials, err = sq.numbers.Serials(&p, n)
+	default:
+		got.Serials, err = sq.numbers.SerialsIn(&p, period, n)
+	}
 	if err != nil {
 		return Numbers{}, sq.refuse(ctx, period, n, err)
 	}
-	got := Numbers{First: r.First, Step: r.Step, Count: r.Count}
-	sq.note(got.Last(), n)
+	if sq.Dated() {
+		r := got.Serials
+		got.First, got.Step, got.Count, got.Period = r.First, sq.def.Step, r.Count, r.Period
+	}
+	sq.note(got.Period, got.Last(), n)
 	return got, nil
 }
 
@@ -96,27 +108,16 @@ func (sq *Sequence) Fill(ctx context.Context, dst []int64) (n int, err error) {
 		err = sq.refuse(ctx, 0, 1, err)
 	}
 	if n > 0 {
-		sq.note(dst[n-1], int64(n))
+		sq.note(0, dst[n-1], int64(n))
 	}
 	return n, err
 }
 
 // note keeps what was given out.
-func (sq *Sequence) note(last, n int64) {
+func (sq *Sequence) note(period, last, n int64) {
 	sq.Taken.Add(n)
 	sq.used.Store(sq.service.now().UnixNano())
-	for {
-		before := sq.last.Load()
-		if sq.step > 0 && before >= last || sq.step < 0 && before <= last || sq.last.CompareAndSwap(before, last) {
-			return
-		}
-	}
-}
-
-// lastGiven returns the last number that was given out here.
-func (sq *Sequence) lastGiven(int64) (last int64, any bool) {
-	last = sq.last.Load()
-	return last, last != sq.none()
+	sq.given.note(period, last)
 }
 
 // refused returns why as many numbers could not be had a moment ago.
@@ -152,16 +153,36 @@ func (sq *Sequence) close() {
 	}
 }
 
-// CheckPeriod returns why numbers are not counted in a period, which is 0 where none was named.
-func (sq *Sequence) CheckPeriod(period int64) error {
-	if period != 0 {
-		return Errorf(Refused, "sequence %q is not dated, and has no period %d: leave the period away", sq.Name, period)
+// Dated reports whether the numbers begin again each period.
+func (sq *Sequence) Dated() bool { return sq.def.Pattern != "" }
+
+// Present returns the period that numbers are taken of now; 0 where there is none.
+func (sq *Sequence) Present() int64 {
+	if !sq.Dated() {
+		return 0
 	}
-	return nil
+	period, err := sq.def.Period(sq.service.now())
+	if err != nil {
+		return 0 // the pattern has no place for the year
+	}
+	return period
 }
 
-// Dated reports whether the numbers begin again each period.
-func (sq *Sequence) Dated() bool { return false }
+// CheckPeriod returns why there is no such period.
+func (sq *Sequence) CheckPeriod(period int64) error {
+	if !sq.Dated() {
+		return fmt.Errorf("sequence %q: %w: it is not dated: leave %d away", sq.Name, sequence.ErrPeriod, period)
+	}
+	if period == sq.checked.Load() { // programs of Redis ask after each number
+		return nil
+	}
+	if _, err := (sequence.Serials{Period: period, First: 1, Count: 1}).Of(sq.def); err != nil {
+		return fmt.Errorf("sequence %q: %w: %d is no period: use one such as %d", sq.Name, sequence.ErrPeriod, period,
+			sq.Present())
+	}
+	sq.checked.Store(period)
+	return nil
+}
 
 // SequenceStatus is how this server does with a sequence.
 type SequenceStatus struct {
@@ -177,7 +198,7 @@ type SequenceStatus struct {
 // Status returns how this server does with the sequence.
 func (sq *Sequence) Status() SequenceStatus {
 	st := SequenceStatus{Status: sq.numbers.Status(), Taken: sq.Taken.Load()}
-	st.Last, st.Given = sq.lastGiven(0)
+	st.Last, st.Given = sq.given.of(sq.Present())
 	st.Rate = sq.rate.of(st.Taken, sq.service.now())
 	st.Reserve, st.Ends = math.Inf(1), math.Inf(1)
 	if st.Rate > 0 {

@@ -65,8 +65,8 @@ func (s *Service) TakeNumbers(ctx context.Context, id *Identity, name string, pe
 	}
 }
 
-// LastNumber returns the last number that this server gave. Before it gave one, that is the
-// highest one that anybody may have; any is false if there is none.
+// LastNumber returns the last number that this server gave, of a period as in [Service.TakeNumbers].
+// Before it gave one, that is the highest one that anybody may have; any is false if there is none.
 func (s *Service) LastNumber(ctx context.Context, id *Identity, name string, period int64) (
 	last int64, any bool, err error,
 ) {
@@ -77,23 +77,23 @@ func (s *Service) LastNumber(ctx context.Context, id *Identity, name string, per
 	if err != nil {
 		return 0, false, err
 	}
-	if last, any = sq.lastGiven(period); any {
+	return sq.LastNumber(ctx, period)
+}
+
+// LastNumber returns the last number; see [Service.LastNumber].
+func (sq *Sequence) LastNumber(ctx context.Context, period int64) (last int64, any bool, err error) {
+	if period == 0 {
+		period = sq.Present()
+	} else if err := sq.CheckPeriod(period); err != nil {
+		return 0, false, err
+	}
+	if last, any = sq.given.of(period); any {
 		return last, true, nil
 	}
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	info, err := sequence.Show(ctx, s.store, name)
-	if err != nil {
-		return 0, false, sequenceError(name, err)
-	}
-	d := info.Definition
-	switch {
-	case info.Left == 0:
-		return *d.Max - (*d.Max-*d.Start)%d.Step, true, nil
-	case info.Next == *d.Start:
-		return 0, false, nil
-	}
-	return info.Next - d.Step, true, nil
+	last, any, err = sequence.Highest(ctx, sq.service.store, sq.Name, period)
+	return last, any, sequenceError(sq.Name, err)
 }
 
 // CheckNumbers refuses counts that no answer can have.
