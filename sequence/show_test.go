@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
@@ -97,4 +98,66 @@ func TestListSequences(t *testing.T) {
 	if _, err := List(t.Context(), refusing); !errors.Is(err, errFault) {
 		t.Errorf("a store that cannot list: %v", err)
 	}
+}
+
+// The highest number that anybody may have is that of the counter, or below the floor of a period.
+func TestHighest(t *testing.T) {
+	ctx := t.Context()
+	st := lease.NewMemory()
+	for name, d := range map[string]Definition{
+		"plain": {Start: new(int64(10)), Step: -3, Max: new(int64(0)), Mode: Strict},
+		"dated": {Pattern: "{year}{month}-{n:3}", Mode: Strict},
+	} {
+		if err := Create(ctx, st, name, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	highest := func(name string, period, want int64, there bool) {
+		t.Helper()
+		if got, ok, err := Highest(ctx, st, name, period); err != nil || ok != there || got != want {
+			t.Errorf("%d, %t, %v, want %d, %t", got, ok, err, want, there)
+		}
+	}
+	open := func(name string) *Sequence {
+		s, err := Open(ctx, st, name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	highest("plain", 0, 0, false)
+	plain := open("plain")
+	for _, want := range []int64{10, 7, 4, 1} {
+		if n, err := plain.Next(ctx); n != want || err != nil {
+			t.Fatal(n, err)
+		}
+		highest("plain", 0, want, true)
+	}
+	if _, err := plain.Next(ctx); !errors.Is(err, ErrEnded) {
+		t.Fatal(err)
+	}
+	highest("plain", 0, 1, true)
+	highest("dated", 202001, 0, false)
+	if _, err := open("dated").SerialsIn(ctx, 202001, 5); err != nil {
+		t.Fatal(err)
+	}
+	highest("dated", 202001, 5, true)
+	highest("dated", 202002, 0, false)
+	for name, period := range map[string]int64{"plain": 2026, "dated": 0} {
+		if _, _, err := Highest(ctx, st, name, period); !errors.Is(err, ErrDated) {
+			t.Error(err)
+		}
+	}
+	if _, _, err := Highest(ctx, st, "none", 0); !errors.Is(err, ErrNoSequence) {
+		t.Error(err)
+	}
+	if err := Confirm(ctx, st, "dated", Confirmation{Floor: new(int64(41))}); err != nil {
+		t.Fatal(err)
+	}
+	present, err := Definition{Pattern: "{year}{month}-{n:3}"}.Period(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	highest("dated", present, 40, true)
 }

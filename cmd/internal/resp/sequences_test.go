@@ -3,11 +3,14 @@ package resp
 import (
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"reflect"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
@@ -88,12 +91,12 @@ func TestSequences(t *testing.T) {
 	p.says("INCRBY orders 99999999999999999999", "ERR", "not an integer")
 	p.says("INCR orders 2", "ERR", "wrong number of arguments")
 	p.says("INCR", "ERR", "wrong number of arguments")
-	p.says("INCR orders:20261122", "REFUSED", "is not dated")
+	p.says("INCR orders:20261122", "PERIOD", "is not dated")
 
 	p.says("EXPIRE orders 60", "REFUSED", "never begin again")
 	p.says("PEXPIREAT orders 60 NX", "REFUSED", "never begin again")
 	p.says("EXPIRE orders soon", "ERR", "not an integer")
-	p.says("EXPIRE orders:20261122 60", "REFUSED", "is not dated")
+	p.says("EXPIRE orders:20261122 60", "PERIOD", "is not dated")
 	p.says("TTL orders", int64(-1))
 	p.says("PTTL orders", int64(-1))
 	for command, cure := range map[string]string{
@@ -107,6 +110,68 @@ func TestSequences(t *testing.T) {
 	if text, _ := p.do("INFO").(string); !strings.Contains(text, taken) {
 		t.Error(text)
 	}
+}
+
+// The period in a key and the date of the number agree: a bare name is refused, and a key of
+// yesterday counts on over midnight.
+func TestPeriodsInKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := pipeTo(t, Config{}, nil) // at 2026-11-21 00:00 UTC
+		for name, d := range map[string]sequence.Definition{
+			"bills": {Pattern: "{year}{month}{day}-{n:2}"}, "shop.months": {Pattern: "{yy}{month}/{n:6+}", Zone: "Asia/Tokyo"},
+			"by.two": {Pattern: "{year}-{n:3}", Start: new(int64(10)), Step: 2, Mode: sequence.Strict},
+		} {
+			if err := sequence.Create(t.Context(), p.conn.srv.cfg.Service.Store(), name, d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, command := range []string{"INCR bills", "INCRBY bills 2", "GET bills", "EXPIRE bills 60"} {
+			p.says(command, "PERIOD", "bills:20261121")
+		}
+		p.says("TTL bills", int64(-1))
+		p.says("GET bills:20261121", nil)
+		p.says("INCR bills:20261121", int64(1))
+		p.says("EXPIRE bills:20261121 86400 NX", int64(1))
+		p.says("INCRBY bills.20261121 3", int64(4))
+		p.says("GET bills:20261121", "4")
+		p.says("TTL bills:20261121", int64(-1))
+		go func() {
+			if _, err := io.WriteString(p.c, strings.Repeat(encode("INCR", "bills:20261121"), 50)); err != nil {
+				t.Error(err)
+			}
+		}()
+		for want := range int64(50) {
+			if got := p.reply(); got != want+5 {
+				t.Fatal(got, want+5)
+			}
+		}
+		p.says("INCRBY bills:20261121 50", "ENDED")
+		p.says("INCR shop:months:202611", int64(1))
+		p.says("INCR shop.months:202612", int64(1))
+		p.says("INCR by:two:2026", int64(10))
+		p.says("INCRBY by:two:2026 2", int64(14))
+		p.says("GET by.two:2026", "14")
+
+		p.says("INCR bills:20261122", int64(1)) // the next one may be taken from
+		p.says("INCR bills:20261123", "PERIOD", "20261121")
+		for _, none := range []string{
+			"INCR bills:2026", "INCR bills:202611", "EXPIRE bills:20260230 1", "GET bills:20261131",
+		} {
+			p.says(none, "PERIOD")
+		}
+		p.says("INCR bills:1", "ERR", "kept for dates")
+		p.says("INCR bills:00261121", "ERR", "kept for dates")
+
+		time.Sleep(24 * time.Hour)
+		p.says("INCR bills", "PERIOD", "bills:20261122")
+		p.says("INCR bills:20261122", int64(2))
+		p.says("GET bills:20261121", "54")
+		p.says("MULTI", "OK")
+		p.says("INCR bills:20261122", "QUEUED")
+		p.says("EXPIRE bills:20261122 60", "QUEUED")
+		p.says("GET bills:20261122", "QUEUED")
+		p.says("EXEC", []any{int64(3), int64(1), "3"})
+	})
 }
 
 // Clients that spread keys over servers ask where a command has its key.

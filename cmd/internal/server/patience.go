@@ -25,7 +25,7 @@ const (
 	failingLook = 100 * time.Millisecond
 )
 
-var errFailing = Errorf(Unavailable, "no number came in %v: ask again in a moment", failingWait)
+var errFailing = Errorf(Unavailable, "no number came, because the store fails: ask again in a moment")
 
 // Done implements [context.Context].
 func (p *patience) Done() <-chan struct{} {

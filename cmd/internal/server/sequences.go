@@ -65,8 +65,9 @@ func (s *Service) TakeNumbers(ctx context.Context, id *Identity, name string, pe
 	}
 }
 
-// LastNumber returns the last number that this server gave, of a period as in [Service.TakeNumbers].
-// Before it gave one, that is the highest one that anybody may have; any is false if there is none.
+// LastNumber returns the last number that this server gave, of a period as in
+// [Service.TakeNumbers]. Before it gave one, that is the highest one that anybody may have; any is
+// false if there is none.
 func (s *Service) LastNumber(ctx context.Context, id *Identity, name string, period int64) (
 	last int64, any bool, err error,
 ) {
@@ -145,8 +146,10 @@ func (s *Service) openSequence(name string, o *opening) {
 	defer cancel()
 	open, err := sequence.Open(ctx, s.store, name, &sequence.Options{Logger: s.opts.Logger})
 	if err != nil {
-		err = sequenceError(name, err)
-		if errors.Is(err, context.DeadlineExceeded) {
+		switch err = sequenceError(name, err); {
+		case s.life.Err() != nil:
+			err = ErrStopping
+		case ctx.Err() != nil:
 			err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 		}
 	}
