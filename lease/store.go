@@ -81,10 +81,10 @@ type Store interface {
 
 	// Add carries out an addition: PrevUntil becomes From, From grows by N but not beyond Limit,
 	// the revision is one higher, and the nonce is [Addition.NonceAt] of it; all else stays. It
-	// returns the record as it is then. [ErrLost] means that there is no record of that generation, so that
-	// nothing was and will be done; with any other error that is not known. Revision, and what an
-	// addition leaves, may be of a later write. An error that matches [errors.ErrUnsupported]
-	// means that the store cannot add: the function [Add] then swaps.
+	// returns the record as it is then. [ErrLost] means that there is no record of that
+	// generation, so that nothing was and will be done; with any other error that is not known.
+	// Revision, and what an addition leaves, may be of a later write. An error that matches
+	// [errors.ErrUnsupported] means that the store cannot add: the function [Add] then swaps.
 	Add(ctx context.Context, a Addition) (Record, error)
 
 	// Count returns the number of records of the nodes, or −1 if listing

@@ -32,7 +32,9 @@ func (s *Sequence) Close() error {
 	flight := s.flight
 	var periods []*Sequence
 	if s.dated != nil {
-		periods = slices.Collect(maps.Values(s.dated.periods))
+		for _, period := range slices.Sorted(maps.Keys(s.dated.periods)) {
+			periods = append(periods, s.dated.periods[period])
+		}
 	}
 	s.mu.Unlock()
 	for _, p := range periods { // at the same time

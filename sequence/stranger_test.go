@@ -37,6 +37,44 @@ func TestRollbackIsRememberedWhileTheIdentityIsUnknown(t *testing.T) {
 	expect(t, s, 13)
 }
 
+// The same in a dated sequence, whose definition cannot be read for some takes.
+func TestRollbackOfAPeriodIsRemembered(t *testing.T) {
+	st, s := made(t, Definition{Mode: Strict, AfterFailover: Trust, Pattern: "{year}-{n}"})
+	n, err := s.Serial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := []lease.Key{periodKey(name, n.Period)}
+	was, err := st.Store.Get(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := open(t, st, nil)
+	for _, s := range []*Sequence{s, other, other, other, other} {
+		if _, err := s.Serial(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now, err := st.Store.Get(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Store.Swap(t.Context(), []lease.Write{{Old: now[0].Nonce, New: was[0]}})[0]; err != nil {
+		t.Fatal(err)
+	}
+	silent := 3
+	st.fail(func(op string) error {
+		if op != "get" || silent == 0 {
+			return nil
+		}
+		silent--
+		return errFault
+	}, nil)
+	if n, err := s.Serial(t.Context()); !errors.Is(err, ErrRolledBack) {
+		t.Errorf("%+v, %v", n, err)
+	}
+}
+
 // A take was answered, and could not be used, because the store did not say who it is. Then the
 // record went back behind it, not behind what was used.
 func TestRollbackBehindATakeThatWasNotUsed(t *testing.T) {

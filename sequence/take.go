@@ -191,7 +191,9 @@ func (s *Sequence) add(ctx context.Context, n int64) (got span, use bool, err er
 	}
 	back := k.Confirmed < s.leastConfirmed() || r.Revision <= k.counter.Revision || r.PrevUntil < s.own
 	k.counter = r
-	if !back { // even if it cannot be used
+	if back { // at once, because what follows may fail, and later takes may hide it
+		s.doubt()
+	} else {
 		s.saw(r.Revision)
 	}
 	if s.parent == nil {

@@ -13,7 +13,8 @@ import (
 // Add implements [lease.Store], in one statement. One that meets no row is followed by a read:
 // it tells a record of another generation from one that was put back.
 func (s *Store) Add(ctx context.Context, a lease.Addition) (r lease.Record, err error) {
-	if err := checkLengths([]lease.Write{{New: lease.Record{Key: a.Key, Nonce: a.NonceAt(math.MaxInt64)}}}); err != nil {
+	longest := lease.Record{Key: a.Key, Nonce: a.NonceAt(math.MaxInt64)}
+	if err := checkLengths([]lease.Write{{New: longest}}); err != nil {
 		return lease.Record{}, err
 	}
 	for range 3 { // what was put back counts anew after the read
