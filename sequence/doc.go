@@ -13,7 +13,7 @@
 //
 // [Fast], [Dense] and [Strict] say what is promised of the order of the numbers, and of gaps. In no
 // mode is a gap impossible: a crash loses what a program held, and a lost answer of the store loses
-// what was asked for.
+// what was asked for. For numbers without gaps take them in a transaction: sqlstore.SequenceTx.
 //
 // A store that was rolled back, or failed over to a replica that was behind, would give out
 // numbers again. That is noticed after each take, before its use, and then a sequence stops until

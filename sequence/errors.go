@@ -27,4 +27,8 @@ var (
 
 	// ErrClosed means that the sequence was closed.
 	ErrClosed = errors.New("the sequence is closed")
+
+	// ErrRetry means that a transaction that takes a number met others: roll it back, and run all
+	// of it again. See [NextIn].
+	ErrRetry = errors.New("the transaction met another one: roll it back and run all of it again")
 )

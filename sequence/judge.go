@@ -140,14 +140,21 @@ func (s *Sequence) skip(ctx context.Context, now state, id string) error {
 }
 
 func (s *Sequence) rolledBack(now state, id string, back bool) error {
-	why := fmt.Sprintf("it says that it is %q, and was %q", id, now.Identity)
-	if back {
-		why = "its record is older than one that this program saw"
-	}
 	given := ""
 	if s.own > 0 {
 		given = fmt.Sprintf("; this program took numbers up to %d", s.way.number(s.own-1))
 	}
-	return fmt.Errorf("sequence %q: %w: %s%s: find a floor at or above which nothing was given and no program "+
-		"holds anything, and confirm the sequence with it (Confirm)", s.name, ErrRolledBack, why, given)
+	if back {
+		return now.distrusted("its record is older than one that this program saw" + given)
+	}
+	return now.distrusted(now.differentStore(id) + given)
+}
+
+func (s state) differentStore(id string) string {
+	return fmt.Sprintf("it says that it is %q, and was %q", id, s.Identity)
+}
+
+func (s state) distrusted(why string) error {
+	return fmt.Errorf("sequence %q: %w: %s: find a floor at or above which nothing was given and no program "+
+		"holds anything, and confirm the sequence with it (Confirm)", s.name, ErrRolledBack, why)
 }

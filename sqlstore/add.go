@@ -52,11 +52,11 @@ func added(rs []lease.Record) lease.Record {
 const postgresAdd = `WITH a AS (UPDATE snowfence_lease SET nonce = ?::text || '.' || (revision + 1),
 		revision = revision + 1, prev_until = run_from,
 		run_from = run_from + greatest(0, least(?::bigint, ?::bigint - run_from)), xid = ` + postgresXID + `
-	WHERE namespace = ? AND node = ? AND generation = ? AND xmin = xid RETURNING ` + columns + `, 0),
+	WHERE namespace = ? AND node = ? AND generation = ? AND xmin = xid RETURNING ` + columns + `, (xmin <> xid)::int),
 	d AS (` + postgresLevel + `)
 	SELECT * FROM a UNION ALL SELECT p.* FROM (` + postgresProbe + `) p, d WHERE d.level IS NOT NULL`
 
-func addPostgres(ctx context.Context, c *sql.Conn, _ view, a lease.Addition) (lease.Record, serverInfo, error) {
+func addPostgres(ctx context.Context, c querier, _ view, a lease.Addition) (lease.Record, serverInfo, error) {
 	query, args := postgresBind(postgresAdd, []any{a.Nonce, a.N, a.Limit, a.Key.Namespace, a.Key.Node, a.Generation})
 	rs, info, err := records(ctx, c, query, args)
 	return added(rs), info, err
@@ -70,31 +70,49 @@ const mysqlAdd = "UPDATE snowfence_lease SET nonce = CONCAT(?, '.', revision + 1
 // addMySQL reads the rest of the record with the probe: it may be of a later write. Then the nonce
 // is none that a record has.
 func addMySQL(
-	ctx context.Context, c *sql.Conn, _ view, a lease.Addition,
+	ctx context.Context, c querier, _ view, a lease.Addition,
 ) (r lease.Record, info serverInfo, err error) {
-	query, _ := mysqlBind(mysqlAdd, []any{a.Nonce, a.N, a.Limit, a.Key.Namespace, a.Key.Node, a.Generation})
-	res, err := c.ExecContext(ctx, query)
-	lost, err := outcome(res, err)
+	added, err := addMySQLRow(ctx, c, a)
 	if err != nil {
 		return r, info, err
 	}
-	before, err := res.LastInsertId()
-	if err != nil {
-		return r, info, err
-	}
-	query, _ = mysqlBind("(SELECT "+columns+", 0 FROM snowfence_lease WHERE namespace = ? AND node = ?) UNION ALL "+
+	query, _ := mysqlBind("(SELECT "+columns+", 0 FROM snowfence_lease WHERE namespace = ? AND node = ?) UNION ALL "+
 		mysqlProbe, []any{a.Key.Namespace, a.Key.Node})
 	rs, info, err := records(ctx, c, query, nil)
-	if err != nil || lost != nil || len(rs) == 0 {
+	if err != nil || added.Nonce == "" || len(rs) == 0 {
 		return r, info, err
 	}
 	r = rs[0]
-	from := before + max(0, min(a.N, a.Limit-before))
-	if r.Nonce != a.NonceAt(r.Revision) || r.PrevUntil != before || r.From != from {
-		r.Nonce = a.Nonce
+	if r.Nonce != a.NonceAt(r.Revision) || r.PrevUntil != added.PrevUntil || r.From != added.From {
+		r.Nonce = added.Nonce
 	}
-	r.Generation, r.PrevUntil, r.From = a.Generation, before, from
+	r.Generation, r.PrevUntil, r.From = added.Generation, added.PrevUntil, added.From
 	return r, info, nil
+}
+
+// addMySQLRow returns what an addition says of the record. The nonce is none that a record has; it
+// is "" if no row was met.
+func addMySQLRow(ctx context.Context, c querier, a lease.Addition) (r lease.Record, err error) {
+	query, _ := mysqlBind(mysqlAdd, []any{a.Nonce, a.N, a.Limit, a.Key.Namespace, a.Key.Node, a.Generation})
+	res, err := c.ExecContext(ctx, query)
+	lost, err := outcome(res, err)
+	if err != nil || lost != nil {
+		return r, err
+	}
+	before, err := res.LastInsertId()
+	return lease.Record{
+		Key: a.Key, Nonce: a.Nonce, Generation: a.Generation,
+		PrevUntil: before, From: before + max(0, min(a.N, a.Limit-before)),
+	}, err
+}
+
+func addMySQLTx(
+	ctx context.Context, c querier, _ view, a lease.Addition,
+) (r lease.Record, info serverInfo, err error) {
+	if r, err = addMySQLRow(ctx, c, a); err == nil {
+		info, err = mysqlServer(ctx, c)
+	}
+	return r, info, err
 }
 
 // sqliteAdd meets no row in a file that was rolled back; see sqliteRenewOne. What it returns last
@@ -105,7 +123,7 @@ const sqliteAdd = "UPDATE OR IGNORE snowfence_lease SET nonce = ? || '.' || (rev
 	" WHERE namespace = ? AND node = ? AND generation = ? RETURNING " + columns + ", seq, " + sqliteID
 
 func addSQLite(
-	ctx context.Context, c *sql.Conn, v view, a lease.Addition,
+	ctx context.Context, c querier, v view, a lease.Addition,
 ) (r lease.Record, info serverInfo, err error) {
 	if v.file.witness != nil {
 		if err := v.file.witness.writable(); err != nil {
@@ -132,4 +150,24 @@ func addSQLite(
 		info.floor = floor
 	}
 	return r, info, errors.Join(rows.Err(), rows.Close()) // the commit comes with the end of the rows
+}
+
+// sqliteAddTx is short, because drivers compile it each time.
+const sqliteAddTx = "UPDATE snowfence_lease SET nonce = ? || '.' || (revision + 1), revision = revision + 1, prev_until = run_from," +
+	" run_from = run_from + MAX(0, MIN(?, ? - run_from)), swaps = swaps + 1, seq = ?" +
+	" WHERE namespace = ? AND node = ? AND generation = ? RETURNING revision, prev_until, run_from"
+
+// addSQLiteTx compares nothing with the witness: since that was done, nobody else can have written.
+func addSQLiteTx(
+	ctx context.Context, c querier, v view, a lease.Addition,
+) (r lease.Record, info serverInfo, err error) {
+	info = serverInfo{dataID: v.dataID, position: v.position + 1}
+	r = lease.Record{Key: a.Key, Generation: a.Generation}
+	err = c.QueryRowContext(ctx, sqliteAddTx, a.Nonce, a.N, a.Limit, info.position, a.Key.Namespace, a.Key.Node,
+		a.Generation).Scan(&r.Revision, &r.PrevUntil, &r.From)
+	if errors.Is(err, sql.ErrNoRows) {
+		return lease.Record{}, info, nil
+	}
+	r.Nonce = a.NonceAt(r.Revision)
+	return r, info, err
 }

@@ -36,7 +36,7 @@ type Dialect struct {
 	open func(context.Context, *sql.Conn) (*file, error)
 
 	// askServer reads the serverInfo where that is a question of its own.
-	askServer func(context.Context, *sql.Conn) (serverInfo, error)
+	askServer func(context.Context, querier) (serverInfo, error)
 
 	// lock keeps others from adding rows until the transaction ends.
 	lock func(context.Context, *sql.Conn) error
@@ -45,23 +45,43 @@ type Dialect struct {
 	findReload func(context.Context, *sql.Conn, *file) (bool, error)
 
 	// newIdentity gives the data another identity and marks all rows as its own.
-	newIdentity func(ctx context.Context, c *sql.Conn, f *file, id string) error
+	newIdentity func(ctx context.Context, c querier, f *file, id string) error
 
 	// swap writes, but not to data that is older than the view of it.
 	swap   func(ctx context.Context, c *sql.Conn, v view, writes []lease.Write, errs []error) (serverInfo, error)
 	report func(context.Context, *sql.Conn) ([]Finding, error)
 
 	// add carries out an addition. The record has no nonce if the statement met no row.
-	add func(ctx context.Context, c *sql.Conn, v view, a lease.Addition) (lease.Record, serverInfo, error)
+	add func(ctx context.Context, c querier, v view, a lease.Addition) (lease.Record, serverInfo, error)
 
 	busy    func(error) bool  // nothing was done because others are at work
 	noTable func(error) bool  // the tables do not exist
 	denied  func(error) bool  // the user lacks a right; nil where users have none
 	advice  func(error) error // an error with what to do about it
 
+	tx txDialect
+
 	// rights returns the user, and what somebody else must run around the schema to make
 	// the tables for it.
 	rights func(ctx context.Context, c *sql.Conn) (user string, before, after []string, err error)
+}
+
+// txDialect is what is done in a transaction of the caller.
+type txDialect struct {
+	share string // after a SELECT: it locks the rows against changes; "" where nobody else writes
+
+	// open looks at a file; nil where a statement that writes tells all.
+	open func(context.Context, querier) (*file, serverInfo, error)
+
+	// add carries out an addition, as Dialect.add does. What the record does not have is as it was.
+	add func(ctx context.Context, c querier, v view, a lease.Addition) (lease.Record, serverInfo, error)
+
+	// swap carries out one write.
+	swap func(ctx context.Context, c querier, v view, writes []lease.Write, errs []error) (serverInfo, error)
+
+	// stamp makes a record that was written in a savepoint look like every other, or reports false;
+	// nil where there is nothing to it.
+	stamp func(ctx context.Context, c querier, r lease.Record) (bool, error)
 }
 
 // version is that of the schema. A program refuses tables of a later one, and upgrades

@@ -165,7 +165,7 @@ func mysqlBusy(err error) bool {
 		return false
 	}
 	code := mysqlCode(err)
-	return code == 1213 || code == 1205 // deadlock, lock wait timeout
+	return code == 1213 || code == 1205 || code == 1020 // deadlock, lock wait timeout, snapshot too old
 }
 
 var mysqlErrors = map[int]string{

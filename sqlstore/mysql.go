@@ -69,6 +69,7 @@ func MySQL() Dialect {
 		open:      mysqlOpen,
 		swap:      mysqlSwap,
 		add:       addMySQL,
+		tx:        txDialect{share: " LOCK IN SHARE MODE", add: addMySQLTx, swap: mysqlSwapTx},
 		report:    mysqlReport,
 		busy:      mysqlBusy,
 		noTable:   func(err error) bool { return mysqlCode(err) == 1146 },
@@ -90,7 +91,7 @@ var mysqlTriggers = []string{
 }
 
 // mysqlOwn tells the triggers that this connection's inserts are swaps.
-func mysqlOwn(ctx context.Context, c *sql.Conn, writes []lease.Write) error {
+func mysqlOwn(ctx context.Context, c querier, writes []lease.Write) error {
 	if !slices.ContainsFunc(writes, func(w lease.Write) bool { return w.Old == "" }) {
 		return nil
 	}
@@ -100,9 +101,12 @@ func mysqlOwn(ctx context.Context, c *sql.Conn, writes []lease.Write) error {
 
 // mysqlProbe reads a serverInfo. Comments are for MySQL alone, which has a server_uuid, or
 // for MariaDB alone, which knows when a row was written.
-const mysqlProbe = "SELECT '', 0, '', 0, 0, 0, 0, 0, 0, 0," +
-	" CONCAT(@@server_id /*!80000 , ':', @@server_uuid */, ':', COALESCE((SELECT CONCAT(value" +
-	" /*M!100600 , ':', UNIX_TIMESTAMP(row_start) */) FROM snowfence_meta WHERE name = 'id'), 'no id')), '', CASE" +
+const mysqlProbe = "SELECT '', 0, '', 0, 0, 0, 0, 0, 0, 0, " + mysqlID + ", '', " + mysqlRefusal + ", 0, '', 0"
+
+const mysqlID = "CONCAT(@@server_id /*!80000 , ':', @@server_uuid */, ':', COALESCE((SELECT CONCAT(value" +
+	" /*M!100600 , ':', UNIX_TIMESTAMP(row_start) */) FROM snowfence_meta WHERE name = 'id'), 'no id'))"
+
+const mysqlRefusal = "CASE" +
 	" WHEN CAST(@@read_only AS CHAR) NOT IN ('0', 'OFF') THEN 'the server is read_only, as replicas are, which " +
 	"do not know what was granted last: connect to the primary'" +
 	" WHEN @@innodb_flush_log_at_trx_commit NOT IN (1, 3) THEN" +
@@ -112,7 +116,7 @@ const mysqlProbe = "SELECT '', 0, '', 0, 0, 0, 0, 0, 0, 0," +
 	"  'a power failure forgets grants, because there is a binary log and sync_binlog is not 1: SET GLOBAL " +
 	"sync_binlog = 1, and in the configuration'" +
 	" WHEN @@autocommit = 0 THEN 'the connection has autocommit=0, so that nothing is committed: leave autocommit on'" +
-	" ELSE '' END, 0, '', 0"
+	" ELSE '' END"
 
 // mysqlBind writes the parameters into the query, because the driver would prepare and
 // close a statement for each. Texts are hexadecimal numbers, which mean the same in every
@@ -241,7 +245,7 @@ func mysqlDone(ctx context.Context, c *sql.Conn, writes []lease.Write, errs []er
 
 // mysqlSwapOne needs no transaction. The nonce is new, so a row that is found is also
 // changed.
-func mysqlSwapOne(ctx context.Context, c *sql.Conn, w lease.Write) (result, err error) {
+func mysqlSwapOne(ctx context.Context, c querier, w lease.Write) (result, err error) {
 	query, args := insertSQL, values(w)
 	if w.Old != "" {
 		query, args = updateSQL, append(args, w.Old)
@@ -252,6 +256,28 @@ func mysqlSwapOne(ctx context.Context, c *sql.Conn, w lease.Write) (result, err 
 		return lease.ErrLost, nil // there is a record
 	}
 	return outcome(res, err)
+}
+
+// mysqlSwapTx leaves the connection as it was: what its owner puts back later has to be noticed.
+func mysqlSwapTx(
+	ctx context.Context, c querier, _ view, writes []lease.Write, errs []error,
+) (info serverInfo, err error) {
+	if err := mysqlOwn(ctx, c, writes); err != nil {
+		return info, err
+	}
+	if errs[0], err = mysqlSwapOne(ctx, c, writes[0]); err != nil {
+		return info, err
+	}
+	if _, err := c.ExecContext(ctx, "SET @snowfence_swap = NULL"); err != nil {
+		return info, err
+	}
+	return mysqlServer(ctx, c)
+}
+
+// mysqlServer asks for less than mysqlProbe, because others wait for the row of a sequence.
+func mysqlServer(ctx context.Context, c querier) (info serverInfo, err error) {
+	err = c.QueryRowContext(ctx, "SELECT "+mysqlID+", "+mysqlRefusal).Scan(&info.id, &info.refusal)
+	return info, err
 }
 
 // mysqlExclusive uses no transaction, because CREATE TABLE would end it. DDL is atomic

@@ -70,14 +70,17 @@ func PostgreSQL() Dialect {
 		bind:        postgresBind,
 		exclusive:   postgresExclusive,
 		open:        postgresOpen,
-		swap:        postgresSwap,
-		add:         addPostgres,
-		report:      postgresReport,
-		busy:        postgresBusy,
-		noTable:     func(err error) bool { return sqlState(err) == "42P01" },
-		denied:      func(err error) bool { return sqlState(err) == "42501" },
-		rights:      postgresRights,
-		advice:      postgresAdvice,
+		swap: func(ctx context.Context, c *sql.Conn, v view, w []lease.Write, errs []error) (serverInfo, error) {
+			return postgresSwap(ctx, c, v, w, errs)
+		},
+		add:     addPostgres,
+		tx:      txDialect{share: " FOR SHARE", add: addPostgres, swap: postgresSwap, stamp: postgresStamp},
+		report:  postgresReport,
+		busy:    postgresBusy,
+		noTable: func(err error) bool { return sqlState(err) == "42P01" },
+		denied:  func(err error) bool { return sqlState(err) == "42501" },
+		rights:  postgresRights,
+		advice:  postgresAdvice,
 	}
 }
 
@@ -150,7 +153,7 @@ func postgresBind(query string, args []any) (string, []any) {
 	return b.String(), args
 }
 
-func postgresSwap(ctx context.Context, c *sql.Conn, _ view, writes []lease.Write, errs []error) (serverInfo, error) {
+func postgresSwap(ctx context.Context, c querier, _ view, writes []lease.Write, errs []error) (serverInfo, error) {
 	items, err := batch(writes)
 	if err != nil {
 		return serverInfo{}, err
@@ -175,6 +178,18 @@ func postgresSwap(ctx context.Context, c *sql.Conn, _ view, writes []lease.Write
 	return info, nil
 }
 
+// postgresStamp writes the record once more: the row that it replaces names the savepoint, and so
+// the new one does. So do the counts of rows, which were written with a new record.
+func postgresStamp(ctx context.Context, c querier, r lease.Record) (ok bool, err error) {
+	err = c.QueryRowContext(ctx, "UPDATE snowfence_lease SET xid = xmin WHERE namespace = $1 AND node = $2"+
+		" AND nonce = $3 RETURNING xmin = xid", r.Namespace, r.Node, r.Nonce).Scan(&ok)
+	if err == nil {
+		_, err = c.ExecContext(ctx, "UPDATE snowfence_meta m SET xid = m.xmin FROM snowfence_lease l"+
+			" WHERE l.namespace = $1 AND l.node = $2 AND m.xmin = l.xmin AND m.xmin <> m.xid", r.Namespace, r.Node)
+	}
+	return ok, err
+}
+
 // postgresLock locks the count of rows, which every insert changes, and the rows beside it.
 func postgresLock(ctx context.Context, c *sql.Conn) error {
 	_, err := c.ExecContext(ctx, "SELECT FROM snowfence_meta ORDER BY name FOR UPDATE")
@@ -189,7 +204,7 @@ func postgresFindReload(ctx context.Context, c *sql.Conn, _ *file) (reloaded boo
 	return reloaded, err
 }
 
-func postgresNewIdentity(ctx context.Context, c *sql.Conn, _ *file, id string) error {
+func postgresNewIdentity(ctx context.Context, c querier, _ *file, id string) error {
 	for _, step := range []string{
 		"UPDATE snowfence_lease SET xid = " + postgresXID + " WHERE xmin <> xid",
 		"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, ''" +

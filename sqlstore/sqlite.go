@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -70,6 +71,7 @@ func SQLite() Dialect {
 		open:        sqliteOpen,
 		swap:        sqliteSwap,
 		add:         addSQLite,
+		tx:          txDialect{open: sqliteOpenTx, add: addSQLiteTx, swap: sqliteSwapTx},
 		report:      sqliteReport,
 		busy:        sqliteBusy,
 		noTable:     func(err error) bool { return strings.Contains(err.Error(), "no such table") },
@@ -112,9 +114,31 @@ func sqliteOpen(ctx context.Context, c *sql.Conn) (*file, error) {
 	return f, nil
 }
 
+// sqliteOpenTx looks at the file of a transaction. Whether it may be used at all was seen by the
+// store that made the sequence.
+func sqliteOpenTx(ctx context.Context, c querier) (f *file, info serverInfo, err error) {
+	var level int
+	var path string
+	const ask = "SELECT " + sqliteID + ", " + sqliteCount + ", (SELECT synchronous FROM pragma_synchronous)," +
+		" (SELECT file FROM pragma_database_list WHERE seq = 0)"
+	if err := c.QueryRowContext(ctx, ask).Scan(&info.dataID, &info.position, &level, &path); err != nil {
+		return nil, info, err
+	}
+	if level < 2 { // it cannot be changed inside a transaction
+		return nil, info, notDurable(level)
+	}
+	stat, err := os.Stat(path)
+	if err != nil {
+		return nil, info, fmt.Errorf("looking at the file of the database: %w", err)
+	}
+	f = &file{path: path, info: stat, witness: &witness{path: path + "-witness", like: stat}}
+	f.number = f.identity()
+	return f, info, nil
+}
+
 // sqliteDurable makes commits of the connection wait for the disk. It asks before each
 // write, because a pool may open a connection at any time.
-func sqliteDurable(ctx context.Context, c *sql.Conn) error {
+func sqliteDurable(ctx context.Context, c querier) error {
 	var level int
 	if err := c.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&level); err != nil {
 		return err
@@ -129,10 +153,14 @@ func sqliteDurable(ctx context.Context, c *sql.Conn) error {
 		return err
 	}
 	if level < 2 {
-		return fmt.Errorf("the connection keeps synchronous=%d, with which a power failure forgets grants: open "+
-			"it with synchronous(FULL)", level)
+		return notDurable(level)
 	}
 	return nil
+}
+
+func notDurable(level int) error {
+	return fmt.Errorf("the connection keeps synchronous=%d, with which a power failure forgets grants: open "+
+		"it with synchronous(FULL)", level)
 }
 
 func sqliteExclusive(ctx context.Context, c *sql.Conn, do func() error) error {
@@ -226,6 +254,16 @@ func sqliteSwapOne(ctx context.Context, c *sql.Conn, v view, w lease.Write) (boo
 	return err == nil && lost == nil, err
 }
 
+func sqliteSwapTx(
+	ctx context.Context, c querier, v view, writes []lease.Write, errs []error,
+) (info serverInfo, err error) {
+	if info, err = sqliteServer(ctx, c); err != nil {
+		return info, err
+	}
+	err = sqliteSwapAll(ctx, c, v.file, writes, errs, &info)
+	return info, err
+}
+
 // renewed are the values of a renewal, as sqliteRenew orders them.
 func renewed(w lease.Write, seq int64) []any {
 	r := w.New
@@ -237,7 +275,7 @@ func renewed(w lease.Write, seq int64) []any {
 
 // sqliteSwapAll writes in a transaction, and counts what it wrote.
 func sqliteSwapAll(
-	ctx context.Context, c *sql.Conn, f *file, writes []lease.Write, errs []error, info *serverInfo,
+	ctx context.Context, c querier, f *file, writes []lease.Write, errs []error, info *serverInfo,
 ) error {
 	renew, err := c.PrepareContext(ctx, sqliteRenew)
 	if err != nil {
@@ -280,7 +318,7 @@ func sqliteSwapAll(
 	return err
 }
 
-func sqliteServer(ctx context.Context, c *sql.Conn) (info serverInfo, err error) {
+func sqliteServer(ctx context.Context, c querier) (info serverInfo, err error) {
 	var count sql.NullInt64 // there are no rows at first
 	err = c.QueryRowContext(ctx, sqliteProbe).Scan(&info.dataID, &count)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -292,7 +330,7 @@ func sqliteServer(ctx context.Context, c *sql.Conn) (info serverInfo, err error)
 
 // sqliteAdded counts new rows and remembers namespaces and sequences. One that is made again
 // after its rows are gone gives the data another identity.
-func sqliteAdded(ctx context.Context, c *sql.Conn, f *file, added []lease.Key) error {
+func sqliteAdded(ctx context.Context, c querier, f *file, added []lease.Key) error {
 	again := false
 	for _, k := range added {
 		if k.Node >= 0 {
@@ -338,7 +376,7 @@ func sqliteFindReload(ctx context.Context, c *sql.Conn, f *file) (reloaded bool,
 
 // sqliteNewIdentity writes the witness before the commit: whoever sees the new identity
 // finds it there.
-func sqliteNewIdentity(ctx context.Context, c *sql.Conn, f *file, id string) error {
+func sqliteNewIdentity(ctx context.Context, c querier, f *file, id string) error {
 	for _, step := range []string{
 		"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, ''" +
 			" FROM snowfence_lease WHERE node < 0 ON CONFLICT DO NOTHING",

@@ -204,7 +204,7 @@ func (s *Store) read(ctx context.Context, where string, args []any) (out []lease
 
 // records runs a query for records and takes the row of the probe out.
 func records(
-	ctx context.Context, c *sql.Conn, query string, args []any,
+	ctx context.Context, c querier, query string, args []any,
 ) (out []lease.Record, info serverInfo, err error) {
 	rows, err := c.QueryContext(ctx, query, args...)
 	if err != nil {

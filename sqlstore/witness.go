@@ -171,3 +171,12 @@ func (w *witness) create() error {
 	}
 	return f.Chmod(w.like.Mode().Perm())
 }
+
+func (w *witness) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.open != nil {
+		_ = w.open.Close()
+		w.open = nil
+	}
+}

@@ -10,12 +10,12 @@ import (
 // are run.
 func TestDocumentedCode(t *testing.T) {
 	var examples []byte
-	for _, path := range []string{"../../sequence/example_test.go", "../../remote/example_test.go"} {
-		source, err := os.ReadFile(path)
+	for _, file := range []string{"../../sequence/example_test.go", "../../remote/example_test.go", "invoice_test.go"} {
+		code, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		examples = append(examples, source...)
+		examples = append(examples, code...)
 	}
 	doc, err := os.ReadFile("../../docs/choose/sequences.md")
 	if err != nil {

@@ -56,9 +56,9 @@ func (d database) store(t testing.TB) *sqlstore.Store {
 }
 
 // databases returns functions that make an empty database each, by the name of its kind.
-func databases(t testing.TB) map[string]func(t testing.TB) database {
-	p, m := servers.StartPostgres(t), servers.StartMariaDB(t)
-	return map[string]func(t testing.TB) database{
+func databases(t testing.TB) map[string]func(testing.TB) database {
+	p, m := servers.StartPostgres(t, "max_prepared_transactions=4"), servers.StartMariaDB(t)
+	return map[string]func(testing.TB) database{
 		"sqlite": func(t testing.TB) database {
 			path := filepath.Join(t.TempDir(), "ids.db")
 			return database{"sqlite", "file:" + path + "?_pragma=busy_timeout(10000)&_txlock=immediate"}

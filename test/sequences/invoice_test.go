@@ -1,0 +1,68 @@
+package sequences
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/snowfence/snowfence/sequence"
+	"github.com/snowfence/snowfence/sqlstore"
+)
+
+// The code of docs/choose/sequences.md.
+
+// writeInvoice writes an invoice and returns its number.
+func writeInvoice(ctx context.Context, db *sql.DB, customer string, cents int64) (int64, error) {
+	for {
+		n, err := tryInvoice(ctx, db, customer, cents)
+		if !errors.Is(err, sequence.ErrRetry) {
+			return n, err
+		}
+	}
+}
+
+func tryInvoice(ctx context.Context, db *sql.DB, customer string, cents int64) (int64, error) {
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	if err != nil {
+		return 0, err
+	}
+	defer tx.Rollback()
+	// All else that the transaction does comes here, before the number.
+	n, err := sqlstore.SequenceTx(ctx, tx, sqlstore.PostgreSQL(), "invoices")
+	if err != nil {
+		return 0, err
+	}
+	const insert = "INSERT INTO invoice (number, customer, cents) VALUES ($1, $2, $3)"
+	if _, err := tx.ExecContext(ctx, insert, n, customer, cents); err != nil {
+		return 0, err
+	}
+	return n, tx.Commit()
+}
+
+func documentedInvoice(t *testing.T, on func(testing.TB) database) {
+	d := on(t)
+	if d.driver != "pgx" {
+		return // the code is for PostgreSQL
+	}
+	ctx, db := t.Context(), d.pool(t, 4)
+	run(t, db, "CREATE TABLE invoice (number BIGINT PRIMARY KEY, customer TEXT NOT NULL, cents BIGINT NOT NULL)")
+	store, err := sqlstore.New(db, sqlstore.PostgreSQL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = sequence.Create(ctx, store, "invoices", sequence.Definition{Mode: sequence.Strict})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if n, err := writeInvoice(ctx, db, "Ada", 1200); err != nil || n < 1 || n > 8 {
+				t.Errorf("%d, %v", n, err)
+			}
+		})
+	}
+	wg.Wait()
+}

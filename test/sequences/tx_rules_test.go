@@ -1,0 +1,405 @@
+package sequences
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/sequence"
+	"github.com/snowfence/snowfence/sqlstore"
+)
+
+// inTx takes a number in a transaction of its own, which it commits.
+func inTx(t *testing.T, d database, db *sql.DB) (int64, error) {
+	t.Helper()
+	return d.tryInvoice(t.Context(), db, commit)
+}
+
+func want(t *testing.T, d database, db *sql.DB, number int64) {
+	t.Helper()
+	if n, err := inTx(t, d, db); n != number || err != nil {
+		t.Errorf("got %d, %v, not %d", n, err, number)
+	}
+}
+
+func wantErr(t *testing.T, d database, db *sql.DB, kind error, text string) {
+	t.Helper()
+	n, err := inTx(t, d, db)
+	if !errors.Is(err, kind) || !strings.Contains(err.Error(), text) {
+		t.Errorf("got %d, %v, not %v with %q", n, err, kind, text)
+	}
+}
+
+// A pool of one connection is enough for a transaction that takes a number, also twice.
+func oneConnection(t *testing.T, on func(testing.TB) database) {
+	d := on(t)
+	d.invoices(t, sequence.Definition{Start: new(int64(100)), Step: 10})
+	db := d.pool(t, 1)
+	want(t, d, db, 100)
+	tx, err := d.begin(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, number := range []int64{110, 120} {
+		n, err := sqlstore.SequenceTx(t.Context(), tx, d.dialect(), "orders")
+		if n != number || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	want(t, d, db, 110)
+}
+
+// What a sequence refuses is refused in a transaction too, and names the cure. Nothing is locked
+// then: the sequence can be mended while the transaction is open.
+func keepsTheRules(t *testing.T, on func(testing.TB) database) {
+	d := on(t)
+	db := d.pool(t, 2)
+	run(t, db, "CREATE TABLE invoice (n BIGINT NOT NULL)")
+	wantErr(t, d, db, sequence.ErrNoSequence, "create it")
+	st := d.store(t)
+	if err := sequence.Create(t.Context(), st, "others", sequence.Definition{}); err != nil {
+		t.Fatal(err)
+	}
+	wantErr(t, d, db, sequence.ErrNoSequence, "create it")
+	tx, err := d.begin(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = sqlstore.SequenceTx(t.Context(), tx, d.dialect(), "orders")
+	if !errors.Is(err, sequence.ErrNoSequence) {
+		t.Error(err)
+	}
+	_, err = sqlstore.SequenceTx(t.Context(), tx, d.dialect(), "others")
+	if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "strict") {
+		t.Error(err)
+	}
+	if d.driver == "sqlite" { // whose transaction excludes all others
+		if err := tx.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	definition := sequence.Definition{Mode: sequence.Strict, Max: new(int64(2))}
+	if err := sequence.Create(t.Context(), st, "orders", definition); err != nil {
+		t.Fatal(err)
+	}
+	if d.driver != "sqlite" {
+		if err := tx.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(t, d, db, 1)
+	want(t, d, db, 2)
+	wantErr(t, d, db, sequence.ErrEnded, "raise max")
+	if err := sequence.Change(t.Context(), st, "orders", sequence.Changes{Max: new(int64(9))}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, d, db, 3)
+	if err := sequence.Delete(t.Context(), st, "orders"); err != nil {
+		t.Fatal(err)
+	}
+	wantErr(t, d, db, sequence.ErrNoSequence, "create it again")
+	definition.Max = new(int64(9))
+	if err := sequence.Create(t.Context(), st, "orders", definition); err != nil {
+		t.Fatal(err)
+	}
+	want(t, d, db, 4)
+	if err := sequence.Confirm(t.Context(), st, "orders", sequence.Confirmation{Floor: new(int64(7))}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, d, db, 7)
+	if _, err := sqlstore.SequenceTx(t.Context(), nil, d.dialect(), "orders"); !errors.Is(err, lease.ErrInvalid) {
+		t.Error(err)
+	}
+}
+
+// Rows that were put back give no number in a transaction. After the next use of the store the
+// sequence does what its definition says.
+func afterRowsWerePutBack(t *testing.T, on func(testing.TB) database) {
+	for _, after := range []int64{sequence.Stop, sequence.Trust, 50} {
+		t.Run(map[int64]string{0: "stop", -1: "trust", 50: "skip"}[after], func(t *testing.T) {
+			d := on(t)
+			st := d.invoices(t, sequence.Definition{AfterFailover: after})
+			db := d.pool(t, 1)
+			want(t, d, db, 1)
+			run(t, db, "CREATE TABLE saved AS SELECT * FROM snowfence_lease")
+			if _, err := sequence.Show(t.Context(), st, "orders"); err != nil { // the witness sees number 2
+				t.Fatal(err)
+			}
+			want(t, d, db, 2)
+			if _, err := sequence.Show(t.Context(), st, "orders"); err != nil {
+				t.Fatal(err)
+			}
+			run(t, db, "DELETE FROM snowfence_lease", "INSERT INTO snowfence_lease SELECT * FROM saved")
+			if d.driver != "mysql" { // where a trigger has given the data another identity
+				wantErr(t, d, db, sequence.ErrRolledBack, "sequence.Open")
+			}
+			info, err := sequence.Show(t.Context(), d.store(t), "orders")
+			if err != nil || info.RolledBack != (after == sequence.Stop) {
+				t.Errorf("%+v, %v", info, err)
+			}
+			switch after {
+			case sequence.Trust:
+				want(t, d, db, 2)
+			case sequence.Stop:
+				wantErr(t, d, db, sequence.ErrRolledBack, "Confirm")
+				floor := sequence.Confirmation{Floor: new(int64(3))}
+				if err := sequence.Confirm(t.Context(), st, "orders", floor); err != nil {
+					t.Fatal(err)
+				}
+				want(t, d, db, 3)
+			default:
+				if n, err := d.tryInvoice(t.Context(), db, (*sql.Tx).Rollback); n != 53 || err != nil {
+					t.Errorf("%d, %v", n, err)
+				}
+				want(t, d, db, 53)
+				want(t, d, db, 54)
+				looksOwn(t, d, d.store(t), 55)
+			}
+		})
+	}
+}
+
+// A number that is taken in a savepoint goes back with it, and its row looks like every other.
+func savepoints(t *testing.T, on func(testing.TB) database) {
+	d := on(t)
+	st := d.invoices(t, sequence.Definition{})
+	db := d.pool(t, 1)
+	tx, err := d.begin(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		before string
+		number int64
+	}{{"SAVEPOINT a", 1}, {"SAVEPOINT b", 2}, {"ROLLBACK TO SAVEPOINT b", 2}, {"RELEASE SAVEPOINT b", 3}} {
+		run(t, tx, step.before)
+		n, err := sqlstore.SequenceTx(t.Context(), tx, d.dialect(), "orders")
+		if n != step.number || err != nil {
+			t.Errorf("after %s: %d, %v", step.before, n, err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	looksOwn(t, d, st, 4)
+}
+
+// serial takes a serial in a transaction of its own.
+func serial(t *testing.T, d database, db *sql.DB, end func(*sql.Tx) error) (sequence.Serial, error) {
+	t.Helper()
+	tx, err := d.begin(t.Context(), db)
+	if err != nil {
+		return sequence.Serial{}, err
+	}
+	defer tx.Rollback()
+	s, err := sqlstore.SequenceTxSerial(t.Context(), tx, d.dialect(), "orders")
+	if err != nil {
+		return s, err
+	}
+	return s, end(tx)
+}
+
+// Sixteen connections begin a period at once: its serials have no gap, also when the first
+// transaction is rolled back.
+func serialsWithoutGaps(t *testing.T, on func(testing.TB) database) {
+	d := on(t)
+	st := d.invoices(t, sequence.Definition{Pattern: "RE-{year}-{n:6}"})
+	db := d.pool(t, 16)
+	if _, err := serial(t, d, db, (*sql.Tx).Rollback); err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var all []int64
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			for done := 0; done < 4; {
+				s, err := serial(t, d, db, commit)
+				switch {
+				case errors.Is(err, sequence.ErrRetry):
+				case err != nil || s.Text != fmt.Sprintf("RE-%d-%06d", s.Period, s.N):
+					t.Errorf("%+v, %v", s, err)
+					return
+				default:
+					done++
+					mu.Lock()
+					all = append(all, s.N)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	slices.Sort(all)
+	for i, n := range all {
+		if n != int64(i+1) {
+			t.Fatalf("serial %d has the number %d", i+1, n)
+		}
+	}
+	wantErr(t, d, db, sequence.ErrDated, "SequenceTxSerial")
+	if err := sequence.Confirm(t.Context(), st, "orders", sequence.Confirmation{Floor: new(int64(100))}); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := serial(t, d, db, commit); err != nil || s.N != 100 {
+		t.Errorf("after a confirmation: %+v, %v", s, err)
+	}
+	before, err := st.Identity(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh := d.store(t)
+	s, err := sequence.Open(t.Context(), fresh, "orders", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if next, err := s.Serial(t.Context()); err != nil || next.N != 101 {
+		t.Errorf("Serial gave %+v, %v", next, err)
+	}
+	if now, err := fresh.Identity(t.Context(), ""); err != nil || now != before {
+		t.Errorf("the database was %s, and is %s: %v", before, now, err)
+	}
+}
+
+// A period that begins in a savepoint looks like every other.
+func periodInASavepoint(t *testing.T, on func(testing.TB) database) {
+	d := on(t)
+	st := d.invoices(t, sequence.Definition{Pattern: "RE-{year}-{n:6}"})
+	db := d.pool(t, 1)
+	for _, want := range []int64{1, 2} {
+		tx, err := d.begin(t.Context(), db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, tx, "SAVEPOINT a")
+		s, err := sqlstore.SequenceTxSerial(t.Context(), tx, d.dialect(), "orders")
+		if err != nil || s.N != want {
+			t.Errorf("%+v, %v", s, err)
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, err := st.Identity(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now, err := d.store(t).Identity(t.Context(), ""); err != nil || now != before {
+		t.Errorf("the database was %s, and is %s: %v", before, now, err)
+	}
+}
+
+// What a transaction has read of a definition is not used if it was changed since, also where the
+// transaction still sees the old one.
+func definitionOfBefore(t *testing.T, on func(testing.TB) database) {
+	for _, pattern := range []string{"", "RE-{year}-{n:6}"} {
+		t.Run(pattern, func(t *testing.T) {
+			d := on(t)
+			if d.driver == "sqlite" {
+				return // a transaction that sees an old state cannot write
+			}
+			st := d.invoices(t, sequence.Definition{Pattern: pattern})
+			db := d.pool(t, 1)
+			take := func(tx *sql.Tx) error {
+				var err error
+				if pattern == "" {
+					_, err = sqlstore.SequenceTx(t.Context(), tx, d.dialect(), "orders")
+				} else {
+					_, err = sqlstore.SequenceTxSerial(t.Context(), tx, d.dialect(), "orders")
+				}
+				return err
+			}
+			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := take(tx); err != nil { // so that the period is there
+				t.Fatal(err)
+			}
+			if err := tx.Commit(); err != nil {
+				t.Fatal(err)
+			}
+			tx, err = db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tx.Rollback()
+			var n int
+			if err := tx.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM snowfence_lease").Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			err = sequence.Confirm(t.Context(), st, "orders", sequence.Confirmation{Floor: new(int64(100))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := take(tx); !errors.Is(err, sequence.ErrRetry) {
+				t.Errorf("a definition of before was used: %v", err)
+			}
+		})
+	}
+}
+
+// A connection on which commits would not last is refused, or mended for the transaction.
+func commitsLast(t *testing.T, on func(testing.TB) database) {
+	d := on(t)
+	d.invoices(t, sequence.Definition{})
+	db := d.pool(t, 1)
+	switch d.driver {
+	case "sqlite":
+		run(t, db, "PRAGMA synchronous = NORMAL")
+		if n, err := inTx(t, d, db); err == nil || !strings.Contains(err.Error(), "synchronous(FULL)") {
+			t.Errorf("%d, %v", n, err)
+		}
+	case "pgx":
+		run(t, db, "SET synchronous_commit = off")
+		level := ""
+		n, err := d.tryInvoice(t.Context(), db, func(tx *sql.Tx) error {
+			return tx.QueryRowContext(t.Context(), "SHOW synchronous_commit").Scan(&level)
+		})
+		if err != nil || level != "on" {
+			t.Errorf("%d, %v: synchronous_commit is %s", n, err, level)
+		}
+	case "mysql":
+		run(t, db, "SET autocommit = 0")
+		if n, err := inTx(t, d, db); err == nil || !strings.Contains(err.Error(), "leave autocommit on") {
+			t.Errorf("%d, %v", n, err)
+		}
+	}
+}
+
+// A transaction that is prepared keeps its number: others wait for it, and get the same one if it is
+// rolled back.
+func preparedTransactions(t *testing.T, on func(testing.TB) database) {
+	d := on(t)
+	if d.driver != "pgx" {
+		return // a *sql.Tx cannot be part of MySQL's XA
+	}
+	st := d.invoices(t, sequence.Definition{})
+	db, other := d.pool(t, 1), d.pool(t, 1)
+	for _, c := range []struct {
+		end  string
+		next int64
+	}{{"ROLLBACK PREPARED", 1}, {"COMMIT PREPARED", 3}} {
+		n, err := d.tryInvoice(t.Context(), db, func(tx *sql.Tx) error {
+			run(t, tx, "PREPARE TRANSACTION 'a'")
+			_ = tx.Commit() // there is nothing left to commit
+			return nil
+		})
+		if n < 1 || err != nil {
+			t.Fatal(n, err)
+		}
+		run(t, other, "SET lock_timeout = '20ms'")
+		wantErr(t, d, other, sequence.ErrRetry, "55P03")
+		run(t, other, c.end+" 'a'")
+		want(t, d, other, c.next)
+	}
+	looksOwn(t, d, st, 4)
+}
