@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -72,6 +73,39 @@ func TestRollbackOfAPeriodIsRemembered(t *testing.T) {
 	}, nil)
 	if n, err := s.Serial(t.Context()); !errors.Is(err, ErrRolledBack) {
 		t.Errorf("%+v, %v", n, err)
+	}
+}
+
+// Numbers of a period rise in a program also after the period ended, when more are asked for than
+// are left of a range.
+func TestNumbersOfAnEarlierPeriodRise(t *testing.T) {
+	now := time.Date(2026, 12, 31, 23, 0, 0, 0, time.UTC)
+	ctx := world.With(t.Context(), &clock{world.Real(), func() time.Time { return now }})
+	st := newShaky()
+	create(t, st, Definition{Pattern: "{year}-{n}", MinRange: 10})
+	s, err := Open(ctx, st, name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	first, err := s.Serial(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := s.dated.present.Load()
+	settle(t, p)
+	now = now.Add(3 * time.Hour)
+	if _, err := s.Serial(ctx); err != nil {
+		t.Fatal(err)
+	}
+	last := first.N
+	for _, n := range []int64{3, 100, 1, 50, 2} {
+		settle(t, p)
+		got, err := s.SerialsIn(ctx, first.Period, n)
+		if err != nil || got.First <= last {
+			t.Errorf("%d numbers from %d on, %v, after %d", n, got.First, err, last)
+		}
+		last = got.At(n - 1).N
 	}
 }
 

@@ -128,8 +128,14 @@ func (s *Sequence) arrive(got span) {
 		s.next = got // to be given back
 		return
 	}
-	if s.aboard, got = serve(s.aboard, got); !s.exact {
+	waited := len(s.aboard)
+	s.aboard, got = serve(s.aboard, got)
+	switch {
+	case !s.exact:
 		s.land(got)
+	case len(s.aboard) < waited: // what a period took ahead when it was the present one is lower
+		s.cur.Load().seal()
+		s.next = span{}
 	}
 	if s.known.counter.From < s.known.course.count {
 		return
