@@ -73,6 +73,7 @@ func (s *state) confirm(w world.World, identity string, floor int64) error {
 		return err
 	}
 	s.Identity = identity
+	s.Given = s.Classes // the store may have forgotten classes that it gave away
 	s.Confirmed = max(s.Confirmed+1, w.Now().UnixMilli())
 	s.record.Generation = max(s.record.Generation, s.Confirmed)
 	return nil

@@ -121,3 +121,29 @@ func ExampleConfirm() {
 	// 20000
 	// 40020501
 }
+
+// A sequence over several stores goes on while one of them answers.
+func ExampleOpenAny() {
+	ctx := context.Background()
+	stores := []lease.Store{lease.NewMemory(), lease.NewMemory()} // or redisstore.New of each server
+	err := sequence.CreateAny(ctx, stores, "tickets", sequence.Definition{AfterFailover: 1_000_000}, 10)
+	if err != nil {
+		log.Fatal(err)
+	}
+	tickets, err := sequence.OpenAny(ctx, stores, "tickets", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer tickets.Close()
+	for range 3 {
+		n, err := tickets.Next(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(n)
+	}
+	// Output:
+	// 1
+	// 11
+	// 21
+}

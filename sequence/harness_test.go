@@ -3,10 +3,12 @@ package sequence
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/snowfence/snowfence/lease"
 )
@@ -93,6 +95,12 @@ func (s *shaky) Pin(context.Context) (func(), error) {
 		defer s.mu.Unlock()
 		s.pins--
 	}, nil
+}
+
+func (s *shaky) pinned() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pins
 }
 
 // fail sets what goes wrong from now on.
@@ -217,3 +225,31 @@ func refused(t testing.TB, s *Sequence, kind error) error {
 type listless struct{ lease.Store }
 
 func (listless) List(context.Context, lease.Query) ([]lease.Record, error) { return nil, errFault }
+
+// pause waits up to a second, in the virtual time of a synctest bubble.
+func pause(r *rand.Rand, mu *sync.Mutex) {
+	mu.Lock()
+	d := time.Duration(r.Int64N(int64(time.Second)))
+	mu.Unlock()
+	time.Sleep(d)
+}
+
+func openAny(t testing.TB, all ...*shaky) *Any {
+	t.Helper()
+	a, err := OpenAny(t.Context(), stores(all...), name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	return a
+}
+
+// expectAny takes numbers and compares them.
+func expectAny(t testing.TB, a *Any, want ...int64) {
+	t.Helper()
+	for _, w := range want {
+		if n, err := a.Next(t.Context()); err != nil || n != w {
+			t.Fatalf("got %d, %v, want %d", n, err, w)
+		}
+	}
+}

@@ -46,7 +46,7 @@ func (s *Sequence) reread(ctx context.Context) (state, error) {
 	}
 	now, err := read(ctx, s.store, s.name)
 	if err == nil {
-		err = now.live()
+		err = s.admit(now)
 	}
 	if err == nil && s.parent != nil {
 		now.counter = counter

@@ -22,6 +22,10 @@ func Create(ctx context.Context, st lease.Store, name string, d Definition) erro
 			s.Identity, err = st.Identity(ctx, s.record.Namespace)
 			return true, err
 		}
+		if s.Classes != 0 {
+			return false, fmt.Errorf("sequence %q: this store has class %d of %d of a sequence over several stores: "+
+				"use another name, or CreateAny (%w)", name, s.Class, s.Classes, lease.ErrExists)
+		}
 		if different := s.differs(d, full); different != "" {
 			return false, fmt.Errorf("sequence %q: %s: max, ranges and what follows a failover can be changed "+
 				"(Change); for all else make another sequence, which starts above (%w)",
@@ -60,16 +64,17 @@ func Change(ctx context.Context, st lease.Store, name string, c Changes) error {
 		if c.AfterFailover != nil {
 			next.AfterFailover = *c.AfterFailover
 		}
-		next, way, err := next.completed()
+		changed := stored{Definition: next, share: s.share}
+		way, err := changed.complete()
 		if err != nil {
 			return false, fmt.Errorf("sequence %q: %w", name, err)
 		}
 		if way.count < min(givenOut, s.course.count) {
 			return false, fmt.Errorf("sequence %q: max %d is below %d, which was given out already (%w)", name,
-				*next.Max, s.course.number(min(givenOut, s.course.count)-1), lease.ErrRefused)
+				*changed.Max, s.course.number(min(givenOut, s.course.count)-1), lease.ErrRefused)
 		}
 		s.Largest = max(s.Largest, s.MaxRange) // programs may hold such ranges
-		s.Definition, s.course = next, way
+		s.Definition, s.course = changed.Definition, way
 		return true, s.live()
 	})
 	return err

@@ -36,6 +36,7 @@ type Sequence struct {
 	life  context.Context // of calls to the store
 	end   context.CancelFunc
 	unpin func()
+	heard func(error) // told what the store says, with mu held; nil unless other stores have parts
 
 	dated  *dated    // the periods of a dated sequence, which gives no numbers itself
 	parent *Sequence // of a period
@@ -74,11 +75,16 @@ type waiter struct {
 // Open opens a sequence. It is an [ErrNoSequence] if there is none of the name, and an
 // [ErrRolledBack] if the store may have lost numbers.
 func Open(ctx context.Context, st lease.Store, name string, o *Options) (*Sequence, error) {
+	return openPart(ctx, st, name, o, nil)
+}
+
+// openPart opens a sequence of one store, or with heard the part of one over several stores.
+func openPart(ctx context.Context, st lease.Store, name string, o *Options, heard func(error)) (*Sequence, error) {
 	if o == nil {
 		o = &Options{}
 	}
 	s := &Sequence{
-		name: name, store: st, world: world.From(ctx), log: o.Logger,
+		name: name, store: st, world: world.From(ctx), log: o.Logger, heard: heard,
 		closing: make(chan struct{}), gone: make(chan struct{}),
 	}
 	if s.log == nil {

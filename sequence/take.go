@@ -108,6 +108,9 @@ func (s *Sequence) note(err error) {
 		s.log.Info("a sequence gets numbers again", "sequence", s.name)
 	}
 	s.trouble = err
+	if s.heard != nil {
+		s.heard(err)
+	}
 }
 
 // final reports whether nobody waits for the end of an error.

@@ -67,6 +67,16 @@ func (s *Sequence) ready(n int64) (span, error) {
 	return span{}, fmt.Errorf("sequence %q: %w: try again, or use Next", s.name, ErrNotReady)
 }
 
+// held takes up to n ordinals of what is at hand, also while the store refuses more.
+func (s *Sequence) held(n int64) (span, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return span{}, false
+	}
+	return s.atHand(n, false)
+}
+
 func (s *Sequence) errClosed() error { return fmt.Errorf("sequence %q: %w", s.name, ErrClosed) }
 
 // atHand takes ordinals of what was taken ahead. A rest into which the row does not fit is dropped

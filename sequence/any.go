@@ -1,0 +1,212 @@
+package sequence
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Any gives out the numbers of a sequence over several stores in one program: of one store as long
+// as it answers, and then of another. Its numbers are in no order. It is safe for concurrent use.
+//
+// A store that does not answer, was rolled back or has no numbers left stops nothing while another
+// one gives numbers.
+type Any struct {
+	cur atomic.Pointer[Sequence] // of which numbers are taken; never nil
+
+	name    string
+	world   world.World
+	log     *slog.Logger
+	members []*member // in the order of the stores
+	life    context.Context
+	end     context.CancelFunc
+	closing chan struct{} // closed when Close begins
+	gone    chan struct{} // closed when Close has ended
+	lost    error         // what Close returns
+
+	mu       sync.Mutex    // guards what follows; taken with that of a Sequence held, never the other way
+	news     chan struct{} // closed when a store says something
+	conflict error         // two stores that may not be used together were found
+	closed   bool
+}
+
+// member is a store of an Any.
+type member struct {
+	number int // from 1, for errors
+	store  lease.Store
+	ended  chan struct{} // closed when nobody tries to open it any more
+
+	// Guarded by the mutex of the Any.
+	seq      *Sequence // nil until it is opened, and when it may not be used
+	set      string
+	class    int64
+	tried    bool          // to open it, at least once
+	left     chan struct{} // nil until it is left out for good; closed when it is closed
+	err      error         // what the store said last; nil when that was numbers
+	refusals int           // how often it said what no waiting mends
+}
+
+// latecomers is how long OpenAny waits for a store when another one has answered.
+const latecomers = 2 * time.Second
+
+// OpenAny opens a sequence over several stores, or over those of them that are given. It refuses
+// stores whose parts do not belong together. At least one must have the sequence and answer; those
+// that do not are used when they do, and the first one that does is preferred.
+func OpenAny(ctx context.Context, stores []lease.Store, name string, o *Options) (*Any, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	switch {
+	case len(stores) == 0:
+		return nil, fmt.Errorf("sequence %q: no store is given (%w)", name, lease.ErrInvalid)
+	case o.Exact:
+		return nil, fmt.Errorf("sequence %q: over several stores it takes ranges: leave out Exact (%w)", name,
+			lease.ErrInvalid)
+	}
+	a := &Any{
+		name: name, world: world.From(ctx), log: o.Logger,
+		news: make(chan struct{}), closing: make(chan struct{}), gone: make(chan struct{}),
+	}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	a.life, a.end = context.WithCancel(world.With(context.Background(), a.world))
+	for i, st := range stores {
+		a.members = append(a.members, &member{number: i + 1, store: st, ended: make(chan struct{})})
+	}
+	for _, m := range a.members {
+		a.world.Go(func() { a.join(m) })
+	}
+	if err := a.gather(ctx); err != nil {
+		_ = a.Close() // nothing was taken
+		return nil, err
+	}
+	return a, nil
+}
+
+// gather waits until one store can be used, and all have answered or had time for it.
+func (a *Any) gather(ctx context.Context) error {
+	patience := time.Duration(-1)
+	for {
+		a.mu.Lock()
+		news, conflict, missing, opened := a.news, a.conflict, 0, (*Sequence)(nil)
+		for _, m := range a.members {
+			if !m.tried {
+				missing++
+			}
+			if opened == nil {
+				opened = m.seq
+			}
+		}
+		a.mu.Unlock()
+		switch {
+		case conflict != nil:
+			return conflict
+		case opened == nil && missing == 0:
+			return a.trouble()
+		case opened != nil && missing == 0:
+			a.cur.Store(opened)
+			return nil
+		case opened != nil:
+			patience = latecomers
+		}
+		switch a.world.Wait(patience, news, ctx.Done()) {
+		case 1:
+			return fmt.Errorf("%w: %w", a.trouble(), ctx.Err())
+		case -1:
+			a.cur.Store(opened)
+			return nil
+		}
+	}
+}
+
+// join opens the sequence in one store, as soon as that can be done.
+func (a *Any) join(m *member) {
+	defer close(m.ended)
+	for failed := 0; ; failed++ {
+		ctx, cancel := a.world.WithTimeout(a.life, callTimeout)
+		s, err := openPart(ctx, m.store, a.name, &Options{Logger: a.log}, func(err error) { a.hear(m, err) })
+		cancel()
+		if err == nil {
+			a.enter(m, s)
+			return
+		}
+		a.hear(m, err)
+		pause := min(shortestPause<<min(failed, 10), longestPause)
+		if a.world.Wait(pause/2+time.Duration(a.world.Uint64()%uint64(pause)), a.closing) == 0 {
+			return
+		}
+	}
+}
+
+// hear notes what a store said, and wakes those who wait for it.
+func (a *Any) hear(m *member, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if m.left != nil {
+		return
+	}
+	if !m.tried {
+		a.log.Warn("a store of a sequence is left out until it answers", "sequence", a.name, "store", m.number,
+			"err", err)
+	}
+	m.tried, m.err = true, err
+	if final(err) {
+		m.refusals++
+	}
+	a.wake()
+}
+
+// wake ends the waiting for news. mu is held.
+func (a *Any) wake() {
+	close(a.news)
+	a.news = make(chan struct{})
+}
+
+// enter lets a store be used that was opened, if its part belongs to those of the others. Two
+// stores of one class are both left out, because nobody knows which of them is the right one.
+func (a *Any) enter(m *member, s *Sequence) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	defer a.wake()
+	m.tried, m.seq, m.set, m.class = true, s, s.known.Set, s.known.Class
+	if a.closed {
+		a.leaveOut(m, ErrClosed)
+		return
+	}
+	for _, other := range a.members {
+		var err error
+		switch {
+		case other == m || other.seq == nil:
+			continue
+		case other.set != m.set:
+			err = errSets(a.name, m.number)
+		case other.class == m.class:
+			err = errTwins(a.name, m.class, other.number, m.number)
+			a.leaveOut(other, err)
+		default:
+			continue
+		}
+		a.conflict = err
+		a.leaveOut(m, err)
+		a.log.Error("stores of a sequence do not belong together", "sequence", a.name, "err", err)
+		return
+	}
+}
+
+// leaveOut ends the use of a store. mu is held.
+func (a *Any) leaveOut(m *member, err error) {
+	s := m.seq
+	left := make(chan struct{})
+	m.seq, m.err, m.left = nil, err, left
+	a.world.Go(func() { // it takes the mutex of s, and perhaps asks the store
+		_ = s.Close()
+		close(left)
+	})
+}

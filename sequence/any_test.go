@@ -1,0 +1,262 @@
+package sequence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// trio returns three stores of a sequence with five classes, and what a program takes of it.
+func trio(t testing.TB, d Definition) ([]*shaky, *Any) {
+	t.Helper()
+	all := several(3)
+	if err := CreateAny(t.Context(), stores(all...), name, d, 5); err != nil {
+		t.Fatal(err)
+	}
+	return all, openAny(t, all...)
+}
+
+func TestAny(t *testing.T) {
+	all, a := trio(t, Definition{})
+	expectAny(t, a, 1, 6, 11, 16)
+	for _, st := range all[1:] {
+		if n := st.count("add"); n != 0 {
+			t.Errorf("a store that is not needed was asked %d times", n)
+		}
+	}
+	var numbers [3000]int64
+	if n, err := a.Fill(t.Context(), numbers[:]); err != nil || n != len(numbers) {
+		t.Fatal(n, err)
+	}
+	seen := map[int64]bool{1: true, 6: true, 11: true, 16: true}
+	for _, n := range numbers {
+		if seen[n] || n%5 < 1 || n%5 > 3 {
+			t.Fatalf("%d is twice there, or of no store", n)
+		}
+		seen[n] = true
+	}
+}
+
+// Calls at the same time get different numbers, of whichever store.
+func TestAnyAtTheSameTime(t *testing.T) {
+	all, a := trio(t, Definition{MinRange: 10, MaxRange: 20})
+	var mu sync.Mutex
+	seen := map[int64]bool{}
+	var wg sync.WaitGroup
+	for worker := range 8 {
+		wg.Go(func() {
+			for i := range 500 {
+				if worker == 0 && i%100 == 0 {
+					broken := all[i/100%3]
+					broken.fail(always("add", errFault), nil)
+					defer broken.fail(nil, nil)
+					all[(i/100+1)%3].fail(nil, nil)
+				}
+				n, err := a.Next(t.Context())
+				mu.Lock()
+				if seen[n] || err != nil {
+					t.Errorf("%d, %v", n, err)
+				}
+				seen[n] = true
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Whatever store fails, and in which way, calls go on with the others.
+func TestAnyGoesOnWithAnotherStore(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		fail func(t *testing.T, st *shaky)
+	}{
+		{"refused", func(t *testing.T, st *shaky) { st.fail(always("add", errFault), nil) }},
+		{"silent", func(t *testing.T, st *shaky) {
+			st.fail(func(string) error { time.Sleep(time.Minute); return errFault }, nil)
+		}},
+		{"rolled back", func(t *testing.T, st *shaky) { st.become("another") }},
+		{"deleted", func(t *testing.T, st *shaky) {
+			if err := Delete(t.Context(), st, name); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"empty", func(t *testing.T, st *shaky) { st.Store = lease.NewMemory() }},
+		{"replaced", func(t *testing.T, st *shaky) { st.fail(always("add", lease.ErrReplaced), nil) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				all, a := trio(t, Definition{MinRange: 1, MaxRange: 1})
+				expectAny(t, a, 1)
+				synctest.Wait()
+				c.fail(t, all[0])
+				began := time.Now()
+				expectAny(t, a, 6) // it was taken ahead
+				for i := range 100 {
+					n, err := a.Next(t.Context())
+					if err != nil || n%5 == 1 || n%5 > 3 {
+						t.Fatalf("%d, %v", n, err)
+					}
+					if i == 50 {
+						c.fail(t, all[1])
+					}
+				}
+				if took := time.Since(began); took > time.Second {
+					t.Errorf("the other stores gave numbers after %v", took)
+				}
+				a.Close()
+				time.Sleep(time.Hour) // silent stores end
+			})
+		})
+	}
+}
+
+// While the store in use is slow, the others are asked; while it is not, they are left alone.
+func TestAnyAsksOthersWhenOneIsSlow(t *testing.T) {
+	for _, c := range []struct {
+		slow  time.Duration
+		first bool
+	}{{hedge / 4, true}, {2 * hedge, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			all, a := trio(t, Definition{})
+			all[0].fail(func(string) error { time.Sleep(c.slow); return nil }, nil)
+			if n, err := a.Next(t.Context()); err != nil || n == 1 != c.first {
+				t.Errorf("%d, %v", n, err)
+			}
+		})
+	}
+}
+
+// When no store gives numbers and no waiting mends it, calls return at once, and name each store.
+func TestAnyEnds(t *testing.T) {
+	all, a := trio(t, Definition{Max: new(int64(12)), MinRange: 1, MaxRange: 1})
+	for range 8 { // 1 6 11, 2 7 12, 3 8
+		if _, err := a.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := a.Next(t.Context())
+	if !errors.Is(err, ErrEnded) || strings.Count(err.Error(), "of 3: ") != 3 {
+		t.Errorf("%v", err)
+	}
+	if _, err := a.TryNext(); !errors.Is(err, ErrEnded) {
+		t.Errorf("%v", err)
+	}
+	if n, err := a.Fill(t.Context(), make([]int64, 3)); n != 0 || !errors.Is(err, ErrEnded) {
+		t.Errorf("%d, %v", n, err)
+	}
+	if err := Change(t.Context(), all[1], name, Changes{Max: new(int64(17))}); err != nil {
+		t.Fatal(err)
+	}
+	expectAny(t, a, 17)
+}
+
+// A call waits as long as its ctx for stores that do not answer, and says what each said.
+func TestAnyWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all, a := trio(t, Definition{MinRange: 1, MaxRange: 1})
+		all[0].become("another")
+		for _, st := range all[1:] {
+			st.fail(always("add", errFault), nil)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		began := time.Now()
+		_, err := a.Next(ctx)
+		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrRolledBack) ||
+			time.Since(began) != time.Minute {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		for i := range all {
+			if want := fmt.Sprintf("store %d of 3: ", i+1); !strings.Contains(err.Error(), want) {
+				t.Errorf("%v does not say %q", err, want)
+			}
+		}
+		go func() { // mended while a call waits
+			time.Sleep(time.Minute)
+			if err := Confirm(t.Context(), all[0], name, Confirmation{Floor: new(int64(100))}); err != nil {
+				t.Error(err)
+			}
+		}()
+		expectAny(t, a, 101)
+	})
+}
+
+func TestAnyTryNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all, a := trio(t, Definition{})
+		all[0].fail(always("add", errFault), nil)
+		if _, err := a.TryNext(); !errors.Is(err, ErrNotReady) {
+			t.Fatalf("%v", err)
+		}
+		synctest.Wait()
+		for _, want := range []int64{2, 7} {
+			if n, err := a.TryNext(); err != nil || n != want {
+				t.Fatalf("%d, %v", n, err)
+			}
+		}
+		a.Close()
+		if _, err := a.TryNext(); !errors.Is(err, ErrClosed) {
+			t.Fatalf("%v", err)
+		}
+	})
+}
+
+// Close ends calls that wait, and gives back what a dense sequence holds in each store.
+func TestAnyClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all, a := trio(t, Definition{Mode: Dense})
+		expectAny(t, a, 1)
+		synctest.Wait()
+		if n := all[0].record(t, name).From; n != 2000 {
+			t.Fatalf("%d are taken", n)
+		}
+		b := openAny(t, all...)
+		for _, st := range all {
+			st.fail(always("add", errFault), nil)
+		}
+		failed := make(chan error)
+		go func() {
+			_, err := b.Next(t.Context())
+			failed <- err
+		}()
+		synctest.Wait()
+		for _, x := range []*Any{a, a, b, b} {
+			if err := x.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := <-failed; !errors.Is(err, ErrClosed) {
+			t.Errorf("%v", err)
+		}
+		if n := all[0].record(t, name).From; n != 1 {
+			t.Errorf("%d are taken", n)
+		}
+		if _, err := a.Next(t.Context()); !errors.Is(err, ErrClosed) {
+			t.Errorf("%v", err)
+		}
+		for i, st := range all {
+			if n := st.pinned(); n != 0 {
+				t.Errorf("store %d has %d pins", i, n)
+			}
+		}
+		_, c := trio(t, Definition{Mode: Dense})
+		expectAny(t, c, 1)
+		synctest.Wait()
+		for _, m := range c.members {
+			m.store.(*shaky).fail(always("swap", errFault), nil)
+		}
+		for range 2 {
+			if err := c.Close(); !errors.Is(err, errFault) {
+				t.Errorf("%v", err)
+			}
+		}
+	})
+}
