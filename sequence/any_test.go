@@ -88,7 +88,7 @@ func TestAnyGoesOnWithAnotherStore(t *testing.T) {
 				t.Fatal(err)
 			}
 		}},
-		{"empty", func(t *testing.T, st *shaky) { st.Store = lease.NewMemory() }},
+		{"empty", func(t *testing.T, st *shaky) { st.empty() }},
 		{"replaced", func(t *testing.T, st *shaky) { st.fail(always("add", lease.ErrReplaced), nil) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

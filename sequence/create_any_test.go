@@ -194,7 +194,7 @@ func TestCreateAnyAfterACrash(t *testing.T) {
 // Programs that create it at the same time make one set, also where they know the stores in
 // another order. No class of a set is in two stores, not even for a moment.
 func TestCreateAnyAtTheSameTime(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range uint64(40) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 0))
 			all := several(3)

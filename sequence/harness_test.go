@@ -57,19 +57,19 @@ func (s *shaky) call(op string, do func()) error {
 }
 
 func (s *shaky) Get(ctx context.Context, keys []lease.Key) (rs []lease.Record, err error) {
-	failed := s.call("get", func() { rs, err = s.Store.Get(ctx, keys) })
+	failed := s.call("get", func() { rs, err = s.at().Get(ctx, keys) })
 	return rs, errors.Join(failed, err)
 }
 
 func (s *shaky) Swap(ctx context.Context, writes []lease.Write) (errs []error) {
-	if failed := s.call("swap", func() { errs = s.Store.Swap(ctx, writes) }); failed != nil {
+	if failed := s.call("swap", func() { errs = s.at().Swap(ctx, writes) }); failed != nil {
 		return []error{failed}
 	}
 	return errs
 }
 
 func (s *shaky) Add(ctx context.Context, a lease.Addition) (r lease.Record, err error) {
-	failed := s.call("add", func() { r, err = lease.Add(ctx, s.Store, a) })
+	failed := s.call("add", func() { r, err = lease.Add(ctx, s.at(), a) })
 	if failed != nil {
 		return lease.Record{}, failed
 	}
@@ -77,7 +77,7 @@ func (s *shaky) Add(ctx context.Context, a lease.Addition) (r lease.Record, err 
 }
 
 func (s *shaky) Identity(ctx context.Context, namespace string) (id string, err error) {
-	failed := s.call("identity", func() { id, err = s.Store.Identity(ctx, namespace) })
+	failed := s.call("identity", func() { id, err = s.at().Identity(ctx, namespace) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.id != "" {
@@ -95,6 +95,19 @@ func (s *shaky) Pin(context.Context) (func(), error) {
 		defer s.mu.Unlock()
 		s.pins--
 	}, nil
+}
+
+func (s *shaky) at() lease.Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Store
+}
+
+// empty makes the store lose all that it has.
+func (s *shaky) empty() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Store = lease.NewMemory()
 }
 
 func (s *shaky) pinned() int {

@@ -33,7 +33,7 @@ func TestStoresThatJoin(t *testing.T) {
 func TestStoreThatLostItsDataJoins(t *testing.T) {
 	all := several(2)
 	createAny(t, 4, all...)
-	all[1].Store = lease.NewMemory()
+	all[1].empty()
 	createAny(t, 4, all...)
 	expectParts(t, all, "A0", "A2")
 }

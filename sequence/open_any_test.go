@@ -204,7 +204,7 @@ func TestPartThatWasReplaced(t *testing.T) {
 				expectAny(t, a, 1)
 				synctest.Wait()
 				was := all[0].record(t, name)
-				all[0].Store = lease.NewMemory()
+				all[0].empty()
 				time.Sleep(time.Millisecond)
 				c.replace(t, all)
 				all[0].become(a.members[0].seq.known.Identity)
