@@ -27,7 +27,7 @@ func (d Definition) calendar() (*calendar, error) {
 		return nil, fmt.Errorf("the zone is %q, which differs from machine to machine: use a name such as "+
 			"Europe/Paris (%w)", d.Zone, lease.ErrInvalid)
 	}
-	zone, err := time.LoadLocation(d.Zone)
+	zone, err := time.LoadLocation(d.Zone) // "" is UTC
 	if err != nil {
 		return nil, fmt.Errorf("the zone %q: %w: use a name such as Europe/Paris, and import time/tzdata where the "+
 			"machine has no zones (%w)", d.Zone, err, lease.ErrInvalid)

@@ -72,14 +72,15 @@ func (s *Sequence) giveBack(ctx context.Context, rest span) error {
 	if s.next.until == low {
 		low = s.next.from
 	}
-	s.mu.Unlock()
 	if rest.until == low {
 		low = rest.from
 	}
+	s.own, s.next = low, span{} // they are not this program's any more, whatever becomes of the write
+	s.mu.Unlock()
 	if low == r.From {
 		return nil
 	}
-	old := r.Nonce
+	old, was := r.Nonce, r.From
 	if s.parent != nil {
 		r.SkipUntil = max(r.SkipUntil, r.From)
 	} else {
@@ -93,6 +94,6 @@ func (s *Sequence) giveBack(ctx context.Context, rest span) error {
 	if err == nil || errors.Is(err, lease.ErrLost) {
 		return nil
 	}
-	return fmt.Errorf("sequence %q: %d numbers from %d on may be a gap: giving them back: %w", s.name, s.own-low,
+	return fmt.Errorf("sequence %q: %d numbers from %d on may be a gap: giving them back: %w", s.name, was-low,
 		s.way.number(low), err)
 }

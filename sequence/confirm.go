@@ -26,7 +26,8 @@ type Confirmation struct {
 const usualPrograms = 100
 
 // Confirm lets a sequence go on after its store was rolled back or failed over. It never lowers
-// what was given out.
+// what was given out. Of a dated one, the periods that were over an hour ago are closed for good,
+// and those that can be open start at the floor or above.
 func Confirm(ctx context.Context, st lease.Store, name string, c Confirmation) error {
 	if (c.Floor == nil) == (c.Used == nil) || c.Programs < 0 {
 		return fmt.Errorf("sequence %q: give a floor, or the last number used and how many programs there are (%w)",
@@ -43,7 +44,7 @@ func Confirm(ctx context.Context, st lease.Store, name string, c Confirmation) e
 		if err != nil {
 			return false, fmt.Errorf("sequence %q: %w", name, err)
 		}
-		return true, s.confirm(world.From(ctx), id, c.floor(*s))
+		return true, s.confirm(ctx, st, id, c.floor(*s))
 	})
 	return err
 }
@@ -66,10 +67,11 @@ func (c Confirmation) floor(s state) int64 {
 
 // confirm raises what was given out, and takes the store as it is now. Programs tell a confirmation
 // from a record that was put back, because it counts up, and is never before the present time.
-func (s *state) confirm(w world.World, identity string, floor int64) error {
+func (s *state) confirm(ctx context.Context, st lease.Store, identity string, floor int64) error {
+	w := world.From(ctx)
 	if s.Pattern == "" {
 		s.record.From = max(s.record.From, floor)
-	} else if err := s.confirmPeriods(w.Now(), floor); err != nil {
+	} else if err := s.confirmPeriods(ctx, st, floor); err != nil {
 		return err
 	}
 	s.Identity = identity

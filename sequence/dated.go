@@ -2,12 +2,9 @@ package sequence
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
-
-	"github.com/snowfence/snowfence/lease"
 )
 
 // dated is what a dated sequence has: for each period a Sequence of its own, which never gives a
@@ -21,12 +18,6 @@ type dated struct {
 // patience is how far a clock may be behind before an earlier period is used again. At St. John's
 // the date went back for an hour on 2010-11-07.
 const patience = time.Hour
-
-// mostPeriods is how many periods a program remembers.
-const mostPeriods = 100
-
-// errUnread makes a period read its record before its first take.
-var errUnread = errors.New("the period was not read yet")
 
 func (s state) dated() (*dated, error) {
 	c, err := s.calendar()
@@ -88,9 +79,15 @@ func (s *Sequence) SerialsIn(ctx context.Context, period, n int64) (Serials, err
 		return Serials{}, fmt.Errorf("sequence %q: %w: %d is more than one period ahead of %d", s.name, ErrPeriod,
 			period, present)
 	}
-	s.mu.Lock()
-	p := s.in(period)
-	s.mu.Unlock()
+	p, err := s.present() // its numbers that were taken ahead are used first
+	if err != nil {
+		return Serials{}, err
+	}
+	if p.period != period {
+		s.mu.Lock()
+		p = s.in(period)
+		s.mu.Unlock()
+	}
 	got, ok := p.cur.Load().row(n)
 	if !ok {
 		if got, err = p.wait(ctx, n, true); err != nil {
@@ -142,107 +139,11 @@ func (s *Sequence) present() (*Sequence, error) {
 		return nil, fmt.Errorf("sequence %q: %w", s.name, err)
 	}
 	p := s.in(at)
-	p.lead()
+	p.lead(true)
 	d.present.Store(p)
 	if was != nil {
+		was.lead(false)
 		s.world.Go(was.retire)
 	}
 	return p, nil
-}
-
-// in returns a period. mu is held.
-func (s *Sequence) in(period int64) *Sequence {
-	d := s.dated
-	if p := d.periods[period]; p != nil {
-		return p
-	}
-	for other, p := range d.periods {
-		if len(d.periods) < mostPeriods {
-			break
-		}
-		if p != d.present.Load() && p.idle() {
-			delete(d.periods, other)
-		}
-	}
-	p := &Sequence{
-		name: s.name, store: s.store, world: s.world, log: s.log, mode: s.mode, exact: true, way: s.way,
-		unpin: func() {}, parent: s, period: period, known: s.known, halted: errUnread,
-		closing: make(chan struct{}), gone: make(chan struct{}),
-	}
-	p.known.counter = lease.Record{}
-	p.life, p.end = context.WithCancel(s.life)
-	p.cur.Store(p.way.piece(span{}))
-	if s.closed {
-		p.closed = true
-		p.closing, p.gone = s.closing, s.gone
-	}
-	d.periods[period] = p
-	return p
-}
-
-// idle reports whether nobody waits for the store.
-func (s *Sequence) idle() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.flight == nil
-}
-
-// lead makes a period take ahead, as its sequence does.
-func (s *Sequence) lead() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.exact = s.parent.exact
-}
-
-// retire ends taking ahead, because another period has begun. What a dense sequence took ahead
-// goes back.
-func (s *Sequence) retire() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.exact = true
-}
-
-// unchanged reports whether the definition is the one that is known. It is read after each take of
-// a period, because a confirmation writes the definition alone.
-func (s *Sequence) unchanged(ctx context.Context) (bool, error) {
-	rs, err := s.store.Get(ctx, []lease.Key{keyOf(s.name)})
-	if err != nil {
-		return false, fmt.Errorf("sequence %q: reading it: %w", s.name, err)
-	}
-	return rs[0].Nonce == s.known.record.Nonce, nil
-}
-
-// enter makes the record of a period one of this definition: it has its generation, and counts from
-// the floor on. It is a [lease.ErrLost] if somebody was faster.
-func (s *Sequence) enter(ctx context.Context, now state) (state, error) {
-	r := now.counter
-	if r.Nonce != "" && r.Generation == now.record.Generation {
-		return now, nil
-	}
-	old := r.Nonce
-	r.Key, r.Nonce, r.Generation = periodKey(s.name, s.period), s.world.Text(), now.record.Generation
-	r.From = max(r.From, now.floor(s.period))
-	r.Revision++
-	r.At = s.world.Now().UnixMilli()
-	if err := s.store.Swap(ctx, []lease.Write{{Old: old, New: r}})[0]; err != nil {
-		return now, fmt.Errorf("sequence %q: writing period %d: %w", s.name, s.period, err)
-	}
-	now.counter = r
-	return now, nil
-}
-
-// confirmPeriods closes the periods that were over an hour ago. Those that can be open begin at the
-// floor: up to one after that of a clock that is a day ahead.
-func (s *state) confirmPeriods(now time.Time, floor int64) error {
-	c, err := s.calendar()
-	if err != nil {
-		return fmt.Errorf("sequence %q: %w", s.name, err)
-	}
-	s.Open = max(s.Open, c.at(now.Add(-patience)))
-	if s.Through >= s.Open {
-		floor = max(floor, s.Floor)
-	}
-	s.Floor = floor
-	s.Through = max(s.Through, c.next(c.at(now.Add(24*time.Hour))))
-	return nil
 }

@@ -3,49 +3,607 @@ package sequence
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
 )
 
-// clock is a world whose wall clock is set by hand.
-type clock struct {
+// hands is a world whose clock is set by hand.
+type hands struct {
 	world.World
-	at func() time.Time
+
+	mu  sync.Mutex
+	now time.Time
 }
 
-func (c *clock) Now() time.Time { return c.at() }
+func (h *hands) Now() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.now
+}
 
-func TestSerialsOfADay(t *testing.T) {
-	now := time.Date(2026, 11, 22, 23, 59, 59, 0, time.UTC)
-	ctx := world.With(t.Context(), &clock{world.Real(), func() time.Time { return now }})
-	st := lease.NewMemory()
-	if err := Create(ctx, st, name, Definition{Pattern: "RE-{year}{month}{day}-{n:3}"}); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Open(ctx, st, name, nil)
+// set sets the clock to a time such as 2026-11-22T23:59:59Z.
+func (h *hands) set(t testing.TB, at string) {
+	t.Helper()
+	now, err := time.Parse(time.RFC3339, at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	for _, want := range []string{"RE-20261122-001", "RE-20261122-002"} {
-		if got, err := s.Serial(context.Background()); err != nil || got.Text != want {
-			t.Errorf("%+v, %v", got, err)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.now = now
+}
+
+// clockAt returns a context with a clock at a time.
+func clockAt(t testing.TB, at string) (context.Context, *hands) {
+	t.Helper()
+	h := &hands{World: world.Real()}
+	h.set(t, at)
+	return world.With(t.Context(), h), h
+}
+
+// diary is a dated sequence with a clock.
+type diary struct {
+	testing.TB
+	*hands
+	ctx context.Context
+	st  *shaky
+	s   *Sequence
+}
+
+// opened returns a dated sequence that is used at a time.
+func opened(t testing.TB, at string, d Definition) *diary {
+	t.Helper()
+	ctx, h := clockAt(t, at)
+	st := newShaky()
+	if err := Create(ctx, st, name, d); err != nil {
+		t.Fatal(err)
+	}
+	j := &diary{t, h, ctx, st, nil}
+	j.s = j.open(nil)
+	return j
+}
+
+// open opens it in another program with the same clock.
+func (j *diary) open(o *Options) *Sequence {
+	j.Helper()
+	s, err := Open(j.ctx, j.st, name, o)
+	if err != nil {
+		j.Fatal(err)
+	}
+	j.Cleanup(func() { s.Close() })
+	return s
+}
+
+// takes takes serials of the present period, and compares their texts.
+func (j *diary) takes(s *Sequence, want ...string) {
+	j.Helper()
+	for _, w := range want {
+		if got, err := s.Serial(j.ctx); err != nil || got.Text != w {
+			j.Fatalf("got %+v, %v, want %s", got, err, w)
 		}
 	}
-	now = now.Add(time.Second)
-	if got, err := s.Serial(ctx); err != nil || got != (Serial{"RE-20261123-001", 20261123, 1}) {
+}
+
+// takesIn takes a serial of a period by name, and compares its text.
+func (j *diary) takesIn(s *Sequence, period int64, want string) {
+	j.Helper()
+	if got, err := s.SerialsIn(j.ctx, period, 1); err != nil || got.At(0).Text != want {
+		j.Fatalf("period %d: got %+v, %v, want %s", period, got, err, want)
+	}
+}
+
+// refuses takes a serial, and wants an error of the kind at once.
+func (j *diary) refuses(s *Sequence, kind error) error {
+	j.Helper()
+	got, err := s.Serial(j.ctx)
+	if !errors.Is(err, kind) {
+		j.Fatalf("got %+v, %v, want %v", got, err, kind)
+	}
+	return err
+}
+
+// record returns the record of a period.
+func (j *diary) record(period int64) lease.Record {
+	j.Helper()
+	rs, err := j.st.Store.Get(j.ctx, []lease.Key{periodKey(name, period)})
+	if err != nil {
+		j.Fatal(err)
+	}
+	return rs[0]
+}
+
+// puts makes the record of a period what it was, as a backup does.
+func (j *diary) puts(r lease.Record) {
+	j.Helper()
+	if err := j.st.Store.Swap(j.ctx, []lease.Write{{Old: j.record(r.Node).Nonce, New: r}})[0]; err != nil {
+		j.Fatal(err)
+	}
+}
+
+func (j *diary) confirms(c Confirmation) {
+	j.Helper()
+	if err := Confirm(j.ctx, j.st, name, c); err != nil {
+		j.Fatal(err)
+	}
+}
+
+// settled waits until no period asks the store for anything.
+func (j *diary) settled(s *Sequence) {
+	j.Helper()
+	s.mu.Lock()
+	periods := make([]*Sequence, 0, len(s.dated.periods))
+	for _, p := range s.dated.periods {
+		periods = append(periods, p)
+	}
+	s.mu.Unlock()
+	for _, p := range periods {
+		settle(j, p)
+	}
+}
+
+// Numbers begin again with each period, at the start and in steps of the sequence.
+func TestNumbersBeginAgain(t *testing.T) {
+	j := opened(t, "2026-11-22T23:59:59Z", Definition{Pattern: "RE-" + daily, Start: new(int64(10)), Step: 5})
+	j.takes(j.s, "RE-20261122-010", "RE-20261122-015")
+	j.set(t, "2026-11-23T00:00:00Z")
+	j.takes(j.s, "RE-20261123-010", "RE-20261123-015")
+	other := j.open(nil)
+	got, err := other.Serials(j.ctx, 3)
+	if err != nil || got.Period != 20261123 || got.Count != 3 || got.At(2).N != got.First+10 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := s.SerialsIn(ctx, 20261125, 1); !errors.Is(err, ErrPeriod) {
-		t.Errorf("%v", err)
-	}
-	if got, err := s.SerialsIn(ctx, 20261124, 7); err != nil || got.At(6).Text != "RE-20261124-007" {
+	j.set(t, "2026-11-24T00:00:00Z")
+	if got, err := other.Serial(j.ctx); err != nil || got != (Serial{"RE-20261124-010", 20261124, 10}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := s.Next(ctx); !errors.Is(err, ErrDated) {
+	for pattern, want := range map[string][2]string{
+		monthly: {"202611-001", "202612-001"}, "{yy}/{n}": {"26/1", "26/2"},
+	} {
+		j := opened(t, "2026-11-30T23:59:59Z", Definition{Pattern: pattern})
+		j.takes(j.s, want[0])
+		j.set(t, "2026-12-01T00:00:00Z")
+		j.takes(j.s, want[1])
+	}
+}
+
+// Each zone has its own midnight, and a program that runs over it changes the period there.
+func TestMidnightsOfZones(t *testing.T) {
+	for zone, steps := range map[string][][2]string{
+		"Asia/Shanghai": {{"2026-12-31T15:59:59Z", "20261231-001"}, {"2026-12-31T16:00:00Z", "20270101-001"}},
+		"America/New_York": {
+			{"2026-11-01T03:59:59Z", "20261031-001"},
+			{"2026-11-01T04:00:00Z", "20261101-001"},
+			{"2026-11-01T05:30:00Z", "20261101-002"}, // 01:30
+			{"2026-11-01T06:30:00Z", "20261101-003"}, // 01:30 again
+			{"2026-11-02T04:59:59Z", "20261101-004"},
+			{"2026-11-02T05:00:00Z", "20261102-001"},
+		},
+		"Australia/Lord_Howe": {
+			{"2026-04-04T12:59:59Z", "20260404-001"},
+			{"2026-04-04T13:00:00Z", "20260405-001"},
+			{"2026-04-05T13:29:59Z", "20260405-002"},
+			{"2026-04-05T13:30:00Z", "20260406-001"},
+		},
+		"America/St_Johns": { // the date goes back for an hour, and a program does not
+			{"2010-11-07T02:29:59Z", "20101106-001"},
+			{"2010-11-07T02:30:00Z", "20101107-001"},
+			{"2010-11-07T02:30:59Z", "20101107-002"},
+			{"2010-11-07T02:31:00Z", "20101107-003"},
+			{"2010-11-07T03:29:59Z", "20101107-004"},
+			{"2010-11-07T03:30:00Z", "20101107-005"},
+		},
+		"Pacific/Apia": {{"2011-12-30T09:59:59Z", "20111229-001"}, {"2011-12-30T10:00:00Z", "20111231-001"}},
+	} {
+		j := opened(t, steps[0][0], Definition{Pattern: daily, Zone: zone})
+		for _, step := range steps {
+			j.set(t, step[0])
+			if got, err := j.s.Serial(j.ctx); err != nil || got.Text != step[1] {
+				t.Errorf("%s at %s: %+v, %v, want %s", zone, step[0], got, err, step[1])
+			}
+		}
+	}
+	j := opened(t, "2010-11-07T02:31:00Z", Definition{Pattern: daily, Zone: "America/St_Johns"})
+	j.takes(j.s, "20101106-001") // a program that starts in the hour that comes twice has its date
+}
+
+// A clock that is set back by up to an hour changes nothing; one that is further behind has the
+// earlier period again, where numbers go on.
+func TestClockThatIsSetBack(t *testing.T) {
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, MinRange: 1, MaxRange: 1})
+	j.takes(j.s, "20261122-001", "20261122-002")
+	j.set(t, "2026-11-23T00:30:00Z")
+	j.takes(j.s, "20261123-001")
+	j.set(t, "2026-11-22T23:00:00Z")
+	j.takes(j.s, "20261123-002")
+	j.set(t, "2026-11-22T22:59:59Z")
+	got, err := j.s.Serial(j.ctx)
+	if err != nil || got.Period != 20261122 || got.N < 3 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	j.set(t, "2026-11-23T00:30:00Z")
+	if got, err = j.s.Serial(j.ctx); err != nil || got.Period != 20261123 || got.N < 3 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	j.set(t, "2036-01-01T00:00:00Z") // a wrong clock, and it is mended
+	j.takes(j.s, "20360101-001")
+	j.set(t, "2026-11-23T01:00:00Z")
+	if got, err = j.s.Serial(j.ctx); err != nil || got.Period != 20261123 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// By name come exactly so many numbers, of any earlier period and of the next one.
+func TestSerialsByName(t *testing.T) {
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Zone: "Pacific/Apia"})
+	j.set(t, "2011-12-29T12:00:00Z") // there it is 02:00
+	for period, want := range map[int64]error{
+		20111228: nil, 20111229: nil, 20111230: ErrPeriod, 20111231: nil, 20120101: ErrPeriod, 20121229: ErrPeriod,
+		20100228: nil, 20100229: ErrPeriod, 201112: ErrPeriod, 2011: ErrPeriod, 0: ErrPeriod, -20111229: ErrPeriod,
+		100000101: ErrEnded,
+	} {
+		for n := int64(1); n <= 4; n += 3 {
+			got, err := j.s.SerialsIn(j.ctx, period, n)
+			if want != nil {
+				if !errors.Is(err, want) {
+					t.Errorf("%d: %+v, %v", period, got, err)
+				}
+				continue
+			}
+			if err != nil || got.Period != period || got.Count != n || got.First != n/4+1 {
+				t.Errorf("%d: %d numbers: %+v, %v", period, n, got, err)
+			}
+			if from := j.record(period).From; period != 20111229 && from != n+n/4 {
+				t.Errorf("%d: %d numbers are taken, not %d", period, from, n+n/4)
+			}
+		}
+	}
+	j.settled(j.s)
+	if from := j.record(20111229).From; from < 100/left {
+		t.Errorf("of the present period %d numbers are taken: not ahead", from)
+	}
+	j.takes(j.s, "20111229-006")
+	j.takesIn(j.s, 20111229, "20111229-007") // of the same range
+	adds := j.st.count("add")
+	j.takesIn(j.s, 20111229, "20111229-008")
+	if n := j.st.count("add"); n > 0 || adds == 0 {
+		t.Errorf("%d takes for a number that was there", n)
+	}
+	yy := opened(t, "2099-12-31T12:00:00Z", Definition{Pattern: "{yy}-{n}"})
+	if _, err := yy.s.SerialsIn(yy.ctx, 2100, 1); !errors.Is(err, ErrEnded) {
+		t.Errorf("2100 by name: %v", err)
+	}
+	if _, err := yy.s.SerialsIn(yy.ctx, 1999, 1); !errors.Is(err, ErrPeriod) {
+		t.Errorf("1999 by name: %v", err)
+	}
+	yy.set(t, "2100-01-01T00:00:00Z")
+	yy.refuses(yy.s, ErrEnded)
+	if _, err := yy.s.SerialsIn(yy.ctx, 2099, 1); !errors.Is(err, ErrEnded) {
+		t.Errorf("2099 by name, after its end: %v", err)
+	}
+}
+
+// Calls for plain numbers refuse a dated sequence, and the other way round.
+func TestCallsForTheOtherKind(t *testing.T) {
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily})
+	j.takes(j.s, "20261122-001")
+	_, plain := made(t, Definition{})
+	calls := map[string]func() error{
+		"Next":    func() error { _, err := j.s.Next(j.ctx); return err },
+		"TryNext": func() error { _, err := j.s.TryNext(); return err },
+		"Fill":    func() error { _, err := j.s.Fill(j.ctx, make([]int64, 2)); return err },
+		"Reserve": func() error { _, err := j.s.Reserve(j.ctx, 2); return err },
+		"Local":   func() error { _, err := j.s.Local().Next(j.ctx); return err },
+		"Serial":  func() error { _, err := plain.Serial(j.ctx); return err },
+		"Serials": func() error { _, err := plain.Serials(j.ctx, 2); return err },
+		"SerialsIn": func() error {
+			_, err := plain.SerialsIn(j.ctx, 20261122, 2)
+			return err
+		},
+		"Periods": func() error { _, err := Periods(j.ctx, plain.store, name); return err },
+	}
+	for call, try := range calls {
+		for range 2 {
+			if err := try(); !errors.Is(err, ErrDated) {
+				t.Errorf("%s: %v", call, err)
+			}
+		}
+	}
+	for _, n := range []int64{-1, 0, mostAtOnce + 1} {
+		if _, err := j.s.Serials(j.ctx, n); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("%d serials: %v", n, err)
+		}
+		if _, err := j.s.SerialsIn(j.ctx, 20261122, n); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("%d serials: %v", n, err)
+		}
+	}
+	big := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: "{year}{n}"})
+	if r, err := big.s.Serials(big.ctx, mostAtOnce); err != nil || r.Count != mostAtOnce {
+		t.Errorf("%+v, %v", r, err)
+	}
+	j.s.Close()
+	j.refuses(j.s, ErrClosed)
+	if _, err := j.s.SerialsIn(j.ctx, 20261121, 1); !errors.Is(err, ErrClosed) {
+		t.Errorf("a period that was not used before the end: %v", err)
+	}
+}
+
+// A call that waits over midnight gets a number of the day on which it gets one.
+func TestSerialThatWaitsOverMidnight(t *testing.T) {
+	for _, mode := range []Mode{Fast, Dense, Strict} {
+		j := opened(t, "2026-11-22T23:59:59Z", Definition{Pattern: daily, Mode: mode})
+		j.st.fail(first("add", nil, func() { j.set(t, "2026-11-23T00:00:00Z") }), nil)
+		j.takes(j.s, "20261123-001", "20261123-002")
+		j.set(t, "2026-11-23T23:59:59Z")
+		j.settled(j.s)
+		j.st.fail(first("add", nil, func() { j.set(t, "2026-11-24T00:00:00Z") }), nil)
+		if r, err := j.s.SerialsIn(j.ctx, 20261123, 900); err != nil || r.Period != 20261123 {
+			t.Errorf("%s: by name: %+v, %v", mode, r, err)
+		}
+		j.st.fail(nil, nil)
+		j.set(t, "2026-11-24T23:59:59Z")
+		ctx, cancel := context.WithCancel(j.ctx)
+		j.st.fail(first("add", errFault, func() { // it fails, and nobody waits for the new day
+			j.set(t, "2026-11-25T00:00:00Z")
+			cancel()
+		}), nil)
+		if r, err := j.s.Serials(ctx, 999); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %+v, %v", mode, r, err)
+		}
+	}
+}
+
+// A period ends at the width of its number or at max, whichever is nearer, and the next one begins.
+func TestPeriodsEnd(t *testing.T) {
+	for _, c := range []struct {
+		d     Definition
+		count int64
+	}{
+		{Definition{Pattern: "{year}{month}{day}-{n:1}"}, 9},
+		{Definition{Pattern: "{year}{month}{day}-{n:1}", Start: new(int64(0))}, 10},
+		{Definition{Pattern: "{year}{month}{day}-{n:1}", Max: new(int64(9))}, 9},
+		{Definition{Pattern: "{year}{month}{day}-{n:1}", Max: new(int64(7))}, 7},
+		{Definition{Pattern: "{year}{month}{day}-{n:1+}", Max: new(int64(12))}, 12},
+		{Definition{Pattern: "{year}{month}{day}-{n}", Max: new(int64(3))}, 3},
+	} {
+		j := opened(t, "2026-11-22T12:00:00Z", c.d)
+		for day := range 2 {
+			for range c.count {
+				if _, err := j.s.Serial(j.ctx); err != nil {
+					t.Fatalf("%+v: %v", c.d, err)
+				}
+			}
+			err := j.refuses(j.s, ErrEnded)
+			if period := fmt.Sprint(20261122 + day); !strings.Contains(err.Error(), period) {
+				t.Errorf("the error does not say which period ended: %v", err)
+			}
+			j.refuses(j.s, ErrEnded)
+			j.set(t, "2026-11-23T12:00:00Z")
+		}
+	}
+	st := newShaky()
+	for what, d := range map[string]Definition{
+		"max beyond the width": {Pattern: "{yy}{n:1}", Max: new(int64(10))},
+		"start beyond it":      {Pattern: "{yy}{n:1}", Start: new(int64(10))},
+		"step down":            {Pattern: "{yy}{n}", Step: -1},
+		"negative start":       {Pattern: "{yy}{n}", Start: new(int64(-1))},
+		"no pattern":           {Zone: "Asia/Shanghai"},
+		"bad pattern":          {Pattern: "{n}"},
+	} {
+		if err := Create(t.Context(), st, name, d); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	create(t, st, Definition{Pattern: "{yy}{n:1}"})
+	if err := Change(t.Context(), st, name, Changes{Max: new(int64(10))}); !errors.Is(err, lease.ErrInvalid) {
+		t.Errorf("max raised beyond the width: %v", err)
+	}
+	for what, d := range map[string]Definition{
+		"pattern": {Pattern: "{year}{n:1}"}, "zone": {Pattern: "{yy}{n:1}", Zone: "Asia/Shanghai"}, "plain": {},
+	} {
+		if err := Create(t.Context(), st, name, d); !errors.Is(err, lease.ErrExists) {
+			t.Errorf("created again with another %s: %v", what, err)
+		}
+	}
+	if err := Create(t.Context(), st, name, Definition{Pattern: "{yy}{n:1}", Zone: "UTC"}); err != nil {
+		t.Errorf("created again alike: %v", err)
+	}
+}
+
+// The first of several programs does not take all of a period, even if it knows nothing of it.
+func TestRangesOfShortPeriods(t *testing.T) {
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily})
+	if _, err := j.s.SerialsIn(j.ctx, 20261122, 900); err != nil {
+		t.Fatal(err)
+	}
+	other := j.open(nil)
+	if _, err := other.Serial(j.ctx); err != nil {
+		t.Fatal(err)
+	}
+	j.settled(other)
+	j.settled(j.s)
+	if from := j.record(20261122).From; from > 900+15+15+3 {
+		t.Errorf("%d numbers are taken", from)
+	}
+}
+
+// The numbers of a range stay those of their period, whoever asks for them at midnight.
+func TestSerialsOfManyAtMidnight(t *testing.T) {
+	for _, mode := range []Mode{Fast, Dense, Strict} {
+		j := opened(t, "2026-11-22T12:00:00Z", Definition{
+			Pattern: "{year}{month}{day}-{n}", Mode: mode, MinRange: 7, MaxRange: 50,
+		})
+		programs := []*Sequence{j.s, j.open(nil), j.open(&Options{Exact: true})}
+		var mu sync.Mutex
+		seen := map[string]bool{}
+		var wg sync.WaitGroup
+		for i := range 6 {
+			wg.Go(func() {
+				for k := range 300 {
+					r, err := programs[i%3].Serials(j.ctx, int64(1+k%3))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					mu.Lock()
+					for at := range r.Count {
+						if s := r.At(at); seen[s.Text] || s.Text != fmt.Sprintf("%d-%d", s.Period, s.N) {
+							t.Errorf("%s: %+v comes twice, or is none", mode, s)
+						}
+						seen[r.At(at).Text] = true
+					}
+					mu.Unlock()
+					if i == 0 && k%50 == 0 {
+						j.set(t, time.Date(2026, 11, 22+k/50, 1, 0, 0, 0, time.UTC).Format(time.RFC3339))
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+// A dense sequence gives back what it took ahead of a period that ended, and at its own end.
+func TestDensePeriodsGiveBack(t *testing.T) {
+	j := opened(t, "2026-11-22T23:59:59Z", Definition{Pattern: daily, Mode: Dense})
+	j.takes(j.s, "20261122-001", "20261122-002")
+	j.settled(j.s)
+	if from := j.record(20261122).From; from <= 2 {
+		t.Fatalf("%d numbers are taken: not ahead", from)
+	}
+	j.set(t, "2026-11-23T00:00:00Z")
+	j.takes(j.s, "20261123-001")
+	j.settled(j.s)
+	for j.record(20261122).From != 2 {
+		time.Sleep(time.Millisecond)
+	}
+	j.takesIn(j.s, 20261122, "20261122-003")
+	j.takesIn(j.open(nil), 20261122, "20261122-004")
+	j.takesIn(j.s, 20261124, "20261124-001")
+	if err := j.s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for period, want := range map[int64]int64{20261122: 4, 20261123: 1, 20261124: 1} {
+		if from := j.record(period).From; from != want {
+			t.Errorf("%d: %d numbers are taken, not %d", period, from, want)
+		}
+	}
+	j.takes(j.open(nil), "20261123-002")
+}
+
+// Close of a dense sequence says which periods did not get their numbers back.
+func TestDensePeriodsThatCannotGiveBack(t *testing.T) {
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Dense})
+	j.takes(j.s, "20261122-001")
+	j.settled(j.s)
+	j.st.fail(always("swap", errFault), nil)
+	if err := j.s.Close(); !errors.Is(err, errFault) || !strings.Contains(err.Error(), "numbers from 2 on") {
 		t.Errorf("%v", err)
+	}
+	if err := j.s.Close(); !errors.Is(err, errFault) {
+		t.Errorf("again: %v", err)
+	}
+}
+
+// Strict: every call waits for a write, over all programs.
+func TestStrictSerials(t *testing.T) {
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
+	other := j.open(nil)
+	for i := int64(1); i < 20; i += 2 {
+		j.takes(j.s, fmt.Sprintf("20261122-%03d", i))
+		j.takes(other, fmt.Sprintf("20261122-%03d", i+1))
+	}
+	if from := j.record(20261122).From; from != 20 {
+		t.Errorf("%d numbers are taken", from)
+	}
+}
+
+// A program remembers some periods only, and those that it forgot go on where they were.
+func TestPeriodsAreForgotten(t *testing.T) {
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily})
+	j.takes(j.s, "20261122-001")
+	day := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	c := j.s.dated
+	for round := range 2 {
+		for i := range mostPeriods + 20 {
+			period := c.at(day.AddDate(0, 0, i))
+			j.takesIn(j.s, period, fmt.Sprintf("%d-%03d", period, round+1))
+		}
+	}
+	if n := len(c.periods); n > mostPeriods {
+		t.Errorf("%d periods are remembered", n)
+	}
+	j.takes(j.s, "20261122-002")
+	if c.periods[20261122] != c.present.Load() {
+		t.Error("the present period was forgotten")
+	}
+}
+
+// Calls wait for a store that fails, and then say what it said.
+func TestSerialsWaitForTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := newShaky()
+		create(t, st, Definition{Pattern: "{year}{month}{day}-{n}", Mode: Strict})
+		s := open(t, st, nil)
+		for _, op := range []string{"get", "swap", "add", "identity"} {
+			st.fail(first(op, errFault), nil)
+			if _, err := s.Serial(t.Context()); err != nil {
+				t.Errorf("%s failed once: %v", op, err)
+			}
+			time.Sleep(24 * time.Hour) // the record of the next period is new
+			st.fail(always(op, errFault), nil)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			_, err := s.Serial(ctx)
+			if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errFault) {
+				t.Errorf("%s fails: %v", op, err)
+			}
+			cancel()
+		}
+		s.Close()
+	})
+}
+
+// An answer of the store that got lost leaves a gap, and nothing comes twice.
+func TestLostAnswersOfPeriods(t *testing.T) {
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
+	j.st.fail(nil, first("swap", errFault)) // the record is there, and nobody knows
+	j.takes(j.s, "20261122-001")
+	j.st.fail(nil, first("add", errFault))
+	j.takes(j.s, "20261122-003")
+	if r := j.record(20261122); r.From != 3 || r.Data != "" || r.Until != 0 || r.Holder != "" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// The definition is what was read last, in whatever period.
+func TestDefinitionOfAnOpenSequence(t *testing.T) {
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
+	if d := j.s.Definition(); d.Pattern != daily || d.Zone != "UTC" || *d.Max != 999 {
+		t.Errorf("%+v", d)
+	}
+	*j.s.Definition().Max, *j.s.Definition().Start = 5, 5
+	j.takes(j.s, "20261122-001")
+	for _, most := range []int64{500, 400} {
+		if err := Change(j.ctx, j.st, name, Changes{Max: &most}); err != nil {
+			t.Fatal(err)
+		}
+		if d := j.s.Definition(); *d.Max == most {
+			t.Error("the definition is known before it was read")
+		}
+		if _, err := j.s.Serial(j.ctx); err != nil {
+			t.Fatal(err)
+		}
+		if d := j.s.Definition(); *d.Max != most || *d.Start != 1 {
+			t.Errorf("%d, want %d", *d.Max, most)
+		}
+	}
+	if _, err := j.s.SerialsIn(j.ctx, 20261121, 401); !errors.Is(err, ErrEnded) {
+		t.Errorf("401 of 400 numbers: %v", err)
 	}
 }

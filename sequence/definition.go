@@ -88,6 +88,7 @@ func (d Definition) completed() (Definition, course, error) {
 				"%d (%w)", c.start, c.step, *cmp.Or(d.Max, &last), d.Pattern, p.most, lease.ErrInvalid)
 		}
 		last = min(last, p.most)
+		d.Zone = cmp.Or(d.Zone, "UTC")
 	} else if d.Zone != "" {
 		return d, c, fmt.Errorf("zone %q without a pattern: only dated sequences have a zone (%w)", d.Zone,
 			lease.ErrInvalid)

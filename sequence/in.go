@@ -156,9 +156,9 @@ func (s state) skipIn(ctx context.Context, st lease.Store, id string) (int64, er
 	if err != nil {
 		return 0, err
 	}
-	from, err := now.highest(ctx, st)
+	from, _, err := now.taken(ctx, st)
 	if err == nil {
-		err = now.confirm(world.From(ctx), id, plus(from, now.AfterFailover))
+		err = now.confirm(ctx, st, id, plus(from, now.AfterFailover))
 	}
 	if err == nil {
 		now, err = now.write(ctx, st)

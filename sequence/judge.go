@@ -19,7 +19,11 @@ func (s *Sequence) refresh(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = s.judge(ctx, now, s.wentBack(now))
+		back := s.wentBack(now)
+		if back {
+			s.doubt()
+		}
+		err = s.judge(ctx, now, back)
 		if err == nil && s.parent != nil {
 			now, err = s.enter(ctx, now)
 		}
@@ -65,9 +69,19 @@ func (s *Sequence) learn(now state) {
 	s.least = max(s.least, now.Confirmed)
 	s.mu.Unlock()
 	if s.parent != nil {
-		now.counter = now.record
-		s.parent.learn(now)
+		s.parent.learnOf(now)
 	}
+}
+
+// learnOf keeps what a period read of the definition, unless another one read more.
+func (s *Sequence) learnOf(now state) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now.counter = now.record
+	if now.record.Generation > s.known.record.Generation {
+		s.known = now
+	}
+	s.least = max(s.least, now.Confirmed)
 }
 
 // wentBack reports whether a record that was read is older than what this program knows. A
@@ -82,20 +96,23 @@ func (s *Sequence) wentBack(now state) bool {
 
 // leastConfirmed returns which confirmation the definition must have, over all periods.
 func (s *Sequence) leastConfirmed() int64 {
+	top := s.top()
+	top.mu.Lock()
+	defer top.mu.Unlock()
+	return top.least
+}
+
+// top returns the dated sequence of a period, and else the sequence itself.
+func (s *Sequence) top() *Sequence {
 	if s.parent != nil {
-		s = s.parent
+		return s.parent
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.least
+	return s
 }
 
 // judge returns why what was read or taken cannot be used. It is a [lease.ErrLost] if numbers were
 // skipped, as the definition may say: then the record is another one.
 func (s *Sequence) judge(ctx context.Context, now state, back bool) error {
-	if back { // later takes may hide it
-		s.doubt()
-	}
 	id, err := s.store.Identity(ctx, now.record.Namespace)
 	if err != nil {
 		return fmt.Errorf("sequence %q: %w", s.name, err)
@@ -110,12 +127,10 @@ func (s *Sequence) judge(ctx context.Context, now state, back bool) error {
 	return s.rolledBack(now, id, back)
 }
 
-// doubt makes a later confirmation than the known one necessary, in all periods.
+// doubt makes a later confirmation than the known one necessary, in all periods: takes of others
+// may hide what was seen.
 func (s *Sequence) doubt() {
-	top := s
-	if s.parent != nil {
-		top = s.parent
-	}
+	top := s.top()
 	top.mu.Lock()
 	defer top.mu.Unlock()
 	top.least = max(top.least, s.known.Confirmed+1)
@@ -123,12 +138,12 @@ func (s *Sequence) doubt() {
 
 // skip leaves numbers out, once for all programs: the others find the sequence confirmed.
 func (s *Sequence) skip(ctx context.Context, now state, id string) error {
-	from, err := now.highest(ctx, s.store)
+	from, open, err := now.taken(ctx, s.store)
 	if err != nil {
 		return err
 	}
-	from = max(from, s.own)
-	if err := now.confirm(s.world, id, plus(from, now.AfterFailover)); err != nil {
+	from = max(from, s.tookSince(open))
+	if err := now.confirm(ctx, s.store, id, plus(from, now.AfterFailover)); err != nil {
 		return err
 	}
 	if _, err := now.write(ctx, s.store); err != nil {
@@ -143,6 +158,9 @@ func (s *Sequence) rolledBack(now state, id string, back bool) error {
 	given := ""
 	if s.own > 0 {
 		given = fmt.Sprintf("; this program took numbers up to %d", s.way.number(s.own-1))
+	}
+	if s.parent != nil && s.own > 0 {
+		given += fmt.Sprintf(" of period %d", s.period)
 	}
 	if back {
 		return now.distrusted("its record is older than one that this program saw" + given)

@@ -12,6 +12,9 @@ import (
 // was.
 func Create(ctx context.Context, st lease.Store, name string, d Definition) error {
 	full, _, err := d.completed()
+	if err == nil && full.Pattern != "" {
+		_, err = full.calendar()
+	}
 	if err != nil {
 		return fmt.Errorf("sequence %q: %w", name, err)
 	}
@@ -51,7 +54,11 @@ func Change(ctx context.Context, st lease.Store, name string, c Changes) error {
 		if missing != nil {
 			return false, missing
 		}
-		next, givenOut := s.Definition, s.record.From
+		next := s.Definition
+		givenOut, err := s.highest(ctx, st, 0)
+		if err != nil {
+			return false, err
+		}
 		if c.Max != nil {
 			next.Max = c.Max
 		}
@@ -70,7 +77,7 @@ func Change(ctx context.Context, st lease.Store, name string, c Changes) error {
 			return false, fmt.Errorf("sequence %q: %w", name, err)
 		}
 		if way.count < min(givenOut, s.course.count) {
-			return false, fmt.Errorf("sequence %q: max %d is below %d, which was given out already (%w)", name,
+			return false, fmt.Errorf("sequence %q: max %d is below %d, which was taken already (%w)", name,
 				*changed.Max, s.course.number(min(givenOut, s.course.count)-1), lease.ErrRefused)
 		}
 		s.Largest = max(s.Largest, s.MaxRange) // programs may hold such ranges

@@ -139,8 +139,11 @@ func Periods(ctx context.Context, st lease.Store, name string) ([]PeriodInfo, er
 	if err != nil {
 		return nil, err
 	}
+	if s.Pattern == "" {
+		return nil, fmt.Errorf("sequence %q: %w: it is a plain one, without periods", name, ErrDated)
+	}
 	var out []PeriodInfo
-	for r, err := range s.periods(ctx, st, 1, math.MaxInt64) {
+	for r, err := range s.periods(ctx, st, 0) {
 		if err != nil {
 			return nil, err
 		}
@@ -152,13 +155,14 @@ func Periods(ctx context.Context, st lease.Store, name string) ([]PeriodInfo, er
 	return out, nil
 }
 
-// highest returns the first ordinal that was never taken, in any period that may still be open.
-func (s state) highest(ctx context.Context, st lease.Store) (int64, error) {
-	from := max(s.counter.From, s.Reached)
+// highest returns the first ordinal that was never taken, of a dated sequence in any of the periods
+// from one on.
+func (s state) highest(ctx context.Context, st lease.Store, since int64) (int64, error) {
 	if s.Pattern == "" {
-		return from, nil
+		return s.record.From, nil
 	}
-	for r, err := range s.periods(ctx, st, s.Open, math.MaxInt64) {
+	var from int64
+	for r, err := range s.periods(ctx, st, since) {
 		if err != nil {
 			return 0, err
 		}
@@ -167,10 +171,10 @@ func (s state) highest(ctx context.Context, st lease.Store) (int64, error) {
 	return from, nil
 }
 
-// periods returns the records of the periods [from, until).
-func (s state) periods(ctx context.Context, st lease.Store, from, until int64) iter.Seq2[lease.Record, error] {
+// periods returns the records of the periods from one on.
+func (s state) periods(ctx context.Context, st lease.Store, since int64) iter.Seq2[lease.Record, error] {
 	return func(yield func(lease.Record, error) bool) {
-		q := lease.Query{Namespace: s.record.Namespace, Nodes: snowfence.NodeRange{From: from, Until: until}}
+		q := lease.Query{Namespace: s.record.Namespace, Nodes: snowfence.NodeRange{From: since, Until: math.MaxInt64}}
 		for r, err := range lease.Records(ctx, st, q) {
 			if err != nil {
 				err = fmt.Errorf("sequence %q: listing its periods: %w", s.name, err)

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -79,8 +78,7 @@ func TestRollbackOfAPeriodIsRemembered(t *testing.T) {
 // Numbers of a period rise in a program also after the period ended, when more are asked for than
 // are left of a range.
 func TestNumbersOfAnEarlierPeriodRise(t *testing.T) {
-	now := time.Date(2026, 12, 31, 23, 0, 0, 0, time.UTC)
-	ctx := world.With(t.Context(), &clock{world.Real(), func() time.Time { return now }})
+	ctx, h := clockAt(t, "2026-12-31T23:00:00Z")
 	st := newShaky()
 	create(t, st, Definition{Pattern: "{year}-{n}", MinRange: 10})
 	s, err := Open(ctx, st, name, nil)
@@ -94,7 +92,7 @@ func TestNumbersOfAnEarlierPeriodRise(t *testing.T) {
 	}
 	p := s.dated.present.Load()
 	settle(t, p)
-	now = now.Add(3 * time.Hour)
+	h.set(t, "2027-01-01T02:00:00Z")
 	if _, err := s.Serial(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -59,6 +59,7 @@ func (s *Sequence) run() {
 		}
 		var got span
 		var err error
+		exact := s.exact // the next period may begin during the take
 		if s.halted != nil {
 			s.mu.Unlock()
 			err = s.resume()
@@ -68,7 +69,7 @@ func (s *Sequence) run() {
 				continue // what is wanted depends on what is left
 			}
 		} else {
-			if s.exact { // who comes later needs a take that begins later
+			if exact { // who comes later needs a take that begins later
 				s.aboard, s.queue = s.queue, nil
 			}
 			s.mu.Unlock()
@@ -78,7 +79,7 @@ func (s *Sequence) run() {
 		switch {
 		case err == nil:
 			s.note(nil)
-			s.arrive(got)
+			s.arrive(got, exact)
 			failed = 0
 			continue
 		case final(err):
@@ -126,7 +127,7 @@ func final(err error) bool {
 }
 
 // arrive gives out what was taken. mu is held.
-func (s *Sequence) arrive(got span) {
+func (s *Sequence) arrive(got span, exact bool) {
 	if s.closed {
 		s.next = got // to be given back
 		return
@@ -134,7 +135,7 @@ func (s *Sequence) arrive(got span) {
 	waited := len(s.aboard)
 	s.aboard, got = serve(s.aboard, got)
 	switch {
-	case !s.exact:
+	case !exact:
 		s.land(got)
 	case len(s.aboard) < waited: // what a period took ahead when it was the present one is lower
 		s.cur.Load().seal()
@@ -146,7 +147,7 @@ func (s *Sequence) arrive(got span) {
 	err := s.known.ended() // there is nothing more for those who need more than was left
 	refuse(s.aboard, err)
 	s.aboard = nil
-	if !s.exact {
+	if !exact {
 		refuse(s.queue, err)
 		s.queue = nil
 	}
@@ -199,6 +200,9 @@ func (s *Sequence) add(ctx context.Context, n int64) (got span, use bool, err er
 		return span{}, false, fmt.Errorf("sequence %q: taking numbers: %w", s.name, err)
 	}
 	back := k.Confirmed < s.leastConfirmed() || r.Revision <= k.counter.Revision || r.PrevUntil < s.own
+	if back {
+		s.doubt()
+	}
 	k.counter = r
 	if back { // at once, because what follows may fail, and later takes may hide it
 		s.doubt()
@@ -207,14 +211,16 @@ func (s *Sequence) add(ctx context.Context, n int64) (got span, use bool, err er
 	}
 	if s.parent == nil {
 		k.record = r
-	} else if same, err := s.unchanged(ctx); err != nil {
-		return span{}, false, err
-	} else if !same { // the floor may be another one
+	} else {
+		err = s.confirmUnchanged(ctx)
+	}
+	if err == nil {
+		err = s.judge(ctx, k, back)
+	}
+	if errors.Is(err, lease.ErrLost) { // the floor may be another one
 		return span{}, false, s.refresh(ctx)
 	}
-	if err := s.judge(ctx, k, back); errors.Is(err, lease.ErrLost) {
-		return span{}, false, s.refresh(ctx)
-	} else if err != nil {
+	if err != nil {
 		return span{}, false, err
 	}
 	s.mu.Lock()
@@ -238,6 +244,10 @@ func (s *Sequence) saw(revision int64) {
 }
 
 func (s state) ended() error {
-	return fmt.Errorf("sequence %q: %w up to max %d: raise max (Change), or use another sequence", s.name, ErrEnded,
-		*s.Max)
+	of := ""
+	if s.Pattern != "" {
+		of = fmt.Sprintf(" of period %d", s.counter.Node)
+	}
+	return fmt.Errorf("sequence %q: %w%s up to max %d: raise max (Change), or use another sequence", s.name, ErrEnded,
+		of, *s.Max)
 }

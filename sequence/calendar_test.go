@@ -1,0 +1,183 @@
+package sequence
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+	_ "time/tzdata"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+func calendarOf(t testing.TB, pattern, zone string) *calendar {
+	t.Helper()
+	c, err := Definition{Pattern: pattern, Zone: zone}.calendar()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+const (
+	daily   = "{year}{month}{day}-{n:3}"
+	monthly = "{year}{month}-{n:3}"
+	yearly  = "{year}-{n:3}"
+)
+
+// The period of an instant is the civil date of the zone, whatever its clocks do.
+func TestPeriodsOfInstants(t *testing.T) {
+	for _, c := range []struct {
+		zone, instant string
+		day           int64
+	}{
+		{"", "2026-11-22T23:59:59Z", 20261122},
+		{"UTC", "2026-11-23T00:00:00Z", 20261123},
+		{"Asia/Shanghai", "2026-12-31T15:59:59Z", 20261231},
+		{"Asia/Shanghai", "2026-12-31T16:00:00Z", 20270101},
+		{"America/New_York", "2026-11-01T03:59:59Z", 20261031}, // summer time
+		{"America/New_York", "2026-11-01T04:00:00Z", 20261101},
+		{"America/New_York", "2026-11-02T04:59:59Z", 20261101}, // a day of 25 hours
+		{"America/New_York", "2026-11-02T05:00:00Z", 20261102},
+		{"America/New_York", "2026-03-09T03:59:59Z", 20260308}, // a day of 23 hours
+		{"America/New_York", "2026-03-09T04:00:00Z", 20260309},
+		{"Australia/Lord_Howe", "2026-04-04T12:59:59Z", 20260404}, // 11 hours ahead, and then 10 and a half
+		{"Australia/Lord_Howe", "2026-04-04T13:00:00Z", 20260405},
+		{"Australia/Lord_Howe", "2026-04-05T13:29:59Z", 20260405},
+		{"Australia/Lord_Howe", "2026-04-05T13:30:00Z", 20260406},
+		{"America/St_Johns", "2010-11-07T02:29:59Z", 20101106},
+		{"America/St_Johns", "2010-11-07T02:30:59Z", 20101107},
+		{"America/St_Johns", "2010-11-07T02:31:00Z", 20101106}, // at 00:01 it is 23:01 again
+		{"America/St_Johns", "2010-11-07T03:29:59Z", 20101106},
+		{"America/St_Johns", "2010-11-07T03:30:00Z", 20101107},
+		{"Pacific/Apia", "2011-12-30T09:59:59Z", 20111229},
+		{"Pacific/Apia", "2011-12-30T10:00:00Z", 20111231},
+	} {
+		instant, err := time.Parse(time.RFC3339, c.instant)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for pattern, want := range map[string]int64{daily: c.day, monthly: c.day / 100, yearly: c.day / 10_000} {
+			d := Definition{Pattern: pattern, Zone: c.zone}
+			if got, err := d.Period(instant); err != nil || got != want {
+				t.Errorf("%s at %s, %s: %d, %v, want %d", c.zone, c.instant, pattern, got, err, want)
+			}
+		}
+	}
+}
+
+func TestPeriodsThatExist(t *testing.T) {
+	for _, c := range []struct {
+		pattern, zone string
+		period, next  int64 // 0: there is no such period
+	}{
+		{yearly, "", 2026, 2027},
+		{monthly, "", 202611, 202612},
+		{monthly, "", 202612, 202701},
+		{monthly, "", 202600, 0},
+		{monthly, "", 202613, 0},
+		{monthly, "", -202611, 0},
+		{daily, "", 20261130, 20261201},
+		{daily, "", 20261131, 0},
+		{daily, "", 20261100, 0},
+		{daily, "", 20261231, 20270101},
+		{daily, "", 20260228, 20260301},
+		{daily, "", 20280228, 20280229},
+		{daily, "", 20260229, 0},
+		{daily, "", -20261122, 0},
+		{daily, "America/St_Johns", 20101106, 20101107},
+		{daily, "America/St_Johns", 20101107, 20101108},
+		{daily, "Australia/Lord_Howe", 20260404, 20260405},
+		{daily, "America/New_York", 20261101, 20261102},
+		{daily, "Pacific/Apia", 20111229, 20111231},
+		{daily, "Pacific/Apia", 20111230, 0},
+		{daily, "Pacific/Apia", 20111231, 20120101},
+		{monthly, "Pacific/Apia", 201112, 201201},
+		{yearly, "Pacific/Kiritimati", 1994, 1995}, // one of them lacks a day at the turn
+		{yearly, "Pacific/Kiritimati", 1995, 1996},
+		{monthly, "Pacific/Kiritimati", 199412, 199501},
+		{monthly, "Pacific/Kiritimati", 199501, 199502},
+	} {
+		cal := calendarOf(t, c.pattern, c.zone)
+		if got := cal.exists(c.period); got != (c.next != 0) {
+			t.Errorf("%s: %d exists: %t", c.zone, c.period, got)
+		}
+		if c.next != 0 && cal.next(c.period) != c.next {
+			t.Errorf("%s: after %d is %d, want %d", c.zone, c.period, cal.next(c.period), c.next)
+		}
+	}
+}
+
+// A pattern has place for some years only.
+func TestYearsOfPatterns(t *testing.T) {
+	for _, c := range []struct {
+		year int
+		d    Definition
+		want error
+	}{
+		{1999, Definition{Pattern: "{yy}{n}"}, ErrPeriod},
+		{2000, Definition{Pattern: "{yy}{n}"}, nil},
+		{2099, Definition{Pattern: "{yy}{n}"}, nil},
+		{2100, Definition{Pattern: "{yy}{n}"}, ErrEnded},
+		{999, Definition{Pattern: "{year}{n}"}, ErrPeriod},
+		{1000, Definition{Pattern: "{year}{n}"}, nil},
+		{9999, Definition{Pattern: "{year}{n}"}, nil},
+		{10000, Definition{Pattern: "{year}{n}"}, ErrEnded},
+	} {
+		_, err := c.d.Period(time.Date(c.year, 6, 1, 0, 0, 0, 0, time.UTC))
+		if !errors.Is(err, c.want) || (c.want == nil) != (err == nil) {
+			t.Errorf("%s: %d: %v, want %v", c.d.Pattern, c.year, err, c.want)
+		}
+		if name, _, _ := strings.Cut(c.d.Pattern, "{n}"); err != nil && !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", c.d.Pattern, err)
+		}
+		r, err := Serials{Period: int64(c.year), First: 5, Count: 2}.Of(c.d)
+		if !errors.Is(err, c.want) || err == nil && r.At(1).N != 6 {
+			t.Errorf("%s: %d: %+v, %v", c.d.Pattern, c.year, r, err)
+		}
+	}
+}
+
+func TestZonesThatAreRefused(t *testing.T) {
+	for _, zone := range []string{"Local", "Mars/Olympus", "../etc/passwd", "+01:00"} {
+		d := Definition{Pattern: daily, Zone: zone}
+		if err := Create(t.Context(), newShaky(), name, d); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("zone %q: %v", zone, err)
+		}
+		if _, err := d.Period(time.Now()); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("zone %q: %v", zone, err)
+		}
+	}
+	if _, err := (Definition{}).Period(time.Now()); !errors.Is(err, ErrDated) {
+		t.Errorf("a plain sequence has no periods: %v", err)
+	}
+	if _, err := (Definition{Pattern: "{n}"}).Period(time.Now()); !errors.Is(err, lease.ErrInvalid) {
+		t.Errorf("a pattern without a date: %v", err)
+	}
+}
+
+// Numbers that were got in another way have the texts of the definition.
+func TestSerialsOfOthers(t *testing.T) {
+	d := Definition{Pattern: "A{year}{month}{day}-{n:3}", Step: 5, Zone: "Pacific/Apia"}
+	r, err := Serials{Period: 20260228, First: 10, Count: 3}.Of(d)
+	if err != nil || r.At(2) != (Serial{"A20260228-020", 20260228, 20}) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for what, r := range map[string]Serials{
+		"no date":         {Period: 20260229, First: 1, Count: 1},
+		"a day left out":  {Period: 20111230, First: 1, Count: 1},
+		"negative number": {Period: 20260228, First: -1, Count: 1},
+		"nothing":         {Period: 20260228, First: 1},
+	} {
+		if _, err := r.Of(d); !errors.Is(err, ErrPeriod) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if r, err := (Serials{Period: 20260228, First: 0, Count: 1}).Of(d); err != nil || r.At(0).N != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	r, err = Serials{Period: 20260228, First: 1, Count: 2}.Of(Definition{Pattern: daily})
+	if err != nil || r.At(1).N != 2 {
+		t.Errorf("a definition without a step: %+v, %v", r, err)
+	}
+}

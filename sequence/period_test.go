@@ -1,0 +1,443 @@
+package sequence
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// A confirmation closes the periods that were over an hour ago for good. Those that can be open
+// start at the floor or above, and later ones at the start.
+func TestConfirmPeriods(t *testing.T) {
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
+	j.takes(j.s, "20261122-001")
+	j.takesIn(j.s, 20261121, "20261121-001")
+	j.takesIn(j.s, 20261123, "20261123-001")
+	j.st.become("promoted")
+	for period := int64(20261121); period <= 20261123; period++ {
+		if _, err := j.s.SerialsIn(j.ctx, period, 1); !errors.Is(err, ErrRolledBack) {
+			t.Errorf("%d: %v", period, err)
+		}
+	}
+	j.confirms(Confirmation{Floor: new(int64(50))})
+	other := j.open(nil)
+	for _, s := range []*Sequence{j.s, other} {
+		for range 2 {
+			if _, err := s.SerialsIn(j.ctx, 20261121, 1); !errors.Is(err, ErrPeriod) {
+				t.Errorf("a closed period: %v", err)
+			}
+			if _, err := s.SerialsIn(j.ctx, 20251121, 1); !errors.Is(err, ErrPeriod) {
+				t.Errorf("a closed period of which nothing was taken: %v", err)
+			}
+		}
+	}
+	j.takes(j.s, "20261122-050", "20261122-051")
+	j.takesIn(other, 20261123, "20261123-050")
+	j.takes(other, "20261122-052")
+	j.set(t, "2026-11-23T12:00:00Z")
+	j.takes(j.s, "20261123-051")
+	j.takesIn(j.s, 20261122, "20261122-053") // it is over, and not closed
+	j.set(t, "2026-11-24T12:00:00Z")
+	j.takes(j.s, "20261124-050") // a clock that is a day ahead may have taken from it by name
+	j.set(t, "2026-11-25T12:00:00Z")
+	j.takes(j.s, "20261125-001")
+	if r := j.st.record(t, name); r.From != 0 {
+		t.Errorf("the record of the definition counts: %+v", r)
+	}
+}
+
+// Which periods are closed and which have a floor, in the hours around midnight.
+func TestConfirmAroundMidnight(t *testing.T) {
+	for at, want := range map[string][2]int64{
+		"2026-11-22T00:00:00Z": {20261121, 20261124},
+		"2026-11-22T00:59:59Z": {20261121, 20261124},
+		"2026-11-22T01:00:00Z": {20261122, 20261124},
+		"2026-11-22T23:59:59Z": {20261122, 20261124},
+		"2026-12-30T12:00:00Z": {20261230, 20270101},
+	} {
+		j := opened(t, at, Definition{Pattern: daily})
+		j.confirms(Confirmation{Floor: new(int64(7))})
+		s, err := read(j.ctx, j.st, name)
+		if err != nil || s.Open != want[0] || s.Through != want[1] || s.Floor != 6 {
+			t.Errorf("%s: open from %d, through %d at %d, %v, want %v", at, s.Open, s.Through, s.Floor, err, want)
+		}
+	}
+	for pattern, want := range map[string][2]int64{monthly: {202611, 202612}, yearly: {2026, 2027}} {
+		j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: pattern})
+		j.confirms(Confirmation{Floor: new(int64(7))})
+		if s, err := read(j.ctx, j.st, name); err != nil || s.Open != want[0] || s.Through != want[1] {
+			t.Errorf("%s: open from %d, through %d, %v, want %v", pattern, s.Open, s.Through, err, want)
+		}
+	}
+}
+
+// A confirmation never lowers the floor of an earlier one, and opens no period that was closed. A
+// floor of long ago is no floor of today.
+func TestConfirmPeriodsAgain(t *testing.T) {
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
+	expect := func(open, floor, through int64) {
+		t.Helper()
+		s, err := read(j.ctx, j.st, name)
+		if err != nil || s.Open != open || s.Floor != floor || s.Through != through {
+			t.Errorf("open from %d, through %d at %d, %v; want from %d, through %d at %d", s.Open, s.Through, s.Floor,
+				err, open, through, floor)
+		}
+	}
+	j.confirms(Confirmation{Floor: new(int64(51))})
+	expect(20261122, 50, 20261124)
+	j.confirms(Confirmation{Floor: new(int64(41))})
+	expect(20261122, 50, 20261124)
+	j.confirms(Confirmation{Floor: new(int64(61))})
+	expect(20261122, 60, 20261124)
+	j.set(t, "2026-11-20T12:00:00Z")
+	j.confirms(Confirmation{Floor: new(int64(1))})
+	expect(20261122, 60, 20261124)
+	j.set(t, "2026-11-24T12:00:00Z")
+	j.confirms(Confirmation{Floor: new(int64(11))})
+	expect(20261124, 60, 20261126)
+	j.set(t, "2026-11-27T12:00:00Z")
+	j.confirms(Confirmation{Floor: new(int64(11))})
+	expect(20261127, 10, 20261129)
+	j.takes(j.s, "20261127-011")
+	j.confirms(Confirmation{Used: new(int64(20)), Programs: 0})
+	j.refuses(j.s, ErrEnded) // 100 programs hold more than there is
+}
+
+// A take that was under way when the sequence was confirmed is dropped, although nobody wrote the
+// record of its period.
+func TestTakeDuringAConfirmation(t *testing.T) {
+	for what, change := range map[string]func(j *diary){
+		"confirmed": func(j *diary) { j.confirms(Confirmation{Floor: new(int64(50))}) },
+		"changed": func(j *diary) {
+			if err := Change(j.ctx, j.st, name, Changes{Max: new(int64(500))}); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
+		j.takes(j.s, "20261122-001")
+		for _, when := range []string{"before", "after"} {
+			before := j.record(20261122)
+			hook := first("add", nil, func() { change(j) })
+			if when == "before" {
+				j.st.fail(hook, nil)
+			} else {
+				j.st.fail(nil, hook)
+			}
+			got, err := j.s.Serial(j.ctx)
+			if err != nil || what == "confirmed" && got.N < 50 || got.N <= before.From+1 {
+				t.Errorf("%s %s the take: %+v, %v", what, when, got, err)
+			}
+			j.st.fail(nil, nil)
+			now := j.record(20261122).Generation
+			if now != j.st.record(t, name).Generation || now == before.Generation {
+				t.Errorf("%s: the record of the period is of generation %d", what, now)
+			}
+		}
+	}
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
+	j.takes(j.s, "20261122-001")
+	j.st.fail(nil, first("add", nil, func() {
+		if err := Delete(j.ctx, j.st, name); err != nil {
+			t.Error(err)
+		}
+	}))
+	j.refuses(j.s, ErrNoSequence)
+}
+
+// A take of before a confirmation that reaches the store late does not count.
+func TestLateTakeOfAPeriodFails(t *testing.T) {
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
+	j.takes(j.s, "20261122-001")
+	r := j.record(20261122)
+	j.confirms(Confirmation{Floor: new(int64(1))})
+	j.takes(j.open(nil), "20261122-002")
+	late := lease.Addition{Key: r.Key, N: 5, Limit: 100, Generation: r.Generation, Nonce: "late"}
+	if _, err := lease.Add(j.ctx, j.st.Store, late); !errors.Is(err, lease.ErrLost) {
+		t.Errorf("a take of before the confirmation: %v", err)
+	}
+	j.takes(j.s, "20261122-003")
+}
+
+// A record of a period that is older than one that the program saw stops all periods, and no other
+// take hides it.
+func TestPeriodThatWentBackStops(t *testing.T) {
+	for what, back := range map[string]func(was, now lease.Record) lease.Record{
+		"backup": func(was, _ lease.Record) lease.Record { return was },
+		"revision of a take, with what was given out": func(_, now lease.Record) lease.Record {
+			now.Nonce, now.Revision = "x", now.Revision-1
+			return now
+		},
+		"revision, with another generation": func(_, now lease.Record) lease.Record {
+			now.Nonce, now.Revision, now.Generation = "x", now.Revision-1, now.Generation-1
+			return now
+		},
+		"what was given out, with a later revision": func(_, now lease.Record) lease.Record {
+			now.Nonce, now.From, now.Revision = "x", now.From-1, now.Revision+10
+			return now
+		},
+		"what was given out, with another generation": func(_, now lease.Record) lease.Record {
+			now.Nonce, now.From, now.Revision, now.Generation = "x", now.From-1, now.Revision+10, now.Generation-1
+			return now
+		},
+	} {
+		for _, after := range []int64{Stop, Trust} {
+			j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict, AfterFailover: after})
+			j.takes(j.open(nil), "20261122-001")
+			j.takes(j.s, "20261122-002")
+			was := j.record(20261122)
+			j.takes(j.s, "20261122-003", "20261122-004")
+			j.puts(back(was, j.record(20261122)))
+			if err := j.refuses(j.s, ErrRolledBack); !strings.Contains(err.Error(), "up to 4 of period 20261122") {
+				t.Errorf("%s: %v", what, err)
+			}
+			j.refuses(j.s, ErrRolledBack)
+			if _, err := j.s.SerialsIn(j.ctx, 20261121, 1); !errors.Is(err, ErrRolledBack) {
+				t.Errorf("%s: another period goes on: %v", what, err)
+			}
+			j.set(t, "2026-11-23T12:00:00Z")
+			j.refuses(j.s, ErrRolledBack)
+			j.confirms(Confirmation{Floor: new(int64(9))})
+			j.takes(j.s, "20261123-009")
+		}
+	}
+}
+
+// What was seen is not forgotten when the definition is another one after the take, or not read.
+func TestPeriodThatWentBackIsRemembered(t *testing.T) {
+	for what, hook := range map[string]func(j *diary) func(string) error{
+		"it cannot be read": func(*diary) func(string) error { return first("get", errFault) },
+		"it was changed": func(j *diary) func(string) error {
+			return first("add", nil, func() {
+				if err := Change(j.ctx, j.st, name, Changes{MaxRange: 5000}); err != nil {
+					t.Error(err)
+				}
+			})
+		},
+	} {
+		j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict, AfterFailover: Trust})
+		j.takes(j.s, "20261122-001", "20261122-002")
+		back := j.record(20261122)
+		back.Nonce, back.From, back.Revision = "x", 1, back.Revision+100
+		j.puts(back)
+		if what == "it was changed" {
+			j.st.fail(nil, hook(j))
+		} else {
+			j.st.fail(hook(j), nil)
+		}
+		j.refuses(j.s, ErrRolledBack)
+		j.st.fail(nil, nil)
+		if _, err := j.open(nil).Serials(j.ctx, 3); err != nil {
+			t.Fatal(err)
+		}
+		j.refuses(j.s, ErrRolledBack)
+	}
+}
+
+// The definition went back, with a confirmation in it or without.
+func TestDefinitionOfPeriodsThatWentBack(t *testing.T) {
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
+	j.takes(j.s, "20261122-001")
+	was := j.st.record(t, name)
+	if err := Change(j.ctx, j.st, name, Changes{MaxRange: 5000}); err != nil {
+		t.Fatal(err)
+	}
+	j.takes(j.s, "20261122-003")
+	j.st.put(t, was)
+	j.refuses(j.s, ErrRolledBack)
+	j.confirms(Confirmation{Floor: new(int64(1))})
+	j.takes(j.s, "20261122-005")
+	was = j.st.record(t, name)
+	j.confirms(Confirmation{Floor: new(int64(1))})
+	j.takes(j.s, "20261122-007")
+	now := j.st.record(t, name)
+	now.Nonce, now.Data, now.Revision, now.Generation = "x", was.Data, now.Revision+9, now.Generation+9
+	j.st.put(t, now)
+	j.refuses(j.s, ErrRolledBack)
+	if _, err := j.s.SerialsIn(j.ctx, 20261123, 1); !errors.Is(err, ErrRolledBack) {
+		t.Errorf("a period that was not used before: %v", err)
+	}
+}
+
+// With N, numbers are skipped once, above what the store and the program know of all open periods.
+func TestSerialsAreSkipped(t *testing.T) {
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{
+		Pattern: "{year}{month}{day}-{n:5}", Mode: Strict, AfterFailover: 100,
+	})
+	other := j.open(nil)
+	j.takes(j.s, "20261122-00001")
+	if _, err := other.SerialsIn(j.ctx, 20261123, 10); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.s.SerialsIn(j.ctx, 20261121, 5000); err != nil { // it is closed, so it does not count
+		t.Fatal(err)
+	}
+	j.st.become("promoted")
+	j.takes(j.s, "20261122-00111")
+	j.takes(other, "20261122-00112")
+	j.takesIn(other, 20261123, "20261123-00111")
+	if _, err := j.s.SerialsIn(j.ctx, 20261121, 1); !errors.Is(err, ErrPeriod) {
+		t.Errorf("an earlier period: %v", err)
+	}
+	ahead := j.record(20261123)
+	if _, err := j.s.SerialsIn(j.ctx, 20261123, 20); err != nil { // up to 131
+		t.Fatal(err)
+	}
+	j.puts(ahead)
+	j.st.become("promoted again")
+	j.takes(j.s, "20261122-00232") // this program knows better than the store
+	j.st.become("a third time")
+	j.takes(j.open(nil), "20261122-00333")
+	dense := opened(t, "2026-11-22T12:00:00Z", Definition{
+		Pattern: daily, Mode: Dense, AfterFailover: 100, MinRange: 20, MaxRange: 20,
+	})
+	dense.takes(dense.s, "20261122-001")
+	dense.settled(dense.s)
+	reached := dense.record(20261122).From
+	if err := dense.s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	dense.st.become("promoted")
+	if got, err := dense.open(nil).Serial(dense.ctx); err != nil || got.N != reached+101 {
+		t.Errorf("%+v, %v: numbers up to %d were taken before some were given back", got, err, reached)
+	}
+}
+
+// A failed look at the open periods skips nothing.
+func TestSerialsAreNotSkippedBlindly(t *testing.T) {
+	ctx, _ := clockAt(t, "2026-11-22T12:00:00Z")
+	st := newShaky()
+	if err := Create(ctx, st, name, Definition{Pattern: daily, AfterFailover: 5}); err != nil {
+		t.Fatal(err)
+	}
+	st.become("promoted")
+	st.Store = listless{st.Store}
+	if _, err := Open(ctx, st, name, nil); !errors.Is(err, errFault) {
+		t.Errorf("%v", err)
+	}
+	if err := Change(ctx, st, name, Changes{Max: new(int64(5))}); !errors.Is(err, errFault) {
+		t.Errorf("%v", err)
+	}
+}
+
+// punctual is a store with a clock.
+type punctual struct {
+	lease.Store
+	now time.Time
+	err error
+}
+
+func (p *punctual) Now(context.Context) (time.Time, error) { return p.now, p.err }
+
+// A confirmation needs the present period: it is refused where the clock differs from the store's.
+func TestConfirmWithAWrongClock(t *testing.T) {
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily})
+	st := &punctual{Store: j.st}
+	c := Confirmation{Floor: new(int64(5))}
+	for off, want := range map[time.Duration]error{
+		0: nil, time.Hour: nil, -time.Hour: nil, time.Hour + 1: lease.ErrRefused, -time.Hour - 1: lease.ErrRefused,
+	} {
+		st.now = j.Now().Add(off)
+		if err := Confirm(j.ctx, st, name, c); !errors.Is(err, want) || (want == nil) != (err == nil) {
+			t.Errorf("off by %v: %v", off, err)
+		}
+	}
+	st.now, st.err = j.Now(), errFault
+	if err := Confirm(j.ctx, st, name, c); !errors.Is(err, errFault) {
+		t.Errorf("the store does not say its time: %v", err)
+	}
+	st.now, st.err = time.Time{}, nil // a store without a clock
+	if err := Confirm(j.ctx, st, name, c); err != nil {
+		t.Error(err)
+	}
+	create(t, lease.NewMemory(), Definition{})
+	plain := newShaky()
+	create(t, plain, Definition{})
+	if err := Confirm(j.ctx, &punctual{Store: plain, now: time.Unix(0, 0)}, name, c); err != nil {
+		t.Errorf("a plain sequence has no periods: %v", err)
+	}
+}
+
+func TestShowPeriods(t *testing.T) {
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict, Start: new(int64(10)), Step: 10})
+	show := func(period, next, left int64) {
+		t.Helper()
+		i, err := Show(j.ctx, j.st, name)
+		if err != nil || i.Period != period || i.Next != next || i.Left != left {
+			t.Errorf("%+v, %v, want %d of %d, %d left", i, err, next, period, left)
+		}
+		all, err := List(j.ctx, j.st)
+		if err != nil || len(all) != 1 || !reflect.DeepEqual(all[0], i) {
+			t.Errorf("%+v, %v", all, err)
+		}
+	}
+	show(20261122, 10, 99)
+	j.takes(j.s, "20261122-010")
+	j.takesIn(j.s, 20261121, "20261121-010")
+	j.takesIn(j.s, 20261123, "20261123-010")
+	show(20261122, 20, 98)
+	if _, err := j.s.SerialsIn(j.ctx, 20261123, 98); err != nil {
+		t.Fatal(err)
+	}
+	j.confirms(Confirmation{Floor: new(int64(500))})
+	show(20261122, 500, 50)
+	want := []PeriodInfo{
+		{Period: 20261121, Closed: true}, {Period: 20261122, Next: 500, Left: 50}, {Period: 20261123},
+	}
+	if got, err := Periods(j.ctx, j.st, name); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if err := Change(j.ctx, j.st, name, Changes{Max: new(int64(980))}); !errors.Is(err, lease.ErrRefused) {
+		t.Errorf("max below what was given out of a period: %v", err)
+	}
+	j.set(t, "2026-11-21T12:00:00Z")
+	show(20261121, 0, 0)
+	j.set(t, "2026-11-24T12:00:00Z")
+	show(20261124, 500, 50)
+	j.set(t, "2026-11-25T12:00:00Z")
+	show(20261125, 10, 99)
+	if _, err := Periods(j.ctx, j.st, "nobody"); !errors.Is(err, ErrNoSequence) {
+		t.Error(err)
+	}
+	if _, err := Periods(j.ctx, listless{j.st}, name); !errors.Is(err, errFault) {
+		t.Error(err)
+	}
+	j.st.fail(func(op string) error {
+		if op == "get" {
+			j.st.fail(always("get", errFault), nil)
+		}
+		return nil
+	}, nil)
+	if _, err := Show(j.ctx, j.st, name); !errors.Is(err, errFault) {
+		t.Errorf("the record of the period cannot be read: %v", err)
+	}
+}
+
+// A zone that this machine does not know is said to be that.
+func TestUnknownZoneOfARecord(t *testing.T) {
+	st := newShaky()
+	create(t, st, Definition{Pattern: daily})
+	r := st.record(t, name)
+	r.Data, r.Nonce = strings.Replace(r.Data, "UTC", "Mars/Olympus", 1), "x"
+	st.put(t, r)
+	confirming := func() error { return Confirm(t.Context(), st, name, Confirmation{Floor: new(int64(1))}) }
+	for what, try := range map[string]func() error{
+		"open": func() error { _, err := Open(t.Context(), st, name, nil); return err },
+		"show": func() error { _, err := Show(t.Context(), st, name); return err }, "confirm": confirming,
+	} {
+		if err := try(); !errors.Is(err, lease.ErrInvalid) || !strings.Contains(err.Error(), "Mars/Olympus") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if st.pins != 0 {
+		t.Errorf("%d pins are left", st.pins)
+	}
+	if err := Delete(t.Context(), st, name); err != nil {
+		t.Errorf("it can be deleted all the same: %v", err)
+	}
+}
