@@ -173,6 +173,9 @@ func TestSerialsOfOthers(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+	if _, err := (Serials{Period: 20260228, First: 1, Count: 1}).Of(Definition{}); !errors.Is(err, ErrDated) {
+		t.Errorf("a plain sequence: %v", err)
+	}
 	if r, err := (Serials{Period: 20260228, First: 0, Count: 1}).Of(d); err != nil || r.At(0).N != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}

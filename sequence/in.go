@@ -136,7 +136,8 @@ func (s state) takeIn(ctx context.Context, st lease.Store) (int64, error) {
 // transaction reads why.
 func (s state) addIn(ctx context.Context, st lease.Store) (lease.Record, error) {
 	r, err := st.Add(ctx, lease.Addition{
-		Key: s.counter.Key, N: 1, Limit: s.course.count, Generation: s.counter.Generation, Nonce: world.From(ctx).Text(),
+		Key: s.counter.Key, N: 1, Limit: s.course.count, Generation: s.counter.Generation,
+		Nonce: world.From(ctx).Text(),
 	})
 	switch {
 	case errors.Is(err, lease.ErrLost):

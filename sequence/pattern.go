@@ -112,8 +112,8 @@ func (p *pattern) field(name string) (field, bool) {
 	}
 	width, ok := strings.CutPrefix(name, "n:")
 	width, widens := strings.CutSuffix(width, "+")
-	n, err := strconv.Atoi(width)
-	if !ok || err != nil || n < 1 || n > mostDigits || width != strconv.Itoa(n) {
+	n, _ := strconv.Atoi(width)
+	if !ok || n < 1 || n > mostDigits || width != strconv.Itoa(n) {
 		return 0, false
 	}
 	p.digits = n

@@ -63,7 +63,6 @@ func (s *Sequence) retire() {
 		return
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	for s.flight != nil {
 		flight := s.flight
 		s.mu.Unlock()
@@ -71,6 +70,7 @@ func (s *Sequence) retire() {
 		s.mu.Lock()
 	}
 	if s.closed {
+		s.mu.Unlock()
 		return
 	}
 	s.flight = make(chan struct{})
@@ -86,6 +86,7 @@ func (s *Sequence) retire() {
 	close(s.flight)
 	s.flight = nil
 	s.fly() // for those who came meanwhile
+	s.mu.Unlock()
 }
 
 // confirmUnchanged is a [lease.ErrLost] if the definition is another one than is known. It is read
@@ -120,8 +121,8 @@ func (s *Sequence) enter(ctx context.Context, now state) (state, error) {
 	return now, nil
 }
 
-// taken returns the first ordinal that was never taken, as far as the store knows: of a dated sequence
-// in the periods that a confirmation leaves open, which are those from open on.
+// taken returns the first ordinal that was never taken, as far as the store knows: of a dated
+// sequence in the periods that a confirmation leaves open, which are those from open on.
 func (s state) taken(ctx context.Context, st lease.Store) (from, open int64, err error) {
 	if s.Pattern == "" {
 		return max(s.counter.From, s.Reached), 0, nil

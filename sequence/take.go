@@ -200,15 +200,12 @@ func (s *Sequence) add(ctx context.Context, n int64) (got span, use bool, err er
 		return span{}, false, fmt.Errorf("sequence %q: taking numbers: %w", s.name, err)
 	}
 	back := k.Confirmed < s.leastConfirmed() || r.Revision <= k.counter.Revision || r.PrevUntil < s.own
-	if back {
-		s.doubt()
-	}
-	k.counter = r
 	if back { // at once, because what follows may fail, and later takes may hide it
 		s.doubt()
-	} else {
+	} else { // even if it cannot be used
 		s.saw(r.Revision)
 	}
+	k.counter = r
 	if s.parent == nil {
 		k.record = r
 	} else {
