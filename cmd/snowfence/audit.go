@@ -25,13 +25,14 @@ type auditFlags struct {
 	memory, tempDir             string
 	limit                       int
 	secret                      secretFlag
+	numbers                     gapsFlags
 }
 
 func (p *program) auditCommand() *cobra.Command {
 	var f auditFlags
 	cmd := &cobra.Command{
 		Use:   "audit [FILE]...",
-		Short: "Check a stream of IDs for duplicates, order and evenness",
+		Short: "Check a stream of IDs for duplicates, order and evenness, or numbers for gaps",
 		Long: `Audit reads IDs of this or any other system and says whether each is there once, whether
 they are in order, and how evenly they are spread. Every answer is exact. With a layout it
 also shows IDs over time, nodes and sequence numbers.
@@ -40,11 +41,16 @@ It reads the files, or standard input ("-"): one ID a line, a column of comma- o
 tab-separated values, a field of JSON lines, or raw bytes; compressed by gzip or zstd or
 not, which it sees by itself. What does not fit into --memory goes to a temporary file.
 
-The exit code is 3 when an ID occurs twice, also if there were bad lines; else 2 when a
-line was no ID. Such lines are reported with their number, and the rest goes on.`,
+With --gaps it reads numbers of a sequence, and says which are missing. --start, --step and
+--pattern say which there should be, or --sequence does.
+
+The exit code is 3 when an ID occurs twice or, with --gaps, a number is missing, also if there
+were bad lines; else 2 when a line was no ID. Such lines are reported with their number, and
+the rest goes on.`,
 		Example: `  snowfence audit --layout twitter ids.txt
   psql -c 'copy (select id from orders) to stdout' | snowfence audit
   snowfence audit --column id --json orders-*.csv.gz
+  snowfence audit --gaps --pattern 'RE-{year}-{n:6}' --column number invoices.csv
   snowfence audit --raw --memory 12GiB --html report.html ids.bin`,
 	}
 	fs := cmd.Flags()
@@ -60,20 +66,29 @@ line was no ID. Such lines are reported with their number, and the rest goes on.
 	fs.StringVar(&f.tempDir, "temp-dir", "", "`folder` for IDs that do not fit into it (default: that of the system)")
 	fs.IntVar(&f.limit, "limit", 20, "list at most so many duplicates, steps back and nodes")
 	f.secret.register(fs)
+	f.numbers.register(cmd)
 	completeLayouts(cmd, "layout")
 	cmd.RunE = p.runE(func(cmd *cobra.Command, files []string, out *bufio.Writer) error {
-		return p.audit(cmd.Context(), &f, files, out)
+		n, err := p.numbering(cmd, &f.numbers)
+		if err != nil {
+			return err
+		}
+		return p.audit(cmd.Context(), &f, n, files, out)
 	})
 	return cmd
 }
 
-func (p *program) audit(ctx context.Context, f *auditFlags, files []string, out *bufio.Writer) error {
+// audit reads the files. With a numbering they have numbers of a sequence.
+func (p *program) audit(ctx context.Context, f *auditFlags, n *numbering, files []string, out *bufio.Writer) error {
 	o, format, err := f.options()
 	if err != nil {
 		return usageError{err}
 	}
 	var v *view
-	if f.layout != "" {
+	switch {
+	case n != nil:
+		n.options(&o, &format)
+	case f.layout != "":
 		v, err = newViewWith(f.layout, func(l snowfence.Layout) (*snowfence.Scheme, error) {
 			return p.scheme(l, &f.secret)
 		})
@@ -102,6 +117,10 @@ func (p *program) audit(ctx context.Context, f *auditFlags, files []string, out 
 		return err
 	}
 	in.reportBad()
+	if n != nil {
+		r := newGapsReport(result, n, &in.places, in.bad)
+		return codeOf(r.write(out, f.json), r.finding(), in.bad)
+	}
 	r := &auditReport{result: result, view: v, places: in.places, bad: in.bad, now: p.now()}
 	if err := r.writeFiles(f.html, f.svg); err != nil {
 		return err
@@ -111,12 +130,17 @@ func (p *program) audit(ctx context.Context, f *auditFlags, files []string, out 
 	} else {
 		r.writeText(out, isTerminal(p.stdout))
 	}
+	return codeOf(err, result.Duplicates.IDs > 0, in.bad)
+}
+
+// codeOf returns what ends an audit: a finding counts more than bad lines.
+func codeOf(err error, finding bool, bad int64) error {
 	switch {
 	case err != nil:
 		return err
-	case result.Duplicates.IDs > 0:
+	case finding:
 		return errFindings
-	case in.bad > 0:
+	case bad > 0:
 		return errBadInput
 	}
 	return nil

@@ -46,7 +46,7 @@ func approximately(sec float64) string {
 	return roughDuration(sec)
 }
 
-func plural(n int64, noun string) string {
+func plural[N int64 | uint64](n N, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

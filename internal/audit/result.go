@@ -55,9 +55,7 @@ type Gaps struct {
 	Count   int64  `json:"count"`   // places where numbers are missing
 	Missing uint64 `json:"missing"` // numbers that are missing
 	Largest []Gap  `json:"largest"` // at most 10
-
-	// List is the lowest, up to Options.Limit, with Options.Counts.
-	List []Gap `json:"list,omitempty"`
+	List    []Gap  `json:"-"`       // the lowest, up to Options.Limit
 }
 
 // Gap is two IDs with none between them. With Options.Counts, After may be one before the first

@@ -33,7 +33,7 @@ type tidy struct {
 	gaps      int64
 	missing   uint64
 	largest   []gap // the largest gaps, sorted
-	first     []gap // the lowest gaps, if numbers count up
+	first     []gap // the lowest gaps
 	headUnit  run   // IDs in the first and last unit of time
 	tailUnit  run
 	peak      run
@@ -112,7 +112,7 @@ func (t *tidy) gap(g gap) {
 		return
 	}
 	t.gaps++
-	if t.counter > 0 && len(t.first) < t.listLimit {
+	if len(t.first) < t.listLimit {
 		t.first = append(t.first, g)
 	}
 	t.missing += g.missing()
