@@ -111,8 +111,8 @@ func (r *gapsReport) write(out *bufio.Writer, asJSON bool) error {
 	return err
 }
 
-// writeList writes a table under a title, and how many more there are. A failure to write shows when
-// out is flushed.
+// writeList writes a table under a title, and how many more there are. A failure to write shows
+// when out is flushed.
 func writeList(out *bufio.Writer, title string, lines [][]string, all int64) {
 	if len(lines) == 0 {
 		return
