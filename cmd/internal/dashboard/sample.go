@@ -23,6 +23,7 @@ type sampler struct {
 	service *server.Service
 	latency *server.StoreLatency
 	reading chan struct{} // holds a value while the store is asked for the namespaces
+	listing chan struct{} // and for the sequences
 
 	mu       sync.Mutex
 	times    []int64 // of the samples, in Unix milliseconds
@@ -33,8 +34,12 @@ type sampler struct {
 	names    []server.NamespaceInfo
 	away     storeState
 	watching int
-	next     chan struct{} // closed and replaced at each sample
-	lastAt   time.Time
+
+	listed    []server.SequenceInfo // as the store had them at listedAt
+	listedAt  time.Time
+	sequences []sequenceState
+	next      chan struct{} // closed and replaced at each sample
+	lastAt    time.Time
 }
 
 // series are the rates of one namespace, as long as the samples.
@@ -68,7 +73,7 @@ func newSampler(s *server.Service, l *server.StoreLatency) *sampler {
 	sm := &sampler{
 		service: s, latency: l, rates: map[string]*series{}, now: map[string]spaceState{},
 		next: make(chan struct{}), reading: make(chan struct{}, 1), lastAt: time.Now(),
-		wires: map[server.Wire]*meter{},
+		listing: make(chan struct{}, 1), wires: map[server.Wire]*meter{},
 	}
 	if l != nil {
 		sm.store.last = l.Counts()
@@ -94,6 +99,9 @@ func (sm *sampler) run(ctx context.Context) {
 		sm.mu.Unlock()
 		if watched && n%readEvery == 0 {
 			asks.Go(func() { sm.readNamespaces(ctx) })
+		}
+		if watched && n%sequencesEvery == 0 {
+			asks.Go(func() { sm.readSequences(ctx) })
 		}
 	}
 }
@@ -135,6 +143,7 @@ func (sm *sampler) sample(now time.Time) {
 		}
 	}
 	sm.now = states
+	sm.sampleSequences()
 	close(sm.next)
 	sm.next = make(chan struct{})
 }
@@ -195,9 +204,13 @@ func (sm *sampler) watch(ctx context.Context) (stop func()) {
 	sm.mu.Lock()
 	sm.watching++
 	stale := time.Now().UnixMilli()-sm.away.Asked > 5000
+	staleSequences := time.Since(sm.listedAt) > 2*sequencesEvery*time.Second
 	sm.mu.Unlock()
 	if stale {
 		sm.readNamespaces(ctx)
+	}
+	if staleSequences {
+		sm.readSequences(ctx)
 	}
 	return func() {
 		sm.mu.Lock()
@@ -216,6 +229,8 @@ type snapshot struct {
 	names  []server.NamespaceInfo
 	spaces []spaceState
 	next   <-chan struct{}
+
+	sequences []sequenceState
 }
 
 func (sm *sampler) snapshot(id *server.Identity) snapshot {
@@ -242,6 +257,11 @@ func (sm *sampler) snapshot(id *server.Identity) snapshot {
 		if id.Sees(name) {
 			v.spaces = append(v.spaces, st)
 			v.total += st.Rate
+		}
+	}
+	for _, s := range sm.sequences {
+		if id.Sees(s.Name) {
+			v.sequences = append(v.sequences, s)
 		}
 	}
 	return v

@@ -81,6 +81,9 @@ type sample struct {
 	Wires  map[string]timing `json:"wires,omitempty"`  // those that had requests
 	Spaces []spaceState      `json:"spaces,omitempty"` // those that changed
 	Gone   []string          `json:"gone,omitempty"`   // namespaces that the server no longer has open
+
+	Sequences     []sequenceState `json:"sequences,omitempty"` // those that changed
+	GoneSequences []string        `json:"gone_sequences,omitempty"`
 }
 
 // stream is GET /dashboard/api/stream: hello, namespaces, history, and then each second,
@@ -101,7 +104,7 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 	before, events, stop := d.cfg.Service.Events.Watch()
 	defer stop()
 	defer d.sampler.watch(r.Context())()
-	p := client{sender: s, known: map[string]spaceState{}}
+	p := client{sender: s, known: map[string]spaceState{}, sequences: map[string]sequenceState{}}
 	if p.start(d.sampler.snapshot(id), d.sampler.history(id, ""), visible(id, before)) != nil {
 		return nil // the page has gone
 	}
@@ -149,6 +152,8 @@ type client struct {
 	last  snapshot
 	next  <-chan struct{}
 	known map[string]spaceState
+
+	sequences map[string]sequenceState
 }
 
 func (p *client) start(v snapshot, h history, events []server.Event) error {
@@ -175,6 +180,7 @@ func (p *client) update(v snapshot) error {
 			out.Gone = append(out.Gone, name)
 		}
 	}
+	out.Sequences, out.GoneSequences = p.changedSequences(v.sequences)
 	var errs []error
 	if p.next != nil && !reflect.DeepEqual(v.names, p.last.names) {
 		errs = append(errs, p.send("namespaces", v.names))

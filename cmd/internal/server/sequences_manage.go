@@ -25,6 +25,36 @@ type SequenceInfo struct {
 	Period        int64  `json:"period,omitempty"`      // the present one of a dated one, which next and left are of
 	Next          *int64 `json:"next,string,omitempty"` // the first number that no program has
 	Left          int64  `json:"left,string"`           // how many numbers no program has
+	Last          string `json:"-"`                     // the highest that anybody may have, as people read it; "" if none
+}
+
+// finalNumber returns the last number of a sequence: Max, or the one before it that a step reaches.
+// The numbers may span more than an int64 holds.
+func finalNumber(d sequence.Definition) int64 {
+	if d.Step < 0 {
+		return *d.Max + int64((uint64(*d.Start)-uint64(*d.Max))%-uint64(d.Step))
+	}
+	return *d.Max - int64((uint64(*d.Max)-uint64(*d.Start))%uint64(d.Step))
+}
+
+// lastOf returns the highest number that anybody may have, with its date where it has one.
+func lastOf(i sequence.Info) string {
+	d, last := i.Definition, i.Next-i.Definition.Step
+	switch {
+	case i.Left == 0 && d.Pattern != "":
+		return "" // the period may be closed
+	case i.Left == 0:
+		last = finalNumber(d)
+	case i.Next == *d.Start:
+		return ""
+	case d.Pattern != "":
+		r, err := sequence.Serials{Period: i.Period, First: last, Count: 1}.Of(d)
+		if err != nil {
+			return ""
+		}
+		return r.At(0).Text
+	}
+	return strconv.FormatInt(last, 10)
 }
 
 func describeSequence(i sequence.Info) SequenceInfo {
@@ -37,6 +67,7 @@ func describeSequence(i sequence.Info) SequenceInfo {
 	if i.Left > 0 {
 		out.Next = &i.Next
 	}
+	out.Last = lastOf(i)
 	switch {
 	case i.Deleted:
 		out.State = "deleted"
@@ -237,5 +268,5 @@ func (s *Service) NumbersLeft(name string) int64 {
 // sequenceEvent tells those who may see the sequence, as they see a namespace of that name.
 func (s *Service) sequenceEvent(name, text string) {
 	s.SequenceChanged(name)
-	s.Events.Add(Event{Kind: "sequence", Namespace: name, Text: "sequence: " + text})
+	s.Events.Add(Event{Kind: "sequence", Namespace: name, Text: text})
 }

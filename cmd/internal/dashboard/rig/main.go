@@ -35,6 +35,7 @@ type rig struct {
 	mu      sync.Mutex
 	holders map[lease.Key]holder
 	rates   map[string]int
+	counts  map[string]int // of sequences
 }
 
 // holder is somebody whose lease the rig renews, with a clock that is off.
@@ -107,7 +108,10 @@ func run() error {
 	tokens := flag.String("tokens", "", "`file` of tokens")
 	address := flag.String("http", "127.0.0.1:0", "`address`")
 	flag.Parse()
-	r := &rig{store: &faulty{Memory: lease.NewMemory()}, holders: map[lease.Key]holder{}, rates: map[string]int{}}
+	r := &rig{
+		store: &faulty{Memory: lease.NewMemory()}, holders: map[lease.Key]holder{}, rates: map[string]int{},
+		counts: map[string]int{},
+	}
 	var err error
 	r.process, err = serve.Start(context.Background(), serve.Config{
 		HTTP: *address, Tokens: *tokens, Slow: 10 * time.Second, Stop: 5 * time.Second, Version: "rig",
@@ -137,6 +141,9 @@ func (r *rig) work() {
 		for ns, rate := range r.rates {
 			_ = r.ids(ns, max(rate/10, 1)) // while the store is unreachable there are none
 		}
+		for name, rate := range r.counts {
+			_ = r.numbers(name, int64(max(rate/10, 1)))
+		}
 		if n%20 == 0 {
 			for key, h := range r.holders {
 				_ = r.write(key, h, 15*time.Second)
@@ -163,6 +170,14 @@ func (r *rig) ids(ns string, n int) error {
 	r.process.Service().Answered(server.RESP, int64(n), time.Since(began),
 		func() server.Request { return server.Request{} })
 	return nil
+}
+
+// numbers takes numbers as a wire does.
+func (r *rig) numbers(name string, n int64) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_, err := r.process.Service().TakeNumbers(ctx, server.Open().Anyone(), name, 0, n)
+	return err
 }
 
 // write is what a holder with a clock that is off writes at a renewal.
@@ -220,10 +235,22 @@ func (r *rig) do(words []string) error {
 		return err
 	case "delete":
 		return service.DeleteNamespace(ctx, arg(1), arg(1))
+	case "sequence": // NAME MODE MAX PATTERN
+		w := server.SequenceSpec{Mode: arg(2), Pattern: arg(4)}
+		if most := number(3); most > 0 {
+			w.Max = &most
+		}
+		_, _, err := service.CreateSequence(ctx, arg(1), w)
+		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch words[0] {
+	case "count": // SEQUENCE A-SECOND
+		r.counts[arg(1)] = int(number(2))
+		if number(2) == 0 {
+			delete(r.counts, arg(1))
+		}
 	case "rate": // NAMESPACE A-SECOND
 		r.rates[arg(1)] = int(number(2))
 	case "hold": // NAMESPACE NODE LABEL MS-OFF

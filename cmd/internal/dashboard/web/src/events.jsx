@@ -10,6 +10,7 @@ const names = {
   clock: ['◷', 'clock'],
   store: ['◆', 'store'],
   namespace: ['◇', 'namespace'],
+  sequence: ['#', 'sequence'],
 }
 const grave = new Set(['lost', 'fenced', 'clock', 'store', 'late', 'ended'])
 
@@ -40,7 +41,7 @@ export function EventList({ events, all }) {
                 <span aria-hidden="true">{mark}</span> {name}
               </span>
               <span class="what">
-                {e.namespace && <a href={`#/ns/${encodeURIComponent(e.namespace)}`}>{e.namespace}</a>} {e.text}
+                {e.kind === 'sequence' ? <b>{e.namespace}</b> : e.namespace && <a href={`#/ns/${encodeURIComponent(e.namespace)}`}>{e.namespace}</a>} {e.text}
                 {e.times > 1 && <b> ({e.times} times)</b>}
               </span>
             </li>

@@ -43,6 +43,7 @@ export function initial() {
     hello: null,
     namespaces: null, // null until known
     spaces: new Map(), // what this server does in each
+    sequences: new Map(), // by name
     store: { away: false },
     series: emptySeries(),
     last: null,
@@ -61,7 +62,7 @@ export function connect(change) {
     change(s)
   }
   const on = {
-    hello: (d) => update({ hello: d, skew: Date.now() - d.now, spaces: new Map(), events: [] }),
+    hello: (d) => update({ hello: d, skew: Date.now() - d.now, spaces: new Map(), sequences: new Map(), events: [] }),
     namespaces: (d) => update({ namespaces: d }),
     store: (d) => update({ store: d }),
     history: (d) => update({ series: fromHistory(d) }),
@@ -72,7 +73,10 @@ export function connect(change) {
       for (const name of d.gone || []) spaces.delete(name)
       for (const sp of d.spaces || []) spaces.set(sp.name, sp)
       if (s.series.times.at(-1) !== d.t / 1000) push(s.series, d, d.total)
-      update({ spaces, last: d })
+      const sequences = new Map(s.sequences)
+      for (const name of d.gone_sequences || []) sequences.delete(name)
+      for (const sq of d.sequences || []) sequences.set(sq.name, sq)
+      update({ spaces, sequences, last: d })
     },
   }
   follow('stream', {

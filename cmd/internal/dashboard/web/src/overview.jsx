@@ -3,6 +3,7 @@ import { Bits } from './bits.jsx'
 import { Chart } from './chart.jsx'
 import { EventList } from './events.jsx'
 import { parseSpec } from './layout.js'
+import { Sequences } from './sequences.jsx'
 import { count, date, short, span, took } from './format.js'
 
 const rate = (v) => short(v).join(v >= 1e5 ? ' ' : '')
@@ -132,6 +133,7 @@ export function Overview({ live }) {
           </ul>
         )}
       </section>
+      <Sequences sequences={live.sequences} />
       <section aria-labelledby="latest">
         <h2 id="latest" class="section">
           Latest events

@@ -1,0 +1,125 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// sequencesEvery is how many seconds lie between two looks at the sequences of the store, while
+// somebody watches. Those that the server has open are looked at each second.
+const sequencesEvery = 10
+
+// sequenceState is a sequence, and what the server itself does with it. Numbers are texts, because
+// JavaScript rounds large ones.
+type sequenceState struct {
+	Name    string  `json:"name"`
+	State   string  `json:"state"`
+	Mode    string  `json:"mode"`
+	Pattern string  `json:"pattern,omitempty"`
+	Period  int64   `json:"period,omitempty"`
+	Last    string  `json:"last,omitempty"` // given out
+	Own     bool    `json:"own"`            // Last is this server's; else it is the highest that anybody may have
+	Rate    float64 `json:"rate"`
+	Held    int64   `json:"held"`    // numbers in this server's memory
+	Reserve int64   `json:"reserve"` // how many milliseconds these last; 0 if that is not known
+	Left    string  `json:"left"`
+	Used    float64 `json:"used"` // which part of the numbers was given out, 0 to 1
+	Ends    int64   `json:"ends"` // how many milliseconds those that are left last; 0 if that is not known
+	Trouble string  `json:"trouble,omitempty"`
+}
+
+// sequenceOf returns a sequence as the store had it, with what an open one tells; open may be nil.
+func sequenceOf(i server.SequenceInfo, open *server.Sequence) sequenceState {
+	s := sequenceState{
+		Name: i.Name, State: i.State, Mode: i.Mode, Pattern: i.Pattern, Period: i.Period, Last: i.Last,
+	}
+	left := i.Left
+	if open != nil {
+		st := open.Status()
+		s.Rate, s.Held, s.Reserve, s.Ends = st.Rate, st.Held, lasting(st.Reserve), lasting(st.Ends)
+		if st.Given && i.Pattern == "" {
+			s.Last, s.Own = strconv.FormatInt(st.Last, 10), true
+			left = min(left, st.Left)
+		}
+		if st.Trouble != nil {
+			s.Trouble = server.PublicText(st.Trouble)
+		}
+	}
+	s.Left = strconv.FormatInt(left, 10)
+	all := new(big.Int).Sub(big.NewInt(i.Max), big.NewInt(i.Start))
+	all.Add(all.Quo(all, big.NewInt(i.Step)), big.NewInt(1))
+	part, _ := new(big.Rat).SetFrac(big.NewInt(left), all).Float64()
+	s.Used = math.Round((1-part)*1e4) / 1e4
+	return s
+}
+
+// lasting is how long numbers last as pages have it; 0 where nobody takes any.
+func lasting(seconds float64) int64 {
+	if ms := seconds * 1000; ms < 1<<53 {
+		return max(int64(ms), 1)
+	}
+	return 0
+}
+
+// readSequences reads the sequences of the store, one question at a time. After a failure those
+// that are known stay.
+func (sm *sampler) readSequences(ctx context.Context) {
+	select {
+	case sm.listing <- struct{}{}:
+		defer func() { <-sm.listing }()
+	default:
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	list, err := sm.service.ListSequences(ctx, server.Open().Anyone())
+	if err != nil {
+		return // a store that is unreachable shows already
+	}
+	sm.mu.Lock()
+	defer sm.mu.Unlock()
+	sm.listed, sm.listedAt = list, time.Now()
+	sm.sampleSequences()
+}
+
+// sampleSequences looks at all sequences. mu is held.
+func (sm *sampler) sampleSequences() {
+	open := map[string]*server.Sequence{}
+	for _, sq := range sm.service.Sequences() {
+		open[sq.Name] = sq
+	}
+	sm.sequences = sm.sequences[:0:0]
+	for _, i := range sm.listed {
+		if i.State != "deleted" {
+			sm.sequences = append(sm.sequences, sequenceOf(i, open[i.Name]))
+		}
+	}
+}
+
+// changedSequences returns the sequences that are not as the page knows them, and those that are
+// gone.
+func (p *client) changedSequences(now []sequenceState) (changed []sequenceState, gone []string) {
+	there := map[string]bool{}
+	for _, s := range now {
+		there[s.Name] = true
+		if old, ok := p.sequences[s.Name]; !ok || old != s {
+			p.sequences[s.Name] = s
+			changed = append(changed, s)
+		}
+	}
+	for name := range p.sequences {
+		if !there[name] {
+			delete(p.sequences, name)
+			gone = append(gone, name)
+		}
+	}
+	slices.SortFunc(gone, cmp.Compare[string])
+	return changed, gone
+}

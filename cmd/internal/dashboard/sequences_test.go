@@ -1,0 +1,100 @@
+package dashboard
+
+import (
+	"testing"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// The page learns of the sequences that its token sees: what was given last, exactly, how fast, and
+// what is left; and that one is gone.
+func TestStreamTellsOfSequences(t *testing.T) {
+	b := newBench(t, server.Token{
+		Name: "t", SHA256: hash("secret"), Verbs: []server.Verb{server.VerbRead}, Namespaces: []string{"seen*"},
+	})
+	for name, w := range map[string]server.SequenceSpec{
+		"seen-large": {Start: new(int64(9_223_372_036_854_775_000)), Mode: "strict"},
+		"seen-dated": {Pattern: "RE-{year}-{n:4}"},
+		"seen-back":  {Start: new(int64(-1)), Step: new(int64(-1)), Max: new(int64(-1000))},
+		"hidden":     {},
+	} {
+		if _, _, err := b.service.CreateSequence(t.Context(), name, w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	everybody := server.Open().Anyone()
+	take := func(name string, n int64) {
+		t.Helper()
+		if _, err := b.service.TakeNumbers(t.Context(), everybody, name, 0, n); err != nil {
+			t.Error(err)
+		}
+	}
+	seen := map[string]sequenceState{}
+	deleted := false
+	b.follow(t, "/dashboard/api/stream", "secret", func(kind, data string) bool {
+		if kind != "sample" {
+			return false
+		}
+		v := decodeJSON[sample](t, data)
+		for _, s := range v.Sequences {
+			seen[s.Name] = s
+		}
+		for _, name := range v.GoneSequences {
+			delete(seen, name)
+		}
+		if _, ok := seen["hidden"]; ok {
+			t.Error("the page was told of a sequence that its token does not see")
+			return true
+		}
+		large, back := seen["seen-large"], seen["seen-back"]
+		switch {
+		case len(seen) == 3 && large.Last == "":
+			take("seen-large", 5)
+			take("seen-back", 500)
+		case large.Last == "9223372036854775004" && back.Last == "-500" && !deleted:
+			if large.Left != "803" || !large.Own || large.Rate <= 0 || large.Held != 0 || large.Ends <= 0 {
+				t.Errorf("large: %+v", large)
+			}
+			if back.Used < 0.5 || back.Used > 1 || back.Held <= 0 || back.Reserve <= 0 {
+				t.Errorf("back: %+v", back)
+			}
+			dated := seen["seen-dated"]
+			if dated.Left != "9999" || dated.Period < 2026 || dated.Pattern != "RE-{year}-{n:4}" || dated.Used != 0 {
+				t.Errorf("dated: %+v", dated)
+			}
+			if err := b.service.DeleteSequence(t.Context(), "seen-back", "seen-back"); err != nil {
+				t.Error(err)
+				return true
+			}
+			deleted = true
+			b.d.sampler.readSequences(t.Context()) // which it does every few seconds
+		}
+		return deleted && len(seen) == 2 || t.Failed()
+	})
+}
+
+// The highest number that anybody may have is told where this server gave none, with its date where
+// it has one.
+func TestLastOfSequencesOfOthers(t *testing.T) {
+	for what, c := range map[string]struct {
+		info server.SequenceInfo
+		want sequenceState
+	}{
+		"none given": {
+			server.SequenceInfo{Start: 1, Step: 1, Max: 100, Left: 100},
+			sequenceState{Left: "100"},
+		},
+		"half given": {
+			server.SequenceInfo{Start: 1, Step: 2, Max: 200, Left: 50, Last: "99"},
+			sequenceState{Left: "50", Used: 0.5, Last: "99"},
+		},
+		"all of the widest": {
+			server.SequenceInfo{Start: -9_223_372_036_854_775_808, Step: 4, Max: 9_223_372_036_854_775_807, Last: "x"},
+			sequenceState{Left: "0", Used: 1, Last: "x"},
+		},
+	} {
+		if got := sequenceOf(c.info, nil); got != c.want {
+			t.Errorf("%s: %+v, want %+v", what, got, c.want)
+		}
+	}
+}
