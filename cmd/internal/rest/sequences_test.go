@@ -104,6 +104,44 @@ func TestHeadOfNumbers(t *testing.T) {
 	}
 }
 
+// Serials of a dated sequence have their period beside them, and are quoted as JSON wants it.
+func TestSerials(t *testing.T) {
+	f := start(t)
+	f.make("bills", `{"mode":"strict","pattern":"\"R\\{year}-{n:4}","zone":"Europe/Berlin"}`)
+	var v struct {
+		Numbers []string
+		Period  int64
+	}
+	w := f.do("GET", "/v1/bills/sequence/next?n=2", "")
+	if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil || len(v.Numbers) != 2 {
+		t.Fatalf("%v, %s", err, w.Body)
+	}
+	for i, text := range v.Numbers {
+		if want := fmt.Sprintf(`"R\%d-%04d`, v.Period, i+1); text != want {
+			t.Errorf("%s, want %s", text, want)
+		}
+	}
+	w = f.do("GET", fmt.Sprintf("/v1/bills/sequence/next?period=%d", v.Period), "", "Accept", "text/plain")
+	if want := fmt.Sprintf("\"R\\%d-0003\n", v.Period); w.Body.String() != want {
+		t.Errorf("%q, want %q", w.Body, want)
+	}
+	w = f.do("GET", "/v1/bills/sequence/next?runs=true", "")
+	want := fmt.Sprintf(`{"runs":[{"first":"4","last":"4","step":"1"}],"period":%d}`, v.Period)
+	if strings.TrimSpace(w.Body.String()) != want {
+		t.Errorf("%s, want %s", w.Body, want)
+	}
+	for query, code := range map[string]int{"?period=5": 422, "?period=20261122": 422, "?period=x": 400} {
+		if w := f.do("GET", "/v1/bills/sequence/next"+query, ""); w.Code != code {
+			t.Errorf("%s: %d %s", query, w.Code, w.Body)
+		}
+	}
+	f.make("plain", `{}`)
+	if w := f.do("GET", "/v1/plain/sequence/next?period=2026", ""); w.Code != 422 {
+		t.Errorf("the period of a plain sequence: %d %s", w.Code, w.Body)
+	}
+	document(t).answers(t, "a dated sequence", "/v1/{name}/sequence", "get", f.do("GET", "/v1/bills/sequence", ""))
+}
+
 // What a token may do with a sequence goes by its verbs and by the name, as with namespaces.
 func TestRightsOfSequences(t *testing.T) {
 	f := start(t)

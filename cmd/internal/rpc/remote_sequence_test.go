@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -120,6 +121,69 @@ func TestRemoteSequence(t *testing.T) {
 	if err := sequence.Create(t.Context(), c.Store(), "x", sequence.Definition{}); !errors.Is(err, lease.ErrRefused) ||
 		!strings.Contains(err.Error(), "Client.Sequence") {
 		t.Errorf("made through the store: %v", err)
+	}
+}
+
+// Serials of a dated sequence have their texts; several callers get different ones, and numbers
+// without a date are refused.
+func TestRemoteSerials(t *testing.T) {
+	st := lease.NewMemory()
+	c := client(t, serve(t, st, server.Options{}))
+	s := opened(t, st, c, sequence.Definition{Pattern: "{yy}{month}-{n:3+}", Zone: "Europe/Berlin"})
+	first, err := s.Serial(t.Context())
+	if err != nil || first.N != 1 || first.Text != fmt.Sprintf("%04d-001", first.Period%10000) {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	var (
+		mu   sync.Mutex
+		seen = map[string]bool{first.Text: true}
+		all  sync.WaitGroup
+	)
+	for range 8 {
+		all.Go(func() {
+			for range 50 {
+				r, err := s.Serials(t.Context(), 3)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				for i := range r.Count {
+					text := r.At(i).Text
+					if seen[text] {
+						t.Errorf("%s came twice", text)
+					}
+					seen[text] = true
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	if len(seen) != 1201 {
+		t.Errorf("%d serials", len(seen))
+	}
+	r, err := s.SerialsIn(t.Context(), first.Period, 2)
+	if err != nil || r.Count != 2 || r.Period != first.Period || seen[r.At(0).Text] || seen[r.At(1).Text] {
+		t.Errorf("of a period by name: %+v, %v", r, err)
+	}
+	for what, c := range map[string]struct{ err, want error }{
+		"a period far ahead": {errorOf(s.SerialsIn(t.Context(), first.Period+1000, 1)), sequence.ErrPeriod},
+		"too many":           {errorOf(s.Serials(t.Context(), 1_000_001)), lease.ErrInvalid},
+		"none of a period":   {errorOf(s.SerialsIn(t.Context(), first.Period, 0)), lease.ErrInvalid},
+		"a number":           {errorOf(s.Next(t.Context())), sequence.ErrDated},
+		"numbers":            {errorOf(s.Reserve(t.Context(), 2)), sequence.ErrDated},
+		"one at once":        {errorOf(s.TryNext()), sequence.ErrDated},
+	} {
+		if !errors.Is(c.err, c.want) {
+			t.Errorf("%s: %v, want %v", what, c.err, c.want)
+		}
+	}
+	_ = s.Close()
+	for _, err := range []error{errorOf(s.Serial(t.Context())), errorOf(s.SerialsIn(t.Context(), first.Period, 1))} {
+		if !errors.Is(err, sequence.ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
 	}
 }
 
