@@ -234,8 +234,9 @@ func TestSerials(t *testing.T) {
 	}
 	_, err = c.Next(ctx, connect.NewRequest(&pb.SequenceNextRequest{Name: "bills", Period: year + 2}))
 	w.wants("two years ahead", err, connect.CodeFailedPrecondition, "period")
-	if s, err := c.Show(ctx, connect.NewRequest(&pb.SequenceShowRequest{Name: "bills"})); err != nil ||
-		s.Msg.Pattern != "RE-{year}-{n:4}" || s.Msg.Zone != "Asia/Tokyo" || s.Msg.Period != year || s.Msg.GetNext() != 4 {
+	s, err := c.Show(ctx, connect.NewRequest(&pb.SequenceShowRequest{Name: "bills"}))
+	if err != nil || s.Msg.Pattern != "RE-{year}-{n:4}" || s.Msg.Zone != "Asia/Tokyo" || s.Msg.Period != year ||
+		s.Msg.GetNext() != 4 {
 		t.Errorf("%v, %v", s, err)
 	}
 }
