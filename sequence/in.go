@@ -41,8 +41,12 @@ func SerialIn(ctx context.Context, st lease.Store, name string) (Serial, error) 
 	if s.Pattern == "" {
 		return Serial{}, fmt.Errorf("sequence %q: %w: it is a plain one: use SequenceTx", name, ErrDated)
 	}
-	period, err := s.Period(world.From(ctx).Now())
-	if err == nil {
+	c, err := s.calendar()
+	if err != nil {
+		return Serial{}, fmt.Errorf("sequence %q: %w", name, err)
+	}
+	period := c.at(world.From(ctx).Now())
+	if err = c.check(period); err == nil {
 		s, err = s.enterIn(ctx, st, period)
 	}
 	if err != nil {
@@ -52,11 +56,8 @@ func SerialIn(ctx context.Context, st lease.Store, name string) (Serial, error) 
 	if err != nil {
 		return Serial{}, err
 	}
-	taken, err := Serials{Period: period, First: s.course.number(ordinal), Count: 1}.Of(s.Definition)
-	if err != nil {
-		return Serial{}, err
-	}
-	return taken.At(0), nil
+	n := s.course.number(ordinal)
+	return Serial{c.format(period, n), period, n}, nil
 }
 
 // openIn reads a sequence from which a transaction may take.
@@ -82,7 +83,7 @@ func (s state) enterIn(ctx context.Context, st lease.Store, period int64) (state
 		return s, fmt.Errorf("reading period %d: %w", period, err)
 	}
 	w, r := world.From(ctx), rs[0]
-	if r.Nonce == "" || r.Generation != s.record.Generation {
+	if r.Generation != s.record.Generation { // also where there is no record
 		r.Nonce, r.Generation, r.From = w.Text(), s.record.Generation, max(r.From, s.floor(period))
 		r.Revision++
 		r.At = w.Now().UnixMilli()

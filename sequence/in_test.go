@@ -162,6 +162,30 @@ func TestNextInSkips(t *testing.T) {
 	wantErrIn(t, st, ErrRetry, "skipped")
 	st.fail(first("swap", errFault), nil)
 	wantErrIn(t, st, errFault, "orders")
+	st.fail(nthCall("get", 2), nil)
+	wantErrIn(t, st, errFault, "orders")
+
+	st = strict(t, Definition{Pattern: "{year}-{n}", AfterFailover: 100})
+	if _, err := SerialIn(t.Context(), st, "orders"); err != nil {
+		t.Fatal(err)
+	}
+	st.become("another")
+	st.fail(nthCall("swap", 2), nil)
+	if s, err := SerialIn(t.Context(), st, "orders"); !errors.Is(err, errFault) {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// nthCall fails the operation when it is called for the nth time.
+func nthCall(op string, n int) func(string) error {
+	return func(o string) error {
+		if o == op {
+			if n--; n == 0 {
+				return errFault
+			}
+		}
+		return nil
+	}
 }
 
 // on returns a context whose clock stands still.
@@ -207,16 +231,35 @@ func TestSerialIn(t *testing.T) {
 	if n, err := NextIn(t.Context(), st, "orders"); !errors.Is(err, ErrDated) {
 		t.Errorf("%d, %v", n, err)
 	}
-	if s, err := SerialIn(t.Context(), strict(t, Definition{}), "orders"); !errors.Is(err, ErrDated) {
+	s, err := SerialIn(t.Context(), strict(t, Definition{}), "orders")
+	if !errors.Is(err, ErrDated) || !strings.Contains(err.Error(), "use SequenceTx") {
 		t.Errorf("%+v, %v", s, err)
 	}
-	s, err := SerialIn(t.Context(), strict(t, Definition{Pattern: "{yy}-{n}"}), "others")
+	s, err = SerialIn(t.Context(), strict(t, Definition{Pattern: "{yy}-{n}"}), "others")
 	if !errors.Is(err, ErrNoSequence) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	s, err = SerialIn(on(t, "2100-01-01 00:00:00"), strict(t, Definition{Pattern: "{yy}-{n}"}), "orders")
 	if !errors.Is(err, ErrEnded) {
 		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// A period goes on where it was when the definition is another one.
+func TestSerialInAfterAChange(t *testing.T) {
+	at := on(t, "2026-11-22 12:00:00")
+	st := strict(t, Definition{Pattern: "{year}-{n}"})
+	for n := range int64(4) {
+		if err := Change(t.Context(), st, "orders", Changes{Max: new(100 + n)}); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := SerialIn(at, st, "orders"); err != nil || s.N != n+1 {
+			t.Errorf("%+v, %v", s, err)
+		}
+		rs, err := st.Get(t.Context(), []lease.Key{periodKey("orders", 2026)})
+		if err != nil || rs[0].Revision != 2*(n+1) {
+			t.Errorf("after %d changes and numbers: %+v, %v", n+1, rs, err)
+		}
 	}
 }
 
@@ -267,15 +310,7 @@ func TestSerialInOfAStoreThatFails(t *testing.T) {
 	at := on(t, "2026-11-22 12:00:00")
 	for nth := range 3 {
 		st := strict(t, Definition{Pattern: "{year}-{n}"})
-		left := nth
-		st.fail(func(op string) error {
-			if op == "get" {
-				if left--; left < 0 {
-					return errFault
-				}
-			}
-			return nil
-		}, nil)
+		st.fail(nthCall("get", nth+1), nil)
 		if s, err := SerialIn(at, st, "orders"); !errors.Is(err, errFault) || s != (Serial{}) {
 			t.Errorf("at read %d: %+v, %v", nth, s, err)
 		}

@@ -25,6 +25,7 @@ type serverInfo struct {
 	floor    int64  // what the position must not be below, by the witness beside a file
 	unknown  bool   // the witness does not know the data
 	reloaded bool   // a row that was read was not written by a swap
+	idBack   bool   // the one with the identity was not
 }
 
 // errReloaded means that something other than a swap put rows back. The data now has

@@ -215,7 +215,7 @@ func records(
 
 func scanned(rows *sql.Rows) (out []lease.Record, info serverInfo, err error) {
 	defer rows.Close()
-	reloaded := false
+	reloaded, idBack := false, false
 	for rows.Next() {
 		var r lease.Record
 		var other int
@@ -225,6 +225,7 @@ func scanned(rows *sql.Rows) (out []lease.Record, info serverInfo, err error) {
 		}
 		reloaded = reloaded || other != 0
 		if r.Namespace == "" {
+			idBack = other != 0
 			info = serverInfo{
 				id: r.Holder, system: r.Nonce, term: r.Revision, refusal: r.Veto,
 				dataID: r.Label, position: r.Generation,
@@ -233,7 +234,7 @@ func scanned(rows *sql.Rows) (out []lease.Record, info serverInfo, err error) {
 			out = append(out, r)
 		}
 	}
-	info.reloaded = reloaded
+	info.reloaded, info.idBack = reloaded, idBack
 	return out, info, errors.Join(rows.Err(), rows.Close())
 }
 

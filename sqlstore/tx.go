@@ -168,7 +168,7 @@ func (s *txStore) read(ctx context.Context, where string, args []any) (out []lea
 // errPutBack refuses what a store gives another identity. A transaction of somebody else's is not
 // the place for that, because it may be rolled back.
 var errPutBack = fmt.Errorf("%w: something other than Snowfence wrote rows of the database: open the sequence "+
-	"outside of the transaction (sequence.Open), which says what to confirm", sequence.ErrRolledBack)
+	"outside of the transaction, with a new Store (sequence.Open), which says what to confirm", sequence.ErrRolledBack)
 
 // note keeps what the server says of itself, if it may be used.
 func (s *txStore) note(info serverInfo) error {
@@ -197,7 +197,7 @@ func (s *txStore) Add(ctx context.Context, a lease.Addition) (lease.Record, erro
 		return r, s.failed(err)
 	case r.Nonce == "":
 		return r, lease.ErrLost
-	case info.reloaded:
+	case info.reloaded && !info.idBack:
 		if err := s.stamp(ctx, r); err != nil {
 			return r, err
 		}
@@ -235,7 +235,7 @@ func (s *txStore) view() view {
 	return view{file: s.file, dataID: s.info.dataID, position: s.info.position}
 }
 
-// stamp is for savepoints. The row of the identity was looked at when the record was read.
+// stamp is for savepoints: what is written in one looks like rows that were put back.
 func (s *txStore) stamp(ctx context.Context, r lease.Record) error {
 	ok, err := s.dialect.tx.stamp(ctx, s.tx, r)
 	if err == nil && !ok {

@@ -148,11 +148,26 @@ func counters() map[string]struct {
 	}
 }
 
+// TestImports needs one server.
+func TestImports(t *testing.T) {
+	m := servers.StartMariaDB(t)
+	for name, test := range map[string]func(*testing.T, *servers.MariaDB){
+		"beside old programs": importBesideOldPrograms, "while old programs run": finishWhileOldProgramsRun,
+		"killed": importThatIsKilled, "without a block": finishAlone, "refused": importsThatAreRefused,
+		"made again": counterThatIsMadeAgain, "near the end": countersNearTheirEnd,
+		"small blocks of tinyid": smallBlocksOfTinyID,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, m)
+		})
+	}
+}
+
 // Old programs take segments before, during and after an import begins, and new programs take
 // numbers beside them: none comes twice. After the old ones have stopped, the sequence goes on above
 // all, and an old program that is started again gets nothing.
-func TestImportBesideOldPrograms(t *testing.T) {
-	m := servers.StartMariaDB(t)
+func importBesideOldPrograms(t *testing.T, m *servers.MariaDB) {
 	for name, c := range counters() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -199,8 +214,7 @@ func TestImportBesideOldPrograms(t *testing.T) {
 }
 
 // Old programs that were not stopped get nothing more, and what they hold comes once.
-func TestFinishWhileOldProgramsRun(t *testing.T) {
-	m := servers.StartMariaDB(t)
+func finishWhileOldProgramsRun(t *testing.T, m *servers.MariaDB) {
 	for name, c := range counters() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

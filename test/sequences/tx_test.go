@@ -25,7 +25,7 @@ func TestSequenceTx(t *testing.T) {
 			"after rows were put back": afterRowsWerePutBack, "serials without gaps": serialsWithoutGaps,
 			"a period in a savepoint": periodInASavepoint, "a definition of before": definitionOfBefore,
 			"commits last": commitsLast, "documented code": documentedInvoice,
-			"prepared transactions": preparedTransactions,
+			"prepared transactions": preparedTransactions, "identity put back": identityPutBack,
 		} {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				t.Parallel()

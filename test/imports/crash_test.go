@@ -1,0 +1,108 @@
+package imports
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/sequence"
+	"github.com/snowfence/snowfence/test/servers"
+)
+
+var errCrash = errors.New("the program was killed")
+
+// crashing is a store of a program that is killed at a write: before it, or when it is done.
+type crashing struct {
+	lease.Store
+
+	left int
+	done bool
+}
+
+func (c *crashing) Swap(ctx context.Context, writes []lease.Write) []error {
+	if c.left--; c.left < 0 {
+		if c.done {
+			c.Store.Swap(ctx, writes)
+			c.done = false
+		}
+		return []error{errCrash}
+	}
+	return c.Store.Swap(ctx, writes)
+}
+
+// A program that is killed between any two steps is started again, and no number comes twice.
+func importThatIsKilled(t *testing.T, m *servers.MariaDB) {
+	for name, c := range counters() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for at := range 3 {
+				for _, done := range []bool{false, true} {
+					s := newScene(t, m, c.old, c.from)
+					old := func() {
+						numbers, err := c.old.segment(s.ctx, s.db)
+						if err != nil {
+							t.Fatal(err)
+						}
+						s.note("an old program", numbers...)
+					}
+					killed := func(do func() (sequence.Info, error)) {
+						whole := s.store
+						s.store = &crashing{Store: whole, left: at, done: done}
+						_, err := do()
+						if err != nil && !errors.Is(err, errCrash) {
+							t.Error(err)
+						}
+						s.store = whole
+						if _, err := do(); err != nil {
+							t.Fatalf("after a crash at write %d, done %t: %v", at, done, err)
+						}
+					}
+					old()
+					killed(func() (sequence.Info, error) { return s.begin(300) })
+					old()
+					s.newPrograms(20)
+					old()
+					killed(s.finish)
+					s.newPrograms(60)
+					if numbers, err := c.old.segment(s.ctx, s.db); err == nil {
+						t.Errorf("an old program that was started again gave %v", numbers)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Without a block before, the sequence begins where the counter ended.
+func finishAlone(t *testing.T, m *servers.MariaDB) {
+	for name, c := range counters() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, m, c.old, c.from)
+			numbers, err := c.old.segment(s.ctx, s.db)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.note("an old program", numbers...)
+			for range 2 {
+				info, err := s.finish()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := s.begin(10); !errors.Is(err, lease.ErrExists) {
+					t.Errorf("%+v, %v", info, err)
+				}
+				s.newPrograms(10)
+			}
+			if err := sequence.Delete(s.ctx, s.store, "orders"); err != nil {
+				t.Fatal(err)
+			}
+			for _, do := range []func() (sequence.Info, error){s.finish, func() (sequence.Info, error) { return s.begin(10) }} {
+				if info, err := do(); err == nil {
+					t.Errorf("of a sequence that was deleted: %+v", info)
+				}
+			}
+		})
+	}
+}
