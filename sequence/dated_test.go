@@ -213,9 +213,9 @@ func TestMidnightsOfZones(t *testing.T) {
 	j.takes(j.s, "20101106-001") // a program that starts in the hour that comes twice has its date
 }
 
-// A clock that is set back by up to an hour changes nothing; one that is further behind has the
+// A clock that steps back by up to an hour changes nothing. One that is further behind has the
 // earlier period again, where numbers go on.
-func TestClockThatIsSetBack(t *testing.T) {
+func TestClockThatStepsBack(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, MinRange: 1, MaxRange: 1})
 	j.takes(j.s, "20261122-001", "20261122-002")
 	j.set(t, "2026-11-23T00:30:00Z")

@@ -66,6 +66,39 @@ func Example_strict() {
 	// sequence "tickets": all numbers were given out up to max 3: raise max (Change), or use another sequence
 }
 
+// Invoices are counted in each year from 1 on.
+func ExampleSequence_Serial() {
+	ctx := context.Background()
+	store := lease.NewMemory()
+	err := sequence.Create(ctx, store, "invoices", sequence.Definition{
+		Pattern: "RE-{year}-{n:6}",
+		Zone:    "Europe/Berlin",
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	invoices, err := sequence.Open(ctx, store, "invoices", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer invoices.Close()
+	s, err := invoices.Serial(ctx) // s.Text is RE-2026-000001, s.Period 2026, s.N 1
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(s.N, len(s.Text))
+
+	// Not of the present year, but of the one before.
+	late, err := invoices.SerialsIn(ctx, s.Period-1, 2)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(late.At(0).N, late.At(1).N, late.Period == s.Period-1)
+	// Output:
+	// 1 14
+	// 1 2 true
+}
+
 func ExampleSequence_Reserve() {
 	ctx := context.Background()
 	store := lease.NewMemory()

@@ -79,7 +79,7 @@ func TestPatternsThatAreRefused(t *testing.T) {
 
 // A text has one period and one number: all texts of short patterns are compared.
 func TestTextsDetermineTheirPeriodAndNumber(t *testing.T) {
-	fields := []string{"{yy}", "{year}", "{month}", "{day}", "{n}", "{n:1}", "{n:2}", "{n:2+}", "", "1", "-"}
+	fields := []string{"{yy}", "{year}", "{month}", "{day}", "{n}", "{n:2}", "{n:2+}", "1"}
 	periods := map[field][]int64{
 		year:  {2000, 2001, 2010, 2011, 2012, 2020, 2099},
 		month: {200001, 200010, 200011, 200012, 200101, 201101, 201111},
@@ -117,13 +117,11 @@ func TestTextsDetermineTheirPeriodAndNumber(t *testing.T) {
 			return
 		}
 		for _, f := range fields {
-			if f != "" {
-				build(text+f, more-1)
-			}
+			build(text+f, more-1)
 		}
 	}
 	build("", 5)
-	if patterns < 1000 {
+	if patterns < 2000 {
 		t.Errorf("only %d patterns", patterns)
 	}
 }

@@ -14,8 +14,8 @@ import (
 // World is all that a repeatable run may not get in another way. The methods are
 // safe for concurrent use.
 type World interface {
-	// Now is the time to pace work by. Only differences count; it never goes
-	// back.
+	// Now is the time to pace work by, where only differences count and it never goes
+	// back. Its date, which may, is that of dated sequences.
 	Now() time.Time
 
 	// Uint64 returns 64 random bits for choices that nothing depends on.
