@@ -121,7 +121,7 @@ func TestTextsDetermineTheirPeriodAndNumber(t *testing.T) {
 		}
 	}
 	build("", 5)
-	if patterns < 2000 {
+	if patterns < 1600 {
 		t.Errorf("only %d patterns", patterns)
 	}
 }
