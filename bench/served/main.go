@@ -25,6 +25,7 @@ func main() {
 	flag.StringVar(&b.program, "snowfence", "../bin/snowfence", "the program that is measured")
 	flag.StringVar(&b.bare, "bare", "../bin/bare", "the bare server")
 	rounds := flag.Int("rounds", 5, "how often each row is measured")
+	flag.StringVar(&b.only, "only", "", "measure this part alone: ids, numbers or others")
 	flag.DurationVar(&b.time, "time", 2*time.Second, "how long a row is measured in each round")
 	client := flag.String("client", "", "be the `client` of a row, as the program itself asks")
 	address := flag.String("address", "", "of the server, for -client")
@@ -48,6 +49,7 @@ func main() {
 type bench struct {
 	ctx           context.Context
 	program, bare string
+	only          string
 	time          time.Duration
 	dir           string
 }
@@ -75,10 +77,17 @@ func (b *bench) round(round int, pinned bool) error {
 		return err
 	}
 	defer s.stop()
-	if err := b.single(s, pinned); err != nil {
-		return err
+	if b.measures("ids") {
+		if err := b.single(s, pinned, "single", "SNOWFENCE.NEXT", "default"); err != nil {
+			return err
+		}
 	}
-	if !pinned {
+	if b.measures("numbers") {
+		if err := b.single(s, pinned, "numbers", "INCR", "counter"); err != nil {
+			return err
+		}
+	}
+	if !pinned || !b.measures("others") {
 		return nil
 	}
 	if err := b.http(s); err != nil {
@@ -86,6 +95,8 @@ func (b *bench) round(round int, pinned bool) error {
 	}
 	return b.batches(s)
 }
+
+func (b *bench) measures(part string) bool { return b.only == "" || b.only == part }
 
 // sample writes one.
 func sample(value float64, name string, args ...any) {

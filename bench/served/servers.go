@@ -4,7 +4,6 @@ package main
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -146,7 +145,10 @@ func (b *bench) start(pinned bool) (_ *servers, err error) {
 			return nil, err
 		}
 	}
-	return s, s.create("wide", wide)
+	if err := s.create("counter/sequence", `{}`); err != nil {
+		return nil, err
+	}
+	return s, s.create("wide", fmt.Sprintf(`{"layout":%q}`, wide))
 }
 
 func reachable(addr string) error {
@@ -161,14 +163,14 @@ func reachable(addr string) error {
 	}
 }
 
-// create makes a namespace.
-func (s *servers) create(name, layout string) error {
-	body := strings.NewReader(fmt.Sprintf(`{"layout":%q}`, layout))
-	req, err := http.NewRequest(http.MethodPut, "http://"+s.http+"/v1/"+name, body)
+// create makes a namespace or a sequence.
+func (s *servers) create(path, body string) error {
+	req, err := http.NewRequest(http.MethodPut, "http://"+s.http+"/v1/"+path, strings.NewReader(body))
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err
@@ -176,7 +178,7 @@ func (s *servers) create(name, layout string) error {
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusCreated {
 		text, _ := io.ReadAll(res.Body)
-		return errors.New("creating a namespace: " + string(text))
+		return fmt.Errorf("creating %s: %s", path, text)
 	}
 	return nil
 }

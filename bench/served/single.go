@@ -13,17 +13,19 @@ import (
 
 // side is one of the servers that redis-benchmark talks to.
 type side struct {
+	row     string // of the figures
 	name    string
 	p       process
 	port    int
 	command []string
 }
 
-// single measures single IDs over the Redis protocol against INCR, by turns, with 50 connections.
-func (b *bench) single(s *servers, pinned bool) error {
+// single measures single IDs, or numbers of a sequence, over the Redis protocol against INCR of
+// redis-server, by turns, with 50 connections.
+func (b *bench) single(s *servers, pinned bool, row string, command ...string) error {
 	sides := []side{
-		{"snowfence", s.snowfence, s.resp, []string{"SNOWFENCE.NEXT", "default"}},
-		{"redis", s.redis, s.redisPort, []string{"INCR", "counter"}},
+		{row, "snowfence", s.snowfence, s.resp, command},
+		{row, "redis", s.redis, s.redisPort, []string{"INCR", "counter"}},
 	}
 	where := "pinned"
 	if !pinned {
@@ -47,8 +49,8 @@ func (b *bench) single(s *servers, pinned bool) error {
 					return err
 				}
 			}
-			sample(rate[0]/rate[1], "single/%s/P=%d/times", where, depth)
-			sample(cpu[0]/cpu[1], "single/%s/P=%d/cpu-times", where, depth)
+			sample(rate[0]/rate[1], "%s/%s/P=%d/times", row, where, depth)
+			sample(cpu[0]/cpu[1], "%s/%s/P=%d/cpu-times", row, where, depth)
 		}
 	}
 	return nil
@@ -75,9 +77,9 @@ func (b *bench) one(side side, where string, depth, n int) (rate, cpu float64, e
 		return 0, 0, err
 	}
 	cpu = (after - before) / float64(n) * 1e9
-	sample(rate, "single/%s/P=%d/%s/rate", where, depth, side.name)
-	sample(cpu, "single/%s/P=%d/%s/cpu-ns", where, depth, side.name)
-	sample(client, "single/%s/P=%d/%s/client", where, depth, side.name)
+	sample(rate, "%s/%s/P=%d/%s/rate", side.row, where, depth, side.name)
+	sample(cpu, "%s/%s/P=%d/%s/cpu-ns", side.row, where, depth, side.name)
+	sample(client, "%s/%s/P=%d/%s/client", side.row, where, depth, side.name)
 	return rate, cpu, nil
 }
 
