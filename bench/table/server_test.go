@@ -11,7 +11,8 @@ func served(changed map[string]float64) string {
 	var names []string
 	for _, row := range []string{"single/pinned", "single/free", "numbers/pinned", "numbers/free"} {
 		for _, depth := range []int{1, 16, 64} {
-			names = append(names, fmt.Sprintf("%s/P=%d/times", row, depth), fmt.Sprintf("%s/P=%d/cpu-times", row, depth))
+			names = append(names, fmt.Sprintf("%s/P=%d/times", row, depth),
+				fmt.Sprintf("%s/P=%d/cpu-times", row, depth))
 			for _, side := range []string{"snowfence", "redis"} {
 				for _, what := range []string{"rate", "cpu-ns", "client"} {
 					names = append(names, fmt.Sprintf("%s/P=%d/%s/%s", row, depth, side, what))

@@ -116,6 +116,7 @@ func (p *program) serve(ctx context.Context, c serve.Config, out *bufio.Writer) 
 	// tenth of the requests.
 	ballast := make([]byte, 32<<20)
 	defer runtime.KeepAlive(ballast)
+	c.Connections = st.Connections
 	s, err := serve.Start(context.WithoutCancel(ctx), c, st.Leases)
 	if err != nil {
 		return err

@@ -136,7 +136,11 @@ func (a *address) openSQL(ctx context.Context, db *sql.DB, d sqlstore.Dialect, m
 		}
 		return out, err
 	}
-	return a.newStore(ctx, st, timeout, findings, db.Close)
+	s, err := a.newStore(ctx, st, timeout, findings, db.Close)
+	if err == nil {
+		s.Connections = most
+	}
+	return s, err
 }
 
 // newStore asks a store for the first time, so that one that is unreachable or may not be used

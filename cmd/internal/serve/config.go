@@ -63,12 +63,13 @@ type Config struct {
 	CheckHealth bool                `name:"check-health" file:"-" help:"ask the server that runs here with these settings whether it is alive, then end: for containers"`
 
 	// What nobody sets.
-	Keys    func(namespace string) ([]*snowfence.Secret, error) // see [server.Options]
-	Logger  *slog.Logger                                        // nil means silence
-	Version string
-	Notify  *Notifier                // told when the server is ready and stops; nil means nobody is
-	Tracing bool                     // send traces to where the variables OTEL_EXPORTER_OTLP_… say
-	Hide    func(text string) string // takes passwords out of errors
+	Keys        func(namespace string) ([]*snowfence.Secret, error) // see [server.Options]
+	Connections int                                                 // of the store; 0 means any number
+	Logger      *slog.Logger                                        // nil means silence
+	Version     string
+	Notify      *Notifier                // told when the server is ready and stops; nil means nobody is
+	Tracing     bool                     // send traces to where the variables OTEL_EXPORTER_OTLP_… say
+	Hide        func(text string) string // takes passwords out of errors
 
 	pollWait time.Duration // between looks at files, the clock and the store; 0 means a second
 }

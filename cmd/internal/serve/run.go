@@ -79,7 +79,7 @@ func Start(ctx context.Context, cfg Config, st lease.Store) (_ *Process, err err
 	observed, latency := server.Observe(st, cfg.Hide, trace)
 	p.service = server.New(lease.Group(observed), server.Options{
 		Block: cfg.Block, Lead: cfg.Lead, TTL: cfg.TTL, MaxWait: cfg.MaxWait, Label: cfg.Label,
-		Keys: cfg.Keys, HandOut: cfg.HandOut, Logger: cfg.Logger,
+		Keys: cfg.Keys, HandOut: cfg.HandOut, Logger: cfg.Logger, Direct: observed, Connections: cfg.Connections,
 	})
 	p.stopping, p.endStreams = context.WithCancel(context.WithoutCancel(ctx))
 	p.watching, p.endWatch = context.WithCancel(context.WithoutCancel(ctx))

@@ -93,7 +93,7 @@ func (sq *Sequence) LastNumber(ctx context.Context, period int64) (last int64, a
 	}
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	last, any, err = sequence.Highest(ctx, sq.service.store, sq.Name, period)
+	last, any, err = sequence.Highest(ctx, sq.service.counts, sq.Name, period)
 	return last, any, sequenceError(sq.Name, err)
 }
 
@@ -144,7 +144,7 @@ func (s *Service) Sequence(ctx context.Context, name string) (*Sequence, error) 
 func (s *Service) openSequence(name string, o *opening) {
 	ctx, cancel := withStoreTimeout(s.life)
 	defer cancel()
-	open, err := sequence.Open(ctx, s.store, name, &sequence.Options{Logger: s.opts.Logger})
+	open, err := sequence.Open(ctx, s.counts, name, &sequence.Options{Logger: s.opts.Logger})
 	if err != nil {
 		switch err = sequenceError(name, err); {
 		case s.life.Err() != nil:

@@ -121,7 +121,7 @@ type SequenceSpec struct {
 func (s *Service) ListSequences(ctx context.Context, who *Identity) ([]SequenceInfo, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	list, err := sequence.List(ctx, s.store)
+	list, err := sequence.List(ctx, s.counts)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (s *Service) ListSequences(ctx context.Context, who *Identity) ([]SequenceI
 func (s *Service) ShowSequence(ctx context.Context, name string) (SequenceInfo, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	i, err := sequence.Show(ctx, s.store, name)
+	i, err := sequence.Show(ctx, s.counts, name)
 	if err != nil {
 		return SequenceInfo{}, err
 	}
@@ -168,12 +168,12 @@ func (s *Service) CreateSequence(
 	if after != nil {
 		d.AfterFailover = *after
 	}
-	have, err := sequence.Show(ctx, s.store, name)
+	have, err := sequence.Show(ctx, s.counts, name)
 	made = errors.Is(err, sequence.ErrNoSequence) || err == nil && have.Deleted
 	if err != nil && !made {
 		return info, false, err
 	}
-	if err := sequence.Create(ctx, s.store, name, d); err != nil {
+	if err := sequence.Create(ctx, s.counts, name, d); err != nil {
 		return info, false, err
 	}
 	if info, err = s.ShowSequence(ctx, name); err != nil {
@@ -203,7 +203,7 @@ func (s *Service) ChangeSequence(ctx context.Context, name string, w SequenceSpe
 		return SequenceInfo{}, Errorf(Invalid, "sequence %q: nothing is to change: name max, min_range, max_range or "+
 			"after_failover", name)
 	}
-	if err := sequence.Change(ctx, s.store, name, c); err != nil {
+	if err := sequence.Change(ctx, s.counts, name, c); err != nil {
 		return SequenceInfo{}, err
 	}
 	s.sequenceEvent(name, "changed")
@@ -216,7 +216,7 @@ func (s *Service) ConfirmSequence(
 ) (SequenceInfo, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	if err := sequence.Confirm(ctx, s.store, name, c); err != nil {
+	if err := sequence.Confirm(ctx, s.counts, name, c); err != nil {
 		return SequenceInfo{}, err
 	}
 	info, err := s.ShowSequence(ctx, name)
@@ -234,7 +234,7 @@ func (s *Service) DeleteSequence(ctx context.Context, name, confirm string) erro
 	if confirm != name {
 		return Errorf(Refused, "deleting sequence %q needs its name as confirmation", Clip(name))
 	}
-	if err := sequence.Delete(ctx, s.store, name); err != nil {
+	if err := sequence.Delete(ctx, s.counts, name); err != nil {
 		return err
 	}
 	s.dropSequence(name)

@@ -60,6 +60,14 @@ type Options struct {
 	// used for a minute is closed for another.
 	Sequences int
 
+	// Direct is the store without lease.Group, for sequences: leases of the same round trip would
+	// wait for a row that somebody's transaction has locked. Nil means the store.
+	Direct lease.Store
+
+	// Connections is how many calls Direct carries out at a time; 0 means as many as there are.
+	// Sequences leave some of them to leases.
+	Connections int
+
 	// Logger is told what happens; nil means silence.
 	Logger *slog.Logger
 }
@@ -68,6 +76,7 @@ type Options struct {
 type Service struct {
 	store   lease.Store
 	holders lease.Store
+	counts  lease.Store // for sequences
 	opts    Options
 	now     func() time.Time
 
@@ -116,6 +125,9 @@ func New(st lease.Store, o Options) *Service {
 		sequences: newSequences(), Events: newEvents(),
 	}
 	s.holders = lease.Holders(s.store, nil)
+	if s.counts = st; o.Direct != nil {
+		s.counts = boundedStore(o.Direct, o.Connections)
+	}
 	s.life, s.endLife = context.WithCancel(context.Background())
 	s.watches.all = map[string]*Watched{}
 	s.ready.Store(&map[string]*Space{})

@@ -1,0 +1,96 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/sequence"
+)
+
+// pool is a store whose writes occupy connections, of which it counts the most at a time.
+type pool struct {
+	*keyStore
+	used, most atomic.Int64
+}
+
+func (p *pool) use() (release func()) {
+	n := p.used.Add(1)
+	p.most.Store(max(n, p.most.Load()))
+	return func() { p.used.Add(-1) }
+}
+
+func (p *pool) Add(ctx context.Context, a lease.Addition) (lease.Record, error) {
+	defer p.use()()
+	return p.keyStore.Add(ctx, a)
+}
+
+func (p *pool) Swap(ctx context.Context, w []lease.Write) []error {
+	defer p.use()()
+	if err := p.call(ctx, w[0].New.Namespace); err != nil {
+		return []error{err}
+	}
+	return p.keyStore.Swap(ctx, w)
+}
+
+// Rows that somebody has locked leave connections to leases, and soon also to other sequences.
+func TestLockedRowsLeaveConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const locked = 8
+		st := &pool{keyStore: newKeyStore()}
+		names := []string{"good"}
+		for i := range locked {
+			names = append(names, fmt.Sprint("locked", i))
+		}
+		for _, name := range names {
+			numbered(t, st, name, sequence.Definition{Mode: sequence.Strict})
+		}
+		s := newService(t, st, Options{Direct: st, Connections: 8})
+		for _, name := range names {
+			s.takes(t, name, 1, 1)
+		}
+		var release []func()
+		for _, name := range names[1:] {
+			release = append(release, st.hold(name))
+			go func() { _, _ = s.TakeNumbers(t.Context(), Open().Anyone(), name, 0, 1) }()
+		}
+		synctest.Wait()
+		if n := st.used.Load(); n != 6 {
+			t.Errorf("%d connections are used", n)
+		}
+		time.Sleep(callTimeoutOfSequences)
+		for i := range int64(20) { // those that are locked wait apart now
+			for _, name := range names[1:] {
+				go func() { _, _ = s.TakeNumbers(t.Context(), Open().Anyone(), name, 0, 1) }()
+			}
+			began := time.Now()
+			s.takes(t, "good", 1, i+2)
+			if took := time.Since(began); took > time.Second {
+				t.Errorf("it took %v", took)
+			}
+			time.Sleep(time.Second)
+		}
+		if n := st.most.Load(); n > 6 {
+			t.Errorf("%d connections were used", n)
+		}
+		for _, release := range release {
+			release()
+		}
+		time.Sleep(callTimeoutOfSequences)
+		for _, name := range names {
+			if _, err := s.TakeNumbers(t.Context(), Open().Anyone(), name, 0, 1); err != nil {
+				t.Error(err)
+			}
+		}
+		if n := len(s.counts.(*bounded).wasLate); n > 0 {
+			t.Errorf("%d sequences are late", n)
+		}
+	})
+}
+
+// callTimeoutOfSequences is how long a sequence waits for a call of its store.
+const callTimeoutOfSequences = 10 * time.Second
