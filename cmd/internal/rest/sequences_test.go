@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
 )
 
 // make makes a sequence.
@@ -197,6 +198,51 @@ func TestRightsOfSequences(t *testing.T) {
 		if w := f.do("GET", "/v1/orders/sequence"+path, ""); w.Code != 401 {
 			t.Errorf("nobody: %d", w.Code)
 		}
+	}
+}
+
+// No path reaches the record of a sequence by the name that it has in the store, and sequences are
+// no namespaces.
+func TestNoPathReachesRecordsOfSequences(t *testing.T) {
+	f := start(t)
+	f.make("orders", `{"mode":"strict"}`)
+	key := []lease.Key{{Namespace: "#orders", Node: -2}}
+	before, err := f.service.Store().Get(t.Context(), key)
+	if err != nil || before[0].Nonce == "" {
+		t.Fatalf("%v, %v", before, err)
+	}
+	for pattern := range (&rest{}).routes() {
+		method, path, _ := strings.Cut(pattern, " ")
+		if path == "/v1" {
+			continue
+		}
+		for _, name := range []string{"%23orders", "%23%23orders", "%23orders.20261122", "orders%00", "%2Forders"} {
+			target := strings.NewReplacer("{namespace}", name, "{name}", name, "{id}", "1").Replace(path)
+			query, body := "?from=1&to=2", "{}"
+			switch {
+			case method == "DELETE":
+				query = "?confirm=" + name
+			case strings.HasSuffix(path, "/confirm"):
+				query, body = "", `{"floor":"1"}`
+			case method == "PATCH":
+				query, body = "", `{"max":"5"}`
+				if path == "/v1/{namespace}" {
+					body = `{"layout":"twitter"}`
+				}
+			case !strings.HasSuffix(path, "/range"):
+				query = ""
+			}
+			if w := f.do(method, target+query, body); w.Code != 400 {
+				t.Errorf("%s %s: %d %s", method, target+query, w.Code, w.Body)
+			}
+		}
+	}
+	if w := f.do("GET", "/v1", ""); strings.Contains(w.Body.String(), "orders") {
+		t.Errorf("among the namespaces: %s", w.Body)
+	}
+	after, err := f.service.Store().Get(t.Context(), key)
+	if err != nil || after[0] != before[0] {
+		t.Errorf("%v, not %v: %v", after, before, err)
 	}
 }
 

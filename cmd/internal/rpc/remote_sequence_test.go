@@ -364,3 +364,26 @@ func TestRemoteSequenceOfALimitedToken(t *testing.T) {
 		t.Errorf("more than the token may have at once: %v", err)
 	}
 }
+
+// What a number costs through a server: one that was asked for ahead, and one that was not.
+func BenchmarkRemoteSequence(b *testing.B) {
+	for _, mode := range []sequence.Mode{sequence.Fast, sequence.Strict} {
+		b.Run(string(mode), func(b *testing.B) {
+			st := lease.NewMemory()
+			h := serve(b, st, server.Options{})
+			c := client(b, h)
+			if err := sequence.Create(b.Context(), st, "orders", sequence.Definition{Mode: mode}); err != nil {
+				b.Fatal(err)
+			}
+			s, err := c.Sequence(b.Context(), "orders")
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if _, err := s.Next(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
