@@ -29,25 +29,26 @@ func (s *Sequence) Local() *Local {
 }
 
 // Next returns a number, as [Sequence.Next] does.
-func (l *Local) Next(ctx context.Context) (int64, error) {
-	if l.at != l.last {
-		l.at += l.step
-		return l.at, nil
+func (l *Local) Next(ctx context.Context) (_ int64, err error) {
+	if l.at == l.last {
+		err = l.refill(ctx)
 	}
-	return l.refill(ctx)
+	l.at += l.step // small enough that the compiler puts Next into its caller
+	return l.at, err
 }
 
-// refill takes the next block, twice as large as the last one.
-func (l *Local) refill(ctx context.Context) (int64, error) {
+// refill takes the next block, twice as large as the last one. Without one, 0 comes next.
+func (l *Local) refill(ctx context.Context) error {
 	size := min(max(1, 2*l.size), l.most)
 	got, ok := l.s.cur.Load().some(size)
 	if !ok {
 		var err error
 		if got, err = l.s.wait(ctx, size, false); err != nil {
-			return 0, err
+			l.at, l.last = -l.step, 0
+			return err
 		}
 	}
 	l.size = size
-	l.at, l.last = l.s.way.number(got.from), l.s.way.number(got.until-1)
-	return l.at, nil
+	l.at, l.last = l.s.way.number(got.from)-l.step, l.s.way.number(got.until-1)
+	return nil
 }

@@ -1,12 +1,13 @@
 // Table turns the output of the benchmarks into docs/prove/benchmarks.md, and prints the
 // table in it.
 //
-//	table -o ../docs/prove/benchmarks.md RAW SERVED HOLDERS
+//	table -o ../docs/prove/benchmarks.md RAW SERVED HOLDERS SEQUENCES
 //
 // RAW is what go test -bench . wrote in several rounds, and go test -v for the restart
-// tests, SERVED what bench/served wrote, and HOLDERS what the benchmark of test/load did;
-// see scripts/bench.sh. Every figure in the page comes from there: this program knows the
-// names of the rows and the targets, and no measurement.
+// tests, SERVED what bench/served wrote, HOLDERS what the benchmark of test/load did, and
+// SEQUENCES what those of sequences did; see scripts/bench.sh. Every figure in the page
+// comes from there: this program knows the names of the rows and the targets, and no
+// measurement.
 package main
 
 import (
@@ -25,8 +26,8 @@ func main() {
 }
 
 func run(out string, args []string) error {
-	if len(args) != 3 {
-		return fmt.Errorf("want three files of raw results, got %d", len(args))
+	if len(args) != 4 {
+		return fmt.Errorf("want four files of raw results, got %d", len(args))
 	}
 	f, err := os.Open(args[0])
 	if err != nil {
@@ -49,7 +50,11 @@ func run(out string, args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Print(t, "\n", served, "\n", holders)
+	sequences, err := tables(args[3], sequenceTables)
+	if err != nil {
+		return err
+	}
+	fmt.Print(t, "\n", served, "\n", holders, "\n", sequences)
 	idle, err := r.idle()
 	if err != nil {
 		return err
@@ -61,7 +66,7 @@ func run(out string, args []string) error {
 	if out == "" {
 		return nil
 	}
-	page, err := page(r, t, served, holders)
+	page, err := page(r, t, served, holders, sequences)
 	if err != nil {
 		return err
 	}
