@@ -20,13 +20,18 @@ func (p *program) simulateCommand() *cobra.Command {
 	var f simulateFlags
 	cmd := &cobra.Command{
 		Use:   "simulate",
-		Short: "Run fleets of generators under faults, and check that nothing collides",
+		Short: "Run fleets of generators and takers of numbers under faults, and check that nothing collides",
 		Long: `Simulate runs fleets of generators on a store, in virtual time: clocks that drift, jump and
 freeze, pauses, crashes, partitions, requests and replies that are lost, late or doubled,
 stores that are rolled back, snapshots that are resumed twice, operators. It is the code of
 the library itself that runs. Every ID is checked: that it is new, in order, and inside
 one grant that the store had acknowledged; and when the faults end, that every process
 makes IDs again within a bound.
+
+In the same way it runs programs that take numbers of sequences, in all modes, plain and dated
+over a midnight, with operators who change, delete and confirm them. Every number is checked:
+that no other call got it, that it is of a take that the store had acknowledged, that numbers
+rise in a program, and in a strict sequence over all programs.
 
 Counted as unseen, and not as collisions, are IDs made twice in the time that no lease can
 see, each within its bound:
@@ -37,6 +42,10 @@ see, each within its bound:
   - A store is rolled back and looks like the one before: what is granted again until the
     forgotten holder notices at its next renewal.
   - The layout is changed on a store that was rolled back in this way: the same.
+
+Of sequences, "repeated" counts numbers that came twice where nobody can see it: a machine was
+resumed twice, or a store was rolled back and looks like the one before, or lost more than the
+sequence is told to allow for.
 
 One seed is one run of 12 virtual minutes and some for the recovery; more hours are more
 runs, with the seeds after it. The same seed always gives the same run. If something
@@ -113,6 +122,9 @@ func simulationRows(f *simulateFlags, t *simulate.Figures) [][2]string {
 	}
 	add("IDs", "%s, each checked", thousands(t.IDs))
 	add("unseen", "%s made twice in the time that no lease can see (snowfence simulate --help)", thousands(t.Unseen))
+	add("takes", "%s of sequences", thousands(t.Takes))
+	add("numbers", "%s, each checked", thousands(t.Numbers))
+	add("repeated", "%s came twice where nobody can see it", thousands(t.Repeated))
 	return rows
 }
 
@@ -129,6 +141,9 @@ type simulation struct {
 	ByKind    map[string]int64 `json:"faults_by_kind"`
 	IDs       int64            `json:"ids"`
 	Unseen    int64            `json:"unseen"`
+	Takes     int64            `json:"takes"`
+	Numbers   int64            `json:"numbers"`
+	Repeated  int64            `json:"repeated"`
 	Collision *simulated       `json:"collision"`
 }
 
@@ -143,7 +158,7 @@ func simulationObject(f *simulateFlags, t *simulate.Figures, bad *simulate.Colli
 	o := simulation{
 		Seed: f.seed, Seeds: t.Seeds, Hours: t.Virtual.Hours(), Processes: t.Processes, Grants: t.Grants,
 		Renewals: t.Renewals, Calls: t.Calls, Faults: t.Injected(), ByKind: map[string]int64{},
-		IDs: t.IDs, Unseen: t.Unseen,
+		IDs: t.IDs, Unseen: t.Unseen, Takes: t.Takes, Numbers: t.Numbers, Repeated: t.Repeated,
 	}
 	for kind, n := range t.Faults {
 		if n > 0 {

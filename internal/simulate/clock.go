@@ -33,8 +33,13 @@ func start() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 // wall returns the process's wall clock.
 func (p *process) wall() time.Time { return start().Add(p.now() + p.clock.off(p.now())) }
 
-// Now implements world.World: monotonic time.
-func (p *process) Now() time.Time { return start().Add(p.now()) }
+// Now implements world.World: monotonic time, or the wall clock of who takes numbers of the day.
+func (p *process) Now() time.Time {
+	if p.s.counters != nil {
+		return p.wall().Add(p.s.eve)
+	}
+	return start().Add(p.now())
+}
 
 // source is the process's clocks as its lease reads them.
 func (p *process) source() snowfence.TimeSource {

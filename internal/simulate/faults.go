@@ -35,6 +35,10 @@ const (
 	faultChange
 	faultDelete
 	faultConfirm
+	faultPromoted
+	faultAlter
+	faultEnd
+	faultAdmit
 	numFaults
 )
 
@@ -46,6 +50,7 @@ var faultNames = [numFaults]string{
 	"stores replaced by a backup", "records vanished", "nodes released", "nodes vetoed", "nodes restored",
 	"layouts changed",
 	"namespaces deleted", "stores moved and confirmed",
+	"replicas promoted that lack nothing", "sequences changed", "sequences deleted", "sequences confirmed",
 }
 
 // String returns what happened, in the plural.

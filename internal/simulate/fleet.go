@@ -15,9 +15,9 @@ const stretch = 0.2 // hours
 func Seeds(hours float64) uint64 { return uint64(max(math.Ceil(hours/stretch), 1)) }
 
 // Fleets simulates so many virtual hours, as runs with the seeds from seed on, on several
-// goroutines: each run is one goroutine's alone. It ends with the first broken promise,
-// which it reduces to what is needed for it, or with ctx. told is called after each run
-// with what was done so far; nil is nobody.
+// goroutines: each run is one goroutine's alone. A shorter run of sequences follows each. It ends
+// with the first broken promise, which it reduces to what is needed for it, or with ctx. told is
+// called after each run with what was done so far; nil is nobody.
 func Fleets(
 	ctx context.Context, seed uint64, hours float64, workers int, told func(Figures),
 ) (*Figures, *Collision, error) {
@@ -30,6 +30,8 @@ func Fleets(
 		fail  error
 		next  = seed
 		wg    sync.WaitGroup
+
+		broken Plan // of bad
 	)
 	for range max(workers, 1) {
 		wg.Go(func() {
@@ -42,10 +44,18 @@ func Fleets(
 				}
 				next++
 				mu.Unlock()
-				f, _, c, err := Run(ctx, Plan{Seed: n, Hours: stretch})
+				plan := Plan{Seed: n, Hours: stretch}
+				f, _, c, err := Run(ctx, plan)
+				if c == nil && err == nil {
+					var numbers *Figures
+					plan = Plan{Seed: n, Hours: countingStretch, sequences: true}
+					if numbers, _, c, err = Run(ctx, plan); err == nil {
+						f.add(numbers)
+					}
+				}
 				mu.Lock()
 				if c != nil && (bad == nil || c.Seed < bad.Seed) {
-					bad = c
+					bad, broken = c, plan
 				}
 				if err != nil && fail == nil {
 					fail = err
@@ -62,7 +72,7 @@ func Fleets(
 	}
 	wg.Wait()
 	if bad != nil {
-		return &total, Reduce(ctx, Plan{Seed: bad.Seed, Hours: stretch}), nil
+		return &total, Reduce(ctx, broken), nil
 	}
 	return &total, nil, fail
 }

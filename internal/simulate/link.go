@@ -205,6 +205,24 @@ func (s sender) Swap(ctx context.Context, writes []lease.Write) []error {
 	return s.Store.Swap(ctx, writes)
 }
 
+// added is the answer to an addition.
+type added struct {
+	r   lease.Record
+	err error
+}
+
+// Add implements lease.Store.
+func (k link) Add(ctx context.Context, a lease.Addition) (lease.Record, error) {
+	if !k.p.s.store.adds {
+		return k.Basic.Add(ctx, a)
+	}
+	out, err := k.ask(ctx, "add", func() any { return k.p.s.add(k.p, a) }, nil)
+	if err != nil {
+		return lease.Record{}, err
+	}
+	return out.(added).r, out.(added).err
+}
+
 // Count implements lease.Store.
 func (k link) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
 	out, err := k.ask(ctx, "count", func() any { return k.p.s.store.count(namespace, nodes) }, nil)

@@ -53,8 +53,14 @@ func (s *sim) strike() {
 	amount := s.chance.Int64N(1 << 40)
 	chance := float64(amount) / (1 << 40)
 	switch f {
-	case faultOutage, faultSetBack, faultMoved, faultVanished:
+	case faultOutage, faultSetBack, faultMoved, faultVanished, faultPromoted:
+		if s.counters != nil {
+			s.strikeCounters(f, chance)
+			return
+		}
 		s.strikeStore(f, chance)
+	case faultAlter, faultEnd, faultAdmit:
+		s.manage(f, chance)
 	case faultRelease, faultVeto, faultRestore, faultChange, faultDelete, faultConfirm:
 		s.command(f, chance)
 	default:

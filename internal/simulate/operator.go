@@ -48,6 +48,9 @@ func (d direct) Identity(context.Context, string) (string, error) { return d.st.
 func (s *sim) swap(p *process, w lease.Write) error {
 	veto := s.store.get([]lease.Key{w.New.Key})[0].Veto
 	err := s.store.swap(w)
+	if err == nil && s.counters != nil {
+		s.recorded(w.New)
+	}
 	if err == nil && veto != "" && w.New.Holder != "" {
 		s.violate("%s leased node %d, which has a veto", p.name, w.New.Node)
 	}
@@ -58,8 +61,8 @@ func (s *sim) swap(p *process, w lease.Write) error {
 		s.wrote[w.New.Nonce] = s.raises()
 	}
 	if s.plan.Trace {
-		s.trace("  store: %s writes node %d, until %d, holder %q, %q over %q: %v", p.name, w.New.Node, w.New.Until,
-			w.New.Holder, w.New.Nonce, w.Old, err)
+		s.trace("  store: %s writes %s node %d, from %d, until %d, holder %q, %q over %q: %v", p.name,
+			w.New.Namespace, w.New.Node, w.New.From, w.New.Until, w.New.Holder, w.New.Nonce, w.Old, err)
 	}
 	return err
 }

@@ -15,12 +15,13 @@ type Plan struct {
 	limit time.Duration // ends a run earlier
 
 	// What is left out of a run that is made shorter.
-	without  map[int]bool // faults by number
-	never    [numFaults]bool
-	noSlots  map[int]bool
-	hostile  bool       // one of the clients is, in any case
-	layout   string     // of the run, instead of one that is drawn
-	tampered func(*sim) // tests of the simulation itself break something with it
+	without   map[int]bool // faults by number
+	never     [numFaults]bool
+	noSlots   map[int]bool
+	sequences bool       // programs take numbers of sequences, instead of leases
+	hostile   bool       // one of the clients is, in any case
+	layout    string     // of the run, instead of one that is drawn
+	tampered  func(*sim) // tests of the simulation itself break something with it
 }
 
 func (p *Plan) dropped(n int, f Fault) bool { return p.never[f] || p.without[n] }

@@ -28,6 +28,7 @@ type process struct {
 	contexts    []*timeout
 	calls       []*call
 	holdings    []*holding // also those that were given back: a call that began before may still return
+	takers      []*taker   // also those that were closed
 	nonces      int
 	sibling     *process // resumed from the same snapshot
 

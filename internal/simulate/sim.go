@@ -1,8 +1,9 @@
-// Package simulate runs fleets of generators over a store in virtual time, with
-// everything that goes wrong drawn from one seed, and checks every ID. What runs is the
-// code of the packages snowfence and lease themselves; only clocks, goroutines, waiting
-// and random numbers are the simulation's (package world), and the store behind them. One
-// seed is one run: nothing in it depends on real time or on how goroutines are scheduled.
+// Package simulate runs fleets of generators over a store in virtual time, and programs that take
+// numbers of sequences, with everything that goes wrong drawn from one seed, and checks every ID
+// and number. What runs is the code of the packages snowfence, lease and sequence themselves; only
+// clocks, goroutines, waiting and random numbers are the simulation's (package world), and the
+// store behind them. One seed is one run: nothing in it depends on real time or on how goroutines
+// are scheduled.
 package simulate
 
 import (
@@ -44,6 +45,8 @@ type sim struct {
 	fullAt   time.Duration // when a grant had left no block free
 	shy      func() bool   // tests of the simulation itself let processes begin no session with it
 	mute     func() bool   // and let generators rest
+	counters []*counter    // the sequences of a run that has them instead of leases
+	eve      time.Duration // from the year's first moment to the beginning of such a run
 	injected int
 	ahead    time.Duration // how far any clock was ahead at most
 
@@ -64,6 +67,9 @@ type Figures struct {
 	IDs       int64            // made and checked
 	Layouts   int64            // changes of layout that were carried out
 	Unseen    int64            // made twice where no lease can see it: see excused
+	Takes     int64            // of sequences, that were answered
+	Numbers   int64            // of sequences, given out and checked
+	Repeated  int64            // given twice where nobody can see it: see pardoned
 	Faults    [numFaults]int64 // by kind
 
 	numbered int // faults that a plan can leave out
@@ -87,6 +93,9 @@ func (f *Figures) add(o *Figures) {
 	f.IDs += o.IDs
 	f.Layouts += o.Layouts
 	f.Unseen += o.Unseen
+	f.Takes += o.Takes
+	f.Numbers += o.Numbers
+	f.Repeated += o.Repeated
 	for i, n := range o.Faults {
 		f.Faults[i] += n
 	}
@@ -187,6 +196,9 @@ func (s *sim) advance(ctx context.Context, until time.Duration) {
 
 // Run simulates one seed.
 func Run(ctx context.Context, plan Plan) (*Figures, uint64, *Collision, error) {
+	if plan.sequences {
+		return runSequences(ctx, plan)
+	}
 	chance := rand.New(rand.NewPCG(plan.Seed, 1))
 	sc, err := newScenario(chance, plan.layout)
 	if err != nil {
@@ -218,10 +230,16 @@ func Run(ctx context.Context, plan Plan) (*Figures, uint64, *Collision, error) {
 	if s.bad == nil {
 		s.duplicates()
 	}
+	s.figures.Seeds = 1
+	return s.result(ctx, late)
+}
+
+// result is what came of a run. late says that nothing was broken before its faults ended.
+func (s *sim) result(ctx context.Context, late bool) (*Figures, uint64, *Collision, error) {
 	if s.bad != nil {
 		s.bad.Steps, s.bad.late = s.bad.about(s.lines), late
 	}
-	s.figures.Seeds, s.figures.Virtual, s.figures.numbered = 1, s.now, s.injected
+	s.figures.Virtual, s.figures.numbered = s.now, s.injected
 	return &s.figures, s.hash, s.bad, ctx.Err()
 }
 
@@ -245,8 +263,17 @@ func (s *sim) start(sl *slot) {
 	s.procs = append(s.procs, p)
 	s.figures.Processes++
 	s.trace("%s starts", p.name)
-	for range sl.leases {
-		p.Go(p.program)
+	p.begin()
+}
+
+// begin starts what a process does.
+func (p *process) begin() {
+	for range p.slot.leases {
+		if p.s.counters != nil {
+			p.Go(p.count)
+		} else {
+			p.Go(p.program)
+		}
 	}
 }
 

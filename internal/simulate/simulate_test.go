@@ -11,6 +11,7 @@ import (
 
 var (
 	seeds  = flag.Uint64("seeds", 0, "how many seeds TestSeeds runs")
+	trace  = flag.Bool("steps", false, "tell what led to a violation in a run of sequences")
 	layout = flag.String("layout", "", "layout of all its runs; empty for one that each draws")
 )
 
@@ -31,6 +32,10 @@ func TestNothingCollides(t *testing.T) {
 	t.Logf("%d grants, %d renewals, %d calls, %d faults, %d changes of layout, %d IDs, %d of them where no lease "+
 		"can see it, in %v, seeds 1 to %d",
 		f.Grants, f.Renewals, f.Calls, f.Injected(), f.Layouts, f.IDs, f.Unseen, f.Virtual, f.Seeds)
+	t.Logf("%d takes of sequences, %d numbers, %d of them where nobody can see it", f.Takes, f.Numbers, f.Repeated)
+	if f.Takes == 0 || f.Numbers == 0 {
+		t.Error("no program took numbers")
+	}
 	if !testing.Short() && (f.Grants < 200_000 || f.Injected() < 1_000_000 || f.IDs < 100_000_000) {
 		t.Error("that is less than the 200,000 grants, 1,000,000 faults and 100,000,000 IDs it is to be")
 	}
@@ -139,6 +144,17 @@ func TestOneSeedIsOneRun(t *testing.T) {
 	}
 	if *one != *two || hash != again {
 		t.Errorf("the same seed gave %x with %+v, and then %x with %+v", hash, one, again, two)
+	}
+	plan.sequences = true
+	one, hash, _, err = Run(context.Background(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if two, again, _, err = Run(context.Background(), plan); err != nil {
+		t.Fatal(err)
+	}
+	if *one != *two || hash != again {
+		t.Errorf("the same seed of sequences gave %x with %+v, and then %x with %+v", hash, one, again, two)
 	}
 	plan.Seed++
 	if _, other, _, _ := Run(context.Background(), plan); other == hash {

@@ -18,6 +18,7 @@ type store struct {
 	clock    bool // it has a time of its own, the true one
 	down     time.Duration
 	backup   map[lease.Key]lease.Record
+	adds     bool // it can add; else programs swap
 
 	// equal compares the stored nonce with the one a swap expects. Only tests of the
 	// simulation set another: a store that does not compare.
@@ -57,6 +58,20 @@ func (st *store) swap(w lease.Write) error {
 	}
 	st.records[w.New.Key] = w.New
 	return nil
+}
+
+// add carries out an addition: the simulation's own account of what lease.Store promises.
+func (st *store) add(a lease.Addition) (lease.Record, error) {
+	r := st.records[a.Key]
+	if r.Nonce == "" || r.Generation != a.Generation {
+		return lease.Record{}, lease.ErrLost
+	}
+	r.Nonce, r.Revision, r.PrevUntil = a.NonceAt(r.Revision+1), r.Revision+1, r.From
+	if a.Limit > r.From {
+		r.From += min(a.N, a.Limit-r.From)
+	}
+	st.records[a.Key] = r
+	return r, nil
 }
 
 func (st *store) count(namespace string, nodes snowfence.NodeRange) int64 {

@@ -16,9 +16,7 @@ func (s *sim) twins(p *process) {
 	q := &process{s: s, name: p.name, slot: p.slot, seed: p.seed, era: p.era, programs: p.slot.leases, replaying: true}
 	q.own, q.env = rand.New(rand.NewPCG(q.seed, 3)), rand.New(rand.NewPCG(s.chance.Uint64(), 5))
 	s.procs = append(s.procs, q)
-	for range p.slot.leases {
-		q.Go(q.program)
-	}
+	q.begin()
 	replies := p.replies
 	for _, e := range p.log {
 		q.at, q.clock = e.at, e.clock
@@ -53,6 +51,9 @@ func (s *sim) twins(p *process) {
 	p.sibling, q.sibling = q, p
 	for i, h := range q.holdings {
 		s.share(p.holdings[i], h)
+	}
+	for i, t := range q.takers {
+		p.takers[i].fork(t)
 	}
 	q.live()
 }

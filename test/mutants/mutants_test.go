@@ -5,6 +5,7 @@ package mutants
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -68,14 +69,14 @@ func TestSimulationMutants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, m := range simulationMutants {
+	for i, m := range slices.Concat(simulationMutants, sequenceMutants) {
 		if !sampled(i) {
 			continue
 		}
 		t.Run(strings.ReplaceAll(m.rule, " ", "_"), func(t *testing.T) {
 			t.Parallel()
 			if m.seeds > 0 {
-				m.pkg, m.test = "./internal/simulate", "^TestSeeds$"
+				m.pkg, m.test = "./internal/simulate", cmp.Or(m.test, "^TestSeeds$")
 			}
 			m.check(t, root)
 		})
@@ -127,7 +128,7 @@ func (m mutant) check(t *testing.T, root string) {
 		t.Errorf("the mutant survived %s: nothing tests the rule", m.test)
 	case !errors.As(err, &exit):
 		t.Fatal(err)
-	case m.seeds > 0 && bytes.Contains(out, []byte("--- FAIL: TestSeeds")):
+	case m.seeds > 0 && bytes.Contains(out, []byte("--- FAIL: "+strings.Trim(m.test, "^$"))):
 		t.Logf("%s", out[:min(len(out), 400)])
 	case bytes.Contains(out, []byte("panic: test timed out")):
 		t.Errorf("nothing noticed the mutant for as long as it was tested: %s", m.test)

@@ -1,0 +1,241 @@
+package simulate
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/sequence"
+)
+
+// counter is a sequence as the ledger has it: its own account, which knows the numbers that were
+// given out and the answers of the store.
+type counter struct {
+	name        string
+	made        sequence.Definition
+	start, step int64
+	mode        sequence.Mode
+	dated       bool
+
+	given     map[place]given
+	highest   order                    // by period: of all calls that ended
+	written   map[int64]int64          // by period: end of all takes that the store carried out
+	held      int64                    // end of all takes whose answer reached a program
+	carried   map[string]time.Duration // by nonce: when the store did it
+	silent    []time.Duration          // when the store was rolled back and nothing tells
+	confirmed time.Duration            // last confirmation, or skip of numbers, that was carried out
+	count     int64                    // of the last one, as the record has it
+	changing  bool                     // the operator is at it
+}
+
+// place is a number: an ordinal of a period, which is plain where the sequence is.
+type place struct{ period, ordinal int64 }
+
+// plain is the period of a sequence that is not dated: the node of its record.
+const plain = -2
+
+// given is a number that was given out.
+type given struct {
+	by *taker
+	of *take
+}
+
+// top is the highest ordinal of a period, and the take it is of.
+type top struct {
+	ordinal int64
+	of      *take
+}
+
+// take is some ordinals that the store gave to a program.
+type take struct {
+	period, from, until int64
+	carried             time.Duration // when the store did it
+	shared              bool          // a program that had it was resumed twice
+}
+
+func newCounter(chance *rand.Rand, name string) *counter {
+	c := &counter{
+		name: name, start: []int64{1, 0, -7, 1 << 40}[chance.IntN(4)], step: []int64{1, 1, 5, -3}[chance.IntN(4)],
+		mode:  []sequence.Mode{sequence.Fast, sequence.Dense, sequence.Strict}[chance.IntN(3)],
+		given: map[place]given{}, highest: order{}, written: map[int64]int64{},
+		carried: map[string]time.Duration{},
+	}
+	c.made = sequence.Definition{
+		Mode: c.mode, Start: &c.start, Step: c.step, MinRange: []int64{1, 5, 100}[chance.IntN(3)],
+		AfterFailover: []int64{sequence.Stop, sequence.Stop, manyNumbers, sequence.Trust}[chance.IntN(4)],
+	}
+	c.made.MaxRange = c.made.MinRange * []int64{1, 10, 50}[chance.IntN(3)]
+	if c.dated = chance.IntN(3) == 0; c.dated {
+		c.start, c.step = max(c.start, 0), max(c.step, 1)
+		c.made.Step = c.step
+		c.made.Pattern = []string{"{year}{month}{day}-{n:4+}", "{yy}/{month}-{n:2+}", "R{n:3+}.{year}"}[chance.IntN(3)]
+		c.made.Zone = []string{"", "UTC"}[chance.IntN(2)]
+	}
+	return c
+}
+
+// manyNumbers is more than all programs take in a run.
+const manyNumbers = 1 << 24
+
+func (c *counter) key() lease.Key { return lease.Key{Namespace: "#" + c.name, Node: plain} }
+
+// number is that of an ordinal.
+func (c *counter) number(ordinal int64) int64 { return c.start + ordinal*c.step }
+
+// reach is the end of all that the store carried out, in any period.
+func (c *counter) reach() (end int64) {
+	for _, until := range c.written {
+		end = max(end, until)
+	}
+	return end
+}
+
+// counterOf returns the counter that a record belongs to.
+func (s *sim) counterOf(k lease.Key) *counter {
+	i := slices.IndexFunc(s.counters, func(c *counter) bool { return c.key().Namespace == k.Namespace })
+	return s.counters[i]
+}
+
+// lossy reports whether a store that was put back lacks more than the definition allows for: to
+// trust it is to say that nothing is lost, and to skip numbers, that fewer were. Those that were
+// skipped before count, too. A sequence that is gone is made anew.
+func (c *counter) lossy(st *store) bool {
+	r := st.records[c.key()]
+	var data struct {
+		AfterFailover int64 `json:"after_failover"`
+	}
+	_ = json.Unmarshal([]byte(r.Data), &data) // what is no record of a sequence is found out by others
+	lossy := r.Nonce == "" || data.AfterFailover == sequence.Trust
+	for period, end := range c.written {
+		k := lease.Key{Namespace: r.Namespace, Node: period}
+		lossy = lossy || data.AfterFailover > 0 && end-st.records[k].From > data.AfterFailover
+	}
+	return lossy
+}
+
+// recorded is told of each swap that the store carried out.
+func (s *sim) recorded(r lease.Record) {
+	c := s.counterOf(r.Key)
+	c.carry(s, r)
+	if r.Node != plain {
+		return
+	}
+	var data struct{ Confirmed int64 }
+	if err := json.Unmarshal([]byte(r.Data), &data); err != nil {
+		s.violate("the record of %s cannot be read: %v", c.name, err)
+	}
+	if data.Confirmed > c.count {
+		c.confirmed = s.now
+	}
+	c.count = data.Confirmed
+}
+
+func (c *counter) carry(s *sim, r lease.Record) {
+	c.written[r.Node] = max(c.written[r.Node], r.From)
+	c.carried[r.Nonce] = s.now
+}
+
+// add is an addition that has reached the store.
+func (s *sim) add(p *process, a lease.Addition) added {
+	r, err := s.store.add(a)
+	if err == nil {
+		s.counterOf(r.Key).carry(s, r)
+	}
+	if s.plan.Trace {
+		s.trace("  store: %s adds %d to %s of %d, now %d, %q: %v", p.name, a.N, a.Key.Namespace, a.Key.Node, r.From,
+			r.Nonce, err)
+	}
+	return added{r, err}
+}
+
+// order is the highest ordinal of each period that was given so far.
+type order map[int64]top
+
+func (o order) raise(period, ordinal int64, of *take) {
+	if at, ok := o[period]; !ok || ordinal > at.ordinal {
+		o[period] = top{ordinal, of}
+	}
+}
+
+// asked is a call for numbers: what had been given when it began.
+type asked struct {
+	began    time.Duration
+	own, all order // to the caller's handle, and to all programs
+}
+
+// gave checks the numbers of one call, in their order. own counts for the order of its handle.
+func (s *sim) gave(t *taker, own order, a asked, period int64, numbers []int64) {
+	c := t.c
+	for _, n := range numbers {
+		ordinal := (n - c.start) / c.step
+		if c.number(ordinal) != n || ordinal < 0 {
+			s.violate("%s got %d of %s, which is no number of it", t.p.name, n, c.name)
+			return
+		}
+		if before, ok := a.own[period]; ok && ordinal <= before.ordinal {
+			s.violate("%s got %d of %s after %d", t.p.name, n, c.name, c.number(before.ordinal))
+			return
+		}
+		a.own.raise(period, ordinal, nil)
+		own.raise(period, ordinal, nil)
+		t.most.raise(period, ordinal, nil)
+		if t.p.replaying { // the other process got it
+			continue
+		}
+		at := place{period, ordinal}
+		if k := s.proven(t, a, at); k != nil {
+			c.given[at] = given{t, k}
+			c.highest.raise(period, ordinal, k)
+			s.figures.Numbers++
+		}
+		if s.bad != nil {
+			return
+		}
+	}
+	if len(numbers) > 0 && !t.p.replaying {
+		t.p.slot.madeAt = s.now
+		s.mark("gave", t.p.name, int64(len(numbers)), numbers[len(numbers)-1])
+	}
+}
+
+// proven returns the take that a number is of, after it compared it with all that was given.
+func (s *sim) proven(t *taker, a asked, at place) *take {
+	c, n := t.c, t.c.number(at.ordinal)
+	k := t.take(at)
+	switch {
+	case k == nil:
+		s.violate("%s got %d of %s, and the store gave it no such number", t.p.name, n, c.name)
+		return nil
+	case t.doubted(k):
+		s.violate("%s got %d of %s, after it had seen that the record went back", t.p.name, n, c.name)
+		return nil
+	}
+	before, ok := a.all[at.period]
+	if c.mode == sequence.Strict && ok && at.ordinal <= before.ordinal && !c.pardoned(k, before.of) && !k.shared &&
+		!before.of.shared {
+		s.violate("%s got %d of %s in a call that began after %d had been given", t.p.name, n, c.name,
+			c.number(before.ordinal))
+	}
+	if o, ok := c.given[at]; ok {
+		if !c.pardoned(k, o.of) && !twice(t, k, a) && !twice(o.by, o.of, a) {
+			s.violate("number %d of %s, period %d, came twice: to %s and to %s", n, c.name, at.period, o.by.p.name,
+				t.p.name)
+		}
+		s.figures.Repeated++
+	}
+	return k
+}
+
+// twice reports whether a number may come twice because a machine was resumed twice: it was in
+// memory then, in a range, or as the answer to a call that was under way.
+func twice(t *taker, k *take, a asked) bool { return k.shared && (!t.exact || a.began <= t.forked) }
+
+// pardoned reports whether numbers of two takes may be the same, or out of order, because nobody
+// can see it: the store was rolled back between them, and says that it is the one before. Who
+// took after that saw no later record: see doubted.
+func (c *counter) pardoned(a, b *take) bool {
+	lo, hi := min(a.carried, b.carried), max(a.carried, b.carried)
+	return slices.ContainsFunc(c.silent, func(at time.Duration) bool { return lo <= at && at <= hi })
+}

@@ -1,0 +1,108 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/sequence"
+)
+
+// manage has the operator change, delete or confirm a sequence, over a network that fails as
+// everybody's, and one thing after the other.
+func (s *sim) manage(f Fault, chance float64) {
+	c := s.counters[int(chance*float64(len(s.counters)))]
+	p := s.operator
+	if c.changing || !s.inject(f, p, 0) {
+		return
+	}
+	c.changing = true
+	p.Go(func() {
+		ctx, cancel := p.WithTimeout(world.With(context.Background(), p), 4*s.ttl)
+		defer cancel()
+		st := link{p: p}
+		switch f {
+		case faultAlter:
+			s.alter(ctx, st, c)
+		case faultEnd:
+			_ = sequence.Delete(ctx, st, c.name)
+			p.sleep(s.ttl / 2)
+			_ = s.again(ctx, st, c)
+		case faultAdmit:
+			_ = s.admit(ctx, st, c)
+		}
+		c.changing = false
+	})
+}
+
+// again creates a sequence that was deleted or is gone.
+func (s *sim) again(ctx context.Context, st lease.Store, c *counter) error {
+	return sequence.Create(ctx, st, c.name, sequence.Definition{
+		Mode: c.mode, Start: &c.start, Step: c.step, Pattern: c.made.Pattern, Zone: c.made.Zone,
+	})
+}
+
+// alter changes what can be changed.
+func (s *sim) alter(ctx context.Context, st lease.Store, c *counter) {
+	own := s.operator.own
+	var ch sequence.Changes
+	switch own.IntN(3) {
+	case 0:
+		ch.MinRange = 1 + own.Int64N(10)
+		ch.MaxRange = ch.MinRange * (1 + own.Int64N(30))
+	case 1:
+		last := c.number(c.reach() + own.Int64N(200))
+		ch.Max = &last
+	default:
+		if after := c.made.AfterFailover; after > 0 { // to skip numbers instead of a confirmation is no way
+			after += own.Int64N(manyNumbers)
+			ch.AfterFailover = &after
+		}
+	}
+	_ = sequence.Change(ctx, st, c.name, ch)
+	if ch.Max != nil {
+		s.operator.sleep(s.ttl)
+		_ = s.widen(ctx, st, c)
+	}
+}
+
+// widen lets a sequence go on as far as it can be of use.
+func (s *sim) widen(ctx context.Context, st lease.Store, c *counter) error {
+	last := c.number(1 << 50)
+	return sequence.Change(ctx, st, c.name, sequence.Changes{Max: &last})
+}
+
+// admit confirms a sequence that was rolled back, with a floor that is true: what programs hold or
+// gave lies below it. What is under way in this moment does not.
+func (s *sim) admit(ctx context.Context, st lease.Store, c *counter) error {
+	info, err := sequence.Show(ctx, st, c.name)
+	if errors.Is(err, sequence.ErrNoSequence) {
+		return s.again(ctx, st, c)
+	}
+	if err != nil {
+		return err
+	}
+	floor := c.number(c.held)
+	if len(c.silent) > 0 { // a store that goes on under its name answers what was under way
+		floor = c.number(c.reach() + manyNumbers)
+	} else if !info.RolledBack {
+		return nil
+	}
+	s.trace("the operator confirms %s from %d on", c.name, floor)
+	return sequence.Confirm(ctx, st, c.name, sequence.Confirmation{Floor: &floor})
+}
+
+// mend is what an operator does when everything is over.
+func (s *sim) mend() {
+	_ = s.calmly(func(ctx context.Context, st lease.Store) error {
+		for _, c := range s.counters {
+			for range 2 {
+				if err := errors.Join(s.again(ctx, st, c), s.widen(ctx, st, c), s.admit(ctx, st, c)); err != nil {
+					s.violate("the operator cannot mend %s: %v", c.name, err)
+				}
+			}
+		}
+		return nil
+	})
+}

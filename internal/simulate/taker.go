@@ -1,0 +1,242 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/sequence"
+)
+
+// taker is a sequence that a process has open. It stands between the sequence and the store, and
+// tells the ledger what the store answers.
+type taker struct {
+	lease.Store
+	p     *process
+	c     *counter
+	q     *sequence.Sequence
+	exact bool
+
+	takes   []*take
+	seen    map[int64]sight // by period: the last take
+	doubt   time.Duration   // when a take was carried out that showed that the record went back; 0 if none
+	forked  time.Duration   // when it was resumed twice
+	highest order           // of what it gave, handles for one goroutine aside
+	most    order           // of what it gave
+}
+
+// sight is a record as a program saw it.
+type sight struct {
+	revision int64
+	carried  time.Duration
+}
+
+// Add implements lease.Store.
+func (t *taker) Add(ctx context.Context, a lease.Addition) (lease.Record, error) {
+	r, err := lease.Add(ctx, t.Store, a)
+	if err == nil {
+		t.took(r)
+	}
+	return r, err
+}
+
+// took is told of each take whose answer reached the process.
+func (t *taker) took(r lease.Record) {
+	s, c := t.p.s, t.c
+	k := &take{period: r.Node, from: r.PrevUntil, until: r.From, carried: c.carried[r.Nonce]}
+	k.shared = t.p.replaying || k.carried <= t.forked // or its answer lay unread
+	t.takes = append(t.takes, k)
+	if t.doubt > 0 && c.confirmed >= t.doubt && c.confirmed <= k.carried {
+		t.doubt = 0
+	}
+	given, ok := t.most[r.Node]
+	below := ok && r.PrevUntil <= given.ordinal
+	seen := t.seen[r.Node]
+	confirmed := c.confirmed >= seen.carried && c.confirmed <= k.carried
+	current := r.Generation == s.store.records[c.key()].Generation // of a period: else it is not used anyway
+	older := r.Revision <= seen.revision && !confirmed
+	if !t.p.replaying && current && (older || below) && t.doubt == 0 {
+		t.doubt = max(k.carried, 1)
+		s.trace("%s sees that %s went back: revision %d after %d", t.p.name, c.name, r.Revision, seen.revision)
+	}
+	t.seen[r.Node] = sight{r.Revision, k.carried}
+	c.held = max(c.held, r.From)
+	if !t.p.replaying {
+		s.figures.Takes++
+		s.mark("took", t.p.name, r.PrevUntil, r.From)
+		s.trace("%s took %d to %d of %s, period %d", t.p.name, r.PrevUntil, r.From, c.name, r.Node)
+	}
+}
+
+// take returns the take that a number is of: one that may be used, if there is one.
+func (t *taker) take(at place) (found *take) {
+	for _, k := range slices.Backward(t.takes) {
+		if k.period == at.period && k.from <= at.ordinal && at.ordinal < k.until {
+			if found = k; !t.doubted(k) {
+				break
+			}
+		}
+	}
+	return found
+}
+
+// doubted reports whether a take may not be used, because the record had gone back and was not
+// confirmed since.
+func (t *taker) doubted(k *take) bool {
+	if t.doubt == 0 || k.carried < t.doubt {
+		return false
+	}
+	return t.c.confirmed < t.doubt || t.c.confirmed > k.carried
+}
+
+// fork is told that the process was resumed a second time, in which it has twin instead.
+func (t *taker) fork(twin *taker) {
+	t.forked, twin.forked = t.p.s.now, t.p.s.now
+	twin.doubt = t.doubt
+	for _, k := range t.takes {
+		k.shared = true
+	}
+}
+
+// count is what a process does with sequences: it opens one, takes numbers in every way there is,
+// closes, and begins again.
+func (p *process) count() {
+	ctx := world.With(context.Background(), p)
+	for p.own.IntN(6) > 0 {
+		c := p.s.counters[p.own.IntN(len(p.s.counters))]
+		t := &taker{Store: link{p: p}, p: p, c: c, seen: map[int64]sight{}, highest: order{}, most: order{}}
+		p.takers = append(p.takers, t)
+		o := &sequence.Options{Exact: p.own.IntN(4) == 0}
+		t.exact = o.Exact || c.mode == sequence.Strict
+		octx, cancel := p.WithTimeout(ctx, 2*p.s.ttl)
+		q, err := sequence.Open(octx, t, c.name, o)
+		cancel()
+		if err == nil {
+			t.q = q
+			t.live(ctx)
+		}
+		p.sleep(time.Duration(p.own.Int64N(int64(p.s.ttl))))
+	}
+	if p.programs--; p.programs == 0 && !p.replaying {
+		p.s.after(0, func() { p.s.kill(p) })
+	}
+}
+
+// live is the life of an open sequence.
+func (t *taker) live(ctx context.Context) {
+	p := t.p
+	rounds := 1 + p.own.IntN(14)
+	for range p.own.IntN(3) {
+		p.Go(func() { t.work(ctx, rounds) })
+	}
+	t.work(ctx, rounds)
+	if p.own.IntN(4) == 0 {
+		return // as who forgets it
+	}
+	_ = t.q.Close()
+	_, err := t.q.TryNext()
+	if t.c.dated {
+		_, err = t.q.Serial(ctx)
+	}
+	if !errors.Is(err, sequence.ErrClosed) {
+		p.s.violate("%s: a closed sequence says %v", p.name, err)
+	}
+}
+
+// work takes numbers for some rounds.
+func (t *taker) work(ctx context.Context, rounds int) {
+	p, s := t.p, t.p.s
+	local, handle := t.q.Local(), t.highest
+	if t.c.mode == sequence.Fast && !t.exact {
+		handle = order{}
+	}
+	for range rounds {
+		wctx, cancel := p.WithTimeout(ctx, time.Duration(p.own.Int64N(int64(2*s.ttl))))
+		n := 1 + p.own.IntN(1<<p.own.IntN(6))
+		if t.c.dated {
+			t.serials(wctx, int64(n))
+		} else {
+			t.numbers(wctx, n, local, handle)
+		}
+		cancel()
+		p.sleep(time.Duration(1 + p.own.Int64N(int64(1+p.own.Int64N(int64(s.ttl))))))
+	}
+}
+
+// numbers takes some numbers of a plain sequence.
+func (t *taker) numbers(ctx context.Context, n int, local *sequence.Local, handle order) {
+	switch t.p.own.IntN(5) {
+	case 0:
+		for range n {
+			t.one(t.highest, func() (int64, error) { return t.q.Next(ctx) })
+		}
+	case 1:
+		for range n {
+			t.one(t.highest, t.q.TryNext)
+		}
+	case 2:
+		numbers, a := make([]int64, n), t.ask(t.highest)
+		k, _ := t.q.Fill(ctx, numbers)
+		t.p.s.gave(t, t.highest, a, plain, numbers[:k])
+	case 3:
+		a := t.ask(t.highest)
+		if r, err := t.q.Reserve(ctx, int64(n)); err == nil {
+			t.row(a, plain, r.First, r.Count, r.Step)
+		}
+	default:
+		for range n {
+			t.one(handle, func() (int64, error) { return local.Next(ctx) })
+		}
+	}
+}
+
+// serials takes some numbers of a dated sequence: mostly of the present period.
+func (t *taker) serials(ctx context.Context, n int64) {
+	for range 1 + n/8 {
+		a := t.ask(t.highest)
+		var r sequence.Serials
+		var err error
+		if near := t.p.own.IntN(8); near < 3 {
+			period, _ := t.c.made.Period(t.p.Now().AddDate(0, 0, near-1))
+			r, err = t.q.SerialsIn(ctx, period, n)
+		} else {
+			r, err = t.q.Serials(ctx, n)
+		}
+		switch {
+		case err == nil:
+			t.row(a, r.Period, r.First, r.Count, t.c.step)
+		case errors.Is(err, sequence.ErrPeriod): // closed, or far ahead of a clock that is behind
+			t.p.slot.madeAt = t.p.s.now
+		}
+	}
+}
+
+// row is numbers that follow each other.
+func (t *taker) row(a asked, period, first, count, step int64) {
+	numbers := make([]int64, count)
+	for i := range count {
+		numbers[i] = first + i*step
+	}
+	t.p.s.gave(t, t.highest, a, period, numbers)
+}
+
+// one makes a call for one number.
+func (t *taker) one(own order, call func() (int64, error)) {
+	a := t.ask(own)
+	if n, err := call(); err == nil {
+		t.p.s.gave(t, own, a, plain, []int64{n})
+	}
+}
+
+// ask begins a call.
+func (t *taker) ask(own order) asked {
+	a := asked{began: t.p.now(), own: maps.Clone(own)}
+	if !t.p.replaying {
+		a.all = maps.Clone(t.c.highest)
+	}
+	return a
+}
