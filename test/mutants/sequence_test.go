@@ -4,7 +4,7 @@ package mutants
 const ofSequences = "^TestSequenceSeeds$"
 
 // sequenceMutants are the rules of sequences that simulated programs have to miss within so many
-// seeds.
+// seeds, or a test beside the code.
 var sequenceMutants = []mutant{
 	{
 		rule: "sequence: the identity of the store is compared after a take", file: "sequence/judge.go",
@@ -20,9 +20,9 @@ var sequenceMutants = []mutant{
 `, now: ``, seeds: 40, test: ofSequences,
 	},
 	{
-		rule: "sequence: nor the revision of a take that was not used", file: "sequence/take.go",
+		rule: "sequence: nor the revision of a take that was not used", file: "sequence/take.go", pkg: "./sequence",
 		old: `		s.saw(r.Revision)
-`, now: ``, seeds: 300, test: ofSequences,
+`, now: ``, test: "TestRollbackBehindATakeThatWasNotUsed",
 	},
 	{
 		rule: "sequence: a later range ends the piece in use", file: "sequence/piece.go",
@@ -35,7 +35,7 @@ var sequenceMutants = []mutant{
 	{
 		rule: "sequence: an addition that is carried out twice leaves two nonces", file: "lease/add.go",
 		old: `a.Nonce + "." + strconv.FormatInt(revision, 10)`, now: `a.Nonce + "." + strconv.FormatInt(0*revision, 10)`,
-		seeds: 100, test: ofSequences,
+		pkg: "./sequence", test: "TestGiveBackAfterATakeThatWasRepeated",
 	},
 	{
 		rule: "sequence: a confirmation starts above what was given", file: "sequence/confirm.go",
@@ -46,13 +46,12 @@ var sequenceMutants = []mutant{
 		old: `plus(from, now.AfterFailover)`, now: `from`, seeds: 40, test: ofSequences,
 	},
 	{
-		rule: "sequence: a period counts from the floor of the confirmation", file: "sequence/dated.go",
+		rule: "sequence: a period counts from the floor of the confirmation", file: "sequence/period.go",
 		old: `r.From = max(r.From, now.floor(s.period))`, now: `_ = now.floor(s.period)`, seeds: 60, test: ofSequences,
 	},
 	{
-		rule: "sequence: a take of a period is not used when it was confirmed meanwhile", file: "sequence/dated.go",
-		old: `return rs[0].Nonce == s.known.record.Nonce, nil`, now: `return rs[0].Nonce != "", nil`,
-		seeds: 300, test: ofSequences,
+		rule: "sequence: a take of a period is not used when it was confirmed meanwhile", file: "sequence/period.go",
+		old: `if rs[0].Nonce != s.known.record.Nonce {`, now: `if rs[0].Nonce == "" {`, seeds: 100, test: ofSequences,
 	},
 	{
 		rule: "sequence: a strict one takes nothing ahead", file: "sequence/sequence.go",
