@@ -71,6 +71,7 @@ A figure is the median of all rounds.
 - CPU is the user and system time of the server's process divided by the commands. Over loopback that includes most of the way to the client: the
   sender pays for the kernel's delivery of a packet, and for waking the receiver.
 - IDs are bulk strings of 19 digits, which every client reads exactly. INCR's replies are short integers.
+- Numbers of a sequence are integers, as the replies of INCR are. Its mode is fast; the server takes ranges ahead.
 - If the client's core is near 100 %, the client limits the figure. redis-benchmark does so at 64 commands a pipeline.
 - Batches ask for IDs of the layout ` + "`time=40,node=6,seq=17`" + `, with 16 nodes leased by the server. There are two requests at a time over the Redis protocol and one over gRPC. The clients are
   Go programs that read every ID and check that they increase. For runs (first, last, step), they write every ID of each run to memory.

@@ -383,3 +383,25 @@ func TestMulti(t *testing.T) {
 	p.says("MULTI", "OK")
 	p.says("QUIT", "OK")
 }
+
+// FuzzKey: a key is a name and a period in one way only, and neither is lost.
+func FuzzKey(f *testing.F) {
+	for _, text := range []string{
+		"orders", "shop:orders", "bills:20261122", "a.b:2026", "x:202611", "1", ":2026", "a:0026", "a::", "",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		k := parseKey([]byte(text))
+		whole := k.name
+		if k.period != 0 {
+			whole += fmt.Sprintf(".%d", k.period)
+			if k.period < 1000 || k.period > 99999999 {
+				t.Errorf("%q: period %d", text, k.period)
+			}
+		}
+		if want := strings.ReplaceAll(server.Clip(text), ":", "."); whole != want {
+			t.Errorf("%q: %+v", text, k)
+		}
+	})
+}
