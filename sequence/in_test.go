@@ -263,6 +263,23 @@ func TestSerialInAfterAChange(t *testing.T) {
 	}
 }
 
+// A machine may know fewer zones than the one on which the sequence was made.
+func TestSerialInAZoneThatIsNotThere(t *testing.T) {
+	st := strict(t, Definition{Pattern: "{year}-{n}", Zone: "Asia/Shanghai"})
+	rs, err := st.Get(t.Context(), []lease.Key{keyOf("orders")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rs[0]
+	r.Data = strings.ReplaceAll(r.Data, "Asia/Shanghai", "Asia/Nowhere")
+	if err := st.Swap(t.Context(), []lease.Write{{Old: r.Nonce, New: r}})[0]; err != nil {
+		t.Fatal(err)
+	}
+	if s, err := SerialIn(t.Context(), st, "orders"); !errors.Is(err, lease.ErrInvalid) {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
 // Others begin the period, or change the definition while it is taken from.
 func TestSerialInThatMeetsOthers(t *testing.T) {
 	d := Definition{Pattern: "{year}-{n:1}"}

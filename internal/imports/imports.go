@@ -106,6 +106,9 @@ func Finish(
 	if err == nil && missing {
 		err = try(ctx, name, d, now)
 	}
+	if err == nil {
+		_, err = c.last(d, now)
+	}
 	if err != nil {
 		return info, err
 	}
@@ -115,20 +118,16 @@ func Finish(
 	if now, err = k.look(ctx, old); err != nil { // nobody can have taken anything since
 		return info, err
 	}
-	last := d.Max
-	if last == nil {
-		last = new(farthest(now.next))
-	}
+	last, err := c.last(d, now)
 	switch {
-	case *last < now.next:
-		err = fmt.Errorf("max %d is below %d, where %s ends: use a higher one (%w)", *last, now.next, c, lease.ErrInvalid)
+	case err != nil:
 	case missing:
-		d.Start, d.Step, d.Max = &now.next, now.step, last
+		d.Start, d.Step, d.Max = &now.next, now.step, &last
 		err = sequence.Create(ctx, st, name, d)
 	case *info.Definition.Max < now.next: // the floor first: below it are numbers of the old programs
 		err = sequence.Confirm(ctx, st, name, sequence.Confirmation{Floor: &now.next})
 		if err == nil {
-			err = sequence.Change(ctx, st, name, sequence.Changes{Max: last})
+			err = sequence.Change(ctx, st, name, sequence.Changes{Max: &last})
 		}
 	}
 	if err != nil {
@@ -221,11 +220,17 @@ func refuseDeleted(info sequence.Info) error {
 	return fmt.Errorf("sequence %q was deleted: create it again first (%w)", info.Name, lease.ErrRefused)
 }
 
-// farthest is where a sequence ends that goes on from a number.
-func farthest(from int64) int64 {
+// last is where the sequence ends that goes on from a position.
+func (c Counter) last(d sequence.Definition, now position) (int64, error) {
 	const exactInJavaScript = 1<<53 - 1
-	if from <= exactInJavaScript {
-		return exactInJavaScript
+	switch {
+	case d.Max != nil && *d.Max < now.next:
+		return 0, fmt.Errorf("max %d is below %d, where %s ends: use a higher one (%w)", *d.Max, now.next, c,
+			lease.ErrInvalid)
+	case d.Max != nil:
+		return *d.Max, nil
+	case now.next <= exactInJavaScript:
+		return exactInJavaScript, nil
 	}
-	return math.MaxInt64
+	return math.MaxInt64, nil
 }

@@ -155,7 +155,8 @@ func TestImports(t *testing.T) {
 		"beside old programs": importBesideOldPrograms, "while old programs run": finishWhileOldProgramsRun,
 		"killed": importThatIsKilled, "without a block": finishAlone, "refused": importsThatAreRefused,
 		"made again": counterThatIsMadeAgain, "near the end": countersNearTheirEnd,
-		"small blocks of tinyid": smallBlocksOfTinyID,
+		"small blocks of tinyid": smallBlocksOfTinyID, "block ends": blockEnds, "late": lateSegment,
+		"faster": fasterPrograms,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -2,6 +2,7 @@ package imports
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -49,9 +50,22 @@ func importsThatAreRefused(t *testing.T, m *servers.MariaDB) {
 	if err == nil {
 		t.Error("a max below the counter was taken")
 	}
+	if _, err := s.begin(10); err != nil {
+		t.Fatal(err)
+	}
+	_, err = imports.Finish(s.ctx, s.db, s.from, s.store, "orders", sequence.Definition{Max: new(int64(10))})
+	if err == nil || !strings.Contains(err.Error(), "use a higher one") {
+		t.Errorf("a max below the counter: %v", err)
+	}
+	if err := sequence.Create(s.ctx, s.store, "high", sequence.Definition{Start: new(int64(5000))}); err != nil {
+		t.Fatal(err)
+	}
+	if err := begin(s.from, "high", 10, sequence.Definition{}); !errors.Is(err, lease.ErrExists) {
+		t.Errorf("a sequence above the counter: %v", err)
+	}
 	var n int64
-	if err := s.db.QueryRowContext(s.ctx, "SELECT max_id FROM leaf_alloc WHERE biz_tag = 'orders'").Scan(&n); err != nil || n != 1 {
-		t.Errorf("the counter was at 1, and is at %d: %v", n, err)
+	if err := s.db.QueryRowContext(s.ctx, "SELECT max_id FROM leaf_alloc WHERE biz_tag = 'orders'").Scan(&n); err != nil || n != 11 {
+		t.Errorf("the counter was at 11, and is at %d: %v", n, err)
 	}
 }
 
@@ -120,4 +134,67 @@ func smallBlocksOfTinyID(t *testing.T, m *servers.MariaDB) {
 	if err != nil || *info.Definition.Start != 4 || *info.Definition.Max != 4 || info.Definition.Step != 3 {
 		t.Errorf("%+v, %v", info, err)
 	}
+}
+
+// The ends of blocks are those of the originals, which the next segment of an old program touches.
+func blockEnds(t *testing.T, m *servers.MariaDB) {
+	for name, want := range map[string]struct{ first, last, step, next int64 }{
+		"leaf":          {21, 320, 1, 321},
+		"tinyid":        {52, 351, 1, 352},
+		"tinyid, third": {52, 349, 3, 352},
+		"cosid":         {21, 320, 1, 321},
+		"wuid":          {2 << 36, 3<<36 - 1, 1, 3 << 36},
+	} {
+		c := counters()[name]
+		s := newScene(t, m, c.old, c.from)
+		if _, err := c.old.segment(s.ctx, s.db); err != nil {
+			t.Fatal(err)
+		}
+		info, err := s.begin(300)
+		d := info.Definition
+		if err != nil || *d.Start != want.first || *d.Max != want.last || d.Step != want.step {
+			t.Errorf("%s: %+v, %v, not %+v", name, info, err, want)
+		}
+		if info, err = s.finish(); err != nil || info.Next != want.next {
+			t.Errorf("%s: it goes on at %d, %v, not %d", name, info.Next, err, want.next)
+		}
+	}
+}
+
+// An old program takes a segment just before its counter is moved, which a trigger stands for.
+func lateSegment(t *testing.T, m *servers.MariaDB) {
+	c := counters()["leaf"]
+	s := newScene(t, m, c.old, c.from)
+	const trigger = "CREATE TRIGGER late BEFORE UPDATE ON leaf_alloc FOR EACH ROW" +
+		" SET NEW.max_id = IF(NEW.biz_tag = OLD.biz_tag, NEW.max_id, NEW.max_id + 20)"
+	if _, err := s.db.ExecContext(s.ctx, trigger); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.begin(300); err != nil { // the counter is at 301
+		t.Fatal(err)
+	}
+	if info, err := s.finish(); err != nil || info.Next != 321 {
+		t.Errorf("it goes on at %d, %v", info.Next, err)
+	}
+}
+
+// Old programs that are always faster are no reason to take what they took.
+func fasterPrograms(t *testing.T, m *servers.MariaDB) {
+	c := counters()["tinyid"]
+	s := newScene(t, m, c.old, c.from)
+	stop := make(chan struct{})
+	running := s.oldPrograms(stop)
+	for n := range 20 {
+		name := fmt.Sprint("orders", n)
+		info, err := imports.Begin(s.ctx, s.db, s.from, s.store, name, 7, sequence.Definition{})
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		for n := *info.Definition.Start; n <= *info.Definition.Max; n++ {
+			s.note(name, n)
+		}
+	}
+	close(stop)
+	running.Wait()
 }

@@ -57,6 +57,7 @@ var Path = []Scope{
 	{File: "sequence/course.go"},
 	{File: "sequence/dated.go"},
 	{File: "sequence/definition.go"},
+	{File: "sequence/in.go"},
 	{File: "sequence/judge.go"},
 	{File: "sequence/local.go"},
 	{File: "sequence/manage.go"},
