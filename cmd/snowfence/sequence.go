@@ -98,7 +98,7 @@ as you ask for; a program that uses the library takes ranges, and makes millions
   snowfence sequence next orders`,
 	}
 	return group(cmd, p.sequenceCreate(), p.sequenceNext(), p.sequenceList(), p.sequenceShow(), p.sequenceChange(),
-		p.sequenceConfirm(), p.sequenceDelete())
+		p.sequenceConfirm(), p.sequenceDelete(), p.sequenceImport())
 }
 
 func (p *program) sequenceList() *cobra.Command {

@@ -76,9 +76,51 @@ func openPostgres(ctx context.Context, a *address, env func(string) string) (*St
 }
 
 func openMySQL(ctx context.Context, a *address, env func(string) string) (*Store, error) {
-	timeout, most, err := a.sqlParams(env, append([]string{"socket"}, tlsParams...)...)
+	db, most, timeout, err := a.mySQL(env)
 	if err != nil {
 		return nil, err
+	}
+	return a.openSQL(ctx, db, sqlstore.MySQL(), most, timeout)
+}
+
+// Database is a database of another program.
+type Database struct {
+	*sql.DB
+	secrets secrets
+}
+
+// Hide returns a text, such as an error of the driver, without the database's passwords.
+func (d *Database) Hide(text string) string { return d.secrets.hide(text) }
+
+// MySQL opens the database of another program, by a URL as stores have it. env knows its password
+// by the name that a store's has.
+func MySQL(ctx context.Context, rawURL string, env func(name string) string) (*Database, error) {
+	scheme, rest, _ := strings.Cut(rawURL, ":")
+	if scheme != "mysql" && scheme != "mariadb" {
+		return nil, fmt.Errorf("%w of the old database: write mysql://USER@HOST:3306/DATABASE", ErrURL)
+	}
+	a, err := parseAddress(scheme, rest, servers[scheme].port)
+	if err != nil {
+		return nil, err
+	}
+	db, most, timeout, err := a.mySQL(env)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(most)
+	asking, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if err := db.PingContext(asking); err != nil {
+		_ = db.Close() // the first error is the one to tell
+		return nil, a.wrap(err)
+	}
+	return &Database{db, a.secrets}, nil
+}
+
+// mySQL prepares connections, and makes none.
+func (a *address) mySQL(env func(string) string) (db *sql.DB, most int, timeout time.Duration, err error) {
+	if timeout, most, err = a.sqlParams(env, append([]string{"socket"}, tlsParams...)...); err != nil {
+		return nil, 0, 0, err
 	}
 	c := mysql.NewConfig()
 	c.User, c.Passwd, c.DBName, c.Timeout = a.user, a.password, a.path, timeout
@@ -89,23 +131,23 @@ func openMySQL(ctx context.Context, a *address, env func(string) string) (*Store
 	case len(a.hosts) == 0 && socket != "":
 		c.Net, c.Addr = "unix", socket
 	default:
-		return nil, a.errorf("it takes one host, or the parameter socket: programs of one fleet must see one server")
+		return nil, 0, 0, a.errorf("it takes one host, or the parameter socket: programs of one fleet must see one server")
 	}
 	if c.DBName == "" {
-		return nil, a.errorf("the name of the database is missing: %s://HOST/DATABASE", a.scheme)
+		return nil, 0, 0, a.errorf("the name of the database is missing: %s://HOST/DATABASE", a.scheme)
 	}
 	if a.params["tls"] == "" && c.Net == "tcp" && !a.tlsGiven() {
 		// As PostgreSQL's clients do: TLS where the server has it, without a look at its
 		// certificate.
 		c.TLSConfig = "preferred"
 	} else if c.TLS, err = a.tls(false); err != nil {
-		return nil, err
+		return nil, 0, 0, err
 	}
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
-		return nil, a.wrap(err)
+		return nil, 0, 0, a.wrap(err)
 	}
-	return a.openSQL(ctx, sql.OpenDB(connector), sqlstore.MySQL(), most, timeout)
+	return sql.OpenDB(connector), most, timeout, nil
 }
 
 // sqlParams reads what both kinds of servers have, and refuses what neither has.
