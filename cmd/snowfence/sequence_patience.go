@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/sequence"
 )
 
 // patience is how long a command waits for numbers. As the log of the sequence it tells people
@@ -56,7 +59,7 @@ func (w *patience) Handle(_ context.Context, r slog.Record) error {
 	r.Attrs(func(a slog.Attr) bool {
 		err, ok := a.Value.Any().(error)
 		switch {
-		case !ok:
+		case !ok, isAnswer(err):
 		case w.p.permissionAdvice != nil && w.p.permissionAdvice(err) != "":
 			w.end(err)
 		case w.life.Err() == nil:
@@ -65,4 +68,17 @@ func (w *patience) Handle(_ context.Context, r slog.Record) error {
 		return !ok
 	})
 	return nil
+}
+
+// isAnswer reports whether an error is the store's answer, for which nobody waits.
+func isAnswer(err error) bool {
+	for _, kind := range []error{
+		sequence.ErrEnded, sequence.ErrRolledBack, sequence.ErrNoSequence, sequence.ErrPeriod,
+		lease.ErrReplaced, lease.ErrRefused,
+	} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
 }

@@ -47,6 +47,9 @@ func TestImport(t *testing.T) {
 		}
 	}
 	next := []string{"sequence", "next", "orders"}
+	run("add --from leaf", "sequence", "import", "orders", "--dsn", dsn)
+	run("add --dsn mysql://", "sequence", "import", "orders", "--from", "leaf")
+	run("leave --max out, or add --finish", append(from, "--max", "9999")...)
 	for range 2 { // the second one changes nothing
 		run("numbers   5001 to 5010\n", append(from, "--block", "10")...)
 	}
@@ -57,9 +60,10 @@ func TestImport(t *testing.T) {
 		strings.Replace(dsn, escaped, escaped+"x", 1))
 	m.SQL(t, database, "UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = 'orders'") // by an old program
 	for range 2 {
-		run("next      6011\n", append(from, "--finish")...)
+		run("next      6011\n", append(from, "--finish", "--max", "9999")...)
 	}
 	run("6011\n", next...)
 	run("state     active\n", "sequence", "create", "fresh")
-	run("snowfence sequence show fresh", "sequence", "import", "fresh", "--from", "leaf", "--row", "orders", "--dsn", dsn)
+	run("snowfence sequence show fresh", "sequence", "import", "fresh", "--from", "leaf", "--row", "orders",
+		"--dsn", dsn)
 }

@@ -131,7 +131,8 @@ func (a *address) mySQL(env func(string) string) (db *sql.DB, most int, timeout 
 	case len(a.hosts) == 0 && socket != "":
 		c.Net, c.Addr = "unix", socket
 	default:
-		return nil, 0, 0, a.errorf("it takes one host, or the parameter socket: programs of one fleet must see one server")
+		return nil, 0, 0, a.errorf("it takes one host, or the parameter socket: programs of one fleet must see " +
+			"one server")
 	}
 	if c.DBName == "" {
 		return nil, 0, 0, a.errorf("the name of the database is missing: %s://HOST/DATABASE", a.scheme)
