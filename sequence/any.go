@@ -52,8 +52,13 @@ type member struct {
 	refusals int           // how often it said what no waiting mends
 }
 
-// latecomers is how long OpenAny waits for a store when another one has answered.
-const latecomers = 2 * time.Second
+const (
+	// latecomers is how long OpenAny waits for a store when another one has answered.
+	latecomers = 2 * time.Second
+
+	// longestAbsence is how long a store that was left out waits for the next attempt.
+	longestAbsence = 10 * time.Second
+)
 
 // OpenAny opens a sequence over several stores, or over those of them that are given. It refuses
 // stores whose parts do not belong together. At least one must have the sequence and answer; those
@@ -138,7 +143,7 @@ func (a *Any) join(m *member) {
 			return
 		}
 		a.hear(m, err)
-		pause := min(shortestPause<<min(failed, 10), longestPause)
+		pause := min(shortestPause<<min(failed, 10), longestAbsence)
 		if a.world.Wait(pause/2+time.Duration(a.world.Uint64()%uint64(pause)), a.closing) == 0 {
 			return
 		}

@@ -133,7 +133,9 @@ func TestClassOfAStoreThatDoesNotSayWhoItIs(t *testing.T) {
 func TestCreateAnyOfADeletedOne(t *testing.T) {
 	all := several(2)
 	createAny(t, 2, all...)
-	expectAny(t, openAny(t, all...), 1, 3)
+	a := openAny(t, all...)
+	expectAny(t, a, 1, 3)
+	a.Close()
 	for _, st := range all {
 		if err := Delete(t.Context(), st, name); err != nil {
 			t.Fatal(err)
@@ -145,7 +147,10 @@ func TestCreateAnyOfADeletedOne(t *testing.T) {
 	}
 	createAny(t, 2, all...)
 	expectParts(t, all, "A0", "A1")
-	expectAny(t, openAny(t, all...), 4001)
+	b := openAny(t, all...)
+	if n, err := b.Next(t.Context()); err != nil || n != 2001 && n != 4001 { // with or without what was taken ahead
+		t.Errorf("%d, %v", n, err)
+	}
 }
 
 // What joins has the definition that the others have by now.
