@@ -85,7 +85,7 @@ func describe() descriptions {
 			"Days until the time bits of the layout run out.", "namespace"),
 		numbers: newMetric(counter, "sequence_numbers_total", "Numbers that this server gave out.", "sequence"),
 		last: newMetric(gauge, "sequence_last_number",
-			"The last number that this server gave out, of the present period where there are periods.", "sequence"),
+			"The last number that this server gave out, in whichever period.", "sequence"),
 		reserve: newMetric(gauge, "sequence_reserve_seconds",
 			"How long the numbers that the server holds last at the present rate; +Inf while nobody takes any.",
 			"sequence"),

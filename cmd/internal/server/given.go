@@ -13,6 +13,7 @@ type givenOut struct {
 
 	mu      sync.Mutex
 	periods map[int64]int64 // the last ones
+	latest  int64           // the period of the last number
 }
 
 // keptPeriods is of how many periods the last number is known.
@@ -41,6 +42,7 @@ func (g *givenOut) note(period, last int64) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.latest = period
 	if before, ok := g.periods[period]; ok && !g.after(last, before) {
 		return
 	}
@@ -55,6 +57,13 @@ func (g *givenOut) note(period, last int64) {
 		}
 		delete(g.periods, earliest)
 	}
+}
+
+// period returns the period of the last number; 0 where there are no periods.
+func (g *givenOut) period() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.latest
 }
 
 // of returns the last number of a period, and whether one was given out.

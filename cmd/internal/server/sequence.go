@@ -187,7 +187,7 @@ func (sq *Sequence) CheckPeriod(period int64) error {
 // SequenceStatus is how this server does with a sequence.
 type SequenceStatus struct {
 	sequence.Status
-	Last    int64   // number given out here
+	Last    int64   // number given out here, in whichever period
 	Given   bool    // whether there is one
 	Taken   int64   // numbers given out here
 	Rate    float64 // of them a second, lately
@@ -198,7 +198,7 @@ type SequenceStatus struct {
 // Status returns how this server does with the sequence.
 func (sq *Sequence) Status() SequenceStatus {
 	st := SequenceStatus{Status: sq.numbers.Status(), Taken: sq.Taken.Load()}
-	st.Last, st.Given = sq.given.of(sq.Present())
+	st.Last, st.Given = sq.given.of(sq.given.period())
 	st.Rate = sq.rate.of(st.Taken, sq.service.now())
 	st.Reserve, st.Ends = math.Inf(1), math.Inf(1)
 	if st.Rate > 0 {

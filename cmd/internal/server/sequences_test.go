@@ -212,6 +212,41 @@ func TestTroubleOfOneSequence(t *testing.T) {
 	})
 }
 
+// The last number is known for each of the last periods, in whichever order it is told.
+func TestLastNumberOfEachPeriod(t *testing.T) {
+	var up, down givenOut
+	down.down = true
+	for _, g := range []*givenOut{&up, &down} {
+		g.last.Store(g.none())
+		if _, ok := g.of(0); ok {
+			t.Error("a number before any")
+		}
+		for _, n := range []int64{5, 7, 6} {
+			g.note(0, n)
+		}
+	}
+	for period := range int64(10) {
+		for _, n := range []int64{2, 1} {
+			up.note(2026+period, n)
+		}
+	}
+	up.note(2035, 0)
+	if n, ok := up.of(0); n != 7 || !ok {
+		t.Error(n, ok)
+	}
+	if n, ok := down.of(0); n != 5 || !ok {
+		t.Error(n, ok)
+	}
+	for period := range int64(10) {
+		if n, ok := up.of(2026 + period); ok != (period >= 10-keptPeriods) || ok && n != 2 {
+			t.Error(period, n, ok)
+		}
+	}
+	if up.period() != 2035 || down.period() != 0 {
+		t.Error(up.period(), down.period())
+	}
+}
+
 // A client that asks for what does not exist costs no memory and few calls of the store.
 func TestSequencesThatDoNotExist(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
