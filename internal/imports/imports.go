@@ -45,8 +45,9 @@ type Counter struct {
 // the block are Start and Max. The definition has neither, nor Step. A counter of wuid gives blocks
 // of 2^36 numbers, whatever is asked for.
 //
-// If it is run again, it returns the sequence and takes nothing. After a crash between the two
-// steps, the block of before is lost.
+// If it is run again, it returns the sequence and takes nothing, as long as the block lasts. After
+// that it takes another one, and the sequence goes on there: to raise its max by hand would give
+// numbers of the old programs. After a crash between two steps, the block of before is lost.
 func Begin(
 	ctx context.Context, old *sql.DB, c Counter, st lease.Store, name string, block int64, d sequence.Definition,
 ) (sequence.Info, error) {
@@ -59,24 +60,35 @@ func Begin(
 		return sequence.Info{}, err
 	}
 	info, err := sequence.Show(ctx, st, name)
-	if err == nil {
-		return info, fits(info, c, now)
-	}
-	if !errors.Is(err, sequence.ErrNoSequence) {
+	missing := errors.Is(err, sequence.ErrNoSequence)
+	switch {
+	case missing:
+	case err != nil:
 		return info, err
+	default:
+		if err := fits(info, c, now); err != nil || info.Left > 0 {
+			return info, err
+		}
 	}
 	if now.retired {
 		return info, fmt.Errorf("%s was finished: there is nothing to take from it (%w)", c, lease.ErrRefused)
 	}
-	if err := try(ctx, name, d, now); err != nil { // before anything is taken
-		return info, err
+	if missing {
+		if err := try(ctx, name, d, now); err != nil { // before anything is taken
+			return info, err
+		}
 	}
 	b, err := k.take(ctx, old, block)
 	if err != nil {
 		return info, err
 	}
-	d.Start, d.Step, d.Max = &b.first, b.step, &b.last
-	if err := sequence.Create(ctx, st, name, d); err != nil {
+	if missing {
+		d.Start, d.Step, d.Max = &b.first, b.step, &b.last
+		err = sequence.Create(ctx, st, name, d)
+	} else {
+		err = goOn(ctx, st, name, b.first, b.last)
+	}
+	if err != nil {
 		return info, fmt.Errorf("numbers %d to %d were taken from %s: %w", b.first, b.last, c, err)
 	}
 	return sequence.Show(ctx, st, name)
@@ -124,16 +136,22 @@ func Finish(
 	case missing:
 		d.Start, d.Step, d.Max = &now.next, now.step, &last
 		err = sequence.Create(ctx, st, name, d)
-	case *info.Definition.Max < now.next: // the floor first: below it are numbers of the old programs
-		err = sequence.Confirm(ctx, st, name, sequence.Confirmation{Floor: &now.next})
-		if err == nil {
-			err = sequence.Change(ctx, st, name, sequence.Changes{Max: &last})
-		}
+	case *info.Definition.Max < now.next:
+		err = goOn(ctx, st, name, now.next, last)
 	}
 	if err != nil {
 		return info, err
 	}
 	return sequence.Show(ctx, st, name)
+}
+
+// goOn lets a sequence go on with other numbers. The floor is raised first, because below it are
+// numbers of the old programs.
+func goOn(ctx context.Context, st lease.Store, name string, first, last int64) error {
+	if err := sequence.Confirm(ctx, st, name, sequence.Confirmation{Floor: &first}); err != nil {
+		return err
+	}
+	return sequence.Change(ctx, st, name, sequence.Changes{Max: &last})
 }
 
 // block is numbers that a counter gave.

@@ -106,3 +106,54 @@ func finishAlone(t *testing.T, m *servers.MariaDB) {
 		})
 	}
 }
+
+// A block that has ended is followed by another one, also after a crash, and old programs give what
+// lies between.
+func nextBlock(t *testing.T, m *servers.MariaDB) {
+	for name, c := range counters() {
+		if name == "wuid" {
+			continue // whose blocks do not end
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, m, c.old, c.from)
+			for at := range 4 {
+				numbers, err := c.old.segment(s.ctx, s.db)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.note("an old program", numbers...)
+				whole := s.store
+				s.store = &crashing{Store: whole, left: at}
+				if _, err := s.begin(30); err != nil && !errors.Is(err, errCrash) {
+					t.Error(err)
+				}
+				s.store = whole
+				info, err := s.begin(30)
+				if err != nil || info.Left < 10 {
+					t.Fatalf("%+v, %v", info, err)
+				}
+				q, err := sequence.Open(s.ctx, s.store, "orders", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for err == nil {
+					var n int64
+					if n, err = q.Next(s.ctx); err == nil {
+						s.note("a new program", n)
+					}
+				}
+				if !errors.Is(err, sequence.ErrEnded) {
+					t.Error(err)
+				}
+				if err := q.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			if _, err := s.finish(); err != nil {
+				t.Error(err)
+			}
+			s.newPrograms(10)
+		})
+	}
+}

@@ -142,7 +142,7 @@ func counters() map[string]struct {
 	}{
 		"leaf":          {leaf{"orders"}, imports.Counter{System: imports.Leaf, Name: "orders"}},
 		"tinyid":        {tinyid{1, 0}, imports.Counter{System: imports.TinyID, Name: "orders"}},
-		"tinyid, third": {tinyid{3, 1}, imports.Counter{System: imports.TinyID, Name: "orders"}},
+		"tinyid, third": {tinyid{3, 0}, imports.Counter{System: imports.TinyID, Name: "orders"}},
 		"cosid":         {cosid{}, imports.Counter{System: imports.CosID, Name: "shop.orders"}},
 		"wuid":          {wuid{}, imports.Counter{System: imports.WUID}},
 	}
@@ -155,7 +155,7 @@ func TestImports(t *testing.T) {
 		"beside old programs": importBesideOldPrograms, "while old programs run": finishWhileOldProgramsRun,
 		"killed": importThatIsKilled, "without a block": finishAlone, "refused": importsThatAreRefused,
 		"made again": counterThatIsMadeAgain, "near the end": countersNearTheirEnd,
-		"small blocks of tinyid": smallBlocksOfTinyID, "block ends": blockEnds, "late": lateSegment,
+		"small blocks of tinyid": smallBlocksOfTinyID, "block ends": blockEnds, "next block": nextBlock, "late": lateSegment,
 		"faster": fasterPrograms,
 	} {
 		t.Run(name, func(t *testing.T) {

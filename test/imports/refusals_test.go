@@ -125,13 +125,13 @@ func countersNearTheirEnd(t *testing.T, m *servers.MariaDB) {
 
 // A block of tinyid that has no number of its class is refused, and one with a single number is not.
 func smallBlocksOfTinyID(t *testing.T, m *servers.MariaDB) {
-	c := counters()["tinyid, third"] // 1, 4, 7, … and the counter is at 1
+	c := counters()["tinyid, third"] // 3, 6, 9, … and the counter is at 1
 	s := newScene(t, m, c.old, c.from)
-	if info, err := s.begin(2); err == nil || !strings.Contains(err.Error(), "take a larger one") {
+	if info, err := s.begin(1); err == nil || !strings.Contains(err.Error(), "take a larger one") {
 		t.Errorf("%+v, %v", info, err)
 	}
-	info, err := s.begin(3)
-	if err != nil || *info.Definition.Start != 4 || *info.Definition.Max != 4 || info.Definition.Step != 3 {
+	info, err := s.begin(2)
+	if err != nil || *info.Definition.Start != 3 || *info.Definition.Max != 3 || info.Definition.Step != 3 {
 		t.Errorf("%+v, %v", info, err)
 	}
 }
@@ -141,7 +141,7 @@ func blockEnds(t *testing.T, m *servers.MariaDB) {
 	for name, want := range map[string]struct{ first, last, step, next int64 }{
 		"leaf":          {21, 320, 1, 321},
 		"tinyid":        {52, 351, 1, 352},
-		"tinyid, third": {52, 349, 3, 352},
+		"tinyid, third": {54, 351, 3, 354},
 		"cosid":         {21, 320, 1, 321},
 		"wuid":          {2 << 36, 3<<36 - 1, 1, 3 << 36},
 	} {

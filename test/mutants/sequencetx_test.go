@@ -123,7 +123,7 @@ var txMutants = []mutant{
 	},
 	{
 		rule: "the floor is raised before the max", file: "internal/imports/imports.go",
-		old: `sequence.Confirmation{Floor: &now.next})`, now: `sequence.Confirmation{Floor: new(int64(0))})`,
+		old: `sequence.Confirmation{Floor: &first})`, now: `sequence.Confirmation{Floor: new(first * 0)})`,
 		pkg: "./test/imports", test: "TestImports/beside/leaf",
 	},
 	{
@@ -145,7 +145,7 @@ var txMutants = []mutant{
 	},
 	{
 		rule: "a block is not taken twice", file: "internal/imports/imports.go",
-		old: `		return info, fits(info, c, now)`, now: `		_ = fits`, pkg: "./test/imports", test: "TestImports/beside/leaf",
+		old: `err != nil || info.Left > 0 {`, now: `err != nil {`, pkg: "./test/imports", test: "TestImports/beside/leaf",
 	},
 	{
 		rule: "a sequence that lies above the counter is not of it", file: "internal/imports/imports.go",
