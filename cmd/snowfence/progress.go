@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -68,6 +69,7 @@ func (p *progress) end() {
 type tally struct {
 	done  atomic.Int64
 	total int64
+	noun  string // what they are; "" means IDs
 }
 
 // line is the bar of a tally after a time.
@@ -79,8 +81,8 @@ func (t *tally) line(took time.Duration) string {
 	if rate > 0 {
 		left = approximately(math.Ceil(float64(t.total-done) / rate))
 	}
-	return fmt.Sprintf("%s %s of %s, %s, %s left", barOf(share), thousands(done), thousands(t.total),
-		perSecond(rate), left)
+	speed := strings.Replace(perSecond(rate), "IDs", cmp.Or(t.noun, "IDs"), 1)
+	return fmt.Sprintf("%s %s of %s, %s, %s left", barOf(share), thousands(done), thousands(t.total), speed, left)
 }
 
 // barOf is a bar that is filled to a share.

@@ -69,7 +69,7 @@ func (p *program) takeNumbers(
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	made := tally{total: f.count}
+	made := tally{total: f.count, noun: "numbers"}
 	if f.count > 1_000_000 && isTerminal(p.stderr) && !isTerminal(p.stdout) {
 		defer startProgress(p.stderr, made.line).end()
 	}

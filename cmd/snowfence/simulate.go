@@ -20,7 +20,7 @@ func (p *program) simulateCommand() *cobra.Command {
 	var f simulateFlags
 	cmd := &cobra.Command{
 		Use:   "simulate",
-		Short: "Run fleets of generators and takers of numbers under faults, and check that nothing collides",
+		Short: "Run generators and takers of numbers under faults, and check that nothing collides",
 		Long: `Simulate runs fleets of generators on a store, in virtual time: clocks that drift, jump and
 freeze, pauses, crashes, partitions, requests and replies that are lost, late or doubled,
 stores that are rolled back, snapshots that are resumed twice, operators. It is the code of
