@@ -100,8 +100,8 @@ func OpenEnv(ctx context.Context, rawURL string, env func(name string) string) (
 	kind, ok := servers[scheme]
 	if scheme == "http" || scheme == "https" {
 		return nil, fmt.Errorf("%w %s:…: a server of Snowfence is no store: give the URL of the store behind it, "+
-			"which is the server's own --store, or ask the server itself, as in curl %s://HOST:PORT/v1/default/next, or "+
-			"…/v1/NAME/sequence/next for the numbers of a sequence", ErrURL, scheme, scheme)
+			"which is the server's own --store, or ask the server itself, as in curl %s://HOST:PORT/v1/default/next, "+
+			"or …/v1/NAME/sequence/next for the numbers of a sequence", ErrURL, scheme, scheme)
 	}
 	if !ok {
 		if !validScheme.MatchString(scheme) || strings.Contains(rest, "@") && !strings.HasPrefix(rest, "//") {
