@@ -30,7 +30,8 @@ func FuzzRequest(f *testing.F) {
 	Mount(mux, service, anyone, plain, plain)
 	methods := []string{
 		next, "/snowfence.v1.IDService/Decode", "/snowfence.v1.LeaseService/Renew",
-		"/snowfence.v1.StoreService/Swap", "/snowfence.v1.StoreService/Get",
+		"/snowfence.v1.StoreService/Swap", "/snowfence.v1.StoreService/Get", "/snowfence.v1.SequenceService/Create",
+		"/snowfence.v1.SequenceService/Next", "/snowfence.v1.SequenceService/Confirm",
 	}
 	kinds := []string{"application/json", "application/proto", "application/grpc", "application/grpc-web+proto"}
 	f.Add(uint8(0), uint8(0), []byte(`{"count":2}`))
@@ -38,6 +39,9 @@ func FuzzRequest(f *testing.F) {
 	f.Add(uint8(3), uint8(0), []byte(`{"writes":[{"old":"","new":{"namespace":"default","node":1,"nonce":"x"}}]}`))
 	f.Add(uint8(3), uint8(0), []byte(`{"writes":[{}]}`))
 	f.Add(uint8(4), uint8(2), []byte("\x00\x00\x00\x00\x02\x12\x00"))
+	f.Add(uint8(5), uint8(0), []byte(`{"name":"orders","start":"-5","step":"3","max":"99","afterFailover":"7"}`))
+	f.Add(uint8(6), uint8(0), []byte(`{"name":"orders","count":2,"period":"2026"}`))
+	f.Add(uint8(7), uint8(0), []byte(`{"name":"orders","used":"9223372036854775807","programs":"5"}`))
 	f.Fuzz(func(t *testing.T, method, kind uint8, body []byte) {
 		r := httptest.NewRequest(http.MethodPost, methods[int(method)%len(methods)], bytes.NewReader(body))
 		r.Header.Set("Content-Type", kinds[int(kind)%len(kinds)])
