@@ -51,7 +51,7 @@ func (s *Sequence) Serials(ctx context.Context, n int64) (Serials, error) {
 			return p.serials(got), nil
 		}
 		got, err := p.wait(ctx, n, true)
-		if now, failed := s.present(); failed == nil && now != p {
+		if now, _ := s.present(); now != p {
 			continue // the period ended while the store was waited for
 		}
 		if err != nil {

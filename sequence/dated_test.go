@@ -1,9 +1,11 @@
 package sequence
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -18,11 +20,18 @@ import (
 type hands struct {
 	world.World
 
-	mu  sync.Mutex
-	now time.Time
+	mu   sync.Mutex
+	now  time.Time
+	hook func() // called by the next Now, where one goroutine does all
+	goes sync.WaitGroup
 }
 
+func (h *hands) Go(f func()) { h.goes.Go(f) }
+
 func (h *hands) Now() time.Time {
+	if h.hook != nil {
+		h.hook()
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.now
@@ -433,6 +442,24 @@ func TestRangesOfShortPeriods(t *testing.T) {
 	}
 }
 
+// Two calls find at once that a period has begun: one of them begins it, and it takes ahead.
+func TestPeriodThatTwoCallsBegin(t *testing.T) {
+	j := opened(t, "2026-11-22T23:59:59Z", Definition{Pattern: daily})
+	j.takes(j.s, "20261122-001")
+	j.set(t, "2026-11-23T00:00:00Z")
+	j.hook = func() { // after the first call has looked at the period in use
+		j.hook = nil
+		j.takes(j.s, "20261123-001")
+	}
+	j.takes(j.s, "20261123-002")
+	j.settled(j.s)
+	j.takes(j.s, "20261123-003")
+	j.settled(j.s)
+	if p := j.s.dated.present.Load(); p.exact || j.record(20261123).From < 2*(999/left) {
+		t.Errorf("%d numbers are taken: not ahead", j.record(20261123).From)
+	}
+}
+
 // The numbers of a range stay those of their period, whoever asks for them at midnight.
 func TestSerialsOfManyAtMidnight(t *testing.T) {
 	for _, mode := range []Mode{Fast, Dense, Strict} {
@@ -472,6 +499,8 @@ func TestSerialsOfManyAtMidnight(t *testing.T) {
 // A dense sequence gives back what it took ahead of a period that ended, and at its own end.
 func TestDensePeriodsGiveBack(t *testing.T) {
 	j := opened(t, "2026-11-22T23:59:59Z", Definition{Pattern: daily, Mode: Dense})
+	var log bytes.Buffer
+	j.s = j.open(&Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	j.takes(j.s, "20261122-001", "20261122-002")
 	j.settled(j.s)
 	if from := j.record(20261122).From; from <= 2 {
@@ -480,8 +509,12 @@ func TestDensePeriodsGiveBack(t *testing.T) {
 	j.set(t, "2026-11-23T00:00:00Z")
 	j.takes(j.s, "20261123-001")
 	j.settled(j.s)
-	for j.record(20261122).From != 2 {
-		time.Sleep(time.Millisecond)
+	j.goes.Wait()
+	if from := j.record(20261122).From; from != 2 {
+		t.Errorf("%d numbers are taken of a period that ended", from)
+	}
+	if text := log.String(); text != "" {
+		t.Errorf("the log: %s", text)
 	}
 	j.takesIn(j.s, 20261122, "20261122-003")
 	j.takesIn(j.open(nil), 20261122, "20261122-004")
@@ -495,6 +528,41 @@ func TestDensePeriodsGiveBack(t *testing.T) {
 		}
 	}
 	j.takes(j.open(nil), "20261123-002")
+}
+
+// What cannot go back when a period ends is told, and a gap.
+func TestDensePeriodThatCannotGiveBack(t *testing.T) {
+	j := opened(t, "2026-11-22T23:59:59Z", Definition{Pattern: daily, Mode: Dense})
+	var log bytes.Buffer
+	j.s = j.open(&Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	j.takes(j.s, "20261122-001")
+	j.goes.Wait()
+	j.takesIn(j.s, 20261123, "20261123-001") // so that its record is there
+	from := j.record(20261122).From
+	j.st.fail(always("swap", errFault), nil)
+	j.set(t, "2026-11-23T00:00:00Z")
+	j.takes(j.s, "20261123-002")
+	j.goes.Wait()
+	if text := log.String(); strings.Count(text, "ended are a gap") != 1 || !strings.Contains(text, "period=20261122") {
+		t.Errorf("the log: %s", text)
+	}
+	j.st.fail(nil, nil)
+	j.takesIn(j.s, 20261122, fmt.Sprintf("20261122-%03d", from+1))
+}
+
+// A fast sequence keeps what it took ahead of a period that ended, for calls by name.
+func TestFastPeriodKeepsItsRange(t *testing.T) {
+	j := opened(t, "2026-11-22T23:59:59Z", Definition{Pattern: daily})
+	j.takes(j.s, "20261122-001")
+	j.goes.Wait()
+	j.set(t, "2026-11-23T00:00:00Z")
+	j.takes(j.s, "20261123-001")
+	j.goes.Wait()
+	j.st.count("add")
+	j.takesIn(j.s, 20261122, "20261122-002")
+	if n := j.st.count("add"); n > 0 {
+		t.Errorf("%d takes", n)
+	}
 }
 
 // Close of a dense sequence says which periods did not get their numbers back.
@@ -519,8 +587,11 @@ func TestStrictSerials(t *testing.T) {
 		j.takes(j.s, fmt.Sprintf("20261122-%03d", i))
 		j.takes(other, fmt.Sprintf("20261122-%03d", i+1))
 	}
-	if from := j.record(20261122).From; from != 20 {
-		t.Errorf("%d numbers are taken", from)
+	if r := j.record(20261122); r.From != 20 || r.Revision != 21 {
+		t.Errorf("%d numbers are taken, with %d writes", r.From, r.Revision)
+	}
+	if n := j.st.count("swap"); n != 2 {
+		t.Errorf("%d swaps for the definition and the period", n)
 	}
 }
 
@@ -530,11 +601,33 @@ func TestPeriodsAreForgotten(t *testing.T) {
 	j.takes(j.s, "20261122-001")
 	day := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	c := j.s.dated
+	j.goes.Wait()
+	j.st.count("add")
+	busy := make(chan struct{})
+	j.st.fail(first("add", nil, func() { <-busy }), nil)
+	served := make(chan error)
+	go func() {
+		_, err := j.s.SerialsIn(j.ctx, 20251231, 1)
+		served <- err
+	}()
+	for j.st.count("add") == 0 {
+		time.Sleep(time.Millisecond)
+	}
 	for round := range 2 {
 		for i := range mostPeriods + 20 {
 			period := c.at(day.AddDate(0, 0, i))
 			j.takesIn(j.s, period, fmt.Sprintf("%d-%03d", period, round+1))
+			if n := len(c.periods); round == 0 && n != min(i+3, mostPeriods) {
+				t.Fatalf("%d periods are remembered after %d", n, i+3)
+			}
 		}
+	}
+	if c.periods[20251231] == nil {
+		t.Error("a period was forgotten while a call waited for it")
+	}
+	close(busy)
+	if err := <-served; err != nil {
+		t.Error(err)
 	}
 	if n := len(c.periods); n > mostPeriods {
 		t.Errorf("%d periods are remembered", n)

@@ -24,7 +24,7 @@ func (s *Sequence) refresh(ctx context.Context) error {
 			s.doubt()
 		}
 		err = s.judge(ctx, now, back)
-		if err == nil && s.parent != nil {
+		if err == nil {
 			now, err = s.enter(ctx, now)
 		}
 		switch {
@@ -52,21 +52,21 @@ func (s *Sequence) reread(ctx context.Context) (state, error) {
 	if err == nil {
 		err = s.admit(now)
 	}
-	if err == nil && s.parent != nil {
-		now.counter = counter
-		if s.period < now.Open {
-			err = fmt.Errorf("sequence %q: %w: period %d was closed when the sequence was confirmed: take from a "+
-				"later one", s.name, ErrPeriod, s.period)
-		}
+	if err != nil || s.parent == nil {
+		return now, err
 	}
-	return now, err
+	now.counter = counter
+	if s.period < now.Open {
+		return now, fmt.Errorf("sequence %q: %w: period %d was closed when the sequence was confirmed: take from a "+
+			"later one", s.name, ErrPeriod, s.period)
+	}
+	return now, nil
 }
 
 // learn keeps what can be used.
 func (s *Sequence) learn(now state) {
 	s.mu.Lock()
-	s.known = now
-	s.least = max(s.least, now.Confirmed)
+	s.known, s.least = now, now.Confirmed
 	s.mu.Unlock()
 	if s.parent != nil {
 		s.parent.learnOf(now)
@@ -81,7 +81,7 @@ func (s *Sequence) learnOf(now state) {
 	if now.record.Generation > s.known.record.Generation {
 		s.known = now
 	}
-	s.least = max(s.least, now.Confirmed)
+	s.least = max(s.least, now.Confirmed) // another period may doubt meanwhile
 }
 
 // wentBack reports whether a record that was read is older than what this program knows. A
@@ -158,9 +158,9 @@ func (s *Sequence) rolledBack(now state, id string, back bool) error {
 	given := ""
 	if s.own > 0 {
 		given = fmt.Sprintf("; this program took numbers up to %d", s.way.number(s.own-1))
-	}
-	if s.parent != nil && s.own > 0 {
-		given += fmt.Sprintf(" of period %d", s.period)
+		if s.parent != nil {
+			given += fmt.Sprintf(" of period %d", s.period)
+		}
 	}
 	if back {
 		return now.distrusted("its record is older than one that this program saw" + given)

@@ -27,7 +27,7 @@ func TestAnotherStoreStops(t *testing.T) {
 	st, s := made(t, Definition{Mode: Strict})
 	expect(t, s, 1, 2)
 	st.become("promoted")
-	if err := refused(t, s, ErrRolledBack); !strings.Contains(err.Error(), "up to 2") {
+	if err := refused(t, s, ErrRolledBack); !strings.Contains(err.Error(), "up to 2: find") {
 		t.Errorf("the error does not say what this program took: %v", err)
 	}
 	adds := st.count("add")

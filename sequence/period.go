@@ -103,10 +103,11 @@ func (s *Sequence) confirmUnchanged(ctx context.Context) error {
 }
 
 // enter makes the record of a period one of this definition: it has its generation, and counts from
-// the floor on. It is a [lease.ErrLost] if somebody was faster.
+// the floor on. It is a [lease.ErrLost] if somebody was faster. The record of a plain sequence is
+// always so.
 func (s *Sequence) enter(ctx context.Context, now state) (state, error) {
 	r := now.counter
-	if r.Nonce != "" && r.Generation == now.record.Generation {
+	if r.Generation == now.record.Generation { // it is 0 where there is no record
 		return now, nil
 	}
 	old := r.Nonce

@@ -49,6 +49,12 @@ func TestConfirmPeriods(t *testing.T) {
 	if r := j.st.record(t, name); r.From != 0 {
 		t.Errorf("the record of the definition counts: %+v", r)
 	}
+	if err := Delete(j.ctx, j.st, name); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.s.SerialsIn(j.ctx, 20261121, 1); !errors.Is(err, ErrNoSequence) {
+		t.Errorf("a closed period of a deleted sequence: %v", err)
+	}
 }
 
 // Which periods are closed and which have a floor, in the hours around midnight.
@@ -193,7 +199,9 @@ func TestPeriodThatWentBackStops(t *testing.T) {
 			was := j.record(20261122)
 			j.takes(j.s, "20261122-003", "20261122-004")
 			j.puts(back(was, j.record(20261122)))
-			if err := j.refuses(j.s, ErrRolledBack); !strings.Contains(err.Error(), "up to 4 of period 20261122") {
+			err := j.refuses(j.s, ErrRolledBack)
+			if text := err.Error(); !strings.Contains(text, "older than one that this program saw; this program took "+
+				"numbers up to 4 of period 20261122") {
 				t.Errorf("%s: %v", what, err)
 			}
 			j.refuses(j.s, ErrRolledBack)
@@ -201,9 +209,13 @@ func TestPeriodThatWentBackStops(t *testing.T) {
 				t.Errorf("%s: another period goes on: %v", what, err)
 			}
 			j.set(t, "2026-11-23T12:00:00Z")
-			j.refuses(j.s, ErrRolledBack)
+			if err := j.refuses(j.s, ErrRolledBack); strings.Contains(err.Error(), "took") {
+				t.Errorf("%s: %v", what, err)
+			}
+			j.set(t, "2026-11-22T12:00:00Z")
 			j.confirms(Confirmation{Floor: new(int64(9))})
-			j.takes(j.s, "20261123-009")
+			j.takes(j.s, "20261122-009")
+			j.takesIn(j.s, 20261123, "20261123-009")
 		}
 	}
 }
@@ -235,7 +247,11 @@ func TestPeriodThatWentBackIsRemembered(t *testing.T) {
 		if _, err := j.open(nil).Serials(j.ctx, 3); err != nil {
 			t.Fatal(err)
 		}
+		j.st.count("add")
 		j.refuses(j.s, ErrRolledBack)
+		if n := j.st.count("add"); n > 0 {
+			t.Errorf("%s: %d takes of what is doubted", what, n)
+		}
 	}
 }
 
@@ -262,6 +278,52 @@ func TestDefinitionOfPeriodsThatWentBack(t *testing.T) {
 	if _, err := j.s.SerialsIn(j.ctx, 20261123, 1); !errors.Is(err, ErrRolledBack) {
 		t.Errorf("a period that was not used before: %v", err)
 	}
+	j = opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
+	j.takes(j.s, "20261122-001")
+	now = j.st.record(t, name)
+	now.Nonce, now.Revision, now.Generation = "x", now.Revision-1, now.Generation+1
+	j.st.put(t, now)
+	j.refuses(j.s, ErrRolledBack)
+}
+
+// A period that was not used for long has seen an earlier confirmation than others. What it doubts
+// lowers nothing.
+func TestDoubtOfAnIdlePeriod(t *testing.T) {
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
+	j.takesIn(j.s, 20261123, "20261123-001")
+	was := j.record(20261123)
+	j.takesIn(j.s, 20261123, "20261123-002")
+	j.confirms(Confirmation{Floor: new(int64(5))})
+	j.takes(j.s, "20261122-005")
+	first := j.st.record(t, name)
+	j.confirms(Confirmation{Floor: new(int64(10))})
+	j.takes(j.s, "20261122-010")
+	j.puts(was)
+	j.takesIn(j.s, 20261123, "20261123-010")
+	now := j.st.record(t, name)
+	now.Nonce, now.Data, now.Revision, now.Generation = "x", first.Data, now.Revision+9, now.Generation+9
+	j.st.put(t, now)
+	j.refuses(j.s, ErrRolledBack)
+}
+
+// One period doubts while another one reads that all is well.
+func TestDoubtWhileAnotherPeriodReads(t *testing.T) {
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
+	j.takes(j.s, "20261122-001")
+	was := j.record(20261122)
+	j.takes(j.s, "20261122-002", "20261122-003")
+	j.st.fail(first("swap", nil, func() { // of the record of a new period
+		j.puts(was)
+		j.refuses(j.s, ErrRolledBack)
+	}), nil)
+	got, err := j.s.SerialsIn(j.ctx, 20261121, 1)
+	if !errors.Is(err, ErrRolledBack) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := j.open(nil).Serials(j.ctx, 9); err != nil { // it hides what was seen
+		t.Fatal(err)
+	}
+	j.refuses(j.s, ErrRolledBack)
 }
 
 // With N, numbers are skipped once, above what the store and the program know of all open periods.
@@ -322,6 +384,16 @@ func TestSerialsAreNotSkippedBlindly(t *testing.T) {
 	}
 	if err := Change(ctx, st, name, Changes{Max: new(int64(5))}); !errors.Is(err, errFault) {
 		t.Errorf("%v", err)
+	}
+	st = newShaky()
+	if err := Create(ctx, st, name, Definition{Pattern: daily, AfterFailover: 5}); err != nil {
+		t.Fatal(err)
+	}
+	st.become("promoted")
+	was := st.record(t, name)
+	wrong := &punctual{Store: st, now: time.Unix(0, 0)}
+	if _, err := Open(ctx, wrong, name, nil); !errors.Is(err, lease.ErrRefused) || st.record(t, name) != was {
+		t.Errorf("with a wrong clock: %v", err)
 	}
 }
 
