@@ -24,6 +24,7 @@ func sequences(t *testing.T) (store string) {
 		{"strict", "--mode", "strict"},
 		{"dense", "--mode", "dense"},
 		{"few", "--max", "3", "--mode", "strict"},
+		{"bills", "--pattern", "{year}-{n:6}"},
 	} {
 		command(t, append([]string{"sequence", "create", "--store", store}, args...)...)
 	}

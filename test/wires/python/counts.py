@@ -1,5 +1,6 @@
 """Talks to a server as programs with redis-py do: counts.py HOST PORT TOKEN. Any surprise ends it with an error."""
 
+import datetime
 import sys
 
 import redis
@@ -31,6 +32,15 @@ fails("--step -1", lambda: r.decr("orders"))
 fails("--start N", lambda: r.set("orders", 1))
 fails("no scripts", lambda: r.eval("return 1", 0))
 fails("nobody else's", lambda: r.pipeline().watch("orders"))
+
+# A dated sequence: the period in the key is that of the number, and ends by itself.
+year = datetime.datetime.now(datetime.timezone.utc).year
+key = f"bills:{year}"
+p = r.pipeline()
+p.incr(key).expire(key, 86400).get(key)
+assert p.execute() == [1, True, "1"]
+fails(key, lambda: r.incr("bills"))
+fails(str(year), lambda: r.incr(f"bills:{year + 5}"))
 
 for transaction in True, False:
     p = r.pipeline(transaction=transaction)
