@@ -115,7 +115,7 @@ func (a *Any) gather(ctx context.Context) error {
 			return conflict
 		case opened == nil && missing == 0:
 			return a.trouble()
-		case opened != nil && missing == 0:
+		case missing == 0:
 			a.cur.Store(opened)
 			return nil
 		case opened != nil:

@@ -260,3 +260,82 @@ func TestAnyClose(t *testing.T) {
 		}
 	})
 }
+
+// Each number up to max is given once, whichever call takes it.
+func TestAnyGivesAllNumbers(t *testing.T) {
+	for _, try := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			_, a := trio(t, Definition{Max: new(int64(5000)), MinRange: 10, MaxRange: 10})
+			seen := map[int64]bool{}
+			for {
+				n, err := int64(0), error(nil)
+				if try {
+					n, err = a.TryNext()
+				} else {
+					n, err = a.Next(t.Context())
+				}
+				if errors.Is(err, ErrNotReady) {
+					time.Sleep(time.Second)
+					continue
+				}
+				if err != nil {
+					break
+				}
+				if seen[n] {
+					t.Fatalf("%d comes twice", n)
+				}
+				seen[n] = true
+			}
+			if len(seen) != 3000 {
+				t.Errorf("%d numbers", len(seen))
+			}
+		})
+	}
+}
+
+// A store without the sequence keeps no call waiting when the others have ended.
+func TestAnyEndsWithoutAStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := several(2)
+		d := Definition{Max: new(int64(2))}
+		if err := CreateAny(t.Context(), stores(all[0]), name, d, 2); err != nil {
+			t.Fatal(err)
+		}
+		a := openAny(t, all...)
+		expectAny(t, a, 1)
+		began := time.Now()
+		if _, err := a.Next(t.Context()); !errors.Is(err, ErrEnded) || time.Since(began) > longestPause {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+}
+
+// When the store in use is known to be in trouble, the others are asked at once; trouble of another
+// store lets nobody ask more than the one in use.
+func TestAnyAsksOthersInTrouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all, a := trio(t, Definition{MinRange: 1, MaxRange: 1})
+		expectAny(t, a, 1)
+		synctest.Wait()
+		all[0].fail(always("add", errFault), nil)
+		expectAny(t, a, 6)
+		synctest.Wait()
+		began := time.Now()
+		if _, err := a.Next(t.Context()); err != nil || time.Since(began) != 0 {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		all, a := trio(t, Definition{MinRange: 1, MaxRange: 1})
+		a.hear(a.members[1], errFault)
+		all[0].fail(func(string) error { time.Sleep(hedge / 10); return nil }, nil)
+		for range 5 {
+			if _, err := a.Next(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := all[2].count("add"); n != 0 {
+			t.Errorf("a store that is not needed was asked %d times", n)
+		}
+	})
+}

@@ -26,7 +26,6 @@ func CreateAny(ctx context.Context, stores []lease.Store, name string, d Definit
 		_, err = whole.part(0, classes)
 	}
 	switch {
-	case err != nil:
 	case full.Mode == Strict:
 		err = fmt.Errorf("numbers of several stores have no order: use one store, or another mode than strict (%w)",
 			lease.ErrInvalid)

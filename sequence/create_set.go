@@ -59,23 +59,17 @@ func (c *creation) extend(ctx context.Context, set string) error {
 		case p.Pending || p.Deleted:
 			err = c.activate(ctx, p)
 		}
-		if errors.Is(err, errAgain) {
-			return err
-		}
 		failed = append(failed, err)
 	}
-	return errors.Join(failed...)
+	return errors.Join(failed...) // or errAgain
 }
 
 // join gives a store the next spare class of another one. The class is given away before it is
 // used; after a crash in between it is lost.
 func (c *creation) join(ctx context.Context, set string, p *place) error {
 	for _, owner := range c.places {
-		if owner.err != nil || owner.vacant(set) {
-			continue
-		}
 		class, ok := owner.spare()
-		if !ok {
+		if !ok || owner.err != nil {
 			continue
 		}
 		owner.Given++

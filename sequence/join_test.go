@@ -1,8 +1,12 @@
 package sequence
 
 import (
+	"context"
 	"errors"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/snowfence/snowfence/lease"
 )
@@ -170,4 +174,73 @@ func TestStoreThatJoinsAfterAChange(t *testing.T) {
 			t.Errorf("%+v, %v", info, err)
 		}
 	}
+}
+
+// A part that waits for its set is replaced when another set gives numbers, and never made active.
+func TestPendingPartOfAnotherSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := several(3)
+		all[1].fail(nil, first("swap", errFault))
+		if err := CreateAny(t.Context(), stores(all[1], all[2]), name, Definition{}, 3); !errors.Is(err, errFault) {
+			t.Fatal(err)
+		}
+		createAny(t, 3, all[0])
+		createAny(t, 3, all[0], all[1])
+		expectParts(t, all, "A0", "A1", "")
+	})
+}
+
+// Parts that do not belong together are refused, whatever else is left to do.
+func TestCreateAnyOverStoresThatDoNotBelong(t *testing.T) {
+	all := several(4)
+	createAny(t, 3, all[0])
+	createAny(t, 3, all[1])
+	createAny(t, 3, all[2])
+	r := all[0].record(t, name)
+	r.Nonce = "copied"
+	all[2].put(t, r)
+	for _, c := range [][]*shaky{{all[0], all[1], all[3]}, {all[0], all[2], all[3]}} {
+		if err := CreateAny(t.Context(), stores(c...), name, Definition{}, 3); !errors.Is(err, lease.ErrRefused) {
+			t.Errorf("%v", err)
+		}
+	}
+	expectParts(t, all[3:], "")
+}
+
+// A part of a later version is left alone, and gives no class away.
+func TestPartOfALaterVersion(t *testing.T) {
+	all := several(3)
+	createAny(t, 6, all[:2]...)
+	r := all[0].record(t, name)
+	r.Data, r.Nonce = strings.TrimSuffix(r.Data, "}")+`,"later":1}`, "later"
+	all[0].put(t, r)
+	createAny(t, 6, all...)
+	expectParts(t, all[1:], "A1", "A3")
+	if now := all[0].record(t, name); now.Nonce != "later" {
+		t.Errorf("it was written: %+v", now)
+	}
+}
+
+// Who finds an unfinished creation gives it a second.
+func TestCreateAnyWaitsForAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := several(2)
+		all[1].fail(always("identity", errFault), nil)
+		if err := CreateAny(t.Context(), stores(all...), name, Definition{}, 2); !errors.Is(err, errFault) {
+			t.Fatal(err)
+		}
+		expectParts(t, all, "A0?", "")
+		all[1].fail(nil, nil)
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		if err := CreateAny(ctx, stores(all...), name, Definition{}, 2); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v", err)
+		}
+		createAny(t, 2, all...)
+		if took := time.Since(began); took < time.Second {
+			t.Errorf("it waited %v", took)
+		}
+		expectParts(t, all, "A0", "A1")
+	})
 }

@@ -132,7 +132,7 @@ func TestOpenAnyWithoutStores(t *testing.T) {
 		if _, err := OpenAny(ctx, stores(all...), name, nil); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v", err)
 		}
-		time.Sleep(2 * time.Hour)
+		time.Sleep(9 * time.Hour)
 		for _, st := range all {
 			if n := st.pinned(); n != 0 {
 				t.Errorf("%d pins are left", n)
@@ -223,4 +223,20 @@ func TestPartThatWasReplaced(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Without an answer OpenAny waits as long as its ctx, and longer than for latecomers.
+func TestOpenAnyOfSlowStores(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := several(2)
+		createAny(t, 5, all...)
+		for _, st := range all {
+			st.fail(func(string) error { time.Sleep(latecomers); return nil }, nil)
+		}
+		a := openAny(t, all...)
+		for _, st := range all {
+			st.fail(nil, nil)
+		}
+		expectAny(t, a, 1)
+	})
 }

@@ -31,7 +31,7 @@ const mostClasses = 1000
 // the stores of the beginning, each of these keeps every so manieth, so that any of them can give
 // one away without the others.
 func (p share) spare() (class int64, ok bool) {
-	if p.Pending || p.Class >= p.Stores || p.Given >= p.Classes {
+	if p.Pending || p.Class >= p.Stores {
 		return 0, false
 	}
 	class = p.Class + (p.Given+1)*p.Stores
@@ -42,7 +42,7 @@ func (p share) spare() (class int64, ok bool) {
 func (c course) part(class, classes int64) (course, error) {
 	over, stride := bits.Mul64(c.stride(), uint64(classes))
 	switch {
-	case classes < 1 || classes > mostClasses || class < 0 || class >= classes:
+	case classes > mostClasses || class < 0 || class >= classes:
 		return c, fmt.Errorf("class %d of %d: there are 1 to %d classes, counted from 0 (%w)", class, classes,
 			mostClasses, lease.ErrInvalid)
 	case over != 0 || stride > math.MaxInt64:

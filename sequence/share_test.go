@@ -65,6 +65,7 @@ func TestClassesDoNotOverflow(t *testing.T) {
 		{course{start: 1, step: 1 << 60}, math.MaxInt64, 0, 8, course{}, 0},
 		{course{start: math.MinInt64, step: math.MaxInt64}, math.MaxInt64, 1, 2, course{}, 0},
 		{course{start: math.MinInt64, step: math.MaxInt64}, math.MaxInt64, 0, 1, course{math.MinInt64, math.MaxInt64, 3}, math.MaxInt64 - 1},
+		{course{start: math.MinInt64, step: math.MaxInt64}, math.MaxInt64, 0, 3, course{}, 0},
 		{course{start: math.MaxInt64, step: math.MinInt64}, math.MinInt64, 0, 1, course{}, 0},
 		{course{start: -1, step: -1 << 60}, math.MinInt64, 6, 7, course{-1 - 6<<60, -7 << 60, 1}, -1 - 6<<60},
 		{course{start: -1, step: -1 << 60}, math.MinInt64, 1, 8, course{}, 0},
