@@ -29,6 +29,24 @@ import (
 
 // Open opens the store that a URL names, as a program of a user would, and returns what closes it.
 func Open(_ context.Context, rawURL string) (lease.Store, func() error, error) {
+	scheme, _, _ := strings.Cut(rawURL, ":")
+	switch scheme {
+	case "sqlite", "postgres", "mysql":
+		db, dialect, err := Database(rawURL)
+		if err != nil {
+			return nil, nil, err
+		}
+		return overSQL(db, dialect)
+	case "redis", "redis+sentinel":
+		return overRedis(rawURL)
+	case "etcd":
+		return overEtcd(rawURL)
+	}
+	return nil, nil, fmt.Errorf("there is no kind of store called %q", scheme)
+}
+
+// Database opens the SQL database that a URL names.
+func Database(rawURL string) (*sql.DB, sqlstore.Dialect, error) {
 	scheme, rest, _ := strings.Cut(rawURL, ":")
 	switch scheme {
 	case "sqlite":
@@ -37,35 +55,25 @@ func Open(_ context.Context, rawURL string) (lease.Store, func() error, error) {
 			"_txlock": {"immediate"},
 		}.Encode()}
 		db, err := sql.Open("sqlite", dsn.String())
-		if err != nil {
-			return nil, nil, err
-		}
-		return overSQL(db, sqlstore.SQLite())
+		return db, sqlstore.SQLite(), err
 	case "postgres":
 		db, err := sql.Open("pgx", rawURL)
-		if err != nil {
-			return nil, nil, err
-		}
-		return overSQL(db, sqlstore.PostgreSQL())
+		return db, sqlstore.PostgreSQL(), err
 	case "mysql":
 		u, err := url.Parse(rawURL)
 		if err != nil {
-			return nil, nil, err
+			return nil, sqlstore.Dialect{}, err
 		}
 		c := mysql.NewConfig()
 		c.User, c.Net, c.Addr, c.DBName = u.User.Username(), "tcp", u.Host, strings.Trim(u.Path, "/")
 		c.Logger = &mysql.NopLogger{} // what it says is in the errors
 		connector, err := mysql.NewConnector(c)
 		if err != nil {
-			return nil, nil, err
+			return nil, sqlstore.Dialect{}, err
 		}
-		return overSQL(sql.OpenDB(connector), sqlstore.MySQL())
-	case "redis", "redis+sentinel":
-		return overRedis(rawURL)
-	case "etcd":
-		return overEtcd(rawURL)
+		return sql.OpenDB(connector), sqlstore.MySQL(), nil
 	}
-	return nil, nil, fmt.Errorf("there is no kind of store called %q", scheme)
+	return nil, sqlstore.Dialect{}, fmt.Errorf("there is no SQL database called %q", scheme)
 }
 
 func overRedis(rawURL string) (lease.Store, func() error, error) {

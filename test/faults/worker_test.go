@@ -29,8 +29,9 @@ type worker struct {
 	ids    []snowfence.ID
 	at     []int64 // when each was made, in microseconds; of a program that does not say so, when it was read
 	grants []acknowledged
-	errors []said // what callers of Next got
-	log    []said // stderr
+	taken  []taken // of a program that takes numbers
+	errors []said  // what callers of Next got
+	log    []said  // stderr
 }
 
 // acknowledged is a grant that a worker said the store had acknowledged.
@@ -130,6 +131,11 @@ func (w *worker) line(text string, now int64) error {
 		var g acknowledged
 		_, err := fmt.Sscan(rest, &g.node, &g.until)
 		w.grants = append(w.grants, g)
+		return err
+	case "n":
+		c := taken{ended: at}
+		_, err := fmt.Sscan(rest, &c.began, &c.number)
+		w.taken = append(w.taken, c)
 		return err
 	case "e":
 		cause, err := strconv.Unquote(rest)

@@ -98,8 +98,8 @@ func swapping(t *testing.T, url string, mode sequence.Mode) {
 	}
 }
 
-// A Redis that was restarted is another one, because it may have lost writes: a sequence stops until
-// it is confirmed, and one that trusts the server goes on.
+// A Redis that was restarted is another one, because it may have lost writes: a sequence stops
+// until it is confirmed, and one that trusts the server goes on.
 func TestRedisThatIsRestarted(t *testing.T) {
 	t.Parallel()
 	r := servers.StartRedis(t)
