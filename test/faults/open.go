@@ -66,7 +66,8 @@ func Database(rawURL string) (*sql.DB, sqlstore.Dialect, error) {
 		}
 		c := mysql.NewConfig()
 		c.User, c.Net, c.Addr, c.DBName = u.User.Username(), "tcp", u.Host, strings.Trim(u.Path, "/")
-		c.Logger = &mysql.NopLogger{} // what it says is in the errors
+		c.Logger = &mysql.NopLogger{}    // what it says is in the errors
+		c.ReadTimeout = 10 * time.Second // a commit does not end with its ctx
 		connector, err := mysql.NewConnector(c)
 		if err != nil {
 			return nil, sqlstore.Dialect{}, err
