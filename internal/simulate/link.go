@@ -17,8 +17,17 @@ var errUnanswered = errors.New("the store did not answer")
 // back, and anything can happen to either.
 type link struct {
 	lease.Basic
-	p *process
-	h *holding // whose lease uses it; nil for the operator
+	p  *process
+	h  *holding // whose lease uses it; nil for the operator
+	st *store   // nil for the one that all runs have
+}
+
+// at returns the store.
+func (k link) at() *store {
+	if k.st != nil {
+		return k.st
+	}
+	return k.p.s.store
 }
 
 // call is one request of a process.
@@ -40,7 +49,7 @@ func (k link) ask(ctx context.Context, what string, do func() any, got func(any)
 	n := len(p.calls)
 	p.calls = append(p.calls, c)
 	if !p.replaying {
-		p.send(n, c, what, do)
+		p.send(k.at(), n, c, what, do)
 	}
 	ended := p.Wait(-1, c.done, ctx.Done())
 	p.calls[n] = nil
@@ -54,7 +63,7 @@ func (k link) ask(ctx context.Context, what string, do func() any, got func(any)
 }
 
 // send is the way of a request to the store and back.
-func (p *process) send(n int, c *call, what string, do func() any) {
+func (p *process) send(st *store, n int, c *call, what string, do func() any) {
 	s := p.s
 	s.figures.Calls++
 	there, back := p.latency(), p.latency()
@@ -63,7 +72,7 @@ func (p *process) send(n int, c *call, what string, do func() any) {
 	}
 	fail := func() { answer(p.patience(), nil, fmt.Errorf("%s: %w", what, errUnanswered)) }
 	switch {
-	case p.apart > s.now || s.store.down > s.now:
+	case p.apart > s.now || st.down > s.now:
 		s.hit(faultRefused, p)
 		fail()
 		return
@@ -81,7 +90,7 @@ func (p *process) send(n int, c *call, what string, do func() any) {
 		s.after(there+time.Duration(p.env.Int64N(int64(s.ttl))), func() { do() })
 	}
 	s.after(there, func() {
-		if s.store.down > s.now {
+		if st.down > s.now {
 			fail()
 			return
 		}
@@ -142,7 +151,7 @@ func (p *process) crashSoon(d time.Duration) {
 
 // Get implements lease.Store.
 func (k link) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
-	out, err := k.ask(ctx, "get", func() any { return k.p.s.store.get(keys) }, nil)
+	out, err := k.ask(ctx, "get", func() any { return k.at().get(keys) }, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +160,7 @@ func (k link) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error)
 
 // List implements lease.Store.
 func (k link) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
-	out, err := k.ask(ctx, "list", func() any { return k.p.s.store.list(q) }, nil)
+	out, err := k.ask(ctx, "list", func() any { return k.at().list(q) }, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -171,10 +180,10 @@ func (k link) Swap(ctx context.Context, writes []lease.Write) []error {
 		for i, w := range writes {
 			if i >= cut {
 				errs[i] = errUnanswered
-				p.s.after(p.latency(), func() { p.s.swap(p, w) })
+				p.s.after(p.latency(), func() { p.s.swap(k.at(), p, w) })
 				continue
 			}
-			errs[i] = p.s.swap(p, w)
+			errs[i] = p.s.swap(k.at(), p, w)
 		}
 		return errs
 	}
@@ -213,10 +222,10 @@ type added struct {
 
 // Add implements lease.Store.
 func (k link) Add(ctx context.Context, a lease.Addition) (lease.Record, error) {
-	if !k.p.s.store.adds {
+	if !k.at().adds {
 		return k.Basic.Add(ctx, a)
 	}
-	out, err := k.ask(ctx, "add", func() any { return k.p.s.add(k.p, a) }, nil)
+	out, err := k.ask(ctx, "add", func() any { return k.p.s.add(k.at(), k.p, a) }, nil)
 	if err != nil {
 		return lease.Record{}, err
 	}
@@ -225,7 +234,7 @@ func (k link) Add(ctx context.Context, a lease.Addition) (lease.Record, error) {
 
 // Count implements lease.Store.
 func (k link) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
-	out, err := k.ask(ctx, "count", func() any { return k.p.s.store.count(namespace, nodes) }, nil)
+	out, err := k.ask(ctx, "count", func() any { return k.at().count(namespace, nodes) }, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -234,7 +243,7 @@ func (k link) Count(ctx context.Context, namespace string, nodes snowfence.NodeR
 
 // Identity implements lease.Store.
 func (k link) Identity(ctx context.Context, _ string) (string, error) {
-	out, err := k.ask(ctx, "identity", func() any { return k.p.s.store.name() }, nil)
+	out, err := k.ask(ctx, "identity", func() any { return k.at().name() }, nil)
 	if err != nil {
 		return "", err
 	}
@@ -243,7 +252,7 @@ func (k link) Identity(ctx context.Context, _ string) (string, error) {
 
 // Now implements lease.Store.
 func (k link) Now(ctx context.Context) (time.Time, error) {
-	if !k.p.s.store.clock {
+	if !k.at().clock {
 		return time.Time{}, nil
 	}
 	out, err := k.ask(ctx, "time", func() any { return start().Add(k.p.s.now) }, nil)

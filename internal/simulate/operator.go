@@ -37,7 +37,7 @@ func (d direct) List(_ context.Context, q lease.Query) ([]lease.Record, error) {
 func (d direct) Swap(_ context.Context, writes []lease.Write) []error {
 	errs := make([]error, len(writes))
 	for i, w := range writes {
-		errs[i] = d.s.swap(d.s.operator, w)
+		errs[i] = d.s.swap(d.st, d.s.operator, w)
 	}
 	return errs
 }
@@ -45,11 +45,11 @@ func (d direct) Swap(_ context.Context, writes []lease.Write) []error {
 func (d direct) Identity(context.Context, string) (string, error) { return d.st.name(), nil }
 
 // swap is a write that has reached the store.
-func (s *sim) swap(p *process, w lease.Write) error {
-	veto := s.store.get([]lease.Key{w.New.Key})[0].Veto
-	err := s.store.swap(w)
+func (s *sim) swap(st *store, p *process, w lease.Write) error {
+	veto := st.get([]lease.Key{w.New.Key})[0].Veto
+	err := st.swap(w)
 	if err == nil && s.counters != nil {
-		s.recorded(w.New)
+		s.recorded(st, w.New)
 	}
 	if err == nil && veto != "" && w.New.Holder != "" {
 		s.violate("%s leased node %d, which has a veto", p.name, w.New.Node)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/sequence"
 )
 
 // A run of sequences has the same processes, messages, clocks and faults as one of leases. What its
@@ -26,10 +25,13 @@ func runSequences(ctx context.Context, plan Plan) (*Figures, uint64, *Collision,
 		claims: map[int64][]*claim{}, gone: map[string]setBack{}, wrote: map[string]int{}, hash: 14695981039346656037,
 		store: newStore(false), shy: never, mute: never,
 	}
-	s.store.adds = chance.IntN(3) > 0
 	s.eve = -time.Duration(chance.Int64N(int64(plan.Hours * float64(time.Hour)))) // the year ends during the run
+	s.store.adds = chance.IntN(3) > 0
 	for i := range 1 + chance.IntN(3) {
-		s.counters = append(s.counters, newCounter(chance, fmt.Sprintf("numbers%d", i)))
+		s.counters = append(s.counters, newCounter(chance, s.store, fmt.Sprintf("numbers%d", i)))
+	}
+	if s.strides = chance.IntN(5) == 0; s.strides {
+		s.overStores(chance)
 	}
 	if plan.tampered != nil {
 		plan.tampered(s)
@@ -38,15 +40,10 @@ func runSequences(ctx context.Context, plan Plan) (*Figures, uint64, *Collision,
 	s.operator = s.spawn("operator")
 	s.operator.slot = &slot{label: "operator", index: -1}
 	s.operator.programs = 1
-	for _, c := range s.counters {
-		err := s.calmly(func(ctx context.Context, st lease.Store) error {
-			return sequence.Create(ctx, st, c.name, c.made)
-		})
-		if err != nil {
-			return nil, 0, nil, err
-		}
+	if err := s.createAll(ctx); err != nil {
+		return nil, 0, nil, err
 	}
-	s.store.save()
+	s.save()
 	for _, sl := range s.slots {
 		if !plan.noSlots[sl.index] {
 			s.after(time.Duration(s.chance.Int64N(int64(s.ttl))), func() { s.start(sl) })
@@ -92,7 +89,7 @@ func newCounting(chance *rand.Rand) *scenario {
 
 // strikeCounters does something to the store.
 func (s *sim) strikeCounters(f Fault, chance float64) {
-	st := s.store
+	st := s.counters[int(chance*64)%len(s.counters)].st
 	if !s.inject(f, nil, 0) {
 		return
 	}
@@ -105,21 +102,23 @@ func (s *sim) strikeCounters(f Fault, chance float64) {
 		st.identity++
 		st.restore()
 		for _, c := range s.counters {
-			if c.lossy(st) {
+			if c.st == st && c.lossy() {
 				c.silent = append(c.silent, s.now)
 			}
 		}
 	case faultSetBack:
 		st.restore()
 		for _, c := range s.counters {
-			c.silent = append(c.silent, s.now)
+			if c.st == st {
+				c.silent = append(c.silent, s.now)
+			}
 		}
 	case faultVanished:
 		c := s.counters[int(chance*float64(len(s.counters)))]
 		nodes := snowfence.NodeRange{From: plain, Until: math.MaxInt64}
-		all := st.list(lease.Query{Namespace: c.key().Namespace, Nodes: nodes})
+		all := c.st.list(lease.Query{Namespace: c.key().Namespace, Nodes: nodes})
 		if len(all) > 0 {
-			delete(st.records, all[s.chance.IntN(len(all))].Key)
+			delete(c.st.records, all[s.chance.IntN(len(all))].Key)
 		}
 		c.silent = append(c.silent, s.now)
 	}
@@ -128,7 +127,9 @@ func (s *sim) strikeCounters(f Fault, chance float64) {
 // resume ends all faults, and checks that every slot gets numbers again.
 func (s *sim) resume(ctx context.Context) {
 	s.calm = true
-	s.store.down = 0
+	for _, c := range s.counters {
+		c.st.down = 0
+	}
 	for _, sl := range s.slots {
 		sl.clock = clock{since: s.now}
 	}

@@ -21,7 +21,7 @@ func (s *sim) manage(f Fault, chance float64) {
 	p.Go(func() {
 		ctx, cancel := p.WithTimeout(world.With(context.Background(), p), 4*s.ttl)
 		defer cancel()
-		st := link{p: p}
+		st := link{p: p, st: c.st}
 		switch f {
 		case faultAlter:
 			s.alter(ctx, st, c)
@@ -95,14 +95,17 @@ func (s *sim) admit(ctx context.Context, st lease.Store, c *counter) error {
 
 // mend is what an operator does when everything is over.
 func (s *sim) mend() {
-	_ = s.calmly(func(ctx context.Context, st lease.Store) error {
-		for _, c := range s.counters {
-			for range 2 {
-				if err := errors.Join(s.again(ctx, st, c), s.widen(ctx, st, c), s.admit(ctx, st, c)); err != nil {
-					s.violate("the operator cannot mend %s: %v", c.name, err)
-				}
+	ctx := world.With(context.Background(), s.operator)
+	for _, c := range s.counters {
+		st := direct{st: c.st, s: s}
+		for range 2 {
+			err := errors.Join(s.widen(ctx, st, c), s.admit(ctx, st, c))
+			if !s.strides {
+				err = errors.Join(s.again(ctx, st, c), s.widen(ctx, st, c), s.admit(ctx, st, c))
+			}
+			if err != nil {
+				s.violate("the operator cannot mend %s: %v", c.name, err)
 			}
 		}
-		return nil
-	})
+	}
 }

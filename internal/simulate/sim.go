@@ -46,6 +46,7 @@ type sim struct {
 	shy      func() bool   // tests of the simulation itself let processes begin no session with it
 	mute     func() bool   // and let generators rest
 	counters []*counter    // the sequences of a run that has them instead of leases
+	strides  bool          // the counters are one sequence over several stores
 	eve      time.Duration // from the year's first moment to the beginning of such a run
 	injected int
 	ahead    time.Duration // how far any clock was ahead at most

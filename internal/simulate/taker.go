@@ -57,7 +57,7 @@ func (t *taker) took(r lease.Record) {
 	below := ok && r.PrevUntil <= given.ordinal
 	seen := t.seen[r.Node]
 	confirmed := c.confirmed >= seen.carried && c.confirmed <= k.carried
-	current := r.Generation == s.store.records[c.key()].Generation // of a period: else it is not used anyway
+	current := r.Generation == c.st.records[c.key()].Generation // of a period: else it is not used anyway
 	older := r.Revision <= seen.revision && !confirmed
 	if !t.p.replaying && current && (older || below) && t.doubt == 0 {
 		t.doubt = max(k.carried, 1)
@@ -107,9 +107,12 @@ func (t *taker) fork(twin *taker) {
 func (p *process) count() {
 	ctx := world.With(context.Background(), p)
 	for p.own.IntN(6) > 0 {
+		if p.s.strides {
+			p.stride(ctx)
+			continue
+		}
 		c := p.s.counters[p.own.IntN(len(p.s.counters))]
-		t := &taker{Store: link{p: p}, p: p, c: c, seen: map[int64]sight{}, highest: order{}, most: order{}}
-		p.takers = append(p.takers, t)
+		t := p.taker(c)
 		o := &sequence.Options{Exact: p.own.IntN(4) == 0}
 		t.exact = o.Exact || c.mode == sequence.Strict
 		octx, cancel := p.WithTimeout(ctx, 2*p.s.ttl)
@@ -124,6 +127,15 @@ func (p *process) count() {
 	if p.programs--; p.programs == 0 && !p.replaying {
 		p.s.after(0, func() { p.s.kill(p) })
 	}
+}
+
+// taker returns what stands between a sequence of the process and its store.
+func (p *process) taker(c *counter) *taker {
+	t := &taker{
+		Store: link{p: p, st: c.st}, p: p, c: c, seen: map[int64]sight{}, highest: order{}, most: order{},
+	}
+	p.takers = append(p.takers, t)
+	return t
 }
 
 // live is the life of an open sequence.

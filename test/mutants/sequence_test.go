@@ -54,6 +54,10 @@ var sequenceMutants = []mutant{
 		old: `if rs[0].Nonce != s.known.record.Nonce {`, now: `if rs[0].Nonce == "" {`, seeds: 100, test: ofSequences,
 	},
 	{
+		rule: "sequence: each of several stores has the numbers of its class", file: "sequence/share.go",
+		old: `course{c.number(class), c.step`, now: `course{c.number(0 * class), c.step`, seeds: 20, test: ofSequences,
+	},
+	{
 		rule: "sequence: a strict one takes nothing ahead", file: "sequence/sequence.go",
 		old: `s.exact = o.Exact || s.mode == Strict`, now: `s.exact = o.Exact`, seeds: 20, test: ofSequences,
 	},
