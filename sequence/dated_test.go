@@ -396,6 +396,9 @@ func TestPeriodsEnd(t *testing.T) {
 			j.set(t, "2026-11-23T12:00:00Z")
 		}
 	}
+	if d, _, err := (Definition{Pattern: "{yy}{n:18}"}).completed(); err != nil || *d.Max != exactInJavaScript {
+		t.Errorf("a width beyond what JavaScript reads: max %d, %v", *d.Max, err)
+	}
 	st := newShaky()
 	for what, d := range map[string]Definition{
 		"max beyond the width": {Pattern: "{yy}{n:1}", Max: new(int64(10))},

@@ -3,6 +3,7 @@ package sequence
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -299,7 +300,19 @@ func TestDoubtOfAnIdlePeriod(t *testing.T) {
 	j.confirms(Confirmation{Floor: new(int64(10))})
 	j.takes(j.s, "20261122-010")
 	j.puts(was)
-	j.takesIn(j.s, 20261123, "20261123-010")
+	ctx, cancel := context.WithCancel(j.ctx)
+	j.st.fail(func(op string) error {
+		if op == "get" {
+			cancel()
+			return errFault
+		}
+		return nil
+	}, nil)
+	if _, err := j.s.SerialsIn(ctx, 20261123, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("the definition cannot be read: %v", err)
+	}
+	j.goes.Wait()
+	j.st.fail(nil, nil)
 	now := j.st.record(t, name)
 	now.Nonce, now.Data, now.Revision, now.Generation = "x", first.Data, now.Revision+9, now.Generation+9
 	j.st.put(t, now)
@@ -370,6 +383,49 @@ func TestSerialsAreSkipped(t *testing.T) {
 	}
 }
 
+// What the program itself took counts in each open period, where the store is behind.
+func TestSerialsAreSkippedAboveOnesOwn(t *testing.T) {
+	for range 8 { // periods are looked at in any order
+		for _, high := range []int64{20261122, 20261123} {
+			j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict, AfterFailover: 100})
+			for period := int64(20261122); period <= 20261123; period++ {
+				j.takesIn(j.s, period, fmt.Sprintf("%d-001", period))
+			}
+			was := j.record(high)
+			if _, err := j.s.SerialsIn(j.ctx, high, 50); err != nil {
+				t.Fatal(err)
+			}
+			j.puts(was)
+			j.st.become("promoted")
+			j.takes(j.s, "20261122-152")
+		}
+	}
+}
+
+// A give-back never lowers what an earlier one noted.
+func TestPeriodsRememberHowFarTheyReached(t *testing.T) {
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Dense, MinRange: 10, MaxRange: 10})
+	for i := int64(10); i > 0; i -= 8 {
+		if err := Change(j.ctx, j.st, name, Changes{MinRange: i, MaxRange: i}); err != nil {
+			t.Fatal(err)
+		}
+		s := j.open(nil)
+		if _, err := s.Serial(j.ctx); err != nil {
+			t.Fatal(err)
+		}
+		j.settled(s)
+		if held := s.Status().Held; held < i/2 {
+			t.Errorf("%d numbers are held", held)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if r := j.record(20261122); r.SkipUntil < 15 {
+			t.Errorf("%d numbers were taken, says the record", r.SkipUntil)
+		}
+	}
+}
+
 // A failed look at the open periods skips nothing.
 func TestSerialsAreNotSkippedBlindly(t *testing.T) {
 	ctx, _ := clockAt(t, "2026-11-22T12:00:00Z")
@@ -390,6 +446,11 @@ func TestSerialsAreNotSkippedBlindly(t *testing.T) {
 		t.Fatal(err)
 	}
 	st.become("promoted")
+	st.fail(first("swap", errFault), nil)
+	if _, err := Open(ctx, st, name, nil); !errors.Is(err, errFault) {
+		t.Errorf("the confirmation is not written: %v", err)
+	}
+	st.fail(nil, nil)
 	was := st.record(t, name)
 	wrong := &punctual{Store: st, now: time.Unix(0, 0)}
 	if _, err := Open(ctx, wrong, name, nil); !errors.Is(err, lease.ErrRefused) || st.record(t, name) != was {
@@ -508,6 +569,13 @@ func TestUnknownZoneOfARecord(t *testing.T) {
 	}
 	if st.pins != 0 {
 		t.Errorf("%d pins are left", st.pins)
+	}
+	if err := Change(t.Context(), st, name, Changes{AfterFailover: new(int64(5))}); err != nil {
+		t.Fatal(err)
+	}
+	st.become("promoted")
+	if _, err := Open(t.Context(), st, name, nil); !errors.Is(err, lease.ErrInvalid) {
+		t.Errorf("numbers cannot be skipped: %v", err)
 	}
 	if err := Delete(t.Context(), st, name); err != nil {
 		t.Errorf("it can be deleted all the same: %v", err)

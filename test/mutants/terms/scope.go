@@ -70,7 +70,6 @@ var Path = []Scope{
 	{File: "sequence/sequence.go"},
 	{File: "sequence/serial.go"},
 	{File: "sequence/show.go"},
-	{File: "sequence/status.go"},
 	{File: "sequence/take.go"},
 	{File: "sequence/wait.go"},
 }
