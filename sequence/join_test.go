@@ -194,7 +194,7 @@ func TestPendingPartOfAnotherSet(t *testing.T) {
 func TestCreateAnyOverStoresThatDoNotBelong(t *testing.T) {
 	all := several(4)
 	createAny(t, 3, all[0])
-	createAny(t, 3, all[1])
+	createAny(t, 3, newShaky(), all[1])
 	createAny(t, 3, all[2])
 	r := all[0].record(t, name)
 	r.Nonce = "copied"
@@ -207,17 +207,22 @@ func TestCreateAnyOverStoresThatDoNotBelong(t *testing.T) {
 	expectParts(t, all[3:], "")
 }
 
-// A part of a later version is left alone, and gives no class away.
+// A part of a later version, or a damaged one, is left alone, and gives no class away.
 func TestPartOfALaterVersion(t *testing.T) {
-	all := several(3)
-	createAny(t, 6, all[:2]...)
-	r := all[0].record(t, name)
-	r.Data, r.Nonce = strings.TrimSuffix(r.Data, "}")+`,"later":1}`, "later"
-	all[0].put(t, r)
-	createAny(t, 6, all...)
-	expectParts(t, all[1:], "A1", "A3")
-	if now := all[0].record(t, name); now.Nonce != "later" {
-		t.Errorf("it was written: %+v", now)
+	for _, end := range []string{`,"later":1}`, ``} {
+		all := several(3)
+		createAny(t, 6, all[:2]...)
+		r := all[0].record(t, name)
+		r.Nonce = "later"
+		if r.Data = strings.TrimSuffix(r.Data, "}") + end; end == "" {
+			r.Data = "{"
+		}
+		all[0].put(t, r)
+		createAny(t, 6, all...)
+		expectParts(t, all[1:], "A1", "A3")
+		if now := all[0].record(t, name); now.Nonce != "later" {
+			t.Errorf("it was written: %+v", now)
+		}
 	}
 }
 
