@@ -51,7 +51,8 @@ var sequenceMutants = []mutant{
 	},
 	{
 		rule: "sequence: a take of a period is not used when it was confirmed meanwhile", file: "sequence/period.go",
-		old: `if rs[0].Nonce != s.known.record.Nonce {`, now: `if rs[0].Nonce == "" {`, seeds: 100, test: ofSequences,
+		old: `if rs[0].Nonce != s.known.record.Nonce {`, now: `if rs[0].Nonce == "" {`,
+		pkg: "./sequence", test: "TestTakeDuringAConfirmation",
 	},
 	{
 		rule: "sequence: each of several stores has the numbers of its class", file: "sequence/share.go",
