@@ -303,7 +303,7 @@ func TestAnyEndsWithoutAStore(t *testing.T) {
 		}
 		a := openAny(t, all...)
 		expectAny(t, a, 1)
-		time.Sleep(time.Hour + longestAbsence/3) // the absent one is asked seldom by now
+		time.Sleep(time.Hour + longestAbsence/3) // the absent one is asked rarely by now
 		began := time.Now()
 		if _, err := a.Next(t.Context()); !errors.Is(err, ErrEnded) || time.Since(began) != 0 {
 			t.Errorf("%v after %v", err, time.Since(began))
