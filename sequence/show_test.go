@@ -161,3 +161,44 @@ func TestHighest(t *testing.T) {
 	}
 	highest("dated", present, 40, true)
 }
+
+// A floor beyond the end is no number, and a deleted sequence is deleted whatever period is named.
+func TestHighestAtTheEnd(t *testing.T) {
+	st := newShaky()
+	create(t, st, Definition{Max: new(int64(7))})
+	confirm(t, st, Confirmation{Floor: new(int64(50))})
+	if n, ok, err := Highest(t.Context(), st, name, 0); n != 7 || !ok || err != nil {
+		t.Errorf("%d, %t, %v", n, ok, err)
+	}
+	if err := Delete(t.Context(), st, name); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Highest(t.Context(), st, name, 2026); !errors.Is(err, ErrNoSequence) {
+		t.Errorf("of a deleted sequence: %v", err)
+	}
+}
+
+// A give-back notes how far the count was, never lowers that, and makes a new generation.
+func TestGiveBackIsNoted(t *testing.T) {
+	st := newShaky()
+	create(t, st, Definition{Mode: Dense, MinRange: 10, MaxRange: 10})
+	for i := int64(10); i > 0; i -= 8 {
+		if err := Change(t.Context(), st, name, Changes{MinRange: i, MaxRange: i}); err != nil {
+			t.Fatal(err)
+		}
+		s := open(t, st, nil)
+		if _, err := s.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		settle(t, s)
+		was := st.record(t, name).Generation
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		now, err := read(t.Context(), st, name)
+		if err != nil || now.Reached < 15 || now.record.Generation <= was {
+			t.Errorf("%d numbers were taken, says the record of generation %d, %v; it was %d", now.Reached,
+				now.record.Generation, err, was)
+		}
+	}
+}
