@@ -19,7 +19,7 @@ import (
 //
 // Others who take a number wait until tx ends, so take it last. Make the sequence before, through
 // a [Store], which looks whether the database was rolled back; what SequenceTx can see of that by
-// itself is in docs/choose/sequences.md.
+// itself is in docs/choose/invoices.md.
 //
 // After any error roll tx back. If the error is a [sequence.ErrRetry], run all of the transaction
 // again. In PostgreSQL, MySQL and MariaDB use READ COMMITTED, because the row of a sequence that

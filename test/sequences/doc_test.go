@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestDocumentedCode looks for each line of Go in docs/choose/sequences.md among the examples that
-// are run.
+// TestDocumentedCode looks for each line of Go on the pages of sequences among the examples that are
+// run.
 func TestDocumentedCode(t *testing.T) {
 	var examples []byte
 	for _, file := range []string{"../../sequence/example_test.go", "../../remote/example_test.go", "invoice_test.go"} {
@@ -17,23 +17,25 @@ func TestDocumentedCode(t *testing.T) {
 		}
 		examples = append(examples, code...)
 	}
-	doc, err := os.ReadFile("../../docs/choose/sequences.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	code, lines := false, 0
-	for line := range strings.Lines(string(doc)) {
-		line = strings.TrimSpace(line)
-		switch {
-		case strings.HasPrefix(line, "```"):
-			code = line == "```go"
-		case code:
-			if lines++; !strings.Contains(string(examples), line) {
-				t.Errorf("in no example: %s", line)
+	for _, page := range []string{"sequences.md", "invoices.md"} {
+		doc, err := os.ReadFile("../../docs/choose/" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(doc)) {
+			line = strings.TrimSpace(line)
+			switch {
+			case strings.HasPrefix(line, "```"):
+				code = line == "```go"
+			case code:
+				if lines++; !strings.Contains(string(examples), line) {
+					t.Errorf("%s: in no example: %s", page, line)
+				}
 			}
 		}
 	}
-	if lines < 10 {
+	if lines < 40 {
 		t.Errorf("only %d lines of code", lines)
 	}
 }

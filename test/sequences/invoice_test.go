@@ -11,7 +11,7 @@ import (
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
-// The code of docs/choose/sequences.md.
+// The code of docs/choose/invoices.md.
 
 // writeInvoice writes an invoice and returns its number.
 func writeInvoice(ctx context.Context, db *sql.DB, customer string, cents int64) (int64, error) {

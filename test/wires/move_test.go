@@ -39,7 +39,8 @@ func TestMoveFromRedis(t *testing.T) {
 				command(t, append(args[1:], "--store", store)...)
 				continue
 			}
-			out, err := exec.CommandContext(t.Context(), cli, append([]string{"-p", oldPort}, args[1:]...)...).CombinedOutput()
+			args = append([]string{"-p", oldPort}, args[1:]...)
+			out, err := exec.CommandContext(t.Context(), cli, args...).CombinedOutput()
 			if err != nil {
 				t.Fatalf("%s: %v\n%s", line, err, out)
 			}
