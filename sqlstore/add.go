@@ -153,8 +153,8 @@ func addSQLite(
 }
 
 // sqliteAddTx is short, because drivers compile it each time.
-const sqliteAddTx = "UPDATE snowfence_lease SET nonce = ? || '.' || (revision + 1), revision = revision + 1, prev_until = run_from," +
-	" run_from = run_from + MAX(0, MIN(?, ? - run_from)), swaps = swaps + 1, seq = ?" +
+const sqliteAddTx = "UPDATE snowfence_lease SET nonce = ? || '.' || (revision + 1), revision = revision + 1," +
+	" prev_until = run_from, run_from = run_from + MAX(0, MIN(?, ? - run_from)), swaps = swaps + 1, seq = ?" +
 	" WHERE namespace = ? AND node = ? AND generation = ? RETURNING revision, prev_until, run_from"
 
 // addSQLiteTx compares nothing with the witness: since that was done, nobody else can have written.

@@ -34,9 +34,9 @@ func SequenceTx(ctx context.Context, tx *sql.Tx, d Dialect, name string) (int64,
 	return sequence.NextIn(ctx, st, name)
 }
 
-// SequenceTxSerial is [SequenceTx] for a dated sequence. The first transaction of a period makes its
-// record, and others who take wait until it ends. The number is of the period that the zone has at
-// this moment, and the transaction may commit in the next one.
+// SequenceTxSerial is [SequenceTx] for a dated sequence. The first transaction of a period makes
+// its record, and others who take wait until it ends. The number is of the period that the zone has
+// at this moment, and the transaction may commit in the next one.
 func SequenceTxSerial(ctx context.Context, tx *sql.Tx, d Dialect, name string) (sequence.Serial, error) {
 	st, err := beginTx(ctx, tx, d)
 	if err != nil {

@@ -2,10 +2,10 @@
 // four of them, by the statements that they run themselves in MySQL and MariaDB: Leaf, tinyid,
 // CosId and wuid.
 //
-// [Begin] takes a block from the counter as one more old program would, and makes a sequence of it:
-// old programs and new ones take numbers side by side. When the old programs have stopped, [Finish]
-// moves the counter out of their reach, and lets the sequence go on above all that it gave. Each may
-// be repeated after a crash.
+// [Begin] takes a block from the counter as one more old program would, and makes a sequence of
+// it: old programs and new ones take numbers side by side. When the old programs have stopped,
+// [Finish] moves the counter out of their reach, and lets the sequence go on above all that it
+// gave. Both may be repeated after a crash.
 package imports
 
 import (

@@ -70,8 +70,10 @@ func (t tinyid) take(ctx context.Context, db *sql.DB, n int64) (block, error) {
 			if err != nil {
 				return err
 			}
-			res, err := tx.ExecContext(ctx, "UPDATE "+t.table+" SET max_id = ?, update_time = now(), version = version + 1"+
-				" WHERE id = ? AND max_id = ? AND version = ? AND biz_type = ?", end+n, id, end, version, t.counter.Name)
+			res, err := tx.ExecContext(ctx, "UPDATE "+t.table+
+				" SET max_id = ?, update_time = now(), version = version + 1"+
+				" WHERE id = ? AND max_id = ? AND version = ? AND biz_type = ?",
+				end+n, id, end, version, t.counter.Name)
 			if err != nil {
 				return err
 			}

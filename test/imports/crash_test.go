@@ -98,7 +98,8 @@ func finishAlone(t *testing.T, m *servers.MariaDB) {
 			if err := sequence.Delete(s.ctx, s.store, "orders"); err != nil {
 				t.Fatal(err)
 			}
-			for _, do := range []func() (sequence.Info, error){s.finish, func() (sequence.Info, error) { return s.begin(10) }} {
+			begin := func() (sequence.Info, error) { return s.begin(10) }
+			for _, do := range []func() (sequence.Info, error){s.finish, begin} {
 				if info, err := do(); err == nil {
 					t.Errorf("of a sequence that was deleted: %+v", info)
 				}

@@ -166,8 +166,8 @@ func TestImports(t *testing.T) {
 }
 
 // Old programs take segments before, during and after an import begins, and new programs take
-// numbers beside them: none comes twice. After the old ones have stopped, the sequence goes on above
-// all, and an old program that is started again gets nothing.
+// numbers beside them: none comes twice. After the old ones have stopped, the sequence goes on
+// above all, and an old program that is started again gets nothing.
 func importBesideOldPrograms(t *testing.T, m *servers.MariaDB) {
 	for name, c := range counters() {
 		t.Run(name, func(t *testing.T) {
@@ -184,7 +184,8 @@ func importBesideOldPrograms(t *testing.T, m *servers.MariaDB) {
 			}
 			s.newPrograms(60)
 			again, err := s.begin(600)
-			if err != nil || *again.Definition.Start != *info.Definition.Start || *again.Definition.Max != *info.Definition.Max {
+			is, was := again.Definition, info.Definition
+			if err != nil || *is.Start != *was.Start || *is.Max != *was.Max {
 				t.Errorf("a second time it is %+v, %v, not %+v", again, err, info)
 			}
 			close(stop)

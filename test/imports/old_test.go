@@ -35,7 +35,8 @@ func (l leaf) segment(ctx context.Context, db *sql.DB) (numbers []int64, err err
 		return nil, err
 	}
 	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, "UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = ?", l.tag); err != nil {
+	const update = "UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = ?"
+	if _, err := tx.ExecContext(ctx, update, l.tag); err != nil {
 		return nil, err
 	}
 	var tag string

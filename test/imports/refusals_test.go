@@ -64,7 +64,8 @@ func importsThatAreRefused(t *testing.T, m *servers.MariaDB) {
 		t.Errorf("a sequence above the counter: %v", err)
 	}
 	var n int64
-	if err := s.db.QueryRowContext(s.ctx, "SELECT max_id FROM leaf_alloc WHERE biz_tag = 'orders'").Scan(&n); err != nil || n != 11 {
+	const query = "SELECT max_id FROM leaf_alloc WHERE biz_tag = 'orders'"
+	if err := s.db.QueryRowContext(s.ctx, query).Scan(&n); err != nil || n != 11 {
 		t.Errorf("the counter was at 11, and is at %d: %v", n, err)
 	}
 }
@@ -89,7 +90,8 @@ func counterThatIsMadeAgain(t *testing.T, m *servers.MariaDB) {
 			if _, err := s.db.ExecContext(s.ctx, again); err != nil {
 				t.Fatal(err)
 			}
-			for _, do := range []func() (sequence.Info, error){s.finish, func() (sequence.Info, error) { return s.begin(10) }} {
+			begin := func() (sequence.Info, error) { return s.begin(10) }
+			for _, do := range []func() (sequence.Info, error){s.finish, begin} {
 				if _, err := do(); err == nil || !strings.Contains(err.Error(), "somebody made it again") {
 					t.Error(err)
 				}
@@ -123,7 +125,8 @@ func countersNearTheirEnd(t *testing.T, m *servers.MariaDB) {
 	}
 }
 
-// A block of tinyid that has no number of its class is refused, and one with a single number is not.
+// A block of tinyid that has no number of its class is refused, and one with a single number is
+// not.
 func smallBlocksOfTinyID(t *testing.T, m *servers.MariaDB) {
 	c := counters()["tinyid, third"] // 3, 6, 9, … and the counter is at 1
 	s := newScene(t, m, c.old, c.from)

@@ -89,7 +89,8 @@ var txMutants = []mutant{
 	},
 	{
 		rule: "a take has the generation that was read", file: "sqlstore/add.go",
-		old: " WHERE namespace = ? AND node = ? AND generation = ?\"\n\n// addMySQL", now: " WHERE namespace = ? AND node = ? AND generation >= 0 * ?\"\n\n// addMySQL",
+		old: " WHERE namespace = ? AND node = ? AND generation = ?\"\n\n// addMySQL",
+		now: " WHERE namespace = ? AND node = ? AND generation >= 0 * ?\"\n\n// addMySQL",
 		pkg: "./test/sequences", test: "TestSequenceTx/mariadb/a_definition",
 	},
 	{

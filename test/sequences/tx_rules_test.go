@@ -376,8 +376,8 @@ func commitsLast(t *testing.T, on func(testing.TB) database) {
 	}
 }
 
-// A transaction that is prepared keeps its number: others wait for it, and get the same one if it is
-// rolled back.
+// A transaction that is prepared keeps its number: others wait for it, and get the same one if it
+// is rolled back.
 func preparedTransactions(t *testing.T, on func(testing.TB) database) {
 	d := on(t)
 	if d.driver != "pgx" {
