@@ -48,6 +48,10 @@ type Definition struct {
 	// 2^53 − 1, or 2^63 − 1 where Start is beyond that; negative if Step is.
 	Max *int64 `json:"max,omitempty"`
 
+	// BlockOf names the counter of another program that the numbers up to Max are a block of, while
+	// that program gives the ones after them. Then Max is raised only with [Changes.BlockOf].
+	BlockOf string `json:"block_of,omitempty"`
+
 	// MinRange and MaxRange bound how many numbers a program takes at once. 0 means 1,000 and
 	// 1,000,000. Within them a range lasts 15 to 30 minutes, and a minute or two where it is Dense.
 	MinRange int64 `json:"min_range"`

@@ -46,6 +46,10 @@ type Changes struct {
 	Max                *int64
 	MinRange, MaxRange int64
 	AfterFailover      *int64
+
+	// BlockOf lets Max be raised where the numbers are a block: to the end of another block of the
+	// same counter, or, with "", to any number.
+	BlockOf *string
 }
 
 // Change changes a sequence while programs use it. Max may not be below what was given out.
@@ -71,6 +75,9 @@ func Change(ctx context.Context, st lease.Store, name string, c Changes) error {
 		if c.AfterFailover != nil {
 			next.AfterFailover = *c.AfterFailover
 		}
+		if c.BlockOf != nil {
+			next.BlockOf = *c.BlockOf
+		}
 		changed := stored{Definition: next, share: s.share}
 		way, err := changed.complete()
 		if err != nil {
@@ -79,6 +86,10 @@ func Change(ctx context.Context, st lease.Store, name string, c Changes) error {
 		if way.count < min(givenOut, s.course.count) {
 			return false, fmt.Errorf("sequence %q: max %d is below %d, which was taken already (%w)", name,
 				*changed.Max, s.course.number(min(givenOut, s.course.count)-1), lease.ErrRefused)
+		}
+		if s.BlockOf != "" && c.BlockOf == nil && way.count > s.course.count {
+			return false, fmt.Errorf("sequence %q: max %d cannot be raised: %w (%s): take another block, or end the "+
+				"import (%w)", name, *s.Max, ErrBlock, s.BlockOf, lease.ErrRefused)
 		}
 		s.Largest = max(s.Largest, s.MaxRange) // programs may hold such ranges
 		s.Definition, s.course = changed.Definition, way

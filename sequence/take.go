@@ -241,6 +241,10 @@ func (s *Sequence) saw(revision int64) {
 }
 
 func (s state) ended() error {
+	if s.BlockOf != "" {
+		return fmt.Errorf("sequence %q: %w up to max %d: %w (%s): take another block, or end the import", s.name,
+			ErrEnded, *s.Max, ErrBlock, s.BlockOf)
+	}
 	of := ""
 	if s.Pattern != "" {
 		of = fmt.Sprintf(" of period %d", s.counter.Node)

@@ -36,8 +36,8 @@ while old programs run:
      nothing can take from it, and the sequence goes on above all that was given out.
 
 Take a block that lasts until then. If it ends before, run the same command again: it takes
-another block. Do not raise max by hand: above the block are numbers of the old programs.
-Each step can be repeated: what was done is not done again.
+another block. Until --finish max cannot be raised by hand, because above the block are
+numbers of the old programs. Each step can be repeated: what was done is not done again.
 
   system  its table     --row is
   leaf    leaf_alloc    a biz_tag
@@ -128,8 +128,7 @@ func (p *program) importSequence(cmd *cobra.Command, name string, f *importFlags
 		return p.sequenceError(name, err)
 	case !f.finish:
 		p.message("old and new programs may take numbers side by side; when this block ends, run this again for " +
-			"another one, and do not raise max, because above it are numbers of old programs; when no old " +
-			"program runs any more, run this again with --finish")
+			"another one; when no old program runs any more, run this again with --finish")
 	}
 	return writeSequence(out, info, f.json)
 }

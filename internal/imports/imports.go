@@ -46,8 +46,8 @@ type Counter struct {
 // of 2^36 numbers, whatever is asked for.
 //
 // If it is run again, it returns the sequence and takes nothing, as long as the block lasts. After
-// that it takes another one, and the sequence goes on there: to raise its max by hand would give
-// numbers of the old programs. After a crash between two steps, the block of before is lost.
+// that it takes another one, and the sequence goes on there. After a crash between two steps, the
+// block of before is lost.
 func Begin(
 	ctx context.Context, old *sql.DB, c Counter, st lease.Store, name string, block int64, d sequence.Definition,
 ) (sequence.Info, error) {
@@ -83,10 +83,10 @@ func Begin(
 		return info, err
 	}
 	if missing {
-		d.Start, d.Step, d.Max = &b.first, b.step, &b.last
+		d.Start, d.Step, d.Max, d.BlockOf = &b.first, b.step, &b.last, c.String()
 		err = sequence.Create(ctx, st, name, d)
 	} else {
-		err = goOn(ctx, st, name, b.first, b.last)
+		err = goOn(ctx, st, name, b.first, b.last, c.String())
 	}
 	if err != nil {
 		return info, fmt.Errorf("numbers %d to %d were taken from %s: %w", b.first, b.last, c, err)
@@ -137,7 +137,7 @@ func Finish(
 		d.Start, d.Step, d.Max = &now.next, now.step, &last
 		err = sequence.Create(ctx, st, name, d)
 	case *info.Definition.Max < now.next:
-		err = goOn(ctx, st, name, now.next, last)
+		err = goOn(ctx, st, name, now.next, last, "")
 	}
 	if err != nil {
 		return info, err
@@ -147,11 +147,11 @@ func Finish(
 
 // goOn lets a sequence go on with other numbers. The floor is raised first, because below it are
 // numbers of the old programs.
-func goOn(ctx context.Context, st lease.Store, name string, first, last int64) error {
+func goOn(ctx context.Context, st lease.Store, name string, first, last int64, blockOf string) error {
 	if err := sequence.Confirm(ctx, st, name, sequence.Confirmation{Floor: &first}); err != nil {
 		return err
 	}
-	return sequence.Change(ctx, st, name, sequence.Changes{Max: &last})
+	return sequence.Change(ctx, st, name, sequence.Changes{Max: &last, BlockOf: &blockOf})
 }
 
 // block is numbers that a counter gave.
@@ -212,11 +212,10 @@ func try(ctx context.Context, name string, d sequence.Definition, now position) 
 	return sequence.Create(ctx, lease.NewMemory(), name, d)
 }
 
-// fits reports whether a sequence can be the one that Begin has made: its numbers are of a block
-// below the counter.
+// fits refuses sequences that Begin did not make of the counter.
 func fits(info sequence.Info, c Counter, now position) error {
 	d := info.Definition
-	if !info.Deleted && d.Pattern == "" && d.Step == now.step && *d.Max < now.next {
+	if !info.Deleted && d.BlockOf == c.String() && d.Step == now.step && *d.Max < now.next {
 		return nil
 	}
 	return fmt.Errorf("sequence %q: it is there, and not of a block of %s: name another one (%w)", info.Name, c,

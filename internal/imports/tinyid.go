@@ -3,8 +3,10 @@ package imports
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
+	"time"
+
+	"github.com/snowfence/snowfence/internal/world"
 )
 
 // tinyid gives those of (max_id − step, max_id] that leave the remainder when they are divided by
@@ -49,12 +51,14 @@ func (t tinyid) look(ctx context.Context, db *sql.DB) (position, error) {
 	return position{c.above(end), c.delta, retired}, nil
 }
 
-// attempts are far more than tinyid makes itself, because nothing else hears of a conflict.
-const attempts = 100
+// longestPause bounds how long to wait after a conflict, so that not all come at once again.
+const longestPause = 20 * time.Millisecond
 
-// take compares max_id and version, as tinyid does.
+// take compares max_id and version, as tinyid does. It tries again until ctx ends, because nothing
+// else hears of a conflict.
 func (t tinyid) take(ctx context.Context, db *sql.DB, n int64) (block, error) {
-	for range attempts {
+	w := world.From(ctx)
+	for {
 		var id, end, version int64
 		var c class
 		var met int64
@@ -87,8 +91,10 @@ func (t tinyid) take(ctx context.Context, db *sql.DB, n int64) (block, error) {
 			first := c.above(end)
 			return block{first, first + (end+n-first)/c.delta*c.delta, c.delta}, nil
 		}
+		if w.Wait(time.Duration(w.Uint64()%uint64(longestPause)), ctx.Done()) == 0 {
+			return block{}, t.failed(fmt.Errorf("old programs were always faster: %w", ctx.Err()))
+		}
 	}
-	return block{}, t.failed(errors.New("others took numbers at the same time again and again: try again"))
 }
 
 func (t tinyid) retire(ctx context.Context, db *sql.DB) error { return t.rename(ctx, db, nil) }

@@ -188,6 +188,10 @@ func importBesideOldPrograms(t *testing.T, m *servers.MariaDB) {
 			if err != nil || *is.Start != *was.Start || *is.Max != *was.Max {
 				t.Errorf("a second time it is %+v, %v, not %+v", again, err, info)
 			}
+			raise := sequence.Changes{Max: new(*is.Max + is.Step)}
+			if err := sequence.Change(s.ctx, s.store, "orders", raise); !errors.Is(err, sequence.ErrBlock) {
+				t.Errorf("max was raised to numbers of old programs: %v", err)
+			}
 			close(stop)
 			running.Wait()
 			for range 2 { // the second time nothing happens

@@ -152,4 +152,16 @@ var txMutants = []mutant{
 		rule: "a sequence that lies above the counter is not of it", file: "internal/imports/imports.go",
 		old: ` && *d.Max < now.next {`, now: ` {`, pkg: "./test/imports", test: "TestImports/refused",
 	},
+	{
+		rule: "nor is one that another counter is imported to", file: "internal/imports/imports.go",
+		old: ` && d.BlockOf == c.String()`, now: ``, pkg: "./test/imports", test: "TestImports/refused",
+	},
+	{
+		rule: "a block says whose it is", file: "internal/imports/imports.go",
+		old: `&b.last, c.String()`, now: `&b.last, ""`, pkg: "./test/imports", test: "TestImports/beside/leaf",
+	},
+	{
+		rule: "and so does the next one", file: "internal/imports/imports.go",
+		old: `b.first, b.last, c.String())`, now: `b.first, b.last, "")`, pkg: "./test/imports", test: "TestImports/next_block",
+	},
 }

@@ -157,8 +157,8 @@ func storeErrors(err error, list []*storeError) []*storeError {
 // sequenceError adds to an error of a sequence how people do what it says.
 func sequenceError(name string, err error) error {
 	cure := ""
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, sequence.ErrBlock) {
+		return err
 	}
 	switch KindOf(err) {
 	case NoSequence:
