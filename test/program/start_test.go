@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -115,9 +116,9 @@ func same(got, page string) bool {
 	return got == ""
 }
 
-// curl does what the program of this name does with -H, -d and an address.
+// curl does what the program of this name does with -H, -d, -X and an address.
 func curl(ctx context.Context, args []string) (string, error) {
-	method, body, url := http.MethodGet, "", ""
+	method, asked, body, url := http.MethodGet, "", "", ""
 	header := http.Header{}
 	for i := 0; i < len(args); i++ {
 		switch args[i] {
@@ -127,7 +128,10 @@ func curl(ctx context.Context, args []string) (string, error) {
 			header.Set(name, value)
 		case "-d":
 			i++
-			method, body = http.MethodPost, args[i]
+			method, body = cmp.Or(asked, http.MethodPost), args[i]
+		case "-X":
+			i++
+			method, asked = args[i], args[i]
 		default:
 			url = args[i]
 		}
