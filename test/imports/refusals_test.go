@@ -53,6 +53,12 @@ func importsThatAreRefused(t *testing.T, m *servers.MariaDB) {
 	if _, err := s.begin(10); err != nil {
 		t.Fatal(err)
 	}
+	if err := sequence.Create(s.ctx, s.store, "low", sequence.Definition{Max: new(int64(3))}); err != nil {
+		t.Fatal(err)
+	}
+	if err := begin(s.from, "low", 10, sequence.Definition{}); !errors.Is(err, lease.ErrExists) {
+		t.Errorf("a sequence that is not of the counter: %v", err)
+	}
 	_, err = imports.Finish(s.ctx, s.db, s.from, s.store, "orders", sequence.Definition{Max: new(int64(10))})
 	if err == nil || !strings.Contains(err.Error(), "use a higher one") {
 		t.Errorf("a max below the counter: %v", err)
