@@ -176,6 +176,7 @@ func TestTryNext(t *testing.T) {
 			synctest.Wait()
 		}
 		try(0, ErrEnded)
+		synctest.Wait() // a look that began before the change does not see it
 		if err := Change(t.Context(), st, name, Changes{Max: new(int64(7))}); err != nil {
 			t.Fatal(err)
 		}
