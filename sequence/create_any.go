@@ -126,7 +126,7 @@ func (c *creation) agree() (set string, err error) {
 		}
 		if different != "" {
 			return "", fmt.Errorf("sequence %q in store %d: %s: max, ranges and what follows a failover can be "+
-				"changed in each store (Change); for all else make another sequence, which starts above (%w)", c.name,
+				"changed in each store; for all else make another sequence, which starts above (%w)", c.name,
 				p.number, different, lease.ErrExists)
 		}
 		set, classes[p.Class] = p.Set, p.number

@@ -63,7 +63,7 @@ func Example_strict() {
 	// 1
 	// 2
 	// 3
-	// sequence "tickets": all numbers were given out up to max 3: raise max (Change), or use another sequence
+	// sequence "tickets": all numbers were given out up to max 3: raise max, or use another sequence
 }
 
 // Invoices are counted in each year from 1 on.

@@ -135,7 +135,7 @@ func TestNextInAnotherStore(t *testing.T) {
 			wantIn(t, st, 1)
 			st.become("another")
 			if c.want == 0 {
-				wantErrIn(t, st, ErrRolledBack, "Confirm")
+				wantErrIn(t, st, ErrRolledBack, "confirm the sequence with it")
 				if err := Confirm(t.Context(), st, "orders", Confirmation{Floor: new(int64(7))}); err != nil {
 					t.Fatal(err)
 				}

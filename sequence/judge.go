@@ -174,5 +174,5 @@ func (s state) differentStore(id string) string {
 
 func (s state) distrusted(why string) error {
 	return fmt.Errorf("sequence %q: %w: %s: find a floor at or above which nothing was given and no program "+
-		"holds anything, and confirm the sequence with it (Confirm)", s.name, ErrRolledBack, why)
+		"holds anything, and confirm the sequence with it", s.name, ErrRolledBack, why)
 }

@@ -30,8 +30,8 @@ func Create(ctx context.Context, st lease.Store, name string, d Definition) erro
 				"use another name, or CreateAny (%w)", name, s.Class, s.Classes, lease.ErrExists)
 		}
 		if different := s.differs(d, full); different != "" {
-			return false, fmt.Errorf("sequence %q: %s: max, ranges and what follows a failover can be changed "+
-				"(Change); for all else make another sequence, which starts above (%w)",
+			return false, fmt.Errorf("sequence %q: %s: max, ranges and what follows a failover can be changed; "+
+				"for all else make another sequence, which starts above (%w)",
 				name, different, lease.ErrExists)
 		}
 		revived := s.Deleted

@@ -249,6 +249,6 @@ func (s state) ended() error {
 	if s.Pattern != "" {
 		of = fmt.Sprintf(" of period %d", s.counter.Node)
 	}
-	return fmt.Errorf("sequence %q: %w%s up to max %d: raise max (Change), or use another sequence", s.name, ErrEnded,
+	return fmt.Errorf("sequence %q: %w%s up to max %d: raise max, or use another sequence", s.name, ErrEnded,
 		of, *s.Max)
 }

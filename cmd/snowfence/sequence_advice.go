@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sequence"
@@ -18,12 +17,9 @@ func (e advisedError) Error() string { return e.text }
 
 func (e advisedError) Unwrap() error { return e.err }
 
-// callsOfGo are in errors of the library, for programs; a command follows in their place.
-var callsOfGo = strings.NewReplacer(" (Change)", "", " (Confirm)", "")
-
 // advise adds subcommands of sequence to an error, on the store of this run.
 func (p *program) advise(err error, commands ...string) error {
-	text := callsOfGo.Replace(err.Error())
+	text := err.Error()
 	for i, c := range commands {
 		if i == 0 {
 			text += ":"

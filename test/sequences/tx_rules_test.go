@@ -150,7 +150,7 @@ func afterRowsWerePutBack(t *testing.T, on func(testing.TB) database) {
 			case sequence.Trust:
 				want(t, d, db, 2)
 			case sequence.Stop:
-				wantErr(t, d, db, sequence.ErrRolledBack, "Confirm")
+				wantErr(t, d, db, sequence.ErrRolledBack, "confirm the sequence with it")
 				floor := sequence.Confirmation{Floor: new(int64(3))}
 				if err := sequence.Confirm(t.Context(), st, "orders", floor); err != nil {
 					t.Fatal(err)
