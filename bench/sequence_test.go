@@ -25,18 +25,24 @@ var (
 // wide has ranges that outlast a measurement.
 var wide = sequence.Definition{MinRange: 1e9, MaxRange: 1e9}
 
+// counter opens a new sequence.
+func counter(b *testing.B) *sequence.Sequence {
+	st := lease.NewMemory()
+	if err := sequence.Create(b.Context(), st, "bench", wide); err != nil {
+		b.Fatal(err)
+	}
+	s, err := sequence.Open(b.Context(), st, "bench", nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { s.Close() })
+	return s
+}
+
 // The ways to take a number of a sequence.
 var counted = []entry{
 	{name: "next", start: func(b *testing.B) func() work {
-		st := lease.NewMemory()
-		if err := sequence.Create(b.Context(), st, "bench", wide); err != nil {
-			b.Fatal(err)
-		}
-		s, err := sequence.Open(b.Context(), st, "bench", nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() { s.Close() })
+		s := counter(b)
 		return func() work {
 			ctx := b.Context()
 			return func(n int) error {
@@ -80,15 +86,7 @@ var counted = []entry{
 		}
 	}},
 	{name: "local", start: func(b *testing.B) func() work {
-		st := lease.NewMemory()
-		if err := sequence.Create(b.Context(), st, "bench", wide); err != nil {
-			b.Fatal(err)
-		}
-		s, err := sequence.Open(b.Context(), st, "bench", nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() { s.Close() })
+		s := counter(b)
 		return func() work {
 			l, ctx := s.Local(), b.Context()
 			return func(n int) error {

@@ -1,0 +1,153 @@
+package sequence
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// hands is a world whose clock is set by hand.
+type hands struct {
+	world.World
+
+	mu   sync.Mutex
+	now  time.Time
+	hook func() // called by the next Now, where one goroutine does all
+	goes sync.WaitGroup
+}
+
+func (h *hands) Go(f func()) { h.goes.Go(f) }
+
+func (h *hands) Now() time.Time {
+	if h.hook != nil {
+		h.hook()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.now
+}
+
+// set sets the clock to a time such as 2026-11-22T23:59:59Z.
+func (h *hands) set(t testing.TB, at string) {
+	t.Helper()
+	now, err := time.Parse(time.RFC3339, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.now = now
+}
+
+// clockAt returns a context with a clock at a time.
+func clockAt(t testing.TB, at string) (context.Context, *hands) {
+	t.Helper()
+	h := &hands{World: world.Real()}
+	h.set(t, at)
+	return world.With(t.Context(), h), h
+}
+
+// diary is a dated sequence with a clock.
+type diary struct {
+	testing.TB
+	*hands
+	ctx context.Context
+	st  *shaky
+	s   *Sequence
+}
+
+// opened returns a dated sequence that is used at a time.
+func opened(t testing.TB, at string, d Definition) *diary {
+	t.Helper()
+	ctx, h := clockAt(t, at)
+	st := newShaky()
+	if err := Create(ctx, st, name, d); err != nil {
+		t.Fatal(err)
+	}
+	j := &diary{t, h, ctx, st, nil}
+	j.s = j.open(nil)
+	return j
+}
+
+// open opens it in another program with the same clock.
+func (j *diary) open(o *Options) *Sequence {
+	j.Helper()
+	s, err := Open(j.ctx, j.st, name, o)
+	if err != nil {
+		j.Fatal(err)
+	}
+	j.Cleanup(func() { s.Close() })
+	return s
+}
+
+// takes takes serials of the present period, and compares their texts.
+func (j *diary) takes(s *Sequence, want ...string) {
+	j.Helper()
+	for _, w := range want {
+		if got, err := s.Serial(j.ctx); err != nil || got.Text != w {
+			j.Fatalf("got %+v, %v, want %s", got, err, w)
+		}
+	}
+}
+
+// takesIn takes a serial of a period by name, and compares its text.
+func (j *diary) takesIn(s *Sequence, period int64, want string) {
+	j.Helper()
+	if got, err := s.SerialsIn(j.ctx, period, 1); err != nil || got.At(0).Text != want {
+		j.Fatalf("period %d: got %+v, %v, want %s", period, got, err, want)
+	}
+}
+
+// refuses takes a serial, and wants an error of the kind at once.
+func (j *diary) refuses(s *Sequence, kind error) error {
+	j.Helper()
+	got, err := s.Serial(j.ctx)
+	if !errors.Is(err, kind) {
+		j.Fatalf("got %+v, %v, want %v", got, err, kind)
+	}
+	return err
+}
+
+// record returns the record of a period.
+func (j *diary) record(period int64) lease.Record {
+	j.Helper()
+	rs, err := j.st.Store.Get(j.ctx, []lease.Key{periodKey(name, period)})
+	if err != nil {
+		j.Fatal(err)
+	}
+	return rs[0]
+}
+
+// puts makes the record of a period what it was, as a backup does.
+func (j *diary) puts(r lease.Record) {
+	j.Helper()
+	if err := j.st.Store.Swap(j.ctx, []lease.Write{{Old: j.record(r.Node).Nonce, New: r}})[0]; err != nil {
+		j.Fatal(err)
+	}
+}
+
+func (j *diary) confirms(c Confirmation) {
+	j.Helper()
+	if err := Confirm(j.ctx, j.st, name, c); err != nil {
+		j.Fatal(err)
+	}
+}
+
+// settled waits until no period asks the store for anything.
+func (j *diary) settled(s *Sequence) {
+	j.Helper()
+	s.mu.Lock()
+	periods := make([]*Sequence, 0, len(s.dated.periods))
+	for _, p := range s.dated.periods {
+		periods = append(periods, p)
+	}
+	s.mu.Unlock()
+	for _, p := range periods {
+		settle(j, p)
+	}
+}
