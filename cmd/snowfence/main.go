@@ -15,9 +15,20 @@ func main() { os.Exit(process(newProgram(os.Stdin, os.Stdout, os.Stderr, os.Envi
 func process(p *program) int {
 	// A closed pipe shows as an error of the write, so that leases are given back first.
 	signal.Ignore(syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	// A second Ctrl-C ends the program at once.
-	context.AfterFunc(ctx, stop)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	go func() {
+		select {
+		case <-signals:
+			// A second Ctrl-C ends the program at once. This comes first, because whoever sees
+			// that the program stops may send it right away.
+			signal.Reset(os.Interrupt, syscall.SIGTERM)
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	return p.run(ctx, os.Args[1:])
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/snowfence/snowfence/sqlstore"
@@ -69,11 +71,16 @@ func heldNow(t *testing.T, m *met) { m.take(t) }
 func deadlock(t *testing.T, m *met) {
 	run(t, m.tx, "UPDATE invoice SET n = n + 1 WHERE n = 1")
 	other := m.take(t)
-	set := "SET innodb_lock_wait_timeout = 100"
-	waits := "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"
+	set, id := "SET innodb_lock_wait_timeout = 100", "SELECT CONNECTION_ID()"
+	waits := "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT' AND trx_mysql_thread_id = "
 	if m.d.driver == "pgx" {
 		set = "SET deadlock_timeout = '1000s'" // so that it is the second that notices
-		waits = "SELECT COUNT(*) FROM pg_locks WHERE NOT granted"
+		id = "SELECT pg_backend_pid()"
+		waits = "SELECT COUNT(*) FROM pg_locks WHERE NOT granted AND pid = "
+	}
+	var own int64
+	if err := other.QueryRowContext(t.Context(), id).Scan(&own); err != nil {
+		t.Fatal(err)
 	}
 	run(t, other, set, "INSERT INTO invoice (n) VALUES (10), (11), (12), (13), (14), (15), (16), (17)")
 	done := make(chan struct{})
@@ -84,7 +91,9 @@ func deadlock(t *testing.T, m *met) {
 	t.Cleanup(func() { <-done })
 	look := m.d.pool(t, 1)
 	for n := 0; n == 0; {
-		if err := look.QueryRowContext(t.Context(), waits).Scan(&n); err != nil {
+		// InnoDB shows the same picture until nobody has looked for 100 ms.
+		time.Sleep(200 * time.Millisecond)
+		if err := look.QueryRowContext(t.Context(), waits+strconv.FormatInt(own, 10)).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 	}
