@@ -23,6 +23,16 @@ type Change struct {
 
 	FromNodes, ToNodes NodeRange // nodes in use on either side; the zero value means all
 
+	// FromReserved says that From has IDs with sequence numbers below its first:
+	// made by hand, or by snow-drift after the clock stepped back. Such an ID has
+	// any tick before Floor, even one before Since.
+	FromReserved bool
+
+	// ToReserved says that To makes such numbers too, in ticks from At on: IDs
+	// for a time gone by. An original snow-drift is no To of a change, because it
+	// would make them in ticks before At; see Beside.
+	ToReserved bool
+
 	// Past are the layouts before From. Two safe changes, one after the other,
 	// need not be safe together: To can make IDs of a layout older than From.
 	Past []Era
@@ -30,9 +40,10 @@ type Change struct {
 
 // Era is a layout while any node made IDs with it.
 type Era struct {
-	Layout Layout
-	From   time.Time // it stamped no tick that starts before this instant; zero means its epoch
-	Until  time.Time // it stamped no tick that starts at this instant or later
+	Layout   Layout
+	From     time.Time // it stamped no tick that starts before this instant; zero means its epoch
+	Until    time.Time // it stamped no tick that starts at this instant or later
+	Reserved bool      // as Change.FromReserved
 }
 
 // Verdict is what [Change.Check] found.
@@ -59,8 +70,8 @@ func (v Verdict) Ordered() bool { return v.FirstNew > v.LastOld }
 
 // Check proves that To makes no ID that From or a layout before it can have made,
 // or finds one. It is exact: it takes all nodes in the ranges, all rollback
-// values, and the sequence numbers First to Last as used. It does not check the
-// changes before this one.
+// values, and the sequence numbers First to Last as used, and those below First
+// where they are said to be. It does not check the changes before this one.
 //
 // The error is an [ErrInvalidLayout], an [ErrInvalidID] for a wrong node range,
 // or an [ErrLifetime] if To has no tick left at At.
@@ -71,7 +82,7 @@ func (c Change) Check() (Verdict, error) {
 	if c.Floor.IsZero() {
 		c.Floor = c.At
 	}
-	eras := append([]Era{{c.From, c.Since, c.Floor}}, c.Past...)
+	eras := append([]Era{{c.From, c.Since, c.Floor, c.FromReserved}}, c.Past...)
 	for _, e := range append([]Era{{Layout: c.To}}, eras...) {
 		if e.Layout.Cipher != Plain {
 			return Verdict{}, fmt.Errorf("%w: nothing can be proven of encrypted IDs, which can be any number: "+
@@ -88,6 +99,9 @@ func (c Change) Check() (Verdict, error) {
 			ErrLifetime, to.scheme.layout.EndOfLife().Format(time.RFC3339), c.At.UTC().Format(time.RFC3339))
 	}
 	to.setTicks(start, to.scheme.MaxTick())
+	if c.ToReserved {
+		to.lo[sideSeq] = 0
+	}
 	v := Verdict{FirstNew: to.lowest(), LastOld: math.MinInt64}
 	nodes := c.FromNodes
 	for i, e := range eras {
@@ -99,6 +113,13 @@ func (c Change) Check() (Verdict, error) {
 			return Verdict{}, err
 		}
 		nodes = NodeRange{}
+		if first := from.scheme.layout.First; e.Reserved && first > 0 {
+			from.setNumbers(0, first-1)
+			e.From = time.Time{} // each ID after a step back has a lower tick than the one before
+			if err := v.compare(from, to, e, i); err != nil {
+				return Verdict{}, err
+			}
+		}
 	}
 	return v, nil
 }
@@ -116,16 +137,11 @@ func (v *Verdict) compare(from, to *side, e Era, index int) error {
 	}
 	from.setTicks(first, last)
 	v.LastOld = max(v.LastOld, from.highest())
-	a := &overlap{from: from, to: to}
-	if !a.search(63, tight(tightAll)) || v.Collision != nil && uint64(v.Collision.ID) <= a.id {
-		return nil
-	}
-	x := &Collision{ID: ID(a.id), Past: index}
-	var err error
-	if x.From, err = from.scheme.Decode(x.ID); err != nil {
+	x, err := common(from, to)
+	if x == nil || v.Collision != nil && uint64(v.Collision.ID) <= uint64(x.ID) {
 		return err
 	}
-	x.To, err = to.scheme.Decode(x.ID)
+	x.Past = index
 	v.Collision = x
 	return err
 }

@@ -2,6 +2,7 @@ package snowfence
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"testing"
 	"time"
@@ -37,6 +38,15 @@ func smallLayout(t *rapid.T, label string) Layout {
 
 // idsOf lists all IDs of a layout by composing them one by one: the slow oracle of Change.Check.
 func idsOf(t *rapid.T, l Layout, nodes NodeRange, keep func(start time.Time) bool) map[ID]Parts {
+	return numbersOf(t, l, nodes, l.First, l.Last, keep)
+}
+
+// reservedOf adds those with the numbers below the first.
+func reservedOf(t *rapid.T, ids map[ID]Parts, l Layout, nodes NodeRange, keep func(start time.Time) bool) {
+	maps.Copy(ids, numbersOf(t, l, nodes, 0, l.First-1, keep))
+}
+
+func numbersOf(t *rapid.T, l Layout, nodes NodeRange, first, last int64, keep func(time.Time) bool) map[ID]Parts {
 	s, err := NewScheme(l)
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +61,7 @@ func idsOf(t *rapid.T, l Layout, nodes NodeRange, keep func(start time.Time) boo
 			continue
 		}
 		for node := nodes.From; node < nodes.Until; node++ {
-			for seq := l.First; seq <= l.Last; seq++ {
+			for seq := first; seq <= last; seq++ {
 				for roll := int64(0); roll < 1<<l.Bits(FieldRollback); roll++ {
 					p := Parts{Tick: tick, Time: l.TimeOf(tick), Node: node, Sequence: seq, Rollback: roll}
 					id, err := s.Compose(p)
@@ -94,6 +104,9 @@ func TestChangeAgainstAllIDs(t *testing.T) {
 		old := idsOf(t, c.From, c.FromNodes, func(start time.Time) bool {
 			return !start.Before(c.Since) && start.Before(floor)
 		})
+		if c.FromReserved = rapid.Bool().Draw(t, "A reserved"); c.FromReserved {
+			reservedOf(t, old, c.From, c.FromNodes, func(start time.Time) bool { return start.Before(floor) })
+		}
 		sides := []map[ID]Parts{old}
 		for range rapid.IntRange(0, 2).Draw(t, "eras") {
 			e := Era{Layout: smallLayout(t, "past")}
@@ -101,12 +114,21 @@ func TestChangeAgainstAllIDs(t *testing.T) {
 			if rapid.Bool().Draw(t, "past since") {
 				e.From = e.Until.Add(-time.Duration(rapid.Int64Range(-1, 40).Draw(t, "past since")) * time.Second / 2)
 			}
+			e.Reserved = rapid.Bool().Draw(t, "past reserved")
 			c.Past = append(c.Past, e)
-			sides = append(sides, idsOf(t, e.Layout, NodeRange{}, func(start time.Time) bool {
+			ids := idsOf(t, e.Layout, NodeRange{}, func(start time.Time) bool {
 				return !start.Before(e.From) && start.Before(e.Until)
-			}))
+			})
+			if e.Reserved {
+				reservedOf(t, ids, e.Layout, NodeRange{}, func(start time.Time) bool { return start.Before(e.Until) })
+			}
+			sides = append(sides, ids)
 		}
-		fresh := idsOf(t, c.To, c.ToNodes, func(start time.Time) bool { return !start.Before(c.At) })
+		after := func(start time.Time) bool { return !start.Before(c.At) }
+		fresh := idsOf(t, c.To, c.ToNodes, after)
+		if c.ToReserved = rapid.Bool().Draw(t, "B reserved"); c.ToReserved {
+			reservedOf(t, fresh, c.To, c.ToNodes, after)
+		}
 
 		got, err := c.Check()
 		if len(fresh) == 0 {
@@ -301,7 +323,7 @@ func TestTwoSafeChangesRepeatTheLayoutBeforeTheLast(t *testing.T) {
 			t.Fatalf("by itself the change to %v is safe: %+v, %v", step.To, v.Collision, err)
 		}
 	}
-	walk := Change{From: b, To: c, At: second, Since: first, Past: []Era{{a, begun, first}}}
+	walk := Change{From: b, To: c, At: second, Since: first, Past: []Era{{Layout: a, From: begun, Until: first}}}
 	v, err := walk.Check()
 	if err != nil || v.Collision == nil || v.Collision.Past != 1 {
 		t.Fatalf("the walk repeats IDs of the first layout: %+v, %v", v, err)
@@ -332,10 +354,10 @@ func TestChangeShowsTheLowestIDOfAllLayouts(t *testing.T) {
 		past   int
 		first  time.Time
 	}{
-		"it is of the one before":  {Change{From: l, Since: tick(9), Floor: tick(10), Past: []Era{{l, tick(3), tick(4)}, {l, tick(5), tick(6)}}}, 1, tick(3)},
-		"it is of the first one":   {Change{From: l, Since: tick(9), Floor: tick(10), Past: []Era{{l, tick(5), tick(6)}, {l, tick(3), tick(4)}}}, 2, tick(3)},
-		"it is of two, the later":  {Change{From: l, Since: tick(3), Floor: tick(4), Past: []Era{{l, tick(3), tick(4)}, {l, tick(3), tick(4)}}}, 0, tick(3)},
-		"it is of the present one": {Change{From: l, Since: tick(2), Floor: tick(3), Past: []Era{{l, tick(5), tick(6)}, {l, tick(3), tick(4)}}}, 0, tick(2)},
+		"it is of the one before":  {Change{From: l, Since: tick(9), Floor: tick(10), Past: []Era{{Layout: l, From: tick(3), Until: tick(4)}, {Layout: l, From: tick(5), Until: tick(6)}}}, 1, tick(3)},
+		"it is of the first one":   {Change{From: l, Since: tick(9), Floor: tick(10), Past: []Era{{Layout: l, From: tick(5), Until: tick(6)}, {Layout: l, From: tick(3), Until: tick(4)}}}, 2, tick(3)},
+		"it is of two, the later":  {Change{From: l, Since: tick(3), Floor: tick(4), Past: []Era{{Layout: l, From: tick(3), Until: tick(4)}, {Layout: l, From: tick(3), Until: tick(4)}}}, 0, tick(3)},
+		"it is of the present one": {Change{From: l, Since: tick(2), Floor: tick(3), Past: []Era{{Layout: l, From: tick(5), Until: tick(6)}, {Layout: l, From: tick(3), Until: tick(4)}}}, 0, tick(2)},
 	} {
 		c.change.To, c.change.At = l, at
 		v, err := c.change.Check()
@@ -345,6 +367,51 @@ func TestChangeShowsTheLowestIDOfAllLayouts(t *testing.T) {
 		c.change.At = tick(10)
 		if v, err := c.change.Check(); err != nil || v.Collision != nil {
 			t.Errorf("%s: above all of them, %+v, %v", name, v.Collision, err)
+		}
+	}
+}
+
+// After the clock stepped back, snow-drift makes IDs with the numbers 1 to 4, each in a lower tick
+// than the one before: they can be older than the layout, and never younger than its last tick.
+func TestIDsAfterAStepBackHaveNoFloor(t *testing.T) {
+	at := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	drift := Drift()
+	other := drift
+	other.First, other.Last = 1, 4
+	tick := func(n int) time.Time { return at.Add(time.Duration(n) * time.Millisecond) }
+	for name, c := range map[string]struct {
+		change Change
+		past   bool
+		want   time.Time // of the lowest ID that both can make; zero for none
+	}{
+		"nobody says so":            {change: Change{Floor: at, At: tick(-9)}},
+		"up to the floor":           {change: Change{Floor: at, At: tick(-9), FromReserved: true}, want: tick(-9)},
+		"the last tick":             {change: Change{Floor: at, At: tick(-1), FromReserved: true}, want: tick(-1)},
+		"none from the floor on":    {change: Change{Floor: at, At: at, FromReserved: true}},
+		"older than its layout":     {change: Change{Since: tick(-3), Floor: at, At: tick(-9), FromReserved: true}, want: tick(-9)},
+		"of a layout before it":     {past: true, change: Change{Since: at, Floor: at, At: tick(-9), FromReserved: true}, want: tick(-9)},
+		"that one made none itself": {past: true, change: Change{Since: at, Floor: at, At: tick(-9)}},
+	} {
+		c.change.From, c.change.To = drift, other
+		if c.past {
+			c.change.Past = []Era{{Layout: drift, From: tick(-2), Until: at, Reserved: c.change.FromReserved}}
+			c.change.From, c.change.FromReserved = Twitter(), false
+		}
+		v, err := c.change.Check()
+		if err != nil || (v.Collision == nil) != c.want.IsZero() ||
+			v.Collision != nil && !v.Collision.From.Time.Equal(c.want) {
+			t.Errorf("%s: %+v, %v; want an ID of %v", name, v.Collision, err, c.want)
+		}
+	}
+	// Our own generators make such numbers from the change on only.
+	change := Change{From: other, To: drift, At: at}
+	for _, reserved := range []bool{false, true} {
+		for ahead, meet := range map[time.Duration]bool{0: false, time.Millisecond: reserved} {
+			change.ToReserved, change.Floor = reserved, at.Add(ahead)
+			v, err := change.Check()
+			if err != nil || (v.Collision != nil) != meet || v.Collision != nil && !v.Collision.To.Time.Equal(at) {
+				t.Errorf("reserved %t, %v ahead: %+v, %v", reserved, ahead, v.Collision, err)
+			}
 		}
 	}
 }

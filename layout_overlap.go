@@ -63,6 +63,10 @@ func (d *side) setTicks(first, last int64) {
 	d.lo[sideTime], d.hi[sideTime] = uint64(first), uint64(last)
 }
 
+func (d *side) setNumbers(first, last int64) {
+	d.lo[sideSeq], d.hi[sideSeq] = uint64(first), uint64(last)
+}
+
 // lowest returns the lowest ID of the first tick.
 func (d *side) lowest() ID {
 	return d.scheme.compose(Parts{
@@ -84,6 +88,24 @@ func (d *side) highest() ID {
 		Sequence: int64(d.hi[sideSeq]),
 		Rollback: 1<<d.scheme.rollBits - 1,
 	})
+}
+
+// common returns the lowest ID, unsigned, in both sides; nil is the proof that
+// there is none.
+func common(from, to *side) (*Collision, error) {
+	o := &overlap{from: from, to: to}
+	if !o.search(63, tight(tightAll)) {
+		return nil, nil
+	}
+	x := &Collision{ID: ID(o.id)}
+	var err error
+	if x.From, err = from.scheme.Decode(x.ID); err != nil {
+		return nil, err
+	}
+	if x.To, err = to.scheme.Decode(x.ID); err != nil {
+		return nil, err
+	}
+	return x, nil
 }
 
 // overlap looks for an ID in both sides: an automaton that reads the 64 bits from

@@ -84,6 +84,23 @@ func TestCheckTellsForgedFromReal(t *testing.T) {
 	}
 }
 
+// Snow-drift makes IDs with the numbers 1 to 4 after a step back, and people make some with 0. No
+// generator makes any above the last.
+func TestCheckTakesReservedNumbers(t *testing.T) {
+	s := testScheme(t, "time=51,node=6,seq=6,first=5,last=40,epoch=2020-02-20")
+	wide := Plausible{}
+	for number, real := range map[int64]bool{0: true, 1: true, 4: true, 5: true, 40: true, 41: false, 63: false} {
+		id := must(s.Compose(Parts{Tick: 7, Node: 3, Sequence: number}))
+		if p, err := s.Check(id, wide); (err == nil) != real || real && p.Sequence != number ||
+			!real && !errors.Is(err, ErrInvalidID) {
+			t.Errorf("number %d: %+v, %v", number, p, err)
+		}
+	}
+	if got, want := s.Odds(wide), math.Exp2(57)*41/math.Exp2(64); math.Abs(got/want-1) > 1e-12 {
+		t.Errorf("41 of 64 numbers are real: %v, want %v", got, want)
+	}
+}
+
 // IDs under different keys are never the same, exhaustively for a small layout: the
 // number of the key stands outside of the cipher.
 func TestRotatedKeysDoNotCollide(t *testing.T) {

@@ -15,8 +15,11 @@ type Plausible struct {
 }
 
 // Check is Decode, and refuses an ID that cannot be real, as an [ErrInvalidID]:
-// of a later time, of a node never used, or with an unusable sequence number. So
-// it finds forged IDs of encrypted layouts; [Scheme.Odds] says how reliably.
+// of a later time, of a node never used, or with a sequence number above the
+// layout's last. So it finds forged IDs of encrypted layouts; [Scheme.Odds] says
+// how reliably. Numbers below the layout's first are reserved, not impossible:
+// snow-drift makes them after the clock stepped back, and people make them by
+// hand.
 func (s *Scheme) Check(id ID, p Plausible) (Parts, error) {
 	parts, err := s.Decode(id)
 	if err != nil {
@@ -30,9 +33,9 @@ func (s *Scheme) Check(id ID, p Plausible) (Parts, error) {
 	case parts.Node < first || parts.Node >= end:
 		return Parts{}, fmt.Errorf("%w: %d would be of node %d; used were %d to %d",
 			ErrInvalidID, int64(id), parts.Node, first, end-1)
-	case parts.Sequence < l.First || parts.Sequence > l.Last:
-		return Parts{}, fmt.Errorf("%w: %d would have the sequence number %d; usable are %d to %d",
-			ErrInvalidID, int64(id), parts.Sequence, l.First, l.Last)
+	case parts.Sequence > l.Last:
+		return Parts{}, fmt.Errorf("%w: %d would have the sequence number %d; the last one is %d",
+			ErrInvalidID, int64(id), parts.Sequence, l.Last)
 	}
 	return parts, nil
 }
@@ -42,8 +45,7 @@ func (s *Scheme) Check(id ID, p Plausible) (Parts, error) {
 // hits about n × Odds plausible IDs, of which few exist.
 func (s *Scheme) Odds(p Plausible) float64 {
 	first, end, ticks := s.plausible(p)
-	seqs := s.layout.Last - s.layout.First + 1
-	real := float64(ticks) * float64(end-first) * float64(seqs) * math.Exp2(float64(s.rollBits))
+	real := float64(ticks) * float64(end-first) * float64(s.layout.Last+1) * math.Exp2(float64(s.rollBits))
 	width := 64
 	if s.layout.Cipher == FF1 {
 		width = s.layout.Width()

@@ -82,6 +82,10 @@ func fieldRows(f *audit.Fields) [][2]string {
 		}
 		add("sequence", "%s", text)
 	}
+	if n := f.Sequence.Reserved; n > 0 {
+		add("reserved", "%s with a number below %d, as made by hand or after the clock stepped back",
+			plural(n, "ID"), f.Layout.First)
+	}
 	return rows
 }
 

@@ -65,9 +65,10 @@ func joinNode(fields []snowfence.Field) []snowfence.Field {
 
 // guess is an ID read under one layout.
 type guess struct {
-	view   *view
-	parts  snowfence.Parts
-	unused bool // its sequence number is one that no generator of the layout makes
+	view     *view
+	parts    snowfence.Parts
+	reserved bool // its sequence number is below those that generators of the layout make
+	unused   bool // its sequence number is above them
 }
 
 // guesses returns the readings of an ID whose time lies between the layout's epoch and
@@ -81,10 +82,13 @@ func (d *decoder) guesses(id snowfence.ID) []guess {
 		if err != nil || p.Time.After(d.now.Add(guessSlack)) {
 			continue
 		}
-		list = append(list, guess{v, p, v.unused(p)})
+		list = append(list, guess{v, p, v.reserved(p), v.unused(p)})
 	}
 	slices.SortStableFunc(list, func(a, b guess) int {
 		if c := falseFirst(a.unused, b.unused); c != 0 {
+			return c
+		}
+		if c := falseFirst(a.reserved, b.reserved); c != 0 {
 			return c
 		}
 		if c := falseFirst(a.parts.Time.After(d.now), b.parts.Time.After(d.now)); c != 0 {
@@ -145,8 +149,11 @@ func (d *decoder) appendGuesses(t text) error {
 			text += fmt.Sprintf(", %s %d", f.Name, values[i])
 		}
 		text += fmt.Sprintf(", sequence %d", g.parts.Sequence)
-		if g.unused {
+		switch {
+		case g.unused:
 			text += " (which its generators do not make)"
+		case g.reserved:
+			text += " (" + reservedNote + ")"
 		}
 		rows = append(rows, [2]string{"  " + strings.Join(append([]string{g.view.name}, g.view.same...), ", "), text})
 	}

@@ -32,7 +32,7 @@ func (d *decoder) readings(s []byte, texts []text) ([]reading, error) {
 				}
 				continue
 			}
-			g := guess{v, p, v.unused(p)}
+			g := guess{v, p, v.reserved(p), v.unused(p)}
 			list = append(list, reading{t, g, g.doubtAt(d.now), min(i, 1)})
 		}
 	}
@@ -42,13 +42,13 @@ func (d *decoder) readings(s []byte, texts []text) ([]reading, error) {
 	slices.SortStableFunc(list, func(a, b reading) int {
 		return cmp.Or(cmp.Compare(a.doubt, b.doubt), cmp.Compare(a.distance, b.distance), a.byTime(b))
 	})
-	if list[0].doubt > 0 && list[0].guessed {
+	if list[0].doubt > reservedNumber && list[0].guessed {
 		form := list[0].encoding.Name()
 		return nil, fmt.Errorf("%w: %q is no decimal number, and read as %s its time would lie in the future: "+
 			"name its form, as in --from %s, or its layout with --layout",
 			snowfence.ErrInvalidID, s, form, form)
 	}
-	if list[0].doubt > 0 { // nothing is likely: then it is what it was taken for without a look
+	if list[0].doubt > reservedNumber { // nothing is likely: then it is what it was taken for without a look
 		i := slices.IndexFunc(list, func(r reading) bool { return r.view == d.views[0] })
 		if i < 0 {
 			return nil, first
@@ -66,23 +66,38 @@ func (r reading) byTime(other reading) int {
 	return other.parts.Time.Compare(r.parts.Time)
 }
 
-// doubtAt is 0 for what a generator of the layout makes, up to now or soon.
+// What speaks against a reading.
+const (
+	noDoubt        = iota // a generator of the layout makes such an ID, up to now or soon
+	reservedNumber        // IDs made by hand and after a step back have such a number, and few are
+	unusedNumber          // no generator of the layout makes such a number
+	futureTime
+	otherLayout // the namespace had another layout then
+)
+
 func (g guess) doubtAt(now time.Time) int {
 	switch {
 	case g.parts.Tick < g.view.from || g.view.until > 0 && g.parts.Tick >= g.view.until:
-		return 3 // the namespace had another layout then
+		return otherLayout
 	case g.parts.Time.After(now.Add(guessSlack)):
-		return 2
+		return futureTime
 	case g.unused:
-		return 1
+		return unusedNumber
+	case g.reserved:
+		return reservedNumber
 	}
-	return 0
+	return noDoubt
 }
 
-// unused reports whether a sequence number is one that no generator of the layout makes.
-func (v *view) unused(p snowfence.Parts) bool {
-	return p.Sequence < v.layout.First || p.Sequence > v.layout.Last
-}
+// unused reports whether a sequence number is one that nobody makes with the layout.
+func (v *view) unused(p snowfence.Parts) bool { return p.Sequence > v.layout.Last }
+
+// reserved reports whether a sequence number is below those that generators make. IDs made by
+// hand have it, and those of snow-drift after the clock stepped back.
+func (v *view) reserved(p snowfence.Parts) bool { return p.Sequence < v.layout.First }
+
+// reservedNote says what a reserved number means.
+const reservedNote = "reserved: made by hand, or after the clock stepped back"
 
 // about says in a few words where the layout of a reading comes from, and what its text was.
 func (d *decoder) about(r reading) []string {

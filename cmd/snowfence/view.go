@@ -84,6 +84,9 @@ func (v *view) appendJSONParts(b []byte, p snowfence.Parts) []byte {
 		b = appendNumber(b, jsonKey(f.Name), values[i])
 	}
 	b = appendNumber(b, snowfence.FieldSequence, p.Sequence)
+	if v.reserved(p) {
+		b = append(b, `,"reserved":true`...)
+	}
 	if v.layout.Bits(snowfence.FieldKey) > 0 {
 		b = appendNumber(b, snowfence.FieldKey, int64(p.Key))
 	}
@@ -104,7 +107,7 @@ func appendNumber(b []byte, key string, n int64) []byte {
 func jsonKey(name string) string {
 	if slices.Contains([]string{
 		"id", "layout", "unix_ms", "node", "source", "encoding", "encoding_guessed",
-		"prefix", "others",
+		"prefix", "others", "reserved",
 	}, name) {
 		return "part-" + name
 	}
@@ -149,7 +152,11 @@ func (v *view) appendPicture(b []byte, id snowfence.ID, p snowfence.Parts, now t
 		rows = append(rows, [2]string{"key", strconv.Itoa(p.Key)})
 	}
 	if v.layout.Bits(snowfence.FieldSequence) > 0 {
-		rows = append(rows, [2]string{"sequence", strconv.FormatInt(p.Sequence, 10)})
+		text := strconv.FormatInt(p.Sequence, 10)
+		if v.reserved(p) {
+			text += "  (" + reservedNote + ")"
+		}
+		rows = append(rows, [2]string{"sequence", text})
 	}
 	return appendRows(b, rows)
 }

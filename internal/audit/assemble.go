@@ -105,11 +105,12 @@ func (a *Auditor) takenApart(t *tidy) *Fields {
 		}
 	}
 	r.Sequence = Sequence{
-		Highest: int64(sum.seqMax),
-		Last:    f.layout.Last,
-		Full:    sum.full,
-		Width:   1 << sum.seqShift,
-		Counts:  sum.seqs,
+		Highest:  int64(sum.seqMax),
+		Last:     f.layout.Last,
+		Full:     sum.full,
+		Reserved: sum.reserved,
+		Width:    1 << sum.seqShift,
+		Counts:   sum.seqs,
 	}
 	r.Nodes = a.nodes(sum)
 	return r

@@ -128,7 +128,7 @@ func TestAgainstOracle(t *testing.T) {
 		{"file", sizes{chunk: 64, piece: 16, memory: 128, scratch: 32, heavy: 20}},
 		{"file, large parts", sizes{chunk: 128, piece: 16, memory: 1200, scratch: 1 << 10, heavy: 1 << 10}},
 	} {
-		for _, layout := range []string{"", "twitter", "discord"} {
+		for _, layout := range []string{"", "time=41,node=10,seq=12,first=1000", "discord"} {
 			t.Run(size.name+" "+layout, func(t *testing.T) {
 				rapid.Check(t, func(t *rapid.T) {
 					ids := drawIDs(t)
@@ -295,7 +295,7 @@ func slowCorrelation(keys []uint64) float64 {
 func compareFields(t *rapid.T, got *Fields, ids []snowfence.ID) {
 	scheme := schemeOf(t, got.Layout.String())
 	nodes, seconds := map[int64]int64{}, map[int64]int64{}
-	var foreign, full, highest, peak int64
+	var foreign, full, reserved, highest, peak int64
 	var series int64
 	for _, id := range ids {
 		p, err := scheme.Decode(id)
@@ -311,6 +311,9 @@ func compareFields(t *rapid.T, got *Fields, ids []snowfence.ID) {
 		if p.Sequence == got.Layout.Last {
 			full++
 		}
+		if p.Sequence < got.Layout.First {
+			reserved++
+		}
 	}
 	for _, n := range got.Series.Counts {
 		series += n
@@ -323,8 +326,9 @@ func compareFields(t *rapid.T, got *Fields, ids []snowfence.ID) {
 	}
 	inLayout := int64(len(ids)) - foreign
 	if got.Foreign != foreign || series != inLayout || heat != inLayout || got.Nodes.Seen != int64(len(nodes)) ||
-		got.Sequence.Highest != highest || got.Sequence.Full != full {
-		t.Fatalf("fields %+v; want %d foreign, %d nodes, sequence %d, full %d", got, foreign, len(nodes), highest, full)
+		got.Sequence.Highest != highest || got.Sequence.Full != full || got.Sequence.Reserved != reserved {
+		t.Fatalf("fields %+v; want %d foreign, %d nodes, sequence %d, full %d, reserved %d", got, foreign,
+			len(nodes), highest, full, reserved)
 	}
 	if inLayout > 0 && (got.Peak == nil || got.Peak.Count != peak) {
 		t.Fatalf("peak %+v; want %d", got.Peak, peak)

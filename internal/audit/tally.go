@@ -26,6 +26,7 @@ type tally struct {
 	seqShift int
 	seqMax   uint64
 	full     int64 // IDs with the last usable sequence number
+	reserved int64 // IDs with a number below the first usable one
 
 	dense     []int64
 	sparse    map[uint64]int64
@@ -73,6 +74,9 @@ func (t *tally) one(w uint64) {
 	if seq == uint64(f.layout.Last) {
 		t.full++
 	}
+	if seq < uint64(f.layout.First) {
+		t.reserved++
+	}
 	if t.dense != nil {
 		t.dense[node]++
 		return
@@ -98,6 +102,7 @@ func (t *tally) join(q *tally) {
 	}
 	t.seqMax = max(t.seqMax, q.seqMax)
 	t.full += q.full
+	t.reserved += q.reserved
 	for i, n := range q.dense {
 		t.dense[i] += n
 	}
