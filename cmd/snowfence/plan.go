@@ -12,11 +12,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// planFlags are the flags of plan, which answers four questions.
+// planFlags are the flags of plan, which answers several questions.
 type planFlags struct {
 	layout, change, epoch string
 	at, floor             []string
 	rate                  rate
+	reserved              string
+	beside, slice, until  string
+	nodes                 string // a number to find a layout, two ranges for two layouts
 	need                  plan.Need
 	sequence              planSequenceFlags
 	json                  bool
@@ -35,9 +38,15 @@ func (p *program) planCommand() *cobra.Command {
                       can, or shows such an ID and ends with 3
   plan --change A B C the same for several changes, one after the other; each layout is
                       compared with all before it, not only with the last
+  plan --beside A B   whether an ID of A can equal one of B, while both are in use: in
+                      different nodes, slices of the sequence, or bits
   plan --sequence S --rate 500/day
                       when the numbers of a sequence run out; with --max in place of
                       --sequence, of one that is not made yet
+
+Sequence numbers below first are reserved, and IDs have them all the same: snow-drift makes 1
+to 4 after the clock stepped back, people make 0 by hand. --change counts them where --reserved
+says so. --beside counts them, unless --slice says which numbers are used.
 
 A layout is a name or a spec. The names:
 ` + presetTable() + `
@@ -49,13 +58,16 @@ first and last (the sequence numbers in use), and order=node-first or order=node
   snowfence plan --rate 500000 --nodes 64 --years 50 --js-safe
   snowfence plan --max 999999 --rate 500/day
   snowfence plan --change twitter sonyflake --at 2027-01-01T00:00:00Z
-  snowfence plan --change sonyflake twitter instagram --at 2027-01-01 --at 2028-01-01`,
+  snowfence plan --change sonyflake twitter instagram --at 2027-01-01 --at 2028-01-01
+  snowfence plan --beside drift drift --nodes 0-29 30-63
+  snowfence plan --beside drift drift --nodes 7 7 --slice 5-31 32-63`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.layout, "layout", "snowfence", "the layout to look at: `name` or spec")
 	fs.Var(&f.rate, "rate", "find a layout, or see when a sequence ends: `IDs` or numbers a second, of all nodes "+
 		"together; also as in 20/min or 500/day")
-	fs.Uint64Var(&f.need.Nodes, "nodes", 1, "find a layout: `number` of processes that make IDs at one time")
+	fs.StringVar(&f.nodes, "nodes", "", "find a layout: `number` of processes that make IDs at one time "+
+		"(default: 1); two layouts: the nodes of A and of B, as in 0-29 30-63 (default: all)")
 	fs.Float64Var(&f.need.Years, "years", 50, "find a layout: how many `years` it has to last")
 	fs.BoolVar(&f.need.JSSafe, "js-safe", false, "find a layout: no ID may pass 2^53-1")
 	fs.StringVar(&f.epoch, "epoch", "", "find a layout: its start `time` (default: today)")
@@ -66,8 +78,16 @@ first and last (the sequence numbers in use), and order=node-first or order=node
 	fs.StringSliceVar(&f.floor, "floor", nil, "check a change: `time` up to which A may have run ahead; one for "+
 		"each change (default: --at)")
 	f.sequence.register(cmd)
+	fs.StringVar(&f.reserved, "reserved", "none", "check a change: `which` layouts have IDs with numbers below "+
+		"their first: old, new, both or none")
+	fs.StringVar(&f.beside, "beside", "", "check whether layout `A` and the layout in the argument can be used at "+
+		"the same time")
+	fs.StringVar(&f.slice, "slice", "", "two layouts: the sequence `numbers` of A and of B, as in 5-31 32-63 "+
+		"(default: all)")
+	fs.StringVar(&f.until, "until", "", "two layouts: the `time` up to which both are used (default: as long as "+
+		"they last)")
 	fs.BoolVar(&f.json, "json", false, "one JSON object")
-	completeLayouts(cmd, "layout", "change")
+	completeLayouts(cmd, "layout", "change", "beside")
 	cmd.ValidArgsFunction = presetCompletion
 	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		question, err := p.question(cmd, args)
@@ -77,6 +97,8 @@ first and last (the sequence numbers in use), and order=node-first or order=node
 		switch question {
 		case "change":
 			return p.planChange(&f, args, out)
+		case "beside":
+			return p.planBeside(&f, args, out)
 		case "rate":
 			f.need.Rate = f.rate.perSecond
 			return p.planNeed(&f, out)

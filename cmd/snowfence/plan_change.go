@@ -45,6 +45,19 @@ func (c *checkedChange) check() (err error) {
 	return err
 }
 
+// meetsReserved reports whether a change that is safe would not be if the old layouts had IDs with
+// numbers below their first.
+func (c *checkedChange) meetsReserved() bool {
+	with := c.Change
+	with.FromReserved = true
+	with.Past = slices.Clone(with.Past)
+	for i := range with.Past {
+		with.Past[i].Reserved = true
+	}
+	v, err := with.Check()
+	return err == nil && v.Collision != nil
+}
+
 // madeBy returns the layout that made the ID of a collision, and the time up to which it was used.
 func (c *checkedChange) madeBy() (*view, time.Time) {
 	if i := c.Collision.Past; i > 0 {
@@ -98,6 +111,11 @@ func (p *program) plannedChanges(f *planFlags, args []string) ([]*checkedChange,
 	if err != nil {
 		return nil, usagef("--change, layout A: %w", err)
 	}
+	reserved, ok := map[string][2]bool{"old": {true, false}, "new": {false, true}, "both": {true, true}, "none": {}}[f.reserved]
+	if !ok {
+		return nil, usagef("--reserved %q: which layouts have IDs with numbers below their first: old, new, both or "+
+			"none", f.reserved)
+	}
 	var since time.Time
 	var past []snowfence.Era
 	var views []*view
@@ -122,9 +140,13 @@ func (p *program) plannedChanges(f *planFlags, args []string) ([]*checkedChange,
 			return nil, usagef("--at: the change at %s comes after the one at %s: give the times in the order "+
 				"of the layouts", at.Format(time.RFC3339Nano), since.Format(time.RFC3339Nano))
 		}
-		c := snowfence.Change{From: from.layout, To: to.layout, At: at, Floor: floor, Since: since, Past: past}
+		c := snowfence.Change{
+			From: from.layout, To: to.layout, At: at, Floor: floor, Since: since, Past: past,
+			FromReserved: reserved[0], ToReserved: reserved[1],
+		}
 		list = append(list, &checkedChange{Change: c, from: from, to: to, past: views})
-		past = append([]snowfence.Era{{Layout: from.layout, From: since, Until: floor}}, past...)
+		era := snowfence.Era{Layout: from.layout, From: since, Until: floor, Reserved: reserved[0]}
+		past = append([]snowfence.Era{era}, past...)
 		views = append([]*view{from}, views...)
 		from, since = to, at
 	}
@@ -190,6 +212,12 @@ func appendVerdict(b []byte, c *checkedChange, now time.Time) []byte {
 	order := "yes: new IDs are above all old ones"
 	if !c.Ordered() {
 		order = "NO: new IDs begin below old ones, so sorting by ID is no longer sorting by time"
+	}
+	if !c.FromReserved && c.meetsReserved() {
+		rows = append(rows, [2]string{
+			"reserved", "NOT with numbers below first of the old layouts: if there are such IDs, made by hand or by " +
+				"snow-drift after the clock stepped back, new ones can equal them (--reserved old)",
+		})
 	}
 	rows = append(rows,
 		[2]string{"first new ID", snowfence.Decimal.Encode(c.FirstNew)},

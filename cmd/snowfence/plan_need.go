@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/plan"
@@ -12,6 +13,13 @@ import (
 // is a finding.
 func (p *program) planNeed(f *planFlags, out *bufio.Writer) error {
 	need := f.need
+	need.Nodes = 1
+	if f.nodes != "" {
+		var err error
+		if need.Nodes, err = strconv.ParseUint(f.nodes, 10, 64); err != nil {
+			return usagef("--nodes: %q is not a number of processes", f.nodes)
+		}
+	}
 	need.Epoch = p.now().UTC().Truncate(24 * time.Hour)
 	if f.epoch != "" {
 		var err error

@@ -58,7 +58,7 @@ func newProgram(stdin io.Reader, stdout, stderr io.Writer, environ []string) *pr
 // run is the whole program but for its signals. It returns the exit code.
 func (p *program) run(ctx context.Context, args []string) int {
 	root := p.root()
-	root.SetArgs(p.moveIDsLast(root, args))
+	root.SetArgs(joinRanges(p.moveIDsLast(root, args)))
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// besideResult is what plan --beside prints as JSON.
+type besideResult struct {
+	Safe      bool             `json:"safe"`
+	A         besideSide       `json:"a"`
+	B         besideSide       `json:"b"`
+	Until     *time.Time       `json:"until"` // null: no bound
+	Collision *besideCollision `json:"collision,omitempty"`
+}
+
+type besideSide struct {
+	Layout    string `json:"layout"`
+	FirstNode int64  `json:"first_node"`
+	LastNode  int64  `json:"last_node"`
+	FirstSeq  int64  `json:"first_sequence"`
+	LastSeq   int64  `json:"last_sequence"`
+}
+
+// besideCollision is one ID in both readings, each an object as decode prints it.
+type besideCollision struct {
+	ID string          `json:"id"`
+	A  json.RawMessage `json:"a"`
+	B  json.RawMessage `json:"b"`
+}
+
+// planBeside proves that two layouts that are in use at the same time have no ID in common, or
+// shows one.
+func (p *program) planBeside(f *planFlags, args []string, out *bufio.Writer) error {
+	beside, views, err := plannedBeside(f, args)
+	if err != nil {
+		return err
+	}
+	x, err := beside.Check()
+	if err != nil {
+		return usageError{err}
+	}
+	if f.json {
+		err = writeJSON(out, newBesideResult(beside, views, x))
+	} else {
+		_, err = out.Write(appendBeside(nil, beside, views, x, p.now()))
+	}
+	if err == nil && x != nil {
+		err = errFindings
+	}
+	return err
+}
+
+func plannedBeside(f *planFlags, args []string) (b snowfence.Beside, views [2]*view, err error) {
+	if len(args) != 1 {
+		return b, views, usagef("--beside takes two layouts: --beside A B")
+	}
+	for i, spec := range []string{f.beside, args[0]} {
+		if views[i], err = newView(spec); err != nil {
+			return b, views, usagef("--beside, layout %c: %w", 'A'+rune(i), err)
+		}
+	}
+	b.A.Layout, b.B.Layout = views[0].layout, views[1].layout
+	if f.nodes != "" {
+		ranges, err := parseRanges("nodes", f.nodes)
+		if err != nil {
+			return b, views, err
+		}
+		b.A.Nodes = snowfence.NodeRange{From: ranges[0][0], Until: ranges[0][1] + 1}
+		b.B.Nodes = snowfence.NodeRange{From: ranges[1][0], Until: ranges[1][1] + 1}
+	}
+	if f.slice != "" {
+		ranges, err := parseRanges("slice", f.slice)
+		if err != nil {
+			return b, views, err
+		}
+		for i, n := range []*snowfence.Neighbor{&b.A, &b.B} {
+			if n.FirstSeq, n.LastSeq = ranges[i][0], ranges[i][1]; n.LastSeq == 0 && n.Layout.Last > 0 {
+				return b, views, usagef("--slice %s: a slice with number 0 has at least one number more: "+
+					"take 0-1, or leave 0 out", f.slice)
+			}
+		}
+	}
+	if f.until != "" {
+		b.Until, err = parseTime("until", f.until)
+	}
+	return b, views, err
+}
+
+// parseRanges reads two ranges of numbers, as in 0-29,30-63.
+func parseRanges(flag, text string) (ranges [2][2]int64, err error) {
+	list := strings.Split(text, ",")
+	if len(list) != 2 {
+		return ranges, usagef("--%s %s: give two ranges, of A and of B: --%s 0-29 30-63", flag, text, flag)
+	}
+	for i, r := range list {
+		if ranges[i][0], ranges[i][1], err = parseNumbers(r); err != nil {
+			return ranges, usagef("--%s: %w", flag, err)
+		}
+	}
+	return ranges, nil
+}
+
+// parseNumbers reads a range of numbers, as in 30-63, or one number.
+func parseNumbers(text string) (first, last int64, err error) {
+	a, b, two := strings.Cut(strings.TrimSpace(text), "-")
+	if !two {
+		b = a
+	}
+	first, err = strconv.ParseInt(a, 10, 64)
+	if err == nil {
+		last, err = strconv.ParseInt(b, 10, 64)
+	}
+	if err != nil || first < 0 || last < first || last >= 1<<62 {
+		return 0, 0, fmt.Errorf("%q is not a range such as 30-63, nor one number", text)
+	}
+	return first, last, nil
+}
+
+var rangeText = regexp.MustCompile(`^\d+(-\d+)?$`)
+
+// joinRanges makes "--nodes 0-29 30-63" mean what it says: a flag has one value.
+func joinRanges(args []string) []string {
+	if len(args) == 0 || args[0] != "plan" {
+		return args
+	}
+	var out []string
+	for _, arg := range args {
+		n := len(out)
+		if rangeText.MatchString(arg) && n > 0 {
+			name, value, joined := strings.Cut(out[n-1], "=")
+			if !joined && n > 1 {
+				name, value = out[n-2], out[n-1]
+			}
+			if (name == "--nodes" || name == "--slice") && rangeText.MatchString(value) {
+				out[n-1] += "," + arg
+				continue
+			}
+		}
+		out = append(out, arg)
+	}
+	return out
+}
+
+func newBesideResult(b snowfence.Beside, views [2]*view, x *snowfence.Collision) besideResult {
+	r := besideResult{Safe: x == nil, A: newBesideSide(views[0], b.A), B: newBesideSide(views[1], b.B)}
+	if !b.Until.IsZero() {
+		r.Until = &b.Until
+	}
+	if x != nil {
+		r.Collision = &besideCollision{
+			ID: snowfence.Decimal.Encode(x.ID),
+			A:  views[0].appendJSON(nil, x.ID, x.From),
+			B:  views[1].appendJSON(nil, x.ID, x.To),
+		}
+	}
+	return r
+}
+
+func newBesideSide(v *view, n snowfence.Neighbor) besideSide {
+	s := besideSide{
+		Layout: v.name, FirstNode: n.Nodes.From, LastNode: n.Nodes.Until - 1, FirstSeq: n.FirstSeq, LastSeq: n.LastSeq,
+	}
+	if n.Nodes == (snowfence.NodeRange{}) {
+		s.LastNode = v.scheme.Nodes() - 1
+	}
+	if n.FirstSeq == 0 && n.LastSeq == 0 {
+		s.LastSeq = v.layout.Last
+	}
+	return s
+}
+
+func (s besideSide) String() string {
+	return fmt.Sprintf("%s, nodes %d to %d, sequence numbers %d to %d", s.Layout, s.FirstNode, s.LastNode,
+		s.FirstSeq, s.LastSeq)
+}
+
+func appendBeside(b []byte, beside snowfence.Beside, views [2]*view, x *snowfence.Collision, now time.Time) []byte {
+	when := "at any time"
+	if !beside.Until.IsZero() {
+		when = "before " + beside.Until.Format(time.RFC3339Nano)
+	}
+	if x != nil {
+		b = fmt.Appendf(b, "REFUSED: both layouts can make the ID %d\n\nas an ID of A:\n", int64(x.ID))
+		b = views[0].appendPicture(b, x.ID, x.From, now)
+		b = append(b, "\nas an ID of B:\n"...)
+		b = views[1].appendPicture(b, x.ID, x.To, now)
+		if beside.Until.IsZero() && !x.From.Time.Equal(x.To.Time) {
+			b = append(b, "\nTwo times have this number in common. Where both layouts end sooner, add --until TIME.\n"...)
+		}
+		return b
+	}
+	b = fmt.Appendf(b, "SAFE: no ID of A equals one of B, each made %s\n\n", when)
+	return appendRows(b, [][2]string{
+		{"A", newBesideSide(views[0], beside.A).String()},
+		{"B", newBesideSide(views[1], beside.B).String()},
+		{"proof", "all 64 bits, all these times, nodes and sequence numbers of both were compared"},
+	})
+}
