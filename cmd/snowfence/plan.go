@@ -153,7 +153,7 @@ func summaryRows(v *view, s plan.Summary, now time.Time) [][2]string {
 	}
 	add("bits", "%d: %s", s.Bits, strings.Join(fields, ", "))
 	add("epoch", "%s, ticks of %s", s.Epoch.Format(time.RFC3339Nano), s.Tick)
-	add("end of life", "%s (%s)", instant(s.EndOfLife), ago(s.EndOfLife, now))
+	add("end of life", "%s", endOfLife(v.layout, now))
 	add("nodes", "%s%s", thousands(s.Nodes), partRanges(v))
 	add("rate", "%s per node, %s in all", perSecond(s.PerNodePerSecond), perSecond(s.PerSecond))
 	switch {
@@ -179,6 +179,15 @@ func summaryRows(v *view, s plan.Summary, now time.Time) [][2]string {
 		name = ""
 	}
 	return rows
+}
+
+// endOfLife says when a layout ends. Times are written up to the year 9999, years beyond it too.
+func endOfLife(l snowfence.Layout, now time.Time) string {
+	if end := l.EndOfLife(); end.Year() < 9999 {
+		return fmt.Sprintf("%s (%s)", instant(end), ago(end, now))
+	}
+	return fmt.Sprintf("in the year %s (in %s years)", thousands(plan.EndYear(l)),
+		thousands(int64(plan.YearsLeft(l, now))))
 }
 
 // instant writes a time to the second; plans are about years.

@@ -66,7 +66,7 @@ func appendProposals(b []byte, proposals []plan.Proposal, refusals []plan.Refusa
 		}
 		b = appendRows(b, [][2]string{
 			{pr.Name, pr.Layout.String()},
-			{"  lasts", fmt.Sprintf("until %s (%s)", instant(pr.Until), ago(pr.Until, now))},
+			{"  lasts", "until " + endOfLife(pr.Layout, now)},
 			{"  nodes", thousands(pr.Nodes)},
 			{"  rate", fmt.Sprintf("%s per node, %s in all; %s", perSecond(pr.PerNodePerSecond),
 				perSecond(pr.PerSecond), alone)},

@@ -16,7 +16,8 @@ type Summary struct {
 	Fields           []Field    `json:"fields"`
 	Epoch            time.Time  `json:"epoch"`
 	Tick             string     `json:"tick"`
-	EndOfLife        time.Time  `json:"end_of_life"`
+	EndOfLife        time.Time  `json:"end_of_life"` // at most the end of the year 9999
+	EndYear          int64      `json:"end_year"`    // even beyond 9999
 	YearsLeft        float64    `json:"years_left"`
 	Nodes            uint64     `json:"nodes"`
 	PerTick          int64      `json:"ids_per_tick"`
@@ -52,13 +53,14 @@ func Of(l snowfence.Layout, now time.Time) Summary {
 		Epoch:            l.TimeOf(0),
 		Tick:             l.Tick.String(),
 		EndOfLife:        l.EndOfLife(),
+		EndYear:          EndYear(l),
 		Nodes:            c.Nodes,
 		PerTick:          c.PerTick,
 		PerNodePerSecond: c.PerNodePerSecond,
 		PerSecond:        c.PerSecond,
 		Lengths:          lengths(l),
 	}
-	s.YearsLeft = yearsBetween(now, s.EndOfLife)
+	s.YearsLeft = YearsLeft(l, now)
 	for _, f := range l.Fields {
 		s.Fields = append(s.Fields, Field{f.Name, f.Bits})
 	}
@@ -69,6 +71,33 @@ func Of(l snowfence.Layout, now time.Time) Summary {
 		s.NegativeFrom = &t
 	}
 	return s
+}
+
+// lastWritten is the last year that times are written with.
+const lastWritten = 9999
+
+// EndYear returns the year in which a layout ends, even beyond 9999.
+func EndYear(l snowfence.Layout) int64 {
+	end := l.EndOfLife()
+	if end.Year() < lastWritten {
+		return int64(end.Year())
+	}
+	const most = 1 << 60
+	fromYear0 := yearsBetween(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC), l.TimeOf(0))
+	return int64(min(fromYear0+lifeYears(l), most))
+}
+
+// YearsLeft returns how many years a layout lasts from now on, even beyond the year 9999.
+func YearsLeft(l snowfence.Layout, now time.Time) float64 {
+	if end := l.EndOfLife(); end.Year() < lastWritten {
+		return yearsBetween(now, end)
+	}
+	return math.Round((yearsBetween(now, l.TimeOf(0))+lifeYears(l))*100) / 100
+}
+
+// lifeYears is how many years a layout lasts in all.
+func lifeYears(l snowfence.Layout) float64 {
+	return float64(l.Capacity().Ticks) * float64(l.Tick) / year
 }
 
 // yearsBetween is to.Sub(from) in years; a time.Duration ends after 292 of them.

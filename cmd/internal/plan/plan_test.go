@@ -65,6 +65,25 @@ func TestLengths(t *testing.T) {
 	}
 }
 
+// A layout can last longer than times are written.
+func TestYearsBeyond9999(t *testing.T) {
+	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	for spec, want := range map[string]struct {
+		year int64
+		left float64
+	}{
+		"twitter":                               {2080, 53.63},
+		"drift":                                 {73376, 71349.94}, // 2^51 ms are 71,357 years
+		"time=62,tick=1h,epoch=2025-01-01":      {526098644330494, 526098644328468},
+		"time=62,tick=100000h,epoch=2025-01-01": {1 << 60, 5.26098644328e19},
+	} {
+		s := Of(layout(t, spec), now)
+		if s.EndYear != want.year || math.Abs(s.YearsLeft/want.left-1) > 1e-6 || s.EndOfLife.Year() > 9999 {
+			t.Errorf("%s: ends in %d, in %f years, written as %v; want %+v", spec, s.EndYear, s.YearsLeft, s.EndOfLife, want)
+		}
+	}
+}
+
 // Every proposal meets the need; where there is none, the smallest layout of no tick does.
 func TestProposalsMeetTheNeed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

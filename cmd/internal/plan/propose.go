@@ -22,8 +22,8 @@ type Need struct {
 // Proposal is a layout that meets a need, and what it costs.
 type Proposal struct {
 	Name   string           `json:"name"`
-	Layout snowfence.Layout `json:"layout"` // as its spec
-	Until  time.Time        `json:"end_of_life"`
+	Layout snowfence.Layout `json:"layout"`      // as its spec
+	Until  time.Time        `json:"end_of_life"` // at most the end of the year 9999
 	Nodes  uint64           `json:"nodes"`
 
 	PerNodePerSecond float64 `json:"ids_per_second_per_node"`
