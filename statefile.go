@@ -39,7 +39,7 @@ func StateFile(path string, s *Scheme, node int64) (*FileFence, error) {
 	if err := f.read(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	f.from = f.state.until
+	f.floor, f.own.from = f.state.until, f.state.until
 	return f, nil
 }
 
@@ -47,7 +47,8 @@ func StateFile(path string, s *Scheme, node int64) (*FileFence, error) {
 // replaces one that is damaged, missing or an older copy, or does not know its
 // secrets. No ID of the node may be later: stop its processes, and take the time
 // of the stop plus their [Config.Lead]. The scheme must have the secrets of the
-// node's IDs. A good file keeps what it says where that is later.
+// node's IDs. A good file keeps what it says where that is later. A damaged one
+// has forgotten its slices: use [Slice] again.
 func BeginStateFile(path string, s *Scheme, node int64, after time.Time) error {
 	tick := s.layout.TickOf(after)
 	if tick >= s.MaxTick() {
@@ -80,7 +81,8 @@ func lockState(path string, s *Scheme, node int64) (*FileFence, error) {
 	if err != nil {
 		return nil, fmt.Errorf("snowfence: state file %s: %w", path, err)
 	}
-	return &FileFence{scheme: s, path: abs, lock: lock, state: newState(s, node)}, nil
+	own := &share{numbers: numbers{s.layout.First, s.layout.Last}}
+	return &FileFence{scheme: s, path: abs, lock: lock, state: newState(s, node), own: own}, nil
 }
 
 // realPath returns the one path behind all symbolic links, so that there is one
@@ -104,69 +106,97 @@ func realPath(path string) (string, error) {
 
 // FileFence is the fence of [StateFile]. It is safe for concurrent use.
 type FileFence struct {
-	binding
 	scheme *Scheme
 	path   string
+	own    *share // of a generator that uses the fence itself, not a Slice of it
 
-	mu    sync.Mutex // of what follows; it is held while the file is written
+	mu    sync.Mutex // of what follows and of all shares; it is held while the file is written
 	lock  *os.File   // nil when closed
 	state fileState  // as it stands in the file, with the secrets of this scheme
-	from  int64      // first tick of the present grant
+	floor int64      // first tick that no generator had used when it gave its grant back
+	bound []*share   // in use
 }
 
 // Scheme implements [Fence].
 func (f *FileFence) Scheme() *Scheme { return f.scheme }
 
-// Held implements [Fence].
-func (f *FileFence) Held(after int64) (Grant, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.held(after)
-}
+// Bind implements [Binder].
+func (f *FileFence) Bind(func() int64) (func(), error) { return f.bind(f.own) }
 
-// held needs mu.
-func (f *FileFence) held(after int64) (Grant, bool) {
-	if f.state.until <= after || f.state.until == f.from {
-		return Grant{}, false
-	}
-	return Grant{Node: f.state.node, From: f.from, Until: f.state.until}, true
-}
+// Held implements [Fence].
+func (f *FileFence) Held(after int64) (Grant, bool) { return f.heldBy(f.own, after) }
 
 // Grant implements [Fence]. It writes the file unless a grant past after is at
 // hand.
 func (f *FileFence) Grant(_ context.Context, after int64) (Grant, error) {
+	return f.grantTo(f.own, after)
+}
+
+// Release implements [Fence]: it writes that ticks from used on are free again.
+func (f *FileFence) Release(_ context.Context, _ Grant, used int64) error {
+	return f.release(f.own, used)
+}
+
+func (f *FileFence) heldBy(u *share, after int64) (Grant, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.held(u, after)
+}
+
+// held needs mu.
+func (f *FileFence) held(u *share, after int64) (Grant, bool) {
+	if f.state.until <= after || f.state.until == u.from || f.mayUse(u) != nil {
+		return Grant{}, false
+	}
+	g := Grant{Node: f.state.node, From: u.from, Until: f.state.until}
+	if u.slice {
+		g.FirstSeq, g.LastSeq = u.first, u.last
+	}
+	return g, true
+}
+
+func (f *FileFence) grantTo(u *share, after int64) (Grant, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if after > f.scheme.MaxTick() {
 		return Grant{}, lifetimeError(f.scheme)
 	}
-	gr, ok := f.held(after)
+	if err := f.mayUse(u); err != nil {
+		return Grant{}, err
+	}
+	gr, ok := f.held(u, after)
 	if !ok {
 		window := max(int64(stateWindow/f.scheme.layout.Tick), 1)
 		next := f.state
-		next.until = min(max(after+1, f.from)+window, f.scheme.MaxTick()+1)
-		if next.until <= f.from {
+		next.until = min(max(after+1, u.from)+window, f.scheme.MaxTick()+1)
+		if next.until <= u.from {
 			return Grant{}, lifetimeError(f.scheme)
 		}
+		next.slices = f.slicesWith(u)
 		if err := f.write(next); err != nil {
 			return Grant{}, err
 		}
-		gr, _ = f.held(after)
+		gr, _ = f.held(u, after)
 	}
 	return gr, nil
 }
 
-// Release implements [Fence]: it writes that ticks from used on are free again.
-func (f *FileFence) Release(_ context.Context, _ Grant, used int64) error {
+func (f *FileFence) release(u *share, used int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.floor = max(f.floor, min(used, f.state.until))
+	if f.sharedBeside(u) {
+		u.from = f.state.until // others may have used every tick below
+		return nil
+	}
 	next := f.state
-	next.until = min(f.state.until, max(used, f.from))
+	next.until = f.floor
 	if err := f.write(next); err != nil {
-		f.from = f.state.until // what the file says is all that may be relied on
+		f.floor = f.state.until // what the file says is all that may be relied on
+		u.from = f.floor
 		return err
 	}
-	f.from = next.until
+	u.from = next.until
 	return nil
 }
 

@@ -16,9 +16,10 @@ type fileState struct {
 	first  bool // of the first version, which had neither keys nor writes
 	layout string
 	node   int64
-	keys   []string // of a layout with a key field: Secret.ID by number, "" for one that is not known
-	until  int64    // first tick that was never granted
-	writes int64    // how often the file was written
+	keys   []string  // of a layout with a key field: Secret.ID by number, "" for one that is not known
+	slices []numbers // in use at last; none for the whole sequence
+	until  int64     // first tick that was never granted
+	writes int64     // how often the file was written
 }
 
 // newState returns the state of a node that was never used.
@@ -33,6 +34,7 @@ func newState(s *Scheme, node int64) fileState {
 // The file is lines of text and their CRC-32C, so that a person can read it and a
 // torn or edited one is noticed.
 const (
+	slicedHeader     = "snowfence state 3" // with slices, which earlier programs must not ignore
 	stateHeader      = "snowfence state 2"
 	firstStateHeader = "snowfence state 1"
 )
@@ -53,8 +55,12 @@ func (s fileState) encode() []byte {
 				keys += " " + id
 			}
 		}
-		body = fmt.Appendf(nil, "%s\nlayout %s\nnode %d\nkeys %s\nuntil %d\nwrites %d\n",
-			stateHeader, s.layout, s.node, keys, s.until, s.writes)
+		header, slices := stateHeader, ""
+		if len(s.slices) > 0 {
+			header, slices = slicedHeader, "slices "+listNumbers(s.slices)+"\n"
+		}
+		body = fmt.Appendf(nil, "%s\nlayout %s\nnode %d\nkeys %s\n%suntil %d\nwrites %d\n",
+			header, s.layout, s.node, keys, slices, s.until, s.writes)
 	}
 	return fmt.Appendf(body, "sum %08x\n", crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
 }
@@ -66,7 +72,7 @@ func decodeState(data []byte) (s fileState, err error) {
 	// Every byte must be as we would write it, the sum included.
 	line, rest, _ := strings.Cut(string(data), "\n")
 	switch line {
-	case stateHeader:
+	case stateHeader, slicedHeader:
 	case firstStateHeader:
 		s.first = true
 	default:
@@ -86,6 +92,11 @@ func decodeState(data []byte) (s fileState, err error) {
 				}
 				s.keys = append(s.keys, id)
 			}
+		}
+		if line == slicedHeader {
+			var list string
+			list, rest, _ = strings.Cut(rest, "\n")
+			s.slices = parseSlices(strings.TrimPrefix(list, "slices "))
 		}
 		_, err = fmt.Sscanf(node+"\n"+rest, "node %d\nuntil %d\nwrites %d\n", &s.node, &s.until, &s.writes)
 	}
@@ -139,7 +150,8 @@ func (f *FileFence) read() error {
 		return fail(fmt.Errorf("it is of the layout %s, not %s: go on with its layout and secret; "+
 			"or prove the change first (Change.Check, snowfence plan), and then use a new file", s.layout, want.layout))
 	}
-	if f.state.until = s.until; s.first {
+	f.state.until, f.state.slices = s.until, s.slices
+	if s.first {
 		if want.keys != nil {
 			return unknown("an earlier version wrote it, without the secrets that it was used with")
 		}

@@ -173,8 +173,8 @@ func TestStateFileUnderOtherNames(t *testing.T) {
 	}
 	kill(t, f)
 	g := openState(t, link, s, 5)
-	if g.from <= 1000 {
-		t.Errorf("through the link it starts at %d", g.from)
+	if g.own.from <= 1000 {
+		t.Errorf("through the link it starts at %d", g.own.from)
 	}
 	if _, err := g.Grant(t.Context(), 5000); err != nil {
 		t.Fatal(err)
@@ -218,7 +218,7 @@ func TestStateFileDamaged(t *testing.T) {
 		f, err := StateFile(path, s, 5)
 		if err == nil {
 			defer f.Close()
-			if from := f.from; from != 123456789 {
+			if from := f.own.from; from != 123456789 {
 				t.Fatalf("%q gives the floor %d", data, from)
 			}
 		}

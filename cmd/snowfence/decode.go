@@ -32,7 +32,8 @@ the rest goes on, and the exit code is 2.
 
 The forms of text, here and for --format of the other commands:
 ` + encodingTable() + `
-Each of them with -fixed behind its name has all IDs of one length, and texts in the order
+base2 and bwmarrin64 (base 64 of the decimal text) are those of github.com/bwmarrin/snowflake.
+Each of the others with -fixed behind its name has all IDs of one length, and texts in the order
 of the IDs. IDs of encrypted layouts are read as base32hex too, unless --from is given.`,
 		Example: `  snowfence decode 249887800817025024
   snowfence decode --namespace orders ord_6tv5q6h8o000
@@ -70,8 +71,14 @@ func encodingNames() string { return "dec, hex, base32hex … (all: snowfence de
 // encodingTable lists the forms of text, several in a line.
 func encodingTable() string {
 	text, width := "", 0
-	for i, e := range snowfence.Encodings() {
-		name := e.Name()
+	var names []string
+	for _, e := range snowfence.Encodings() {
+		names = append(names, e.Name())
+	}
+	for _, f := range otherForms() {
+		names = append(names, f.Name())
+	}
+	for i, name := range names {
 		switch {
 		case i == 0:
 			text, width = "  ", 2
@@ -142,7 +149,7 @@ func (p *program) decodeStdin(d *decoder) error {
 
 // decoder writes IDs taken apart.
 type decoder struct {
-	encoding      snowfence.Encoding
+	encoding      form
 	encodingGiven bool    // the encoding was named, and no other one is tried
 	orBase32Hex   bool    // what is no decimal is base32hex, as new prints encrypted IDs
 	views         []*view // the layouts to try; the first one is taken where nothing speaks against it

@@ -28,9 +28,11 @@ func (p *program) prepareDecoder(cmd *cobra.Command, d *decoder, f *decodeFlags)
 		return usagef("--guess looks for the layout: leave --guess out, or --layout, --store and --namespace")
 	}
 	if d.encodingGiven = f.from != ""; d.encodingGiven {
-		if d.encoding, err = snowfence.ParseEncoding(f.from); err != nil {
+		if d.encoding, err = parseForm(f.from); err != nil {
 			return usagef("--from: %w", err)
 		}
+	} else {
+		d.encoding = snowfence.Decimal
 	}
 	if d.known, err = knownViews(); err != nil {
 		return err

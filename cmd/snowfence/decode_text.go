@@ -12,7 +12,7 @@ import (
 // text is an ID as it was read.
 type text struct {
 	id       snowfence.ID
-	encoding snowfence.Encoding
+	encoding form
 	prefix   string // with the _ behind it
 	guessed  bool   // nobody named the encoding
 }
@@ -23,13 +23,14 @@ const shortestGuess = 8
 
 // guessedEncodings returns the forms that are tried on a text that is no decimal, those first
 // that people use most.
-func guessedEncodings() []snowfence.Encoding {
-	return []snowfence.Encoding{
+func guessedEncodings() []form {
+	return []form{
 		snowfence.Hex, snowfence.Base32Hex, snowfence.Base58, snowfence.Base62, snowfence.Base36,
 		snowfence.Crockford, snowfence.ZBase32, snowfence.Base58Flickr, snowfence.Base64URL,
 		snowfence.Decimal.Fixed(), snowfence.Hex.Fixed(), snowfence.Base32Hex.Fixed(), snowfence.Base58.Fixed(),
 		snowfence.Base62.Fixed(), snowfence.Base36.Fixed(), snowfence.Crockford.Fixed(),
 		snowfence.ZBase32.Fixed(), snowfence.Base58Flickr.Fixed(), snowfence.Base64URL.Fixed(),
+		bwmarrin64{}, base2{},
 	}
 }
 
@@ -75,6 +76,11 @@ func unreadableError(s []byte, err error) error {
 			}
 		}
 	}
+	for _, f := range otherForms() {
+		if _, readErr := readText(f, s); readErr == nil {
+			forms = append(forms, f.Name())
+		}
+	}
 	if len(forms) == 0 {
 		return fmt.Errorf("%w; no other form of text fits either", err)
 	}
@@ -83,7 +89,17 @@ func unreadableError(s []byte, err error) error {
 }
 
 // readText reads an ID in one form, with or without a prefix.
-func readText(e snowfence.Encoding, s []byte) (text, error) {
-	id, prefix, err := server.ReadID(e, s)
-	return text{id: id, encoding: e, prefix: prefix}, err
+func readText(f form, s []byte) (text, error) {
+	if e, ok := f.(snowfence.Encoding); ok {
+		id, prefix, err := server.ReadID(e, s)
+		return text{id: id, encoding: e, prefix: prefix}, err
+	}
+	at := bytes.LastIndexByte(s, '_') + 1
+	if at > 0 {
+		if _, err := snowfence.NewPrefix(string(s[:at-1]), snowfence.Decimal); err != nil {
+			at = 0
+		}
+	}
+	id, err := f.ParseBytes(s[at:])
+	return text{id: id, encoding: f, prefix: string(s[:at])}, err
 }

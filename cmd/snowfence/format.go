@@ -10,7 +10,7 @@ import (
 
 // formatter writes IDs as lines.
 type formatter struct {
-	encodings []snowfence.Encoding
+	encodings []form
 	json      bool
 	maxLine   int
 }
@@ -19,7 +19,7 @@ type formatter struct {
 func newFormatter(list string, asJSON bool) (*formatter, error) {
 	f := &formatter{json: asJSON, maxLine: 64}
 	for name := range strings.SplitSeq(list, ",") {
-		e, err := snowfence.ParseEncoding(strings.TrimSpace(name))
+		e, err := parseForm(strings.TrimSpace(name))
 		if err != nil {
 			return nil, fmt.Errorf("--format: %w", err)
 		}

@@ -1,0 +1,360 @@
+package snowfence
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// crash ends a process on a state file: nothing is given back, and its shares are gone.
+func crash(t testing.TB, f *FileFence) {
+	t.Helper()
+	for _, u := range f.bound {
+		forget(u)
+	}
+	kill(t, f)
+}
+
+func forget(u *share) {
+	inProcess.mu.Lock()
+	defer inProcess.mu.Unlock()
+	for key, list := range inProcess.shares {
+		for i, v := range list {
+			if v == u {
+				inProcess.shares[key] = append(list[:i:i], list[i+1:]...)
+				break
+			}
+		}
+	}
+}
+
+// numbersIn fails unless all IDs have numbers from first to last.
+func numbersIn(t testing.TB, s *Scheme, ids []ID, first, last int64) {
+	t.Helper()
+	if len(ids) == 0 {
+		t.Error("no IDs")
+	}
+	for _, id := range ids {
+		if p := must(s.Decode(id)); p.Sequence < first || p.Sequence > last {
+			t.Fatalf("%d has the number %d; the slice is %d to %d", id, p.Sequence, first, last)
+		}
+	}
+}
+
+// Machines with a slice each share a node, at the same time and without a word between them.
+func TestSlicesOfMachines(t *testing.T) {
+	s := testScheme(t, "time=40,node=3,seq=6,first=5,epoch=1999-01-01")
+	clock := newFakeClock()
+	var all []ID
+	for _, n := range []numbers{{5, 31}, {32, 50}, {51, 51}, {52, 63}} {
+		f := openState(t, filepath.Join(t.TempDir(), "node"), s, 3)
+		g := newGenerator(t, Config{Fence: Slice(f, n.first, n.last), Time: clock.now, Lead: 50, MaxWait: -1})
+		ids := takeSome(g, 3000)
+		numbersIn(t, s, ids, n.first, n.last)
+		if want := 51 * int(n.last-n.first+1); len(ids) != want {
+			t.Errorf("slice %v: %d IDs of 51 ticks, want %d", n, len(ids), want)
+		}
+		all = append(all, ids...)
+	}
+	checkUnique(t, all)
+}
+
+// One file can serve several generators at once, each with a slice.
+func TestSlicesOfOneFile(t *testing.T) {
+	s := testScheme(t, "time=40,node=3,seq=6,epoch=1998-01-01")
+	path := filepath.Join(t.TempDir(), "node")
+	f := openState(t, path, s, 3)
+	clock := newFakeClock()
+	a := newGenerator(t, Config{Fence: Slice(f, 0, 15), Time: clock.now, Lead: 3000, MaxWait: -1})
+	b := newGenerator(t, Config{Fence: Slice(f, 16, 40), Time: clock.now, Lead: 3000, MaxWait: -1})
+	for _, n := range []numbers{{15, 15}, {0, 0}, {0, 63}, {40, 41}, {10, 20}} {
+		if g, err := New(Config{Fence: Slice(f, n.first, n.last)}); err == nil {
+			t.Errorf("slice %v beside 0-15 and 16-40: %v", n, g)
+		} else if n.last > 0 && !errors.Is(err, ErrBound) {
+			t.Error(err)
+		}
+	}
+	if g, err := New(Config{Fence: f}); !errors.Is(err, ErrBound) {
+		t.Errorf("all numbers beside slices: %v, %v", g, err)
+	}
+	all := append(takeSome(a, 5000), takeSome(b, 9000)...)
+	// The first to close has used less than the other: it frees nothing of that one's ticks.
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	c := newGenerator(t, Config{Fence: Slice(f, 0, 15), Time: clock.now, Lead: 3000, MaxWait: -1})
+	all = append(all, takeSome(c, 5000)...)
+	all = append(all, takeSome(b, 9000)...)
+	for _, g := range []*Generator{b, c} {
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	st, err := decodeState(takeFile(t, path))
+	if top := highestTick(t, s, all); err != nil || st.until != top+1 {
+		t.Errorf("used up to tick %d, and the file says %d, %v", top, st.until, err)
+	}
+	d := newGenerator(t, Config{Fence: Slice(f, 0, 63), Time: clock.now, Lead: 9000, MaxWait: -1})
+	checkUnique(t, append(all, takeSome(d, 5000)...))
+}
+
+func highestTick(t testing.TB, s *Scheme, ids []ID) (top int64) {
+	t.Helper()
+	for _, id := range ids {
+		top = max(top, must(s.Decode(id)).Tick)
+	}
+	return top
+}
+
+// Whatever slices a file is used with, one after the other or at once, over crashes and clocks that
+// step, its node repeats nothing.
+func TestSlicesOfAFileNeverRepeat(t *testing.T) {
+	s := testScheme(t, "time=40,node=3,seq=3,epoch=1997-01-01")
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		path := filepath.Join(dir, "node")
+		for _, name := range []string{path, path + ".lock"} {
+			if err := os.Remove(name); err != nil && !os.IsNotExist(err) {
+				t.Fatal(err)
+			}
+		}
+		clock := newFakeClock()
+		var f *FileFence
+		var used []*Generator
+		seen := map[ID]bool{}
+		slice := rapid.Custom(func(t *rapid.T) numbers {
+			first := rapid.Int64Range(0, 7).Draw(t, "first")
+			return numbers{first, rapid.Int64Range(max(first, 1), 7).Draw(t, "last")}
+		})
+		t.Repeat(map[string]func(*rapid.T){
+			"": func(t *rapid.T) {
+				if f == nil {
+					var err error
+					if f, err = StateFile(path, s, 1); err != nil {
+						t.Fatal(err)
+					}
+				}
+			},
+			"start": func(t *rapid.T) {
+				n := slice.Draw(t, "slice")
+				var fence Fence = Slice(f, n.first, n.last)
+				if rapid.IntRange(0, 5).Draw(t, "whole") == 0 {
+					fence = f
+				}
+				g, err := New(Config{Fence: fence, Time: clock.now, Lead: 2000, MaxWait: -1})
+				if err == nil {
+					used = append(used, g)
+				}
+			},
+			"take": func(t *rapid.T) {
+				if len(used) == 0 {
+					return
+				}
+				g := rapid.SampledFrom(used).Draw(t, "which")
+				for _, id := range takeSome(g, rapid.IntRange(1, 3000).Draw(t, "n")) {
+					if seen[id] {
+						t.Fatalf("%d twice", id)
+					}
+					seen[id] = true
+				}
+			},
+			"close": func(t *rapid.T) {
+				if len(used) == 0 {
+					return
+				}
+				i := rapid.IntRange(0, len(used)-1).Draw(t, "which")
+				if err := used[i].Close(); err != nil {
+					t.Fatal(err)
+				}
+				used = append(used[:i], used[i+1:]...)
+			},
+			"crash": func(t *rapid.T) {
+				for _, u := range f.bound {
+					forget(u)
+				}
+				if err := f.Close(); err != nil {
+					t.Fatal(err)
+				}
+				f, used = nil, nil
+			},
+			"clock": func(t *rapid.T) {
+				clock.step(time.Duration(rapid.IntRange(-500, 2000).Draw(t, "ms")) * time.Millisecond)
+			},
+		})
+		for _, u := range f.bound {
+			forget(u)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A file remembers that it is of a slice, because other machines have the others.
+func TestAFileKeepsItsSlice(t *testing.T) {
+	s := testScheme(t, "time=40,node=3,seq=6,epoch=1996-01-01")
+	path := filepath.Join(t.TempDir(), "node")
+	clock := newFakeClock()
+	run := func(n numbers, lead int64) []ID {
+		t.Helper()
+		f := openState(t, path, s, 3)
+		defer kill(t, f)
+		g := newGenerator(t, Config{Fence: Slice(f, n.first, n.last), Time: clock.now, Lead: lead, MaxWait: -1})
+		ids := takeSome(g, 2000)
+		numbersIn(t, s, ids, n.first, n.last)
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+		return ids
+	}
+	all := run(numbers{32, 63}, 1000)
+	f := openState(t, path, s, 3)
+	_, err := New(Config{Fence: f})
+	if !errors.Is(err, ErrStateFile) || !strings.Contains(err.Error(), "it is of the slice 32-63,") ||
+		!strings.Contains(err.Error(), "or take the slice 0-63, which is the whole sequence") {
+		t.Errorf("without its slice: %v", err)
+	}
+	if g, err := f.Grant(t.Context(), 0); err == nil {
+		t.Errorf("without its slice: granted %+v", g)
+	}
+	if g, ok := f.Held(0); ok {
+		t.Errorf("without its slice: holds %+v", g)
+	}
+	kill(t, f)
+	if err := BeginStateFile(path, s, 3, clock.wall); err != nil {
+		t.Fatal(err)
+	}
+	f = openState(t, path, s, 3)
+	if _, err := New(Config{Fence: f}); !errors.Is(err, ErrStateFile) {
+		t.Errorf("begun anew, a good file keeps its slice: %v", err)
+	}
+	kill(t, f)
+	clock.advance(100 * time.Millisecond)
+	// Another slice starts above all that the file granted, and so does the first one again.
+	for _, n := range []numbers{{40, 50}, {32, 63}, {0, 63}} {
+		ids := run(n, 3000)
+		if low, top := must(s.Decode(ids[0])).Tick, highestTick(t, s, all); low <= top {
+			t.Errorf("slice %v starts at tick %d, and tick %d was used", n, low, top)
+		}
+		all = append(all, ids...)
+	}
+	checkUnique(t, all)
+}
+
+// Two files of one node in one process: neither sees the other's slice.
+func TestSlicesOfOneProcess(t *testing.T) {
+	s := testScheme(t, "time=40,node=3,seq=6,epoch=1995-01-01")
+	other := testScheme(t, "time=40,node=3,seq=6,epoch=1995-01-02")
+	fence := func(s *Scheme, node int64, n numbers) Fence {
+		f := openState(t, filepath.Join(t.TempDir(), "node"), s, node)
+		if n == (numbers{}) {
+			return f
+		}
+		return Slice(f, n.first, n.last)
+	}
+	for name, c := range map[string]struct {
+		a, b  Fence
+		other bool // both can be used
+	}{
+		"one number":             {fence(s, 1, numbers{0, 31}), fence(s, 1, numbers{31, 63}), false},
+		"one inside the other":   {fence(s, 1, numbers{0, 31}), fence(s, 1, numbers{5, 6}), false},
+		"all numbers":            {fence(s, 1, numbers{0, 31}), fence(s, 1, numbers{}), false},
+		"a slice after them all": {fence(s, 1, numbers{}), fence(s, 1, numbers{0, 31}), false},
+		"apart":                  {fence(s, 1, numbers{0, 31}), fence(s, 1, numbers{32, 63}), true},
+		"another node":           {fence(s, 1, numbers{0, 31}), fence(s, 2, numbers{0, 31}), true},
+		"another layout":         {fence(s, 1, numbers{0, 31}), fence(other, 1, numbers{0, 31}), true},
+		"no slices":              {fence(s, 1, numbers{}), fence(s, 1, numbers{}), true},
+	} {
+		a, err := New(Config{Fence: c.a})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := New(Config{Fence: c.b})
+		if c.other != (err == nil) || err != nil && !errors.Is(err, ErrBound) {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, g := range []*Generator{a, b} {
+			if g != nil && g.Close() != nil {
+				t.Error(name)
+			}
+		}
+		if b, err := New(Config{Fence: c.b}); err != nil {
+			t.Errorf("%s, when the first is closed: %v", name, err)
+		} else if b.Close() != nil {
+			t.Error(name)
+		}
+	}
+	inProcess.mu.Lock()
+	defer inProcess.mu.Unlock()
+	for key, list := range inProcess.shares {
+		if strings.Contains(key, "epoch=1995-01-0") {
+			t.Errorf("%s: %v is remembered, and nobody uses it", key, list)
+		}
+	}
+}
+
+// What has no slices, and slices that are none.
+func TestSliceIsRefused(t *testing.T) {
+	s := testScheme(t, "drift")
+	for name, c := range map[string]struct {
+		fence Fence
+		says  string
+	}{
+		"another fence": {Slice(newScript(s, Grant{Until: 9}), 5, 31), "only a state file has slices"},
+		"static":        {Slice(Static(s, 3), 5, 31), "only a state file has slices"},
+		"nothing":       {Slice(nil, 5, 31), "the fence has no scheme"},
+		"reserved":      {Slice(openState(t, filepath.Join(t.TempDir(), "a"), s, 1), 4, 31), "slice 4 to 31: the layout has sequence numbers 5 to 63"},
+		"above":         {Slice(openState(t, filepath.Join(t.TempDir(), "b"), s, 1), 5, 64), "slice 5 to 64"},
+		"backwards":     {Slice(openState(t, filepath.Join(t.TempDir(), "c"), s, 1), 6, 5), "its last number is below its first"},
+		"number 0": {
+			Slice(openState(t, filepath.Join(t.TempDir(), "d"), testScheme(t, "twitter"), 1), 0, 0), "take 0 to 1",
+		},
+	} {
+		g, err := New(Config{Fence: c.fence})
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, %v; want %q", name, g, err, c.says)
+		}
+		if c.fence.Scheme() == nil {
+			continue
+		}
+		if g, err := c.fence.Grant(t.Context(), 0); err == nil {
+			t.Errorf("%s: granted %+v", name, g)
+		}
+		if g, ok := c.fence.Held(-1); ok {
+			t.Errorf("%s: holds %+v", name, g)
+		}
+		if err := c.fence.Release(t.Context(), Grant{}, 0); err == nil {
+			t.Errorf("%s: took a grant back", name)
+		}
+	}
+	// The whole sequence is a slice too, even of one number.
+	one := testScheme(t, "time=40,node=3,epoch=1995-01-03")
+	fence := Slice(openState(t, filepath.Join(t.TempDir(), "node"), one, 1), 0, 0)
+	numbersIn(t, one, takeSome(newGenerator(t, Config{Fence: fence, Time: newFakeClock().now}), 1), 0, 0)
+}
+
+// bare hides that a fence binds.
+type bare struct{ Fence }
+
+// A fence around a state file that does not bind gets nothing while slices are in use.
+func TestUnboundBesideSlices(t *testing.T) {
+	s := testScheme(t, "time=40,node=3,seq=6,epoch=1994-01-01")
+	f := openState(t, filepath.Join(t.TempDir(), "node"), s, 3)
+	clock := newFakeClock()
+	c := Config{Fence: bare{f}, Time: clock.now, Lead: 1500, MaxWait: -1}
+	unbound := newGenerator(t, c)
+	all := takeSome(unbound, 500)
+	c.Fence = Slice(f, 0, 31)
+	bound := newGenerator(t, c)
+	for range 3 {
+		all = append(all, takeSome(unbound, 6000)...)
+		all = append(all, takeSome(bound, 3000)...)
+		clock.advance(time.Second)
+	}
+	checkUnique(t, all)
+}
