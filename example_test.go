@@ -40,6 +40,32 @@ func ExampleStateFile() {
 	// Output: true 5 <nil>
 }
 
+// A machine has the sequence numbers 32 to 63 of node 5, and other machines have others.
+func ExampleSlice() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	scheme, err := snowfence.NewScheme(snowfence.Drift())
+	if err != nil {
+		panic(err)
+	}
+	file, err := snowfence.StateFile(filepath.Join(dir, "node"), scheme, 5)
+	if err != nil {
+		panic(err)
+	}
+	defer file.Close()
+	g, err := snowfence.New(snowfence.Config{Fence: snowfence.Slice(file, 32, 63)})
+	if err != nil {
+		panic(err)
+	}
+	defer g.Close()
+	parts, err := scheme.Decode(snowfence.Must(g.Next(context.Background())))
+	fmt.Println(parts.Node, parts.Sequence, err)
+	// Output: 5 32 <nil>
+}
+
 func ExampleScheme_Decode() {
 	scheme, _ := snowfence.NewScheme(snowfence.Twitter())
 	parts, err := scheme.Decode(2083727055179621056)

@@ -21,6 +21,7 @@ type newFlags struct {
 	block     int
 	format    string
 	stateFile string
+	slice     string
 	after     string
 	lead      int64
 	wait      time.Duration
@@ -46,6 +47,7 @@ the layout snowfence. In a file the first use makes any other namespace too; on 
   snowfence new -n 5 --format dec,base32hex
   snowfence new -n 1000000000 --namespace fast --layout time=41,node=2,seq=20 > ids.txt
   snowfence new --node 5 --state-file /var/lib/app/node5
+  snowfence new --node 5 --state-file /var/lib/app/node5 --slice 32-63
   snowfence new --namespace zones --layout twitter --within datacenter=env:ZONE
   snowfence new --namespace users --layout randflake --secret-file id.key`,
 		Args: cobra.NoArgs,
@@ -60,6 +62,8 @@ the layout snowfence. In a file the first use makes any other namespace too; on 
 	fs.BoolVar(&f.json, "json", false, "one JSON object a line")
 	fs.StringVar(&f.stateFile, "state-file", "", "no store: --node belongs to this machine alone, and this "+
 		"`file` keeps it safe over restarts")
+	fs.StringVar(&f.slice, "slice", "", "with --state-file: only the sequence `numbers` from A to B, as in 32-63, so "+
+		"that several machines share a node; nobody sees overlaps between machines")
 	fs.StringVar(&f.after, "state-after", "", "replace a damaged, missing or old state file; its IDs start "+
 		"after this `time` (RFC 3339, or from now on, as in 3s), which must be later than all its old IDs")
 	fs.Int64Var(&f.lead, "lead", -1, "how many `ticks` IDs may run ahead of the clock (default: 10 ms of them; "+

@@ -44,6 +44,9 @@ func (p *program) checkNew(cmd *cobra.Command, f *newFlags) error {
 	switch {
 	case f.stateFile == "" && f.after != "":
 		return usagef("--state-after is for a state file: add --state-file FILE")
+	case f.stateFile == "" && f.slice != "":
+		return usagef("--slice is for a state file, because a lease grants the whole sequence of its node: add " +
+			"--state-file FILE, or lease a node for each machine")
 	case f.stateFile != "" && f.node.node == "":
 		return usagef("--state-file keeps one node: add --node N, a number that no other machine uses")
 	case f.stateFile == "":
@@ -160,8 +163,12 @@ func (p *program) openStateFile(ctx context.Context, f *newFlags) (*source, erro
 	if err != nil {
 		return nil, err
 	}
+	granted, err := sliceOf(fence, f.slice)
+	if err != nil {
+		return nil, errors.Join(err, fence.Close())
+	}
 	return &source{
-		fence:    fence,
+		fence:    granted,
 		giveBack: fence.Close,
 		whyLater: func(_ context.Context, g snowfence.Grant) string {
 			return fmt.Sprintf("the state file says that node %d is used up to %s: the clock was ahead then, "+
@@ -169,6 +176,18 @@ func (p *program) openStateFile(ctx context.Context, f *newFlags) (*source, erro
 				g.Node, formatTime(l.TimeOf(g.From)))
 		},
 	}, nil
+}
+
+// sliceOf returns the fence of a slice of a state file, or the file itself.
+func sliceOf(file *snowfence.FileFence, text string) (snowfence.Fence, error) {
+	if text == "" {
+		return file, nil
+	}
+	first, last, err := parseNumbers(text)
+	if err != nil {
+		return nil, usagef("--slice: %w", err)
+	}
+	return snowfence.Slice(file, first, last), nil
 }
 
 // latest returns the record of a block of nodes that reaches furthest; nil if none was leased.
