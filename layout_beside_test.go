@@ -67,6 +67,7 @@ func TestBeside(t *testing.T) {
 	year := func(n int) time.Time { return time.Date(n, 1, 1, 0, 0, 0, 0, time.UTC) }
 	later := mustLayout(t, "time=41,node=10,seq=12,epoch=2040-01-01")
 	whole := Neighbor{Layout: Drift()}
+	short := mustLayout(t, "time=3,seq=1,tick=1s,epoch=2025-01-01")
 	for name, c := range map[string]struct {
 		beside Beside
 		safe   bool
@@ -86,6 +87,12 @@ func TestBeside(t *testing.T) {
 		"but soon after": {
 			Beside{A: Neighbor{Layout: Default()}, B: Neighbor{Layout: later}, Until: year(2040).Add(time.Millisecond)}, false,
 		},
+		"from number 0 on": {Beside{A: Neighbor{Layout: Twitter(), LastSeq: 31}, B: Neighbor{Twitter(), NodeRange{}, 32, 63}}, true},
+		"a bound after the end of time": {Beside{
+			A:     Neighbor{Layout: short},
+			B:     Neighbor{mustLayout(t, "time=2,seq=2,tick=1s,epoch=2025-01-01"), NodeRange{}, 2, 3},
+			Until: year(2025).Add(9 * time.Second),
+		}, false},
 		"neither has begun": {Beside{A: Neighbor{Layout: Default()}, B: Neighbor{Layout: Default()}, Until: year(2025)}, true},
 		"one tick":          {Beside{A: Neighbor{Layout: Default()}, B: Neighbor{Layout: Default()}, Until: year(2025).Add(1)}, false},
 	} {
@@ -107,6 +114,7 @@ func TestBesideErrors(t *testing.T) {
 		"nodes":                    {Neighbor{Layout: Drift(), Nodes: NodeRange{5, 65}}, ErrInvalidID},
 		"a slice of reserved ones": {Neighbor{Layout: Drift(), FirstSeq: 4, LastSeq: 9}, ErrInvalidID},
 		"a slice above":            {Neighbor{Layout: Drift(), FirstSeq: 5, LastSeq: 64}, ErrInvalidID},
+		"a slice without an end":   {Neighbor{Layout: Drift(), FirstSeq: 9}, ErrInvalidID},
 		"a slice backwards":        {Neighbor{Layout: Drift(), FirstSeq: 9, LastSeq: 8}, ErrInvalidID},
 	} {
 		for _, b := range []Beside{{A: c.n, B: good}, {A: good, B: c.n}} {

@@ -403,6 +403,13 @@ func TestIDsAfterAStepBackHaveNoFloor(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want an ID of %v", name, v.Collision, err, c.want)
 		}
 	}
+	// The numbers from first on have a floor, also where there are none below.
+	for _, l := range []Layout{drift, Twitter()} {
+		v, err := Change{From: l, To: l, Since: tick(-3), Floor: at, At: tick(-9), FromReserved: true}.Check()
+		if err != nil || v.Collision == nil || !v.Collision.From.Time.Equal(tick(-3)) {
+			t.Errorf("%v: %+v, %v", l, v.Collision, err)
+		}
+	}
 	// Our own generators make such numbers from the change on only.
 	change := Change{From: other, To: drift, At: at}
 	for _, reserved := range []bool{false, true} {
@@ -434,6 +441,16 @@ func TestLastIDOfALayoutWithASign(t *testing.T) {
 	}
 	if (Verdict{FirstNew: 7, LastOld: 7}).Ordered() || !(Verdict{FirstNew: 8, LastOld: 7}).Ordered() {
 		t.Error("new IDs are in order where the first one is above the last old one")
+	}
+}
+
+// A layout may have ended long before the change.
+func TestChangeAfterTheEndOfALayout(t *testing.T) {
+	short := mustLayout(t, "time=3,seq=1,tick=1s,epoch=2025-01-01") // ticks 0 to 7, IDs up to 15
+	to := mustLayout(t, "time=40,seq=2,first=2,tick=1s,epoch=2025-01-01T00:00:09Z")
+	v, err := Change{From: short, To: to, At: to.Epoch, Floor: short.Epoch.Add(9 * time.Second)}.Check()
+	if err != nil || v.Collision == nil || v.Collision.ID != 2 {
+		t.Errorf("%+v, %v", v.Collision, err)
 	}
 }
 

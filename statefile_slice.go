@@ -128,17 +128,11 @@ type share struct {
 func (f *FileFence) bind(u *share) (unbind func(), err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if slices.Contains(f.bound, u) {
-		return nil, ErrBound
-	}
 	for _, v := range f.bound {
 		if v.overlap(u.numbers) {
 			return nil, fmt.Errorf("state file %s: another generator uses the sequence numbers %v, and this one %v: %w",
 				f.path, v, u, ErrBound)
 		}
-	}
-	if err := f.mayBind(u); err != nil {
-		return nil, err
 	}
 	leave, err := inProcess.enter(f, u)
 	if err != nil {
@@ -154,31 +148,26 @@ func (f *FileFence) bind(u *share) (unbind func(), err error) {
 	}), nil
 }
 
-// mayBind refuses a share that the file does not allow: it keeps its slices. It
-// needs mu.
-func (f *FileFence) mayBind(u *share) error {
-	if u.slice || len(f.state.slices) == 0 {
-		return nil
-	}
-	return fmt.Errorf("snowfence: state file %s: %w: it is of the slice %s, and other machines may use the other "+
-		"numbers of node %d: go on with it (Slice, --slice), or take the slice %v, which is the whole sequence, "+
-		"once no other machine has the node", f.path, ErrStateFile, listNumbers(f.state.slices), f.state.node, u)
-}
-
-// mayUse refuses a share that the file does not allow now: one of a fence around
-// this one that does not bind, while other shares are in use. It needs mu.
+// mayUse refuses a share that the file does not allow: one of a fence around this
+// one that does not bind, while other shares are in use, and the whole sequence of
+// a file that keeps a slice. It needs mu.
 func (f *FileFence) mayUse(u *share) error {
-	if len(f.bound) > 0 && !slices.Contains(f.bound, u) {
+	switch {
+	case len(f.bound) > 0 && !slices.Contains(f.bound, u):
 		return fmt.Errorf("snowfence: state file %s: %w", f.path, ErrBound)
+	case !u.slice && len(f.state.slices) > 0:
+		return fmt.Errorf("snowfence: state file %s: %w: it is of the slice %s, and other machines may use the other "+
+			"numbers of node %d: go on with it (Slice, --slice), or take the slice %v, which is the whole sequence, "+
+			"once no other machine has the node", f.path, ErrStateFile, listNumbers(f.state.slices), f.state.node, u)
 	}
-	return f.mayBind(u)
+	return nil
 }
 
 // slicesWith returns the slices in use, and u. It needs mu.
 func (f *FileFence) slicesWith(u *share) []numbers {
 	var list []numbers
 	for _, v := range f.bound {
-		if v.slice && v != u {
+		if v != u { // it is a slice: the whole sequence is beside none
 			list = append(list, v.numbers)
 		}
 	}

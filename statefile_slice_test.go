@@ -83,6 +83,9 @@ func TestSlicesOfOneFile(t *testing.T) {
 		t.Errorf("all numbers beside slices: %v, %v", g, err)
 	}
 	all := append(takeSome(a, 5000), takeSome(b, 9000)...)
+	if st, err := decodeState(takeFile(t, path)); err != nil || listNumbers(st.slices) != "0-15,16-40" {
+		t.Errorf("the file says %q, %v", listNumbers(st.slices), err)
+	}
 	// The first to close has used less than the other: it frees nothing of that one's ticks.
 	if err := a.Close(); err != nil {
 		t.Error(err)
@@ -101,6 +104,41 @@ func TestSlicesOfOneFile(t *testing.T) {
 	}
 	d := newGenerator(t, Config{Fence: Slice(f, 0, 63), Time: clock.now, Lead: 9000, MaxWait: -1})
 	checkUnique(t, append(all, takeSome(d, 5000)...))
+}
+
+// While one slice is in use, giving another one back frees nothing: after a crash the file is above
+// both.
+func TestACrashBesideASliceThatWasClosed(t *testing.T) {
+	s := testScheme(t, "time=40,node=3,seq=6,epoch=1993-01-01")
+	path := filepath.Join(t.TempDir(), "node")
+	f := openState(t, path, s, 3)
+	clock := newFakeClock()
+	a := newGenerator(t, Config{Fence: Slice(f, 0, 15), Time: clock.now, Lead: 900, MaxWait: -1})
+	b := must(New(Config{Fence: Slice(f, 16, 40), Time: clock.now, Lead: 1900, MaxWait: -1}))
+	all := append(takeSome(a, 100), takeSome(b, 9000)...)
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	crash(t, f)
+	f = openState(t, path, s, 3)
+	c := newGenerator(t, Config{Fence: Slice(f, 0, 63), Time: clock.now, Lead: 3900, MaxWait: -1})
+	checkUnique(t, append(all, takeSome(c, 9000)...))
+	st, err := decodeState(takeFile(t, path))
+	if err != nil || listNumbers(st.slices) != "0-63" || !strings.HasPrefix(string(takeFile(t, path)), "snowfence state 3\n") {
+		t.Errorf("the file says %q, %v", listNumbers(st.slices), err)
+	}
+}
+
+// A file without slices is one that earlier programs can read.
+func TestAFileWithoutSlicesIsOfTheSecondVersion(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "node")
+	f := openState(t, path, testScheme(t, "twitter"), 3)
+	grant(t, f, 0)
+	if text := string(takeFile(t, path)); !strings.HasPrefix(text, "snowfence state 2\n") ||
+		strings.Contains(text, "slice") {
+		t.Errorf("%s", text)
+	}
+	kill(t, f)
 }
 
 func highestTick(t testing.TB, s *Scheme, ids []ID) (top int64) {
@@ -262,6 +300,7 @@ func TestSlicesOfOneProcess(t *testing.T) {
 		other bool // both can be used
 	}{
 		"one number":             {fence(s, 1, numbers{0, 31}), fence(s, 1, numbers{31, 63}), false},
+		"its last is the first":  {fence(s, 1, numbers{31, 63}), fence(s, 1, numbers{0, 31}), false},
 		"one inside the other":   {fence(s, 1, numbers{0, 31}), fence(s, 1, numbers{5, 6}), false},
 		"all numbers":            {fence(s, 1, numbers{0, 31}), fence(s, 1, numbers{}), false},
 		"a slice after them all": {fence(s, 1, numbers{}), fence(s, 1, numbers{0, 31}), false},
@@ -346,10 +385,10 @@ func TestUnboundBesideSlices(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=6,epoch=1994-01-01")
 	f := openState(t, filepath.Join(t.TempDir(), "node"), s, 3)
 	clock := newFakeClock()
-	c := Config{Fence: bare{f}, Time: clock.now, Lead: 1500, MaxWait: -1}
+	c := Config{Fence: bare{Slice(f, 0, 40)}, Time: clock.now, Lead: 1500, MaxWait: -1}
 	unbound := newGenerator(t, c)
 	all := takeSome(unbound, 500)
-	c.Fence = Slice(f, 0, 31)
+	c.Fence = Slice(f, 20, 63)
 	bound := newGenerator(t, c)
 	for range 3 {
 		all = append(all, takeSome(unbound, 6000)...)

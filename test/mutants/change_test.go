@@ -125,7 +125,7 @@ var changeMutants = []mutant{
 	},
 	{
 		rule: "a proof compares the layouts before the last", file: "layout_change.go", pkg: ".",
-		old: `c.Floor}}, c.Past...)`, now: `c.Floor}}, c.Past[:0]...)`, test: "TestTwoSafeChanges",
+		old: `c.FromReserved}}, c.Past...)`, now: `c.FromReserved}}, c.Past[:0]...)`, test: "TestTwoSafeChanges",
 	},
 	{
 		rule: "a proof stops below the end of a layout, not before", file: "layout_change.go", pkg: ".",
@@ -137,6 +137,42 @@ var changeMutants = []mutant{
 	},
 	{
 		rule: "a proof shows the lowest ID of all layouts", file: "layout_change.go", pkg: ".",
-		old: `uint64(v.Collision.ID) <= a.id {`, now: `uint64(v.Collision.ID) > a.id {`, test: "TestChangeShowsTheLowestID",
+		old: `uint64(v.Collision.ID) <= uint64(x.ID) {`, now: `uint64(v.Collision.ID) > uint64(x.ID) {`, test: "TestChangeShowsTheLowestID",
+	},
+	{
+		rule: "a proof counts reserved numbers where they were made", file: "layout_change.go", pkg: ".",
+		old: `e.Reserved && first > 0 {`, now: `false {`, test: "TestIDsAfterAStepBack",
+	},
+	{
+		rule: "a proof counts them only there", file: "layout_change.go", pkg: ".",
+		old: `e.Reserved && first > 0 {`, now: `first > 0 {`, test: "TestIDsAfterAStepBack",
+	},
+	{
+		rule: "IDs after a step back have no floor", file: "layout_change.go", pkg: ".",
+		old: `			e.From = time.Time{} //`, now: `			_ = e.From //`, test: "TestIDsAfterAStepBack",
+	},
+	{
+		rule: "and the others have one", file: "layout_change.go", pkg: ".",
+		old: `from.setNumbers(0, first-1)`, now: `from.setNumbers(0, first)`, test: "TestIDsAfterAStepBack",
+	},
+	{
+		rule: "a proof counts the reserved numbers that are made from the change on", file: "layout_change.go", pkg: ".",
+		old: `	if c.ToReserved {
+		to.lo[sideSeq] = 0
+	}
+`, now: ``, test: "TestIDsAfterAStepBack",
+	},
+	{
+		rule: "neighbors make the numbers below their first", file: "layout_beside.go", pkg: ".",
+		old: `		d.lo[sideSeq] = 0
+`, now: ``, test: "TestBeside",
+	},
+	{
+		rule: "neighbors meet in any two years", file: "layout_beside.go", pkg: ".",
+		old: `if !b.Until.IsZero() {`, now: `if b.Until.IsZero() {`, test: "TestBeside",
+	},
+	{
+		rule: "a bound is the first tick that neighbors do not stamp", file: "layout_beside.go", pkg: ".",
+		old: `tickAtOrAfter(b.Until)-1)`, now: `tickAtOrAfter(b.Until)-2)`, test: "TestBeside",
 	},
 }

@@ -5,19 +5,19 @@ var stateFileMutants = []mutant{
 	{
 		rule: "state file: after a give-back that failed the file alone says what is free", file: "statefile.go",
 		pkg: ".",
-		old: `		f.from = f.state.until // what`, now: `		_ = f.from // what`, test: "TestStateFileReleaseThatFails",
+		old: `		f.floor = f.state.until // what`, now: `		_ = f.floor // what`, test: "TestStateFileReleaseThatFails",
 	},
 	{
 		rule: "state file: a give-back is not below the grant", file: "statefile.go", pkg: ".",
-		old: `min(f.state.until, max(used, f.from))`, now: `min(f.state.until, used)`, test: "TestStateFileTicks",
+		old: `max(f.floor, min(used, f.state.until))`, now: `min(used, f.state.until)`, test: "TestStateFileTicks",
 	},
 	{
 		rule: "state file: a give-back raises nothing", file: "statefile.go", pkg: ".",
-		old: `min(f.state.until, max(used, f.from))`, now: `max(used, f.from)`, test: "TestStateFileTicks",
+		old: `max(f.floor, min(used, f.state.until))`, now: `max(f.floor, used)`, test: "TestStateFileTicks",
 	},
 	{
 		rule: "state file: the next grant begins above the last", file: "statefile.go", pkg: ".",
-		old: `	f.from = f.state.until
+		old: `	f.floor, f.own.from = f.state.until, f.state.until
 	return f, nil`, now: `	return f, nil`, test: "TestStateFileTicks",
 	},
 	{
@@ -60,5 +60,63 @@ var stateFileMutants = []mutant{
 	{
 		rule: "state file: a file that says nothing of its secrets is refused", file: "statefile_content.go", pkg: ".",
 		old: `if want.keys != nil {`, now: `if false {`, test: "TestStateFileOfTheFirstVersion",
+	},
+	{
+		rule: "slice: two of one file have no number in common", file: "statefile_slice.go", pkg: ".",
+		old: `		if v.overlap(u.numbers) {`, now: `		if false {`, test: "TestSlicesOfOneFile",
+	},
+	{
+		rule: "slice: two of one process have no number in common", file: "statefile_slice.go", pkg: ".",
+		old: `if v.overlap(u.numbers) && (u.slice || v.slice) {`, now: `if false {`, test: "TestSlicesOfOneProcess",
+	},
+	{
+		rule: "slice: the whole sequence has numbers of each slice", file: "statefile_slice.go", pkg: ".",
+		old: `(u.slice || v.slice)`, now: `u.slice`, test: "TestSlicesOfOneProcess",
+	},
+	{
+		rule: "slice: and each slice has numbers of the whole sequence", file: "statefile_slice.go", pkg: ".",
+		old: `(u.slice || v.slice)`, now: `v.slice`, test: "TestSlicesOfOneProcess",
+	},
+	{
+		rule: "slice: one number is enough to overlap", file: "statefile_slice.go", pkg: ".",
+		old: `n.first <= m.last &&`, now: `n.first < m.last &&`, test: "TestSlicesOfOneProcess",
+	},
+	{
+		rule: "slice: at either end", file: "statefile_slice.go", pkg: ".",
+		old: `m.first <= n.last }`, now: `m.first < n.last }`, test: "TestSlicesOfOneProcess",
+	},
+	{
+		rule: "slice: it begins above all that the file granted", file: "statefile_slice.go", pkg: ".",
+		old: `	u.from = f.state.until
+	return sync`, now: `	return sync`, test: "TestSlicesOfOneFile",
+	},
+	{
+		rule: "slice: a give-back beside another one frees nothing", file: "statefile.go", pkg: ".",
+		old: `if f.sharedBeside(u) {`, now: `if false {`, test: "TestACrashBesideASliceThatWasClosed",
+	},
+	{
+		rule: "slice: what another one used is not free", file: "statefile.go", pkg: ".",
+		old: `	f.floor = max(f.floor, min(used, f.state.until))
+	if`, now: `	if`, test: "TestSlicesOfOneFile",
+	},
+	{
+		rule: "slice: a file keeps it", file: "statefile_slice.go", pkg: ".",
+		old: `case !u.slice && len(f.state.slices) > 0:`, now: `case false:`, test: "TestAFileKeepsItsSlice",
+	},
+	{
+		rule: "slice: a file begun anew keeps it", file: "statefile_content.go", pkg: ".",
+		old: `f.state.until, f.state.slices = s.until, s.slices`, now: `f.state.until = s.until`, test: "TestAFileKeepsItsSlice",
+	},
+	{
+		rule: "slice: a fence that does not bind gets nothing beside others", file: "statefile_slice.go", pkg: ".",
+		old: `case len(f.bound) > 0 && !slices.Contains(f.bound, u):`, now: `case false:`, test: "TestUnboundBesideSlices",
+	},
+	{
+		rule: "slice: it has no reserved numbers", file: "layout_beside.go", pkg: ".",
+		old: `first < l.First || last`, now: `last`, test: "TestSliceIsRefused",
+	},
+	{
+		rule: "slice: number 0 alone is not the whole sequence", file: "layout_beside.go", pkg: ".",
+		old: `case last == 0 && l.Last > 0:`, now: `case false:`, test: "TestSliceIsRefused",
 	},
 }
