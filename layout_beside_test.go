@@ -85,7 +85,8 @@ func TestBeside(t *testing.T) {
 		"two epochs meet in another year": {Beside{A: Neighbor{Layout: Default()}, B: Neighbor{Layout: later}}, false},
 		"and not before the later one":    {Beside{A: Neighbor{Layout: Default()}, B: Neighbor{Layout: later}, Until: year(2040)}, true},
 		"but soon after": {
-			Beside{A: Neighbor{Layout: Default()}, B: Neighbor{Layout: later}, Until: year(2040).Add(time.Millisecond)}, false,
+			Beside{A: Neighbor{Layout: Default()}, B: Neighbor{Layout: later}, Until: year(2040).Add(time.Millisecond)},
+			false,
 		},
 		"from number 0 on": {Beside{A: Neighbor{Layout: Twitter(), LastSeq: 31}, B: Neighbor{Twitter(), NodeRange{}, 32, 63}}, true},
 		"a bound after the end of time": {Beside{

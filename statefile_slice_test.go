@@ -124,7 +124,8 @@ func TestACrashBesideASliceThatWasClosed(t *testing.T) {
 	c := newGenerator(t, Config{Fence: Slice(f, 0, 63), Time: clock.now, Lead: 3900, MaxWait: -1})
 	checkUnique(t, append(all, takeSome(c, 9000)...))
 	st, err := decodeState(takeFile(t, path))
-	if err != nil || listNumbers(st.slices) != "0-63" || !strings.HasPrefix(string(takeFile(t, path)), "snowfence state 3\n") {
+	if err != nil || listNumbers(st.slices) != "0-63" ||
+		!strings.HasPrefix(string(takeFile(t, path)), "snowfence state 3\n") {
 		t.Errorf("the file says %q, %v", listNumbers(st.slices), err)
 	}
 }

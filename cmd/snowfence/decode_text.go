@@ -30,7 +30,8 @@ func guessedEncodings() []form {
 		snowfence.Decimal.Fixed(), snowfence.Hex.Fixed(), snowfence.Base32Hex.Fixed(), snowfence.Base58.Fixed(),
 		snowfence.Base62.Fixed(), snowfence.Base36.Fixed(), snowfence.Crockford.Fixed(),
 		snowfence.ZBase32.Fixed(), snowfence.Base58Flickr.Fixed(), snowfence.Base64URL.Fixed(),
-		bwmarrin64{}, base2{},
+		bwmarrin64{},
+		base2{},
 	}
 }
 

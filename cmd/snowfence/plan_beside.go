@@ -193,7 +193,7 @@ func appendBeside(b []byte, beside snowfence.Beside, views [2]*view, x *snowfenc
 		b = append(b, "\nas an ID of B:\n"...)
 		b = views[1].appendPicture(b, x.ID, x.To, now)
 		if beside.Until.IsZero() && !x.From.Time.Equal(x.To.Time) {
-			b = append(b, "\nTwo times have this number in common. Where both layouts end sooner, add --until TIME.\n"...)
+			b = append(b, "\nTwo times have this number. Where both layouts end sooner, add --until TIME.\n"...)
 		}
 		return b
 	}

@@ -111,7 +111,9 @@ func (p *program) plannedChanges(f *planFlags, args []string) ([]*checkedChange,
 	if err != nil {
 		return nil, usagef("--change, layout A: %w", err)
 	}
-	reserved, ok := map[string][2]bool{"old": {true, false}, "new": {false, true}, "both": {true, true}, "none": {}}[f.reserved]
+	reserved, ok := map[string][2]bool{
+		"old": {true, false}, "new": {false, true}, "both": {true, true}, "none": {},
+	}[f.reserved]
 	if !ok {
 		return nil, usagef("--reserved %q: which layouts have IDs with numbers below their first: old, new, both or "+
 			"none", f.reserved)

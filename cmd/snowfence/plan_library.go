@@ -71,8 +71,8 @@ func (p *program) planLibrary(f *planFlags, args []string, out *bufio.Writer) er
 	return err
 }
 
-// cutOver returns the earliest time from the floor on at which a change is safe, or the collision at
-// the floor. A later change uses fewer ticks of the new layout, so what is safe stays so.
+// cutOver returns the earliest time from the floor on at which a change is safe, or the collision
+// at the floor. A later change uses fewer ticks of the new layout, so what is safe stays so.
 func cutOver(c snowfence.Change) (at time.Time, v snowfence.Verdict, err error) {
 	c.At = c.Floor
 	if v, err = c.Check(); err != nil || v.Collision == nil {

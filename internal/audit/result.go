@@ -124,14 +124,14 @@ type Heat struct {
 
 // Sequence says which sequence numbers IDs have.
 type Sequence struct {
-	Highest int64   `json:"highest"`
-	Last    int64   `json:"last"` // the last one that the layout allows
-	Full    int64   `json:"full"` // IDs that have it, so that their tick was used up
-	Width   int64   `json:"width"`
+	Highest int64 `json:"highest"`
+	Last    int64 `json:"last"` // the last one that the layout allows
+	Full    int64 `json:"full"` // IDs that have it, so that their tick was used up
+	Width   int64 `json:"width"`
 
 	// Reserved are IDs with a number below the layout's first: made by hand, or
 	// by snow-drift after the clock stepped back.
 	Reserved int64 `json:"reserved"`
 
-	Counts  []int64 `json:"counts"` // of Width sequence numbers each, from 0 up
+	Counts []int64 `json:"counts"` // of Width sequence numbers each, from 0 up
 }

@@ -156,7 +156,7 @@ var changeMutants = []mutant{
 		old: `from.setNumbers(0, first-1)`, now: `from.setNumbers(0, first)`, test: "TestIDsAfterAStepBack",
 	},
 	{
-		rule: "a proof counts the reserved numbers that are made from the change on", file: "layout_change.go", pkg: ".",
+		rule: "a proof counts reserved numbers made from the change on", file: "layout_change.go", pkg: ".",
 		old: `	if c.ToReserved {
 		to.lo[sideSeq] = 0
 	}

@@ -19,7 +19,7 @@ func bwmarrin(s *settings) Layout {
 			snowfence.Field{Name: snowfence.FieldNode, Bits: node},
 			snowfence.Field{Name: snowfence.FieldSequence, Bits: step})},
 		Notes: []string{
-			"A process keeps the time that it was started with: where its clock was set back since, its IDs are " +
+			"A process keeps the time that it was started with: where its clock stepped back since, its IDs are " +
 				"ahead by as much. Give the last ID's time as --floor.",
 		},
 	}
@@ -72,7 +72,7 @@ func sonyflakeOf(s *settings, start time.Time, seq, machine int, unit time.Durat
 			snowfence.Field{Name: snowfence.FieldNode, Bits: machine})},
 		Lead: unit,
 		Notes: []string{
-			"After its clock was set back, a process goes on from its last ID: then give that ID's time as --floor.",
+			"After its clock stepped back, a process goes on from its last ID: then give that ID's time as --floor.",
 		},
 	}
 	if !epoch.Equal(start) {

@@ -49,7 +49,7 @@ func TestSettings(t *testing.T) {
 	for _, c := range []struct{ name, set, spec string }{
 		{"bwmarrin", "Epoch=1577836800000 NodeBits=8 StepBits=10", "time=45,node=8,seq=10,epoch=2020-01-01,tick=1ms"},
 		{"bwmarrin", "nodebits=0 stepbits=22", "time=41,seq=22,epoch=2010-11-04T01:42:54.657Z,tick=1ms"},
-		// Ticks count from 1970: the epoch is not StartTime, and for 7 ms not even near a round time.
+		// Ticks count from 1970, so the epoch is not StartTime.
 		{"sonyflake", "StartTime=2025-01-01T00:00:00.019Z", "time=39,seq=8,node=16,epoch=2025-01-01T00:00:00.01Z,tick=10ms"},
 		{"sonyflake-v2", "TimeUnit=7ms BitsSequence=10 BitsMachineID=8", "time=45,seq=10,node=8,epoch=2024-12-31T23:59:59.994Z,tick=7ms"},
 		{"leaf", "twepoch=2020-01-01", "time=41,node=10,seq=12,epoch=2020-01-01,tick=1ms"},
@@ -72,7 +72,9 @@ func TestSettings(t *testing.T) {
 // Sonyflake's own arithmetic, beside that of the layout.
 func TestSonyflakeEpoch(t *testing.T) {
 	for _, unit := range []time.Duration{time.Millisecond, 7 * time.Millisecond, 10 * time.Millisecond, time.Minute} {
-		for _, start := range []string{"2014-09-01T00:00:00Z", "2025-01-01T00:00:00.0123456Z", "2026-02-03T04:05:06.999999999Z"} {
+		for _, start := range []string{
+			"2014-09-01T00:00:00Z", "2025-01-01T00:00:00.0123456Z", "2026-02-03T04:05:06.999999999Z",
+		} {
 			s, err := time.Parse(time.RFC3339Nano, start)
 			if err != nil {
 				t.Fatal(err)

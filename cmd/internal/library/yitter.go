@@ -26,7 +26,7 @@ func yitter(s *settings) Layout {
 // yitterCSharp is the C# port.
 func yitterCSharp(s *settings) Layout { return drift(s, time.UnixMilli(csharpBaseTime), true) }
 
-// drift is snow-drift. Its IDs after a step back have numbers 1 to 4, and 0 is for IDs made by hand.
+// drift is snow-drift. Its IDs after a step back have numbers 1 to 4; 0 is for IDs made by hand.
 func drift(s *settings, base time.Time, csharp bool) Layout {
 	method := s.number("Method", 1, 0, math.MaxInt16)
 	epoch := s.time("BaseTime", base, time.UTC)
@@ -52,19 +52,23 @@ func drift(s *settings, base time.Time, csharp bool) Layout {
 	case last < first:
 		s.fail("MaxSeqNumber is %d, below MinSeqNumber, which is %d", last, first)
 	}
+	node := snowfence.FieldNode
+	if center > 0 {
+		node = "worker"
+	}
 	l := Layout{
 		Reserved: true,
 		Lead:     time.Duration(over+1) * tick,
 		Layout: snowfence.Layout{Epoch: epoch, Tick: tick, First: first, Last: last, Fields: fields(
 			snowfence.Field{Name: snowfence.FieldTime, Bits: 63 - below},
 			snowfence.Field{Name: "datacenter", Bits: center},
-			snowfence.Field{Name: map[bool]string{true: "worker", false: snowfence.FieldNode}[center > 0], Bits: worker},
+			snowfence.Field{Name: node, Bits: worker},
 			snowfence.Field{Name: snowfence.FieldSequence, Bits: seq})},
 	}
 	if method == 2 {
-		l.Notes = append(l.Notes, "Method 2 repeats IDs when its clock is set back: look for duplicates first.")
+		l.Notes = append(l.Notes, "Method 2 repeats IDs when its clock steps back: look for duplicates first.")
 		if csharp { // it compares before it counts
-			l.Notes = append(l.Notes, fmt.Sprintf("Method 2 of the C# port makes the number %d too, one above the last.",
+			l.Notes = append(l.Notes, fmt.Sprintf("Method 2 of the C# port makes the number %d too, above the last.",
 				last+1))
 			l.Layout.Last = min(last+1, 1<<seq-1) // beyond the field it is number 0 of the next worker, or tick
 			l.Lead += tick

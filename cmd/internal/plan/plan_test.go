@@ -79,7 +79,8 @@ func TestYearsBeyond9999(t *testing.T) {
 	} {
 		s := Of(layout(t, spec), now)
 		if s.EndYear != want.year || math.Abs(s.YearsLeft/want.left-1) > 1e-6 || s.EndOfLife.Year() > 9999 {
-			t.Errorf("%s: ends in %d, in %f years, written as %v; want %+v", spec, s.EndYear, s.YearsLeft, s.EndOfLife, want)
+			t.Errorf("%s: ends in %d, in %f years, written as %v; want %+v", spec, s.EndYear, s.YearsLeft,
+				s.EndOfLife, want)
 		}
 	}
 }
