@@ -122,7 +122,7 @@ func TestACrashBesideASliceThatWasClosed(t *testing.T) {
 	crash(t, f)
 	f = openState(t, path, s, 3)
 	c := newGenerator(t, Config{Fence: Slice(f, 0, 63), Time: clock.now, Lead: 3900, MaxWait: -1})
-	checkUnique(t, append(all, takeSome(c, 9000)...))
+	checkUnique(t, append(all, takeSome(c, 90_000)...)) // past all ticks of b
 	st, err := decodeState(takeFile(t, path))
 	if err != nil || listNumbers(st.slices) != "0-63" ||
 		!strings.HasPrefix(string(takeFile(t, path)), "snowfence state 3\n") {
