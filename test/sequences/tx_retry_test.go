@@ -72,7 +72,8 @@ func deadlock(t *testing.T, m *met) {
 	run(t, m.tx, "UPDATE invoice SET n = n + 1 WHERE n = 1")
 	other := m.take(t)
 	set, id := "SET innodb_lock_wait_timeout = 100", "SELECT CONNECTION_ID()"
-	waits := "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT' AND trx_mysql_thread_id = "
+	waits := "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT' " +
+		"AND trx_mysql_thread_id = "
 	if m.d.driver == "pgx" {
 		set = "SET deadlock_timeout = '1000s'" // so that it is the second that notices
 		id = "SELECT pg_backend_pid()"
