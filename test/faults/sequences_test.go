@@ -5,6 +5,7 @@ package faults
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"syscall"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/snowfence/snowfence/test/fleet"
+	"github.com/snowfence/snowfence/test/servers"
 )
 
 // taken is a number, and when it was asked for and given.
@@ -32,11 +34,13 @@ type counting struct {
 	*target
 	t         testing.TB
 	sequences []*counted
+	port      int
+	server    *worker // snowfence serve over the store
 }
 
-// TestSequenceFaults lets programs take numbers from each kind of store while one fault after the
-// other befalls it. No number comes twice, strict ones rise over all programs, what is taken in
-// transactions has no gap, and all programs go on by themselves.
+// TestSequenceFaults lets programs take numbers from each kind of store, and from "snowfence serve"
+// over it, while one fault after the other befalls them. No number comes twice, strict ones rise
+// over all programs, what is taken in transactions has no gap, and all programs go on by themselves.
 func TestSequenceFaults(t *testing.T) {
 	t.Parallel()
 	for _, kind := range slices.Sorted(maps.Keys(targets)) {
@@ -60,7 +64,7 @@ func TestSequenceFaults(t *testing.T) {
 }
 
 // shortly are the faults that are played without -long.
-var shortly = []string{takersKilled, "the store is killed (SIGKILL) and started again"}
+var shortly = []string{takersKilled, serverKilled, "the store is killed (SIGKILL) and started again"}
 
 // sameForTakers are parts of the names of faults that ask for nothing that only holders have.
 var sameForTakers = []string{"taker", "the store is", "partition", "network", "fsync", "locks the file", "disk is full"}
@@ -68,11 +72,13 @@ var sameForTakers = []string{"taker", "the store is", "partition", "network", "f
 const (
 	takersKilled  = "a taker of each sequence is killed (SIGKILL)"
 	takersStopped = "a taker of each sequence is stopped (SIGSTOP)"
+	serverKilled  = "the server that takers ask is killed (SIGKILL) and started again"
 )
 
 // takerFaults are those of the programs.
 var takerFaults = []fault{
 	{name: takersKilled, fits: always},
+	{name: serverKilled, fits: always, holds: 3 * time.Second},
 	{name: takersStopped, fits: hasServer}, // one that stops while it has the lock of a file stops all
 }
 
@@ -102,6 +108,10 @@ func count(t testing.TB, tg *target) *counting {
 		fleet.Eventually(t, "the sequence "+s.name, func() error {
 			return sequence.Create(t.Context(), tg.store, s.name, d)
 		})
+	}
+	c.port = servers.Ports(t, 1)[0]
+	c.serve(t)
+	for _, s := range c.sequences {
 		c.hire(s)
 		c.hire(s)
 	}
@@ -109,15 +119,36 @@ func count(t testing.TB, tg *target) *counting {
 	return c
 }
 
+// serve starts the server, and waits until it is ready.
+func (c *counting) serve(t testing.TB) {
+	c.server = launch(c.t, "server", nil, snowfencePath(c.t), "serve", "--store", c.programURL(), "--http",
+		servers.Address(c.port), "--resp", "")
+	within(t, patience, "the server is ready", func() bool {
+		if !c.server.alive() {
+			t.Fatalf("the server ended: %s", last(c.server.log, 5))
+		}
+		r, err := http.Get("http://" + servers.Address(c.port) + "/readyz")
+		if err != nil {
+			return false
+		}
+		_ = r.Body.Close()
+		return r.StatusCode == http.StatusOK
+	})
+}
+
 // sql reports whether the store is a database with transactions.
 func (c *counting) sql() bool {
 	return slices.Contains([]string{"SQLite", "PostgreSQL", "MariaDB"}, c.kind)
 }
 
+// hire starts a program, over the store and over the server by turns.
 func (c *counting) hire(s *counted) {
-	name := fmt.Sprint(s.name, " ", len(s.all))
+	name, url := fmt.Sprint(s.name, " ", len(s.all)), c.url
+	if len(s.all)%2 == 1 && !s.tx {
+		url = "http://" + servers.Address(c.port)
+	}
 	path := programs.path(c.t, "github.com/snowfence/snowfence/test/faults/taker")
-	w := launch(c.t, name, nil, path, "-store", c.url, "-name", s.name, fmt.Sprint("-tx=", s.tx))
+	w := launch(c.t, name, nil, path, "-store", url, "-name", s.name, fmt.Sprint("-tx=", s.tx))
 	s.takers, s.all = append(s.takers, w), append(s.all, w)
 }
 
@@ -179,6 +210,11 @@ func (c *counting) suffer(t *testing.T, f fault) {
 			s.takers = s.takers[1:]
 			c.hire(s)
 		}
+	case serverKilled:
+		c.server.kill()
+		c.felt(t)
+		time.Sleep(f.holds)
+		end = func() { c.serve(t) }
 	case takersStopped:
 		stopped := c.pause(t)
 		before := c.last()
@@ -228,6 +264,8 @@ func (c *counting) finish(t *testing.T) {
 			within(t, patience, w.name+" ends", func() bool { return !w.alive() })
 		}
 	}
+	c.server.signal(t, syscall.SIGTERM)
+	within(t, patience, "the server ends", func() bool { return !c.server.alive() })
 	n := c.check(t)
 	if c.sql() {
 		c.checkBills(t)

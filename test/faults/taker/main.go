@@ -1,6 +1,6 @@
 // Taker takes numbers of a sequence and prints each with the times at which it was asked for and
-// given, until it is told to stop. It stands for a user's program: it goes on after errors. With
-// -tx it takes each number in a transaction that also writes a bill.
+// given, until it is told to stop. It stands for a user's program: it goes on after errors. A store
+// of http://… is a server. With -tx it takes each number in a transaction that also writes a bill.
 //
 // A line on stdout is one of
 //
@@ -23,6 +23,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/snowfence/snowfence/remote"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/faults"
@@ -66,19 +67,25 @@ func each(ctx context.Context, next func(ctx context.Context) (int64, error)) {
 	}
 }
 
+// numbering is a sequence of a store, or of a server.
+type numbering interface {
+	Next(ctx context.Context) (int64, error)
+	Close() error
+}
+
 func numbers(ctx context.Context, url, name string) error {
-	st, closeStore, err := faults.Open(ctx, url)
+	open, closeStore, err := opener(ctx, url, name)
 	if err != nil {
 		return err
 	}
-	var s *sequence.Sequence
+	var s numbering
 	each(ctx, func(ctx context.Context) (int64, error) {
 		if s == nil {
-			o := &sequence.Options{Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
-			if s, err = sequence.Open(ctx, st, name, o); err != nil {
-				s = nil
+			opened, err := open(ctx)
+			if err != nil {
 				return 0, err
 			}
+			s = opened
 		}
 		return s.Next(ctx)
 	})
@@ -86,6 +93,23 @@ func numbers(ctx context.Context, url, name string) error {
 		err = s.Close()
 	}
 	return errors.Join(err, closeStore())
+}
+
+// opener returns what opens the sequence, and what closes the store in the end.
+func opener(ctx context.Context, url, name string) (func(context.Context) (numbering, error), func() error, error) {
+	if strings.HasPrefix(url, "http:") {
+		c, err := remote.Dial([]string{url}, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		return func(ctx context.Context) (numbering, error) { return c.Sequence(ctx, name) }, c.Close, nil
+	}
+	st, closeStore, err := faults.Open(ctx, url)
+	if err != nil {
+		return nil, nil, err
+	}
+	o := &sequence.Options{Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
+	return func(ctx context.Context) (numbering, error) { return sequence.Open(ctx, st, name, o) }, closeStore, nil
 }
 
 func bills(ctx context.Context, url, name string) error {
