@@ -68,16 +68,16 @@ func (s *Sequence) SerialsIn(ctx context.Context, period, n int64) (Serials, err
 		return Serials{}, err
 	}
 	present := s.dated.at(s.world.Now())
-	err := s.dated.check(period)
 	switch {
-	case err != nil:
-		return Serials{}, fmt.Errorf("sequence %q: %w", s.name, err)
-	case !s.dated.exists(period):
-		return Serials{}, fmt.Errorf("sequence %q: %w: %d is no period: use one such as %d", s.name, ErrPeriod, period,
-			present)
 	case period > s.dated.next(present):
 		return Serials{}, fmt.Errorf("sequence %q: %w: %d is more than one period ahead of %d", s.name, ErrPeriod,
 			period, present)
+	case !s.dated.exists(period):
+		return Serials{}, fmt.Errorf("sequence %q: %w: %d is no period: use one such as %d", s.name, ErrPeriod, period,
+			present)
+	}
+	if err := s.dated.check(period); err != nil {
+		return Serials{}, fmt.Errorf("sequence %q: %w", s.name, err)
 	}
 	p, err := s.present() // its numbers that were taken ahead are used first
 	if err != nil {

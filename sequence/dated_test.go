@@ -106,6 +106,21 @@ func TestClockThatStepsBack(t *testing.T) {
 	}
 }
 
+// A day is no period of a yearly sequence, however late a year it could be. The year after the last
+// one of a pattern has ended.
+func TestPeriodOfAnotherSize(t *testing.T) {
+	j := opened(t, "2098-11-22T12:00:00Z", Definition{Pattern: "{yy}-{n:3}"})
+	for period, want := range map[int64]error{2098: nil, 20981122: ErrPeriod, 209811: ErrPeriod, 98: ErrPeriod, 2099: nil} {
+		if got, err := j.s.SerialsIn(j.ctx, period, 1); !errors.Is(err, want) {
+			t.Errorf("%d: %+v, %v", period, got, err)
+		}
+	}
+	j.set(t, "2099-11-22T12:00:00Z")
+	if got, err := j.s.SerialsIn(j.ctx, 2100, 1); !errors.Is(err, ErrEnded) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 // By name come exactly so many numbers, of any earlier period and of the next one.
 func TestSerialsByName(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Zone: "Pacific/Apia"})
@@ -113,7 +128,7 @@ func TestSerialsByName(t *testing.T) {
 	for period, want := range map[int64]error{
 		20111228: nil, 20111229: nil, 20111230: ErrPeriod, 20111231: nil, 20120101: ErrPeriod, 20121229: ErrPeriod,
 		20100228: nil, 20100229: ErrPeriod, 201112: ErrPeriod, 2011: ErrPeriod, 0: ErrPeriod, -20111229: ErrPeriod,
-		100000101: ErrEnded,
+		100000101: ErrPeriod,
 	} {
 		for n := int64(1); n <= 4; n += 3 {
 			got, err := j.s.SerialsIn(j.ctx, period, n)
