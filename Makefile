@@ -36,7 +36,7 @@ PARTS_OF_PROOF = full stalls mutants model simulate faults scale crowd race fuzz
 
 # The packages whose goroutines share words with each other; `make test` runs them under the race detector. `make race`
 # runs everything there.
-RACY = . ./lease/... ./sequence ./internal/world
+RACY = . ./lease/... ./sequence ./compat/... ./internal/world
 
 # The tools have their own modfile, so that their requirements reach no module of ours. -modfile and workspaces exclude
 # each other; -n prints the path of the built tool, which then runs inside the workspace.

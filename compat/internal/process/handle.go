@@ -1,0 +1,172 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/snowfence/snowfence"
+)
+
+// Options is what a layer chooses for its generator.
+type Options struct {
+	// Lead is that of [snowfence.Config]. Who shares a generator in use gets the
+	// lead and the clock with which it was opened.
+	Lead int64
+
+	// Replace takes the place of generators in use that overlap the new one. Their
+	// handles return [snowfence.ErrClosed] from then on.
+	Replace bool
+
+	// Time is that of [snowfence.Config]. It is called with a lock held.
+	Time snowfence.TimeSource
+}
+
+func (o *Options) generator(f snowfence.Fence) (*snowfence.Generator, error) {
+	return snowfence.New(snowfence.Config{Fence: f, Lead: o.Lead, Time: o.Time})
+}
+
+// Handle uses a generator, alone or together with others. It is safe for
+// concurrent use. Who keeps the Handle keeps the generator.
+type Handle struct {
+	gen    atomic.Pointer[snowfence.Generator] // nil after Close
+	scheme *snowfence.Scheme
+	waits  *waits
+	close  func(*snowfence.Generator) error
+}
+
+// Open returns a handle on the generator of a node and the sequence numbers of s.
+// Handles of equal rectangles share it. An overlap that is not equal is an
+// [ErrOverlap], unless o.Replace.
+func Open(s *snowfence.Scheme, node int64, o Options) (*Handle, error) {
+	return shared.open(s, node, o)
+}
+
+func (r *registry) open(s *snowfence.Scheme, node int64, o Options) (*Handle, error) {
+	e, err := r.enter(s, node, o)
+	if err != nil {
+		return nil, err
+	}
+	h := &Handle{scheme: s, waits: &e.waits}
+	h.gen.Store(e.gen)
+	lost := runtime.AddCleanup(h, r.leave, e)
+	h.close = func(*snowfence.Generator) error {
+		lost.Stop()
+		r.leave(e)
+		return nil
+	}
+	return h, nil
+}
+
+// On returns a handle on a generator over any fence. Nobody shares it, and no
+// registry knows it. It gives the grant back on Close, never by itself.
+func On(f snowfence.Fence, o Options) (*Handle, error) {
+	g, err := o.generator(f)
+	if err != nil {
+		return nil, err
+	}
+	h := &Handle{scheme: g.Scheme(), waits: new(waits), close: (*snowfence.Generator).Close}
+	h.gen.Store(g)
+	return h, nil
+}
+
+// Scheme returns the scheme with which the handle was opened.
+func (h *Handle) Scheme() *snowfence.Scheme { return h.scheme }
+
+// Next returns a new ID. It waits until ctx ends for what can come back: the next
+// tick, a clock behind, a fence without a grant. It fails with
+// [snowfence.ErrLifetime] and [snowfence.ErrClosed] at once.
+func (h *Handle) Next(ctx context.Context) (snowfence.ID, error) {
+	g := h.gen.Load()
+	if g == nil {
+		return 0, snowfence.ErrClosed
+	}
+	id, err := g.Next(ctx)
+	if err == nil {
+		return id, nil
+	}
+	return h.nextLater(ctx, err)
+}
+
+// Must is Next for calls that return no error: it panics where waiting is in
+// vain. It never returns 0, and writes what it waits for to the log.
+func (h *Handle) Must() snowfence.ID {
+	if g := h.gen.Load(); g != nil {
+		if id, err := g.Next(context.Background()); err == nil && id != 0 {
+			return id
+		}
+	}
+	return h.mustLater()
+}
+
+// TryNext returns a new ID without waiting, or why there is none now.
+func (h *Handle) TryNext() (snowfence.ID, error) {
+	g := h.gen.Load()
+	if g == nil {
+		return 0, snowfence.ErrClosed
+	}
+	id, err := g.TryNext()
+	// Without this h could be garbage, and its generator let go, during the call.
+	// Next and Must need h afterwards.
+	runtime.KeepAlive(h)
+	return id, err
+}
+
+// Fill writes new IDs to dst, in increasing order, and waits as Next does. After
+// an error the first n are good.
+func (h *Handle) Fill(ctx context.Context, dst []snowfence.ID) (n int, err error) {
+	fill := func() error {
+		g := h.gen.Load()
+		if g == nil {
+			return snowfence.ErrClosed
+		}
+		k, err := g.Fill(ctx, dst[n:])
+		n += k
+		return err
+	}
+	err = h.waits.out(ctx, fill(), fill)
+	runtime.KeepAlive(h)
+	return n, err
+}
+
+// Close ends the use of this handle: its later calls return
+// [snowfence.ErrClosed]. Others who share its generator go on. Over a fence it
+// closes the generator. A second Close does nothing.
+func (h *Handle) Close() error {
+	g := h.gen.Swap(nil)
+	if g == nil {
+		return nil
+	}
+	err := h.close(g)
+	runtime.KeepAlive(h)
+	return err
+}
+
+// nextLater is the rest of a Next whose first try ended in err.
+func (h *Handle) nextLater(ctx context.Context, err error) (id snowfence.ID, _ error) {
+	err = h.waits.out(ctx, err, func() (err error) {
+		g := h.gen.Load()
+		if g == nil {
+			return snowfence.ErrClosed
+		}
+		id, err = g.Next(ctx)
+		return err
+	})
+	runtime.KeepAlive(h)
+	return id, err
+}
+
+func (h *Handle) mustLater() snowfence.ID {
+	for {
+		id, err := h.Next(context.Background())
+		switch {
+		case errors.Is(err, snowfence.ErrClosed):
+			panic("snowfence: an ID was asked for after Close: keep the node open as long as it is used")
+		case err != nil:
+			panic(err)
+		case id != 0:
+			return id
+		}
+	}
+}

@@ -1,0 +1,552 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+const bwmarrin = "time=41,node=10,seq=12"
+
+// clock is a TimeSource that a test moves.
+type clock struct {
+	mu   sync.Mutex
+	wall time.Time
+	mono time.Duration
+}
+
+func newClock() *clock { return &clock{wall: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)} }
+
+func (c *clock) now() (time.Time, time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.wall, c.mono
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wall, c.mono = c.wall.Add(d), c.mono+d
+}
+
+// step moves the wall clock alone.
+func (c *clock) step(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wall = c.wall.Add(d)
+}
+
+func open(t testing.TB, r *registry, spec string, node int64, o Options) *Handle {
+	t.Helper()
+	h, err := r.open(scheme(t, spec), node, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// seen fails a test when an ID comes twice.
+type seen struct {
+	mu  sync.Mutex
+	ids map[snowfence.ID]bool
+}
+
+func (s *seen) add(t testing.TB, id snowfence.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ids == nil {
+		s.ids = map[snowfence.ID]bool{}
+	}
+	if s.ids[id] {
+		t.Errorf("%d came twice", id)
+	}
+	s.ids[id] = true
+}
+
+func must(t testing.TB, h *Handle) snowfence.ID {
+	t.Helper()
+	id, err := h.TryNext()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func tick(t testing.TB, h *Handle, id snowfence.ID) int64 {
+	t.Helper()
+	p, err := h.Scheme().Decode(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Tick
+}
+
+func TestEqualRectanglesShareOneGenerator(t *testing.T) {
+	r := newRegistry()
+	a, b := open(t, r, bwmarrin, 7, Options{}), open(t, r, bwmarrin, 7, Options{})
+	parts := open(t, r, "time=41,zone=5,rack=5,seq=12", 7, Options{}) // other words for the same numbers
+	other := open(t, r, bwmarrin, 8, Options{})
+	g := a.gen.Load()
+	if b.gen.Load() != g || parts.gen.Load() != g {
+		t.Error("equal rectangles have two generators")
+	}
+	if other.gen.Load() == g {
+		t.Error("two nodes have one generator")
+	}
+	if got := len(parts.Scheme().Layout().Fields); got != 4 {
+		t.Errorf("the scheme of a handle is that of another: %d fields", got)
+	}
+}
+
+// The same low bits with more time bits are the same numbers, but end at another time.
+func TestOtherTimeBitsAreNotEqual(t *testing.T) {
+	r := newRegistry()
+	h := open(t, r, bwmarrin, 7, Options{})
+	for _, spec := range []string{"time=40,node=10,seq=12", "time=40,zone=5,rack=5,seq=12"} {
+		if _, err := r.open(scheme(t, spec), 7, Options{}); !errors.Is(err, ErrOverlap) {
+			t.Errorf("%s: %v", spec, err)
+		}
+	}
+	runtime.KeepAlive(h)
+}
+
+func TestOverlapIsRefusedOrReplaced(t *testing.T) {
+	for _, c := range []struct {
+		spec string
+		node int64
+		free bool
+	}{
+		{"time=41,node=9,seq=13", 3, false}, // nodes 6 and 7 of 10 bits
+		{"time=41,node=9,seq=13", 4, true},
+		{"time=41,node=11,seq=11", 15, false},
+		{"time=41,node=11,seq=11", 16, true},
+		{bwmarrin + ",first=5", 7, false},
+		{bwmarrin + ",last=9", 7, false},
+		{bwmarrin + ",first=5", 8, true},
+		{"time=41,seq=12,node=10", 7, false}, // every sequence number is an upper part
+		{"time=41,seq=2,node=20", 7 << 12, false},
+		{"time=41,seq=2,node=20", 8 << 12, true},
+		{bwmarrin + ",tick=10ms", 7, true},
+		{bwmarrin + ",epoch=2024-01-01", 7, true},
+	} {
+		r, clk := newRegistry(), newClock()
+		o := Options{Time: clk.now}
+		old := open(t, r, bwmarrin, 7, o)
+		last := must(t, old)
+		h, err := r.open(scheme(t, c.spec), c.node, o)
+		if c.free {
+			if err != nil {
+				t.Errorf("%+v: %v", c, err)
+			}
+			must(t, old)
+			continue
+		}
+		if !errors.Is(err, ErrOverlap) || h != nil {
+			t.Errorf("%+v: refused with %v", c, err)
+		}
+		must(t, old) // it goes on
+		o.Replace = true
+		h = open(t, r, c.spec, c.node, o)
+		if _, err := old.TryNext(); !errors.Is(err, snowfence.ErrClosed) {
+			t.Errorf("%+v: the replaced one says %v", c, err)
+		}
+		if _, err := h.TryNext(); !errors.Is(err, snowfence.ErrExhausted) {
+			t.Errorf("%+v: the new one uses the tick of the old one: %v", c, err)
+		}
+		clk.advance(time.Millisecond)
+		if got := tick(t, h, must(t, h)); got != tick(t, old, last)+1 {
+			t.Errorf("%+v: tick %d after %d", c, got, tick(t, old, last))
+		}
+		if err := old.Close(); err != nil { // counts nobody off the new one
+			t.Error(err)
+		}
+		must(t, h)
+	}
+}
+
+// A space remembers the highest tick of all that it let go, not that of the last.
+func TestFloorIsAboveAllThatWasUsed(t *testing.T) {
+	r, clk := newRegistry(), newClock()
+	var s seen
+	o := Options{Time: clk.now}
+	clk.advance(time.Hour)
+	a := open(t, r, bwmarrin, 1, o)
+	id := must(t, a)
+	s.add(t, id)
+	high := tick(t, a, id)
+	clk.step(-time.Hour)
+	b := open(t, r, bwmarrin, 2, o) // it begins in the past, beside a
+	s.add(t, must(t, b))
+	if err := errors.Join(a.Close(), b.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range []int64{1, 2, 3} { // a is let go, and then b
+		h := open(t, r, bwmarrin, node, o)
+		if id, err := h.TryNext(); err == nil {
+			t.Errorf("node %d made %d below the floor", node, id)
+		}
+	}
+	clk.step(time.Hour)
+	clk.advance(time.Second)
+	for _, node := range []int64{1, 2, 3} {
+		h := open(t, r, bwmarrin, node, o)
+		id := must(t, h)
+		s.add(t, id)
+		if got := tick(t, h, id); got <= high {
+			t.Errorf("node %d: tick %d, and %d was used", node, got, high)
+		}
+	}
+}
+
+// IDs ahead of the clock count as used.
+func TestFloorIsAboveTheLead(t *testing.T) {
+	r, clk := newRegistry(), newClock()
+	var s seen
+	o := Options{Time: clk.now, Lead: 50}
+	for range 3 {
+		h := open(t, r, "time=41,node=10,seq=2", 1, o)
+		for range 60 {
+			id, err := h.TryNext()
+			if err != nil {
+				break
+			}
+			s.add(t, id)
+		}
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
+		clk.step(-20 * time.Millisecond)
+	}
+	if len(s.ids) < 60 {
+		t.Errorf("only %d IDs", len(s.ids))
+	}
+}
+
+// A generator without users stays for a while, so that a program that makes a node a
+// request does not wait.
+func TestSpareGeneratorGoesOn(t *testing.T) {
+	r := newRegistry()
+	a := open(t, r, bwmarrin, 1, Options{})
+	g := a.gen.Load()
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if b := open(t, r, bwmarrin, 1, Options{}); b.gen.Load() != g {
+		t.Error("the node has another generator")
+	} else if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if b := open(t, r, bwmarrin, 1, Options{Lead: 5}); b.gen.Load() == g {
+		t.Error("the generator has another lead")
+	} else if _, err := g.TryNext(); !errors.Is(err, snowfence.ErrClosed) {
+		t.Errorf("the old one was not closed: %v", err)
+	}
+	// What nobody uses is in nobody's way.
+	c := open(t, r, bwmarrin, 2, Options{})
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, r, bwmarrin+",first=5", 2, Options{})
+	if len(r.unused) != 0 {
+		t.Errorf("%d generators are kept", len(r.unused))
+	}
+	runtime.KeepAlive(d)
+}
+
+func TestSpareGeneratorsAreFew(t *testing.T) {
+	r := newRegistry()
+	var first *snowfence.Generator
+	for node := range int64(1000) {
+		h := open(t, r, bwmarrin, node, Options{})
+		if node == 0 {
+			first = h.gen.Load()
+		}
+		if _, err := h.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := first.TryNext(); !errors.Is(err, snowfence.ErrClosed) {
+		t.Errorf("the one unused for longest: %v", err)
+	}
+	open := 0
+	for _, sp := range r.spaces {
+		for _, group := range sp.open {
+			open += len(group)
+		}
+	}
+	if len(r.unused) != spare || open != spare {
+		t.Errorf("%d unused generators, %d open, want %d", len(r.unused), open, spare)
+	}
+}
+
+func TestCloseCountsOnce(t *testing.T) {
+	r := newRegistry()
+	a, b := open(t, r, bwmarrin, 1, Options{}), open(t, r, bwmarrin, 1, Options{})
+	for range 3 {
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.Next(t.Context()); err != nil {
+		t.Errorf("the other handle: %v", err)
+	}
+	if len(r.unused) != 0 {
+		t.Error("a generator in use counts as unused")
+	}
+	if _, err := a.Next(t.Context()); !errors.Is(err, snowfence.ErrClosed) {
+		t.Errorf("Next of a closed handle: %v", err)
+	}
+	if _, err := a.TryNext(); !errors.Is(err, snowfence.ErrClosed) {
+		t.Errorf("TryNext of a closed handle: %v", err)
+	}
+	if n, err := a.Fill(t.Context(), make([]snowfence.ID, 3)); n != 0 || !errors.Is(err, snowfence.ErrClosed) {
+		t.Errorf("Fill of a closed handle: %d, %v", n, err)
+	}
+	if got := panicOf(a.Must); got == nil {
+		t.Error("Must of a closed handle did not panic")
+	}
+	runtime.GC() // a cleanup that was stopped counts nobody off
+	runtime.GC()
+	if _, err := b.Next(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func panicOf(f func() snowfence.ID) (v any) {
+	defer func() { v = recover() }()
+	f()
+	return nil
+}
+
+// An Open that replaces and fails takes nothing from anybody.
+func TestReplaceThatFailsLeavesTheOldOne(t *testing.T) {
+	r, clk := newRegistry(), newClock()
+	old := open(t, r, bwmarrin, 1, Options{Time: clk.now})
+	must(t, old)
+	for _, o := range []Options{
+		{Replace: true, Time: clk.now, Lead: -1},
+		{Replace: true, Time: func() (time.Time, time.Duration) { return time.Unix(0, 0), 0 }}, // before the epoch
+	} {
+		if _, err := r.open(scheme(t, bwmarrin+",first=5"), 1, o); err == nil {
+			t.Error("it opened")
+		}
+		must(t, old)
+	}
+}
+
+// A space that is used up to its last tick has no new generators.
+func TestEndOfLife(t *testing.T) {
+	const spec = "time=10,node=2,seq=2,epoch=2026-05-04,tick=1s"
+	r, clk := newRegistry(), newClock()
+	clk.step(time.Date(2026, 5, 4, 0, 17, 3, 0, time.UTC).Sub(clk.wall)) // tick 1023, the last
+	h := open(t, r, spec, 1, Options{Time: clk.now})
+	must(t, h)
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.open(scheme(t, spec), 1, Options{Time: clk.now}); !errors.Is(err, snowfence.ErrLifetime) {
+		t.Errorf("a new one in a used up space: %v", err)
+	}
+	r = newRegistry()
+	h = open(t, r, spec, 1, Options{Time: clk.now})
+	clk.advance(time.Second)
+	if _, err := h.Next(t.Context()); !errors.Is(err, snowfence.ErrLifetime) {
+		t.Errorf("Next: %v", err)
+	}
+	if err, _ := panicOf(h.Must).(error); !errors.Is(err, snowfence.ErrLifetime) {
+		t.Errorf("Must panicked with %v", err)
+	}
+}
+
+// 65,536 nodes of one space know nothing of each other, and opening one does not look
+// at all others.
+func TestManyNodes(t *testing.T) {
+	r := newRegistry()
+	s := scheme(t, "time=39,seq=8,node=16,tick=10ms")
+	n := s.Nodes()
+	if testing.Short() {
+		n /= 8
+	}
+	var all []*Handle
+	for node := range n {
+		h, err := r.open(s, node, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, h)
+	}
+	runtime.KeepAlive(all)
+}
+
+// Handles that nobody closes cost nothing for good.
+func TestLostHandlesAreBounded(t *testing.T) {
+	r := newRegistry()
+	s := scheme(t, bwmarrin)
+	n := 1_000_000
+	if testing.Short() {
+		n = 100_000
+	}
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for i := range n {
+		if _, err := r.open(s, int64(i%1024), Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	users := func() (n int) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, sp := range r.spaces {
+			for _, group := range sp.open {
+				for _, e := range group {
+					n += e.users
+				}
+			}
+		}
+		return n
+	}
+	for deadline := time.Now().Add(time.Minute); users() > 0; runtime.GC() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d handles are still counted", users())
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 8<<20 {
+		t.Errorf("%d handles left %d bytes", n, grown)
+	}
+	if len(r.unused) > spare {
+		t.Errorf("%d unused generators", len(r.unused))
+	}
+}
+
+// A handle lives through its last call, even if the garbage collector runs and another setting
+// waits for the node.
+func TestCollectorDuringTheLastCall(t *testing.T) {
+	for name, call := range map[string]func(h *Handle) error{
+		"Next":    func(h *Handle) error { _, err := h.Next(context.Background()); return err },
+		"TryNext": func(h *Handle) error { _, err := h.TryNext(); return err },
+		"Fill":    func(h *Handle) error { _, err := h.Fill(context.Background(), make([]snowfence.ID, 1)); return err },
+		"Must":    func(h *Handle) error { h.Must(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRegistry()
+			var inCall atomic.Bool
+			source := func() (time.Time, time.Duration) {
+				if inCall.CompareAndSwap(true, false) {
+					for range 5 { // what is garbage now is noticed by a goroutine of the runtime
+						runtime.GC()
+						time.Sleep(2 * time.Millisecond)
+					}
+					if _, err := r.open(scheme(t, bwmarrin+",first=5"), 1, Options{}); !errors.Is(err, ErrOverlap) {
+						t.Errorf("another setting, during the call: %v", err)
+					}
+				}
+				return time.Now(), time.Since(start)
+			}
+			h := open(t, r, bwmarrin, 1, Options{Time: source})
+			inCall.Store(true)
+			if err := call(h); err != nil {
+				t.Error(err)
+			}
+			if inCall.Load() {
+				t.Error("the call did not look at the clock")
+			}
+		})
+	}
+}
+
+var start = time.Now()
+
+// Handles come and go in many goroutines while the garbage collector runs all the time.
+func TestCollectorAndUsers(t *testing.T) {
+	r := newRegistry()
+	specs := []string{"time=41,node=10,seq=12", "time=41,node=9,seq=13"} // they drive each other out
+	var stop atomic.Bool
+	var collector, users sync.WaitGroup
+	collector.Go(func() {
+		for !stop.Load() {
+			runtime.GC()
+		}
+	})
+	var s seen
+	for g := range 10 {
+		users.Go(func() {
+			sch := scheme(t, specs[g%2])
+			for range 50 {
+				h, err := r.open(sch, 0, Options{})
+				for errors.Is(err, ErrOverlap) { // until the collector found the others' handles
+					runtime.Gosched()
+					h, err = r.open(sch, 0, Options{})
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for range 1 + g {
+					id, err := h.Next(context.Background())
+					if err != nil {
+						t.Errorf("the last call: %v", err)
+						return
+					}
+					s.add(t, id)
+				}
+				if g%3 == 0 {
+					_ = h.Close()
+				}
+			}
+		})
+	}
+	users.Wait()
+	stop.Store(true)
+	collector.Wait()
+	if len(s.ids) == 0 {
+		t.Error("no ID was made")
+	}
+}
+
+// Two settings that replace each other all the time never make an ID twice.
+func TestReplaceUnderLoad(t *testing.T) {
+	r := newRegistry()
+	specs := []string{"time=41,node=10,seq=12", "time=41,node=10,seq=12,first=5", "time=41,node=9,seq=13"}
+	var s seen
+	var wg sync.WaitGroup
+	for g := range 6 {
+		wg.Go(func() {
+			sch := scheme(t, specs[g%3])
+			for range 40 {
+				h, err := r.open(sch, 0, Options{Replace: true, Lead: 3})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for range 20 {
+					id, err := h.Next(context.Background())
+					if errors.Is(err, snowfence.ErrClosed) {
+						break
+					} else if err != nil {
+						t.Error(err)
+						return
+					}
+					s.add(t, id)
+				}
+				if g%2 == 0 {
+					_ = h.Close()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if len(s.ids) < 100 {
+		t.Errorf("only %d IDs", len(s.ids))
+	}
+}
