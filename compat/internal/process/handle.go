@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"sync/atomic"
 
@@ -157,16 +158,33 @@ func (h *Handle) nextLater(ctx context.Context, err error) (id snowfence.ID, _ e
 	return id, err
 }
 
+// MustFill is Fill for calls that return no error, as Must is Next for them.
+func (h *Handle) MustFill(dst []snowfence.ID) {
+	if _, err := h.Fill(context.Background(), dst); err != nil {
+		stop(err)
+	}
+	if len(dst) > 0 && dst[0] == 0 {
+		copy(dst, dst[1:])
+		dst[len(dst)-1] = h.Must()
+	}
+}
+
 func (h *Handle) mustLater() snowfence.ID {
 	for {
 		id, err := h.Next(context.Background())
 		switch {
-		case errors.Is(err, snowfence.ErrClosed):
-			panic("snowfence: an ID was asked for after Close: keep the node open as long as it is used")
 		case err != nil:
-			panic(err)
+			stop(err)
 		case id != 0:
 			return id
 		}
 	}
+}
+
+// stop panics for a caller that no error can reach.
+func stop(err error) {
+	if errors.Is(err, snowfence.ErrClosed) {
+		err = fmt.Errorf("snowfence: an ID was asked for after Close: keep open what makes IDs: %w", err)
+	}
+	panic(err)
 }

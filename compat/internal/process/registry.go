@@ -133,7 +133,7 @@ func (e *entry) makeRoom(others []*entry) error {
 	}
 	if o := others[i]; !e.opts.Replace {
 		return fmt.Errorf("snowfence: %w: node %d of the layout %s is in use, and node %d of the layout %s has "+
-			"numbers of it: use one layout in a process, or nodes that have no numbers in common",
+			"numbers of it: close the first one, or use one layout in a process",
 			ErrOverlap, o.node, o.scheme.Layout(), e.node, e.scheme.Layout())
 	}
 	try := &entry{scheme: e.scheme, node: e.node, opts: e.opts}

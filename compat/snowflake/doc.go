@@ -1,0 +1,33 @@
+// Package snowflake is the API of github.com/bwmarrin/snowflake, v0.3.0 and what
+// came after it, over Snowfence's generator. Change the import path, and the
+// program makes the same IDs, without the duplicates:
+//
+//	import "github.com/snowfence/snowfence/compat/snowflake"
+//
+//	node, err := snowflake.NewNode(1)
+//	…
+//	id := node.Generate()
+//
+// NewNode takes a bare node number, as there. Inside one process that is safe:
+// all nodes of one number share what they used, also when they are made again and
+// again, and when the clock is set back. Between processes, and over a restart,
+// nobody checks it. [NewNodeOn] is the safe door: its fence says which node this
+// process has.
+//
+//	scheme, err := snowflake.Scheme()
+//	…
+//	f, err := snowfence.StateFile("/var/lib/app/node1", scheme, 1)
+//	…
+//	node, err := snowflake.NewNodeOn(f)
+//
+// # What differs
+//
+//   - Generate waits for a full millisecond without a lock and without using the
+//     processor. It panics after the last millisecond of the layout, instead of
+//     starting again with negative IDs.
+//   - NewNode fails if other settings of NodeBits and StepBits are in use whose IDs
+//     could be the same, or if the clock is before Epoch.
+//   - ParseBase32 and ParseBase58 refuse text that is empty, or of more than 64
+//     bits; Base32 and Base58 write negative IDs, as numbers from 2^63 up.
+//   - A Node comes from NewNode or NewNodeOn: its zero value makes nothing.
+package snowflake
