@@ -13,7 +13,7 @@ require (
 	github.com/segmentio/ksuid v1.0.4
 	github.com/snowfence/snowfence v0.0.0
 	github.com/snowfence/snowfence/remote v0.0.0
-	github.com/sony/sonyflake v1.2.0
+	github.com/sony/sonyflake v1.3.0
 	github.com/sony/sonyflake/v2 v2.2.0
 	github.com/yitter/idgenerator-go v1.3.3
 	go.etcd.io/etcd/pkg/v3 v3.7.3

@@ -63,6 +63,8 @@ require (
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/snowfence/snowfence/etcdstore v0.0.0
 	github.com/snowfence/snowfence/redisstore v0.0.0
+	github.com/sony/sonyflake v1.3.0
+	github.com/sony/sonyflake/v2 v2.2.0
 	golang.org/x/sys v0.49.0 // indirect
 	modernc.org/libc v1.77.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect

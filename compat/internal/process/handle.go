@@ -16,6 +16,9 @@ type Options struct {
 	// lead and the clock with which it was opened.
 	Lead int64
 
+	// First is the first tick that a new generator may stamp.
+	First int64
+
 	// Replace takes the place of generators in use that overlap the new one. Their
 	// handles return [snowfence.ErrClosed] from then on.
 	Replace bool
@@ -88,6 +91,17 @@ func (h *Handle) Next(ctx context.Context) (snowfence.ID, error) {
 		return id, nil
 	}
 	return h.nextLater(ctx, err)
+}
+
+// NextSoon is Next that gives up after a second, and says why.
+func (h *Handle) NextSoon(ctx context.Context) (snowfence.ID, error) {
+	g := h.gen.Load()
+	if g == nil {
+		return 0, snowfence.ErrClosed
+	}
+	id, err := g.Next(ctx)
+	runtime.KeepAlive(h)
+	return id, err
 }
 
 // Must is Next for calls that return no error: it panics where waiting is in

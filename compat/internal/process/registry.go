@@ -80,7 +80,7 @@ func (r *registry) enter(s *snowfence.Scheme, node int64, o Options) (*entry, er
 	for _, old := range others {
 		r.letGo(old)
 	}
-	if err := e.start(sp.floor); err != nil {
+	if err := e.start(max(sp.floor, o.First)); err != nil {
 		return nil, err
 	}
 	sp.add(e)

@@ -1,0 +1,41 @@
+package sonyflake
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence/compat/internal/process"
+)
+
+// sony/sonyflake#39: a full time unit and a clock that steps back by eight hours make the
+// original sleep for these hours, and everybody else wait for its lock.
+func TestClockStepsBackByHours(t *testing.T) {
+	var back atomic.Int64
+	begin := time.Now()
+	clock := func() (time.Time, time.Duration) {
+		return time.Now().Add(-time.Duration(back.Load())), time.Since(begin)
+	}
+	st := Settings{StartTime: begin.Add(-72 * time.Hour), MachineID: func() (int, error) { return 1, nil }}
+	sf, err := st.open(process.Options{First: 1, Time: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := int64(0)
+	for i := range 256 * 6 {
+		if i == 256*3 {
+			back.Store(int64(8 * time.Hour))
+		}
+		id, err := sf.NextID()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id <= last {
+			t.Fatalf("%d after %d", id, last)
+		}
+		last = id
+	}
+	if at := sf.ToTime(last); at.Before(begin.Add(-time.Second)) || at.After(time.Now().Add(time.Second)) {
+		t.Errorf("the last ID says %v, made at %v", at, time.Now())
+	}
+}

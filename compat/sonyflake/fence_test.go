@@ -1,0 +1,167 @@
+package sonyflake_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/compat/sonyflake"
+	v1 "github.com/snowfence/snowfence/compat/sonyflake/v1"
+)
+
+func scheme(t *testing.T, l snowfence.Layout) *snowfence.Scheme {
+	t.Helper()
+	s, err := snowfence.NewScheme(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestStateFile(t *testing.T) {
+	s := scheme(t, snowfence.SonyflakeV2())
+	path := filepath.Join(t.TempDir(), "node")
+	last := int64(0)
+	for range 3 { // restarts
+		f, err := snowfence.StateFile(path, s, 77)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sf, err := sonyflake.NewOn(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 600 {
+			id := next(t, sf)
+			if id <= last || sf.Decompose(id)["machine"] != 77 {
+				t.Fatalf("%d after %d: %v", id, last, sf.Decompose(id))
+			}
+			last = id
+		}
+		if p, err := s.Decode(snowfence.ID(last)); err != nil || !p.Time.Equal(sf.ToTime(last)) {
+			t.Errorf("the fence reads %v, the layer %v (%v)", p.Time, sf.ToTime(last), err)
+		}
+		if id, err := sf.Compose(sf.ToTime(last), int(sf.Decompose(last)["sequence"]), 77); id != last || err != nil {
+			t.Errorf("Compose: %d, %v, want %d", id, err, last)
+		}
+		if err := sf.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := sf.Close(); err != nil {
+			t.Error("closed twice:", err)
+		}
+		if _, err := sf.NextID(); !errors.Is(err, snowfence.ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestFenceThatLosesItsGrant(t *testing.T) {
+	f := &failing{Fence: snowfence.Static(scheme(t, snowfence.SonyflakeV2()), 5)}
+	sf, err := sonyflake.NewOn(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next(t, sf)
+	f.lose()
+	if id, err := sf.NextID(); !errors.Is(err, snowfence.ErrFenced) || !errors.Is(err, errGone) || id != 0 {
+		t.Errorf("NextID: %d, %v", id, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	got := make(chan error)
+	go func() {
+		_, err := sf.NextIDContext(ctx)
+		got <- err
+	}()
+	cancel()
+	if err := <-got; !errors.Is(err, context.Canceled) {
+		t.Errorf("NextIDContext: %v", err)
+	}
+	go func() {
+		_, err := sf.NextIDContext(context.Background())
+		got <- err
+	}()
+	f.found()
+	if err := <-got; err != nil {
+		t.Errorf("after the grant came back: %v", err)
+	}
+}
+
+func TestFencesThatCannotBeShown(t *testing.T) {
+	const fields = "time=39,seq=8,node=16,epoch=2025-01-01T00:00:00Z,tick=10ms"
+	for _, test := range []struct{ name, layout, why string }{
+		{"node above the sequence", "time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms", "node bits above"},
+		{"rollback", "time=39,seq=8,rollback=2,node=14,epoch=2025-01-01T00:00:00Z,tick=10ms", "rollback"},
+		{"64 bits", "time=40,seq=8,node=16,epoch=2025-01-01T00:00:00Z,tick=10ms", "64 bits"},
+		{"no node", "time=39,seq=8,epoch=2025-01-01T00:00:00Z,tick=10ms", "no node"},
+		{"no sequence", "time=39,node=8,epoch=2025-01-01T00:00:00Z,tick=10ms", "no sequence"},
+		{"odd epoch", strings.Replace(fields, ":00Z", ":00.003Z", 1), "within a tick"},
+	} {
+		l, err := snowfence.ParseLayout(test.layout)
+		if err != nil {
+			t.Fatalf("%s: %v", test.name, err)
+		}
+		f := snowfence.Static(scheme(t, l), 0)
+		if _, err := sonyflake.NewOn(f); err == nil || !strings.Contains(err.Error(), test.why) ||
+			!strings.Contains(err.Error(), fields[:12]) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		g, err := snowfence.New(snowfence.Config{Fence: f})
+		if err != nil {
+			t.Errorf("%s: the refused fence is not free: %v", test.name, err)
+		} else if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	l, secret := snowfence.Randflake(), [16]byte{1}
+	key, err := snowfence.NewSecret(secret[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := snowfence.NewScheme(l, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sonyflake.NewOn(snowfence.Static(s, 0)); err == nil || !strings.Contains(err.Error(), "encrypted") {
+		t.Errorf("encrypted: %v", err)
+	}
+	if _, err := sonyflake.NewOn(nil); err == nil {
+		t.Error("nil was accepted")
+	}
+	if _, err := v1.NewOn(nil); err == nil {
+		t.Error("version 1: nil was accepted")
+	}
+	bound := snowfence.Static(scheme(t, snowfence.SonyflakeV2()), 0)
+	if _, err := sonyflake.NewOn(bound); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sonyflake.NewOn(bound); !errors.Is(err, snowfence.ErrBound) {
+		t.Errorf("a fence for two: %v", err)
+	}
+}
+
+// Parts of the node below the sequence are one machine ID, and reserved numbers are not used.
+func TestOtherLayoutsOfAFence(t *testing.T) {
+	l, err := snowfence.ParseLayout("time=33,seq=10,zone=4,worker=6,epoch=2025-01-01T00:00:00Z,tick=100ms,first=5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sf, err := sonyflake.NewOn(snowfence.Static(scheme(t, l), 3<<6|9))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := next(t, sf)
+	if p := sf.Decompose(id); p["machine"] != 3<<6|9 || p["sequence"] < 5 {
+		t.Errorf("parts %v", p)
+	}
+	if late := time.Since(sf.ToTime(id)); late < -time.Minute || late > time.Minute {
+		t.Errorf("made at %v", sf.ToTime(id))
+	}
+}

@@ -1,0 +1,58 @@
+package sonyflake
+
+import (
+	"context"
+	"errors"
+
+	"github.com/snowfence/snowfence"
+)
+
+// NextID returns a new ID. It waits for the next time unit when this one is full.
+// Over a fence it waits a second for a grant, then returns the
+// [snowfence.WaitError] that says what is missing. After the lifetime it returns
+// [ErrOverTimeLimit], after Close [snowfence.ErrClosed].
+func (sf *Sonyflake) NextID() (int64, error) {
+	if sf.ids == nil {
+		return 0, ErrOverTimeLimit
+	}
+	id, err := sf.ids.NextSoon(context.Background())
+	if err != nil {
+		return sf.nextLater(err)
+	}
+	return int64(id), nil
+}
+
+// NextIDContext is NextID that waits until ctx ends, for a grant too.
+func (sf *Sonyflake) NextIDContext(ctx context.Context) (int64, error) {
+	if sf.ids == nil {
+		return 0, ErrOverTimeLimit
+	}
+	id, err := sf.ids.Next(ctx)
+	return int64(id), original(err)
+}
+
+// nextLater goes on waiting while err is that a time unit is full.
+func (sf *Sonyflake) nextLater(err error) (int64, error) {
+	for sf.full(err) {
+		var id snowfence.ID
+		if id, err = sf.ids.NextSoon(context.Background()); err == nil {
+			return int64(id), nil
+		}
+	}
+	return 0, original(err)
+}
+
+// full reports whether only the next time unit is missing. A clock that stepped
+// back runs at half speed, so it needs two at most. Others who wait may be faster.
+func (sf *Sonyflake) full(err error) bool {
+	var w *snowfence.WaitError
+	return errors.As(err, &w) && w.Reason == snowfence.ErrExhausted && int64(w.Missing)/2 <= sf.timeUnit
+}
+
+// original returns the error that the original has in its place.
+func original(err error) error {
+	if errors.Is(err, snowfence.ErrLifetime) {
+		return ErrOverTimeLimit
+	}
+	return err
+}

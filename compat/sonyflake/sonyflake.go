@@ -1,0 +1,98 @@
+// Package sonyflake has the API of github.com/sony/sonyflake/v2 over the generators
+// of Snowfence: change the import path, and settings, fields, errors and IDs stay
+// what they are. Package sonyflake/v1 is the same for version 1.
+//
+//	sf, err := sonyflake.New(sonyflake.Settings{})
+//	sf, err := sonyflake.NewOn(lease) // nobody else has its machine ID
+//
+// [New] takes a bare machine ID, as the original does: it cannot know whether
+// another process has the same one, or used it before. [NewOn] takes it from a
+// fence, which knows.
+//
+// These things differ from the original:
+//
+//   - Instances with equal settings share one generator inside a process, those of
+//     version 1 too, so they never make an ID twice. New refuses settings whose IDs
+//     could meet those of others: an equal StartTime and TimeUnit, and another
+//     division of as many low bits.
+//   - Nobody waits with a lock held, and [Sonyflake.NextIDContext] waits as long as
+//     its context. After the clock stepped back IDs go on at half the speed of time
+//     until the clock is there, without a long sleep.
+//   - A StartTime before 1900 is refused.
+//
+// Packages types, mock and awsutil of the original are left out. The first two serve
+// its own tests. The last asks for the address of an EC2 instance in a way that most
+// instances refuse today: see the example of MachineID.
+package sonyflake
+
+import (
+	"errors"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/compat/internal/process"
+)
+
+// The errors of the original, with its texts.
+var (
+	ErrInvalidBitsTime      = errors.New("bit length for time must be 32 or more")
+	ErrInvalidBitsSequence  = errors.New("invalid bit length for sequence number")
+	ErrInvalidBitsMachineID = errors.New("invalid bit length for machine id")
+	ErrInvalidTimeUnit      = errors.New("invalid time unit")
+	ErrInvalidSequence      = errors.New("invalid sequence number")
+	ErrInvalidMachineID     = errors.New("invalid machine id")
+	ErrStartTimeAhead       = errors.New("start time is ahead")
+	ErrOverTimeLimit        = errors.New("over the time limit")
+	ErrNoPrivateAddress     = errors.New("no private ip address")
+)
+
+// Sonyflake makes IDs. It is safe for concurrent use. A copy shares the generator
+// of the original.
+type Sonyflake struct {
+	ids *process.Handle // nil when the lifetime was over at the start
+
+	bitsTime, bitsSequence, bitsMachine int
+
+	timeUnit  int64 // ns
+	startTime int64 // in time units since 1970
+}
+
+// New returns a Sonyflake with a bare machine ID. It fails with one of the errors
+// above if a setting is wrong, with the error of Settings.MachineID, and where IDs
+// could meet those of other settings in this process.
+func New(st Settings) (*Sonyflake, error) { return st.open(process.Options{First: 1}) }
+
+func (st *Settings) open(o process.Options) (*Sonyflake, error) {
+	l, err := st.layout(time.Now())
+	if err != nil {
+		return nil, err
+	}
+	machine, err := st.machine(l.Bits(snowfence.FieldNode))
+	if err != nil {
+		return nil, err
+	}
+	s, err := snowfence.NewScheme(l)
+	if err != nil {
+		return nil, err
+	}
+	sf := of(l)
+	sf.ids, err = process.Open(s, int64(machine), o)
+	if errors.Is(err, snowfence.ErrLifetime) { // the original says so in NextID
+		return sf, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return sf, nil
+}
+
+// of returns a Sonyflake of a layout, without a generator.
+func of(l snowfence.Layout) *Sonyflake {
+	return &Sonyflake{
+		bitsTime:     l.Bits(snowfence.FieldTime),
+		bitsSequence: l.Bits(snowfence.FieldSequence),
+		bitsMachine:  l.Bits(snowfence.FieldNode),
+		timeUnit:     int64(l.Tick),
+		startTime:    l.Epoch.UnixNano() / int64(l.Tick),
+	}
+}

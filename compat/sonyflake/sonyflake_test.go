@@ -1,0 +1,240 @@
+package sonyflake_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/compat/sonyflake"
+	v1 "github.com/snowfence/snowfence/compat/sonyflake/v1"
+	"github.com/snowfence/snowfence/nodes"
+)
+
+func machine(n int) func() (int, error) { return func() (int, error) { return n, nil } }
+
+func must(t *testing.T, st sonyflake.Settings) *sonyflake.Sonyflake {
+	t.Helper()
+	sf, err := sonyflake.New(st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sf
+}
+
+func next(t *testing.T, sf *sonyflake.Sonyflake) int64 {
+	t.Helper()
+	id, err := sf.NextID()
+	if err != nil || id <= 0 {
+		t.Fatalf("NextID: %d, %v", id, err)
+	}
+	return id
+}
+
+func TestDefaults(t *testing.T) {
+	sf := must(t, sonyflake.Settings{MachineID: machine(4711)})
+	before := time.Now()
+	id := next(t, sf)
+	if p := sf.Decompose(id); p["machine"] != 4711 || p["id"] != id || p["sequence"] < 0 || p["sequence"] > 255 {
+		t.Errorf("parts %v", p)
+	}
+	made := sf.ToTime(id)
+	if made.Before(before.Add(-20*time.Millisecond)) || made.After(time.Now().Add(20*time.Millisecond)) {
+		t.Errorf("made at %v, asked at %v", made, before)
+	}
+	s, err := snowfence.NewScheme(snowfence.SonyflakeV2())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Decode(snowfence.ID(id))
+	if err != nil || !p.Time.Equal(made) || p.Node != 4711 {
+		t.Errorf("the preset sonyflake-v2 reads %+v, %v", p, err)
+	}
+}
+
+func TestDefaultMachineIDIsThePrivateAddress(t *testing.T) {
+	want, found := nodes.FromIPv4(16).Number(context.Background())
+	sf, err := sonyflake.New(sonyflake.Settings{})
+	if found != nil {
+		if err != sonyflake.ErrNoPrivateAddress { // callers compare with ==
+			t.Fatalf("without a private address: %v", err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := sf.Decompose(next(t, sf))["machine"]; got != want {
+		t.Errorf("machine %d, want %d", got, want)
+	}
+}
+
+func TestMachineIDIsChecked(t *testing.T) {
+	own := errors.New("no metadata")
+	for _, test := range []struct {
+		name string
+		st   sonyflake.Settings
+		want error
+	}{
+		{"error", sonyflake.Settings{MachineID: func() (int, error) { return 1, own }}, own},
+		{"too large", sonyflake.Settings{MachineID: machine(1 << 16)}, sonyflake.ErrInvalidMachineID},
+		{
+			"too large for its bits",
+			sonyflake.Settings{BitsMachineID: 3, MachineID: machine(8)},
+			sonyflake.ErrInvalidMachineID,
+		},
+		{"negative", sonyflake.Settings{MachineID: machine(-1)}, sonyflake.ErrInvalidMachineID},
+		{"refused", sonyflake.Settings{
+			MachineID:      machine(5),
+			CheckMachineID: func(n int) bool { return n != 5 },
+		}, sonyflake.ErrInvalidMachineID},
+	} {
+		if sf, err := sonyflake.New(test.st); err != test.want || sf != nil {
+			t.Errorf("%s: %v, want %v", test.name, err, test.want)
+		}
+	}
+	checked := 0
+	must(t, sonyflake.Settings{MachineID: machine(6), CheckMachineID: func(n int) bool { checked += n; return true }})
+	if checked != 6 {
+		t.Errorf("the check saw %d", checked)
+	}
+}
+
+func TestStartTimeBefore1900IsRefused(t *testing.T) {
+	for _, year := range []int{2, 1000, 1677, 1678, 1899} {
+		start := time.Date(year, 12, 31, 0, 0, 0, 0, time.UTC)
+		_, err := sonyflake.New(sonyflake.Settings{StartTime: start, MachineID: machine(1)})
+		if !errors.Is(err, snowfence.ErrInvalidLayout) {
+			t.Errorf("year %d: %v", year, err)
+		}
+	}
+}
+
+// The original leaves out the time unit in which it was started at its StartTime: no ID is
+// before StartTime, and none is 0.
+func TestNoIDOfTheFirstTimeUnit(t *testing.T) {
+	for range 20 {
+		start := time.Now()
+		sf := must(t, sonyflake.Settings{StartTime: start, TimeUnit: 5 * time.Millisecond, MachineID: machine(0)})
+		if id := next(t, sf); sf.ToTime(id).Before(start) || sf.Decompose(id)["time"] == 0 {
+			t.Fatalf("ID %d of %v, started at %v", id, sf.ToTime(id), start)
+		}
+	}
+}
+
+// sony/sonyflake#12: a new instance for every ID.
+func TestInstancesWithEqualSettingsShareOneGenerator(t *testing.T) {
+	start := time.Now().Add(-time.Hour)
+	var mu sync.Mutex
+	seen := map[int64]bool{}
+	var wg sync.WaitGroup
+	for range 100 {
+		wg.Go(func() {
+			for range 20 {
+				sf, err := sonyflake.New(sonyflake.Settings{StartTime: start, MachineID: machine(1)})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				copied := *sf // the original repeats here too
+				for _, sf := range []*sonyflake.Sonyflake{sf, &copied} {
+					id, err := sf.NextID()
+					mu.Lock()
+					if err != nil || seen[id] {
+						t.Errorf("ID %d, %v, twice %v", id, err, seen[id])
+					}
+					seen[id] = true
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if len(seen) != 4000 {
+		t.Errorf("%d IDs", len(seen))
+	}
+}
+
+func TestBothVersionsShareOneGenerator(t *testing.T) {
+	start := time.Now().Add(-2 * time.Hour)
+	a := must(t, sonyflake.Settings{StartTime: start, MachineID: machine(9)})
+	b, err := v1.New(v1.Settings{StartTime: start, MachineID: func() (uint16, error) { return 9, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := int64(0)
+	for i := range 2000 {
+		id := int64(0)
+		if i%2 == 0 {
+			id = next(t, a)
+		} else {
+			n, err := b.NextID()
+			if err != nil {
+				t.Fatal(err)
+			}
+			id = int64(n)
+		}
+		if id <= last {
+			t.Fatalf("%d after %d", id, last)
+		}
+		last = id
+	}
+	// Two divisions of the same 24 bits could meet.
+	_, err = sonyflake.New(sonyflake.Settings{
+		StartTime: start, BitsSequence: 10, BitsMachineID: 14, MachineID: machine(9),
+	})
+	if err == nil {
+		t.Error("settings whose IDs could be the same were accepted")
+	}
+	// Other epochs are not compared, as there; other widths of the low bits neither.
+	must(t, sonyflake.Settings{
+		StartTime: start.Add(time.Hour), BitsSequence: 10, BitsMachineID: 14, MachineID: machine(9),
+	})
+}
+
+// sony/sonyflake#39: the original waits for the next unit with its lock held, so that nobody
+// else can give up.
+func TestNobodyWaitsWithALockHeld(t *testing.T) {
+	sf := must(t, sonyflake.Settings{
+		StartTime: time.Now().Add(-48 * time.Hour), TimeUnit: time.Hour,
+		BitsSequence: 1, BitsMachineID: 30, MachineID: machine(3),
+	})
+	// Whoever takes the last number of an hour would wait up to an hour.
+	ended, end := context.WithCancel(context.Background())
+	end()
+	taken := []int64{}
+	for {
+		id, err := sf.NextIDContext(ended)
+		if err != nil {
+			if !errors.Is(err, snowfence.ErrExhausted) || !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			break
+		}
+		if taken = append(taken, id); len(taken) > 4 {
+			t.Fatal("more IDs than sequence numbers, of two hours at most")
+		}
+	}
+	blocked := make(chan error)
+	go func() {
+		_, err := sf.NextID()
+		blocked <- err
+	}()
+	// Beside the one that waits, another one gives up, and a third closes.
+	if _, err := sf.NextIDContext(ended); err == nil {
+		t.Error("an ID of a full hour")
+	}
+	if err := sf.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := sf.NextID(); !errors.Is(err, snowfence.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+	_ = blocked // it ends when its wait looks up, or the process does
+	if !slices.IsSorted(taken) {
+		t.Errorf("IDs %v", taken)
+	}
+}

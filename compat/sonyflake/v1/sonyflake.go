@@ -1,0 +1,131 @@
+// Package sonyflake has the API of github.com/sony/sonyflake, version 1.3, over the
+// generators of Snowfence: change the import path, and settings, fields, errors and
+// IDs stay what they are.
+//
+// An ID has 39 bits of time in units of 10 ms, 8 of sequence and 16 of machine ID.
+// What differs from the original is what package [sonyflake], for version 2, says.
+// Versions before 1.3 skip link-local addresses (169.254/16), and have no Compose.
+//
+// [sonyflake]: https://pkg.go.dev/github.com/snowfence/snowfence/compat/sonyflake
+package sonyflake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	v2 "github.com/snowfence/snowfence/compat/sonyflake"
+)
+
+// Widths of the fields, in bits.
+const (
+	BitLenTime      = 39
+	BitLenSequence  = 8
+	BitLenMachineID = 63 - BitLenTime - BitLenSequence
+)
+
+// The errors of the original, with its texts. All but the first are those of
+// version 2.
+var (
+	ErrStartTimeAhead   = errors.New("start time is ahead of now")
+	ErrNoPrivateAddress = v2.ErrNoPrivateAddress
+	ErrOverTimeLimit    = v2.ErrOverTimeLimit
+	ErrInvalidMachineID = v2.ErrInvalidMachineID
+	ErrInvalidSequence  = v2.ErrInvalidSequence
+)
+
+// Settings are those of the original.
+type Settings struct {
+	// StartTime begins the time of IDs, rounded down to 10 ms. It is not in the
+	// future; zero means 2014-09-01.
+	StartTime time.Time
+
+	// MachineID returns a number that no other process has. nil means the lowest
+	// 16 bits of the private IPv4 address, as nodes.FromIPv4(16) finds it.
+	MachineID func() (uint16, error)
+
+	// CheckMachineID may refuse the number by false; nil accepts it.
+	CheckMachineID func(uint16) bool
+}
+
+// Sonyflake makes IDs. It is safe for concurrent use. A copy shares the generator
+// of the original.
+type Sonyflake struct{ v2 *v2.Sonyflake }
+
+// New returns a Sonyflake with a bare machine ID. Its errors are [ErrStartTimeAhead],
+// [ErrInvalidMachineID], [ErrNoPrivateAddress], that of Settings.MachineID, and the
+// others of version 2.
+func New(st Settings) (*Sonyflake, error) {
+	to := v2.Settings{StartTime: st.StartTime}
+	if st.StartTime.IsZero() {
+		to.StartTime = snowfence.Sonyflake().Epoch
+	}
+	if st.MachineID != nil {
+		to.MachineID = func() (int, error) {
+			n, err := st.MachineID()
+			return int(n), err
+		}
+	}
+	if st.CheckMachineID != nil {
+		to.CheckMachineID = func(n int) bool { return st.CheckMachineID(uint16(n)) }
+	}
+	sf, err := v2.New(to)
+	if err != nil {
+		return nil, original(err)
+	}
+	return &Sonyflake{sf}, nil
+}
+
+// NewSonyflake is New that returns nil in place of an error.
+func NewSonyflake(st Settings) *Sonyflake {
+	sf, _ := New(st)
+	return sf
+}
+
+// NewOn returns a Sonyflake whose machine ID comes from a fence, such as a lease or
+// a state file: nobody else has it, over restarts too. Close it to give the fence
+// back. The layout of the fence is [snowfence.Sonyflake], with any epoch of whole
+// ticks since 1970.
+func NewOn(f snowfence.Fence) (*Sonyflake, error) {
+	if f != nil && f.Scheme() != nil {
+		if l := f.Scheme().Layout(); l.Tick != tick || l.Bits(snowfence.FieldTime) != BitLenTime ||
+			l.Bits(snowfence.FieldSequence) != BitLenSequence || l.Bits(snowfence.FieldNode) != BitLenMachineID {
+			return nil, fmt.Errorf("sonyflake: the layout %s is not that of version 1: use %s, or package sonyflake "+
+				"of version 2", l, snowfence.Sonyflake())
+		}
+	}
+	sf, err := v2.NewOn(f)
+	if err != nil {
+		return nil, err
+	}
+	return &Sonyflake{sf}, nil
+}
+
+// NextID returns a new ID. It waits for the next 10 ms when these are full. Over a
+// fence it waits a second for a grant, then returns the [snowfence.WaitError]
+// that says what is missing. After the lifetime it returns [ErrOverTimeLimit], after
+// Close [snowfence.ErrClosed].
+func (sf *Sonyflake) NextID() (uint64, error) {
+	id, err := sf.v2.NextID()
+	return uint64(id), err
+}
+
+// NextIDContext is NextID that waits until ctx ends, for a grant too.
+func (sf *Sonyflake) NextIDContext(ctx context.Context) (uint64, error) {
+	id, err := sf.v2.NextIDContext(ctx)
+	return uint64(id), err
+}
+
+// Close ends this instance: later calls return [snowfence.ErrClosed]. It gives a
+// fence back; the error says until when it stays taken. Programs that stay with
+// [New] need no Close.
+func (sf *Sonyflake) Close() error { return sf.v2.Close() }
+
+func original(err error) error {
+	if errors.Is(err, v2.ErrStartTimeAhead) {
+		return ErrStartTimeAhead
+	}
+	return err
+}
