@@ -13,8 +13,7 @@
 //
 //   - Instances with equal settings share one generator inside a process, those of
 //     version 1 too, so they never make an ID twice. New refuses settings whose IDs
-//     could meet those of others: an equal StartTime and TimeUnit, and another
-//     division of as many low bits.
+//     could be those of others in use: see [ErrOverlap].
 //   - Nobody waits with a lock held, and [Sonyflake.NextIDContext] waits as long as
 //     its context. After the clock stepped back IDs go on at half the speed of time
 //     until the clock is there, without a long sleep.
@@ -46,6 +45,10 @@ var (
 	ErrNoPrivateAddress     = errors.New("no private ip address")
 )
 
+// ErrOverlap means that other settings, in use in this process, could make the same
+// IDs: an equal StartTime and TimeUnit, and another division of as many low bits.
+var ErrOverlap = process.ErrOverlap
+
 // Sonyflake makes IDs. It is safe for concurrent use. A copy shares the generator
 // of the original.
 type Sonyflake struct {
@@ -58,8 +61,8 @@ type Sonyflake struct {
 }
 
 // New returns a Sonyflake with a bare machine ID. It fails with one of the errors
-// above if a setting is wrong, with the error of Settings.MachineID, and where IDs
-// could meet those of other settings in this process.
+// above if a setting is wrong, with the error of Settings.MachineID, and with
+// [ErrOverlap].
 func New(st Settings) (*Sonyflake, error) { return st.open(process.Options{First: 1}) }
 
 func (st *Settings) open(o process.Options) (*Sonyflake, error) {

@@ -186,8 +186,8 @@ func TestBothVersionsShareOneGenerator(t *testing.T) {
 	_, err = sonyflake.New(sonyflake.Settings{
 		StartTime: start, BitsSequence: 10, BitsMachineID: 14, MachineID: machine(9),
 	})
-	if err == nil {
-		t.Error("settings whose IDs could be the same were accepted")
+	if !errors.Is(err, sonyflake.ErrOverlap) || !errors.Is(err, v1.ErrOverlap) {
+		t.Errorf("settings whose IDs could be the same: %v", err)
 	}
 	// Other epochs are not compared, as there; other widths of the low bits neither.
 	must(t, sonyflake.Settings{

@@ -26,14 +26,15 @@ const (
 	BitLenMachineID = 63 - BitLenTime - BitLenSequence
 )
 
-// The errors of the original, with its texts. All but the first are those of
-// version 2.
+// The errors of the original, with its texts, and ErrOverlap. All but the first are
+// those of version 2.
 var (
 	ErrStartTimeAhead   = errors.New("start time is ahead of now")
 	ErrNoPrivateAddress = v2.ErrNoPrivateAddress
 	ErrOverTimeLimit    = v2.ErrOverTimeLimit
 	ErrInvalidMachineID = v2.ErrInvalidMachineID
 	ErrInvalidSequence  = v2.ErrInvalidSequence
+	ErrOverlap          = v2.ErrOverlap
 )
 
 // Settings are those of the original.
