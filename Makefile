@@ -121,7 +121,7 @@ simulate: ## simulate fleets under faults for HOURS virtual hours (100) from SEE
 lint: ## gofumpt (gofmt -s included), go vet, staticcheck, tidy go.mod files
 	@scripts/lint.sh "$(call tool,gofumpt)" "$(call tool,staticcheck)"
 
-bench: ## measure side by side with other libraries and servers, print the tables, write docs/prove/benchmarks.md (PARTS: library server holders sequences)
+bench: ## measure side by side with other libraries and servers, print the tables, write docs/prove/benchmarks.md (PARTS: library server holders sequences compat)
 	@scripts/setup.sh $(PACKAGES) wrk
 	@PARTS="$(PARTS)" scripts/bench.sh
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Runs the benchmarks in rounds and makes docs/prove/benchmarks.md of them: of the library beside others (bench/), of a server beside redis-server and bare
-# net/http (bench/served), of many holders behind a server over each store (test/load), and of sequences (bench/, test/sequences).
+# net/http (bench/served), of many holders behind a server over each store (test/load), of sequences (bench/, test/sequences), and of the layers in compat/ beside their originals (bench/).
 #
 # Each round measures every row once, so that a minute in which the machine was busy with something else touches all
 # rows and not one: the ratios between rows are the point. ROUNDS and TIME are for trying things out; fewer than 6
 # rounds have no 95 % confidence interval. PARTS says what is measured; of the rest the last results in bin/ stand.
 set -euo pipefail
 
-rounds=${ROUNDS:-10} time=${TIME:-100ms} parts=${PARTS:-library server holders sequences}
+rounds=${ROUNDS:-10} time=${TIME:-100ms} parts=${PARTS:-library server holders sequences compat}
 mkdir -p bin docs
 
 library() {
@@ -52,11 +52,15 @@ sequences() {
 	cat "$raw-numbers.txt" "$raw-Strict.txt" "$raw-SequenceTx.txt" >"$raw.txt"
 }
 
+compat() {
+	(cd bench && go test . -run '^$' -bench '^BenchmarkCompat$' -benchtime 1x -timeout 30m -rounds "$rounds" -figures "$PWD/../bin/compat.txt") >&2
+}
+
 for part in $parts; do
 	case $part in
-	library | server | holders | sequences) $part ;;
-	*) echo "bench: there is no part $part: library, server, holders, sequences" >&2 && exit 2 ;;
+	library | server | holders | sequences | compat) $part ;;
+	*) echo "bench: there is no part $part: library, server, holders, sequences, compat" >&2 && exit 2 ;;
 	esac
 done
-(cd bench && go run ./table -o ../docs/prove/benchmarks.md ../bin/bench.txt ../bin/served.txt ../bin/holders.txt ../bin/sequences.txt)
+(cd bench && go run ./table -o ../docs/prove/benchmarks.md ../bin/bench.txt ../bin/served.txt ../bin/holders.txt ../bin/sequences.txt ../bin/compat.txt)
 echo "make bench: wrote docs/prove/benchmarks.md" >&2

@@ -1,13 +1,13 @@
 // Table turns the output of the benchmarks into docs/prove/benchmarks.md, and prints the
 // table in it.
 //
-//	table -o ../docs/prove/benchmarks.md RAW SERVED HOLDERS SEQUENCES
+//	table -o ../docs/prove/benchmarks.md RAW SERVED HOLDERS SEQUENCES COMPAT
 //
 // RAW is what go test -bench . wrote in several rounds, and go test -v for the restart
-// tests, SERVED what bench/served wrote, HOLDERS what the benchmark of test/load did, and
-// SEQUENCES what those of sequences did; see scripts/bench.sh. Every figure in the page
-// comes from there: this program knows the names of the rows and the targets, and no
-// measurement.
+// tests, SERVED what bench/served wrote, HOLDERS what the benchmark of test/load did,
+// SEQUENCES what those of sequences did, and COMPAT what that of the layers did; see
+// scripts/bench.sh. Every figure in the page comes from there: this program knows the names
+// of the rows and the targets, and no measurement.
 package main
 
 import (
@@ -26,8 +26,8 @@ func main() {
 }
 
 func run(out string, args []string) error {
-	if len(args) != 4 {
-		return fmt.Errorf("want four files of raw results, got %d", len(args))
+	if len(args) != 5 {
+		return fmt.Errorf("want five files of raw results, got %d", len(args))
 	}
 	f, err := os.Open(args[0])
 	if err != nil {
@@ -54,7 +54,11 @@ func run(out string, args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Print(t, "\n", served, "\n", holders, "\n", sequences)
+	layers, err := tables(args[4], compatTable)
+	if err != nil {
+		return err
+	}
+	fmt.Print(t, "\n", served, "\n", holders, "\n", sequences, "\n", layers)
 	idle, err := r.idle()
 	if err != nil {
 		return err
@@ -66,7 +70,7 @@ func run(out string, args []string) error {
 	if out == "" {
 		return nil
 	}
-	page, err := page(r, t, served, holders, sequences)
+	page, err := page(r, t, served, holders, sequences, layers)
 	if err != nil {
 		return err
 	}

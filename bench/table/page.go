@@ -96,12 +96,20 @@ A figure is the median of all rounds.
 - *By hand* is ` + "`UPDATE … SET n = n + 1 … RETURNING n`" + ` on one row over 16 connections, committed by each statement, and for ` + "`SequenceTx`" + ` the same in a transaction that also writes a row. Both sides use the same database with the
   same settings, synced at each commit, and take turns every second. One write of a strict sequence serves all callers of a program who wait for it, so one program is faster than the statement by hand.
 
+## Layers
+
+` + "`make bench PARTS=compat`" + ` repeats this part alone.
+
+{{.Layers}}
+- A layer is another library's API over our generator (` + "`compat/`" + `). Slices of its IDs, of ` + "`Generator.Next`" + ` with the same layout, and of the original with the same settings
+  take turns. A ratio is the median of the rounds, with its 95 % confidence interval in brackets. Where the default layout caps the rate, all three wait for the next tick.
+
 ## Versions
 
 {{range .Modules}}- {{.}}
 {{end}}`))
 
-func page(r *results, table, served, holders, sequences string) (string, error) {
+func page(r *results, table, served, holders, sequences, layers string) (string, error) {
 	modules, err := versions()
 	if err != nil {
 		return "", err
@@ -118,7 +126,7 @@ func page(r *results, table, served, holders, sequences string) (string, error) 
 	err = pageText.Execute(&b, map[string]any{
 		"CPU": r.cpu, "Cores": runtime.NumCPU(), "System": system, "Go": runtime.Version(),
 		"Date": time.Now().UTC().Format(time.DateOnly), "Rounds": r.rounds, "Idle": idle, "Table": table,
-		"Served": served, "Holders": holders, "Sequences": sequences, "Modules": modules,
+		"Served": served, "Holders": holders, "Sequences": sequences, "Layers": layers, "Modules": modules,
 	})
 	return b.String(), err
 }

@@ -22,8 +22,9 @@
 //
 // # What differs
 //
-//   - Generate waits for a full millisecond without a lock and without using the
-//     processor. It panics after the last millisecond of the layout, instead of
+//   - When all numbers of a millisecond are used, Generate takes those of the next,
+//     and then waits without a lock and without using the processor. So an ID can
+//     be a millisecond ahead of the clock. It panics after the last millisecond of the layout, instead of
 //     starting again with negative IDs.
 //   - NewNode fails if other settings of NodeBits and StepBits are in use whose IDs
 //     could be the same, or if the clock is before Epoch.

@@ -70,6 +70,10 @@ func present() (*settings, error) {
 	return s, nil
 }
 
+// options are those of all nodes. Systems wake who waits up to a millisecond late.
+// A lead of one keeps the rate at a full sequence a millisecond all the same.
+func options() process.Options { return process.Options{Lead: 1} }
+
 // Node makes the IDs of one node number. It is safe for concurrent use.
 type Node struct{ handle *process.Handle }
 
@@ -88,7 +92,7 @@ func NewNode(node int64) (*Node, error) {
 	if node < 0 || node >= s.scheme.Nodes() {
 		return nil, errors.New("Node number must be between 0 and " + strconv.FormatInt(s.scheme.Nodes()-1, 10))
 	}
-	h, err := process.Open(s.scheme, node, process.Options{})
+	h, err := process.Open(s.scheme, node, options())
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +111,7 @@ func NewNodeOn(f snowfence.Fence) (*Node, error) {
 	if err := s.check(f); err != nil {
 		return nil, err
 	}
-	h, err := process.On(f, process.Options{})
+	h, err := process.On(f, options())
 	if err != nil {
 		return nil, err
 	}

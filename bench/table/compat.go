@@ -1,0 +1,30 @@
+package main
+
+// compatTable is that of the layers in compat/, beside Generator.Next of the same layout
+// and beside the original.
+func compatTable(f figures) (string, error) {
+	s := &sheet{figures: f, shown: map[string]bool{}}
+	s.line("ns an ID, 1 goroutine", "layer", "`Generator.Next`", "against it (target)", "original",
+		"against it (target)")
+	s.line("---", "--:", "--:", "---", "--:", "---")
+	for _, row := range []struct {
+		name, title    string
+		next, original float64 // targets; 0: there is none
+	}{
+		{"bwmarrin/default", "bwmarrin/snowflake", 1.15, 1.01},
+		{"bwmarrin/wide", "bwmarrin/snowflake, 21 step bits", 1.15, 1.01},
+	} {
+		ratio := func(what string, limit float64) string {
+			x := s.median("compat/%s/%s", row.name, what)
+			cell := figure(x) + " ×"
+			if limit != 0 {
+				cell = against(x, false, limit)
+			}
+			return cell + s.spread("compat/%s/%s", row.name, what)
+		}
+		at := func(what string) string { return figure(s.median("compat/%s/%s", row.name, what)) }
+		s.line(row.title, at("ns"), at("next"), ratio("times-next", row.next),
+			at("original"), ratio("times-original", row.original))
+	}
+	return s.end()
+}
