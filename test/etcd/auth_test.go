@@ -5,7 +5,9 @@ package etcd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -88,17 +90,21 @@ func login(t *testing.T, m *servers.Etcd, user, word string) (*clientv3.Client, 
 }
 
 // TestPermissions runs the whole suite as a user who may do what the documentation says,
-// and nothing else.
+// and nothing else. The short form makes each kind of request once.
 func TestPermissions(t *testing.T) {
 	m := guarded(t, "snowfence/")
 	c := logged(t, m, "writer")
 	if _, err := c.Put(t.Context(), "other", "x"); !errors.Is(err, rpctypes.ErrPermissionDenied) {
 		t.Fatalf("the user may write other keys: %v", err)
 	}
-	n := 0
-	leasetest.Run(t, func(t *testing.T) lease.Store {
-		n++
-		return openStore(t, c, "snowfence/"+string(rune('a'+n%26))+strings.Repeat("z", n/26))
+	var n atomic.Int64 // the suite opens stores at the same time
+	open := func(t *testing.T) lease.Store { return openStore(t, c, fmt.Sprint("snowfence/", n.Add(1))) }
+	leasetest.RunCounts(t, open)
+	if !testing.Short() {
+		leasetest.Run(t, open)
+	}
+	shared.OneLine(t, openStore(t, c, ""), func(o *lease.GeneratorOptions) (*snowfence.Generator, error) {
+		return etcdstore.Generator(t.Context(), c, o)
 	})
 }
 

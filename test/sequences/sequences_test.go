@@ -61,7 +61,7 @@ func databases(t testing.TB) map[string]func(testing.TB) database {
 	return map[string]func(testing.TB) database{
 		"sqlite": func(t testing.TB) database {
 			path := filepath.Join(t.TempDir(), "ids.db")
-			return database{"sqlite", "file:" + path + "?_pragma=busy_timeout(10000)&_txlock=immediate"}
+			return database{"sqlite", "file:" + path + "?_pragma=busy_timeout(100000)&_txlock=immediate"}
 		},
 		"postgres": func(t testing.TB) database { return database{"pgx", p.URL(p.NewDatabase(t))} },
 		"mariadb":  func(t testing.TB) database { return database{"mysql", m.DSN(m.NewDatabase(t))} },

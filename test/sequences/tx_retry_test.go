@@ -91,7 +91,10 @@ func deadlock(t *testing.T, m *met) {
 	}()
 	t.Cleanup(func() { <-done })
 	look := m.d.pool(t, 1)
-	for n := 0; n == 0; {
+	for n, end := 0, time.Now().Add(patience); n == 0; {
+		if time.Now().After(end) {
+			t.Fatalf("the other transaction does not wait for the row after %v", patience)
+		}
 		// InnoDB shows the same picture until nobody has looked for 100 ms.
 		time.Sleep(200 * time.Millisecond)
 		if err := look.QueryRowContext(t.Context(), waits+strconv.FormatInt(own, 10)).Scan(&n); err != nil {
