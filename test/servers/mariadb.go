@@ -29,11 +29,13 @@ func StartMariaDB(t testing.TB, settings ...string) *MariaDB {
 	t.Helper()
 	found := Need(t, "mysql", "mariadb-install-db", "mariadbd", "mariadb")
 	m := &MariaDB{Dir: filepath.Join(t.TempDir(), "data"), client: found[2]}
-	install := exec.Command(found[0], append(m.user(), "--no-defaults", "--datadir="+m.Dir, "--tmpdir="+m.tmp(t),
-		"--auth-root-authentication-method=normal", "--skip-test-db")...)
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Fatalf("mariadb-install-db: %v: %s", err, out)
-	}
+	copied(t, found[1], m.Dir, func() {
+		install := exec.Command(found[0], append(m.user(), "--no-defaults", "--datadir="+m.Dir,
+			"--tmpdir="+m.tmp(t), "--auth-root-authentication-method=normal", "--skip-test-db")...)
+		if out, err := install.CombinedOutput(); err != nil {
+			t.Fatalf("mariadb-install-db: %v: %s", err, out)
+		}
+	})
 	m.start(t, found[1], settings)
 	return m
 }

@@ -30,7 +30,9 @@ type Postgres struct {
 func StartPostgres(t testing.TB, settings ...string) *Postgres {
 	t.Helper()
 	p := newPostgres(t)
-	p.Run(t, "initdb", "-D", p.Dir, "-A", "trust", "-U", "postgres", "--no-sync", "-E", "UTF8")
+	copied(t, filepath.Join(p.bin, "postgres"), p.Dir, func() {
+		p.Run(t, "initdb", "-D", p.Dir, "-A", "trust", "-U", "postgres", "--no-sync", "-E", "UTF8")
+	})
 	p.start(t, settings)
 	return p
 }

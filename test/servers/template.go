@@ -1,0 +1,56 @@
+package servers
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// copied makes a folder of data for a server as install does. The first time on this machine it is
+// installed and kept in the user's cache folder, later it is copied from there, which takes a
+// quarter of the time. A program of another version has a folder of its own.
+func copied(t testing.TB, program, dir string, install func()) {
+	t.Helper()
+	cp := func(from, to string) error {
+		out, err := exec.Command("cp", "-a", from, to).CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("cp: %w: %s", err, out)
+		}
+		return err
+	}
+	info, err := os.Stat(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		install()
+		return
+	}
+	kept := filepath.Join(cache, "snowfence-servers", fmt.Sprintf("%s-%d-%d", filepath.Base(program),
+		info.Size(), info.ModTime().Unix()))
+	if _, err := os.Stat(kept); err == nil {
+		if err := cp(kept, dir); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	install()
+	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	// Under another name first, because tests of other packages may look now.
+	fresh, err := os.MkdirTemp(filepath.Dir(kept), "new-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(fresh)
+	if err := cp(dir, filepath.Join(fresh, "data")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(fresh, "data"), kept); err != nil {
+		t.Logf("another test was faster: %v", err)
+	}
+}
