@@ -20,7 +20,7 @@ var (
 func TestNothingCollides(t *testing.T) {
 	hours := 75.0
 	if testing.Short() {
-		hours = 8 // 40 seeds
+		hours = 5 // 25 seeds
 	}
 	f, bad, err := Fleets(t.Context(), 1, hours, runtime.GOMAXPROCS(0), nil)
 	if err != nil {

@@ -182,7 +182,7 @@ func TestBroken(t *testing.T) {
 				clear(remembered)
 				mu.Unlock()
 				b.Store = newUnreliable(t, slow{lease.NewMemory()})
-				return storm(t, subject{open: func(*testing.T) lease.Store { return b }}, time.Second)
+				return storm(t, subject{open: func(*testing.T) lease.Store { return b }}, time.Second, 0)
 			})
 			if result != porcupine.Illegal {
 				t.Errorf("the checker says %q about a store that %s", result, name)

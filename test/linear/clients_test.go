@@ -17,9 +17,8 @@ import (
 const (
 	nodes    = 4 // keys, so that clients meet
 	clients  = 8
-	length   = 5 * time.Second // of a history without faults
-	rounds   = 8               // faults in a history, at least; each kind happens
-	between  = 100             // swaps done between two faults, at least
+	rounds   = 8   // faults in a history, at least; each kind happens
+	between  = 100 // swaps done between two faults, at least
 	patience = 2 * time.Minute
 )
 
@@ -42,7 +41,11 @@ type fault struct {
 // check lets clients loose on a store while faults happen, and judges what they saw.
 func check(t *testing.T, s subject) {
 	t.Helper()
-	h := storm(t, s, length)
+	length, rounds := 5*time.Second, rounds
+	if testing.Short() {
+		length, rounds = 2*time.Second, 0
+	}
+	h := storm(t, s, length, rounds)
 	t.Logf("%d reads, %d swaps done, %d lost, %d unknown", h.count[get], h.count[done], h.count[lost], h.count[unknown])
 	if !h.enough() {
 		t.Errorf("too little happened to say anything")
@@ -63,8 +66,9 @@ func (h *history) enough() bool {
 }
 
 // storm records a history: of a length, or longer where a slow machine does little in it,
-// if there are no faults, and otherwise until all faults have happened and were overcome.
-func storm(t *testing.T, s subject, length time.Duration) *history {
+// if there are no faults, and otherwise until all faults have happened, so many at least, and were
+// overcome.
+func storm(t *testing.T, s subject, length time.Duration, rounds int) *history {
 	t.Helper()
 	h := newHistory(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -98,7 +98,7 @@ func TestEarly(t *testing.T) {
 				h := storm(t, subject{
 					open:   func(*testing.T) lease.Store { return e },
 					faults: slices.Repeat([]fault{{"crash", e.crash}}, 20),
-				}, 0)
+				}, 0, 0)
 				if c.forgiven {
 					h.forgive()
 				}

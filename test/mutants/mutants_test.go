@@ -35,10 +35,10 @@ type mutant struct {
 type edit struct{ old, now string }
 
 // every is how many rules there are for each that is broken without -long.
-const every = 16
+const every = 32
 
 var long = flag.Bool("long", false, "break all rules, those for the suite of stores, too, that the simulation has "+
-	"to notice; else every sixteenth")
+	"to notice; else every thirty-second")
 
 // sampled reports whether a rule is broken: all with -long, or else a fixed sample.
 func sampled(index int) bool { return *long || index%every == 0 }

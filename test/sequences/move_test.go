@@ -25,6 +25,7 @@ func TestBesideAutoIncrement(t *testing.T) {
 	if len(blocks) != 2 {
 		t.Fatalf("%d blocks of SQL", len(blocks))
 	}
+	kinds := databases(t)
 	for name, step := range map[string]struct{ makes, insert, numbered, prepare string }{
 		"mariadb": {
 			"CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, note TEXT)",
@@ -36,7 +37,7 @@ func TestBesideAutoIncrement(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := databases(t)[name](t)
+			d := kinds[name](t)
 			db, st, err := d.open()
 			if err != nil {
 				t.Fatal(err)
