@@ -2,11 +2,9 @@ package sonyflake
 
 import (
 	"cmp"
-	"context"
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/nodes"
 )
 
 // Settings are those of the original. The time has the bits that
@@ -82,12 +80,4 @@ func (st *Settings) machine(bits int) (int, error) {
 		return 0, ErrInvalidMachineID
 	}
 	return n, nil
-}
-
-func privateAddress() (int, error) {
-	n, err := nodes.FromIPv4(16).Number(context.Background())
-	if err != nil {
-		return 0, ErrNoPrivateAddress
-	}
-	return int(n), nil
 }

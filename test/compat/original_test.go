@@ -3,6 +3,7 @@ package compat
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"go/ast"
 	"go/format"
 	"go/parser"
@@ -27,9 +28,16 @@ type original struct {
 	layer   string            // the layer's folder below compat/
 	imports map[string]string // other import paths of their tests, and what stands for them
 	out     map[string]string // test functions that are left out, and why
+	files   map[string]string // files below compat/ that have another text, or are there for these tests only
+
+	// Tests that expect to wait no longer than they asked for. Each runs in a process of its own
+	// and in a synctest bubble, whose clock is never late. before is Go with which each begins;
+	// their init is theirInit there.
+	bubbles []string
+	before  string
 }
 
-// run runs the tests, and fails if one did not pass or did not run.
+// run runs the tests, with args for their program, and fails if one did not pass or did not run.
 func (o original) run(t *testing.T, args ...string) {
 	t.Helper()
 	const library = "github.com/snowfence/snowfence/compat/"
@@ -53,7 +61,7 @@ func (o original) run(t *testing.T, args ...string) {
 	}
 	temp, out, tests := t.TempDir(), maps.Clone(o.out), []string(nil)
 	for _, name := range theirs {
-		file, names := rewrite(t, name, imports, out)
+		file, names := o.rewrite(t, name, imports, out)
 		tests = append(tests, names...)
 		to := filepath.Join(temp, filepath.Base(name))
 		if err := os.WriteFile(to, file, 0o600); err != nil {
@@ -64,6 +72,19 @@ func (o original) run(t *testing.T, args ...string) {
 	for name := range out {
 		t.Errorf("%s has no test %s to leave out", o.module, name)
 	}
+	files := map[string]string{}
+	maps.Copy(files, o.files)
+	if len(o.bubbles) > 0 {
+		pkg := output(t, "go", "list", "-f", "{{.Name}}", library+o.layer)
+		files[path.Join(o.layer, "original_bubbles_test.go")] = o.wrappers(pkg)
+	}
+	for name, text := range files {
+		to := filepath.Join(temp, strings.ReplaceAll(name, "/", "_"))
+		if err := os.WriteFile(to, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		overlay[filepath.Join(output(t, "go", "list", "-f", "{{.Dir}}", library+path.Dir(name)), path.Base(name))] = to
+	}
 	config, err := json.Marshal(map[string]any{"Replace": overlay})
 	if err != nil {
 		t.Fatal(err)
@@ -72,11 +93,15 @@ func (o original) run(t *testing.T, args ...string) {
 	if err := os.WriteFile(file, config, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args = append([]string{"test", "-overlay", file, "-count=1", "-vet=off", "-v"}, args...)
-	cmd := exec.Command("go", append(args, library+o.layer)...)
+	binary := filepath.Join(temp, "original.test")
+	cmd := exec.Command("go", "test", "-c", "-overlay", file, "-vet=off", "-o", binary, library+o.layer)
 	said, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("their tests: %v\n%s", err, said)
+	}
+	said = runTests(t, home, binary, append(args, "-test.skip", "^("+strings.Join(o.bubbles, "|")+")$")...)
+	for _, name := range o.bubbles {
+		said = append(said, runTests(t, home, binary, append(args, "-test.run", "^"+name+"$")...)...)
 	}
 	for _, name := range tests {
 		if !regexp.MustCompile(`(?m)^--- PASS: ` + name + ` `).Match(said) {
@@ -86,9 +111,34 @@ func (o original) run(t *testing.T, args ...string) {
 	t.Logf("%s: %d tests passed: %s", o.module, len(tests), strings.Join(tests, ", "))
 }
 
+// runTests returns the output of a test binary. Without the garbage collector: its cleanups run
+// outside of bubbles, where they may not touch what was made inside.
+func runTests(t *testing.T, dir, binary string, args ...string) []byte {
+	t.Helper()
+	cmd := exec.Command(binary, append(args, "-test.v")...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOGC=off")
+	said, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("their tests: %v\n%s", err, said)
+	}
+	return said
+}
+
+// wrappers returns a file that runs tests in bubbles.
+func (o original) wrappers(pkg string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "package %s\n\nimport (\n\t\"testing\"\n\t\"testing/synctest\"\n\t\"time\"\n)\n\n"+
+		"func before() {\n\t%s\n}\n\nvar _ time.Time\n", pkg, o.before)
+	for _, name := range o.bubbles {
+		fmt.Fprintf(&b, "\nfunc %s(t *testing.T) {\n\tsynctest.Test(t, func(t *testing.T) { "+
+			"before(); their%[1]s(t) })\n}\n", name)
+	}
+	return b.String()
+}
+
 // rewrite returns a test file with other import paths and without the tests in out, from which it
 // takes what it left out, and the names of the tests that are left.
-func rewrite(t *testing.T, name string, imports, out map[string]string) (text []byte, tests []string) {
+func (o original) rewrite(t *testing.T, name string, imports, out map[string]string) (text []byte, tests []string) {
 	t.Helper()
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, nil, parser.ParseComments)
@@ -107,6 +157,9 @@ func rewrite(t *testing.T, name string, imports, out map[string]string) (text []
 		}
 		if strings.HasPrefix(f.Name.Name, "Test") && f.Name.Name != "TestMain" {
 			tests = append(tests, f.Name.Name)
+		}
+		if slices.Contains(o.bubbles, f.Name.Name) || len(o.bubbles) > 0 && f.Name.Name == "init" {
+			f.Name.Name = "their" + strings.ToUpper(f.Name.Name[:1]) + f.Name.Name[1:]
 		}
 		return false
 	})
@@ -134,8 +187,8 @@ func rewrite(t *testing.T, name string, imports, out map[string]string) (text []
 			if spec.Name == nil {
 				spec.Name = ast.NewIdent(base)
 			}
-		case spec.Name == nil && !used[base] && !strings.Contains(old, "."):
-			spec.Name = ast.NewIdent("_") // a package of the standard library that only tests left out need
+		case spec.Name == nil && !used[base] && (!strings.Contains(old, ".") || strings.HasPrefix(old, o.module)):
+			spec.Name = ast.NewIdent("_") // a package that only tests left out need
 		}
 	}
 	var b bytes.Buffer

@@ -1,0 +1,143 @@
+package compat
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	sony1 "github.com/sony/sonyflake"
+	sony2 "github.com/sony/sonyflake/v2"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/compat/sonyflake"
+	v1 "github.com/snowfence/snowfence/compat/sonyflake/v1"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Programs from the issues of sony/sonyflake, and close relatives. What repeats IDs with the
+// original repeats none with the layer. #39, a clock that steps back, is a test of the layer.
+func TestSonyflakeDuplicates(t *testing.T) {
+	type generate = func() int64
+	start := time.Now().Add(-time.Hour)
+	first := func() (int, error) { return 1, nil }
+	original := func() generate {
+		sf, err := sony2.New(sony2.Settings{StartTime: start, MachineID: first})
+		return next(t, sf, err)
+	}
+	layer := func() generate {
+		sf, err := sonyflake.New(sonyflake.Settings{StartTime: start, MachineID: first})
+		return next(t, sf, err)
+	}
+	for name, program := range map[string]struct {
+		run     func(instance func() generate) []int64
+		repeats bool // with the original
+	}{
+		"#12: an instance for each ID": {func(instance func() generate) []int64 {
+			return atOnce(100, func() (ids []int64) {
+				for range 20 {
+					ids = append(ids, instance()())
+				}
+				return ids
+			})
+		}, true},
+		"an instance for each worker": {func(instance func() generate) []int64 {
+			return atOnce(8, func() (ids []int64) {
+				next := instance()
+				for range 500 {
+					ids = append(ids, next())
+				}
+				return ids
+			})
+		}, true},
+		"#59: one instance for many threads": {func(instance func() generate) []int64 {
+			next := instance()
+			return atOnce(50, func() (ids []int64) {
+				for range 100 {
+					ids = append(ids, next())
+				}
+				return ids
+			})
+		}, false},
+	} {
+		if d := duplicates(program.run(original)); (d > 0) != program.repeats {
+			t.Errorf("%s: %d duplicates of the original", name, d)
+		}
+		if d := duplicates(program.run(layer)); d != 0 {
+			t.Errorf("%s: %d duplicates", name, d)
+		}
+	}
+}
+
+// A program in which one part uses version 1 and another version 2, with one start and address.
+func TestSonyflakeBothVersionsInOneProgram(t *testing.T) {
+	start := time.Now().Add(-3 * time.Hour)
+	use := func(a, b func() int64) []int64 {
+		return atOnce(8, func() (ids []int64) {
+			for range 250 {
+				ids = append(ids, a(), b())
+			}
+			return ids
+		})
+	}
+	machine1 := func() (uint16, error) { return 1, nil }
+	machine2 := func() (int, error) { return 1, nil }
+	o1, err := sony1.New(sony1.Settings{StartTime: start, MachineID: machine1})
+	a := next(t, o1, err)
+	o2, err := sony2.New(sony2.Settings{StartTime: start, MachineID: machine2})
+	if d := duplicates(use(a, next(t, o2, err))); d == 0 {
+		t.Error("the program shows no duplicates of the originals any more")
+	}
+	l1, err := v1.New(v1.Settings{StartTime: start, MachineID: machine1})
+	a = next(t, l1, err)
+	l2, err := sonyflake.New(sonyflake.Settings{StartTime: start, MachineID: machine2})
+	if d := duplicates(use(a, next(t, l2, err))); d != 0 {
+		t.Errorf("%d duplicates", d)
+	}
+}
+
+// #63 and zitadel#10484: the lowest 16 bits of an address, which two machines can share. Leases
+// give each its own number.
+func TestSonyflakeOnLeases(t *testing.T) {
+	scheme, err := snowfence.NewScheme(snowfence.SonyflakeV2())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := lease.NewMemory()
+	ids := atOnce(4, func() (ids []int64) {
+		l, err := lease.Open(context.Background(), store, "default", scheme, &lease.Options{Create: true})
+		if err != nil {
+			t.Error(err)
+			return nil
+		}
+		defer l.Close()
+		sf, err := sonyflake.NewOn(l)
+		if err != nil {
+			t.Error(err)
+			return nil
+		}
+		defer sf.Close()
+		make := next(t, sf, nil)
+		for range 2000 {
+			ids = append(ids, make())
+		}
+		return ids
+	})
+	if d := duplicates(ids); d != 0 || len(ids) != 8000 {
+		t.Errorf("%d IDs, %d duplicates", len(ids), d)
+	}
+}
+
+// next returns NextID of an instance as a plain function.
+func next[N int64 | uint64](t *testing.T, sf interface{ NextID() (N, error) }, err error) func() int64 {
+	if err != nil {
+		t.Error(err)
+		return func() int64 { return 0 }
+	}
+	return func() int64 {
+		id, err := sf.NextID()
+		if err != nil {
+			t.Error(err)
+		}
+		return int64(id)
+	}
+}
