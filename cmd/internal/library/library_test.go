@@ -57,6 +57,8 @@ func TestSettings(t *testing.T) {
 		{"yitter", "WorkerIdBitLength=4 SeqBitLength=10 MinSeqNumber=9 MaxSeqNumber=99", "time=49,node=4,seq=10,first=9,last=99,epoch=2020-02-19T18:20:02Z,tick=1ms"},
 		{"yitter-csharp", "TimestampType=1 SeqBitLength=21 WorkerIdBitLength=10", "time=32,node=10,seq=21,first=5,epoch=2020-02-20T02:20:02.02Z,tick=1s"},
 		{"yitter-csharp", "Method=2 MaxSeqNumber=40", "time=51,node=6,seq=6,first=5,last=41,epoch=2020-02-20T02:20:02.02Z,tick=1ms"},
+		{"yitter-csharp", "Method=2 DataCenterIdBitLength=4", "time=51,node=6,seq=6,first=5,epoch=2020-02-20T02:20:02.02Z,tick=1ms"},
+		{"yitter-csharp", "Method=2 TimestampType=1", "time=51,node=6,seq=6,first=5,epoch=2020-02-20T02:20:02.02Z,tick=1ms"},
 		{"yitter-csharp", "DataCenterIdBitLength=4", "time=47,datacenter=4,worker=6,seq=6,epoch=2020-02-20T02:20:02.02Z,tick=1ms"},
 	} {
 		want, err := snowfence.ParseLayout(c.spec)
@@ -95,6 +97,7 @@ func TestNotesAndRefusals(t *testing.T) {
 		{"yitter", "SeqBitLength=12 WorkerIdBitLength=10", "cuts worker numbers to 4 bits: WorkerId 16 and WorkerId 0", ""},
 		{"yitter", "Method=2", "Method 2 repeats IDs", ""},
 		{"yitter-csharp", "Method=2", "makes the number 64 too", ""},
+		{"yitter-csharp", "Method=2 TimestampType=1", "makes IDs without them", ""},
 		{"sonyflake", "StartTime=2025-01-01T00:00:00.019Z", "rounded down to TimeUnit, 9ms before it", ""},
 		{"yitter-csharp", "DataCenterIdBitLength=14 SeqBitLength=3 WorkerIdBitLength=3", "", "into the bits of the time"},
 		{"yitter", "DataCenterIdBitLength=1", "", "yitter has no setting datacenteridbitlength; it has Method, "},
@@ -114,6 +117,18 @@ func TestNotesAndRefusals(t *testing.T) {
 		if c.fault != "" && (err == nil || !strings.Contains(err.Error(), c.fault)) ||
 			c.fault == "" && (err != nil || !strings.Contains(strings.Join(l.Notes, " "), c.note)) {
 			t.Errorf("%s %s: %v, %v", c.name, c.set, l.Notes, err)
+		}
+	}
+}
+
+// The Go port of snow-drift takes 0 for the default, the C# port for a single tick.
+func TestLeadOfSnowDrift(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		want time.Duration
+	}{{"yitter", 2001 * time.Millisecond}, {"yitter-csharp", time.Millisecond}} {
+		if l, err := Of(c.name, set("TopOverCostCount=0")); err != nil || l.Lead != c.want {
+			t.Errorf("%s: lead %v, %v; want %v", c.name, l.Lead, err, c.want)
 		}
 	}
 }

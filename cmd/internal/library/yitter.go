@@ -41,6 +41,8 @@ func drift(s *settings, base time.Time, csharp bool) Layout {
 		if s.number("TimestampType", 0, 0, 1) == 1 {
 			most, tick, over = 31, time.Second, 0
 		}
+	} else if over == 0 { // the Go port takes 0 for the default
+		over = 2000
 	}
 	if last == 0 {
 		last = 1<<seq - 1
@@ -52,11 +54,18 @@ func drift(s *settings, base time.Time, csharp bool) Layout {
 	case last < first:
 		s.fail("MaxSeqNumber is %d, below MinSeqNumber, which is %d", last, first)
 	}
+	var notes []string
+	if method == 2 && (center > 0 || tick == time.Second) {
+		notes = append(notes, "Method 2 of the C# port checks data center and seconds, "+
+			"and then makes IDs without them.")
+		below, center, tick = worker+seq, 0, time.Millisecond
+	}
 	node := snowfence.FieldNode
 	if center > 0 {
 		node = "worker"
 	}
 	l := Layout{
+		Notes:    notes,
 		Reserved: true,
 		Lead:     time.Duration(over+1) * tick,
 		Layout: snowfence.Layout{Epoch: epoch, Tick: tick, First: first, Last: last, Fields: fields(

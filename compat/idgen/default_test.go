@@ -1,0 +1,215 @@
+package idgen
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// fresh begins a test with NextId as it is when a program starts.
+func fresh(t *testing.T) {
+	t.Helper()
+	Close()
+	t.Cleanup(func() { Close() })
+}
+
+func TestNextIdBeforeSetIdGenerator(t *testing.T) {
+	fresh(t)
+	_, err := NextIdContext(t.Context())
+	for _, err := range []error{err, catch(func() { NextId() }), catch(func() { ExtractTime(1) })} {
+		if err == nil || !strings.Contains(err.Error(), "call SetIdGenerator first") {
+			t.Errorf("error %v", err)
+		}
+	}
+	if err := Close(); err != nil {
+		t.Errorf("Close of nothing: %v", err)
+	}
+}
+
+func TestSetIdGeneratorAgain(t *testing.T) {
+	fresh(t)
+	var lists [][]int64
+	o := ownOptions(1)
+	for i := range 100 {
+		o.MinSeqNumber = uint32(5 + i%2*5) // every other time it is the same generator, but for the two that overlap
+		SetIdGenerator(o)
+		SetIdGenerator(o)
+		var list []int64
+		for range 100 {
+			list = append(list, NextId())
+		}
+		lists = append(lists, list)
+	}
+	unique(t, lists)
+}
+
+func TestExtractTimeGoesByTheLatestOptions(t *testing.T) {
+	fresh(t)
+	o := ownOptions(1)
+	SetIdGenerator(o)
+	id := NextId()
+	if at := ExtractTime(id); at != time.UnixMilli(id>>12+o.BaseTime) {
+		t.Errorf("time %v", at)
+	}
+	o.SeqBitLength = 10
+	SetIdGenerator(o)
+	if at := ExtractTime(id); at != time.UnixMilli(id>>16+o.BaseTime) {
+		t.Errorf("time %v", at)
+	}
+}
+
+func TestBadOptionsLeaveTheGoodOnes(t *testing.T) {
+	fresh(t)
+	o := ownOptions(1)
+	SetIdGenerator(o)
+	o.SeqBitLength = 1
+	if err := TrySetIdGenerator(o); err == nil {
+		t.Fatal("taken")
+	}
+	if err := catch(func() { SetIdGenerator(o) }); err == nil {
+		t.Fatal("taken")
+	}
+	if id := NextId(); id>>6&63 != 1 {
+		t.Errorf("ID %d", id)
+	}
+}
+
+// The lead belongs to the options, though the rectangle of both is one.
+func TestMethodChangesWithSetIdGenerator(t *testing.T) {
+	clock := newClock()
+	var d door
+	o := ownOptions(1)
+	if err := d.set(o, clock.now); err != nil {
+		t.Fatal(err)
+	}
+	ids := func() (n int) {
+		for ; n < 200; n++ {
+			if _, err := d.next(done()); err != nil {
+				break
+			}
+		}
+		return n
+	}
+	if n := ids(); n != 200 {
+		t.Fatalf("%d IDs with drift", n)
+	}
+	clock.forward(time.Second)
+	o.Method = 2
+	if err := d.set(o, clock.now); err != nil {
+		t.Fatal(err)
+	}
+	if n := ids(); n != 59 {
+		t.Errorf("%d IDs in a millisecond without drift, want 59", n)
+	}
+}
+
+// Callers meet a generator that is sealed before the next one is set. They must wait for
+// that, not panic.
+func TestNextIdWaitsForTheOptionsThatAreBeingSet(t *testing.T) {
+	clock := newClock()
+	var d door
+	o := ownOptions(1)
+	if err := d.set(o, clock.now); err != nil {
+		t.Fatal(err)
+	}
+	old := d.cur.Load()
+	asked, answer := make(chan bool), make(chan bool)
+	var calls atomic.Int64
+	slow := func() (time.Time, time.Duration) {
+		if calls.Add(1) == 2 { // the first is for the check
+			close(asked)
+			<-answer
+		}
+		return clock.now()
+	}
+	o.MinSeqNumber = 10
+	var all sync.WaitGroup
+	all.Go(func() {
+		if err := d.set(o, slow); err != nil {
+			t.Error(err)
+		}
+	})
+	<-asked
+	if _, err := old.handle.Next(t.Context()); !errors.Is(err, snowfence.ErrClosed) {
+		t.Fatalf("the old generator goes on: %v", err)
+	}
+	var got atomic.Int64
+	all.Go(func() {
+		id, err := d.next(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		got.Store(id)
+	})
+	for range 100 { // gives the call its chance to fail
+		time.Sleep(100 * time.Microsecond)
+		if got.Load() != 0 {
+			t.Error("an ID of a generator that is not open yet")
+			break
+		}
+	}
+	close(answer)
+	all.Wait()
+	if id := got.Load(); id&63 < 10 {
+		t.Errorf("ID %d is not of the new options", id)
+	}
+}
+
+func TestSetIdGeneratorWhileNextIdIsUsed(t *testing.T) {
+	fresh(t)
+	sets := 2000
+	if testing.Short() {
+		sets = 400
+	}
+	var choice [4]IdGeneratorOptions
+	base := ownOptions(1)
+	base.SeqBitLength = 10
+	for i := range choice {
+		choice[i] = *base
+		choice[i].MinSeqNumber = uint32(5 + i%2*100)
+		choice[i].Method = uint16(1 + i/2)
+	}
+	SetIdGenerator(&choice[0])
+	var over atomic.Bool
+	lists := make([][]int64, 8)
+	var all sync.WaitGroup
+	for i := range lists {
+		all.Go(func() {
+			last := int64(0)
+			for !over.Load() || len(lists[i]) == 0 {
+				for range 20 {
+					var id int64
+					var err error
+					if i%2 == 0 {
+						id = NextId()
+					} else if id, err = NextIdContext(t.Context()); err != nil {
+						t.Error(err)
+						return
+					}
+					if id <= last {
+						t.Errorf("ID %d after %d", id, last)
+						return
+					}
+					last = id
+					lists[i] = append(lists[i], id)
+				}
+			}
+		})
+	}
+	for i := range sets {
+		SetIdGenerator(&choice[i%len(choice)])
+		if i%8 == 0 {
+			if err := TrySetIdGenerator(nil); err == nil {
+				t.Error("nil is taken")
+			}
+		}
+	}
+	over.Store(true)
+	all.Wait()
+	unique(t, lists)
+}

@@ -1,0 +1,102 @@
+package idgen_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/compat/idgen"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/sqlstore"
+)
+
+func Example() {
+	options := idgen.NewIdGeneratorOptions(1)
+	options.SeqBitLength = 10
+	idgen.SetIdGenerator(options)
+	id := idgen.NextId()
+	fmt.Println(idgen.ExtractTime(id).Year() >= 2026)
+	// Output: true
+}
+
+// A state file keeps the promise of one machine over restarts.
+func ExampleSetFence() {
+	path := filepath.Join(os.TempDir(), "snowfence-idgen-example")
+	defer os.Remove(path)
+	defer os.Remove(path + ".lock")
+	if err := fromAFile(path); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(idgen.NextId() > 0)
+	fmt.Println(idgen.Close())
+	// Output:
+	// true
+	// <nil>
+}
+
+func fromAFile(path string) error {
+	layout, err := idgen.NewIdGeneratorOptions(0).Layout()
+	if err != nil {
+		return err
+	}
+	scheme, err := snowfence.NewScheme(layout)
+	if err != nil {
+		return err
+	}
+	file, err := snowfence.StateFile(path, scheme, 7) // 7 is the WorkerId
+	if err != nil {
+		return err
+	}
+	return idgen.SetFence(file, 2000) // 2000 is TopOverCostCount
+}
+
+// A lease of a database takes a worker that nobody has.
+func fromADatabase(ctx context.Context, db *sql.DB, scheme *snowfence.Scheme) error {
+	store, err := sqlstore.New(db, sqlstore.PostgreSQL())
+	if err != nil {
+		return err
+	}
+	workers, err := lease.Open(ctx, store, "orders", scheme, nil)
+	if err != nil {
+		return err
+	}
+	return idgen.SetFence(workers, 2000)
+}
+
+// aMove is for the page: the old processes ended at a known time.
+func aMove(path string, scheme *snowfence.Scheme, stopped time.Time) error {
+	return snowfence.BeginStateFile(path, scheme, 7, stopped.Add(2001*time.Millisecond))
+}
+
+var _, _ = fromADatabase, aMove
+
+// TestPageOfSnowDrift looks for each line of Go of the page in this file, which is compiled.
+func TestPageOfSnowDrift(t *testing.T) {
+	page, err := os.ReadFile("../../docs/move/snow-drift.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	if len(blocks) < 3 {
+		t.Fatalf("%d blocks of Go", len(blocks))
+	}
+	for _, b := range blocks {
+		for line := range strings.Lines(b[1]) {
+			if !strings.Contains(string(source), "\t"+strings.TrimSpace(line)+"\n") && strings.TrimSpace(line) != "" {
+				t.Errorf("in no example: %s", line)
+			}
+		}
+	}
+}

@@ -1,0 +1,330 @@
+package idgen
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// bases makes a BaseTime for each test, so that none meets the IDs of another.
+var bases atomic.Int64
+
+func ownOptions(worker uint16) *IdGeneratorOptions {
+	o := NewIdGeneratorOptions(worker)
+	o.BaseTime -= bases.Add(1)
+	return o
+}
+
+func parts(t *testing.T, l snowfence.Layout, id int64) snowfence.Parts {
+	t.Helper()
+	s, err := snowfence.NewScheme(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Decode(snowfence.ID(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// handClock is a clock that a test moves.
+type handClock struct {
+	wall, mono atomic.Int64 // nanoseconds
+}
+
+func newClock() *handClock {
+	c := &handClock{}
+	c.wall.Store(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano())
+	return c
+}
+
+func (c *handClock) now() (time.Time, time.Duration) {
+	return time.Unix(0, c.wall.Load()), time.Duration(c.mono.Load())
+}
+
+// forward lets time pass. step moves the wall clock alone.
+func (c *handClock) forward(d time.Duration) { c.wall.Add(int64(d)); c.mono.Add(int64(d)) }
+func (c *handClock) step(d time.Duration)    { c.wall.Add(int64(d)) }
+
+// done is a context for calls that may not wait.
+func done() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+func TestFieldsOfIDs(t *testing.T) {
+	for _, change := range []func(*IdGeneratorOptions){
+		func(*IdGeneratorOptions) {},
+		func(o *IdGeneratorOptions) { o.WorkerIdBitLength, o.SeqBitLength, o.WorkerId = 10, 12, 1023 },
+		func(o *IdGeneratorOptions) { o.WorkerIdBitLength, o.SeqBitLength, o.WorkerId = 19, 3, 65535 },
+		func(o *IdGeneratorOptions) { o.MinSeqNumber, o.MaxSeqNumber = 7, 9 },
+		func(o *IdGeneratorOptions) { o.Method = 2 },
+		func(o *IdGeneratorOptions) { o.DataCenterId, o.DataCenterIdBitLength = 5, 3 },
+		func(o *IdGeneratorOptions) {
+			o.TimestampType, o.SeqBitLength, o.DataCenterId, o.DataCenterIdBitLength = 1, 20, 1, 1
+		},
+	} {
+		o := ownOptions(62)
+		change(o)
+		g, err := TryNewDefaultIdGenerator(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := time.Now().Add(-o.tick())
+		id := g.NewLong()
+		mask := func(bits byte) int64 { return 1<<bits - 1 }
+		seq := id & mask(o.SeqBitLength)
+		worker := id >> o.SeqBitLength & mask(o.WorkerIdBitLength)
+		center := id >> (o.SeqBitLength + o.WorkerIdBitLength) & mask(o.DataCenterIdBitLength)
+		if seq < int64(o.MinSeqNumber) || seq > int64(o.last()) ||
+			worker != int64(o.WorkerId) || center != int64(o.DataCenterId) {
+			t.Errorf("%+v: sequence %d, worker %d, data center %d", *o, seq, worker, center)
+		}
+		if at := g.ExtractTime(id); at.Before(before) || at.After(time.Now().Add(3*time.Second)) {
+			t.Errorf("%+v: time %v", *o, at)
+		}
+	}
+}
+
+func TestTimeOfSecondsKeepsTheMillisecondsOfTheBase(t *testing.T) {
+	o := ownOptions(1)
+	o.TimestampType, o.BaseTime = 1, 1582136402123
+	if got, want := o.timeOf(100<<o.shift()|77), time.UnixMilli(1582136502123); !got.Equal(want) {
+		t.Errorf("time %v, want %v", got, want)
+	}
+}
+
+// A generator for each request is one of the commonest mistakes with the original.
+func TestGeneratorsOfEqualOptionsAreOne(t *testing.T) {
+	o := ownOptions(1)
+	seen := map[int64]bool{}
+	for range 100 {
+		g, w := NewDefaultIdGenerator(o), NewSnowWorkerM1(o)
+		for range 100 {
+			seen[g.NewLong()], seen[w.NextId()] = true, true
+		}
+	}
+	if len(seen) != 20_000 {
+		t.Errorf("%d different IDs of 20000", len(seen))
+	}
+}
+
+func TestWorkersAreNotCut(t *testing.T) {
+	o := ownOptions(0)
+	o.SeqBitLength = 12 // the original keeps 4 bits of the worker
+	seen := map[int64]bool{}
+	for worker := range uint16(64) {
+		o.WorkerId = worker
+		g := NewDefaultIdGenerator(o)
+		for range 100 {
+			id := g.NewLong()
+			seen[id] = true
+			if got := id >> 12 & 63; got != int64(worker) {
+				t.Fatalf("worker %d in an ID of worker %d", got, worker)
+			}
+		}
+	}
+	if len(seen) != 6400 {
+		t.Errorf("%d different IDs of 6400", len(seen))
+	}
+}
+
+func TestOtherNumbersOfAWorkerReplaceItsGenerator(t *testing.T) {
+	clock := newClock()
+	o := ownOptions(1)
+	old, err := open(o, clock.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := int64(0)
+	for range 59 * 100 { // a hundred ticks ahead of the clock
+		last = old.NewLong()
+	}
+	o.MinSeqNumber = 20
+	next, err := open(o, clock.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id := next.NewLong(); id>>12 <= last>>12 {
+		t.Errorf("ID %d of the new generator is not above the tick of %d", id, last)
+	}
+	err = catch(func() { old.NewLong() })
+	if !errors.Is(err, snowfence.ErrClosed) || !strings.Contains(err.Error(), "replaced") {
+		t.Errorf("the old generator ends with %v", err)
+	}
+	if _, err := old.NewLongContext(t.Context()); !errors.Is(err, snowfence.ErrClosed) {
+		t.Errorf("the old generator returns %v", err)
+	}
+}
+
+func TestSlicesOfAWorkerAreBesideEachOther(t *testing.T) {
+	o := ownOptions(1)
+	o.MaxSeqNumber = 31
+	low := NewDefaultIdGenerator(o)
+	o.MinSeqNumber, o.MaxSeqNumber = 32, 63
+	high := NewDefaultIdGenerator(o)
+	for range 1000 {
+		if a, b := low.NewLong()&63, high.NewLong()&63; a < 5 || a > 31 || b < 32 {
+			t.Fatalf("numbers %d and %d", a, b)
+		}
+	}
+}
+
+func TestDataCentersDoNotMeet(t *testing.T) {
+	seen := map[int64]bool{}
+	o := ownOptions(0)
+	o.DataCenterIdBitLength, o.WorkerIdBitLength = 2, 2
+	for node := range 16 {
+		o.DataCenterId, o.WorkerId = uint32(node/4), uint16(node%4)
+		g := NewDefaultIdGenerator(o)
+		for range 200 {
+			seen[g.NewLong()] = true
+		}
+	}
+	if len(seen) != 16*200 {
+		t.Errorf("%d different IDs of %d", len(seen), 16*200)
+	}
+}
+
+func TestDriftEndsAtTheTop(t *testing.T) {
+	for _, tt := range []struct {
+		method uint16
+		top    uint32
+		want   int
+	}{{1, 10, 59 * 11}, {2, 10, 59}} {
+		clock := newClock()
+		o := ownOptions(1)
+		o.Method, o.TopOverCostCount = tt.method, tt.top
+		g, err := open(o, clock.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for ; ; n++ {
+			if _, err := g.NewLongContext(done()); errors.Is(err, snowfence.ErrExhausted) {
+				break
+			} else if err != nil || n > tt.want {
+				t.Fatalf("method %d: error %v after %d IDs", tt.method, err, n)
+			}
+		}
+		if n != tt.want {
+			t.Errorf("method %d: %d IDs in a millisecond, want %d", tt.method, n, tt.want)
+		}
+		clock.forward(time.Millisecond)
+		if _, err := g.NewLongContext(done()); err != nil {
+			t.Errorf("method %d: a millisecond later: %v", tt.method, err)
+		}
+	}
+}
+
+// The original makes numbers 1 to 4 in ticks of the past, which come again at the
+// fifth step. Method 2 goes back with the clock.
+func TestStepsBackMakeNoIDTwice(t *testing.T) {
+	for _, method := range []uint16{1, 2} {
+		clock := newClock()
+		o := ownOptions(1)
+		o.Method = method
+		g, err := open(o, clock.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last, made := int64(0), 0
+		for range 50 {
+			for range 200 {
+				id, err := g.NewLongContext(done())
+				if err != nil {
+					break // the sequence is used up until time goes on
+				}
+				made++
+				if id <= last || id&63 < 5 {
+					t.Fatalf("method %d: ID %d with number %d after %d", method, id, id&63, last)
+				}
+				last = id
+				clock.forward(10 * time.Microsecond)
+			}
+			clock.step(-30 * time.Millisecond)
+			clock.forward(20 * time.Millisecond)
+		}
+		if made < 50*20 {
+			t.Errorf("method %d: only %d IDs", method, made)
+		}
+	}
+}
+
+func TestCopiesAreTheSameGenerator(t *testing.T) {
+	g := NewDefaultIdGenerator(ownOptions(1))
+	same := *g
+	if a, b := g.NewLong(), same.NewLong(); b <= a {
+		t.Errorf("IDs %d and %d", a, b)
+	}
+	g.Close()
+	if err := catch(func() { same.NewLong() }); !errors.Is(err, snowfence.ErrClosed) {
+		t.Errorf("a copy of a closed generator: %v", err)
+	}
+	if err := g.Close(); err != nil {
+		t.Errorf("the second Close: %v", err)
+	}
+}
+
+// Tests of users put a worker of their own into the field, as with the original.
+type fixed int64
+
+func (f fixed) NextId() int64 { return int64(f) }
+
+func TestNewLongAsksTheWorkerInTheField(t *testing.T) {
+	g := NewDefaultIdGenerator(ownOptions(1))
+	g.SnowWorker = fixed(7)
+	if id := g.NewLong(); id != 7 {
+		t.Errorf("ID %d, want 7", id)
+	}
+}
+
+func TestOptionsAreReadOnce(t *testing.T) {
+	o := ownOptions(1)
+	g := NewDefaultIdGenerator(o)
+	at := g.ExtractTime(g.NewLong())
+	o.BaseTime, o.SeqBitLength = baseTime-1e12, 20
+	g.Options.BaseTime = 0
+	if later := g.ExtractTime(g.NewLong()); later.Sub(at) > time.Minute || later.Before(at) {
+		t.Errorf("times %v and %v", at, later)
+	}
+}
+
+func TestManyGoroutinesMakeDifferentIDs(t *testing.T) {
+	o := ownOptions(1)
+	o.SeqBitLength = 10
+	lists := make([][]int64, 8)
+	var all sync.WaitGroup
+	for i := range lists {
+		all.Go(func() {
+			g := NewDefaultIdGenerator(o)
+			for range 5000 {
+				lists[i] = append(lists[i], g.NewLong())
+			}
+		})
+	}
+	all.Wait()
+	unique(t, lists)
+}
+
+func unique(t *testing.T, lists [][]int64) {
+	t.Helper()
+	seen, n := map[int64]bool{}, 0
+	for _, list := range lists {
+		for _, id := range list {
+			seen[id] = true
+			n++
+		}
+	}
+	if len(seen) != n || seen[0] {
+		t.Errorf("%d different IDs of %d; 0 is one: %v", len(seen), n, seen[0])
+	}
+}
