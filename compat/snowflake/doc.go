@@ -10,7 +10,7 @@
 //
 // NewNode takes a bare node number, as there. Inside one process that is safe:
 // all nodes of one number share what they used, also when they are made again and
-// again, and when the clock is set back. Between processes, and over a restart,
+// again, and when the clock steps back. Between processes, and over a restart,
 // nobody checks it. [NewNodeOn] is the safe door: its fence says which node this
 // process has.
 //
@@ -24,8 +24,8 @@
 //
 //   - When all numbers of a millisecond are used, Generate takes those of the next,
 //     and then waits without a lock and without using the processor. So an ID can
-//     be a millisecond ahead of the clock. It panics after the last millisecond of the layout, instead of
-//     starting again with negative IDs.
+//     be a millisecond ahead of the clock. Generate panics after the last
+//     millisecond of the layout, instead of starting again with negative IDs.
 //   - NewNode fails if other settings of NodeBits and StepBits are in use whose IDs
 //     could be the same, or if the clock is before Epoch.
 //   - ParseBase32 and ParseBase58 refuse text that is empty, or of more than 64

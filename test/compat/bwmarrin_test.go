@@ -277,8 +277,8 @@ func TestBwmarrinDuplicates(t *testing.T) {
 				return ids
 			})
 		},
-		// "If it is the same timestamp, the generated IDs will be the same": a node of one number in each
-		// part of a program.
+		// "If it is the same timestamp, the generated IDs will be the same": a node of one number
+		// in each part of a program.
 		"64": func(newNode func(int64) generate) []int64 {
 			return atOnce(4, func() (ids []int64) {
 				next := newNode(7)

@@ -18,13 +18,13 @@
 //     sealed generator makes nothing more, even for calls under way.
 //   - A new generator stamps no tick below the floor, whatever the clock says.
 //
-// So a clock set back, IDs ahead of the clock and the moment at which the garbage
+// So a clock that stepped back, IDs ahead of it and the moment at which the garbage
 // collector notices a lost handle change when IDs come, never which.
 //
 // A handle counts as a user of its generator until Close, or until it is
 // garbage. A generator without users is not let go at once: the last few stay
 // as they are. So a program that makes a node for each request waits neither for
-// the next tick, nor for its old time after the clock was set back.
+// the next tick, nor for its old time after the clock stepped back.
 //
 // None of this reaches beyond the process: see [snowfence.Static].
 package process

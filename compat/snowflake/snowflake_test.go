@@ -1,0 +1,334 @@
+package snowflake_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/compat/snowflake"
+)
+
+// set sets the variables until the test ends.
+func set(t testing.TB, epoch int64, node, step uint8) {
+	e, n, s := snowflake.Epoch, snowflake.NodeBits, snowflake.StepBits
+	snowflake.Epoch, snowflake.NodeBits, snowflake.StepBits = epoch, node, step
+	t.Cleanup(func() { snowflake.Epoch, snowflake.NodeBits, snowflake.StepBits = e, n, s })
+}
+
+func node(t testing.TB, number int64) *snowflake.Node {
+	t.Helper()
+	n, err := snowflake.NewNode(number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.Close() }) // the next test has other widths
+	return n
+}
+
+func TestFields(t *testing.T) {
+	before := time.Now().UnixMilli()
+	id := node(t, 1023).Generate()
+	if id.Node() != 1023 || id.Time() < before-1 || id.Time() > time.Now().UnixMilli()+1 || id.Step() > 4095 {
+		t.Errorf("%d: node %d, time %d, step %d", id, id.Node(), id.Time(), id.Step())
+	}
+	if id := snowflake.ID(1<<22*7 | 5<<12 | 9); id.Node() != 5 || id.Step() != 9 || id.Time() != 7+snowflake.Epoch {
+		t.Errorf("node %d, step %d, time %d", id.Node(), id.Step(), id.Time())
+	}
+}
+
+// ID.Node and ID.Step use the widths of the latest NewNode, also of one that fails for its number,
+// and ID.Time the Epoch of now.
+func TestFieldsAreOfTheLatestNewNode(t *testing.T) {
+	const id = snowflake.ID(3<<22 | 5<<12 | 9)
+	node(t, 1)
+	set(t, 1420070400000, 4, 8)
+	if id.Node() != 5 || id.Step() != 9 || id.Time() != 3+1420070400000 {
+		t.Errorf("before NewNode: node %d, step %d, time %d", id.Node(), id.Step(), id.Time())
+	}
+	if _, err := snowflake.NewNode(99); err == nil {
+		t.Error("node 99 of 16")
+	}
+	if id.Node() != int64(id)>>8&15 || id.Step() != int64(id)&255 || id.Time() != int64(id)>>12+1420070400000 {
+		t.Errorf("after it: node %d, step %d, time %d", id.Node(), id.Step(), id.Time())
+	}
+	set(t, 1420070400000, 14, 14)
+	if _, err := snowflake.NewNode(1); err == nil || !strings.Contains(err.Error(), "22 bits") {
+		t.Errorf("28 bits: %v", err)
+	}
+	if id.Step() != int64(id)&255 {
+		t.Error("settings that were refused are in use")
+	}
+	set(t, 1288834974657, 10, 12)
+	node(t, 1)
+}
+
+// What other goroutines do with IDs is no race with NewNode.
+func TestFieldsWhileNodesAreMade(t *testing.T) {
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for range 500 {
+				n, err := snowflake.NewNode(int64(g % 2))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if id := n.Generate(); id.Node() != int64(g%2) || id.Time() < snowflake.Epoch {
+					t.Errorf("%d: node %d", id, id.Node())
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestParseRefuses(t *testing.T) {
+	for _, text := range []string{
+		"", "B8WJM1ZROYYYY", "b8wjm1zroyyyl", "b8wjm1zroyyyv", "b8wjm1zroyyy2", "é", " b", "b ", "b\x00",
+		"oyyyyyyyyyyyy",                     // 2^64
+		"999999999999999", "yyyyyyyyyyyyyb", // too long, also with nothing in front
+	} {
+		if id, err := snowflake.ParseBase32([]byte(text)); id != -1 || err != snowflake.ErrInvalidBase32 {
+			t.Errorf("base 32 %q: %d, %v", text, id, err)
+		}
+	}
+	for _, text := range []string{
+		"", "0jgmnx8Js8A", "Ijgmnx8Js8A", "Ojgmnx8Js8A", "ljgmnx8Js8A", "~", "4jgmnx8Js8 ", "é",
+		"JPwcyDCgEuq", // 2^64 in Bitcoin's digits, more in Flickr's
+		"ZZZZZZZZZZZ", "111111111112",
+	} {
+		if id, err := snowflake.ParseBase58([]byte(text)); id != -1 || err != snowflake.ErrInvalidBase58 {
+			t.Errorf("base 58 %q: %d, %v", text, id, err)
+		}
+	}
+	for _, text := range []string{"MTI", "*", "MTIx\x00"} {
+		if id, err := snowflake.ParseBase64(text); id != -1 || err == nil {
+			t.Errorf("base 64 %q: %d, %v", text, id, err)
+		}
+	}
+	for text, want := range map[string]snowflake.ID{"99999999999999999999": math.MaxInt64, "": 0, "1x": 0} {
+		if id, err := snowflake.ParseString(text); id != want || err == nil {
+			t.Errorf("%q: %d, %v", text, id, err)
+		}
+	}
+	for _, text := range []string{"1", `"`, `""`, "null", `"1`, `1"`} {
+		id := snowflake.ID(7)
+		err := id.UnmarshalJSON([]byte(text))
+		_, ok := err.(snowflake.JSONSyntaxError)
+		if !ok || id != 7 || !strings.Contains(err.Error(), "invalid snowflake ID") {
+			t.Errorf("JSON %q: %d, %v", text, id, err)
+		}
+	}
+	if id := snowflake.ID(7); id.UnmarshalJSON([]byte(`"x"`)) == nil || id != 7 {
+		t.Errorf("JSON of a word: %d", id)
+	}
+}
+
+// Every text of a negative ID is read back. The original panics.
+func TestNegativeIDs(t *testing.T) {
+	for _, id := range []snowflake.ID{-1, -2, math.MinInt64, math.MinInt64 + 1} {
+		a, err1 := snowflake.ParseBase32([]byte(id.Base32()))
+		b, err2 := snowflake.ParseBase58([]byte(id.Base58()))
+		c, err3 := snowflake.ParseBase36(id.Base36())
+		if err := errors.Join(err1, err2, err3); err != nil || a != id || b != id || c != id {
+			t.Errorf("%d: %d, %d, %d: %v", id, a, b, c, err)
+		}
+	}
+}
+
+func TestSQL(t *testing.T) {
+	v, err := snowflake.ID(42).Value()
+	if err != nil || v != int64(42) {
+		t.Errorf("Value: %v, %v", v, err)
+	}
+	for _, src := range []any{int64(42), "42", []byte("42"), uint64(42)} {
+		var id snowflake.ID
+		if err := id.Scan(src); err != nil || id != 42 {
+			t.Errorf("%T: %d, %v", src, id, err)
+		}
+	}
+	for _, src := range []any{nil, 4.2, "x", true} {
+		if err := new(snowflake.ID).Scan(src); err == nil {
+			t.Errorf("%v was read", src)
+		}
+	}
+	var null sql.Null[snowflake.ID]
+	if err := null.Scan(nil); err != nil || null.Valid {
+		t.Errorf("NULL: %v, %v", null, err)
+	}
+}
+
+func TestGenerateN(t *testing.T) {
+	n := node(t, 3)
+	var all []snowflake.ID
+	for _, count := range []int{1, 0, 5000, 10_000} {
+		ids := n.GenerateN(count)
+		more, err := n.GenerateNContext(t.Context(), count)
+		if err != nil || len(ids) != count || len(more) != count {
+			t.Fatalf("%d and %d IDs of %d: %v", len(ids), len(more), count, err)
+		}
+		all = append(append(all, ids...), more...)
+	}
+	if !slices.IsSorted(all) || len(slices.Compact(slices.Clone(all))) != len(all) {
+		t.Error("they do not increase")
+	}
+	for _, id := range all {
+		if id.Node() != 3 {
+			t.Fatalf("node %d", id.Node())
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	ids, err := n.GenerateNContext(ctx, 100_000) // more than two ticks have
+	if err == nil || !errors.Is(err, context.Canceled) || len(ids) > 50_000 {
+		t.Errorf("%d IDs: %v", len(ids), err)
+	}
+}
+
+func TestClose(t *testing.T) {
+	a, b := node(t, 4), node(t, 4)
+	if err := errors.Join(a.Close(), a.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.GenerateContext(t.Context()); !errors.Is(err, snowfence.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+	for name, call := range map[string]func(){
+		"Generate":  func() { a.Generate() },
+		"GenerateN": func() { a.GenerateN(2) },
+	} {
+		func() {
+			defer func() {
+				if err, _ := recover().(error); !errors.Is(err, snowfence.ErrClosed) {
+					t.Errorf("%s after Close panicked with %v", name, err)
+				}
+			}()
+			call()
+		}()
+	}
+	b.Generate()
+}
+
+// A node over a state file has the number of the file, and goes on above all that was used.
+func TestNodeOnStateFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "node")
+	var last snowflake.ID
+	for range 3 {
+		s, err := snowflake.Scheme()
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := snowfence.StateFile(path, s, 17)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := snowflake.NewNodeOn(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := snowflake.NewNodeOn(f); !errors.Is(err, snowfence.ErrBound) {
+			t.Errorf("a second node over the fence: %v", err)
+		}
+		for range 10 {
+			id := n.Generate()
+			if id.Node() != 17 || id <= last {
+				t.Errorf("%d of node %d after %d", id, id.Node(), last)
+			}
+			last = id
+		}
+		if err := errors.Join(n.Close(), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestNodeOnRefusesOtherLayouts(t *testing.T) {
+	const bits = "time=41,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z"
+	for spec, ok := range map[string]bool{
+		"bwmarrin": true,
+		"twitter":  true, // the node has two parts
+		"time=40,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z": true,
+		bits + ",first=5":    true,
+		bits + ",tick=2ms":   false,
+		bits + ",cipher=ff1": false,
+		"time=42,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z":            false, // it has negative IDs
+		"time=41,node=11,seq=11,epoch=2010-11-04T01:42:54.657Z":            false,
+		"time=41,seq=12,node=10,epoch=2010-11-04T01:42:54.657Z":            false,
+		"time=41,zone=5,seq=12,rack=5,epoch=2010-11-04T01:42:54.657Z":      false,
+		"time=41,node=10,rollback=1,seq=12,epoch=2010-11-04T01:42:54.657Z": false,
+		"snowfence": false, // another epoch
+		"sonyflake": false,
+	} {
+		l, err := snowfence.ParseLayout(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var keys []*snowfence.Secret
+		if l.Cipher != snowfence.Plain {
+			keys = append(keys, snowfence.GenerateSecret())
+		}
+		s, err := snowfence.NewScheme(l, keys...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := snowflake.NewNodeOn(snowfence.Static(s, 9))
+		if (err == nil) != ok {
+			t.Errorf("%s: %v", spec, err)
+		}
+		if err == nil {
+			if id := n.Generate(); id.Node() != 9 {
+				t.Errorf("%s: node %d", spec, id.Node())
+			}
+			_ = n.Close()
+		} else if !strings.Contains(err.Error(), "time=41,node=10,seq=12") {
+			t.Errorf("%s: the error does not name the layout that is needed: %v", spec, err)
+		}
+	}
+	if _, err := snowflake.NewNodeOn(nil); err == nil {
+		t.Error("no fence")
+	}
+}
+
+// A million nodes that nobody closes leave no memory behind.
+func TestManyNodesAreBounded(t *testing.T) {
+	n := 1_000_000
+	if testing.Short() {
+		n = 50_000
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range n {
+		n, err := snowflake.NewNode(int64(i % 1024))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%1000 == 0 {
+			n.Generate()
+		}
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		grown := int64(after.HeapAlloc) - int64(before.HeapAlloc)
+		if grown < 4<<20 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d nodes left %d bytes", n, grown)
+		}
+	}
+	set(t, snowflake.Epoch, 11, 11)
+	node(t, 4) // none of them is in the way
+	set(t, snowflake.Epoch, 10, 12)
+	node(t, 1)
+}
