@@ -94,6 +94,22 @@ func TestFenceThatLosesItsGrant(t *testing.T) {
 	}
 }
 
+// What a state file allows may begin far ahead of a clock that stepped back. NextID says so after
+// a second, and does not wait for hours.
+func TestFenceFarAheadOfTheClock(t *testing.T) {
+	t.Parallel()
+	s := scheme(t, snowfence.SonyflakeV2())
+	ahead := s.Layout().TickOf(time.Now().Add(8 * time.Hour))
+	sf, err := sonyflake.NewOn(&failing{Fence: snowfence.Static(s, 6), used: ahead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w *snowfence.WaitError
+	if id, err := sf.NextID(); !errors.As(err, &w) || !w.Behind || w.Missing < 7*time.Hour || id != 0 {
+		t.Errorf("%d, %v", id, err)
+	}
+}
+
 func TestFencesThatCannotBeShown(t *testing.T) {
 	const fields = "time=39,seq=8,node=16,epoch=2025-01-01T00:00:00Z,tick=10ms"
 	for _, test := range []struct{ name, layout, why string }{

@@ -195,6 +195,46 @@ func TestBothVersionsShareOneGenerator(t *testing.T) {
 	})
 }
 
+// Ticks begin at whole units since 1970, so these two make the same IDs.
+func TestStartTimesOfOneTimeUnitShareOneGenerator(t *testing.T) {
+	start := time.Now().Add(-4 * time.Hour).Truncate(10 * time.Millisecond)
+	a := must(t, sonyflake.Settings{StartTime: start.Add(1), MachineID: machine(9)})
+	b := must(t, sonyflake.Settings{StartTime: start.Add(10*time.Millisecond - 1), MachineID: machine(9)})
+	last := int64(0)
+	for range 500 {
+		for _, sf := range []*sonyflake.Sonyflake{a, b} {
+			id := next(t, sf)
+			if id <= last {
+				t.Fatalf("%d after %d", id, last)
+			}
+			last = id
+		}
+	}
+	now := time.Now()
+	x, errX := a.Compose(now, 1, 2)
+	y, errY := b.Compose(now, 1, 2)
+	if x != y || errX != nil || errY != nil {
+		t.Errorf("composed %d, %v and %d, %v", x, errX, y, errY)
+	}
+}
+
+// The original sleeps until the next unit, however long that is.
+func TestFullTimeUnitIsWaitedForLongerThanASecond(t *testing.T) {
+	t.Parallel()
+	sf := must(t, sonyflake.Settings{
+		StartTime: time.Now().Add(-time.Hour), TimeUnit: 1700 * time.Millisecond,
+		BitsSequence: 1, BitsMachineID: 20, MachineID: machine(1),
+	})
+	last := int64(0)
+	for range 3 { // two in a unit
+		id := next(t, sf)
+		if id <= last {
+			t.Fatalf("%d after %d", id, last)
+		}
+		last = id
+	}
+}
+
 // sony/sonyflake#39: the original waits for the next unit with its lock held, so that nobody
 // else can give up.
 func TestNobodyWaitsWithALockHeld(t *testing.T) {

@@ -49,7 +49,7 @@ func TestLeaseMutants(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, m := range slices.Concat(leaseMutants,
-		storeMutants, closeMutants, stateFileMutants, holdersMutants, changeMutants, txMutants) {
+		storeMutants, closeMutants, stateFileMutants, holdersMutants, changeMutants, txMutants, sonyflakeMutants) {
 		simulated := slices.ContainsFunc(simulationMutants, func(s mutant) bool {
 			return strings.HasSuffix(s.rule, ": "+m.rule)
 		})

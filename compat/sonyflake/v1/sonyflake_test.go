@@ -120,13 +120,18 @@ func TestFences(t *testing.T) {
 	if err := sf.Close(); err != nil {
 		t.Error(err)
 	}
-	narrow := snowfence.Sonyflake()
-	narrow.Fields[1].Bits, narrow.Fields[2].Bits, narrow.Last = 10, 14, 1023
 	fast := snowfence.Sonyflake()
 	fast.Tick = time.Millisecond
 	swapped := snowfence.Sonyflake()
 	swapped.Fields[1], swapped.Fields[2] = swapped.Fields[2], swapped.Fields[1]
-	for name, l := range map[string]snowfence.Layout{"narrow": narrow, "fast": fast, "swapped": swapped} {
+	short, few, small := snowfence.Sonyflake(), snowfence.Sonyflake(), snowfence.Sonyflake()
+	short.Fields[0].Bits--
+	few.Fields[1].Bits, few.Last = 7, 127
+	small.Fields[2].Bits--
+	for name, l := range map[string]snowfence.Layout{
+		"1 ms": fast, "machine above sequence": swapped, "38 bits of time": short, "7 bits of sequence": few,
+		"15 bits of machine": small,
+	} {
 		if _, err := on(l); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
