@@ -14,6 +14,10 @@ var swappable = map[string]string{
 	"Slice":              "a last number below the first one is an error",
 	"Sonyflake.Compose":  "the parameters are those of sony/sonyflake/v2",
 	"Compose":            "the parameters are those of sony/sonyflake",
+
+	// Layers have the parameters of the library whose API they are.
+	"NewGenerator":          "gosuda.org/randflake",
+	"Generator.UpdateLease": "gosuda.org/randflake",
 }
 
 // A call with two numbers, two booleans or two times compiles when they are swapped.

@@ -69,7 +69,7 @@ type reason struct {
 
 var (
 	packageHeading = regexp.MustCompile("^### Package `(.+)`$")
-	quotedName     = regexp.MustCompile("`([A-Z][A-Za-z0-9]*(?:\\.[A-Z][A-Za-z0-9]*)?)`")
+	quotedName     = regexp.MustCompile("`([A-Z][A-Za-z0-9_]*(?:\\.[A-Z][A-Za-z0-9_]*)?)`")
 	nameCell       = regexp.MustCompile("^`[^`]+`(?:, `[^`]+`)*$")
 )
 

@@ -1,0 +1,21 @@
+// Package randflake is the API of gosuda.org/randflake v1.8.0 over Snowfence: a
+// program changes one import path and keeps its code, and its IDs are read by
+// both. It differs where the original repeats or misreads IDs.
+//
+// [NewOn] makes a generator over a fence, such as a lease in a database. Then no
+// two processes have the same node, whatever their clocks do. [NewGenerator] takes
+// a bare node number, as there: nobody but the caller makes sure that one process
+// at a time has it.
+//
+// # What cannot happen here
+//
+// The original makes an ID twice when a sequence overflows in the second in which
+// it began, when the clock goes back, and when one node has two generators. Here
+// all generators of one node and secret in a process share a [position]. It
+// belongs to a second and a sequence number, and only rises. Each ID has a
+// position of its own. A clock behind it gets [ErrConsistencyViolation], in a
+// second that is used up too.
+//
+// A generator makes IDs only for seconds of its own lease, both ends included.
+// Leases of one node in two processes must have no second in common.
+package randflake

@@ -1,0 +1,211 @@
+package randflake
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+func schemeOf(t testing.TB) *snowfence.Scheme {
+	t.Helper()
+	secret, err := snowfence.NewSecret(secretOf(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := snowfence.NewScheme(snowfence.Randflake(), secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// granted is a fence with one grant, which a test sets.
+type granted struct {
+	snowfence.Fence
+	grant    atomic.Pointer[snowfence.Grant]
+	released atomic.Bool
+}
+
+func grantsOf(t testing.TB, gr *snowfence.Grant) *granted {
+	f := &granted{Fence: snowfence.Static(schemeOf(t), 0)}
+	f.grant.Store(gr)
+	return f
+}
+
+var errStore = errors.New("the store is down")
+
+func (f *granted) Grant(_ context.Context, after int64) (snowfence.Grant, error) {
+	if gr := f.grant.Load(); gr != nil && gr.Until > after {
+		return *gr, nil
+	}
+	return snowfence.Grant{}, errStore
+}
+
+func (f *granted) Held(after int64) (snowfence.Grant, bool) {
+	gr, err := f.Grant(context.Background(), after)
+	return gr, err == nil
+}
+
+func (f *granted) Release(context.Context, snowfence.Grant, int64) error {
+	f.released.Store(true)
+	return nil
+}
+
+const tickAtNoon = noon - RANDFLAKE_EPOCH_OFFSET
+
+func TestOverAFence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		noonOn(t)
+		f := grantsOf(t, &snowfence.Grant{Node: 9, From: tickAtNoon, Until: tickAtNoon + 3})
+		g, err := NewOn(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info := g.GetLeaseInfo(); info != (LeaseInfo{9, noon, noon + 2}) {
+			t.Errorf("%+v", info)
+		}
+		if g.UpdateLease(noon, noon+9) {
+			t.Error("a fence's lease is updated")
+		}
+		for i := range int64(3) {
+			if m := generate(t, g); m != (made{noon + i, 9, 0}) {
+				t.Errorf("%+v", m)
+			}
+			time.Sleep(time.Second)
+		}
+		refuses(t, g, ErrInvalidLease)
+		synctest.Wait()
+		refuses(t, g, ErrInvalidLease)
+
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, err = g.GenerateContext(ctx)
+		if !errors.Is(err, ErrInvalidLease) || !errors.Is(err, context.DeadlineExceeded) ||
+			!errors.Is(err, snowfence.ErrFenced) || time.Since(start) != 10*time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+		go func() {
+			time.Sleep(5 * time.Second)
+			f.grant.Store(&snowfence.Grant{Node: 10, From: tickAtNoon, Until: tickAtNoon + 1000, LastSeq: 99})
+		}()
+		id, err := g.GenerateContext(t.Context())
+		if _, node, _, _ := g.Inspect(id); err != nil || node != 10 {
+			t.Errorf("node %d, %v", node, err)
+		}
+		for range 200 {
+			if _, err := g.GenerateContext(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for {
+			if _, err := g.Generate(); err == ErrResourceExhausted {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		if err := g.Close(); err != nil || !f.released.Load() {
+			t.Errorf("%v, released: %v", err, f.released.Load())
+		}
+		refuses(t, g, snowfence.ErrClosed)
+		if _, err := g.GenerateContext(t.Context()); !errors.Is(err, snowfence.ErrClosed) {
+			t.Error(err)
+		}
+		if info := g.GetLeaseInfo(); info != (LeaseInfo{}) {
+			t.Errorf("%+v", info)
+		}
+	})
+}
+
+// The grant begins where the one before it ended, and the clock is not there yet.
+func TestClockBehindTheGrant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		noonOn(t)
+		g, err := NewOn(grantsOf(t, &snowfence.Grant{Node: 9, From: tickAtNoon + 5, Until: tickAtNoon + 50}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		refuses(t, g, ErrConsistencyViolation)
+		start := time.Now()
+		id, err := g.GenerateContext(t.Context())
+		if second, _, _, _ := g.Inspect(id); err != nil || second != noon+5 || time.Since(start) != 5*time.Second {
+			t.Errorf("%d, %v, after %v", second-noon, err, time.Since(start))
+		}
+	})
+}
+
+func TestLifetimeOverAFence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(RANDFLAKE_MAX_TIMESTAMP, 0)))
+		g, err := NewOn(snowfence.Static(schemeOf(t), 9))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		if m := generate(t, g); m.second != RANDFLAKE_MAX_TIMESTAMP {
+			t.Errorf("%+v", m)
+		}
+		time.Sleep(time.Second)
+		refuses(t, g, ErrRandflakeDead)
+		if _, err := g.GenerateContext(t.Context()); !errors.Is(err, ErrRandflakeDead) {
+			t.Error(err)
+		}
+	})
+}
+
+// Those who wait for the lease of a bare number wait for their own program.
+func TestContextWithoutAFence(t *testing.T) {
+	now := int64(noon - 1)
+	g := generator(t, 7, noon, noon+10, &now)
+	if _, err := g.GenerateContext(t.Context()); err != ErrInvalidLease {
+		t.Error(err)
+	}
+	now = noon
+	leave(g, now, 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := g.GenerateContext(ctx); !errors.Is(err, ErrResourceExhausted) || !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.GenerateContext(t.Context()); err != snowfence.ErrClosed {
+		t.Error(err)
+	}
+}
+
+func TestFencesThatDoNotFit(t *testing.T) {
+	if _, err := NewOn(nil); err == nil {
+		t.Error("a fence that is nil")
+	}
+	raw, err := snowfence.NewScheme(snowfence.RandflakeRaw())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewOn(snowfence.Static(raw, 1)); err == nil ||
+		!strings.Contains(err.Error(), snowfence.Randflake().String()) {
+		t.Error(err)
+	}
+	fence := snowfence.Static(schemeOf(t), 1)
+	g, err := NewOn(fence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	if _, err := NewOn(fence); !errors.Is(err, snowfence.ErrBound) {
+		t.Error(err)
+	}
+	if _, err := NewOn(snowfence.Static(schemeOf(t), -1)); err == nil {
+		t.Error("node -1")
+	}
+}

@@ -1,0 +1,66 @@
+package randflake
+
+import "github.com/snowfence/snowfence"
+
+// Inspect returns the second, node and sequence number of an ID, for all 34
+// years. Any number is an ID of some second, node and sequence: whether one was
+// ever made, only who keeps them knows.
+func (g *Generator) Inspect(id int64) (timestamp, nodeID, sequence int64, err error) {
+	if g.on != nil {
+		p, err := g.on.Scheme().Decode(snowfence.ID(id))
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		return p.Tick + RANDFLAKE_EPOCH_OFFSET, p.Node, p.Sequence, nil
+	}
+	raw := g.cipher.Decrypt64(uint64(id)) // unsigned: the highest bit of the time is set from 2041 on
+	timestamp = int64(raw>>(RANDFLAKE_NODE_BITS+RANDFLAKE_SEQUENCE_BITS)) + RANDFLAKE_EPOCH_OFFSET
+	nodeID = int64(raw >> RANDFLAKE_SEQUENCE_BITS & RANDFLAKE_MAX_NODE)
+	sequence = int64(raw & RANDFLAKE_MAX_SEQUENCE)
+	return timestamp, nodeID, sequence, nil
+}
+
+// InspectString is Inspect of an ID as text, which [DecodeString] reads.
+func (g *Generator) InspectString(id string) (timestamp, nodeID, sequence int64, err error) {
+	n, err := DecodeString(id)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	return g.Inspect(n)
+}
+
+// EncodeString returns an ID as text: base 32 with the digits 0-9 a-v, without
+// leading zeros.
+func EncodeString(id int64) string { return snowfence.Base32Hex.Encode(snowfence.ID(id)) }
+
+// DecodeString reads the text of an ID: 1 to 13 digits, in either case, of a number
+// below 2^64. Everything else is an [ErrInvalidID]. The original takes more, see
+// [DecodeLenient]; [snowfence.Base32Hex] says what is wrong and where.
+func DecodeString(s string) (int64, error) {
+	id, err := snowfence.Base32Hex.Parse(s)
+	if err != nil {
+		return 0, ErrInvalidID
+	}
+	return int64(id), nil
+}
+
+// DecodeLenient reads text as the original does. It ends at a '=', an empty text
+// is 0, and of a longer one the last 64 bits count: different texts are one ID.
+func DecodeLenient(s string) (int64, error) {
+	var n uint64
+	for _, c := range s {
+		switch {
+		case c == '=':
+			return int64(n), nil
+		case c >= '0' && c <= '9':
+			n = n<<5 + uint64(c-'0')
+		case c >= 'a' && c <= 'v':
+			n = n<<5 + uint64(c-'a'+10)
+		case c >= 'A' && c <= 'V':
+			n = n<<5 + uint64(c-'A'+10)
+		default:
+			return 0, ErrInvalidID
+		}
+	}
+	return int64(n), nil
+}
