@@ -25,7 +25,7 @@ func systemClock(t testing.TB, node int64) *Generator {
 // noonOn moves the clock of a bubble, which starts in 2000, into the life of the layout.
 func noonOn(t testing.TB) {
 	t.Helper()
-	time.Sleep(time.Unix(noon, 0).Sub(time.Now()))
+	time.Sleep(time.Until(time.Unix(noon, 0)))
 }
 
 // With the system's clock, a generator does not ask for the time before each ID. It never

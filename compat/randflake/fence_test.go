@@ -70,7 +70,7 @@ func TestOverAFence(t *testing.T) {
 		if info := g.GetLeaseInfo(); info != (LeaseInfo{9, noon, noon + 2}) {
 			t.Errorf("%+v", info)
 		}
-		if g.UpdateLease(noon, noon+9) {
+		if g.UpdateLease(noon, noon+9) || g.UpdateLease(0, noon) {
 			t.Error("a fence's lease is updated")
 		}
 		for i := range int64(3) {
@@ -166,13 +166,13 @@ func TestLifetimeOverAFence(t *testing.T) {
 func TestContextWithoutAFence(t *testing.T) {
 	now := int64(noon - 1)
 	g := generator(t, 7, noon, noon+10, &now)
-	if _, err := g.GenerateContext(t.Context()); err != ErrInvalidLease {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := g.GenerateContext(ctx); err != ErrInvalidLease {
 		t.Error(err)
 	}
 	now = noon
 	leave(g, now, 0)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
 	if _, err := g.GenerateContext(ctx); !errors.Is(err, ErrResourceExhausted) || !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}

@@ -56,19 +56,19 @@ func (g *Generator) Generate() (int64, error) {
 			return int64(b.ids[i]), nil
 		}
 	}
-	return g.generateSlowly(b, now, seen)
+	return g.generateSlowly(now, seen)
 }
 
-// generateSlowly makes the batch after old, or says why it cannot. now is what
-// TimeSource said after seen was read.
-func (g *Generator) generateSlowly(old *batch, now, seen int64) (int64, error) {
+// generateSlowly makes a new batch, or says why it cannot. now is what TimeSource
+// said after seen was read.
+func (g *Generator) generateSlowly(now, seen int64) (int64, error) {
 	for {
 		var sure int64
 		if g.TimeSource == nil {
 			seen = g.used.second()
 			now, sure = g.wall()
 		}
-		id, err := g.next(old, now, sure)
+		id, err := g.next(now, sure)
 		if err != ErrConsistencyViolation || now < seen {
 			return id, err
 		}
@@ -81,8 +81,8 @@ func (g *Generator) generateSlowly(old *batch, now, seen int64) (int64, error) {
 }
 
 // next makes a batch of the second now and takes its first ID, unless somebody
-// did since old.
-func (g *Generator) next(old *batch, now, sure int64) (int64, error) {
+// just made one.
+func (g *Generator) next(now, sure int64) (int64, error) {
 	p := g.used
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,18 +93,15 @@ func (g *Generator) next(old *batch, now, sure int64) (int64, error) {
 		return 0, ErrInvalidLease
 	}
 	b := g.batch.Load()
-	if b != old && b.second == now && b.second == p.second() {
+	if b.second == now && b.second == p.second() {
 		if i := b.next.Add(1) - 1; i < int64(len(b.ids)) {
 			return int64(b.ids[i]), nil
 		}
 	}
 	size := g.resize(b)
-	pos, count, full := p.take(now, size)
-	switch {
-	case full:
-		return 0, ErrResourceExhausted
-	case count == 0:
-		return 0, ErrConsistencyViolation
+	pos, count, err := p.take(now, size)
+	if err != nil {
+		return 0, err
 	}
 	g.size = size
 	b = &batch{second: now, ids: make([]uint64, count)}

@@ -25,19 +25,22 @@ func (p *position) second() int64 {
 	return (p.next.Load()-1)>>RANDFLAKE_SEQUENCE_BITS + RANDFLAKE_EPOCH_OFFSET
 }
 
-// take takes up to n positions of a second. With none left, full says whether the
-// second is used up; otherwise a later one was used. The mutex must be held.
-func (p *position) take(second, n int64) (pos, count int64, full bool) {
+// take takes up to n positions of a second. It is refused if that is used up, or
+// if a later one was used. The mutex must be held.
+func (p *position) take(second, n int64) (pos, count int64, err error) {
 	first := (second - RANDFLAKE_EPOCH_OFFSET) << RANDFLAKE_SEQUENCE_BITS
 	end := first + 1<<RANDFLAKE_SEQUENCE_BITS
 	next := p.next.Load()
 	pos = max(next, first)
-	if pos >= end {
-		return 0, 0, pos == end
+	switch {
+	case pos == end:
+		return 0, 0, ErrResourceExhausted
+	case pos > end:
+		return 0, 0, ErrConsistencyViolation
 	}
 	count = min(n, end-pos)
 	p.next.Store(pos + count)
-	return pos, count, false
+	return pos, count, nil
 }
 
 // positions are those of this process. There is one registry, because the IDs of

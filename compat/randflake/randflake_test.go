@@ -280,6 +280,51 @@ func TestGeneratorsOfOneNodeShareWhatWasUsed(t *testing.T) {
 	}
 }
 
+// Somebody made a batch since the caller looked. It is used in its own second alone, and not
+// when another generator is in a later one.
+func TestBatchOfSomebodyElse(t *testing.T) {
+	now := int64(noon)
+	g := generator(t, 7, noon, noon+10, &now)
+	other := generator(t, 7, noon, noon+10, &now)
+	check := func(at int64, want error) {
+		t.Helper()
+		id, err := g.next(at, 0)
+		if second, _, _, _ := g.Inspect(id); err != want || err == nil && second != at {
+			t.Errorf("at %d: an ID of %d, %v", at-noon, second-noon, err)
+		}
+	}
+	for range 4 {
+		generate(t, g) // it has three more at hand
+	}
+	check(noon, nil)
+	if b := g.batch.Load(); b.next.Load() != 2 || len(b.ids) != 4 {
+		t.Errorf("%d of %d are used", b.next.Load(), len(b.ids))
+	}
+	check(noon+1, nil)
+	check(noon, ErrConsistencyViolation)
+	now = noon + 2
+	generate(t, other)
+	check(noon+1, ErrConsistencyViolation)
+}
+
+func TestBatchesHaveTheSizeThatFits(t *testing.T) {
+	now := int64(noon)
+	g := generator(t, 7, noon, noon+100, &now)
+	for range 1000 {
+		generate(t, g)
+	}
+	if n := len(g.batch.Load().ids); n != batchSize {
+		t.Errorf("%d in a busy second", n)
+	}
+	for range 20 {
+		now++
+		generate(t, g)
+	}
+	if n := len(g.batch.Load().ids); n > 2 {
+		t.Errorf("%d when there is one a second", n)
+	}
+}
+
 // A second is shared to the last sequence number.
 func TestSecondIsSharedWhole(t *testing.T) {
 	now := int64(noon)

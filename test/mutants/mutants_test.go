@@ -49,7 +49,8 @@ func TestLeaseMutants(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, m := range slices.Concat(leaseMutants,
-		storeMutants, closeMutants, stateFileMutants, holdersMutants, changeMutants, txMutants, sonyflakeMutants) {
+		storeMutants, closeMutants, stateFileMutants, holdersMutants, changeMutants, txMutants,
+		sonyflakeMutants, randflakeMutants) {
 		simulated := slices.ContainsFunc(simulationMutants, func(s mutant) bool {
 			return strings.HasSuffix(s.rule, ": "+m.rule)
 		})
