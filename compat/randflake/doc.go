@@ -11,7 +11,7 @@
 //
 // The original makes an ID twice when a sequence overflows in the second in which
 // it began, when the clock goes back, and when one node has two generators. Here
-// all generators of one node and secret in a process share a [position]. It
+// all generators of one node and secret in a process share a position. It
 // belongs to a second and a sequence number, and only rises. Each ID has a
 // position of its own. A clock behind it gets [ErrConsistencyViolation], in a
 // second that is used up too.
