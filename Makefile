@@ -67,7 +67,8 @@ strict = go run ./scripts/strict -count=1 -vet=off -ldflags=-s
 
 unit:
 	@echo "== tests, in short form"
-	@$(strict) -short -p=4 -timeout=$(TIMEOUT) $(ALL) # more packages than cores: tests of servers mostly wait
+	@# The tests of servers begin first, because they take longest, and more packages than cores, because they mostly wait.
+	@$(strict) -short -p=4 -timeout=$(TIMEOUT) github.com/snowfence/snowfence/test/... $(ALL)
 
 full: ## the tests of all modules at their full length
 	@$(strict) -timeout=$(LONG) $(ALL)

@@ -13,13 +13,6 @@ import (
 // quarter of the time. A program of another version has a folder of its own.
 func copied(t testing.TB, program, dir string, install func()) {
 	t.Helper()
-	cp := func(from, to string) error {
-		out, err := exec.Command("cp", "-a", from, to).CombinedOutput()
-		if err != nil {
-			err = fmt.Errorf("cp: %w: %s", err, out)
-		}
-		return err
-	}
 	info, err := os.Stat(program)
 	if err != nil {
 		t.Fatal(err)
@@ -38,19 +31,31 @@ func copied(t testing.TB, program, dir string, install func()) {
 		return
 	}
 	install()
-	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
-		t.Fatal(err)
+	if err := keep(dir, kept); err != nil {
+		t.Logf("the next server is installed, too: %v", err) // or another test was faster
 	}
-	// Under another name first, because tests of other packages may look now.
+}
+
+// keep copies a folder under another name first, because tests of other packages may look now.
+func keep(dir, kept string) error {
+	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
+		return err
+	}
 	fresh, err := os.MkdirTemp(filepath.Dir(kept), "new-")
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	defer os.RemoveAll(fresh)
 	if err := cp(dir, filepath.Join(fresh, "data")); err != nil {
-		t.Fatal(err)
+		return err
 	}
-	if err := os.Rename(filepath.Join(fresh, "data"), kept); err != nil {
-		t.Logf("another test was faster: %v", err)
+	return os.Rename(filepath.Join(fresh, "data"), kept)
+}
+
+func cp(from, to string) error {
+	out, err := exec.Command("cp", "-a", from, to).CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("cp: %w: %s", err, out)
 	}
+	return err
 }
