@@ -38,6 +38,9 @@ PARTS_OF_PROOF = full stalls mutants model simulate faults scale crowd race fuzz
 # runs everything there.
 RACY = . ./lease/... ./sequence ./compat/... ./internal/world
 
+# Long tests that have one goroutine, in which the race detector sees nothing. `make race` runs them, too.
+ALONE = TestCheckTellsForgedFromReal|TestRotatedKeysDoNotCollide|TestEncodingChunkDivision|TestBlocksOfNodes
+
 # The tools have their own modfile, so that their requirements reach no module of ours. -modfile and workspaces exclude
 # each other; -n prints the path of the built tool, which then runs inside the workspace.
 tool = $$(GOWORK=off go tool -n -modfile=tools.mod $(1))
@@ -86,7 +89,7 @@ beside: # stalls-short has one thread
 
 race-short:
 	@echo "== race detector, in short form"
-	@CGO_ENABLED=1 go run ./scripts/strict -race -short -count=1 -vet=off -timeout=$(TIMEOUT) $(RACY)
+	@CGO_ENABLED=1 go run ./scripts/strict -race -short -count=1 -vet=off -timeout=$(TIMEOUT) -skip='^($(ALONE))$$' $(RACY)
 
 smoke:
 	@echo "== fuzz smoke, $(SMOKETIME) a target"

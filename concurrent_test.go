@@ -93,7 +93,7 @@ func TestManyGoroutines(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", w.name, n), func(t *testing.T) {
 				s := testScheme(t, wide)
 				f := newScript(s, Grant{Node: 2, Until: s.MaxTick()})
-				g := newGenerator(t, Config{Fence: f, Coarse: w.coarse})
+				g := newGenerator(t, Config{Fence: f, Coarse: w.coarse, MaxWait: time.Minute})
 				ids := runGoroutines(t, g, n, total/len(ways), w.take)
 				if len(ids) != total/len(ways)/n*n {
 					t.Fatalf("%d IDs", len(ids))
@@ -184,7 +184,7 @@ func TestCloseUnderLoad(t *testing.T) {
 		var mu sync.Mutex
 		var all []ID
 		for range 20 {
-			g, err := New(Config{Fence: fence, Coarse: w.coarse, Lead: 5})
+			g, err := New(Config{Fence: fence, Coarse: w.coarse, Lead: 5, MaxWait: time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -209,7 +209,7 @@ func TestCloseUnderLoad(t *testing.T) {
 				t.Fatal(err)
 			}
 			// The successor starts while calls of the first may still be running.
-			next, err := New(Config{Fence: fence, Coarse: w.coarse, Lead: 5})
+			next, err := New(Config{Fence: fence, Coarse: w.coarse, Lead: 5, MaxWait: time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -88,7 +88,7 @@ func TestEncryptedGenerator(t *testing.T) {
 			t.Run(spec+" "+w.name, func(t *testing.T) {
 				s := testScheme(t, spec)
 				f := newScript(s, Grant{Node: 2, Until: s.MaxTick()})
-				g := newGenerator(t, Config{Fence: f, Coarse: w.coarse, Lead: 100})
+				g := newGenerator(t, Config{Fence: f, Coarse: w.coarse, Lead: 100, MaxWait: time.Minute})
 				ids := make([]ID, 0, 4000)
 				for range 4 {
 					got, err := w.take(g, 1000)
@@ -123,7 +123,7 @@ func TestEncryptedGoroutines(t *testing.T) {
 		fence := Static(s, 3)
 		var all []ID
 		for range 5 {
-			g, err := New(Config{Fence: fence, Coarse: coarse, Lead: 60})
+			g, err := New(Config{Fence: fence, Coarse: coarse, Lead: 60, MaxWait: time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}

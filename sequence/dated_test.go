@@ -486,8 +486,10 @@ func TestPeriodsAreForgotten(t *testing.T) {
 		_, err := j.s.SerialsIn(j.ctx, 20251231, 1)
 		served <- err
 	}()
-	for j.st.count("add") == 0 {
-		time.Sleep(time.Millisecond)
+	for end := time.Now().Add(time.Minute); j.st.count("add") == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the call did not ask the store within a minute")
+		}
 	}
 	for round := range 2 {
 		for i := range mostPeriods + 20 {

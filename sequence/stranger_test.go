@@ -204,8 +204,11 @@ func TestHeldIsTwoRangesAtMost(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	st.fail(nil, first("add", nil, func() {
 		cancel()
-		for waiting(s) > 0 {
-			time.Sleep(time.Millisecond)
+		for end := time.Now().Add(time.Minute); waiting(s) > 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Error("the caller whose context ended still waits after a minute")
+				return
+			}
 		}
 	}))
 	if _, err := s.Reserve(ctx, 500); !errors.Is(err, context.Canceled) {
