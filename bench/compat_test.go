@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	sonyflake2 "github.com/sony/sonyflake/v2"
+
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/compat/snowflake"
 )
@@ -30,6 +32,20 @@ var layers = []layer{
 	{
 		name: "bwmarrin/wide", ids: 500_000,
 		next: startCompatNext(1, 21), layer: startSnowflake(1, 21), original: startBwmarrin(1, 21),
+	},
+	{
+		name: "sonyflake1/default", ids: 6 * sonyflakeBurst, waits: true,
+		next:  startNext(func() (snowfence.Layout, error) { return snowfence.Sonyflake(), nil }, false),
+		layer: startSonyflakeLayerV1, original: startSonyflake1,
+	},
+	{
+		name: "sonyflake2/default", ids: 6 * sonyflakeBurst, waits: true,
+		next:  startSonyflakeNext(sonyflake2.Settings{}),
+		layer: startSonyflakeLayer(sonyflake2.Settings{}), original: startSonyflake2(sonyflake2.Settings{}),
+	},
+	{
+		name: "sonyflake2/wide", ids: 500_000, next: startSonyflakeNext(sonyflakeWide),
+		layer: startSonyflakeLayer(sonyflakeWide), original: startSonyflake2(sonyflakeWide),
 	},
 }
 

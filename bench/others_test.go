@@ -34,31 +34,10 @@ var others = []entry{
 	{name: "bwmarrin", layout: "default", perOp: bwmarrinBurst, start: startBwmarrin(10, 12)},
 	{name: "bwmarrin", layout: "wide", start: startBwmarrin(1, 21)},
 	// Version 1 has constants for its widths, hence no wide entry.
-	{name: "sonyflake1", layout: "default", perOp: sonyflakeBurst, start: func(b *testing.B) func() work {
-		sf, err := newSonyflake1()
-		if err != nil {
-			b.Fatal(err)
-		}
-		return func() work {
-			return func(n int) error {
-				var x uint64
-				for range n {
-					id, err := sf.NextID()
-					if err != nil {
-						return err
-					}
-					x ^= id
-				}
-				sink.Store(x)
-				return nil
-			}
-		}
-	}},
+	{name: "sonyflake1", layout: "default", perOp: sonyflakeBurst, start: startSonyflake1},
 	{name: "sonyflake2", layout: "default", perOp: sonyflakeBurst, start: startSonyflake2(sonyflake2.Settings{})},
 	// It wants 32 bits of time at least: 497 days of 10 ms, hence the fresh start time.
-	{name: "sonyflake2", layout: "wide", start: startSonyflake2(sonyflake2.Settings{
-		BitsSequence: 30, BitsMachineID: 1, StartTime: time.Now().Add(-time.Hour),
-	})},
+	{name: "sonyflake2", layout: "wide", start: startSonyflake2(sonyflakeWide)},
 	{name: "yitter", layout: "default", perOp: yitterBurst, start: startYitter(6, 6)},
 	{name: "yitter", layout: "wide", start: startYitter(1, 21)},
 	{name: "randflake", layout: "default", perOp: randflakeBurst, start: startRandflake(false)},
@@ -182,6 +161,27 @@ func newBwmarrin(nodeBits, stepBits uint8) (*bwmarrin.Node, error) {
 
 func newSonyflake1() (*sonyflake1.Sonyflake, error) {
 	return sonyflake1.New(sonyflake1.Settings{MachineID: func() (uint16, error) { return 1, nil }})
+}
+
+func startSonyflake1(b *testing.B) func() work {
+	sf, err := newSonyflake1()
+	if err != nil {
+		b.Fatal(err)
+	}
+	return func() work {
+		return func(n int) error {
+			var x uint64
+			for range n {
+				id, err := sf.NextID()
+				if err != nil {
+					return err
+				}
+				x ^= id
+			}
+			sink.Store(x)
+			return nil
+		}
+	}
 }
 
 func newSonyflake2(s sonyflake2.Settings) (*sonyflake2.Sonyflake, error) {

@@ -13,6 +13,9 @@ func compatTable(f figures) (string, error) {
 	}{
 		{"bwmarrin/default", "bwmarrin/snowflake", 1.15, 1.01},
 		{"bwmarrin/wide", "bwmarrin/snowflake, 21 step bits", 1.15, 1.01},
+		{"sonyflake1/default", "sony/sonyflake", 1.15, 1.01},
+		{"sonyflake2/default", "sony/sonyflake/v2", 1.15, 1.01},
+		{"sonyflake2/wide", "sony/sonyflake/v2, 30 sequence bits", 1.15, 1.01},
 	} {
 		ratio := func(what string, limit float64) string {
 			x := s.median("compat/%s/%s", row.name, what)

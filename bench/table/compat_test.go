@@ -7,7 +7,9 @@ import (
 
 func TestCompatTable(t *testing.T) {
 	f := figures{}
-	for _, row := range []string{"bwmarrin/default", "bwmarrin/wide"} {
+	for _, row := range []string{
+		"bwmarrin/default", "bwmarrin/wide", "sonyflake1/default", "sonyflake2/default", "sonyflake2/wide",
+	} {
 		for _, what := range []string{"ns", "next", "original", "times-next", "times-original"} {
 			f["compat/"+row+"/"+what] = []float64{1, 1, 1, 1, 1, 1}
 		}

@@ -3,7 +3,7 @@ package mutants
 // sonyflakeMutants break the rules of the layers for sony/sonyflake, one term each.
 var sonyflakeMutants = []mutant{
 	{
-		rule: "sonyflake: a new generator stays above what others of its space used", file: "compat/internal/process/registry.go",
+		rule: "sonyflake: a new generator stays above what others used", file: "compat/internal/process/registry.go",
 		pkg: "./compat/internal/process",
 		old: `max(sp.floor, o.First)`,
 		now: `o.First`, test: "TestFirstTick",
