@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/snowfence/snowfence/internal/disk"
 )
 
 // stateWindow is how far ahead a state file grants: how often it is written, and
@@ -97,7 +99,7 @@ func realPath(path string) (string, error) {
 		return filepath.Join(dir, filepath.Base(abs)), err
 	} else if err != nil {
 		return "", err
-	} else if links(info) > 1 {
+	} else if disk.Links(info) > 1 {
 		return "", fmt.Errorf("%w: it has another name too (a hard link), "+
 			"under which somebody else can have it: keep one name", ErrStateFile)
 	}

@@ -5,18 +5,9 @@ package snowfence
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"syscall"
 )
-
-// links returns how many names a file has.
-func links(info fs.FileInfo) uint64 {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok && info.Mode().IsRegular() {
-		return uint64(st.Nlink)
-	}
-	return 1
-}
 
 // lockFile opens or makes a file and locks it while it is open. The kernel
 // unlocks it when the process ends, in any way.

@@ -4,12 +4,9 @@ package snowfence
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"runtime"
 )
-
-func links(fs.FileInfo) uint64 { return 1 }
 
 func lockFile(path string) (*os.File, error) {
 	return nil, fmt.Errorf("state files need flock, which %s does not have: use a lease", runtime.GOOS)

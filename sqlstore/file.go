@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/snowfence/snowfence/internal/disk"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -32,10 +33,15 @@ func openFile(path string) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := refuseNetwork(path); err != nil {
+	kind, err := disk.Network(path)
+	switch {
+	case err != nil:
 		return nil, err
+	case kind != "":
+		return nil, fmt.Errorf("the file %s is on a network file system (%s), where the locks of SQLite do not hold: "+
+			"choose a file on a local disk, or a database server for several machines", path, kind)
 	}
-	if err := oneName(path, links(info), mounted(path)); err != nil {
+	if err := oneName(path, disk.Links(info), disk.Mounted(path)); err != nil {
 		return nil, err
 	}
 	f := &file{path: path, info: info}

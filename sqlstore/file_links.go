@@ -7,15 +7,6 @@ import (
 	"syscall"
 )
 
-// links returns how many names a file has.
-func links(info os.FileInfo) uint64 {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return 1
-	}
-	return uint64(st.Nlink)
-}
-
 // owned gives a new file the owner of another, or at least its group, if it may.
 func owned(f *os.File, like os.FileInfo) error {
 	st, ok := like.Sys().(*syscall.Stat_t)

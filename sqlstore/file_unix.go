@@ -15,9 +15,3 @@ func (f *file) identity() string {
 	}
 	return fmt.Sprintf(":%x:%d", uint64(st.Dev), uint64(st.Ino))
 }
-
-// local cannot tell network file systems here.
-func refuseNetwork(string) error { return nil }
-
-// mounted cannot tell mount points here.
-func mounted(string) bool { return false }

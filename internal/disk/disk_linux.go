@@ -1,0 +1,109 @@
+package disk
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// remote returns the name of a file system that machines may share, by its magic number.
+func remote(magic int64) string {
+	switch uint32(magic) {
+	case 0x6969:
+		return "NFS"
+	case 0x517b, 0xff534d42, 0xfe534d42:
+		return "SMB/CIFS"
+	case 0x01021997:
+		return "9P"
+	case 0x00c36400:
+		return "CephFS"
+	case 0x0bd00bd0:
+		return "Lustre"
+	case 0x47504653:
+		return "GPFS"
+	case 0x19830326:
+		return "BeeGFS"
+	case 0x5346414f, 0x6b414653:
+		return "AFS"
+	case 0x73757245:
+		return "Coda"
+	case 0x01161970:
+		return "GFS2"
+	case 0x7461636f:
+		return "OCFS2"
+	case 0x786f4256:
+		return "VirtualBox shared folder"
+	case 0xbacbacbc:
+		return "VMware shared folder"
+	}
+	return ""
+}
+
+const fuseMagic = 0x65735546
+
+// Network returns the kind of the network file system that a path is on, or "".
+func Network(path string) (string, error) {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(path, &fs); err != nil {
+		return "", fmt.Errorf("asking for the file system of %s: %w", path, err)
+	}
+	name := remote(int64(fs.Type))
+	if name == "" && uint32(fs.Type) == fuseMagic {
+		name = remoteFuse(path)
+	}
+	return name, nil
+}
+
+// remoteFuse returns the type of a FUSE file system that is known to be remote. Others,
+// such as encrypted disks, are local.
+func remoteFuse(path string) string {
+	if abs, err := filepath.EvalSymlinks(path); err == nil {
+		path = abs
+	}
+	_, kind := mountOf(mountTable(), path)
+	for _, known := range []string{
+		"sshfs", "s3fs", "rclone", "gluster", "ceph", "gcsfuse", "goofys",
+		"mountpoint-s3", "juicefs", "davfs", "blobfuse", "curlftpfs", "moosefs", "lizardfs",
+	} {
+		if strings.Contains(kind, known) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// Mounted reports whether the file itself is mounted, as containers do with single files.
+func Mounted(path string) bool {
+	at, _ := mountOf(mountTable(), path)
+	return at == path
+}
+
+func mountTable() string {
+	table, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return "" // nothing is known of mounts
+	}
+	return string(table)
+}
+
+// mountOf returns where the file system of a path is mounted, and its type, from mountinfo.
+func mountOf(table, path string) (at, kind string) {
+	for line := range strings.Lines(table) {
+		before, after, ok := strings.Cut(line, " - ")
+		fields, types := strings.Fields(before), strings.Fields(after)
+		if !ok || len(fields) < 5 || len(types) < 1 {
+			continue
+		}
+		mount := unescape.Replace(fields[4])
+		under := mount == "/" || path == mount || strings.HasPrefix(path, mount+"/")
+		if under && len(mount) >= len(at) {
+			at, kind = mount, types[0] // the last of several is on top
+		}
+	}
+	return at, kind
+}
+
+// unescape undoes what the kernel does to names in mountinfo.
+var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)

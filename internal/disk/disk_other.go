@@ -1,0 +1,9 @@
+//go:build !linux
+
+package disk
+
+// Network cannot tell network file systems here.
+func Network(string) (string, error) { return "", nil }
+
+// Mounted cannot tell mount points here.
+func Mounted(string) bool { return false }
