@@ -41,7 +41,7 @@ package snowfence
 //	id.go encoding*.go prefix.go mask.go    an ID and its text
 //	layout*.go                              what its bits mean; the proof of a change
 //	scheme*.go encrypt.go secret.go         parts to an ID and back
-//	fence.go statefile*.go                  where grants come from
+//	fence.go statefile*.go statedir.go      where grants come from
 //	hold.go position.go                     a grant in use; a position becomes an ID
 //	generator.go next.go reserve.go         how positions are taken, one by one
 //	fill.go batch.go local.go               and many at a time

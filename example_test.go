@@ -4,12 +4,27 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/snowfence/snowfence"
 )
+
+// The processes of one machine share a folder, and each has a node of its own.
+func ExampleOpen() {
+	ids, err := snowfence.Open("/var/lib/app/ids")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ids.Close()
+	id, err := ids.Next(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(id)
+}
 
 // A fixed node on one machine: the file makes the number safe over restarts.
 func ExampleStateFile() {

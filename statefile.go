@@ -1,6 +1,7 @@
 package snowfence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,10 +80,20 @@ func lockState(path string, s *Scheme, node int64) (*FileFence, error) {
 	if err != nil {
 		return nil, fmt.Errorf("snowfence: state file %s: %w", path, err)
 	}
+	if kind, err := disk.Network(filepath.Dir(abs)); err != nil || kind != "" {
+		return nil, fmt.Errorf("snowfence: state file %s: %w", path, cmp.Or(err, fmt.Errorf("%w: it is on a network "+
+			"file system (%s), where locks do not hold: choose a local disk, or a lease for several machines",
+			ErrStateFile, kind)))
+	}
 	lock, err := lockFile(abs + ".lock")
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrBound):
+		return nil, fmt.Errorf("snowfence: state file %s: %s uses it: stop that one, or give this one another node "+
+			"and file (%w)", path, holderOf(abs), err)
+	case err != nil:
 		return nil, fmt.Errorf("snowfence: state file %s: %w", path, err)
 	}
+	writeHolder(lock)
 	own := &share{numbers: numbers{s.layout.First, s.layout.Last}}
 	return &FileFence{scheme: s, path: abs, lock: lock, state: newState(s, node), own: own}, nil
 }

@@ -118,17 +118,6 @@ func (e unknownState) Unwrap() error { return e.error }
 // read reads the file, which must have the layout, node and secrets of f.state.
 // Without a file that stays.
 func (f *FileFence) read() error {
-	fail := func(err error) error {
-		return fmt.Errorf("snowfence: state file %s: %w: %w", f.path, ErrStateFile, err)
-	}
-	unknown := func(format string, args ...any) error {
-		return unknownState{fail(fmt.Errorf("%w: use another node with a new file; "+
-			"or stop all processes that used this one, and begin it anew "+
-			"with a time after all their IDs (that of the stop, and their lead): "+
-			"BeginStateFile, or --state-after 3s of the program, or more where a lead was longer. "+
-			"An older copy of the file, or none, would make IDs twice", fmt.Errorf(format, args...)))}
-	}
-	want := f.state
 	counted := countedWrites(f.lock)
 	f.state.writes = counted
 	data, err := os.ReadFile(f.path)
@@ -136,32 +125,55 @@ func (f *FileFence) read() error {
 	case errors.Is(err, fs.ErrNotExist) && counted == 0:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return unknown("it is missing, although it was written %d times", counted)
+		return f.unknown("it is missing, although it was written %d times", counted)
 	case err != nil:
 		return fmt.Errorf("snowfence: reading state file: %w", err)
 	}
 	s, err := decodeState(data)
+	if err != nil {
+		return f.unknown("%w", err)
+	}
+	if err := f.compare(s); err != nil {
+		return err
+	}
+	if f.state.writes = max(s.writes, counted); s.writes < counted {
+		return f.unknown("it is an older copy: it is write %d, and the last one was write %d", s.writes, counted)
+	}
+	return nil
+}
+
+// compare takes over what a file says, which must have the layout, node and secrets of
+// f.state.
+func (f *FileFence) compare(s fileState) (err error) {
+	want := f.state
 	switch {
-	case err != nil:
-		return unknown("%w", err)
 	case s.node != want.node:
-		return fail(fmt.Errorf("it is of node %d, not %d: use a file for each node", s.node, want.node))
+		return f.unusable(fmt.Errorf("it is of node %d, not %d: use a file for each node", s.node, want.node))
 	case s.layout != want.layout:
-		return fail(fmt.Errorf("it is of the layout %s, not %s: go on with its layout and secret; "+
+		return f.unusable(fmt.Errorf("it is of the layout %s, not %s: go on with its layout and secret; "+
 			"or prove the change first (Change.Check, snowfence plan), and then use a new file", s.layout, want.layout))
 	}
 	f.state.until, f.state.slices = s.until, s.slices
 	if s.first {
 		if want.keys != nil {
-			return unknown("an earlier version wrote it, without the secrets that it was used with")
+			return f.unknown("an earlier version wrote it, without the secrets that it was used with")
 		}
 	} else if f.state.keys, err = s.rotated(want.keys); err != nil {
-		return fail(err)
-	}
-	if f.state.writes = max(s.writes, counted); s.writes < counted {
-		return unknown("it is an older copy: it is write %d, and the last one was write %d", s.writes, counted)
+		return f.unusable(err)
 	}
 	return nil
+}
+
+func (f *FileFence) unusable(err error) error {
+	return fmt.Errorf("snowfence: state file %s: %w: %w", f.path, ErrStateFile, err)
+}
+
+func (f *FileFence) unknown(format string, args ...any) error {
+	return unknownState{f.unusable(fmt.Errorf("%w: use another node with a new file; "+
+		"or stop all processes that used this one, and begin it anew "+
+		"with a time after all their IDs (that of the stop, and their lead): "+
+		"BeginStateFile, or --state-after 3s of the program, or more where a lead was longer. "+
+		"An older copy of the file, or none, would make IDs twice", fmt.Errorf(format, args...)))}
 }
 
 // rotated returns the secrets of the file and those of a scheme. A key number means one

@@ -28,8 +28,7 @@ func lockFile(path string) (*os.File, error) {
 func lockOpen(file *os.File) error {
 	err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return fmt.Errorf("another process uses it: stop that one, or give this one another node and file (%w)",
-			ErrBound)
+		return ErrBound
 	}
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // sameFile fails if the name of an open file leads to another file, or to none:
@@ -54,6 +55,25 @@ func replaceFile(path string, data []byte) error {
 // replace it, so that is noticed. It is written after the state file and not
 // synced: it may be behind, never ahead.
 const countLen = 20
+
+// writeHolder says in a lock file who has it, after the count. An error only means
+// that a message says less.
+func writeHolder(lock *os.File) {
+	host, _ := os.Hostname()
+	holder := fmt.Appendf(nil, "process %d (%s) on %s\n", os.Getpid(), filepath.Base(os.Args[0]), host)
+	_ = lock.Truncate(countLen + 1)
+	_, _ = lock.WriteAt(holder, countLen+1)
+}
+
+// holderOf returns who wrote last that it has the lock of a state file.
+func holderOf(path string) string {
+	data, _ := os.ReadFile(path + ".lock")
+	if len(data) <= countLen+1 {
+		return "a process"
+	}
+	line, _, _ := strings.Cut(string(data[countLen+1:]), "\n")
+	return line
+}
 
 // countWrites writes the count to a lock file. An error only means that less is
 // noticed.

@@ -21,6 +21,7 @@ type newFlags struct {
 	block     int
 	format    string
 	stateFile string
+	stateDir  string
 	slice     string
 	after     string
 	lead      int64
@@ -46,6 +47,7 @@ the layout snowfence. In a file the first use makes any other namespace too; on 
 		Example: `  snowfence new
   snowfence new -n 5 --format dec,base32hex
   snowfence new -n 1000000000 --namespace fast --layout time=41,node=2,seq=20 > ids.txt
+  snowfence new --state-dir /var/lib/app/ids
   snowfence new --node 5 --state-file /var/lib/app/node5
   snowfence new --node 5 --state-file /var/lib/app/node5 --slice 32-63
   snowfence new --namespace zones --layout twitter --within datacenter=env:ZONE
@@ -62,6 +64,8 @@ the layout snowfence. In a file the first use makes any other namespace too; on 
 	fs.BoolVar(&f.json, "json", false, "one JSON object a line")
 	fs.StringVar(&f.stateFile, "state-file", "", "no store: --node belongs to this machine alone, and this "+
 		"`file` keeps it safe over restarts")
+	fs.StringVar(&f.stateDir, "state-dir", "", "no store: the processes of this machine share this `folder`, and each "+
+		"takes a node of its own")
 	fs.StringVar(&f.slice, "slice", "", "with --state-file: only the sequence `numbers` from A to B, as in 32-63, so "+
 		"that several machines share a node; nobody sees overlaps between machines")
 	fs.StringVar(&f.after, "state-after", "", "replace a damaged, missing or old state file; its IDs start "+

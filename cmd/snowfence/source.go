@@ -35,7 +35,7 @@ func (p *program) checkNew(cmd *cobra.Command, f *newFlags) error {
 	case f.wait < 0:
 		return usagef("--wait %v: how long to wait, from 0 up", f.wait)
 	}
-	if err := p.stateFileOrStore(cmd, f); err != nil {
+	if err := p.filesOrStore(cmd, f); err != nil {
 		return err
 	}
 	if err := f.node.check(); err != nil {
@@ -49,7 +49,7 @@ func (p *program) checkNew(cmd *cobra.Command, f *newFlags) error {
 			"--state-file FILE, or lease a node for each machine")
 	case f.stateFile != "" && f.node.node == "":
 		return usagef("--state-file keeps one node: add --node N, a number that no other machine uses")
-	case f.stateFile == "":
+	case f.stateFile == "" && f.stateDir == "":
 		if err := checkName(f.store.namespace); err != nil {
 			return err
 		}
@@ -57,8 +57,11 @@ func (p *program) checkNew(cmd *cobra.Command, f *newFlags) error {
 	return nil
 }
 
-// notWithStateFile are the flags that mean nothing with a state file.
-var notWithStateFile = [...]struct{ flag, why string }{
+// clash is a flag that means nothing beside another one.
+type clash struct{ flag, why string }
+
+// notWithFiles are the flags that mean nothing with a state file or a folder of them.
+var notWithFiles = []clash{
 	{"store", "is used instead of a store"},
 	{"namespace", "is used instead of a store and its namespaces"},
 	{"wait", "waits for nobody, because its node belongs to this machine alone"},
@@ -70,29 +73,46 @@ var notWithStateFile = [...]struct{ flag, why string }{
 	{"take-over", "keeps other processes of this machine out by a lock"},
 }
 
-// stateFileOrStore decides between flags that contradict each other.
-func (p *program) stateFileOrStore(cmd *cobra.Command, f *newFlags) error {
-	if f.stateFile == "" {
-		return nil
+// notWithDir are those that mean nothing with a folder.
+var notWithDir = append([]clash{
+	{"state-file", "is a folder of state files"},
+	{"node", "finds a node that no other process uses"},
+}, notWithFiles...)
+
+// filesOrStore decides between flags that contradict each other.
+func (p *program) filesOrStore(cmd *cobra.Command, f *newFlags) error {
+	if f.stateDir != "" {
+		if err := p.without(cmd, "state-dir", &f.stateDir, notWithDir); err != nil {
+			return err
+		}
 	}
-	file := p.onCommandLine(cmd, "state-file")
-	for _, c := range notWithStateFile {
+	if f.stateFile != "" {
+		return p.without(cmd, "state-file", &f.stateFile, notWithFiles)
+	}
+	return nil
+}
+
+// without sees that no flag of a list is set beside the flag name. What stands on the command line
+// beats the environment.
+func (p *program) without(cmd *cobra.Command, name string, value *string, list []clash) error {
+	given := p.onCommandLine(cmd, name)
+	for _, c := range list {
 		switch {
 		case !p.onCommandLine(cmd, c.flag):
-		case file:
-			return usagef("--state-file %s: leave one of --state-file and --%s out", c.why, c.flag)
+		case given:
+			return usagef("--%s %s: leave one of --%s and --%s out", name, c.why, name, c.flag)
 		default:
-			f.stateFile = "" // from the environment: this run is for a store
+			*value = "" // from the environment: this run is for something else
 			return nil
 		}
 	}
-	for _, c := range notWithStateFile {
+	for _, c := range list {
 		flag := cmd.Flags().Lookup(c.flag)
 		switch {
 		case !flag.Changed:
-		case !file:
-			return usagef("--state-file %s: leave one of %s and %s out of the environment", c.why,
-				envName("state-file"), envName(c.flag))
+		case !given:
+			return usagef("--%s %s: leave one of %s and %s out of the environment", name, c.why, envName(name),
+				envName(c.flag))
 		default:
 			if err := flag.Value.Set(flag.DefValue); err != nil {
 				return err
@@ -104,8 +124,8 @@ func (p *program) stateFileOrStore(cmd *cobra.Command, f *newFlags) error {
 
 // openSource opens what the IDs are granted by.
 func (p *program) openSource(ctx context.Context, f *newFlags) (*source, error) {
-	if f.stateFile != "" {
-		return p.openStateFile(ctx, f)
+	if f.stateFile != "" || f.stateDir != "" {
+		return p.openFiles(ctx, f)
 	}
 	st, err := p.openStore(ctx, &f.store)
 	if err != nil {
@@ -137,7 +157,8 @@ func parseAfter(text string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-func (p *program) openStateFile(ctx context.Context, f *newFlags) (*source, error) {
+// openFiles opens a state file, or one of a folder.
+func (p *program) openFiles(ctx context.Context, f *newFlags) (*source, error) {
 	l, err := parseLayout(f.layout)
 	if err != nil {
 		return nil, err
@@ -146,20 +167,11 @@ func (p *program) openStateFile(ctx context.Context, f *newFlags) (*source, erro
 	if err != nil {
 		return nil, err
 	}
-	node, _, err := parseNode(ctx, s, f.node.node)
-	if err != nil {
-		return nil, err
+	open := p.openStateFile
+	if f.stateDir != "" {
+		open = openStateDir
 	}
-	if f.after != "" {
-		after, err := parseAfter(f.after, time.Now())
-		if err != nil {
-			return nil, err
-		}
-		if err := snowfence.BeginStateFile(f.stateFile, s, node, after); err != nil {
-			return nil, err
-		}
-	}
-	fence, err := snowfence.StateFile(f.stateFile, s, node)
+	fence, err := open(ctx, s, f)
 	if err != nil {
 		return nil, err
 	}
@@ -176,6 +188,27 @@ func (p *program) openStateFile(ctx context.Context, f *newFlags) (*source, erro
 				g.Node, formatTime(l.TimeOf(g.From)))
 		},
 	}, nil
+}
+
+func openStateDir(_ context.Context, s *snowfence.Scheme, f *newFlags) (*snowfence.FileFence, error) {
+	return snowfence.StateDir(f.stateDir, s, snowfence.NodeRange{})
+}
+
+func (p *program) openStateFile(ctx context.Context, s *snowfence.Scheme, f *newFlags) (*snowfence.FileFence, error) {
+	node, _, err := parseNode(ctx, s, f.node.node)
+	if err != nil {
+		return nil, err
+	}
+	if f.after != "" {
+		after, err := parseAfter(f.after, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		if err := snowfence.BeginStateFile(f.stateFile, s, node, after); err != nil {
+			return nil, err
+		}
+	}
+	return snowfence.StateFile(f.stateFile, s, node)
 }
 
 // sliceOf returns the fence of a slice of a state file, or the file itself.

@@ -119,4 +119,43 @@ var stateFileMutants = []mutant{
 		rule: "slice: number 0 alone is not the whole sequence", file: "layout_beside.go", pkg: ".",
 		old: `case last == 0 && l.Last > 0:`, now: `case false:`, test: "TestSliceIsRefused",
 	},
+	{
+		rule: "folder: a node whose IDs are ahead of the clock comes last", file: "statedir.go", pkg: ".",
+		old: `case f.state.until <= now:`, now: `case true:`, test: "TestStateDirTakesNodesAheadLast",
+	},
+	{
+		rule: "folder: of these the one that can be used soonest", file: "statedir.go", pkg: ".",
+		old: `f.state.until < ahead.state.until:`, now: `f.state.until > ahead.state.until:`, test: "TestStateDirTakesNodesAheadLast",
+	},
+	{
+		rule: "folder: nodes of others tell its layout", file: "statedir.go", pkg: ".",
+		old: `	if err := sameLayout(dir, s); err != nil {
+		return nil, err
+	}
+`, now: ``, test: "TestStateDirHasOneLayout",
+	},
+	{
+		rule: "folder: also before their first grant", file: "statedir.go", pkg: ".",
+		old: `	return f.write(f.state)`, now: `	return nil`, test: "TestStateDirHasOneLayout",
+	},
+	{
+		rule: "folder: a damaged file is no free node", file: "statedir.go", pkg: ".",
+		old: `		case err != nil:
+			return nil, closeFirst(ahead, err)`, now: `		case err != nil:
+			continue`, test: "TestStateDirDamaged",
+	},
+	{
+		rule: "folder: it is locked while a node is looked for", file: "statedir.go", pkg: ".",
+		old: `if !errors.Is(err, ErrBound) || waited >= most {`, now: `if true {`, test: "TestStateDirWaitsForTheFolder",
+	},
+	{
+		rule: "folder: a closed generator frees its node", file: "statedir.go", pkg: ".",
+		old: `	return f.Close()
+}
+
+// StateDir`, now: `	return nil
+}
+
+// StateDir`, test: "TestOpen",
+	},
 }

@@ -23,6 +23,7 @@ var Path = []Scope{
 	{File: "position.go"},
 	{File: "refresh.go"},
 	{File: "reserve.go"},
+	{File: "statedir.go"},
 	{File: "statefile.go"},
 	{File: "statefile_content.go"},
 	{File: "statefile_slice.go"},

@@ -1,0 +1,184 @@
+package snowfence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// dirWait is how long StateDir waits while another process looks for a node.
+const dirWait = 10 * time.Second
+
+// Open returns a generator for a process that shares a folder with others of its
+// machine, with the layout [Default]. Each process has a node of its own, which
+// another one takes over when it has ended, in any way. Closing the generator
+// frees the node.
+//
+//	ids, err := snowfence.Open("/var/lib/app/ids")
+//
+// It is [StateDir] over all nodes and [New]; use these for another layout, fewer
+// nodes or a [Config] of your own.
+func Open(dir string) (*Generator, error) {
+	s, err := NewScheme(Default())
+	if err != nil {
+		return nil, err
+	}
+	f, err := StateDir(dir, s, NodeRange{})
+	if err != nil {
+		return nil, err
+	}
+	g, err := New(Config{Fence: &untilReleased{f}})
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return g, nil
+}
+
+// untilReleased is a state file that is closed with its generator.
+type untilReleased struct{ *FileFence }
+
+func (f *untilReleased) Release(ctx context.Context, g Grant, used int64) error {
+	if err := f.FileFence.Release(ctx, g, used); err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// StateDir returns a state file of a folder whose node nobody uses, so that the
+// processes of one machine need no store and no numbers of their own. It makes
+// the folder, if only that is missing. The zero NodeRange means all nodes.
+//
+// The folder has a [StateFile] for each node that was ever used, which is named
+// after it. StateDir takes the first one that is free, and one whose last IDs are
+// ahead of the clock only if there is no other. If a process ends, in any way, the
+// kernel frees its node. A process that is stopped keeps it.
+//
+// All files of a folder have one layout and one list of secrets. An [ErrStateFile]
+// says which file differs or is damaged, and what to do. The error is an [ErrBound]
+// if all nodes are taken, and says by whom. Keep the folder on a local disk, out of
+// backups and images, and on one machine: two copies make the same IDs.
+func StateDir(dir string, s *Scheme, nodes NodeRange) (f *FileFence, err error) {
+	if nodes == (NodeRange{}) {
+		nodes.Until = s.Nodes()
+	}
+	if nodes.From < 0 || nodes.From >= nodes.Until || nodes.Until > s.Nodes() {
+		return nil, fmt.Errorf("snowfence: folder %s: nodes from %d until %d: the layout has nodes 0 to %d",
+			dir, nodes.From, nodes.Until, s.Nodes()-1)
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("snowfence: folder of state files: %w", err)
+	}
+	lock, err := lockWithin(filepath.Join(dir, "folder.lock"), dirWait)
+	switch {
+	case errors.Is(err, ErrBound):
+		return nil, fmt.Errorf("snowfence: folder %s: a process that looks for its node has locked the folder for %v: "+
+			"find one that is stopped, and end it (%w)", dir, dirWait, err)
+	case err != nil:
+		return nil, fmt.Errorf("snowfence: folder %s: %w", dir, err)
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	if err := sameLayout(dir, s); err != nil {
+		return nil, err
+	}
+	return freeNode(dir, s, nodes)
+}
+
+// lockWithin is lockFile that tries again until another process has unlocked it.
+func lockWithin(path string, most time.Duration) (*os.File, error) {
+	var waited time.Duration
+	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		lock, err := lockFile(path)
+		if !errors.Is(err, ErrBound) || waited >= most {
+			return lock, err
+		}
+		time.Sleep(pause)
+		waited += pause
+	}
+}
+
+// freeNode takes a node. The folder is locked until its file exists, so that
+// everybody sees of which layout the folder is.
+//
+// Invariant: no node is used under two locks, and none under two layouts.
+func freeNode(dir string, s *Scheme, nodes NodeRange) (*FileFence, error) {
+	now := s.layout.TickOf(time.Now())
+	var ahead *FileFence // the one that can be used soonest
+	var taken []string
+	for node := nodes.From; node < nodes.Until; node++ {
+		f, err := StateFile(filepath.Join(dir, strconv.FormatInt(node, 10)), s, node)
+		switch {
+		case errors.Is(err, ErrBound):
+			taken = append(taken, fmt.Sprintf("%d by %s", node, holderOf(filepath.Join(dir, strconv.FormatInt(node, 10)))))
+			continue
+		case err != nil:
+			return nil, closeFirst(ahead, err)
+		case f.state.until <= now:
+			if err := closeFirst(ahead, f.begin()); err != nil {
+				return nil, closeFirst(f, err)
+			}
+			return f, nil
+		case ahead == nil || f.state.until < ahead.state.until:
+			f, ahead = ahead, f
+		}
+		if err := closeFirst(f, nil); err != nil {
+			return nil, closeFirst(ahead, err)
+		}
+	}
+	if ahead == nil {
+		return nil, fmt.Errorf("snowfence: folder %s: all nodes from %d to %d are taken: %s: stop a process that needs "+
+			"none, or allow more nodes (%w)", dir, nodes.From, nodes.Until-1, strings.Join(taken, ", "), ErrBound)
+	}
+	return ahead, nil
+}
+
+// begin writes the file of a node that was never used.
+func (f *FileFence) begin() error {
+	if f.state.writes > 0 {
+		return nil
+	}
+	return f.write(f.state)
+}
+
+// closeFirst closes a fence that is not needed, if there is one, and returns err too.
+func closeFirst(f *FileFence, err error) error {
+	if f == nil {
+		return err
+	}
+	return errors.Join(err, f.Close())
+}
+
+// sameLayout refuses a folder with files of another layout or other secrets, also
+// of nodes that other processes use: files are replaced in one step, so they can be
+// read without their lock.
+func sameLayout(dir string, s *Scheme) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("snowfence: folder of state files: %w", err)
+	}
+	for _, e := range entries {
+		node, err := strconv.ParseInt(e.Name(), 10, 64)
+		if err != nil {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("snowfence: reading state file: %w", err)
+		}
+		found, err := decodeState(data)
+		if err != nil {
+			continue // whoever takes its node says what to do
+		}
+		f := &FileFence{path: path, state: newState(s, node)}
+		if err := f.compare(found); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,283 @@
+package snowfence
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+func openDir(t testing.TB, dir string, s *Scheme, nodes NodeRange) *FileFence {
+	t.Helper()
+	f, err := StateDir(dir, s, nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// Fences of one folder have nodes of their own, and a node that is free again comes first.
+func TestStateDir(t *testing.T) {
+	s := testScheme(t, "twitter")
+	dir := filepath.Join(t.TempDir(), "ids")
+	var all []*FileFence
+	for node := range int64(3) {
+		f := openDir(t, dir, s, NodeRange{})
+		if f.state.node != node {
+			t.Errorf("node %d, want %d", f.state.node, node)
+		}
+		all = append(all, f)
+	}
+	kill(t, all[1])
+	if f := openDir(t, dir, s, NodeRange{}); f.state.node != 1 {
+		t.Errorf("node %d is taken while 1 is free", f.state.node)
+	}
+	if f := openDir(t, dir, s, NodeRange{From: 7, Until: 9}); f.state.node != 7 {
+		t.Errorf("node %d is not in the range", f.state.node)
+	}
+	if _, err := StateFile(filepath.Join(dir, "0"), s, 0); !errors.Is(err, ErrBound) {
+		t.Errorf("a file of the folder by its name: %v", err)
+	}
+	for _, nodes := range []NodeRange{{-1, 5}, {5, 5}, {6, 5}, {0, 1025}} {
+		if _, err := StateDir(dir, s, nodes); err == nil {
+			t.Errorf("nodes %v", nodes)
+		}
+	}
+	if _, err := StateDir(filepath.Join(dir, "a", "b"), s, NodeRange{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a folder in a folder that is missing: %v", err)
+	}
+	if _, err := StateDir(filepath.Join(dir, "0"), s, NodeRange{}); err == nil {
+		t.Error("a file is no folder")
+	}
+}
+
+// When all are taken, the error names the processes.
+func TestStateDirIsFull(t *testing.T) {
+	s := testScheme(t, "twitter")
+	dir := t.TempDir()
+	nodes := NodeRange{From: 4, Until: 6}
+	openDir(t, dir, s, nodes)
+	last := openDir(t, dir, s, nodes)
+	_, err := StateDir(dir, s, nodes)
+	who := fmt.Sprintf("5 by process %d (%s) on ", os.Getpid(), filepath.Base(os.Args[0]))
+	if !errors.Is(err, ErrBound) || !strings.Contains(err.Error(), "all nodes from 4 to 5 are taken: 4 by process") ||
+		!strings.Contains(err.Error(), who) {
+		t.Errorf("%v, and not %s", err, who)
+	}
+	kill(t, last)
+	openDir(t, dir, s, nodes) // the advice: one ended
+	openDir(t, dir, s, NodeRange{From: 4, Until: 7})
+}
+
+// A node whose IDs are ahead of the clock is taken only if there is no other, and then the one that
+// can be used soonest.
+func TestStateDirTakesNodesAheadLast(t *testing.T) {
+	s := testScheme(t, "twitter")
+	dir := t.TempDir()
+	for node, ahead := range []time.Duration{3 * time.Hour, time.Hour, 2 * time.Hour} {
+		path := filepath.Join(dir, strconv.Itoa(node))
+		if err := BeginStateFile(path, s, int64(node), time.Now().Add(ahead)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []int64{3, 1, 2, 0} {
+		if f := openDir(t, dir, s, NodeRange{Until: 4}); f.state.node != want {
+			t.Errorf("node %d, want %d", f.state.node, want)
+		}
+	}
+}
+
+// A folder is of one layout and one list of secrets, also while others use all its nodes.
+func TestStateDirHasOneLayout(t *testing.T) {
+	plain, other := testScheme(t, "twitter"), testScheme(t, "bwmarrin")
+	keys := []*Secret{GenerateSecret(), GenerateSecret()}
+	layout, err := ParseLayout("key=1,time=33,node=8,seq=10,epoch=2025-01-01,tick=1s,cipher=ff1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyed := func(keys ...*Secret) *Scheme {
+		t.Helper()
+		s, err := NewScheme(layout, keys...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	for _, c := range []struct{ first, then *Scheme }{{plain, other}, {keyed(keys[0]), keyed(keys[1])}} {
+		dir := t.TempDir()
+		f := openDir(t, dir, c.first, NodeRange{}) // nothing is granted yet
+		for range 2 {
+			for _, nodes := range []NodeRange{{}, {1, 2}} {
+				if _, err := StateDir(dir, c.then, nodes); !errors.Is(err, ErrStateFile) {
+					t.Errorf("another layout or secret, nodes %v: %v", nodes, err)
+				}
+			}
+			kill(t, f)
+		}
+	}
+	dir := t.TempDir()
+	openDir(t, dir, keyed(keys[0]), NodeRange{})
+	openDir(t, dir, keyed(keys...), NodeRange{}) // the next secret is added
+}
+
+// A damaged file is no free node, and a file that was deleted is no new one.
+func TestStateDirDamaged(t *testing.T) {
+	s := testScheme(t, "twitter")
+	for name, harm := range map[string]func(path string) error{
+		"flipped": func(path string) error { return os.WriteFile(path, []byte("snowfence state 2\nx"), 0o644) },
+		"empty":   func(path string) error { return os.WriteFile(path, nil, 0o644) },
+		"deleted": os.Remove,
+		"renamed": func(path string) error { return os.Rename(path, path+"0") },
+	} {
+		dir := t.TempDir()
+		kill(t, openDir(t, dir, s, NodeRange{}))
+		path := filepath.Join(dir, "0")
+		if err := harm(path); err != nil {
+			t.Fatal(err)
+		}
+		_, err := StateDir(dir, s, NodeRange{})
+		if !errors.Is(err, ErrStateFile) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if name == "renamed" {
+			continue
+		}
+		if err := BeginStateFile(path, s, 0, time.Now()); err != nil { // the advice
+			t.Fatal(err)
+		}
+		openDir(t, dir, s, NodeRange{})
+	}
+}
+
+// A lock of the folder that stays is reported.
+func TestStateDirWaitsForTheFolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "folder.lock")
+	lock, err := lockFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lockWithin(path, 20*time.Millisecond); !errors.Is(err, ErrBound) {
+		t.Errorf("a folder that stays locked: %v", err)
+	}
+	time.AfterFunc(50*time.Millisecond, func() { lock.Close() })
+	again, err := lockWithin(path, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Close()
+}
+
+// The one line frees its node with the generator.
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	var all []ID
+	for range 3 {
+		g, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 5000 {
+			all = append(all, Must(g.Next(t.Context())))
+		}
+		gr, _ := g.Grant()
+		if err := g.Close(); err != nil || gr.Node != 0 {
+			t.Errorf("node %d, %v", gr.Node, err)
+		}
+	}
+	checkIncreasing(t, all)
+	if _, err := Open(filepath.Join(dir, "a", "b")); err == nil {
+		t.Error("a folder in a folder that is missing")
+	}
+}
+
+// Ten processes at once, each killed and started again, make no ID twice.
+func TestStateDirProcesses(t *testing.T) {
+	dir := t.TempDir()
+	const processes, rounds, each = 10, 3, 300
+	type one struct {
+		cmd *exec.Cmd
+		out *bufio.Scanner
+	}
+	start := func() one {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestStateDirChild$", "--", "dir", dir)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Stderr = os.Stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return one{cmd, bufio.NewScanner(out)}
+	}
+	seen := map[string]bool{}
+	for range rounds {
+		var all []one
+		for range processes {
+			all = append(all, start())
+		}
+		nodes := map[string]bool{}
+		for _, p := range all {
+			for n := 0; n < each && p.out.Scan(); n++ {
+				node, id, ok := strings.Cut(p.out.Text(), " ")
+				if !ok {
+					t.Fatalf("a process says %q", p.out.Text())
+				}
+				if n == 0 && nodes[node] {
+					t.Errorf("node %s has two processes", node)
+				}
+				if nodes[node] = true; seen[id] {
+					t.Errorf("ID %s came twice", id)
+				}
+				seen[id] = true
+			}
+		}
+		for _, p := range all {
+			_ = p.cmd.Process.Kill()
+			for p.out.Scan() { // what it made before it was killed
+				_, id, ok := strings.Cut(p.out.Text(), " ")
+				if !ok || len(id) < len("100000000000000000") {
+					continue // the last line may be half of one
+				}
+				if seen[id] {
+					t.Errorf("ID %s came twice", id)
+				}
+				seen[id] = true
+			}
+			_ = p.cmd.Wait()
+		}
+	}
+	if want := processes * rounds * each; len(seen) < want {
+		t.Errorf("%d IDs, want %d at least", len(seen), want)
+	}
+}
+
+// TestStateDirChild is a process of TestStateDirProcesses; by itself it has nothing to do.
+func TestStateDirChild(t *testing.T) {
+	args := os.Args
+	if len(args) < 3 || args[len(args)-2] != "dir" {
+		return
+	}
+	g, err := Open(args[len(args)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		id, err := g.Next(t.Context())
+		if err != nil {
+			continue // the node's last process was killed a moment ago
+		}
+		gr, _ := g.Grant()
+		if _, err := fmt.Fprintln(os.Stdout, gr.Node, int64(id)); errors.Is(err, io.ErrClosedPipe) {
+			return
+		}
+	}
+}
