@@ -121,7 +121,7 @@ var stateFileMutants = []mutant{
 	},
 	{
 		rule: "folder: a node whose IDs are ahead of the clock comes last", file: "statedir.go", pkg: ".",
-		old: `case f.state.until <= now:`, now: `case true:`, test: "TestStateDirTakesNodesAheadLast",
+		old: `case f.state.until <= now:`, now: `case now >= 0:`, test: "TestStateDirTakesNodesAheadLast",
 	},
 	{
 		rule: "folder: of these the one that can be used soonest", file: "statedir.go", pkg: ".",
