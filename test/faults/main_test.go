@@ -107,7 +107,7 @@ func (b *built) path(t testing.TB, pkg string) string {
 		b.dir, b.ok = dir, map[string]string{}
 	}
 	path := filepath.Join(b.dir, filepath.Base(pkg))
-	if out, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-s", "-o", path, pkg).CombinedOutput(); err != nil {
 		t.Fatalf("go build %s: %v\n%s", pkg, err, out)
 	}
 	b.ok[pkg] = path

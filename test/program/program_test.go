@@ -26,7 +26,7 @@ var build = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(binDir, "snowfence")
-	cmd := exec.Command("go", "build", "-o", path, "./snowfence")
+	cmd := exec.Command("go", "build", "-ldflags=-s", "-o", path, "./snowfence")
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -56,7 +56,7 @@ func TestReadme(t *testing.T) {
 		if err := os.WriteFile(source, []byte(program), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path,
+		if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s", "-o", path,
 			source).CombinedOutput(); err != nil {
 			t.Fatalf("program %d: %v\n%s", i, err, out)
 		}

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "snowfence-wires")
 	if err == nil {
 		program = filepath.Join(dir, "snowfence")
-		cmd := exec.Command("go", "build", "-o", program, "github.com/snowfence/snowfence/cmd/snowfence")
+		cmd := exec.Command("go", "build", "-ldflags=-s", "-o", program, "github.com/snowfence/snowfence/cmd/snowfence")
 		cmd.Stderr = os.Stderr
 		err = cmd.Run()
 	}
