@@ -111,10 +111,11 @@ func freeNode(dir string, s *Scheme, nodes NodeRange) (*FileFence, error) {
 	var ahead *FileFence // the one that can be used soonest
 	var taken []string
 	for node := nodes.From; node < nodes.Until; node++ {
-		f, err := StateFile(filepath.Join(dir, strconv.FormatInt(node, 10)), s, node)
+		path := filepath.Join(dir, strconv.FormatInt(node, 10))
+		f, err := StateFile(path, s, node)
 		switch {
 		case errors.Is(err, ErrBound):
-			taken = append(taken, fmt.Sprintf("%d by %s", node, holderOf(filepath.Join(dir, strconv.FormatInt(node, 10)))))
+			taken = append(taken, fmt.Sprintf("%d by %s", node, holderOf(path)))
 			continue
 		case err != nil:
 			return nil, closeFirst(ahead, err)
@@ -131,8 +132,8 @@ func freeNode(dir string, s *Scheme, nodes NodeRange) (*FileFence, error) {
 		}
 	}
 	if ahead == nil {
-		return nil, fmt.Errorf("snowfence: folder %s: all nodes from %d to %d are taken: %s: stop a process that needs "+
-			"none, or allow more nodes (%w)", dir, nodes.From, nodes.Until-1, strings.Join(taken, ", "), ErrBound)
+		return nil, fmt.Errorf("snowfence: folder %s: all nodes from %d to %d are taken: %s: stop a process that "+
+			"needs none, or allow more nodes (%w)", dir, nodes.From, nodes.Until-1, strings.Join(taken, ", "), ErrBound)
 	}
 	return ahead, nil
 }

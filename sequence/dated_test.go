@@ -110,7 +110,9 @@ func TestClockThatStepsBack(t *testing.T) {
 // one of a pattern has ended.
 func TestPeriodOfAnotherSize(t *testing.T) {
 	j := opened(t, "2098-11-22T12:00:00Z", Definition{Pattern: "{yy}-{n:3}"})
-	for period, want := range map[int64]error{2098: nil, 20981122: ErrPeriod, 209811: ErrPeriod, 98: ErrPeriod, 2099: nil} {
+	for period, want := range map[int64]error{
+		98: ErrPeriod, 2098: nil, 2099: nil, 209811: ErrPeriod, 20981122: ErrPeriod,
+	} {
 		if got, err := j.s.SerialsIn(j.ctx, period, 1); !errors.Is(err, want) {
 			t.Errorf("%d: %+v, %v", period, got, err)
 		}

@@ -40,7 +40,7 @@ type counting struct {
 
 // TestSequenceFaults lets programs take numbers from each kind of store, and from "snowfence serve"
 // over it, while one fault after the other befalls them. No number comes twice, strict ones rise
-// over all programs, what is taken in transactions has no gap, and all programs go on by themselves.
+// over all programs, numbers of transactions have no gap, and all programs go on by themselves.
 func TestSequenceFaults(t *testing.T) {
 	t.Parallel()
 	for _, kind := range slices.Sorted(maps.Keys(targets)) {
