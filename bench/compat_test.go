@@ -47,6 +47,18 @@ var layers = []layer{
 		name: "sonyflake2/wide", ids: 500_000, next: startSonyflakeNext(sonyflakeWide),
 		layer: startSonyflakeLayer(sonyflakeWide), original: startSonyflake2(sonyflakeWide),
 	},
+	{
+		name: "yitter/default", ids: driftTop * driftTick,
+		next: startDriftNext(6, 6), layer: startDrift(6, 6), original: startDriftOriginal(6, 6),
+	},
+	{
+		name: "yitter/10 bits", ids: driftIDs,
+		next: startDriftNext(6, 10), layer: startDrift(6, 10), original: startDriftOriginal(6, 10),
+	},
+	{
+		name: "yitter/wide", ids: driftIDs,
+		next: startDriftNext(1, 21), layer: startDrift(1, 21), original: startDriftOriginal(1, 21),
+	},
 }
 
 // BenchmarkCompat measures slices of the three in turn, because what counts are the ratios
