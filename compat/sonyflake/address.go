@@ -2,6 +2,8 @@ package sonyflake
 
 import (
 	"context"
+	"errors"
+	"net"
 
 	"github.com/snowfence/snowfence/nodes"
 )
@@ -9,8 +11,18 @@ import (
 // privateAddress is the machine ID of those who give none.
 func privateAddress() (int, error) {
 	n, err := nodes.FromIPv4(16).Number(context.Background())
-	if err != nil {
-		return 0, ErrNoPrivateAddress
+	return int(n), addressError(err)
+}
+
+// addressError returns the error of the original: that of the system where it does not
+// say its addresses.
+func addressError(err error) error {
+	var system *net.OpError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &system):
+		return system
 	}
-	return int(n), nil
+	return ErrNoPrivateAddress
 }

@@ -258,7 +258,7 @@ func TestNobodyWaitsWithALockHeld(t *testing.T) {
 			t.Fatal("more IDs than sequence numbers, of two hours at most")
 		}
 	}
-	blocked := make(chan error)
+	blocked := make(chan error, 1)
 	go func() {
 		_, err := sf.NextID()
 		blocked <- err
@@ -273,7 +273,9 @@ func TestNobodyWaitsWithALockHeld(t *testing.T) {
 	if _, err := sf.NextID(); !errors.Is(err, snowfence.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
-	_ = blocked // it ends when its wait looks up, or the process does
+	if err := <-blocked; !errors.Is(err, snowfence.ErrClosed) { // it looks up once a second
+		t.Errorf("the one that waited: %v", err)
+	}
 	if !slices.IsSorted(taken) {
 		t.Errorf("IDs %v", taken)
 	}
