@@ -18,6 +18,7 @@ require (
 	go.etcd.io/etcd/client/v3 v3.7.3
 	go.uber.org/zap v1.27.1
 	google.golang.org/grpc v1.83.2
+	gosuda.org/randflake v1.8.0
 	modernc.org/sqlite v1.60.1
 )
 

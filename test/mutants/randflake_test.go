@@ -116,7 +116,7 @@ var randflakeMutants = []mutant{
 		old: `b.second == now && b.second == p.second()`, now: `b.second == p.second()`,
 	},
 	{
-		rule: "randflake: somebody else's batch is used while nobody is in a later second", file: "compat/randflake/generate.go",
+		rule: "randflake: somebody else's batch is not used later", file: "compat/randflake/generate.go",
 		pkg: "./compat/randflake", test: "TestBatchOfSomebodyElse",
 		old: `b.second == now && b.second == p.second()`, now: `b.second == now`,
 	},
