@@ -59,6 +59,18 @@ var layers = []layer{
 		name: "yitter/wide", ids: driftIDs,
 		next: startDriftNext(1, 21), layer: startDrift(1, 21), original: startDriftOriginal(1, 21),
 	},
+	{
+		name: "randflake/default", ids: randflakeSlice, next: startRandflakeNext,
+		layer: startRandflakeLayer(nil), original: startRandflakeOriginal(nil),
+	},
+	{
+		name: "randflake/source", ids: randflakeSlice, next: startRandflakeNext,
+		layer: startRandflakeLayer(unixTime), original: startRandflakeOriginal(unixTime),
+	},
+	{
+		name: "randflake/fence", ids: randflakeSlice, next: startRandflakeNext,
+		layer: startRandflakeOn, original: startRandflakeOriginal(nil),
+	},
 }
 
 // BenchmarkCompat measures slices of the three in turn, because what counts are the ratios

@@ -19,6 +19,9 @@ func compatTable(f figures) (string, error) {
 		{"yitter/default", "yitter/idgenerator-go", 1.15, 1.01},
 		{"yitter/10 bits", "yitter/idgenerator-go, 500,000 IDs, 10 sequence bits", 1.15, 0.6},
 		{"yitter/wide", "yitter/idgenerator-go, 21 sequence bits", 1.15, 1.01},
+		{"randflake/default", "randflake", 1.15, 1.01},
+		{"randflake/source", "randflake, a `TimeSource` that reads `time.Now`", 0, 1.01},
+		{"randflake/fence", "randflake over a fence", 1.15, 1.01},
 	} {
 		ratio := func(what string, limit float64) string {
 			x := s.median("compat/%s/%s", row.name, what)
