@@ -71,6 +71,32 @@ func TestFieldsAreOfTheLatestNewNode(t *testing.T) {
 	node(t, 1)
 }
 
+// Each variable alone makes other settings.
+func TestVariablesAreReadEachTime(t *testing.T) {
+	for _, c := range []struct {
+		epoch      int64
+		node, step uint8
+		want       string
+	}{
+		{1288834974657, 10, 12, "time=41,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=1ms"},
+		{1420070400000, 10, 12, "time=41,node=10,seq=12,epoch=2015-01-01T00:00:00Z,tick=1ms"},
+		{1420070400000, 9, 12, "time=42,node=9,seq=12,epoch=2015-01-01T00:00:00Z,tick=1ms"},
+		{1420070400000, 9, 11, "time=43,node=9,seq=11,epoch=2015-01-01T00:00:00Z,tick=1ms"},
+		{1420070400000, 0, 11, "time=52,seq=11,epoch=2015-01-01T00:00:00Z,tick=1ms"},
+		{1420070400000, 9, 0, "time=54,node=9,epoch=2015-01-01T00:00:00Z,tick=1ms"},
+		{1420070400000, 0, 0, "time=62,epoch=2015-01-01T00:00:00Z,tick=1ms"},
+	} {
+		set(t, c.epoch, c.node, c.step)
+		node(t, 0) // they are the latest now
+		s, err := snowflake.Scheme()
+		if err != nil || s.Layout().String() != c.want {
+			t.Errorf("%+v: %v, %v", c, s.Layout(), err)
+		}
+	}
+	set(t, 1288834974657, 10, 12)
+	node(t, 0)
+}
+
 // What other goroutines do with IDs is no race with NewNode.
 func TestFieldsWhileNodesAreMade(t *testing.T) {
 	var wg sync.WaitGroup
@@ -264,7 +290,9 @@ func TestNodeOnRefusesOtherLayouts(t *testing.T) {
 		"time=41,node=11,seq=11,epoch=2010-11-04T01:42:54.657Z":            false,
 		"time=41,seq=12,node=10,epoch=2010-11-04T01:42:54.657Z":            false,
 		"time=41,zone=5,seq=12,rack=5,epoch=2010-11-04T01:42:54.657Z":      false,
-		"time=41,node=10,rollback=1,seq=12,epoch=2010-11-04T01:42:54.657Z": false,
+		"time=40,node=10,rollback=1,seq=12,epoch=2010-11-04T01:42:54.657Z": false,
+		"time=41,node=10,seq=11,epoch=2010-11-04T01:42:54.657Z":            false,
+		"time=41,node=9,seq=12,epoch=2010-11-04T01:42:54.657Z":             false,
 		"snowfence": false, // another epoch
 		"sonyflake": false,
 	} {

@@ -99,6 +99,16 @@ func TestEqualRectanglesShareOneGenerator(t *testing.T) {
 	if other.gen.Load() == g {
 		t.Error("two nodes have one generator")
 	}
+	// One number a tick, of a node with 12 bits more or as the only one of its sequence.
+	one := open(t, r, "time=41,node=22", 9<<12|5, Options{})
+	if open(t, r, bwmarrin+",first=5,last=5", 9, Options{}).gen.Load() != one.gen.Load() {
+		t.Error("equal rectangles of two shapes have two generators")
+	}
+	for _, o := range []Options{{Lead: 7}, {Time: newClock().now}, {Replace: true}} { // it is in use
+		if h := open(t, r, bwmarrin, 7, o); h.gen.Load() != g {
+			t.Errorf("%+v: another generator of a rectangle in use", o)
+		}
+	}
 	if got := len(parts.Scheme().Layout().Fields); got != 4 {
 		t.Errorf("the scheme of a handle is that of another: %d fields", got)
 	}
@@ -167,6 +177,9 @@ func TestOverlapIsRefusedOrReplaced(t *testing.T) {
 			t.Error(err)
 		}
 		must(t, h)
+		if len(r.unused) != 0 {
+			t.Errorf("%+v: a generator that was let go counts as unused", c)
+		}
 	}
 }
 
@@ -186,6 +199,7 @@ func TestFloorIsAboveAllThatWasUsed(t *testing.T) {
 	if err := errors.Join(a.Close(), b.Close()); err != nil {
 		t.Fatal(err)
 	}
+	clk.advance(20 * time.Millisecond)
 	for _, node := range []int64{1, 2, 3} { // a is let go, and then b
 		h := open(t, r, bwmarrin, node, o)
 		if id, err := h.TryNext(); err == nil {
@@ -237,9 +251,14 @@ func TestSpareGeneratorGoesOn(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if b := open(t, r, bwmarrin, 1, Options{}); b.gen.Load() != g {
+	b := open(t, r, bwmarrin, 1, Options{})
+	if b.gen.Load() != g {
 		t.Error("the node has another generator")
-	} else if err := b.Close(); err != nil {
+	}
+	if len(r.unused) != 0 {
+		t.Error("a generator in use counts as unused")
+	}
+	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if b := open(t, r, bwmarrin, 1, Options{Lead: 5}); b.gen.Load() == g {
@@ -314,10 +333,63 @@ func TestCloseCountsOnce(t *testing.T) {
 	if got := panicOf(a.Must); got == nil {
 		t.Error("Must of a closed handle did not panic")
 	}
-	runtime.GC() // a cleanup that was stopped counts nobody off
-	runtime.GC()
-	if _, err := b.Next(t.Context()); err != nil {
-		t.Error(err)
+	for range 5 { // a cleanup that was stopped counts nobody off
+		runtime.GC()
+		time.Sleep(2 * time.Millisecond)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.unused) != 0 {
+		t.Error("the collector counted a closed handle a second time")
+	}
+	runtime.KeepAlive(b)
+}
+
+// Nobody can compare two clocks, so a spare generator with one is not used again.
+func TestSpareGeneratorWithAClock(t *testing.T) {
+	r, clk := newRegistry(), newClock()
+	for _, o := range [][2]Options{{{Time: clk.now}, {}}, {{}, {Time: clk.now}}, {{Time: clk.now}, {Time: clk.now}}} {
+		a := open(t, r, bwmarrin, 1, o[0])
+		g := a.gen.Load()
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+		b := open(t, r, bwmarrin, 1, o[1])
+		if b.gen.Load() == g {
+			t.Error("the generator has the clock of another")
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		open(t, r, bwmarrin, 1, Options{Lead: 3}).Close()
+	}
+}
+
+// A call that waits while its generator is let go gets nothing of what comes after. Whoever
+// replaces it begins above all that it used.
+func TestReplaceDuringACall(t *testing.T) {
+	r, clk := newRegistry(), newClock()
+	var s seen
+	o := Options{Time: clk.now}
+	old := open(t, r, "time=41,node=10,seq=1", 1, o)
+	s.add(t, must(t, old))
+	s.add(t, must(t, old)) // the tick is full
+	said := make(chan error)
+	go func() {
+		id, err := old.Next(context.Background())
+		if err == nil {
+			s.add(t, id)
+		}
+		said <- err
+	}()
+	o.Replace = true
+	h := open(t, r, "time=41,node=9,seq=2", 0, o)
+	clk.advance(time.Millisecond)
+	for range 4 {
+		s.add(t, must(t, h))
+	}
+	if err := <-said; !errors.Is(err, snowfence.ErrClosed) {
+		t.Errorf("the call under way: %v", err)
 	}
 }
 

@@ -99,7 +99,11 @@ func TestPlaceRefuses(t *testing.T) {
 		{"time=41,seq=12", 1},
 		{"time=41,node=8,rollback=2,seq=12", 0},
 	} {
-		if h, err := newRegistry().open(scheme(t, c.spec), c.node, Options{}); err == nil {
+		r := newRegistry()
+		if c.node > 0 {
+			defer open(t, r, c.spec, 0, Options{}).Close() // whose low bits are those of the node that is too high
+		}
+		if h, err := r.open(scheme(t, c.spec), c.node, Options{}); err == nil {
 			t.Errorf("%s: opened node %d: %v", c.spec, c.node, h)
 		}
 	}

@@ -26,7 +26,7 @@ func (f *refusing) Held(int64) (snowfence.Grant, bool) { return snowfence.Grant{
 
 func (f *refusing) Grant(_ context.Context, after int64) (snowfence.Grant, error) {
 	f.asked++
-	if f.asked > 1 && time.Now().Before(f.until) {
+	if f.asked > 1 && f.asked < 10_000 && time.Now().Before(f.until) {
 		return snowfence.Grant{}, errors.New("the store is away")
 	}
 	return snowfence.Grant{Node: 1, From: after, Until: after + 1000}, nil
@@ -122,6 +122,14 @@ func TestMustNeverReturnsZero(t *testing.T) {
 		}
 		if id := h.Must(); id != 1 {
 			t.Errorf("Must returned %d", id)
+		}
+		ids := make([]snowfence.ID, 3)
+		fresh, err := newRegistry().open(s, 0, Options{Time: clk.now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fresh.MustFill(ids); ids[0] != 1 || ids[1] != 2 || ids[2] != 3 {
+			t.Errorf("MustFill wrote %v", ids)
 		}
 	}
 }
