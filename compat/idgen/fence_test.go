@@ -131,6 +131,10 @@ func TestNextIdOverAFence(t *testing.T) {
 	if err := catch(func() { NextId() }); err == nil {
 		t.Error("NextId after Close")
 	}
+	if g, err = NewOn(first, 2000); err != nil {
+		t.Fatalf("Close did not give the fence back: %v", err)
+	}
+	g.Close()
 }
 
 func TestFencesThatDoNotFitAreRefused(t *testing.T) {

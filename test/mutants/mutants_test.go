@@ -50,7 +50,7 @@ func TestLeaseMutants(t *testing.T) {
 	}
 	for i, m := range slices.Concat(leaseMutants,
 		storeMutants, closeMutants, stateFileMutants, holdersMutants, changeMutants, txMutants,
-		compatMutants, sonyflakeMutants, randflakeMutants) {
+		compatMutants, sonyflakeMutants, randflakeMutants, driftMutants) {
 		simulated := slices.ContainsFunc(simulationMutants, func(s mutant) bool {
 			return strings.HasSuffix(s.rule, ": "+m.rule)
 		})
