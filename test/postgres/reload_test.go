@@ -237,7 +237,7 @@ func TestCopiedDatabase(t *testing.T) {
 	p := servers.StartPostgres(t)
 	s := newScene(t, p)
 	id := s.opened(t)
-	p.SQL(t, "postgres", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '"+s.name+"'")
+	p.SQL(t, "postgres", "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = '"+s.name+"'")
 	p.SQL(t, "postgres", "CREATE DATABASE copied TEMPLATE "+s.name)
 	other := scene{p: p, name: "copied"}
 	if copied := other.opened(t); copied == id {
