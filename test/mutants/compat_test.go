@@ -84,6 +84,21 @@ var compatMutants = []mutant{
 		test: "TestOverlapIsRefused|TestReplace",
 	},
 	{
+		rule: "layers: a generator let go is closed before the floor is read",
+		file: "compat/internal/process/registry.go", pkg: "./compat/internal/process",
+		old: `	_ = e.gen.Close() // its fence fails no Release; sealed it is anyhow
+	e.closed = true
+	sp := e.space
+	sp.floor = max(sp.floor, e.fence.seal())
+`,
+		now: `	e.closed = true
+	sp := e.space
+	sp.floor = max(sp.floor, e.fence.seal())
+	_ = e.gen.Close()
+`,
+		test: "TestNothingIsMadeAbove",
+	},
+	{
 		rule: "layers: a generator let go is nobody's spare",
 		file: "compat/internal/process/registry.go", pkg: "./compat/internal/process",
 		old: `	e.closed = true

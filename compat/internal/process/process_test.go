@@ -365,6 +365,30 @@ func TestSpareGeneratorWithAClock(t *testing.T) {
 	}
 }
 
+// A generator is closed before the floor is read: sealed alone, it would ask its fence again.
+func TestNothingIsMadeAboveTheFloorThatIsRead(t *testing.T) {
+	r, clk := newRegistry(), newClock()
+	o := Options{Time: clk.now, Replace: true}
+	old := open(t, r, bwmarrin, 1, o)
+	must(t, old)
+	for _, sp := range r.spaces {
+		for _, group := range sp.open {
+			for _, e := range group {
+				seal := e.fence.seal
+				e.fence.seal = func() int64 {
+					used := seal()
+					clk.advance(time.Millisecond)
+					if id, err := old.TryNext(); err == nil {
+						t.Errorf("%d was made in tick %d, and the floor is %d", id, tick(t, old, id), used)
+					}
+					return used
+				}
+			}
+		}
+	}
+	open(t, r, bwmarrin+",first=5", 1, o)
+}
+
 // A call that waits while its generator is let go gets nothing of what comes after. Whoever
 // replaces it begins above all that it used.
 func TestReplaceDuringACall(t *testing.T) {
