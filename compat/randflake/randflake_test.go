@@ -1,6 +1,7 @@
 package randflake
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -22,9 +23,16 @@ import (
 // noon is a second in the middle of the leases of these tests.
 const noon = RANDFLAKE_EPOCH_OFFSET + 12*3600
 
-// secretOf returns a secret that no other test has: positions are those of the process.
+// secrets has a random text for each run of a test.
+var secrets sync.Map
+
+// secretOf returns a secret that no other run of a test has: positions are those of the process.
 func secretOf(t testing.TB, more ...any) []byte {
-	sum := sha256.Sum256([]byte(t.Name() + fmt.Sprint(more...)))
+	run, known := secrets.LoadOrStore(t, rand.Text())
+	if !known {
+		t.Cleanup(func() { secrets.Delete(t) })
+	}
+	sum := sha256.Sum256([]byte(fmt.Sprint(run, more)))
 	return sum[:16]
 }
 

@@ -1,6 +1,7 @@
 package compat
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -67,7 +68,7 @@ func TestRandflakeIsEqualBothWays(t *testing.T) {
 		n = 5_000
 	}
 	const until = ours.RANDFLAKE_EPOCH_OFFSET + 1<<29 - 1 // theirs read no later ones
-	for i, c := range []struct {
+	for _, c := range []struct {
 		node, start, end int64
 		step             int // IDs in a second
 	}{
@@ -79,7 +80,7 @@ func TestRandflakeIsEqualBothWays(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			made := 0
-			a, b := bothRandflakes(t, c.node, c.start, c.end, fmt.Sprint("both ways", i), func() int64 {
+			a, b := bothRandflakes(t, c.node, c.start, c.end, rand.Text(), func() int64 {
 				return c.start + int64(made/c.step)
 			})
 			same := func(id int64) {
@@ -150,15 +151,14 @@ func TestRandflakeRefusals(t *testing.T) {
 	}
 	update := func(from, to int64) func() (string, string) {
 		return func() (string, string) {
-			a, b := bothRandflakes(t, 1, start+10, start+20, "update", nil)
+			a, b := bothRandflakes(t, 1, start+10, start+20, rand.Text(), nil)
 			return fmt.Sprint(a.UpdateLease(from, to)), fmt.Sprint(b.UpdateLease(from, to))
 		}
 	}
 	at := func(times ...int64) func() (string, string) {
 		return func() (string, string) {
 			var now int64
-			secret := fmt.Sprint("at", len(times), times[0]-randflakeNoon)
-			a, b := bothRandflakes(t, 1, randflakeNoon, randflakeNoon+10, secret, func() int64 { return now })
+			a, b := bothRandflakes(t, 1, randflakeNoon, randflakeNoon+10, rand.Text(), func() int64 { return now })
 			var out [2]string
 			for i, g := range []randflakes{a, b} {
 				for _, now = range times {
@@ -182,7 +182,7 @@ func TestRandflakeRefusals(t *testing.T) {
 	}
 	inspect := func(now int64) func() (string, string) {
 		return func() (string, string) {
-			a, b := bothRandflakes(t, 1, now, now, "inspect", func() int64 { return now })
+			a, b := bothRandflakes(t, 1, now, now, rand.Text(), func() int64 { return now })
 			id, err := b.Generate()
 			if err != nil {
 				t.Fatal(err)
@@ -343,10 +343,10 @@ func TestRandflakeDuplicates(t *testing.T) {
 		}},
 	} {
 		t.Run(p.name, func(t *testing.T) {
-			end := time.Now().Unix() + 3600
+			end, secret := time.Now().Unix()+3600, rand.Text()
 			open := func(library string) randflakeAPI {
 				return func(now func() int64) randflakes {
-					a, b := bothRandflakes(t, 7, ours.RANDFLAKE_EPOCH_OFFSET, end, p.name, now)
+					a, b := bothRandflakes(t, 7, ours.RANDFLAKE_EPOCH_OFFSET, end, secret, now)
 					if library == "theirs" {
 						return a
 					}
