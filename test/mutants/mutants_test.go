@@ -50,7 +50,8 @@ func TestLeaseMutants(t *testing.T) {
 	}
 	for i, m := range slices.Concat(leaseMutants,
 		storeMutants, closeMutants, stateFileMutants, holdersMutants, changeMutants, txMutants,
-		compatMutants, sonyflakeMutants, randflakeMutants, driftMutants) {
+		compatMutants, sonyflakeMutants, randflakeMutants, driftMutants,
+		workerMutants) {
 		simulated := slices.ContainsFunc(simulationMutants, func(s mutant) bool {
 			return strings.HasSuffix(s.rule, ": "+m.rule)
 		})

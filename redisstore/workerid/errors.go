@@ -1,0 +1,39 @@
+package workerid
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrTaken means that no number was free for as long as the TTL and a second. A number of a
+	// program that died is free again by then.
+	ErrTaken = errors.New("no worker number is free: stop a program, or use a larger range")
+
+	// ErrShared means that programs of the original count in the range, and that
+	// [Options.Shared] is not set.
+	ErrShared = errors.New("programs of the original take numbers of this range: use a range that they do not use, " +
+		"or set Shared; if none of them runs any more, delete the key " + indexKey)
+
+	// ErrLost means that somebody else set, renewed or deleted the key of the number, or that
+	// Redis did not acknowledge a renewal within the TTL.
+	ErrLost = errors.New("the worker number is lost")
+
+	// ErrClosed means that the number was given back.
+	ErrClosed = errors.New("the worker number was given back")
+)
+
+// foreign is the loss of a number whose key somebody else wrote. found is when the key
+// expires, as Redis says it.
+func foreign(number, found int64) error {
+	what := "set or renewed"
+	if found == gone {
+		what = "deleted"
+	}
+	return fmt.Errorf("workerid: %w: somebody else has %s the key of number %d", ErrLost, what, number)
+}
+
+func late(number int64) error {
+	return fmt.Errorf("workerid: %w: Redis has not acknowledged a renewal of number %d within the TTL",
+		ErrLost, number)
+}

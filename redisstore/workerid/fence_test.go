@@ -1,0 +1,246 @@
+package workerid
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+func TestAFenceServesOneGenerator(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulated()
+		r := registrar(t, s, Options{})
+		w := one(t, r)
+		f, err := w.Fence(scheme(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Fence(scheme(t)); err == nil {
+			t.Error("a number has two fences")
+		}
+		g := generator(t, f, snowfence.Config{}, 0)
+		if _, err := snowfence.New(snowfence.Config{Fence: f}); !errors.Is(err, snowfence.ErrBound) {
+			t.Error(err)
+		}
+		works(t, g)
+		if err := g.Close(); err != nil || w.Err() == nil {
+			t.Error(err, w.Err())
+		}
+		if _, err := w.Fence(scheme(t)); !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+		// The fence takes a number for the next generator.
+		start := time.Now()
+		if _, ok := f.Held(0); ok {
+			t.Error("what was given back is granted")
+		}
+		g = generator(t, f, snowfence.Config{MaxWait: 3 * time.Second}, 0)
+		if time.Since(start) < 2*time.Second {
+			t.Error("it is used before it settled")
+		}
+		works(t, g)
+		if err := g.Close(); err != nil || len(r.all()) > 0 {
+			t.Error(err, r.all())
+		}
+	})
+}
+
+// TestAGrantThatWasHandedOutIsForNobodyElse: its generator ended without giving it back.
+func TestAGrantThatWasHandedOutIsForNobodyElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulated()
+		f := fence(t, registrar(t, s, Options{}))
+		unbind, err := f.Bind(func() int64 { return 0 })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := f.Held(0); !ok {
+			t.Fatal("no grant")
+		}
+		end := s.expiry(63)
+		unbind()
+		if _, ok := f.Held(0); ok || s.expiry(63) != end {
+			t.Error("the grant is handed out again, or its number is free")
+		}
+		fresh := fence(t, registrar(t, s, Options{}))
+		if unbind, err = fresh.Bind(func() int64 { return 0 }); err != nil {
+			t.Fatal(err)
+		}
+		unbind()
+		if _, ok := fresh.Held(0); !ok {
+			t.Error("a grant that nobody had is gone")
+		}
+		if err := errors.Join(f.Close(), fresh.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestReleaseOfAnotherGrantKeepsTheTicks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulated()
+		f := fence(t, registrar(t, s, Options{}))
+		g, ok := f.Held(0)
+		if !ok {
+			t.Fatal("no grant")
+		}
+		end := s.expiry(63)
+		g.From--
+		if err := f.Release(t.Context(), g, g.From); err != nil || s.expiry(63) != end {
+			t.Error("the number is free", err)
+		}
+	})
+}
+
+func TestSchemesThatDoNotFit(t *testing.T) {
+	l := snowfence.Default()
+	l.Tick = 2 * time.Second
+	slow, err := snowfence.NewScheme(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		o    Options
+		s    *snowfence.Scheme
+		want string
+	}{
+		{Options{}, nil, "nil"},
+		{Options{Max: 1024}, scheme(t), "lower Max"},
+		{Options{Max: 1023, TTL: 5 * time.Second}, slow, "three ticks"},
+		{Options{Max: 1023, TTL: 6 * time.Second}, slow, ""},
+	} {
+		err := registrar(t, newSimulated(), test.o).fits(test.s)
+		if got := ""; err != nil {
+			got = err.Error()
+			if test.want == "" || !strings.Contains(got, test.want) {
+				t.Errorf("%+v: %v", test.o, err)
+			}
+		} else if test.want != "" {
+			t.Errorf("%+v is accepted", test.o)
+		}
+	}
+}
+
+// TestClocksThatDiffer: a generator behind Redis waits, and one too far ahead says so.
+func TestClocksThatDiffer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulated()
+		r := registrar(t, s, Options{})
+		f := fence(t, r)
+		g := generator(t, f, snowfence.Config{}, -700*time.Millisecond)
+		start := time.Now()
+		works(t, g)
+		if d := time.Since(start); d < 700*time.Millisecond {
+			t.Errorf("made an ID after %v, before the grant began", d)
+		}
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+		f = fence(t, r)
+		_, err := snowfence.New(snowfence.Config{Fence: f, Time: func() (time.Time, time.Duration) {
+			return time.Now().Add(20 * time.Second), time.Since(start)
+		}})
+		if !errors.Is(err, snowfence.ErrFenced) || !strings.Contains(err.Error(), "ahead of Redis") {
+			t.Error(err)
+		}
+		// Nearer than the TTL it works as long as Redis answers.
+		g = generator(t, f, snowfence.Config{}, 12*time.Second)
+		for range 10 {
+			time.Sleep(2 * time.Second)
+			if _, err := g.TryNext(); err != nil && !errors.Is(err, snowfence.ErrFenced) {
+				t.Fatal(err)
+			}
+		}
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTheLayoutEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := snowfence.Default()
+		l.Epoch = time.Date(1999, 12, 31, 23, 59, 50, 0, time.UTC) // simulated clocks begin 10 s later
+		l.Fields = []snowfence.Field{{Name: "time", Bits: 14}, {Name: "node", Bits: 10}, {Name: "sequence", Bits: 12}}
+		s, err := snowfence.NewScheme(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := registrar(t, newSimulated(), Options{}).Fence(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g, ok := f.Held(12_000); !ok || g.Until != s.MaxTick()+1 {
+			t.Error(g, ok)
+		}
+		if _, err := f.Grant(t.Context(), s.MaxTick()+1); !errors.Is(err, snowfence.ErrLifetime) {
+			t.Error(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestUnRegisterEndsAFenceThatLooksForANumber, which would take one again otherwise.
+func TestUnRegisterEndsAFenceThatLooksForANumber(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulated()
+		r := registrar(t, s, Options{})
+		f := fence(t, r)
+		g := generator(t, f, snowfence.Config{}, 0)
+		w := worker(t, f)
+		s.del(63)
+		noticed(t, w)
+		time.Sleep(time.Second)
+		if err := r.UnRegister(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Minute)
+		if len(r.all()) > 0 || s.taken() > 0 {
+			t.Error("a number is taken")
+		}
+		fails(t, g, snowfence.ErrFenced)
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestAGeneratorThatClosesEndsTheSearch for another number.
+func TestAGeneratorThatClosesEndsTheSearch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulated()
+		r := registrar(t, s, Options{})
+		f := fence(t, r)
+		g := generator(t, f, snowfence.Config{}, 0)
+		w := worker(t, f)
+		s.del(63)
+		noticed(t, w)
+		time.Sleep(time.Second)
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Minute)
+		if len(r.all()) > 0 || s.taken() > 0 {
+			t.Error("a number is taken")
+		}
+	})
+}
+
+func TestTicksShorterThanAMillisecond(t *testing.T) {
+	l := snowfence.Default()
+	l.Tick = 300 * time.Microsecond
+	f := newFence(nil, scheme(t))
+	f.layout = l
+	for _, tick := range []int64{0, 1, 3, 4, 10, 11} {
+		start, ms := l.TimeOf(tick), f.start(tick)
+		if time.UnixMilli(ms).Before(start) || !time.UnixMilli(ms-1).Before(start) {
+			t.Errorf("tick %d starts at %v, and not at %v", tick, start, time.UnixMilli(ms))
+		}
+	}
+}

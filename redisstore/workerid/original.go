@@ -1,0 +1,174 @@
+package workerid
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/snowfence/snowfence"
+)
+
+// RegisterConf is the configuration of the original, and Shared.
+type RegisterConf struct {
+	Address         string // of the server, or of sentinels or the servers of a cluster, with commas
+	Password        string
+	DB              int
+	MasterName      string // what the sentinels call the master; empty without Sentinel
+	MaxWorkerId     int32
+	MinWorkerId     int32
+	TotalCount      int32 // for RegisterMany
+	LifeTimeSeconds int32 // at least 3
+	Shared          bool  // as Options.Shared; the original has none
+}
+
+// process is the registration of this process. The original has one for each process, too.
+type process struct {
+	turn sync.Mutex // held while numbers are taken or given back
+
+	mu     sync.Mutex
+	r      *Registrar
+	client rueidis.Client
+}
+
+var registered process
+
+// RegisterOne gives back what this process has, and takes a number. It returns −2 for a
+// configuration that cannot be used, and −1 when no number was got; the log says why. The
+// number can be lost: [Validate] tells, and [FenceOf] makes IDs only while it is held.
+func RegisterOne(c RegisterConf) int32 {
+	c.TotalCount = 1
+	ids := registered.register(c)
+	return ids[0]
+}
+
+// RegisterMany gives back what this process has, and takes TotalCount numbers, −1 in place of
+// each that was not got. It returns −2 alone for a configuration that cannot be used, and −1
+// alone for a TotalCount below 1.
+func RegisterMany(c RegisterConf) []int32 {
+	if c.TotalCount < 1 && c.options().usable() {
+		return []int32{-1}
+	}
+	return registered.register(c)
+}
+
+// UnRegister gives back what this process has. It seals generators over [FenceOf] first. IDs
+// that others make with the numbers must be over.
+func UnRegister() { registered.unRegister() }
+
+// Validate returns 1 if this process holds the number, and else 0.
+func Validate(workerId int32) int32 {
+	if r := registered.registrar(); r != nil && r.Validate(int64(workerId)) {
+		return 1
+	}
+	return 0
+}
+
+// FenceOf returns a fence over a number of [RegisterOne] or [RegisterMany].
+func FenceOf(workerId int32, s *snowfence.Scheme) (*Fence, error) {
+	if r := registered.registrar(); r != nil {
+		for _, w := range r.all() {
+			if w.number == int64(workerId) && w.usable() {
+				return w.Fence(s)
+			}
+		}
+	}
+	return nil, fmt.Errorf("workerid: this process does not hold number %d: call RegisterOne", workerId)
+}
+
+func (c RegisterConf) options() *Options {
+	return &Options{
+		Min: int64(c.MinWorkerId), Max: int64(c.MaxWorkerId), Shared: c.Shared,
+		TTL: time.Duration(c.LifeTimeSeconds) * time.Second,
+	}
+}
+
+func (o *Options) usable() bool {
+	_, err := newRegistrar(nil, o)
+	return err == nil
+}
+
+// clientOption says where the servers are, as the original understands it.
+func (c RegisterConf) clientOption() rueidis.ClientOption {
+	o := rueidis.ClientOption{
+		InitAddress: strings.Split(c.Address, ","), Password: c.Password, SelectDB: c.DB, DisableCache: true,
+	}
+	switch {
+	case c.MasterName != "":
+		o.Sentinel = rueidis.SentinelOption{MasterSet: c.MasterName, TopologyRefreshInterval: 2 * time.Second}
+	case len(o.InitAddress) > 1:
+		o.SelectDB = 0 // a cluster has one
+	default:
+		o.ForceSingleClient = true
+	}
+	return o
+}
+
+func (p *process) register(c RegisterConf) []int32 {
+	p.turn.Lock()
+	defer p.turn.Unlock()
+	if _, err := newRegistrar(nil, c.options()); err != nil {
+		slog.Error("worker numbers", "error", err)
+		return []int32{-2}
+	}
+	p.giveBack()
+	ids := make([]int32, c.TotalCount)
+	for i := range ids {
+		ids[i] = -1
+	}
+	ws, err := p.open(c)
+	if err != nil {
+		slog.Error("worker numbers", "error", err)
+	}
+	for i, w := range ws {
+		ids[i] = int32(w.number)
+	}
+	return ids
+}
+
+func (p *process) open(c RegisterConf) ([]*Worker, error) {
+	client, err := rueidis.NewClient(c.clientOption())
+	if err != nil {
+		return nil, fmt.Errorf("workerid: connecting to %s: %w", c.Address, err)
+	}
+	r, err := New(client, c.options())
+	if err != nil {
+		client.Close()
+		return nil, err
+	}
+	p.mu.Lock()
+	p.r, p.client = r, client
+	p.mu.Unlock()
+	return r.RegisterMany(context.Background(), int(c.TotalCount))
+}
+
+func (p *process) registrar() *Registrar {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.r
+}
+
+func (p *process) unRegister() {
+	p.turn.Lock()
+	defer p.turn.Unlock()
+	p.giveBack()
+}
+
+// giveBack gives all back and closes the client. turn is held.
+func (p *process) giveBack() {
+	p.mu.Lock()
+	r, client := p.r, p.client
+	p.r, p.client = nil, nil
+	p.mu.Unlock()
+	if r == nil {
+		return
+	}
+	if err := r.UnRegister(); err != nil {
+		slog.Error("worker numbers", "error", err)
+	}
+	client.Close()
+}

@@ -1,0 +1,228 @@
+package workerid
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+const (
+	settleTime   = 2 * time.Second // from the key's making to the first ID
+	settleChecks = 2               // within it
+	closeWait    = 5 * time.Second // bounds how long Close gives back
+)
+
+// Worker is a number that this process holds. It is renewed each third of the TTL until it is
+// closed or lost.
+type Worker struct {
+	r      *Registrar
+	number int64
+
+	life    context.Context // ends with the number
+	end     context.CancelFunc
+	ready   chan struct{} // closed when the number is settled
+	stopped chan struct{} // closed when nothing is sent any more
+	done    chan struct{} // closed when the number is over, and its generator sealed
+
+	mu       sync.Mutex
+	expiry   int64       // when the key expires, as Redis acknowledged it
+	doubt    int64       // when it may expire, because a renewal was not answered; 0: there is none
+	deadline time.Time   // no ID is made from then on
+	timer    *time.Timer // ends the number at the deadline
+	seen     sight       // the last answer of Redis
+	checks   int         // renewals that Redis acknowledged, up to settleChecks
+	from     int64       // time of Redis from which on IDs are made; valid when ready
+	err      error       // why the number is over; nil while it is held
+	fence    *Fence      // that makes IDs with the number; nil when there is none
+}
+
+func newWorker(r *Registrar, number, expiry int64, asked time.Time, s sight) *Worker {
+	w := &Worker{
+		r: r, number: number,
+		ready: make(chan struct{}), stopped: make(chan struct{}), done: make(chan struct{}),
+		expiry: expiry, deadline: asked.Add(r.o.TTL), seen: s,
+	}
+	w.life, w.end = context.WithCancel(context.Background())
+	w.timer = time.AfterFunc(time.Until(w.deadline), w.runOut)
+	r.add(w)
+	go w.keep()
+	return w
+}
+
+// Number returns the worker number.
+func (w *Worker) Number() int64 { return w.number }
+
+// Done returns a channel that is closed when the number was lost or given back.
+func (w *Worker) Done() <-chan struct{} { return w.done }
+
+// Err returns why the number is not held any more: [ErrLost] or [ErrClosed]. It is nil while
+// the number is held.
+func (w *Worker) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+func (w *Worker) usable() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err == nil && w.checks >= settleChecks
+}
+
+// keep checks the number while it settles, and then renews it.
+func (w *Worker) keep() {
+	defer close(w.stopped)
+	next := w.r.settle / settleChecks
+	for pause(w.life, next) {
+		next = w.renew()
+	}
+}
+
+// renew renews the number once. It returns how long to wait before the next time.
+func (w *Worker) renew() time.Duration {
+	expiry, ours, deadline := w.wish()
+	ctx, cancel := context.WithTimeout(w.life, min(w.r.o.TTL/3, time.Until(deadline)))
+	defer cancel()
+	s, moved, err := w.r.server.move(ctx, w.number, expiry, ours)
+	switch {
+	case err != nil:
+		return w.r.o.TTL / 15
+	case !moved:
+		w.finish(foreign(w.number, s.expiry))
+		return 0
+	}
+	return w.renewed(s, expiry)
+}
+
+// wish chooses when the key shall expire. The invariant: while it expires at one of ours,
+// nobody else has written it. A renewal that was not answered is repeated as it was, so that
+// there are two such times at most.
+func (w *Worker) wish() (expiry int64, ours []int64, deadline time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	ours = []int64{w.expiry}
+	if w.doubt == 0 {
+		w.doubt = max(w.expiry, w.r.expiry(w.seen, time.Now())) // IDs may have been made up to expiry
+	} else {
+		ours = append(ours, w.doubt)
+	}
+	return w.doubt, ours, w.deadline
+}
+
+// renewed notes that Redis acknowledged a renewal.
+func (w *Worker) renewed(s sight, expiry int64) time.Duration {
+	w.mu.Lock()
+	if !time.Now().Before(w.deadline) {
+		w.mu.Unlock()
+		w.runOut()
+		return 0
+	}
+	w.expiry, w.doubt, w.seen = expiry, 0, s
+	// The key lives at least as long after it was asked, because Redis said its time later.
+	w.deadline = s.sent.Add(min(w.r.o.TTL, time.Duration(expiry-s.now)*time.Millisecond))
+	w.timer.Reset(time.Until(w.deadline))
+	next := time.Until(w.deadline) - w.r.o.TTL*2/3
+	if w.checks < settleChecks {
+		if w.checks++; w.checks < settleChecks {
+			next = w.r.settle / settleChecks
+		} else {
+			w.from = s.now
+			close(w.ready)
+		}
+	}
+	f := w.fence
+	w.mu.Unlock()
+	if f != nil {
+		f.wake()
+	}
+	return next
+}
+
+// runOut ends the number if its deadline has passed. A timer calls it too, so that a call of
+// Redis that hangs delays nothing.
+func (w *Worker) runOut() {
+	w.mu.Lock()
+	left := time.Until(w.deadline)
+	w.mu.Unlock()
+	if left <= 0 {
+		w.finish(late(w.number))
+	}
+}
+
+// finish ends the number: it seals the generator before anything else. It reports whether
+// this call did, and the first millisecond of which surely no ID was made.
+func (w *Worker) finish(why error) (unused int64, first bool) {
+	w.mu.Lock()
+	if w.err != nil {
+		w.mu.Unlock()
+		return 0, false
+	}
+	w.err = why
+	f := w.fence
+	w.mu.Unlock()
+	if !isClosed(why) {
+		w.r.lose(w.number)
+	}
+	if f != nil {
+		unused = f.lose(w, why)
+	}
+	w.timer.Stop()
+	w.end()
+	w.r.remove(w)
+	close(w.done)
+	if !isClosed(why) {
+		w.r.o.Logger.Warn("worker number lost", "number", w.number, "error", why)
+	}
+	return unused, true
+}
+
+// Close seals the generator of the number and gives it back, for at most five seconds. What
+// cannot be given back runs out within the TTL. IDs that were made without a fence must be
+// over: nobody knows of them.
+func (w *Worker) Close() error {
+	unused, first := w.finish(fmt.Errorf("workerid: number %d: %w", w.number, ErrClosed))
+	if !first {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+	defer cancel()
+	return w.giveBack(ctx, unused)
+}
+
+// giveBack makes the key expire at unused, or now. The number is over. A key that somebody
+// else wrote is left alone. It may be repeated after an error.
+func (w *Worker) giveBack(ctx context.Context, unused int64) error {
+	if wait(ctx, w.stopped, nil) != 0 {
+		return w.kept(ctx.Err())
+	}
+	ours := []int64{w.expiry}
+	if w.doubt != 0 {
+		ours = append(ours, w.doubt)
+	}
+	if _, _, err := w.r.server.move(ctx, w.number, min(max(unused, 1), w.expiry), ours); err != nil {
+		return w.kept(err)
+	}
+	return nil
+}
+
+func (w *Worker) kept(err error) error {
+	return fmt.Errorf("workerid: number %d stays taken for at most %v: %w", w.number, w.r.o.TTL+time.Second, err)
+}
+
+// Fence returns a fence over the number. It takes another number when this one is lost. A
+// number has one fence.
+func (w *Worker) Fence(s *snowfence.Scheme) (*Fence, error) {
+	if err := w.r.fits(s); err != nil {
+		return nil, err
+	}
+	f := newFence(w.r, s)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.adopt(w); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
