@@ -47,9 +47,7 @@ type clock struct {
 	raw    bool
 	epoch  time.Time
 
-	// tick = ns / tickLen = floor(ns × magic / 2^(64+shift)), exact for 0 ≤ ns <
-	// 2^63: Granlund & Montgomery, "Division by Invariant Integers using
-	// Multiplication", 1994, with one bit of the dividend to spare.
+	// tick = ns / tickLen = floor(ns × magic / 2^(64+shift)): see reciprocal.
 	tickLen uint64
 	magic   uint64
 	shift   uint8
@@ -71,13 +69,7 @@ type anchor struct {
 func (c *clock) init(l Layout, source TimeSource, raw bool) {
 	c.source, c.raw, c.epoch = source, raw, l.Epoch
 	c.tickLen = uint64(l.Tick)
-	n := bits.Len64(c.tickLen) - 1
-	if c.tickLen == 1<<n {
-		c.magic, c.shift = 1<<63, uint8(n-1)
-	} else {
-		q, _ := bits.Div64(1<<n, 0, c.tickLen)
-		c.magic, c.shift = q+1, uint8(n)
-	}
+	c.magic, c.shift = reciprocal(c.tickLen)
 	c.base = time.Now()
 	if source != nil {
 		_, c.baseMono = source()
@@ -87,6 +79,19 @@ func (c *clock) init(l Layout, source TimeSource, raw bool) {
 		a.fresh = 0
 	}
 	c.anchor.Store(a)
+}
+
+// reciprocal returns the numbers with which n / d = floor(n × magic / 2^(64+shift)),
+// exactly for 0 ≤ n < 2^63 and d from 2 up: Granlund & Montgomery, "Division by
+// Invariant Integers using Multiplication", 1994, with one bit of the dividend to
+// spare.
+func reciprocal(d uint64) (magic uint64, shift uint8) {
+	n := bits.Len64(d) - 1
+	if d == 1<<n {
+		return 1 << 63, uint8(n - 1)
+	}
+	q, _ := bits.Div64(1<<n, 0, d)
+	return q + 1, uint8(n)
 }
 
 // elapsed returns the nanoseconds of monotonic time since init.

@@ -36,6 +36,11 @@ type track struct {
 	tickMul uint64
 	slotMul uint64
 
+	// If it is linear, the tick of a position is (its product with magic) >> (64 +
+	// magicShift). A division costs more than the rest of an ID.
+	magic      uint64
+	magicShift uint8
+
 	// What is granted. Only raised.
 	until atomic.Uint64 // ticks after from
 	end   atomic.Uint64 // until × span
@@ -79,6 +84,7 @@ func (t *track) setForm(s *Scheme, gr Grant) {
 			return
 		}
 	}
+	t.magic, t.magicShift = reciprocal(t.span)
 	if t.span&(t.span-1) == 0 {
 		t.form, t.slots, t.slotMul = shifts, t.span-1, 1<<t.seqShift
 		t.tickMul = 1 << (t.timeShift - uint8(bits.Len64(t.slots)))
@@ -119,8 +125,21 @@ func (t *track) shiftID(pos uint64) ID {
 
 // pieceID is the raw ID for any form.
 func (t *track) pieceID(pos uint64) ID {
+	if t.form == linear {
+		return t.linearID(pos)
+	}
 	id, _, _ := t.piece(pos, 1)
 	return id
+}
+
+// linearID is the raw ID if form is linear.
+//
+// Invariant: two positions never become one ID. So tick has to be exactly pos/span,
+// for all positions that are granted: see reciprocal.
+func (t *track) linearID(pos uint64) ID {
+	hi, _ := bits.Mul64(pos, t.magic)
+	tick := hi >> t.magicShift
+	return ID(t.base + tick<<t.timeShift + (pos-tick*t.span)<<t.seqShift)
 }
 
 // piece returns the raw ID of a position, and how many of the next n follow it in

@@ -1,6 +1,6 @@
 package mutants
 
-// driftMutants break the rules of compat/idgen, one term each.
+// driftMutants break the rules of compat/idgen, and of numbers that begin above 0, one term each.
 var driftMutants = []mutant{
 	{
 		rule: "snow-drift: other numbers of a worker replace its generator", file: "compat/idgen/generator.go",
@@ -120,5 +120,15 @@ var driftMutants = []mutant{
 		rule: "snow-drift: IDs of Method 2 do not run ahead", file: "compat/idgen/options.go",
 		pkg: "./compat/idgen", test: "TestLead|TestDriftEnds",
 		old: `o.Method == 2 || o.TimestampType == 1`, now: `o.TimestampType == 1`,
+	},
+	{
+		rule: "position: the reciprocal of a span is rounded up", file: "clock.go",
+		pkg: ".", test: "TestReciprocal",
+		old: `	return q + 1, uint8(n)`, now: `	return q, uint8(n)`,
+	},
+	{
+		rule: "position: what is left of a position is its slot", file: "position.go",
+		pkg: ".", test: "TestLinearIDs|TestReciprocal",
+		old: `(pos-tick*t.span)<<t.seqShift`, now: `(pos-tick)<<t.seqShift`,
 	},
 }
