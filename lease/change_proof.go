@@ -52,6 +52,9 @@ func (c NamespaceChange) next(ctx context.Context, st Store, ns Namespace, now t
 		}
 		floor = max(floor, unused)
 	}
+	if ns.Reserved.Past > 0 { // each time belongs to the layout of that time
+		floor = max(floor, old.TickOf(now)+1, tickAtOrAfter(old, time.UnixMilli(ns.Reserved.Until)))
+	}
 	at := old.TimeOf(floor)
 	start := layout.TickOf(at)
 	if layout.TimeOf(start).Before(at) {
@@ -61,10 +64,11 @@ func (c NamespaceChange) next(ctx context.Context, st Store, ns Namespace, now t
 	if start > c.Scheme.MaxTick() {
 		return refuse(fmt.Errorf("%w: it would have no tick left at %s", snowfence.ErrLifetime, at))
 	}
-	if !c.Force {
-		if err := ns.prove(layout, start, floor); err != nil {
-			return refuse(err)
-		}
+	switch err := ns.prove(layout, start, floor); {
+	case err != nil && !c.Force:
+		return refuse(err)
+	case err != nil && ns.Reserved.Past > 0:
+		next.Reserved.Since = layout.TimeOf(start).UnixMilli() + 1
 	}
 	if ns.Past != nil || ns.Since == 1 {
 		next.Past = remembered(ns.Past, ns.present(floor))
@@ -73,6 +77,9 @@ func (c NamespaceChange) next(ctx context.Context, st Store, ns Namespace, now t
 		return refuse(err)
 	}
 	next.Layout, next.Fingerprint, next.Identity = layout.String(), c.Scheme.Fingerprint(), id
+	if id != ns.Identity {
+		next.setBack(now)
+	}
 	next.Start, next.Floor, next.Since = start, start, ns.Generation+1
 	if !old.Equal(layout) {
 		next.Keys = nil // the numbers of secrets begin anew with the layout
@@ -175,10 +182,12 @@ func (n Namespace) prove(to snowfence.Layout, start, floor int64) error {
 		if eras[i], err = p.Era(); err != nil {
 			return err
 		}
+		eras[i].Reserved = n.Reserved.used()
 	}
 	now := eras[0]
 	change := snowfence.Change{
 		From: now.Layout, Since: now.From, Floor: now.Until, To: to, At: to.TimeOf(start), Past: eras[1:],
+		FromReserved: now.Reserved, ToReserved: now.Reserved,
 	}
 	v, err := change.Check()
 	if err != nil {

@@ -85,10 +85,15 @@ func (h *holders) Get(ctx context.Context, keys []Key) ([]Record, error) {
 			return nil, err
 		}
 	}
+	for i, r := range rs { // a key may be asked for twice
+		if r.Node == NamespaceNode {
+			rs[i] = rs[at[r.Namespace]]
+		}
+	}
 	rs = rs[:len(keys)]
 	for i, r := range rs {
 		switch {
-		case ofSequence(r):
+		case hidden(r):
 			rs[i] = Record{Key: r.Key}
 		case r.Node != NamespaceNode:
 			rs[i].Data = evidenceOf(r).sign(spaces[r.Namespace])
@@ -103,7 +108,7 @@ func (h *holders) List(ctx context.Context, q Query) ([]Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	rs = slices.DeleteFunc(rs, ofSequence)
+	rs = slices.DeleteFunc(rs, hidden)
 	for i, r := range rs {
 		rs[i].Data = ""
 		if r.Node == NamespaceNode {
@@ -176,8 +181,8 @@ func (h *holders) Add(_ context.Context, a Addition) (Record, error) {
 		a.Key.Node, a.Key.Namespace), ErrRefused}
 }
 
-// ofSequence reports whether a record is that of a sequence, which no holder sees.
-func ofSequence(r Record) bool { return strings.HasPrefix(r.Namespace, "#") }
+// hidden reports whether no holder sees a record: that of a sequence, or counts of [Past].
+func hidden(r Record) bool { return strings.HasPrefix(r.Namespace, "#") || r.Node < NamespaceNode }
 
 // question is what a holder over a server ([Holders])
 // writes in place of a namespace's record: it asks the

@@ -142,8 +142,12 @@ func ConfirmStore(ctx context.Context, st Store, namespace string) (Namespace, e
 		if err != nil {
 			return Namespace{}, fmt.Errorf("lease: reading the store's identity: %w", err)
 		}
-		if ns.Identity == id {
+		w := world.From(ctx)
+		if counts := ns.confirmPast(w, id); ns.Identity == id && !counts {
 			return ns, nil
+		}
+		if ns.Identity != id {
+			ns.SetBack = max(ns.SetBack, w.Now().UnixMilli()+1)
 		}
 		ns.Identity = id
 		ns, err = ns.write(ctx, st)

@@ -118,10 +118,10 @@ const (
 	postgresInsert = `i AS (INSERT INTO snowfence_lease (` + columns + `, xid)
 		SELECT "S", "N", "C", "R", "G", "F", "U", "P", "X", "Y", "H", "L", "V", "T", "D", ` + postgresXID + ` FROM w WHERE "O" = ''
 		ON CONFLICT DO NOTHING RETURNING namespace, node),
-	n AS (INSERT INTO snowfence_meta (name, value, xid) SELECT 'namespace ' || namespace, '', ` + postgresXID + ` FROM i WHERE node < 0
+	n AS (INSERT INTO snowfence_meta (name, value, xid) SELECT 'namespace ' || namespace, '', ` + postgresXID + ` FROM i WHERE node IN (-1, -2)
 		ON CONFLICT DO NOTHING RETURNING name),
 	m AS (UPDATE snowfence_meta m SET xid = ` + postgresXID + `, value = CASE m.name WHEN 'rows' THEN (m.value::bigint + a.added)::text ELSE ? END
-		FROM (SELECT (SELECT count(*) FROM i) AS added, (SELECT count(*) FROM i WHERE node < 0) > (SELECT count(*) FROM n) AS again) a
+		FROM (SELECT (SELECT count(*) FROM i) AS added, (SELECT count(*) FROM i WHERE node IN (-1, -2)) > (SELECT count(*) FROM n) AS again) a
 		WHERE m.xmin = m.xid AND (m.name = 'rows' AND a.added > 0 OR m.name = 'id' AND a.again))`
 
 	// postgresLevel counts when the statement, which is one transaction, commits.
@@ -208,7 +208,7 @@ func postgresNewIdentity(ctx context.Context, c querier, _ *file, id string) err
 	for _, step := range []string{
 		"UPDATE snowfence_lease SET xid = " + postgresXID + " WHERE xmin <> xid",
 		"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, ''" +
-			" FROM snowfence_lease WHERE node < 0 ON CONFLICT DO NOTHING",
+			" FROM snowfence_lease WHERE node IN (-1, -2) ON CONFLICT DO NOTHING",
 		"INSERT INTO snowfence_meta (name, value) VALUES ('rows', '') ON CONFLICT DO NOTHING",
 		"UPDATE snowfence_meta SET xid = " + postgresXID + ", value = CASE name" +
 			" WHEN 'id' THEN '" + id + "' WHEN 'rows' THEN (SELECT count(*) FROM snowfence_lease)::text ELSE value END",

@@ -333,7 +333,7 @@ func sqliteServer(ctx context.Context, c querier) (info serverInfo, err error) {
 func sqliteAdded(ctx context.Context, c querier, f *file, added []lease.Key) error {
 	again := false
 	for _, k := range added {
-		if k.Node >= 0 {
+		if k.Node != lease.NamespaceNode && k.Node != -2 { // -2 is a sequence; counts for the past are far below
 			continue
 		}
 		const insert = "INSERT INTO snowfence_meta (name, value) VALUES (?, '') ON CONFLICT DO NOTHING"
@@ -379,7 +379,7 @@ func sqliteFindReload(ctx context.Context, c *sql.Conn, f *file) (reloaded bool,
 func sqliteNewIdentity(ctx context.Context, c querier, f *file, id string) error {
 	for _, step := range []string{
 		"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, ''" +
-			" FROM snowfence_lease WHERE node < 0 ON CONFLICT DO NOTHING",
+			" FROM snowfence_lease WHERE node IN (-1, -2) ON CONFLICT DO NOTHING",
 		"INSERT INTO snowfence_meta (name, value) SELECT 'rows', COUNT(*) FROM snowfence_lease" +
 			" WHERE true ON CONFLICT DO UPDATE SET value = excluded.value",
 		"INSERT INTO snowfence_meta (name, value) SELECT 'distance', " + sqliteDistance +

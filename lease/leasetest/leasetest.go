@@ -105,8 +105,8 @@ func run(t *testing.T, open func(t *testing.T) lease.Store, through func(lease.S
 	}
 }
 
-// RunCounts runs the suite of what sequences need besides: additions, and keys that leases never
-// have. open is that of [Run].
+// RunCounts runs the suite of what sequences and IDs for the past need besides: additions, and
+// keys that leases never have. open is that of [Run].
 func RunCounts(t *testing.T, open func(t *testing.T) lease.Store) {
 	for _, c := range []struct {
 		name string
@@ -115,6 +115,7 @@ func RunCounts(t *testing.T, open func(t *testing.T) lease.Store) {
 		{"addition", testAdd},
 		{"additions at once", testAdditions},
 		{"keys of sequences", testSequenceKeys},
+		{"counts for the past", testPast},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

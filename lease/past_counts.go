@@ -1,0 +1,83 @@
+package lease
+
+import (
+	"encoding/base64"
+	"errors"
+	"math/bits"
+	"strings"
+)
+
+// An hour of a node has a record of its own: how many IDs each of its seconds has given out.
+// Data is "EPOCH.W" and bits: W is a letter for the width of a count, and base64 the 3,600 counts.
+// The epoch is [Reserved].Counts. With 13 bits, the widest, it has 7,828 bytes.
+
+const (
+	secondsPerHour = 3600
+	countBits      = 13
+	maxCount       = 1<<countBits - 1 // in a second: ticks finer than a millisecond could give more
+
+	// pastHolder keeps these records out of the index of nodes without a holder, and pastUntil
+	// puts them at the end of that of ends.
+	pastHolder = "past"
+	pastUntil  = 1 << 62
+)
+
+// hours counts from 1900, because no epoch is earlier. There are numbers until the year 3813.
+const (
+	hourBits   = 24
+	beforeUnix = 25_567 * 86_400 // seconds from 1900 to 1970
+	maxNode    = 1<<38 - 1       // of Past: more would not fit beside the hours
+)
+
+// pastKey is where the counts of an hour are kept. No node, no namespace and no sequence has a
+// number as low.
+func pastKey(namespace string, node, hour int64) Key {
+	return Key{namespace, -1<<48 - node<<hourBits - hour}
+}
+
+// counts are those of the seconds of an hour.
+type counts [secondsPerHour]uint16
+
+var errCounts = errors.New("its counts are damaged: restore a backup, and confirm the namespace")
+
+// text is how a record keeps the counts.
+func (c *counts) text(epoch string) string {
+	width := 0
+	for _, n := range c {
+		width = max(width, bits.Len16(n))
+	}
+	out := make([]byte, (secondsPerHour*width+7)/8)
+	at := 0
+	for _, n := range c {
+		for b := range width {
+			out[at/8] |= byte(n>>b&1) << (at % 8)
+			at++
+		}
+	}
+	return epoch + "." + string(rune('a'+width)) + base64.RawStdEncoding.EncodeToString(out)
+}
+
+// parseCounts reads the counts of a record. Those of another epoch are
+// full: the store was set back since, and nobody knows them.
+func parseCounts(data, epoch string) (c counts, full bool, err error) {
+	was, text, ok := strings.Cut(data, ".")
+	if !ok || text == "" || text[0] < 'a' || text[0] > 'a'+countBits {
+		return c, false, errCounts
+	}
+	if was != epoch {
+		return c, true, nil
+	}
+	width := int(text[0] - 'a')
+	in, err := base64.RawStdEncoding.DecodeString(text[1:])
+	if err != nil || len(in) != (secondsPerHour*width+7)/8 {
+		return c, false, errCounts
+	}
+	at := 0
+	for i := range c {
+		for b := range width {
+			c[i] |= uint16(in[at/8]>>(at%8)&1) << b
+			at++
+		}
+	}
+	return c, false, nil
+}

@@ -1,0 +1,98 @@
+package lease
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// pastEra is a layout while the namespace had it, with the ticks that it may stamp.
+type pastEra struct {
+	scheme  *snowfence.Scheme
+	layout  snowfence.Layout
+	numbers int64     // how many reserved ones there are, from 0 up
+	first   int64     // first tick
+	floor   int64     // first tick after the last
+	until   time.Time // of that tick; zero for the present layout
+}
+
+// pastEras returns the layouts of a namespace, oldest first. Their ticks are
+// those that changes of layout were proven for.
+func pastEras(ns Namespace, s *snowfence.Scheme) ([]pastEra, error) {
+	var eras []pastEra
+	for _, p := range append(append([]PastLayout{}, ns.Past...), ns.present(s.MaxTick()+1)) {
+		e := pastEra{scheme: s, first: p.Start, floor: p.Floor}
+		l, err := snowfence.ParseLayout(p.Layout)
+		if err == nil && cmp.Or(p.Key, p.Layout) != s.Fingerprint() {
+			if l.Cipher != snowfence.Plain {
+				continue // encrypted with other secrets: Reserved.Since is later
+			}
+			e.scheme, err = snowfence.NewScheme(l)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
+		}
+		e.layout, e.numbers, e.until = l, min(ns.Reserved.Past, l.First), l.TimeOf(p.Floor)
+		if len(eras) == 0 {
+			e.first = 1 // the times before belong to the first layout; tick 0 could give the ID 0
+		}
+		eras = append(eras, e)
+	}
+	eras[len(eras)-1].until = time.Time{}
+	return eras, nil
+}
+
+// slot is a second of a layout: the ticks that begin in it.
+type slot struct {
+	era         *pastEra
+	second      int64 // since 1900
+	first, last int64 // ticks; none if last is lower
+}
+
+func (s slot) hour() int64 { return s.second / secondsPerHour }
+func (s slot) index() int  { return int(s.second % secondsPerHour) }
+
+// holds reports whether a later time of the same second belongs to it too.
+func (s slot) holds(t time.Time) bool { return s.era.until.IsZero() || t.Before(s.era.until) }
+
+// capacity is how many IDs a node makes in it.
+func (s slot) capacity() int64 {
+	return min(max(s.last-s.first+1, 0)*s.era.numbers, maxCount)
+}
+
+// parts are those of the n-th ID, from 0 up.
+func (s slot) parts(n, node int64) snowfence.Parts {
+	return snowfence.Parts{Tick: s.first + n/s.era.numbers, Node: node, Sequence: n % s.era.numbers}
+}
+
+// slotOf returns the second of a time. Where ticks are longer than a second, it is the one in which
+// the tick of that time begins.
+func slotOf(eras []pastEra, t, now time.Time) slot {
+	e := &eras[0]
+	for i := range eras {
+		if e = &eras[i]; e.until.IsZero() || t.Before(e.until) {
+			break
+		}
+	}
+	unix := t.Unix()
+	if e.layout.Tick > time.Second {
+		unix = e.layout.TimeOf(e.layout.TickOf(t)).Unix()
+	}
+	from := tickAtOrAfter(e.layout, time.Unix(unix, 0))
+	until := tickAtOrAfter(e.layout, time.Unix(unix+1, 0))
+	return slot{
+		era: e, second: unix + beforeUnix,
+		first: max(from, e.first), last: min(until, e.floor, e.layout.TickOf(now)+1) - 1,
+	}
+}
+
+// tickAtOrAfter returns the first tick that begins at t or later.
+func tickAtOrAfter(l snowfence.Layout, t time.Time) int64 {
+	tick := l.TickOf(t)
+	if l.TimeOf(tick).Before(t) {
+		tick++
+	}
+	return tick
+}

@@ -1,0 +1,878 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// pastWorld is the real one with a clock that the test sets.
+type pastWorld struct {
+	world.World
+	now time.Time
+}
+
+func (w *pastWorld) Now() time.Time { return w.now }
+
+func (w *pastWorld) source() snowfence.TimeSource {
+	return func() (time.Time, time.Duration) { return w.now, 0 }
+}
+
+// pastStore is a [lease.Memory] that counts swaps of hours and can be set back.
+type pastStore struct {
+	*lease.Memory
+	mu      sync.Mutex
+	id      string
+	swaps   int
+	largest int                        // of Data
+	after   func(w []lease.Write)      // each swap
+	fail    error                      // of each swap, which is done all the same
+	forget  map[lease.Key]bool         // what was set back
+	written map[lease.Key]lease.Record // since keep
+}
+
+func newPastStore() *pastStore {
+	return &pastStore{Memory: lease.NewMemory(), id: "one", written: map[lease.Key]lease.Record{}}
+}
+
+func (s *pastStore) Identity(context.Context, string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.id, nil
+}
+
+func (s *pastStore) Swap(ctx context.Context, ws []lease.Write) []error {
+	errs := s.Memory.Swap(ctx, ws)
+	s.mu.Lock()
+	for i, w := range ws {
+		if errs[i] == nil {
+			s.written[w.New.Key] = w.New
+		}
+		if w.New.Node < lease.NamespaceNode {
+			s.swaps++
+			s.largest = max(s.largest, len(w.New.Data))
+			if s.fail != nil {
+				errs[i] = s.fail
+			}
+		}
+	}
+	after := s.after
+	s.mu.Unlock()
+	if after != nil {
+		after(ws)
+	}
+	return errs
+}
+
+// backup returns all records.
+func (s *pastStore) backup() map[lease.Key]lease.Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.written)
+}
+
+// putBack replaces all records by those of a backup.
+func (s *pastStore) putBack(rs map[lease.Key]lease.Record, id string) {
+	old := lease.NewMemory()
+	for _, r := range rs {
+		old.Swap(context.Background(), []lease.Write{{New: r}})
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Memory, s.written, s.id = old, maps.Clone(rs), id
+}
+
+var pastNow = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
+const pastLayout = "time=41,node=10,seq=12,epoch=2025-01-01,first=5"
+
+func schemeOf(t *testing.T, spec string, keys ...*snowfence.Secret) *snowfence.Scheme {
+	t.Helper()
+	l, err := snowfence.ParseLayout(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := snowfence.NewScheme(l, keys...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// past is a namespace that allows IDs for the past.
+type past struct {
+	t     *testing.T
+	ctx   context.Context
+	clock *pastWorld
+	st    *pastStore
+	s     *snowfence.Scheme
+	made  map[snowfence.ID]time.Time
+}
+
+func newPast(t *testing.T, spec string, last int64) *past {
+	t.Helper()
+	w := &pastWorld{world.Real(), pastNow}
+	p := &past{
+		t: t, clock: w, ctx: world.With(t.Context(), w), st: newPastStore(), s: schemeOf(t, spec),
+		made: map[snowfence.ID]time.Time{},
+	}
+	if _, err := lease.CreateNamespace(p.ctx, p.st, "n", p.s, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.AllowPast(p.ctx, p.st, "n", last, true); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p *past) open(node int64) *lease.Backfill {
+	p.t.Helper()
+	b, err := lease.Past(p.ctx, p.st, "n", p.s, node)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return b
+}
+
+// id makes one that was never made before.
+func (p *past) id(b *lease.Backfill, at time.Time) snowfence.ID {
+	p.t.Helper()
+	id, err := b.NewAt(p.ctx, at)
+	if err != nil {
+		p.t.Fatalf("%v: %v", at, err)
+	}
+	p.new(id, at)
+	return id
+}
+
+func (p *past) new(id snowfence.ID, at time.Time) {
+	p.t.Helper()
+	if before, twice := p.made[id]; twice {
+		p.t.Fatalf("ID %d of %v came before, for %v", id, at, before)
+	}
+	p.made[id] = at
+}
+
+// refused expects an error that matches, with the words.
+func (p *past) refused(b *lease.Backfill, at time.Time, want error, words string) {
+	p.t.Helper()
+	id, err := b.NewAt(p.ctx, at)
+	if !errors.Is(err, want) || !strings.Contains(err.Error(), words) || id != 0 {
+		p.t.Errorf("%v: ID %d, %v; want %v with %q", at, id, err, want, words)
+	}
+}
+
+func (p *past) namespace() lease.Namespace {
+	p.t.Helper()
+	ns, err := lease.ShowNamespace(p.ctx, p.st, "n")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return ns
+}
+
+// A second gives each pair of tick and reserved number once, on each node, and then none.
+func TestPastSecond(t *testing.T) {
+	for _, c := range []struct {
+		spec string
+		last int64
+		want int           // of a second
+		span time.Duration // how far after the time's second, or tick, an ID may be
+	}{
+		{pastLayout, 0, 1000, time.Second},
+		{pastLayout, 4, 5000, time.Second},
+		{"time=41,node=10,seq=12,epoch=2025-01-01,first=3", 4, 3000, time.Second},
+		{"time=41,node=10,seq=12,epoch=2025-01-01T00:00:00.657Z,first=1", 0, 1000, time.Second},
+		{"time=39,seq=8,node=16,epoch=2025-01-01,tick=10ms,first=5", 4, 500, time.Second},
+		{"time=30,node=17,seq=17,epoch=2025-01-01,tick=1s,first=5", 4, 5, time.Second},
+		{"time=30,node=17,seq=16,epoch=2025-01-01T00:00:00.5Z,tick=1s,first=5", 4, 5, time.Second},
+		{"time=30,node=17,seq=16,epoch=2025-01-01,tick=700ms,first=1", 0, 2, time.Second},
+		{"time=30,node=17,seq=16,epoch=2025-01-01T00:00:00.3Z,tick=90s,first=5", 4, 5, 0},
+		{"time=20,node=17,seq=16,epoch=1960-01-01,tick=1h,first=2", 4, 2, 0},
+		{"time=50,node=5,seq=6,epoch=2025-01-01,tick=1us,first=5", 4, 8191, time.Second},
+		{"time=41,node=10,rollback=2,seq=10,epoch=2025-01-01,first=5", 4, 5000, time.Second},
+	} {
+		p := newPast(t, c.spec, c.last)
+		l := p.s.Layout()
+		at := time.Date(2026, 2, 3, 4, 5, 6, 789e6, time.UTC)
+		from := at.Truncate(time.Second)
+		if l.Tick > time.Second {
+			from = l.TimeOf(l.TickOf(at))
+		}
+		times := slices.Repeat([]time.Time{at}, c.want)
+		ids := make([]snowfence.ID, c.want)
+		for node := range int64(2) {
+			b := p.open(node)
+			if err := b.FillAt(p.ctx, ids, times); err != nil {
+				t.Errorf("%s: %v", c.spec, err)
+				continue
+			}
+			for i, id := range ids {
+				p.new(id, at)
+				parts, err := p.s.Decode(id)
+				if err != nil || parts.Node != node || parts.Sequence > c.last || parts.Sequence >= l.First ||
+					parts.Time.Before(from) || parts.Time.Sub(from) >= max(c.span, 1) || parts.Rollback != 0 {
+					t.Fatalf("%s: ID %d of %v: %+v, %v", c.spec, id, at, parts, err)
+				}
+				if i > 0 && id <= ids[i-1] {
+					t.Fatalf("%s: ID %d follows %d", c.spec, id, ids[i-1])
+				}
+			}
+			p.refused(b, at, lease.ErrFull, "which had")
+			p.id(b, at.Add(max(time.Second, l.Tick)))
+		}
+	}
+}
+
+// The largest record: its counts have 13 bits each.
+func TestPastFullHour(t *testing.T) {
+	p := newPast(t, pastLayout, 4)
+	b := p.open(1023)
+	hour := time.Date(2026, 2, 3, 4, 0, 0, 0, time.UTC)
+	var times []time.Time
+	for _, second := range []int{0, 1, 1799, 3598, 3599} {
+		times = append(times, slices.Repeat([]time.Time{hour.Add(time.Duration(second) * time.Second)}, 5000)...)
+	}
+	ids := make([]snowfence.ID, len(times))
+	if err := b.FillAt(p.ctx, ids, times); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.IsSorted(ids) || len(slices.Compact(ids)) != len(times) {
+		t.Error("IDs of sorted times are not sorted, or repeat")
+	}
+	if p.st.swaps != 1 || p.st.largest > 8000 {
+		t.Errorf("%d swaps, and a record of %d bytes", p.st.swaps, p.st.largest)
+	}
+	for _, at := range slices.CompactFunc(times, time.Time.Equal) {
+		if _, err := b.NewAt(p.ctx, at); !errors.Is(err, lease.ErrFull) {
+			t.Errorf("%v: %v", at, err)
+		}
+	}
+	p.refused(b, hour.Add(3599*time.Second), lease.ErrFull, "2026-02-03T04:59:59Z")
+	p.id(b, hour.Add(3597*time.Second))
+	p.id(b, hour.Add(3600*time.Second))
+	p.id(b, hour.Add(-time.Nanosecond))
+	p.id(p.open(1022), hour)
+}
+
+func TestPastTimes(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	b := p.open(3)
+	epoch := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	p.refused(b, epoch.Add(-1), lease.ErrInvalid, "begins with its epoch")
+	p.refused(b, time.Time{}, lease.ErrInvalid, "begins with its epoch")
+	p.refused(b, time.Unix(math.MinInt64/2, 0), lease.ErrInvalid, "begins with its epoch")
+	p.refused(b, pastNow.Add(1), lease.ErrInvalid, "yet to come")
+	p.refused(b, time.Unix(math.MaxInt64/2, 0), lease.ErrInvalid, "yet to come")
+	p.id(b, epoch)
+	p.id(b, pastNow)
+	p.refused(b, pastNow, lease.ErrFull, "which had 1") // the second has just begun
+	p.clock.now = pastNow.Add(2 * time.Millisecond)
+	p.id(b, pastNow)
+	p.id(b, pastNow)
+	p.refused(b, pastNow, lease.ErrFull, "which had 3")
+	for id, at := range p.made {
+		if parts, _ := p.s.Decode(id); parts.Time.After(p.clock.now) || parts.Tick == 0 {
+			t.Errorf("an ID of %v for %v", parts.Time, at)
+		}
+	}
+	if err := b.FillAt(p.ctx, make([]snowfence.ID, 2), []time.Time{pastNow}); !errors.Is(err, lease.ErrInvalid) {
+		t.Errorf("one time for two IDs: %v", err)
+	}
+	if err := b.FillAt(p.ctx, nil, nil); err != nil {
+		t.Errorf("no time: %v", err)
+	}
+	short := newPast(t, "time=20,node=10,seq=12,epoch=2026-06-01T11:50:00Z,first=1", 0)
+	end := short.s.Layout().EndOfLife()
+	short.clock.now = end.Add(time.Hour)
+	short.refused(short.open(0), end, snowfence.ErrLifetime, "ended at")
+	short.id(short.open(0), end.Add(-1))
+	for _, node := range []int64{-1, 1024, 1 << 38, math.MaxInt64} {
+		b, err := lease.Past(p.ctx, p.st, "n", p.s, node)
+		if err == nil {
+			_, err = b.NewAt(p.ctx, epoch.Add(time.Hour))
+		}
+		if !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("node %d: %v", node, err)
+		}
+	}
+}
+
+// An error anywhere in a batch takes nothing.
+func TestPastErrorTakesNothing(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	b := p.open(0)
+	at := pastNow.Add(-time.Hour)
+	ids := make([]snowfence.ID, 3)
+	err := b.FillAt(p.ctx, ids, []time.Time{at, at.Add(-2 * time.Hour), pastNow.Add(time.Hour)})
+	if !errors.Is(err, lease.ErrInvalid) || p.st.swaps != 0 || ids[0] != 0 {
+		t.Errorf("%v after %d swaps: %v", err, p.st.swaps, ids)
+	}
+}
+
+func TestAllowPast(t *testing.T) {
+	ctx := t.Context()
+	st := newPastStore()
+	s, all := schemeOf(t, pastLayout), schemeOf(t, "default")
+	for name, s := range map[string]*snowfence.Scheme{"n": s, "all": all, "drift": s, "five": s} {
+		if _, err := lease.CreateNamespace(ctx, st, name, s, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	allow := func(name string, last int64, word bool, want error, words string) {
+		t.Helper()
+		_, err := lease.AllowPast(ctx, st, name, last, word)
+		if !errors.Is(err, want) || err != nil && !strings.Contains(err.Error(), words) {
+			t.Errorf("%s, 0 to %d: %v; want %v with %q", name, last, err, want, words)
+		}
+	}
+	_, err := lease.Past(ctx, st, "n", s, 0)
+	if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "--past") {
+		t.Errorf("Past before it is allowed: %v", err)
+	}
+	allow("n", 0, false, lease.ErrRefused, "by hand")
+	allow("n", 1, true, lease.ErrInvalid, "choose 0")
+	allow("all", 0, true, lease.ErrRefused, "first=1")
+	allow("n", 0, true, nil, "")
+	allow("n", 0, false, nil, "") // it is so already
+	allow("n", 4, true, lease.ErrRefused, "cannot be changed")
+	allow("no", 4, true, lease.ErrNoNamespace, "")
+	for range 2 {
+		if _, err := lease.NoteOthers(ctx, st, "drift"); err != nil {
+			t.Error(err)
+		}
+	}
+	allow("drift", 4, true, lease.ErrRefused, "choose 0")
+	allow("drift", 0, true, nil, "")
+	allow("five", 4, true, nil, "")
+	if _, err := lease.NoteOthers(ctx, st, "five"); !errors.Is(err, lease.ErrRefused) {
+		t.Errorf("others beside 0 to 4: %v", err)
+	}
+	if ns, err := lease.NoteOthers(ctx, st, "n"); err != nil || ns.Reserved.Past != 1 {
+		t.Errorf("others beside 0: %v, %v", ns, err)
+	}
+	if _, err := lease.Past(ctx, st, "n", all, 0); !errors.As(err, new(*lease.MismatchError)) {
+		t.Errorf("another scheme: %v", err)
+	}
+	if _, err := lease.ConfirmPast(ctx, st, "all"); !errors.Is(err, lease.ErrRefused) {
+		t.Errorf("confirmed where nothing is counted: %v", err)
+	}
+}
+
+// A time gets the layout that the namespace had then, with ticks of that layout's own span.
+func TestPastLayouts(t *testing.T) {
+	p := newPast(t, pastLayout, 4)
+	p.clock.now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	specs := []string{
+		pastLayout,
+		"time=41,node=10,seq=12,epoch=2020-01-01,first=5",
+		"time=41,node=9,seq=13,epoch=2010-01-01,first=1",
+		"time=41,node=9,seq=13,epoch=2009-01-01,first=6",
+	}
+	type moment struct {
+		at   time.Time
+		spec string
+	}
+	moments := []moment{{time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC), specs[0]}}
+	for i, spec := range specs[1:] {
+		p.id(p.open(5), p.clock.now) // in each layout's own time
+		b := p.open(5)
+		change := p.clock.now.Add(time.Duration(i+1) * 777 * time.Millisecond)
+		p.clock.now = change
+		s := schemeOf(t, spec)
+		if _, err := lease.ChangeNamespace(p.ctx, p.st, "n", lease.NamespaceChange{Scheme: s}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.NewAt(p.ctx, moments[0].at); !errors.As(err, new(*lease.MismatchError)) {
+			t.Errorf("a maker of the layout before: %v", err)
+		}
+		p.s = s
+		moments = append(moments, moment{change.Add(-time.Minute), specs[i]},
+			moment{change.Add(-time.Millisecond), specs[i]}, moment{change.Add(time.Second), spec})
+		p.clock.now = change.Add(24 * time.Hour)
+	}
+	b := p.open(5)
+	for _, m := range moments {
+		for range 3 {
+			id := p.id(b, m.at)
+			parts, err := schemeOf(t, m.spec).Decode(id)
+			off := parts.Time.Sub(m.at.Truncate(time.Second))
+			if err != nil || parts.Node != 5 || off < 0 || off > time.Second || parts.Sequence > 4 {
+				t.Errorf("%v has not the layout %s: %+v, %v", m.at, m.spec, parts, err)
+			}
+		}
+	}
+	// Around each change, IDs of both layouts fill the second.
+	for _, m := range moments {
+		for _, at := range []time.Time{m.at, m.at.Add(time.Second)} {
+			var err error
+			for _, size := range []int{500, 50, 5, 1} {
+				ids, times := make([]snowfence.ID, size), slices.Repeat([]time.Time{at}, size)
+				for err = b.FillAt(p.ctx, ids, times); err == nil; err = b.FillAt(p.ctx, ids, times) {
+					for _, id := range ids {
+						p.new(id, at)
+					}
+				}
+			}
+			if !errors.Is(err, lease.ErrFull) && !strings.Contains(err.Error(), "no tick") {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// A change of layout is proven with the reserved numbers, from when they are in use on.
+func TestReservedNumbersInChanges(t *testing.T) {
+	const old, next = "time=41,node=10,seq=12,epoch=2025-01-01,first=5",
+		"time=41,node=10,seq=12,epoch=2025-03-01,last=4" // later epoch: its ticks come again
+	for name, c := range map[string]struct {
+		use     func(p *past) error
+		collide bool
+	}{
+		"no numbers": {func(*past) error { return nil }, false},
+		"past":       {func(p *past) error { _, err := lease.AllowPast(p.ctx, p.st, "n", 0, true); return err }, true},
+		"others":     {func(p *past) error { _, err := lease.NoteOthers(p.ctx, p.st, "n"); return err }, true},
+	} {
+		w := &pastWorld{world.Real(), pastNow}
+		p := &past{t: t, clock: w, ctx: world.With(t.Context(), w), st: newPastStore(), s: schemeOf(t, old)}
+		if _, err := lease.CreateNamespace(p.ctx, p.st, "n", p.s, nil); err != nil {
+			t.Fatal(err)
+		}
+		l, err := lease.Open(p.ctx, p.st, "n", p.s, &lease.Options{Time: w.source()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(l.Close(), c.use(p)); err != nil {
+			t.Fatal(err)
+		}
+		_, err = lease.ChangeNamespace(p.ctx, p.st, "n", lease.NamespaceChange{Scheme: schemeOf(t, next)})
+		if got := errors.As(err, new(*lease.CollisionError)); got != c.collide || !got && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if name == "no numbers" { // and now it is too late
+			_, err := lease.AllowPast(p.ctx, p.st, "n", 0, true)
+			if !errors.Is(err, lease.ErrRefused) {
+				t.Errorf("allowed after a change that was proven without: %v", err)
+			}
+		}
+	}
+}
+
+// The clock of an operator is behind that of a program that made IDs for the present second.
+func TestPastBeforeAChangeWithAClockBehind(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	p.id(p.open(0), pastNow)
+	p.clock.now = pastNow.Add(-time.Hour)
+	next := schemeOf(t, "time=42,node=9,seq=12,epoch=2020-01-01,first=5")
+	ns, err := lease.ChangeNamespace(p.ctx, p.st, "n", lease.NamespaceChange{Scheme: next})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if start := next.Layout().TimeOf(ns.Start); !start.After(pastNow) {
+		t.Errorf("the new layout starts at %v", start)
+	}
+}
+
+// A change of layout between the read and the use of a count, and a deletion.
+func TestPastDuringAChange(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	b := p.open(0)
+	next := schemeOf(t, "time=42,node=9,seq=12,epoch=2020-01-01,first=5")
+	done := false
+	p.st.after = func(ws []lease.Write) {
+		if done || ws[0].New.Node >= lease.NamespaceNode {
+			return
+		}
+		done = true
+		p.clock.now = p.clock.now.Add(time.Second)
+		if _, err := lease.ChangeNamespace(p.ctx, p.st, "n", lease.NamespaceChange{Scheme: next}); err != nil {
+			t.Error(err)
+		}
+	}
+	if id, err := b.NewAt(p.ctx, pastNow.Add(-time.Hour)); !errors.As(err, new(*lease.MismatchError)) || id != 0 {
+		t.Errorf("an ID of a layout that was changed meanwhile: %d, %v", id, err)
+	}
+}
+
+// A tombstone refuses, and one that comes back goes on from the counts.
+func TestPastOfADeletedNamespace(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	b := p.open(0)
+	at := pastNow.Add(-time.Hour)
+	p.id(b, at)
+	if _, err := lease.DeleteNamespace(p.ctx, p.st, "n"); err != nil {
+		t.Fatal(err)
+	}
+	p.refused(b, at, lease.ErrNoNamespace, "deleted")
+	if _, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrNoNamespace) {
+		t.Error(err)
+	}
+	if _, err := lease.CreateNamespace(p.ctx, p.st, "n", p.s, nil); err != nil {
+		t.Fatal(err)
+	}
+	p.id(b, at)
+	p.id(p.open(0), at)
+}
+
+// An answer that was lost may have been a swap that was done. Its IDs are not made again.
+func TestPastLostAnswer(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	b := p.open(0)
+	at := pastNow.Add(-time.Hour)
+	first := p.id(b, at)
+	p.st.fail = errors.New("the connection broke")
+	for range 2 {
+		if id, err := b.NewAt(p.ctx, at); !errors.Is(err, p.st.fail) || id != 0 {
+			t.Errorf("%d, %v", id, err)
+		}
+	}
+	p.st.fail = nil
+	if id := p.id(b, at); id-first != 3<<22 {
+		t.Errorf("%d follows %d: two were taken between them", id, first)
+	}
+}
+
+// Processes share a node.
+func TestPastShared(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	const makers, batches, size = 4, 10, 50
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for m := range makers {
+		b := p.open(0)
+		wg.Go(func() {
+			for n := range batches {
+				times, ids := make([]time.Time, size), make([]snowfence.ID, size)
+				for i := range times { // out of order, two hours
+					times[i] = pastNow.Add(-3 * time.Hour).Add(time.Duration((i*37+n*11+m)%90) * time.Minute)
+				}
+				if err := b.FillAt(p.ctx, ids, times); err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				for i, id := range ids {
+					if _, twice := p.made[id]; twice {
+						t.Errorf("ID %d came twice", id)
+					}
+					p.made[id] = times[i]
+					if parts, err := p.s.Decode(id); err != nil || parts.Time.Truncate(time.Second) != times[i] {
+						t.Errorf("%v for %v", parts.Time, times[i])
+					}
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// A backup that was put back has lost counts. Nothing is made until somebody confirms, and then
+// nothing of an hour with a count, or of one that may have lost it.
+func TestPastAfterABackupWasPutBack(t *testing.T) {
+	for name, id := range map[string]string{"another identity": "two", "the same identity": "one"} {
+		t.Run(name, func(t *testing.T) {
+			p := newPast(t, pastLayout, 0)
+			b := p.open(0)
+			early, late, never := pastNow.Add(-9*time.Hour), pastNow.Add(-6*time.Hour), pastNow.Add(-3*time.Hour)
+			p.id(b, early)
+			backup := p.st.backup()
+			p.id(b, early)
+			p.id(b, late)
+			p.st.putBack(backup, id)
+			p.refused(b, never, lease.ErrRolledBack, "confirm")
+			p.refused(b, early, lease.ErrRolledBack, "confirm")
+			if other, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
+				t.Errorf("opened after the backup: %v, %v", other, err)
+			}
+			if _, err := lease.ConfirmStore(p.ctx, p.st, "n"); err != nil {
+				t.Fatal(err)
+			}
+			b = p.open(0)
+			for _, at := range []time.Time{early, late, never} {
+				p.refused(b, at, lease.ErrFull, "--past-lost")
+			}
+			p.clock.now = pastNow.Add(3 * time.Hour)
+			p.id(b, pastNow.Add(2*time.Hour)) // a later hour
+			span := lease.Span{From: late.UnixMilli(), Until: late.Add(1).UnixMilli() + 1}
+			for range 2 {
+				if _, err := lease.ConfirmPast(p.ctx, p.st, "n", span); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p.refused(b, early, lease.ErrFull, "set back")
+			p.refused(b, late, lease.ErrFull, "--past-lost")
+			p.id(b, never)
+			p.id(b, late.Truncate(time.Hour).Add(time.Hour))
+			p.id(b, late.Truncate(time.Hour).Add(-1))
+			p.id(b, pastNow.Add(2*time.Hour))
+			if lost := p.namespace().Reserved.Lost; len(lost) != 1 || lost[0] != span {
+				t.Errorf("it remembers %v", lost)
+			}
+		})
+	}
+}
+
+// A lease that notices a store that was set back confirms no counts.
+func TestPastAfterALeaseRaisedTheFloor(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	b := p.open(0)
+	backup := p.st.backup()
+	p.id(b, pastNow.Add(-time.Hour))
+	p.st.putBack(backup, "two")
+	l, err := lease.Open(p.ctx, p.st, "n", p.s, &lease.Options{Time: p.clock.source()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ns := p.namespace()
+	if ns.Identity != "two" || ns.Reserved.Identity != "one" || !ns.Reserved.Suspect || ns.SetBack == 0 {
+		t.Errorf("%+v", ns.Reserved)
+	}
+	if _, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
+		t.Error(err)
+	}
+	if _, err := lease.ConfirmPast(p.ctx, p.st, "n", lease.Span{}); err != nil {
+		t.Fatal(err)
+	}
+	p.id(p.open(0), pastNow.Add(-2*time.Hour))
+}
+
+// The backup may be older than the choice of numbers.
+func TestPastAfterABackupFromBeforeTheChoice(t *testing.T) {
+	for name, id := range map[string]string{"another identity": "two", "the same identity": "one"} {
+		w := &pastWorld{world.Real(), pastNow}
+		p := &past{
+			t: t, clock: w, ctx: world.With(t.Context(), w), st: newPastStore(), s: schemeOf(t, pastLayout),
+			made: map[snowfence.ID]time.Time{},
+		}
+		if _, err := lease.CreateNamespace(p.ctx, p.st, "n", p.s, nil); err != nil {
+			t.Fatal(err)
+		}
+		backup := p.st.backup()
+		if _, err := lease.AllowPast(p.ctx, p.st, "n", 0, true); err != nil {
+			t.Fatal(err)
+		}
+		b, at := p.open(0), pastNow.Add(-time.Hour)
+		p.id(b, at)
+		p.st.putBack(backup, id)
+		if _, err := b.NewAt(p.ctx, at); err == nil {
+			t.Errorf("%s: made of forgotten counts", name)
+		}
+		if _, err := lease.AllowPast(p.ctx, p.st, "n", 0, true); err != nil {
+			t.Fatal(err)
+		}
+		p.refused(p.open(0), at, lease.ErrFull, "--past-lost")
+	}
+}
+
+// A store that is set back between the swap and the use of a count.
+func TestPastSetBackBeforeUse(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	b := p.open(0)
+	backup := p.st.backup()
+	p.st.after = func(ws []lease.Write) {
+		if ws[0].New.Node < lease.NamespaceNode {
+			p.st.putBack(backup, "two")
+		}
+	}
+	p.refused(b, pastNow.Add(-time.Hour), lease.ErrRolledBack, "")
+}
+
+// A change that was forced is not proven: no ID is made of the times before.
+func TestPastBeforeAForcedChange(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	p.id(p.open(0), pastNow)
+	p.clock.now = pastNow.Add(time.Minute)
+	worse := schemeOf(t, "time=41,node=10,seq=12,epoch=2025-01-02,first=5")
+	if _, err := lease.ChangeNamespace(p.ctx, p.st, "n", lease.NamespaceChange{Scheme: worse}); err == nil {
+		t.Fatal("the layouts of the test do not meet")
+	}
+	c := lease.NamespaceChange{Scheme: worse, Force: true}
+	if _, err := lease.ChangeNamespace(p.ctx, p.st, "n", c); err != nil {
+		t.Fatal(err)
+	}
+	p.s = worse
+	b := p.open(0)
+	p.clock.now = pastNow.Add(time.Hour)
+	p.refused(b, pastNow, lease.ErrInvalid, "without a proof")
+	p.id(b, pastNow.Add(2*time.Minute))
+	good := schemeOf(t, "time=42,node=9,seq=12,epoch=2010-01-01,first=5")
+	if _, err := lease.ChangeNamespace(p.ctx, p.st, "n", lease.NamespaceChange{Scheme: good}); err != nil {
+		t.Fatal(err)
+	}
+	p.s = good
+	p.refused(p.open(0), pastNow, lease.ErrInvalid, "without a proof")
+}
+
+// An encrypted layout has reserved numbers too.
+func TestPastEncrypted(t *testing.T) {
+	secret, err := snowfence.NewSecret([]byte("0123456789abcdef"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := world.With(t.Context(), &pastWorld{world.Real(), pastNow})
+	st := newPastStore()
+	s := schemeOf(t, "key=4,time=32,node=13,seq=14,epoch=2025-01-01,tick=1s,first=5,cipher=ff1", secret)
+	if _, err := lease.CreateNamespace(ctx, st, "n", s, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.AllowPast(ctx, st, "n", 4, true); err != nil {
+		t.Fatal(err)
+	}
+	b, err := lease.Past(ctx, st, "n", s, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := pastNow.Add(-time.Hour)
+	id, err := b.NewAt(ctx, at)
+	parts, bad := s.Decode(id)
+	if err := errors.Join(err, bad); err != nil || !parts.Time.Equal(at) || parts.Node != 7 || parts.Sequence != 0 {
+		t.Errorf("%+v, %v", parts, err)
+	}
+	second, err := snowfence.NewSecret([]byte("abcdef0123456789"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := schemeOf(t, s.Layout().String(), secret, second)
+	if _, err := lease.Past(ctx, st, "n", both, 7); !errors.Is(err, snowfence.ErrKey) {
+		t.Errorf("a secret that the namespace does not know: %v", err)
+	}
+}
+
+// Counts are no nodes: no list, count or lease sees them, and no holder over a server.
+func TestPastIsNoNode(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	at := pastNow.Add(-time.Hour)
+	p.id(p.open(0), at)
+	p.id(p.open(1023), at)
+	if rs, err := lease.ListLeases(p.ctx, p.st, "n"); err != nil || len(rs) != 0 {
+		t.Errorf("leases %v, %v", rs, err)
+	}
+	if ns, err := lease.ListNamespaces(p.ctx, p.st); err != nil || len(ns) != 1 {
+		t.Errorf("namespaces %v, %v", ns, err)
+	}
+	every := snowfence.NodeRange{From: math.MinInt64, Until: math.MaxInt64}
+	rs, err := p.st.List(p.ctx, lease.Query{Namespace: "n", Nodes: every})
+	if err != nil || len(rs) != 3 {
+		t.Fatalf("%v, %v", rs, err)
+	}
+	vacant, err := p.st.List(p.ctx, lease.Query{Namespace: "n", Nodes: every, Vacant: true, MaxUntil: math.MaxInt64 / 4})
+	if err != nil || len(vacant) != 1 { // the namespace itself
+		t.Errorf("without a holder: %v, %v", vacant, err)
+	}
+	for _, r := range rs[:2] {
+		node := -1<<48 - r.Node
+		if hour := int64(1109820); r.Node >= -1<<48 || node>>24 != 0 && node>>24 != 1023 || node&(1<<24-1) != hour-2 &&
+			node&(1<<24-1) == 0 {
+			t.Errorf("record %d", r.Node)
+		}
+		if _, err := lease.ReleaseNode(p.ctx, p.st, "n", r.Node); err == nil {
+			t.Error("a count was released")
+		}
+		if _, err := lease.VetoNode(p.ctx, p.st, "n", r.Node, "no"); err == nil {
+			t.Error("a count got a veto")
+		}
+		over := lease.Holders(p.st, nil)
+		if shown, err := over.Get(p.ctx, []lease.Key{r.Key}); err != nil || shown[0].Nonce != "" {
+			t.Errorf("a holder sees %v, %v", shown, err)
+		}
+		next := r
+		next.Nonce, next.Revision = "x", r.Revision+1
+		if err := over.Swap(p.ctx, []lease.Write{{Old: r.Nonce, New: next}})[0]; err == nil {
+			t.Error("a holder wrote a count")
+		}
+	}
+	twice := []lease.Key{{Namespace: "n", Node: -1}, {Namespace: "n", Node: -1}}
+	if shown, err := lease.Holders(p.st, nil).Get(p.ctx, twice); err != nil || shown[0] != shown[1] ||
+		strings.Contains(shown[0].Data, "ticket_key") {
+		t.Errorf("a key that is asked for twice shows %v, %v", shown, err)
+	}
+	if shown, err := lease.Holders(p.st, nil).List(p.ctx, lease.Query{Nodes: every}); err != nil || len(shown) != 1 {
+		t.Errorf("a holder lists %v, %v", shown, err)
+	}
+	if b, err := lease.Past(p.ctx, lease.Holders(p.st, nil), "n", p.s, 0); !errors.Is(err, lease.ErrRefused) {
+		t.Errorf("a holder over a server counts: %v, %v", b, err)
+	}
+}
+
+// A damaged count stops its hour, and nothing else.
+func TestPastDamagedCount(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	b := p.open(0)
+	at := pastNow.Add(-time.Hour)
+	p.id(b, at)
+	for k, r := range p.st.backup() {
+		if k.Node >= lease.NamespaceNode {
+			continue
+		}
+		for _, data := range []string{"", "x", r.Data[:len(r.Data)-1], strings.Replace(r.Data, ".b", ".z", 1), "."} {
+			next := r
+			next.Data, next.Nonce, next.Revision = data, r.Nonce+"x", r.Revision+1
+			if err := p.st.Swap(p.ctx, []lease.Write{{Old: r.Nonce, New: next}})[0]; err != nil {
+				t.Fatal(err)
+			}
+			if id, err := b.NewAt(p.ctx, at); err == nil || !strings.Contains(err.Error(), "damaged") {
+				t.Errorf("%q: %d, %v", data, id, err)
+			}
+			r = next
+		}
+	}
+	p.id(b, at.Add(time.Hour))
+}
+
+// Sorted times cost a swap for each hour of each batch.
+func TestPastSwaps(t *testing.T) {
+	rows, batch, hours := 1_000_000, 10_000, 365*24
+	if testing.Short() {
+		rows, hours = 50_000, 30*24
+	}
+	p := newPast(t, pastLayout, 0)
+	b := p.open(0)
+	from := time.Date(2025, 5, 1, 0, 0, 0, 0, time.UTC)
+	ids := make([]snowfence.ID, rows)
+	times := make([]time.Time, rows)
+	for i := range times {
+		times[i] = from.Add(time.Duration(float64(i) / float64(rows) * float64(hours) * float64(time.Hour)))
+	}
+	for i := 0; i < rows; i += batch {
+		if err := b.FillAt(p.ctx, ids[i:i+batch], times[i:i+batch]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(ids)
+	if len(slices.Compact(ids)) != rows {
+		t.Error("an ID came twice")
+	}
+	if most := hours + rows/batch; p.st.swaps > most {
+		t.Errorf("%d swaps, more than an hour and batch: %d", p.st.swaps, most)
+	}
+}
+
+func ExampleBackfill() {
+	ctx := context.Background()
+	layout, _ := snowfence.ParseLayout("time=41,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,first=1")
+	scheme, _ := snowfence.NewScheme(layout)
+	st := lease.NewMemory()
+	lease.CreateNamespace(ctx, st, "orders", scheme, nil)
+	lease.AllowPast(ctx, st, "orders", 0, true)
+
+	b, err := lease.Past(ctx, st, "orders", scheme, 0)
+	if err != nil {
+		panic(err)
+	}
+	id, err := b.NewAt(ctx, time.Date(2019, 5, 17, 8, 30, 0, 0, time.UTC))
+	fmt.Println(id, err)
+	// Output: 1129303036523446272 <nil>
+}

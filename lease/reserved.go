@@ -1,0 +1,276 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
+)
+
+// Reserved says who makes IDs with sequence numbers below the first of a layout. No generator
+// of Snowfence does. A namespace keeps what it says for good, also as a tombstone.
+type Reserved struct {
+	// Others says that there are such IDs that [Past] did not make: made by hand, or by
+	// snow-drift after its clock stepped back.
+	Others bool `json:"others,omitempty"`
+	// Past is how many of these numbers, from 0 up, IDs of [Past] have; 0 means that it makes none.
+	Past int64 `json:"past,omitempty"`
+	// Since is a time in Unix milliseconds. [Past] makes no earlier ID, because the layout was
+	// changed without a proof then; 0 means any time.
+	Since int64 `json:"since,omitempty"`
+	// Until is a time in Unix milliseconds: [Past] used no tick that begins then or later.
+	Until int64 `json:"until,omitempty"`
+	// Identity is that of the store whose counts are right.
+	Identity string `json:"identity,omitempty"`
+	// Counts is how right counts begin. Hours with others are full.
+	Counts string `json:"counts,omitempty"`
+	// Suspect says that the store lost something and kept its identity.
+	Suspect bool `json:"suspect,omitempty"`
+	// Unsure is a time in Unix milliseconds: earlier hours without a count may have lost it.
+	Unsure int64 `json:"unsure,omitempty"`
+	// Lost are the times of IDs whose counts are lost.
+	Lost []Span `json:"lost,omitempty"`
+}
+
+// Span is a half-open span of time, in Unix milliseconds.
+type Span struct {
+	From  int64 `json:"from"`
+	Until int64 `json:"until"`
+}
+
+// used reports whether changes of layout have to count the reserved numbers.
+func (r Reserved) used() bool { return r.Others || r.Past > 0 }
+
+// maxLost bounds what a namespace remembers of lost counts.
+const maxLost = 64
+
+// ErrRolledBack means that the store may have lost counts of [Past]: see [ConfirmPast].
+var ErrRolledBack = errors.New("the store may have lost counts")
+
+// AllowPast lets [Past] make IDs in a namespace: with the reserved number 0 if last is 0, or with
+// 0 to 4 if last is 4. That is chosen once.
+//
+// nobodyElse is the operator's word that nobody else has made or will make an ID with these
+// numbers: none by hand with 0, none by an original snow-drift with 1 to 4. So it is refused
+// without it. It is also refused where the layouts that the namespace has had could make one
+// ID twice with these numbers.
+func AllowPast(ctx context.Context, st Store, namespace string, last int64, nobodyElse bool) (Namespace, error) {
+	refuse := func(format string, args ...any) (Namespace, error) {
+		err := fmt.Errorf("lease: namespace %q: "+format, append([]any{namespace}, args...)...)
+		return Namespace{}, marked{err, ErrRefused}
+	}
+	if last != 0 && last != 4 {
+		return Namespace{}, invalidf("lease: namespace %q: the last number for the past is %d: choose 0, or 4 for 0 to 4",
+			namespace, last)
+	}
+	return editNamespace(ctx, st, namespace, func(ns *Namespace) (bool, error) {
+		err := error(nil)
+		switch r := ns.Reserved; {
+		case ns.State != Active:
+			err = ns.notActive()
+		case r.Past == last+1:
+			return false, nil
+		case r.Past != 0:
+			_, err = refuse("IDs for the past have the numbers 0 to %d, and that cannot be changed", r.Past-1)
+		case !nobodyElse:
+			_, err = refuse("somebody else may make IDs with the sequence numbers 0 to %d, by hand or with snow-drift: "+
+				"say that nobody does or did, if that is so", last)
+		case last > 0 && r.Others:
+			_, err = refuse("others made IDs with the sequence numbers 1 to 4: choose 0")
+		}
+		if err != nil {
+			return false, err
+		}
+		if err := ns.proveReserved(last); err != nil {
+			return false, err
+		}
+		id, err := st.Identity(ctx, namespace)
+		if err != nil {
+			return false, fmt.Errorf("lease: reading the store's identity: %w", err)
+		}
+		w := world.From(ctx)
+		if id != ns.Identity {
+			ns.setBack(w.Now())
+		}
+		// What a store forgot may have had counts: the choice itself may be forgotten.
+		ns.Reserved = Reserved{
+			Others: ns.Reserved.Others, Past: last + 1, Identity: id, Counts: w.Text(), Unsure: ns.SetBack,
+		}
+		return true, nil
+	})
+}
+
+// NoteOthers notes that a namespace came from snow-drift, or has IDs made by hand with reserved
+// numbers. From then on each change of layout is proven with them, and [Past] may use 0 alone.
+func NoteOthers(ctx context.Context, st Store, namespace string) (Namespace, error) {
+	return editNamespace(ctx, st, namespace, func(ns *Namespace) (bool, error) {
+		switch {
+		case ns.Reserved.Others:
+			return false, nil
+		case ns.State != Active:
+			return false, ns.notActive()
+		case ns.Reserved.Past > 1:
+			err := fmt.Errorf("lease: namespace %q: its IDs for the past have the numbers 0 to %d, and those of "+
+				"snow-drift could be the same: use another namespace", ns.Name, ns.Reserved.Past-1)
+			return false, marked{err, ErrRefused}
+		}
+		ns.Reserved.Others = true
+		return true, nil
+	})
+}
+
+// ConfirmPast lets [Past] go on in a store that was set back. It sets each hour that has a count
+// to full. lost says of which times IDs may have been made whose counts are gone with the writes
+// that the store lost: no more are made of these hours, unless they have a count since. Nothing is
+// lost with the zero Span. Spans that overlap become one.
+//
+// It says nothing of leases, so it is safe after a backup was put back. [ConfirmStore] confirms
+// the counts too, and takes all earlier times as lost.
+func ConfirmPast(ctx context.Context, st Store, namespace string, lost ...Span) (Namespace, error) {
+	for _, s := range lost {
+		if s.From > s.Until {
+			return Namespace{}, invalidf("lease: namespace %q: the span of lost counts ends at %s, before it begins at %s",
+				namespace, showMilli(s.Until), showMilli(s.From))
+		}
+	}
+	return editNamespace(ctx, st, namespace, func(ns *Namespace) (bool, error) {
+		id, err := st.Identity(ctx, namespace)
+		switch {
+		case err != nil:
+			return false, fmt.Errorf("lease: reading the store's identity: %w", err)
+		case ns.Reserved.Past == 0:
+			return false, ns.notAllowed()
+		}
+		changed := ns.confirmPast(world.From(ctx), id) || ns.Reserved.Unsure != 0
+		ns.Reserved.Unsure = 0
+		for _, s := range lost {
+			if s.From < s.Until {
+				ns.Reserved.Lost, changed = withSpan(ns.Reserved.Lost, s), true
+			}
+		}
+		if len(ns.Reserved.Lost) > maxLost {
+			err := fmt.Errorf("lease: namespace %q: it remembers %d spans of lost counts: name fewer and longer ones",
+				namespace, maxLost)
+			return false, marked{err, ErrRefused}
+		}
+		return changed, nil
+	})
+}
+
+// confirmPast accepts the counts of a store, and reports whether they were in doubt. All hours
+// before now without a count stay closed until somebody says which lost it.
+func (ns *Namespace) confirmPast(w world.World, id string) bool {
+	r := &ns.Reserved
+	if r.Past == 0 || r.Identity == id && !r.Suspect {
+		return false
+	}
+	r.Identity, r.Suspect, r.Counts = id, false, w.Text()
+	r.Unsure = max(r.Unsure, r.Until, w.Now().UnixMilli()+1)
+	return true
+}
+
+// setBack notes that the store may have lost what it acknowledged.
+func (ns *Namespace) setBack(now time.Time) {
+	ns.SetBack = max(ns.SetBack, now.UnixMilli()+1)
+	ns.Reserved.Suspect = ns.Reserved.Past > 0
+}
+
+// withSpan returns the spans with one more. Those that meet become one.
+func withSpan(spans []Span, s Span) []Span {
+	var out []Span
+	for _, o := range spans {
+		if o.From <= s.Until && s.From <= o.Until {
+			s = Span{min(s.From, o.From), max(s.Until, o.Until)}
+		} else {
+			out = append(out, o)
+		}
+	}
+	return append(out, s)
+}
+
+func (ns Namespace) notAllowed() error {
+	err := fmt.Errorf("lease: namespace %q makes no IDs for the past: an operator has to allow it, and to choose "+
+		"reserved numbers that nobody else uses (snowfence namespace change --past)", ns.Name)
+	return marked{err, ErrRefused}
+}
+
+// proveReserved proves that the layouts that the namespace has had do not
+// meet, also with reserved numbers.
+func (ns Namespace) proveReserved(last int64) error {
+	if ns.Past == nil && ns.Since > 1 {
+		return marked{fmt.Errorf("lease: namespace %q: %w", ns.Name, errPastUnknown), ErrRefused}
+	}
+	some := false
+	var eras []snowfence.Era
+	for i, p := range append(append([]PastLayout{}, ns.Past...), ns.present(ns.Start)) {
+		l, err := snowfence.ParseLayout(p.Layout)
+		if err != nil {
+			return fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
+		}
+		some = some || l.First > 0
+		e := snowfence.Era{Layout: l, From: l.TimeOf(p.Start)}
+		if i > 0 {
+			before := eras[i-1]
+			change := snowfence.Change{
+				From: before.Layout, Since: before.From, Floor: before.Until, FromReserved: true,
+				To: l, At: e.From, ToReserved: true, Past: eras[:i-1],
+			}
+			v, err := change.Check()
+			if err == nil && v.Collision != nil {
+				err = &CollisionError{ns.Name, change, v}
+			}
+			if err != nil {
+				err = fmt.Errorf("lease: namespace %q makes no IDs for the past: with reserved numbers, layouts that it "+
+					"has had meet: %w", ns.Name, err)
+				return marked{err, ErrRefused}
+			}
+		}
+		if i < len(ns.Past) {
+			if e, err = p.Era(); err != nil {
+				return marked{fmt.Errorf("lease: namespace %q: %w", ns.Name, err), ErrRefused}
+			}
+			e.Reserved = true
+			eras = append(eras, e)
+		}
+	}
+	if !some {
+		err := fmt.Errorf("lease: namespace %q makes no IDs for the past: its layout %s uses all sequence numbers: "+
+			"give it one with first=%d, which reserves 0 to %d", ns.Name, ns.Layout, last+1, last)
+		return marked{err, ErrRefused}
+	}
+	return nil
+}
+
+// editNamespace changes the record of a namespace, and
+// writes it if change says that there is anything to write.
+func editNamespace(
+	ctx context.Context, st Store, name string, change func(*Namespace) (bool, error),
+) (Namespace, error) {
+	if st == nil {
+		return Namespace{}, errors.New("lease: the Store is nil")
+	}
+	if err := CheckName(name); err != nil {
+		return Namespace{}, err
+	}
+	for {
+		ns, err := readNamespace(ctx, st, name)
+		if err != nil {
+			return Namespace{}, err
+		}
+		write, err := change(&ns)
+		if err != nil {
+			return Namespace{}, err
+		}
+		if !write {
+			return ns, nil
+		}
+		if ns, err = ns.write(ctx, st); !errors.Is(err, ErrLost) {
+			return ns, err
+		}
+	}
+}
+
+func showMilli(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
