@@ -78,7 +78,7 @@ func (c NamespaceChange) next(ctx context.Context, st Store, ns Namespace, now t
 	}
 	next.Layout, next.Fingerprint, next.Identity = layout.String(), c.Scheme.Fingerprint(), id
 	if id != ns.Identity {
-		next.setBack(now)
+		next.rolledBack(now)
 	}
 	next.Start, next.Floor, next.Since = start, start, ns.Generation+1
 	if !old.Equal(layout) {

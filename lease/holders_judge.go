@@ -251,6 +251,6 @@ func (h *holders) raised(ctx context.Context, ns Namespace, id string, lost loss
 	ns.Floor = max(ns.farthest(layout, now), lost.until)
 	ns.Generation = max(ns.Generation, lost.generation) + 1
 	ns.Identity = id
-	ns.setBack(now)
+	ns.rolledBack(now)
 	return ns, nil
 }

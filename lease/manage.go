@@ -147,7 +147,7 @@ func ConfirmStore(ctx context.Context, st Store, namespace string) (Namespace, e
 			return ns, nil
 		}
 		if ns.Identity != id {
-			ns.SetBack = max(ns.SetBack, w.Now().UnixMilli()+1)
+			ns.RolledBack = max(ns.RolledBack, w.Now().UnixMilli()+1)
 		}
 		ns.Identity = id
 		ns, err = ns.write(ctx, st)

@@ -40,9 +40,9 @@ type Namespace struct {
 	// the longest any lease used, in nanoseconds: how far ahead a grant can reach
 	LongestTTL time.Duration `json:"longest_ttl"`
 	Identity   string        `json:"identity"` // of the store, where it has one
-	// SetBack is when somebody noticed last that the store may have lost writes, in Unix milliseconds.
-	SetBack  int64    `json:"set_back,omitempty"`
-	Reserved Reserved `json:"reserved,omitzero"` // sequence numbers below the layout's first
+	// RolledBack is when somebody noticed last that the store may have lost writes, in Unix milliseconds.
+	RolledBack int64    `json:"rolled_back,omitempty"`
+	Reserved   Reserved `json:"reserved,omitzero"` // sequence numbers below the layout's first
 	// of a layout with a key field: snowfence.Secret.ID of each, by number
 	Keys []string `json:"keys,omitempty"`
 	// signs tickets and what [Holders] shows. It is kept beside the rest, so that whoever

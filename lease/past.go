@@ -41,7 +41,7 @@ type Backfill struct {
 	dead error // why another Backfill must be opened
 }
 
-// witnessed is what the store has shown or acknowledged. A store that shows less was set back.
+// witnessed is what the store has shown or acknowledged. A store that shows less was rolled back.
 type witnessed struct {
 	namespace Namespace // as read last
 	record    Record    // count that was written last
@@ -80,7 +80,7 @@ func (b *Backfill) NewAt(ctx context.Context, t time.Time) (snowfence.ID, error)
 // returns an error, no ID of dst may be used.
 //
 // A time that is yet to come, or before the epoch of its layout, is an [ErrInvalid]. A second
-// whose IDs are used up is an [ErrFull]: take another node or time. After a store was set back,
+// whose IDs are used up is an [ErrFull]: take another node or time. After a store was rolled back,
 // it is an [ErrRolledBack] until an operator confirms the counts.
 func (b *Backfill) FillAt(ctx context.Context, dst []snowfence.ID, times []time.Time) error {
 	if len(dst) != len(times) {
@@ -275,13 +275,13 @@ func (b *Backfill) count(ctx context.Context, ns Namespace, r Record, wants []wa
 	if r.Nonce != "" {
 		c, full, err = parseCounts(r.Data, ns.Reserved.Counts)
 	} else if ns.Reserved.mayHaveLost(wants[0].hour()) {
-		return Write{}, nil, b.fullError(ns, wants[0], "may be counted in writes that the store lost when it was set back")
+		return Write{}, nil, b.fullError(ns, wants[0], "may be counted in writes that the store lost when it was rolled back")
 	}
 	switch {
 	case err != nil:
 		return Write{}, nil, fmt.Errorf("lease: namespace %q: the hour of %s: %w", b.name, wants[0].shown(), err)
 	case full:
-		return Write{}, nil, b.fullError(ns, wants[0], "were counted before the store was set back")
+		return Write{}, nil, b.fullError(ns, wants[0], "were counted before the store was rolled back")
 	}
 	var ids []made
 	for _, w := range wants {
@@ -376,14 +376,14 @@ func (b *Backfill) look(ctx context.Context, keys []Key) (Namespace, []Record, e
 	case ns.Reserved.Past == 0:
 		return fail(ns.notAllowed())
 	case id != ns.Reserved.Identity || ns.Reserved.Suspect:
-		return fail(fmt.Errorf("lease: namespace %q makes no IDs for the past: %w, because it was set back or replaced: "+
+		return fail(fmt.Errorf("lease: namespace %q makes no IDs for the past: %w, because it was rolled back or replaced: "+
 			"confirm them (snowfence namespace confirm --past-lost)", b.name, ErrRolledBack))
 	}
 	b.remember(ns, Record{})
 	return ns, rs[1 : 1+len(keys)], nil
 }
 
-// compare looks for a store that was set back behind this Backfill, with or without another
+// compare looks for a store that was rolled back behind this Backfill, with or without another
 // identity. It notes that in the namespace, so that nobody uses the counts.
 func (b *Backfill) compare(ctx context.Context, seen witnessed, ns Namespace, last Record) error {
 	same := seen.namespace.Reserved.Counts == ns.Reserved.Counts
@@ -397,7 +397,7 @@ func (b *Backfill) compare(ctx context.Context, seen witnessed, ns Namespace, la
 		"(snowfence namespace confirm --past-lost), and then open the namespace anew", b.name, ErrRolledBack)
 	if same || ns.Reserved.Counts == "" {
 		_, noted := editNamespace(ctx, b.st, b.name, func(ns *Namespace) (bool, error) {
-			ns.setBack(world.From(ctx).Now())
+			ns.rolledBack(world.From(ctx).Now())
 			return true, nil
 		})
 		if noted != nil {

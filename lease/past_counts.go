@@ -58,7 +58,7 @@ func (c *counts) text(epoch string) string {
 }
 
 // parseCounts reads the counts of a record. Those of another epoch are
-// full: the store was set back since, and nobody knows them.
+// full: the store was rolled back since, and nobody knows them.
 func parseCounts(data, epoch string) (c counts, full bool, err error) {
 	was, text, ok := strings.Cut(data, ".")
 	if !ok || text == "" || text[0] < 'a' || text[0] > 'a'+countBits {

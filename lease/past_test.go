@@ -29,7 +29,7 @@ func (w *pastWorld) source() snowfence.TimeSource {
 	return func() (time.Time, time.Duration) { return w.now, 0 }
 }
 
-// pastStore is a [lease.Memory] that counts swaps of hours and can be set back.
+// pastStore is a [lease.Memory] that counts swaps of hours and can be rolled back.
 type pastStore struct {
 	*lease.Memory
 	mu      sync.Mutex
@@ -38,7 +38,7 @@ type pastStore struct {
 	largest int                        // of Data
 	after   func(w []lease.Write)      // each swap
 	fail    error                      // of each swap, which is done all the same
-	forget  map[lease.Key]bool         // what was set back
+	forget  map[lease.Key]bool         // what was rolled back
 	written map[lease.Key]lease.Record // since keep
 }
 
@@ -82,8 +82,8 @@ func (s *pastStore) backup() map[lease.Key]lease.Record {
 	return maps.Clone(s.written)
 }
 
-// putBack replaces all records by those of a backup.
-func (s *pastStore) putBack(rs map[lease.Key]lease.Record, id string) {
+// restore replaces all records by those of a backup.
+func (s *pastStore) restore(rs map[lease.Key]lease.Record, id string) {
 	old := lease.NewMemory()
 	for _, r := range rs {
 		old.Swap(context.Background(), []lease.Write{{New: r}})
@@ -578,9 +578,9 @@ func TestPastShared(t *testing.T) {
 	wg.Wait()
 }
 
-// A backup that was put back has lost counts. Nothing is made until somebody confirms, and then
+// A backup that was restored has lost counts. Nothing is made until somebody confirms, and then
 // nothing of an hour with a count, or of one that may have lost it.
-func TestPastAfterABackupWasPutBack(t *testing.T) {
+func TestPastAfterABackupWasRestored(t *testing.T) {
 	for name, id := range map[string]string{"another identity": "two", "the same identity": "one"} {
 		t.Run(name, func(t *testing.T) {
 			p := newPast(t, pastLayout, 0)
@@ -590,7 +590,7 @@ func TestPastAfterABackupWasPutBack(t *testing.T) {
 			backup := p.st.backup()
 			p.id(b, early)
 			p.id(b, late)
-			p.st.putBack(backup, id)
+			p.st.restore(backup, id)
 			p.refused(b, never, lease.ErrRolledBack, "confirm")
 			p.refused(b, early, lease.ErrRolledBack, "confirm")
 			if other, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
@@ -611,7 +611,7 @@ func TestPastAfterABackupWasPutBack(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			p.refused(b, early, lease.ErrFull, "set back")
+			p.refused(b, early, lease.ErrFull, "rolled back")
 			p.refused(b, late, lease.ErrFull, "--past-lost")
 			p.id(b, never)
 			p.id(b, late.Truncate(time.Hour).Add(time.Hour))
@@ -624,20 +624,20 @@ func TestPastAfterABackupWasPutBack(t *testing.T) {
 	}
 }
 
-// A lease that notices a store that was set back confirms no counts.
+// A lease that notices a store that was rolled back confirms no counts.
 func TestPastAfterALeaseRaisedTheFloor(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	b := p.open(0)
 	backup := p.st.backup()
 	p.id(b, pastNow.Add(-time.Hour))
-	p.st.putBack(backup, "two")
+	p.st.restore(backup, "two")
 	l, err := lease.Open(p.ctx, p.st, "n", p.s, &lease.Options{Time: p.clock.source()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
 	ns := p.namespace()
-	if ns.Identity != "two" || ns.Reserved.Identity != "one" || !ns.Reserved.Suspect || ns.SetBack == 0 {
+	if ns.Identity != "two" || ns.Reserved.Identity != "one" || !ns.Reserved.Suspect || ns.RolledBack == 0 {
 		t.Errorf("%+v", ns.Reserved)
 	}
 	if _, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
@@ -666,7 +666,7 @@ func TestPastAfterABackupFromBeforeTheChoice(t *testing.T) {
 		}
 		b, at := p.open(0), pastNow.Add(-time.Hour)
 		p.id(b, at)
-		p.st.putBack(backup, id)
+		p.st.restore(backup, id)
 		if _, err := b.NewAt(p.ctx, at); err == nil {
 			t.Errorf("%s: made of forgotten counts", name)
 		}
@@ -677,14 +677,14 @@ func TestPastAfterABackupFromBeforeTheChoice(t *testing.T) {
 	}
 }
 
-// A store that is set back between the swap and the use of a count.
+// A store that is rolled back between the swap and the use of a count.
 func TestPastSetBackBeforeUse(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	b := p.open(0)
 	backup := p.st.backup()
 	p.st.after = func(ws []lease.Write) {
 		if ws[0].New.Node < lease.NamespaceNode {
-			p.st.putBack(backup, "two")
+			p.st.restore(backup, "two")
 		}
 	}
 	p.refused(b, pastNow.Add(-time.Hour), lease.ErrRolledBack, "")

@@ -93,11 +93,11 @@ func AllowPast(ctx context.Context, st Store, namespace string, last int64, nobo
 		}
 		w := world.From(ctx)
 		if id != ns.Identity {
-			ns.setBack(w.Now())
+			ns.rolledBack(w.Now())
 		}
 		// What a store forgot may have had counts: the choice itself may be forgotten.
 		ns.Reserved = Reserved{
-			Others: ns.Reserved.Others, Past: last + 1, Identity: id, Counts: w.Text(), Unsure: ns.SetBack,
+			Others: ns.Reserved.Others, Past: last + 1, Identity: id, Counts: w.Text(), Unsure: ns.RolledBack,
 		}
 		return true, nil
 	})
@@ -122,12 +122,12 @@ func NoteOthers(ctx context.Context, st Store, namespace string) (Namespace, err
 	})
 }
 
-// ConfirmPast lets [Past] go on in a store that was set back. It sets each hour that has a count
+// ConfirmPast lets [Past] go on in a store that was rolled back. It sets each hour that has a count
 // to full. lost says of which times IDs may have been made whose counts are gone with the writes
 // that the store lost: no more are made of these hours, unless they have a count since. Nothing is
 // lost with the zero Span. Spans that overlap become one.
 //
-// It says nothing of leases, so it is safe after a backup was put back. [ConfirmStore] confirms
+// It says nothing of leases, so it is safe after a backup was restored. [ConfirmStore] confirms
 // the counts too, and takes all earlier times as lost.
 func ConfirmPast(ctx context.Context, st Store, namespace string, lost ...Span) (Namespace, error) {
 	for _, s := range lost {
@@ -172,9 +172,9 @@ func (ns *Namespace) confirmPast(w world.World, id string) bool {
 	return true
 }
 
-// setBack notes that the store may have lost what it acknowledged.
-func (ns *Namespace) setBack(now time.Time) {
-	ns.SetBack = max(ns.SetBack, now.UnixMilli()+1)
+// rolledBack notes that the store may have lost what it acknowledged.
+func (ns *Namespace) rolledBack(now time.Time) {
+	ns.RolledBack = max(ns.RolledBack, now.UnixMilli()+1)
 	ns.Reserved.Suspect = ns.Reserved.Past > 0
 }
 

@@ -122,7 +122,7 @@ func (c *claim) raiseFloor(ctx context.Context, done func(ns Namespace, id strin
 		// ahead; MaxSkew for our own being behind.
 		ns.Floor = max(ns.Floor, c.ticks.layout.TickOf(now.Add(longest+c.opts.MaxSkew))+1, c.reached)
 		ns.LongestTTL, ns.Identity = longest, id
-		ns.setBack(now)
+		ns.rolledBack(now)
 		if c.suspect != nil {
 			ns.Generation = max(ns.Generation, *c.suspect) // tells all who saw the same that it was done
 		}

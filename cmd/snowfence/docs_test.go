@@ -205,6 +205,28 @@ func TestDocumentedOperations(t *testing.T) {
 	}
 }
 
+// TestDocumentedPast is the same for docs/move/past.md.
+func TestDocumentedPast(t *testing.T) {
+	script, err := os.ReadFile("testdata/past.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(pages(t)["../../docs/move/past.md"]) {
+		command, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "    snowfence ")
+		if !ok {
+			continue
+		}
+		command, _, _ = strings.Cut(command, " < ")
+		if n++; !strings.Contains(string(script), "snowfence "+command+"\n") {
+			t.Errorf("no script runs: snowfence %s", command)
+		}
+	}
+	if n < 7 {
+		t.Errorf("only %d commands", n)
+	}
+}
+
 // TestDocumentedFiles looks for the files of Go that the pages name. main.go is the reader's own.
 func TestDocumentedFiles(t *testing.T) {
 	file := regexp.MustCompile("`([a-z0-9_/]+\\.go)`")

@@ -21,6 +21,8 @@ type namespaceJSON struct {
 	Last       int64      `json:"last_node"`
 	Floor      int64      `json:"floor"`          // no grant starts below this tick
 	Past       []pastJSON `json:"past,omitempty"` // oldest first
+
+	PastNumbers int64 `json:"past_numbers,omitempty"` // how many IDs for the past have, from 0 up
 }
 
 // pastJSON is a layout that a namespace had. It stamped ticks that began at from or
@@ -32,7 +34,10 @@ type pastJSON struct {
 }
 
 func namespaceOut(ns lease.Namespace) (namespaceJSON, error) {
-	n := namespaceJSON{ns.Name, ns.Layout, string(ns.State), ns.Generation, ns.First, ns.Last, ns.Floor, nil}
+	n := namespaceJSON{
+		Namespace: ns.Name, Layout: ns.Layout, State: string(ns.State), Generation: ns.Generation, First: ns.First,
+		Last: ns.Last, Floor: ns.Floor, PastNumbers: ns.Reserved.Past,
+	}
 	for _, p := range ns.Past {
 		e, err := p.Era()
 		if err != nil {
@@ -137,6 +142,7 @@ func writeNamespace(out *bufio.Writer, ns lease.Namespace, asJSON bool) error {
 		{"nodes", nodeRange(ns.First, ns.Last)},
 		{"state", fmt.Sprintf("%s, generation %d", ns.State, ns.Generation)},
 	}
+	rows = append(rows, reservedRows(ns.Reserved)...)
 	for _, p := range n.Past {
 		from, until := p.From.Format(time.RFC3339Nano), p.Until.Format(time.RFC3339Nano)
 		text := fmt.Sprintf("%s, ticks from %s until %s", layoutText(p.Layout), from, until)

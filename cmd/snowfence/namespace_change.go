@@ -24,21 +24,36 @@ one can, it shows that ID, changes nothing, and ends with 3. If it is interrupte
 again: until then nobody gets a lease in the namespace.
 
 With fewer nodes, holders of the others lose their leases. For more of them see
-"snowfence namespace widen".`,
+"snowfence namespace widen".
+
+With --past, the namespace makes IDs for times gone by ("snowfence new --at"), from sequence
+numbers below the layout's first. That stays so for good, and later changes are proven with
+these numbers.`,
 		Example: `  snowfence namespace change orders --layout time=42,node=10,seq=12,epoch=2025-01-01
-  snowfence namespace change users --leasable 0-511`,
+  snowfence namespace change users --leasable 0-511
+  snowfence namespace change orders --past 0 --nobody-else`,
 	}
 	f.register(cmd, "", "as before")
 	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.store.namespace = args[0]
-		if f.layout == "" && f.leasable == "" {
-			return usagef("what is to change in namespace %q: add --layout, --leasable, or both", args[0])
+		if err := f.reserved.check(); err != nil {
+			return err
+		}
+		if f.layout == "" && f.leasable == "" && !f.reserved.named() {
+			return usagef("what is to change in namespace %q: add --layout, --leasable, or --past", args[0])
 		}
 		st, ns, err := p.openNamespace(cmd.Context(), &f.store)
 		if err != nil {
 			return err
 		}
 		defer st.Close()
+		before, err := f.reserved.apply(cmd.Context(), st, ns.Namespace) // it counts for the proof
+		if err != nil {
+			return err
+		}
+		if f.layout == "" && f.leasable == "" {
+			return writeNamespace(out, before, f.json)
+		}
 		change, err := f.change(p)
 		if err != nil {
 			return err

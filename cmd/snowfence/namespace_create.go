@@ -21,6 +21,7 @@ type namespaceFlags struct {
 	secret   secretFlag
 	layout   string
 	leasable string
+	reserved reservedFlags
 	json     bool
 }
 
@@ -32,6 +33,7 @@ func (f *namespaceFlags) register(cmd *cobra.Command, layout, nodes string) {
 	completeLayouts(cmd, "layout")
 	cmd.Flags().StringVar(&f.leasable, "leasable", "", "the `range` of nodes that can be leased, as in 512-1023 "+
 		"(default: "+nodes+")")
+	f.reserved.register(cmd)
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object")
 }
 
@@ -72,6 +74,9 @@ secrets, the new one last. The namespace then adds the secret that it does not k
 	f.register(cmd, "snowfence", "all")
 	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.store.namespace = args[0]
+		if err := f.reserved.check(); err != nil {
+			return err
+		}
 		s, nodes, err := f.scheme(p)
 		if err != nil {
 			return err
@@ -84,6 +89,9 @@ secrets, the new one last. The namespace then adds the secret that it does not k
 		ns, err := lease.CreateNamespace(cmd.Context(), st.Leases, args[0], s, &lease.NamespaceOptions{Nodes: nodes})
 		if err != nil {
 			return f.explainExists(cmd.Context(), p, st, s.Layout(), nodes, err)
+		}
+		if ns, err = f.reserved.apply(cmd.Context(), st, ns); err != nil {
+			return err
 		}
 		p.explainStore(cmd.Context(), st, args[0], false)
 		return writeNamespace(out, ns, f.json)

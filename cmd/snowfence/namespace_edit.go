@@ -56,17 +56,34 @@ same layout, and no ID repeats.`,
 }
 
 func (p *program) namespaceConfirm() *cobra.Command {
-	return p.namespaceEdit(&cobra.Command{
-		Use: "confirm NAME", Short: "Accept a store that was moved on purpose",
+	var lost []string
+	cmd := &cobra.Command{
+		Use: "confirm NAME", Short: "Accept a store that was moved or rolled back",
 		Long: `Confirm tells the store that you moved it with all its data, while no program used it: for
 example, you copied its file to another disk. Without that, the next lease assumes that the
 store was rolled back. IDs then start later, above everything that may have been granted
 since the backup.
 
-Never confirm a store that was restored from a backup: IDs would repeat.`,
-		Example: "  snowfence namespace confirm orders",
-	}, func(ctx context.Context, st *open.Store, name string) (lease.Namespace, error) {
-		return lease.ConfirmStore(ctx, st.Leases, name)
+Never confirm a store that was restored from a backup without --past-lost: IDs would repeat.
+
+With --past-lost, only IDs for the past go on, which is safe after a backup was restored. Say
+for which times such IDs were made since the backup, or none. No more IDs of these times, or
+of an hour that has a count, are made. Without --past-lost, no more of any time until now are.`,
+		Example: `  snowfence namespace confirm orders
+  snowfence namespace confirm orders --past-lost 2025-06-01/2025-08-01
+  snowfence namespace confirm orders --past-lost none`,
+	}
+	cmd.Flags().StringSliceVar(&lost, "past-lost", nil, "times `FROM/UNTIL` for which IDs were made since the backup "+
+		"that was restored, or none")
+	return p.namespaceEdit(cmd, func(ctx context.Context, st *open.Store, name string) (lease.Namespace, error) {
+		if len(lost) == 0 {
+			return lease.ConfirmStore(ctx, st.Leases, name)
+		}
+		spans, err := parseLost(lost)
+		if err != nil {
+			return lease.Namespace{}, err
+		}
+		return lease.ConfirmPast(ctx, st.Leases, name, spans...)
 	})
 }
 

@@ -23,6 +23,7 @@ type newFlags struct {
 	stateFile string
 	stateDir  string
 	slice     string
+	at        string
 	after     string
 	lead      int64
 	wait      time.Duration
@@ -51,6 +52,7 @@ the layout snowfence. In a file the first use makes any other namespace too; on 
   snowfence new --node 5 --state-file /var/lib/app/node5
   snowfence new --node 5 --state-file /var/lib/app/node5 --slice 32-63
   snowfence new --namespace zones --layout twitter --within datacenter=env:ZONE
+  snowfence new --namespace orders --at 2019-05-17T08:30:00Z -n 3
   snowfence new --namespace users --layout randflake --secret-file id.key`,
 		Args: cobra.NoArgs,
 	}
@@ -68,6 +70,8 @@ the layout snowfence. In a file the first use makes any other namespace too; on 
 		"takes a node of its own")
 	fs.StringVar(&f.slice, "slice", "", "with --state-file: only the sequence `numbers` from A to B, as in 32-63, so "+
 		"that several machines share a node; nobody sees overlaps between machines")
+	fs.StringVar(&f.at, "at", "", "IDs for this `time` gone by (RFC 3339), or with - for each line of standard input; "+
+		"the namespace must allow it (\"snowfence namespace change --past\"), and no node is leased")
 	fs.StringVar(&f.after, "state-after", "", "replace a damaged, missing or old state file; its IDs start "+
 		"after this `time` (RFC 3339, or from now on, as in 3s), which must be later than all its old IDs")
 	fs.Int64Var(&f.lead, "lead", -1, "how many `ticks` IDs may run ahead of the clock (default: 10 ms of them; "+
@@ -99,6 +103,9 @@ func (p *program) newIDs(ctx context.Context, f *newFlags) (err error) {
 	format, err := newFormatter(list, f.json)
 	if err != nil {
 		return usageError{err}
+	}
+	if f.at != "" {
+		return p.newPast(ctx, f, format)
 	}
 	src, err := p.openSource(ctx, f)
 	if err != nil {

@@ -35,6 +35,9 @@ func (p *program) checkNew(cmd *cobra.Command, f *newFlags) error {
 	case f.wait < 0:
 		return usagef("--wait %v: how long to wait, from 0 up", f.wait)
 	}
+	if err := p.checkAt(cmd, f); err != nil {
+		return err
+	}
 	if err := p.filesOrStore(cmd, f); err != nil {
 		return err
 	}

@@ -17,11 +17,15 @@ type nextParams struct {
 	n    int64
 	runs bool
 	form server.Form
+	past bool
+	at   time.Time
+	node int64
 }
 
-// parseNextParams reads ?n=10&format=base58&prefix=ord, or ?n=10&runs=true.
+// parseNextParams reads ?n=10&format=base58&prefix=ord, or ?n=10&runs=true. With &at=2019-05-17T08:30:00Z
+// and perhaps &node=3, the IDs are for a time gone by.
 func parseNextParams(r *http.Request) (nextParams, error) {
-	q, err := queryParams(r, "n", "runs", "format", "prefix")
+	q, err := queryParams(r, "n", "runs", "format", "prefix", "at", "node")
 	if err != nil {
 		return nextParams{}, err
 	}
@@ -40,7 +44,22 @@ func parseNextParams(r *http.Request) (nextParams, error) {
 	if err != nil {
 		return nextParams{}, err
 	}
-	return nextParams{n, runs, form}, server.CheckCount(n)
+	want := nextParams{n: n, runs: runs, form: form, past: q.Has("at")}
+	switch {
+	case want.past && runs:
+		err = server.Errorf(server.Invalid, "runs are of new IDs: leave one of runs and at out")
+	case !want.past && q.Has("node"):
+		err = server.Errorf(server.Invalid, "node is for IDs of the past: add at, or leave node out")
+	case want.past:
+		want.at, err = server.ParseTime(q.Get("at"))
+	}
+	if err == nil {
+		want.node, err = intParam(q, "node", 0)
+	}
+	if err != nil {
+		return nextParams{}, err
+	}
+	return want, server.CheckCount(n)
 }
 
 // next is GET /v1/{namespace}/next?n=10: {"ids":["…"]}, or lines, or with runs=true {"runs":[…]}.
@@ -69,6 +88,16 @@ func (h *rest) next(w http.ResponseWriter, r *http.Request) error {
 	buf := h.bufs.Get().(*[]byte)
 	defer h.bufs.Put(buf)
 	enc := idEncoder{form: want.form, text: text}
+	if want.past {
+		ids, err := sp.Past(r.Context(), want.at, want.node, n)
+		if err != nil {
+			return err
+		}
+		h.setHeaders(w, text)
+		*buf = enc.end(enc.append((*buf)[:0], ids))
+		_, _ = w.Write(*buf)
+		return nil
+	}
 	if n == 1 {
 		one, err := sp.Next(r.Context())
 		if err != nil {

@@ -85,7 +85,7 @@ func KindOf(err error) Kind {
 		return NoSequence
 	case errors.Is(err, sequence.ErrEnded):
 		return Ended
-	case errors.Is(err, sequence.ErrRolledBack):
+	case errors.Is(err, sequence.ErrRolledBack), errors.Is(err, lease.ErrRolledBack):
 		return RolledBack
 	case errors.Is(err, sequence.ErrPeriod):
 		return NoPeriod
@@ -100,7 +100,7 @@ func KindOf(err error) Kind {
 		return Unavailable // whatever befell the server's own lease is not the caller's business
 	case errors.As(err, &mismatch), errors.Is(err, lease.ErrExists):
 		return Exists
-	case errors.Is(err, lease.ErrVetoed), errors.Is(err, lease.ErrRefused):
+	case errors.Is(err, lease.ErrVetoed), errors.Is(err, lease.ErrRefused), errors.Is(err, lease.ErrFull):
 		return Refused
 	case errors.Is(err, lease.ErrLost):
 		return Lost

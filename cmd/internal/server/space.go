@@ -31,6 +31,8 @@ type Space struct {
 	opening chan struct{} // semaphore of one: hold it to call the store or to set what follows
 	lease   *lease.Lease
 	failed  failure
+
+	pasts pasts
 }
 
 // failure is why the last attempt failed. It is told again for a moment, so that many

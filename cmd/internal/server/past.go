@@ -1,0 +1,71 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// pasts are the makers of IDs for the past, by node. They notice a store that was rolled back, so some
+// are kept.
+type pasts struct {
+	mu  sync.Mutex
+	all map[int64]*lease.Backfill
+}
+
+// maxPasts is how many nodes are kept; nobody needs many.
+const maxPasts = 64
+
+// Past returns n IDs for a time gone by, of a node, which nobody holds.
+func (sp *Space) Past(ctx context.Context, at time.Time, node, n int64) ([]snowfence.ID, error) {
+	if err := CheckCount(n); err != nil {
+		return nil, err
+	}
+	ctx, cancel := withStoreTimeout(ctx)
+	defer cancel()
+	b, err := sp.backfill(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]snowfence.ID, n)
+	err = b.FillAt(ctx, ids, slices.Repeat([]time.Time{at}, int(n)))
+	if errors.Is(err, lease.ErrRolledBack) { // a new one goes on after an operator confirmed
+		sp.pasts.mu.Lock()
+		delete(sp.pasts.all, node)
+		sp.pasts.mu.Unlock()
+	}
+	if errors.As(err, new(*lease.MismatchError)) {
+		sp.service.forget(sp)
+		return nil, sp.changedError()
+	}
+	if err != nil {
+		return nil, err
+	}
+	sp.Made.Add(n)
+	return ids, nil
+}
+
+func (sp *Space) backfill(ctx context.Context, node int64) (*lease.Backfill, error) {
+	sp.pasts.mu.Lock()
+	b := sp.pasts.all[node]
+	sp.pasts.mu.Unlock()
+	if b != nil {
+		return b, nil
+	}
+	b, err := lease.Past(ctx, sp.service.store, sp.Name, sp.Scheme(), node)
+	if err != nil {
+		return nil, err
+	}
+	sp.pasts.mu.Lock()
+	defer sp.pasts.mu.Unlock()
+	if sp.pasts.all == nil || len(sp.pasts.all) >= maxPasts {
+		sp.pasts.all = map[int64]*lease.Backfill{}
+	}
+	sp.pasts.all[node] = b
+	return b, nil
+}

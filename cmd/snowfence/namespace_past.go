@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/spf13/cobra"
+)
+
+// reservedFlags say who makes IDs with sequence numbers below the layout's first.
+type reservedFlags struct {
+	past       string
+	nobodyElse bool
+	library    string
+}
+
+func (f *reservedFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.past, "past", "", "let \"snowfence new --at\" make IDs for the past, with these reserved sequence "+
+		"`numbers`: 0, or 0-4 for five times as many; chosen once")
+	fs.BoolVar(&f.nobodyElse, "nobody-else", false, "with --past: your word that nobody else makes or made IDs with "+
+		"these numbers, by hand (0) or with an original snow-drift (1 to 4)")
+	fs.StringVar(&f.library, "from-library", "", "the `library` that made the first IDs: with yitter (snow-drift), "+
+		"changes of layout are proven with its reserved numbers too")
+}
+
+// check refuses what is wrong whatever the namespace is.
+func (f *reservedFlags) check() error {
+	switch {
+	case f.past != "" && f.past != "0" && f.past != "0-4":
+		return usagef("--past %q: choose 0, or 0-4", f.past)
+	case f.past == "" && f.nobodyElse:
+		return usagef("--nobody-else is about the numbers of --past: add --past 0")
+	case f.past == "0-4" && f.library != "":
+		return usagef("--past 0-4 needs the numbers 1 to 4, which %s makes: take --past 0", f.library)
+	case f.library != "" && !strings.HasPrefix(f.library, "yitter"):
+		return usagef("--from-library %s: only yitter and yitter-csharp make IDs with reserved numbers: leave it out",
+			f.library)
+	}
+	return nil
+}
+
+// named reports whether there is anything to do.
+func (f *reservedFlags) named() bool { return f.past != "" || f.library != "" }
+
+// apply does what the flags name in a namespace that there is.
+func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns lease.Namespace) (lease.Namespace, error) {
+	var err error
+	if f.library != "" {
+		ns, err = lease.NoteOthers(ctx, st.Leases, ns.Name)
+	}
+	if err == nil && f.past != "" {
+		last := int64(0)
+		if f.past == "0-4" {
+			last = 4
+		}
+		ns, err = lease.AllowPast(ctx, st.Leases, ns.Name, last, f.nobodyElse)
+	}
+	if errors.Is(err, lease.ErrRefused) {
+		if f.past != "" && !f.nobodyElse {
+			return ns, usagef("%w: --nobody-else", err)
+		}
+		return ns, usageError{err}
+	}
+	return ns, err
+}
+
+// parseLost reads the spans of --past-lost: FROM/UNTIL, or none.
+func parseLost(texts []string) ([]lease.Span, error) {
+	var spans []lease.Span
+	for _, text := range texts {
+		if text == "none" && len(texts) == 1 {
+			return nil, nil
+		}
+		a, b, ok := strings.Cut(text, "/")
+		if !ok {
+			return nil, usagef("--past-lost %q: write FROM/UNTIL, as in 2025-06-01/2025-08-01, or none", text)
+		}
+		from, err := parseTime("past-lost", a)
+		if err != nil {
+			return nil, err
+		}
+		until, err := parseTime("past-lost", b)
+		if err != nil {
+			return nil, err
+		}
+		if !from.Before(until) {
+			return nil, usagef("--past-lost %q: the first time is not before the second", text)
+		}
+		spans = append(spans, lease.Span{From: from.UnixMilli(), Until: until.UnixMilli()})
+	}
+	return spans, nil
+}
+
+// reservedRows show who makes IDs with reserved numbers, if anybody does.
+func reservedRows(r lease.Reserved) (rows [][2]string) {
+	if r.Past > 0 {
+		numbers := "0"
+		if r.Past > 1 {
+			numbers = nodeRange(0, r.Past-1)
+		}
+		text := "IDs for the past have the sequence numbers " + numbers
+		if r.Suspect {
+			text += "; the store was rolled back: confirm the counts"
+		}
+		rows = append(rows, [2]string{"reserved", text})
+	}
+	if r.Others {
+		rows = append(rows, [2]string{"reserved", "others made IDs with sequence numbers below the first"})
+	}
+	return rows
+}

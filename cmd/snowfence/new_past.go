@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/spf13/cobra"
+)
+
+// notWithAt are the flags of new that mean nothing for a time gone by: no node is leased.
+var notWithAt = [...]string{
+	"state-file", "state-dir", "state-after", "slice", "block", "within", "sticky-file", "label", "guard", "take-over", "lead", "wait",
+}
+
+func (p *program) checkAt(cmd *cobra.Command, f *newFlags) error {
+	for _, flag := range notWithAt {
+		if f.at != "" && p.onCommandLine(cmd, flag) {
+			return usagef("--at makes IDs for the past without a lease: leave one of --at and --%s out", flag)
+		}
+	}
+	if f.at == "-" && p.onCommandLine(cmd, "count") {
+		return usagef("--at - makes an ID for each line of standard input: leave -n out")
+	}
+	return nil
+}
+
+// pastBatch is how many times are read at once. IDs of one hour cost one write.
+const pastBatch = 10_000
+
+// newPast prints IDs for a time gone by, or for each time of standard input.
+func (p *program) newPast(ctx context.Context, f *newFlags, format *formatter) (err error) {
+	st, ns, err := p.openNamespace(ctx, &f.store)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	l := ns.layout
+	if f.layout != "" {
+		if l, err = parseLayout(f.layout); err != nil {
+			return err
+		}
+	}
+	s, err := p.scheme(l, &f.secret)
+	if err != nil {
+		return err
+	}
+	if f.format == "" && l.Cipher != snowfence.Plain && !f.json {
+		format.encodings[0] = snowfence.Base32Hex
+	}
+	node := int64(0) // nobody holds it: any will do
+	if f.node.node != "" {
+		if node, _, err = parseNode(ctx, s, f.node.node); err != nil {
+			return err
+		}
+	}
+	b, err := lease.Past(ctx, st.Leases, f.store.namespace, s, node)
+	if err != nil {
+		return p.explainPast(f, err)
+	}
+	next, err := p.timesOf(f)
+	if err != nil {
+		return err
+	}
+	var text []byte
+	for {
+		times, err := next()
+		if err != nil || len(times) == 0 {
+			return err
+		}
+		ids := make([]snowfence.ID, len(times))
+		if err := b.FillAt(ctx, ids, times); err != nil {
+			return p.explainPast(f, err)
+		}
+		text = format.append(text[:0], ids)
+		if _, err := p.stdout.Write(text); err != nil {
+			return fmt.Errorf("standard output: %w", err)
+		}
+	}
+}
+
+// timesOf returns what reads the next times; none at the end.
+func (p *program) timesOf(f *newFlags) (func() ([]time.Time, error), error) {
+	if f.at != "-" {
+		at, err := parseTime("at", f.at)
+		left := f.count
+		return func() ([]time.Time, error) {
+			n := min(left, pastBatch)
+			left -= n
+			return slices.Repeat([]time.Time{at}, int(n)), nil
+		}, err
+	}
+	lines := bufio.NewScanner(p.stdin)
+	return func() (times []time.Time, err error) {
+		for len(times) < pastBatch && lines.Scan() {
+			at, err := parseTime("at -, a line of standard input", lines.Text())
+			if err != nil {
+				return nil, err
+			}
+			times = append(times, at)
+		}
+		if err := lines.Err(); err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("standard input: %w", err)
+		}
+		return times, nil
+	}, nil
+}
+
+// explainPast gives an error the commands that help.
+func (p *program) explainPast(f *newFlags, err error) error {
+	switch {
+	case errors.Is(err, lease.ErrRolledBack):
+		return fmt.Errorf("%w:\n  %s", err, f.store.command("snowfence namespace confirm %s --past-lost FROM/UNTIL",
+			f.store.namespace))
+	case errors.Is(err, lease.ErrRefused), errors.Is(err, lease.ErrInvalid), errors.Is(err, lease.ErrFull):
+		return usageError{err}
+	}
+	return err
+}
