@@ -77,7 +77,7 @@ func (c NamespaceChange) next(ctx context.Context, st Store, ns Namespace, now t
 		return refuse(err)
 	}
 	next.Layout, next.Fingerprint, next.Identity = layout.String(), c.Scheme.Fingerprint(), id
-	if id != ns.Identity {
+	if ns.Identity != id {
 		next.rolledBack(now)
 	}
 	next.Start, next.Floor, next.Since = start, start, ns.Generation+1

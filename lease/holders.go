@@ -85,17 +85,14 @@ func (h *holders) Get(ctx context.Context, keys []Key) ([]Record, error) {
 			return nil, err
 		}
 	}
-	for i, r := range rs { // a key may be asked for twice
-		if r.Node == NamespaceNode {
-			rs[i] = rs[at[r.Namespace]]
-		}
-	}
 	rs = rs[:len(keys)]
 	for i, r := range rs {
 		switch {
 		case hidden(r):
 			rs[i] = Record{Key: r.Key}
-		case r.Node != NamespaceNode:
+		case r.Node == NamespaceNode:
+			rs[i] = rs[at[r.Namespace]] // a key may be asked for twice
+		default:
 			rs[i].Data = evidenceOf(r).sign(spaces[r.Namespace])
 		}
 	}
@@ -182,7 +179,7 @@ func (h *holders) Add(_ context.Context, a Addition) (Record, error) {
 }
 
 // hidden reports whether no holder sees a record: that of a sequence, or counts of [Past].
-func hidden(r Record) bool { return strings.HasPrefix(r.Namespace, "#") || r.Node < NamespaceNode }
+func hidden(r Record) bool { return strings.HasPrefix(r.Namespace, "#") || r.Node <= -1<<48 }
 
 // question is what a holder over a server ([Holders])
 // writes in place of a namespace's record: it asks the

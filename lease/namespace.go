@@ -40,7 +40,8 @@ type Namespace struct {
 	// the longest any lease used, in nanoseconds: how far ahead a grant can reach
 	LongestTTL time.Duration `json:"longest_ttl"`
 	Identity   string        `json:"identity"` // of the store, where it has one
-	// RolledBack is when somebody noticed last that the store may have lost writes, in Unix milliseconds.
+	// RolledBack is when somebody noticed last that the store may have lost writes, in Unix
+	// milliseconds.
 	RolledBack int64    `json:"rolled_back,omitempty"`
 	Reserved   Reserved `json:"reserved,omitzero"` // sequence numbers below the layout's first
 	// of a layout with a key field: snowfence.Secret.ID of each, by number

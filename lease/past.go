@@ -69,7 +69,8 @@ func Past(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, 
 	return b, nil
 }
 
-// NewAt returns an ID of time t. It swaps one record of the store: for many IDs use [Backfill.FillAt].
+// NewAt returns an ID of time t. It swaps one record of the store: for many IDs use
+// [Backfill.FillAt].
 func (b *Backfill) NewAt(ctx context.Context, t time.Time) (snowfence.ID, error) {
 	var id [1]snowfence.ID
 	err := b.FillAt(ctx, id[:], []time.Time{t})
@@ -275,7 +276,7 @@ func (b *Backfill) count(ctx context.Context, ns Namespace, r Record, wants []wa
 	if r.Nonce != "" {
 		c, full, err = parseCounts(r.Data, ns.Reserved.Counts)
 	} else if ns.Reserved.mayHaveLost(wants[0].hour()) {
-		return Write{}, nil, b.fullError(ns, wants[0], "may be counted in writes that the store lost when it was rolled back")
+		return Write{}, nil, b.fullError(ns, wants[0], "may be counted in writes that a rolled back store lost")
 	}
 	switch {
 	case err != nil:
@@ -305,8 +306,8 @@ func (w wanted) shown() string { return showTime(time.Unix(w.second-beforeUnix, 
 // fullError says what to do about a second, or with why about an hour, that has no ID left.
 func (b *Backfill) fullError(ns Namespace, w wanted, why string) error {
 	if why != "" {
-		return fmt.Errorf("lease: namespace %q, node %d: %w for the hour of %s: its IDs %s: take another node or time, or "+
-			"see \"snowfence namespace confirm --past-lost\"", b.name, b.node, ErrFull, w.shown(), why)
+		return fmt.Errorf("lease: namespace %q, node %d: %w for the hour of %s: its IDs %s: take another node or "+
+			"time, or see \"snowfence namespace confirm --past-lost\"", b.name, b.node, ErrFull, w.shown(), why)
 	}
 	return fmt.Errorf("lease: namespace %q, node %d: %w for the second of %s, which had %d: take another node or time",
 		b.name, b.node, ErrFull, w.shown(), w.capacity())
@@ -371,13 +372,14 @@ func (b *Backfill) look(ctx context.Context, keys []Key) (Namespace, []Record, e
 		return fail(fmt.Errorf("lease: namespace %q: %w: it does not know the last secret: create it again with all "+
 			"secrets, which changes nothing else", b.name, snowfence.ErrKey))
 	case ns.watched:
-		err := fmt.Errorf("lease: namespace %q: only the server counts IDs for the past: ask it for them (next?at=)", b.name)
+		err := fmt.Errorf("lease: namespace %q: only the server counts IDs for the past: ask it for them (next?at=)",
+			b.name)
 		return fail(marked{err, ErrRefused})
 	case ns.Reserved.Past == 0:
 		return fail(ns.notAllowed())
 	case id != ns.Reserved.Identity || ns.Reserved.Suspect:
-		return fail(fmt.Errorf("lease: namespace %q makes no IDs for the past: %w, because it was rolled back or replaced: "+
-			"confirm them (snowfence namespace confirm --past-lost)", b.name, ErrRolledBack))
+		return fail(fmt.Errorf("lease: namespace %q makes no IDs for the past: %w, because it was rolled back or "+
+			"replaced: confirm them (snowfence namespace confirm --past-lost)", b.name, ErrRolledBack))
 	}
 	b.remember(ns, Record{})
 	return ns, rs[1 : 1+len(keys)], nil
@@ -388,8 +390,9 @@ func (b *Backfill) look(ctx context.Context, keys []Key) (Namespace, []Record, e
 func (b *Backfill) compare(ctx context.Context, seen witnessed, ns Namespace, last Record) error {
 	same := seen.namespace.Reserved.Counts == ns.Reserved.Counts
 	less := ns.Generation < seen.namespace.Generation
-	gone := ns.Reserved.Counts == "" && !same || same && seen.record.Nonce != "" && (last.Nonce == "" || last.Revision < seen.record.Revision ||
-		last.Revision == seen.record.Revision && last.Nonce != seen.record.Nonce)
+	was := seen.record
+	older := last.Revision < was.Revision || last.Revision == was.Revision && last.Nonce != was.Nonce
+	gone := ns.Reserved.Counts == "" && !same || same && was.Nonce != "" && older
 	if !less && !gone {
 		return nil
 	}

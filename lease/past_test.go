@@ -38,7 +38,6 @@ type pastStore struct {
 	largest int                        // of Data
 	after   func(w []lease.Write)      // each swap
 	fail    error                      // of each swap, which is done all the same
-	forget  map[lease.Key]bool         // what was rolled back
 	written map[lease.Key]lease.Record // since keep
 }
 
@@ -768,7 +767,8 @@ func TestPastIsNoNode(t *testing.T) {
 	if err != nil || len(rs) != 3 {
 		t.Fatalf("%v, %v", rs, err)
 	}
-	vacant, err := p.st.List(p.ctx, lease.Query{Namespace: "n", Nodes: every, Vacant: true, MaxUntil: math.MaxInt64 / 4})
+	free := lease.Query{Namespace: "n", Nodes: every, Vacant: true, MaxUntil: math.MaxInt64 / 4}
+	vacant, err := p.st.List(p.ctx, free)
 	if err != nil || len(vacant) != 1 { // the namespace itself
 		t.Errorf("without a holder: %v, %v", vacant, err)
 	}

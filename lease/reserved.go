@@ -63,8 +63,8 @@ func AllowPast(ctx context.Context, st Store, namespace string, last int64, nobo
 		return Namespace{}, marked{err, ErrRefused}
 	}
 	if last != 0 && last != 4 {
-		return Namespace{}, invalidf("lease: namespace %q: the last number for the past is %d: choose 0, or 4 for 0 to 4",
-			namespace, last)
+		return Namespace{}, invalidf("lease: namespace %q: the last number for the past is %d: choose 0, or 4 "+
+			"for 0 to 4", namespace, last)
 	}
 	return editNamespace(ctx, st, namespace, func(ns *Namespace) (bool, error) {
 		err := error(nil)
@@ -76,8 +76,8 @@ func AllowPast(ctx context.Context, st Store, namespace string, last int64, nobo
 		case r.Past != 0:
 			_, err = refuse("IDs for the past have the numbers 0 to %d, and that cannot be changed", r.Past-1)
 		case !nobodyElse:
-			_, err = refuse("somebody else may make IDs with the sequence numbers 0 to %d, by hand or with snow-drift: "+
-				"say that nobody does or did, if that is so", last)
+			_, err = refuse("somebody else may make IDs with the sequence numbers 0 to %d, by hand or with "+
+				"snow-drift: say that nobody does or did, if that is so", last)
 		case last > 0 && r.Others:
 			_, err = refuse("others made IDs with the sequence numbers 1 to 4: choose 0")
 		}
@@ -132,8 +132,8 @@ func NoteOthers(ctx context.Context, st Store, namespace string) (Namespace, err
 func ConfirmPast(ctx context.Context, st Store, namespace string, lost ...Span) (Namespace, error) {
 	for _, s := range lost {
 		if s.From > s.Until {
-			return Namespace{}, invalidf("lease: namespace %q: the span of lost counts ends at %s, before it begins at %s",
-				namespace, showMilli(s.Until), showMilli(s.From))
+			return Namespace{}, invalidf("lease: namespace %q: the span of lost counts ends at %s, before it begins "+
+				"at %s", namespace, showMilli(s.Until), showMilli(s.From))
 		}
 	}
 	return editNamespace(ctx, st, namespace, func(ns *Namespace) (bool, error) {
@@ -223,8 +223,8 @@ func (ns Namespace) proveReserved(last int64) error {
 				err = &CollisionError{ns.Name, change, v}
 			}
 			if err != nil {
-				err = fmt.Errorf("lease: namespace %q makes no IDs for the past: with reserved numbers, layouts that it "+
-					"has had meet: %w", ns.Name, err)
+				err = fmt.Errorf("lease: namespace %q makes no IDs for the past: with reserved numbers, layouts "+
+					"that it has had meet: %w", ns.Name, err)
 				return marked{err, ErrRefused}
 			}
 		}

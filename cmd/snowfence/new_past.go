@@ -16,7 +16,8 @@ import (
 
 // notWithAt are the flags of new that mean nothing for a time gone by: no node is leased.
 var notWithAt = [...]string{
-	"state-file", "state-dir", "state-after", "slice", "block", "within", "sticky-file", "label", "guard", "take-over", "lead", "wait",
+	"state-file", "state-dir", "state-after", "slice", "block", "within", "sticky-file", "label", "guard", "take-over",
+	"lead", "wait",
 }
 
 func (p *program) checkAt(cmd *cobra.Command, f *newFlags) error {

@@ -22,8 +22,8 @@ type nextParams struct {
 	node int64
 }
 
-// parseNextParams reads ?n=10&format=base58&prefix=ord, or ?n=10&runs=true. With &at=2019-05-17T08:30:00Z
-// and perhaps &node=3, the IDs are for a time gone by.
+// parseNextParams reads ?n=10&format=base58&prefix=ord, or ?n=10&runs=true. With
+// &at=2019-05-17T08:30:00Z and perhaps &node=3, the IDs are for a time gone by.
 func parseNextParams(r *http.Request) (nextParams, error) {
 	q, err := queryParams(r, "n", "runs", "format", "prefix", "at", "node")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// pasts are the makers of IDs for the past, by node. They notice a store that was rolled back, so some
-// are kept.
+// pasts are the makers of IDs for the past, by node. They notice a store that was rolled back, so
+// some are kept.
 type pasts struct {
 	mu  sync.Mutex
 	all map[int64]*lease.Backfill
