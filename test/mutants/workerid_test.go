@@ -294,7 +294,7 @@ var workerMutants = []mutant{
 		file: "redisstore/workerid/redis.go", pkg: "./test/workerid",
 		old:  `.Value(held).Nx().`,
 		now:  `.Value(held).`,
-		test: "TestManyProcesses",
+		test: "TestASetThatComesTooLate",
 	},
 	{
 		rule: "worker: the original reads the value as taken",

@@ -377,3 +377,25 @@ func TestOriginalsThatGoRound(t *testing.T) {
 		}
 	}
 }
+
+// TestASetThatComesTooLate: a number that was free when we looked is set by somebody else first.
+func TestASetThatComesTooLate(t *testing.T) {
+	t.Parallel()
+	s := servers.StartRedis(t)
+	g := hold(t, s.Address(), "SET "+key(7))
+	got := make(chan error, 1)
+	r := registrar(t, single(t, g.address()), workerid.Options{Min: 7, Max: 7, TTL: 3 * time.Second})
+	go func() {
+		_, err := r.RegisterOne(t.Context())
+		got <- err
+	}()
+	g.wait(t)
+	s.Do(t, "SET", key(7), "Y", "EX", "1000")
+	g.release()
+	if err := <-got; err == nil {
+		t.Error("we got the number of somebody else")
+	}
+	if ms := number(strings.TrimPrefix(s.Do(t, "PTTL", key(7)), ":")); ms < 100_000 {
+		t.Errorf("the key has %d ms left of 1000 s", ms)
+	}
+}
