@@ -84,11 +84,12 @@ func (t *track) setForm(s *Scheme, gr Grant) {
 			return
 		}
 	}
-	t.magic, t.magicShift = reciprocal(t.span)
-	if t.span&(t.span-1) == 0 {
-		t.form, t.slots, t.slotMul = shifts, t.span-1, 1<<t.seqShift
-		t.tickMul = 1 << (t.timeShift - uint8(bits.Len64(t.slots)))
+	if t.span&(t.span-1) != 0 {
+		t.magic, t.magicShift = reciprocal(t.span)
+		return
 	}
+	t.form, t.slots, t.slotMul = shifts, t.span-1, 1<<t.seqShift
+	t.tickMul = 1 << (t.timeShift - uint8(bits.Len64(t.slots)))
 }
 
 // nodeContiguous reports whether the node parts stand side by side in the ID.
