@@ -21,7 +21,9 @@ var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 // tables. Other lines of Go are lines of these programs.
 func TestReadme(t *testing.T) {
 	var programs, pieces []string
-	for _, path := range []string{"README.md", "docs/start/go-sqlite.md", "docs/start/go-postgresql.md"} {
+	for _, path := range []string{
+		"README.md", "docs/start/go-folder.md", "docs/start/go-sqlite.md", "docs/start/go-postgresql.md",
+	} {
 		text, err := os.ReadFile("../../" + path)
 		if err != nil {
 			t.Fatal(err)
@@ -34,7 +36,7 @@ func TestReadme(t *testing.T) {
 			}
 		}
 	}
-	if len(programs) != 3 || len(pieces) != 1 {
+	if len(programs) != 4 || len(pieces) != 2 {
 		t.Fatalf("%d programs and %d pieces", len(programs), len(pieces))
 	}
 	for line := range strings.Lines(strings.Join(pieces, "")) {
