@@ -40,7 +40,7 @@ var noBatch = &batch{second: math.MinInt64}
 // used up, and [ErrConsistencyViolation] when the clock went back behind a second
 // that was used. Over a fence, it refuses also with [ErrRandflakeDead].
 func (g *Generator) Generate() (int64, error) {
-	if g.on != nil {
+	if g.used == nil {
 		return g.generateOn()
 	}
 	seen := g.used.second() // before the clock is read
@@ -177,8 +177,11 @@ func (g *Generator) attempt() (int64, error) {
 	return int64(id), nil
 }
 
-// generateOn is Generate over a fence.
+// generateOn is Generate over a fence. The zero Generator has none, and no lease.
 func (g *Generator) generateOn() (int64, error) {
+	if g.on == nil {
+		return 0, ErrInvalidLease
+	}
 	id, err := g.on.TryNext()
 	if err != nil {
 		return 0, ours(err)

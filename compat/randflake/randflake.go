@@ -112,6 +112,9 @@ func (g *Generator) Close() error {
 	if g.on != nil {
 		return g.on.Close()
 	}
+	if g.used == nil {
+		return nil // the zero Generator
+	}
 	g.used.mu.Lock()
 	defer g.used.mu.Unlock()
 	g.over = true

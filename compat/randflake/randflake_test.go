@@ -414,6 +414,23 @@ func TestClose(t *testing.T) {
 	generate(t, other)
 }
 
+// A Generator that nobody made refuses, as in the original: a nil pointer would end the program.
+func TestZeroGenerator(t *testing.T) {
+	var g Generator
+	if id, err := g.Generate(); err != ErrInvalidLease {
+		t.Errorf("Generate: %d, %v", id, err)
+	}
+	if text, err := g.GenerateString(); err != ErrInvalidLease {
+		t.Errorf("GenerateString: %q, %v", text, err)
+	}
+	if id, err := g.GenerateContext(t.Context()); !errors.Is(err, ErrInvalidLease) {
+		t.Errorf("GenerateContext: %d, %v", id, err)
+	}
+	if err := g.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	secret := make([]byte, 16)
 	const start, end = RANDFLAKE_EPOCH_OFFSET, RANDFLAKE_MAX_TIMESTAMP
