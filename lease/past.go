@@ -276,19 +276,24 @@ func (b *Backfill) count(ctx context.Context, ns Namespace, r Record, wants []wa
 	if r.Nonce != "" {
 		c, full, err = parseCounts(r.Data, ns.Reserved.Counts)
 	} else if ns.Reserved.mayHaveLost(wants[0].hour()) {
-		return Write{}, nil, b.fullError(ns, wants[0], "may be counted in writes that a rolled back store lost")
+		why := "may be counted in writes that a rolled back store lost: take a time of another hour"
+		if ns.Reserved.Unsure != 0 {
+			why += ", or let an operator say which times were lost: \"snowfence namespace confirm --past-lost\""
+		}
+		return Write{}, nil, b.fullError(wants[0], why)
 	}
 	switch {
 	case err != nil:
 		return Write{}, nil, fmt.Errorf("lease: namespace %q: the hour of %s: %w", b.name, wants[0].shown(), err)
 	case full:
-		return Write{}, nil, b.fullError(ns, wants[0], "were counted before the store was rolled back")
+		return Write{}, nil, b.fullError(wants[0],
+			"were counted before the store was rolled back: take a time of another hour")
 	}
 	var ids []made
 	for _, w := range wants {
 		n := int64(c[w.index()])
 		if n >= w.capacity() {
-			return Write{}, nil, b.fullError(ns, w, "")
+			return Write{}, nil, b.fullError(w, "")
 		}
 		c[w.index()]++
 		ids = append(ids, made{w, w.parts(n, b.node)})
@@ -304,13 +309,13 @@ func (b *Backfill) count(ctx context.Context, ns Namespace, r Record, wants []wa
 func (w wanted) shown() string { return showTime(time.Unix(w.second-beforeUnix, 0)) }
 
 // fullError says what to do about a second, or with why about an hour, that has no ID left.
-func (b *Backfill) fullError(ns Namespace, w wanted, why string) error {
+func (b *Backfill) fullError(w wanted, why string) error {
 	if why != "" {
-		return fmt.Errorf("lease: namespace %q, node %d: %w for the hour of %s: its IDs %s: take another node or "+
-			"time, or see \"snowfence namespace confirm --past-lost\"", b.name, b.node, ErrFull, w.shown(), why)
+		return fmt.Errorf("lease: namespace %q, node %d: %w for the hour of %s: its IDs %s",
+			b.name, b.node, ErrFull, w.shown(), why)
 	}
-	return fmt.Errorf("lease: namespace %q, node %d: %w for the second of %s, which had %d: take another node or time",
-		b.name, b.node, ErrFull, w.shown(), w.capacity())
+	return fmt.Errorf("lease: namespace %q, node %d: %w for the second of %s, which had %d: "+
+		"ask for fewer, or take another node or time", b.name, b.node, ErrFull, w.shown(), w.capacity())
 }
 
 // mayHaveLost reports whether the store may have lost the counts of an hour that has none.

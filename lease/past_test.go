@@ -599,7 +599,8 @@ func TestPastAfterABackupWasRestored(t *testing.T) {
 				t.Fatal(err)
 			}
 			b = p.open(0)
-			for _, at := range []time.Time{early, late, never} {
+			p.refused(b, early, lease.ErrFull, "rolled back: take a time of another hour") // confirming cannot help
+			for _, at := range []time.Time{late, never} {
 				p.refused(b, at, lease.ErrFull, "--past-lost")
 			}
 			p.clock.now = pastNow.Add(3 * time.Hour)
@@ -611,7 +612,10 @@ func TestPastAfterABackupWasRestored(t *testing.T) {
 				}
 			}
 			p.refused(b, early, lease.ErrFull, "rolled back")
-			p.refused(b, late, lease.ErrFull, "--past-lost")
+			p.refused(b, late, lease.ErrFull, "lost: take a time of another hour")
+			if _, err := p.open(1).NewAt(p.ctx, late); err == nil || strings.Contains(err.Error(), "another node") {
+				t.Errorf("advice that does not help, on another node: %v", err)
+			}
 			p.id(b, never)
 			p.id(b, late.Truncate(time.Hour).Add(time.Hour))
 			p.id(b, late.Truncate(time.Hour).Add(-1))

@@ -226,9 +226,15 @@ func writeJSON(out *bufio.Writer, v any) error {
 	return enc.Encode(v)
 }
 
+// timeForms are how people write a time, and how databases print one. Without an offset it is UTC.
+var timeForms = [...]string{
+	time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, time.DateOnly,
+	time.DateTime + "Z07:00", time.DateTime + "Z07", // psql prints +05:30 and +00
+}
+
 // parseTime reads a time as people write it to a flag.
 func parseTime(flag, text string) (time.Time, error) {
-	for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, time.DateOnly} {
+	for _, form := range timeForms {
 		if t, err := time.Parse(form, text); err == nil {
 			return t.UTC(), nil
 		}

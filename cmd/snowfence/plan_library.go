@@ -105,7 +105,7 @@ func (r moveResult) appendText(b []byte, v snowfence.Verdict, now time.Time) []b
 		{"layout", r.Layout.String()},
 		{"end of life", endOfLife(r.Layout, now)},
 	}
-	if r.Reserved {
+	if r.Reserved && r.Layout.First > 0 {
 		rows = append(rows, [2]string{"reserved", fmt.Sprintf("numbers below %d count too, in all ticks before the "+
 			"cut-over: made by hand, or after the clock stepped back", r.Layout.First)})
 	}

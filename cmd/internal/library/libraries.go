@@ -11,7 +11,7 @@ func bwmarrin(s *settings) Layout {
 	epoch := s.time("Epoch", snowfence.Bwmarrin().Epoch, time.UTC)
 	node, step := int(s.number("NodeBits", 10, 0, 22)), int(s.number("StepBits", 12, 0, 22))
 	if node+step > 22 {
-		s.fail("NodeBits and StepBits are %d together; the library takes at most 22", node+step)
+		s.fail("NodeBits and StepBits are %d together; Snowfence takes at most 22", node+step)
 	}
 	return Layout{
 		Layout: snowfence.Layout{Epoch: epoch, Tick: time.Millisecond, Fields: fields(
