@@ -71,7 +71,7 @@ func (c NamespaceChange) next(ctx context.Context, st Store, ns Namespace, now t
 		next.Reserved.Since = layout.TimeOf(start).UnixMilli() + 1
 	}
 	if ns.Past != nil || ns.Since == 1 {
-		next.Past = remembered(ns.Past, ns.present(floor))
+		next.Past = remembered(ns.Past, ns.present(floor), ns.Reserved.Past > 0)
 	}
 	if err := fits(next.Past); err != nil {
 		return refuse(err)
@@ -141,14 +141,20 @@ func (p PastLayout) touches(q PastLayout) bool {
 
 // remembered returns the past with one more layout. It loses no tick
 // that may be in an ID: an entry is dropped only for one that covers it.
-func remembered(past []PastLayout, p PastLayout) []PastLayout {
+//
+// counted says that [Past] makes IDs. It numbers the ticks of a second from the start of
+// an entry on, so none is joined. Of the first layout it also uses earlier ticks.
+func remembered(past []PastLayout, p PastLayout, counted bool) []PastLayout {
 	out := []PastLayout{} // not nil, which would mean that the past is not known
 	for _, q := range past {
-		if p.touches(q) {
+		if !counted && p.touches(q) {
 			p.Start, p.Floor = min(p.Start, q.Start), max(p.Floor, q.Floor)
 		} else {
 			out = append(out, q)
 		}
+	}
+	if counted && len(out) == 0 {
+		return append(out, p) // earlier ticks of it may be in IDs
 	}
 	if p.Floor <= p.Start {
 		return out // nothing was made with it

@@ -27,12 +27,27 @@ func TestPastIsJoinedWhereItMeets(t *testing.T) {
 		{[]PastLayout{at(31, 40)}, []PastLayout{at(31, 40), at(20, 30)}},
 		{[]PastLayout{at(10, 20), other, at(30, 40)}, []PastLayout{other, at(10, 40)}},
 	} {
-		if got := remembered(c.past, at(20, 30)); !slices.Equal(got, c.want) {
+		if got := remembered(c.past, at(20, 30), false); !slices.Equal(got, c.want) {
 			t.Errorf("%v became %v", c.past, got)
 		}
 	}
+	// Counted for [Past], none is joined, and the first is kept.
+	for _, c := range []struct{ past, want []PastLayout }{
+		{[]PastLayout{at(10, 20)}, []PastLayout{at(10, 20), at(20, 30)}},
+		{nil, []PastLayout{at(20, 30)}},
+	} {
+		if got := remembered(c.past, at(20, 30), true); !slices.Equal(got, c.want) {
+			t.Errorf("%v became %v", c.past, got)
+		}
+	}
+	if got := remembered(nil, at(20, 20), true); len(got) != 1 {
+		t.Errorf("the first layout became %v", got)
+	}
+	if got := remembered([]PastLayout{other}, at(20, 20), true); len(got) != 1 {
+		t.Errorf("a layout without ticks is kept: %v", got)
+	}
 	for floor, want := range map[int64]int{19: 0, 20: 0, 21: 1} {
-		if got := remembered(nil, at(20, floor)); got == nil || len(got) != want {
+		if got := remembered(nil, at(20, floor), false); got == nil || len(got) != want {
 			t.Errorf("with ticks 20 to %d: %v", floor, got)
 		}
 	}

@@ -175,9 +175,8 @@ func (b *Backfill) round(ctx context.Context, dst []snowfence.ID, times []time.T
 			b.remember(ns, writes[i].New)
 		case errors.Is(err, ErrLost):
 			for _, m := range taken[i] {
-				left = append(left, m.i)
+				left = append(left, m.i) // a later round replaces its ID
 			}
-			taken[i] = nil
 		default:
 			unknown = err
 		}
@@ -214,7 +213,7 @@ func (b *Backfill) locate(ns Namespace, times []time.Time, todo []int, now time.
 	hours := map[int64]bool{}
 	for n, i := range todo {
 		t := times[i]
-		if n == 0 || t.Unix() != times[todo[n-1]].Unix() || !s.holds(t) {
+		if n == 0 || !s.holds(t) {
 			s = slotOf(eras, t, now)
 		}
 		if err := b.servable(ns, s, t, now); err != nil {
@@ -256,7 +255,7 @@ func (b *Backfill) servable(ns Namespace, s slot, t, now time.Time) error {
 	case b.node >= s.era.scheme.Nodes():
 		return fail("its layout then, %s, has the nodes 0 to %d, not %d: take another node",
 			l, s.era.scheme.Nodes()-1, b.node)
-	case s.hour() < 0 || s.hour() >= 1<<hourBits:
+	case s.hour() >= 1<<hourBits:
 		return fail("hours are counted from 1900 to 3813")
 	case s.last < s.first:
 		return fail("no tick of its layout, %s, begins in that second: take a later one", l)

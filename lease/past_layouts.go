@@ -44,6 +44,9 @@ func pastEras(ns Namespace, s *snowfence.Scheme) ([]pastEra, error) {
 	return eras, nil
 }
 
+// holds reports whether a time after the layouts before belongs to this one.
+func (e *pastEra) holds(t time.Time) bool { return e.until.IsZero() || t.Before(e.until) }
+
 // slot is a second of a layout: the ticks that begin in it.
 type slot struct {
 	era         *pastEra
@@ -54,12 +57,14 @@ type slot struct {
 func (s slot) hour() int64 { return s.second / secondsPerHour }
 func (s slot) index() int  { return int(s.second % secondsPerHour) }
 
-// holds reports whether a later time of the same second belongs to it too.
-func (s slot) holds(t time.Time) bool { return s.era.until.IsZero() || t.Before(s.era.until) }
+// holds reports whether a later time belongs to it too.
+func (s slot) holds(t time.Time) bool {
+	return t.Unix()+beforeUnix == s.second && s.era.holds(t) // one tick, where it is longer than that
+}
 
 // capacity is how many IDs a node makes in it.
 func (s slot) capacity() int64 {
-	return min(max(s.last-s.first+1, 0)*s.era.numbers, maxCount)
+	return min((s.last-s.first+1)*s.era.numbers, maxCount)
 }
 
 // parts are those of the n-th ID, from 0 up.
@@ -72,7 +77,7 @@ func (s slot) parts(n, node int64) snowfence.Parts {
 func slotOf(eras []pastEra, t, now time.Time) slot {
 	e := &eras[0]
 	for i := range eras {
-		if e = &eras[i]; e.until.IsZero() || t.Before(e.until) {
+		if e = &eras[i]; e.holds(t) {
 			break
 		}
 	}

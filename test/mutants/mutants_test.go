@@ -51,7 +51,7 @@ func TestLeaseMutants(t *testing.T) {
 	for i, m := range slices.Concat(leaseMutants,
 		storeMutants, closeMutants, stateFileMutants, holdersMutants, changeMutants, txMutants,
 		compatMutants, sonyflakeMutants, randflakeMutants, driftMutants,
-		workerMutants) {
+		workerMutants, pastMutants) {
 		simulated := slices.ContainsFunc(simulationMutants, func(s mutant) bool {
 			return strings.HasSuffix(s.rule, ": "+m.rule)
 		})

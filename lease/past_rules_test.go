@@ -1,0 +1,506 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// newPastOf is a namespace that allows none yet.
+func newPastOf(t *testing.T, s *snowfence.Scheme) *past {
+	t.Helper()
+	w := &pastWorld{world.Real(), pastNow}
+	p := &past{
+		t: t, clock: w, ctx: world.With(t.Context(), w), st: newPastStore(), s: s,
+		made: map[snowfence.ID]time.Time{},
+	}
+	if _, err := lease.CreateNamespace(p.ctx, p.st, "n", p.s, nil); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p *past) allow(last int64) {
+	p.t.Helper()
+	if _, err := lease.AllowPast(p.ctx, p.st, "n", last, true); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// force changes the layout without a proof.
+func (p *past) force(s *snowfence.Scheme) {
+	p.t.Helper()
+	c := lease.NamespaceChange{Scheme: s, Force: true}
+	if _, err := lease.ChangeNamespace(p.ctx, p.st, "n", c); err != nil {
+		p.t.Error(err)
+	}
+	p.s = s
+}
+
+// confirm says which times lost their counts.
+func (p *past) confirm(lost ...lease.Span) {
+	p.t.Helper()
+	if _, err := lease.ConfirmPast(p.ctx, p.st, "n", lost...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func span(from, until time.Time) lease.Span {
+	return lease.Span{From: from.UnixMilli(), Until: until.UnixMilli()}
+}
+
+// change is a proven one.
+func (p *past) change(spec string) {
+	p.t.Helper()
+	s := schemeOf(p.t, spec)
+	if _, err := lease.ChangeNamespace(p.ctx, p.st, "n", lease.NamespaceChange{Scheme: s}); err != nil {
+		p.t.Fatal(err)
+	}
+	p.s = s
+}
+
+// all makes the IDs that a second has left.
+func (p *past) all(b *lease.Backfill, at time.Time) {
+	p.t.Helper()
+	for range 10_000 {
+		id, err := b.NewAt(p.ctx, at)
+		if errors.Is(err, lease.ErrFull) {
+			return
+		}
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		p.new(id, at)
+	}
+	p.t.Fatalf("%v never ends", at)
+}
+
+// A layout comes back before the next had a tick. The second in which it left and came back keeps
+// its ticks when both spans are remembered.
+func TestPastOfALayoutThatCameBack(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	const other = "time=41,node=9,seq=13,epoch=2025-01-01,first=5"
+	p.clock.now = pastNow.Add(500 * time.Millisecond)
+	p.change(other)
+	p.change(pastLayout)
+	p.clock.now = pastNow.Add(time.Hour)
+	at := pastNow.Add(900 * time.Millisecond)
+	b := p.open(0)
+	for range 3 {
+		p.id(b, at)
+	}
+	p.change(other)
+	p.clock.now = pastNow.Add(2 * time.Hour)
+	b = p.open(0)
+	p.all(b, pastNow)
+	p.all(b, at)
+}
+
+// The first layout has the times before its start too, also if it left before it had a tick of
+// its own.
+func TestPastOfAFirstLayoutWithoutATick(t *testing.T) {
+	p := newPastOf(t, schemeOf(t, "time=41,node=10,seq=12,epoch=2026-07-01,first=5"))
+	p.change(pastLayout) // begins with the epoch of the one before
+	p.allow(0)
+	at := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
+	before := p.s
+	p.id(p.open(1), at)
+	p.change("time=41,node=9,seq=13,epoch=2025-01-01,first=5")
+	if parts, err := before.Decode(p.id(p.open(1), at)); err != nil || parts.Node != 1 {
+		t.Errorf("not the layout of that time: %+v, %v", parts, err)
+	}
+	if n := len(p.namespace().Past); n != 1 {
+		t.Errorf("it remembers %d layouts", n)
+	}
+}
+
+// Ticks that are longer than a second begin within one: two times of the second have two ticks.
+func TestPastTicksThatBeginWithinASecond(t *testing.T) {
+	p := newPast(t, "time=30,node=17,seq=16,epoch=2025-01-01T00:00:00.3Z,tick=90s,first=5", 4)
+	l := p.s.Layout()
+	at := l.TimeOf(l.TickOf(pastNow) - 5)
+	times := []time.Time{at.Add(-time.Millisecond), at}
+	ids := make([]snowfence.ID, 2)
+	if err := p.open(0).FillAt(p.ctx, ids, times); err != nil {
+		t.Fatal(err)
+	}
+	for i, id := range ids {
+		if parts, err := p.s.Decode(id); err != nil || parts.Tick != l.TickOf(times[i]) {
+			t.Errorf("%v has tick %d, not %d", times[i], parts.Tick, l.TickOf(times[i]))
+		}
+	}
+}
+
+// pastSide can follow pastLayout, and be followed by it.
+const pastSide = "time=41,node=9,seq=13,epoch=2025-01-01,first=5"
+
+// Times of one second that belong to two layouts come in any order.
+func TestPastTimesAroundAChange(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	change := pastNow.Add(500 * time.Millisecond)
+	p.clock.now = change
+	old := p.s
+	p.change(pastSide)
+	p.clock.now = pastNow.Add(time.Hour)
+	times := []time.Time{change.Add(9 * time.Millisecond), change.Add(-time.Millisecond), pastNow}
+	ids := make([]snowfence.ID, len(times))
+	if err := p.open(1).FillAt(p.ctx, ids, times); err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range []*snowfence.Scheme{p.s, old, old} {
+		if parts, err := s.Decode(ids[i]); err != nil || parts.Node != 1 {
+			t.Errorf("%v has not the layout %v: %+v, %v", times[i], s.Layout(), parts, err)
+		}
+	}
+}
+
+// An error after IDs of the first hours leaves none of them.
+func TestPastErrorOfALaterHour(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	at := pastNow.Add(-200 * time.Hour)
+	var times []time.Time
+	for n := range 199 {
+		times = append(times, at.Add(time.Duration(n)*time.Hour))
+	}
+	times = append(times, slices.Repeat([]time.Time{times[198]}, 1000)...)
+	ids := make([]snowfence.ID, len(times))
+	if err := p.open(0).FillAt(p.ctx, ids, times); !errors.Is(err, lease.ErrFull) || p.st.swaps == 0 {
+		t.Errorf("after %d swaps: %v", p.st.swaps, err)
+	}
+	if slices.Max(ids) != 0 {
+		t.Error("it leaves IDs")
+	}
+}
+
+// The namespace had another layout and its own again since it was read. Times between
+// belong to the other one.
+func TestPastLayoutThatCameBackUnseen(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	b := p.open(1)
+	side := schemeOf(t, pastSide)
+	p.change(pastSide)
+	p.clock.now = pastNow.Add(time.Hour)
+	p.change(pastLayout)
+	p.clock.now = pastNow.Add(2 * time.Hour)
+	if parts, err := side.Decode(p.id(b, pastNow.Add(time.Minute))); err != nil || parts.Node != 1 {
+		t.Errorf("not the layout of that time: %+v, %v", parts, err)
+	}
+}
+
+// Numbers were chosen again after a backup from before the choice was restored.
+func TestPastOtherNumbersUnseen(t *testing.T) {
+	p := newPastOf(t, schemeOf(t, pastLayout))
+	backup := p.st.backup()
+	p.allow(0)
+	b, at := p.open(0), pastNow.Add(-time.Hour)
+	p.st.restore(backup, "one")
+	p.allow(4)
+	other := p.open(0)
+	p.id(other, at)
+	p.id(other, at)
+	p.id(b, at)
+	p.all(other, at)
+}
+
+// Another process was faster: what it took is not used.
+func TestPastLostSwap(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	at := pastNow.Add(-time.Hour)
+	b, other := p.open(0), p.open(0)
+	p.st.before = func(ws []lease.Write) {
+		if ws[0].New.Node < lease.NamespaceNode {
+			p.st.before = nil
+			p.id(other, at)
+		}
+	}
+	ids := make([]snowfence.ID, 2)
+	if err := b.FillAt(p.ctx, ids, []time.Time{at, at}); err != nil {
+		t.Fatal(err)
+	}
+	p.new(ids[0], at)
+	p.new(ids[1], at)
+}
+
+// What happens between the count of an ID and its use.
+func TestPastBeforeUse(t *testing.T) {
+	at := pastNow.Add(-time.Hour)
+	for name, c := range map[string]struct {
+		event func(p *past, backup map[lease.Key]lease.Record)
+		want  error
+	}{
+		"a store that lost it is confirmed": {func(p *past, backup map[lease.Key]lease.Record) {
+			p.st.restore(backup, "two")
+			p.confirm()
+		}, nil},
+		"two changes without a proof": {func(p *past, _ map[lease.Key]lease.Record) {
+			old := p.s
+			p.force(schemeOf(p.t, "time=41,node=10,seq=12,epoch=2025-01-02,first=5"))
+			p.force(old)
+		}, lease.ErrInvalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPast(t, pastLayout, 0)
+			b := p.open(0)
+			p.id(b, at.Add(-time.Hour))
+			backup := p.st.backup()
+			p.st.after = func(ws []lease.Write) {
+				if ws[0].New.Node < lease.NamespaceNode {
+					p.st.after = nil
+					c.event(p, backup)
+				}
+			}
+			id, err := b.NewAt(p.ctx, at)
+			if !errors.Is(err, c.want) {
+				t.Fatal(err)
+			}
+			if err == nil {
+				p.new(id, at)
+				p.id(p.open(0), at)
+			}
+		})
+	}
+}
+
+// Layouts without a reserved number or without the node make none, and a change begins with a tick.
+func TestPastTimesWithoutAnID(t *testing.T) {
+	p := newPastOf(t, schemeOf(t, "time=41,node=9,seq=13,epoch=2025-01-01"))
+	p.id0()
+	p.change("time=42,node=9,seq=12,epoch=2020-01-01,first=5")
+	p.allow(0)
+	p.refused(p.open(0), pastNow.Add(-time.Hour), lease.ErrInvalid, "uses all sequence numbers")
+	p.clock.now = pastNow.Add(time.Hour)
+	p.id(p.open(0), p.clock.now)
+
+	p = newPast(t, "time=30,node=17,seq=16,epoch=2025-01-01T00:00:00.5Z,tick=1s,first=5", 4)
+	p.refused(p.open(0), p.s.Layout().Epoch, lease.ErrInvalid, "no tick")
+
+	p = newPast(t, "time=30,node=17,seq=16,epoch=2200-01-01,tick=1h,first=5", 4)
+	p.clock.now = time.Date(3900, 1, 1, 0, 0, 0, 0, time.UTC)
+	p.refused(p.open(0), p.clock.now, lease.ErrInvalid, "3813")
+	p.id(p.open(0), time.Date(3813, 1, 1, 0, 0, 0, 0, time.UTC))
+
+	p = newPast(t, "time=17,node=40,seq=5,epoch=2025-01-01,tick=1h,first=5", 4)
+	if _, err := lease.Past(p.ctx, p.st, "n", p.s, 1<<38); !errors.Is(err, lease.ErrInvalid) {
+		t.Errorf("a node without room for hours: %v", err)
+	}
+	p.id(p.open(1<<38-1), pastNow)
+
+	p = newPast(t, "time=31,node=17,seq=15,epoch=1960-01-01,tick=1s,first=5", 4)
+	p.id(p.open(0), time.Date(1960, 1, 1, 0, 0, 1, 0, time.UTC))
+}
+
+// A clock that is wrong makes no ID of the present second.
+func TestPastWithAWrongClock(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	p.st.clock = func() time.Time { return pastNow.Add(-time.Minute) }
+	p.refused(p.open(0), pastNow, lease.ErrSkew, "ahead")
+}
+
+// A store with another identity is refused, also by who has not seen the one before.
+func TestPastOpenedInAnotherStore(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	p.st.restore(p.st.backup(), "two")
+	if _, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
+		t.Error(err)
+	}
+}
+
+// A store that went back with its identity: what it shows is older than what it has shown.
+func TestPastOfAnOlderStore(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	at := pastNow.Add(-time.Hour)
+	backup := p.st.backup()
+	if _, err := lease.DeleteNamespace(p.ctx, p.st, "n"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.CreateNamespace(p.ctx, p.st, "n", p.s, nil); err != nil {
+		t.Fatal(err)
+	}
+	b := p.open(0)
+	p.st.restore(backup, "one")
+	var cancel context.CancelFunc
+	p.ctx, cancel = context.WithTimeout(p.ctx, 30*time.Second) // it must not try for ever
+	defer cancel()
+	p.refused(b, at, lease.ErrRolledBack, "confirm") // an older namespace
+
+	p = newPast(t, pastLayout, 0)
+	backup = p.st.backup()
+	b = p.open(0)
+	p.id(b, at)
+	p.st.restore(backup, "one")
+	if _, err := p.open(0).NewAt(p.ctx, at); err != nil {
+		t.Fatal(err)
+	}
+	p.refused(b, at, lease.ErrRolledBack, "confirm") // another write in place of its own
+
+	p = newPast(t, pastLayout, 0)
+	b = p.open(0)
+	p.id(b, at)
+	backup = p.st.backup()
+	p.id(b, at)
+	p.id(b, at)
+	p.st.restore(backup, "one")
+	p.refused(b, at, lease.ErrRolledBack, "confirm") // writes before it
+}
+
+// Hours that touch a span of lost counts are closed, and no others.
+func TestPastLostSpans(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	hour := func(n float64) time.Time { return pastNow.Add(time.Duration((n - 20) * float64(time.Hour))) }
+	p.confirm(span(hour(2), hour(3)), span(hour(5.1), hour(5.2)), span(hour(8.9), hour(9.1)), span(hour(12), hour(12)))
+	for n := range 16 {
+		at := hour(float64(n) + 0.5)
+		if slices.Contains([]int{2, 5, 8, 9}, n) {
+			p.refused(p.open(0), at, lease.ErrFull, "may be counted in writes")
+		} else {
+			p.id(p.open(0), at)
+		}
+	}
+	if _, err := lease.ConfirmPast(p.ctx, p.st, "n", span(hour(3), hour(2))); !errors.Is(err, lease.ErrInvalid) {
+		t.Errorf("a span that ends before it begins: %v", err)
+	}
+	for _, c := range []struct{ next, want []lease.Span }{
+		{[]lease.Span{span(hour(3), hour(4))}, []lease.Span{span(hour(2), hour(4))}},
+		{[]lease.Span{span(hour(1), hour(2))}, []lease.Span{span(hour(1), hour(3))}},
+		{[]lease.Span{span(hour(2.1), hour(2.2))}, []lease.Span{span(hour(2), hour(3))}},
+		{[]lease.Span{span(hour(1), hour(4))}, []lease.Span{span(hour(1), hour(4))}},
+		{[]lease.Span{span(hour(0), hour(1))}, []lease.Span{span(hour(2), hour(3)), span(hour(0), hour(1))}},
+	} {
+		p := newPast(t, pastLayout, 0)
+		p.confirm(span(hour(2), hour(3)))
+		p.confirm(c.next...)
+		if got := p.namespace().Reserved.Lost; !slices.Equal(got, c.want) {
+			t.Errorf("%v became %v, not %v", c.next, got, c.want)
+		}
+	}
+	for n := range 100 {
+		from := hour(float64(-10 * n))
+		_, err := lease.ConfirmPast(p.ctx, p.st, "n", span(from, from.Add(time.Hour)))
+		if err != nil {
+			if lost := p.namespace().Reserved.Lost; !errors.Is(err, lease.ErrRefused) || len(lost) != 64 {
+				t.Errorf("it remembers %d: %v", len(lost), err)
+			}
+			return
+		}
+	}
+	t.Error("it remembers any number")
+}
+
+// A store is confirmed with a clock that is behind: hours up to the last ID stay closed.
+func TestPastConfirmedWithAClockBehind(t *testing.T) {
+	confirm := func(p *past, id string) {
+		p.st.restore(p.st.backup(), id)
+		p.clock.now = pastNow.Add(-4 * time.Hour)
+		if _, err := lease.ConfirmStore(p.ctx, p.st, "n"); err != nil {
+			t.Fatal(err)
+		}
+		p.clock.now = pastNow.Add(time.Hour)
+	}
+	p := newPast(t, pastLayout, 0)
+	p.id(p.open(0), pastNow)
+	confirm(p, "two")
+	p.refused(p.open(0), pastNow.Add(-time.Hour), lease.ErrFull, "--past-lost")
+
+	p = newPast(t, pastLayout, 0)
+	p.st.restore(p.st.backup(), "two")
+	if _, err := lease.ConfirmStore(p.ctx, p.st, "n"); err != nil {
+		t.Fatal(err)
+	}
+	confirm(p, "three")
+	p.refused(p.open(0), pastNow.Add(-time.Hour), lease.ErrFull, "--past-lost")
+}
+
+// The layout before had another secret. The change was forced, so earlier times get no ID.
+func TestPastAfterAnotherSecret(t *testing.T) {
+	const spec = "time=33,node=13,seq=14,epoch=2025-01-01,tick=1s,first=5,cipher=ff1"
+	one, err := snowfence.NewSecret([]byte("0123456789abcdef"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := snowfence.NewSecret([]byte("abcdef0123456789"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPastOf(t, schemeOf(t, spec, one))
+	p.allow(0)
+	p.force(schemeOf(t, spec, two))
+	p.clock.now = pastNow.Add(time.Hour)
+	p.refused(p.open(0), pastNow.Add(-time.Hour), lease.ErrInvalid, "without a proof")
+	parts, err := p.s.Decode(p.id(p.open(0), pastNow.Add(time.Minute)))
+	if err != nil || !parts.Time.Equal(pastNow.Add(time.Minute)) {
+		t.Errorf("%+v, %v", parts, err)
+	}
+	p = newPastOf(t, schemeOf(t, spec, one))
+	p.id0()
+	p.force(schemeOf(t, spec, two))
+	if _, err := lease.AllowPast(p.ctx, p.st, "n", 0, true); !errors.Is(err, lease.ErrRefused) {
+		t.Errorf("allowed after a change without a proof: %v", err)
+	}
+}
+
+// id0 has a generator make an ID.
+func (p *past) id0() {
+	p.t.Helper()
+	l, err := lease.Open(p.ctx, p.st, "n", p.s, &lease.Options{Time: p.clock.source()})
+	if err == nil {
+		err = l.Close()
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Deleted namespaces keep what they say, and say nothing new.
+func TestReservedOfADeletedNamespace(t *testing.T) {
+	p := newPastOf(t, schemeOf(t, pastLayout))
+	if _, err := lease.DeleteNamespace(p.ctx, p.st, "n"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.AllowPast(p.ctx, p.st, "n", 0, true); !errors.Is(err, lease.ErrNoNamespace) {
+		t.Errorf("allowed: %v", err)
+	}
+	if _, err := lease.NoteOthers(p.ctx, p.st, "n"); !errors.Is(err, lease.ErrNoNamespace) {
+		t.Errorf("noted: %v", err)
+	}
+}
+
+// An earlier version kept no layout before the last: nothing can be proven of it.
+func TestAllowPastOfAnEarlierVersion(t *testing.T) {
+	p := newPastOf(t, schemeOf(t, pastLayout))
+	p.id0()
+	p.change(pastSide)
+	rs, err := p.st.Get(p.ctx, []lease.Key{{Namespace: "n", Node: lease.NamespaceNode}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, next := rs[0], rs[0]
+	from := strings.Index(old.Data, `,"past":[`)
+	next.Data = old.Data[:from] + old.Data[from+strings.Index(old.Data[from:], "]")+1:]
+	next.Nonce, next.Revision = "x", old.Revision+1
+	if err := p.st.Swap(p.ctx, []lease.Write{{Old: old.Nonce, New: next}})[0]; err != nil {
+		t.Fatal(err)
+	}
+	_, err = lease.AllowPast(p.ctx, p.st, "n", 0, true)
+	if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "earlier version") {
+		t.Errorf("allowed: %v", err)
+	}
+}
+
+// Who allows IDs keeps what is noted of others.
+func TestAllowPastKeepsOthers(t *testing.T) {
+	p := newPastOf(t, schemeOf(t, pastLayout))
+	if _, err := lease.NoteOthers(p.ctx, p.st, "n"); err != nil {
+		t.Fatal(err)
+	}
+	p.allow(0)
+	if r := p.namespace().Reserved; !r.Others || r.Past != 1 || r.Identity != "one" {
+		t.Errorf("%+v", r)
+	}
+}
