@@ -354,7 +354,7 @@ func TestPastOfAnOlderStore(t *testing.T) {
 func TestPastLostSpans(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	hour := func(n float64) time.Time { return pastNow.Add(time.Duration((n - 20) * float64(time.Hour))) }
-	p.confirm(span(hour(2), hour(3)), span(hour(5.1), hour(5.2)), span(hour(8.9), hour(9.1)), span(hour(12), hour(12)))
+	p.confirm(span(hour(2), hour(3)), span(hour(5.1), hour(5.2)), span(hour(8.9), hour(9.1)), span(hour(12.5), hour(12.5)))
 	for n := range 16 {
 		at := hour(float64(n) + 0.5)
 		if slices.Contains([]int{2, 5, 8, 9}, n) {
@@ -503,4 +503,34 @@ func TestAllowPastKeepsOthers(t *testing.T) {
 	if r := p.namespace().Reserved; !r.Others || r.Past != 1 || r.Identity != "one" {
 		t.Errorf("%+v", r)
 	}
+}
+
+// In the second of a change, each layout has ticks of its own span alone.
+func TestPastTicksOfEachLayout(t *testing.T) {
+	for name, after := range map[string]bool{"before": false, "after": true} {
+		p := newPast(t, pastLayout, 0)
+		p.clock.now = pastNow.Add(500 * time.Millisecond)
+		s, at := p.s, pastNow
+		p.change(pastSide)
+		start := p.s.Layout().TimeOf(p.namespace().Start)
+		if after {
+			s, at = p.s, pastNow.Add(900*time.Millisecond)
+		}
+		p.clock.now = pastNow.Add(time.Hour)
+		p.all(p.open(1), at)
+		for id := range p.made {
+			parts, err := s.Decode(id)
+			if err != nil || parts.Node != 1 || parts.Time.Before(start) == after {
+				t.Fatalf("%s the change at %v: %+v, %v", name, start, parts, err)
+			}
+		}
+	}
+}
+
+// Another identity says that the choice of numbers, and counts, may be lost.
+func TestPastAllowedInAnotherStore(t *testing.T) {
+	p := newPastOf(t, schemeOf(t, pastLayout))
+	p.st.restore(p.st.backup(), "two")
+	p.allow(0)
+	p.refused(p.open(0), pastNow.Add(-time.Hour), lease.ErrFull, "may be counted in writes")
 }

@@ -116,7 +116,7 @@ var pastMutants = []mutant{
 	{
 		rule: "past: an hour of earlier counts is full", file: "lease/past.go",
 		test: "TestPastAfterABackupWasRestored",
-		old:  `case full:`, now: `case false:`,
+		old:  `case full:`, now: `case full && false:`,
 	},
 	{
 		rule: "past: counts that cannot be read stop the hour", file: "lease/past.go", test: "TestPastDamagedCount",
@@ -295,7 +295,7 @@ var pastMutants = []mutant{
 		old:  `if len(eras) == 0 {`, now: `if false {`,
 	},
 	{
-		rule: "past: others begin with their first tick", file: "lease/past_layouts.go", test: "TestPastLayouts",
+		rule: "past: others begin with their first tick", file: "lease/past_layouts.go", test: "TestPastTicksOfEachLayout",
 		old: `if len(eras) == 0 {`, now: `if true {`,
 	},
 	{
@@ -328,7 +328,7 @@ var pastMutants = []mutant{
 		old: `if e.layout.Tick > time.Second {`, now: `if false {`,
 	},
 	{
-		rule: "past: no tick is before its layout", file: "lease/past_layouts.go", test: "TestPastLayouts",
+		rule: "past: no tick is before its layout", file: "lease/past_layouts.go", test: "TestPastTicksOfEachLayout",
 		old: `max(from, e.first)`, now: `from`,
 	},
 	{
@@ -336,7 +336,7 @@ var pastMutants = []mutant{
 		old: `min(until, e.floor,`, now: `min(until+9, e.floor,`,
 	},
 	{
-		rule: "past: no tick is of the next layout", file: "lease/past_layouts.go", test: "TestPastLayouts",
+		rule: "past: no tick is of the next layout", file: "lease/past_layouts.go", test: "TestPastTicksOfEachLayout",
 		old: `min(until, e.floor,`, now: `min(until,`,
 	},
 	{
@@ -391,7 +391,7 @@ var pastMutants = []mutant{
 	},
 	{
 		rule: "past: another store may have lost the choice", file: "lease/reserved.go",
-		test: "TestPastAfterABackupFromBeforeTheChoice",
+		test: "TestPastAllowedInAnotherStore",
 		old: `if id != ns.Identity {
 			ns.rolledBack(w.Now())`, now: `if false {
 			ns.rolledBack(w.Now())`,
@@ -450,7 +450,7 @@ var pastMutants = []mutant{
 		old:  `max(r.Unsure, r.Until, w`, now: `max(r.Unsure, w`,
 	},
 	{
-		rule: "past: confirming doubts up to now", file: "lease/reserved.go", test: "TestPastAfterABackupWasRestored",
+		rule: "past: confirming doubts up to now", file: "lease/reserved.go", test: "TestPastConfirmedWithAClockBehind",
 		old: `r.Until, w.Now().UnixMilli()+1)`, now: `r.Until)`,
 	},
 	{
