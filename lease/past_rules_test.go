@@ -354,7 +354,8 @@ func TestPastOfAnOlderStore(t *testing.T) {
 func TestPastLostSpans(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	hour := func(n float64) time.Time { return pastNow.Add(time.Duration((n - 20) * float64(time.Hour))) }
-	p.confirm(span(hour(2), hour(3)), span(hour(5.1), hour(5.2)), span(hour(8.9), hour(9.1)), span(hour(12.5), hour(12.5)))
+	p.confirm(span(hour(2), hour(3)), span(hour(5.1), hour(5.2)), span(hour(8.9), hour(9.1)),
+		span(hour(12.5), hour(12.5)))
 	for n := range 16 {
 		at := hour(float64(n) + 0.5)
 		if slices.Contains([]int{2, 5, 8, 9}, n) {

@@ -295,8 +295,9 @@ var pastMutants = []mutant{
 		old:  `if len(eras) == 0 {`, now: `if false {`,
 	},
 	{
-		rule: "past: others begin with their first tick", file: "lease/past_layouts.go", test: "TestPastTicksOfEachLayout",
-		old: `if len(eras) == 0 {`, now: `if true {`,
+		rule: "past: others begin with their first tick", file: "lease/past_layouts.go",
+		test: "TestPastTicksOfEachLayout",
+		old:  `if len(eras) == 0 {`, now: `if true {`,
 	},
 	{
 		rule: "past: tick 0 is left out", file: "lease/past_layouts.go", test: "TestPastTimes$",
