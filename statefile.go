@@ -225,10 +225,16 @@ func (f *FileFence) Close() error {
 	return err
 }
 
+// fileClosed is an [ErrClosed] for generators: waiting is in vain.
+type fileClosed struct{}
+
+func (fileClosed) Error() string        { return "it was closed" }
+func (fileClosed) Is(target error) bool { return target == ErrClosed }
+
 // write makes next the content of the file, durably, or keeps the old content.
 func (f *FileFence) write(next fileState) error {
 	if f.lock == nil {
-		return fmt.Errorf("snowfence: state file %s: %w: it was closed", f.path, ErrStateFile)
+		return fmt.Errorf("snowfence: state file %s: %w: %w", f.path, ErrStateFile, fileClosed{})
 	}
 	if err := sameFile(f.lock); err != nil {
 		return fmt.Errorf("snowfence: state file %s: %w: %w", f.path, ErrStateFile, err)

@@ -11,8 +11,8 @@ import (
 
 var (
 	// ErrEnded means that the lease was closed or orphaned, or that it cannot heal: see
-	// the error it is wrapped with.
-	ErrEnded = errors.New("the lease has ended")
+	// the error it is wrapped with. It matches [snowfence.ErrClosed], too: waiting is in vain.
+	ErrEnded error = marked{errors.New("the lease has ended"), snowfence.ErrClosed}
 
 	// ErrNoNamespace means that the store has no such namespace, or no longer.
 	ErrNoNamespace = errors.New("no such namespace")

@@ -3,6 +3,8 @@ package workerid
 import (
 	"errors"
 	"fmt"
+
+	"github.com/snowfence/snowfence"
 )
 
 var (
@@ -19,9 +21,15 @@ var (
 	// Redis did not acknowledge a renewal within the TTL.
 	ErrLost = errors.New("the worker number is lost")
 
-	// ErrClosed means that the number was given back.
-	ErrClosed = errors.New("the worker number was given back")
+	// ErrClosed means that the number was given back. It matches [snowfence.ErrClosed], too:
+	// waiting is in vain.
+	ErrClosed error = closed{}
 )
+
+type closed struct{}
+
+func (closed) Error() string        { return "the worker number was given back" }
+func (closed) Is(target error) bool { return target == snowfence.ErrClosed }
 
 // foreign is the loss of a number whose key somebody else wrote. found is when the key
 // expires, as Redis says it.
