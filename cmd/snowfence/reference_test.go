@@ -74,7 +74,7 @@ func TestDocumentedLayouts(t *testing.T) {
 }
 
 var (
-	sentinel = regexp.MustCompile(`(?m)^(?:\t|var )(Err[A-Z]\w*) += errors\.New`)
+	sentinel = regexp.MustCompile(`(?m)^(?:\t|var )(Err[A-Z]\w*) .*= .*errors\.New`)
 	named    = regexp.MustCompile("`\\*?((?:snowfence|lease|nodes)\\.(?:Err[A-Z]\\w*|\\w+Error))`")
 	typed    = regexp.MustCompile(`(?m)^type (\w+Error) struct`)
 )
