@@ -312,7 +312,7 @@ func TestPastOpenedInAnotherStore(t *testing.T) {
 	}
 }
 
-// A store that went back with its identity: what it shows is older than what it has shown.
+// A store that was rolled back with its identity: it shows less than it has shown.
 func TestPastOfAnOlderStore(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	at := pastNow.Add(-time.Hour)
