@@ -22,6 +22,9 @@ formatted() {
 # Lines that are too wide to read. Files that git does not know yet count too.
 narrow() { git ls-files --cached --others --exclude-standard -z '*.go' | xargs -0 go run ./scripts/columns; }
 
+# What a merge left.
+merged() { ! git grep -nE '^(<{7}|>{7}) '; }
+
 # A module outside go.work would be checked by nothing.
 listed() {
 	local found known
@@ -56,6 +59,7 @@ mapfile -t all < <(go list -m -f '{{.Path}}/...')
 
 check gofumpt formatted
 check columns narrow
+check "conflict markers" merged
 check "go vet" go vet "${all[@]}"
 check "go vet, build tags" scripts/tagged.sh vet
 check "go vet, other architectures" elsewhere
