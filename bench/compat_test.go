@@ -52,7 +52,7 @@ var layers = []layer{
 		next: startDriftNext(6, 6), layer: startDrift(6, 6), original: startDriftOriginal(6, 6),
 	},
 	{
-		name: "yitter/10 bits", ids: driftIDs,
+		name: "yitter/10-bits", ids: driftIDs,
 		next: startDriftNext(6, 10), layer: startDrift(6, 10), original: startDriftOriginal(6, 10),
 	},
 	{
@@ -71,6 +71,15 @@ var layers = []layer{
 		name: "randflake/fence", ids: randflakeSlice, next: startRandflakeNext,
 		layer: startRandflakeOn, original: startRandflakeOriginal(nil),
 	},
+}
+
+// A line of figures is a name, a space and a number.
+func TestLayerNames(t *testing.T) {
+	for _, l := range layers {
+		if strings.ContainsAny(l.name, " \t\n") {
+			t.Errorf("%q has a space", l.name)
+		}
+	}
 }
 
 // BenchmarkCompat measures slices of the three in turn, because what counts are the ratios

@@ -17,7 +17,7 @@ func compatTable(f figures) (string, error) {
 		{"sonyflake2/default", "sony/sonyflake/v2", 1.15, 1.01},
 		{"sonyflake2/wide", "sony/sonyflake/v2, 30 sequence bits", 1.15, 1.01},
 		{"yitter/default", "yitter/idgenerator-go", 1.15, 1.01},
-		{"yitter/10 bits", "yitter/idgenerator-go, 500,000 IDs, 10 sequence bits", 1.15, 0.6},
+		{"yitter/10-bits", "yitter/idgenerator-go, 500,000 IDs, 10 sequence bits", 1.15, 0.6},
 		{"yitter/wide", "yitter/idgenerator-go, 21 sequence bits", 1.15, 1.01},
 		{"randflake/default", "randflake", 1.15, 1.01},
 		{"randflake/source", "randflake, a `TimeSource` that reads `time.Now`", 0, 1.01},

@@ -9,7 +9,7 @@ func TestCompatTable(t *testing.T) {
 	f := figures{}
 	for _, row := range []string{
 		"bwmarrin/default", "bwmarrin/wide", "sonyflake1/default", "sonyflake2/default", "sonyflake2/wide",
-		"yitter/default", "yitter/10 bits", "yitter/wide",
+		"yitter/default", "yitter/10-bits", "yitter/wide",
 		"randflake/default", "randflake/source", "randflake/fence",
 	} {
 		for _, what := range []string{"ns", "next", "original", "times-next", "times-original"} {
