@@ -1,6 +1,6 @@
 # The verbs of this repository. `make help` lists them.
 #
-# `make test` is what every change must pass: the whole argument for safety in short form, in about eleven minutes on an
+# `make test` is what every change must pass: the whole argument for safety in short form, in about ten minutes on an
 # idle machine with two cores. `make prove` is everything that takes long, in many hours.
 #
 # A verb that cannot do its work fails and says why: a check that did not run never counts as passed.
