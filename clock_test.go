@@ -5,21 +5,21 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
+	"github.com/snowfence/snowfence/internal/draw"
 )
 
 // The multiplication by a reciprocal is the division, for every tick length and the whole range.
 func TestTicksIsADivision(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draw.Check(t, func(t *draw.T) {
 		var c clock
-		length := rapid.Int64Range(1000, math.MaxInt64/2).Draw(t, "tick")
-		if rapid.Bool().Draw(t, "power") {
-			length = 1 << rapid.IntRange(10, 61).Draw(t, "exponent")
+		length := t.Range(1000, math.MaxInt64/2)
+		if t.Bool() {
+			length = 1 << t.Int(10, 61)
 		}
 		c.init(Layout{Epoch: defaultEpoch(), Tick: time.Duration(length)}, newFakeClock().now, false)
-		ns := rapid.Int64Range(0, math.MaxInt64).Draw(t, "ns")
-		if rapid.Bool().Draw(t, "edge") {
-			ns = max(ns/length*length-rapid.Int64Range(0, 1).Draw(t, "below"), 0)
+		ns := t.Range(0, math.MaxInt64)
+		if t.Bool() {
+			ns = max(ns/length*length-t.Range(0, 1), 0)
 		}
 		if got, want := c.ticks(ns), ns/length; got != want {
 			t.Fatalf("%d / %d = %d, want %d", ns, length, got, want)
@@ -30,17 +30,17 @@ func TestTicksIsADivision(t *testing.T) {
 // Whatever the wall clock does, the anchored clock never goes back, runs at least at half
 // speed, follows forward within syncEvery, and comes back to the truth.
 func TestAnchoredClock(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draw.Check(t, func(t *draw.T) {
 		fake := newFakeClock()
 		var c clock
 		c.init(Layout{Epoch: defaultEpoch(), Tick: time.Millisecond}, fake.now, false)
 		wall := func() int64 { return int64(fake.wall.Sub(defaultEpoch())) }
 		last, _, _, _ := c.now()
-		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			if rapid.IntRange(0, 4).Draw(t, "step?") == 0 {
-				fake.step(time.Duration(rapid.Int64Range(-int64(time.Hour), int64(time.Hour)).Draw(t, "step")))
+		for range t.Int(1, 60) {
+			if t.Int(0, 4) == 0 {
+				fake.step(time.Duration(t.Range(-int64(time.Hour), int64(time.Hour))))
 			}
-			d := time.Duration(rapid.Int64Range(0, int64(30*time.Millisecond)).Draw(t, "advance"))
+			d := time.Duration(t.Range(0, int64(30*time.Millisecond)))
 			fake.advance(d)
 			now, _, _, _ := c.now()
 			if now < last {

@@ -38,12 +38,13 @@ package snowfence
 
 // Where to find what in this folder:
 //
-//	id.go encoding*.go prefix.go mask.go    an ID and its text
+//	id.go gql.go encoding*.go prefix.go mask.go   an ID and its text
 //	layout*.go                              what its bits mean; the proof of a change
 //	scheme*.go encrypt.go secret.go         parts to an ID and back
 //	fence.go statefile*.go statedir.go      where grants come from
 //	hold.go position.go                     a grant in use; a position becomes an ID
 //	generator.go next.go reserve.go         how positions are taken, one by one
+//	spread.go                               where a tick begins
 //	fill.go batch.go local.go               and many at a time
 //	refresh.go close.go                     the next grant; the last is given back
 //	clock.go errors.go stall*.go doc.go     what the others need

@@ -22,6 +22,7 @@ import (
 //	base58flickr  base 58, Flickr's order                   at most 11 bytes
 //	base62        base 62, 0-9 A-Z a-z                      at most 11 bytes
 //	base64url     the 8 bytes of the ID as in RFC 4648      always  11 bytes
+//	crockfordcheck  crockford and a check character         at most 14 bytes
 //
 // All but dec write the unsigned value uint64(id); all but base64url write it as a
 // number, without leading zeros. Parsing takes leading zeros up to the length above, and
@@ -45,6 +46,7 @@ const (
 	formBase58Flickr
 	formBase62
 	formBase64URL
+	formCrockfordCheck
 	formCount
 
 	formFixed = 1
@@ -91,6 +93,11 @@ var (
 	// Base64URL writes the 8 big-endian bytes of the ID in the URL alphabet of
 	// RFC 4648, always 11 characters without padding.
 	Base64URL = Encoding{formBase64URL}
+
+	// CrockfordCheck writes [Crockford] and a check character after it, for IDs that
+	// people type. Parse refuses each text with one wrong character, and each with two
+	// characters that changed places.
+	CrockfordCheck = Encoding{formCrockfordCheck}
 )
 
 // Encodings returns the predeclared encodings in the order of the table at
@@ -154,6 +161,11 @@ func (e Encoding) Fixed() Encoding { return Encoding{e.form | formFixed} }
 func (e Encoding) Append(dst []byte, id ID) []byte {
 	if e.form == formDecimal {
 		return appendDecimal(dst, int64(id))
+	}
+	if e.form&^formFixed == formCrockfordCheck {
+		start := len(dst)
+		dst = Encoding{formCrockford | e.form&formFixed}.Append(dst, id)
+		return append(dst, checkOf(dst[start:]))
 	}
 	c := &codecs[e.form]
 	var buf [maxLen]byte

@@ -22,6 +22,7 @@ type codec struct {
 	values [256]uint8 // by character, or notDigit
 	plus   byte       // first character of fixed text if the ID is not negative
 	maxLen int
+	check  int // check characters at the end: 0 or 1
 
 	base    uint64
 	shift   int    // log2 of the base if that is whole, otherwise 0
@@ -45,6 +46,7 @@ func newCodecs() (all [formCount]codec) {
 		decimal = "0123456789"
 		lower   = "abcdefghijklmnopqrstuvwxyz"
 		upper   = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+		letters = "ABCDEFGHJKMNPQRSTVWXYZ" // of Crockford
 		lower58 = "abcdefghijkmnopqrstuvwxyz"
 		upper58 = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 	)
@@ -55,13 +57,15 @@ func newCodecs() (all [formCount]codec) {
 		formDecimal / 2:      {"dec", decimal, false},
 		formHex / 2:          {"hex", decimal + "abcdef", true},
 		formBase32Hex / 2:    {"base32hex", decimal + "abcdefghijklmnopqrstuv", true},
-		formCrockford / 2:    {"crockford", decimal + "ABCDEFGHJKMNPQRSTVWXYZ", true},
+		formCrockford / 2:    {"crockford", decimal + letters, true},
 		formZBase32 / 2:      {"zbase32", "ybndrfg8ejkmcpqxot1uwisza345h769", true},
 		formBase36 / 2:       {"base36", decimal + lower, true},
 		formBase58 / 2:       {"base58", decimal[1:] + upper58 + lower58, false},
 		formBase58Flickr / 2: {"base58flickr", decimal[1:] + lower58 + upper58, false},
 		formBase62 / 2:       {"base62", decimal + upper + lower, false},
 		formBase64URL / 2:    {"base64url", upper + lower + decimal + "-_", false},
+
+		formCrockfordCheck / 2: {"crockfordcheck", decimal + letters, true},
 	} {
 		plain := newCodec(alphabet.digits, alphabet.anyCase)
 		plain.name = alphabet.name
@@ -77,7 +81,13 @@ func newCodecs() (all [formCount]codec) {
 		}
 		all[2*i], all[2*i+formFixed] = plain, fixed
 	}
-	for _, form := range []uint8{formCrockford, formCrockford | formFixed} {
+	for _, form := range []uint8{formCrockfordCheck, formCrockfordCheck | formFixed} {
+		all[form].check = 1
+		all[form].maxLen++
+	}
+	for _, form := range []uint8{
+		formCrockford, formCrockford | formFixed, formCrockfordCheck, formCrockfordCheck | formFixed,
+	} {
 		c := &all[form]
 		c.values['I'], c.values['i'], c.values['L'], c.values['l'] = 1, 1, 1, 1
 		c.values['O'], c.values['o'] = 0, 0

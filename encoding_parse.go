@@ -51,7 +51,10 @@ func parse[T string | []byte](e Encoding, s T) (ID, *SyntaxError) {
 	case e.form == formBase64URL:
 		return parseBase64(c, s)
 	}
-	v, err := parseDigits(c, s, 0, len(s))
+	v, err := parseDigits(c, s, 0, len(s)-c.check)
+	if err == nil {
+		err = checkText(c, s)
+	}
 	return ID(v), err
 }
 
@@ -68,12 +71,16 @@ func parseFixed[T string | []byte](c, plain *codec, s T) (ID, *SyntaxError) {
 	case c.values[s[0]] != c.values[c.plus]: // by value, so that O is 0 for Crockford here too
 		return 0, syntaxErrorf(c, s, 0, "%s is not the sign, which is '-' or %q", character(s[0]), c.plus)
 	}
-	v, err := parseDigits(c, s, 1, len(s))
+	end := len(s) - c.check
+	v, err := parseDigits(c, s, 1, end)
+	if err == nil {
+		err = checkText(c, s)
+	}
 	if err != nil {
 		return 0, err
 	}
 	if v > math.MaxInt64 {
-		return 0, syntaxErrorf(c, s, len(s)-1,
+		return 0, syntaxErrorf(c, s, end-1,
 			"the number is out of range: the digits after the sign are at most 2^63-1")
 	}
 	return ID(v | sign), nil

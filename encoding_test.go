@@ -34,6 +34,11 @@ func TestEncodingVectors(t *testing.T) {
 		{1, Base58, "2"},
 		{1, Base64URL, "AAAAAAAAAAE"},
 
+		{0, CrockfordCheck, "00"},
+		{1, CrockfordCheck, "12"},
+		{16, CrockfordCheck, "G5"},
+		{249887800817025024, CrockfordCheck, "6XY7M60PE000B"},
+
 		{-1, Decimal, "-1"},
 		{-1, Hex, "ffffffffffffffff"},
 		{-1, Base32Hex, "fvvvvvvvvvvvv"},
@@ -67,6 +72,7 @@ func TestEncodingVectors(t *testing.T) {
 		{1, Base64URL.Fixed(), "0----------0"},
 		{math.MinInt64, Base64URL.Fixed(), "------------"},
 		{-1, Base64URL.Fixed(), "-6zzzzzzzzzz"},
+		{1, CrockfordCheck.Fixed(), "000000000000012"},
 	} {
 		if got := v.enc.Encode(v.id); got != v.text {
 			t.Errorf("%s of %d: got %s, want %s", v.enc.Name(), v.id, got, v.text)
@@ -89,6 +95,10 @@ func TestEncodingParsesLikePeopleWrite(t *testing.T) {
 		{Crockford, "oOiIlL1", 1<<20 | 1<<15 | 1<<10 | 1<<5 | 1},
 		{Crockford, "zz", 31<<5 | 31},
 		{Crockford.Fixed(), "OOOOOOOOOOOOOI", 1},
+		{CrockfordCheck, "i2", 1},
+		{CrockfordCheck, "oo0000000000I2", 1},
+		{CrockfordCheck, "JL", 18},
+		{CrockfordCheck.Fixed(), "o0000000000000O", 0},
 		{ZBase32, "B9", 1<<5 | 31},
 		{Base36, "Zz", 35*36 + 35},
 	} {
@@ -128,6 +138,14 @@ func TestEncodingErrors(t *testing.T) {
 		{Base32Hex, "03vgoe12ccb8gh", 13, "read it as base32hex-fixed"},
 		{Crockford, "1U", 1, "'U' is not a digit"},
 		{Crockford, "G000000000000", 12, "64 bits"},
+		{CrockfordCheck, "0", 0, "no digits"},
+		{CrockfordCheck, "1U", 1, "'U' is not a digit"},
+		{CrockfordCheck, "-12", 0, "'-' is not a digit"},
+		{CrockfordCheck, "13", 1, "the check character '3' does not fit"},
+		{CrockfordCheck, "21", 1, "the check character '1' does not fit"},
+		{CrockfordCheck, "000000000000012", 14, "read it as crockfordcheck-fixed"},
+		{CrockfordCheck.Fixed(), "-00000000000012", 14, "the check character '2' does not fit"},
+		{CrockfordCheck.Fixed(), "000000000000013", 14, "the check character '3' does not fit"},
 		{ZBase32, "v", 0, "'v' is not a digit"},
 		{Base36, "3w5e11264sgsg", 12, "64 bits"},
 		{Base58, "0", 0, "'0' is not a digit"},
@@ -189,7 +207,7 @@ func TestEncodingNames(t *testing.T) {
 	if (Encoding{}) != Decimal {
 		t.Error("the zero value is not Decimal")
 	}
-	if got := len(Encodings()); got != 10 {
+	if got := len(Encodings()); got != 11 {
 		t.Errorf("%d encodings", got)
 	}
 	for _, e := range allForms() {

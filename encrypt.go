@@ -74,8 +74,12 @@ func newPermutations(l Layout, keys []*Secret) ([]permutation, error) {
 	}
 	perms := make([]permutation, len(keys))
 	for i, k := range keys {
-		if k == nil {
+		switch {
+		case k == nil:
 			continue // an old secret that is gone: its IDs can no longer be decoded
+		case k.empty():
+			return nil, fmt.Errorf("snowfence: %w: the secret with the number %d is empty: make it with NewSecret, "+
+				"ParseSecret or GenerateSecret, or give nil for an old one that is gone", ErrKey, i)
 		}
 		if l.Cipher == SPARX {
 			c, err := sparx.New(k.secret[:])

@@ -3,6 +3,7 @@ package snowfence
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -46,7 +47,7 @@ func FuzzParse(f *testing.F) {
 
 // lookalikes replaces the letters that Crockford takes for digits.
 func lookalikes(e Encoding, s string) string {
-	if e != Crockford && e != Crockford.Fixed() {
+	if !slices.Contains([]Encoding{Crockford, Crockford.Fixed(), CrockfordCheck, CrockfordCheck.Fixed()}, e) {
 		return s
 	}
 	return strings.NewReplacer("I", "1", "i", "1", "L", "1", "l", "1", "O", "0", "o", "0").Replace(s)

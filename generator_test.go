@@ -500,3 +500,38 @@ func TestAsksAhead(t *testing.T) {
 		checkInside(t, s, ids, f.grants())
 	})
 }
+
+// Ahead tells of a burst without using up an ID: two scrapes of metrics had cost one each.
+func TestAheadUsesUpNoID(t *testing.T) {
+	s := testScheme(t, "twitter")
+	now := Twitter().Epoch.Add(1000 * time.Hour)
+	clock := func() (time.Time, time.Duration) { return now, 0 }
+	g, err := New(Config{Fence: Static(s, 5), Lead: 100, MaxWait: -1, Time: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := make([]ID, 50*4096+1)
+	for i := range ids {
+		if ids[i], err = g.TryNext(); err != nil {
+			t.Fatal(i, err)
+		}
+		if i == 0 && g.Ahead() != 0 {
+			t.Errorf("ahead by %v after one ID", g.Ahead())
+		}
+	}
+	last, err := s.Decode(ids[len(ids)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if got, want := g.Ahead(), last.Time.Sub(now); got != want || want <= 0 {
+			t.Errorf("ahead by %v, and the last ID by %v", got, want)
+		}
+	}
+	if id, err := g.TryNext(); err != nil || id != ids[len(ids)-1]+1 {
+		t.Errorf("%v follows %v, %v", id, ids[len(ids)-1], err)
+	}
+	if err := g.Close(); err != nil || g.Ahead() != 0 {
+		t.Errorf("closed: %v, %v", g.Ahead(), err)
+	}
+}

@@ -1,5 +1,3 @@
 module github.com/snowfence/snowfence
 
 go 1.26
-
-require pgregory.net/rapid v1.3.0

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strconv"
 )
 
@@ -33,14 +34,32 @@ func (id ID) String() string { return Encoding{formDecimal}.Encode(id) }
 // of String. x, X, o, O and b write the unsigned number; d, v and s the signed
 // decimal.
 func (id ID) Format(f fmt.State, verb rune) {
+	if verb == 's' || verb == 'q' {
+		fmt.Fprintf(f, fmt.FormatString(f, verb), id.String())
+		return
+	}
+	formatNumber(f, verb, id)
+}
+
+// formatNumber writes an ID by a verb of numbers.
+func formatNumber(f fmt.State, verb rune, id ID) {
 	var value any = int64(id)
 	switch verb {
-	case 's', 'q':
-		value = id.String()
 	case 'x', 'X', 'o', 'O', 'b':
 		value = uint64(id)
 	}
 	fmt.Fprintf(f, fmt.FormatString(f, verb), value)
+}
+
+// formatText writes an ID that has a text of its own: by v, s and q that text, and
+// by verbs of numbers the number.
+func formatText(f fmt.State, verb rune, text string, id ID) {
+	switch verb {
+	case 'v', 's', 'q':
+		fmt.Fprintf(f, fmt.FormatString(f, verb), text)
+	default:
+		formatNumber(f, verb, id)
+	}
 }
 
 // AppendText appends the decimal text to b. The error is always nil.
@@ -101,9 +120,9 @@ func (id *ID) UnmarshalBinary(data []byte) error {
 // Value implements [driver.Valuer]: an ID is an int64 to a database.
 func (id ID) Value() (driver.Value, error) { return int64(id), nil }
 
-// Scan implements sql.Scanner for integers and decimal text. It refuses
-// floating-point numbers, which may be rounded, and unsigned ones beyond 2^63-1,
-// which Value cannot write. It refuses NULL: use sql.Null[ID].
+// Scan implements sql.Scanner for integers, decimal text, and IDs, which ent gives
+// to it. It refuses floating-point numbers, which may be rounded, and unsigned
+// ones beyond 2^63-1, which Value cannot write. It refuses NULL: use sql.Null[ID].
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case int64:
@@ -117,9 +136,12 @@ func (id *ID) Scan(src any) error {
 		return unmarshal(id, strconv.FormatUint(v, 10))
 	case nil:
 		return fmt.Errorf("%w: NULL; scan a column that allows it into a sql.Null[snowfence.ID]", ErrInvalidID)
-	default:
-		return fmt.Errorf("%w: a database value of type %T; want an integer or its decimal text", ErrInvalidID, src)
 	}
+	if v := reflect.Indirect(reflect.ValueOf(src)); v.IsValid() && v.Kind() == reflect.Int64 {
+		*id = ID(v.Int())
+		return nil
+	}
+	return fmt.Errorf("%w: a database value of type %T; want an integer or its decimal text", ErrInvalidID, src)
 }
 
 // LogValue implements [slog.LogValuer], as a string: most readers of JSON logs

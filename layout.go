@@ -144,6 +144,9 @@ func (l Layout) Equal(m Layout) bool {
 // [ErrInvalidLayout].
 func (l Layout) Validate() error {
 	l = l.norm()
+	if !slices.ContainsFunc(l.Fields, func(f Field) bool { return f.Name == FieldTime }) {
+		return layoutErrorf(FieldTime, "is missing%s", l.misspelled())
+	}
 	seen := map[string]bool{}
 	for i, f := range l.Fields {
 		switch {
@@ -164,15 +167,13 @@ func (l Layout) Validate() error {
 		seen[f.Name] = true
 	}
 	switch {
-	case !seen[FieldTime]:
-		return layoutErrorf(FieldTime, "is missing")
 	case l.Bits(FieldTime) > maxTimeBits:
 		return layoutErrorf(FieldTime, "has %d bits, more than %d", l.Bits(FieldTime), maxTimeBits)
 	case l.Bits(FieldSequence) > maxSequenceBits:
 		return layoutErrorf(FieldSequence, "has %d bits, more than %d", l.Bits(FieldSequence), maxSequenceBits)
 	case l.Width() > 64:
-		return layoutErrorf("all", "have %d bits together, more than the 64 of an ID: take %d away",
-			l.Width(), l.Width()-64)
+		return layoutErrorf("all", "have %d bits together, more than the 64 of an ID: take %d away%s",
+			l.Width(), l.Width()-64, l.misspelled())
 	case l.Bits(FieldRollback) > maxRollbackBits:
 		return layoutErrorf(FieldRollback, "has %d bits, more than %d", l.Bits(FieldRollback), maxRollbackBits)
 	case l.Tick < time.Microsecond:

@@ -5,25 +5,25 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
+	"github.com/snowfence/snowfence/internal/draw"
 )
 
-func drawNeighbor(t *rapid.T, label string) Neighbor {
-	n := Neighbor{Layout: smallLayout(t, label)}
-	n.Nodes = drawNodes(t, n.Layout, label)
-	if l := n.Layout; l.Last > 0 && rapid.Bool().Draw(t, label+" slice") {
-		n.FirstSeq = rapid.Int64Range(l.First, l.Last).Draw(t, label+" first of the slice")
-		n.LastSeq = rapid.Int64Range(max(n.FirstSeq, 1), l.Last).Draw(t, label+" last of the slice")
+func drawNeighbor(t *draw.T) Neighbor {
+	n := Neighbor{Layout: smallLayout(t)}
+	n.Nodes = drawNodes(t, n.Layout)
+	if l := n.Layout; l.Last > 0 && t.Bool() {
+		n.FirstSeq = t.Range(l.First, l.Last)
+		n.LastSeq = t.Range(max(n.FirstSeq, 1), l.Last)
 	}
 	return n
 }
 
 func TestBesideAgainstAllIDs(t *testing.T) {
 	var refused, proven int
-	rapid.Check(t, func(t *rapid.T) {
-		b := Beside{A: drawNeighbor(t, "A"), B: drawNeighbor(t, "B")}
-		if rapid.Bool().Draw(t, "bounded") {
-			b.Until = time.Unix(1_700_000_000, rapid.Int64Range(-50, 300).Draw(t, "until")*int64(time.Second/2))
+	draw.Check(t, func(t *draw.T) {
+		b := Beside{A: drawNeighbor(t), B: drawNeighbor(t)}
+		if t.Bool() {
+			b.Until = time.Unix(1_700_000_000, t.Range(-50, 300)*int64(time.Second/2))
 		}
 		var sides []map[ID]Parts
 		for _, n := range []Neighbor{b.A, b.B} {

@@ -7,20 +7,20 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
+	"github.com/snowfence/snowfence/internal/draw"
 )
 
 // smallLayout draws a layout of few bits with any order of fields, so that all its IDs
 // can be listed.
-func smallLayout(t *rapid.T, label string) Layout {
-	names := rapid.Permutation([]string{"node", "seq", "rollback", "rack"}).Draw(t, label+" order")
+func smallLayout(t *draw.T) Layout {
+	names := draw.Order(t, []string{"node", "seq", "rollback", "rack"})
 	l := Layout{
-		Epoch:  time.Unix(1_700_000_000+rapid.Int64Range(-20, 20).Draw(t, label+" epoch"), 0),
-		Tick:   time.Duration(rapid.IntRange(1, 4).Draw(t, label+" tick")) * time.Second,
-		Fields: []Field{{FieldTime, rapid.IntRange(1, 5).Draw(t, label+" time")}},
+		Epoch:  time.Unix(1_700_000_000+t.Range(-20, 20), 0),
+		Tick:   time.Duration(t.Int(1, 4)) * time.Second,
+		Fields: []Field{{FieldTime, t.Int(1, 5)}},
 	}
 	for _, name := range names {
-		if bits := rapid.IntRange(0, 2).Draw(t, label+" "+name); bits > 0 {
+		if bits := t.Int(0, 2); bits > 0 {
 			if name == "seq" {
 				name = FieldSequence
 			}
@@ -28,25 +28,25 @@ func smallLayout(t *rapid.T, label string) Layout {
 		}
 	}
 	top := int64(1)<<l.Bits(FieldSequence) - 1
-	l.Last = rapid.Int64Range(0, top).Draw(t, label+" last")
+	l.Last = t.Range(0, top)
 	if l.Last == 0 {
 		l.Last = top
 	}
-	l.First = rapid.Int64Range(0, l.Last).Draw(t, label+" first")
+	l.First = t.Range(0, l.Last)
 	return l
 }
 
 // idsOf lists all IDs of a layout by composing them one by one: the slow oracle of Change.Check.
-func idsOf(t *rapid.T, l Layout, nodes NodeRange, keep func(start time.Time) bool) map[ID]Parts {
+func idsOf(t *draw.T, l Layout, nodes NodeRange, keep func(start time.Time) bool) map[ID]Parts {
 	return numbersOf(t, l, nodes, l.First, l.Last, keep)
 }
 
 // reservedOf adds those with the numbers below the first.
-func reservedOf(t *rapid.T, ids map[ID]Parts, l Layout, nodes NodeRange, keep func(start time.Time) bool) {
+func reservedOf(t *draw.T, ids map[ID]Parts, l Layout, nodes NodeRange, keep func(start time.Time) bool) {
 	maps.Copy(ids, numbersOf(t, l, nodes, 0, l.First-1, keep))
 }
 
-func numbersOf(t *rapid.T, l Layout, nodes NodeRange, first, last int64, keep func(time.Time) bool) map[ID]Parts {
+func numbersOf(t *draw.T, l Layout, nodes NodeRange, first, last int64, keep func(time.Time) bool) map[ID]Parts {
 	s, err := NewScheme(l)
 	if err != nil {
 		t.Fatal(err)
@@ -76,45 +76,45 @@ func numbersOf(t *rapid.T, l Layout, nodes NodeRange, first, last int64, keep fu
 	return ids
 }
 
-func drawNodes(t *rapid.T, l Layout, label string) NodeRange {
-	if rapid.Bool().Draw(t, label+" all nodes") {
+func drawNodes(t *draw.T, l Layout) NodeRange {
+	if t.Bool() {
 		return NodeRange{}
 	}
 	n := int64(1) << l.Bits(FieldNode)
-	from := rapid.Int64Range(0, n-1).Draw(t, label+" first node")
-	return NodeRange{from, rapid.Int64Range(from+1, n).Draw(t, label+" until node")}
+	from := t.Range(0, n-1)
+	return NodeRange{from, t.Range(from+1, n)}
 }
 
 func TestChangeAgainstAllIDs(t *testing.T) {
 	var refused, proven int
-	rapid.Check(t, func(t *rapid.T) {
-		c := Change{From: smallLayout(t, "A"), To: smallLayout(t, "B")}
-		c.At = time.Unix(1_700_000_000, rapid.Int64Range(-30, 120).Draw(t, "at")*int64(time.Second/2))
-		if rapid.Bool().Draw(t, "floor") {
-			c.Floor = c.At.Add(time.Duration(rapid.Int64Range(-20, 20).Draw(t, "floor")) * time.Second / 2)
+	draw.Check(t, func(t *draw.T) {
+		c := Change{From: smallLayout(t), To: smallLayout(t)}
+		c.At = time.Unix(1_700_000_000, t.Range(-30, 120)*int64(time.Second/2))
+		if t.Bool() {
+			c.Floor = c.At.Add(time.Duration(t.Range(-20, 20)) * time.Second / 2)
 		}
-		c.FromNodes, c.ToNodes = drawNodes(t, c.From, "A"), drawNodes(t, c.To, "B")
+		c.FromNodes, c.ToNodes = drawNodes(t, c.From), drawNodes(t, c.To)
 		floor := c.Floor
 		if floor.IsZero() {
 			floor = c.At
 		}
-		if rapid.Bool().Draw(t, "since") {
-			c.Since = floor.Add(-time.Duration(rapid.Int64Range(0, 40).Draw(t, "since")) * time.Second / 2)
+		if t.Bool() {
+			c.Since = floor.Add(-time.Duration(t.Range(0, 40)) * time.Second / 2)
 		}
 		old := idsOf(t, c.From, c.FromNodes, func(start time.Time) bool {
 			return !start.Before(c.Since) && start.Before(floor)
 		})
-		if c.FromReserved = rapid.Bool().Draw(t, "A reserved"); c.FromReserved {
+		if c.FromReserved = t.Bool(); c.FromReserved {
 			reservedOf(t, old, c.From, c.FromNodes, func(start time.Time) bool { return start.Before(floor) })
 		}
 		sides := []map[ID]Parts{old}
-		for range rapid.IntRange(0, 2).Draw(t, "eras") {
-			e := Era{Layout: smallLayout(t, "past")}
-			e.Until = time.Unix(1_700_000_000, rapid.Int64Range(-30, 120).Draw(t, "until")*int64(time.Second/2))
-			if rapid.Bool().Draw(t, "past since") {
-				e.From = e.Until.Add(-time.Duration(rapid.Int64Range(-1, 40).Draw(t, "past since")) * time.Second / 2)
+		for range t.Int(0, 2) {
+			e := Era{Layout: smallLayout(t)}
+			e.Until = time.Unix(1_700_000_000, t.Range(-30, 120)*int64(time.Second/2))
+			if t.Bool() {
+				e.From = e.Until.Add(-time.Duration(t.Range(-1, 40)) * time.Second / 2)
 			}
-			e.Reserved = rapid.Bool().Draw(t, "past reserved")
+			e.Reserved = t.Bool()
 			c.Past = append(c.Past, e)
 			ids := idsOf(t, e.Layout, NodeRange{}, func(start time.Time) bool {
 				return !start.Before(e.From) && start.Before(e.Until)
@@ -126,7 +126,7 @@ func TestChangeAgainstAllIDs(t *testing.T) {
 		}
 		after := func(start time.Time) bool { return !start.Before(c.At) }
 		fresh := idsOf(t, c.To, c.ToNodes, after)
-		if c.ToReserved = rapid.Bool().Draw(t, "B reserved"); c.ToReserved {
+		if c.ToReserved = t.Bool(); c.ToReserved {
 			reservedOf(t, fresh, c.To, c.ToNodes, after)
 		}
 

@@ -171,6 +171,9 @@ func (l *Layout) set(key, value string, order *string) (err error) {
 		if key == "seq" {
 			key = FieldSequence
 		}
+		if word := meant(key); err != nil && word != "" {
+			err = fmt.Errorf("%w: write %s if you mean that", err, word)
+		}
 		if err == nil && bits == 0 && key != FieldTime {
 			return nil // the same as leaving the field out
 		}
@@ -182,12 +185,58 @@ func (l *Layout) set(key, value string, order *string) (err error) {
 	return err
 }
 
+// misspelled says which part of the node has the name of something else, but for one
+// letter; "" if none has.
+func (l Layout) misspelled() string {
+	for _, f := range l.NodeParts() {
+		if word := meant(f.Name); word != "" {
+			return fmt.Sprintf(": %s is a part of the node here; write %s if you mean that", shorten(f.Name), word)
+		}
+	}
+	return ""
+}
+
+// meant returns the word of the spec that a name differs from by one letter, or in
+// case; "" if there is none.
+func meant(name string) string {
+	lower := strings.ToLower(name)
+	for _, word := range []string{
+		FieldTime, "seq", FieldSequence, FieldNode, FieldRollback, FieldKey,
+		"epoch", "tick", "first", "last", "order", "cipher",
+	} {
+		if name != word && (lower == word || oneOff(lower, word)) {
+			return word
+		}
+	}
+	return ""
+}
+
+// oneOff reports whether a letter more, less, changed, or two letters swapped make a
+// out of b.
+func oneOff(a, b string) bool {
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	i := 0
+	for i < len(b) && a[i] == b[i] {
+		i++
+	}
+	a, b = a[i:], b[i:]
+	switch len(a) - len(b) {
+	case 0:
+		return a == b || a[1:] == b[1:] || len(a) > 1 && a[0] == b[1] && a[1] == b[0] && a[2:] == b[2:]
+	case 1:
+		return a[1:] == b
+	}
+	return false
+}
+
 func parseNumber(s string) (int64, error) {
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n < 0 {
+	n, err := strconv.ParseUint(s, 10, 63) // which takes no sign
+	if err != nil {
 		return 0, fmt.Errorf("is %q, not a whole number from 0 up", shorten(s))
 	}
-	return n, nil
+	return int64(n), nil
 }
 
 func parseEpoch(s string) (time.Time, error) {

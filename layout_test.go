@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
+	"github.com/snowfence/snowfence/internal/draw"
 )
 
 // vectorLayout is one entry of testdata/layouts.json: numbers that other implementations agree on.
@@ -130,6 +130,17 @@ func TestParseLayoutErrorsNameTheField(t *testing.T) {
 		{"time=41,node", "field node: has no value"},
 		{"node=10,seq=12,epoch=2020-01-01", "field time"},
 		{"node=10,time=41,seq=12", "field time: must be the first"},
+		// It said that the time must be the first field.
+		{"tim=41,node=10,seq=12", "field time: is missing: tim is a part of the node here; write time if you mean that"},
+		{"node=10,tiem=41,seq=12", "field time: is missing: tiem is a part"},
+		{"key=2,timme=41,node=6,seq=12,cipher=ff1", "field time: is missing: timme is a part"},
+		{"node=10,seq=12", "field time: is missing"},
+		{"Time=41,node=10,seq=12", "field time: is missing: Time is a part of the node here; write time"},
+		{"time=41,node=10,seq=12,epoc=2025-01-01", "field epoc: is \"2025-01-01\", not a whole number from 0 up: write epoch"},
+		{"time=41,node=10,seq=12,tik=1ms", "write tick if you mean that"},
+		{"time=41,node=10,seq=12,cypher=ff1", "write cipher if you mean that"},
+		{"time=41,node=10,seq=12,frist=5", "take 4 away: frist is a part of the node here; write first if you mean that"},
+		{"time=41,zone=10,seq=12,rack=5", "take 4 away"},
 		{"time=42,node=11,seq=12", "field all: have 65 bits"},
 		{"time=64", "field time: has 64 bits"},
 		{"time=63", "field time: has 63 bits, more than 62"},
@@ -207,40 +218,40 @@ func TestEndOfLife(t *testing.T) {
 }
 
 // anyLayout draws a valid layout of any shape.
-func anyLayout(t *rapid.T) Layout {
+func anyLayout(t *draw.T) Layout {
 	var l Layout
-	l.Epoch = time.UnixMicro(rapid.Int64Range(-1e14, 7e15).Draw(t, "epoch"))
+	l.Epoch = time.UnixMicro(t.Range(-1e14, 7e15))
 	ticks := []time.Duration{1e3, 1024, 1e4, 123457, 1e6, 1e7, 1 << 23, 1e9, 60e9}
-	l.Tick = rapid.SampledFrom(ticks).Draw(t, "tick")
+	l.Tick = draw.One(t, ticks)
 	left := 64
-	draw := func(name string, lo, hi int) {
+	field := func(name string, lo, hi int) {
 		if hi = min(hi, left); hi >= lo {
-			if n := rapid.IntRange(lo, hi).Draw(t, name); n > 0 {
+			if n := t.Int(lo, hi); n > 0 {
 				l.Fields = append(l.Fields, Field{name, n})
 				left -= n
 			}
 		}
 	}
-	draw(FieldTime, 1, maxTimeBits)
-	rest := rapid.Permutation([]string{FieldNode, "zone", FieldRollback, FieldSequence}).Draw(t, "order")
+	field(FieldTime, 1, maxTimeBits)
+	rest := draw.Order(t, []string{FieldNode, "zone", FieldRollback, FieldSequence})
 	for _, name := range rest {
 		switch name {
 		case FieldRollback:
-			draw(name, 0, maxRollbackBits)
+			field(name, 0, maxRollbackBits)
 		case FieldSequence:
-			draw(name, 0, maxSequenceBits)
+			field(name, 0, maxSequenceBits)
 		default:
-			draw(name, 0, left)
+			field(name, 0, left)
 		}
 	}
 	top := int64(1)<<l.Bits(FieldSequence) - 1
-	l.First = rapid.Int64Range(0, top).Draw(t, "first")
-	l.Last = rapid.Int64Range(l.First, top).Draw(t, "last")
+	l.First = t.Range(0, top)
+	l.Last = t.Range(l.First, top)
 	return l.norm()
 }
 
 func TestLayoutSpecRoundTrips(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draw.Check(t, func(t *draw.T) {
 		l := anyLayout(t)
 		got, err := ParseLayout(l.String())
 		if err != nil || !got.Equal(l) {
@@ -250,9 +261,9 @@ func TestLayoutSpecRoundTrips(t *testing.T) {
 }
 
 func TestTickOfAndTimeOfAgree(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draw.Check(t, func(t *draw.T) {
 		l := anyLayout(t)
-		tick := rapid.Int64Range(-1<<40, 1<<52).Draw(t, "tick")
+		tick := t.Range(-1<<40, 1<<52)
 		start := l.TimeOf(tick)
 		if start.Year() >= 9999 || start.Year() <= 1 {
 			return // cut to the years that can be written
@@ -285,4 +296,16 @@ func FuzzParseLayout(f *testing.F) {
 			t.Fatalf("%q reads as %q, which reads as %q, %v", spec, l, again, err)
 		}
 	})
+}
+
+// TestRangeAfterTheEnd checks that no ID is in a range after the end of a layout of 63 bits.
+func TestRangeAfterTheEnd(t *testing.T) {
+	s, err := NewScheme(Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := s.Layout().EndOfLife()
+	if lo, hi, err := s.Range(end, end.Add(time.Hour)); err != nil || lo < hi {
+		t.Errorf("from %d up to %d, %v", lo, hi, err)
+	}
 }

@@ -17,6 +17,9 @@ type Mask struct{ c *sparx.Cipher }
 // NewMask returns the mask of a secret, which must not be that of an encrypted
 // layout.
 func NewMask(k *Secret) (*Mask, error) {
+	if k.empty() {
+		return nil, fmt.Errorf("snowfence: %w: the mask needs a secret, and this one is empty", ErrKey)
+	}
 	c, err := sparx.New(k.secret[:])
 	if err != nil {
 		return nil, fmt.Errorf("snowfence: %w", err)
@@ -55,6 +58,13 @@ func (Masked[M]) mask() *Mask {
 
 // String returns the public form.
 func (id Masked[M]) String() string { return Base32Hex.Encode(id.mask().Public(ID(id))) }
+
+// Format implements [fmt.Formatter]: v, s and q write the text of the public ID,
+// and the verbs of numbers its number. Only %p, which go vet refuses, asks nobody.
+func (id Masked[M]) Format(f fmt.State, verb rune) {
+	public := id.mask().Public(ID(id))
+	formatText(f, verb, Base32Hex.Encode(public), public)
+}
 
 // AppendText appends the public form.
 func (id Masked[M]) AppendText(b []byte) ([]byte, error) {

@@ -3,11 +3,13 @@ package snowfence
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
+	"github.com/snowfence/snowfence/internal/draw"
 )
 
 func testMask() *Mask { return must(NewMask(must(NewSecret([]byte("a mask's own key"))))) }
@@ -18,8 +20,8 @@ func (customers) Mask() *Mask { return testMask() }
 
 func TestMask(t *testing.T) {
 	m := testMask()
-	rapid.Check(t, func(t *rapid.T) {
-		id := ID(rapid.Int64().Draw(t, "id"))
+	draw.Check(t, func(t *draw.T) {
+		id := ID(int64(t.Word()))
 		if got := m.Private(m.Public(id)); got != id {
 			t.Fatalf("%d comes back as %d", id, got)
 		}
@@ -52,6 +54,53 @@ func TestMask(t *testing.T) {
 	if err := out.ID.UnmarshalText([]byte("not an ID!")); !errors.Is(err, ErrInvalidID) {
 		t.Error(err)
 	}
+}
+
+// %d of a Masked wrote the private ID, so a log showed what the type is there to hide.
+func TestNoVerbWritesThePrivateID(t *testing.T) {
+	const id = Masked[customers](2083727055179621056)
+	public := testMask().Public(ID(id))
+	for verb, want := range map[string]string{
+		"%v": id.String(), "%s": id.String(), "%+v": id.String(), "%q": `"` + id.String() + `"`,
+		"%#v": `"` + id.String() + `"`,
+		"%d":  fmt.Sprint(int64(public)), "%x": fmt.Sprintf("%x", uint64(public)),
+		"%X": fmt.Sprintf("%X", uint64(public)), "%o": fmt.Sprintf("%o", uint64(public)),
+		"%b": fmt.Sprintf("%b", uint64(public)),
+	} {
+		if got := fmt.Sprintf(verb, id); got != want {
+			t.Errorf("%s writes %s, want %s", verb, got, want)
+		}
+	}
+	for _, verb := range []string{"%c", "%U", "%t", "%e", "%g", "%T"} {
+		if got := fmt.Sprintf(verb, id); strings.Contains(got, "2083727055179621056") {
+			t.Errorf("%s writes %s", verb, got)
+		}
+	}
+}
+
+// The zero Secret ended the program with a nil pointer.
+func TestZeroSecret(t *testing.T) {
+	var none Secret
+	_, mask := NewMask(&none)
+	_, nothing := NewMask(nil)
+	_, sparx := NewScheme(Randflake(), &none)
+	rotated, err := ParseLayout("key=2,time=41,node=6,seq=12,cipher=ff1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, first := NewScheme(rotated, &none, GenerateSecret())
+	_, last := NewScheme(rotated, GenerateSecret(), &none)
+	for name, err := range map[string]error{
+		"mask": mask, "nil mask": nothing, "sparx": sparx, "first of two": first, "last of two": last,
+	} {
+		if !errors.Is(err, ErrKey) || !strings.Contains(err.Error(), "empty") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if id := none.ID(); id != "" || len(none.AppendSecret(nil)) > 0 || fmt.Sprint(&none) != redacted {
+		t.Errorf("ID %q, or AppendSecret or String", id)
+	}
+	none.Wipe()
 }
 
 // A random number passes Check about as often as Odds says.

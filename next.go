@@ -172,10 +172,13 @@ func (g *Generator) keepTime() {
 			return
 		}
 		now, bound := t.window(tick, g.lead, t.end.Load())
-		for w < now && !t.word.CompareAndSwap(w, now) {
+		begin := t.begin(g.spread, now)
+		for w <= now && w < begin && !t.word.CompareAndSwap(w, begin) {
 			w = t.word.Load()
 		}
-		last = max(w, now)
+		if last = w; w <= now {
+			last = begin
+		}
 		if !t.hold.gone.Load() {
 			g.publishCoarse(t, tick, w, last, bound)
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
+	"github.com/snowfence/snowfence/internal/draw"
 )
 
 // reference is the slow reference for a generator: the textbook algorithm with a tick and
@@ -17,12 +17,16 @@ type reference struct {
 	node      int64
 	lead      int64
 	tick, seq int64 // of the next ID, unless the clock is further
+	spread    spreader
 }
 
 func (o *reference) next(now int64) (ID, bool) {
 	l := o.s.Layout()
-	if now > o.tick {
+	if now > o.tick || now == o.tick && o.seq == l.First {
 		o.tick, o.seq = now, l.First
+		if o.spread.size > 0 {
+			o.seq += int64(o.spread.slot(now))
+		}
 	}
 	if o.seq > l.Last {
 		o.tick, o.seq = o.tick+1, l.First
@@ -53,7 +57,7 @@ func TestOracle(t *testing.T) {
 		{"seconds", "baidu", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			rapid.Check(t, func(t *rapid.T) {
+			draw.Check(t, func(t *draw.T) {
 				s, err := NewScheme(must(ParseLayout(c.spec)))
 				if err != nil {
 					t.Fatal(err)
@@ -62,7 +66,7 @@ func TestOracle(t *testing.T) {
 				if c.name == "seconds" {
 					clock.wall = clock.wall.AddDate(-6, 0, 0) // its time ended in 2024
 				}
-				node := rapid.Int64Range(0, s.Nodes()-1).Draw(t, "node")
+				node := t.Range(0, s.Nodes()-1)
 				g, err := New(Config{Fence: Static(s, node), Lead: c.lead, Time: clock.now})
 				if err != nil {
 					t.Fatal(err)
@@ -72,14 +76,14 @@ func TestOracle(t *testing.T) {
 				g.clock.raw, g.clock.anchor.Load().fresh = true, 0
 				ref := &reference{s: s, node: node, lead: c.lead}
 				l := s.Layout()
-				for range rapid.IntRange(1, 30).Draw(t, "rounds") {
-					move := time.Duration(rapid.Int64Range(-2, 8).Draw(t, "half ticks")) * l.Tick / 2
-					if rapid.IntRange(0, 9).Draw(t, "leap") == 0 {
+				for range t.Int(1, 30) {
+					move := time.Duration(t.Range(-2, 8)) * l.Tick / 2
+					if t.Int(0, 9) == 0 {
 						move *= 3000
 					}
 					clock.step(move)
 					now := l.TickOf(clock.wall)
-					for i := range rapid.IntRange(0, int(2*(l.Last-l.First+1))).Draw(t, "takes") {
+					for i := range t.Int(0, int(2*(l.Last-l.First+1))) {
 						want, ok := ref.next(now)
 						var got ID
 						var err error

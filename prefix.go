@@ -110,6 +110,10 @@ func prefixOf[K Kind]() Prefix {
 // String returns the text of the ID with its prefix.
 func (t Typed[K]) String() string { return prefixOf[K]().Encode(ID(t)) }
 
+// Format implements [fmt.Formatter]: v, s and q write the text, x, X, o, O and b
+// the unsigned number, and d the signed one, as [ID.Format] does.
+func (t Typed[K]) Format(f fmt.State, verb rune) { formatText(f, verb, t.String(), ID(t)) }
+
 // AppendText appends the text with its prefix to b. The error is always nil.
 func (t Typed[K]) AppendText(b []byte) ([]byte, error) { return prefixOf[K]().Append(b, ID(t)), nil }
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
+	"github.com/snowfence/snowfence/internal/draw"
 
 	"github.com/snowfence/snowfence"
 )
@@ -144,13 +144,13 @@ func TestPrefixParseErrors(t *testing.T) {
 }
 
 func TestTypedIDs(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draw.Check(t, func(t *draw.T) {
 		type record struct {
 			Order OrderID
 			Opt   *OrderID `json:",omitempty"`
 			Count map[OrderID]int
 		}
-		id := OrderID(rapid.Int64().Draw(t, "id"))
+		id := OrderID(int64(t.Word()))
 		in := record{Order: id, Count: map[OrderID]int{id: 1}}
 		text, err := json.Marshal(in)
 		if err != nil {
@@ -185,5 +185,32 @@ func TestTypedIDs(t *testing.T) {
 	}
 	if got := slog.AnyValue(OrderID(31)).Resolve().String(); got != "ord_v" {
 		t.Errorf("logged as %s", got)
+	}
+}
+
+// %x of a Typed wrote the characters of its text in hexadecimal.
+func TestTypedFormat(t *testing.T) {
+	for _, v := range []struct {
+		format string
+		id     OrderID
+		want   string
+	}{
+		{"%v", 42, "ord_1a"},
+		{"%s", 42, "ord_1a"},
+		{"%+v", 42, "ord_1a"},
+		{"%q", 42, `"ord_1a"`},
+		{"%#v", 42, `"ord_1a"`},
+		{"%8v|", 42, "  ord_1a|"},
+		{"%-8s|", 42, "ord_1a  |"},
+		{"%d", -42, "-42"},
+		{"%06d", 42, "000042"},
+		{"%x", 255, "ff"},
+		{"%#X", 255, "0XFF"},
+		{"%016x", -1, "ffffffffffffffff"},
+		{"%b", 5, "101"},
+	} {
+		if got := fmt.Sprintf(v.format, v.id); got != v.want {
+			t.Errorf("%s of %d: got %s, want %s", v.format, int64(v.id), got, v.want)
+		}
 	}
 }

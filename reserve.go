@@ -143,8 +143,11 @@ func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle
 		if pos = max(w, now); pos >= bound {
 			break
 		}
+		if w <= now {
+			pos = t.begin(g.spread, now)
+		}
 		stall(afterWord)
-		if n == 1 && w >= now {
+		if n == 1 && w == pos {
 			if pos = t.word.Add(1) - 1; pos >= bound {
 				break // others were faster: this position is lost, and nobody else gets it
 			}

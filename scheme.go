@@ -202,6 +202,12 @@ func (s *Scheme) Decode(id ID) (Parts, error) {
 // time begins where another ends, so do their ranges. Times outside the life of
 // the layout are cut to it. Over the instant at which IDs turn negative there is
 // no range of signed numbers: that is an [ErrLifetime]; ask for the two halves.
+//
+// The time of an ID is that of the generator that made it: it is off as its clock
+// is, ahead by up to Config.Lead, and ahead of a clock that stepped back. And a
+// row is seen when its transaction commits, later than its ID was made. So a range
+// that ends now, or that begins where the last one ended, misses rows: leave out
+// as much time at the end as clocks, leads and transactions may take.
 func (s *Scheme) Range(from, to time.Time) (lo, hi ID, err error) {
 	if s.Encrypted() {
 		return 0, 0, fmt.Errorf("snowfence: encrypted IDs are in no order, so that no range of them is " +
@@ -215,7 +221,7 @@ func (s *Scheme) Range(from, to time.Time) (lo, hi ID, err error) {
 	clip := func(t time.Time) uint64 { return min(uint64(max(s.layout.tickAtOrAfter(t), 0)), end) }
 	a, b := clip(from), clip(to)
 	if s.layout.Width() < 64 {
-		return ID(a << s.timeShift), ID(min(b<<s.timeShift, math.MaxInt64)), nil
+		return ID(min(a<<s.timeShift, math.MaxInt64)), ID(min(b<<s.timeShift, math.MaxInt64)), nil
 	}
 	half := end / 2
 	switch {

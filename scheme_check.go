@@ -11,7 +11,7 @@ import (
 type Plausible struct {
 	Now   time.Time     // real IDs are not younger; the zero time means that any time will do
 	Ahead time.Duration // how far clocks and leads may be ahead of Now
-	Nodes NodeRange     // nodes that were ever used; an Until of 0 means up to the last of the layout
+	Nodes NodeRange     // nodes that were ever used, {0, 1} for node 0 alone; an Until of 0 means up to the last one
 }
 
 // Check is Decode, and refuses an ID that cannot be real, as an [ErrInvalidID]:

@@ -41,7 +41,8 @@ func (s *Scheme) NodeParts(node int64) []int64 {
 	return values
 }
 
-// NodeRange is a half-open range of node numbers. The zero value means all nodes.
+// NodeRange is a half-open range of node numbers: NodeRange{0, 1} is node 0 alone.
+// The zero value means all nodes.
 type NodeRange struct {
 	From, Until int64
 }

@@ -3,6 +3,7 @@ package snowfence
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestNodesWith(t *testing.T) {
@@ -50,5 +51,45 @@ func TestNodesWith(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Node 0 alone is a range as any other, and never means all nodes.
+func TestNodeZeroAlone(t *testing.T) {
+	zero := NodeRange{0, 1}
+	s := testScheme(t, "twitter")
+	dir := t.TempDir()
+	f := must(StateDir(dir, s, zero))
+	defer f.Close()
+	if gr, err := f.Grant(t.Context(), 1); err != nil || gr.Node != 0 {
+		t.Errorf("granted %+v, %v", gr, err)
+	}
+	if more, err := StateDir(dir, s, zero); err == nil {
+		t.Errorf("a second process got a node: %v", more.Close())
+	}
+	one := must(s.Compose(Parts{Tick: 5, Node: 1}))
+	if _, err := s.Check(one, Plausible{Nodes: zero}); err == nil {
+		t.Error("an ID of node 1 passes as one of node 0")
+	}
+	if odds := s.Odds(Plausible{Nodes: zero}); odds != s.Odds(Plausible{})/1024 {
+		t.Errorf("odds %v", odds)
+	}
+	l := s.Layout()
+	none, err := Beside{A: Neighbor{Layout: l, Nodes: zero}, B: Neighbor{Layout: l, Nodes: NodeRange{1, 1024}}}.Check()
+	if err != nil || none != nil {
+		t.Errorf("node 0 beside the others: %+v, %v", none, err)
+	}
+	both, err := Beside{A: Neighbor{Layout: l, Nodes: zero}, B: Neighbor{Layout: l, Nodes: zero}}.Check()
+	if err != nil || both == nil {
+		t.Errorf("node 0 beside node 0: %+v, %v", both, err)
+	}
+	at := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	change := Change{From: l, To: l, At: at, Floor: at.Add(time.Hour), FromNodes: zero, ToNodes: NodeRange{1, 2}}
+	if v, err := change.Check(); err != nil || v.Collision != nil {
+		t.Errorf("from node 0 to node 1: %+v, %v", v, err)
+	}
+	change.ToNodes = zero
+	if v, err := change.Check(); err != nil || v.Collision == nil {
+		t.Errorf("from node 0 to node 0: %+v, %v", v, err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
+	"github.com/snowfence/snowfence/internal/draw"
 )
 
 func testScheme(t testing.TB, spec string) *Scheme {
@@ -28,16 +28,16 @@ func testScheme(t testing.TB, spec string) *Scheme {
 }
 
 func TestComposeDecode(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draw.Check(t, func(t *draw.T) {
 		s, err := NewScheme(anyLayout(t))
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := Parts{
-			Tick:     rapid.Int64Range(0, s.MaxTick()).Draw(t, "tick"),
-			Node:     rapid.Int64Range(0, s.Nodes()-1).Draw(t, "node"),
-			Sequence: rapid.Int64Range(0, 1<<s.seqBits-1).Draw(t, "seq"),
-			Rollback: rapid.Int64Range(0, 1<<s.rollBits-1).Draw(t, "rollback"),
+			Tick:     t.Range(0, s.MaxTick()),
+			Node:     t.Range(0, s.Nodes()-1),
+			Sequence: t.Range(0, 1<<s.seqBits-1),
+			Rollback: t.Range(0, 1<<s.rollBits-1),
 		}
 		id, err := s.Compose(want)
 		if err != nil {
@@ -121,14 +121,14 @@ func TestNode(t *testing.T) {
 }
 
 func TestRange(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draw.Check(t, func(t *draw.T) {
 		s, err := NewScheme(anyLayout(t))
 		if err != nil {
 			t.Fatal(err)
 		}
 		base := s.layout.Epoch
-		from := base.Add(time.Duration(rapid.Int64Range(-1e12, 1e17).Draw(t, "from")))
-		to := from.Add(time.Duration(rapid.Int64Range(0, 1e16).Draw(t, "length")))
+		from := base.Add(time.Duration(t.Range(-1e12, 1e17)))
+		to := from.Add(time.Duration(t.Range(0, 1e16)))
 		lo, hi, err := s.Range(from, to)
 		if err != nil {
 			neg, ok := s.layout.NegativeFrom()

@@ -22,10 +22,13 @@ const redacted = "[secret]"
 
 // Secret encrypts IDs. It never shows: not in logs, errors, fmt,
 // JSON or text. [Secret.ID] tells secrets apart. Safe for concurrent use, except
-// Wipe.
+// Wipe. The zero value has no secret, and nothing takes it.
 type Secret struct {
 	secret *[secretSize]byte // behind a pointer, because fmt prints what it cannot call a method on
 }
+
+// empty reports whether there is no secret: nil, or the zero value.
+func (k *Secret) empty() bool { return k == nil || k.secret == nil }
 
 // NewSecret returns a secret of 16 bytes, which it copies.
 func NewSecret(secret []byte) (*Secret, error) {
@@ -63,12 +66,21 @@ func ParseSecret(data []byte) (*Secret, error) {
 }
 
 // AppendSecret appends the secret as 32 hexadecimal digits, to write a secret
-// file.
-func (k *Secret) AppendSecret(dst []byte) []byte { return hex.AppendEncode(dst, k.secret[:]) }
+// file. The zero value appends nothing.
+func (k *Secret) AppendSecret(dst []byte) []byte {
+	if k.empty() {
+		return dst
+	}
+	return hex.AppendEncode(dst, k.secret[:])
+}
 
 // ID returns 8 hexadecimal digits that name the secret and tell nothing about it:
-// the start of a hash. Stores keep it, to notice another secret.
+// the start of a hash. Stores keep it, to notice another secret. It is "" for the
+// zero value.
 func (k *Secret) ID() string {
+	if k.empty() {
+		return ""
+	}
 	h := sha256.New()
 	io.WriteString(h, "snowfence key id\x00")
 	h.Write(k.secret[:])
@@ -76,7 +88,11 @@ func (k *Secret) ID() string {
 }
 
 // Wipe overwrites the secret. Schemes made from it keep their own copies.
-func (k *Secret) Wipe() { clear(k.secret[:]) }
+func (k *Secret) Wipe() {
+	if !k.empty() {
+		clear(k.secret[:])
+	}
+}
 
 // Format implements [fmt.Formatter]: no verb prints the secret.
 func (k Secret) Format(f fmt.State, _ rune) { io.WriteString(f, redacted) }

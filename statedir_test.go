@@ -208,7 +208,7 @@ func TestStateDirProcesses(t *testing.T) {
 		out *bufio.Scanner
 	}
 	start := func() one {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestStateDirChild$", "--", "dir", dir)
+		cmd := again("-test.run=^TestStateDirChild$", "--", "dir", dir)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -26,7 +25,7 @@ func TestStateFileMountedAlone(t *testing.T) {
 	inside, outside := filepath.Join(dir, "inside"), filepath.Join(dir, "outside")
 	putFile(t, inside, fileState{layout: testScheme(t, "twitter").Fingerprint(), node: 5, keys: nil, until: 7}.encode())
 	putFile(t, outside, takeFile(t, inside))
-	cmd := exec.Command(os.Args[0], "-test.run=^TestStateFileMountedChild$", "-test.v", "--", outside, inside)
+	cmd := again("-test.run=^TestStateFileMountedChild$", "-test.v", "--", outside, inside)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 	if os.Getuid() != 0 {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER

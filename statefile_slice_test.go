@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
+	"github.com/snowfence/snowfence/internal/draw"
 )
 
 // crash ends a process on a state file: nothing is given back, and its shares are gone.
@@ -155,7 +155,7 @@ func highestTick(t testing.TB, s *Scheme, ids []ID) (top int64) {
 func TestSlicesOfAFileNeverRepeat(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=3,epoch=1997-01-01")
 	dir := t.TempDir()
-	rapid.Check(t, func(t *rapid.T) {
+	draw.Check(t, func(t *draw.T) {
 		path := filepath.Join(dir, "node")
 		for _, name := range []string{path, path + ".lock"} {
 			if err := os.Remove(name); err != nil && !os.IsNotExist(err) {
@@ -166,23 +166,20 @@ func TestSlicesOfAFileNeverRepeat(t *testing.T) {
 		var f *FileFence
 		var used []*Generator
 		seen := map[ID]bool{}
-		slice := rapid.Custom(func(t *rapid.T) numbers {
-			first := rapid.Int64Range(0, 7).Draw(t, "first")
-			return numbers{first, rapid.Int64Range(max(first, 1), 7).Draw(t, "last")}
-		})
-		t.Repeat(map[string]func(*rapid.T){
-			"": func(t *rapid.T) {
-				if f == nil {
-					var err error
-					if f, err = StateFile(path, s, 1); err != nil {
-						t.Fatal(err)
-					}
+		open := func() {
+			if f == nil {
+				var err error
+				if f, err = StateFile(path, s, 1); err != nil {
+					t.Fatal(err)
 				}
-			},
-			"start": func(t *rapid.T) {
-				n := slice.Draw(t, "slice")
-				var fence Fence = Slice(f, n.first, n.last)
-				if rapid.IntRange(0, 5).Draw(t, "whole") == 0 {
+			}
+		}
+		actions := []func(){
+			// Starts.
+			func() {
+				first := t.Range(0, 7)
+				var fence Fence = Slice(f, first, t.Range(max(first, 1), 7))
+				if t.Int(0, 5) == 0 {
 					fence = f
 				}
 				g, err := New(Config{Fence: fence, Time: clock.now, Lead: 2000, MaxWait: -1})
@@ -190,29 +187,32 @@ func TestSlicesOfAFileNeverRepeat(t *testing.T) {
 					used = append(used, g)
 				}
 			},
-			"take": func(t *rapid.T) {
+			// Takes.
+			func() {
 				if len(used) == 0 {
 					return
 				}
-				g := rapid.SampledFrom(used).Draw(t, "which")
-				for _, id := range takeSome(g, rapid.IntRange(1, 3000).Draw(t, "n")) {
+				g := draw.One(t, used)
+				for _, id := range takeSome(g, t.Int(1, 3000)) {
 					if seen[id] {
 						t.Fatalf("%d twice", id)
 					}
 					seen[id] = true
 				}
 			},
-			"close": func(t *rapid.T) {
+			// Closes.
+			func() {
 				if len(used) == 0 {
 					return
 				}
-				i := rapid.IntRange(0, len(used)-1).Draw(t, "which")
+				i := t.Int(0, len(used)-1)
 				if err := used[i].Close(); err != nil {
 					t.Fatal(err)
 				}
 				used = append(used[:i], used[i+1:]...)
 			},
-			"crash": func(t *rapid.T) {
+			// Crashes.
+			func() {
 				for _, u := range f.bound {
 					forget(u)
 				}
@@ -221,10 +221,16 @@ func TestSlicesOfAFileNeverRepeat(t *testing.T) {
 				}
 				f, used = nil, nil
 			},
-			"clock": func(t *rapid.T) {
-				clock.step(time.Duration(rapid.IntRange(-500, 2000).Draw(t, "ms")) * time.Millisecond)
+			// Steps the clock.
+			func() {
+				clock.step(time.Duration(t.Int(-500, 2000)) * time.Millisecond)
 			},
-		})
+		}
+		for range 30 {
+			open()
+			draw.One(t, actions)()
+		}
+		open()
 		for _, u := range f.bound {
 			forget(u)
 		}

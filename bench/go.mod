@@ -11,8 +11,8 @@ require (
 	github.com/oklog/ulid/v2 v2.1.2
 	github.com/rs/xid v1.6.0
 	github.com/segmentio/ksuid v1.0.4
-	github.com/snowfence/snowfence v0.0.0
-	github.com/snowfence/snowfence/remote v0.0.0
+	github.com/snowfence/snowfence v0.1.0
+	github.com/snowfence/snowfence/remote v0.1.0
 	github.com/sony/sonyflake v1.3.0
 	github.com/sony/sonyflake/v2 v2.2.0
 	github.com/yitter/idgenerator-go v1.3.3
@@ -25,7 +25,3 @@ require (
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )
-
-replace github.com/snowfence/snowfence => ../
-
-replace github.com/snowfence/snowfence/remote => ../remote

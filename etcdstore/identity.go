@@ -12,6 +12,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"github.com/snowfence/snowfence/lease"
 )
 
 // version is that of the keys and values below the prefix.
@@ -89,6 +91,9 @@ func (s *Store) ready(ctx context.Context) (seen, error) {
 	if err == nil {
 		found := idVersionOf(resp.Responses[0].GetResponseRange())
 		switch {
+		case s.looks && (found == idVersion{} || now.rolledBack):
+			return seen{}, fmt.Errorf("etcdstore: nobody has used the keys below %q, or they were rolled back: %w",
+				string(s.keys), lease.ErrReadOnly)
 		case found == idVersion{}:
 			absent := clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
 			resp, err = s.kv.Txn(ctx).If(absent).Then(put, get).Else(get).Commit()

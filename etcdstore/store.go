@@ -82,6 +82,10 @@ type Options struct {
 	// Timeout bounds one request, so that a member that hangs leaves time to ask another. 0
 	// means 3 s. Keep it well below a third of the ttl of the leases.
 	Timeout time.Duration
+
+	// ReadOnly makes the store change nothing, for tools that look at the store of others. It is
+	// an error of all methods where nobody has used the prefix yet.
+	ReadOnly bool
 }
 
 // Store keeps leases under a prefix of an etcd cluster. It is safe for concurrent use, and
@@ -92,6 +96,7 @@ type Store struct {
 	kv      clientv3.KV
 	keys    keyspace
 	timeout time.Duration
+	looks   bool         // Options.ReadOnly
 	limit   atomic.Int64 // operations that the server allows in a transaction
 
 	places placeCache // where the index has records that were read or written here
@@ -123,7 +128,10 @@ func New(c *clientv3.Client, o *Options) (*Store, error) {
 	if opts.Timeout == 0 {
 		opts.Timeout = 3 * time.Second
 	}
-	s := &Store{kv: c.KV, keys: keyspace(opts.Prefix), timeout: opts.Timeout, preparing: make(chan struct{}, 1)}
+	s := &Store{
+		kv: c.KV, keys: keyspace(opts.Prefix), timeout: opts.Timeout, looks: opts.ReadOnly,
+		preparing: make(chan struct{}, 1),
+	}
 	s.limit.Store(maxOps)
 	return s, nil
 }

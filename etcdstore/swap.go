@@ -29,7 +29,11 @@ const (
 func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
 	errs := make([]error, len(writes))
 	b := &batch{s: s, writes: writes, errs: errs, mark: rand.Text()[:10], slots: make(chan struct{}, inFlight)}
-	if err := lease.Distinct(writes); err != nil {
+	err := lease.Distinct(writes)
+	if s.looks {
+		err = fmt.Errorf("etcdstore: %w", lease.ErrReadOnly)
+	}
+	if err != nil {
 		b.fail(b.all(), err)
 		return errs
 	}

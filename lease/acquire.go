@@ -114,12 +114,15 @@ func (c *claim) fixedBlock(ctx context.Context, ns Namespace, now time.Time, hea
 	}
 	for _, r := range rs {
 		if r.Veto != "" {
-			return nil, fmt.Errorf("lease: node %d of namespace %q: %w: %s", r.Node, c.name, ErrVetoed, r.Veto)
+			return nil, fmt.Errorf("lease: node %d of namespace %q: %w: %s", r.Node, c.name, ErrVetoed, shown(r.Veto))
 		}
 		held := r.Held(c.ticks.layout.TickOf(now)) && r.Generation >= ns.Since
 		if held && !c.mine(r) && (healing || c.opts.Guard && r.Label != c.opts.Label) {
 			return nil, &HeldError{c.name, r.Node, r.Label, c.ticks.layout.TimeOf(r.Until)}
 		}
+	}
+	if err := ns.keptForSQL(c.ticks.layout, first, int64(c.opts.Nodes)); err != nil {
+		return nil, err
 	}
 	if c.opts.Check != nil {
 		if err := c.opts.Check(ctx, first); err != nil {

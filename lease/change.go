@@ -100,7 +100,7 @@ func (c NamespaceChange) keepsLayout(ns Namespace) bool {
 
 // relayout changes the layout. A renewal before freeze is in the floors that next reads.
 func (c NamespaceChange) relayout(ctx context.Context, st Store, name string, now time.Time) (Namespace, error) {
-	ns, err := freeze(ctx, st, name)
+	ns, err := freeze(ctx, st, name, func(Namespace) error { return nil })
 	if err != nil {
 		return Namespace{}, err
 	}
@@ -122,8 +122,9 @@ func (c NamespaceChange) relayout(ctx context.Context, st Store, name string, no
 // DeleteNamespace ends a namespace: all holders lose their
 // grants. A tombstone keeps the floor of its ticks. So a
 // namespace of the same name starts above all that was granted.
+// It is refused while functions in a database make its IDs ([RecordSQL]).
 func DeleteNamespace(ctx context.Context, st Store, namespace string) (Namespace, error) {
-	ns, err := freeze(ctx, st, namespace)
+	ns, err := freeze(ctx, st, namespace, Namespace.inUseBySQL)
 	if err != nil {
 		return Namespace{}, err
 	}
@@ -137,7 +138,7 @@ func DeleteNamespace(ctx context.Context, st Store, namespace string) (Namespace
 
 // freeze ends all grants first. The floors that are read afterwards include
 // each earlier renewal. A later one sees the new generation before it is used.
-func freeze(ctx context.Context, st Store, namespace string) (Namespace, error) {
+func freeze(ctx context.Context, st Store, namespace string, allowed func(Namespace) error) (Namespace, error) {
 	for {
 		ns, err := readNamespace(ctx, st, namespace)
 		if err != nil {
@@ -145,6 +146,9 @@ func freeze(ctx context.Context, st Store, namespace string) (Namespace, error) 
 		}
 		if ns.State == Deleted {
 			return Namespace{}, ns.notActive()
+		}
+		if err := allowed(ns); err != nil {
+			return Namespace{}, err
 		}
 		ns.State = Changing
 		ns.Generation++
@@ -262,6 +266,9 @@ func (c NamespaceChange) renode(ns Namespace, now time.Time) (Namespace, error) 
 			return Namespace{}, marked{fmt.Errorf("lease: namespace %q: %w", ns.Name, err), ErrRefused}
 		}
 		next.Floor = max(ns.Floor, unused)
+		if err := ns.meetsSQL(layout, next.leasable(), layout.TimeOf(next.Floor)); err != nil {
+			return Namespace{}, err
+		}
 	}
 	if fewer {
 		next.Generation++ // ends leases of nodes that can no longer be leased

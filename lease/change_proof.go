@@ -45,6 +45,9 @@ func (c NamespaceChange) next(ctx context.Context, st Store, ns Namespace, now t
 	if next.First, next.Last, err = c.nodes(ns, old, layout); err != nil {
 		return Namespace{}, err
 	}
+	if err := ns.meetsSQL(layout, next.leasable(), time.Time{}); err != nil {
+		return refuse(err)
+	}
 	if reserves(ns, old) {
 		unused, err := c.afterUnused(old, now)
 		if err != nil {
@@ -73,7 +76,7 @@ func (c NamespaceChange) next(ctx context.Context, st Store, ns Namespace, now t
 	if ns.Past != nil || ns.Since == 1 {
 		next.Past = remembered(ns.Past, ns.present(floor), ns.Reserved.Past > 0)
 	}
-	if err := fits(next.Past); err != nil {
+	if err := fits(next.Past, next.SQL); err != nil {
 		return refuse(err)
 	}
 	next.Layout, next.Fingerprint, next.Identity = layout.String(), c.Scheme.Fingerprint(), id
@@ -163,10 +166,17 @@ func remembered(past []PastLayout, p PastLayout, counted bool) []PastLayout {
 }
 
 // fits reports why the namespace cannot remember so much.
-func fits(past []PastLayout) error {
+func fits(past []PastLayout, sql []SQLNode) error {
 	size := 0
 	for _, p := range past {
 		size += len(p.Layout) + len(p.Key)
+	}
+	for _, q := range sql {
+		size += len(q.Layout) + len(q.Label)
+	}
+	if len(sql) > maxSQL {
+		return fmt.Errorf("a namespace remembers %d nodes of functions in databases, and it has had that many: "+
+			"use another namespace", maxSQL)
 	}
 	if len(past) > maxPast || size > maxPastBytes {
 		return fmt.Errorf("a namespace remembers %d layouts, or %d bytes of them, and it has had that many: "+
@@ -182,6 +192,11 @@ func (n Namespace) prove(to snowfence.Layout, start, floor int64) error {
 		return errPastUnknown
 	}
 	all := append([]PastLayout{n.present(floor)}, n.Past...)
+	for _, q := range n.SQL {
+		if q.Retired > 0 { // its layout went on after the namespace had another one
+			all = append(all, PastLayout{Layout: q.Layout, Start: q.Start, Floor: q.Retired})
+		}
+	}
 	eras := make([]snowfence.Era, len(all))
 	for i, p := range all {
 		var err error

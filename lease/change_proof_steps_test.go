@@ -69,7 +69,7 @@ func TestPastFitsExactly(t *testing.T) {
 		{long(maxPastBytes-7, 8), false},
 		{long(0, maxPastBytes+1), false},
 	} {
-		if err := fits(c.past); (err == nil) != c.ok {
+		if err := fits(c.past, nil); (err == nil) != c.ok {
 			t.Errorf("%d layouts, the first of %d and %d bytes: %v",
 				len(c.past), len(c.past[0].Layout), len(c.past[0].Key), err)
 		}

@@ -138,7 +138,7 @@ func (e *TakenError) Error() string {
 		if i == 0 {
 			sep = " by "
 		}
-		fmt.Fprintf(&b, "%s%s (%d)", sep, l.Label, l.Nodes)
+		fmt.Fprintf(&b, "%s%s (%d)", sep, shown(l.Label), l.Nodes)
 	}
 	if len(e.Labels) > 0 && int64(e.Labels[0].Nodes) < e.Held && len(e.Labels) == maxLabels {
 		b.WriteString(" and others")

@@ -1,6 +1,7 @@
 package lease_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -33,6 +34,37 @@ func TestWithinDatacenter(t *testing.T) {
 			t.Errorf("the 33rd worker: %v", err)
 		}
 		open(t, st, s, lease.Options{}).Orphan() // other datacenters have some
+	})
+}
+
+// Node 0 alone is a range of nodes, in a namespace and of a lease. It never means all nodes.
+func TestNodeZeroAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		zero := snowfence.NodeRange{Until: 1}
+		for name, c := range map[string]struct {
+			space  *lease.NamespaceOptions
+			within snowfence.NodeRange
+		}{
+			"namespace": {space: &lease.NamespaceOptions{Nodes: zero}},
+			"within":    {within: zero},
+			"both":      {&lease.NamespaceOptions{Nodes: zero}, zero},
+		} {
+			st, s := lease.NewMemory(), thousand(t)
+			ns, err := lease.CreateNamespace(t.Context(), st, "default", s, c.space)
+			if err != nil || c.space != nil && (ns.First != 0 || ns.Last != 0) {
+				t.Errorf("%s: nodes %d to %d, %v", name, ns.First, ns.Last, err)
+			}
+			l := open(t, st, s, lease.Options{Within: c.within})
+			defer l.Orphan()
+			if node := l.Status().Grant.Node; node != 0 {
+				t.Errorf("%s: leased node %d", name, node)
+			}
+			more, err := lease.Open(t.Context(), st, "default", s, &lease.Options{Within: c.within})
+			var taken *lease.TakenError
+			if !errors.As(err, &taken) {
+				t.Errorf("%s: a second lease: %v, %v", name, more, err)
+			}
+		}
 	})
 }
 

@@ -50,6 +50,9 @@ type GeneratorOptions struct {
 	// Lead is how many ticks IDs may run ahead of the clock: snowfence.Config.Lead.
 	Lead int64
 
+	// Spread makes id % n even where few IDs are made: snowfence.Config.Spread.
+	Spread int64
+
 	// Create makes a namespace of any name on first use: Options.Create.
 	// It is meant for a store that belongs to one machine.
 	Create bool
@@ -87,7 +90,8 @@ func OpenGenerator(ctx context.Context, st Store, o *GeneratorOptions) (*snowfen
 	if err != nil {
 		return nil, err
 	}
-	return Generator(ctx, st, opts.Namespace, s, snowfence.Config{Lead: opts.Lead}, &Options{Logger: opts.Logger})
+	return Generator(ctx, st, opts.Namespace, s, snowfence.Config{Lead: opts.Lead, Spread: opts.Spread},
+		&Options{Logger: opts.Logger})
 }
 
 // scheme returns the scheme of the namespace, and makes the namespace if allowed.

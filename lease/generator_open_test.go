@@ -92,6 +92,21 @@ func TestOpenGenerator(t *testing.T) {
 	})
 }
 
+// TestOpenGeneratorSpread hands the spread to the generator.
+func TestOpenGeneratorSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in2026()
+		st := lease.NewMemory()
+		if err := opened(t, st, &lease.GeneratorOptions{Spread: 16}); err != nil {
+			t.Error(err)
+		}
+		err := opened(t, st, &lease.GeneratorOptions{Spread: 4097})
+		if err == nil || !strings.Contains(err.Error(), "a spread of 4097") {
+			t.Error(err)
+		}
+	})
+}
+
 // TestOpenGeneratorDeleted does not bring a namespace back that somebody deleted.
 func TestOpenGeneratorDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

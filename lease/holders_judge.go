@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/snowfence/snowfence"
 )
@@ -28,10 +27,11 @@ const (
 
 // rules is a namespace in which writes are judged.
 type rules struct {
-	ns    Namespace
-	nodes int64
-	ahead int64 // the highest end that a grant may have now
-	err   error // why nothing is written at all
+	ns     Namespace
+	layout snowfence.Layout
+	nodes  int64
+	ahead  int64 // the highest end that a grant may have now
+	err    error // why nothing is written at all
 }
 
 // rules reads a namespace for those who write in it.
@@ -50,7 +50,7 @@ func (h *holders) rules(r Record) *rules {
 	case ns.State != Active:
 		return &rules{err: fmt.Errorf("%w: %w", ns.notActive(), ErrLost)}
 	}
-	return &rules{ns: ns, nodes: nodeCount(l), ahead: ns.farthest(l, h.now())}
+	return &rules{ns: ns, layout: l, nodes: nodeCount(l), ahead: ns.farthest(l, h.now())}
 }
 
 // farthest returns the highest end that a grant may have now, so it is also a
@@ -91,21 +91,20 @@ func (p *rules) check(old Record, w Write) error {
 	case n.Nonce == w.Old || len(n.Nonce) > longestNonce || !plain(n.Nonce):
 		return refuse("it has no new nonce")
 	case len(n.Label) > longestLabel || !plain(n.Label):
-		return refuse("its label is not a text of at most 128 bytes")
+		return refuse("its label is not a text of at most 128 bytes without control characters")
 	case n.Revision != old.Revision+1:
 		return refuse("it does not count the write")
 	case n.Veto != old.Veto:
 		return refuse("it changes a veto")
 	case n.Holder != "" && n.Veto != "":
 		return refuse("it takes a node that has a veto")
+	case n.Holder != "" && p.ns.keptForSQL(p.layout, n.Node, 1) != nil:
+		return refuse("it takes a node whose IDs functions in a database make")
 	case n.Holder != "" && (!says || holder != who || len(n.Holder) > longestNonce):
 		return refuse("it writes in somebody else's name")
 	}
 	return p.checkTicks(old, n, who, refuse)
 }
-
-// plain reports whether every store can keep a text.
-func plain(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 // checkTicks allows what granted, a renewal and a give-back write.
 func (p *rules) checkTicks(old, n Record, who string, refuse func(string) error) error {

@@ -36,6 +36,9 @@ func ReleaseNode(ctx context.Context, st Store, namespace string, node int64) (R
 // VetoNode keeps a node from being leased, and evicts its
 // holder as [ReleaseNode] does. An empty reason lifts the veto.
 func VetoNode(ctx context.Context, st Store, namespace string, node int64, reason string) (Record, error) {
+	if err := CheckText(reason); err != nil {
+		return Record{}, err
+	}
 	return edit(ctx, st, namespace, node, func(_ Namespace, r Record) (Record, error) {
 		r.Veto = reason
 		return r, nil

@@ -44,6 +44,8 @@ type Namespace struct {
 	// milliseconds.
 	RolledBack int64    `json:"rolled_back,omitempty"`
 	Reserved   Reserved `json:"reserved,omitzero"` // sequence numbers below the layout's first
+	// SQL has the nodes whose IDs functions in a database make, and those of which they did.
+	SQL []SQLNode `json:"sql,omitempty"`
 	// of a layout with a key field: snowfence.Secret.ID of each, by number
 	Keys []string `json:"keys,omitempty"`
 	// signs tickets and what [Holders] shows. It is kept beside the rest, so that whoever
@@ -204,7 +206,11 @@ func check(st Store, name string, s *snowfence.Scheme) error {
 // namespace, for servers. The error matches [ErrInvalid].
 func CheckName(name string) error {
 	if name == "" || len(name) > 64 {
-		return invalidf("lease: namespace %q: a name has 1 to 64 characters", name[:min(len(name), 100)])
+		return invalidf("lease: namespace %q: a name has 1 to 64 characters", clip(name))
+	}
+	if name == "." || name == ".." || name == "-" {
+		return invalidf("lease: namespace %q: paths, shells and programs take it for something else: use another name",
+			name)
 	}
 	for _, c := range []byte(name) {
 		ok := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.'

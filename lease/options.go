@@ -7,9 +7,7 @@ import (
 	"math"
 	"os"
 	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/snowfence/snowfence"
 )
@@ -127,9 +125,8 @@ func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 		return n, invalidf("lease: Options.MaxSkew is %v; it must be positive", n.MaxSkew)
 	case len(n.Label) > 128:
 		return n, invalidf("lease: Options.Label has %d bytes, more than 128", len(n.Label))
-	case !utf8.ValidString(n.Label) || strings.ContainsRune(n.Label, 0):
-		return n, invalidf("lease: Options.Label %q is no UTF-8 text without zero bytes, "+
-			"which not every store can keep", n.Label)
+	case !plain(n.Label):
+		return n, invalidf("lease: Options.Label %q is not UTF-8, or has control characters: leave them out", n.Label)
 	case k < 0 || k&(k-1) != 0 || k > s.Nodes():
 		return n, invalidf("lease: Options.Nodes is %d; it must be a power of two, at most the %d nodes of the layout",
 			k, s.Nodes())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -17,181 +16,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// pastWorld is the real one with a clock that the test sets.
-type pastWorld struct {
-	world.World
-	now time.Time
-}
-
-func (w *pastWorld) Now() time.Time { return w.now }
-
-func (w *pastWorld) source() snowfence.TimeSource {
-	return func() (time.Time, time.Duration) { return w.now, 0 }
-}
-
-// pastStore is a [lease.Memory] that counts swaps of hours and can be rolled back.
-type pastStore struct {
-	*lease.Memory
-	mu      sync.Mutex
-	id      string
-	swaps   int
-	largest int                        // of Data
-	before  func(w []lease.Write)      // each swap
-	after   func(w []lease.Write)      // each swap
-	clock   func() time.Time           // of the store; nil for none
-	fail    error                      // of each swap, which is done all the same
-	written map[lease.Key]lease.Record // since keep
-}
-
-func newPastStore() *pastStore {
-	return &pastStore{Memory: lease.NewMemory(), id: "one", written: map[lease.Key]lease.Record{}}
-}
-
-func (s *pastStore) Identity(context.Context, string) (string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.id, nil
-}
-
-func (s *pastStore) Now(ctx context.Context) (time.Time, error) {
-	if s.clock == nil {
-		return s.Memory.Now(ctx)
-	}
-	return s.clock(), nil
-}
-
-func (s *pastStore) Swap(ctx context.Context, ws []lease.Write) []error {
-	if s.before != nil {
-		s.before(ws)
-	}
-	errs := s.Memory.Swap(ctx, ws)
-	s.mu.Lock()
-	for i, w := range ws {
-		if errs[i] == nil {
-			s.written[w.New.Key] = w.New
-		}
-		if w.New.Node < lease.NamespaceNode {
-			s.swaps++
-			s.largest = max(s.largest, len(w.New.Data))
-			if s.fail != nil {
-				errs[i] = s.fail
-			}
-		}
-	}
-	after := s.after
-	s.mu.Unlock()
-	if after != nil {
-		after(ws)
-	}
-	return errs
-}
-
-// backup returns all records.
-func (s *pastStore) backup() map[lease.Key]lease.Record {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return maps.Clone(s.written)
-}
-
-// restore replaces all records by those of a backup.
-func (s *pastStore) restore(rs map[lease.Key]lease.Record, id string) {
-	old := lease.NewMemory()
-	for _, r := range rs {
-		old.Swap(context.Background(), []lease.Write{{New: r}})
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.Memory, s.written, s.id = old, maps.Clone(rs), id
-}
-
-var pastNow = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
-
 const pastLayout = "time=41,node=10,seq=12,epoch=2025-01-01,first=5"
-
-func schemeOf(t *testing.T, spec string, keys ...*snowfence.Secret) *snowfence.Scheme {
-	t.Helper()
-	l, err := snowfence.ParseLayout(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := snowfence.NewScheme(l, keys...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// past is a namespace that allows IDs for the past.
-type past struct {
-	t     *testing.T
-	ctx   context.Context
-	clock *pastWorld
-	st    *pastStore
-	s     *snowfence.Scheme
-	made  map[snowfence.ID]time.Time
-}
-
-func newPast(t *testing.T, spec string, last int64) *past {
-	t.Helper()
-	w := &pastWorld{world.Real(), pastNow}
-	p := &past{
-		t: t, clock: w, ctx: world.With(t.Context(), w), st: newPastStore(), s: schemeOf(t, spec),
-		made: map[snowfence.ID]time.Time{},
-	}
-	if _, err := lease.CreateNamespace(p.ctx, p.st, "n", p.s, nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := lease.AllowPast(p.ctx, p.st, "n", last, true); err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-func (p *past) open(node int64) *lease.Backfill {
-	p.t.Helper()
-	b, err := lease.Past(p.ctx, p.st, "n", p.s, node)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return b
-}
-
-// id makes one that was never made before.
-func (p *past) id(b *lease.Backfill, at time.Time) snowfence.ID {
-	p.t.Helper()
-	id, err := b.NewAt(p.ctx, at)
-	if err != nil {
-		p.t.Fatalf("%v: %v", at, err)
-	}
-	p.new(id, at)
-	return id
-}
-
-func (p *past) new(id snowfence.ID, at time.Time) {
-	p.t.Helper()
-	if before, twice := p.made[id]; twice {
-		p.t.Fatalf("ID %d of %v came before, for %v", id, at, before)
-	}
-	p.made[id] = at
-}
-
-// refused expects an error that matches, with the words.
-func (p *past) refused(b *lease.Backfill, at time.Time, want error, words string) {
-	p.t.Helper()
-	id, err := b.NewAt(p.ctx, at)
-	if !errors.Is(err, want) || !strings.Contains(err.Error(), words) || id != 0 {
-		p.t.Errorf("%v: ID %d, %v; want %v with %q", at, id, err, want, words)
-	}
-}
-
-func (p *past) namespace() lease.Namespace {
-	p.t.Helper()
-	ns, err := lease.ShowNamespace(p.ctx, p.st, "n")
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return ns
-}
 
 // A second gives each pair of tick and reserved number once, on each node, and then none.
 func TestPastSecond(t *testing.T) {
@@ -480,6 +305,67 @@ func TestReservedNumbersInChanges(t *testing.T) {
 	}
 }
 
+// Numbers are allowed only if all layouts that the namespace has had are apart with them: they are
+// compared with the numbers that an earlier layout used, and with layouts before the last change.
+func TestReservedNumbersOfLayoutsBefore(t *testing.T) {
+	const first = "time=41,node=10,seq=12,epoch=2025-01-01,first=5"
+	const last = "time=41,node=10,seq=12,epoch=2025-01-01,last=4"
+	for name, c := range map[string]struct {
+		layouts []string
+		free    bool
+	}{
+		// A later epoch: its ticks come again. The reserved numbers of one are the others' own.
+		"numbers of the layout before": {[]string{last, "time=41,node=10,seq=12,epoch=2025-03-01,first=5"}, false},
+		// The one between is far above both, and the last ends before it gets there.
+		"reserved numbers before the last change": {[]string{
+			first, "time=41,node=10,seq=12,epoch=2015-01-01", "time=36,node=10,seq=12,epoch=2025-03-01,last=4",
+		}, false},
+		"layouts that are apart": {[]string{
+			first, "time=41,node=10,seq=12,epoch=2015-01-01", "time=36,node=10,seq=12,epoch=2024-06-01,last=4",
+		}, true},
+	} {
+		w := &pastWorld{world.Real(), pastNow}
+		ctx, st := world.With(t.Context(), w), newPastStore()
+		for i, spec := range c.layouts {
+			s := schemeOf(t, spec)
+			var err error
+			if i == 0 {
+				_, err = lease.CreateNamespace(ctx, st, "n", s, nil)
+			} else {
+				_, err = lease.ChangeNamespace(ctx, st, "n", lease.NamespaceChange{Scheme: s})
+			}
+			if err != nil {
+				t.Fatalf("%s: %s: %v", name, spec, err)
+			}
+			useOnce(t, ctx, st, s, w)
+		}
+		_, err := lease.AllowPast(ctx, st, "n", 0, true)
+		if got := errors.As(err, new(*lease.CollisionError)); got == c.free || c.free && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// useOnce makes an ID of a namespace.
+func useOnce(t *testing.T, ctx context.Context, st lease.Store, s *snowfence.Scheme, w *pastWorld) {
+	t.Helper()
+	w.now = w.now.Add(time.Second)
+	l, err := lease.Open(ctx, st, "n", s, &lease.Options{Time: w.source()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := snowfence.New(snowfence.Config{Fence: l, Time: w.source()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.TryNext(); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(g.Close(), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // The clock of an operator is behind that of a program that made IDs for the present second.
 func TestPastBeforeAChangeWithAClockBehind(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
@@ -495,65 +381,6 @@ func TestPastBeforeAChangeWithAClockBehind(t *testing.T) {
 	}
 	if start := next.Layout().TimeOf(ns.Start); !start.After(last) {
 		t.Errorf("the new layout starts at %v", start)
-	}
-}
-
-// A change of layout between the read and the use of a count, and a deletion.
-func TestPastDuringAChange(t *testing.T) {
-	p := newPast(t, pastLayout, 0)
-	b := p.open(0)
-	next := schemeOf(t, "time=42,node=9,seq=12,epoch=2020-01-01,first=5")
-	done := false
-	p.st.after = func(ws []lease.Write) {
-		if done || ws[0].New.Node >= lease.NamespaceNode {
-			return
-		}
-		done = true
-		p.clock.now = p.clock.now.Add(time.Second)
-		if _, err := lease.ChangeNamespace(p.ctx, p.st, "n", lease.NamespaceChange{Scheme: next}); err != nil {
-			t.Error(err)
-		}
-	}
-	if id, err := b.NewAt(p.ctx, pastNow.Add(-time.Hour)); !errors.As(err, new(*lease.MismatchError)) || id != 0 {
-		t.Errorf("an ID of a layout that was changed meanwhile: %d, %v", id, err)
-	}
-}
-
-// A tombstone refuses, and one that comes back goes on from the counts.
-func TestPastOfADeletedNamespace(t *testing.T) {
-	p := newPast(t, pastLayout, 0)
-	b := p.open(0)
-	at := pastNow.Add(-time.Hour)
-	p.id(b, at)
-	if _, err := lease.DeleteNamespace(p.ctx, p.st, "n"); err != nil {
-		t.Fatal(err)
-	}
-	p.refused(b, at, lease.ErrNoNamespace, "deleted")
-	if _, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrNoNamespace) {
-		t.Error(err)
-	}
-	if _, err := lease.CreateNamespace(p.ctx, p.st, "n", p.s, nil); err != nil {
-		t.Fatal(err)
-	}
-	p.id(b, at)
-	p.id(p.open(0), at)
-}
-
-// An answer that was lost may have been a swap that was done. Its IDs are not made again.
-func TestPastLostAnswer(t *testing.T) {
-	p := newPast(t, pastLayout, 0)
-	b := p.open(0)
-	at := pastNow.Add(-time.Hour)
-	first := p.id(b, at)
-	p.st.fail = errors.New("the connection broke")
-	for range 2 {
-		if id, err := b.NewAt(p.ctx, at); !errors.Is(err, p.st.fail) || id != 0 {
-			t.Errorf("%d, %v", id, err)
-		}
-	}
-	p.st.fail = nil
-	if id := p.id(b, at); id-first != 3<<22 {
-		t.Errorf("%d follows %d: two were taken between them", id, first)
 	}
 }
 
@@ -590,125 +417,6 @@ func TestPastShared(t *testing.T) {
 		})
 	}
 	wg.Wait()
-}
-
-// A backup that was restored has lost counts. Nothing is made until somebody confirms, and then
-// nothing of an hour with a count, or of one that may have lost it.
-func TestPastAfterABackupWasRestored(t *testing.T) {
-	for name, id := range map[string]string{"another identity": "two", "the same identity": "one"} {
-		t.Run(name, func(t *testing.T) {
-			p := newPast(t, pastLayout, 0)
-			b := p.open(0)
-			early, late, never := pastNow.Add(-9*time.Hour), pastNow.Add(-6*time.Hour), pastNow.Add(-3*time.Hour)
-			p.id(b, early)
-			backup := p.st.backup()
-			p.id(b, early)
-			p.id(b, late)
-			p.st.restore(backup, id)
-			p.refused(b, never, lease.ErrRolledBack, "confirm")
-			p.refused(b, early, lease.ErrRolledBack, "confirm")
-			if other, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
-				t.Errorf("opened after the backup: %v, %v", other, err)
-			}
-			if _, err := lease.ConfirmStore(p.ctx, p.st, "n"); err != nil {
-				t.Fatal(err)
-			}
-			old := b
-			b = p.open(0)
-			p.refused(b, early, lease.ErrFull, "rolled back: take a time of another hour") // confirming cannot help
-			p.clock.now = pastNow.Add(time.Minute)
-			for _, at := range []time.Time{late, never, p.clock.now} {
-				p.refused(b, at, lease.ErrFull, "--past-lost")
-			}
-			p.refused(old, never, lease.ErrRolledBack, "open the namespace anew")
-			p.clock.now = pastNow.Add(3 * time.Hour)
-			p.id(b, pastNow.Add(2*time.Hour)) // a later hour
-			span := lease.Span{From: late.UnixMilli(), Until: late.Add(1).UnixMilli() + 1}
-			for range 2 {
-				if _, err := lease.ConfirmPast(p.ctx, p.st, "n", span); err != nil {
-					t.Fatal(err)
-				}
-			}
-			p.refused(b, early, lease.ErrFull, "rolled back")
-			p.refused(b, late, lease.ErrFull, "lost: take a time of another hour")
-			if _, err := p.open(1).NewAt(p.ctx, late); err == nil || strings.Contains(err.Error(), "another node") {
-				t.Errorf("advice that does not help, on another node: %v", err)
-			}
-			p.id(b, never)
-			p.id(b, late.Truncate(time.Hour).Add(time.Hour))
-			p.id(b, late.Truncate(time.Hour).Add(-1))
-			p.id(b, pastNow.Add(2*time.Hour))
-			if lost := p.namespace().Reserved.Lost; len(lost) != 1 || lost[0] != span {
-				t.Errorf("it remembers %v", lost)
-			}
-		})
-	}
-}
-
-// A lease that notices a store that was rolled back confirms no counts.
-func TestPastAfterALeaseRaisedTheFloor(t *testing.T) {
-	p := newPast(t, pastLayout, 0)
-	b := p.open(0)
-	backup := p.st.backup()
-	p.id(b, pastNow.Add(-time.Hour))
-	p.st.restore(backup, "two")
-	l, err := lease.Open(p.ctx, p.st, "n", p.s, &lease.Options{Time: p.clock.source()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	ns := p.namespace()
-	if ns.Identity != "two" || ns.Reserved.Identity != "one" || !ns.Reserved.Suspect || ns.RolledBack == 0 {
-		t.Errorf("%+v", ns.Reserved)
-	}
-	if _, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
-		t.Error(err)
-	}
-	if _, err := lease.ConfirmPast(p.ctx, p.st, "n", lease.Span{}); err != nil {
-		t.Fatal(err)
-	}
-	p.id(p.open(0), pastNow.Add(-2*time.Hour))
-}
-
-// The backup may be older than the choice of numbers.
-func TestPastAfterABackupFromBeforeTheChoice(t *testing.T) {
-	for name, id := range map[string]string{"another identity": "two", "the same identity": "one"} {
-		w := &pastWorld{world.Real(), pastNow}
-		p := &past{
-			t: t, clock: w, ctx: world.With(t.Context(), w), st: newPastStore(), s: schemeOf(t, pastLayout),
-			made: map[snowfence.ID]time.Time{},
-		}
-		if _, err := lease.CreateNamespace(p.ctx, p.st, "n", p.s, nil); err != nil {
-			t.Fatal(err)
-		}
-		backup := p.st.backup()
-		if _, err := lease.AllowPast(p.ctx, p.st, "n", 0, true); err != nil {
-			t.Fatal(err)
-		}
-		b, at := p.open(0), pastNow.Add(-time.Hour)
-		p.id(b, at)
-		p.st.restore(backup, id)
-		if _, err := b.NewAt(p.ctx, at); err == nil {
-			t.Errorf("%s: made of forgotten counts", name)
-		}
-		if _, err := lease.AllowPast(p.ctx, p.st, "n", 0, true); err != nil {
-			t.Fatal(err)
-		}
-		p.refused(p.open(0), at, lease.ErrFull, "--past-lost")
-	}
-}
-
-// A store that is rolled back between the swap and the use of a count.
-func TestPastSetBackBeforeUse(t *testing.T) {
-	p := newPast(t, pastLayout, 0)
-	b := p.open(0)
-	backup := p.st.backup()
-	p.st.after = func(ws []lease.Write) {
-		if ws[0].New.Node < lease.NamespaceNode {
-			p.st.restore(backup, "two")
-		}
-	}
-	p.refused(b, pastNow.Add(-time.Hour), lease.ErrRolledBack, "")
 }
 
 // A change that was forced is not proven: no ID is made of the times before.
@@ -825,59 +533,6 @@ func TestPastIsNoNode(t *testing.T) {
 	}
 	if b, err := lease.Past(p.ctx, lease.Holders(p.st, nil), "n", p.s, 0); !errors.Is(err, lease.ErrRefused) {
 		t.Errorf("a holder over a server counts: %v, %v", b, err)
-	}
-}
-
-// A damaged count stops its hour, and nothing else.
-func TestPastDamagedCount(t *testing.T) {
-	p := newPast(t, pastLayout, 0)
-	b := p.open(0)
-	at := pastNow.Add(-time.Hour)
-	p.id(b, at)
-	for k, r := range p.st.backup() {
-		if k.Node >= lease.NamespaceNode {
-			continue
-		}
-		for _, data := range []string{"", "x", r.Data[:len(r.Data)-1], strings.Replace(r.Data, ".b", ".z", 1), "."} {
-			next := r
-			next.Data, next.Nonce, next.Revision = data, r.Nonce+"x", r.Revision+1
-			if err := p.st.Swap(p.ctx, []lease.Write{{Old: r.Nonce, New: next}})[0]; err != nil {
-				t.Fatal(err)
-			}
-			if id, err := b.NewAt(p.ctx, at); err == nil || !strings.Contains(err.Error(), "damaged") {
-				t.Errorf("%q: %d, %v", data, id, err)
-			}
-			r = next
-		}
-	}
-	p.id(b, at.Add(time.Hour))
-}
-
-// Sorted times cost a swap for each hour of each batch.
-func TestPastSwaps(t *testing.T) {
-	rows, batch, hours := 1_000_000, 10_000, 365*24
-	if testing.Short() {
-		rows, hours = 50_000, 30*24
-	}
-	p := newPast(t, pastLayout, 0)
-	b := p.open(0)
-	from := time.Date(2025, 5, 1, 0, 0, 0, 0, time.UTC)
-	ids := make([]snowfence.ID, rows)
-	times := make([]time.Time, rows)
-	for i := range times {
-		times[i] = from.Add(time.Duration(float64(i) / float64(rows) * float64(hours) * float64(time.Hour)))
-	}
-	for i := 0; i < rows; i += batch {
-		if err := b.FillAt(p.ctx, ids[i:i+batch], times[i:i+batch]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	slices.Sort(ids)
-	if len(slices.Compact(ids)) != rows {
-		t.Error("an ID came twice")
-	}
-	if most := hours + rows/batch; p.st.swaps > most {
-		t.Errorf("%d swaps, more than an hour and batch: %d", p.st.swaps, most)
 	}
 }
 

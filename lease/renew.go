@@ -189,6 +189,10 @@ func (c *claim) confirm(ctx context.Context, until int64) (none snowfence.Grant,
 		return none, c.lose(fmt.Errorf("namespace %q was changed: it is %s in generation %d, no longer %d",
 			c.name, ns.State, ns.Generation, h.generation))
 	}
+	// A node is recorded first, and its holder evicted then: who took it in between learns it here.
+	if err := ns.keptForSQL(c.ticks.layout, h.records[0].Node, int64(len(h.records))); err != nil {
+		return none, c.lose(err)
+	}
 	id, err := c.st.Identity(ctx, c.name)
 	switch {
 	case err != nil:

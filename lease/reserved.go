@@ -74,10 +74,10 @@ func AllowPast(ctx context.Context, st Store, namespace string, last int64, nobo
 		case r.Past == last+1:
 			return false, nil
 		case r.Past != 0:
-			_, err = refuse("IDs for the past have the numbers 0 to %d, and that cannot be changed", r.Past-1)
+			_, err = refuse("IDs for the past have the numbers %s, and that cannot be changed", upTo(r.Past-1))
 		case !nobodyElse:
-			_, err = refuse("somebody else may make IDs with the sequence numbers 0 to %d, by hand or with "+
-				"snow-drift: say that nobody does or did, if that is so", last)
+			_, err = refuse("somebody else may make IDs with the sequence numbers %s, by hand or with "+
+				"snow-drift: say that nobody does or did, if that is so", upTo(last))
 		case last > 0 && r.Others:
 			_, err = refuse("others made IDs with the sequence numbers 1 to 4: choose 0")
 		}
@@ -85,6 +85,9 @@ func AllowPast(ctx context.Context, st Store, namespace string, last int64, nobo
 			return false, err
 		}
 		if err := ns.proveReserved(last); err != nil {
+			return false, err
+		}
+		if err := ns.reservedMeetSQL(); err != nil {
 			return false, err
 		}
 		id, err := st.Identity(ctx, namespace)
@@ -117,9 +120,20 @@ func NoteOthers(ctx context.Context, st Store, namespace string) (Namespace, err
 				"snow-drift could be the same: use another namespace", ns.Name, ns.Reserved.Past-1)
 			return false, marked{err, ErrRefused}
 		}
+		if err := ns.reservedMeetSQL(); err != nil {
+			return false, err
+		}
 		ns.Reserved.Others = true
 		return true, nil
 	})
+}
+
+// upTo names the numbers from 0 to last.
+func upTo(last int64) string {
+	if last == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("0 to %d", last)
 }
 
 // ConfirmPast lets [Past] go on in a store that was rolled back. It sets each hour that has a count

@@ -37,8 +37,9 @@ type Record struct {
 	Label      string // for people: who holds it, or held it last
 	Veto       string // why an operator does not want the node to be leased; "" when it may be
 	At         int64  // writer's wall clock, in Unix milliseconds
-	// Data describes a namespace, as JSON. In the record of a node it
-	// passes between a holder and [Holders], and no store keeps it.
+	// Data describes what a record is of, as JSON: a namespace, a sequence, or
+	// a server, which has a record under a name that no namespace can have. In
+	// the record of a node it passes between a holder and [Holders].
 	Data string
 }
 
@@ -143,6 +144,11 @@ var (
 	// ErrReplaced means that the store that was opened is out of reach,
 	// and another one is in its place: a file was deleted or replaced.
 	ErrReplaced = errors.New("the store was replaced")
+
+	// ErrReadOnly means that a store that was opened for reading only would
+	// have to write: a record, or that its data was restored. See the
+	// package of the store for how to open it so.
+	ErrReadOnly = errors.New("the store is open for reading only")
 )
 
 // storedNamespace is what the record of a namespace keeps as JSON.

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/redis/rueidis"
+
+	"github.com/snowfence/snowfence/lease"
 )
 
 // rights are what an ACL user needs, as in the package comment.
@@ -36,6 +38,7 @@ var hints = []struct{ text, hint string }{
 	{"MASTERDOWN", "the server is a replica without its master"},
 	{"not allowed from script", "the server does not let scripts ask for INFO: it is not Redis 6.2 or later, or " +
 		"its provider forbids it; use another store"},
+	{"_RO'", "the server is older than Redis 7, which reading only needs"},
 	{"unknown command", "the server does not know the command: it is not Redis 6.2 or later, or its provider " +
 		"forbids it"},
 }
@@ -48,6 +51,10 @@ func advise(err error) error {
 		return err
 	}
 	text := e.Error()
+	if strings.Contains(text, "not allowed from read-only scripts") {
+		return fmt.Errorf("nobody has used the store since the server was started, and the first use writes: %w",
+			lease.ErrReadOnly)
+	}
 	for _, h := range hints {
 		if strings.Contains(text, h.text) {
 			return &serverError{h.hint, shorten(text), err}

@@ -56,10 +56,16 @@ func (s *Store) keys(namespace string) []string {
 func (s *Store) call(sc script, known bool, namespace string, args []string) rueidis.Completed {
 	keys := s.keys(namespace)
 	args = append([]string{rand.Text()}, args...)
-	if known {
-		return s.client.B().Evalsha().Sha1(sc.sha).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
+	n := int64(len(keys))
+	switch {
+	case known && s.opts.ReadOnly:
+		return s.client.B().EvalshaRo().Sha1(sc.sha).Numkeys(n).Key(keys...).Arg(args...).Build()
+	case s.opts.ReadOnly:
+		return s.client.B().EvalRo().Script(sc.text).Numkeys(n).Key(keys...).Arg(args...).Build()
+	case known:
+		return s.client.B().Evalsha().Sha1(sc.sha).Numkeys(n).Key(keys...).Arg(args...).Build()
 	}
-	return s.client.B().Eval().Script(sc.text).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
+	return s.client.B().Eval().Script(sc.text).Numkeys(n).Key(keys...).Arg(args...).Build()
 }
 
 // noScript reports whether a server did not know a script, so that nothing was done.

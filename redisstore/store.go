@@ -37,6 +37,11 @@ type Options struct {
 	// Timeout bounds the wait for the acknowledgements of one write; 0 means a second.
 	Timeout time.Duration
 
+	// ReadOnly makes the store change nothing, for tools that look at the store of others. It
+	// needs Redis 7. Reads fail on a server that nobody has used since it was started, because the
+	// first use writes.
+	ReadOnly bool
+
 	// Logger is told what a server that is new to the store loses in a crash; nil means
 	// silence. See [Store.Server].
 	Logger *slog.Logger

@@ -58,3 +58,28 @@ func Example() {
 		fmt.Println(err)
 	}
 }
+
+// source is the program of docs/choose/serverless.md.
+func source(ctx context.Context, token string) error {
+	c, err := remote.Dial([]string{"https://ids-1:8443", "https://ids-2:8443"}, &remote.Options{Token: token})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ids, err := c.Source("default", nil)
+	if err != nil {
+		return err
+	}
+	id, err := ids.Next(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Println(id)
+	return nil
+}
+
+func ExampleClient_Source() {
+	if err := source(context.Background(), "snowfence_…"); err != nil {
+		fmt.Println(err)
+	}
+}

@@ -34,6 +34,6 @@ func (c *Client) Generator(ctx context.Context, o *lease.GeneratorOptions) (*sno
 		return nil, fmt.Errorf("remote: %w; without a Layout in the options its own is used",
 			&lease.MismatchError{Namespace: opts.Namespace, Stored: l.String(), Wanted: opts.Layout.String()})
 	}
-	return lease.Generator(ctx, c.Store(), opts.Namespace, s, snowfence.Config{Lead: opts.Lead},
-		&lease.Options{Logger: opts.Logger})
+	return lease.Generator(ctx, c.Store(), opts.Namespace, s,
+		snowfence.Config{Lead: opts.Lead, Spread: opts.Spread}, &lease.Options{Logger: opts.Logger})
 }

@@ -4,8 +4,6 @@ go 1.26.0
 
 require (
 	connectrpc.com/connect v1.21.1
-	github.com/snowfence/snowfence v0.0.0-00010101000000-000000000000
+	github.com/snowfence/snowfence v0.1.0
 	google.golang.org/protobuf v1.36.12
 )
-
-replace github.com/snowfence/snowfence => ../

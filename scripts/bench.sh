@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Runs the benchmarks in rounds and makes docs/prove/benchmarks.md of them: of the library beside others (bench/), of a server beside redis-server and bare
-# net/http (bench/served), of many holders behind a server over each store (test/load), of sequences (bench/, test/sequences), and of the layers in compat/ beside their originals (bench/).
+# net/http (bench/served), of many holders behind a server over each store (test/load), of sequences (bench/, test/sequences), of the layers in compat/ beside their originals (bench/), and of the languages over the C library (test/clib).
 #
 # Each round measures every row once, so that a minute in which the machine was busy with something else touches all
 # rows and not one: the ratios between rows are the point. ROUNDS and TIME are for trying things out; fewer than 6
 # rounds have no 95 % confidence interval. PARTS says what is measured; of the rest the last results in bin/ stand.
 set -euo pipefail
 
-rounds=${ROUNDS:-10} time=${TIME:-100ms} parts=${PARTS:-library server holders sequences compat}
+rounds=${ROUNDS:-10} time=${TIME:-100ms} parts=${PARTS:-library server holders sequences compat clib}
 mkdir -p bin docs
 
 library() {
@@ -56,11 +56,34 @@ compat() {
 	(cd bench && go test . -run '^$' -bench '^BenchmarkCompat$' -benchtime 1x -timeout 30m -rounds "$rounds" -figures "$PWD/../bin/compat.txt") >&2
 }
 
+btree() {
+	(cd test && go test ./btree -run '^$' -bench '^BenchmarkKeys$' -benchtime 1x -timeout 12h -rows "${ROWS:-5000000}" -figures "$PWD/../bin/keys.json" -page "$PWD/../docs/prove/keys.md") >&2
+	echo "make bench: wrote docs/prove/keys.md and its pictures" >&2
+}
+
+clib() {
+	rm -f bin/languages.txt
+	(cd test && go test ./clib -run '^$' -bench '^BenchmarkLanguages$' -benchtime 1x -timeout 60m -rounds "$rounds" -figures "$PWD/../bin/languages.txt") >&2
+	[ -s bin/languages.txt ] || { echo "bench: the languages were not measured: make setup installs them" >&2 && exit 1; }
+}
+
+# The databases print their ratios, and have no table.
+sql() {
+	local log
+	log=$(mktemp)
+	(cd test && go test ./insql -run '^$' -bench '^BenchmarkInserts$' -benchtime 1x -timeout 30m -rounds "${ROUNDS:-5}") | tee "$log"
+	[ "$(grep -c 'median of' "$log")" = 4 ] || { echo "bench: a database was not measured: make setup installs it" >&2 && exit 1; }
+	rm -f "$log"
+}
+
 for part in $parts; do
 	case $part in
-	library | server | holders | sequences | compat) $part ;;
-	*) echo "bench: there is no part $part: library, server, holders, sequences, compat" >&2 && exit 2 ;;
+	library | server | holders | sequences | compat | btree | clib | sql) $part ;;
+	*) echo "bench: there is no part $part: library, server, holders, sequences, compat, btree, clib, sql" >&2 && exit 2 ;;
 	esac
 done
-(cd bench && go run ./table -o ../docs/prove/benchmarks.md ../bin/bench.txt ../bin/served.txt ../bin/holders.txt ../bin/sequences.txt ../bin/compat.txt)
+[[ $parts != btree && $parts != sql ]] || exit 0 # they have no table on the page
+raw=(../bin/bench.txt ../bin/served.txt ../bin/holders.txt ../bin/sequences.txt ../bin/compat.txt ../bin/languages.txt)
+[[ $parts != clib ]] || raw=(../bin/languages.txt) # its part is put into the page that is there
+(cd bench && go run ./table -o ../docs/prove/benchmarks.md "${raw[@]}")
 echo "make bench: wrote docs/prove/benchmarks.md" >&2

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# lint.sh GOFUMPT STATICCHECK: runs all checks of all modules, then fails if any of them found something.
+# lint.sh GOFUMPT STATICCHECK ACTIONLINT: runs all checks of all modules, then fails if any of them found something.
 set -euo pipefail
 
-gofumpt=$1 staticcheck=$2
+gofumpt=$1 staticcheck=$2 actionlint=$3
 failed=0
 check() { # check NAME COMMAND...: the command must succeed
 	local name=$1
@@ -25,29 +25,20 @@ narrow() { git ls-files --cached --others --exclude-standard -z '*.go' | xargs -
 # What a merge left.
 merged() { ! git grep -nE '^(<{7}|>{7}) '; }
 
-# A module outside go.work would be checked by nothing.
+# A module outside go.work would be checked by nothing. docs, clients, deploy and site have no Go code: a go.mod keeps them out of the zip. make chart
+# checks the tests of the chart, which take minutes to compile.
 listed() {
 	local found known
-	found=$(find . -name go.mod -not -path '*/node_modules/*' -not -path '*/testdata/*' -printf '%h\n' | xargs realpath | sort)
+	found=$(find . -name go.mod -not -path '*/node_modules/*' -not -path '*/testdata/*' -not -path ./docs/go.mod -not -path ./clients/go.mod -not -path ./deploy/go.mod -not -path ./site/go.mod -not -path ./deploy/chart/go.mod -printf '%h\n' | xargs realpath | sort)
 	known=$(go list -m -f '{{.Dir}}' | xargs realpath | sort)
 	diff <(echo "$found") <(echo "$known") || { echo "go.work does not list exactly the modules of this repository" && return 1; }
 }
 
-tidy() {
-	local dir packages bad=0
-	for dir in $(go list -m -f '{{.Dir}}'); do
-		# A module that has no package yet would lose the requirements that its first one needs.
-		packages=$(cd "$dir" && go list ./...) || bad=1
-		[ -z "$packages" ] || (cd "$dir" && go mod tidy -diff) || bad=1
-	done
-	return $bad
-}
-
-# What is compiled elsewhere only: the root module where int has 32 bits, the cipher on the architectures that make cross
+# What is compiled elsewhere only: the library, the audit and the simulation where int has 32 bits, the cipher on the architectures that make cross
 # emulates, and without assembly. To compile the standard library for each is most of the work.
 elsewhere() {
 	local arch bad=0
-	CGO_ENABLED=0 GOARCH=386 go vet ./... || bad=1
+	CGO_ENABLED=0 GOARCH=386 go vet ./... ./internal/audit/... ./internal/simulate/... || bad=1
 	for arch in arm64 s390x arm; do
 		CGO_ENABLED=0 GOARCH=$arch go vet ./internal/sparx || bad=1
 	done
@@ -55,7 +46,9 @@ elsewhere() {
 	return $bad
 }
 
-mapfile -t all < <(go list -m -f '{{.Path}}/...')
+# Without the examples over ORMs: their modules take minutes to check. make full vets them.
+mapfile -t modules < <(go list -m -f '{{.Path}}/...')
+mapfile -t all < <(go list "${modules[@]}" | grep -vE '/integrations(/internal/.*)?$')
 
 check gofumpt formatted
 check columns narrow
@@ -65,6 +58,7 @@ check "go vet, build tags" scripts/tagged.sh vet
 check "go vet, other architectures" elsewhere
 check staticcheck "$staticcheck" "${all[@]}"
 check modules listed
-check "go mod tidy" tidy
+check "go mod tidy" scripts/tidy.sh -diff
+check workflows "$actionlint" -shellcheck= -pyflakes=
 [ $failed -eq 0 ] || { echo "make lint: failed" >&2 && exit 1; }
 echo "make lint: passed"

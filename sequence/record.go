@@ -26,6 +26,10 @@ func periodKey(name string, period int64) lease.Key {
 
 // checkName refuses names that would be periods of dated sequences (day.20261122).
 func checkName(name string) error {
+	if name == "." || name == ".." || name == "-" {
+		return fmt.Errorf("sequence %q: paths, shells and programs take it for something else: use another name (%w)",
+			name, lease.ErrInvalid)
+	}
 	if err := lease.CheckName(name); err != nil {
 		return fmt.Errorf("sequence %.80q: a name has 1 to 63 letters, digits, '-', '_' and '.' (%w)", name,
 			lease.ErrInvalid)

@@ -125,7 +125,7 @@ func (s *Store) upgrade(ctx context.Context, c *sql.Conn) error {
 			err = s.dialect.exclusive(ctx, c, func() error { return s.create(ctx, c, tablesExist) })
 		}
 		if err != nil {
-			return s.explainDenied(ctx, c, fmt.Errorf("making the tables: %w", err))
+			return s.explainDenied(ctx, c, fmt.Errorf("making the tables: %w", noTables(err)))
 		}
 		return nil
 	}

@@ -24,6 +24,10 @@ const (
 	codeNotADB   = 26
 )
 
+// codeNoIndex is the extended code of an index beside the file that cannot grow. SQLite calls that
+// an I/O error.
+const codeNoIndex = codeIO | 19<<8
+
 // sqliteErrors says what to do about a result code, or about a text where a driver's errors
 // have no Code method.
 var sqliteErrors = []struct {
@@ -54,6 +58,9 @@ var sqliteErrors = []struct {
 func sqliteCode(err error) int {
 	var coded interface{ Code() int }
 	if errors.As(err, &coded) {
+		if coded.Code() == codeNoIndex {
+			return codeFull
+		}
 		return coded.Code() & 0xff // without what extended codes add
 	}
 	text := err.Error()

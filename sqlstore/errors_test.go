@@ -26,6 +26,8 @@ func TestAdvice(t *testing.T) {
 		{coded(8), "may not write the file", false},
 		{coded(10), "the disk fails", false},
 		{coded(522), "the disk fails", false}, // SQLITE_IOERR_SHORT_READ
+		// A file that exists, on a full disk: the index beside it cannot grow.
+		{coded(4874), "the disk is full: make room", false},
 		{coded(11), "replace it by a backup", false},
 		{coded(13), "the disk is full: make room", false},
 		{coded(14), "its folder must exist", false},

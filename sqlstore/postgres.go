@@ -255,7 +255,9 @@ func postgresOpen(ctx context.Context, c *sql.Conn) (*file, error) {
 
 func postgresReport(ctx context.Context, c *sql.Conn) ([]Finding, error) {
 	const query = `SELECT name, setting FROM pg_settings WHERE name IN ('server_version', 'synchronous_commit', 'fsync', 'full_page_writes', 'synchronous_standby_names')
-		UNION ALL SELECT 'schema', current_schema() UNION ALL SELECT 'replicas', count(*)::text FROM pg_stat_replication ORDER BY 1`
+		UNION ALL SELECT 'schema', current_schema() UNION ALL SELECT 'rights', concat_ws(', ', CASE WHEN has_table_privilege('snowfence_lease', 'SELECT') THEN 'SELECT' END,
+			CASE WHEN has_table_privilege('snowfence_lease', 'INSERT') THEN 'INSERT' END, CASE WHEN has_table_privilege('snowfence_lease', 'UPDATE') THEN 'UPDATE' END)
+		UNION ALL SELECT 'replicas', count(*)::text FROM pg_stat_replication ORDER BY 1`
 	var standbys string
 	err := c.QueryRowContext(ctx, "SELECT current_setting('synchronous_standby_names')").Scan(&standbys)
 	if err != nil {

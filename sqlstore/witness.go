@@ -22,6 +22,8 @@ type witness struct {
 	path string
 	like os.FileInfo // the database: who may write it may write its witness
 
+	looks bool // it is never written; see [NewReadOnly]
+
 	mu     sync.Mutex
 	open   *os.File // nil when there is none
 	denied error    // why this user may not write it: he may only read the database
@@ -102,7 +104,7 @@ func highest(text *[slots * slotWidth]byte, id string) (count int64, known bool)
 func (w *witness) note(id string, count int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.denied != nil || w.open == nil {
+	if w.looks || w.denied != nil || w.open == nil {
 		return nil // who swaps asks first; see writable
 	}
 	_, err := w.open.WriteAt([]byte(slot(id, count)), count%slots*slotWidth)

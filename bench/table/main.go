@@ -1,13 +1,15 @@
 // Table turns the output of the benchmarks into docs/prove/benchmarks.md, and prints the
 // table in it.
 //
-//	table -o ../docs/prove/benchmarks.md RAW SERVED HOLDERS SEQUENCES COMPAT
+//	table -o ../docs/prove/benchmarks.md RAW SERVED HOLDERS SEQUENCES COMPAT LANGUAGES
+//	table -o ../docs/prove/benchmarks.md LANGUAGES
 //
 // RAW is what go test -bench . wrote in several rounds, and go test -v for the restart
 // tests, SERVED what bench/served wrote, HOLDERS what the benchmark of test/load did,
-// SEQUENCES what those of sequences did, and COMPAT what that of the layers did; see
-// scripts/bench.sh. Every figure in the page comes from there: this program knows the names
-// of the rows and the targets, and no measurement.
+// SEQUENCES what those of sequences did, COMPAT what that of the layers did, and LANGUAGES what
+// that of test/clib did, which alone is put into the page that is there; see scripts/bench.sh.
+// Every figure in the page comes from there: this program knows the names of the rows and the
+// targets, and no measurement.
 package main
 
 import (
@@ -26,8 +28,11 @@ func main() {
 }
 
 func run(out string, args []string) error {
-	if len(args) != 5 {
-		return fmt.Errorf("want five files of raw results, got %d", len(args))
+	if len(args) == 1 {
+		return runLanguages(out, args[0])
+	}
+	if len(args) != 6 {
+		return fmt.Errorf("want one or six files of raw results, got %d", len(args))
 	}
 	f, err := os.Open(args[0])
 	if err != nil {
@@ -58,7 +63,11 @@ func run(out string, args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Print(t, "\n", served, "\n", holders, "\n", sequences, "\n", layers)
+	languages, err := tables(args[5], languageTable)
+	if err != nil {
+		return err
+	}
+	fmt.Print(t, "\n", served, "\n", holders, "\n", sequences, "\n", layers, "\n", languages)
 	idle, err := r.idle()
 	if err != nil {
 		return err
@@ -70,7 +79,28 @@ func run(out string, args []string) error {
 	if out == "" {
 		return nil
 	}
-	page, err := page(r, t, served, holders, sequences, layers)
+	page, err := page(r, t, served, holders, sequences, layers, languages)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(out, []byte(page), 0o644)
+}
+
+// runLanguages puts the part of the languages into the page.
+func runLanguages(out, path string) error {
+	t, err := tables(path, languageTable)
+	if err != nil {
+		return err
+	}
+	fmt.Print(t)
+	if out == "" {
+		return nil
+	}
+	old, err := os.ReadFile(out)
+	if err != nil {
+		return err
+	}
+	page, err := withLanguages(string(old), t)
 	if err != nil {
 		return err
 	}

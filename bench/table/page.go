@@ -104,12 +104,24 @@ A figure is the median of all rounds.
 - A layer is another library's API over our generator (` + "`compat/`" + `). Slices of its IDs, of ` + "`Generator.Next`" + ` with the same layout, and of the original with the same settings
   take turns. A ratio is the median of the rounds, with its 95 % confidence interval in brackets. Where the default layout caps the rate, all three wait for the next tick.
 
+{{.Languages}}
 ## Versions
 
 {{range .Modules}}- {{.}}
 {{end}}`))
 
-func page(r *results, table, served, holders, sequences, layers string) (string, error) {
+// languagesText is a part that can be made alone, too.
+var languagesText = template.Must(template.New("languages").Parse(`## Languages
+
+` + "`make bench PARTS=clib`" + ` makes this part alone, and puts it into the page.
+
+{{.}}
+- All languages make IDs by the C library, on a static node, with a layout that never makes them wait. Each program measures what it is compared with too, in the same process. A figure is
+  the best of the slices of a program, in processor time (Java: wall time), and then the median of the rounds. A ratio has its 95 % confidence interval in brackets where there are enough rounds.
+- A call from C into Go costs what the call costs that does nothing. So ` + "`snowfence_fill`" + ` of 1024 IDs costs a fill in Go and such a call, and the ring pays for a call once in 1024 IDs.
+`))
+
+func page(r *results, table, served, holders, sequences, layers, languages string) (string, error) {
 	modules, err := versions()
 	if err != nil {
 		return "", err
@@ -122,11 +134,15 @@ func page(r *results, table, served, holders, sequences, layers string) (string,
 	if err != nil {
 		return "", err
 	}
-	var b strings.Builder
+	var part, b strings.Builder
+	if err := languagesText.Execute(&part, languages); err != nil {
+		return "", err
+	}
 	err = pageText.Execute(&b, map[string]any{
 		"CPU": r.cpu, "Cores": runtime.NumCPU(), "System": system, "Go": runtime.Version(),
 		"Date": time.Now().UTC().Format(time.DateOnly), "Rounds": r.rounds, "Idle": idle, "Table": table,
-		"Served": served, "Holders": holders, "Sequences": sequences, "Layers": layers, "Modules": modules,
+		"Served": served, "Holders": holders, "Sequences": sequences, "Layers": layers,
+		"Languages": part.String(), "Modules": modules,
 	})
 	return b.String(), err
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/kinds"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/internal/audit"
 	"github.com/spf13/cobra"
 )
@@ -20,6 +22,7 @@ import (
 // auditFlags are the flags of snowfence audit.
 type auditFlags struct {
 	layout, from, column, field string
+	kind                        string
 	raw, json                   bool
 	html, svg                   string
 	memory, tempDir             string
@@ -41,6 +44,9 @@ It reads the files, or standard input ("-"): one ID a line, a column of comma- o
 tab-separated values, a field of JSON lines, or raw bytes; compressed by gzip or zstd or
 not, which it sees by itself. What does not fit into --memory goes to a temporary file.
 
+With --kind it reads UUIDs, ULIDs, KSUIDs, xids or TypeIDs. It counts steps back in time apart
+from other ones, and tests the evenness of their random bits.
+
 With --gaps it reads numbers of a sequence, and says which are missing. --start, --step and
 --pattern say which there should be, or --sequence does.
 
@@ -51,7 +57,8 @@ the rest goes on.`,
   psql -c 'copy (select id from orders) to stdout' | snowfence audit
   snowfence audit --column id --json orders-*.csv.gz
   snowfence audit --gaps --pattern 'RE-{year}-{n:6}' --column number invoices.csv
-  snowfence audit --raw --memory 12GiB --html report.html ids.bin`,
+  snowfence audit --raw --memory 12GiB --html report.html ids.bin
+  snowfence audit --kind uuidv7 --column id orders.csv`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.layout, "layout", "", "layout of the IDs: `name` or spec (snowfence plan --help lists them)")
@@ -65,10 +72,14 @@ the rest goes on.`,
 	fs.StringVar(&f.memory, "memory", "2GiB", "`size` of the memory for IDs")
 	fs.StringVar(&f.tempDir, "temp-dir", "", "`folder` for IDs that do not fit into it (default: that of the system)")
 	fs.IntVar(&f.limit, "limit", 20, "list at most so many duplicates, steps back and nodes")
+	fs.StringVar(&f.kind, "kind", "", "IDs of another `kind`: uuid (of all versions), "+kinds.List)
 	f.secret.register(fs)
 	f.numbers.register(cmd)
 	completeLayouts(cmd, "layout")
 	cmd.RunE = p.runE(func(cmd *cobra.Command, files []string, out *bufio.Writer) error {
+		if f.kind != "" {
+			return p.auditKind(cmd, &f, files, out)
+		}
 		n, err := p.numbering(cmd, &f.numbers)
 		if err != nil {
 			return err
@@ -84,18 +95,18 @@ func (p *program) audit(ctx context.Context, f *auditFlags, n *numbering, files 
 	if err != nil {
 		return usageError{err}
 	}
-	var v *view
+	var v *show.View
 	switch {
 	case n != nil:
 		n.options(&o, &format)
 	case f.layout != "":
-		v, err = newViewWith(f.layout, func(l snowfence.Layout) (*snowfence.Scheme, error) {
+		v, err = show.NewViewWith(f.layout, func(l snowfence.Layout) (*snowfence.Scheme, error) {
 			return p.scheme(l, &f.secret)
 		})
 		if err != nil {
 			return usagef("--layout: %w", err)
 		}
-		o.Scheme = v.scheme
+		o.Scheme = v.Scheme
 	}
 	bar := &auditProgress{w: p.stderr}
 	defer bar.end()
@@ -107,7 +118,8 @@ func (p *program) audit(ctx context.Context, f *auditFlags, n *numbering, files 
 	}
 	defer a.Close()
 
-	in := &auditInput{p: p, format: format, auditor: a, progress: bar}
+	add := func(b *audit.Batch) error { return a.Add(b.IDs...) }
+	in := &auditInput{p: p, format: format, add: add, progress: bar}
 	if err := in.readAll(ctx, files); err != nil {
 		return err
 	}

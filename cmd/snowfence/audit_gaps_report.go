@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/internal/audit"
 )
 
@@ -66,12 +67,12 @@ func (r *gapsReport) write(out *bufio.Writer, asJSON bool) error {
 	if asJSON {
 		return writeJSON(out, r)
 	}
-	rows := [][2]string{{"numbers", thousands(r.Numbers)}}
+	rows := [][2]string{{"numbers", show.Thousands(r.Numbers)}}
 	add := func(name, format string, args ...any) {
 		rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)})
 	}
 	if r.BadLines > 0 {
-		add("bad lines", "%s", thousands(r.BadLines))
+		add("bad lines", "%s", show.Thousands(r.BadLines))
 	}
 	if r.Numbers > 0 {
 		add("from, to", "%s, %s", r.First, r.Last)
@@ -79,24 +80,25 @@ func (r *gapsReport) write(out *bufio.Writer, asJSON bool) error {
 	if m := r.Missing; m.Numbers == 0 {
 		add("missing", "none")
 	} else {
-		add("missing", "%s, in %s", plural(m.Numbers, "number"), plural(m.Places, "place"))
+		add("missing", "%s, in %s", show.Plural(m.Numbers, "number"), show.Plural(m.Places, "place"))
 	}
 	if d := r.Duplicates; d.Numbers == 0 {
 		add("duplicates", "none")
 	} else {
-		add("duplicates", "%s came more than once, %s too many", plural(d.Numbers, "number"), thousands(d.Extra))
+		add("duplicates", "%s came more than once, %s too many", show.Plural(d.Numbers, "number"),
+			show.Thousands(d.Extra))
 	}
 	if r.StepsBack > 0 {
-		add("order", "%s back", plural(r.StepsBack, "step"))
+		add("order", "%s back", show.Plural(r.StepsBack, "step"))
 	}
-	_, err := out.Write(appendRows(nil, rows))
+	_, err := out.Write(show.AppendRows(nil, rows))
 	lines := make([][]string, 0, len(r.Missing.List))
 	for _, m := range r.Missing.List {
 		numbers := m.First
 		if m.Numbers > 1 {
 			numbers += " to " + m.Last
 		}
-		lines = append(lines, []string{"  " + numbers, plural(m.Numbers, "number")})
+		lines = append(lines, []string{"  " + numbers, show.Plural(m.Numbers, "number")})
 	}
 	writeList(out, "missing", lines, r.Missing.Places)
 	lines = nil
@@ -120,6 +122,6 @@ func writeList(out *bufio.Writer, title string, lines [][]string, all int64) {
 	fmt.Fprintln(out, "\n"+title)
 	_, _ = out.Write(appendTable(nil, lines))
 	if more := all - int64(len(lines)); more > 0 {
-		fmt.Fprintf(out, "  and %s more (--limit)\n", thousands(more))
+		fmt.Fprintf(out, "  and %s more (--limit)\n", show.Thousands(more))
 	}
 }

@@ -8,10 +8,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/internal/audit"
 )
 
@@ -19,11 +21,12 @@ import (
 type auditInput struct {
 	p        *program
 	format   audit.Format
-	auditor  *audit.Auditor
+	add      func(b *audit.Batch) error
 	progress *auditProgress
 	places   places
 	bad      int64
 	shown    int64 // bad lines that were reported
+	hint     string
 }
 
 // maxShownBad is how many bad lines are reported one by one.
@@ -91,7 +94,7 @@ func (in *auditInput) read(ctx context.Context, name string) error {
 		in.places.add(b)
 		in.count(name, b)
 		in.progress.ids.Add(int64(len(b.IDs)))
-		return in.auditor.Add(b.IDs...)
+		return in.add(b)
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -103,6 +106,9 @@ func (in *auditInput) read(ctx context.Context, name string) error {
 func (in *auditInput) count(name string, b *audit.Batch) {
 	in.bad += b.BadN
 	for _, bad := range b.Bad {
+		if in.hint == "" {
+			in.hint = in.hintOf(bad.Err.Error())
+		}
 		if in.shown < maxShownBad {
 			in.shown++
 			in.p.message("%s: line %d: %v", name, bad.Line, bad.Err)
@@ -110,10 +116,28 @@ func (in *auditInput) count(name string, b *audit.Batch) {
 	}
 }
 
+// hintOf returns what was forgotten, by the look of a line.
+func (in *auditInput) hintOf(line string) string {
+	f := in.format
+	switch {
+	case f.Column != "" || f.Field != "" || f.Raw:
+		return ""
+	case strings.Contains(line, "{"):
+		return "these lines look like JSON: name the field with the ID with --field NAME"
+	case strings.ContainsAny(line, ",;") || strings.Contains(line, `\t`):
+		return "these lines look like comma-, semicolon- or tab-separated values: name the column with the ID with " +
+			"--column NAME, or --column 1"
+	}
+	return ""
+}
+
 // reportBad says how many bad lines were not reported.
 func (in *auditInput) reportBad() {
+	if in.hint != "" {
+		in.p.message("%s", in.hint)
+	}
 	if more := in.bad - in.shown; more > 0 {
-		in.p.message("and %s more", plural(more, "bad line"))
+		in.p.message("and %s more", show.Plural(more, "bad line"))
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"math"
 	"sync/atomic"
 	"time"
+
+	"github.com/snowfence/snowfence/cmd/internal/show"
 )
 
 // auditProgress draws how far an audit is, in one line of a terminal: first the reading,
@@ -45,14 +47,14 @@ func (p *auditProgress) line(took time.Duration) string {
 	if of := p.of.Load(); of > 0 {
 		done := p.done.Load()
 		checked := time.Since(time.Unix(0, p.checkStart.Load()))
-		return "checking " + barAndTime(float64(done)/float64(of), checked) + " of " + thousands(ids)
+		return "checking " + barAndTime(float64(done)/float64(of), checked) + " of " + show.Thousands(ids)
 	}
-	rate := perSecond(float64(ids) / took.Seconds())
+	rate := show.PerSecond(float64(ids) / took.Seconds())
 	if p.total == 0 {
-		return fmt.Sprintf("reading %s, %s", thousands(ids), rate)
+		return fmt.Sprintf("reading %s, %s", show.Thousands(ids), rate)
 	}
 	share := float64(p.bytes.Load()) / float64(p.total)
-	return fmt.Sprintf("reading %s, %s, %s", barAndTime(share, took), thousands(ids), rate)
+	return fmt.Sprintf("reading %s, %s, %s", barAndTime(share, took), show.Thousands(ids), rate)
 }
 
 // barAndTime is a bar with the time that is left, if the rest goes as fast as what is done.

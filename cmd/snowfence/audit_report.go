@@ -9,13 +9,14 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/report"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/internal/audit"
 )
 
 // auditReport shows what an audit found.
 type auditReport struct {
 	result *audit.Result
-	view   *view // nil without a layout
+	view   *show.View // nil without a layout
 	places places
 	bad    int64
 	now    time.Time
@@ -119,7 +120,7 @@ func (r *auditReport) madeAt(id snowfence.ID) string {
 	if r.view == nil {
 		return ""
 	}
-	p, err := r.view.scheme.Decode(id)
+	p, err := r.view.Scheme.Decode(id)
 	if err != nil {
 		return ""
 	}

@@ -7,18 +7,19 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/internal/audit"
 )
 
 // rows are the findings in a table of two columns.
 func (r *auditReport) rows() [][2]string {
 	a := r.result
-	rows := [][2]string{{"IDs", thousands(a.Count)}}
+	rows := [][2]string{{"IDs", show.Thousands(a.Count)}}
 	add := func(name, format string, args ...any) {
 		rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)})
 	}
 	if r.bad > 0 {
-		add("bad lines", "%s", thousands(r.bad))
+		add("bad lines", "%s", show.Thousands(r.bad))
 	}
 	if a.Count == 0 {
 		return rows
@@ -26,12 +27,12 @@ func (r *auditReport) rows() [][2]string {
 	if d := a.Duplicates; d.IDs == 0 {
 		add("duplicates", "none")
 	} else {
-		add("duplicates", "%s came more than once, %s too many", plural(d.IDs, "ID"), thousands(d.Extra))
+		add("duplicates", "%s came more than once, %s too many", show.Plural(d.IDs, "ID"), show.Thousands(d.Extra))
 	}
 	if o := a.Order; o.Violations == 0 {
 		add("order", "never falls")
 	} else {
-		text := plural(o.Violations, "step") + " back"
+		text := show.Plural(o.Violations, "step") + " back"
 		if len(o.List) > 0 {
 			text += ", the first at " + r.places.name(o.List[0].Position)
 		}
@@ -56,7 +57,7 @@ func fieldRows(f *audit.Fields) [][2]string {
 		rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)})
 	}
 	if f.Foreign > 0 {
-		add("foreign", "%s not of the layout", plural(f.Foreign, "ID"))
+		add("foreign", "%s not of the layout", show.Plural(f.Foreign, "ID"))
 	}
 	if len(f.Series.Counts) == 0 {
 		return rows
@@ -67,24 +68,24 @@ func fieldRows(f *audit.Fields) [][2]string {
 		total += n
 	}
 	if sec := f.Last.Sub(f.First).Seconds(); sec > 1 {
-		add("rate", "%s on average", perSecond(math.Round(float64(total)/sec)))
+		add("rate", "%s on average", show.PerSecond(math.Round(float64(total)/sec)))
 	}
 	if p := f.Peak; p != nil {
-		add("peak", "%s IDs in %v from %s on", thousands(p.Count), p.Width, p.Start.Format(time.RFC3339Nano))
+		add("peak", "%s IDs in %v from %s on", show.Thousands(p.Count), p.Width, p.Start.Format(time.RFC3339Nano))
 	}
 	if f.Layout.Bits(snowfence.FieldNode) > 0 {
-		add("nodes", "%s of %s", thousands(f.Nodes.Seen), thousands(f.Nodes.Of)+busiest(f.Nodes, total))
+		add("nodes", "%s of %s", show.Thousands(f.Nodes.Seen), show.Thousands(f.Nodes.Of)+busiest(f.Nodes, total))
 	}
 	if f.Layout.Bits(snowfence.FieldSequence) > 0 {
-		text := fmt.Sprintf("highest %s of %s", thousands(f.Sequence.Highest), thousands(f.Sequence.Last))
+		text := fmt.Sprintf("highest %s of %s", show.Thousands(f.Sequence.Highest), show.Thousands(f.Sequence.Last))
 		if f.Sequence.Full > 0 {
-			text += fmt.Sprintf("; %s used up", plural(f.Sequence.Full, "tick"))
+			text += fmt.Sprintf("; %s used up", show.Plural(f.Sequence.Full, "tick"))
 		}
 		add("sequence", "%s", text)
 	}
 	if n := f.Sequence.Reserved; n > 0 {
 		add("reserved", "%s with a number below %d, as made by hand or after the clock stepped back",
-			plural(n, "ID"), f.Layout.First)
+			show.Plural(n, "ID"), f.Layout.First)
 	}
 	return rows
 }
@@ -113,7 +114,8 @@ func gapText(a *audit.Result) string {
 			return "none: every number is there"
 		}
 		return fmt.Sprintf("numbers missing: %s, in %s, the most (%s) after %d",
-			thousands(g.Missing), plural(g.Count, "place"), thousands(g.Largest[0].Missing), int64(g.Largest[0].After))
+			show.Thousands(g.Missing), show.Plural(g.Count, "place"), show.Thousands(g.Largest[0].Missing),
+			int64(g.Largest[0].After))
 	}
 	if a.Fields.Peak == nil || len(g.Largest) == 0 || g.Largest[0].Time == 0 {
 		return ""
@@ -139,7 +141,7 @@ func evenRows(u audit.Uniformity) [][2]string {
 		if c.Weak() {
 			continue
 		}
-		add("%s bits, %s buckets: chi-square %.6g, p %.4g", c.Bits, thousands(c.Buckets), c.Value, c.P)
+		add("%s bits, %s buckets: chi-square %.6g, p %.4g", c.Bits, show.Thousands(c.Buckets), c.Value, c.P)
 	}
 	if u.Serial != nil {
 		add("serial correlation %.3g, p %.4g", u.Serial.Correlation, u.Serial.P)

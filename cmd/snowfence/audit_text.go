@@ -7,20 +7,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/internal/audit"
 )
 
 // writeText writes the findings for people; with a histogram where a picture can be looked at.
 func (r *auditReport) writeText(out *bufio.Writer, picture bool) {
 	// A failure to write shows when out is flushed.
-	_, _ = out.Write(appendRows(nil, r.rows()))
+	_, _ = out.Write(show.AppendRows(nil, r.rows()))
 	if list := r.duplicates(); len(list) > 0 {
 		fmt.Fprintln(out, "\nduplicates")
 		for _, row := range list {
 			fmt.Fprintln(out, "  "+strings.Join(row, "  "))
 		}
 		if more := r.result.Duplicates.IDs - int64(len(list)); more > 0 {
-			fmt.Fprintf(out, "  and %s more (--limit)\n", thousands(more))
+			fmt.Fprintf(out, "  and %s more (--limit)\n", show.Thousands(more))
 		}
 	}
 	if picture {
@@ -81,7 +82,7 @@ func drawBars(bars []int64, height int) []string {
 		}
 		label := ""
 		if row == height-1 {
-			label = " " + thousands(top)
+			label = " " + show.Thousands(top)
 		}
 		lines = append(lines, strings.TrimRight(line.String()+label, " "))
 	}

@@ -4,9 +4,9 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/spf13/cobra"
 )
 
@@ -27,6 +27,9 @@ others fit.
 IDs may have a prefix (ord_3vgoe12ccb8gh). If a text is no decimal number, decode guesses its
 form, and says which it took; --from names the form.
 
+UUIDs, ULIDs, KSUIDs, xids and TypeIDs are taken apart, too, without --layout, --from and a
+store: what they tell of the time, and of the machine that made them.
+
 Negative IDs are arguments, not flags. A line that is no ID is reported with its number;
 the rest goes on, and the exit code is 2.
 
@@ -39,7 +42,8 @@ of the IDs. IDs of encrypted layouts are read as base32hex too, unless --from is
   snowfence decode --namespace orders ord_6tv5q6h8o000
   snowfence decode --layout discord --json -5
   snowfence decode --guess 605846670390853632
-  snowfence decode --from base32hex --json < ids.txt`,
+  snowfence decode --from base32hex --json < ids.txt
+  snowfence decode 6ba7b810-9dad-11d1-80b4-00c04fd430c8`,
 		Annotations: map[string]string{takesIDs: "yes"},
 	}
 	cmd.Flags().StringVar(&f.layout, "layout", "", "`name` or spec of the layout (snowfence plan --help lists "+
@@ -49,17 +53,18 @@ of the IDs. IDs of encrypted layouts are read as base32hex too, unless --from is
 	cmd.Flags().BoolVar(&f.check, "check", false, "refuse IDs that cannot be real: of a time to come, or with "+
 		"--store of a node never leased")
 	f.store.register(cmd.Flags())
-	cmd.Flags().BoolVar(&d.json, "json", false, "one JSON object a line")
-	cmd.Flags().BoolVar(&d.guess, "guess", false, "list the layouts under which the time is plausible")
+	cmd.Flags().BoolVar(&d.JSON, "json", false, "one JSON object a line")
+	cmd.Flags().BoolVar(&d.Guess, "guess", false, "list the layouts under which the time is plausible")
 	completeLayouts(cmd, "layout")
 	cmd.RunE = p.runE(func(cmd *cobra.Command, ids []string, out *bufio.Writer) error {
-		d.now, d.out = p.now(), out
+		d.Now, d.out = p.now(), out
 		if err := p.prepareDecoder(cmd, &d, &f); err != nil {
 			return err
 		}
 		if len(ids) > 0 {
 			return p.decodeArgs(&d, ids)
 		}
+		p.stdin = &interruptible{ctx: cmd.Context(), r: p.stdin}
 		return p.decodeStdin(&d)
 	})
 	return cmd
@@ -75,7 +80,7 @@ func encodingTable() string {
 	for _, e := range snowfence.Encodings() {
 		names = append(names, e.Name())
 	}
-	for _, f := range otherForms() {
+	for _, f := range show.OtherForms() {
 		names = append(names, f.Name())
 	}
 	for i, name := range names {
@@ -149,55 +154,23 @@ func (p *program) decodeStdin(d *decoder) error {
 
 // decoder writes IDs taken apart.
 type decoder struct {
-	encoding      form
-	encodingGiven bool    // the encoding was named, and no other one is tried
-	orBase32Hex   bool    // what is no decimal is base32hex, as new prints encrypted IDs
-	views         []*view // the layouts to try; the first one is taken where nothing speaks against it
-	source        string  // where the first layout is from
-	namespace     string
-	known         []*view // for guess
-	json, guess   bool
-	plausible     *snowfence.Plausible // with --check
-	now           time.Time
-	out           *bufio.Writer
-	buf           []byte
-	written       int
+	show.Decoder
+
+	out     *bufio.Writer
+	buf     []byte
+	written int
 }
 
 // decodeOne decodes one text. What it returns is for the reader of the messages; a failure to
 // write shows when out is flushed.
-func (d *decoder) decodeOne(s []byte) error {
-	texts, err := d.texts(s)
-	if err != nil {
-		return err
-	}
+func (d *decoder) decodeOne(s []byte) (err error) {
 	d.buf = d.buf[:0]
-	if d.guess {
-		err = d.appendGuesses(texts[0])
-	} else {
-		err = d.appendParts(s, texts)
+	if d.written > 0 && !d.JSON {
+		d.buf = append(d.buf, '\n')
 	}
-	if err == nil {
+	if d.buf, err = d.Append(d.buf, s); err == nil {
 		_, _ = d.out.Write(d.buf)
 		d.written++
 	}
 	return err
-}
-
-func (d *decoder) appendParts(s []byte, texts []text) error {
-	list, err := d.readings(s, texts)
-	if err != nil {
-		return err
-	}
-	if d.json {
-		d.buf = append(d.appendReading(d.buf, list), '\n')
-		return nil
-	}
-	if d.written > 0 {
-		d.buf = append(d.buf, '\n')
-	}
-	r := list[0]
-	d.buf = r.view.appendPicture(d.buf, r.id, r.parts, d.now, d.about(r)...)
-	d.buf = appendOthers(d.buf, list)
-	return nil
 }

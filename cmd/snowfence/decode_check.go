@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/spf13/cobra"
 )
@@ -24,62 +25,59 @@ type decodeFlags struct {
 func (p *program) prepareDecoder(cmd *cobra.Command, d *decoder, f *decodeFlags) (err error) {
 	// Those of the environment are for commands that need a store.
 	inStore := p.onCommandLine(cmd, "store") || p.onCommandLine(cmd, "namespace")
-	if d.guess && (p.onCommandLine(cmd, "layout") || inStore) {
+	if d.Guess && (p.onCommandLine(cmd, "layout") || inStore) {
 		return usagef("--guess looks for the layout: leave --guess out, or --layout, --store and --namespace")
 	}
-	if d.encodingGiven = f.from != ""; d.encodingGiven {
-		if d.encoding, err = parseForm(f.from); err != nil {
+	if f.from != "" {
+		if d.Form, err = show.ParseForm(f.from); err != nil {
 			return usagef("--from: %w", err)
 		}
-	} else {
-		d.encoding = snowfence.Decimal
 	}
-	if d.known, err = knownViews(); err != nil {
+	if d.Known, err = show.Presets(); err != nil {
 		return err
 	}
 	scheme := func(l snowfence.Layout) (*snowfence.Scheme, error) { return p.scheme(l, &f.secret) }
-	d.source = fromFlag
+	d.Source = show.Given
 	switch {
 	case inStore:
 		if !p.onCommandLine(cmd, "layout") {
 			f.layout = ""
 		}
-		st, err := p.openStore(cmd.Context(), &f.store)
+		st, err := p.lookStore(cmd.Context(), &f.store)
 		if err != nil {
 			return err
 		}
 		defer st.Close()
-		if d.views, err = p.namespaceViews(cmd.Context(), st, f, scheme); err != nil {
+		if d.Views, err = p.namespaceViews(cmd.Context(), st, f, scheme); err != nil {
 			return err
 		}
-		d.source, d.namespace = fromNamespace, f.store.namespace
+		d.Source, d.Namespace = show.FromNamespace, f.store.namespace
 		if f.check {
-			d.plausible, err = p.plausible(cmd.Context(), st, f.store.namespace)
+			d.Plausible, err = p.plausible(cmd.Context(), st, f.store.namespace)
 		}
 		if err != nil {
 			return err
 		}
 	case f.layout != "":
-		v, err := newViewWith(f.layout, scheme)
+		v, err := show.NewViewWith(f.layout, scheme)
 		if errors.Is(err, snowfence.ErrInvalidLayout) {
 			return usagef("--layout: %w", err)
 		}
 		if err != nil {
 			return err
 		}
-		d.views = []*view{v}
+		d.Views = []*show.View{v}
 	default:
-		d.views, d.source = d.known, fromDefault // the default layout is the first
+		d.Views, d.Source = d.Known, show.ByDefault // the default layout is the first
 		if f.check {
-			d.views = d.known[:1]
+			d.Views = d.Known[:1]
 		}
 	}
-	d.orBase32Hex = d.views[0].layout.Cipher != snowfence.Plain
 	if f.check {
-		if d.plausible == nil {
-			d.plausible = &snowfence.Plausible{Now: d.now, Ahead: checkAhead}
+		if d.Plausible == nil {
+			d.Plausible = &snowfence.Plausible{Now: d.Now, Ahead: checkAhead}
 		}
-		p.message("a random number passes this check with a probability of %.2g", d.views[0].scheme.Odds(*d.plausible))
+		p.message("a random number passes this check with a probability of %.2g", d.Views[0].Scheme.Odds(*d.Plausible))
 	}
 	return nil
 }
@@ -88,7 +86,7 @@ func (p *program) prepareDecoder(cmd *cobra.Command, d *decoder, f *decodeFlags)
 // before, the last one first.
 func (p *program) namespaceViews(ctx context.Context, st *open.Store, f *decodeFlags,
 	scheme func(snowfence.Layout) (*snowfence.Scheme, error),
-) ([]*view, error) {
+) ([]*show.View, error) {
 	ns, err := lease.ShowNamespace(ctx, st.Leases, f.store.namespace)
 	if err != nil {
 		return nil, err
@@ -104,25 +102,25 @@ func (p *program) namespaceViews(ctx context.Context, st *open.Store, f *decodeF
 		}
 		if !wanted.Equal(l) {
 			return nil, usagef("namespace %q has the layout %s, not %s: leave --layout out, or --store and "+
-				"--namespace", ns.Name, layoutName(l), f.layout)
+				"--namespace", ns.Name, show.LayoutName(l), f.layout)
 		}
 	}
-	v, err := newViewWith(layoutName(l), scheme)
+	v, err := show.NewViewWith(show.LayoutName(l), scheme)
 	if err != nil || f.check {
-		return []*view{v}, err
+		return []*show.View{v}, err
 	}
-	v.from = ns.Start
-	views := []*view{v}
+	v.From = ns.Start
+	views := []*show.View{v}
 	for _, past := range slices.Backward(ns.Past) {
 		l, err := snowfence.ParseLayout(past.Layout)
 		if err != nil {
 			return nil, err
 		}
-		v, err := newViewWith(layoutName(l), scheme)
+		v, err := show.NewViewWith(show.LayoutName(l), scheme)
 		if err != nil {
 			continue // it was encrypted, and its secret is not given
 		}
-		v.from, v.until = past.Start, past.Floor
+		v.From, v.Until = past.Start, past.Floor
 		views = append(views, v)
 	}
 	return views, nil
@@ -145,11 +143,4 @@ func (p *program) plausible(ctx context.Context, st *open.Store, namespace strin
 		want.Nodes.From, want.Nodes.Until = min(want.Nodes.From, r.Node), max(want.Nodes.Until, r.Node+1)
 	}
 	return want, nil
-}
-
-func (d *decoder) parts(v *view, id snowfence.ID) (snowfence.Parts, error) {
-	if d.plausible != nil {
-		return v.scheme.Check(id, *d.plausible)
-	}
-	return v.scheme.Decode(id)
 }

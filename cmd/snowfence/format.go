@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 )
 
 // formatter writes IDs as lines.
 type formatter struct {
-	encodings []form
+	encodings []show.Form
 	json      bool
 	maxLine   int
 }
@@ -19,7 +20,7 @@ type formatter struct {
 func newFormatter(list string, asJSON bool) (*formatter, error) {
 	f := &formatter{json: asJSON, maxLine: 64}
 	for name := range strings.SplitSeq(list, ",") {
-		e, err := parseForm(strings.TrimSpace(name))
+		e, err := show.ParseForm(strings.TrimSpace(name))
 		if err != nil {
 			return nil, fmt.Errorf("--format: %w", err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/spf13/cobra"
 )
@@ -52,7 +53,7 @@ func (p *program) leaseList() *cobra.Command {
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "say how the store is set up, as far as its promise "+
 		"depends on it")
 	cmd.RunE = p.runE(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
-		st, ns, err := p.openNamespace(cmd.Context(), &f)
+		st, ns, err := p.lookNamespace(cmd.Context(), &f)
 		if err != nil {
 			return err
 		}
@@ -101,11 +102,20 @@ type openedNamespace struct {
 // openNamespace opens the store of the flags and reads their namespace. The caller closes
 // the store if there is no error.
 func (p *program) openNamespace(ctx context.Context, f *storeFlags) (*open.Store, openedNamespace, error) {
+	return namespaceOf(ctx, f, p.openStore)
+}
+
+// lookNamespace is openNamespace for a command that only reads.
+func (p *program) lookNamespace(ctx context.Context, f *storeFlags) (*open.Store, openedNamespace, error) {
+	return namespaceOf(ctx, f, p.lookStore)
+}
+
+func namespaceOf(ctx context.Context, f *storeFlags, opener opener) (*open.Store, openedNamespace, error) {
 	var ns openedNamespace
 	if err := checkName(f.namespace); err != nil {
 		return nil, ns, err
 	}
-	st, err := p.openStore(ctx, f)
+	st, err := opener(ctx, f)
 	if err != nil {
 		return nil, ns, err
 	}
@@ -142,7 +152,7 @@ func (l leaseJSON) state(now time.Time) string {
 	case l.Veto != "":
 		return "vetoed: " + l.Veto
 	case l.Held:
-		return "held, " + ago(l.Until, now)
+		return "held, " + show.Ago(l.Until, now)
 	}
 	return "free"
 }

@@ -50,7 +50,7 @@ func (p *program) leaseEdit(
 		if asJSON {
 			return writeJSON(out, l)
 		}
-		_, err = fmt.Fprintf(out, "node %d of namespace %q %s\n", l.Node, l.Namespace, text)
+		_, err = fmt.Fprintf(out, "node %d of namespace %q %s\n", l.Node, l.Namespace, escaped(text, ""))
 		return err
 	})
 	return cmd

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/spf13/cobra"
 )
@@ -23,6 +24,8 @@ type namespaceJSON struct {
 	Past       []pastJSON `json:"past,omitempty"` // oldest first
 
 	PastNumbers int64 `json:"past_numbers,omitempty"` // how many IDs for the past have, from 0 up
+
+	SQL []sqlNodeJSON `json:"sql,omitempty"` // nodes whose IDs functions in databases make or made
 }
 
 // pastJSON is a layout that a namespace had. It stamped ticks that began at from or
@@ -45,7 +48,9 @@ func namespaceOut(ns lease.Namespace) (namespaceJSON, error) {
 		}
 		n.Past = append(n.Past, pastJSON{p.Layout, e.From, e.Until})
 	}
-	return n, nil
+	var err error
+	n.SQL, err = sqlNodesOut(ns.SQL)
+	return n, err
 }
 
 func (p *program) namespaceCommand() *cobra.Command {
@@ -69,7 +74,7 @@ func (p *program) namespaceList() *cobra.Command {
 	f.registerStore(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
 	cmd.RunE = p.runE(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
-		st, err := p.openStore(cmd.Context(), &f)
+		st, err := p.lookStore(cmd.Context(), &f)
 		if err != nil {
 			return err
 		}
@@ -118,7 +123,7 @@ func (p *program) namespaceShow() *cobra.Command {
 			}
 			f.namespace = args[0]
 		}
-		st, ns, err := p.openNamespace(cmd.Context(), &f)
+		st, ns, err := p.lookNamespace(cmd.Context(), &f)
 		if err != nil {
 			return err
 		}
@@ -143,12 +148,15 @@ func writeNamespace(out *bufio.Writer, ns lease.Namespace, asJSON bool) error {
 		{"state", fmt.Sprintf("%s, generation %d", ns.State, ns.Generation)},
 	}
 	rows = append(rows, reservedRows(ns.Reserved)...)
+	for _, q := range n.SQL {
+		rows = append(rows, [2]string{"sql", q.String()})
+	}
 	for _, p := range n.Past {
 		from, until := p.From.Format(time.RFC3339Nano), p.Until.Format(time.RFC3339Nano)
 		text := fmt.Sprintf("%s, ticks from %s until %s", layoutText(p.Layout), from, until)
 		rows = append(rows, [2]string{"past", text})
 	}
-	_, err = out.Write(appendRows(nil, rows))
+	_, err = out.Write(show.AppendRows(nil, rows))
 	return err
 }
 
@@ -158,7 +166,7 @@ func layoutText(spec string) string {
 	if err != nil {
 		return spec
 	}
-	if name := layoutName(l); name != spec {
+	if name := show.LayoutName(l); name != spec {
 		return name + "  " + spec
 	}
 	return spec
@@ -171,6 +179,8 @@ func appendTable(b []byte, rows [][]string) []byte {
 	var widths []int
 	for _, r := range rows {
 		for i, cell := range r {
+			cell = escaped(cell, "")
+			r[i] = cell
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
@@ -197,6 +207,9 @@ var validName = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,64}$`)
 func checkName(name string) error {
 	if !validName.MatchString(name) {
 		return usagef("namespace %q: a name has 1 to 64 letters, digits, '-', '_' and '.'", name)
+	}
+	if err := lease.CheckName(name); err != nil { // such as ".."
+		return usageError{err}
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/spf13/cobra"
 )
@@ -67,7 +67,7 @@ these numbers.`,
 		}
 		if ahead := change.Scheme.Layout().TimeOf(changed.Floor).Sub(p.now()); ahead > time.Second {
 			p.message("the first ID of the new layout can be made in %s, because a node was leased up to there",
-				approximately(ahead.Seconds()))
+				show.Approximately(ahead.Seconds()))
 		}
 		return writeNamespace(out, changed, f.json)
 	})
@@ -102,25 +102,15 @@ func (f *namespaceFlags) explainRefused(p *program, ns openedNamespace, change l
 	default:
 		return err
 	}
-	c := &checkedChange{Change: collision.Change, Verdict: collision.Verdict}
-	views := []**view{&c.from, &c.to}
-	layouts := []snowfence.Layout{c.From, c.To}
-	c.past = make([]*view, len(c.Change.Past))
-	for i, e := range c.Change.Past {
-		views, layouts = append(views, &c.past[i]), append(layouts, e.Layout)
-	}
-	for i, l := range layouts {
-		v, err := newView(layoutName(l))
-		if err != nil {
-			return err
-		}
-		*views[i] = v
+	proof, err := show.NewProof(collision.Change, collision.Verdict)
+	if err != nil {
+		return err
 	}
 	p.message("namespace %q keeps its layout", ns.Name)
 	if f.json {
-		err = writeJSON(out, newChangeResult(c))
+		err = writeJSON(out, proof)
 	} else {
-		_, err = out.Write(appendVerdict(nil, c, p.now()))
+		_, err = out.Write(proof.Append(nil, p.now()))
 	}
 	if err != nil {
 		return err

@@ -5,12 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/spf13/cobra"
 )
@@ -115,14 +114,14 @@ func (f *namespaceFlags) explainExists(
 	var mismatch *lease.MismatchError
 	switch {
 	case errors.As(err, &mismatch) && !have.Equal(want):
-		name := layoutName(want)
+		name := show.LayoutName(want)
 		more := p.secretArgs(&f.secret)
 		if f.leasable != "" { // the other nodes may be in use by hand
 			more += " --leasable " + f.leasable
 		}
 		return usagef("namespace %q has the layout %s, not %s: make another namespace, whose IDs can equal "+
 			"those of this one, or change this one:\n  %s\n  %s",
-			ns.Name, layoutName(have), name,
+			ns.Name, show.LayoutName(have), name,
 			f.store.command("snowfence namespace create %s --layout %s", otherName(ns.Name, name), name+more),
 			f.store.command("snowfence namespace change %s --layout %s", ns.Name, name+more))
 	case errors.As(err, &mismatch):
@@ -169,12 +168,11 @@ func otherName(taken, layout string) string {
 	return layout
 }
 
+// parseRange reads a range of nodes, or one node.
 func parseRange(text string) (r snowfence.NodeRange, err error) {
-	a, b, ok := strings.Cut(text, "-")
-	first, err1 := strconv.ParseInt(a, 10, 64)
-	last, err2 := strconv.ParseInt(b, 10, 64)
-	if !ok || err1 != nil || err2 != nil || first < 0 || last < first || last == math.MaxInt64 {
-		return r, usagef("--leasable: %q is not a range such as 512-1023", text)
+	first, last, err := parseNumbers(text)
+	if err != nil {
+		return r, usagef("--leasable: %q is not a range such as 512-1023, nor one node", text)
 	}
 	return snowfence.NodeRange{From: first, Until: last + 1}, nil
 }

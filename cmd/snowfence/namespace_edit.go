@@ -67,8 +67,9 @@ since the backup.
 Never confirm a store that was restored from a backup without --past-lost: IDs would repeat.
 
 With --past-lost, only IDs for the past go on, which is safe after a backup was restored. Say
-for which times such IDs were made since the backup, or none. No more IDs of these times, or
-of an hour that has a count, are made. Without --past-lost, no more of any time until now are.`,
+for which times such IDs were made since the backup, or none. These times, and each hour that
+has a count, get no more IDs. If the store shows no loss, a warning says so. Without
+--past-lost, no time until now gets more IDs for the past.`,
 		Example: `  snowfence namespace confirm orders
   snowfence namespace confirm orders --past-lost 2025-06-01/2025-08-01
   snowfence namespace confirm orders --past-lost none`,
@@ -81,6 +82,9 @@ of an hour that has a count, are made. Without --past-lost, no more of any time 
 		}
 		spans, err := parseLost(lost)
 		if err != nil {
+			return lease.Namespace{}, err
+		}
+		if err := p.warnNothingLost(ctx, st, name, spans); err != nil {
 			return lease.Namespace{}, err
 		}
 		return lease.ConfirmPast(ctx, st.Leases, name, spans...)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/spf13/cobra"
@@ -57,6 +59,9 @@ func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns lease.Name
 		if f.past == "0-4" {
 			last = 4
 		}
+		if l, err := snowfence.ParseLayout(ns.Layout); err == nil && l.First > 0 && l.First <= last {
+			return ns, usagef("--past 0-4: the layout makes sequence numbers from %d on itself: take --past 0", l.First)
+		}
 		ns, err = lease.AllowPast(ctx, st.Leases, ns.Name, last, f.nobodyElse)
 	}
 	if errors.Is(err, lease.ErrRefused) {
@@ -95,6 +100,22 @@ func parseLost(texts []string) ([]lease.Span, error) {
 	return spans, nil
 }
 
+// warnNothingLost says that a store lost nothing that can be seen, before times are closed. They
+// are closed all the same: somebody may know of a loss that no store shows.
+func (p *program) warnNothingLost(ctx context.Context, st *open.Store, name string, spans []lease.Span) error {
+	ns, err := lease.ShowNamespace(ctx, st.Leases, name)
+	if err != nil {
+		return err
+	}
+	id, err := st.Leases.Identity(ctx, name)
+	r := ns.Reserved
+	if err == nil && len(spans) > 0 && r.Past > 0 && r.Identity == id && !r.Suspect && r.Unsure == 0 {
+		p.message("warning: the store shows no loss, so no ID for the past would have come twice; hours " +
+			"without a count in these times are now closed for good")
+	}
+	return err
+}
+
 // reservedRows show who makes IDs with reserved numbers, if anybody does.
 func reservedRows(r lease.Reserved) (rows [][2]string) {
 	if r.Past > 0 {
@@ -107,6 +128,11 @@ func reservedRows(r lease.Reserved) (rows [][2]string) {
 			text += "; the store was rolled back: confirm the counts"
 		}
 		rows = append(rows, [2]string{"reserved", text})
+	}
+	for _, s := range r.Lost {
+		from, until := time.UnixMilli(s.From).UTC(), time.UnixMilli(s.Until).UTC()
+		rows = append(rows, [2]string{"reserved", "no IDs for the past between " + from.Format(time.RFC3339) + " and " +
+			until.Format(time.RFC3339) + ", which --past-lost closed"})
 	}
 	if r.Others {
 		rows = append(rows, [2]string{"reserved", "others made IDs with sequence numbers below the first"})

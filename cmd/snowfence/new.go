@@ -4,10 +4,11 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/kinds"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/spf13/cobra"
 )
 
@@ -26,8 +27,10 @@ type newFlags struct {
 	at        string
 	after     string
 	lead      int64
+	spread    int64
 	wait      time.Duration
 	json      bool
+	kind      string
 }
 
 func (p *program) newCommand() *cobra.Command {
@@ -44,7 +47,11 @@ machines, with a file each have two stores: their IDs can be the same.
 
 The namespace has the layout. The first use makes the namespace "default", with --layout or
 the layout snowfence. In a file the first use makes any other namespace too; on a server
-"snowfence namespace create" makes them.`,
+"snowfence namespace create" makes them.
+
+--kind makes IDs of another kind, by the libraries of their makers: they need no store and no
+node, and only chance keeps them apart. The kinds are uuidv4, uuidv7, ulid, ksuid, xid, typeid
+(a UUID of version 7 in base 32) and typeid:user (user_01h4…).`,
 		Example: `  snowfence new
   snowfence new -n 5 --format dec,base32hex
   snowfence new -n 1000000000 --namespace fast --layout time=41,node=2,seq=20 > ids.txt
@@ -53,7 +60,8 @@ the layout snowfence. In a file the first use makes any other namespace too; on 
   snowfence new --node 5 --state-file /var/lib/app/node5 --slice 32-63
   snowfence new --namespace zones --layout twitter --within datacenter=env:ZONE
   snowfence new --namespace orders --at 2019-05-17T08:30:00Z -n 3
-  snowfence new --namespace users --layout randflake --secret-file id.key`,
+  snowfence new --namespace users --layout randflake --secret-file id.key
+  snowfence new --kind uuidv7 -n 3`,
 		Args: cobra.NoArgs,
 	}
 	fs := cmd.Flags()
@@ -77,11 +85,17 @@ the layout snowfence. In a file the first use makes any other namespace too; on 
 	fs.Int64Var(&f.lead, "lead", -1, "how many `ticks` IDs may run ahead of the clock (default: 10 ms of them; "+
 		"2000 for drift)")
 	fs.Lookup("lead").DefValue = "0" // keeps "-1" out of the help text
+	fs.Int64Var(&f.spread, "spread", 0, "begin each tick at a random one of `N` sequence numbers, so that id % N is "+
+		"even where few IDs are made")
 	fs.DurationVar(&f.wait, "wait", 0, "how long to wait for a free node when all are taken")
+	fs.StringVar(&f.kind, "kind", "", "IDs of another `kind`: "+kinds.List)
 	f.store.register(fs)
 	f.secret.register(fs)
 	completeLayouts(cmd, "layout")
-	cmd.RunE = p.runE(func(cmd *cobra.Command, _ []string, _ *bufio.Writer) error {
+	cmd.RunE = p.runE(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
+		if f.kind != "" {
+			return p.newKind(cmd, &f, out)
+		}
 		if err := p.checkNew(cmd, &f); err != nil {
 			return err
 		}
@@ -120,7 +134,10 @@ func (p *program) newIDs(ctx context.Context, f *newFlags) (err error) {
 	if lead < 0 {
 		lead = defaultLead(layout)
 	}
-	g, err := snowfence.New(snowfence.Config{Fence: src.fence, Lead: lead, MaxWait: maxWait})
+	if err := layout.CheckSpread(f.spread); err != nil {
+		return usagef("--spread: %w", err)
+	}
+	g, err := snowfence.New(snowfence.Config{Fence: src.fence, Lead: lead, Spread: f.spread, MaxWait: maxWait})
 	if err != nil {
 		return err
 	}
@@ -159,15 +176,5 @@ func (p *program) explainRate(l snowfence.Layout, f *newFlags) {
 	}
 	p.message("the layout allows %s per node, so this takes %s; more sequence bits (--namespace fast --layout "+
 		"time=41,node=2,seq=20) or --block make it faster",
-		perSecond(rate/float64(f.block)), approximately(took))
-}
-
-// layoutName names a layout as briefly as it can be given back to --layout.
-func layoutName(l snowfence.Layout) string {
-	for _, preset := range snowfence.Presets() {
-		if preset.Layout.Equal(l) {
-			return preset.Name
-		}
-	}
-	return fmt.Sprint(l)
+		show.PerSecond(rate/float64(f.block)), show.Approximately(took))
 }

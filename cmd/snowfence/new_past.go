@@ -17,7 +17,7 @@ import (
 // notWithAt are the flags of new that mean nothing for a time gone by: no node is leased.
 var notWithAt = [...]string{
 	"state-file", "state-dir", "state-after", "slice", "block", "within", "sticky-file", "label", "guard", "take-over",
-	"lead", "wait",
+	"lead", "spread", "wait",
 }
 
 func (p *program) checkAt(cmd *cobra.Command, f *newFlags) error {
@@ -97,10 +97,11 @@ func (p *program) timesOf(f *newFlags) (func() ([]time.Time, error), error) {
 			return slices.Repeat([]time.Time{at}, int(n)), nil
 		}, err
 	}
-	lines := bufio.NewScanner(p.stdin)
+	lines, number := bufio.NewScanner(p.stdin), 0
 	return func() (times []time.Time, err error) {
 		for len(times) < pastBatch && lines.Scan() {
-			at, err := parseTime("at -, a line of standard input", lines.Text())
+			number++
+			at, err := parseTime(fmt.Sprintf("at -: line %d of standard input", number), lines.Text())
 			if err != nil {
 				return nil, err
 			}
@@ -119,7 +120,7 @@ func (p *program) explainPast(f *newFlags, err error) error {
 	case errors.Is(err, lease.ErrRolledBack):
 		return fmt.Errorf("%w:\n  %s", err, f.store.command("snowfence namespace confirm %s --past-lost FROM/UNTIL",
 			f.store.namespace))
-	case errors.Is(err, lease.ErrRefused), errors.Is(err, lease.ErrInvalid), errors.Is(err, lease.ErrFull):
+	case (errors.Is(err, lease.ErrRefused) || errors.Is(err, lease.ErrInvalid)) && !errors.Is(err, lease.ErrFull):
 		return usageError{err}
 	}
 	return err

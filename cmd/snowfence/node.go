@@ -54,6 +54,8 @@ func (f *nodeFlags) check() error {
 		return usagef("--guard refuses what --take-over takes: leave one of them out")
 	case len(f.label) > 128:
 		return usagef("--label has %d bytes, more than 128", len(f.label))
+	case lease.CheckText(f.label) != nil:
+		return usagef("--label %q is not UTF-8, or has control characters: leave them out", f.label)
 	}
 	return nil
 }
@@ -127,7 +129,8 @@ func parseWithin(ctx context.Context, s *snowfence.Scheme, text string) (snowfen
 		nodes, err := parseRange(text)
 		switch {
 		case err != nil:
-			return none, usagef("--within: %q is neither a range such as 30-63 nor a part such as datacenter=3", text)
+			return none, usagef("--within: %q is neither a range such as 30-63, nor one node, "+
+				"nor a part such as datacenter=3", text)
 		case nodes.Until > s.Nodes():
 			return none, usagef("--within %s: the layout has nodes 0 to %d", text, s.Nodes()-1)
 		}

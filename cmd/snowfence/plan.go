@@ -3,13 +3,13 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/library"
 	"github.com/snowfence/snowfence/cmd/internal/plan"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/spf13/cobra"
 )
 
@@ -22,6 +22,7 @@ type planFlags struct {
 	beside, slice, until  string
 	library               string
 	set                   map[string]string
+	spread                int64
 	nodes                 string // a number to find a layout, two ranges for two layouts
 	need                  plan.Need
 	sequence              planSequenceFlags
@@ -70,6 +71,7 @@ first and last (the sequence numbers in use), and order=node-first or order=node
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.layout, "layout", "snowfence", "the layout to look at: `name` or spec")
+	fs.Int64Var(&f.spread, "spread", 0, "look at a layout whose ticks begin at a random one of `N` sequence numbers")
 	fs.Var(&f.rate, "rate", "find a layout, or see when a sequence ends: `IDs` or numbers a second, of all nodes "+
 		"together; also as in 20/min or 500/day")
 	fs.StringVar(&f.nodes, "nodes", "", "find a layout: `number` of processes that make IDs at one time "+
@@ -130,94 +132,27 @@ func presetTable() string {
 	for _, preset := range snowfence.Presets() {
 		rows = append(rows, [2]string{"  " + preset.Name, preset.About})
 	}
-	return string(appendRows(b, rows))
+	return string(show.AppendRows(b, rows))
 }
 
 func (p *program) planLayout(f *planFlags, out *bufio.Writer) error {
-	v, err := newView(f.layout)
+	v, err := show.NewView(f.layout)
 	if err != nil {
 		return usagef("--layout: %w", err)
 	}
-	s := plan.Of(v.layout, p.now())
+	if err := v.Layout.CheckSpread(f.spread); err != nil {
+		return usagef("--spread: %w", err)
+	}
+	s := plan.Of(v.Layout, p.now())
+	s.SpreadBy(f.spread)
 	if f.json {
 		return writeJSON(out, struct {
 			Layout string `json:"layout"`
 			plan.Summary
-		}{v.name, s})
+		}{v.Name, s})
 	}
-	_, err = out.Write(appendRows(nil, summaryRows(v, s, p.now())))
+	_, err = out.Write(show.AppendRows(nil, v.Holds(s, p.now())))
 	return err
-}
-
-func summaryRows(v *view, s plan.Summary, now time.Time) [][2]string {
-	rows := [][2]string{}
-	add := func(name, format string, args ...any) {
-		rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)})
-	}
-	if v.name != s.Spec {
-		add("layout", "%s", v.name)
-	}
-	add("spec", "%s", s.Spec)
-	var fields []string
-	for _, f := range s.Fields {
-		fields = append(fields, fmt.Sprintf("%s %d", f.Name, f.Bits))
-	}
-	add("bits", "%d: %s", s.Bits, strings.Join(fields, ", "))
-	add("epoch", "%s, ticks of %s", s.Epoch.Format(time.RFC3339Nano), s.Tick)
-	add("end of life", "%s", endOfLife(v.layout, now))
-	add("nodes", "%s%s", thousands(s.Nodes), partRanges(v))
-	add("rate", "%s per node, %s in all", perSecond(s.PerNodePerSecond), perSecond(s.PerSecond))
-	switch {
-	case s.JSUnsafeFrom == nil:
-		add("past 2^53", "never: IDs are exact in JavaScript")
-	default:
-		add("past 2^53", "%s (%s): from then on JavaScript needs IDs as strings",
-			instant(*s.JSUnsafeFrom), ago(*s.JSUnsafeFrom, now))
-	}
-	switch {
-	case s.NegativeFrom == nil:
-		add("negative", "never")
-	default:
-		add("negative", "%s (%s): from then on signed IDs are below 0",
-			instant(*s.NegativeFrom), ago(*s.NegativeFrom, now))
-	}
-	name := "digits"
-	for i, l := range s.Lengths {
-		if i+1 < len(s.Lengths) && s.Lengths[i+1].From.Sub(l.From) < 24*time.Hour {
-			continue // IDs of the first hours are for JSON
-		}
-		add(name, "%2d from %s (%s)", l.Digits, instant(l.From), ago(l.From, now))
-		name = ""
-	}
-	return rows
-}
-
-// endOfLife says when a layout ends. Times are written up to the year 9999, years beyond it too.
-func endOfLife(l snowfence.Layout, now time.Time) string {
-	if end := l.EndOfLife(); end.Year() < 9999 {
-		return fmt.Sprintf("%s (%s)", instant(end), ago(end, now))
-	}
-	return fmt.Sprintf("in the year %s (in %s years)", thousands(plan.EndYear(l)),
-		thousands(int64(plan.YearsLeft(l, now))))
-}
-
-// instant writes a time to the second; plans are about years.
-func instant(t time.Time) string {
-	if t.Year() == 9999 {
-		return "after the year 9998"
-	}
-	return t.Format("2006-01-02T15:04:05Z07:00")
-}
-
-func partRanges(v *view) string {
-	var parts []string
-	for _, f := range v.parts {
-		parts = append(parts, fmt.Sprintf("%s 0 to %s", f.Name, thousands(uint64(1)<<f.Bits-1)))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 func writeJSON(out *bufio.Writer, v any) error {
@@ -226,18 +161,11 @@ func writeJSON(out *bufio.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// timeForms are how people write a time, and how databases print one. Without an offset it is UTC.
-var timeForms = [...]string{
-	time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, time.DateOnly,
-	time.DateTime + "Z07:00", time.DateTime + "Z07", // psql prints +05:30 and +00
-}
-
 // parseTime reads a time as people write it to a flag.
 func parseTime(flag, text string) (time.Time, error) {
-	for _, form := range timeForms {
-		if t, err := time.Parse(form, text); err == nil {
-			return t.UTC(), nil
-		}
+	t, err := show.ParseTime(text)
+	if err != nil {
+		return t, usagef("--%s: %w", flag, err)
 	}
-	return time.Time{}, usagef("--%s: %q is not a time such as 2027-01-01T00:00:00Z or 2027-01-01", flag, text)
+	return t, nil
 }

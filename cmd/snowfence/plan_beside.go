@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 )
 
 // besideResult is what plan --beside prints as JSON.
@@ -58,16 +59,16 @@ func (p *program) planBeside(f *planFlags, args []string, out *bufio.Writer) err
 	return err
 }
 
-func plannedBeside(f *planFlags, args []string) (b snowfence.Beside, views [2]*view, err error) {
+func plannedBeside(f *planFlags, args []string) (b snowfence.Beside, views [2]*show.View, err error) {
 	if len(args) != 1 {
 		return b, views, usagef("--beside takes two layouts: --beside A B")
 	}
 	for i, spec := range []string{f.beside, args[0]} {
-		if views[i], err = newView(spec); err != nil {
+		if views[i], err = show.NewView(spec); err != nil {
 			return b, views, usagef("--beside, layout %c: %w", 'A'+rune(i), err)
 		}
 	}
-	b.A.Layout, b.B.Layout = views[0].layout, views[1].layout
+	b.A.Layout, b.B.Layout = views[0].Layout, views[1].Layout
 	if f.nodes != "" {
 		ranges, err := parseRanges("nodes", f.nodes)
 		if err != nil {
@@ -149,7 +150,7 @@ func joinRanges(args []string) []string {
 	return out
 }
 
-func newBesideResult(b snowfence.Beside, views [2]*view, x *snowfence.Collision) besideResult {
+func newBesideResult(b snowfence.Beside, views [2]*show.View, x *snowfence.Collision) besideResult {
 	r := besideResult{Safe: x == nil, A: newBesideSide(views[0], b.A), B: newBesideSide(views[1], b.B)}
 	if !b.Until.IsZero() {
 		r.Until = &b.Until
@@ -157,22 +158,22 @@ func newBesideResult(b snowfence.Beside, views [2]*view, x *snowfence.Collision)
 	if x != nil {
 		r.Collision = &besideCollision{
 			ID: snowfence.Decimal.Encode(x.ID),
-			A:  views[0].appendJSON(nil, x.ID, x.From),
-			B:  views[1].appendJSON(nil, x.ID, x.To),
+			A:  views[0].AppendJSON(nil, x.ID, x.From),
+			B:  views[1].AppendJSON(nil, x.ID, x.To),
 		}
 	}
 	return r
 }
 
-func newBesideSide(v *view, n snowfence.Neighbor) besideSide {
+func newBesideSide(v *show.View, n snowfence.Neighbor) besideSide {
 	s := besideSide{
-		Layout: v.name, FirstNode: n.Nodes.From, LastNode: n.Nodes.Until - 1, FirstSeq: n.FirstSeq, LastSeq: n.LastSeq,
+		Layout: v.Name, FirstNode: n.Nodes.From, LastNode: n.Nodes.Until - 1, FirstSeq: n.FirstSeq, LastSeq: n.LastSeq,
 	}
 	if n.Nodes == (snowfence.NodeRange{}) {
-		s.LastNode = v.scheme.Nodes() - 1
+		s.LastNode = v.Scheme.Nodes() - 1
 	}
 	if n.FirstSeq == 0 && n.LastSeq == 0 {
-		s.LastSeq = v.layout.Last
+		s.LastSeq = v.Layout.Last
 	}
 	return s
 }
@@ -182,23 +183,25 @@ func (s besideSide) String() string {
 		s.FirstSeq, s.LastSeq)
 }
 
-func appendBeside(b []byte, beside snowfence.Beside, views [2]*view, x *snowfence.Collision, now time.Time) []byte {
+func appendBeside(b []byte, beside snowfence.Beside, views [2]*show.View, x *snowfence.Collision,
+	now time.Time,
+) []byte {
 	when := "at any time"
 	if !beside.Until.IsZero() {
 		when = "before " + beside.Until.Format(time.RFC3339Nano)
 	}
 	if x != nil {
 		b = fmt.Appendf(b, "REFUSED: both layouts can make the ID %d\n\nas an ID of A:\n", int64(x.ID))
-		b = views[0].appendPicture(b, x.ID, x.From, now)
+		b = views[0].AppendPicture(b, x.ID, x.From, now)
 		b = append(b, "\nas an ID of B:\n"...)
-		b = views[1].appendPicture(b, x.ID, x.To, now)
+		b = views[1].AppendPicture(b, x.ID, x.To, now)
 		if beside.Until.IsZero() && !x.From.Time.Equal(x.To.Time) {
 			b = append(b, "\nTwo times have this number. Where both layouts end sooner, add --until TIME.\n"...)
 		}
 		return b
 	}
 	b = fmt.Appendf(b, "SAFE: no ID of A equals one of B, each made %s\n\n", when)
-	return appendRows(b, [][2]string{
+	return show.AppendRows(b, [][2]string{
 		{"A", newBesideSide(views[0], beside.A).String()},
 		{"B", newBesideSide(views[1], beside.B).String()},
 		{"proof", "all 64 bits, all these times, nodes and sequence numbers of both were compared"},

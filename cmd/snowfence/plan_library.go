@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/library"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 )
 
 // moveResult is what plan --from-library prints as JSON.
@@ -38,11 +39,11 @@ func (p *program) planLibrary(f *planFlags, args []string, out *bufio.Writer) er
 	case len(f.floor) > 1 || len(f.at) > 0:
 		return usagef("--from-library finds the time itself: give one --floor, after the library's last ID")
 	case len(args) == 1:
-		to, err := newView(args[0])
+		to, err := show.NewView(args[0])
 		if err != nil {
 			return usagef("layout to change to: %w", err)
 		}
-		change.To = to.layout
+		change.To = to.Layout
 	}
 	if len(f.floor) == 1 {
 		if change.Floor, err = parseTime("floor", f.floor[0]); err != nil {
@@ -103,7 +104,7 @@ func (r moveResult) appendText(b []byte, v snowfence.Verdict, now time.Time) []b
 	rows := [][2]string{
 		{"library", r.Library},
 		{"layout", r.Layout.String()},
-		{"end of life", endOfLife(r.Layout, now)},
+		{"end of life", show.EndOfLife(r.Layout, now)},
 	}
 	if r.Reserved && r.Layout.First > 0 {
 		rows = append(rows, [2]string{"reserved", fmt.Sprintf("numbers below %d count too, in all ticks before the "+
@@ -120,7 +121,7 @@ func (r moveResult) appendText(b []byte, v snowfence.Verdict, now time.Time) []b
 		[2]string{"to", r.To.String()},
 		[2]string{"last ID", "before " + r.Floor.Format(time.RFC3339Nano) + ", when all its processes have stopped"})
 	if x := v.Collision; x != nil {
-		b = appendRows(b, rows)
+		b = show.AppendRows(b, rows)
 		return fmt.Appendf(b, "\nREFUSED: both can make the ID %d, at %s and at %s; no later time is safe\n",
 			int64(x.ID), x.From.Time.Format(time.RFC3339Nano), x.To.Time.Format(time.RFC3339Nano))
 	}
@@ -132,5 +133,5 @@ func (r moveResult) appendText(b []byte, v snowfence.Verdict, now time.Time) []b
 		[2]string{"cut over", r.CutOver.Format(time.RFC3339Nano) + ", or later"},
 		[2]string{"in order", order},
 		[2]string{"proof", "all 64 bits, all times, nodes and sequence numbers of both were compared"})
-	return appendRows(b, rows)
+	return show.AppendRows(b, rows)
 }

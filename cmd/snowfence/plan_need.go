@@ -2,11 +2,10 @@ package main
 
 import (
 	"bufio"
-	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/plan"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 )
 
 // planNeed proposes layouts for a rate, a number of nodes and years. That there is none
@@ -16,8 +15,8 @@ func (p *program) planNeed(f *planFlags, out *bufio.Writer) error {
 	need.Nodes = 1
 	if f.nodes != "" {
 		var err error
-		if need.Nodes, err = strconv.ParseUint(f.nodes, 10, 64); err != nil {
-			return usagef("--nodes: %q is not a number of processes", f.nodes)
+		if need.Nodes, err = plan.ParseNodes(f.nodes); err != nil {
+			return usagef("--nodes: %w", err)
 		}
 	}
 	need.Epoch = p.now().UTC().Truncate(24 * time.Hour)
@@ -44,12 +43,7 @@ func (p *program) planNeed(f *planFlags, out *bufio.Writer) error {
 		return err
 	}
 	if len(proposals) == 0 {
-		p.message("no layout of %s holds %s over %s nodes for %s%s", map[bool]string{
-			true:  "53 bits",
-			false: "63 bits",
-		}[need.JSSafe],
-			perSecond(need.Rate), thousands(need.Nodes), plan.Years(need.Years),
-			map[bool]string{true: "; without --js-safe there are 63", false: ""}[need.JSSafe])
+		p.message("%s", show.NoProposal(need))
 		return errFindings
 	}
 	return nil
@@ -60,26 +54,17 @@ func appendProposals(b []byte, proposals []plan.Proposal, refusals []plan.Refusa
 		if i > 0 {
 			b = append(b, '\n')
 		}
-		alone := "one node alone does not reach the rate"
-		if pr.OneNode {
-			alone = "one node alone reaches the rate"
+		rows := show.Proposal(pr, now)
+		for i := range rows[1:] {
+			rows[i+1][0] = "  " + rows[i+1][0]
 		}
-		b = appendRows(b, [][2]string{
-			{pr.Name, pr.Layout.String()},
-			{"  lasts", "until " + endOfLife(pr.Layout, now)},
-			{"  nodes", thousands(pr.Nodes)},
-			{"  rate", fmt.Sprintf("%s per node, %s in all; %s", perSecond(pr.PerNodePerSecond),
-				perSecond(pr.PerSecond), alone)},
-			{"  length", fmt.Sprintf("at most %s within the years asked for", plural(int64(pr.Digits), "digit"))},
-			{"  for", pr.For},
-			{"  against", pr.Against},
-		})
+		b = show.AppendRows(b, rows)
 	}
 	for i, r := range refusals {
 		if i == 0 && len(proposals) > 0 {
 			b = append(b, '\n')
 		}
-		b = fmt.Appendf(b, "not with ticks of %s: %s\n", r.Tick, r.Reason)
+		b = append(b, show.Refusal(r)+"\n"...)
 	}
 	return b
 }

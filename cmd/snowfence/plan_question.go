@@ -9,7 +9,7 @@ import (
 // questions are those that plan answers, by the flag that asks them, with the flags that
 // say more about them.
 var questions = [...]question{
-	{"layout", "looking at a layout", "--layout L", false, nil},
+	{"layout", "looking at a layout", "--layout L", false, []string{"spread"}},
 	{"rate", "finding a layout", "--rate, the IDs a second of all nodes together", false, []string{
 		"nodes", "years", "js-safe", "epoch",
 	}},

@@ -5,10 +5,10 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/snowfence/snowfence/cmd/internal/plan"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/spf13/cobra"
@@ -40,19 +40,14 @@ type rate struct {
 	text      string
 }
 
-var perUnit = map[string]float64{"s": 1, "min": 60, "h": 3600, "day": 86400, "year": 365.2425 * 86400}
-
-func (r *rate) Set(text string) error {
-	number, unit, ok := strings.Cut(text, "/")
-	if !ok {
-		unit = "s"
+func (r *rate) Set(text string) (err error) {
+	if r.perSecond, err = plan.ParseRate(text); err != nil {
+		return err
 	}
-	n, err := strconv.ParseFloat(number, 64)
-	seconds := perUnit[unit]
-	if err != nil || seconds == 0 {
-		return fmt.Errorf("%q is no rate such as 20 (a second), 20/s, 20/min, 20/h, 500/day or 10000/year", text)
+	if !strings.Contains(text, "/") {
+		text += "/s"
 	}
-	r.perSecond, r.text = n/seconds, number+"/"+unit
+	r.text = text
 	return nil
 }
 
@@ -81,7 +76,7 @@ func (p *program) planSequence(ctx context.Context, f *planFlags, out *bufio.Wri
 			plan.Numbers
 		}{f.sequence.name, info.Definition.Pattern, n})
 	} else {
-		_, err = out.Write(appendRows(nil, p.runOutRows(info, n, f.rate.text)))
+		_, err = out.Write(show.AppendRows(nil, p.runOutRows(info, n, f.rate.text)))
 	}
 	if err == nil && !n.Enough {
 		return errFindings
@@ -94,14 +89,14 @@ func (p *program) runOutRows(info sequence.Info, n plan.Numbers, rate string) []
 	if n.Period == "" {
 		ends := "after the year 9998"
 		if n.RunsOut != nil {
-			ends = instant(*n.RunsOut) + " (" + ago(*n.RunsOut, p.now()) + ")"
+			ends = show.Instant(*n.RunsOut) + " (" + show.Ago(*n.RunsOut, p.now()) + ")"
 		}
-		return append(rows, [][2]string{{"left", thousands(n.Count)}, {"rate", rate}, {"run out", ends}}...)
+		return append(rows, [][2]string{{"left", show.Thousands(n.Count)}, {"rate", rate}, {"run out", ends}}...)
 	}
 	ends := fmt.Sprintf("never: %.3g%% of the longest %s is used", 100*n.Needed/float64(n.Count), n.Period)
 	if !n.Enough {
 		ends = fmt.Sprintf("%s after the begin of a %s, which needs up to %s: use more digits, or {n:6+}",
-			approximately(n.Lasts), n.Period, thousands(int64(min(n.Needed, math.MaxInt64/2))))
+			show.Approximately(n.Lasts), n.Period, show.Thousands(int64(min(n.Needed, math.MaxInt64/2))))
 	}
 	return append(rows, [][2]string{
 		{"pattern", info.Definition.Pattern},
@@ -120,7 +115,7 @@ func (p *program) plannedSequence(ctx context.Context, f *planSequenceFlags) (
 		d.Max = f.max
 	}
 	if f.name != "" {
-		st, err := p.openForSequence(ctx, &f.store, f.name)
+		st, err := openForSequence(ctx, &f.store, f.name, p.lookStore)
 		if err != nil {
 			return info, 0, err
 		}

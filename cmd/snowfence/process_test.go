@@ -220,3 +220,33 @@ func TestDecodeAnswersAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Ctrl-C did not end "decode" while it waited for a line.
+func TestDecodeEndsAtCtrlC(t *testing.T) {
+	cmd := exec.Command("snowfence", "decode")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stuck := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() })
+	defer stuck.Stop()
+	if _, err := io.WriteString(stdin, "2104672976770170879\n"); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
+		t.Fatalf("%q, %v", line, err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
+		t.Errorf("the program ended with %v", err)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mattn/go-isatty"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 )
 
 // isTerminal reports whether a stream is a terminal.
@@ -79,10 +80,11 @@ func (t *tally) line(took time.Duration) string {
 	rate := float64(done) / took.Seconds()
 	left := "?"
 	if rate > 0 {
-		left = approximately(math.Ceil(float64(t.total-done) / rate))
+		left = show.Approximately(math.Ceil(float64(t.total-done) / rate))
 	}
-	speed := strings.Replace(perSecond(rate), "IDs", cmp.Or(t.noun, "IDs"), 1)
-	return fmt.Sprintf("%s %s of %s, %s, %s left", barOf(share), thousands(done), thousands(t.total), speed, left)
+	speed := strings.Replace(show.PerSecond(rate), "IDs", cmp.Or(t.noun, "IDs"), 1)
+	return fmt.Sprintf("%s %s of %s, %s, %s left", barOf(share), show.Thousands(done), show.Thousands(t.total), speed,
+		left)
 }
 
 // barOf is a bar that is filled to a share.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"runtime"
 	"strings"
 	"syscall"
@@ -33,6 +34,7 @@ type program struct {
 	env              map[string]string
 	now              func() time.Time
 	fromEnv          map[string]bool          // flags of this run that were set by the environment
+	log              *slog.Logger             // where messages go when all lines have to be JSON; else nil
 	lacksPassword    bool                     // sameStore lacks a password
 	storeArgs        string                   // what makes a command use the store of this run
 	hide             func(text string) string // takes the passwords of the open store out of messages; nil without one
@@ -90,6 +92,7 @@ Exit codes: 0 ok, 1 failed, 2 usage or bad input, 3 findings (a refused change),
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(p.newCommand(), p.decodeCommand(), p.planCommand(), p.auditCommand(), p.serveCommand(),
 		p.tokenCommand(), p.leaseCommand(), p.simulateCommand(), p.namespaceCommand(), p.sequenceCommand(),
+		p.sqlCommand(), p.doctorCommand(), p.serversCommand(),
 		p.secretCommand(), p.versionCommand(), p.manCommand(), p.settingsCommand(), storesTopic())
 	return root
 }
@@ -202,6 +205,11 @@ func (p *program) message(format string, args ...any) {
 	lacks := p.lacksPassword && strings.Contains(text, p.storeArgs)
 	if p.hide != nil {
 		text = p.hide(text)
+	}
+	text = escaped(text, "\n\t")
+	if p.log != nil {
+		p.log.Info(strings.TrimRight(text, "\n"))
+		return
 	}
 	fmt.Fprintln(p.stderr, "snowfence: "+strings.TrimRight(text, "\n"))
 	if lacks {

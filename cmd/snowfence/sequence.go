@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/spf13/cobra"
@@ -119,7 +120,7 @@ func (p *program) sequenceList() *cobra.Command {
 	f.registerStore(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
 	cmd.RunE = p.runE(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
-		st, err := p.openStore(cmd.Context(), &f)
+		st, err := p.lookStore(cmd.Context(), &f)
 		if err != nil {
 			return err
 		}
@@ -148,7 +149,7 @@ func writeSequences(out *bufio.Writer, list []sequence.Info, asJSON bool) error 
 			}
 			continue
 		}
-		rows = append(rows, []string{s.Sequence, s.Mode, nextText(i), thousands(s.Left), s.State})
+		rows = append(rows, []string{s.Sequence, s.Mode, nextText(i), show.Thousands(s.Left), s.State})
 	}
 	if asJSON {
 		return nil
@@ -179,11 +180,11 @@ below it were given out, or are in the range of a program that has not used them
 		Example: "  snowfence sequence show orders",
 	}
 	return p.onSequence(cmd, func(string) (sequenceWork, error) {
-		return func(context.Context, lease.Store) error { return nil }, nil
+		return nil, nil
 	})
 }
 
-// sequenceWork is what a subcommand does to a sequence.
+// sequenceWork is what a subcommand does to a sequence; nil is nothing.
 type sequenceWork func(ctx context.Context, st lease.Store) error
 
 // onSequence gives a subcommand its flags and its work on one sequence, which it then shows.
@@ -201,13 +202,19 @@ func (p *program) onSequence(cmd *cobra.Command, prepare func(name string) (sequ
 		if err != nil {
 			return err
 		}
-		st, err := p.openForSequence(cmd.Context(), &f, name)
+		opener := p.openStore
+		if work == nil {
+			opener = p.lookStore
+		}
+		st, err := openForSequence(cmd.Context(), &f, name, opener)
 		if err != nil {
 			return err
 		}
 		defer st.Close()
-		if err := work(cmd.Context(), st.Leases); err != nil {
-			return p.sequenceError(name, err)
+		if work != nil {
+			if err := work(cmd.Context(), st.Leases); err != nil {
+				return p.sequenceError(name, err)
+			}
 		}
 		info, err := sequence.Show(cmd.Context(), st.Leases, name)
 		if err != nil {
@@ -231,7 +238,7 @@ func writeSequence(out *bufio.Writer, i sequence.Info, asJSON bool) error {
 		text := fmt.Sprintf("class %d of %d: this store has each %d. number", i.Class, s.Classes, s.Classes)
 		rows = append(rows, [2]string{"part", text})
 	}
-	left := thousands(s.Left)
+	left := show.Thousands(s.Left)
 	if s.Period != 0 {
 		left += fmt.Sprintf(" in %d", s.Period)
 	}
@@ -239,11 +246,11 @@ func writeSequence(out *bufio.Writer, i sequence.Info, asJSON bool) error {
 		{"mode", s.Mode},
 		{"next", nextText(i)},
 		{"left", left},
-		{"ranges", thousands(s.MinRange) + " to " + thousands(s.MaxRange)},
+		{"ranges", show.Thousands(s.MinRange) + " to " + show.Thousands(s.MaxRange)},
 		{"failover", s.failover()},
 		{"state", s.State},
 	}...)
-	_, err := out.Write(appendRows(nil, rows))
+	_, err := out.Write(show.AppendRows(nil, rows))
 	return err
 }
 
@@ -284,9 +291,9 @@ func (s sequenceJSON) failover() string {
 
 // openForSequence opens the store of the flags. What is no name of a sequence it refuses before: a
 // mistake on the command line is no failure of the store.
-func (p *program) openForSequence(ctx context.Context, f *storeFlags, name string) (*open.Store, error) {
+func openForSequence(ctx context.Context, f *storeFlags, name string, opener opener) (*open.Store, error) {
 	if _, err := sequence.Show(ctx, lease.NewMemory(), name); errors.Is(err, lease.ErrInvalid) {
 		return nil, usageError{err}
 	}
-	return p.openStore(ctx, f)
+	return opener(ctx, f)
 }

@@ -109,7 +109,7 @@ Confirm never lowers what was given out. You can repeat it.`,
 			defer st.Close()
 			return p.confirmAll(cmd.Context(), st.Leases, c, asJSON, out)
 		}
-		st, err := p.openForSequence(cmd.Context(), &f, args[0])
+		st, err := openForSequence(cmd.Context(), &f, args[0], p.openStore)
 		if err != nil {
 			return err
 		}

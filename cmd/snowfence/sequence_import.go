@@ -93,7 +93,7 @@ func (p *program) importSequence(cmd *cobra.Command, name string, f *importFlags
 	if c.AfterFailover != nil {
 		d.AfterFailover = *c.AfterFailover
 	}
-	st, err := p.openForSequence(ctx, &f.store, name)
+	st, err := openForSequence(ctx, &f.store, name, p.openStore)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ date that the zone of the sequence has now. --period takes from another one, at 
 		if f.count < 1 {
 			return usagef("-n %d: how many numbers to take, from 1 up", f.count)
 		}
-		st, err := p.openForSequence(cmd.Context(), &f.store, args[0])
+		st, err := openForSequence(cmd.Context(), &f.store, args[0], p.openStore)
 		if err != nil {
 			return err
 		}

@@ -6,13 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
+	"github.com/snowfence/snowfence/lease"
 	"github.com/spf13/cobra"
 )
 
@@ -47,7 +52,8 @@ counts. The file can also hold the tokens and secrets themselves:
     invoices: 000102030405060708090a0b0c0d0e0f
 
 SIGTERM and Ctrl-C stop the server: requests finish, streams end, and nodes are given back.
-A second one ends it at once. With OTEL_EXPORTER_OTLP_ENDPOINT set, it sends traces there.`,
+A second one ends it at once. SIGHUP reads tokens, certificates and the file of settings again,
+and names settings that need a restart. With OTEL_EXPORTER_OTLP_ENDPOINT set, it sends traces there.`,
 		Example: `  snowfence serve
   curl http://127.0.0.1:8080/v1/default/next
   redis-cli -p 6380 SNOWFENCE.NEXT default`,
@@ -55,15 +61,18 @@ A second one ends it at once. With OTEL_EXPORTER_OTLP_ENDPOINT set, it sends tra
 	fs := cmd.Flags()
 	bindSettings(fs, c)
 	cmd.RunE = p.runE(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
+		again := givenSettings(fs)
 		if err := readSettings(fs, c); err != nil {
 			return err
 		}
-		return p.serve(cmd.Context(), *c, out)
+		return p.serve(cmd.Context(), *c, again, out)
 	})
 	return cmd
 }
 
-func (p *program) serve(ctx context.Context, c serve.Config, out *bufio.Writer) error {
+func (p *program) serve(
+	ctx context.Context, c serve.Config, again func() (serve.Config, error), out *bufio.Writer,
+) error {
 	if c.CheckHealth {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
@@ -73,8 +82,17 @@ func (p *program) serve(ctx context.Context, c serve.Config, out *bufio.Writer) 
 		fmt.Fprintln(out, "ok")
 		return nil
 	}
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP) // from the start on: unheard it would end the program
+	defer signal.Stop(hangups)
 	c.Version = readVersion().Version
-	c.Logger = p.logger(&c)
+	level := new(slog.LevelVar)
+	level.Set(logLevel(&c))
+	c.Logger = p.logger(&c, level)
+	if c.LogJSON {
+		p.log = c.Logger
+	}
+	p.sayUnknownVariables()
 	c.Hide = func(text string) string {
 		if p.hide != nil {
 			text = p.hide(text)
@@ -94,12 +112,18 @@ func (p *program) serve(ctx context.Context, c serve.Config, out *bufio.Writer) 
 		return usageError{err}
 	}
 	if c.CheckConfig {
-		if err := errors.Join(serve.CheckFiles(c), open.Check(c.Store)); err != nil {
+		ends, err := serve.CheckFiles(c)
+		if err := errors.Join(err, open.Check(c.Store)); err != nil {
 			return usageError{err}
 		}
+		for _, text := range slices.Concat(ends.Certificates, ends.Tokens) {
+			p.message("warning: %s", text)
+		}
+		p.warnFiles(&c)
 		fmt.Fprintln(out, "ok")
 		return nil
 	}
+	p.warnFiles(&c)
 	if c.Notify, err = serve.NewNotifier(func(name string) string { return p.env[name] }); err != nil {
 		return err
 	}
@@ -109,6 +133,9 @@ func (p *program) serve(ctx context.Context, c serve.Config, out *bufio.Writer) 
 	}
 	defer st.Close()
 	if err := p.firstNamespace(ctx, st); err != nil {
+		return err
+	}
+	if err := p.checkSpread(ctx, st, c.Spread); err != nil {
 		return err
 	}
 	// Memory that is never touched, and so takes no room, but counts as in use: with next
@@ -121,12 +148,26 @@ func (p *program) serve(ctx context.Context, c serve.Config, out *bufio.Writer) 
 	if err != nil {
 		return err
 	}
+	missing, err := missingNamespaces(ctx, st, c.ReadyFor)
+	if err != nil {
+		c.Logger.Warn("the namespaces cannot be read", "cause", err)
+	}
 	p.announce(s, st, c.TLSClientCA != "")
-	select {
-	case <-ctx.Done():
-		p.message("stopping; a second signal ends the program at once")
-		s.Drain(context.WithoutCancel(ctx))
-	case err = <-s.Failed():
+	for _, name := range missing {
+		p.message("the namespace %q of ready-for does not exist: the server is not ready before somebody makes it: "+
+			"snowfence namespace create %s%s", name, name, p.storeArgs)
+	}
+	for running := true; running; {
+		select {
+		case <-hangups:
+			p.reload(s, &c, level, again)
+			continue
+		case <-ctx.Done():
+			p.message("stopping; a second signal ends the program at once")
+			s.Drain(context.WithoutCancel(ctx))
+		case err = <-s.Failed():
+		}
+		running = false
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Stop)
 	defer cancel()
@@ -146,6 +187,8 @@ func checkService(c *serve.Config) error {
 		return usagef("--max-wait %v: more than 0", c.MaxWait)
 	case len(c.Label) > 128:
 		return usagef("--label: it has %d bytes, more than 128", len(c.Label))
+	case lease.CheckText(c.Label) != nil:
+		return usagef("--label %q is not UTF-8, or has control characters: leave them out", c.Label)
 	case c.Stop <= 0:
 		return usagef("--stop-timeout %v: more than 0", c.Stop)
 	}
@@ -154,12 +197,20 @@ func checkService(c *serve.Config) error {
 			return fmt.Errorf("--ready-for: %w", err)
 		}
 	}
+	for name, n := range c.Spread {
+		if err := checkName(name); err != nil {
+			return fmt.Errorf("--spread: %w", err)
+		}
+		if n < 0 {
+			return usagef("--spread %s=%d: a number of sequence numbers, from 0 up", name, n)
+		}
+	}
 	return nil
 }
 
 // logger returns a logger to standard error, without the passwords of the store.
-func (p *program) logger(c *serve.Config) *slog.Logger {
-	o := &slog.HandlerOptions{Level: slog.LevelInfo, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+func (p *program) logger(c *serve.Config, level *slog.LevelVar) *slog.Logger {
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if p.hide == nil {
 			return a
 		}
@@ -171,9 +222,6 @@ func (p *program) logger(c *serve.Config) *slog.Logger {
 		}
 		return a
 	}}
-	if c.LogDebug {
-		o.Level = slog.LevelDebug
-	}
 	if c.LogJSON {
 		return slog.New(slog.NewJSONHandler(p.stderr, o))
 	}

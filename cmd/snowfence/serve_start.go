@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // adviseUnreachable adds what to do to the error of a store that nobody reaches.
@@ -45,11 +50,77 @@ func (p *program) firstNamespace(ctx context.Context, st *open.Store) error {
 	return err
 }
 
+// missingNamespaces returns those of some namespaces that a store does not have.
+func missingNamespaces(ctx context.Context, st *open.Store, names []string) (missing []string, err error) {
+	for _, name := range names {
+		switch ns, err := lease.ShowNamespace(ctx, st.Leases, name); {
+		case errors.Is(err, lease.ErrNoNamespace), err == nil && ns.State == lease.Deleted:
+			missing = append(missing, name)
+		case err != nil:
+			return missing, err
+		}
+	}
+	return missing, nil
+}
+
+// checkSpread refuses a spread that is of no use in the layout of its namespace.
+func (p *program) checkSpread(ctx context.Context, st *open.Store, spreads map[string]int64) error {
+	for _, name := range slices.Sorted(maps.Keys(spreads)) {
+		ns, err := lease.ShowNamespace(ctx, st.Leases, name)
+		if errors.Is(err, lease.ErrNoNamespace) || err == nil && ns.State == lease.Deleted {
+			p.message("the namespace %q of spread does not exist: if the name is right, make it: "+
+				"snowfence namespace create %s%s", name, name, p.storeArgs)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		l, err := snowfence.ParseLayout(ns.Layout)
+		if err != nil {
+			return fmt.Errorf("namespace %q: %w", name, err)
+		}
+		if err := l.CheckSpread(spreads[name]); err != nil {
+			return usagef("--spread %s=%d: %w", name, spreads[name], err)
+		}
+	}
+	return nil
+}
+
+// otherVariables are those that are no flags.
+var otherVariables = []string{
+	open.PasswordEnv, open.PasswordFileEnv, "SNOWFENCE_DSN_PASSWORD", "SNOWFENCE_DSN_PASSWORD_FILE",
+}
+
+// sayUnknownVariables names variables that look like settings and are none: a misspelled one would
+// leave the default in use, unseen.
+func (p *program) sayUnknownVariables() {
+	known := map[string]bool{}
+	for _, name := range otherVariables {
+		known[name] = true
+	}
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known[envName(f.Name)] = true })
+		for _, c := range cmd.Commands() {
+			visit(c)
+		}
+	}
+	visit(p.root())
+	for _, name := range slices.Sorted(maps.Keys(p.env)) {
+		// Kubernetes sets variables of a service that is named snowfence.
+		if !strings.HasPrefix(name, "SNOWFENCE_") || known[name] || strings.Contains(name, "_SERVICE_") ||
+			strings.HasPrefix(p.env[name], "tcp://") || strings.Contains(name, "_PORT_") {
+			continue
+		}
+		p.message("warning: the variable %s means nothing: \"snowfence serve --help\" has the names", name)
+	}
+}
+
 // announceNamespace says that a namespace was made that nobody had asked for.
 func (p *program) announceNamespace(name string, s *snowfence.Scheme) {
 	l := s.Layout()
-	p.message("made the namespace %s, with the layout %s: %s nodes, and IDs until %s", name, layoutName(l),
-		thousands(s.Nodes()), l.EndOfLife().Format("2006-01-02"))
+	p.message("made the namespace %s, with the layout %s: %s nodes, and IDs until %s", name, show.LayoutName(l),
+		show.Thousands(s.Nodes()), l.EndOfLife().Format("2006-01-02"))
 }
 
 // announce says where the server listens, how to try it, whom the promise covers, and who
@@ -87,7 +158,7 @@ func (p *program) announce(s *serve.Process, st *open.Store, certified bool) {
 		try = append(try, before+"redis-cli"+flags+" SNOWFENCE.NEXT default")
 	}
 	if s.Admin != "" {
-		where, try = append(where, "metrics, health and profiles on http://"+s.Admin), append(try, "")
+		where, try = append(where, "metrics and health on http://"+s.Admin), append(try, "")
 	}
 	width := 0
 	for i, text := range where {

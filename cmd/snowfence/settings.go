@@ -40,6 +40,8 @@ func bindSettings(fs *pflag.FlagSet, c *serve.Config) {
 			fs.StringSliceVar(p, name, nil, help)
 		case *map[string]string:
 			fs.StringToStringVar(p, name, nil, help)
+		case *map[string]int64:
+			fs.StringToInt64Var(p, name, nil, help)
 		}
 		f := fs.Lookup(name)
 		f.NoOptDefVal = cmp.Or(tag.Get("bare"), f.NoOptDefVal)

@@ -104,7 +104,7 @@ func (f *settingsFile) set(key string, value *yaml.Node) error {
 	if list, ok := flag.Value.(pflag.SliceValue); ok && value.Kind == yaml.ScalarNode && text == "" {
 		return list.Replace(nil)
 	}
-	if text == "" && flag.Value.Type() == "stringToString" {
+	if text == "" && strings.HasPrefix(flag.Value.Type(), "stringTo") {
 		return nil
 	}
 	if err := f.flags.Set(key, text); err != nil {
@@ -118,6 +118,8 @@ func badValue(flag *pflag.Flag, text string, err error) error {
 	switch flag.Value.Type() {
 	case "duration":
 		return fmt.Errorf("%q is no duration: write it as 1500ms, 10s or 5m", text)
+	case "stringToInt64":
+		return fmt.Errorf("%q: write lines \"NAMESPACE: NUMBER\" below", text)
 	case "int", "int64":
 		return fmt.Errorf("%q is no whole number", text)
 	case "bool":
@@ -132,7 +134,7 @@ func settingText(flag *pflag.Flag, value *yaml.Node) (string, error) {
 	switch {
 	case value.Kind == yaml.ScalarNode && value.Tag == "!!null":
 		return "", errors.New("it has no value: leave the line out")
-	case value.Kind == yaml.ScalarNode && kind != "stringToString":
+	case value.Kind == yaml.ScalarNode && !strings.HasPrefix(kind, "stringTo"):
 		return value.Value, nil
 	case value.Kind == yaml.SequenceNode && kind == "stringSlice":
 		var list []string
@@ -145,6 +147,16 @@ func settingText(flag *pflag.Flag, value *yaml.Node) (string, error) {
 			pairs = append(pairs, `"`+strings.ReplaceAll(name+"="+strings.Join(list, ":"), `"`, `""`)+`"`)
 		}
 		return strings.Join(pairs, ","), err
+	case value.Kind == yaml.MappingNode && kind == "stringToInt64":
+		var numbers map[string]string
+		err := value.Decode(&numbers)
+		var pairs []string
+		for name, n := range numbers {
+			pairs = append(pairs, name+"="+n)
+		}
+		return strings.Join(pairs, ","), err
+	case kind == "stringToInt64":
+		return "", errors.New("write it as lines \"NAMESPACE: NUMBER\" below")
 	case kind == "stringToString":
 		return "", errors.New("write it as lines \"NAMESPACE: FILE\" below")
 	}

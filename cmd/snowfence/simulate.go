@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/internal/simulate"
 	"github.com/spf13/cobra"
 )
@@ -82,7 +83,7 @@ func writeSimulation(out *bufio.Writer, f *simulateFlags, t *simulate.Figures, b
 	if f.json {
 		err = writeJSON(out, simulationObject(f, t, bad))
 	} else {
-		_, err = out.Write(appendRows(nil, simulationRows(f, t)))
+		_, err = out.Write(show.AppendRows(nil, simulationRows(f, t)))
 		if bad != nil {
 			fmt.Fprintf(out, "\ncollision: %v\nThe steps that are left of it:\n", bad)
 			for _, step := range bad.Steps {
@@ -113,18 +114,19 @@ func simulationRows(f *simulateFlags, t *simulate.Figures) [][2]string {
 		{"store calls", t.Calls},
 		{"faults", t.Injected()},
 	} {
-		add(row.name, "%s", thousands(row.n))
+		add(row.name, "%s", show.Thousands(row.n))
 	}
 	for kind, n := range t.Faults {
 		if n > 0 {
-			add("  "+simulate.Fault(kind).String(), "%s", thousands(n))
+			add("  "+simulate.Fault(kind).String(), "%s", show.Thousands(n))
 		}
 	}
-	add("IDs", "%s, each checked", thousands(t.IDs))
-	add("unseen", "%s made twice in the time that no lease can see (snowfence simulate --help)", thousands(t.Unseen))
-	add("takes", "%s of sequences", thousands(t.Takes))
-	add("numbers", "%s, each checked", thousands(t.Numbers))
-	add("repeated", "%s came twice where nobody can see it", thousands(t.Repeated))
+	add("IDs", "%s, each checked", show.Thousands(t.IDs))
+	add("unseen", "%s made twice in the time that no lease can see (snowfence simulate --help)",
+		show.Thousands(t.Unseen))
+	add("takes", "%s of sequences", show.Thousands(t.Takes))
+	add("numbers", "%s, each checked", show.Thousands(t.Numbers))
+	add("repeated", "%s came twice where nobody can see it", show.Thousands(t.Repeated))
 	return rows
 }
 

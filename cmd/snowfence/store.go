@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/spf13/pflag"
 )
@@ -30,22 +32,47 @@ func (f *storeFlags) registerStore(fs *pflag.FlagSet) {
 		"default: a file of this machine or of this user)")
 }
 
-// openStore opens the store of the flags, or else the system-wide one or the user's own,
-// and says which.
-func (p *program) openStore(ctx context.Context, f *storeFlags) (*open.Store, error) {
+// opener is openStore or lookStore.
+type opener func(ctx context.Context, f *storeFlags) (*open.Store, error)
+
+// lookStore opens the store of the flags for a command that only reads: a role that may only read
+// is enough. Files are opened for reading anyway, where they cannot be written.
+func (p *program) lookStore(ctx context.Context, f *storeFlags) (*open.Store, error) {
+	st, err := p.openStore(ctx, f)
+	if err == nil || !open.OnServer(f.store) || errors.As(err, new(usageError)) || errors.As(err, new(net.Error)) {
+		return st, err
+	}
+	if st, lookErr := p.openURL(ctx, f, open.Look); lookErr == nil {
+		return st, nil
+	}
+	return nil, err
+}
+
+// openURL opens the store that --store names.
+func (p *program) openURL(
+	ctx context.Context, f *storeFlags, opener func(context.Context, string, func(string) string) (*open.Store, error),
+) (*open.Store, error) {
 	f.implied = p.fromEnv["store"]
 	p.storeArgs = f.command("")
 	p.lacksPassword = strings.Contains(p.storeArgs, open.Hidden)
-	if f.store != "" {
-		st, err := open.OpenEnv(ctx, f.store, func(name string) string { return p.env[name] })
-		if errors.Is(err, open.ErrURL) {
-			return nil, usageError{err}
-		}
-		if err == nil {
-			p.hide, p.permissionAdvice = st.Hide, st.PermissionAdvice
-		}
-		return st, err
+	st, err := opener(ctx, f.store, func(name string) string { return p.env[name] })
+	if errors.Is(err, open.ErrURL) {
+		return nil, usageError{err}
 	}
+	if err == nil {
+		p.hide, p.permissionAdvice = st.Hide, st.PermissionAdvice
+	}
+	return st, err
+}
+
+// openStore opens the store of the flags, or else the system-wide one or the user's own,
+// and says which.
+func (p *program) openStore(ctx context.Context, f *storeFlags) (*open.Store, error) {
+	if f.store != "" {
+		return p.openURL(ctx, f, open.OpenEnv)
+	}
+	f.implied = p.fromEnv["store"]
+	p.storeArgs = f.command("")
 	st, err := p.places.Open(ctx)
 	if err != nil {
 		return nil, err
@@ -93,7 +120,7 @@ func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*
 	}
 	if f.block < 1 || f.block&(f.block-1) != 0 || int64(f.block) > s.Nodes() {
 		return nil, nil, usagef("--block %d: a power of two, at most the %s of the layout", f.block,
-			plural(s.Nodes(), "node"))
+			show.Plural(s.Nodes(), "node"))
 	}
 	o := lease.Options{Nodes: f.block, Wait: f.wait > 0}
 	if st.Local {
@@ -131,7 +158,8 @@ func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*
 // takenError says in the words of the command line what lease.TakenError says in those of
 // the library.
 func (f *storeFlags) takenError(e *lease.TakenError) error {
-	text := fmt.Sprintf("all %s nodes of namespace %q are taken", thousands(e.Nodes.Until-e.Nodes.From), e.Namespace)
+	text := fmt.Sprintf("all %s nodes of namespace %q are taken", show.Thousands(e.Nodes.Until-e.Nodes.From),
+		e.Namespace)
 	narrowed := e.Within != snowfence.NodeRange{}
 	first, last := e.Nodes.From, e.Nodes.Until-1
 	switch {
@@ -206,7 +234,7 @@ func (p *program) namespaceScheme(ctx context.Context, st *open.Store, f *newFla
 			"if it is right, create it:\n  %s\n  %s",
 			f.store.namespace, st.Name, f.store.command("snowfence namespace list"),
 			f.store.command("snowfence namespace create %s --layout %s", f.store.namespace,
-				layoutName(wanted)+p.secretArgs(&f.secret)))
+				show.LayoutName(wanted)+p.secretArgs(&f.secret)))
 	case err != nil:
 		return nil, err
 	}
@@ -222,7 +250,7 @@ func (p *program) namespaceScheme(ctx context.Context, st *open.Store, f *newFla
 
 // mismatch says that a namespace has another layout, and shows commands that work.
 func (f *newFlags) mismatch(p *program, st *open.Store, have, want snowfence.Layout) error {
-	name := layoutName(want)
+	name := show.LayoutName(want)
 	other := otherName(f.store.namespace, name)
 	secrets := p.secretArgs(&f.secret)
 	how := f.store.command("snowfence new --namespace %s --layout %s", other, name+secrets)
@@ -231,5 +259,5 @@ func (f *newFlags) mismatch(p *program, st *open.Store, have, want snowfence.Lay
 	}
 	return usagef("namespace %q has the layout %s, not %s: leave --layout out, or use another namespace, whose "+
 		"IDs can equal those of this one:\n  %s",
-		f.store.namespace, layoutName(have), name, how)
+		f.store.namespace, show.LayoutName(have), name, how)
 }

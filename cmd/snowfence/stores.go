@@ -67,7 +67,8 @@ Parameters stand behind '?', with '&' between them.
   redis+sentinel  sentinel_user=, sentinel_password=, sentinel_password_file=
   etcd            prefix=snowfence/, timeout=3s (of one request)
 
-What a store is set up for, "snowfence lease list -v" shows.`,
+"snowfence lease list -v" shows what a store is set up for. A role that may only read can list
+and show, too. On Redis it needs version 7 and +eval_ro +evalsha_ro.`,
 	}
 }
 

@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/cmd/internal/server"
@@ -24,18 +26,22 @@ const tokenPrefix = "snowfence_"
 func (p *program) tokenCommand() *cobra.Command {
 	var token server.Token
 	var verbs []string
-	var file string
+	var file, until string
 	create := &cobra.Command{
 		Use: "new NAME", Short: "Make a token", Args: cobra.ExactArgs(1),
-		Long: `New makes a random token and prints it, once: keep it where its user keeps other secrets. What
-the server needs to know it is its SHA-256, which is no secret: the entry for the server's
-file goes to standard error, or is added to the file that --append names.
+		Long: `New makes a random token and prints it, once: keep it where its user keeps other secrets. The
+server needs only its SHA-256, which is no secret. The entry for the server's file goes to
+standard error, or into the file that --append names.
+
+With --certificate, a client needs no token: it shows a certificate with this name (its common
+name, or one of its hosts, URIs or addresses) from an authority of the server's tls-client-ca.
 
 Verbs: ids (new IDs), read (decode, ranges, namespaces, leases, metrics), lease (leases of
 one's own by tickets, for programs that make IDs themselves), store (the same by the Go client's
 own algorithm, which writes the records of its nodes), manage (namespaces, vetoes, releases).`,
 		Example: `  snowfence token new shop --namespaces orders,cart-* --append /etc/snowfence/tokens.yaml
-  snowfence token new prometheus --verbs read`,
+  snowfence token new prometheus --verbs read --until 90d
+  snowfence token new web --verbs lease --nodes 20 --certificate web.example --append tokens.yaml`,
 	}
 	fl := create.Flags()
 	fl.StringSliceVar(&token.Namespaces, "namespaces", nil, "`names` of the namespaces it is for, or beginnings "+
@@ -43,26 +49,63 @@ own algorithm, which writes the records of its nodes), manage (namespaces, vetoe
 	fl.StringSliceVar(&verbs, "verbs", []string{"ids", "read"}, "what it may do: `ids, read, lease, store, manage`")
 	fl.Float64Var(&token.Rate, "rate", 0, "IDs and other requests a `second`; 0 is no limit")
 	fl.IntVar(&token.Burst, "burst", 0, "how `many` of these at once; 0 is those of a second")
-	fl.StringVar(&file, "append", "", "`file` of tokens to add the entry to; it is made when it is not there")
+	fl.IntVar(&token.Nodes, "nodes", 0, "how many `nodes` it may hold in each namespace at a time, with the verbs "+
+		"lease and store; 0 is no limit")
+	fl.StringVar(&until, "until", "", "when it ends: a `time` as in 2027-01-31T12:00:00Z or 2027-01-31, or how long "+
+		"from now, as in 90d or 12h (default: never)")
+	fl.StringVar(&token.Certificate, "certificate", "",
+		"`name` in the certificates of its clients, in place of a token")
+	fl.StringVar(&file, "append", "", "`file` of tokens to add the entry to; it is made if it does not exist")
 	create.RunE = p.runE(func(_ *cobra.Command, args []string, out *bufio.Writer) error {
 		token.Name = args[0]
 		for _, v := range verbs {
 			token.Verbs = append(token.Verbs, server.Verb(v))
 		}
+		var err error
+		if token.Until.Time, err = parseEnd(until, p.now()); err != nil {
+			return err
+		}
 		return p.newToken(token, file, out)
 	})
-	return group(&cobra.Command{Use: "token", Short: "Make tokens for clients of a server"}, create)
+	return group(&cobra.Command{Use: "token", Short: "Make and list tokens for clients of a server"}, create,
+		p.tokenListCommand())
+}
+
+// parseEnd reads when a token ends; "" is never.
+func parseEnd(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	t, err := server.ReadTime(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err2 := strconv.ParseUint(days, 10, 16); err2 == nil {
+			t, err = now.AddDate(0, 0, int(n)), nil
+		}
+	} else if d, err2 := time.ParseDuration(text); err2 == nil {
+		t, err = now.Add(d), nil
+	}
+	switch {
+	case err != nil:
+		return t, usagef("--until %q: write a time as 2027-01-31T12:00:00Z or 2027-01-31, or how long from now, as "+
+			"90d or 12h", text)
+	case !t.After(now):
+		return t, usagef("--until %s is in the past: name a later time", text)
+	}
+	return t.UTC().Truncate(time.Second), nil
 }
 
 func (p *program) newToken(token server.Token, file string, out *bufio.Writer) error {
 	if !validName.MatchString(token.Name) {
 		return usagef("token %q: a name has 1 to 64 letters, digits, '-', '_' and '.'", token.Name)
 	}
-	var random [24]byte
-	_, _ = rand.Read(random[:]) // it never fails
-	secret := tokenPrefix + base64.RawURLEncoding.EncodeToString(random[:])
-	sum := sha256.Sum256([]byte(secret))
-	token.SHA256 = hex.EncodeToString(sum[:])
+	secret := ""
+	if token.Certificate == "" {
+		var random [24]byte
+		_, _ = rand.Read(random[:]) // it never fails
+		secret = tokenPrefix + base64.RawURLEncoding.EncodeToString(random[:])
+		sum := sha256.Sum256([]byte(secret))
+		token.SHA256 = hex.EncodeToString(sum[:])
+	}
 	if _, err := server.NewAuth([]server.Token{token}); err != nil {
 		return usageError{err}
 	}
@@ -75,7 +118,9 @@ func (p *program) newToken(token server.Token, file string, out *bufio.Writer) e
 	} else if err := appendToken(file, token, string(entry)); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(out, secret)
+	if secret != "" {
+		_, err = fmt.Fprintln(out, secret)
+	}
 	return err
 }
 

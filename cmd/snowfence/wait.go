@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -21,7 +22,7 @@ func (p *program) explainWait(ctx context.Context, g *snowfence.Generator, src *
 	if ahead <= time.Second {
 		return nil
 	}
-	left, why := approximately(ahead.Seconds()), src.whyLater(ctx, grant)
+	left, why := show.Approximately(ahead.Seconds()), src.whyLater(ctx, grant)
 	if ahead > maxWait {
 		return fmt.Errorf("the first ID can be made in %s, and this command waits %v at most, so run it again "+
 			"then: %s", left, maxWait, why)

@@ -100,6 +100,10 @@ func (d *door) set(options *IdGeneratorOptions, clock snowfence.TimeSource) erro
 	w, err := enter(scheme, options, clock)
 	if err == nil {
 		d.cur.Store(w)
+	} else if old != nil && !old.fenced { // a fence has the new one's numbers: go on with the old ones
+		if again, err := enter(old.handle.Scheme(), &old.options, clock); err == nil {
+			d.cur.Store(again)
+		}
 	}
 	d.mu.Unlock()
 	if err != nil {

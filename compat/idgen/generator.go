@@ -17,6 +17,7 @@ type ISnowWorker interface {
 
 // DefaultIdGenerator makes IDs with options of its own. It is safe for concurrent
 // use, and needs no Close unless it is over a fence. Copies are the same generator.
+// The zero value makes no IDs: NewLong panics and names the constructor.
 type DefaultIdGenerator struct {
 	Options    *IdGeneratorOptions // a copy; to change it has no effect
 	SnowWorker ISnowWorker         // makes the IDs of NewLong
@@ -54,7 +55,8 @@ func NewSnowWorkerM2(options *IdGeneratorOptions) ISnowWorker {
 // NewOn returns a generator over a lease, a state file or another fence, whose
 // layout is [IdGeneratorOptions.Layout]. The fence says which workers it uses. IDs
 // run up to lead ticks ahead of the clock: that is TopOverCostCount, and 0 is
-// Method 2. Close gives the worker back.
+// Method 2. Close gives the worker back. A worker that this process uses without a
+// fence is refused.
 func NewOn(f snowfence.Fence, lead int64) (*DefaultIdGenerator, error) {
 	w, err := on(f, process.Options{Lead: lead})
 	if err != nil {
@@ -108,21 +110,47 @@ func newGenerator(w *worker) *DefaultIdGenerator {
 }
 
 // NewLong returns a new ID.
-func (dig DefaultIdGenerator) NewLong() int64 { return dig.SnowWorker.NextId() }
+func (dig DefaultIdGenerator) NewLong() int64 {
+	if dig.SnowWorker == nil {
+		panic(errZero)
+	}
+	return dig.SnowWorker.NextId()
+}
+
+var errZero = fmt.Errorf("idgen: a generator without options: make it with NewDefaultIdGenerator or NewOn (%w)",
+	snowfence.ErrClosed)
 
 // NewLongContext is [DefaultIdGenerator.NewLong] with an error: it waits until ctx
 // ends.
 func (dig DefaultIdGenerator) NewLongContext(ctx context.Context) (int64, error) {
-	id, err := dig.worker.handle.Next(ctx)
-	return int64(id), say(err)
+	switch {
+	case dig.worker != nil:
+		id, err := dig.worker.handle.Next(ctx)
+		return int64(id), say(err)
+	case dig.SnowWorker != nil:
+		return dig.SnowWorker.NextId(), nil // the caller's own
+	}
+	return 0, errZero
 }
 
-// ExtractTime returns the time of an ID that was made with these options.
-func (dig DefaultIdGenerator) ExtractTime(id int64) time.Time { return dig.worker.options.timeOf(id) }
+// ExtractTime returns the time of an ID that was made with these options; for the
+// zero value, with the default ones.
+func (dig DefaultIdGenerator) ExtractTime(id int64) time.Time {
+	if dig.worker != nil {
+		return dig.worker.options.timeOf(id)
+	}
+	if dig.Options != nil {
+		return dig.Options.withDefaults(dig.Options.Method).timeOf(id)
+	}
+	return NewIdGeneratorOptions(0).timeOf(id)
+}
 
 // Close ends the use of the generator, and gives the worker of a fence back.
 // NewLong panics from then on. Others with equal options go on.
 func (dig DefaultIdGenerator) Close() error {
+	if dig.worker == nil {
+		return nil
+	}
 	return dig.worker.close()
 }
 

@@ -16,6 +16,10 @@
 // position of its own. A clock behind it gets [ErrConsistencyViolation], in a
 // second that is used up too.
 //
+// In a process, a node and secret are a bare number or that of a fence, never both at
+// a time: the other is refused with [ErrOverlap], until the first is closed or
+// garbage. Whoever comes next begins in a second of which nothing was used.
+//
 // A generator makes IDs only for seconds of its own lease, both ends included.
 // Leases of one node in two processes must have no second in common.
 package randflake

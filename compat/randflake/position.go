@@ -1,9 +1,16 @@
 package randflake
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"github.com/snowfence/snowfence/compat/internal/process"
 )
+
+// ErrOverlap means that something in use in this process could make the same IDs: a
+// generator of the same secret has the node over a fence, or without one.
+var ErrOverlap = process.ErrOverlap
 
 // position is how far one node and secret are used in this process, by all their
 // generators: the lowest second and sequence number that nobody took, as
@@ -14,9 +21,58 @@ import (
 // a batch has the positions between its value before and after. Of a batch, the
 // add that moves next past an ID owns it. Clocks decide which second comes next,
 // never who owns a position.
+//
+// Open generators of a bare number take positions. A grant in use has all those from
+// its first second on. So there are either of both at a time. A grant begins in the
+// first second of which no position was taken, and raises next above what was used of
+// it before it leaves.
 type position struct {
 	mu   sync.Mutex
 	next atomic.Int64
+
+	// The mutex guards what follows.
+	bare   int // open generators of a bare number
+	grants int // in use over fences: two may have a slice each
+}
+
+// open counts a generator of a bare number, unless a grant is in use.
+func (p *position) open(node int64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.grants > 0 {
+		return fmt.Errorf("randflake: %w: a fence has node %d: close what uses the fence first, or take each node "+
+			"from a lease", ErrOverlap, node)
+	}
+	p.bare++
+	return nil
+}
+
+// close counts one less.
+func (p *position) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bare--
+}
+
+// enter counts a grant, unless a bare number is in use. It returns the first tick of the
+// layout that the grant may use.
+func (p *position) enter(node int64) (floor int64, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bare > 0 {
+		return 0, fmt.Errorf("randflake: %w: a fence granted node %d, which is in use without a fence: close that "+
+			"generator first, or take each node from a lease", ErrOverlap, node)
+	}
+	p.grants++
+	return p.second() - RANDFLAKE_EPOCH_OFFSET + 1, nil
+}
+
+// leave counts one less. Its ticks from used on have no ID.
+func (p *position) leave(used int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.next.Store(max(p.next.Load(), used<<RANDFLAKE_SEQUENCE_BITS))
+	p.grants--
 }
 
 // second returns the second of the highest position taken, in Unix time; before
@@ -44,7 +100,7 @@ func (p *position) take(second, n int64) (pos, count int64, err error) {
 }
 
 // positions are those of this process. There is one registry, because the IDs of
-// a process are one set. No other layer makes encrypted IDs, so none has to look
+// a process are one set. Other layers refuse encrypted layouts, so none has to look
 // here.
 var positions registry
 
@@ -57,11 +113,31 @@ type registry struct {
 }
 
 type nodeKey struct {
-	secret [32]byte // its SHA-256
+	secret uint64 // what it makes of the first ID
 	node   int64
 }
 
-func (r *registry) of(secret [32]byte, node int64) *position {
+// enter enters the nodes of a grant, all or none.
+func (r *registry) enter(secret uint64, node, nodes int64) (floor int64, leave func(used int64), err error) {
+	var entered []*position
+	leave = func(used int64) {
+		for _, p := range entered {
+			p.leave(used)
+		}
+	}
+	for n := node; n < node+nodes; n++ {
+		p := r.of(secret, n)
+		first, err := p.enter(n)
+		if err != nil {
+			leave(0)
+			return 0, nil, err
+		}
+		entered, floor = append(entered, p), max(floor, first)
+	}
+	return floor, leave, nil
+}
+
+func (r *registry) of(secret uint64, node int64) *position {
 	k := nodeKey{secret, node}
 	r.mu.Lock()
 	defer r.mu.Unlock()

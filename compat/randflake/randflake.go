@@ -1,13 +1,14 @@
 package randflake
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/compat/internal/process"
 	"github.com/snowfence/snowfence/internal/sparx"
 )
 
@@ -47,7 +48,7 @@ type Generator struct {
 	// the clock.
 	TimeSource func() int64
 
-	on *snowfence.Generator // over a fence, which has all that follows
+	on *process.Handle // over a fence, which has all that follows
 
 	nodeID     int64
 	leaseStart int64
@@ -59,10 +60,12 @@ type Generator struct {
 	batch atomic.Pointer[batch] // IDs made ahead, never nil
 	size  int64                 // of the last batch; guarded by used.mu
 	over  bool                  // closed; guarded by used.mu
+	lost  runtime.Cleanup       // instead of Close
 }
 
 // NewGenerator returns a generator of a bare node number for the seconds from
-// leaseStart to leaseEnd, both included, as Unix time. The secret has 16 bytes.
+// leaseStart to leaseEnd, both included, as Unix time. The secret has 16 bytes. A
+// node that this process uses over a fence is an [ErrOverlap].
 func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator, error) {
 	switch {
 	case leaseEnd < leaseStart:
@@ -82,14 +85,20 @@ func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator
 	}
 	g := &Generator{nodeID: nodeID, leaseStart: leaseStart, cipher: c, start: time.Now()}
 	g.leaseEnd.Store(leaseEnd)
-	g.used = positions.of(sha256.Sum256(secret), nodeID)
+	g.used = positions.of(c.Encrypt64(0), nodeID)
+	if err := g.used.open(nodeID); err != nil {
+		return nil, err
+	}
 	g.batch.Store(noBatch)
+	g.lost = runtime.AddCleanup(g, (*position).close, g.used)
 	return g, nil
 }
 
 // NewOn returns a generator over a fence: a lease, a state file or a static
 // number. The fence serves this generator alone, and its layout is
-// [snowfence.Randflake]. Close gives its grant back.
+// [snowfence.Randflake]. Close gives its grant back. A node that this process uses
+// without a fence is an [ErrOverlap]; if the fence grants it later, Generate returns
+// [ErrInvalidLease] until that generator is closed.
 func NewOn(f snowfence.Fence) (*Generator, error) {
 	if f == nil {
 		return nil, errors.New("randflake: the fence is nil: use a lease, snowfence.StateFile or snowfence.Static")
@@ -98,7 +107,15 @@ func NewOn(f snowfence.Fence) (*Generator, error) {
 		return nil, fmt.Errorf("randflake: the fence has another layout than Randflake: use a namespace "+
 			"or a scheme of snowfence.Randflake(), which is %s", want)
 	}
-	on, err := snowfence.New(snowfence.Config{Fence: f})
+	first, err := f.Scheme().Compose(snowfence.Parts{})
+	if err != nil {
+		return nil, err
+	}
+	on, err := process.On(f, process.Options{
+		Enter: func(node, nodes int64) (int64, func(int64), error) {
+			return positions.enter(uint64(first), node, nodes)
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +134,10 @@ func (g *Generator) Close() error {
 	}
 	g.used.mu.Lock()
 	defer g.used.mu.Unlock()
+	if !g.over {
+		g.lost.Stop()
+		g.used.bare--
+	}
 	g.over = true
 	g.batch.Store(noBatch)
 	return nil

@@ -30,5 +30,6 @@
 //     could be the same, or if the clock is before Epoch.
 //   - ParseBase32 and ParseBase58 refuse text that is empty, or of more than 64
 //     bits; Base32 and Base58 write negative IDs, as numbers from 2^63 up.
-//   - A Node comes from NewNode or NewNodeOn: its zero value makes nothing.
+//   - A Node comes from NewNode or NewNodeOn: its zero value makes nothing, and
+//     says so.
 package snowflake

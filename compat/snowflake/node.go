@@ -74,7 +74,8 @@ func present() (*settings, error) {
 // A lead of one keeps the rate at a full sequence a millisecond all the same.
 func options() process.Options { return process.Options{Lead: 1} }
 
-// Node makes the IDs of one node number. It is safe for concurrent use.
+// Node makes the IDs of one node number. It is safe for concurrent use. The zero
+// value has no number: its calls fail, and Generate panics with that error.
 type Node struct{ handle *process.Handle }
 
 // NewNode returns a node of the present Epoch, NodeBits and StepBits. Nodes of one
@@ -82,7 +83,7 @@ type Node struct{ handle *process.Handle }
 // number: see [NewNodeOn].
 //
 // An error matching [ErrOverlap] means that this process uses other settings
-// whose IDs could be the same.
+// whose IDs could be the same, or a fence with the number.
 func NewNode(node int64) (*Node, error) {
 	s, err := present()
 	if err != nil {
@@ -101,7 +102,8 @@ func NewNode(node int64) (*Node, error) {
 
 // NewNodeOn returns a node over a fence, which says what its number is and proves
 // that nobody else has it: a state file or a lease, of [Scheme]. Call Close at
-// the end, to give the number back.
+// the end, to give the number back. A number that this process uses without a fence
+// is an [ErrOverlap]. If a lease gets it later, calls wait until that one is closed.
 func NewNodeOn(f snowfence.Fence) (*Node, error) {
 	s, err := present()
 	if err != nil {
@@ -128,8 +130,8 @@ func Scheme() (*snowfence.Scheme, error) {
 	return s.scheme, nil
 }
 
-// ErrOverlap means that this process makes IDs with other settings that could
-// equal those asked for.
+// ErrOverlap means that this process makes IDs that could equal those asked for:
+// with other settings, or over a fence.
 var ErrOverlap = process.ErrOverlap
 
 // check refuses a fence whose IDs the accessors of ID would show wrong.
@@ -154,10 +156,21 @@ func (s *settings) check(f snowfence.Fence) error {
 // Generate returns a new ID. It waits for what can come back: the next
 // millisecond, a clock behind, a fence without a grant; the log says so once a
 // minute. It panics after the last millisecond of the layout, and after Close.
-func (n *Node) Generate() ID { return ID(n.handle.Must()) }
+func (n *Node) Generate() ID {
+	if n.handle == nil {
+		panic(errZeroNode)
+	}
+	return ID(n.handle.Must())
+}
+
+var errZeroNode = fmt.Errorf("snowflake: a Node without a number: make it with NewNode or NewNodeOn (%w)",
+	snowfence.ErrClosed)
 
 // GenerateContext is Generate until ctx ends, and returns errors.
 func (n *Node) GenerateContext(ctx context.Context) (ID, error) {
+	if n.handle == nil {
+		return 0, errZeroNode
+	}
 	id, err := n.handle.Next(ctx)
 	return ID(id), err
 }
@@ -165,6 +178,9 @@ func (n *Node) GenerateContext(ctx context.Context) (ID, error) {
 // GenerateN returns count new IDs, in increasing order. It waits and panics as
 // Generate does.
 func (n *Node) GenerateN(count int) []ID {
+	if n.handle == nil {
+		panic(errZeroNode)
+	}
 	ids := make([]snowfence.ID, count)
 	n.handle.MustFill(ids)
 	return convert(ids)
@@ -173,6 +189,9 @@ func (n *Node) GenerateN(count int) []ID {
 // GenerateNContext is GenerateN until ctx ends. After an error the IDs it returns
 // are good.
 func (n *Node) GenerateNContext(ctx context.Context, count int) ([]ID, error) {
+	if n.handle == nil {
+		return nil, errZeroNode
+	}
 	ids := make([]snowfence.ID, count)
 	k, err := n.handle.Fill(ctx, ids)
 	return convert(ids[:k]), err
@@ -188,4 +207,9 @@ func convert(ids []snowfence.ID) []ID {
 
 // Close ends the use of n. Over a fence it gives the node back. Without one it is
 // not needed: a node that is lost is let go.
-func (n *Node) Close() error { return n.handle.Close() }
+func (n *Node) Close() error {
+	if n.handle == nil {
+		return nil
+	}
+	return n.handle.Close()
+}

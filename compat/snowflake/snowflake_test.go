@@ -15,6 +15,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/compat/snowflake"
+	"github.com/snowfence/snowfence/lease"
 )
 
 // set sets the variables until the test ends.
@@ -111,6 +112,7 @@ func TestFieldsWhileNodesAreMade(t *testing.T) {
 				if id := n.Generate(); id.Node() != int64(g%2) || id.Time() < snowflake.Epoch {
 					t.Errorf("%d: node %d", id, id.Node())
 				}
+				_ = n.Close() // it has nothing to give back
 			}
 		})
 	}
@@ -277,6 +279,81 @@ func TestNodeOnStateFile(t *testing.T) {
 	}
 }
 
+// The number of a lease is nobody's bare number in the process: both made the same IDs.
+func TestNumberOfALeaseIsNoBareNumber(t *testing.T) {
+	s, err := snowflake.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := int64(613)
+	l, err := lease.Open(t.Context(), lease.NewMemory(), "orders", s, &lease.Options{Create: true, Node: &number})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	n, err := snowflake.NewNodeOn(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	last := n.Generate()
+	if _, err := snowflake.NewNode(613); !errors.Is(err, snowflake.ErrOverlap) {
+		t.Errorf("a bare number beside a lease: %v", err)
+	}
+	if _, err := snowflake.NewNodeOn(snowfence.Static(s, 613)); !errors.Is(err, snowflake.ErrOverlap) {
+		t.Errorf("a static number beside a lease: %v", err)
+	}
+	if err := errors.Join(n.Close(), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	bare, err := snowflake.NewNode(613)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bare.Close()
+	if id := bare.Generate(); id <= last {
+		t.Errorf("%d after %d", id, last)
+	}
+	l, err = lease.Open(t.Context(), lease.NewMemory(), "orders", s, &lease.Options{Create: true, Node: &number})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if _, err := snowflake.NewNodeOn(l); !errors.Is(err, snowflake.ErrOverlap) {
+		t.Errorf("a lease beside a bare number: %v", err)
+	}
+	bare.Generate() // it goes on
+}
+
+// Two static fences of one number in a process made the same IDs.
+func TestStaticNumberIsForOne(t *testing.T) {
+	s, err := snowflake.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := snowflake.NewNodeOn(snowfence.Static(s, 614))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := a.Generate()
+	if _, err := snowflake.NewNodeOn(snowfence.Static(s, 614)); !errors.Is(err, snowflake.ErrOverlap) {
+		t.Errorf("a second one: %v", err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := snowflake.NewNodeOn(snowfence.Static(s, 614))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id := b.Generate(); id <= last {
+		t.Errorf("%d after %d", id, last)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestNodeOnRefusesOtherLayouts(t *testing.T) {
 	const bits = "time=41,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z"
 	for spec, ok := range map[string]bool{
@@ -356,11 +433,13 @@ func TestManyNodesAreBounded(t *testing.T) {
 		}
 	}
 	set(t, snowflake.Epoch, 11, 11)
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		n, err := snowflake.NewNode(4)
-		if err == nil { // none of them is in the way
-			t.Cleanup(func() { n.Close() })
-			break
+	deadline := time.Now().Add(time.Minute)
+	for i := int64(0); i < 2048; { // none of them is in the way
+		n, err := snowflake.NewNode(i)
+		if err == nil {
+			_ = n.Close() // it has nothing to give back
+			i++
+			continue
 		}
 		if time.Now().After(deadline) {
 			t.Fatal(err)

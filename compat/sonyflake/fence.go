@@ -10,7 +10,7 @@ import (
 
 // NewOn returns a Sonyflake whose machine ID comes from a fence, such as a lease or
 // a state file: nobody else has it, over restarts too. Close it to give the fence
-// back.
+// back. A machine ID that this process uses without a fence is an [ErrOverlap].
 //
 // The layout of the fence, for example [snowfence.SonyflakeV2], has the time, the
 // sequence and the machine ID in this order, in at most 63 bits, and an epoch of

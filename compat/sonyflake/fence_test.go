@@ -63,12 +63,51 @@ func TestStateFile(t *testing.T) {
 	}
 }
 
+// The machine ID of a fence is nobody's bare one in the process, in either version: both made
+// the same IDs.
+func TestMachineOfAFenceIsNoBareMachine(t *testing.T) {
+	l := snowfence.Sonyflake()
+	f, err := snowfence.StateFile(filepath.Join(t.TempDir(), "node"), scheme(t, l), 4711)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	sf, err := v1.NewOn(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := sf.NextID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := sonyflake.Settings{StartTime: l.Epoch, MachineID: machine(4711)}
+	if _, err := sonyflake.New(st); !errors.Is(err, sonyflake.ErrOverlap) {
+		t.Errorf("version 2: %v", err)
+	}
+	st1 := v1.Settings{StartTime: l.Epoch, MachineID: func() (uint16, error) { return 4711, nil }}
+	if _, err := v1.New(st1); !errors.Is(err, sonyflake.ErrOverlap) {
+		t.Errorf("version 1: %v", err)
+	}
+	if err := sf.Close(); err != nil {
+		t.Fatal(err)
+	}
+	bare := must(t, st)
+	defer bare.Close()
+	if id := next(t, bare); id <= int64(last) {
+		t.Errorf("%d after %d", id, last)
+	}
+	if _, err := v1.NewOn(f); !errors.Is(err, sonyflake.ErrOverlap) {
+		t.Errorf("a fence beside a bare machine ID: %v", err)
+	}
+}
+
 func TestFenceThatLosesItsGrant(t *testing.T) {
 	f := &failing{Fence: snowfence.Static(scheme(t, snowfence.SonyflakeV2()), 5)}
 	sf, err := sonyflake.NewOn(f)
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer sf.Close()
 	next(t, sf)
 	f.lose()
 	if id, err := sf.NextID(); !errors.Is(err, snowfence.ErrFenced) || !errors.Is(err, errGone) || id != 0 {
@@ -104,6 +143,7 @@ func TestFenceFarAheadOfTheClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer sf.Close()
 	var w *snowfence.WaitError
 	if id, err := sf.NextID(); !errors.As(err, &w) || !w.Behind || w.Missing < 7*time.Hour || id != 0 {
 		t.Errorf("%d, %v", id, err)
@@ -155,9 +195,11 @@ func TestFencesThatCannotBeShown(t *testing.T) {
 		t.Error("version 1: nil was accepted")
 	}
 	bound := snowfence.Static(scheme(t, snowfence.SonyflakeV2()), 0)
-	if _, err := sonyflake.NewOn(bound); err != nil {
+	sf, err := sonyflake.NewOn(bound)
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer sf.Close()
 	if _, err := sonyflake.NewOn(bound); !errors.Is(err, snowfence.ErrBound) {
 		t.Errorf("a fence for two: %v", err)
 	}
@@ -173,6 +215,7 @@ func TestOtherLayoutsOfAFence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer sf.Close()
 	id := next(t, sf)
 	if p := sf.Decompose(id); p["machine"] != 3<<6|9 || p["sequence"] < 5 {
 		t.Errorf("parts %v", p)

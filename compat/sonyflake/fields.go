@@ -11,6 +11,9 @@ func (sf *Sonyflake) ToTime(id int64) time.Time {
 // NextID makes the same. The errors are [ErrStartTimeAhead], [ErrOverTimeLimit],
 // [ErrInvalidSequence] and [ErrInvalidMachineID].
 func (sf *Sonyflake) Compose(t time.Time, sequence, machineID int) (int64, error) {
+	if sf.timeUnit == 0 {
+		return 0, errZero
+	}
 	elapsed := sf.toInternalTime(t) - sf.startTime
 	switch {
 	case elapsed < 0:

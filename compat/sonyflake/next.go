@@ -3,6 +3,7 @@ package sonyflake
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/snowfence/snowfence"
 )
@@ -13,7 +14,7 @@ import (
 // [ErrOverTimeLimit], after Close [snowfence.ErrClosed].
 func (sf *Sonyflake) NextID() (int64, error) {
 	if sf.ids == nil {
-		return 0, ErrOverTimeLimit
+		return 0, sf.without()
 	}
 	id, err := sf.ids.NextSoon(context.Background())
 	if err != nil {
@@ -25,11 +26,21 @@ func (sf *Sonyflake) NextID() (int64, error) {
 // NextIDContext is NextID that waits until ctx ends, for a grant too.
 func (sf *Sonyflake) NextIDContext(ctx context.Context) (int64, error) {
 	if sf.ids == nil {
-		return 0, ErrOverTimeLimit
+		return 0, sf.without()
 	}
 	id, err := sf.ids.Next(ctx)
 	return int64(id), original(err)
 }
+
+// without returns why there is no generator.
+func (sf *Sonyflake) without() error {
+	if sf.timeUnit == 0 {
+		return errZero
+	}
+	return ErrOverTimeLimit
+}
+
+var errZero = fmt.Errorf("sonyflake: a Sonyflake without settings: make it with New or NewOn (%w)", snowfence.ErrClosed)
 
 // nextLater goes on waiting while err is that a time unit is full.
 func (sf *Sonyflake) nextLater(err error) (int64, error) {

@@ -45,14 +45,15 @@ var (
 	ErrNoPrivateAddress     = errors.New("no private ip address")
 )
 
-// ErrOverlap means that other settings, in use in this process, could make the same
-// IDs: an equal StartTime and TimeUnit, and another division of as many low bits.
+// ErrOverlap means that something in use in this process could make the same IDs: other
+// settings with an equal StartTime and TimeUnit and another division of as many low
+// bits, or a fence with the machine ID.
 var ErrOverlap = process.ErrOverlap
 
 // Sonyflake makes IDs. It is safe for concurrent use. A copy shares the generator
-// of the original.
+// of the original. The zero value has no settings, and its calls fail.
 type Sonyflake struct {
-	ids *process.Handle // nil when the lifetime was over at the start
+	ids *process.Handle // nil when the lifetime was over at the start, and in the zero value
 
 	bitsTime, bitsSequence, bitsMachine int
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence"
-	"pgregory.net/rapid"
+	"github.com/snowfence/snowfence/internal/draw"
 )
 
 // oracle is the slow and simple way to find what an audit finds.
@@ -78,12 +78,12 @@ func countUp(ids []snowfence.ID, bits int) {
 
 // drawIDs draws IDs of many kinds: those that come from one generator, from several, from
 // none, and such as make trouble when words are divided by their highest bits.
-func drawIDs(t *rapid.T) []snowfence.ID {
-	n := rapid.IntRange(0, 3000).Draw(t, "n")
-	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+func drawIDs(t *draw.T) []snowfence.ID {
+	n := t.Int(0, 3000)
+	r := rand.New(rand.NewPCG(t.Word(), 1))
 	ids := make([]snowfence.ID, n)
 	kinds := []string{"random", "narrow", "sorted", "nearly", "equal", "few", "skewed", "clumps", "merged"}
-	kind := rapid.SampledFrom(kinds).Draw(t, "kind")
+	kind := draw.One(t, kinds)
 	base := r.Uint64()
 	for i := range ids {
 		var v uint64
@@ -110,7 +110,7 @@ func drawIDs(t *rapid.T) []snowfence.ID {
 		ids[i] = snowfence.ID(v)
 	}
 	if kind != "sorted" && n > 1 {
-		for range rapid.IntRange(0, 4).Draw(t, "copies") {
+		for range t.Int(0, 4) {
 			ids[r.IntN(n)] = ids[r.IntN(n)]
 		}
 	}
@@ -130,12 +130,12 @@ func TestAgainstOracle(t *testing.T) {
 	} {
 		for _, layout := range []string{"", "time=41,node=10,seq=12,first=1000", "discord"} {
 			t.Run(size.name+" "+layout, func(t *testing.T) {
-				rapid.Check(t, func(t *rapid.T) {
+				draw.Check(t, func(t *draw.T) {
 					ids := drawIDs(t)
-					o := Options{TempDir: dir, Limit: rapid.SampledFrom([]int{0, 1, 20, 5000}).Draw(t, "limit")}
+					o := Options{TempDir: dir, Limit: draw.One(t, []int{0, 1, 20, 5000})}
 					if layout != "" {
 						o.Scheme = schemeOf(t, layout)
-					} else if o.Counts = rapid.SampledFrom([]int{0, 0, 4, 40, 63}).Draw(t, "counts"); o.Counts > 0 {
+					} else if o.Counts = draw.One(t, []int{0, 0, 4, 40, 63}); o.Counts > 0 {
 						countUp(ids, o.Counts)
 					}
 					a, err := newAuditor(o, size.sizes)
@@ -177,9 +177,9 @@ func schemeOf(t fataler, spec string) *snowfence.Scheme {
 }
 
 // addAll adds IDs in portions of odd sizes.
-func addAll(t *rapid.T, a *Auditor, ids []snowfence.ID) {
+func addAll(t *draw.T, a *Auditor, ids []snowfence.ID) {
 	for rest := ids; len(rest) > 0; {
-		n := min(len(rest), rapid.IntRange(1, 300).Draw(t, "portion"))
+		n := min(len(rest), t.Int(1, 300))
 		if err := a.Add(rest[:n]...); err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func addAll(t *rapid.T, a *Auditor, ids []snowfence.ID) {
 	}
 }
 
-func compare(t *rapid.T, got *Result, ids []snowfence.ID, flip uint64, o Options) {
+func compare(t *draw.T, got *Result, ids []snowfence.ID, flip uint64, o Options) {
 	limit := o.Limit
 	want := newOracle(ids, flip)
 	if got.Count != int64(len(ids)) || got.Distinct != int64(len(want.keys)) {
@@ -235,7 +235,7 @@ func compare(t *rapid.T, got *Result, ids []snowfence.ID, flip uint64, o Options
 
 // compareEvenness checks the counts behind the tests of evenness; the tests themselves
 // have tests of their own.
-func compareEvenness(t *rapid.T, got *Result, ids []snowfence.ID, flip uint64) {
+func compareEvenness(t *draw.T, got *Result, ids []snowfence.ID, flip uint64) {
 	u := got.Uniformity
 	var or uint64
 	for _, id := range ids {
@@ -292,7 +292,7 @@ func slowCorrelation(keys []uint64) float64 {
 	return up / down
 }
 
-func compareFields(t *rapid.T, got *Fields, ids []snowfence.ID) {
+func compareFields(t *draw.T, got *Fields, ids []snowfence.ID) {
 	scheme := schemeOf(t, got.Layout.String())
 	nodes, seconds := map[int64]int64{}, map[int64]int64{}
 	var foreign, full, reserved, highest, peak int64

@@ -5,20 +5,20 @@ import (
 	"slices"
 	"testing"
 
-	"pgregory.net/rapid"
+	"github.com/snowfence/snowfence/internal/draw"
 )
 
 func TestSortWords(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(0, 5000).Draw(t, "n")
-		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 3))
-		mask := rapid.Uint64().Draw(t, "mask") // bits that differ
+	draw.Check(t, func(t *draw.T) {
+		n := t.Int(0, 5000)
+		r := rand.New(rand.NewPCG(t.Word(), 3))
+		mask := t.Word() // bits that differ
 		words := make([]uint64, n)
 		for i := range words {
 			words[i] = 0x0123456789abcdef&^mask | r.Uint64()&mask
 		}
 		want := slices.Sorted(slices.Values(words))
-		sortWords(words, make([]uint64, rapid.SampledFrom([]int{0, 300, 10_000}).Draw(t, "scratch")))
+		sortWords(words, make([]uint64, draw.One(t, []int{0, 300, 10_000})))
 		if !slices.Equal(words, want) {
 			t.Fatal("not sorted")
 		}
@@ -26,9 +26,9 @@ func TestSortWords(t *testing.T) {
 }
 
 func TestOnes(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		words := make([]uint64, rapid.IntRange(0, 5000).Draw(t, "n"))
-		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 4))
+	draw.Check(t, func(t *draw.T) {
+		words := make([]uint64, t.Int(0, 5000))
+		r := rand.New(rand.NewPCG(t.Word(), 4))
 		var want ones
 		for i := range words {
 			words[i] = r.Uint64() | r.Uint64()

@@ -12,7 +12,7 @@ import (
 	"testing/iotest"
 
 	"github.com/snowfence/snowfence"
-	"pgregory.net/rapid"
+	"github.com/snowfence/snowfence/internal/draw"
 )
 
 // reading is all that Read hands on, with the line of each ID.
@@ -158,10 +158,10 @@ func TestReadLongLines(t *testing.T) {
 
 // Many blocks, with bad and empty lines between: each ID on its line, in its order.
 func TestReadManyBlocks(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 2))
-		format := rapid.SampledFrom([]string{"dec", "hex", "csv", "quoted", "json"}).Draw(t, "format")
-		n := rapid.IntRange(0, 150_000).Draw(t, "lines")
+	draw.Check(t, func(t *draw.T) {
+		r := rand.New(rand.NewPCG(t.Word(), 2))
+		format := draw.One(t, []string{"dec", "hex", "csv", "quoted", "json"})
+		n := t.Int(0, 150_000)
 		quotedFrom := r.IntN(n + 1)
 		var want reading
 		var text bytes.Buffer

@@ -74,6 +74,16 @@ func remoteFuse(path string) string {
 	return ""
 }
 
+// Kind returns the type of the file system that a path is on, such as ext4; "" when it is not
+// known.
+func Kind(path string) string {
+	if abs, err := filepath.EvalSymlinks(path); err == nil {
+		path = abs
+	}
+	_, kind := mountOf(mountTable(), path)
+	return kind
+}
+
 // Mounted reports whether the file itself is mounted, as containers do with single files.
 func Mounted(path string) bool {
 	at, _ := mountOf(mountTable(), path)

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"pgregory.net/rapid"
+	"github.com/snowfence/snowfence/internal/draw"
 )
 
 func mustCipher(t interface{ Fatal(...any) }, key []byte, bits int, tweak []byte) *Cipher {
@@ -57,12 +57,15 @@ func check(t interface {
 }
 
 func TestOracle(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		size := rapid.SampledFrom([]int{16, 24, 32}).Draw(t, "key size")
-		key := rapid.SliceOfN(rapid.Byte(), size, size).Draw(t, "key")
-		bits := rapid.IntRange(MinBits, MaxBits).Draw(t, "bits")
-		tweak := rapid.SliceOfN(rapid.Byte(), 0, 70).Draw(t, "tweak")
-		src := rapid.SliceOfN(rapid.Uint64Max(mask(uint(bits))), 0, 2*lanes+3).Draw(t, "numbers")
+	draw.Check(t, func(t *draw.T) {
+		size := draw.One(t, []int{16, 24, 32})
+		key := t.Bytes(size, size)
+		bits := t.Int(MinBits, MaxBits)
+		tweak := t.Bytes(0, 70)
+		src := make([]uint64, t.Int(0, 2*lanes+3))
+		for i := range src {
+			src[i] = t.Word() & mask(uint(bits))
+		}
 		check(t, key, bits, tweak, src)
 	})
 }

@@ -137,11 +137,20 @@ func (p *process) open(ctx context.Context, h *holding) error {
 	return err
 }
 
+// spread is that of every third slot. It is not drawn, so that seeds draw the rest as before.
+func (sl *slot) spread(l snowfence.Layout) int64 {
+	last := l.Fields[len(l.Fields)-1]
+	if sl.index%3 != 2 || l.Cipher != snowfence.Plain || last.Name != snowfence.FieldSequence {
+		return 0
+	}
+	return min(16, l.Last-l.First+1)
+}
+
 // session is the life of one generator on the lease.
 func (p *process) session(ctx context.Context, h *holding) {
 	s, sl := p.s, p.slot
 	c := snowfence.Config{
-		Fence: h, Lead: sl.lead, Coarse: sl.coarse, Time: p.stalling(),
+		Fence: h, Lead: sl.lead, Coarse: sl.coarse, Spread: sl.spread(h.l.Scheme().Layout()), Time: p.stalling(),
 		MaxWait: time.Duration(1 + p.own.Int64N(int64(s.ttl))),
 	}
 	g, err := snowfence.New(c)

@@ -47,18 +47,21 @@ func (m *model) attempt(s *state, i int) {
 		switch {
 		case p.w >= p.bound || p.now >= p.bound:
 			p.pc = halt
-		case p.w >= p.now && p.n == 1:
+		case m.position(p) == p.w && p.n == 1:
 			p.pc = takeAdd
 		default:
 			p.pc = takeCAS
 		}
 	case takeCAS:
-		w, pos := s.word(p.t), max(p.w, p.now)
+		w, pos := s.word(p.t), m.position(p)
 		if *w != p.w && m.mutant != storesWord {
 			p.w, p.pc = 0, takeWord
 			return
 		}
 		k := min(p.n, p.bound-pos)
+		if m.mutant == forgetsBegin {
+			k = min(p.n, p.bound-max(p.w, p.now))
+		}
 		*w = pos + k
 		m.took(s, i, pos, k)
 	case takeAdd:
@@ -84,6 +87,14 @@ func (m *model) attempt(s *state, i int) {
 			m.done(s, i)
 		}
 	}
+}
+
+// position is where an attempt takes, after it has read the word.
+func (m *model) position(p *proc) int8 {
+	if p.w > p.now && m.mutant != beginsAgain {
+		return p.w
+	}
+	return m.beginOf(p.now)
 }
 
 func (m *model) takeEnd(s *state, i int) {

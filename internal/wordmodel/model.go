@@ -50,6 +50,7 @@ type model struct {
 	lead    int8
 	rolls   int8 // rollback values, 1 for none
 	coarse  bool
+	spread  bool // ticks begin at their second position, then at their first, and so on
 	lateLim bool // coarse try loads the limit after the add, not before
 	succ    int8 // positions the successor makes
 	long    bool // left out with -short
@@ -142,6 +143,14 @@ func (m *model) successor(s *state) {
 	}
 	s.succPos++
 	s.succLeft--
+}
+
+// begin is track.begin: where the tick of position now begins.
+func (m *model) beginOf(now int8) int8 {
+	if !m.spread {
+		return now
+	}
+	return now + (now/span+1)%span
 }
 
 // raises reports whether the end of a grant can move.

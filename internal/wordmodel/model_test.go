@@ -80,6 +80,21 @@ var models = []model{
 		actors: []actor{{handle, 2, 3}, {handle, 2, 1}, {next, 1, 1}, {closer, 0, 1}},
 	},
 	{
+		name: "ticks that begin later", ticks: 2, until: 1, succ: 4, rolls: 1, spread: true,
+		actors:  []actor{{next, 1, 2}, {fill, 3, 1}, {asker, 0, 1}, {closer, 0, 1}},
+		answers: []answer{{renewed, 0, 0, 3}},
+	},
+	{
+		name: "ticks that begin later, with a lead", long: true, ticks: 2, until: 3, succ: 4, rolls: 1, lead: 1,
+		spread: true,
+		actors: []actor{{next, 1, 2}, {handle, 2, 2}, {fill, 3, 1}, {closer, 0, 1}},
+	},
+	{
+		name: "coarse ticks that begin later", ticks: 2, until: 1, succ: 4, rolls: 1, coarse: true, spread: true,
+		actors:  []actor{{next, 1, 2}, {keeper, 0, 2}, {asker, 0, 1}, {closer, 0, 1}},
+		answers: []answer{{renewed, 0, 0, 3}},
+	},
+	{
 		name: "rollback values", long: true, ticks: 2, until: 3, succ: 4, rolls: 2, backs: 1,
 		actors: []actor{{next, 1, 2}, {fill, 1, 3}, {closer, 0, 1}},
 	},

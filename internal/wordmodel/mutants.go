@@ -34,6 +34,9 @@ const (
 	tickerWrites // rule 7
 	keepsBlock
 
+	forgetsBegin // a tick that begins at a later slot
+	beginsAgain
+
 	clockOutside // the clock belongs inside the step
 	opensEarly
 	rollWraps // rollback values

@@ -69,6 +69,10 @@ var (
 		actors:  []actor{{next, 1, 2}, {asker, 0, 1}, {asker, 0, 1}, {closer, 0, 1}},
 		answers: []answer{{other, 1, 0, 3}, {again, 1, 0, 3}},
 	}
+	spreading = model{
+		ticks: 2, until: 2, succ: 4, rolls: 1, spread: true,
+		actors: []actor{{fill, 2, 2}, {next, 1, 2}, {closer, 0, 1}},
+	}
 	stepsBack = model{
 		ticks: 2, until: 3, succ: 6, rolls: 2, backs: 2,
 		actors: []actor{{fill, 2, 4}, {closer, 0, 1}},
@@ -111,6 +115,9 @@ var mutants = []struct {
 
 	{"7: the ticker writes to a grant it did not read", tickerWrites, coarseOther, []violation{outsideGrant, early}},
 	{"7: a handle keeps its block when the tick moved on", keepsBlock, handles, []violation{late}},
+
+	{"spread: how many are left counts from the start of the tick", forgetsBegin, spreading, []violation{outsideGrant, early}},
+	{"spread: a tick is begun below the word", beginsAgain, spreading, []violation{duplicate, wordDown}},
 
 	{"clock: the ID's time is the clock, its number the counter", clockOutside, closing, []violation{duplicate}},
 	{"clock: the fast path opens before the word is at the tick", opensEarly, closing, []violation{late}},

@@ -78,7 +78,7 @@ var steps = [...]string{
 	pubLimit: "publish: limit.Store", pubTicking: "publish: ticking", pubSure: "publish: sure.Store",
 	halt: "halt: limit.Store(0)", localClock: "handle: current", waitTicking: "waits for work",
 	tickClock: "keepTime: clock", tickWord: "keepTime: word.Load", tickEnd: "keepTime: end.Load",
-	tickCAS: "keepTime: word.CAS(w, now)", parkTicking: "keepTime: ticking.Store(false)",
+	tickCAS: "keepTime: word.CAS(w, begin)", parkTicking: "keepTime: ticking.Store(false)",
 	parkTrack: "keepTime: cur.Load to park", parkHalt: "keepTime: halt", askLock: "ask: lock",
 	fetchRevoked: "fetch: revoked", fetchGrant: "fetch: fence.Grant", installLock: "install: lock, revoked",
 	installTrack: "install: cur.Load", installSealed: "install: sealed()", raiseUntil: "raise: until.Store",

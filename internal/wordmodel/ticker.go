@@ -40,8 +40,8 @@ func (m *model) keepTime(s *state, i int) bool {
 			*w = p.now
 			p.w = p.now
 		case *w == p.w:
-			*w = p.now
-			p.w = p.now
+			*w = m.beginOf(p.now)
+			p.w = *w
 		default:
 			p.w = *w
 		}
@@ -71,11 +71,11 @@ func (m *model) keepTime(s *state, i int) bool {
 	return true
 }
 
-// moved goes on once the word is at now or above.
+// moved goes on once the word is where the tick begins, or above.
 func (m *model) moved(s *state, i int) {
 	p := &s.procs[i]
 	switch {
-	case p.w < p.now:
+	case p.w <= p.now && p.w < m.beginOf(p.now):
 		p.pc = tickCAS
 	case p.w < sealed:
 		p.pc = pubCoarse

@@ -42,16 +42,27 @@ var registered process
 // number can be lost: [Validate] tells, and [FenceOf] makes IDs only while it is held.
 func RegisterOne(c RegisterConf) int32 {
 	c.TotalCount = 1
-	ids := registered.register(c)
-	return ids[0]
+	return RegisterMany(c)[0]
 }
 
 // RegisterMany gives back what this process has, and takes TotalCount numbers, −1 in place of
 // each that was not got. It returns −2 alone for a configuration that cannot be used, and −1
 // alone for a TotalCount below 1.
 func RegisterMany(c RegisterConf) []int32 {
-	if c.TotalCount < 1 && c.options().usable() {
-		return []int32{-1}
+	ids, err := TryRegisterMany(c)
+	if err != nil {
+		slog.Error("worker numbers", "error", err)
+	}
+	return ids
+}
+
+// TryRegisterMany is [RegisterMany] with an error, which the log does not get.
+func TryRegisterMany(c RegisterConf) ([]int32, error) {
+	if _, err := newRegistrar(nil, c.options()); err != nil {
+		return []int32{-2}, err
+	}
+	if c.TotalCount < 1 {
+		return []int32{-1}, fmt.Errorf("workerid: TotalCount is %d: it is 1 or more", c.TotalCount)
 	}
 	return registered.register(c)
 }
@@ -87,11 +98,6 @@ func (c RegisterConf) options() *Options {
 	}
 }
 
-func (o *Options) usable() bool {
-	_, err := newRegistrar(nil, o)
-	return err == nil
-}
-
 // clientOption says where the servers are, as the original understands it.
 func (c RegisterConf) clientOption() rueidis.ClientOption {
 	o := rueidis.ClientOption{
@@ -108,26 +114,19 @@ func (c RegisterConf) clientOption() rueidis.ClientOption {
 	return o
 }
 
-func (p *process) register(c RegisterConf) []int32 {
+func (p *process) register(c RegisterConf) ([]int32, error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
-	if _, err := newRegistrar(nil, c.options()); err != nil {
-		slog.Error("worker numbers", "error", err)
-		return []int32{-2}
-	}
 	p.giveBack()
 	ids := make([]int32, c.TotalCount)
 	for i := range ids {
 		ids[i] = -1
 	}
 	ws, err := p.open(c)
-	if err != nil {
-		slog.Error("worker numbers", "error", err)
-	}
 	for i, w := range ws {
 		ids[i] = int32(w.number)
 	}
-	return ids
+	return ids, err
 }
 
 func (p *process) open(c RegisterConf) ([]*Worker, error) {

@@ -65,6 +65,9 @@ func newRegistrar(s server, o *Options) (*Registrar, error) {
 	case o.Min < 0 || o.Min > o.Max:
 		return nil, fmt.Errorf("workerid: the range is %d to %d: Min is 0 or more, and Max is not below it",
 			o.Min, o.Max)
+	case o.TTL == 0:
+		return nil, fmt.Errorf("workerid: the TTL is not set (LifeTimeSeconds of a RegisterConf): set it to 15 s, or "+
+			"to %v at least", minTTL)
 	case o.TTL < minTTL:
 		return nil, fmt.Errorf("workerid: the TTL is %v: it must be at least %v", o.TTL, minTTL)
 	}

@@ -136,6 +136,74 @@ func (x *NextRequest) GetRuns() bool {
 	return false
 }
 
+type NextAtRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"` // "" means default
+	Count         uint32                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`        // 1 to 1,000,000; 0 means 1
+	At            *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=at,proto3" json:"at,omitempty"`
+	Node          int64                  `protobuf:"varint,4,opt,name=node,proto3" json:"node,omitempty"` // no client needs to hold it
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NextAtRequest) Reset() {
+	*x = NextAtRequest{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NextAtRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NextAtRequest) ProtoMessage() {}
+
+func (x *NextAtRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NextAtRequest.ProtoReflect.Descriptor instead.
+func (*NextAtRequest) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *NextAtRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *NextAtRequest) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *NextAtRequest) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *NextAtRequest) GetNode() int64 {
+	if x != nil {
+		return x.Node
+	}
+	return 0
+}
+
 type NextResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ids           []int64                `protobuf:"fixed64,1,rep,packed,name=ids,proto3" json:"ids,omitempty"`
@@ -146,7 +214,7 @@ type NextResponse struct {
 
 func (x *NextResponse) Reset() {
 	*x = NextResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[1]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -158,7 +226,7 @@ func (x *NextResponse) String() string {
 func (*NextResponse) ProtoMessage() {}
 
 func (x *NextResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[1]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -171,7 +239,7 @@ func (x *NextResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextResponse.ProtoReflect.Descriptor instead.
 func (*NextResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{1}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *NextResponse) GetIds() []int64 {
@@ -200,7 +268,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[2]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -212,7 +280,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[2]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -225,7 +293,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{2}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Run) GetFirst() int64 {
@@ -260,7 +328,7 @@ type StreamRequest struct {
 
 func (x *StreamRequest) Reset() {
 	*x = StreamRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[3]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -272,7 +340,7 @@ func (x *StreamRequest) String() string {
 func (*StreamRequest) ProtoMessage() {}
 
 func (x *StreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[3]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -285,7 +353,7 @@ func (x *StreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamRequest.ProtoReflect.Descriptor instead.
 func (*StreamRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{3}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *StreamRequest) GetNamespace() string {
@@ -319,7 +387,7 @@ type DecodeRequest struct {
 
 func (x *DecodeRequest) Reset() {
 	*x = DecodeRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[4]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -331,7 +399,7 @@ func (x *DecodeRequest) String() string {
 func (*DecodeRequest) ProtoMessage() {}
 
 func (x *DecodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[4]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -344,7 +412,7 @@ func (x *DecodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecodeRequest.ProtoReflect.Descriptor instead.
 func (*DecodeRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{4}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *DecodeRequest) GetNamespace() string {
@@ -375,7 +443,7 @@ type DecodeResponse struct {
 
 func (x *DecodeResponse) Reset() {
 	*x = DecodeResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[5]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -387,7 +455,7 @@ func (x *DecodeResponse) String() string {
 func (*DecodeResponse) ProtoMessage() {}
 
 func (x *DecodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[5]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -400,7 +468,7 @@ func (x *DecodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecodeResponse.ProtoReflect.Descriptor instead.
 func (*DecodeResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{5}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *DecodeResponse) GetId() int64 {
@@ -455,7 +523,7 @@ type FieldValue struct {
 
 func (x *FieldValue) Reset() {
 	*x = FieldValue{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[6]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -467,7 +535,7 @@ func (x *FieldValue) String() string {
 func (*FieldValue) ProtoMessage() {}
 
 func (x *FieldValue) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[6]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -480,7 +548,7 @@ func (x *FieldValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FieldValue.ProtoReflect.Descriptor instead.
 func (*FieldValue) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{6}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *FieldValue) GetName() string {
@@ -508,7 +576,7 @@ type RangeRequest struct {
 
 func (x *RangeRequest) Reset() {
 	*x = RangeRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[7]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -520,7 +588,7 @@ func (x *RangeRequest) String() string {
 func (*RangeRequest) ProtoMessage() {}
 
 func (x *RangeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[7]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -533,7 +601,7 @@ func (x *RangeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RangeRequest.ProtoReflect.Descriptor instead.
 func (*RangeRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{7}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RangeRequest) GetNamespace() string {
@@ -568,7 +636,7 @@ type RangeResponse struct {
 
 func (x *RangeResponse) Reset() {
 	*x = RangeResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[8]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -580,7 +648,7 @@ func (x *RangeResponse) String() string {
 func (*RangeResponse) ProtoMessage() {}
 
 func (x *RangeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[8]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -593,7 +661,7 @@ func (x *RangeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RangeResponse.ProtoReflect.Descriptor instead.
 func (*RangeResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{8}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RangeResponse) GetLow() int64 {
@@ -627,7 +695,7 @@ type Namespace struct {
 
 func (x *Namespace) Reset() {
 	*x = Namespace{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[9]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -639,7 +707,7 @@ func (x *Namespace) String() string {
 func (*Namespace) ProtoMessage() {}
 
 func (x *Namespace) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[9]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -652,7 +720,7 @@ func (x *Namespace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Namespace.ProtoReflect.Descriptor instead.
 func (*Namespace) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{9}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Namespace) GetName() string {
@@ -730,7 +798,7 @@ type PastLayout struct {
 
 func (x *PastLayout) Reset() {
 	*x = PastLayout{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[10]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -742,7 +810,7 @@ func (x *PastLayout) String() string {
 func (*PastLayout) ProtoMessage() {}
 
 func (x *PastLayout) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[10]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -755,7 +823,7 @@ func (x *PastLayout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PastLayout.ProtoReflect.Descriptor instead.
 func (*PastLayout) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{10}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *PastLayout) GetLayout() string {
@@ -791,7 +859,7 @@ type CreateNamespaceRequest struct {
 
 func (x *CreateNamespaceRequest) Reset() {
 	*x = CreateNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -803,7 +871,7 @@ func (x *CreateNamespaceRequest) String() string {
 func (*CreateNamespaceRequest) ProtoMessage() {}
 
 func (x *CreateNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -816,7 +884,7 @@ func (x *CreateNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*CreateNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{11}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CreateNamespaceRequest) GetName() string {
@@ -856,7 +924,7 @@ type ShowNamespaceRequest struct {
 
 func (x *ShowNamespaceRequest) Reset() {
 	*x = ShowNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -868,7 +936,7 @@ func (x *ShowNamespaceRequest) String() string {
 func (*ShowNamespaceRequest) ProtoMessage() {}
 
 func (x *ShowNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -881,7 +949,7 @@ func (x *ShowNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*ShowNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{12}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ShowNamespaceRequest) GetName() string {
@@ -899,7 +967,7 @@ type ListNamespacesRequest struct {
 
 func (x *ListNamespacesRequest) Reset() {
 	*x = ListNamespacesRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -911,7 +979,7 @@ func (x *ListNamespacesRequest) String() string {
 func (*ListNamespacesRequest) ProtoMessage() {}
 
 func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -924,7 +992,7 @@ func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesRequest.ProtoReflect.Descriptor instead.
 func (*ListNamespacesRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{13}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{14}
 }
 
 type ListNamespacesResponse struct {
@@ -936,7 +1004,7 @@ type ListNamespacesResponse struct {
 
 func (x *ListNamespacesResponse) Reset() {
 	*x = ListNamespacesResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -948,7 +1016,7 @@ func (x *ListNamespacesResponse) String() string {
 func (*ListNamespacesResponse) ProtoMessage() {}
 
 func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -961,7 +1029,7 @@ func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesResponse.ProtoReflect.Descriptor instead.
 func (*ListNamespacesResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{14}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListNamespacesResponse) GetNamespaces() []*Namespace {
@@ -985,7 +1053,7 @@ type ChangeNamespaceRequest struct {
 
 func (x *ChangeNamespaceRequest) Reset() {
 	*x = ChangeNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -997,7 +1065,7 @@ func (x *ChangeNamespaceRequest) String() string {
 func (*ChangeNamespaceRequest) ProtoMessage() {}
 
 func (x *ChangeNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1010,7 +1078,7 @@ func (x *ChangeNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*ChangeNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{15}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ChangeNamespaceRequest) GetName() string {
@@ -1065,7 +1133,7 @@ type DeleteNamespaceRequest struct {
 
 func (x *DeleteNamespaceRequest) Reset() {
 	*x = DeleteNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1077,7 +1145,7 @@ func (x *DeleteNamespaceRequest) String() string {
 func (*DeleteNamespaceRequest) ProtoMessage() {}
 
 func (x *DeleteNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1090,7 +1158,7 @@ func (x *DeleteNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*DeleteNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{16}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DeleteNamespaceRequest) GetName() string {
@@ -1115,7 +1183,7 @@ type DeleteNamespaceResponse struct {
 
 func (x *DeleteNamespaceResponse) Reset() {
 	*x = DeleteNamespaceResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1127,7 +1195,7 @@ func (x *DeleteNamespaceResponse) String() string {
 func (*DeleteNamespaceResponse) ProtoMessage() {}
 
 func (x *DeleteNamespaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1140,7 +1208,7 @@ func (x *DeleteNamespaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteNamespaceResponse.ProtoReflect.Descriptor instead.
 func (*DeleteNamespaceResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{17}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{18}
 }
 
 type AcquireRequest struct {
@@ -1157,7 +1225,7 @@ type AcquireRequest struct {
 
 func (x *AcquireRequest) Reset() {
 	*x = AcquireRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1169,7 +1237,7 @@ func (x *AcquireRequest) String() string {
 func (*AcquireRequest) ProtoMessage() {}
 
 func (x *AcquireRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1182,7 +1250,7 @@ func (x *AcquireRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireRequest.ProtoReflect.Descriptor instead.
 func (*AcquireRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{18}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AcquireRequest) GetNamespace() string {
@@ -1245,7 +1313,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1257,7 +1325,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1270,7 +1338,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{19}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Lease) GetNamespace() string {
@@ -1353,7 +1421,7 @@ type RenewRequest struct {
 
 func (x *RenewRequest) Reset() {
 	*x = RenewRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1365,7 +1433,7 @@ func (x *RenewRequest) String() string {
 func (*RenewRequest) ProtoMessage() {}
 
 func (x *RenewRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1378,7 +1446,7 @@ func (x *RenewRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewRequest.ProtoReflect.Descriptor instead.
 func (*RenewRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{20}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RenewRequest) GetTicket() []byte {
@@ -1405,7 +1473,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1417,7 +1485,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1430,7 +1498,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{21}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ReleaseRequest) GetTicket() []byte {
@@ -1455,7 +1523,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1467,7 +1535,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1480,7 +1548,119 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{22}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{23}
+}
+
+type ReleaseNodeRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Node          int64                  `protobuf:"varint,2,opt,name=node,proto3" json:"node,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReleaseNodeRequest) Reset() {
+	*x = ReleaseNodeRequest{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReleaseNodeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReleaseNodeRequest) ProtoMessage() {}
+
+func (x *ReleaseNodeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReleaseNodeRequest.ProtoReflect.Descriptor instead.
+func (*ReleaseNodeRequest) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *ReleaseNodeRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ReleaseNodeRequest) GetNode() int64 {
+	if x != nil {
+		return x.Node
+	}
+	return 0
+}
+
+type VetoRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Node          int64                  `protobuf:"varint,2,opt,name=node,proto3" json:"node,omitempty"`
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"` // for people, 1,000 bytes at most; "" ends the veto
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VetoRequest) Reset() {
+	*x = VetoRequest{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VetoRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VetoRequest) ProtoMessage() {}
+
+func (x *VetoRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VetoRequest.ProtoReflect.Descriptor instead.
+func (*VetoRequest) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *VetoRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *VetoRequest) GetNode() int64 {
+	if x != nil {
+		return x.Node
+	}
+	return 0
+}
+
+func (x *VetoRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
 }
 
 type ListLeasesRequest struct {
@@ -1495,7 +1675,7 @@ type ListLeasesRequest struct {
 
 func (x *ListLeasesRequest) Reset() {
 	*x = ListLeasesRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1507,7 +1687,7 @@ func (x *ListLeasesRequest) String() string {
 func (*ListLeasesRequest) ProtoMessage() {}
 
 func (x *ListLeasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1520,7 +1700,7 @@ func (x *ListLeasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLeasesRequest.ProtoReflect.Descriptor instead.
 func (*ListLeasesRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{23}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListLeasesRequest) GetNamespace() string {
@@ -1560,7 +1740,7 @@ type WatchLeasesRequest struct {
 
 func (x *WatchLeasesRequest) Reset() {
 	*x = WatchLeasesRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1572,7 +1752,7 @@ func (x *WatchLeasesRequest) String() string {
 func (*WatchLeasesRequest) ProtoMessage() {}
 
 func (x *WatchLeasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1585,7 +1765,7 @@ func (x *WatchLeasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchLeasesRequest.ProtoReflect.Descriptor instead.
 func (*WatchLeasesRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{24}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *WatchLeasesRequest) GetNamespace() string {
@@ -1604,7 +1784,7 @@ type ListLeasesResponse struct {
 
 func (x *ListLeasesResponse) Reset() {
 	*x = ListLeasesResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1616,7 +1796,7 @@ func (x *ListLeasesResponse) String() string {
 func (*ListLeasesResponse) ProtoMessage() {}
 
 func (x *ListLeasesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1629,7 +1809,7 @@ func (x *ListLeasesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLeasesResponse.ProtoReflect.Descriptor instead.
 func (*ListLeasesResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{25}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListLeasesResponse) GetLeases() []*LeaseInfo {
@@ -1654,7 +1834,7 @@ type LeaseInfo struct {
 
 func (x *LeaseInfo) Reset() {
 	*x = LeaseInfo{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1666,7 +1846,7 @@ func (x *LeaseInfo) String() string {
 func (*LeaseInfo) ProtoMessage() {}
 
 func (x *LeaseInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1679,7 +1859,7 @@ func (x *LeaseInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseInfo.ProtoReflect.Descriptor instead.
 func (*LeaseInfo) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{26}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *LeaseInfo) GetNode() int64 {
@@ -1731,6 +1911,230 @@ func (x *LeaseInfo) GetVeto() string {
 	return ""
 }
 
+type ListServersRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListServersRequest) Reset() {
+	*x = ListServersRequest{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListServersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListServersRequest) ProtoMessage() {}
+
+func (x *ListServersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListServersRequest.ProtoReflect.Descriptor instead.
+func (*ListServersRequest) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{30}
+}
+
+type ListServersResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Servers       []*ServerInfo          `protobuf:"bytes,1,rep,name=servers,proto3" json:"servers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListServersResponse) Reset() {
+	*x = ListServersResponse{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListServersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListServersResponse) ProtoMessage() {}
+
+func (x *ListServersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListServersResponse.ProtoReflect.Descriptor instead.
+func (*ListServersResponse) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *ListServersResponse) GetServers() []*ServerInfo {
+	if x != nil {
+		return x.Servers
+	}
+	return nil
+}
+
+type ServerInfo struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Label         string                 `protobuf:"bytes,1,opt,name=label,proto3" json:"label,omitempty"`
+	Version       string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
+	Since         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"` // when it started, by its clock
+	Seen          *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=seen,proto3" json:"seen,omitempty"`   // when it last wrote, by the clock of the store if that has one
+	This          bool                   `protobuf:"varint,5,opt,name=this,proto3" json:"this,omitempty"`  // the one that answers
+	Nodes         []*HeldNodes           `protobuf:"bytes,6,rep,name=nodes,proto3" json:"nodes,omitempty"` // of its own leases, in the namespaces that the token sees
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ServerInfo) Reset() {
+	*x = ServerInfo{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ServerInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ServerInfo) ProtoMessage() {}
+
+func (x *ServerInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ServerInfo.ProtoReflect.Descriptor instead.
+func (*ServerInfo) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *ServerInfo) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+func (x *ServerInfo) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *ServerInfo) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *ServerInfo) GetSeen() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Seen
+	}
+	return nil
+}
+
+func (x *ServerInfo) GetThis() bool {
+	if x != nil {
+		return x.This
+	}
+	return false
+}
+
+func (x *ServerInfo) GetNodes() []*HeldNodes {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+type HeldNodes struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	FirstNode     int64                  `protobuf:"varint,2,opt,name=first_node,json=firstNode,proto3" json:"first_node,omitempty"`
+	LastNode      int64                  `protobuf:"varint,3,opt,name=last_node,json=lastNode,proto3" json:"last_node,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HeldNodes) Reset() {
+	*x = HeldNodes{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HeldNodes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HeldNodes) ProtoMessage() {}
+
+func (x *HeldNodes) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HeldNodes.ProtoReflect.Descriptor instead.
+func (*HeldNodes) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *HeldNodes) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *HeldNodes) GetFirstNode() int64 {
+	if x != nil {
+		return x.FirstNode
+	}
+	return 0
+}
+
+func (x *HeldNodes) GetLastNode() int64 {
+	if x != nil {
+		return x.LastNode
+	}
+	return 0
+}
+
 type SequenceNextRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -1743,7 +2147,7 @@ type SequenceNextRequest struct {
 
 func (x *SequenceNextRequest) Reset() {
 	*x = SequenceNextRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1755,7 +2159,7 @@ func (x *SequenceNextRequest) String() string {
 func (*SequenceNextRequest) ProtoMessage() {}
 
 func (x *SequenceNextRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1768,7 +2172,7 @@ func (x *SequenceNextRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceNextRequest.ProtoReflect.Descriptor instead.
 func (*SequenceNextRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{27}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *SequenceNextRequest) GetName() string {
@@ -1814,7 +2218,7 @@ type SequenceNextResponse struct {
 
 func (x *SequenceNextResponse) Reset() {
 	*x = SequenceNextResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1826,7 +2230,7 @@ func (x *SequenceNextResponse) String() string {
 func (*SequenceNextResponse) ProtoMessage() {}
 
 func (x *SequenceNextResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1839,7 +2243,7 @@ func (x *SequenceNextResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceNextResponse.ProtoReflect.Descriptor instead.
 func (*SequenceNextResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{28}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SequenceNextResponse) GetFirst() int64 {
@@ -1908,7 +2312,7 @@ type Sequence struct {
 
 func (x *Sequence) Reset() {
 	*x = Sequence{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1920,7 +2324,7 @@ func (x *Sequence) String() string {
 func (*Sequence) ProtoMessage() {}
 
 func (x *Sequence) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1933,7 +2337,7 @@ func (x *Sequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sequence.ProtoReflect.Descriptor instead.
 func (*Sequence) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{29}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Sequence) GetName() string {
@@ -2066,7 +2470,7 @@ type SequenceCreateRequest struct {
 
 func (x *SequenceCreateRequest) Reset() {
 	*x = SequenceCreateRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2078,7 +2482,7 @@ func (x *SequenceCreateRequest) String() string {
 func (*SequenceCreateRequest) ProtoMessage() {}
 
 func (x *SequenceCreateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2091,7 +2495,7 @@ func (x *SequenceCreateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceCreateRequest.ProtoReflect.Descriptor instead.
 func (*SequenceCreateRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{30}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *SequenceCreateRequest) GetName() string {
@@ -2173,7 +2577,7 @@ type SequenceShowRequest struct {
 
 func (x *SequenceShowRequest) Reset() {
 	*x = SequenceShowRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2185,7 +2589,7 @@ func (x *SequenceShowRequest) String() string {
 func (*SequenceShowRequest) ProtoMessage() {}
 
 func (x *SequenceShowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2198,7 +2602,7 @@ func (x *SequenceShowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceShowRequest.ProtoReflect.Descriptor instead.
 func (*SequenceShowRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{31}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *SequenceShowRequest) GetName() string {
@@ -2216,7 +2620,7 @@ type SequenceListRequest struct {
 
 func (x *SequenceListRequest) Reset() {
 	*x = SequenceListRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2228,7 +2632,7 @@ func (x *SequenceListRequest) String() string {
 func (*SequenceListRequest) ProtoMessage() {}
 
 func (x *SequenceListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2241,7 +2645,7 @@ func (x *SequenceListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceListRequest.ProtoReflect.Descriptor instead.
 func (*SequenceListRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{32}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{39}
 }
 
 type SequenceListResponse struct {
@@ -2253,7 +2657,7 @@ type SequenceListResponse struct {
 
 func (x *SequenceListResponse) Reset() {
 	*x = SequenceListResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2265,7 +2669,7 @@ func (x *SequenceListResponse) String() string {
 func (*SequenceListResponse) ProtoMessage() {}
 
 func (x *SequenceListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2278,7 +2682,7 @@ func (x *SequenceListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceListResponse.ProtoReflect.Descriptor instead.
 func (*SequenceListResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{33}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SequenceListResponse) GetSequences() []*Sequence {
@@ -2301,7 +2705,7 @@ type SequenceChangeRequest struct {
 
 func (x *SequenceChangeRequest) Reset() {
 	*x = SequenceChangeRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2313,7 +2717,7 @@ func (x *SequenceChangeRequest) String() string {
 func (*SequenceChangeRequest) ProtoMessage() {}
 
 func (x *SequenceChangeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2326,7 +2730,7 @@ func (x *SequenceChangeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceChangeRequest.ProtoReflect.Descriptor instead.
 func (*SequenceChangeRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{34}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SequenceChangeRequest) GetName() string {
@@ -2377,7 +2781,7 @@ type SequenceConfirmRequest struct {
 
 func (x *SequenceConfirmRequest) Reset() {
 	*x = SequenceConfirmRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2389,7 +2793,7 @@ func (x *SequenceConfirmRequest) String() string {
 func (*SequenceConfirmRequest) ProtoMessage() {}
 
 func (x *SequenceConfirmRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2402,7 +2806,7 @@ func (x *SequenceConfirmRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceConfirmRequest.ProtoReflect.Descriptor instead.
 func (*SequenceConfirmRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{35}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SequenceConfirmRequest) GetName() string {
@@ -2443,7 +2847,7 @@ type SequenceDeleteRequest struct {
 
 func (x *SequenceDeleteRequest) Reset() {
 	*x = SequenceDeleteRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2455,7 +2859,7 @@ func (x *SequenceDeleteRequest) String() string {
 func (*SequenceDeleteRequest) ProtoMessage() {}
 
 func (x *SequenceDeleteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2468,7 +2872,7 @@ func (x *SequenceDeleteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceDeleteRequest.ProtoReflect.Descriptor instead.
 func (*SequenceDeleteRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{36}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SequenceDeleteRequest) GetName() string {
@@ -2493,7 +2897,7 @@ type SequenceDeleteResponse struct {
 
 func (x *SequenceDeleteResponse) Reset() {
 	*x = SequenceDeleteResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2505,7 +2909,7 @@ func (x *SequenceDeleteResponse) String() string {
 func (*SequenceDeleteResponse) ProtoMessage() {}
 
 func (x *SequenceDeleteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2518,7 +2922,7 @@ func (x *SequenceDeleteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceDeleteResponse.ProtoReflect.Descriptor instead.
 func (*SequenceDeleteResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{37}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{44}
 }
 
 type Record struct {
@@ -2544,7 +2948,7 @@ type Record struct {
 
 func (x *Record) Reset() {
 	*x = Record{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2556,7 +2960,7 @@ func (x *Record) String() string {
 func (*Record) ProtoMessage() {}
 
 func (x *Record) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2569,7 +2973,7 @@ func (x *Record) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Record.ProtoReflect.Descriptor instead.
 func (*Record) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{38}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Record) GetNamespace() string {
@@ -2686,7 +3090,7 @@ type Records struct {
 
 func (x *Records) Reset() {
 	*x = Records{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2698,7 +3102,7 @@ func (x *Records) String() string {
 func (*Records) ProtoMessage() {}
 
 func (x *Records) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2711,7 +3115,7 @@ func (x *Records) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Records.ProtoReflect.Descriptor instead.
 func (*Records) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{39}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Records) GetRecords() []*Record {
@@ -2731,7 +3135,7 @@ type GetRequest struct {
 
 func (x *GetRequest) Reset() {
 	*x = GetRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2743,7 +3147,7 @@ func (x *GetRequest) String() string {
 func (*GetRequest) ProtoMessage() {}
 
 func (x *GetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2756,7 +3160,7 @@ func (x *GetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRequest.ProtoReflect.Descriptor instead.
 func (*GetRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{40}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *GetRequest) GetNamespace() string {
@@ -2790,7 +3194,7 @@ type FindRequest struct {
 
 func (x *FindRequest) Reset() {
 	*x = FindRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2802,7 +3206,7 @@ func (x *FindRequest) String() string {
 func (*FindRequest) ProtoMessage() {}
 
 func (x *FindRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2815,7 +3219,7 @@ func (x *FindRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindRequest.ProtoReflect.Descriptor instead.
 func (*FindRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{41}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *FindRequest) GetNamespace() string {
@@ -2892,7 +3296,7 @@ type CountRequest struct {
 
 func (x *CountRequest) Reset() {
 	*x = CountRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2904,7 +3308,7 @@ func (x *CountRequest) String() string {
 func (*CountRequest) ProtoMessage() {}
 
 func (x *CountRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2917,7 +3321,7 @@ func (x *CountRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountRequest.ProtoReflect.Descriptor instead.
 func (*CountRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{42}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *CountRequest) GetNamespace() string {
@@ -2950,7 +3354,7 @@ type CountResponse struct {
 
 func (x *CountResponse) Reset() {
 	*x = CountResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2962,7 +3366,7 @@ func (x *CountResponse) String() string {
 func (*CountResponse) ProtoMessage() {}
 
 func (x *CountResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2975,7 +3379,7 @@ func (x *CountResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountResponse.ProtoReflect.Descriptor instead.
 func (*CountResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{43}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *CountResponse) GetCount() int64 {
@@ -2994,7 +3398,7 @@ type SwapRequest struct {
 
 func (x *SwapRequest) Reset() {
 	*x = SwapRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3006,7 +3410,7 @@ func (x *SwapRequest) String() string {
 func (*SwapRequest) ProtoMessage() {}
 
 func (x *SwapRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3019,7 +3423,7 @@ func (x *SwapRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SwapRequest.ProtoReflect.Descriptor instead.
 func (*SwapRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{44}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *SwapRequest) GetWrites() []*Write {
@@ -3039,7 +3443,7 @@ type Write struct {
 
 func (x *Write) Reset() {
 	*x = Write{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3051,7 +3455,7 @@ func (x *Write) String() string {
 func (*Write) ProtoMessage() {}
 
 func (x *Write) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3064,7 +3468,7 @@ func (x *Write) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Write.ProtoReflect.Descriptor instead.
 func (*Write) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{45}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Write) GetOld() string {
@@ -3092,7 +3496,7 @@ type SwapResponse struct {
 
 func (x *SwapResponse) Reset() {
 	*x = SwapResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3104,7 +3508,7 @@ func (x *SwapResponse) String() string {
 func (*SwapResponse) ProtoMessage() {}
 
 func (x *SwapResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3117,7 +3521,7 @@ func (x *SwapResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SwapResponse.ProtoReflect.Descriptor instead.
 func (*SwapResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{46}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *SwapResponse) GetResults() []SwapResult {
@@ -3144,7 +3548,7 @@ type DescribeRequest struct {
 
 func (x *DescribeRequest) Reset() {
 	*x = DescribeRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3156,7 +3560,7 @@ func (x *DescribeRequest) String() string {
 func (*DescribeRequest) ProtoMessage() {}
 
 func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3169,7 +3573,7 @@ func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
 func (*DescribeRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{47}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *DescribeRequest) GetNamespace() string {
@@ -3197,7 +3601,7 @@ type DescribeResponse struct {
 
 func (x *DescribeResponse) Reset() {
 	*x = DescribeResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3209,7 +3613,7 @@ func (x *DescribeResponse) String() string {
 func (*DescribeResponse) ProtoMessage() {}
 
 func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3222,7 +3626,7 @@ func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeResponse.ProtoReflect.Descriptor instead.
 func (*DescribeResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{48}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *DescribeResponse) GetIdentity() string {
@@ -3254,7 +3658,12 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\vNextRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12\x12\n" +
-	"\x04runs\x18\x03 \x01(\bR\x04runs\"G\n" +
+	"\x04runs\x18\x03 \x01(\bR\x04runs\"\x83\x01\n" +
+	"\rNextAtRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\x12*\n" +
+	"\x02at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x12\n" +
+	"\x04node\x18\x04 \x01(\x03R\x04node\"G\n" +
 	"\fNextResponse\x12\x10\n" +
 	"\x03ids\x18\x01 \x03(\x10R\x03ids\x12%\n" +
 	"\x04runs\x18\x02 \x03(\v2\x11.snowfence.v1.RunR\x04runs\"C\n" +
@@ -3365,7 +3774,14 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x06ticket\x18\x01 \x01(\fR\x06ticket\x12\x17\n" +
 	"\x04used\x18\x02 \x01(\x03H\x00R\x04used\x88\x01\x01B\a\n" +
 	"\x05_used\"\x11\n" +
-	"\x0fReleaseResponse\"\x80\x01\n" +
+	"\x0fReleaseResponse\"F\n" +
+	"\x12ReleaseNodeRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04node\x18\x02 \x01(\x03R\x04node\"W\n" +
+	"\vVetoRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04node\x18\x02 \x01(\x03R\x04node\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x80\x01\n" +
 	"\x11ListLeasesRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x19\n" +
 	"\x05after\x18\x02 \x01(\x03H\x00R\x05after\x88\x01\x01\x12\x14\n" +
@@ -3384,7 +3800,23 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\n" +
 	"until_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tuntilTime\x124\n" +
 	"\awritten\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\awritten\x12\x12\n" +
-	"\x04veto\x18\a \x01(\tR\x04veto\"|\n" +
+	"\x04veto\x18\a \x01(\tR\x04veto\"\x14\n" +
+	"\x12ListServersRequest\"I\n" +
+	"\x13ListServersResponse\x122\n" +
+	"\aservers\x18\x01 \x03(\v2\x18.snowfence.v1.ServerInfoR\aservers\"\xe1\x01\n" +
+	"\n" +
+	"ServerInfo\x12\x14\n" +
+	"\x05label\x18\x01 \x01(\tR\x05label\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\tR\aversion\x120\n" +
+	"\x05since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12.\n" +
+	"\x04seen\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x04seen\x12\x12\n" +
+	"\x04this\x18\x05 \x01(\bR\x04this\x12-\n" +
+	"\x05nodes\x18\x06 \x03(\v2\x17.snowfence.v1.HeldNodesR\x05nodes\"e\n" +
+	"\tHeldNodes\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1d\n" +
+	"\n" +
+	"first_node\x18\x02 \x01(\x03R\tfirstNode\x12\x1b\n" +
+	"\tlast_node\x18\x03 \x01(\x03R\blastNode\"|\n" +
 	"\x13SequenceNextRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12\x16\n" +
@@ -3518,9 +3950,10 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"SwapResult\x12\x1b\n" +
 	"\x17SWAP_RESULT_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10SWAP_RESULT_DONE\x10\x01\x12\x14\n" +
-	"\x10SWAP_RESULT_LOST\x10\x022\xa0\x02\n" +
+	"\x10SWAP_RESULT_LOST\x10\x022\xe3\x02\n" +
 	"\tIDService\x12=\n" +
-	"\x04Next\x12\x19.snowfence.v1.NextRequest\x1a\x1a.snowfence.v1.NextResponse\x12C\n" +
+	"\x04Next\x12\x19.snowfence.v1.NextRequest\x1a\x1a.snowfence.v1.NextResponse\x12A\n" +
+	"\x06NextAt\x12\x1b.snowfence.v1.NextAtRequest\x1a\x1a.snowfence.v1.NextResponse\x12C\n" +
 	"\x06Stream\x12\x1b.snowfence.v1.StreamRequest\x1a\x1a.snowfence.v1.NextResponse0\x01\x12H\n" +
 	"\x06Decode\x12\x1b.snowfence.v1.DecodeRequest\x1a\x1c.snowfence.v1.DecodeResponse\"\x03\x90\x02\x01\x12E\n" +
 	"\x05Range\x12\x1a.snowfence.v1.RangeRequest\x1a\x1b.snowfence.v1.RangeResponse\"\x03\x90\x02\x012\x9d\x03\n" +
@@ -3529,13 +3962,17 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x04Show\x12\".snowfence.v1.ShowNamespaceRequest\x1a\x17.snowfence.v1.Namespace\"\x03\x90\x02\x01\x12V\n" +
 	"\x04List\x12#.snowfence.v1.ListNamespacesRequest\x1a$.snowfence.v1.ListNamespacesResponse\"\x03\x90\x02\x01\x12G\n" +
 	"\x06Change\x12$.snowfence.v1.ChangeNamespaceRequest\x1a\x17.snowfence.v1.Namespace\x12U\n" +
-	"\x06Delete\x12$.snowfence.v1.DeleteNamespaceRequest\x1a%.snowfence.v1.DeleteNamespaceResponse2\xed\x02\n" +
+	"\x06Delete\x12$.snowfence.v1.DeleteNamespaceRequest\x1a%.snowfence.v1.DeleteNamespaceResponse2\xf3\x03\n" +
 	"\fLeaseService\x12<\n" +
 	"\aAcquire\x12\x1c.snowfence.v1.AcquireRequest\x1a\x13.snowfence.v1.Lease\x128\n" +
 	"\x05Renew\x12\x1a.snowfence.v1.RenewRequest\x1a\x13.snowfence.v1.Lease\x12F\n" +
 	"\aRelease\x12\x1c.snowfence.v1.ReleaseRequest\x1a\x1d.snowfence.v1.ReleaseResponse\x12N\n" +
-	"\x04List\x12\x1f.snowfence.v1.ListLeasesRequest\x1a .snowfence.v1.ListLeasesResponse\"\x03\x90\x02\x01\x12M\n" +
-	"\x05Watch\x12 .snowfence.v1.WatchLeasesRequest\x1a .snowfence.v1.ListLeasesResponse0\x012\xa8\x04\n" +
+	"\x04List\x12\x1f.snowfence.v1.ListLeasesRequest\x1a .snowfence.v1.ListLeasesResponse\"\x03\x90\x02\x01\x12H\n" +
+	"\vReleaseNode\x12 .snowfence.v1.ReleaseNodeRequest\x1a\x17.snowfence.v1.LeaseInfo\x12:\n" +
+	"\x04Veto\x12\x19.snowfence.v1.VetoRequest\x1a\x17.snowfence.v1.LeaseInfo\x12M\n" +
+	"\x05Watch\x12 .snowfence.v1.WatchLeasesRequest\x1a .snowfence.v1.ListLeasesResponse0\x012a\n" +
+	"\rServerService\x12P\n" +
+	"\x04List\x12 .snowfence.v1.ListServersRequest\x1a!.snowfence.v1.ListServersResponse\"\x03\x90\x02\x012\xa8\x04\n" +
 	"\x0fSequenceService\x12M\n" +
 	"\x04Next\x12!.snowfence.v1.SequenceNextRequest\x1a\".snowfence.v1.SequenceNextResponse\x12E\n" +
 	"\x06Create\x12#.snowfence.v1.SequenceCreateRequest\x1a\x16.snowfence.v1.Sequence\x12F\n" +
@@ -3564,143 +4001,163 @@ func file_snowfence_v1_snowfence_proto_rawDescGZIP() []byte {
 }
 
 var file_snowfence_v1_snowfence_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 56)
 var file_snowfence_v1_snowfence_proto_goTypes = []any{
 	(SwapResult)(0),                 // 0: snowfence.v1.SwapResult
 	(*NextRequest)(nil),             // 1: snowfence.v1.NextRequest
-	(*NextResponse)(nil),            // 2: snowfence.v1.NextResponse
-	(*Run)(nil),                     // 3: snowfence.v1.Run
-	(*StreamRequest)(nil),           // 4: snowfence.v1.StreamRequest
-	(*DecodeRequest)(nil),           // 5: snowfence.v1.DecodeRequest
-	(*DecodeResponse)(nil),          // 6: snowfence.v1.DecodeResponse
-	(*FieldValue)(nil),              // 7: snowfence.v1.FieldValue
-	(*RangeRequest)(nil),            // 8: snowfence.v1.RangeRequest
-	(*RangeResponse)(nil),           // 9: snowfence.v1.RangeResponse
-	(*Namespace)(nil),               // 10: snowfence.v1.Namespace
-	(*PastLayout)(nil),              // 11: snowfence.v1.PastLayout
-	(*CreateNamespaceRequest)(nil),  // 12: snowfence.v1.CreateNamespaceRequest
-	(*ShowNamespaceRequest)(nil),    // 13: snowfence.v1.ShowNamespaceRequest
-	(*ListNamespacesRequest)(nil),   // 14: snowfence.v1.ListNamespacesRequest
-	(*ListNamespacesResponse)(nil),  // 15: snowfence.v1.ListNamespacesResponse
-	(*ChangeNamespaceRequest)(nil),  // 16: snowfence.v1.ChangeNamespaceRequest
-	(*DeleteNamespaceRequest)(nil),  // 17: snowfence.v1.DeleteNamespaceRequest
-	(*DeleteNamespaceResponse)(nil), // 18: snowfence.v1.DeleteNamespaceResponse
-	(*AcquireRequest)(nil),          // 19: snowfence.v1.AcquireRequest
-	(*Lease)(nil),                   // 20: snowfence.v1.Lease
-	(*RenewRequest)(nil),            // 21: snowfence.v1.RenewRequest
-	(*ReleaseRequest)(nil),          // 22: snowfence.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),         // 23: snowfence.v1.ReleaseResponse
-	(*ListLeasesRequest)(nil),       // 24: snowfence.v1.ListLeasesRequest
-	(*WatchLeasesRequest)(nil),      // 25: snowfence.v1.WatchLeasesRequest
-	(*ListLeasesResponse)(nil),      // 26: snowfence.v1.ListLeasesResponse
-	(*LeaseInfo)(nil),               // 27: snowfence.v1.LeaseInfo
-	(*SequenceNextRequest)(nil),     // 28: snowfence.v1.SequenceNextRequest
-	(*SequenceNextResponse)(nil),    // 29: snowfence.v1.SequenceNextResponse
-	(*Sequence)(nil),                // 30: snowfence.v1.Sequence
-	(*SequenceCreateRequest)(nil),   // 31: snowfence.v1.SequenceCreateRequest
-	(*SequenceShowRequest)(nil),     // 32: snowfence.v1.SequenceShowRequest
-	(*SequenceListRequest)(nil),     // 33: snowfence.v1.SequenceListRequest
-	(*SequenceListResponse)(nil),    // 34: snowfence.v1.SequenceListResponse
-	(*SequenceChangeRequest)(nil),   // 35: snowfence.v1.SequenceChangeRequest
-	(*SequenceConfirmRequest)(nil),  // 36: snowfence.v1.SequenceConfirmRequest
-	(*SequenceDeleteRequest)(nil),   // 37: snowfence.v1.SequenceDeleteRequest
-	(*SequenceDeleteResponse)(nil),  // 38: snowfence.v1.SequenceDeleteResponse
-	(*Record)(nil),                  // 39: snowfence.v1.Record
-	(*Records)(nil),                 // 40: snowfence.v1.Records
-	(*GetRequest)(nil),              // 41: snowfence.v1.GetRequest
-	(*FindRequest)(nil),             // 42: snowfence.v1.FindRequest
-	(*CountRequest)(nil),            // 43: snowfence.v1.CountRequest
-	(*CountResponse)(nil),           // 44: snowfence.v1.CountResponse
-	(*SwapRequest)(nil),             // 45: snowfence.v1.SwapRequest
-	(*Write)(nil),                   // 46: snowfence.v1.Write
-	(*SwapResponse)(nil),            // 47: snowfence.v1.SwapResponse
-	(*DescribeRequest)(nil),         // 48: snowfence.v1.DescribeRequest
-	(*DescribeResponse)(nil),        // 49: snowfence.v1.DescribeResponse
-	(*timestamppb.Timestamp)(nil),   // 50: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),     // 51: google.protobuf.Duration
+	(*NextAtRequest)(nil),           // 2: snowfence.v1.NextAtRequest
+	(*NextResponse)(nil),            // 3: snowfence.v1.NextResponse
+	(*Run)(nil),                     // 4: snowfence.v1.Run
+	(*StreamRequest)(nil),           // 5: snowfence.v1.StreamRequest
+	(*DecodeRequest)(nil),           // 6: snowfence.v1.DecodeRequest
+	(*DecodeResponse)(nil),          // 7: snowfence.v1.DecodeResponse
+	(*FieldValue)(nil),              // 8: snowfence.v1.FieldValue
+	(*RangeRequest)(nil),            // 9: snowfence.v1.RangeRequest
+	(*RangeResponse)(nil),           // 10: snowfence.v1.RangeResponse
+	(*Namespace)(nil),               // 11: snowfence.v1.Namespace
+	(*PastLayout)(nil),              // 12: snowfence.v1.PastLayout
+	(*CreateNamespaceRequest)(nil),  // 13: snowfence.v1.CreateNamespaceRequest
+	(*ShowNamespaceRequest)(nil),    // 14: snowfence.v1.ShowNamespaceRequest
+	(*ListNamespacesRequest)(nil),   // 15: snowfence.v1.ListNamespacesRequest
+	(*ListNamespacesResponse)(nil),  // 16: snowfence.v1.ListNamespacesResponse
+	(*ChangeNamespaceRequest)(nil),  // 17: snowfence.v1.ChangeNamespaceRequest
+	(*DeleteNamespaceRequest)(nil),  // 18: snowfence.v1.DeleteNamespaceRequest
+	(*DeleteNamespaceResponse)(nil), // 19: snowfence.v1.DeleteNamespaceResponse
+	(*AcquireRequest)(nil),          // 20: snowfence.v1.AcquireRequest
+	(*Lease)(nil),                   // 21: snowfence.v1.Lease
+	(*RenewRequest)(nil),            // 22: snowfence.v1.RenewRequest
+	(*ReleaseRequest)(nil),          // 23: snowfence.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),         // 24: snowfence.v1.ReleaseResponse
+	(*ReleaseNodeRequest)(nil),      // 25: snowfence.v1.ReleaseNodeRequest
+	(*VetoRequest)(nil),             // 26: snowfence.v1.VetoRequest
+	(*ListLeasesRequest)(nil),       // 27: snowfence.v1.ListLeasesRequest
+	(*WatchLeasesRequest)(nil),      // 28: snowfence.v1.WatchLeasesRequest
+	(*ListLeasesResponse)(nil),      // 29: snowfence.v1.ListLeasesResponse
+	(*LeaseInfo)(nil),               // 30: snowfence.v1.LeaseInfo
+	(*ListServersRequest)(nil),      // 31: snowfence.v1.ListServersRequest
+	(*ListServersResponse)(nil),     // 32: snowfence.v1.ListServersResponse
+	(*ServerInfo)(nil),              // 33: snowfence.v1.ServerInfo
+	(*HeldNodes)(nil),               // 34: snowfence.v1.HeldNodes
+	(*SequenceNextRequest)(nil),     // 35: snowfence.v1.SequenceNextRequest
+	(*SequenceNextResponse)(nil),    // 36: snowfence.v1.SequenceNextResponse
+	(*Sequence)(nil),                // 37: snowfence.v1.Sequence
+	(*SequenceCreateRequest)(nil),   // 38: snowfence.v1.SequenceCreateRequest
+	(*SequenceShowRequest)(nil),     // 39: snowfence.v1.SequenceShowRequest
+	(*SequenceListRequest)(nil),     // 40: snowfence.v1.SequenceListRequest
+	(*SequenceListResponse)(nil),    // 41: snowfence.v1.SequenceListResponse
+	(*SequenceChangeRequest)(nil),   // 42: snowfence.v1.SequenceChangeRequest
+	(*SequenceConfirmRequest)(nil),  // 43: snowfence.v1.SequenceConfirmRequest
+	(*SequenceDeleteRequest)(nil),   // 44: snowfence.v1.SequenceDeleteRequest
+	(*SequenceDeleteResponse)(nil),  // 45: snowfence.v1.SequenceDeleteResponse
+	(*Record)(nil),                  // 46: snowfence.v1.Record
+	(*Records)(nil),                 // 47: snowfence.v1.Records
+	(*GetRequest)(nil),              // 48: snowfence.v1.GetRequest
+	(*FindRequest)(nil),             // 49: snowfence.v1.FindRequest
+	(*CountRequest)(nil),            // 50: snowfence.v1.CountRequest
+	(*CountResponse)(nil),           // 51: snowfence.v1.CountResponse
+	(*SwapRequest)(nil),             // 52: snowfence.v1.SwapRequest
+	(*Write)(nil),                   // 53: snowfence.v1.Write
+	(*SwapResponse)(nil),            // 54: snowfence.v1.SwapResponse
+	(*DescribeRequest)(nil),         // 55: snowfence.v1.DescribeRequest
+	(*DescribeResponse)(nil),        // 56: snowfence.v1.DescribeResponse
+	(*timestamppb.Timestamp)(nil),   // 57: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),     // 58: google.protobuf.Duration
 }
 var file_snowfence_v1_snowfence_proto_depIdxs = []int32{
-	3,  // 0: snowfence.v1.NextResponse.runs:type_name -> snowfence.v1.Run
-	50, // 1: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
-	7,  // 2: snowfence.v1.DecodeResponse.fields:type_name -> snowfence.v1.FieldValue
-	50, // 3: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
-	50, // 4: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
-	50, // 5: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
-	11, // 6: snowfence.v1.Namespace.past:type_name -> snowfence.v1.PastLayout
-	50, // 7: snowfence.v1.PastLayout.from:type_name -> google.protobuf.Timestamp
-	50, // 8: snowfence.v1.PastLayout.until:type_name -> google.protobuf.Timestamp
-	10, // 9: snowfence.v1.ListNamespacesResponse.namespaces:type_name -> snowfence.v1.Namespace
-	50, // 10: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
-	51, // 11: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
-	50, // 12: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
-	51, // 13: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
-	27, // 14: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
-	50, // 15: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
-	50, // 16: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
-	50, // 17: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
-	30, // 18: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
-	39, // 19: snowfence.v1.Records.records:type_name -> snowfence.v1.Record
-	46, // 20: snowfence.v1.SwapRequest.writes:type_name -> snowfence.v1.Write
-	39, // 21: snowfence.v1.Write.new:type_name -> snowfence.v1.Record
-	0,  // 22: snowfence.v1.SwapResponse.results:type_name -> snowfence.v1.SwapResult
-	50, // 23: snowfence.v1.DescribeResponse.now:type_name -> google.protobuf.Timestamp
-	1,  // 24: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
-	4,  // 25: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
-	5,  // 26: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
-	8,  // 27: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
-	12, // 28: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
-	13, // 29: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
-	14, // 30: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
-	16, // 31: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
-	17, // 32: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
-	19, // 33: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
-	21, // 34: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
-	22, // 35: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
-	24, // 36: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
-	25, // 37: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
-	28, // 38: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
-	31, // 39: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
-	32, // 40: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
-	33, // 41: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
-	35, // 42: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
-	36, // 43: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
-	37, // 44: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
-	41, // 45: snowfence.v1.StoreService.Get:input_type -> snowfence.v1.GetRequest
-	42, // 46: snowfence.v1.StoreService.Find:input_type -> snowfence.v1.FindRequest
-	43, // 47: snowfence.v1.StoreService.Count:input_type -> snowfence.v1.CountRequest
-	45, // 48: snowfence.v1.StoreService.Swap:input_type -> snowfence.v1.SwapRequest
-	48, // 49: snowfence.v1.StoreService.Describe:input_type -> snowfence.v1.DescribeRequest
-	2,  // 50: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
-	2,  // 51: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
-	6,  // 52: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
-	9,  // 53: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
-	10, // 54: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
-	10, // 55: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
-	15, // 56: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
-	10, // 57: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
-	18, // 58: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
-	20, // 59: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
-	20, // 60: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
-	23, // 61: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
-	26, // 62: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
-	26, // 63: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
-	29, // 64: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
-	30, // 65: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
-	30, // 66: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
-	34, // 67: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
-	30, // 68: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
-	30, // 69: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
-	38, // 70: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
-	40, // 71: snowfence.v1.StoreService.Get:output_type -> snowfence.v1.Records
-	40, // 72: snowfence.v1.StoreService.Find:output_type -> snowfence.v1.Records
-	44, // 73: snowfence.v1.StoreService.Count:output_type -> snowfence.v1.CountResponse
-	47, // 74: snowfence.v1.StoreService.Swap:output_type -> snowfence.v1.SwapResponse
-	49, // 75: snowfence.v1.StoreService.Describe:output_type -> snowfence.v1.DescribeResponse
-	50, // [50:76] is the sub-list for method output_type
-	24, // [24:50] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	57, // 0: snowfence.v1.NextAtRequest.at:type_name -> google.protobuf.Timestamp
+	4,  // 1: snowfence.v1.NextResponse.runs:type_name -> snowfence.v1.Run
+	57, // 2: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
+	8,  // 3: snowfence.v1.DecodeResponse.fields:type_name -> snowfence.v1.FieldValue
+	57, // 4: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
+	57, // 5: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
+	57, // 6: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
+	12, // 7: snowfence.v1.Namespace.past:type_name -> snowfence.v1.PastLayout
+	57, // 8: snowfence.v1.PastLayout.from:type_name -> google.protobuf.Timestamp
+	57, // 9: snowfence.v1.PastLayout.until:type_name -> google.protobuf.Timestamp
+	11, // 10: snowfence.v1.ListNamespacesResponse.namespaces:type_name -> snowfence.v1.Namespace
+	57, // 11: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
+	58, // 12: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
+	57, // 13: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
+	58, // 14: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
+	30, // 15: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
+	57, // 16: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
+	57, // 17: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
+	57, // 18: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
+	33, // 19: snowfence.v1.ListServersResponse.servers:type_name -> snowfence.v1.ServerInfo
+	57, // 20: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
+	57, // 21: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
+	34, // 22: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
+	37, // 23: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
+	46, // 24: snowfence.v1.Records.records:type_name -> snowfence.v1.Record
+	53, // 25: snowfence.v1.SwapRequest.writes:type_name -> snowfence.v1.Write
+	46, // 26: snowfence.v1.Write.new:type_name -> snowfence.v1.Record
+	0,  // 27: snowfence.v1.SwapResponse.results:type_name -> snowfence.v1.SwapResult
+	57, // 28: snowfence.v1.DescribeResponse.now:type_name -> google.protobuf.Timestamp
+	1,  // 29: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
+	2,  // 30: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
+	5,  // 31: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
+	6,  // 32: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
+	9,  // 33: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
+	13, // 34: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
+	14, // 35: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
+	15, // 36: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
+	17, // 37: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
+	18, // 38: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
+	20, // 39: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
+	22, // 40: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
+	23, // 41: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
+	27, // 42: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
+	25, // 43: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
+	26, // 44: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
+	28, // 45: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
+	31, // 46: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
+	35, // 47: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
+	38, // 48: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
+	39, // 49: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
+	40, // 50: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
+	42, // 51: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
+	43, // 52: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
+	44, // 53: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
+	48, // 54: snowfence.v1.StoreService.Get:input_type -> snowfence.v1.GetRequest
+	49, // 55: snowfence.v1.StoreService.Find:input_type -> snowfence.v1.FindRequest
+	50, // 56: snowfence.v1.StoreService.Count:input_type -> snowfence.v1.CountRequest
+	52, // 57: snowfence.v1.StoreService.Swap:input_type -> snowfence.v1.SwapRequest
+	55, // 58: snowfence.v1.StoreService.Describe:input_type -> snowfence.v1.DescribeRequest
+	3,  // 59: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
+	3,  // 60: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
+	3,  // 61: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
+	7,  // 62: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
+	10, // 63: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
+	11, // 64: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
+	11, // 65: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
+	16, // 66: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
+	11, // 67: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
+	19, // 68: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
+	21, // 69: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
+	21, // 70: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
+	24, // 71: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
+	29, // 72: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
+	30, // 73: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
+	30, // 74: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
+	29, // 75: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
+	32, // 76: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
+	36, // 77: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
+	37, // 78: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
+	37, // 79: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
+	41, // 80: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
+	37, // 81: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
+	37, // 82: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
+	45, // 83: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
+	47, // 84: snowfence.v1.StoreService.Get:output_type -> snowfence.v1.Records
+	47, // 85: snowfence.v1.StoreService.Find:output_type -> snowfence.v1.Records
+	51, // 86: snowfence.v1.StoreService.Count:output_type -> snowfence.v1.CountResponse
+	54, // 87: snowfence.v1.StoreService.Swap:output_type -> snowfence.v1.SwapResponse
+	56, // 88: snowfence.v1.StoreService.Describe:output_type -> snowfence.v1.DescribeResponse
+	59, // [59:89] is the sub-list for method output_type
+	29, // [29:59] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_snowfence_v1_snowfence_proto_init() }
@@ -3708,24 +4165,24 @@ func file_snowfence_v1_snowfence_proto_init() {
 	if File_snowfence_v1_snowfence_proto != nil {
 		return
 	}
-	file_snowfence_v1_snowfence_proto_msgTypes[11].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[15].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[18].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[21].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[23].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[29].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[30].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[34].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[35].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[12].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[16].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[19].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[22].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[26].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[36].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[37].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[41].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[42].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowfence_v1_snowfence_proto_rawDesc), len(file_snowfence_v1_snowfence_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   49,
+			NumMessages:   56,
 			NumExtensions: 0,
-			NumServices:   5,
+			NumServices:   6,
 		},
 		GoTypes:           file_snowfence_v1_snowfence_proto_goTypes,
 		DependencyIndexes: file_snowfence_v1_snowfence_proto_depIdxs,

@@ -109,7 +109,19 @@ func TestInChromium(t *testing.T) {
 		"github.com/snowfence/snowfence/cmd/internal/dashboard/rig").CombinedOutput(); err != nil {
 		t.Fatalf("building the rig: %v\n%s", err, out)
 	}
-	out := run(t, paths[0], []string{"RIG=" + rig, "CHROMIUM=" + paths[1]}, "--test", "--test-reporter=spec", "test/")
+	env := []string{"RIG=" + rig, "CHROMIUM=" + paths[1]}
+	if !testing.Short() {
+		env = append(env, "LONG=1")
+	}
+	scripts, err := filepath.Glob(filepath.Join(web, "test", "*.test.js"))
+	if err != nil || len(scripts) == 0 {
+		t.Fatal("no tests of the page: ", err)
+	}
+	args := []string{"--test", "--test-reporter=spec"}
+	for _, s := range scripts {
+		args = append(args, "test/"+filepath.Base(s))
+	}
+	out := run(t, paths[0], env, args...)
 	if !strings.Contains(out, "fail 0") || !strings.Contains(out, "skipped 0") {
 		t.Errorf("not everything ran:\n%s", out)
 	}

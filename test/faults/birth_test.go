@@ -15,7 +15,7 @@ import (
 // make its tables and the namespace, and kills them in the middle of it, again and again.
 // Ten others find a store that works, and no ID is made twice by any of them.
 func birth(t *testing.T, tg *target) {
-	rounds := 2
+	rounds := 1
 	if *long {
 		rounds = 20
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/test/fleet"
 )
 
 // programs are runs of "snowfence new" that stream IDs while a scene plays, in a
@@ -45,9 +46,10 @@ func stream(t testing.TB, tg *target) *streams {
 		"new", "-n", "1000000000", "--namespace", "streams",
 		"--store", tg.programURL(),
 	}}
-	if _, err := lease.CreateNamespace(t.Context(), tg.store, "streams", p.scheme, nil); err != nil {
-		t.Fatal(err)
-	}
+	fleet.Eventually(t, "the namespace of the streams", func() error { // a busy machine answers late
+		_, err := lease.CreateNamespace(t.Context(), tg.store, "streams", p.scheme, nil)
+		return err
+	})
 	runs := 1
 	if *long {
 		runs = 2

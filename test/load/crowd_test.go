@@ -93,6 +93,7 @@ func startCrowded(t *testing.T) *crowded {
 	t.Helper()
 	s := &crowded{t: t, Process: servers.Start(t, "snowfence", program, []string{
 		"serve", "--store", "sqlite:" + t.TempDir() + "/ids.db", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0", "--admin", "127.0.0.1:0",
+		"--pprof",
 		"--slow", patienceWithSlow.String(), "--ttl", "5m", "--max-wait", "30s",
 	}, []string{"HOME=" + t.TempDir()})}
 	s.Ready(t, func() error { return s.addresses() })

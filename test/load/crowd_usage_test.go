@@ -15,7 +15,8 @@ import (
 )
 
 var said = []*regexp.Regexp{
-	regexp.MustCompile(`HTTP, gRPC and Connect on http://(\S+)`), regexp.MustCompile(`Redis protocol on (\S+)`), regexp.MustCompile(`profiles on http://(\S+)`),
+	regexp.MustCompile(`HTTP, gRPC and Connect on http://(\S+)`), regexp.MustCompile(`Redis protocol on (\S+)`),
+	regexp.MustCompile(`metrics and health on http://(\S+)`),
 }
 
 // addresses reads where the server listens from what it said at its start.

@@ -500,6 +500,16 @@ var pastMutants = []mutant{
 		old:  `Floor: before.Until, FromReserved: true,`, now: `Floor: before.Until,`,
 	},
 	{
+		rule: "past: reserved numbers of the layout after count", file: "lease/reserved.go",
+		test: "TestReservedNumbersOfLayoutsBefore",
+		old:  `At: e.From, ToReserved: true,`, now: `At: e.From,`,
+	},
+	{
+		rule: "past: layouts before the last change count", file: "lease/reserved.go",
+		test: "TestReservedNumbersOfLayoutsBefore",
+		old:  ` Past: eras[:i-1],`, now: ``,
+	},
+	{
 		rule: "past: a layout needs reserved numbers", file: "lease/reserved.go", test: "TestAllowPast$",
 		old: `if !some {`, now: `if false {`,
 	},

@@ -188,4 +188,185 @@ var randflakeMutants = []mutant{
 		pkg: "./compat/randflake", test: "TestFencesThatDoNotFit",
 		old: `s == nil || s.Layout().String() != want`, now: `s == nil`,
 	},
+	{
+		rule: "randflake: a bare number over a grant is refused", file: "compat/randflake/position.go",
+		pkg: "./compat/randflake", test: "TestBareNumberBesideAFence",
+		old: `if p.grants > 0 {`, now: `if false {`,
+	},
+	{
+		rule: "randflake: one grant is enough", file: "compat/randflake/position.go",
+		pkg: "./compat/randflake", test: "TestBareNumberBesideAFence",
+		old: `if p.grants > 0 {`, now: `if p.grants > 1 {`,
+	},
+	{
+		rule: "randflake: a grant that is entered counts", file: "compat/randflake/position.go",
+		pkg: "./compat/randflake", test: "TestBareNumberBesideAFence",
+		old: `	p.grants++
+`, now: ``,
+	},
+	{
+		rule: "randflake: a grant that left counts no more", file: "compat/randflake/position.go",
+		pkg: "./compat/randflake", test: "TestBareNumberBesideAFence",
+		old: `	p.grants--
+`, now: ``,
+	},
+	{
+		rule: "randflake: a grant over a bare number in use is refused", file: "compat/randflake/position.go",
+		pkg: "./compat/randflake", test: "TestFenceBesideABareNumber",
+		old: `if p.bare > 0 {`, now: `if false {`,
+	},
+	{
+		rule: "randflake: one bare number is enough", file: "compat/randflake/position.go",
+		pkg: "./compat/randflake", test: "TestFenceBesideABareNumber",
+		old: `if p.bare > 0 {`, now: `if p.bare > 1 {`,
+	},
+	{
+		rule: "randflake: an open generator counts", file: "compat/randflake/position.go",
+		pkg: "./compat/randflake", test: "TestFenceBesideABareNumber",
+		old: `	p.bare++
+`, now: ``,
+	},
+	{
+		rule: "randflake: a generator that was dropped counts no more", file: "compat/randflake/position.go",
+		pkg: "./compat/randflake", test: "TestFenceAfterADroppedGenerator",
+		old: `	p.bare--
+`, now: ``,
+	},
+	{
+		rule: "randflake: a grant begins above what was used", file: "compat/randflake/position.go",
+		pkg: "./compat/randflake", test: "TestFenceBesideABareNumber",
+		old: `return p.second() - RANDFLAKE_EPOCH_OFFSET + 1, nil`, now: `return 0, nil`,
+	},
+	{
+		rule: "randflake: a grant begins with a second of its own", file: "compat/randflake/position.go",
+		pkg: "./compat/randflake", test: "TestFenceBesideABareNumber",
+		old: `RANDFLAKE_EPOCH_OFFSET + 1, nil`, now: `RANDFLAKE_EPOCH_OFFSET, nil`,
+	},
+	{
+		rule: "randflake: what a grant used is used", file: "compat/randflake/position.go",
+		pkg: "./compat/randflake", test: "TestBareNumberBesideAFence",
+		old: `max(p.next.Load(), used<<RANDFLAKE_SEQUENCE_BITS)`, now: `p.next.Load()`,
+	},
+	{
+		rule: "randflake: a grant that leaves lowers nothing", file: "compat/randflake/position.go",
+		pkg: "./compat/randflake", test: "TestUnusedGrantMovesNothing",
+		old: `max(p.next.Load(), used<<RANDFLAKE_SEQUENCE_BITS)`, now: `used<<RANDFLAKE_SEQUENCE_BITS`,
+	},
+	{
+		rule: "randflake: all nodes of a block are entered", file: "compat/randflake/position.go",
+		pkg: "./compat/randflake", test: "TestBareNumberInABlock",
+		old: `n < node+nodes;`, now: `n <= node;`,
+	},
+	{
+		rule: "randflake: all nodes of a block leave", file: "compat/randflake/position.go",
+		pkg: "./compat/randflake", test: "TestBareNumberInABlock",
+		old: `range entered {
+			p.leave`,
+		now: `range entered[:1] {
+			p.leave`,
+	},
+	{
+		rule: "randflake: a block that is refused leaves", file: "compat/randflake/position.go",
+		pkg: "./compat/randflake", test: "TestBareNumberInABlock",
+		old: `			leave(0)
+`, now: ``,
+	},
+	{
+		rule: "randflake: a block begins above what each node used", file: "compat/randflake/position.go",
+		pkg: "./compat/randflake", test: "TestBareNumberInABlock",
+		old: `max(floor, first)`, now: `first`,
+	},
+	{
+		rule: "randflake: a bare number enters its position", file: "compat/randflake/randflake.go",
+		pkg: "./compat/randflake", test: "TestBareNumberBesideAFence",
+		old: `err := g.used.open(nodeID); err != nil`, now: `err := g.used.open(nodeID); false && err != nil`,
+	},
+	{
+		rule: "randflake: a grant enters its position", file: "compat/randflake/randflake.go",
+		pkg: "./compat/randflake", test: "TestBareNumberBesideAFence",
+		old: `			return positions.enter(uint64(first), node, nodes)
+`,
+		now: `			return new(registry).enter(uint64(first), node, nodes)
+`,
+	},
+	{
+		rule: "randflake: a fence and a bare number have one key", file: "compat/randflake/randflake.go",
+		pkg: "./compat/randflake", test: "TestBareNumberBesideAFence",
+		old: `c.Encrypt64(0)`, now: `c.Encrypt64(1)`,
+	},
+	{
+		rule: "randflake: a generator that is closed counts no more", file: "compat/randflake/randflake.go",
+		pkg: "./compat/randflake", test: "TestFenceBesideABareNumber",
+		old: `		g.used.bare--
+`, now: ``,
+	},
+	{
+		rule: "randflake: a generator that is closed twice counted once", file: "compat/randflake/randflake.go",
+		pkg: "./compat/randflake", test: "TestFenceBesideABareNumber",
+		old: `	if !g.over {
+`, now: `	if true {
+`,
+	},
+	{
+		rule: "randflake: a generator that is closed and dropped counted once", file: "compat/randflake/randflake.go",
+		pkg: "./compat/randflake", test: "TestDroppedAfterClose",
+		old: `		g.lost.Stop()
+`, now: ``,
+	},
+	{
+		rule: "randflake: a generator that is dropped leaves", file: "compat/randflake/randflake.go",
+		pkg: "./compat/randflake", test: "TestFenceAfterADroppedGenerator",
+		old: `AddCleanup(g, (*position).close, g.used)`, now: `AddCleanup(g, func(*position) {}, g.used)`,
+	},
+	{
+		rule: "randflake: a grant begins at the floor of its layer", file: "compat/internal/process/fenced.go",
+		pkg: "./compat/randflake", test: "TestFenceBesideABareNumber",
+		old: `max(gr.From, sp.floor, floor)`, now: `max(gr.From, sp.floor, 0*floor)`,
+	},
+	{
+		rule: "randflake: what its layer refuses is refused", file: "compat/internal/process/fenced.go",
+		pkg: "./compat/randflake", test: "TestFenceBesideABareNumber",
+		old: `floor, left, err := f.layer(gr.Node, max(gr.Nodes, 1))
+	if err != nil {
+		return err
+	}`,
+		now: `floor, left, err := f.layer(gr.Node, max(gr.Nodes, 1))
+	if err != nil {
+		left = func(int64) {}
+	}`,
+	},
+	{
+		rule: "randflake: a grant that is of no use leaves its layer", file: "compat/internal/process/fenced.go",
+		pkg: "./compat/randflake", test: "TestFenceBelowWhatWasUsed",
+		old: `		left(0)
+`, now: ``,
+	},
+	{
+		rule: "randflake: a grant enters its layer with all its nodes", file: "compat/internal/process/fenced.go",
+		pkg: "./compat/randflake", test: "TestBareNumberInABlock",
+		old: `f.layer(gr.Node, max(gr.Nodes, 1))`, now: `f.layer(gr.Node, 1)`,
+	},
+	{
+		rule: "randflake: a grant without a block is one node", file: "compat/internal/process/fenced.go",
+		pkg: "./compat/randflake", test: "TestBareNumberBesideAFence",
+		old: `f.layer(gr.Node, max(gr.Nodes, 1))`, now: `f.layer(gr.Node, gr.Nodes)`,
+	},
+	{
+		rule: "randflake: a grant leaves its layer", file: "compat/internal/process/fenced.go",
+		pkg: "./compat/randflake", test: "TestBareNumberBesideAFence",
+		old: `		f.left(end)
+`, now: `		_ = end
+`,
+	},
+	{
+		rule: "randflake: a layer is told what was used", file: "compat/internal/process/fenced.go",
+		pkg: "./compat/randflake", test: "TestBareNumberBesideAFence",
+		old: `			end = used
+`, now: ``,
+	},
+	{
+		rule: "randflake: a layer is not told what was not used", file: "compat/internal/process/fenced.go",
+		pkg: "./compat/randflake", test: "TestUnusedGrantMovesNothing",
+		old: `f.left(end)`, now: `f.left(max(end, used))`,
+	},
 }

@@ -93,6 +93,11 @@ func TestPostgreSQL(t *testing.T) {
 	p := servers.StartPostgres(t)
 	database := p.NewDatabase(t)
 	p.SQL(t, database, "CREATE USER app PASSWORD '"+password+"'; GRANT ALL ON SCHEMA public TO app")
+	t.Cleanup(func() { // after the scripts
+		p.SQL(t, database, "CREATE USER reader PASSWORD '"+password+"'; "+
+			"GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
+		readerLists(t, withPassword(p.URL(database)))
+	})
 	play(t, withPassword(p.URL(database)))
 }
 
@@ -100,12 +105,21 @@ func TestMySQL(t *testing.T) {
 	m := servers.StartMariaDB(t)
 	database := m.NewDatabase(t)
 	m.SQL(t, database, "CREATE USER app IDENTIFIED BY '"+password+"'; GRANT ALL ON "+database+".* TO app")
+	t.Cleanup(func() { // after the scripts
+		m.SQL(t, database, "CREATE USER reader IDENTIFIED BY '"+password+"'; GRANT SELECT ON "+database+".* TO reader")
+		readerLists(t, withPassword(m.URL(database)))
+	})
 	play(t, withPassword(m.URL(database)))
 }
 
 func TestRedis(t *testing.T) {
 	r := servers.StartRedis(t)
 	r.Do(t, "ACL", "SETUSER", "app", "on", ">"+password, "~*", "&*", "+@all")
+	t.Cleanup(func() { // after the scripts
+		r.Do(t, "ACL", "SETUSER", "reader", "on", ">"+password, "~*", "-@all", "+@read", "+@connection", "+info",
+			"+eval_ro", "+evalsha_ro")
+		readerLists(t, withPassword(r.URL()))
+	})
 	play(t, withPassword(r.URL()))
 }
 

@@ -201,3 +201,6 @@ func (p *Process) ready(ask func() error) error {
 
 // Address is a loopback address.
 func Address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+// Environ adds to the environment of the next Restart.
+func (p *Process) Environ(vars ...string) { p.env = append(p.env, vars...) }

@@ -18,8 +18,11 @@ import (
 type Config struct {
 	Service *server.Service
 	Who     rest.Identify
-	Latency *server.StoreLatency // of the store; nil means that it is not shown
+	Refused func(r *http.Request, err error) // is told of requests that failed; may be nil
+	Latency *server.StoreLatency             // of the store; nil means that it is not shown
 	Version string
+	Started time.Time    // when it was
+	Ready   func() error // says from memory why requests should go to another server; nil means that it is not shown
 
 	Streaming func(http.Handler) http.Handler // what routes that stream are behind
 }
@@ -42,7 +45,7 @@ const maxStreams = 256
 func Mount(mux *http.ServeMux, cfg Config) *Dashboard {
 	ctx, end := context.WithCancel(context.Background())
 	d := &Dashboard{cfg: cfg, life: ctx, end: end, streams: make(chan struct{}, maxStreams)}
-	d.sampler = newSampler(cfg.Service, cfg.Latency)
+	d.sampler = newSampler(cfg)
 	cfg.Service.Draw = d.draw
 	d.wait.Go(func() { d.sampler.run(ctx) })
 	mountPage(mux)
@@ -51,6 +54,9 @@ func Mount(mux *http.ServeMux, cfg Config) *Dashboard {
 			setSecurityHeaders(w.Header())
 			w.Header().Set("Cache-Control", "no-store")
 			if err := serve(w, r); err != nil {
+				if cfg.Refused != nil {
+					cfg.Refused(r, err)
+				}
 				rest.Problem(w, err)
 			}
 		})

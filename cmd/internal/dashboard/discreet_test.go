@@ -61,7 +61,7 @@ func TestNothingSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	observed, _ := server.Observe(st, nil, nil)
+	observed, latency := server.Observe(st, nil, nil)
 	service := server.New(lease.Group(observed), server.Options{
 		Label: "here", TTL: time.Second, Keys: func(string) ([]*snowfence.Secret, error) {
 			return []*snowfence.Secret{secret}, nil
@@ -73,7 +73,7 @@ func TestNothingSecret(t *testing.T) {
 	}
 	mux := http.NewServeMux()
 	d := Mount(mux, Config{
-		Service: service, Version: "test",
+		Service: service, Latency: latency, Version: "test",
 		Streaming: func(h http.Handler) http.Handler { return h },
 		Who: func(r *http.Request) (*server.Identity, error) {
 			return auth.Identify(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))

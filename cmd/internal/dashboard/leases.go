@@ -11,9 +11,10 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// leaseRow is a node in a list.
+// leaseRow is a node in a list, or a block of nodes that one lease took together.
 type leaseRow struct {
 	Node    int64  `json:"node"`
+	Nodes   int64  `json:"nodes"`
 	Parts   string `json:"parts,omitempty"` // of a node that has several
 	State   byte   `json:"state"`
 	Label   string `json:"label"`
@@ -35,7 +36,7 @@ type leasePage struct {
 const maxRows = 200
 
 // leases is GET /dashboard/api/leases?namespace=&node=&find=&held=&order=&offset=&limit=:
-// nodes that were ever leased, a page at a time. node is one of them; find is a part of a
+// blocks of nodes that were ever leased, a page at a time. node is one node; find is a part of a
 // label, or a number.
 func (d *Dashboard) leases(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
@@ -80,33 +81,37 @@ func (d *Dashboard) leases(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, out)
 }
 
-// selected returns the rows that are asked for.
-func (l *nodeMap) selected(node int64, find string, held bool) []*row {
-	var list []*row
+// selected returns the blocks that are asked for.
+func (l *nodeMap) selected(node int64, find string, held bool) (list []block) {
 	if node >= 0 {
-		for n := node / l.per * l.per; n < node/l.per*l.per+l.per && len(list) < maxRows; n++ {
-			if r := l.find(n); r != nil {
-				list = append(list, r)
+		first := node / l.per * l.per
+		byLast := func(b block, node int64) int { return cmp.Compare(b.last.Node, node) }
+		at, _ := slices.BinarySearchFunc(l.blocks, first, byLast)
+		for _, b := range l.blocks[at:] {
+			if b.Node >= first+l.per || len(list) == maxRows {
+				break
 			}
+			list = append(list, b)
 		}
 		return list
 	}
-	for i := range l.rows {
-		r := &l.rows[i]
-		if held && r.state != cellHeld && r.state != cellLate && r.state != cellOwn {
+	number, err := strconv.ParseInt(find, 10, 64)
+	for _, b := range l.blocks {
+		if held && b.state != cellHeld && b.state != cellLate && b.state != cellOwn {
 			continue
 		}
-		if find == "" || strings.Contains(strings.ToLower(r.Label), find) || strconv.FormatInt(r.Node, 10) == find {
-			list = append(list, r)
+		if find == "" || strings.Contains(strings.ToLower(b.Label), find) ||
+			err == nil && b.Node <= number && number <= b.last.Node {
+			list = append(list, b)
 		}
 	}
 	return list
 }
 
 // sortRows sorts rows: by node unless asked for another order; a - in front turns it round.
-func sortRows(list []*row, order string) {
+func sortRows(list []block, order string) {
 	key, down := strings.CutPrefix(order, "-")
-	slices.SortStableFunc(list, func(a, b *row) int {
+	slices.SortStableFunc(list, func(a, b block) int {
 		c := 0
 		switch key {
 		case "label":
@@ -140,10 +145,10 @@ func (o offset) distance() int64 {
 	return 0
 }
 
-func (l *nodeMap) describe(r *row) leaseRow {
+func (l *nodeMap) describe(r block) leaseRow {
 	out := leaseRow{
-		Node: r.Node, State: r.state, Label: r.Label, Until: millis(r.Until), Written: r.Written.UnixMilli(),
-		Veto: r.Veto,
+		Node: r.Node, Nodes: r.nodes(), State: r.state, Label: r.Label, Until: millis(r.Until),
+		Written: r.Written.UnixMilli(), Veto: r.Veto,
 	}
 	if o := r.offset; o.known {
 		middle, within := o.low, int64(0)
@@ -154,7 +159,7 @@ func (l *nodeMap) describe(r *row) leaseRow {
 		out.Offset = &middle
 	}
 	parts := l.Layout.NodeParts()
-	if len(parts) < 2 {
+	if len(parts) < 2 || r.row != r.last {
 		return out
 	}
 	var texts []string

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sort"
+	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
@@ -36,8 +37,9 @@ const (
 // nodeMap is a namespace's leases as a map shows them. It never changes once it was drawn.
 type nodeMap struct {
 	*server.View
-	nodes  int64    // of the layout
-	rows   []row    // in the order of the nodes
+	nodes  int64 // of the layout
+	rows   []row // in the order of the nodes
+	blocks []block
 	own    [2]int64 // nodes of this server, half-open
 	cells  []byte
 	per    int64 // nodes in a cell
@@ -49,6 +51,49 @@ type row struct {
 	*server.LeaseInfo
 	state  byte
 	offset offset
+}
+
+// block is nodes in a row that one lease took, or gave back, together.
+type block struct {
+	*row // the first
+	last *row
+}
+
+// blocks returns rows as blocks, most of which have one node.
+func blocks(rows []row) (list []block) {
+	for i := range rows {
+		r := &rows[i]
+		if n := len(list) - 1; n >= 0 && list[n].last.together(r) {
+			list[n].last = r
+		} else {
+			list = append(list, block{r, r})
+		}
+	}
+	return list
+}
+
+// nodes is how many there are in the block.
+func (b block) nodes() int64 { return b.last.Node - b.Node + 1 }
+
+// name says which nodes it has.
+func (b block) name() string {
+	if b.row == b.last {
+		return fmt.Sprintf("node %d", b.Node)
+	}
+	return fmt.Sprintf("nodes %d to %d", b.Node, b.last.Node)
+}
+
+// together reports whether the next row is of the same block.
+func (r *row) together(next *row) bool {
+	a, b := *r.LeaseInfo, *next.LeaseInfo
+	a.Node++
+	a.From = b.From // of the unbroken run, which may be longer on one node than on the next
+
+	// the records of a block are written one by one
+	if b.Written.Sub(a.Written).Abs() < time.Second {
+		a.Written = b.Written
+	}
+	return a == b && r.state == next.state
 }
 
 // offset is how far a holder's clock is ahead of this server's, in milliseconds, as far
@@ -69,8 +114,8 @@ func (d *Dashboard) draw(v, before *server.View) any {
 		old, _ = before.Picture.(*nodeMap)
 	}
 	l.compare(old)
-	for _, text := range l.fenced(old) {
-		d.cfg.Service.Events.Add(server.Event{Kind: "fenced", Namespace: v.Namespace.Name, Text: text})
+	for _, ev := range l.fenced(old) {
+		d.cfg.Service.Events.Add(ev)
 	}
 	return l
 }
@@ -147,6 +192,7 @@ func (l *nodeMap) paint() {
 			*c = r.state
 		}
 	}
+	l.blocks = blocks(l.rows)
 }
 
 // find returns the row of a node, or nil.
@@ -183,31 +229,33 @@ func (l *nodeMap) compare(before *nodeMap) {
 // maxFenced bounds the events of one look, when a whole fleet is cut off.
 const maxFenced = 5
 
-// fenced says which holders ran out of time without giving their nodes back since the last look.
-func (l *nodeMap) fenced(before *nodeMap) (texts []string) {
+// fenced returns an event for each lease that ran out without being given back since the last look.
+func (l *nodeMap) fenced(before *nodeMap) (events []server.Event) {
 	if before == nil || l.Namespace.Layout != before.Namespace.Layout {
 		return nil
 	}
+	event := func(actor, text string) {
+		ev := server.Event{Kind: "fenced", Namespace: l.Namespace.Name, Actor: actor, Text: text}
+		events = append(events, ev)
+	}
 	more := 0
-	for i := range l.rows {
-		r := &l.rows[i]
-		if !r.Taken || r.Until.After(l.At) {
+	for _, b := range l.blocks {
+		if !b.Taken || b.Until.After(l.At) {
 			continue
 		}
-		if old := before.find(r.Node); old == nil || !old.Until.After(before.At) || !old.Taken {
+		if old := before.find(b.Node); old == nil || !old.Until.After(before.At) || !old.Taken {
 			continue // it was over before
 		}
-		if len(texts) == maxFenced {
+		if len(events) == maxFenced {
 			more++
 			continue
 		}
-		texts = append(texts, fmt.Sprintf("node %d: the lease of %q ran out without being renewed, so that its "+
-			"holder makes no more IDs with it", r.Node, r.Label))
+		event(b.Label, b.name()+": the lease ran out without being renewed, so that its holder makes no more IDs")
 	}
 	if more > 0 {
-		texts = append(texts, fmt.Sprintf("%d more leases ran out", more))
+		event("", fmt.Sprintf("%d more leases ran out", more))
 	}
-	return texts
+	return events
 }
 
 // encodeRuns writes the cells that are not as before as runs: how many to skip, then length × 8

@@ -182,14 +182,16 @@ func TestHoldersThatRanOutAreEvents(t *testing.T) {
 	before := lookAt(t, "twitter", now, append(held, given)...)
 	given.Holder = ""
 	after := lookAt(t, "twitter", now.Add(5*time.Second), append(held, given)...)
+	before.paint()
+	after.paint()
 	if got := after.fenced(before); len(got) != maxFenced+1 {
-		t.Errorf("%q", got)
+		t.Errorf("%+v", got)
 	}
 	if got := after.fenced(after); len(got) != 0 {
-		t.Errorf("it is told twice: %q", got)
+		t.Errorf("it is told twice: %+v", got)
 	}
 	if got := before.fenced(nil); len(got) != 0 {
-		t.Errorf("%q", got)
+		t.Errorf("%+v", got)
 	}
 }
 

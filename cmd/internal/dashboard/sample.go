@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -16,23 +15,35 @@ const (
 	maxSamples  = 900  // samples: a quarter of an hour
 	maxSeries   = 1000 // namespaces whose rates are remembered
 	readEvery   = 2    // seconds between two looks at the namespaces, while somebody watches
+
+	serversEvery = 5 // and at the servers
 )
 
 // sampler looks at the service once a second and remembers a quarter of an hour.
 type sampler struct {
-	service *server.Service
-	latency *server.StoreLatency
-	reading chan struct{} // holds a value while the store is asked for the namespaces
-	listing chan struct{} // and for the sequences
+	cfg      Config
+	service  *server.Service
+	latency  *server.StoreLatency
+	reading  chan struct{} // holds a value while the store is asked for the namespaces
+	listing  chan struct{} // and for the sequences
+	counting chan struct{} // and for the nodes that are held
+	asking   chan struct{} // and for the servers
 
 	mu       sync.Mutex
 	times    []int64 // of the samples, in Unix milliseconds
-	store    meter
+	store    *meter
 	wires    map[server.Wire]*meter
+	failures failures
 	rates    map[string]*series
 	now      map[string]spaceState
 	names    []server.NamespaceInfo
+	askedAt  time.Time // when the store was asked for them last
 	away     storeState
+	back     time.Time // since when the store answers after an outage that is not over yet
+	unready  error     // why requests should go to another server; nil while they need not
+	used     map[string]nodeUsage
+	countDue time.Time // when the next count begins
+	servers  []server.ServerInfo
 	watching int
 
 	listed    []server.SequenceInfo // as the store had them at listedAt
@@ -66,19 +77,19 @@ type storeState struct {
 	Away  bool   `json:"away"`
 	Since int64  `json:"since,omitempty"`
 	Cause string `json:"cause,omitempty"`
-	Asked int64  `json:"-"`
 }
 
-func newSampler(s *server.Service, l *server.StoreLatency) *sampler {
+func newSampler(cfg Config) *sampler {
 	sm := &sampler{
-		service: s, latency: l, rates: map[string]*series{}, now: map[string]spaceState{},
+		cfg: cfg, service: cfg.Service, latency: cfg.Latency, rates: map[string]*series{}, now: map[string]spaceState{},
 		next: make(chan struct{}), reading: make(chan struct{}, 1), lastAt: time.Now(),
-		listing: make(chan struct{}, 1), wires: map[server.Wire]*meter{},
+		listing: make(chan struct{}, 1), wires: map[server.Wire]*meter{}, store: newMeter(server.LatencyCounts{}),
+		counting: make(chan struct{}, 1), used: map[string]nodeUsage{}, asking: make(chan struct{}, 1),
 	}
-	if l != nil {
-		sm.store.last = l.Counts()
+	if sm.latency != nil {
+		sm.store = newMeter(sm.latency.Counts())
 	}
-	s.RequestLatency(func(w server.Wire, c server.LatencyCounts) { sm.wires[w] = &meter{last: c} })
+	sm.service.RequestLatency(func(w server.Wire, c server.LatencyCounts) { sm.wires[w] = newMeter(c) })
 	return sm
 }
 
@@ -103,6 +114,12 @@ func (sm *sampler) run(ctx context.Context) {
 		if watched && n%sequencesEvery == 0 {
 			asks.Go(func() { sm.readSequences(ctx) })
 		}
+		if watched {
+			asks.Go(func() { sm.countNodes(ctx) })
+		}
+		if watched && n%serversEvery == 0 {
+			asks.Go(func() { sm.readServers(ctx) })
+		}
 	}
 }
 
@@ -122,6 +139,8 @@ func (sm *sampler) sample(now time.Time) {
 		store = sm.latency.Counts()
 	}
 	sm.store.sample(store, elapsed)
+	sm.failures.sample(sm.service, sm.latency, elapsed)
+	sm.judge(now)
 	sm.service.RequestLatency(func(w server.Wire, c server.LatencyCounts) { sm.wires[w].sample(c, elapsed) })
 	for name, st := range states {
 		sr := sm.rates[name]
@@ -187,15 +206,9 @@ func (sm *sampler) readNamespaces(ctx context.Context) {
 	list, err := sm.service.Namespaces(ctx, server.Open().Anyone())
 	sm.mu.Lock()
 	defer sm.mu.Unlock()
-	now := time.Now().UnixMilli()
-	switch {
-	case err == nil:
-		sm.names, sm.away = list, storeState{Asked: now}
-	case errors.Is(err, context.Canceled):
-	case sm.away.Away:
-		sm.away.Cause, sm.away.Asked = server.PublicText(err), now
-	default:
-		sm.away = storeState{Away: true, Since: now, Cause: server.PublicText(err), Asked: now}
+	sm.askedAt = time.Now()
+	if err == nil { // otherwise the outage shows
+		sm.names = list
 	}
 }
 
@@ -203,7 +216,7 @@ func (sm *sampler) readNamespaces(ctx context.Context) {
 func (sm *sampler) watch(ctx context.Context) (stop func()) {
 	sm.mu.Lock()
 	sm.watching++
-	stale := time.Now().UnixMilli()-sm.away.Asked > 5000
+	stale := time.Since(sm.askedAt) > 5*time.Second
 	staleSequences := time.Since(sm.listedAt) > 2*sequencesEvery*time.Second
 	sm.mu.Unlock()
 	if stale {
@@ -226,10 +239,18 @@ type snapshot struct {
 	store  timing
 	wires  map[string]timing
 	away   storeState
+	ready  readyState
 	names  []server.NamespaceInfo
+	used   map[string]nodeUsage
 	spaces []spaceState
-	next   <-chan struct{}
 
+	servers []serverState
+	next    <-chan struct{}
+
+	minutes   map[string]recent
+	failures  []failure
+	ours      float32
+	theirs    float32
 	sequences []sequenceState
 }
 
@@ -238,14 +259,24 @@ func (sm *sampler) snapshot(id *server.Identity) snapshot {
 	defer sm.mu.Unlock()
 	v := snapshot{
 		away: sm.away, next: sm.next, names: []server.NamespaceInfo{}, store: sm.store.latest(),
-		time: time.Now().UnixMilli(), wires: map[string]timing{},
+		time: time.Now().UnixMilli(), wires: map[string]timing{}, ready: readyOf(sm.unready, id),
+		failures: sm.failures.latest(), used: map[string]nodeUsage{},
+		minutes: map[string]recent{inStore: sm.store.minute()}, servers: sm.serversFor(id),
 	}
 	if n := len(sm.times); n > 0 {
-		v.time = sm.times[n-1]
+		v.time, v.ours, v.theirs = sm.times[n-1], sm.failures.ours[n-1], sm.failures.theirs[n-1]
 	}
 	for w, m := range sm.wires {
 		if t := m.latest(); t.Rate > 0 {
 			v.wires[w.Name()] = t
+		}
+		if r := m.minute(); r.N > 0 {
+			v.minutes[w.Name()] = r
+		}
+	}
+	for name, u := range sm.used {
+		if id.Sees(name) {
+			v.used[name] = u
 		}
 	}
 	for _, ns := range sm.names {
@@ -273,6 +304,9 @@ type history struct {
 	Rates []float64          `json:"rates"`
 	Store timings            `json:"store"` // round trips
 	Wires map[string]timings `json:"wires"` // requests, by the wires that have had some
+
+	Failed  []float32 `json:"failed"` // requests a second, for trouble of the server or its store
+	Refused []float32 `json:"refused"`
 }
 
 // history returns the samples of one namespace, or with "" of all that a caller may see together.
@@ -281,10 +315,10 @@ func (sm *sampler) history(id *server.Identity, namespace string) history {
 	defer sm.mu.Unlock()
 	h := history{
 		Times: slices.Clone(sm.times), Rates: make([]float64, len(sm.times)), Store: sm.store.all(),
-		Wires: map[string]timings{},
+		Wires: map[string]timings{}, Failed: slices.Clone(sm.failures.ours), Refused: slices.Clone(sm.failures.theirs),
 	}
 	if h.Times == nil {
-		h.Times = []int64{}
+		h.Times, h.Failed, h.Refused = []int64{}, []float32{}, []float32{}
 	}
 	for name, sr := range sm.rates {
 		if namespace == "" && id.Sees(name) || namespace != "" && name == namespace {

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -54,7 +56,10 @@ func (s *sender) send(kind string, v any) error {
 // hello is the first event of a stream.
 type hello struct {
 	Version string `json:"version"`
-	Name    string `json:"name"` // of the token
+	Server  string `json:"server"`
+	Started int64  `json:"started"`
+	Name    string `json:"name"`   // of the token
+	Manage  bool   `json:"manage"` // whether it may release and veto nodes, and widen namespaces
 	Now     int64  `json:"now"`
 
 	Presets []preset `json:"presets"`
@@ -81,6 +86,11 @@ type sample struct {
 	Wires  map[string]timing `json:"wires,omitempty"`  // those that had requests
 	Spaces []spaceState      `json:"spaces,omitempty"` // those that changed
 	Gone   []string          `json:"gone,omitempty"`   // namespaces that the server no longer has open
+	Minute map[string]recent `json:"minute"`           // the store and the wires that had requests
+
+	Failed   float32   `json:"failed"` // requests a second, for trouble of the server or its store
+	Refused  float32   `json:"refused"`
+	Failures []failure `json:"failures,omitempty"` // all, when one of them changed
 
 	Sequences     []sequenceState `json:"sequences,omitempty"` // those that changed
 	GoneSequences []string        `json:"gone_sequences,omitempty"`
@@ -98,7 +108,11 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer done()
-	if s.send("hello", hello{d.cfg.Version, id.Name, time.Now().UnixMilli(), presets()}) != nil {
+	greeting := hello{
+		Version: d.cfg.Version, Server: d.cfg.Service.Label(), Started: millis(d.cfg.Started), Name: id.Name,
+		Now: time.Now().UnixMilli(), Presets: presets(), Manage: id.May(server.VerbManage, "") == nil,
+	}
+	if s.send("hello", greeting) != nil {
 		return nil
 	}
 	before, events, stop := d.cfg.Service.Events.Watch()
@@ -158,14 +172,20 @@ type client struct {
 
 func (p *client) start(v snapshot, h history, events []server.Event) error {
 	return errors.Join(
-		p.send("namespaces", v.names), p.send("store", v.away), p.send("history", h), p.send("events", events),
-		p.update(v),
+		p.send("namespaces", v.names), p.send("store", v.away), p.send("ready", v.ready), p.send("used", v.used),
+		p.send("history", h), p.send("events", events), p.update(v),
 	)
 }
 
 // update sends what is new.
 func (p *client) update(v snapshot) error {
-	out := sample{Time: v.time, Total: v.total, Store: v.store, Wires: v.wires}
+	out := sample{
+		Time: v.time, Total: v.total, Store: v.store, Wires: v.wires, Minute: v.minutes, Failed: v.ours,
+		Refused: v.theirs,
+	}
+	if !slices.Equal(v.failures, p.last.failures) {
+		out.Failures = v.failures
+	}
 	open := map[string]bool{}
 	for _, st := range v.spaces {
 		open[st.Name] = true
@@ -185,9 +205,16 @@ func (p *client) update(v snapshot) error {
 	if p.next != nil && !reflect.DeepEqual(v.names, p.last.names) {
 		errs = append(errs, p.send("namespaces", v.names))
 	}
-	if v.away.Away != p.last.away.Away || v.away.Cause != p.last.away.Cause {
+	if v.away != p.last.away {
 		errs = append(errs, p.send("store", v.away))
 	}
+	if v.ready != p.last.ready {
+		errs = append(errs, p.send("ready", v.ready))
+	}
+	if p.next != nil && !maps.Equal(v.used, p.last.used) {
+		errs = append(errs, p.send("used", v.used))
+	}
+	errs = append(errs, p.sendServers(v))
 	p.last, p.next = v, v.next
 	return errors.Join(append(errs, p.send("sample", out))...)
 }

@@ -1,6 +1,10 @@
 package dashboard
 
-import "github.com/snowfence/snowfence/cmd/internal/server"
+import (
+	"slices"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
 
 // timing is how many of something there were in one second, and how long they took, in
 // milliseconds.
@@ -19,22 +23,49 @@ type timings struct {
 	P99  []float32 `json:"p99"`
 }
 
+// recent is how many of something there were in the last minute, and how long they took.
+type recent struct {
+	N   int64   `json:"n"`
+	P50 float32 `json:"p50"` // the times are −1 where there were none
+	P99 float32 `json:"p99"`
+}
+
 // meter remembers the timings of what a server.Latency counts.
 type meter struct {
-	last server.LatencyCounts
-	list []timing
+	counted []server.LatencyCounts // at the last samples, at most a minute of them, oldest first
+	list    []timing
+}
+
+// newMeter returns one of what is counted from now on.
+func newMeter(counts server.LatencyCounts) *meter {
+	return &meter{counted: []server.LatencyCounts{counts}}
 }
 
 // sample takes what was counted since the last sample, elapsed seconds ago.
 func (m *meter) sample(counts server.LatencyCounts, elapsed float64) {
-	d := counts.Since(m.last)
-	m.last = counts
+	d := counts.Since(m.counted[len(m.counted)-1])
+	m.counted = append(m.counted, counts)
+	if len(m.counted) > minute+1 {
+		m.counted = slices.Delete(m.counted, 0, 1)
+	}
 	t := noTiming
 	if n := d.N(); n > 0 {
-		ms := func(q float64) float32 { return float32(d.Quantile(q).Seconds() * 1000) }
-		t = timing{float32(float64(n) / elapsed), ms(0.5), ms(0.99)}
+		t = timing{float32(float64(n) / elapsed), quantile(&d, 0.5), quantile(&d, 0.99)}
 	}
 	m.list = appendSample(m.list, t)
+}
+
+func quantile(c *server.LatencyCounts, q float64) float32 {
+	return float32(c.Quantile(q).Seconds() * 1000)
+}
+
+// minute returns what the last minute had.
+func (m *meter) minute() recent {
+	d := m.counted[len(m.counted)-1].Since(m.counted[0])
+	if n := d.N(); n > 0 {
+		return recent{n, quantile(&d, 0.5), quantile(&d, 0.99)}
+	}
+	return recent{0, -1, -1}
 }
 
 func (m *meter) latest() timing {

@@ -7,6 +7,7 @@ package metrics
 import (
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,10 +24,19 @@ type Source struct {
 	Latency *server.StoreLatency // of the store
 	Version string
 	Ready   func() bool
+	TTL     time.Duration // of the server's own leases
 
 	// Steps are the steps of the clock that were seen, and the last of them, which is
 	// negative when it went back.
 	Steps func() (back, forward int64, last time.Duration)
+
+	// Reloads calls each with what is read again, and whether the last try failed.
+	Reloads func(each func(what string, failed bool))
+
+	// Certificates calls each with the first end of the certificates in use.
+	Certificates func(each func(which string, end time.Time))
+
+	Tokens func() *server.Auth
 
 	Wires []server.Wire // that have a listener
 
@@ -36,10 +46,14 @@ type Source struct {
 
 // Handler serves the metrics in the formats of Prometheus, for the namespaces that the
 // caller sees; nil is all, and those of the process.
-func Handler(s *Source, sees func(namespace string) bool) http.Handler {
+func Handler(s *Source, who *server.Identity) http.Handler {
 	r := prometheus.NewRegistry()
-	r.MustRegister(&collector{s, sees}) // the descriptions are constant: TestMetrics registers them all
-	if sees == nil {
+	c := &collector{s, nil, who == nil || who.SeesAll()}
+	if who != nil {
+		c.sees = who.Sees
+	}
+	r.MustRegister(c) // the descriptions are constant: TestMetrics registers them all
+	if who == nil {
 		r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	}
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: 8})
@@ -57,12 +71,14 @@ func newMetric(kind prometheus.ValueType, name, help string, labels ...string) m
 
 // descriptions are the metrics there are.
 type descriptions struct {
-	build, ready                                                    metric
-	ids, waits, failures                                            metric
-	leaseHeld, leaseLeft, lead, nodesHeld, nodesLeasable, days      metric
-	stepsSeen, lastStep, requests, connections, refused, storeError metric
-	numbers, last, reserve, numbersLeft, trouble                    metric
-	store, request                                                  *prometheus.Desc
+	build, ready                                                            metric
+	ids, waits, failures                                                    metric
+	leaseHeld, leaseLeft, leaseBegins, lead, nodesHeld, nodesLeasable, days metric
+	stepsSeen, lastStep, requests, connections, refused, storeError         metric
+	leaseTTL, reloadFailed, certificateEnd                                  metric
+	tokenSpent, tokenRefused, tokenNodes, tokenLimit, tokenEnd              metric
+	numbers, last, reserve, numbersLeft, trouble                            metric
+	store, request                                                          *prometheus.Desc
 }
 
 func describe() descriptions {
@@ -77,6 +93,12 @@ func describe() descriptions {
 		leaseHeld: newMetric(gauge, "lease_held", "1 while this server can make IDs of the namespace.", "namespace"),
 		leaseLeft: newMetric(gauge, "lease_left_seconds",
 			"How long IDs could still be made if the store became unreachable now.", "namespace"),
+		leaseBegins: newMetric(gauge, "lease_begins_seconds",
+			"How long until IDs can be made, when the grant begins in the future: after a change, for instance.",
+			"namespace"),
+		leaseTTL: newMetric(gauge, "lease_ttl_seconds",
+			"How far ahead this server leases its nodes: lease_left_seconds is more than two thirds of it while all "+
+				"is well."),
 		lead: newMetric(gauge, "lead_seconds",
 			"How far IDs are ahead of the clock: in a burst, or after the clock stepped back.", "namespace"),
 		nodesHeld:     newMetric(gauge, "nodes_held", "Nodes that are leased, by anybody.", "namespace"),
@@ -93,13 +115,29 @@ func describe() descriptions {
 			"Numbers up to the last one that no server and no program has.", "sequence"),
 		trouble: newMetric(gauge, "sequence_in_trouble",
 			"1 while the store gives no numbers: held ones go on.", "sequence"),
+		reloadFailed: newMetric(gauge, "reload_failed",
+			"1 while settings, tokens or certificates changed and cannot be read: the old ones are in use.", "what"),
+		certificateEnd: newMetric(gauge, "certificate_expiry_timestamp_seconds",
+			"When the first certificate ends, in Unix time: of the server's chain, or of the authorities of clients.",
+			"certificate"),
+		tokenSpent: newMetric(counter, "token_spent_total",
+			"IDs, numbers, nodes and other requests that were asked for with a token, as its rate counts them.",
+			"token"),
+		tokenRefused: newMetric(counter, "token_refused_total",
+			"Requests that were refused because of their token or its limits.", "token"),
+		tokenNodes: newMetric(gauge, "token_nodes_held",
+			"Nodes that clients of a token hold in the namespace where they hold most.", "token"),
+		tokenLimit: newMetric(gauge, "token_nodes_limit",
+			"How many nodes clients of a token may hold in each namespace.", "token"),
+		tokenEnd: newMetric(gauge, "token_expiry_timestamp_seconds", "When a token ends, in Unix time.", "token"),
 		stepsSeen: newMetric(counter, "clock_steps_total",
 			"Steps of this machine's clock by 50 ms or more.", "direction"),
 		lastStep: newMetric(gauge, "clock_last_step_seconds",
 			"The last step of the clock; negative when it stepped back."),
 		requests: newMetric(counter, "requests_total",
-			"Requests over HTTP (gRPC and the dashboard too), and commands of the Redis protocol.", "wire"),
-		connections: newMetric(gauge, "connections", "Open connections.", "wire"),
+			"Requests over HTTP (the dashboard too), calls of gRPC and Connect, commands of the Redis protocol.",
+			"wire"),
+		connections: newMetric(gauge, "connections", "Open connections; those of HTTP carry gRPC too.", "wire"),
 		refused:     newMetric(counter, "connections_refused_total", "Connections beyond the limit.", "wire"),
 		storeError: newMetric(counter, "store_errors_total",
 			"Round trips to the store that ended with an error.", "op"),
@@ -115,8 +153,9 @@ func describe() descriptions {
 // collector implements [prometheus.Collector] without descriptions in advance, because
 // each registry has one collector only.
 type collector struct {
-	s    *Source
-	sees func(string) bool
+	s      *Source
+	sees   func(string) bool
+	tokens bool // metrics of tokens, too
 }
 
 // Describe implements [prometheus.Collector].
@@ -136,6 +175,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	put(d.stepsSeen, float64(back), "back")
 	put(d.stepsSeen, float64(forward), "forward")
 	put(d.lastStep, last.Seconds())
+	put(d.leaseTTL, s.TTL.Seconds())
+	s.Reloads(func(what string, failed bool) { put(d.reloadFailed, boolValue(failed), what) })
+	s.Certificates(func(which string, end time.Time) { put(d.certificateEnd, float64(end.Unix()), which) })
 	s.Latency.Each(func(o server.Op, n server.LatencyCounts, failed int64) {
 		out <- histogram(d.store, n, storeFirst, o.Name())
 		put(d.storeError, float64(failed), o.Name())
@@ -146,11 +188,17 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	s.mu.Lock()
 	used := s.used
 	s.mu.Unlock()
+	if slices.Contains(s.Wires, server.HTTP) {
+		put(d.requests, float64(s.Service.Meter(server.RPC).Requests.Load()), server.RPC.Name())
+	}
 	for _, w := range s.Wires {
 		m := s.Service.Meter(w)
 		put(d.requests, float64(m.Requests.Load()), w.Name())
 		put(d.connections, float64(m.Connections.Load()), w.Name())
 		put(d.refused, float64(m.Refused.Load()), w.Name())
+	}
+	if c.tokens {
+		c.collectTokens(used, d, put)
 	}
 	now := time.Now()
 	for _, sp := range s.Service.Spaces() {
@@ -161,13 +209,10 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		put(d.ids, float64(sp.Made.Load()), name)
 		put(d.waits, float64(sp.Waits.Load()), name)
 		put(d.days, l.EndOfLife().Sub(now).Hours()/24, name)
-		if st, ok := sp.Status(); ok {
-			left := 0.0
-			if st.Held {
-				left = max(0, l.TimeOf(st.Grant.Until).Sub(now).Seconds())
-			}
-			put(d.leaseHeld, boolValue(left > 0), name)
-			put(d.leaseLeft, left, name)
+		if h, ok := sp.Health(now); ok {
+			put(d.leaseHeld, boolValue(h.Left > 0), name)
+			put(d.leaseLeft, h.Left.Seconds(), name)
+			put(d.leaseBegins, h.Waits(now).Seconds(), name)
 		}
 		if lead, ok := sp.Lead(now); ok {
 			put(d.lead, lead.Seconds(), name)
@@ -190,6 +235,27 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		put(d.numbersLeft, float64(st.Left), sq.Name)
 		put(d.trouble, boolValue(st.Trouble != nil), sq.Name)
 	}
+}
+
+// collectTokens puts what there is of each token.
+func (c *collector) collectTokens(used map[string]usage, d descriptions, put func(metric, float64, ...string)) {
+	c.s.Tokens().Used(func(t *server.Token, u *server.Usage) {
+		put(d.tokenSpent, float64(u.Spent.Load()), t.Name)
+		put(d.tokenRefused, float64(u.Refused.Load()), t.Name)
+		if t.May(server.VerbLease) || t.May(server.VerbStore) {
+			most := int64(0)
+			for _, u := range used {
+				most = max(most, u.owners[t.Name])
+			}
+			put(d.tokenNodes, float64(most), t.Name)
+		}
+		if t.Nodes > 0 {
+			put(d.tokenLimit, float64(t.Nodes), t.Name)
+		}
+		if !t.Until.IsZero() {
+			put(d.tokenEnd, float64(t.Until.Unix()), t.Name)
+		}
+	})
 }
 
 func boolValue(b bool) float64 {

@@ -3,10 +3,15 @@ package metrics
 import (
 	"context"
 	"time"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
 // usage is how much of a namespace's node space is taken.
-type usage struct{ held, leasable int64 }
+type usage struct {
+	held, leasable int64
+	owners         map[string]int64 // nodes held by the token that their labels name
+}
 
 const (
 	usageEvery = 30 * time.Second
@@ -59,12 +64,12 @@ func (s *Source) countHeld(ctx context.Context, name string) (u usage, err error
 	if err != nil {
 		return u, err
 	}
-	first, last := v.Namespace.First, v.Namespace.Last
+	u.held, u.leasable = v.Usage()
+	u.owners = map[string]int64{}
 	for _, l := range v.Leases {
-		if l.Held && l.Node >= first && l.Node <= last { // nodes of the reserved range are leased by name only
-			u.held++
+		if l.Held {
+			u.owners[server.OwnerOf(l.Label)]++
 		}
 	}
-	u.leasable = last - first + 1
 	return u, nil
 }

@@ -25,6 +25,7 @@ type address struct {
 	hosts    []string
 	path     string // without the slash before it
 	params   map[string]string
+	looks    bool // nothing may be changed; see [Look]
 	secrets  secrets
 }
 

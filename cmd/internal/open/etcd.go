@@ -1,3 +1,5 @@
+//go:build !snowfence_no_etcd
+
 package open
 
 import (
@@ -17,7 +19,7 @@ func openEtcd(ctx context.Context, a *address, env func(string) string) (*Store,
 	if err != nil {
 		return nil, err
 	}
-	o := etcdstore.Options{Prefix: a.params["prefix"]}
+	o := etcdstore.Options{Prefix: a.params["prefix"], ReadOnly: a.looks}
 	if o.Timeout, err = a.duration("timeout", 3*time.Second); err != nil {
 		return nil, err
 	}
@@ -61,6 +63,14 @@ func openEtcd(ctx context.Context, a *address, env func(string) string) (*Store,
 		_ = client.Close()
 		return nil, a.wrap(err)
 	}
-	none := func(context.Context, string) ([]Finding, error) { return nil, nil }
-	return a.newStore(ctx, st, timeout, none, client.Close)
+	version := func(ctx context.Context, _ string) ([]Finding, error) {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		status, err := client.Status(ctx, c.Endpoints[0])
+		if err != nil {
+			return nil, a.wrap(err)
+		}
+		return []Finding{{Name: "etcd_version", Value: status.Version}}, nil
+	}
+	return a.newStore(ctx, st, timeout, version, client.Close)
 }

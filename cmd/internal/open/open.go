@@ -70,6 +70,13 @@ var servers = map[string]struct {
 	"etcd": {"2379", openEtcd},
 }
 
+// OnServer reports whether a URL names a store on a server.
+func OnServer(rawURL string) bool {
+	scheme, _, _ := strings.Cut(rawURL, ":")
+	_, ok := servers[scheme]
+	return ok
+}
+
 // Open opens the store that a URL names, with what the process's environment says of its
 // password. It asks the store once, so that one that is unreachable shows within seconds. Errors
 // never show a password.
@@ -77,6 +84,10 @@ func Open(ctx context.Context, rawURL string) (*Store, error) { return OpenEnv(c
 
 // OpenEnv is Open with another environment.
 func OpenEnv(ctx context.Context, rawURL string, env func(name string) string) (*Store, error) {
+	return openOrLook(ctx, rawURL, env, false)
+}
+
+func openOrLook(ctx context.Context, rawURL string, env func(name string) string, looks bool) (*Store, error) {
 	scheme, rest, ok := strings.Cut(rawURL, ":")
 	switch {
 	case !ok && strings.ContainsAny(rawURL, "@/?&= "):
@@ -88,7 +99,12 @@ func OpenEnv(ctx context.Context, rawURL string, env func(name string) string) (
 		if err != nil {
 			return nil, err
 		}
+		if looks {
+			return lookSQLite(ctx, path)
+		}
 		return openSQLite(ctx, path)
+	case scheme == "mem" && looks:
+		return nil, fmt.Errorf("%w mem: nobody can look at a store in memory from outside of its process", ErrURL)
 	case scheme == "mem" && rest == "":
 		return &Store{
 			Leases: lease.NewMemory(), Name: "mem:", Local: true, Volatile: true,
@@ -114,6 +130,7 @@ func OpenEnv(ctx context.Context, rawURL string, env func(name string) string) (
 	if err != nil {
 		return nil, err
 	}
+	a.looks = looks
 	return kind.open(ctx, a, env)
 }
 

@@ -1,3 +1,5 @@
+//go:build !snowfence_no_redis
+
 package open
 
 import (
@@ -27,7 +29,7 @@ func openRedis(ctx context.Context, a *address, env func(string) string) (*Store
 	if err != nil {
 		return nil, err
 	}
-	o := redisstore.Options{Prefix: a.params["prefix"]}
+	o := redisstore.Options{Prefix: a.params["prefix"], ReadOnly: a.looks}
 	if o.Replicas, err = a.number("replicas", number{most: 100}); err != nil {
 		return nil, err
 	}

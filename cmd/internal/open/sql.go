@@ -4,14 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sqlstore"
 )
@@ -20,60 +15,6 @@ const (
 	connectTimeout = 5 * time.Second // of one attempt to reach a store
 	maxConnections = 8               // to an SQL server, at most
 )
-
-// postgresParams are those of libpq that have a meaning here, by libpq's names.
-var postgresParams = []string{
-	"sslmode", "sslrootcert", "sslcert", "sslkey", "sslsni", "sslnegotiation", "target_session_attrs",
-	"application_name", "search_path",
-	"default_query_exec_mode", "host",
-}
-
-func openPostgres(ctx context.Context, a *address, env func(string) string) (*Store, error) {
-	timeout, most, err := a.sqlParams(env, postgresParams...)
-	if err != nil {
-		return nil, err
-	}
-	settings := map[string]string{"application_name": "snowfence"}
-	for _, name := range postgresParams {
-		if v := a.params[name]; v != "" {
-			settings[name] = v
-		}
-	}
-	var hosts, ports []string
-	for _, h := range a.hosts {
-		i := strings.LastIndexByte(h, ':')
-		hosts, ports = append(hosts, strings.Trim(h[:i], "[]")), append(ports, h[i+1:])
-	}
-	if len(hosts) > 0 {
-		if settings["host"] != "" {
-			return nil, a.errorf("hosts stand between // and /, or one is the parameter host, for a folder with a " +
-				"socket: leave one of them out")
-		}
-		settings["host"], settings["port"] = strings.Join(hosts, ","), strings.Join(ports, ",")
-	}
-	if len(hosts) > 1 && settings["target_session_attrs"] == "" {
-		settings["target_session_attrs"] = "read-write" // a standby does not know what was granted last
-	}
-	if a.user != "" {
-		settings["user"] = a.user
-	}
-	if a.path != "" {
-		settings["database"] = a.path
-	}
-	var dsn strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		fmt.Fprintf(&dsn, "%s='%s' ", name, strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(settings[name]))
-	}
-	c, err := pgx.ParseConfig(dsn.String())
-	if err != nil {
-		return nil, a.errorf("%v", err)
-	}
-	if a.password != "" {
-		c.Password = a.password
-	}
-	c.ConnectTimeout = timeout
-	return a.openSQL(ctx, stdlib.OpenDB(*c), sqlstore.PostgreSQL(), most, timeout)
-}
 
 func openMySQL(ctx context.Context, a *address, env func(string) string) (*Store, error) {
 	db, most, timeout, err := a.mySQL(env)
@@ -117,40 +58,6 @@ func MySQL(ctx context.Context, rawURL string, env func(name string) string) (*D
 	return &Database{db, a.secrets}, nil
 }
 
-// mySQL prepares connections, and makes none.
-func (a *address) mySQL(env func(string) string) (db *sql.DB, most int, timeout time.Duration, err error) {
-	if timeout, most, err = a.sqlParams(env, append([]string{"socket"}, tlsParams...)...); err != nil {
-		return nil, 0, 0, err
-	}
-	c := mysql.NewConfig()
-	c.User, c.Passwd, c.DBName, c.Timeout = a.user, a.password, a.path, timeout
-	c.Logger = &mysql.NopLogger{} // what it says is in the errors
-	switch socket := a.params["socket"]; {
-	case len(a.hosts) == 1 && socket == "":
-		c.Net, c.Addr = "tcp", a.hosts[0]
-	case len(a.hosts) == 0 && socket != "":
-		c.Net, c.Addr = "unix", socket
-	default:
-		return nil, 0, 0, a.errorf("it takes one host, or the parameter socket: programs of one fleet must see " +
-			"one server")
-	}
-	if c.DBName == "" {
-		return nil, 0, 0, a.errorf("the name of the database is missing: %s://HOST/DATABASE", a.scheme)
-	}
-	if a.params["tls"] == "" && c.Net == "tcp" && !a.tlsGiven() {
-		// As PostgreSQL's clients do: TLS where the server has it, without a look at its
-		// certificate.
-		c.TLSConfig = "preferred"
-	} else if c.TLS, err = a.tls(false); err != nil {
-		return nil, 0, 0, err
-	}
-	connector, err := mysql.NewConnector(c)
-	if err != nil {
-		return nil, 0, 0, a.wrap(err)
-	}
-	return sql.OpenDB(connector), most, timeout, nil
-}
-
 // sqlParams reads what both kinds of servers have, and refuses what neither has.
 func (a *address) sqlParams(env func(string) string, own ...string) (timeout time.Duration, most int, err error) {
 	if timeout, err = a.serverParams(env, append([]string{"connections"}, own...)...); err != nil {
@@ -166,7 +73,11 @@ func (a *address) openSQL(ctx context.Context, db *sql.DB, d sqlstore.Dialect, m
 	db.SetMaxOpenConns(most)
 	db.SetMaxIdleConns(most)
 	db.SetConnMaxIdleTime(5 * time.Minute)
-	st, err := sqlstore.New(db, d)
+	newStore := sqlstore.New
+	if a.looks {
+		newStore = sqlstore.NewReadOnly
+	}
+	st, err := newStore(db, d)
 	if err != nil {
 		db.Close()
 		return nil, a.wrap(err)

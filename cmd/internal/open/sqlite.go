@@ -13,7 +13,6 @@ import (
 
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sqlstore"
-	_ "modernc.org/sqlite" // the driver
 )
 
 // sqlitePath reads what follows sqlite: in a URL: a path, as it is, or with // and an
@@ -40,6 +39,9 @@ func sqlitePath(rest string) (string, error) {
 // failure, hence synchronous=FULL, and many processes write at once, hence WAL, a busy
 // timeout, and transactions that take the write lock when they begin.
 func openSQLite(ctx context.Context, path string) (*Store, error) {
+	if !hasSQLite {
+		return nil, fmt.Errorf("store sqlite:%s: this build has no driver for it (build tag snowfence_no_sqlite)", path)
+	}
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("store sqlite:%s: its folder does not exist: make it, or correct the path", path)
 	}
@@ -96,12 +98,23 @@ func create(path string) (made bool, err error) {
 // connect opens a file with some settings, and reads it: the first read finds out whether
 // this is a store, and makes one of an empty file.
 func connect(ctx context.Context, path string, settings url.Values) (*Store, error) {
-	dsn := url.URL{Scheme: "file", Path: path, RawQuery: settings.Encode()}
-	db, err := sql.Open("sqlite", dsn.String())
+	db, err := openFile(path, settings)
 	if err != nil {
 		return nil, err
 	}
-	st, err := sqlstore.New(db, sqlstore.SQLite())
+	return connected(ctx, path, db, sqlstore.New)
+}
+
+func openFile(path string, settings url.Values) (*sql.DB, error) {
+	dsn := url.URL{Scheme: "file", Path: path, RawQuery: settings.Encode()}
+	return sql.Open("sqlite", dsn.String())
+}
+
+// connected reads the database of a file for the first time, by a store that newStore makes.
+func connected(
+	ctx context.Context, path string, db *sql.DB, newStore func(*sql.DB, sqlstore.Dialect) (*sqlstore.Store, error),
+) (*Store, error) {
+	st, err := newStore(db, sqlstore.SQLite())
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

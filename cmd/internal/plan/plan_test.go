@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"pgregory.net/rapid"
+	"github.com/snowfence/snowfence/internal/draw"
 )
 
 func layout(t *testing.T, spec string) snowfence.Layout {
@@ -87,12 +87,12 @@ func TestYearsBeyond9999(t *testing.T) {
 
 // Every proposal meets the need; where there is none, the smallest layout of no tick does.
 func TestProposalsMeetTheNeed(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	draw.Check(t, func(t *draw.T) {
 		n := Need{
-			Rate:   math.Exp2(rapid.Float64Range(-10, 59.7).Draw(t, "rate")),
-			Nodes:  uint64(math.Exp2(rapid.Float64Range(0, 62).Draw(t, "nodes"))),
-			Years:  math.Exp2(rapid.Float64Range(-40, 12.7).Draw(t, "years")),
-			JSSafe: rapid.Bool().Draw(t, "js"),
+			Rate:   math.Exp2(t.Float(-10, 59.7)),
+			Nodes:  uint64(math.Exp2(t.Float(0, 62))),
+			Years:  math.Exp2(t.Float(-40, 12.7)),
+			JSSafe: t.Bool(),
 			Epoch:  time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		}
 		if err := n.Check(); err != nil {
@@ -122,8 +122,42 @@ func TestProposalsMeetTheNeed(t *testing.T) {
 	})
 }
 
+// plan told people to divide bits who needed nothing but the layout that every namespace has.
+func TestDefaultIsProposedWhereItFits(t *testing.T) {
+	at := func(year int) time.Time { return time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC) }
+	enough := Need{Rate: 20000, Nodes: 200, Years: 50, Epoch: at(2026)}
+	for name, c := range map[string]struct {
+		change func(*Need)
+		fits   bool
+	}{
+		"a usual need":        {func(*Need) {}, true},
+		"all nodes":           {func(n *Need) { n.Nodes = 1024 }, true},
+		"a node more":         {func(n *Need) { n.Nodes = 1025 }, false},
+		"the whole rate":      {func(n *Need) { n.Nodes, n.Rate = 1, 4096000 }, true},
+		"an ID more":          {func(n *Need) { n.Nodes, n.Rate = 1, 4096001 }, false},
+		"to the last year":    {func(n *Need) { n.Years = 68 }, true},
+		"a year too many":     {func(n *Need) { n.Years = 69 }, false},
+		"from its epoch":      {func(n *Need) { n.Epoch = at(2025) }, true},
+		"from before it":      {func(n *Need) { n.Epoch = at(2024) }, false},
+		"safe for JavaScript": {func(n *Need) { n.JSSafe = true }, false},
+	} {
+		n := enough
+		c.change(&n)
+		list, _ := Propose(n)
+		var where []int
+		for i, p := range list {
+			if p.Layout.Equal(snowfence.Default()) {
+				where = append(where, i)
+			}
+		}
+		if fits := len(where) == 1 && where[0] == 0 && list[0].Name == "snowfence"; fits != c.fits || len(where) > 1 {
+			t.Errorf("%s: the default layout is proposed at %v", name, where)
+		}
+	}
+}
+
 // use makes IDs of a layout in the middle of the time it is needed for.
-func use(t *rapid.T, l snowfence.Layout, n Need) {
+func use(t *draw.T, l snowfence.Layout, n Need) {
 	s, err := snowfence.NewScheme(l)
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +190,7 @@ func use(t *rapid.T, l snowfence.Layout, n Need) {
 func TestProposalsAtTheLimits(t *testing.T) {
 	epoch := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	list, _ := Propose(Need{Rate: 1, Nodes: 1, Years: 50, Epoch: epoch})
-	if len(list) == 0 || list[0].Layout.Bits(snowfence.FieldTime) != 62 {
+	if len(list) < 2 || list[1].Layout.Bits(snowfence.FieldTime) != 62 {
 		t.Errorf("%+v", list)
 	}
 	for _, n := range []Need{{Rate: 1e18, Nodes: 1, Years: 1e-9, Epoch: epoch}, {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,6 +40,31 @@ type Proposal struct {
 type Refusal struct {
 	Tick   string `json:"tick"`
 	Reason string `json:"reason"`
+}
+
+var perUnit = map[string]float64{"s": 1, "min": 60, "h": 3600, "day": 86400, "year": 365.2425 * 86400}
+
+// ParseRate reads a rate as people write it, and returns how many a second it is.
+func ParseRate(text string) (float64, error) {
+	number, unit, ok := strings.Cut(text, "/")
+	if !ok {
+		unit = "s"
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	seconds := perUnit[unit]
+	if err != nil || seconds == 0 {
+		return 0, fmt.Errorf("%q is no rate such as 20 (a second), 20/s, 20/min, 20/h, 500/day or 10000/year", text)
+	}
+	return n / seconds, nil
+}
+
+// ParseNodes reads how many processes make IDs at one time.
+func ParseNodes(text string) (uint64, error) {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a number of processes", text)
+	}
+	return n, nil
 }
 
 // Check reports the first thing that is wrong with a need.
@@ -84,7 +110,11 @@ func Propose(n Need) ([]Proposal, []Refusal) {
 				return
 			}
 		}
-		list = append(list, n.proposal(name, s, pro, con))
+		list = append(list, n.proposal(name, n.layout(s), pro, con))
+	}
+	if l := snowfence.Default(); n.met(l) {
+		list = append(list, n.proposal("snowfence", l, "the layout of a new namespace: there is nothing to set",
+			"longer IDs than a layout of just these bits"))
 	}
 	for _, tick := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second} {
 		least := n.smallest(tick)
@@ -165,17 +195,27 @@ func (n Need) layout(s shape) snowfence.Layout {
 	return snowfence.Layout{Epoch: n.Epoch, Tick: s.tick, Fields: fields}
 }
 
-func (n Need) proposal(name string, s shape, pro, con string) Proposal {
-	l := n.layout(s)
+// end is the end of the years asked for.
+func (n Need) end() time.Time {
+	return time.Unix(n.Epoch.Unix()+int64(n.Years*year/float64(time.Second)), 0)
+}
+
+// met reports whether a layout that is there already is enough.
+func (n Need) met(l snowfence.Layout) bool {
 	c := l.Capacity()
-	end := time.Unix(n.Epoch.Unix()+int64(n.Years*year/float64(time.Second)), 0)
+	return !n.JSSafe && !l.Epoch.After(n.Epoch) && !l.EndOfLife().Before(n.end()) &&
+		c.Nodes >= n.Nodes && c.PerNodePerSecond >= n.Rate/float64(n.Nodes)
+}
+
+func (n Need) proposal(name string, l snowfence.Layout, pro, con string) Proposal {
+	c := l.Capacity()
 	if n.JSSafe {
 		pro += "; never passes 2^53"
 	}
 	return Proposal{
 		Name: name, Layout: l, Until: l.EndOfLife(), Nodes: c.Nodes,
 		PerNodePerSecond: c.PerNodePerSecond, PerSecond: c.PerSecond,
-		Digits: DigitsAt(l, end), OneNode: c.PerNodePerSecond >= n.Rate,
+		Digits: DigitsAt(l, n.end()), OneNode: c.PerNodePerSecond >= n.Rate,
 		For: pro, Against: con,
 	}
 }

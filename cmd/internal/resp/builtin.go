@@ -32,7 +32,7 @@ func quit(c *conn, _ [][]byte) {
 
 func reset(c *conn, _ [][]byte) {
 	c.countMade()
-	c.proto, c.name, c.space, c.id = 2, "", nil, c.srv.cfg.Auth().Anyone()
+	c.proto, c.name, c.space, c.id = 2, "", nil, c.unnamed()
 	c.queue, c.counter = queue{}, counter{}
 	c.out = appendSimple(c.out, "RESET")
 }
@@ -65,6 +65,7 @@ func (c *conn) login(token []byte) bool {
 	}
 	id, err := a.Identify(string(token))
 	if err != nil {
+		c.countRefused(err.Error())
 		c.out = appendError(c.out, "WRONGPASS", "invalid username-password pair or user is disabled.")
 		c.id = nil // who failed to be somebody else is nobody
 		return false

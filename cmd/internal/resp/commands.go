@@ -59,7 +59,9 @@ func (c *conn) fail(err error) {
 
 // requestInfo is what the log says of a request.
 func (c *conn) requestInfo(name string) server.Request {
-	q := server.Request{Name: name, From: c.c.RemoteAddr().String()}
+	q := server.Request{
+		Name: name, From: c.c.RemoteAddr().String(), Certificate: server.CertificateName(c.certificates()),
+	}
 	if c.id != nil {
 		q.Caller = c.id.Name
 	}
@@ -132,7 +134,18 @@ func (c *conn) run(args [][]byte, raw []byte) bool {
 	return false
 }
 
-func (c *conn) noAuth() { c.out = appendError(c.out, "NOAUTH", "Authentication required.") }
+func (c *conn) noAuth() {
+	c.countRefused("a token is needed")
+	c.out = appendError(c.out, "NOAUTH", "Authentication required.")
+}
+
+// countRefused counts a command that was refused for who sent it.
+func (c *conn) countRefused(why string) {
+	err := server.Errorf(server.Anonymous, "%s", why)
+	c.srv.cfg.Service.Failed(server.RESP, err, func() server.Request {
+		return c.requestInfo(strings.ToUpper(server.Clip(c.args[0])))
+	})
+}
 
 // equalFold compares an argument with a word in upper case.
 func equalFold(b []byte, word string) bool {

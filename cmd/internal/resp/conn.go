@@ -1,6 +1,8 @@
 package resp
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"net"
 	"runtime"
 	"strconv"
@@ -42,6 +44,9 @@ type conn struct {
 	counter  counter       // of the last command for a sequence
 	madeIDs  int64         // IDs of space that are not counted yet
 	commands int64         // commands that are not counted yet
+	shook    bool          // something has come
+	leaves   time.Time     // from then on its commands are refused, because the server stops
+	refuses  bool          // its commands are refused now
 	quit     bool
 
 	writeDeadlineSet time.Time // when the deadline of writes was last set
@@ -54,6 +59,10 @@ func (c *conn) serve() {
 	c.out = make([]byte, 0, firstBuffer)
 	for !c.quit {
 		began := time.Now()
+		if c.w > 0 && !c.shook { // the client of TLS has shown its certificate
+			c.shook = true
+			c.id = c.unnamed()
+		}
 		if err := c.runCommands(); err != nil {
 			c.out = appendError(c.out, "ERR", err.Error())
 			c.quit = true
@@ -69,16 +78,27 @@ func (c *conn) serve() {
 			// All of them were answered at the end.
 			c.srv.cfg.Service.Answered(server.RESP, ran, time.Since(began), about)
 		}
-		if !there || c.quit || c.srv.life.Err() != nil || !c.read(began) {
+		if !there || c.quit || !c.read(began) {
 			return
 		}
 	}
 }
 
+// unnamed returns who the client is without a token.
+func (c *conn) unnamed() *server.Identity { return c.srv.cfg.Auth().Unnamed(c.certificates()) }
+
+// certificates returns those of a client of TLS that has shown some.
+func (c *conn) certificates() []*x509.Certificate {
+	if t, ok := c.c.(interface{ ConnectionState() tls.ConnectionState }); ok {
+		return t.ConnectionState().PeerCertificates
+	}
+	return nil
+}
+
 // runCommands carries out all whole commands that have come in. An error is one of the protocol.
 func (c *conn) runCommands() error {
 	for !c.quit {
-		if c.repeat() {
+		if !c.refuses && c.repeat() {
 			if len(c.out) >= flushAt && !c.flush(time.Now()) {
 				c.quit = true
 			}
@@ -99,7 +119,9 @@ func (c *conn) runCommands() error {
 		}
 		c.commands++
 		c.lastCommand = c.lastCommand[:0]
-		if c.run(args, raw) {
+		if c.refuses {
+			c.out = appendError(c.out, code(server.Unavailable), server.ErrStopping.Error())
+		} else if c.run(args, raw) {
 			c.rememberCommand(raw)
 		}
 		if len(c.out) >= flushAt && !c.flush(time.Now()) {

@@ -22,16 +22,59 @@ type deadlines struct {
 // read waits for more and reports whether there is any. now may be a moment ago.
 func (c *conn) read(now time.Time) bool {
 	carried := c.r > 0
+	c.makeRoom()
+	if c.srv.life.Err() == nil && c.readOn(now, carried) {
+		return true
+	}
+	return c.srv.life.Err() != nil && c.readLast()
+}
+
+// makeRoom makes room in the buffer for more than what is there.
+func (c *conn) makeRoom() {
 	switch {
 	case c.r == c.w:
 		c.r, c.w = 0, 0
-	case carried:
+	case c.r > 0:
 		c.w = copy(c.buf, c.buf[c.r:c.w])
 		c.r = 0
 	}
 	if c.w == len(c.buf) {
 		c.grow()
 	}
+}
+
+// last says how long a stop waits for the last commands of a client.
+type last struct {
+	silence  time.Duration // for the next command: one on its way would meet a closed connection
+	answered time.Duration // for all that are carried out
+	refused  time.Duration // for those after them, which tell a busy client to go
+}
+
+// readLast reads commands when the server stops, and reports whether there are any. To close the
+// connection before they are read would reset it, and take replies away.
+func (c *conn) readLast() bool {
+	now, l := time.Now(), c.srv.last
+	if c.leaves.IsZero() {
+		c.leaves = now.Add(l.answered)
+	}
+	c.refuses = now.After(c.leaves)
+	until := earliest(now.Add(l.silence), c.leaves.Add(l.refused))
+	for c.w < len(c.buf) && time.Now().Before(until) && c.c.SetReadDeadline(until) == nil {
+		n, err := c.c.Read(c.buf[c.w:])
+		c.w += n
+		if n > 0 {
+			return true
+		}
+		var timeout net.Error // Shutdown may have set its own deadline a moment ago
+		if !errors.As(err, &timeout) || !timeout.Timeout() {
+			return false
+		}
+	}
+	return false
+}
+
+// readOn reads while nothing stops. carried says that commands were carried out.
+func (c *conn) readOn(now time.Time, carried bool) bool {
 	c.deadlines.idle = time.Time{}
 	if c.srv.cfg.Idle > 0 && c.w == 0 {
 		c.deadlines.idle = time.Now().Add(c.srv.cfg.Idle)

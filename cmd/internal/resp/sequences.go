@@ -194,6 +194,7 @@ func (c *conn) repeatNumbers(n int) int {
 		if err != nil {
 			return 0
 		}
+		c.id.Count(int64(n))
 		for i := range got.Count {
 			c.out = appendInt(c.out, got.At(i))
 		}
@@ -203,6 +204,7 @@ func (c *conn) repeatNumbers(n int) int {
 		c.numbers = make([]int64, maxRepeats)
 	}
 	n, _ = last.seq.Fill(c.srv.life, c.numbers[:n])
+	c.id.Count(int64(n))
 	for _, number := range c.numbers[:n] {
 		c.out = appendInt(c.out, number)
 	}

@@ -38,6 +38,7 @@ type Server struct {
 	cfg     Config
 	table   []command // sorted by name
 	started time.Time
+	last    last
 	life    context.Context
 	end     context.CancelFunc
 
@@ -58,6 +59,7 @@ func New(cfg Config) *Server {
 	s := &Server{
 		Meter: cfg.Service.Meter(server.RESP), cfg: cfg, table: newTable(), started: time.Now(),
 		conns: map[*conn]struct{}{}, ln: map[net.Listener]struct{}{},
+		last: last{silence: 50 * time.Millisecond, answered: 250 * time.Millisecond, refused: time.Second},
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
@@ -128,8 +130,8 @@ func (s *Server) handle(nc net.Conn) {
 	}()
 }
 
-// Shutdown stops accepting, lets the commands that have arrived finish, and closes all
-// connections, by force when ctx ends.
+// Shutdown stops accepting, answers the commands of clients until they are silent for a moment, and
+// closes all connections, by force when ctx ends. Busy clients are told to go after a while.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.end()

@@ -3,10 +3,13 @@
 package rest
 
 import (
+	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"path"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -33,12 +36,24 @@ func Mount(mux *http.ServeMux, s *server.Service, who Identify, streaming func(h
 		json: []string{"application/json"}, text: []string{"text/plain; charset=utf-8"}, noStore: []string{"no-store"},
 	}
 	answer := func(pattern string, serve route, w http.ResponseWriter, r *http.Request) {
-		if err := serve(w, r); err != nil {
-			s.Failed(server.HTTP, err, func() server.Request { return h.requestInfo(pattern, r) })
-			Problem(w, err)
+		var err error
+		if manages(pattern) {
+			q := h.requestInfo(pattern, r)
+			err = serve(w, r.WithContext(server.WithActor(r.Context(), q)))
+			s.Managed(server.HTTP, q, err)
+		} else {
+			err = serve(w, r)
 		}
+		if err == nil {
+			return
+		}
+		if context.Cause(r.Context()) != context.Canceled { // otherwise the client has gone
+			s.Failed(server.HTTP, err, func() server.Request { return h.requestInfo(pattern, r) })
+		}
+		Problem(w, err)
 	}
 	for pattern, serve := range h.routes() {
+		serve := sameSite(pattern, serve)
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			defer func(began time.Time) {
 				info := func() server.Request { return h.requestInfo(pattern, r) }
@@ -48,6 +63,7 @@ func Mount(mux *http.ServeMux, s *server.Service, who Identify, streaming func(h
 		})
 	}
 	for pattern, serve := range h.streams() {
+		serve := sameSite(pattern, serve)
 		mux.Handle(pattern, streaming(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			answer(pattern, serve, w, r)
 		})))
@@ -59,11 +75,37 @@ func Mount(mux *http.ServeMux, s *server.Service, who Identify, streaming func(h
 	})
 }
 
+// manages reports whether a route is for those who manage, whose actions are logged.
+func manages(pattern string) bool {
+	method, route, _ := strings.Cut(pattern, " ")
+	return method != "GET" && path.Base(route) != "next"
+}
+
+// sameSite keeps pages of other sites from routes that use up IDs or numbers: the tag of an image
+// asks for them with GET, which browsers allow everywhere.
+func sameSite(pattern string, serve route) route {
+	if !strings.HasPrefix(pattern, "GET ") || path.Base(pattern) != "next" && path.Base(pattern) != "stream" {
+		return serve
+	}
+	cross := http.NewCrossOriginProtection()
+	return func(w http.ResponseWriter, r *http.Request) error {
+		q := *r
+		q.Method = http.MethodPost // which it refuses where it lets GET pass
+		if cross.Check(&q) != nil {
+			return server.Errorf(server.Denied, "a page of another site must not use up IDs or numbers")
+		}
+		return serve(w, r)
+	}
+}
+
 // requestInfo is what the log says of a request: its path as documented, without IDs.
 func (h *rest) requestInfo(pattern string, r *http.Request) server.Request {
 	q := server.Request{
 		Name: pattern, Namespace: server.Clip(r.PathValue("namespace")), Sequence: server.Clip(r.PathValue("name")),
-		From: r.RemoteAddr,
+		Node: server.Clip(r.PathValue("node")), From: r.RemoteAddr,
+	}
+	if r.TLS != nil {
+		q.Certificate = server.CertificateName(r.TLS.PeerCertificates)
 	}
 	if id, err := h.identify(r); err == nil {
 		q.Caller = id.Name
@@ -91,6 +133,10 @@ func (h *rest) routes() map[string]route {
 		"GET /v1/{namespace}/decode/{id}": h.decode,
 		"GET /v1/{namespace}/range":       h.rangeOf,
 		"GET /v1/{namespace}/leases":      h.leases,
+
+		"DELETE /v1/{namespace}/leases/{node}":      h.release,
+		"PUT /v1/{namespace}/leases/{node}/veto":    h.veto,
+		"DELETE /v1/{namespace}/leases/{node}/veto": h.lift,
 
 		"GET /v1/{name}/sequence":          h.showSequence,
 		"PUT /v1/{name}/sequence":          h.createSequence,
@@ -165,17 +211,17 @@ func Problem(w http.ResponseWriter, err error) {
 	if errors.As(err, &large) {
 		code = http.StatusRequestEntityTooLarge
 	}
+	if code == http.StatusServiceUnavailable || code == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", strconv.Itoa(int(server.RetryAfter(err).Seconds())))
+	}
 	writeProblem(w, code, kind, server.PublicText(err))
 }
 
 // writeProblem writes a problem document.
 func writeProblem(w http.ResponseWriter, code int, kind server.Kind, detail string) {
 	h := w.Header()
-	switch code {
-	case http.StatusUnauthorized:
+	if code == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="snowfence"`)
-	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
-		h.Set("Retry-After", "1")
 	}
 	body, err := json.Marshal(problem{"about:blank", http.StatusText(code), code, detail, kind.Name()})
 	if err != nil {

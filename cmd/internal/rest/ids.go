@@ -241,6 +241,9 @@ func (h *rest) stream(w http.ResponseWriter, r *http.Request) error {
 		if _, err := w.Write(b); err != nil {
 			return nil
 		}
+		if http.NewResponseController(w).Flush() != nil { // a token with a low rate waits long for the next piece
+			return nil
+		}
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// list is GET /v1?list=sequences; namespaces are listed without it.
+// list is GET /v1?list=sequences or servers; namespaces are listed without it.
 func (h *rest) list(w http.ResponseWriter, r *http.Request) error {
 	_, id, err := h.authorize(r, server.VerbRead, 1) // of no namespace
 	if err != nil {
@@ -28,8 +28,10 @@ func (h *rest) list(w http.ResponseWriter, r *http.Request) error {
 		list, err = h.s.Namespaces(r.Context(), id)
 	case "sequences":
 		list, err = h.s.ListSequences(r.Context(), id)
+	case "servers":
+		list, err = h.s.Servers(r.Context(), id)
 	default:
-		err = server.Errorf(server.Invalid, "list=%s: list namespaces or sequences", server.Clip(what))
+		err = server.Errorf(server.Invalid, "list=%s: list namespaces, sequences or servers", server.Clip(what))
 	}
 	if err != nil {
 		return err

@@ -70,7 +70,7 @@ func TestPaths(t *testing.T) {
 	f := start(t)
 	doc := document(t)
 	reached := map[string]bool{}
-	const seq = "/v1/{name}/sequence"
+	const seq, node = "/v1/{name}/sequence", "/v1/{namespace}/leases/{node}"
 	for _, c := range []struct {
 		route, method, target, body string
 		code                        int
@@ -143,7 +143,33 @@ func TestPaths(t *testing.T) {
 		{"/v1/{namespace}/leases", "GET", "/v1/default/leases?after=9223372036854775807", "", 200, ""},
 		{"/v1/{namespace}/leases", "GET", "/v1/default/leases?after=x", "", 400, "invalid"},
 		{"/v1/{namespace}/leases", "GET", "/v1/nowhere/leases", "", 404, "no-namespace"},
+		{node, "DELETE", "/v1/default/leases/1000", "", 422, "refused"},
+		{node, "DELETE", "/v1/default/leases/1024", "", 400, "invalid"},
+		{node, "DELETE", "/v1/default/leases/-1", "", 400, "invalid"},
+		{node, "DELETE", "/v1/default/leases/x", "", 400, "invalid"},
+		{node, "DELETE", "/v1/default/leases/1000?force=true", "", 400, "invalid"},
+		{node, "DELETE", "/v1/nowhere/leases/1000", "", 404, "no-namespace"},
+		{node, "DELETE", "/v1/a%20b/leases/1000", "", 400, "invalid"},
+		{node + "/veto", "PUT", "/v1/default/leases/1000/veto", `{"reason":"old"}`, 200, ""},
+		{node + "/veto", "PUT", "/v1/default/leases/1000/veto", `{"reason":"old"}`, 200, ""},
+		{node + "/veto", "PUT", "/v1/default/leases/1000/veto", `{"reason":""}`, 400, "invalid"},
+		{node + "/veto", "PUT", "/v1/default/leases/1000/veto", `{}`, 400, "invalid"},
+		{node + "/veto", "PUT", "/v1/default/leases/1000/veto", "", 400, "invalid"},
+		{node + "/veto", "PUT", "/v1/default/leases/1000/veto", `{"veto":"old"}`, 400, "invalid"},
+		{node + "/veto", "PUT", "/v1/default/leases/1000/veto", `{"reason":"\u001b[2J"}`, 400, "invalid"},
+		{
+			node + "/veto", "PUT", "/v1/default/leases/1000/veto", `{"reason":"` + strings.Repeat("x", 1001) + `"}`, 400,
+			"invalid",
+		},
+		{node + "/veto", "PUT", "/v1/default/leases/1024/veto", `{"reason":"old"}`, 400, "invalid"},
+		{node + "/veto", "PUT", "/v1/nowhere/leases/5/veto", `{"reason":"old"}`, 404, "no-namespace"},
+		{node, "DELETE", "/v1/default/leases/1000", "", 200, ""},
+		{node + "/veto", "DELETE", "/v1/default/leases/1000/veto", "", 200, ""},
+		{node + "/veto", "DELETE", "/v1/default/leases/1000/veto", "", 200, ""},
+		{node + "/veto", "DELETE", "/v1/default/leases/1001/veto", "", 422, "refused"},
+		{node + "/veto", "DELETE", "/v1/default/leases/1024/veto", "", 400, "invalid"},
 		{"/v1", "GET", "/v1?list=sequences", "", 200, ""},
+		{"/v1", "GET", "/v1?list=servers", "", 200, ""},
 		{"/v1", "GET", "/v1?list=leases", "", 400, "invalid"},
 		{seq, "GET", "/v1/tickets/sequence", "", 404, "no-sequence"},
 		{seq, "GET", "/v1/a%20b/sequence", "", 400, "invalid"},

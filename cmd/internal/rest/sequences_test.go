@@ -245,9 +245,11 @@ func TestNoPathReachesRecordsOfSequences(t *testing.T) {
 			continue
 		}
 		for _, name := range []string{"%23orders", "%23%23orders", "%23orders.20261122", "orders%00", "%2Forders"} {
-			target := strings.NewReplacer("{namespace}", name, "{name}", name, "{id}", "1").Replace(path)
+			target := strings.NewReplacer("{namespace}", name, "{name}", name, "{id}", "1", "{node}", "1").Replace(path)
 			query, body := "?from=1&to=2", "{}"
 			switch {
+			case strings.Contains(path, "{node}"):
+				query, body = "", `{"reason":"x"}`
 			case method == "DELETE":
 				query = "?confirm=" + name
 			case strings.HasSuffix(path, "/confirm"):

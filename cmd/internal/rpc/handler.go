@@ -3,18 +3,23 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
 	"connectrpc.com/grpchealth"
 	"connectrpc.com/grpcreflect"
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // Identify returns who makes a request, from what its HTTP face found out; an error that
@@ -61,6 +66,7 @@ func Mount(mux *http.ServeMux, s *server.Service, who Identify, wrap, streaming 
 	add()(snowfencev1connect.NewNamespaceServiceHandler(namespaces{r}, own...))
 	add(snowfencev1connect.LeaseServiceWatchProcedure)(snowfencev1connect.NewLeaseServiceHandler(leases{r}, own...))
 	add()(snowfencev1connect.NewSequenceServiceHandler(sequences{r}, own...))
+	add()(snowfencev1connect.NewServerServiceHandler(servers{r}, own...))
 	add()(snowfencev1connect.NewStoreServiceHandler(store{r}, own...))
 
 	small := connect.WithHandlerOptions(connect.WithReadMaxBytes(64<<10), uncompressed())
@@ -81,7 +87,7 @@ func Names() []string {
 	return []string{
 		snowfencev1connect.IDServiceName, snowfencev1connect.NamespaceServiceName,
 		snowfencev1connect.LeaseServiceName, snowfencev1connect.SequenceServiceName,
-		snowfencev1connect.StoreServiceName,
+		snowfencev1connect.ServerServiceName, snowfencev1connect.StoreServiceName,
 	}
 }
 
@@ -107,8 +113,9 @@ type callKey struct{}
 
 // call is what is known of a call beside its message.
 type call struct {
-	releases []func() // to release when the answer has gone
-	unary    bool
+	releases    []func() // to release when the answer has gone
+	unary       bool
+	certificate string // of the client
 }
 
 // authenticate refuses who is not known before a message of theirs is read.
@@ -129,6 +136,9 @@ func (r *rpc) authenticate(next http.Handler) http.Handler {
 func (r *rpc) withCall(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		began, q := time.Now(), call{}
+		if hr.TLS != nil {
+			q.certificate = server.CertificateName(hr.TLS.PeerCertificates)
+		}
 		defer func() {
 			for _, release := range q.releases {
 				release()
@@ -145,10 +155,46 @@ func (r *rpc) withCall(next http.Handler) http.Handler {
 // requestInfo is what the log says of a call.
 func (r *rpc) requestInfo(ctx context.Context, procedure, from string) server.Request {
 	q := server.Request{Name: server.Clip(procedure), From: from}
-	if id, err := r.identify(ctx); err == nil {
+	if id, err := r.identify(ctx); err == nil && id != nil {
 		q.Caller = id.Name
 	}
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		q.Certificate = c.certificate
+	}
 	return q
+}
+
+// managing are the calls of those who manage, which are logged.
+var managing = []string{
+	snowfencev1connect.NamespaceServiceCreateProcedure, snowfencev1connect.NamespaceServiceChangeProcedure,
+	snowfencev1connect.NamespaceServiceDeleteProcedure, snowfencev1connect.SequenceServiceCreateProcedure,
+	snowfencev1connect.SequenceServiceChangeProcedure, snowfencev1connect.SequenceServiceDeleteProcedure,
+	snowfencev1connect.SequenceServiceConfirmProcedure, snowfencev1connect.LeaseServiceReleaseNodeProcedure,
+	snowfencev1connect.LeaseServiceVetoProcedure,
+}
+
+// aboutNode is a message about one node.
+type aboutNode interface {
+	GetNamespace() string
+	GetNode() int64
+}
+
+// namespaceOf is the namespace that a message means.
+func namespaceOf(name string) string { return cmp.Or(name, lease.DefaultNamespace) }
+
+// logManaged logs a call that only those who manage may make.
+func (r *rpc) logManaged(ctx context.Context, req connect.AnyRequest, err error) {
+	q := r.requestInfo(ctx, req.Spec().Procedure, req.Peer().Addr)
+	if m, ok := req.Any().(interface{ GetName() string }); ok {
+		q.Namespace = server.Clip(m.GetName())
+	}
+	if m, ok := req.Any().(aboutNode); ok {
+		q.Namespace, q.Node = server.Clip(namespaceOf(m.GetNamespace())), strconv.FormatInt(m.GetNode(), 10)
+	}
+	if strings.HasPrefix(q.Name, "/"+snowfencev1connect.SequenceServiceName) {
+		q.Namespace, q.Sequence = "", q.Namespace
+	}
+	r.s.Managed(server.RPC, q, err)
 }
 
 // reserve keeps room for n IDs until the answer to a request has gone.
@@ -201,7 +247,7 @@ func (i errorInterceptor) translate(ctx context.Context, procedure, from string,
 		return err
 	}
 	// The client has gone; a stop has a cause of its own.
-	if errors.Is(err, context.Canceled) && context.Cause(ctx) == context.Canceled {
+	if context.Cause(ctx) == context.Canceled {
 		return connect.NewError(connect.CodeCanceled, errors.New(server.PublicText(err)))
 	}
 	kind := i.s.Failed(server.RPC, err, func() server.Request { return i.requestInfo(ctx, procedure, from) })
@@ -209,6 +255,12 @@ func (i errorInterceptor) translate(ctx context.Context, procedure, from string,
 	detail, detailErr := connect.NewErrorDetail(&errdetails.ErrorInfo{Reason: kind.Name(), Domain: "snowfence"})
 	if detailErr == nil {
 		out.AddDetail(detail)
+	}
+	if kind == server.Exhausted || kind == server.Unavailable {
+		after := durationpb.New(server.RetryAfter(err))
+		if detail, err := connect.NewErrorDetail(&errdetails.RetryInfo{RetryDelay: after}); err == nil {
+			out.AddDetail(detail)
+		}
 	}
 	return out
 }
@@ -218,7 +270,14 @@ func (i errorInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		if q, ok := ctx.Value(callKey{}).(*call); ok {
 			q.unary = true
 		}
+		manages := slices.Contains(managing, req.Spec().Procedure)
+		if manages {
+			ctx = server.WithActor(ctx, i.requestInfo(ctx, req.Spec().Procedure, req.Peer().Addr))
+		}
 		res, err := next(ctx, req)
+		if manages {
+			i.logManaged(ctx, req, err)
+		}
 		return res, i.translate(ctx, req.Spec().Procedure, req.Peer().Addr, err)
 	}
 }
@@ -242,9 +301,7 @@ func (r *rpc) authorize(
 	if err != nil {
 		return "", nil, err
 	}
-	if namespace == "" {
-		namespace = "default"
-	}
+	namespace = namespaceOf(namespace)
 	return namespace, id, id.Authorize(v, namespace, n)
 }
 

@@ -47,6 +47,32 @@ func (r ids) Next(ctx context.Context, req *request[pb.NextRequest]) (*response[
 	return connect.NewResponse(res), nil
 }
 
+func (r ids) NextAt(ctx context.Context, req *request[pb.NextAtRequest]) (*response[pb.NextResponse], error) {
+	n := int64(max(req.Msg.Count, 1))
+	sp, _, err := r.authorizedSpace(ctx, server.VerbIDs, req.Msg.Namespace, n)
+	if err != nil {
+		return nil, err
+	}
+	if !req.Msg.At.IsValid() {
+		return nil, server.Errorf(server.Invalid, "at is missing, or is a time out of range")
+	}
+	if err := server.CheckCount(n); err != nil {
+		return nil, err
+	}
+	if err := r.reserve(ctx, n); err != nil {
+		return nil, err
+	}
+	made, err := sp.Past(ctx, req.Msg.At.AsTime(), req.Msg.Node, n)
+	if err != nil {
+		return nil, err
+	}
+	res := &pb.NextResponse{Ids: make([]int64, n)}
+	for i, id := range made {
+		res.Ids[i] = int64(id)
+	}
+	return connect.NewResponse(res), nil
+}
+
 // fill puts n new IDs into an answer.
 func fill(ctx context.Context, sp *server.Space, res *pb.NextResponse, n int) error {
 	return sp.Batch(ctx, n, func(ids []snowfence.ID) {

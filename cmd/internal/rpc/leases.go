@@ -19,18 +19,8 @@ func (r leases) Acquire(ctx context.Context, req *request[pb.AcquireRequest]) (*
 	if err != nil {
 		return nil, err
 	}
-	// A client that takes a node from a living holder of another label decides about others: that
-	// is for those who manage the namespace.
-	guard, label := m.Guard, m.Label
-	if id.May(server.VerbManage, name) != nil {
-		guard = true
-		if label != "" {
-			// A label is the caller's word, and everybody who reads leases knows those of others.
-			label = id.Name + "/" + label
-		}
-	}
-	g, sp, err := r.s.Acquire(ctx, name, lease.Options{
-		TTL: m.Ttl.AsDuration(), Node: m.Node, Guard: guard && m.Node != nil, Nodes: int(m.Nodes), Label: label,
+	g, sp, err := r.s.Acquire(ctx, id, name, lease.Options{
+		TTL: m.Ttl.AsDuration(), Node: m.Node, Guard: m.Guard && m.Node != nil, Nodes: int(m.Nodes), Label: m.Label,
 	})
 	if err != nil {
 		return nil, err
@@ -43,11 +33,11 @@ func (r leases) Acquire(ctx context.Context, req *request[pb.AcquireRequest]) (*
 }
 
 func (r leases) Renew(ctx context.Context, req *request[pb.RenewRequest]) (*response[pb.Lease], error) {
-	t, err := r.ticket(ctx, req.Msg.Ticket)
+	t, id, err := r.ticket(ctx, req.Msg.Ticket)
 	if err != nil {
 		return nil, err
 	}
-	t, sp, err := r.s.Renew(ctx, t, req.Msg.Attempt)
+	t, sp, err := r.s.Renew(ctx, id, t, req.Msg.Attempt)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +45,7 @@ func (r leases) Renew(ctx context.Context, req *request[pb.RenewRequest]) (*resp
 }
 
 func (r leases) Release(ctx context.Context, req *request[pb.ReleaseRequest]) (*response[pb.ReleaseResponse], error) {
-	t, err := r.ticket(ctx, req.Msg.Ticket)
+	t, _, err := r.ticket(ctx, req.Msg.Ticket)
 	if err != nil {
 		return nil, err
 	}
@@ -69,17 +59,42 @@ func (r leases) Release(ctx context.Context, req *request[pb.ReleaseRequest]) (*
 	return connect.NewResponse(&pb.ReleaseResponse{}), nil
 }
 
+func (r leases) ReleaseNode(
+	ctx context.Context, req *request[pb.ReleaseNodeRequest],
+) (*response[pb.LeaseInfo], error) {
+	name, _, err := r.authorize(ctx, server.VerbManage, req.Msg.Namespace, 1)
+	if err != nil {
+		return nil, err
+	}
+	return leaseInfo(r.s.ReleaseNode(ctx, name, req.Msg.Node))
+}
+
+func (r leases) Veto(ctx context.Context, req *request[pb.VetoRequest]) (*response[pb.LeaseInfo], error) {
+	name, _, err := r.authorize(ctx, server.VerbManage, req.Msg.Namespace, 1)
+	if err != nil {
+		return nil, err
+	}
+	return leaseInfo(r.s.VetoNode(ctx, name, req.Msg.Node, req.Msg.Reason))
+}
+
+func leaseInfo(l server.LeaseInfo, err error) (*response[pb.LeaseInfo], error) {
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(leaseInfos([]server.LeaseInfo{l})[0]), nil
+}
+
 // ticket reads a ticket that the caller may use.
-func (r leases) ticket(ctx context.Context, b []byte) (lease.Ticket, error) {
+func (r leases) ticket(ctx context.Context, b []byte) (lease.Ticket, *server.Identity, error) {
 	id, err := r.identify(ctx)
 	if err != nil {
-		return lease.Ticket{}, err
+		return lease.Ticket{}, nil, err
 	}
 	t, err := server.ParseTicket(b)
 	if err != nil {
-		return t, err
+		return t, nil, err
 	}
-	return t, id.Authorize(server.VerbLease, t.Namespace, 1)
+	return t, id, id.Authorize(server.VerbLease, t.Namespace, 1)
 }
 
 func (r leases) lease(t lease.Ticket, sp *server.Space) (*response[pb.Lease], error) {

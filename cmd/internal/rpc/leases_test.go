@@ -27,6 +27,8 @@ func TestLeases(t *testing.T) {
 	ctx := t.Context()
 	_, err := c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{}))
 	w.wants("no label", err, connect.CodeInvalidArgument, "invalid")
+	_, err = c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "\x1b[2Jgone"}))
+	w.wants("a label that commands terminals", err, connect.CodeInvalidArgument, "invalid")
 	a, err := c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{Label: "me"}))
 	if err != nil {
 		t.Fatal(err)
@@ -246,6 +248,10 @@ func TestNamespaces(t *testing.T) {
 	if err := change(wide); err != nil || ns.Msg.FirstNode != 0 || ns.Msg.LastNode != 100 {
 		t.Errorf("widened in words: %v, %v", ns, err)
 	}
+	zero := &pb.ChangeNamespaceRequest{FirstNode: proto.Int64(0), LastNode: proto.Int64(0)}
+	if err := change(zero); err != nil || ns.Msg.FirstNode != 0 || ns.Msg.LastNode != 0 {
+		t.Errorf("node 0 alone: %v, %v", ns, err)
+	}
 	list, err := c.List(ctx, connect.NewRequest(&pb.ListNamespacesRequest{}))
 	if err != nil || len(list.Msg.Namespaces) != 2 {
 		t.Errorf("%v, %v", list, err)
@@ -323,4 +329,19 @@ func TestWatchOfALostRight(t *testing.T) {
 		t.Errorf("after the right was lost: %v", s.Msg())
 	}
 	w.wants("the end of the stream", s.Err(), connect.CodePermissionDenied, "denied")
+}
+
+// Who manages a namespace writes its records through the store: labels and vetoes of any text went
+// into the store, and names that paths take for something else.
+func TestStoreTakesNoTextThatCommandsTerminals(t *testing.T) {
+	w := start(t)
+	c := snowfencev1connect.NewStoreServiceClient(http.DefaultClient, w.url)
+	for name, r := range map[string]*pb.Record{
+		"label": {Namespace: "default", Nonce: "n", Label: "\x1b[2J"},
+		"veto":  {Namespace: "default", Nonce: "n", Veto: "a\nb"},
+		"name":  {Namespace: "..", Nonce: "n"},
+	} {
+		_, err := c.Swap(t.Context(), connect.NewRequest(&pb.SwapRequest{Writes: []*pb.Write{{New: r}}}))
+		w.wants(name, err, connect.CodeInvalidArgument, "invalid")
+	}
 }

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -37,7 +39,7 @@ func (r store) storeFor(id *server.Identity, namespace string) lease.Store {
 	if id.May(server.VerbManage, namespace) == nil {
 		return r.s.Store()
 	}
-	return r.s.Holders()
+	return r.s.HoldersFor(id)
 }
 
 func (r store) Get(ctx context.Context, req *request[pb.GetRequest]) (*response[pb.Records], error) {
@@ -137,19 +139,23 @@ func (r store) Swap(ctx context.Context, req *request[pb.SwapRequest]) (*respons
 		if rec.Nonce == "" || rec.Nonce == w.Old || rec.Node < lease.NamespaceNode {
 			return nil, server.Errorf(server.Invalid, "write %d has no new nonce, or no node", i)
 		}
-		if err := id.May(server.VerbStore, rec.Namespace); err != nil {
+		if err := id.Authorize(server.VerbStore, rec.Namespace, 0); err != nil { // all of them count below
 			return nil, err
 		}
-		if err := lease.CheckName(rec.Namespace); err != nil {
+		err := cmp.Or(lease.CheckName(rec.Namespace), lease.CheckText(rec.Label), lease.CheckText(rec.Veto))
+		if err != nil {
 			return nil, err
 		}
 		if id.May(server.VerbManage, rec.Namespace) != nil {
-			st = r.s.Holders() // of all: what is judged needlessly is only refused
+			st = r.s.HoldersFor(id) // of all: what is judged needlessly is only refused
 		}
 		writes[i] = lease.Write{Old: w.Old, New: rec}
 	}
 	if err := id.Spend(int64(n)); err != nil {
 		return nil, err
+	}
+	if id.May(server.VerbManage, writes[0].New.Namespace) == nil {
+		defer r.logWrites(ctx, writes)
 	}
 	res := &pb.SwapResponse{Results: make([]pb.SwapResult, n)}
 	for i, err := range st.Swap(ctx, writes) {
@@ -164,6 +170,18 @@ func (r store) Swap(ctx context.Context, req *request[pb.SwapRequest]) (*respons
 	}
 	res.Identities = r.identities(ctx, writes) // after the writes: whoever uses them compares
 	return connect.NewResponse(res), nil
+}
+
+// logWrites logs writes that no lease makes: of namespaces, and of vetoes.
+func (r store) logWrites(ctx context.Context, writes []lease.Write) {
+	for _, w := range writes {
+		if w.New.Node >= 0 && w.New.Veto == "" {
+			continue
+		}
+		q := r.requestInfo(ctx, snowfencev1connect.StoreServiceSwapProcedure, "")
+		q.Namespace = w.New.Namespace
+		r.s.Managed(server.RPC, q, nil)
+	}
 }
 
 // identities returns those of the namespaces of some writes, in the order in which they

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"go.yaml.in/yaml/v3"
@@ -18,25 +19,43 @@ import (
 
 // tokens are who callers may be: a list that stays, and a file that is read again when it changes.
 type tokens struct {
-	path   string
-	fixed  []server.Token
-	logger *slog.Logger
-	seen   stamps
-	warned string // what was said of a file that cannot be read
-	auth   atomic.Pointer[server.Auth]
+	path      string
+	fixed     []server.Token
+	certified bool // clients show certificates
+	logger    *slog.Logger
+	seen      stamps
+	warned    string // what was said of a file that cannot be read
+	failed    atomic.Bool
+	auth      atomic.Pointer[server.Auth]
 }
 
 // newTokens reads the file; no tokens at all are everybody.
 func newTokens(c *Config) (*tokens, error) {
-	t := &tokens{path: c.Tokens, fixed: c.TokenList, logger: c.Logger}
+	t := &tokens{path: c.Tokens, fixed: c.TokenList, certified: c.TLSClientCA != "", logger: c.Logger}
 	if t.path == "" && len(t.fixed) == 0 {
-		t.auth.Store(server.Open())
+		t.auth.Store(server.OpenAt(c.Rate))
 		return t, nil
 	}
 	t.seen.changed(t.path)
 	a, err := t.read()
 	t.auth.Store(a)
 	return t, err
+}
+
+// warnings says which tokens end soon.
+func (t *tokens) warnings(now time.Time) (list []string) {
+	for _, k := range t.current().Tokens() {
+		if text := k.Warning(now); text != "" {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+func (t *tokens) warnOfEnd(now time.Time) {
+	for _, text := range t.warnings(now) {
+		t.logger.Warn(text)
+	}
 }
 
 func (t *tokens) read() (*server.Auth, error) {
@@ -47,6 +66,12 @@ func (t *tokens) read() (*server.Auth, error) {
 			return nil, err
 		}
 		list = append(list, more...)
+	}
+	for _, k := range list {
+		if k.Certificate != "" && !t.certified {
+			return nil, fmt.Errorf("tokens: token %q is for a certificate, and no client shows one: give the server "+
+				"tls-client-ca", k.Name)
+		}
 	}
 	a, err := server.NewAuth(list)
 	if err != nil {
@@ -94,6 +119,7 @@ func (t *tokens) reload() {
 		return
 	}
 	a, err := t.read()
+	t.failed.Store(err != nil)
 	if err != nil {
 		t.seen = nil
 		if text := err.Error(); text != t.warned {
@@ -105,19 +131,36 @@ func (t *tokens) reload() {
 	t.warned = ""
 	a.Replace(t.auth.Load())
 	t.auth.Store(a)
-	t.logger.Info("tokens read again", "file", t.path, "tokens", len(a.Names()))
+	t.logger.Info("tokens read again", "file", t.path, "tokens", len(a.Tokens()))
+	t.warnOfEnd(time.Now())
+}
+
+// replace takes over what was read for other settings.
+func (t *tokens) replace(next *tokens) {
+	t.path, t.fixed, t.seen, t.warned = next.path, next.fixed, next.seen, ""
+	t.failed.Store(false)
+	a := next.current()
+	a.Replace(t.current())
+	t.auth.Store(a)
+	t.warnOfEnd(time.Now())
 }
 
 // current returns who callers may be.
 func (t *tokens) current() *server.Auth { return t.auth.Load() }
 
-// identify returns the identity of an HTTP request, from its bearer token.
+// identify returns the identity of an HTTP request, from its bearer token or its certificate.
 func (t *tokens) identify(r *http.Request) (*server.Identity, error) {
 	a := t.current()
 	if id := a.Anyone(); id != nil {
 		return id, nil
 	}
-	scheme, secret, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	text := r.Header.Get("Authorization")
+	if text == "" && r.TLS != nil {
+		if id := a.Unnamed(r.TLS.PeerCertificates); id != nil {
+			return id, nil
+		}
+	}
+	scheme, secret, ok := strings.Cut(text, " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") {
 		return nil, server.Errorf(server.Anonymous, "a token is needed: send it as Authorization: Bearer TOKEN")
 	}

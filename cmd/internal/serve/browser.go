@@ -34,11 +34,28 @@ func (p *Process) sameOrigin(l listener, next http.Handler) http.Handler {
 				"--open-to-network=%s", r.Host, l.name)
 		}
 		if err != nil {
-			rest.Problem(w, server.NewError(server.Denied, err))
+			err = server.NewError(server.Denied, err)
+			p.countRefused(r, err)
+			rest.Problem(w, err)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// countRefused counts a request that failed before it came to a wire.
+func (p *Process) countRefused(r *http.Request, err error) {
+	p.service.Failed(wireOf(r), err, func() server.Request {
+		return server.Request{Name: server.Clip(r.Method + " " + r.URL.Path), From: r.RemoteAddr}
+	})
+}
+
+// wireOf returns the wire of an HTTP request: gRPC has paths of its own.
+func wireOf(r *http.Request) server.Wire {
+	if strings.HasPrefix(r.URL.Path, "/snowfence.v1.") || strings.HasPrefix(r.URL.Path, "/grpc.") {
+		return server.RPC
+	}
+	return server.HTTP
 }
 
 // refuseCrossSite refuses all that pages of other sites ask for: nobody has a reason to link to

@@ -12,7 +12,7 @@ import (
 // trusts everybody here: not from their own site, and not by a name that they made point
 // here.
 func TestPagesOfOtherSites(t *testing.T) {
-	open := Config{HTTP: "127.0.0.1:0", Admin: "127.0.0.1:0"}
+	open := Config{HTTP: "127.0.0.1:0", Admin: "127.0.0.1:0", Pprof: true}
 	told := open
 	told.OpenToNetwork = []string{"http"}
 	known := open
@@ -36,6 +36,12 @@ func TestPagesOfOtherSites(t *testing.T) {
 		"another site's page makes":  {open, "POST", "/v1/default/next", headers{"Sec-Fetch-Site": "cross-site"}, 403, 0},
 		"in an old browser":          {open, "POST", "/v1/default/next", headers{"Origin": "http://evil.example"}, 403, 0},
 		"the dashboard":              {open, "POST", "/v1/default/next", headers{"Sec-Fetch-Site": "same-origin"}, 200, 0},
+		"another site's image":       {open, "GET", "/v1/default/next?n=1000000", headers{"Sec-Fetch-Site": "cross-site"}, 403, 0},
+		"another port's image":       {open, "GET", "/v1/default/next", headers{"Sec-Fetch-Site": "same-site"}, 403, 0},
+		"another site's video":       {open, "GET", "/v1/default/stream", headers{"Sec-Fetch-Site": "cross-site"}, 403, 0},
+		"another site's number":      {open, "GET", "/v1/bills/sequence/next", headers{"Origin": "http://evil.example"}, 403, 0},
+		"the address bar":            {open, "GET", "/v1/default/next", headers{"Sec-Fetch-Site": "none"}, 200, 0},
+		"a link to an ID":            {open, "GET", "/v1/default/decode/1", headers{"Sec-Fetch-Site": "cross-site"}, 200, 0},
 		"a link to the dashboard":    {open, "GET", "/dashboard", headers{"Sec-Fetch-Site": "cross-site"}, 200, 0},
 		"metrics":                    {open, "GET", "/metrics", nil, 200, 200},
 		"metrics by another name":    {open, "GET", "/metrics", headers{"Host": "evil.example"}, 403, 403},

@@ -25,14 +25,16 @@ import (
 type Config struct {
 	HTTP  string `name:"http" default:"127.0.0.1:8080" help:"<address> of HTTP and gRPC; empty for none"`
 	RESP  string `name:"resp" default:"127.0.0.1:6380" help:"<address> of the Redis protocol; empty for none"`
-	Admin string `name:"admin" help:"<address> of metrics, health and profiles, open to everybody who reaches it (default: none)"`
+	Admin string `name:"admin" help:"<address> of metrics and health, open to everybody who reaches it (default: none)"`
+	Pprof bool   `name:"pprof" help:"profiles of the program below /debug/pprof/ of the admin address, with parts of its memory"`
 
 	TLSCert     string `name:"tls-cert" help:"<file> of the certificate chain in PEM form, read again when it changes"`
 	TLSKey      string `name:"tls-key" help:"<file> of its key"`
 	TLSClientCA string `name:"tls-client-ca" help:"<file> of the authorities of client certificates, which clients then need"`
 
 	Tokens    string         `name:"tokens" help:"<file> of the tokens that clients need, read again when it changes (see \"snowfence token\")"`
-	TokenList []server.Token `file:"tokens" help:"tokens in place of a path, read once. Each has name and sha256, and may have namespaces, verbs, rate and burst"`
+	TokenList []server.Token `file:"tokens" help:"tokens in place of a path, read again on SIGHUP. Each has name and sha256 or certificate, and may have namespaces, verbs, rate, burst, nodes and until"`
+	Rate      int            `name:"rate-without-tokens" help:"IDs and other requests a <second> that all clients together may ask for where none needs a token; 0 is no limit"`
 
 	OpenToNetwork []string `name:"open-to-network" bare:"all" help:"<listeners> (http, resp, admin or all) that other machines may reach without TLS or without tokens"`
 
@@ -45,12 +47,13 @@ type Config struct {
 	ReadyFor []string `name:"ready-for" help:"<namespaces> to lease nodes in at the start; without them the server is not ready (default: default, if it exists)"`
 
 	// Options of the service.
-	Block   int           `name:"block" help:"how many <nodes> to lease in each namespace, a power of two (default: a 64th of them, at most 16)"`
-	Lead    int64         `name:"lead" help:"how many <ticks> IDs may run ahead of the clock in a burst"`
-	TTL     time.Duration `name:"ttl" default:"15s" help:"how far ahead the server leases its nodes: how long IDs go on while the store is unreachable"`
-	MaxWait time.Duration `name:"max-wait" default:"1s" help:"how long a request waits for the clock or a lease"`
-	Label   string        `name:"label" help:"what <people> see as the holder of the server's nodes (default: host and process)"`
-	HandOut bool          `name:"hand-out-secrets" help:"give the secrets of encrypted namespaces to those who may hold leases in them"`
+	Block   int              `name:"block" help:"how many <nodes> to lease in each namespace, a power of two (default: a 64th of them, at most 16)"`
+	Lead    int64            `name:"lead" help:"how many <ticks> IDs may run ahead of the clock in a burst"`
+	Spread  map[string]int64 `name:"spread" help:"begin each tick of a namespace at a random one of N sequence numbers, as <NAMESPACE=N>, so that id % N is even where few IDs are made"`
+	TTL     time.Duration    `name:"ttl" default:"15s" help:"how far ahead the server leases its nodes: how long IDs go on while the store is unreachable"`
+	MaxWait time.Duration    `name:"max-wait" default:"1s" help:"how long a request waits for the clock or a lease"`
+	Label   string           `name:"label" help:"what <people> see as the holder of the server's nodes (default: host and process)"`
+	HandOut bool             `name:"hand-out-secrets" help:"give the secrets of encrypted namespaces to those who may hold leases in them"`
 
 	// What the program does before it starts a server, or in place of that.
 	File        string              `name:"config" file:"-" help:"<file> of settings, in YAML"`
@@ -102,6 +105,12 @@ func (c *Config) Check() error {
 	if c.TLSClientCA != "" && c.TLSCert == "" {
 		add("tls-client-ca needs tls-cert and tls-key")
 	}
+	if c.Rate < 0 {
+		add("rate-without-tokens must not be negative")
+	}
+	if c.Rate > 0 && (c.Tokens != "" || len(c.TokenList) > 0) {
+		add("rate-without-tokens is for servers without tokens: give each token a rate of its own")
+	}
 	for _, name := range c.OpenToNetwork {
 		if !slices.Contains(listenerNames, name) {
 			add("open-to-network %q: name listeners: %s", name, strings.Join(listenerNames, ", "))
@@ -138,7 +147,7 @@ func (c *Config) checkExposed(name, address string) error {
 	case c.openTo(name):
 		return nil
 	case name == "admin":
-		return fmt.Errorf("other machines reach %s, where metrics and profiles are open to everybody: take a "+
+		return fmt.Errorf("other machines reach %s, where metrics are open to everybody: take a "+
 			"loopback address, or say --open-to-network=admin", address)
 	case c.TLSCert == "" && !known:
 		return fmt.Errorf("other machines reach %s, without TLS, and everybody may do everything: give it "+

@@ -17,6 +17,10 @@ func (p *Process) withDeadlines(next http.Handler) http.Handler {
 	limit := slow + max(p.cfg.MaxWait, time.Second) + storeTimeout
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
+		if p.draining.Load() && r.ProtoMajor == 1 {
+			w.Header().Set("Connection", "close") // the client asks elsewhere, before it is cut off
+			p.lastAsked.Store(time.Now().UnixNano())
+		}
 		if r.ContentLength != 0 && r.Body != http.NoBody {
 			_ = control.SetReadDeadline(time.Now().Add(slow)) // it can be set for all that net/http serves
 			r.Body = &body{r.Body, control}

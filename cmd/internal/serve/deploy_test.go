@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
 // Every metric that the Grafana dashboard and the alert rules ask for is in a real
@@ -25,6 +28,26 @@ func TestMetricsOfDeploy(t *testing.T) {
 		_, text = get(t, "http://"+p.Admin+"/metrics", "")
 		return strings.Contains(text, "snowfence_nodes_held{") && strings.Contains(text, "snowfence_lead_seconds{")
 	})
+	// Series of certificates need certificates.
+	ca := newAuthority(t, "ours")
+	cert, key := filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")
+	c := Config{Admin: "127.0.0.1:0", TLSCert: cert, TLSKey: key}
+	ca.issue(t, c.TLSCert, c.TLSKey)
+	secure, _ := start(t, c, store(t))
+	_, more := get(t, "http://"+secure.Admin+"/metrics", "")
+	_, more, _ = strings.Cut(more, "# HELP snowfence_certificate")
+	more, _, _ = strings.Cut(more, "# HELP")
+	text += "# HELP snowfence_certificate" + more
+	// Those of tokens need tokens.
+	k := token("shop", "secret-shop", server.VerbLease)
+	k.Nodes, k.Until.Time = 5, time.Now().Add(time.Hour)
+	known, _ := start(t, Config{Admin: "127.0.0.1:0", TokenList: []server.Token{k}}, store(t))
+	_, more = get(t, "http://"+known.Admin+"/metrics", "")
+	for part := range strings.SplitSeq(more, "# HELP ") {
+		if strings.HasPrefix(part, "snowfence_token_") {
+			text += "# HELP " + part
+		}
+	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
 	if err != nil {

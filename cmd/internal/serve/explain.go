@@ -62,8 +62,8 @@ func ExplainTokens(err error) error {
 	}
 	lines := make([]string, len(types.Errors))
 	for i, line := range types.Errors {
-		line = unknownField.ReplaceAllString(line, "there is no $1: a token has name, sha256, namespaces, "+
-			"verbs, rate and burst")
+		line = unknownField.ReplaceAllString(line, "there is no $1: a token has name, sha256 or certificate, "+
+			"namespaces, verbs, rate, burst, nodes and until")
 		lines[i] = otherType.ReplaceAllString(line, `this does not belong here: write tokens as "snowfence token new NAME" prints them`)
 	}
 	return errors.New(strings.Join(lines, "; "))

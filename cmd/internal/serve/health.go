@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -57,6 +56,9 @@ func (p *Process) checkReady(life context.Context) {
 		return // the look was broken off
 	}
 	before := p.readiness.Swap(&readiness{err}).err
+	if err == nil { // otherwise the line below says it
+		p.service.WarnLater(time.Now())
+	}
 	switch {
 	case err == nil && before != nil:
 		p.cfg.Logger.Info("ready")
@@ -88,7 +90,7 @@ func (p *Process) readyError(ctx context.Context) error {
 	spaces := p.service.Spaces()
 	var trouble error
 	for _, sp := range spaces {
-		err := leaseError(sp)
+		err := sp.Err(time.Now())
 		if err == nil {
 			return nil
 		}
@@ -106,18 +108,5 @@ func (p *Process) openLease(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("namespace %q: no lease is held: %w", name, err)
 	}
-	return leaseError(sp)
-}
-
-// leaseError returns why the server's own lease in a namespace makes no IDs now. One that ran
-// out since nobody asked for IDs, or was never needed, is fine.
-func leaseError(sp *server.Space) error {
-	st, ok := sp.Status()
-	if !ok || st.Trouble == nil {
-		return nil
-	}
-	if st.Held && time.Now().Before(sp.Scheme().Layout().TimeOf(st.Grant.Until)) {
-		return nil
-	}
-	return fmt.Errorf("namespace %q: no lease is held: %w", sp.Name, st.Trouble)
+	return sp.Err(time.Now())
 }

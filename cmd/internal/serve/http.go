@@ -68,8 +68,9 @@ func (p *Process) serveHTTP(
 	s.Protocols.SetHTTP2(true)
 	s.Protocols.SetUnencryptedHTTP2(!encrypt)
 	p.http = append(p.http, s)
+	p.doors = append(p.doors, inner)
 	p.wait.Go(func() {
-		if err := s.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.Serve(ln); !errors.Is(err, http.ErrServerClosed) && !p.closed.Load() {
 			p.failed <- fmt.Errorf("%s: %w", l.name, err)
 		}
 	})
@@ -103,8 +104,8 @@ func (p *Process) handler(l listener) (http.Handler, error) {
 	}
 	rpc.Mount(mux, p.service, p.tokens.identifyContext, withRequest, p.streaming, opts...)
 	p.dashboard = dashboard.Mount(mux, dashboard.Config{
-		Service: p.service, Who: p.tokens.identify, Latency: p.metrics.Latency,
-		Version: p.cfg.Version, Streaming: p.streaming,
+		Service: p.service, Who: p.tokens.identify, Refused: p.countRefused, Latency: p.metrics.Latency,
+		Version: p.cfg.Version, Started: p.started, Ready: p.Ready, Streaming: p.streaming,
 	})
 	p.mountHealth(mux, false)
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
@@ -113,10 +114,11 @@ func (p *Process) handler(l listener) (http.Handler, error) {
 			err = id.Authorize(server.VerbRead, "", 1)
 		}
 		if err != nil {
+			p.countRefused(r, err)
 			rest.Problem(w, err)
 			return
 		}
-		metrics.Handler(p.metrics, id.Sees).ServeHTTP(w, r)
+		metrics.Handler(p.metrics, id).ServeHTTP(w, r)
 	})
 	h := http.Handler(mux)
 	if p.tracing != nil {
@@ -124,7 +126,7 @@ func (p *Process) handler(l listener) (http.Handler, error) {
 	}
 	h = p.sameOrigin(l, h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p.service.Meter(server.HTTP).Requests.Add(1)
+		p.service.Meter(wireOf(r)).Requests.Add(1)
 		h.ServeHTTP(w, r)
 	}), nil
 }
@@ -134,14 +136,16 @@ func (p *Process) adminHandler(l listener) http.Handler {
 	mux := http.NewServeMux()
 	p.mountHealth(mux, true)
 	mux.Handle("GET /metrics", metrics.Handler(p.metrics, nil))
-	stream := func(path string, h http.HandlerFunc) { mux.Handle(path, p.streaming(h)) }
-	stream("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/cmdline", http.NotFound) // a command line can have the password of a store
-	stream("/debug/pprof/profile", pprof.Profile)
-	stream("/debug/pprof/symbol", pprof.Symbol)
-	stream("/debug/pprof/trace", pprof.Trace)
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintln(w, "/healthz\n/readyz\n/metrics\n/debug/pprof/")
-	})
+	paths := "/healthz\n/readyz\n/metrics"
+	if p.cfg.Pprof {
+		paths += "\n/debug/pprof/"
+		stream := func(path string, h http.HandlerFunc) { mux.Handle(path, p.streaming(h)) }
+		stream("/debug/pprof/", pprof.Index)
+		mux.HandleFunc("/debug/pprof/cmdline", http.NotFound) // a command line can have the password of a store
+		stream("/debug/pprof/profile", pprof.Profile)
+		stream("/debug/pprof/symbol", pprof.Symbol)
+		stream("/debug/pprof/trace", pprof.Trace)
+	}
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, paths) })
 	return p.sameOrigin(l, refuseCrossSite(mux))
 }

@@ -3,6 +3,7 @@ package serve
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -175,6 +176,8 @@ type authority struct {
 	key  *ecdsa.PrivateKey
 	dir  string
 	file string
+
+	lifetime time.Duration // of what it issues; 0 is an hour
 }
 
 func newAuthority(t *testing.T, name string) *authority {
@@ -211,7 +214,7 @@ func (a *authority) issue(t *testing.T, certFile, keyFile string) {
 	}
 	about := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "somebody"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		NotBefore: time.Now().Add(-5 * time.Hour), NotAfter: time.Now().Add(cmp.Or(a.lifetime, time.Hour)),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{
 			x509.ExtKeyUsageServerAuth,
 			x509.ExtKeyUsageClientAuth,
@@ -251,6 +254,10 @@ func dialRESP(t *testing.T, p *Process) *respClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
+	return newRESPClient(t, c)
+}
+
+func newRESPClient(t *testing.T, c net.Conn) *respClient {
 	return &respClient{t: t, c: c, r: bufio.NewReader(c)}
 }
 

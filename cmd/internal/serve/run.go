@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -21,19 +22,24 @@ type Process struct {
 	HTTP, RESP, Admin string // addresses as they are, ports included; "" where nothing listens
 
 	cfg          Config
+	started      time.Time
 	service      *server.Service
 	tokens       *tokens
 	certificates *certificates // nil without TLS
-	tracing      *tracing      // nil without
+	reloads      reloads
+	tracing      *tracing // nil without
 	metrics      *metrics.Source
 	dashboard    *dashboard.Dashboard // nil without HTTP
 	resp         *resp.Server
 	http         []*http.Server
+	doors        []net.Listener // of http
 	clock        ClockSteps
 
 	readiness  atomic.Pointer[readiness]
 	lastCheck  atomic.Pointer[time.Time]
 	draining   atomic.Bool
+	closed     atomic.Bool     // nobody is let in any more
+	lastAsked  atomic.Int64    // when a client of HTTP/1.1 sent a request while draining, in Unix nanoseconds
 	stopping   context.Context // ends when streams should
 	endStreams context.CancelFunc
 	watching   context.Context // ends when nothing is looked after any more
@@ -44,16 +50,35 @@ type Process struct {
 	failed     chan error     // of a listener that ended by itself
 }
 
+// Ends says what ends soon, or has ended, in the files of a server.
+type Ends struct {
+	Certificates, Tokens []string // warnings
+
+	Endless []string // names of tokens that never end
+}
+
 // CheckFiles returns what is wrong with the configuration and the files it names, without
-// listening.
-func CheckFiles(cfg Config) error {
+// listening, and what will be soon.
+func CheckFiles(cfg Config) (ends Ends, err error) {
 	cfg = cfg.normal()
 	if err := cfg.Check(); err != nil {
-		return err
+		return ends, err
 	}
-	_, certErr := newCertificates(&cfg)
-	_, tokenErr := newTokens(&cfg)
-	return errors.Join(certErr, tokenErr)
+	certificates, certErr := newCertificates(&cfg)
+	tokens, tokenErr := newTokens(&cfg)
+	now := time.Now()
+	if certificates != nil && certErr == nil {
+		ends.Certificates = certificates.warnings(now)
+	}
+	if tokenErr == nil {
+		ends.Tokens = tokens.warnings(now)
+		for _, t := range tokens.current().Tokens() {
+			if t.Until.IsZero() && t.Certificate == "" { // a certificate has an end of its own
+				ends.Endless = append(ends.Endless, t.Name)
+			}
+		}
+	}
+	return ends, errors.Join(certErr, tokenErr)
 }
 
 // Start listens, and serves a store, which stays the caller's to close.
@@ -62,13 +87,17 @@ func Start(ctx context.Context, cfg Config, st lease.Store) (_ *Process, err err
 	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
-	p := &Process{cfg: cfg, failed: make(chan error, 3)}
+	p := &Process{cfg: cfg, started: time.Now(), failed: make(chan error, 3)}
 	if p.certificates, err = newCertificates(&cfg); err != nil {
 		return nil, err
+	}
+	if p.certificates != nil {
+		p.certificates.warnOfEnd(time.Now())
 	}
 	if p.tokens, err = newTokens(&cfg); err != nil {
 		return nil, err
 	}
+	p.tokens.warnOfEnd(time.Now())
 	var trace server.Trace
 	if cfg.Tracing {
 		if p.tracing, err = startTracing(ctx, cfg.Version, cfg.Logger); err != nil {
@@ -78,8 +107,9 @@ func Start(ctx context.Context, cfg Config, st lease.Store) (_ *Process, err err
 	}
 	observed, latency := server.Observe(st, cfg.Hide, trace)
 	p.service = server.New(lease.Group(observed), server.Options{
-		Block: cfg.Block, Lead: cfg.Lead, TTL: cfg.TTL, MaxWait: cfg.MaxWait, Label: cfg.Label,
-		Keys: cfg.Keys, HandOut: cfg.HandOut, Logger: cfg.Logger, Direct: observed, Connections: cfg.Connections,
+		Block: cfg.Block, Lead: cfg.Lead, Spread: cfg.Spread, TTL: cfg.TTL, MaxWait: cfg.MaxWait, Label: cfg.Label,
+		Version: cfg.Version, Keys: cfg.Keys, HandOut: cfg.HandOut, Logger: cfg.Logger, Direct: observed,
+		Connections: cfg.Connections,
 	})
 	p.stopping, p.endStreams = context.WithCancel(context.WithoutCancel(ctx))
 	p.watching, p.endWatch = context.WithCancel(context.WithoutCancel(ctx))
@@ -88,10 +118,12 @@ func Start(ctx context.Context, cfg Config, st lease.Store) (_ *Process, err err
 	now := time.Now()
 	p.lastCheck.Store(&now)
 	p.metrics = &metrics.Source{
-		Service: p.service, Latency: latency, Version: cfg.Version, Ready: func() bool { return p.Ready() == nil },
+		Service: p.service, Latency: latency, Version: cfg.Version, TTL: cfg.TTL,
+		Ready: func() bool { return p.Ready() == nil },
 		Steps: func() (back, forward int64, last time.Duration) {
 			return p.clock.Back.Load(), p.clock.Forward.Load(), time.Duration(p.clock.Last.Load())
 		},
+		Reloads: p.reloadFailed, Certificates: p.certificates.report, Tokens: p.tokens.current,
 	}
 	if cfg.HTTP != "" {
 		p.metrics.Wires = append(p.metrics.Wires, server.HTTP)
@@ -111,6 +143,7 @@ func Start(ctx context.Context, cfg Config, st lease.Store) (_ *Process, err err
 	}
 	p.background.Go(func() { p.watch(p.watching) })
 	p.background.Go(func() { p.metrics.Watch(p.watching) })
+	p.background.Go(func() { p.service.Announce(p.watching) })
 	if n := cfg.Notify; n != nil && n.Watchdog > 0 {
 		p.background.Go(func() { p.watchdog(p.watching) })
 	}
@@ -218,6 +251,7 @@ func (p *Process) Stop(ctx context.Context) error {
 			}
 		})
 	}
+	p.turnAway(clients)
 	for _, s := range p.http {
 		all.Go(func() {
 			if s.Shutdown(clients) != nil {
@@ -235,6 +269,22 @@ func (p *Process) Stop(ctx context.Context) error {
 		err = errors.Join(err, p.tracing.stop(ctx))
 	}
 	return err
+}
+
+// turnAway lets in nobody new over HTTP, and waits until clients that keep asking have been told to
+// go. A connection that is closed while a request is on its way answers it by a reset.
+func (p *Process) turnAway(ctx context.Context) {
+	const silence, most, look = 50 * time.Millisecond, time.Second, 5 * time.Millisecond
+	p.closed.Store(true)
+	for _, l := range p.doors {
+		_ = l.Close() // its server closes it, too
+	}
+	began := time.Now()
+	p.lastAsked.Store(began.UnixNano())
+	for ctx.Err() == nil && p.service.Meter(server.HTTP).Connections.Load() > 0 && time.Since(began) < most &&
+		time.Since(time.Unix(0, p.lastAsked.Load())) < silence {
+		time.Sleep(look)
+	}
 }
 
 // clientContext returns the part of the time of a stop that clients have.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"sync/atomic"
+	"time"
 )
 
 // certificates are the files of TLS, read again when they change, so that a renewed
@@ -17,6 +18,8 @@ type certificates struct {
 	logger        *slog.Logger
 	seen          stamps
 	warned        string // what was said of files that cannot be read
+	failed        atomic.Bool
+	ends          atomic.Pointer[map[string]validity] // by "server" and "client-ca"
 	loaded        atomic.Pointer[tls.Config]
 }
 
@@ -40,6 +43,7 @@ func (t *certificates) read() error {
 	if err != nil {
 		return fmt.Errorf("certificate %s with key %s: %w", t.cert, t.key, Explain(err))
 	}
+	ends := map[string]validity{"server": validityOf(cert)}
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
 	if t.ca != "" {
 		pem, err := readFile(t.ca)
@@ -51,7 +55,9 @@ func (t *certificates) read() error {
 			return errors.New("tls-client-ca: " + t.ca + " has no certificate in PEM form")
 		}
 		conf.ClientAuth = tls.RequireAndVerifyClientCert
+		ends["client-ca"] = validityOf(pem)
 	}
+	t.ends.Store(&ends)
 	t.loaded.Store(conf)
 	return nil
 }
@@ -63,7 +69,9 @@ func (t *certificates) reload() {
 	if !t.seen.changed(t.cert, t.key, t.ca) {
 		return
 	}
-	if err := t.read(); err != nil {
+	err := t.read()
+	t.failed.Store(err != nil)
+	if err != nil {
 		t.seen = nil
 		if text := err.Error(); text != t.warned {
 			t.warned = text
@@ -74,6 +82,16 @@ func (t *certificates) reload() {
 	}
 	t.warned = ""
 	t.logger.Info("certificate read again", "file", t.cert)
+	t.warnOfEnd(time.Now())
+}
+
+// replace takes over what was read for other settings.
+func (t *certificates) replace(next *certificates) {
+	t.cert, t.key, t.ca, t.seen, t.warned = next.cert, next.key, next.ca, next.seen, ""
+	t.failed.Store(false)
+	t.ends.Store(next.ends.Load())
+	t.loaded.Store(next.loaded.Load())
+	t.warnOfEnd(time.Now())
 }
 
 // config returns the configuration of a listener for the protocols, the first one preferred.

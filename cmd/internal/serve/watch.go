@@ -15,10 +15,7 @@ func (p *Process) watch(ctx context.Context) {
 	defer every.Stop()
 	for {
 		p.checkReady(ctx)
-		p.tokens.reload()
-		if p.certificates != nil {
-			p.certificates.reload()
-		}
+		p.readFiles()
 		p.checkClock()
 		now := time.Now()
 		p.lastCheck.Store(&now)

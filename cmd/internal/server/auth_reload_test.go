@@ -2,8 +2,14 @@ package server
 
 import (
 	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/hex"
+	"net/url"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func sum(secret string) string {
@@ -82,9 +88,104 @@ func TestBadTokens(t *testing.T) {
 		"verb":        {{Name: "a", SHA256: sum("1"), Verbs: []Verb{"write"}}},
 		"star":        {{Name: "a", SHA256: sum("1"), Namespaces: []string{"a*b"}}},
 		"rate":        {{Name: "a", SHA256: sum("1"), Rate: -1}},
+		"slash":       {{Name: "a/b", SHA256: sum("1")}}, // its labels would be those of a
+		"both":        {{Name: "a", SHA256: sum("1"), Certificate: "x"}},
+		"neither":     {{Name: "a"}},
+		"same name":   {{Name: "a", Certificate: "x"}, {Name: "b", Certificate: "x"}},
+		"nodes":       {{Name: "a", SHA256: sum("1"), Verbs: []Verb{VerbLease}, Nodes: -1}},
+		"no holder":   {{Name: "a", SHA256: sum("1"), Nodes: 1}},
+		"manager":     {{Name: "a", SHA256: sum("1"), Verbs: []Verb{VerbLease, VerbManage}, Nodes: 1}},
 	} {
 		if _, err := NewAuth(list); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+// Tokens had no end: anybody who had seen one could use it for ever.
+func TestTokenEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := End{time.Now().Add(time.Hour)}
+		a := tokensOf(t, Token{Name: "a", SHA256: sum("1"), Until: end}, Token{Name: "b", SHA256: sum("2")})
+		id, err := a.Identify("1")
+		if err != nil || id.Authorize(VerbIDs, "n", 1) != nil {
+			t.Fatal("a token is refused before its end")
+		}
+		time.Sleep(time.Hour - time.Nanosecond)
+		if err := id.May(VerbIDs, "n"); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Nanosecond)
+		_, err = id.Pace(t.Context(), 1)
+		for name, err := range map[string]error{
+			"May": id.May(VerbIDs, "n"), "Authorize": id.Authorize(VerbIDs, "n", 1), "Spend": id.Spend(1), "Pace": err,
+		} {
+			if KindOf(err) != Anonymous || !strings.Contains(err.Error(), "ended at 2000-01-01T01:00:00Z") {
+				t.Errorf("%s after its end: %v", name, err)
+			}
+		}
+		if id.Sees("n") || id.SeesAll() || !id.Limited() {
+			t.Error("a token that ended still sees")
+		}
+		b, err := a.Identify("2")
+		if err != nil || b.May(VerbIDs, "n") != nil {
+			t.Error("a token without an end has ended")
+		}
+	})
+}
+
+// A certificate could not have rights of its own.
+func TestRightsByCertificate(t *testing.T) {
+	a := tokensOf(t,
+		Token{Name: "host", Certificate: "shop.example"},
+		Token{Name: "common", Certificate: "shop"},
+		Token{Name: "uri", Certificate: "spiffe://example/shop"},
+		Token{Name: "secret", SHA256: sum("")},
+	)
+	spiffe, err := url.Parse("spiffe://example/shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, c := range map[string]*x509.Certificate{
+		"host":   {DNSNames: []string{"x", "shop.example"}, Subject: pkix.Name{CommonName: "shop"}},
+		"common": {Subject: pkix.Name{CommonName: "shop"}},
+		"uri":    {URIs: []*url.URL{spiffe}},
+		"":       {Subject: pkix.Name{CommonName: "SHOP"}, DNSNames: []string{"a.shop.example", ""}},
+	} {
+		id := a.Unnamed([]*x509.Certificate{c})
+		if (id == nil) != (want == "") || id != nil && id.Name != want {
+			t.Errorf("%q is %+v", want, id)
+		}
+	}
+	if a.Unnamed(nil) != nil {
+		t.Error("somebody without a certificate is known")
+	}
+	before := a.Unnamed([]*x509.Certificate{{Subject: pkix.Name{CommonName: "shop"}}})
+	before.Count(3)
+	next := tokensOf(t, Token{Name: "common", Certificate: "shop2"})
+	next.Replace(a)
+	if before.May(VerbIDs, "n") == nil {
+		t.Error("a name that was taken away still counts")
+	}
+	next.Used(func(_ *Token, u *Usage) {
+		if u.Spent.Load() != 3 {
+			t.Error("a counter fell")
+		}
+	})
+}
+
+// Without tokens nothing bounded what all clients asked for.
+func TestRateOfAllWithoutTokens(t *testing.T) {
+	a := OpenAt(10)
+	id := a.Anyone()
+	for n, want := range map[int64]bool{10: true, 11: false} {
+		if err := id.Spend(n); (err == nil) != want {
+			t.Errorf("%d: %v", n, err)
+		}
+	}
+	next := Open()
+	next.Replace(a)
+	if next.Anyone() != id || id.Spend(1000) != nil {
+		t.Error("connections keep a rate that was taken away")
 	}
 }

@@ -13,6 +13,7 @@ type Event struct {
 	At        time.Time `json:"at"`
 	Kind      string    `json:"kind"` // leased, ended, lost, clock, namespace, …
 	Namespace string    `json:"namespace,omitempty"`
+	Actor     string    `json:"actor,omitempty"` // who did it; "" is this server
 	Text      string    `json:"text"`
 }
 
@@ -43,9 +44,12 @@ func (s *Service) onLeaseEvent(e lease.Event) {
 
 func newEvents() *Events { return &Events{watched: map[chan Event]struct{}{}} }
 
-// Add remembers an event. A watcher that does not keep up misses it.
+// Add remembers an event, of the present unless it says when it was. A watcher that does not keep
+// up misses it.
 func (e *Events) Add(ev Event) {
-	ev.At = time.Now()
+	if ev.At.IsZero() {
+		ev.At = time.Now()
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.list = append(e.list, ev)

@@ -60,7 +60,8 @@ func TestEventsHearOfLeases(t *testing.T) {
 			}
 		}
 		st.id = "another"
-		if _, _, err := s.Acquire(t.Context(), "n", lease.Options{Label: "holder", TTL: time.Minute}); err != nil {
+		o := lease.Options{Label: "holder", TTL: time.Minute}
+		if _, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", o); err != nil {
 			t.Fatal(err)
 		}
 		hear("a ticket", 2)

@@ -2,10 +2,10 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/bits"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -148,38 +148,42 @@ func (sp *Space) Fields(p snowfence.Parts) []FieldValue {
 	return fields
 }
 
-// ParseTime reads a time as RFC 3339, or as milliseconds since 1970.
+// timeForms are how people write a time, and how databases print one. Without an offset it is UTC.
+var timeForms = [...]string{
+	time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, time.DateOnly,
+	time.DateTime + "Z07:00", time.DateTime + "Z07", // psql prints +05:30 and +00
+}
+
+// ReadTime reads a time as people and databases write it.
+func ReadTime(s string) (t time.Time, err error) {
+	for _, form := range timeForms {
+		if t, err = time.Parse(form, s); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return t, err
+}
+
+// ParseTime reads a time of a request: as [ReadTime], or as milliseconds since 1970.
 func ParseTime(s string) (time.Time, error) {
 	if ms, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return time.UnixMilli(ms).UTC(), nil
 	}
-	t, err := time.Parse(time.RFC3339Nano, s)
+	t, err := ReadTime(s)
+	if i := strings.LastIndexByte(s, ' '); err != nil && i > len(time.DateOnly) {
+		t, err = ReadTime(s[:i] + "+" + s[i+1:]) // a + in a query is a space
+	}
 	if err != nil {
-		return t, Errorf(Invalid, "time %q: write it as 2026-01-02T15:04:05Z, or as milliseconds since 1970", s)
+		return t, Errorf(Invalid, "time %q: write it as 2026-01-02T15:04:05Z, or as milliseconds since 1970", Clip(s))
 	}
 	return t, nil
 }
 
-// Lead returns how far the next ID would be ahead of the clock, and false when no ID was
-// wanted since it was asked last. It uses up an ID, which nobody gets; one that nobody
-// wants would keep the lease of a namespace alive that is not used.
+// Lead returns how far the next ID is ahead of the clock, and false when no ID can be made.
 func (sp *Space) Lead(now time.Time) (time.Duration, bool) {
-	wanted := sp.Made.Load() + sp.Waits.Load()
-	if sp.lastWanted.Swap(wanted) == wanted {
-		return 0, false
-	}
 	g := sp.gen.Load()
-	if g == nil {
+	if h, ok := sp.Health(now); g == nil || !ok || h.Left == 0 {
 		return 0, false
 	}
-	id, err := g.TryNext()
-	var wait *snowfence.WaitError
-	switch {
-	case errors.As(err, &wait):
-		return wait.Missing, true
-	case err != nil:
-		return 0, false
-	}
-	p, err := sp.Scheme().Decode(id)
-	return max(0, p.Time.Sub(now)), err == nil
+	return g.Ahead(), true
 }

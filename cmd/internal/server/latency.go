@@ -117,24 +117,39 @@ func (o Op) Name() string { return [...]string{"get", "list", "swap", "count", "
 
 // StoreLatency counts how long the round trips to a store take that it answers. Safe for
 // concurrent use.
-type StoreLatency [ops]struct {
-	Latency
-	failed atomic.Int64
+type StoreLatency struct {
+	ops [ops]struct {
+		Latency
+		failed atomic.Int64
+	}
+	outage outage
 }
 
 func (l *StoreLatency) add(o Op, began time.Time, err error) {
 	switch {
 	case err == nil:
-		l[o].Add(1, time.Since(began))
-	case !errors.Is(err, context.Canceled):
-		l[o].failed.Add(1) // with them, a connection that is refused would look like a fast store
+		now := time.Now()
+		l.ops[o].Add(1, now.Sub(began))
+		l.outage.answered(now)
+	case errors.Is(err, context.Canceled): // whoever asked has gone
+	default:
+		l.ops[o].failed.Add(1) // with them, a connection that is refused would look like a fast store
+		if KindOf(err) == Unavailable {
+			l.outage.failed(began, err)
+		} else {
+			l.outage.answered(time.Now())
+		}
 	}
 }
 
+// Outage returns since when the store has not answered, and what it or its driver said last; nil
+// while it answers. One round trip that failed is no outage: its caller may have had no time.
+func (l *StoreLatency) Outage() (since time.Time, err error) { return l.outage.now() }
+
 // Counts returns what was counted so far, of all calls together.
 func (l *StoreLatency) Counts() (c LatencyCounts) {
-	for o := range l {
-		c = c.plus(l[o].Counts())
+	for o := range l.ops {
+		c = c.plus(l.ops[o].Counts())
 	}
 	return c
 }
@@ -142,7 +157,7 @@ func (l *StoreLatency) Counts() (c LatencyCounts) {
 // Each calls f with what was counted of every call, and how many of them ended with an
 // error, which are not among the others.
 func (l *StoreLatency) Each(f func(o Op, c LatencyCounts, failed int64)) {
-	for o := range l {
-		f(Op(o), l[o].Counts(), l[o].failed.Load())
+	for o := range l.ops {
+		f(Op(o), l.ops[o].Counts(), l.ops[o].failed.Load())
 	}
 }

@@ -19,10 +19,6 @@ const maxTTL = 10 * time.Minute
 // maxNodes bounds the block of one ticket, all of whose records are written at each renewal.
 const maxNodes = 1024
 
-// Holders returns the store for holders elsewhere that keep their leases themselves. Only
-// those who may manage a namespace get more: all of [Service.Store].
-func (s *Service) Holders() lease.Store { return s.holders }
-
 // Granted is what a caller gets with a lease.
 type Granted struct {
 	Ticket  lease.Ticket
@@ -32,7 +28,9 @@ type Granted struct {
 // Acquire leases a node to a caller, who renews it with the ticket. The service keeps
 // nothing of it. In an encrypted namespace whose secrets stay on the server it refuses,
 // and no node is taken.
-func (s *Service) Acquire(ctx context.Context, namespace string, o lease.Options) (Granted, *Space, error) {
+func (s *Service) Acquire(
+	ctx context.Context, id *Identity, namespace string, o lease.Options,
+) (g Granted, sp *Space, err error) {
 	if o.TTL < 0 || o.TTL > maxTTL {
 		return Granted{}, nil, Errorf(Invalid, "a ttl of %v: ask for %v at most", o.TTL, maxTTL)
 	}
@@ -43,6 +41,36 @@ func (s *Service) Acquire(ctx context.Context, namespace string, o lease.Options
 	if o.Nodes > maxNodes {
 		return Granted{}, nil, Errorf(Invalid, "%d nodes: ask for %d at most", o.Nodes, maxNodes)
 	}
+	// A client that takes a node from a living holder of another label decides about others: that
+	// is for those who manage the namespace. A label is the caller's word, and everybody who reads
+	// leases knows those of others.
+	if id.May(VerbManage, namespace) != nil {
+		o.Guard, o.Label = o.Node != nil, id.labelOf(o.Label)
+	}
+	limit, err := id.nodeLimit()
+	if err != nil {
+		return Granted{}, nil, err
+	}
+	if limit > 0 {
+		leave, err := id.enter(ctx)
+		if err != nil {
+			return Granted{}, nil, err
+		}
+		defer leave()
+		if err := s.checkRoom(ctx, id, limit, namespace, o.Node, o.Nodes); err != nil {
+			return Granted{}, nil, err
+		}
+	}
+	if g, sp, err = s.acquire(ctx, namespace, o); err == nil && limit > 0 {
+		err = s.keepWithin(ctx, id, limit, sp, g.Ticket, g.Ticket.From) // nobody has used it
+	}
+	if err != nil {
+		return Granted{}, nil, err
+	}
+	return g, sp, nil
+}
+
+func (s *Service) acquire(ctx context.Context, namespace string, o lease.Options) (Granted, *Space, error) {
 	o.Time, o.Logger, o.Events = s.anchored, s.opts.Logger, s.onLeaseEvent
 	return withSpace(ctx, s, namespace, func(ctx context.Context, sp *Space) (g Granted, err error) {
 		// What may be refused comes first: a node that nobody can use would stay taken
@@ -62,14 +90,24 @@ func (s *Service) tickets() *lease.Options {
 	return &lease.Options{Time: s.anchored, Logger: s.opts.Logger, Events: s.onLeaseEvent}
 }
 
-// Renew renews what a ticket stands for.
-func (s *Service) Renew(ctx context.Context, t lease.Ticket, attempt string) (lease.Ticket, *Space, error) {
+// Renew renews what a ticket stands for. A ticket that has ended counts as a new one for the
+// caller's limit of nodes.
+func (s *Service) Renew(
+	ctx context.Context, id *Identity, t lease.Ticket, attempt string,
+) (lease.Ticket, *Space, error) {
+	limit, err := id.nodeLimit()
+	if err != nil {
+		return t, nil, err
+	}
 	next, sp, err := withSpace(ctx, s, t.Namespace, func(ctx context.Context, sp *Space) (lease.Ticket, error) {
 		return t.Renew(ctx, s.store, sp.Scheme(), attempt, s.tickets())
 	})
 	if errors.Is(err, lease.ErrLost) {
-		text := fmt.Sprintf("node %d: %q lost its lease", t.Node, t.Label)
-		s.Events.Add(Event{Kind: "lost", Namespace: t.Namespace, Text: text})
+		text := fmt.Sprintf("node %d: its holder lost the lease", t.Node)
+		s.Events.Add(Event{Kind: "lost", Namespace: t.Namespace, Actor: t.Label, Text: text})
+	}
+	if err == nil && limit > 0 && sp.Scheme().Layout().TickOf(s.now()) >= t.Until {
+		err = s.keepWithin(ctx, id, limit, sp, next, -1)
 	}
 	return next, sp, err
 }
@@ -126,6 +164,7 @@ type LeaseInfo struct {
 	Label   string    `json:"label"`
 	Held    bool      `json:"held"`
 	Taken   bool      `json:"-"` // there is a holder, even if its time is over
+	Holder  string    `json:"-"` // the same for all nodes of a block
 	From    time.Time `json:"from"`
 	Until   time.Time `json:"until"`
 	Written time.Time `json:"written"` // by the holder's clock

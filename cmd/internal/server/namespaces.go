@@ -146,7 +146,7 @@ func (s *Service) CreateNamespace(
 		return NamespaceInfo{}, false, err
 	}
 	if made = have == nil || have.Generation != ns.Generation; made {
-		s.Events.Add(Event{Kind: "namespace", Namespace: name, Text: "created with the layout " + ns.Layout})
+		s.namespaceEvent(ctx, name, "created with the layout "+ns.Layout)
 	}
 	info, err = describe(ns)
 	return info, made, err
@@ -196,10 +196,10 @@ func (s *Service) ChangeNamespace(ctx context.Context, name string, w NamespaceS
 	switch { // with other nodes, leases go on or find others by themselves
 	case ns.Layout != have.Layout:
 		s.reopen(name)
-		s.Events.Add(Event{Kind: "namespace", Namespace: name, Text: "changed to the layout " + ns.Layout})
+		s.namespaceEvent(ctx, name, "changed to the layout "+ns.Layout)
 	case ns.First != have.First || ns.Last != have.Last:
 		text := fmt.Sprintf("its nodes %d to %d can be leased now", ns.First, ns.Last)
-		s.Events.Add(Event{Kind: "namespace", Namespace: name, Text: text})
+		s.namespaceEvent(ctx, name, text)
 	}
 	return describe(ns)
 }
@@ -228,8 +228,12 @@ func (s *Service) DeleteNamespace(ctx context.Context, name, confirm string) err
 		return err
 	}
 	s.reopen(name)
-	s.Events.Add(Event{Kind: "namespace", Namespace: name, Text: "deleted"})
+	s.namespaceEvent(ctx, name, "deleted")
 	return nil
+}
+
+func (s *Service) namespaceEvent(ctx context.Context, name, text string) {
+	s.Events.Add(Event{Kind: "namespace", Namespace: name, Actor: actorOf(ctx), Text: text})
 }
 
 // reopen makes the next request read a namespace anew.

@@ -9,22 +9,24 @@ import (
 // lets through at once. It is for streams, which slow down where a single request would
 // be refused.
 func (id *Identity) Pace(ctx context.Context, n int64) (int64, error) {
-	r := id.rights.Load()
+	r, err := id.present()
 	switch {
-	case r == nil:
-		return 0, errRevoked
+	case err != nil:
+		return 0, id.refuse(err)
 	case r.limiter == nil:
+		id.Count(n)
 		return n, nil
 	}
 	n = min(n, int64(r.limiter.Burst()))
 	wait := r.limiter.ReserveN(time.Now(), int(n))
 	if !wait.OK() {
-		return 0, Errorf(TooMuch, "token %q may have none at once", id.Name)
+		return 0, id.refuse(Errorf(TooMuch, "%s may have none at once", r.who()))
 	}
 	timer := time.NewTimer(wait.Delay())
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		id.Count(n)
 		return n, nil
 	case <-ctx.Done():
 		wait.Cancel()

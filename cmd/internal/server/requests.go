@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"sync/atomic"
@@ -14,13 +13,19 @@ type Request struct {
 	Name      string // the method of the wire, as in its documentation
 	Namespace string // as it was asked for; "" where the wire does not tell, or there is none
 	Sequence  string // the same
+	Node      string // the same, of requests for one node
 	Caller    string // name of the token; "" is nobody
 	From      string // address of the client
+
+	Certificate string // subject of the client's; "" without one
 }
 
-// logInterval is how long the log says nothing more of the same kind of trouble, but how often
-// it was: a store that is unreachable fails thousands of requests a second.
-const logInterval = 10 * time.Second
+// How long the log says nothing more of the same kind of trouble, but how often it was: a store
+// that is unreachable fails thousands of requests a second, and a wrong token is used for days.
+const (
+	logInterval     = 10 * time.Second
+	refusalInterval = time.Minute
+)
 
 // throttle lets the first of many through.
 type throttle struct {
@@ -29,9 +34,9 @@ type throttle struct {
 }
 
 // allow reports whether to tell, and of how many that were not told.
-func (s *throttle) allow(now time.Time) (others int64, ok bool) {
+func (s *throttle) allow(now time.Time, every time.Duration) (others int64, ok bool) {
 	next := s.next.Load()
-	if now.UnixNano() < next || !s.next.CompareAndSwap(next, now.Add(logInterval).UnixNano()) {
+	if now.UnixNano() < next || !s.next.CompareAndSwap(next, now.Add(every).UnixNano()) {
 		s.suppressed.Add(1)
 		return 0, false
 	}
@@ -39,16 +44,21 @@ func (s *throttle) allow(now time.Time) (others int64, ok bool) {
 }
 
 // logFailed writes a line of a request that failed: a warning where that is the server's
-// business, or its store's, and otherwise only for those who log more.
+// business, or its store's, or about who asks, and otherwise only for those who log more.
 func (s *Service) logFailed(w Wire, k Kind, err error, about func() Request) {
-	level, others := slog.LevelDebug, int64(0)
-	if k == Internal || k == Unavailable {
-		if n, ok := s.meters[w].failed[k].logged.allow(s.now()); ok {
+	level, others, every := slog.LevelDebug, int64(0), logInterval
+	text := "a request failed"
+	switch k {
+	case Anonymous, Denied:
+		text, every = "a request was refused", refusalInterval
+		fallthrough
+	case Internal, Unavailable:
+		if n, ok := s.meters[w].failed[k].logged.allow(s.now(), every); ok {
 			level, others = slog.LevelWarn, n
 		}
 	}
 	if s.opts.Logger.Enabled(context.Background(), level) {
-		s.logRequest(level, "a request failed", w, others, about(),
+		s.logRequest(level, text, w, others, about(),
 			slog.String("kind", k.Name()), slog.Any("cause", err))
 	}
 }
@@ -57,11 +67,11 @@ func (s *Service) logFailed(w Wire, k Kind, err error, about func() Request) {
 // for the clock, and all the rest should take less than a second. What clients take their
 // time with counts, too.
 func (s *Service) logSlow(w Wire, d time.Duration, about func() Request) {
-	if d < cmp.Or(s.opts.MaxWait, time.Second)+time.Second {
+	if d < s.maxWait()+time.Second {
 		return
 	}
 	level, others := slog.LevelDebug, int64(0)
-	if n, ok := s.meters[w].slow.allow(s.now()); ok {
+	if n, ok := s.meters[w].slow.allow(s.now(), logInterval); ok {
 		level, others = slog.LevelWarn, n
 	}
 	if s.opts.Logger.Enabled(context.Background(), level) {
@@ -72,7 +82,12 @@ func (s *Service) logSlow(w Wire, d time.Duration, about func() Request) {
 func (s *Service) logRequest(level slog.Level, text string, w Wire, others int64, r Request, attrs ...slog.Attr) {
 	attrs = append(attrs, slog.String("wire", w.Name()), slog.String("request", r.Name))
 	for _, a := range [][2]string{
-		{"namespace", r.Namespace}, {"sequence", r.Sequence}, {"token", r.Caller}, {"from", r.From},
+		{"namespace", r.Namespace},
+		{"sequence", r.Sequence},
+		{"node", r.Node},
+		{"token", r.Caller},
+		{"certificate", r.Certificate},
+		{"from", r.From},
 	} {
 		if a[1] != "" {
 			attrs = append(attrs, slog.String(a[0], a[1]))

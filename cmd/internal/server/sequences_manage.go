@@ -188,7 +188,7 @@ func (s *Service) CreateSequence(
 		return info, false, err
 	}
 	if made {
-		s.sequenceEvent(name, fmt.Sprintf("created: %s, from %d to %d", info.Mode, info.Start, info.Max))
+		s.sequenceEvent(ctx, name, fmt.Sprintf("created: %s, from %d to %d", info.Mode, info.Start, info.Max))
 	}
 	// A definition cannot tell "stop" from what is not mentioned.
 	if after != nil && info.AfterFailover != w.AfterFailover {
@@ -214,7 +214,7 @@ func (s *Service) ChangeSequence(ctx context.Context, name string, w SequenceSpe
 	if err := sequence.Change(ctx, s.counts, name, c); err != nil {
 		return SequenceInfo{}, err
 	}
-	s.sequenceEvent(name, "changed")
+	s.sequenceEvent(ctx, name, "changed")
 	return s.ShowSequence(ctx, name)
 }
 
@@ -229,7 +229,7 @@ func (s *Service) ConfirmSequence(
 	}
 	info, err := s.ShowSequence(ctx, name)
 	if err == nil && info.Next != nil {
-		s.sequenceEvent(name, fmt.Sprintf("confirmed: it goes on at %d", *info.Next))
+		s.sequenceEvent(ctx, name, fmt.Sprintf("confirmed: it goes on at %d", *info.Next))
 	}
 	return info, err
 }
@@ -246,7 +246,7 @@ func (s *Service) DeleteSequence(ctx context.Context, name, confirm string) erro
 		return err
 	}
 	s.dropSequence(name)
-	s.sequenceEvent(name, "deleted")
+	s.sequenceEvent(ctx, name, "deleted")
 	return nil
 }
 
@@ -274,7 +274,7 @@ func (s *Service) NumbersLeft(name string) int64 {
 }
 
 // sequenceEvent tells those who may see the sequence, as they see a namespace of that name.
-func (s *Service) sequenceEvent(name, text string) {
+func (s *Service) sequenceEvent(ctx context.Context, name, text string) {
 	s.SequenceChanged(name)
-	s.Events.Add(Event{Kind: "sequence", Namespace: name, Text: text})
+	s.Events.Add(Event{Kind: "sequence", Namespace: name, Actor: actorOf(ctx), Text: text})
 }

@@ -9,6 +9,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -35,6 +36,9 @@ type Options struct {
 	// Lead is how many ticks IDs may run ahead of the clock in a burst.
 	Lead int64
 
+	// Spread is that of the generator, by namespace: see [snowfence.Config].
+	Spread map[string]int64
+
 	// TTL is that of the server's own leases; 0 means 15 s.
 	TTL time.Duration
 
@@ -43,6 +47,9 @@ type Options struct {
 
 	// Label is what people see as the holder of the server's nodes; "" means the host's name.
 	Label string
+
+	// Version is that of the program, for the list of servers.
+	Version string
 
 	// Keys returns the secrets of an encrypted namespace, oldest first. Nil means that
 	// there are none.
@@ -78,6 +85,7 @@ type Service struct {
 	holders lease.Store
 	counts  lease.Store // for sequences
 	opts    Options
+	id      string // of this server among those over the store
 	now     func() time.Time
 
 	anchored snowfence.TimeSource // by which tickets are leased: it does not go back
@@ -85,6 +93,7 @@ type Service struct {
 	ready atomic.Pointer[map[string]*Space] // what the fast path reads; replaced, never changed
 	mu    sync.Mutex                        // guards what follows, and is never held while the store is asked
 	all   map[string]*Space
+	tally map[string]*tally // of namespaces that were open, by name
 	ended bool
 
 	sequences sequences
@@ -121,7 +130,8 @@ func New(st lease.Store, o Options) *Service {
 		o.Label = fmt.Sprintf("server %s/%d", host[:min(len(host), 80)], os.Getpid())
 	}
 	s := &Service{
-		store: st, opts: o, now: time.Now, anchored: snowfence.Anchored(nil), all: map[string]*Space{},
+		store: st, opts: o, id: rand.Text(), now: time.Now, anchored: snowfence.Anchored(nil), all: map[string]*Space{},
+		tally:     map[string]*tally{},
 		sequences: newSequences(), Events: newEvents(),
 	}
 	s.holders = lease.Holders(s.store, nil)
@@ -133,6 +143,9 @@ func New(st lease.Store, o Options) *Service {
 	s.ready.Store(&map[string]*Space{})
 	return s
 }
+
+// Label is what people see as the holder of this server's nodes.
+func (s *Service) Label() string { return s.opts.Label }
 
 // Store returns the store, for leases that callers keep themselves.
 func (s *Service) Store() lease.Store { return s.store }
@@ -205,6 +218,10 @@ func (s *Service) open(ctx context.Context, name string) (*Space, error) {
 		return nil, Errorf(TooMuch, "the server makes IDs for %d namespaces, its limit: ask another one, or raise "+
 			"the limit", s.opts.Spaces)
 	}
+	if sp.tally = s.tally[name]; sp.tally == nil {
+		sp.tally = &tally{}
+		s.tally[name] = sp.tally
+	}
 	s.all[name] = sp
 	s.publish()
 	return sp, nil
@@ -223,6 +240,9 @@ func (s *Service) evict() bool {
 			<-sp.opening
 			if idle {
 				delete(s.all, name)
+				if sp.Made.Load()+sp.Waits.Load() == 0 {
+					delete(s.tally, name)
+				}
 				return true
 			}
 		default: // it is being opened

@@ -151,7 +151,10 @@ func TestKinds(t *testing.T) {
 	create(t, st, "few", "twitter")
 	s := newService(t, st, Options{})
 	ctx := t.Context()
-	acquire := func(name string, o lease.Options) error { _, _, err := s.Acquire(ctx, name, o); return err }
+	acquire := func(name string, o lease.Options) error {
+		_, _, err := s.Acquire(ctx, Open().Anyone(), name, o)
+		return err
+	}
 	sp, err := s.Space(ctx, "n")
 	if err != nil {
 		t.Fatal(err)
@@ -175,8 +178,11 @@ func TestKinds(t *testing.T) {
 		_, err := s.ChangeNamespace(ctx, name, NamespaceSpec{Layout: layout})
 		return err
 	}
-	renew := func(t lease.Ticket, attempt string) error { _, _, err := s.Renew(ctx, t, attempt); return err }
-	granted, _, err := s.Acquire(ctx, "n", lease.Options{Label: "b"})
+	renew := func(t lease.Ticket, attempt string) error {
+		_, _, err := s.Renew(ctx, Open().Anyone(), t, attempt)
+		return err
+	}
+	granted, _, err := s.Acquire(ctx, Open().Anyone(), "n", lease.Options{Label: "b"})
 	ticket := granted.Ticket
 	if err != nil {
 		t.Fatal(err)
@@ -432,7 +438,7 @@ func TestDeleteInUse(t *testing.T) {
 	if _, err := s.one(t.Context(), "n"); err != nil {
 		t.Fatal(err)
 	}
-	granted, _, err := s.Acquire(t.Context(), "n", lease.Options{Label: "same"})
+	granted, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", lease.Options{Label: "same"})
 	ticket := granted.Ticket
 	if err != nil {
 		t.Fatal(err)
@@ -457,7 +463,7 @@ func TestRenewalsShareRoundTrips(t *testing.T) {
 		const holders = 200
 		tickets := make([]lease.Ticket, holders)
 		for i := range tickets {
-			g, _, err := s.Acquire(t.Context(), "n", lease.Options{Label: strconv.Itoa(i)})
+			g, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", lease.Options{Label: strconv.Itoa(i)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -468,7 +474,8 @@ func TestRenewalsShareRoundTrips(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range tickets {
 			all.Go(func() {
-				if _, _, err := s.Renew(t.Context(), tickets[i], "attempt-"+fmt.Sprintf("%016d", i)); err != nil {
+				attempt := "attempt-" + fmt.Sprintf("%016d", i)
+				if _, _, err := s.Renew(t.Context(), Open().Anyone(), tickets[i], attempt); err != nil {
 					t.Error(err)
 				}
 			})

@@ -15,24 +15,30 @@ import (
 type Space struct {
 	Name string
 
-	// Made counts the IDs that were made here. Wires add to it, a batch of commands at a time.
-	Made atomic.Int64
+	*tally // of all Spaces of this name
 
-	// Waits counts the requests for one ID that had to wait for the clock or a grant.
-	Waits atomic.Int64
-
-	service    *Service
-	scheme     atomic.Pointer[snowfence.Scheme]
-	gen        atomic.Pointer[snowfence.Generator] // nil until the first ID
-	stale      atomic.Bool                         // open it anew
-	readAt     atomic.Int64                        // when it was read from the store, in Unix nanoseconds
-	lastWanted atomic.Int64                        // see Lead
+	service *Service
+	scheme  atomic.Pointer[snowfence.Scheme]
+	gen     atomic.Pointer[snowfence.Generator] // nil until the first ID
+	stale   atomic.Bool                         // open it anew
+	readAt  atomic.Int64                        // when it was read from the store, in Unix nanoseconds
+	warned  atomic.Int64                        // first tick of the grant that WarnLater told of
 
 	opening chan struct{} // semaphore of one: hold it to call the store or to set what follows
 	lease   *lease.Lease
 	failed  failure
 
 	pasts pasts
+}
+
+// tally counts what was made in a namespace since the server began. It outlives a Space, because a
+// counter that falls looks like a restart.
+type tally struct {
+	// Made counts the IDs that were made here. Wires add to it, a batch of commands at a time.
+	Made atomic.Int64
+
+	// Waits counts the requests for one ID that had to wait for the clock or a grant.
+	Waits atomic.Int64
 }
 
 // failure is why the last attempt failed. It is told again for a moment, so that many
@@ -190,7 +196,9 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := snowfence.New(snowfence.Config{Fence: l, Lead: o.Lead, MaxWait: o.MaxWait, Coarse: true})
+	g, err := snowfence.New(snowfence.Config{
+		Fence: l, Lead: o.Lead, Spread: sp.spread(s), MaxWait: o.MaxWait, Coarse: true,
+	})
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -207,6 +215,18 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 	text := fmt.Sprintf("this server makes IDs with nodes %d to %d", gr.Node, gr.Node+max(gr.Nodes, 1)-1)
 	sp.service.Events.Add(Event{Kind: "leased", Namespace: sp.Name, Text: text})
 	return g, nil
+}
+
+// spread returns what the settings say for the namespace, unless its layout has become one that has
+// no use for it: IDs matter more than where they fall.
+func (sp *Space) spread(s *snowfence.Scheme) int64 {
+	n := sp.service.opts.Spread[sp.Name]
+	if err := s.Layout().CheckSpread(n); err != nil {
+		sp.service.opts.Logger.Warn("IDs are made without the spread of the settings",
+			"namespace", sp.Name, "cause", err)
+		return 0
+	}
+	return n
 }
 
 // open leases a block of nodes.

@@ -78,10 +78,22 @@ func (v *View) Describe(r lease.Record) LeaseInfo {
 		r.Holder, r.From, r.Until = "", v.Namespace.Floor, v.Namespace.Floor
 	}
 	return LeaseInfo{
-		Node: r.Node, Label: r.Label, Held: r.Held(v.Layout.TickOf(v.From)), Taken: r.Holder != "",
+		Node: r.Node, Label: r.Label, Held: r.Held(v.Layout.TickOf(v.From)), Taken: r.Holder != "", Holder: r.Holder,
 		From: v.Layout.TimeOf(r.From), Until: v.Layout.TimeOf(r.Until), Written: time.UnixMilli(r.At).UTC(),
 		Veto: r.Veto,
 	}
+}
+
+// Usage counts the nodes that are held, and all that can be leased. It leaves out the reserved
+// range, whose nodes programs lease by number only.
+func (v *View) Usage() (held, leasable int64) {
+	first, last := v.Namespace.First, v.Namespace.Last
+	for i := range v.Leases {
+		if l := &v.Leases[i]; l.Held && l.Node >= first && l.Node <= last {
+			held++
+		}
+	}
+	return held, last - first + 1
 }
 
 // Watch calls each with all leases of a namespace, in pieces of at most [PageOfLeases] and at least

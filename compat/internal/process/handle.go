@@ -25,7 +25,16 @@ type Options struct {
 
 	// Time is that of [snowfence.Config]. It is called with a lock held.
 	Time snowfence.TimeSource
+
+	// Enter is for [On] in a layer that also makes IDs by itself.
+	Enter Enter
 }
+
+// Enter enters the nodes of a grant into a layer, or says what is in the way. No ID of
+// the grant is below the tick floor. When nothing more is made of it, leave gets the
+// first tick above all that was used, or 0 if nothing was. Both are called with a lock
+// held.
+type Enter func(node, nodes int64) (floor int64, leave func(used int64), err error)
 
 func (o *Options) generator(f snowfence.Fence) (*snowfence.Generator, error) {
 	return snowfence.New(snowfence.Config{Fence: f, Lead: o.Lead, Time: o.Time})
@@ -63,20 +72,38 @@ func (r *registry) open(s *snowfence.Scheme, node int64, o Options) (*Handle, er
 	return h, nil
 }
 
-// On returns a handle on a generator over any fence. Nobody shares it, and no
-// registry knows it. It gives the grant back on Close, never by itself.
-func On(f snowfence.Fence, o Options) (*Handle, error) {
-	g, err := o.generator(f)
+// On returns a handle on a generator over any fence. Nobody shares it. It gives the
+// grant back on Close, never by itself. A grant that overlaps a bare number in use is
+// an [ErrOverlap], also later.
+func On(f snowfence.Fence, o Options) (*Handle, error) { return shared.on(f, o) }
+
+func (r *registry) on(f snowfence.Fence, o Options) (*Handle, error) {
+	known, err := newFenced(r, f, o.Enter)
 	if err != nil {
 		return nil, err
 	}
-	h := &Handle{scheme: g.Scheme(), waits: new(waits), close: (*snowfence.Generator).Close}
+	g, err := o.generator(known)
+	if err != nil {
+		return nil, err
+	}
+	h := &Handle{scheme: g.Scheme(), waits: new(waits), close: known.close}
 	h.gen.Store(g)
 	return h, nil
 }
 
 // Scheme returns the scheme with which the handle was opened.
 func (h *Handle) Scheme() *snowfence.Scheme { return h.scheme }
+
+// Grant returns the grant in use, and false if there is none.
+func (h *Handle) Grant() (snowfence.Grant, bool) {
+	g := h.gen.Load()
+	if g == nil {
+		return snowfence.Grant{}, false
+	}
+	gr, ok := g.Grant()
+	runtime.KeepAlive(h)
+	return gr, ok
+}
 
 // Next returns a new ID. It waits until ctx ends for what can come back: the next
 // tick, a clock behind, a fence without a grant. It fails with

@@ -31,7 +31,15 @@ type rectangle struct {
 
 // place returns where the IDs of a node lie.
 func place(s *snowfence.Scheme, node int64) (spaceKey, shape, rectangle, error) {
+	return placeSlice(s, node, 0, 0)
+}
+
+// placeSlice is place of some sequence numbers. As in a grant, 0 to 0 are all.
+func placeSlice(s *snowfence.Scheme, node, first, last int64) (spaceKey, shape, rectangle, error) {
 	l := s.Layout()
+	if first == 0 && last == 0 {
+		first, last = l.First, l.Last
+	}
 	k := spaceKey{epoch: l.Epoch.UnixNano(), tick: int64(l.Tick), cipher: l.Cipher}
 	if l.Bits(snowfence.FieldRollback) > 0 || l.Bits(snowfence.FieldKey) > 0 {
 		return k, shape{}, rectangle{}, fmt.Errorf("snowfence: the layout %s has rollback or key bits: "+
@@ -54,7 +62,7 @@ func place(s *snowfence.Scheme, node int64) (spaceKey, shape, rectangle, error) 
 		}
 		k.below += uint8(width)
 	}
-	f.first, f.last = uint64(l.First), uint64(l.Last)
+	f.first, f.last = uint64(first), uint64(last)
 	if s.Encrypted() {
 		for i := range k.sample {
 			id, err := s.Compose(snowfence.Parts{Tick: int64(i)})

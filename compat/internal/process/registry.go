@@ -9,9 +9,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// ErrOverlap means that this process makes IDs with other settings that could
-// equal those asked for.
-var ErrOverlap = errors.New("this process makes IDs with other settings that could be the same")
+// ErrOverlap means that this process makes IDs with other settings, or over a fence,
+// that could equal those asked for.
+var ErrOverlap = errors.New("this process makes other IDs that could be the same")
 
 // spare is how many generators without users the process keeps.
 const spare = 64
@@ -32,8 +32,18 @@ func newRegistry() *registry { return &registry{spaces: map[spaceKey]*space{}} }
 
 // space is the generators whose IDs could be the same.
 type space struct {
-	open  map[shape]map[uint64]*entry // by the base of their rectangle; no inner map is empty
-	floor int64                       // above all ticks that generators used which were let go
+	open   map[shape]map[uint64]*entry // by the base of their rectangle; no inner map is empty
+	fenced map[*fenced]bool            // with a grant in use
+	floor  int64                       // above all ticks that generators used which were let go
+}
+
+// space returns that of a key. It is kept once it has a generator: without one it has
+// nothing to remember.
+func (r *registry) space(key spaceKey) *space {
+	if sp := r.spaces[key]; sp != nil {
+		return sp
+	}
+	return &space{open: map[shape]map[uint64]*entry{}, fenced: map[*fenced]bool{}}
 }
 
 // entry is an open generator and how many handles use it. The registry's mutex
@@ -61,9 +71,10 @@ func (r *registry) enter(s *snowfence.Scheme, node int64, o Options) (*entry, er
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	sp := r.spaces[key]
-	if sp == nil {
-		sp = &space{open: map[shape]map[uint64]*entry{}}
+	sp := r.space(key)
+	if sp.fencedOver([]rectangle{rect}, false) { // not even replaced: others rely on the number of a fence
+		return nil, fmt.Errorf("snowfence: %w: a fence has numbers of node %d of the layout %s: close what uses "+
+			"the fence first, or take each number from a lease", ErrOverlap, node, s.Layout())
 	}
 	e := &entry{space: sp, shape: f, rectangle: rect, scheme: s, node: node, opts: o, users: 1}
 	same, others := sp.beside(e)
@@ -84,7 +95,7 @@ func (r *registry) enter(s *snowfence.Scheme, node int64, o Options) (*entry, er
 		return nil, err
 	}
 	sp.add(e)
-	r.spaces[key] = sp // not before: a space without any generator has nothing to remember
+	r.spaces[key] = sp
 	return e, nil
 }
 

@@ -172,7 +172,7 @@ func TestClosedFence(t *testing.T) {
 		"lease":      {leased, leased, Options{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, err := On(c.Fence, c.Options)
+			h, err := newRegistry().on(c.Fence, c.Options) // of its own: the clocks differ
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,7 +19,7 @@ func MachineID(id uint64) uint64 { return id & (1<<BitLenMachineID - 1) }
 // one: nothing knows whether NextID makes the same. The errors are
 // [ErrStartTimeAhead], [ErrOverTimeLimit] and [ErrInvalidSequence].
 func Compose(sf *Sonyflake, t time.Time, sequence, machineID uint16) (uint64, error) {
-	id, err := sf.v2.Compose(t, int(sequence), int(machineID))
+	id, err := sf.inner().Compose(t, int(sequence), int(machineID))
 	return uint64(id), original(err)
 }
 

@@ -109,20 +109,28 @@ func NewOn(f snowfence.Fence) (*Sonyflake, error) {
 // that says what is missing. After the lifetime it returns [ErrOverTimeLimit], after
 // Close [snowfence.ErrClosed].
 func (sf *Sonyflake) NextID() (uint64, error) {
-	id, err := sf.v2.NextID()
+	id, err := sf.inner().NextID()
 	return uint64(id), err
 }
 
 // NextIDContext is NextID that waits until ctx ends, for a grant too.
 func (sf *Sonyflake) NextIDContext(ctx context.Context) (uint64, error) {
-	id, err := sf.v2.NextIDContext(ctx)
+	id, err := sf.inner().NextIDContext(ctx)
 	return uint64(id), err
 }
 
 // Close ends this instance: later calls return [snowfence.ErrClosed]. It gives a
 // fence back; the error says until when it stays taken. Programs that stay with
 // [New] need no Close.
-func (sf *Sonyflake) Close() error { return sf.v2.Close() }
+func (sf *Sonyflake) Close() error { return sf.inner().Close() }
+
+// inner is the Sonyflake of version 2, whose zero value says what is wrong with ours.
+func (sf *Sonyflake) inner() *v2.Sonyflake {
+	if sf.v2 == nil {
+		return &v2.Sonyflake{}
+	}
+	return sf.v2
+}
 
 func original(err error) error {
 	if errors.Is(err, v2.ErrStartTimeAhead) {

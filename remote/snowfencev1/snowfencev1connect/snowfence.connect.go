@@ -31,6 +31,8 @@ const (
 	NamespaceServiceName = "snowfence.v1.NamespaceService"
 	// LeaseServiceName is the fully-qualified name of the LeaseService service.
 	LeaseServiceName = "snowfence.v1.LeaseService"
+	// ServerServiceName is the fully-qualified name of the ServerService service.
+	ServerServiceName = "snowfence.v1.ServerService"
 	// SequenceServiceName is the fully-qualified name of the SequenceService service.
 	SequenceServiceName = "snowfence.v1.SequenceService"
 	// StoreServiceName is the fully-qualified name of the StoreService service.
@@ -47,6 +49,8 @@ const (
 const (
 	// IDServiceNextProcedure is the fully-qualified name of the IDService's Next RPC.
 	IDServiceNextProcedure = "/snowfence.v1.IDService/Next"
+	// IDServiceNextAtProcedure is the fully-qualified name of the IDService's NextAt RPC.
+	IDServiceNextAtProcedure = "/snowfence.v1.IDService/NextAt"
 	// IDServiceStreamProcedure is the fully-qualified name of the IDService's Stream RPC.
 	IDServiceStreamProcedure = "/snowfence.v1.IDService/Stream"
 	// IDServiceDecodeProcedure is the fully-qualified name of the IDService's Decode RPC.
@@ -71,8 +75,15 @@ const (
 	LeaseServiceReleaseProcedure = "/snowfence.v1.LeaseService/Release"
 	// LeaseServiceListProcedure is the fully-qualified name of the LeaseService's List RPC.
 	LeaseServiceListProcedure = "/snowfence.v1.LeaseService/List"
+	// LeaseServiceReleaseNodeProcedure is the fully-qualified name of the LeaseService's ReleaseNode
+	// RPC.
+	LeaseServiceReleaseNodeProcedure = "/snowfence.v1.LeaseService/ReleaseNode"
+	// LeaseServiceVetoProcedure is the fully-qualified name of the LeaseService's Veto RPC.
+	LeaseServiceVetoProcedure = "/snowfence.v1.LeaseService/Veto"
 	// LeaseServiceWatchProcedure is the fully-qualified name of the LeaseService's Watch RPC.
 	LeaseServiceWatchProcedure = "/snowfence.v1.LeaseService/Watch"
+	// ServerServiceListProcedure is the fully-qualified name of the ServerService's List RPC.
+	ServerServiceListProcedure = "/snowfence.v1.ServerService/List"
 	// SequenceServiceNextProcedure is the fully-qualified name of the SequenceService's Next RPC.
 	SequenceServiceNextProcedure = "/snowfence.v1.SequenceService/Next"
 	// SequenceServiceCreateProcedure is the fully-qualified name of the SequenceService's Create RPC.
@@ -103,6 +114,8 @@ const (
 type IDServiceClient interface {
 	// Next returns new IDs, increasing. A million take 8 MB: gRPC clients, whose limit for a message is mostly 4 MiB, ask for at most 500,000, or raise theirs.
 	Next(context.Context, *connect.Request[snowfencev1.NextRequest]) (*connect.Response[snowfencev1.NextResponse], error)
+	// NextAt returns IDs for a time gone by, where the namespace allows them.
+	NextAt(context.Context, *connect.Request[snowfencev1.NextAtRequest]) (*connect.Response[snowfencev1.NextResponse], error)
 	// Stream returns new IDs for as long as the caller reads, a batch at a time; smaller ones where the rate of its token allows no more at once.
 	Stream(context.Context, *connect.Request[snowfencev1.StreamRequest]) (*connect.ServerStreamForClient[snowfencev1.NextResponse], error)
 	// Decode takes an ID apart.
@@ -126,6 +139,12 @@ func NewIDServiceClient(httpClient connect.HTTPClient, baseURL string, opts ...c
 			httpClient,
 			baseURL+IDServiceNextProcedure,
 			connect.WithSchema(iDServiceMethods.ByName("Next")),
+			connect.WithClientOptions(opts...),
+		),
+		nextAt: connect.NewClient[snowfencev1.NextAtRequest, snowfencev1.NextResponse](
+			httpClient,
+			baseURL+IDServiceNextAtProcedure,
+			connect.WithSchema(iDServiceMethods.ByName("NextAt")),
 			connect.WithClientOptions(opts...),
 		),
 		stream: connect.NewClient[snowfencev1.StreamRequest, snowfencev1.NextResponse](
@@ -154,6 +173,7 @@ func NewIDServiceClient(httpClient connect.HTTPClient, baseURL string, opts ...c
 // iDServiceClient implements IDServiceClient.
 type iDServiceClient struct {
 	next   *connect.Client[snowfencev1.NextRequest, snowfencev1.NextResponse]
+	nextAt *connect.Client[snowfencev1.NextAtRequest, snowfencev1.NextResponse]
 	stream *connect.Client[snowfencev1.StreamRequest, snowfencev1.NextResponse]
 	decode *connect.Client[snowfencev1.DecodeRequest, snowfencev1.DecodeResponse]
 	_range *connect.Client[snowfencev1.RangeRequest, snowfencev1.RangeResponse]
@@ -162,6 +182,11 @@ type iDServiceClient struct {
 // Next calls snowfence.v1.IDService.Next.
 func (c *iDServiceClient) Next(ctx context.Context, req *connect.Request[snowfencev1.NextRequest]) (*connect.Response[snowfencev1.NextResponse], error) {
 	return c.next.CallUnary(ctx, req)
+}
+
+// NextAt calls snowfence.v1.IDService.NextAt.
+func (c *iDServiceClient) NextAt(ctx context.Context, req *connect.Request[snowfencev1.NextAtRequest]) (*connect.Response[snowfencev1.NextResponse], error) {
+	return c.nextAt.CallUnary(ctx, req)
 }
 
 // Stream calls snowfence.v1.IDService.Stream.
@@ -183,6 +208,8 @@ func (c *iDServiceClient) Range(ctx context.Context, req *connect.Request[snowfe
 type IDServiceHandler interface {
 	// Next returns new IDs, increasing. A million take 8 MB: gRPC clients, whose limit for a message is mostly 4 MiB, ask for at most 500,000, or raise theirs.
 	Next(context.Context, *connect.Request[snowfencev1.NextRequest]) (*connect.Response[snowfencev1.NextResponse], error)
+	// NextAt returns IDs for a time gone by, where the namespace allows them.
+	NextAt(context.Context, *connect.Request[snowfencev1.NextAtRequest]) (*connect.Response[snowfencev1.NextResponse], error)
 	// Stream returns new IDs for as long as the caller reads, a batch at a time; smaller ones where the rate of its token allows no more at once.
 	Stream(context.Context, *connect.Request[snowfencev1.StreamRequest], *connect.ServerStream[snowfencev1.NextResponse]) error
 	// Decode takes an ID apart.
@@ -202,6 +229,12 @@ func NewIDServiceHandler(svc IDServiceHandler, opts ...connect.HandlerOption) (s
 		IDServiceNextProcedure,
 		svc.Next,
 		connect.WithSchema(iDServiceMethods.ByName("Next")),
+		connect.WithHandlerOptions(opts...),
+	)
+	iDServiceNextAtHandler := connect.NewUnaryHandler(
+		IDServiceNextAtProcedure,
+		svc.NextAt,
+		connect.WithSchema(iDServiceMethods.ByName("NextAt")),
 		connect.WithHandlerOptions(opts...),
 	)
 	iDServiceStreamHandler := connect.NewServerStreamHandler(
@@ -228,6 +261,8 @@ func NewIDServiceHandler(svc IDServiceHandler, opts ...connect.HandlerOption) (s
 		switch r.URL.Path {
 		case IDServiceNextProcedure:
 			iDServiceNextHandler.ServeHTTP(w, r)
+		case IDServiceNextAtProcedure:
+			iDServiceNextAtHandler.ServeHTTP(w, r)
 		case IDServiceStreamProcedure:
 			iDServiceStreamHandler.ServeHTTP(w, r)
 		case IDServiceDecodeProcedure:
@@ -245,6 +280,10 @@ type UnimplementedIDServiceHandler struct{}
 
 func (UnimplementedIDServiceHandler) Next(context.Context, *connect.Request[snowfencev1.NextRequest]) (*connect.Response[snowfencev1.NextResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.IDService.Next is not implemented"))
+}
+
+func (UnimplementedIDServiceHandler) NextAt(context.Context, *connect.Request[snowfencev1.NextAtRequest]) (*connect.Response[snowfencev1.NextResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.IDService.NextAt is not implemented"))
 }
 
 func (UnimplementedIDServiceHandler) Stream(context.Context, *connect.Request[snowfencev1.StreamRequest], *connect.ServerStream[snowfencev1.NextResponse]) error {
@@ -450,6 +489,10 @@ type LeaseServiceClient interface {
 	// Release gives the node back. used is the tick after the last one stamped, by a holder that has stopped.
 	Release(context.Context, *connect.Request[snowfencev1.ReleaseRequest]) (*connect.Response[snowfencev1.ReleaseResponse], error)
 	List(context.Context, *connect.Request[snowfencev1.ListLeasesRequest]) (*connect.Response[snowfencev1.ListLeasesResponse], error)
+	// ReleaseNode frees a node whose holder is gone, by its number. A holder that is not gone loses it at its next renewal, and takes another. It needs the verb manage.
+	ReleaseNode(context.Context, *connect.Request[snowfencev1.ReleaseNodeRequest]) (*connect.Response[snowfencev1.LeaseInfo], error)
+	// Veto keeps a node from being leased, and takes it from its holder as ReleaseNode does; without a reason, it ends the veto. It needs the verb manage.
+	Veto(context.Context, *connect.Request[snowfencev1.VetoRequest]) (*connect.Response[snowfencev1.LeaseInfo], error)
 	// Watch sends all leases of a namespace, in messages of at most 4096, and then those that changed.
 	Watch(context.Context, *connect.Request[snowfencev1.WatchLeasesRequest]) (*connect.ServerStreamForClient[snowfencev1.ListLeasesResponse], error)
 }
@@ -490,6 +533,18 @@ func NewLeaseServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		releaseNode: connect.NewClient[snowfencev1.ReleaseNodeRequest, snowfencev1.LeaseInfo](
+			httpClient,
+			baseURL+LeaseServiceReleaseNodeProcedure,
+			connect.WithSchema(leaseServiceMethods.ByName("ReleaseNode")),
+			connect.WithClientOptions(opts...),
+		),
+		veto: connect.NewClient[snowfencev1.VetoRequest, snowfencev1.LeaseInfo](
+			httpClient,
+			baseURL+LeaseServiceVetoProcedure,
+			connect.WithSchema(leaseServiceMethods.ByName("Veto")),
+			connect.WithClientOptions(opts...),
+		),
 		watch: connect.NewClient[snowfencev1.WatchLeasesRequest, snowfencev1.ListLeasesResponse](
 			httpClient,
 			baseURL+LeaseServiceWatchProcedure,
@@ -501,11 +556,13 @@ func NewLeaseServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 
 // leaseServiceClient implements LeaseServiceClient.
 type leaseServiceClient struct {
-	acquire *connect.Client[snowfencev1.AcquireRequest, snowfencev1.Lease]
-	renew   *connect.Client[snowfencev1.RenewRequest, snowfencev1.Lease]
-	release *connect.Client[snowfencev1.ReleaseRequest, snowfencev1.ReleaseResponse]
-	list    *connect.Client[snowfencev1.ListLeasesRequest, snowfencev1.ListLeasesResponse]
-	watch   *connect.Client[snowfencev1.WatchLeasesRequest, snowfencev1.ListLeasesResponse]
+	acquire     *connect.Client[snowfencev1.AcquireRequest, snowfencev1.Lease]
+	renew       *connect.Client[snowfencev1.RenewRequest, snowfencev1.Lease]
+	release     *connect.Client[snowfencev1.ReleaseRequest, snowfencev1.ReleaseResponse]
+	list        *connect.Client[snowfencev1.ListLeasesRequest, snowfencev1.ListLeasesResponse]
+	releaseNode *connect.Client[snowfencev1.ReleaseNodeRequest, snowfencev1.LeaseInfo]
+	veto        *connect.Client[snowfencev1.VetoRequest, snowfencev1.LeaseInfo]
+	watch       *connect.Client[snowfencev1.WatchLeasesRequest, snowfencev1.ListLeasesResponse]
 }
 
 // Acquire calls snowfence.v1.LeaseService.Acquire.
@@ -528,6 +585,16 @@ func (c *leaseServiceClient) List(ctx context.Context, req *connect.Request[snow
 	return c.list.CallUnary(ctx, req)
 }
 
+// ReleaseNode calls snowfence.v1.LeaseService.ReleaseNode.
+func (c *leaseServiceClient) ReleaseNode(ctx context.Context, req *connect.Request[snowfencev1.ReleaseNodeRequest]) (*connect.Response[snowfencev1.LeaseInfo], error) {
+	return c.releaseNode.CallUnary(ctx, req)
+}
+
+// Veto calls snowfence.v1.LeaseService.Veto.
+func (c *leaseServiceClient) Veto(ctx context.Context, req *connect.Request[snowfencev1.VetoRequest]) (*connect.Response[snowfencev1.LeaseInfo], error) {
+	return c.veto.CallUnary(ctx, req)
+}
+
 // Watch calls snowfence.v1.LeaseService.Watch.
 func (c *leaseServiceClient) Watch(ctx context.Context, req *connect.Request[snowfencev1.WatchLeasesRequest]) (*connect.ServerStreamForClient[snowfencev1.ListLeasesResponse], error) {
 	return c.watch.CallServerStream(ctx, req)
@@ -542,6 +609,10 @@ type LeaseServiceHandler interface {
 	// Release gives the node back. used is the tick after the last one stamped, by a holder that has stopped.
 	Release(context.Context, *connect.Request[snowfencev1.ReleaseRequest]) (*connect.Response[snowfencev1.ReleaseResponse], error)
 	List(context.Context, *connect.Request[snowfencev1.ListLeasesRequest]) (*connect.Response[snowfencev1.ListLeasesResponse], error)
+	// ReleaseNode frees a node whose holder is gone, by its number. A holder that is not gone loses it at its next renewal, and takes another. It needs the verb manage.
+	ReleaseNode(context.Context, *connect.Request[snowfencev1.ReleaseNodeRequest]) (*connect.Response[snowfencev1.LeaseInfo], error)
+	// Veto keeps a node from being leased, and takes it from its holder as ReleaseNode does; without a reason, it ends the veto. It needs the verb manage.
+	Veto(context.Context, *connect.Request[snowfencev1.VetoRequest]) (*connect.Response[snowfencev1.LeaseInfo], error)
 	// Watch sends all leases of a namespace, in messages of at most 4096, and then those that changed.
 	Watch(context.Context, *connect.Request[snowfencev1.WatchLeasesRequest], *connect.ServerStream[snowfencev1.ListLeasesResponse]) error
 }
@@ -578,6 +649,18 @@ func NewLeaseServiceHandler(svc LeaseServiceHandler, opts ...connect.HandlerOpti
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	leaseServiceReleaseNodeHandler := connect.NewUnaryHandler(
+		LeaseServiceReleaseNodeProcedure,
+		svc.ReleaseNode,
+		connect.WithSchema(leaseServiceMethods.ByName("ReleaseNode")),
+		connect.WithHandlerOptions(opts...),
+	)
+	leaseServiceVetoHandler := connect.NewUnaryHandler(
+		LeaseServiceVetoProcedure,
+		svc.Veto,
+		connect.WithSchema(leaseServiceMethods.ByName("Veto")),
+		connect.WithHandlerOptions(opts...),
+	)
 	leaseServiceWatchHandler := connect.NewServerStreamHandler(
 		LeaseServiceWatchProcedure,
 		svc.Watch,
@@ -594,6 +677,10 @@ func NewLeaseServiceHandler(svc LeaseServiceHandler, opts ...connect.HandlerOpti
 			leaseServiceReleaseHandler.ServeHTTP(w, r)
 		case LeaseServiceListProcedure:
 			leaseServiceListHandler.ServeHTTP(w, r)
+		case LeaseServiceReleaseNodeProcedure:
+			leaseServiceReleaseNodeHandler.ServeHTTP(w, r)
+		case LeaseServiceVetoProcedure:
+			leaseServiceVetoHandler.ServeHTTP(w, r)
 		case LeaseServiceWatchProcedure:
 			leaseServiceWatchHandler.ServeHTTP(w, r)
 		default:
@@ -621,8 +708,90 @@ func (UnimplementedLeaseServiceHandler) List(context.Context, *connect.Request[s
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.LeaseService.List is not implemented"))
 }
 
+func (UnimplementedLeaseServiceHandler) ReleaseNode(context.Context, *connect.Request[snowfencev1.ReleaseNodeRequest]) (*connect.Response[snowfencev1.LeaseInfo], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.LeaseService.ReleaseNode is not implemented"))
+}
+
+func (UnimplementedLeaseServiceHandler) Veto(context.Context, *connect.Request[snowfencev1.VetoRequest]) (*connect.Response[snowfencev1.LeaseInfo], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.LeaseService.Veto is not implemented"))
+}
+
 func (UnimplementedLeaseServiceHandler) Watch(context.Context, *connect.Request[snowfencev1.WatchLeasesRequest], *connect.ServerStream[snowfencev1.ListLeasesResponse]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.LeaseService.Watch is not implemented"))
+}
+
+// ServerServiceClient is a client for the snowfence.v1.ServerService service.
+type ServerServiceClient interface {
+	// List returns the servers that wrote their records within the last minute.
+	List(context.Context, *connect.Request[snowfencev1.ListServersRequest]) (*connect.Response[snowfencev1.ListServersResponse], error)
+}
+
+// NewServerServiceClient constructs a client for the snowfence.v1.ServerService service. By
+// default, it uses the Connect protocol with the binary Protobuf Codec, asks for gzipped responses,
+// and sends uncompressed requests. To use the gRPC or gRPC-Web protocols, supply the
+// connect.WithGRPC() or connect.WithGRPCWeb() options.
+//
+// The URL supplied here should be the base URL for the Connect or gRPC server (for example,
+// http://api.acme.com or https://acme.com/grpc).
+func NewServerServiceClient(httpClient connect.HTTPClient, baseURL string, opts ...connect.ClientOption) ServerServiceClient {
+	baseURL = strings.TrimRight(baseURL, "/")
+	serverServiceMethods := snowfencev1.File_snowfence_v1_snowfence_proto.Services().ByName("ServerService").Methods()
+	return &serverServiceClient{
+		list: connect.NewClient[snowfencev1.ListServersRequest, snowfencev1.ListServersResponse](
+			httpClient,
+			baseURL+ServerServiceListProcedure,
+			connect.WithSchema(serverServiceMethods.ByName("List")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+	}
+}
+
+// serverServiceClient implements ServerServiceClient.
+type serverServiceClient struct {
+	list *connect.Client[snowfencev1.ListServersRequest, snowfencev1.ListServersResponse]
+}
+
+// List calls snowfence.v1.ServerService.List.
+func (c *serverServiceClient) List(ctx context.Context, req *connect.Request[snowfencev1.ListServersRequest]) (*connect.Response[snowfencev1.ListServersResponse], error) {
+	return c.list.CallUnary(ctx, req)
+}
+
+// ServerServiceHandler is an implementation of the snowfence.v1.ServerService service.
+type ServerServiceHandler interface {
+	// List returns the servers that wrote their records within the last minute.
+	List(context.Context, *connect.Request[snowfencev1.ListServersRequest]) (*connect.Response[snowfencev1.ListServersResponse], error)
+}
+
+// NewServerServiceHandler builds an HTTP handler from the service implementation. It returns the
+// path on which to mount the handler and the handler itself.
+//
+// By default, handlers support the Connect, gRPC, and gRPC-Web protocols with the binary Protobuf
+// and JSON codecs. They also support gzip compression.
+func NewServerServiceHandler(svc ServerServiceHandler, opts ...connect.HandlerOption) (string, http.Handler) {
+	serverServiceMethods := snowfencev1.File_snowfence_v1_snowfence_proto.Services().ByName("ServerService").Methods()
+	serverServiceListHandler := connect.NewUnaryHandler(
+		ServerServiceListProcedure,
+		svc.List,
+		connect.WithSchema(serverServiceMethods.ByName("List")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	return "/snowfence.v1.ServerService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case ServerServiceListProcedure:
+			serverServiceListHandler.ServeHTTP(w, r)
+		default:
+			http.NotFound(w, r)
+		}
+	})
+}
+
+// UnimplementedServerServiceHandler returns CodeUnimplemented from all methods.
+type UnimplementedServerServiceHandler struct{}
+
+func (UnimplementedServerServiceHandler) List(context.Context, *connect.Request[snowfencev1.ListServersRequest]) (*connect.Response[snowfencev1.ListServersResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.ServerService.List is not implemented"))
 }
 
 // SequenceServiceClient is a client for the snowfence.v1.SequenceService service.

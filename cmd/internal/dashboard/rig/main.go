@@ -31,6 +31,7 @@ func main() {
 type rig struct {
 	store   *faulty
 	process *serve.Process
+	others  []*serve.Process
 
 	mu      sync.Mutex
 	holders map[lease.Key]holder
@@ -47,8 +48,9 @@ type holder struct {
 // faulty is a store that can be unreachable.
 type faulty struct {
 	*lease.Memory
-	mu   sync.Mutex
-	away bool
+	mu    sync.Mutex
+	away  bool
+	large string // a namespace with very many nodes
 }
 
 var errAway = errors.New("dial tcp 10.0.0.7:5432: connect: connection refused")
@@ -75,7 +77,10 @@ func (f *faulty) List(ctx context.Context, q lease.Query) ([]lease.Record, error
 	if err := f.trouble(); err != nil {
 		return nil, err
 	}
-	if q.Limit == 0 || q.ByUntil || q.Namespace == "" || q.Nodes.From < 0 {
+	f.mu.Lock()
+	large := f.large
+	f.mu.Unlock()
+	if q.Limit == 0 || q.ByUntil || q.Namespace == "" || q.Namespace != large || q.Nodes.From < 0 {
 		return f.Memory.List(ctx, q)
 	}
 	// The store in memory looks at all records for each page, which other stores do not.
@@ -90,6 +95,22 @@ func (f *faulty) List(ctx context.Context, q lease.Query) ([]lease.Record, error
 		}
 	}
 	return out, nil
+}
+
+// Add implements [lease.Store].
+func (f *faulty) Add(ctx context.Context, a lease.Addition) (lease.Record, error) {
+	if err := f.trouble(); err != nil {
+		return lease.Record{}, err
+	}
+	return f.Memory.Add(ctx, a)
+}
+
+// Count implements [lease.Store].
+func (f *faulty) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
+	if err := f.trouble(); err != nil {
+		return 0, err
+	}
+	return f.Memory.Count(ctx, namespace, nodes)
 }
 
 // Swap implements [lease.Store].
@@ -131,7 +152,11 @@ func run() error {
 	}
 	stop, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	return r.process.Stop(stop)
+	errs := []error{r.process.Stop(stop)}
+	for _, p := range r.others {
+		errs = append(errs, p.Stop(stop))
+	}
+	return errors.Join(errs...)
 }
 
 // work renews leases and makes IDs, ten times a second.
@@ -180,8 +205,41 @@ func (r *rig) numbers(name string, n int64) error {
 	return err
 }
 
+// fill writes leases of an hour.
+func (r *rig) fill(namespace string, first, n int64) error {
+	ctx := context.Background()
+	ns, err := lease.ShowNamespace(ctx, r.store.Memory, namespace)
+	if err != nil {
+		return err
+	}
+	l, err := snowfence.ParseLayout(ns.Layout)
+	if err != nil {
+		return err
+	}
+	r.store.mu.Lock()
+	r.store.large = namespace
+	r.store.mu.Unlock()
+	now := time.Now()
+	rec := lease.Record{
+		Holder: "rig", Generation: ns.Generation, Revision: 1, At: now.UnixMilli(),
+		From: l.TickOf(now), Until: l.TickOf(now.Add(time.Hour)),
+	}
+	for i := range n {
+		rec.Key = lease.Key{Namespace: namespace, Node: first + i}
+		rec.Nonce, rec.Label = fmt.Sprint("rig-", i), fmt.Sprintf("worker-%05d", i)
+		if err := r.store.Memory.Swap(ctx, []lease.Write{{New: rec}})[0]; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // write is what a holder with a clock that is off writes at a renewal.
 func (r *rig) write(key lease.Key, h holder, ttl time.Duration) error {
+	return r.writeAt(key, h, time.Now(), ttl)
+}
+
+func (r *rig) writeAt(key lease.Key, h holder, now time.Time, ttl time.Duration) error {
 	ctx := context.Background()
 	ns, err := lease.ShowNamespace(ctx, r.store.Memory, key.Namespace)
 	if err != nil {
@@ -195,7 +253,7 @@ func (r *rig) write(key lease.Key, h holder, ttl time.Duration) error {
 	if err != nil {
 		return err
 	}
-	now := time.Now().Add(h.off)
+	now = now.Add(h.off)
 	next := old[0]
 	next.Key, next.Holder, next.Label, next.Generation, next.At = key, "rig", h.label, ns.Generation, now.UnixMilli()
 	next.Nonce, next.Revision = fmt.Sprint("rig-", next.Revision+1), next.Revision+1
@@ -223,10 +281,25 @@ func (r *rig) do(words []string) error {
 		defer r.store.mu.Unlock()
 		r.store.away = words[0] == "away"
 		return nil
+	case "server": // LABEL: another one over the store
+		other, err := serve.Start(ctx, serve.Config{
+			HTTP: "127.0.0.1:0", Slow: 10 * time.Second, Stop: 5 * time.Second, Version: "rig", Label: arg(1),
+		}, r.store)
+		if err == nil {
+			r.others = append(r.others, other)
+		}
+		return err
 	case "event":
 		service.Events.Add(server.Event{Kind: arg(1), Namespace: arg(2), Text: strings.Join(words[3:], " ")})
 		return nil
-	case "namespace":
+	case "fail": // COUNT: requests that failed, and one that was refused
+		about := func() server.Request { return server.Request{Name: "INCR"} }
+		for range number(1) {
+			service.Failed(server.RESP, server.Errorf(server.Unavailable, "no lease is held"), about)
+		}
+		service.Failed(server.HTTP, server.Errorf(server.Invalid, "n is no number"), about)
+		return nil
+	case "namespace": // NAME LAYOUT FIRST LAST
 		w := server.NamespaceSpec{Layout: arg(2)}
 		if first, last := number(3), number(4); last > 0 {
 			w.First, w.Last = &first, &last
@@ -262,9 +335,12 @@ func (r *rig) do(words []string) error {
 	case "once": // NAMESPACE NODE LABEL MS: held for so long, and never renewed
 		return r.write(key, holder{label: arg(3)}, time.Duration(number(4))*time.Millisecond)
 	case "fill": // NAMESPACE FIRST COUNT: held for an hour
+		return r.fill(arg(1), number(2), number(3))
+	case "block": // NAMESPACE FIRST COUNT LABEL: nodes that one lease holds for an hour
+		now := time.Now()
 		for n := range number(3) {
 			k := lease.Key{Namespace: arg(1), Node: number(2) + n}
-			if err := r.write(k, holder{label: fmt.Sprintf("worker-%05d", n)}, time.Hour); err != nil {
+			if err := r.writeAt(k, holder{label: arg(4)}, now, time.Hour); err != nil {
 				return err
 			}
 		}

@@ -26,6 +26,7 @@ export default defineConfig({
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   plugins: [compressed()],
   build: {
+    license: { fileName: "licenses.md" },
     target: 'es2022',
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

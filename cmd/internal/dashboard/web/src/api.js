@@ -32,10 +32,10 @@ export class Refusal extends Error {
   }
 }
 
-async function ask(path, options = {}) {
+async function ask(path, options = {}, base = './api/') {
   const headers = { ...(options.headers || {}) }
   if (token) headers.Authorization = `Bearer ${token}`
-  const r = await fetch(`./api/${path}`, { ...options, headers, credentials: 'same-origin', cache: 'no-store' })
+  const r = await fetch(`${base}${path}`, { ...options, headers, credentials: 'same-origin', cache: 'no-store' })
   if (r.ok) return r
   let kind = ''
   let detail = `the server answered with status ${r.status}`
@@ -56,6 +56,12 @@ export async function get(path, params, signal) {
 export async function post(path, body, signal) {
   const r = await ask(path, { method: 'POST', body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' }, signal })
   return r.json()
+}
+
+/** Changes something below /v1, as every other client does. */
+export async function change(method, path, body) {
+  const content = body ? { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } } : {}
+  await ask(path, { method, ...content }, '../v1/')
 }
 
 /**

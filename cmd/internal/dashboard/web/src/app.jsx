@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { connect, initial } from './live.js'
+import { connect, initial, present } from './live.js'
 import { hasToken, setToken } from './api.js'
 import { SignIn } from './signin.jsx'
 import { Overview } from './overview.jsx'
@@ -8,7 +8,7 @@ import { Decode } from './decode.jsx'
 import { Plan } from './plan.jsx'
 import { Events } from './events.jsx'
 import { ThemeSwitch, useTheme } from './theme.jsx'
-import { clock, span } from './format.js'
+import { moment, span } from './format.js'
 
 const views = [
   ['', 'Overview'],
@@ -44,10 +44,10 @@ export function App() {
   const title = view === 'ns' ? route.path[1] : views.find(([v]) => v === view)?.[1] || 'Overview'
   const shown = useRef(null)
   useEffect(() => {
-    document.title = `${title} · Snowfence`
+    document.title = `${title} · ${live.hello?.server || 'Snowfence'}`
     if (shown.current !== null && shown.current !== title) main.current?.focus({ preventScroll: true }) // keyboards and readers go on at the new view
     shown.current = title
-  }, [title])
+  }, [title, live.hello?.server])
 
   const leave = () => {
     setToken('')
@@ -112,7 +112,7 @@ export function App() {
         )}
       </main>
       <footer class="foot muted">
-        IDs are unique within one namespace of one store. {live.hello && <span>Version {live.hello.version || 'unknown'}.</span>}
+        IDs are unique within one namespace of one store.
       </footer>
     </>
   )
@@ -136,17 +136,19 @@ function Banner({ live }) {
   if (live.connection === 'lost') {
     return (
       <p class="banner warn" role="alert">
-        <b>The server does not answer.</b> Trying again. The figures below are from {live.last ? clock(live.last.t) : 'before'}.
+        <b>The server does not answer.</b> Trying again. The figures below are from {live.last ? moment(live.last.t, Date.now()) : 'before'}.
       </p>
     )
   }
   if (!live.store.away) return null
-  const now = Date.now() - live.skew
+  const now = present(live)
   const until = [...live.spaces.values()].filter((s) => s.held).map((s) => s.until)
   const left = until.length > 0 ? Math.min(...until) - now : 0
   return (
     <p class="banner bad" role="alert">
-      <b>The store has not answered since {clock(live.store.since)}.</b>{' '}
+      <b>
+        The store has not answered since {moment(live.store.since, now)}, for {span(now - live.store.since)}.
+      </b>{' '}
       {left > 0 ? `This server makes IDs for ${span(left)} more, as far as it has leased.` : 'This server holds no lease, and makes no IDs until the store is back.'}
       <span class="cause">{live.store.cause}</span>
     </p>

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { clock } from './format.js'
+import { pieces } from './lines.js'
 
 const decade = (v) => Math.floor(Math.log10(v) + 1e-9)
 const room = { left: 62, right: 28, top: 10, bottom: 28 }
@@ -33,7 +34,7 @@ function span(times) {
   return max == null ? [0, 1] : [Math.min(Math.max(times[0], max - 900), max - 120), max]
 }
 
-/** Values between 0 and a little more than the highest, or between powers of ten. */
+/** Values between 0 and a little more than the highest, or between powers of ten; null where there is nothing but 0. */
 function reach(lines, log) {
   let [min, max] = [Infinity, 0]
   for (const l of lines) {
@@ -42,18 +43,8 @@ function reach(lines, log) {
       if (v > max) max = v
     }
   }
-  if (log) return max > 0 ? decades(min, max) : [0.01, 10]
-  return [0, max > 0 ? max * 1.15 : 1]
-}
-
-/** What is between two values is drawn as a line, however long nothing was there. */
-function path(times, values, x, y) {
-  let d = ''
-  let points = 0
-  values.forEach((v, i) => {
-    if (v != null && y(v) != null) d += `${points++ ? 'L' : 'M'}${x(times[i]).toFixed(1)} ${y(v).toFixed(1)}`
-  })
-  return points === 1 ? `${d}h0` : d
+  if (log) return max > 0 ? decades(min, max) : null
+  return max > 0 ? [0, max * 1.15] : null
 }
 
 function useSize(box) {
@@ -68,11 +59,12 @@ function useSize(box) {
 }
 
 /**
- * A chart over time. lines: [{group, label, values, token (of a colour), dash, fill}]; those of a group follow each other and share its name in the legend.
- * format(v) writes a value. With log the axis is logarithmic. The values at the pointer stand in the heading, where nothing moves. Charts that share a pointer
- * (the time it is at, and what sets it) show the same time.
+ * A chart over time. lines: [{group, label, values, token (of a colour), dash, fill, latest}]; those of a group follow each other and share its name in the
+ * legend. format(v) writes a value. With log the axis is logarithmic. The values at the pointer stand in the heading, where nothing moves; without a pointer
+ * the latest, which are of the time that present says. Where these are stale it says when they were. Charts that share a pointer (the time it is at, and what
+ * sets it) show the same time.
  */
-export function Chart({ title, times, lines, format, summary, empty, log, pointer }) {
+export function Chart({ title, times, lines, format, summary, empty, log, pointer, present = 'now', stale }) {
   const box = useRef(null)
   const size = useSize(box)
   const own = useState(null)
@@ -81,15 +73,15 @@ export function Chart({ title, times, lines, format, summary, empty, log, pointe
   let i = times.length - 1
   if (at != null) while (i > 0 && times[i - 1] >= from && Math.abs(times[i - 1] - at) <= Math.abs(times[i] - at)) i--
   const value = (l) => {
-    let v = l.values[i]
-    for (let k = i; v == null && k >= Math.max(i - 60, 0) && at == null; k--) v = l.values[k] // what was rare is still the present for a minute
+    const v = at == null && l.latest !== undefined ? l.latest : l.values[i]
     return v == null ? '–' : format(v)
   }
+  const when = at == null && !stale ? present : clock(times[i] * 1000)
   return (
     <section class="card chart">
       <header class="chart-head">
         <h2>{title}</h2>
-        <span class="muted at">{at != null && times[i] ? clock(times[i] * 1000) : 'now'}</span>
+        <span class="muted at">{times.length > 0 && when}</span>
         {lines[0]?.group ? <Groups lines={lines} value={value} /> : <List lines={lines} value={value} />}
       </header>
       <div class="plot" role="img" aria-label={summary} ref={box}>
@@ -103,16 +95,17 @@ export function Chart({ title, times, lines, format, summary, empty, log, pointe
 /** The picture: the same lines, labels and colours as in the pictures of snowfence audit. */
 function Plot({ size: [width, height], times, lines, format, log, chosen, setAt }) {
   const [from, to] = span(times)
-  const [low, high] = reach(lines, log)
+  const scale = reach(lines, log)
+  const [low, high] = scale || [0.01, 10]
   const right = width - room.right
   const bottom = height - room.bottom
   const wide = right - room.left
   const share = log ? (v) => Math.log(v / low) / Math.log(high / low) : (v) => v / high
   const x = (t) => room.left + ((t - from) / (to - from)) * wide
   const y = (v) => (log && !(v > 0) ? null : bottom - share(v) * (bottom - room.top))
-  const values = log ? powers(low, high) : rounds(0, high, Math.floor((bottom - room.top) / 40))
+  const values = !scale ? (log || lines.length === 0 ? [] : [0]) : log ? powers(low, high) : rounds(0, high, Math.floor((bottom - room.top) / 40))
   const marks = times.length ? rounds(from, to, Math.floor(wide / 70), [1, 2, 5, 10, 15, 30, 60, 120, 300, 600]) : []
-  const drawn = lines.map((l) => ({ ...l, d: path(times, l.values, x, y), colour: `var(${l.token})` }))
+  const drawn = lines.map((l) => ({ ...l, d: pieces(times, l.values, x, y), colour: `var(${l.token})` }))
   const move = (e) => {
     const px = e.clientX - e.currentTarget.getBoundingClientRect().left
     setAt(px < room.left || px > right ? null : from + ((px - room.left) / wide) * (to - from))
@@ -128,9 +121,9 @@ function Plot({ size: [width, height], times, lines, format, log, chosen, setAt 
         </g>
       ))}
       <svg x={room.left} width={wide} height={bottom} viewBox={`${room.left} 0 ${wide} ${bottom}`}>
-        {drawn.map((l) => l.fill && l.d && <path key={l.label} d={`${l.d}V${bottom}H${x(times[0])}Z`} fill={l.colour} fill-opacity="0.13" />)}
+        {drawn.map((l) => l.fill && <path key={l.label} d={l.d.map(([d, from]) => `${d}V${bottom}H${from.toFixed(1)}Z`).join('')} fill={l.colour} fill-opacity="0.13" />)}
         {drawn.map((l) => (
-          <path key={(l.group || '') + l.label} class="line" d={l.d} stroke={l.colour} stroke-width={l.dash ? 1.25 : 2} stroke-dasharray={l.dash?.join(' ')} />
+          <path key={(l.group || '') + l.label} class="line" d={l.d.map(([d]) => d).join('')} stroke={l.colour} stroke-width={l.dash ? 1.25 : 2} stroke-dasharray={l.dash?.join(' ')} />
         ))}
       </svg>
       <path class="base" d={`M${room.left} ${bottom}H${right}`} />

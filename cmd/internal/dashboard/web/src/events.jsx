@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { clock, utc } from './format.js'
+import { local, utc } from './format.js'
 
 const names = {
   leased: ['▲', 'leased'],
@@ -10,6 +10,7 @@ const names = {
   clock: ['◷', 'clock'],
   store: ['◆', 'store'],
   namespace: ['◇', 'namespace'],
+  node: ['▪', 'node'],
   sequence: ['#', 'sequence'],
 }
 const grave = new Set(['lost', 'fenced', 'clock', 'store', 'late', 'ended'])
@@ -19,23 +20,24 @@ export function gather(events) {
   const out = []
   for (const e of events) {
     const last = out.at(-1)
-    if (last && last.kind === e.kind && last.namespace === e.namespace && last.text === e.text) last.times++
+    if (last && last.kind === e.kind && last.namespace === e.namespace && last.text === e.text && last.actor === e.actor) last.times++
     else out.push({ ...e, times: 1 })
   }
   return out
 }
 
-export function EventList({ events, all }) {
+export function EventList({ events, most = 200 }) {
+  const all = gather(events)
   if (events.length === 0) return <p class="card empty muted">Nothing has happened yet: no clock step, no lost lease, no change of a namespace.</p>
   return (
     <div class="card list">
       <ol class="events">
-        {gather(events).map((e, i) => {
+        {all.slice(0, most).map((e, i) => {
           const [mark, name] = names[e.kind] || ['·', e.kind]
           return (
             <li key={`${e.at}${i}`}>
               <time datetime={e.at} title={`${utc(e.at)} UTC`} class="num">
-                {clock(e.at)}
+                {local(e.at)}
               </time>
               <span class={`kind ${grave.has(e.kind) ? 'grave' : ''}`}>
                 <span aria-hidden="true">{mark}</span> {name}
@@ -44,11 +46,15 @@ export function EventList({ events, all }) {
                 {e.kind === 'sequence' ? <b>{e.namespace}</b> : e.namespace && <a href={`#/ns/${encodeURIComponent(e.namespace)}`}>{e.namespace}</a>} {e.text}
                 {e.times > 1 && <b> ({e.times} times)</b>}
               </span>
+              <span class="who muted">
+                <span class="hidden">by </span>
+                {e.actor || 'this server'}
+              </span>
             </li>
           )
         })}
       </ol>
-      {all && (
+      {all.length > most && (
         <a class="more" href="#/events">
           All events
         </a>

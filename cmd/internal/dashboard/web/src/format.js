@@ -56,6 +56,12 @@ export const ago = (ms) => (ms >= 0 ? `${span(ms)} ago` : `in ${span(ms)}`)
 
 export const clock = (t) => new Date(t).toLocaleTimeString('en-GB')
 
+/** 2026-11-21 14:05:09, by this machine's clock */
+export const local = (t) => `${new Date(t).toLocaleDateString('sv-SE')} ${clock(t)}`
+
+/** The same without the date of today. */
+export const moment = (t, now) => (new Date(t).toDateString() === new Date(now).toDateString() ? clock(t) : local(t))
+
 /** 2026-11-21 14:05:09 UTC */
 export function utc(t, part = 19) {
   const d = new Date(t)

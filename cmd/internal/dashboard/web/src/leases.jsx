@@ -22,7 +22,7 @@ const columns = [
   ['offset', 'Clock', ''],
 ]
 
-export function Leases({ name, version, skew, held }) {
+export function Leases({ name, version, skew, held, select }) {
   const [find, setFind] = useState('')
   const [all, setAll] = useState(false)
   const [order, setOrder] = useState('node')
@@ -79,7 +79,10 @@ export function Leases({ name, version, skew, held }) {
             {page?.rows.map((r) => (
               <tr key={r.node}>
                 <td class="num">
-                  {count(r.node)}
+                  <button type="button" class="sort link" onClick={() => select(r.node)}>
+                    {r.nodes > 1 ? `${count(r.node)} to ${count(r.node + r.nodes - 1)}` : count(r.node)}
+                  </button>
+                  {r.nodes > 1 && <span class="muted sub">a block of {count(r.nodes)}</span>}
                   {r.parts && <span class="muted sub">{r.parts}</span>}
                 </td>
                 <td>
@@ -91,7 +94,7 @@ export function Leases({ name, version, skew, held }) {
                 <td class="label">{r.label || <span class="muted">nobody</span>}</td>
                 <td class="num">
                   {r.until > now ? `${span(r.until - now)} left` : `ended ${span(now - r.until)} ago`}
-                  <span class="muted sub">{utc(r.until)}</span>
+                  <span class="muted sub">{utc(r.until)} UTC</span>
                 </td>
                 <td>{offsetText(r)}</td>
               </tr>

@@ -5,7 +5,7 @@ import { follow } from './api.js'
 const kept = 900
 
 export function emptySeries() {
-  return { times: [], rates: [], store: emptyTimings(0), wires: {} }
+  return { times: [], rates: [], failed: [], refused: [], store: emptyTimings(0), wires: {} }
 }
 
 const emptyTimings = (n) => ({ rate: Array(n).fill(0), p50: Array(n).fill(null), p99: Array(n).fill(null) })
@@ -16,8 +16,10 @@ export function push(s, d, rate) {
   const n = s.times.length
   s.times.push(d.t / 1000)
   s.rates.push(rate)
+  s.failed.push(d.failed)
+  s.refused.push(d.refused)
   for (const name of Object.keys(d.wires || {})) s.wires[name] ||= emptyTimings(n)
-  const lists = [s.times, s.rates]
+  const lists = [s.times, s.rates, s.failed, s.refused]
   for (const [name, list] of [['', s.store], ...Object.entries(s.wires)]) {
     const t = (name === '' ? d.store : d.wires?.[name]) || { rate: 0, p50: -1, p99: -1 }
     list.rate.push(t.rate)
@@ -31,7 +33,7 @@ export function push(s, d, rate) {
 export function fromHistory(h) {
   const timings = (t) => ({ rate: t.rate, p50: t.p50.map(none), p99: t.p99.map(none) })
   return {
-    times: h.times.map((t) => t / 1000), rates: h.rates, store: timings(h.store),
+    times: h.times.map((t) => t / 1000), rates: h.rates, failed: h.failed, refused: h.refused, store: timings(h.store),
     wires: Object.fromEntries(Object.entries(h.wires).map(([name, t]) => [name, timings(t)])),
   }
 }
@@ -45,6 +47,11 @@ export function initial() {
     spaces: new Map(), // what this server does in each
     sequences: new Map(), // by name
     store: { away: false },
+    ready: null, // null until known
+    servers: [], // over the same store
+    used: {}, // nodes held and leasable, by namespace
+    minute: {}, // of the store and of each wire that had requests: how long they took
+    failures: [],
     series: emptySeries(),
     last: null,
     events: [],
@@ -52,6 +59,9 @@ export function initial() {
     version: 0,
   }
 }
+
+/** The server's time; while it does not answer, that of the last figures. */
+export const present = (live) => (live.connection === 'live' || !live.last ? Date.now() - live.skew : live.last.t)
 
 /** Follows the server and calls change with a new state object, until stop is called. */
 export function connect(change) {
@@ -62,9 +72,12 @@ export function connect(change) {
     change(s)
   }
   const on = {
-    hello: (d) => update({ hello: d, skew: Date.now() - d.now, spaces: new Map(), sequences: new Map(), events: [] }),
+    hello: (d) => update({ hello: d, skew: Date.now() - d.now, spaces: new Map(), sequences: new Map(), events: [], failures: [], servers: [] }),
     namespaces: (d) => update({ namespaces: d }),
     store: (d) => update({ store: d }),
+    ready: (d) => update({ ready: d }),
+    servers: (d) => update({ servers: d }),
+    used: (d) => update({ used: d }),
     history: (d) => update({ series: fromHistory(d) }),
     events: (d) => update({ events: [...d.reverse(), ...s.events].slice(0, 200) }),
     denied: (d) => update({ connection: 'refused', error: { status: 401, message: d } }),
@@ -76,7 +89,7 @@ export function connect(change) {
       const sequences = new Map(s.sequences)
       for (const name of d.gone_sequences || []) sequences.delete(name)
       for (const sq of d.sequences || []) sequences.set(sq.name, sq)
-      update({ spaces, sequences, last: d })
+      update({ spaces, sequences, last: d, minute: d.minute, failures: d.failures || s.failures })
     },
   }
   follow('stream', {

@@ -5,7 +5,8 @@ import { applyRuns, kinds } from './cells.js'
 import { NodeMap } from './nodemap.jsx'
 import { Life, RateChart, Tile } from './overview.jsx'
 import { Leases, offsetText } from './leases.jsx'
-import { emptySeries, fromHistory, push } from './live.js'
+import { NodeActions, Widen } from './manage.jsx'
+import { emptySeries, fromHistory, present, push } from './live.js'
 import { parseSpec } from './layout.js'
 import { clock, count, large, short, span, utc } from './format.js'
 
@@ -37,7 +38,8 @@ function useNodes(name) {
 export function Namespace({ name, live, theme }) {
   const nodes = useNodes(name)
   const [selected, select] = useState(null)
-  const now = Date.now() - live.skew
+  const map = useRef(null)
+  const now = present(live)
   const ns = (live.namespaces || []).find((n) => n.name === name)
   const space = live.spaces.get(name)
   const sample = live.last
@@ -56,7 +58,7 @@ export function Namespace({ name, live, theme }) {
   }
   const [rate, unit] = short(space?.rate ?? 0)
   const [made, madeUnit] = short(space?.made ?? 0)
-  const left = space?.held ? Math.max(0, Math.round((space.until - now) / 1000)) : null
+  const left = space?.held ? Math.round((space.until - now) / 1000) : null
   const counts = nodes.info?.counts
   const heldCount = counts ? counts[2] + counts[3] + counts[4] : null
   const layout = ns && parseSpec(ns.layout)
@@ -72,10 +74,10 @@ export function Namespace({ name, live, theme }) {
       <dl class="tiles">
         <Tile name="IDs a second" value={rate} unit={`${unit}/s`} note={`${made}${madeUnit && ` ${madeUnit}`} since the start`} />
         <Tile
-          name="This server's lease" value={left ?? '–'} unit={left != null ? 's left' : ''} warn={space?.leased && !space.held}
+          name="This server's lease" value={left == null ? '–' : left > 0 ? left : 'over'} unit={left > 0 ? 's left' : ''} warn={(space?.leased && !space.held) || (left != null && left <= 0)}
           note={left != null ? (space.nodes > 1 ? `nodes ${space.node} to ${space.node + space.nodes - 1}` : `node ${space.node}`) : space?.leased ? 'none held' : 'taken with the first ID'}
         />
-        <Tile name="Nodes held" value={heldCount == null ? '–' : short(heldCount)[0]} unit={heldCount == null ? '' : short(heldCount)[1]} note={nodes.info ? `of ${large(nodes.info.last - nodes.info.first + 1)} that can be leased` : ''} />
+        <Tile name="Nodes held" value={heldCount == null ? '–' : short(heldCount)[0]} unit={heldCount == null ? '' : short(heldCount)[1]} note={nodes.trouble ? `at ${nodes.info ? clock(nodes.info.at) : '–'}` : nodes.info ? `of ${large(nodes.info.last - nodes.info.first + 1)} that can be leased` : ''} />
         <Tile name="Renewals overdue" value={counts ? count(counts[3]) : '–'} unit="" note={counts && counts[5] ? `${count(counts[5])} vetoed` : ''} warn={counts?.[3] > 0} />
       </dl>
       {space?.trouble && (
@@ -115,9 +117,10 @@ export function Namespace({ name, live, theme }) {
             </div>
           </dl>
           <Life ns={ns} now={now} />
+          {live.hello?.manage && <Widen ns={ns} fields={layout.fields} />}
         </section>
       )}
-      <section class="card">
+      <section class="card" ref={map}>
         <div class="head">
           <h2>Nodes</h2>
           <span class="muted small">{nodes.info && `as of ${clock(nodes.info.at)}`}</span>
@@ -130,7 +133,7 @@ export function Namespace({ name, live, theme }) {
         {nodes.cells ? (
           <>
             <Legend counts={nodes.info.counts} />
-            <Chosen name={name} node={selected} info={nodes.info} cells={nodes.cells} skew={live.skew}>
+            <Chosen name={name} node={selected} info={nodes.info} cells={nodes.cells} skew={live.skew} manage={live.hello?.manage}>
               {(text) => (
                 <NodeMap
                   cells={nodes.cells} version={nodes.version} per={nodes.info.per} first={nodes.info.first} text={text}
@@ -145,8 +148,13 @@ export function Namespace({ name, live, theme }) {
           </div>
         )}
       </section>
-      <Leases name={name} version={Math.floor(now / 4000)} skew={live.skew} held={heldCount} />
-      <RateChart series={nodes.series} title={`IDs a second in ${name}`} />
+      <Leases
+        name={name} select={(n) => (select(Math.floor(n / (nodes.info?.per || 1))), map.current?.scrollIntoView({ block: 'nearest' }))} version={Math.floor(now / 4000)} skew={live.skew} held={heldCount}
+      />
+      <RateChart
+        series={nodes.series} title={`IDs a second in ${name}`} stale={live.connection !== 'live'}
+        empty={space || nodes.series.rates.some((v) => v > 0) ? '' : 'This server makes no IDs here yet.'}
+      />
     </>
   )
 }
@@ -171,13 +179,15 @@ function Legend({ counts }) {
 }
 
 /** What is known of the chosen square, in a line of its own that is always there. */
-function Chosen({ name, node, info, cells, skew, children }) {
+function Chosen({ name, node, info, cells, skew, manage, children }) {
   const [rows, set] = useState(null)
   const asked = useRef(0)
+  const known = useRef(null)
   const kind = node == null ? null : cells[node]
   useEffect(() => {
     if (node == null) return
-    set(null)
+    if (known.current !== `${name} ${node}`) set(null) // otherwise what is known stays until there is more
+    known.current = `${name} ${node}`
     const end = new AbortController()
     const n = ++asked.current
     const timer = setTimeout(async () => {
@@ -195,9 +205,9 @@ function Chosen({ name, node, info, cells, skew, children }) {
     node == null
       ? 'Choose a square, or move to one with the arrow keys; N goes to the next node that is held.'
       : rows?.length > 1
-        ? `${rows.length} of its nodes were leased; the first is held by ${r.label || 'nobody'}.`
+        ? `${rows.length} leases are in this square; the first is held by ${r.label || 'nobody'}.`
         : r
-          ? `${r.label ? `${r.state >= 2 && r.state <= 4 ? 'Held' : 'Held last'} by ${r.label}` : 'Held by nobody'}, ${r.until > Date.now() - skew ? 'until' : 'ended'} ${utc(r.until)}${r.parts ? `, ${r.parts}` : ''}, clock ${offsetText(r)}${r.veto ? `, vetoed: ${r.veto}` : ''}`
+          ? `${r.label ? `${r.state >= 2 && r.state <= 4 ? 'Held' : 'Held last'} by ${r.label}` : 'Held by nobody'}${r.nodes > 1 ? `, with nodes ${count(r.node)} to ${count(r.node + r.nodes - 1)}` : ''}, ${r.until > Date.now() - skew ? 'until' : 'ended'} ${utc(r.until)} UTC${r.parts ? `, ${r.parts}` : ''}, clock ${offsetText(r)}${r.veto ? `, vetoed: ${r.veto}` : ''}`
           : rows
             ? 'Nobody ever held it.'
             : '…'
@@ -212,6 +222,9 @@ function Chosen({ name, node, info, cells, skew, children }) {
         )}
         {text}
       </p>
+      {manage && node != null && info.per === 1 && kind !== 7 && (
+        <NodeActions name={name} node={node} held={kind >= 2 && kind <= 4} veto={kind === 5} label={r?.label} />
+      )}
     </>
   )
 }

@@ -2,17 +2,17 @@ import { useState } from 'preact/hooks'
 import { Bits } from './bits.jsx'
 import { Chart } from './chart.jsx'
 import { EventList } from './events.jsx'
+import { Failures, sum } from './failures.jsx'
 import { parseSpec } from './layout.js'
+import { present } from './live.js'
+import { Servers } from './servers.jsx'
 import { Sequences } from './sequences.jsx'
-import { count, date, short, span, took } from './format.js'
+import { Status } from './status.jsx'
+import { clock, count, date, short, span, took } from './format.js'
 
 const rate = (v) => short(v).join(v >= 1e5 ? ' ' : '')
 const ms = (v) => took(v).join(' ')
-
-export function lastOf(list) {
-  for (let i = list.length - 1; i >= 0; i--) if (list[i] != null) return list[i]
-  return null
-}
+const known = (v) => (v == null || v < 0 ? null : v)
 
 export function Tile({ name, value, unit, note, warn }) {
   return (
@@ -26,36 +26,40 @@ export function Tile({ name, value, unit, note, warn }) {
   )
 }
 
-const made = (series) => ({ label: 'IDs', values: series.rates, token: '--line-1', fill: true })
-
-/** IDs a second of one namespace. */
-export function RateChart({ series, title }) {
-  const now = rate(series.rates.at(-1) ?? 0)
-  return <Chart title={title} times={series.times} format={rate} summary={`${title} over time; now ${now}`} lines={[made(series)]} />
+/** IDs a second, of one namespace or of all. */
+export function RateChart({ series, title, pointer, stale, empty }) {
+  const lines = empty ? [] : [{ label: 'IDs', values: series.rates, token: '--line-1', fill: true }]
+  const last = rate(series.rates.at(-1) ?? 0)
+  return (
+    <Chart title={title} pointer={pointer} stale={stale} times={series.times} format={rate} lines={lines} empty={empty} summary={`${title} over time; ${stale ? 'last' : 'now'} ${last}`} />
+  )
 }
 
-/** IDs a second of all namespaces, and the requests over all wires: batches have many IDs. */
-function RatesChart({ series, pointer }) {
-  const asked = series.times.map((_, i) => Object.values(series.wires).reduce((sum, w) => sum + w.rate[i], 0))
+/** Requests a second over all wires: one may ask for many IDs, so that they have a scale of their own. */
+function RequestRates({ series, pointer, stale }) {
+  const asked = series.times.map((_, i) => Object.values(series.wires).reduce((n, w) => n + w.rate[i], 0))
+  const lines = [{ label: 'all', values: asked, token: '--line-1', fill: true }, { label: 'failed', values: series.failed, token: '--line-2' }]
+  if (series.refused.some((v) => v > 0)) lines.push({ label: 'refused', values: series.refused, token: '--line-3', dash: [6, 4] })
   return (
     <Chart
-      title="IDs a second" pointer={pointer} times={series.times} format={rate} lines={[made(series), { label: 'requests', values: asked, token: '--line-2' }]}
-      summary={`IDs and requests a second over time; now ${rate(series.rates.at(-1) ?? 0)} IDs, ${rate(asked.at(-1) ?? 0)} requests`}
+      title="Requests a second" pointer={pointer} stale={stale} times={series.times} format={rate} lines={lines}
+      summary={`Requests a second over time; ${stale ? 'last' : 'now'} ${rate(asked.at(-1) ?? 0)}, of which ${rate(series.failed.at(-1) ?? 0)} failed`}
     />
   )
 }
 
-const pair = (t, token, group) => [
-  { group, label: 'median', values: t.p50, token },
-  { group, label: '99 %', values: t.p99, token, dash: [6, 4] },
+const pair = (t, latest, token, group) => [
+  { group, label: 'median', values: t.p50, token, latest: known(latest?.p50) },
+  { group, label: '99 %', values: t.p99, token, dash: [6, 4], latest: known(latest?.p99) },
 ]
 
-export function StoreChart({ series, pointer }) {
-  const now = lastOf(series.store.p50)
+export function StoreChart({ series, minute, pointer, stale }) {
+  const median = known(minute.store?.p50)
   return (
     <Chart
-      title="Round trips to the store" pointer={pointer} times={series.times} format={ms} log lines={pair(series.store, '--line-1')}
-      summary={`Time of round trips to the store; median now ${now == null ? 'unknown' : ms(now)}`}
+      title="Round trips to the store" present="last minute" pointer={pointer} stale={stale} times={series.times} format={ms} log
+      lines={pair(series.store, minute.store, '--line-1')}
+      summary={`Time of round trips to the store; median of the last minute ${median == null ? 'unknown' : ms(median)}`}
     />
   )
 }
@@ -67,51 +71,67 @@ const wires = [
 ]
 
 /** How long requests take, for each wire that has had some. */
-export function RequestChart({ series, pointer }) {
+export function RequestChart({ series, minute, pointer, stale }) {
   const used = wires.filter(([name]) => series.wires[name])
-  const now = used.map(([name, text]) => `${text} ${ms(lastOf(series.wires[name].p50) ?? 0)}`)
+  const medians = used.filter(([name]) => minute[name]).map(([name, text]) => `${text} ${ms(minute[name].p50)}`)
   return (
     <Chart
-      title="Answers to requests" pointer={pointer} times={series.times} format={ms} log lines={used.flatMap(([name, text, token]) => pair(series.wires[name], token, text))}
-      summary={`Time until requests are answered; ${now.length ? `median now: ${now.join(', ')}` : 'there were none'}`} empty="Nobody has asked for anything in the last quarter of an hour."
+      title="Answers to requests" present="last minute" pointer={pointer} stale={stale} times={series.times} format={ms} log
+      lines={used.flatMap(([name, text, token]) => pair(series.wires[name], minute[name], token, text))}
+      summary={`Time until requests are answered; ${medians.length ? `median of the last minute: ${medians.join(', ')}` : 'there were none in the last minute'}`}
+      empty="Nobody has asked for anything in the last quarter of an hour."
     />
   )
 }
 
 export function Overview({ live }) {
   const pointer = useState(null)
-  const { series, namespaces, spaces } = live
-  const now = Date.now() - live.skew
-  const total = live.last?.total ?? 0
+  const { series, minute, namespaces, spaces } = live
+  const stale = live.connection !== 'live'
+  const now = present(live)
   const made = [...spaces.values()].reduce((n, s) => n + s.made, 0)
-  const [rateValue, rateUnit] = short(total)
+  const [rateValue, rateUnit] = live.last ? short(live.last.total) : ['–', '']
   const [madeValue, madeUnit] = short(made)
-  const [storeValue, storeUnit] = took(lastOf(series.store.p50))
+  const away = live.store.away
+  const [storeValue, storeUnit] = away ? ['away', ''] : took(known(minute.store?.p50))
   const ends = (namespaces || []).map((n) => Date.parse(n.end_of_life)).sort((a, b) => a - b)
   const held = [...spaces.values()].filter((s) => s.held)
   const left = held.length > 0 ? Math.min(...held.map((s) => s.until)) - now : null
   const wanting = [...spaces.values()].filter((s) => s.leased && !s.held).length
+  const failed = sum(live.failures, (f) => f.ours && f.where !== 'store')
+  const refused = sum(live.failures, (f) => !f.ours)
   return (
     <>
       <h1 class="hidden">Overview</h1>
+      <Status live={live} />
       <dl class="tiles">
-        <Tile name="IDs a second" value={rateValue} unit={`${rateUnit}/s`} note={`${madeValue}${madeUnit && ` ${madeUnit}`} since the start`} />
+        <Tile name="IDs a second" value={rateValue} unit={live.last && `${rateUnit}/s`} note={`${madeValue}${madeUnit && ` ${madeUnit}`} since the start`} />
         <Tile
-          name="Shortest lease" value={left == null ? '–' : Math.max(0, Math.round(left / 1000))} unit={left == null ? '' : 's left'}
-          note={wanting > 0 ? `${wanting} without a lease` : held.length > 0 ? `of ${count(held.length)} this server holds` : 'taken with the first ID'} warn={wanting > 0 || (left != null && left < 5000)}
+          name="Failed requests" value={live.last ? count(failed.minute) : '–'} unit={live.last && 'in a minute'} warn={failed.minute > 0}
+          note={failed.total + refused.total === 0 ? 'none since the start' : `${count(failed.total)} since the start, ${count(refused.total)} refused`}
         />
-        <Tile name="Store, median" value={live.store.away ? 'away' : storeValue} unit={live.store.away ? '' : storeUnit} note={live.store.away ? 'it does not answer' : 'a round trip'} warn={live.store.away} />
-        <Tile name="First layout to end" value={ends.length ? date(ends[0]) : '–'} unit="" note={ends.length ? `${span(ends[0] - now)} left` : ''} warn={ends.length > 0 && ends[0] - now < 365 * 86400e3} />
+        <Tile
+          name="Shortest lease" value={left == null ? '–' : left <= 0 ? 'over' : Math.round(left / 1000)} unit={left > 0 ? 's left' : ''}
+          note={left <= 0 && held.length > 0 ? 'no IDs until it is renewed' : wanting > 0 ? `${wanting} without a lease` : held.length > 0 ? `of ${count(held.length)} this server holds` : 'taken with the first ID'} warn={wanting > 0 || (left != null && left < 5000)}
+        />
+        <Tile
+          name="Store" value={storeValue} unit={storeUnit} warn={away}
+          note={away ? `no answer for ${span(now - live.store.since)}` : minute.store?.n ? 'median of the last minute' : 'not asked in the last minute'}
+        />
       </dl>
       <div class="charts">
-        <RatesChart series={series} pointer={pointer} />
-        <RequestChart series={series} pointer={pointer} />
-        <StoreChart series={series} pointer={pointer} />
+        <RateChart title="IDs a second" series={series} pointer={pointer} stale={stale} />
+        <RequestRates series={series} pointer={pointer} stale={stale} />
+        <RequestChart series={series} minute={minute} pointer={pointer} stale={stale} />
+        <StoreChart series={series} minute={minute} pointer={pointer} stale={stale} />
       </div>
+      <Failures failures={live.failures} />
+      <Servers servers={live.servers} now={now} />
       <section aria-labelledby="namespaces">
-        <h2 id="namespaces" class="section">
-          Namespaces
-        </h2>
+        <div class="head section">
+          <h2 id="namespaces">Namespaces</h2>
+          {ends.length > 1 && <span class="muted small">the first layout ends {date(ends[0])}</span>}
+        </div>
         {namespaces === null ? (
           <div class="card skeleton" aria-busy="true">
             <p class="muted">{live.store.away ? 'The store has not told yet which there are.' : 'Reading the namespaces …'}</p>
@@ -128,7 +148,7 @@ export function Overview({ live }) {
         ) : (
           <ul class="spaces">
             {namespaces.map((ns) => (
-              <SpaceCard key={ns.name} ns={ns} space={spaces.get(ns.name)} now={now} />
+              <SpaceCard key={ns.name} ns={ns} space={spaces.get(ns.name)} used={live.used[ns.name]} now={now} />
             ))}
           </ul>
         )}
@@ -138,7 +158,7 @@ export function Overview({ live }) {
         <h2 id="latest" class="section">
           Latest events
         </h2>
-        <EventList events={live.events.slice(0, 5)} all={live.events.length > 5} />
+        <EventList events={live.events} most={5} />
       </section>
     </>
   )
@@ -163,9 +183,21 @@ export function Life({ ns, now }) {
   )
 }
 
-function SpaceCard({ ns, space, now }) {
+/** 3 of 1,024, and when that was if it is not fresh. */
+function Used({ used, now }) {
+  if (!used) return '–'
+  const old = now - used.at > 120e3
+  return (
+    <>
+      {short(used.held).join(' ')} <span class="muted">of {short(used.leasable).join(' ')}</span>
+      {old && <span class="muted sub">at {clock(used.at)}</span>}
+    </>
+  )
+}
+
+function SpaceCard({ ns, space, used, now }) {
   const [value, unit] = short(space?.rate ?? 0)
-  const left = space?.held ? Math.max(0, Math.round((space.until - now) / 1000)) : null
+  const left = space?.held ? Math.round((space.until - now) / 1000) : null
   return (
     <li class="card space">
       <a class="name" href={`#/ns/${encodeURIComponent(ns.name)}`}>
@@ -181,8 +213,14 @@ function SpaceCard({ ns, space, now }) {
           </dd>
         </div>
         <div>
-          <dt>This server's lease</dt>
-          <dd class="num">{left != null ? `${left} s left` : space?.leased ? 'none held' : 'not needed yet'}</dd>
+          <dt>Nodes held</dt>
+          <dd class="num">
+            <Used used={used} now={now} />
+          </dd>
+        </div>
+        <div>
+          <dt>Lease here</dt>
+          <dd class="num">{left != null ? (left > 0 ? `${left} s left` : 'over') : space?.leased ? 'none held' : 'not needed yet'}</dd>
         </div>
       </dl>
       {space?.trouble && <p class="trouble">{space.trouble}</p>}

@@ -13,6 +13,10 @@ if (!program) throw new Error('RIG is the path of the program of cmd/internal/da
 
 export const patience = 60000 // machines may be busy
 
+const running = new Set()
+
+export const stopRigs = () => Promise.all([...running].map((r) => r.stop()))
+
 /** Starts a rig; do(...) sends it a line and waits until it was carried out. */
 export async function startRig({ tokens, http } = {}) {
   const args = []
@@ -34,7 +38,7 @@ export async function startRig({ tokens, http } = {}) {
   const url = (await lines.next()).value
   if (!url) throw new Error('the rig did not start')
   const ended = new Promise((done) => child.once('exit', done))
-  return {
+  const rig = {
     url,
     async do(...line) {
       child.stdin.write(`${line.join(' ')}\n`)
@@ -42,11 +46,14 @@ export async function startRig({ tokens, http } = {}) {
       if (value !== 'ok') throw new Error(`${line.join(' ')}: ${value}`)
     },
     async stop() {
+      running.delete(rig)
       child.stdin.end()
       await ended
       if (dir) rmSync(dir, { recursive: true, force: true })
     },
   }
+  running.add(rig)
+  return rig
 }
 
 export function startBrowser() {

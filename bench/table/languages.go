@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// languageTable is that of the C library, and of the languages over it.
+func languageTable(f figures) (string, error) {
+	s := &sheet{figures: f, shown: map[string]bool{}}
+	s.line("ns an ID", "of the C library", "beside", "ns", "against it (target)")
+	s.line("---", "--:", "---", "--:", "---")
+	const bare, uuid4 = "a call of Go from C that does nothing", "`uuid.uuid4()`"
+	for _, row := range []struct {
+		name, title, beside string
+		limit               float64 // 0: there is none
+	}{
+		{"ring", "C, `snowfence_ring_next`", bare, 0.05},
+		{"fill", "C, `snowfence_fill` of 1024", "`Fill` of 1024 in Go", 1.3},
+		{"next", "C, `snowfence_next`", bare, 0},
+		{"py-take", "Python, batches of 4096", uuid4, 0.2},
+		{"py-next", "Python, `next`", uuid4, 0},
+		{"py-iterate", "Python, `for`", uuid4, 0},
+		{"js-next", "Node.js, `next`", "`crypto.randomUUID()`", 1},
+		{"java-next", "Java, `next`", "a synchronized Snowflake class of 30 lines", 0.5},
+	} {
+		at := func(what string) float64 { return s.median("languages/%s/%s", row.name, what) }
+		cell := figure(at("times")) + " ×"
+		if row.limit != 0 {
+			cell = against(at("times"), false, row.limit)
+		}
+		cell += s.spread("languages/%s/times", row.name)
+		s.line(row.title, figure(at("ns")), row.beside, figure(at("beside")), cell)
+	}
+	return s.end()
+}
+
+const (
+	languagesBegin = "## Languages\n"
+	languagesEnd   = "## Versions\n"
+)
+
+// withLanguages puts the part of the languages into a page that has the other parts already.
+func withLanguages(page, table string) (string, error) {
+	before, rest, ok := strings.Cut(page, languagesEnd)
+	if !ok {
+		return "", fmt.Errorf("the page has no part %q: run make bench for the whole page", languagesEnd)
+	}
+	before, _, _ = strings.Cut(before, languagesBegin)
+	var part strings.Builder
+	if err := languagesText.Execute(&part, table); err != nil {
+		return "", err
+	}
+	return before + part.String() + "\n" + languagesEnd + rest, nil
+}

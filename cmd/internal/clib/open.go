@@ -1,0 +1,177 @@
+package clib
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// localTTL is the ttl of leases from a file, as in the program: a file does not go away, and what a
+// killed process held is free the sooner.
+const localTTL = 5 * time.Second
+
+// openStore opens a store as the program does: "" is SNOWFENCE_STORE, and without that the file of
+// this machine or of this user.
+func openStore(ctx context.Context, url string) (*open.Store, error) {
+	if url = cmp.Or(url, os.Getenv("SNOWFENCE_STORE")); url != "" {
+		return open.Open(ctx, url)
+	}
+	return open.PlacesOf(runtime.GOOS, os.Getenv).Open(ctx)
+}
+
+// hide returns an error without the passwords of a store.
+func hide(st *open.Store, err error) error {
+	if err == nil {
+		return nil
+	}
+	return coded{StatusOf(err), errors.New(st.Hide(TextOf(err)))}
+}
+
+// Open leases a node of a namespace and returns the handle of a generator.
+func (l *Library) Open(store, namespace, optionText string) (Handle, error) {
+	o, err := parseOptions(optionText, onStore)
+	if err != nil {
+		return 0, err
+	}
+	namespace = cmp.Or(namespace, lease.DefaultNamespace)
+	ctx, cancel := context.WithTimeout(context.Background(), openWait+o.lease.wait)
+	defer cancel()
+	st, err := openStore(ctx, store)
+	if err != nil {
+		return 0, err
+	}
+	h, err := l.openOn(ctx, st, namespace, o)
+	return h, hide(st, err)
+}
+
+// openOn opens a generator on a store, and closes the store if that fails.
+func (l *Library) openOn(ctx context.Context, st *open.Store, namespace string, o *options) (Handle, error) {
+	s, err := namespaceScheme(ctx, st, namespace, o)
+	if err != nil {
+		return 0, errors.Join(err, st.Close())
+	}
+	lo := o.lease.Options
+	if st.Local && lo.TTL == 0 {
+		lo.TTL = localTTL
+	}
+	if o.lease.wait > 0 {
+		lo.Wait = true
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.lease.wait)
+		defer cancel()
+	}
+	held, err := lease.Open(ctx, st.Leases, namespace, s, &lo)
+	if err != nil {
+		return 0, errors.Join(err, st.Close())
+	}
+	return l.start(held, o, func() error { return errors.Join(held.Close(), st.Close()) })
+}
+
+// namespaceScheme returns the scheme of a namespace, and makes the namespace on first use where the
+// program does: if it is default, or if the store belongs to this machine.
+func namespaceScheme(ctx context.Context, st *open.Store, namespace string, o *options) (*snowfence.Scheme, error) {
+	wanted := snowfence.Default()
+	var err error
+	if o.layout != "" {
+		if wanted, err = snowfence.ParseLayout(o.layout); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		ns, err := lease.ShowNamespace(ctx, st.Leases, namespace)
+		if errors.Is(err, lease.ErrNoNamespace) && (st.Local || namespace == lease.DefaultNamespace) {
+			s, err := o.scheme(wanted)
+			if err != nil {
+				return nil, err
+			}
+			var other *lease.MismatchError
+			if _, err = lease.CreateNamespace(ctx, st.Leases, namespace, s, nil); errors.As(err, &other) {
+				continue // another process was first
+			}
+			return s, err
+		}
+		if errors.Is(err, lease.ErrNoNamespace) {
+			return nil, fmt.Errorf("namespace %q does not exist in %s: if the name is right, create it with "+
+				"snowfence namespace create %s --store URL (%w)", namespace, st.Name, namespace, lease.ErrNoNamespace)
+		}
+		if err != nil {
+			return nil, err
+		}
+		have, err := snowfence.ParseLayout(ns.Layout)
+		if err != nil {
+			return nil, fmt.Errorf("namespace %q has a layout that this version does not know: %w", namespace, err)
+		}
+		if o.layout != "" && !have.Equal(wanted) {
+			return nil, &lease.MismatchError{Namespace: namespace, Stored: ns.Layout, Wanted: wanted.String()}
+		}
+		return o.scheme(have)
+	}
+}
+
+// OpenStateFile returns the handle of a generator for one node that a file keeps.
+func (l *Library) OpenStateFile(path, layout string, node int64, optionText string) (Handle, error) {
+	o, err := parseOptions(optionText, onStateFile)
+	if err != nil {
+		return 0, err
+	}
+	if path == "" {
+		return 0, InvalidError("the path of the state file is missing")
+	}
+	s, err := o.schemeOf(layout)
+	if err != nil {
+		return 0, err
+	}
+	if node < 0 || node >= s.Nodes() {
+		return 0, InvalidError("node %d: the layout has nodes 0 to %d", node, s.Nodes()-1)
+	}
+	file, err := snowfence.StateFile(path, s, node)
+	if err != nil {
+		return 0, err
+	}
+	var fence snowfence.Fence = file
+	if o.slice != nil {
+		fence = snowfence.Slice(file, o.slice[0], o.slice[1])
+	}
+	return l.start(fence, o, file.Close)
+}
+
+// OpenStatic returns the handle of a generator for a bare node number. A number that was open
+// before in this process goes on above the IDs that it had.
+func (l *Library) OpenStatic(layout string, node int64, optionText string) (Handle, error) {
+	o, err := parseOptions(optionText, onStatic)
+	if err != nil {
+		return 0, err
+	}
+	s, err := o.schemeOf(layout)
+	if err != nil {
+		return 0, err
+	}
+	if node < 0 || node >= s.Nodes() {
+		return 0, InvalidError("node %d: the layout has nodes 0 to %d", node, s.Nodes()-1)
+	}
+	key := fmt.Sprintf("%d %s", node, s.Layout())
+	l.mu.Lock()
+	fence := l.statics[key]
+	if fence == nil {
+		fence = snowfence.Static(s, node)
+		l.statics[key] = fence
+	}
+	l.mu.Unlock()
+	if fence.Scheme().Fingerprint() != s.Fingerprint() {
+		return 0, coded{Taken, fmt.Errorf("node %d was used with another secret in this process: use that one", node)}
+	}
+	h, err := l.start(fence, o, func() error { return nil })
+	if errors.Is(err, snowfence.ErrBound) {
+		return 0, coded{Taken, fmt.Errorf("node %d is open in this process already: share its handle, or close it "+
+			"first", node)}
+	}
+	return h, err
+}

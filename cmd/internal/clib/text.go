@@ -1,0 +1,100 @@
+package clib
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/snowfence/snowfence"
+)
+
+// schemes keeps the schemes of layouts that were decoded with, because to read a spec takes longer
+// than to decode.
+type schemes struct {
+	mu    sync.RWMutex
+	known map[string]*snowfence.Scheme
+}
+
+// mostSchemes bounds what is kept of a program that makes up layouts.
+const mostSchemes = 64
+
+// Texts decodes, formats and parses IDs, without a handle.
+type Texts struct{ schemes schemes }
+
+// Decode takes an ID apart with a layout that needs no secret; "" is the default one.
+func (t *Texts) Decode(layout string, id snowfence.ID) (snowfence.Parts, error) {
+	s, err := t.schemes.get(layout)
+	if err != nil {
+		return snowfence.Parts{}, err
+	}
+	return s.Decode(id)
+}
+
+func (c *schemes) get(layout string) (*snowfence.Scheme, error) {
+	c.mu.RLock()
+	s := c.known[layout]
+	c.mu.RUnlock()
+	if s != nil {
+		return s, nil
+	}
+	l := snowfence.Default()
+	if layout != "" {
+		var err error
+		if l, err = snowfence.ParseLayout(layout); err != nil {
+			return nil, err
+		}
+	}
+	if l.Cipher != snowfence.Plain {
+		return nil, InvalidError("the layout %s is encrypted: decode with the handle that has its "+
+			"secrets (snowfence_decode_own)", layout)
+	}
+	s, err := snowfence.NewScheme(l)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil {
+		c.known = map[string]*snowfence.Scheme{}
+	}
+	if len(c.known) < mostSchemes {
+		c.known[layout] = s
+	}
+	return s, nil
+}
+
+// Format writes the text of an ID and a zero byte to buf, and returns the length of the text. A
+// buffer that is too small is not written to.
+func (t *Texts) Format(id snowfence.ID, encoding string, buf []byte) (int, error) {
+	e, err := encodingOf(encoding)
+	if err != nil {
+		return 0, err
+	}
+	var room [128]byte
+	text := e.Append(room[:0], id)
+	if len(text) >= len(buf) {
+		return len(text), coded{TooSmall, fmt.Errorf("the text has %d bytes, and needs a buffer of %d; this one has %d",
+			len(text), len(text)+1, len(buf))}
+	}
+	buf[copy(buf, text)] = 0
+	return len(text), nil
+}
+
+// Parse reads the text of an ID.
+func (t *Texts) Parse(text, encoding string) (snowfence.ID, error) {
+	e, err := encodingOf(encoding)
+	if err != nil {
+		return 0, err
+	}
+	return e.Parse(text)
+}
+
+func encodingOf(name string) (snowfence.Encoding, error) {
+	if name == "" {
+		return snowfence.Decimal, nil
+	}
+	e, err := snowfence.ParseEncoding(name)
+	if err != nil {
+		return e, coded{Invalid, err}
+	}
+	return e, nil
+}

@@ -1,0 +1,49 @@
+package clib
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Texts name options of C where those of Go stand.
+func TestTextsNameOptionsOfC(t *testing.T) {
+	for text, want := range map[string]string{
+		"set Options.Wait":       "set option wait=30s",
+		"Options.Within is 3":    "option within is 3",
+		"Config.Lead is -1":      "option lead is -1",
+		"Options.Nodes is 3":     "option block is 3",
+		"Options.Node is 3":      "option node is 3",
+		"Options.TTL is 1":       "option ttl is 1",
+		"Options.Label is long":  "option label is long",
+		"Options.StickyFile: no": "option sticky-file: no",
+	} {
+		if got := TextOf(errors.New(text)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// A namespace of a store of many machines is made by hand, as the error says.
+func TestNamespaceThatDoesNotExist(t *testing.T) {
+	st := &open.Store{Leases: lease.NewMemory(), Name: "postgres://db"}
+	o := &options{}
+	_, err := namespaceScheme(t.Context(), st, "shop", o)
+	wantStatus(t, err, Invalid)
+	if err == nil || !strings.Contains(err.Error(), "snowfence namespace create shop") {
+		t.Fatalf("%v", err)
+	}
+	s, err := snowfence.NewScheme(snowfence.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.CreateNamespace(t.Context(), st.Leases, "shop", s, nil); err != nil {
+		t.Fatal(err)
+	}
+	_, err = namespaceScheme(t.Context(), st, "shop", o)
+	wantStatus(t, err, OK)
+}

@@ -1,0 +1,86 @@
+package dashboard
+
+import (
+	"slices"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// minute is how many samples the figures of the last minute are made of.
+const minute = 60
+
+// failure is how often something failed, and what.
+type failure struct {
+	Where  string `json:"where"` // a wire, or "store"
+	Kind   string `json:"kind"`
+	Ours   bool   `json:"ours"` // the server's or its store's trouble, and not a mistake of the caller
+	Minute int64  `json:"minute"`
+	Total  int64  `json:"total"` // since the start
+}
+
+// callers are the kinds of errors that callers mend themselves.
+var callers = []string{
+	server.Invalid.Name(), server.NoNamespace.Name(), server.Exists.Name(), server.Lost.Name(),
+	server.Refused.Name(), server.Anonymous.Name(), server.Denied.Name(), server.TooMuch.Name(),
+	server.NoSequence.Name(), server.NoPeriod.Name(),
+}
+
+// failures remembers how often requests and round trips to the store failed.
+type failures struct {
+	counted [][]failure // the totals at the last samples, at most a minute of them, oldest first
+	ours    []float32   // failed requests a second, of all samples
+	theirs  []float32   // the same of requests that were refused
+}
+
+// sample takes a sample, elapsed seconds after the last one.
+func (f *failures) sample(s *server.Service, l *server.StoreLatency, elapsed float64) {
+	now := countFailures(s, l)
+	var ours, theirs int64
+	if n := len(f.counted); n > 0 {
+		for i, was := range f.counted[n-1] {
+			switch more := now[i].Total - was.Total; {
+			case was.Where == inStore: // the requests that failed for it count
+			case was.Ours:
+				ours += more
+			default:
+				theirs += more
+			}
+		}
+	}
+	f.ours = appendSample(f.ours, float32(float64(ours)/elapsed))
+	f.theirs = appendSample(f.theirs, float32(float64(theirs)/elapsed))
+	f.counted = append(f.counted, now)
+	if len(f.counted) > minute+1 {
+		f.counted = slices.Delete(f.counted, 0, 1)
+	}
+}
+
+// inStore is where round trips fail, beside the wires.
+const inStore = "store"
+
+// countFailures returns all there can be, always in the same order.
+func countFailures(s *server.Service, l *server.StoreLatency) (list []failure) {
+	s.Failures(func(wire, kind string, n int64) {
+		list = append(list, failure{Where: wire, Kind: kind, Ours: !slices.Contains(callers, kind), Total: n})
+	})
+	if l != nil {
+		l.Each(func(o server.Op, _ server.LatencyCounts, failed int64) {
+			list = append(list, failure{Where: inStore, Kind: o.Name(), Ours: true, Total: failed})
+		})
+	}
+	return list
+}
+
+// latest returns what has failed at all, and how often in the last minute.
+func (f *failures) latest() (list []failure) {
+	if len(f.counted) == 0 {
+		return nil
+	}
+	first, last := f.counted[0], f.counted[len(f.counted)-1]
+	for i, now := range last {
+		if now.Minute = now.Total - first[i].Total; now.Total > 0 {
+			list = append(list, now)
+		}
+	}
+	return list
+}

@@ -1,0 +1,63 @@
+package dashboard
+
+import (
+	"context"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// nodeUsage is how many nodes of a namespace are held, of those that can be leased.
+type nodeUsage struct {
+	Held     int64 `json:"held"`
+	Leasable int64 `json:"leasable"`
+	At       int64 `json:"at"` // when they were counted
+}
+
+const (
+	countEvery = 5 * time.Second // between two counts, while somebody watches
+	countShare = 50              // at most this part of the time, because a list of nodes can be long
+)
+
+// countNodes counts the nodes of all namespaces, one question at a time. What the store does not
+// answer keeps its last numbers, with their time.
+func (sm *sampler) countNodes(ctx context.Context) {
+	select {
+	case sm.counting <- struct{}{}:
+		defer func() { <-sm.counting }()
+	default:
+		return
+	}
+	sm.mu.Lock()
+	names, due := sm.names, sm.countDue
+	sm.mu.Unlock()
+	began := time.Now()
+	if len(names) == 0 || began.Before(due) {
+		return
+	}
+	there := map[string]bool{}
+	for _, ns := range names {
+		if ns.State == string(lease.Deleted) || ctx.Err() != nil {
+			continue
+		}
+		there[ns.Name] = true
+		v, err := sm.service.View(ctx, ns.Name)
+		if err != nil {
+			continue // a store that is unreachable shows already
+		}
+		u := nodeUsage{At: millis(v.At)}
+		u.Held, u.Leasable = v.Usage()
+		sm.mu.Lock()
+		sm.used[ns.Name] = u
+		sm.mu.Unlock()
+	}
+	sm.mu.Lock()
+	defer sm.mu.Unlock()
+	for name := range sm.used {
+		if !there[name] {
+			delete(sm.used, name)
+		}
+	}
+	took := time.Since(began)
+	sm.countDue = began.Add(max(countEvery, countShare*took))
+}

@@ -1,0 +1,190 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/lease"
+)
+
+var start = time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+
+// clocked is a store with a clock of its own.
+type clocked struct {
+	lease.Store
+	now time.Time
+	err error
+}
+
+func (s clocked) Now(context.Context) (time.Time, error) { return s.now, s.err }
+
+// stored returns a store in memory with the namespace default.
+func stored(t *testing.T) *lease.Memory {
+	t.Helper()
+	st := lease.NewMemory()
+	s, err := snowfence.NewScheme(snowfence.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.CreateNamespace(t.Context(), st, "default", s, nil); err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// look returns the results with a name.
+func look(t *testing.T, st lease.Store, now time.Time, name string) (of []Result) {
+	t.Helper()
+	c := &Case{Now: func() time.Time { return now }, Store: &open.Store{Leases: st, Name: "test:"}, Flags: " --store X"}
+	for _, r := range Look(t.Context(), c, nil) {
+		if r.Name == name {
+			of = append(of, r)
+		}
+	}
+	return of
+}
+
+func expect(t *testing.T, got []Result, state State, text string) {
+	t.Helper()
+	if len(got) != 1 || got[0].State != state || !strings.Contains(got[0].Text, text) ||
+		(got[0].Cure == "") != (state != Found) {
+		t.Errorf("%+v, want one %s with %q", got, state, text)
+	}
+}
+
+func TestClockOffset(t *testing.T) {
+	st := stored(t)
+	for _, test := range []struct {
+		store clocked
+		state State
+		text  string
+	}{
+		{clocked{st, start.Add(300 * time.Millisecond), nil}, Good, "300ms behind"},
+		{clocked{st, start.Add(-time.Minute), nil}, Found, "1m0s ahead of"},
+		{clocked{st, start.Add(2 * time.Second), nil}, Found, "2s behind"},
+		{clocked{st, time.Time{}, nil}, NotChecked, "no clock"},
+		{clocked{st, start, errors.New("no answer")}, NotChecked, "no answer"},
+	} {
+		expect(t, look(t, test.store, start, ClockOffset), test.state, test.text)
+	}
+}
+
+func TestLayoutEnds(t *testing.T) {
+	st := stored(t)
+	end := snowfence.Default().EndOfLife()
+	expect(t, look(t, st, start, LayoutEnds), Good, "days are left")
+	expect(t, look(t, st, end.Add(-100*24*time.Hour), LayoutEnds), Found, "100 days are left")
+	expect(t, look(t, st, end, LayoutEnds), Found, "no ID can be made")
+}
+
+// write puts the record of a node into a store.
+func write(t *testing.T, st lease.Store, r lease.Record) {
+	t.Helper()
+	r.Key = lease.Key{Namespace: "default", Node: 7}
+	r.Nonce, r.Revision, r.Generation, r.Holder, r.Label = "n", 1, 1, "x", "shop"
+	if err := st.Swap(t.Context(), []lease.Write{{New: r}})[0]; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestHolders(t *testing.T) {
+	l := snowfence.Default()
+	for _, test := range []struct {
+		written time.Time // of a grant of 15 s
+		late    State
+		clock   State
+	}{
+		{start, Good, Good},
+		{start.Add(-6 * time.Second), Good, Good},
+		{start.Add(-11 * time.Second), Found, Good},
+		{start.Add(-16 * time.Second), Good, Good}, // nobody holds it
+		{start.Add(5 * time.Second), Good, Found},
+	} {
+		st := stored(t)
+		write(t, st, lease.Record{At: test.written.UnixMilli(), Until: l.TickOf(test.written.Add(15 * time.Second))})
+		late, clock := look(t, st, start, HolderLate), look(t, st, start, HolderClock)
+		if len(late) != 1 || len(clock) != 1 || late[0].State != test.late || clock[0].State != test.clock {
+			t.Errorf("written %v after now: %+v, %+v", test.written.Sub(start), late, clock)
+		}
+	}
+}
+
+func TestFileSystem(t *testing.T) {
+	for kind, state := range map[string]State{
+		"ext4": Good, "xfs": Good, "tmpfs": Found, "overlay": Found, "": NotChecked,
+	} {
+		r := &report{}
+		judgeFileSystem("/data/ids.db", kind, r)
+		if len(r.results) != 1 || r.results[0].State != state {
+			t.Errorf("%q: %+v, want %s", kind, r.results, state)
+		}
+	}
+}
+
+// A store that cannot be opened leaves nothing that is called good but what needs no store.
+func TestNothingIsGoodUnseen(t *testing.T) {
+	c := &Case{Now: time.Now, StoreErr: errors.New("refused")}
+	for _, r := range Look(t.Context(), c, nil) {
+		if r.State == Good && r.Name != ClockSync {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// Doctor called every version of etcd new enough, and its settings good, without a look.
+func TestServersThatAreTooOldAreNotGood(t *testing.T) {
+	of := func(list ...open.Finding) map[string]State {
+		r := &report{}
+		judgeSettings(&Case{Store: &open.Store{Name: "test:"}}, r, list)
+		states := map[string]State{}
+		for _, x := range r.results {
+			states[x.Name] = x.State
+			if (x.Cure == "") != (x.State != Found) {
+				t.Errorf("%+v", x)
+			}
+		}
+		return states
+	}
+	for _, c := range []struct {
+		name, value string
+		want        State
+	}{
+		{"etcd_version", "3.3.27", Found},
+		{"etcd_version", "2.9.0", Found},
+		{"etcd_version", "3.4.0", Good},
+		{"etcd_version", "4.0.0-rc.1", Good},
+		{"etcd_version", "unknown", NotChecked},
+		{"redis_version", "6.0.16", Found},
+		{"redis_version", "7.0.15", Good},
+		{"server_version", "15.10 (Debian)", Good}, // older ones are refused
+	} {
+		got := of(open.Finding{Name: c.name, Value: c.value})
+		if got[StoreVersion] != c.want || got[StoreDurability] != NotChecked || got[StoreRights] != NotChecked {
+			t.Errorf("%s %s: %v", c.name, c.value, got)
+		}
+	}
+	if got := of(); got[StoreVersion] != NotChecked {
+		t.Errorf("a server without a version: %v", got)
+	}
+}
+
+func TestPageListsAllNames(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/operate/doctor.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range Names() {
+		if !strings.Contains(string(page), "\n| `"+name+"` | ") {
+			t.Errorf("the page has no line for %s", name)
+		}
+	}
+	if n := strings.Count(string(page), "\n| `"); n != len(Names()) {
+		t.Errorf("the page has %d names, and there are %d", n, len(Names()))
+	}
+}

@@ -1,0 +1,76 @@
+package doctor
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+const (
+	endsSoon = 365 * 24 * time.Hour // a change of layout is planned, not hurried
+	recently = 7 * 24 * time.Hour   // how long a mark of a rollback is a finding
+)
+
+// namespaces looks at the records of the namespaces.
+func namespaces(_ context.Context, c *Case, r *report) {
+	all := []string{NamespaceChanging, NamespaceWaits, NamespaceRolledBack, LayoutEnds}
+	if c.listErr != nil {
+		r.unchecked(all, "", "%v", c.listErr)
+		return
+	}
+	if len(c.namespaces) == 0 {
+		r.unchecked(all, "", "there is no namespace")
+	}
+	for _, ns := range c.namespaces {
+		if ns.State == lease.Deleted {
+			continue
+		}
+		l, err := snowfence.ParseLayout(ns.Layout)
+		if err != nil {
+			r.unchecked(all, ns.Name, "its layout %q: %v", ns.Layout, err)
+			continue
+		}
+		c.namespace(ns, l, r)
+	}
+}
+
+func (c *Case) namespace(ns lease.Namespace, l snowfence.Layout, r *report) {
+	now := c.Now()
+	if ns.State == lease.Changing {
+		r.found(NamespaceChanging, ns.Name, "run the change again: it goes on where it stopped",
+			"a change of the namespace has begun and not ended: no node can be leased")
+	}
+	if from := l.TimeOf(ns.Floor); ns.Floor > 0 && from.After(now) {
+		r.found(NamespaceWaits, ns.Name, "wait: nothing is wrong after a change, a restore or a failover",
+			"its first ID can be made in %v, at %s", from.Sub(now).Round(time.Millisecond), stamp(from))
+	}
+	lookBack := "look for what happened then: a backup put back, a failover, a server that lost its disk"
+	at := time.UnixMilli(ns.RolledBack)
+	switch {
+	case ns.Reserved.Suspect:
+		r.found(NamespaceRolledBack, ns.Name, "say which times were lost: see docs/move/past.md",
+			"the store may have lost writes, and IDs for the past wait until somebody confirms")
+	case ns.RolledBack > 0 && now.Sub(at) < recently:
+		r.found(NamespaceRolledBack, ns.Name, lookBack, "at %s a program noticed that the store may have lost writes, "+
+			"or somebody confirmed a store that was moved", stamp(at))
+	}
+	end := l.EndOfLife()
+	// Beyond 292 years a Duration is full.
+	left := end.Sub(now)
+	change := "plan another layout: see Another layout in docs/operate/operations.md"
+	switch days := int64(left / (24 * time.Hour)); {
+	case left <= 0:
+		r.found(LayoutEnds, ns.Name, change, "its layout ended at %s: no ID can be made", stamp(end))
+	case left < endsSoon:
+		r.found(LayoutEnds, ns.Name, change, "%d days are left: its layout ends at %s", days, stamp(end))
+	case left == math.MaxInt64:
+		r.good(LayoutEnds, ns.Name, "its layout lasts for more than 292 years")
+	default:
+		r.good(LayoutEnds, ns.Name, "%d days are left: its layout ends at %s", days, stamp(end))
+	}
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

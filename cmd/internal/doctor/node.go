@@ -1,0 +1,84 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// nodes looks at the nodes of all namespaces and at who holds them.
+func nodes(ctx context.Context, c *Case, r *report) {
+	all := []string{NodesLeft, NodeVetoed, HolderLate, HolderClock}
+	if c.listErr != nil {
+		r.unchecked(all, "", "%v", c.listErr)
+		return
+	}
+	if len(c.namespaces) == 0 {
+		r.unchecked(all, "", "there is no namespace")
+	}
+	for _, ns := range c.namespaces {
+		if ns.State == lease.Deleted {
+			continue
+		}
+		l, err := snowfence.ParseLayout(ns.Layout)
+		if err != nil {
+			r.unchecked(all, ns.Name, "its layout %q: %v", ns.Layout, err)
+			continue
+		}
+		records, err := lease.ListLeases(ctx, c.Store.Leases, ns.Name)
+		if err != nil {
+			r.unchecked(all, ns.Name, "%v", err)
+			continue
+		}
+		c.nodes(ns, l, records, r)
+	}
+}
+
+func (c *Case) nodes(ns lease.Namespace, l snowfence.Layout, records []lease.Record, r *report) {
+	now := c.Now()
+	free := ns.Last - ns.First + 1
+	total := free
+	for _, rec := range records {
+		about := fmt.Sprintf("%s/%d", ns.Name, rec.Node)
+		leasable := rec.Node >= ns.First && rec.Node <= ns.Last
+		held := rec.Generation >= ns.Since && rec.Held(l.TickOf(now))
+		if leasable && (held || rec.Veto != "") {
+			free--
+		}
+		if rec.Veto != "" {
+			lift := fmt.Sprintf("when the reason is gone: snowfence lease veto %d --lift --namespace %s%s", rec.Node,
+				ns.Name, c.Flags)
+			r.found(NodeVetoed, about, lift, "the node is vetoed: %s", rec.Veto)
+		}
+		if held {
+			c.holder(rec, l, about, r)
+		}
+	}
+	widen := "stop a holder, or lease more nodes: snowfence namespace widen " + ns.Name + " --leasable RANGE" + c.Flags
+	switch {
+	case free == 0:
+		r.found(NodesLeft, ns.Name, widen,
+			"all %d nodes are taken: the next program gets none", total)
+	case free*10 < total:
+		r.found(NodesLeft, ns.Name, widen, "%d of %d nodes are free", free, total)
+	default:
+		r.good(NodesLeft, ns.Name, "%d of %d nodes are free", free, total)
+	}
+}
+
+// holder judges when a holder wrote its grant last. It renews when a third of it has passed.
+func (c *Case) holder(rec lease.Record, l snowfence.Layout, about string, r *report) {
+	now, at, until := c.Now(), time.UnixMilli(rec.At), l.TimeOf(rec.Until)
+	switch span := until.Sub(at); {
+	case at.Sub(now) > offBy:
+		r.found(HolderClock, about, "set the clocks of both machines right: see Clocks in docs/operate/operations.md",
+			"the clock of the holder %q is %v ahead of this machine's", rec.Label, at.Sub(now).Round(time.Millisecond))
+	case span > 0 && now.Sub(at) > span/3*2:
+		r.found(HolderLate, about, "look whether it runs and reaches the store; it may also be idle, or a ticket",
+			"the holder %q wrote last at %s and should have renewed since: its grant ends at %s", rec.Label, stamp(at),
+			stamp(until))
+	}
+}

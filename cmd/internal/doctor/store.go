@@ -1,0 +1,125 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/sqlstore"
+)
+
+// storeOpens says what became of opening the store.
+func storeOpens(_ context.Context, c *Case, r *report) {
+	switch err := c.StoreErr; {
+	case c.Store != nil:
+		r.good(StoreUnusable, "", "%s answers", c.Store.Name)
+		if own := c.Store.OwnFile; own != "" {
+			r.found(StoreUnusable, own, "delete it when no program uses it", "this user's programs used this file "+
+				"before the store of the machine was made: it is another scope, and its IDs can be the same")
+		}
+		return
+	case errors.Is(err, open.ErrNoStore), errors.Is(err, sqlstore.ErrNoTables):
+		create := "correct --store, or make a namespace: snowfence namespace create default" + c.Flags
+		r.found(StoreMissing, "", create, "%v", err)
+	case errors.Is(err, lease.ErrReadOnly): // what is left to write is another identity
+		r.found(StoreRestored, "", "start the programs and let them wait: their IDs begin above all earlier ones; see "+
+			"Confirm, or wait in docs/operate/operations.md", "the data was restored, the server (Redis) restarted, "+
+			"or nobody has used the store yet: the next program gives it another identity (%v)", err)
+	default:
+		r.found(StoreUnusable, "", "do what the error says", "%v", err)
+	}
+	for _, name := range []string{StoreMissing, StoreUnusable, StoreRestored} {
+		if name != r.results[0].Name {
+			r.unchecked([]string{name}, "", "the store could not be opened")
+		}
+	}
+}
+
+// versions has the names of the settings with a version, and the oldest that will do. It is zero
+// where the store itself refuses older ones.
+var versions = map[string][2]int{
+	"server_version": {}, "version": {}, "redis_version": {6, 2}, "etcd_version": {3, 4},
+}
+
+// storeVersion judges the version of a server.
+func storeVersion(r *report, name, value string) {
+	least, major, minor := versions[name], 0, 0
+	_, err := fmt.Sscanf(value, "%d.%d", &major, &minor)
+	switch {
+	case err != nil && least != [2]int{}:
+		r.unchecked([]string{StoreVersion}, "", "%s is %q, which is no number", name, value)
+	case major < least[0] || major == least[0] && minor < least[1]:
+		r.found(StoreVersion, "", fmt.Sprintf("use version %d.%d or a later one", least[0], least[1]),
+			"%s is %s, and %d.%d is the oldest that will do", name, value, least[0], least[1])
+	default:
+		r.good(StoreVersion, "", "%s is %s, which is new enough", name, value)
+	}
+}
+
+// storeSettings passes on what the stores themselves judge.
+func storeSettings(ctx context.Context, c *Case, r *report) {
+	all := []string{StoreVersion, StoreDurability, StoreRights}
+	list, err := c.Store.Findings(ctx, lease.DefaultNamespace)
+	if err != nil {
+		r.unchecked(all, "", "%v", err)
+		return
+	}
+	judgeSettings(c, r, list)
+}
+
+// judgeSettings judges what the store found.
+func judgeSettings(c *Case, r *report, list []open.Finding) {
+	all := []string{StoreVersion, StoreDurability, StoreRights}
+	rights, versioned, judged := "this kind of store does not tell the rights of a role", false, false
+	for _, f := range list {
+		_, version := versions[f.Name]
+		switch {
+		case version:
+			versioned = true
+			storeVersion(r, f.Name, f.Value)
+		case f.Name == "rights":
+			rights = f.Value
+		case f.Name == "synchronous_commit" && f.Value == "off": // the store turns it on for itself
+		case f.Advice != "":
+			r.found(StoreDurability, f.Name, f.Advice, "%s is %s", f.Name, f.Value)
+		default:
+			judged = true
+		}
+	}
+	if c.Store.Local {
+		r.unchecked(all[:1], "", "an embedded store has no server")
+		r.good(StoreDurability, "", "the store makes every commit to the file wait for the disk")
+	} else {
+		if !versioned {
+			r.unchecked(all[:1], "", "the server did not tell its version")
+		}
+		if !judged {
+			r.unchecked(all[1:2], "", "this kind of store does not tell which settings it runs with")
+		}
+	}
+	storeRights(c, r, rights)
+}
+
+// storeRights judges the rights of this role. One that may only read is that of people, not of
+// programs, whose rights nobody has seen then.
+func storeRights(c *Case, r *report, rights string) {
+	name := []string{StoreRights}
+	switch {
+	case c.Store.Local && !writable(c.Store.File()):
+		r.unchecked(name, "", "this user may only read the file: run doctor as the user of the programs")
+	case c.Store.Local:
+		r.good(StoreRights, "", "this user may write the file")
+	case !strings.Contains(rights, "SELECT"):
+		r.unchecked(name, "", "%s", rights)
+	case rights == "SELECT":
+		r.unchecked(name, "", "this role may only read: run doctor with the role of the programs")
+	case !strings.Contains(rights, "INSERT"), !strings.Contains(rights, "UPDATE"):
+		r.found(StoreRights, "", "GRANT SELECT, INSERT, UPDATE ON snowfence_meta, snowfence_lease TO the role",
+			"the role has %s on the tables, and programs need SELECT, INSERT and UPDATE", rights)
+	default:
+		r.good(StoreRights, "", "the role has %s on the tables", rights)
+	}
+}

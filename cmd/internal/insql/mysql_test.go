@@ -1,0 +1,66 @@
+package insql
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/snowfence/snowfence"
+)
+
+// TestMessagesOfMySQL checks that MySQL takes the texts of all errors: it allows 128 characters.
+func TestMessagesOfMySQL(t *testing.T) {
+	p := planOf(t, "snowfence")
+	p.Table = "orders.id"
+	text, err := MySQL(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages := regexp.MustCompile(`MESSAGE_TEXT = '(.*)';`).FindAllStringSubmatch(text, -1)
+	if len(messages) < 8 {
+		t.Errorf("%d messages", len(messages))
+	}
+	for _, m := range messages {
+		if n := utf8.RuneCountInString(m[1]); n > 128 {
+			t.Errorf("%d characters: %s", n, m[1])
+		}
+	}
+}
+
+// TestOnePositionForAll checks the plans that have no text for MariaDB, MySQL and SQLite.
+func TestOnePositionForAll(t *testing.T) {
+	for why, p := range map[string]Plan{
+		"lanes are those of PostgreSQL": {Layout: snowfence.Default(), From: 1, Lanes: 4},
+		"do not fit in 63 bits":         {Layout: planOf(t, "time=42,seq=22").Layout, From: 1, Lanes: 0},
+		"SQLite has no schemas":         {Layout: snowfence.Default(), From: 1, Schema: "main"},
+		"is encrypted":                  planOf(t, "randflake"),
+	} {
+		if text, err := SQLite(p); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v, %d bytes", why, err, len(text))
+		}
+	}
+}
+
+// TestNamesOfMySQL checks that names with quotes stay names, and that a trigger has a name that
+// is allowed.
+func TestNamesOfMySQL(t *testing.T) {
+	p := planOf(t, "snowfence")
+	p.Schema, p.Table = "a`b", "c`d."+strings.Repeat("é", 31)+".id"
+	text, err := MariaDB(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"CREATE FUNCTION `a``b`.snowfence_next()",
+		"CREATE TRIGGER `c``d`.`snowfence_" + strings.Repeat("é", 31) + "` BEFORE INSERT ON `c``d`.`",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the text has no %s", want)
+		}
+	}
+	got := cut("snowfence_"+strings.Repeat("é", 60), 64)
+	if utf8.RuneCountInString(got) != 64 || !utf8.ValidString(got) {
+		t.Errorf("%q", got)
+	}
+}

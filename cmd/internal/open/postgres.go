@@ -1,0 +1,69 @@
+//go:build !snowfence_no_postgres
+
+package open
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/snowfence/snowfence/sqlstore"
+)
+
+// postgresParams are those of libpq that have a meaning here, by libpq's names.
+var postgresParams = []string{
+	"sslmode", "sslrootcert", "sslcert", "sslkey", "sslsni", "sslnegotiation", "target_session_attrs",
+	"application_name", "search_path",
+	"default_query_exec_mode", "host",
+}
+
+func openPostgres(ctx context.Context, a *address, env func(string) string) (*Store, error) {
+	timeout, most, err := a.sqlParams(env, postgresParams...)
+	if err != nil {
+		return nil, err
+	}
+	settings := map[string]string{"application_name": "snowfence"}
+	for _, name := range postgresParams {
+		if v := a.params[name]; v != "" {
+			settings[name] = v
+		}
+	}
+	var hosts, ports []string
+	for _, h := range a.hosts {
+		i := strings.LastIndexByte(h, ':')
+		hosts, ports = append(hosts, strings.Trim(h[:i], "[]")), append(ports, h[i+1:])
+	}
+	if len(hosts) > 0 {
+		if settings["host"] != "" {
+			return nil, a.errorf("hosts stand between // and /, or one is the parameter host, for a folder with a " +
+				"socket: leave one of them out")
+		}
+		settings["host"], settings["port"] = strings.Join(hosts, ","), strings.Join(ports, ",")
+	}
+	if len(hosts) > 1 && settings["target_session_attrs"] == "" {
+		settings["target_session_attrs"] = "read-write" // a standby does not know what was granted last
+	}
+	if a.user != "" {
+		settings["user"] = a.user
+	}
+	if a.path != "" {
+		settings["database"] = a.path
+	}
+	var dsn strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		fmt.Fprintf(&dsn, "%s='%s' ", name, strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(settings[name]))
+	}
+	c, err := pgx.ParseConfig(dsn.String())
+	if err != nil {
+		return nil, a.errorf("%v", err)
+	}
+	if a.password != "" {
+		c.Password = a.password
+	}
+	c.ConnectTimeout = timeout
+	return a.openSQL(ctx, stdlib.OpenDB(*c), sqlstore.PostgreSQL(), most, timeout)
+}

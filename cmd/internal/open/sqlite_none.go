@@ -1,0 +1,5 @@
+//go:build snowfence_no_sqlite
+
+package open
+
+const hasSQLite = false

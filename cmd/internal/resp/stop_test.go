@@ -1,0 +1,59 @@
+package resp
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Clients that never pause were cut off in the middle at a stop: each command that they send is
+// answered, at last by an error that tells them to go.
+func TestStopAnswersBusyClients(t *testing.T) {
+	s, addr := start(t, Config{})
+	s.last = last{silence: time.Minute, answered: 20 * time.Millisecond, refused: 20 * time.Second}
+	var answered, told atomic.Int64
+	var all sync.WaitGroup
+	for i := range 4 {
+		p := dial(t, addr)
+		many := 1 + 20*(i%2) // one command at a time, or a pipeline
+		all.Go(func() {
+			for ended := false; !ended; {
+				p.send(strings.Repeat(encode("SNOWFENCE.NEXT", "default"), many))
+				for range many {
+					switch got := p.reply().(type) { // it fails where the connection ends
+					case error:
+						if !strings.HasPrefix(got.Error(), "TRYAGAIN") {
+							t.Error(got)
+						}
+						ended = true
+					default:
+						answered.Add(1)
+					}
+				}
+			}
+			told.Add(1)
+			p.c.Close()
+		})
+	}
+	idle := dial(t, addr)
+	for answered.Load() < 100 {
+		time.Sleep(time.Millisecond)
+	}
+	before := answered.Load()
+	go func() { // it is silent, and no stop waits for it longer than for others
+		for told.Load() < 4 {
+			time.Sleep(time.Millisecond)
+		}
+		idle.c.Close()
+	}()
+	if err := s.Shutdown(context.Background()); err != nil {
+		t.Error(err)
+	}
+	all.Wait()
+	if told.Load() != 4 || answered.Load() == before {
+		t.Errorf("%d of 4 were told to go, after %d more answers", told.Load(), answered.Load()-before)
+	}
+}

@@ -1,0 +1,65 @@
+package rpc
+
+import (
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/remote"
+)
+
+// Only HTTP gave IDs for a time gone by: clients of gRPC and Go programs had to be near the store.
+func TestPastOverRPC(t *testing.T) {
+	st := lease.NewMemory()
+	l, err := snowfence.ParseLayout("time=41,node=10,seq=12,epoch=2015-01-01,first=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := snowfence.NewScheme(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.CreateNamespace(t.Context(), st, "orders", s, nil); err != nil {
+		t.Fatal(err)
+	}
+	c := client(t, serve(t, st, server.Options{}))
+	want := remote.Past{Namespace: "orders", At: time.Date(2019, 5, 17, 8, 30, 0, 0, time.UTC), Node: 5}
+	ids := make([]snowfence.ID, 3)
+	if err := c.FillAt(t.Context(), ids, want); err == nil {
+		t.Error("IDs for the past of a namespace that does not allow them")
+	}
+	if _, err := lease.AllowPast(t.Context(), st, "orders", 0, true); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[snowfence.ID]bool{}
+	for range 2 {
+		if err := c.FillAt(t.Context(), ids, want); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range ids {
+			p, err := s.Decode(id)
+			if err != nil || p.Sequence != 0 || p.Node != 5 || p.Time.Sub(want.At).Abs() > time.Second {
+				t.Errorf("%+v, %v", p, err)
+			}
+			if seen[id] {
+				t.Errorf("%d came twice", id)
+			}
+			seen[id] = true
+		}
+	}
+	for name, p := range map[string]remote.Past{
+		"a time to come":         {Namespace: "orders", At: time.Now().Add(time.Hour)},
+		"a time before all":      {Namespace: "orders", At: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)},
+		"a node that is none":    {Namespace: "orders", At: want.At, Node: 1024},
+		"a namespace that isn't": {Namespace: "nobody", At: want.At},
+	} {
+		if err := c.FillAt(t.Context(), ids, p); err == nil {
+			t.Errorf("no error: %s", name)
+		}
+	}
+	if err := c.FillAt(t.Context(), make([]snowfence.ID, 1_000_001), want); err == nil {
+		t.Error("more than a million")
+	}
+}

@@ -1,0 +1,96 @@
+package serve
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// laterStore returns a store whose namespace default begins its next grants in half an hour.
+func laterStore(t *testing.T) *cutStore {
+	t.Helper()
+	st := &cutStore{Store: lease.NewMemory()}
+	s, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	few := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 16}}
+	if _, err := lease.CreateNamespace(t.Context(), st, "default", s, few); err != nil {
+		t.Fatal(err)
+	}
+	all, unused := snowfence.NodeRange{Until: s.Nodes()}, time.Now().Add(30*time.Minute)
+	if _, err := lease.WidenNamespace(t.Context(), st, "default", all, unused); err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// After a change a grant began in the future: no ID could be made, and readiness, metrics and
+// Retry-After said that all is well.
+func TestGrantInTheFutureIsNotReady(t *testing.T) {
+	p, logs := start(t, Config{Admin: "127.0.0.1:0", MaxWait: time.Millisecond}, laterStore(t))
+	eventually(t, "a verdict", func() bool { return p.Ready() != errStarting })
+	code, cause := get(t, "http://"+p.Admin+"/readyz", "")
+	if code != http.StatusServiceUnavailable || !strings.Contains(cause, "no IDs before") {
+		t.Errorf("%d %s", code, cause)
+	}
+	_, text := get(t, "http://"+p.Admin+"/metrics", "")
+	for _, line := range []string{
+		"snowfence_ready 0\n", `snowfence_lease_held{namespace="default"} 0`, `snowfence_lease_left_seconds{namespace="default"} 0`,
+		`snowfence_lease_begins_seconds{namespace="default"} 1`, // 1700 and more
+	} {
+		if !strings.Contains(text, line) {
+			t.Errorf("the metrics do not say %s", line)
+		}
+	}
+	res, err := http.Get("http://" + p.HTTP + "/v1/default/next")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	after, _ := strconv.Atoi(res.Header.Get("Retry-After"))
+	if res.StatusCode != http.StatusServiceUnavailable || after < 1000 || after > 1800 {
+		t.Errorf("%d, ask again in %d s", res.StatusCode, after)
+	}
+	looks(t, p, 3) // lines that come at each look would be here by now
+	if n := strings.Count(logs.String(), "level=WARN"); n != 1 {
+		t.Errorf("%d warnings, not 1:\n%s", n, logs)
+	}
+}
+
+// A namespace that nobody named waits for its grant: the server is ready, and says so once.
+func TestGrantInTheFutureOfAnotherNamespace(t *testing.T) {
+	st := laterStore(t)
+	s, err := snowfence.NewScheme(snowfence.Twitter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.CreateNamespace(t.Context(), st, "orders", s, nil); err != nil {
+		t.Fatal(err)
+	}
+	p, logs := start(t, Config{ReadyFor: []string{"orders"}, MaxWait: time.Millisecond}, st)
+	eventually(t, "ready", func() bool { return p.Ready() == nil })
+	if code, body := get(t, "http://"+p.HTTP+"/v1/default/next", ""); code != http.StatusServiceUnavailable {
+		t.Fatalf("%d %s", code, body)
+	}
+	warning := `msg="a grant begins later" namespace=default`
+	eventually(t, "a warning", func() bool { return strings.Contains(logs.String(), warning) })
+	looks(t, p, 3)
+	if n := strings.Count(logs.String(), warning); n != 1 {
+		t.Errorf("%d warnings, not 1:\n%s", n, logs)
+	}
+}
+
+// looks waits until the server has looked at itself n more times.
+func looks(t *testing.T, p *Process, n int) {
+	t.Helper()
+	for range n {
+		last := p.lastCheck.Load()
+		eventually(t, "another look", func() bool { return p.lastCheck.Load() != last })
+	}
+}

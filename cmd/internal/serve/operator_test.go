@@ -1,0 +1,326 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
+)
+
+// send makes a request with a token, and returns the status.
+func send(t *testing.T, method, url, token, body string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	return res.StatusCode
+}
+
+// metric returns the value of a series, "" where there is none.
+func metric(t *testing.T, p *Process, series string) string {
+	t.Helper()
+	_, text := get(t, "http://"+p.Admin+"/metrics", "")
+	m := regexp.MustCompile("(?m)^snowfence_" + regexp.QuoteMeta(series) + " (.*)$").FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	return m[1]
+}
+
+// Nobody could say afterwards who had deleted a namespace, and from where.
+func TestManagedActionsLeaveALine(t *testing.T) {
+	boss := token("boss", "secret-boss", server.VerbManage, server.VerbStore)
+	p, logs := start(t, Config{TokenList: []server.Token{boss, token("shop", "secret-shop", server.VerbIDs)}}, store(t))
+	base := "http://" + p.HTTP
+	line := func(words ...string) {
+		t.Helper()
+		for l := range strings.Lines(logs.String()) {
+			all := strings.Contains(l, "level=INFO msg=managed")
+			for _, w := range words {
+				all = all && strings.Contains(l, w)
+			}
+			if all {
+				return
+			}
+		}
+		t.Errorf("no line has %q:\n%s", words, logs)
+	}
+	send(t, "PUT", base+"/v1/orders", "secret-boss", "{}")
+	line(`request="PUT /v1/{namespace}"`, "namespace=orders", "token=boss", "from=127.0.0.1", "result=done", "wire=http")
+	send(t, "DELETE", base+"/v1/orders?confirm=wrong", "secret-boss", "")
+	line(`request="DELETE /v1/{namespace}"`, "namespace=orders", "token=boss", "result=refused")
+	send(t, "PATCH", base+"/v1/orders", "secret-shop", `{"last_node":3}`)
+	line(`request="PATCH /v1/{namespace}"`, "token=shop", "result=denied")
+	send(t, "PUT", base+"/v1/bills/sequence", "secret-boss", "{}")
+	line(`request="PUT /v1/{name}/sequence"`, "sequence=bills", "token=boss")
+	send(t, "POST", base+"/snowfence.v1.NamespaceService/Delete", "secret-boss", "") // of no type that it takes
+	call := func(path, body string) {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", base+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Authorization", "Bearer secret-boss")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+	}
+	call("/snowfence.v1.NamespaceService/Delete", `{"name":"orders","confirm":"orders"}`)
+	line("NamespaceService/Delete", "namespace=orders", "token=boss", "result=done", "wire=rpc", "from=127.0.0.1")
+	call("/snowfence.v1.SequenceService/Delete", `{"name":"bills"}`)
+	line("SequenceService/Delete", "sequence=bills", "token=boss")
+	call("/snowfence.v1.StoreService/Swap", `{"writes":[{"new":{"namespace":"default","node":"7","nonce":"n","veto":"old"}}]}`)
+	line("StoreService/Swap", "namespace=default", "token=boss")
+	events, _, stop := p.Service().Events.Watch()
+	stop()
+	for _, ev := range events {
+		if managed := ev.Kind == "namespace" || ev.Kind == "sequence"; managed && ev.Actor != "boss" {
+			t.Errorf("an event does not say who it was: %+v", ev)
+		}
+	}
+	if n := strings.Count(logs.String(), "msg=managed"); n != 7 {
+		t.Errorf("%d lines, not 7", n)
+	}
+}
+
+// Wrong tokens were counted on some wires only, and said nowhere.
+func TestRefusedCallersAreCounted(t *testing.T) {
+	c := Config{
+		Admin: "127.0.0.1:0", RESP: "127.0.0.1:0",
+		TokenList: []server.Token{token("shop", "secret-shop", server.VerbIDs)},
+	}
+	p, logs := start(t, c, store(t))
+	base := "http://" + p.HTTP
+	for range 3 {
+		get(t, base+"/v1/default/next", "wrong")
+		get(t, base+"/metrics", "wrong")
+		get(t, base+"/dashboard/api/leases?namespace=default", "wrong")
+		send(t, "POST", base+"/snowfence.v1.IDService/Next", "wrong", "")
+	}
+	get(t, base+"/metrics", "secret-shop") // which may make IDs only
+	r := dialRESP(t, p)
+	r.ask("SNOWFENCE.NEXT default")
+	r.ask("AUTH wrong")
+	for series, want := range map[string]string{
+		`failures_total{kind="unauthenticated",wire="http"}`: "9",
+		`failures_total{kind="denied",wire="http"}`:          "1",
+		`failures_total{kind="unauthenticated",wire="resp"}`: "2",
+	} {
+		if got := metric(t, p, series); got != want {
+			t.Errorf("%s %s, not %s", series, got, want)
+		}
+	}
+	if n := strings.Count(logs.String(), `level=WARN msg="a request was refused"`); n < 3 || n > 4 {
+		t.Errorf("said %d times, not once for each wire and kind:\n%s", n, logs)
+	}
+}
+
+// A client that leaves looked like a failure of the server.
+func TestClientsThatLeaveAreNoFailures(t *testing.T) {
+	p, logs := start(t, Config{Admin: "127.0.0.1:0", MaxWait: time.Hour}, laterStore(t))
+	for _, path := range []string{"/v1/default/next", "/snowfence.v1.IDService/Next"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		wire, body := "http", io.Reader(nil)
+		if strings.Contains(path, "IDService") {
+			wire, body = "rpc", strings.NewReader("{}")
+		}
+		req, err := http.NewRequestWithContext(ctx, "POST", "http://"+p.HTTP+path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		over := make(chan error)
+		go func() { // the ID comes in half an hour
+			res, err := http.DefaultClient.Do(req)
+			if err == nil {
+				res.Body.Close()
+			}
+			over <- err
+		}()
+		eventually(t, "the request has come", func() bool {
+			return metric(t, p, `requests_total{wire="`+wire+`"}`) != "0"
+		})
+		cancel()
+		if err := <-over; !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		series := `request_seconds_count{wire="` + wire + `"}`
+		eventually(t, "its end", func() bool { return metric(t, p, series) != "0" })
+		if n := metric(t, p, `failures_total{kind="unavailable",wire="`+wire+`"}`) +
+			metric(t, p, `failures_total{kind="exhausted",wire="`+wire+`"}`); n != "00" {
+			t.Errorf("%s: failures %s", wire, n)
+		}
+	}
+	if strings.Contains(logs.String(), "a request failed") {
+		t.Error(logs)
+	}
+}
+
+// The counter of IDs fell when a namespace was changed, which looks like a restart.
+func TestIDsTotalNeverFalls(t *testing.T) {
+	p, _ := start(t, Config{Admin: "127.0.0.1:0"}, store(t))
+	base := "http://" + p.HTTP
+	take := func() {
+		t.Helper()
+		eventually(t, "IDs", func() bool { code, _ := get(t, base+"/v1/default/next?n=10", ""); return code == 200 })
+	}
+	take()
+	send(t, "PATCH", base+"/v1/default", "", `{"layout":"time=41,node=9,seq=13,epoch=1990-01-01","widen":true}`)
+	sp := p.Service().Spaces()
+	take()
+	if got := metric(t, p, `ids_total{namespace="default"}`); got != "20" {
+		t.Errorf("%s IDs, not 20 (%d namespaces)", got, len(sp))
+	}
+}
+
+// Each wire has one name in all series.
+func TestWiresHaveOneName(t *testing.T) {
+	p, _ := start(t, Config{Admin: "127.0.0.1:0", RESP: "127.0.0.1:0"}, store(t))
+	get(t, "http://"+p.HTTP+"/v1/default/next", "")
+	ids := snowfencev1connect.NewIDServiceClient(http.DefaultClient, "http://"+p.HTTP)
+	for range 2 {
+		if _, err := ids.Next(t.Context(), connect.NewRequest(&pb.NextRequest{})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := dialRESP(t, p)
+	for range 3 {
+		r.ask("SNOWFENCE.NEXT default")
+	}
+	for wire, want := range map[string]string{"http": "1", "rpc": "2", "resp": "3"} {
+		eventually(t, wire+" "+want, func() bool {
+			return metric(t, p, `requests_total{wire="`+wire+`"}`) == want &&
+				metric(t, p, `request_seconds_count{wire="`+wire+`"}`) == want
+		})
+	}
+	_, text := get(t, "http://"+p.Admin+"/metrics", "")
+	for _, m := range regexp.MustCompile(`wire="([^"]*)"`).FindAllStringSubmatch(text, -1) {
+		if m[1] != "http" && m[1] != "rpc" && m[1] != "resp" {
+			t.Errorf("a wire %s", m[1])
+		}
+	}
+}
+
+// A stream of few IDs kept them in a buffer until there were thousands.
+func TestStreamFlushes(t *testing.T) {
+	slow := token("slow", "secret-slow", server.VerbIDs)
+	slow.Rate, slow.Burst = 0.001, 1 // the next ID comes in a quarter of an hour
+	p, _ := start(t, Config{TokenList: []server.Token{slow}}, store(t))
+	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+p.HTTP+"/v1/default/stream", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer secret-slow")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if line, err := bufio.NewReader(res.Body).ReadString('\n'); err != nil || len(line) < 10 {
+		t.Errorf("%q, %v", line, err)
+	}
+}
+
+// Profiles show parts of the memory, and were there for all who read metrics.
+func TestPprofIsOff(t *testing.T) {
+	for on, want := range map[bool]int{false: http.StatusNotFound, true: http.StatusOK} {
+		p, _ := start(t, Config{Admin: "127.0.0.1:0", Pprof: on}, store(t))
+		if code, _ := get(t, "http://"+p.Admin+"/debug/pprof/heap", ""); code != want {
+			t.Errorf("%v: %d", on, code)
+		}
+		_, index := get(t, "http://"+p.Admin+"/", "")
+		if strings.Contains(index, "pprof") != on {
+			t.Errorf("%v: %s", on, index)
+		}
+	}
+}
+
+// While draining, answers tell clients of HTTP/1.1 to go, and at the stop each request that was
+// sent gets an answer, over HTTP and over the Redis protocol.
+func TestStopAnswersBusyClients(t *testing.T) {
+	p, _ := start(t, Config{RESP: "127.0.0.1:0", Drain: time.Nanosecond}, store(t))
+	url := "http://" + p.HTTP + "/v1/default/next"
+	res, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, res.Body)
+	res.Body.Close()
+	if res.Close {
+		t.Error("the connection ends although nothing stops")
+	}
+	var answered, closed atomic.Int64
+	var all sync.WaitGroup
+	stop := make(chan struct{})
+	for i := range 4 {
+		all.Go(func() {
+			transport := &http.Transport{MaxIdleConnsPerHost: 1, Protocols: new(http.Protocols)}
+			transport.Protocols.SetHTTP1(i%2 == 0)
+			transport.Protocols.SetUnencryptedHTTP2(i%2 == 1) // as clients of gRPC do
+			client := &http.Client{Transport: transport}
+			for {
+				res, err := client.Post(url, "", nil) // which the client does not repeat by itself
+				if err != nil {
+					select {
+					case <-stop:
+					default:
+						t.Errorf("before the stop: %v", err)
+					}
+					// Nobody listens any more; a connection that was cut says reset or EOF.
+					if text := err.Error(); !strings.Contains(text, "refused") {
+						t.Error(text)
+					}
+					return
+				}
+				_, _ = io.Copy(io.Discard, res.Body)
+				res.Body.Close()
+				answered.Add(1)
+				if res.Close {
+					closed.Add(1)
+				}
+			}
+		})
+	}
+	eventually(t, "requests", func() bool { return answered.Load() > 100 })
+	r := dialRESP(t, p)
+	if _, err := fmt.Fprint(r.c, strings.Repeat("SNOWFENCE.NEXT default\r\n", 1000)); err != nil {
+		t.Fatal(err)
+	}
+	close(stop)
+	ctx, cancel := context.WithTimeout(t.Context(), patienceOfTests)
+	defer cancel()
+	if err := p.Stop(ctx); err != nil {
+		t.Error(err)
+	}
+	all.Wait()
+	if closed.Load() == 0 {
+		t.Error("no answer told its client to go")
+	}
+	for i := range 1000 {
+		if line, err := r.r.ReadString('\n'); err != nil {
+			t.Fatalf("reply %d: %q, %v", i, line, err)
+		}
+	}
+}

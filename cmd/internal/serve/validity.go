@@ -1,0 +1,74 @@
+package serve
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"time"
+)
+
+// validity is when the first of some certificates ends, and how long it is good in all.
+type validity struct {
+	name string // of its subject
+	end  time.Time
+	all  time.Duration
+}
+
+// validityOf returns that of the certificates in PEM form; the zero value where there are none.
+func validityOf(data []byte) (first validity) {
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		c, err := x509.ParseCertificate(block.Bytes)
+		if block.Type != "CERTIFICATE" || err != nil {
+			continue
+		}
+		if first.end.IsZero() || c.NotAfter.Before(first.end) {
+			first = validity{c.Subject.String(), c.NotAfter, c.NotAfter.Sub(c.NotBefore)}
+		}
+	}
+	return first
+}
+
+// soon is how long before its end a certificate is warned of: short-lived ones are renewed when a
+// third of their time is left.
+func (v validity) soon() time.Duration { return min(14*24*time.Hour, v.all/4) }
+
+// warning says that a certificate ends soon; "" when it does not.
+func (v validity) warning(file string, now time.Time) string {
+	at := v.end.UTC().Format(time.RFC3339)
+	switch left := v.end.Sub(now); {
+	case v.end.IsZero():
+		return ""
+	case left <= 0:
+		return fmt.Sprintf("%s: the certificate of %s ended at %s: clients refuse it; renew it", file, v.name, at)
+	case left < v.soon():
+		return fmt.Sprintf("%s: the certificate of %s ends at %s: renew it before", file, v.name, at)
+	}
+	return ""
+}
+
+// warnings says which certificates end soon.
+func (t *certificates) warnings(now time.Time) (list []string) {
+	ends := *t.ends.Load()
+	for _, f := range [][2]string{{"server", t.cert}, {"client-ca", t.ca}} {
+		if text := ends[f[0]].warning(f[1], now); text != "" {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+func (t *certificates) warnOfEnd(now time.Time) {
+	for _, text := range t.warnings(now) {
+		t.logger.Warn(text)
+	}
+}
+
+// report calls each with the first end of the certificates in use.
+func (t *certificates) report(each func(which string, end time.Time)) {
+	if t == nil {
+		return
+	}
+	for which, v := range *t.ends.Load() {
+		each(which, v.end)
+	}
+}

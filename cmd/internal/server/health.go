@@ -1,0 +1,89 @@
+package server
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Health is how the server's own lease in a namespace is.
+type Health struct {
+	lease.Status
+
+	Left   time.Duration // how long IDs go on if the store becomes unreachable; 0 when none are made
+	Begins time.Time     // the first moment of a grant that lies in the future; zero when it began
+}
+
+// Health returns how the server's own lease is, and false when it has none.
+func (sp *Space) Health(now time.Time) (Health, bool) {
+	st, ok := sp.Status()
+	h := Health{Status: st}
+	if !ok || !st.Held {
+		return h, ok
+	}
+	l := sp.Scheme().Layout()
+	if from := l.TimeOf(st.Grant.From - sp.service.opts.Lead); from.After(now) {
+		h.Begins = from
+		return h, ok
+	}
+	h.Left = max(0, l.TimeOf(st.Grant.Until).Sub(now))
+	return h, ok
+}
+
+// Waits returns how long callers wait for a grant that lies in the future, and 0 where it began.
+func (h Health) Waits(now time.Time) time.Duration {
+	if h.Begins.IsZero() {
+		return 0
+	}
+	return h.Begins.Sub(now)
+}
+
+// Err returns why no IDs are made now, of a lease that is wanted. One that ran out since nobody
+// asked for IDs is fine, and so is a grant that begins before requests give up.
+func (sp *Space) Err(now time.Time) error {
+	h, ok := sp.Health(now)
+	switch wait := h.Waits(now); {
+	case !ok:
+		return nil
+	case wait > sp.service.maxWait():
+		return sp.waitError(h, now)
+	case h.Trouble == nil || h.Held && h.Left > 0:
+		return nil
+	}
+	return fmt.Errorf("namespace %q: no lease is held: %w", sp.Name, h.Trouble)
+}
+
+func (sp *Space) waitError(h Health, now time.Time) error {
+	return fmt.Errorf("namespace %q: no IDs before %s, in %v: the grant of node %d begins then, above all that "+
+		"was granted before", sp.Name, h.Begins.UTC().Format(time.RFC3339), h.Waits(now).Round(time.Second),
+		h.Grant.Node)
+}
+
+// WarnLater logs grants that begin so late that requests fail until then, each of them once.
+func (s *Service) WarnLater(now time.Time) {
+	for _, sp := range s.Spaces() {
+		h, _ := sp.Health(now)
+		if h.Waits(now) <= s.maxWait() || sp.warned.Swap(h.Grant.From) == h.Grant.From {
+			continue
+		}
+		err := sp.waitError(h, now)
+		s.opts.Logger.Warn("a grant begins later", "namespace", sp.Name, "cause", err)
+		s.Events.Add(Event{Kind: "late", Namespace: sp.Name, Text: err.Error()})
+	}
+}
+
+// maxWait is how long requests wait for the clock or a grant.
+func (s *Service) maxWait() time.Duration { return cmp.Or(s.opts.MaxWait, time.Second) }
+
+// RetryAfter returns when it makes sense to ask again after an error, in whole seconds.
+func RetryAfter(err error) time.Duration {
+	var wait *snowfence.WaitError
+	if errors.As(err, &wait) {
+		return max(time.Second, (wait.Missing + time.Second - 1).Truncate(time.Second))
+	}
+	return time.Second
+}

@@ -1,0 +1,169 @@
+package server
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Identity is a caller who is known. Connections keep it, so what it may do changes when
+// tokens are read again. Safe for concurrent use.
+type Identity struct {
+	Name        string
+	hash        [sha256.Size]byte
+	certificate string                 // in place of the hash
+	rights      atomic.Pointer[rights] // nil when the token was revoked
+	used        *Usage
+	gate        chan struct{} // semaphore of one: hold it to take nodes up to a limit
+}
+
+// rights are what a token allows.
+type rights struct {
+	token   Token
+	limiter *rate.Limiter // nil when there is no limit
+}
+
+// Usage counts what was asked for with a token.
+type Usage struct {
+	Spent   atomic.Int64 // IDs, numbers, nodes and other requests, as rates count them
+	Refused atomic.Int64 // requests, because of the token or its limits
+}
+
+// knownAs reports whether two are the same caller.
+func (id *Identity) knownAs(other *Identity) bool {
+	return id.hash == other.hash && id.certificate == other.certificate
+}
+
+// become gives an identity the rights of another one, and returns it.
+func (id *Identity) become(next *Identity) *Identity {
+	now, then := next.rights.Load(), id.rights.Load()
+	if then.token.Rate == now.token.Rate && then.token.Burst == now.token.Burst {
+		now.limiter = then.limiter
+	}
+	id.rights.Store(now)
+	return id
+}
+
+// present returns the rights of the caller now, or why it has none.
+func (id *Identity) present() (*rights, error) {
+	if id == nil {
+		return nil, Errorf(Anonymous, "a token is needed")
+	}
+	r := id.rights.Load()
+	switch {
+	case r == nil:
+		return nil, errRevoked
+	case !r.token.Until.IsZero() && !time.Now().Before(r.token.Until.Time):
+		return nil, Errorf(Anonymous, "token %q ended at %s: use another one", id.Name,
+			r.token.Until.UTC().Format(time.RFC3339))
+	}
+	return r, nil
+}
+
+var errRevoked = Errorf(Anonymous, "the token was revoked: use another one")
+
+// May returns why the caller may not do something in a namespace; "" stands for what belongs
+// to no namespace.
+func (id *Identity) May(v Verb, namespace string) error {
+	r, err := id.present()
+	if err != nil {
+		return err
+	}
+	return r.may(v, namespace)
+}
+
+func (r *rights) may(v Verb, namespace string) error {
+	if !r.token.May(v) {
+		return Errorf(Denied, "token %q lacks the verb %q", r.token.Name, v)
+	}
+	if !r.sees(namespace) {
+		return Errorf(Denied, "token %q is not for namespace %q", r.token.Name, namespace)
+	}
+	return nil
+}
+
+// Authorize is May for a request, which counts for the caller's rate as n IDs, whatever becomes
+// of it: one that fails may have asked the store.
+func (id *Identity) Authorize(v Verb, namespace string, n int64) error {
+	r, err := id.present()
+	if err == nil {
+		err = r.may(v, namespace)
+	}
+	if err != nil {
+		return id.refuse(err)
+	}
+	return id.spend(r, n)
+}
+
+// refuse counts that a request was refused, and returns why.
+func (id *Identity) refuse(err error) error {
+	if id != nil {
+		id.used.Refused.Add(1)
+	}
+	return err
+}
+
+// Sees reports whether the caller may know of a namespace.
+func (id *Identity) Sees(namespace string) bool {
+	r, err := id.present()
+	return err == nil && r.sees(namespace)
+}
+
+// SeesAll reports whether the caller may know of all namespaces.
+func (id *Identity) SeesAll() bool {
+	r, err := id.present()
+	return err == nil && len(r.token.Namespaces) == 0
+}
+
+func (r *rights) sees(namespace string) bool {
+	if len(r.token.Namespaces) == 0 || namespace == "" {
+		return true
+	}
+	return slices.ContainsFunc(r.token.Namespaces, func(p string) bool {
+		prefix, wild := strings.CutSuffix(p, "*")
+		return p == namespace || wild && strings.HasPrefix(namespace, prefix)
+	})
+}
+
+// Limited reports whether Spend ever refuses.
+func (id *Identity) Limited() bool {
+	r, err := id.present()
+	return err != nil || r.limiter != nil
+}
+
+// Spend takes n from what the caller may have at present.
+func (id *Identity) Spend(n int64) error {
+	r, err := id.present()
+	if err != nil {
+		return id.refuse(err)
+	}
+	return id.spend(r, n)
+}
+
+func (id *Identity) spend(r *rights, n int64) error {
+	switch {
+	case r.limiter == nil:
+	case n > int64(r.limiter.Burst()):
+		return id.refuse(Errorf(TooMuch, "%s may have %d at once: ask for fewer", r.who(), r.limiter.Burst()))
+	case !r.limiter.AllowN(time.Now(), int(n)):
+		return id.refuse(Errorf(TooMuch, "%s may have %g a second: ask more slowly", r.who(), r.token.Rate))
+	}
+	id.Count(n)
+	return nil
+}
+
+// Count adds to what was asked for with the token.
+func (id *Identity) Count(n int64) { id.used.Spent.Add(n) }
+
+// who is what errors call the caller.
+func (r *rights) who() string {
+	if r.token.Name == "" {
+		return "all clients together"
+	}
+	return fmt.Sprintf("token %q", r.token.Name)
+}

@@ -1,0 +1,118 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// A token may have a limit of the nodes that its clients hold in a namespace at a time. Labels of
+// nodes begin with the token's name, so the store says who holds what, and no server remembers it.
+//
+// The rule: a request that writes a node that was not held counts in the store afterwards, and
+// takes the node back if that is too many. No client gets a grant before the count. Of all grants
+// that were kept, the one that was written last counted all others, so they are never more than
+// the limit, however many servers there are. Renewals in time count nothing.
+//
+// Servers that take the last free place at the same time may both take it back: the caller asks
+// again. A grant is kept without a count only if its server dies, or its store fails, in between.
+
+// labelOf is the label of a node that a caller without the verb manage holds.
+func (id *Identity) labelOf(label string) string { return id.Name + "/" + label }
+
+// owns reports whether a label is of this caller.
+func (id *Identity) owns(label string) bool { return strings.HasPrefix(label, id.labelOf("")) }
+
+// OwnerOf returns the name of the token in the label of a node; "" where there is none.
+func OwnerOf(label string) string {
+	name, _, ok := strings.Cut(label, "/")
+	if !ok {
+		return ""
+	}
+	return name
+}
+
+// nodeLimit returns how many nodes the caller may hold in a namespace; 0 means any number.
+func (id *Identity) nodeLimit() (int, error) {
+	r, err := id.present()
+	if err != nil {
+		return 0, err
+	}
+	return r.token.Nodes, nil
+}
+
+// enter waits until no other request of this server takes nodes for a caller with a limit.
+func (id *Identity) enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case id.gate <- struct{}{}:
+		return func() { <-id.gate }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// nodesOf returns the nodes of a namespace that clients of a caller hold.
+func (s *Service) nodesOf(ctx context.Context, id *Identity, namespace string) (map[int64]bool, error) {
+	v, err := s.View(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	nodes := map[int64]bool{}
+	for _, l := range v.Leases {
+		if l.Held && id.owns(l.Label) {
+			nodes[l.Node] = true
+		}
+	}
+	return nodes, nil
+}
+
+func (id *Identity) beyond(limit int, namespace string) error {
+	return id.refuse(Errorf(TooMuch, "token %q may hold %d nodes of namespace %q at a time: give one back, or wait "+
+		"until the lease of a program that is gone has ended", id.Name, limit, namespace))
+}
+
+// checkRoom returns why a caller may not take nodes: any, or those from first on.
+func (s *Service) checkRoom(
+	ctx context.Context, id *Identity, limit int, namespace string, first *int64, nodes int,
+) error {
+	held, err := s.nodesOf(ctx, id, namespace)
+	if err != nil {
+		return err
+	}
+	more := max(nodes, 1)
+	for i := range max(nodes, 1) {
+		if first != nil && held[*first+int64(i)] { // a restarted program takes its own node again
+			more--
+		}
+	}
+	if len(held)+more > limit && more > 0 {
+		return id.beyond(limit, namespace)
+	}
+	return nil
+}
+
+// checkHeld returns why nodes that were just taken are too many. The request may have been broken
+// off: the nodes are there all the same.
+func (s *Service) checkHeld(ctx context.Context, id *Identity, limit int, namespace string) error {
+	held, err := s.nodesOf(ctx, id, namespace)
+	if err == nil && len(held) > limit {
+		err = id.beyond(limit, namespace)
+	}
+	return err
+}
+
+// keepWithin takes a ticket back if it is beyond the limit of a caller. Nobody has the ticket yet;
+// used is the tick after those that may have been used.
+func (s *Service) keepWithin(
+	ctx context.Context, id *Identity, limit int, sp *Space, t lease.Ticket, used int64,
+) error {
+	ctx, cancel := withStoreTimeout(context.WithoutCancel(ctx))
+	defer cancel()
+	err := s.checkHeld(ctx, id, limit, t.Namespace)
+	if err == nil {
+		return nil
+	}
+	return errors.Join(err, t.Release(ctx, s.store, sp.Scheme(), used, s.tickets()))
+}

@@ -1,0 +1,250 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// Each server over a store keeps a record of itself in it, for people. No lease depends on it. It
+// is under a name that neither a namespace nor a sequence can have. A server takes the record of
+// one that is gone, so that there are never more than there were servers at a time.
+const (
+	serversName   = "##servers"
+	announceEvery = 20 * time.Second // how often a server writes its record if nothing changes
+	announceAgain = 5 * time.Second  // after a failure
+	goneAfter     = 3 * announceEvery
+	maxServers    = 1024
+	maxAnnounced  = 256 // namespaces in a record
+)
+
+// ServerInfo is a server over the store.
+type ServerInfo struct {
+	Label   string      `json:"label"`
+	Version string      `json:"version"`
+	Since   time.Time   `json:"since"` // by its clock
+	Seen    time.Time   `json:"seen"`  // when it last wrote this, by the store's clock if that has one
+	This    bool        `json:"this"`  // the one that answers
+	Nodes   []HeldNodes `json:"nodes"` // by namespace, of 256 namespaces at most
+}
+
+// HeldNodes are the nodes of a server's own lease in a namespace.
+type HeldNodes struct {
+	Namespace string `json:"namespace"`
+	First     int64  `json:"first_node"`
+	Last      int64  `json:"last_node"`
+}
+
+// announced is what the record of a server says, beside its label.
+type announced struct {
+	ID      string      `json:"id"`
+	Version string      `json:"version"`
+	Since   time.Time   `json:"since"`
+	Nodes   []HeldNodes `json:"nodes"`
+}
+
+// Servers lists the servers over the store, with the namespaces that the caller may see.
+func (s *Service) Servers(ctx context.Context, who *Identity) ([]ServerInfo, error) {
+	ctx, cancel := withStoreTimeout(ctx)
+	defer cancel()
+	list, err := listServers(ctx, s.store, s.id)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		list[i].Nodes = slices.DeleteFunc(list[i].Nodes, func(h HeldNodes) bool { return !who.Sees(h.Namespace) })
+	}
+	return list, nil
+}
+
+// ListServers lists the servers over a store that wrote their records within the last minute.
+func ListServers(ctx context.Context, st lease.Store) ([]ServerInfo, error) {
+	return listServers(ctx, st, "")
+}
+
+func listServers(ctx context.Context, st lease.Store, own string) ([]ServerInfo, error) {
+	records, now, err := readServers(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	out := []ServerInfo{}
+	for _, r := range records {
+		a, ok := serverOf(r, now)
+		if !ok {
+			continue
+		}
+		out = append(out, ServerInfo{
+			Label: r.Label, Version: a.Version, Since: a.Since, Seen: time.UnixMilli(r.At).UTC(), This: a.ID == own,
+			Nodes: append([]HeldNodes{}, a.Nodes...),
+		})
+	}
+	slices.SortStableFunc(out, func(a, b ServerInfo) int { return cmp.Compare(a.Label, b.Label) })
+	return out, nil
+}
+
+// readServers returns all records of servers, and the time by which they were written.
+func readServers(ctx context.Context, st lease.Store) ([]lease.Record, time.Time, error) {
+	now, err := st.Now(ctx)
+	if err != nil || now.IsZero() { // a role of Redis that may only read does not get the time
+		now = time.Now()
+	}
+	var out []lease.Record
+	q := lease.Query{Namespace: serversName, Nodes: snowfence.NodeRange{Until: maxServers}}
+	for r, err := range lease.Records(ctx, st, q) {
+		if err != nil {
+			return nil, now, fmt.Errorf("listing the servers: %w", err)
+		}
+		out = append(out, r)
+	}
+	return out, now, nil
+}
+
+// serverOf reads the record of a server, and reports whether that server still runs.
+func serverOf(r lease.Record, now time.Time) (a announced, there bool) {
+	there = r.At > now.Add(-goneAfter).UnixMilli() && json.Unmarshal([]byte(r.Data), &a) == nil
+	return a, there
+}
+
+// Announce keeps the record of this server until ctx ends. A failure only hides it from the list.
+func (s *Service) Announce(ctx context.Context) {
+	a := &announcer{service: s, since: s.now().UTC()}
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	for {
+		a.look(ctx)
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			a.leave(context.WithoutCancel(ctx))
+			return
+		}
+	}
+}
+
+// announcer keeps the record of a server.
+type announcer struct {
+	service *Service
+	since   time.Time
+	record  lease.Record // as it was last written; without a nonce until that is known
+	next    time.Time    // when it is written again
+	failed  bool
+}
+
+// look writes the record if it is time to, or if the server holds other nodes.
+func (a *announcer) look(ctx context.Context) {
+	s := a.service
+	data, err := json.Marshal(announced{s.id, s.opts.Version, a.since, s.heldNodes()})
+	if err != nil || s.now().Before(a.next) && (a.failed || a.record.Data == string(data)) {
+		return
+	}
+	ctx, cancel := withStoreTimeout(ctx)
+	defer cancel()
+	if err = a.write(ctx, string(data)); err != nil {
+		a.record, a.next = lease.Record{}, s.now().Add(announceAgain)
+		if !a.failed {
+			s.opts.Logger.Debug("this server is not in the list of servers", "cause", err)
+		}
+	} else {
+		a.next = s.now().Add(announceEvery)
+	}
+	a.failed = err != nil
+}
+
+// write writes the record, and finds a place for it first if it has none. Without data it empties
+// the record, if there is one.
+func (a *announcer) write(ctx context.Context, data string) error {
+	err := error(nil)
+	for range 8 { // servers that start together want the same place
+		old, now, found := a.record, time.Time{}, error(nil)
+		if old.Nonce == "" {
+			if old, now, found = a.place(ctx); found != nil {
+				return found
+			}
+			if _, own := serverOf(old, now); data == "" && !own {
+				return nil
+			}
+		} else if now, found = a.service.storeNow(ctx); found != nil {
+			return found
+		}
+		r := lease.Record{
+			Key: old.Key, Nonce: rand.Text(), Revision: old.Revision + 1, Label: a.service.opts.Label,
+			At: now.UnixMilli(), Data: data,
+		}
+		if err = a.service.store.Swap(ctx, []lease.Write{{Old: old.Nonce, New: r}})[0]; err == nil {
+			a.record = r
+			return nil
+		}
+		a.record = lease.Record{}
+		if !errors.Is(err, lease.ErrLost) {
+			return err
+		}
+	}
+	return err
+}
+
+// place returns the record that is this server's, or that of a server that is gone, or the first
+// that does not exist.
+func (a *announcer) place(ctx context.Context) (lease.Record, time.Time, error) {
+	records, now, err := readServers(ctx, a.service.store)
+	if err != nil {
+		return lease.Record{}, now, err
+	}
+	free := lease.Record{Key: lease.Key{Namespace: serversName}}
+	for _, r := range records {
+		other, there := serverOf(r, now)
+		switch {
+		case there && other.ID == a.service.id: // a write whose answer was lost
+			return r, now, nil
+		case there && free.Nonce == "":
+			free.Node = r.Node + 1
+		case !there && free.Nonce == "":
+			free = r
+		}
+	}
+	if free.Node >= maxServers {
+		return free, now, fmt.Errorf("the store has %d servers, and lists no more", maxServers)
+	}
+	return free, now, nil
+}
+
+// leave empties the record, so that others do not list a server that has stopped.
+func (a *announcer) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	// The stop may have interrupted a write: then it is not known whether there is a record.
+	if err := a.write(ctx, ""); err != nil {
+		a.service.opts.Logger.Debug("others list this server for a minute", "cause", err)
+	}
+}
+
+// storeNow returns the time of the store, or that of this machine if the store has no clock.
+func (s *Service) storeNow(ctx context.Context) (time.Time, error) {
+	now, err := s.store.Now(ctx)
+	if err == nil && now.IsZero() {
+		now = s.now()
+	}
+	return now, err
+}
+
+// heldNodes returns the nodes of this server's own leases.
+func (s *Service) heldNodes() []HeldNodes {
+	out := []HeldNodes{}
+	for _, sp := range s.Spaces() {
+		g := sp.gen.Load()
+		if g == nil {
+			continue
+		}
+		if gr, ok := g.Grant(); ok && len(out) < maxAnnounced {
+			out = append(out, HeldNodes{sp.Name, gr.Node, gr.Node + max(gr.Nodes, 1) - 1})
+		}
+	}
+	return out
+}

@@ -1,0 +1,118 @@
+package show
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/plan"
+)
+
+// Holds returns what a layout holds and for how long, a line for each fact.
+func (v *View) Holds(s plan.Summary, now time.Time) (rows [][2]string) {
+	add := func(name, format string, args ...any) {
+		rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)})
+	}
+	if v.Name != s.Spec {
+		add("layout", "%s", v.Name)
+	}
+	add("spec", "%s", s.Spec)
+	var fields []string
+	for _, f := range s.Fields {
+		fields = append(fields, fmt.Sprintf("%s %d", f.Name, f.Bits))
+	}
+	add("bits", "%d: %s", s.Bits, strings.Join(fields, ", "))
+	add("epoch", "%s, ticks of %s", s.Epoch.Format(time.RFC3339Nano), s.Tick)
+	add("end of life", "%s", EndOfLife(v.Layout, now))
+	add("nodes", "%s%s", Thousands(s.Nodes), v.partRanges())
+	add("rate", "%s per node, %s in all", PerSecond(s.PerNodePerSecond), PerSecond(s.PerSecond))
+	if x := s.Spread; x != nil {
+		add("spread", "each tick begins at one of %s numbers, and has %s on average: %s per node where it waits for "+
+			"the next tick, all of the rate with a lead", Thousands(uint64(x.Numbers)),
+			strconv.FormatFloat(x.PerTick, 'f', -1, 64), PerSecond(x.PerNodePerSecond))
+	}
+	switch {
+	case s.JSUnsafeFrom == nil:
+		add("past 2^53", "never: IDs are exact in JavaScript")
+	default:
+		add("past 2^53", "%s (%s): from then on JavaScript needs IDs as strings",
+			Instant(*s.JSUnsafeFrom), Ago(*s.JSUnsafeFrom, now))
+	}
+	switch {
+	case s.NegativeFrom == nil:
+		add("negative", "never")
+	default:
+		add("negative", "%s (%s): from then on signed IDs are below 0",
+			Instant(*s.NegativeFrom), Ago(*s.NegativeFrom, now))
+	}
+	name := "digits"
+	for i, l := range s.Lengths {
+		if i+1 < len(s.Lengths) && s.Lengths[i+1].From.Sub(l.From) < 24*time.Hour {
+			continue // IDs of the first hours are for JSON
+		}
+		add(name, "%2d from %s (%s)", l.Digits, Instant(l.From), Ago(l.From, now))
+		name = ""
+	}
+	return rows
+}
+
+func (v *View) partRanges() string {
+	var parts []string
+	for _, f := range v.parts {
+		parts = append(parts, fmt.Sprintf("%s 0 to %s", f.Name, Thousands(uint64(1)<<f.Bits-1)))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// EndOfLife says when a layout ends. Times are written up to the year 9999, years beyond it too.
+func EndOfLife(l snowfence.Layout, now time.Time) string {
+	if end := l.EndOfLife(); end.Year() < 9999 {
+		return fmt.Sprintf("%s (%s)", Instant(end), Ago(end, now))
+	}
+	return fmt.Sprintf("in the year %s (in %s years)", Thousands(plan.EndYear(l)),
+		Thousands(int64(plan.YearsLeft(l, now))))
+}
+
+// Instant writes a time to the second; plans are about years.
+func Instant(t time.Time) string {
+	if t.Year() == 9999 {
+		return "after the year 9998"
+	}
+	return t.Format("2006-01-02T15:04:05Z07:00")
+}
+
+// Proposal returns what a layout that meets a need holds. The first line has its name and spec.
+func Proposal(p plan.Proposal, now time.Time) [][2]string {
+	alone := "one node alone does not reach the rate"
+	if p.OneNode {
+		alone = "one node alone reaches the rate"
+	}
+	return [][2]string{
+		{p.Name, p.Layout.String()},
+		{"lasts", "until " + EndOfLife(p.Layout, now)},
+		{"nodes", Thousands(p.Nodes)},
+		{"rate", fmt.Sprintf("%s per node, %s in all; %s", PerSecond(p.PerNodePerSecond),
+			PerSecond(p.PerSecond), alone)},
+		{"length", fmt.Sprintf("at most %s within the years asked for", Plural(int64(p.Digits), "digit"))},
+		{"for", p.For},
+		{"against", p.Against},
+	}
+}
+
+// Refusal says why no layout of one tick meets a need.
+func Refusal(r plan.Refusal) string { return fmt.Sprintf("not with ticks of %s: %s", r.Tick, r.Reason) }
+
+// NoProposal says that no layout meets a need.
+func NoProposal(n plan.Need) string {
+	bits, more := "63 bits", ""
+	if n.JSSafe {
+		bits, more = "53 bits", "; without --js-safe there are 63"
+	}
+	return fmt.Sprintf("no layout of %s holds %s over %s nodes for %s%s", bits, PerSecond(n.Rate), Thousands(n.Nodes),
+		plan.Years(n.Years), more)
+}

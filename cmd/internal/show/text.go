@@ -1,0 +1,111 @@
+package show
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// text is an ID as it was read.
+type text struct {
+	id      snowfence.ID
+	form    Form
+	prefix  string // with the _ behind it
+	guessed bool   // nobody named the encoding
+}
+
+// shortestGuess is how long a text must be to be read in a form that nobody named: any
+// word is an ID in some form.
+const shortestGuess = 8
+
+// guessedEncodings returns the forms that are tried on a text that is no decimal, those first
+// that people use most.
+func guessedEncodings() []Form {
+	return []Form{
+		snowfence.Hex, snowfence.Base32Hex, snowfence.Base58, snowfence.Base62, snowfence.Base36,
+		snowfence.Crockford, snowfence.ZBase32, snowfence.Base58Flickr, snowfence.Base64URL, snowfence.CrockfordCheck,
+		snowfence.Decimal.Fixed(), snowfence.Hex.Fixed(), snowfence.Base32Hex.Fixed(), snowfence.Base58.Fixed(),
+		snowfence.Base62.Fixed(), snowfence.Base36.Fixed(), snowfence.Crockford.Fixed(),
+		snowfence.ZBase32.Fixed(), snowfence.Base58Flickr.Fixed(), snowfence.Base64URL.Fixed(),
+		snowfence.CrockfordCheck.Fixed(),
+		bwmarrin64{},
+		base2{},
+	}
+}
+
+// texts returns what a text can mean: in the form that was named, or else as a decimal,
+// or else in each form that it is written in. The error is that of the first.
+func (d *Decoder) texts(s []byte) ([]text, error) {
+	form := d.Form
+	if form == nil {
+		form = snowfence.Decimal
+	}
+	first, err := readText(form, s)
+	if err == nil {
+		return []text{first}, nil
+	}
+	if d.Form != nil {
+		return nil, unreadableError(s, err)
+	}
+	if d.Views[0].Layout.Cipher != snowfence.Plain { // its IDs are printed so
+		if t, otherErr := readText(snowfence.Base32Hex, s); otherErr == nil {
+			return []text{t}, nil
+		}
+	}
+	var list []text
+	for _, e := range guessedEncodings() {
+		t, otherErr := readText(e, s)
+		digits := s[len(t.prefix):]
+		if otherErr != nil || len(digits) < shortestGuess || !bytes.Equal(e.Append(nil, t.id), digits) {
+			continue // it may be read in this form, and is not written so
+		}
+		t.guessed = true
+		list = append(list, t)
+	}
+	if len(list) == 0 {
+		return nil, unreadableError(s, err)
+	}
+	return list, nil
+}
+
+// unreadableError adds to the error of a text which forms it can have, and what to type
+// for one of them.
+func unreadableError(s []byte, err error) error {
+	var forms []string
+	for _, e := range snowfence.Encodings() {
+		for _, e := range []snowfence.Encoding{e, e.Fixed()} {
+			if _, readErr := readText(e, s); readErr == nil {
+				forms = append(forms, e.Name())
+			}
+		}
+	}
+	for _, f := range OtherForms() {
+		if _, readErr := readText(f, s); readErr == nil {
+			forms = append(forms, f.Name())
+		}
+	}
+	if len(forms) == 0 {
+		return fmt.Errorf("%w; no other form of text fits either", err)
+	}
+	return fmt.Errorf("%w; it can be an ID written as %s: name the form, as in --from %s",
+		err, strings.Join(forms, ", "), forms[0])
+}
+
+// readText reads an ID in one form, with or without a prefix.
+func readText(f Form, s []byte) (text, error) {
+	if e, ok := f.(snowfence.Encoding); ok {
+		id, prefix, err := server.ReadID(e, s)
+		return text{id: id, form: e, prefix: prefix}, err
+	}
+	at := bytes.LastIndexByte(s, '_') + 1
+	if at > 0 {
+		if _, err := snowfence.NewPrefix(string(s[:at-1]), snowfence.Decimal); err != nil {
+			at = 0
+		}
+	}
+	id, err := f.ParseBytes(s[at:])
+	return text{id: id, form: f, prefix: string(s[:at])}, err
+}

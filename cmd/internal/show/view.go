@@ -1,0 +1,137 @@
+// Package show writes what IDs and layouts mean, for people and as JSON: for the program, and for
+// the playground in a browser.
+package show
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// View shows IDs of one layout.
+type View struct {
+	Name   string // as asked for, if it is the name of a preset; else the spec
+	Scheme *snowfence.Scheme
+	Layout snowfence.Layout
+	From   int64 // first tick that a namespace had this layout for
+	Until  int64 // first tick after the last; 0 for no end
+
+	parts  []snowfence.Field // named parts of the node; none when the node has no parts but itself
+	jsonID string            // the layout's name, quoted
+	same   []string          // other presets with the same bits, in a list of guesses
+}
+
+// NewView returns the view of a layout that may be encrypted: it then has a random
+// secret, to plan with and not to decode.
+func NewView(spec string) (*View, error) {
+	return NewViewWith(spec, func(l snowfence.Layout) (*snowfence.Scheme, error) {
+		if l.Cipher != snowfence.Plain {
+			return snowfence.NewScheme(l, snowfence.GenerateSecret())
+		}
+		return snowfence.NewScheme(l)
+	})
+}
+
+// NewViewWith returns the view of a layout whose scheme the caller makes.
+func NewViewWith(spec string, scheme func(snowfence.Layout) (*snowfence.Scheme, error)) (*View, error) {
+	l, err := snowfence.ParseLayout(spec)
+	if err != nil {
+		return nil, err
+	}
+	if strings.Contains(spec, "=") {
+		spec = l.String()
+	}
+	s, err := scheme(l)
+	if err != nil {
+		return nil, err
+	}
+	return viewOf(spec, s)
+}
+
+func viewOf(name string, s *snowfence.Scheme) (*View, error) {
+	v := &View{Name: name, Scheme: s, Layout: s.Layout()}
+	if parts := v.Layout.NodeParts(); len(parts) != 1 || parts[0].Name != snowfence.FieldNode {
+		v.parts = parts
+	}
+	quoted, err := json.Marshal(name)
+	v.jsonID = string(quoted)
+	return v, err
+}
+
+// LayoutName returns the name of a preset, or the spec of another layout.
+func LayoutName(l snowfence.Layout) string {
+	for _, preset := range snowfence.Presets() {
+		if preset.Layout.Equal(l) {
+			return preset.Name
+		}
+	}
+	return l.String()
+}
+
+// AppendJSON appends one object. Numbers that can pass 2^53 only in theory (ticks, nodes)
+// are numbers; the ID is a string.
+func (v *View) AppendJSON(b []byte, id snowfence.ID, p snowfence.Parts) []byte {
+	b = append(b, `{"id":"`...)
+	b = snowfence.Decimal.Append(b, id)
+	b = append(b, `",`...)
+	b = v.appendJSONParts(b, p)
+	return append(b, '}')
+}
+
+func (v *View) appendJSONParts(b []byte, p snowfence.Parts) []byte {
+	b = append(b, `"layout":`...)
+	b = append(b, v.jsonID...)
+	b = appendNumber(b, "unix_ms", p.Time.UnixMilli())
+	b = append(b, `,"time":"`...)
+	b = p.Time.AppendFormat(b, time.RFC3339Nano)
+	b = append(b, '"')
+	b = appendNumber(b, "tick", p.Tick)
+	b = appendNumber(b, snowfence.FieldNode, p.Node)
+	values := v.Scheme.NodeParts(p.Node)
+	for i, f := range v.parts {
+		b = appendNumber(b, jsonKey(f.Name), values[i])
+	}
+	b = appendNumber(b, snowfence.FieldSequence, p.Sequence)
+	if v.reserved(p) {
+		b = append(b, `,"reserved":true`...)
+	}
+	if v.Layout.Bits(snowfence.FieldKey) > 0 {
+		b = appendNumber(b, snowfence.FieldKey, int64(p.Key))
+	}
+	if v.Layout.Bits(snowfence.FieldRollback) > 0 {
+		b = appendNumber(b, snowfence.FieldRollback, p.Rollback)
+	}
+	return b
+}
+
+func appendNumber(b []byte, key string, n int64) []byte {
+	b = append(b, `,"`...)
+	b = append(b, key...)
+	b = append(b, `":`...)
+	return strconv.AppendInt(b, n, 10)
+}
+
+// jsonKey is the key of a part of the node: its name, out of the way of the keys of every object.
+func jsonKey(name string) string {
+	if slices.Contains([]string{
+		"id", "layout", "unix_ms", "node", "source", "encoding", "encoding_guessed",
+		"prefix", "others", "reserved",
+	}, name) {
+		return "part-" + name
+	}
+	return name
+}
+
+// unused reports whether a sequence number is one that nobody makes with the layout.
+func (v *View) unused(p snowfence.Parts) bool { return p.Sequence > v.Layout.Last }
+
+// reserved reports whether a sequence number is below those that generators make. IDs made by
+// hand have it, and those of snow-drift after the clock stepped back.
+func (v *View) reserved(p snowfence.Parts) bool { return p.Sequence < v.Layout.First }
+
+// reservedNote says what a reserved number means.
+const reservedNote = "reserved: made by hand, or after the clock stepped back"

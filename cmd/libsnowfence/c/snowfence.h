@@ -1,0 +1,228 @@
+/*
+ * snowfence.h: 64-bit IDs that never repeat within a namespace of a store.
+ *
+ *	snowfence_t *ids;
+ *	int64_t id;
+ *
+ *	if (snowfence_open("sqlite:/var/lib/shop/ids.db", NULL, NULL, &ids) != SNOWFENCE_OK)
+ *		...                                     // snowfence_last_error says why
+ *	snowfence_next(ids, &id);
+ *	snowfence_close(ids);
+ *
+ * Link with -lsnowfence (pkg-config --cflags --libs snowfence). All calls may be made
+ * from many threads at the same time; one handle serves them all.
+ *
+ * Fork. The library starts threads at the first call that needs them: the open calls,
+ * decode, format and parse. A process forked after that cannot use the library: every
+ * call returns SNOWFENCE_FORKED, also close, so that a child does not give its parent's
+ * node back. The child may exec. A process that made no such call may load the library,
+ * fork, and open in each child. libsnowfence.a starts them with the program.
+ */
+#ifndef SNOWFENCE_H
+#define SNOWFENCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SNOWFENCE_ABI_VERSION 1
+
+/* A generator and a sequence. A handle is a number in a pointer's clothes: it is never
+ * followed, so that a NULL, closed or foreign one is a status and never a crash. */
+typedef struct snowfence_ids snowfence_t;
+typedef struct snowfence_numbers snowfence_sequence_t;
+
+/* What calls return. */
+enum {
+	SNOWFENCE_OK = 0,
+	SNOWFENCE_FENCED = 1,       /* no grant is held: the lease was lost, or the store is unreachable; try again */
+	SNOWFENCE_EXHAUSTED = 2,    /* no ID within max-wait: the sequence is used up, or the clock is behind */
+	SNOWFENCE_LIFETIME = 3,     /* a time is outside the time bits of the layout */
+	SNOWFENCE_INVALID = 4,      /* an argument is wrong: a handle, a name, an option, a text */
+	SNOWFENCE_CLOSED = 5,       /* the handle was closed, or its lease has ended for good: open another one */
+	SNOWFENCE_FORKED = 6,       /* this process was forked from one that used the library: open in the child only */
+	SNOWFENCE_STORE = 7,        /* the store or the state file cannot be used, or does not answer */
+	SNOWFENCE_TAKEN = 8,        /* somebody else has the number, the file, or all the nodes */
+	SNOWFENCE_NOT_LOADED = 9,   /* libsnowfence-go.so, beside libsnowfence.so, cannot be loaded */
+	SNOWFENCE_TOO_SMALL = 10,   /* the buffer has no room for the text */
+	SNOWFENCE_TOO_MANY = 11,    /* 4095 handles are open */
+	SNOWFENCE_ENDED = 12,       /* all numbers of the sequence were given out */
+	SNOWFENCE_ROLLED_BACK = 13, /* the store may have lost numbers of the sequence: snowfence sequence confirm */
+	SNOWFENCE_INTERNAL = 14     /* a defect of the library: please report the text of snowfence_last_error */
+};
+
+/* The ABI that the library has: compare it with SNOWFENCE_ABI_VERSION. It rises when a
+ * program that was compiled against an older header would break. */
+int snowfence_abi_version(void);
+
+/* What a status means, as static text in English. */
+const char *snowfence_strerror(int status);
+
+/* The last error of this thread: what happened, to what, and what to do. Passwords are
+ * not in it. Writes at most size bytes with the zero at the end, and returns the length
+ * of the whole text, as snprintf does. Calls that succeed leave it as it is. */
+size_t snowfence_last_error(char *buf, size_t size);
+
+/* Opens a generator on a store. It leases a node and renews it until it is closed.
+ *
+ * store is a URL as --store takes it, such as "sqlite:/path/ids.db", or NULL for the
+ * store of this machine. ns is a namespace; NULL is "default". options is text such as
+ * "lead=2000,coarse=1", or NULL:
+ *
+ *	lead=TICKS         how far IDs may run ahead of the clock (0)
+ *	spread=N           begin each tick at a random one of N sequence numbers, so that id % N is
+ *	                   even where few IDs are made (docs/choose/shards.md)
+ *	coarse=1           read the clock once a millisecond: faster, and up to that late
+ *	max-wait=5s        how long a call waits for an ID; 0s: not at all
+ *	secret-file=FILE   of an encrypted layout; again for each earlier one, oldest first
+ *	label=web-1        who holds the node, for people (host/process ID)
+ *	node=N             this node, taken over from its holder; with guard=1 only a free one
+ *	within=A-B         any free node from A to B
+ *	block=N            N nodes together, a power of two, for N times the rate
+ *	sticky-file=FILE   remembers the node, which the next open prefers
+ *	ttl=15s            how long the node stays taken after a crash (15s; a file: 5s)
+ *	wait=30s           wait for a free node when all are taken
+ *	layout=NAME        of a new namespace, or a spec; an old one must have it
+ */
+int snowfence_open(const char *store, const char *ns, const char *options, snowfence_t **out);
+
+/* Opens a generator for one node whose use a file remembers over restarts. Use the
+ * number with no other file and on no other machine. layout is a name or a spec; NULL is
+ * "default". Options: lead, spread, coarse, max-wait, secret-file, and slice=A-B for a
+ * part of the sequence. The same file open twice is SNOWFENCE_TAKEN. */
+int snowfence_open_statefile(const char *path, const char *layout, int64_t node, const char *options,
+                             snowfence_t **out);
+
+/* Opens a generator for a bare number. It is safe inside this process only: one that
+ * starts again too soon, or after the clock stepped back, repeats IDs. The same number
+ * open twice is SNOWFENCE_TAKEN. Options: lead, spread, coarse, max-wait,
+ * secret-file. */
+int snowfence_open_static(const char *layout, int64_t node, const char *options, snowfence_t **out);
+
+/* Makes an ID. */
+int snowfence_next(snowfence_t *ids, int64_t *id);
+
+/* Makes n IDs. One that ends early sets *made: so many IDs at the front of the buffer
+ * are good, with an error too. */
+int snowfence_fill(snowfence_t *ids, int64_t *buf, size_t n, size_t *made);
+
+/* Makes from 1 to n IDs, as many as need no waiting after the first one. Rings refill
+ * with it: what you keep of them for later, drop when the beat is another one. */
+int snowfence_take(snowfence_t *ids, int64_t *buf, size_t n, size_t *made);
+
+/* The address of the beat of a handle. The beat rises every 100 ms while IDs are taken,
+ * when the lease is lost, at a change of grant and at close; a forked child reads 0.
+ * Read it before snowfence_take. The address stays readable when the handle is closed. */
+int snowfence_beat(snowfence_t *ids, const uint64_t **beat);
+
+/* Closes a generator and gives its node back, for at most five seconds. With an error
+ * it is closed too, and the text says until when the node stays taken. */
+int snowfence_close(snowfence_t *ids);
+
+/* Opens a sequence, whose numbers are 1, 2, 3, ...; make it with "snowfence sequence
+ * create". */
+int snowfence_sequence_open(const char *store, const char *name, snowfence_sequence_t **out);
+int snowfence_sequence_next(snowfence_sequence_t *sequence, int64_t *number);
+int snowfence_sequence_close(snowfence_sequence_t *sequence);
+
+/* An ID taken apart. */
+typedef struct {
+	int64_t tick;        /* since the epoch of the layout */
+	int64_t seconds;     /* Unix time of the start of that tick, ... */
+	int64_t nanoseconds; /* ... and the rest of a second */
+	int64_t node;        /* all its parts as one number */
+	int64_t sequence;
+	int64_t rollback;    /* 0 where the layout has no such bits */
+	int64_t key;         /* number of the secret, oldest 0 */
+} snowfence_parts_t;
+
+/* Takes an ID apart, with a layout (NULL is "default") or with that of a handle, which
+ * has the secrets of an encrypted one. */
+int snowfence_decode(const char *layout, int64_t id, snowfence_parts_t *parts);
+int snowfence_decode_own(snowfence_t *ids, int64_t id, snowfence_parts_t *parts);
+
+/* Room for the text of an ID in every encoding. */
+#define SNOWFENCE_TEXT_SIZE 80
+
+/* Writes the text of an ID with a zero at its end. encoding is a name such as "base58"
+ * or "hex-fixed"; NULL is "dec". *length, which may be NULL, is the length of the text,
+ * with SNOWFENCE_TOO_SMALL too. */
+int snowfence_format(int64_t id, const char *encoding, char *buf, size_t size, size_t *length);
+int snowfence_parse(const char *text, const char *encoding, int64_t *id);
+
+/*
+ * A ring: IDs taken ahead for one thread, so that an ID costs about a nanosecond.
+ *
+ *	static _Thread_local snowfence_ring_t ring; // zeroed memory, nothing to free
+ *
+ *	snowfence_ring_next(&ring, ids, &id);
+ *
+ * A ring belongs to one thread. Never copy a ring: both copies would give out the same IDs.
+ * Its IDs increase; those of two rings are unique only.
+ * IDs in it are at most 100 ms old; after a loss or a close was seen, none is given out.
+ * What a ring holds when its thread ends is lost.
+ */
+#define SNOWFENCE_RING_LEAST 16
+#define SNOWFENCE_RING_MOST 1024
+
+typedef struct {
+	snowfence_t *ids;
+	const uint64_t *beat;
+	uint64_t seen; /* the beat before the refill */
+	uint32_t at, end;
+	uint32_t size; /* of the last refill */
+	int64_t buf[SNOWFENCE_RING_MOST];
+} snowfence_ring_t;
+
+/* What snowfence_ring_next does when nothing is left. */
+static inline int snowfence_ring_refill(snowfence_ring_t *ring, snowfence_t *ids, int64_t *id)
+{
+	uint32_t left = ring->end - ring->at, size = ring->size;
+	size_t made = 0;
+	int status;
+
+	if (id == NULL)
+		return SNOWFENCE_INVALID;
+	if (ring->beat == NULL || ring->ids != ids) {
+		ring->at = ring->end = ring->size = size = 0;
+		if ((status = snowfence_beat(ids, &ring->beat)) != SNOWFENCE_OK)
+			return status;
+		ring->ids = ids;
+	} else if (left == 0 && __atomic_load_n(ring->beat, __ATOMIC_ACQUIRE) == ring->seen) {
+		size *= 2; /* used up within its beat */
+	} else if (left > size / 2) {
+		size /= 2; /* most was lost */
+	}
+	if (size < SNOWFENCE_RING_LEAST)
+		size = SNOWFENCE_RING_LEAST;
+	if (size > SNOWFENCE_RING_MOST)
+		size = SNOWFENCE_RING_MOST;
+	ring->at = ring->end = 0;
+	ring->size = size;
+	ring->seen = __atomic_load_n(ring->beat, __ATOMIC_ACQUIRE); /* before the IDs are made: later is too late */
+	if ((status = snowfence_take(ids, ring->buf, size, &made)) != SNOWFENCE_OK)
+		return status;
+	ring->at = 1;
+	ring->end = (uint32_t)made;
+	*id = ring->buf[0];
+	return SNOWFENCE_OK;
+}
+
+/* Makes an ID from the ring of the calling thread. */
+static inline int snowfence_ring_next(snowfence_ring_t *ring, snowfence_t *ids, int64_t *id)
+{
+	if (ring->at != ring->end && ring->ids == ids && __atomic_load_n(ring->beat, __ATOMIC_ACQUIRE) == ring->seen) {
+		*id = ring->buf[ring->at++];
+		return SNOWFENCE_OK;
+	}
+	return snowfence_ring_refill(ring, ids, id);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

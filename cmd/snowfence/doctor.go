@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/snowfence/snowfence/cmd/internal/doctor"
+	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/cmd/internal/serve"
+	"github.com/snowfence/snowfence/cmd/internal/show"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// doctorPatience bounds all questions to the store together.
+const doctorPatience = 30 * time.Second
+
+func (p *program) doctorCommand() *cobra.Command {
+	var f storeFlags
+	var config string
+	var ignore []string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Look for what bites people, and name the cure", Args: cobra.NoArgs,
+		Long: `Doctor looks at this machine's clock, the store, its namespaces, nodes, holders and
+sequences, and with --config at the settings of a server. It prints what it found with the
+cure, and ends with exit code 3 if it found something.
+
+It changes nothing, and a role that may only read is enough. What it could not look at is "not
+checked", never good. Each line begins with a name for scripts (docs/operate/doctor.md).`,
+		Example: `  snowfence doctor
+  snowfence doctor --store postgres://reader@db.example/ids --json
+  snowfence doctor --config /etc/snowfence/serve.yaml --ignore clock-sync`,
+	}
+	f.registerStore(cmd.Flags())
+	cmd.Flags().StringVar(&config, "config", "", "`file` of settings of a server, to look at too")
+	cmd.Flags().StringSliceVar(&ignore, "ignore", nil, "`names` of results to leave out, with commas between them")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	cmd.RunE = p.runE(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
+		for _, name := range ignore {
+			if !slices.Contains(doctor.Names(), name) {
+				return usagef("--ignore %s: there is no such name: use %s", name, strings.Join(doctor.Names(), ", "))
+			}
+		}
+		c, err := p.doctorCase(cmd.Context(), &f, config)
+		if err != nil {
+			return err
+		}
+		if c.Store != nil {
+			defer c.Store.Close()
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), doctorPatience)
+		defer cancel()
+		results := doctor.Look(ctx, c, ignore)
+		if err := cmd.Context().Err(); err != nil {
+			return err
+		}
+		return p.writeResults(out, results, asJSON)
+	})
+	return cmd
+}
+
+// doctorCase opens what there is to look at. Only mistakes of the command line are errors.
+func (p *program) doctorCase(ctx context.Context, f *storeFlags, config string) (*doctor.Case, error) {
+	c := &doctor.Case{Now: p.now}
+	settings, err := p.serverSettings(config)
+	if err != nil {
+		return nil, err
+	}
+	if config != "" {
+		c.Config = settings
+		if f.store == "" {
+			f.store = settings.Store
+		}
+		if settings.Secrets != nil {
+			c.Secrets = append(c.Secrets, config)
+		}
+		if settings.TLSKey != "" {
+			c.Secrets = append(c.Secrets, settings.TLSKey)
+		}
+		for _, files := range settings.SecretFiles {
+			c.Secrets = append(c.Secrets, strings.Split(files, ":")...)
+		}
+	}
+	env := func(name string) string { return p.env[name] }
+	c.Secrets = append(c.Secrets, open.SecretFiles(f.store, env)...)
+	slices.Sort(c.Secrets)
+	f.implied = p.fromEnv["store"]
+	c.Flags = f.command("")
+	if f.store == "" {
+		c.Store, c.StoreErr = p.places.Look(ctx)
+	} else {
+		c.Store, c.StoreErr = open.Look(ctx, f.store, env)
+	}
+	if errors.Is(c.StoreErr, open.ErrURL) {
+		return nil, usageError{c.StoreErr}
+	}
+	if c.Store != nil {
+		p.hide = c.Store.Hide
+	}
+	return c, ctx.Err()
+}
+
+// serverSettings reads the settings of a server from the environment and from a file.
+func (p *program) serverSettings(config string) (*serve.Config, error) {
+	c := &serve.Config{}
+	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	bindSettings(fs, c)
+	if config == "" {
+		return c, nil
+	}
+	var wrong error
+	fs.VisitAll(func(s *pflag.Flag) {
+		if value := p.env[envName(s.Name)]; value != "" && s.Name != "config" && s.Name != "store" {
+			if err := fs.Set(s.Name, value); err != nil && wrong == nil {
+				wrong = usagef("environment variable %s: %w", envName(s.Name), err)
+			}
+		}
+	})
+	if wrong != nil {
+		return nil, wrong
+	}
+	c.File = config
+	if err := readSettings(fs, c); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// writeResults writes findings first, because they are what somebody came for.
+func (p *program) writeResults(out *bufio.Writer, results []doctor.Result, asJSON bool) error {
+	hide := func(text string) string {
+		if p.hide != nil {
+			text = p.hide(text)
+		}
+		return text
+	}
+	rank := []doctor.State{doctor.Found, doctor.NotChecked, doctor.Good}
+	slices.SortStableFunc(results, func(a, b doctor.Result) int {
+		return slices.Index(rank, a.State) - slices.Index(rank, b.State)
+	})
+	counts := map[doctor.State]int64{}
+	for _, r := range results {
+		counts[r.State]++
+		r.Text, r.Cure = hide(r.Text), hide(r.Cure)
+		if asJSON {
+			if err := writeJSON(out, r); err != nil {
+				return err
+			}
+			continue
+		}
+		line := r.Name + ": " + string(r.State) + ": "
+		if r.About != "" {
+			line += r.About + ": "
+		}
+		out.WriteString(escaped(line+withoutPackage(errors.New(r.Text)), "\n\t") + "\n")
+		if r.Cure != "" {
+			out.WriteString("  cure: " + escaped(r.Cure, "\n\t") + "\n")
+		}
+	}
+	p.message("%s, %d good, %d not checked", show.Plural(counts[doctor.Found], "finding"), counts[doctor.Good],
+		counts[doctor.NotChecked])
+	if counts[doctor.Found] > 0 {
+		return errFindings
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"bufio"
+
+	"github.com/snowfence/snowfence/cmd/internal/kinds"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// newKind prints IDs of another kind, for which there is no store.
+func (p *program) newKind(cmd *cobra.Command, f *newFlags, out *bufio.Writer) error {
+	if err := p.onlyFlags(cmd, "kind", "count", "json"); err != nil {
+		return err
+	}
+	if f.count < 1 {
+		return usagef("-n %d: how many IDs to make, from 1 up", f.count)
+	}
+	k, err := kinds.Parse(f.kind)
+	if err != nil {
+		return usagef("--kind: %w", err)
+	}
+	next, err := k.Maker()
+	if err != nil {
+		return usagef("--kind %s: %w", f.kind, err)
+	}
+	for i := range f.count {
+		if i%1024 == 0 {
+			if err := cmd.Context().Err(); err != nil {
+				return err
+			}
+		}
+		id, err := next()
+		if err != nil {
+			return err
+		}
+		if f.json {
+			id = `{"id":"` + id + `"}`
+		}
+		if _, err := out.WriteString(id + "\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onlyFlags is an error that names a flag of the command line beside those that --kind goes with.
+func (p *program) onlyFlags(cmd *cobra.Command, allowed ...string) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		for _, name := range allowed {
+			if f.Name == name {
+				return
+			}
+		}
+		if err == nil && p.onCommandLine(cmd, f.Name) {
+			err = usagef("--%s is for IDs of 64 bits, and --kind for IDs of another kind: leave one of them out",
+				f.Name)
+		}
+	})
+	return err
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A key and a password that every user of the machine could read got no warning, as secrets did.
+func TestServeWarnsOfReadableFiles(t *testing.T) {
+	dir := t.TempDir()
+	password, key := filepath.Join(dir, "password"), filepath.Join(dir, "tls.key")
+	for _, name := range []string{password, key} {
+		if err := os.WriteFile(name, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask := func() string {
+		var errs bytes.Buffer
+		p := newProgram(strings.NewReader(""), &errs, &errs, nil)
+		store := "postgres://db.example/ids?password_file=" + password + "&sslkey=" + key
+		if code := p.run(t.Context(), []string{"serve", "--check-config", "--store", store}); code != exitOK {
+			t.Errorf("exit code %d: %s", code, &errs)
+		}
+		return errs.String()
+	}
+	if text := ask(); strings.Contains(text, "can read") {
+		t.Error(text)
+	}
+	for _, name := range []string{password, key} {
+		if err := os.Chmod(name, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := ask(); strings.Count(text, "warning: every user of this machine can read") != 2 {
+		t.Error(text)
+	}
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// What people met who made IDs for the past, or audited a table.
+func TestAdviceThatWasMissing(t *testing.T) {
+	store := "sqlite:" + filepath.Join(t.TempDir(), "ids.db")
+	run := func(stdin string, want int, says string, args ...string) {
+		t.Helper()
+		var out bytes.Buffer
+		p := newProgram(strings.NewReader(stdin), &out, &out, nil)
+		if code := p.run(t.Context(), args); code != want || !strings.Contains(out.String(), says) {
+			t.Errorf("%q: exit code %d, not %d: %s", args, code, want, &out)
+		}
+	}
+	small := "time=41,node=10,seq=12,first=1,epoch=2015-01-01"
+	run("", 0, "", "namespace", "create", "orders", "--layout", small, "--store", store)
+	run("", 2, "take --past 0", "namespace", "change", "orders", "--past", "0-4", "--nobody-else", "--store", store)
+	run("", 2, "the sequence numbers 0, by hand", "namespace", "change", "orders", "--past", "0", "--store", store)
+	run("", 0, "", "namespace", "change", "orders", "--past", "0", "--nobody-else", "--store", store)
+	at := []string{"new", "--namespace", "orders", "--store", store, "--at"}
+	run("", 0, "", append(at, "2019-05-17 08:30:00+00", "-n", "1000")...)
+	run("", 1, "no ID is left", append(at, "2019-05-17 08:30:00+00", "-n", "1000")...)
+	run("2019-05-17\nyesterday\n", 2, "line 2 of standard input", append(at, "-")...)
+	lost := "2019-01-01/2019-02-01"
+	run("", 0, "2019-01-01T00:00:00Z", "namespace", "confirm", "orders", "--past-lost", lost, "--store", store)
+	run("", 0, "closed", "namespace", "show", "orders", "--store", store)
+	run("id,name\n1,a\n2,b\n", 2, "--column NAME", "audit", "-")
+	run("{\"id\":1}\n{\"id\":2}\n", 2, "--field NAME", "audit", "-")
+	run("abc\n", 2, "abc", "audit", "-")
+}
+
+// HTTP takes the times that the shell takes, also those whose + a query made a space.
+func TestTimesOfRequests(t *testing.T) {
+	want, err := parseTime("at", "2019-05-17T08:30:00Z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		"2019-05-17 08:30:00+00", "2019-05-17 08:30:00 00", "2019-05-17 14:00:00 05:30", "2019-05-17T10:30:00 02:00",
+		"2019-05-17 08:30:00", "2019-05-17T08:30:00", "1558081800000",
+	} {
+		if got, err := server.ParseTime(text); err != nil || !got.Equal(want) {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	if _, err := server.ParseTime("2019-05-17 later"); err == nil {
+		t.Error("no error")
+	}
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/show"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/spf13/cobra"
+)
+
+// sqlRecorded returns the text for a node that the namespace keeps for the database.
+func (p *program) sqlRecorded(ctx context.Context, cmd *cobra.Command, f *sqlFlags) (string, error) {
+	st, ns, err := p.openNamespace(ctx, &f.store)
+	if err != nil {
+		return "", err
+	}
+	defer st.Close()
+	l, err := f.recordedLayout(ctx, ns)
+	if err != nil {
+		return "", err
+	}
+	plan, err := f.plan(ctx, cmd, l, l.TickOf(p.now()))
+	if err != nil {
+		return "", err
+	}
+	if _, err := p.sqlText(f, plan); err != nil {
+		return "", err // before anything is recorded
+	}
+	n := lease.SQLNode{Node: plan.Node, Dialect: f.dialect, Label: f.label, Lead: leadTime(l, plan.Lead)}
+	if _, plan.From, err = lease.RecordSQL(ctx, st.Leases, f.store.namespace, n, f.again); err != nil {
+		return "", f.explainSQL(ns, n, err)
+	}
+	plan.About = []string{fmt.Sprintf("Namespace %s keeps node %d for this database. When you have dropped these "+
+		"functions, run snowfence sql --retire --node %d.", f.store.namespace, plan.Node, plan.Node)}
+	if f.label != "" {
+		plan.About = append(plan.About, "Database: "+f.label)
+	}
+	return p.sqlText(f, plan)
+}
+
+// recordedLayout returns the layout of the functions: that of the namespace, or an earlier one with
+// which they were printed before.
+func (f *sqlFlags) recordedLayout(ctx context.Context, ns openedNamespace) (snowfence.Layout, error) {
+	l := ns.layout
+	for _, q := range ns.SQL {
+		was, err := snowfence.ParseLayout(q.Layout)
+		if err != nil || !f.again || q.Retired > 0 {
+			continue
+		}
+		s, err := snowfence.NewScheme(was)
+		if err != nil {
+			return l, err
+		}
+		if node, _, err := parseNode(ctx, s, f.node); err == nil && node == q.Node {
+			l = was
+		}
+	}
+	if f.layout == "" {
+		return l, nil
+	}
+	wanted, err := parseLayout(f.layout)
+	if err == nil && !wanted.Equal(l) {
+		err = usagef("--layout: namespace %q has the layout %s: leave --layout out", ns.Name, show.LayoutName(l))
+	}
+	return l, err
+}
+
+// leadTime is how long a number of ticks is.
+func leadTime(l snowfence.Layout, ticks int64) time.Duration {
+	return l.TimeOf(ticks).Sub(l.TimeOf(0))
+}
+
+// explainSQL gives an error the commands that help.
+func (f *sqlFlags) explainSQL(ns openedNamespace, n lease.SQLNode, err error) error {
+	if !errors.Is(err, lease.ErrRefused) && !errors.Is(err, lease.ErrInvalid) {
+		return err
+	}
+	if n.Node >= ns.First && n.Node <= ns.Last && n.Node > 0 && ns.Last > ns.First {
+		s, schemeErr := snowfence.NewScheme(ns.layout)
+		if schemeErr != nil {
+			return schemeErr
+		}
+		last := s.Nodes() - 1
+		return usagef("%w; or take the last node, %d, from the leases, whose holders get others:\n  %s", err, last,
+			f.store.command("snowfence namespace change %s --leasable %d-%d", ns.Name, ns.First, min(ns.Last, last-1)))
+	}
+	return usageError{err}
+}
+
+// sqlRetire records that the functions of a node were dropped.
+func (p *program) sqlRetire(ctx context.Context, f *sqlFlags) error {
+	st, ns, err := p.openNamespace(ctx, &f.store)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	f.again = true // it is the layout of the functions that counts
+	f.layout = ""
+	l, err := f.recordedLayout(ctx, ns)
+	if err != nil {
+		return err
+	}
+	s, err := snowfence.NewScheme(l)
+	if err != nil {
+		return err
+	}
+	node, _, err := parseNode(ctx, s, f.node)
+	if err != nil {
+		return err
+	}
+	q, err := lease.RetireSQL(ctx, st.Leases, f.store.namespace, node)
+	if errors.Is(err, lease.ErrRefused) {
+		return usageError{err}
+	}
+	if err != nil {
+		return err
+	}
+	p.message("node %d of namespace %q is retired: IDs of its functions lie before %s", node, ns.Name,
+		l.TimeOf(q.Retired).Format(time.RFC3339))
+	return nil
+}
+
+// sqlNodeJSON is a node of functions in a database, as namespace show prints it.
+type sqlNodeJSON struct {
+	Node    int64      `json:"node"`
+	Dialect string     `json:"dialect"`
+	Label   string     `json:"label,omitempty"`
+	Layout  string     `json:"layout"`
+	Printed time.Time  `json:"printed"`
+	Retired *time.Time `json:"retired,omitempty"` // its IDs lie before
+}
+
+func sqlNodesOut(nodes []lease.SQLNode) (out []sqlNodeJSON, err error) {
+	for _, q := range nodes {
+		n := sqlNodeJSON{
+			Node: q.Node, Dialect: q.Dialect, Label: q.Label, Layout: q.Layout,
+			Printed: time.UnixMilli(q.Printed).UTC(),
+		}
+		if q.Retired > 0 {
+			l, err := snowfence.ParseLayout(q.Layout)
+			if err != nil {
+				return nil, err
+			}
+			at := l.TimeOf(q.Retired)
+			n.Retired = &at
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+func (q sqlNodeJSON) String() string {
+	text := fmt.Sprintf("node %d, %s", q.Node, q.Dialect)
+	if q.Label != "" {
+		text += " (" + q.Label + ")"
+	}
+	if q.Retired != nil {
+		return text + ", retired: its IDs lie before " + q.Retired.Format(time.RFC3339Nano)
+	}
+	return text + ", printed " + q.Printed.Format(time.RFC3339) + ", layout " + q.Layout
+}

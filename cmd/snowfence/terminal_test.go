@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// "lease list" printed the escape sequences of labels and vetoes that a store had.
+func TestLeaseListEscapesWhatAStoreHas(t *testing.T) {
+	url := "sqlite:" + filepath.Join(t.TempDir(), "ids.db")
+	st, err := open.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := snowfence.NewScheme(snowfence.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns, err := lease.CreateNamespace(t.Context(), st.Leases, "default", s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until := snowfence.Default().TickOf(time.Now().Add(time.Hour))
+	record := func(node int64, veto string) lease.Write {
+		return lease.Write{New: lease.Record{
+			Key: lease.Key{Namespace: "default", Node: node}, Nonce: "n", Generation: ns.Generation, Until: until,
+			Holder: "h", Label: "\x1b[2Jweb\u202e", Veto: veto,
+		}}
+	}
+	for _, w := range []lease.Write{record(0, ""), record(1, "old\nand\x1b[2J")} {
+		if err := errors.Join(st.Leases.Swap(t.Context(), []lease.Write{w})...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"lease", "list", "--all"},
+		{"lease", "list", "--all", "--json"},
+		{"lease", "release", "1"},
+		{"new", "--node", "0", "--guard"},
+		{"new", "--node", "1"},
+	} {
+		var out, errs bytes.Buffer
+		p := newProgram(strings.NewReader(""), &out, &errs, nil)
+		p.run(t.Context(), append(args, "--store", url))
+		text := out.String() + errs.String()
+		if strings.ContainsAny(text, "\x1b\u202e") && !strings.Contains(strings.Join(args, " "), "json") ||
+			strings.Contains(text, "\x1b") || !strings.Contains(text, `\u001b[2J`) && !strings.Contains(text, `\x1b[2J`) {
+			t.Errorf("%q: %q", args, text)
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// granting is a fence that grants what a test says.
+type granting struct {
+	scheme *snowfence.Scheme
+
+	mu       sync.Mutex
+	grant    snowfence.Grant
+	each     func(*snowfence.Grant) // changes each grant that is handed over
+	gone     bool
+	past     []int64 // what Grant was asked to reach past
+	released []snowfence.Grant
+	seal     func() int64
+}
+
+var errGone = errors.New("the store is away")
+
+// grants returns a fence of a node, with a minute from the time of a clock on.
+func grants(t testing.TB, spec string, node int64, clk *clock) *granting {
+	s := scheme(t, spec)
+	wall, _ := clk.now()
+	now := s.Layout().TickOf(wall)
+	return &granting{scheme: s, grant: snowfence.Grant{Node: node, From: now, Until: now + 60_000}}
+}
+
+func (f *granting) Scheme() *snowfence.Scheme { return f.scheme }
+
+func (f *granting) Bind(seal func() int64) (func(), error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.seal != nil {
+		return nil, snowfence.ErrBound
+	}
+	f.seal = seal
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.seal = nil
+	}, nil
+}
+
+func (f *granting) Held(after int64) (snowfence.Grant, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.gone || f.grant.Until <= after {
+		return snowfence.Grant{}, false
+	}
+	if f.each != nil {
+		f.each(&f.grant)
+	}
+	return f.grant, true
+}
+
+func (f *granting) Grant(_ context.Context, after int64) (snowfence.Grant, error) {
+	f.mu.Lock()
+	f.past = append(f.past, after)
+	f.mu.Unlock()
+	if gr, ok := f.Held(after); ok {
+		return gr, nil
+	}
+	return snowfence.Grant{}, errGone
+}
+
+func (f *granting) Release(_ context.Context, gr snowfence.Grant, _ int64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.released = append(f.released, gr)
+	return nil
+}
+
+func (f *granting) set(change func(f *granting)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change(f)
+}
+
+// gaveBack checks that the latest grant was given back, as it was granted.
+func (f *granting) gaveBack(t testing.TB) {
+	t.Helper()
+	if len(f.released) != 1 || f.released[0].Node != f.grant.Node || f.released[0].From != f.grant.From {
+		t.Errorf("given back %+v, granted %+v", f.released, f.grant)
+	}
+}
+
+// lose takes the grant back.
+func (f *granting) lose() {
+	f.mu.Lock()
+	f.gone = true
+	seal := f.seal
+	f.mu.Unlock()
+	seal()
+}
+
+func on(t testing.TB, r *registry, f snowfence.Fence, o Options) *Handle {
+	t.Helper()
+	h, err := r.on(f, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func refused(t testing.TB, what string, err error) {
+	t.Helper()
+	if !errors.Is(err, ErrOverlap) {
+		t.Errorf("%s: %v", what, err)
+	}
+}
+
+func closed(t testing.TB, h *Handle) {
+	t.Helper()
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// above checks that h makes nothing in the present tick, but in the next.
+func above(t testing.TB, h *Handle, clk *clock, s *seen) {
+	t.Helper()
+	if id, err := h.TryNext(); err == nil {
+		t.Errorf("%d in a tick that was used", id)
+	}
+	clk.advance(time.Millisecond)
+	s.add(t, must(t, h))
+}

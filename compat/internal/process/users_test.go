@@ -1,0 +1,283 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// A generator without users stays for a while, so that a program that makes a node a
+// request does not wait.
+func TestSpareGeneratorGoesOn(t *testing.T) {
+	r := newRegistry()
+	a := open(t, r, bwmarrin, 1, Options{})
+	g := a.gen.Load()
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, r, bwmarrin, 1, Options{})
+	if b.gen.Load() != g {
+		t.Error("the node has another generator")
+	}
+	if len(r.unused) != 0 {
+		t.Error("a generator in use counts as unused")
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if b := open(t, r, bwmarrin, 1, Options{Lead: 5}); b.gen.Load() == g {
+		t.Error("the generator has another lead")
+	} else if _, err := g.TryNext(); !errors.Is(err, snowfence.ErrClosed) {
+		t.Errorf("the old one was not closed: %v", err)
+	}
+	// What nobody uses is in nobody's way.
+	c := open(t, r, bwmarrin, 2, Options{})
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, r, bwmarrin+",first=5", 2, Options{})
+	if len(r.unused) != 0 {
+		t.Errorf("%d generators are kept", len(r.unused))
+	}
+	runtime.KeepAlive(d)
+}
+
+func TestSpareGeneratorsAreFew(t *testing.T) {
+	r := newRegistry()
+	var first *snowfence.Generator
+	for node := range int64(1000) {
+		h := open(t, r, bwmarrin, node, Options{})
+		if node == 0 {
+			first = h.gen.Load()
+		}
+		if _, err := h.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := first.TryNext(); !errors.Is(err, snowfence.ErrClosed) {
+		t.Errorf("the one unused for longest: %v", err)
+	}
+	open := 0
+	for _, sp := range r.spaces {
+		for _, group := range sp.open {
+			open += len(group)
+		}
+	}
+	if len(r.unused) != spare || open != spare {
+		t.Errorf("%d unused generators, %d open, want %d", len(r.unused), open, spare)
+	}
+}
+
+func TestCloseCountsOnce(t *testing.T) {
+	r := newRegistry()
+	a, b := open(t, r, bwmarrin, 1, Options{}), open(t, r, bwmarrin, 1, Options{})
+	for range 3 {
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.Next(t.Context()); err != nil {
+		t.Errorf("the other handle: %v", err)
+	}
+	if len(r.unused) != 0 {
+		t.Error("a generator in use counts as unused")
+	}
+	if _, err := a.Next(t.Context()); !errors.Is(err, snowfence.ErrClosed) {
+		t.Errorf("Next of a closed handle: %v", err)
+	}
+	if _, err := a.TryNext(); !errors.Is(err, snowfence.ErrClosed) {
+		t.Errorf("TryNext of a closed handle: %v", err)
+	}
+	if n, err := a.Fill(t.Context(), make([]snowfence.ID, 3)); n != 0 || !errors.Is(err, snowfence.ErrClosed) {
+		t.Errorf("Fill of a closed handle: %d, %v", n, err)
+	}
+	if got := panicOf(a.Must); got == nil {
+		t.Error("Must of a closed handle did not panic")
+	}
+	for range 5 { // a cleanup that was stopped counts nobody off
+		runtime.GC()
+		time.Sleep(2 * time.Millisecond)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.unused) != 0 {
+		t.Error("the collector counted a closed handle a second time")
+	}
+	runtime.KeepAlive(b)
+}
+
+// Nobody can compare two clocks, so a spare generator with one is not used again.
+func TestSpareGeneratorWithAClock(t *testing.T) {
+	r, clk := newRegistry(), newClock()
+	for _, o := range [][2]Options{{{Time: clk.now}, {}}, {{}, {Time: clk.now}}, {{Time: clk.now}, {Time: clk.now}}} {
+		a := open(t, r, bwmarrin, 1, o[0])
+		g := a.gen.Load()
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+		b := open(t, r, bwmarrin, 1, o[1])
+		if b.gen.Load() == g {
+			t.Error("the generator has the clock of another")
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		open(t, r, bwmarrin, 1, Options{Lead: 3}).Close()
+	}
+}
+
+// 65,536 nodes of one space know nothing of each other, and opening one does not look
+// at all others.
+func TestManyNodes(t *testing.T) {
+	r := newRegistry()
+	s := scheme(t, "time=39,seq=8,node=16,tick=10ms")
+	n := s.Nodes()
+	if testing.Short() {
+		n /= 8
+	}
+	var all []*Handle
+	for node := range n {
+		h, err := r.open(s, node, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, h)
+	}
+	runtime.KeepAlive(all)
+}
+
+// Handles that nobody closes cost nothing for good.
+func TestLostHandlesAreBounded(t *testing.T) {
+	r := newRegistry()
+	s := scheme(t, bwmarrin)
+	n := 1_000_000
+	if testing.Short() {
+		n = 100_000
+	}
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for i := range n {
+		if _, err := r.open(s, int64(i%1024), Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	users := func() (n int) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, sp := range r.spaces {
+			for _, group := range sp.open {
+				for _, e := range group {
+					n += e.users
+				}
+			}
+		}
+		return n
+	}
+	for deadline := time.Now().Add(time.Minute); users() > 0; runtime.GC() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d handles are still counted", users())
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 8<<20 {
+		t.Errorf("%d handles left %d bytes", n, grown)
+	}
+	if len(r.unused) > spare {
+		t.Errorf("%d unused generators", len(r.unused))
+	}
+}
+
+// A handle lives through its last call, even if the garbage collector runs and another setting
+// waits for the node.
+func TestCollectorDuringTheLastCall(t *testing.T) {
+	for name, call := range map[string]func(h *Handle) error{
+		"Next":    func(h *Handle) error { _, err := h.Next(context.Background()); return err },
+		"TryNext": func(h *Handle) error { _, err := h.TryNext(); return err },
+		"Fill":    func(h *Handle) error { _, err := h.Fill(context.Background(), make([]snowfence.ID, 1)); return err },
+		"Must":    func(h *Handle) error { h.Must(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRegistry()
+			var inCall atomic.Bool
+			source := func() (time.Time, time.Duration) {
+				if inCall.CompareAndSwap(true, false) {
+					for range 5 { // what is garbage now is noticed by a goroutine of the runtime
+						runtime.GC()
+						time.Sleep(2 * time.Millisecond)
+					}
+					if _, err := r.open(scheme(t, bwmarrin+",first=5"), 1, Options{}); !errors.Is(err, ErrOverlap) {
+						t.Errorf("another setting, during the call: %v", err)
+					}
+				}
+				return time.Now(), time.Since(start)
+			}
+			h := open(t, r, bwmarrin, 1, Options{Time: source})
+			inCall.Store(true)
+			if err := call(h); err != nil {
+				t.Error(err)
+			}
+			if inCall.Load() {
+				t.Error("the call did not look at the clock")
+			}
+		})
+	}
+}
+
+var start = time.Now()
+
+// Handles come and go in many goroutines while the garbage collector runs all the time.
+func TestCollectorAndUsers(t *testing.T) {
+	r := newRegistry()
+	specs := []string{"time=41,node=10,seq=12", "time=41,node=9,seq=13"} // they drive each other out
+	var stop atomic.Bool
+	var collector, users sync.WaitGroup
+	collector.Go(func() {
+		for !stop.Load() {
+			runtime.GC()
+		}
+	})
+	var s seen
+	for g := range 10 {
+		users.Go(func() {
+			sch := scheme(t, specs[g%2])
+			for range 50 {
+				h, err := r.open(sch, 0, Options{})
+				for errors.Is(err, ErrOverlap) { // until the collector found the others' handles
+					runtime.Gosched()
+					h, err = r.open(sch, 0, Options{})
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for range 1 + g {
+					id, err := h.Next(context.Background())
+					if err != nil {
+						t.Errorf("the last call: %v", err)
+						return
+					}
+					s.add(t, id)
+				}
+				if g%3 == 0 {
+					_ = h.Close()
+				}
+			}
+		})
+	}
+	users.Wait()
+	stop.Store(true)
+	collector.Wait()
+	if len(s.ids) == 0 {
+		t.Error("no ID was made")
+	}
+}

@@ -1,0 +1,63 @@
+package snowfence_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence"
+)
+
+type user struct{}
+
+var userMask, _ = snowfence.NewMask(snowfence.GenerateSecret())
+
+func (user) Mask() *snowfence.Mask { return userMask }
+
+type userID = snowfence.Masked[user]
+
+// scalar is what gqlgen wants of a type: its Marshaler and its Unmarshaler.
+type scalar interface {
+	MarshalGQL(w io.Writer)
+	UnmarshalGQL(v any) error
+}
+
+func TestGraphQL(t *testing.T) {
+	var id snowfence.ID
+	var order OrderID
+	var user userID
+	for _, v := range []struct {
+		to   scalar
+		from any
+		want string // "" for an error
+	}{
+		{&id, "-42", `"-42"`},
+		{&id, 42, `"42"`},
+		{&id, int64(249887800817025024), `"249887800817025024"`},
+		{&id, json.Number("249887800817025024"), `"249887800817025024"`},
+		{&id, json.Number("4.2e1"), ""},
+		{&id, 42.0, ""},
+		{&id, "x", ""},
+		{&id, nil, ""},
+		{&order, "ord_1a", `"ord_1a"`},
+		{&order, "cus_1a", ""},
+		{&order, int64(42), ""},
+		{&user, "1a", `"1a"`},
+		{&user, int64(42), ""},
+	} {
+		err := v.to.UnmarshalGQL(v.from)
+		if v.want == "" {
+			if !errors.Is(err, snowfence.ErrInvalidID) {
+				t.Errorf("%T from %v: %v", v.to, v.from, err)
+			}
+			continue
+		}
+		var out strings.Builder
+		v.to.MarshalGQL(&out)
+		if err != nil || out.String() != v.want {
+			t.Errorf("%T from %v: %s, %v; want %s", v.to, v.from, out.String(), err, v.want)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+// Package integrations runs IDs through ORMs, drivers and wire formats. The lines that
+// docs/start/integrations.md shows are lines of these tests.
+package integrations
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/test/servers"
+)
+
+// TestPostgres runs all drivers and ORMs on one server, each in a database of its own.
+func TestPostgres(t *testing.T) {
+	p := servers.StartPostgres(t)
+	for name, test := range map[string]func(*testing.T, string){
+		"database/sql": testSQL,
+		"pgx":          testPgx,
+		"pgx text":     testPgxText,
+		"pgx stdlib":   testPgxTextSQL,
+		"sqlx":         testSqlx,
+		"sqlc":         testSqlc,
+		"bun":          testBun,
+		"ent":          testEnt,
+
+		"gorm: zero key without the plugin": testGormZeroKey,
+		"gorm: structs, slices and maps":    testGormRows,
+		"gorm: associations":                testGormAssociations,
+		"gorm: save":                        testGormSave,
+		"gorm: upserts":                     testGormUpserts,
+		"gorm: columns chosen":              testGormColumns,
+		"gorm: kinds of keys":               testGormKeys,
+		"gorm: an error of Next":            testGormError,
+		"gorm: what cannot be filled":       testGormRefusals,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, p.URL(p.NewDatabase(t)))
+		})
+	}
+}
+
+// newIDs returns a generator of a bare node: the tests run once.
+func newIDs(t *testing.T) *snowfence.Generator {
+	t.Helper()
+	s, err := snowfence.NewScheme(snowfence.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := snowfence.New(snowfence.Config{Fence: snowfence.Static(s, 7)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ids.Close() })
+	return ids
+}
+
+func openSQL(t *testing.T, url string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func connect(t *testing.T, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+// check ends a test at the first error.
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// OrderID and UserID are kinds of IDs that the compiler keeps apart.
+type (
+	order struct{}
+	user  struct{}
+
+	OrderID = snowfence.Typed[order]
+	UserID  = snowfence.Masked[user]
+)
+
+var (
+	orderPrefix = snowfence.MustPrefix("ord", snowfence.Base32Hex)
+	userMask    = newMask()
+)
+
+func (order) Prefix() snowfence.Prefix { return orderPrefix }
+func (user) Mask() *snowfence.Mask     { return userMask }
+
+func newMask() *snowfence.Mask {
+	m, err := snowfence.NewMask(snowfence.GenerateSecret())
+	if err != nil {
+		panic(err)
+	}
+	return m
+}

@@ -1,0 +1,152 @@
+package integrations
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	entsql "entgo.io/ent/dialect/sql"
+	"github.com/jackc/pgx/v5"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"entgo.io/ent/dialect"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/integrations/internal/entdb"
+	"github.com/snowfence/snowfence/integrations/internal/entdb/hook"
+	entorder "github.com/snowfence/snowfence/integrations/internal/entdb/order"
+	"github.com/snowfence/snowfence/integrations/internal/entdb/schema"
+	"github.com/snowfence/snowfence/integrations/internal/shop"
+)
+
+func testSqlc(t *testing.T, url string) {
+	ctx, conn, ids := t.Context(), connect(t, url), newIDs(t)
+	_, err := conn.Exec(ctx, shop.Schema)
+	check(t, err)
+
+	queries := shop.New(conn)
+	id, err := ids.Next(ctx)
+	check(t, err)
+	err = queries.CreateOrder(ctx, shop.CreateOrderParams{ID: id, Name: "first"})
+	check(t, err)
+
+	got, err := queries.GetOrder(ctx, id)
+	if err != nil || got.ID != id || got.Parent != nil || got.Name != "first" {
+		t.Errorf("read %+v, %v", got, err)
+	}
+	more := make([]snowfence.ID, 10)
+	_, err = ids.Fill(ctx, more)
+	check(t, err)
+	var rows []shop.CopyOrdersParams
+	for _, m := range more {
+		rows = append(rows, shop.CopyOrdersParams{ID: m, Parent: &id})
+	}
+	n, err := queries.CopyOrders(ctx, rows)
+	check(t, err)
+	list, err := queries.ListOrders(ctx, []int64{int64(more[3]), int64(id)})
+	if err != nil || n != 10 || len(list) != 2 || list[1].ID != more[3] || *list[1].Parent != id {
+		t.Errorf("copied %d, read %+v, %v", n, list, err)
+	}
+}
+
+// bunOrder gets its ID from the hook below.
+type bunOrder struct {
+	bun.BaseModel `bun:"table:orders"`
+
+	ID     OrderID `bun:",pk"`
+	Parent *snowfence.ID
+	Users  []UserID `bun:",array"`
+	Name   string
+}
+
+type sourceKey struct{}
+
+// BeforeAppendModel has no generator of its own: it takes the one of the context.
+func (o *bunOrder) BeforeAppendModel(ctx context.Context, query bun.Query) error {
+	if _, ok := query.(*bun.InsertQuery); !ok || o.ID != 0 {
+		return nil
+	}
+	ids := ctx.Value(sourceKey{}).(*snowfence.Generator)
+	id, err := ids.Next(ctx)
+	o.ID = OrderID(id)
+	return err
+}
+
+func testBun(t *testing.T, url string) {
+	ids := newIDs(t)
+	ctx := context.WithValue(t.Context(), sourceKey{}, ids)
+	db := bun.NewDB(openSQL(t, url), pgdialect.New())
+	_, err := db.ExecContext(ctx, tables)
+	check(t, err)
+
+	one := &bunOrder{Name: "one", Users: []UserID{4, -5}}
+	_, err = db.NewInsert().Model(one).Exec(ctx)
+	check(t, err)
+	parent := snowfence.ID(one.ID)
+	many := []*bunOrder{{Name: "two", Parent: &parent}, {ID: 9, Name: "nine"}}
+	_, err = db.NewInsert().Model(&many).Exec(ctx)
+	check(t, err)
+	var back []bunOrder
+	both := bun.List([]OrderID{one.ID, many[0].ID})
+	err = db.NewSelect().Model(&back).Where("id IN (?)", both).Order("id").Scan(ctx)
+	check(t, err)
+	if len(back) != 2 || back[0].ID != one.ID || back[0].Users[1] != -5 ||
+		*back[1].Parent != parent || many[1].ID != 9 {
+		t.Errorf("read %+v", back)
+	}
+	check(t, ids.Close())
+	_, err = db.NewInsert().Model(&bunOrder{Name: "late"}).Exec(ctx)
+	if !errors.Is(err, snowfence.ErrClosed) {
+		t.Errorf("an insert without an ID: %v", err)
+	}
+}
+
+func testEnt(t *testing.T, url string) {
+	ctx, ids := t.Context(), newIDs(t)
+	client := entdb.NewClient(entdb.Driver(entsql.OpenDB(dialect.Postgres, openSQL(t, url))))
+	check(t, client.Schema.Create(ctx))
+
+	client.Order.Use(hook.On(func(next entdb.Mutator) entdb.Mutator {
+		return hook.OrderFunc(func(ctx context.Context, m *entdb.OrderMutation) (entdb.Value, error) {
+			if _, given := m.ID(); !given {
+				id, err := ids.Next(ctx)
+				if err != nil {
+					return nil, err
+				}
+				m.SetID(id)
+			}
+			return next.Mutate(ctx, m)
+		})
+	}, entdb.OpCreate))
+
+	one, err := client.Order.Create().SetName("one").Save(ctx)
+	check(t, err)
+	bulk, err := client.Order.CreateBulk(
+		client.Order.Create().SetName("two"), client.Order.Create().SetName("nine").SetID(9)).Save(ctx)
+	check(t, err)
+	back, err := client.Order.Query().Where(entorder.IDIn(one.ID, bulk[0].ID)).Order(entorder.ByID()).All(ctx)
+	check(t, err)
+	if len(back) != 2 || back[0].ID != one.ID || back[1].Name != "two" || bulk[1].ID != 9 || one.ID < 1<<40 {
+		t.Errorf("read %v", back)
+	}
+	check(t, one.Update().SetName("changed").Exec(ctx))
+
+	schema.Next = ids.Next
+	line, err := client.Line.Create().SetName("a").Save(ctx)
+	check(t, err)
+	if line.ID <= one.ID {
+		t.Errorf("line %v", line)
+	}
+	check(t, ids.Close())
+	if _, err := client.Order.Create().SetName("late").Save(ctx); !errors.Is(err, snowfence.ErrClosed) {
+		t.Errorf("an order without an ID: %v", err)
+	}
+	_, err = client.Line.Create().SetName("late").Save(ctx)
+	if err == nil || !strings.Contains(err.Error(), "validator") {
+		t.Errorf("a line without an ID: %v", err)
+	}
+}
+
+var _ shop.DBTX = (*pgx.Conn)(nil)

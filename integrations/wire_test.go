@@ -1,0 +1,83 @@
+package integrations
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/integrations/internal/orderpb"
+)
+
+// BSON has an int64 of its own, so a document keeps the order and the size of a number.
+func TestBSON(t *testing.T) {
+	const id snowfence.ID = 249887800817025024
+	type document struct {
+		ID     snowfence.ID  `bson:"_id"`
+		Parent *snowfence.ID `bson:"parent"`
+		Order  OrderID       `bson:"order"`
+		User   UserID        `bson:"user"`
+	}
+	data, err := bson.Marshal(document{ID: id, Order: -6, User: 7})
+	check(t, err)
+	if kind := bson.Raw(data).Lookup("_id").Type; kind != bson.TypeInt64 {
+		t.Errorf("_id is %v", kind)
+	}
+	if n := bson.Raw(data).Lookup("user").Int64(); n != 7 {
+		t.Errorf("a masked ID is kept as %d, not as the private 7", n)
+	}
+	var back document
+	check(t, bson.Unmarshal(data, &back))
+	if back.ID != id || back.Parent != nil || back.Order != -6 || back.User != 7 {
+		t.Errorf("read %+v", back)
+	}
+}
+
+func TestProtobuf(t *testing.T) {
+	id := snowfence.ID(-249887800817025024)
+
+	message := &orderpb.Order{Id: int64(id), Parts: []int64{int64(id), 1}}
+	data, err := proto.Marshal(message)
+	check(t, err)
+	text, err := protojson.Marshal(message) // "id":"-249887800817025024", as JSON has it
+	check(t, err)
+
+	var back orderpb.Order
+	check(t, proto.Unmarshal(data, &back))
+	if snowfence.ID(back.GetId()) != id || len(data) != 1+8+1+1+2*8 {
+		t.Errorf("%d bytes, read %v", len(data), &back)
+	}
+	var fromJSON struct {
+		ID    snowfence.ID
+		Parts []snowfence.ID
+	}
+	check(t, json.Unmarshal(text, &fromJSON))
+	if fromJSON.ID != id || fromJSON.Parts[1] != 1 || !strings.Contains(string(text), `"-249887800817025024"`) {
+		t.Errorf("%s is read as %+v", text, fromJSON)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	type message struct {
+		ID     snowfence.ID   `json:"id"`
+		Order  OrderID        `json:"order"`
+		Parent *snowfence.ID  `json:"parent,omitempty"`
+		None   snowfence.ID   `json:"none,omitzero"`
+		Many   []snowfence.ID `json:"many"`
+	}
+	text, err := json.Marshal(message{ID: 249887800817025024, Order: 7, Many: []snowfence.ID{1}})
+	check(t, err)
+	const want = `{"id":"249887800817025024","order":"ord_7","many":["1"]}`
+	if string(text) != want {
+		t.Errorf("wrote %s", text)
+	}
+	var back message
+	check(t, json.Unmarshal([]byte(strings.Replace(want, `"249887800817025024"`, "249887800817025024", 1)), &back))
+	if back.ID != 249887800817025024 || back.Order != 7 || back.Many[0] != 1 {
+		t.Errorf("read %+v", back)
+	}
+}

@@ -1,0 +1,189 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// pastWorld is the real one with a clock that the test sets.
+type pastWorld struct {
+	world.World
+	now time.Time
+}
+
+func (w *pastWorld) Now() time.Time { return w.now }
+
+func (w *pastWorld) source() snowfence.TimeSource {
+	return func() (time.Time, time.Duration) { return w.now, 0 }
+}
+
+// pastStore is a [lease.Memory] that counts swaps of hours and can be rolled back.
+type pastStore struct {
+	*lease.Memory
+	mu      sync.Mutex
+	id      string
+	swaps   int
+	largest int                        // of Data
+	before  func(w []lease.Write)      // each swap
+	after   func(w []lease.Write)      // each swap
+	clock   func() time.Time           // of the store; nil for none
+	fail    error                      // of each swap, which is done all the same
+	written map[lease.Key]lease.Record // since keep
+}
+
+func newPastStore() *pastStore {
+	return &pastStore{Memory: lease.NewMemory(), id: "one", written: map[lease.Key]lease.Record{}}
+}
+
+func (s *pastStore) Identity(context.Context, string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.id, nil
+}
+
+func (s *pastStore) Now(ctx context.Context) (time.Time, error) {
+	if s.clock == nil {
+		return s.Memory.Now(ctx)
+	}
+	return s.clock(), nil
+}
+
+func (s *pastStore) Swap(ctx context.Context, ws []lease.Write) []error {
+	if s.before != nil {
+		s.before(ws)
+	}
+	errs := s.Memory.Swap(ctx, ws)
+	s.mu.Lock()
+	for i, w := range ws {
+		if errs[i] == nil {
+			s.written[w.New.Key] = w.New
+		}
+		if w.New.Node < lease.NamespaceNode {
+			s.swaps++
+			s.largest = max(s.largest, len(w.New.Data))
+			if s.fail != nil {
+				errs[i] = s.fail
+			}
+		}
+	}
+	after := s.after
+	s.mu.Unlock()
+	if after != nil {
+		after(ws)
+	}
+	return errs
+}
+
+// backup returns all records.
+func (s *pastStore) backup() map[lease.Key]lease.Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.written)
+}
+
+// restore replaces all records by those of a backup.
+func (s *pastStore) restore(rs map[lease.Key]lease.Record, id string) {
+	old := lease.NewMemory()
+	for _, r := range rs {
+		old.Swap(context.Background(), []lease.Write{{New: r}})
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Memory, s.written, s.id = old, maps.Clone(rs), id
+}
+
+var pastNow = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
+func schemeOf(t *testing.T, spec string, keys ...*snowfence.Secret) *snowfence.Scheme {
+	t.Helper()
+	l, err := snowfence.ParseLayout(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := snowfence.NewScheme(l, keys...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// past is a namespace that allows IDs for the past.
+type past struct {
+	t     *testing.T
+	ctx   context.Context
+	clock *pastWorld
+	st    *pastStore
+	s     *snowfence.Scheme
+	made  map[snowfence.ID]time.Time
+}
+
+func newPast(t *testing.T, spec string, last int64) *past {
+	t.Helper()
+	w := &pastWorld{world.Real(), pastNow}
+	p := &past{
+		t: t, clock: w, ctx: world.With(t.Context(), w), st: newPastStore(), s: schemeOf(t, spec),
+		made: map[snowfence.ID]time.Time{},
+	}
+	if _, err := lease.CreateNamespace(p.ctx, p.st, "n", p.s, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.AllowPast(p.ctx, p.st, "n", last, true); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p *past) open(node int64) *lease.Backfill {
+	p.t.Helper()
+	b, err := lease.Past(p.ctx, p.st, "n", p.s, node)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return b
+}
+
+// id makes one that was never made before.
+func (p *past) id(b *lease.Backfill, at time.Time) snowfence.ID {
+	p.t.Helper()
+	id, err := b.NewAt(p.ctx, at)
+	if err != nil {
+		p.t.Fatalf("%v: %v", at, err)
+	}
+	p.new(id, at)
+	return id
+}
+
+func (p *past) new(id snowfence.ID, at time.Time) {
+	p.t.Helper()
+	if before, twice := p.made[id]; twice {
+		p.t.Fatalf("ID %d of %v came before, for %v", id, at, before)
+	}
+	p.made[id] = at
+}
+
+// refused expects an error that matches, with the words.
+func (p *past) refused(b *lease.Backfill, at time.Time, want error, words string) {
+	p.t.Helper()
+	id, err := b.NewAt(p.ctx, at)
+	if !errors.Is(err, want) || !strings.Contains(err.Error(), words) || id != 0 {
+		p.t.Errorf("%v: ID %d, %v; want %v with %q", at, id, err, want, words)
+	}
+}
+
+func (p *past) namespace() lease.Namespace {
+	p.t.Helper()
+	ns, err := lease.ShowNamespace(p.ctx, p.st, "n")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return ns
+}

@@ -1,0 +1,402 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+const sqlSpec = "time=41,node=3,seq=2,epoch=1999-01-01T00:00:00Z,tick=1ms"
+
+// sqlStage is a namespace whose nodes 0 to 5 can be leased.
+func sqlStage(t *testing.T) (lease.Store, *snowfence.Scheme) {
+	t.Helper()
+	st, s := lease.NewMemory(), newScheme(t, sqlSpec)
+	o := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 6}}
+	if _, err := lease.CreateNamespace(t.Context(), st, "default", s, o); err != nil {
+		t.Fatal(err)
+	}
+	return st, s
+}
+
+// functions are those of node 6, or of another.
+func functions(node int64) lease.SQLNode {
+	return lease.SQLNode{Node: node, Dialect: "postgres", Label: "shop", Lead: time.Second}
+}
+
+func recordSQL(t *testing.T, st lease.Store, node int64) int64 {
+	t.Helper()
+	_, after, err := lease.RecordSQL(t.Context(), st, "default", functions(node), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return after
+}
+
+// refused checks that an error matches ErrRefused, and says why.
+func refused(t *testing.T, what string, err error, why string) {
+	t.Helper()
+	if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), why) {
+		t.Errorf("%s: %v, want it refused with %q", what, err, why)
+	}
+}
+
+func TestNodeIsRecordedForOneDatabase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := sqlStage(t)
+		try := func(n lease.SQLNode, again bool) error {
+			_, _, err := lease.RecordSQL(t.Context(), st, "default", n, again)
+			return err
+		}
+		refused(t, "a leasable node", try(functions(5), false), "can be leased")
+		refused(t, "again, for the first time", try(functions(6), true), "none to print again")
+		if err := try(functions(8), false); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("a node that the layout lacks: %v", err)
+		}
+		for _, n := range []lease.SQLNode{
+			{Node: 6, Label: strings.Repeat("a", 129)},
+			{Node: 6, Label: "a\x00"},
+			{Node: 6, Dialect: "a\x00"},
+			{Node: 6, Lead: -1},
+			{Node: 6, Lead: 101 * 365 * 24 * time.Hour},
+		} {
+			if err := try(n, false); !errors.Is(err, lease.ErrInvalid) {
+				t.Errorf("%.50v: %v", n, err)
+			}
+		}
+		recordSQL(t, st, 6)
+		refused(t, "the same node for another database", try(functions(6), false), "have it since")
+		refused(t, "in another dialect", try(lease.SQLNode{Node: 6, Dialect: "mysql"}, true), "are for postgres")
+		ahead := functions(6)
+		ahead.Lead = time.Minute
+		got, after, err := lease.RecordSQL(t.Context(), st, "default", ahead, true)
+		// A new database in place of one that is gone begins above what that can have made.
+		least := s.Layout().TickOf(time.Now().Add(90 * time.Second))
+		if err != nil || after <= least || got.Lead != time.Minute {
+			t.Errorf("printed again: %+v, after %d, want above %d: %v", got, after, least, err)
+		}
+		if got, _, err = lease.RecordSQL(t.Context(), st, "default", functions(6), true); got.Lead != time.Minute {
+			t.Errorf("the longest lead counts: %+v, %v", got, err)
+		}
+	})
+}
+
+// between is a store in which something happens right before a swap.
+type between struct {
+	lease.Store
+	before func()
+}
+
+func (b *between) Swap(ctx context.Context, ws []lease.Write) []error {
+	if do := b.before; do != nil && ws[0].New.Node >= 0 {
+		b.before = nil
+		do()
+	}
+	return b.Store.Swap(ctx, ws)
+}
+
+// TestLeaseOfANodeOfFunctions checks that nobody leases such a node: not when its veto was lifted,
+// and not in the moment in which it is recorded.
+func TestLeaseOfANodeOfFunctions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := sqlStage(t)
+		node := int64(6)
+		o := &lease.Options{Node: &node, TTL: 40 * time.Second}
+		held, err := lease.Open(t.Context(), st, "default", s, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = lease.RecordSQL(t.Context(), st, "default", functions(6), false)
+		refused(t, "a node that is held", err, "is held by")
+		if err := held.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		// Somebody takes the node after the look, and before it is recorded.
+		racing := &between{Store: st}
+		racing.before = func() { recordSQL(t, st, 6) }
+		if _, err := lease.Open(t.Context(), racing, "default", s, o); !errors.Is(err, lease.ErrVetoed) {
+			t.Errorf("taken while it was recorded: %v", err)
+		}
+		if _, err := lease.VetoNode(t.Context(), st, "default", 6, ""); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := lease.Open(t.Context(), st, "default", s, o); !errors.Is(err, lease.ErrVetoed) {
+			t.Errorf("with the veto lifted: %v", err)
+		}
+		o = &lease.Options{Node: &node, Nodes: 2}
+		if _, err := lease.Open(t.Context(), st, "default", s, o); !errors.Is(err, lease.ErrVetoed) {
+			t.Errorf("in a block: %v", err)
+		}
+		// A block that begins below such a node, whose veto was lifted.
+		st2, s2 := sqlStage(t)
+		recordSQL(t, st2, 7)
+		if _, err := lease.VetoNode(t.Context(), st2, "default", 7, ""); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := lease.Open(t.Context(), st2, "default", s2, o); !errors.Is(err, lease.ErrVetoed) {
+			t.Errorf("in a block that begins below: %v", err)
+		}
+		other := int64(7)
+		l, err := lease.Open(t.Context(), st, "default", s, &lease.Options{Node: &other})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
+	})
+}
+
+// crashing is a store for a program that ends before it writes the record of a node.
+type crashing struct{ lease.Store }
+
+func (c crashing) Swap(ctx context.Context, ws []lease.Write) []error {
+	if ws[0].New.Node < 0 {
+		return c.Store.Swap(ctx, ws)
+	}
+	return []error{errors.New("the program ended here")}
+}
+
+// TestRecordedNodeIsNotLeasedAfterACrash records a node for functions right before a lease takes or
+// renews it. Then the program ends, and evicts nobody: the lease ends by what it reads itself.
+func TestRecordedNodeIsNotLeasedAfterACrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, taken := range []bool{false, true} {
+			st, s := sqlStage(t)
+			node := int64(6)
+			record := func() {
+				_, _, err := lease.RecordSQL(t.Context(), crashing{st}, "default", functions(6), false)
+				if err == nil {
+					t.Error("the program did not end between the record and the eviction")
+				}
+			}
+			o := &lease.Options{Node: &node, TTL: 40 * time.Second}
+			if !taken { // the lease has looked at the namespace already
+				_, err := lease.Open(t.Context(), &between{Store: st, before: record}, "default", s, o)
+				if !errors.Is(err, lease.ErrVetoed) {
+					t.Errorf("taken after the record: %v", err)
+				}
+				continue
+			}
+			// The look finds the node free, then the lease takes it, then the node is recorded.
+			reads := &afterRead{Store: crashing{st}}
+			var held *lease.Lease
+			reads.do = func() {
+				var err error
+				if held, err = lease.Open(t.Context(), st, "default", s, o); err != nil {
+					t.Error(err)
+				}
+			}
+			_, _, err := lease.RecordSQL(t.Context(), reads, "default", functions(6), false)
+			if err == nil || held == nil {
+				t.Fatalf("the program did not end between the record and the eviction: %v", err)
+			}
+			time.Sleep(50 * time.Second)
+			if g, ok := held.Held(s.Layout().TickOf(time.Now())); ok {
+				t.Errorf("renewed after the record: %+v", g)
+			}
+			held.Close()
+		}
+	})
+}
+
+// TestFunctionsBeginAboveALease lets a lease take the node in the moment in which it is recorded.
+func TestFunctionsBeginAboveALease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := sqlStage(t)
+		node := int64(6)
+		reads := &afterRead{Store: st}
+		reads.do = func() {
+			l, err := lease.Open(t.Context(), st, "default", s, &lease.Options{Node: &node, TTL: 40 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { l.Close() })
+		}
+		_, after, err := lease.RecordSQL(t.Context(), reads, "default", functions(6), false)
+		if least := s.Layout().TickOf(time.Now().Add(39 * time.Second)); err != nil || after < least {
+			t.Errorf("IDs begin after %d, want %d at least: %v", after, least, err)
+		}
+	})
+}
+
+// afterRead is a store in which something happens right after the first read of a node.
+type afterRead struct {
+	lease.Store
+	do func()
+}
+
+func (a *afterRead) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+	rs, err := a.Store.Get(ctx, keys)
+	if do := a.do; do != nil && keys[0].Node >= 0 {
+		a.do = nil
+		do()
+	}
+	return rs, err
+}
+
+func TestNamespaceOfFunctions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := sqlStage(t)
+		ctx := t.Context()
+		recordSQL(t, st, 6)
+		_, err := lease.DeleteNamespace(ctx, st, "default")
+		refused(t, "the end of the namespace", err, "retire the node first")
+		if ns, err := lease.ShowNamespace(ctx, st, "default"); err != nil || ns.State != lease.Active {
+			t.Errorf("after that: %+v, %v", ns, err)
+		}
+		_, err = lease.WidenNamespace(ctx, st, "default", snowfence.NodeRange{Until: 7}, time.Time{})
+		refused(t, "leases of its node", err, "retire the node first")
+		aligned := newScheme(t, "time=41,node=2,seq=3,epoch=1999-01-01T00:00:00Z,tick=1ms")
+		for _, force := range []bool{false, true} {
+			_, err = lease.ChangeNamespace(ctx, st, "default", lease.NamespaceChange{
+				Scheme: aligned, Nodes: snowfence.NodeRange{Until: 4}, Force: force,
+			})
+			refused(t, fmt.Sprint("a layout with its IDs, force ", force), err, "retire the node first")
+		}
+		// Its nodes 0 to 2 are 0 to 5 before: the functions go on beside them for ever.
+		c := lease.NamespaceChange{Scheme: aligned, Nodes: snowfence.NodeRange{Until: 3}}
+		if _, err := lease.ChangeNamespace(ctx, st, "default", c); err != nil {
+			t.Fatal(err)
+		}
+		node := int64(3)
+		o := &lease.Options{Node: &node}
+		if _, err := lease.Open(ctx, st, "default", aligned, o); !errors.Is(err, lease.ErrVetoed) {
+			t.Errorf("a lease of the node that is theirs now: %v", err)
+		}
+		refusedSwap(t, st, 3)
+		_, _, err = lease.RecordSQL(ctx, st, "default", functions(3), false)
+		refused(t, "other functions with the node that is theirs now", err, "retire the node first")
+		q, err := lease.RetireSQL(ctx, st, "default", 6)
+		if least := s.Layout().TickOf(time.Now().Add(31 * time.Second)); err != nil || q.Retired <= least {
+			t.Fatalf("retired %+v, want after %d: %v", q, least, err)
+		}
+		_, err = lease.RetireSQL(ctx, st, "default", 6)
+		refused(t, "retired twice", err, "no functions")
+		// Back to the first layout: its own IDs are those of the functions, until these are past.
+		_, err = change(t, st, sqlSpec)
+		refused(t, "the layout of functions that made IDs a moment ago", err, "can be made by both")
+		time.Sleep(32 * time.Second)
+		ns, err := change(t, st, sqlSpec)
+		if err != nil || ns.Start < q.Retired {
+			t.Errorf("and half a minute later: %+v, %v", ns, err)
+		}
+		if _, err := lease.DeleteNamespace(ctx, st, "default"); err != nil {
+			t.Errorf("the end of the namespace then: %v", err)
+		}
+	})
+}
+
+// refusedSwap checks that a server lets nobody take a node, whatever the holder's program believes.
+func refusedSwap(t *testing.T, st lease.Store, node int64) {
+	t.Helper()
+	lied := &forgetful{lease.Holders(st, nil)}
+	ns, err := lease.ShowNamespace(t.Context(), st, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = lease.Open(t.Context(), lied, "default", newScheme(t, ns.Layout), &lease.Options{Node: &node})
+	refused(t, "a holder that does not look", err, "functions in a database")
+}
+
+// forgetful is a store whose holder reads no records of functions.
+type forgetful struct{ lease.Store }
+
+func (f *forgetful) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+	rs, err := f.Store.Get(ctx, keys)
+	for i := range rs {
+		rs[i].Data = strings.ReplaceAll(rs[i].Data, `"sql":`, `"no":`)
+	}
+	return rs, err
+}
+
+// TestRetiredNodeIsLeasedAboveItsIDs checks who may have a node after its functions.
+func TestRetiredNodeIsLeasedAboveItsIDs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := sqlStage(t)
+		ctx, node := t.Context(), int64(6)
+		recordSQL(t, st, 6)
+		time.Sleep(time.Minute)
+		q, err := lease.RetireSQL(ctx, st, "default", 6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after := recordSQL(t, st, 6); after < q.Retired {
+			t.Errorf("other functions begin after %d, want %d", after, q.Retired)
+		}
+		if q, err = lease.RetireSQL(ctx, st, "default", 6); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := lease.WidenNamespace(ctx, st, "default", snowfence.NodeRange{Until: 7}, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		o := &lease.Options{Node: &node}
+		g, err := lease.Generator(ctx, st, "default", s, snowfence.Config{MaxWait: time.Hour}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		id, err := g.Next(ctx)
+		p, _ := s.Decode(id)
+		if err != nil || p.Tick < q.Retired {
+			t.Errorf("a lease of the node made tick %d, want %d at least: %v", p.Tick, q.Retired, err)
+		}
+	})
+}
+
+// TestReservedNumbersBesideFunctions checks that IDs for the past and those of functions of an
+// earlier layout stay apart.
+func TestReservedNumbersBesideFunctions(t *testing.T) {
+	const low = "time=41,node=3,seq=2,epoch=1999-01-01T00:00:00Z,tick=1ms,first=1"
+	synctest.Test(t, func(t *testing.T) {
+		for _, retire := range []bool{false, true} {
+			st, _ := sqlStage(t)
+			recordSQL(t, st, 6)
+			if _, err := change(t, st, low); err != nil {
+				t.Fatal(err)
+			}
+			if retire {
+				if _, err := lease.RetireSQL(t.Context(), st, "default", 6); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err := lease.AllowPast(t.Context(), st, "default", 0, true)
+			refused(t, fmt.Sprint("IDs for the past, retired ", retire), err, "functions in a database")
+			_, err = lease.NoteOthers(t.Context(), st, "default")
+			refused(t, fmt.Sprint("reserved numbers of others, retired ", retire), err, "functions in a database")
+		}
+		// The other way round.
+		st := lease.NewMemory()
+		o := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 6}}
+		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, low), o); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := lease.AllowPast(t.Context(), st, "default", 0, true); err != nil {
+			t.Fatal(err)
+		}
+		recordSQL(t, st, 6) // its numbers begin above the reserved ones
+		_, err := change(t, st, strings.Replace(low, "first=1", "first=2", 1))
+		refused(t, "more reserved numbers, which the functions use", err, "functions in a database")
+	})
+}
+
+// TestNamespaceRemembersSoManyFunctions checks that the record of a namespace stays small.
+func TestNamespaceRemembersSoManyFunctions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := lease.NewMemory(), newScheme(t, "time=41,node=10,seq=2,epoch=1999-01-01,tick=1ms")
+		o := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 6}}
+		if _, err := lease.CreateNamespace(t.Context(), st, "default", s, o); err != nil {
+			t.Fatal(err)
+		}
+		for i := range int64(32) {
+			recordSQL(t, st, 6+i)
+		}
+		_, _, err := lease.RecordSQL(t.Context(), st, "default", functions(100), false)
+		refused(t, "one more", err, "remembers 32 nodes")
+	})
+}

@@ -1,0 +1,95 @@
+package lease_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// commands are texts that clear a terminal, turn its writing round, end a line, or are no text.
+var commands = []string{"\x1b[2Jgone", "a\u202eb", "a\nb", "a\u2028b", "\u009b2J", "\xff", "\x00", "\x7f"}
+
+// A label cleared the terminal of the operator who listed leases, and came in over every wire.
+func TestLabelsDoNotCommandTerminals(t *testing.T) {
+	st := lease.NewMemory()
+	s := newScheme(t, "twitter")
+	if _, err := lease.CreateNamespace(t.Context(), st, "default", s, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range commands {
+		if err := lease.CheckText(text); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("%q: %v", text, err)
+		}
+		o := &lease.Options{Label: text}
+		if _, err := lease.Open(t.Context(), st, "default", s, o); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("a lease of %q: %v", text, err)
+		}
+		if _, err := lease.Acquire(t.Context(), st, "default", s, o); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("a ticket of %q: %v", text, err)
+		}
+		if _, err := lease.VetoNode(t.Context(), st, "default", 3, text); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("a veto because of %q: %v", text, err)
+		}
+		if _, err := lease.CreateNamespace(t.Context(), st, "a"+text, s, nil); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("a namespace %q: %v", "a"+text, err)
+		}
+	}
+	for _, text := range []string{"", "Zürich, 東京 №1 ☃", "a\u200db", "host/12 (a b)"} {
+		if err := lease.CheckText(text); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if rs, err := lease.ListLeases(t.Context(), st, "default"); err != nil || len(rs) != 0 {
+		t.Errorf("%d records, %v", len(rs), err)
+	}
+}
+
+// Errors show what a store has already.
+func TestErrorsQuoteWhatAStoreHas(t *testing.T) {
+	st := lease.NewMemory()
+	s := newScheme(t, "twitter")
+	one := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 1}}
+	ns, err := lease.CreateNamespace(t.Context(), st, "default", s, one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := lease.Record{
+		Key: lease.Key{Namespace: "default"}, Nonce: "n", Generation: ns.Generation, Until: 1 << 40, Holder: "h",
+		Label: "\x1b[2J", Veto: "\x1b[2J",
+	}
+	for _, veto := range []string{"", "\x1b[2J"} {
+		old := r.Nonce
+		if r.Veto = veto; veto == "" {
+			old = ""
+		} else {
+			r.Nonce = "m"
+		}
+		if err := errors.Join(st.Swap(t.Context(), []lease.Write{{Old: old, New: r}})...); err != nil {
+			t.Fatal(err)
+		}
+		node := int64(0)
+		for _, o := range []*lease.Options{{}, {Node: &node, Guard: true}} {
+			_, err := lease.Open(t.Context(), st, "default", s, o)
+			if err == nil || strings.Contains(err.Error(), "\x1b") {
+				t.Errorf("%q", err)
+			}
+		}
+	}
+}
+
+// "curl /v1/../next" and "snowfence … -" reached another namespace, or none.
+func TestNamesThatMeanSomethingElse(t *testing.T) {
+	for _, name := range []string{".", "..", "-"} {
+		if err := lease.CheckName(name); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	for _, name := range []string{"...", "a.", "-a", "--", "_"} {
+		if err := lease.CheckName(name); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# site.sh: builds the site of the documentation into bin/site, and tests it in Chromium. SITE_BASE is where it stands on its host.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# The playground runs the same code as the program, in the browser.
+mkdir -p bin
+GOOS=js GOARCH=wasm go build -trimpath -buildvcs=false -ldflags="-s -w -buildid=" -o bin/playground.wasm ./cmd/internal/playground/wasm
+gzip -9 -n -c bin/playground.wasm >site/public/playground.wasm.gz
+cp "$(go env GOROOT)/lib/wasm/wasm_exec.js" site/public/
+
+cd site
+if ! cmp -s package-lock.json node_modules/.installed; then
+	npm ci --no-audit --no-fund --ignore-scripts
+	cp package-lock.json node_modules/.installed
+fi
+node generate.js
+rm -rf ../bin/site
+npx vitepress build
+echo "== the site's tests"
+node --test --test-reporter=spec test/

@@ -1,0 +1,68 @@
+package snowfence
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// CheckSpread reports why a [Config.Spread] has no use in a layout.
+func (l Layout) CheckSpread(spread int64) error {
+	low, why, most := "", "", l.Last-l.First+1
+	if n := len(l.Fields); n > 0 {
+		low = l.Fields[n-1].Name
+	}
+	switch {
+	case spread < 0:
+		why = "it is a number of sequence numbers, from 0 up"
+	case spread == 0:
+		return nil
+	case l.Cipher != Plain:
+		why = "encrypted IDs are even in all bits already: leave it out"
+	case low != FieldSequence:
+		why = fmt.Sprintf("the low bits of the layout %s are %s, and the remainder of an ID follows them: "+
+			"take a layout that ends with the sequence, or shard by a hash of the ID", l, low)
+	case spread > most:
+		why = tooWide(most)
+	default:
+		return nil
+	}
+	return fmt.Errorf("a spread of %d: %s", spread, why)
+}
+
+// checkGrant refuses a grant with fewer sequence numbers than the spread. gr is in
+// normal form.
+func checkGrant(gr Grant, spread int64) error {
+	if n := gr.LastSeq - gr.FirstSeq + 1; spread > n {
+		return fmt.Errorf("snowfence: a spread of %d: %s", spread, tooWide(n))
+	}
+	return nil
+}
+
+func tooWide(most int64) string {
+	return fmt.Sprintf("a tick has %d sequence numbers here: take at most those, or shard by a hash of the ID", most)
+}
+
+// spreader draws where ticks begin.
+type spreader struct {
+	size uint64 // slots to draw from; 0 and 1: each tick begins at its first
+	seed uint64
+}
+
+// slot returns the slot at which a tick begins. It is the same each time: however many
+// callers find a tick new, it is begun once.
+func (s spreader) slot(tick int64) uint64 {
+	x := s.seed + uint64(tick)*0x9e3779b97f4a7c15 // SplitMix64
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	hi, _ := bits.Mul64(x^x>>31, s.size)
+	return hi
+}
+
+// begin returns the position at which the tick of position now begins, if nothing of it
+// was taken. A tick that IDs ran into ahead of the clock goes on where they are.
+func (t *track) begin(s spreader, now uint64) uint64 {
+	if s.size = min(s.size, t.hold.seqs); s.size < 2 { // a later grant may have a shorter slice
+		return now
+	}
+	return now + s.slot(t.from+int64(now/t.span))
+}

@@ -1,0 +1,74 @@
+//go:build unix
+
+package snowfence
+
+import (
+	"bufio"
+	"errors"
+	"os/exec"
+	"syscall"
+	"testing"
+)
+
+// firstNode is the one that the only process of a folder has.
+var firstNode = NodeRange{From: 0, Until: 1}
+
+// A process that is stopped keeps its node: it may go on at any time. The error comes at once, and
+// does not wait for it. When the process is killed, the node is free.
+func TestStateDirStoppedProcessKeepsItsNode(t *testing.T) {
+	dir, s := t.TempDir(), must(NewScheme(Default()))
+	cmd := again("-test.run=^TestStateDirChild$", "--", "dir", dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := StateDir(dir, s, firstNode); !errors.Is(err, ErrBound) {
+		t.Errorf("the node of a stopped process: %v, %v", f, err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	openDir(t, dir, s, firstNode)
+}
+
+// A lock belongs to the open file, and a child that had it would keep it. So children do not get
+// it.
+func TestStateDirChildrenDoNotKeepANode(t *testing.T) {
+	dir, s := t.TempDir(), must(NewScheme(Default()))
+	f := openDir(t, dir, s, firstNode)
+	child := exec.Command("sleep", "600")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = child.Process.Kill()
+		_ = child.Wait()
+	})
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	openDir(t, dir, s, firstNode)
+}
+
+// Locks of fcntl end when any descriptor of a file is closed, so that whoever reads the lock's file
+// would free it. Those of flock stay.
+func TestStateDirLockOutlivesReaders(t *testing.T) {
+	dir, s := t.TempDir(), must(NewScheme(Default()))
+	openDir(t, dir, s, firstNode)
+	for range 2 { // each try opens and closes the lock's file
+		if f, err := StateDir(dir, s, firstNode); !errors.Is(err, ErrBound) {
+			t.Errorf("a node that is held: %v, %v", f, err)
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package btree
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A database that keys are measured in.
+type database struct {
+	name   string
+	db     *sql.DB
+	column func(kind) string
+	create string // of the table, with the type of the key
+	// What the database counts: bytes of its log, splits of pages, pages that were not in memory.
+	log, splits, reads string
+	settle             []string // statements before sizes are read
+	flush              []string // statements before reads is read
+	keyBytes           string   // bytes of the primary key's index
+	indexBytes         string   // and of the other one
+	fill               string   // percent of its leaf pages that is full; "" where nothing tells
+	restart            func()
+}
+
+// A result is what one kind of key cost in one database.
+type result struct {
+	Database, Kind string
+	PerSecond      float64 // rows inserted
+	LogBytes       float64 // of the log, a row
+	KeyBytes       float64 // of the primary key's index, a row; in MariaDB it has the rows
+	IndexBytes     float64 // of the secondary index, a row
+	Splits         float64 // of pages, for 1000 rows; -1 unknown
+	Fill           float64 // percent; -1 unknown
+	Day            float64 // milliseconds for the rows of a day
+	Read           float64 // microseconds for a row by its key, after a restart
+	ReadPages      float64 // that were not in memory, for each
+}
+
+const batch = 50 // rows of an insert
+
+// begin is when the first row was made.
+func begin() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
+
+func (d *database) number(ctx context.Context, query string) (float64, error) {
+	if query == "" {
+		return -1, nil
+	}
+	var x float64
+	if err := d.db.QueryRowContext(ctx, query).Scan(&x); err != nil {
+		return 0, fmt.Errorf("%s: %w", query, err)
+	}
+	return x, nil
+}
+
+func (d *database) exec(ctx context.Context, statements ...string) error {
+	for _, s := range statements {
+		if _, err := d.db.ExecContext(ctx, s); err != nil {
+			return fmt.Errorf("%s: %w", s, err)
+		}
+	}
+	return nil
+}
+
+// measure inserts rows with a kind of key, and reads some of them.
+func (d *database) measure(ctx context.Context, k kind, rows int) (r result, err error) {
+	r = result{Database: d.name, Kind: k.name}
+	if err := d.exec(ctx, "DROP TABLE IF EXISTS orders", fmt.Sprintf(d.create, d.column(k)),
+		"CREATE INDEX orders_made ON orders (made_at)"); err != nil {
+		return r, err
+	}
+	log, err := d.number(ctx, d.log)
+	if err != nil {
+		return r, err
+	}
+	splits, err := d.number(ctx, d.splits)
+	if err != nil {
+		return r, err
+	}
+	began := time.Now()
+	keys, err := d.insert(ctx, k, rows)
+	if err != nil {
+		return r, err
+	}
+	r.PerSecond = float64(rows) / time.Since(began).Seconds()
+	n := float64(rows)
+	for _, q := range []struct {
+		to     *float64
+		query  string
+		before float64
+		per    float64
+	}{{&r.LogBytes, d.log, log, n}, {&r.Splits, d.splits, splits, n / 1000}} {
+		after, err := d.number(ctx, q.query)
+		if err != nil {
+			return r, err
+		}
+		if *q.to = -1; q.query != "" {
+			*q.to = (after - q.before) / q.per
+		}
+	}
+	if err := d.exec(ctx, d.settle...); err != nil {
+		return r, err
+	}
+	for to, query := range map[*float64]string{&r.KeyBytes: d.keyBytes, &r.IndexBytes: d.indexBytes, &r.Fill: d.fill} {
+		if *to, err = d.number(ctx, query); err != nil {
+			return r, err
+		}
+	}
+	r.KeyBytes, r.IndexBytes = r.KeyBytes/n, r.IndexBytes/n
+	return r, d.read(ctx, k, &r, keys)
+}
+
+// insert inserts the rows by all writers at once, and returns some of the keys.
+func (d *database) insert(ctx context.Context, k kind, rows int) ([]string, error) {
+	var next atomic.Uint64
+	errs := make([]error, writers)
+	kept := make([][]string, writers)
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for errs[w] == nil {
+				first := next.Add(batch) - batch
+				if first >= uint64(rows) {
+					return
+				}
+				var values, keys []string
+				for n := first; n < min(first+batch, uint64(rows)); n++ {
+					made := begin().Add(time.Duration(float64(n) / float64(rows) * days * 24 * float64(time.Hour)))
+					row := fmt.Sprintf("%d, '%s', 'an order with some words in it, as rows have'", n%1000,
+						made.Format("2006-01-02 15:04:05.000"))
+					if k.key != nil {
+						key := k.key(made, w, n)
+						keys = append(keys, key)
+						row = key + ", " + row
+					}
+					values = append(values, "("+row+")")
+				}
+				columns := "customer, made_at, note"
+				if k.key != nil {
+					columns = "id, " + columns
+					kept[w] = append(kept[w], keys[0])
+				}
+				if k.look {
+					_, errs[w] = d.number(ctx, "SELECT COUNT(*) FROM orders WHERE id IN ("+strings.Join(keys, ", ")+")")
+				}
+				if errs[w] == nil {
+					errs[w] = d.exec(ctx, "INSERT INTO orders ("+columns+") VALUES "+strings.Join(values, ", "))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	var keys []string
+	for w := range writers {
+		if errs[w] != nil {
+			return nil, errs[w]
+		}
+		keys = append(keys, kept[w]...)
+	}
+	if k.key == nil {
+		for n := 1; n <= rows; n += batch {
+			keys = append(keys, fmt.Sprint(n))
+		}
+	}
+	return keys, nil
+}
+
+// read restarts the server, and reads rows one by one, and those of a day.
+func (d *database) read(ctx context.Context, k kind, r *result, keys []string) error {
+	d.restart()
+	pages, err := d.number(ctx, d.reads)
+	if err != nil {
+		return err
+	}
+	const most = 1000
+	step := max(1, len(keys)/most)
+	began, n := time.Now(), 0.0
+	for i := 0; i < len(keys); i += step {
+		// Keys far from each other, one after the other.
+		key := keys[(i*7919)%len(keys)]
+		if err := d.exec(ctx, "SELECT note FROM orders WHERE id = "+key); err != nil {
+			return err
+		}
+		n++
+	}
+	r.Read = float64(time.Since(began).Microseconds()) / n
+	if err := d.exec(ctx, d.flush...); err != nil {
+		return err
+	}
+	after, err := d.number(ctx, d.reads)
+	if err != nil {
+		return err
+	}
+	r.ReadPages = (after - pages) / n
+
+	day := begin().AddDate(0, 0, days/2)
+	from, to := day.Format("'2006-01-02'"), day.AddDate(0, 0, 1).Format("'2006-01-02'")
+	where := "made_at >= " + from + " AND made_at < " + to
+	if k.low != nil {
+		where = "id >= " + k.low(day) + " AND id < " + k.low(day.AddDate(0, 0, 1))
+	}
+	d.restart()
+	began = time.Now()
+	if _, err := d.number(ctx, "SELECT SUM(LENGTH(note)) FROM orders WHERE "+where); err != nil {
+		return err
+	}
+	r.Day = float64(time.Since(began).Microseconds()) / 1000
+	return nil
+}

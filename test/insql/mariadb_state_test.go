@@ -1,0 +1,115 @@
+package insql
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// anotherServer checks that a server which was not there when the position was last right makes
+// no IDs.
+func anotherServer(b mariadbBase) error {
+	before, err := b.next(3)
+	if err != nil {
+		return err
+	}
+	for set, text := range map[string]string{
+		"server_id = 2":                      "snowfence_confirm",
+		"innodb_flush_log_at_trx_commit = 2": "innodb_flush_log_at_trx_commit = 1",
+		"read_only = 1":                      "connect to the primary",
+	} {
+		if err := b.run("SET GLOBAL " + set); err != nil {
+			return err
+		}
+		_, err := b.next(1)
+		reset := strings.Fields(set)[0]
+		old := map[string]string{"server_id": "1", "innodb_flush_log_at_trx_commit": "1", "read_only": "0"}[reset]
+		if err := errors.Join(failing(err, text), b.run("SET GLOBAL "+reset+" = "+old)); err != nil {
+			return err
+		}
+	}
+	if err := b.run("SET GLOBAL server_id = 2", "CALL snowfence_confirm(0.5)"); err != nil {
+		return err
+	}
+	after, err := b.next(1)
+	if err := errors.Join(err, b.run("SET GLOBAL server_id = 1")); err != nil {
+		return err
+	}
+	// The earlier IDs are more than the lead and the seconds below.
+	s, _ := schemeOf("snowfence")
+	old, _ := s.Decode(before[2])
+	p, err := s.Decode(after[0])
+	if err != nil || p.Tick < old.Tick+1500 {
+		return fmt.Errorf("confirmed: %+v after %+v, %w", p, old, err)
+	}
+	_, err = b.next(1)
+	if err := failing(err, "snowfence_confirm"); err != nil {
+		return fmt.Errorf("the old server: %w", err)
+	}
+	return errors.Join(failing(b.run("CALL snowfence_confirm(-1)"), "how much two clocks may differ"),
+		failing(b.run("CALL snowfence_confirm(90000)"), "how much two clocks may differ"))
+}
+
+// putBack checks that a dump which is put back makes no IDs before it is confirmed.
+func putBack(b mariadbBase) error {
+	t := new(quiet)
+	before, err := b.next(1)
+	if err != nil {
+		return err
+	}
+	dump := b.m.Dump(t, b.name)
+	more, err := b.next(100)
+	if err != nil {
+		return err
+	}
+	b.m.Load(t, b.name, dump)
+	_, err = b.next(1)
+	if err := failing(err, "snowfence_confirm"); err != nil {
+		return err
+	}
+	if err := b.run("CALL snowfence_confirm(1)"); err != nil {
+		return err
+	}
+	after, err := b.next(100)
+	if err != nil {
+		return err
+	}
+	l := ledger{ids: append(append(before, more...), after...)}
+	return l.repeated()
+}
+
+// quiet is a testing.TB for servers whose failures panic.
+type quiet struct{ testing.TB }
+
+func (*quiet) Helper() {}
+
+// again checks that the text of the same node runs again, and that of another is refused.
+func again(b mariadbBase) error {
+	before, err := b.next(100)
+	if err != nil {
+		return err
+	}
+	if err := b.load(); err != nil {
+		return err
+	}
+	after, err := b.next(100)
+	if err != nil {
+		return err
+	}
+	l := ledger{ids: append(before, after...)}
+	if err := l.repeated(); err != nil {
+		return err
+	}
+	for _, column := range []string{"layout = 'time=41,node=9,seq=13'", "node = 6"} {
+		err := b.run("CREATE TABLE kept AS SELECT * FROM snowfence_state", "UPDATE snowfence_state SET "+column)
+		if err := errors.Join(err, failing(b.load(), "another node or layout")); err != nil {
+			return err
+		}
+		err = b.run("UPDATE snowfence_state s, kept k SET s.layout = k.layout, s.node = k.node", "DROP TABLE kept")
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

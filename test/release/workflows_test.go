@@ -1,0 +1,90 @@
+package release
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// firstMatch returns what a pattern's group finds in a file of the repository, split at commas and
+// spaces.
+func firstMatch(t *testing.T, file, pattern string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(repository, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(pattern).FindSubmatch(text)
+	if found == nil {
+		t.Fatalf("%s has no %s", file, pattern)
+	}
+	return strings.FieldsFunc(string(found[1]), func(r rune) bool { return strings.ContainsRune(`, "`, r) })
+}
+
+// At night, every part of make prove runs.
+func TestTheNightRunsAllParts(t *testing.T) {
+	want := firstMatch(t, "Makefile", `(?m)^PARTS_OF_PROOF = (.*)$`)
+	if got := firstMatch(t, ".github/workflows/prove.yml", `part: \[(.*)\]`); !slices.Equal(got, want) {
+		t.Errorf("the workflow runs %v, make prove %v", got, want)
+	}
+}
+
+// Somebody looks for new versions of each module's requirements.
+func TestDependabotKnowsEachModule(t *testing.T) {
+	var want []string
+	err := filepath.WalkDir(repository, func(path string, e os.DirEntry, err error) error {
+		foreign := strings.Contains(path, "node_modules") || strings.Contains(path, "testdata")
+		if err != nil || e.Name() != "go.mod" || foreign {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if strings.Contains(string(text), "require") {
+			dir, _ := filepath.Rel(repository, filepath.Dir(path))
+			want = append(want, "/"+filepath.ToSlash(dir))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := firstMatch(t, ".github/dependabot.yml", `package-ecosystem: gomod\n    directories: \[(.*)\]`); !slices.Equal(got, want) {
+		t.Errorf("dependabot looks at %v, want %v", got, want)
+	}
+}
+
+// What a workflow runs can be tried here: a verb of the Makefile, or a script.
+func TestWorkflowsCallVerbsThatExist(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repository, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(repository, ".github/workflows/*.yml"))
+	if err != nil || len(files) < 4 {
+		t.Fatalf("%d workflows, %v", len(files), err)
+	}
+	calls := regexp.MustCompile(`(?m)^ +(?:- run: |run: )?(?:make ([a-z-]+)|((?:scripts/|\.ci/)\S+))`)
+	seen := 0
+	for _, file := range files {
+		workflow, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, call := range calls.FindAllStringSubmatch(string(workflow), -1) {
+			seen++
+			if verb := call[1]; verb != "" && !regexp.MustCompile(`(?m)^`+verb+`: `).Match(text) {
+				t.Errorf("%s calls make %s, which the Makefile has not", file, verb)
+			}
+			if script := call[2]; script != "" {
+				if _, err := os.Stat(filepath.Join(repository, script)); err != nil {
+					t.Errorf("%s: %v", file, err)
+				}
+			}
+		}
+	}
+	if seen < 5 {
+		t.Errorf("the workflows call only %d verbs", seen)
+	}
+}
