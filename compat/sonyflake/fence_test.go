@@ -139,7 +139,7 @@ func TestFenceFarAheadOfTheClock(t *testing.T) {
 	t.Parallel()
 	s := scheme(t, snowfence.SonyflakeV2())
 	ahead := s.Layout().TickOf(time.Now().Add(8 * time.Hour))
-	sf, err := sonyflake.NewOn(&failing{Fence: snowfence.Static(s, 6), used: ahead})
+	sf, err := sonyflake.NewOn(&failing{Fence: snowfence.Static(s, 4712), used: ahead})
 	if err != nil {
 		t.Fatal(err)
 	}
