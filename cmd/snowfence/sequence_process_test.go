@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -26,7 +27,7 @@ func TestSequenceNextIsInterrupted(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	rest, err := readIDs(r, 1<<40)
+	rest, err := readIDs(r, math.MaxInt)
 	if err != nil {
 		t.Fatal(err)
 	}
