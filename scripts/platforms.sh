@@ -8,6 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 export CGO_ENABLED=0 GOWORK="$PWD/go.work"
+export GOFLAGS="${GOFLAGS:-} -trimpath" # as in a release, so that what is compiled here serves make release, too
 ours=github.com/snowfence/snowfence
 limit=${LIMIT:-6h} # for one package: an emulator is some twenty times slower than the machine
 work=$(mktemp -d)
