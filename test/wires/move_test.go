@@ -50,8 +50,7 @@ func TestMoveFromRedis(t *testing.T) {
 	}
 
 	ctx := t.Context()
-	was := goredis.NewClient(&goredis.Options{Addr: old.Address()})
-	defer was.Close()
+	was := goRedis(t, old.Address(), goredis.Options{})
 	if err := was.Set(ctx, "orders", 4_000_000, 0).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -60,8 +59,7 @@ func TestMoveFromRedis(t *testing.T) {
 	}
 	run(1)
 	s := serve(t, store)
-	now := goredis.NewClient(&goredis.Options{Addr: s.resp, Password: secret})
-	defer now.Close()
+	now := goRedis(t, s.resp, goredis.Options{Password: secret})
 
 	var mu sync.Mutex
 	seen := map[int64]bool{}

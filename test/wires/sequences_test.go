@@ -102,8 +102,7 @@ func TestCountersOfTwoServers(t *testing.T) {
 	var clients sync.WaitGroup
 	var clientsOf [2]*goredis.Client
 	for i, s := range all {
-		c := goredis.NewClient(&goredis.Options{Addr: s.resp, Password: secret})
-		defer c.Close()
+		c := goRedis(t, s.resp, goredis.Options{Password: secret})
 		clientsOf[i] = c
 		for _, name := range []string{"orders", "strict"} {
 			clients.Go(func() {

@@ -70,7 +70,7 @@ func serveWith(t *testing.T, store, scheme string, client *http.Client, args ...
 	s := &served{http: servers.Address(ports[0]), resp: servers.Address(ports[1])}
 	s.Process = servers.Start(t, "snowfence", program, append([]string{
 		"serve", "--store", store, "--http", s.http,
-		"--resp", s.resp, "--tokens", tokens,
+		"--resp", s.resp, "--tokens", tokens, "--max-wait", "1m", // a busy disk answers late
 	}, args...), []string{"HOME=" + dir})
 	s.Ready(t, func() error {
 		res, err := client.Get(scheme + "://" + s.http + "/healthz")
@@ -154,11 +154,19 @@ func TestRedisCLI(t *testing.T) {
 	}
 }
 
+// goRedis asks each command once, and waits for a busy machine: a command that is sent twice takes
+// two numbers.
+func goRedis(t *testing.T, address string, o goredis.Options) *goredis.Client {
+	o.Addr, o.ReadTimeout, o.WriteTimeout, o.MaxRetries = address, time.Minute, time.Minute, -1
+	c := goredis.NewClient(&o)
+	t.Cleanup(func() { _ = c.Close() }) // the server may be gone
+	return c
+}
+
 func TestGoRedis(t *testing.T) {
 	s := one(t)
 	for _, version := range []int{2, 3} {
-		c := goredis.NewClient(&goredis.Options{Addr: s.resp, Password: secret, Protocol: version, ClientName: "wires"})
-		defer c.Close()
+		c := goRedis(t, s.resp, goredis.Options{Password: secret, Protocol: version, ClientName: "wires"})
 		id, err := c.Do(t.Context(), "SNOWFENCE.NEXT", "default").Int64()
 		if err != nil || id <= 0 {
 			t.Fatalf("%d, %v", id, err)

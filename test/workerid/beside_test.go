@@ -146,16 +146,20 @@ func TestCommandsOfStrangers(t *testing.T) {
 // strangers write to keys of ours, and leave one alone.
 func strangers(t *testing.T, s *servers.Redis, c rueidis.Client) {
 	t.Helper()
-	r := registrar(t, c, workerid.Options{Min: 40, Max: 45, TTL: 6 * time.Second})
+	r := registrar(t, c, workerid.Options{Min: 40, Max: 45})
 	ws, err := r.RegisterMany(t.Context(), 6)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, command := range [][]string{
-		{"SET", "Y", "EX", "100"}, {"EXPIRE", "100"}, {"PEXPIRE", "5900"}, {"PERSIST"}, {"DEL"},
-	} {
-		command = slices.Insert(command, 1, key(ws[i].Number()))
-		s.Do(t, command...)
+	commands := [][]string{
+		{"SET", "Y", "EX", "100"}, {"EXPIRE", "100"}, {"PEXPIRE", fmt.Sprint((ttl - 100*time.Millisecond).Milliseconds())},
+		{"PERSIST"}, {"DEL"},
+	}
+	for i := range commands {
+		commands[i] = slices.Insert(commands[i], 1, key(ws[i].Number()))
+		s.Do(t, commands[i]...)
+	}
+	for i, command := range commands {
 		lost(t, ws[i])
 		if answer := s.Do(t, "EXISTS", key(ws[i].Number())); (answer == ":1") == (command[0] == "DEL") {
 			t.Errorf("%s: the key was written: %s", command[0], answer)
@@ -246,9 +250,9 @@ func TestAPausedOriginalThatWakes(t *testing.T) {
 	t.Parallel()
 	s := servers.StartRedis(t)
 	p := start(t, "original")
-	n := p.number("one", s.Address(), 7, 7, 3)
+	n := p.number("one", s.Address(), 7, 7, 10) // long enough for a busy machine
 	p.signal(syscall.SIGSTOP)
-	only := workerid.Options{Min: 7, Max: 7, TTL: 6 * time.Second, Shared: true}
+	only := workerid.Options{Min: 7, Max: 7, Shared: true}
 	w := one(t, registrar(t, single(t, s.Address()), only)) // when the number has run out
 	if n != 7 || w.Number() != 7 {
 		t.Fatal(n, w.Number())

@@ -57,13 +57,13 @@ func TestAStoppedProcess(t *testing.T) {
 	t.Parallel()
 	s := servers.StartRedis(t)
 	stopped, next := start(t, "ours"), start(t, "ours")
-	if n := stopped.number("open", s.Address(), 9, 9, 3); n != 9 {
+	if n := stopped.number("open", s.Address(), 9, 9, 10); n != 9 {
 		t.Fatal(n)
 	}
 	stopped.tell("ids", 3_000_000) // it makes them for some hundred milliseconds at least
 	time.Sleep(50 * time.Millisecond)
 	stopped.signal(syscall.SIGSTOP)
-	if n := next.number("open", s.Address(), 9, 9, 3); n != 9 {
+	if n := next.number("open", s.Address(), 9, 9, 10); n != 9 {
 		t.Fatal(n)
 	}
 	made := next.ask("ids", 200_000)
@@ -85,7 +85,7 @@ func TestAStoppedProcess(t *testing.T) {
 func TestRedisIsCutOff(t *testing.T) {
 	t.Parallel()
 	s := servers.StartRedis(t)
-	g := generator(t, registrar(t, single(t, s.Address()), workerid.Options{Max: 3, TTL: 3 * time.Second}))
+	g := generator(t, registrar(t, single(t, s.Address()), workerid.Options{Max: 3, TTL: 10 * time.Second}))
 	goesOn(t, g)
 	s.Signal(t, syscall.SIGSTOP)
 	fleet.Eventually(t, "no grant", func() error {
@@ -105,7 +105,7 @@ func TestRedisIsCutOff(t *testing.T) {
 func TestRedisLosesItsData(t *testing.T) {
 	t.Parallel()
 	s := servers.StartRedis(t, "--appendonly", "no")
-	r := registrar(t, single(t, s.Address()), workerid.Options{Max: 9, TTL: 6 * time.Second})
+	r := registrar(t, single(t, s.Address()), workerid.Options{Max: 9})
 	ws, err := r.RegisterMany(t.Context(), 3)
 	if err != nil {
 		t.Fatal(err)
