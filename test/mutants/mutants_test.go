@@ -50,7 +50,7 @@ func TestLeaseMutants(t *testing.T) {
 	run(t,
 		leaseMutants, storeMutants, closeMutants, stateFileMutants, holdersMutants, changeMutants, txMutants,
 		compatMutants, sonyflakeMutants, randflakeMutants, driftMutants,
-		workerMutants, pastMutants, clibMutants, fencedMutants, spreadMutants, sqlNodeMutants)
+		workerMutants, pastMutants, clibMutants, fencedMutants, spreadMutants, sqlNodeMutants, limitMutants)
 }
 
 // TestSimulationMutants checks that simulated fleets collide when a rule is broken.

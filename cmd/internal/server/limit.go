@@ -87,7 +87,7 @@ func (s *Service) checkRoom(
 			more--
 		}
 	}
-	if len(held)+more > limit && more > 0 {
+	if len(held)+more > limit {
 		return id.beyond(limit, namespace)
 	}
 	return nil

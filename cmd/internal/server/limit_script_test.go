@@ -1,0 +1,120 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// script is a store in which others act between the steps of a request.
+type script struct {
+	lease.Store
+	begin func(ws []lease.Write)          // before each swap
+	end   func(errs []error)              // after each swap: it may change the answer
+	count func(ctx context.Context) error // before each list of all nodes
+	late  time.Duration                   // how long the answer to such a list takes
+}
+
+func (s *script) Swap(ctx context.Context, ws []lease.Write) []error {
+	if s.begin != nil {
+		s.begin(ws)
+	}
+	errs := s.Store.Swap(ctx, ws)
+	if s.end != nil {
+		s.end(errs)
+	}
+	return errs
+}
+
+func (s *script) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
+	if q.Nodes.Until != math.MaxInt64 {
+		return s.Store.List(ctx, q) // it looks for a free node
+	}
+	if s.count != nil {
+		if err := s.count(ctx); err != nil {
+			return nil, err
+		}
+	}
+	rs, err := s.Store.List(ctx, q)
+	time.Sleep(s.late)
+	return rs, err
+}
+
+// scripted returns a script over a new store, and a server over it.
+func scripted(t *testing.T, names ...string) (*script, *Service) {
+	t.Helper()
+	st := &script{Store: newStore(t, names...)}
+	s := New(st, Options{})
+	t.Cleanup(func() { _ = s.Close(context.Background()) })
+	return st, s
+}
+
+// leased is the record of a node of a namespace, held for a ttl from now on.
+func leased(t *testing.T, s *Service, namespace string, node int64, label string, ttl time.Duration) lease.Record {
+	t.Helper()
+	ns, layout, err := s.layout(t.Context(), namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := layout.TickOf(s.now())
+	return lease.Record{
+		Key: lease.Key{Namespace: namespace, Node: node}, Nonce: rand.Text(), Revision: 1, Generation: ns.Generation,
+		From: now, Until: now + layout.TickOf(s.now().Add(ttl)) - now, Holder: label + ".1", Label: label,
+	}
+}
+
+// put writes records as another server does.
+func put(t *testing.T, st *script, rs ...lease.Record) {
+	t.Helper()
+	for _, r := range rs {
+		old, err := st.Store.Get(context.Background(), []lease.Key{r.Key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		errs := st.Store.Swap(context.Background(), []lease.Write{{Old: old[0].Nonce, New: r}})
+		if errs[0] != nil {
+			t.Fatal(errs[0])
+		}
+	}
+}
+
+// takeNode takes a node of the namespace n as a caller with a verb does.
+func takeNode(ctx context.Context, t *testing.T, s *Service, id *Identity, v Verb, node int64) error {
+	t.Helper()
+	if v == VerbLease {
+		_, _, err := s.Acquire(ctx, id, "n", lease.Options{Label: fmt.Sprint(node), Node: &node, TTL: time.Minute})
+		return err
+	}
+	r := leased(t, s, "n", node, fmt.Sprint(node), time.Minute)
+	return (&owned{s.store, s, id}).Swap(ctx, []lease.Write{{New: r}})[0]
+}
+
+// heldNode takes a node. renew renews it, and until is the first tick that is not granted before.
+func heldNode(
+	t *testing.T, s *Service, id *Identity, v Verb, node int64, ttl time.Duration,
+) (renew func() error, until int64) {
+	t.Helper()
+	if v == VerbLease {
+		g, _, err := s.Acquire(t.Context(), id, "n", lease.Options{Label: "first", Node: &node, TTL: ttl})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func() error {
+			_, _, err := s.Renew(t.Context(), id, g.Ticket, "attempt-0123456789")
+			return err
+		}, g.Ticket.Until
+	}
+	st, first := &owned{s.store, s, id}, leased(t, s, "n", node, "first", ttl)
+	if err := st.Swap(t.Context(), []lease.Write{{New: first}})[0]; err != nil {
+		t.Fatal(err)
+	}
+	return func() error {
+		next := leased(t, s, "n", node, "first", ttl)
+		return st.Swap(t.Context(), []lease.Write{{Old: first.Nonce, New: next}})[0]
+	}, first.Until
+}
