@@ -104,7 +104,8 @@ func BenchmarkCompat(b *testing.B) {
 				}
 				ns := func(i int) float64 { return float64(took[i]) / float64(turns*l.ids) }
 				for name, x := range map[string]float64{
-					"ns": ns(1), "next": ns(0), "original": ns(2), "times-next": ns(1) / ns(0), "times-original": ns(1) / ns(2),
+					"ns": ns(1), "next": ns(0), "original": ns(2),
+					"times-next": ns(1) / ns(0), "times-original": ns(1) / ns(2),
 				} {
 					fmt.Fprintf(&out, "compat/%s/%s %.6g\n", l.name, name, x)
 				}
