@@ -100,7 +100,7 @@ strict = go run ./scripts/strict -count=1 -vet=off -ldflags=-s
 unit:
 	@echo "== tests, in short form"
 	@# The tests of servers begin first, because they take longest, and more packages than cores, because they mostly wait.
-	@GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(scripts/tmp.sh) $(strict) -short -p=4 -timeout=$(TIMEOUT) -skip='^($(LATER))$$|^TestFaults$$/^(etcd|MariaDB)$$' $(TESTS) $(QUICK)
+	@TMPDIR=$$(scripts/tmp.sh) $(strict) -short -p=4 -timeout=$(TIMEOUT) -skip='^($(LATER))$$|^TestFaults$$/^(etcd|MariaDB)$$' $(TESTS) $(QUICK)
 
 full: ## the tests of all modules at their full length, and go vet over the examples that make lint leaves out
 	@go vet $(ALL)

@@ -188,7 +188,7 @@ static void forks(char **arg)
 	await(pid);
 	WANT(snowfence_close(parents), SNOWFENCE_OK);
 
-	WANT(snowfence_open("mem:", NULL, "lead=100000", &parents), SNOWFENCE_OK);
+	WANT(snowfence_open("mem:", NULL, "lead=100000,max-wait=1m", &parents), SNOWFENCE_OK);
 	for (int i = 0; i < 8; i++)
 		pthread_create(&threads[i], NULL, use, NULL);
 	for (int i = 0; i < 30; i++) {
@@ -253,7 +253,7 @@ static void signals(char **arg)
 
 	if (before)
 		WANT(sigaction(SIGPROF, &act, NULL) | sigaction(SIGALRM, &act, NULL), 0);
-	WANT(snowfence_open("mem:", NULL, "lead=100000", &parents), SNOWFENCE_OK);
+	WANT(snowfence_open("mem:", NULL, "lead=100000,max-wait=1m", &parents), SNOWFENCE_OK);
 	if (!before)
 		WANT(sigaction(SIGPROF, &act, NULL) | sigaction(SIGALRM, &act, NULL), 0);
 	WANT(sigaction(SIGALRM, NULL, &found), 0);
@@ -340,7 +340,7 @@ static void stacks(char **arg)
 	pthread_attr_t attr;
 	pthread_t all[16];
 
-	WANT(snowfence_open("mem:", NULL, "lead=100000", &parents), SNOWFENCE_OK);
+	WANT(snowfence_open("mem:", NULL, "lead=100000,max-wait=1m", &parents), SNOWFENCE_OK);
 	WANT(pthread_attr_init(&attr) | pthread_attr_setstacksize(&attr, (size_t)atol(arg[0])), 0);
 	for (int i = 0; i < 16; i++)
 		WANT(pthread_create(&all[i], &attr, small, NULL), 0);
@@ -454,7 +454,7 @@ static void threads(char **arg)
 
 	each = atol(arg[2]);
 	ids = calloc((size_t)n * each, 8);
-	WANT(snowfence_open(arg[0], NULL, "lead=2000", &parents), SNOWFENCE_OK);
+	WANT(snowfence_open(arg[0], NULL, "lead=2000,max-wait=1m", &parents), SNOWFENCE_OK);
 	for (int i = 0; i < n; i++)
 		pthread_create(&all[i], NULL, make, ids + i * each);
 	while (__atomic_load_n(&stopped, __ATOMIC_SEQ_CST) < n || forked < 3) {
@@ -512,7 +512,7 @@ static void closes(char **arg)
 	pthread_t all[64];
 
 	(void)arg;
-	WANT(snowfence_open("mem:", NULL, "lead=100000", &parents), SNOWFENCE_OK);
+	WANT(snowfence_open("mem:", NULL, "lead=100000,max-wait=1m", &parents), SNOWFENCE_OK);
 	run_until_over(all);
 	WANT(snowfence_close(parents), SNOWFENCE_OK);
 	__atomic_store_n(&over, 1, __ATOMIC_SEQ_CST);

@@ -16,7 +16,7 @@ def handler(which):
 
 
 signal.signal(signal.SIGALRM, handler(0))
-with snowfence.open("mem:", lead=100000) as ids:
+with snowfence.open("mem:", lead=100000, max_wait="1m") as ids:
     signal.signal(signal.SIGPROF, handler(1))
     signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
     signal.setitimer(signal.ITIMER_PROF, 0.001, 0.001)
