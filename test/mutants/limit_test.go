@@ -39,8 +39,27 @@ var limitMutants = []mutant{
 		test: "^TestRenewalUnderwayBeyondALimit$",
 	},
 	{
-		rule: "limit: a grant that was used keeps its floor", file: "cmd/internal/server/leases.go", pkg: serverPackage,
-		old: `sp, next, -1)`, now: `sp, next, next.From)`, test: "^TestRenewalUnderwayBeyondALimit$",
+		rule: "limit: a grant that was used keeps its floor", file: "cmd/internal/server/limit.go", pkg: serverPackage,
+		old: `limit, sp, t, -1)`, now: `limit, sp, t, t.From)`, test: "^TestRenewalUnderwayBeyondALimit$",
+	},
+	{
+		rule: "limit: an ended ticket is renewed by its own token", file: "cmd/internal/server/limit.go",
+		pkg: serverPackage, old: `case !id.owns(t.Label) && `, now: `case false && `,
+		test: "^TestEndedTicketsOfAnotherToken$",
+	},
+	{
+		rule: "limit: or by who may manage the namespace", file: "cmd/internal/server/limit.go",
+		pkg: serverPackage, old: `case !id.owns(t.Label) && id.May(VerbManage, t.Namespace) != nil:`,
+		now: `case !id.owns(t.Label):`, test: "^TestEndedTicketsOfAnotherToken$",
+	},
+	{
+		rule: "limit: its own token renews it", file: "cmd/internal/server/limit.go",
+		pkg: serverPackage, old: `case !id.owns(t.Label) && id`, now: `case id`,
+		test: "^TestEndedTicketsOfAnotherToken$",
+	},
+	{
+		rule: "limit: a ticket that ends now has ended", file: "cmd/internal/server/leases.go", pkg: serverPackage,
+		old: `>= t.Until {`, now: `> t.Until {`, test: "^TestEndedTicketsOfAnotherToken$",
 	},
 	{
 		rule: "limit: a ticket beyond it is taken back", file: "cmd/internal/server/limit.go", pkg: serverPackage,

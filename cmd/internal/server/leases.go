@@ -90,8 +90,8 @@ func (s *Service) tickets() *lease.Options {
 	return &lease.Options{Time: s.anchored, Logger: s.opts.Logger, Events: s.onLeaseEvent}
 }
 
-// Renew renews what a ticket stands for. A ticket that has ended counts as a new one for the
-// caller's limit of nodes.
+// Renew renews what a ticket stands for. One that has ended counts as a new one, for the limit of
+// the token that its label names.
 func (s *Service) Renew(
 	ctx context.Context, id *Identity, t lease.Ticket, attempt string,
 ) (lease.Ticket, *Space, error) {
@@ -106,8 +106,8 @@ func (s *Service) Renew(
 		text := fmt.Sprintf("node %d: its holder lost the lease", t.Node)
 		s.Events.Add(Event{Kind: "lost", Namespace: t.Namespace, Actor: t.Label, Text: text})
 	}
-	if err == nil && limit > 0 && sp.Scheme().Layout().TickOf(s.now()) >= t.Until {
-		err = s.keepWithin(ctx, id, limit, sp, next, -1)
+	if err == nil && sp.Scheme().Layout().TickOf(s.now()) >= t.Until {
+		err = s.keepLate(ctx, id, limit, sp, next)
 	}
 	return next, sp, err
 }

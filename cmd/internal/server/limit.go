@@ -103,14 +103,39 @@ func (s *Service) checkHeld(ctx context.Context, id *Identity, limit int, namesp
 	return err
 }
 
-// keepWithin takes a ticket back if it is beyond the limit of a caller. Nobody has the ticket yet;
-// used is the tick after those that may have been used.
+// keepLate is keepWithin for a ticket that had ended when it was renewed. It counts for the token
+// that its label names. The server knows the limit of the caller alone, so the ticket of another
+// token stays ended; who may manage the namespace could free its nodes anyway.
+func (s *Service) keepLate(ctx context.Context, id *Identity, limit int, sp *Space, t lease.Ticket) error {
+	switch {
+	case !id.owns(t.Label) && id.May(VerbManage, t.Namespace) != nil:
+		return s.keep(ctx, sp, t, -1, func(context.Context) error {
+			return id.refuse(Errorf(Lost, "node %d: its lease has ended, and only the token that made it can renew it "+
+				"now, not %q: acquire another", t.Node, id.Name))
+		})
+	case limit > 0:
+		return s.keepWithin(ctx, id, limit, sp, t, -1)
+	}
+	return nil
+}
+
+// keepWithin takes a ticket back if it is beyond the limit of a caller. used is the tick after
+// those that may have been used.
 func (s *Service) keepWithin(
 	ctx context.Context, id *Identity, limit int, sp *Space, t lease.Ticket, used int64,
 ) error {
+	return s.keep(ctx, sp, t, used, func(ctx context.Context) error {
+		return s.checkHeld(ctx, id, limit, t.Namespace)
+	})
+}
+
+// keep takes a ticket back that is refused. Nobody has it yet, and its caller may have left.
+func (s *Service) keep(
+	ctx context.Context, sp *Space, t lease.Ticket, used int64, refused func(context.Context) error,
+) error {
 	ctx, cancel := withStoreTimeout(context.WithoutCancel(ctx))
 	defer cancel()
-	err := s.checkHeld(ctx, id, limit, t.Namespace)
+	err := refused(ctx)
 	if err == nil {
 		return nil
 	}

@@ -76,6 +76,46 @@ func TestRenewalUnderwayBeyondALimit(t *testing.T) {
 	}
 }
 
+// A token without a limit renewed tickets of one with a limit that had ended, while the programs of
+// that one had its places.
+func TestEndedTicketsOfAnotherToken(t *testing.T) {
+	for name, c := range map[string]struct {
+		name  string
+		verbs []Verb
+		after time.Duration
+		want  bool
+	}{
+		"in time":              {"other", []Verb{VerbLease}, 9 * time.Second, true},
+		"ended":                {"other", []Verb{VerbLease}, 10 * time.Second, false},
+		"ended, by a manager":  {"other", []Verb{VerbLease, VerbManage}, 10 * time.Second, true},
+		"ended, by its maker":  {"shop", []Verb{VerbLease}, 10 * time.Second, true},
+		"ended, by its prefix": {"sho", []Verb{VerbLease}, 10 * time.Second, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			afterEpoch()
+			_, s := scripted(t, "n")
+			other := tokensOf(t, Token{Name: c.name, SHA256: sum("2"), Verbs: c.verbs}).tokens[0]
+			node := int64(5)
+			o := lease.Options{Label: "a", Node: &node, TTL: 10 * time.Second}
+			g, _, err := s.Acquire(t.Context(), limited(t, 1, VerbLease), "n", o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(c.after)
+			_, _, err = s.Renew(t.Context(), other, g.Ticket, "attempt-0123456789")
+			if (err == nil) != c.want || err != nil && KindOf(err) != Lost {
+				t.Errorf("%s: %v", name, err)
+			}
+			if n := heldIn(t, s); (n == 1) != c.want || n > 1 {
+				t.Errorf("%s: %d nodes are held", name, n)
+			}
+			if got := other.used.Refused.Load(); (got == 0) != c.want {
+				t.Errorf("%s: %d requests were counted as refused", name, got)
+			}
+		})
+	}
+}
+
 // A batch gets as many nodes as there are places, node 0 too, and each namespace has a limit.
 func TestBatchUpToALimit(t *testing.T) {
 	_, s := scripted(t, "n", "m")
