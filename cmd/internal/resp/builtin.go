@@ -32,8 +32,9 @@ func quit(c *conn, _ [][]byte) {
 
 func reset(c *conn, _ [][]byte) {
 	c.countMade()
-	c.proto, c.name, c.space, c.id = 2, "", nil, c.unnamed()
+	c.proto, c.name, c.space, c.named, c.judge = 2, "", nil, false, judgement{}
 	c.queue, c.counter = queue{}, counter{}
+	c.identify(time.Now())
 	c.out = appendSimple(c.out, "RESET")
 }
 
@@ -64,6 +65,7 @@ func (c *conn) login(token []byte) bool {
 		return false
 	}
 	id, err := a.Identify(string(token))
+	c.named = true
 	if err != nil {
 		c.countRefused(err.Error())
 		c.out = appendError(c.out, "WRONGPASS", "invalid username-password pair or user is disabled.")

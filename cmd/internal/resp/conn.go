@@ -44,7 +44,8 @@ type conn struct {
 	counter  counter       // of the last command for a sequence
 	madeIDs  int64         // IDs of space that are not counted yet
 	commands int64         // commands that are not counted yet
-	shook    bool          // something has come
+	named    bool          // AUTH was tried, so the certificate does not count
+	judge    judgement     // of the certificate
 	leaves   time.Time     // from then on its commands are refused, because the server stops
 	refuses  bool          // its commands are refused now
 	quit     bool
@@ -59,9 +60,8 @@ func (c *conn) serve() {
 	c.out = make([]byte, 0, firstBuffer)
 	for !c.quit {
 		began := time.Now()
-		if c.w > 0 && !c.shook { // the client of TLS has shown its certificate
-			c.shook = true
-			c.id = c.unnamed()
+		if c.w > 0 && !c.named { // the client of TLS has shown its certificate
+			c.identify(began)
 		}
 		if err := c.runCommands(); err != nil {
 			c.out = appendError(c.out, "ERR", err.Error())
@@ -84,8 +84,25 @@ func (c *conn) serve() {
 	}
 }
 
-// unnamed returns who the client is without a token.
-func (c *conn) unnamed() *server.Identity { return c.srv.cfg.Auth().Unnamed(c.certificates()) }
+// judgement is of the certificate of a client: by whom, and until when it counts.
+type judgement struct {
+	by   *server.Auth
+	ends time.Time // zero means never
+}
+
+// identify says who a client is that sent no token. A certificate is judged again when the tokens
+// were read again, and when it ends, as it is for each request over HTTP.
+func (c *conn) identify(now time.Time) {
+	auth := c.srv.cfg.Auth()
+	if auth == c.judge.by && (c.judge.ends.IsZero() || !now.After(c.judge.ends)) {
+		return
+	}
+	chain := c.certificates()
+	c.id, c.judge.by = auth.Unnamed(chain), auth
+	if len(chain) > 0 {
+		c.judge.ends = chain[0].NotAfter
+	}
+}
 
 // certificates returns those of a client of TLS that has shown some.
 func (c *conn) certificates() []*x509.Certificate {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"time"
 
 	"golang.org/x/time/rate"
 )
@@ -113,10 +114,10 @@ func (a *Auth) Used(each func(t *Token, u *Usage)) {
 // Anyone returns who callers without a token are; nil means that they have to have one.
 func (a *Auth) Anyone() *Identity { return a.anyone }
 
-// Unnamed returns who a caller without a token is, by its certificate if it has one; nil means
-// that it has no rights.
+// Unnamed returns who a caller without a token is, by its certificate if it has one that has not
+// ended since the connection began; nil means that it has no rights.
 func (a *Auth) Unnamed(chain []*x509.Certificate) *Identity {
-	if a.anyone != nil || len(chain) == 0 {
+	if a.anyone != nil || len(chain) == 0 || time.Now().After(chain[0].NotAfter) {
 		return a.anyone
 	}
 	for _, id := range a.tokens {

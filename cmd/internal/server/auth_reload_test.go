@@ -152,6 +152,7 @@ func TestRightsByCertificate(t *testing.T) {
 		"uri":    {URIs: []*url.URL{spiffe}},
 		"":       {Subject: pkix.Name{CommonName: "SHOP"}, DNSNames: []string{"a.shop.example", ""}},
 	} {
+		c.NotAfter = time.Now().Add(time.Hour)
 		id := a.Unnamed([]*x509.Certificate{c})
 		if (id == nil) != (want == "") || id != nil && id.Name != want {
 			t.Errorf("%q is %+v", want, id)
@@ -160,7 +161,8 @@ func TestRightsByCertificate(t *testing.T) {
 	if a.Unnamed(nil) != nil {
 		t.Error("somebody without a certificate is known")
 	}
-	before := a.Unnamed([]*x509.Certificate{{Subject: pkix.Name{CommonName: "shop"}}})
+	shop := &x509.Certificate{Subject: pkix.Name{CommonName: "shop"}, NotAfter: time.Now().Add(time.Hour)}
+	before := a.Unnamed([]*x509.Certificate{shop})
 	before.Count(3)
 	next := tokensOf(t, Token{Name: "common", Certificate: "shop2"})
 	next.Replace(a)
