@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -14,10 +15,7 @@ type nodeUsage struct {
 	At       int64 `json:"at"` // when they were counted
 }
 
-const (
-	countEvery = 5 * time.Second // between two counts, while somebody watches
-	countShare = 50              // at most this part of the time, because a list of nodes can be long
-)
+const countEvery = 5 * time.Second // while somebody watches
 
 // countNodes counts the nodes of all namespaces, one question at a time. What the store does not
 // answer keeps its last numbers, with their time.
@@ -41,14 +39,12 @@ func (sm *sampler) countNodes(ctx context.Context) {
 			continue
 		}
 		there[ns.Name] = true
-		v, err := sm.service.View(ctx, ns.Name)
+		n, err := sm.service.CountNodes(ctx, ns.Name)
 		if err != nil {
 			continue // a store that is unreachable shows already
 		}
-		u := nodeUsage{At: millis(v.At)}
-		u.Held, u.Leasable = v.Usage()
 		sm.mu.Lock()
-		sm.used[ns.Name] = u
+		sm.used[ns.Name] = nodeUsage{Held: n.Held, Leasable: n.Leasable, At: millis(n.At)}
 		sm.mu.Unlock()
 	}
 	sm.mu.Lock()
@@ -58,6 +54,5 @@ func (sm *sampler) countNodes(ctx context.Context) {
 			delete(sm.used, name)
 		}
 	}
-	took := time.Since(began)
-	sm.countDue = began.Add(max(countEvery, countShare*took))
+	sm.countDue = began.Add(server.CountPause(countEvery, time.Since(began)))
 }

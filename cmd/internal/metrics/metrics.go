@@ -41,7 +41,7 @@ type Source struct {
 	Wires []server.Wire // that have a listener
 
 	mu   sync.Mutex
-	used map[string]usage // by namespace
+	used map[string]server.NodeCount // by namespace
 }
 
 // Handler serves the metrics in the formats of Prometheus, for the namespaces that the
@@ -218,8 +218,8 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 			put(d.lead, lead.Seconds(), name)
 		}
 		if u, ok := used[sp.Name]; ok {
-			put(d.nodesHeld, float64(u.held), name)
-			put(d.nodesLeasable, float64(u.leasable), name)
+			put(d.nodesHeld, float64(u.Held), name)
+			put(d.nodesLeasable, float64(u.Leasable), name)
 		}
 	}
 	for _, sq := range s.Service.Sequences() {
@@ -238,14 +238,14 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 }
 
 // collectTokens puts what there is of each token.
-func (c *collector) collectTokens(used map[string]usage, d descriptions, put func(metric, float64, ...string)) {
+func (c *collector) collectTokens(used map[string]server.NodeCount, d descriptions, put func(metric, float64, ...string)) {
 	c.s.Tokens().Used(func(t *server.Token, u *server.Usage) {
 		put(d.tokenSpent, float64(u.Spent.Load()), t.Name)
 		put(d.tokenRefused, float64(u.Refused.Load()), t.Name)
 		if t.May(server.VerbLease) || t.May(server.VerbStore) {
 			most := int64(0)
 			for _, u := range used {
-				most = max(most, u.owners[t.Name])
+				most = max(most, u.Owners[t.Name])
 			}
 			put(d.tokenNodes, float64(most), t.Name)
 		}

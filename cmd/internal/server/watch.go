@@ -84,18 +84,6 @@ func (v *View) Describe(r lease.Record) LeaseInfo {
 	}
 }
 
-// Usage counts the nodes that are held, and all that can be leased. It leaves out the reserved
-// range, whose nodes programs lease by number only.
-func (v *View) Usage() (held, leasable int64) {
-	first, last := v.Namespace.First, v.Namespace.Last
-	for i := range v.Leases {
-		if l := &v.Leases[i]; l.Held && l.Node >= first && l.Node <= last {
-			held++
-		}
-	}
-	return held, last - first + 1
-}
-
 // Watch calls each with all leases of a namespace, in pieces of at most [PageOfLeases] and at least
 // once, and then every few seconds with those that changed, if only to ask whether to go on. It
 // returns when ctx ends, when each returns an error, or when the leases cannot be read.

@@ -1,0 +1,39 @@
+package server
+
+import (
+	"context"
+	"time"
+)
+
+// NodeCount is how many nodes of a namespace are held, of those that can be leased.
+type NodeCount struct {
+	// Both leave out the reserved range, whose nodes programs lease by number only.
+	Held, Leasable int64
+	Owners         map[string]int64 // all nodes held by the token that their labels name
+	At             time.Time
+}
+
+// CountNodes asks the store for all nodes of a namespace, and counts those that are held.
+func (s *Service) CountNodes(ctx context.Context, namespace string) (NodeCount, error) {
+	v, err := s.View(ctx, namespace)
+	if err != nil {
+		return NodeCount{}, err
+	}
+	first, last := v.Namespace.First, v.Namespace.Last
+	n := NodeCount{Leasable: last - first + 1, Owners: map[string]int64{}, At: v.At}
+	for i := range v.Leases {
+		l := &v.Leases[i]
+		if !l.Held {
+			continue
+		}
+		n.Owners[OwnerOf(l.Label)]++
+		if l.Node >= first && l.Node <= last {
+			n.Held++
+		}
+	}
+	return n, nil
+}
+
+// CountPause is how long to wait for the next count: at least every, and so long that counts take
+// a 50th of the time at most. A list of 131,072 nodes is long.
+func CountPause(every, took time.Duration) time.Duration { return max(every, 50*took) }
