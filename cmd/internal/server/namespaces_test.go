@@ -1,11 +1,15 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -121,5 +125,97 @@ func TestRefusedChangeDisturbsNobody(t *testing.T) {
 	}
 	if now, err := s.Space(t.Context(), "n"); err != nil || now != sp || sp.stale.Load() {
 		t.Errorf("the server's own lease ended: %v", err)
+	}
+}
+
+// Deleting and creating under load: each ID is new, and the server comes back every time.
+func TestDeletedAndCreatedUnderLoad(t *testing.T) {
+	st := newStore(t, "n")
+	s := newService(t, st, Options{TTL: 30 * time.Millisecond, Block: 1})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	seen := map[snowfence.ID]bool{}
+	for range 4 {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				id, err := s.one(ctx, "n")
+				switch {
+				case err == nil:
+					mu.Lock()
+					if seen[id] {
+						t.Errorf("%d came twice", id)
+					}
+					seen[id] = true
+					mu.Unlock()
+				case ctx.Err() == nil && KindOf(err) != Unavailable && KindOf(err) != NoNamespace:
+					t.Errorf("%s: %v", KindOf(err).Name(), err)
+				}
+			}
+		})
+	}
+	count := func() int { mu.Lock(); defer mu.Unlock(); return len(seen) }
+	for range 5 {
+		before := count()
+		until(t, "IDs are made", func() bool { return count() > before })
+		until(t, "deleted", func() bool { return s.DeleteNamespace(ctx, "n", "n") == nil })
+		until(t, "created", func() bool {
+			_, _, err := s.CreateNamespace(ctx, "n",
+				NamespaceSpec{Layout: "twitter"})
+			return err == nil
+		})
+	}
+	before := count()
+	until(t, "IDs are made again", func() bool { return count() > before })
+	cancel()
+	all.Wait()
+}
+
+// Namespaces that were only looked at make room for others; those that make IDs do not.
+func TestRoomForNamespaces(t *testing.T) {
+	st := newStore(t)
+	for i := range 6 {
+		create(t, st, "n"+strconv.Itoa(i), "twitter")
+	}
+	s := newService(t, st, Options{Spaces: 2})
+	for i := range 6 {
+		if _, err := s.Space(t.Context(), "n"+strconv.Itoa(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 2 {
+		if _, err := s.one(t.Context(), "n"+strconv.Itoa(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Space(t.Context(), "n2"); KindOf(err) != TooMuch {
+		t.Errorf("a third namespace: %v", err)
+	}
+	if n := len(s.Spaces()); n != 2 {
+		t.Errorf("%d are open", n)
+	}
+}
+
+// A namespace is deleted only when nobody but this server holds nodes, and labels decide nothing.
+func TestDeleteInUse(t *testing.T) {
+	st := newStore(t, "n")
+	s := newService(t, st, Options{Label: "same"})
+	if _, err := s.one(t.Context(), "n"); err != nil {
+		t.Fatal(err)
+	}
+	granted, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", lease.Options{Label: "same"})
+	ticket := granted.Ticket
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeleteNamespace(t.Context(), "n", "n"); KindOf(err) != Refused {
+		t.Errorf("deleted while somebody of the same label holds a node: %v", err)
+	}
+	if err := s.Release(t.Context(), ticket, ticket.From); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeleteNamespace(t.Context(), "n", "n"); err != nil {
+		t.Error(err)
 	}
 }

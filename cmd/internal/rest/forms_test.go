@@ -1,0 +1,88 @@
+package rest
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// What next and stream write in a form, decode reads in that form, as the ID of the same namespace.
+func TestForms(t *testing.T) {
+	f := start(t)
+	for _, form := range []string{
+		"", "format=base58", "format=hex-fixed&prefix=ord", "format=base64url&prefix=a_b",
+		"prefix=usr",
+	} {
+		w := f.do("GET", "/v1/default/next?n=2&"+form, "")
+		var got struct{ IDs []string }
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || len(got.IDs) != 2 {
+			t.Fatalf("%s: %v, %s", form, err, w.Body)
+		}
+		var ids []int64
+		for _, text := range got.IDs {
+			w := f.do("GET", "/v1/default/decode/"+text+"?"+form, "")
+			var parts struct {
+				ID   int64 `json:"id,string"`
+				Time time.Time
+			}
+			if err := json.Unmarshal(w.Body.Bytes(), &parts); err != nil || time.Since(parts.Time).Abs() > time.Hour {
+				t.Fatalf("%s, %s: %v, %s", form, text, err, w.Body)
+			}
+			ids = append(ids, parts.ID)
+		}
+		if ids[0] >= ids[1] {
+			t.Errorf("%s: %v are %d", form, got.IDs, ids)
+		}
+	}
+}
+
+// IDs for a time gone by.
+func TestNextAt(t *testing.T) {
+	f := start(t)
+	st := f.service.Store()
+	l, err := snowfence.ParseLayout("time=41,node=10,seq=12,epoch=2015-01-01,first=5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := snowfence.NewScheme(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.CreateNamespace(t.Context(), st, "past", s, nil); err != nil {
+		t.Fatal(err)
+	}
+	status := func(query string, code int, words string) {
+		t.Helper()
+		w := f.do("GET", "/v1/"+query, "")
+		if w.Code != code || !strings.Contains(w.Body.String(), words) {
+			t.Errorf("%s: %d, %s; want %d with %q", query, w.Code, w.Body, code, words)
+		}
+	}
+	const at = "past/next?at=2019-05-17T08:30:00Z"
+	status(at, 422, "allow it")
+	if _, err := lease.AllowPast(t.Context(), st, "past", 0, true); err != nil {
+		t.Fatal(err)
+	}
+	status(at, 200, `{"ids":["578861767065600000"]}`)
+	status(at+"&n=2", 200, `{"ids":["578861767069794304","578861767073988608"]}`)
+	status(at+"&n=2&node=1&format=hex", 200, `{"ids":["`)
+	status("past/next?at=1558081800000", 200, `{"ids":["578861767078182912"]}`)
+	status(at+"&n=1000", 422, "no ID is left")
+	status(at+"&node=1024", 400, "node")
+	status(at+"&runs=true", 400, "runs")
+	status("past/next?node=1", 400, "add at")
+	status("past/next?at=yesterday", 400, "write it as")
+	status("past/next?at=2999-01-01T00:00:00Z", 400, "yet to come")
+	status("default/next?at=2019-05-17T08:30:00Z", 422, "allow it")
+	status("past/next?n=3", 200, "ids")
+	if _, err := lease.ConfirmPast(t.Context(), st, "past", lease.Span{Until: 1}); err != nil {
+		t.Fatal(err)
+	}
+	status(at, 200, "ids")
+	f.who = nil
+	status(at, 401, "token")
+}

@@ -1,0 +1,107 @@
+package server
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+func TestKinds(t *testing.T) {
+	st := newStore(t, "n")
+	create(t, st, "few", "twitter")
+	s := newService(t, st, Options{})
+	ctx := t.Context()
+	acquire := func(name string, o lease.Options) error {
+		_, _, err := s.Acquire(ctx, Open().Anyone(), name, o)
+		return err
+	}
+	sp, err := s.Space(ctx, "n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	node, far := int64(3), int64(5000)
+	for _, name := range []string{"n", "few"} {
+		if err := acquire(name, lease.Options{Label: "a", Node: &node}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	space := func(name string) error { _, err := s.Space(ctx, name); return err }
+	create := func(name, layout string, first, last int64) error {
+		w := NamespaceSpec{Layout: layout}
+		if last > 0 {
+			w.First, w.Last = &first, &last
+		}
+		_, _, err := s.CreateNamespace(ctx, name, w)
+		return err
+	}
+	change := func(name, layout string) error {
+		_, err := s.ChangeNamespace(ctx, name, NamespaceSpec{Layout: layout})
+		return err
+	}
+	renew := func(t lease.Ticket, attempt string) error {
+		_, _, err := s.Renew(ctx, Open().Anyone(), t, attempt)
+		return err
+	}
+	granted, _, err := s.Acquire(ctx, Open().Anyone(), "n", lease.Options{Label: "b"})
+	ticket := granted.Ticket
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Release(ctx, ticket, 0); err != nil {
+		t.Fatal(err)
+	}
+	_, badTicket := ParseTicket([]byte("{}"))
+	_, badTime := ParseTime("yesterday")
+	_, badID := sp.Decode(-1)
+	_, _, backwards := sp.Range(time.Unix(2, 0), time.Unix(1, 0))
+	for _, c := range []struct {
+		what string
+		err  error
+		want Kind
+	}{
+		{"no namespace", space("nowhere"), NoNamespace},
+		{"name with a blank", space("a b"), Invalid},
+		{"empty name", space(""), Invalid},
+		{"long name", space(fmt.Sprintf("%065d", 0)), Invalid},
+		{"created with a bad name", create("a/b", "twitter", 0, 0), Invalid},
+		{"created with a bad layout", create("x", "time=99", 0, 0), Invalid},
+		{"created with bad nodes", create("x", "twitter", 5, 2000), Invalid},
+		{"created again with another layout", create("n", "sonyflake", 0, 0), Exists},
+		{"created again with other nodes", create("n", "twitter", 1, 2), Exists},
+		{"encrypted without a secret", create("x", "randflake", 0, 0), Refused},
+		{"change that collides", change("few", "time=41,node=10,seq=12,epoch=2026-01-01T00:00:00Z,tick=1ms"), Refused},
+		{"change of what is not there", change("nowhere", "twitter"), NoNamespace},
+		{"change with a bad layout", change("n", "nonsense"), Invalid},
+		{"delete without confirmation", s.DeleteNamespace(ctx, "n", ""), Refused},
+		{"delete in use", s.DeleteNamespace(ctx, "n", "n"), Refused},
+		{"lease without a label", acquire("n", lease.Options{}), Invalid},
+		{"lease with a bad ttl", acquire("n", lease.Options{Label: "x", TTL: time.Hour}), Invalid},
+		{"lease with a short ttl", acquire("n", lease.Options{Label: "x", TTL: 1}), Invalid},
+		{"lease of three nodes", acquire("n", lease.Options{Label: "x", Nodes: 3}), Invalid},
+		{"lease of too many nodes", acquire("n", lease.Options{Label: "x", Nodes: 1 << 20}), Invalid},
+		{"lease of a node that is not there", acquire("n", lease.Options{Label: "x", Node: &far}), Invalid},
+		{"lease of a held node", acquire("n", lease.Options{Label: "x", Node: &node, Guard: true}), NoNodes},
+		{"lease in no namespace", acquire("nowhere", lease.Options{Label: "x"}), NoNamespace},
+		{"renewal of what was released", renew(ticket, "0123456789abcdef"), Lost},
+		{"renewal with a bad attempt", renew(ticket, "x"), Invalid},
+		{"bad ticket", badTicket, Invalid},
+		{"bad time", badTime, Invalid},
+		{"bad ID", badID, Invalid},
+		{"range backwards", backwards, Invalid},
+		{"batch of none", sp.Batch(ctx, 0, nil), Invalid},
+		{"store that is unreachable", fmt.Errorf("dial tcp: connection refused"), Unavailable},
+		{"own lease lost", fmt.Errorf("%w: %w", snowfence.ErrFenced, lease.ErrLost), Unavailable},
+		{"own lease for another layout", fmt.Errorf("%w: %w", lease.ErrEnded, &lease.MismatchError{}), Unavailable},
+		{"lifetime", fmt.Errorf("%w: %w", snowfence.ErrFenced, snowfence.ErrLifetime), Lifetime},
+	} {
+		if c.err == nil || KindOf(c.err) != c.want {
+			t.Errorf("%s: %s (%v), want %s", c.what, KindOf(c.err).Name(), c.err, c.want.Name())
+		}
+	}
+	if err := create("n", "twitter", 0, 0); err != nil {
+		t.Errorf("created again as it is: %v", err)
+	}
+}

@@ -1,0 +1,143 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// slowStore is a store whose calls a test can hold up, count, and let fail.
+type slowStore struct {
+	lease.Store
+	swaps atomic.Int64
+	mu    sync.Mutex
+	held  chan struct{} // swaps wait for it to be closed; nil when they do not
+	away  error
+	met   chan struct{} // a swap has begun to wait
+}
+
+func (s *slowStore) hold() (release func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held, s.met = make(chan struct{}), make(chan struct{}, 100)
+	held := s.held
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.held = nil
+		close(held)
+	})
+}
+
+func (s *slowStore) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away = err
+}
+
+func (s *slowStore) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+	s.mu.Lock()
+	err := s.away
+	s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	return s.Store.Get(ctx, keys)
+}
+
+func (s *slowStore) Swap(ctx context.Context, w []lease.Write) []error {
+	s.swaps.Add(1)
+	s.mu.Lock()
+	held, met, err := s.held, s.met, s.away
+	s.mu.Unlock()
+	if held != nil {
+		met <- struct{}{}
+		<-held
+	}
+	if err != nil {
+		errs := make([]error, len(w))
+		for i := range errs {
+			errs[i] = err
+		}
+		return errs
+	}
+	return s.Store.Swap(ctx, w)
+}
+
+func newStore(t *testing.T, names ...string) *slowStore {
+	t.Helper()
+	st := &slowStore{Store: lease.NewMemory()}
+	for _, name := range names {
+		create(t, st, name, "twitter")
+	}
+	return st
+}
+
+func scheme(t *testing.T, layout string) *snowfence.Scheme {
+	t.Helper()
+	l, err := snowfence.ParseLayout(layout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := snowfence.NewScheme(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func create(t *testing.T, st lease.Store, name, layout string) {
+	t.Helper()
+	if _, err := lease.CreateNamespace(t.Context(), st, name, scheme(t, layout), nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newService(t *testing.T, st lease.Store, o Options) *Service {
+	t.Helper()
+	s := New(lease.Group(st), o)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		_ = s.Close(ctx) // stores of some tests stay unreachable
+	})
+	return s
+}
+
+func (s *Service) one(ctx context.Context, name string) (snowfence.ID, error) {
+	sp, err := s.Space(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	return sp.Next(ctx)
+}
+
+// until waits for a condition.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("still not: ", what)
+		}
+	}
+}
+
+// held returns how many nodes of a namespace somebody holds.
+func held(t *testing.T, st lease.Store, name string) (n int) {
+	t.Helper()
+	rs, err := lease.ListLeases(context.Background(), st, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rs {
+		if r.Holder != "" {
+			n++
+		}
+	}
+	return n
+}
