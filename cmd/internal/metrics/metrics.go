@@ -238,7 +238,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 }
 
 // collectTokens puts what there is of each token.
-func (c *collector) collectTokens(used map[string]server.NodeCount, d descriptions, put func(metric, float64, ...string)) {
+func (c *collector) collectTokens(
+	used map[string]server.NodeCount, d descriptions, put func(metric, float64, ...string),
+) {
 	c.s.Tokens().Used(func(t *server.Token, u *server.Usage) {
 		put(d.tokenSpent, float64(u.Spent.Load()), t.Name)
 		put(d.tokenRefused, float64(u.Refused.Load()), t.Name)
