@@ -1,0 +1,108 @@
+package snowfence
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// slowDisk lets the writes of a state file wait. A pipe in place of the temporary file is the disk:
+// who opens it waits for a reader. When the disk answers, the sync fails, as it does for pipes.
+func slowDisk(t *testing.T, path string) (answer func()) {
+	t.Helper()
+	pipe := path + ".new"
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	answer = func() {
+		disk, err := os.OpenFile(pipe, os.O_RDWR, 0)
+		if errors.Is(err, os.ErrNotExist) {
+			return // it has answered already
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { disk.Close() })
+		if err := os.Remove(pipe); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(answer) // or a test that failed would wait for the write for ever
+	return answer
+}
+
+// writing waits until a write of the file is under way.
+func (f *FileFence) writing() {
+	for f.mu.TryLock() {
+		f.mu.Unlock()
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// While a slow disk syncs, IDs below the floor in the file go on, none above it comes out, the node
+// stays taken, and other processes take other nodes.
+func TestStateDirSlowSync(t *testing.T) {
+	dir, s, clock := t.TempDir(), testScheme(t, "twitter"), newFakeClock()
+	path := filepath.Join(dir, "0")
+	floor := func() int64 {
+		t.Helper()
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return must(decodeState(data)).until
+	}
+	f := openDir(t, dir, s, firstNode)
+	g := newGenerator(t, Config{Fence: f, Time: clock.now})
+	all := take(t, g, 10)
+	before := floor()
+
+	answer := slowDisk(t, path)
+	renewed := make(chan error)
+	go func() {
+		_, err := f.Grant(t.Context(), before)
+		renewed <- err
+	}()
+	f.writing()
+	all = append(all, take(t, g, 10)...)
+	if f, err := StateDir(dir, s, firstNode); !errors.Is(err, ErrBound) {
+		t.Errorf("the node of a process that syncs: %v, %v", f, err)
+	}
+	if other := openDir(t, dir, s, NodeRange{}); other.state.node != 1 {
+		t.Errorf("another process has node %d", other.state.node)
+	}
+	answer()
+	if err := <-renewed; !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("a sync that failed: %v", err)
+	}
+
+	answer = slowDisk(t, path)
+	clock.advance(2 * stateWindow)
+	refused := func() {
+		t.Helper()
+		if id, err := g.TryNext(); !errors.Is(err, ErrFenced) {
+			t.Fatalf("an ID above the floor in the file: %d, %v", id, err)
+		}
+	}
+	refused()
+	f.writing()
+	refused()
+	if got := floor(); got != before {
+		t.Errorf("the floor is %d before the sync, not %d", got, before)
+	}
+	answer()
+	id, err := g.Next(t.Context())
+	for errors.Is(err, syscall.EINVAL) { // what the first write said
+		id, err = g.Next(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkIncreasing(t, append(all, id))
+	if tick := must(s.Decode(id)).Tick; tick >= floor() {
+		t.Errorf("an ID of tick %d came out, and the file ends at %d", tick, floor())
+	}
+}
