@@ -203,11 +203,12 @@ func (s *Scheme) Decode(id ID) (Parts, error) {
 // the layout are cut to it. Over the instant at which IDs turn negative there is
 // no range of signed numbers: that is an [ErrLifetime]; ask for the two halves.
 //
-// The time of an ID is that of the generator that made it: it is off as its clock
-// is, ahead by up to Config.Lead, and ahead of a clock that stepped back. And a
-// row is seen when its transaction commits, later than its ID was made. So a range
-// that ends now, or that begins where the last one ended, misses rows: leave out
-// as much time at the end as clocks, leads and transactions may take.
+// The time of an ID is the start of its tick, by the generator that made it: it is
+// off as its clock is, ahead by up to Config.Lead, and ahead of a clock that
+// stepped back. And a row is seen when its transaction commits, later than its ID
+// was made. So a range that ends now, or that begins where the last one ended,
+// misses rows: leave out as much time at the end as clocks, leads and transactions
+// may take.
 func (s *Scheme) Range(from, to time.Time) (lo, hi ID, err error) {
 	if s.Encrypted() {
 		return 0, 0, fmt.Errorf("snowfence: encrypted IDs are in no order, so that no range of them is " +

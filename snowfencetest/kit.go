@@ -9,8 +9,8 @@
 //		if err := shop.Order(ctx); !errors.Is(err, snowfence.ErrFenced) {
 //
 // Nothing waits: where a generator would wait for the next tick, the clock moves
-// instead. In a bubble of testing/synctest the clock is that of the bubble, and
-// waiting takes the bubble's time.
+// instead. In a bubble of testing/synctest the time of the bubble moves the clock,
+// which does not begin in 2000, and waiting takes the bubble's time.
 package snowfencetest
 
 import (
@@ -107,8 +107,8 @@ func (k *Kit) Step(d time.Duration) { k.clock.step(d) }
 // There are no IDs, but [snowfence.ErrFenced], until Restore.
 func (k *Kit) LoseLease() { k.fence.lose() }
 
-// StoreUnreachable stops renewals. IDs go on for up to 15 seconds of the clock, as
-// far as the grant reaches, and then there is [snowfence.ErrFenced], until Restore.
+// StoreUnreachable stops renewals. IDs go on for up to 15 seconds of the time in
+// them, as far as the grant reaches, and then there is [snowfence.ErrFenced], until Restore.
 func (k *Kit) StoreUnreachable() { k.fence.cut() }
 
 // SequenceFull uses up the sequence and stops the clock: there is
