@@ -8,6 +8,6 @@ out=${1:?usage: files.sh OUT PLATFORM...}
 shift
 [ $# -gt 0 ] || { echo "files.sh: for which platforms?" >&2 && exit 1; }
 [ -z "$(ls -A "$out" 2>/dev/null)" ] || { echo "files.sh: $out is not empty" >&2 && exit 1; }
-nfpm=${NFPM:-$(GOWORK=off go tool -n -modfile=packaging/tools.mod nfpm)}
+nfpm=${NFPM:-$(GOWORK=off go tool -n -modfile=packaging/go.mod nfpm)}
 go run ./test/release/files -nfpm "$nfpm" -platforms "$*" "$out"
 (cd "$out" && sha256sum --check --quiet SHA256SUMS && ls -l)
