@@ -1,9 +1,12 @@
 package dashboard
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"io"
 	"io/fs"
 	"mime"
 	"net/http"
@@ -106,8 +109,8 @@ func redirect(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/dashboard/", http.StatusFound)
 }
 
-// pageFiles reads the built files. They are part of the program, so that an error is one
-// of the build, and a test sees that there is a page.
+// pageFiles reads the built files, the large ones of which are compressed. They are part of the
+// program, so that an error is one of the build, and a test sees that there is a page.
 func pageFiles() map[string]*file {
 	files := map[string]*file{}
 	root, err := fs.Sub(built, "web/dist")
@@ -122,13 +125,14 @@ func pageFiles() map[string]*file {
 		if err != nil {
 			return err
 		}
+		f := &file{cache: "no-cache"}
 		if plain, ok := strings.CutSuffix(name, ".gz"); ok {
-			if f := files[plain]; f != nil { // it comes first
-				f.small, f.etagOfSmall = body, tag(body)
+			name, f.small, f.etagOfSmall = plain, body, tag(body)
+			if body, err = unpack(body); err != nil {
+				return err
 			}
-			return nil
 		}
-		f := &file{body: body, etag: tag(body), kind: mime.TypeByExtension(path.Ext(name)), cache: "no-cache"}
+		f.body, f.etag, f.kind = body, tag(body), mime.TypeByExtension(path.Ext(name))
 		switch path.Ext(name) { // whatever the machine's own table says
 		case ".js":
 			f.kind = "text/javascript; charset=utf-8"
@@ -142,6 +146,14 @@ func pageFiles() map[string]*file {
 		return nil
 	})
 	return files
+}
+
+func unpack(small []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(small))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
 }
 
 func tag(body []byte) string {

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"math/big"
@@ -121,6 +120,6 @@ func (p *client) changedSequences(now []sequenceState) (changed []sequenceState,
 			gone = append(gone, name)
 		}
 	}
-	slices.SortFunc(gone, cmp.Compare[string])
+	slices.Sort(gone)
 	return changed, gone
 }

@@ -177,8 +177,8 @@ func describe(c *conn, args [][]byte) {
 	table := c.srv.table
 	if len(args) == 1 {
 		c.out = appendArray(c.out, len(table))
-		for i := range table {
-			c.describeOne(&table[i])
+		for _, cmd := range table {
+			c.describeOne(cmd)
 		}
 		return
 	}
@@ -228,10 +228,8 @@ func (c *conn) describeOne(cmd *command) {
 // docs is COMMAND DOCS, which redis-cli asks for when it starts.
 func (c *conn) docs(names [][]byte) {
 	var list []*command
-	for i := range c.srv.table {
-		if len(names) == 0 {
-			list = append(list, &c.srv.table[i])
-		}
+	if len(names) == 0 {
+		list = c.srv.table
 	}
 	for _, name := range names {
 		if cmd := c.srv.find(name); cmd != nil {

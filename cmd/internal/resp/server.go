@@ -36,7 +36,7 @@ type Config struct {
 // Server serves connections. All methods are safe for concurrent use.
 type Server struct {
 	cfg     Config
-	table   []command // sorted by name
+	table   []*command // sorted by name
 	started time.Time
 	last    last
 	life    context.Context

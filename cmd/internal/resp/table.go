@@ -7,8 +7,8 @@ import (
 )
 
 // newTable returns the commands, sorted by name.
-func newTable() []command {
-	t := []command{
+func newTable() []*command {
+	t := []*command{
 		{name: "AUTH", arity: -2, anonymous: true, about: "Says who the client is, by a token.", run: auth},
 		{name: "CLIENT", arity: -2, anonymous: true, about: "Names and shows connections.", run: client},
 		{name: "COMMAND", arity: -1, anonymous: true, about: "Describes the commands.", group: "server", run: describe},
@@ -59,21 +59,21 @@ func newTable() []command {
 		},
 	}
 	for _, name := range []string{"EXPIRE", "EXPIREAT", "PEXPIRE", "PEXPIREAT"} {
-		t = append(t, command{
+		t = append(t, &command{
 			name: name, arity: -3, key: writes, about: "Answers 1 for a key with a period, which ends by itself.",
 			group: "generic", run: expire,
 		})
 	}
 	for _, name := range []string{"TTL", "PTTL"} {
-		t = append(t, command{
+		t = append(t, &command{
 			name: name, arity: 2, key: reads, about: "Answers -1, because no key expires.", group: "generic", run: ttl,
 		})
 	}
-	for i := range t {
-		t[i].queued = t[i].queued || t[i].key != ""
-		t[i].group = cmp.Or(t[i].group, "connection")
+	for _, c := range t {
+		c.queued = c.queued || c.key != ""
+		c.group = cmp.Or(c.group, "connection")
 	}
-	slices.SortFunc(t, func(a, b command) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(t, func(a, b *command) int { return cmp.Compare(a.name, b.name) })
 	return t
 }
 
@@ -89,13 +89,13 @@ func (s *Server) find(name []byte) *command {
 			up[i] = b - 'a' + 'A'
 		}
 	}
-	i, ok := slices.BinarySearchFunc(s.table, string(up), func(c command, name string) int {
+	i, ok := slices.BinarySearchFunc(s.table, string(up), func(c *command, name string) int {
 		return cmp.Compare(c.name, name)
 	})
 	if !ok {
 		return nil
 	}
-	return &s.table[i]
+	return s.table[i]
 }
 
 // noSuchCommand says why a command of Redis is not one here, for those that people and libraries

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/pprof"
 	"strings"
 	"time"
 
@@ -91,16 +90,12 @@ func (l lineLogger) Write(b []byte) (int, error) {
 }
 
 // handler is everything on the HTTP address.
-func (p *Process) handler(l listener) (http.Handler, error) {
+func (p *Process) handler(l listener) http.Handler {
 	mux := http.NewServeMux()
 	rest.Mount(mux, p.service, p.tokens.identify, p.streaming)
 	var opts []connect.HandlerOption
 	if p.tracing != nil {
-		i, err := p.tracing.interceptor()
-		if err != nil {
-			return nil, err
-		}
-		opts = append(opts, connect.WithInterceptors(i))
+		opts = append(opts, connect.WithInterceptors(rpcSpans{p.tracing}))
 	}
 	rpc.Mount(mux, p.service, p.tokens.identifyContext, withRequest, p.streaming, opts...)
 	p.dashboard = dashboard.Mount(mux, dashboard.Config{
@@ -128,7 +123,7 @@ func (p *Process) handler(l listener) (http.Handler, error) {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.service.Meter(wireOf(r)).Requests.Add(1)
 		h.ServeHTTP(w, r)
-	}), nil
+	})
 }
 
 // adminHandler is for those who look after the server: it asks nobody who they are.
@@ -139,12 +134,7 @@ func (p *Process) adminHandler(l listener) http.Handler {
 	paths := "/healthz\n/readyz\n/metrics"
 	if p.cfg.Pprof {
 		paths += "\n/debug/pprof/"
-		stream := func(path string, h http.HandlerFunc) { mux.Handle(path, p.streaming(h)) }
-		stream("/debug/pprof/", pprof.Index)
-		mux.HandleFunc("/debug/pprof/cmdline", http.NotFound) // a command line can have the password of a store
-		stream("/debug/pprof/profile", pprof.Profile)
-		stream("/debug/pprof/symbol", pprof.Symbol)
-		stream("/debug/pprof/trace", pprof.Trace)
+		p.mountProfiles(mux)
 	}
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, paths) })
 	return p.sameOrigin(l, refuseCrossSite(mux))

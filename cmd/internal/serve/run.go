@@ -154,11 +154,9 @@ func Start(ctx context.Context, cfg Config, st lease.Store) (_ *Process, err err
 func (p *Process) listenAll(ctx context.Context) error {
 	l := p.cfg.listeners()
 	if p.cfg.HTTP != "" {
-		h, err := p.handler(l[0])
-		if err != nil {
-			return err
-		}
-		if p.HTTP, err = p.serveHTTP(ctx, l[0], p.service.Meter(server.HTTP), p.certificates != nil, h); err != nil {
+		m, encrypt := p.service.Meter(server.HTTP), p.certificates != nil
+		var err error
+		if p.HTTP, err = p.serveHTTP(ctx, l[0], m, encrypt, p.handler(l[0])); err != nil {
 			return err
 		}
 	}

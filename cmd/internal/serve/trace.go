@@ -6,13 +6,10 @@ import (
 	"log/slog"
 	"net/http"
 
-	"connectrpc.com/connect"
-	"connectrpc.com/otelconnect"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
-	"go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
@@ -54,17 +51,6 @@ func (t *tracing) stop(ctx context.Context) error {
 		return fmt.Errorf("tracing: the last traces were not sent: %w", err)
 	}
 	return nil
-}
-
-// interceptor traces gRPC and Connect.
-func (t *tracing) interceptor() (connect.Interceptor, error) {
-	i, err := otelconnect.NewInterceptor(
-		otelconnect.WithTracerProvider(t.provider), otelconnect.WithMeterProvider(noop.NewMeterProvider()),
-		otelconnect.WithPropagator(t.context), otelconnect.WithTrustRemote())
-	if err != nil {
-		return nil, fmt.Errorf("tracing: %w", err)
-	}
-	return i, nil
 }
 
 // wrap traces the paths below /v1, by their pattern: paths have IDs in them.

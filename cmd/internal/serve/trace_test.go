@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -20,6 +21,7 @@ import (
 func TestTraces(t *testing.T) {
 	var mu sync.Mutex
 	spans := map[string]string{} // trace IDs by name
+	said := map[string]string{}  // attributes and status by name
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		var req collector.ExportTraceServiceRequest
@@ -33,6 +35,7 @@ func TestTraces(t *testing.T) {
 			for _, ss := range rs.ScopeSpans {
 				for _, s := range ss.Spans {
 					spans[s.Name] += string(s.TraceId)
+					said[s.Name] += fmt.Sprint(s.Attributes, s.Status)
 				}
 			}
 		}
@@ -56,15 +59,29 @@ func TestTraces(t *testing.T) {
 	if _, err := ids.Next(t.Context(), connect.NewRequest(&pb.NextRequest{})); err != nil {
 		t.Fatal(err)
 	}
+	refused := connect.NewRequest(&pb.NextRequest{Namespace: "nobody"})
+	refused.Header().Set("traceparent", "00-"+caller+"-b7ad6b7169203331-01")
+	if _, err := ids.Next(t.Context(), refused); connect.CodeOf(err) != connect.CodeNotFound {
+		t.Fatal(err)
+	}
 	eventually(t, "all spans", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
-		return spans["GET /v1/{namespace}/decode/{id}"] != "" && spans["snowfence.v1.IDService/Next"] != "" &&
+		return spans["GET /v1/{namespace}/decode/{id}"] != "" && len(spans["snowfence.v1.IDService/Next"]) == 32 &&
 			spans["store get"] != "" && spans["store swap"] != ""
 	})
 	mu.Lock()
 	defer mu.Unlock()
 	if id := spans["GET /v1/{namespace}/decode/{id}"]; !strings.Contains(id, "\x0a\xf7\x65\x19\x16\xcd") {
 		t.Errorf("the caller's trace ends at the server: %x", id)
+	}
+	const call = "snowfence.v1.IDService/Next"
+	if !strings.Contains(spans[call], "\x0a\xf7\x65\x19\x16\xcd") {
+		t.Errorf("the caller's trace ends at gRPC: %x", spans[call])
+	}
+	for _, want := range []string{`"connectrpc"`, `"rpc.method"`, `"OK"`, `"NOT_FOUND"`, `"error.type"`} {
+		if !strings.Contains(said[call], want) {
+			t.Errorf("no %s in %s", want, said[call])
+		}
 	}
 }

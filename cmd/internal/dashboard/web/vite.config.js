@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { defineConfig } from 'vite'
 
-/** Puts a compressed file beside each built one that is larger than a packet: the program sends what is there. */
+/** Compresses the built files that are larger than a packet. The program unpacks them for browsers that want them plain. */
 function compressed() {
   let dir
   return {
@@ -14,7 +14,9 @@ function compressed() {
       for (const name of readdirSync(dir, { recursive: true })) {
         if (!/\.(html|js|css|svg)$/.test(name)) continue
         const body = readFileSync(join(dir, name))
-        if (body.length > 1400) writeFileSync(join(dir, `${name}.gz`), gzipSync(body, { level: 9 }))
+        if (body.length <= 1400) continue
+        writeFileSync(join(dir, `${name}.gz`), gzipSync(body, { level: 9 }))
+        rmSync(join(dir, name))
       }
     },
   }
