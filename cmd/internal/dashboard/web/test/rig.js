@@ -11,7 +11,7 @@ import { chromium } from 'playwright-core'
 const program = process.env.RIG
 if (!program) throw new Error('RIG is the path of the program of cmd/internal/dashboard/rig: go test ./test/dashboard sets it')
 
-export const patience = 60000 // machines may be busy
+export const patience = 300000 // machines may be busy
 
 const running = new Set()
 
