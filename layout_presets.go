@@ -17,7 +17,7 @@ func Presets() []Preset {
 		{"default", Default(), "another name of snowfence"},
 		{"twitter", Twitter(), "Twitter's Snowflake: datacenter and worker"},
 		{"bwmarrin", Bwmarrin(), "github.com/bwmarrin/snowflake"},
-		{"leaf", Leaf(), "Meituan Leaf, segment-free mode"},
+		{"leaf", Leaf(), "Meituan Leaf, snowflake mode"},
 		{"sonyflake", Sonyflake(), "github.com/sony/sonyflake v1"},
 		{"sonyflake-v2", SonyflakeV2(), "github.com/sony/sonyflake v2"},
 		{"drift", Drift(), "snow-drift (yitter IdGenerator), 6+6 bits"},

@@ -70,7 +70,8 @@ the rest goes on.`,
 	fs.StringVar(&f.html, "html", "", "write a report with pictures to `FILE`")
 	fs.StringVar(&f.svg, "svg", "", "write the pictures to `FILE`, as SVG")
 	fs.StringVar(&f.memory, "memory", "2GiB", "`size` of the memory for IDs")
-	fs.StringVar(&f.tempDir, "temp-dir", "", "`folder` for IDs that do not fit into it (default: that of the system)")
+	fs.StringVar(&f.tempDir, "temp-dir", "", "`folder` for IDs that do not fit into the memory "+
+		"(default: that of the system)")
 	fs.IntVar(&f.limit, "limit", 20, "list at most so many duplicates, steps back and nodes")
 	fs.StringVar(&f.kind, "kind", "", "IDs of another `kind`: uuid (of all versions), "+kinds.List)
 	f.secret.register(fs)

@@ -25,7 +25,7 @@ func (p *program) doctorCommand() *cobra.Command {
 	var ignore []string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Look for what bites people, and name the cure", Args: cobra.NoArgs,
+		Use: "doctor", Short: "Look for common problems, and name the cure", Args: cobra.NoArgs,
 		Long: `Doctor looks at this machine's clock, the store, its namespaces, nodes, holders and
 sequences, and with --config at the settings of a server. It prints what it found with the
 cure, and ends with exit code 3 if it found something.

@@ -48,7 +48,7 @@ func (p *program) leaseList() *cobra.Command {
 		Example: "  snowfence lease list\n  snowfence lease list --all --json",
 	}
 	f.register(cmd.Flags())
-	cmd.Flags().BoolVar(&all, "all", false, "nodes that were held once, too")
+	cmd.Flags().BoolVar(&all, "all", false, "also list nodes that were held earlier")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "say how the store is set up, as far as its promise "+
 		"depends on it")
@@ -152,7 +152,7 @@ func (l leaseJSON) state(now time.Time) string {
 	case l.Veto != "":
 		return "vetoed: " + l.Veto
 	case l.Held:
-		return "held, " + show.Ago(l.Until, now)
+		return "held, ends " + show.Ago(l.Until, now)
 	}
 	return "free"
 }

@@ -64,9 +64,9 @@ func (l leaseJSON) nextIDs() string {
 func (p *program) leaseRelease() *cobra.Command {
 	return p.leaseEdit(&cobra.Command{
 		Use: "release NODE", Short: "Clear the holder of a node",
-		Long: `Release makes a node free for another process at once. It is for holders that are known
-to be gone; it is safe also when they are not: the next holder starts above everything the
-old one was granted, and the old one loses its lease at its next renewal and takes another.`,
+		Long: `Release frees a node at once, so that another process can take it. Use it if the holder is
+gone. It is safe if the holder still runs, too: the next holder starts above everything the old
+one was granted. The old one loses its lease at its next renewal, and takes another node.`,
 		Example: "  snowfence lease release 5",
 	}, lease.ReleaseNode, func(r lease.Record, l leaseJSON) (string, error) {
 		switch {
@@ -89,7 +89,7 @@ next renewal and takes another one. Others see the reason.`,
 		Example: `  snowfence lease veto 5 --reason "its number was given to the old cluster"
   snowfence lease veto 5 --lift`,
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "`text` that says to people why")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, as a `text` for people")
 	cmd.Flags().BoolVar(&lift, "lift", false, "allow the node to be leased again")
 	veto := func(ctx context.Context, st lease.Store, namespace string, node int64) (lease.Record, error) {
 		return lease.VetoNode(ctx, st, namespace, node, reason)
@@ -121,9 +121,9 @@ next renewal and takes another one. Others see the reason.`,
 func (p *program) leaseRestore() *cobra.Command {
 	return p.leaseEdit(&cobra.Command{
 		Use: "restore NODE", Short: "Make a node usable again after a clock that was far ahead",
-		Long: `Restore is the way back for a node that is used up to a time far ahead, because the clock of
-a holder was. It starts again where it stood before that holder. Ticks that the old holder
-used are skipped later. The present holder loses the node.
+		Long: `If the clock of a holder was far ahead, its node is used up to a time far ahead. Restore undoes
+that: the node starts again where it stood before that holder. Ticks that the old holder used
+are skipped later. The present holder loses the node.
 
 It refuses when it cannot prove that the ticks in between were never granted.`,
 		Example: "  snowfence lease restore 7",

@@ -28,12 +28,12 @@ func (f *nodeFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.node, "node", "", "this `node`, or parts as in 3,7 for datacenter and worker; each a "+
 		"number, env:NAME, file:PATH, ordinal (web-7 is 7) "+
 		"or ipv4:BITS (default: any free one)")
-	fs.StringVar(&f.within, "within", "", "any free node among `these`: datacenter=3, datacenter=env:ZONE, or a "+
-		"range as in 30-63")
+	fs.StringVar(&f.within, "within", "", "any free node of this `range`: datacenter=3, datacenter=env:ZONE, or "+
+		"numbers as in 30-63")
 	fs.StringVar(&f.sticky, "sticky-file", "", "a `file` that remembers the node, which the next run prefers; a "+
 		"hint only")
-	fs.StringVar(&f.label, "label", "", "who holds the node, for people; a `name` that restarts keep brings "+
-		"them the same node (default: host/process ID)")
+	fs.StringVar(&f.label, "label", "", "`name` of the holder, for people; if it stays the same over "+
+		"restarts, the node does too, where it is free (default: host/process ID)")
 	fs.BoolVar(&f.guard, "guard", false, "refuse --node while it is held under another label (always so with "+
 		"env:, file:, ordinal and ipv4:)")
 	fs.BoolVar(&f.takeOver, "take-over", false, "take --node over from its holder (always so with numbers)")

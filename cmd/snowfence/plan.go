@@ -86,8 +86,8 @@ first and last (the sequence numbers in use), and order=node-first or order=node
 	fs.StringSliceVar(&f.floor, "floor", nil, "check a change: `time` up to which A may have run ahead; one for "+
 		"each change (default: --at); a library: a time after its last ID (default: now, and its lead)")
 	f.sequence.register(cmd)
-	fs.StringVar(&f.reserved, "reserved", "none", "check a change: `which` layouts have IDs with numbers below "+
-		"their first: old, new, both or none")
+	fs.StringVar(&f.reserved, "reserved", "none", "check a change: the `layouts` that have IDs with numbers "+
+		"below their first: old, new, both or none")
 	fs.StringVar(&f.beside, "beside", "", "check whether layout `A` and the layout in the argument can be used at "+
 		"the same time")
 	fs.StringVar(&f.slice, "slice", "", "two layouts: the sequence `numbers` of A and of B, as in 5-31 32-63 "+

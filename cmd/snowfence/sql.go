@@ -69,14 +69,14 @@ An ID counts from COMMIT. More in docs/choose/ids-in-the-database.md.`,
 	fs.StringVar(&f.layout, "layout", "", "the layout of the IDs: `name` or spec (default: the namespace's with "+
 		"--store, else snowfence)")
 	fs.StringVar(&f.node, "node", "", "the `node` of the IDs, or parts as in 3,7 for datacenter and worker")
-	fs.IntVar(&f.lanes, "lanes", 0, "how `many` transactions make IDs at a time, a power of two; each has its part of "+
-		"the layout's rate (default: 64, at most a quarter of the sequence numbers)")
+	fs.IntVar(&f.lanes, "lanes", 0, "the `number` of transactions that can make IDs at a time, a power of two; each "+
+		"has its part of the layout's rate (default: 64, at most a quarter of the sequence numbers)")
 	fs.Int64Var(&f.lead, "lead", 0, "how many `ticks` IDs may run ahead of the clock (default: a second)")
 	fs.DurationVar(&f.maxWait, "max-wait", 5*time.Second, "how long a call waits when IDs would run further ahead "+
-		"than that")
+		"than --lead")
 	fs.StringVar(&f.schema, "schema", "", "the `schema` of the functions (default: public)")
 	fs.StringVar(&f.table, "table", "", "a `TABLE.COLUMN` that gets IDs by itself")
-	fs.StringVar(&f.label, "label", "", "with --store: which database it is, for people; a `name`")
+	fs.StringVar(&f.label, "label", "", "with --store: a `name` of the database, for people")
 	fs.BoolVar(&f.again, "again", false, "with --store: print the functions of a recorded node again, for the same "+
 		"database; this flag cannot be set in the environment")
 	fs.BoolVar(&f.retire, "retire", false, "with --store: record that the functions were dropped; this flag cannot be "+

@@ -32,17 +32,17 @@ servers make the others with "snowfence namespace create" first.
 
 Without --store
   A command uses the file of this machine, for all its users, where that is there:
-    ` + open.PlacesOf("linux", noEnv).System + `                        (Linux and others)
+    ` + open.PlacesOf("linux", noEnv).System + `                       (Linux and others)
     ` + open.PlacesOf("darwin", noEnv).System + `   (macOS)
-    %ProgramData%\snowfence\snowfence.db                       (Windows)
+    %ProgramData%\snowfence\snowfence.db                  (Windows)
   Root makes it once, for the members of a group, and stops programs with files of their own:
     groupadd --system snowfence
     install -d -m 2771 -g snowfence /var/lib/snowfence
     snowfence namespace create default --store sqlite:/var/lib/snowfence/snowfence.db
     usermod -aG snowfence alice
   A user who may not write that file gets an error, not another store. A user who may only
-  read it can list and show. Without such a file each user has a store of his own, which is
-  another scope: $XDG_STATE_HOME/snowfence/snowfence.db, in ~/.local/state unless that is set
+  read it can list and show. Without such a file each user has a store that is another
+  scope: $XDG_STATE_HOME/snowfence/snowfence.db, in ~/.local/state unless that is set
   (%LOCALAPPDATA% on Windows).
 
 Passwords

@@ -46,9 +46,11 @@ own algorithm, which writes the records of its nodes), manage (namespaces, vetoe
 	fl := create.Flags()
 	fl.StringSliceVar(&token.Namespaces, "namespaces", nil, "`names` of the namespaces it is for, or beginnings "+
 		"of names with a * behind (default: all)")
-	fl.StringSliceVar(&verbs, "verbs", []string{"ids", "read"}, "what it may do: `ids, read, lease, store, manage`")
-	fl.Float64Var(&token.Rate, "rate", 0, "IDs and other requests a `second`; 0 is no limit")
-	fl.IntVar(&token.Burst, "burst", 0, "how `many` of these at once; 0 is those of a second")
+	fl.StringSliceVar(&verbs, "verbs", []string{"ids", "read"}, "what it may do, with commas between these `verbs`: "+
+		"ids, read, lease, store, manage")
+	fl.Float64Var(&token.Rate, "rate", 0, "`IDs` and other requests a second; 0 is no limit")
+	fl.IntVar(&token.Burst, "burst", 0, "how many `IDs` and requests may come at once, above the rate; 0 is "+
+		"those of a second")
 	fl.IntVar(&token.Nodes, "nodes", 0, "how many `nodes` it may hold in each namespace at a time, with the verbs "+
 		"lease and store; 0 is no limit")
 	fl.StringVar(&until, "until", "", "when it ends: a `time` as in 2027-01-31T12:00:00Z or 2027-01-31, or how long "+
@@ -129,16 +131,16 @@ func (p *program) newToken(token server.Token, file string, out *bufio.Writer) e
 func appendToken(file string, token server.Token, entry string) error {
 	before, err := os.ReadFile(file)
 	mode := fs.FileMode(0o640)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return err
-	case len(strings.TrimSpace(string(before))) > 0:
-		info, err := os.Stat(file)
-		if err != nil {
-			return err
+	var info fs.FileInfo // nil for a new file
+	if err == nil {
+		if info, err = os.Stat(file); err == nil {
+			mode = info.Mode().Perm()
 		}
-		mode = info.Mode().Perm()
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if len(strings.TrimSpace(string(before))) > 0 {
 		old, err := serve.ReadTokens(file)
 		if err != nil {
 			return err
@@ -157,6 +159,9 @@ func appendToken(file string, token server.Token, entry string) error {
 		return err
 	}
 	after, err := serve.ReadTokens(temp)
+	if err == nil && info != nil { // the server's user still has to be able to read it
+		err = errors.Join(keepOwner(temp, info), os.Chmod(temp, mode))
+	}
 	if err == nil && (len(after) == 0 || after[len(after)-1].Name != token.Name) {
 		err = errors.New("its list of tokens is not at its end")
 	}

@@ -277,6 +277,8 @@ func TestUserWithoutTheTokens(t *testing.T) {
 		"with a group of that user", alice.uid, advice))
 	m.asRoot(strings.ReplaceAll(advice, "GROUP", fmt.Sprint(alice.uid)))
 	m.works(alice, check...)
+	m.works(theRoot, "token", "new", "more", "--append", path)
+	m.works(alice, check...) // the group stayed
 }
 
 // A user who may read the file sees what is in it, whether or not somebody else has it

@@ -1,4 +1,4 @@
-// Package doctor looks for what bites people: clocks, settings of stores, time and nodes that run
+// Package doctor looks for common problems: clocks, settings of stores, time and nodes that run
 // out, files that others can read. It changes nothing.
 package doctor
 

@@ -29,12 +29,12 @@ type Config struct {
 	Pprof bool   `name:"pprof" help:"profiles of the program below /debug/pprof/ of the admin address, with parts of its memory"`
 
 	TLSCert     string `name:"tls-cert" help:"<file> of the certificate chain in PEM form, read again when it changes"`
-	TLSKey      string `name:"tls-key" help:"<file> of its key"`
+	TLSKey      string `name:"tls-key" help:"<file> of the key of tls-cert"`
 	TLSClientCA string `name:"tls-client-ca" help:"<file> of the authorities of client certificates, which clients then need"`
 
 	Tokens    string         `name:"tokens" help:"<file> of the tokens that clients need, read again when it changes (see \"snowfence token\")"`
 	TokenList []server.Token `file:"tokens" help:"tokens in place of a path, read again on SIGHUP. Each has name and sha256 or certificate, and may have namespaces, verbs, rate, burst, nodes and until"`
-	Rate      int            `name:"rate-without-tokens" help:"IDs and other requests a <second> that all clients together may ask for where none needs a token; 0 is no limit"`
+	Rate      int            `name:"rate-without-tokens" help:"<IDs> and other requests a second that all clients together may ask for where none needs a token; 0 is no limit"`
 
 	OpenToNetwork []string `name:"open-to-network" bare:"all" help:"<listeners> (http, resp, admin or all) that other machines may reach without TLS or without tokens"`
 
@@ -42,7 +42,7 @@ type Config struct {
 	Slow     time.Duration `name:"slow" default:"10s" help:"how long a client may take to send a request, to take an answer, or to authenticate (Redis protocol)"`
 	Idle     time.Duration `name:"idle" help:"how long a client of the Redis protocol may be silent; 0 is for ever"`
 	Drain    time.Duration `name:"drain" help:"how long to be not ready, but still serve, before a stop, so that load balancers notice"`
-	Stop     time.Duration `name:"stop-timeout" default:"10s" help:"how long the stop may take after that"`
+	Stop     time.Duration `name:"stop-timeout" default:"10s" help:"how long the stop may take, after drain"`
 
 	ReadyFor []string `name:"ready-for" help:"<namespaces> to lease nodes in at the start; without them the server is not ready (default: default, if it exists)"`
 
@@ -52,7 +52,7 @@ type Config struct {
 	Spread  map[string]int64 `name:"spread" help:"begin each tick of a namespace at a random one of N sequence numbers, as <NAMESPACE=N>, so that id % N is even where few IDs are made"`
 	TTL     time.Duration    `name:"ttl" default:"15s" help:"how far ahead the server leases its nodes: how long IDs go on while the store is unreachable"`
 	MaxWait time.Duration    `name:"max-wait" default:"1s" help:"how long a request waits for the clock or a lease"`
-	Label   string           `name:"label" help:"what <people> see as the holder of the server's nodes (default: host and process)"`
+	Label   string           `name:"label" help:"<name> that people see as the holder of the server's nodes (default: host and process)"`
 	HandOut bool             `name:"hand-out-secrets" help:"give the secrets of encrypted namespaces to those who may hold leases in them"`
 
 	// What the program does before it starts a server, or in place of that.
