@@ -3,24 +3,24 @@ import { count } from './format.js'
 const places = { http: 'HTTP', rpc: 'gRPC', resp: 'Redis protocol', store: 'Store' }
 
 const texts = {
-  internal: 'an error of the server itself: its log says more',
-  unavailable: 'the store did not answer, or no lease was held',
+  internal: 'the server made an error: see its log',
+  unavailable: 'the store was unreachable, or the server held no lease',
   exhausted: 'no ID could be made in time',
   'no-nodes': 'all nodes were taken',
-  lifetime: "the layout's time is over",
-  ended: 'a sequence had given out all its numbers',
-  'rolled-back': 'a sequence waits to be confirmed after its store was rolled back',
-  trips: 'round trips had no answer',
+  lifetime: "the layout's time has ended",
+  ended: 'the sequence has given out all its numbers',
+  'rolled-back': 'the store was rolled back: confirm the sequence',
+  trips: 'requests to the store got no answer',
   invalid: 'the request was wrong',
   'no-namespace': 'there is no such namespace',
   'no-sequence': 'there is no such sequence',
-  exists: 'another one has the name',
-  lost: 'the lease was no longer theirs',
-  refused: 'a check said no',
+  exists: 'the name is in use already',
+  lost: 'the client no longer held the lease',
+  refused: 'a check refused it',
   unauthenticated: 'no token, or an unknown one',
   denied: 'the token may not do that',
-  limit: 'more than a limit allows',
-  period: 'a sequence gives no numbers of that period',
+  limit: 'the request was over a limit',
+  period: 'the sequence gives no numbers of that period',
 }
 
 /** How many there were in the last minute and since the start. */

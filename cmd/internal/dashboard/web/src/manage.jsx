@@ -118,7 +118,7 @@ export function Widen({ ns, fields }) {
       )}
       {open === 'widen' && (
         <Ask
-          text="Nodes outside of the range were left to numbers that are given by hand. Widen it only when no process uses the added ones any more."
+          text="Programs may use nodes outside this range without a lease. Widen the range only when no program uses the added nodes any more."
           yes={{ name: 'Widen', act: () => act('PATCH', encodeURIComponent(ns.name), { first_node: from, last_node: to, widen: true }, `Nodes ${count(from)} to ${count(to)} can be leased now.`) }}
           cancel={() => show('')}
         >

@@ -93,7 +93,7 @@ export function Overview({ live }) {
   const [rateValue, rateUnit] = live.last ? short(live.last.total) : ['–', '']
   const [madeValue, madeUnit] = short(made)
   const away = live.store.away
-  const [storeValue, storeUnit] = away ? ['away', ''] : took(known(minute.store?.p50))
+  const [storeValue, storeUnit] = away ? ['unreachable', ''] : took(known(minute.store?.p50))
   const ends = (namespaces || []).map((n) => Date.parse(n.end_of_life)).sort((a, b) => a - b)
   const held = [...spaces.values()].filter((s) => s.held)
   const left = held.length > 0 ? Math.min(...held.map((s) => s.until)) - now : null
@@ -111,7 +111,7 @@ export function Overview({ live }) {
           note={failed.total + refused.total === 0 ? 'none since the start' : `${count(failed.total)} since the start, ${count(refused.total)} refused`}
         />
         <Tile
-          name="Shortest lease" value={left == null ? '–' : left <= 0 ? 'over' : Math.round(left / 1000)} unit={left > 0 ? 's left' : ''}
+          name="Shortest lease" value={left == null ? '–' : left <= 0 ? 'ended' : Math.round(left / 1000)} unit={left > 0 ? 's left' : ''}
           note={left <= 0 && held.length > 0 ? 'no IDs until it is renewed' : wanting > 0 ? `${wanting} without a lease` : held.length > 0 ? `of ${count(held.length)} this server holds` : 'taken with the first ID'} warn={wanting > 0 || (left != null && left < 5000)}
         />
         <Tile
@@ -134,7 +134,7 @@ export function Overview({ live }) {
         </div>
         {namespaces === null ? (
           <div class="card skeleton" aria-busy="true">
-            <p class="muted">{live.store.away ? 'The store has not told yet which there are.' : 'Reading the namespaces …'}</p>
+            <p class="muted">{live.store.away ? 'The store is unreachable, so the namespaces are not known yet.' : 'Reading the namespaces …'}</p>
           </div>
         ) : namespaces.length === 0 ? (
           <div class="card empty">

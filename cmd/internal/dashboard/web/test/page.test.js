@@ -122,7 +122,7 @@ test('failed and refused requests are counted, and said by kind', async () => {
   assert.equal(await page.locator('.failures').count(), 0)
   await rig.do('fail', 3)
   await until('failures', async () => /3 in a minute\s+3 since the start, 1 refused/.test(await failed.innerText()))
-  assert.match(await page.getByRole('row', { name: /Redis protocol failed: the store did not answer/ }).innerText(), /\b3\s+3$/)
+  assert.match(await page.getByRole('row', { name: /Redis protocol failed: the store was unreachable/ }).innerText(), /\b3\s+3$/)
   assert.match(await page.getByRole('row', { name: /HTTP refused: the request was wrong/ }).innerText(), /\b1\s+1$/)
 })
 
@@ -428,7 +428,7 @@ test('who may manage releases and vetoes a node and widens a namespace; others s
   await guarded.stop()
 })
 
-test('it says when the store is away, when the server is, and goes on by itself', async () => {
+test('it says when the store is unreachable, when the server is, and goes on by itself', async () => {
   let other = await startRig()
   await other.do('namespace', 'default', 'twitter')
   await other.do('rate', 'default', 100)
@@ -443,7 +443,7 @@ test('it says when the store is away, when the server is, and goes on by itself'
   const possible = Array.from({ length: (Date.now() - before) / 1000 + 2 }, (_, i) => new Date(before + i * 1000).toLocaleTimeString('en-GB'))
   assert.ok(possible.includes(since), `${since} is not from ${possible[0]} to ${possible.at(-1)}`)
   await page.locator('.status.bad', { hasText: 'the store does not answer' }).waitFor()
-  assert.match(await tile(page, 'Store').innerText(), /away\s+no answer for \d+ s/)
+  assert.match(await tile(page, 'Store').innerText(), /unreachable\s+no answer for \d+ s/)
   await page.getByText(/makes IDs for \d+ s more/).waitFor()
   assert.deepEqual(await faults(page), [])
   await other.do('back')
