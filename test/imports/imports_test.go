@@ -19,7 +19,7 @@ import (
 	"github.com/snowfence/snowfence/test/servers"
 )
 
-const patience = 2 * time.Minute
+const patience = 10 * time.Minute
 
 // scene is a database with an old counter, and a store for sequences.
 type scene struct {

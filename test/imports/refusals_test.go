@@ -193,7 +193,11 @@ func fasterPrograms(t *testing.T, m *servers.MariaDB) {
 	s := newScene(t, m, c.old, c.from)
 	stop := make(chan struct{})
 	running := s.oldPrograms(stop)
-	for n := range 20 {
+	rounds := 20
+	if testing.Short() {
+		rounds = 5
+	}
+	for n := range rounds {
 		name := fmt.Sprint("orders", n)
 		info, err := imports.Begin(s.ctx, s.db, s.from, s.store, name, 7, sequence.Definition{})
 		if err != nil {
