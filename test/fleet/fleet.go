@@ -20,11 +20,11 @@ import (
 // busy machine.
 const TTL = time.Second
 
-// Patience is how long a test waits for what has to come: two minutes, or a quarter of
+// Patience is how long a test waits for what has to come: five minutes, or a quarter of
 // what go test gives a package. It comes within seconds, unless something is broken, or
 // the machine very busy.
 func Patience() time.Duration {
-	const most = 2 * time.Minute
+	const most = 5 * time.Minute
 	if f := flag.Lookup("test.timeout"); f != nil {
 		if d, ok := f.Value.(flag.Getter).Get().(time.Duration); ok && d > 0 {
 			return min(most, d/4)

@@ -19,7 +19,7 @@ const (
 	clients  = 8
 	rounds   = 8   // faults in a history, at least; each kind happens
 	between  = 100 // swaps done between two faults, at least
-	patience = 2 * time.Minute
+	patience = 5 * time.Minute
 )
 
 // subject is a store to be checked.

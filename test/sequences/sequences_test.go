@@ -27,7 +27,7 @@ import (
 )
 
 // patience is how long anything may take that has to come.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // database is where a program finds its sequence.
 type database struct{ driver, dsn string }

@@ -170,7 +170,7 @@ func (p *Process) Stop(t testing.TB, s syscall.Signal) {
 }
 
 // patience is how long servers may take, on a machine that is busy.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // Ready waits until ask succeeds, as long as the process runs and two minutes at most.
 func (p *Process) Ready(t testing.TB, ask func() error) {

@@ -22,7 +22,7 @@ import (
 )
 
 // patience is how long anything may take that has to come.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // TestMain is also the program that the tests start many times: it leases a node and
 // prints IDs, one a line, as it makes them. With the name of a file to lock it holds a
