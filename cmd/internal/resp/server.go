@@ -112,9 +112,13 @@ func (s *Server) handle(nc net.Conn) {
 	s.mu.Unlock()
 	if full || ended {
 		s.Refused.Add(1)
+		why := []byte("-ERR max number of clients reached\r\n")
+		if ended {
+			why = appendError(nil, code(server.Unavailable), server.ErrStopping.Error())
+		}
 		go func() { // a TLS handshake may come first
 			_ = nc.SetDeadline(time.Now().Add(s.cfg.Slow))
-			_, _ = nc.Write([]byte("-ERR max number of clients reached\r\n"))
+			_, _ = nc.Write(why)
 			_ = nc.Close()
 		}()
 		return

@@ -1,0 +1,23 @@
+package resp
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"testing"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// A client that was let in at a stop was told that there were too many.
+func TestClientAtAStopIsToldWhy(t *testing.T) {
+	s, _ := start(t, Config{})
+	if err := s.Shutdown(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	theirs, ours := net.Pipe()
+	defer ours.Close()
+	s.handle(theirs)
+	p := &peer{t, ours, bufio.NewReader(ours)}
+	p.fails(p.reply(), code(server.Unavailable))
+}
