@@ -7,10 +7,11 @@ tool (
 	github.com/santhosh-tekuri/jsonschema/cmd/jv
 )
 
+require github.com/CycloneDX/cyclonedx-go v0.9.2
+
 require (
 	dario.cat/mergo v1.0.2 // indirect
 	github.com/AlekSi/pointer v1.2.0 // indirect
-	github.com/CycloneDX/cyclonedx-go v0.9.2 // indirect
 	github.com/Masterminds/goutils v1.1.1 // indirect
 	github.com/Masterminds/semver/v3 v3.3.1 // indirect
 	github.com/Masterminds/sprig/v3 v3.3.0 // indirect
