@@ -137,8 +137,8 @@ cross: ## the cipher's tests on other architectures, emulated (installs qemu-use
 versions: ## the tests of all modules in short form on the newer one of the two Go releases that we support (make test is for the older)
 	@GOTOOLCHAIN=$(NEWEST_GO) $(strict) -short -p=4 -timeout=$(LONG) $(ALL)
 
-release-check: ## pack all modules, and run each go get and go install of the pages from a file proxy in empty folders
-	@cd test && go run ../scripts/strict -count=1 -timeout=$(LONG) -v ./release -long
+release-check: ## pack all modules, run each go get and go install of the pages from a file proxy in empty folders, and print sizes and times
+	@seen=$$(mktemp); ended=0; (cd test && go run ../scripts/strict -count=1 -timeout=$(LONG) ./release -long -table "$$seen") || ended=$$?; cat "$$seen"; rm -f "$$seen"; exit $$ended
 
 release: ## build the files of a release into bin/release: archives, packages of Debian and Red Hat, formula, lists of parts, checksums (publishes nothing)
 	@rm -rf bin/release

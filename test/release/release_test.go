@@ -1,6 +1,7 @@
 package release
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -13,7 +14,10 @@ import (
 	"time"
 )
 
-var long = flag.Bool("long", false, "also import every package, install the program, and run what the pages say")
+var (
+	long  = flag.Bool("long", false, "also import every package, install the program, and run what the pages say")
+	table = flag.String("table", "", "file for sizes and times")
+)
 
 const repository = "../.."
 
@@ -82,12 +86,30 @@ func (u *user) run(t *testing.T, dir, line string) string {
 	}
 }
 
-// timed runs a command line and logs how long it took, and how much of the processors.
+// figure writes a size or a time, also for those who run the verb.
+func figure(t *testing.T, format string, args ...any) {
+	t.Helper()
+	line := fmt.Sprintf(format, args...)
+	t.Log(line)
+	if *table == "" {
+		return
+	}
+	f, err := os.OpenFile(*table, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = fmt.Fprintln(f, line)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// timed runs a command line and notes how long it took, and how much of the processors.
 func (u *user) timed(t *testing.T, dir, name, line string) {
 	t.Helper()
 	began := time.Now()
 	u.run(t, dir, line)
-	t.Logf("%-5s %6.1f s, processors %6.1f s  %s", name, time.Since(began).Seconds(), u.used.Seconds(), line)
+	figure(t, "%-5s %6.1f s, processors %6.1f s  %s", name, time.Since(began).Seconds(), u.used.Seconds(), line)
 }
 
 // empty makes an empty module.
@@ -105,7 +127,7 @@ func TestGetRootAndAStore(t *testing.T) {
 		t.Errorf("the zip of the root has %d bytes, want at most %d", size, limit)
 	}
 	for _, m := range u.modules {
-		t.Logf("%-20s %7d bytes", m.Tag(u.version), u.sizes[m.Path])
+		figure(t, "%-24s %7d bytes", m.Tag(u.version), u.sizes[m.Path])
 	}
 	store := root + "/redisstore"
 	dir := u.empty(t)
@@ -193,7 +215,7 @@ func TestInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("the program has %d bytes", info.Size())
+	figure(t, "the program without symbols has %d bytes", info.Size())
 	const limit = 45_000_000
 	if info.Size() > limit {
 		t.Errorf("the program has more than %d bytes", limit)
