@@ -22,7 +22,7 @@ func orders(ctx context.Context, ids *snowfence.Generator, n int) (saved int, er
 }
 
 func TestOrders(t *testing.T) {
-	k := snowfencetest.New(t, 1) // another seed, other IDs; the same ones in each run
+	k := snowfencetest.New(t, 1) // another seed makes other IDs
 	if n, err := orders(t.Context(), k.Generator, 10000); n != 10000 || err != nil {
 		t.Errorf("%d orders, %v", n, err)
 	}
