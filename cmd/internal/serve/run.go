@@ -269,10 +269,13 @@ func (p *Process) Stop(ctx context.Context) error {
 	return err
 }
 
+// silence is how long nobody asks over HTTP before connections are closed at a stop.
+const silence = 50 * time.Millisecond
+
 // turnAway lets in nobody new over HTTP, and waits until clients that keep asking have been told to
 // go. A connection that is closed while a request is on its way answers it by a reset.
 func (p *Process) turnAway(ctx context.Context) {
-	const silence, most, look = 50 * time.Millisecond, time.Second, 5 * time.Millisecond
+	const most, look = time.Second, 5 * time.Millisecond
 	p.closed.Store(true)
 	for _, l := range p.doors {
 		_ = l.Close() // its server closes it, too
