@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -48,7 +49,7 @@ func (c *Case) nodes(ns lease.Namespace, l snowfence.Layout, records []lease.Rec
 		if leasable && (held || rec.Veto != "") {
 			free--
 		}
-		if rec.Veto != "" {
+		if rec.Veto != "" && !hasFunctions(ns, rec.Node) {
 			lift := fmt.Sprintf("when the reason is gone: snowfence lease veto %d --lift --namespace %s%s", rec.Node,
 				ns.Name, c.Flags)
 			r.found(NodeVetoed, about, lift, "the node is vetoed: %s", rec.Veto)
@@ -67,6 +68,12 @@ func (c *Case) nodes(ns lease.Namespace, l snowfence.Layout, records []lease.Rec
 	default:
 		r.good(NodesLeft, ns.Name, "%d of %d nodes are free", free, total)
 	}
+}
+
+// hasFunctions reports whether functions in a database make the IDs of a node. Their veto is
+// meant, and stays until they are dropped.
+func hasFunctions(ns lease.Namespace, node int64) bool {
+	return slices.ContainsFunc(ns.SQL, func(q lease.SQLNode) bool { return q.Node == node && q.Retired == 0 })
 }
 
 // holder judges when a holder wrote its grant last. It renews when a third of it has passed.
