@@ -29,7 +29,7 @@ TESTS = $$(go list github.com/snowfence/snowfence/test/... | grep -vE '/test/(mo
 # one in `make prove`. They end what hangs, also on a machine that is several times slower.
 FUZZTIME  = 30s
 SMOKETIME = 2000x
-TIMEOUT   = 20m
+TIMEOUT   = 40m
 LONG      = 6h
 
 # The stores that `make scale` measures, as a regular expression: memory, SQLite, PostgreSQL, MariaDB, etcd, Redis.

@@ -233,7 +233,7 @@ func TestDocumentedPast(t *testing.T) {
 	}
 }
 
-// TestDocumentedFiles looks for the files of Go that the pages name. These two are the reader's own.
+// TestDocumentedFiles looks for the files of Go that the pages name. These two are the reader's.
 func TestDocumentedFiles(t *testing.T) {
 	file := regexp.MustCompile("`([a-z0-9_/]+\\.go)`")
 	n := 0

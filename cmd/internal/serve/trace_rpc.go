@@ -14,7 +14,8 @@ import (
 )
 
 // rpcSpans makes a span of each call over gRPC and Connect, with the attributes that the semantic
-// conventions of OpenTelemetry name. The package otelconnect also measures, which /metrics does here.
+// conventions of OpenTelemetry name. The package otelconnect also measures, which /metrics does
+// here.
 type rpcSpans struct{ *tracing }
 
 // WrapUnary implements [connect.Interceptor].
