@@ -132,8 +132,9 @@ func mayLift(ctx context.Context, st lease.Store, namespace string, node int64) 
 	}
 	for _, q := range ns.SQL {
 		if q.Node == node && q.Layout == ns.Layout && q.Retired == 0 {
-			return usagef("node %d of namespace %q: functions in a database make its IDs: drop them there, "+
-				"then \"snowfence sql --retire --node %d\" with this store and namespace makes it free", node, namespace, node)
+			return usagef("node %d of namespace %q: functions in a database make its IDs: drop them there, then "+
+				"\"snowfence sql --retire --node %d\" with this store and namespace makes it free",
+				node, namespace, node)
 		}
 	}
 	return nil
