@@ -25,11 +25,13 @@ narrow() { git ls-files --cached --others --exclude-standard -z '*.go' | xargs -
 # What a merge left.
 merged() { ! git grep -nE '^(<{7}|>{7}) '; }
 
-# A module outside go.work would be checked by nothing. docs, clients, deploy and site have no Go code: a go.mod keeps them out of the zip. make chart
-# checks the tests of the chart, which take minutes to compile.
+# A module outside go.work would be checked by nothing. docs, clients, deploy and site have no Go code: a go.mod keeps
+# them out of the zip. packaging has the tools of a release. make chart checks the chart, which takes minutes to compile.
+outside='docs clients deploy site packaging deploy/chart'
 listed() {
 	local found known
-	found=$(find . -name go.mod -not -path '*/node_modules/*' -not -path '*/testdata/*' -not -path ./docs/go.mod -not -path ./clients/go.mod -not -path ./deploy/go.mod -not -path ./site/go.mod -not -path ./deploy/chart/go.mod -printf '%h\n' | xargs realpath | sort)
+	found=$(find . -name go.mod -not -path '*/node_modules/*' -not -path '*/testdata/*' \
+		$(printf -- '-not -path ./%s/go.mod ' $outside) -printf '%h\n' | xargs realpath | sort)
 	known=$(go list -m -f '{{.Dir}}' | xargs realpath | sort)
 	diff <(echo "$found") <(echo "$known") || { echo "go.work does not list exactly the modules of this repository" && return 1; }
 }

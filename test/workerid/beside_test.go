@@ -152,8 +152,11 @@ func strangers(t *testing.T, s *servers.Redis, c rueidis.Client) {
 		t.Fatal(err)
 	}
 	commands := [][]string{
-		{"SET", "Y", "EX", "100"}, {"EXPIRE", "100"}, {"PEXPIRE", fmt.Sprint((ttl - 100*time.Millisecond).Milliseconds())},
-		{"PERSIST"}, {"DEL"},
+		{"SET", "Y", "EX", "100"},
+		{"EXPIRE", "100"},
+		{"PEXPIRE", fmt.Sprint((ttl - 100*time.Millisecond).Milliseconds())},
+		{"PERSIST"},
+		{"DEL"},
 	}
 	for i := range commands {
 		commands[i] = slices.Insert(commands[i], 1, key(ws[i].Number()))
