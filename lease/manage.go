@@ -34,12 +34,18 @@ func ReleaseNode(ctx context.Context, st Store, namespace string, node int64) (R
 }
 
 // VetoNode keeps a node from being leased, and evicts its
-// holder as [ReleaseNode] does. An empty reason lifts the veto.
+// holder as [ReleaseNode] does. An empty reason lifts the veto; it is refused
+// while functions in a database make the node's IDs.
 func VetoNode(ctx context.Context, st Store, namespace string, node int64, reason string) (Record, error) {
 	if err := CheckText(reason); err != nil {
 		return Record{}, err
 	}
-	return edit(ctx, st, namespace, node, func(_ Namespace, r Record) (Record, error) {
+	return edit(ctx, st, namespace, node, func(ns Namespace, r Record) (Record, error) {
+		if q := ns.sqlNode(node); reason == "" && q != nil && q.Layout == ns.Layout {
+			err := fmt.Errorf("functions in a database make its IDs (%s): drop them there, and retire the node",
+				q.database())
+			return r, marked{err, ErrRefused}
+		}
 		r.Veto = reason
 		return r, nil
 	})

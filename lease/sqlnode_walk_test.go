@@ -188,7 +188,7 @@ func (w *sqlWalk) operate() {
 		}
 	case 3:
 		_, s := w.namespace()
-		_, err = lease.VetoNode(ctx, w.st, "default", from%s.Nodes(), "")
+		lift(w.t, w.st, from%s.Nodes())
 	case 4:
 		_, err = lease.AllowPast(ctx, w.st, "default", 0, true)
 	default:

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -92,12 +93,11 @@ next renewal and takes another one. Others see the reason.`,
 	cmd.Flags().StringVar(&reason, "reason", "", "why, as a `text` for people")
 	cmd.Flags().BoolVar(&lift, "lift", false, "allow the node to be leased again")
 	veto := func(ctx context.Context, st lease.Store, namespace string, node int64) (lease.Record, error) {
-		if reason == "" {
-			if err := mayLift(ctx, st, namespace, node); err != nil {
-				return lease.Record{}, err
-			}
+		r, err := lease.VetoNode(ctx, st, namespace, node, reason)
+		if errors.Is(err, lease.ErrRefused) {
+			return r, usagef("%w: snowfence sql --retire --node %d", err, node)
 		}
-		return lease.VetoNode(ctx, st, namespace, node, reason)
+		return r, err
 	}
 	cmd = p.leaseEdit(cmd, veto, func(r lease.Record, l leaseJSON) (string, error) {
 		switch {
@@ -121,23 +121,6 @@ next renewal and takes another one. Others see the reason.`,
 		return work(cmd, args)
 	}
 	return cmd
-}
-
-// mayLift refuses to lift the veto of a node that functions in a database have: no lease gets it
-// before they are dropped.
-func mayLift(ctx context.Context, st lease.Store, namespace string, node int64) error {
-	ns, err := lease.ShowNamespace(ctx, st, namespace)
-	if err != nil {
-		return err
-	}
-	for _, q := range ns.SQL {
-		if q.Node == node && q.Layout == ns.Layout && q.Retired == 0 {
-			return usagef("node %d of namespace %q: functions in a database make its IDs: drop them there, then "+
-				"\"snowfence sql --retire --node %d\" with this store and namespace makes it free",
-				node, namespace, node)
-		}
-	}
-	return nil
 }
 
 func (p *program) leaseRestore() *cobra.Command {
