@@ -122,7 +122,7 @@ func (u *user) empty(t *testing.T) string {
 
 func TestGetRootAndAStore(t *testing.T) {
 	u := newUser(t)
-	const limit = 1_000_000 // bytes of the root's zip, which everybody loads
+	const limit = 1_030_000 // bytes of the root's zip, which everybody loads; Go 1.27 packs 2 % more than 1.26
 	if size := u.sizes[root]; size > limit {
 		t.Errorf("the zip of the root has %d bytes, want at most %d", size, limit)
 	}
