@@ -154,7 +154,7 @@ func TestFencesThatCannotBeShown(t *testing.T) {
 	const fields = "time=39,seq=8,node=16,epoch=2025-01-01T00:00:00Z,tick=10ms"
 	for _, test := range []struct{ name, layout, why string }{
 		{"node above the sequence", "time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms", "node bits above"},
-		{"rollback", "time=39,seq=8,rollback=2,node=14,epoch=2025-01-01T00:00:00Z,tick=10ms", "rollback"},
+		{"rollback", "time=39,seq=8,rollback=2,node=14,epoch=2025-01-01T00:00:00Z,tick=10ms", "has rollback bits"},
 		{"64 bits", "time=40,seq=8,node=16,epoch=2025-01-01T00:00:00Z,tick=10ms", "64 bits"},
 		{"no node", "time=39,seq=8,epoch=2025-01-01T00:00:00Z,tick=10ms", "no node"},
 		{"no sequence", "time=39,node=8,epoch=2025-01-01T00:00:00Z,tick=10ms", "no sequence"},
