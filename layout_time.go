@@ -49,15 +49,16 @@ func (l Layout) TickOf(t time.Time) int64 {
 	}
 	tick := uint64(l.Tick)
 	if sec < 0 {
-		if sec <= -math.MaxInt64/int64(time.Second) {
-			return math.MinInt64 / int64(l.Tick)
+		hi, lo := bits.Mul64(uint64(-sec), uint64(time.Second))
+		lo, borrow := bits.Sub64(lo, uint64(nsec), 0)
+		if hi -= borrow; hi >= tick {
+			return math.MinInt64
 		}
-		ns := sec*int64(time.Second) + nsec // negative
-		q := ns / int64(tick)
-		if ns%int64(tick) != 0 {
-			q--
+		q, rest := bits.Div64(hi, lo, tick)
+		if rest > 0 {
+			q++ // down, away from zero
 		}
-		return q
+		return -int64(min(q, math.MaxInt64))
 	}
 	hi, lo := bits.Mul64(uint64(sec), uint64(time.Second))
 	lo, carry := bits.Add64(lo, uint64(nsec), 0)
