@@ -118,20 +118,22 @@ var customerMask, _ = newMask([]byte("dffd6021bb2bd5b0af676290809ec3a5"))
 
 type customers struct{}
 
-func (customers) Mask() *snowfence.Mask { return customerMask } // made once, when the program starts
+func (customers) Prefix() snowfence.Prefix {
+	return snowfence.MustPrefix("cus", snowfence.Base32Hex).Masked(customerMask)
+}
 
-type CustomerID = snowfence.Masked[customers] // JSON, text and logs: 82pbhev9laod6; database: 249887800817025024
+type CustomerID = snowfence.Typed[customers] // JSON, text and logs: cus_82pbhev9laod6; database: 249887800817025024
 
 // A type that is plain inside and encrypted outside.
-func ExampleMasked() {
+func ExamplePrefix_Masked() {
 	out, _ := json.Marshal(map[string]CustomerID{"id": 249887800817025024})
 	fmt.Println(string(out))
 
 	var in struct{ ID CustomerID }
-	err := json.Unmarshal([]byte(`{"ID":"82pbhev9laod6"}`), &in)
+	err := json.Unmarshal([]byte(`{"ID":"cus_82pbhev9laod6"}`), &in)
 	fmt.Println(int64(in.ID), err)
 	// Output:
-	// {"id":"82pbhev9laod6"}
+	// {"id":"cus_82pbhev9laod6"}
 	// 249887800817025024 <nil>
 }
 

@@ -30,22 +30,14 @@ func (id *ID) UnmarshalGQL(v any) error {
 func (t Typed[K]) MarshalGQL(w io.Writer) { writeGQL(w, t.String()) }
 
 // UnmarshalGQL reads a string with the prefix of K, and no other.
-func (t *Typed[K]) UnmarshalGQL(v any) error { return readGQL(t, v) }
-
-// MarshalGQL writes the public form as a GraphQL string.
-func (id Masked[M]) MarshalGQL(w io.Writer) { writeGQL(w, id.String()) }
-
-// UnmarshalGQL reads the public form from a string.
-func (id *Masked[M]) UnmarshalGQL(v any) error { return readGQL(id, v) }
-
-// writeGQL leaves errors to the writer, as gqlgen does. No text of an ID needs
-// escapes.
-func writeGQL(w io.Writer, text string) { _, _ = io.WriteString(w, `"`+text+`"`) }
-
-func readGQL(to interface{ UnmarshalText([]byte) error }, v any) error {
+func (t *Typed[K]) UnmarshalGQL(v any) error {
 	text, ok := v.(string)
 	if !ok {
 		return fmt.Errorf("%w: a GraphQL value of type %T; want a string", ErrInvalidID, v)
 	}
-	return to.UnmarshalText([]byte(text))
+	return t.UnmarshalText([]byte(text))
 }
+
+// writeGQL leaves errors to the writer, as gqlgen does. No text of an ID needs
+// escapes.
+func writeGQL(w io.Writer, text string) { _, _ = io.WriteString(w, `"`+text+`"`) }

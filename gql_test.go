@@ -14,9 +14,11 @@ type user struct{}
 
 var userMask, _ = snowfence.NewMask(snowfence.GenerateSecret())
 
-func (user) Mask() *snowfence.Mask { return userMask }
+func (user) Prefix() snowfence.Prefix {
+	return snowfence.NoPrefix(snowfence.Base32Hex).Masked(userMask)
+}
 
-type userID = snowfence.Masked[user]
+type userID = snowfence.Typed[user]
 
 // scalar is what gqlgen wants of a type: its Marshaler and its Unmarshaler.
 type scalar interface {

@@ -16,7 +16,7 @@ func testMask() *Mask { return must(NewMask(must(NewSecret([]byte("a mask's own 
 
 type customers struct{}
 
-func (customers) Mask() *Mask { return testMask() }
+func (customers) Prefix() Prefix { return NoPrefix(Base32Hex).Masked(testMask()) }
 
 func TestMask(t *testing.T) {
 	m := testMask()
@@ -27,8 +27,8 @@ func TestMask(t *testing.T) {
 		}
 	})
 	type row struct {
-		ID    Masked[customers]
-		Other Masked[customers] `json:",omitempty"`
+		ID    Typed[customers]
+		Other Typed[customers] `json:",omitempty"`
 	}
 	in := row{ID: 2083727055179621056}
 	text, err := json.Marshal(in)
@@ -56,9 +56,9 @@ func TestMask(t *testing.T) {
 	}
 }
 
-// %d of a Masked wrote the private ID, so a log showed what the type is there to hide.
+// %d of a masked ID wrote the private ID, so a log showed what the type is there to hide.
 func TestNoVerbWritesThePrivateID(t *testing.T) {
-	const id = Masked[customers](2083727055179621056)
+	const id = Typed[customers](2083727055179621056)
 	public := testMask().Public(ID(id))
 	for verb, want := range map[string]string{
 		"%v": id.String(), "%s": id.String(), "%+v": id.String(), "%q": `"` + id.String() + `"`,
@@ -75,6 +75,49 @@ func TestNoVerbWritesThePrivateID(t *testing.T) {
 		if got := fmt.Sprintf(verb, id); strings.Contains(got, "2083727055179621056") {
 			t.Errorf("%s writes %s", verb, got)
 		}
+	}
+}
+
+type unset struct{}
+
+func (unset) Prefix() Prefix { return Prefix{} }
+
+type unmasked struct{}
+
+func (unmasked) Prefix() Prefix { return MustPrefix("usr", Base32Hex).Masked(nil) }
+
+// A mask that was not made yet ended the program with a nil pointer. No private ID is shown either.
+func TestPrefixThatIsNotReady(t *testing.T) {
+	for name, id := range map[string]interface {
+		json.Marshaler
+		fmt.Stringer
+	}{"zero prefix": Typed[unset](2083727055179621056), "nil mask": Typed[unmasked](2083727055179621056)} {
+		if _, err := id.MarshalJSON(); !errors.Is(err, ErrKey) {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, text := range []string{fmt.Sprintf("%d %x %v %s", id, id, id, id), id.String()} {
+			if !strings.HasPrefix(text, "!(") || strings.Contains(text, "2083727055179621056") {
+				t.Errorf("%s writes %s", name, text)
+			}
+		}
+	}
+	var u Typed[unmasked]
+	if err := u.UnmarshalText([]byte("usr_1")); !errors.Is(err, ErrInvalidID) {
+		t.Error(err)
+	}
+}
+
+// A check character finds what a mask cannot: any other text is some ID, too.
+func TestMaskedPrefixWithCheck(t *testing.T) {
+	p := MustPrefix("cus", CrockfordCheck).Masked(testMask())
+	text := p.Encode(2083727055179621056)
+	if id, err := p.Parse(text); id != 2083727055179621056 || err != nil {
+		t.Errorf("%s: %d, %v", text, id, err)
+	}
+	typo := []byte(text)
+	typo[5], typo[6] = typo[6], typo[5]
+	if _, err := p.Parse(string(typo)); typo[5] != typo[6] && err == nil {
+		t.Errorf("%s passes as %s", typo, text)
 	}
 }
 

@@ -7,14 +7,17 @@ import (
 	"strings"
 )
 
-// Prefix is text for IDs that says what they name: ord_3vgoe12ccb8gh. The zero
-// value writes plain decimals. Prefixes are comparable and safe for concurrent
-// use.
+// Prefix is how the IDs of one kind are written: a name, an encoding, and a mask if
+// people must not guess them: ord_3vgoe12ccb8gh. The zero value writes no IDs.
+// Prefixes are comparable and safe for concurrent use.
 //
 // [Typed] also lets the compiler tell kinds of IDs apart.
 type Prefix struct {
-	text string // with the separator; empty in the zero value
-	enc  Encoding
+	text   string // with the separator; empty without a name
+	enc    Encoding
+	mask   *Mask
+	masked bool
+	made   bool // not the zero value
 }
 
 // NewPrefix returns a prefix for IDs in an encoding. The name has 1 to 63 of the
@@ -40,7 +43,7 @@ func NewPrefix(name string, enc Encoding) (Prefix, error) {
 	if fault != "" {
 		return Prefix{}, fmt.Errorf("prefix %q: %s", shorten(name), fault)
 	}
-	return Prefix{name + "_", enc}, nil
+	return Prefix{text: name + "_", enc: enc, made: true}, nil
 }
 
 // MustPrefix is [NewPrefix] for package variables: it panics on an error.
@@ -52,12 +55,53 @@ func MustPrefix(name string, enc Encoding) Prefix {
 	return p
 }
 
-// Append appends the name, _ and the text of id to dst.
-func (p Prefix) Append(dst []byte, id ID) []byte {
-	return p.enc.Append(append(dst, p.text...), id)
+// NoPrefix returns the prefix without a name: texts are the ID alone, in an encoding.
+func NoPrefix(enc Encoding) Prefix { return Prefix{enc: enc, made: true} }
+
+// Masked returns the prefix with texts of public IDs. Half of these are negative, so
+// choose an unsigned encoding. Any text of the right form is some ID, so look it up;
+// [CrockfordCheck] finds typing errors. With a nil mask nothing is written or read.
+func (p Prefix) Masked(m *Mask) Prefix {
+	p.mask, p.masked = m, true
+	return p
 }
 
-// Encode returns the name, _ and the text of id.
+// fault says why the prefix can write no ID; "" if it can.
+func (p Prefix) fault() string {
+	switch {
+	case !p.made:
+		return "the prefix is the zero value: make it with NewPrefix"
+	case p.masked && p.mask == nil:
+		return "the mask is nil: make it before the first ID is written"
+	}
+	return ""
+}
+
+func (p Prefix) err() error {
+	if fault := p.fault(); fault != "" {
+		return fmt.Errorf("snowfence: %w: %s", ErrKey, fault)
+	}
+	return nil
+}
+
+// shown returns the ID that the text has.
+func (p Prefix) shown(id ID) ID {
+	if p.masked {
+		return p.mask.Public(id)
+	}
+	return id
+}
+
+// Append appends the name, _ and the text of id to dst; without a usable prefix the
+// reason in brackets.
+func (p Prefix) Append(dst []byte, id ID) []byte {
+	if fault := p.fault(); fault != "" {
+		return fmt.Appendf(dst, "!(%s)", fault)
+	}
+	return p.enc.Append(append(dst, p.text...), p.shown(id))
+}
+
+// Encode returns what Append appends.
 func (p Prefix) Encode(id ID) string {
 	var buf [64 + maxLen]byte
 	return string(p.Append(buf[:0], id))
@@ -67,6 +111,9 @@ func (p Prefix) Encode(id ID) string {
 // [*SyntaxError].
 func (p Prefix) Parse(s string) (ID, error) {
 	c := &codecs[p.enc.form]
+	if fault := p.fault(); fault != "" {
+		return 0, syntaxErrorf(c, s, 0, "%s", fault)
+	}
 	digits, ok := strings.CutPrefix(s, p.text)
 	if !ok {
 		got := "none"
@@ -78,6 +125,9 @@ func (p Prefix) Parse(s string) (ID, error) {
 	id, err := parse(p.enc, digits)
 	if err != nil {
 		return 0, syntaxErrorf(c, s, len(p.text)+err.Offset, "%s", err.Reason)
+	}
+	if p.masked {
+		id = p.mask.Private(id)
 	}
 	return id, nil
 }
@@ -99,7 +149,8 @@ type Kind interface{ Prefix() Prefix }
 //	type OrderID = snowfence.Typed[order]
 //
 // Convert as between integers: OrderID(id), ID(orderID). A database has the plain
-// integer.
+// integer. With the prefix .Masked(mask), text, JSON, logs and fmt show public IDs
+// only, so no handler can forget to mask one.
 type Typed[K Kind] ID
 
 func prefixOf[K Kind]() Prefix {
@@ -111,15 +162,49 @@ func prefixOf[K Kind]() Prefix {
 func (t Typed[K]) String() string { return prefixOf[K]().Encode(ID(t)) }
 
 // Format implements [fmt.Formatter]: v, s and q write the text, x, X, o, O and b
-// the unsigned number, and d the signed one, as [ID.Format] does.
-func (t Typed[K]) Format(f fmt.State, verb rune) { formatText(f, verb, t.String(), ID(t)) }
+// the unsigned number, and d the signed one, as [ID.Format] does; with a mask the
+// number of the public ID.
+func (t Typed[K]) Format(f fmt.State, verb rune) {
+	p := prefixOf[K]()
+	if p.fault() != "" {
+		fmt.Fprint(f, p.Encode(0)) // the reason
+		return
+	}
+	formatText(f, verb, p.Encode(ID(t)), p.shown(ID(t)))
+}
 
-// AppendText appends the text with its prefix to b. The error is always nil.
-func (t Typed[K]) AppendText(b []byte) ([]byte, error) { return prefixOf[K]().Append(b, ID(t)), nil }
+// AppendText appends the text with its prefix to b. The error matches [ErrKey] and
+// means that the prefix is not usable.
+func (t Typed[K]) AppendText(b []byte) ([]byte, error) {
+	p := prefixOf[K]()
+	if err := p.err(); err != nil {
+		return b, err
+	}
+	return p.Append(b, ID(t)), nil
+}
 
-// MarshalText returns the text with its prefix, so JSON is a string. The error is
-// always nil.
+// MarshalText returns the text with its prefix, so JSON is a string.
 func (t Typed[K]) MarshalText() ([]byte, error) { return t.AppendText(nil) }
+
+// MarshalJSON returns the text as a JSON string.
+func (t Typed[K]) MarshalJSON() ([]byte, error) {
+	b, err := t.AppendText([]byte{'"'})
+	if err != nil {
+		return nil, err
+	}
+	return append(b, '"'), nil
+}
+
+// UnmarshalJSON reads the text from a JSON string. null leaves the ID unchanged.
+func (t *Typed[K]) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		return nil
+	}
+	if n := len(data); n >= 2 && data[0] == '"' && data[n-1] == '"' {
+		data = data[1 : n-1] // the tag ",string" has removed them
+	}
+	return t.UnmarshalText(data)
+}
 
 // UnmarshalText reads text with the prefix of K, and no other.
 func (t *Typed[K]) UnmarshalText(text []byte) error {

@@ -106,9 +106,9 @@ func TestPrefixRoundTrip(t *testing.T) {
 			}
 		}
 	}
-	var zero snowfence.Prefix
-	if got, err := zero.Parse(zero.Encode(-42)); got != -42 || zero.Encode(-42) != "-42" || err != nil {
-		t.Errorf("the zero value: %d, %q, %v", got, zero.Encode(-42), err)
+	alone := snowfence.NoPrefix(snowfence.Decimal)
+	if got, err := alone.Parse(alone.Encode(-42)); got != -42 || alone.Encode(-42) != "-42" || err != nil {
+		t.Errorf("without a name: %d, %q, %v", got, alone.Encode(-42), err)
 	}
 }
 
@@ -165,6 +165,13 @@ func TestTypedIDs(t *testing.T) {
 			t.Fatalf("%s: got %v, %v", text, out, err)
 		}
 	})
+	// encoding/json removes the quotes of a field with this tag before it asks the type.
+	var tagged struct {
+		Order OrderID `json:",string"`
+	}
+	if text, err := json.Marshal(tagged); err != nil || json.Unmarshal(text, &tagged) != nil {
+		t.Errorf("%s, %v does not read back", text, err)
+	}
 	id := OrderID(5)
 	if err := json.Unmarshal([]byte(`null`), &id); err != nil || id != 5 {
 		t.Errorf("null: got %d, %v", int64(id), err)

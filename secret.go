@@ -48,7 +48,7 @@ func GenerateSecret() *Secret {
 }
 
 // ParseSecret reads a secret file: 32 hexadecimal digits, with white space around
-// them, or 16 bytes.
+// them, or 16 bytes that are not all hexadecimal digits.
 func ParseSecret(data []byte) (*Secret, error) {
 	text := bytes.TrimSpace(data)
 	if len(text) == 2*secretSize {
@@ -58,6 +58,9 @@ func ParseSecret(data []byte) (*Secret, error) {
 		}
 		defer clear(secret)
 		return NewSecret(secret)
+	}
+	if _, err := hex.DecodeString(string(text)); err == nil && len(text) == secretSize {
+		return nil, fmt.Errorf("%w: the secret has %d hexadecimal digits, half of a secret", ErrKey, secretSize)
 	}
 	if len(data) == secretSize {
 		return NewSecret(data)

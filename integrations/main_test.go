@@ -93,16 +93,16 @@ type (
 	user  struct{}
 
 	OrderID = snowfence.Typed[order]
-	UserID  = snowfence.Masked[user]
+	UserID  = snowfence.Typed[user]
 )
 
 var (
 	orderPrefix = snowfence.MustPrefix("ord", snowfence.Base32Hex)
-	userMask    = newMask()
+	userPrefix  = snowfence.NoPrefix(snowfence.Base32Hex).Masked(newMask())
 )
 
 func (order) Prefix() snowfence.Prefix { return orderPrefix }
-func (user) Mask() *snowfence.Mask     { return userMask }
+func (user) Prefix() snowfence.Prefix  { return userPrefix }
 
 func newMask() *snowfence.Mask {
 	m, err := snowfence.NewMask(snowfence.GenerateSecret())

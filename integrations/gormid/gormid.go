@@ -28,8 +28,8 @@ import (
 // to the results of next, usually the Next of a generator. If next fails, nothing is written, and
 // the error is that of the statement.
 //
-// A key is the only primary key of a model, if its type is [snowfence.ID], [snowfence.Typed] or
-// [snowfence.Masked]. The tag `gorm:"snowfence"` adds other fields, such as an int64 or a part of a
+// A key is the only primary key of a model, if its type is [snowfence.ID] or
+// [snowfence.Typed]. The tag `gorm:"snowfence"` adds other fields, such as an int64 or a part of a
 // composite key.
 func New(next func(context.Context) (snowfence.ID, error)) gorm.Plugin { return &plugin{next} }
 
@@ -82,7 +82,7 @@ func keys(s *schema.Schema) (out []*schema.Field) {
 	return out
 }
 
-// ours reports whether a type is an ID, a Typed or a Masked.
+// ours reports whether a type is an ID or a Typed.
 func ours(t reflect.Type) bool {
 	return t.Kind() == reflect.Int64 && t.PkgPath() == reflect.TypeFor[snowfence.ID]().PkgPath()
 }

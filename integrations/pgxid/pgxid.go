@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Register teaches a connection to write [snowfence.ID], [snowfence.Typed] and [snowfence.Masked]
-// into bigint and text columns. Scan reads both. Call it for each connection:
+// Register teaches a connection to write [snowfence.ID] and [snowfence.Typed] into
+// bigint and text columns. Scan reads both. Call it for each connection:
 //
 //	config.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
 //		pgxid.Register(c.TypeMap())
