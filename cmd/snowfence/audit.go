@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/cmd/internal/kinds"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/internal/audit"
 	"github.com/spf13/cobra"
@@ -22,7 +21,6 @@ import (
 // auditFlags are the flags of snowfence audit.
 type auditFlags struct {
 	layout, from, column, field string
-	kind                        string
 	raw, json                   bool
 	html, svg                   string
 	memory, tempDir             string
@@ -44,9 +42,6 @@ It reads the files, or standard input ("-"): one ID a line, a column of comma- o
 tab-separated values, a field of JSON lines, or raw bytes; compressed by gzip or zstd or
 not, which it sees by itself. What does not fit into --memory goes to a temporary file.
 
-With --kind it reads UUIDs, ULIDs, KSUIDs, xids or TypeIDs. It counts steps back in time apart
-from other ones, and tests the evenness of their random bits.
-
 With --gaps it reads numbers of a sequence, and says which are missing. --start, --step and
 --pattern say which there should be, or --sequence does.
 
@@ -57,8 +52,7 @@ the rest goes on.`,
   psql -c 'copy (select id from orders) to stdout' | snowfence audit
   snowfence audit --column id --json orders-*.csv.gz
   snowfence audit --gaps --pattern 'RE-{year}-{n:6}' --column number invoices.csv
-  snowfence audit --raw --memory 12GiB --html report.html ids.bin
-  snowfence audit --kind uuidv7 --column id orders.csv`,
+  snowfence audit --raw --memory 12GiB --html report.html ids.bin`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.layout, "layout", "", "layout of the IDs: `name` or spec (snowfence plan --help lists them)")
@@ -73,14 +67,10 @@ the rest goes on.`,
 	fs.StringVar(&f.tempDir, "temp-dir", "", "`folder` for IDs that do not fit into the memory "+
 		"(default: that of the system)")
 	fs.IntVar(&f.limit, "limit", 20, "list at most so many duplicates, steps back and nodes")
-	fs.StringVar(&f.kind, "kind", "", "IDs of another `kind`: uuid (of all versions), "+kinds.List)
 	f.secret.register(fs)
 	f.numbers.register(cmd)
 	completeLayouts(cmd, "layout")
 	cmd.RunE = p.runE(func(cmd *cobra.Command, files []string, out *bufio.Writer) error {
-		if f.kind != "" {
-			return p.auditKind(cmd, &f, files, out)
-		}
 		n, err := p.numbering(cmd, &f.numbers)
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ others fit.
 IDs may have a prefix (ord_3vgoe12ccb8gh). If a text is no decimal number, decode guesses its
 form, and says which it took; --from names the form.
 
-UUIDs, ULIDs, KSUIDs, xids and TypeIDs are taken apart, too, without --layout, --from and a
+UUIDs and xids are taken apart, too, without --layout, --from and a
 store: what they tell of the time, and of the machine that made them.
 
 Negative IDs are arguments, not flags. A line that is no ID is reported with its number;

@@ -50,8 +50,7 @@ the layout snowfence. In a file the first use makes any other namespace too; on 
 "snowfence namespace create" makes them.
 
 --kind makes IDs of another kind, by the libraries of their makers: they need no store and no
-node, and only chance keeps them apart. The kinds are uuidv4, uuidv7, ulid, ksuid, xid, typeid
-(a UUID of version 7 in base 32) and typeid:user (user_01h4…).`,
+node, and only chance keeps them apart. The kinds are uuidv4, uuidv7 and xid.`,
 		Example: `  snowfence new
   snowfence new -n 5 --format dec,base32hex
   snowfence new -n 1000000000 --namespace fast --layout time=41,node=2,seq=20 > ids.txt

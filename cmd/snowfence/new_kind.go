@@ -16,13 +16,9 @@ func (p *program) newKind(cmd *cobra.Command, f *newFlags, out *bufio.Writer) er
 	if f.count < 1 {
 		return usagef("-n %d: how many IDs to make, from 1 up", f.count)
 	}
-	k, err := kinds.Parse(f.kind)
+	next, err := kinds.Maker(f.kind)
 	if err != nil {
 		return usagef("--kind: %w", err)
-	}
-	next, err := k.Maker()
-	if err != nil {
-		return usagef("--kind %s: %w", f.kind, err)
 	}
 	for i := range f.count {
 		if i%1024 == 0 {

@@ -19,10 +19,4 @@
 // there more than once, and how often. Since the order of arrival was kept and not sorted
 // away, their positions follow from a second look that searches for just those few IDs,
 // also when the IDs came from a pipe that nobody can read twice.
-//
-// # Wider IDs
-//
-// A [WideAuditor] takes UUIDs and other IDs of up to 192 bits, with the same promise: exact, in
-// bounded memory. It sorts records of an ID and its position in runs, writes runs to a
-// temporary file when the memory is full, and merges them at the end.
 package audit

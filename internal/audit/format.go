@@ -16,10 +16,6 @@ type Format struct {
 	// Parse, if it is not nil, reads an ID in place of Encoding. Several goroutines call it.
 	Parse func(text []byte) (snowfence.ID, error)
 
-	// ParseWide, if it is not nil, reads IDs of more than 64 bits, in place of Encoding. A
-	// batch then has them in Wide. Several goroutines call it.
-	ParseWide func(text []byte) (Wide, error)
-
 	// Column selects a column of comma-, semicolon- or tab-separated values, by
 	// its name in the first line or its number from 1 up. With a number, a first
 	// line without an ID is a heading.
@@ -44,7 +40,7 @@ func (f Format) Validate() error {
 	if n > 1 {
 		return errors.New("audit: IDs are in a column, in a field or raw: choose one")
 	}
-	if f.Raw && (f.Encoding != snowfence.Decimal || f.Parse != nil || f.ParseWide != nil) {
+	if f.Raw && (f.Encoding != snowfence.Decimal || f.Parse != nil) {
 		return errors.New("audit: raw IDs have no form of text")
 	}
 	return nil
@@ -53,7 +49,6 @@ func (f Format) Validate() error {
 // Batch is IDs that were read.
 type Batch struct {
 	IDs   []snowfence.ID
-	Wide  []Wide    // with ParseWide: the IDs; those in IDs only count them
 	Lines []LineRun // where they stand; none for raw IDs
 	Bad   []BadLine // lines that have no ID, up to some for each batch
 	BadN  int64     // how many there are
@@ -76,21 +71,13 @@ type BadLine struct {
 const maxBad = 64
 
 func (b *Batch) reset() {
-	b.IDs, b.Wide, b.Lines, b.Bad, b.BadN = b.IDs[:0], b.Wide[:0], b.Lines[:0], b.Bad[:0], 0
+	b.IDs, b.Lines, b.Bad, b.BadN = b.IDs[:0], b.Lines[:0], b.Bad[:0], 0
 }
 
 // add appends the ID on a line.
 func (b *Batch) add(id snowfence.ID, line int64) {
 	b.mark(line)
 	b.IDs = append(b.IDs, id)
-}
-
-// addItem appends the ID on a line, which is of more than 64 bits if wide is set.
-func (b *Batch) addItem(it item, line int64) {
-	b.add(it.id, line)
-	if it.wide {
-		b.Wide = append(b.Wide, it.value)
-	}
 }
 
 // mark says that the next ID stands on a line.
@@ -120,25 +107,8 @@ func (b *Batch) shift(lines int64) {
 	}
 }
 
-// item is an ID of a text, of 64 bits or of more.
-type item struct {
-	id    snowfence.ID
-	value Wide
-	wide  bool
-}
-
 // parse reads text in the form of the format.
-func (f Format) parse(text []byte) (it item, err error) {
-	if f.ParseWide != nil {
-		it.wide = true
-		it.value, err = f.ParseWide(text)
-		return it, err
-	}
-	it.id, err = f.parseID(text)
-	return it, err
-}
-
-func (f Format) parseID(text []byte) (snowfence.ID, error) {
+func (f Format) parse(text []byte) (snowfence.ID, error) {
 	if f.Parse != nil {
 		return f.Parse(text)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // lineFunc reads the ID of a line without its end and outer white space.
-type lineFunc func(line []byte) (item, error)
+type lineFunc func(line []byte) (snowfence.ID, error)
 
 // blockFunc reads a block of whole lines and returns how many. Lines count from
 // 1.
@@ -21,7 +21,7 @@ func (f Format) parser() blockFunc {
 	one := lineFunc(f.parse)
 	if f.Field != "" {
 		one = f.jsonLine
-	} else if f.Encoding == snowfence.Decimal && f.Parse == nil && f.ParseWide == nil {
+	} else if f.Encoding == snowfence.Decimal && f.Parse == nil {
 		return func(block []byte, b *Batch) int64 { return decimals(block, b, one) }
 	}
 	return func(block []byte, b *Batch) int64 { return eachLine(block, b, one) }
@@ -43,29 +43,29 @@ func addLine(b *Batch, line []byte, number int64, one lineFunc) {
 	if len(line) == 0 {
 		return
 	}
-	it, err := one(line)
+	id, err := one(line)
 	if err != nil {
 		b.bad(number, err)
 		return
 	}
-	b.addItem(it, number)
+	b.add(id, number)
 }
 
 // jsonLine takes the ID out of a JSON object.
-func (f Format) jsonLine(line []byte) (item, error) {
+func (f Format) jsonLine(line []byte) (snowfence.ID, error) {
 	value, err := jsonField(line, f.Field)
 	if err != nil {
-		return item{}, err
+		return 0, err
 	}
 	if value[0] != '"' {
 		// A number is decimal whatever the form of strings is.
-		return Format{Parse: f.Parse, ParseWide: f.ParseWide}.parse(value)
+		return Format{Parse: f.Parse}.parse(value)
 	}
 	text := value[1 : len(value)-1]
 	if bytes.IndexByte(text, '\\') >= 0 {
 		var s string
 		if err := json.Unmarshal(value, &s); err != nil {
-			return item{}, err
+			return 0, err
 		}
 		text = []byte(s)
 	}

@@ -128,12 +128,12 @@ func (t *table) short(columns int) error {
 }
 
 func (t *table) add(b *Batch, cell []byte, line int64) {
-	it, err := t.f.parse(bytes.TrimSpace(cell))
+	id, err := t.f.parse(bytes.TrimSpace(cell))
 	if err != nil {
 		b.bad(line, err)
 		return
 	}
-	b.addItem(it, line)
+	b.add(id, line)
 }
 
 // records reads on after a number of lines, by the rules of quotes.

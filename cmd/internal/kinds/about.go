@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"net"
@@ -9,12 +10,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/oklog/ulid/v2"
+	"github.com/rs/xid"
 )
 
 // About is what an ID tells.
 type About struct {
-	Kind  string // uuidv7, ulid, …
+	Kind  string // uuidv7, xid, …
 	Name  string // for people
 	Text  string // in its usual form
 	Time  *time.Time
@@ -28,39 +29,26 @@ type Fact struct {
 	Note  string // for people
 }
 
-// Recognize says what a text is, if it is of a kind known. Decimal digits alone are a number.
+// Recognize says what a text is: a UUID in any of its forms, or an xid. Decimal digits alone are
+// a number.
 func Recognize(text string) (About, bool) {
 	if strings.Trim(text, "0123456789") == "" {
 		return About{}, false
 	}
-	for _, k := range candidates(text) {
-		if v, err := k.read(text); err == nil {
-			return v.about(), true
-		}
+	if id, err := xid.FromString(text); err == nil {
+		return aboutXID(id), true
 	}
-	return About{}, false
-}
-
-// candidates are the kinds of which a text can be, by its length.
-func candidates(text string) []Kind {
-	prefixed := Kind{name: typeID, any: true}
-	switch len(text) {
-	case 20:
-		return []Kind{{name: anXID}}
-	case 27:
-		return []Kind{{name: aKSUID}}
-	case 32, 36, 38, 45:
-		if u, err := uuid.Parse(text); err == nil && (len(text) > 32 || known(u)) {
-			return []Kind{{name: anyUUID}}
-		}
-	case len32:
-		// Both are base 32. A TypeID has lower case and a UUID inside.
-		if u, err := decode32(text); err == nil && u.Version() == 7 && u.Variant() == uuid.RFC4122 {
-			return []Kind{prefixed}
-		}
-		return []Kind{{name: aULID}}
+	u, err := uuid.Parse(text)
+	if err != nil || len(text) == 32 && !known(u) {
+		return About{}, false
 	}
-	return []Kind{prefixed}
+	a := About{
+		Kind: fmt.Sprintf("uuidv%d", u.Version()),
+		Name: fmt.Sprintf("UUID of version %d", u.Version()),
+		Text: u.String(),
+	}
+	a.aboutUUID(u)
+	return a, true
 }
 
 // known reports whether 32 digits without a hyphen are a UUID rather than some other hash.
@@ -68,36 +56,12 @@ func known(u uuid.UUID) bool {
 	return u == uuid.Nil || u == uuid.Max || u.Variant() == uuid.RFC4122 && u.Version() >= 1 && u.Version() <= 8
 }
 
-func (v id) about() About {
-	a := About{Kind: v.kind, Text: v.text}
-	switch v.kind {
-	case aULID:
-		a.Name = "ULID"
-		a.Time = instant(ulid.Time(v.ulid.Time()))
-		a.random(80, "or counted up from a random number within a millisecond")
-	case aKSUID:
-		a.Name = "KSUID"
-		a.Time = instant(v.ksuid.Time())
-		a.random(128, "")
-	case anXID:
-		a.Name = "xid"
-		a.Time = instant(v.xid.Time())
-		a.add("machine", hex.EncodeToString(v.xid.Machine()), "mostly a hash of the machine's ID or host name: the "+
-			"same in all its IDs")
-		a.add("pid", int64(v.xid.Pid()), "of the process; mixed with a number in a container")
-		a.add("counter", int64(v.xid.Counter()), "of the process, from a random number up")
-	case typeID:
-		a.Name = "TypeID"
-		if at := strings.LastIndexByte(v.text, '_'); at > 0 {
-			a.add("prefix", v.text[:at], "")
-		}
-		a.add("uuid", v.uuid.String(), "")
-		a.aboutUUID(v.uuid)
-	default:
-		a.Kind = fmt.Sprintf("uuidv%d", v.uuid.Version())
-		a.Name = fmt.Sprintf("UUID of version %d", v.uuid.Version())
-		a.aboutUUID(v.uuid)
-	}
+func aboutXID(id xid.ID) About {
+	a := About{Kind: "xid", Name: "xid", Text: id.String(), Time: instant(id.Time())}
+	a.add("machine", hex.EncodeToString(id.Machine()), "mostly a hash of the machine's ID or host name: the "+
+		"same in all its IDs")
+	a.add("pid", int64(id.Pid()), "of the process; mixed with a number in a container")
+	a.add("counter", int64(id.Counter()), "of the process, from a random number up")
 	return a
 }
 
@@ -113,7 +77,7 @@ func (a *About) aboutUUID(u uuid.UUID) {
 	case version == 1 || version == 6:
 		ticks := u.Time()
 		if version == 6 { // github.com/google/uuid v1.6.0 takes the version for a part of it
-			high := wide(u[:8])[2]
+			high := binary.BigEndian.Uint64(u[:8])
 			ticks = uuid.Time(high>>16<<12 | high&0xfff)
 		}
 		a.Time = instant(time.Unix(ticks.UnixTime()))
@@ -130,7 +94,7 @@ func (a *About) aboutUUID(u uuid.UUID) {
 	case version == 4:
 		a.random(122, "no time")
 	case version == 7:
-		a.Time = instant(time.UnixMilli(int64(wide(u[:6])[2])))
+		a.Time = instant(time.UnixMilli(int64(binary.BigEndian.Uint64(u[:8])>>16)))
 		a.random(74, "at most: the first 12 may count, or be a finer time")
 	case version == 8:
 		a.add("content", "custom", "what it means only its maker knows")
