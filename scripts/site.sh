@@ -9,6 +9,9 @@ GOOS=js GOARCH=wasm go build -trimpath -buildvcs=false -ldflags="-s -w -buildid=
 gzip -9 -n -c bin/playground.wasm >site/public/playground.wasm.gz
 cp "$(go env GOROOT)/lib/wasm/wasm_exec.js" site/public/
 
+rm -rf bin/man && mkdir -p bin/man
+go test ./cmd/snowfence -run '^TestManPages$' -count=1 -man "$PWD/bin/man"
+
 cd site
 if ! cmp -s package-lock.json node_modules/.installed; then
 	npm ci --no-audit --no-fund --ignore-scripts

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 
 const site = path.dirname(fileURLToPath(import.meta.url))
 const repository = path.dirname(site)
-const man = path.join(repository, 'docs/man')
+const man = path.join(repository, 'bin/man')
 
 // commands lists the man pages.
 export function commands() {

@@ -43,7 +43,10 @@ func (p *program) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Long: `Version prints the version of the program. Archives and packages of a release have the man pages
+and, in THIRD-PARTY-NOTICES.txt, the licences of what the program contains; "make release" in the
+sources makes both.`,
+		Args: cobra.NoArgs,
 		RunE: p.runE(func(_ *cobra.Command, _ []string, out *bufio.Writer) error {
 			v := readVersion()
 			if asJSON {

@@ -55,9 +55,6 @@ export function href(from, link) {
   if (/^([a-z]+:|#|\/)/.test(link)) return link
   const [name, hash = ''] = link.split(/(?=#)/)
   const to = path.posix.join(path.posix.dirname(from), name).replace(/\/$/, '')
-  const command = /^docs\/man\/(snowfence[a-z-]*)\.1$/.exec(to)
-  if (command) return `/commands/${command[1]}`
-  if (to === 'docs/man') return '/commands/'
   if (to === 'README.md') return hash ? github + hash : '/'
   if (files().includes(to)) {
     return `/${place(to).replace(/(^|\/)index\.md$/, '$1').replace(/\.md$/, '')}${hash}`

@@ -60,7 +60,7 @@ func (b *build) parts(program []byte, name string) ([]byte, error) {
 		if m, ok := texts[d.Path]; ok {
 			id = m.ID()
 		} else if !release.Ours(d.Path) {
-			return nil, fmt.Errorf("%s does not name %s: run make gen", licences.File, d.Path)
+			return nil, fmt.Errorf("the notices do not name %s", d.Path)
 		}
 		c := part("library", "pkg:golang/"+d.Path+"@"+d.Version, d.Path, d.Version, id)
 		c["properties"] = []object{{"name": "go.sum", "value": d.Sum}}

@@ -16,14 +16,7 @@ func (b *build) commonFiles(m *maker) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	committed, err := os.ReadFile(filepath.FromSlash(licences.File))
-	if err != nil {
-		return nil, err
-	}
-	if string(committed) != notices {
-		return nil, fmt.Errorf("%s is out of date: run make gen", licences.File)
-	}
-	all := []entry{{name: "THIRD-PARTY-NOTICES.txt", body: committed}}
+	all := []entry{{name: "THIRD-PARTY-NOTICES.txt", body: []byte(notices)}}
 	for _, name := range []string{"LICENSE", "NOTICE", "CHANGELOG.md"} {
 		body, err := os.ReadFile(name)
 		if err != nil {
@@ -31,17 +24,11 @@ func (b *build) commonFiles(m *maker) ([]entry, error) {
 		}
 		all = append(all, entry{name: name, body: body})
 	}
-	pages, err := filepath.Glob("docs/man/*.1")
-	if err != nil || len(pages) == 0 {
-		return nil, fmt.Errorf("docs/man has no pages: %v", err)
+	pages, err := manPages()
+	if err != nil {
+		return nil, err
 	}
-	for _, page := range pages {
-		body, err := os.ReadFile(page)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, entry{name: "man/" + filepath.Base(page), body: body})
-	}
+	all = append(all, pages...)
 	if _, err := m.program(runtime.GOOS, runtime.GOARCH); err != nil { // it prints the completions
 		return nil, err
 	}
@@ -53,6 +40,31 @@ func (b *build) commonFiles(m *maker) ([]entry, error) {
 			return nil, fmt.Errorf("completions for %s: %w", shell, err)
 		}
 		all = append(all, entry{name: "completions/" + file, body: text})
+	}
+	return all, nil
+}
+
+// manPages has the tests of the program write its man pages.
+func manPages() (all []entry, err error) {
+	dir, err := os.MkdirTemp("", "man")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	write := exec.Command("go", "test", "./cmd/snowfence", "-run", "^TestManPages$", "-count=1", "-man", dir)
+	if out, err := write.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("man pages: %w\n%s", err, out)
+	}
+	pages, err := filepath.Glob(filepath.Join(dir, "*.1"))
+	if err != nil || len(pages) == 0 {
+		return nil, fmt.Errorf("no man pages were made: %v", err)
+	}
+	for _, page := range pages {
+		body, err := os.ReadFile(page)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, entry{name: "man/" + filepath.Base(page), body: body})
 	}
 	return all, nil
 }
