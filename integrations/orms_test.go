@@ -3,21 +3,13 @@ package integrations
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 
-	entsql "entgo.io/ent/dialect/sql"
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
-	"entgo.io/ent/dialect"
-
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/integrations/internal/entdb"
-	"github.com/snowfence/snowfence/integrations/internal/entdb/hook"
-	entorder "github.com/snowfence/snowfence/integrations/internal/entdb/order"
-	"github.com/snowfence/snowfence/integrations/internal/entdb/schema"
 	"github.com/snowfence/snowfence/integrations/internal/shop"
 )
 
@@ -100,52 +92,6 @@ func testBun(t *testing.T, url string) {
 	_, err = db.NewInsert().Model(&bunOrder{Name: "late"}).Exec(ctx)
 	if !errors.Is(err, snowfence.ErrClosed) {
 		t.Errorf("an insert without an ID: %v", err)
-	}
-}
-
-func testEnt(t *testing.T, url string) {
-	ctx, ids := t.Context(), newIDs(t)
-	client := entdb.NewClient(entdb.Driver(entsql.OpenDB(dialect.Postgres, openSQL(t, url))))
-	check(t, client.Schema.Create(ctx))
-
-	client.Order.Use(hook.On(func(next entdb.Mutator) entdb.Mutator {
-		return hook.OrderFunc(func(ctx context.Context, m *entdb.OrderMutation) (entdb.Value, error) {
-			if _, given := m.ID(); !given {
-				id, err := ids.Next(ctx)
-				if err != nil {
-					return nil, err
-				}
-				m.SetID(id)
-			}
-			return next.Mutate(ctx, m)
-		})
-	}, entdb.OpCreate))
-
-	one, err := client.Order.Create().SetName("one").Save(ctx)
-	check(t, err)
-	bulk, err := client.Order.CreateBulk(
-		client.Order.Create().SetName("two"), client.Order.Create().SetName("nine").SetID(9)).Save(ctx)
-	check(t, err)
-	back, err := client.Order.Query().Where(entorder.IDIn(one.ID, bulk[0].ID)).Order(entorder.ByID()).All(ctx)
-	check(t, err)
-	if len(back) != 2 || back[0].ID != one.ID || back[1].Name != "two" || bulk[1].ID != 9 || one.ID < 1<<40 {
-		t.Errorf("read %v", back)
-	}
-	check(t, one.Update().SetName("changed").Exec(ctx))
-
-	schema.Next = ids.Next
-	line, err := client.Line.Create().SetName("a").Save(ctx)
-	check(t, err)
-	if line.ID <= one.ID {
-		t.Errorf("line %v", line)
-	}
-	check(t, ids.Close())
-	if _, err := client.Order.Create().SetName("late").Save(ctx); !errors.Is(err, snowfence.ErrClosed) {
-		t.Errorf("an order without an ID: %v", err)
-	}
-	_, err = client.Line.Create().SetName("late").Save(ctx)
-	if err == nil || !strings.Contains(err.Error(), "validator") {
-		t.Errorf("a line without an ID: %v", err)
 	}
 }
 

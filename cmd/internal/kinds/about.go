@@ -94,7 +94,7 @@ func (a *About) aboutUUID(u uuid.UUID) {
 	case version == 4:
 		a.random(122, "no time")
 	case version == 7:
-		a.Time = instant(time.UnixMilli(int64(binary.BigEndian.Uint64(u[:8])>>16)))
+		a.Time = instant(time.UnixMilli(int64(binary.BigEndian.Uint64(u[:8]) >> 16)))
 		a.random(74, "at most: the first 12 may count, or be a finer time")
 	case version == 8:
 		a.add("content", "custom", "what it means only its maker knows")

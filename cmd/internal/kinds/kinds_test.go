@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
 )
 
 // TestPublishedVectors reads the examples of RFC 9562, and of the libraries' own pages.
