@@ -102,7 +102,7 @@ func (c *claim) acquire(ctx context.Context, healing bool) (none snowfence.Grant
 	if c.offers != nil {
 		return none, fmt.Errorf("lease: a node that was free: %w", ErrLost) // the next offer
 	}
-	return none, f.taken(ctx)
+	return none, c.taken
 }
 
 // fixedBlock returns the records of the fixed block, or why it may not be taken.
@@ -181,7 +181,7 @@ func (c *claim) take(ctx context.Context, ns Namespace, rs []Record, now time.Ti
 	if err != nil {
 		return none, err
 	}
-	c.own = keys(h.records)
+	c.own, c.taken = keys(h.records), nil
 	c.remember(rs[0].Node)
 	c.opts.Logger.Info("lease acquired", "namespace", c.name, "label", c.opts.Label,
 		"node", rs[0].Node, "nodes", len(rs), "from", from, "until", until)

@@ -79,8 +79,13 @@ func TestAcquireWithoutAnswers(t *testing.T) {
 			g.l.opts.Within = snowfence.NodeRange{From: 10, Until: 12}
 			g.rename(func(ns *Namespace) { ns.Last = 9 })
 		}, nil},
-		"free nodes": {func(g *stage) { free(g); g.st.listErr = errSilent }, errSilent},
-		"used up":    {func(g *stage) { g.now = g.now.Add(100 * 365 * 24 * time.Hour) }, snowfence.ErrLifetime},
+		"free nodes": {func(g *stage) {
+			free(g)
+			g.rename(func(ns *Namespace) { ns.Last = ns.First })
+			g.change(0, func(r *Record) { r.Veto = "broken" })
+			g.st.listErr = errSilent
+		}, errSilent},
+		"used up": {func(g *stage) { g.now = g.now.Add(100 * 365 * 24 * time.Hour) }, snowfence.ErrLifetime},
 	} {
 		g := empty(t, withRollback)
 		g.rename(func(ns *Namespace) { ns.LongestTTL = g.c.reach() })

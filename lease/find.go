@@ -4,18 +4,21 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"hash/fnv"
 	"iter"
-	"maps"
 	"slices"
-	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
 )
 
-// sampled is how many nodes are looked at in one go, at random or from the head of a list.
-const sampled = 32
+const (
+	probed  = 64   // blocks that a probe reads
+	most    = 1024 // records that it reads, unless one block has more
+	pointed = 4    // one in so many of its blocks is one that the label points to
+)
 
-// finder finds free nodes. Lists are hints: each block is read again, and the swap decides.
+// finder finds free blocks. Lists are hints: each block is read again, and the swap decides.
 type finder struct {
 	c     *claim
 	ns    Namespace // with the leasable nodes narrowed to those this lease may have
@@ -24,65 +27,109 @@ type finder struct {
 	check error          // what Options.Check said last
 }
 
-// candidates yields the records of free blocks, step by step. An error ends the sequence.
+// candidates yields the records of free blocks, until one is taken: the block held last,
+// that of the sticky file, the best of a probe, and then any. A lease that waits for a
+// node looks at all of them once a ttl. An error ends the sequence.
 func (f *finder) candidates(ctx context.Context) iter.Seq2[[]Record, error] {
-	c := f.c
-	f.seen = map[int64]bool{}
-	const (
-		never = 0 // only nodes that were never leased
-		now   = 1 // only nodes whose floor is not ahead
-		later = 1 << 62
-	)
-	steps := []struct {
-		nodes func(context.Context) ([]int64, error)
-		wait  int64
-	}{
-		{f.own, later},
-		{f.remembered, now},
-		{f.sticky, now},
-		{f.sample, never},
-		{f.oldest, now},
-		{f.vacant, later},
-		{f.gap, later},
-	}
-	if c.offers != nil {
-		steps = steps[:1]
-		steps[0].nodes = f.offered
-	}
 	return func(yield func([]Record, error) bool) {
-		for _, step := range steps {
-			nodes, err := step.nodes(ctx)
-			if err != nil {
-				yield(nil, fmt.Errorf("lease: looking for a free node in namespace %q: %w", c.name, err))
-				return
+		c := f.c
+		f.seen = map[int64]bool{}
+		if c.offers != nil {
+			if blocks, err := f.offered(ctx); err != nil {
+				yield(nil, err)
+			} else {
+				f.offer(ctx, blocks, anyWait, yield)
 			}
-			blocks, err := f.free(ctx, nodes, step.wait)
+			return
+		}
+		if !f.offer(ctx, f.own(), anyWait, yield) || !f.offer(ctx, c.remembered(), 1, yield) ||
+			!f.offer(ctx, f.probe(), anyWait, yield) {
+			return
+		}
+		if f.scannedLately() {
+			c.taken.NextFree = 0 // not known any more
+			return
+		}
+		c.taken, c.scanned = nil, c.world.Now()
+		for blocks, err := range f.pages(ctx, probed) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			for _, rs := range blocks {
-				if !f.allowed(ctx, rs[0].Node) {
-					continue
-				}
-				if !yield(rs, nil) {
-					return
-				}
+			if !f.offer(ctx, firsts(blocks[:min(len(blocks), f.readable())]), anyWait, yield) {
+				return
 			}
 		}
 	}
 }
 
-func (f *finder) query() Query {
-	return Query{Namespace: f.c.name, Nodes: f.ns.leasable(), Limit: sampled}
+// anyWait is for blocks whose floor may be ahead.
+const anyWait = 1 << 62
+
+// offer reads blocks and yields the best that is free and ranks at most as wait. If others
+// were faster to take it, it reads the rest again. It reports whether to look further.
+func (f *finder) offer(ctx context.Context, nodes []int64, wait int64, yield func([]Record, error) bool) bool {
+	for {
+		blocks, err := f.free(ctx, nodes, wait)
+		if err != nil {
+			yield(nil, err)
+			return false
+		}
+		best := slices.IndexFunc(blocks, func(b []Record) bool { return f.allowed(ctx, b[0].Node) })
+		if best < 0 {
+			return true
+		}
+		f.seen[blocks[best][0].Node] = true
+		if !yield(blocks[best], nil) {
+			return false
+		}
+	}
 }
 
-func nodesOf(q Query, rs []Record) []int64 {
+// readable is how many blocks are read in one go.
+func (f *finder) readable() int { return min(max(most/f.c.opts.Nodes, 1), probed) }
+
+// own is the block that this lease held last.
+func (f *finder) own() []int64 {
+	if f.c.own == nil {
+		return nil
+	}
+	return []int64{f.c.own[0].Node}
+}
+
+// whole returns the first node of the first whole block, and how many there are.
+func (f *finder) whole() (first, count int64) {
+	k := int64(f.c.opts.Nodes)
+	first = f.block(f.ns.First + k - 1)
+	return first, max(f.block(f.ns.Last+1)-first, 0) / k
+}
+
+// probe returns blocks that the label points to, in any order, and then random ones. So a
+// label finds its nodes again, and programs of one label do not all want the same one.
+func (f *finder) probe() []int64 {
+	first, count := f.whole()
+	if count == 0 {
+		return nil
+	}
+	h := fnv.New64a()
+	h.Write([]byte(f.c.opts.Label))
+	at := int64(h.Sum64() % uint64(count))
+	n := int64(f.readable())
+	near := min((n+pointed-1)/pointed, count)
+	choose := world.Rand(f.c.world)
 	var nodes []int64
-	for _, r := range rs {
-		if q.Match(r) {
-			nodes = append(nodes, r.Node)
+	add := func(i int64) { nodes = append(nodes, first+i%count*int64(f.c.opts.Nodes)) }
+	for _, i := range choose.Perm(int(near)) {
+		add(at + int64(i))
+	}
+	if count <= n {
+		for _, i := range choose.Perm(int(count - near)) {
+			add(at + near + int64(i))
 		}
+		return nodes
+	}
+	for range n - near {
+		add(choose.Int64N(count))
 	}
 	return nodes
 }
@@ -90,16 +137,15 @@ func nodesOf(q Query, rs []Record) []int64 {
 // block returns the first node of the block around a node.
 func (f *finder) block(node int64) int64 { return node &^ (int64(f.c.opts.Nodes) - 1) }
 
-// free returns the records of free blocks around the nodes that rank at most as wait,
-// the soonest first and none twice.
+// free returns the records of free blocks around the nodes that rank at most as wait, the
+// best first and none twice.
 func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]Record, error) {
 	c, k := f.c, int64(f.c.opts.Nodes)
 	var ks []Key
 	asked := map[int64]bool{}
 	for _, n := range nodes {
 		b := f.block(n)
-		if f.seen[b] || asked[b] || b < f.ns.First || b+k-1 > f.ns.Last ||
-			int64(len(ks)) >= max(2*sampled, min(sampled*k, paged), k) {
+		if f.seen[b] || asked[b] || b < f.ns.First || b+k-1 > f.ns.Last {
 			continue
 		}
 		asked[b] = true
@@ -117,12 +163,37 @@ func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]Recor
 		if slices.ContainsFunc(b, f.unavailable) {
 			f.seen[b[0].Node] = true
 		} else if f.wait(b) <= wait {
-			f.seen[b[0].Node] = true
 			blocks = append(blocks, b)
 		}
 	}
-	slices.SortStableFunc(blocks, func(a, b []Record) int { return cmp.Compare(f.wait(a), f.wait(b)) })
+	slices.SortStableFunc(blocks, func(a, b []Record) int { return f.rank(a).compare(f.rank(b)) })
 	return blocks, nil
+}
+
+// rank orders free blocks. First come those that the label held last, the latest first. Then
+// come those that were never leased, those that are free for longest, and those whose floor is ahead.
+type rank struct{ class, order int64 }
+
+func (r rank) compare(o rank) int {
+	return cmp.Or(cmp.Compare(r.class, o.class), cmp.Compare(r.order, o.order))
+}
+
+func (f *finder) rank(rs []Record) rank {
+	var last int64
+	labelled := false
+	for _, r := range rs {
+		last = max(last, floor(f.ns, r))
+		labelled = labelled || r.Label == f.c.opts.Label
+	}
+	switch wait := f.wait(rs); {
+	case wait > 1:
+		return rank{3, wait}
+	case labelled:
+		return rank{0, -last}
+	case wait == 0:
+		return rank{1, 0}
+	}
+	return rank{2, last}
 }
 
 // wait ranks a block: 0 if it was never leased, 1 if its floor is not ahead,
@@ -167,11 +238,6 @@ func (f *finder) allowed(ctx context.Context, node int64) bool {
 	return err == nil
 }
 
-// records reads all records of the leasable nodes.
-func (f *finder) records(ctx context.Context) iter.Seq2[Record, error] {
-	return Records(ctx, f.c.st, Query{Namespace: f.c.name, Nodes: f.ns.leasable()})
-}
-
 func blockKeys(namespace string, first int64, n int) []Key {
 	ks := make([]Key, n)
 	for i := range ks {
@@ -194,42 +260,4 @@ func (c *claim) within(ns Namespace) (Namespace, error) {
 	}
 	ns.First, ns.Last = first, last
 	return ns, nil
-}
-
-// taken returns the error that says who has the nodes.
-func (f *finder) taken(ctx context.Context) error {
-	c := f.c
-	e := &TakenError{
-		Namespace: c.name, Nodes: f.ns.leasable(), Block: c.opts.Nodes,
-		Within: c.opts.Within, Refused: int64(len(c.refused)), Cause: f.check,
-	}
-	labels := map[string]int{}
-	next := int64(-1)
-	for r, err := range f.records(ctx) {
-		switch {
-		case err != nil:
-			return fmt.Errorf("lease: no node of namespace %q is free, and who holds them cannot be read: %w",
-				c.name, err)
-		case c.refused[r.Node] != nil: // counted already
-		case r.Veto != "":
-			e.Refused++
-		case r.Held(f.now) && r.Generation >= f.ns.Since:
-			e.Held++
-			labels[r.Label]++
-			fallthrough
-		case r.Until > f.now:
-			if next < 0 || r.Until < next {
-				next = r.Until
-			}
-		}
-	}
-	for _, label := range slices.SortedFunc(maps.Keys(labels), func(a, b string) int {
-		return cmp.Or(cmp.Compare(labels[b], labels[a]), cmp.Compare(a, b))
-	})[:min(maxLabels, len(labels))] {
-		e.Labels = append(e.Labels, LabelCount{label, labels[label]})
-	}
-	if next > f.now {
-		e.NextFree = min(c.ticks.layout.TimeOf(next).Sub(c.ticks.layout.TimeOf(f.now)), 24*time.Hour)
-	}
-	return e
 }

@@ -17,7 +17,7 @@ import (
 
 const ttl = 15 * time.Second
 
-func newScheme(t *testing.T, spec string) *snowfence.Scheme {
+func newScheme(t testing.TB, spec string) *snowfence.Scheme {
 	t.Helper()
 	l, err := snowfence.ParseLayout(spec)
 	if err != nil {

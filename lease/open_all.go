@@ -183,62 +183,18 @@ func (f *finder) offered(ctx context.Context) ([]int64, error) {
 	return []int64{b}, nil
 }
 
-// vacancies reads all records and returns up to n free blocks. First come blocks
-// that the same label held last. Then come blocks that were never leased, from a
-// random place on. Last come the others, those that are free for longest first.
+// vacancies reads all records and returns up to n free blocks, the best ones in the order of
+// nodes.
 func (f *finder) vacancies(ctx context.Context, n int) ([]int64, error) {
-	c, k := f.c, int64(f.c.opts.Nodes)
-	type block struct {
-		first, wait  int64
-		taken, label bool
-	}
-	known := map[int64]*block{}
-	for r, err := range f.records(ctx) {
+	var all []ranked
+	for blocks, err := range f.pages(ctx, n) {
 		if err != nil {
 			return nil, err
 		}
-		b := known[f.block(r.Node)]
-		if b == nil {
-			b = &block{first: f.block(r.Node)}
-			known[b.first] = b
-		}
-		b.taken = b.taken || f.unavailable(r)
-		b.label = b.label || r.Label == c.opts.Label
-		b.wait = max(b.wait, f.wait([]Record{r}))
+		all = append(all, blocks...)
 	}
-	first, end := f.block(f.ns.First+k-1), f.block(f.ns.Last+1) // of the blocks that can be leased whole
-	var mine, rest []*block
-	for _, b := range known {
-		switch {
-		case b.taken || b.first < first || b.first >= end:
-		case b.label:
-			mine = append(mine, b)
-		default:
-			rest = append(rest, b)
-		}
-	}
-	byWait := func(a, b *block) int { return cmp.Or(cmp.Compare(a.wait, b.wait), cmp.Compare(a.first, b.first)) }
-	slices.SortFunc(mine, byWait)
-	slices.SortFunc(rest, byWait)
-	var out []int64
-	offer := func(blocks []*block) {
-		for _, b := range blocks[:min(n-len(out), len(blocks))] {
-			out = append(out, b.first)
-		}
-	}
-	offer(mine)
-	if count := (end - first) / k; count > 0 {
-		start := world.Rand(c.world).Int64N(count)
-		for i := range count {
-			if len(out) == n {
-				break
-			}
-			if b := first + (start+i)%count*k; known[b] == nil {
-				out = append(out, b)
-			}
-		}
-	}
-	offer(rest)
+	slices.SortStableFunc(all, func(a, b ranked) int { return a.compare(b.rank) })
+	out := firsts(all[:min(n, len(all))])
 	slices.Sort(out)
 	return out, nil
 }

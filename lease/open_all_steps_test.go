@@ -129,10 +129,10 @@ func TestOpenAllWhereOthersAreFaster(t *testing.T) {
 		want, lost int // how many writes are lost at first
 		lists      func(n int) bool
 	}{
-		"nobody":   {3, 0, func(n int) bool { return n == 1 }},
-		"once":     {3, 1, func(n int) bool { return n == 2 }},
-		"for all":  {2, 2, func(n int) bool { return n > 2 }}, // one lease looks closer, by itself
-		"for many": {25, 25, func(n int) bool { return n > 2 }},
+		"nobody":   {3, 0, func(n int) bool { return n == 2 }}, // to the last node, and from the first
+		"once":     {3, 1, func(n int) bool { return n == 4 }},
+		"for all":  {2, 2, func(n int) bool { return n >= 4 }}, // one lease looks closer, by itself
+		"for many": {25, 25, func(n int) bool { return n >= 4 }},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			g, st, o := newCrowd(t, 1)
@@ -250,8 +250,8 @@ func TestOffersAreDrawnInOrder(t *testing.T) {
 	}
 }
 
-// First come free blocks that the same label had, the longest
-// ago first. Then come those that nobody had, then the others.
+// First come free blocks that the same label had, the latest
+// first. Then come those that nobody had, then the others.
 func TestVacantBlocks(t *testing.T) {
 	const now = 1_000_000
 	mine := func(node, until int64) Record { return Record{Key: Key{"n", node}, Until: until, Label: "stage"} }
@@ -273,7 +273,7 @@ func TestVacantBlocks(t *testing.T) {
 		"the own, a fresh one, others":    {1, 10, 13, []Record{theirs(10, now+9), mine(11, 5), theirs(12, 5)}, 3, "[11 12 13]", 0},
 		"the own that is free soonest":    {1, 10, 12, []Record{mine(10, now+9), mine(11, now+3), mine(12, now+6)}, 1, "[11]", 0},
 		"two of the own":                  {1, 10, 12, []Record{mine(10, now+9), mine(11, now+3), mine(12, now+6)}, 2, "[11 12]", 0},
-		"as many as are wanted":           {1, 10, 12, []Record{theirs(10, 5), theirs(11, 5), theirs(12, 5)}, 2, "[10 11]", 0},
+		"as many as are wanted":           {1, 10, 12, []Record{theirs(10, 5), theirs(11, 6), theirs(12, 7)}, 2, "[10 11]", 0},
 		"without those that are taken":    {1, 10, 13, []Record{taken(10), mine(12, 5)}, 9, "[11 12 13]", 0},
 
 		"of whole blocks":                       {4, 10, 21, nil, 9, "[12 16]", 0},

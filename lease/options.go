@@ -45,8 +45,8 @@ type Options struct {
 	Nodes int
 
 	// Label tells people who holds the node, in at most 128 bytes. A
-	// lease prefers the node that its label held last. It is no identity:
-	// each lease has a random one. "" means host name and process ID.
+	// lease prefers one of 16 nodes that its label points to. It is no
+	// identity: each lease has a random one. "" means host name and process ID.
 	Label string
 
 	// Wait makes Open wait until its ctx ends, while all nodes are taken or the

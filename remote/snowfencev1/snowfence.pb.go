@@ -1214,7 +1214,7 @@ func (*DeleteNamespaceResponse) Descriptor() ([]byte, []int) {
 type AcquireRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	Label         string                 `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`      // for people; the node last held by it is preferred. The name of the token stands in front of it, unless that may manage the namespace
+	Label         string                 `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`      // for people; one of 16 nodes that it points to is preferred. The name of the token stands in front of it, unless that may manage the namespace
 	Ttl           *durationpb.Duration   `protobuf:"bytes,3,opt,name=ttl,proto3" json:"ttl,omitempty"`          // 0 means 15 s
 	Node          *int64                 `protobuf:"varint,4,opt,name=node,proto3,oneof" json:"node,omitempty"` // this one; otherwise any
 	Guard         bool                   `protobuf:"varint,5,opt,name=guard,proto3" json:"guard,omitempty"`     // refuse the node while another label holds it, instead of taking it over; so it is for everybody who may not manage the namespace

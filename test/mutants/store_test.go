@@ -291,14 +291,6 @@ var storeMutants = []mutant{
 		more: []edit{{`clientv3.Compare(clientv3.ModRevision(s.keys.id()), "=", id.change),`, ``}},
 	},
 	{
-		rule: "a count that is not known is no count", file: "lease/find_steps.go",
-		old: `err != nil || n < 0 {`, now: `err != nil {`, test: "^TestGapWithAndWithoutACount$",
-	},
-	{
-		rule: "nor is one of a part", file: "lease/find_steps.go",
-		old: `err != nil || left < 0:`, now: `err != nil:`, test: "^TestGapWithAndWithoutACount$",
-	},
-	{
 		rule: "a store that does not count says so", file: "lease/store.go",
 		old: `return -1, nil`, now: `return 0, nil`, pkg: "./test/journal", test: "^TestStore$/^count$",
 	},

@@ -3,8 +3,11 @@ package lease
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/snowfence/snowfence"
 )
@@ -151,56 +154,129 @@ func TestCheckOfANode(t *testing.T) {
 	}
 }
 
-// uncounted is a store that does not count, or not any more after some counts.
-type uncounted struct {
-	*Memory
-	counts int
-	err    error
-}
-
-func (u *uncounted) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
-	if u.counts--; u.counts < 0 {
-		return -1, u.err
-	}
-	return u.Memory.Count(ctx, namespace, nodes)
-}
-
-// A node that was never leased is found by counting, and where the store does not count,
-// by reading: "not known" is not taken for none.
-func TestGapWithAndWithoutACount(t *testing.T) {
-	for name, c := range map[string]struct {
-		counts int
-		err    error
-		want   []int64
-	}{
-		"counts":              {100, nil, []int64{250}},
-		"does not count":      {0, nil, []int64{250, 251, 252, 253, 254, 255}},
-		"stops to count":      {3, nil, []int64{250, 251, 252, 253, 254, 255}},
-		"fails":               {0, errSilent, nil},
-		"fails after a while": {3, errSilent, nil},
-	} {
-		g, f := found(t, 1000, 0)
-		for node := range int64(250) {
-			r := Record{Key: Key{"n", node}, Nonce: "x", Generation: 5, Holder: "somebody", Until: 2000}
-			g.must(g.st.Memory.Swap(t.Context(), []Write{{New: r}})[0])
-		}
-		f.c.st = &uncounted{g.st.Memory, c.counts, c.err}
-		nodes, err := f.gap(t.Context())
-		if !slices.Equal(nodes, c.want) || !errors.Is(err, c.err) {
-			t.Errorf("%s: nodes %v, %v", name, nodes, err)
-		}
-		f.ns.Last = 0
-		if nodes, err := f.gap(t.Context()); len(nodes) != 0 || !errors.Is(err, c.err) {
-			t.Errorf("%s, and the only node is held: nodes %v, %v", name, nodes, err)
-		}
-	}
+// Free blocks come in this order: those that the label held last, the latest first; those that
+// were never leased; those that are free for longest; those whose floor is ahead.
+func TestOrderOfFreeBlocks(t *testing.T) {
 	g, f := found(t, 1000, 0)
-	for node := range int64(256) {
-		g.must(g.st.Memory.Swap(t.Context(), []Write{{New: Record{Key: Key{"n", node}, Nonce: "x"}}})[0])
+	f.seen = map[int64]bool{}
+	for node, r := range map[int64]Record{
+		1: {Until: 1009, Label: "stage"}, 2: {Until: 1003, Label: "other"}, // ahead
+		3: {Until: 700, Label: "other"}, 4: {Until: 600, Label: "other"}, // free
+		6: {Until: 300, Label: "stage"}, 7: {Until: 400, Label: "stage"}, // the label's
+		8: {Until: 100, Label: "stage", Veto: "broken"},
+	} {
+		r.Key, r.Nonce, r.Generation = Key{"n", node}, "x", 4
+		g.must(g.st.Memory.Swap(t.Context(), []Write{{New: r}})[0])
 	}
-	f.ns.Since = 1
-	g.st.listErr = errSilent // all are counted, so none is read
-	if nodes, err := f.gap(t.Context()); len(nodes) != 0 || err != nil {
-		t.Errorf("of a full namespace: %v, %v", nodes, err)
+	for wait, want := range map[int64]string{anyWait: "[7 6 5 4 3 2 1]", 1: "[7 6 5 4 3]", 0: "[5]"} {
+		blocks, err := f.free(t.Context(), []int64{1, 2, 3, 4, 5, 6, 7, 8, 5}, wait)
+		g.must(err)
+		var got []int64
+		for _, b := range blocks {
+			got = append(got, b[0].Node)
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("nodes %d, not %s", got, want)
+		}
+	}
+}
+
+// A probe reads 64 whole blocks, or 1,024 records. One block in four is one that the label
+// points to, always the same ones; the others are anywhere. Few blocks are read all.
+func TestProbe(t *testing.T) {
+	for name, c := range map[string]struct {
+		block, pointed, all int
+		first, last         int64
+	}{
+		"of many":       {1, 16, 64, 100, 70_099},
+		"of few":        {1, 16, 40, 100, 139},
+		"of very few":   {1, 3, 3, 100, 102},
+		"of blocks":     {16, 16, 64, 5, 65_530},
+		"of large":      {256, 1, 4, 5, 65_530},
+		"of very large": {4096, 1, 1, 5, 65_530},
+		"of none":       {16, 0, 0, 1, 30},
+	} {
+		g, f := found(t, 0, 0)
+		g.c.opts.Nodes, f.ns.First, f.ns.Last = c.block, c.first, c.last
+		again := map[int64]bool{}
+		for range 3 {
+			nodes := f.probe()
+			if len(nodes) != c.all {
+				t.Fatalf("%s: %d blocks, not %d", name, len(nodes), c.all)
+			}
+			for i, n := range nodes {
+				if n < c.first || n+int64(c.block)-1 > c.last || n%int64(c.block) != 0 {
+					t.Errorf("%s: block %d", name, n)
+				}
+				if i < c.pointed {
+					again[n] = true
+				}
+			}
+		}
+		if len(again) != c.pointed {
+			t.Errorf("%s: the label points to %d blocks, not %d", name, len(again), c.pointed)
+		}
+	}
+}
+
+// The last free block is found wherever it is, also where a page ends within it. With none,
+// the error counts all.
+func TestPagesFindTheLastBlock(t *testing.T) {
+	for _, free := range []int64{-1, 0, 4092, 4096, 8188, 9996} {
+		for range 4 { // from different places on
+			g, f := found(t, 1000, 0)
+			g.c.opts.Nodes, f.ns.First, f.ns.Last = 4, 0, 9999
+			var writes []Write
+			for node := range int64(10_000) {
+				if node%4 == 1 || node&^3 == free {
+					continue // never leased
+				}
+				writes = append(writes, Write{New: Record{
+					Key: Key{"n", node}, Nonce: "x", Generation: 5, Holder: "other.1", Label: "other", Until: 2000,
+				}})
+			}
+			g.must(errors.Join(g.st.Memory.Swap(t.Context(), writes)...))
+			var got []int64
+			for blocks, err := range f.pages(t.Context(), probed) {
+				g.must(err)
+				got = append(got, firsts(blocks)...)
+			}
+			if e := g.c.taken; free < 0 && len(got) != 0 || free >= 0 && !slices.Equal(got, []int64{free}) ||
+				e.Held != int64(len(writes)) || e.Labels[0] != (LabelCount{"other", len(writes)}) || e.NextFree == 0 {
+				t.Errorf("blocks %d, not %d; %+v", got, free, *e)
+			}
+		}
+	}
+}
+
+// A lease that waits for one of many nodes reads all of them once a ttl, and a few
+// whenever it looks. It reads a few nodes each time.
+func TestWaitingReadsAllOnceATTL(t *testing.T) {
+	for last, want := range map[int64]int{1023: 6, 1024: 2} {
+		synctest.Test(t, func(t *testing.T) {
+			g, f := found(t, 1000, 0)
+			f.ns.Last = last
+			for node := range last + 1 {
+				r := Record{Key: Key{"n", node}, Nonce: "x", Generation: 5, Holder: "other.1", Until: 2000}
+				g.must(g.st.Memory.Swap(t.Context(), []Write{{New: r}})[0])
+			}
+			scans := 0
+			for range 6 {
+				before := g.c.scanned
+				for rs, err := range f.candidates(t.Context()) {
+					t.Errorf("found %+v, %v", rs, err)
+				}
+				if g.c.scanned != before {
+					scans++
+				}
+				if g.c.taken == nil || g.c.taken.Held != last+1 {
+					t.Errorf("%+v", g.c.taken)
+				}
+				time.Sleep(g.c.opts.TTL / 4)
+			}
+			if scans != want {
+				t.Errorf("%d nodes: all were read %d times, not %d", last+1, scans, want)
+			}
+		})
 	}
 }

@@ -1,0 +1,81 @@
+package lease_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// searched counts what a search reads of nodes.
+type searched struct {
+	*lease.Memory
+	trips, records int
+}
+
+func (r *searched) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+	if keys[0].Node >= 0 {
+		r.trips++
+		r.records += len(keys)
+	}
+	return r.Memory.Get(ctx, keys)
+}
+
+func (r *searched) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
+	rs, err := r.Memory.List(ctx, q)
+	r.trips++
+	r.records += len(rs)
+	return rs, err
+}
+
+// BenchmarkFind leases one of 131,072 nodes, of which a share is held, and counts what the
+// search reads. All nodes were leased before.
+func BenchmarkFind(b *testing.B) {
+	const nodes = 1 << 17
+	s := newScheme(b, "time=41,node=17,seq=5,epoch=2020-01-01")
+	for _, free := range []int{nodes, nodes / 2, nodes / 10, nodes / 100, nodes / 1000, 1, 0} {
+		b.Run(fmt.Sprintf("free=%d", free), func(b *testing.B) {
+			st := &searched{Memory: lease.NewMemory()}
+			if _, err := lease.CreateNamespace(b.Context(), st, "n", s, nil); err != nil {
+				b.Fatal(err)
+			}
+			now := s.Layout().TickOf(time.Now())
+			var writes []lease.Write
+			for i, node := range rand.Perm(nodes) {
+				r := lease.Record{
+					Key: lease.Key{Namespace: "n", Node: int64(node)}, Nonce: "x", Generation: 1,
+					Until: now - int64(i), Label: "other",
+				}
+				if i >= free {
+					r.Holder, r.Until = "other.1", now+1<<30
+				}
+				writes = append(writes, lease.Write{New: r})
+			}
+			for _, err := range st.Swap(b.Context(), writes) {
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ResetTimer()
+			var sum searched
+			for i := 0; b.Loop(); i++ {
+				st.trips, st.records = 0, 0
+				l, err := lease.Open(b.Context(), st, "n", s, &lease.Options{Label: fmt.Sprint("web-", i)})
+				sum.trips, sum.records = sum.trips+st.trips, sum.records+st.records
+				if (err == nil) != (free > 0) {
+					b.Fatal(err)
+				}
+				if err == nil {
+					if err := l.Close(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(sum.trips)/float64(b.N), "trips/op")
+			b.ReportMetric(float64(sum.records)/float64(b.N), "records/op")
+		})
+	}
+}

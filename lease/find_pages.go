@@ -1,0 +1,153 @@
+package lease
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
+)
+
+// ranked is a block that is free, as a list says.
+type ranked struct {
+	first int64
+	rank
+}
+
+func firsts(blocks []ranked) []int64 {
+	out := make([]int64, len(blocks))
+	for i, b := range blocks {
+		out[i] = b.first
+	}
+	return out
+}
+
+// pages lists all records, from a random block on, and yields the free blocks of each page, the
+// best first: those with records, and in all at most n that were never leased. When all are
+// listed, the claim knows who has the nodes.
+func (f *finder) pages(ctx context.Context, n int) iter.Seq2[[]ranked, error] {
+	return func(yield func([]ranked, error) bool) {
+		c := f.c
+		start, count := f.whole()
+		if count > 0 {
+			start += world.Rand(c.world).Int64N(count) * int64(c.opts.Nodes)
+		}
+		who := tally{labels: map[string]int{}}
+		limit := max(paged, c.opts.Nodes)
+		for _, nodes := range []snowfence.NodeRange{{From: start, Until: f.ns.Last + 1}, {From: f.ns.First, Until: start}} {
+			for nodes.From < nodes.Until {
+				rs, err := c.st.List(ctx, Query{Namespace: c.name, Nodes: nodes, Limit: limit})
+				if err != nil {
+					yield(nil, fmt.Errorf("lease: looking for a free node in namespace %q: %w", c.name, err))
+					return
+				}
+				next := nodes.Until
+				if len(rs) >= limit { // with its last block perhaps in part
+					next = min(next, max(f.block(rs[len(rs)-1].Node+1), nodes.From+1))
+				}
+				rs = slices.DeleteFunc(rs, func(r Record) bool { return r.Node >= next })
+				for _, r := range rs {
+					who.count(f, r)
+				}
+				blocks := f.listed(rs, snowfence.NodeRange{From: nodes.From, Until: next}, &n)
+				if !yield(blocks, nil) {
+					return
+				}
+				nodes.From = next
+			}
+		}
+		c.taken = who.error(f)
+	}
+}
+
+// listed returns the free blocks among nodes with these records, and up to n without any.
+func (f *finder) listed(rs []Record, nodes snowfence.NodeRange, n *int) []ranked {
+	k := int64(f.c.opts.Nodes)
+	first, count := f.whole()
+	b, end := max(f.block(nodes.From+k-1), first), min(nodes.Until, first+count*k)
+	var out []ranked
+	add := func(b int64, rs []Record) {
+		if err := f.c.refused[b]; err != nil {
+			f.check = err
+		} else if !f.seen[b] && !slices.ContainsFunc(rs, f.unavailable) {
+			out = append(out, ranked{b, f.rank(rs)})
+		}
+	}
+	for b < end {
+		for len(rs) > 0 && rs[0].Node < b {
+			rs = rs[1:] // of a block that is not whole
+		}
+		until := end // of blocks without records
+		if len(rs) > 0 {
+			until = min(end, f.block(rs[0].Node))
+		}
+		for ; b < until && *n > 0; b += k {
+			before := len(out)
+			add(b, nil)
+			*n -= len(out) - before
+		}
+		if b = until; b < end {
+			size := 0
+			for size < len(rs) && rs[size].Node < b+k {
+				size++
+			}
+			add(b, rs[:size])
+			b += k
+		}
+	}
+	slices.SortStableFunc(out, func(a, b ranked) int { return a.compare(b.rank) })
+	return out
+}
+
+// tally counts who has the nodes.
+type tally struct {
+	held, vetoed int64
+	labels       map[string]int
+	next         int64 // when the next grant ends; 0 when none is known
+}
+
+func (t *tally) count(f *finder, r Record) {
+	switch {
+	case f.c.refused[r.Node] != nil: // counted apart
+	case r.Veto != "":
+		t.vetoed++
+	case r.Held(f.now) && r.Generation >= f.ns.Since:
+		t.held++
+		t.labels[r.Label]++
+		fallthrough
+	case r.Until > f.now:
+		if t.next == 0 || r.Until < t.next {
+			t.next = r.Until
+		}
+	}
+}
+
+// error says who has the nodes.
+func (t *tally) error(f *finder) *TakenError {
+	c := f.c
+	e := &TakenError{
+		Namespace: c.name, Nodes: f.ns.leasable(), Block: c.opts.Nodes, Within: c.opts.Within,
+		Held: t.held, Refused: t.vetoed + int64(len(c.refused)), Cause: f.check,
+	}
+	for _, label := range slices.SortedFunc(maps.Keys(t.labels), func(a, b string) int {
+		return cmp.Or(cmp.Compare(t.labels[b], t.labels[a]), cmp.Compare(a, b))
+	})[:min(maxLabels, len(t.labels))] {
+		e.Labels = append(e.Labels, LabelCount{label, t.labels[label]})
+	}
+	if t.next > f.now {
+		e.NextFree = min(c.ticks.layout.TimeOf(t.next).Sub(c.ticks.layout.TimeOf(f.now)), 24*time.Hour)
+	}
+	return e
+}
+
+// scannedLately reports whether all records were read less than a ttl ago, and no node was free.
+// A few nodes are read each time.
+func (f *finder) scannedLately() bool {
+	c := f.c
+	return c.taken != nil && f.ns.Last-f.ns.First >= most && c.world.Now().Sub(c.scanned) < c.opts.TTL
+}

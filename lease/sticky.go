@@ -1,0 +1,75 @@
+package lease
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// A sticky file remembers across restarts which node a process held last. It is
+// read before the search and written after an acquisition. It is only a hint, like
+// the lists of a store: the node's record is read before it is offered, and the
+// swap decides. So it is not synced.
+
+const stickyForm = "snowfence sticky 1\nnamespace %s\nnode %d\n"
+
+// remembered returns the node that the sticky file names.
+func (c *claim) remembered() []int64 {
+	if c.opts.StickyFile == "" {
+		return nil
+	}
+	node, err := readSticky(c.opts.StickyFile, c.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil // the first start
+	case err != nil:
+		c.opts.Logger.Warn("sticky file ignored", "namespace", c.name, "file", c.opts.StickyFile, "cause", err)
+		return nil
+	}
+	return []int64{node}
+}
+
+func readSticky(path, namespace string) (node int64, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	var in string
+	if _, err := fmt.Sscanf(string(data), stickyForm, &in, &node); err != nil ||
+		fmt.Sprintf(stickyForm, in, node) != string(data) || node < 0 {
+		return 0, errors.New("it is damaged, or no sticky file")
+	}
+	if in != namespace {
+		return 0, fmt.Errorf("it is of namespace %q: use a file for each", in)
+	}
+	return node, nil
+}
+
+// remember writes the sticky file. That it cannot is no reason to be without a node.
+func (c *claim) remember(node int64) {
+	path := c.opts.StickyFile
+	if path == "" {
+		return
+	}
+	if err := writeSticky(path, fmt.Sprintf(stickyForm, c.name, node)); err != nil {
+		c.opts.Logger.Warn("sticky file not written", "namespace", c.name, "file", path, "node", node, "cause", err)
+	}
+}
+
+// writeSticky replaces the file in one step, so that a reader sees the old content or the new.
+func writeSticky(path, text string) error {
+	w, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.new")
+	if err != nil {
+		return err
+	}
+	_, err = w.WriteString(text)
+	if err = errors.Join(err, w.Close()); err == nil {
+		err = os.Rename(w.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(w.Name()))
+	}
+	return nil
+}
