@@ -62,7 +62,7 @@ func ExampleSlice() {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	scheme, err := snowfence.NewScheme(snowfence.Drift())
+	scheme, err := snowfence.NewScheme(snowfence.MustLayout("drift"))
 	if err != nil {
 		panic(err)
 	}
@@ -82,7 +82,7 @@ func ExampleSlice() {
 }
 
 func ExampleScheme_Decode() {
-	scheme, _ := snowfence.NewScheme(snowfence.Twitter())
+	scheme, _ := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	parts, err := scheme.Decode(2083727055179621056)
 	fmt.Println(parts.Time.Format(time.RFC3339Nano), scheme.NodeParts(parts.Node), parts.Sequence, err)
 	// Output: 2026-08-02T01:30:18.388Z [13 2] 704 <nil>
@@ -90,7 +90,7 @@ func ExampleScheme_Decode() {
 
 // The IDs of a day, for WHERE id >= lo AND id < hi.
 func ExampleScheme_Range() {
-	scheme, _ := snowfence.NewScheme(snowfence.Twitter())
+	scheme, _ := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	day := time.Date(2026, 8, 2, 0, 0, 0, 0, time.UTC)
 	lo, hi, err := scheme.Range(day, day.AddDate(0, 0, 1))
 	fmt.Println(lo, hi, err)
@@ -161,7 +161,7 @@ func ExampleBeginStateFile() {
 		panic(made)
 	}
 	defer os.RemoveAll(dir)
-	scheme, made := snowfence.NewScheme(snowfence.Twitter())
+	scheme, made := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if made != nil {
 		panic(made)
 	}

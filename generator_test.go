@@ -504,7 +504,7 @@ func TestAsksAhead(t *testing.T) {
 // Ahead tells of a burst without using up an ID: two scrapes of metrics had cost one each.
 func TestAheadUsesUpNoID(t *testing.T) {
 	s := testScheme(t, "twitter")
-	now := Twitter().Epoch.Add(1000 * time.Hour)
+	now := MustLayout("twitter").Epoch.Add(1000 * time.Hour)
 	clock := func() (time.Time, time.Duration) { return now, 0 }
 	g, err := New(Config{Fence: Static(s, 5), Lead: 100, MaxWait: -1, Time: clock})
 	if err != nil {

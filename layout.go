@@ -68,7 +68,7 @@ type Field struct {
 // at most 64 bits together. With 64, the top bit of the time is the sign bit, and
 // IDs turn negative half-way through ([Layout.NegativeFrom]).
 //
-// A Layout is a plain value: build one, take a preset such as [Twitter], or parse
+// A Layout is a plain value: build one, take one of the [Presets], or parse
 // a spec with [ParseLayout]. [NewScheme] validates it. Do not change Fields
 // afterwards.
 type Layout struct {

@@ -66,17 +66,17 @@ func TestBesideAgainstAllIDs(t *testing.T) {
 func TestBeside(t *testing.T) {
 	year := func(n int) time.Time { return time.Date(n, 1, 1, 0, 0, 0, 0, time.UTC) }
 	later := mustLayout(t, "time=41,node=10,seq=12,epoch=2040-01-01")
-	whole := Neighbor{Layout: Drift()}
+	whole := Neighbor{Layout: MustLayout("drift")}
 	short := mustLayout(t, "time=3,seq=1,tick=1s,epoch=2025-01-01")
 	for name, c := range map[string]struct {
 		beside Beside
 		safe   bool
 	}{
 		"the same nodes":    {Beside{A: whole, B: whole}, false},
-		"nodes apart":       {Beside{A: Neighbor{Layout: Drift(), Nodes: NodeRange{0, 30}}, B: Neighbor{Layout: Drift(), Nodes: NodeRange{30, 64}}}, true},
-		"one node shared":   {Beside{A: Neighbor{Layout: Drift(), Nodes: NodeRange{0, 31}}, B: Neighbor{Layout: Drift(), Nodes: NodeRange{30, 64}}}, false},
-		"slices apart":      {Beside{A: Neighbor{Drift(), NodeRange{7, 8}, 5, 31}, B: Neighbor{Drift(), NodeRange{7, 8}, 32, 63}}, true},
-		"one number shared": {Beside{A: Neighbor{Drift(), NodeRange{7, 8}, 5, 32}, B: Neighbor{Drift(), NodeRange{7, 8}, 32, 63}}, false},
+		"nodes apart":       {Beside{A: Neighbor{Layout: MustLayout("drift"), Nodes: NodeRange{0, 30}}, B: Neighbor{Layout: MustLayout("drift"), Nodes: NodeRange{30, 64}}}, true},
+		"one node shared":   {Beside{A: Neighbor{Layout: MustLayout("drift"), Nodes: NodeRange{0, 31}}, B: Neighbor{Layout: MustLayout("drift"), Nodes: NodeRange{30, 64}}}, false},
+		"slices apart":      {Beside{A: Neighbor{MustLayout("drift"), NodeRange{7, 8}, 5, 31}, B: Neighbor{MustLayout("drift"), NodeRange{7, 8}, 32, 63}}, true},
+		"one number shared": {Beside{A: Neighbor{MustLayout("drift"), NodeRange{7, 8}, 5, 32}, B: Neighbor{MustLayout("drift"), NodeRange{7, 8}, 32, 63}}, false},
 		// Without a slice the library's own numbers count, 0 to 4 too.
 		"reserved numbers": {Beside{
 			A: Neighbor{Layout: mustLayout(t, "time=51,node=6,seq=6,first=5,last=31,epoch=2020-02-20")},
@@ -88,7 +88,7 @@ func TestBeside(t *testing.T) {
 			Beside{A: Neighbor{Layout: Default()}, B: Neighbor{Layout: later}, Until: year(2040).Add(time.Millisecond)},
 			false,
 		},
-		"from number 0 on": {Beside{A: Neighbor{Layout: Twitter(), LastSeq: 31}, B: Neighbor{Twitter(), NodeRange{}, 32, 63}}, true},
+		"from number 0 on": {Beside{A: Neighbor{Layout: MustLayout("twitter"), LastSeq: 31}, B: Neighbor{MustLayout("twitter"), NodeRange{}, 32, 63}}, true},
 		"a bound after the end of time": {Beside{
 			A:     Neighbor{Layout: short},
 			B:     Neighbor{mustLayout(t, "time=2,seq=2,tick=1s,epoch=2025-01-01"), NodeRange{}, 2, 3},
@@ -105,18 +105,18 @@ func TestBeside(t *testing.T) {
 }
 
 func TestBesideErrors(t *testing.T) {
-	good := Neighbor{Layout: Drift()}
+	good := Neighbor{Layout: MustLayout("drift")}
 	for name, c := range map[string]struct {
 		n    Neighbor
 		want error
 	}{
 		"no layout":                {Neighbor{}, ErrInvalidLayout},
 		"encrypted":                {Neighbor{Layout: Randflake()}, ErrInvalidLayout},
-		"nodes":                    {Neighbor{Layout: Drift(), Nodes: NodeRange{5, 65}}, ErrInvalidID},
-		"a slice of reserved ones": {Neighbor{Layout: Drift(), FirstSeq: 4, LastSeq: 9}, ErrInvalidID},
-		"a slice above":            {Neighbor{Layout: Drift(), FirstSeq: 5, LastSeq: 64}, ErrInvalidID},
-		"a slice without an end":   {Neighbor{Layout: Drift(), FirstSeq: 9}, ErrInvalidID},
-		"a slice backwards":        {Neighbor{Layout: Drift(), FirstSeq: 9, LastSeq: 8}, ErrInvalidID},
+		"nodes":                    {Neighbor{Layout: MustLayout("drift"), Nodes: NodeRange{5, 65}}, ErrInvalidID},
+		"a slice of reserved ones": {Neighbor{Layout: MustLayout("drift"), FirstSeq: 4, LastSeq: 9}, ErrInvalidID},
+		"a slice above":            {Neighbor{Layout: MustLayout("drift"), FirstSeq: 5, LastSeq: 64}, ErrInvalidID},
+		"a slice without an end":   {Neighbor{Layout: MustLayout("drift"), FirstSeq: 9}, ErrInvalidID},
+		"a slice backwards":        {Neighbor{Layout: MustLayout("drift"), FirstSeq: 9, LastSeq: 8}, ErrInvalidID},
 	} {
 		for _, b := range []Beside{{A: c.n, B: good}, {A: good, B: c.n}} {
 			if x, err := b.Check(); !errors.Is(err, c.want) || x != nil {

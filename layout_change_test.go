@@ -296,7 +296,7 @@ func TestChangeOfPresets(t *testing.T) {
 
 func TestChangeFloorAhead(t *testing.T) {
 	at := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
-	c := Change{From: Twitter(), To: Bwmarrin(), At: at, Floor: at.Add(time.Millisecond)}
+	c := Change{From: MustLayout("twitter"), To: MustLayout("bwmarrin"), At: at, Floor: at.Add(time.Millisecond)}
 	v, err := c.Check()
 	if err != nil {
 		t.Fatal(err)
@@ -348,7 +348,7 @@ func TestTwoSafeChangesRepeatTheLayoutBeforeTheLast(t *testing.T) {
 func TestChangeShowsTheLowestIDOfAllLayouts(t *testing.T) {
 	at := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	tick := func(n int) time.Time { return at.Add(time.Duration(n) * time.Millisecond) }
-	l := Twitter()
+	l := MustLayout("twitter")
 	for name, c := range map[string]struct {
 		change Change
 		past   int
@@ -375,7 +375,7 @@ func TestChangeShowsTheLowestIDOfAllLayouts(t *testing.T) {
 // than the one before: they can be older than the layout, and never younger than its last tick.
 func TestIDsAfterAStepBackHaveNoFloor(t *testing.T) {
 	at := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
-	drift := Drift()
+	drift := MustLayout("drift")
 	other := drift
 	other.First, other.Last = 1, 4
 	tick := func(n int) time.Time { return at.Add(time.Duration(n) * time.Millisecond) }
@@ -395,7 +395,7 @@ func TestIDsAfterAStepBackHaveNoFloor(t *testing.T) {
 		c.change.From, c.change.To = drift, other
 		if c.past {
 			c.change.Past = []Era{{Layout: drift, From: tick(-2), Until: at, Reserved: c.change.FromReserved}}
-			c.change.From, c.change.FromReserved = Twitter(), false
+			c.change.From, c.change.FromReserved = MustLayout("twitter"), false
 		}
 		v, err := c.change.Check()
 		if err != nil || (v.Collision == nil) != c.want.IsZero() ||
@@ -404,7 +404,7 @@ func TestIDsAfterAStepBackHaveNoFloor(t *testing.T) {
 		}
 	}
 	// The numbers from first on have a floor, also where there are none below.
-	for _, l := range []Layout{drift, Twitter()} {
+	for _, l := range []Layout{drift, MustLayout("twitter")} {
 		v, err := Change{From: l, To: l, Since: tick(-3), Floor: at, At: tick(-9), FromReserved: true}.Check()
 		if err != nil || v.Collision == nil || !v.Collision.From.Time.Equal(tick(-3)) {
 			t.Errorf("%v: %+v, %v", l, v.Collision, err)
@@ -433,7 +433,7 @@ func TestLastIDOfALayoutWithASign(t *testing.T) {
 		want := ID(math.MinInt64)
 		for last := first; last <= s.MaxTick(); last++ {
 			want = max(want, must(s.Compose(Parts{Tick: last, Node: s.Nodes() - 1, Sequence: 1<<30 - 1})))
-			v, err := Change{From: l, To: Twitter(), At: at, Since: l.TimeOf(first), Floor: l.TimeOf(last + 1)}.Check()
+			v, err := Change{From: l, To: MustLayout("twitter"), At: at, Since: l.TimeOf(first), Floor: l.TimeOf(last + 1)}.Check()
 			if err != nil || v.LastOld != want {
 				t.Errorf("ticks %d to %d: last old is %d, want %d; %v", first, last, v.LastOld, want, err)
 			}
@@ -460,26 +460,26 @@ func TestChangeErrors(t *testing.T) {
 		change Change
 		want   error
 	}{
-		"past layout": {Change{From: Twitter(), To: Twitter(), At: at, Past: []Era{{Until: at}}}, ErrInvalidLayout},
-		"encrypted":   {Change{From: Twitter(), To: Twitter(), At: at, Past: []Era{{Layout: Randflake(), Until: at}}}, ErrInvalidLayout},
-		"old layout":  {Change{From: Layout{}, To: Twitter(), At: at}, ErrInvalidLayout},
-		"new layout":  {Change{From: Twitter(), To: Layout{}, At: at}, ErrInvalidLayout},
-		"new is over": {Change{From: Twitter(), To: Baidu(), At: at}, ErrLifetime},
-		"nodes":       {Change{From: Twitter(), To: Twitter(), At: at, ToNodes: NodeRange{5, 1025}}, ErrInvalidID},
-		"below all":   {Change{From: Twitter(), To: Twitter(), At: at, ToNodes: NodeRange{-1, 5}}, ErrInvalidID},
-		"empty nodes": {Change{From: Twitter(), To: Twitter(), At: at, ToNodes: NodeRange{5, 5}}, ErrInvalidID},
+		"past layout": {Change{From: MustLayout("twitter"), To: MustLayout("twitter"), At: at, Past: []Era{{Until: at}}}, ErrInvalidLayout},
+		"encrypted":   {Change{From: MustLayout("twitter"), To: MustLayout("twitter"), At: at, Past: []Era{{Layout: Randflake(), Until: at}}}, ErrInvalidLayout},
+		"old layout":  {Change{From: Layout{}, To: MustLayout("twitter"), At: at}, ErrInvalidLayout},
+		"new layout":  {Change{From: MustLayout("twitter"), To: Layout{}, At: at}, ErrInvalidLayout},
+		"new is over": {Change{From: MustLayout("twitter"), To: MustLayout("baidu"), At: at}, ErrLifetime},
+		"nodes":       {Change{From: MustLayout("twitter"), To: MustLayout("twitter"), At: at, ToNodes: NodeRange{5, 1025}}, ErrInvalidID},
+		"below all":   {Change{From: MustLayout("twitter"), To: MustLayout("twitter"), At: at, ToNodes: NodeRange{-1, 5}}, ErrInvalidID},
+		"empty nodes": {Change{From: MustLayout("twitter"), To: MustLayout("twitter"), At: at, ToNodes: NodeRange{5, 5}}, ErrInvalidID},
 	} {
 		if _, err := c.change.Check(); !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %v", name, err, c.want)
 		}
 	}
-	if _, err := (Change{From: Twitter(), To: Twitter()}).Check(); err == nil {
+	if _, err := (Change{From: MustLayout("twitter"), To: MustLayout("twitter")}).Check(); err == nil {
 		t.Error("a change at no time was accepted")
 	}
 }
 
 func BenchmarkChange(b *testing.B) {
-	c := Change{From: Twitter(), To: Sonyflake(), At: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)}
+	c := Change{From: MustLayout("twitter"), To: MustLayout("sonyflake"), At: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)}
 	for b.Loop() {
 		if _, err := c.Check(); err != nil {
 			b.Fatal(err)

@@ -89,8 +89,8 @@ func (l *Layout) UnmarshalText(text []byte) error {
 // The result is valid; errors match [ErrInvalidLayout] and name the key.
 func ParseLayout(spec string) (Layout, error) {
 	if !strings.Contains(spec, "=") {
-		if l, ok := preset(spec); ok {
-			return l, nil
+		if known, ok := presetSpec(spec); ok {
+			return ParseLayout(known)
 		}
 		return Layout{}, fmt.Errorf("%w: %q is neither a preset (%s) nor a spec such as "+
 			"time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms",

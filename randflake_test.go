@@ -83,7 +83,7 @@ func TestEncryptedGenerator(t *testing.T) {
 		"time=41,node=4,seq=8,cipher=ff1", "key=3,time=40,node=4,seq=6,first=5,cipher=ff1",
 	}
 	for _, spec := range specs {
-		spec = strings.Replace(spec, "twitter", Twitter().String(), 1)
+		spec = strings.Replace(spec, "twitter", MustLayout("twitter").String(), 1)
 		for _, w := range ways {
 			t.Run(spec+" "+w.name, func(t *testing.T) {
 				s := testScheme(t, spec)

@@ -66,7 +66,7 @@ func startSonyflakeLayerV1(b *testing.B) func() work {
 // startSonyflakeNext is Generator.Next with the layout of settings of version 2.
 func startSonyflakeNext(st sonyflake2.Settings) func(*testing.B) func() work {
 	return startNext(func() (snowfence.Layout, error) {
-		l := snowfence.SonyflakeV2()
+		l := snowfence.MustLayout("sonyflake-v2")
 		if st.BitsSequence > 0 {
 			l.Epoch, l.Last = st.StartTime, 1<<st.BitsSequence-1
 			l.Fields = []snowfence.Field{

@@ -35,7 +35,7 @@ var layers = []layer{
 	},
 	{
 		name: "sonyflake1/default", ids: 6 * sonyflakeBurst, waits: true,
-		next:  startNext(func() (snowfence.Layout, error) { return snowfence.Sonyflake(), nil }, false),
+		next:  startNext(func() (snowfence.Layout, error) { return snowfence.MustLayout("sonyflake"), nil }, false),
 		layer: startSonyflakeLayerV1, original: startSonyflake1,
 	},
 	{

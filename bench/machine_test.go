@@ -12,7 +12,7 @@ import (
 // TestSonyflakeMachineID compares the machine number that Sonyflake takes by default, on
 // the machine of the test, with nodes.FromIPv4(16).
 func TestSonyflakeMachineID(t *testing.T) {
-	s, err := snowfence.NewScheme(snowfence.Sonyflake())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("sonyflake"))
 	if err != nil {
 		t.Fatal(err)
 	}

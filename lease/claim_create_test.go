@@ -28,7 +28,7 @@ func (s *slowStart) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, 
 // TestCreateNeedsAnswer: who may create the namespace is not told to create it when it
 // was the store that did not answer.
 func TestCreateNeedsAnswer(t *testing.T) {
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

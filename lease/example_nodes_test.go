@@ -14,7 +14,7 @@ import (
 )
 
 func twitter() *snowfence.Scheme {
-	scheme, err := snowfence.NewScheme(snowfence.Twitter())
+	scheme, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		panic(err)
 	}

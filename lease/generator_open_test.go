@@ -58,15 +58,15 @@ func TestOpenGenerator(t *testing.T) {
 			t.Errorf("a namespace of another name: %v", err)
 		}
 		if err := opened(t, st, &lease.GeneratorOptions{
-			Namespace: "orders", Layout: snowfence.Sonyflake(),
+			Namespace: "orders", Layout: snowfence.MustLayout("sonyflake"),
 			Create: true,
 		}); err != nil {
 			t.Error(err)
 		}
-		if l := layout("orders"); l != snowfence.Sonyflake().String() {
+		if l := layout("orders"); l != snowfence.MustLayout("sonyflake").String() {
 			t.Errorf("orders has the layout %s", l)
 		}
-		for _, l := range []snowfence.Layout{{}, snowfence.Sonyflake()} {
+		for _, l := range []snowfence.Layout{{}, snowfence.MustLayout("sonyflake")} {
 			if err := opened(t, st, &lease.GeneratorOptions{Namespace: "orders", Layout: l}); err != nil {
 				t.Errorf("with the layout that it has, or none: %v", err)
 			}
@@ -167,7 +167,7 @@ func TestOpenGeneratorSecond(t *testing.T) {
 		in2026()
 		st := &lateStore{Store: lease.NewMemory()}
 		st.first = func() {
-			if err := opened(t, st, &lease.GeneratorOptions{Layout: snowfence.Sonyflake()}); err != nil {
+			if err := opened(t, st, &lease.GeneratorOptions{Layout: snowfence.MustLayout("sonyflake")}); err != nil {
 				t.Error(err)
 			}
 		}

@@ -76,7 +76,7 @@ func TestHints(t *testing.T) {
 			t.Error(err)
 		}
 
-		other := scheme(snowfence.Sonyflake())
+		other := scheme(snowfence.MustLayout("sonyflake"))
 		var mismatch *lease.MismatchError
 		_, err = lease.Open(t.Context(), st, "orders", other, nil)
 		says(err, "use its layout, or another namespace")

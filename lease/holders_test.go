@@ -90,7 +90,7 @@ func TestHoldersCountWhatTheyList(t *testing.T) {
 // it.
 func TestHoldersLetTheHolderGiveBack(t *testing.T) {
 	raw := lease.NewMemory()
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func TestMemory(t *testing.T) {
 }
 
 func TestLabelsThatNoStoreKeeps(t *testing.T) {
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -119,7 +119,7 @@ func (s *timed) Identity(context.Context, string) (string, error) { return s.id,
 // is behind must not get what one whose clock is ahead still holds.
 func TestReplacedStoreAndOppositeClocks(t *testing.T) {
 	ctx := context.Background()
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func (s *jumping) Now(context.Context) (time.Time, error) {
 // A clock that jumps while the store is asked for its time does not get into a grant unseen.
 func TestJumpWhileAskingForTheTime(t *testing.T) {
 	ctx := context.Background()
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,7 +86,7 @@ func TestHighestCountsSkippedTicks(t *testing.T) {
 // only where the floor is above it.
 func TestRestoreTwice(t *testing.T) {
 	const from = 10_000 // first tick of the fast clock's grant
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 // A lease is for a whole node: two holders of slices would renew one record.
 func TestALeaseHasNoSlices(t *testing.T) {
-	s, err := snowfence.NewScheme(snowfence.Drift())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("drift"))
 	if err != nil {
 		t.Fatal(err)
 	}

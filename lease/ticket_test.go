@@ -22,7 +22,7 @@ type ticketWorld struct {
 }
 
 func newTicketWorld(t *testing.T) *ticketWorld {
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func twitter() *snowfence.Scheme {
-	scheme, err := snowfence.NewScheme(snowfence.Twitter())
+	scheme, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		panic(err)
 	}
@@ -64,7 +64,7 @@ func ExampleFromOrdinal() {
 // Sonyflake's machine number, refused where a hook knows better.
 func ExampleFromIPv4() {
 	ctx := context.Background()
-	scheme, err := snowfence.NewScheme(snowfence.Sonyflake())
+	scheme, err := snowfence.NewScheme(snowfence.MustLayout("sonyflake"))
 	if err != nil {
 		panic(err)
 	}

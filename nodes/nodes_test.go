@@ -14,7 +14,7 @@ import (
 
 func twitterScheme(t *testing.T) *snowfence.Scheme {
 	t.Helper()
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func addresses(t *testing.T, texts ...string) func() ([]net.Addr, error) {
 }
 
 func TestFromIPv4(t *testing.T) {
-	sony, err := snowfence.NewScheme(snowfence.Sonyflake())
+	sony, err := snowfence.NewScheme(snowfence.MustLayout("sonyflake"))
 	if err != nil {
 		t.Fatal(err)
 	}

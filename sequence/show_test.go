@@ -55,7 +55,7 @@ func TestShow(t *testing.T) {
 // Sequences are listed in order, and neither they nor namespaces see each other.
 func TestListSequences(t *testing.T) {
 	st := lease.NewMemory()
-	scheme, err := snowfence.NewScheme(snowfence.Twitter())
+	scheme, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

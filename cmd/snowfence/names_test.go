@@ -10,7 +10,7 @@ import (
 
 // The command line refuses the names that the library refuses, and no other.
 func TestNamesAreThoseOfTheLibrary(t *testing.T) {
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -160,7 +160,7 @@ func (p *program) print(ctx context.Context, g *snowfence.Generator, format *for
 // defaultLead lets a tick's worth of IDs be made before its time, so that short runs need
 // not wait for ticks: nobody sees that a timestamp is 10 ms early.
 func defaultLead(l snowfence.Layout) int64 {
-	if l.Equal(snowfence.Drift()) {
+	if l.Equal(snowfence.MustLayout("drift")) {
 		return 2000 // what generators of this layout do
 	}
 	return int64(10 * time.Millisecond / l.Tick)

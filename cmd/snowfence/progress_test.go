@@ -56,7 +56,7 @@ func TestExplainRate(t *testing.T) {
 	} {
 		var stderr bytes.Buffer
 		p := &program{stderr: &stderr}
-		p.explainRate(snowfence.Twitter(), &newFlags{count: n, block: 1})
+		p.explainRate(snowfence.MustLayout("twitter"), &newFlags{count: n, block: 1})
 		if got := stderr.String(); !strings.Contains(got, want) || (want == "") != (got == "") {
 			t.Errorf("%d IDs: %q", n, got)
 		}

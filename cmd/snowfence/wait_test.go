@@ -14,7 +14,7 @@ import (
 // What is said of a node whose IDs begin later is what is known of its last holder.
 func TestWhyLeasedLater(t *testing.T) {
 	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
-	layout := snowfence.Twitter()
+	layout := snowfence.MustLayout("twitter")
 	s, err := snowfence.NewScheme(layout)
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestWhyLeasedLater(t *testing.T) {
 
 // A wait says how long it takes, and whether it ends by itself.
 func TestExplainWait(t *testing.T) {
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestExplainWait(t *testing.T) {
 
 // The command line knows the library's bound.
 func TestMaxLead(t *testing.T) {
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -193,7 +193,7 @@ func TestFencesThatDoNotFitAreRefused(t *testing.T) {
 	if _, err := NewOn(nil, 0); err == nil {
 		t.Error("nil is taken")
 	}
-	drift, err := snowfence.NewScheme(snowfence.Drift())
+	drift, err := snowfence.NewScheme(snowfence.MustLayout("drift"))
 	if err != nil {
 		t.Fatal(err)
 	}

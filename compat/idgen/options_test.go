@@ -137,8 +137,8 @@ func TestTimeBitsThatAreUsedUpAreRefused(t *testing.T) {
 
 func TestDefaultsAreSnowDrifts(t *testing.T) {
 	l, err := NewIdGeneratorOptions(1).Layout()
-	if err != nil || !l.Equal(snowfence.Drift()) {
-		t.Errorf("layout %v, error %v; want %v", l, err, snowfence.Drift())
+	if err != nil || !l.Equal(snowfence.MustLayout("drift")) {
+		t.Errorf("layout %v, error %v; want %v", l, err, snowfence.MustLayout("drift"))
 	}
 }
 
@@ -190,7 +190,7 @@ func TestLeadIsTheDriftOfTheOptions(t *testing.T) {
 
 func TestWorkersTakeDefaultsForZeros(t *testing.T) {
 	w := NewSnowWorkerM1(&IdGeneratorOptions{WorkerId: 63, MinSeqNumber: 5})
-	p := parts(t, snowfence.Drift(), w.NextId())
+	p := parts(t, snowfence.MustLayout("drift"), w.NextId())
 	if p.Node != 63 {
 		t.Errorf("worker %d, want 63", p.Node)
 	}

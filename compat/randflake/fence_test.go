@@ -188,7 +188,7 @@ func TestFencesThatDoNotFit(t *testing.T) {
 	if _, err := NewOn(nil); err == nil {
 		t.Error("a fence that is nil")
 	}
-	raw, err := snowfence.NewScheme(snowfence.RandflakeRaw())
+	raw, err := snowfence.NewScheme(snowfence.MustLayout("randflake-raw"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,7 +100,7 @@ func metadata() *httptest.Server {
 func ExampleNewOn() {
 	ctx := context.Background()
 	store := lease.NewMemory() // that of your database in a program: sqlstore.New, etcdstore.New, …
-	scheme, err := snowfence.NewScheme(snowfence.SonyflakeV2())
+	scheme, err := snowfence.NewScheme(snowfence.MustLayout("sonyflake-v2"))
 	if err != nil {
 		fmt.Println(err)
 		return

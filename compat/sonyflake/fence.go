@@ -52,7 +52,7 @@ func shows(l snowfence.Layout) error {
 		return nil
 	}
 	return fmt.Errorf("sonyflake: the layout %s %s: use one of time, sequence and node, such as %s",
-		l, why, snowfence.SonyflakeV2())
+		l, why, snowfence.MustLayout("sonyflake-v2"))
 }
 
 // Close ends this instance: later calls return [snowfence.ErrClosed]. It gives a

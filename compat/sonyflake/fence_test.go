@@ -23,7 +23,7 @@ func scheme(t *testing.T, l snowfence.Layout) *snowfence.Scheme {
 }
 
 func TestStateFile(t *testing.T) {
-	s := scheme(t, snowfence.SonyflakeV2())
+	s := scheme(t, snowfence.MustLayout("sonyflake-v2"))
 	path := filepath.Join(t.TempDir(), "node")
 	last := int64(0)
 	for range 3 { // restarts
@@ -66,7 +66,7 @@ func TestStateFile(t *testing.T) {
 // The machine ID of a fence is nobody's bare one in the process, in either version: both made
 // the same IDs.
 func TestMachineOfAFenceIsNoBareMachine(t *testing.T) {
-	l := snowfence.Sonyflake()
+	l := snowfence.MustLayout("sonyflake")
 	f, err := snowfence.StateFile(filepath.Join(t.TempDir(), "node"), scheme(t, l), 4711)
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestMachineOfAFenceIsNoBareMachine(t *testing.T) {
 }
 
 func TestFenceThatLosesItsGrant(t *testing.T) {
-	f := &failing{Fence: snowfence.Static(scheme(t, snowfence.SonyflakeV2()), 5)}
+	f := &failing{Fence: snowfence.Static(scheme(t, snowfence.MustLayout("sonyflake-v2")), 5)}
 	sf, err := sonyflake.NewOn(f)
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func TestFenceThatLosesItsGrant(t *testing.T) {
 // a second, and does not wait for hours.
 func TestFenceFarAheadOfTheClock(t *testing.T) {
 	t.Parallel()
-	s := scheme(t, snowfence.SonyflakeV2())
+	s := scheme(t, snowfence.MustLayout("sonyflake-v2"))
 	ahead := s.Layout().TickOf(time.Now().Add(8 * time.Hour))
 	sf, err := sonyflake.NewOn(&failing{Fence: snowfence.Static(s, 4712), used: ahead})
 	if err != nil {
@@ -194,7 +194,7 @@ func TestFencesThatCannotBeShown(t *testing.T) {
 	if _, err := v1.NewOn(nil); err == nil {
 		t.Error("version 1: nil was accepted")
 	}
-	bound := snowfence.Static(scheme(t, snowfence.SonyflakeV2()), 0)
+	bound := snowfence.Static(scheme(t, snowfence.MustLayout("sonyflake-v2")), 0)
 	sf, err := sonyflake.NewOn(bound)
 	if err != nil {
 		t.Fatal(err)

@@ -88,7 +88,7 @@ func TestOver(t *testing.T) {
 }
 
 func TestFenceWhoseLifetimeIsOver(t *testing.T) {
-	l := snowfence.SonyflakeV2()
+	l := snowfence.MustLayout("sonyflake-v2")
 	l.Epoch = time.Now().Add(-lifetime - time.Minute).Truncate(time.Millisecond)
 	l.Tick, l.Last = time.Millisecond, 1<<15-1
 	l.Fields = []snowfence.Field{{Name: "time", Bits: 32}, {Name: "sequence", Bits: 15}, {Name: "node", Bits: 16}}

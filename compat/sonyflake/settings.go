@@ -42,7 +42,7 @@ func (st *Settings) layout(now time.Time) (snowfence.Layout, error) {
 	case st.StartTime.After(now):
 		return none, ErrStartTimeAhead
 	}
-	l := snowfence.SonyflakeV2()
+	l := snowfence.MustLayout("sonyflake-v2")
 	if !st.StartTime.IsZero() {
 		l.Epoch = st.StartTime
 	}

@@ -45,7 +45,7 @@ func TestDefaults(t *testing.T) {
 	if made.Before(before.Add(-20*time.Millisecond)) || made.After(time.Now().Add(20*time.Millisecond)) {
 		t.Errorf("made at %v, asked at %v", made, before)
 	}
-	s, err := snowfence.NewScheme(snowfence.SonyflakeV2())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("sonyflake-v2"))
 	if err != nil {
 		t.Fatal(err)
 	}

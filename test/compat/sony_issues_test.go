@@ -98,7 +98,7 @@ func TestSonyflakeBothVersionsInOneProgram(t *testing.T) {
 // #63 and zitadel#10484: the lowest 16 bits of an address, which two machines can share. Leases
 // give each its own number.
 func TestSonyflakeOnLeases(t *testing.T) {
-	scheme, err := snowfence.NewScheme(snowfence.SonyflakeV2())
+	scheme, err := snowfence.NewScheme(snowfence.MustLayout("sonyflake-v2"))
 	if err != nil {
 		t.Fatal(err)
 	}

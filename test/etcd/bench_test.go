@@ -19,7 +19,7 @@ import (
 // fill has all nodes of a namespace held but one, by holders that renew every third of a minute.
 func fill(b *testing.B, st lease.Store, nodes, last int64) (*snowfence.Scheme, []lease.Write) {
 	b.Helper()
-	s, err := snowfence.NewScheme(snowfence.RandflakeRaw())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("randflake-raw"))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -140,7 +140,7 @@ func TestAuditFinds(t *testing.T) {
 
 func twitter(t testing.TB) *snowfence.Scheme {
 	t.Helper()
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ type Fleet struct {
 // New returns a fleet without holders, whose stores are opened by a driver.
 func New(t testing.TB, driver string, d sqlstore.Dialect) *Fleet {
 	t.Helper()
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func OneLine(t *testing.T, st lease.Store, door func(*lease.GeneratorOptions) (*
 	if _, err := door(orders); !errors.Is(err, lease.ErrNoNamespace) {
 		t.Fatalf("without a namespace: %v", err)
 	}
-	s, err := snowfence.NewScheme(snowfence.Sonyflake())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("sonyflake"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func byZone(ctx context.Context, st lease.Store, scheme *snowfence.Scheme, label
 
 func TestNumbers(t *testing.T) {
 	ctx, st := t.Context(), lease.NewMemory()
-	scheme, err := snowfence.NewScheme(snowfence.Twitter())
+	scheme, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

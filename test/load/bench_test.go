@@ -33,7 +33,7 @@ func BenchmarkHolders(b *testing.B) {
 	var out strings.Builder
 	for _, k := range kinds {
 		b.Run(k.name, func(b *testing.B) {
-			p := start(b, k.url(b), snowfence.RandflakeRaw())
+			p := start(b, k.url(b), snowfence.MustLayout("randflake-raw"))
 			note := func(what string, x float64) {
 				fmt.Fprintf(&out, "holders/%s/%s %.6g\n", k.name, what, x)
 				fmt.Fprintf(os.Stderr, "holders/%s/%s %.6g\n", k.name, what, x)

@@ -16,7 +16,7 @@ import (
 func TestTakeOver(t *testing.T) {
 	for _, k := range kinds[:2] {
 		t.Run(k.name, func(t *testing.T) {
-			p := start(t, k.url(t), snowfence.Twitter())
+			p := start(t, k.url(t), snowfence.MustLayout("twitter"))
 			const holders = 200
 			leases, err := lease.OpenAll(t.Context(), p.store, namespace, p.scheme, holders,
 				&lease.Options{TTL: 9 * time.Second, Label: "holder"})

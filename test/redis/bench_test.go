@@ -28,7 +28,7 @@ func full(b *testing.B, o *redisstore.Options,
 		servers.StartRedis(b, options...).Follow(b, master)
 	}
 	st := newStore(b, single(b, master), o)
-	s, err := snowfence.NewScheme(snowfence.RandflakeRaw())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("randflake-raw"))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -23,7 +23,7 @@ type fleet struct {
 // newFleet makes the namespace, for Randflake's layout with its 131,072 nodes.
 func newFleet(t testing.TB, st lease.Store, ttl time.Duration) *fleet {
 	t.Helper()
-	s, err := snowfence.NewScheme(snowfence.RandflakeRaw())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("randflake-raw"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 
 func twitter(t *testing.T) *snowfence.Scheme {
 	t.Helper()
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func TestLastNode(t *testing.T) {
 		nodes = 1 << 12
 	}
 	_, st := openFile(t, filepath.Join(t.TempDir(), "ids.db"))
-	s, err := snowfence.NewScheme(snowfence.RandflakeRaw())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("randflake-raw"))
 	if err != nil {
 		t.Fatal(err)
 	}

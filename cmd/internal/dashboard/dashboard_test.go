@@ -390,7 +390,7 @@ func TestStreamsAreBounded(t *testing.T) {
 func TestLeaseShows(t *testing.T) {
 	b := newBench(t)
 	b.namespace(t, "orders", "twitter")
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,7 +90,7 @@ func record(layout snowfence.Layout, node int64, written time.Time, ttl time.Dur
 
 func TestCellsSayWhatNodesAre(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	l := snowfence.Twitter()
+	l := snowfence.MustLayout("twitter")
 	late := record(l, 2, now.Add(-10*time.Second), 15*time.Second, "late")
 	over := record(l, 3, now.Add(-20*time.Second), 15*time.Second, "over")
 	vetoed := record(l, 4, now, 15*time.Second, "v")
@@ -146,7 +146,7 @@ func TestManyNodesShareSquares(t *testing.T) {
 // from ours is known to lie in an interval.
 func TestOffsetsOfClocks(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	l := snowfence.Twitter()
+	l := snowfence.MustLayout("twitter")
 	off := 40 * time.Second
 	written := now.Add(time.Second) // by the true time
 	first := lookAt(t, "twitter", now,
@@ -173,7 +173,7 @@ func TestOffsetsOfClocks(t *testing.T) {
 
 func TestHoldersThatRanOutAreEvents(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	l := snowfence.Twitter()
+	l := snowfence.MustLayout("twitter")
 	var held []lease.Record
 	for n := range int64(8) {
 		held = append(held, record(l, n, now, 3*time.Second, fmt.Sprint("h", n)))

@@ -131,7 +131,7 @@ func TestStreamCountsNodes(t *testing.T) {
 // hold leases nodes of orders in one block.
 func hold(t *testing.T, b *bench, nodes int, label string) (first int64) {
 	t.Helper()
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func bwmarrin(s *settings) Layout {
-	epoch := s.time("Epoch", snowfence.Bwmarrin().Epoch, time.UTC)
+	epoch := s.time("Epoch", snowfence.MustLayout("bwmarrin").Epoch, time.UTC)
 	node, step := int(s.number("NodeBits", 10, 0, 22)), int(s.number("StepBits", 12, 0, 22))
 	if node+step > 22 {
 		s.fail("NodeBits and StepBits are %d together; Snowfence takes at most 22", node+step)
@@ -26,24 +26,24 @@ func bwmarrin(s *settings) Layout {
 }
 
 func leaf(s *settings) Layout {
-	l := snowfence.Leaf()
+	l := snowfence.MustLayout("leaf")
 	l.Epoch = s.time("twepoch", l.Epoch, time.UTC)
 	return Layout{Layout: l}
 }
 
 func randflake(*settings) Layout {
-	return Layout{Layout: snowfence.RandflakeRaw(), Notes: []string{
+	return Layout{Layout: snowfence.MustLayout("randflake-raw"), Notes: []string{
 		"The proof is of the raw IDs: keep the secret, and use the layout randflake.",
 	}}
 }
 
 // sonyflake is version 1, whose widths are fixed.
 func sonyflake(s *settings) Layout {
-	return sonyflakeOf(s, snowfence.Sonyflake().Epoch, 8, 16, 10*time.Millisecond)
+	return sonyflakeOf(s, snowfence.MustLayout("sonyflake").Epoch, 8, 16, 10*time.Millisecond)
 }
 
 func sonyflakeV2(s *settings) Layout {
-	start := snowfence.SonyflakeV2().Epoch
+	start := snowfence.MustLayout("sonyflake-v2").Epoch
 	seq, machine := s.bits("BitsSequence", 8, 1, 30), s.bits("BitsMachineID", 16, 1, 30)
 	unit := 10 * time.Millisecond
 	if text, ok := s.text("TimeUnit"); ok {
@@ -89,7 +89,7 @@ func SonyflakeEpoch(start time.Time, unit time.Duration) time.Time {
 
 func uidGenerator(s *settings) Layout {
 	zone := time.FixedZone("", 8*3600)
-	epoch := s.time("epochStr", snowfence.Baidu().Epoch, zone)
+	epoch := s.time("epochStr", snowfence.MustLayout("baidu").Epoch, zone)
 	bits := [3]int{}
 	for i, name := range []string{"timeBits", "workerBits", "seqBits"} {
 		bits[i] = s.bits(name, [...]int64{28, 22, 13}[i], 1, 61)

@@ -19,12 +19,12 @@ func set(text string) map[string]string {
 
 func TestDefaultsAreThePresets(t *testing.T) {
 	for name, want := range map[string]snowfence.Layout{
-		"bwmarrin":     snowfence.Bwmarrin(),
-		"leaf":         snowfence.Leaf(),
-		"randflake":    snowfence.RandflakeRaw(),
-		"sonyflake":    snowfence.Sonyflake(),
-		"sonyflake-v2": snowfence.SonyflakeV2(),
-		"yitter":       snowfence.Drift(),
+		"bwmarrin":     snowfence.MustLayout("bwmarrin"),
+		"leaf":         snowfence.MustLayout("leaf"),
+		"randflake":    snowfence.MustLayout("randflake-raw"),
+		"sonyflake":    snowfence.MustLayout("sonyflake"),
+		"sonyflake-v2": snowfence.MustLayout("sonyflake-v2"),
+		"yitter":       snowfence.MustLayout("drift"),
 	} {
 		got, err := Of(name, nil)
 		if err != nil || !got.Layout.Equal(want) {
@@ -81,7 +81,7 @@ func TestSonyflakeEpoch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l := snowfence.Layout{Epoch: SonyflakeEpoch(s, unit), Tick: unit, Fields: snowfence.Sonyflake().Fields}
+			l := snowfence.Layout{Epoch: SonyflakeEpoch(s, unit), Tick: unit, Fields: snowfence.MustLayout("sonyflake").Fields}
 			for ns := range int64(200) {
 				now := s.Add(time.Duration(ns) * 1_234_567)
 				if got, want := l.TickOf(now), now.UnixNano()/int64(unit)-s.UnixNano()/int64(unit); got != want {

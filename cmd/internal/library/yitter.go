@@ -13,7 +13,7 @@ const csharpBaseTime = 1582165202020
 
 // yitter is the Go port of snow-drift.
 func yitter(s *settings) Layout {
-	l := drift(s, snowfence.Drift().Epoch, false)
+	l := drift(s, snowfence.MustLayout("drift").Epoch, false)
 	seq, worker := l.Layout.Bits(snowfence.FieldSequence), l.Layout.Bits(snowfence.FieldNode)
 	if kept := max(16-seq, 0); worker > kept {
 		l.Notes = append(l.Notes, fmt.Sprintf("The Go port cuts worker numbers to %d bits: WorkerId %d and WorkerId 0 "+

@@ -40,7 +40,7 @@ func scrape(t *testing.T, base string) string {
 // came over; streams are not, because they take as long as somebody wants.
 func TestRequestsAreTimed(t *testing.T) {
 	st := lease.NewMemory()
-	scheme, err := snowfence.NewScheme(snowfence.Twitter())
+	scheme, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

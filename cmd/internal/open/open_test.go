@@ -27,7 +27,7 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: %v", rawURL, err)
 			continue
 		}
-		s, err := snowfence.NewScheme(snowfence.Twitter())
+		s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -321,7 +321,7 @@ func TestSlowClient(t *testing.T) {
 // A namespace that is deleted and made again is seen to be another one.
 func TestNamespaceChanges(t *testing.T) {
 	st := lease.NewMemory()
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

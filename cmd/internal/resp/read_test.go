@@ -33,7 +33,7 @@ type pipe struct {
 func pipeTo(t *testing.T, cfg Config, wrap func(net.Conn) net.Conn) *pipe {
 	time.Sleep(time.Until(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))) // the bubble begins before the epoch
 	st := lease.NewMemory()
-	sc, err := snowfence.NewScheme(snowfence.Twitter())
+	sc, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 // whatever comes between, and the counters agree.
 func TestRepeatedCommands(t *testing.T) {
 	st := lease.NewMemory()
-	layouts := map[string]snowfence.Layout{"a": snowfence.Twitter(), "b": snowfence.Sonyflake()}
+	layouts := map[string]snowfence.Layout{"a": snowfence.MustLayout("twitter"), "b": snowfence.MustLayout("sonyflake")}
 	for name, l := range layouts {
 		s, err := snowfence.NewScheme(l)
 		if err != nil {

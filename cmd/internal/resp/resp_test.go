@@ -20,7 +20,7 @@ func start(t testing.TB, cfg Config) (*Server, string) {
 	t.Helper()
 	if cfg.Service == nil {
 		st := lease.NewMemory()
-		s, err := snowfence.NewScheme(snowfence.Twitter())
+		s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 		if err != nil {
 			t.Fatal(err)
 		}

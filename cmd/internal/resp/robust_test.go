@@ -124,7 +124,7 @@ func TestCrowd(t *testing.T) {
 // FuzzConnection: whatever bytes come in, the server answers or closes, and goes on.
 func FuzzConnection(f *testing.F) {
 	st := lease.NewMemory()
-	sc, err := snowfence.NewScheme(snowfence.Twitter())
+	sc, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		f.Fatal(err)
 	}

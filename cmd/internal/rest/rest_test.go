@@ -28,7 +28,7 @@ type face struct {
 func start(t testing.TB) *face {
 	t.Helper()
 	st := lease.NewMemory()
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 // Bytes that are no request are answered, whatever they are, and nothing panics.
 func FuzzRequest(f *testing.F) {
 	st := lease.NewMemory()
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func client(t testing.TB, hosts ...*host) *remote.Client {
 func memory(t testing.TB) *lease.Memory {
 	t.Helper()
 	st := lease.NewMemory()
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestRemotePassesByStrangers(t *testing.T) {
 		hosts = append(hosts, &host{Server: stranger})
 	}
 	st := lease.NewMemory()
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err == nil {
 		_, err = lease.CreateNamespace(t.Context(), st, "default", s, nil)
 	}

@@ -41,7 +41,7 @@ type wire struct {
 func start(t *testing.T, names ...string) *wire {
 	t.Helper()
 	st := lease.NewMemory()
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

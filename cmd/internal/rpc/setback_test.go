@@ -97,7 +97,7 @@ func TestSetBackBehindAServer(t *testing.T) {
 			if _, err := lease.ConfirmStore(t.Context(), st, "n"); err != nil {
 				t.Fatal(err)
 			}
-			s, err := snowfence.NewScheme(snowfence.Twitter())
+			s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 			if err != nil {
 				t.Fatal(err)
 			}

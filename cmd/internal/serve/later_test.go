@@ -15,7 +15,7 @@ import (
 func laterStore(t *testing.T) *cutStore {
 	t.Helper()
 	st := &cutStore{Store: lease.NewMemory()}
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestGrantInTheFutureIsNotReady(t *testing.T) {
 // A namespace that nobody named waits for its grant: the server is ready, and says so once.
 func TestGrantInTheFutureOfAnotherNamespace(t *testing.T) {
 	st := laterStore(t)
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

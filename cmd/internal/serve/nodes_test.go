@@ -38,7 +38,7 @@ func ask(t *testing.T, method, url, token, body string, header ...string) (int, 
 // To free a node, an operator needed a shell with the password of the store.
 func TestNodesAreReleasedAndVetoedOverTheAPI(t *testing.T) {
 	st := store(t)
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,7 @@ func (c *cutStore) Swap(ctx context.Context, writes []lease.Write) []error {
 func store(t *testing.T) *cutStore {
 	t.Helper()
 	st := &cutStore{Store: lease.NewMemory()}
-	s, err := snowfence.NewScheme(snowfence.Twitter())
+	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 func TestShorterBlock(t *testing.T) {
 	const ttl = 10 * time.Minute // no lease ends, however slow the machine is
 	st := newStore(t, "n")
-	scheme, err := snowfence.NewScheme(snowfence.Twitter())
+	scheme, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -169,7 +169,7 @@ func TestSpaces(t *testing.T) {
 	a, _ := snowfence.NewScheme(l, one)
 	b, _ := snowfence.NewScheme(l, one)
 	c, _ := snowfence.NewScheme(l, two)
-	raw, _ := snowfence.NewScheme(snowfence.RandflakeRaw())
+	raw, _ := snowfence.NewScheme(snowfence.MustLayout("randflake-raw"))
 	if key(a) != key(b) || key(a) == key(c) || key(a) == key(raw) {
 		t.Error("a secret is not a space of its own")
 	}

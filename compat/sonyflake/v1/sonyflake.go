@@ -61,7 +61,7 @@ type Sonyflake struct{ v2 *v2.Sonyflake }
 func New(st Settings) (*Sonyflake, error) {
 	to := v2.Settings{StartTime: st.StartTime}
 	if st.StartTime.IsZero() {
-		to.StartTime = snowfence.Sonyflake().Epoch
+		to.StartTime = snowfence.MustLayout("sonyflake").Epoch
 	}
 	if st.MachineID != nil {
 		to.MachineID = func() (int, error) {
@@ -94,7 +94,7 @@ func NewOn(f snowfence.Fence) (*Sonyflake, error) {
 		if l := f.Scheme().Layout(); l.Tick != tick || l.Bits(snowfence.FieldTime) != BitLenTime ||
 			l.Bits(snowfence.FieldSequence) != BitLenSequence || l.Bits(snowfence.FieldNode) != BitLenMachineID {
 			return nil, fmt.Errorf("sonyflake: the layout %s is not that of version 1: use %s, or package sonyflake "+
-				"of version 2", l, snowfence.Sonyflake())
+				"of version 2", l, snowfence.MustLayout("sonyflake"))
 		}
 	}
 	sf, err := v2.NewOn(f)

@@ -110,7 +110,7 @@ func TestFences(t *testing.T) {
 		}
 		return sonyflake.NewOn(snowfence.Static(s, 7))
 	}
-	sf, err := on(snowfence.Sonyflake())
+	sf, err := on(snowfence.MustLayout("sonyflake"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,11 +120,11 @@ func TestFences(t *testing.T) {
 	if err := sf.Close(); err != nil {
 		t.Error(err)
 	}
-	fast := snowfence.Sonyflake()
+	fast := snowfence.MustLayout("sonyflake")
 	fast.Tick = time.Millisecond
-	swapped := snowfence.Sonyflake()
+	swapped := snowfence.MustLayout("sonyflake")
 	swapped.Fields[1], swapped.Fields[2] = swapped.Fields[2], swapped.Fields[1]
-	short, few, small := snowfence.Sonyflake(), snowfence.Sonyflake(), snowfence.Sonyflake()
+	short, few, small := snowfence.MustLayout("sonyflake"), snowfence.MustLayout("sonyflake"), snowfence.MustLayout("sonyflake")
 	short.Fields[0].Bits--
 	few.Fields[1].Bits, few.Last = 7, 127
 	small.Fields[2].Bits--
