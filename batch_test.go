@@ -100,7 +100,7 @@ func TestBatchesEndWithTheirGrant(t *testing.T) {
 // that finds nothing to take changes nothing.
 func TestBatchesHaveTheSizeThatFits(t *testing.T) {
 	s, clock := testScheme(t, "time=40,node=2,seq=10,cipher=sparx"), newFakeClock()
-	g := newGenerator(t, Config{Fence: Static(s, 1), Time: clock.now})
+	g := newGenerator(t, Config{Fence: Unguarded(s, 1), Time: clock.now})
 	for _, c := range []struct {
 		used uint64 // of the batch in hand, before a pause of some ticks
 		want uint64 // how many the next one has
@@ -167,7 +167,7 @@ func TestBatchOfSomebodyElse(t *testing.T) {
 func TestBatchesLookAtTheClockWhenTheyHaveTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, "time=30,node=2,seq=21,tick=1h,epoch=1999-01-01,cipher=sparx")
-		g := newGenerator(t, Config{Fence: Static(s, 1)})
+		g := newGenerator(t, Config{Fence: Unguarded(s, 1)})
 		take(t, g, 63) // batches of 2, 4, 8, 16, 32, and the first of 64
 		looks := func(at string, n int, want bool) {
 			own := g.clock.source
@@ -183,7 +183,7 @@ func TestBatchesLookAtTheClockWhenTheyHaveTo(t *testing.T) {
 		take(t, g, 1)
 		looks("after that", 9, false)
 
-		coarse := newGenerator(t, Config{Fence: Static(s, 2), Coarse: true})
+		coarse := newGenerator(t, Config{Fence: Unguarded(s, 2), Coarse: true})
 		coarse.ticking.Store(true) // no ticker: nobody else reads the clock
 		take(t, coarse, 100)
 		tr := coarse.cur.Load()

@@ -180,7 +180,7 @@ func TestManyGoroutinesWhileGrantsChange(t *testing.T) {
 func TestCloseUnderLoad(t *testing.T) {
 	for _, w := range ways {
 		s := testScheme(t, "time=41,node=4,seq=10,epoch=2020-01-01")
-		fence := Static(s, 3)
+		fence := Unguarded(s, 3)
 		var mu sync.Mutex
 		var all []ID
 		for range 20 {
@@ -229,7 +229,7 @@ func TestCloseUnderLoad(t *testing.T) {
 func TestCoarseIsExactAfterAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, bubbleSpec)
-		g := newGenerator(t, Config{Fence: Static(s, 7), Coarse: true})
+		g := newGenerator(t, Config{Fence: Unguarded(s, 7), Coarse: true})
 		defer g.Close()
 		l := g.Local()
 		var ids []ID
@@ -259,7 +259,7 @@ func TestCoarseIsExactAfterAPause(t *testing.T) {
 func TestCoarseKeepsUpWithoutItsTicker(t *testing.T) {
 	s := testScheme(t, wide)
 	clock := newFakeClock()
-	g := newGenerator(t, Config{Fence: Static(s, 1), Time: clock.now, Coarse: true})
+	g := newGenerator(t, Config{Fence: Unguarded(s, 1), Time: clock.now, Coarse: true})
 	g.ticking.Store(true) // as if it got no processor
 	ids := take(t, g, 1)
 	for i := 0; ; i++ {
@@ -280,7 +280,7 @@ func TestCoarseKeepsUpWithoutItsTicker(t *testing.T) {
 func TestHandlesEndWithTheirGenerator(t *testing.T) {
 	for _, coarse := range []bool{false, true} {
 		g, err := New(Config{
-			Fence:  Static(testScheme(t, "time=30,node=5,seq=20,tick=1h,epoch=2020-01-01"), 0),
+			Fence:  Unguarded(testScheme(t, "time=30,node=5,seq=20,tick=1h,epoch=2020-01-01"), 0),
 			Coarse: coarse,
 		})
 		if err != nil {
@@ -300,7 +300,7 @@ func TestHandlesEndWithTheirGenerator(t *testing.T) {
 func TestNothingAllocates(t *testing.T) {
 	s := testScheme(t, wide)
 	for _, coarse := range []bool{false, true} {
-		g := newGenerator(t, Config{Fence: Static(s, 1), Coarse: coarse})
+		g := newGenerator(t, Config{Fence: Unguarded(s, 1), Coarse: coarse})
 		l := g.Local()
 		dst := make([]ID, 1024)
 		ctx := t.Context()

@@ -32,7 +32,7 @@
 // # Scope
 //
 // IDs are unique within one namespace of one store (or one state file). Two machines with
-// a file each are two stores. A bare [Static] number cannot keep the promise over
+// a file each are two stores. A bare [Unguarded] number cannot keep the promise over
 // restarts.
 package snowfence
 

@@ -86,12 +86,3 @@ func lifetimeError(s *Scheme) error {
 	return fmt.Errorf("%w: the time bits ran out at %s: change the layout",
 		ErrLifetime, s.layout.EndOfLife().Format(time.RFC3339))
 }
-
-// Must returns id, or panics if err is not nil: for tests and the start of
-// programs.
-func Must(id ID, err error) ID {
-	if err != nil {
-		panic(err)
-	}
-	return id
-}

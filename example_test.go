@@ -48,15 +48,17 @@ func ExampleStateFile() {
 	}
 	defer ids.Close()
 
-	a := snowfence.Must(ids.Next(context.Background()))
-	b := snowfence.Must(ids.Next(context.Background()))
-	parts, err := scheme.Decode(b)
-	fmt.Println(a < b, parts.Node, err)
-	// Output: true 5 <nil>
+	id, err := ids.Next(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	parts, err := scheme.Decode(id)
+	fmt.Println(parts.Node, err)
+	// Output: 5 <nil>
 }
 
 // A machine has the sequence numbers 32 to 63 of node 5, and other machines have others.
-func ExampleSlice() {
+func ExampleSequencePart() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
 		panic(err)
@@ -71,12 +73,16 @@ func ExampleSlice() {
 		panic(err)
 	}
 	defer file.Close()
-	g, err := snowfence.New(snowfence.Config{Fence: snowfence.Slice(file, 32, 63)})
+	g, err := snowfence.New(snowfence.Config{Fence: snowfence.SequencePart(file, 32, 63)})
 	if err != nil {
 		panic(err)
 	}
 	defer g.Close()
-	parts, err := scheme.Decode(snowfence.Must(g.Next(context.Background())))
+	id, err := g.Next(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	parts, err := scheme.Decode(id)
 	fmt.Println(parts.Node, parts.Sequence, err)
 	// Output: 5 32 <nil>
 }
@@ -144,7 +150,7 @@ func Example_shardKey() {
 	scheme, _ := snowfence.NewScheme(snowfence.Randflake(), key)
 	shards := [4]int{}
 	for seq := range int64(100_000) {
-		id := snowfence.Must(scheme.Compose(snowfence.Parts{Tick: 1, Node: 0, Sequence: seq})) // one second, one node
+		id, _ := scheme.Compose(snowfence.Parts{Tick: 1, Node: 0, Sequence: seq}) // one second, one node
 		shards[uint64(id)%4]++
 	}
 	for _, n := range shards {
@@ -155,7 +161,7 @@ func Example_shardKey() {
 
 // A state file that is damaged or gone begins anew, above all that the processes of its
 // node can have made.
-func ExampleBeginStateFile() {
+func ExampleResetStateFile() {
 	dir, made := os.MkdirTemp("", "")
 	if made != nil {
 		panic(made)
@@ -168,7 +174,7 @@ func ExampleBeginStateFile() {
 	node, path := int64(7), filepath.Join(dir, "worker")
 	stopped, lead := time.Now().Add(-time.Minute), 2*time.Second
 
-	err := snowfence.BeginStateFile(path, scheme, node, stopped.Add(lead))
+	err := snowfence.ResetStateFile(path, scheme, node, stopped.Add(lead))
 	if err != nil {
 		panic(err)
 	}
@@ -182,7 +188,11 @@ func ExampleBeginStateFile() {
 	}
 	defer ids.Close()
 
-	parts, err := scheme.Decode(snowfence.Must(ids.Next(context.Background())))
+	id, err := ids.Next(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	parts, err := scheme.Decode(id)
 	fmt.Println(parts.Node, parts.Time.After(stopped.Add(lead)), err)
 	// Output: 7 true <nil>
 }

@@ -135,7 +135,7 @@ func TestGeneratorAtTheEdgesOfItsConfig(t *testing.T) {
 	if _, err := New(Config{Fence: newScript(nil, Grant{Until: 1 << 40})}); err == nil {
 		t.Error("a fence without a scheme was accepted")
 	}
-	g := newGenerator(t, Config{Fence: Static(s, 1), Lead: 1 << 40})
+	g := newGenerator(t, Config{Fence: Unguarded(s, 1), Lead: 1 << 40})
 	if gr, ok := g.Grant(); !ok || gr.Node != 1 {
 		t.Errorf("%+v, %t", gr, ok)
 	}
@@ -143,7 +143,7 @@ func TestGeneratorAtTheEdgesOfItsConfig(t *testing.T) {
 	if gr, ok := g.Grant(); ok {
 		t.Errorf("after Close: %+v", gr)
 	}
-	if _, err := New(Config{Fence: Static(s, 1), Lead: 1<<40 + 1}); err == nil {
+	if _, err := New(Config{Fence: Unguarded(s, 1), Lead: 1<<40 + 1}); err == nil {
 		t.Error("a lead above the highest was accepted")
 	}
 }

@@ -86,14 +86,14 @@ func (b *binding) Bind(func() int64) (func(), error) {
 	}), nil
 }
 
-// Static returns a fence for a bare node number. It is not safe over restarts: a
+// Unguarded returns a fence for a bare node number. It is not safe over restarts: a
 // process that starts again too soon, or after the clock stepped back, repeats
 // IDs. Nor does it know whether another process has the number. Use [StateFile]
 // or a lease instead.
 //
 // Inside one process it is safe, over generators made one after the other too.
 // New reports a node outside the layout.
-func Static(s *Scheme, node int64) Fence { return &static{scheme: s, node: node} }
+func Unguarded(s *Scheme, node int64) Fence { return &static{scheme: s, node: node} }
 
 type static struct {
 	binding

@@ -19,7 +19,7 @@ func benchGenerator(b *testing.B, spec string, coarse bool) *Generator {
 	if err != nil {
 		b.Fatal(err)
 	}
-	g, err := New(Config{Fence: Static(s, 1), Coarse: coarse})
+	g, err := New(Config{Fence: Unguarded(s, 1), Coarse: coarse})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func BenchmarkFill1024(b *testing.B) {
 // benchEncrypted is benchGenerator with a cipher.
 func benchEncrypted(b *testing.B, spec string, coarse bool) *Generator {
 	b.Helper()
-	g, err := New(Config{Fence: Static(testScheme(b, spec), 1), Coarse: coarse})
+	g, err := New(Config{Fence: Unguarded(testScheme(b, spec), 1), Coarse: coarse})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -14,10 +14,10 @@ func TestNewRefusesABadConfig(t *testing.T) {
 	s := testScheme(t, "twitter")
 	for name, c := range map[string]Config{
 		"no fence":                {},
-		"negative lead":           {Fence: Static(s, 1), Lead: -1},
-		"huge lead":               {Fence: Static(s, 1), Lead: 1 << 50},
-		"no such node":            {Fence: Static(s, 1024)},
-		"negative node":           {Fence: Static(s, -1)},
+		"negative lead":           {Fence: Unguarded(s, 1), Lead: -1},
+		"huge lead":               {Fence: Unguarded(s, 1), Lead: 1 << 50},
+		"no such node":            {Fence: Unguarded(s, 1024)},
+		"negative node":           {Fence: Unguarded(s, -1)},
 		"node of the fence":       {Fence: newScript(s, Grant{Node: 1024, Until: 1 << 40})},
 		"block over nodes":        {Fence: newScript(s, Grant{Node: 1020, Nodes: 8, Until: 1 << 40})},
 		"sequence":                {Fence: newScript(s, Grant{FirstSeq: 5, LastSeq: 4096, Until: 1 << 40})},
@@ -38,7 +38,7 @@ func TestNewRefusesABadConfig(t *testing.T) {
 
 func TestOneFenceServesOneGenerator(t *testing.T) {
 	s := testScheme(t, "twitter")
-	f := Static(s, 1)
+	f := Unguarded(s, 1)
 	g, err := New(Config{Fence: f})
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestOneFenceServesOneGenerator(t *testing.T) {
 func TestSequenceOverflowInMidTickAndAgain(t *testing.T) {
 	s := testScheme(t, "twitter")
 	clock := newFakeClock()
-	g := newGenerator(t, Config{Fence: Static(s, 7), Time: clock.now})
+	g := newGenerator(t, Config{Fence: Unguarded(s, 7), Time: clock.now})
 	var ids []ID
 	for range 3 {
 		got, err := takeAll(t, g, 5000)
@@ -98,7 +98,7 @@ func TestClockStepsBackInTheProcess(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := testScheme(t, bubbleSpec)
 				clock := newStepped()
-				g := newGenerator(t, Config{Fence: Static(s, 7), Time: clock.now, Coarse: coarse})
+				g := newGenerator(t, Config{Fence: Unguarded(s, 7), Time: clock.now, Coarse: coarse})
 				defer g.Close()
 				ids := take(t, g, 1000)
 				clock.step(-back)
@@ -124,7 +124,7 @@ func TestClockStepsBackInTheProcess(t *testing.T) {
 func TestClockStepsForwardAndSuspends(t *testing.T) {
 	s := testScheme(t, "twitter")
 	clock := newFakeClock()
-	g := newGenerator(t, Config{Fence: Static(s, 7), Time: clock.now})
+	g := newGenerator(t, Config{Fence: Unguarded(s, 7), Time: clock.now})
 	take(t, g, 1)
 	clock.step(time.Hour) // after a suspend monotonic time has stood still, too
 	clock.advance(syncEvery)
@@ -138,7 +138,7 @@ func TestClockBeforeTheEpoch(t *testing.T) {
 	s := testScheme(t, "twitter")
 	clock := newFakeClock()
 	clock.wall = time.Unix(0, 0)
-	f := Static(s, 7)
+	f := Unguarded(s, 7)
 	_, err := New(Config{Fence: f, Time: clock.now, Lead: 1000})
 	if err == nil || !strings.Contains(err.Error(), "before the epoch") {
 		t.Errorf("a clock in 1970: %v", err)
@@ -234,7 +234,7 @@ func TestEndOfLifeOfTheTimeBits(t *testing.T) {
 	s := testScheme(t, "time=20,node=3,seq=4,epoch=2026-01-01")
 	clock := newFakeClock()
 	clock.wall = s.Layout().EndOfLife().Add(-time.Millisecond)
-	g := newGenerator(t, Config{Fence: Static(s, 7), Time: clock.now, Lead: 1000})
+	g := newGenerator(t, Config{Fence: Unguarded(s, 7), Time: clock.now, Lead: 1000})
 	ids, err := takeAll(t, g, 100)
 	if len(ids) != 16 || !errors.Is(err, ErrLifetime) {
 		t.Fatalf("%d IDs in the last tick, then %v", len(ids), err)
@@ -244,7 +244,7 @@ func TestEndOfLifeOfTheTimeBits(t *testing.T) {
 	if _, err := g.Next(t.Context()); !errors.Is(err, ErrLifetime) {
 		t.Errorf("after the end: %v", err)
 	}
-	if _, err := New(Config{Fence: Static(s, 1), Time: clock.now}); !errors.Is(err, ErrLifetime) {
+	if _, err := New(Config{Fence: Unguarded(s, 1), Time: clock.now}); !errors.Is(err, ErrLifetime) {
 		t.Errorf("a new generator after the end: %v", err)
 	}
 }
@@ -301,7 +301,7 @@ func TestUsedWhileTheGrantEnds(t *testing.T) {
 func TestNextEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, "time=41,node=2,seq=1,tick=1500ms,epoch=1999-01-01")
-		g := newGenerator(t, Config{Fence: Static(s, 1)})
+		g := newGenerator(t, Config{Fence: Unguarded(s, 1)})
 		defer g.Close()
 		take(t, g, 2)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
@@ -320,7 +320,7 @@ func TestNextEndsWithItsContext(t *testing.T) {
 		if n != 2 || err == nil {
 			t.Errorf("Fill made %d: %v; want the 2 of the next tick", n, err)
 		}
-		none, err := New(Config{Fence: Static(s, 2), MaxWait: -1})
+		none, err := New(Config{Fence: Unguarded(s, 2), MaxWait: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -506,7 +506,7 @@ func TestAheadUsesUpNoID(t *testing.T) {
 	s := testScheme(t, "twitter")
 	now := MustLayout("twitter").Epoch.Add(1000 * time.Hour)
 	clock := func() (time.Time, time.Duration) { return now, 0 }
-	g, err := New(Config{Fence: Static(s, 5), Lead: 100, MaxWait: -1, Time: clock})
+	g, err := New(Config{Fence: Unguarded(s, 5), Lead: 100, MaxWait: -1, Time: clock})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -263,7 +263,7 @@ func checkCollision(t *testing.T, a, b Layout, at time.Time, c Collision) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if id := Must(s.Compose(side.parts)); id != c.ID || !side.inTime {
+		if id := must(s.Compose(side.parts)); id != c.ID || !side.inTime {
 			t.Errorf("%+v makes %d, want %d, and lies in its time: %v", side.parts, id, c.ID, side.inTime)
 		}
 	}

@@ -68,7 +68,7 @@ func TestHandlesTakeBlocksThatFit(t *testing.T) {
 		{"time=40,node=2,seq=2", 2 + 4 + 8 + 1, 16, 8},
 	} {
 		s, clock := testScheme(t, c.spec), newFakeClock()
-		g := newGenerator(t, Config{Fence: Static(s, 1), Time: clock.now, Lead: 1000})
+		g := newGenerator(t, Config{Fence: Unguarded(s, 1), Time: clock.now, Lead: 1000})
 		l := g.Local()
 		for range c.take {
 			must(l.TryNext())
@@ -157,7 +157,7 @@ func TestHandlesLookAtTheClockWhenTheyHaveTo(t *testing.T) {
 // What is left of a block whose tick is over stays unused, also when the clock was read for it.
 func TestHandleOfAnEarlierTick(t *testing.T) {
 	spec := "time=30,node=5,seq=20,tick=1h,epoch=2020-01-01"
-	g := newGenerator(t, Config{Fence: Static(testScheme(t, spec), 0)})
+	g := newGenerator(t, Config{Fence: Unguarded(testScheme(t, spec), 0)})
 	h := g.Local()
 	for range 10 {
 		if _, err := h.Next(t.Context()); err != nil {

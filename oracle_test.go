@@ -67,7 +67,7 @@ func TestOracle(t *testing.T) {
 					clock.wall = clock.wall.AddDate(-6, 0, 0) // its time ended in 2024
 				}
 				node := t.Range(0, s.Nodes()-1)
-				g, err := New(Config{Fence: Static(s, node), Lead: c.lead, Time: clock.now})
+				g, err := New(Config{Fence: Unguarded(s, node), Lead: c.lead, Time: clock.now})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -45,7 +45,7 @@ func exhausted(t *testing.T, maxWait time.Duration) (*Generator, *paced, *fakeCl
 	t.Helper()
 	s, clock := testScheme(t, "time=41,node=2,seq=1,tick=1500ms,epoch=1999-01-01"), newFakeClock()
 	clock.wall = s.Layout().TimeOf(1e6)
-	g := newGenerator(t, Config{Fence: Static(s, 1), Time: clock.now, MaxWait: maxWait})
+	g := newGenerator(t, Config{Fence: Unguarded(s, 1), Time: clock.now, MaxWait: maxWait})
 	take(t, g, 2)
 	w := newPaced(t)
 	real := g.world

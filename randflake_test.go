@@ -120,7 +120,7 @@ func TestEncryptedGenerator(t *testing.T) {
 func TestEncryptedGoroutines(t *testing.T) {
 	for _, coarse := range []bool{false, true} {
 		s := testScheme(t, "randflake")
-		fence := Static(s, 3)
+		fence := Unguarded(s, 3)
 		var all []ID
 		for range 5 {
 			g, err := New(Config{Fence: fence, Coarse: coarse, Lead: 60, MaxWait: time.Minute})
@@ -255,7 +255,7 @@ func TestKeysShowThemselvesNowhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := newGenerator(t, Config{Fence: Static(s, 1)})
+	g := newGenerator(t, Config{Fence: Unguarded(s, 1)})
 	m, err := NewMask(key)
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 func TestRollbackStampsTheTrueTime(t *testing.T) {
 	s := testScheme(t, "rollback")
 	clock := newFakeClock()
-	g := newGenerator(t, Config{Fence: Static(s, 200), Time: clock.now})
+	g := newGenerator(t, Config{Fence: Unguarded(s, 200), Time: clock.now})
 	var all []ID
 	for round := range 4 {
 		ids := take(t, g, 6)
@@ -75,7 +75,7 @@ func TestRollbackNeverGoesBelowTheGrant(t *testing.T) {
 func TestRollbackIgnoresAStepInsideTheLead(t *testing.T) {
 	s := testScheme(t, "rollback")
 	clock := newFakeClock()
-	g := newGenerator(t, Config{Fence: Static(s, 1), Time: clock.now, Lead: 50})
+	g := newGenerator(t, Config{Fence: Unguarded(s, 1), Time: clock.now, Lead: 50})
 	ids := take(t, g, 5)
 	clock.step(-40 * time.Millisecond)
 	ids = append(ids, take(t, g, 5)...)

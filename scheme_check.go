@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Plausible says which IDs can be real. Its zero value allows all times and
+// CheckOptions says which IDs can be real. Its zero value allows all times and
 // nodes.
-type Plausible struct {
+type CheckOptions struct {
 	Now   time.Time     // real IDs are not younger; the zero time means that any time will do
 	Ahead time.Duration // how far clocks and leads may be ahead of Now
 	Nodes NodeRange     // nodes that were ever used, {0, 1} for node 0 alone; an Until of 0 means up to the last one
@@ -20,7 +20,7 @@ type Plausible struct {
 // how reliably. Numbers below the layout's first are reserved, not impossible:
 // snow-drift makes them after the clock stepped back, and people make them by
 // hand.
-func (s *Scheme) Check(id ID, p Plausible) (Parts, error) {
+func (s *Scheme) Check(id ID, p CheckOptions) (Parts, error) {
 	parts, err := s.Decode(id)
 	if err != nil {
 		return Parts{}, err
@@ -43,7 +43,7 @@ func (s *Scheme) Check(id ID, p Plausible) (Parts, error) {
 // Odds returns the probability that [Scheme.Check] lets a random 64-bit number
 // through, or for FF1 one of the layout's width. An attacker who tries n numbers
 // hits about n × Odds plausible IDs, of which few exist.
-func (s *Scheme) Odds(p Plausible) float64 {
+func (s *Scheme) Odds(p CheckOptions) float64 {
 	first, end, ticks := s.plausible(p)
 	real := float64(ticks) * float64(end-first) * float64(s.layout.Last+1) * math.Exp2(float64(s.rollBits))
 	width := 64
@@ -55,7 +55,7 @@ func (s *Scheme) Odds(p Plausible) float64 {
 }
 
 // plausible returns the nodes and the number of ticks that p allows.
-func (s *Scheme) plausible(p Plausible) (first, end int64, ticks uint64) {
+func (s *Scheme) plausible(p CheckOptions) (first, end int64, ticks uint64) {
 	ticks = uint64(s.MaxTick()) + 1
 	if !p.Now.IsZero() {
 		ticks = min(ticks, uint64(max(s.layout.TickOf(p.Now.Add(p.Ahead))+1, 0)))

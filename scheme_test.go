@@ -89,7 +89,7 @@ func TestEveryNodeBitReachesTheID(t *testing.T) {
 		seen := map[ID]int64{}
 		for bit := range s.nodeBits {
 			for _, node := range []int64{0, 1 << bit} {
-				id := Must(s.Compose(Parts{Tick: 1, Node: node, Sequence: 0}))
+				id := must(s.Compose(Parts{Tick: 1, Node: node, Sequence: 0}))
 				if other, ok := seen[id]; ok && other != node {
 					t.Errorf("%s: nodes %d and %d make the same ID", p.Name, node, other)
 				}

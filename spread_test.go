@@ -217,7 +217,7 @@ func TestSpreadEndsWithTheGrant(t *testing.T) {
 func TestSpreadForMany(t *testing.T) {
 	for _, coarse := range []bool{false, true} {
 		g := newGenerator(t, Config{
-			Fence: Static(testScheme(t, "time=41,node=3,seq=8"), 1), Spread: 200, Lead: 3, Coarse: coarse,
+			Fence: Unguarded(testScheme(t, "time=41,node=3,seq=8"), 1), Spread: 200, Lead: 3, Coarse: coarse,
 		})
 		var mu sync.Mutex
 		var all []ID
@@ -280,7 +280,7 @@ func TestSpreadRefused(t *testing.T) {
 			keys = append(keys, GenerateSecret())
 		}
 		s := must(NewScheme(l, keys...))
-		g, err := New(Config{Fence: Static(s, 1), Spread: c.spread})
+		g, err := New(Config{Fence: Unguarded(s, 1), Spread: c.spread})
 		for _, err := range []error{err, s.Layout().CheckSpread(c.spread)} {
 			if c.why == "" && err != nil || c.why != "" && (err == nil || !strings.Contains(err.Error(), c.why)) {
 				t.Errorf("%s, spread %d: %v", c.spec, c.spread, err)

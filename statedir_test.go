@@ -84,7 +84,7 @@ func TestStateDirTakesNodesAheadLast(t *testing.T) {
 	dir := t.TempDir()
 	for node, ahead := range []time.Duration{3 * time.Hour, time.Hour, 2 * time.Hour} {
 		path := filepath.Join(dir, strconv.Itoa(node))
-		if err := BeginStateFile(path, s, int64(node), time.Now().Add(ahead)); err != nil {
+		if err := ResetStateFile(path, s, int64(node), time.Now().Add(ahead)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -150,7 +150,7 @@ func TestStateDirDamaged(t *testing.T) {
 		if name == "renamed" {
 			continue
 		}
-		if err := BeginStateFile(path, s, 0, time.Now()); err != nil { // the advice
+		if err := ResetStateFile(path, s, 0, time.Now()); err != nil { // the advice
 			t.Fatal(err)
 		}
 		openDir(t, dir, s, NodeRange{})
@@ -185,7 +185,7 @@ func TestOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 5000 {
-			all = append(all, Must(g.Next(t.Context())))
+			all = append(all, must(g.Next(t.Context())))
 		}
 		gr, _ := g.Grant()
 		if err := g.Close(); err != nil || gr.Node != 0 {

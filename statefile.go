@@ -31,7 +31,7 @@ var ErrStateFile = errors.New("unusable state file")
 // The file is locked by path + ".lock" until [FileFence.Close] or the end of the
 // process. No file means that the node was never used. A file that is damaged, of
 // another layout, node or secret, or older than the last one written is an
-// [ErrStateFile] that says what to do ([BeginStateFile]). The lock file counts
+// [ErrStateFile] that says what to do ([ResetStateFile]). The lock file counts
 // the writes, and so notices a deleted or older file, unless it is restored too:
 // keep both on a local disk and out of backups.
 func StateFile(path string, s *Scheme, node int64) (*FileFence, error) {
@@ -46,13 +46,13 @@ func StateFile(path string, s *Scheme, node int64) (*FileFence, error) {
 	return f, nil
 }
 
-// BeginStateFile writes a state file that is used up to the time after. It
+// ResetStateFile writes a state file that is used up to the time after. It
 // replaces one that is damaged, missing or an older copy, or does not know its
 // secrets. No ID of the node may be later: stop its processes, and take the time
 // of the stop plus their [Config.Lead]. The scheme must have the secrets of the
 // node's IDs. A good file keeps what it says where that is later. A damaged one
-// has forgotten its slices: use [Slice] again.
-func BeginStateFile(path string, s *Scheme, node int64, after time.Time) error {
+// has forgotten its slices: use [SequencePart] again.
+func ResetStateFile(path string, s *Scheme, node int64, after time.Time) error {
 	tick := s.layout.TickOf(after)
 	if tick >= s.MaxTick() {
 		return fmt.Errorf("snowfence: state file %s: %w", path, lifetimeError(s))
@@ -121,7 +121,7 @@ func realPath(path string) (string, error) {
 type FileFence struct {
 	scheme *Scheme
 	path   string
-	own    *share // of a generator that uses the fence itself, not a Slice of it
+	own    *share // of a generator that uses the fence itself, not a SequencePart of it
 
 	mu    sync.Mutex // of what follows and of all shares; it is held while the file is written
 	lock  *os.File   // nil when closed

@@ -74,10 +74,10 @@ func TestStateFileIsBegunAnew(t *testing.T) {
 			_, err := StateFile(path, s, 1)
 			if !errors.Is(err, ErrStateFile) || !strings.Contains(err.Error(), c.says) ||
 				!strings.Contains(err.Error(),
-					"with a time after all their IDs (that of the stop, and their lead): BeginStateFile") {
+					"with a time after all their IDs (that of the stop, and their lead): ResetStateFile") {
 				t.Fatalf("%v", err)
 			}
-			if err := BeginStateFile(path, s, 1, stopped.Add(900*time.Millisecond)); err != nil {
+			if err := ResetStateFile(path, s, 1, stopped.Add(900*time.Millisecond)); err != nil {
 				t.Fatal(err)
 			}
 			f = openState(t, path, s, 1)
@@ -101,7 +101,7 @@ func TestStateFileIsBegunAnew(t *testing.T) {
 
 // A file that is good keeps what it says where that is later, and one of something else
 // is not begun anew.
-func TestBeginStateFileKeepsWhatIsGood(t *testing.T) {
+func TestResetStateFileKeepsWhatIsGood(t *testing.T) {
 	s := testScheme(t, "twitter")
 	path := filepath.Join(t.TempDir(), "node")
 	at := func(tick int64) time.Time { return s.Layout().TimeOf(tick) }
@@ -111,23 +111,23 @@ func TestBeginStateFileKeepsWhatIsGood(t *testing.T) {
 		return f.own.from
 	}
 	for _, c := range []struct{ after, from int64 }{{1000, 1001}, {2000, 2001}, {1500, 2001}, {-7, 2001}} {
-		if err := BeginStateFile(path, s, 1, at(c.after)); err != nil || from() != c.from {
+		if err := ResetStateFile(path, s, 1, at(c.after)); err != nil || from() != c.from {
 			t.Errorf("after tick %d it begins at %d, not %d: %v", c.after, from(), c.from, err)
 		}
 	}
 	for _, err := range []error{
-		BeginStateFile(path, s, 2, at(5000)),
-		BeginStateFile(path, testScheme(t, "bwmarrin"), 1, at(5000)),
+		ResetStateFile(path, s, 2, at(5000)),
+		ResetStateFile(path, testScheme(t, "bwmarrin"), 1, at(5000)),
 	} {
 		if !errors.Is(err, ErrStateFile) || from() != 2001 {
 			t.Errorf("another node or layout: %v; it begins at %d", err, from())
 		}
 	}
-	if err := BeginStateFile(path, s, 1, s.Layout().EndOfLife()); !errors.Is(err, ErrLifetime) {
+	if err := ResetStateFile(path, s, 1, s.Layout().EndOfLife()); !errors.Is(err, ErrLifetime) {
 		t.Errorf("after the end: %v", err)
 	}
 	f := openState(t, path, s, 1)
-	if err := BeginStateFile(path, s, 1, at(5000)); !errors.Is(err, ErrBound) {
+	if err := ResetStateFile(path, s, 1, at(5000)); !errors.Is(err, ErrBound) {
 		t.Errorf("while somebody uses it: %v", err)
 	}
 	kill(t, f)
@@ -228,7 +228,7 @@ func TestStateFileOfTheFirstVersion(t *testing.T) {
 			t.Errorf("%s: %v", c.scheme.Layout(), err)
 		}
 		if err != nil {
-			if err := BeginStateFile(path, c.scheme, 1, c.scheme.Layout().TimeOf(0)); err != nil {
+			if err := ResetStateFile(path, c.scheme, 1, c.scheme.Layout().TimeOf(0)); err != nil {
 				t.Error(err)
 			}
 			f = openState(t, path, c.scheme, 1)

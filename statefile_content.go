@@ -172,7 +172,7 @@ func (f *FileFence) unknown(format string, args ...any) error {
 	return unknownState{f.unusable(fmt.Errorf("%w: use another node with a new file; "+
 		"or stop all processes that used this one, and begin it anew "+
 		"with a time after all their IDs (that of the stop, and their lead): "+
-		"BeginStateFile, or --state-after 3s of the program, or more where a lead was longer. "+
+		"ResetStateFile, or --state-after 3s of the program, or more where a lead was longer. "+
 		"An older copy of the file, or none, would make IDs twice", fmt.Errorf(format, args...)))}
 }
 

@@ -51,7 +51,7 @@ func TestStateFileCountsOn(t *testing.T) {
 	if err := os.WriteFile(path, older, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := BeginStateFile(path, s, 3, s.Layout().TimeOf(40_000)); err != nil {
+	if err := ResetStateFile(path, s, 3, s.Layout().TimeOf(40_000)); err != nil {
 		t.Fatal(err)
 	}
 	if n := writesOf(t, path); n != 7 {

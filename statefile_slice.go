@@ -9,14 +9,14 @@ import (
 	"sync"
 )
 
-// Slice returns a fence for a part of a node's sequence, the numbers first to
+// SequencePart returns a fence for a part of a node's sequence, the numbers first to
 // last, so that several machines share one node: each has a state file and a
 // slice of its own. f is a [StateFile]; a lease refuses it, because a lease is
 // for a whole node.
 //
 //	file, err := snowfence.StateFile("/var/lib/app/node7", scheme, 7)
 //	…
-//	g, err := snowfence.New(snowfence.Config{Fence: snowfence.Slice(file, 32, 63)})
+//	g, err := snowfence.New(snowfence.Config{Fence: snowfence.SequencePart(file, 32, 63)})
 //
 // Between machines nobody sees that slices overlap: prove them with [Beside]
 // first. Inside one process, and in one file, an overlap is an [ErrBound]. A file
@@ -25,12 +25,12 @@ import (
 // slice.
 //
 // New reports a slice that is wrong.
-func Slice(f Fence, first, last int64) Fence {
+func SequencePart(f Fence, first, last int64) Fence {
 	file, _ := f.(*FileFence)
 	return &sliced{whole: f, file: file, share: share{numbers: numbers{first, last}, slice: true}}
 }
 
-// sliced is the fence of Slice.
+// sliced is the fence of SequencePart.
 type sliced struct {
 	whole Fence
 	file  *FileFence // nil for other fences
@@ -157,7 +157,7 @@ func (f *FileFence) mayUse(u *share) error {
 		return fmt.Errorf("snowfence: state file %s: %w", f.path, ErrBound)
 	case !u.slice && len(f.state.slices) > 0:
 		return fmt.Errorf("snowfence: state file %s: %w: it is of the slice %s, and other machines may use the other "+
-			"numbers of node %d: go on with it (Slice, --slice), or take the slice %v, which is the whole sequence, "+
+			"numbers of node %d: go on with it (SequencePart, --slice), or take the slice %v, which is the whole sequence, "+
 			"once no other machine has the node", f.path, ErrStateFile, listNumbers(f.state.slices), f.state.node, u)
 	}
 	return nil

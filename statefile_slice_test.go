@@ -53,7 +53,7 @@ func TestSlicesOfMachines(t *testing.T) {
 	var all []ID
 	for _, n := range []numbers{{5, 31}, {32, 50}, {51, 51}, {52, 63}} {
 		f := openState(t, filepath.Join(t.TempDir(), "node"), s, 3)
-		g := newGenerator(t, Config{Fence: Slice(f, n.first, n.last), Time: clock.now, Lead: 50, MaxWait: -1})
+		g := newGenerator(t, Config{Fence: SequencePart(f, n.first, n.last), Time: clock.now, Lead: 50, MaxWait: -1})
 		ids := takeSome(g, 3000)
 		numbersIn(t, s, ids, n.first, n.last)
 		if want := 51 * int(n.last-n.first+1); len(ids) != want {
@@ -70,10 +70,10 @@ func TestSlicesOfOneFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "node")
 	f := openState(t, path, s, 3)
 	clock := newFakeClock()
-	a := newGenerator(t, Config{Fence: Slice(f, 0, 15), Time: clock.now, Lead: 3000, MaxWait: -1})
-	b := newGenerator(t, Config{Fence: Slice(f, 16, 40), Time: clock.now, Lead: 3000, MaxWait: -1})
+	a := newGenerator(t, Config{Fence: SequencePart(f, 0, 15), Time: clock.now, Lead: 3000, MaxWait: -1})
+	b := newGenerator(t, Config{Fence: SequencePart(f, 16, 40), Time: clock.now, Lead: 3000, MaxWait: -1})
 	for _, n := range []numbers{{15, 15}, {0, 0}, {0, 63}, {40, 41}, {10, 20}} {
-		if g, err := New(Config{Fence: Slice(f, n.first, n.last)}); err == nil {
+		if g, err := New(Config{Fence: SequencePart(f, n.first, n.last)}); err == nil {
 			t.Errorf("slice %v beside 0-15 and 16-40: %v", n, g)
 		} else if n.last > 0 && !errors.Is(err, ErrBound) {
 			t.Error(err)
@@ -90,7 +90,7 @@ func TestSlicesOfOneFile(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
-	c := newGenerator(t, Config{Fence: Slice(f, 0, 15), Time: clock.now, Lead: 3000, MaxWait: -1})
+	c := newGenerator(t, Config{Fence: SequencePart(f, 0, 15), Time: clock.now, Lead: 3000, MaxWait: -1})
 	all = append(all, takeSome(c, 5000)...)
 	all = append(all, takeSome(b, 9000)...)
 	for _, g := range []*Generator{b, c} {
@@ -102,7 +102,7 @@ func TestSlicesOfOneFile(t *testing.T) {
 	if top := highestTick(t, s, all); err != nil || st.until != top+1 {
 		t.Errorf("used up to tick %d, and the file says %d, %v", top, st.until, err)
 	}
-	d := newGenerator(t, Config{Fence: Slice(f, 0, 63), Time: clock.now, Lead: 9000, MaxWait: -1})
+	d := newGenerator(t, Config{Fence: SequencePart(f, 0, 63), Time: clock.now, Lead: 9000, MaxWait: -1})
 	checkUnique(t, append(all, takeSome(d, 5000)...))
 }
 
@@ -113,15 +113,15 @@ func TestACrashBesideASliceThatWasClosed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "node")
 	f := openState(t, path, s, 3)
 	clock := newFakeClock()
-	a := newGenerator(t, Config{Fence: Slice(f, 0, 15), Time: clock.now, Lead: 900, MaxWait: -1})
-	b := must(New(Config{Fence: Slice(f, 16, 40), Time: clock.now, Lead: 1900, MaxWait: -1}))
+	a := newGenerator(t, Config{Fence: SequencePart(f, 0, 15), Time: clock.now, Lead: 900, MaxWait: -1})
+	b := must(New(Config{Fence: SequencePart(f, 16, 40), Time: clock.now, Lead: 1900, MaxWait: -1}))
 	all := append(takeSome(a, 100), takeSome(b, 9000)...)
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
 	crash(t, f)
 	f = openState(t, path, s, 3)
-	c := newGenerator(t, Config{Fence: Slice(f, 0, 63), Time: clock.now, Lead: 3900, MaxWait: -1})
+	c := newGenerator(t, Config{Fence: SequencePart(f, 0, 63), Time: clock.now, Lead: 3900, MaxWait: -1})
 	checkUnique(t, append(all, takeSome(c, 90_000)...)) // past all ticks of b
 	st, err := decodeState(takeFile(t, path))
 	if err != nil || listNumbers(st.slices) != "0-63" ||
@@ -178,7 +178,7 @@ func TestSlicesOfAFileNeverRepeat(t *testing.T) {
 			// Starts.
 			func() {
 				first := t.Range(0, 7)
-				var fence Fence = Slice(f, first, t.Range(max(first, 1), 7))
+				var fence Fence = SequencePart(f, first, t.Range(max(first, 1), 7))
 				if t.Int(0, 5) == 0 {
 					fence = f
 				}
@@ -249,7 +249,7 @@ func TestAFileKeepsItsSlice(t *testing.T) {
 		t.Helper()
 		f := openState(t, path, s, 3)
 		defer kill(t, f)
-		g := newGenerator(t, Config{Fence: Slice(f, n.first, n.last), Time: clock.now, Lead: lead, MaxWait: -1})
+		g := newGenerator(t, Config{Fence: SequencePart(f, n.first, n.last), Time: clock.now, Lead: lead, MaxWait: -1})
 		ids := takeSome(g, 2000)
 		numbersIn(t, s, ids, n.first, n.last)
 		if err := g.Close(); err != nil {
@@ -271,7 +271,7 @@ func TestAFileKeepsItsSlice(t *testing.T) {
 		t.Errorf("without its slice: holds %+v", g)
 	}
 	kill(t, f)
-	if err := BeginStateFile(path, s, 3, clock.wall); err != nil {
+	if err := ResetStateFile(path, s, 3, clock.wall); err != nil {
 		t.Fatal(err)
 	}
 	f = openState(t, path, s, 3)
@@ -300,7 +300,7 @@ func TestSlicesOfOneProcess(t *testing.T) {
 		if n == (numbers{}) {
 			return f
 		}
-		return Slice(f, n.first, n.last)
+		return SequencePart(f, n.first, n.last)
 	}
 	for name, c := range map[string]struct {
 		a, b  Fence
@@ -351,14 +351,14 @@ func TestSliceIsRefused(t *testing.T) {
 		fence Fence
 		says  string
 	}{
-		"another fence": {Slice(newScript(s, Grant{Until: 9}), 5, 31), "only a state file has slices"},
-		"static":        {Slice(Static(s, 3), 5, 31), "only a state file has slices"},
-		"nothing":       {Slice(nil, 5, 31), "the fence has no scheme"},
-		"reserved":      {Slice(openState(t, filepath.Join(t.TempDir(), "a"), s, 1), 4, 31), "slice 4 to 31: the layout has sequence numbers 5 to 63"},
-		"above":         {Slice(openState(t, filepath.Join(t.TempDir(), "b"), s, 1), 5, 64), "slice 5 to 64"},
-		"backwards":     {Slice(openState(t, filepath.Join(t.TempDir(), "c"), s, 1), 6, 5), "its last number is below its first"},
+		"another fence": {SequencePart(newScript(s, Grant{Until: 9}), 5, 31), "only a state file has slices"},
+		"static":        {SequencePart(Unguarded(s, 3), 5, 31), "only a state file has slices"},
+		"nothing":       {SequencePart(nil, 5, 31), "the fence has no scheme"},
+		"reserved":      {SequencePart(openState(t, filepath.Join(t.TempDir(), "a"), s, 1), 4, 31), "slice 4 to 31: the layout has sequence numbers 5 to 63"},
+		"above":         {SequencePart(openState(t, filepath.Join(t.TempDir(), "b"), s, 1), 5, 64), "slice 5 to 64"},
+		"backwards":     {SequencePart(openState(t, filepath.Join(t.TempDir(), "c"), s, 1), 6, 5), "its last number is below its first"},
 		"number 0": {
-			Slice(openState(t, filepath.Join(t.TempDir(), "d"), testScheme(t, "twitter"), 1), 0, 0), "take 0 to 1",
+			SequencePart(openState(t, filepath.Join(t.TempDir(), "d"), testScheme(t, "twitter"), 1), 0, 0), "take 0 to 1",
 		},
 	} {
 		g, err := New(Config{Fence: c.fence})
@@ -380,7 +380,7 @@ func TestSliceIsRefused(t *testing.T) {
 	}
 	// The whole sequence is a slice too, even of one number.
 	one := testScheme(t, "time=40,node=3,epoch=1995-01-03")
-	fence := Slice(openState(t, filepath.Join(t.TempDir(), "node"), one, 1), 0, 0)
+	fence := SequencePart(openState(t, filepath.Join(t.TempDir(), "node"), one, 1), 0, 0)
 	numbersIn(t, one, takeSome(newGenerator(t, Config{Fence: fence, Time: newFakeClock().now}), 1), 0, 0)
 }
 
@@ -392,10 +392,10 @@ func TestUnboundBesideSlices(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=6,epoch=1994-01-01")
 	f := openState(t, filepath.Join(t.TempDir(), "node"), s, 3)
 	clock := newFakeClock()
-	c := Config{Fence: bare{Slice(f, 0, 40)}, Time: clock.now, Lead: 1500, MaxWait: -1}
+	c := Config{Fence: bare{SequencePart(f, 0, 40)}, Time: clock.now, Lead: 1500, MaxWait: -1}
 	unbound := newGenerator(t, c)
 	all := takeSome(unbound, 500)
-	c.Fence = Slice(f, 20, 63)
+	c.Fence = SequencePart(f, 20, 63)
 	bound := newGenerator(t, c)
 	for range 3 {
 		all = append(all, takeSome(unbound, 6000)...)

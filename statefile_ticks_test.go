@@ -29,7 +29,7 @@ func TestNodesOfTheLayout(t *testing.T) {
 		if err == nil {
 			kill(t, f)
 		}
-		_, static := Static(s, node).Grant(t.Context(), 0)
+		_, static := Unguarded(s, node).Grant(t.Context(), 0)
 		if inside := node >= 0 && node < s.Nodes(); inside != (err == nil) || inside != (static == nil) {
 			t.Errorf("node %d: state file %v, static %v", node, err, static)
 		}
@@ -39,7 +39,7 @@ func TestNodesOfTheLayout(t *testing.T) {
 // A static fence grants the layout to its last tick, from what was used on.
 func TestStaticTicks(t *testing.T) {
 	s := testScheme(t, "twitter")
-	f := Static(s, 3)
+	f := Unguarded(s, 3)
 	last := s.MaxTick()
 	if g := grant(t, f, last); g.From != 0 || g.Until != last+1 {
 		t.Errorf("granted %+v, and the last tick is %d", g, last)
@@ -212,7 +212,7 @@ func TestStateFileBegunAtTheEnd(t *testing.T) {
 	last := s.MaxTick()
 	for _, left := range []int64{0, 1} {
 		path := filepath.Join(t.TempDir(), "node")
-		err := BeginStateFile(path, s, 3, s.Layout().TimeOf(last-left))
+		err := ResetStateFile(path, s, 3, s.Layout().TimeOf(last-left))
 		if left == 0 {
 			if !errors.Is(err, ErrLifetime) {
 				t.Errorf("begun after the last tick: %v", err)

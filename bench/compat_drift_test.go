@@ -81,7 +81,7 @@ func startDriftNext(workerBits, seqBits byte) func(*testing.B) func() work {
 				if err != nil {
 					return err
 				}
-				g, err := snowfence.New(snowfence.Config{Fence: snowfence.Static(s, 1), Lead: driftTop})
+				g, err := snowfence.New(snowfence.Config{Fence: snowfence.Unguarded(s, 1), Lead: driftTop})
 				if err != nil {
 					return err
 				}

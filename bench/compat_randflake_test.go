@@ -25,7 +25,7 @@ func startRandflakeNext(b *testing.B) func() work {
 		node := int64(0)
 		return func(n int) error {
 			node++
-			g, err := snowfence.New(snowfence.Config{Fence: snowfence.Static(s, node)})
+			g, err := snowfence.New(snowfence.Config{Fence: snowfence.Unguarded(s, node)})
 			if err != nil {
 				return err
 			}
@@ -107,7 +107,7 @@ func startRandflakeOn(b *testing.B) func() work {
 		node := int64(0)
 		return func(n int) error {
 			node++
-			g, err := compat.NewOn(snowfence.Static(s, node))
+			g, err := compat.NewOn(snowfence.Unguarded(s, node))
 			if err != nil {
 				return err
 			}

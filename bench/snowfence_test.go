@@ -65,7 +65,7 @@ func startGenerator(b *testing.B, layout func() (snowfence.Layout, error), coars
 	if err != nil {
 		b.Fatal(err)
 	}
-	g, err := snowfence.New(snowfence.Config{Fence: snowfence.Static(s, 1), Coarse: coarse})
+	g, err := snowfence.New(snowfence.Config{Fence: snowfence.Unguarded(s, 1), Coarse: coarse})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func newIDs(t *testing.T) *snowfence.Generator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids, err := snowfence.New(snowfence.Config{Fence: snowfence.Static(s, 7)})
+	ids, err := snowfence.New(snowfence.Config{Fence: snowfence.Unguarded(s, 7)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ type running struct {
 func static(t *testing.T, s *snowfence.Scheme, node int64, off time.Duration) *running {
 	t.Helper()
 	g, err := snowfence.New(snowfence.Config{
-		Fence: snowfence.Static(s, node), Time: clockOff(off),
+		Fence: snowfence.Unguarded(s, node), Time: clockOff(off),
 		MaxWait: time.Minute,
 	})
 	if err != nil {

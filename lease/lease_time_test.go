@@ -290,7 +290,10 @@ func TestSuspend(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			last := snowfence.Must(g.Next(t.Context()))
+			last, err := g.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
 			ahead.Store(int64(8 * time.Hour))
 			if taken {
 				node := l.Status().Grant.Node
@@ -349,7 +352,9 @@ func TestGeneratorEndsItsLease(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		snowfence.Must(g.Next(t.Context()))
+		if _, err := g.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		if err := g.Close(); err != nil {
 			t.Fatal(err)
 		}

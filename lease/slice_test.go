@@ -19,7 +19,7 @@ func TestALeaseHasNoSlices(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	_, err = snowfence.New(snowfence.Config{Fence: snowfence.Slice(l, 5, 31)})
+	_, err = snowfence.New(snowfence.Config{Fence: snowfence.SequencePart(l, 5, 31)})
 	if err == nil || !strings.Contains(err.Error(), "a lease grants the whole sequence of its node") {
 		t.Errorf("a slice of a lease: %v", err)
 	}

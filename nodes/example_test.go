@@ -44,7 +44,11 @@ func ExampleFromEnv() {
 	}
 	defer ids.Close()
 
-	parts, err := scheme.Decode(snowfence.Must(ids.Next(ctx)))
+	id, err := ids.Next(ctx)
+	if err != nil {
+		panic(err)
+	}
+	parts, err := scheme.Decode(id)
 	fmt.Println(parts.Node, err)
 	_, err = nodes.Find(ctx, scheme, nodes.FromEnv("WORKRE"))
 	fmt.Println(err)

@@ -53,7 +53,7 @@ func (p *program) prepareDecoder(cmd *cobra.Command, d *decoder, f *decodeFlags)
 		}
 		d.Source, d.Namespace = show.FromNamespace, f.store.namespace
 		if f.check {
-			d.Plausible, err = p.plausible(cmd.Context(), st, f.store.namespace)
+			d.Check, err = p.plausible(cmd.Context(), st, f.store.namespace)
 		}
 		if err != nil {
 			return err
@@ -74,10 +74,10 @@ func (p *program) prepareDecoder(cmd *cobra.Command, d *decoder, f *decodeFlags)
 		}
 	}
 	if f.check {
-		if d.Plausible == nil {
-			d.Plausible = &snowfence.Plausible{Now: d.Now, Ahead: checkAhead}
+		if d.Check == nil {
+			d.Check = &snowfence.CheckOptions{Now: d.Now, Ahead: checkAhead}
 		}
-		p.message("a random number passes this check with a probability of %.2g", d.Views[0].Scheme.Odds(*d.Plausible))
+		p.message("a random number passes this check with a probability of %.2g", d.Views[0].Scheme.Odds(*d.Check))
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (p *program) namespaceViews(ctx context.Context, st *open.Store, f *decodeF
 const checkAhead = time.Minute
 
 // plausible returns what --check holds IDs of a namespace against.
-func (p *program) plausible(ctx context.Context, st *open.Store, namespace string) (*snowfence.Plausible, error) {
+func (p *program) plausible(ctx context.Context, st *open.Store, namespace string) (*snowfence.CheckOptions, error) {
 	leases, err := lease.ListLeases(ctx, st.Leases, namespace)
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (p *program) plausible(ctx context.Context, st *open.Store, namespace strin
 	if len(leases) == 0 {
 		return nil, usagef("no node of namespace %q was ever leased, so that no ID can be of it", namespace)
 	}
-	want := &snowfence.Plausible{Now: p.now(), Ahead: checkAhead, Nodes: snowfence.NodeRange{From: leases[0].Node}}
+	want := &snowfence.CheckOptions{Now: p.now(), Ahead: checkAhead, Nodes: snowfence.NodeRange{From: leases[0].Node}}
 	for _, r := range leases {
 		want.Nodes.From, want.Nodes.Until = min(want.Nodes.From, r.Node), max(want.Nodes.Until, r.Node+1)
 	}

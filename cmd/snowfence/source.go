@@ -207,7 +207,7 @@ func (p *program) openStateFile(ctx context.Context, s *snowfence.Scheme, f *new
 		if err != nil {
 			return nil, err
 		}
-		if err := snowfence.BeginStateFile(f.stateFile, s, node, after); err != nil {
+		if err := snowfence.ResetStateFile(f.stateFile, s, node, after); err != nil {
 			return nil, err
 		}
 	}
@@ -223,7 +223,7 @@ func sliceOf(file *snowfence.FileFence, text string) (snowfence.Fence, error) {
 	if err != nil {
 		return nil, usagef("--slice: %w", err)
 	}
-	return snowfence.Slice(file, first, last), nil
+	return snowfence.SequencePart(file, first, last), nil
 }
 
 // latest returns the record of a block of nodes that reaches furthest; nil if none was leased.

@@ -67,7 +67,7 @@ func TestExplainWait(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := snowfence.New(snowfence.Config{Fence: snowfence.Static(s, 1)})
+	g, err := snowfence.New(snowfence.Config{Fence: snowfence.Unguarded(s, 1)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestExplainWait(t *testing.T) {
 	} {
 		var said strings.Builder
 		p := &program{stderr: &said, now: func() time.Time { return from.Add(-c.ahead) }}
-		src := &source{fence: snowfence.Static(s, 1), whyLater: func(context.Context,
+		src := &source{fence: snowfence.Unguarded(s, 1), whyLater: func(context.Context,
 			snowfence.Grant,
 		) string {
 			return "it is cold"
@@ -108,7 +108,7 @@ func TestMaxLead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for lead, valid := range map[int64]bool{maxLead: true, maxLead + 1: false} {
-		g, err := snowfence.New(snowfence.Config{Fence: snowfence.Static(s, 1), Lead: lead})
+		g, err := snowfence.New(snowfence.Config{Fence: snowfence.Unguarded(s, 1), Lead: lead})
 		if (err == nil) != valid {
 			t.Errorf("lead %d: %v", lead, err)
 		}

@@ -73,7 +73,7 @@ func fromADatabase(ctx context.Context, db *sql.DB, scheme *snowfence.Scheme) er
 
 // aMove is for the page: the old processes ended at a known time.
 func aMove(path string, scheme *snowfence.Scheme, stopped time.Time) error {
-	return snowfence.BeginStateFile(path, scheme, 7, stopped.Add(2001*time.Millisecond))
+	return snowfence.ResetStateFile(path, scheme, 7, stopped.Add(2001*time.Millisecond))
 }
 
 var _, _ = fromADatabase, aMove

@@ -184,8 +184,8 @@ func TestFencesThatDoNotFitAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, errOn := NewOn(snowfence.Static(s, 1), 0)
-	for _, err := range []error{errOn, SetFence(snowfence.Static(s, 1), 0)} {
+	_, errOn := NewOn(snowfence.Unguarded(s, 1), 0)
+	for _, err := range []error{errOn, SetFence(snowfence.Unguarded(s, 1), 0)} {
 		if err == nil || !strings.Contains(err.Error(), "IdGeneratorOptions.Layout") {
 			t.Errorf("error %v", err)
 		}
@@ -197,7 +197,7 @@ func TestFencesThatDoNotFitAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewOn(snowfence.Static(drift, 1), -1); err == nil {
+	if _, err := NewOn(snowfence.Unguarded(drift, 1), -1); err == nil {
 		t.Error("a negative lead is taken")
 	}
 }
@@ -238,7 +238,7 @@ func TestNextIdWaitsForAFenceThatLostItsGrant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &lost{Fence: snowfence.Static(s, 1)}
+	f := &lost{Fence: snowfence.Unguarded(s, 1)}
 	if err := SetFence(f, 0); err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ type granted struct {
 }
 
 func grantsOf(t testing.TB, gr *snowfence.Grant) *granted {
-	f := &granted{Fence: snowfence.Static(schemeOf(t), 0)}
+	f := &granted{Fence: snowfence.Unguarded(schemeOf(t), 0)}
 	f.grant.Store(gr)
 	return f
 }
@@ -146,7 +146,7 @@ func TestClockBehindTheGrant(t *testing.T) {
 func TestLifetimeOverAFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Unix(RANDFLAKE_MAX_TIMESTAMP, 0)))
-		g, err := NewOn(snowfence.Static(schemeOf(t), 9))
+		g, err := NewOn(snowfence.Unguarded(schemeOf(t), 9))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,11 +192,11 @@ func TestFencesThatDoNotFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewOn(snowfence.Static(raw, 1)); err == nil ||
+	if _, err := NewOn(snowfence.Unguarded(raw, 1)); err == nil ||
 		!strings.Contains(err.Error(), snowfence.Randflake().String()) {
 		t.Error(err)
 	}
-	fence := snowfence.Static(schemeOf(t), 1)
+	fence := snowfence.Unguarded(schemeOf(t), 1)
 	g, err := NewOn(fence)
 	if err != nil {
 		t.Fatal(err)
@@ -205,7 +205,7 @@ func TestFencesThatDoNotFit(t *testing.T) {
 	if _, err := NewOn(fence); !errors.Is(err, snowfence.ErrBound) {
 		t.Error(err)
 	}
-	if _, err := NewOn(snowfence.Static(schemeOf(t), -1)); err == nil {
+	if _, err := NewOn(snowfence.Unguarded(schemeOf(t), -1)); err == nil {
 		t.Error("node -1")
 	}
 }

@@ -67,7 +67,7 @@ func (s *seen) above(t testing.TB, g *Generator) {
 
 // fences are numbers with and without an end.
 var fences = map[string]func(t testing.TB, node int64) snowfence.Fence{
-	"static": func(t testing.TB, node int64) snowfence.Fence { return snowfence.Static(schemeOf(t), node) },
+	"static": func(t testing.TB, node int64) snowfence.Fence { return snowfence.Unguarded(schemeOf(t), node) },
 	"leased": func(t testing.TB, node int64) snowfence.Fence {
 		return grantsOf(t, &snowfence.Grant{Node: node, From: tickAtNoon, Until: tickAtNoon + 3600})
 	},

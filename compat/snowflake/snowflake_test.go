@@ -300,7 +300,7 @@ func TestNumberOfALeaseIsNoBareNumber(t *testing.T) {
 	if _, err := snowflake.NewNode(613); !errors.Is(err, snowflake.ErrOverlap) {
 		t.Errorf("a bare number beside a lease: %v", err)
 	}
-	if _, err := snowflake.NewNodeOn(snowfence.Static(s, 613)); !errors.Is(err, snowflake.ErrOverlap) {
+	if _, err := snowflake.NewNodeOn(snowfence.Unguarded(s, 613)); !errors.Is(err, snowflake.ErrOverlap) {
 		t.Errorf("a static number beside a lease: %v", err)
 	}
 	if err := errors.Join(n.Close(), l.Close()); err != nil {
@@ -331,18 +331,18 @@ func TestStaticNumberIsForOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := snowflake.NewNodeOn(snowfence.Static(s, 614))
+	a, err := snowflake.NewNodeOn(snowfence.Unguarded(s, 614))
 	if err != nil {
 		t.Fatal(err)
 	}
 	last := a.Generate()
-	if _, err := snowflake.NewNodeOn(snowfence.Static(s, 614)); !errors.Is(err, snowflake.ErrOverlap) {
+	if _, err := snowflake.NewNodeOn(snowfence.Unguarded(s, 614)); !errors.Is(err, snowflake.ErrOverlap) {
 		t.Errorf("a second one: %v", err)
 	}
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	b, err := snowflake.NewNodeOn(snowfence.Static(s, 614))
+	b, err := snowflake.NewNodeOn(snowfence.Unguarded(s, 614))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,7 +385,7 @@ func TestNodeOnRefusesOtherLayouts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := snowflake.NewNodeOn(snowfence.Static(s, 9))
+		n, err := snowflake.NewNodeOn(snowfence.Unguarded(s, 9))
 		if (err == nil) != ok {
 			t.Errorf("%s: %v", spec, err)
 		}

@@ -102,7 +102,7 @@ func TestMachineOfAFenceIsNoBareMachine(t *testing.T) {
 }
 
 func TestFenceThatLosesItsGrant(t *testing.T) {
-	f := &failing{Fence: snowfence.Static(scheme(t, snowfence.MustLayout("sonyflake-v2")), 5)}
+	f := &failing{Fence: snowfence.Unguarded(scheme(t, snowfence.MustLayout("sonyflake-v2")), 5)}
 	sf, err := sonyflake.NewOn(f)
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ func TestFenceFarAheadOfTheClock(t *testing.T) {
 	t.Parallel()
 	s := scheme(t, snowfence.MustLayout("sonyflake-v2"))
 	ahead := s.Layout().TickOf(time.Now().Add(8 * time.Hour))
-	sf, err := sonyflake.NewOn(&failing{Fence: snowfence.Static(s, 4712), used: ahead})
+	sf, err := sonyflake.NewOn(&failing{Fence: snowfence.Unguarded(s, 4712), used: ahead})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestFencesThatCannotBeShown(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", test.name, err)
 		}
-		f := snowfence.Static(scheme(t, l), 0)
+		f := snowfence.Unguarded(scheme(t, l), 0)
 		if _, err := sonyflake.NewOn(f); err == nil || !strings.Contains(err.Error(), test.why) ||
 			!strings.Contains(err.Error(), fields[:12]) {
 			t.Errorf("%s: %v", test.name, err)
@@ -185,7 +185,7 @@ func TestFencesThatCannotBeShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sonyflake.NewOn(snowfence.Static(s, 0)); err == nil || !strings.Contains(err.Error(), "encrypted") {
+	if _, err := sonyflake.NewOn(snowfence.Unguarded(s, 0)); err == nil || !strings.Contains(err.Error(), "encrypted") {
 		t.Errorf("encrypted: %v", err)
 	}
 	if _, err := sonyflake.NewOn(nil); err == nil {
@@ -194,7 +194,7 @@ func TestFencesThatCannotBeShown(t *testing.T) {
 	if _, err := v1.NewOn(nil); err == nil {
 		t.Error("version 1: nil was accepted")
 	}
-	bound := snowfence.Static(scheme(t, snowfence.MustLayout("sonyflake-v2")), 0)
+	bound := snowfence.Unguarded(scheme(t, snowfence.MustLayout("sonyflake-v2")), 0)
 	sf, err := sonyflake.NewOn(bound)
 	if err != nil {
 		t.Fatal(err)
@@ -211,7 +211,7 @@ func TestOtherLayoutsOfAFence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sf, err := sonyflake.NewOn(snowfence.Static(scheme(t, l), 3<<6|9))
+	sf, err := sonyflake.NewOn(snowfence.Unguarded(scheme(t, l), 3<<6|9))
 	if err != nil {
 		t.Fatal(err)
 	}

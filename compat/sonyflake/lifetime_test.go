@@ -96,7 +96,7 @@ func TestFenceWhoseLifetimeIsOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sonyflake.NewOn(snowfence.Static(s, 1)); !errors.Is(err, sonyflake.ErrOverTimeLimit) {
+	if _, err := sonyflake.NewOn(snowfence.Unguarded(s, 1)); !errors.Is(err, sonyflake.ErrOverTimeLimit) {
 		t.Errorf("NewOn: %v", err)
 	}
 }

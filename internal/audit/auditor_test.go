@@ -104,7 +104,11 @@ func TestEncrypted(t *testing.T) {
 		var ids []snowfence.ID
 		for i := range int64(n) {
 			p := snowfence.Parts{Tick: start + i/10, Node: 5 + i/10%2, Sequence: i % 10}
-			ids = append(ids, snowfence.Must(s.Compose(p)))
+			id, err := s.Compose(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, id)
 		}
 		ids[9_000], ids[15_000] = ids[8_000], ids[15_001]
 		r := result(t, Options{Scheme: s}, ids...)

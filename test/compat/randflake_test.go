@@ -421,7 +421,7 @@ func main() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	on, err := ours.NewOn(snowfence.Static(scheme, 43))
+	on, err := ours.NewOn(snowfence.Unguarded(scheme, 43))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,15 +39,15 @@ var stateFileMutants = []mutant{
 	},
 	{
 		rule: "state file: begun anew, it goes on after the time", file: "statefile.go", pkg: ".",
-		old: `max(next.until, tick+1, 0)`, now: `max(next.until, tick, 0)`, test: "TestBeginStateFile|TestStateFileIsBegunAnew",
+		old: `max(next.until, tick+1, 0)`, now: `max(next.until, tick, 0)`, test: "TestResetStateFile|TestStateFileIsBegunAnew",
 	},
 	{
 		rule: "state file: begun anew, a good file keeps what it says", file: "statefile.go", pkg: ".",
-		old: `max(next.until, tick+1, 0)`, now: `max(tick+1, 0)`, test: "TestBeginStateFile",
+		old: `max(next.until, tick+1, 0)`, now: `max(tick+1, 0)`, test: "TestResetStateFile",
 	},
 	{
 		rule: "state file: that of another secret is not begun anew", file: "statefile.go", pkg: ".",
-		old: `err != nil && !errors.As(err, &unknown)`, now: `err != nil && !errors.As(err, &unknown) && false`, test: "TestBeginStateFile",
+		old: `err != nil && !errors.As(err, &unknown)`, now: `err != nil && !errors.As(err, &unknown) && false`, test: "TestResetStateFile",
 	},
 	{
 		rule: "state file: one key has one number", file: "statefile_content.go", pkg: ".",

@@ -270,7 +270,7 @@ func TestLossRaisesTheBeatAfterTheSeal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &lossy{Fence: snowfence.Static(s, 1)}
+	f := &lossy{Fence: snowfence.Unguarded(s, 1)}
 	var word uint64
 	var atSeal uint64
 	w := &watched{Fence: f, beat: &beat{word: &word}}

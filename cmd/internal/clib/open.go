@@ -138,7 +138,7 @@ func (l *Library) OpenStateFile(path, layout string, node int64, optionText stri
 	}
 	var fence snowfence.Fence = file
 	if o.slice != nil {
-		fence = snowfence.Slice(file, o.slice[0], o.slice[1])
+		fence = snowfence.SequencePart(file, o.slice[0], o.slice[1])
 	}
 	return l.start(fence, o, file.Close)
 }
@@ -161,7 +161,7 @@ func (l *Library) OpenStatic(layout string, node int64, optionText string) (Hand
 	l.mu.Lock()
 	fence := l.statics[key]
 	if fence == nil {
-		fence = snowfence.Static(s, node)
+		fence = snowfence.Unguarded(s, node)
 		l.statics[key] = fence
 	}
 	l.mu.Unlock()

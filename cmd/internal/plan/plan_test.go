@@ -31,10 +31,14 @@ func TestLengths(t *testing.T) {
 			t.Fatal(err)
 		}
 		highest := func(tick int64) snowfence.ID {
-			return snowfence.Must(s.Compose(snowfence.Parts{
+			id, err := s.Compose(snowfence.Parts{
 				Tick: tick, Node: s.Nodes() - 1, Sequence: 1<<l.Bits(snowfence.FieldSequence) - 1,
 				Rollback: 1<<l.Bits(snowfence.FieldRollback) - 1,
-			}))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return id
 		}
 		list := Of(l, time.Now()).Lengths
 		for i, e := range list {
@@ -166,7 +170,7 @@ func use(t *draw.T, l snowfence.Layout, n Need) {
 	sec := int64(min(n.Years, 280) * year / 1e9 / 2)
 	now := time.Unix(n.Epoch.Unix()+sec, 0)
 	g, err := snowfence.New(snowfence.Config{
-		Fence: snowfence.Static(s, s.Nodes()-1),
+		Fence: snowfence.Unguarded(s, s.Nodes()-1),
 		Time:  func() (time.Time, time.Duration) { return now, 0 },
 	})
 	if err != nil {

@@ -15,7 +15,7 @@ type Decoder struct {
 	Known     []*View // for guess
 	JSON      bool
 	Guess     bool
-	Plausible *snowfence.Plausible // what an ID has to be; nil for anything
+	Check     *snowfence.CheckOptions // what an ID has to be; nil for anything
 	Now       time.Time
 }
 
@@ -52,8 +52,8 @@ func (d *Decoder) Append(b, s []byte) ([]byte, error) {
 }
 
 func (d *Decoder) parts(v *View, id snowfence.ID) (snowfence.Parts, error) {
-	if d.Plausible != nil {
-		return v.Scheme.Check(id, *d.Plausible)
+	if d.Check != nil {
+		return v.Scheme.Check(id, *d.Check)
 	}
 	return v.Scheme.Decode(id)
 }

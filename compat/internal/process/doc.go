@@ -35,5 +35,5 @@
 // as they are. So a program that makes a node for each request waits neither for
 // the next tick, nor for its old time after the clock stepped back.
 //
-// None of this reaches beyond the process: see [snowfence.Static].
+// None of this reaches beyond the process: see [snowfence.Unguarded].
 package process

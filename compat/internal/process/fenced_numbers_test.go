@@ -111,7 +111,7 @@ func TestTwoFencesOfOneNumber(t *testing.T) {
 		o := Options{Time: clk.now}
 		fence := func(bare bool) snowfence.Fence {
 			if bare {
-				return snowfence.Static(scheme(t, bwmarrin), 5)
+				return snowfence.Unguarded(scheme(t, bwmarrin), 5)
 			}
 			return grants(t, bwmarrin, 5, clk)
 		}

@@ -108,7 +108,7 @@ func TestFences(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return sonyflake.NewOn(snowfence.Static(s, 7))
+		return sonyflake.NewOn(snowfence.Unguarded(s, 7))
 	}
 	sf, err := on(snowfence.MustLayout("sonyflake"))
 	if err != nil {

@@ -32,7 +32,7 @@ func check(t *testing.T, err error) {
 func TestEnt(t *testing.T) {
 	scheme, err := snowfence.NewScheme(snowfence.Default())
 	check(t, err)
-	ids, err := snowfence.New(snowfence.Config{Fence: snowfence.Static(scheme, 7)})
+	ids, err := snowfence.New(snowfence.Config{Fence: snowfence.Unguarded(scheme, 7)})
 	check(t, err)
 	db, err := sql.Open("pgx", os.Getenv("DATABASE_URL"))
 	check(t, err)

@@ -48,7 +48,7 @@ func main() {
 		os.Exit(1)
 	}
 	if *static {
-		err = run(ctx, snowfence.Static(s, *node), nil)
+		err = run(ctx, snowfence.Unguarded(s, *node), nil)
 	} else {
 		o := &lease.Options{TTL: *ttl, Label: *label, Create: *create, Logger: log}
 		if *node >= 0 {

@@ -33,7 +33,7 @@ func begin(layout *C.char) C.int {
 	if err != nil {
 		return 1
 	}
-	gen, err = snowfence.New(snowfence.Config{Fence: snowfence.Static(s, 1), Lead: 1000, MaxWait: time.Minute})
+	gen, err = snowfence.New(snowfence.Config{Fence: snowfence.Unguarded(s, 1), Lead: 1000, MaxWait: time.Minute})
 	if err != nil {
 		return 1
 	}
