@@ -150,7 +150,7 @@ func TestZeroSecret(t *testing.T) {
 func TestCheckTellsForgedFromReal(t *testing.T) {
 	s := testScheme(t, "randflake")
 	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
-	p := CheckOptions{Now: now, Ahead: time.Minute, Nodes: NodeRange{From: 100, Until: 356}}
+	p := &CheckOptions{Now: now, Ahead: time.Minute, Nodes: NodeRange{From: 100, Until: 356}}
 	for _, node := range []int64{100, 200, 355} {
 		id := must(s.Compose(Parts{Tick: s.Layout().TickOf(now), Node: node, Sequence: 7}))
 		if parts, err := s.Check(id, p); err != nil || parts.Node != node {
@@ -167,7 +167,7 @@ func TestCheckTellsForgedFromReal(t *testing.T) {
 	if testing.Short() {
 		n = 200_000
 	}
-	wide := CheckOptions{Now: now, Nodes: NodeRange{Until: 1 << 14}} // one random number in about 131
+	wide := &CheckOptions{Now: now, Nodes: NodeRange{Until: 1 << 14}} // one random number in about 131
 	for i := range n {
 		if _, err := s.Check(ID(uint64(i+1)*0x9e3779b97f4a7c15), wide); err == nil {
 			passed++
@@ -183,7 +183,7 @@ func TestCheckTellsForgedFromReal(t *testing.T) {
 // generator makes any above the last.
 func TestCheckTakesReservedNumbers(t *testing.T) {
 	s := testScheme(t, "time=51,node=6,seq=6,first=5,last=40,epoch=2020-02-20")
-	wide := CheckOptions{}
+	wide := &CheckOptions{}
 	for number, real := range map[int64]bool{0: true, 1: true, 4: true, 5: true, 40: true, 41: false, 63: false} {
 		id := must(s.Compose(Parts{Tick: 7, Node: 3, Sequence: number}))
 		if p, err := s.Check(id, wide); (err == nil) != real || real && p.Sequence != number ||

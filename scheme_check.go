@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// CheckOptions says which IDs can be real. Its zero value allows all times and
-// nodes.
+// CheckOptions says which IDs can be real. Nil and the zero value allow all
+// times and nodes.
 type CheckOptions struct {
 	Now   time.Time     // real IDs are not younger; the zero time means that any time will do
 	Ahead time.Duration // how far clocks and leads may be ahead of Now
@@ -20,12 +20,12 @@ type CheckOptions struct {
 // how reliably. Numbers below the layout's first are reserved, not impossible:
 // snow-drift makes them after the clock stepped back, and people make them by
 // hand.
-func (s *Scheme) Check(id ID, p CheckOptions) (Parts, error) {
+func (s *Scheme) Check(id ID, o *CheckOptions) (Parts, error) {
 	parts, err := s.Decode(id)
 	if err != nil {
 		return Parts{}, err
 	}
-	first, end, ticks := s.plausible(p)
+	first, end, ticks := s.plausible(o)
 	switch l := s.layout; {
 	case uint64(parts.Tick) >= ticks:
 		return Parts{}, fmt.Errorf("%w: %d would be of %s, which is yet to come",
@@ -43,8 +43,8 @@ func (s *Scheme) Check(id ID, p CheckOptions) (Parts, error) {
 // Odds returns the probability that [Scheme.Check] lets a random 64-bit number
 // through, or for FF1 one of the layout's width. An attacker who tries n numbers
 // hits about n × Odds plausible IDs, of which few exist.
-func (s *Scheme) Odds(p CheckOptions) float64 {
-	first, end, ticks := s.plausible(p)
+func (s *Scheme) Odds(o *CheckOptions) float64 {
+	first, end, ticks := s.plausible(o)
 	real := float64(ticks) * float64(end-first) * float64(s.layout.Last+1) * math.Exp2(float64(s.rollBits))
 	width := 64
 	if s.layout.Cipher == FF1 {
@@ -54,13 +54,16 @@ func (s *Scheme) Odds(p CheckOptions) float64 {
 	return real / math.Exp2(float64(width))
 }
 
-// plausible returns the nodes and the number of ticks that p allows.
-func (s *Scheme) plausible(p CheckOptions) (first, end int64, ticks uint64) {
-	ticks = uint64(s.MaxTick()) + 1
-	if !p.Now.IsZero() {
-		ticks = min(ticks, uint64(max(s.layout.TickOf(p.Now.Add(p.Ahead))+1, 0)))
+// plausible returns the nodes and the number of ticks that o allows.
+func (s *Scheme) plausible(o *CheckOptions) (first, end int64, ticks uint64) {
+	if o == nil {
+		o = &CheckOptions{}
 	}
-	if first, end = p.Nodes.From, p.Nodes.Until; end == 0 {
+	ticks = uint64(s.MaxTick()) + 1
+	if !o.Now.IsZero() {
+		ticks = min(ticks, uint64(max(s.layout.TickOf(o.Now.Add(o.Ahead))+1, 0)))
+	}
+	if first, end = o.Nodes.From, o.Nodes.Until; end == 0 {
 		end = s.Nodes()
 	}
 	return first, end, ticks

@@ -68,10 +68,10 @@ func TestNodeZeroAlone(t *testing.T) {
 		t.Errorf("a second process got a node: %v", more.Close())
 	}
 	one := must(s.Compose(Parts{Tick: 5, Node: 1}))
-	if _, err := s.Check(one, CheckOptions{Nodes: zero}); err == nil {
+	if _, err := s.Check(one, &CheckOptions{Nodes: zero}); err == nil {
 		t.Error("an ID of node 1 passes as one of node 0")
 	}
-	if odds := s.Odds(CheckOptions{Nodes: zero}); odds != s.Odds(CheckOptions{})/1024 {
+	if odds := s.Odds(&CheckOptions{Nodes: zero}); odds != s.Odds(nil)/1024 {
 		t.Errorf("odds %v", odds)
 	}
 	l := s.Layout()

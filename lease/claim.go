@@ -64,8 +64,8 @@ type claim struct {
 	watched bool     // a server keeps the store from holders; see [Holders]
 	seen    []Record // over a server: what it last showed of our records, signed
 	refused map[int64]error
-	taken   *TakenError // who had all nodes at the last look at all; nil if there was none
-	scanned time.Time   // when that was
+	taken   *TakenError // the holders, as the last scan saw them; nil without one
+	scanned time.Time   // when
 	offers  *offers     // nodes for leases that are opened together; nil for one opened alone
 	slot    time.Time   // when such a lease is renewed; zero for one opened alone
 	kept    atomic.Pointer[kept]

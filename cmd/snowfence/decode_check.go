@@ -77,7 +77,7 @@ func (p *program) prepareDecoder(cmd *cobra.Command, d *decoder, f *decodeFlags)
 		if d.Check == nil {
 			d.Check = &snowfence.CheckOptions{Now: d.Now, Ahead: checkAhead}
 		}
-		p.message("a random number passes this check with a probability of %.2g", d.Views[0].Scheme.Odds(*d.Check))
+		p.message("a random number passes this check with a probability of %.2g", d.Views[0].Scheme.Odds(d.Check))
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func TestDriftBothWays(t *testing.T) {
 						t.Fatalf("maker %d: %d after %d", who, id, last)
 					}
 					last = id
-					p, err := scheme.Check(snowfence.ID(id), snowfence.CheckOptions{})
+					p, err := scheme.Check(snowfence.ID(id), nil)
 					if err != nil || p.Node != int64(o.WorkerId) || p.Sequence < int64(o.MinSeqNumber) {
 						t.Fatalf("maker %d: ID %d has the parts %+v, error %v", who, id, p, err)
 					}

@@ -53,7 +53,7 @@ func (d *Decoder) Append(b, s []byte) ([]byte, error) {
 
 func (d *Decoder) parts(v *View, id snowfence.ID) (snowfence.Parts, error) {
 	if d.Check != nil {
-		return v.Scheme.Check(id, *d.Check)
+		return v.Scheme.Check(id, d.Check)
 	}
 	return v.Scheme.Decode(id)
 }
