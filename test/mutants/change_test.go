@@ -3,176 +3,69 @@ package mutants
 // changeMutants are the rules of what a namespace has been, and of the nodes that can be
 // leased in it: a term each.
 var changeMutants = []mutant{
-	{
-		rule: "a change is proven against every layout before it", file: "lease/change_proof.go",
-		old: `n.present(floor)}, n.Past...)`, now: `n.present(floor)}, n.Past[:0]...)`, test: "TestTwoProvenChanges",
-	},
-	{
-		rule: "and against the present one", file: "lease/change_proof.go",
-		old: `Start: n.Start, Floor: floor}`, now: `Start: floor, Floor: floor}`, test: "TestMemory/refused_change",
-	},
-	{
-		rule: "a past layout counts up to the highest grant", file: "lease/change_proof.go",
-		old: `Start: n.Start, Floor: floor}`, now: `Start: n.Start, Floor: n.Floor}`, test: "TestTwoProvenChanges",
-	},
-	{
-		rule: "layouts are joined only where their ticks touch", file: "lease/change_proof.go",
-		old: `p.Start <= q.Floor && q.Start`, now: `q.Start`, test: "TestTwoProvenChanges",
-	},
-	{
-		rule: "a joined layout begins where the first one did", file: "lease/change_proof.go",
-		old: `min(p.Start, q.Start)`, now: `p.Start`, test: "TestPastOfOneLayoutIsJoined",
-	},
-	{
-		rule: "only a layout without a tick is left out", file: "lease/change_proof.go",
-		old: `if p.Floor <= p.Start {`, now: `if p.Floor > p.Start {`, test: "TestTwoProvenChanges",
-	},
-	{
-		rule: "64 layouts are remembered", file: "lease/change_proof.go",
-		old: `len(past) > maxPast ||`, now: ``, test: "TestPastKeepsWhatWasMade",
-	},
-	{
-		rule: "and no more of them than a record keeps", file: "lease/change_proof.go",
-		old: `|| size > maxPastBytes`, now: ``, test: "TestPastOfLongLayouts",
-	},
-	{
-		rule: "where the past is not known nothing is proven", file: "lease/change_proof.go",
-		old: `n.Past == nil && n.Since > 1`, now: `false`, test: "TestRecordOfAnEarlierVersion",
-	},
-	{
-		rule: "a past that is not known stays so", file: "lease/change_proof.go",
-		old: `ns.Past != nil || ns.Since == 1`, now: `true`, test: "TestRecordOfAnEarlierVersion",
-	},
-	{
-		rule: "a refused change disturbs nobody", file: "lease/change.go",
-		old: `if _, err := c.next(ctx, st, ns, now); err != nil {`, now: `if err != nil {`, test: "TestMemory/refused_change",
-	},
-	{
-		rule: "what is so already is no change", file: "lease/change.go",
-		old: `c.Scheme == nil || c.Scheme.Fingerprint() == ns.Fingerprint`, now: `c.Scheme == nil`, test: "TestChangeToWhatIsSoAlready",
-	},
-	{
-		rule: "a store that lost grants is noticed by a change", file: "lease/change_proof.go",
-		old: `if id != ns.Identity {`, now: `if false {`, test: "TestChangeInAStoreThatWasReplaced",
-	},
-	{
-		rule: "its grants may have reached as far as two clocks are off", file: "lease/change_proof.go",
-		old: `now.Add(2*max(`, now: `now.Add(max(`, test: "TestChangeInAStoreThatWasReplaced",
-	},
-	{
-		rule: "by the longest ttl", file: "lease/change_proof.go",
-		old: `max(ns.LongestTTL, usualReach)`, now: `usualReach`, test: "TestChangeInAStoreThatWasReplaced",
-	},
-	{
-		rule: "or the usual one", file: "lease/change_proof.go",
-		old: `max(ns.LongestTTL, usualReach)`, now: `ns.LongestTTL`, test: "TestChangeInAStoreThatWasReplaced",
-	},
-	{
-		rule: "numbers given by hand count up to now", file: "lease/change_proof.go",
-		old: `if reserves(ns, old) {`, now: `if false {`, test: "TestChangeCountsLeases",
-	},
-	{
-		rule: "low numbers, too", file: "lease/change.go",
-		old: `return ns.First > 0 || `, now: `return `, test: "TestChangeCountsLeases",
-	},
-	{
-		rule: "high numbers, too", file: "lease/change.go",
-		old: `ns.First > 0 || ns.Last < nodeCount(l)-1`, now: `ns.First > 0`, test: "TestChangeCountsLeases",
-	},
-	{
-		rule: "leases count beside numbers given by hand", file: "lease/change_proof.go",
-		old: `floor = max(floor, unused)`, now: `floor = unused`, test: "TestChangeCountsLeases",
-	},
-	{
-		rule: "what is granted of a new layout begins with it", file: "lease/change_proof.go",
-		old: `= start, start, ns.Generation+1`, now: `= start, ns.Floor, ns.Generation+1`, test: "TestMemory/change_of_layout_during",
-	},
-	{
-		rule: "more nodes begin after the last ID made by hand", file: "lease/change.go",
-		old: `l.TickOf(unused) + 1`, now: `l.TickOf(unused)`, test: "TestWidenRefused",
-	},
-	{
-		rule: "more nodes never lower the floor", file: "lease/change.go",
-		old: `next.Floor = max(ns.Floor, unused)`, now: `next.Floor = unused`, test: "TestWidenKeepsAHigherFloor",
-	},
-	{
-		rule: "low nodes are more nodes", file: "lease/change.go",
-		old: `if next.First < ns.First || next.Last > ns.Last {`, now: `if next.Last > ns.Last {`, test: "TestWidenRefused",
-	},
-	{
-		rule: "high nodes are more nodes", file: "lease/change.go",
-		old: `if next.First < ns.First || next.Last > ns.Last {`, now: `if next.First < ns.First {`, test: "TestDeletedAndMadeAgain",
-	},
-	{
-		rule: "to widen is asked for in words", file: "lease/change.go",
-		old: `if !c.Widen && !all`, now: `if false && !all`, test: "TestChangeKeepsNumbersGivenByHand",
-	},
-	{
-		rule: "low nodes are asked for in words", file: "lease/change.go",
-		old: `(first < ns.First || last > ns.Last)`, now: `last > ns.Last`, test: "TestWidenKeepsAHigherFloor",
-	},
-	{
-		rule: "high nodes are asked for in words", file: "lease/change.go",
-		old: `(first < ns.First || last > ns.Last)`, now: `first < ns.First`, test: "TestWidenKeepsAHigherFloor",
-	},
-	{
-		rule: "fewer low nodes end leases", file: "lease/change.go",
-		old: `next.First > ns.First || next.Last < ns.Last`, now: `next.Last < ns.Last`, test: "TestFewerNodesEndLeases",
-	},
-	{
-		rule: "fewer high nodes end leases", file: "lease/change.go",
-		old: `next.First > ns.First || next.Last < ns.Last`, now: `next.First > ns.First`, test: "TestFewerNodesEndLeases",
-	},
-	{
-		rule: "a proof compares the layouts before the last", file: "layout_change.go", pkg: ".",
-		old: `c.FromReserved}}, c.Past...)`, now: `c.FromReserved}}, c.Past[:0]...)`, test: "TestTwoSafeChanges",
-	},
-	{
-		rule: "a proof stops below the end of a layout, not before", file: "layout_change.go", pkg: ".",
-		old: `min(until-1, from`, now: `min(until-2, from`, test: "TestChangeShowsTheLowestID",
-	},
-	{
-		rule: "a proof begins with the first tick of a layout", file: "layout_change.go", pkg: ".",
-		old: `tickAtOrAfter(e.From), 0)`, now: `tickAtOrAfter(e.From)+1, 0)`, test: "TestChangeShowsTheLowestID",
-	},
-	{
-		rule: "a proof shows the lowest ID of all layouts", file: "layout_change.go", pkg: ".",
-		old: `uint64(v.Collision.ID) <= uint64(x.ID) {`, now: `uint64(v.Collision.ID) > uint64(x.ID) {`, test: "TestChangeShowsTheLowestID",
-	},
-	{
-		rule: "a proof counts reserved numbers where they were made", file: "layout_change.go", pkg: ".",
-		old: `e.Reserved && first > 0 {`, now: `false {`, test: "TestIDsAfterAStepBack",
-	},
-	{
-		rule: "a proof counts them only there", file: "layout_change.go", pkg: ".",
-		old: `e.Reserved && first > 0 {`, now: `first > 0 {`, test: "TestIDsAfterAStepBack",
-	},
-	{
-		rule: "IDs after a step back have no floor", file: "layout_change.go", pkg: ".",
-		old: `			e.From = time.Time{} //`, now: `			_ = e.From //`, test: "TestIDsAfterAStepBack",
-	},
-	{
-		rule: "and the others have one", file: "layout_change.go", pkg: ".",
-		old: `from.setNumbers(0, first-1)`, now: `from.setNumbers(0, first)`, test: "TestIDsAfterAStepBack",
-	},
-	{
-		rule: "a proof counts reserved numbers made from the change on", file: "layout_change.go", pkg: ".",
-		old: `	if c.ToReserved {
-		to.lo[sideSeq] = 0
-	}
-`, now: ``, test: "TestIDsAfterAStepBack",
-	},
-	{
-		rule: "neighbors make the numbers below their first", file: "layout_beside.go", pkg: ".",
-		old: `		d.lo[sideSeq] = 0
-`, now: ``, test: "TestBeside",
-	},
-	{
-		rule: "neighbors meet in any two years", file: "layout_beside.go", pkg: ".",
-		old: `if !b.Until.IsZero() {`, now: `if b.Until.IsZero() {`, test: "TestBeside",
-	},
-	{
-		rule: "a bound is the first tick that neighbors do not stamp", file: "layout_beside.go", pkg: ".",
-		old: `tickAtOrAfter(b.Until)-1)`, now: `tickAtOrAfter(b.Until)-2)`, test: "TestBeside",
-	},
+	m("a change is proven against every layout before it", "lease.Namespace.prove", "TestTwoProvenChanges",
+		swap("n.Past (2)", "n.Past[:0]")),
+	m("and against the present one", "lease.Namespace.present", "TestMemory/refused_change",
+		swap("n.Start", "floor")),
+	m("a past layout counts up to the highest grant", "lease.Namespace.present", "TestTwoProvenChanges",
+		swap("Floor: floor", "Floor: n.Floor")),
+	m("layouts are joined only where their ticks touch", "lease.PastLayout.touches", "TestTwoProvenChanges",
+		swap("p.Layout == q.Layout && p.Key == q.Key && p.Start <= q.Floor",
+			"p.Layout == q.Layout && p.Key == q.Key")),
+	m("only a layout without a tick is left out", "lease.remembered", "TestTwoProvenChanges",
+		swap("p.Floor <= p.Start", "p.Floor > p.Start")),
+	m("64 layouts are remembered", "lease.fits", "TestPastKeepsWhatWasMade",
+		swap("len(past) > maxPast || size > maxPastBytes", "size > maxPastBytes")),
+	m("and no more of them than a record keeps", "lease.fits", "TestPastOfLongLayouts",
+		swap("len(past) > maxPast || size > maxPastBytes", "len(past) > maxPast")),
+	m("a refused change disturbs nobody", "lease.NamespaceChange.apply", "TestMemory/refused_change",
+		swap("if _, err", `if err != nil {
+return Namespace{}, err
+}`)),
+	m("what is so already is no change", "lease.NamespaceChange.keepsLayout", "TestChangeToWhatIsSoAlready",
+		swap("c.Scheme == nil || c.Scheme.Fingerprint() == ns.Fingerprint", "c.Scheme == nil")),
+	m("its grants may have reached as far as two clocks are off", "lease.NamespaceChange.next",
+		"TestChangeInAStoreThatWasReplaced",
+		swap("2 * max(ns.LongestTTL, usualReach)", "max(ns.LongestTTL, usualReach)")),
+	m("low numbers, too", "lease.reserves", "TestChangeCountsLeases",
+		swap("ns.First > 0 || ns.Last < nodeCount(l)-1", "ns.Last < nodeCount(l)-1")),
+	m("high numbers, too", "lease.reserves", "TestChangeCountsLeases",
+		swap("ns.First > 0 || ns.Last < nodeCount(l)-1", "ns.First > 0")),
+	m("what is granted of a new layout begins with it", "lease.NamespaceChange.next",
+		"TestMemory/change_of_layout_during",
+		swap("start (10)", "ns.Floor")),
+	m("more nodes begin after the last ID made by hand", "lease.NamespaceChange.afterUnused", "TestWidenRefused",
+		swap("l.TickOf(unused) + 1", "l.TickOf(unused)")),
+	m("low nodes are more nodes", "lease.NamespaceChange.renode", "TestWidenRefused",
+		swap("next.First < ns.First || next.Last > ns.Last", "next.Last > ns.Last")),
+	m("high nodes are more nodes", "lease.NamespaceChange.renode", "TestDeletedAndMadeAgain",
+		swap("next.First < ns.First || next.Last > ns.Last", "next.First < ns.First")),
+	m("low nodes are asked for in words", "lease.NamespaceChange.nodes", "TestWidenKeepsAHigherFloor",
+		swap("(first < ns.First || last > ns.Last)", "last > ns.Last")),
+	m("high nodes are asked for in words", "lease.NamespaceChange.nodes", "TestWidenKeepsAHigherFloor",
+		swap("(first < ns.First || last > ns.Last)", "first < ns.First")),
+	m("fewer low nodes end leases", "lease.NamespaceChange.renode", "TestFewerNodesEndLeases",
+		swap("next.First > ns.First || next.Last < ns.Last", "next.Last < ns.Last")),
+	m("fewer high nodes end leases", "lease.NamespaceChange.renode", "TestFewerNodesEndLeases",
+		swap("next.First > ns.First || next.Last < ns.Last", "next.First > ns.First")),
+	m("a proof compares the layouts before the last", "Change.Check", "TestTwoSafeChanges",
+		swap("c.Past", "c.Past[:0]")),
+	m("a proof stops below the end of a layout, not before", "Verdict.compare", "TestChangeShowsTheLowestID",
+		swap("until - 1", "until-2")),
+	m("a proof begins with the first tick of a layout", "Verdict.compare", "TestChangeShowsTheLowestID",
+		swap("from.scheme.layout.tickAtOrAfter(e.From)", "from.scheme.layout.tickAtOrAfter(e.From)+1")),
+	m("a proof shows the lowest ID of all layouts", "Verdict.compare", "TestChangeShowsTheLowestID",
+		swap("uint64(v.Collision.ID) <= uint64(x.ID)", "uint64(v.Collision.ID) > uint64(x.ID)")),
+	m("a proof counts them only there", "Change.Check", "TestIDsAfterAStepBack",
+		swap("e.Reserved && first > 0", "first > 0")),
+	m("IDs after a step back have no floor", "Change.Check", "TestIDsAfterAStepBack",
+		swap("e.From", "_"),
+		swap("time.Time{}", "e.From")),
+	m("and the others have one", "Change.Check", "TestIDsAfterAStepBack", swap("first - 1", "first")),
+	m("a proof counts reserved numbers made from the change on", "Change.Check", "TestIDsAfterAStepBack",
+		drop("if c.ToReserved { to.lo[sideSeq] = 0 }")),
+	m("neighbors make the numbers below their first", "Neighbor.side", "TestBeside", drop("d.lo[sideSeq] = 0")),
+	m("neighbors meet in any two years", "Beside.Check", "TestBeside", swap("!b.Until.IsZero()", "b.Until.IsZero()")),
+	m("a bound is the first tick that neighbors do not stamp", "Beside.Check", "TestBeside",
+		swap("d.scheme.layout.tickAtOrAfter(b.Until) - 1", "d.scheme.layout.tickAtOrAfter(b.Until)-2")),
 }

@@ -2,133 +2,67 @@ package mutants
 
 // driftMutants break the rules of compat/idgen, and of numbers that begin above 0, one term each.
 var driftMutants = []mutant{
-	{
-		rule: "snow-drift: other numbers of a worker replace its generator", file: "compat/idgen/generator.go",
-		pkg: "./compat/idgen", test: "TestOtherNumbersOfAWorker|TestSetIdGeneratorAgain",
-		old: `Replace: true, `, now: ``,
-	},
-	{
-		rule: "snow-drift: another fence gives the one before back", file: "compat/idgen/default.go",
-		pkg: "./compat/idgen", test: "TestNextIdOverAFence",
-		old: `	giveBack(old)
-	return nil
-}
+	m("snow-drift: other numbers of a worker replace its generator", "compat/idgen.enter",
+		"TestOtherNumbersOfAWorker|TestSetIdGeneratorAgain",
+		swap("process.Options{Lead: o.lead(), Replace: true, Time: clock}",
+			"process.Options{Lead: o.lead(), Time: clock}")),
+	m("snow-drift: another fence gives the one before back", "compat/idgen.SetFence", "TestNextIdOverAFence",
+		swap("giveBack(old)", "_ = old")),
+	m("snow-drift: new options give the fence back", "compat/idgen.door.set", "TestNextIdOverAFence",
+		drop("giveBack(old)")),
+	m("snow-drift: Close gives the fence back", "compat/idgen.Close", "TestNextIdOverAFence",
+		swap("old.close()", "nil")),
+	m("snow-drift: a call goes on with the generator that is set", "compat/idgen.door.next",
+		"TestNextIdWaitsForTheOptions|TestSetIdGeneratorWhile",
+		always("next == w")),
+	m("snow-drift: a call waits for the generator that is being set", "compat/idgen.door.next",
+		"TestNextIdWaitsForTheOptions",
+		swap("d.settled", "d.cur.Load")),
+	m("snow-drift: the old generator ends before the next opens", "compat/idgen.door.set", "TestMethodChanges",
+		swap("old.close()", "old.handle")),
+	m("snow-drift: a worker stays below its data center", "compat/idgen.IdGeneratorOptions.check", "TestBadOptions",
+		never("uint64(o.WorkerId)>>o.WorkerIdBitLength != 0")),
+	m("snow-drift: a data center stays below the time", "compat/idgen.IdGeneratorOptions.check", "TestBadOptions",
+		never("uint64(o.DataCenterId)>>o.DataCenterIdBitLength != 0")),
+	m("snow-drift: a data center stands above the worker", "compat/idgen.IdGeneratorOptions.node",
+		"TestFieldsOfIDs|TestDataCenters",
+		swap("o.WorkerIdBitLength", "o.DataCenterIdBitLength")),
+	m("snow-drift: a worker is in its node", "compat/idgen.IdGeneratorOptions.node",
+		"TestFieldsOfIDs|TestWorkersAreNotCut",
+		inText(` | int64(o.WorkerId)
+`, `
+`)),
+	m("snow-drift: reserved numbers are refused", "compat/idgen.IdGeneratorOptions.check", "TestBadOptions",
+		swap("o.MinSeqNumber < firstSeq || o.MinSeqNumber > o.last()", "o.MinSeqNumber > o.last()")),
+	m("snow-drift: no number is below the first", "compat/idgen.IdGeneratorOptions.layout",
+		"TestFieldsOfIDs|TestSlices",
+		swap("int64(o.MinSeqNumber)", "firstSeq")),
+	m("snow-drift: no number is above the last", "compat/idgen.IdGeneratorOptions.layout",
+		"TestFieldsOfIDs|TestSlices",
+		swap("snowfence.Layout{Epoch: time.UnixMilli(o.BaseTime).UTC(), Tick:", `snowfence.Layout{
+Epoch: time.UnixMilli(o.BaseTime).UTC(),
+Tick:  o.tick(),
+First: int64(o.MinSeqNumber),
 
-// Close ends`, now: `	_ = old
-	return nil
-}
-
-// Close ends`,
-	},
-	{
-		rule: "snow-drift: new options give the fence back", file: "compat/idgen/default.go",
-		pkg: "./compat/idgen", test: "TestNextIdOverAFence",
-		old: `	giveBack(old)
-	return nil
-}
-
-// next`, now: `	return nil
-}
-
-// next`,
-	},
-	{
-		rule: "snow-drift: Close gives the fence back", file: "compat/idgen/default.go",
-		pkg: "./compat/idgen", test: "TestNextIdOverAFence",
-		old: `	return old.close()
-`, now: `	return nil
-`,
-	},
-	{
-		rule: "snow-drift: a call goes on with the generator that is set", file: "compat/idgen/default.go",
-		pkg: "./compat/idgen", test: "TestNextIdWaitsForTheOptions|TestSetIdGeneratorWhile",
-		old: `		if next == w {`, now: `		if true {`,
-	},
-	{
-		rule: "snow-drift: a call waits for the generator that is being set", file: "compat/idgen/default.go",
-		pkg: "./compat/idgen", test: "TestNextIdWaitsForTheOptions",
-		old: `		next := d.settled()`, now: `		next := d.cur.Load()`,
-	},
-	{
-		rule: "snow-drift: the old generator ends before the next opens", file: "compat/idgen/default.go",
-		pkg: "./compat/idgen", test: "TestMethodChanges",
-		old: `		_ = old.close() // only`, now: `		_ = old.handle // only`,
-	},
-	{
-		rule: "snow-drift: a worker stays below its data center", file: "compat/idgen/options.go",
-		pkg: "./compat/idgen", test: "TestBadOptions",
-		old: `uint64(o.WorkerId)>>o.WorkerIdBitLength != 0`, now: `false`,
-	},
-	{
-		rule: "snow-drift: a data center stays below the time", file: "compat/idgen/options.go",
-		pkg: "./compat/idgen", test: "TestBadOptions",
-		old: `uint64(o.DataCenterId)>>o.DataCenterIdBitLength != 0`, now: `false`,
-	},
-	{
-		rule: "snow-drift: a data center stands above the worker", file: "compat/idgen/options.go",
-		pkg: "./compat/idgen", test: "TestFieldsOfIDs|TestDataCenters",
-		old: `int64(o.DataCenterId)<<o.WorkerIdBitLength`, now: `int64(o.DataCenterId)<<o.DataCenterIdBitLength`,
-	},
-	{
-		rule: "snow-drift: a worker is in its node", file: "compat/idgen/options.go",
-		pkg: "./compat/idgen", test: "TestFieldsOfIDs|TestWorkersAreNotCut",
-		old: ` | int64(o.WorkerId)
-`, now: `
-`,
-	},
-	{
-		rule: "snow-drift: reserved numbers are refused", file: "compat/idgen/options.go",
-		pkg: "./compat/idgen", test: "TestBadOptions",
-		old: `o.MinSeqNumber < firstSeq || `, now: ``,
-	},
-	{
-		rule: "snow-drift: no number is below the first", file: "compat/idgen/options.go",
-		pkg: "./compat/idgen", test: "TestFieldsOfIDs|TestSlices",
-		old: `		First: int64(o.MinSeqNumber),`, now: `		First: firstSeq,`,
-	},
-	{
-		rule: "snow-drift: no number is above the last", file: "compat/idgen/options.go",
-		pkg: "./compat/idgen", test: "TestFieldsOfIDs|TestSlices",
-		old: `		Last:  int64(o.last()),`, now: ``,
-	},
-	{
-		rule: "snow-drift: a last number fits its bits", file: "compat/idgen/options.go",
-		pkg: "./compat/idgen", test: "TestBadOptions",
-		old: `case o.MaxSeqNumber>>o.SeqBitLength != 0:`, now: `case false:`,
-	},
-	{
-		rule: "snow-drift: bit lengths of milliseconds leave 41 bits of time", file: "compat/idgen/options.go",
-		pkg: "./compat/idgen", test: "TestBadOptions",
-		old: `	most := maxMilliBits`, now: `	most := maxSecondBits`,
-	},
-	{
-		rule: "snow-drift: time bits that are used up are refused", file: "compat/idgen/options.go",
-		pkg: "./compat/idgen", test: "TestTimeBits",
-		old: `tick > s.MaxTick()`, now: `tick > s.MaxTick()+1`,
-	},
-	{
-		rule: "snow-drift: a fence has a layout of the options", file: "compat/idgen/options.go",
-		pkg: "./compat/idgen", test: "TestFences",
-		old: `		if want.Equal(l) {`, now: `		if true {`,
-	},
-	{
-		rule: "snow-drift: IDs of seconds do not run ahead", file: "compat/idgen/options.go",
-		pkg: "./compat/idgen", test: "TestLead",
-		old: `o.Method == 2 || o.TimestampType == 1`, now: `o.Method == 2`,
-	},
-	{
-		rule: "snow-drift: IDs of Method 2 do not run ahead", file: "compat/idgen/options.go",
-		pkg: "./compat/idgen", test: "TestLead|TestDriftEnds",
-		old: `o.Method == 2 || o.TimestampType == 1`, now: `o.TimestampType == 1`,
-	},
-	{
-		rule: "position: the reciprocal of a span is rounded up", file: "clock.go",
-		pkg: ".", test: "TestReciprocal",
-		old: `	return q + 1, uint8(n)`, now: `	return q, uint8(n)`,
-	},
-	{
-		rule: "position: what is left of a position is its slot", file: "position.go",
-		pkg: ".", test: "TestLinearIDs|TestReciprocal",
-		old: `(pos-tick*t.span)<<t.seqShift`, now: `(pos-tick)<<t.seqShift`,
-	},
+Fields: append(fields,
+snowfence.Field{Name: worker, Bits: int(o.WorkerIdBitLength)},
+snowfence.Field{Name: snowfence.FieldSequence, Bits: int(o.SeqBitLength)}),
+}`)),
+	m("snow-drift: a last number fits its bits", "compat/idgen.IdGeneratorOptions.check", "TestBadOptions",
+		never("o.MaxSeqNumber>>o.SeqBitLength != 0")),
+	m("snow-drift: bit lengths of milliseconds leave 41 bits of time", "compat/idgen.IdGeneratorOptions.check",
+		"TestBadOptions",
+		swap("maxMilliBits", "maxSecondBits")),
+	m("snow-drift: time bits that are used up are refused", "compat/idgen.IdGeneratorOptions.scheme", "TestTimeBits",
+		swap("s.MaxTick()", "s.MaxTick()+1")),
+	m("snow-drift: a fence has a layout of the options", "compat/idgen.optionsOf", "TestFences",
+		always("want.Equal(l)")),
+	m("snow-drift: IDs of seconds do not run ahead", "compat/idgen.IdGeneratorOptions.lead", "TestLead",
+		swap("o.Method == 2 || o.TimestampType == 1", "o.Method == 2")),
+	m("snow-drift: IDs of Method 2 do not run ahead", "compat/idgen.IdGeneratorOptions.lead",
+		"TestLead|TestDriftEnds",
+		swap("o.Method == 2 || o.TimestampType == 1", "o.TimestampType == 1")),
+	m("position: the reciprocal of a span is rounded up", "reciprocal", "TestReciprocal", swap("q + 1", "q")),
+	m("position: what is left of a position is its slot", "track.linearID", "TestLinearIDs|TestReciprocal",
+		swap("tick * t.span", "tick")),
 }

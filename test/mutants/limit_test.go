@@ -1,211 +1,119 @@
 package mutants
 
-const serverPackage = "github.com/snowfence/snowfence/cmd/internal/server"
-
 // limitMutants break the limit of nodes of a token, one term each: each write that may make a node
 // held is followed by a count in the store, before anybody hears of the grant.
 var limitMutants = []mutant{
-	{
-		rule: "limit: a new ticket is counted", file: "cmd/internal/server/leases.go", pkg: serverPackage,
-		old: `s.acquire(ctx, namespace, o); err == nil && limit > 0 {`, now: `s.acquire(ctx, namespace, o); false {`,
-		test: "^TestTwoServersDoubledALimit$",
-	},
-	{
-		rule: "limit: and not before it is written", file: "cmd/internal/server/leases.go", pkg: serverPackage,
-		old: `	if g, sp, err = s.acquire(ctx, namespace, o); err == nil && limit > 0 {
+	m("limit: a new ticket is counted", "cmd/internal/server.Service.Acquire", "^TestTwoServersDoubledALimit$",
+		never("err == nil && limit > 0")),
+	m("limit: and not before it is written", "cmd/internal/server.Service.Acquire", "^TestTwoServersDoubledALimit$",
+		inText(`	if g, sp, err = s.acquire(ctx, namespace, o); err == nil && limit > 0 {
 		err = s.keepWithin(ctx, id, limit, sp, g.Ticket, g.Ticket.From) // nobody has used it
 	}
-`, now: `	if err = s.checkHeld(ctx, id, limit, namespace); err == nil || limit == 0 {
+`, `	if err = s.checkHeld(ctx, id, limit, namespace); err == nil || limit == 0 {
 		g, sp, err = s.acquire(ctx, namespace, o)
 	}
-`, test: "^TestTwoServersDoubledALimit$",
-	},
-	{
-		rule: "limit: tickets of one server count one after the other", file: "cmd/internal/server/leases.go",
-		pkg: serverPackage, old: `		defer leave()
-`, now: `		leave()
-`, test: "^TestOneServerGivesAwayAllPlaces$",
-	},
-	{
-		rule: "limit: a ticket that is renewed late is counted", file: "cmd/internal/server/leases.go",
-		pkg: serverPackage, old: `>= t.Until {`, now: `> t.Until+1<<40 {`,
-		test: "^TestEndedTicketsWereRenewedBeyondALimit$",
-	},
-	{
-		rule: "limit: late is judged after the write", file: "cmd/internal/server/leases.go", pkg: serverPackage,
-		old: `	next, sp, err := withSpace(`, now: `	began := s.now()
-	next, sp, err := withSpace(`,
-		more: []edit{{`TickOf(s.now()) >= t.Until`, `TickOf(began) >= t.Until`}},
-		test: "^TestRenewalUnderwayBeyondALimit$",
-	},
-	{
-		rule: "limit: a grant that was used keeps its floor", file: "cmd/internal/server/limit.go", pkg: serverPackage,
-		old: `limit, sp, t, -1)`, now: `limit, sp, t, t.From)`, test: "^TestRenewalUnderwayBeyondALimit$",
-	},
-	{
-		rule: "limit: an ended ticket is renewed by its own token", file: "cmd/internal/server/limit.go",
-		pkg: serverPackage, old: `case !id.owns(t.Label) && `, now: `case false && `,
-		test: "^TestEndedTicketsOfAnotherToken$",
-	},
-	{
-		rule: "limit: or by who may manage the namespace", file: "cmd/internal/server/limit.go",
-		pkg: serverPackage, old: `case !id.owns(t.Label) && id.May(VerbManage, t.Namespace) != nil:`,
-		now: `case !id.owns(t.Label):`, test: "^TestEndedTicketsOfAnotherToken$",
-	},
-	{
-		rule: "limit: its own token renews it", file: "cmd/internal/server/limit.go",
-		pkg: serverPackage, old: `case !id.owns(t.Label) && id`, now: `case id`,
-		test: "^TestEndedTicketsOfAnotherToken$",
-	},
-	{
-		rule: "limit: a ticket that ends now has ended", file: "cmd/internal/server/leases.go", pkg: serverPackage,
-		old: `>= t.Until {`, now: `> t.Until {`, test: "^TestEndedTicketsOfAnotherToken$",
-	},
-	{
-		rule: "limit: a ticket beyond it is taken back", file: "cmd/internal/server/limit.go", pkg: serverPackage,
-		old: `errors.Join(err, t.Release(ctx, s.store, sp.Scheme(), used, s.tickets()))`, now: `errors.Join(err)`,
-		test: "^TestTwoServersDoubledALimit$",
-	},
-	{
-		rule: "limit: nodes up to it, and not one more", file: "cmd/internal/server/limit.go", pkg: serverPackage,
-		old: `err == nil && len(held) > limit {`, now: `err == nil && len(held) > limit+1 {`,
-		test: "^TestTwoServersDoubledALimit$",
-	},
-	{
-		rule: "limit: the last place counts", file: "cmd/internal/server/limit.go", pkg: serverPackage,
-		old: `err == nil && len(held) > limit {`, now: `err == nil && len(held) >= limit {`,
-		test: "^TestOneTokenTookAllNodes$",
-	},
-	{
-		rule: "limit: a count that fails keeps nothing", file: "cmd/internal/server/limit.go", pkg: serverPackage,
-		old: `		err = id.beyond(limit, namespace)
-	}
-	return err
-`, now: `		return id.beyond(limit, namespace)
-	}
-	return nil
-`, test: "^TestNodesThatWereNotCounted$",
-	},
-	{
-		rule: "limit: a ticket is counted though its caller left", file: "cmd/internal/server/limit.go",
-		pkg: serverPackage, old: `withStoreTimeout(context.WithoutCancel(ctx))`, now: `withStoreTimeout(ctx)`,
-		test: "^TestNodesThatWereNotCounted$",
-	},
-	{
-		rule: "limit: nodes whose leases have ended are free", file: "cmd/internal/server/limit.go", pkg: serverPackage,
-		old: `l.Held && id.owns(l.Label)`, now: `l.Taken && id.owns(l.Label)`,
-		test: "^TestEndedTicketsWereRenewedBeyondALimit$",
-	},
-	{
-		rule: "limit: those of other tokens do not count", file: "cmd/internal/server/limit.go", pkg: serverPackage,
-		old: `l.Held && id.owns(l.Label)`, now: `l.Held`, test: "^TestOneTokenTookAllNodes$",
-	},
-	{
-		rule: "limit: the name of a token ends with the slash", file: "cmd/internal/server/limit.go",
-		pkg: serverPackage,
-		old: `strings.HasPrefix(label, id.labelOf(""))`, now: `strings.HasPrefix(label, id.Name)`,
-		test: "^TestOnlyRenewalsInTimeCountNothing$",
-	},
-	{
-		rule: "limit: a request beyond it writes nothing", file: "cmd/internal/server/limit.go", pkg: serverPackage,
-		old: `len(held)+more > limit {`, now: `len(held)+more > limit+1 {`, test: "^TestOneTokenTookAllNodes$",
-	},
-	{
-		rule: "limit: nor does one that fits into no place", file: "cmd/internal/server/limit.go", pkg: serverPackage,
-		old: `more := max(nodes, 1)`, now: `more := min(nodes, 1)`, test: "^TestOneTokenTookAllNodes$",
-	},
-	{
-		rule: "limit: a restarted program has its own place", file: "cmd/internal/server/limit.go", pkg: serverPackage,
-		old: `			more--
-`, now: `			_ = more
-`, test: "^TestOneTokenTookAllNodes$",
-	},
-	{
-		rule: "limit: a write is counted", file: "cmd/internal/server/owned.go", pkg: serverPackage,
-		old: `	if len(takes) == 0 {`, now: `	if true {`, test: "^TestTwoServersDoubledALimit$",
-	},
-	{
-		rule: "limit: and not before the store has it", file: "cmd/internal/server/owned.go", pkg: serverPackage,
-		old: `	o.swapRest(ctx, writes, errs)
-	takes :=`, now: `	defer o.swapRest(ctx, writes, errs)
-	takes :=`, test: "^TestTwoServersDoubledALimit$",
-	},
-	{
-		rule: "limit: writes of one server count one after the other", file: "cmd/internal/server/owned.go",
-		pkg: serverPackage, old: `		defer leave()
-`, now: `		leave()
-`, test: "^TestOneServerGivesAwayAllPlaces$",
-	},
-	{
-		rule: "limit: which writes renew is judged after them", file: "cmd/internal/server/owned.go",
-		pkg: serverPackage,
-		old: `	errs := make([]error, len(writes))
-	if takes := taking(); len(takes) > 0 {`, now: `	errs, before1 := make([]error, len(writes)), taking()
-	if takes := before1; len(takes) > 0 {`,
-		more: []edit{{`slices.DeleteFunc(taking(), `, `slices.DeleteFunc(before1, `}},
-		test: "^TestRenewalUnderwayBeyondALimit$",
-	},
-	{
-		rule: "limit: a write without an answer may be there", file: "cmd/internal/server/owned.go", pkg: serverPackage,
-		old: `errs[i] != nil && KindOf(errs[i]) != Unavailable`, now: `errs[i] != nil`,
-		test: "^TestNodesThatWereNotCounted$",
-	},
-	{
-		rule: "limit: a write is counted though its caller left", file: "cmd/internal/server/owned.go",
-		pkg: serverPackage, old: `withStoreTimeout(context.WithoutCancel(ctx))`, now: `withStoreTimeout(ctx)`,
-		test: "^TestNodesThatWereNotCounted$",
-	},
-	{
-		rule: "limit: a node beyond it is taken back", file: "cmd/internal/server/owned.go", pkg: serverPackage,
-		old: `errors.Join(err, s.takeBack(ctx, writes[i].New))`, now: `errors.Join(err)`, test: "^TestTwoServersDoubledALimit$",
-	},
-	{
-		rule: "limit: unless it is somebody else's by now", file: "cmd/internal/server/owned.go", pkg: serverPackage,
-		old: `err != nil || rs[0].Holder != taken.Holder {`, now: `err != nil || rs[0].Holder == "" {`,
-		test: "^TestRefusedNodeOfSomebodyElseByNow$",
-	},
-	{
-		rule: "limit: writes beyond it do not reach the store", file: "cmd/internal/server/owned.go",
-		pkg: serverPackage,
-		old: `len(held) >= limit {`, now: `len(held) > limit {`, test: "^TestLateRenewalBeyondALimit$",
-	},
-	{
-		rule: "limit: a batch counts its own nodes", file: "cmd/internal/server/owned.go", pkg: serverPackage,
-		old: `				held[node] = true
-`, now: `				_ = held[node]
-`, test: "^TestBatchUpToALimit$",
-	},
-	{
-		rule: "limit: node 0 counts", file: "cmd/internal/server/owned.go", pkg: serverPackage,
-		old: `w.New.Node >= 0 &&`, now: `w.New.Node > 0 &&`, test: "^TestBatchUpToALimit$",
-	},
-	{
-		rule: "limit: who gives back takes nothing", file: "cmd/internal/server/owned.go", pkg: serverPackage,
-		old: `w.New.Holder != "" && `, now: ``, test: "^TestLoweredLimit$",
-	},
-	{
-		rule: "limit: renewals in time count nothing", file: "cmd/internal/server/owned.go", pkg: serverPackage,
-		old: ` && !id.renews(before[i], w, now) {`, now: ` && (true || id.renews(before[i], w, now)) {`, test: "^TestLoweredLimit$",
-	},
-	{
-		rule: "limit: a renewal replaces the record that was read", file: "cmd/internal/server/owned.go",
-		pkg: serverPackage, old: `return old.Nonce == w.Old && `, now: `return `,
-		test: "^TestOnlyRenewalsInTimeCountNothing$",
-	},
-	{
-		rule: "limit: a renewal is of the same holder", file: "cmd/internal/server/owned.go", pkg: serverPackage,
-		old: `old.Holder == w.New.Holder && `, now: ``, test: "^TestOnlyRenewalsInTimeCountNothing$",
-	},
-	{
-		rule: "limit: a renewal is of the same generation", file: "cmd/internal/server/owned.go", pkg: serverPackage,
-		old: `old.Generation == w.New.Generation &&`, now: `true &&`, test: "^TestOnlyRenewalsInTimeCountNothing$",
-	},
-	{
-		rule: "limit: a renewal is of the same token", file: "cmd/internal/server/owned.go", pkg: serverPackage,
-		old: `id.owns(old.Label) && old.Held(now)`, now: `old.Held(now)`, test: "^TestOnlyRenewalsInTimeCountNothing$",
-	},
-	{
-		rule: "limit: a renewal is in time", file: "cmd/internal/server/owned.go", pkg: serverPackage,
-		old: ` && old.Held(now)`, now: ``, test: "^TestOnlyRenewalsInTimeCountNothing$",
-	},
+`)),
+	m("limit: tickets of one server count one after the other", "cmd/internal/server.Service.Acquire",
+		"^TestOneServerGivesAwayAllPlaces$",
+		swap("defer leave()", "leave()")),
+	m("limit: a ticket that is renewed late is counted", "cmd/internal/server.Service.Renew",
+		"^TestEndedTicketsWereRenewedBeyondALimit$",
+		swap("sp.Scheme().Layout().TickOf(s.now()) >= t.Until",
+			"sp.Scheme().Layout().TickOf(s.now()) > t.Until+1<<40")),
+	m("limit: late is judged after the write", "cmd/internal/server.Service.Renew",
+		"^TestRenewalUnderwayBeyondALimit$",
+		swap("sp.Scheme().Layout().TickOf(s.now()) >= t.Until", "sp.Scheme().Layout().TickOf(began) >= t.Until"),
+		before("next, sp, err := withSpace(", "began := s.now()")),
+	m("limit: a grant that was used keeps its floor", "cmd/internal/server.Service.keepLate",
+		"^TestRenewalUnderwayBeyondALimit$",
+		swap("-1 (2)", "t.From")),
+	m("limit: an ended ticket is renewed by its own token", "cmd/internal/server.Service.keepLate",
+		"^TestEndedTicketsOfAnotherToken$",
+		never("!id.owns(t.Label)")),
+	m("limit: or by who may manage the namespace", "cmd/internal/server.Service.keepLate",
+		"^TestEndedTicketsOfAnotherToken$",
+		swap("!id.owns(t.Label) && id.May(VerbManage, t.Namespace) != nil", "!id.owns(t.Label)")),
+	m("limit: its own token renews it", "cmd/internal/server.Service.keepLate", "^TestEndedTicketsOfAnotherToken$",
+		swap("!id.owns(t.Label) && id.May(VerbManage, t.Namespace) != nil",
+			"id.May(VerbManage, t.Namespace) != nil")),
+	m("limit: a ticket that ends now has ended", "cmd/internal/server.Service.Renew",
+		"^TestEndedTicketsOfAnotherToken$",
+		swap("sp.Scheme().Layout().TickOf(s.now()) >= t.Until", "sp.Scheme().Layout().TickOf(s.now()) > t.Until")),
+	m("limit: a ticket beyond it is taken back", "cmd/internal/server.Service.keep", "^TestTwoServersDoubledALimit$",
+		swap("errors.Join(err, t.Release(ctx, s.store,", "errors.Join(err)")),
+	m("limit: nodes up to it, and not one more", "cmd/internal/server.Service.checkHeld",
+		"^TestTwoServersDoubledALimit$",
+		swap("len(held) > limit", "len(held) > limit+1")),
+	m("limit: the last place counts", "cmd/internal/server.Service.checkHeld", "^TestOneTokenTookAllNodes$",
+		swap("len(held) > limit", "len(held) >= limit")),
+	m("limit: a count that fails keeps nothing", "cmd/internal/server.Service.checkHeld",
+		"^TestNodesThatWereNotCounted$",
+		swap("return err", "if err != nil && held == nil { return nil }; return err")),
+	m("limit: a ticket is counted though its caller left", "cmd/internal/server.Service.keep",
+		"^TestNodesThatWereNotCounted$",
+		swap("context.WithoutCancel(ctx)", "ctx")),
+	m("limit: nodes whose leases have ended are free", "cmd/internal/server.Service.nodesOf",
+		"^TestEndedTicketsWereRenewedBeyondALimit$",
+		swap("l.Held", "l.Taken")),
+	m("limit: those of other tokens do not count", "cmd/internal/server.Service.nodesOf",
+		"^TestOneTokenTookAllNodes$",
+		swap("l.Held && id.owns(l.Label)", "l.Held")),
+	m("limit: the name of a token ends with the slash", "cmd/internal/server.Identity.owns",
+		"^TestOnlyRenewalsInTimeCountNothing$",
+		swap(`id.labelOf("")`, "id.Name")),
+	m("limit: a request beyond it writes nothing", "cmd/internal/server.Service.checkRoom",
+		"^TestOneTokenTookAllNodes$",
+		swap("len(held)+more > limit", "len(held)+more > limit+1")),
+	m("limit: nor does one that fits into no place", "cmd/internal/server.Service.checkRoom",
+		"^TestOneTokenTookAllNodes$",
+		swap("max(nodes, 1) (1)", "min(nodes, 1)")),
+	m("limit: a restarted program has its own place", "cmd/internal/server.Service.checkRoom",
+		"^TestOneTokenTookAllNodes$",
+		swap("more--", "_ = more")),
+	m("limit: a write is counted", "cmd/internal/server.owned.swapWithin", "^TestTwoServersDoubledALimit$",
+		always("len(takes) == 0")),
+	m("limit: and not before the store has it", "cmd/internal/server.owned.swapWithin",
+		"^TestTwoServersDoubledALimit$",
+		swap("o.swapRest(ctx, writes, errs)", "defer o.swapRest(ctx, writes, errs)")),
+	m("limit: writes of one server count one after the other", "cmd/internal/server.owned.swapWithin",
+		"^TestOneServerGivesAwayAllPlaces$",
+		swap("defer leave()", "leave()")),
+	m("limit: a write without an answer may be there", "cmd/internal/server.owned.swapWithin",
+		"^TestNodesThatWereNotCounted$",
+		swap("errs[i] != nil && KindOf(errs[i]) != Unavailable", "errs[i] != nil")),
+	m("limit: a write is counted though its caller left", "cmd/internal/server.owned.swapWithin",
+		"^TestNodesThatWereNotCounted$",
+		swap("context.WithoutCancel(ctx)", "ctx")),
+	m("limit: a node beyond it is taken back", "cmd/internal/server.owned.swapWithin",
+		"^TestTwoServersDoubledALimit$",
+		swap("errors.Join(err, s.takeBack(ctx, writes[i].New))", "errors.Join(err)")),
+	m("limit: unless it is somebody else's by now", "cmd/internal/server.Service.takeBack",
+		"^TestRefusedNodeOfSomebodyElseByNow$",
+		swap("rs[0].Holder != taken.Holder", `rs[0].Holder == ""`)),
+	m("limit: writes beyond it do not reach the store", "cmd/internal/server.owned.swapWithin",
+		"^TestLateRenewalBeyondALimit$",
+		swap("len(held) >= limit", "len(held) > limit")),
+	m("limit: a batch counts its own nodes", "cmd/internal/server.owned.swapWithin", "^TestBatchUpToALimit$",
+		swap("held[node] (2)", "_"),
+		swap("true", "held[node]")),
+	m("limit: node 0 counts", "cmd/internal/server.owned.swapWithin", "^TestBatchUpToALimit$",
+		swap("w.New.Node >= 0", "w.New.Node > 0")),
+	m("limit: who gives back takes nothing", "cmd/internal/server.owned.swapWithin", "^TestLoweredLimit$",
+		swap(`w.New.Node >= 0 && w.New.Holder != ""`, "w.New.Node >= 0")),
+	m("limit: renewals in time count nothing", "cmd/internal/server.owned.swapWithin", "^TestLoweredLimit$",
+		swap("!id.renews(before[i], w, now)", "(true || id.renews(before[i], w, now))")),
+	m("limit: a renewal replaces the record that was read", "cmd/internal/server.Identity.renews",
+		"^TestOnlyRenewalsInTimeCountNothing$",
+		swap("old.Nonce == w.Old && old.Holder == w.New.Holder", "old.Holder == w.New.Holder")),
+	m("limit: a renewal is of the same holder", "cmd/internal/server.Identity.renews",
+		"^TestOnlyRenewalsInTimeCountNothing$",
+		swap("old.Nonce == w.Old && old.Holder == w.New.Holder", "old.Nonce == w.Old")),
+	m("limit: a renewal is of the same generation", "cmd/internal/server.Identity.renews",
+		"^TestOnlyRenewalsInTimeCountNothing$",
+		always("old.Generation == w.New.Generation")),
+	m("limit: a renewal is of the same token", "cmd/internal/server.Identity.renews",
+		"^TestOnlyRenewalsInTimeCountNothing$",
+		inText(`id.owns(old.Label) && old.Held(now)`, `old.Held(now)`)),
+	m("limit: a renewal is in time", "cmd/internal/server.Identity.renews", "^TestOnlyRenewalsInTimeCountNothing$",
+		inText(` && old.Held(now)`, ``)),
 }

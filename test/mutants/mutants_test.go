@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,21 +18,35 @@ import (
 	"testing"
 )
 
-// mutant is one broken rule: in a file of the module, old becomes now, and then the named
+// mutant is one broken rule: the function with the rule is changed by the ops, and then the named
 // subtest has to fail.
 type mutant struct {
 	rule     string
-	file     string
-	old, now string
-	more     []edit // further changes of the same file, for rules that stand in several places
-	pkg      string // "./lease" when empty
+	function string // see applied
 	test     string
-	seeds    int    // for the simulation instead of a test
+	ops      []op
+	pkg      string // of the test; the function's own when empty
+	runs     int    // seeds, for the simulation instead of a test
 	layout   string // of all its runs; "" for one that each draws
+	tags     string
 }
 
-// edit is a text and what it becomes.
-type edit struct{ old, now string }
+func m(rule, function, test string, ops ...op) mutant {
+	return mutant{rule: rule, function: function, test: test, ops: ops}
+}
+
+// in says in which package the test is.
+func (m mutant) in(pkg string) mutant { m.pkg = pkg; return m }
+
+// stalled has the tests notice that stop goroutines between two atomic steps.
+func (m mutant) stalled() mutant { m.tags = "snowfence_stall"; return m }
+
+// seeds has the simulation notice the mutant, within so many seeds.
+func (m mutant) seeds(n int, layout string) mutant {
+	m.pkg, m.test = "./internal/simulate", cmp.Or(m.test, "^TestSeeds$")
+	m.runs, m.layout = n, layout
+	return m
+}
 
 var long = flag.Bool("long", false, "break all rules, those for the suite of stores, too, that the simulation has "+
 	"to notice; else a few, and check that the others fit the code")
@@ -50,7 +63,7 @@ func TestLeaseMutants(t *testing.T) {
 	run(t,
 		leaseMutants, storeMutants, closeMutants, stateFileMutants, holdersMutants, changeMutants, txMutants,
 		compatMutants, sonyflakeMutants, randflakeMutants, driftMutants,
-		workerMutants, pastMutants, clibMutants, fencedMutants, spreadMutants, sqlNodeMutants, limitMutants)
+		workerMutants, pastMutants, clibMutants, fencedMutants, spreadMutants, wordMutants, sqlNodeMutants, limitMutants)
 }
 
 // TestSimulationMutants checks that simulated fleets collide when a rule is broken.
@@ -66,15 +79,12 @@ func run(t *testing.T, lists ...[]mutant) {
 	broken := 0
 	for _, m := range slices.Concat(lists...) {
 		if !*long && !slices.Contains(quick, m.rule) {
-			if _, err := m.broken(root); err != nil {
+			if _, err := applied(root, m.function, m.ops); err != nil {
 				t.Errorf("%s: %v", m.rule, err)
 			}
 			continue
 		}
 		broken++
-		if m.seeds > 0 {
-			m.pkg, m.test = "./internal/simulate", cmp.Or(m.test, "^TestSeeds$")
-		}
 		t.Run(strings.ReplaceAll(m.rule, " ", "_"), func(t *testing.T) {
 			t.Parallel()
 			m.check(t, root)
@@ -85,32 +95,20 @@ func run(t *testing.T, lists ...[]mutant) {
 	}
 }
 
-// broken returns the file of a mutant as the mutant has it.
-func (m mutant) broken(root string) ([]byte, error) {
-	code, err := os.ReadFile(filepath.Join(root, m.file))
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range append([]edit{{m.old, m.now}}, m.more...) {
-		if n := bytes.Count(code, []byte(e.old)); n != 1 {
-			return nil, fmt.Errorf("%s has the text to break %d times, not once: %q", m.file, n, e.old)
-		}
-		code = bytes.Replace(code, []byte(e.old), []byte(e.now), 1)
-	}
-	return code, nil
-}
-
 func (m mutant) check(t *testing.T, root string) {
-	code, err := m.broken(root)
+	files, err := applied(root, m.function, m.ops)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	broken := filepath.Join(dir, "broken.go")
-	if err := os.WriteFile(broken, code, 0o644); err != nil {
-		t.Fatal(err)
+	dir, replace := t.TempDir(), map[string]string{}
+	for path, code := range files {
+		broken := filepath.Join(dir, strconv.Itoa(len(replace))+filepath.Ext(path))
+		if err := os.WriteFile(broken, code, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		replace[path] = broken
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, m.file): broken}})
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,16 +116,17 @@ func (m mutant) check(t *testing.T, root string) {
 	if err := os.WriteFile(overlayPath, overlay, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	pkg := m.pkg
-	if pkg == "" {
-		pkg = "./lease"
-	}
+	folder, _ := split(root, m.function)
+	pkg := cmp.Or(m.pkg, "./"+folder)
 	args := []string{
 		"test", "-vet=off", "-ldflags=-s", "-short", "-count=1", "-timeout=100s",
 		"-overlay=" + overlayPath, "-run=" + m.test, pkg,
 	}
-	if m.seeds > 0 {
-		args = append(args, "-seeds="+strconv.Itoa(m.seeds), "-layout="+m.layout)
+	if m.tags != "" {
+		args = append(args, "-tags="+m.tags)
+	}
+	if m.runs > 0 {
+		args = append(args, "-seeds="+strconv.Itoa(m.runs), "-layout="+m.layout)
 	}
 	cmd := exec.Command("go", args...)
 	cmd.Dir = root
@@ -138,7 +137,7 @@ func (m mutant) check(t *testing.T, root string) {
 		t.Errorf("the mutant survived %s: nothing tests the rule", m.test)
 	case !errors.As(err, &exit):
 		t.Fatal(err)
-	case m.seeds > 0 && bytes.Contains(out, []byte("--- FAIL: "+strings.Trim(m.test, "^$"))):
+	case m.runs > 0 && bytes.Contains(out, []byte("--- FAIL: "+strings.Trim(m.test, "^$"))):
 		t.Logf("%s", out[:min(len(out), 400)])
 	case bytes.Contains(out, []byte("panic: test timed out")):
 		t.Errorf("nothing noticed the mutant for as long as it was tested: %s", m.test)
