@@ -14,12 +14,10 @@
 // # Three doors
 //
 // Most programs lease a node from a database and never think of it again: see the
-// packages lease and sqlstore. On one machine with a node number of its own, a file keeps
-// the promise over restarts:
+// packages lease and sqlstore. On one machine the package statefile needs no database:
+// its processes share a folder, and the promise holds over restarts:
 //
-//	scheme, err := snowfence.NewScheme(snowfence.Default())
-//	fence, err := snowfence.StateFile("/var/lib/shop/node", scheme, 5)
-//	ids, err := snowfence.New(snowfence.Config{Fence: fence})
+//	ids, err := statefile.Open("/var/lib/shop/ids")
 //	id, err := ids.Next(ctx)
 //
 // A [Scheme] alone composes and decodes IDs, with the time as an argument, and needs
@@ -41,7 +39,7 @@ package snowfence
 //	id.go gql.go encoding*.go prefix.go mask.go   an ID and its text
 //	layout*.go                              what its bits mean; the proof of a change
 //	scheme*.go encrypt.go secret.go         parts to an ID and back
-//	fence.go statefile*.go statedir.go      where grants come from
+//	fence.go                                where grants come from
 //	hold.go position.go                     a grant in use; a position becomes an ID
 //	generator.go next.go reserve.go         how positions are taken, one by one
 //	spread.go                               where a tick begins

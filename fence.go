@@ -88,8 +88,8 @@ func (b *binding) Bind(func() int64) (func(), error) {
 
 // Unguarded returns a fence for a bare node number. It is not safe over restarts: a
 // process that starts again too soon, or after the clock stepped back, repeats
-// IDs. Nor does it know whether another process has the number. Use [StateFile]
-// or a lease instead.
+// IDs. Nor does it know whether another process has the number. Use a
+// lease, or the package statefile, instead.
 //
 // Inside one process it is safe, over generators made one after the other too.
 // New reports a node outside the layout.

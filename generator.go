@@ -94,7 +94,7 @@ const (
 func New(c Config) (*Generator, error) {
 	switch {
 	case c.Fence == nil:
-		return nil, errors.New("snowfence: Config.Fence is nil: use a lease, StateFile or Unguarded")
+		return nil, errors.New("snowfence: Config.Fence is nil: use a lease, statefile.File or Unguarded")
 	case c.Lead < 0:
 		return nil, fmt.Errorf("snowfence: Config.Lead is %d; it is a number of ticks from 0 up", c.Lead)
 	case c.Lead > 1<<40:

@@ -108,7 +108,7 @@ func TestHints(t *testing.T) {
 // TestFenceHint does what the error of a generator without a fence says.
 func TestFenceHint(t *testing.T) {
 	_, err := snowfence.New(snowfence.Config{})
-	if err == nil || !strings.Contains(err.Error(), "Config.Fence is nil: use a lease, StateFile or Static") {
+	if err == nil || !strings.Contains(err.Error(), "Config.Fence is nil: use a lease, statefile.File or Unguarded") {
 		t.Fatal(err)
 	}
 	s, err := snowfence.NewScheme(snowfence.Default())

@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/nodes"
+	"github.com/snowfence/snowfence/statefile"
 )
 
 func twitter() *snowfence.Scheme {
@@ -34,7 +35,7 @@ func ExampleFromEnv() {
 	if err != nil {
 		panic(err)
 	}
-	fence, err := snowfence.StateFile(path, scheme, node)
+	fence, err := statefile.File(path, scheme, node)
 	if err != nil {
 		panic(err)
 	}

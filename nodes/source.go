@@ -5,7 +5,7 @@
 //
 // A source only finds a number; nothing makes sure that nobody else has it,
 // unless it is leased as well (Options.Node and Options.Guard of the package
-// lease). A fence such as snowfence.StateFile keeps IDs unique over restarts.
+// lease). A fence such as statefile.File keeps IDs unique over restarts.
 package nodes
 
 import (

@@ -14,6 +14,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/statefile"
 )
 
 // TestMain makes the test binary the program itself, for the scripts and for tests that
@@ -153,7 +154,7 @@ func stateFile(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	ts.Check(err)
-	fence, err := snowfence.StateFile(ts.MkAbs(args[0]), s, node)
+	fence, err := statefile.File(ts.MkAbs(args[0]), s, node)
 	ts.Check(err)
 	source := func() (time.Time, time.Duration) { return time.Now().Add(by), time.Since(began) }
 	g, err := snowfence.New(snowfence.Config{Fence: fence, Time: source})

@@ -9,6 +9,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/statefile"
 	"github.com/spf13/cobra"
 )
 
@@ -193,11 +194,11 @@ func (p *program) openFiles(ctx context.Context, f *newFlags) (*source, error) {
 	}, nil
 }
 
-func openStateDir(_ context.Context, s *snowfence.Scheme, f *newFlags) (*snowfence.FileFence, error) {
-	return snowfence.StateDir(f.stateDir, s, snowfence.NodeRange{})
+func openStateDir(_ context.Context, s *snowfence.Scheme, f *newFlags) (*statefile.Fence, error) {
+	return statefile.Folder(f.stateDir, s, snowfence.NodeRange{})
 }
 
-func (p *program) openStateFile(ctx context.Context, s *snowfence.Scheme, f *newFlags) (*snowfence.FileFence, error) {
+func (p *program) openStateFile(ctx context.Context, s *snowfence.Scheme, f *newFlags) (*statefile.Fence, error) {
 	node, _, err := parseNode(ctx, s, f.node.node)
 	if err != nil {
 		return nil, err
@@ -207,15 +208,15 @@ func (p *program) openStateFile(ctx context.Context, s *snowfence.Scheme, f *new
 		if err != nil {
 			return nil, err
 		}
-		if err := snowfence.ResetStateFile(f.stateFile, s, node, after); err != nil {
+		if err := statefile.Reset(f.stateFile, s, node, after); err != nil {
 			return nil, err
 		}
 	}
-	return snowfence.StateFile(f.stateFile, s, node)
+	return statefile.File(f.stateFile, s, node)
 }
 
 // sliceOf returns the fence of a slice of a state file, or the file itself.
-func sliceOf(file *snowfence.FileFence, text string) (snowfence.Fence, error) {
+func sliceOf(file *statefile.Fence, text string) (snowfence.Fence, error) {
 	if text == "" {
 		return file, nil
 	}
@@ -223,7 +224,11 @@ func sliceOf(file *snowfence.FileFence, text string) (snowfence.Fence, error) {
 	if err != nil {
 		return nil, usagef("--slice: %w", err)
 	}
-	return snowfence.SequencePart(file, first, last), nil
+	part, err := file.SequencePart(first, last)
+	if err != nil {
+		return nil, usagef("--slice: %w", err)
+	}
+	return part, nil
 }
 
 // latest returns the record of a block of nodes that reaches furthest; nil if none was leased.

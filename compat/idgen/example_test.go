@@ -16,6 +16,7 @@ import (
 	"github.com/snowfence/snowfence/compat/idgen"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/statefile"
 )
 
 func Example() {
@@ -51,7 +52,7 @@ func fromAFile(path string) error {
 	if err != nil {
 		return err
 	}
-	file, err := snowfence.StateFile(path, scheme, 7) // 7 is the WorkerId
+	file, err := statefile.File(path, scheme, 7) // 7 is the WorkerId
 	if err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func fromADatabase(ctx context.Context, db *sql.DB, scheme *snowfence.Scheme) er
 
 // aMove is for the page: the old processes ended at a known time.
 func aMove(path string, scheme *snowfence.Scheme, stopped time.Time) error {
-	return snowfence.ResetStateFile(path, scheme, 7, stopped.Add(2001*time.Millisecond))
+	return statefile.Reset(path, scheme, 7, stopped.Add(2001*time.Millisecond))
 }
 
 var _, _ = fromADatabase, aMove

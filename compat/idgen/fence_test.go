@@ -11,9 +11,10 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/compat/internal/process"
+	"github.com/snowfence/snowfence/statefile"
 )
 
-func stateFile(t *testing.T, path string, o *IdGeneratorOptions) *snowfence.FileFence {
+func stateFile(t *testing.T, path string, o *IdGeneratorOptions) *statefile.Fence {
 	t.Helper()
 	l, err := o.Layout()
 	if err != nil {
@@ -23,7 +24,7 @@ func stateFile(t *testing.T, path string, o *IdGeneratorOptions) *snowfence.File
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := snowfence.StateFile(path, s, o.node())
+	f, err := statefile.File(path, s, o.node())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +38,7 @@ func TestOneWorkerForTwoProcesses(t *testing.T) {
 	f := stateFile(t, path, o)
 	defer f.Close()
 	s := f.Scheme()
-	if _, err := snowfence.StateFile(path, s, 1); err == nil {
+	if _, err := statefile.File(path, s, 1); err == nil {
 		t.Error("two fences have one state file")
 	}
 	g, err := NewOn(f, 2000)

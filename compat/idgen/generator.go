@@ -91,7 +91,7 @@ func enter(s *snowfence.Scheme, o *IdGeneratorOptions, clock snowfence.TimeSourc
 
 func on(f snowfence.Fence, o process.Options) (*worker, error) {
 	if f == nil || f.Scheme() == nil {
-		return nil, errors.New("idgen: the fence is nil or has no scheme: use a lease or snowfence.StateFile")
+		return nil, errors.New("idgen: the fence is nil or has no scheme: use a lease or statefile.File")
 	}
 	options, err := optionsOf(f.Scheme().Layout())
 	if err != nil {

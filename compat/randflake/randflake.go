@@ -101,7 +101,7 @@ func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator
 // [ErrInvalidLease] until that generator is closed.
 func NewOn(f snowfence.Fence) (*Generator, error) {
 	if f == nil {
-		return nil, errors.New("randflake: the fence is nil: use a lease, snowfence.StateFile or snowfence.Unguarded")
+		return nil, errors.New("randflake: the fence is nil: use a lease, statefile.File or snowfence.Unguarded")
 	}
 	if s, want := f.Scheme(), snowfence.Randflake().String(); s == nil || s.Layout().String() != want {
 		return nil, fmt.Errorf("randflake: the fence has another layout than Randflake: use a namespace "+

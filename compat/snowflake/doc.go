@@ -16,7 +16,7 @@
 //
 //	scheme, err := snowflake.Scheme()
 //	…
-//	f, err := snowfence.StateFile("/var/lib/app/node1", scheme, 1)
+//	f, err := statefile.File("/var/lib/app/node1", scheme, 1)
 //	…
 //	node, err := snowflake.NewNodeOn(f)
 //

@@ -16,6 +16,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/compat/snowflake"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/statefile"
 )
 
 // set sets the variables until the test ends.
@@ -255,7 +256,7 @@ func TestNodeOnStateFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := snowfence.StateFile(path, s, 17)
+		f, err := statefile.File(path, s, 17)
 		if err != nil {
 			t.Fatal(err)
 		}

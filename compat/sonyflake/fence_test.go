@@ -11,6 +11,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/compat/sonyflake"
 	v1 "github.com/snowfence/snowfence/compat/sonyflake/v1"
+	"github.com/snowfence/snowfence/statefile"
 )
 
 func scheme(t *testing.T, l snowfence.Layout) *snowfence.Scheme {
@@ -27,7 +28,7 @@ func TestStateFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "node")
 	last := int64(0)
 	for range 3 { // restarts
-		f, err := snowfence.StateFile(path, s, 77)
+		f, err := statefile.File(path, s, 77)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +68,7 @@ func TestStateFile(t *testing.T) {
 // the same IDs.
 func TestMachineOfAFenceIsNoBareMachine(t *testing.T) {
 	l := snowfence.MustLayout("sonyflake")
-	f, err := snowfence.StateFile(filepath.Join(t.TempDir(), "node"), scheme(t, l), 4711)
+	f, err := statefile.File(filepath.Join(t.TempDir(), "node"), scheme(t, l), 4711)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/statefile"
 )
 
 // localTTL is the ttl of leases from a file, as in the program: a file does not go away, and what a
@@ -132,13 +133,15 @@ func (l *Library) OpenStateFile(path, layout string, node int64, optionText stri
 	if node < 0 || node >= s.Nodes() {
 		return 0, InvalidError("node %d: the layout has nodes 0 to %d", node, s.Nodes()-1)
 	}
-	file, err := snowfence.StateFile(path, s, node)
+	file, err := statefile.File(path, s, node)
 	if err != nil {
 		return 0, err
 	}
 	var fence snowfence.Fence = file
 	if o.slice != nil {
-		fence = snowfence.SequencePart(file, o.slice[0], o.slice[1])
+		if fence, err = file.SequencePart(o.slice[0], o.slice[1]); err != nil {
+			return 0, errors.Join(err, file.Close())
+		}
 	}
 	return l.start(fence, o, file.Close)
 }

@@ -95,7 +95,7 @@ func TestLaterGrantOverABareNumber(t *testing.T) {
 	s.add(t, id)
 }
 
-// A grant without an end is a bare number, such as that of Static: nobody proves it.
+// A grant without an end is a bare number, such as that of Unguarded: nobody proves it.
 func TestTwoFencesOfOneNumber(t *testing.T) {
 	for _, c := range []struct {
 		name       string

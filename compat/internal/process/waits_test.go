@@ -14,6 +14,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/statefile"
 )
 
 // refusing is a fence that refuses at once, from its second grant on.
@@ -155,7 +156,7 @@ func TestFinalErrors(t *testing.T) {
 func TestClosedFence(t *testing.T) {
 	s := scheme(t, bwmarrin)
 	clk := newClock()
-	file, err := snowfence.StateFile(filepath.Join(t.TempDir(), "node"), s, 5)
+	file, err := statefile.File(filepath.Join(t.TempDir(), "node"), s, 5)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package snowfence
+package statefile
 
 import (
 	"errors"
@@ -24,7 +24,7 @@ func writesOf(t *testing.T, path string) int64 {
 
 // The count of writes goes on from the higher one of those that the file and its lock
 // say: the lock may be behind after a crash, and the file is when it is an older copy.
-func TestStateFileCountsOn(t *testing.T) {
+func TestFileCountsOn(t *testing.T) {
 	s := testScheme(t, "twitter")
 	path := filepath.Join(t.TempDir(), "node")
 	f := openState(t, path, s, 3)
@@ -51,7 +51,7 @@ func TestStateFileCountsOn(t *testing.T) {
 	if err := os.WriteFile(path, older, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := ResetStateFile(path, s, 3, s.Layout().TimeOf(40_000)); err != nil {
+	if err := Reset(path, s, 3, s.Layout().TimeOf(40_000)); err != nil {
 		t.Fatal(err)
 	}
 	if n := writesOf(t, path); n != 7 {
@@ -85,7 +85,7 @@ func TestCountsOfWrites(t *testing.T) {
 	if err := os.WriteFile(path, state.encode(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := StateFile(path, s, 3); !errors.Is(err, ErrStateFile) {
+	if f, err := File(path, s, 3); !errors.Is(err, ErrUnusable) {
 		t.Errorf("written less than never: %v, %v", f, err)
 	}
 }

@@ -1,4 +1,4 @@
-package snowfence
+package statefile
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/snowfence/snowfence"
 )
 
 // slowDisk lets the writes of a state file wait. A pipe in place of the temporary file is the disk:
@@ -35,7 +37,7 @@ func slowDisk(t *testing.T, path string) (answer func()) {
 }
 
 // writing waits until a write of the file is under way.
-func (f *FileFence) writing() {
+func (f *Fence) writing() {
 	for f.mu.TryLock() {
 		f.mu.Unlock()
 		time.Sleep(time.Millisecond)
@@ -44,7 +46,7 @@ func (f *FileFence) writing() {
 
 // While a slow disk syncs, IDs below the floor in the file go on, none above it comes out, the node
 // stays taken, and other processes take other nodes.
-func TestStateDirSlowSync(t *testing.T) {
+func TestFolderSlowSync(t *testing.T) {
 	dir, s, clock := t.TempDir(), testScheme(t, "twitter"), newFakeClock()
 	path := filepath.Join(dir, "0")
 	floor := func() int64 {
@@ -56,7 +58,7 @@ func TestStateDirSlowSync(t *testing.T) {
 		return must(decodeState(data)).until
 	}
 	f := openDir(t, dir, s, firstNode)
-	g := newGenerator(t, Config{Fence: f, Time: clock.now})
+	g := newGenerator(t, snowfence.Config{Fence: f, Time: clock.now})
 	all := take(t, g, 10)
 	before := floor()
 
@@ -68,10 +70,10 @@ func TestStateDirSlowSync(t *testing.T) {
 	}()
 	f.writing()
 	all = append(all, take(t, g, 10)...)
-	if f, err := StateDir(dir, s, firstNode); !errors.Is(err, ErrBound) {
+	if f, err := Folder(dir, s, firstNode); !errors.Is(err, snowfence.ErrBound) {
 		t.Errorf("the node of a process that syncs: %v, %v", f, err)
 	}
-	if other := openDir(t, dir, s, NodeRange{}); other.state.node != 1 {
+	if other := openDir(t, dir, s, snowfence.NodeRange{}); other.state.node != 1 {
 		t.Errorf("another process has node %d", other.state.node)
 	}
 	answer()
@@ -83,7 +85,7 @@ func TestStateDirSlowSync(t *testing.T) {
 	clock.advance(2 * stateWindow)
 	refused := func() {
 		t.Helper()
-		if id, err := g.TryNext(); !errors.Is(err, ErrFenced) {
+		if id, err := g.TryNext(); !errors.Is(err, snowfence.ErrFenced) {
 			t.Fatalf("an ID above the floor in the file: %d, %v", id, err)
 		}
 	}

@@ -1,86 +1,62 @@
-package snowfence
+package statefile
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/snowfence/snowfence"
 )
 
-// SequencePart returns a fence for a part of a node's sequence, the numbers first to
-// last, so that several machines share one node: each has a state file and a
-// slice of its own. f is a [StateFile]; a lease refuses it, because a lease is
-// for a whole node.
+// SequencePart returns a fence for a slice of the node's sequence, the numbers first
+// to last, so that several machines share one node: each has a state file and a
+// slice of its own.
 //
-//	file, err := snowfence.StateFile("/var/lib/app/node7", scheme, 7)
+//	file, err := statefile.File("/var/lib/app/node7", scheme, 7)
 //	…
-//	g, err := snowfence.New(snowfence.Config{Fence: snowfence.SequencePart(file, 32, 63)})
+//	part, err := file.SequencePart(32, 63)
+//	…
+//	g, err := snowfence.New(snowfence.Config{Fence: part})
 //
-// Between machines nobody sees that slices overlap: prove them with [Beside]
-// first. Inside one process, and in one file, an overlap is an [ErrBound]. A file
-// keeps its slices: without one it is an [ErrStateFile], and another slice starts
-// above all that the file granted. Numbers below the layout's first are in no
-// slice.
-//
-// New reports a slice that is wrong.
-func SequencePart(f Fence, first, last int64) Fence {
-	file, _ := f.(*FileFence)
-	return &sliced{whole: f, file: file, share: share{numbers: numbers{first, last}, slice: true}}
+// Between machines nobody sees that slices overlap: prove them with
+// [snowfence.Beside] first. Inside one process, and in one file, an overlap is a
+// [snowfence.ErrBound]. A file keeps its slices: without one it is an [ErrUnusable],
+// and another slice starts above all that the file granted. Numbers below the
+// layout's first are in no slice.
+func (f *Fence) SequencePart(first, last int64) (snowfence.Fence, error) {
+	l := f.scheme.Layout()
+	why := ""
+	switch {
+	case last < first:
+		why = "its last number is below its first"
+	case first < l.First || last > l.Last:
+		why = fmt.Sprintf("the layout has sequence numbers %d to %d", l.First, l.Last)
+	case last == 0 && l.Last > 0: // in a grant, 0 to 0 means all
+		why = "a slice with number 0 has at least one number more: take 0 to 1, or leave 0 out"
+	}
+	if why != "" {
+		return nil, fmt.Errorf("snowfence: state file %s: slice %d to %d: %s", f.path, first, last, why)
+	}
+	return &sliced{f, share{numbers: numbers{first, last}, slice: true}}, nil
 }
 
-// sliced is the fence of SequencePart.
+// sliced is the fence of a slice.
 type sliced struct {
-	whole Fence
-	file  *FileFence // nil for other fences
+	file  *Fence
 	share share
 }
 
-// check refuses what cannot be sliced.
-func (s *sliced) check() error {
-	if s.file == nil {
-		return errors.New("snowfence: only a state file has slices: a lease grants the whole sequence of its node, " +
-			"so lease a node for each machine")
-	}
-	if err := checkSlice(s.file.scheme.layout, s.share.first, s.share.last); err != nil {
-		return fmt.Errorf("snowfence: state file %s: %w", s.file.path, err)
-	}
-	return nil
-}
+func (s *sliced) Scheme() *snowfence.Scheme                { return s.file.scheme }
+func (s *sliced) Bind(func() int64) (func(), error)        { return s.file.bind(&s.share) }
+func (s *sliced) Held(after int64) (snowfence.Grant, bool) { return s.file.heldBy(&s.share, after) }
 
-func (s *sliced) Scheme() *Scheme {
-	if s.whole == nil {
-		return nil
-	}
-	return s.whole.Scheme()
-}
-
-func (s *sliced) Bind(func() int64) (func(), error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	return s.file.bind(&s.share)
-}
-
-func (s *sliced) Held(after int64) (Grant, bool) {
-	if s.check() != nil {
-		return Grant{}, false
-	}
-	return s.file.heldBy(&s.share, after)
-}
-
-func (s *sliced) Grant(_ context.Context, after int64) (Grant, error) {
-	if err := s.check(); err != nil {
-		return Grant{}, err
-	}
+func (s *sliced) Grant(_ context.Context, after int64) (snowfence.Grant, error) {
 	return s.file.grantTo(&s.share, after)
 }
 
-func (s *sliced) Release(_ context.Context, _ Grant, used int64) error {
-	if err := s.check(); err != nil {
-		return err
-	}
+func (s *sliced) Release(_ context.Context, _ snowfence.Grant, used int64) error {
 	return s.file.release(&s.share, used)
 }
 
@@ -125,13 +101,13 @@ type share struct {
 }
 
 // bind claims a share for a generator.
-func (f *FileFence) bind(u *share) (unbind func(), err error) {
+func (f *Fence) bind(u *share) (unbind func(), err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, v := range f.bound {
 		if v.overlap(u.numbers) {
 			return nil, fmt.Errorf("state file %s: another generator uses the sequence numbers %v, and this one %v: %w",
-				f.path, v, u, ErrBound)
+				f.path, v, u, snowfence.ErrBound)
 		}
 	}
 	leave, err := inProcess.enter(f, u)
@@ -151,20 +127,20 @@ func (f *FileFence) bind(u *share) (unbind func(), err error) {
 // mayUse refuses a share that the file does not allow: one of a fence around this
 // one that does not bind, while other shares are in use, and the whole sequence of
 // a file that keeps a slice. It needs mu.
-func (f *FileFence) mayUse(u *share) error {
+func (f *Fence) mayUse(u *share) error {
 	switch {
 	case len(f.bound) > 0 && !slices.Contains(f.bound, u):
-		return fmt.Errorf("snowfence: state file %s: %w", f.path, ErrBound)
+		return fmt.Errorf("snowfence: state file %s: %w", f.path, snowfence.ErrBound)
 	case !u.slice && len(f.state.slices) > 0:
 		return fmt.Errorf("snowfence: state file %s: %w: it is of the slice %s, and other machines may use the other "+
 			"numbers of node %d: go on with it (SequencePart, --slice), or take the slice %v, which is the whole sequence, "+
-			"once no other machine has the node", f.path, ErrStateFile, listNumbers(f.state.slices), f.state.node, u)
+			"once no other machine has the node", f.path, ErrUnusable, listNumbers(f.state.slices), f.state.node, u)
 	}
 	return nil
 }
 
 // slicesWith returns the slices in use, and u. It needs mu.
-func (f *FileFence) slicesWith(u *share) []numbers {
+func (f *Fence) slicesWith(u *share) []numbers {
 	var list []numbers
 	for _, v := range f.bound {
 		if v != u { // it is a slice: the whole sequence is beside none
@@ -178,7 +154,7 @@ func (f *FileFence) slicesWith(u *share) []numbers {
 }
 
 // sharedBeside reports whether another share than u is in use. It needs mu.
-func (f *FileFence) sharedBeside(u *share) bool {
+func (f *Fence) sharedBeside(u *share) bool {
 	return slices.ContainsFunc(f.bound, func(v *share) bool { return v != u })
 }
 
@@ -193,14 +169,14 @@ type occupied struct {
 }
 
 // enter adds a share, unless a slice overlaps another share.
-func (o *occupied) enter(f *FileFence, u *share) (leave func(), err error) {
+func (o *occupied) enter(f *Fence, u *share) (leave func(), err error) {
 	key := fmt.Sprintf("%s node %d", f.state.layout, f.state.node)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, v := range o.shares[key] {
 		if v.overlap(u.numbers) && (u.slice || v.slice) {
 			return nil, fmt.Errorf("state file %s: this process uses the sequence numbers %v of node %d already, "+
-				"with another file, and here %v: %w", f.path, v, f.state.node, u, ErrBound)
+				"with another file, and here %v: %w", f.path, v, f.state.node, u, snowfence.ErrBound)
 		}
 	}
 	o.shares[key] = append(o.shares[key], u)

@@ -1,4 +1,4 @@
-package snowfence
+package statefile
 
 import (
 	"bufio"
@@ -12,11 +12,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/snowfence/snowfence"
 )
 
-func openDir(t testing.TB, dir string, s *Scheme, nodes NodeRange) *FileFence {
+func openDir(t testing.TB, dir string, s *snowfence.Scheme, nodes snowfence.NodeRange) *Fence {
 	t.Helper()
-	f, err := StateDir(dir, s, nodes)
+	f, err := Folder(dir, s, nodes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,98 +27,98 @@ func openDir(t testing.TB, dir string, s *Scheme, nodes NodeRange) *FileFence {
 }
 
 // Fences of one folder have nodes of their own, and a node that is free again comes first.
-func TestStateDir(t *testing.T) {
+func TestFolder(t *testing.T) {
 	s := testScheme(t, "twitter")
 	dir := filepath.Join(t.TempDir(), "ids")
-	var all []*FileFence
+	var all []*Fence
 	for node := range int64(3) {
-		f := openDir(t, dir, s, NodeRange{})
+		f := openDir(t, dir, s, snowfence.NodeRange{})
 		if f.state.node != node {
 			t.Errorf("node %d, want %d", f.state.node, node)
 		}
 		all = append(all, f)
 	}
 	kill(t, all[1])
-	if f := openDir(t, dir, s, NodeRange{}); f.state.node != 1 {
+	if f := openDir(t, dir, s, snowfence.NodeRange{}); f.state.node != 1 {
 		t.Errorf("node %d is taken while 1 is free", f.state.node)
 	}
-	if f := openDir(t, dir, s, NodeRange{From: 7, Until: 9}); f.state.node != 7 {
+	if f := openDir(t, dir, s, snowfence.NodeRange{From: 7, Until: 9}); f.state.node != 7 {
 		t.Errorf("node %d is not in the range", f.state.node)
 	}
-	if _, err := StateFile(filepath.Join(dir, "0"), s, 0); !errors.Is(err, ErrBound) {
+	if _, err := File(filepath.Join(dir, "0"), s, 0); !errors.Is(err, snowfence.ErrBound) {
 		t.Errorf("a file of the folder by its name: %v", err)
 	}
-	for _, nodes := range []NodeRange{{-1, 5}, {5, 5}, {6, 5}, {0, 1025}} {
-		if _, err := StateDir(dir, s, nodes); err == nil {
+	for _, nodes := range [][2]int64{{-1, 5}, {5, 5}, {6, 5}, {0, 1025}} {
+		if _, err := Folder(dir, s, snowfence.NodeRange{From: nodes[0], Until: nodes[1]}); err == nil {
 			t.Errorf("nodes %v", nodes)
 		}
 	}
-	if _, err := StateDir(filepath.Join(dir, "a", "b"), s, NodeRange{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Folder(filepath.Join(dir, "a", "b"), s, snowfence.NodeRange{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a folder in a folder that is missing: %v", err)
 	}
-	if _, err := StateDir(filepath.Join(dir, "0"), s, NodeRange{}); err == nil {
+	if _, err := Folder(filepath.Join(dir, "0"), s, snowfence.NodeRange{}); err == nil {
 		t.Error("a file is no folder")
 	}
 }
 
 // When all are taken, the error names the processes.
-func TestStateDirIsFull(t *testing.T) {
+func TestFolderIsFull(t *testing.T) {
 	s := testScheme(t, "twitter")
 	dir := t.TempDir()
-	nodes := NodeRange{From: 4, Until: 6}
+	nodes := snowfence.NodeRange{From: 4, Until: 6}
 	openDir(t, dir, s, nodes)
 	last := openDir(t, dir, s, nodes)
-	_, err := StateDir(dir, s, nodes)
+	_, err := Folder(dir, s, nodes)
 	who := fmt.Sprintf("5 by process %d (%s) on ", os.Getpid(), filepath.Base(os.Args[0]))
-	if !errors.Is(err, ErrBound) || !strings.Contains(err.Error(), "all nodes from 4 to 5 are taken: 4 by process") ||
+	if !errors.Is(err, snowfence.ErrBound) || !strings.Contains(err.Error(), "all nodes from 4 to 5 are taken: 4 by process") ||
 		!strings.Contains(err.Error(), who) {
 		t.Errorf("%v, and not %s", err, who)
 	}
 	kill(t, last)
 	openDir(t, dir, s, nodes) // the advice: one ended
-	openDir(t, dir, s, NodeRange{From: 4, Until: 7})
+	openDir(t, dir, s, snowfence.NodeRange{From: 4, Until: 7})
 }
 
 // A node whose IDs are ahead of the clock is taken only if there is no other, and then the one that
 // can be used soonest.
-func TestStateDirTakesNodesAheadLast(t *testing.T) {
+func TestFolderTakesNodesAheadLast(t *testing.T) {
 	s := testScheme(t, "twitter")
 	dir := t.TempDir()
 	for node, ahead := range []time.Duration{3 * time.Hour, time.Hour, 2 * time.Hour} {
 		path := filepath.Join(dir, strconv.Itoa(node))
-		if err := ResetStateFile(path, s, int64(node), time.Now().Add(ahead)); err != nil {
+		if err := Reset(path, s, int64(node), time.Now().Add(ahead)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, want := range []int64{3, 1, 2, 0} {
-		if f := openDir(t, dir, s, NodeRange{Until: 4}); f.state.node != want {
+		if f := openDir(t, dir, s, snowfence.NodeRange{Until: 4}); f.state.node != want {
 			t.Errorf("node %d, want %d", f.state.node, want)
 		}
 	}
 }
 
 // A folder is of one layout and one list of secrets, also while others use all its nodes.
-func TestStateDirHasOneLayout(t *testing.T) {
+func TestFolderHasOneLayout(t *testing.T) {
 	plain, other := testScheme(t, "twitter"), testScheme(t, "bwmarrin")
-	keys := []*Secret{GenerateSecret(), GenerateSecret()}
-	layout, err := ParseLayout("key=1,time=33,node=8,seq=10,epoch=2025-01-01,tick=1s,cipher=ff1")
+	keys := []*snowfence.Secret{snowfence.GenerateSecret(), snowfence.GenerateSecret()}
+	layout, err := snowfence.ParseLayout("key=1,time=33,node=8,seq=10,epoch=2025-01-01,tick=1s,cipher=ff1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	keyed := func(keys ...*Secret) *Scheme {
+	keyed := func(keys ...*snowfence.Secret) *snowfence.Scheme {
 		t.Helper()
-		s, err := NewScheme(layout, keys...)
+		s, err := snowfence.NewScheme(layout, keys...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	for _, c := range []struct{ first, then *Scheme }{{plain, other}, {keyed(keys[0]), keyed(keys[1])}} {
+	for _, c := range []struct{ first, then *snowfence.Scheme }{{plain, other}, {keyed(keys[0]), keyed(keys[1])}} {
 		dir := t.TempDir()
-		f := openDir(t, dir, c.first, NodeRange{}) // nothing is granted yet
+		f := openDir(t, dir, c.first, snowfence.NodeRange{}) // nothing is granted yet
 		for range 2 {
-			for _, nodes := range []NodeRange{{}, {1, 2}} {
-				if _, err := StateDir(dir, c.then, nodes); !errors.Is(err, ErrStateFile) {
+			for _, nodes := range []snowfence.NodeRange{{}, {From: 1, Until: 2}} {
+				if _, err := Folder(dir, c.then, nodes); !errors.Is(err, ErrUnusable) {
 					t.Errorf("another layout or secret, nodes %v: %v", nodes, err)
 				}
 			}
@@ -124,47 +126,47 @@ func TestStateDirHasOneLayout(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	openDir(t, dir, keyed(keys[0]), NodeRange{})
-	openDir(t, dir, keyed(keys...), NodeRange{}) // the next secret is added
+	openDir(t, dir, keyed(keys[0]), snowfence.NodeRange{})
+	openDir(t, dir, keyed(keys...), snowfence.NodeRange{}) // the next secret is added
 }
 
 // A damaged file is no free node, and a file that was deleted is no new one.
-func TestStateDirDamaged(t *testing.T) {
+func TestFolderDamaged(t *testing.T) {
 	s := testScheme(t, "twitter")
 	for name, harm := range map[string]func(path string) error{
-		"flipped": func(path string) error { return os.WriteFile(path, []byte("snowfence state 2\nx"), 0o644) },
+		"flipped": func(path string) error { return os.WriteFile(path, []byte("snowfence state 1\nx"), 0o644) },
 		"empty":   func(path string) error { return os.WriteFile(path, nil, 0o644) },
 		"deleted": os.Remove,
 		"renamed": func(path string) error { return os.Rename(path, path+"0") },
 	} {
 		dir := t.TempDir()
-		kill(t, openDir(t, dir, s, NodeRange{}))
+		kill(t, openDir(t, dir, s, snowfence.NodeRange{}))
 		path := filepath.Join(dir, "0")
 		if err := harm(path); err != nil {
 			t.Fatal(err)
 		}
-		_, err := StateDir(dir, s, NodeRange{})
-		if !errors.Is(err, ErrStateFile) || !strings.Contains(err.Error(), dir) {
+		_, err := Folder(dir, s, snowfence.NodeRange{})
+		if !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if name == "renamed" {
 			continue
 		}
-		if err := ResetStateFile(path, s, 0, time.Now()); err != nil { // the advice
+		if err := Reset(path, s, 0, time.Now()); err != nil { // the advice
 			t.Fatal(err)
 		}
-		openDir(t, dir, s, NodeRange{})
+		openDir(t, dir, s, snowfence.NodeRange{})
 	}
 }
 
 // A lock of the folder that stays is reported.
-func TestStateDirWaitsForTheFolder(t *testing.T) {
+func TestFolderWaitsForTheFolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "folder.lock")
 	lock, err := lockFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lockWithin(path, 20*time.Millisecond); !errors.Is(err, ErrBound) {
+	if _, err := lockWithin(path, 20*time.Millisecond); !errors.Is(err, snowfence.ErrBound) {
 		t.Errorf("a folder that stays locked: %v", err)
 	}
 	time.AfterFunc(50*time.Millisecond, func() { lock.Close() })
@@ -178,7 +180,7 @@ func TestStateDirWaitsForTheFolder(t *testing.T) {
 // The one line frees its node with the generator.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
-	var all []ID
+	var all []snowfence.ID
 	for range 3 {
 		g, err := Open(dir)
 		if err != nil {
@@ -200,7 +202,7 @@ func TestOpen(t *testing.T) {
 }
 
 // Ten processes at once, each killed and started again, make no ID twice.
-func TestStateDirProcesses(t *testing.T) {
+func TestFolderProcesses(t *testing.T) {
 	dir := t.TempDir()
 	const processes, rounds, each = 10, 3, 300
 	type one struct {
@@ -208,7 +210,7 @@ func TestStateDirProcesses(t *testing.T) {
 		out *bufio.Scanner
 	}
 	start := func() one {
-		cmd := again("-test.run=^TestStateDirChild$", "--", "dir", dir)
+		cmd := again("-test.run=^TestFolderChild$", "--", "dir", dir)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -261,8 +263,8 @@ func TestStateDirProcesses(t *testing.T) {
 	}
 }
 
-// TestStateDirChild is a process of TestStateDirProcesses; by itself it has nothing to do.
-func TestStateDirChild(t *testing.T) {
+// TestFolderChild is a process of TestFolderProcesses; by itself it has nothing to do.
+func TestFolderChild(t *testing.T) {
 	args := os.Args
 	if len(args) < 3 || args[len(args)-2] != "dir" {
 		return

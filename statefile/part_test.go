@@ -1,4 +1,4 @@
-package snowfence
+package statefile
 
 import (
 	"errors"
@@ -8,11 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/draw"
 )
 
 // crash ends a process on a state file: nothing is given back, and its shares are gone.
-func crash(t testing.TB, f *FileFence) {
+func crash(t testing.TB, f *Fence) {
 	t.Helper()
 	for _, u := range f.bound {
 		forget(u)
@@ -34,7 +35,7 @@ func forget(u *share) {
 }
 
 // numbersIn fails unless all IDs have numbers from first to last.
-func numbersIn(t testing.TB, s *Scheme, ids []ID, first, last int64) {
+func numbersIn(t testing.TB, s *snowfence.Scheme, ids []snowfence.ID, first, last int64) {
 	t.Helper()
 	if len(ids) == 0 {
 		t.Error("no IDs")
@@ -50,10 +51,10 @@ func numbersIn(t testing.TB, s *Scheme, ids []ID, first, last int64) {
 func TestSlicesOfMachines(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=6,first=5,epoch=1999-01-01")
 	clock := newFakeClock()
-	var all []ID
+	var all []snowfence.ID
 	for _, n := range []numbers{{5, 31}, {32, 50}, {51, 51}, {52, 63}} {
 		f := openState(t, filepath.Join(t.TempDir(), "node"), s, 3)
-		g := newGenerator(t, Config{Fence: SequencePart(f, n.first, n.last), Time: clock.now, Lead: 50, MaxWait: -1})
+		g := newGenerator(t, snowfence.Config{Fence: part(t, f, n.first, n.last), Time: clock.now, Lead: 50, MaxWait: -1})
 		ids := takeSome(g, 3000)
 		numbersIn(t, s, ids, n.first, n.last)
 		if want := 51 * int(n.last-n.first+1); len(ids) != want {
@@ -70,16 +71,14 @@ func TestSlicesOfOneFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "node")
 	f := openState(t, path, s, 3)
 	clock := newFakeClock()
-	a := newGenerator(t, Config{Fence: SequencePart(f, 0, 15), Time: clock.now, Lead: 3000, MaxWait: -1})
-	b := newGenerator(t, Config{Fence: SequencePart(f, 16, 40), Time: clock.now, Lead: 3000, MaxWait: -1})
-	for _, n := range []numbers{{15, 15}, {0, 0}, {0, 63}, {40, 41}, {10, 20}} {
-		if g, err := New(Config{Fence: SequencePart(f, n.first, n.last)}); err == nil {
-			t.Errorf("slice %v beside 0-15 and 16-40: %v", n, g)
-		} else if n.last > 0 && !errors.Is(err, ErrBound) {
-			t.Error(err)
+	a := newGenerator(t, snowfence.Config{Fence: part(t, f, 0, 15), Time: clock.now, Lead: 3000, MaxWait: -1})
+	b := newGenerator(t, snowfence.Config{Fence: part(t, f, 16, 40), Time: clock.now, Lead: 3000, MaxWait: -1})
+	for _, n := range []numbers{{15, 15}, {0, 1}, {0, 63}, {40, 41}, {10, 20}} {
+		if g, err := snowfence.New(snowfence.Config{Fence: part(t, f, n.first, n.last)}); !errors.Is(err, snowfence.ErrBound) {
+			t.Errorf("slice %v beside 0-15 and 16-40: %v, %v", n, g, err)
 		}
 	}
-	if g, err := New(Config{Fence: f}); !errors.Is(err, ErrBound) {
+	if g, err := snowfence.New(snowfence.Config{Fence: f}); !errors.Is(err, snowfence.ErrBound) {
 		t.Errorf("all numbers beside slices: %v, %v", g, err)
 	}
 	all := append(takeSome(a, 5000), takeSome(b, 9000)...)
@@ -90,10 +89,10 @@ func TestSlicesOfOneFile(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
-	c := newGenerator(t, Config{Fence: SequencePart(f, 0, 15), Time: clock.now, Lead: 3000, MaxWait: -1})
+	c := newGenerator(t, snowfence.Config{Fence: part(t, f, 0, 15), Time: clock.now, Lead: 3000, MaxWait: -1})
 	all = append(all, takeSome(c, 5000)...)
 	all = append(all, takeSome(b, 9000)...)
-	for _, g := range []*Generator{b, c} {
+	for _, g := range []*snowfence.Generator{b, c} {
 		if err := g.Close(); err != nil {
 			t.Error(err)
 		}
@@ -102,7 +101,7 @@ func TestSlicesOfOneFile(t *testing.T) {
 	if top := highestTick(t, s, all); err != nil || st.until != top+1 {
 		t.Errorf("used up to tick %d, and the file says %d, %v", top, st.until, err)
 	}
-	d := newGenerator(t, Config{Fence: SequencePart(f, 0, 63), Time: clock.now, Lead: 9000, MaxWait: -1})
+	d := newGenerator(t, snowfence.Config{Fence: part(t, f, 0, 63), Time: clock.now, Lead: 9000, MaxWait: -1})
 	checkUnique(t, append(all, takeSome(d, 5000)...))
 }
 
@@ -113,36 +112,24 @@ func TestACrashBesideASliceThatWasClosed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "node")
 	f := openState(t, path, s, 3)
 	clock := newFakeClock()
-	a := newGenerator(t, Config{Fence: SequencePart(f, 0, 15), Time: clock.now, Lead: 900, MaxWait: -1})
-	b := must(New(Config{Fence: SequencePart(f, 16, 40), Time: clock.now, Lead: 1900, MaxWait: -1}))
+	a := newGenerator(t, snowfence.Config{Fence: part(t, f, 0, 15), Time: clock.now, Lead: 900, MaxWait: -1})
+	b := must(snowfence.New(snowfence.Config{Fence: part(t, f, 16, 40), Time: clock.now, Lead: 1900, MaxWait: -1}))
 	all := append(takeSome(a, 100), takeSome(b, 9000)...)
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
 	crash(t, f)
 	f = openState(t, path, s, 3)
-	c := newGenerator(t, Config{Fence: SequencePart(f, 0, 63), Time: clock.now, Lead: 3900, MaxWait: -1})
+	c := newGenerator(t, snowfence.Config{Fence: part(t, f, 0, 63), Time: clock.now, Lead: 3900, MaxWait: -1})
 	checkUnique(t, append(all, takeSome(c, 90_000)...)) // past all ticks of b
 	st, err := decodeState(takeFile(t, path))
 	if err != nil || listNumbers(st.slices) != "0-63" ||
-		!strings.HasPrefix(string(takeFile(t, path)), "snowfence state 3\n") {
+		!strings.HasPrefix(string(takeFile(t, path)), "snowfence state 1\n") {
 		t.Errorf("the file says %q, %v", listNumbers(st.slices), err)
 	}
 }
 
-// A file without slices is one that earlier programs can read.
-func TestAFileWithoutSlicesIsOfTheSecondVersion(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "node")
-	f := openState(t, path, testScheme(t, "twitter"), 3)
-	grant(t, f, 0)
-	if text := string(takeFile(t, path)); !strings.HasPrefix(text, "snowfence state 2\n") ||
-		strings.Contains(text, "slice") {
-		t.Errorf("%s", text)
-	}
-	kill(t, f)
-}
-
-func highestTick(t testing.TB, s *Scheme, ids []ID) (top int64) {
+func highestTick(t testing.TB, s *snowfence.Scheme, ids []snowfence.ID) (top int64) {
 	t.Helper()
 	for _, id := range ids {
 		top = max(top, must(s.Decode(id)).Tick)
@@ -163,13 +150,13 @@ func TestSlicesOfAFileNeverRepeat(t *testing.T) {
 			}
 		}
 		clock := newFakeClock()
-		var f *FileFence
-		var used []*Generator
-		seen := map[ID]bool{}
+		var f *Fence
+		var used []*snowfence.Generator
+		seen := map[snowfence.ID]bool{}
 		open := func() {
 			if f == nil {
 				var err error
-				if f, err = StateFile(path, s, 1); err != nil {
+				if f, err = File(path, s, 1); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -178,11 +165,14 @@ func TestSlicesOfAFileNeverRepeat(t *testing.T) {
 			// Starts.
 			func() {
 				first := t.Range(0, 7)
-				var fence Fence = SequencePart(f, first, t.Range(max(first, 1), 7))
+				fence, err := f.SequencePart(first, t.Range(max(first, 1), 7))
+				if err != nil {
+					t.Fatal(err)
+				}
 				if t.Int(0, 5) == 0 {
 					fence = f
 				}
-				g, err := New(Config{Fence: fence, Time: clock.now, Lead: 2000, MaxWait: -1})
+				g, err := snowfence.New(snowfence.Config{Fence: fence, Time: clock.now, Lead: 2000, MaxWait: -1})
 				if err == nil {
 					used = append(used, g)
 				}
@@ -245,11 +235,11 @@ func TestAFileKeepsItsSlice(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=6,epoch=1996-01-01")
 	path := filepath.Join(t.TempDir(), "node")
 	clock := newFakeClock()
-	run := func(n numbers, lead int64) []ID {
+	run := func(n numbers, lead int64) []snowfence.ID {
 		t.Helper()
 		f := openState(t, path, s, 3)
 		defer kill(t, f)
-		g := newGenerator(t, Config{Fence: SequencePart(f, n.first, n.last), Time: clock.now, Lead: lead, MaxWait: -1})
+		g := newGenerator(t, snowfence.Config{Fence: part(t, f, n.first, n.last), Time: clock.now, Lead: lead, MaxWait: -1})
 		ids := takeSome(g, 2000)
 		numbersIn(t, s, ids, n.first, n.last)
 		if err := g.Close(); err != nil {
@@ -259,8 +249,8 @@ func TestAFileKeepsItsSlice(t *testing.T) {
 	}
 	all := run(numbers{32, 63}, 1000)
 	f := openState(t, path, s, 3)
-	_, err := New(Config{Fence: f})
-	if !errors.Is(err, ErrStateFile) || !strings.Contains(err.Error(), "it is of the slice 32-63,") ||
+	_, err := snowfence.New(snowfence.Config{Fence: f})
+	if !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "it is of the slice 32-63,") ||
 		!strings.Contains(err.Error(), "or take the slice 0-63, which is the whole sequence") {
 		t.Errorf("without its slice: %v", err)
 	}
@@ -271,11 +261,11 @@ func TestAFileKeepsItsSlice(t *testing.T) {
 		t.Errorf("without its slice: holds %+v", g)
 	}
 	kill(t, f)
-	if err := ResetStateFile(path, s, 3, clock.wall); err != nil {
+	if err := Reset(path, s, 3, clock.wall); err != nil {
 		t.Fatal(err)
 	}
 	f = openState(t, path, s, 3)
-	if _, err := New(Config{Fence: f}); !errors.Is(err, ErrStateFile) {
+	if _, err := snowfence.New(snowfence.Config{Fence: f}); !errors.Is(err, ErrUnusable) {
 		t.Errorf("begun anew, a good file keeps its slice: %v", err)
 	}
 	kill(t, f)
@@ -295,15 +285,15 @@ func TestAFileKeepsItsSlice(t *testing.T) {
 func TestSlicesOfOneProcess(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=6,epoch=1995-01-01")
 	other := testScheme(t, "time=40,node=3,seq=6,epoch=1995-01-02")
-	fence := func(s *Scheme, node int64, n numbers) Fence {
+	fence := func(s *snowfence.Scheme, node int64, n numbers) snowfence.Fence {
 		f := openState(t, filepath.Join(t.TempDir(), "node"), s, node)
 		if n == (numbers{}) {
 			return f
 		}
-		return SequencePart(f, n.first, n.last)
+		return part(t, f, n.first, n.last)
 	}
 	for name, c := range map[string]struct {
-		a, b  Fence
+		a, b  snowfence.Fence
 		other bool // both can be used
 	}{
 		"one number":             {fence(s, 1, numbers{0, 31}), fence(s, 1, numbers{31, 63}), false},
@@ -316,20 +306,20 @@ func TestSlicesOfOneProcess(t *testing.T) {
 		"another layout":         {fence(s, 1, numbers{0, 31}), fence(other, 1, numbers{0, 31}), true},
 		"no slices":              {fence(s, 1, numbers{}), fence(s, 1, numbers{}), true},
 	} {
-		a, err := New(Config{Fence: c.a})
+		a, err := snowfence.New(snowfence.Config{Fence: c.a})
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := New(Config{Fence: c.b})
-		if c.other != (err == nil) || err != nil && !errors.Is(err, ErrBound) {
+		b, err := snowfence.New(snowfence.Config{Fence: c.b})
+		if c.other != (err == nil) || err != nil && !errors.Is(err, snowfence.ErrBound) {
 			t.Errorf("%s: %v", name, err)
 		}
-		for _, g := range []*Generator{a, b} {
+		for _, g := range []*snowfence.Generator{a, b} {
 			if g != nil && g.Close() != nil {
 				t.Error(name)
 			}
 		}
-		if b, err := New(Config{Fence: c.b}); err != nil {
+		if b, err := snowfence.New(snowfence.Config{Fence: c.b}); err != nil {
 			t.Errorf("%s, when the first is closed: %v", name, err)
 		} else if b.Close() != nil {
 			t.Error(name)
@@ -344,58 +334,41 @@ func TestSlicesOfOneProcess(t *testing.T) {
 	}
 }
 
-// What has no slices, and slices that are none.
+// Slices that are none.
 func TestSliceIsRefused(t *testing.T) {
-	s := testScheme(t, "drift")
-	for name, c := range map[string]struct {
-		fence Fence
-		says  string
+	for _, c := range []struct {
+		layout      string
+		first, last int64
+		says        string
 	}{
-		"another fence": {SequencePart(newScript(s, Grant{Until: 9}), 5, 31), "only a state file has slices"},
-		"static":        {SequencePart(Unguarded(s, 3), 5, 31), "only a state file has slices"},
-		"nothing":       {SequencePart(nil, 5, 31), "the fence has no scheme"},
-		"reserved":      {SequencePart(openState(t, filepath.Join(t.TempDir(), "a"), s, 1), 4, 31), "slice 4 to 31: the layout has sequence numbers 5 to 63"},
-		"above":         {SequencePart(openState(t, filepath.Join(t.TempDir(), "b"), s, 1), 5, 64), "slice 5 to 64"},
-		"backwards":     {SequencePart(openState(t, filepath.Join(t.TempDir(), "c"), s, 1), 6, 5), "its last number is below its first"},
-		"number 0": {
-			SequencePart(openState(t, filepath.Join(t.TempDir(), "d"), testScheme(t, "twitter"), 1), 0, 0), "take 0 to 1",
-		},
+		{"drift", 4, 31, "slice 4 to 31: the layout has sequence numbers 5 to 63"},
+		{"drift", 5, 64, "slice 5 to 64"},
+		{"drift", 6, 5, "its last number is below its first"},
+		{"twitter", 0, 0, "take 0 to 1"},
 	} {
-		g, err := New(Config{Fence: c.fence})
-		if err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v, %v; want %q", name, g, err, c.says)
-		}
-		if c.fence.Scheme() == nil {
-			continue
-		}
-		if g, err := c.fence.Grant(t.Context(), 0); err == nil {
-			t.Errorf("%s: granted %+v", name, g)
-		}
-		if g, ok := c.fence.Held(-1); ok {
-			t.Errorf("%s: holds %+v", name, g)
-		}
-		if err := c.fence.Release(t.Context(), Grant{}, 0); err == nil {
-			t.Errorf("%s: took a grant back", name)
+		f := openState(t, filepath.Join(t.TempDir(), "node"), testScheme(t, c.layout), 1)
+		if p, err := f.SequencePart(c.first, c.last); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s %d to %d: %v, %v; want %q", c.layout, c.first, c.last, p, err, c.says)
 		}
 	}
 	// The whole sequence is a slice too, even of one number.
 	one := testScheme(t, "time=40,node=3,epoch=1995-01-03")
-	fence := SequencePart(openState(t, filepath.Join(t.TempDir(), "node"), one, 1), 0, 0)
-	numbersIn(t, one, takeSome(newGenerator(t, Config{Fence: fence, Time: newFakeClock().now}), 1), 0, 0)
+	fence := part(t, openState(t, filepath.Join(t.TempDir(), "node"), one, 1), 0, 0)
+	numbersIn(t, one, takeSome(newGenerator(t, snowfence.Config{Fence: fence, Time: newFakeClock().now}), 1), 0, 0)
 }
 
 // bare hides that a fence binds.
-type bare struct{ Fence }
+type bare struct{ snowfence.Fence }
 
 // A fence around a state file that does not bind gets nothing while slices are in use.
 func TestUnboundBesideSlices(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=6,epoch=1994-01-01")
 	f := openState(t, filepath.Join(t.TempDir(), "node"), s, 3)
 	clock := newFakeClock()
-	c := Config{Fence: bare{SequencePart(f, 0, 40)}, Time: clock.now, Lead: 1500, MaxWait: -1}
+	c := snowfence.Config{Fence: bare{part(t, f, 0, 40)}, Time: clock.now, Lead: 1500, MaxWait: -1}
 	unbound := newGenerator(t, c)
 	all := takeSome(unbound, 500)
-	c.Fence = SequencePart(f, 20, 63)
+	c.Fence = part(t, f, 20, 63)
 	bound := newGenerator(t, c)
 	for range 3 {
 		all = append(all, takeSome(unbound, 6000)...)

@@ -1,4 +1,4 @@
-package snowfence
+package statefile
 
 import (
 	"context"
@@ -9,10 +9,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/snowfence/snowfence"
 )
 
 // grant asks a fence, which has to answer.
-func grant(t *testing.T, f Fence, after int64) Grant {
+func grant(t *testing.T, f snowfence.Fence, after int64) snowfence.Grant {
 	t.Helper()
 	g, err := f.Grant(t.Context(), after)
 	if err != nil {
@@ -21,48 +23,26 @@ func grant(t *testing.T, f Fence, after int64) Grant {
 	return g
 }
 
-// Fences of fixed nodes take the first and the last node of a layout, and no other number.
+// A state file takes the first and the last node of a layout, and no other number.
 func TestNodesOfTheLayout(t *testing.T) {
 	s := testScheme(t, "twitter")
 	for _, node := range []int64{-1, 0, s.Nodes() - 1, s.Nodes()} {
-		f, err := StateFile(filepath.Join(t.TempDir(), "node"), s, node)
+		f, err := File(filepath.Join(t.TempDir(), "node"), s, node)
 		if err == nil {
 			kill(t, f)
 		}
-		_, static := Unguarded(s, node).Grant(t.Context(), 0)
-		if inside := node >= 0 && node < s.Nodes(); inside != (err == nil) || inside != (static == nil) {
-			t.Errorf("node %d: state file %v, static %v", node, err, static)
-		}
-	}
-}
-
-// A static fence grants the layout to its last tick, from what was used on.
-func TestStaticTicks(t *testing.T) {
-	s := testScheme(t, "twitter")
-	f := Unguarded(s, 3)
-	last := s.MaxTick()
-	if g := grant(t, f, last); g.From != 0 || g.Until != last+1 {
-		t.Errorf("granted %+v, and the last tick is %d", g, last)
-	}
-	if _, err := f.Grant(t.Context(), last+1); !errors.Is(err, ErrLifetime) {
-		t.Errorf("past the last tick: %v", err)
-	}
-	for _, used := range []int64{100, 50} { // a late word lowers nothing
-		if err := f.Release(t.Context(), Grant{}, used); err != nil {
-			t.Fatal(err)
-		}
-		if g := grant(t, f, 0); g.From != 100 {
-			t.Errorf("after %d was used as well, ticks from %d on are granted, not from 100", used, g.From)
+		if inside := node >= 0 && node < s.Nodes(); inside != (err == nil) {
+			t.Errorf("node %d: %v", node, err)
 		}
 	}
 }
 
 // What a state file grants, and what stands in it afterwards.
-func TestStateFileTicks(t *testing.T) {
+func TestFileTicks(t *testing.T) {
 	s := testScheme(t, "twitter")
 	path := filepath.Join(t.TempDir(), "node")
 	f := openState(t, path, s, 3)
-	check := func(g Grant, from, until int64) {
+	check := func(g snowfence.Grant, from, until int64) {
 		t.Helper()
 		if g.From != from || g.Until != until {
 			t.Errorf("granted [%d, %d), not [%d, %d)", g.From, g.Until, from, until)
@@ -73,7 +53,7 @@ func TestStateFileTicks(t *testing.T) {
 	}
 	release := func(used, from int64) {
 		t.Helper()
-		if err := f.Release(t.Context(), Grant{}, used); err != nil {
+		if err := f.Release(t.Context(), snowfence.Grant{}, used); err != nil {
 			t.Fatal(err)
 		}
 		if st, err := decodeState(takeFile(t, path)); err != nil || st.until != from {
@@ -102,13 +82,13 @@ func TestStateFileTicks(t *testing.T) {
 		t.Errorf("a closed file: %v", err)
 	}
 	f = openState(t, path, s, 3)
-	if _, err := f.Grant(t.Context(), last); !errors.Is(err, ErrLifetime) {
+	if _, err := f.Grant(t.Context(), last); !errors.Is(err, snowfence.ErrLifetime) {
 		t.Errorf("after the last tick was granted: %v", err)
 	}
 }
 
 // With ticks longer than its window a state file grants one at a time.
-func TestStateFileOfLongTicks(t *testing.T) {
+func TestFileOfLongTicks(t *testing.T) {
 	s := testScheme(t, "time=31,node=10,seq=12,epoch=2025-01-01,tick=10s")
 	path := filepath.Join(t.TempDir(), "node")
 	f := openState(t, path, s, 3)
@@ -121,12 +101,12 @@ func TestStateFileOfLongTicks(t *testing.T) {
 }
 
 // A new file that gives everything back says 0, and can be used again.
-func TestStateFileOfNothingUsed(t *testing.T) {
+func TestFileOfNothingUsed(t *testing.T) {
 	s := testScheme(t, "twitter")
 	path := filepath.Join(t.TempDir(), "node")
 	f := openState(t, path, s, 3)
 	grant(t, f, 0)
-	if err := f.Release(t.Context(), Grant{}, 0); err != nil {
+	if err := f.Release(t.Context(), snowfence.Grant{}, 0); err != nil {
 		t.Fatal(err)
 	}
 	kill(t, f)
@@ -136,7 +116,7 @@ func TestStateFileOfNothingUsed(t *testing.T) {
 }
 
 // What keeps a state file from being opened or written is in the error, and nothing is granted.
-func TestStateFileErrorsNameTheCause(t *testing.T) {
+func TestFileErrorsNameTheCause(t *testing.T) {
 	s := testScheme(t, "twitter")
 	mkdir := func(path string) {
 		t.Helper()
@@ -161,18 +141,18 @@ func TestStateFileErrorsNameTheCause(t *testing.T) {
 			if err := errors.Join(os.WriteFile(path, nil, 0o644), os.Link(path, path+"2")); err != nil {
 				t.Fatal(err)
 			}
-		}, ErrStateFile},
+		}, ErrUnusable},
 		"a negative tick": {func(path string) {
 			mkdir(filepath.Dir(path))
 			bad := fileState{layout: s.Fingerprint(), node: 3, until: -1}.encode()
 			if err := os.WriteFile(path, bad, 0o644); err != nil {
 				t.Fatal(err)
 			}
-		}, ErrStateFile},
+		}, ErrUnusable},
 	} {
 		path := filepath.Join(t.TempDir(), "folder", "node")
 		c.before(path)
-		f, err := StateFile(path, s, 3)
+		f, err := File(path, s, 3)
 		if err == nil {
 			kill(t, f)
 		}
@@ -207,14 +187,14 @@ func TestStateFileErrorsNameTheCause(t *testing.T) {
 }
 
 // A state file can be begun anew up to the last tick but one, so that one is left.
-func TestStateFileBegunAtTheEnd(t *testing.T) {
+func TestFileBegunAtTheEnd(t *testing.T) {
 	s := testScheme(t, "twitter")
 	last := s.MaxTick()
 	for _, left := range []int64{0, 1} {
 		path := filepath.Join(t.TempDir(), "node")
-		err := ResetStateFile(path, s, 3, s.Layout().TimeOf(last-left))
+		err := Reset(path, s, 3, s.Layout().TimeOf(last-left))
 		if left == 0 {
-			if !errors.Is(err, ErrLifetime) {
+			if !errors.Is(err, snowfence.ErrLifetime) {
 				t.Errorf("begun after the last tick: %v", err)
 			}
 			continue

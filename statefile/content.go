@@ -1,4 +1,4 @@
-package snowfence
+package statefile
 
 import (
 	"bytes"
@@ -9,11 +9,12 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/snowfence/snowfence"
 )
 
 // fileState is the content of a state file.
 type fileState struct {
-	first  bool // of the first version, which had neither keys nor writes
 	layout string
 	node   int64
 	keys   []string  // of a layout with a key field: Secret.ID by number, "" for one that is not known
@@ -23,9 +24,9 @@ type fileState struct {
 }
 
 // newState returns the state of a node that was never used.
-func newState(s *Scheme, node int64) fileState {
+func newState(s *snowfence.Scheme, node int64) fileState {
 	st := fileState{layout: s.Fingerprint(), node: node}
-	if s.keyBits > 0 {
+	if s.Layout().Bits(snowfence.FieldKey) > 0 {
 		st.keys = s.KeyIDs()
 	}
 	return st
@@ -33,35 +34,15 @@ func newState(s *Scheme, node int64) fileState {
 
 // The file is lines of text and their CRC-32C, so that a person can read it and a
 // torn or edited one is noticed.
-const (
-	slicedHeader     = "snowfence state 3" // with slices, which earlier programs must not ignore
-	stateHeader      = "snowfence state 2"
-	firstStateHeader = "snowfence state 1"
-)
+const stateHeader = "snowfence state 1"
 
 func (s fileState) encode() []byte {
-	var body []byte
-	if s.first {
-		body = fmt.Appendf(nil, "%s\nlayout %s\nnode %d\nuntil %d\n", firstStateHeader, s.layout, s.node, s.until)
-	} else {
-		keys := "none"
-		for i, id := range s.keys {
-			if id == "" {
-				id = "unknown"
-			}
-			if i == 0 {
-				keys = id
-			} else {
-				keys += " " + id
-			}
-		}
-		header, slices := stateHeader, ""
-		if len(s.slices) > 0 {
-			header, slices = slicedHeader, "slices "+listNumbers(s.slices)+"\n"
-		}
-		body = fmt.Appendf(nil, "%s\nlayout %s\nnode %d\nkeys %s\n%suntil %d\nwrites %d\n",
-			header, s.layout, s.node, keys, slices, s.until, s.writes)
+	keys := "none"
+	if len(s.keys) > 0 {
+		keys = strings.Join(s.keys, ",")
 	}
+	body := fmt.Appendf(nil, "%s\nlayout %s\nnode %d\nkeys %s\nslices %s\nuntil %d\nwrites %d\n",
+		stateHeader, s.layout, s.node, keys, listNumbers(s.slices), s.until, s.writes)
 	return fmt.Appendf(body, "sum %08x\n", crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
 }
 
@@ -69,41 +50,22 @@ func decodeState(data []byte) (s fileState, err error) {
 	if len(data) == 0 {
 		return s, errors.New("it is empty")
 	}
-	// Every byte must be as we would write it, the sum included.
-	line, rest, _ := strings.Cut(string(data), "\n")
-	switch line {
-	case stateHeader, slicedHeader:
-	case firstStateHeader:
-		s.first = true
-	default:
-		return s, fmt.Errorf("it starts with %q, not with %q", shorten(line), stateHeader)
+	lines := strings.Split(string(data), "\n")
+	if lines[0] != stateHeader {
+		return s, fmt.Errorf("it starts with %.40q, not with %q", lines[0], stateHeader)
 	}
-	layout, rest, _ := strings.Cut(rest, "\n")
-	s.layout = strings.TrimPrefix(layout, "layout ")
-	if s.first {
-		_, err = fmt.Sscanf(rest, "node %d\nuntil %d\n", &s.node, &s.until)
-	} else {
-		node, rest, _ := strings.Cut(rest, "\n")
-		keys, rest, _ := strings.Cut(rest, "\n")
-		if keys != "keys none" {
-			for _, id := range strings.Split(strings.TrimPrefix(keys, "keys "), " ") {
-				if id == "unknown" {
-					id = ""
-				}
-				s.keys = append(s.keys, id)
-			}
-		}
-		if line == slicedHeader {
-			var list string
-			list, rest, _ = strings.Cut(rest, "\n")
-			s.slices = parseSlices(strings.TrimPrefix(list, "slices "))
-		}
-		_, err = fmt.Sscanf(node+"\n"+rest, "node %d\nuntil %d\nwrites %d\n", &s.node, &s.until, &s.writes)
-	}
-	if err != nil {
+	if len(lines) != 9 {
 		return s, errors.New("it is cut off or damaged")
 	}
-	if s.until < 0 || s.writes < 0 || !bytes.Equal(s.encode(), data) {
+	s.layout = strings.TrimPrefix(lines[1], "layout ")
+	if keys := strings.TrimPrefix(lines[3], "keys "); keys != "none" {
+		s.keys = strings.Split(keys, ",")
+	}
+	s.slices = parseSlices(strings.TrimPrefix(lines[4], "slices "))
+	_, err = fmt.Sscanf(strings.Join([]string{lines[2], lines[5], lines[6]}, "\n"),
+		"node %d\nuntil %d\nwrites %d", &s.node, &s.until, &s.writes)
+	// Every byte must be as we would write it, the sum included.
+	if err != nil || s.until < 0 || s.writes < 0 || !bytes.Equal(s.encode(), data) {
 		return s, errors.New("its sum does not match: it is damaged or was edited")
 	}
 	return s, nil
@@ -117,7 +79,7 @@ func (e unknownState) Unwrap() error { return e.error }
 
 // read reads the file, which must have the layout, node and secrets of f.state.
 // Without a file that stays.
-func (f *FileFence) read() error {
+func (f *Fence) read() error {
 	counted := countedWrites(f.lock)
 	f.state.writes = counted
 	data, err := os.ReadFile(f.path)
@@ -144,7 +106,7 @@ func (f *FileFence) read() error {
 
 // compare takes over what a file says, which must have the layout, node and secrets of
 // f.state.
-func (f *FileFence) compare(s fileState) (err error) {
+func (f *Fence) compare(s fileState) (err error) {
 	want := f.state
 	switch {
 	case s.node != want.node:
@@ -154,25 +116,21 @@ func (f *FileFence) compare(s fileState) (err error) {
 			"or prove the change first (Change.Check, snowfence plan), and then use a new file", s.layout, want.layout))
 	}
 	f.state.until, f.state.slices = s.until, s.slices
-	if s.first {
-		if want.keys != nil {
-			return f.unknown("an earlier version wrote it, without the secrets that it was used with")
-		}
-	} else if f.state.keys, err = s.rotated(want.keys); err != nil {
+	if f.state.keys, err = s.rotated(want.keys); err != nil {
 		return f.unusable(err)
 	}
 	return nil
 }
 
-func (f *FileFence) unusable(err error) error {
-	return fmt.Errorf("snowfence: state file %s: %w: %w", f.path, ErrStateFile, err)
+func (f *Fence) unusable(err error) error {
+	return fmt.Errorf("snowfence: state file %s: %w: %w", f.path, ErrUnusable, err)
 }
 
-func (f *FileFence) unknown(format string, args ...any) error {
+func (f *Fence) unknown(format string, args ...any) error {
 	return unknownState{f.unusable(fmt.Errorf("%w: use another node with a new file; "+
 		"or stop all processes that used this one, and begin it anew "+
 		"with a time after all their IDs (that of the stop, and their lead): "+
-		"ResetStateFile, or --state-after 3s of the program, or more where a lead was longer. "+
+		"statefile.Reset, or --state-after 3s of the program, or more where a lead was longer. "+
 		"An older copy of the file, or none, would make IDs twice", fmt.Errorf(format, args...)))}
 }
 
@@ -189,10 +147,10 @@ func (s fileState) rotated(given []string) ([]string, error) {
 		case keys[i] == "" && i < len(given)-1: // it only decodes
 		case keys[i] == "":
 			return nil, fmt.Errorf("%w: the secret of key number %d was gone when the file was made, "+
-				"so it is not known whether %s is the same: give a new secret last", ErrKey, i, id)
+				"so it is not known whether %s is the same: give a new secret last", snowfence.ErrKey, i, id)
 		default:
 			return nil, fmt.Errorf("%w: key number %d is secret %s there and %s here: "+
-				"give the secrets in the order in which they came into use, and a new one last", ErrKey, i, keys[i], id)
+				"give the secrets in the order in which they came into use, and a new one last", snowfence.ErrKey, i, keys[i], id)
 		}
 	}
 	return keys, nil

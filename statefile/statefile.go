@@ -1,4 +1,11 @@
-package snowfence
+// Package statefile makes IDs on one machine without a store: a file for each node
+// says how far its IDs go, and is written ahead of them.
+//
+//	ids, err := statefile.Open("/var/lib/app/ids") // the processes share a folder
+//
+// [Folder] and [File] return fences for a layout, nodes or a [snowfence.Config] of
+// your own.
+package statefile
 
 import (
 	"cmp"
@@ -11,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/disk"
 )
 
@@ -18,23 +26,23 @@ import (
 // how long the successor of a killed process waits at most.
 const stateWindow = time.Second
 
-// ErrStateFile means that a state file cannot be trusted or used. It never counts
+// ErrUnusable means that a state file cannot be trusted or used. It never counts
 // as empty: that would start again at tick 0.
-var ErrStateFile = errors.New("unusable state file")
+var ErrUnusable = errors.New("unusable state file")
 
-// StateFile returns a fence for one fixed node on one machine that is safe over
+// File returns a fence for one fixed node on one machine that is safe over
 // restarts: the file keeps the first tick that was never granted, synced before a
 // lower tick is used. The next process begins there, whatever the clock says;
 // after a kill it may wait up to a second. Use the number on no other machine and
 // with no other file.
 //
-// The file is locked by path + ".lock" until [FileFence.Close] or the end of the
+// The file is locked by path + ".lock" until [Fence.Close] or the end of the
 // process. No file means that the node was never used. A file that is damaged, of
 // another layout, node or secret, or older than the last one written is an
-// [ErrStateFile] that says what to do ([ResetStateFile]). The lock file counts
+// [ErrUnusable] that says what to do ([Reset]). The lock file counts
 // the writes, and so notices a deleted or older file, unless it is restored too:
 // keep both on a local disk and out of backups.
-func StateFile(path string, s *Scheme, node int64) (*FileFence, error) {
+func File(path string, s *snowfence.Scheme, node int64) (*Fence, error) {
 	f, err := lockState(path, s, node)
 	if err != nil {
 		return nil, err
@@ -46,16 +54,16 @@ func StateFile(path string, s *Scheme, node int64) (*FileFence, error) {
 	return f, nil
 }
 
-// ResetStateFile writes a state file that is used up to the time after. It
+// Reset writes a state file that is used up to the time after. It
 // replaces one that is damaged, missing or an older copy, or does not know its
 // secrets. No ID of the node may be later: stop its processes, and take the time
-// of the stop plus their [Config.Lead]. The scheme must have the secrets of the
+// of the stop plus their [snowfence.Config.Lead]. The scheme must have the secrets of the
 // node's IDs. A good file keeps what it says where that is later. A damaged one
-// has forgotten its slices: use [SequencePart] again.
-func ResetStateFile(path string, s *Scheme, node int64, after time.Time) error {
-	tick := s.layout.TickOf(after)
+// has forgotten its slices: use [Fence.SequencePart] again.
+func Reset(path string, s *snowfence.Scheme, node int64, after time.Time) error {
+	tick := s.Layout().TickOf(after)
 	if tick >= s.MaxTick() {
-		return fmt.Errorf("snowfence: state file %s: %w", path, lifetimeError(s))
+		return fmt.Errorf("snowfence: state file %s: %w", path, overLifetime(s))
 	}
 	f, err := lockState(path, s, node)
 	if err != nil {
@@ -71,7 +79,7 @@ func ResetStateFile(path string, s *Scheme, node int64, after time.Time) error {
 }
 
 // lockState locks a state file, without reading it.
-func lockState(path string, s *Scheme, node int64) (*FileFence, error) {
+func lockState(path string, s *snowfence.Scheme, node int64) (*Fence, error) {
 	if node < 0 || node >= s.Nodes() {
 		return nil, fmt.Errorf("snowfence: state file %s: node %d: the layout has nodes 0 to %d",
 			path, node, s.Nodes()-1)
@@ -83,19 +91,20 @@ func lockState(path string, s *Scheme, node int64) (*FileFence, error) {
 	if kind, err := disk.Network(filepath.Dir(abs)); err != nil || kind != "" {
 		return nil, fmt.Errorf("snowfence: state file %s: %w", path, cmp.Or(err, fmt.Errorf("%w: it is on a network "+
 			"file system (%s), where locks do not hold: choose a local disk, or a lease for several machines",
-			ErrStateFile, kind)))
+			ErrUnusable, kind)))
 	}
 	lock, err := lockFile(abs + ".lock")
 	switch {
-	case errors.Is(err, ErrBound):
+	case errors.Is(err, snowfence.ErrBound):
 		return nil, fmt.Errorf("snowfence: state file %s: %s uses it: stop that one, or give this one another node "+
 			"and file (%w)", path, holderOf(abs), err)
 	case err != nil:
 		return nil, fmt.Errorf("snowfence: state file %s: %w", path, err)
 	}
 	writeHolder(lock)
-	own := &share{numbers: numbers{s.layout.First, s.layout.Last}}
-	return &FileFence{scheme: s, path: abs, lock: lock, state: newState(s, node), own: own}, nil
+	l := s.Layout()
+	own := &share{numbers: numbers{l.First, l.Last}}
+	return &Fence{scheme: s, path: abs, lock: lock, state: newState(s, node), own: own}, nil
 }
 
 // realPath returns the one path behind all symbolic links, so that there is one
@@ -112,16 +121,16 @@ func realPath(path string) (string, error) {
 		return "", err
 	} else if disk.Links(info) > 1 {
 		return "", fmt.Errorf("%w: it has another name too (a hard link), "+
-			"under which somebody else can have it: keep one name", ErrStateFile)
+			"under which somebody else can have it: keep one name", ErrUnusable)
 	}
 	return filepath.EvalSymlinks(abs)
 }
 
-// FileFence is the fence of [StateFile]. It is safe for concurrent use.
-type FileFence struct {
-	scheme *Scheme
+// Fence is the fence of [File]. It is safe for concurrent use.
+type Fence struct {
+	scheme *snowfence.Scheme
 	path   string
-	own    *share // of a generator that uses the fence itself, not a SequencePart of it
+	own    *share // of a generator that uses the fence itself, not a slice of it
 
 	mu    sync.Mutex // of what follows and of all shares; it is held while the file is written
 	lock  *os.File   // nil when closed
@@ -130,71 +139,71 @@ type FileFence struct {
 	bound []*share   // in use
 }
 
-// Scheme implements [Fence].
-func (f *FileFence) Scheme() *Scheme { return f.scheme }
+// Scheme implements [snowfence.Fence].
+func (f *Fence) Scheme() *snowfence.Scheme { return f.scheme }
 
-// Bind implements [Binder].
-func (f *FileFence) Bind(func() int64) (func(), error) { return f.bind(f.own) }
+// Bind implements [snowfence.Binder].
+func (f *Fence) Bind(func() int64) (func(), error) { return f.bind(f.own) }
 
-// Held implements [Fence].
-func (f *FileFence) Held(after int64) (Grant, bool) { return f.heldBy(f.own, after) }
+// Held implements [snowfence.Fence].
+func (f *Fence) Held(after int64) (snowfence.Grant, bool) { return f.heldBy(f.own, after) }
 
-// Grant implements [Fence]. It writes the file unless a grant past after is at
+// Grant implements [snowfence.Fence]. It writes the file unless a grant past after is at
 // hand.
-func (f *FileFence) Grant(_ context.Context, after int64) (Grant, error) {
+func (f *Fence) Grant(_ context.Context, after int64) (snowfence.Grant, error) {
 	return f.grantTo(f.own, after)
 }
 
-// Release implements [Fence]: it writes that ticks from used on are free again.
-func (f *FileFence) Release(_ context.Context, _ Grant, used int64) error {
+// Release implements [snowfence.Fence]: it writes that ticks from used on are free again.
+func (f *Fence) Release(_ context.Context, _ snowfence.Grant, used int64) error {
 	return f.release(f.own, used)
 }
 
-func (f *FileFence) heldBy(u *share, after int64) (Grant, bool) {
+func (f *Fence) heldBy(u *share, after int64) (snowfence.Grant, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.held(u, after)
 }
 
 // held needs mu.
-func (f *FileFence) held(u *share, after int64) (Grant, bool) {
+func (f *Fence) held(u *share, after int64) (snowfence.Grant, bool) {
 	if f.state.until <= after || f.state.until == u.from || f.mayUse(u) != nil {
-		return Grant{}, false
+		return snowfence.Grant{}, false
 	}
-	g := Grant{Node: f.state.node, From: u.from, Until: f.state.until}
+	g := snowfence.Grant{Node: f.state.node, From: u.from, Until: f.state.until}
 	if u.slice {
 		g.FirstSeq, g.LastSeq = u.first, u.last
 	}
 	return g, true
 }
 
-func (f *FileFence) grantTo(u *share, after int64) (Grant, error) {
+func (f *Fence) grantTo(u *share, after int64) (snowfence.Grant, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if after > f.scheme.MaxTick() {
-		return Grant{}, lifetimeError(f.scheme)
+		return snowfence.Grant{}, overLifetime(f.scheme)
 	}
 	if err := f.mayUse(u); err != nil {
-		return Grant{}, err
+		return snowfence.Grant{}, err
 	}
 	gr, ok := f.held(u, after)
 	if !ok {
-		window := max(int64(stateWindow/f.scheme.layout.Tick), 1)
+		window := max(int64(stateWindow/f.scheme.Layout().Tick), 1)
 		next := f.state
 		next.until = min(max(after+1, u.from)+window, f.scheme.MaxTick()+1)
 		if next.until <= u.from {
-			return Grant{}, lifetimeError(f.scheme)
+			return snowfence.Grant{}, overLifetime(f.scheme)
 		}
 		next.slices = f.slicesWith(u)
 		if err := f.write(next); err != nil {
-			return Grant{}, err
+			return snowfence.Grant{}, err
 		}
 		gr, _ = f.held(u, after)
 	}
 	return gr, nil
 }
 
-func (f *FileFence) release(u *share, used int64) error {
+func (f *Fence) release(u *share, used int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.floor = max(f.floor, min(used, f.state.until))
@@ -213,8 +222,14 @@ func (f *FileFence) release(u *share, used int64) error {
 	return nil
 }
 
+// overLifetime is the error for ticks past the last one of a layout.
+func overLifetime(s *snowfence.Scheme) error {
+	return fmt.Errorf("%w: the time bits ran out at %s: change the layout",
+		snowfence.ErrLifetime, s.Layout().EndOfLife().Format(time.RFC3339))
+}
+
 // Close unlocks the file. A second call does nothing.
-func (f *FileFence) Close() error {
+func (f *Fence) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.lock == nil {
@@ -225,19 +240,19 @@ func (f *FileFence) Close() error {
 	return err
 }
 
-// fileClosed is an [ErrClosed] for generators: waiting is in vain.
+// fileClosed is an [snowfence.ErrClosed] for generators: waiting is in vain.
 type fileClosed struct{}
 
 func (fileClosed) Error() string        { return "it was closed" }
-func (fileClosed) Is(target error) bool { return target == ErrClosed }
+func (fileClosed) Is(target error) bool { return target == snowfence.ErrClosed }
 
 // write makes next the content of the file, durably, or keeps the old content.
-func (f *FileFence) write(next fileState) error {
+func (f *Fence) write(next fileState) error {
 	if f.lock == nil {
-		return fmt.Errorf("snowfence: state file %s: %w: %w", f.path, ErrStateFile, fileClosed{})
+		return fmt.Errorf("snowfence: state file %s: %w: %w", f.path, ErrUnusable, fileClosed{})
 	}
 	if err := sameFile(f.lock); err != nil {
-		return fmt.Errorf("snowfence: state file %s: %w: %w", f.path, ErrStateFile, err)
+		return fmt.Errorf("snowfence: state file %s: %w: %w", f.path, ErrUnusable, err)
 	}
 	next.writes++
 	if err := replaceFile(f.path, next.encode()); err != nil {

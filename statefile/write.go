@@ -1,4 +1,4 @@
-package snowfence
+package statefile
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package snowfence
+package statefile
 
 import (
 	"errors"
@@ -12,9 +12,9 @@ import (
 
 // A container that mounts the file alone has another lock file than the next container.
 // It gets no grant, and is told why.
-func TestStateFileMountedAlone(t *testing.T) {
+func TestFileMountedAlone(t *testing.T) {
 	err := mountedAlone(&os.LinkError{Op: "rename", Old: "a", New: "b", Err: syscall.EBUSY})
-	if !errors.Is(err, ErrStateFile) || !errors.Is(err, syscall.EBUSY) ||
+	if !errors.Is(err, ErrUnusable) || !errors.Is(err, syscall.EBUSY) ||
 		!strings.Contains(err.Error(), "mount its folder instead") {
 		t.Errorf("%v", err)
 	}
@@ -25,7 +25,7 @@ func TestStateFileMountedAlone(t *testing.T) {
 	inside, outside := filepath.Join(dir, "inside"), filepath.Join(dir, "outside")
 	putFile(t, inside, fileState{layout: testScheme(t, "twitter").Fingerprint(), node: 5, keys: nil, until: 7}.encode())
 	putFile(t, outside, takeFile(t, inside))
-	cmd := again("-test.run=^TestStateFileMountedChild$", "-test.v", "--", outside, inside)
+	cmd := again("-test.run=^TestFileMountedChild$", "-test.v", "--", outside, inside)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 	if os.Getuid() != 0 {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
@@ -40,9 +40,9 @@ func TestStateFileMountedAlone(t *testing.T) {
 	}
 }
 
-// TestStateFileMountedChild is the container of TestStateFileMountedAlone; run by itself
+// TestFileMountedChild is the container of TestFileMountedAlone; run by itself
 // it has nothing to do.
-func TestStateFileMountedChild(t *testing.T) {
+func TestFileMountedChild(t *testing.T) {
 	args := os.Args
 	if len(args) < 3 || args[len(args)-3] != "--" {
 		return

@@ -1,4 +1,4 @@
-package snowfence
+package statefile
 
 import (
 	"context"
@@ -10,30 +10,32 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/snowfence/snowfence"
 )
 
-// dirWait is how long StateDir waits while another process looks for a node.
+// dirWait is how long Folder waits while another process looks for a node.
 const dirWait = 10 * time.Second
 
 // Open returns a generator for a process that shares a folder with others of its
-// machine, with the layout [Default]. Each process has a node of its own, which
+// machine, with the layout [snowfence.Default]. Each process has a node of its own, which
 // another one takes over when it has ended, in any way. Closing the generator
 // frees the node.
 //
-//	ids, err := snowfence.Open("/var/lib/app/ids")
+//	ids, err := statefile.Open("/var/lib/app/ids")
 //
-// It is [StateDir] over all nodes and [New]; use these for another layout, fewer
-// nodes or a [Config] of your own.
-func Open(dir string) (*Generator, error) {
-	s, err := NewScheme(Default())
+// It is [Folder] over all nodes and [snowfence.New]; use these for another layout, fewer
+// nodes or a [snowfence.Config] of your own.
+func Open(dir string) (*snowfence.Generator, error) {
+	s, err := snowfence.NewScheme(snowfence.Default())
 	if err != nil {
 		return nil, err
 	}
-	f, err := StateDir(dir, s, NodeRange{})
+	f, err := Folder(dir, s, snowfence.NodeRange{})
 	if err != nil {
 		return nil, err
 	}
-	g, err := New(Config{Fence: &untilReleased{f}})
+	g, err := snowfence.New(snowfence.Config{Fence: &untilReleased{f}})
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -41,30 +43,30 @@ func Open(dir string) (*Generator, error) {
 }
 
 // untilReleased is a state file that is closed with its generator.
-type untilReleased struct{ *FileFence }
+type untilReleased struct{ *Fence }
 
-func (f *untilReleased) Release(ctx context.Context, g Grant, used int64) error {
-	if err := f.FileFence.Release(ctx, g, used); err != nil {
+func (f *untilReleased) Release(ctx context.Context, g snowfence.Grant, used int64) error {
+	if err := f.Fence.Release(ctx, g, used); err != nil {
 		return err
 	}
 	return f.Close()
 }
 
-// StateDir returns a state file of a folder whose node nobody uses, so that the
+// Folder returns a state file of a folder whose node nobody uses, so that the
 // processes of one machine need no store and no numbers of their own. It makes
 // the folder, if only that is missing. The zero NodeRange means all nodes.
 //
-// The folder has a [StateFile] for each node that was ever used, which is named
-// after it. StateDir takes the first one that is free, and one whose last IDs are
+// The folder has a [File] for each node that was ever used, which is named
+// after it. Folder takes the first one that is free, and one whose last IDs are
 // ahead of the clock only if there is no other. If a process ends, in any way, the
 // kernel frees its node. A process that is stopped keeps it.
 //
-// All files of a folder have one layout and one list of secrets. An [ErrStateFile]
-// says which file differs or is damaged, and what to do. The error is an [ErrBound]
+// All files of a folder have one layout and one list of secrets. An [ErrUnusable]
+// says which file differs or is damaged, and what to do. The error is an [snowfence.ErrBound]
 // if all nodes are taken, and says by whom. Keep the folder on a local disk, out of
 // backups and images, and on one machine: two copies make the same IDs.
-func StateDir(dir string, s *Scheme, nodes NodeRange) (f *FileFence, err error) {
-	if nodes == (NodeRange{}) {
+func Folder(dir string, s *snowfence.Scheme, nodes snowfence.NodeRange) (f *Fence, err error) {
+	if nodes == (snowfence.NodeRange{}) {
 		nodes.Until = s.Nodes()
 	}
 	if nodes.From < 0 || nodes.From >= nodes.Until || nodes.Until > s.Nodes() {
@@ -76,7 +78,7 @@ func StateDir(dir string, s *Scheme, nodes NodeRange) (f *FileFence, err error) 
 	}
 	lock, err := lockWithin(filepath.Join(dir, "folder.lock"), dirWait)
 	switch {
-	case errors.Is(err, ErrBound):
+	case errors.Is(err, snowfence.ErrBound):
 		return nil, fmt.Errorf("snowfence: folder %s: a process that looks for its node has locked the folder for %v: "+
 			"find one that is stopped, and end it (%w)", dir, dirWait, err)
 	case err != nil:
@@ -94,7 +96,7 @@ func lockWithin(path string, most time.Duration) (*os.File, error) {
 	var waited time.Duration
 	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		lock, err := lockFile(path)
-		if !errors.Is(err, ErrBound) || waited >= most {
+		if !errors.Is(err, snowfence.ErrBound) || waited >= most {
 			return lock, err
 		}
 		time.Sleep(pause)
@@ -106,15 +108,15 @@ func lockWithin(path string, most time.Duration) (*os.File, error) {
 // everybody sees of which layout the folder is.
 //
 // Invariant: no node is used under two locks, and none under two layouts.
-func freeNode(dir string, s *Scheme, nodes NodeRange) (*FileFence, error) {
-	now := s.layout.TickOf(time.Now())
-	var ahead *FileFence // the one that can be used soonest
+func freeNode(dir string, s *snowfence.Scheme, nodes snowfence.NodeRange) (*Fence, error) {
+	now := s.Layout().TickOf(time.Now())
+	var ahead *Fence // the one that can be used soonest
 	var taken []string
 	for node := nodes.From; node < nodes.Until; node++ {
 		path := filepath.Join(dir, strconv.FormatInt(node, 10))
-		f, err := StateFile(path, s, node)
+		f, err := File(path, s, node)
 		switch {
-		case errors.Is(err, ErrBound):
+		case errors.Is(err, snowfence.ErrBound):
 			taken = append(taken, fmt.Sprintf("%d by %s", node, holderOf(path)))
 			continue
 		case err != nil:
@@ -133,13 +135,13 @@ func freeNode(dir string, s *Scheme, nodes NodeRange) (*FileFence, error) {
 	}
 	if ahead == nil {
 		return nil, fmt.Errorf("snowfence: folder %s: all nodes from %d to %d are taken: %s: stop a process that "+
-			"needs none, or allow more nodes (%w)", dir, nodes.From, nodes.Until-1, strings.Join(taken, ", "), ErrBound)
+			"needs none, or allow more nodes (%w)", dir, nodes.From, nodes.Until-1, strings.Join(taken, ", "), snowfence.ErrBound)
 	}
 	return ahead, nil
 }
 
 // begin writes the file of a node that was never used.
-func (f *FileFence) begin() error {
+func (f *Fence) begin() error {
 	if f.state.writes > 0 {
 		return nil
 	}
@@ -147,7 +149,7 @@ func (f *FileFence) begin() error {
 }
 
 // closeFirst closes a fence that is not needed, if there is one, and returns err too.
-func closeFirst(f *FileFence, err error) error {
+func closeFirst(f *Fence, err error) error {
 	if f == nil {
 		return err
 	}
@@ -157,7 +159,7 @@ func closeFirst(f *FileFence, err error) error {
 // sameLayout refuses a folder with files of another layout or other secrets, also
 // of nodes that other processes use: files are replaced in one step, so they can be
 // read without their lock.
-func sameLayout(dir string, s *Scheme) error {
+func sameLayout(dir string, s *snowfence.Scheme) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("snowfence: folder of state files: %w", err)
@@ -176,7 +178,7 @@ func sameLayout(dir string, s *Scheme) error {
 		if err != nil {
 			continue // whoever takes its node says what to do
 		}
-		f := &FileFence{path: path, state: newState(s, node)}
+		f := &Fence{path: path, state: newState(s, node)}
 		if err := f.compare(found); err != nil {
 			return err
 		}

@@ -1,12 +1,14 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package snowfence
+package statefile
 
 import (
 	"errors"
 	"fmt"
 	"os"
 	"syscall"
+
+	"github.com/snowfence/snowfence"
 )
 
 // lockFile opens or makes a file and locks it while it is open. The kernel
@@ -28,7 +30,7 @@ func lockFile(path string) (*os.File, error) {
 func lockOpen(file *os.File) error {
 	err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return ErrBound
+		return snowfence.ErrBound
 	}
 	if err != nil {
 		return err
@@ -40,7 +42,7 @@ func lockOpen(file *os.File) error {
 func mountedAlone(err error) error {
 	if errors.Is(err, syscall.EBUSY) {
 		return fmt.Errorf("%w: the file alone is mounted, as containers do with single files, "+
-			"so that it cannot be replaced in one step: mount its folder instead (%w)", ErrStateFile, err)
+			"so that it cannot be replaced in one step: mount its folder instead (%w)", ErrUnusable, err)
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package snowfence
+package statefile
 
 import (
 	"errors"
@@ -9,11 +9,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/snowfence/snowfence"
 )
 
-func openState(t testing.TB, path string, s *Scheme, node int64) *FileFence {
+func openState(t testing.TB, path string, s *snowfence.Scheme, node int64) *Fence {
 	t.Helper()
-	f, err := StateFile(path, s, node)
+	f, err := File(path, s, node)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +24,7 @@ func openState(t testing.TB, path string, s *Scheme, node int64) *FileFence {
 }
 
 // kill ends a fence as SIGKILL would: the lock goes, and nothing is given back.
-func kill(t testing.TB, f *FileFence) {
+func kill(t testing.TB, f *Fence) {
 	t.Helper()
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
@@ -31,7 +33,7 @@ func kill(t testing.TB, f *FileFence) {
 
 // A process that is killed in the middle of a burst, or whose clock stepped back before
 // it starts again, makes nothing twice; nor does one that is stopped properly.
-func TestStateFileOverRestarts(t *testing.T) {
+func TestFileOverRestarts(t *testing.T) {
 	for _, back := range []time.Duration{0, 40 * time.Millisecond, time.Second, time.Hour} {
 		for _, lead := range []int64{0, 2000} {
 			for _, clean := range []bool{false, true} {
@@ -39,10 +41,10 @@ func TestStateFileOverRestarts(t *testing.T) {
 					s := testScheme(t, "twitter")
 					path := filepath.Join(t.TempDir(), "node")
 					clock := newFakeClock()
-					var all []ID
+					var all []snowfence.ID
 					for range 4 {
 						f := openState(t, path, s, 77)
-						g, err := New(Config{Fence: f, Lead: lead, Time: clock.now})
+						g, err := snowfence.New(snowfence.Config{Fence: f, Lead: lead, Time: clock.now})
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -60,7 +62,7 @@ func TestStateFileOverRestarts(t *testing.T) {
 					}
 					n := len(all)
 					f := openState(t, path, s, 77)
-					g := newGenerator(t, Config{Fence: f, Lead: lead, Time: clock.now})
+					g := newGenerator(t, snowfence.Config{Fence: f, Lead: lead, Time: clock.now})
 					if back > 0 {
 						clock.step(4 * back)
 					}
@@ -81,19 +83,19 @@ func TestStateFileOverRestarts(t *testing.T) {
 }
 
 // After a kill the next process can go on within the window, and after a proper end at once.
-func TestStateFileCostsOfARestart(t *testing.T) {
+func TestFileCostsOfARestart(t *testing.T) {
 	s := testScheme(t, "twitter")
 	path := filepath.Join(t.TempDir(), "node")
 	clock := newFakeClock()
 	f := openState(t, path, s, 1)
-	g := newGenerator(t, Config{Fence: f, Time: clock.now})
+	g := newGenerator(t, snowfence.Config{Fence: f, Time: clock.now})
 	take(t, g, 10)
 	g.Close()
 	kill(t, f)
 	clock.advance(time.Millisecond)
 
 	f = openState(t, path, s, 1)
-	killed, err := New(Config{Fence: f, Time: clock.now})
+	killed, err := snowfence.New(snowfence.Config{Fence: f, Time: clock.now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,10 +103,10 @@ func TestStateFileCostsOfARestart(t *testing.T) {
 	kill(t, f)
 
 	f = openState(t, path, s, 1)
-	g = newGenerator(t, Config{Fence: f, Time: clock.now})
+	g = newGenerator(t, snowfence.Config{Fence: f, Time: clock.now})
 	_, err = g.TryNext()
-	w := isReason(t, err, ErrExhausted)
-	if !w.Behind || w.Missing <= 0 || w.Missing > stateWindow+2*time.Millisecond {
+	var w *snowfence.WaitError
+	if !errors.As(err, &w) || w.Reason != snowfence.ErrExhausted || !w.Behind || w.Missing <= 0 || w.Missing > stateWindow+2*time.Millisecond {
 		t.Errorf("after a kill: %+v", w)
 	}
 	clock.advance(w.Missing)
@@ -121,18 +123,18 @@ func again(args ...string) *exec.Cmd {
 
 // A second user of one file is refused, in this process and in another; the file of
 // another node or layout too.
-func TestStateFileIsForOne(t *testing.T) {
+func TestFileIsForOne(t *testing.T) {
 	s := testScheme(t, "twitter")
 	path := filepath.Join(t.TempDir(), "node")
 	f := openState(t, path, s, 5)
-	if _, err := StateFile(path, s, 5); !errors.Is(err, ErrBound) {
+	if _, err := File(path, s, 5); !errors.Is(err, snowfence.ErrBound) {
 		t.Errorf("a second fence on the file: %v", err)
 	}
-	g := newGenerator(t, Config{Fence: f})
-	if _, err := New(Config{Fence: f}); !errors.Is(err, ErrBound) {
+	g := newGenerator(t, snowfence.Config{Fence: f})
+	if _, err := snowfence.New(snowfence.Config{Fence: f}); !errors.Is(err, snowfence.ErrBound) {
 		t.Errorf("a second generator on the fence: %v", err)
 	}
-	out, err := again("-test.run=^TestStateFileChild$", "-test.v", "--", path).CombinedOutput()
+	out, err := again("-test.run=^TestFileChild$", "-test.v", "--", path).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "child: refused") {
 		t.Errorf("a second process: %v: %s", err, out)
 	}
@@ -145,21 +147,21 @@ func TestStateFileIsForOne(t *testing.T) {
 		spec string
 		node int64
 	}{{"twitter", 6}, {"sonyflake", 5}, {"bwmarrin", 5}} {
-		if _, err := StateFile(path, testScheme(t, c.spec), c.node); !errors.Is(err, ErrStateFile) {
+		if _, err := File(path, testScheme(t, c.spec), c.node); !errors.Is(err, ErrUnusable) {
 			t.Errorf("%s, node %d: %v", c.spec, c.node, err)
 		}
 	}
-	if _, err := StateFile(path, s, 1024); err == nil {
+	if _, err := File(path, s, 1024); err == nil {
 		t.Error("a node the layout does not have")
 	}
-	if _, err := StateFile(filepath.Join(path, "below", "a", "file"), s, 5); err == nil {
+	if _, err := File(filepath.Join(path, "below", "a", "file"), s, 5); err == nil {
 		t.Error("a folder that does not exist")
 	}
 	openState(t, path, s, 5)
 }
 
 // A file with several names has one lock: symbolic links lead to it, and a hard link is refused.
-func TestStateFileUnderOtherNames(t *testing.T) {
+func TestFileUnderOtherNames(t *testing.T) {
 	s := testScheme(t, "twitter")
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "node"), filepath.Join(dir, "link")
@@ -175,7 +177,7 @@ func TestStateFileUnderOtherNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{link, filepath.Join(other, "node"), filepath.Join(other, "link")} {
-		if _, err := StateFile(name, s, 5); !errors.Is(err, ErrBound) {
+		if _, err := File(name, s, 5); !errors.Is(err, snowfence.ErrBound) {
 			t.Errorf("under the name %s: %v", name, err)
 		}
 	}
@@ -194,19 +196,19 @@ func TestStateFileUnderOtherNames(t *testing.T) {
 	if err := os.Link(path, filepath.Join(dir, "hard")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := StateFile(path, s, 5); !errors.Is(err, ErrStateFile) {
+	if _, err := File(path, s, 5); !errors.Is(err, ErrUnusable) {
 		t.Errorf("with a hard link: %v", err)
 	}
 }
 
-// TestStateFileChild is the other process of TestStateFileIsForOne; run by itself it has
+// TestFileChild is the other process of TestFileIsForOne; run by itself it has
 // nothing to do.
-func TestStateFileChild(t *testing.T) {
+func TestFileChild(t *testing.T) {
 	args := os.Args
 	if len(args) < 2 || args[len(args)-2] != "--" {
 		return
 	}
-	if _, err := StateFile(args[len(args)-1], testScheme(t, "twitter"), 5); errors.Is(err, ErrBound) {
+	if _, err := File(args[len(args)-1], testScheme(t, "twitter"), 5); errors.Is(err, snowfence.ErrBound) {
 		fmt.Println("child: refused")
 	} else {
 		t.Errorf("not refused: %v", err)
@@ -214,7 +216,7 @@ func TestStateFileChild(t *testing.T) {
 }
 
 // Every way in which a file can be torn or damaged is an error, and never the floor 0.
-func TestStateFileDamaged(t *testing.T) {
+func TestFileDamaged(t *testing.T) {
 	s := testScheme(t, "twitter")
 	good := fileState{layout: s.Fingerprint(), node: 5, until: 123456789}.encode()
 	path := filepath.Join(t.TempDir(), "node")
@@ -223,7 +225,7 @@ func TestStateFileDamaged(t *testing.T) {
 		if err := os.WriteFile(path, data, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		f, err := StateFile(path, s, 5)
+		f, err := File(path, s, 5)
 		if err == nil {
 			defer f.Close()
 			if from := f.own.from; from != 123456789 {
@@ -236,16 +238,16 @@ func TestStateFileDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range good {
-		if err := try(good[:n]); !errors.Is(err, ErrStateFile) {
+		if err := try(good[:n]); !errors.Is(err, ErrUnusable) {
 			t.Errorf("cut off after %d bytes: %v", n, err)
 		}
 		bad := append([]byte(nil), good...)
 		bad[n] ^= 1
-		if err := try(bad); !errors.Is(err, ErrStateFile) {
+		if err := try(bad); !errors.Is(err, ErrUnusable) {
 			t.Errorf("byte %d changed: %v", n, err)
 		}
 		bad[n] = 0
-		if err := try(bad); !errors.Is(err, ErrStateFile) {
+		if err := try(bad); !errors.Is(err, ErrUnusable) {
 			t.Errorf("byte %d zero: %v", n, err)
 		}
 	}
@@ -253,7 +255,7 @@ func TestStateFileDamaged(t *testing.T) {
 		"", "\n", "0", strings.Repeat("\x00", len(good)), string(good) + "\n",
 		string(good) + string(good),
 	} {
-		if err := try([]byte(data)); !errors.Is(err, ErrStateFile) || len(err.Error()) > 1000 {
+		if err := try([]byte(data)); !errors.Is(err, ErrUnusable) || len(err.Error()) > 1000 {
 			t.Errorf("%q: %v", data, err)
 		}
 	}
@@ -261,14 +263,14 @@ func TestStateFileDamaged(t *testing.T) {
 	if err := os.Mkdir(path, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := StateFile(path, s, 5); err == nil {
+	if _, err := File(path, s, 5); err == nil {
 		t.Error("a folder in the file's place is no error")
 	}
 }
 
 // A write that fails changes nothing, in memory or in the file; a crash between its steps
 // leaves the old or the new content.
-func TestStateFileWriteFails(t *testing.T) {
+func TestFileWriteFails(t *testing.T) {
 	s := testScheme(t, "twitter")
 	dir := t.TempDir()
 	path := filepath.Join(dir, "node")
@@ -301,11 +303,11 @@ func TestStateFileWriteFails(t *testing.T) {
 	}
 	// Its lock file is gone: somebody else can have the node by now.
 	os.Remove(path + ".lock")
-	if g, err := f.Grant(ctx, 1<<40); !errors.Is(err, ErrStateFile) {
+	if g, err := f.Grant(ctx, 1<<40); !errors.Is(err, ErrUnusable) {
 		t.Errorf("without its lock file: %+v, %v", g, err)
 	}
 	other := openState(t, path, s, 5)
-	if g, err := f.Grant(ctx, 1<<40); !errors.Is(err, ErrStateFile) {
+	if g, err := f.Grant(ctx, 1<<40); !errors.Is(err, ErrUnusable) {
 		t.Errorf("with another's lock file: %+v, %v", g, err)
 	}
 	if g, err := other.Grant(ctx, 10); err != nil || g.From <= g1.Until {
@@ -313,7 +315,7 @@ func TestStateFileWriteFails(t *testing.T) {
 	}
 }
 
-func TestStateFileAnswersAtOnce(t *testing.T) {
+func TestFileAnswersAtOnce(t *testing.T) {
 	s := testScheme(t, "twitter")
 	f := openState(t, filepath.Join(t.TempDir(), "node"), s, 5)
 	if g, ok := f.Held(0); ok {
@@ -329,7 +331,7 @@ func TestStateFileAnswersAtOnce(t *testing.T) {
 	if again, ok := f.Held(g.Until); ok {
 		t.Errorf("past its end: %+v", again)
 	}
-	if _, err := f.Grant(t.Context(), s.MaxTick()+1); !errors.Is(err, ErrLifetime) {
+	if _, err := f.Grant(t.Context(), s.MaxTick()+1); !errors.Is(err, snowfence.ErrLifetime) {
 		t.Errorf("after the end: %v", err)
 	}
 	last, err := f.Grant(t.Context(), s.MaxTick())
@@ -338,7 +340,7 @@ func TestStateFileAnswersAtOnce(t *testing.T) {
 	}
 }
 
-func FuzzStateFile(f *testing.F) {
+func FuzzFile(f *testing.F) {
 	f.Add(fileState{layout: "x", node: 5, until: 7}.encode())
 	f.Add([]byte(""))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -1,4 +1,4 @@
-package snowfence
+package statefile
 
 import (
 	"errors"
@@ -7,14 +7,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/snowfence/snowfence"
 )
 
 // stateRun is the life of one process on a state file: it makes IDs ahead of the clock
 // until none are left, and is killed.
-func stateRun(t *testing.T, path string, s *Scheme, clock *fakeClock) []ID {
+func stateRun(t *testing.T, path string, s *snowfence.Scheme, clock *fakeClock) []snowfence.ID {
 	t.Helper()
 	f := openState(t, path, s, 1)
-	g, err := New(Config{Fence: f, Lead: 900, Time: clock.now, MaxWait: -1})
+	g, err := snowfence.New(snowfence.Config{Fence: f, Lead: 900, Time: clock.now, MaxWait: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +44,7 @@ func putFile(t *testing.T, path string, data []byte) {
 // Whatever happened to a state file while nobody ran, its node makes nothing again: the
 // file is refused, and begun anew in the way that the error says, it goes on above all
 // IDs.
-func TestStateFileIsBegunAnew(t *testing.T) {
+func TestFileIsBegunAnew(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		hurt func(t *testing.T, path string, copied []byte)
@@ -63,7 +65,7 @@ func TestStateFileIsBegunAnew(t *testing.T) {
 			}
 			kill(t, f)
 			copied := takeFile(t, path)
-			var all []ID
+			var all []snowfence.ID
 			all = append(all, stateRun(t, path, s, clock)...)
 			clock.advance(5 * time.Second)
 			all = append(all, stateRun(t, path, s, clock)...)
@@ -71,17 +73,17 @@ func TestStateFileIsBegunAnew(t *testing.T) {
 			stopped, _ := clock.now()
 			last := takeFile(t, path)
 			c.hurt(t, path, copied)
-			_, err := StateFile(path, s, 1)
-			if !errors.Is(err, ErrStateFile) || !strings.Contains(err.Error(), c.says) ||
+			_, err := File(path, s, 1)
+			if !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), c.says) ||
 				!strings.Contains(err.Error(),
-					"with a time after all their IDs (that of the stop, and their lead): ResetStateFile") {
+					"with a time after all their IDs (that of the stop, and their lead): statefile.Reset") {
 				t.Fatalf("%v", err)
 			}
-			if err := ResetStateFile(path, s, 1, stopped.Add(900*time.Millisecond)); err != nil {
+			if err := Reset(path, s, 1, stopped.Add(900*time.Millisecond)); err != nil {
 				t.Fatal(err)
 			}
 			f = openState(t, path, s, 1)
-			g, err := New(Config{Fence: f, Lead: 900, Time: clock.now, MaxWait: -1})
+			g, err := snowfence.New(snowfence.Config{Fence: f, Lead: 900, Time: clock.now, MaxWait: -1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +94,7 @@ func TestStateFileIsBegunAnew(t *testing.T) {
 			checkIncreasing(t, append(all, take(t, g, 100)...))
 			kill(t, f)
 			putFile(t, path, last)
-			if _, err := StateFile(path, s, 1); !errors.Is(err, ErrStateFile) {
+			if _, err := File(path, s, 1); !errors.Is(err, ErrUnusable) {
 				t.Errorf("the last file from before: %v", err)
 			}
 		})
@@ -101,7 +103,7 @@ func TestStateFileIsBegunAnew(t *testing.T) {
 
 // A file that is good keeps what it says where that is later, and one of something else
 // is not begun anew.
-func TestResetStateFileKeepsWhatIsGood(t *testing.T) {
+func TestResetKeepsWhatIsGood(t *testing.T) {
 	s := testScheme(t, "twitter")
 	path := filepath.Join(t.TempDir(), "node")
 	at := func(tick int64) time.Time { return s.Layout().TimeOf(tick) }
@@ -111,35 +113,35 @@ func TestResetStateFileKeepsWhatIsGood(t *testing.T) {
 		return f.own.from
 	}
 	for _, c := range []struct{ after, from int64 }{{1000, 1001}, {2000, 2001}, {1500, 2001}, {-7, 2001}} {
-		if err := ResetStateFile(path, s, 1, at(c.after)); err != nil || from() != c.from {
+		if err := Reset(path, s, 1, at(c.after)); err != nil || from() != c.from {
 			t.Errorf("after tick %d it begins at %d, not %d: %v", c.after, from(), c.from, err)
 		}
 	}
 	for _, err := range []error{
-		ResetStateFile(path, s, 2, at(5000)),
-		ResetStateFile(path, testScheme(t, "bwmarrin"), 1, at(5000)),
+		Reset(path, s, 2, at(5000)),
+		Reset(path, testScheme(t, "bwmarrin"), 1, at(5000)),
 	} {
-		if !errors.Is(err, ErrStateFile) || from() != 2001 {
+		if !errors.Is(err, ErrUnusable) || from() != 2001 {
 			t.Errorf("another node or layout: %v; it begins at %d", err, from())
 		}
 	}
-	if err := ResetStateFile(path, s, 1, s.Layout().EndOfLife()); !errors.Is(err, ErrLifetime) {
+	if err := Reset(path, s, 1, s.Layout().EndOfLife()); !errors.Is(err, snowfence.ErrLifetime) {
 		t.Errorf("after the end: %v", err)
 	}
 	f := openState(t, path, s, 1)
-	if err := ResetStateFile(path, s, 1, at(5000)); !errors.Is(err, ErrBound) {
+	if err := Reset(path, s, 1, at(5000)); !errors.Is(err, snowfence.ErrBound) {
 		t.Errorf("while somebody uses it: %v", err)
 	}
 	kill(t, f)
 }
 
 // Under two secrets with one key number, different raw IDs become one.
-func TestStateFileKnowsItsSecrets(t *testing.T) {
+func TestFileKnowsItsSecrets(t *testing.T) {
 	const spec = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
-	a, b, c := GenerateSecret(), GenerateSecret(), GenerateSecret()
-	try := func(path string, keys ...*Secret) error {
+	a, b, c := snowfence.GenerateSecret(), snowfence.GenerateSecret(), snowfence.GenerateSecret()
+	try := func(path string, keys ...*snowfence.Secret) error {
 		t.Helper()
-		f, err := StateFile(path, encryptedScheme(t, spec, keys...), 1)
+		f, err := File(path, testScheme(t, spec, keys...), 1)
 		if err != nil {
 			return err
 		}
@@ -151,104 +153,59 @@ func TestStateFileKnowsItsSecrets(t *testing.T) {
 		return nil
 	}
 	for name, steps := range map[string][]struct {
-		keys []*Secret
+		keys []*snowfence.Secret
 		ok   bool
 	}{
 		"from the first": {
-			{[]*Secret{a}, true},
-			{[]*Secret{c}, false},
-			{[]*Secret{a, b}, true},
-			{[]*Secret{a}, true}, // a process that is behind
-			{[]*Secret{nil, b}, true},
-			{[]*Secret{b}, false},
-			{[]*Secret{a, c}, false},
-			{[]*Secret{a, b, c}, true},
-			{[]*Secret{c, b}, false},
+			{[]*snowfence.Secret{a}, true},
+			{[]*snowfence.Secret{c}, false},
+			{[]*snowfence.Secret{a, b}, true},
+			{[]*snowfence.Secret{a}, true}, // a process that is behind
+			{[]*snowfence.Secret{nil, b}, true},
+			{[]*snowfence.Secret{b}, false},
+			{[]*snowfence.Secret{a, c}, false},
+			{[]*snowfence.Secret{a, b, c}, true},
+			{[]*snowfence.Secret{c, b}, false},
 		},
 		"the first is gone": {
-			{[]*Secret{nil, b}, true},
-			{[]*Secret{a}, false}, // it may be another than what key 0 was
-			{[]*Secret{c, b}, true},
-			{[]*Secret{c}, false}, // still
-			{[]*Secret{nil, c}, false},
-			{[]*Secret{nil, nil, c}, true},
-			{[]*Secret{nil, a, c}, false},
+			{[]*snowfence.Secret{nil, b}, true},
+			{[]*snowfence.Secret{a}, false}, // it may be another than what key 0 was
+			{[]*snowfence.Secret{c, b}, true},
+			{[]*snowfence.Secret{c}, false}, // still
+			{[]*snowfence.Secret{nil, c}, false},
+			{[]*snowfence.Secret{nil, nil, c}, true},
+			{[]*snowfence.Secret{nil, a, c}, false},
 		},
 	} {
 		path := filepath.Join(t.TempDir(), "node")
 		for i, step := range steps {
 			if err := try(path, step.keys...); (err == nil) != step.ok ||
-				err != nil && (!errors.Is(err, ErrKey) || !errors.Is(err, ErrStateFile)) {
+				err != nil && (!errors.Is(err, snowfence.ErrKey) || !errors.Is(err, ErrUnusable)) {
 				t.Errorf("%s, step %d: %v", name, i, err)
 			}
 		}
 	}
 	// Without a key field there is one secret for ever, and it is part of the fingerprint.
 	path := filepath.Join(t.TempDir(), "node")
-	if f, err := StateFile(path, encryptedScheme(t, "randflake", a), 1); err != nil {
+	if f, err := File(path, testScheme(t, "randflake", a), 1); err != nil {
 		t.Error(err)
 	} else if _, err := f.Grant(t.Context(), 0); err != nil || f.Close() != nil {
 		t.Error(err)
 	}
-	if _, err := StateFile(path, encryptedScheme(t, "randflake", b), 1); !errors.Is(err, ErrStateFile) ||
+	if _, err := File(path, testScheme(t, "randflake", b), 1); !errors.Is(err, ErrUnusable) ||
 		!strings.Contains(err.Error(), "go on with its layout and secret") {
 		t.Errorf("another secret: %v", err)
 	}
 }
 
-func encryptedScheme(t *testing.T, spec string, keys ...*Secret) *Scheme {
-	t.Helper()
-	l, err := ParseLayout(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := NewScheme(l, keys...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// The first version of the file did not note secrets. Where there can be several,
-// somebody has to say that they are the same.
-func TestStateFileOfTheFirstVersion(t *testing.T) {
-	key := GenerateSecret()
-	for _, c := range []struct {
-		scheme *Scheme
-		ok     bool
-	}{
-		{testScheme(t, "twitter"), true},
-		{encryptedScheme(t, "randflake", key), true},
-		{encryptedScheme(t, "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1", key), false},
-	} {
-		path := filepath.Join(t.TempDir(), "node")
-		putFile(t, path, fileState{first: true, layout: c.scheme.Fingerprint(), node: 1, until: 5000}.encode())
-		f, err := StateFile(path, c.scheme, 1)
-		if (err == nil) != c.ok || err != nil && !errors.Is(err, ErrStateFile) {
-			t.Errorf("%s: %v", c.scheme.Layout(), err)
-		}
-		if err != nil {
-			if err := ResetStateFile(path, c.scheme, 1, c.scheme.Layout().TimeOf(0)); err != nil {
-				t.Error(err)
-			}
-			f = openState(t, path, c.scheme, 1)
-		}
-		if g, err := f.Grant(t.Context(), 0); err != nil || g.From != 5000 {
-			t.Errorf("%s: %+v, %v", c.scheme.Layout(), g, err)
-		}
-		kill(t, f)
-		kill(t, openState(t, path, c.scheme, 1))
-	}
-}
-
 // A give-back that cannot be written: the next generator on the fence begins above what
 // the first one used.
-func TestStateFileReleaseThatFails(t *testing.T) {
+func TestFileReleaseThatFails(t *testing.T) {
 	s := testScheme(t, "time=41,node=2,seq=6,epoch=1999-01-01,tick=1ms")
 	path := filepath.Join(t.TempDir(), "node")
 	clock := newFakeClock()
 	f := openState(t, path, s, 1)
-	first, err := New(Config{Fence: f, Lead: 800, Time: clock.now, MaxWait: -1})
+	first, err := snowfence.New(snowfence.Config{Fence: f, Lead: 800, Time: clock.now, MaxWait: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +217,7 @@ func TestStateFileReleaseThatFails(t *testing.T) {
 		t.Error("closed although the file cannot be written")
 	}
 	os.Remove(path + ".new")
-	second := newGenerator(t, Config{Fence: f, Lead: 800, Time: clock.now, MaxWait: -1})
+	second := newGenerator(t, snowfence.Config{Fence: f, Lead: 800, Time: clock.now, MaxWait: -1})
 	all = append(all, takeSome(second, 40_000)...)
 	if err := first.Shutdown(t.Context()); err != nil {
 		t.Error(err)
@@ -274,11 +231,11 @@ func TestStateFileReleaseThatFails(t *testing.T) {
 }
 
 // A generator that never waits begins all the same: its first grant has to be written.
-func TestStateFileWithoutWaiting(t *testing.T) {
+func TestFileWithoutWaiting(t *testing.T) {
 	s := testScheme(t, "twitter")
 	clock := newFakeClock()
 	f := openState(t, filepath.Join(t.TempDir(), "node"), s, 1)
-	g := newGenerator(t, Config{Fence: f, Time: clock.now, MaxWait: -1})
+	g := newGenerator(t, snowfence.Config{Fence: f, Time: clock.now, MaxWait: -1})
 	if _, err := g.Next(t.Context()); err != nil {
 		t.Error(err)
 	}

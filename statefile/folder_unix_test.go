@@ -1,6 +1,6 @@
 //go:build unix
 
-package snowfence
+package statefile
 
 import (
 	"bufio"
@@ -8,16 +8,18 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+
+	"github.com/snowfence/snowfence"
 )
 
 // firstNode is the one that the only process of a folder has.
-var firstNode = NodeRange{From: 0, Until: 1}
+var firstNode = snowfence.NodeRange{From: 0, Until: 1}
 
 // A process that is stopped keeps its node: it may go on at any time. The error comes at once, and
 // does not wait for it. When the process is killed, the node is free.
-func TestStateDirStoppedProcessKeepsItsNode(t *testing.T) {
-	dir, s := t.TempDir(), must(NewScheme(Default()))
-	cmd := again("-test.run=^TestStateDirChild$", "--", "dir", dir)
+func TestFolderStoppedProcessKeepsItsNode(t *testing.T) {
+	dir, s := t.TempDir(), must(snowfence.NewScheme(snowfence.Default()))
+	cmd := again("-test.run=^TestFolderChild$", "--", "dir", dir)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +34,7 @@ func TestStateDirStoppedProcessKeepsItsNode(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := StateDir(dir, s, firstNode); !errors.Is(err, ErrBound) {
+	if f, err := Folder(dir, s, firstNode); !errors.Is(err, snowfence.ErrBound) {
 		t.Errorf("the node of a stopped process: %v, %v", f, err)
 	}
 	if err := cmd.Process.Kill(); err != nil {
@@ -44,8 +46,8 @@ func TestStateDirStoppedProcessKeepsItsNode(t *testing.T) {
 
 // A lock belongs to the open file, and a child that had it would keep it. So children do not get
 // it.
-func TestStateDirChildrenDoNotKeepANode(t *testing.T) {
-	dir, s := t.TempDir(), must(NewScheme(Default()))
+func TestFolderChildrenDoNotKeepANode(t *testing.T) {
+	dir, s := t.TempDir(), must(snowfence.NewScheme(snowfence.Default()))
 	f := openDir(t, dir, s, firstNode)
 	child := exec.Command("sleep", "600")
 	if err := child.Start(); err != nil {
@@ -63,11 +65,11 @@ func TestStateDirChildrenDoNotKeepANode(t *testing.T) {
 
 // Locks of fcntl end when any descriptor of a file is closed, so that whoever reads the lock's file
 // would free it. Those of flock stay.
-func TestStateDirLockOutlivesReaders(t *testing.T) {
-	dir, s := t.TempDir(), must(NewScheme(Default()))
+func TestFolderLockOutlivesReaders(t *testing.T) {
+	dir, s := t.TempDir(), must(snowfence.NewScheme(snowfence.Default()))
 	openDir(t, dir, s, firstNode)
 	for range 2 { // each try opens and closes the lock's file
-		if f, err := StateDir(dir, s, firstNode); !errors.Is(err, ErrBound) {
+		if f, err := Folder(dir, s, firstNode); !errors.Is(err, snowfence.ErrBound) {
 			t.Errorf("a node that is held: %v, %v", f, err)
 		}
 	}

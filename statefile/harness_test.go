@@ -1,0 +1,118 @@
+package statefile
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// fakeClock is a clock that a test moves; a step moves its wall time alone.
+type fakeClock struct {
+	mu   sync.Mutex
+	wall time.Time
+	mono time.Duration
+}
+
+func newFakeClock() *fakeClock {
+	return &fakeClock{wall: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), mono: time.Hour}
+}
+
+func (c *fakeClock) now() (time.Time, time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.wall, c.mono
+}
+
+func (c *fakeClock) move(wall, mono time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wall, c.mono = c.wall.Add(wall), c.mono+mono
+}
+
+func (c *fakeClock) step(d time.Duration)    { c.move(d, 0) }
+func (c *fakeClock) advance(d time.Duration) { c.move(d, d) }
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func testScheme(t testing.TB, spec string, keys ...*snowfence.Secret) *snowfence.Scheme {
+	t.Helper()
+	l, err := snowfence.ParseLayout(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := snowfence.NewScheme(l, keys...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func newGenerator(t testing.TB, c snowfence.Config) *snowfence.Generator {
+	t.Helper()
+	g, err := snowfence.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return g
+}
+
+// part is SequencePart of a file that has it.
+func part(t testing.TB, f *Fence, first, last int64) snowfence.Fence {
+	t.Helper()
+	p, err := f.SequencePart(first, last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// takeSome returns up to n IDs from TryNext.
+func takeSome(g *snowfence.Generator, n int) (ids []snowfence.ID) {
+	for range n {
+		if id, err := g.TryNext(); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// take returns n IDs from TryNext, and fails the test where there are fewer.
+func take(t testing.TB, g *snowfence.Generator, n int) []snowfence.ID {
+	t.Helper()
+	ids := takeSome(g, n)
+	if len(ids) < n {
+		_, err := g.TryNext()
+		t.Fatalf("%d IDs, want %d: %v", len(ids), n, err)
+	}
+	return ids
+}
+
+// checkIncreasing fails where an ID is not above the one before.
+func checkIncreasing(t testing.TB, ids []snowfence.ID) {
+	t.Helper()
+	for i := 1; i < len(ids); i++ {
+		if ids[i] <= ids[i-1] {
+			t.Fatalf("ID %d is %d, not above %d before it", i, ids[i], ids[i-1])
+		}
+	}
+}
+
+// checkUnique fails where an ID is there twice. It sorts ids.
+func checkUnique(t testing.TB, ids []snowfence.ID) {
+	t.Helper()
+	slices.Sort(ids)
+	checkIncreasing(t, ids)
+}
