@@ -173,6 +173,7 @@ func (g *Generator) keepTime() {
 		}
 		now, bound := t.window(tick, g.lead, t.end.Load())
 		begin := t.begin(g.spread, now)
+		stall(afterWord)
 		for w <= now && w < begin && !t.word.CompareAndSwap(w, begin) {
 			w = t.word.Load()
 		}

@@ -29,6 +29,7 @@ type mutant struct {
 	runs     int    // seeds, for the simulation instead of a test
 	layout   string // of all its runs; "" for one that each draws
 	tags     string
+	limit    string // on its time; 100s when empty
 }
 
 func m(rule, function, test string, ops ...op) mutant {
@@ -39,7 +40,10 @@ func m(rule, function, test string, ops ...op) mutant {
 func (m mutant) in(pkg string) mutant { m.pkg = pkg; return m }
 
 // stalled has the tests notice that stop goroutines between two atomic steps.
-func (m mutant) stalled() mutant { m.tags = "snowfence_stall"; return m }
+func (m mutant) stalled() mutant {
+	m.tags, m.limit = "snowfence_stall", "10m"
+	return m
+}
 
 // seeds has the simulation notice the mutant, within so many seeds.
 func (m mutant) seeds(n int, layout string) mutant {
@@ -63,7 +67,8 @@ func TestLeaseMutants(t *testing.T) {
 	run(t,
 		leaseMutants, storeMutants, closeMutants, stateFileMutants, holdersMutants, changeMutants, txMutants,
 		compatMutants, sonyflakeMutants, randflakeMutants, driftMutants,
-		workerMutants, pastMutants, clibMutants, fencedMutants, spreadMutants, wordMutants, sqlNodeMutants, limitMutants)
+		workerMutants, pastMutants, clibMutants, fencedMutants, spreadMutants, wordMutants, sqlNodeMutants,
+		limitMutants)
 }
 
 // TestSimulationMutants checks that simulated fleets collide when a rule is broken.
@@ -119,7 +124,7 @@ func (m mutant) check(t *testing.T, root string) {
 	folder, _ := split(root, m.function)
 	pkg := cmp.Or(m.pkg, "./"+folder)
 	args := []string{
-		"test", "-vet=off", "-ldflags=-s", "-short", "-count=1", "-timeout=100s",
+		"test", "-vet=off", "-ldflags=-s", "-short", "-count=1", "-timeout=" + cmp.Or(m.limit, "100s"),
 		"-overlay=" + overlayPath, "-run=" + m.test, pkg,
 	}
 	if m.tags != "" {

@@ -28,7 +28,6 @@ var unreleased = map[string]bool{
 	root + "/bench":               true,
 	root + "/integrations":        true, // examples, compiled and run
 	root + "/internal/sparx/_asm": true,
-	root + "/internal/wordmodel":  true, // tests
 	root + "/scripts":             true,
 	root + "/test":                true,
 }
