@@ -14,8 +14,6 @@ var closeMutants = []mutant{
 	m("close: what somebody has without a generator may be used up", "lease.Lease.stop",
 		"TestCloseKnowsWhatItDoesNotKnow",
 		swap("seal != nil || !handed", "seal != nil || !handed || handed")),
-	m("close: what was used belongs to its hold", "lease.Lease.giveBackOwed", "TestCloseKnowsWhatItDoesNotKnow",
-		swap("o != nil && o.hold == l.claim.held", "o != nil")),
 	m("release: a released grant is not handed out again", "lease.Lease.Release", "TestRenewalAfterAFailedClose",
 		swap("l.use.spent, l.demand.want = true, false", "l.demand.want = false")),
 	m("release: only of the node that is held", "lease.Lease.Release", "TestReleaseOfAnotherGrant",

@@ -33,7 +33,8 @@ var stateFileMutants = []mutant{
 		swap("f.state.until, f.state.slices = s.until, s.slices", "f.state.until = s.until")),
 	m("slice: it has no reserved numbers", "statefile.Fence.SequencePart", "TestSliceIsRefused",
 		swap("first < l.First || last > l.Last", "last > l.Last")),
-	m("folder: a node whose IDs are ahead of the clock comes last", "statefile.freeNode", "TestFolderTakesNodesAheadLast",
+	m("folder: a node whose IDs are ahead of the clock comes last",
+		"statefile.freeNode", "TestFolderTakesNodesAheadLast",
 		swap("f.state.until <= now", "now >= 0")),
 	m("folder: of these the one that can be used soonest", "statefile.freeNode", "TestFolderTakesNodesAheadLast",
 		swap("f.state.until < ahead.state.until", "f.state.until > ahead.state.until")),
@@ -43,5 +44,7 @@ var stateFileMutants = []mutant{
 		swap("f.write(f.state)", "nil")),
 	m("folder: a damaged file is no free node", "statefile.freeNode", "TestFolderDamaged",
 		swap("return nil, closeFirst(ahead, err) (1)", "continue")),
-	m("folder: a closed generator frees its node", "statefile.untilReleased.Release", "TestOpen", swap("f.Close()", "nil")),
+	m("folder: a closed generator frees its node",
+		"statefile.untilReleased.Release", "TestOpen",
+		swap("f.Close()", "nil")),
 }
