@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
 
@@ -201,9 +202,9 @@ func processorTime() time.Duration {
 // stalling is a store that takes 0.2 s for each write.
 type stalling struct{ lease.Store }
 
-func (s stalling) Add(ctx context.Context, a lease.Addition) (lease.Record, error) {
+func (s stalling) Add(ctx context.Context, a store.Addition) (lease.Record, error) {
 	time.Sleep(200 * time.Millisecond)
-	return lease.Add(ctx, s.Store, a)
+	return store.Add(ctx, s.Store, a)
 }
 
 func (s stalling) Swap(ctx context.Context, writes []lease.Write) []error {

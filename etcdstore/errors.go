@@ -12,7 +12,7 @@ import (
 )
 
 // fewest is the least number of operations in a transaction that the store needs.
-const fewest = opsPerWrite
+const fewest = opsAlone
 
 // lowerLimit reports whether a server refused a transaction for its length, so that nothing
 // was done. It lowers the limit to the next lower power of two, which concurrent refusals

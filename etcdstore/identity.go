@@ -13,11 +13,11 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // version is that of the keys and values below the prefix.
-const version = "1"
+const version = "2"
 
 // seen is what answers said of the server. An operation that learns of another store fails,
 // so that nothing is used that one store acknowledged and another confirmed.
@@ -52,7 +52,7 @@ func (s *Store) same(id idVersion) []clientv3.Cmp {
 	}
 }
 
-// Identity implements [lease.Store]: all namespaces share one. After the first use it costs
+// Identity implements [store.Store]: all namespaces share one. After the first use it costs
 // no round trip, because every answer tells it.
 func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	if _, err := s.ready(ctx); err != nil {
@@ -93,7 +93,7 @@ func (s *Store) ready(ctx context.Context) (seen, error) {
 		switch {
 		case s.looks && (found == idVersion{} || now.rolledBack):
 			return seen{}, fmt.Errorf("etcdstore: nobody has used the keys below %q, or they were rolled back: %w",
-				string(s.keys), lease.ErrReadOnly)
+				string(s.keys), store.ErrReadOnly)
 		case found == idVersion{}:
 			absent := clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
 			resp, err = s.kv.Txn(ctx).If(absent).Then(put, get).Else(get).Commit()

@@ -7,24 +7,20 @@ import (
 	"strings"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // keyspace is the prefix of all keys. Below it are
 //
 //	id                          who this store is: the version of this layout, a space, and a random text
 //	r/namespace/node            a record
-//	h/namespace/until/node      for each held record: an empty value
-//	v/namespace/until/node      for each record without a holder
-//	l/namespace/label/node      for each record with a label
 //
-// Namespaces and labels are percent-encoded. The last three are an index, written in the
-// transaction that writes the record: there is exactly one entry of h and v for a record.
+// Namespaces are percent-encoded.
 type keyspace string
 
 func (p keyspace) id() string { return string(p) + "id" }
 
-func (p keyspace) record(k lease.Key) string {
+func (p keyspace) record(k store.Key) string {
 	return string(p) + "r/" + escape(k.Namespace) + "/" + sortable(k.Node)
 }
 
@@ -52,41 +48,6 @@ func (p keyspace) namespaceOf(key string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("the key %q is none of this program's: give leases a prefix of their own", key)
-}
-
-const (
-	held   = "h/"
-	vacant = "v/"
-)
-
-// due returns the entry of a record in the index by until.
-func (p keyspace) due(k lease.Key, holder string, until int64) string {
-	kind := held
-	if holder == "" {
-		kind = vacant
-	}
-	return string(p) + kind + escape(k.Namespace) + "/" + sortable(until) + "/" + sortable(k.Node)
-}
-
-// dues returns the range of a kind's entries with until at most max; 0 means no limit.
-func (p keyspace) dues(kind, namespace string, max int64) (from, end string) {
-	base := string(p) + kind + escape(namespace)
-	if max == 0 {
-		return base + "/", base + "0"
-	}
-	return base + "/", base + "/" + sortable(max) + "0"
-}
-
-// label returns the entry of a record in the index of labels, "" if it has none.
-func (p keyspace) label(k lease.Key, label string) string {
-	if label == "" {
-		return ""
-	}
-	return p.labels(k.Namespace, label) + sortable(k.Node)
-}
-
-func (p keyspace) labels(namespace, label string) string {
-	return string(p) + "l/" + escape(namespace) + "/" + escape(label) + "/"
 }
 
 // nodeOf returns the node at the end of a key.

@@ -4,64 +4,46 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
-const paged = 4096 // keys or records in one answer
+const paged = 4096 // records in one answer
 
-// List implements [lease.Store]. It reads everything at the revision of its first read.
-// Queries by label, or by until with a limit, read an index; others read the records of the
-// nodes.
-func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
-	if q.Nodes.From >= q.Nodes.Until {
+// List implements [store.Store]. It reads everything at the revision of its first read.
+func (s *Store) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]store.Record, error) {
+	if nodes.From >= nodes.Until {
 		return nil, nil
 	}
+	return s.atOnce(func(l *listing) ([]store.Record, error) { return l.nodes(ctx, namespace, nodes, limit) })
+}
+
+// Heads implements [store.Store], at one revision too.
+func (s *Store) Heads(ctx context.Context) ([]store.Record, error) {
+	return s.atOnce(func(l *listing) ([]store.Record, error) { return l.heads(ctx) })
+}
+
+// atOnce lists, and begins again with the present if etcd was compacted in the middle.
+func (s *Store) atOnce(list func(*listing) ([]store.Record, error)) ([]store.Record, error) {
 	for attempt := 0; ; attempt++ {
-		out, err := (&listing{s: s, q: q}).run(ctx)
-		if errors.Is(err, rpctypes.ErrCompacted) && attempt < 3 {
-			continue // in the middle of a long list; begin again with the present
+		out, err := list(&listing{s: s})
+		if !errors.Is(err, rpctypes.ErrCompacted) || attempt == 3 {
+			return out, err
 		}
-		if err != nil {
-			return nil, err
-		}
-		slices.SortFunc(out, q.Compare)
-		if q.Limit > 0 && len(out) > q.Limit {
-			out = out[:q.Limit]
-		}
-		return out, nil
 	}
 }
 
 // listing is one list at one revision.
 type listing struct {
 	s        *Store
-	q        lease.Query
 	revision int64 // 0 until the first answer
-}
-
-func (l *listing) run(ctx context.Context) ([]lease.Record, error) {
-	q, ks := l.q, l.s.keys
-	switch {
-	case q.Namespace == "":
-		return l.namespaces(ctx)
-	case q.Label != "":
-		from := ks.labels(q.Namespace, q.Label)
-		return l.indexed(ctx, from+sortable(q.Nodes.From), from+sortable(q.Nodes.Until))
-	case q.ByUntil && q.Limit > 0:
-		from, end := ks.dues(vacant, q.Namespace, q.MaxUntil)
-		out, err := l.indexed(ctx, from, end)
-		if err != nil || q.Vacant {
-			return out, err
-		}
-		from, end = ks.dues(held, q.Namespace, q.MaxUntil)
-		more, err := l.indexed(ctx, from, end)
-		return append(out, more...), err
-	}
-	return l.scan(ctx)
 }
 
 // get reads a range of keys in order.
@@ -74,38 +56,13 @@ func (l *listing) get(ctx context.Context, from, end string, limit int, opts ...
 	return a, err
 }
 
-// namespaces lists all namespaces: it jumps from the first key of one to that of the next.
-func (l *listing) namespaces(ctx context.Context) (out []lease.Record, err error) {
-	from, end := l.s.keys.namespaces("", true)
+// nodes reads the records of the nodes, up to a limit.
+func (l *listing) nodes(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) (out []store.Record, err error) {
+	from, end := l.s.keys.records(namespace, nodes)
 	for {
-		a, err := l.get(ctx, from, end, 1, clientv3.WithKeysOnly())
-		if err != nil || len(a.ranges[0].Kvs) == 0 {
-			return out, err
-		}
-		name, err := l.s.keys.namespaceOf(string(a.ranges[0].Kvs[0].Key))
-		if err != nil {
-			return nil, err
-		}
-		one := *l
-		one.q.Namespace = name
-		rs, err := one.run(ctx)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, rs...)
-		from, end = l.s.keys.namespaces(name, false)
-	}
-}
-
-// scan reads the records of the nodes.
-func (l *listing) scan(ctx context.Context) (out []lease.Record, err error) {
-	page := paged
-	filtered := l.q.Label != "" || l.q.MaxUntil != 0 || l.q.Vacant || l.q.ByUntil
-	if l.q.Limit > 0 && !filtered {
-		page = min(page, l.q.Limit)
-	}
-	from, end := l.s.keys.records(l.q.Namespace, l.q.Nodes)
-	for {
+		page := min(paged, limit-len(out))
 		a, err := l.get(ctx, from, end, page)
 		if err != nil {
 			return nil, err
@@ -116,56 +73,43 @@ func (l *listing) scan(ctx context.Context) (out []lease.Record, err error) {
 			if err != nil {
 				return nil, err
 			}
-			r, _, err := decode(lease.Key{Namespace: l.q.Namespace, Node: node}, kv.Value)
+			r, _, err := decode(store.Key{Namespace: namespace, Node: node}, kv.Value)
 			if err != nil {
 				return nil, err
 			}
-			if l.q.Match(r) {
-				out = append(out, r)
-			}
+			out = append(out, r)
 		}
-		if len(kvs) < page || l.q.Limit > 0 && len(out) >= l.q.Limit && !l.q.ByUntil {
+		if len(kvs) < page || len(out) == limit {
 			return out, nil
 		}
 		from = string(kvs[len(kvs)-1].Key) + "\x00"
 	}
 }
 
-// indexed reads entries of an index and their records, until there are enough.
-func (l *listing) indexed(ctx context.Context, from, end string) (out []lease.Record, err error) {
-	page := paged
-	if l.q.Limit > 0 {
-		page = max(32, min(paged, l.q.Limit))
-	}
-	sorted := l.q.Label == "" == l.q.ByUntil // the index has the order asked for
+// heads jumps from the first key of a namespace to that of the next, and orders the names by
+// their bytes, as their escaped form does not.
+func (l *listing) heads(ctx context.Context) ([]store.Record, error) {
+	var out []store.Record
+	from, end := l.s.keys.namespaces("", true)
 	for {
-		a, err := l.get(ctx, from, end, page, clientv3.WithKeysOnly())
+		a, err := l.get(ctx, from, end, 1, clientv3.WithKeysOnly())
 		if err != nil {
 			return nil, err
 		}
-		kvs := a.ranges[0].Kvs
-		var keys []lease.Key
-		for _, kv := range kvs {
-			node, err := nodeOf(string(kv.Key))
-			if err != nil {
-				return nil, err
-			}
-			if node >= l.q.Nodes.From && node < l.q.Nodes.Until {
-				keys = append(keys, lease.Key{Namespace: l.q.Namespace, Node: node})
-			}
+		if len(a.ranges[0].Kvs) == 0 {
+			break
 		}
-		rs, err := l.s.fetch(ctx, keys, l.revision)
+		name, err := l.s.keys.namespaceOf(string(a.ranges[0].Kvs[0].Key))
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range rs {
-			if r.Nonce != "" && l.q.Match(r) {
-				out = append(out, r)
-			}
+		rs, err := l.nodes(ctx, name, snowfence.NodeRange{From: store.SequenceNode, Until: store.NamespaceNode + 1}, 2)
+		if err != nil {
+			return nil, err
 		}
-		if len(kvs) < page || sorted && l.q.Limit > 0 && len(out) >= l.q.Limit {
-			return out, nil
-		}
-		from = string(kvs[len(kvs)-1].Key) + "\x00"
+		out = append(out, rs...)
+		from, end = l.s.keys.namespaces(name, false)
 	}
+	slices.SortStableFunc(out, func(a, b store.Record) int { return strings.Compare(a.Namespace, b.Namespace) })
+	return out, nil
 }

@@ -6,13 +6,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
-// A record's value is a line of fields, separated by tabs. First come those that a swap
-// compares or the index has: nonce, until, holder, label. etcd compares values as bytes,
-// also with less and greater. The values that begin with a text lie between it and the next
-// greater text of its length, so a swap needs no other field and no revision.
+// A record's value is a line of fields, separated by tabs. First comes the nonce, which a swap
+// compares. etcd compares values as bytes, also with less and greater. The values that begin
+// with a text lie between it and the next greater text of its length, so a swap needs no
+// other field and no revision.
 //
 // Tabs, newlines and backslashes in texts are escaped. The encoding must never change,
 // because stored values are compared with it.
@@ -22,32 +22,21 @@ var (
 	textDecoder = strings.NewReplacer(`\\`, "\\", `\t`, "\t", `\n`, "\n")
 )
 
-// place is what a swap must know of a record to replace it.
-type place struct {
-	nonce, holder, label string
-	until                int64
-}
-
-func placeOf(r lease.Record) place { return place{r.Nonce, r.Holder, r.Label, r.Until} }
-
-// prefix returns how the record's value begins; no value ends there.
-func (p place) prefix() string {
-	until := strconv.FormatInt(p.until, 10)
-	return textEncoder.Replace(p.nonce) + "\t" + until + "\t" +
-		textEncoder.Replace(p.holder) + "\t" + textEncoder.Replace(p.label) + "\t"
-}
+// prefix returns how the values of records with a nonce begin; no value ends there.
+func prefix(nonce string) string { return textEncoder.Replace(nonce) + "\t" }
 
 // beyond returns the least text greater than all that begin with prefix.
 func beyond(prefix string) string { return prefix[:len(prefix)-1] + "\n" } // a tab is 9, a newline 10
 
 // encode returns the value of a record; mark names the call of Swap that writes it.
-func encode(r lease.Record, mark string) string {
-	b := []byte(placeOf(r).prefix())
-	b = append(b, mark...)
-	for _, n := range []int64{r.Revision, r.Generation, r.From, r.PrevUntil, r.SkipFrom, r.SkipUntil, r.At} {
+func encode(r store.Record, mark string) string {
+	b := []byte(prefix(r.Nonce) + mark)
+	for _, n := range []int64{
+		r.Revision, r.Generation, r.From, r.Until, r.PrevUntil, r.SkipFrom, r.SkipUntil, r.At,
+	} {
 		b = strconv.AppendInt(append(b, '\t'), n, 10)
 	}
-	for _, text := range []string{r.Veto, r.Data} {
+	for _, text := range []string{r.Holder, r.Label, r.Veto, r.Data} {
 		b = append(append(b, '\t'), textEncoder.Replace(text)...)
 	}
 	return string(b)
@@ -61,18 +50,18 @@ const remedy = "stop its programs, restore a backup, and wait the longest ttl an
 	"starts (docs/operate/operations.md, Backup)"
 
 // decode returns the record of a value, and the mark of the call that wrote it.
-func decode(k lease.Key, value []byte) (r lease.Record, mark string, err error) {
+func decode(k store.Key, value []byte) (r store.Record, mark string, err error) {
 	r.Key = k
 	part := strings.Split(string(value), "\t")
 	if len(part) != fields {
 		return r, "", fmt.Errorf("the record of node %d of namespace %q is damaged: it has %d fields, not %d: %s",
 			k.Node, k.Namespace, len(part), fields, remedy)
 	}
+	texts := [fields]*string{0: &r.Nonce, 1: &mark, 10: &r.Holder, 11: &r.Label, 12: &r.Veto, 13: &r.Data}
 	ints := [...]*int64{
-		1: &r.Until, 5: &r.Revision, 6: &r.Generation, 7: &r.From, 8: &r.PrevUntil, 9: &r.SkipFrom,
-		10: &r.SkipUntil, 11: &r.At,
+		2: &r.Revision, 3: &r.Generation, 4: &r.From, 5: &r.Until, 6: &r.PrevUntil, 7: &r.SkipFrom,
+		8: &r.SkipUntil, 9: &r.At,
 	}
-	texts := [fields]*string{0: &r.Nonce, 2: &r.Holder, 3: &r.Label, 4: &mark, 12: &r.Veto, 13: &r.Data}
 	for i, text := range part {
 		if texts[i] != nil {
 			*texts[i] = textDecoder.Replace(text)

@@ -3,14 +3,13 @@ package etcdstore
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 func TestOrdered(t *testing.T) {
@@ -35,16 +34,15 @@ func TestOrdered(t *testing.T) {
 }
 
 // TestRecord writes records and reads them, and looks which prefixes a value has: that of
-// its own place, and no other.
+// its own nonce, and no other.
 func TestRecord(t *testing.T) {
 	texts := []string{"", "a", "a\t", "a\\", "a\\t", "\n", "\x00", "\xff", "ä", "a\tb", strings.Repeat("long", 50)}
 	text := func() string { return texts[rand.IntN(len(texts))] }
 	number := func() int64 { return []int64{math.MinInt64, -1, 0, 1, 12, math.MaxInt64}[rand.IntN(6)] }
-	var places []place
-	var values []string
+	var nonces, values []string
 	for range 300 {
-		r := lease.Record{
-			Key: lease.Key{Namespace: "ns", Node: 5}, Nonce: "n" + text(), Revision: number(), Generation: number(),
+		r := store.Record{
+			Key: store.Key{Namespace: "ns", Node: 5}, Nonce: "n" + text(), Revision: number(), Generation: number(),
 			From: number(), Until: number(), PrevUntil: number(),
 			SkipFrom: number(), SkipUntil: number(), Holder: text(), Label: text(), Veto: text(), At: number(),
 			Data: text(),
@@ -54,13 +52,13 @@ func TestRecord(t *testing.T) {
 		if err != nil || back != r || mark != "mark" {
 			t.Fatalf("%q:\n got %+v, %q, %v\nwant %+v", value, back, mark, err, r)
 		}
-		places, values = append(places, placeOf(r)), append(values, value)
+		nonces, values = append(nonces, r.Nonce), append(values, value)
 	}
-	for i, p := range places {
+	for i, nonce := range nonces {
 		for j, v := range values {
-			prefix := p.prefix()
-			if in := v > prefix && v < beyond(prefix); in != (p == places[j]) {
-				t.Fatalf("value %q against the prefix %q of %+v and %+v: %v", v, prefix, p, places[i], in)
+			begin := prefix(nonce)
+			if in := v > begin && v < beyond(begin); in != (nonce == nonces[j]) {
+				t.Fatalf("value %q against the prefix %q of %q and %q: %v", v, begin, nonce, nonces[i], in)
 			}
 		}
 	}
@@ -68,7 +66,7 @@ func TestRecord(t *testing.T) {
 		"", "x", strings.Repeat("\t", fields-1), strings.Replace(values[0], "\t", "\tx", 1),
 		values[0] + "\t",
 	} {
-		if r, _, err := decode(lease.Key{}, []byte(bad)); err == nil {
+		if r, _, err := decode(store.Key{}, []byte(bad)); err == nil {
 			t.Errorf("%q is read as %+v", bad, r)
 		}
 	}
@@ -76,19 +74,9 @@ func TestRecord(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	ks := keyspace("p/")
-	k := lease.Key{Namespace: "a/b ü", Node: 7}
+	k := store.Key{Namespace: "a/b ü", Node: 7}
 	if name, err := ks.namespaceOf(ks.record(k)); err != nil || name != k.Namespace {
 		t.Errorf("namespace of %q: %q, %v", ks.record(k), name, err)
-	}
-	from, end := ks.dues(held, "a", 16)
-	var in []int64
-	for _, until := range []int64{-3, 0, 15, 16, 17, 256, 4096} {
-		if e := ks.due(lease.Key{Namespace: "a", Node: 1 << 20}, "h", until); e >= from && e < end {
-			in = append(in, until)
-		}
-	}
-	if !slices.Equal(in, []int64{-3, 0, 15, 16}) {
-		t.Errorf("entries with until at most 16: %v", in)
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package etcdstore keeps leases in etcd: a [lease.Store] over your client.
+// Package etcdstore keeps leases in etcd: a [store.Store] over your client.
 //
 //	client, err := clientv3.New(clientv3.Config{
 //		Endpoints:            []string{"10.0.0.1:2379", "10.0.0.2:2379", "10.0.0.3:2379"},
@@ -70,8 +70,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Options says where and how leases are kept. Nil and the zero value are good for most.
@@ -91,15 +90,13 @@ type Options struct {
 // Store keeps leases under a prefix of an etcd cluster. It is safe for concurrent use, and
 // many processes may share a prefix.
 type Store struct {
-	lease.Basic
+	store.Basic
 
 	kv      clientv3.KV
 	keys    keyspace
 	timeout time.Duration
 	looks   bool         // Options.ReadOnly
 	limit   atomic.Int64 // operations that the server allows in a transaction
-
-	places placeCache // where the index has records that were read or written here
 
 	preparing chan struct{} // holds a value while somebody finds out the identity
 	mu        sync.Mutex    // guards what follows
@@ -140,26 +137,15 @@ func New(c *clientv3.Client, o *Options) (*Store, error) {
 // one.
 const maxOps = 128
 
-// Get implements [lease.Store].
-func (s *Store) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
-	rs, err := s.fetch(ctx, keys, 0)
-	if err != nil {
-		return nil, err
-	}
-	s.places.add(rs)
-	return rs, nil
-}
-
-// fetch reads records as of a revision; 0 means now. A long list takes several
-// transactions.
-func (s *Store) fetch(ctx context.Context, keys []lease.Key, revision int64) ([]lease.Record, error) {
-	out := make([]lease.Record, 0, len(keys))
+// Get implements [store.Store]. Many keys take several transactions.
+func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+	out := make([]store.Record, 0, len(keys))
 	for len(keys) > len(out) {
 		rest := keys[len(out):]
 		n := min(len(rest), int(s.limit.Load())-1)
 		ops := make([]clientv3.Op, n)
 		for i, k := range rest[:n] {
-			ops[i] = clientv3.OpGet(s.keys.record(k), clientv3.WithRev(revision))
+			ops[i] = clientv3.OpGet(s.keys.record(k))
 		}
 		resp, err := s.read(ctx, ops...)
 		if errors.Is(err, errFewerOps) {
@@ -169,7 +155,7 @@ func (s *Store) fetch(ctx context.Context, keys []lease.Key, revision int64) ([]
 			return nil, err
 		}
 		for i, k := range rest[:n] {
-			r := lease.Record{Key: k}
+			r := store.Record{Key: k}
 			if kvs := resp.ranges[i].Kvs; len(kvs) > 0 {
 				if r, _, err = decode(k, kvs[0].Value); err != nil {
 					return nil, fmt.Errorf("etcdstore: %w", err)
@@ -179,17 +165,4 @@ func (s *Store) fetch(ctx context.Context, keys []lease.Key, revision int64) ([]
 		}
 	}
 	return out, nil
-}
-
-// Count implements [lease.Store].
-func (s *Store) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
-	if nodes.From >= nodes.Until {
-		return 0, nil
-	}
-	from, end := s.keys.records(namespace, nodes)
-	resp, err := s.read(ctx, clientv3.OpGet(from, clientv3.WithRange(end), clientv3.WithCountOnly()))
-	if err != nil {
-		return 0, err
-	}
-	return resp.ranges[0].Count, nil
 }

@@ -154,7 +154,7 @@ func (c *claim) take(ctx context.Context, ns Namespace, rs []Record, now time.Ti
 		w := granted(ns, r, from, until)
 		w.Nonce, w.Revision, w.Generation = nonce, r.Revision+1, ns.Generation
 		w.Holder, w.Label, w.At, w.Data = c.holderOf(from), c.opts.Label, c.world.Now().UnixMilli(), c.proof()
-		writes[i] = Write{r.Nonce, w}
+		writes[i] = Write{Old: r.Nonce, New: w}
 		h.records = append(h.records, w)
 	}
 	c.held = h

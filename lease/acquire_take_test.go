@@ -216,7 +216,7 @@ func TestRecordOfALaterGeneration(t *testing.T) {
 		if is != c.want || g.st.gets != c.reads {
 			t.Errorf("%s: %d reads, %v", name, g.st.gets, err)
 		}
-		rs := []Record{{Key: Key{"n", 5}, Generation: c.record}}
+		rs := []Record{{Key: Key{Namespace: "n", Node: 5}, Generation: c.record}}
 		if err := g.do(g.c.take(t.Context(), ns, rs, g.now)); c.want != "taken" && (err == nil || g.c.held != nil) {
 			t.Errorf("%s: taken, %v", name, err)
 		}

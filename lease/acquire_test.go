@@ -47,7 +47,7 @@ func TestAcquireWithoutAnswers(t *testing.T) {
 		want error
 	}{
 		"who was faster": {func(g *stage) {
-			g.c.lostHold = &hold{records: []Record{{Key: Key{"n", 7}}}}
+			g.c.lostHold = &hold{records: []Record{{Key: Key{Namespace: "n", Node: 7}}}}
 			g.st.onGet = func(keys []Key) error {
 				if keys[0].Node == 7 {
 					return errSilent

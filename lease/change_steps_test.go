@@ -205,7 +205,7 @@ func TestStartOfAChangedLayout(t *testing.T) {
 			c.hurt(g, &ns)
 		}
 		r := Record{
-			Key: Key{"n", 3}, Nonce: "x", Generation: ns.Generation, From: g.tick(0) - 1000,
+			Key: Key{Namespace: "n", Node: 3}, Nonce: "x", Generation: ns.Generation, From: g.tick(0) - 1000,
 			Until: g.tick(0) + c.until,
 		}
 		g.must(g.st.Memory.Swap(t.Context(), []Write{{New: r}})[0])

@@ -228,7 +228,7 @@ func (c *claim) ask(ctx context.Context, ns Namespace, seen []Record) error {
 	if err != nil {
 		return fmt.Errorf("lease: namespace %q: %w", c.name, err)
 	}
-	w := Write{ns.record.Nonce, Record{
+	w := Write{Old: ns.record.Nonce, New: Record{
 		Key: ns.record.Key, Nonce: c.world.Text(), Generation: ns.Generation,
 		Data: string(data),
 	}}

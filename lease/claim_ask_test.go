@@ -92,10 +92,12 @@ func TestRereadAfterAWrite(t *testing.T) {
 // What went back is shown first, the latest that is known of it.
 func TestRemindedRecordIsShownFirst(t *testing.T) {
 	g := holding(t)
-	at := func(node, revision int64) Record { return Record{Key: Key{"n", node}, Revision: revision} }
+	at := func(node, revision int64) Record {
+		return Record{Key: Key{Namespace: "n", Node: node}, Revision: revision}
+	}
 	g.c.seen = []Record{at(1, 9), at(2, 8), at(3, 7), at(2, 6)}
 	for _, c := range []struct{ node, first int64 }{{4, 9}, {1, 9}, {2, 8}, {3, 7}} {
-		g.c.showFirst(Key{"n", c.node})
+		g.c.showFirst(Key{Namespace: "n", Node: c.node})
 		if r := g.c.seen[0]; r.Revision != c.first || len(g.c.seen) != 4 {
 			t.Errorf("reminded of node %d it shows %+v", c.node, g.c.seen)
 		}
@@ -125,7 +127,7 @@ func TestOutwaitUntilItsOwnTicksArePast(t *testing.T) {
 // asking is a server over a store that answers as the test wants, and a question of a holder.
 func (g *stage) asking(data string) error {
 	h := Holders(g.st, func() time.Time { return g.now })
-	w := Write{New: Record{Key: Key{"n", NamespaceNode}, Nonce: "q", Data: data}}
+	w := Write{New: Record{Key: Key{Namespace: "n", Node: NamespaceNode}, Nonce: "q", Data: data}}
 	return h.Swap(g.Context(), []Write{w})[0]
 }
 
@@ -180,7 +182,7 @@ func TestQuestionsThatCannotBeAnswered(t *testing.T) {
 func TestQuestionsThatChangeNothing(t *testing.T) {
 	g := holding(t)
 	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
-	_, err := Holders(g.st, nil).Get(t.Context(), []Key{{"n", NamespaceNode}})
+	_, err := Holders(g.st, nil).Get(t.Context(), []Key{{Namespace: "n", Node: NamespaceNode}})
 	g.must(err)
 	g.st.onSwap = nil
 	g.rename(func(ns *Namespace) { ns.LongestTTL = 90*time.Minute + time.Millisecond })
@@ -191,7 +193,7 @@ func TestQuestionsThatChangeNothing(t *testing.T) {
 	}
 	g.rename(func(ns *Namespace) { ns.State, ns.ticketKey = Deleted, "" })
 	before = g.record(NamespaceNode)
-	rs, err := Holders(g.st, nil).Get(t.Context(), []Key{{"n", NamespaceNode}})
+	rs, err := Holders(g.st, nil).Get(t.Context(), []Key{{Namespace: "n", Node: NamespaceNode}})
 	if err != nil || g.record(NamespaceNode) != before || !strings.Contains(rs[0].Data, `"deleted"`) {
 		t.Errorf("shown as %+v, and written as %+v: %v", rs, g.record(NamespaceNode), err)
 	}

@@ -140,7 +140,7 @@ func TestRegisterWithoutAnswers(t *testing.T) {
 			if ns := g.namespace(); ns.record != before.record {
 				t.Errorf("%s: %s: %+v became %+v", what, name, before, ns)
 			}
-			if rs, _ := g.st.Memory.Get(t.Context(), []Key{{"m", NamespaceNode}}); rs[0].Nonce != "" {
+			if rs, _ := g.st.Memory.Get(t.Context(), []Key{{Namespace: "m", Node: NamespaceNode}}); rs[0].Nonce != "" {
 				t.Errorf("%s: %s: a namespace was made", what, name)
 			}
 		}

@@ -241,7 +241,7 @@ func (f *finder) allowed(ctx context.Context, node int64) bool {
 func blockKeys(namespace string, first int64, n int) []Key {
 	ks := make([]Key, n)
 	for i := range ks {
-		ks[i] = Key{namespace, first + int64(i)}
+		ks[i] = Key{Namespace: namespace, Node: first + int64(i)}
 	}
 	return ks
 }

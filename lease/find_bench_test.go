@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -24,8 +25,10 @@ func (r *searched) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, e
 	return r.Memory.Get(ctx, keys)
 }
 
-func (r *searched) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
-	rs, err := r.Memory.List(ctx, q)
+func (r *searched) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]lease.Record, error) {
+	rs, err := r.Memory.List(ctx, namespace, nodes, limit)
 	r.trips++
 	r.records += len(rs)
 	return rs, err

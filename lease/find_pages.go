@@ -13,6 +13,9 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
+// paged is how many records are read in one go when all are read.
+const paged = 4096
+
 // ranked is a block that is free, as a list says.
 type ranked struct {
 	first int64
@@ -41,7 +44,7 @@ func (f *finder) pages(ctx context.Context, n int) iter.Seq2[[]ranked, error] {
 		limit := max(paged, c.opts.Nodes)
 		for _, nodes := range []snowfence.NodeRange{{From: start, Until: f.ns.Last + 1}, {From: f.ns.First, Until: start}} {
 			for nodes.From < nodes.Until {
-				rs, err := c.st.List(ctx, Query{Namespace: c.name, Nodes: nodes, Limit: limit})
+				rs, err := c.st.List(ctx, c.name, nodes, limit)
 				if err != nil {
 					yield(nil, fmt.Errorf("lease: looking for a free node in namespace %q: %w", c.name, err))
 					return

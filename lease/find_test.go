@@ -165,7 +165,7 @@ func TestOrderOfFreeBlocks(t *testing.T) {
 		6: {Until: 300, Label: "stage"}, 7: {Until: 400, Label: "stage"}, // the label's
 		8: {Until: 100, Label: "stage", Veto: "broken"},
 	} {
-		r.Key, r.Nonce, r.Generation = Key{"n", node}, "x", 4
+		r.Key, r.Nonce, r.Generation = Key{Namespace: "n", Node: node}, "x", 4
 		g.must(g.st.Memory.Swap(t.Context(), []Write{{New: r}})[0])
 	}
 	for wait, want := range map[int64]string{anyWait: "[7 6 5 4 3 2 1]", 1: "[7 6 5 4 3]", 0: "[5]"} {
@@ -232,7 +232,7 @@ func TestPagesFindTheLastBlock(t *testing.T) {
 					continue // never leased
 				}
 				writes = append(writes, Write{New: Record{
-					Key: Key{"n", node}, Nonce: "x", Generation: 5, Holder: "other.1", Label: "other", Until: 2000,
+					Key: Key{Namespace: "n", Node: node}, Nonce: "x", Generation: 5, Holder: "other.1", Label: "other", Until: 2000,
 				}})
 			}
 			g.must(errors.Join(g.st.Memory.Swap(t.Context(), writes)...))
@@ -257,7 +257,7 @@ func TestWaitingReadsAllOnceATTL(t *testing.T) {
 			g, f := found(t, 1000, 0)
 			f.ns.Last = last
 			for node := range last + 1 {
-				r := Record{Key: Key{"n", node}, Nonce: "x", Generation: 5, Holder: "other.1", Until: 2000}
+				r := Record{Key: Key{Namespace: "n", Node: node}, Nonce: "x", Generation: 5, Holder: "other.1", Until: 2000}
 				g.must(g.st.Memory.Swap(t.Context(), []Write{{New: r}})[0])
 			}
 			scans := 0

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Group returns a store that gathers the calls of many leases into few round
@@ -24,7 +26,7 @@ import (
 // questions for the identity or the time of the store become one question. A call
 // shares only a round trip that begins after it. So Group keeps the promise of
 // [Store]. Each write gets its own result. An error of a whole round trip goes to
-// all who shared it. List and Count are passed on.
+// all who shared it. List, Heads and Add are passed on.
 //
 // A caller whose ctx ends leaves at once and hurts no other. Its write is dropped
 // if it has not begun. Otherwise its caller does not know whether it was done. A
@@ -77,7 +79,7 @@ func (g *group) Get(ctx context.Context, keys []Key) ([]Record, error) {
 
 // Swap implements [Store].
 func (g *group) Swap(ctx context.Context, writes []Write) []error {
-	if err := Distinct(writes); err != nil { // of all who would share the round trip
+	if err := store.Distinct(writes); err != nil { // of all who would share the round trip
 		return slices.Repeat([]error{err}, len(writes))
 	}
 	errs, err := g.swaps.ask(ctx, slices.Clone(writes))
@@ -136,8 +138,6 @@ func (g *group) now(ctx context.Context, asked []struct{}) ([]time.Time, error) 
 	}
 	return slices.Repeat([]time.Time{now}, len(asked)), nil
 }
-
-func (g *group) group() *group { return g }
 
 // Pin implements [Store]. The store is pinned once, for all leases.
 func (g *group) Pin(ctx context.Context) (unpin func(), err error) {

@@ -21,7 +21,7 @@ func TestGroupRefusesAKeyTwice(t *testing.T) {
 			return do(ws)
 		}
 		g := Group(st)
-		of := func(node int64) Write { return Write{New: Record{Key: Key{"n", node}, Nonce: "x"}} }
+		of := func(node int64) Write { return Write{New: Record{Key: Key{Namespace: "n", Node: node}, Nonce: "x"}} }
 		results := make([][]error, 3)
 		for i, ws := range [][]Write{{of(1)}, {of(2), of(2)}, {of(3)}} {
 			go func() { results[i] = g.Swap(t.Context(), ws) }()
@@ -56,10 +56,10 @@ func TestGroupWithoutAnswers(t *testing.T) {
 	if now, err := g.Now(t.Context()); !errors.Is(err, errSilent) {
 		t.Errorf("time %v, %v", now, err)
 	}
-	if rs, err := g.Get(t.Context(), []Key{{"n", 1}}); !errors.Is(err, errSilent) {
+	if rs, err := g.Get(t.Context(), []Key{{Namespace: "n", Node: 1}}); !errors.Is(err, errSilent) {
 		t.Errorf("records %v, %v", rs, err)
 	}
-	if errs := g.Swap(t.Context(), []Write{{New: Record{Key: Key{"n", 1}, Nonce: "x"}}}); len(errs) != 1 ||
+	if errs := g.Swap(t.Context(), []Write{{New: Record{Key: Key{Namespace: "n", Node: 1}, Nonce: "x"}}}); len(errs) != 1 ||
 		!errors.Is(errs[0], errSilent) {
 		t.Errorf("writes: %v", errs)
 	}
@@ -78,11 +78,11 @@ func (s short) Swap(ctx context.Context, ws []Write) []error { return s.Memory.S
 // An answer to less than was asked is the answer to nobody.
 func TestGroupOverAStoreThatAnswersLess(t *testing.T) {
 	g := Group(short{NewMemory()})
-	if rs, err := g.Get(t.Context(), []Key{{"n", 1}, {"n", 2}}); err == nil {
+	if rs, err := g.Get(t.Context(), []Key{{Namespace: "n", Node: 1}, {Namespace: "n", Node: 2}}); err == nil {
 		t.Errorf("records: %v", rs)
 	}
 	errs := g.Swap(t.Context(), []Write{
-		{New: Record{Key: Key{"n", 1}, Nonce: "x"}}, {New: Record{Key: Key{"n", 2}, Nonce: "x"}},
+		{New: Record{Key: Key{Namespace: "n", Node: 1}, Nonce: "x"}}, {New: Record{Key: Key{Namespace: "n", Node: 2}, Nonce: "x"}},
 	})
 	if len(errs) != 2 || slices.Contains(errs, nil) ||
 		slices.ContainsFunc(errs, func(err error) bool { return errors.Is(err, ErrLost) }) {
@@ -94,7 +94,7 @@ func TestGroupOverAStoreThatAnswersLess(t *testing.T) {
 // not kept.
 func TestGroupDecodesANamespaceOnce(t *testing.T) {
 	stage := empty(t, withRollback)
-	g := Group(stage.st).group()
+	g := Group(stage.st).(*group)
 	first := stage.record(NamespaceNode)
 	for range 2 {
 		if ns, err := g.decode(first); err != nil || ns.Last != 255 || ns.record != first {

@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/leasetest"
+	"github.com/snowfence/snowfence/lease/store/storetest"
 )
 
 func TestGroup(t *testing.T) {
 	open := func(*testing.T) lease.Store { return lease.Group(lease.NewMemory()) }
-	leasetest.Run(t, open)
-	leasetest.RunCounts(t, open)
+	storetest.Run(t, open)
+	storetest.RunCounts(t, open)
 }
 
 // gate is a store whose round trips wait until they are let through, and are written down

@@ -12,7 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Holders is for servers. It returns a store for holders in programs elsewhere,
@@ -64,7 +66,7 @@ func (h *holders) Get(ctx context.Context, keys []Key) ([]Record, error) {
 	for _, k := range keys {
 		if _, ok := at[k.Namespace]; !ok {
 			at[k.Namespace] = len(all)
-			all = append(all, Key{k.Namespace, NamespaceNode})
+			all = append(all, Key{Namespace: k.Namespace, Node: NamespaceNode})
 		}
 	}
 	rs, err := h.Store.Get(ctx, all)
@@ -100,8 +102,17 @@ func (h *holders) Get(ctx context.Context, keys []Key) ([]Record, error) {
 }
 
 // List implements [Store].
-func (h *holders) List(ctx context.Context, q Query) ([]Record, error) {
-	rs, err := h.Store.List(ctx, q)
+func (h *holders) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]Record, error) {
+	rs, err := h.Store.List(ctx, namespace, nodes, limit)
+	return h.shown(rs, err)
+}
+
+// Heads implements [Store].
+func (h *holders) Heads(ctx context.Context) ([]Record, error) { return h.shown(h.Store.Heads(ctx)) }
+
+func (h *holders) shown(rs []Record, err error) ([]Record, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +134,7 @@ func (h *holders) List(ctx context.Context, q Query) ([]Record, error) {
 
 // Swap implements [Store].
 func (h *holders) Swap(ctx context.Context, writes []Write) []error {
-	if err := Distinct(writes); err != nil {
+	if err := store.Distinct(writes); err != nil {
 		return slices.Repeat([]error{err}, len(writes))
 	}
 	var keys []Key
@@ -133,7 +144,7 @@ func (h *holders) Swap(ctx context.Context, writes []Write) []error {
 		rulesOf[w.New.Namespace] = nil
 	}
 	for name := range rulesOf {
-		if k := (Key{name, NamespaceNode}); !slices.Contains(keys, k) {
+		if k := (Key{Namespace: name, Node: NamespaceNode}); !slices.Contains(keys, k) {
 			keys = append(keys, k)
 		}
 	}
@@ -173,7 +184,7 @@ func (h *holders) Swap(ctx context.Context, writes []Write) []error {
 }
 
 // Add implements [Store]. No lease adds.
-func (h *holders) Add(_ context.Context, a Addition) (Record, error) {
+func (h *holders) Add(_ context.Context, a store.Addition) (Record, error) {
 	return Record{}, marked{fmt.Errorf("lease: node %d of namespace %q: a count is raised by its server alone",
 		a.Key.Node, a.Key.Namespace), ErrRefused}
 }

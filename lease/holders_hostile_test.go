@@ -363,7 +363,7 @@ func TestHoldersSeeNoKeyOfTickets(t *testing.T) {
 	if err != nil || strings.Contains(rs[0].Data, "ticket_key") || !strings.Contains(rs[0].Data, `"layout"`) {
 		t.Errorf("Get shows %s: %v", rs[0].Data, err)
 	}
-	rs, err = x.st.List(t.Context(), lease.Query{Namespace: "n", Nodes: snowfence.NodeRange{From: -1, Until: 11}})
+	rs, err = x.st.List(t.Context(), "n", snowfence.NodeRange{From: -1, Until: 11}, 1<<20)
 	if err != nil || len(rs) != 1 || strings.Contains(rs[0].Data, "ticket_key") || !strings.Contains(rs[0].Data, `"layout"`) {
 		t.Errorf("List shows %+v: %v", rs, err)
 	}

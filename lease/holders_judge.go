@@ -224,7 +224,7 @@ func (h *holders) lost(ctx context.Context, ns Namespace, shown []evidence) (l l
 			l.over = true
 			continue
 		}
-		rs, err := h.Store.Get(ctx, []Key{{ns.Name, e.Node}})
+		rs, err := h.Store.Get(ctx, []Key{{Namespace: ns.Name, Node: e.Node}})
 		if err != nil {
 			return l, fmt.Errorf("lease: reading node %d of namespace %q: %w", e.Node, ns.Name, err)
 		}

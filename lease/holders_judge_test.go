@@ -23,14 +23,14 @@ type judged struct {
 func renewal() *judged {
 	who := hashOf("mine")
 	old := Record{
-		Key: Key{"n", 5}, Nonce: who + ".1", Revision: 7, Generation: 4, Holder: who + ".100",
+		Key: Key{Namespace: "n", Node: 5}, Nonce: who + ".1", Revision: 7, Generation: 4, Holder: who + ".100",
 		From: 90, Until: 120, PrevUntil: 60, SkipFrom: 200, SkipUntil: 210,
 	}
 	n := old
 	n.Nonce, n.Revision, n.Until, n.Data = who+".2", 8, 130, "mine"
 	return &judged{
 		&rules{ns: Namespace{Since: 3, Generation: 4, Floor: 80}, nodes: 16, ahead: 150}, old,
-		Write{old.Nonce, n},
+		Write{Old: old.Nonce, New: n},
 	}
 }
 
@@ -196,10 +196,10 @@ func TestHoldersWithoutAnAnswer(t *testing.T) {
 		g := holding(t)
 		c.hurt(g)
 		h := Holders(g.st, nil)
-		if _, err := h.Get(t.Context(), []Key{{"n", 5}}); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := h.Get(t.Context(), []Key{{Namespace: "n", Node: 5}}); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: read: %v", name, err)
 		}
-		w := Write{g.c.held.records[0].Nonce, g.c.held.records[0]}
+		w := Write{Old: g.c.held.records[0].Nonce, New: g.c.held.records[0]}
 		if err := h.Swap(t.Context(), []Write{w})[0]; err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: written: %v", name, err)
 		}
@@ -208,13 +208,13 @@ func TestHoldersWithoutAnAnswer(t *testing.T) {
 	g.change(NamespaceNode, func(r *Record) { r.Data = "x" })
 	h := Holders(g.st, nil)
 	among := snowfence.NodeRange{From: NamespaceNode, Until: 11}
-	if _, err := h.List(t.Context(), Query{Namespace: "n", Nodes: among}); err == nil {
+	if _, err := h.List(t.Context(), "n", among, 1<<20); err == nil {
 		t.Error("a damaged namespace was listed")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	among = snowfence.NodeRange{Until: 11}
-	if _, err := h.List(ctx, Query{Namespace: "n", Nodes: among}); !errors.Is(err, context.Canceled) {
+	if _, err := h.List(ctx, "n", among, 1<<20); !errors.Is(err, context.Canceled) {
 		t.Errorf("nothing was listed: %v", err)
 	}
 }
@@ -223,16 +223,16 @@ func TestHoldersWithoutAnAnswer(t *testing.T) {
 func TestHoldersOfNoNamespace(t *testing.T) {
 	g := holding(t)
 	h := Holders(g.st, nil)
-	rs, err := h.Get(t.Context(), []Key{{"other", 5}, {"other", NamespaceNode}})
+	rs, err := h.Get(t.Context(), []Key{{Namespace: "other", Node: 5}, {Namespace: "other", Node: NamespaceNode}})
 	if err != nil || rs[0].Nonce != "" || rs[1].Nonce != "" {
 		t.Errorf("a namespace that never was: %+v, %v", rs, err)
 	}
-	err = h.Swap(t.Context(), []Write{{New: Record{Key: Key{"other", 5}, Nonce: "x"}}})[0]
+	err = h.Swap(t.Context(), []Write{{New: Record{Key: Key{Namespace: "other", Node: 5}, Nonce: "x"}}})[0]
 	if !errors.Is(err, ErrLost) || errors.Is(err, ErrRefused) {
 		t.Errorf("written: %v", err)
 	}
 	g.rename(func(ns *Namespace) { ns.Layout = "x" })
-	w := Write{g.c.held.records[0].Nonce, g.c.held.records[0]}
+	w := Write{Old: g.c.held.records[0].Nonce, New: g.c.held.records[0]}
 	if err := h.Swap(t.Context(), []Write{w})[0]; err == nil || errors.Is(err, ErrLost) || errors.Is(err, ErrRefused) {
 		t.Errorf("written in a layout that cannot be read: %v", err)
 	}
@@ -244,11 +244,11 @@ func TestHoldersWriteOnlyWhatIsAllowed(t *testing.T) {
 	g := holding(t)
 	h := Holders(g.st, nil)
 	g.st.swaps = 0
-	w := Write{g.c.held.records[0].Nonce, g.c.held.records[0]}
+	w := Write{Old: g.c.held.records[0].Nonce, New: g.c.held.records[0]}
 	if err := h.Swap(t.Context(), []Write{w})[0]; !errors.Is(err, ErrRefused) || g.st.swaps != 0 {
 		t.Errorf("%v, and the store was asked %d times to write", err, g.st.swaps)
 	}
-	q := Write{New: Record{Key: Key{"n", NamespaceNode}, Nonce: "q", Data: `{"question":{}}`}}
+	q := Write{New: Record{Key: Key{Namespace: "n", Node: NamespaceNode}, Nonce: "q", Data: `{"question":{}}`}}
 	for i, err := range h.Swap(t.Context(), []Write{q, q}) {
 		if err == nil {
 			t.Errorf("question %d of two in one batch was answered", i)

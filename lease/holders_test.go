@@ -10,7 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/leasetest"
+	"github.com/snowfence/snowfence/lease/store/storetest"
 )
 
 // told is a store over which what Holders refuses is remembered.
@@ -39,7 +39,7 @@ func TestHoldersLetsLeasesWork(t *testing.T) {
 	stores := map[string]*told{}
 	t.Run("suite", func(t *testing.T) {
 		open := func(t *testing.T) lease.Store { return lease.NewMemory() }
-		leasetest.RunThrough(t, open, func(st lease.Store, now func() time.Time) lease.Store {
+		storetest.RunThrough(t, open, func(st lease.Store, now func() time.Time) lease.Store {
 			o := &told{Store: lease.Holders(st, now)}
 			mu.Lock()
 			defer mu.Unlock()
@@ -60,30 +60,7 @@ func TestHoldersLetsLeasesWork(t *testing.T) {
 // Holders passes on what writes nothing: a lease over it notices that the store was replaced, and
 // finds a free node by counting.
 func TestHoldersPassOn(t *testing.T) {
-	leasetest.Wrapper(t, func(st lease.Store) lease.Store { return lease.Holders(st, nil) })
-}
-
-// A count tells a holder no more than a list does.
-func TestHoldersCountWhatTheyList(t *testing.T) {
-	raw := lease.NewMemory()
-	for node := lease.NamespaceNode - 1; node < 5; node++ {
-		r := lease.Record{Key: lease.Key{Namespace: "n", Node: int64(node)}, Nonce: "x", Data: "{}"}
-		if err := raw.Swap(t.Context(), []lease.Write{{New: r}})[0]; err != nil {
-			t.Fatal(err)
-		}
-	}
-	st := lease.Holders(raw, nil)
-	for _, q := range []lease.Query{
-		{Namespace: "n", Nodes: snowfence.NodeRange{From: -2, Until: 10}},
-		{Namespace: "n", Nodes: snowfence.NodeRange{From: 3, Until: 10}},
-		{Namespace: "m", Nodes: snowfence.NodeRange{Until: 10}},
-	} {
-		listed, err := st.List(t.Context(), q)
-		counted, err2 := st.Count(t.Context(), q.Namespace, q.Nodes)
-		if err = errors.Join(err, err2); err != nil || counted != int64(len(listed)) {
-			t.Errorf("%+v: %d counted, %d listed, %v", q, counted, len(listed), err)
-		}
-	}
+	storetest.Wrapper(t, func(st lease.Store) lease.Store { return lease.Holders(st, nil) })
 }
 
 // The holder itself lowers the end of its grant, and the store keeps nothing of what it showed for

@@ -419,7 +419,7 @@ func TestNothingIsLoggedBeforeTheSeal(t *testing.T) {
 		r := g.record(5)
 		old := r.Nonce
 		r.Nonce, r.Revision = "another", revision
-		g.must(g.st.Memory.Swap(t.Context(), []Write{{old, r}})[0])
+		g.must(g.st.Memory.Swap(t.Context(), []Write{{Old: old, New: r}})[0])
 		g.l.attend()
 		if len(steps) < 2 || steps[0] != "sealed" ||
 			slices.Contains(steps, "the store was rolled back") != (revision == 0) {

@@ -8,13 +8,13 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/leasetest"
+	"github.com/snowfence/snowfence/lease/store/storetest"
 )
 
 func TestMemory(t *testing.T) {
 	open := func(*testing.T) lease.Store { return lease.NewMemory() }
-	leasetest.Run(t, open)
-	leasetest.RunCounts(t, open)
+	storetest.Run(t, open)
+	storetest.RunCounts(t, open)
 }
 
 func TestLabelsThatNoStoreKeeps(t *testing.T) {

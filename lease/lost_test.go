@@ -14,13 +14,21 @@ import (
 // present state when it is called. Later records vanish.
 func setBack(t *testing.T, st *lease.Memory) (restore func()) {
 	t.Helper()
-	all := lease.Query{Nodes: snowfence.NodeRange{From: lease.NamespaceNode, Until: 1<<63 - 1}}
 	list := func() []lease.Record {
-		rs, err := st.List(context.Background(), all)
+		heads, err := st.Heads(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
-		return rs
+		var all []lease.Record
+		for _, head := range heads {
+			among := snowfence.NodeRange{From: head.Node, Until: 1<<63 - 1}
+			rs, err := st.List(context.Background(), head.Namespace, among, 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, rs...)
+		}
+		return all
 	}
 	backup := map[lease.Key]lease.Record{}
 	for _, r := range list() {

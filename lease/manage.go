@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // ListLeases returns the records of all nodes that were ever leased, in the
@@ -17,7 +18,7 @@ import (
 func ListLeases(ctx context.Context, st Store, namespace string) ([]Record, error) {
 	var out []Record
 	nodes := snowfence.NodeRange{Until: math.MaxInt64}
-	for r, err := range Records(ctx, st, Query{Namespace: namespace, Nodes: nodes}) {
+	for r, err := range store.Records(ctx, st, namespace, nodes) {
 		if err != nil {
 			return nil, fmt.Errorf("lease: listing the leases of namespace %q: %w", namespace, err)
 		}
@@ -110,7 +111,7 @@ func edit(
 		if l, err := snowfence.ParseLayout(ns.Layout); err == nil && (node < 0 || node >= nodeCount(l)) {
 			return fail(fmt.Errorf("the layout %s has no such node", ns.Layout))
 		}
-		rs, err := st.Get(ctx, []Key{{namespace, node}})
+		rs, err := st.Get(ctx, []Key{{Namespace: namespace, Node: node}})
 		if err != nil {
 			return fail(err)
 		}
@@ -127,7 +128,7 @@ func edit(
 		if old == "" {
 			r.Generation, r.Until, r.From, r.PrevUntil = ns.Generation, ns.Floor, ns.Floor, ns.Floor
 		}
-		err = st.Swap(ctx, []Write{{old, r}})[0]
+		err = st.Swap(ctx, []Write{{Old: old, New: r}})[0]
 		if err == nil {
 			return r, nil
 		}

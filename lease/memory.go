@@ -1,19 +1,22 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"math"
 	"slices"
 	"sync"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Memory is a [Store] in the memory of one process, for
 // tests, simulations, and generators that share nothing
 // with other processes. Its records end with the process.
 type Memory struct {
-	Basic
+	store.Basic
 	mu      sync.Mutex
 	id      string
 	records map[Key]Record
@@ -38,23 +41,37 @@ func (m *Memory) Get(ctx context.Context, keys []Key) ([]Record, error) {
 }
 
 // List implements [Store].
-func (m *Memory) List(ctx context.Context, q Query) ([]Record, error) {
+func (m *Memory) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]Record, error) {
+	return m.list(ctx, limit, func(k Key) bool {
+		return k.Namespace == namespace && k.Node >= nodes.From && k.Node < nodes.Until
+	})
+}
+
+// Heads implements [Store].
+func (m *Memory) Heads(ctx context.Context) ([]Record, error) {
+	return m.list(ctx, math.MaxInt, func(k Key) bool {
+		return k.Node == store.NamespaceNode || k.Node == store.SequenceNode
+	})
+}
+
+func (m *Memory) list(ctx context.Context, limit int, match func(Key) bool) ([]Record, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	var out []Record
 	m.mu.Lock()
-	for _, r := range m.records {
-		if q.Match(r) {
+	for k, r := range m.records {
+		if match(k) {
 			out = append(out, r)
 		}
 	}
 	m.mu.Unlock()
-	slices.SortFunc(out, q.Compare)
-	if q.Limit > 0 && len(out) > q.Limit {
-		out = out[:q.Limit]
-	}
-	return out, nil
+	slices.SortFunc(out, func(a, b Record) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Node, b.Node))
+	})
+	return out[:min(len(out), limit)], nil
 }
 
 // Swap implements [Store].
@@ -62,7 +79,7 @@ func (m *Memory) Swap(ctx context.Context, writes []Write) []error {
 	errs := make([]error, len(writes))
 	err := ctx.Err()
 	if err == nil {
-		err = Distinct(writes)
+		err = store.Distinct(writes)
 	}
 	if err != nil {
 		for i := range errs {
@@ -80,12 +97,6 @@ func (m *Memory) Swap(ctx context.Context, writes []Write) []error {
 		m.records[w.New.Key] = w.New
 	}
 	return errs
-}
-
-// Count implements [Store].
-func (m *Memory) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
-	rs, err := m.List(ctx, Query{Namespace: namespace, Nodes: nodes})
-	return int64(len(rs)), err
 }
 
 // Identity implements [Store].

@@ -88,7 +88,7 @@ func CreateNamespace(
 		case errors.Is(err, ErrNoNamespace):
 			ns = Namespace{
 				Name: name, Since: 1, Past: []PastLayout{}, Last: nodeCount(layout) - 1,
-				ticketKey: world.From(ctx).Text(), record: Record{Key: Key{name, NamespaceNode}},
+				ticketKey: world.From(ctx).Text(), record: Record{Key: Key{Namespace: name, Node: NamespaceNode}},
 			}
 		case err != nil:
 			return Namespace{}, err
@@ -154,11 +154,14 @@ func ShowNamespace(ctx context.Context, st Store, name string) (Namespace, error
 // ListNamespaces returns all namespaces of a store
 // in the order of their names, also deleted ones.
 func ListNamespaces(ctx context.Context, st Store) ([]Namespace, error) {
+	heads, err := st.Heads(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("lease: listing namespaces: %w", err)
+	}
 	var out []Namespace
-	nodes := snowfence.NodeRange{From: NamespaceNode, Until: NamespaceNode + 1}
-	for r, err := range Records(ctx, st, Query{Nodes: nodes}) {
-		if err != nil {
-			return nil, fmt.Errorf("lease: listing namespaces: %w", err)
+	for _, r := range heads {
+		if r.Node != NamespaceNode {
+			continue
 		}
 		ns, err := decodeNamespace(r)
 		if err != nil {

@@ -20,7 +20,7 @@ func TestDamagedNamespaceSaysWhatIsSafe(t *testing.T) {
 	}
 	r := rs[0]
 	r.Nonce, r.Data = "another", "{"
-	if err := st.Swap(t.Context(), []lease.Write{{rs[0].Nonce, r}})[0]; err != nil {
+	if err := st.Swap(t.Context(), []lease.Write{{Old: rs[0].Nonce, New: r}})[0]; err != nil {
 		t.Fatal(err)
 	}
 	_, err = lease.ShowNamespace(t.Context(), st, "orders")

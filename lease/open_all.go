@@ -38,7 +38,7 @@ func OpenAll(
 	case n > 1 && (opts.Node != nil || opts.StickyFile != ""):
 		return nil, invalidf("lease: opening %d leases: Options.Node and Options.StickyFile are for one", n)
 	}
-	if st.group() == nil {
+	if _, ok := st.(*group); !ok {
 		st = Group(st)
 	}
 	leases, err := openAll(ctx, st, namespace, s, n, opts)

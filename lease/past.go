@@ -302,7 +302,7 @@ func (b *Backfill) count(ctx context.Context, ns Namespace, r Record, wants []wa
 		Key: r.Key, Nonce: world.Text(), Revision: r.Revision + 1, Generation: ns.Generation, Until: pastUntil,
 		Holder: pastHolder, At: world.Now().UnixMilli(), Data: c.text(ns.Reserved.Counts),
 	}
-	return Write{r.Nonce, next}, ids, nil
+	return Write{Old: r.Nonce, New: next}, ids, nil
 }
 
 func (w wanted) shown() string { return showTime(time.Unix(w.second-beforeUnix, 0)) }
@@ -345,7 +345,7 @@ func (b *Backfill) look(ctx context.Context, keys []Key) (Namespace, []Record, e
 	if dead != nil {
 		return fail(dead)
 	}
-	all := append([]Key{{b.name, NamespaceNode}}, keys...)
+	all := append([]Key{{Namespace: b.name, Node: NamespaceNode}}, keys...)
 	last := slices.Index(all, seen.record.Key)
 	if last < 0 && seen.record.Nonce != "" {
 		last = len(all)
@@ -437,4 +437,9 @@ func showTime(t time.Time) string {
 		return fmt.Sprintf("the Unix second %d", min(max(t.Unix(), math.MinInt64), math.MaxInt64))
 	}
 	return t.UTC().Format(time.RFC3339Nano)
+}
+
+// jitter is how long to wait after a swap that was lost, so that not all come at once again.
+func jitter(w world.World, attempt int) time.Duration {
+	return time.Duration(w.Uint64() % uint64(250*time.Microsecond<<min(attempt, 6)))
 }

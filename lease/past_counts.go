@@ -32,7 +32,7 @@ const (
 // pastKey is where the counts of an hour are kept. No node, no namespace and no sequence has a
 // number as low.
 func pastKey(namespace string, node, hour int64) Key {
-	return Key{namespace, -1<<48 - node<<hourBits - hour}
+	return Key{Namespace: namespace, Node: -1<<48 - node<<hourBits - hour}
 }
 
 // counts are those of the seconds of an hour.

@@ -35,7 +35,7 @@ func (c *claim) giveBack(ctx context.Context, used int64, sealed bool) error {
 			if sealed {
 				w.Until = min(r.Until, max(used, h.from))
 			}
-			writes[i] = Write{r.Nonce, w}
+			writes[i] = Write{Old: r.Nonce, New: w}
 		}
 		gone, unknown := c.swap(ctx, h, writes)
 		if gone > 0 && len(h.unanswered) > 0 {
@@ -78,7 +78,7 @@ func (c *claim) abandonAcquire(ctx context.Context) error {
 		if h.unanswered[r.Nonce] {
 			w := vacated(c.world, r, nonce)
 			w.Data, w.Until = c.proof(), h.from
-			writes = append(writes, Write{r.Nonce, w})
+			writes = append(writes, Write{Old: r.Nonce, New: w})
 		}
 	}
 	if len(writes) > 0 {

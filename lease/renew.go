@@ -66,7 +66,7 @@ func (c *claim) write(ctx context.Context, records []Record, until int64) error 
 	for i, r := range records {
 		r.Until, r.Nonce, r.Revision, r.Generation = until, nonce, h.records[i].Revision+1, h.generation
 		r.At, r.Data = c.world.Now().UnixMilli(), c.proof()
-		writes[i] = Write{h.records[i].Nonce, r}
+		writes[i] = Write{Old: h.records[i].Nonce, New: r}
 	}
 	if err := c.noteSend(ctx, h.records[0].Node, until); err != nil {
 		return err
@@ -213,7 +213,7 @@ func (c *claim) reread(ctx context.Context) (Namespace, error) {
 		return readNamespace(ctx, c.st, c.name)
 	}
 	h := c.held
-	rs, err := c.st.Get(ctx, append(keys(h.records), Key{c.name, NamespaceNode}))
+	rs, err := c.st.Get(ctx, append(keys(h.records), Key{Namespace: c.name, Node: NamespaceNode}))
 	if err != nil {
 		return Namespace{}, fmt.Errorf("lease: reading namespace %q: %w", c.name, err)
 	}

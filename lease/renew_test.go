@@ -26,11 +26,20 @@ type scripted struct {
 	gets, swaps int
 }
 
-func (s *scripted) List(ctx context.Context, q Query) ([]Record, error) {
+func (s *scripted) Heads(ctx context.Context) ([]Record, error) {
 	if s.listErr != nil {
 		return nil, s.listErr
 	}
-	return s.Memory.List(ctx, q)
+	return s.Memory.Heads(ctx)
+}
+
+func (s *scripted) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]Record, error) {
+	if s.listErr != nil {
+		return nil, s.listErr
+	}
+	return s.Memory.List(ctx, namespace, nodes, limit)
 }
 
 func (s *scripted) Get(ctx context.Context, keys []Key) ([]Record, error) {
@@ -130,7 +139,7 @@ func (g *stage) must(err error) {
 
 func (g *stage) record(node int64) Record {
 	g.Helper()
-	rs, err := g.st.Memory.Get(g.Context(), []Key{{"n", node}})
+	rs, err := g.st.Memory.Get(g.Context(), []Key{{Namespace: "n", Node: node}})
 	g.must(err)
 	return rs[0]
 }
@@ -142,7 +151,7 @@ func (g *stage) change(node int64, f func(*Record)) {
 	old := r.Nonce
 	r.Nonce = old + "+"
 	f(&r)
-	g.must(g.st.Memory.Swap(g.Context(), []Write{{old, r}})[0])
+	g.must(g.st.Memory.Swap(g.Context(), []Write{{Old: old, New: r}})[0])
 }
 
 // rename writes the namespace by other means.

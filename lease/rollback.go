@@ -19,7 +19,7 @@ func (c *claim) diagnose(ctx context.Context) error {
 		c.lostHold, c.foundInstead = nil, nil
 		return nil
 	}
-	stored, err := c.st.Get(ctx, append(keys(h.records), Key{c.name, NamespaceNode}))
+	stored, err := c.st.Get(ctx, append(keys(h.records), Key{Namespace: c.name, Node: NamespaceNode}))
 	if err != nil {
 		return fmt.Errorf("lease: reading node %d, which was lost: %w", h.records[0].Node, err)
 	}

@@ -103,7 +103,7 @@ func vacant(ctx context.Context, st Store, namespace string, node int64, now tim
 	if err != nil {
 		return fmt.Errorf("lease: namespace %q: %w", namespace, err)
 	}
-	rs, err := st.Get(ctx, []Key{{namespace, node}})
+	rs, err := st.Get(ctx, []Key{{Namespace: namespace, Node: node}})
 	if err != nil {
 		return fmt.Errorf("lease: reading node %d of namespace %q: %w", node, namespace, err)
 	}

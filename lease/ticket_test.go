@@ -242,7 +242,7 @@ func TestTicketThatWasChanged(t *testing.T) {
 func (w *ticketWorld) records() []lease.Record {
 	w.Helper()
 	among := snowfence.NodeRange{From: lease.NamespaceNode, Until: 1 << 62}
-	rs, err := w.st.List(w.Context(), lease.Query{Namespace: "n", Nodes: among})
+	rs, err := w.st.List(w.Context(), "n", among, 1<<20)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -48,8 +48,8 @@
 // expire. Beside what its client needs to connect (+hello +auth +ping +client, in a cluster
 // +cluster|slots +cluster|shards) a user needs:
 //
-//	ACL SETUSER ids on >PASSWORD ~snowfence:* +eval +evalsha +info +hset +hmget +zadd +zrem
-//	  +zrangebylex +zlexcount +sadd +smembers +time +wait +config|get
+//	ACL SETUSER ids on >PASSWORD ~snowfence:* +eval +evalsha +info +hset +hmget +zadd
+//	  +zrangebylex +sadd +smembers +time +wait +config|get
 //
 // The last two are for Options.Replicas and for appendfsync, which is unknown without;
 // Options.AOF needs +waitaof from Redis 7.2 on.
@@ -57,8 +57,7 @@
 // # What lies in Redis
 //
 // A namespace has one hash tag, and so one server of a cluster: snowfence:{NAME}:records is
-// a hash of its records by node, and :nodes, :until, :vacant and :labels are sorted sets
-// over it, which the swap script keeps in step. snowfence:{@}:namespaces is the set of
+// a hash of its records by node, and :nodes is a sorted set of these nodes. snowfence:{@}:namespaces is the set of
 // names. In a cluster it may be on another server, so each process adds a name before it
 // writes the first record. No namespace with grants is missing unless that server loses the
 // set.
@@ -79,7 +78,7 @@
 //
 // The invariant of a swap: it is sent to a server that may run it at most once. (rueidis
 // resends commands that write only when the server said that it did not run them, as with
-// MOVED, and so does this package with NOSCRIPT.) So [lease.ErrLost] always means that the
+// MOVED, and so does this package with NOSCRIPT.) So [store.ErrLost] always means that the
 // write was not done and never will be. After a failed connection, or too few
 // acknowledgements, the result is another error, and the record may be either. A repeated
 // swap that finds its own nonce must not answer "done": somebody else may have swapped in

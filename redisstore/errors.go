@@ -6,11 +6,11 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // rights are what an ACL user needs, as in the package comment.
-const rights = "~snowfence:* +eval +evalsha +info +hset +hmget +zadd +zrem +zrangebylex +zlexcount +sadd " +
+const rights = "~snowfence:* +eval +evalsha +info +hset +hmget +zadd +zrangebylex +sadd " +
 	"+smembers +time +wait +config|get"
 
 // hints say what to do about an error of Redis that contains a text.
@@ -53,7 +53,7 @@ func advise(err error) error {
 	text := e.Error()
 	if strings.Contains(text, "not allowed from read-only scripts") {
 		return fmt.Errorf("nobody has used the store since the server was started, and the first use writes: %w",
-			lease.ErrReadOnly)
+			store.ErrReadOnly)
 	}
 	for _, h := range hints {
 		if strings.Contains(text, h.text) {

@@ -6,22 +6,19 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // A record is kept as one text:
 //
-//	1          format
-//	16 digits  Until, as order makes it
-//	v or h     vacant or held
+//	2          format
 //	8 digits   length of the nonce, in hexadecimal
-//	8 digits   length of the label, in hexadecimal
-//	           nonce, label
-//	           the other numbers, decimal, each followed by a space
+//	           nonce
+//	           the numbers, decimal, each followed by a space
 //	           the other texts, each as length, colon, text
 //
-// What stands before the other numbers is all that swap.lua knows of it.
-const format = '1'
+// What stands before the numbers is all that swap.lua knows of it.
+const format = '2'
 
 // sortable writes a number as 16 digits that sort as the numbers do. Members sort by their
 // bytes, because scores have 53 bits, too few for ticks.
@@ -32,25 +29,16 @@ func parseSortable(s string) (int64, error) {
 	return int64(n ^ 1<<63), err
 }
 
-// labelKey begins a member of the index of labels. The length keeps one label from
-// beginning another.
-func labelKey(label string) string { return fmt.Sprintf("%08x", len(label)) + label }
-
-func encode(r lease.Record) string {
+func encode(r store.Record) string {
 	b := make([]byte, 0, 192+len(r.Label)+len(r.Veto)+len(r.Data))
 	b = append(b, format)
-	b = append(b, sortable(r.Until)...)
-	vacant := byte('h')
-	if r.Holder == "" {
-		vacant = 'v'
-	}
-	b = append(b, vacant)
-	b = fmt.Appendf(b, "%08x%08x", len(r.Nonce), len(r.Label))
-	b = append(append(b, r.Nonce...), r.Label...)
-	for _, n := range []int64{r.Revision, r.Generation, r.From, r.PrevUntil, r.SkipFrom, r.SkipUntil, r.At} {
+	b = append(fmt.Appendf(b, "%08x", len(r.Nonce)), r.Nonce...)
+	for _, n := range []int64{
+		r.Revision, r.Generation, r.From, r.Until, r.PrevUntil, r.SkipFrom, r.SkipUntil, r.At,
+	} {
 		b = append(strconv.AppendInt(b, n, 10), ' ')
 	}
-	for _, s := range []string{r.Holder, r.Veto, r.Data} {
+	for _, s := range []string{r.Holder, r.Label, r.Veto, r.Data} {
 		b = append(strconv.AppendInt(b, int64(len(s)), 10), ':')
 		b = append(b, s...)
 	}
@@ -62,33 +50,31 @@ var errDamaged = errors.New("the record is damaged: " +
 	"(docs/operate/operations.md, Backup)")
 
 // decode is the inverse of encode.
-func decode(k lease.Key, s string) (r lease.Record, err error) {
+func decode(k store.Key, s string) (r store.Record, err error) {
 	r.Key = k
-	if len(s) < 34 {
+	if len(s) < 9 {
 		return r, errDamaged
 	}
 	if s[0] != format {
-		return r, fmt.Errorf("the record has the format %q, and this program knows %q: use a newer program",
-			s[0], format)
+		return r, fmt.Errorf("the record has the format %q, and this program knows %q: use its program, or "+
+			"another prefix", s[0], format)
 	}
-	if r.Until, err = parseSortable(s[1:17]); err != nil {
+	nonce, err := strconv.ParseUint(s[1:9], 16, 31)
+	s = s[9:]
+	if err != nil || uint64(len(s)) < nonce {
 		return r, errDamaged
 	}
-	nonce, err1 := strconv.ParseUint(s[18:26], 16, 31)
-	label, err2 := strconv.ParseUint(s[26:34], 16, 31)
-	s = s[34:]
-	if err1 != nil || err2 != nil || uint64(len(s)) < nonce+label {
-		return r, errDamaged
-	}
-	r.Nonce, r.Label, s = s[:nonce], s[nonce:nonce+label], s[nonce+label:]
-	for _, n := range []*int64{&r.Revision, &r.Generation, &r.From, &r.PrevUntil, &r.SkipFrom, &r.SkipUntil, &r.At} {
+	r.Nonce, s = s[:nonce], s[nonce:]
+	for _, n := range []*int64{
+		&r.Revision, &r.Generation, &r.From, &r.Until, &r.PrevUntil, &r.SkipFrom, &r.SkipUntil, &r.At,
+	} {
 		digits, rest, _ := strings.Cut(s, " ")
 		if *n, err = strconv.ParseInt(digits, 10, 64); err != nil {
 			return r, errDamaged
 		}
 		s = rest
 	}
-	for _, t := range []*string{&r.Holder, &r.Veto, &r.Data} {
+	for _, t := range []*string{&r.Holder, &r.Label, &r.Veto, &r.Data} {
 		digits, rest, _ := strings.Cut(s, ":")
 		n, err := strconv.Atoi(digits)
 		if err != nil || n < 0 || n > len(rest) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 //go:embed head.lua
@@ -36,20 +36,10 @@ func newScript(text string) script {
 	return script{text, hex.EncodeToString(sum[:])}
 }
 
-// Indexes of the keys that scripts get, from 1 as in Lua.
-const (
-	keyMeta = 1 + iota
-	keyRecords
-	keyNodes
-	keyUntil
-	keyVacant
-	keyLabels
-)
-
 // keys returns the keys of a namespace. The braces keep them on one server of a cluster.
 func (s *Store) keys(namespace string) []string {
 	base := s.opts.Prefix + ":{" + namespace + "}:"
-	return []string{base + "meta", base + "records", base + "nodes", base + "until", base + "vacant", base + "labels"}
+	return []string{base + "meta", base + "records", base + "nodes"}
 }
 
 // call builds the command that runs a script, with its text if the server does not know it.
@@ -104,16 +94,16 @@ func parse(res rueidis.RedisResult) (a reply, err error) {
 }
 
 // record decodes the i-th record of an answer.
-func (a reply) record(i int, k lease.Key) (lease.Record, error) {
+func (a reply) record(i int, k store.Key) (store.Record, error) {
 	values, err := a.body[0].ToArray()
 	if err != nil || i >= len(values) {
-		return lease.Record{}, fmt.Errorf("redisstore: namespace %q: %w", k.Namespace, errShort)
+		return store.Record{}, fmt.Errorf("redisstore: namespace %q: %w", k.Namespace, errShort)
 	}
 	value, err := values[i].ToString()
 	if rueidis.IsRedisNil(err) {
-		return lease.Record{Key: k}, nil
+		return store.Record{Key: k}, nil
 	}
-	var r lease.Record
+	var r store.Record
 	if err == nil {
 		r, err = decode(k, value)
 	}

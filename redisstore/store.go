@@ -13,8 +13,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Options says how a store uses Redis. Nil and the zero value are good for a single server
@@ -50,7 +49,7 @@ type Options struct {
 // Store keeps leases in Redis. It is safe for concurrent use, and many processes may share
 // a server.
 type Store struct {
-	lease.Basic
+	store.Basic
 
 	client rueidis.Client
 	opts   Options
@@ -107,10 +106,10 @@ func New(c rueidis.Client, o *Options) (*Store, error) {
 // milliseconds.
 const chunk = 500
 
-// Get implements [lease.Store].
-func (s *Store) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
-	out := make([]lease.Record, len(keys))
-	for namespace, at := range byNamespace(keys, func(k lease.Key) string { return k.Namespace }) {
+// Get implements [store.Store].
+func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+	out := make([]store.Record, len(keys))
+	for namespace, at := range byNamespace(keys, func(k store.Key) string { return k.Namespace }) {
 		for len(at) > 0 {
 			n := min(chunk, len(at))
 			args := []string{"get"}
@@ -142,20 +141,7 @@ func byNamespace[T any](of []T, namespace func(T) string) map[string][]int {
 	return out
 }
 
-// Count implements [lease.Store].
-func (s *Store) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
-	a, err := s.read(ctx, namespace, "count", sortable(nodes.From), sortable(nodes.Until-1))
-	if err != nil {
-		return 0, err
-	}
-	n, err := a.body[0].AsInt64()
-	if err != nil {
-		return 0, s.fail(namespace, err)
-	}
-	return n, nil
-}
-
-// Identity implements [lease.Store]. In a cluster each namespace has its own; the whole
+// Identity implements [store.Store]. In a cluster each namespace has its own; the whole
 // store has that of the server with the list of namespaces. It is what the script that was
 // started last answered, so it costs no round trip after a swap.
 func (s *Store) Identity(ctx context.Context, namespace string) (string, error) {
@@ -164,7 +150,7 @@ func (s *Store) Identity(ctx context.Context, namespace string) (string, error) 
 	last := s.seen[namespace]
 	s.mu.Unlock()
 	if last.id == "" {
-		a, err := s.read(ctx, namespace, "count", sortable(0), sortable(0))
+		a, err := s.read(ctx, namespace, "get", sortable(0))
 		if err != nil {
 			return "", err
 		}
@@ -173,7 +159,7 @@ func (s *Store) Identity(ctx context.Context, namespace string) (string, error) 
 	return "redis:" + last.id, nil
 }
 
-// Now implements [lease.Store]. In a cluster it is the time of any of its servers.
+// Now implements [store.Store]. In a cluster it is the time of any of its servers.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	t, err := s.client.Do(ctx, s.client.B().Time().Build().ToRetryable()).AsStrSlice()
 	if err != nil {
@@ -195,4 +181,4 @@ func (s *Store) fail(namespace string, err error) error {
 	return fmt.Errorf("redisstore: namespace %q: %w", namespace, advise(err))
 }
 
-var _ lease.Store = (*Store)(nil)
+var _ store.Store = (*Store)(nil)

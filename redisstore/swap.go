@@ -9,18 +9,18 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Swap implements [lease.Store]. It sends each write at most once to a server that may do
+// Swap implements [store.Store]. It sends each write at most once to a server that may do
 // it; see the package comment. Writes of a namespace go together, up to 500 in an atomic
 // script. Results are nil only with the acknowledgements that [Options] asks for.
-func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
+func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	errs := make([]error, len(writes))
-	if err := lease.Distinct(writes); err != nil {
+	if err := store.Distinct(writes); err != nil {
 		return slices.Repeat([]error{err}, len(writes))
 	}
-	for namespace, at := range byNamespace(writes, func(w lease.Write) string { return w.New.Namespace }) {
+	for namespace, at := range byNamespace(writes, func(w store.Write) string { return w.New.Namespace }) {
 		if err := s.registerNamespace(ctx, namespace); err != nil {
 			for _, i := range at {
 				errs[i] = err
@@ -76,7 +76,7 @@ func (s *Store) namespaces() string { return s.opts.Prefix + ":{" + listName + "
 const window = 8
 
 // swap writes one namespace: the writes at those places.
-func (s *Store) swap(ctx context.Context, namespace string, writes []lease.Write, at []int, errs []error) {
+func (s *Store) swap(ctx context.Context, namespace string, writes []store.Write, at []int, errs []error) {
 	var calls [][]string
 	parts := slices.Collect(slices.Chunk(at, chunk))
 	for _, part := range parts {
@@ -124,7 +124,7 @@ func (s *Store) setResults(ctx context.Context, namespace string, started uint64
 		case err != nil:
 			errs[i] = s.fail(namespace, err)
 		case done[j] == '0':
-			errs[i] = lease.ErrLost
+			errs[i] = store.ErrLost
 		case unacknowledged != nil:
 			errs[i] = s.fail(namespace, unacknowledged)
 		}

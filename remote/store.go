@@ -9,15 +9,17 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 // serverStore is the store of a server. It does for leases what the store itself would, at one
 // round trip more; leases that share a Client share round trips.
 type serverStore struct {
-	lease.Basic
+	store.Basic
 
 	c          *Client
 	identities identityCache
@@ -70,57 +72,50 @@ func (s *serverStore) Get(ctx context.Context, keys []lease.Key) ([]lease.Record
 	return out, nil
 }
 
-// List implements [lease.Store]. A query over all namespaces needs the verb manage, and
-// finds those that the token sees.
-func (s *serverStore) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
-	var out []lease.Record
-	for {
-		req := &pb.FindRequest{
-			Namespace: q.Namespace, AllNamespaces: q.Namespace == "", First: q.Nodes.From, Last: q.Nodes.Until - 1,
-			Label: q.Label, MaxUntil: q.MaxUntil, Vacant: q.Vacant, ByUntil: q.ByUntil, Limit: perRequest,
-		}
-		if q.Limit > 0 {
-			req.Limit = uint32(min(perRequest, q.Limit-len(out)))
-		}
-		res, err := ask(ctx, s.c, int(req.Limit),
-			func(ctx context.Context, p *peer) (*connect.Response[pb.Records], error) {
-				return p.store.Find(ctx, connect.NewRequest(req))
-			})
+// List implements [lease.Store].
+func (s *serverStore) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) (out []lease.Record, err error) {
+	for nodes.From < nodes.Until {
+		page := min(perRequest, limit-len(out))
+		rs, err := s.find(ctx, &pb.FindRequest{
+			Namespace: namespace, First: nodes.From, Last: nodes.Until - 1, Limit: uint32(page),
+		})
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range res.Msg.Records {
-			out = append(out, fromWire(r))
-			q.Nodes.From = max(q.Nodes.From, r.Node+1)
-		}
-		got := len(res.Msg.Records)
-		if got < int(req.Limit) || q.Limit > 0 && len(out) >= q.Limit || q.Nodes.From >= q.Nodes.Until {
+		if out = append(out, rs...); len(rs) < page || len(out) >= limit {
 			return out, nil
 		}
-		if q.ByUntil || q.Namespace == "" { // the next page of such an order cannot be asked for
-			return nil, fmt.Errorf("remote: more than %d records by their ends, or of all namespaces: ask for fewer",
-				perRequest)
-		}
+		nodes.From = max(nodes.From, rs[len(rs)-1].Node) + 1
 	}
+	return out, nil
 }
 
-// Count implements [lease.Store].
-func (s *serverStore) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
-	req := &pb.CountRequest{Namespace: namespace, First: nodes.From, Last: nodes.Until - 1}
-	res, err := ask(ctx, s.c, 0, func(ctx context.Context, p *peer) (*connect.Response[pb.CountResponse], error) {
-		return p.store.Count(ctx, connect.NewRequest(req))
+// Heads implements [lease.Store], for namespaces that the token sees. It needs the verb manage.
+func (s *serverStore) Heads(ctx context.Context) ([]lease.Record, error) {
+	return s.find(ctx, &pb.FindRequest{AllNamespaces: true, Limit: perRequest})
+}
+
+func (s *serverStore) find(ctx context.Context, req *pb.FindRequest) ([]lease.Record, error) {
+	res, err := ask(ctx, s.c, int(req.Limit), func(ctx context.Context, p *peer) (*connect.Response[pb.Records], error) {
+		return p.store.Find(ctx, connect.NewRequest(req))
 	})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return res.Msg.Count, nil
+	var out []lease.Record
+	for _, r := range res.Msg.Records {
+		out = append(out, fromWire(r))
+	}
+	return out, nil
 }
 
 // Swap implements [lease.Store]. It is sent once: without an answer the outcome is unknown,
 // and the lease finds it out.
 func (s *serverStore) Swap(ctx context.Context, writes []lease.Write) []error {
 	errs := make([]error, 0, len(writes))
-	if err := lease.Distinct(writes); err != nil {
+	if err := store.Distinct(writes); err != nil {
 		return slices.Repeat([]error{err}, len(writes))
 	}
 	errs = errs[:len(writes)]
@@ -181,7 +176,7 @@ func (s *serverStore) swap(ctx context.Context, writes []lease.Write) []error {
 }
 
 // Add implements [lease.Store]: a server shows no sequences through its store.
-func (s *serverStore) Add(_ context.Context, a lease.Addition) (lease.Record, error) {
+func (s *serverStore) Add(_ context.Context, a store.Addition) (lease.Record, error) {
 	return lease.Record{}, noSequence(a.Key)
 }
 

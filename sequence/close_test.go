@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // A closed sequence gives nothing, also to those who wait, and ends its call to the store.
@@ -116,7 +116,7 @@ func TestDenseGivesBack(t *testing.T) {
 			<-entered
 			through <- struct{}{}
 			<-entered
-			if _, err := lease.Add(t.Context(), st.Store, addition(st, t, 5)); err != nil {
+			if _, err := store.Add(t.Context(), st.Store, addition(st, t, 5)); err != nil {
 				t.Error(err)
 			}
 			through <- struct{}{}

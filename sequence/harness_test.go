@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 var errFault = errors.New("the store does not answer")
@@ -68,8 +70,8 @@ func (s *shaky) Swap(ctx context.Context, writes []lease.Write) (errs []error) {
 	return errs
 }
 
-func (s *shaky) Add(ctx context.Context, a lease.Addition) (r lease.Record, err error) {
-	failed := s.call("add", func() { r, err = lease.Add(ctx, s.at(), a) })
+func (s *shaky) Add(ctx context.Context, a store.Addition) (r lease.Record, err error) {
+	failed := s.call("add", func() { r, err = store.Add(ctx, s.at(), a) })
 	if failed != nil {
 		return lease.Record{}, failed
 	}
@@ -237,7 +239,11 @@ func refused(t testing.TB, s *Sequence, kind error) error {
 // listless is a store whose lists fail.
 type listless struct{ lease.Store }
 
-func (listless) List(context.Context, lease.Query) ([]lease.Record, error) { return nil, errFault }
+func (listless) List(context.Context, string, snowfence.NodeRange, int) ([]lease.Record, error) {
+	return nil, errFault
+}
+
+func (listless) Heads(context.Context) ([]lease.Record, error) { return nil, errFault }
 
 // pause waits up to a second, in the virtual time of a synctest bubble.
 func pause(r *rand.Rand, mu *sync.Mutex) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // NextIn takes one number of a strict sequence through a store whose writes are part of a
@@ -136,7 +137,7 @@ func (s state) takeIn(ctx context.Context, st lease.Store) (int64, error) {
 // addIn raises the count by one. If the record is not the one that was read any more, the next
 // transaction reads why.
 func (s state) addIn(ctx context.Context, st lease.Store) (lease.Record, error) {
-	r, err := st.Add(ctx, lease.Addition{
+	r, err := st.Add(ctx, store.Addition{
 		Key: s.counter.Key, N: 1, Limit: s.course.count, Generation: s.counter.Generation,
 		Nonce: world.From(ctx).Text(),
 	})

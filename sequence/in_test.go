@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // strict returns a store with a strict sequence.
@@ -76,7 +77,7 @@ func TestNextInWantsAStrictSequence(t *testing.T) {
 // What others do between the read and the take sends the transaction back to its beginning.
 func TestNextInThatMeetsOthers(t *testing.T) {
 	last := func(t *testing.T, st *shaky) {
-		if _, err := lease.Add(t.Context(), st.Store, lease.Addition{
+		if _, err := store.Add(t.Context(), st.Store, store.Addition{
 			Key: keyOf("orders"), N: 1, Limit: 2, Generation: 1, Nonce: "other",
 		}); err != nil {
 			t.Error(err)

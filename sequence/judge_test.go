@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // confirm confirms a floor and fails the test if that is refused.
@@ -291,8 +292,8 @@ func TestLateTakeAfterAConfirmationFails(t *testing.T) {
 	create(t, st, Definition{Mode: Strict})
 	r := st.record(t, name)
 	confirm(t, st, Confirmation{Floor: new(int64(1))})
-	late := lease.Addition{Key: r.Key, N: 5, Limit: 100, Generation: r.Generation, Nonce: "late"}
-	if _, err := lease.Add(t.Context(), st.Store, late); !errors.Is(err, lease.ErrLost) {
+	late := store.Addition{Key: r.Key, N: 5, Limit: 100, Generation: r.Generation, Nonce: "late"}
+	if _, err := store.Add(t.Context(), st.Store, late); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("a take of before the confirmation: %v", err)
 	}
 }

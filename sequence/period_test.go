@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // A confirmation closes the periods that were over an hour ago for good. Those that can be open
@@ -164,8 +165,8 @@ func TestLateTakeOfAPeriodFails(t *testing.T) {
 	r := j.record(20261122)
 	j.confirms(Confirmation{Floor: new(int64(1))})
 	j.takes(j.open(nil), "20261122-002")
-	late := lease.Addition{Key: r.Key, N: 5, Limit: 100, Generation: r.Generation, Nonce: "late"}
-	if _, err := lease.Add(j.ctx, j.st.Store, late); !errors.Is(err, lease.ErrLost) {
+	late := store.Addition{Key: r.Key, N: 5, Limit: 100, Generation: r.Generation, Nonce: "late"}
+	if _, err := store.Add(j.ctx, j.st.Store, late); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("a take of before the confirmation: %v", err)
 	}
 	j.takes(j.s, "20261122-003")

@@ -10,6 +10,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Info is what a store says of a sequence.
@@ -41,13 +42,13 @@ func Show(ctx context.Context, st lease.Store, name string) (Info, error) {
 // List returns all sequences of a store in the order of their names, also deleted ones.
 func List(ctx context.Context, st lease.Store) ([]Info, error) {
 	var out []Info
-	nodes := snowfence.NodeRange{From: recordNode, Until: recordNode + 1}
-	for r, err := range lease.Records(ctx, st, lease.Query{Nodes: nodes}) {
-		if err != nil {
-			return nil, fmt.Errorf("sequence: listing: %w", err)
-		}
+	heads, err := st.Heads(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("sequence: listing: %w", err)
+	}
+	for _, r := range heads {
 		name, ok := strings.CutPrefix(r.Namespace, "#")
-		if !ok {
+		if !ok || r.Node != recordNode {
 			continue
 		}
 		s, err := decode(name, r)
@@ -174,8 +175,8 @@ func (s state) highest(ctx context.Context, st lease.Store, since int64) (int64,
 // periods returns the records of the periods from one on.
 func (s state) periods(ctx context.Context, st lease.Store, since int64) iter.Seq2[lease.Record, error] {
 	return func(yield func(lease.Record, error) bool) {
-		q := lease.Query{Namespace: s.record.Namespace, Nodes: snowfence.NodeRange{From: since, Until: math.MaxInt64}}
-		for r, err := range lease.Records(ctx, st, q) {
+		nodes := snowfence.NodeRange{From: since, Until: math.MaxInt64}
+		for r, err := range store.Records(ctx, st, s.record.Namespace, nodes) {
 			if err != nil {
 				err = fmt.Errorf("sequence %q: listing its periods: %w", s.name, err)
 			}

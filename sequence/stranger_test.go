@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // A record went back, and the store does not say who it is for some takes, which raise the record
@@ -157,8 +158,8 @@ func TestGiveBackAfterATakeThatWasRepeated(t *testing.T) {
 	nonce, _, _ := strings.Cut(r.Nonce, ".")
 	other := open(t, st, &Options{Exact: true})
 	expect(t, other, r.From+1)
-	again := lease.Addition{Key: r.Key, N: 100, Limit: 1 << 53, Generation: r.Generation, Nonce: nonce}
-	if _, err := lease.Add(t.Context(), st.Store, again); err != nil {
+	again := store.Addition{Key: r.Key, N: 100, Limit: 1 << 53, Generation: r.Generation, Nonce: nonce}
+	if _, err := store.Add(t.Context(), st.Store, again); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

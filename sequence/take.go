@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 const (
@@ -190,7 +191,7 @@ func (s *Sequence) take(n int64) (span, error) {
 // add takes ordinals, and reports whether they can be used.
 func (s *Sequence) add(ctx context.Context, n int64) (got span, use bool, err error) {
 	k, nonce := s.known, s.world.Text()
-	r, err := lease.Add(ctx, s.store, lease.Addition{
+	r, err := store.Add(ctx, s.store, store.Addition{
 		Key: k.counter.Key, N: n, Limit: k.course.count, Generation: k.counter.Generation, Nonce: nonce,
 	})
 	if errors.Is(err, lease.ErrLost) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // ledger notes numbers, none of which may come twice.
@@ -189,7 +190,7 @@ func TestStrictServesThoseWhoWaited(t *testing.T) {
 		}
 		synctest.Wait()
 		st.count("add")
-		if _, err := lease.Add(t.Context(), st.Store, addition(st, t, 10)); err != nil { // another program
+		if _, err := store.Add(t.Context(), st.Store, addition(st, t, 10)); err != nil { // another program
 			t.Fatal(err)
 		}
 		through <- struct{}{}
@@ -197,7 +198,7 @@ func TestStrictServesThoseWhoWaited(t *testing.T) {
 		if n := <-got; n != 11 || len(got) != 0 {
 			t.Errorf("the first number is %d, and %d more were given", n, len(got))
 		}
-		if _, err := lease.Add(t.Context(), st.Store, addition(st, t, 10)); err != nil {
+		if _, err := store.Add(t.Context(), st.Store, addition(st, t, 10)); err != nil {
 			t.Fatal(err)
 		}
 		through <- struct{}{}
@@ -214,9 +215,9 @@ func TestStrictServesThoseWhoWaited(t *testing.T) {
 }
 
 // addition is that of another program.
-func addition(st *shaky, t *testing.T, n int64) lease.Addition {
+func addition(st *shaky, t *testing.T, n int64) store.Addition {
 	r := st.record(t, name)
-	return lease.Addition{Key: r.Key, N: n, Limit: 1 << 53, Generation: r.Generation, Nonce: r.Nonce + "'"}
+	return store.Addition{Key: r.Key, N: n, Limit: 1 << 53, Generation: r.Generation, Nonce: r.Nonce + "'"}
 }
 
 // A caller who leaves costs nobody anything: before the take nothing, and after it numbers of his
@@ -344,7 +345,7 @@ type hanging struct {
 	hangs int
 }
 
-func (h *hanging) Add(ctx context.Context, a lease.Addition) (lease.Record, error) {
+func (h *hanging) Add(ctx context.Context, a store.Addition) (lease.Record, error) {
 	if h.hangs--; h.hangs >= 0 {
 		<-ctx.Done()
 		return lease.Record{}, ctx.Err()

@@ -7,15 +7,15 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Add implements [lease.Store], in one statement. One that meets no row is followed by a read:
+// Add implements [store.Store], in one statement. One that meets no row is followed by a read:
 // it tells a record of another generation from one that was put back.
-func (s *Store) Add(ctx context.Context, a lease.Addition) (r lease.Record, err error) {
-	longest := lease.Record{Key: a.Key, Nonce: a.NonceAt(math.MaxInt64)}
-	if err := checkLengths([]lease.Write{{New: longest}}); err != nil {
-		return lease.Record{}, err
+func (s *Store) Add(ctx context.Context, a store.Addition) (r store.Record, err error) {
+	longest := store.Record{Key: a.Key, Nonce: a.NonceAt(math.MaxInt64)}
+	if err := checkLengths([]store.Write{{New: longest}}); err != nil {
+		return store.Record{}, err
 	}
 	for range 3 { // what was put back counts anew after the read
 		err = s.use(ctx, toWrite, func(c *sql.Conn) (info serverInfo, err error) {
@@ -23,26 +23,26 @@ func (s *Store) Add(ctx context.Context, a lease.Addition) (r lease.Record, err 
 			return info, err
 		})
 		if err != nil {
-			return lease.Record{}, err
+			return store.Record{}, err
 		}
 		if r.Nonce != "" {
 			return r, nil
 		}
-		rs, err := s.Get(ctx, []lease.Key{a.Key})
+		rs, err := s.Get(ctx, []store.Key{a.Key})
 		if err != nil {
-			return lease.Record{}, err
+			return store.Record{}, err
 		}
 		if rs[0].Nonce == "" || rs[0].Generation != a.Generation {
-			return lease.Record{}, lease.ErrLost
+			return store.Record{}, store.ErrLost
 		}
 	}
-	return lease.Record{}, fmt.Errorf("sqlstore: %s: %w", s.dialect.name, errReloaded)
+	return store.Record{}, fmt.Errorf("sqlstore: %s: %w", s.dialect.name, errReloaded)
 }
 
 // added returns the record that an addition returned; it has no nonce if no row was met.
-func added(rs []lease.Record) lease.Record {
+func added(rs []store.Record) store.Record {
 	if len(rs) == 0 {
-		return lease.Record{}
+		return store.Record{}
 	}
 	return rs[0]
 }
@@ -56,7 +56,7 @@ const postgresAdd = `WITH a AS (UPDATE snowfence_lease SET nonce = ?::text || '.
 	d AS (` + postgresLevel + `)
 	SELECT * FROM a UNION ALL SELECT p.* FROM (` + postgresProbe + `) p, d WHERE d.level IS NOT NULL`
 
-func addPostgres(ctx context.Context, c querier, _ view, a lease.Addition) (lease.Record, serverInfo, error) {
+func addPostgres(ctx context.Context, c querier, _ view, a store.Addition) (store.Record, serverInfo, error) {
 	query, args := postgresBind(postgresAdd, []any{a.Nonce, a.N, a.Limit, a.Key.Namespace, a.Key.Node, a.Generation})
 	rs, info, err := records(ctx, c, query, args)
 	return added(rs), info, err
@@ -70,8 +70,8 @@ const mysqlAdd = "UPDATE snowfence_lease SET nonce = CONCAT(?, '.', revision + 1
 // addMySQL reads the rest of the record with the probe: it may be of a later write. Then the nonce
 // is none that a record has.
 func addMySQL(
-	ctx context.Context, c querier, _ view, a lease.Addition,
-) (r lease.Record, info serverInfo, err error) {
+	ctx context.Context, c querier, _ view, a store.Addition,
+) (r store.Record, info serverInfo, err error) {
 	added, err := addMySQLRow(ctx, c, a)
 	if err != nil {
 		return r, info, err
@@ -92,7 +92,7 @@ func addMySQL(
 
 // addMySQLRow returns what an addition says of the record. The nonce is none that a record has; it
 // is "" if no row was met.
-func addMySQLRow(ctx context.Context, c querier, a lease.Addition) (r lease.Record, err error) {
+func addMySQLRow(ctx context.Context, c querier, a store.Addition) (r store.Record, err error) {
 	query, _ := mysqlBind(mysqlAdd, []any{a.Nonce, a.N, a.Limit, a.Key.Namespace, a.Key.Node, a.Generation})
 	res, err := c.ExecContext(ctx, query)
 	lost, err := outcome(res, err)
@@ -100,15 +100,15 @@ func addMySQLRow(ctx context.Context, c querier, a lease.Addition) (r lease.Reco
 		return r, err
 	}
 	before, err := res.LastInsertId()
-	return lease.Record{
+	return store.Record{
 		Key: a.Key, Nonce: a.Nonce, Generation: a.Generation,
 		PrevUntil: before, From: before + max(0, min(a.N, a.Limit-before)),
 	}, err
 }
 
 func addMySQLTx(
-	ctx context.Context, c querier, _ view, a lease.Addition,
-) (r lease.Record, info serverInfo, err error) {
+	ctx context.Context, c querier, _ view, a store.Addition,
+) (r store.Record, info serverInfo, err error) {
 	if r, err = addMySQLRow(ctx, c, a); err == nil {
 		info, err = mysqlServer(ctx, c)
 	}
@@ -123,8 +123,8 @@ const sqliteAdd = "UPDATE OR IGNORE snowfence_lease SET nonce = ? || '.' || (rev
 	" WHERE namespace = ? AND node = ? AND generation = ? RETURNING " + columns + ", seq, " + sqliteID
 
 func addSQLite(
-	ctx context.Context, c querier, v view, a lease.Addition,
-) (r lease.Record, info serverInfo, err error) {
+	ctx context.Context, c querier, v view, a store.Addition,
+) (r store.Record, info serverInfo, err error) {
 	if v.file.witness != nil {
 		if err := v.file.witness.writable(); err != nil {
 			return r, info, fmt.Errorf("the witness beside the database: %w", err)
@@ -159,14 +159,14 @@ const sqliteAddTx = "UPDATE snowfence_lease SET nonce = ? || '.' || (revision + 
 
 // addSQLiteTx compares nothing with the witness: since that was done, nobody else can have written.
 func addSQLiteTx(
-	ctx context.Context, c querier, v view, a lease.Addition,
-) (r lease.Record, info serverInfo, err error) {
+	ctx context.Context, c querier, v view, a store.Addition,
+) (r store.Record, info serverInfo, err error) {
 	info = serverInfo{dataID: v.dataID, position: v.position + 1}
-	r = lease.Record{Key: a.Key, Generation: a.Generation}
+	r = store.Record{Key: a.Key, Generation: a.Generation}
 	err = c.QueryRowContext(ctx, sqliteAddTx, a.Nonce, a.N, a.Limit, info.position, a.Key.Namespace, a.Key.Node,
 		a.Generation).Scan(&r.Revision, &r.PrevUntil, &r.From)
 	if errors.Is(err, sql.ErrNoRows) {
-		return lease.Record{}, info, nil
+		return store.Record{}, info, nil
 	}
 	r.Nonce = a.NonceAt(r.Revision)
 	return r, info, err

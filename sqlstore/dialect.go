@@ -7,10 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Dialect is a kind of database: [SQLite], [PostgreSQL] or [MySQL].
@@ -19,7 +18,6 @@ type Dialect struct {
 	embedded  bool     // one machine's, so the first use may make namespaces
 	schema    []string // makes the tables
 	versioned string   // added to the statement that makes snowfence_meta
-	upgrade   []string // brings tables of version 1 to the present one
 	optional  []string // makes reloads visible, where the user has the right
 	mark      string   // query for what changes with new tables, if nothing else tells
 	probe     string   // SELECT of a serverInfo, if the database is not a file
@@ -48,11 +46,11 @@ type Dialect struct {
 	newIdentity func(ctx context.Context, c querier, f *file, id string) error
 
 	// swap writes, but not to data that is older than the view of it.
-	swap   func(ctx context.Context, c *sql.Conn, v view, writes []lease.Write, errs []error) (serverInfo, error)
+	swap   func(ctx context.Context, c *sql.Conn, v view, writes []store.Write, errs []error) (serverInfo, error)
 	report func(context.Context, *sql.Conn) ([]Finding, error)
 
 	// add carries out an addition. The record has no nonce if the statement met no row.
-	add func(ctx context.Context, c querier, v view, a lease.Addition) (lease.Record, serverInfo, error)
+	add func(ctx context.Context, c querier, v view, a store.Addition) (store.Record, serverInfo, error)
 
 	busy    func(error) bool  // nothing was done because others are at work
 	noTable func(error) bool  // the tables do not exist
@@ -74,21 +72,18 @@ type txDialect struct {
 	open func(context.Context, querier) (*file, serverInfo, error)
 
 	// add carries out an addition, as Dialect.add does. What the record does not have is as it was.
-	add func(ctx context.Context, c querier, v view, a lease.Addition) (lease.Record, serverInfo, error)
+	add func(ctx context.Context, c querier, v view, a store.Addition) (store.Record, serverInfo, error)
 
 	// swap carries out one write.
-	swap func(ctx context.Context, c querier, v view, writes []lease.Write, errs []error) (serverInfo, error)
+	swap func(ctx context.Context, c querier, v view, writes []store.Write, errs []error) (serverInfo, error)
 
 	// stamp makes a record that was written in a savepoint look like every other, or reports false;
 	// nil where there is nothing to it.
-	stamp func(ctx context.Context, c querier, r lease.Record) (bool, error)
+	stamp func(ctx context.Context, c querier, r store.Record) (bool, error)
 }
 
-// version is that of the schema. A program refuses tables of a later one, and upgrades
-// those of an earlier one in Dialect.exclusive, with the version written last. Running
-// programs of the earlier version go on. So a step may only add columns with defaults, and
-// indexes; otherwise the tables need other names.
-const version = 2
+// version is that of the schema. A program refuses tables of another one.
+const version = "3"
 
 const metaTable = "CREATE TABLE IF NOT EXISTS snowfence_meta" +
 	" (name VARCHAR(80) NOT NULL PRIMARY KEY, value VARCHAR(255) NOT NULL)"
@@ -99,8 +94,8 @@ func (s *Store) prepare(ctx context.Context, c *sql.Conn) error {
 	if err != nil {
 		return err
 	}
-	if err := s.upgrade(ctx, c); err != nil {
-		return err
+	if err := s.makeTables(ctx, c); err != nil {
+		return s.explainDenied(ctx, c, err)
 	}
 	if err := s.identify(ctx, c, f); err != nil {
 		return s.explainDenied(ctx, c, err)
@@ -113,64 +108,28 @@ func (s *Store) prepare(ctx context.Context, c *sql.Conn) error {
 	return nil
 }
 
-// upgrade makes the tables or brings them to the present version.
-func (s *Store) upgrade(ctx context.Context, c *sql.Conn) error {
-	found, err := s.version(ctx, c)
-	if err != nil || found == version {
-		return s.explainDenied(ctx, c, err)
-	}
-	if found == 0 {
-		tablesExist, err := s.tablesExist(ctx, c)
-		if err == nil {
-			err = s.dialect.exclusive(ctx, c, func() error { return s.create(ctx, c, tablesExist) })
+// makeTables makes the tables where there are none.
+func (s *Store) makeTables(ctx context.Context, c *sql.Conn) error {
+	id, err := s.meta(ctx, c, "id")
+	switch {
+	case err != nil && !s.dialect.noTable(err):
+		return err
+	case id != "":
+		found, err := s.meta(ctx, c, "version")
+		if err == nil && found != version {
+			err = fmt.Errorf("the tables have version %q, and this program needs version %s: use the program that "+
+				"made them, or another database", found, version)
 		}
-		if err != nil {
-			return s.explainDenied(ctx, c, fmt.Errorf("making the tables: %w", noTables(err)))
-		}
-		return nil
-	}
-	err = s.dialect.exclusive(ctx, c, func() error {
-		found, err := s.version(ctx, c)
-		if err != nil || found == version { // another program was faster
-			return err
-		}
-		for _, step := range s.dialect.upgrade {
-			if _, err := c.ExecContext(ctx, step); err != nil {
-				return err
-			}
-		}
-		s.runOptional(ctx, c)
-		return s.exec(ctx, c, upgraded)
-	})
-	if err == nil || s.dialect.busy(err) {
 		return err
 	}
-	steps := strings.Join(append(slices.Clone(s.dialect.upgrade), upgraded), "; ")
-	return fmt.Errorf("the tables are of version %d, and this program needs version %d: stop the programs of "+
-		"the old version, and have the owner of the tables run: %s; (%w)", found, version, steps, err)
-}
-
-var upgraded = "UPDATE snowfence_meta SET value = '" + strconv.Itoa(version) + "' WHERE name = 'version'"
-
-// version returns the version of the tables; 0 means that there are none.
-func (s *Store) version(ctx context.Context, c *sql.Conn) (int, error) {
-	id, err := s.meta(ctx, c, "id")
-	if err != nil && !s.dialect.noTable(err) {
-		return 0, err
+	tablesExist, err := s.tablesExist(ctx, c)
+	if err == nil {
+		err = s.dialect.exclusive(ctx, c, func() error { return s.create(ctx, c, tablesExist) })
 	}
-	if id == "" {
-		return 0, nil
-	}
-	v, err := s.meta(ctx, c, "version")
 	if err != nil {
-		return 0, err
+		return fmt.Errorf("making the tables: %w", noTables(err))
 	}
-	n, err := strconv.Atoi(v)
-	if err != nil || n < 1 || n > version {
-		return 0, fmt.Errorf("the tables have version %q, and this program knows version %d: use a newer program",
-			v, version)
-	}
-	return n, nil
+	return nil
 }
 
 // create makes the tables, unless an administrator did, and the database's random identity.
@@ -183,7 +142,7 @@ func (s *Store) create(ctx context.Context, c *sql.Conn, tablesExist bool) error
 			return err
 		}
 	}
-	for _, row := range [][2]string{{"version", strconv.Itoa(version)}, {"id", rand.Text()}} {
+	for _, row := range [][2]string{{"version", version}, {"id", rand.Text()}} {
 		old, err := s.meta(ctx, c, row[0])
 		if err != nil {
 			return err

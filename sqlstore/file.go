@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"github.com/snowfence/snowfence/internal/disk"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // file is a database file as the store found it at its first use.
@@ -118,5 +118,5 @@ func unchanged(path string, before, now os.FileInfo) error {
 		what = "was deleted while in use"
 	}
 	return fmt.Errorf("%w: the file %s %s: restart the programs that use it, so that all use the same one",
-		lease.ErrReplaced, path, what)
+		store.ErrReplaced, path, what)
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 func TestFileCheck(t *testing.T) {
@@ -44,7 +44,7 @@ func TestFileCheck(t *testing.T) {
 	}
 	write()
 	err = f.check(sideFiles{})
-	if !errors.Is(err, lease.ErrReplaced) || !strings.Contains(err.Error(), "another one") {
+	if !errors.Is(err, store.ErrReplaced) || !strings.Contains(err.Error(), "another one") {
 		t.Errorf("another file at the path: %v", err)
 	}
 	if g, err := openFile(path); err != nil || g.identity() == id {
@@ -53,7 +53,7 @@ func TestFileCheck(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.check(sideFiles{}); !errors.Is(err, lease.ErrReplaced) || !strings.Contains(err.Error(), "deleted") {
+	if err := f.check(sideFiles{}); !errors.Is(err, store.ErrReplaced) || !strings.Contains(err.Error(), "deleted") {
 		t.Errorf("no file at the path: %v", err)
 	}
 }
@@ -83,14 +83,14 @@ func TestSides(t *testing.T) {
 		if err := os.Remove(path + suffix); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.check(used); !errors.Is(err, lease.ErrReplaced) ||
+		if err := f.check(used); !errors.Is(err, store.ErrReplaced) ||
 			!strings.Contains(err.Error(), suffix+" was deleted") {
 			t.Errorf("%s was deleted: %v", suffix, err)
 		}
 		if err := os.Rename(path+".new", path+suffix); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.check(used); !errors.Is(err, lease.ErrReplaced) ||
+		if err := f.check(used); !errors.Is(err, store.ErrReplaced) ||
 			!strings.Contains(err.Error(), suffix+" is another one") {
 			t.Errorf("%s is another one: %v", suffix, err)
 		}

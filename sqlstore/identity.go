@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // serverInfo is what a server says of itself in the statement that read or wrote: a pool or
@@ -38,9 +38,9 @@ func (a serverInfo) rolledBack(before serverInfo) bool {
 	return a.reloaded || a.refusal == "" && a.id == before.id && a.position < before.position
 }
 
-// Identity implements [lease.Store]: all namespaces share one. It costs nothing, because
+// Identity implements [store.Store]: all namespaces share one. It costs nothing, because
 // each statement tells it. A database file that was deleted or replaced is a
-// [lease.ErrReplaced], here and in all other methods.
+// [store.ErrReplaced], here and in all other methods.
 func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	s.mu.Lock()
 	id := s.id
@@ -48,7 +48,7 @@ func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	var err error
 	switch {
 	case id == "":
-		_, err = s.Get(ctx, []lease.Key{{Namespace: "-", Node: lease.NamespaceNode}})
+		_, err = s.Get(ctx, []store.Key{{Namespace: "-", Node: store.NamespaceNode}})
 	case s.dialect.embedded:
 		err = s.checkPinned(ctx)
 	}
@@ -93,7 +93,7 @@ const (
 	longestText  = 60_000
 )
 
-func checkLengths(writes []lease.Write) error {
+func checkLengths(writes []store.Write) error {
 	for _, w := range writes {
 		r := w.New
 		if max(len(r.Namespace), len(r.Nonce), len(r.Holder)) > longestName || len(r.Label) > longestLabel ||
@@ -107,7 +107,7 @@ func checkLengths(writes []lease.Write) error {
 }
 
 // lockOrder returns the indexes of the writes by key: locks in one order cannot deadlock.
-func lockOrder(writes []lease.Write) []int {
+func lockOrder(writes []store.Write) []int {
 	order := make([]int, len(writes))
 	for i := range order {
 		order[i] = i

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // MySQL is the dialect of MySQL 8.0 and MariaDB 10.6, and later ones. Use
@@ -49,16 +49,10 @@ func MySQL() Dialect {
 				"run_from BIGINT NOT NULL, until BIGINT NOT NULL, prev_until BIGINT NOT NULL, " +
 				"skip_from BIGINT NOT NULL, skip_until BIGINT NOT NULL, " +
 				"holder VARBINARY(64) NOT NULL, label VARBINARY(255) NOT NULL, veto BLOB NOT NULL, " +
-				"written_at BIGINT NOT NULL, data BLOB NOT NULL, PRIMARY KEY (namespace, node), " +
-				"KEY snowfence_lease_until (namespace, until, node), " +
-				"KEY snowfence_lease_vacant (namespace, holder, until, node), " +
-				"KEY snowfence_lease_label (namespace, label, node)) ENGINE=InnoDB",
+				"written_at BIGINT NOT NULL, data BLOB NOT NULL, PRIMARY KEY (namespace, node)) ENGINE=InnoDB",
 		},
 		versioned: " /*M!100600 WITH SYSTEM VERSIONING */",
 		optional:  mysqlTriggers,
-		upgrade: []string{
-			"ALTER TABLE snowfence_meta MODIFY name VARCHAR(80) NOT NULL /*M!100600 , ADD SYSTEM VERSIONING */",
-		},
 		mark: "SELECT CONCAT(MAX(create_time), '') FROM information_schema.tables" +
 			" WHERE table_schema = DATABASE() AND table_name = 'snowfence_lease'",
 		probe:     mysqlProbe,
@@ -91,8 +85,8 @@ var mysqlTriggers = []string{
 }
 
 // mysqlOwn tells the triggers that this connection's inserts are swaps.
-func mysqlOwn(ctx context.Context, c querier, writes []lease.Write) error {
-	if !slices.ContainsFunc(writes, func(w lease.Write) bool { return w.Old == "" }) {
+func mysqlOwn(ctx context.Context, c querier, writes []store.Write) error {
+	if !slices.ContainsFunc(writes, func(w store.Write) bool { return w.Old == "" }) {
 		return nil
 	}
 	_, err := c.ExecContext(ctx, "SET @snowfence_swap = 1")
@@ -163,7 +157,7 @@ const mysqlInsert = "INSERT INTO snowfence_lease (" + columns + ")" +
 	" ON DUPLICATE KEY UPDATE node = snowfence_lease.node"
 
 func mysqlSwap(
-	ctx context.Context, c *sql.Conn, _ view, writes []lease.Write, errs []error,
+	ctx context.Context, c *sql.Conn, _ view, writes []store.Write, errs []error,
 ) (info serverInfo, err error) {
 	if err := mysqlOwn(ctx, c, writes); err != nil {
 		return info, err
@@ -196,8 +190,8 @@ func mysqlSwap(
 
 // mysqlBatch runs a statement with the writes that are the first of their record, or with
 // the others, and returns how many rows it says were affected.
-func mysqlBatch(ctx context.Context, c *sql.Conn, query string, writes []lease.Write, first bool) (int64, error) {
-	writes = slices.DeleteFunc(slices.Clone(writes), func(w lease.Write) bool { return (w.Old == "") != first })
+func mysqlBatch(ctx context.Context, c *sql.Conn, query string, writes []store.Write, first bool) (int64, error) {
+	writes = slices.DeleteFunc(slices.Clone(writes), func(w store.Write) bool { return (w.Old == "") != first })
 	if len(writes) == 0 {
 		return 0, nil
 	}
@@ -215,7 +209,7 @@ func mysqlBatch(ctx context.Context, c *sql.Conn, query string, writes []lease.W
 
 // mysqlDone finds out by the nonces which writes were done: counts of affected rows depend
 // on the connection's settings.
-func mysqlDone(ctx context.Context, c *sql.Conn, writes []lease.Write, errs []error) (serverInfo, error) {
+func mysqlDone(ctx context.Context, c *sql.Conn, writes []store.Write, errs []error) (serverInfo, error) {
 	var b strings.Builder
 	b.WriteString("(SELECT " + columns + ", 0 FROM snowfence_lease WHERE (namespace, node) IN (")
 	var args []any
@@ -231,13 +225,13 @@ func mysqlDone(ctx context.Context, c *sql.Conn, writes []lease.Write, errs []er
 	if err != nil {
 		return info, err
 	}
-	nonces := make(map[lease.Key]string, len(rs))
+	nonces := make(map[store.Key]string, len(rs))
 	for _, r := range rs {
 		nonces[r.Key] = r.Nonce
 	}
 	for i, w := range writes {
 		if errs[i] = nil; nonces[w.New.Key] != w.New.Nonce {
-			errs[i] = lease.ErrLost
+			errs[i] = store.ErrLost
 		}
 	}
 	return info, nil
@@ -245,7 +239,7 @@ func mysqlDone(ctx context.Context, c *sql.Conn, writes []lease.Write, errs []er
 
 // mysqlSwapOne needs no transaction. The nonce is new, so a row that is found is also
 // changed.
-func mysqlSwapOne(ctx context.Context, c querier, w lease.Write) (result, err error) {
+func mysqlSwapOne(ctx context.Context, c querier, w store.Write) (result, err error) {
 	query, args := insertSQL, values(w)
 	if w.Old != "" {
 		query, args = updateSQL, append(args, w.Old)
@@ -253,14 +247,14 @@ func mysqlSwapOne(ctx context.Context, c querier, w lease.Write) (result, err er
 	query, _ = mysqlBind(query, args)
 	res, err := c.ExecContext(ctx, query)
 	if w.Old == "" && mysqlCode(err) == 1062 {
-		return lease.ErrLost, nil // there is a record
+		return store.ErrLost, nil // there is a record
 	}
 	return outcome(res, err)
 }
 
 // mysqlSwapTx leaves the connection as it was: what its owner puts back later has to be noticed.
 func mysqlSwapTx(
-	ctx context.Context, c querier, _ view, writes []lease.Write, errs []error,
+	ctx context.Context, c querier, _ view, writes []store.Write, errs []error,
 ) (info serverInfo, err error) {
 	if err := mysqlOwn(ctx, c, writes); err != nil {
 		return info, err

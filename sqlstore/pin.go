@@ -17,7 +17,7 @@ import (
 // maxSeen bounds the connections remembered without leases; then it starts over.
 const maxSeen = 16
 
-// Pin implements [lease.Store]: it keeps one connection open. A pool without a spare one
+// Pin implements [store.Store]: it keeps one connection open. A pool without a spare one
 // goes without: each connection is then compared with itself.
 func (s *Store) Pin(ctx context.Context) (unpin func(), err error) {
 	if err := s.use(ctx, toRead, nothing); err != nil {
@@ -59,7 +59,7 @@ func (s *Store) unpin() {
 	last.close()
 }
 
-// sideFilesFor returns the side files of a connection, and [lease.ErrReplaced] before a
+// sideFilesFor returns the side files of a connection, and [store.ErrReplaced] before a
 // write if they are no longer at the path.
 func (s *Store) sideFilesFor(ctx context.Context, c *sql.Conn, why purpose) (sideFiles, error) {
 	s.mu.Lock()

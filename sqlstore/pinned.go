@@ -6,7 +6,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // pinned is the connection that stays open while there are leases. Reads and renewals use
@@ -28,7 +28,7 @@ const maxStatements = 64
 
 // records runs a query and the probe in one statement. ok is false when the connection is
 // in use, and after each error: another connection then tells what is wrong.
-func (p *pinned) records(ctx context.Context, query string, args []any) (out []lease.Record, info serverInfo, ok bool) {
+func (p *pinned) records(ctx context.Context, query string, args []any) (out []store.Record, info serverInfo, ok bool) {
 	if p == nil || !p.mu.TryLock() {
 		return nil, info, false
 	}

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // PostgreSQL is the dialect of PostgreSQL 12 and later. The driver's errors must have an
@@ -32,8 +32,8 @@ import (
 // A restored dump is noticed, whole or data alone, of one table or both: each row names the
 // transaction that wrote it, and PostgreSQL knows the real one. Then, or when rows are gone
 // as a program opens the database, the data gets another identity, and grants start above
-// all earlier ones. An UPDATE by hand, an ALTER TABLE that rewrites the table, pg_upgrade
-// and programs older than this column do the same. VACUUM, CLUSTER, REINDEX and a new
+// all earlier ones. An UPDATE by hand, an ALTER TABLE that rewrites the table, and pg_upgrade
+// do the same. VACUUM, CLUSTER, REINDEX and a new
 // tablespace do not.
 //
 // Without a connected program, two things cannot be seen: a copy of the data folder, or a
@@ -51,15 +51,7 @@ func PostgreSQL() Dialect {
 				run_from BIGINT NOT NULL, until BIGINT NOT NULL, prev_until BIGINT NOT NULL, skip_from BIGINT NOT NULL, skip_until BIGINT NOT NULL,
 				holder TEXT COLLATE "C" NOT NULL, label TEXT COLLATE "C" NOT NULL, veto TEXT NOT NULL, written_at BIGINT NOT NULL, data TEXT NOT NULL,
 				xid XID NOT NULL DEFAULT '0', PRIMARY KEY (namespace, node))`,
-			`CREATE INDEX IF NOT EXISTS snowfence_lease_until ON snowfence_lease (namespace, until, node)`,
-			`CREATE INDEX IF NOT EXISTS snowfence_lease_vacant ON snowfence_lease (namespace, until, node) WHERE holder = ''`,
-			`CREATE INDEX IF NOT EXISTS snowfence_lease_label ON snowfence_lease (namespace, label, node)`,
 			`ALTER TABLE snowfence_meta ADD COLUMN IF NOT EXISTS xid XID NOT NULL DEFAULT '0'`,
-		},
-		upgrade: []string{
-			`ALTER TABLE snowfence_meta ADD COLUMN IF NOT EXISTS xid XID NOT NULL DEFAULT '0'`,
-			`ALTER TABLE snowfence_meta ALTER COLUMN name TYPE VARCHAR(80)`,
-			`ALTER TABLE snowfence_lease ADD COLUMN IF NOT EXISTS xid XID NOT NULL DEFAULT '0'`,
 		},
 		probe:       postgresProbe,
 		reloaded:    "(xmin <> xid)::int",
@@ -70,7 +62,7 @@ func PostgreSQL() Dialect {
 		bind:        postgresBind,
 		exclusive:   postgresExclusive,
 		open:        postgresOpen,
-		swap: func(ctx context.Context, c *sql.Conn, v view, w []lease.Write, errs []error) (serverInfo, error) {
+		swap: func(ctx context.Context, c *sql.Conn, v view, w []store.Write, errs []error) (serverInfo, error) {
 			return postgresSwap(ctx, c, v, w, errs)
 		},
 		add:     addPostgres,
@@ -153,25 +145,25 @@ func postgresBind(query string, args []any) (string, []any) {
 	return b.String(), args
 }
 
-func postgresSwap(ctx context.Context, c querier, _ view, writes []lease.Write, errs []error) (serverInfo, error) {
+func postgresSwap(ctx context.Context, c querier, _ view, writes []store.Write, errs []error) (serverInfo, error) {
 	items, err := batch(writes)
 	if err != nil {
 		return serverInfo{}, err
 	}
 	query, args := postgresBind(postgresRenew, []any{items})
-	if slices.ContainsFunc(writes, func(w lease.Write) bool { return w.Old == "" }) {
+	if slices.ContainsFunc(writes, func(w store.Write) bool { return w.Old == "" }) {
 		query, args = postgresBind(postgresSwapAll, []any{items, rand.Text()})
 	}
 	rs, info, err := records(ctx, c, query, args)
 	if err != nil {
 		return serverInfo{}, err
 	}
-	done := make(map[lease.Key]bool, len(rs))
+	done := make(map[store.Key]bool, len(rs))
 	for _, r := range rs {
 		done[r.Key] = true
 	}
 	for i, w := range writes {
-		if errs[i] = lease.ErrLost; done[w.New.Key] {
+		if errs[i] = store.ErrLost; done[w.New.Key] {
 			errs[i] = nil
 		}
 	}
@@ -180,7 +172,7 @@ func postgresSwap(ctx context.Context, c querier, _ view, writes []lease.Write, 
 
 // postgresStamp writes the record once more: the row that it replaces names the savepoint, and so
 // the new one does. So do the counts of rows, which were written with a new record.
-func postgresStamp(ctx context.Context, c querier, r lease.Record) (ok bool, err error) {
+func postgresStamp(ctx context.Context, c querier, r store.Record) (ok bool, err error) {
 	err = c.QueryRowContext(ctx, "UPDATE snowfence_lease SET xid = xmin WHERE namespace = $1 AND node = $2"+
 		" AND nonce = $3 RETURNING xmin = xid", r.Namespace, r.Node, r.Nonce).Scan(&ok)
 	if err == nil {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // SQLite is the dialect of SQLite files, for any number of processes on one machine. Any
@@ -34,8 +34,8 @@ import (
 // identity, and grants start above all earlier ones. Rows of one namespace or node that are
 // put back alone are noticed when a program opens the file. A swap is noted without a sync,
 // at the latest by the read between a renewal and its use. A file without its witness may
-// have been put back, so it costs the same wait once: after an upgrade, or when the witness
-// was deleted or left behind. Nothing is written into a rolled back file.
+// have been put back, so it costs the same wait once: when the witness was deleted or left
+// behind. Nothing is written into a rolled back file.
 //
 // Two things cannot be seen: a file that is put back together with its witness (by cp, tar
 // or a snapshot), and a namespace that a restored dump lacks and that is made again. Then
@@ -50,16 +50,8 @@ func SQLite() Dialect {
 				namespace TEXT NOT NULL, node INTEGER NOT NULL, nonce TEXT NOT NULL, revision INTEGER NOT NULL, generation INTEGER NOT NULL,
 				run_from INTEGER NOT NULL, until INTEGER NOT NULL, prev_until INTEGER NOT NULL, skip_from INTEGER NOT NULL, skip_until INTEGER NOT NULL,
 				holder TEXT NOT NULL, label TEXT NOT NULL, veto TEXT NOT NULL, written_at INTEGER NOT NULL, data TEXT NOT NULL,
-				seq INTEGER NOT NULL DEFAULT 0, swaps INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (namespace, node)) WITHOUT ROWID`,
-			`CREATE INDEX IF NOT EXISTS snowfence_lease_node ON snowfence_lease (namespace, node)`, // narrow, to be counted
-			`CREATE INDEX IF NOT EXISTS snowfence_lease_until ON snowfence_lease (namespace, until, node)`,
-			`CREATE INDEX IF NOT EXISTS snowfence_lease_vacant ON snowfence_lease (namespace, until, node) WHERE holder = ''`,
-			`CREATE INDEX IF NOT EXISTS snowfence_lease_label ON snowfence_lease (namespace, label, node)`,
-			sqliteSeqIndex,
-		},
-		upgrade: []string{
-			"ALTER TABLE snowfence_lease ADD COLUMN seq INTEGER NOT NULL DEFAULT 0", sqliteSeqIndex,
-			"ALTER TABLE snowfence_lease ADD COLUMN swaps INTEGER NOT NULL DEFAULT 0",
+				seq INTEGER NOT NULL, swaps INTEGER NOT NULL, PRIMARY KEY (namespace, node)) WITHOUT ROWID`,
+			"CREATE INDEX IF NOT EXISTS snowfence_lease_seq ON snowfence_lease (seq)",
 		},
 		askServer:   sqliteServer,
 		reloaded:    "0",
@@ -174,7 +166,6 @@ func sqliteExclusive(ctx context.Context, c *sql.Conn, do func() error) error {
 // Each row also counts its own swaps, so one row that was put back shows below a later swap
 // of another: the distance of the highest seq and the sum of swaps never changes.
 const (
-	sqliteSeqIndex = `CREATE INDEX IF NOT EXISTS snowfence_lease_seq ON snowfence_lease (seq)`
 	sqliteCount    = "(SELECT COALESCE(MAX(seq), 0) FROM snowfence_lease)"
 	sqliteDistance = "(SELECT COALESCE(MAX(seq) - SUM(swaps), 0) FROM snowfence_lease)"
 	sqliteID       = "COALESCE((SELECT value FROM snowfence_meta WHERE name = 'id'), 'no id')"
@@ -190,22 +181,15 @@ const (
 		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING"
 )
 
-// A renewal leaves the label, and so its index, as it is.
-var (
-	sqliteRenew = strings.Replace(updateSet, " label = ?,", "", 1) +
-		", swaps = swaps + 1, seq = ?" + updateWhere + " AND label = ?"
-
-	// sqliteRenewOne needs no transaction. In a file that has seen fewer swaps than it
-	// should, no seq is high enough: the new one is NULL, and OR IGNORE leaves the row
-	// alone.
-	sqliteRenewOne = strings.NewReplacer(
-		"UPDATE", "UPDATE OR IGNORE",
-		"seq = ?", "seq = (SELECT MAX(seq) FROM snowfence_lease WHERE seq >= ?) + 1").Replace(sqliteRenew)
-)
+// sqliteUpdateOne needs no transaction. In a file that has seen fewer swaps than it should,
+// no seq is high enough: the new one is NULL, and OR IGNORE leaves the row alone.
+var sqliteUpdateOne = strings.NewReplacer(
+	"UPDATE", "UPDATE OR IGNORE",
+	"seq = ?", "seq = (SELECT MAX(seq) FROM snowfence_lease WHERE seq >= ?) + 1").Replace(sqliteUpdate)
 
 // sqliteSwap looks first for a rolled back file, because later numbers would hide it.
 func sqliteSwap(
-	ctx context.Context, c *sql.Conn, v view, writes []lease.Write, errs []error,
+	ctx context.Context, c *sql.Conn, v view, writes []store.Write, errs []error,
 ) (info serverInfo, err error) {
 	if v.file.witness != nil {
 		if err := v.file.witness.writable(); err != nil {
@@ -238,16 +222,16 @@ func sqliteSwap(
 
 // sqliteSwapOne renews one lease, the most frequent swap, or does nothing and reports
 // false. The read of the namespace between a renewal and its use notes it.
-func sqliteSwapOne(ctx context.Context, c *sql.Conn, v view, w lease.Write) (bool, error) {
+func sqliteSwapOne(ctx context.Context, c *sql.Conn, v view, w store.Write) (bool, error) {
 	floor, known, err := v.file.floor(v.dataID)
 	if err != nil || !known {
 		return false, err
 	}
-	args := renewed(w, max(floor, v.position))
-	res, ok, err := v.pinned.exec(ctx, sqliteRenewOne, args)
+	args := updated(w, max(floor, v.position))
+	res, ok, err := v.pinned.exec(ctx, sqliteUpdateOne, args)
 	if !ok {
 		if err = sqliteDurable(ctx, c); err == nil {
-			res, err = c.ExecContext(ctx, sqliteRenewOne, args...)
+			res, err = c.ExecContext(ctx, sqliteUpdateOne, args...)
 		}
 	}
 	lost, err := outcome(res, err)
@@ -255,7 +239,7 @@ func sqliteSwapOne(ctx context.Context, c *sql.Conn, v view, w lease.Write) (boo
 }
 
 func sqliteSwapTx(
-	ctx context.Context, c querier, v view, writes []lease.Write, errs []error,
+	ctx context.Context, c querier, v view, writes []store.Write, errs []error,
 ) (info serverInfo, err error) {
 	if info, err = sqliteServer(ctx, c); err != nil {
 		return info, err
@@ -264,36 +248,28 @@ func sqliteSwapTx(
 	return info, err
 }
 
-// renewed are the values of a renewal, as sqliteRenew orders them.
-func renewed(w lease.Write, seq int64) []any {
-	r := w.New
-	return []any{
-		r.Nonce, r.Revision, r.Generation, r.From, r.Until, r.PrevUntil, r.SkipFrom, r.SkipUntil,
-		r.Holder, r.Veto, r.At, r.Data, seq, r.Namespace, r.Node, w.Old, r.Label,
-	}
+// updated are the values of a swap, as sqliteUpdate orders them.
+func updated(w store.Write, seq int64) []any {
+	v := values(w)
+	return append(slices.Insert(v, len(v)-2, any(seq)), w.Old)
 }
 
 // sqliteSwapAll writes in a transaction, and counts what it wrote.
 func sqliteSwapAll(
-	ctx context.Context, c querier, f *file, writes []lease.Write, errs []error, info *serverInfo,
+	ctx context.Context, c querier, f *file, writes []store.Write, errs []error, info *serverInfo,
 ) error {
-	renew, err := c.PrepareContext(ctx, sqliteRenew)
+	update, err := c.PrepareContext(ctx, sqliteUpdate)
 	if err != nil {
 		return err
 	}
-	defer renew.Close()
-	var added []lease.Key
+	defer update.Close()
+	var added []store.Key
 	for i, w := range writes {
 		next := info.position + 1
 		if w.Old == "" {
 			errs[i], err = outcome(c.ExecContext(ctx, sqliteInsert, append(values(w), next)...))
 		} else {
-			errs[i], err = outcome(renew.ExecContext(ctx, renewed(w, next)...))
-			if err == nil && errs[i] != nil { // the label may be another one
-				v := values(w)
-				v = append(slices.Insert(v, len(v)-2, any(next)), w.Old)
-				errs[i], err = outcome(c.ExecContext(ctx, sqliteUpdate, v...))
-			}
+			errs[i], err = outcome(update.ExecContext(ctx, updated(w, next)...))
 		}
 		if err != nil {
 			return err
@@ -330,10 +306,10 @@ func sqliteServer(ctx context.Context, c querier) (info serverInfo, err error) {
 
 // sqliteAdded counts new rows and remembers namespaces and sequences. One that is made again
 // after its rows are gone gives the data another identity.
-func sqliteAdded(ctx context.Context, c querier, f *file, added []lease.Key) error {
+func sqliteAdded(ctx context.Context, c querier, f *file, added []store.Key) error {
 	again := false
 	for _, k := range added {
-		if k.Node != lease.NamespaceNode && k.Node != -2 { // -2 is a sequence; counts for the past are far below
+		if k.Node != store.NamespaceNode && k.Node != store.SequenceNode {
 			continue
 		}
 		const insert = "INSERT INTO snowfence_meta (name, value) VALUES (?, '') ON CONFLICT DO NOTHING"
@@ -379,7 +355,7 @@ func sqliteFindReload(ctx context.Context, c *sql.Conn, f *file) (reloaded bool,
 func sqliteNewIdentity(ctx context.Context, c querier, f *file, id string) error {
 	for _, step := range []string{
 		"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, ''" +
-			" FROM snowfence_lease WHERE node IN (-1, -2) ON CONFLICT DO NOTHING",
+			" FROM snowfence_lease WHERE " + heads + " ON CONFLICT DO NOTHING",
 		"INSERT INTO snowfence_meta (name, value) SELECT 'rows', COUNT(*) FROM snowfence_lease" +
 			" WHERE true ON CONFLICT DO UPDATE SET value = excluded.value",
 		"INSERT INTO snowfence_meta (name, value) SELECT 'distance', " + sqliteDistance +

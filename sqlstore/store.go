@@ -1,4 +1,4 @@
-// Package sqlstore keeps leases in an SQL database: a [lease.Store] over your *sql.DB.
+// Package sqlstore keeps leases in an SQL database: a [store.Store] over your *sql.DB.
 //
 // It imports no driver: open the database with the one you have. For a file that the
 // processes of one machine share, with modernc.org/sqlite:
@@ -18,6 +18,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -30,13 +31,13 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Store keeps leases in two tables, snowfence_lease and snowfence_meta, which the first use
 // makes. It is safe for concurrent use, and many processes may share a database.
 type Store struct {
-	lease.Basic
+	store.Basic
 
 	db      *sql.DB
 	dialect Dialect
@@ -77,10 +78,10 @@ const columns = "namespace, node, nonce, revision, generation, run_from, until, 
 // chunk bounds the records of a statement: others get their turn, and no limit is met.
 const chunk = 500
 
-// Get implements [lease.Store].
-func (s *Store) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
-	out := make([]lease.Record, len(keys))
-	at := make(map[lease.Key][]int, len(keys))
+// Get implements [store.Store].
+func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+	out := make([]store.Record, len(keys))
+	at := make(map[store.Key][]int, len(keys))
 	for i, k := range keys {
 		out[i].Key = k
 		at[k] = append(at[k], i)
@@ -109,57 +110,33 @@ func (s *Store) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, erro
 	return out, nil
 }
 
-// List implements [lease.Store].
-func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
-	node := "node"
-	if q.Label != "" || q.Vacant || q.ByUntil {
-		// No index on nodes: planners without statistics do not see that the others are
-		// better.
-		node = "+node"
-	}
-	query := node + " >= ? AND " + node + " < ?"
-	args := []any{q.Nodes.From, q.Nodes.Until}
-	where := func(cond string, arg any) {
-		query += " AND " + cond
-		args = append(args, arg)
-	}
-	if q.Namespace != "" {
-		where("namespace = ?", q.Namespace)
-	}
-	if q.Label != "" {
-		where("label = ?", q.Label)
-	}
-	if q.MaxUntil != 0 {
-		where("until <= ?", q.MaxUntil)
-	}
-	if q.Vacant {
-		query += " AND holder = ''" // as the partial indexes have it
-	}
-	if q.ByUntil {
-		query += " ORDER BY until, node"
-	} else {
-		query += " ORDER BY namespace, node"
-	}
-	if q.Limit > 0 {
-		query += " LIMIT ?"
-		args = append(args, q.Limit)
-	}
-	rs, err := s.read(ctx, query, args)
-	slices.SortFunc(rs, q.Compare) // which a UNION does not promise
-	return rs, err
+// List implements [store.Store].
+func (s *Store) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]store.Record, error) {
+	rs, err := s.read(ctx, "namespace = ? AND node >= ? AND node < ? ORDER BY node LIMIT ?",
+		[]any{namespace, nodes.From, nodes.Until, limit})
+	return sorted(rs), err
 }
 
-// Count implements [lease.Store].
-func (s *Store) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (n int64, err error) {
-	const count = "SELECT COUNT(*) FROM snowfence_lease WHERE namespace = ? AND node >= ? AND node < ?"
-	query, args := s.dialect.bind(count, []any{namespace, nodes.From, nodes.Until})
-	err = s.use(ctx, toRead, func(c *sql.Conn) (serverInfo, error) {
-		return serverInfo{}, c.QueryRowContext(ctx, query, args...).Scan(&n)
+// Heads implements [store.Store].
+func (s *Store) Heads(ctx context.Context) ([]store.Record, error) {
+	rs, err := s.read(ctx, heads, nil)
+	return sorted(rs), err
+}
+
+// heads is the condition for the records of namespaces and sequences.
+const heads = "node IN (-1, -2)"
+
+// sorted orders records by their keys, because a UNION promises no order.
+func sorted(rs []store.Record) []store.Record {
+	slices.SortFunc(rs, func(a, b store.Record) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Node, b.Node))
 	})
-	return n, err
+	return rs
 }
 
-// Now implements [lease.Store]: a server's time. SQLite has none of its own.
+// Now implements [store.Store]: a server's time. SQLite has none of its own.
 func (s *Store) Now(ctx context.Context) (now time.Time, err error) {
 	if s.dialect.now == "" {
 		return now, nil
@@ -173,7 +150,7 @@ func (s *Store) Now(ctx context.Context) (now time.Time, err error) {
 	return now, err
 }
 
-func (s *Store) read(ctx context.Context, where string, args []any) (out []lease.Record, err error) {
+func (s *Store) read(ctx context.Context, where string, args []any) (out []store.Record, err error) {
 	query, args := s.dialect.bind("SELECT "+columns+", "+s.dialect.reloaded+" FROM snowfence_lease WHERE "+where, args)
 	if s.dialect.probe != "" {
 		query = "(" + query + ") UNION ALL " + s.dialect.probe
@@ -205,7 +182,7 @@ func (s *Store) read(ctx context.Context, where string, args []any) (out []lease
 // records runs a query for records and takes the row of the probe out.
 func records(
 	ctx context.Context, c querier, query string, args []any,
-) (out []lease.Record, info serverInfo, err error) {
+) (out []store.Record, info serverInfo, err error) {
 	rows, err := c.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, info, err
@@ -213,11 +190,11 @@ func records(
 	return scanned(rows)
 }
 
-func scanned(rows *sql.Rows) (out []lease.Record, info serverInfo, err error) {
+func scanned(rows *sql.Rows) (out []store.Record, info serverInfo, err error) {
 	defer rows.Close()
 	reloaded, idBack := false, false
 	for rows.Next() {
-		var r lease.Record
+		var r store.Record
 		var other int
 		err := rows.Scan(append(fields(&r), &other)...)
 		if err != nil {
@@ -239,7 +216,7 @@ func scanned(rows *sql.Rows) (out []lease.Record, info serverInfo, err error) {
 }
 
 // fields are where the columns of a record go, in the order of columns.
-func fields(r *lease.Record) []any {
+func fields(r *store.Record) []any {
 	return []any{
 		&r.Namespace, &r.Node, &r.Nonce, &r.Revision, &r.Generation, &r.From, &r.Until, &r.PrevUntil,
 		&r.SkipFrom, &r.SkipUntil, &r.Holder, &r.Label, &r.Veto, &r.At, &r.Data,
@@ -362,4 +339,4 @@ func (s *Store) checkAfterUse(used sideFiles, open bool, err error) error {
 	return err
 }
 
-func isReplaced(err error) bool { return errors.Is(err, lease.ErrReplaced) }
+func isReplaced(err error) bool { return errors.Is(err, store.ErrReplaced) }

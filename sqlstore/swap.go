@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 )
 
 // values are those of a write, as updateSQL and insertSQL order them.
-func values(w lease.Write) []any {
+func values(w store.Write) []any {
 	r := w.New
 	return []any{
 		r.Nonce, r.Revision, r.Generation, r.From, r.Until, r.PrevUntil, r.SkipFrom, r.SkipUntil,
@@ -36,7 +36,7 @@ func values(w lease.Write) []any {
 
 // batch is some writes as a JSON array, which servers take as a table. Names are short,
 // because there are many.
-func batch(writes []lease.Write) (string, error) {
+func batch(writes []store.Write) (string, error) {
 	type item struct {
 		O, S, C, H, L, V, D       string
 		N, R, G, F, U, P, X, Y, T int64
@@ -64,16 +64,16 @@ func outcome(res sql.Result, err error) (result, _ error) {
 		return nil, err
 	}
 	if n == 0 {
-		return lease.ErrLost, nil
+		return store.ErrLost, nil
 	}
 	return nil, nil
 }
 
-// Swap implements [lease.Store]. It splits a batch into transactions; each is durable
+// Swap implements [store.Store]. It splits a batch into transactions; each is durable
 // before one of its results is nil.
-func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
+func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	errs := make([]error, len(writes))
-	err := lease.Distinct(writes)
+	err := store.Distinct(writes)
 	if err == nil {
 		err = checkLengths(writes)
 	}
@@ -84,7 +84,7 @@ func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
 	order := lockOrder(writes)
 	for len(order) > 0 {
 		n := min(chunk, len(order))
-		part, results := make([]lease.Write, n), make([]error, n)
+		part, results := make([]store.Write, n), make([]error, n)
 		for i, at := range order[:n] {
 			part[i] = writes[at]
 		}
@@ -105,14 +105,14 @@ func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
 
 // recheckLost reads the records of lost writes: a swap skips one that was put back, which
 // must not look like another program's work.
-func (s *Store) recheckLost(ctx context.Context, writes []lease.Write, results []error) {
+func (s *Store) recheckLost(ctx context.Context, writes []store.Write, results []error) {
 	if s.dialect.reloaded == "0" {
 		return
 	}
-	var keys []lease.Key
+	var keys []store.Key
 	var at []int
 	for i, err := range results {
-		if errors.Is(err, lease.ErrLost) {
+		if errors.Is(err, store.ErrLost) {
 			keys, at = append(keys, writes[i].New.Key), append(at, i)
 		}
 	}

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
 
@@ -58,7 +60,7 @@ type querier interface {
 // reads the record of a sequence, which takes no lock, before it writes. So a sequence that is
 // missing locks nothing, and a definition that was changed is never used.
 type txStore struct {
-	lease.Basic
+	store.Basic
 
 	tx      *sql.Tx
 	dialect Dialect
@@ -110,10 +112,10 @@ func (s *txStore) failed(err error) error {
 	return fmt.Errorf("sqlstore: %s: %w", s.dialect.name, s.dialect.advice(err))
 }
 
-// Get implements [lease.Store] for keys of one namespace. After a take it locks what it reads
+// Get implements [store.Store] for keys of one namespace. After a take it locks what it reads
 // against changes, and reads what is the case now: in a REPEATABLE READ transaction a definition of
 // before would go unnoticed.
-func (s *txStore) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (s *txStore) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	where, args := "namespace = ? AND node IN (?"+strings.Repeat(", ?", len(keys)-1)+")", []any{keys[0].Namespace}
 	for _, k := range keys {
 		args = append(args, k.Node)
@@ -122,26 +124,31 @@ func (s *txStore) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, er
 		where += s.dialect.tx.share
 	}
 	rs, err := s.read(ctx, where, args)
-	out := make([]lease.Record, len(keys))
+	out := make([]store.Record, len(keys))
 	for i, k := range keys {
 		if out[i].Key = k; err != nil {
 			continue
 		}
-		if at := slices.IndexFunc(rs, func(r lease.Record) bool { return r.Key == k }); at >= 0 {
+		if at := slices.IndexFunc(rs, func(r store.Record) bool { return r.Key == k }); at >= 0 {
 			out[i] = rs[at]
 		}
 	}
 	return out, err
 }
 
-// List implements [lease.Store] for nodes of one namespace.
-func (s *txStore) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
+// List implements [store.Store].
+func (s *txStore) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]store.Record, error) {
 	return s.read(ctx, "namespace = ? AND node >= ? AND node < ? ORDER BY node LIMIT ?",
-		[]any{q.Namespace, q.Nodes.From, q.Nodes.Until, q.Limit})
+		[]any{namespace, nodes.From, nodes.Until, limit})
 }
 
+// Heads implements [store.Store]: nobody lists sequences in a transaction.
+func (s *txStore) Heads(context.Context) ([]store.Record, error) { return nil, errors.ErrUnsupported }
+
 // read reads records as far as sequences use them: others wait for a transaction that has taken.
-func (s *txStore) read(ctx context.Context, where string, args []any) (out []lease.Record, err error) {
+func (s *txStore) read(ctx context.Context, where string, args []any) (out []store.Record, err error) {
 	query, args := s.dialect.bind("SELECT namespace, node, nonce, revision, generation, run_from, prev_until, data, "+
 		s.dialect.reloaded+" FROM snowfence_lease WHERE "+where, args)
 	rows, err := s.tx.QueryContext(ctx, query, args...)
@@ -150,7 +157,7 @@ func (s *txStore) read(ctx context.Context, where string, args []any) (out []lea
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var r lease.Record
+		var r store.Record
 		var reloaded int
 		err := rows.Scan(&r.Namespace, &r.Node, &r.Nonce, &r.Revision, &r.Generation, &r.From, &r.PrevUntil, &r.Data,
 			&reloaded)
@@ -188,15 +195,15 @@ func (s *txStore) note(info serverInfo) error {
 	return nil
 }
 
-// Add implements [lease.Store]. A statement that meets no row says nothing of the reason.
-func (s *txStore) Add(ctx context.Context, a lease.Addition) (lease.Record, error) {
+// Add implements [store.Store]. A statement that meets no row says nothing of the reason.
+func (s *txStore) Add(ctx context.Context, a store.Addition) (store.Record, error) {
 	s.taken = true
 	r, info, err := s.dialect.tx.add(ctx, s.tx, s.view(), a)
 	switch {
 	case err != nil:
 		return r, s.failed(err)
 	case r.Nonce == "":
-		return r, lease.ErrLost
+		return r, store.ErrLost
 	case info.reloaded && !info.idBack:
 		if err := s.stamp(ctx, r); err != nil {
 			return r, err
@@ -206,8 +213,8 @@ func (s *txStore) Add(ctx context.Context, a lease.Addition) (lease.Record, erro
 	return r, s.failed(s.note(info))
 }
 
-// Swap implements [lease.Store] for one write.
-func (s *txStore) Swap(ctx context.Context, writes []lease.Write) []error {
+// Swap implements [store.Store] for one write.
+func (s *txStore) Swap(ctx context.Context, writes []store.Write) []error {
 	errs := make([]error, len(writes))
 	err := errOneWrite
 	if len(writes) == 1 {
@@ -236,7 +243,7 @@ func (s *txStore) view() view {
 }
 
 // stamp is for savepoints: what is written in one looks like rows that were put back.
-func (s *txStore) stamp(ctx context.Context, r lease.Record) error {
+func (s *txStore) stamp(ctx context.Context, r store.Record) error {
 	ok, err := s.dialect.tx.stamp(ctx, s.tx, r)
 	if err == nil && !ok {
 		err = errors.New("the connection puts a savepoint around each statement, so that what it writes looks " +
@@ -245,7 +252,7 @@ func (s *txStore) stamp(ctx context.Context, r lease.Record) error {
 	return s.failed(err)
 }
 
-// Identity implements [lease.Store]: as the last statement told it.
+// Identity implements [store.Store]: as the last statement told it.
 func (s *txStore) Identity(context.Context, string) (string, error) {
 	return s.dialect.name + ":" + s.info.id, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	seam "github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
 
@@ -140,7 +141,7 @@ func (c *counter) carry(s *sim, r lease.Record) {
 }
 
 // add is an addition that has reached the store.
-func (s *sim) add(st *store, p *process, a lease.Addition) added {
+func (s *sim) add(st *store, p *process, a seam.Addition) added {
 	r, err := st.add(a)
 	if err == nil {
 		s.counterOf(st, r.Key).carry(s, r)

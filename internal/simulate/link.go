@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	seam "github.com/snowfence/snowfence/lease/store"
 )
 
 // errUnanswered is what a client gets when the store's answer does not come.
@@ -16,7 +17,7 @@ var errUnanswered = errors.New("the store did not answer")
 // link is the store as one process reaches it. Each call is a message there and a message
 // back, and anything can happen to either.
 type link struct {
-	lease.Basic
+	seam.Basic
 	p  *process
 	h  *holding // whose lease uses it; nil for the operator
 	st *store   // nil for the one that all runs have
@@ -159,8 +160,19 @@ func (k link) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error)
 }
 
 // List implements lease.Store.
-func (k link) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
-	out, err := k.ask(ctx, "list", func() any { return k.at().list(q) }, nil)
+func (k link) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]lease.Record, error) {
+	out, err := k.ask(ctx, "list", func() any { return k.at().list(namespace, nodes, limit) }, nil)
+	if err != nil {
+		return nil, err
+	}
+	return append([]lease.Record(nil), out.([]lease.Record)...), nil
+}
+
+// Heads implements lease.Store.
+func (k link) Heads(ctx context.Context) ([]lease.Record, error) {
+	out, err := k.ask(ctx, "heads", func() any { return k.at().heads() }, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +233,7 @@ type added struct {
 }
 
 // Add implements lease.Store.
-func (k link) Add(ctx context.Context, a lease.Addition) (lease.Record, error) {
+func (k link) Add(ctx context.Context, a seam.Addition) (lease.Record, error) {
 	if !k.at().adds {
 		return k.Basic.Add(ctx, a)
 	}
@@ -230,15 +242,6 @@ func (k link) Add(ctx context.Context, a lease.Addition) (lease.Record, error) {
 		return lease.Record{}, err
 	}
 	return out.(added).r, out.(added).err
-}
-
-// Count implements lease.Store.
-func (k link) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
-	out, err := k.ask(ctx, "count", func() any { return k.at().count(namespace, nodes) }, nil)
-	if err != nil {
-		return 0, err
-	}
-	return out.(int64), nil
 }
 
 // Identity implements lease.Store.

@@ -134,7 +134,7 @@ func (s *sim) strikeStore(f Fault, chance float64) {
 			}
 		}
 	case faultVanished:
-		for _, r := range st.list(anyNode) {
+		for _, r := range st.nodes() {
 			if chance -= 1 / float64(s.last+1); chance < 0 {
 				delete(st.records, r.Key)
 				s.forget(&r.Node)

@@ -7,9 +7,8 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
+	seam "github.com/snowfence/snowfence/lease/store"
 )
-
-var anyNode = lease.Query{Namespace: namespace, Nodes: snowfence.NodeRange{Until: 1<<63 - 1}}
 
 func keysOf(node int64) []lease.Key { return []lease.Key{{Namespace: namespace, Node: node}} }
 
@@ -21,7 +20,7 @@ func (s *sim) calmly(f func(ctx context.Context, st lease.Store) error) error {
 
 // direct is the store without a network.
 type direct struct {
-	lease.Basic
+	seam.Basic
 	st *store
 	s  *sim
 }
@@ -30,9 +29,13 @@ func (d direct) Get(_ context.Context, keys []lease.Key) ([]lease.Record, error)
 	return d.st.get(keys), nil
 }
 
-func (d direct) List(_ context.Context, q lease.Query) ([]lease.Record, error) {
-	return d.st.list(q), nil
+func (d direct) List(
+	_ context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]lease.Record, error) {
+	return d.st.list(namespace, nodes, limit), nil
 }
+
+func (d direct) Heads(context.Context) ([]lease.Record, error) { return d.st.heads(), nil }
 
 func (d direct) Swap(_ context.Context, writes []lease.Write) []error {
 	errs := make([]error, len(writes))
@@ -85,7 +88,7 @@ func (s *sim) operate() {
 
 // command has the operator do something, over a network that fails as everybody's.
 func (s *sim) command(f Fault, chance float64) {
-	rs := s.store.list(anyNode)
+	rs := s.store.nodes()
 	if len(rs) == 0 {
 		return
 	}
@@ -162,7 +165,7 @@ func (s *sim) confirm() {
 // left half done.
 func (s *sim) repair() {
 	_ = s.calmly(func(ctx context.Context, st lease.Store) error {
-		for _, r := range s.store.list(anyNode) {
+		for _, r := range s.store.nodes() {
 			if r.Veto != "" {
 				_, _ = lease.VetoNode(ctx, st, namespace, r.Node, "")
 			}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
 )
 
 // A run of sequences has the same processes, messages, clocks and faults as one of leases. What its
@@ -116,7 +115,7 @@ func (s *sim) strikeCounters(f Fault, chance float64) {
 	case faultVanished:
 		c := s.counters[int(chance*float64(len(s.counters)))]
 		nodes := snowfence.NodeRange{From: plain, Until: math.MaxInt64}
-		all := c.st.list(lease.Query{Namespace: c.key().Namespace, Nodes: nodes})
+		all := c.st.list(c.key().Namespace, nodes, math.MaxInt)
 		if len(all) > 0 {
 			delete(c.st.records, all[s.chance.IntN(len(all))].Key)
 		}

@@ -1,13 +1,16 @@
 package simulate
 
 import (
+	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	seam "github.com/snowfence/snowfence/lease/store"
 )
 
 // store is the data behind all links: linearizable and durable, except when the
@@ -38,17 +41,33 @@ func (st *store) get(keys []lease.Key) []lease.Record {
 	return out
 }
 
-func (st *store) list(q lease.Query) []lease.Record {
+func (st *store) list(namespace string, nodes snowfence.NodeRange, limit int) []lease.Record {
+	out := st.all(func(k lease.Key) bool {
+		return k.Namespace == namespace && k.Node >= nodes.From && k.Node < nodes.Until
+	})
+	return out[:min(len(out), limit)]
+}
+
+// nodes returns the records of all nodes that leases have.
+func (st *store) nodes() []lease.Record {
+	return st.list(namespace, snowfence.NodeRange{Until: math.MaxInt64}, math.MaxInt)
+}
+
+func (st *store) heads() []lease.Record {
+	return st.all(func(k lease.Key) bool { return k.Node == plain || k.Node == lease.NamespaceNode })
+}
+
+// all returns the records that match, in the order of their keys.
+func (st *store) all(match func(lease.Key) bool) []lease.Record {
 	var out []lease.Record
-	for _, r := range st.records {
-		if q.Match(r) {
+	for k, r := range st.records {
+		if match(k) {
 			out = append(out, r)
 		}
 	}
-	slices.SortFunc(out, q.Compare)
-	if q.Limit > 0 && len(out) > q.Limit {
-		out = out[:q.Limit]
-	}
+	slices.SortFunc(out, func(a, b lease.Record) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Node, b.Node))
+	})
 	return out
 }
 
@@ -61,7 +80,7 @@ func (st *store) swap(w lease.Write) error {
 }
 
 // add carries out an addition: the simulation's own account of what lease.Store promises.
-func (st *store) add(a lease.Addition) (lease.Record, error) {
+func (st *store) add(a seam.Addition) (lease.Record, error) {
 	r := st.records[a.Key]
 	if r.Nonce == "" || r.Generation != a.Generation {
 		return lease.Record{}, lease.ErrLost
@@ -72,10 +91,6 @@ func (st *store) add(a lease.Addition) (lease.Record, error) {
 	}
 	st.records[a.Key] = r
 	return r, nil
-}
-
-func (st *store) count(namespace string, nodes snowfence.NodeRange) int64 {
-	return int64(len(st.list(lease.Query{Namespace: namespace, Nodes: nodes})))
 }
 
 func (st *store) name() string { return "store " + strconv.Itoa(st.identity) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
+	seam "github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
 
@@ -36,8 +37,8 @@ type sight struct {
 }
 
 // Add implements lease.Store.
-func (t *taker) Add(ctx context.Context, a lease.Addition) (lease.Record, error) {
-	r, err := lease.Add(ctx, t.Store, a)
+func (t *taker) Add(ctx context.Context, a seam.Addition) (lease.Record, error) {
+	r, err := seam.Add(ctx, t.Store, a)
 	if err == nil {
 		t.took(r)
 	}

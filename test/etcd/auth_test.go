@@ -17,7 +17,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/etcdstore"
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/leasetest"
+	"github.com/snowfence/snowfence/lease/store/storetest"
 	shared "github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
 )
@@ -99,9 +99,9 @@ func TestPermissions(t *testing.T) {
 	}
 	var n atomic.Int64 // the suite opens stores at the same time
 	open := func(t *testing.T) lease.Store { return openStore(t, c, fmt.Sprint("snowfence/", n.Add(1))) }
-	leasetest.RunCounts(t, open)
+	storetest.RunCounts(t, open)
 	if !testing.Short() {
-		leasetest.Run(t, open)
+		storetest.Run(t, open)
 	}
 	shared.OneLine(t, openStore(t, c, ""), func(o *lease.GeneratorOptions) (*snowfence.Generator, error) {
 		return etcdstore.Generator(t.Context(), c, o)
@@ -135,7 +135,7 @@ func TestDenied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rs, err := looking.List(t.Context(), lease.Query{Namespace: "default", Nodes: snowfence.NodeRange{Until: 11}})
+	rs, err := looking.List(t.Context(), "default", snowfence.NodeRange{Until: 11}, 1<<20)
 	if err != nil || len(rs) != 3 {
 		t.Errorf("a user who may read sees %d records: %v", len(rs), err)
 	}

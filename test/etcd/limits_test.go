@@ -67,9 +67,9 @@ func TestTransactionLength(t *testing.T) {
 		fit     int64 // records in one transaction
 		refused bool  // until the store knows
 	}{
-		{nil, 123, false},
-		{[]string{"--max-txn-ops=24"}, 11, true}, // 128, 64, 32, 16
-		{[]string{"--max-txn-ops=5"}, 1, true},
+		{nil, 126, false},
+		{[]string{"--max-txn-ops=24"}, 14, true}, // 128, 64, 32, 16
+		{[]string{"--max-txn-ops=5"}, 3, true},
 	} {
 		t.Run(fmt.Sprint(c.flags), func(t *testing.T) {
 			t.Parallel()

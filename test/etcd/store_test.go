@@ -12,7 +12,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/etcdstore"
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/leasetest"
+	"github.com/snowfence/snowfence/lease/store/storetest"
 	shared "github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
 )
@@ -34,8 +34,8 @@ func openStore(t testing.TB, c *clientv3.Client, prefix string) *etcdstore.Store
 
 func TestConformance(t *testing.T) {
 	open := stores(servers.EtcdClient(t, servers.StartEtcd(t)))
-	leasetest.Run(t, open)
-	leasetest.RunCounts(t, open)
+	storetest.Run(t, open)
+	storetest.RunCounts(t, open)
 }
 
 // calm are flags with which members of a busy machine do not take their leader for dead.
@@ -43,8 +43,8 @@ var calm = []string{"--heartbeat-interval=500", "--election-timeout=5000"}
 
 func TestConformanceCluster(t *testing.T) {
 	open := stores(servers.EtcdClient(t, servers.StartEtcdCluster(t, 3, calm...)...))
-	leasetest.Run(t, open)
-	leasetest.RunCounts(t, open)
+	storetest.Run(t, open)
+	storetest.RunCounts(t, open)
 }
 
 func TestGeneratorInOneLine(t *testing.T) {

@@ -252,7 +252,7 @@ func (sc *scene) bounded(t *testing.T, before map[*worker]mark) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	among := snowfence.NodeRange{Until: sc.scheme.Nodes()}
-	records, err := sc.store.List(ctx, lease.Query{Namespace: namespace, Nodes: among})
+	records, err := sc.store.List(ctx, namespace, among, 1<<20)
 	if err != nil {
 		return // the server itself is what was hurt; the workers' own word is checked in any case
 	}

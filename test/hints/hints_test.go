@@ -21,7 +21,7 @@ const root = "../.."
 var product = []string{".", "nodes", "lease", "sqlstore", "etcdstore", "redisstore", "remote", "cmd"}
 
 // others are folders in them whose texts are for developers.
-var others = []string{"leasetest", "rig", "libsnowfence"}
+var others = []string{"storetest", "rig", "libsnowfence"}
 
 // told finds texts that tell somebody to run a command or a statement, or to call or set
 // something in Go.

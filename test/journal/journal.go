@@ -7,6 +7,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -19,25 +20,26 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Store is a lease.Store over one file. It is safe for concurrent use.
+// Store is a store.Store over one file. It is safe for concurrent use.
 type Store struct {
-	lease.Basic
+	store.Basic
 	path string
 	f    *os.File
 
 	mu      sync.Mutex
 	id      string
-	records map[lease.Key]lease.Record
+	records map[store.Key]store.Record
 	broken  error // what went wrong with a write; after it nothing is known any more
 }
 
 // line is one line of the file: who it is, in the first, or a record.
 type line struct {
 	ID     string        `json:",omitempty"`
-	Record *lease.Record `json:",omitempty"`
+	Record *store.Record `json:",omitempty"`
 }
 
 // Open opens the file, and makes it if there is none. A second process is refused.
@@ -46,7 +48,7 @@ func Open(path string) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, f: f, records: map[lease.Key]lease.Record{}}
+	s := &Store{path: path, f: f, records: map[store.Key]store.Record{}}
 	if err := s.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("journal: %s: %w", path, err), f.Close())
 	}
@@ -113,14 +115,14 @@ func syncFolder(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Get implements lease.Store.
-func (s *Store) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+// Get implements store.Store.
+func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := errors.Join(ctx.Err(), s.broken); err != nil {
 		return nil, err
 	}
-	out := make([]lease.Record, len(keys))
+	out := make([]store.Record, len(keys))
 	for i, k := range keys {
 		out[i] = s.records[k]
 		out[i].Key = k
@@ -128,38 +130,57 @@ func (s *Store) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, erro
 	return out, nil
 }
 
-// List implements lease.Store.
-func (s *Store) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
+// List implements store.Store.
+func (s *Store) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]store.Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := errors.Join(ctx.Err(), s.broken); err != nil {
 		return nil, err
 	}
-	var out []lease.Record
-	for _, r := range s.records {
-		if q.Match(r) {
+	out := s.all(func(k store.Key) bool {
+		return k.Namespace == namespace && k.Node >= nodes.From && k.Node < nodes.Until
+	})
+	return out[:min(limit, len(out))], nil
+}
+
+// Heads implements store.Store.
+func (s *Store) Heads(ctx context.Context) ([]store.Record, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := errors.Join(ctx.Err(), s.broken); err != nil {
+		return nil, err
+	}
+	return s.all(func(k store.Key) bool { return k.Node == store.NamespaceNode || k.Node == store.SequenceNode }), nil
+}
+
+// all returns the records that match, in the order of their keys.
+func (s *Store) all(match func(store.Key) bool) []store.Record {
+	var out []store.Record
+	for k, r := range s.records {
+		if match(k) {
 			out = append(out, r)
 		}
 	}
-	slices.SortFunc(out, q.Compare)
-	if q.Limit > 0 {
-		out = out[:min(q.Limit, len(out))]
-	}
-	return out, nil
+	slices.SortFunc(out, func(a, b store.Record) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Node, b.Node))
+	})
+	return out
 }
 
-// Swap implements lease.Store.
-func (s *Store) Swap(ctx context.Context, writes []lease.Write) []error {
+// Swap implements store.Store.
+func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	errs := make([]error, len(writes))
-	if err := errors.Join(ctx.Err(), s.broken, lease.Distinct(writes)); err != nil {
+	if err := errors.Join(ctx.Err(), s.broken, store.Distinct(writes)); err != nil {
 		return fill(errs, err)
 	}
 	var lines []line
 	for i, w := range writes {
 		if s.records[w.New.Key].Nonce != w.Old {
-			errs[i] = lease.ErrLost
+			errs[i] = store.ErrLost
 			continue
 		}
 		lines = append(lines, line{Record: &w.New})
@@ -184,7 +205,7 @@ func fill(errs []error, err error) []error {
 	return errs
 }
 
-// Identity implements lease.Store: another file in its place is another store.
+// Identity implements store.Store: another file in its place is another store.
 func (s *Store) Identity(context.Context, string) (string, error) {
 	open, err := s.f.Stat()
 	if err != nil {
@@ -192,7 +213,7 @@ func (s *Store) Identity(context.Context, string) (string, error) {
 	}
 	there, err := os.Stat(s.path)
 	if err != nil || !os.SameFile(open, there) {
-		return "", fmt.Errorf("journal: %s: %w", s.path, lease.ErrReplaced)
+		return "", fmt.Errorf("journal: %s: %w", s.path, store.ErrReplaced)
 	}
 	return s.id, nil
 }

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/leasetest"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/store/storetest"
 )
 
 func TestStore(t *testing.T) {
-	open := func(t *testing.T) lease.Store {
+	open := func(t *testing.T) store.Store {
 		s, err := Open(filepath.Join(t.TempDir(), "leases"))
 		if err != nil {
 			t.Fatal(err)
@@ -23,12 +23,12 @@ func TestStore(t *testing.T) {
 		t.Cleanup(func() { s.Close() })
 		return s
 	}
-	leasetest.Run(t, open)
-	leasetest.RunCounts(t, open)
+	storetest.Run(t, open)
+	storetest.RunCounts(t, open)
 }
 
-func record(node int64, nonce string) lease.Record {
-	return lease.Record{Key: lease.Key{Namespace: "journal", Node: node}, Nonce: nonce, Until: 7, Label: "a\nb"}
+func record(node int64, nonce string) store.Record {
+	return store.Record{Key: store.Key{Namespace: "journal", Node: node}, Nonce: nonce, Until: 7, Label: "a\nb"}
 }
 
 // TestOpenAgain has a file that was written, and cut off in the middle of a line: what
@@ -44,7 +44,7 @@ func TestOpenAgain(t *testing.T) {
 		if i == 0 {
 			id = s.id
 		}
-		rs, err := s.Get(t.Context(), []lease.Key{record(1, "").Key})
+		rs, err := s.Get(t.Context(), []store.Key{record(1, "").Key})
 		if err != nil || rs[0].Nonce != nonce || nonce != "" && rs[0] != record(1, nonce) {
 			t.Fatalf("opened %d times before: %+v, %v", i, rs, err)
 		}
@@ -52,10 +52,10 @@ func TestOpenAgain(t *testing.T) {
 			t.Errorf("it became another: %q, %v, was %q", now, err, id)
 		}
 		next := record(1, []string{"n1", "n2", "n3"}[i])
-		if err := s.Swap(t.Context(), []lease.Write{{Old: nonce, New: next}})[0]; err != nil {
+		if err := s.Swap(t.Context(), []store.Write{{Old: nonce, New: next}})[0]; err != nil {
 			t.Fatal(err)
 		}
-		if err := s.add(line{Record: &lease.Record{}}); err != nil {
+		if err := s.add(line{Record: &store.Record{}}); err != nil {
 			t.Fatal(err)
 		}
 		info, err := s.f.Stat()
@@ -80,11 +80,11 @@ func TestRefused(t *testing.T) {
 		t.Errorf("opened twice: %v", err)
 	}
 	s.f.Close() // so that the write fails
-	if err := s.Swap(t.Context(), []lease.Write{{New: record(1, "n")}})[0]; err == nil ||
-		errors.Is(err, lease.ErrLost) {
+	if err := s.Swap(t.Context(), []store.Write{{New: record(1, "n")}})[0]; err == nil ||
+		errors.Is(err, store.ErrLost) {
 		t.Errorf("a write that failed: %v", err)
 	}
-	if rs, err := s.Get(t.Context(), []lease.Key{record(1, "").Key}); err == nil {
+	if rs, err := s.Get(t.Context(), []store.Key{record(1, "").Key}); err == nil {
 		t.Errorf("read after a write of which nobody knows whether it was done: %+v", rs)
 	}
 	if err := os.WriteFile(path, []byte("{}\n"), 0o600); err != nil {
@@ -111,7 +111,7 @@ func TestReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	if _, err := s.Identity(context.Background(), ""); !errors.Is(err, lease.ErrReplaced) {
+	if _, err := s.Identity(context.Background(), ""); !errors.Is(err, store.ErrReplaced) {
 		t.Errorf("a file that was replaced: %v", err)
 	}
 }

@@ -12,13 +12,15 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // early is a store that shows writes before they are on disk, as InnoDB does, and
 // acknowledges them afterwards, or wrongly before.
 type early struct {
-	lease.Basic
+	store.Basic
 	hasty bool // acknowledges before
 
 	mu      sync.Mutex
@@ -39,7 +41,11 @@ func (e *early) Get(_ context.Context, keys []lease.Key) ([]lease.Record, error)
 	return out, nil
 }
 
-func (e *early) List(context.Context, lease.Query) ([]lease.Record, error) { return nil, errAway }
+func (e *early) List(context.Context, string, snowfence.NodeRange, int) ([]lease.Record, error) {
+	return nil, errAway
+}
+
+func (e *early) Heads(context.Context) ([]lease.Record, error) { return nil, errAway }
 
 func (e *early) Swap(_ context.Context, writes []lease.Write) []error {
 	e.mu.Lock()

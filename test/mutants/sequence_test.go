@@ -22,7 +22,7 @@ var sequenceMutants = []mutant{
 	m("sequence: only what follows the piece in use goes back with it", "sequence.Sequence.giveBack",
 		"^TestSequenceSeeds$",
 		swap("rest.until == low", "rest.len() > 0")).seeds(40, ""),
-	m("sequence: an addition that is carried out twice leaves two nonces", "lease.Addition.NonceAt",
+	m("sequence: an addition that is carried out twice leaves two nonces", "lease/store.Addition.NonceAt",
 		"TestGiveBackAfterATakeThatWasRepeated",
 		swap("strconv.FormatInt(revision, 10)", "strconv.FormatInt(0*revision, 10)")).in("./sequence"),
 	m("sequence: a confirmation starts above what was given", "sequence.state.confirm", "^TestSequenceSeeds$",

@@ -212,7 +212,7 @@ func TestTables(t *testing.T) {
 	for _, c := range []struct{ setup, want string }{
 		{"CREATE TABLE snowfence_lease (id int)", "another program's"},
 		{"CREATE TABLE snowfence_lease (id int) ENGINE=MyISAM", "engine MyISAM"},
-		{"CREATE TABLE snowfence_meta (name varchar(64) primary key, value varchar(255)); INSERT INTO snowfence_meta VALUES ('id', 'x'), ('version', '99')", "use a newer program"},
+		{"CREATE TABLE snowfence_meta (name varchar(64) primary key, value varchar(255)); INSERT INTO snowfence_meta VALUES ('id', 'x'), ('version', '99')", "use the program that made them"},
 	} {
 		name := m.NewDatabase(t)
 		m.SQL(t, name, c.setup)

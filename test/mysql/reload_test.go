@@ -93,38 +93,6 @@ func rows(t *testing.T, m *servers.MariaDB, database, table string) string {
 	return string(out)
 }
 
-// TestEarlierTables brings tables of version 1 to the present one.
-func TestEarlierTables(t *testing.T) {
-	t.Parallel()
-	m := servers.StartMariaDB(t)
-	database := m.NewDatabase(t)
-	_, st := connect(t, m.DSN(database))
-	if err := swap(t, st, "", record(1, "a")); err != nil {
-		t.Fatal(err)
-	}
-	m.SQL(t, database, "DROP TRIGGER snowfence_lease_reload; DROP TRIGGER snowfence_meta_reload; ALTER TABLE "+
-		"snowfence_meta DROP SYSTEM VERSIONING;"+
-		" ALTER TABLE snowfence_meta MODIFY name VARCHAR(64) NOT NULL; UPDATE snowfence_meta SET value = '1' WHERE name = 'version'")
-	_, st = connect(t, m.DSN(database))
-	if err := swap(t, st, "a", record(1, "b")); err != nil {
-		t.Fatal(err)
-	}
-	id := identity(t, st)
-	found, err := st.Report(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range found {
-		if f.Name == "triggers" && f.Value != "2" {
-			t.Errorf("%+v", f)
-		}
-	}
-	_, again := connect(t, m.DSN(database))
-	if now := identity(t, again); now != id {
-		t.Errorf("it is %s, after %s", now, id)
-	}
-}
-
 // TestOwnNamespaceIsNoReload makes a namespace in a store that is in use: the identity stays.
 func TestOwnNamespaceIsNoReload(t *testing.T) {
 	t.Parallel()

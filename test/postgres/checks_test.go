@@ -285,7 +285,7 @@ func TestTables(t *testing.T) {
 		{"CREATE TABLE snowfence_lease (id int)", "another program's"},
 		{"CREATE TABLE snowfence_meta (id int)", "does not exist"},
 		{"CREATE TABLE snowfence_meta (name text primary key, value text); INSERT INTO snowfence_meta VALUES ('id', 'x'), ('version', '99');" +
-			" CREATE TABLE snowfence_lease (id int)", "use a newer program"},
+			" CREATE TABLE snowfence_lease (id int)", "use the program that made them"},
 	} {
 		name := p.NewDatabase(t)
 		p.SQL(t, name, c.setup)

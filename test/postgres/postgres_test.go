@@ -8,7 +8,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/leasetest"
+	"github.com/snowfence/snowfence/lease/store/storetest"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/servers"
 )
@@ -35,6 +35,6 @@ func TestConformance(t *testing.T) {
 		db.SetMaxOpenConns(4) // many tests at once
 		return st
 	}
-	leasetest.Run(t, open)
-	leasetest.RunCounts(t, open)
+	storetest.Run(t, open)
+	storetest.RunCounts(t, open)
 }

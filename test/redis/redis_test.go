@@ -12,7 +12,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/leasetest"
+	"github.com/snowfence/snowfence/lease/store/storetest"
 	"github.com/snowfence/snowfence/redisstore"
 	shared "github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
@@ -62,8 +62,8 @@ func conform(t *testing.T, c rueidis.Client, o redisstore.Options) {
 		t.Cleanup(func() { sameIndexes(t, c, o.Prefix) })
 		return newStore(t, c, &o)
 	}
-	leasetest.Run(t, open)
-	leasetest.RunCounts(t, open)
+	storetest.Run(t, open)
+	storetest.RunCounts(t, open)
 }
 
 func TestSingle(t *testing.T) {

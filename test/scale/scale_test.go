@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/leasetest"
+	"github.com/snowfence/snowfence/lease/store/storetest"
 )
 
 // TestConformance runs the suite over a group over each store. A group is the same over all of
@@ -17,7 +17,7 @@ func TestConformance(t *testing.T) {
 		}
 		t.Run(k.name, func(t *testing.T) {
 			o := k.open(t)
-			leasetest.Run(t, func(t *testing.T) lease.Store { return lease.Group(o.fresh(t)) })
+			storetest.Run(t, func(t *testing.T) lease.Store { return lease.Group(o.fresh(t)) })
 		})
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/leasetest"
+	"github.com/snowfence/snowfence/lease/store/storetest"
 )
 
 func TestConformance(t *testing.T) {
@@ -13,6 +13,6 @@ func TestConformance(t *testing.T) {
 		_, st := openFile(t, filepath.Join(t.TempDir(), "ids.db"))
 		return st
 	}
-	leasetest.Run(t, open)
-	leasetest.RunCounts(t, open)
+	storetest.Run(t, open)
+	storetest.RunCounts(t, open)
 }

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/fleet"
@@ -112,9 +110,7 @@ func TestSwapsOfLabels(t *testing.T) {
 			if err := st.Swap(t.Context(), writes); err[0] != nil || batch && !errors.Is(err[1], lease.ErrLost) {
 				t.Fatal(err)
 			}
-			among := snowfence.NodeRange{Until: 10}
-			rs, err := st.List(t.Context(), lease.Query{Namespace: "n", Nodes: among, Label: label})
-			if err != nil || !slices.Contains(rs, r) {
+			if rs, err := st.Get(t.Context(), []lease.Key{r.Key}); err != nil || rs[0] != r {
 				t.Errorf("with the label %q there are %+v, %v", label, rs, err)
 			}
 			nonce = r.Nonce

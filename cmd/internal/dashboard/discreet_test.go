@@ -30,11 +30,13 @@ func (s *talkative) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, 
 	return s.Memory.Get(ctx, keys)
 }
 
-func (s *talkative) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
+func (s *talkative) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]lease.Record, error) {
 	if s.away.Load() {
 		return nil, s.err
 	}
-	return s.Memory.List(ctx, q)
+	return s.Memory.List(ctx, namespace, nodes, limit)
 }
 
 func (s *talkative) Swap(ctx context.Context, writes []lease.Write) []error {

@@ -15,7 +15,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/leasetest"
+	"github.com/snowfence/snowfence/lease/store/storetest"
 	"github.com/snowfence/snowfence/remote"
 )
 
@@ -96,7 +96,7 @@ func memory(t testing.TB) *lease.Memory {
 
 // A server's store is a store.
 func TestRemoteStore(t *testing.T) {
-	leasetest.Run(t, func(t *testing.T) lease.Store {
+	storetest.Run(t, func(t *testing.T) lease.Store {
 		return client(t, serve(t, lease.NewMemory(), server.Options{})).Store()
 	})
 }

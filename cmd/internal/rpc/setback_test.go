@@ -34,14 +34,20 @@ func (r *restorable) Identity(context.Context, string) (string, error) {
 func (r *restorable) backup(t *testing.T) (restore func(id string)) {
 	t.Helper()
 	all := func() map[lease.Key]lease.Record {
-		among := snowfence.NodeRange{From: lease.NamespaceNode, Until: 1<<63 - 1}
-		rs, err := r.List(context.Background(), lease.Query{Nodes: among})
+		heads, err := r.Heads(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
 		out := map[lease.Key]lease.Record{}
-		for _, r := range rs {
-			out[r.Key] = r
+		for _, head := range heads {
+			among := snowfence.NodeRange{From: head.Node, Until: 1<<63 - 1}
+			rs, err := r.List(context.Background(), head.Namespace, among, 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range rs {
+				out[r.Key] = r
+			}
 		}
 		return out
 	}

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	seam "github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
-	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // store hands the server's store through to holders that run the lease algorithm
@@ -77,10 +79,12 @@ func (r store) Find(ctx context.Context, req *request[pb.FindRequest]) (*respons
 	if limit == 0 || limit > maxRecords {
 		limit = maxRecords
 	}
-	rs, err := r.storeFor(id, name).List(ctx, lease.Query{
-		Namespace: name, Nodes: nodesOf(m.First, m.Last), Label: m.Label, MaxUntil: m.MaxUntil, Vacant: m.Vacant,
-		ByUntil: m.ByUntil, Limit: limit,
-	})
+	var rs []lease.Record
+	if m.AllNamespaces {
+		rs, err = r.storeFor(id, name).Heads(ctx)
+	} else {
+		rs, err = r.storeFor(id, name).List(ctx, name, nodesOf(m.First, m.Last), limit)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -111,10 +115,7 @@ func nodesOf(first, last int64) snowfence.NodeRange {
 
 // count counts by listing where the store has no faster way.
 func (r store) count(ctx context.Context, name string, nodes snowfence.NodeRange) (n int64, err error) {
-	if n, err := r.s.Store().Count(ctx, name, nodes); err != nil || n >= 0 {
-		return n, err
-	}
-	for _, err := range lease.Records(ctx, r.s.Store(), lease.Query{Namespace: name, Nodes: nodes}) {
+	for _, err := range seam.Records(ctx, r.s.Store(), name, nodes) {
 		if err != nil {
 			return 0, err
 		}

@@ -34,14 +34,11 @@ func (s *talkative) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, 
 	return rs, s.say(err)
 }
 
-func (s *talkative) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
-	rs, err := s.cutStore.List(ctx, q)
+func (s *talkative) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]lease.Record, error) {
+	rs, err := s.cutStore.List(ctx, namespace, nodes, limit)
 	return rs, s.say(err)
-}
-
-func (s *talkative) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
-	n, err := s.cutStore.Count(ctx, namespace, nodes)
-	return n, s.say(err)
 }
 
 func (s *talkative) Swap(ctx context.Context, writes []lease.Write) []error {

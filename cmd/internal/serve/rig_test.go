@@ -79,18 +79,13 @@ func (c *cutStore) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, e
 	return c.Store.Get(ctx, keys)
 }
 
-func (c *cutStore) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
+func (c *cutStore) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]lease.Record, error) {
 	if c.cut.Load() {
 		return nil, errCut
 	}
-	return c.Store.List(ctx, q)
-}
-
-func (c *cutStore) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
-	if c.cut.Load() {
-		return 0, errCut
-	}
-	return c.Store.Count(ctx, namespace, nodes)
+	return c.Store.List(ctx, namespace, nodes, limit)
 }
 
 func (c *cutStore) Swap(ctx context.Context, writes []lease.Write) []error {

@@ -68,7 +68,7 @@ func TestServersOverOneStoreSeeEachOther(t *testing.T) {
 	// A third one takes the place of the second, so that the store keeps no more than are there.
 	c, _ := start(t, Config{Label: "three", TokenList: tokens}, st)
 	eventually(t, "the third", func() bool { l := list(c, "secret-boss"); return len(l) == 2 && l[1].Label == "three" })
-	rs, err := st.List(t.Context(), lease.Query{Namespace: "##servers", Nodes: snowfence.NodeRange{Until: 1 << 40}})
+	rs, err := st.List(t.Context(), "##servers", snowfence.NodeRange{Until: 1 << 40}, 1<<20)
 	if err != nil || len(rs) != 2 {
 		t.Errorf("%d records, %v", len(rs), err)
 	}
@@ -95,7 +95,7 @@ func TestServersThatWereKilledAreForgotten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rs, err := st.List(t.Context(), lease.Query{Namespace: "##servers", Nodes: snowfence.NodeRange{Until: 1 << 40}})
+		rs, err := st.List(t.Context(), "##servers", snowfence.NodeRange{Until: 1 << 40}, 1<<20)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // bounded is a store for sequences over a pool of connections. A row of a sequence may be locked by
@@ -36,7 +37,7 @@ func boundedStore(st lease.Store, connections int) lease.Store {
 }
 
 // Add implements [lease.Store].
-func (b *bounded) Add(ctx context.Context, a lease.Addition) (r lease.Record, err error) {
+func (b *bounded) Add(ctx context.Context, a store.Addition) (r lease.Record, err error) {
 	err = b.write(ctx, a.Key.Namespace, func() error {
 		r, err = b.Store.Add(ctx, a)
 		return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
 
@@ -24,7 +25,7 @@ func (p *pool) use() (release func()) {
 	return func() { p.used.Add(-1) }
 }
 
-func (p *pool) Add(ctx context.Context, a lease.Addition) (lease.Record, error) {
+func (p *pool) Add(ctx context.Context, a store.Addition) (lease.Record, error) {
 	defer p.use()()
 	return p.keyStore.Add(ctx, a)
 }

@@ -107,13 +107,13 @@ const (
 	OpGet Op = iota
 	OpList
 	OpSwap
-	OpCount
+	OpHeads
 	OpAdd
 	ops
 )
 
 // Name is the call in words, for metrics.
-func (o Op) Name() string { return [...]string{"get", "list", "swap", "count", "add"}[o] }
+func (o Op) Name() string { return [...]string{"get", "list", "swap", "heads", "add"}[o] }
 
 // StoreLatency counts how long the round trips to a store take that it answers. Safe for
 // concurrent use.

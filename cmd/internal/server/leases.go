@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // maxTTL bounds how far ahead callers may lease: a node of a caller that is gone stays
@@ -195,7 +196,7 @@ func (s *Service) Leases(ctx context.Context, namespace string, want LeaseQuery)
 	}
 	var out []LeaseInfo
 	nodes := snowfence.NodeRange{From: max(want.After, -1) + 1, Until: math.MaxInt64}
-	for r, err := range lease.Records(ctx, s.store, lease.Query{Namespace: namespace, Nodes: nodes}) {
+	for r, err := range store.Records(ctx, s.store, namespace, nodes) {
 		if err != nil {
 			return nil, err
 		}

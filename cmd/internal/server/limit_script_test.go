@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -31,16 +32,18 @@ func (s *script) Swap(ctx context.Context, ws []lease.Write) []error {
 	return errs
 }
 
-func (s *script) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
-	if q.Nodes.Until != math.MaxInt64 {
-		return s.Store.List(ctx, q) // it looks for a free node
+func (s *script) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]lease.Record, error) {
+	if nodes.Until != math.MaxInt64 {
+		return s.Store.List(ctx, namespace, nodes, limit) // it looks for a free node
 	}
 	if s.count != nil {
 		if err := s.count(ctx); err != nil {
 			return nil, err
 		}
 	}
-	rs, err := s.Store.List(ctx, q)
+	rs, err := s.Store.List(ctx, namespace, nodes, limit)
 	time.Sleep(s.late)
 	return rs, err
 }

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -93,9 +94,11 @@ type meeting struct {
 	all  chan struct{}
 }
 
-func (m *meeting) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
-	rs, err := m.Store.List(ctx, q)
-	if q.Nodes.Until != math.MaxInt64 {
+func (m *meeting) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]lease.Record, error) {
+	rs, err := m.Store.List(ctx, namespace, nodes, limit)
+	if nodes.Until != math.MaxInt64 {
 		return rs, err // of a lease that looks for a free node
 	}
 	switch n := m.left.Add(-1); {

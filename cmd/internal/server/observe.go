@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Trace is called before each round trip to a store, with how many records it is about; what it
@@ -57,15 +58,16 @@ func (s *observed) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, e
 }
 
 // List implements [lease.Store].
-func (s *observed) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
-	list := func(ctx context.Context) ([]lease.Record, error) { return s.Store.List(ctx, q) }
-	return observe(ctx, s, OpList, q.Limit, list)
+func (s *observed) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]lease.Record, error) {
+	list := func(ctx context.Context) ([]lease.Record, error) { return s.Store.List(ctx, namespace, nodes, limit) }
+	return observe(ctx, s, OpList, limit, list)
 }
 
-// Count implements [lease.Store].
-func (s *observed) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
-	count := func(ctx context.Context) (int64, error) { return s.Store.Count(ctx, namespace, nodes) }
-	return observe(ctx, s, OpCount, 0, count)
+// Heads implements [lease.Store].
+func (s *observed) Heads(ctx context.Context) ([]lease.Record, error) {
+	return observe(ctx, s, OpHeads, 0, s.Store.Heads)
 }
 
 // Swap implements [lease.Store]. A swap that was lost is an answer, no failure.
@@ -83,7 +85,7 @@ func (s *observed) Swap(ctx context.Context, writes []lease.Write) []error {
 }
 
 // Add implements [lease.Store]. That it was lost, or that the store cannot add, is an answer.
-func (s *observed) Add(ctx context.Context, a lease.Addition) (lease.Record, error) {
+func (s *observed) Add(ctx context.Context, a store.Addition) (lease.Record, error) {
 	var answer error
 	r, err := observe(ctx, s, OpAdd, 1, func(ctx context.Context) (lease.Record, error) {
 		r, err := s.Store.Add(ctx, a)

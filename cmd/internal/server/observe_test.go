@@ -9,12 +9,12 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/leasetest"
+	"github.com/snowfence/snowfence/lease/store/storetest"
 )
 
 // What is observed is a store like the one below.
 func TestObservedStorePassesOn(t *testing.T) {
-	leasetest.Wrapper(t, func(st lease.Store) lease.Store {
+	storetest.Wrapper(t, func(st lease.Store) lease.Store {
 		observed, _ := Observe(st, nil, nil)
 		return observed
 	})
@@ -27,11 +27,11 @@ var errBroken = errors.New("dialing db.example with hunter2: refused")
 
 func (brokenStore) Get(context.Context, []lease.Key) ([]lease.Record, error) { return nil, errBroken }
 
-func (brokenStore) List(context.Context, lease.Query) ([]lease.Record, error) { return nil, errBroken }
-
-func (brokenStore) Count(context.Context, string, snowfence.NodeRange) (int64, error) {
-	return 0, errBroken
+func (brokenStore) List(context.Context, string, snowfence.NodeRange, int) ([]lease.Record, error) {
+	return nil, errBroken
 }
+
+func (brokenStore) Heads(context.Context) ([]lease.Record, error) { return nil, errBroken }
 
 func (brokenStore) Swap(context.Context, []lease.Write) []error {
 	return []error{lease.ErrLost, errBroken, nil}
@@ -74,13 +74,13 @@ func TestObservedRoundTrips(t *testing.T) {
 		}
 		_, err := st.Get(t.Context(), []lease.Key{key, key})
 		check(err)
-		_, err = st.List(t.Context(), lease.Query{Limit: 5})
+		_, err = st.List(t.Context(), "a", snowfence.NodeRange{Until: 6}, 5)
 		check(err)
-		_, err = st.Count(t.Context(), "a", snowfence.NodeRange{Until: 6})
+		_, err = st.Heads(t.Context())
 		check(err)
-		want, good, bad := "[swap 1 false swap 1 false get 2 false list 5 false count 0 false]", int64(5), int64(0)
+		want, good, bad := "[swap 1 false swap 1 false get 2 false list 5 false heads 0 false]", int64(5), int64(0)
 		if broken {
-			want, good, bad = "[swap 3 true get 2 true list 5 true count 0 true]", 0, 4
+			want, good, bad = "[swap 3 true get 2 true list 5 true heads 0 true]", 0, 4
 		}
 		if got := fmt.Sprint(traced); got != want {
 			t.Errorf("traced %s, want %s", got, want)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -29,11 +30,10 @@ func (o *owned) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, erro
 }
 
 // List implements [lease.Store].
-func (o *owned) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
-	if q.Label != "" {
-		q.Label = o.id.labelOf(q.Label)
-	}
-	rs, err := o.Store.List(ctx, q)
+func (o *owned) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]lease.Record, error) {
+	rs, err := o.Store.List(ctx, namespace, nodes, limit)
 	return o.shown(rs), err
 }
 

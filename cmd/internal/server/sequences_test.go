@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
 
@@ -149,7 +150,7 @@ func (s *keyStore) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, e
 	return s.Store.Get(ctx, keys)
 }
 
-func (s *keyStore) Add(ctx context.Context, a lease.Addition) (lease.Record, error) {
+func (s *keyStore) Add(ctx context.Context, a store.Addition) (lease.Record, error) {
 	if err := s.call(ctx, a.Key.Namespace); err != nil {
 		return lease.Record{}, err
 	}

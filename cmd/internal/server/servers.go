@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Each server over a store keeps a record of itself in it, for people. No lease depends on it. It
@@ -97,8 +98,7 @@ func readServers(ctx context.Context, st lease.Store) ([]lease.Record, time.Time
 		now = time.Now()
 	}
 	var out []lease.Record
-	q := lease.Query{Namespace: serversName, Nodes: snowfence.NodeRange{Until: maxServers}}
-	for r, err := range lease.Records(ctx, st, q) {
+	for r, err := range store.Records(ctx, st, serversName, snowfence.NodeRange{Until: maxServers}) {
 		if err != nil {
 			return nil, now, fmt.Errorf("listing the servers: %w", err)
 		}

@@ -32,7 +32,7 @@ func announce(ctx context.Context, st lease.Store, n int) (stop func()) {
 // records returns how many records of servers a store keeps.
 func records(t *testing.T, st lease.Store) int {
 	t.Helper()
-	rs, err := st.List(t.Context(), lease.Query{Namespace: serversName, Nodes: snowfence.NodeRange{Until: 1 << 40}})
+	rs, err := st.List(t.Context(), serversName, snowfence.NodeRange{Until: 1 << 40}, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

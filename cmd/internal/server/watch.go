@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 const (
@@ -62,7 +63,7 @@ func (s *Service) View(ctx context.Context, namespace string) (*View, error) {
 		return nil, err
 	}
 	nodes := snowfence.NodeRange{Until: math.MaxInt64}
-	for r, err := range lease.Records(ctx, s.store, lease.Query{Namespace: namespace, Nodes: nodes}) {
+	for r, err := range store.Records(ctx, s.store, namespace, nodes) {
 		if err != nil {
 			return nil, err
 		}

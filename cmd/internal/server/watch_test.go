@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -19,12 +20,14 @@ type countedLists struct {
 	lists atomic.Int64
 }
 
-func (c *countedLists) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
+func (c *countedLists) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]lease.Record, error) {
 	c.lists.Add(1)
 	if c.slowStore.away != nil {
 		return nil, c.slowStore.away
 	}
-	return c.slowStore.List(ctx, q)
+	return c.slowStore.List(ctx, namespace, nodes, limit)
 }
 
 // However many watch a namespace, the store is read once for all; each hears of all

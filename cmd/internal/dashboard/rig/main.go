@@ -19,6 +19,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 func main() {
@@ -73,24 +74,26 @@ func (f *faulty) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, err
 }
 
 // List implements [lease.Store].
-func (f *faulty) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
+func (f *faulty) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]lease.Record, error) {
 	if err := f.trouble(); err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
 	large := f.large
 	f.mu.Unlock()
-	if q.Limit == 0 || q.ByUntil || q.Namespace == "" || q.Namespace != large || q.Nodes.From < 0 {
-		return f.Memory.List(ctx, q)
+	if namespace != large || nodes.From < 0 {
+		return f.Memory.List(ctx, namespace, nodes, limit)
 	}
 	// The store in memory looks at all records for each page, which other stores do not.
 	var out []lease.Record
-	for first := q.Nodes.From; first < min(q.Nodes.Until, 1<<17) && len(out) < q.Limit; first++ {
-		rs, err := f.Memory.Get(ctx, []lease.Key{{Namespace: q.Namespace, Node: first}})
+	for first := nodes.From; first < min(nodes.Until, 1<<17) && len(out) < limit; first++ {
+		rs, err := f.Memory.Get(ctx, []lease.Key{{Namespace: namespace, Node: first}})
 		if err != nil {
 			return nil, err
 		}
-		if rs[0].Nonce != "" && q.Match(rs[0]) {
+		if rs[0].Nonce != "" {
 			out = append(out, rs[0])
 		}
 	}
@@ -98,19 +101,11 @@ func (f *faulty) List(ctx context.Context, q lease.Query) ([]lease.Record, error
 }
 
 // Add implements [lease.Store].
-func (f *faulty) Add(ctx context.Context, a lease.Addition) (lease.Record, error) {
+func (f *faulty) Add(ctx context.Context, a store.Addition) (lease.Record, error) {
 	if err := f.trouble(); err != nil {
 		return lease.Record{}, err
 	}
 	return f.Memory.Add(ctx, a)
-}
-
-// Count implements [lease.Store].
-func (f *faulty) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
-	if err := f.trouble(); err != nil {
-		return 0, err
-	}
-	return f.Memory.Count(ctx, namespace, nodes)
 }
 
 // Swap implements [lease.Store].

@@ -1,4 +1,4 @@
-package leasetest
+package storetest
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // sample returns a record whose every field says something.
@@ -48,87 +49,55 @@ func testGet(w *world) {
 	}
 }
 
+// testList lists nodes of two namespaces and the heads of a store, in their order and by limits.
 func testList(w *world) {
-	w.swapAll(lease.Write{New: sample("a", lease.NamespaceNode, 1)},
-		lease.Write{New: sample("b", lease.NamespaceNode, 1)})
-	for node := range int64(20) {
-		r := sample("a", node, 100-node)
-		if node%3 == 0 {
-			r.Holder = ""
-		}
-		if node%4 == 0 {
-			r.Label = "four"
-		}
-		w.swapAll(lease.Write{New: r}, lease.Write{New: sample("b", node, 1)})
+	var nodes []lease.Record // of the namespace a
+	for _, node := range []int64{store.NamespaceNode, 0, 1, 2, 3, 9, 10, 11, 15, 16, 255, 256, 1 << 17, 1 << 40} {
+		r := sample("a", node, 1)
+		nodes = append(nodes, r)
+		w.swapAll(lease.Write{New: r}, lease.Write{New: sample("a.b", node, 1)})
 	}
-	among := snowfence.NodeRange{From: math.MinInt64, Until: math.MaxInt64}
-	everything, err := w.st.Store.List(w.ctx, lease.Query{Nodes: among})
-	w.must(err)
-	if len(everything) != 43 { // and the namespace of this world
-		w.Fatalf("List of everything: %d records, want 43", len(everything))
-	}
-	for _, q := range []lease.Query{
-		{Nodes: snowfence.NodeRange{From: -1, Until: 0}},
-		{Namespace: "a", Nodes: snowfence.NodeRange{Until: math.MaxInt64}},
-		{Namespace: "a", Nodes: snowfence.NodeRange{From: 5, Until: 6}},
-		{Namespace: "a", Nodes: snowfence.NodeRange{Until: 20}, Limit: 7},
-		{Namespace: "a", Nodes: snowfence.NodeRange{From: 8, Until: 20}, ByUntil: true, Limit: 3},
-		{Namespace: "a", Nodes: snowfence.NodeRange{Until: 20}, Vacant: true},
-		{Namespace: "a", Nodes: snowfence.NodeRange{Until: 20}, Vacant: true, ByUntil: true, Limit: 2},
-		{Namespace: "a", Nodes: snowfence.NodeRange{Until: 20}, Label: "four"},
-		{Namespace: "a", Nodes: snowfence.NodeRange{Until: 20}, MaxUntil: 90},
-		{Namespace: "a", Nodes: snowfence.NodeRange{Until: 20}, MaxUntil: 90, ByUntil: true, Limit: 5},
-		{Namespace: "nothing", Nodes: snowfence.NodeRange{Until: 20}},
+	slices.Reverse(nodes)
+	w.swapAll(lease.Write{Old: nodes[3].Nonce, New: sample("a", nodes[3].Node, 2)}) // it stays where it is
+	nodes[3] = sample("a", nodes[3].Node, 2)
+	slices.Reverse(nodes)
+	for _, among := range []snowfence.NodeRange{
+		{From: -1, Until: math.MaxInt64}, {Until: math.MaxInt64}, {From: 2, Until: 3}, {From: 4, Until: 9}, {From: 9, Until: 9},
+		{From: 10, Until: 9}, {From: 2, Until: 256}, {From: 1 << 17, Until: 1<<17 + 1}, {From: -1, Until: 1},
 	} {
-		var want []lease.Record
-		for _, r := range everything {
-			if q.Match(r) {
-				want = append(want, r)
+		for _, limit := range []int{1, 2, 3, len(nodes) - 1, len(nodes), len(nodes) + 1, 1 << 20} {
+			var want []lease.Record
+			for _, r := range nodes {
+				if r.Node >= among.From && r.Node < among.Until && len(want) < limit {
+					want = append(want, r)
+				}
+			}
+			got, err := w.st.Store.List(w.ctx, "a", among, limit)
+			w.must(err)
+			if !slices.Equal(got, want) {
+				w.Errorf("List of %+v up to %d: got %d records %+v, want %d %+v", among, limit, len(got), got, len(want), want)
 			}
 		}
-		slices.SortFunc(want, q.Compare)
-		if q.Limit > 0 {
-			want = want[:min(len(want), q.Limit)]
-		}
-		got, err := w.st.Store.List(w.ctx, q)
-		w.must(err)
-		if q.Limit == 0 { // a store may return more, but must not miss any
-			got = slices.DeleteFunc(got, func(r lease.Record) bool { return !q.Match(r) })
-		}
-		if !slices.Equal(got, want) {
-			w.Errorf("List(%+v):\n got %d records %+v\nwant %d records %+v", q, len(got), got, len(want), want)
+	}
+	if got, err := w.st.Store.List(w.ctx, "nothing", snowfence.NodeRange{Until: 9}, 9); err != nil || len(got) != 0 {
+		w.Errorf("List of nothing: %+v, %v", got, err)
+	}
+	want := []string{"a", "a.b", name}
+	for _, n := range []string{"A", "a-b", "a_b"} { // an escaped name may sort in another place
+		w.swapAll(lease.Write{New: sample(n, store.NamespaceNode, 1)})
+		want = append(want, n)
+	}
+	slices.Sort(want)
+	heads, err := w.st.Store.Heads(w.ctx)
+	w.must(err)
+	var got []string
+	for _, r := range heads {
+		if got = append(got, r.Namespace); r.Namespace != name && r != sample(r.Namespace, r.Node, 1) {
+			w.Errorf("Heads has %+v", r)
 		}
 	}
-}
-
-// testCount has a store that counts count right, and any other one say that it does not.
-func testCount(w *world) {
-	for node := range int64(10) {
-		w.swapAll(lease.Write{New: sample("count", node*2, 1)}, lease.Write{New: sample("other", node, 1)})
-	}
-	var counts bool
-	for i, c := range []struct {
-		namespace string
-		nodes     snowfence.NodeRange
-		want      int64
-	}{
-		{"count", snowfence.NodeRange{Until: math.MaxInt64}, 10},
-		{"count", snowfence.NodeRange{From: 4, Until: 5}, 1},
-		{"count", snowfence.NodeRange{From: 5, Until: 6}, 0},
-		{"count", snowfence.NodeRange{From: 3, Until: 13}, 5},
-		{"count", snowfence.NodeRange{From: 4, Until: 6}, 1},
-		{"count", snowfence.NodeRange{From: 4, Until: 4}, 0},
-		{"count", snowfence.NodeRange{From: 19, Until: 101}, 0},
-		{"nothing", snowfence.NodeRange{Until: 101}, 0},
-	} {
-		n, err := w.st.Store.Count(w.ctx, c.namespace, c.nodes)
-		w.must(err)
-		if i == 0 {
-			counts = n >= 0
-		}
-		if counts && n != c.want || !counts && n != -1 {
-			w.Errorf("Count(%q, %+v): %d, want %d, or −1 for every question", c.namespace, c.nodes, n, c.want)
-		}
+	if !slices.Equal(got, want) {
+		w.Errorf("Heads of %q, want %q", got, want)
 	}
 }
 
@@ -173,7 +142,9 @@ func testSwap(w *world) {
 		lease.Record{Key: first.Key})
 	expect("the first write", lease.Write{New: first}, nil, first)
 	expect("a first write of a record that is there", lease.Write{New: second}, lease.ErrLost, first)
-	expect("a swap with a wrong nonce", lease.Write{Old: "x", New: second}, lease.ErrLost, first)
+	for _, wrong := range []string{"a", "x", first.Nonce + "x", first.Nonce[:len(first.Nonce)-1]} {
+		expect("a swap with a wrong nonce", lease.Write{Old: wrong, New: second}, lease.ErrLost, first)
+	}
 	expect("a swap", lease.Write{Old: first.Nonce, New: second}, nil, second)
 	expect("the same swap again", lease.Write{Old: first.Nonce, New: second}, lease.ErrLost, second)
 	expect("a swap of what did not change but for the nonce", lease.Write{Old: second.Nonce, New: first}, nil, first)

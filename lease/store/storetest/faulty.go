@@ -1,11 +1,13 @@
-package leasetest
+package storetest
 
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -101,22 +103,30 @@ func (f *faulty) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, err
 	return rs, finish()
 }
 
-func (f *faulty) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
+func (f *faulty) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]lease.Record, error) {
 	finish, err := f.start("list")
 	if err != nil {
 		return nil, err
 	}
-	rs, err := f.Store.List(ctx, q)
+	rs, err := f.Store.List(ctx, namespace, nodes, limit)
 	if err != nil {
 		return nil, err
 	}
-	out := rs[:0]
-	for _, r := range rs {
-		if !f.vanished(r) {
-			out = append(out, r)
-		}
+	return slices.DeleteFunc(rs, f.vanished), finish()
+}
+
+func (f *faulty) Heads(ctx context.Context) ([]lease.Record, error) {
+	finish, err := f.start("heads")
+	if err != nil {
+		return nil, err
 	}
-	return out, finish()
+	rs, err := f.Store.Heads(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(rs, f.vanished), finish()
 }
 
 func (f *faulty) Swap(ctx context.Context, writes []lease.Write) []error {

@@ -1,4 +1,4 @@
-package lease_test
+package store_test
 
 import (
 	"context"
@@ -8,24 +8,25 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // busy is a store in which somebody else is always faster, or that fails.
 type busy struct {
-	lease.Store
+	store.Store
 	swaps int
 	read  error
 	swap  error
 }
 
-func (b *busy) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (b *busy) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	if b.read != nil {
 		return nil, b.read
 	}
 	return b.Store.Get(ctx, keys)
 }
 
-func (b *busy) Swap(context.Context, []lease.Write) []error {
+func (b *busy) Swap(context.Context, []store.Write) []error {
 	b.swaps++
 	return []error{b.swap}
 }
@@ -34,26 +35,26 @@ func (b *busy) Swap(context.Context, []lease.Write) []error {
 // lost swap ends it.
 func TestAdditionWhileOthersAreFaster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := &busy{Store: lease.NewMemory(), swap: lease.ErrLost}
-		r := lease.Record{Key: lease.Key{Namespace: "#n", Node: -2}, Nonce: "x", Generation: 1}
-		if err := st.Store.Swap(t.Context(), []lease.Write{{New: r}})[0]; err != nil {
+		st := &busy{Store: lease.NewMemory(), swap: store.ErrLost}
+		r := store.Record{Key: store.Key{Namespace: "#n", Node: -2}, Nonce: "x", Generation: 1}
+		if err := st.Store.Swap(t.Context(), []store.Write{{New: r}})[0]; err != nil {
 			t.Fatal(err)
 		}
-		a := lease.Addition{Key: r.Key, N: 1, Limit: 100, Generation: 1, Nonce: "y"}
+		a := store.Addition{Key: r.Key, N: 1, Limit: 100, Generation: 1, Nonce: "y"}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := lease.Add(ctx, st, a); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := store.Add(ctx, st, a); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v", err)
 		}
 		if st.swaps < 60 || st.swaps > 1000 { // a pause of 8 ms on average, after the first ones
 			t.Errorf("%d attempts in a second", st.swaps)
 		}
 		st.swap = errors.New("no answer")
-		if _, err := lease.Add(t.Context(), st, a); !errors.Is(err, st.swap) {
+		if _, err := store.Add(t.Context(), st, a); !errors.Is(err, st.swap) {
 			t.Errorf("%v", err)
 		}
 		st.read = errors.New("no record")
-		if _, err := lease.Add(t.Context(), st, a); !errors.Is(err, st.read) {
+		if _, err := store.Add(t.Context(), st, a); !errors.Is(err, st.read) {
 			t.Errorf("%v", err)
 		}
 	})

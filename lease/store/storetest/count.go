@@ -1,4 +1,4 @@
-package leasetest
+package storetest
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // countKey is where a sequence keeps its count.
@@ -26,10 +27,10 @@ func counted(k lease.Key, from int64) lease.Record {
 // testAdd checks an addition where it is clipped, where it is refused, and what it leaves.
 func testAdd(w *world) {
 	k := countKey("add.ition_-0")
-	a := lease.Addition{Key: k, N: 10, Limit: 1000, Generation: 7, Nonce: "next"}
-	expect := func(what string, a lease.Addition, want lease.Record, failure error) {
+	a := store.Addition{Key: k, N: 10, Limit: 1000, Generation: 7, Nonce: "next"}
+	expect := func(what string, a store.Addition, want lease.Record, failure error) {
 		w.Helper()
-		got, err := lease.Add(w.ctx, w.st.Store, a)
+		got, err := store.Add(w.ctx, w.st.Store, a)
 		if !errors.Is(err, failure) || err == nil && got != want {
 			w.Errorf("%s: %+v, %v, want %+v, %v", what, got, err, want, failure)
 		}
@@ -97,19 +98,24 @@ func testSequenceKeys(w *world) {
 		w.Errorf("Get:\n got %+v\nwant %+v", rs, want)
 	}
 	nodes := snowfence.NodeRange{Until: math.MaxInt64}
+	heads, err := w.st.Store.Heads(w.ctx)
+	w.must(err)
+	if len(heads) != 2 || heads[0] != want[2] || heads[1].Namespace != name {
+		w.Errorf("Heads: %+v", heads)
+	}
 	for _, c := range []struct {
-		q    lease.Query
-		want []lease.Record
+		namespace string
+		nodes     snowfence.NodeRange
+		want      []lease.Record
 	}{
-		{lease.Query{Nodes: snowfence.NodeRange{From: -2, Until: -1}}, want[2:]},
-		{lease.Query{Namespace: "#" + name, Nodes: nodes}, want[:1]},
-		{lease.Query{Namespace: name, Nodes: snowfence.NodeRange{From: math.MinInt64, Until: -1}}, nil},
-		{lease.Query{Namespace: name, Nodes: nodes}, nil},
+		{"#" + name, nodes, want[:1]},
+		{name, snowfence.NodeRange{From: math.MinInt64, Until: -1}, nil},
+		{name, nodes, nil},
 	} {
-		got, err := w.st.Store.List(w.ctx, c.q)
+		got, err := w.st.Store.List(w.ctx, c.namespace, c.nodes, 100)
 		w.must(err)
 		if !slices.Equal(got, c.want) {
-			w.Errorf("List(%+v): %+v, want %+v", c.q, got, c.want)
+			w.Errorf("List(%+v): %+v, want %+v", c, got, c.want)
 		}
 	}
 	spaces, err := lease.ListNamespaces(w.ctx, w.st.Store)
@@ -133,10 +139,10 @@ func testAdditions(w *world) {
 	for c := range clients {
 		wg.Go(func() {
 			for i := range rounds {
-				a := lease.Addition{
+				a := store.Addition{
 					Key: k, N: int64(c + 1), Limit: math.MaxInt64, Generation: 7, Nonce: fmt.Sprint(c, ".", i),
 				}
-				r, err := lease.Add(w.ctx, w.st.Store, a)
+				r, err := store.Add(w.ctx, w.st.Store, a)
 				if err != nil || r.Nonce != a.NonceAt(r.Revision) && r.Nonce != a.Nonce || r.From != r.PrevUntil+a.N {
 					w.Errorf("addition of %d: %+v, %v", a.N, r, err)
 					return

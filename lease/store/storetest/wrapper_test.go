@@ -1,4 +1,4 @@
-package leasetest
+package storetest
 
 import (
 	"context"
@@ -10,11 +10,12 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // basic is a wrapper as it must not be: it passes on only what a store cannot do without.
 type basic struct {
-	lease.Basic
+	store.Basic
 	st lease.Store
 }
 
@@ -22,9 +23,13 @@ func (b basic) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error
 	return b.st.Get(ctx, keys)
 }
 
-func (b basic) List(ctx context.Context, q lease.Query) ([]lease.Record, error) {
-	return b.st.List(ctx, q)
+func (b basic) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]lease.Record, error) {
+	return b.st.List(ctx, namespace, nodes, limit)
 }
+
+func (b basic) Heads(ctx context.Context) ([]lease.Record, error) { return b.st.Heads(ctx) }
 
 func (b basic) Swap(ctx context.Context, writes []lease.Write) []error {
 	return b.st.Swap(ctx, writes)
@@ -32,13 +37,9 @@ func (b basic) Swap(ctx context.Context, writes []lease.Write) []error {
 
 type noAdd struct{ lease.Store }
 
-func (noAdd) Add(context.Context, lease.Addition) (lease.Record, error) {
+func (noAdd) Add(context.Context, store.Addition) (lease.Record, error) {
 	return lease.Record{}, errors.ErrUnsupported
 }
-
-type noCount struct{ lease.Store }
-
-func (noCount) Count(context.Context, string, snowfence.NodeRange) (int64, error) { return -1, nil }
 
 type noIdentity struct{ lease.Store }
 
@@ -69,9 +70,9 @@ func (k keepsPin) Pin(ctx context.Context) (func(), error) {
 // hidesErrors says that all is well.
 type hidesErrors struct{ lease.Store }
 
-func (h hidesErrors) Count(ctx context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
-	n, _ := h.Store.Count(ctx, namespace, nodes)
-	return n, nil
+func (h hidesErrors) Identity(ctx context.Context, namespace string) (string, error) {
+	id, _ := h.Store.Identity(ctx, namespace)
+	return id, nil
 }
 
 // A wrapper that swallows a method is found by the name of the method, for an answer and for an
@@ -85,15 +86,14 @@ func TestWrapperThatSwallowsIsFound(t *testing.T) {
 		"the store itself":  {func(st lease.Store) lease.Store { return st }, "[]"},
 		"a group":           {lease.Group, "[]"},
 		"a faulty store":    {func(st lease.Store) lease.Store { return newFaulty(st) }, "[Now Now]"}, // on purpose
-		"embeds Basic":      {func(st lease.Store) lease.Store { return basic{st: st} }, "[Add Count Identity Now Pin Add Count Identity Now Pin]"},
+		"embeds Basic":      {func(st lease.Store) lease.Store { return basic{st: st} }, "[Add Identity Now Pin Add Identity Now Pin]"},
 		"no addition":       {func(st lease.Store) lease.Store { return noAdd{st} }, "[Add Add]"},
-		"no count":          {func(st lease.Store) lease.Store { return noCount{st} }, "[Count Count]"},
 		"no identity":       {func(st lease.Store) lease.Store { return noIdentity{st} }, "[Identity Identity]"},
 		"no namespace":      {func(st lease.Store) lease.Store { return oneIdentity{st} }, "[Identity]"},
 		"no clock":          {func(st lease.Store) lease.Store { return noClock{st} }, "[Now Now]"},
 		"no pin":            {func(st lease.Store) lease.Store { return noPin{st} }, "[Pin Pin]"},
 		"a pin that stays":  {func(st lease.Store) lease.Store { return keepsPin{st} }, "[Pin]"},
-		"errors are hidden": {func(st lease.Store) lease.Store { return hidesErrors{st} }, "[Count]"},
+		"errors are hidden": {func(st lease.Store) lease.Store { return hidesErrors{st} }, "[Identity]"},
 	} {
 		methods := []string{}
 		for _, err := range swallowed(t.Context(), c.wrap) {

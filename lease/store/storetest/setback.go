@@ -1,23 +1,36 @@
-package leasetest
+package storetest
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 )
 
+var everyNode = snowfence.NodeRange{From: math.MinInt64, Until: math.MaxInt64}
+
 // backup reads everything there is.
 func (w *world) backup() []lease.Record {
 	w.Helper()
-	among := snowfence.NodeRange{From: math.MinInt64, Until: math.MaxInt64}
-	rs, err := w.st.Store.List(w.ctx, lease.Query{Nodes: among})
+	heads, err := w.st.Store.Heads(w.ctx)
 	w.must(err)
-	return rs
+	names := []string{name}
+	for _, r := range heads {
+		names = append(names, r.Namespace)
+	}
+	slices.Sort(names)
+	var all []lease.Record
+	for _, n := range slices.Compact(names) {
+		rs, err := w.st.Store.List(w.ctx, n, everyNode, math.MaxInt32)
+		w.must(err)
+		all = append(all, rs...)
+	}
+	return all
 }
 
 // restore puts a backup back. What was written since is gone, and what was new has vanished.

@@ -1,10 +1,10 @@
-// Package leasetest checks that a [lease.Store] is one, and that leases kept in it never
+// Package storetest checks that a [lease.Store] is one, and that leases kept in it never
 // overlap, whatever goes wrong between them and the store.
 //
 //	func TestStore(t *testing.T) {
-//		leasetest.Run(t, func(t *testing.T) lease.Store { return openEmptyStore(t) })
+//		storetest.Run(t, func(t *testing.T) lease.Store { return openEmptyStore(t) })
 //	}
-package leasetest
+package storetest
 
 import (
 	"testing"
@@ -42,7 +42,6 @@ func run(t *testing.T, open func(t *testing.T) lease.Store, through func(lease.S
 		// What a store is.
 		{"get", testGet},
 		{"list", testList},
-		{"count", testCount},
 		{"identity, time and pin", testAnswers},
 		{"swap", testSwap},
 		{"swap of a batch", testBatch},

@@ -1,4 +1,4 @@
-package leasetest
+package storetest
 
 import (
 	"context"
@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Wrapper checks that a store which wraps another passes on what it does not answer itself. A
-// wrapper that embeds [lease.Basic] in place of the store inside it fails: leases over it would not
+// wrapper that embeds [store.Basic] in place of the store inside it fails: leases over it would not
 // notice that the store was replaced.
 func Wrapper(t *testing.T, wrap func(lease.Store) lease.Store) {
 	t.Helper()
@@ -25,19 +25,13 @@ func Wrapper(t *testing.T, wrap func(lease.Store) lease.Store) {
 type told struct {
 	*lease.Memory
 	err         error
-	asked       string // the namespace and nodes of the last call
 	pins, unpin int
 }
 
 var toldTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func (s *told) Add(_ context.Context, a lease.Addition) (lease.Record, error) {
+func (s *told) Add(_ context.Context, a store.Addition) (lease.Record, error) {
 	return lease.Record{Key: a.Key, Nonce: a.Nonce, From: 7}, s.err
-}
-
-func (s *told) Count(_ context.Context, namespace string, nodes snowfence.NodeRange) (int64, error) {
-	s.asked = fmt.Sprint(namespace, nodes)
-	return 7, s.err
 }
 
 func (s *told) Identity(_ context.Context, namespace string) (string, error) {
@@ -59,20 +53,18 @@ func swallowed(ctx context.Context, wrap func(lease.Store) lease.Store) (faults 
 			case !errors.Is(err, inner.err):
 				faults = append(faults,
 					fmt.Errorf("%s: the wrapper returns the error %v, and the store inside %v: "+
-						"embed that store, not lease.Basic", method, err, inner.err))
+						"embed that store, not store.Basic", method, err, inner.err))
 			case err == nil && !right:
 				faults = append(faults,
-					fmt.Errorf("%s: the answer of the store inside is lost: embed that store, not lease.Basic", method))
+					fmt.Errorf("%s: the answer of the store inside is lost: embed that store, not store.Basic", method))
 			}
 		}
 		st := wrap(inner)
-		a := lease.Addition{Key: lease.Key{Namespace: "#a", Node: -2}, Nonce: "n"}
+		a := store.Addition{Key: lease.Key{Namespace: "#a", Node: -2}, Nonce: "n"}
 		r, err := st.Add(ctx, a)
 		if !errors.Is(err, lease.ErrRefused) { // a wrapper for holders, who add nothing
 			check("Add", err, r == lease.Record{Key: a.Key, Nonce: "n", From: 7})
 		}
-		n, err := st.Count(ctx, "a", snowfence.NodeRange{From: 2, Until: 4})
-		check("Count", err, n == 7 && inner.asked == "a{2 4}")
 		id, err := st.Identity(ctx, "a")
 		check("Identity", err, id == "identity of a")
 		now, err := st.Now(ctx)

@@ -1,0 +1,143 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+const (
+	paged   = 4096
+	highest = 1<<63 - 2 // a range ends before its Until
+)
+
+var errSilent = errors.New("no answer")
+
+// pages is a store in memory that notes where lists begin, and fails at one of them.
+type pages struct {
+	*lease.Memory
+	from   []int64
+	fail   int  // the number of the list that fails, from 1 on
+	repeat bool // it begins at node 0 each time
+}
+
+func (p *pages) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]store.Record, error) {
+	if p.from = append(p.from, nodes.From); len(p.from) == p.fail || len(p.from) > 10 {
+		return nil, errSilent // at the latest in a loop that has no end
+	}
+	if p.repeat {
+		nodes.From = 0
+	}
+	return p.Memory.List(ctx, namespace, nodes, limit)
+}
+
+// full returns a store that has these nodes of the namespace n, and the namespace itself.
+func full(t *testing.T, nodes ...int64) *pages {
+	t.Helper()
+	p := &pages{Memory: lease.NewMemory()}
+	var writes []store.Write
+	for _, node := range append(nodes, store.NamespaceNode) {
+		writes = append(writes, store.Write{New: store.Record{Key: store.Key{Namespace: "n", Node: node}, Nonce: "x"}})
+	}
+	if err := errors.Join(p.Swap(t.Context(), writes)...); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func upTo(n int64) (nodes []int64) {
+	for node := range n {
+		nodes = append(nodes, node)
+	}
+	return nodes
+}
+
+// All records come once and in order, page by page. No page is asked for that must be empty.
+func TestRecordsOfManyPages(t *testing.T) {
+	for _, c := range []struct {
+		stored []int64
+		nodes  snowfence.NodeRange
+		want   []int64
+		from   []int64
+	}{
+		{nil, snowfence.NodeRange{Until: highest}, nil, []int64{0}},
+		{upTo(10), snowfence.NodeRange{}, nil, nil},
+		{upTo(10), snowfence.NodeRange{Until: highest}, upTo(10), []int64{0}},
+		{upTo(paged - 1), snowfence.NodeRange{Until: highest}, upTo(paged - 1), []int64{0}},
+		{upTo(paged), snowfence.NodeRange{Until: highest}, upTo(paged), []int64{0, paged}},
+		{upTo(paged), snowfence.NodeRange{Until: paged}, upTo(paged), []int64{0}},
+		{upTo(2*paged + 5), snowfence.NodeRange{Until: highest}, upTo(2*paged + 5), []int64{0, paged, 2 * paged}},
+		{upTo(2 * paged), snowfence.NodeRange{From: 7, Until: paged + 8}, upTo(paged + 8)[7:], []int64{7, paged + 7}},
+		{[]int64{highest}, snowfence.NodeRange{Until: highest + 1}, []int64{highest}, []int64{0}},
+	} {
+		p := full(t, c.stored...)
+		var got []int64
+		for r, err := range store.Records(t.Context(), p, "n", c.nodes) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, r.Node)
+		}
+		if !slices.Equal(got, c.want) || !slices.Equal(p.from, c.from) {
+			t.Errorf("%+v of %d records: %d by pages from %v, not %d from %v", c.nodes, len(c.stored), len(got), p.from,
+				len(c.want), c.from)
+		}
+	}
+}
+
+// An error comes once, at the end. A caller with enough records asks for no more, and a store
+// that repeats itself is not asked for ever.
+func TestRecordsEnd(t *testing.T) {
+	all := snowfence.NodeRange{Until: highest}
+	p := full(t, upTo(paged+1)...)
+	p.fail = 2
+	n, failed := 0, 0
+	for _, err := range store.Records(t.Context(), p, "n", all) {
+		if err != nil {
+			failed++
+			continue
+		}
+		n++
+	}
+	if n != paged || failed != 1 {
+		t.Errorf("%d records and %d errors", n, failed)
+	}
+	p = full(t, upTo(paged+1)...)
+	for r := range store.Records(t.Context(), p, "n", all) {
+		if r.Node == 5 {
+			break
+		}
+	}
+	if len(p.from) != 1 {
+		t.Errorf("%d pages for six records", len(p.from))
+	}
+	p.from, p.repeat = nil, true
+	for _, err := range store.Records(t.Context(), p, "n", all) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if len(p.from) != 2 {
+		t.Errorf("%d pages of a store that repeats itself", len(p.from))
+	}
+}
+
+// A batch that writes a record twice is refused.
+func TestDistinctWrites(t *testing.T) {
+	a, b := store.Write{New: store.Record{Key: store.Key{"n", 1}}}, store.Write{New: store.Record{Key: store.Key{"n", 2}}}
+	for _, c := range []struct {
+		ws []store.Write
+		ok bool
+	}{{nil, true}, {[]store.Write{a}, true}, {[]store.Write{a, b}, true}, {[]store.Write{a, a}, false}, {[]store.Write{a, b, a}, false}} {
+		if err := store.Distinct(slices.Clone(c.ws)); (err == nil) != c.ok {
+			t.Errorf("%d writes: %v", len(c.ws), err)
+		}
+	}
+}
