@@ -78,7 +78,7 @@ func TestGeneratorAfterProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	g, err := sqlstore.Generator(t.Context(), db, sqlstore.SQLite(), nil)
+	g, err := sqlstore.Open(t.Context(), db, sqlstore.SQLite(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,7 +104,7 @@ func TestPermissions(t *testing.T) {
 		storetest.Run(t, open)
 	}
 	shared.OneLine(t, openStore(t, c, ""), func(o *lease.GeneratorOptions) (*snowfence.Generator, error) {
-		return etcdstore.Generator(t.Context(), c, o)
+		return etcdstore.Open(t.Context(), c, o)
 	})
 }
 

@@ -50,6 +50,6 @@ func TestConformanceCluster(t *testing.T) {
 func TestGeneratorInOneLine(t *testing.T) {
 	c := servers.EtcdClient(t, servers.StartEtcd(t))
 	shared.OneLine(t, openStore(t, c, ""), func(o *lease.GeneratorOptions) (*snowfence.Generator, error) {
-		return etcdstore.Generator(t.Context(), c, o)
+		return etcdstore.Open(t.Context(), c, o)
 	})
 }

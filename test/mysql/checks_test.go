@@ -188,7 +188,7 @@ func TestRights(t *testing.T) {
 		t.Error(err)
 	}
 	fleet.OneLine(t, user, func(o *lease.GeneratorOptions) (*snowfence.Generator, error) {
-		return sqlstore.Generator(t.Context(), db, sqlstore.MySQL(), o)
+		return sqlstore.Open(t.Context(), db, sqlstore.MySQL(), o)
 	})
 	if _, err := user.Report(t.Context()); err != nil {
 		t.Error(err)

@@ -254,7 +254,7 @@ func TestRights(t *testing.T) {
 	other, st := connect(t, fmt.Sprintf("postgres://Other%%20User@127.0.0.1:%d/postgres?sslmode=disable", p.Port))
 	p.SQL(t, "postgres", fleet.Statements(t, st))
 	fleet.OneLine(t, st, func(o *lease.GeneratorOptions) (*snowfence.Generator, error) {
-		return sqlstore.Generator(t.Context(), other, sqlstore.PostgreSQL(), o)
+		return sqlstore.Open(t.Context(), other, sqlstore.PostgreSQL(), o)
 	})
 	p.SQL(t, "postgres", "REVOKE SELECT, INSERT, UPDATE ON fence.snowfence_lease FROM u")
 	refused(t, early, "GRANT SELECT, INSERT, UPDATE ON snowfence_lease, snowfence_meta to it")
@@ -373,6 +373,6 @@ func TestGeneratorInOneLine(t *testing.T) {
 	p := servers.StartPostgres(t)
 	db, st := connect(t, p.URL("postgres")+"&default_query_exec_mode=exec") // as behind a pooler
 	fleet.OneLine(t, st, func(o *lease.GeneratorOptions) (*snowfence.Generator, error) {
-		return sqlstore.Generator(t.Context(), db, sqlstore.PostgreSQL(), o)
+		return sqlstore.Open(t.Context(), db, sqlstore.PostgreSQL(), o)
 	})
 }

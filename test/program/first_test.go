@@ -58,7 +58,7 @@ func firstMinutes(t *testing.T, url, driver, dsn string, dialect sqlstore.Dialec
 		t.Fatal(err)
 	}
 	defer db.Close()
-	ids, err := sqlstore.Generator(ctx, db, dialect, nil)
+	ids, err := sqlstore.Open(ctx, db, dialect, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,6 +83,6 @@ func TestCluster(t *testing.T) {
 func TestGeneratorInOneLine(t *testing.T) {
 	c := single(t, servers.StartRedis(t))
 	shared.OneLine(t, newStore(t, c, nil), func(o *lease.GeneratorOptions) (*snowfence.Generator, error) {
-		return redisstore.Generator(t.Context(), c, o)
+		return redisstore.Open(t.Context(), c, o)
 	})
 }

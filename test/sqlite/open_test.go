@@ -34,7 +34,7 @@ func openFile(t *testing.T, path string) (*sql.DB, *sqlstore.Store) {
 func TestGeneratorInOneLine(t *testing.T) {
 	ctx := context.Background()
 	db, _ := openFile(t, filepath.Join(t.TempDir(), "ids.db"))
-	g, err := sqlstore.Generator(ctx, db, sqlstore.SQLite(), nil)
+	g, err := sqlstore.Open(ctx, db, sqlstore.SQLite(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

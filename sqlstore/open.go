@@ -8,11 +8,11 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Generator leases a node from db and returns a generator on it. It makes missing tables,
+// Open leases a node from db and returns a generator on it. It makes missing tables,
 // and the namespace "default". It makes other namespaces in SQLite only: on a shared
 // server, lease.CreateNamespace or "snowfence namespace create" makes them once. Closing
 // the generator ends the lease. Nil options are good for most; see lease.OpenGenerator.
-func Generator(ctx context.Context, db *sql.DB, d Dialect, o *lease.GeneratorOptions) (*snowfence.Generator, error) {
+func Open(ctx context.Context, db *sql.DB, d Dialect, o *lease.GeneratorOptions) (*snowfence.Generator, error) {
 	st, err := New(db, d)
 	if err != nil {
 		return nil, err

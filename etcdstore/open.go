@@ -9,11 +9,11 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Generator leases a node from a cluster and returns a generator on it. It makes the
+// Open leases a node from a cluster and returns a generator on it. It makes the
 // namespace "default" where it is missing. Closing the generator ends the lease. Nil
 // options are good for most. For another prefix or timeout give the Store of [New] to
 // lease.OpenGenerator.
-func Generator(ctx context.Context, c *clientv3.Client, o *lease.GeneratorOptions) (*snowfence.Generator, error) {
+func Open(ctx context.Context, c *clientv3.Client, o *lease.GeneratorOptions) (*snowfence.Generator, error) {
 	st, err := New(c, nil)
 	if err != nil {
 		return nil, err

@@ -10,11 +10,11 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Generator leases a node from Redis and returns a generator on it. It makes the namespace
+// Open leases a node from Redis and returns a generator on it. It makes the namespace
 // "default" where it is missing. Closing the generator ends the lease. Nil options are good
 // for most. With replicas, or for another prefix, give the Store of [New] to
 // lease.OpenGenerator.
-func Generator(ctx context.Context, c rueidis.Client, o *lease.GeneratorOptions) (*snowfence.Generator, error) {
+func Open(ctx context.Context, c rueidis.Client, o *lease.GeneratorOptions) (*snowfence.Generator, error) {
 	logger := lease.Warnings(slog.Default())
 	if o != nil && o.Logger != nil {
 		logger = o.Logger
