@@ -52,10 +52,10 @@ func (g *Generator) tryBatch() (ID, bool) {
 }
 
 // renew reads the clock and reports whether the batch's tick is still the current
-// one.
+// one, or ahead of it by the lead at most.
 func (b *batch) renew(g *Generator) bool {
 	tick, sure := g.clock.read()
-	if tick-b.t.from > b.tick {
+	if at := tick - b.t.from; at > b.tick || at < b.tick-g.lead {
 		return false
 	}
 	if sure > 0 {

@@ -45,12 +45,10 @@ func startRandflakeNext(b *testing.B) func() work {
 
 func startRandflakeLayer(source func() int64) func(*testing.B) func() work {
 	return func(*testing.B) func() work {
-		secret := randomSecret() // positions are those of the process
 		return func() work {
-			node := int64(0)
 			return func(n int) error {
-				node++
-				g, err := compat.NewGenerator(node, randflakeStart, randflakeEnd, secret)
+				secret := randomSecret() // the process remembers the second in which one was used
+				g, err := compat.NewGenerator(1, randflakeStart, randflakeEnd, secret)
 				if err != nil {
 					return err
 				}

@@ -11,14 +11,14 @@
 //
 // The original makes an ID twice when a sequence overflows in the second in which
 // it began, when the clock goes back, and when one node has two generators. Here
-// all generators of one node and secret in a process share a position. It
-// belongs to a second and a sequence number, and only rises. Each ID has a
-// position of its own. A clock behind it gets [ErrConsistencyViolation], in a
-// second that is used up too.
+// generators of one node, secret and lease are one, and one with another lease takes
+// the node: it begins in the first second of which nothing was used. A clock behind
+// what was used gets [ErrConsistencyViolation], a second that is used up
+// [ErrResourceExhausted].
 //
 // In a process, a node and secret are a bare number or that of a fence, never both at
 // a time: the other is refused with [ErrOverlap], until the first is closed or
-// garbage. Whoever comes next begins in a second of which nothing was used.
+// garbage. Generators that the program makes by [snowfence.New] are not known here.
 //
 // A generator makes IDs only for seconds of its own lease, both ends included.
 // Leases of one node in two processes must have no second in common.

@@ -172,7 +172,9 @@ func TestContextWithoutAFence(t *testing.T) {
 		t.Error(err)
 	}
 	now = noon
-	leave(g, now, 0)
+	for range RANDFLAKE_MAX_SEQUENCE + 1 {
+		generate(t, g)
+	}
 	if _, err := g.GenerateContext(ctx); !errors.Is(err, ErrResourceExhausted) || !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -208,4 +210,45 @@ func TestFencesThatDoNotFit(t *testing.T) {
 	if _, err := NewOn(snowfence.Unguarded(schemeOf(t), -1)); err == nil {
 		t.Error("node -1")
 	}
+}
+
+// A bare number and a fence make the same IDs: the second is refused, and who comes next begins
+// above. A fence that gets the number later waits.
+func TestBareNumberBesideAFence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		noonOn(t)
+		bare := func(node int64, more ...any) (*Generator, error) {
+			return NewGenerator(node, noon, noon+3600, secretOf(t, more...))
+		}
+		must := func(g *Generator, err error) *Generator {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return g
+		}
+		f := grantsOf(t, &snowfence.Grant{Node: 7, From: tickAtNoon, Until: tickAtNoon + 10})
+		leased := must(NewOn(f))
+		generate(t, leased)
+		if _, err := bare(7); !errors.Is(err, ErrOverlap) {
+			t.Fatal(err)
+		}
+		must(bare(7, "another secret"))
+		eight := must(bare(8))
+		m := generate(t, eight)
+		if _, err := NewOn(snowfence.Unguarded(leased.scheme, 8)); !errors.Is(err, ErrOverlap) {
+			t.Error(err)
+		}
+		f.grant.Store(&snowfence.Grant{Node: 8, From: tickAtNoon, Until: tickAtNoon + 3600})
+		time.Sleep(10 * time.Second)
+		refuses(t, leased, ErrInvalidLease)
+		if err := eight.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if id, err := leased.GenerateContext(t.Context()); err != nil {
+			t.Error(err)
+		} else if second, node, _, _ := leased.Inspect(id); node != 8 || second <= m.second {
+			t.Errorf("node %d at %d", node, second-noon)
+		}
+	})
 }

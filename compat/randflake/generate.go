@@ -4,193 +4,115 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"sync/atomic"
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/compat/internal/process"
 )
-
-const (
-	// batchSize is the longest run of IDs that is encrypted at once.
-	batchSize = 256
-
-	// trust is how long the system's clock is taken to go on as the monotonic one.
-	trust = 10 * time.Millisecond
-)
-
-// batch is a run of IDs of one second, encrypted at once because that is many
-// times faster. They are given out in that second alone.
-type batch struct {
-	second int64
-	sure   atomic.Int64 // before this elapsed time, the system's clock still shows the second
-
-	_    [64]byte // next is written by each call
-	next atomic.Int64
-	_    [64]byte
-
-	ids []uint64
-}
-
-// noBatch is of no second. Nobody writes it.
-var noBatch = &batch{second: math.MinInt64}
 
 // Generate returns a new ID. It never waits, but refuses: with [ErrInvalidLease]
 // outside the lease, [ErrResourceExhausted] when the sequence of this second is
-// used up, and [ErrConsistencyViolation] when the clock went back behind a second
-// that was used. Over a fence, it refuses also with [ErrRandflakeDead].
+// used up, and [ErrConsistencyViolation] when the clock is behind a second that was used.
+// Over a fence, it refuses also with [ErrRandflakeDead].
 func (g *Generator) Generate() (int64, error) {
-	if g.used == nil {
-		return g.generateOn()
-	}
-	seen := g.used.second() // before the clock is read
-	b := g.batch.Load()
-	now := b.second
-	if g.TimeSource != nil {
-		now = g.TimeSource()
-	} else if int64(time.Since(g.start)) >= b.sure.Load() {
-		now = g.read(b)
-	}
-	if now == b.second && now == seen {
-		if i := b.next.Add(1) - 1; i < int64(len(b.ids)) {
-			return int64(b.ids[i]), nil
+	if on := g.on.Load(); on != nil && g.current() {
+		if id, err := on.TryNext(); err == nil {
+			return int64(id), nil
 		}
 	}
-	return g.generateSlowly(now, seen)
+	id, kind, _ := g.attempt()
+	return id, kind
 }
 
-// generateSlowly makes a new batch, or says why it cannot. now is what TimeSource
-// said after seen was read.
-func (g *Generator) generateSlowly(now, seen int64) (int64, error) {
-	for {
-		var sure int64
-		if g.TimeSource == nil {
-			seen = g.used.second()
-			now, sure = g.wall()
-		}
-		id, err := g.next(now, sure)
-		if err != ErrConsistencyViolation || now < seen {
-			return id, err
-		}
-		// The clock did not go back: a faster call has used a later second since it was read.
-		if g.TimeSource != nil {
-			seen = g.used.second()
-			now = g.TimeSource()
-		}
+// attempt is Generate with an error of this package, and what says more.
+func (g *Generator) attempt() (id int64, kind, why error) {
+	on, err := g.handle()
+	if err != nil {
+		return 0, kindOf(err), err
 	}
+	made, err := on.TryNext()
+	if err == nil {
+		return int64(made), nil, nil
+	}
+	kind = kindOf(err)
+	if kind == ErrConsistencyViolation && !g.fenced && g.second() < g.leaseStart {
+		kind = ErrInvalidLease
+	}
+	return 0, kind, err
 }
 
-// next makes a batch of the second now and takes its first ID, unless somebody
-// just made one.
-func (g *Generator) next(now, sure int64) (int64, error) {
-	p := g.used
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// handle returns what makes the IDs. It takes the node while the lease has the present second, and
+// again for a TimeSource.
+func (g *Generator) handle() (*process.Handle, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	on := g.on.Load()
 	switch {
-	case g.over:
-		return 0, snowfence.ErrClosed
-	case now < g.leaseStart || now > g.leaseEnd.Load():
-		return 0, ErrInvalidLease
+	case g.closed:
+		return nil, snowfence.ErrClosed
+	case g.fenced:
+		return on, nil
+	case g.scheme == nil:
+		return nil, ErrInvalidLease
 	}
-	b := g.batch.Load()
-	if b.second == now && b.second == p.second() {
-		if i := b.next.Add(1) - 1; i < int64(len(b.ids)) {
-			return int64(b.ids[i]), nil
-		}
+	now := g.second()
+	switch over := now > g.end(); {
+	case on == nil:
+	case !over && g.current():
+		return on, nil
+	default:
+		g.leaseEnd = g.end()
+		g.on.Store(nil)
+		_ = on.Close() // only fences fail
 	}
-	size := g.resize(b)
-	pos, count, err := p.take(now, size)
-	if err != nil {
-		return 0, err
+	if now < g.leaseStart || now > g.leaseEnd {
+		return nil, ErrInvalidLease
 	}
-	g.size = size
-	b = &batch{second: now, ids: make([]uint64, count)}
-	b.sure.Store(sure)
-	const sequence = 1<<RANDFLAKE_SEQUENCE_BITS - 1
-	raw := (pos&^sequence)<<RANDFLAKE_NODE_BITS | g.nodeID<<RANDFLAKE_SEQUENCE_BITS | pos&sequence
-	g.cipher.EncryptCounter(b.ids, uint64(raw), 1)
-	b.next.Store(1)
-	g.batch.Store(b)
-	return int64(b.ids[0]), nil
+	o := process.Options{
+		From:    g.leaseStart - RANDFLAKE_EPOCH_OFFSET,
+		Until:   g.leaseEnd - RANDFLAKE_EPOCH_OFFSET + 1,
+		Replace: true,
+	}
+	if g.TimeSource != nil {
+		o.Time = clockOf(g.TimeSource)
+	}
+	on, err := process.Open(g.scheme, g.nodeID, o)
+	if err == nil {
+		g.sourced.Store(o.Time != nil)
+		g.on.Store(on)
+	}
+	return on, err
 }
 
-// resize returns how many positions to take after b. Batches grow while they are
-// used up in their second, and shrink when most of one is lost.
-func (g *Generator) resize(b *batch) int64 {
-	switch lost := int64(len(b.ids)) - b.next.Load(); {
-	case lost <= 0:
-		return min(max(2*g.size, 1), batchSize)
-	case lost > g.size/2:
-		return g.size - g.size/2
+// current reports whether what makes the IDs has the TimeSource.
+func (g *Generator) current() bool { return g.TimeSource == nil || g.sourced.Load() }
+
+// second returns the present one.
+func (g *Generator) second() int64 {
+	if g.TimeSource != nil {
+		return g.TimeSource()
 	}
-	return g.size
+	return time.Now().Unix()
 }
 
-// wall returns the second of the system's clock, and the elapsed time until which
-// it is that for sure.
-func (g *Generator) wall() (second, sure int64) {
-	t := time.Now()
-	left := min(trust, time.Second-time.Duration(t.Nanosecond()))
-	return t.Unix(), int64(t.Sub(g.start) + left)
-}
-
-// read returns the second of the system's clock. If it is that of b, the next
-// calls need not ask again.
-func (g *Generator) read(b *batch) int64 {
-	now, sure := g.wall()
-	if now == b.second {
-		b.sure.Store(sure)
+// end returns the last second of the lease, which all have who share it. The mutex is held.
+func (g *Generator) end() int64 {
+	if on := g.on.Load(); on != nil {
+		return on.Until() + RANDFLAKE_EPOCH_OFFSET - 1
 	}
-	return now
+	return g.leaseEnd
 }
 
-// GenerateContext is Generate, but waits until ctx ends for what can come back:
-// the next second, a clock that went back, over a fence a grant, too. It returns
-// at once when a lease of NewGenerator is over or has not begun. Its errors match
-// those of Generate with [errors.Is], and say more.
-func (g *Generator) GenerateContext(ctx context.Context) (int64, error) {
-	for pause := time.Millisecond; ; pause = min(2*pause, time.Second) {
-		id, err := g.attempt()
-		comes := errors.Is(err, ErrResourceExhausted) || errors.Is(err, ErrConsistencyViolation) ||
-			g.on != nil && errors.Is(err, ErrInvalidLease)
-		if !comes {
-			return id, err
-		}
-		t := time.NewTimer(min(pause, time.Second-time.Duration(time.Now().Nanosecond())))
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return 0, fmt.Errorf("%w: %w", err, ctx.Err())
-		}
+// clockOf returns the clock of a TimeSource. It has no time between two seconds.
+func clockOf(source func() int64) snowfence.TimeSource {
+	return func() (time.Time, time.Duration) {
+		second := max(RANDFLAKE_EPOCH_OFFSET-1, min(source(), RANDFLAKE_MAX_TIMESTAMP+1))
+		return time.Unix(second, 0), time.Duration(second-RANDFLAKE_EPOCH_OFFSET) * time.Second
 	}
 }
 
-func (g *Generator) attempt() (int64, error) {
-	if g.on == nil {
-		return g.Generate()
-	}
-	id, err := g.on.TryNext()
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", ours(err), err)
-	}
-	return int64(id), nil
-}
-
-// generateOn is Generate over a fence. The zero Generator has none, and no lease.
-func (g *Generator) generateOn() (int64, error) {
-	if g.on == nil {
-		return 0, ErrInvalidLease
-	}
-	id, err := g.on.TryNext()
-	if err != nil {
-		return 0, ours(err)
-	}
-	return int64(id), nil
-}
-
-// ours returns the error of this package for one of a generator over a fence.
-func ours(err error) error {
+// kindOf returns the error of this package for that of a generator.
+func kindOf(err error) error {
 	var wait *snowfence.WaitError
 	switch {
 	case errors.Is(err, snowfence.ErrClosed):
@@ -203,6 +125,36 @@ func ours(err error) error {
 		return ErrResourceExhausted
 	}
 	return ErrInvalidLease
+}
+
+// GenerateContext is Generate, but waits until ctx ends for what can come back: the next second,
+// a clock that went back, over a fence a grant, too. It returns at once when a lease of
+// [NewGenerator] is over or has not begun. Its errors match those of Generate with [errors.Is],
+// and say more.
+func (g *Generator) GenerateContext(ctx context.Context) (int64, error) {
+	for pause := time.Millisecond; ; pause = min(2*pause, time.Second) {
+		id, kind, err := g.attempt()
+		switch {
+		case kind == nil:
+			return id, nil
+		case kind != ErrResourceExhausted && kind != ErrConsistencyViolation && (kind != ErrInvalidLease || !g.fenced):
+			return 0, both(kind, err)
+		}
+		t := time.NewTimer(min(pause, time.Second-time.Duration(time.Now().Nanosecond())))
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return 0, fmt.Errorf("%w: %w", both(kind, err), ctx.Err())
+		}
+	}
+}
+
+func both(kind, err error) error {
+	if kind == err {
+		return err
+	}
+	return fmt.Errorf("%w: %w", kind, err)
 }
 
 // GenerateString is Generate with the ID as text.

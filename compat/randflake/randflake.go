@@ -3,13 +3,11 @@ package randflake
 import (
 	"errors"
 	"fmt"
-	"runtime"
+	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/compat/internal/process"
-	"github.com/snowfence/snowfence/internal/sparx"
 )
 
 // The parts of an ID before it is encrypted, as Unix seconds, bits and highest
@@ -40,32 +38,37 @@ var (
 	ErrInvalidID = errors.New("randflake: invalid id")
 )
 
+// ErrOverlap means that something in use in this process could make the same IDs: a
+// generator of the same secret has the node over a fence, or without one.
+var ErrOverlap = process.ErrOverlap
+
 // Generator makes IDs. It is safe for concurrent use, and must not be copied.
 type Generator struct {
-	// TimeSource returns the time in Unix seconds. Each Generate calls it, so set it
-	// before. With nil, a generator reads the system's clock, a step of which it
-	// notices within 10 ms. A generator over a fence never calls it: the fence has
-	// the clock.
+	// TimeSource returns the time in Unix seconds. Set it before the first Generate, and do not
+	// change it: it is called for each ID, with locks held. With nil, a generator follows the
+	// system's clock within 10 ms. A generator over a fence never calls it.
 	TimeSource func() int64
 
-	on *process.Handle // over a fence, which has all that follows
+	on      atomic.Pointer[process.Handle] // nil while the node is not taken
+	sourced atomic.Bool                    // on was opened with TimeSource
+	fenced  bool                           // on is over a fence, which has all that follows
 
+	scheme     *snowfence.Scheme
 	nodeID     int64
 	leaseStart int64
-	leaseEnd   atomic.Int64 // only rises
-	cipher     *sparx.Cipher
-	start      time.Time // of elapsed time
 
-	used  *position
-	batch atomic.Pointer[batch] // IDs made ahead, never nil
-	size  int64                 // of the last batch; guarded by used.mu
-	over  bool                  // closed; guarded by used.mu
-	lost  runtime.Cleanup       // instead of Close
+	mu       sync.Mutex // held while the node is taken
+	leaseEnd int64      // only rises
+	closed   bool
 }
 
 // NewGenerator returns a generator of a bare node number for the seconds from
 // leaseStart to leaseEnd, both included, as Unix time. The secret has 16 bytes. A
 // node that this process uses over a fence is an [ErrOverlap].
+//
+// Generators of one node, secret and lease share what makes their IDs, with the TimeSource of the
+// first and the latest lease end of all. One with another lease takes the node in its first
+// second; the others return [snowfence.ErrClosed] from then on.
 func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator, error) {
 	switch {
 	case leaseEnd < leaseStart:
@@ -76,21 +79,19 @@ func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator
 		return nil, ErrInvalidLease
 	case leaseEnd > RANDFLAKE_MAX_TIMESTAMP:
 		return nil, ErrRandflakeDead
-	case len(secret) != sparx.KeySize:
+	}
+	key, err := snowfence.NewSecret(secret)
+	if err != nil {
 		return nil, ErrInvalidSecret
 	}
-	c, err := sparx.New(secret)
+	s, err := snowfence.NewScheme(snowfence.Randflake(), key)
 	if err != nil {
 		return nil, err
 	}
-	g := &Generator{nodeID: nodeID, leaseStart: leaseStart, cipher: c, start: time.Now()}
-	g.leaseEnd.Store(leaseEnd)
-	g.used = positions.of(c.Encrypt64(0), nodeID)
-	if err := g.used.open(nodeID); err != nil {
+	g := &Generator{scheme: s, nodeID: nodeID, leaseStart: leaseStart, leaseEnd: leaseEnd}
+	if _, err := g.handle(); errors.Is(err, ErrOverlap) {
 		return nil, err
 	}
-	g.batch.Store(noBatch)
-	g.lost = runtime.AddCleanup(g, (*position).close, g.used)
 	return g, nil
 }
 
@@ -103,62 +104,51 @@ func NewOn(f snowfence.Fence) (*Generator, error) {
 	if f == nil {
 		return nil, errors.New("randflake: the fence is nil: use a lease, statefile.File or snowfence.Unguarded")
 	}
-	if s, want := f.Scheme(), snowfence.Randflake().String(); s == nil || s.Layout().String() != want {
+	s, want := f.Scheme(), snowfence.Randflake().String()
+	if s == nil || s.Layout().String() != want {
 		return nil, fmt.Errorf("randflake: the fence has another layout than Randflake: use a namespace "+
 			"or a scheme of snowfence.Randflake(), which is %s", want)
 	}
-	first, err := f.Scheme().Compose(snowfence.Parts{})
+	on, err := process.On(f, process.Options{})
 	if err != nil {
 		return nil, err
 	}
-	on, err := process.On(f, process.Options{
-		Enter: func(node, nodes int64) (int64, func(int64), error) {
-			return positions.enter(uint64(first), node, nodes)
-		},
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &Generator{on: on}, nil
+	g := &Generator{scheme: s, fenced: true}
+	g.on.Store(on)
+	g.sourced.Store(true)
+	return g, nil
 }
 
 // Close ends the generator: Generate returns [snowfence.ErrClosed] from then on.
 // Over a fence it gives the grant back. Others with the same node and secret go
 // on.
 func (g *Generator) Close() error {
-	if g.on != nil {
-		return g.on.Close()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	on := g.on.Load()
+	if g.closed = g.scheme != nil; on == nil {
+		return nil
 	}
-	if g.used == nil {
-		return nil // the zero Generator
-	}
-	g.used.mu.Lock()
-	defer g.used.mu.Unlock()
-	if !g.over {
-		g.lost.Stop()
-		g.used.bare--
-	}
-	g.over = true
-	g.batch.Store(noBatch)
-	return nil
+	return on.Close()
 }
 
 // UpdateLease moves the end of the lease and reports whether it did. leaseStart is
 // that of the lease, and leaseEnd is later than its end. Over a fence it is
 // always false, because the fence renews its grants itself.
 func (g *Generator) UpdateLease(leaseStart, leaseEnd int64) bool {
-	if g.on != nil || leaseStart != g.leaseStart || leaseEnd > RANDFLAKE_MAX_TIMESTAMP {
+	if g.fenced || leaseStart != g.leaseStart || leaseEnd > RANDFLAKE_MAX_TIMESTAMP {
 		return false
 	}
-	for {
-		end := g.leaseEnd.Load()
-		if leaseEnd <= end {
-			return false
-		}
-		if g.leaseEnd.CompareAndSwap(end, leaseEnd) {
-			return true
-		}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if on := g.on.Load(); on != nil {
+		return on.Extend(leaseEnd - RANDFLAKE_EPOCH_OFFSET + 1)
 	}
+	if leaseEnd <= g.leaseEnd {
+		return false
+	}
+	g.leaseEnd = leaseEnd
+	return true
 }
 
 // LeaseInfo is the lease of a generator: a node and the seconds from LeaseStart to
@@ -172,10 +162,12 @@ type LeaseInfo struct {
 // GetLeaseInfo returns the lease. Over a fence it is the grant in use, and the
 // zero LeaseInfo while there is none.
 func (g *Generator) GetLeaseInfo() LeaseInfo {
-	if g.on == nil {
-		return LeaseInfo{NodeID: g.nodeID, LeaseStart: g.leaseStart, LeaseEnd: g.leaseEnd.Load()}
+	if !g.fenced {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return LeaseInfo{NodeID: g.nodeID, LeaseStart: g.leaseStart, LeaseEnd: g.end()}
 	}
-	gr, ok := g.on.Grant()
+	gr, ok := g.on.Load().Grant()
 	if !ok {
 		return LeaseInfo{}
 	}

@@ -6,18 +6,14 @@ import "github.com/snowfence/snowfence"
 // years. Any number is an ID of some second, node and sequence: whether one was
 // ever made, only who keeps them knows.
 func (g *Generator) Inspect(id int64) (timestamp, nodeID, sequence int64, err error) {
-	if g.on != nil {
-		p, err := g.on.Scheme().Decode(snowfence.ID(id))
-		if err != nil {
-			return 0, 0, 0, err
-		}
-		return p.Tick + RANDFLAKE_EPOCH_OFFSET, p.Node, p.Sequence, nil
+	if g.scheme == nil {
+		return 0, 0, 0, ErrInvalidSecret
 	}
-	raw := g.cipher.Decrypt64(uint64(id)) // unsigned: the highest bit of the time is set from 2041 on
-	timestamp = int64(raw>>(RANDFLAKE_NODE_BITS+RANDFLAKE_SEQUENCE_BITS)) + RANDFLAKE_EPOCH_OFFSET
-	nodeID = int64(raw >> RANDFLAKE_SEQUENCE_BITS & RANDFLAKE_MAX_NODE)
-	sequence = int64(raw & RANDFLAKE_MAX_SEQUENCE)
-	return timestamp, nodeID, sequence, nil
+	p, err := g.scheme.Decode(snowfence.ID(id))
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	return p.Tick + RANDFLAKE_EPOCH_OFFSET, p.Node, p.Sequence, nil
 }
 
 // InspectString is Inspect of an ID as text, which [DecodeString] reads.

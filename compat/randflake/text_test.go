@@ -66,7 +66,8 @@ func TestText(t *testing.T) {
 	if s := EncodeString(-2); s != "fvvvvvvvvvvvu" {
 		t.Error(s)
 	}
-	g.TimeSource = func() int64 { return noon }
+	now := int64(noon)
+	g.TimeSource = func() int64 { return now }
 	s, err := g.GenerateString()
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +75,7 @@ func TestText(t *testing.T) {
 	if second, node, _, err := g.InspectString(s); err != nil || second != noon || node != 7 {
 		t.Errorf("%s: %d, %d, %v", s, second, node, err)
 	}
-	g.TimeSource = func() int64 { return noon + 1 }
+	now++
 	if s, err := g.GenerateString(); s != "" || err != ErrInvalidLease {
 		t.Errorf("%q, %v", s, err)
 	}

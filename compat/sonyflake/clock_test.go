@@ -17,7 +17,7 @@ func TestClockStepsBackByHours(t *testing.T) {
 		return time.Now().Add(-time.Duration(back.Load())), time.Since(begin)
 	}
 	st := Settings{StartTime: begin.Add(-72 * time.Hour), MachineID: func() (int, error) { return 1, nil }}
-	sf, err := st.open(process.Options{First: 1, Time: clock})
+	sf, err := st.open(process.Options{From: 1, Time: clock})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ type Sonyflake struct {
 // New returns a Sonyflake with a bare machine ID. It fails with one of the errors
 // above if a setting is wrong, with the error of Settings.MachineID, and with
 // [ErrOverlap].
-func New(st Settings) (*Sonyflake, error) { return st.open(process.Options{First: 1}) }
+func New(st Settings) (*Sonyflake, error) { return st.open(process.Options{From: 1}) }
 
 func (st *Settings) open(o process.Options) (*Sonyflake, error) {
 	l, err := st.layout(time.Now())

@@ -230,7 +230,7 @@ func TestRandflakeRefusals(t *testing.T) {
 		{"its last second", at(randflakeNoon + 10), "10", same},
 		{"the second after the lease", at(randflakeNoon + 11), lease, same},
 		{"no time at all", at(math.MinInt64), lease, same},
-		{"a second back", at(randflakeNoon+5, randflakeNoon+4), "4", wentBack},
+		{"two seconds back", at(randflakeNoon+6, randflakeNoon+4), "4", wentBack},
 		{"a second back and on again", at(randflakeNoon+6, randflakeNoon+5, randflakeNoon+6), "6", same},
 
 		{"text", text("3vgoe12ccb8gh"), "4594531474933654033", same},

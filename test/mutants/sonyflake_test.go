@@ -2,13 +2,8 @@ package mutants
 
 // sonyflakeMutants break the rules of the layers for sony/sonyflake, one term each.
 var sonyflakeMutants = []mutant{
-	m("sonyflake: a new generator stays above what others used", "compat/internal/process.registry.enter",
-		"TestFirstTick",
-		swap("max(sp.floor, o.First)", "o.First")),
-	m("sonyflake: a layer's first tick", "compat/internal/process.registry.enter", "TestFirstTick",
-		swap("max(sp.floor, o.First)", "sp.floor")),
 	m("sonyflake: no ID of the time unit of the start", "compat/sonyflake.New", "TestNoIDOfTheFirstTimeUnit",
-		swap("process.Options{First: 1}", "process.Options{}")),
+		swap("process.Options{From: 1}", "process.Options{}")),
 	m("sonyflake: starts within one time unit are one epoch", "compat/sonyflake.Settings.layout",
 		"TestStartTimesOfOneTimeUnitShareOneGenerator",
 		swap("l.Epoch.UnixNano() / int64(l.Tick) * int64(l.Tick)", "l.Epoch.UnixNano()")),

@@ -16,7 +16,6 @@ type granting struct {
 
 	mu       sync.Mutex
 	grant    snowfence.Grant
-	each     func(*snowfence.Grant) // changes each grant that is handed over
 	gone     bool
 	past     []int64 // what Grant was asked to reach past
 	released []snowfence.Grant
@@ -54,9 +53,6 @@ func (f *granting) Held(after int64) (snowfence.Grant, bool) {
 	defer f.mu.Unlock()
 	if f.gone || f.grant.Until <= after {
 		return snowfence.Grant{}, false
-	}
-	if f.each != nil {
-		f.each(&f.grant)
 	}
 	return f.grant, true
 }
@@ -101,7 +97,7 @@ func (f *granting) lose() {
 	seal()
 }
 
-func on(t testing.TB, r *registry, f snowfence.Fence, o Options) *Handle {
+func on(t testing.TB, r *set, f snowfence.Fence, o Options) *Handle {
 	t.Helper()
 	h, err := r.on(f, o)
 	if err != nil {

@@ -16,25 +16,16 @@ type Options struct {
 	// lead and the clock with which it was opened.
 	Lead int64
 
-	// First is the first tick that a new generator may stamp.
-	First int64
+	// From and Until are the ticks that a bare number may stamp, half-open. Until 0 is all.
+	From, Until int64
 
-	// Replace takes the place of generators in use that overlap the new one. Their
+	// Replace takes the place of bare numbers in use that overlap the new one. Their
 	// handles return [snowfence.ErrClosed] from then on.
 	Replace bool
 
 	// Time is that of [snowfence.Config]. It is called with a lock held.
 	Time snowfence.TimeSource
-
-	// Enter is for [On] in a layer that also makes IDs by itself.
-	Enter Enter
 }
-
-// Enter enters the nodes of a grant into a layer, or says what is in the way. No ID of
-// the grant is below the tick floor. When nothing more is made of it, leave gets the
-// first tick above all that was used, or 0 if nothing was. Both are called with a lock
-// held.
-type Enter func(node, nodes int64) (floor int64, leave func(used int64), err error)
 
 func (o *Options) generator(f snowfence.Fence) (*snowfence.Generator, error) {
 	return snowfence.New(snowfence.Config{Fence: f, Lead: o.Lead, Time: o.Time})
@@ -45,51 +36,76 @@ func (o *Options) generator(f snowfence.Fence) (*snowfence.Generator, error) {
 type Handle struct {
 	gen    atomic.Pointer[snowfence.Generator] // nil after Close
 	scheme *snowfence.Scheme
-	waits  *waits
+	use    *use
 	close  func(*snowfence.Generator) error
 }
 
-// Open returns a handle on the generator of a node and the sequence numbers of s.
-// Handles of equal rectangles share it. An overlap that is not equal is an
-// [ErrOverlap], unless o.Replace.
+// Open returns a handle on the generator of a bare node. Handles of equal rectangles and ticks
+// share it. An overlap that is not equal is an [ErrOverlap], unless o.Replace.
 func Open(s *snowfence.Scheme, node int64, o Options) (*Handle, error) {
 	return shared.open(s, node, o)
 }
 
-func (r *registry) open(s *snowfence.Scheme, node int64, o Options) (*Handle, error) {
-	e, err := r.enter(s, node, o)
+func (s *set) open(sch *snowfence.Scheme, node int64, o Options) (*Handle, error) {
+	u, err := s.bare(sch, node, o)
 	if err != nil {
 		return nil, err
 	}
-	h := &Handle{scheme: s, waits: &e.waits}
-	h.gen.Store(e.gen)
-	lost := runtime.AddCleanup(h, r.leave, e)
+	h := &Handle{scheme: sch, use: u}
+	h.gen.Store(u.number.gen)
+	lost := runtime.AddCleanup(h, s.drop, u)
 	h.close = func(*snowfence.Generator) error {
 		lost.Stop()
-		r.leave(e)
+		s.drop(u)
 		return nil
 	}
 	return h, nil
 }
 
-// On returns a handle on a generator over any fence. Nobody shares it. It gives the
-// grant back on Close, never by itself. A grant that overlaps a bare number in use is
-// an [ErrOverlap], also later.
+// On returns a handle on a generator over any fence. Nobody shares it. Close gives the grant
+// back. A grant that overlaps a bare number in use is an [ErrOverlap], also later.
 func On(f snowfence.Fence, o Options) (*Handle, error) { return shared.on(f, o) }
 
-func (r *registry) on(f snowfence.Fence, o Options) (*Handle, error) {
-	known, err := newFenced(r, f, o.Enter)
+func (s *set) on(f snowfence.Fence, o Options) (*Handle, error) {
+	known, err := newFence(s, f)
 	if err != nil {
 		return nil, err
+	}
+	leave := func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.leave(known.use)
 	}
 	g, err := o.generator(known)
 	if err != nil {
+		leave()
 		return nil, err
 	}
-	h := &Handle{scheme: g.Scheme(), waits: new(waits), close: known.close}
+	h := &Handle{scheme: g.Scheme(), use: known.use, close: func(g *snowfence.Generator) error {
+		leave()
+		return g.Close()
+	}}
 	h.gen.Store(g)
 	return h, nil
 }
+
+// Extend moves the end of a bare number's ticks up to until, for all who share it, and reports
+// whether it was lower.
+func (h *Handle) Extend(until int64) bool {
+	n := h.use.number
+	for {
+		old := n.until.Load()
+		if until <= old {
+			return false
+		}
+		if n.until.CompareAndSwap(old, until) {
+			return true
+		}
+	}
+}
+
+// Until returns the end of a bare number's ticks.
+func (h *Handle) Until() int64 { return h.use.number.until.Load() }
 
 // Scheme returns the scheme with which the handle was opened.
 func (h *Handle) Scheme() *snowfence.Scheme { return h.scheme }
@@ -167,7 +183,7 @@ func (h *Handle) Fill(ctx context.Context, dst []snowfence.ID) (n int, err error
 		n += k
 		return err
 	}
-	err = h.waits.out(ctx, fill(), fill)
+	err = h.use.waits.out(ctx, fill(), fill)
 	runtime.KeepAlive(h)
 	return n, err
 }
@@ -187,7 +203,7 @@ func (h *Handle) Close() error {
 
 // nextLater is the rest of a Next whose first try ended in err.
 func (h *Handle) nextLater(ctx context.Context, err error) (id snowfence.ID, _ error) {
-	err = h.waits.out(ctx, err, func() (err error) {
+	err = h.use.waits.out(ctx, err, func() (err error) {
 		g := h.gen.Load()
 		if g == nil {
 			return snowfence.ErrClosed

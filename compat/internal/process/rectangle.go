@@ -15,68 +15,65 @@ type spaceKey struct {
 	sample      [2]snowfence.ID // what the secret makes of two IDs; zero for plain ones
 }
 
-// shape says which low bits a rectangle of any node has. Two rectangles of one
-// shape are equal, or have no low bits in common.
-type shape struct {
-	nodes       uint64 // mask of the node's bits
-	seqShift    uint8
-	first, last uint64 // sequence numbers
-}
-
 // rectangle is the low bits of one node: base, base + step, … up to top.
 type rectangle struct {
 	base, top uint64
 	shift     uint8 // step is 1 << shift; 0 for a single number
 }
 
-// place returns where the IDs of a node lie.
-func place(s *snowfence.Scheme, node int64) (spaceKey, shape, rectangle, error) {
-	return placeSlice(s, node, 0, 0)
-}
-
-// placeSlice is place of some sequence numbers. As in a grant, 0 to 0 are all.
-func placeSlice(s *snowfence.Scheme, node, first, last int64) (spaceKey, shape, rectangle, error) {
+// place returns where the IDs of a grant lie. Its ticks do not matter.
+func place(s *snowfence.Scheme, gr snowfence.Grant) (spaceKey, []rectangle, error) {
 	l := s.Layout()
+	first, last := uint64(gr.FirstSeq), uint64(gr.LastSeq)
 	if first == 0 && last == 0 {
-		first, last = l.First, l.Last
+		first, last = uint64(l.First), uint64(l.Last)
 	}
 	k := spaceKey{epoch: l.Epoch.UnixNano(), tick: int64(l.Tick), cipher: l.Cipher}
 	if l.Bits(snowfence.FieldRollback) > 0 || l.Bits(snowfence.FieldKey) > 0 {
-		return k, shape{}, rectangle{}, fmt.Errorf("snowfence: the layout %s has rollback or key bits: "+
+		return k, nil, fmt.Errorf("snowfence: the layout %s has rollback or key bits: "+
 			"take a fence of your own for it", l)
 	}
-	if node < 0 || node >= s.Nodes() {
-		return k, shape{}, rectangle{}, fmt.Errorf("snowfence: node %d: the layout has nodes 0 to %d",
-			node, s.Nodes()-1)
+	if gr.Node < 0 || gr.Node >= s.Nodes() {
+		return k, nil, fmt.Errorf("snowfence: node %d: the layout has nodes 0 to %d", gr.Node, s.Nodes()-1)
 	}
-	var f shape
-	var at uint64
 	for i := len(l.Fields) - 1; l.Fields[i].Name != snowfence.FieldTime; i-- {
-		width := l.Fields[i].Bits
-		if mask := uint64(1)<<width - 1; l.Fields[i].Name == snowfence.FieldSequence {
-			f.seqShift = k.below
-		} else {
-			f.nodes |= mask << k.below
-			at |= uint64(node) & mask << k.below
-			node >>= width
-		}
-		k.below += uint8(width)
+		k.below += uint8(l.Fields[i].Bits)
 	}
-	f.first, f.last = uint64(first), uint64(last)
 	if s.Encrypted() {
 		for i := range k.sample {
 			id, err := s.Compose(snowfence.Parts{Tick: int64(i)})
 			if err != nil {
-				return k, f, rectangle{}, err
+				return k, nil, err
 			}
 			k.sample[i] = id
 		}
 	}
-	r := rectangle{base: at | f.first<<f.seqShift, top: at | f.last<<f.seqShift}
-	if f.first < f.last {
-		r.shift = f.seqShift
+	var rects []rectangle
+	for i := range max(gr.Nodes, 1) {
+		at, shift := lowBits(l, uint64(gr.Node+i))
+		r := rectangle{base: at | first<<shift, top: at | last<<shift}
+		if first < last {
+			r.shift = shift
+		}
+		rects = append(rects, r)
 	}
-	return k, f, r, nil
+	return k, rects, nil
+}
+
+// lowBits returns the bits of a node, and how far above the lowest bit the sequence stands.
+func lowBits(l snowfence.Layout, node uint64) (at uint64, seqShift uint8) {
+	below := uint8(0)
+	for i := len(l.Fields) - 1; l.Fields[i].Name != snowfence.FieldTime; i-- {
+		width := uint8(l.Fields[i].Bits)
+		if l.Fields[i].Name == snowfence.FieldSequence {
+			seqShift = below
+		} else {
+			at |= node & (1<<width - 1) << below
+			node >>= width
+		}
+		below += width
+	}
+	return at, seqShift
 }
 
 // overlaps reports whether both rectangles have a number in common.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,7 +14,7 @@ import (
 // A generator without users stays for a while, so that a program that makes a node a
 // request does not wait.
 func TestSpareGeneratorGoesOn(t *testing.T) {
-	r := newRegistry()
+	r := newSet()
 	a := open(t, r, bwmarrin, 1, Options{})
 	g := a.gen.Load()
 	if err := a.Close(); err != nil {
@@ -36,6 +35,17 @@ func TestSpareGeneratorGoesOn(t *testing.T) {
 	} else if _, err := g.TryNext(); !errors.Is(err, snowfence.ErrClosed) {
 		t.Errorf("the old one was not closed: %v", err)
 	}
+	// Nobody can compare two clocks.
+	clk := newClock()
+	for _, o := range [][2]Options{{{Time: clk.now}, {}}, {{}, {Time: clk.now}}} {
+		r := newSet()
+		a := open(t, r, bwmarrin, 1, o[0])
+		g := a.gen.Load()
+		closed(t, a)
+		if open(t, r, bwmarrin, 1, o[1]).gen.Load() == g {
+			t.Error("the generator has the clock of another")
+		}
+	}
 	// What nobody uses is in nobody's way.
 	c := open(t, r, bwmarrin, 2, Options{})
 	if err := c.Close(); err != nil {
@@ -49,7 +59,7 @@ func TestSpareGeneratorGoesOn(t *testing.T) {
 }
 
 func TestSpareGeneratorsAreFew(t *testing.T) {
-	r := newRegistry()
+	r := newSet()
 	var first *snowfence.Generator
 	for node := range int64(1000) {
 		h := open(t, r, bwmarrin, node, Options{})
@@ -68,9 +78,7 @@ func TestSpareGeneratorsAreFew(t *testing.T) {
 	}
 	open := 0
 	for _, sp := range r.spaces {
-		for _, group := range sp.open {
-			open += len(group)
-		}
+		open += len(sp.uses)
 	}
 	if len(r.unused) != spare || open != spare {
 		t.Errorf("%d unused generators, %d open, want %d", len(r.unused), open, spare)
@@ -78,7 +86,7 @@ func TestSpareGeneratorsAreFew(t *testing.T) {
 }
 
 func TestCloseCountsOnce(t *testing.T) {
-	r := newRegistry()
+	r := newSet()
 	a, b := open(t, r, bwmarrin, 1, Options{}), open(t, r, bwmarrin, 1, Options{})
 	for range 3 {
 		if err := a.Close(); err != nil {
@@ -115,88 +123,6 @@ func TestCloseCountsOnce(t *testing.T) {
 	runtime.KeepAlive(b)
 }
 
-// Nobody can compare two clocks, so a spare generator with one is not used again.
-func TestSpareGeneratorWithAClock(t *testing.T) {
-	r, clk := newRegistry(), newClock()
-	for _, o := range [][2]Options{{{Time: clk.now}, {}}, {{}, {Time: clk.now}}, {{Time: clk.now}, {Time: clk.now}}} {
-		a := open(t, r, bwmarrin, 1, o[0])
-		g := a.gen.Load()
-		if err := a.Close(); err != nil {
-			t.Fatal(err)
-		}
-		b := open(t, r, bwmarrin, 1, o[1])
-		if b.gen.Load() == g {
-			t.Error("the generator has the clock of another")
-		}
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
-		open(t, r, bwmarrin, 1, Options{Lead: 3}).Close()
-	}
-}
-
-// 65,536 nodes of one space know nothing of each other, and opening one does not look
-// at all others.
-func TestManyNodes(t *testing.T) {
-	r := newRegistry()
-	s := scheme(t, "time=39,seq=8,node=16,tick=10ms")
-	n := s.Nodes()
-	if testing.Short() {
-		n /= 8
-	}
-	var all []*Handle
-	for node := range n {
-		h, err := r.open(s, node, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, h)
-	}
-	runtime.KeepAlive(all)
-}
-
-// Handles that nobody closes cost nothing for good.
-func TestLostHandlesAreBounded(t *testing.T) {
-	r := newRegistry()
-	s := scheme(t, bwmarrin)
-	n := 1_000_000
-	if testing.Short() {
-		n = 100_000
-	}
-	runtime.GC()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for i := range n {
-		if _, err := r.open(s, int64(i%1024), Options{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	users := func() (n int) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		for _, sp := range r.spaces {
-			for _, group := range sp.open {
-				for _, e := range group {
-					n += e.users
-				}
-			}
-		}
-		return n
-	}
-	for deadline := time.Now().Add(time.Minute); users() > 0; runtime.GC() {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d handles are still counted", users())
-		}
-	}
-	runtime.ReadMemStats(&after)
-	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 8<<20 {
-		t.Errorf("%d handles left %d bytes", n, grown)
-	}
-	if len(r.unused) > spare {
-		t.Errorf("%d unused generators", len(r.unused))
-	}
-}
-
 // A handle lives through its last call, even if the garbage collector runs and another setting
 // waits for the node.
 func TestCollectorDuringTheLastCall(t *testing.T) {
@@ -207,7 +133,7 @@ func TestCollectorDuringTheLastCall(t *testing.T) {
 		"Must":    func(h *Handle) error { h.Must(); return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRegistry()
+			r := newSet()
 			var inCall atomic.Bool
 			source := func() (time.Time, time.Duration) {
 				if inCall.CompareAndSwap(true, false) {
@@ -234,50 +160,3 @@ func TestCollectorDuringTheLastCall(t *testing.T) {
 }
 
 var start = time.Now()
-
-// Handles come and go in many goroutines while the garbage collector runs all the time.
-func TestCollectorAndUsers(t *testing.T) {
-	r := newRegistry()
-	specs := []string{"time=41,node=10,seq=12", "time=41,node=9,seq=13"} // they drive each other out
-	var stop atomic.Bool
-	var collector, users sync.WaitGroup
-	collector.Go(func() {
-		for !stop.Load() {
-			runtime.GC()
-		}
-	})
-	var s seen
-	for g := range 10 {
-		users.Go(func() {
-			sch := scheme(t, specs[g%2])
-			for range 50 {
-				h, err := r.open(sch, 0, Options{})
-				for errors.Is(err, ErrOverlap) { // until the collector found the others' handles
-					runtime.Gosched()
-					h, err = r.open(sch, 0, Options{})
-				}
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				for range 1 + g {
-					id, err := h.Next(context.Background())
-					if err != nil {
-						t.Errorf("the last call: %v", err)
-						return
-					}
-					s.add(t, id)
-				}
-				if g%3 == 0 {
-					_ = h.Close()
-				}
-			}
-		})
-	}
-	users.Wait()
-	stop.Store(true)
-	collector.Wait()
-	if len(s.ids) == 0 {
-		t.Error("no ID was made")
-	}
-}

@@ -92,7 +92,7 @@ func TestFenceThatRefusesIsAskedNowAndThen(t *testing.T) {
 // A call that waits for the clock ends soon after Close.
 func TestCloseEndsWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRegistry()
+		r := newSet()
 		clk := newClock()
 		o := Options{Time: clk.now}
 		clk.step(time.Hour)
@@ -120,7 +120,7 @@ func TestMustNeverReturnsZero(t *testing.T) {
 	clk := newClock()
 	s := scheme(t, "time=41,node=10,seq=12,epoch="+clk.wall.Format(time.RFC3339))
 	for range 3 {
-		h, err := newRegistry().open(s, 0, Options{Time: clk.now})
+		h, err := newSet().open(s, 0, Options{Time: clk.now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +128,7 @@ func TestMustNeverReturnsZero(t *testing.T) {
 			t.Errorf("Must returned %d", id)
 		}
 		ids := make([]snowfence.ID, 3)
-		fresh, err := newRegistry().open(s, 0, Options{Time: clk.now})
+		fresh, err := newSet().open(s, 0, Options{Time: clk.now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +173,7 @@ func TestClosedFence(t *testing.T) {
 		"lease":      {leased, leased, Options{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, err := newRegistry().on(c.Fence, c.Options) // of its own: the clocks differ
+			h, err := newSet().on(c.Fence, c.Options) // of its own: the clocks differ
 			if err != nil {
 				t.Fatal(err)
 			}

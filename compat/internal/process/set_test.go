@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -41,7 +42,7 @@ func (c *clock) step(d time.Duration) {
 	c.wall = c.wall.Add(d)
 }
 
-func open(t testing.TB, r *registry, spec string, node int64, o Options) *Handle {
+func open(t testing.TB, r *set, spec string, node int64, o Options) *Handle {
 	t.Helper()
 	h, err := r.open(scheme(t, spec), node, o)
 	if err != nil {
@@ -87,7 +88,7 @@ func tick(t testing.TB, h *Handle, id snowfence.ID) int64 {
 }
 
 func TestEqualRectanglesShareOneGenerator(t *testing.T) {
-	r := newRegistry()
+	r := newSet()
 	a, b := open(t, r, bwmarrin, 7, Options{}), open(t, r, bwmarrin, 7, Options{})
 	parts := open(t, r, "time=41,zone=5,rack=5,seq=12", 7, Options{}) // other words for the same numbers
 	other := open(t, r, bwmarrin, 8, Options{})
@@ -115,7 +116,7 @@ func TestEqualRectanglesShareOneGenerator(t *testing.T) {
 
 // The same low bits with more time bits are the same numbers, but end at another time.
 func TestOtherTimeBitsAreNotEqual(t *testing.T) {
-	r := newRegistry()
+	r := newSet()
 	h := open(t, r, bwmarrin, 7, Options{})
 	for _, spec := range []string{"time=40,node=10,seq=12", "time=40,zone=5,rack=5,seq=12"} {
 		if _, err := r.open(scheme(t, spec), 7, Options{}); !errors.Is(err, ErrOverlap) {
@@ -144,7 +145,7 @@ func TestOverlapIsRefusedOrReplaced(t *testing.T) {
 		{bwmarrin + ",tick=10ms", 7, true},
 		{bwmarrin + ",epoch=2024-01-01", 7, true},
 	} {
-		r, clk := newRegistry(), newClock()
+		r, clk := newSet(), newClock()
 		o := Options{Time: clk.now}
 		old := open(t, r, bwmarrin, 7, o)
 		last := must(t, old)
@@ -184,7 +185,7 @@ func TestOverlapIsRefusedOrReplaced(t *testing.T) {
 
 // A space remembers the highest tick of all that it let go, not that of the last.
 func TestFloorIsAboveAllThatWasUsed(t *testing.T) {
-	r, clk := newRegistry(), newClock()
+	r, clk := newSet(), newClock()
 	var s seen
 	o := Options{Time: clk.now}
 	clk.advance(time.Hour)
@@ -219,7 +220,7 @@ func TestFloorIsAboveAllThatWasUsed(t *testing.T) {
 
 // IDs ahead of the clock count as used.
 func TestFloorIsAboveTheLead(t *testing.T) {
-	r, clk := newRegistry(), newClock()
+	r, clk := newSet(), newClock()
 	var s seen
 	o := Options{Time: clk.now, Lead: 50}
 	for range 3 {
@@ -243,24 +244,19 @@ func TestFloorIsAboveTheLead(t *testing.T) {
 
 // A generator is closed before the floor is read: sealed alone, it would ask its fence again.
 func TestNothingIsMadeAboveTheFloorThatIsRead(t *testing.T) {
-	r, clk := newRegistry(), newClock()
+	r, clk := newSet(), newClock()
 	o := Options{Time: clk.now, Replace: true}
 	old := open(t, r, bwmarrin, 1, o)
 	must(t, old)
-	for _, sp := range r.spaces {
-		for _, group := range sp.open {
-			for _, e := range group {
-				seal := e.fence.seal
-				e.fence.seal = func() int64 {
-					used := seal()
-					clk.advance(time.Millisecond)
-					if id, err := old.TryNext(); err == nil {
-						t.Errorf("%d was made in tick %d, and the floor is %d", id, tick(t, old, id), used)
-					}
-					return used
-				}
-			}
+	u := old.use
+	seal := u.seal
+	u.seal = func() int64 {
+		used := seal()
+		clk.advance(time.Millisecond)
+		if id, err := old.TryNext(); err == nil {
+			t.Errorf("%d was made in tick %d, and the floor is %d", id, tick(t, old, id), used)
 		}
+		return used
 	}
 	open(t, r, bwmarrin+",first=5", 1, o)
 }
@@ -268,7 +264,7 @@ func TestNothingIsMadeAboveTheFloorThatIsRead(t *testing.T) {
 // A call that waits while its generator is let go gets nothing of what comes after. Whoever
 // replaces it begins above all that it used.
 func TestReplaceDuringACall(t *testing.T) {
-	r, clk := newRegistry(), newClock()
+	r, clk := newSet(), newClock()
 	var s seen
 	o := Options{Time: clk.now}
 	old := open(t, r, "time=41,node=10,seq=1", 1, o)
@@ -299,26 +295,10 @@ func panicOf(f func() snowfence.ID) (v any) {
 	return nil
 }
 
-// An Open that replaces and fails takes nothing from anybody.
-func TestReplaceThatFailsLeavesTheOldOne(t *testing.T) {
-	r, clk := newRegistry(), newClock()
-	old := open(t, r, bwmarrin, 1, Options{Time: clk.now})
-	must(t, old)
-	for _, o := range []Options{
-		{Replace: true, Time: clk.now, Lead: -1},
-		{Replace: true, Time: func() (time.Time, time.Duration) { return time.Unix(0, 0), 0 }}, // before the epoch
-	} {
-		if _, err := r.open(scheme(t, bwmarrin+",first=5"), 1, o); err == nil {
-			t.Error("it opened")
-		}
-		must(t, old)
-	}
-}
-
 // A space that is used up to its last tick has no new generators.
 func TestEndOfLife(t *testing.T) {
 	const spec = "time=10,node=2,seq=2,epoch=2026-05-04,tick=1s"
-	r, clk := newRegistry(), newClock()
+	r, clk := newSet(), newClock()
 	clk.step(time.Date(2026, 5, 4, 0, 17, 3, 0, time.UTC).Sub(clk.wall)) // tick 1023, the last
 	h := open(t, r, spec, 1, Options{Time: clk.now})
 	must(t, h)
@@ -328,7 +308,7 @@ func TestEndOfLife(t *testing.T) {
 	if _, err := r.open(scheme(t, spec), 1, Options{Time: clk.now}); !errors.Is(err, snowfence.ErrLifetime) {
 		t.Errorf("a new one in a used up space: %v", err)
 	}
-	r = newRegistry()
+	r = newSet()
 	h = open(t, r, spec, 1, Options{Time: clk.now})
 	clk.advance(time.Second)
 	if _, err := h.Next(t.Context()); !errors.Is(err, snowfence.ErrLifetime) {
@@ -339,39 +319,88 @@ func TestEndOfLife(t *testing.T) {
 	}
 }
 
-// Two settings that replace each other all the time never make an ID twice.
-func TestReplaceUnderLoad(t *testing.T) {
-	r := newRegistry()
-	specs := []string{"time=41,node=10,seq=12", "time=41,node=10,seq=12,first=5", "time=41,node=9,seq=13"}
-	var s seen
-	var wg sync.WaitGroup
-	for g := range 6 {
-		wg.Go(func() {
-			sch := scheme(t, specs[g%3])
-			for range 40 {
-				h, err := r.open(sch, 0, Options{Replace: true, Lead: 3})
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				for range 20 {
-					id, err := h.Next(context.Background())
-					if errors.Is(err, snowfence.ErrClosed) {
-						break
-					} else if err != nil {
-						t.Error(err)
-						return
-					}
-					s.add(t, id)
-				}
-				if g%2 == 0 {
-					_ = h.Close()
-				}
+// A layer whose original leaves out the first ticks has no ID of them, and a floor above them
+// stays where it is.
+func TestFirstTick(t *testing.T) {
+	r, c := newSet(), newClock()
+	spec := "time=41,node=10,seq=2,epoch=" + c.wall.Format(time.RFC3339)
+	o := Options{From: 3, Time: c.now}
+	h := open(t, r, spec, 7, o)
+	if id, err := h.TryNext(); !errors.Is(err, snowfence.ErrExhausted) {
+		t.Errorf("before the first tick: %d, %v", id, err)
+	}
+	c.advance(3 * time.Millisecond)
+	if got := tick(t, h, must(t, h)); got != 3 {
+		t.Errorf("the first ID has tick %d", got)
+	}
+	c.advance(5 * time.Millisecond)
+	if got := tick(t, h, must(t, h)); got != 8 {
+		t.Errorf("tick %d", got)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, r, spec, 7, o) // it has its own clock, so the old one was let go
+	if id, err := again.TryNext(); !errors.Is(err, snowfence.ErrExhausted) {
+		t.Errorf("in a tick that was used: %d, %v", id, err)
+	}
+	c.advance(time.Millisecond)
+	if got := tick(t, again, must(t, again)); got != 9 {
+		t.Errorf("after a restart: tick %d", got)
+	}
+}
+
+// NextSoon says why after a second, where Next goes on waiting.
+func TestNextSoonGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClock()
+		h := open(t, newSet(), "time=41,node=10,seq=1", 7, Options{Time: c.now})
+		defer h.Close()
+		for range 2 {
+			if _, err := h.NextSoon(context.Background()); err != nil {
+				t.Fatal(err)
 			}
-		})
+		}
+		start := time.Now() // the clock of the generator stands still
+		if _, err := h.NextSoon(context.Background()); !errors.Is(err, snowfence.ErrExhausted) {
+			t.Errorf("a full tick: %v", err)
+		}
+		if waited := time.Since(start); waited < time.Second || waited > 2*time.Second {
+			t.Errorf("it waited %v", waited)
+		}
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.NextSoon(context.Background()); err != snowfence.ErrClosed {
+			t.Errorf("after Close: %v", err)
+		}
+	})
+}
+
+// A bare number ends where its options say, and later once it is extended.
+func TestExtend(t *testing.T) {
+	r, clk := newSet(), newClock()
+	from := scheme(t, bwmarrin).Layout().TickOf(clk.wall)
+	o := Options{From: from, Until: from + 2, Time: clk.now}
+	h := open(t, r, bwmarrin, 7, o)
+	must(t, h)
+	clk.advance(2 * time.Millisecond)
+	if id, err := h.TryNext(); !errors.Is(err, snowfence.ErrFenced) {
+		t.Errorf("after the end: %d, %v", id, err)
 	}
-	wg.Wait()
-	if len(s.ids) < 100 {
-		t.Errorf("only %d IDs", len(s.ids))
+	if h.Extend(from+2) || h.Extend(from+1) || h.Until() != from+2 || !h.Extend(from+5) || h.Until() != from+5 {
+		t.Fatalf("it ends at %d", h.Until()-from)
 	}
+	id, err := h.Next(t.Context())
+	if err != nil || tick(t, h, id) != from+2 {
+		t.Errorf("after Extend: %d, %v", id, err)
+	}
+	o.Replace, o.Until = true, from+9 // another end is another generator, above what was used
+	other := open(t, r, bwmarrin, 7, o)
+	above(t, other, clk, new(seen))
+	o.Until = from + 3
+	if _, err := r.open(scheme(t, bwmarrin), 7, o); err == nil {
+		t.Error("all of its ticks were used")
+	}
+	must(t, other)
 }
