@@ -36,7 +36,7 @@ package snowfence
 
 // Where to find what in this folder:
 //
-//	id.go gql.go encoding*.go prefix.go mask.go   an ID and its text
+//	id.go gql.go encoding*.go               an ID and its text
 //	layout*.go                              what its bits mean; the proof of a change
 //	scheme*.go encrypt.go secret.go         parts to an ID and back
 //	fence.go                                where grants come from

@@ -14,14 +14,12 @@ type permutation interface {
 	encrypt(raw uint64) uint64
 	decrypt(id uint64) uint64
 	encryptRun(dst []uint64, start, step uint64) // start, start + step, …
-	wipe()
 }
 
 type sparxAll struct{ c *sparx.Cipher }
 
 func (p sparxAll) encrypt(raw uint64) uint64 { return p.c.Encrypt64(raw) }
 func (p sparxAll) decrypt(id uint64) uint64  { return p.c.Decrypt64(id) }
-func (p sparxAll) wipe()                     { p.c.Wipe() }
 func (p sparxAll) encryptRun(dst []uint64, start, step uint64) {
 	p.c.EncryptCounter(dst, start, step)
 }
@@ -42,8 +40,6 @@ func (p ff1Part) decrypt(id uint64) uint64 {
 	x, _ := p.c.Decrypt(id & p.mask)
 	return id&^p.mask | x
 }
-
-func (p ff1Part) wipe() { p.c.Wipe() }
 
 func (p ff1Part) encryptRun(dst []uint64, start, step uint64) {
 	for i := range dst {
@@ -103,16 +99,6 @@ func newPermutations(l Layout, keys []*Secret) ([]permutation, error) {
 
 // Encrypted reports whether the scheme's IDs are encrypted.
 func (s *Scheme) Encrypted() bool { return s.current != nil }
-
-// Wipe overwrites the scheme's secrets. It must be the last use of the scheme and
-// its generators.
-func (s *Scheme) Wipe() {
-	for _, p := range s.perms {
-		if p != nil {
-			p.wipe()
-		}
-	}
-}
 
 // seal encrypts a raw ID with the current secret.
 func (s *Scheme) seal(raw ID) ID {

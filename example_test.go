@@ -1,7 +1,6 @@
 package snowfence_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -27,41 +26,8 @@ func ExampleScheme_Range() {
 // Text forms are values, as in encoding/base64.
 func ExampleEncoding() {
 	const id snowfence.ID = 2083727055179621056
-	order, _ := snowfence.NewPrefix("ord", snowfence.Base32Hex)
-	fmt.Println(snowfence.Base58.Encode(id), snowfence.Crockford.Encode(id), snowfence.Decimal.Fixed().Encode(id),
-		order.Encode(id))
-	// Output: 5qY6jMw9N8P 1STQ2PXTDM8P0 02083727055179621056 ord_1pqn2mtqdk8m0
-}
-
-func newMask(text []byte) (*snowfence.Mask, error) {
-	secret, err := snowfence.ParseSecret(text) // 32 hexadecimal digits, from a file or a secret manager
-	if err != nil {
-		return nil, err
-	}
-	return snowfence.NewMask(secret)
-}
-
-var customerMask, _ = newMask([]byte("dffd6021bb2bd5b0af676290809ec3a5"))
-
-type customers struct{}
-
-func (customers) Prefix() snowfence.Prefix {
-	return snowfence.MustPrefix("cus", snowfence.Base32Hex).Masked(customerMask)
-}
-
-type CustomerID = snowfence.Typed[customers] // JSON, text and logs: cus_82pbhev9laod6; database: 249887800817025024
-
-// A type that is plain inside and encrypted outside.
-func ExamplePrefix_Masked() {
-	out, _ := json.Marshal(map[string]CustomerID{"id": 249887800817025024})
-	fmt.Println(string(out))
-
-	var in struct{ ID CustomerID }
-	err := json.Unmarshal([]byte(`{"ID":"cus_82pbhev9laod6"}`), &in)
-	fmt.Println(int64(in.ID), err)
-	// Output:
-	// {"id":"cus_82pbhev9laod6"}
-	// 249887800817025024 <nil>
+	fmt.Println(snowfence.Base58.Encode(id), snowfence.Crockford.Encode(id), snowfence.Decimal.Fixed().Encode(id))
+	// Output: 5qY6jMw9N8P 1STQ2PXTDM8P0 02083727055179621056
 }
 
 // Encrypted IDs spread evenly over shards, by remainder as well as by range; take them as

@@ -91,36 +91,3 @@ func FuzzParseJSON(f *testing.F) {
 		}
 	})
 }
-
-func FuzzParsePrefix(f *testing.F) {
-	f.Add("ord", "ord_3vgoe12ccb8gh")
-	f.Add("a_b", "a_b_0")
-	f.Add("a", "a_b_0")
-	f.Add("ord", "usr_1")
-	f.Add("ord", strings.Repeat("_", 1000))
-	f.Fuzz(func(t *testing.T, name, s string) {
-		for _, e := range allForms() {
-			p, err := NewPrefix(name, e)
-			if err != nil {
-				if len(err.Error()) > 600 {
-					t.Errorf("an error of %d bytes", len(err.Error()))
-				}
-				return
-			}
-			id, err := p.Parse(s)
-			if err != nil {
-				var syntax *SyntaxError
-				if !errors.As(err, &syntax) || syntax.Offset < 0 || syntax.Offset > len(s) || len(err.Error()) > 900 {
-					t.Errorf("%q: %v", s, err)
-				}
-				continue
-			}
-			if !strings.HasPrefix(s, name+"_") {
-				t.Errorf("%q has not the prefix %s_", s, name)
-			}
-			if again, err := p.Parse(p.Encode(id)); again != id || err != nil {
-				t.Errorf("%q: got %d, then %d, %v", s, id, again, err)
-			}
-		}
-	})
-}

@@ -7,7 +7,9 @@ import (
 
 // MarshalGQL writes the decimal text as a GraphQL string: gqlgen takes ID as a
 // scalar by this.
-func (id ID) MarshalGQL(w io.Writer) { writeGQL(w, id.String()) }
+func (id ID) MarshalGQL(w io.Writer) {
+	_, _ = io.WriteString(w, `"`+id.String()+`"`) // errors are left to the writer, as gqlgen does
+}
 
 // UnmarshalGQL reads a decimal integer from a string or an integer.
 func (id *ID) UnmarshalGQL(v any) error {
@@ -25,19 +27,3 @@ func (id *ID) UnmarshalGQL(v any) error {
 	}
 	return nil
 }
-
-// MarshalGQL writes the text with its prefix as a GraphQL string.
-func (t Typed[K]) MarshalGQL(w io.Writer) { writeGQL(w, t.String()) }
-
-// UnmarshalGQL reads a string with the prefix of K, and no other.
-func (t *Typed[K]) UnmarshalGQL(v any) error {
-	text, ok := v.(string)
-	if !ok {
-		return fmt.Errorf("%w: a GraphQL value of type %T; want a string", ErrInvalidID, v)
-	}
-	return t.UnmarshalText([]byte(text))
-}
-
-// writeGQL leaves errors to the writer, as gqlgen does. No text of an ID needs
-// escapes.
-func writeGQL(w io.Writer, text string) { _, _ = io.WriteString(w, `"`+text+`"`) }

@@ -4,7 +4,6 @@ import (
 	"database/sql/driver"
 	"encoding/binary"
 	"fmt"
-	"log/slog"
 	"reflect"
 	"strconv"
 )
@@ -23,7 +22,7 @@ import (
 // uint64 freely: the bits stay.
 //
 // JSON and text are a decimal string, because JavaScript rounds numbers beyond
-// 2^53; other forms are an [Encoding], or a [Prefix]. Binary is 8 bytes, big
+// 2^53; other forms are an [Encoding], or the package public. Binary is 8 bytes, big
 // endian. SQL is a BIGINT.
 type ID int64
 
@@ -34,32 +33,14 @@ func (id ID) String() string { return Encoding{formDecimal}.Encode(id) }
 // of String. x, X, o, O and b write the unsigned number; d, v and s the signed
 // decimal.
 func (id ID) Format(f fmt.State, verb rune) {
-	if verb == 's' || verb == 'q' {
-		fmt.Fprintf(f, fmt.FormatString(f, verb), id.String())
-		return
-	}
-	formatNumber(f, verb, id)
-}
-
-// formatNumber writes an ID by a verb of numbers.
-func formatNumber(f fmt.State, verb rune, id ID) {
 	var value any = int64(id)
 	switch verb {
+	case 's', 'q':
+		value = id.String()
 	case 'x', 'X', 'o', 'O', 'b':
 		value = uint64(id)
 	}
 	fmt.Fprintf(f, fmt.FormatString(f, verb), value)
-}
-
-// formatText writes an ID that has a text of its own: by v, s and q that text, and
-// by verbs of numbers the number.
-func formatText(f fmt.State, verb rune, text string, id ID) {
-	switch verb {
-	case 'v', 's', 'q':
-		fmt.Fprintf(f, fmt.FormatString(f, verb), text)
-	default:
-		formatNumber(f, verb, id)
-	}
 }
 
 // AppendText appends the decimal text to b. The error is always nil.
@@ -143,7 +124,3 @@ func (id *ID) Scan(src any) error {
 	}
 	return fmt.Errorf("%w: a database value of type %T; want an integer or its decimal text", ErrInvalidID, src)
 }
-
-// LogValue implements [slog.LogValuer], as a string: most readers of JSON logs
-// round numbers.
-func (id ID) LogValue() slog.Value { return slog.StringValue(id.String()) }

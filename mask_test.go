@@ -1,131 +1,17 @@
 package snowfence
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/snowfence/snowfence/internal/draw"
 )
-
-func testMask() *Mask { return must(NewMask(must(NewSecret([]byte("a mask's own key"))))) }
-
-type customers struct{}
-
-func (customers) Prefix() Prefix { return NoPrefix(Base32Hex).Masked(testMask()) }
-
-func TestMask(t *testing.T) {
-	m := testMask()
-	draw.Check(t, func(t *draw.T) {
-		id := ID(int64(t.Word()))
-		if got := m.Private(m.Public(id)); got != id {
-			t.Fatalf("%d comes back as %d", id, got)
-		}
-	})
-	type row struct {
-		ID    Typed[customers]
-		Other Typed[customers] `json:",omitempty"`
-	}
-	in := row{ID: 2083727055179621056}
-	text, err := json.Marshal(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := `{"ID":"` + Base32Hex.Encode(m.Public(ID(in.ID))) + `"}`; string(text) != want {
-		t.Errorf("%s, want %s", text, want)
-	}
-	var out row
-	if err := json.Unmarshal(text, &out); err != nil || out != in {
-		t.Errorf("%+v, %v", out, err)
-	}
-	if v, err := in.ID.Value(); err != nil || v != int64(2083727055179621056) {
-		t.Errorf("the database gets %v, %v", v, err)
-	}
-	if err := out.Other.Scan(int64(77)); err != nil || out.Other != 77 {
-		t.Errorf("scanned %d, %v", int64(out.Other), err)
-	}
-	if in.ID.LogValue().String() != in.ID.String() {
-		t.Error("logs get another form")
-	}
-	if err := out.ID.UnmarshalText([]byte("not an ID!")); !errors.Is(err, ErrInvalidID) {
-		t.Error(err)
-	}
-}
-
-// %d of a masked ID wrote the private ID, so a log showed what the type is there to hide.
-func TestNoVerbWritesThePrivateID(t *testing.T) {
-	const id = Typed[customers](2083727055179621056)
-	public := testMask().Public(ID(id))
-	for verb, want := range map[string]string{
-		"%v": id.String(), "%s": id.String(), "%+v": id.String(), "%q": `"` + id.String() + `"`,
-		"%#v": `"` + id.String() + `"`,
-		"%d":  fmt.Sprint(int64(public)), "%x": fmt.Sprintf("%x", uint64(public)),
-		"%X": fmt.Sprintf("%X", uint64(public)), "%o": fmt.Sprintf("%o", uint64(public)),
-		"%b": fmt.Sprintf("%b", uint64(public)),
-	} {
-		if got := fmt.Sprintf(verb, id); got != want {
-			t.Errorf("%s writes %s, want %s", verb, got, want)
-		}
-	}
-	for _, verb := range []string{"%c", "%U", "%t", "%e", "%g", "%T"} {
-		if got := fmt.Sprintf(verb, id); strings.Contains(got, "2083727055179621056") {
-			t.Errorf("%s writes %s", verb, got)
-		}
-	}
-}
-
-type unset struct{}
-
-func (unset) Prefix() Prefix { return Prefix{} }
-
-type unmasked struct{}
-
-func (unmasked) Prefix() Prefix { return MustPrefix("usr", Base32Hex).Masked(nil) }
-
-// A mask that was not made yet ended the program with a nil pointer. No private ID is shown either.
-func TestPrefixThatIsNotReady(t *testing.T) {
-	for name, id := range map[string]interface {
-		json.Marshaler
-		fmt.Stringer
-	}{"zero prefix": Typed[unset](2083727055179621056), "nil mask": Typed[unmasked](2083727055179621056)} {
-		if _, err := id.MarshalJSON(); !errors.Is(err, ErrKey) {
-			t.Errorf("%s: %v", name, err)
-		}
-		for _, text := range []string{fmt.Sprintf("%d %x %v %s", id, id, id, id), id.String()} {
-			if !strings.HasPrefix(text, "!(") || strings.Contains(text, "2083727055179621056") {
-				t.Errorf("%s writes %s", name, text)
-			}
-		}
-	}
-	var u Typed[unmasked]
-	if err := u.UnmarshalText([]byte("usr_1")); !errors.Is(err, ErrInvalidID) {
-		t.Error(err)
-	}
-}
-
-// A check character finds what a mask cannot: any other text is some ID, too.
-func TestMaskedPrefixWithCheck(t *testing.T) {
-	p := MustPrefix("cus", CrockfordCheck).Masked(testMask())
-	text := p.Encode(2083727055179621056)
-	if id, err := p.Parse(text); id != 2083727055179621056 || err != nil {
-		t.Errorf("%s: %d, %v", text, id, err)
-	}
-	typo := []byte(text)
-	typo[5], typo[6] = typo[6], typo[5]
-	if _, err := p.Parse(string(typo)); typo[5] != typo[6] && err == nil {
-		t.Errorf("%s passes as %s", typo, text)
-	}
-}
 
 // The zero Secret ended the program with a nil pointer.
 func TestZeroSecret(t *testing.T) {
 	var none Secret
-	_, mask := NewMask(&none)
-	_, nothing := NewMask(nil)
 	_, sparx := NewScheme(Randflake(), &none)
 	rotated, err := ParseLayout("key=2,time=41,node=6,seq=12,cipher=ff1")
 	if err != nil {
@@ -134,7 +20,7 @@ func TestZeroSecret(t *testing.T) {
 	_, first := NewScheme(rotated, &none, GenerateSecret())
 	_, last := NewScheme(rotated, GenerateSecret(), &none)
 	for name, err := range map[string]error{
-		"mask": mask, "nil mask": nothing, "sparx": sparx, "first of two": first, "last of two": last,
+		"sparx": sparx, "first of two": first, "last of two": last,
 	} {
 		if !errors.Is(err, ErrKey) || !strings.Contains(err.Error(), "empty") {
 			t.Errorf("%s: %v", name, err)
@@ -143,7 +29,6 @@ func TestZeroSecret(t *testing.T) {
 	if id := none.ID(); id != "" || len(none.AppendSecret(nil)) > 0 || fmt.Sprint(&none) != redacted {
 		t.Errorf("ID %q, or AppendSecret or String", id)
 	}
-	none.Wipe()
 }
 
 // A random number passes Check about as often as Odds says.

@@ -256,19 +256,15 @@ func TestKeysShowThemselvesNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := newGenerator(t, Config{Fence: Unguarded(s, 1)})
-	m, err := NewMask(key)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var log strings.Builder
 	logger := slog.New(slog.NewJSONHandler(&log, nil))
-	logger.Info("x", "key", key, "scheme", s, "generator", g, "mask", m, "value", *key)
+	logger.Info("x", "key", key, "scheme", s, "generator", g, "value", *key)
 	inside := slog.AnyValue(struct{ K *Secret }{key})
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "key", key, "value", *key, "any", inside)
 	text, _ := json.Marshal(map[string]any{"a": key, "b": *key, "c": struct{ K Secret }{*key}})
 	log.Write(text)
 	for _, v := range []any{
-		key, *key, &key, s, *s, m, *m,
+		key, *key, &key, s, *s,
 		struct{ k *Secret }{key},
 		struct{ K Secret }{*key},
 		[]*Secret{key},
@@ -295,10 +291,6 @@ func TestKeysShowThemselvesNowhere(t *testing.T) {
 			len(bad) > 4 && strings.Contains(err.Error(), bad) {
 			t.Errorf("%q: %v", bad, err)
 		}
-	}
-	key.Wipe()
-	if string(key.AppendSecret(nil)) != strings.Repeat("0", 32) {
-		t.Error("a wiped key still has its secret")
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 )
 
 // ErrKey means that a secret has the wrong form, or that a scheme has the wrong
@@ -21,8 +20,8 @@ const secretSize = 16
 const redacted = "[secret]"
 
 // Secret encrypts IDs. It never shows: not in logs, errors, fmt,
-// JSON or text. [Secret.ID] tells secrets apart. Safe for concurrent use, except
-// Wipe. The zero value has no secret, and nothing takes it.
+// JSON or text. [Secret.ID] tells secrets apart. Safe for concurrent
+// use. The zero value has no secret, and nothing takes it.
 type Secret struct {
 	secret *[secretSize]byte // behind a pointer, because fmt prints what it cannot call a method on
 }
@@ -90,22 +89,9 @@ func (k *Secret) ID() string {
 	return hex.EncodeToString(h.Sum(nil)[:4])
 }
 
-// Wipe overwrites the secret. Schemes made from it keep their own copies.
-func (k *Secret) Wipe() {
-	if !k.empty() {
-		clear(k.secret[:])
-	}
-}
-
 // Format implements [fmt.Formatter]: no verb prints the secret.
 func (k Secret) Format(f fmt.State, _ rune) { io.WriteString(f, redacted) }
-
-// String implements [fmt.Stringer].
-func (k Secret) String() string { return redacted }
 
 // MarshalText implements [encoding.TextMarshaler]: JSON, YAML and XML show no
 // secret.
 func (k Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
-
-// LogValue implements [slog.LogValuer].
-func (k Secret) LogValue() slog.Value { return slog.StringValue(redacted) }

@@ -10,6 +10,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/ff1"
 	"github.com/snowfence/snowfence/internal/sparx"
+	"github.com/snowfence/snowfence/public"
 )
 
 type specText struct {
@@ -145,7 +146,7 @@ func specTexts(t *testing.T) any {
 		if err != nil {
 			t.Fatal(err)
 		}
-		id, err := snowfence.MustPrefix(p.Prefix, e).Parse(p.Text)
+		id, err := public.MustPrefix(p.Prefix, e).Parse(p.Text)
 		if err == nil && p.ID == "" {
 			p.ID = id.String()
 		}
@@ -156,7 +157,7 @@ func specTexts(t *testing.T) any {
 	}
 	out.BadPrefixes = []string{"", "Ord", "2nd", "_a", "a_", "a-b", "aé", "a b"}
 	for _, name := range out.BadPrefixes {
-		if _, err := snowfence.NewPrefix(name, snowfence.Hex); err == nil {
+		if _, err := public.NewPrefix(name, snowfence.Hex); err == nil {
 			t.Errorf("the prefix %q", name)
 		}
 	}
@@ -249,7 +250,7 @@ func specCiphers(t *testing.T) any {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := snowfence.NewMask(k)
+		m, err := public.NewMask(k)
 		if err != nil {
 			t.Fatal(err)
 		}

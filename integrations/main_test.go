@@ -11,6 +11,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/public"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
@@ -92,20 +93,20 @@ type (
 	order struct{}
 	user  struct{}
 
-	OrderID = snowfence.Typed[order]
-	UserID  = snowfence.Typed[user]
+	OrderID = public.ID[order]
+	UserID  = public.ID[user]
 )
 
 var (
-	orderPrefix = snowfence.MustPrefix("ord", snowfence.Base32Hex)
-	userPrefix  = snowfence.NoPrefix(snowfence.Base32Hex).Masked(newMask())
+	orderPrefix = public.MustPrefix("ord", snowfence.Base32Hex)
+	userPrefix  = public.NoPrefix(snowfence.Base32Hex).Masked(newMask())
 )
 
-func (order) Prefix() snowfence.Prefix { return orderPrefix }
-func (user) Prefix() snowfence.Prefix  { return userPrefix }
+func (order) Prefix() public.Prefix { return orderPrefix }
+func (user) Prefix() public.Prefix  { return userPrefix }
 
-func newMask() *snowfence.Mask {
-	m, err := snowfence.NewMask(snowfence.GenerateSecret())
+func newMask() *public.Mask {
+	m, err := public.NewMask(snowfence.GenerateSecret())
 	if err != nil {
 		panic(err)
 	}

@@ -29,7 +29,7 @@ import (
 // the error is that of the statement.
 //
 // A key is the only primary key of a model, if its type is [snowfence.ID] or
-// [snowfence.Typed]. The tag `gorm:"snowfence"` adds other fields, such as an int64 or a part of a
+// [public.ID]. The tag `gorm:"snowfence"` adds other fields, such as an int64 or a part of a
 // composite key.
 func New(next func(context.Context) (snowfence.ID, error)) gorm.Plugin { return &plugin{next} }
 
@@ -82,9 +82,10 @@ func keys(s *schema.Schema) (out []*schema.Field) {
 	return out
 }
 
-// ours reports whether a type is an ID or a Typed.
+// ours reports whether a type is a snowfence.ID or a public.ID.
 func ours(t reflect.Type) bool {
-	return t.Kind() == reflect.Int64 && t.PkgPath() == reflect.TypeFor[snowfence.ID]().PkgPath()
+	home := reflect.TypeFor[snowfence.ID]().PkgPath()
+	return t.Kind() == reflect.Int64 && (t.PkgPath() == home || t.PkgPath() == home+"/public")
 }
 
 // fillKey fills one key of all rows of a statement, and reports whether one was zero.

@@ -11,7 +11,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Register teaches a connection to write [snowfence.ID] and [snowfence.Typed] into
+// Register teaches a connection to write [snowfence.ID] and [public.ID] into
 // bigint and text columns. Scan reads both. Call it for each connection:
 //
 //	config.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
@@ -29,7 +29,7 @@ func wrap(value any) (pgtype.WrappedEncodePlanNextSetter, any, bool) {
 	if t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t == nil || t.Kind() != reflect.Int64 || t.PkgPath() != home {
+	if t == nil || t.Kind() != reflect.Int64 || t.PkgPath() != home && t.PkgPath() != home+"/public" {
 		return nil, nil, false
 	}
 	return &plan{}, number(0), true

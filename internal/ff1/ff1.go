@@ -23,14 +23,14 @@ const (
 )
 
 // A Cipher is FF1 for numbers of one length, under one key and tweak. It prints
-// as [redacted]. It is safe for concurrent use, except Wipe.
+// as [redacted]. It is safe for concurrent use.
 type Cipher struct {
 	// The keys stand behind two pointers, because fmt cannot call Format on an
 	// unexported field: it prints that, and follows one pointer but never two.
 	hidden **state
 }
 
-// state is what a cipher knows. Only Wipe changes it.
+// state is what a cipher knows. Nothing changes it.
 type state struct {
 	block cipher.Block
 

@@ -25,7 +25,7 @@ func (e KeySizeError) Error() string {
 
 // A Cipher is SPARX-64/128 under one key. It implements [crypto/cipher.Block],
 // and takes one number, many, or many in a row. It prints as [redacted]. It is
-// safe for concurrent use, except Wipe.
+// safe for concurrent use.
 type Cipher struct {
 	// The keys stand behind two pointers, because fmt cannot call Format on an
 	// unexported field: it prints that, and follows one pointer but never two.
@@ -97,9 +97,6 @@ func (c *Cipher) decrypt(v uint64) uint64 {
 	}
 	return c.keys().decryptOne(v)
 }
-
-// Wipe overwrites the keys with zeros. It must be the last call.
-func (c *Cipher) Wipe() { *c.keys() = schedule{} }
 
 func (c *Cipher) keys() *schedule { return *c.hidden }
 

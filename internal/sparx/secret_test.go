@@ -41,20 +41,6 @@ func TestVariable(t *testing.T) {
 	}
 }
 
-// TestWipe looks into the memory that held the keys, in all their forms.
-func TestWipe(t *testing.T) {
-	_, key := random(3)
-	c := mustCipher(t, SWAR, key)
-	keys := c.keys()
-	if *keys == (schedule{}) {
-		t.Fatal("no keys before Wipe")
-	}
-	c.Wipe()
-	if *keys != (schedule{}) {
-		t.Error("keys are left")
-	}
-}
-
 // TestNeverPrinted prints ciphers in all ways and looks for any number of the key schedule.
 func TestNeverPrinted(t *testing.T) {
 	_, key := random(4)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/public"
 )
 
 // writers is how many connections insert at once.
@@ -91,7 +92,7 @@ func kinds() ([]kind, error) {
 
 // masked masks each ID, as a program does that shows it. The table has the plain one.
 func masked(key func(time.Time, int, uint64) string) func(time.Time, int, uint64) string {
-	mask, err := snowfence.NewMask(snowfence.GenerateSecret())
+	mask, err := public.NewMask(snowfence.GenerateSecret())
 	if err != nil {
 		panic(err) // a fresh secret is whole
 	}

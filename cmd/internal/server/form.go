@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/public"
 )
 
 // Form is how a caller writes IDs: an encoding, and a prefix or none. The zero value
@@ -23,7 +24,7 @@ func ParseForm(format, prefix string) (f Form, err error) {
 		}
 	}
 	if prefix != "" {
-		if _, err := snowfence.NewPrefix(prefix, f.encoding); err != nil {
+		if _, err := public.NewPrefix(prefix, f.encoding); err != nil {
 			return f, kindError{Invalid, err}
 		}
 		f.prefix = prefix + "_"
@@ -54,7 +55,7 @@ func ReadID(e snowfence.Encoding, s []byte) (id snowfence.ID, prefix string, err
 	}
 	// Some encodings have a digit _.
 	for at := bytes.LastIndexByte(s, '_'); at > 0; at = bytes.LastIndexByte(s[:at], '_') {
-		if _, nameErr := snowfence.NewPrefix(string(s[:at]), e); nameErr != nil {
+		if _, nameErr := public.NewPrefix(string(s[:at]), e); nameErr != nil {
 			continue
 		}
 		if id, digitsErr := e.ParseBytes(s[at+1:]); digitsErr == nil {

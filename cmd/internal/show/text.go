@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/public"
 )
 
 // text is an ID as it was read.
@@ -102,7 +103,7 @@ func readText(f Form, s []byte) (text, error) {
 	}
 	at := bytes.LastIndexByte(s, '_') + 1
 	if at > 0 {
-		if _, err := snowfence.NewPrefix(string(s[:at-1]), snowfence.Decimal); err != nil {
+		if _, err := public.NewPrefix(string(s[:at-1]), snowfence.Decimal); err != nil {
 			at = 0
 		}
 	}

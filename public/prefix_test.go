@@ -1,4 +1,4 @@
-package snowfence_test
+package public_test
 
 import (
 	"database/sql"
@@ -12,19 +12,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/snowfence/snowfence/internal/draw"
-
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/draw"
+	"github.com/snowfence/snowfence/public"
 )
 
 // A kind of thing, and the type of its IDs.
 type order struct{}
 
-func (order) Prefix() snowfence.Prefix { return orderPrefix }
+func (order) Prefix() public.Prefix { return orderPrefix }
 
-var orderPrefix = snowfence.MustPrefix("ord", snowfence.Base32Hex)
+var orderPrefix = public.MustPrefix("ord", snowfence.Base32Hex)
 
-type OrderID = snowfence.Typed[order]
+type OrderID = public.ID[order]
 
 var (
 	_ fmt.Stringer             = OrderID(0)
@@ -33,10 +33,9 @@ var (
 	_ encoding.TextUnmarshaler = (*OrderID)(nil)
 	_ driver.Valuer            = OrderID(0)
 	_ sql.Scanner              = (*OrderID)(nil)
-	_ slog.LogValuer           = OrderID(0)
 )
 
-func ExampleTyped() {
+func ExampleID() {
 	type request struct{ Order OrderID }
 
 	text, _ := json.Marshal(request{4594531474933654033})
@@ -52,7 +51,7 @@ func ExampleTyped() {
 
 func TestNewPrefix(t *testing.T) {
 	for _, name := range []string{"a", "ord", "line_item", "v2", "a__b", strings.Repeat("a", 63)} {
-		p, err := snowfence.NewPrefix(name, snowfence.Hex)
+		p, err := public.NewPrefix(name, snowfence.Hex)
 		if err != nil || p.Encode(255) != name+"_ff" {
 			t.Errorf("%s: got %s, %v", name, p.Encode(255), err)
 		}
@@ -64,14 +63,14 @@ func TestNewPrefix(t *testing.T) {
 		"_a":                      "does not start",
 		"a_":                      "ends with _",
 		"_":                       "does not start",
-		"a-b":                     "byte 1, '-'",
-		"aB":                      "byte 1, 'B'",
-		"aé":                      "byte 1, 0xc3",
+		"a-b":                     "byte 1, \"-\"",
+		"aB":                      "byte 1, \"B\"",
+		"aé":                      "byte 1, \"\\xc3\"",
 		strings.Repeat("a", 64):   "more than 63",
 		strings.Repeat("é", 1<<9): "more than 63",
 	} {
-		p, err := snowfence.NewPrefix(name, snowfence.Hex)
-		if err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 300 || p != (snowfence.Prefix{}) {
+		p, err := public.NewPrefix(name, snowfence.Hex)
+		if err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 300 || p != (public.Prefix{}) {
 			t.Errorf("%q: got %v, want %q", name, err, want)
 		}
 	}
@@ -83,13 +82,15 @@ func TestMustPrefixPanics(t *testing.T) {
 			t.Error("no panic")
 		}
 	}()
-	snowfence.MustPrefix("Ord", snowfence.Hex)
+	public.MustPrefix("Ord", snowfence.Hex)
 }
+
+var someIDs = []snowfence.ID{0, 1, -1, 1<<53 + 1, 4594531474933654033, math.MaxInt64, math.MinInt64}
 
 func TestPrefixRoundTrip(t *testing.T) {
 	for _, enc := range snowfence.Encodings() {
 		for _, enc := range []snowfence.Encoding{enc, enc.Fixed()} {
-			p := snowfence.MustPrefix("line_item", enc)
+			p := public.MustPrefix("line_item", enc)
 			for _, id := range someIDs {
 				text := p.Encode(id)
 				if want := "line_item_" + enc.Encode(id); text != want {
@@ -106,7 +107,7 @@ func TestPrefixRoundTrip(t *testing.T) {
 			}
 		}
 	}
-	alone := snowfence.NoPrefix(snowfence.Decimal)
+	alone := public.NoPrefix(snowfence.Decimal)
 	if got, err := alone.Parse(alone.Encode(-42)); got != -42 || alone.Encode(-42) != "-42" || err != nil {
 		t.Errorf("without a name: %d, %q, %v", got, alone.Encode(-42), err)
 	}
@@ -190,7 +191,10 @@ func TestTypedIDs(t *testing.T) {
 	if err := id.Scan(nil); !errors.Is(err, snowfence.ErrInvalidID) {
 		t.Errorf("NULL: %v", err)
 	}
-	if got := slog.AnyValue(OrderID(31)).Resolve().String(); got != "ord_v" {
+	var log strings.Builder
+	slog.New(slog.NewTextHandler(&log, nil)).Info("made", "order", OrderID(31))
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("made", "order", OrderID(31))
+	if got := log.String(); !strings.Contains(got, "order=ord_v") || !strings.Contains(got, `"order":"ord_v"`) {
 		t.Errorf("logged as %s", got)
 	}
 }
@@ -220,4 +224,37 @@ func TestTypedFormat(t *testing.T) {
 			t.Errorf("%s of %d: got %s, want %s", v.format, int64(v.id), got, v.want)
 		}
 	}
+}
+
+func FuzzParsePrefix(f *testing.F) {
+	f.Add("ord", "ord_3vgoe12ccb8gh")
+	f.Add("a_b", "a_b_0")
+	f.Add("a", "a_b_0")
+	f.Add("ord", "usr_1")
+	f.Add("ord", strings.Repeat("_", 1000))
+	f.Fuzz(func(t *testing.T, name, s string) {
+		for _, e := range snowfence.Encodings() {
+			p, err := public.NewPrefix(name, e)
+			if err != nil {
+				if len(err.Error()) > 600 {
+					t.Errorf("an error of %d bytes", len(err.Error()))
+				}
+				return
+			}
+			id, err := p.Parse(s)
+			if err != nil {
+				var syntax *snowfence.SyntaxError
+				if !errors.As(err, &syntax) || syntax.Offset < 0 || syntax.Offset > len(s) || len(err.Error()) > 900 {
+					t.Errorf("%q: %v", s, err)
+				}
+				continue
+			}
+			if !strings.HasPrefix(s, name+"_") {
+				t.Errorf("%q has not the prefix %s_", s, name)
+			}
+			if again, err := p.Parse(p.Encode(id)); again != id || err != nil {
+				t.Errorf("%q: got %d, then %d, %v", s, id, again, err)
+			}
+		}
+	})
 }
