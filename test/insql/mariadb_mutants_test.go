@@ -13,6 +13,7 @@ const (
 
 var mariadbMutants = []mutant{
 	{"IF @snowfence_checked IS NULL THEN", "IF @snowfence_checked THEN", "another server"},
+	{"IF @@insert_id > 0 THEN", "IF FALSE THEN", "numbers of a session"},
 	{"@@read_only AS CHAR) NOT IN", "@@read_only AS CHAR) IN", "unique"},
 	{"CAST(@@read_only AS CHAR) NOT IN ('0', 'OFF')", "FALSE", "another server"},
 	{"@@innodb_flush_log_at_trx_commit NOT IN (1, 3)", "FALSE", "another server"},

@@ -57,6 +57,7 @@ var mariadbProbes = []probe[mariadbBase]{
 	{"too far ahead", []string{"--layout", "time=36,node=10,seq=2", "--lead", "3", "--max-wait", "100ms"}, tooFar},
 	{"another server", nil, anotherServer},
 	{"data put back", nil, putBack},
+	{"numbers of a session", nil, sessionNumbers},
 	{"printed again", nil, again},
 	{"increment", nil, increment},
 	{"time of the session", nil, session},

@@ -51,6 +51,21 @@ func anotherServer(b mariadbBase) error {
 		failing(b.run("CALL snowfence_confirm(90000)"), "how much two clocks may differ"))
 }
 
+// sessionNumbers checks that a session cannot choose the number that the next ID is made of, nor have
+// replicas make IDs of their own.
+func sessionNumbers(b mariadbBase) error {
+	for set, text := range map[string]string{
+		"insert_id = 5":               "SET insert_id = 0",
+		"insert_id = 1 << 63":         "SET insert_id = 0",
+		"binlog_format = 'STATEMENT'": "binlog_format = ROW",
+	} {
+		if err := failing(b.run("SET SESSION "+set, "SELECT snowfence_next()"), text); err != nil {
+			return fmt.Errorf("%s: %w", set, err)
+		}
+	}
+	return b.run("SET insert_id = 5", "SET insert_id = 0", "SELECT snowfence_next()")
+}
+
 // putBack checks that a dump which is put back makes no IDs before it is confirmed.
 func putBack(b mariadbBase) error {
 	t := new(quiet)

@@ -22,6 +22,8 @@ var pgMutants = []mutant{
 	{pgPos, "pos := least(last + 1, tick * 4096 + (last + 1) % 4096);", "clock back"},
 	{pgPos, "pos := greatest(last, tick * 4096 + (last + 1) % 4096);", "clock back"},
 	{"+ (last + 1) % 64);", ");", "even"},
+	{"IF current_setting('synchronous_commit') = 'off' THEN", "IF false THEN", "settings"},
+	{"set_config('synchronous_commit', 'on', true)", "set_config('synchronous_commit', 'off', true)", "settings"},
 	{"PERFORM setval(seq, pos);", "PERFORM setval(seq, last + 1);", "clock back"},
 	{"PERFORM setval(seq, pos);", "PERFORM setval(seq, pos, false);", "clock back"},
 	{"waited := waited + ahead;", "", "ahead"},

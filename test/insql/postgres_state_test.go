@@ -184,6 +184,24 @@ func pgSettings(b pgBase) error {
 			return err
 		}
 	}
+	// A crash after the commit would bring the IDs again.
+	err = b.with(func(ctx context.Context, c *pgx.Conn) error {
+		tx, err := c.Begin(ctx)
+		if err != nil {
+			return err
+		}
+		var off, on string
+		err = errors.Join(tx.QueryRow(ctx, "SHOW synchronous_commit").Scan(&off),
+			tx.QueryRow(ctx, "SELECT snowfence_next()").Scan(new(int64)),
+			tx.QueryRow(ctx, "SHOW synchronous_commit").Scan(&on), tx.Commit(ctx))
+		if err == nil && (off != "off" || on != "on") {
+			err = fmt.Errorf("synchronous_commit is %s before an ID of a transaction, and %s after it", off, on)
+		}
+		return err
+	}, "SET synchronous_commit = off")
+	if err != nil {
+		return err
+	}
 	if err := b.do("SET default_transaction_read_only = on", "SELECT snowfence_next()"); err == nil {
 		return errors.New("a read-only transaction made an ID")
 	}

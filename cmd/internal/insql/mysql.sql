@@ -25,6 +25,7 @@ DELIMITER ;;
 DROP PROCEDURE IF EXISTS {{$s}}snowfence_setup;;
 CREATE PROCEDURE {{$s}}snowfence_setup() MODIFIES SQL DATA
 BEGIN
+  {{template "statements"}}
   IF EXISTS (SELECT 1 FROM {{$s}}snowfence_state WHERE layout <> {{text .Spec}} OR node <> {{.Node}}) THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: here are the functions of another node or layout: print these with another --schema';
   END IF;
@@ -44,6 +45,7 @@ BEGIN
   IF CAST(@@read_only AS CHAR) NOT IN ('0', 'OFF') THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: this server is read_only, as replicas are: connect to the primary';
   END IF;
+  {{template "statements"}}
   IF @@innodb_flush_log_at_trx_commit NOT IN (1, 3) THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: IDs could repeat after a crash: SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the configuration';
   END IF;
@@ -63,6 +65,10 @@ BEGIN
   DECLARE ahead BIGINT;
   DECLARE waited BIGINT DEFAULT 0;
   DECLARE now BIGINT DEFAULT {{template "now" .}};
+  -- The next row would get that number: an ID again, or the end of all numbers.
+  IF @@insert_id > 0 THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: insert_id is set, and an ID could repeat: leave it out, or SET insert_id = 0';
+  END IF;
   IF @snowfence_checked IS NULL THEN -- once a connection
     SET @snowfence_checked = {{$s}}snowfence_check();
   END IF;
@@ -166,6 +172,9 @@ END;;
 {{- end}}
 DELIMITER ;
 SET sql_mode = @snowfence_sql_mode;
+{{- define "statements"}}IF @@binlog_format = 'STATEMENT' THEN -- a replica would make other IDs, or refuse the numbers in the log
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: replicas of statements would have other IDs: SET GLOBAL binlog_format = ROW, and connect again';
+  END IF;{{end}}
 {{- define "server"}}CONCAT(@@server_id /*!80000 , ':', @@server_uuid */){{end}}
 {{- /* NOW is when the statement began, in UTC without summer time; SYSDATE is now. */}}
 {{- define "now"}}(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) + TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)) - ({{.Epoch}})) DIV {{.Tick}}{{end}}

@@ -160,6 +160,9 @@ BEGIN
     PERFORM pg_sleep(ahead * {{.Tick}} / 1000000.0);
   END LOOP;
   PERFORM setval(seq, pos);
+  IF current_setting('synchronous_commit') = 'off' THEN -- a crash would undo the step after the ID was seen
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
   RETURN ((pos / {{.Per}}) << {{.TimeShift}}) | (({{.First}} + lane::bigint * {{.Per}} + pos % {{.Per}}) << {{.SeqShift}}) | {{.NodeBits}};
 END
 $snowfence$;
