@@ -30,14 +30,8 @@ func (p keyspace) records(namespace string, nodes snowfence.NodeRange) (from, en
 	return base + sortable(nodes.From), base + sortable(nodes.Until)
 }
 
-// namespaces returns the range of the records of all namespaces after one; "" means all.
-func (p keyspace) namespaces(after string, any bool) (from, end string) {
-	from = string(p) + "r/"
-	if !any {
-		from += escape(after) + "0" // what follows a slash
-	}
-	return from, string(p) + "r0"
-}
+// after returns where the records begin of the namespaces that sort after one.
+func (p keyspace) after(namespace string) string { return string(p) + "r/" + escape(namespace) + "0" } // after a slash
 
 // namespaceOf returns the namespace of a record's key.
 func (p keyspace) namespaceOf(key string) (string, error) {
@@ -53,23 +47,14 @@ func (p keyspace) namespaceOf(key string) (string, error) {
 // nodeOf returns the node at the end of a key.
 func nodeOf(key string) (int64, error) {
 	text := key[strings.LastIndexByte(key, '/')+1:]
-	if len(text) > 1 {
-		if n, err := strconv.ParseUint(text[1:], 16, 64); err == nil && sortable(int64(n)) == text {
-			return int64(n), nil
-		}
+	if n, err := strconv.ParseUint(text, 16, 64); err == nil && sortable(int64(n^1<<63)) == text {
+		return int64(n ^ 1<<63), nil
 	}
 	return 0, fmt.Errorf("the key %q is none of this program's: give leases a prefix of their own", key)
 }
 
-// sortable writes a number so that texts sort as the numbers do: a letter for the number of
-// digits, and hexadecimal digits.
-func sortable(n int64) string {
-	digits := strconv.FormatUint(uint64(n), 16)
-	if n < 0 {
-		return "-" + digits // always 16
-	}
-	return string(rune('a'+len(digits)-1)) + digits
-}
+// sortable writes a number as 16 digits that sort as the numbers do.
+func sortable(n int64) string { return fmt.Sprintf("%016x", uint64(n)^1<<63) }
 
 // escape percent-encodes all but letters, digits, '-', '_' and '.'. It must never change,
 // because stored keys are compared with it.

@@ -90,7 +90,8 @@ func (l *listing) nodes(
 // their bytes, as their escaped form does not.
 func (l *listing) heads(ctx context.Context) ([]store.Record, error) {
 	var out []store.Record
-	from, end := l.s.keys.namespaces("", true)
+	ks := l.s.keys
+	from, end := string(ks)+"r/", string(ks)+"r0"
 	for {
 		a, err := l.get(ctx, from, end, 1, clientv3.WithKeysOnly())
 		if err != nil {
@@ -99,7 +100,7 @@ func (l *listing) heads(ctx context.Context) ([]store.Record, error) {
 		if len(a.ranges[0].Kvs) == 0 {
 			break
 		}
-		name, err := l.s.keys.namespaceOf(string(a.ranges[0].Kvs[0].Key))
+		name, err := ks.namespaceOf(string(a.ranges[0].Kvs[0].Key))
 		if err != nil {
 			return nil, err
 		}
@@ -108,7 +109,7 @@ func (l *listing) heads(ctx context.Context) ([]store.Record, error) {
 			return nil, err
 		}
 		out = append(out, rs...)
-		from, end = l.s.keys.namespaces(name, false)
+		from = ks.after(name)
 	}
 	slices.SortStableFunc(out, func(a, b store.Record) int { return strings.Compare(a.Namespace, b.Namespace) })
 	return out, nil

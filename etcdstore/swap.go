@@ -28,112 +28,95 @@ const (
 // repeats one, it is recognized.
 func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	errs := make([]error, len(writes))
-	b := &batch{s: s, writes: writes, errs: errs, mark: rand.Text()[:10], slots: make(chan struct{}, inFlight)}
 	err := store.Distinct(writes)
 	if s.looks {
 		err = fmt.Errorf("etcdstore: %w", store.ErrReadOnly)
 	}
 	if err != nil {
-		b.fail(b.all(), err)
+		fill(errs, err)
 		return errs
 	}
-	b.run(ctx)
+	b := &batch{s: s, mark: rand.Text()[:10]}
+	slots := make(chan struct{}, inFlight)
+	var wg sync.WaitGroup
+	for at := 0; at < len(writes); {
+		n := b.nextLen(writes[at:])
+		part, results := writes[at:at+n], errs[at:at+n]
+		at += n
+		slots <- struct{}{}
+		wg.Go(func() {
+			b.transact(ctx, part, results)
+			<-slots
+		})
+	}
+	wg.Wait()
 	return errs
+}
+
+func fill(errs []error, err error) {
+	for i := range errs {
+		errs[i] = err
+	}
 }
 
 // batch is one call of Swap.
 type batch struct {
-	s      *Store
-	writes []store.Write
-	errs   []error
-	mark   string // of this call, stored with each record
-	slots  chan struct{}
-}
-
-func (b *batch) all() []int {
-	out := make([]int, len(b.writes))
-	for i := range out {
-		out[i] = i
-	}
-	return out
-}
-
-func (b *batch) fail(items []int, err error) {
-	for _, i := range items {
-		b.errs[i] = err
-	}
-}
-
-// run sends all writes in transactions.
-func (b *batch) run(ctx context.Context) {
-	var wg sync.WaitGroup
-	for items := b.all(); len(items) > 0; {
-		n := b.nextLen(items)
-		part := items[:n]
-		items = items[n:]
-		b.slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-b.slots }()
-			b.transact(ctx, part)
-		})
-	}
-	wg.Wait()
+	s    *Store
+	mark string // of this call, stored with each record
 }
 
 // nextLen returns how many writes the next transaction has.
-func (b *batch) nextLen(items []int) int {
+func (b *batch) nextLen(writes []store.Write) int {
 	most := max(1, int(b.s.limit.Load())-opsAmong)
 	bytes := 0
-	for n, i := range items {
-		r := b.writes[i].New
+	for n, w := range writes {
+		r := w.New
 		texts := len(b.s.keys) + len(r.Namespace) + len(r.Nonce) + len(r.Holder) + len(r.Label)
 		bytes += len(r.Data) + len(r.Veto) + 4*texts + 500
 		if n > 0 && (n == most || bytes > maxBytes) {
 			return n
 		}
 	}
-	return len(items)
+	return len(writes)
 }
 
 // transact sends writes in one transaction, or in shorter ones if the server wants those.
-func (b *batch) transact(ctx context.Context, items []int) {
+func (b *batch) transact(ctx context.Context, writes []store.Write, errs []error) {
 	s := b.s
 	before, err := s.ready(ctx)
-	var resp *clientv3.TxnResponse
-	if err == nil {
-		same := s.same(before.id)
-		id := clientv3.OpGet(s.keys.id())
-		if len(items) == 1 {
-			cmps, then, other := b.txnOf(items[0])
-			resp, err = s.commit(ctx, append(cmps, same...), then, append(other, id))
-		} else {
-			ops := make([]clientv3.Op, len(items))
-			for n, i := range items {
-				ops[n] = clientv3.OpTxn(b.txnOf(i))
-			}
-			resp, err = s.commit(ctx, same, ops, []clientv3.Op{id})
-		}
-		if err != nil && len(items) > 1 && s.lowerLimit(err, len(items)+opsAmong) {
-			half := len(items) / 2
-			b.transact(ctx, items[:half])
-			b.transact(ctx, items[half:])
-			return
-		}
-		if err != nil {
-			err = s.advice(err)
-		}
+	if err != nil {
+		fill(errs, err)
+		return
 	}
-	if err == nil {
-		err = b.results(before, items, resp)
+	same, id := s.same(before.id), clientv3.OpGet(s.keys.id())
+	var resp *clientv3.TxnResponse
+	if len(writes) == 1 {
+		cmps, then, other := b.txnOf(writes[0])
+		resp, err = s.commit(ctx, append(cmps, same...), then, append(other, id))
+	} else {
+		ops := make([]clientv3.Op, len(writes))
+		for i, w := range writes {
+			ops[i] = clientv3.OpTxn(b.txnOf(w))
+		}
+		resp, err = s.commit(ctx, same, ops, []clientv3.Op{id})
+	}
+	switch half := len(writes) / 2; {
+	case err == nil:
+		err = b.results(before, writes, resp, errs)
+	case half > 0 && s.lowerLimit(err, len(writes)+opsAmong):
+		b.transact(ctx, writes[:half], errs[:half])
+		b.transact(ctx, writes[half:], errs[half:])
+		return
+	default:
+		err = s.advice(err)
 	}
 	if err != nil {
-		b.fail(items, err)
+		fill(errs, err)
 	}
 }
 
 // txnOf returns the transaction of one write.
-func (b *batch) txnOf(i int) (cmps []clientv3.Cmp, then, other []clientv3.Op) {
-	w := b.writes[i]
+func (b *batch) txnOf(w store.Write) (cmps []clientv3.Cmp, then, other []clientv3.Op) {
 	record := b.s.keys.record(w.New.Key)
 	if w.Old == "" {
 		cmps = []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(record), "=", 0)}
@@ -148,26 +131,26 @@ func (b *batch) txnOf(i int) (cmps []clientv3.Cmp, then, other []clientv3.Op) {
 }
 
 // results reads the answer to a transaction.
-func (b *batch) results(before seen, items []int, resp *clientv3.TxnResponse) error {
+func (b *batch) results(before seen, writes []store.Write, resp *clientv3.TxnResponse, errs []error) error {
 	id := before.id
-	single := len(items) == 1
 	if !resp.Succeeded {
 		id = idVersionOf(resp.Responses[len(resp.Responses)-1].GetResponseRange())
 	}
-	if err := b.s.observe(before, resp.Header, id); err != nil {
+	err := b.s.observe(before, resp.Header, id)
+	switch {
+	case err != nil:
 		return err
-	}
-	if !single && !resp.Succeeded {
+	case len(writes) == 1:
+		if !resp.Succeeded {
+			errs[0] = b.judgeConflict(writes[0], resp.Responses[0].GetResponseRange())
+		}
+		return nil
+	case !resp.Succeeded:
 		return errors.New("etcdstore: the server's answer contradicts itself")
 	}
-	for n, i := range items {
-		done, responses := resp.Succeeded, resp.Responses
-		if !single {
-			inner := resp.Responses[n].GetResponseTxn()
-			done, responses = inner.Succeeded, inner.Responses
-		}
-		if !done {
-			b.errs[i] = b.judgeConflict(b.writes[i], responses[0].GetResponseRange())
+	for i, w := range writes {
+		if inner := resp.Responses[i].GetResponseTxn(); !inner.Succeeded {
+			errs[i] = b.judgeConflict(w, inner.Responses[0].GetResponseRange())
 		}
 	}
 	return nil

@@ -39,6 +39,13 @@ func (s *talkative) List(
 	return s.Memory.List(ctx, namespace, nodes, limit)
 }
 
+func (s *talkative) Heads(ctx context.Context) ([]lease.Record, error) {
+	if s.away.Load() {
+		return nil, s.err
+	}
+	return s.Memory.Heads(ctx)
+}
+
 func (s *talkative) Swap(ctx context.Context, writes []lease.Write) []error {
 	if !s.away.Load() {
 		return s.Memory.Swap(ctx, writes)

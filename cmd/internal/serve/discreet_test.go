@@ -41,6 +41,11 @@ func (s *talkative) List(
 	return rs, s.say(err)
 }
 
+func (s *talkative) Heads(ctx context.Context) ([]lease.Record, error) {
+	rs, err := s.cutStore.Heads(ctx)
+	return rs, s.say(err)
+}
+
 func (s *talkative) Swap(ctx context.Context, writes []lease.Write) []error {
 	errs := s.cutStore.Swap(ctx, writes)
 	for i, err := range errs {

@@ -88,6 +88,13 @@ func (c *cutStore) List(
 	return c.Store.List(ctx, namespace, nodes, limit)
 }
 
+func (c *cutStore) Heads(ctx context.Context) ([]lease.Record, error) {
+	if c.cut.Load() {
+		return nil, errCut
+	}
+	return c.Store.Heads(ctx)
+}
+
 func (c *cutStore) Swap(ctx context.Context, writes []lease.Write) []error {
 	if !c.cut.Load() {
 		return c.Store.Swap(ctx, writes)

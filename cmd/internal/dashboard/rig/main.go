@@ -100,6 +100,14 @@ func (f *faulty) List(
 	return out, nil
 }
 
+// Heads implements [lease.Store].
+func (f *faulty) Heads(ctx context.Context) ([]lease.Record, error) {
+	if err := f.trouble(); err != nil {
+		return nil, err
+	}
+	return f.Memory.Heads(ctx)
+}
+
 // Add implements [lease.Store].
 func (f *faulty) Add(ctx context.Context, a store.Addition) (lease.Record, error) {
 	if err := f.trouble(); err != nil {
