@@ -16,7 +16,7 @@ type Built struct {
 }
 
 // Packages are the folders whose tests are asked, the nearest first.
-var Packages = []string{".", stalled, "statefile", "lease", "sequence", simulation}
+var Packages = []string{".", stalled, "statefile", "lease", "lease/store", "sequence", simulation}
 
 const (
 	simulation = "internal/simulate"
