@@ -126,44 +126,6 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// TestCrashLoopWithProbe starts a process on a fixed node 50 times and kills
-// it 30 s after each start, as an orchestrator with a failing probe does.
-func TestCrashLoopWithProbe(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st, s := lease.NewMemory(), thousand(t)
-		node := int64(5)
-		good := 0
-		last := snowfence.ID(0)
-		for run := range 50 {
-			l := open(t, st, s, lease.Options{Node: &node})
-			g, err := snowfence.New(snowfence.Config{Fence: l})
-			if err != nil {
-				t.Fatalf("run %d: %v", run, err)
-			}
-			made := 0
-			for start := time.Now(); time.Since(start) < 30*time.Second; {
-				id, err := g.Next(t.Context())
-				if err != nil {
-					continue // it waited a second
-				}
-				if id <= last {
-					t.Fatalf("run %d: ID %d after %d", run, id, last)
-				}
-				last = id
-				made++
-				time.Sleep(100 * time.Millisecond)
-			}
-			if made > 0 {
-				good++
-			}
-			l.Orphan() // a kill: nothing is given back
-		}
-		if good < 49 {
-			t.Errorf("IDs were made in %d of 50 runs", good)
-		}
-	})
-}
-
 // TestCrashLoopAtOnce starts processes that crash at once.
 func TestCrashLoopAtOnce(t *testing.T) {
 	node := int64(5)

@@ -32,30 +32,6 @@ func skipped(t *testing.T, s *snowfence.Scheme, ahead time.Duration) (st lease.S
 	return st, used
 }
 
-// A renewal stops where the ticks of a clock that was ahead begin, and the lease goes on behind
-// them.
-func TestRenewalStopsAtSkippedTicks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := thousand(t)
-		st, used := skipped(t, s, 4*time.Second)
-		node := int64(0)
-		l := open(t, st, s, lease.Options{Node: &node, TTL: time.Second})
-		defer l.Close()
-		if g := l.Status().Grant; g.Until > used.From {
-			t.Fatalf("the first grant is %+v, not below the used ticks: the test sees no renewal", g)
-		}
-		for range 1000 {
-			time.Sleep(7 * time.Millisecond)
-			if g := l.Status().Grant; g.From < used.Until && g.Until > used.From {
-				t.Fatalf("granted again: %+v overlaps %+v", g, used)
-			}
-		}
-		if g := l.Status().Grant; g.From < used.Until {
-			t.Errorf("after 7s the grant is %+v: it stays below the used ticks, which ended at %d", g, used.Until)
-		}
-	})
-}
-
 // A namespace whose layout is changed, or that is deleted, starts above the ticks of a clock that
 // was ahead.
 func TestHighestCountsSkippedTicks(t *testing.T) {
