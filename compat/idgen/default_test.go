@@ -31,23 +31,6 @@ func TestNextIdBeforeSetIdGenerator(t *testing.T) {
 	}
 }
 
-func TestSetIdGeneratorAgain(t *testing.T) {
-	fresh(t)
-	var lists [][]int64
-	o := ownOptions(1)
-	for i := range 100 {
-		o.MinSeqNumber = uint32(5 + i%2*5) // every other time it is the same generator, but for the two that overlap
-		SetIdGenerator(o)
-		SetIdGenerator(o)
-		var list []int64
-		for range 100 {
-			list = append(list, NextId())
-		}
-		lists = append(lists, list)
-	}
-	unique(t, lists)
-}
-
 func TestExtractTimeGoesByTheLatestOptions(t *testing.T) {
 	fresh(t)
 	o := ownOptions(1)
@@ -60,22 +43,6 @@ func TestExtractTimeGoesByTheLatestOptions(t *testing.T) {
 	SetIdGenerator(o)
 	if at := ExtractTime(id); at != time.UnixMilli(id>>16+o.BaseTime) {
 		t.Errorf("time %v", at)
-	}
-}
-
-func TestBadOptionsLeaveTheGoodOnes(t *testing.T) {
-	fresh(t)
-	o := ownOptions(1)
-	SetIdGenerator(o)
-	o.SeqBitLength = 1
-	if err := TrySetIdGenerator(o); err == nil {
-		t.Fatal("taken")
-	}
-	if err := catch(func() { SetIdGenerator(o) }); err == nil {
-		t.Fatal("taken")
-	}
-	if id := NextId(); id>>6&63 != 1 {
-		t.Errorf("ID %d", id)
 	}
 }
 

@@ -1,11 +1,9 @@
 package idgen
 
 import (
-	"context"
 	"errors"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,56 +27,6 @@ func stateFile(t *testing.T, path string, o *IdGeneratorOptions) *statefile.Fenc
 		t.Fatal(err)
 	}
 	return f
-}
-
-// A second process with the same worker is the other of the commonest mistakes.
-func TestOneWorkerForTwoProcesses(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "worker")
-	o := ownOptions(1)
-	f := stateFile(t, path, o)
-	defer f.Close()
-	s := f.Scheme()
-	if _, err := statefile.File(path, s, 1); err == nil {
-		t.Error("two fences have one state file")
-	}
-	g, err := NewOn(f, 2000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close()
-	if _, err := NewOn(f, 2000); !errors.Is(err, snowfence.ErrBound) {
-		t.Errorf("two generators have one fence: %v", err)
-	}
-}
-
-// Nothing that stays in memory helps when the clock steps back and the program starts
-// again.
-func TestRestartsWithTheClockSetBack(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "worker")
-	clock := newClock()
-	o := ownOptions(1)
-	var lists [][]int64
-	for range 10 {
-		f := stateFile(t, path, o)
-		w, err := on(f, process.Options{Lead: 2000, Time: clock.now})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var list []int64
-		for range 100 {
-			id, err := w.handle.Next(done())
-			if err != nil {
-				t.Fatal(err)
-			}
-			list = append(list, int64(id))
-		}
-		lists = append(lists, list)
-		if err := errors.Join(w.close(), f.Close()); err != nil {
-			t.Fatal(err)
-		}
-		clock.step(-time.Millisecond)
-	}
-	unique(t, lists)
 }
 
 func TestNextIdOverAFence(t *testing.T) {
@@ -200,65 +148,5 @@ func TestFencesThatDoNotFitAreRefused(t *testing.T) {
 	}
 	if _, err := NewOn(snowfence.Unguarded(drift, 1), -1); err == nil {
 		t.Error("a negative lead is taken")
-	}
-}
-
-// lost is a fence that has no grant for a while.
-type lost struct {
-	snowfence.Fence
-	back  atomic.Bool
-	asked atomic.Int64
-}
-
-func (f *lost) Held(after int64) (snowfence.Grant, bool) {
-	if after > 0 && f.asked.Load() > 0 && !f.back.Load() {
-		return snowfence.Grant{}, false
-	}
-	return f.Fence.Held(after)
-}
-
-func (f *lost) Grant(ctx context.Context, after int64) (snowfence.Grant, error) {
-	if f.asked.Add(1) > 1 && !f.back.Load() {
-		return snowfence.Grant{}, errors.New("the store is unreachable")
-	}
-	g, err := f.Fence.Grant(ctx, after)
-	if !f.back.Load() {
-		g.Until = after + 1 // the first grant is over at once
-	}
-	return g, err
-}
-
-func TestNextIdWaitsForAFenceThatLostItsGrant(t *testing.T) {
-	fresh(t)
-	o := ownOptions(1)
-	l, err := o.Layout()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := snowfence.NewScheme(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &lost{Fence: snowfence.Unguarded(s, 1)}
-	if err := SetFence(f, 0); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(3 * time.Millisecond) // beyond the first grant
-	if _, err := NextIdContext(done()); !errors.Is(err, snowfence.ErrFenced) {
-		t.Errorf("without a grant: %v", err)
-	}
-	made := make(chan int64)
-	go func() { made <- NextId() }()
-	select {
-	case id := <-made:
-		t.Errorf("ID %d without a grant", id)
-	case <-time.After(50 * time.Millisecond):
-	}
-	f.back.Store(true)
-	if id := <-made; id == 0 {
-		t.Error("ID 0")
-	}
-	if n := f.asked.Load(); n > 100 {
-		t.Errorf("the fence was asked %d times", n)
 	}
 }

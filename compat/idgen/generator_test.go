@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -102,41 +101,6 @@ func TestTimeOfSecondsKeepsTheMillisecondsOfTheBase(t *testing.T) {
 	}
 }
 
-// A generator for each request is one of the commonest mistakes with the original.
-func TestGeneratorsOfEqualOptionsAreOne(t *testing.T) {
-	o := ownOptions(1)
-	seen := map[int64]bool{}
-	for range 100 {
-		g, w := NewDefaultIdGenerator(o), NewSnowWorkerM1(o)
-		for range 100 {
-			seen[g.NewLong()], seen[w.NextId()] = true, true
-		}
-	}
-	if len(seen) != 20_000 {
-		t.Errorf("%d different IDs of 20000", len(seen))
-	}
-}
-
-func TestWorkersAreNotCut(t *testing.T) {
-	o := ownOptions(0)
-	o.SeqBitLength = 12 // the original keeps 4 bits of the worker
-	seen := map[int64]bool{}
-	for worker := range uint16(64) {
-		o.WorkerId = worker
-		g := NewDefaultIdGenerator(o)
-		for range 100 {
-			id := g.NewLong()
-			seen[id] = true
-			if got := id >> 12 & 63; got != int64(worker) {
-				t.Fatalf("worker %d in an ID of worker %d", got, worker)
-			}
-		}
-	}
-	if len(seen) != 6400 {
-		t.Errorf("%d different IDs of 6400", len(seen))
-	}
-}
-
 func TestOtherNumbersOfAWorkerReplaceItsGenerator(t *testing.T) {
 	clock := newClock()
 	o := ownOptions(1)
@@ -178,22 +142,6 @@ func TestSlicesOfAWorkerAreBesideEachOther(t *testing.T) {
 	}
 }
 
-func TestDataCentersDoNotMeet(t *testing.T) {
-	seen := map[int64]bool{}
-	o := ownOptions(0)
-	o.DataCenterIdBitLength, o.WorkerIdBitLength = 2, 2
-	for node := range 16 {
-		o.DataCenterId, o.WorkerId = uint32(node/4), uint16(node%4)
-		g := NewDefaultIdGenerator(o)
-		for range 200 {
-			seen[g.NewLong()] = true
-		}
-	}
-	if len(seen) != 16*200 {
-		t.Errorf("%d different IDs of %d", len(seen), 16*200)
-	}
-}
-
 func TestDriftEndsAtTheTop(t *testing.T) {
 	for _, tt := range []struct {
 		method uint16
@@ -221,40 +169,6 @@ func TestDriftEndsAtTheTop(t *testing.T) {
 		clock.forward(time.Millisecond)
 		if _, err := g.NewLongContext(done()); err != nil {
 			t.Errorf("method %d: a millisecond later: %v", tt.method, err)
-		}
-	}
-}
-
-// The original makes numbers 1 to 4 in ticks of the past, which come again at the
-// fifth step. Method 2 goes back with the clock.
-func TestStepsBackMakeNoIDTwice(t *testing.T) {
-	for _, method := range []uint16{1, 2} {
-		clock := newClock()
-		o := ownOptions(1)
-		o.Method = method
-		g, err := open(o, clock.now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		last, made := int64(0), 0
-		for range 50 {
-			for range 200 {
-				id, err := g.NewLongContext(done())
-				if err != nil {
-					break // the sequence is used up until time goes on
-				}
-				made++
-				if id <= last || id&63 < 5 {
-					t.Fatalf("method %d: ID %d with number %d after %d", method, id, id&63, last)
-				}
-				last = id
-				clock.forward(10 * time.Microsecond)
-			}
-			clock.step(-30 * time.Millisecond)
-			clock.forward(20 * time.Millisecond)
-		}
-		if made < 50*20 {
-			t.Errorf("method %d: only %d IDs", method, made)
 		}
 	}
 }
@@ -296,23 +210,6 @@ func TestOptionsAreReadOnce(t *testing.T) {
 	if later := g.ExtractTime(g.NewLong()); later.Sub(at) > time.Minute || later.Before(at) {
 		t.Errorf("times %v and %v", at, later)
 	}
-}
-
-func TestManyGoroutinesMakeDifferentIDs(t *testing.T) {
-	o := ownOptions(1)
-	o.SeqBitLength = 10
-	lists := make([][]int64, 8)
-	var all sync.WaitGroup
-	for i := range lists {
-		all.Go(func() {
-			g := NewDefaultIdGenerator(o)
-			for range 5000 {
-				lists[i] = append(lists[i], g.NewLong())
-			}
-		})
-	}
-	all.Wait()
-	unique(t, lists)
 }
 
 func unique(t *testing.T, lists [][]int64) {

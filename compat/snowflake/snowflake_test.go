@@ -326,35 +326,6 @@ func TestNumberOfALeaseIsNoBareNumber(t *testing.T) {
 	bare.Generate() // it goes on
 }
 
-// Two static fences of one number in a process made the same IDs.
-func TestStaticNumberIsForOne(t *testing.T) {
-	s, err := snowflake.Scheme()
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := snowflake.NewNodeOn(snowfence.Unguarded(s, 614))
-	if err != nil {
-		t.Fatal(err)
-	}
-	last := a.Generate()
-	if _, err := snowflake.NewNodeOn(snowfence.Unguarded(s, 614)); !errors.Is(err, snowflake.ErrOverlap) {
-		t.Errorf("a second one: %v", err)
-	}
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
-	b, err := snowflake.NewNodeOn(snowfence.Unguarded(s, 614))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if id := b.Generate(); id <= last {
-		t.Errorf("%d after %d", id, last)
-	}
-	if err := b.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestNodeOnRefusesOtherLayouts(t *testing.T) {
 	const bits = "time=41,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z"
 	for spec, ok := range map[string]bool{

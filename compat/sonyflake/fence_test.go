@@ -23,47 +23,6 @@ func scheme(t *testing.T, l snowfence.Layout) *snowfence.Scheme {
 	return s
 }
 
-func TestStateFile(t *testing.T) {
-	s := scheme(t, snowfence.MustLayout("sonyflake-v2"))
-	path := filepath.Join(t.TempDir(), "node")
-	last := int64(0)
-	for range 3 { // restarts
-		f, err := statefile.File(path, s, 77)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sf, err := sonyflake.NewOn(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 600 {
-			id := next(t, sf)
-			if id <= last || sf.Decompose(id)["machine"] != 77 {
-				t.Fatalf("%d after %d: %v", id, last, sf.Decompose(id))
-			}
-			last = id
-		}
-		if p, err := s.Decode(snowfence.ID(last)); err != nil || !p.Time.Equal(sf.ToTime(last)) {
-			t.Errorf("the fence reads %v, the layer %v (%v)", p.Time, sf.ToTime(last), err)
-		}
-		if id, err := sf.Compose(sf.ToTime(last), int(sf.Decompose(last)["sequence"]), 77); id != last || err != nil {
-			t.Errorf("Compose: %d, %v, want %d", id, err, last)
-		}
-		if err := sf.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := sf.Close(); err != nil {
-			t.Error("closed twice:", err)
-		}
-		if _, err := sf.NextID(); !errors.Is(err, snowfence.ErrClosed) {
-			t.Errorf("after Close: %v", err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // The machine ID of a fence is nobody's bare one in the process, in either version: both made
 // the same IDs.
 func TestMachineOfAFenceIsNoBareMachine(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -122,39 +121,6 @@ func TestNoIDOfTheFirstTimeUnit(t *testing.T) {
 		if id := next(t, sf); sf.ToTime(id).Before(start) || sf.Decompose(id)["time"] == 0 {
 			t.Fatalf("ID %d of %v, started at %v", id, sf.ToTime(id), start)
 		}
-	}
-}
-
-// sony/sonyflake#12: a new instance for every ID.
-func TestInstancesWithEqualSettingsShareOneGenerator(t *testing.T) {
-	start := time.Now().Add(-time.Hour)
-	var mu sync.Mutex
-	seen := map[int64]bool{}
-	var wg sync.WaitGroup
-	for range 100 {
-		wg.Go(func() {
-			for range 20 {
-				sf, err := sonyflake.New(sonyflake.Settings{StartTime: start, MachineID: machine(1)})
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				copied := *sf // the original repeats here too
-				for _, sf := range []*sonyflake.Sonyflake{sf, &copied} {
-					id, err := sf.NextID()
-					mu.Lock()
-					if err != nil || seen[id] {
-						t.Errorf("ID %d, %v, twice %v", id, err, seen[id])
-					}
-					seen[id] = true
-					mu.Unlock()
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if len(seen) != 4000 {
-		t.Errorf("%d IDs", len(seen))
 	}
 }
 

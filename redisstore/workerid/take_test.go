@@ -27,34 +27,6 @@ func TestNumbersThatTheOriginalTriesLastComeFirst(t *testing.T) {
 	}
 }
 
-func TestFarthestFreeNumberIsTaken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSimulated()
-		s.count(300)
-		for n := int64(200); n <= 300; n++ { // more than one look
-			s.set(n, time.Hour)
-		}
-		for n := int64(50); n < 150; n++ {
-			s.set(n, time.Hour)
-		}
-		r := registrar(t, s, Options{Min: 50, Max: 400, Shared: true})
-		ws, err := r.RegisterMany(t.Context(), 52)
-		if err != nil || len(ws) != 52 {
-			t.Fatal(len(ws), err)
-		}
-		if a, b, c, d := ws[0].Number(), ws[49].Number(), ws[50].Number(), ws[51].Number(); a != 199 || b != 150 ||
-			c != 400 || d != 399 {
-			t.Errorf("took %d … %d, %d, %d", a, b, c, d)
-		}
-		if *s.counter != 300 {
-			t.Errorf("the index was written: %d", *s.counter)
-		}
-		if err := r.UnRegister(); err != nil || s.expiry(199) != 0 || r.Validate(199) {
-			t.Error("still held", err)
-		}
-	})
-}
-
 func TestExhaustionIsAnErrorAfterABoundedWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated()

@@ -63,26 +63,6 @@ func noticed(t *testing.T, w *Worker) {
 	}
 }
 
-func TestARenewalNeedsOurMillisecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSimulated()
-		w := one(t, registrar(t, s, Options{}))
-		s.mu.Lock()
-		s.keys[63]++
-		s.mu.Unlock()
-		noticed(t, w)
-		if err := w.Err(); !errors.Is(err, ErrLost) {
-			t.Error(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-		if s.expiry(63) == 0 {
-			t.Error("the key of somebody else was deleted")
-		}
-	})
-}
-
 // TestNoAcknowledgedRenewal cuts Redis off. The clock of this machine is behind, so that its
 // ticks would last for longer than the TTL.
 func TestNoAcknowledgedRenewal(t *testing.T) {

@@ -3,7 +3,7 @@ package mutants
 // driftMutants break the rules of compat/idgen, and of numbers that begin above 0, one term each.
 var driftMutants = []mutant{
 	m("snow-drift: other numbers of a worker replace its generator", "compat/idgen.enter",
-		"TestOtherNumbersOfAWorker|TestSetIdGeneratorAgain",
+		"TestOtherNumbersOfAWorker",
 		swap("process.Options{Lead: o.lead(), Replace: true, Time: clock}",
 			"process.Options{Lead: o.lead(), Time: clock}")),
 	m("snow-drift: another fence gives the one before back", "compat/idgen.SetFence", "TestNextIdOverAFence",
@@ -25,10 +25,10 @@ var driftMutants = []mutant{
 	m("snow-drift: a data center stays below the time", "compat/idgen.IdGeneratorOptions.check", "TestBadOptions",
 		never("uint64(o.DataCenterId)>>o.DataCenterIdBitLength != 0")),
 	m("snow-drift: a data center stands above the worker", "compat/idgen.IdGeneratorOptions.node",
-		"TestFieldsOfIDs|TestDataCenters",
+		"TestFieldsOfIDs",
 		swap("o.WorkerIdBitLength", "o.DataCenterIdBitLength")),
 	m("snow-drift: a worker is in its node", "compat/idgen.IdGeneratorOptions.node",
-		"TestFieldsOfIDs|TestWorkersAreNotCut",
+		"TestFieldsOfIDs",
 		inText(` | int64(o.WorkerId)
 `, `
 `)),

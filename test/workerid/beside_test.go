@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -271,118 +270,6 @@ func TestAPausedOriginalThatWakes(t *testing.T) {
 	p.signal(syscall.SIGCONT)
 	p.ask("unregister")
 	lost(t, again)
-}
-
-// TestOriginalsBelowMin: two of them get one number, and ours leave it alone.
-func TestOriginalsBelowMin(t *testing.T) {
-	t.Parallel()
-	s := servers.StartRedis(t)
-	g := hold(t, s.Address(), "set "+key(30))
-	one, two := start(t, "original"), start(t, "original")
-	one.tell("one", g.address(), 30, 33, 60)
-	g.wait(t) // the first one has lifted Index to 30, and not set its number
-	s.Do(t, "SET", "IdGen:WorkerId:Index", "3")
-	if n := two.number("one", s.Address(), 30, 33, 60); n != 30 {
-		t.Fatal(n)
-	}
-	g.release()
-	if n := one.answer(); n != "30" {
-		t.Fatal(n)
-	}
-	r := registrar(t, single(t, s.Address()), workerid.Options{Min: 30, Max: 33, Shared: true})
-	ws, err := r.RegisterMany(t.Context(), 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, w := range ws {
-		if w.Number() == 30 {
-			t.Error("took the number of two originals")
-		}
-	}
-}
-
-// TestAnOriginalBetweenItsGetAndItsSet has read the number as free when we set it.
-func TestAnOriginalBetweenItsGetAndItsSet(t *testing.T) {
-	t.Parallel()
-	s := servers.StartRedis(t)
-	s.Do(t, "SET", "IdGen:WorkerId:Index", "4")
-	s.Do(t, "SET", key(6), "Y")
-	g := hold(t, s.Address(), "set "+key(5))
-	p := start(t, "original")
-	p.tell("one", g.address(), 5, 6, 60)
-	g.wait(t)
-	r := registrar(t, single(t, s.Address()), workerid.Options{Min: 5, Max: 6, Shared: true})
-	got := make(chan *workerid.Worker, 1)
-	go func() {
-		w, err := r.RegisterOne(t.Context())
-		if err != nil {
-			t.Error(err)
-		}
-		got <- w
-	}()
-	fleet.Eventually(t, "our key", func() error {
-		if s.Do(t, "EXISTS", key(5)) != ":1" {
-			return errors.New("not yet")
-		}
-		return nil
-	})
-	g.release() // within our settle time, or later: then the number is lost after it was got
-	if n := p.answer(); n != "5" {
-		t.Fatal(n)
-	}
-	s.Do(t, "DEL", key(6))
-	w := <-got
-	if w == nil {
-		return
-	}
-	if w.Number() == 5 {
-		lost(t, w)
-	} else if w.Number() != 6 {
-		t.Error(w.Number())
-	}
-	if ms := number(strings.TrimPrefix(s.Do(t, "PTTL", key(5)), ":")); ms < 20_000 {
-		t.Errorf("the key of the original has %d ms left of a minute", ms)
-	}
-}
-
-// TestOriginalsThatGoRound: all numbers are ours, and originals go round with their inverted
-// lock. They get the one that we give back, and ours stay ours.
-func TestOriginalsThatGoRound(t *testing.T) {
-	t.Parallel()
-	s := servers.StartRedis(t)
-	r := registrar(t, single(t, s.Address()), workerid.Options{Min: 1, Max: 4, Shared: true})
-	ws, err := r.RegisterMany(t.Context(), 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, b := start(t, "original"), start(t, "original")
-	a.tell("one", s.Address(), 1, 4, 60)
-	b.tell("one", s.Address(), 1, 4, 60)
-	fleet.Eventually(t, "rounds", func() error {
-		if v, err := strconv.Atoi(s.Do(t, "GET", "IdGen:WorkerId:Index")); err != nil || v < 2 {
-			return errors.New("nobody counts")
-		}
-		return nil
-	})
-	freed := ws[1].Number()
-	if err := ws[1].Close(); err != nil {
-		t.Fatal(err)
-	}
-	var n string
-	select {
-	case n = <-a.answers:
-	case n = <-b.answers:
-	case <-time.After(fleet.Patience()):
-		t.Fatal("no original got the number")
-	}
-	if n != fmt.Sprint(freed) {
-		t.Errorf("an original got %s, and %d was given back", n, freed)
-	}
-	for i, w := range ws {
-		if valid := r.Validate(w.Number()); valid != (i != 1) {
-			t.Errorf("number %d: valid %v, %v", w.Number(), valid, w.Err())
-		}
-	}
 }
 
 // TestASetThatComesTooLate: a number that was free when we looked is set by somebody else first.

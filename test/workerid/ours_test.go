@@ -3,7 +3,6 @@
 package workerid
 
 import (
-	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,43 +13,6 @@ import (
 	"github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
 )
-
-// TestManyProcesses start at once on as many numbers.
-func TestManyProcesses(t *testing.T) {
-	t.Parallel()
-	s := servers.StartRedis(t)
-	count := 50
-	if testing.Short() {
-		count = 8
-	}
-	ps := make([]*player, count)
-	for i := range ps {
-		ps[i] = start(t, "ours")
-	}
-	for _, p := range ps {
-		p.tell("open", s.Address(), 1, count, 60)
-	}
-	numbers, ids := map[string]bool{}, map[string]bool{}
-	for _, p := range ps {
-		numbers[p.answer()] = true
-	}
-	for _, p := range ps {
-		p.tell("ids", 1000)
-	}
-	for _, p := range ps {
-		for id := range strings.FieldsSeq(p.answer()) {
-			ids[id] = true
-		}
-	}
-	if len(numbers) != count || len(ids) != 1000*count {
-		t.Errorf("%d processes have %d numbers, %v, and %d IDs", count, len(numbers), numbers, len(ids))
-	}
-	for _, p := range ps {
-		if a := p.ask("close"); a != "<nil>" {
-			t.Error(a)
-		}
-	}
-}
 
 // TestAStoppedProcess wakes after another one has its number, and makes none of its IDs.
 func TestAStoppedProcess(t *testing.T) {
@@ -78,64 +40,6 @@ func TestAStoppedProcess(t *testing.T) {
 	}
 	if len(seen) != total || total < 400_000 {
 		t.Errorf("%d IDs, and %d of them differ", total, len(seen))
-	}
-}
-
-// TestRedisIsCutOff: IDs end within the TTL, and come again when Redis answers.
-func TestRedisIsCutOff(t *testing.T) {
-	t.Parallel()
-	s := servers.StartRedis(t)
-	g := generator(t, registrar(t, single(t, s.Address()), workerid.Options{Max: 3, TTL: 10 * time.Second}))
-	goesOn(t, g)
-	s.Signal(t, syscall.SIGSTOP)
-	fleet.Eventually(t, "no grant", func() error {
-		if _, ok := g.Grant(); ok {
-			return os.ErrExist
-		}
-		return nil
-	})
-	if id, err := g.TryNext(); err == nil {
-		t.Errorf("made %d without a grant", id)
-	}
-	s.Signal(t, syscall.SIGCONT)
-	goesOn(t, g)
-}
-
-// TestRedisLosesItsData: ours notice, and take numbers again, each its own.
-func TestRedisLosesItsData(t *testing.T) {
-	t.Parallel()
-	s := servers.StartRedis(t, "--appendonly", "no")
-	r := registrar(t, single(t, s.Address()), workerid.Options{Max: 9})
-	ws, err := r.RegisterMany(t.Context(), 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	gs := []*snowfence.Generator{generator(t, r), generator(t, r)}
-	var before []int64
-	for _, g := range gs {
-		gr, _ := g.Grant()
-		before = append(before, gr.Node)
-	}
-	s.Kill()
-	s.Again(t)
-	for _, w := range ws {
-		lost(t, w)
-	}
-	fleet.Eventually(t, "other numbers", func() error {
-		after := map[int64]bool{}
-		for i, g := range gs {
-			_, _ = g.TryNext() // it asks for a grant
-			if gr, ok := g.Grant(); ok && gr.Node != before[i] {
-				after[gr.Node] = true
-			}
-		}
-		if len(after) != len(gs) {
-			return os.ErrNotExist
-		}
-		return nil
-	})
-	for _, g := range gs {
-		goesOn(t, g)
 	}
 }
 

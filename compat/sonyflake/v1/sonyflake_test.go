@@ -9,7 +9,6 @@ import (
 
 	"github.com/snowfence/snowfence"
 	sonyflake "github.com/snowfence/snowfence/compat/sonyflake/v1"
-	"github.com/snowfence/snowfence/nodes"
 )
 
 func machine(n uint16) func() (uint16, error) { return func() (uint16, error) { return n, nil } }
@@ -82,23 +81,6 @@ func TestRefusals(t *testing.T) {
 		if id, err := sonyflake.Compose(sf, test.at, test.sequence, 1); err != test.want || id != 0 {
 			t.Errorf("%s: %d, %v, want %v", name, id, err, test.want)
 		}
-	}
-}
-
-func TestDefaultMachineID(t *testing.T) {
-	want, found := nodes.FromIPv4(16).Number(context.Background())
-	sf, err := sonyflake.New(sonyflake.Settings{})
-	if found != nil {
-		if err != sonyflake.ErrNoPrivateAddress { // callers compare with ==
-			t.Errorf("without a private address: %v", err)
-		}
-		return
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if id, err := sf.NextID(); err != nil || sonyflake.MachineID(id) != uint64(want) {
-		t.Errorf("machine %d, %v, want %d", sonyflake.MachineID(id), err, want)
 	}
 }
 
