@@ -9,9 +9,11 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,7 +86,7 @@ func run(t *testing.T, lists ...[]mutant) {
 	broken := 0
 	for _, m := range slices.Concat(lists...) {
 		if !*long && !slices.Contains(quick, m.rule) {
-			if _, err := applied(root, m.function, m.ops); err != nil {
+			if err := m.fits(root); err != nil {
 				t.Errorf("%s: %v", m.rule, err)
 			}
 			continue
@@ -98,6 +100,39 @@ func run(t *testing.T, lists ...[]mutant) {
 	if broken == 0 {
 		t.Error("quick names none of these rules")
 	}
+}
+
+var testNames = regexp.MustCompile(`\bTest\w+`)
+
+// fits checks that the function, the place in it and the test are there.
+func (m mutant) fits(root string) error {
+	if _, err := applied(root, m.function, m.ops); err != nil {
+		return err
+	}
+	paths, err := filepath.Glob(filepath.Join(root, m.folder(root), "*_test.go"))
+	if err != nil {
+		return err
+	}
+	var code []byte
+	for _, path := range paths {
+		file, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		code = append(code, file...)
+	}
+	for _, name := range testNames.FindAllString(m.test, -1) {
+		if !bytes.Contains(code, []byte("\nfunc "+name)) {
+			return fmt.Errorf("%s: %s is not there: name the test that notices the mutant now", m.folder(root), name)
+		}
+	}
+	return nil
+}
+
+// folder returns that of the tests.
+func (m mutant) folder(root string) string {
+	folder, _ := split(root, m.function)
+	return cmp.Or(m.pkg, "./"+folder)
 }
 
 func (m mutant) check(t *testing.T, root string) {
@@ -121,11 +156,9 @@ func (m mutant) check(t *testing.T, root string) {
 	if err := os.WriteFile(overlayPath, overlay, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	folder, _ := split(root, m.function)
-	pkg := cmp.Or(m.pkg, "./"+folder)
 	args := []string{
 		"test", "-vet=off", "-ldflags=-s", "-short", "-count=1", "-timeout=" + cmp.Or(m.limit, "100s"),
-		"-overlay=" + overlayPath, "-run=" + m.test, pkg,
+		"-overlay=" + overlayPath, "-run=" + m.test, m.folder(root),
 	}
 	if m.tags != "" {
 		args = append(args, "-tags="+m.tags)

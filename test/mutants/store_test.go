@@ -17,7 +17,7 @@ var storeMutants = []mutant{
 		always("s.file == nil || !spare")).in("./test/sqlite"),
 	m("a file with two names is refused", "sqlstore.oneName", "TestNames",
 		swap("names > 1", "names > 2")).in("./test/sqlite"),
-	m("a mounted file is refused", "sqlstore.oneName", "TestMounts", never("mounted (2)")),
+	m("a mounted file is refused", "sqlstore.oneName", "TestMountedFile", never("mounted (2)")),
 	m("commits wait for the disk", "sqlstore.sqliteDurable", "TestDurable",
 		swap("level >= 2", "level >= 0")).in("./test/sqlite"),
 	m("a file that has seen fewer swaps than its witness was put back", "sqlstore.sqliteFindReload",
