@@ -45,8 +45,6 @@ var leaseMutants = []mutant{
 		swap("from + 1", "from+t.target(now)-t.layout.TickOf(now)")),
 	m("grants follow the clock that stamps IDs after a step back", "lease.Options.normal", "TestGeneratorStepsBack",
 		swap("s.Layout().Bits(snowfence.FieldRollback) == 0", "n.Time == nil")),
-	m("the skew is that of the clock that stamps IDs", "lease.Options.normal", "TestSkewAfterStepBack",
-		swap("s.Layout().Bits(snowfence.FieldRollback) == 0", "n.Time == nil")),
 	m("with rollback bits it is the wall clock", "lease.Options.normal", "TestRollbackHeals",
 		swap("s.Layout().Bits(snowfence.FieldRollback) == 0", "start.IsZero() == false")),
 	m("an acquisition in doubt is settled first", "lease.claim.proceed",

@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -209,13 +210,14 @@ func (o op) apply(src []byte, name string) ([]byte, error) {
 	return slices.Concat(src[:from], []byte(text), src[to:]), nil
 }
 
+var nthPiece = regexp.MustCompile(`^(.*) \(([1-9][0-9]?)\)$`)
+
 // node returns the piece of code that the op names.
 func (o op) node(in ast.Node) (ast.Node, error) {
 	at, nth, numbered := strings.Join(strings.Fields(o.at), " "), 1, false
-	if cut, number, ok := cutLast(at, " ("); ok {
-		if k, err := strconv.Atoi(strings.TrimSuffix(number, ")")); err == nil && strings.HasSuffix(number, ")") {
-			at, nth, numbered = cut, k, true
-		}
+	if found := nthPiece.FindStringSubmatch(at); found != nil {
+		at, numbered = found[1], true
+		nth, _ = strconv.Atoi(found[2])
 	}
 	var exact, begin []ast.Node
 	ast.Inspect(in, func(n ast.Node) bool {
@@ -244,7 +246,7 @@ func (o op) node(in ast.Node) (ast.Node, error) {
 
 // takes reports whether the op can be about a node.
 func (o op) takes(n ast.Node) bool {
-	switch n := n.(type) {
+	switch n.(type) {
 	case *ast.ExprStmt: // the same text as its expression
 		return o.kind == "drop" || o.kind == "before" || o.kind == "after"
 	case ast.Expr:
@@ -252,16 +254,7 @@ func (o op) takes(n ast.Node) bool {
 	case *ast.BlockStmt:
 		return false
 	case ast.Stmt:
-		_ = n
 		return o.kind != "never" && o.kind != "always"
 	}
 	return false
-}
-
-// cutLast is [strings.Cut] at the last separator.
-func cutLast(s, sep string) (before, behind string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }
