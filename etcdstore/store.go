@@ -17,9 +17,8 @@
 // grants, and go on by themselves when the majority is back.
 //
 // Choose it if you already run etcd, and the loss of one machine must not stop renewals.
-// 131,072 leases were renewed in batches in 8 s, and the last free node among them was
-// found in 13 ms, on two cores shared with the server (test/etcd, BenchmarkRenew and
-// BenchmarkLastFree).
+// 131,072 leases were renewed in batches in 8 s, on two cores shared with the server
+// (test/etcd, BenchmarkRenew).
 //
 // # What it notices, and what it cannot
 //

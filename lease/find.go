@@ -42,7 +42,7 @@ func (f *finder) candidates(ctx context.Context) iter.Seq2[[]Record, error] {
 			}
 			return
 		}
-		if !f.offer(ctx, f.own(), anyWait, yield) || !f.offer(ctx, c.remembered(), 1, yield) ||
+		if !f.offer(ctx, f.own(), 1, yield) || !f.offer(ctx, c.remembered(), 1, yield) ||
 			!f.offer(ctx, f.probe(), anyWait, yield) {
 			return
 		}
@@ -196,12 +196,14 @@ func (f *finder) rank(rs []Record) rank {
 	return rank{2, last}
 }
 
-// wait ranks a block: 0 if it was never leased, 1 if its floor is not ahead,
-// and otherwise by how far it is ahead.
+// wait ranks a block: 0 if it was never leased, 1 if its floor is not ahead or
+// this lease's own, and otherwise by how far it is ahead.
 func (f *finder) wait(rs []Record) int64 {
 	var w int64
 	for _, r := range rs {
-		if r.Nonce != "" {
+		if f.c.mine(r) {
+			w = max(w, 1)
+		} else if r.Nonce != "" {
 			w = max(w, 1, 1+floor(f.ns, r)-max(f.now, f.ns.Floor))
 		}
 	}

@@ -84,9 +84,16 @@ func TestWaitForANode(t *testing.T) {
 		"one was never leased":                {0, of(0, now-10), 1},
 		"ahead of a floor that is ahead":      {now + 100, of(now + 103), 4},
 		"below a floor that is ahead":         {now + 100, of(now + 3), 1},
+		"its own, ahead":                      {0, []Record{{Nonce: "x", Generation: 4, Until: now + 5, Holder: "own"}}, 1},
+		"another's behind its own":            {0, []Record{{Nonce: "x", Generation: 4, Until: now + 5, Holder: "own"}, {Nonce: "x", Generation: 4, Until: now + 2}}, 3},
 		"of an earlier layout, further ahead": {0, []Record{{Nonce: "x", Generation: 2, Until: now + 50}}, 1},
 	} {
-		_, f := found(t, now, c.floor)
+		g, f := found(t, now, c.floor)
+		for i, r := range c.block {
+			if r.Holder != "" {
+				c.block[i].Holder = g.c.holderOf(1)
+			}
+		}
 		if w := f.wait(c.block); w != c.want {
 			t.Errorf("%s: %d, not %d", name, w, c.want)
 		}

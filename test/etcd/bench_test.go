@@ -168,8 +168,7 @@ func BenchmarkLastFree(b *testing.B) {
 	}
 	key := lease.Key{Namespace: "default", Node: last}
 	b.Run("never leased", func(b *testing.B) {
-		// The first one only, because records never go; so the search alone is measured, by
-		// the counts it makes.
+		// The first one only, because records never go; so the search alone is measured.
 		start := time.Now()
 		l := open(b)
 		b.ReportMetric(float64(time.Since(start).Milliseconds()), "ms-first")

@@ -45,6 +45,7 @@ var Path = []Scope{
 	{File: "lease/ticket.go"},
 	{File: "lease/store.go", Funcs: []string{"readNamespace", "namespaceOf", "decodeNamespace", "Namespace.write"}},
 	{File: "lease/store/records.go"},
+	{File: "lease/store/store.go"},
 	{File: "lease/namespace.go"},
 	{File: "lease/change.go"},
 	{File: "lease/change_proof.go"},
