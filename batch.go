@@ -39,7 +39,8 @@ func (g *Generator) tryBatch() (ID, bool) {
 	if g.coarse {
 		over = b.t.coarse.Load() > b.tick
 	} else {
-		over = int64(time.Since(g.clock.base)) >= b.sure.Load()
+		sure := b.sure.Load()
+		over = sure == 0 || int64(time.Since(g.clock.base)) >= sure
 	}
 	if over && !b.renew(g) {
 		return g.newBatch(b)

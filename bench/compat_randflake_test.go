@@ -10,7 +10,7 @@ import (
 )
 
 // A node of Randflake has 131,072 IDs a second, which take some milliseconds. So each slice
-// is of another node, and none waits.
+// is of another node or secret, and none waits.
 const randflakeSlice = 100_000
 
 const randflakeStart, randflakeEnd = randflake.RANDFLAKE_EPOCH_OFFSET, randflake.RANDFLAKE_MAX_TIMESTAMP
@@ -96,16 +96,14 @@ func startRandflakeOriginal(source func() int64) func(*testing.B) func() work {
 }
 
 // startRandflakeOn is the layer over a fence.
-func startRandflakeOn(b *testing.B) func() work {
-	s, err := snowfence.NewScheme(snowfence.Randflake(), snowfence.GenerateSecret())
-	if err != nil {
-		b.Fatal(err)
-	}
+func startRandflakeOn(*testing.B) func() work {
 	return func() work {
-		node := int64(0)
 		return func(n int) error {
-			node++
-			g, err := compat.NewOn(snowfence.Unguarded(s, node))
+			s, err := snowfence.NewScheme(snowfence.Randflake(), snowfence.GenerateSecret())
+			if err != nil {
+				return err
+			}
+			g, err := compat.NewOn(snowfence.Unguarded(s, 1))
 			if err != nil {
 				return err
 			}
