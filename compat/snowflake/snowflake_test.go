@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -97,27 +96,6 @@ func TestVariablesAreReadEachTime(t *testing.T) {
 	}
 	set(t, 1288834974657, 10, 12)
 	node(t, 0)
-}
-
-// What other goroutines do with IDs is no race with NewNode.
-func TestFieldsWhileNodesAreMade(t *testing.T) {
-	var wg sync.WaitGroup
-	for g := range 4 {
-		wg.Go(func() {
-			for range 500 {
-				n, err := snowflake.NewNode(int64(g % 2))
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if id := n.Generate(); id.Node() != int64(g%2) || id.Time() < snowflake.Epoch {
-					t.Errorf("%d: node %d", id, id.Node())
-				}
-				_ = n.Close() // it has nothing to give back
-			}
-		})
-	}
-	wg.Wait()
 }
 
 func TestParseRefuses(t *testing.T) {

@@ -3,7 +3,6 @@ package sonyflake_test
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/compat/sonyflake"
 	v1 "github.com/snowfence/snowfence/compat/sonyflake/v1"
-	"github.com/snowfence/snowfence/statefile"
 )
 
 func scheme(t *testing.T, l snowfence.Layout) *snowfence.Scheme {
@@ -23,83 +21,13 @@ func scheme(t *testing.T, l snowfence.Layout) *snowfence.Scheme {
 	return s
 }
 
-// The machine ID of a fence is nobody's bare one in the process, in either version: both made
-// the same IDs.
-func TestMachineOfAFenceIsNoBareMachine(t *testing.T) {
-	l := snowfence.MustLayout("sonyflake")
-	f, err := statefile.File(filepath.Join(t.TempDir(), "node"), scheme(t, l), 4711)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	sf, err := v1.NewOn(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	last, err := sf.NextID()
-	if err != nil {
-		t.Fatal(err)
-	}
-	st := sonyflake.Settings{StartTime: l.Epoch, MachineID: machine(4711)}
-	if _, err := sonyflake.New(st); !errors.Is(err, sonyflake.ErrOverlap) {
-		t.Errorf("version 2: %v", err)
-	}
-	st1 := v1.Settings{StartTime: l.Epoch, MachineID: func() (uint16, error) { return 4711, nil }}
-	if _, err := v1.New(st1); !errors.Is(err, sonyflake.ErrOverlap) {
-		t.Errorf("version 1: %v", err)
-	}
-	if err := sf.Close(); err != nil {
-		t.Fatal(err)
-	}
-	bare := must(t, st)
-	defer bare.Close()
-	if id := next(t, bare); id <= int64(last) {
-		t.Errorf("%d after %d", id, last)
-	}
-	if _, err := v1.NewOn(f); !errors.Is(err, sonyflake.ErrOverlap) {
-		t.Errorf("a fence beside a bare machine ID: %v", err)
-	}
-}
-
-func TestFenceThatLosesItsGrant(t *testing.T) {
-	f := &failing{Fence: snowfence.Unguarded(scheme(t, snowfence.MustLayout("sonyflake-v2")), 5)}
-	sf, err := sonyflake.NewOn(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer sf.Close()
-	next(t, sf)
-	f.lose()
-	if id, err := sf.NextID(); !errors.Is(err, snowfence.ErrFenced) || !errors.Is(err, errGone) || id != 0 {
-		t.Errorf("NextID: %d, %v", id, err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	got := make(chan error)
-	go func() {
-		_, err := sf.NextIDContext(ctx)
-		got <- err
-	}()
-	cancel()
-	if err := <-got; !errors.Is(err, context.Canceled) {
-		t.Errorf("NextIDContext: %v", err)
-	}
-	go func() {
-		_, err := sf.NextIDContext(context.Background())
-		got <- err
-	}()
-	f.found()
-	if err := <-got; err != nil {
-		t.Errorf("after the grant came back: %v", err)
-	}
-}
-
 // What a state file allows may begin far ahead of a clock that stepped back. NextID says so after
 // a second, and does not wait for hours.
 func TestFenceFarAheadOfTheClock(t *testing.T) {
 	t.Parallel()
 	s := scheme(t, snowfence.MustLayout("sonyflake-v2"))
 	ahead := s.Layout().TickOf(time.Now().Add(8 * time.Hour))
-	sf, err := sonyflake.NewOn(&failing{Fence: snowfence.Unguarded(s, 4712), used: ahead})
+	sf, err := sonyflake.NewOn(&later{snowfence.Unguarded(s, 4712), ahead})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,6 +36,18 @@ func TestFenceFarAheadOfTheClock(t *testing.T) {
 	if id, err := sf.NextID(); !errors.As(err, &w) || !w.Behind || w.Missing < 7*time.Hour || id != 0 {
 		t.Errorf("%d, %v", id, err)
 	}
+}
+
+// later is a fence whose grant begins at a tick.
+type later struct {
+	snowfence.Fence
+	from int64
+}
+
+func (f *later) Grant(ctx context.Context, after int64) (snowfence.Grant, error) {
+	gr, err := f.Fence.Grant(ctx, after)
+	gr.From = f.from
+	return gr, err
 }
 
 func TestFencesThatCannotBeShown(t *testing.T) {

@@ -3,7 +3,6 @@ package sonyflake_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
@@ -198,51 +197,5 @@ func TestFullTimeUnitIsWaitedForLongerThanASecond(t *testing.T) {
 			t.Fatalf("%d after %d", id, last)
 		}
 		last = id
-	}
-}
-
-// sony/sonyflake#39: the original waits for the next unit with its lock held, so that nobody
-// else can give up.
-func TestNobodyWaitsWithALockHeld(t *testing.T) {
-	sf := must(t, sonyflake.Settings{
-		StartTime: time.Now().Add(-48 * time.Hour), TimeUnit: time.Hour,
-		BitsSequence: 1, BitsMachineID: 30, MachineID: machine(3),
-	})
-	// Whoever takes the last number of an hour would wait up to an hour.
-	ended, end := context.WithCancel(context.Background())
-	end()
-	taken := []int64{}
-	for {
-		id, err := sf.NextIDContext(ended)
-		if err != nil {
-			if !errors.Is(err, snowfence.ErrExhausted) || !errors.Is(err, context.Canceled) {
-				t.Fatal(err)
-			}
-			break
-		}
-		if taken = append(taken, id); len(taken) > 4 {
-			t.Fatal("more IDs than sequence numbers, of two hours at most")
-		}
-	}
-	blocked := make(chan error, 1)
-	go func() {
-		_, err := sf.NextID()
-		blocked <- err
-	}()
-	// Beside the one that waits, another one gives up, and a third closes.
-	if _, err := sf.NextIDContext(ended); err == nil {
-		t.Error("an ID of a full hour")
-	}
-	if err := sf.Close(); err != nil {
-		t.Error(err)
-	}
-	if _, err := sf.NextID(); !errors.Is(err, snowfence.ErrClosed) {
-		t.Errorf("after Close: %v", err)
-	}
-	if err := <-blocked; !errors.Is(err, snowfence.ErrClosed) { // it looks up once a second
-		t.Errorf("the one that waited: %v", err)
-	}
-	if !slices.IsSorted(taken) {
-		t.Errorf("IDs %v", taken)
 	}
 }

@@ -4,17 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/statefile"
 )
 
 // refusing is a fence that refuses at once, from its second grant on.
@@ -149,48 +145,5 @@ func TestFinalErrors(t *testing.T) {
 		if got := w.out(t.Context(), err, func() error { return nil }); got != err {
 			t.Errorf("%v: %v", err, got)
 		}
-	}
-}
-
-// A fence that is closed before its generator never grants again, so nobody waits for it.
-func TestClosedFence(t *testing.T) {
-	s := scheme(t, bwmarrin)
-	clk := newClock()
-	file, err := statefile.File(filepath.Join(t.TempDir(), "node"), s, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leased, err := lease.Open(t.Context(), lease.NewMemory(), "orders", s, &lease.Options{Create: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, c := range map[string]struct {
-		snowfence.Fence
-		io.Closer
-		Options
-	}{
-		"state file": {file, file, Options{Time: clk.now}},
-		"lease":      {leased, leased, Options{}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			h, err := newSet().on(c.Fence, c.Options) // of its own: the clocks differ
-			if err != nil {
-				t.Fatal(err)
-			}
-			must(t, h)
-			if err := c.Close(); err != nil {
-				t.Fatal(err)
-			}
-			clk.advance(time.Hour) // the grant of the file is over
-			if _, err := h.Next(t.Context()); !errors.Is(err, snowfence.ErrClosed) {
-				t.Errorf("Next: %v", err)
-			}
-			defer func() {
-				if err, _ := recover().(error); !errors.Is(err, snowfence.ErrClosed) {
-					t.Errorf("Must panics with %v", err)
-				}
-			}()
-			h.Must()
-		})
 	}
 }
