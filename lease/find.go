@@ -171,7 +171,8 @@ func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]Recor
 }
 
 // rank orders free blocks. First come those that the label held last, the latest first. Then
-// come those that were never leased, those that are free for longest, and those whose floor is ahead.
+// come those that were never leased, those that are free for longest, and those whose floor is
+// ahead.
 type rank struct{ class, order int64 }
 
 func (r rank) compare(o rank) int {

@@ -59,7 +59,8 @@ func TestGroupWithoutAnswers(t *testing.T) {
 	if rs, err := g.Get(t.Context(), []Key{{Namespace: "n", Node: 1}}); !errors.Is(err, errSilent) {
 		t.Errorf("records %v, %v", rs, err)
 	}
-	if errs := g.Swap(t.Context(), []Write{{New: Record{Key: Key{Namespace: "n", Node: 1}, Nonce: "x"}}}); len(errs) != 1 ||
+	if errs := g.Swap(t.Context(),
+		[]Write{{New: Record{Key: Key{Namespace: "n", Node: 1}, Nonce: "x"}}}); len(errs) != 1 ||
 		!errors.Is(errs[0], errSilent) {
 		t.Errorf("writes: %v", errs)
 	}

@@ -196,7 +196,8 @@ func TestHoldersWithoutAnAnswer(t *testing.T) {
 		g := holding(t)
 		c.hurt(g)
 		h := Holders(g.st, nil)
-		if _, err := h.Get(t.Context(), []Key{{Namespace: "n", Node: 5}}); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := h.Get(t.Context(), []Key{{Namespace: "n", Node: 5}}); err == nil ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: read: %v", name, err)
 		}
 		w := Write{Old: g.c.held.records[0].Nonce, New: g.c.held.records[0]}

@@ -113,8 +113,9 @@ func TestRestoreAtTheEdge(t *testing.T) {
 		g.rename(func(ns *Namespace) { ns.Generation, ns.Since = 5, 5 })
 		at := func(n int64) int64 { return g.tick(0) + n }
 		r := Record{
-			Key: Key{Namespace: "n", Node: 3}, Nonce: "x", Generation: 5 - c.early, Holder: "h", PrevUntil: at(c.r.prev),
-			From: at(c.r.from), Until: at(c.r.until),
+			Key: Key{Namespace: "n", Node: 3}, Nonce: "x", Generation: 5 - c.early, Holder: "h",
+			PrevUntil: at(c.r.prev),
+			From:      at(c.r.from), Until: at(c.r.until),
 		}
 		if c.r.skipUntil != c.r.skipFrom {
 			r.SkipFrom, r.SkipUntil = at(c.r.skipFrom), at(c.r.skipUntil)

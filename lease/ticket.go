@@ -159,7 +159,8 @@ func (t Ticket) resume(
 // of this attempt whose reply was lost. The latter is used only after one more write,
 // as for a lost reply of a Lease. It returns the key that signs the next ticket.
 func (c *claim) adopt(ctx context.Context, t Ticket) (key string, _ error) {
-	stored, err := c.st.Get(ctx, append(blockKeys(t.Namespace, t.Node, t.Nodes), Key{Namespace: t.Namespace, Node: NamespaceNode}))
+	stored, err := c.st.Get(ctx,
+		append(blockKeys(t.Namespace, t.Node, t.Nodes), Key{Namespace: t.Namespace, Node: NamespaceNode}))
 	if err != nil {
 		return "", fmt.Errorf("lease: reading node %d: %w", t.Node, err)
 	}

@@ -135,7 +135,8 @@ func TestMaskedPrefixWithCheck(t *testing.T) {
 // A mask needs a secret.
 func TestMaskWithoutSecret(t *testing.T) {
 	for _, none := range []*snowfence.Secret{nil, {}} {
-		if m, err := public.NewMask(none); !errors.Is(err, snowfence.ErrKey) || !strings.Contains(err.Error(), "empty") {
+		if m, err := public.NewMask(none); !errors.Is(err, snowfence.ErrKey) ||
+			!strings.Contains(err.Error(), "empty") {
 			t.Errorf("%v, %v", m, err)
 		}
 	}

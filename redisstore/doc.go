@@ -57,7 +57,8 @@
 // # What lies in Redis
 //
 // A namespace has one hash tag, and so one server of a cluster: snowfence:{NAME}:records is
-// a hash of its records by node, and :nodes is a sorted set of these nodes. snowfence:{@}:namespaces is the set of
+// a hash of its records by node, and :nodes is a sorted set of these nodes.
+// snowfence:{@}:namespaces is the set of
 // names. In a cluster it may be on another server, so each process adds a name before it
 // writes the first record. No namespace with grants is missing unless that server loses the
 // set.

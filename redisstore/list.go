@@ -58,7 +58,8 @@ func (s *Store) Heads(ctx context.Context) (out []store.Record, err error) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		rs, err := s.Get(ctx, []store.Key{{Namespace: name, Node: store.SequenceNode}, {Namespace: name, Node: store.NamespaceNode}})
+		rs, err := s.Get(ctx,
+			[]store.Key{{Namespace: name, Node: store.SequenceNode}, {Namespace: name, Node: store.NamespaceNode}})
 		if err != nil {
 			return nil, err
 		}

@@ -98,9 +98,10 @@ func (s *serverStore) Heads(ctx context.Context) ([]lease.Record, error) {
 }
 
 func (s *serverStore) find(ctx context.Context, req *pb.FindRequest) ([]lease.Record, error) {
-	res, err := ask(ctx, s.c, int(req.Limit), func(ctx context.Context, p *peer) (*connect.Response[pb.Records], error) {
-		return p.store.Find(ctx, connect.NewRequest(req))
-	})
+	res, err := ask(ctx, s.c, int(req.Limit),
+		func(ctx context.Context, p *peer) (*connect.Response[pb.Records], error) {
+			return p.store.Find(ctx, connect.NewRequest(req))
+		})
 	if err != nil {
 		return nil, err
 	}

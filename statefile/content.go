@@ -150,7 +150,8 @@ func (s fileState) rotated(given []string) ([]string, error) {
 				"so it is not known whether %s is the same: give a new secret last", snowfence.ErrKey, i, id)
 		default:
 			return nil, fmt.Errorf("%w: key number %d is secret %s there and %s here: "+
-				"give the secrets in the order in which they came into use, and a new one last", snowfence.ErrKey, i, keys[i], id)
+				"give the secrets in the order in which they came into use, and a new one last", snowfence.ErrKey, i,
+				keys[i], id)
 		}
 	}
 	return keys, nil

@@ -135,7 +135,8 @@ func freeNode(dir string, s *snowfence.Scheme, nodes snowfence.NodeRange) (*Fenc
 	}
 	if ahead == nil {
 		return nil, fmt.Errorf("snowfence: folder %s: all nodes from %d to %d are taken: %s: stop a process that "+
-			"needs none, or allow more nodes (%w)", dir, nodes.From, nodes.Until-1, strings.Join(taken, ", "), snowfence.ErrBound)
+			"needs none, or allow more nodes (%w)", dir, nodes.From, nodes.Until-1, strings.Join(taken, ", "),
+			snowfence.ErrBound)
 	}
 	return ahead, nil
 }

@@ -70,7 +70,8 @@ func TestFolderIsFull(t *testing.T) {
 	last := openDir(t, dir, s, nodes)
 	_, err := Folder(dir, s, nodes)
 	who := fmt.Sprintf("5 by process %d (%s) on ", os.Getpid(), filepath.Base(os.Args[0]))
-	if !errors.Is(err, snowfence.ErrBound) || !strings.Contains(err.Error(), "all nodes from 4 to 5 are taken: 4 by process") ||
+	if !errors.Is(err, snowfence.ErrBound) ||
+		!strings.Contains(err.Error(), "all nodes from 4 to 5 are taken: 4 by process") ||
 		!strings.Contains(err.Error(), who) {
 		t.Errorf("%v, and not %s", err, who)
 	}

@@ -133,7 +133,7 @@ func (f *Fence) mayUse(u *share) error {
 		return fmt.Errorf("snowfence: state file %s: %w", f.path, snowfence.ErrBound)
 	case !u.slice && len(f.state.slices) > 0:
 		return fmt.Errorf("snowfence: state file %s: %w: it is of the slice %s, and other machines may use the other "+
-			"numbers of node %d: go on with it (SequencePart, --slice), or take the slice %v, which is the whole sequence, "+
+			"numbers of node %d: go on with it (SequencePart, --slice), or take the slice %v, the whole sequence, "+
 			"once no other machine has the node", f.path, ErrUnusable, listNumbers(f.state.slices), f.state.node, u)
 	}
 	return nil

@@ -54,7 +54,8 @@ func TestSlicesOfMachines(t *testing.T) {
 	var all []snowfence.ID
 	for _, n := range []numbers{{5, 31}, {32, 50}, {51, 51}, {52, 63}} {
 		f := openState(t, filepath.Join(t.TempDir(), "node"), s, 3)
-		g := newGenerator(t, snowfence.Config{Fence: part(t, f, n.first, n.last), Time: clock.now, Lead: 50, MaxWait: -1})
+		g := newGenerator(t,
+			snowfence.Config{Fence: part(t, f, n.first, n.last), Time: clock.now, Lead: 50, MaxWait: -1})
 		ids := takeSome(g, 3000)
 		numbersIn(t, s, ids, n.first, n.last)
 		if want := 51 * int(n.last-n.first+1); len(ids) != want {
@@ -74,7 +75,8 @@ func TestSlicesOfOneFile(t *testing.T) {
 	a := newGenerator(t, snowfence.Config{Fence: part(t, f, 0, 15), Time: clock.now, Lead: 3000, MaxWait: -1})
 	b := newGenerator(t, snowfence.Config{Fence: part(t, f, 16, 40), Time: clock.now, Lead: 3000, MaxWait: -1})
 	for _, n := range []numbers{{15, 15}, {0, 1}, {0, 63}, {40, 41}, {10, 20}} {
-		if g, err := snowfence.New(snowfence.Config{Fence: part(t, f, n.first, n.last)}); !errors.Is(err, snowfence.ErrBound) {
+		if g, err := snowfence.New(snowfence.Config{Fence: part(t, f, n.first, n.last)}); !errors.Is(err,
+			snowfence.ErrBound) {
 			t.Errorf("slice %v beside 0-15 and 16-40: %v, %v", n, g, err)
 		}
 	}
@@ -239,7 +241,8 @@ func TestAFileKeepsItsSlice(t *testing.T) {
 		t.Helper()
 		f := openState(t, path, s, 3)
 		defer kill(t, f)
-		g := newGenerator(t, snowfence.Config{Fence: part(t, f, n.first, n.last), Time: clock.now, Lead: lead, MaxWait: -1})
+		g := newGenerator(t,
+			snowfence.Config{Fence: part(t, f, n.first, n.last), Time: clock.now, Lead: lead, MaxWait: -1})
 		ids := takeSome(g, 2000)
 		numbersIn(t, s, ids, n.first, n.last)
 		if err := g.Close(); err != nil {
@@ -251,7 +254,7 @@ func TestAFileKeepsItsSlice(t *testing.T) {
 	f := openState(t, path, s, 3)
 	_, err := snowfence.New(snowfence.Config{Fence: f})
 	if !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "it is of the slice 32-63,") ||
-		!strings.Contains(err.Error(), "or take the slice 0-63, which is the whole sequence") {
+		!strings.Contains(err.Error(), "or take the slice 0-63, the whole sequence") {
 		t.Errorf("without its slice: %v", err)
 	}
 	if g, err := f.Grant(t.Context(), 0); err == nil {

@@ -106,7 +106,8 @@ func TestFileCostsOfARestart(t *testing.T) {
 	g = newGenerator(t, snowfence.Config{Fence: f, Time: clock.now})
 	_, err = g.TryNext()
 	var w *snowfence.WaitError
-	if !errors.As(err, &w) || w.Reason != snowfence.ErrExhausted || !w.Behind || w.Missing <= 0 || w.Missing > stateWindow+2*time.Millisecond {
+	if !errors.As(err, &w) || w.Reason != snowfence.ErrExhausted || !w.Behind || w.Missing <= 0 ||
+		w.Missing > stateWindow+2*time.Millisecond {
 		t.Errorf("after a kill: %+v", w)
 	}
 	clock.advance(w.Missing)

@@ -131,11 +131,13 @@ func TestRecordsEnd(t *testing.T) {
 
 // A batch that writes a record twice is refused.
 func TestDistinctWrites(t *testing.T) {
-	a, b := store.Write{New: store.Record{Key: store.Key{"n", 1}}}, store.Write{New: store.Record{Key: store.Key{"n", 2}}}
+	a, b := store.Write{New: store.Record{Key: store.Key{"n", 1}}},
+		store.Write{New: store.Record{Key: store.Key{"n", 2}}}
 	for _, c := range []struct {
 		ws []store.Write
 		ok bool
-	}{{nil, true}, {[]store.Write{a}, true}, {[]store.Write{a, b}, true}, {[]store.Write{a, a}, false}, {[]store.Write{a, b, a}, false}} {
+	}{{nil, true}, {[]store.Write{a}, true}, {[]store.Write{a, b}, true}, {[]store.Write{a, a}, false},
+		{[]store.Write{a, b, a}, false}} {
 		if err := store.Distinct(slices.Clone(c.ws)); (err == nil) != c.ok {
 			t.Errorf("%d writes: %v", len(c.ws), err)
 		}

@@ -51,8 +51,8 @@ func anotherServer(b mariadbBase) error {
 		failing(b.run("CALL snowfence_confirm(90000)"), "how much two clocks may differ"))
 }
 
-// sessionNumbers checks that a session cannot choose the number that the next ID is made of, nor have
-// replicas make IDs of their own.
+// sessionNumbers checks that a session cannot choose the number that the next ID is made of, nor
+// have replicas make IDs of their own.
 func sessionNumbers(b mariadbBase) error {
 	for set, text := range map[string]string{
 		"insert_id = 5":               "SET insert_id = 0",

@@ -1,8 +1,5 @@
 package mutants
 
-// ofSequences is the test of the simulation in which programs take numbers.
-const ofSequences = "^TestSequenceSeeds$"
-
 // sequenceMutants are the rules of sequences that simulated programs have to miss within so many
 // seeds, or a test beside the code.
 var sequenceMutants = []mutant{

@@ -112,7 +112,8 @@ func TestBesideAutoIncrement(t *testing.T) {
 			if rows != 4*each {
 				t.Errorf("%d rows, not %d", rows, 4*each)
 			}
-			if err := db.QueryRowContext(t.Context(), "SELECT min(id) FROM orders").Scan(&rows); err != nil || rows <= 3 {
+			if err := db.QueryRowContext(t.Context(), "SELECT min(id) FROM orders").Scan(&rows); err != nil ||
+				rows <= 3 {
 				t.Errorf("number %d came again, %v", rows, err)
 			}
 		})

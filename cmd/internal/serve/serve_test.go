@@ -54,11 +54,13 @@ func TestStoreCutOff(t *testing.T) {
 	}
 	// The machine may be so slow that the fence is over by now; then there is nothing to see here.
 	grant, _ := sp.Status()
-	if l := snowfence.MustLayout("twitter"); !take() && time.Now().Before(l.TimeOf(grant.Grant.Until).Add(-time.Millisecond)) {
+	if l := snowfence.MustLayout("twitter"); !take() &&
+		time.Now().Before(l.TimeOf(grant.Grant.Until).Add(-time.Millisecond)) {
 		t.Error("no ID inside the grant")
 	}
 	eventually(t, "the fence ends", func() bool { return !take() })
-	if until := snowfence.MustLayout("twitter").TimeOf(grant.Grant.Until); time.Now().Before(until.Add(-200 * time.Millisecond)) {
+	until := snowfence.MustLayout("twitter").TimeOf(grant.Grant.Until)
+	if time.Now().Before(until.Add(-200 * time.Millisecond)) {
 		t.Errorf("IDs ended before the fence, %v", until)
 	}
 	if code, _ := get(t, base+"/healthz", ""); code != http.StatusOK {

@@ -106,7 +106,8 @@ func TestFences(t *testing.T) {
 	fast.Tick = time.Millisecond
 	swapped := snowfence.MustLayout("sonyflake")
 	swapped.Fields[1], swapped.Fields[2] = swapped.Fields[2], swapped.Fields[1]
-	short, few, small := snowfence.MustLayout("sonyflake"), snowfence.MustLayout("sonyflake"), snowfence.MustLayout("sonyflake")
+	short, few, small := snowfence.MustLayout("sonyflake"), snowfence.MustLayout("sonyflake"),
+		snowfence.MustLayout("sonyflake")
 	short.Fields[0].Bits--
 	few.Fields[1].Bits, few.Last = 7, 127
 	small.Fields[2].Bits--
