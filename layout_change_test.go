@@ -433,8 +433,10 @@ func TestLastIDOfALayoutWithASign(t *testing.T) {
 		want := ID(math.MinInt64)
 		for last := first; last <= s.MaxTick(); last++ {
 			want = max(want, must(s.Compose(Parts{Tick: last, Node: s.Nodes() - 1, Sequence: 1<<30 - 1})))
-			v, err := Change{From: l, To: MustLayout("twitter"), At: at, Since: l.TimeOf(first),
-				Floor: l.TimeOf(last + 1)}.Check()
+			v, err := Change{
+				From: l, To: MustLayout("twitter"), At: at, Since: l.TimeOf(first),
+				Floor: l.TimeOf(last + 1),
+			}.Check()
 			if err != nil || v.LastOld != want {
 				t.Errorf("ticks %d to %d: last old is %d, want %d; %v", first, last, v.LastOld, want, err)
 			}
@@ -480,8 +482,10 @@ func TestChangeErrors(t *testing.T) {
 }
 
 func BenchmarkChange(b *testing.B) {
-	c := Change{From: MustLayout("twitter"), To: MustLayout("sonyflake"),
-		At: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)}
+	c := Change{
+		From: MustLayout("twitter"), To: MustLayout("sonyflake"),
+		At: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC),
+	}
 	for b.Loop() {
 		if _, err := c.Check(); err != nil {
 			b.Fatal(err)

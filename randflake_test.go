@@ -286,8 +286,10 @@ func TestKeysShowThemselvesNowhere(t *testing.T) {
 	if string(key.AppendSecret(nil)) != secret {
 		t.Error("AppendSecret is for writing the file, and does not say the secret")
 	}
-	for _, bad := range []string{"", "00", secret + "0", secret[1:], "zz" + secret[2:], strings.Repeat("x", 15),
-		secret[:16]} {
+	for _, bad := range []string{
+		"", "00", secret + "0", secret[1:], "zz" + secret[2:], strings.Repeat("x", 15),
+		secret[:16],
+	} {
 		if _, err := ParseSecret([]byte(bad)); !errors.Is(err, ErrKey) ||
 			len(bad) > 4 && strings.Contains(err.Error(), bad) {
 			t.Errorf("%q: %v", bad, err)

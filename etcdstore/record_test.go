@@ -26,8 +26,10 @@ func TestOrdered(t *testing.T) {
 			t.Errorf("%q of %d does not sort before %q of %d", sortable(ns[i-1]), ns[i-1], text, n)
 		}
 	}
-	for _, bad := range []string{"", "a/", "a/x", "a/5", "a/+000000000000005", "a/800000000000000A",
-		"a/08000000000000005"} {
+	for _, bad := range []string{
+		"", "a/", "a/x", "a/5", "a/+000000000000005", "a/800000000000000A",
+		"a/08000000000000005",
+	} {
 		if n, err := nodeOf(bad); err == nil {
 			t.Errorf("%q is read as node %d", bad, n)
 		}

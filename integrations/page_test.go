@@ -15,8 +15,10 @@ func TestPage(t *testing.T) {
 	page, err := os.ReadFile("../docs/start/integrations.md")
 	check(t, err)
 	var code []string
-	for _, pattern := range []string{"*_test.go", "internal/*/*.go", "internal/*/*/*.go", "internal/*/*.yaml",
-		"testdata/ent/*.go", "testdata/ent/*/*.go"} {
+	for _, pattern := range []string{
+		"*_test.go", "internal/*/*.go", "internal/*/*/*.go", "internal/*/*.yaml",
+		"testdata/ent/*.go", "testdata/ent/*/*.go",
+	} {
 		paths, err := filepath.Glob(pattern)
 		check(t, err)
 		for _, path := range paths {

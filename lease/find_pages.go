@@ -42,8 +42,10 @@ func (f *finder) pages(ctx context.Context, n int) iter.Seq2[[]ranked, error] {
 		}
 		who := tally{labels: map[string]int{}}
 		limit := max(paged, c.opts.Nodes)
-		for _, nodes := range []snowfence.NodeRange{{From: start, Until: f.ns.Last + 1},
-			{From: f.ns.First, Until: start}} {
+		for _, nodes := range []snowfence.NodeRange{
+			{From: start, Until: f.ns.Last + 1},
+			{From: f.ns.First, Until: start},
+		} {
 			for nodes.From < nodes.Until {
 				rs, err := c.st.List(ctx, c.name, nodes, limit)
 				if err != nil {

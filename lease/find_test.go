@@ -265,8 +265,10 @@ func TestWaitingReadsAllOnceATTL(t *testing.T) {
 			g, f := found(t, 1000, 0)
 			f.ns.Last = last
 			for node := range last + 1 {
-				r := Record{Key: Key{Namespace: "n", Node: node}, Nonce: "x", Generation: 5, Holder: "other.1",
-					Until: 2000}
+				r := Record{
+					Key: Key{Namespace: "n", Node: node}, Nonce: "x", Generation: 5, Holder: "other.1",
+					Until: 2000,
+				}
 				g.must(g.st.Memory.Swap(t.Context(), []Write{{New: r}})[0])
 			}
 			scans := 0

@@ -136,8 +136,13 @@ func TestDistinctWrites(t *testing.T) {
 	for _, c := range []struct {
 		ws []store.Write
 		ok bool
-	}{{nil, true}, {[]store.Write{a}, true}, {[]store.Write{a, b}, true}, {[]store.Write{a, a}, false},
-		{[]store.Write{a, b, a}, false}} {
+	}{
+		{nil, true},
+		{[]store.Write{a}, true},
+		{[]store.Write{a, b}, true},
+		{[]store.Write{a, a}, false},
+		{[]store.Write{a, b, a}, false},
+	} {
 		if err := store.Distinct(slices.Clone(c.ws)); (err == nil) != c.ok {
 			t.Errorf("%d writes: %v", len(c.ws), err)
 		}

@@ -189,8 +189,10 @@ func TestRefusedDatabases(t *testing.T) {
 		t.Fatal(err)
 	}
 	missing, _ := openFile(t, filepath.Join(t.TempDir(), "no", "such", "folder.db"))
-	for want, db := range map[string]*sql.DB{"in memory": memory, "the program that made them": newer,
-		"unable to open": missing} {
+	for want, db := range map[string]*sql.DB{
+		"in memory": memory, "the program that made them": newer,
+		"unable to open": missing,
+	} {
 		st, err := sqlstore.New(db, sqlstore.SQLite())
 		if err != nil {
 			t.Fatal(err)

@@ -81,8 +81,10 @@ func TestSonyflakeEpoch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l := snowfence.Layout{Epoch: SonyflakeEpoch(s, unit), Tick: unit,
-				Fields: snowfence.MustLayout("sonyflake").Fields}
+			l := snowfence.Layout{
+				Epoch: SonyflakeEpoch(s, unit), Tick: unit,
+				Fields: snowfence.MustLayout("sonyflake").Fields,
+			}
 			for ns := range int64(200) {
 				now := s.Add(time.Duration(ns) * 1_234_567)
 				if got, want := l.TickOf(now), now.UnixNano()/int64(unit)-s.UnixNano()/int64(unit); got != want {

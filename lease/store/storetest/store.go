@@ -62,9 +62,15 @@ func testList(w *world) {
 	nodes[3] = sample("a", nodes[3].Node, 2)
 	slices.Reverse(nodes)
 	for _, among := range []snowfence.NodeRange{
-		{From: -1, Until: math.MaxInt64}, {Until: math.MaxInt64}, {From: 2, Until: 3}, {From: 4, Until: 9},
+		{From: -1, Until: math.MaxInt64},
+		{Until: math.MaxInt64},
+		{From: 2, Until: 3},
+		{From: 4, Until: 9},
 		{From: 9, Until: 9},
-		{From: 10, Until: 9}, {From: 2, Until: 256}, {From: 1 << 17, Until: 1<<17 + 1}, {From: -1, Until: 1},
+		{From: 10, Until: 9},
+		{From: 2, Until: 256},
+		{From: 1 << 17, Until: 1<<17 + 1},
+		{From: -1, Until: 1},
 	} {
 		for _, limit := range []int{1, 2, 3, len(nodes) - 1, len(nodes), len(nodes) + 1, 1 << 20} {
 			var want []lease.Record
